@@ -31,6 +31,9 @@ struct builder *builder_new(void)
 	lookup_init(&builder->kernel_names, seed);
 	lookup_init(&builder->kernel_labels, seed);
 	lookup_init(&builder->kernel_places, seed);
+	lookup_init(&builder->learnt.contexts, seed);
+	lookup_init(&builder->parts.allocations, seed);
+	recordings_init(&builder->parts.recordings, seed);
 	source->version = source->host = source->kernel = source->target = source->tool = source->boot =
 		string_keep(&builder->strings, "", 0);
 	return builder;
@@ -154,6 +157,14 @@ void builder_finish_first(struct builder *builder)
 	decide_gpu_times(builder->model, builder->learnt.any_corr);
 }
 
+void join_events(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+{
+	join_gpu(builder, settled_ns, until_ns);
+#define JOIN(one, many, ...) join_##many(builder, settled_ns, until_ns);
+	MODEL_JOINED_EVENTS(JOIN)
+#undef JOIN
+}
+
 struct model *builder_finish(struct builder *builder)
 {
 	struct model *model = builder->model;
@@ -178,10 +189,11 @@ struct model *builder_finish(struct builder *builder)
 		       builder->calls.list.items, builder->calls.list.count);
 	torch_memory_join(&builder->torch_memory, &builder->ops, &builder->ops, &builder->taken, &builder->devices,
 			  builder->processes.threads.items, UINT64_MAX);
-	join_gpu(builder);
-#define JOIN(one, many, ...) join_##many(builder);
-	MODEL_JOINED_EVENTS(JOIN)
-#undef JOIN
+	join_events(builder, UINT64_MAX, UINT64_MAX);
+	array_free(&builder->gpu.arrivals);
+	graphs_finish(&builder->graphs, &builder->calls);
+	for (size_t i = 0; i < builder->gpu.count; i++)
+		builder->processes.list.items[builder->gpu.list[i].process].gpu_ops++;
 	move_tables(builder);
 	receipt_fill(builder);
 	free_builder(builder);

@@ -24,7 +24,7 @@ bool builder_add_jit(struct builder *builder, struct program program, const stru
 	return true;
 }
 
-void join_overheads(struct builder *builder)
+static void add_overheads(struct builder *builder)
 {
 	for (size_t i = 0; i < builder->overhead_arrivals.count; i++) {
 		const struct overhead_arrival *arrival = &builder->overhead_arrivals.items[i];
@@ -47,13 +47,13 @@ void join_overheads(struct builder *builder)
 	builder->overhead_arrivals.count = 0;
 }
 
-void join_overheads_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+void join_overheads(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 {
 	size_t from = builder->model->overheads_due.from;
 
 	(void)settled_ns;
 	(void)until_ns;
-	join_overheads(builder);
+	add_overheads(builder);
 	if (builder->overheads.count > from)
 		order_by_time(builder->overheads.items + from, builder->overheads.count - from,
 			      sizeof(builder->overheads.items[0]), offsetof(struct model_overhead, start_ns));
@@ -93,7 +93,7 @@ static bool add_jit(struct builder *builder, const struct jit_arrival *arrival, 
 	return true;
 }
 
-void join_jits_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+void join_jits(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 {
 	size_t waiting = 0;
 
@@ -106,9 +106,4 @@ void join_jits_part(struct builder *builder, uint64_t settled_ns, uint64_t until
 	}
 	builder->jit_arrivals.count = waiting;
 	sort_jits(builder, builder->model->jits_due.from);
-}
-
-void join_jits(struct builder *builder)
-{
-	join_jits_part(builder, UINT64_MAX, UINT64_MAX);
 }

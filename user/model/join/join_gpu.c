@@ -40,7 +40,7 @@ static struct gpu_arrival *room_for_arrival(struct gpu_work *gpu)
 {
 	gpu->arrivals.items = array_reserve(gpu->arrivals.items, sizeof(*gpu->arrivals.items), gpu->arrivals.count, 1,
 					    &gpu->arrivals.capacity);
-	return &gpu->arrivals.items[gpu->arrivals.count].arrival;
+	return &gpu->arrivals.items[gpu->arrivals.count];
 }
 
 struct new_gpu_work *builder_room_for_gpu_work(struct builder *builder)
@@ -201,47 +201,6 @@ static void link_to_call(struct gpu_work *gpu, struct model_call *call, uint32_t
 	*tail = op;
 }
 
-static void link_to_calls(struct builder *builder)
-{
-	struct gpu_work *gpu = &builder->gpu;
-	uint32_t *tails = xmalloc(builder->calls.list.count * sizeof(*tails));
-
-	for (uint32_t i = 0; i < gpu->count; i++) {
-		const struct model_gpu *op = &gpu->list[i];
-
-		builder->processes.list.items[op->process].gpu_ops++;
-		if (op->call != NONE)
-			link_to_call(gpu, &builder->calls.list.items[op->call], i, tails);
-	}
-	free(tails);
-}
-
-void join_gpu(struct builder *builder)
-{
-	struct gpu_work *gpu = &builder->gpu;
-	union gpu_slot *slots = gpu->arrivals.items;
-
-	for (size_t i = 0; i < gpu->arrivals.count; i++) {
-		struct gpu_arrival arrival = slots[i].arrival;
-		struct placing placing;
-		struct model_gpu op;
-
-		if (!place(builder, &arrival, &placing))
-			continue;
-		join_one(builder, &arrival, &placing, &op);
-		slots[gpu->count++].joined = op;
-	}
-	gpu->list = (struct model_gpu *)slots;
-	memset(&gpu->arrivals, 0, sizeof(gpu->arrivals));
-	graphs_finish(&builder->graphs, &builder->calls);
-	gpu->count = leave_out_foreign(builder, gpu->list, gpu->count);
-	gpu->count = leave_out_outside(builder, gpu->list, gpu->count);
-	sort(gpu->list, gpu->count);
-	link_to_calls(builder);
-}
-
-/* ---- part by part ------------------------------------------------------------------------------------------------ */
-
 /* Places what has come; what waits for its call stays an arrival.  How many of them have a key. */
 static size_t place_arrivals(struct builder *builder, uint64_t until_ns, struct placing *placings,
 			     struct order_key *keys)
@@ -252,7 +211,7 @@ static size_t place_arrivals(struct builder *builder, uint64_t until_ns, struct 
 	size_t placed = 0;
 
 	for (size_t i = 0; i < gpu->arrivals.count; i++) {
-		const struct gpu_arrival *arrival = &gpu->arrivals.items[i].arrival;
+		const struct gpu_arrival *arrival = &gpu->arrivals.items[i];
 		struct placing *placing = &placings[i];
 
 		if (!place(builder, arrival, placing))
@@ -296,7 +255,7 @@ static void join_arrivals(struct builder *builder, uint64_t until_ns)
 		/* arrivals of several streams lie far apart: the memory of one of the next is brought near meanwhile */
 		if (i + JOINED_AHEAD < placed)
 			bring_near(&gpu->arrivals.items[keys[i + JOINED_AHEAD].index], sizeof(*gpu->arrivals.items));
-		join_one(builder, &gpu->arrivals.items[keys[i].index].arrival, &placings[keys[i].index],
+		join_one(builder, &gpu->arrivals.items[keys[i].index], &placings[keys[i].index],
 			 &gpu->joined.items[gpu->joined.count++]);
 	}
 	free(placings);
@@ -308,7 +267,7 @@ static void join_arrivals(struct builder *builder, uint64_t until_ns)
 }
 
 /* Lists of operations anew: all that the calls at hand have is at hand, too. */
-static void link_part(struct builder *builder)
+static void link_to_calls(struct builder *builder)
 {
 	struct gpu_work *gpu = &builder->gpu;
 	size_t count = builder->calls.list.count;
@@ -354,7 +313,7 @@ static uint32_t order_part(const struct builder *builder, struct model_gpu *ops,
 	return (uint32_t)(count - due + (untimed - kept));
 }
 
-void join_gpu_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+void join_gpu(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 {
 	struct gpu_work *gpu = &builder->gpu;
 	uint32_t from = builder->model->gpu_due.from;
@@ -373,5 +332,5 @@ void join_gpu_part(struct builder *builder, uint64_t settled_ns, uint64_t until_
 	}
 	gpu->list = gpu->joined.items;
 	gpu->count = gpu->joined.count;
-	link_part(builder);
+	link_to_calls(builder);
 }

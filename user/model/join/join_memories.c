@@ -90,18 +90,7 @@ static void pair(struct builder *builder, struct lookup *live, uint32_t index)
 	*owner = memory->released ? 0 : index + 1;
 }
 
-void join_memories(struct builder *builder)
-{
-	struct lookup live;
-
-	place_all(builder, 0, UINT64_MAX);
-	lookup_init(&live, hash_seed());
-	for (uint32_t i = 0; i < builder->memories.count; i++)
-		pair(builder, &live, i);
-	lookup_free(&live);
-}
-
-void join_memories_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+void join_memories(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 {
 	uint32_t from = builder->model->memories_due.from;
 

@@ -68,25 +68,23 @@ static void find_event(const struct builder *builder, const struct recordings *r
 }
 
 /* The GPU operations say on which device a context is; where it had none, its own record does. */
-static void find_devices(const struct builder *builder, struct lookup *devices)
+static void find_devices(struct builder *builder)
 {
 	for (size_t i = 0; i < builder->gpu.count; i++) {
 		const struct model_gpu *op = &builder->gpu.list[i];
 
-		lookup_put(devices, op->process + 1, op->context, op->device);
+		lookup_put(&builder->learnt.contexts, op->process + 1, op->context, op->device);
 	}
 }
 
-static uint32_t device_of(const struct builder *builder, const struct lookup *devices, uint32_t process,
-			  uint32_t context)
+static uint32_t device_of(const struct builder *builder, uint32_t process, uint32_t context)
 {
-	const uint32_t *device = lookup_get(devices, process + 1, context);
+	const uint32_t *device = lookup_get(&known(builder)->learnt.contexts, process + 1, context);
 
 	return device ? *device : device_table_of_context(&known(builder)->devices, process, context);
 }
 
-static struct model_sync sync_of(struct builder *builder, const struct lookup *devices,
-				 const struct sync_arrival *arrival)
+static struct model_sync sync_of(struct builder *builder, const struct sync_arrival *arrival)
 {
 	const struct new_sync *from = &arrival->sync;
 	bool of_event = from->kind == GPT_AGENT_SYNC_EVENT || from->kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT;
@@ -95,7 +93,7 @@ static struct model_sync sync_of(struct builder *builder, const struct lookup *d
 
 	return (struct model_sync){.call = calls_place(&builder->calls, arrival->program.space, from->corr),
 				   .process = process,
-				   .device = device_of(builder, devices, process, from->context),
+				   .device = device_of(builder, process, from->context),
 				   .context = from->context,
 				   .stream = of_stream ? from->stream : NONE,
 				   .event = of_event ? from->event : NONE,
@@ -107,10 +105,9 @@ static struct model_sync sync_of(struct builder *builder, const struct lookup *d
 }
 
 /* False: it has to wait, as its call has not been told yet. */
-static bool add_sync(struct builder *builder, const struct recordings *recordings, const struct lookup *devices,
-		     const struct sync_arrival *arrival, uint64_t until_ns)
+static bool add_sync(struct builder *builder, const struct sync_arrival *arrival, uint64_t until_ns)
 {
-	struct model_sync sync = sync_of(builder, devices, arrival);
+	struct model_sync sync = sync_of(builder, arrival);
 	struct clock_span span;
 
 	if (!convert_span(builder, sync.process, arrival->sync.clock, arrival->sync.span,
@@ -125,7 +122,7 @@ static bool add_sync(struct builder *builder, const struct recordings *recording
 	if (lies_outside(builder, sync.call, span))
 		return true;
 	if (arrival->sync.kind == GPT_AGENT_SYNC_EVENT || arrival->sync.kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT)
-		find_event(builder, recordings, arrival, &sync);
+		find_event(builder, &builder->parts.recordings, arrival, &sync);
 	array_push(&builder->syncs, sync);
 	return true;
 }
@@ -141,15 +138,14 @@ static int compare_starts(const void *left, const void *right)
 	return (a->corr > b->corr) - (a->corr < b->corr);
 }
 
-static void add_all(struct builder *builder, const struct recordings *recordings, const struct lookup *devices,
-		    uint64_t until_ns)
+static void add_all(struct builder *builder, uint64_t until_ns)
 {
 	size_t waiting = 0;
 
 	for (size_t i = 0; i < builder->sync_arrivals.count; i++) {
 		const struct sync_arrival arrival = builder->sync_arrivals.items[i];
 
-		if (!add_sync(builder, recordings, devices, &arrival, until_ns))
+		if (!add_sync(builder, &arrival, until_ns))
 			builder->sync_arrivals.items[waiting++] = arrival;
 	}
 	builder->sync_arrivals.count = waiting;
@@ -162,27 +158,12 @@ static void sort(struct builder *builder, size_t from)
 		      compare_starts);
 }
 
-void join_syncs(struct builder *builder)
-{
-	struct recordings recordings;
-	struct lookup devices;
-
-	if (!builder->sync_arrivals.count)
-		return;
-	recordings_init(&recordings, hash_seed());
-	lookup_init(&devices, hash_seed());
-	make_recordings(builder, &recordings);
-	find_devices(builder, &devices);
-	add_all(builder, &recordings, &devices, UINT64_MAX);
-	sort(builder, 0);
-	recordings_free(&recordings);
-	lookup_free(&devices);
-}
-
-void join_syncs_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+void join_syncs(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 {
 	(void)until_ns;
 	make_recordings(builder, &builder->parts.recordings);
-	add_all(builder, &builder->parts.recordings, &known(builder)->learnt.contexts, settled_ns);
+	if (builder->reading == READING_WHOLE && builder->sync_arrivals.count)
+		find_devices(builder);
+	add_all(builder, settled_ns);
 	sort(builder, builder->model->syncs_due.from);
 }

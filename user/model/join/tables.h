@@ -191,14 +191,6 @@ bool lies_outside(const struct builder *builder, uint32_t call, struct clock_spa
 /* GPU operations of before and behind the trace go; those of calls before it that still ran are marked. */
 size_t leave_out_outside(const struct builder *builder, struct model_gpu *ops, size_t count);
 
-/* GPU operations: their calls, devices and times, order, and each call's list of them.  All joins want sorted calls. */
-void join_gpu(struct builder *builder);
-
-/* The other kinds, after join_gpu. */
-#define JOIN(one, many, ...) void join_##many(struct builder *builder);
-MODEL_JOINED_EVENTS(JOIN)
-#undef JOIN
-
 /* A span by its clock to monotonic; not_before_ns: when its call was made, 0.  False: no place in the recording. */
 bool convert_span(struct builder *builder, uint32_t process, enum source_clock clock, struct clock_span span,
 		  uint64_t not_before_ns, struct clock_span *monotonic);
@@ -263,13 +255,16 @@ void gpu_work_add(struct builder *builder, struct program program, const struct 
 void let_go(struct builder *builder);
 
 /*
- * Joins of one part, when the calls of it are in order.  What has no call yet, and begins at settled_ns or later, waits
- * for the next part; what begins before until_ns belongs to this one.
+ * Joins of one part, when the calls of it are in order: GPU operations first, their calls, devices and times, and each
+ * call's list of them.  What has no call yet, and begins at settled_ns or later, waits for the next part; what begins
+ * before until_ns belongs to this one.  Of a source that is read at once both are UINT64_MAX.
  */
-void join_gpu_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
-#define JOIN_PART(one, many, ...)                                                                                      \
-	void join_##many##_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
-MODEL_JOINED_EVENTS(JOIN_PART)
-#undef JOIN_PART
+void join_gpu(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
+#define JOIN(one, many, ...) void join_##many(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
+MODEL_JOINED_EVENTS(JOIN)
+#undef JOIN
+
+/* All of them. */
+void join_events(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
 
 #endif

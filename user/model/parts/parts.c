@@ -90,8 +90,6 @@ struct builder *builder_new_second(struct builder *first)
 
 	builder->reading = READING_SECOND;
 	builder->first = first;
-	lookup_init(&builder->parts.allocations, hash_seed());
-	recordings_init(&builder->parts.recordings, hash_seed());
 	borrow(builder);
 	read_spans_again(builder);
 	return builder;
@@ -329,10 +327,7 @@ const struct model *builder_part(struct builder *builder, uint32_t stretch)
 	if (until_ns <= builder->parts.until_ns)
 		return NULL;
 	stacks_name_natives(&builder->stacks, &builder->first->stacks);
-	join_gpu_part(builder, settled_ns, until_ns);
-#define JOIN(one, many, ...) join_##many##_part(builder, settled_ns, until_ns);
-	MODEL_JOINED_EVENTS(JOIN)
-#undef JOIN
+	join_events(builder, settled_ns, until_ns);
 	builder_wait(builder);
 	join_ops_part(builder, until_ns);
 	show_tables(builder);
