@@ -3,8 +3,6 @@
 #include "input/foreign_trace.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "input/database/database_reader.h"
 #include "input/kineto/kineto.h"
@@ -79,30 +77,37 @@ static const struct told_source_kind foreign_source = {
 	.close = close_source,
 };
 
+/* Whose files are read, and how: the first that knows a file reads it. */
+static const struct {
+	bool (*is)(int fd);
+	int (*read)(int fd, struct foreign_file *file, char **why);
+} inputs[] = {
+	{database_is, database_read}, /* nsys and nvprof, as rows in database_trace.c */
+	{kineto_is, kineto_read},
+};
+
+#define INPUTS (sizeof(inputs) / sizeof(inputs[0]))
+
 bool foreign_is(int fd)
 {
-	unsigned char begin[256];
-	ssize_t got = pread(fd, begin, sizeof(begin), 0);
-	ssize_t at = got >= 3 && !memcmp(begin, "\xef\xbb\xbf", 3) ? 3 : 0;
-
-	if (database_is(fd))
-		return true;
-	if (got >= 2 && begin[0] == 0x1f && begin[1] == 0x8b)
-		return true;
-	while (at < got && strchr(" \t\r\n", begin[at]) && begin[at])
-		at++;
-	return at < got && (begin[at] == '{' || begin[at] == '[');
+	for (size_t i = 0; i < INPUTS; i++)
+		if (inputs[i].is(fd))
+			return true;
+	return false;
 }
 
 int foreign_trace_open(int fd, const struct told_division *division, struct trace **trace, char **why)
 {
 	struct foreign_source *foreign = xcalloc(1, sizeof(*foreign));
+	size_t input = 0;
 	int err;
 
 	*trace = NULL;
 	foreign->source.kind = &foreign_source;
 	foreign_file_open(&foreign->file, "torch.profiler (Kineto)");
-	err = database_is(fd) ? database_read(fd, &foreign->file, why) : kineto_read(fd, &foreign->file, why);
+	while (input + 1 < INPUTS && !inputs[input].is(fd))
+		input++;
+	err = inputs[input].read(fd, &foreign->file, why);
 	if (!err)
 		err = rows_sort(&foreign->file.rows);
 	if (err) {

@@ -21,22 +21,35 @@ static void tell_damage(struct database_reader *reader)
 		foreign_note(file, xstrdup("the database is cut: tables may be missing"));
 }
 
+/* Who writes databases. */
+static const struct {
+	bool (*is)(struct database_reader *reader);
+	void (*read)(struct database_reader *reader);
+} writers[] = {
+	{nsys_is, nsys_read},
+	{nvprof_is, nvprof_read},
+};
+
+#define WRITERS (sizeof(writers) / sizeof(writers[0]))
+
 int database_read(int fd, struct foreign_file *file, char **why)
 {
 	struct database_reader reader;
+	size_t writer = 0;
 	int err = 0;
 
 	*why = NULL;
 	if (!database_reader_open(&reader, fd, file)) {
 		*why = xstrdup("is an SQLite database that is damaged or cut: nothing of it can be read");
 		err = -EPROTO;
-	} else if (nsys_is(&reader)) {
-		nsys_read(&reader);
-	} else if (nvprof_is(&reader)) {
-		nvprof_read(&reader);
 	} else {
-		*why = xstrdup("is an SQLite database, but none that nsys, nvprof or gputrace wrote");
-		err = -EPROTO;
+		while (writer < WRITERS && !writers[writer].is(&reader))
+			writer++;
+		if (writer < WRITERS)
+			writers[writer].read(&reader);
+		else
+			*why = xstrdup("is an SQLite database, but none that nsys, nvprof or gputrace wrote");
+		err = *why ? -EPROTO : 0;
 	}
 	if (!err)
 		tell_damage(&reader);

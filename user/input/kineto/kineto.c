@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "input/kineto/kineto_event.h"
 #include "input/kineto/kineto_own.h"
@@ -308,6 +309,19 @@ static int tell_end(struct reader *reader, char **why)
 	}
 	note_what_lacks(reader, at);
 	return 0;
+}
+
+bool kineto_is(int fd)
+{
+	unsigned char begin[256];
+	ssize_t got = pread(fd, begin, sizeof(begin), 0);
+	ssize_t at = got >= 3 && !memcmp(begin, "\xef\xbb\xbf", 3) ? 3 : 0;
+
+	if (got >= 2 && begin[0] == 0x1f && begin[1] == 0x8b)
+		return true;
+	while (at < got && strchr(" \t\r\n", begin[at]) && begin[at])
+		at++;
+	return at < got && (begin[at] == '{' || begin[at] == '[');
 }
 
 int kineto_read(int fd, struct foreign_file *file, char **why)

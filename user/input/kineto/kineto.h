@@ -15,4 +15,7 @@
  */
 int kineto_read(int fd, struct foreign_file *file, char **why);
 
+/* Whether a file begins as such a document, or is compressed. */
+bool kineto_is(int fd);
+
 #endif
