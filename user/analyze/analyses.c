@@ -30,33 +30,6 @@ struct finish_event {
 
 #define range_end_event range_event
 
-/* X(hook): what is done once, with each part, each event, and at the end. */
-#define HOOKS(X)                                                                                                       \
-	X(begin)                                                                                                       \
-	X(part)                                                                                                        \
-	X(call)                                                                                                        \
-	X(gpu)                                                                                                         \
-	X(sync)                                                                                                        \
-	X(jit)                                                                                                         \
-	X(memory)                                                                                                      \
-	X(torch_memory)                                                                                                \
-	X(exit)                                                                                                        \
-	X(span)                                                                                                        \
-	X(range)                                                                                                       \
-	X(range_end)                                                                                                   \
-	X(op)                                                                                                          \
-	X(finish)                                                                                                      \
-	X(free)
-
-enum hook {
-#define HOOK(hook) HOOK_##hook,
-	HOOKS(HOOK)
-#undef HOOK
-		HOOK_COUNT,
-};
-
-_Static_assert(HOOK_COUNT == ANALYSIS_HOOKS, "analyses.h says how many");
-
 /*
  * X(ANALYSIS, hook, what is done) with struct analyses *all and the hook's event.  begin, part and free are for all
  * analyses, the others for those that were asked for.
@@ -356,34 +329,25 @@ void analyses_begin_part(struct analyses *all, const struct model *part)
 		leave_out_useless(all, part);
 }
 
-static void saw(struct analyses *all, uint64_t time_ns)
-{
-	if (time_ns > all->last_ns)
-		all->last_ns = time_ns;
-}
-
-#define ADD(kind, event)                                                                                               \
-	void analyses_add_##kind(struct analyses *all, const struct event##_event *of)                                 \
+#define ADD(kind, one, ...)                                                                                            \
+	void analyses_add_##one(struct analyses *all, const struct one##_event *event)                                 \
 	{                                                                                                              \
-		by_wanted(all, HOOK_##kind, of);                                                                       \
+		by_wanted(all, HOOK_##one, event);                                                                     \
 	}                                                                                                              \
-	bool analyses_want_##kind(const struct analyses *all)                                                          \
+	bool analyses_want_##one(const struct analyses *all)                                                           \
 	{                                                                                                              \
-		return all->hooks[HOOK_##kind][0];                                                                     \
+		return all->hooks[HOOK_##one][0];                                                                      \
 	}
-ANALYSES_EVENTS(ADD)
+EVENT_ROWS(ADD, ADD)
 #undef ADD
 
-void analyses_add_call(struct analyses *all, const struct call_event *event)
+void analyses_end_range(struct analyses *all, const struct range_event *event)
 {
-	saw(all, event->call->start_ns);
-	by_wanted(all, HOOK_call, event);
+	by_wanted(all, HOOK_range_end, event);
 }
 
-void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
+void analyses_show_gpu(struct analyses *all, const struct gpu_event *event)
 {
-	saw(all, event->op->end_ns);
-	by_wanted(all, HOOK_gpu, event);
 	if (all->each_gpu && event->op->start_ns && !all->had_enough)
 		all->had_enough = !all->each_gpu(all->each_context, all, event);
 }

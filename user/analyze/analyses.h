@@ -104,15 +104,26 @@ struct analyze_options {
 	void *each_context;
 };
 
-/* What an analysis does at a moment of a round, of those in analyses.c. */
+/* When an analysis does something: once, with each part, each event, and at the end; see analyses.c. */
+enum hook {
+	HOOK_begin,
+	HOOK_part,
+#define HOOK(kind, one, ...) HOOK_##one,
+	EVENT_ROWS(HOOK, HOOK)
+#undef HOOK
+		HOOK_range_end,
+	HOOK_finish,
+	HOOK_free,
+	HOOK_COUNT,
+};
+
 typedef void analysis_hook(struct analyses *all, const void *event);
-#define ANALYSIS_HOOKS 15
 
 /* Stays where it is while it is in use. */
 struct analyses {
-	const struct model *model;				 /* the latest part */
-	bool has[ANALYZE_COUNT];				 /* who asked for it, and it is of use */
-	analysis_hook *hooks[ANALYSIS_HOOKS][ANALYZE_COUNT + 1]; /* of those, NULL behind the last */
+	const struct model *model;			     /* the latest part */
+	bool has[ANALYZE_COUNT];			     /* who asked for it, and it is of use */
+	analysis_hook *hooks[HOOK_COUNT][ANALYZE_COUNT + 1]; /* of those, NULL behind the last */
 	bool if_of_use;
 	struct attribution attribution;
 	uint64_t calls, gpu_ops;
@@ -164,25 +175,24 @@ void analyses_begin(struct analyses *all, const struct model *first, const struc
 void analyses_begin_part(struct analyses *all, const struct model *part);
 void analyses_free(struct analyses *all);
 
-/* X(kind, event): analyses_add_KIND takes a struct EVENT_event (events.h); whether an analysis wants some. */
-#define ANALYSES_EVENTS(X)                                                                                             \
-	X(sync, sync)                                                                                                  \
-	X(jit, jit)                                                                                                    \
-	X(memory, memory)                                                                                              \
-	X(torch_memory, torch_memory)                                                                                  \
-	X(exit, exit)                                                                                                  \
-	X(span, span)                                                                                                  \
-	X(range, range)                                                                                                \
-	X(range_end, range)                                                                                            \
-	X(op, op)
-
-#define ANALYSES_ADD(kind, event)                                                                                      \
-	void analyses_add_##kind(struct analyses *all, const struct event##_event *of);                                \
-	bool analyses_want_##kind(const struct analyses *all);
-ANALYSES_EVENTS(ANALYSES_ADD)
+/* Of each kind of events: one comes; whether an analysis wants them. */
+#define ANALYSES_ADD(kind, one, ...)                                                                                   \
+	void analyses_add_##one(struct analyses *all, const struct one##_event *event);                                \
+	bool analyses_want_##one(const struct analyses *all);
+EVENT_ROWS(ANALYSES_ADD, ANALYSES_ADD)
 #undef ANALYSES_ADD
-void analyses_add_call(struct analyses *all, const struct call_event *event);
-void analyses_add_gpu(struct analyses *all, const struct gpu_event *event);
+
+void analyses_end_range(struct analyses *all, const struct range_event *event);
+
+/* To analyze_options.each_gpu. */
+void analyses_show_gpu(struct analyses *all, const struct gpu_event *event);
+
+/* So far the trace goes. */
+static inline void analyses_see_time(struct analyses *all, uint64_t time_ns)
+{
+	if (time_ns > all->last_ns)
+		all->last_ns = time_ns;
+}
 
 /* Whether the sums of call_event over operations are looked at. */
 static inline bool analyses_want_operations(const struct analyses *all)

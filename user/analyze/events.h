@@ -17,6 +17,24 @@
 #include "analyze/attribution.h"
 #include "model/model.h"
 
+/*
+ * Kinds of events, a row each (struct ONE_event): of several events at one time those of an earlier row come first.
+ *	EVENTS(KIND, one, many, time): of model.many, by that member, what is due in the part (MODEL_EVENTS)
+ *	OTHER(KIND, one): those that are found in another way
+ * feed_ONE (walk_events.c) hands one to the analyses.
+ */
+#define EVENT_ROWS(EVENTS, OTHER)                                                                                      \
+	OTHER(RANGE, range)                                                                                            \
+	OTHER(OP, op)                                                                                                  \
+	EVENTS(CALL, call, calls, start_ns)                                                                            \
+	EVENTS(GPU, gpu, gpu, start_ns)                                                                                \
+	EVENTS(SYNC, sync, syncs, start_ns)                                                                            \
+	EVENTS(JIT, jit, jits, start_ns)                                                                               \
+	OTHER(SPAN, span)                                                                                              \
+	OTHER(EXIT, exit)                                                                                              \
+	EVENTS(MEMORY, memory, memories, time_ns)                                                                      \
+	OTHER(TORCH_MEMORY, torch_memory)
+
 /* What shares of time are of: the recording. */
 struct window {
 	uint64_t start_ns;

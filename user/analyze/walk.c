@@ -23,7 +23,7 @@ static uint64_t due(const struct walk *walk, enum walk_kind kind)
 	case WALK_##kind:                                                                                              \
 		return part->many[next].time;
 #define OTHER(...)
-		WALK_ROWS(EVENTS, OTHER)
+		EVENT_ROWS(EVENTS, OTHER)
 #undef OTHER
 #undef EVENTS
 	case WALK_TORCH_MEMORY:
@@ -151,7 +151,7 @@ static void begin_ranges(struct walk *walk)
 		if (!range->continued)
 			ranges[count++] = (struct order_key){range->start_ns, i};
 		else if (!range->open)
-			analyses_add_range_end(walk->all, &(struct range_event){.range = range});
+			analyses_end_range(walk->all, &(struct range_event){.range = range});
 	}
 	walk->ranges = sorted(ranges, count);
 	walk->end[WALK_RANGE] = count;
@@ -239,7 +239,7 @@ void walk_add_part(struct walk *walk, const struct model *part)
 	analyses_begin_part(walk->all, part);
 #define EVENTS(kind, one, many, time) begin_kind(walk, WALK_##kind, &part->many##_due, part->one##_count);
 #define OTHER(...)
-	WALK_ROWS(EVENTS, OTHER)
+	EVENT_ROWS(EVENTS, OTHER)
 #undef OTHER
 #undef EVENTS
 	walk->next[WALK_TORCH_MEMORY] = 0;

@@ -9,27 +9,9 @@
 #include "analyze/analyses.h"
 #include "base/array.h"
 
-/*
- * Kinds of events, a row each: of several events at one time those of an earlier row come first.
- *	EVENTS(KIND, one, many, time): of model.many, by that member, what is due in the part (MODEL_EVENTS)
- *	OTHER(KIND, one): those that are found in another way
- * feed_ONE (walk_events.c) hands one to the analyses.
- */
-#define WALK_ROWS(EVENTS, OTHER)                                                                                       \
-	OTHER(RANGE, range)                                                                                            \
-	OTHER(OP, op)                                                                                                  \
-	EVENTS(CALL, call, calls, start_ns)                                                                            \
-	EVENTS(GPU, gpu, gpu, start_ns)                                                                                \
-	EVENTS(SYNC, sync, syncs, start_ns)                                                                            \
-	EVENTS(JIT, jit, jits, start_ns)                                                                               \
-	OTHER(SPAN, span)                                                                                              \
-	OTHER(EXIT, exit)                                                                                              \
-	EVENTS(MEMORY, memory, memories, time_ns)                                                                      \
-	OTHER(TORCH_MEMORY, torch_memory)
-
 enum walk_kind {
 #define WALK_KIND(kind, ...) WALK_##kind,
-	WALK_ROWS(WALK_KIND, WALK_KIND)
+	EVENT_ROWS(WALK_KIND, WALK_KIND)
 #undef WALK_KIND
 		WALK_KINDS,
 };

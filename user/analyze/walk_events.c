@@ -67,6 +67,7 @@ static void feed_call(struct walk *walk, uint32_t index)
 	}
 	if (call->class == GPT_CLASS_MEMCPY && call->first_gpu != NONE)
 		look_at_copy(walk, &event);
+	analyses_see_time(all, call->start_ns);
 	analyses_add_call(all, &event);
 }
 
@@ -105,7 +106,9 @@ static void feed_gpu(struct walk *walk, uint32_t index)
 	event.first = event.launch && event.launch->first_gpu == index;
 	event.launch_caller = attributed == op->call ? event.caller : caller_of_op(all, op, op->call);
 	attribute(all, &event);
+	analyses_see_time(all, op->end_ns);
 	analyses_add_gpu(all, &event);
+	analyses_show_gpu(all, &event);
 }
 
 static void feed_sync(struct walk *walk, uint32_t index)
@@ -200,7 +203,7 @@ void walk_feed(struct walk *walk, enum walk_kind kind, uint32_t index)
 {
 	static void (*const feed[WALK_KINDS])(struct walk *, uint32_t) = {
 #define FEED(kind, one, ...) [WALK_##kind] = feed_##one,
-		WALK_ROWS(FEED, FEED)
+		EVENT_ROWS(FEED, FEED)
 #undef FEED
 	};
 
