@@ -41,7 +41,10 @@
 #include "analyze/why/why.h"
 
 /*
- * A row for each, in the order in which they finish: lines without Python are numbered as they are met then.
+ * A row for each, in the order in which they finish: lines without Python are numbered as they are met then.  What one
+ * does stands in its own header, as rows of ANALYSIS_name(X):
+ *	X(ANALYSIS, hook, what is done) with `all`, a struct analyses, and the hook's `event` (enum hook)
+ * begin, part and free are for all analyses, the others for those that were asked for.
  *	X(ANALYSIS, table, of_use)
  * table: one of the REPORT, or only for who has it in a list (ASKED); of_use: ALWAYS, or where a trace has GPU
  * operations (WITH_GPU) or none (WITHOUT_GPU).

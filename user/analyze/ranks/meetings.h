@@ -71,4 +71,12 @@ void meeting_taker_add_gpu(struct meeting_taker *taker, const struct model *part
 void meeting_taker_finish(struct meeting_taker *taker, const struct model *model, struct lines *lines,
 			  struct meetings *meetings);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_MEETINGS(X)                                                                                           \
+	X(MEETINGS, begin, all->meeting_taker = all->has[ANALYZE_MEETINGS] ? meeting_taker_new(event->first) : NULL)   \
+	X(MEETINGS, call, meeting_taker_add_call(all->meeting_taker, all->model, event))                               \
+	X(MEETINGS, gpu, meeting_taker_add_gpu(all->meeting_taker, all->model, event))                                 \
+	X(MEETINGS, finish, meeting_taker_finish(all->meeting_taker, all->model, event->lines, &all->meetings))        \
+	X(MEETINGS, free, (meeting_taker_free(all->meeting_taker), meetings_free(&all->meetings)))
+
 #endif

@@ -29,4 +29,11 @@ void activity_sums_add_gpu(struct activity_sums *sums, const struct gpu_event *e
 void activity_sums_add_call(struct activity_sums *sums, const struct call_event *event);
 void activity_sums_finish(struct activity_sums *sums);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_ACTIVITY_SUMS(X)                                                                                      \
+	X(ACTIVITY_SUMS, gpu, activity_sums_add_gpu(&all->gpu_sums, event))                                            \
+	X(ACTIVITY_SUMS, call, activity_sums_add_call(&all->api_sums, event))                                          \
+	X(ACTIVITY_SUMS, finish, (activity_sums_finish(&all->gpu_sums), activity_sums_finish(&all->api_sums)))         \
+	X(ACTIVITY_SUMS, free, (activity_sums_free(&all->gpu_sums), activity_sums_free(&all->api_sums)))
+
 #endif

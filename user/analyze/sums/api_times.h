@@ -24,4 +24,10 @@ void api_times_free(struct api_times *times);
 void api_times_add_call(struct api_times *times, const struct call_event *event);
 void api_times_finish(struct api_times *times, struct lines *lines);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_API_TIMES(X)                                                                                          \
+	X(API_TIMES, call, api_times_add_call(&all->api_times, event))                                                 \
+	X(API_TIMES, finish, api_times_finish(&all->api_times, event->lines))                                          \
+	X(API_TIMES, free, api_times_free(&all->api_times))
+
 #endif

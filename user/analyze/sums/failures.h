@@ -24,4 +24,10 @@ void failures_free(struct failures *failures);
 void failures_add_call(struct failures *failures, const struct call_event *event);
 void failures_finish(struct failures *failures, struct lines *lines);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_FAILURES(X)                                                                                           \
+	X(FAILURES, call, failures_add_call(&all->failures, event))                                                    \
+	X(FAILURES, finish, failures_finish(&all->failures, event->lines))                                             \
+	X(FAILURES, free, failures_free(&all->failures))
+
 #endif

@@ -71,4 +71,13 @@ void idle_add_call(struct idle *idle, const struct call_event *event);
 void idle_add_gpu(struct idle *idle, const struct gpu_event *event);
 void idle_finish(struct idle *idle, struct lines *lines);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_IDLE(X)                                                                                               \
+	X(IDLE, begin, idle_init(&all->idle, event->first, &all->window))                                              \
+	X(IDLE, part, idle_begin_part(&all->idle, event->part))                                                        \
+	X(IDLE, call, idle_add_call(&all->idle, event))                                                                \
+	X(IDLE, gpu, idle_add_gpu(&all->idle, event))                                                                  \
+	X(IDLE, finish, idle_finish(&all->idle, event->lines))                                                         \
+	X(IDLE, free, idle_free(&all->idle))
+
 #endif

@@ -47,4 +47,12 @@ void interpreter_add_gpu(struct interpreter *all, const struct gpu_event *event)
 void interpreter_add_span(struct interpreter *all, const struct span_event *event);
 void interpreter_finish(struct interpreter *all);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_INTERPRETER(X)                                                                                        \
+	X(INTERPRETER, begin, interpreter_init(&all->interpreter, event->first))                                       \
+	X(INTERPRETER, gpu, interpreter_add_gpu(&all->interpreter, event))                                             \
+	X(INTERPRETER, span, interpreter_add_span(&all->interpreter, event))                                           \
+	X(INTERPRETER, finish, interpreter_finish(&all->interpreter))                                                  \
+	X(INTERPRETER, free, interpreter_free(&all->interpreter))
+
 #endif

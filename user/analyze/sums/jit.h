@@ -23,4 +23,10 @@ void jit_free(struct jit *jit);
 void jit_add_jit(struct jit *jit, const struct jit_event *event);
 void jit_finish(struct jit *jit, struct lines *lines);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_JIT(X)                                                                                                \
+	X(JIT, jit, jit_add_jit(&all->jit, event))                                                                     \
+	X(JIT, finish, jit_finish(&all->jit, event->lines))                                                            \
+	X(JIT, free, jit_free(&all->jit))
+
 #endif

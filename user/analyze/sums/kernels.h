@@ -24,4 +24,10 @@ void kernels_free(struct kernels *kernels);
 void kernels_add_gpu(struct kernels *kernels, const struct gpu_event *event);
 void kernels_finish(struct kernels *kernels, struct lines *lines);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_KERNELS(X)                                                                                            \
+	X(KERNELS, gpu, kernels_add_gpu(&all->kernels, event))                                                         \
+	X(KERNELS, finish, kernels_finish(&all->kernels, event->lines))                                                \
+	X(KERNELS, free, kernels_free(&all->kernels))
+
 #endif

@@ -65,4 +65,15 @@ void key_averages_finish(struct key_averages *keys);
 /* The frames of key_row.stack, the innermost first; returns how many there are, of which at most `most` are given. */
 size_t key_row_frames(const struct key_averages *keys, const struct key_row *row, uint32_t frames[], size_t most);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_KEY_AVERAGES(X)                                                                                       \
+	X(KEY_AVERAGES, begin, key_averages_init(&all->keys, event->first, &event->options->keys))                     \
+	X(KEY_AVERAGES, part, op_tree_begin_part(&all->keys.tree, event->part))                                        \
+	X(KEY_AVERAGES, call, key_averages_add_call(&all->keys, event))                                                \
+	X(KEY_AVERAGES, gpu, key_averages_add_gpu(&all->keys, event))                                                  \
+	X(KEY_AVERAGES, torch_memory, key_averages_add_memory(&all->keys, event))                                      \
+	X(KEY_AVERAGES, op, key_averages_add_op(&all->keys, event))                                                    \
+	X(KEY_AVERAGES, finish, key_averages_finish(&all->keys))                                                       \
+	X(KEY_AVERAGES, free, key_averages_free(&all->keys))
+
 #endif

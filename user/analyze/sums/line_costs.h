@@ -71,4 +71,14 @@ void line_costs_add_sync(struct line_costs *costs, const struct sync_event *even
 /* memory: finished; of nothing where there is none. */
 void line_costs_finish(struct line_costs *costs, struct lines *lines, const struct torch_memory_sums *memory);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_LINE_COSTS(X)                                                                                         \
+	X(LINE_COSTS, begin, line_costs_init(&all->line_costs, event->first, &all->window))                            \
+	X(LINE_COSTS, part, line_costs_begin_part(&all->line_costs, event->part))                                      \
+	X(LINE_COSTS, call, line_costs_add_call(&all->line_costs, event))                                              \
+	X(LINE_COSTS, gpu, line_costs_add_gpu(&all->line_costs, event))                                                \
+	X(LINE_COSTS, sync, line_costs_add_sync(&all->line_costs, event))                                              \
+	X(LINE_COSTS, finish, line_costs_finish(&all->line_costs, event->lines, &all->torch_memory))                   \
+	X(LINE_COSTS, free, line_costs_free(&all->line_costs))
+
 #endif

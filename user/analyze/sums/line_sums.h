@@ -41,4 +41,19 @@ void line_sums_add_call(struct line_sums *sums, const struct call_event *event);
 
 void line_sums_finish(struct line_sums *sums, struct lines *lines);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_GPU_LINES(X)                                                                                          \
+	X(GPU_LINES, begin, line_sums_init(&all->gpu_lines, event->first))                                             \
+	X(GPU_LINES, part, all->gpu_lines.model = event->part)                                                         \
+	X(GPU_LINES, gpu, line_sums_add_gpu(&all->gpu_lines, event))                                                   \
+	X(GPU_LINES, finish, line_sums_finish(&all->gpu_lines, event->lines))                                          \
+	X(GPU_LINES, free, line_sums_free(&all->gpu_lines))
+
+#define ANALYSIS_CALL_LINES(X)                                                                                         \
+	X(CALL_LINES, begin, line_sums_init(&all->call_lines, event->first))                                           \
+	X(CALL_LINES, part, all->call_lines.model = event->part)                                                       \
+	X(CALL_LINES, call, line_sums_add_call(&all->call_lines, event))                                               \
+	X(CALL_LINES, finish, line_sums_finish(&all->call_lines, event->lines))                                        \
+	X(CALL_LINES, free, line_sums_free(&all->call_lines))
+
 #endif

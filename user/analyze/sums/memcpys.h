@@ -33,4 +33,10 @@ void memcpys_free(struct memcpys *memcpys);
 void memcpys_add_gpu(struct memcpys *memcpys, const struct gpu_event *event);
 void memcpys_finish(struct memcpys *memcpys, struct lines *lines);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_MEMCPYS(X)                                                                                            \
+	X(MEMCPYS, gpu, memcpys_add_gpu(&all->memcpys, event))                                                         \
+	X(MEMCPYS, finish, memcpys_finish(&all->memcpys, event->lines))                                                \
+	X(MEMCPYS, free, memcpys_free(&all->memcpys))
+
 #endif

@@ -57,4 +57,12 @@ void memory_peaks_add_memory(struct memory_peaks *all, const struct memory_event
 void memory_peaks_add_exit(struct memory_peaks *all, const struct exit_event *event);
 void memory_peaks_finish(struct memory_peaks *all, struct lines *lines);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_MEMORY_PEAKS(X)                                                                                       \
+	X(MEMORY_PEAKS, begin, memory_peaks_init(&all->memory, event->first))                                          \
+	X(MEMORY_PEAKS, memory, memory_peaks_add_memory(&all->memory, event))                                          \
+	X(MEMORY_PEAKS, exit, memory_peaks_add_exit(&all->memory, event))                                              \
+	X(MEMORY_PEAKS, finish, memory_peaks_finish(&all->memory, event->lines))                                       \
+	X(MEMORY_PEAKS, free, memory_peaks_free(&all->memory))
+
 #endif

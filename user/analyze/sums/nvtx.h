@@ -84,4 +84,14 @@ static inline bool nvtx_has_ranges(const struct nvtx *all)
 	return all->threads != NULL;
 }
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_NVTX(X)                                                                                               \
+	X(NVTX, begin, nvtx_init(&all->nvtx, event->first))                                                            \
+	X(NVTX, part, nvtx_begin_part(&all->nvtx, event->part))                                                        \
+	X(NVTX, call, nvtx_add_call(&all->nvtx, event))                                                                \
+	X(NVTX, range, nvtx_add_range(&all->nvtx, event))                                                              \
+	X(NVTX, range_end, nvtx_end_range(&all->nvtx, event))                                                          \
+	X(NVTX, finish, nvtx_finish(&all->nvtx))                                                                       \
+	X(NVTX, free, nvtx_free(&all->nvtx))
+
 #endif

@@ -20,4 +20,13 @@ static inline void op_stacks_finish(struct op_stacks *stacks)
 	op_tree_finish(&stacks->tree);
 }
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_OP_STACKS(X)                                                                                          \
+	X(OP_STACKS, begin, op_stacks_init(&all->op_stacks, event->first))                                             \
+	X(OP_STACKS, part, op_tree_begin_part(&all->op_stacks.tree, event->part))                                      \
+	X(OP_STACKS, call, op_tree_add_call(&all->op_stacks.tree, event))                                              \
+	X(OP_STACKS, op, op_tree_add_op(&all->op_stacks.tree, event))                                                  \
+	X(OP_STACKS, finish, op_stacks_finish(&all->op_stacks))                                                        \
+	X(OP_STACKS, free, op_stacks_free(&all->op_stacks))
+
 #endif

@@ -59,4 +59,14 @@ static inline bool ops_by_name_has_ops(const struct ops_by_name *all)
 }
 void ops_by_name_finish(struct ops_by_name *all);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_OPS(X)                                                                                                \
+	X(OPS, begin, ops_by_name_init(&all->ops, event->first))                                                       \
+	X(OPS, part, all->ops.model = all->collectives.model = event->part)                                            \
+	X(OPS, call, ops_by_name_add_call(&all->ops, event))                                                           \
+	X(OPS, gpu, collective_sums_add_gpu(&all->collectives, event))                                                 \
+	X(OPS, op, ops_by_name_add_op(&all->ops, event))                                                               \
+	X(OPS, finish, (ops_by_name_finish(&all->ops), collective_sums_finish(&all->collectives, event->lines)))       \
+	X(OPS, free, (ops_by_name_free(&all->ops), collective_sums_free(&all->collectives)))
+
 #endif

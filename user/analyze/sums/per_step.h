@@ -34,4 +34,14 @@ void per_step_add_call(struct per_step *all, const struct call_event *event);
 /* The sums over GPU operations are gpu.timed from here on. */
 void per_step_finish(struct per_step *all, const struct window *window);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_PER_STEP(X)                                                                                           \
+	X(PER_STEP, begin, per_step_init(&all->per_step, &all->blocks, event->first))                                  \
+	X(PER_STEP, part, per_step_begin_part(&all->per_step, event->part))                                            \
+	X(PER_STEP, call, per_step_add_call(&all->per_step, event))                                                    \
+	X(PER_STEP, gpu, per_step_add_gpu(&all->per_step, event))                                                      \
+	X(PER_STEP, op, op_tree_add_op(&all->per_step.tree, event))                                                    \
+	X(PER_STEP, finish, per_step_finish(&all->per_step, &all->window))                                             \
+	X(PER_STEP, free, per_step_free(&all->per_step))
+
 #endif

@@ -49,4 +49,17 @@ static inline size_t stack_sums_count(const struct stack_sums *all)
 }
 struct stack_row stack_sums_row(const struct stack_sums *all, size_t index);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_GPU_STACKS(X)                                                                                         \
+	X(GPU_STACKS, begin, stack_sums_init(&all->gpu_stacks, event->first, &all->attribution))                       \
+	X(GPU_STACKS, part, all->gpu_stacks.model = event->part)                                                       \
+	X(GPU_STACKS, gpu, stack_sums_add_gpu(&all->gpu_stacks, event))                                                \
+	X(GPU_STACKS, free, stack_sums_free(&all->gpu_stacks))
+
+#define ANALYSIS_CALL_STACKS(X)                                                                                        \
+	X(CALL_STACKS, begin, stack_sums_init(&all->call_stacks, event->first, &all->attribution))                     \
+	X(CALL_STACKS, part, all->call_stacks.model = event->part)                                                     \
+	X(CALL_STACKS, call, stack_sums_add_call(&all->call_stacks, event))                                            \
+	X(CALL_STACKS, free, stack_sums_free(&all->call_stacks))
+
 #endif

@@ -65,4 +65,14 @@ void step_tables_add_gpu(struct step_tables *all, const struct gpu_event *event)
 void step_tables_add_op(struct step_tables *all, const struct op_event *event, uint32_t process);
 void step_tables_finish(struct step_tables *all);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_STEPS(X)                                                                                              \
+	X(STEPS, begin, step_tables_init(&all->steps, all->has[ANALYZE_STEPS] ? event->steps : NULL, event->first))    \
+	X(STEPS, part, step_tables_begin_part(&all->steps, event->part))                                               \
+	X(STEPS, call, step_tables_add_call(&all->steps, event))                                                       \
+	X(STEPS, gpu, step_tables_add_gpu(&all->steps, event))                                                         \
+	X(STEPS, op, step_tables_add_op(&all->steps, event, all->model->threads[event->op->thread].process))           \
+	X(STEPS, finish, step_tables_finish(&all->steps))                                                              \
+	X(STEPS, free, step_tables_free(&all->steps))
+
 #endif

@@ -33,4 +33,10 @@ static inline void threads_add_call(struct threads *threads, const struct call_e
 	}
 }
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_THREADS(X)                                                                                            \
+	X(THREADS, begin, threads_init(&all->threads, event->first))                                                   \
+	X(THREADS, call, threads_add_call(&all->threads, event))                                                       \
+	X(THREADS, free, threads_free(&all->threads))
+
 #endif

@@ -76,4 +76,11 @@ void torch_memory_sums_free(struct torch_memory_sums *all);
 void torch_memory_sums_add(struct torch_memory_sums *all, const struct torch_memory_event *event);
 void torch_memory_sums_finish(struct torch_memory_sums *all, struct lines *lines);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_TORCH_MEMORY(X)                                                                                       \
+	X(TORCH_MEMORY, begin, torch_memory_sums_init(&all->torch_memory, &all->blocks))                               \
+	X(TORCH_MEMORY, torch_memory, torch_memory_sums_add(&all->torch_memory, event))                                \
+	X(TORCH_MEMORY, finish, torch_memory_sums_finish(&all->torch_memory, event->lines))                            \
+	X(TORCH_MEMORY, free, torch_memory_sums_free(&all->torch_memory))
+
 #endif

@@ -27,4 +27,10 @@ uint64_t untimed_end(struct untimed *untimed, const struct model *model, const s
 
 void untimed_finish(struct untimed *untimed, struct lines *lines);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_UNTIMED(X)                                                                                            \
+	X(UNTIMED, call, untimed_add_call(&all->untimed, event))                                                       \
+	X(UNTIMED, finish, untimed_finish(&all->untimed, event->lines))                                                \
+	X(UNTIMED, free, untimed_free(&all->untimed))
+
 #endif

@@ -26,4 +26,11 @@ void utilization_free(struct utilization *all);
 void utilization_add_gpu(struct utilization *all, const struct gpu_event *event);
 void utilization_finish(struct utilization *all);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_UTILIZATION(X)                                                                                        \
+	X(UTILIZATION, begin, utilization_init(&all->utilization, &all->window))                                       \
+	X(UTILIZATION, gpu, utilization_add_gpu(&all->utilization, event))                                             \
+	X(UTILIZATION, finish, utilization_finish(&all->utilization))                                                  \
+	X(UTILIZATION, free, utilization_free(&all->utilization))
+
 #endif

@@ -49,4 +49,12 @@ void waits_add_sync(struct waits *waits, const struct sync_event *event);
 void waits_add_call(struct waits *waits, const struct call_event *event);
 void waits_finish(struct waits *waits, struct lines *lines);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_WAITS(X)                                                                                              \
+	X(WAITS, part, waits_begin_part(&all->waits, event->part))                                                     \
+	X(WAITS, call, waits_add_call(&all->waits, event))                                                             \
+	X(WAITS, sync, waits_add_sync(&all->waits, event))                                                             \
+	X(WAITS, finish, waits_finish(&all->waits, event->lines))                                                      \
+	X(WAITS, free, waits_free(&all->waits))
+
 #endif

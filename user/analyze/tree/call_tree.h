@@ -120,4 +120,16 @@ static inline struct op_path op_path_of(const struct call_tree *tree, uint32_t p
 	return (struct op_path){part[0], part[1], part[2] - 1};
 }
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_CALL_TREE(X)                                                                                          \
+	X(CALL_TREE, begin, call_tree_init(&all->tree, event->first, &all->attribution, event->options->tree_by))      \
+	X(CALL_TREE, part, all->tree.model = event->part)                                                              \
+	X(CALL_TREE, call, call_tree_add_call(&all->tree, event))                                                      \
+	X(CALL_TREE, gpu, call_tree_add_gpu(&all->tree, event))                                                        \
+	X(CALL_TREE, op, call_tree_add_op(&all->tree, event))                                                          \
+	X(CALL_TREE, finish,                                                                                           \
+	  (call_tree_finish(&all->tree),                                                                               \
+	   all->tree.by == TREE_BY_MEMORY ? call_tree_add_memory(&all->tree, &all->torch_memory) : (void)0))           \
+	X(CALL_TREE, free, call_tree_free(&all->tree))
+
 #endif

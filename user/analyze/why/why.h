@@ -156,4 +156,16 @@ void why_add_op(struct why *why, const struct op_event *event);
 
 void why_finish(struct why *why, struct lines *lines);
 
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_WHY(X)                                                                                                \
+	X(WHY, begin, begin_why(all, event))                                                                           \
+	X(WHY, part, begin_part_of_why(all, event->part))                                                              \
+	X(WHY, call, why_add_call(&all->why, event))                                                                   \
+	X(WHY, gpu, why_add_gpu(&all->why, event))                                                                     \
+	X(WHY, jit, why_add_jit(&all->why, event))                                                                     \
+	X(WHY, span, why_add_span(&all->why, event))                                                                   \
+	X(WHY, op, why_add_op(&all->why, event))                                                                       \
+	X(WHY, finish, why_finish(&all->why, event->lines))                                                            \
+	X(WHY, free, free_why(all))
+
 #endif
