@@ -48,37 +48,27 @@ void yield_own_clock(const struct cupti *cupti)
 		cupti->register_timestamp(clock_wall_ns);
 }
 
-/* Kineto complains of records of these kinds.  Those of waits and events it asks for when told to. */
-static bool unknown_to_kineto(uint8_t kind)
+static bool unknown_to_kineto(const struct records_kind *kind)
 {
-	switch (kind) {
-	case CUPTI_KIND_DEVICE:
-	case CUPTI_KIND_CONTEXT:
-	case CUPTI_KIND_STREAM:
-	case CUPTI_KIND_MEMORY2:
-	case CUPTI_KIND_JIT:
-		return true;
-	default:
-		return false;
-	}
+	return kind->unknown_to_kineto;
 }
 
-static bool is_any(uint8_t kind)
+static bool is_any(const struct records_kind *kind)
 {
 	return true;
 }
 
-static bool is_shared(uint8_t kind)
+static bool is_shared(const struct records_kind *kind)
 {
-	return GPT_AGENT_SHARED_KINDS >> kind & 1;
+	return GPT_AGENT_SHARED_KINDS >> kind->kind & 1;
 }
 
-static void disable_where(struct session *session, bool (*is)(uint8_t kind))
+static void disable_where(struct session *session, bool (*is)(const struct records_kind *kind))
 {
 	unsigned i;
 
 	for (i = 0; i < RECORDS_KINDS; i++)
-		if ((session->enabled_kinds & (1u << i)) && is(records_kinds[i].kind)) {
+		if ((session->enabled_kinds & (1u << i)) && is(&records_kinds[i])) {
 			session->cupti.disable(records_kinds[i].kind);
 			session->enabled_kinds &= ~(1u << i);
 		}
