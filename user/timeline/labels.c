@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "model/model.h"
+#include "timeline/placement.h"
 
 /* " (default, priority -5)": what kind of stream it is, as far as that is not the ordinary. */
 static void describe_stream(const struct timeline_track *track, char *text, size_t size)
@@ -19,9 +20,8 @@ static void describe_stream(const struct timeline_track *track, char *text, size
 		snprintf(text, size, " (priority %d)", track->priority);
 }
 
-/* " of python3 41330 (overlap 1)": of what is not the only one of its name. */
-static void describe_lane(const struct timeline *timeline, const struct timeline_track *track, bool of_gpu, char *text,
-			  size_t size)
+void label_lane(const struct timeline *timeline, const struct timeline_track *track, bool of_gpu, char *text,
+		size_t size)
 {
 	const struct model_process *process = &timeline->model->processes[track->process];
 	char of[64] = "", lane[32] = "";
@@ -33,44 +33,38 @@ static void describe_lane(const struct timeline *timeline, const struct timeline
 	snprintf(text, size, "%s%s", of, lane);
 }
 
-static void label_stream(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
+void label_gpu(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
 {
 	char kind[48], rest[96];
 
 	describe_stream(track, kind, sizeof(kind));
-	describe_lane(timeline, track, true, rest, sizeof(rest));
+	label_lane(timeline, track, true, rest, sizeof(rest));
 	snprintf(text, size, "stream %" PRIu32 "%s%s", track->stream, kind, rest);
 }
 
-static void label_waits(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
+void label_syncs(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
 {
 	char rest[96];
 
-	describe_lane(timeline, track, true, rest, sizeof(rest));
+	label_lane(timeline, track, true, rest, sizeof(rest));
 	if (track->stream == TIMELINE_NONE)
 		snprintf(text, size, "waits for events and for all of GPU %" PRIu32 "%s", track->device, rest);
 	else
 		snprintf(text, size, "stream %" PRIu32 " (sync)%s", track->stream, rest);
 }
 
-static void label_ranges(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
+void label_ranges(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
 {
 	char rest[96];
 
-	describe_lane(timeline, track, false, rest, sizeof(rest));
+	label_lane(timeline, track, false, rest, sizeof(rest));
 	snprintf(text, size, "thread %" PRIu32 " NVTX%s%s%.100s%s", track->tid, track->started ? " started ranges" : "",
 		 *track->name ? " " : "", track->name, rest);
 }
 
-static void label_compiler(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
+void label_overheads(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
 {
-	char rest[96];
-
-	describe_lane(timeline, track, false, rest, sizeof(rest));
-	if (track->tid)
-		snprintf(text, size, "thread %" PRIu32 " JIT%s", track->tid, rest);
-	else
-		snprintf(text, size, "JIT%s", rest);
+	snprintf(text, size, "thread %" PRIu32 " CUPTI", track->tid);
 }
 
 void timeline_track_label(const struct timeline *timeline, uint32_t index, char *text, size_t size)
@@ -90,20 +84,11 @@ void timeline_track_label(const struct timeline *timeline, uint32_t index, char 
 	case TIMELINE_TRACK_STEPS:
 		snprintf(text, size, "thread %" PRIu32 " steps", track->tid);
 		break;
-	case TIMELINE_TRACK_COMPILER:
-		label_compiler(timeline, track, text, size);
+#define LABEL(one, many, time, kind, ...)                                                                              \
+	case TIMELINE_TRACK_##kind:                                                                                    \
+		label_##many(timeline, track, text, size);                                                             \
 		break;
-	case TIMELINE_TRACK_RANGES:
-		label_ranges(timeline, track, text, size);
-		break;
-	case TIMELINE_TRACK_STREAM:
-		label_stream(timeline, track, text, size);
-		break;
-	case TIMELINE_TRACK_WAITS:
-		label_waits(timeline, track, text, size);
-		break;
-	case TIMELINE_TRACK_CUPTI:
-		snprintf(text, size, "thread %" PRIu32 " CUPTI", track->tid);
-		break;
+		TIMELINE_PLACED(LABEL)
+#undef LABEL
 	}
 }

@@ -57,6 +57,16 @@ void placed_begin(struct placed *placed, uint32_t from, uint32_t end);
 TIMELINE_PLACED(PLACE)
 #undef PLACE
 
+/* What a track of each kind is called; before: " of python3 41330 (overlap 1)", of what is not the only one of its
+ * name.
+ */
+void label_lane(const struct timeline *timeline, const struct timeline_track *track, bool of_gpu, char *text,
+		size_t size);
+#define LABEL(one, many, ...)                                                                                          \
+	void label_##many(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size);
+TIMELINE_PLACED(LABEL)
+#undef LABEL
+
 /* Of something that is due: its lane, LANE_NONE, and the track of what has one. */
 static inline uint32_t placed_lane(const struct placed *placed, uint32_t index)
 {

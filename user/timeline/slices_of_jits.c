@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Compilation by the driver. */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "timeline/ids.h"
 #include "timeline/kinds.h"
 #include "timeline/members.h"
@@ -22,6 +25,17 @@ void place_jits(struct timeline *timeline, struct timeline_placement *placement)
 							jit->start_ns, jit->end_ns);
 		placement->omitted.jits += placed->lane_of[i - from] == LANE_NONE;
 	}
+}
+
+void label_jits(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
+{
+	char rest[96];
+
+	label_lane(timeline, track, false, rest, sizeof(rest));
+	if (track->tid)
+		snprintf(text, size, "thread %" PRIu32 " JIT%s", track->tid, rest);
+	else
+		snprintf(text, size, "JIT%s", rest);
 }
 
 static void visit_jit(struct visit *visit, uint32_t index)

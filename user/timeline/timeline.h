@@ -91,6 +91,21 @@ struct timeline_counter {
 	X(sync, syncs, TIMED, WAITS, GPUS)                                                                             \
 	X(overhead, overheads, SPANNED, CUPTI, THREADS)
 
+/* What a part has of each kind, in the order in which it is handed over (kinds.h). */
+#define TIMELINE_VISITS(X)                                                                                             \
+	X(steps)       /* of the whole trace; process by process */                                                    \
+	X(python)      /* functions; thread by thread */                                                               \
+	X(interpreter) /* collections and imports of the whole trace; thread by thread */                              \
+	X(ranges)      /* NVTX; thread by thread */                                                                    \
+	X(ops)	       /* of PyTorch; thread by thread */                                                              \
+	X(torch_memories)                                                                                              \
+	X(jits)                                                                                                        \
+	X(calls)                                                                                                       \
+	X(operations) /* of GPUs */                                                                                    \
+	X(syncs)                                                                                                       \
+	X(memories)                                                                                                    \
+	X(overheads)
+
 /* What is not in the timeline. */
 struct timeline_omissions {
 	uint64_t untimed; /* GPU operations without times */
