@@ -22,7 +22,7 @@
 struct definition {
 	struct generated_text name, nodes, ops, file;
 	uint32_t file_line;
-	bool is_jit; /* "@triton.jit" has been met */
+	bool is_triton; /* "@triton.jit" has been met */
 };
 
 struct reader {
@@ -135,8 +135,8 @@ static void read_kernel(struct reader *reader, struct generated_text text)
 	if (begins(text, "'''"))
 		reader->inside = 0;
 	else if (begins(text, "@triton.jit"))
-		kernel->is_jit = true;
-	else if (kernel->is_jit && kernel->file.size && !kernel->file_line && begins(text, "def "))
+		kernel->is_triton = true;
+	else if (kernel->is_triton && kernel->file.size && !kernel->file_line && begins(text, "def "))
 		kernel->file_line = reader->inside;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A trace as a profile: a tree of frames, root first, with what each stack of them sums up to.  What the files of
- * speedscope, pprof and pstats are made of; knows none of them.  Memory depends on how many different stacks there are,
+ * profilers' viewers are made of; knows none of them.  Memory depends on how many different stacks there are,
  * not on how long the trace is.
  */
 #ifndef GPUTRACE_PROFILE_H
