@@ -157,6 +157,7 @@ def test_a_user_with_more_libraries_than_can_be_probed_hides_nobody_and_the_rece
     said = notes(tmp_path)
     assert FURTHER in said
     assert sum("files/libcudart-" in note for note in said) == NAMED_MOST
+    assert "probes on " in tracer.done.stdout and " more" in tracer.done.stdout[tracer.done.stdout.index("probes on "):]
 
 
 def test_a_user_with_more_processes_than_can_be_followed_hides_nobody_and_is_named(library, public, tmp_path):

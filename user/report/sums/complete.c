@@ -6,6 +6,8 @@
 
 #include "report/parts.h"
 
+#define PROBED_MOST 8u /* files with probes that are named */
+
 static void put_color(struct report *report, const char *escape)
 {
 	fputs(report->color ? escape : "", report->out);
@@ -243,13 +245,15 @@ static void add_once(char **list, char *text)
 	free(text);
 }
 
-/* Names of the files with probes: what stands before the colon of each line (attach/probes/files.c). */
+/* Names of the first files with probes: what stands before the colon of each line (attach/probes/files.c). */
 static char *probed_names(const struct model *model)
 {
 	char *names = xstrdup("");
 
-	for (uint32_t i = 0; i < model->probe_count; i++)
+	for (uint32_t i = 0; i < model->probe_count && i < PROBED_MOST; i++)
 		add_once(&names, xasprintf("%.*s", (int)strcspn(model->probes[i], ":"), model->probes[i]));
+	if (model->probe_count > PROBED_MOST)
+		add_once(&names, xasprintf("and %u more", model->probe_count - PROBED_MOST));
 	return names;
 }
 
