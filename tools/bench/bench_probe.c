@@ -23,7 +23,7 @@
 #include "traced.h"
 
 #define ROUNDS 7
-#define CALLS 200000
+#define CALLS 40000
 
 static const int depths[] = {4, 16, 64};
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Called from Python at some depth: launches in a tight loop. */
 #include <stdint.h>
+#include <stdlib.h>
 #include <time.h>
+
+#define BATCH_CALLS 50
 
 struct dim3 {
 	uint32_t x, y, z;
@@ -10,7 +13,7 @@ struct dim3 {
 typedef int launch(const void *function, struct dim3 grid, struct dim3 block, void **args, uint64_t shared,
 		   void *stream);
 
-/* Of no kernel; nanoseconds per call. */
+/* Of no kernel; nanoseconds per call: the median of batches that are shorter than the scheduler's time slices. */
 double hammer(launch *function, long calls);
 /* Of one kernel into one stream; how many calls failed. */
 long burst(launch *function, const void *kernel, void *stream, long calls);
@@ -23,14 +26,39 @@ static double now_ns(void)
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-double hammer(launch *function, long calls)
+static double batch_ns(launch *function, long calls)
 {
 	const struct dim3 one = {1, 1, 1};
 	double start = now_ns();
 
 	for (long i = 0; i < calls; i++)
 		function(0, one, one, 0, 0, 0);
-	return (now_ns() - start) / (double)calls;
+	return now_ns() - start;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+double hammer(launch *function, long calls)
+{
+	long count = calls / BATCH_CALLS, i;
+	double *batches, median;
+
+	if (count < 2)
+		return batch_ns(function, calls) / (double)calls;
+	batches = malloc((size_t)count * sizeof(*batches));
+	if (!batches)
+		abort();
+	for (i = 0; i < count; i++)
+		batches[i] = batch_ns(function, BATCH_CALLS);
+	qsort(batches, (size_t)count, sizeof(*batches), compare);
+	median = batches[count / 2] / BATCH_CALLS;
+	free(batches);
+	return median;
 }
 
 long burst(launch *function, const void *kernel, void *stream, long calls)
