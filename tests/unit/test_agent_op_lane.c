@@ -11,6 +11,7 @@
 
 #include "agent/torch/op_clock.h"
 #include "agent/torch/op_lane.h"
+#include "agent/torch/op_tell.h"
 #include "agent_points.h"
 
 #define SECOND 1000000000u
@@ -142,6 +143,40 @@ static void the_reader_is_woken_for_each_part_of_the_ring(void **state)
 	assert_in_range(woken, 3, 4);
 }
 
+static void assert_a_line_begins(void)
+{
+	assert_int_equal(atomic_load(&lane->tail) % CACHE_LINE, 0);
+}
+
+static void write_op(struct op_slot *slot)
+{
+	struct op_entry_op *entry = op_tell_op(lane, slot);
+
+	assert_non_null(entry);
+	lane_commit(lane, entry->entry.bytes);
+}
+
+static void an_op_begins_a_line_of_the_cache_whatever_came_before(void **state)
+{
+	struct op_slot slot = {.lane = lane};
+	char text[200] = {0};
+	uint64_t hash = 0;
+	uint32_t i;
+
+	atomic_store(&lane->tail, (atomic_load(&lane->tail) + LANE_CHUNK_BYTES) / LANE_CHUNK_BYTES * LANE_CHUNK_BYTES);
+	lanes_empty();
+	for (i = 1; i <= sizeof(text); i++) {
+		assert_true(op_tell_name(lane, ++hash, text, i));
+		assert_a_line_begins();
+		assert_true(op_tell_inputs(lane, ++hash, i % OP_INPUTS_WORDS));
+		assert_a_line_begins();
+		slot.facts.handle = i % 2;
+		slot.collective.text = i % 3;
+		write_op(&slot);
+		assert_a_line_begins();
+	}
+}
+
 /* ---- the clock --------------------------------------------------------------------------------- */
 
 /* Where a stamp is the clock itself there is nothing to be made of it. */
@@ -245,6 +280,7 @@ int main(void)
 		TEST(a_reader_that_lags_gets_the_whole_ring_in_order),
 		TEST(a_full_ring_takes_nothing_and_overwrites_nothing),
 		TEST(the_reader_is_woken_for_each_part_of_the_ring),
+		TEST(an_op_begins_a_line_of_the_cache_whatever_came_before),
 		TEST(a_stamp_is_the_clock_to_a_microsecond),
 		TEST(a_stamp_between_two_samples_is_set_in_proportion),
 		TEST(what_a_stamp_of_a_second_ago_says_does_not_change),

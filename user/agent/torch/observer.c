@@ -21,16 +21,25 @@
 #include "agent/torch/schedule.h"
 
 static struct {
+	/*
+	 * What every op uses is in one line of the cache, which its own work has pushed out since the op before.
+	 * Behind session: as observer.torch and op_clock_counts say.
+	 */
 	_Atomic uint32_t session; /* 0: nothing is observed */
 	_Atomic uint32_t epoch;	  /* of names */
-	_Atomic uint64_t handle;  /* of the callback, 0: none is registered */
-	_Atomic bool forked;	  /* this is a child that has run no op yet */
+	uint64_t seed;
+	uint64_t collective_op; /* hash of its name, 0: collectives are not told */
+	const char *(*name)(const void *op);
+	/* bytes from the start of an op */
+	uint16_t at_thread, at_scope, at_sequence, at_forward_thread, at_handle, at_async;
+	bool clock_counts;
+	_Atomic bool forked; /* this is a child that has run no op yet */
+
+	_Atomic uint64_t handle; /* of the callback, 0: none is registered */
 	bool with_inputs, scheduled;
 	struct torch torch;
-	uint64_t seed;
-	uint64_t collective_op;	     /* hash of its name, 0: collectives are not told */
 	pthread_mutex_t registering; /* while PyTorch's list of callbacks is changed */
-} observer = {.registering = PTHREAD_MUTEX_INITIALIZER};
+} observer __attribute__((aligned(CACHE_LINE))) = {.registering = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- names ------------------------------------------------------------------------------------- */
 
@@ -42,7 +51,7 @@ static void forget_what_was_told(struct lane *lane)
 
 static uint64_t take_name(struct lane *lane, const void *op)
 {
-	const char *text = observer.torch.name(op);
+	const char *text = observer.name(op);
 	size_t bytes = text ? strnlen(text, OP_NAME_MAX + 1) : 0;
 	uint64_t hash;
 
@@ -84,13 +93,11 @@ static uint64_t word(const void *op, unsigned offset)
 
 static void take_facts(struct op_facts *facts, const void *op, uint32_t tid)
 {
-	const struct torch_layout *layout = observer.torch.layout;
-
-	facts->sequence = (int64_t)word(op, layout->op_sequence);
-	facts->handle = word(op, layout->op_handle);
-	facts->thread = word(op, layout->op_thread);
-	facts->forward_thread = word(op, layout->op_forward_thread);
-	facts->scope = *((const uint8_t *)op + layout->op_scope);
+	facts->sequence = (int64_t)word(op, observer.at_sequence);
+	facts->handle = word(op, observer.at_handle);
+	facts->thread = word(op, observer.at_thread);
+	facts->forward_thread = word(op, observer.at_forward_thread);
+	facts->scope = *((const uint8_t *)op + observer.at_scope);
 	facts->tid = tid;
 }
 
@@ -101,7 +108,7 @@ static void take_facts(struct op_facts *facts, const void *op, uint32_t tid)
 static void take_stack(struct lane *lane, struct op_facts *facts)
 {
 	facts->stack = 0;
-	if (!points_take_forward_lines() || facts->sequence < 0)
+	if (facts->sequence < 0 || !points_take_forward_lines())
 		return;
 	facts->stack = ++lane->stacks;
 	gputrace_agent_stack(GPT_STACK_OF_OP, facts->stack);
@@ -199,7 +206,7 @@ static inline __attribute__((always_inline)) struct op_slot *open_slot(const voi
 		take_collective(lane, &slot->collective);
 	slot->facts.inputs = with_inputs ? take_inputs(lane, op) : 0;
 	take_stack(lane, &slot->facts);
-	slot->facts.start = op_clock_stamp();
+	slot->facts.start = op_clock_stamp_if(observer.clock_counts);
 	turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
 	atomic_store_explicit(&slot->turn, turn + 1, memory_order_release);
 	return slot;
@@ -220,7 +227,7 @@ static void **begin_with_inputs(void **result, const void *op)
 
 static uint8_t scope_of(const void *op)
 {
-	return *((const uint8_t *)op + observer.torch.layout->op_scope);
+	return *((const uint8_t *)op + observer.at_scope);
 }
 
 /* With a schedule: the op that begins a step is the first of it. */
@@ -230,7 +237,7 @@ static inline __attribute__((always_inline)) struct op_slot *open_scheduled_slot
 
 	if (!atomic_load_explicit(&observer.session, memory_order_acquire))
 		return open_slot(op, false);
-	name = scope_of(op) == GPT_AGENT_OP_USER_SCOPE ? observer.torch.name(op) : NULL;
+	name = scope_of(op) == GPT_AGENT_OP_USER_SCOPE ? observer.name(op) : NULL;
 	if (name && schedule_op_begins(op, name, callbacks_thread_id()))
 		observer_follow_schedule();
 	return schedule_rests() ? NULL : open_slot(op, with_inputs);
@@ -250,7 +257,7 @@ static void **begin_scheduled_with_inputs(void **result, const void *op)
 
 static void end(const void *op, void *context)
 {
-	uint64_t end = op_clock_stamp(), turn;
+	uint64_t end = op_clock_stamp_if(observer.clock_counts), turn;
 	struct op_slot *slot = context;
 	struct op_entry_op *entry = NULL;
 	struct lane *lane;
@@ -276,7 +283,7 @@ static void end(const void *op, void *context)
 		entry->is_told = atomic_load_explicit(&slot->told_turn, memory_order_acquire) == turn;
 		if (entry->is_told)
 			entry->facts.start = slot->told_start_ns;
-		entry->is_async = *((const uint8_t *)op + observer.torch.layout->op_async) || lane != slot->lane;
+		entry->is_async = *((const uint8_t *)op + observer.at_async) || lane != slot->lane;
 		lane_commit(lane, entry->entry.bytes);
 	} else if (lane) {
 		lane_lose(lane);
@@ -333,10 +340,25 @@ static void register_observer(const struct torch *torch)
 									      observer.with_inputs, TORCH_ALL_SCOPES)));
 }
 
+static void set_what_ops_use(const struct torch *torch)
+{
+	const struct torch_layout *layout = torch->layout;
+
+	observer.name = torch->name;
+	observer.at_thread = layout->op_thread;
+	observer.at_scope = layout->op_scope;
+	observer.at_sequence = layout->op_sequence;
+	observer.at_forward_thread = layout->op_forward_thread;
+	observer.at_handle = layout->op_handle;
+	observer.at_async = layout->op_async;
+	observer.clock_counts = op_clock_counts;
+}
+
 bool observer_begin(const struct torch *torch, uint32_t session, bool with_inputs, bool scheduled, char *why,
 		    size_t why_size)
 {
 	observer.torch = *torch;
+	set_what_ops_use(torch);
 	observer.with_inputs = with_inputs;
 	observer.scheduled = scheduled;
 	if (!observer.seed)

@@ -15,9 +15,10 @@
 
 #include "agent/torch/op_inputs.h"
 
+#define CACHE_LINE 64u
 #define LANES_MAX 1024u		     /* threads with ops at a time */
 #define LANE_SLOTS 1024u	     /* ops open at a time in one of them */
-#define LANE_RING_BYTES (8u << 20)   /* touched as it is used: 80,000 to 130,000 ops. Power of two */
+#define LANE_RING_BYTES (8u << 20)   /* touched as it is used: 65,000 to 130,000 ops. Power of two */
 #define LANE_CHUNK_BYTES (64u << 10) /* the same */
 #define LANE_CHUNKS (LANE_RING_BYTES / LANE_CHUNK_BYTES)
 #define LANE_BLOCK_CHUNKS 4u /* that are mapped at a time: most threads need no more address space */
@@ -49,18 +50,23 @@ struct op_collective {
 	int64_t sequence;
 };
 
-/* An open op. PyTorch takes it for an object of its own with a virtual destructor. */
+/*
+ * An open op. PyTorch takes it for an object of its own with a virtual destructor.  An op uses the first two lines of
+ * the cache.
+ */
 struct op_slot {
 	const void *vtable;
 	struct lane *lane;
 	_Atomic uint64_t turn; /* odd: open */
 	uint32_t session;
-	uint32_t next;		    /* of the free ones: number + 1 */
-	_Atomic uint64_t told_turn; /* the latest of which the reader has told that it is open */
-	uint64_t told_start_ns;	    /* and when it said that this one began */
+	uint32_t next; /* of the free ones: number + 1 */
 	struct op_facts facts;
 	struct op_collective collective;
-};
+	_Atomic uint64_t told_turn; /* the latest of which the reader has told that it is open */
+	uint64_t told_start_ns;	    /* and when it said that this one began */
+} __attribute__((aligned(CACHE_LINE)));
+
+_Static_assert(offsetof(struct op_slot, told_start_ns) <= 2 * CACHE_LINE, "two lines are what an op uses of its slot");
 
 enum op_entry_kind {
 	OP_ENTRY_PAD = 1,
@@ -148,16 +154,16 @@ enum lane_state {
 };
 
 struct lane {
-	/* the thread's */
+	/* the thread's; first what every op uses, in one line of the cache */
 	_Atomic uint64_t tail;
-	uint8_t *chunk;			  /* of tail */
-	uint64_t chunks_back;		  /* of those of `order` that have been read, and are in `chunks_free` */
-	uint8_t chunks_free[LANE_CHUNKS]; /* the latest last */
-	uint32_t chunks_free_count, chunks_made;
+	uint8_t *chunk;	    /* of tail */
 	uint64_t wake_at;   /* tail from which on the reader is woken */
 	uint32_t free_slot; /* number + 1 */
 	uint32_t tid;	    /* of the thread */
 	uint32_t names_session, names_epoch;
+	uint64_t chunks_back;		  /* of those of `order` that have been read, and are in `chunks_free` */
+	uint8_t chunks_free[LANE_CHUNKS]; /* the latest last */
+	uint32_t chunks_free_count, chunks_made;
 	_Atomic uint32_t slots_made;
 	_Atomic uint64_t lost;
 	_Atomic uint64_t inputs_lost;	 /* ops whose inputs had no room */
@@ -175,6 +181,8 @@ struct lane {
 	struct op_slot slots[LANE_SLOTS];
 	uint8_t *_Atomic blocks[LANE_BLOCKS]; /* of the ring's chunks; NULL: none of its chunks was needed so far */
 };
+
+_Static_assert(offsetof(struct lane, chunks_back) <= CACHE_LINE, "what every op uses of its lane is one line");
 
 /* Once, not on a thread of the application; false: it cannot be told when threads end. */
 bool lanes_open(void (*wake_reader)(void));
@@ -223,6 +231,16 @@ static inline void lane_give_back_slot(struct op_slot *slot)
 	lane->free_slot = (uint32_t)(slot - lane->slots) + 1;
 }
 
+/* Memory that is written soon: another processor may have it, as the reader does. */
+static inline void lane_prefetch(const void *memory)
+{
+#if defined(__x86_64__)
+	__asm__("prefetchw %0" : : "m"(*(const char *)memory));
+#else
+	__builtin_prefetch(memory, 1);
+#endif
+}
+
 /* Room for an entry, NULL: full.  lane_commit makes it seen. */
 static inline void *lane_reserve(struct lane *lane, uint32_t bytes, uint32_t kind)
 {
@@ -246,6 +264,7 @@ static inline void lane_commit(struct lane *lane, uint32_t bytes)
 	uint64_t tail = atomic_load_explicit(&lane->tail, memory_order_relaxed) + bytes;
 
 	atomic_store_explicit(&lane->tail, tail, memory_order_release);
+	lane_prefetch(lane->chunk + tail % LANE_CHUNK_BYTES);
 	if (__builtin_expect(tail >= lane->wake_at, 0))
 		lane_wake(lane, tail);
 }

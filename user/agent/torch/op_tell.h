@@ -22,12 +22,18 @@ static inline void op_tell_anew(struct lane *lane, uint32_t session, uint32_t ep
 	lane->names_epoch = epoch;
 }
 
+/* Whole lines of the cache: the ops behind an entry, most of which are a line, begin one then. */
+static inline uint32_t op_tell_lines(size_t bytes)
+{
+	return (uint32_t)(bytes + CACHE_LINE - 1) & ~(CACHE_LINE - 1);
+}
+
 /* False: no room. */
 static inline bool op_tell_name(struct lane *lane, uint64_t hash, const char *text, size_t bytes)
 {
 	uint64_t *known = &lane->names[hash & (LANE_NAMES - 1)];
 	uint32_t kept = bytes > OP_NAME_MAX ? OP_NAME_MAX : (uint32_t)bytes;
-	uint32_t room = (uint32_t)(sizeof(struct op_entry_name) + kept + 7) & ~7u;
+	uint32_t room = op_tell_lines(sizeof(struct op_entry_name) + kept);
 	struct op_entry_name *name;
 
 	if (*known == hash)
@@ -48,7 +54,7 @@ static inline bool op_tell_name(struct lane *lane, uint64_t hash, const char *te
 static inline bool op_tell_inputs(struct lane *lane, uint64_t hash, uint32_t count)
 {
 	uint64_t *known = &lane->inputs[hash & (LANE_INPUTS - 1)];
-	uint32_t bytes = (uint32_t)(sizeof(struct op_entry_inputs) + count * sizeof(uint64_t));
+	uint32_t bytes = op_tell_lines(sizeof(struct op_entry_inputs) + count * sizeof(uint64_t));
 	struct op_entry_inputs *entry;
 
 	if (*known == hash)
@@ -71,7 +77,7 @@ static inline bool op_is_short(const struct lane *lane, const struct op_slot *sl
 
 static inline struct op_entry_op *op_tell_collective(struct lane *lane, const struct op_slot *slot)
 {
-	struct op_entry_collective *entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_COLLECTIVE);
+	struct op_entry_collective *entry = lane_reserve(lane, op_tell_lines(sizeof(*entry)), OP_ENTRY_COLLECTIVE);
 
 	if (!entry)
 		return NULL;
@@ -94,7 +100,7 @@ static inline struct op_entry_op *op_tell_op(struct lane *lane, const struct op_
 		memcpy(&entry->facts, &slot->facts, offsetof(struct op_facts, stack));
 		entry->scope = slot->facts.scope;
 	} else {
-		entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_OP);
+		entry = lane_reserve(lane, op_tell_lines(sizeof(*entry)), OP_ENTRY_OP);
 		if (entry)
 			entry->facts = slot->facts;
 	}
