@@ -7,46 +7,39 @@ void texts_begin(struct texts *texts)
 {
 	*texts = (struct texts){0};
 	sink_open_memory(&texts->characters);
+	lookup_init(&texts->ids, hash_seed());
 }
 
 void texts_free(struct texts *texts)
 {
 	sink_close(&texts->characters);
 	array_free(&texts->at);
-	tally_free(&texts->ids);
-}
-
-static uint32_t hash_of(const char *text)
-{
-	uint32_t hash = 2166136261u; /* FNV-1a */
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 16777619u;
-	return hash;
+	lookup_free(&texts->ids);
 }
 
 static uint32_t find_or_add(struct texts *texts, const char *before, const char *text)
 {
 	size_t at = texts->characters.used;
-	uint32_t hash;
+	uint32_t *id;
+	uint64_t hash;
 
 	sink_utf8(&texts->characters, before);
 	sink_utf8(&texts->characters, text);
+	hash = hash_bytes(texts->ids.seed, texts->characters.buffer + at, texts->characters.used - at);
 	sink_char(&texts->characters, '\0');
-	hash = hash_of(texts->characters.buffer + at);
-	for (uint32_t attempt = 0;; attempt++) {
-		struct tally_entry *entry = tally_at(&texts->ids, (struct tally_key){{hash, attempt}});
-
-		if (!entry->more) {
-			array_push(&texts->at, at);
-			entry->more = texts->at.count;
-			return (uint32_t)texts->at.count - 1;
-		}
-		if (!strcmp(texts->characters.buffer + at, texts_at(texts, (uint32_t)entry->more - 1))) {
+	/* texts of one hash are kept under the next spaces */
+	for (uint32_t space = 1;; space++) {
+		id = lookup_put(&texts->ids, space, hash, NONE);
+		if (*id == NONE)
+			break;
+		if (!strcmp(texts->characters.buffer + at, texts_at(texts, *id))) {
 			texts->characters.used = at;
-			return (uint32_t)entry->more - 1;
+			return *id;
 		}
 	}
+	*id = (uint32_t)texts->at.count;
+	array_push(&texts->at, at);
+	return *id;
 }
 
 /* Whether whole is the two parts, as they are. */

@@ -4,15 +4,15 @@
 #define GPUTRACE_TEXTS_H
 
 #include "base/array.h"
-#include "base/tally.h"
 #include "export/sink.h"
+#include "model/lookup.h"
 
 #define TEXTS_RECENT 256u
 
 struct texts {
 	struct sink characters;
-	ARRAY(size_t) at; /* where in characters each begins */
-	struct tally ids; /* hash, attempt; more: number + 1 */
+	ARRAY(size_t) at;  /* where in characters each begins */
+	struct lookup ids; /* (1 and on, hash) to number */
 	struct texts_recent {
 		const char *text; /* where it was, not what */
 		uint32_t id;

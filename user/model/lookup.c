@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The hash table of model/; owns its entries, knows nothing of what they index. */
+/* Open addressing over rows of slots; see lookup.h. */
 #include "model/lookup.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 
 #include "base/array.h"
@@ -55,12 +56,26 @@ static struct lookup_entry *find_slot(const struct lookup *lookup, uint32_t spac
 	}
 }
 
+#define HUGE_PAGE (2u << 20)
+
+/* Zeroed.  Nearly every look at a large table is at another page: fewer, larger ones are found faster. */
+static struct lookup_entry *new_entries(size_t count)
+{
+	size_t bytes = count * sizeof(struct lookup_entry);
+	void *entries;
+
+	if (bytes < 2 * HUGE_PAGE || posix_memalign(&entries, HUGE_PAGE, bytes))
+		return xcalloc(count, sizeof(struct lookup_entry));
+	madvise(entries, bytes, MADV_HUGEPAGE);
+	return memset(entries, 0, bytes);
+}
+
 static void grow(struct lookup *lookup)
 {
 	struct lookup old = *lookup;
 	size_t capacity = old.mask ? (old.mask + 1) * 2 : LOOKUP_FIRST_CAPACITY;
 
-	lookup->entries = xcalloc(capacity, sizeof(*lookup->entries));
+	lookup->entries = new_entries(capacity);
 	lookup->mask = capacity - 1;
 	for (size_t i = 0; old.mask && i <= old.mask; i++)
 		if (old.entries[i].space)
@@ -127,7 +142,7 @@ void lookup_empty(struct lookup *lookup)
 	}
 	memset(lookup->entries, 0, capacity * sizeof(*lookup->entries));
 	lookup->mask = capacity - 1;
-	lookup->count = 0;
+	lookup->count = lookup->dropped = 0;
 }
 
 void lookup_move(struct lookup *lookup, const uint32_t *places)
@@ -138,7 +153,7 @@ void lookup_move(struct lookup *lookup, const uint32_t *places)
 		return;
 	lookup_init(lookup, old.seed);
 	lookup->mask = capacity_again(&old) - 1;
-	lookup->entries = xcalloc(lookup->mask + 1, sizeof(*lookup->entries));
+	lookup->entries = new_entries(lookup->mask + 1);
 	for (size_t i = 0; i <= old.mask; i++) {
 		const struct lookup_entry *entry = &old.entries[i];
 
@@ -146,6 +161,17 @@ void lookup_move(struct lookup *lookup, const uint32_t *places)
 			lookup_put(lookup, entry->space, entry->key, places[entry->value]);
 	}
 	free(old.entries);
+}
+
+void lookup_drop(struct lookup *lookup, uint32_t space, uint64_t key)
+{
+	uint32_t *value = lookup_get(lookup, space, key);
+
+	if (!value || *value == UINT32_MAX)
+		return;
+	*value = UINT32_MAX;
+	if (++lookup->dropped > LOOKUP_FIRST_CAPACITY && lookup->dropped > lookup->count / 2)
+		lookup_shrink(lookup);
 }
 
 void lookup_shrink(struct lookup *lookup)

@@ -20,6 +20,7 @@ struct lookup {
 	struct lookup_entry *entries;
 	size_t mask;  /* capacity - 1, 0: nothing allocated */
 	size_t count; /* used */
+	size_t dropped;
 	uint64_t seed;
 };
 
@@ -62,6 +63,9 @@ void lookup_empty(struct lookup *lookup);
 
 /* Replaces each value by places[value], and leaves out those that are NONE (UINT32_MAX) there. */
 void lookup_move(struct lookup *lookup, const uint32_t *places);
+
+/* Sets the value to UINT32_MAX; leaves such entries out where they have become many. */
+void lookup_drop(struct lookup *lookup, uint32_t space, uint64_t key);
 
 /* Leaves out entries whose value is UINT32_MAX. */
 void lookup_shrink(struct lookup *lookup);

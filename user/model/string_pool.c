@@ -4,13 +4,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "model/demangle.h"
-#include "model/lookup.h"
 #include "model/model.h"
 
-#define FIRST_SLOTS 1024
+#define FIRST_STRINGS 1024
 #define BLOCK_BYTES (64u << 10)
 
 struct string_blocks {
@@ -22,19 +20,17 @@ struct string_blocks {
 void string_pool_init(struct string_pool *pool, uint64_t seed)
 {
 	memset(pool, 0, sizeof(*pool));
-	pool->seed = seed;
+	lookup_init(&pool->by_hash, seed);
 }
 
 void string_pool_close(struct string_pool *pool)
 {
-	free(pool->slots);
+	lookup_free(&pool->by_hash);
 	for (size_t i = 0; i < pool->outgrown.count; i++)
 		free(pool->outgrown.items[i]);
 	array_free(&pool->outgrown);
 	array_free(&pool->lengths);
 	array_free(&pool->scratch);
-	pool->slots = NULL;
-	pool->mask = 0;
 }
 
 void string_blocks_free(struct string_blocks *blocks)
@@ -69,62 +65,10 @@ static char *keep_characters(struct string_pool *pool, const char *text, size_t 
 	return copy;
 }
 
-static struct string_slot *find_slot(const struct string_pool *pool, const char *text, size_t length, uint32_t hash)
-{
-	size_t at = hash & pool->mask;
-
-	for (;; at = (at + 1) & pool->mask) {
-		struct string_slot *slot = &pool->slots[at];
-
-		if (slot->index == NONE)
-			return slot;
-		if (slot->hash == hash && pool->lengths.items[slot->index] == length &&
-		    (!length || !memcmp(pool->strings.items[slot->index], text, length)))
-			return slot;
-	}
-}
-
-/* All are different. */
-static void put_again(struct string_pool *pool, struct string_slot slot)
-{
-	size_t at = slot.hash & pool->mask;
-
-	while (pool->slots[at].index != NONE)
-		at = (at + 1) & pool->mask;
-	pool->slots[at] = slot;
-}
-
-#define HUGE_PAGE (2u << 20)
-
-/* Every look at a large table is at another page: fewer, larger ones are found faster. */
-static struct string_slot *new_slots(size_t bytes)
-{
-	void *slots;
-
-	if (bytes < 2 * HUGE_PAGE || posix_memalign(&slots, HUGE_PAGE, bytes))
-		return xmalloc(bytes);
-	madvise(slots, bytes, MADV_HUGEPAGE);
-	return slots;
-}
-
-static void grow(struct string_pool *pool)
-{
-	size_t before = pool->mask ? pool->mask + 1 : 0, capacity = before ? before * 2 : FIRST_SLOTS;
-	struct string_slot *slots = pool->slots;
-
-	pool->slots = new_slots(capacity * sizeof(*pool->slots));
-	memset(pool->slots, 0xff, capacity * sizeof(*pool->slots));
-	pool->mask = capacity - 1;
-	for (size_t i = 0; i < before; i++)
-		if (slots[i].index != NONE)
-			put_again(pool, slots[i]);
-	free(slots);
-}
-
 static void push_string(struct string_pool *pool, const char *string)
 {
 	if (pool->strings.count == pool->strings.capacity) {
-		size_t capacity = pool->strings.capacity ? pool->strings.capacity * 2 : FIRST_SLOTS;
+		size_t capacity = pool->strings.capacity ? pool->strings.capacity * 2 : FIRST_STRINGS;
 		const char **grown = xmalloc(capacity * sizeof(*grown));
 
 		if (pool->strings.count) {
@@ -142,19 +86,23 @@ static uint32_t intern_scratch(struct string_pool *pool)
 {
 	const char *text = pool->scratch.items;
 	size_t length = pool->scratch.count;
-	uint32_t hash = (uint32_t)hash_bytes(pool->seed, text, length);
-	struct string_slot *slot;
+	uint64_t hash = hash_bytes(pool->by_hash.seed, text, length);
+	uint32_t *index;
 
-	if (!pool->mask || pool->strings.count * 2 >= pool->mask)
-		grow(pool);
-	slot = find_slot(pool, text, length, hash);
-	if (slot->index == NONE) {
-		*slot = (struct string_slot){.index = (uint32_t)pool->strings.count, .hash = hash};
-		push_string(pool, keep_characters(pool, text, length));
-		array_push(&pool->lengths, (uint32_t)length);
-	}
 	pool->scratch.count = 0;
-	return slot->index;
+	/* strings of one hash are kept under the next spaces */
+	for (uint32_t space = 1;; space++) {
+		index = lookup_put(&pool->by_hash, space, hash, NONE);
+		if (*index == NONE)
+			break;
+		if (pool->lengths.items[*index] == length &&
+		    (!length || !memcmp(pool->strings.items[*index], text, length)))
+			return *index;
+	}
+	*index = (uint32_t)pool->strings.count;
+	push_string(pool, keep_characters(pool, text, length));
+	array_push(&pool->lengths, (uint32_t)length);
+	return *index;
 }
 
 uint32_t string_intern(struct string_pool *pool, const void *bytes, size_t size)

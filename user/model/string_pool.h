@@ -10,13 +10,9 @@
 #include <stdint.h>
 
 #include "base/safe_text.h"
+#include "model/lookup.h"
 
 struct string_blocks; /* the characters; outlives the pool */
-
-struct string_slot {
-	uint32_t index; /* of strings, NONE: free */
-	uint32_t hash;	/* half of it: others are passed over without a look at the string */
-};
 
 /*
  * Where a part is looked at while strings are added, what it has of them stays where it is: they grow into another
@@ -27,9 +23,7 @@ struct string_pool {
 	ARRAY(const char **) outgrown; /* arrays that `strings` was */
 	ARRAY(uint32_t) lengths;
 	struct string_blocks *blocks;
-	struct string_slot *slots;
-	size_t mask;
-	uint64_t seed;
+	struct lookup by_hash; /* (1 and on, hash) to index */
 	text_buffer scratch;
 };
 
