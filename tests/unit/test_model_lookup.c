@@ -3,9 +3,9 @@
 #include "model_of.h"
 
 #include "base/array.h"
-#include "model/tables/corr_index.h"
-#include "model/lookup.h"
+#include "base/lookup.h"
 #include "model/order.h"
+#include "model/tables/corr_index.h"
 
 /* Puts and finds `count` keys, `stride` apart, in each of `spaces` spaces. */
 static void check_keys(uint64_t seed, uint32_t spaces, uint64_t count, uint64_t stride)
@@ -44,6 +44,28 @@ static void whatever_is_put_in_a_table_is_found_again(void **state)
 	check_keys(1, 2, 20000, 16);
 	check_keys(1, 2, 20000, 4096);
 	check_keys(1, 20000, 2, 7);
+}
+
+static void what_was_dropped_is_gone_and_its_place_is_used_again(void **state)
+{
+	enum { KEPT = 100 };
+	struct lookup lookup;
+
+	lookup_init(&lookup, 1);
+	for (uint32_t i = 0; i < KEPT; i++)
+		*lookup_put(&lookup, 1, i, 0) = i;
+	for (uint32_t i = 0; i < 100000; i++) {
+		*lookup_put(&lookup, 2, i, 0) = i;
+		lookup_drop(&lookup, 2, i);
+		lookup_drop(&lookup, 2, i);
+		assert_true(!lookup_get(&lookup, 2, i) || *lookup_get(&lookup, 2, i) == UINT32_MAX);
+	}
+	assert_in_range(lookup.mask, 1, 4095);
+	for (uint32_t i = 0; i < KEPT; i++)
+		assert_int_equal(*lookup_get(&lookup, 1, i), i);
+	*lookup_put(&lookup, 2, 7, 0) = 77;
+	assert_int_equal(*lookup_get(&lookup, 2, 7), 77);
+	lookup_free(&lookup);
 }
 
 static void a_call_is_found_by_its_correlation_id_wherever_it_moves(void **state)
@@ -179,6 +201,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whatever_is_put_in_a_table_is_found_again),
+		cmocka_unit_test(what_was_dropped_is_gone_and_its_place_is_used_again),
 		cmocka_unit_test(a_call_is_found_by_its_correlation_id_wherever_it_moves),
 		cmocka_unit_test(bytes_of_every_length_have_their_own_hash),
 		cmocka_unit_test(sorting_is_stable_and_moves_whole_elements),

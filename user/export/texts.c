@@ -29,8 +29,8 @@ static uint32_t find_or_add(struct texts *texts, const char *before, const char 
 	sink_char(&texts->characters, '\0');
 	/* texts of one hash are kept under the next spaces */
 	for (uint32_t space = 1;; space++) {
-		id = lookup_put(&texts->ids, space, hash, NONE);
-		if (*id == NONE)
+		id = lookup_put(&texts->ids, space, hash, UINT32_MAX);
+		if (*id == UINT32_MAX)
 			break;
 		if (!strcmp(texts->characters.buffer + at, texts_at(texts, *id))) {
 			texts->characters.used = at;

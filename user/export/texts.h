@@ -4,8 +4,8 @@
 #define GPUTRACE_TEXTS_H
 
 #include "base/array.h"
+#include "base/lookup.h"
 #include "export/sink.h"
-#include "model/lookup.h"
 
 #define TEXTS_RECENT 256u
 

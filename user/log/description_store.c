@@ -1,36 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A hash table of descriptions that refer to each other, and how it forgets. */
+/* Descriptions that refer to each other, and how it forgets. */
 #include "log/description_store.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-
-#define FIRST_BUCKETS 1024u
 
 void description_store_init(struct description_store *store, size_t bytes_max, size_t needed_bytes_max)
 {
 	memset(store, 0, sizeof(*store));
 	store->bytes_max = bytes_max;
 	store->needed_bytes_max = needed_bytes_max;
-	store->bucket_count = FIRST_BUCKETS;
-	store->buckets = xcalloc(FIRST_BUCKETS, sizeof(struct description *));
-	/* Numbers come from targets, which must not be able to choose a bucket. */
-	(void)!getrandom(&store->seed, sizeof(store->seed), 0);
+	lookup_init(&store->by_name, hash_seed());
 }
 
 static size_t cost(const struct description *description)
 {
 	return sizeof(*description) + description->capacity + description->refers_count * sizeof(struct description *);
-}
-
-static size_t bucket_of(const struct description_store *store, uint32_t space, uint16_t kind, uint64_t id)
-{
-	uint64_t hash = id ^ store->seed;
-
-	hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull + ((uint64_t)space << 16 | kind);
-	hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9ull;
-	return (hash ^ hash >> 32) & (store->bucket_count - 1);
 }
 
 /* ---- letting go ------------------------------------------------------------------------------------------------ */
@@ -60,23 +45,35 @@ static void free_gone(struct description_store *store)
 	store->gone.count = 0;
 }
 
-static void unlink_at(struct description_store *store, struct description **link)
+/* Spaces are numbered from 0 on; kinds fit into the lower bits. */
+static uint32_t place_of(uint32_t space, enum description_kind kind)
 {
-	struct description *description = *link;
+	return (space << DESCRIPTION_KIND_BITS | (uint32_t)kind) + 1;
+}
 
-	*link = description->next;
-	description->linked = false;
-	store->count--;
+static uint32_t *index_of(const struct description_store *store, const struct description *description)
+{
+	return lookup_get(&store->by_name, place_of(description->space, description->kind), description->id);
+}
+
+/* The last one takes its place. */
+static void unlink_at(struct description_store *store, size_t index)
+{
+	struct description *description = store->all.items[index], *last = store->all.items[--store->all.count];
+
+	store->all.items[index] = last;
+	*index_of(store, last) = (uint32_t)index;
+	lookup_drop(&store->by_name, place_of(description->space, description->kind), description->id);
 	release(store, description);
 }
 
 void description_store_free(struct description_store *store)
 {
-	for (size_t i = 0; i < store->bucket_count; i++)
-		while (store->buckets[i])
-			unlink_at(store, &store->buckets[i]);
+	while (store->all.count)
+		unlink_at(store, store->all.count - 1);
 	free_gone(store);
-	free(store->buckets);
+	lookup_free(&store->by_name);
+	array_free(&store->all);
 	array_free(&store->needed);
 	array_free(&store->gone);
 }
@@ -86,17 +83,16 @@ static uint32_t forget_older(struct description_store *store, uint32_t chunk)
 {
 	uint32_t oldest = store->chunk;
 
-	for (size_t i = 0; i < store->bucket_count; i++)
-		for (struct description **link = &store->buckets[i]; *link;) {
-			if ((*link)->used < chunk) {
-				store->forgotten += (*link)->bytes != 0;
-				unlink_at(store, link);
-				continue;
-			}
-			if ((*link)->used < oldest)
-				oldest = (*link)->used;
-			link = &(*link)->next;
+	for (size_t i = store->all.count; i-- > 0;) {
+		const struct description *description = store->all.items[i];
+
+		if (description->used < chunk) {
+			store->forgotten += description->bytes != 0;
+			unlink_at(store, i);
+		} else if (description->used < oldest) {
+			oldest = description->used;
 		}
+	}
 	return oldest;
 }
 
@@ -126,54 +122,28 @@ void description_store_begin(struct description_store *store)
 
 /* ---- finding and making ---------------------------------------------------------------------------------------- */
 
-static void more_buckets(struct description_store *store)
-{
-	struct description **old = store->buckets;
-	size_t old_count = store->bucket_count;
-
-	store->bucket_count *= 2;
-	store->buckets = xcalloc(store->bucket_count, sizeof(struct description *));
-	for (size_t i = 0; i < old_count; i++)
-		while (old[i]) {
-			struct description *description = old[i];
-			size_t bucket = bucket_of(store, description->space, description->kind, description->id);
-
-			old[i] = description->next;
-			description->next = store->buckets[bucket];
-			store->buckets[bucket] = description;
-		}
-	free(old);
-}
-
-static struct description **find_link(const struct description_store *store, uint32_t space, uint16_t kind, uint64_t id)
-{
-	struct description **link = &store->buckets[bucket_of(store, space, kind, id)];
-
-	while (*link && ((*link)->id != id || (*link)->space != space || (*link)->kind != kind))
-		link = &(*link)->next;
-	return link;
-}
-
 struct description *description_find(const struct description_store *store, uint32_t space, enum description_kind kind,
 				     uint64_t id)
 {
-	return *find_link(store, space, (uint16_t)kind, id);
+	const uint32_t *index = lookup_get(&store->by_name, place_of(space, kind), id);
+
+	/* spaces that are 2^27 apart share a place */
+	return index && *index != UINT32_MAX && store->all.items[*index]->space == space ? store->all.items[*index]
+											 : NULL;
 }
 
 struct description *description_make(struct description_store *store, uint32_t space, enum description_kind kind,
 				     uint64_t id, const void *data, size_t bytes)
 {
-	struct description **link = find_link(store, space, (uint16_t)kind, id);
+	const uint32_t *index = lookup_get(&store->by_name, place_of(space, kind), id);
 	struct description *made;
 
-	if (*link)
-		unlink_at(store, link);
+	if (index && *index != UINT32_MAX)
+		unlink_at(store, *index);
 	if (store->bytes + sizeof(*made) + bytes > store->bytes_max && !forget(store)) {
 		store->forgotten++;
 		return NULL;
 	}
-	if (store->count >= store->bucket_count)
-		more_buckets(store);
 	made = xcalloc(1, sizeof(*made));
 	made->id = id;
 	made->space = space;
@@ -184,12 +154,9 @@ struct description *description_make(struct description_store *store, uint32_t s
 	made->data = bytes ? xmalloc(bytes) : NULL;
 	if (bytes)
 		memcpy(made->data, data, bytes);
-	made->linked = true;
 	made->holders = 1;
-	link = &store->buckets[bucket_of(store, space, (uint16_t)kind, id)];
-	made->next = *link;
-	*link = made;
-	store->count++;
+	*lookup_put(&store->by_name, place_of(space, kind), id, 0) = (uint32_t)store->all.count;
+	array_push(&store->all, made);
 	store->bytes += cost(made);
 	return made;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/lookup.h"
 
 enum description_kind {
 	DESCRIPTION_STATE, /* id: pid; space 0. No record: what descriptions.c knows of the process that has it now */
@@ -38,14 +39,14 @@ enum description_kind {
 	DESCRIPTION_STREAM, /* id: context in the upper half */
 };
 
+#define DESCRIPTION_KIND_BITS 5
+
 struct description {
-	struct description *next; /* in its bucket */
 	uint64_t id;
 	uint64_t position; /* in the log */
 	uint32_t space;	   /* whose numbers these are: a process between two execs */
 	uint16_t kind;
-	bool linked;	     /* can be found */
-	uint32_t holders;    /* 1 when linked, and one for each that refers to it */
+	uint32_t holders;    /* 1 when it can be found, and one for each that refers to it */
 	uint32_t used;	     /* the chunk that needed or made it last */
 	uint32_t made;	     /* the chunk that made it */
 	uint32_t needed;     /* the last chunk that needed it */
@@ -58,9 +59,9 @@ struct description {
 };
 
 struct description_store {
-	struct description **buckets;
-	size_t bucket_count, count;
-	uint64_t seed, position;
+	ARRAY(struct description *) all; /* that can be found, in any order */
+	struct lookup by_name;		 /* (space and kind, id) to all, NONE: forgotten */
+	uint64_t position;
 	size_t bytes, bytes_max; /* all that it takes */
 	uint32_t chunk;		 /* number of the present one, from 1 */
 	uint32_t crowded;	 /* the last chunk in which nothing was left to be forgotten */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/lookup.h"
 #include "base/safe_text.h"
-#include "model/lookup.h"
 #include "model/model.h"
 
 #define CBID_LIMIT 1024 /* above every id of the table; a row beyond it does not compile */

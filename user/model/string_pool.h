@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/lookup.h"
 #include "base/safe_text.h"
-#include "model/lookup.h"
 
 struct string_blocks; /* the characters; outlives the pool */
 

@@ -8,7 +8,7 @@
 #define GPUTRACE_TIMELINE_OP_LINKS_H
 
 #include "base/array.h"
-#include "model/lookup.h"
+#include "base/lookup.h"
 #include "model/model.h"
 
 struct op_link_begin {

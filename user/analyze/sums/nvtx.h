@@ -11,8 +11,8 @@
 
 #include "analyze/events.h"
 #include "base/array.h"
+#include "base/lookup.h"
 #include "base/tally.h"
-#include "model/lookup.h"
 
 /* Of a thread, open at once; no program means more, and a target cannot make this slow. */
 #define NVTX_OPEN_MAX 256u

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/tree/call_tree_ops.h"
 #include "analyze/library.h"
+#include "analyze/tree/call_tree_ops.h"
 #include "analyze/tree/op_tree.h"
-#include "model/lookup.h"
+#include "base/lookup.h"
 
 /* What is needed while nodes are made. */
 struct maker {

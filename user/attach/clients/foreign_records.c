@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/apart.h"
+#include "base/lookup.h"
 
 /* Ids of names that no agent gives: they count from 1. */
 #define FIRST_NAME 0x80000000u
@@ -19,13 +20,8 @@
 
 /* Names are read in pieces that end where a page does: the next page may not be there. */
 #define PIECE 256u
-#define TEXTS 4096u	      /* addresses remembered of one buffer; power of two */
+#define TEXTS 4096u	      /* addresses remembered of one buffer */
 #define TEXT_BYTES (4u << 20) /* of names, of one buffer */
-
-struct text_slot {
-	uint64_t address; /* 0: free */
-	uint32_t offset;  /* of the text + 1; 0: it cannot be read */
-};
 
 struct foreign_records {
 	struct records records;
@@ -37,9 +33,9 @@ struct foreign_records {
 	const struct foreign_terms *terms;
 	const struct foreign_buffer *buffer;
 	struct foreign_result result;
-	bool in_ticks;	   /* of the records in the batch */
-	uint64_t error_ns; /* of their times */
-	struct text_slot slots[TEXTS];
+	bool in_ticks;	     /* of the records in the batch */
+	uint64_t error_ns;   /* of their times */
+	struct lookup known; /* (1, address) to where its text is + 1; 0: it cannot be read */
 	uint32_t text_used;
 	char *texts; /* TEXT_BYTES */
 	char scratch[NAMES_TEXT_MAX + 2];
@@ -152,34 +148,20 @@ static bool read_text(struct foreign_records *process, uint64_t address)
 	return true;
 }
 
-/* The slot of that address, or the free one for it; NULL: no room. */
-static struct text_slot *find_slot(struct foreign_records *process, uint64_t address)
-{
-	uint32_t hash = (uint32_t)(address * 0x9e3779b97f4a7c15u >> 40); /* 2^64 / golden ratio */
-
-	for (uint32_t i = 0; i < 16; i++) {
-		struct text_slot *slot = &process->slots[(hash + i) & (TEXTS - 1)];
-
-		if (!slot->address || slot->address == address)
-			return slot;
-	}
-	return NULL;
-}
-
 /* records_source.text */
 static const char *find_text(void *context, uint64_t address)
 {
 	struct foreign_records *process = context;
-	struct text_slot *slot = find_slot(process, address);
+	uint32_t *known = lookup_get(&process->known, 1, address);
 	size_t bytes;
 	bool read;
 
-	if (slot && slot->address)
-		return slot->offset ? process->texts + slot->offset - 1 : NULL;
+	if (known)
+		return *known ? process->texts + *known - 1 : NULL;
 	read = read_text(process, address);
 	bytes = read ? strlen(process->scratch) + 1 : 0;
-	if (slot && bytes <= TEXT_BYTES - process->text_used) {
-		*slot = (struct text_slot){address, read ? process->text_used + 1 : 0};
+	if (process->known.count < TEXTS && bytes <= TEXT_BYTES - process->text_used) {
+		lookup_put(&process->known, 1, address, read ? process->text_used + 1 : 0);
 		memcpy(process->texts + process->text_used, process->scratch, bytes);
 		process->text_used += (uint32_t)bytes;
 	}
@@ -195,6 +177,7 @@ struct foreign_records *foreign_records_new(void)
 
 	if (!process)
 		return NULL;
+	lookup_init(&process->known, hash_seed());
 	process->texts = malloc(TEXT_BYTES);
 	if (!process->texts || !names_open(&process->names)) {
 		foreign_records_free(process);
@@ -213,6 +196,7 @@ void foreign_records_free(struct foreign_records *process)
 	if (!process)
 		return;
 	names_close(&process->names);
+	lookup_free(&process->known);
 	free(process->texts);
 	free(process);
 }
@@ -247,7 +231,7 @@ struct foreign_result foreign_buffer_convert(struct foreign_records *process, co
 	process->source.unwanted = terms->unwanted;
 	process->result = (struct foreign_result){0};
 	process->text_used = 0;
-	memset(process->slots, 0, sizeof(process->slots));
+	lookup_empty(&process->known);
 	memset(stats, 0, sizeof(*stats));
 	process->result.left = buffer->bytes - records_foreign(&process->records, buffer->data, buffer->bytes);
 	stats->malformed += process->result.left != 0;

@@ -24,6 +24,7 @@ void files_limit(struct files *files)
 {
 	struct rlimit limit;
 
+	lookup_init(&files->by_inode, hash_seed());
 	files->open_most = OPEN_MAX;
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 2 < OPEN_MAX)
 		files->open_most = limit.rlim_cur / 2;
@@ -125,12 +126,11 @@ void files_give_number(struct file_numbers *numbers, int *number)
 
 void files_forget(struct files *files, size_t index)
 {
-	struct probed_file *file = files->list.items[index], **at = files_bucket(files, file->inode);
+	struct probed_file *file = files->list.items[index], *last = files->list.items[--files->list.count];
 
-	while (*at != file)
-		at = &(*at)->next;
-	*at = file->next;
-	files->list.items[index] = files->list.items[--files->list.count];
+	files->list.items[index] = last;
+	*lookup_get(&files->by_inode, 1 + (uint32_t)last->device, last->inode) = (uint32_t)index;
+	lookup_drop(&files->by_inode, 1 + (uint32_t)file->device, file->inode);
 	file_move_links(file, &files->left);
 	files_mark_known(files, file, false);
 	files->left_out += file->refused >> FILE_CALLS & 1;
@@ -196,6 +196,7 @@ void files_close(struct files *files)
 		files_forget(files, files->list.count - 1);
 	links_detach(&files->left);
 	array_free(&files->list);
+	lookup_free(&files->by_inode);
 	array_free(&files->crowded);
 	array_free(&files->named);
 }

@@ -17,6 +17,4 @@ bool files_may_name(struct files *files, uid_t uid);
 /* Takes out its probes and forgets it. */
 void files_forget(struct files *files, size_t index);
 
-struct probed_file **files_bucket(struct files *files, uint64_t inode);
-
 #endif

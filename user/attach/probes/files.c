@@ -36,18 +36,11 @@ bool library_kind_has_calls(enum library_kind kind)
 	return kind == LIBRARY_CUDART || kind == LIBRARY_CUDA || kind == LIBRARY_CUDART_STATIC;
 }
 
-struct probed_file **files_bucket(struct files *files, uint64_t inode)
-{
-	return &files->buckets[inode % (sizeof(files->buckets) / sizeof(files->buckets[0]))];
-}
-
 struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode)
 {
-	struct probed_file *file = *files_bucket(files, inode);
+	const uint32_t *index = lookup_get(&files->by_inode, 1 + (uint32_t)device, inode);
 
-	while (file && (file->inode != inode || file->device != device))
-		file = file->next;
-	return file;
+	return index && *index != UINT32_MAX ? files->list.items[*index] : NULL;
 }
 
 bool file_note_refused(struct files *files, struct probed_file *file, enum file_probe what, int error)
@@ -181,7 +174,7 @@ static void look_into(struct files *files, struct probed_file *file, const struc
 
 static struct probed_file *add(struct files *files, dev_t device, uint64_t inode, uid_t uid, const char *path)
 {
-	struct probed_file *file = xcalloc(1, sizeof(*file)), **bucket = files_bucket(files, inode);
+	struct probed_file *file = xcalloc(1, sizeof(*file));
 
 	file->device = device;
 	file->inode = inode;
@@ -189,9 +182,8 @@ static struct probed_file *add(struct files *files, dev_t device, uint64_t inode
 	file->asked_ns = monotonic_ns();
 	file->number = file->nccl_number = file->fd = -1;
 	file->path = xstrdup(path);
+	*lookup_put(&files->by_inode, 1 + (uint32_t)device, inode, 0) = (uint32_t)files->list.count;
 	array_push(&files->list, file);
-	file->next = *bucket;
-	*bucket = file;
 	return file;
 }
 

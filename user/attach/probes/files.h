@@ -15,6 +15,7 @@
 #include "attach/emit.h"
 #include "attach/load/links.h"
 #include "attach/load/programs.h"
+#include "base/lookup.h"
 #include "target/kineto.h"
 #include "target/library.h"
 
@@ -34,7 +35,6 @@ enum file_probe {
 };
 
 struct probed_file {
-	struct probed_file *next; /* of its bucket */
 	dev_t device;
 	uint64_t inode;
 	enum library_kind kind;		   /* LIBRARY_OTHER: looked at, nothing in it for us */
@@ -123,8 +123,8 @@ struct files {
 	attach_emit emit;
 	void *emit_context;
 	ARRAY(struct probed_file *) list;
-	struct probed_file *buckets[1024]; /* the same by inode */
-	bool python_calls;		   /* the user asked for them */
+	struct lookup by_inode; /* (1 + device, inode) to list, NONE: forgotten */
+	bool python_calls;	/* the user asked for them */
 	bool foreign_buffers;	/* agents are let in, and what goes to torch.profiler instead is taken from there */
 	unsigned activity_sets; /* what agents shall take besides kernels */
 	bool ops;		/* of PyTorch, too */

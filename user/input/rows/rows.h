@@ -16,8 +16,8 @@
 #include <sys/types.h>
 
 #include "base/array.h"
+#include "base/lookup.h"
 #include "model/events.h"
-#include "model/lookup.h"
 
 /* At one time, what is around others comes first. */
 enum row_kind {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "model/lookup.h"
+#include "base/lookup.h"
 
 #define NOT_LOOKED_AT UINT64_MAX
 

@@ -7,11 +7,11 @@
 #ifndef GPUTRACE_CODES_H
 #define GPUTRACE_CODES_H
 
+#include "base/lookup.h"
 #include "model/events.h"
-#include "model/tables/linetable.h"
-#include "model/lookup.h"
 #include "model/model.h"
 #include "model/string_pool.h"
+#include "model/tables/linetable.h"
 
 struct code_version; /* what a key meant for a while: a model_code with the line table of that object */
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
-#include "model/lookup.h"
+#include "base/lookup.h"
 
 #define CORR_PAGE 64u /* ids */
 

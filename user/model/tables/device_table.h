@@ -7,8 +7,8 @@
 #define GPUTRACE_DEVICE_TABLE_H
 
 #include "base/array.h"
+#include "base/lookup.h"
 #include "model/events.h"
-#include "model/lookup.h"
 #include "model/string_pool.h"
 
 /* A stream of a context. */

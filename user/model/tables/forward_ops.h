@@ -9,7 +9,7 @@
 #define GPUTRACE_MODEL_FORWARD_OPS_H
 
 #include "base/array.h"
-#include "model/lookup.h"
+#include "base/lookup.h"
 #include "model/model.h"
 
 #define FORWARD_NUMBERS_MAX (1u << 20) /* of a thread, power of two */

@@ -9,9 +9,9 @@
 #define GPUTRACE_GRAPHS_H
 
 #include "base/array.h"
-#include "model/tables/calls.h"
+#include "base/lookup.h"
 #include "model/events.h"
-#include "model/lookup.h"
+#include "model/tables/calls.h"
 
 struct graph_launch {
 	uint32_t call, graph;

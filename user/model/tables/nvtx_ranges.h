@@ -7,12 +7,12 @@
 #define GPUTRACE_MODEL_NVTX_RANGES_H
 
 #include "base/array.h"
+#include "base/lookup.h"
 #include "model/events.h"
-#include "model/lookup.h"
 #include "model/model.h"
+#include "model/string_pool.h"
 #include "model/tables/process_table.h"
 #include "model/tables/spans.h"
-#include "model/string_pool.h"
 
 /* Which program and thread a range of the list belongs to; parallel to the list. */
 struct range_owner {

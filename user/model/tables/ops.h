@@ -9,12 +9,12 @@
 #define GPUTRACE_MODEL_OPS_H
 
 #include "base/array.h"
+#include "base/lookup.h"
 #include "model/events.h"
-#include "model/tables/forward_ops.h"
-#include "model/lookup.h"
 #include "model/model.h"
-#include "model/tables/process_table.h"
 #include "model/string_pool.h"
+#include "model/tables/forward_ops.h"
+#include "model/tables/process_table.h"
 #include "model/tables/taken_stacks.h"
 
 struct op_arrival {

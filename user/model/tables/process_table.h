@@ -7,8 +7,8 @@
 #ifndef GPUTRACE_PROCESS_TABLE_H
 #define GPUTRACE_PROCESS_TABLE_H
 
+#include "base/lookup.h"
 #include "model/events.h"
-#include "model/lookup.h"
 #include "model/model.h"
 #include "model/string_pool.h"
 

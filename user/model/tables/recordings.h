@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/array.h"
-#include "model/lookup.h"
+#include "base/lookup.h"
 
 /* One recording of an event. */
 struct recording {

@@ -7,10 +7,10 @@
 #ifndef GPUTRACE_STACKS_H
 #define GPUTRACE_STACKS_H
 
-#include "model/tables/codes.h"
+#include "base/lookup.h"
 #include "model/events.h"
-#include "model/lookup.h"
 #include "model/model.h"
+#include "model/tables/codes.h"
 
 struct native_ip {
 	uint64_t ip;

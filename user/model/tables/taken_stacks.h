@@ -8,8 +8,8 @@
 #define GPUTRACE_MODEL_TAKEN_STACKS_H
 
 #include "base/array.h"
+#include "base/lookup.h"
 #include "model/events.h"
-#include "model/lookup.h"
 
 /* A stack is taken just before its op begins, but for a preemption; older ones belong to nothing. */
 #define TAKEN_STACK_AGE_NS 1000000000u

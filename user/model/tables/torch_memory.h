@@ -7,9 +7,9 @@
 #ifndef GPUTRACE_MODEL_TORCH_MEMORY_H
 #define GPUTRACE_MODEL_TORCH_MEMORY_H
 
-#include "model/tables/device_table.h"
+#include "base/lookup.h"
 #include "model/events.h"
-#include "model/lookup.h"
+#include "model/tables/device_table.h"
 #include "model/tables/ops.h"
 #include "model/tables/taken_stacks.h"
 

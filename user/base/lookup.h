@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A hash table from (space, key) to a 32-bit index, for everything the log names by number: stacks, code
- * objects, threads.  Open addressing; entries are never removed, only overwritten.
+ * A hash table from (space, key) to a 32-bit index, for all that is known by numbers or by hashes of its bytes.  Open
+ * addressing; entries stay where they are, only their values change.
  * The numbers come from targets, so the hash is seeded: a target cannot choose keys that collide.
  */
 #ifndef GPUTRACE_LOOKUP_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Open addressing over rows of slots; see lookup.h. */
-#include "model/lookup.h"
+#include "base/lookup.h"
 
 #include <stdlib.h>
 #include <string.h>
