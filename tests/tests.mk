@@ -145,7 +145,7 @@ check-threads: $(THREADED)
 # ---- fuzzing: clang's libFuzzer over objects built for it ---------------------------------------
 FUZZ := $(BUILD)/fuzz
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(FUZZ)/%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target cupti log model input timeline,$(wildcard user/$(d)/*.c)))
+FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target cupti log model input timeline,$(wildcard user/$(d)/*.c user/$(d)/*/*.c)))
 FUZZ_AGENT := $(FUZZ)/user/agent/batch_send.o
 FUZZ_CUBIN := $(patsubst %,$(FUZZ)/user/agent/kernels/%.o,cubin cubin_bytes cubin_lines)
 FUZZ_HTTP := $(FUZZ)/user/view/http_request.o
