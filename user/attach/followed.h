@@ -3,7 +3,8 @@
 #ifndef GPUTRACE_ATTACH_FOLLOWED_H
 #define GPUTRACE_ATTACH_FOLLOWED_H
 
-#include "attach/clients/clients.h"
+#include "attach/clients/cupti_client.h"
+#include "attach/clients/foreign_buffers.h"
 #include "attach/emit.h"
 #include "attach/hold.h"
 #include "attach/inject/entering.h"

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input/foreign_refusal.h"
 #include "input/foreign_trace.h"
 #include "input/gpt/gpt_slice.h"
 #include "input/gpt/gpt_trace.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "input/foreign_refusal.h"
+#include "input/foreign_trace.h"
 
 #include <stdbool.h>
 #include <string.h>

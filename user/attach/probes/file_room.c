@@ -4,7 +4,7 @@
  * takes more of the table, of descriptors and of numbers than he leaves for the others, and what nobody maps any more
  * goes.  Files that only root could make, and those that several users map, count for none of them.
  */
-#include "attach/probes/file_room.h"
+#include "attach/probes/files.h"
 
 #include <errno.h>
 #include <string.h>

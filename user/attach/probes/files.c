@@ -15,7 +15,6 @@
 #include <bpf/bpf.h>
 
 #include "attach/emit.h"
-#include "attach/probes/file_room.h"
 #include "attach/load/site_cookies.h"
 #include "base/monotonic.h"
 #include "base/path.h"

@@ -7,10 +7,9 @@
 #ifndef GPUTRACE_ATTACH_PROBES_FILES_H
 #define GPUTRACE_ATTACH_PROBES_FILES_H
 
-#include <time.h>
-
 #include <gputrace/maps.h>
 #include <gputrace/schedule.h>
+#include <time.h>
 
 #include "attach/emit.h"
 #include "attach/load/links.h"
@@ -192,5 +191,19 @@ int file_text_segment(int fd, uint64_t offset, uint64_t *start, uint64_t *bytes)
 
 bool library_kind_has_calls(enum library_kind kind);
 void files_close(struct files *files);
+
+/* ---- file_room.c ------------------------------------------------------------------------------------------------- */
+
+/* Whether a file that was looked into may be kept open. */
+bool file_may_stay_open(const struct files *files, const struct probed_file *file);
+
+/* Whether there is room for one more file of the user; where there is none the log is told, once for each user. */
+bool files_have_room(struct files *files, uid_t uid);
+
+/* Whether the log names one more file of the user that is not probed; which are not is told, once for each user. */
+bool files_may_name(struct files *files, uid_t uid);
+
+/* Takes out its probes and forgets it. */
+void files_forget(struct files *files, size_t index);
 
 #endif

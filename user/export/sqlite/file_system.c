@@ -13,7 +13,6 @@
 #include "export/sqlite/file.h"
 
 #define NAME "gputrace"
-#define JULIAN_EPOCH 2440587.5 /* of 1970, which no function of ours asks for */
 
 struct sqlite_file {
 	sqlite3_vfs vfs;
@@ -87,19 +86,8 @@ static int no_characteristics(sqlite3_file *file)
 }
 
 static const sqlite3_io_methods methods = {
-	.iVersion = 1,
-	.xClose = sqlite_vfs_close,
-	.xRead = file_read,
-	.xWrite = file_write,
-	.xTruncate = file_truncate,
-	.xSync = sqlite_vfs_nothing,
-	.xFileSize = file_size,
-	.xLock = sqlite_vfs_nothing,
-	.xUnlock = sqlite_vfs_nothing,
-	.xCheckReservedLock = sqlite_vfs_nobody_has_it,
-	.xFileControl = sqlite_vfs_no_control,
-	.xSectorSize = sqlite_vfs_sector_size,
-	.xDeviceCharacteristics = no_characteristics,
+	SQLITE_VFS_METHODS,	    .xRead = file_read,	    .xWrite = file_write,
+	.xTruncate = file_truncate, .xFileSize = file_size, .xDeviceCharacteristics = no_characteristics,
 };
 
 /* Only the database itself: there is no journal, and temporary things stay in memory. */
@@ -122,43 +110,19 @@ static int system_delete(sqlite3_vfs *vfs, const char *name, int sync)
 	return SQLITE_OK;
 }
 
-static int system_random(sqlite3_vfs *vfs, int bytes, char *out)
-{
-	memset(out, 0, (size_t)bytes); /* only names of temporary files want it */
-	return bytes;
-}
-
-static int system_sleep(sqlite3_vfs *vfs, int microseconds)
-{
-	return microseconds;
-}
-
-static int system_time(sqlite3_vfs *vfs, double *day)
-{
-	*day = JULIAN_EPOCH;
-	return SQLITE_OK;
-}
-
 struct sqlite_file *sqlite_file_open(struct sink *sink, sqlite3 **handle)
 {
 	struct sqlite_file *file = xcalloc(1, sizeof(*file));
 
 	file->sink = sink;
 	file->vfs = (sqlite3_vfs){
-		.iVersion = 1,
 		.szOsFile = sizeof(struct open_file),
-		.mxPathname = 64,
 		.zName = NAME,
 		.pAppData = file,
 		.xOpen = system_open,
 		.xDelete = system_delete,
-		.xAccess = sqlite_vfs_access,
-		.xFullPathname = sqlite_vfs_name,
-		.xRandomness = system_random,
-		.xSleep = system_sleep,
-		.xCurrentTime = system_time,
 	};
-	if (sqlite3_vfs_register(&file->vfs, 0) != SQLITE_OK ||
+	if (sqlite_vfs_register(&file->vfs) != SQLITE_OK ||
 	    sqlite3_open_v2(NAME, &file->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 			    NAME) != SQLITE_OK)
 		fail(sink, -EIO, 0);

@@ -64,19 +64,8 @@ static int characteristics(sqlite3_file *file)
 }
 
 static const sqlite3_io_methods methods = {
-	.iVersion = 1,
-	.xClose = sqlite_vfs_close,
-	.xRead = file_read,
-	.xWrite = no_write,
-	.xTruncate = no_truncate,
-	.xSync = sqlite_vfs_nothing,
-	.xFileSize = file_size,
-	.xLock = sqlite_vfs_nothing,
-	.xUnlock = sqlite_vfs_nothing,
-	.xCheckReservedLock = sqlite_vfs_nobody_has_it,
-	.xFileControl = sqlite_vfs_no_control,
-	.xSectorSize = sqlite_vfs_sector_size,
-	.xDeviceCharacteristics = characteristics,
+	SQLITE_VFS_METHODS,	  .xRead = file_read,	  .xWrite = no_write,
+	.xTruncate = no_truncate, .xFileSize = file_size, .xDeviceCharacteristics = characteristics,
 };
 
 /* Only the database itself: no journal, and nothing temporary. */
@@ -102,26 +91,14 @@ static int system_delete(sqlite3_vfs *vfs, const char *name, int sync)
 
 bool database_file_open(struct database *base)
 {
-	sqlite3_vfs *own = sqlite3_vfs_find(NULL);
-
-	if (!own)
-		return false;
-	/* time, sleep and random numbers are the system's */
 	base->vfs = (sqlite3_vfs){
-		.iVersion = 1,
 		.szOsFile = sizeof(struct open_file),
-		.mxPathname = 64,
 		.zName = NAME,
 		.pAppData = base,
 		.xOpen = system_open,
 		.xDelete = system_delete,
-		.xAccess = sqlite_vfs_access,
-		.xFullPathname = sqlite_vfs_name,
-		.xRandomness = own->xRandomness,
-		.xSleep = own->xSleep,
-		.xCurrentTime = own->xCurrentTime,
 	};
-	return sqlite3_vfs_register(&base->vfs, 0) == SQLITE_OK &&
+	return sqlite_vfs_register(&base->vfs) == SQLITE_OK &&
 	       sqlite3_open_v2(NAME, &base->handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NAME) == SQLITE_OK;
 }
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "input/kineto/kineto_event.h"
-#include "input/kineto/kineto_own.h"
 
 #define DEVICES_MAX 1024u
 

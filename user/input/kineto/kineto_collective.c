@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Fields as the agent sends them; see kineto_collective.h. */
-#include "input/kineto/kineto_collective.h"
+/* Fields as the agent sends them; see kineto_event.h. */
+#include "input/kineto/kineto_event.h"
 
 #include <inttypes.h>
 #include <stdio.h>

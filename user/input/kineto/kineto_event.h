@@ -121,4 +121,30 @@ struct kineto_reading {
 /* Adds what the event says. */
 void kineto_event_add(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading);
 
+/* ---- kineto_own.c ------------------------------------------------------------------------------------------------ */
+
+/*
+ * What only the Chrome trace of gputrace has: NVTX ranges, memory from CUDA, collections and imports, nodes of graphs
+ * and the calls that they were captured from, steps that gputrace found, and what it says of processes.
+ * The document's "gputrace".  False: the reader has stopped.
+ */
+bool kineto_own_head(struct json *json, struct foreign_file *file, text_buffer *scratch);
+
+/* Whether it is one that no other tool writes; its row is added. */
+bool kineto_own_event(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading);
+
+/* Whether an op may be a step that gputrace found. */
+bool kineto_own_step(const struct kineto_event *event, struct kineto_own *own);
+
+/* What is told of a call, or of GPU work, besides. */
+void kineto_own_call(const struct kineto_event *event, struct row_call *call);
+void kineto_own_gpu(struct foreign_file *file, const struct kineto_event *event, struct row_gpu *gpu);
+
+/* All was told. */
+void kineto_own_finish(struct kineto_own *own, struct foreign_file *file);
+
+/* What an op says of the collective that it stands for: a text of the form of model/collectives.h; ROW_NO_TEXT: it is
+ * none. */
+uint32_t kineto_collective(struct foreign_file *file, const struct kineto_event *event, text_buffer *scratch);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a Kineto trace says of GPUs: their work, waits, what CUPTI cost. */
-#include "input/kineto/kineto_own.h"
+#include "input/kineto/kineto_event.h"
 #include "input/kineto/kineto_row.h"
 #include "input/names.h"
 

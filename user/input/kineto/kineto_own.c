@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "input/kineto/kineto_own.h"
+#include "input/kineto/kineto_event.h"
 
 #include <string.h>
 

@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "input/kineto/kineto_event.h"
-#include "input/kineto/kineto_collective.h"
-#include "input/kineto/kineto_own.h"
 #include "input/kineto/kineto_row.h"
 #include "input/names.h"
 
