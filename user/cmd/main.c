@@ -22,7 +22,7 @@ static enum exit_code run(const struct options *options)
 	case SUBCOMMAND_MERGE:
 		return merge_command(options);
 	case SUBCOMMAND_WHY:
-		return why_command(options);
+		return options->log ? report_command(options) : record_command(options);
 	case SUBCOMMAND_VIEW:
 		return view_command(options);
 	case SUBCOMMAND_DOCTOR:
