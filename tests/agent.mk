@@ -9,7 +9,7 @@ AGENT_RECORDER := $(BUILD)/tests/unit/agent_recorder
 OBJECTS += $(AGENT_RECORDER).o
 
 # Linked with the agent's objects and not with the library; the tests take the place of its probe points.
-$(AGENT_TESTS): $(BUILD)/tests/unit/test_agent_%: $(BUILD)/tests/unit/test_agent_%.o $(AGENT_OBJ) $(CUPTI_OBJ)
+$(AGENT_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/agent/%.o $(AGENT_OBJ) $(CUPTI_OBJ)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -Wl,--wrap=clock_gettime -o $@ \
 		$(filter-out %/points.o,$^) -lcmocka -ldl -lpthread

@@ -18,9 +18,10 @@
 FUZZ_SECONDS ?= 20
 KERNELS_WANTED ?= 5.10 6.1 6.12 6.18 7.2
 
-UNIT_SRC := $(wildcard tests/unit/test_*.c)
+UNIT_SRC := $(wildcard tests/unit/*/test_*.c)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/%.o)
-UNIT_BIN := $(UNIT_OBJ:.o=)
+# The programs lie together, whichever room their source is in: build/tests/unit/test_site.
+UNIT_BIN := $(addprefix $(BUILD)/tests/unit/,$(basename $(notdir $(UNIT_SRC))))
 comma := ,
 CONSUMED := $(addprefix $(BUILD)/tests/e2e/consumers/,sample rank_logs)
 RELOG := $(BUILD)/tests/relog
@@ -36,9 +37,10 @@ OBJECTS += $(UNIT_OBJ) $(TRACE_PRINT_OBJ) $(TRACE_CUT_OBJ) $(CONSUMED:=.o) $(REL
 	$(CUT).o $(BUILD)/tests/tee_records.o
 
 $(UNIT_OBJ) $(TRACE_CUT_OBJ) $(TRACE_PRINT_OBJ) $(TRACE_DUMP).o $(CONSUMED:=.o) $(CUT).o: private BASE_CFLAGS += -Itests/unit
-$(filter $(BUILD)/tests/unit/test_attach_%,$(UNIT_OBJ)): | $(SKELETON)
+$(filter $(BUILD)/tests/unit/attach/%,$(UNIT_OBJ)): | $(SKELETON)
 
-$(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(TRACE_PRINT_OBJ) $(LIB)
+.SECONDEXPANSION:
+$(filter-out $(BUILD)/tests/unit/test_agent_%,$(UNIT_BIN)): $$(filter %/$$(@F).o,$(UNIT_OBJ)) $(TRACE_PRINT_OBJ) $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LIBS) -lcmocka -ldl -lpthread
 

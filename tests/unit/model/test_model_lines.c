@@ -51,7 +51,7 @@ static size_t check_modules(const char *python, const char *option, int modules)
 	size_t size = 0, codes = 0, offsets = 0;
 	FILE *out;
 
-	snprintf(command, sizeof(command), "%s -W ignore %s %.*s/linetables.py %d", python, option,
+	snprintf(command, sizeof(command), "%s -W ignore %s %.*s/../linetables.py %d", python, option,
 		 (int)(strrchr(__FILE__, '/') - __FILE__), __FILE__, modules);
 	out = popen(command, "r");
 	assert_non_null(out);
