@@ -2,6 +2,7 @@
 #include "agent/cuda_driver.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stddef.h>
 
 #include "agent/old_glibc.h"
@@ -57,8 +58,28 @@ bool cuda_works(void)
 	return ask_driver(driver_works);
 }
 
+static int count_loaded(struct dl_phdr_info *info, size_t size, void *loaded)
+{
+	(void)size;
+	*(uint64_t *)loaded = info->dlpi_adds;
+	return 1;
+}
+
+/* Where there is no driver the loader would look through its cache and its folders each time it is asked. */
 bool cuda_started(void)
 {
+	static uint64_t absent; /* libraries loaded so far when there was none; 0: not looked for */
+	uint64_t loaded = 0;
+	void *driver;
+
+	dl_iterate_phdr(count_loaded, &loaded);
+	if (loaded && loaded == absent)
+		return false;
+	driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	absent = driver ? 0 : loaded;
+	if (!driver)
+		return false;
+	dlclose(driver);
 	return ask_driver(driver_started);
 }
 

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+#include <dlfcn.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -432,6 +434,36 @@ static void a_fork_waits_until_no_thread_is_in_the_middle_of_something(void **st
 
 #define TEST(name) cmocka_unit_test_setup(name, begin)
 
+/* ---- the driver --------------------------------------------------------------------------------- */
+
+static unsigned loader_asked; /* for the driver */
+
+void *dlopen(const char *file, int mode)
+{
+	void *(*of_loader)(const char *, int);
+
+	*(void **)&of_loader = dlsym(RTLD_NEXT, "dlopen");
+	loader_asked += file && strcmp(file, "libcuda.so.1") == 0;
+	return of_loader(file, mode);
+}
+
+static void the_driver_is_looked_for_once_until_a_library_comes(void **state)
+{
+	void *library;
+	unsigned before, i;
+
+	for (i = 0; i < 3; i++)
+		assert_false(cuda_started());
+	before = loader_asked;
+	assert_true(before <= 1);
+	library = dlopen("libanl.so.1", RTLD_NOW);
+	assert_non_null(library);
+	assert_false(cuda_started());
+	assert_false(cuda_started());
+	assert_int_equal(loader_asked, before + 1);
+	dlclose(library);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -444,6 +476,7 @@ int main(void)
 		TEST(a_record_without_an_end_has_no_times),
 		TEST(work_of_calls_after_the_end_is_left_out),
 		TEST(a_cupti_older_than_11_8_is_not_read),
+		TEST(the_driver_is_looked_for_once_until_a_library_comes),
 		TEST(the_offset_of_the_wall_clock_is_sampled),
 		TEST(the_monotonic_clock_is_read_without_a_system_call),
 		TEST(a_step_of_the_wall_clock_is_told_with_both_offsets),
