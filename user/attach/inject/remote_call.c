@@ -45,8 +45,6 @@ int remote_signal(uint64_t caught)
 
 #if defined(__x86_64__)
 
-#define CALL_MAX_NS 100000000ULL /* dlopen takes 0.2 ms; longer only where another thread holds the loader's lock */
-
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
 #endif
@@ -63,6 +61,7 @@ struct remote {
 	const struct inject_addresses *addresses;
 	const struct entered_process *process;
 	uint64_t errno_address;
+	uint64_t max_ns;		  /* of the call */
 	int signal;			  /* that the thread sends itself */
 	struct user_regs_struct original; /* as it was stopped */
 	struct borrowed thread;
@@ -276,7 +275,7 @@ static int come_back(struct remote *remote, uint64_t *back_ns)
 	int status, error;
 
 	for (int i = 0; i < STOPS_MAX; i++) {
-		error = stop_wait(remote->at.tid, CALL_MAX_NS, &status);
+		error = stop_wait(remote->at.tid, remote->max_ns, &status);
 		if (error == -ETIMEDOUT)
 			return leave_alone(remote);
 		if (error)
@@ -306,6 +305,7 @@ static int borrow(struct safe_thread *thread, const struct remote_call *call, st
 	remote->at.tid = thread->tid;
 	remote->addresses = call->addresses;
 	remote->process = call->process;
+	remote->max_ns = call->max_ns ? call->max_ns : REMOTE_CALL_MAX_NS;
 	begin = monotonic_ns();
 	error = stop_thread(&remote->at);
 	if (error == -ETIMEDOUT)

@@ -9,12 +9,16 @@
 #include "attach/inject/addresses.h"
 #include "attach/inject/safe_point.h"
 
+/* dlopen takes 0.2 ms; it takes longer only where another thread holds the loader's lock. */
+#define REMOTE_CALL_MAX_NS 100000000ULL
+
 struct remote_call {
 	const struct inject_addresses *addresses;
 	const struct entered_process *process;
 	uint64_t function;
 	const char *path; /* first argument, NULL: that; the second is RTLD_NOW */
 	bool loads;	  /* it may leave something for dlerror() */
+	uint64_t max_ns;  /* how long the call is waited for before it is left to itself; 0: REMOTE_CALL_MAX_NS */
 };
 
 /*
