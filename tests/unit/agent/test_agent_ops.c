@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "agent/clock.h"
-#include "agent/torch/op_lane.h"
+#include "agent/torch/op_buffer.h"
 #include "agent/torch/ops.h"
 #include "agent/torch/torch.h"
 #include "agent_points.h"
@@ -419,15 +419,15 @@ static void a_name_of_100_kb_is_cut_at_a_character_and_marked(void **state)
 
 static void what_has_no_room_is_counted(void **state)
 {
-	struct fake_op *open = calloc(LANE_SLOTS + 10, sizeof(*open));
+	struct fake_op *open = calloc(OP_BUFFER_SLOTS + 10, sizeof(*open));
 
 	observe();
-	for (unsigned i = 0; i < LANE_SLOTS + 10; i++)
+	for (unsigned i = 0; i < OP_BUFFER_SLOTS + 10; i++)
 		torch->begin(&open[i], "deep", GPT_AGENT_OP_FUNCTION, -1, 0);
-	for (unsigned i = LANE_SLOTS + 10; i-- > 0;)
+	for (unsigned i = OP_BUFFER_SLOTS + 10; i-- > 0;)
 		torch->finish(&open[i]);
 	leave();
-	assert_int_equal(last_state()->told, LANE_SLOTS);
+	assert_int_equal(last_state()->told, OP_BUFFER_SLOTS);
 	assert_int_equal(last_state()->lost, 10);
 	free(open);
 }
@@ -443,14 +443,14 @@ static void threads_that_come_and_go_share_what_the_first_had(void **state)
 	pthread_t thread;
 
 	observe();
-	for (unsigned i = 1; i <= LANES_MAX + 8; i++) {
+	for (unsigned i = 1; i <= OP_BUFFERS_MAX + 8; i++) {
 		assert_int_equal(pthread_create(&thread, NULL, run_one, NULL), 0);
 		pthread_join(thread, NULL);
 		if (i % 256 == 0)
 			UNTIL(op(i - 1));
 	}
 	leave();
-	assert_int_equal(last_state()->told, LANES_MAX + 8);
+	assert_int_equal(last_state()->told, OP_BUFFERS_MAX + 8);
 	assert_int_equal(last_state()->lost, 0);
 }
 

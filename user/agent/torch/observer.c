@@ -43,13 +43,13 @@ static struct {
 
 /* ---- names ------------------------------------------------------------------------------------- */
 
-static void forget_what_was_told(struct lane *lane)
+static void forget_what_was_told(struct op_buffer *buffer)
 {
-	op_tell_anew(lane, atomic_load_explicit(&observer.session, memory_order_relaxed),
+	op_tell_anew(buffer, atomic_load_explicit(&observer.session, memory_order_relaxed),
 		     atomic_load_explicit(&observer.epoch, memory_order_relaxed));
 }
 
-static uint64_t take_name(struct lane *lane, const void *op)
+static uint64_t take_name(struct op_buffer *buffer, const void *op)
 {
 	const char *text = observer.name(op);
 	size_t bytes = text ? strnlen(text, OP_NAME_MAX + 1) : 0;
@@ -58,26 +58,26 @@ static uint64_t take_name(struct lane *lane, const void *op)
 	if (!bytes)
 		return 0;
 	hash = op_hash_name(observer.seed, text, bytes);
-	forget_what_was_told(lane);
-	return op_tell_name(lane, hash, text, bytes) ? hash : 0;
+	forget_what_was_told(buffer);
+	return op_tell_name(buffer, hash, text, bytes) ? hash : 0;
 }
 
 /* ---- inputs ------------------------------------------------------------------------------------ */
 
 /* Behind take_name, which forgets what has to be told again. */
-static uint64_t take_inputs(struct lane *lane, const void *op)
+static uint64_t take_inputs(struct op_buffer *buffer, const void *op)
 {
-	uint32_t count = op_inputs_take(observer.torch.layout, op, lane->words);
+	uint32_t count = op_inputs_take(observer.torch.layout, op, buffer->words);
 	uint64_t hash;
 
 	if (!count)
 		return 0;
 	if (count <= OP_INPUTS_WORDS) {
-		hash = op_hash_inputs(observer.seed, lane->words, count);
-		if (op_tell_inputs(lane, hash, count))
+		hash = op_hash_inputs(observer.seed, buffer->words, count);
+		if (op_tell_inputs(buffer, hash, count))
 			return hash;
 	}
-	lane_lose_inputs(lane);
+	op_buffer_lose_inputs(buffer);
 	return 0;
 }
 
@@ -105,12 +105,12 @@ static void take_facts(struct op_facts *facts, const void *op, uint32_t tid)
  * Of forward ops, and of the nodes of backward passes: what Python runs in these has a deeper one.  Outside of the op's
  * own time.
  */
-static void take_stack(struct lane *lane, struct op_facts *facts)
+static void take_stack(struct op_buffer *buffer, struct op_facts *facts)
 {
 	facts->stack = 0;
 	if (facts->sequence < 0 || !points_take_forward_lines())
 		return;
-	facts->stack = ++lane->stacks;
+	facts->stack = ++buffer->stacks;
 	gputrace_agent_stack(GPT_STACK_OF_OP, facts->stack);
 }
 
@@ -131,7 +131,7 @@ static void destroy_context(void *context)
 static void delete_context(void *context)
 {
 	close_slot(context);
-	lane_give_back_slot(context);
+	op_buffer_give_back_slot(context);
 }
 
 /* As the C++ ABI has them: offset to the top, type, then the functions, to which an object points. */
@@ -166,13 +166,13 @@ static void leave_child(void)
 		own_thread_start(unregister_in_child);
 }
 
-static void take_collective(struct lane *lane, struct op_collective *collective)
+static void take_collective(struct op_buffer *buffer, struct op_collective *collective)
 {
 	char text[COLLECTIVE_TEXT_MAX];
 	size_t bytes = collectives_text(text, &collective->sequence);
 	uint64_t hash = bytes ? op_hash_name(observer.seed, text, bytes) : 0;
 
-	if (hash && op_tell_name(lane, hash, text, bytes))
+	if (hash && op_tell_name(buffer, hash, text, bytes))
 		collective->text = hash;
 }
 
@@ -180,7 +180,7 @@ static void take_collective(struct lane *lane, struct op_collective *collective)
 static inline __attribute__((always_inline)) struct op_slot *open_slot(const void *op, bool with_inputs)
 {
 	uint32_t session = atomic_load_explicit(&observer.session, memory_order_acquire);
-	struct lane *lane;
+	struct op_buffer *buffer;
 	struct op_slot *slot;
 	uint64_t turn;
 
@@ -189,18 +189,18 @@ static inline __attribute__((always_inline)) struct op_slot *open_slot(const voi
 			leave_child();
 		return NULL;
 	}
-	lane = lane_of_thread();
-	if (!lane)
+	buffer = op_buffer_of_thread();
+	if (!buffer)
 		return NULL;
-	slot = lane_take_slot(lane);
+	slot = op_buffer_take_slot(buffer);
 	if (!slot) {
-		lane_lose(lane);
+		op_buffer_lose(buffer);
 		return NULL;
 	}
 	slot->vtable = &context_vtable.destroy;
 	slot->session = session;
-	take_facts(&slot->facts, op, lane->tid);
-	slot->facts.name = take_name(lane, op);
+	take_facts(&slot->facts, op, buffer->tid);
+	slot->facts.name = take_name(buffer, op);
 	slot->collective.text = 0;
 	if (slot->facts.name && slot->facts.name == observer.collective_op)
 		take_collective(lane, &slot->collective);
@@ -260,7 +260,7 @@ static void end(const void *op, void *context)
 	uint64_t end = op_clock_stamp_if(observer.clock_counts), turn;
 	struct op_slot *slot = context;
 	struct op_entry_op *entry = NULL;
-	struct lane *lane;
+	struct op_buffer *buffer;
 
 	if (!slot)
 		return;
@@ -271,15 +271,15 @@ static void end(const void *op, void *context)
 		close_slot(slot);
 		return;
 	}
-	lane = lane_of_thread();
-	if (lane) {
-		if (lane != slot->lane) /* whose names may be read later */
-			take_name(lane, op);
-		entry = op_tell_op(lane, slot);
+	buffer = op_buffer_of_thread();
+	if (buffer) {
+		if (buffer != slot->buffer) /* whose names may be read later */
+			take_name(buffer, op);
+		entry = op_tell_op(buffer, slot);
 	}
 	if (entry) {
 		entry->end = end;
-		entry->end_tid = lane->tid;
+		entry->end_tid = buffer->tid;
 		entry->is_told = atomic_load_explicit(&slot->told_turn, memory_order_acquire) == turn;
 		if (entry->is_told)
 			entry->facts.start = slot->told_start_ns;

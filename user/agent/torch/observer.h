@@ -7,12 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/torch/op_lane.h"
+#include "agent/torch/op_buffer.h"
 #include "agent/torch/torch.h"
 
 /*
  * Registers it and begins session `session` (not 0); not on a thread of the application.  False: why.  From then on ops
- * that begin stand in the lanes until observer_end; where they are scheduled, those of steps that are recorded.
+ * that begin stand in the buffers until observer_end; where they are scheduled, those of steps that are recorded.
  */
 bool observer_begin(const struct torch *torch, uint32_t session, bool with_inputs, bool scheduled, char *why,
 		    size_t why_size);
@@ -23,7 +23,7 @@ void observer_take_inputs(bool wanted);
 /* The schedule, or who else listens, has changed what rests. */
 void observer_follow_schedule(void);
 
-/* Nothing more is put into the lanes; ops that are open go on, and their ends are not told. */
+/* Nothing more is put into the buffers; ops that are open go on, and their ends are not told. */
 void observer_end(void);
 
 /* Threads tell all names again: the reader has forgotten some. */

@@ -38,7 +38,7 @@ void op_clock_choose(void);
 /* Before stamps are taken. */
 void op_clock_open(void);
 
-/* To be called before stamps are read from a lane. */
+/* To be called before stamps are read from a buffer. */
 void op_clock_sample(void);
 
 /* CLOCK_MONOTONIC. It is the same each time for a stamp between OP_CLOCK_SETTLED_NS and twice as much old. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* What a thread tells of names and inputs in its lane, before the first op that has them.  In a header, as every op
+/* What a thread tells of names and inputs in its buffer, before the first op that has them.  In a header, as every op
  * runs it. */
 #ifndef GPUTRACE_AGENT_OP_TELL_H
 #define GPUTRACE_AGENT_OP_TELL_H
@@ -9,17 +9,17 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/torch/op_lane.h"
+#include "agent/torch/op_buffer.h"
 
 /* What was told to a reader who is gone, or has forgotten it, is told again. */
-static inline void op_tell_anew(struct lane *lane, uint32_t session, uint32_t epoch)
+static inline void op_tell_anew(struct op_buffer *buffer, uint32_t session, uint32_t epoch)
 {
-	if (lane->names_session == session && lane->names_epoch == epoch)
+	if (buffer->names_session == session && buffer->names_epoch == epoch)
 		return;
-	memset(lane->names, 0, sizeof(lane->names));
-	memset(lane->inputs, 0, sizeof(lane->inputs));
-	lane->names_session = session;
-	lane->names_epoch = epoch;
+	memset(buffer->names, 0, sizeof(buffer->names));
+	memset(buffer->inputs, 0, sizeof(buffer->inputs));
+	buffer->names_session = session;
+	buffer->names_epoch = epoch;
 }
 
 /* Whole lines of the cache: the ops behind an entry, most of which are a line, begin one then. */
@@ -29,29 +29,29 @@ static inline uint32_t op_tell_lines(size_t bytes)
 }
 
 /* False: no room. */
-static inline bool op_tell_name(struct lane *lane, uint64_t hash, const char *text, size_t bytes)
+static inline bool op_tell_name(struct op_buffer *buffer, uint64_t hash, const char *text, size_t bytes)
 {
-	uint64_t *known = &lane->names[hash & (LANE_NAMES - 1)];
+	uint64_t *known = &buffer->names[hash & (OP_BUFFER_NAMES - 1)];
 	uint32_t kept = bytes > OP_NAME_MAX ? OP_NAME_MAX : (uint32_t)bytes;
 	uint32_t room = op_tell_lines(sizeof(struct op_entry_name) + kept);
 	struct op_entry_name *name;
 
 	if (*known == hash)
 		return true;
-	name = lane_reserve(lane, room, OP_ENTRY_NAME);
+	name = op_buffer_reserve(buffer, room, OP_ENTRY_NAME);
 	if (!name)
 		return false;
 	name->hash = hash;
 	name->bytes = kept;
 	name->is_longer = bytes > OP_NAME_MAX;
 	memcpy(name->text, text, kept);
-	lane_commit(lane, room);
+	op_buffer_commit(buffer, room);
 	*known = hash;
 	return true;
 }
 
-/* lane->words, `count` of them; false: no room. */
-static inline bool op_tell_inputs(struct lane *lane, uint64_t hash, uint32_t count)
+/* buffer->words, `count` of them; false: no room. */
+static inline bool op_tell_inputs(struct op_buffer *buffer, uint64_t hash, uint32_t count)
 {
 	uint64_t *known = &lane->inputs[hash & (LANE_INPUTS - 1)];
 	uint32_t bytes = op_tell_lines(sizeof(struct op_entry_inputs) + count * sizeof(uint64_t));
@@ -59,23 +59,23 @@ static inline bool op_tell_inputs(struct lane *lane, uint64_t hash, uint32_t cou
 
 	if (*known == hash)
 		return true;
-	entry = lane_reserve(lane, bytes, OP_ENTRY_INPUTS);
+	entry = op_buffer_reserve(buffer, bytes, OP_ENTRY_INPUTS);
 	if (!entry)
 		return false;
 	entry->hash = hash;
 	entry->count = count;
-	memcpy(entry->words, lane->words, count * sizeof(uint64_t));
-	lane_commit(lane, bytes);
+	memcpy(entry->words, buffer->words, count * sizeof(uint64_t));
+	op_buffer_commit(buffer, bytes);
 	*known = hash;
 	return true;
 }
 
-static inline bool op_is_short(const struct lane *lane, const struct op_slot *slot)
+static inline bool op_is_short(const struct op_buffer *buffer, const struct op_slot *slot)
 {
-	return !(slot->facts.stack | slot->facts.handle | slot->facts.forward_thread) && lane == slot->lane;
+	return !(slot->facts.stack | slot->facts.handle | slot->facts.forward_thread) && buffer == slot->buffer;
 }
 
-static inline struct op_entry_op *op_tell_collective(struct lane *lane, const struct op_slot *slot)
+static inline struct op_entry_op *op_tell_collective(struct op_buffer *buffer, const struct op_slot *slot)
 {
 	struct op_entry_collective *entry = lane_reserve(lane, op_tell_lines(sizeof(*entry)), OP_ENTRY_COLLECTIVE);
 
@@ -87,14 +87,14 @@ static inline struct op_entry_op *op_tell_collective(struct lane *lane, const st
 }
 
 /* With the facts of the slot, for who commits it; NULL: no room. */
-static inline struct op_entry_op *op_tell_op(struct lane *lane, const struct op_slot *slot)
+static inline struct op_entry_op *op_tell_op(struct op_buffer *buffer, const struct op_slot *slot)
 {
 	struct op_entry_op *entry;
 
 	if (slot->collective.text)
-		return op_tell_collective(lane, slot);
-	if (op_is_short(lane, slot)) {
-		entry = lane_reserve(lane, OP_ENTRY_SHORT_BYTES, OP_ENTRY_OP_SHORT);
+		return op_tell_collective(buffer, slot);
+	if (op_is_short(buffer, slot)) {
+		entry = op_buffer_reserve(buffer, OP_ENTRY_SHORT_BYTES, OP_ENTRY_OP_SHORT);
 		if (!entry)
 			return NULL;
 		memcpy(&entry->facts, &slot->facts, offsetof(struct op_facts, stack));

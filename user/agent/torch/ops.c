@@ -14,7 +14,7 @@
 #include "agent/torch/observer.h"
 #include "agent/old_glibc.h"
 #include "agent/torch/op_clock.h"
-#include "agent/torch/op_lane.h"
+#include "agent/torch/op_buffer.h"
 #include "agent/torch/op_names.h"
 #include "agent/torch/ops_memory.h"
 #include "agent/torch/ops_send.h"
@@ -65,7 +65,7 @@ static bool wanted(void)
 static void send_state(void)
 {
 	size_t path = strlen(ops.torch.path) + 1, why = strlen(ops.why) + 1;
-	uint64_t lost_ns, lost = lanes_lost(&lost_ns);
+	uint64_t lost_ns, lost = op_buffers_lost(&lost_ns);
 	struct gpt_agent_ops *record = batch_add(&ops.sender.batch, GPT_AGENT_OPS, sizeof(*record) + path + why);
 
 	record->time_ns = clock_now_ns();
@@ -74,7 +74,7 @@ static void send_state(void)
 	record->lost_ns = lost_ns;
 	record->state = ops.state;
 	record->version = ops.torch.version;
-	record->inputs_lost = (uint32_t)(lanes_inputs_lost() - ops.inputs_lost_before + ops.sender.inputs_lost);
+	record->inputs_lost = (uint32_t)(op_buffers_inputs_lost() - ops.inputs_lost_before + ops.sender.inputs_lost);
 	record->bytes = (uint32_t)(path + why);
 	memcpy(record->text, ops.torch.path, path);
 	memcpy(record->text + path, ops.why, why);
@@ -138,9 +138,9 @@ static bool observe(void)
 	uint64_t unused;
 
 	op_clock_open();
-	lanes_empty();
-	ops.lost_before = lanes_lost(&unused);
-	ops.inputs_lost_before = lanes_inputs_lost();
+	op_buffers_empty();
+	ops.lost_before = op_buffers_lost(&unused);
+	ops.inputs_lost_before = op_buffers_inputs_lost();
 	ops.sender.told = ops.sender.inputs_lost = 0;
 	ops.with_inputs = takes_inputs();
 	ops_memory_follow(&ops.torch, &ops.sender.batch,
@@ -194,7 +194,7 @@ static void look_for_torch(void)
 	}
 	ops.why[0] = '\0';
 	ops.inputs_checked = false;
-	if (!lanes_open(wake) || !op_names_open())
+	if (!op_buffers_open(wake) || !op_names_open())
 		strcpy(ops.why, "no memory");
 	else if (observe()) {
 		register_exit();
@@ -273,7 +273,7 @@ static uint64_t tick(void)
 		follow_wishes();
 		ops_memory_follow(&ops.torch, &ops.sender.batch, now);
 		follow_passes(now);
-		filled = ops_send_lanes(&ops.sender);
+		filled = ops_send_buffers(&ops.sender);
 		if (came)
 			op_names_repeat(&ops.sender.batch);
 	}
@@ -290,12 +290,12 @@ static uint64_t tick(void)
 	}
 	if (stepped)
 		batch_flush(&ops.sender.batch);
-	return filled > LANE_RING_BYTES / BUSY_PART ? BUSY_TICK_NS : TICK_NS;
+	return filled > OP_BUFFER_RING_BYTES / BUSY_PART ? BUSY_TICK_NS : TICK_NS;
 }
 
 static void send_last(void)
 {
-	ops_send_lanes(&ops.sender);
+	ops_send_buffers(&ops.sender);
 	if (ops.scheduled)
 		schedule_send(&ops.sender.batch);
 	ops_send_open(&ops.sender, ops.session, UINT64_MAX, true);
@@ -312,7 +312,7 @@ static void finish(bool heard)
 	if (heard)
 		send_last();
 	op_names_release();
-	lanes_release();
+	op_buffers_release();
 	torch_close(&ops.torch);
 }
 

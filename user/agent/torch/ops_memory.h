@@ -5,14 +5,14 @@
 
 #include <stdint.h>
 
-#include "agent/torch/op_lane.h"
+#include "agent/torch/op_buffer.h"
 #include "agent/torch/torch.h"
 #include "cupti/batch.h"
 
 /* At each tick: begins with the first who wants them, ends with the last, and looks after libraries that come. */
 void ops_memory_follow(const struct torch *torch, struct batch *batch, uint64_t now);
 
-/* None comes any more; what is in the lanes may still be sent. */
+/* None comes any more; what is in the buffers may still be sent. */
 void ops_memory_stop(void);
 
 void ops_memory_send(struct batch *batch, const struct op_entry_memory *entry);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Texts come into a lane before the ops that have them, and are given numbers here. */
+/* Texts come into a buffer before the ops that have them, and are given numbers here. */
 #include "agent/torch/ops_send.h"
 
 #include <stdatomic.h>
@@ -9,7 +9,7 @@
 #include "agent/clock.h"
 #include "agent/torch/observer.h"
 #include "agent/torch/op_clock.h"
-#include "agent/torch/op_lane.h"
+#include "agent/torch/op_buffer.h"
 #include "agent/torch/op_names.h"
 #include "agent/torch/ops_memory.h"
 
@@ -36,20 +36,20 @@ static void learn(struct ops_sender *sender, const struct op_entry *entry)
 		observer_repeat_names();
 }
 
-/* An op may end on another thread than it began on, whose lane is read before: what that one has told by now. */
+/* An op may end on another thread than it began on, whose buffer is read before: what that one has told by now. */
 static void look_ahead(struct ops_sender *sender)
 {
-	uint32_t count = lanes_count(), i;
+	uint32_t count = op_buffers_count(), i;
 	const struct op_entry *entry;
 	uint64_t position, end;
 
 	sender->looked_ahead = true;
 	for (i = 0; i < count; i++) {
-		if (!lane_at(i))
+		if (!op_buffer_at(i))
 			continue;
-		position = atomic_load(&lane_at(i)->head);
-		end = atomic_load(&lane_at(i)->tail);
-		while ((entry = lane_next(lane_at(i), &position, end)))
+		position = atomic_load(&op_buffer_at(i)->head);
+		end = atomic_load(&op_buffer_at(i)->tail);
+		while ((entry = op_buffer_next(op_buffer_at(i), &position, end)))
 			learn(sender, entry);
 	}
 }
@@ -122,12 +122,12 @@ static void send_collective(struct ops_sender *sender, const struct op_entry_col
 }
 
 /* How much was in it, in bytes. */
-static uint64_t send_lane(struct ops_sender *sender, struct lane *lane)
+static uint64_t send_buffer(struct ops_sender *sender, struct op_buffer *buffer)
 {
-	uint64_t position = atomic_load(&lane->head), end = atomic_load(&lane->tail), bytes = 0;
+	uint64_t position = atomic_load(&buffer->head), end = atomic_load(&buffer->tail), bytes = 0;
 	const struct op_entry *entry;
 
-	while ((entry = lane_next(lane, &position, end))) {
+	while ((entry = op_buffer_next(buffer, &position, end))) {
 		bytes += entry->bytes;
 		if (entry->kind == OP_ENTRY_OP || entry->kind == OP_ENTRY_OP_SHORT)
 			send_op(sender, (const struct op_entry_op *)entry);
@@ -136,24 +136,24 @@ static uint64_t send_lane(struct ops_sender *sender, struct lane *lane)
 		else if (entry->kind == OP_ENTRY_MEMORY)
 			ops_memory_send(&sender->batch, (const struct op_entry_memory *)entry);
 		else if (entry->kind == OP_ENTRY_MEMORY_SHORT)
-			ops_memory_send_short(&sender->batch, (const struct op_entry_memory_short *)entry, lane->tid);
+			ops_memory_send_short(&sender->batch, (const struct op_entry_memory_short *)entry, buffer->tid);
 		else
 			learn(sender, entry);
 	}
-	lane_read_to(lane, position);
-	lane_recycle(lane);
+	op_buffer_read_to(buffer, position);
+	op_buffer_recycle(buffer);
 	return bytes;
 }
 
-uint64_t ops_send_lanes(struct ops_sender *sender)
+uint64_t ops_send_buffers(struct ops_sender *sender)
 {
-	uint32_t count = lanes_count(), i;
+	uint32_t count = op_buffers_count(), i;
 	uint64_t most = 0, bytes;
 
 	sender->looked_ahead = false;
 	op_clock_sample();
 	for (i = 0; i < count; i++) {
-		bytes = lane_at(i) ? send_lane(sender, lane_at(i)) : 0;
+		bytes = op_buffer_at(i) ? send_buffer(sender, op_buffer_at(i)) : 0;
 		most = bytes > most ? bytes : most;
 	}
 	return most;
@@ -185,13 +185,13 @@ static void send_open_op(struct ops_sender *sender, struct op_slot *slot, uint32
 
 void ops_send_open(struct ops_sender *sender, uint32_t session, uint64_t before_ns, bool again)
 {
-	uint32_t count = lanes_count(), made, i, j;
-	struct lane *lane;
+	uint32_t count = op_buffers_count(), made, i, j;
+	struct op_buffer *buffer;
 
 	for (i = 0; i < count; i++) {
-		lane = lane_at(i);
-		made = lane ? atomic_load(&lane->slots_made) : 0;
+		buffer = op_buffer_at(i);
+		made = buffer ? atomic_load(&buffer->slots_made) : 0;
 		for (j = 0; j < made; j++)
-			send_open_op(sender, &lane->slots[j], session, before_ns, again);
+			send_open_op(sender, &buffer->slots[j], session, before_ns, again);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What threads have put into their lanes, as records for the collector.  For the thread of ops alone: a sender is its
- * own, and so are the lanes' heads and the names.
+ * What threads have put into their buffers, as records for the collector.  For the thread of ops alone: a sender is its
+ * own, and so are the buffers' heads and the names.
  */
 #ifndef GPUTRACE_AGENT_OPS_SEND_H
 #define GPUTRACE_AGENT_OPS_SEND_H
@@ -20,8 +20,8 @@ struct ops_sender {
 	bool looked_ahead;		    /* in this round */
 };
 
-/* All that is in lanes now.  Returns how much was in the fullest, in bytes. */
-uint64_t ops_send_lanes(struct ops_sender *sender);
+/* All that is in buffers now.  Returns how much was in the fullest, in bytes. */
+uint64_t ops_send_buffers(struct ops_sender *sender);
 
 /* Ops that are open and began before then, of that session of the observer; `again`: also those that were told. */
 void ops_send_open(struct ops_sender *sender, uint32_t session, uint64_t before_ns, bool again);

@@ -11,7 +11,7 @@
 #include "agent/import_table.h"
 #include "agent/old_glibc.h"
 #include "agent/torch/op_clock.h"
-#include "agent/torch/op_lane.h"
+#include "agent/torch/op_buffer.h"
 #include "agent/path.h"
 #include "agent/points.h"
 #include "agent/torch/schedule.h"
@@ -67,9 +67,10 @@ static void lose(void)
 	atomic_fetch_add_explicit(&memory.lost, 1, memory_order_relaxed);
 }
 
-static inline __attribute__((always_inline)) void tell_short(struct lane *lane, const struct op_entry_memory *event)
+static inline __attribute__((always_inline)) void tell_short(struct op_buffer *buffer,
+							     const struct op_entry_memory *event)
 {
-	struct op_entry_memory_short *entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_MEMORY_SHORT);
+	struct op_entry_memory_short *entry = op_buffer_reserve(buffer, sizeof(*entry), OP_ENTRY_MEMORY_SHORT);
 
 	if (!entry) {
 		lose();
@@ -78,13 +79,13 @@ static inline __attribute__((always_inline)) void tell_short(struct lane *lane, 
 	entry->address = event->address;
 	entry->bytes = (uint64_t)event->bytes;
 	entry->time = op_clock_stamp();
-	lane_commit(lane, sizeof(*entry));
+	op_buffer_commit(buffer, sizeof(*entry));
 }
 
-static inline __attribute__((always_inline)) void tell_whole(struct lane *lane, const struct op_entry_memory *event,
-							     uint64_t stack)
+static inline __attribute__((always_inline)) void tell_whole(struct op_buffer *buffer,
+							     const struct op_entry_memory *event, uint64_t stack)
 {
-	struct op_entry_memory *entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_MEMORY);
+	struct op_entry_memory *entry = op_buffer_reserve(buffer, sizeof(*entry), OP_ENTRY_MEMORY);
 
 	if (!entry) {
 		lose();
@@ -95,13 +96,13 @@ static inline __attribute__((always_inline)) void tell_whole(struct lane *lane, 
 	entry->allocated = event->allocated;
 	entry->reserved = event->reserved;
 	entry->stack = stack;
-	entry->tid = lane->tid;
+	entry->tid = buffer->tid;
 	entry->kind = event->kind;
 	entry->device_type = event->device_type;
 	entry->device = event->device;
 	entry->has_totals = event->has_totals;
 	entry->time = op_clock_stamp();
-	lane_commit(lane, sizeof(*entry));
+	op_buffer_commit(buffer, sizeof(*entry));
 }
 
 /*
@@ -110,24 +111,24 @@ static inline __attribute__((always_inline)) void tell_whole(struct lane *lane, 
  */
 static inline __attribute__((always_inline)) void tell(const struct op_entry_memory *event)
 {
-	struct lane *lane;
+	struct op_buffer *buffer;
 	uint64_t stack = 0;
 
 	if (!atomic_load_explicit(&memory.on, memory_order_acquire) || schedule_rests())
 		return;
-	lane = lane_of_thread();
-	if (!lane) {
+	buffer = op_buffer_of_thread();
+	if (!buffer) {
 		lose();
 		return;
 	}
 	if (wants_stack(event)) {
-		stack = ++lane->stacks;
+		stack = ++buffer->stacks;
 		gputrace_agent_stack(GPT_STACK_OF_MEMORY, stack);
 	} else if (event->device_type == cpu.type && !event->has_totals) {
-		tell_short(lane, event);
+		tell_short(buffer, event);
 		return;
 	}
-	tell_whole(lane, event, stack);
+	tell_whole(buffer, event, stack);
 }
 
 static void detour_usage(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved, struct device device)

@@ -5,8 +5,8 @@
  * in any order, of which the one that was read last is written next: where the reader keeps up, they stay in a cache.
  * Nothing allocates but the first op of a thread, and a ring that grows; what has no room is counted.
  */
-#ifndef GPUTRACE_AGENT_OP_LANE_H
-#define GPUTRACE_AGENT_OP_LANE_H
+#ifndef GPUTRACE_AGENT_OP_BUFFER_H
+#define GPUTRACE_AGENT_OP_BUFFER_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -56,7 +56,7 @@ struct op_collective {
  */
 struct op_slot {
 	const void *vtable;
-	struct lane *lane;
+	struct op_buffer *buffer;
 	_Atomic uint64_t turn; /* odd: open */
 	uint32_t session;
 	uint32_t next; /* of the free ones: number + 1 */
@@ -139,7 +139,7 @@ struct op_entry_memory {
 
 #define OP_MEMORY_CPU_INDEX (-1) /* of c10::Device: there is one CPU */
 
-/* One of the CPU's memory, without stack and totals, on the lane's thread: half a line of the cache. */
+/* One of the CPU's memory, without stack and totals, on the buffer's thread: half a line of the cache. */
 struct op_entry_memory_short {
 	struct op_entry entry;
 	uint64_t time;
@@ -147,10 +147,10 @@ struct op_entry_memory_short {
 	uint64_t bytes; /* 0: it is freed */
 };
 
-enum lane_state {
-	LANE_FREE,
-	LANE_TAKEN,
-	LANE_ENDED, /* its thread has; the reader frees it */
+enum op_buffer_state {
+	OP_BUFFER_FREE,
+	OP_BUFFER_TAKEN,
+	OP_BUFFER_ENDED, /* its thread has; the reader frees it */
 };
 
 struct lane {
@@ -166,69 +166,70 @@ struct lane {
 	uint32_t chunks_free_count, chunks_made;
 	_Atomic uint32_t slots_made;
 	_Atomic uint64_t lost;
-	_Atomic uint64_t inputs_lost;	 /* ops whose inputs had no room */
-	_Atomic uint64_t lost_ns;	 /* the first since the reader looked, 0: none */
-	uint64_t names[LANE_NAMES];	 /* hashes of names that were told */
-	uint64_t inputs[LANE_INPUTS];	 /* and of inputs */
-	uint64_t words[OP_INPUTS_WORDS]; /* inputs of the op that begins */
-	uint64_t stacks;		 /* number of the latest; those of a lane have its index in front */
-	uint8_t order[LANE_CHUNKS];	 /* of chunks, the first of all is at 0; read by the reader up to tail */
+	_Atomic uint64_t inputs_lost;	   /* ops whose inputs had no room */
+	_Atomic uint64_t lost_ns;	   /* the first since the reader looked, 0: none */
+	uint64_t names[OP_BUFFER_NAMES];   /* hashes of names that were told */
+	uint64_t inputs[OP_BUFFER_INPUTS]; /* and of inputs */
+	uint64_t words[OP_INPUTS_WORDS];   /* inputs of the op that begins */
+	uint64_t stacks;		   /* number of the latest; those of a buffer have its index in front */
+	uint8_t order[OP_BUFFER_CHUNKS];   /* of chunks, the first of all is at 0; read by the reader up to tail */
 	/* the reader's */
 	_Atomic uint64_t head __attribute__((aligned(64)));
 	/* of other threads */
 	_Atomic uint32_t returned __attribute__((aligned(64))); /* slots, as free_slot */
-	_Atomic uint32_t state;					/* enum lane_state */
-	struct op_slot slots[LANE_SLOTS];
-	uint8_t *_Atomic blocks[LANE_BLOCKS]; /* of the ring's chunks; NULL: none of its chunks was needed so far */
+	_Atomic uint32_t state;					/* enum op_buffer_state */
+	struct op_slot slots[OP_BUFFER_SLOTS];
+	uint8_t *_Atomic
+		blocks[OP_BUFFER_BLOCKS]; /* of the ring's chunks; NULL: none of its chunks was needed so far */
 };
 
 _Static_assert(offsetof(struct lane, chunks_back) <= CACHE_LINE, "what every op uses of its lane is one line");
 
 /* Once, not on a thread of the application; false: it cannot be told when threads end. */
-bool lanes_open(void (*wake_reader)(void));
+bool op_buffers_open(void (*wake_reader)(void));
 
 /* ---- a thread's: what every op runs is in its caller's code ------------------------------------ */
 
 /* Eight bytes of the static TLS that glibc keeps for late libraries (1,664 in all); the definition says so, too. */
-#define LANE_STATIC_TLS __attribute__((tls_model("initial-exec"), visibility("hidden")))
-extern __thread struct lane *lane_own LANE_STATIC_TLS;
+#define OP_BUFFER_STATIC_TLS __attribute__((tls_model("initial-exec"), visibility("hidden")))
+extern __thread struct op_buffer *op_buffer_own OP_BUFFER_STATIC_TLS;
 
-struct lane *lane_of_new_thread(void);
-struct op_slot *lane_take_returned_slot(struct lane *lane);
-void lane_return_slot(struct op_slot *slot);
-bool lane_enter_chunk(struct lane *lane, uint64_t tail);
-uint64_t lane_pad(struct lane *lane, uint64_t tail);
-void lane_wake(struct lane *lane, uint64_t tail);
+struct op_buffer *op_buffer_of_new_thread(void);
+struct op_slot *op_buffer_take_returned_slot(struct op_buffer *buffer);
+void op_buffer_return_slot(struct op_slot *slot);
+bool op_buffer_enter_chunk(struct op_buffer *buffer, uint64_t tail);
+uint64_t op_buffer_pad(struct op_buffer *buffer, uint64_t tail);
+void op_buffer_wake(struct op_buffer *buffer, uint64_t tail);
 
-/* The calling thread's; NULL: there is no room (lanes_lose it). */
-static inline struct lane *lane_of_thread(void)
+/* The calling thread's; NULL: there is no room (op_buffers_lose it). */
+static inline struct op_buffer *op_buffer_of_thread(void)
 {
-	struct lane *lane = lane_own;
+	struct op_buffer *buffer = op_buffer_own;
 
-	return __builtin_expect(lane != NULL, 1) ? lane : lane_of_new_thread();
+	return __builtin_expect(buffer != NULL, 1) ? buffer : op_buffer_of_new_thread();
 }
 
-static inline struct op_slot *lane_take_slot(struct lane *lane)
+static inline struct op_slot *op_buffer_take_slot(struct op_buffer *buffer)
 {
 	struct op_slot *slot;
 
-	if (__builtin_expect(!lane->free_slot, 0))
-		return lane_take_returned_slot(lane);
-	slot = &lane->slots[lane->free_slot - 1];
-	lane->free_slot = slot->next;
+	if (__builtin_expect(!buffer->free_slot, 0))
+		return op_buffer_take_returned_slot(buffer);
+	slot = &buffer->slots[buffer->free_slot - 1];
+	buffer->free_slot = slot->next;
 	return slot;
 }
 
-static inline void lane_give_back_slot(struct op_slot *slot)
+static inline void op_buffer_give_back_slot(struct op_slot *slot)
 {
-	struct lane *lane = slot->lane;
+	struct op_buffer *buffer = slot->buffer;
 
-	if (__builtin_expect(lane != lane_own, 0)) {
-		lane_return_slot(slot);
+	if (__builtin_expect(buffer != op_buffer_own, 0)) {
+		op_buffer_return_slot(slot);
 		return;
 	}
-	slot->next = lane->free_slot;
-	lane->free_slot = (uint32_t)(slot - lane->slots) + 1;
+	slot->next = buffer->free_slot;
+	buffer->free_slot = (uint32_t)(slot - buffer->slots) + 1;
 }
 
 /* Memory that is written soon: another processor may have it, as the reader does. */
@@ -244,24 +245,24 @@ static inline void lane_prefetch(const void *memory)
 /* Room for an entry, NULL: full.  lane_commit makes it seen. */
 static inline void *lane_reserve(struct lane *lane, uint32_t bytes, uint32_t kind)
 {
-	uint64_t tail = atomic_load_explicit(&lane->tail, memory_order_relaxed);
-	uint32_t offset = (uint32_t)(tail % LANE_CHUNK_BYTES);
+	uint64_t tail = atomic_load_explicit(&buffer->tail, memory_order_relaxed);
+	uint32_t offset = (uint32_t)(tail % OP_BUFFER_CHUNK_BYTES);
 	struct op_entry *entry;
 
-	if (__builtin_expect(offset && LANE_CHUNK_BYTES - offset < bytes, 0)) {
-		tail = lane_pad(lane, tail);
+	if (__builtin_expect(offset && OP_BUFFER_CHUNK_BYTES - offset < bytes, 0)) {
+		tail = op_buffer_pad(buffer, tail);
 		offset = 0;
 	}
-	if (__builtin_expect(!offset, 0) && !lane_enter_chunk(lane, tail))
+	if (__builtin_expect(!offset, 0) && !op_buffer_enter_chunk(buffer, tail))
 		return NULL;
-	entry = (struct op_entry *)(lane->chunk + offset);
+	entry = (struct op_entry *)(buffer->chunk + offset);
 	*entry = (struct op_entry){bytes, kind};
 	return entry;
 }
 
-static inline void lane_commit(struct lane *lane, uint32_t bytes)
+static inline void op_buffer_commit(struct op_buffer *buffer, uint32_t bytes)
 {
-	uint64_t tail = atomic_load_explicit(&lane->tail, memory_order_relaxed) + bytes;
+	uint64_t tail = atomic_load_explicit(&buffer->tail, memory_order_relaxed) + bytes;
 
 	atomic_store_explicit(&lane->tail, tail, memory_order_release);
 	lane_prefetch(lane->chunk + tail % LANE_CHUNK_BYTES);
@@ -269,29 +270,29 @@ static inline void lane_commit(struct lane *lane, uint32_t bytes)
 		lane_wake(lane, tail);
 }
 
-void lane_lose(struct lane *lane);
-void lane_lose_inputs(struct lane *lane);
+void op_buffer_lose(struct op_buffer *buffer);
+void op_buffer_lose_inputs(struct op_buffer *buffer);
 
 /* ---- the reader -------------------------------------------------------------------------------- */
 
-uint32_t lanes_count(void);
-struct lane *lane_at(uint32_t index);
+uint32_t op_buffers_count(void);
+struct op_buffer *op_buffer_at(uint32_t index);
 
 /* The next entry, NULL: none. It is there until the next call. */
-const struct op_entry *lane_next(struct lane *lane, uint64_t *position, uint64_t end);
+const struct op_entry *op_buffer_next(struct op_buffer *buffer, uint64_t *position, uint64_t end);
 
 /* All that was read may be written again. */
-void lane_read_to(struct lane *lane, uint64_t position);
+void op_buffer_read_to(struct op_buffer *buffer, uint64_t position);
 
 /* Whether its thread has ended and nothing of it is left: then another may have it. */
-void lane_recycle(struct lane *lane);
+void op_buffer_recycle(struct op_buffer *buffer);
 
 /* Ops that had no room so far; *first_ns: since the last call, 0. */
-uint64_t lanes_lost(uint64_t *first_ns);
-uint64_t lanes_inputs_lost(void);
+uint64_t op_buffers_lost(uint64_t *first_ns);
+uint64_t op_buffers_inputs_lost(void);
 
 /* At the beginning of a session: nothing is in them. At its end: the memory goes back. */
-void lanes_empty(void);
-void lanes_release(void);
+void op_buffers_empty(void);
+void op_buffers_release(void);
 
 #endif
