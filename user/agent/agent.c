@@ -82,7 +82,7 @@ static void wake(void)
 	futex_wake(&agent.exiting);
 }
 
-static void tell_state(uint32_t state)
+static void send_state(uint32_t state)
 {
 	if (points_listening())
 		gputrace_agent_state(state, GPT_AGENT_ABI);
@@ -106,7 +106,7 @@ static void report_failure(struct session *session)
 {
 	session_hello(session, GPT_AGENT_FAILED);
 	batch_flush(&session->batch);
-	tell_state(GPT_AGENT_FAILED);
+	send_state(GPT_AGENT_FAILED);
 }
 
 /* CUPTI is found: subscribes and says so. */
@@ -116,7 +116,7 @@ static bool start_session(struct session *session)
 		return false;
 	session_hello(session, session_state(session));
 	batch_flush(&session->batch);
-	tell_state(session_state(session));
+	send_state(session_state(session));
 	return true;
 }
 
@@ -136,18 +136,18 @@ static bool start_fragile(struct session *session)
  */
 static bool wait_for_cuda(struct session *session)
 {
-	bool told = false;
+	bool reported = false;
 
 	take_name();
 	while (points_listening() && !atomic_load(&agent.exiting)) {
 		if (cuda_started())
 			return true;
 		ops_start();
-		if (!told) {
+		if (!reported) {
 			session_hello(session, GPT_AGENT_LOADED);
 			batch_flush(&session->batch);
 		}
-		told = true;
+		reported = true;
 		fork_gate_wait(&agent.exiting, 0, TICK_NS);
 	}
 	return false;
@@ -190,7 +190,7 @@ static void run_session(struct session *session)
 	while (points_listening() && !atomic_load(&agent.exiting)) {
 		if (points_asked_anew() && clock_now_ns() >= repeat_ns) {
 			session_repeat(session);
-			tell_state(session_state(session));
+			send_state(session_state(session));
 			repeat_ns = clock_now_ns() + REPEAT_NS;
 		}
 		session_tick(session);
@@ -202,7 +202,7 @@ static void run_session(struct session *session)
 	else
 		wait_ns = points_batch_listening() ? WAIT_LISTENER_NS : 0;
 	session_stop(session, wait_ns);
-	tell_state(GPT_AGENT_STOPPED);
+	send_state(GPT_AGENT_STOPPED);
 }
 
 static bool have_session(struct session *session)
@@ -335,7 +335,7 @@ static void start_here(struct session *session)
 {
 	session->batch.send = batch_to_collector;
 	session->wake = wake;
-	tell_state(GPT_AGENT_LOADED);
+	send_state(GPT_AGENT_LOADED);
 	find_cupti(session);
 	/* Here, and not on the thread: so that the very first launch is seen. */
 	if (session->failure != GPT_AGENT_OK || (!session->cupti.fragile && !start_session(session))) {
@@ -377,7 +377,7 @@ void agent_start_aside(const char *cupti)
 	atomic_store(&agent.again, 0);
 	agent.session.batch.send = batch_to_collector;
 	agent.session.wake = wake;
-	tell_state(GPT_AGENT_LOADED);
+	send_state(GPT_AGENT_LOADED);
 	take_asked();
 	agent.start = START_ASIDE;
 	if (start_thread())

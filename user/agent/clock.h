@@ -30,8 +30,8 @@ static inline uint64_t clock_now_ns(void)
 }
 
 /*
- * What CUPTI stamps records with unless another clock was given to it: by the same function, as a library that stands
- * before that one (libfaketime) tells CUPTI another time, too.
+ * The clock of CUPTI's records unless CUPTI was given another one.  Calls clock_gettime as CUPTI does, so that a
+ * library that replaces it (libfaketime) changes both alike.
  */
 static inline uint64_t clock_wall_ns(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * CLOCK_MONOTONIC as the kernel tells it, which is that of the probes.  Not by clock_gettime(3): a library such as
+ * CLOCK_MONOTONIC as the kernel has it, which is the clock of the probes.  Not by clock_gettime(3): a library such as
  * libfaketime may stand before that one, and before syscall(2).
  */
 #ifndef GPUTRACE_AGENT_KERNEL_CLOCK_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The agent's only way to speak: functions that do nothing but carry a probe, and the counters that tell
+ * The agent's only way to send: functions that do nothing but carry a probe, and the counters that tell
  * whether a probe is there.  See gputrace/agent.h for what they promise.
  */
 #ifndef GPUTRACE_AGENT_POINTS_H

@@ -78,7 +78,7 @@ static bool switch_on(struct session *session)
 		if (!recording_begin(session))
 			return false;
 	}
-	return subscriber_tell_calls(session);
+	return subscriber_report_calls(session);
 }
 
 static void clear(struct session *session)
@@ -145,7 +145,7 @@ static void want_more(struct session *session)
 	session->wanted = wanted;
 	if (!session->away && !session->expected_ns)
 		recording_enable(session);
-	subscriber_tell_calls(session);
+	subscriber_report_calls(session);
 }
 
 void session_repeat(struct session *session)
@@ -240,7 +240,7 @@ static void count_dropped(struct session *session)
 }
 
 /*
- * Devices, contexts and streams that are older than the session are only told on demand.  Not in
+ * Devices, contexts and streams that are older than the session are only reported on demand.  Not in
  * session_start: that may run inside cuInit, where the driver cannot be asked.
  */
 static void dump_now(struct session *session)
@@ -288,7 +288,7 @@ static void go_on(struct session *session)
 		recording_enable(session);
 	if (!session->borrowed)
 		callbacks_go_on();
-	subscriber_tell_calls(session);
+	subscriber_report_calls(session);
 }
 
 static void follow_schedule(struct session *session)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-_Static_assert(CUPTI_KIND_COUNT == GPT_AGENT_KINDS, "what is known is told");
+_Static_assert(CUPTI_KIND_COUNT == GPT_AGENT_KINDS, "every kind has a state");
 
 bool session_fail(struct session *session, uint32_t failure, uint32_t result, const char *what)
 {

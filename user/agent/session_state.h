@@ -61,7 +61,7 @@ bool session_wants(const struct session *session, unsigned set);
 /* Notes why a call of CUPTI failed; false. */
 bool session_fail(struct session *session, uint32_t failure, uint32_t result, const char *what);
 
-/* Sends a HELLO that tells the state and what session->failure, result and detail say. */
+/* Sends a HELLO with the state and with session->failure, result and detail. */
 void session_hello(struct session *session, uint32_t state);
 
 #endif

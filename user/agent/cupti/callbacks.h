@@ -12,23 +12,23 @@
 /* CUPTI's callback function (cupti_api_callback). */
 void callbacks_api(void *user, uint32_t domain, uint32_t cbid, const void *data);
 
-/* Whether calls that load code are reported, too. */
+/* Also report calls that load code. */
 void callbacks_report_loads(bool wanted);
 
 /* Reports calls from now on; resets the counters. */
 void callbacks_start(uint32_t (*graph_node_id)(void *node, uint64_t *id));
 void callbacks_stop(void);
 
-/* After callbacks_stop: goes on, with the counts of before. */
+/* After callbacks_stop: reports again and keeps the counters. */
 void callbacks_go_on(void);
 
-/* In the child of a fork: calls are not ours to report any more, and the thread has another id. */
+/* In the child of a fork: reports no more calls, and reads the thread's new id. */
 void callbacks_forked(void);
 
 /* Of the calling thread, in its own pid namespace. */
 uint32_t callbacks_thread_id(void);
 
-/* The calling thread's, never 0; another thread may have its id once it has ended, and never this. */
+/* Number of the calling thread, never 0.  Unlike a thread id it is never used again. */
 uint32_t callbacks_thread_number(void);
 
 /* Calls reported since callbacks_start. */
@@ -40,7 +40,7 @@ uint64_t callbacks_open(void);
 /* The highest correlation id reported (they grow, and may wrap around); 0: none. */
 uint32_t callbacks_last_corr(void);
 
-/* The latest asynchronous error that CUPTI told of (state domain, 12.2 and later); false: none since last asked. */
+/* The latest asynchronous error that CUPTI reported (state domain, 12.2 and later); false: none since the last call. */
 bool callbacks_state_error(uint32_t *result, char *text, uint32_t size);
 
 #endif

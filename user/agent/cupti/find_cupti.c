@@ -78,7 +78,7 @@ static bool resolve(struct search *search, void *library)
 	return false;
 }
 
-/* False: it does not even tell its version, as 13.3 and later do without a usable driver. */
+/* False: it does not even return its version, as 13.3 and later do without a usable driver. */
 static bool read_version(struct search *search)
 {
 	struct cupti *cupti = search->cupti;

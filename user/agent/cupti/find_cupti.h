@@ -10,7 +10,7 @@
 
 struct found_cuda {
 	uint32_t driver_version;  /* as gpt_agent_hello */
-	uint32_t runtime_version; /* by the name of the mapped file: a wheel's libcudart.so.12 tells no minor */
+	uint32_t runtime_version; /* by the name of the mapped file: a wheel's libcudart.so.12 has no minor */
 };
 
 /*

@@ -80,7 +80,7 @@ bool subscriber_take(struct session *session)
 	}
 }
 
-/* How calls are told of where there are no callbacks. */
+/* How calls are reported where there are no callbacks. */
 static void take_calls_from_records(struct session *session)
 {
 	session->records.call_classes |= apis_classes(session->wanted);
@@ -119,7 +119,7 @@ static bool enable_callbacks(struct session *session)
 	return launches || session_fail(session, GPT_AGENT_CUPTI_ERROR, last_error, "cuptiEnableCallback");
 }
 
-bool subscriber_tell_calls(struct session *session)
+bool subscriber_report_calls(struct session *session)
 {
 	if (!session->borrowed)
 		return enable_callbacks(session);
@@ -127,7 +127,7 @@ bool subscriber_tell_calls(struct session *session)
 	return true;
 }
 
-/* What was told of a moment ago is still on its way to the GPU: it is let arrive. */
+/* Calls that were just reported are still on their way to the GPU: waits until they return. */
 void subscriber_end_calls(struct session *session)
 {
 	const struct cupti *cupti = &session->cupti;
@@ -135,7 +135,7 @@ void subscriber_end_calls(struct session *session)
 
 	callbacks_stop();
 	if (session->borrowed) {
-		fork_gate_pause(OPEN_CALLS_NS); /* which calls are open nobody tells */
+		fork_gate_pause(OPEN_CALLS_NS); /* which calls are open is unknown */
 		return;
 	}
 	while (callbacks_open() && clock_now_ns() < end)

@@ -11,10 +11,10 @@
 /* Before anything of the activity API; false as session_start. */
 bool subscriber_take(struct session *session);
 
-/* Calls are told of from here on, or more of them when more is wanted than before; false as session_start. */
-bool subscriber_tell_calls(struct session *session);
+/* Reports calls from here on, or more of them when more is wanted than before; false as session_start. */
+bool subscriber_report_calls(struct session *session);
 
-/* No more calls are told of; those under way get a moment to arrive. */
+/* Reports no more calls; calls that are running get a moment to return. */
 void subscriber_end_calls(struct session *session);
 
 void subscriber_leave(struct session *session);

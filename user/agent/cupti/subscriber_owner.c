@@ -77,7 +77,7 @@ static int is_tool(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-/* What the driver, or somebody before us there, was told to load, unless it is the agent. */
+/* The library that the driver is configured to load, directly or in the user's chain, unless it is the agent. */
 static const char *injected(void)
 {
 	static const char *const variables[] = {"CUDA_INJECTION64_PATH", "GPUTRACE_CHAINED_INJECTION"};
@@ -185,7 +185,7 @@ static bool find_recorder(char *name, size_t size)
 	Dl_info library;
 	unsigned i;
 
-	snprintf(name, size, "a tool that cannot be told");
+	snprintf(name, size, "a tool that is not known");
 	if (segments.items && piece && memory >= 0) {
 		dl_iterate_phdr(note_segments, &segments);
 		found = segments.full;

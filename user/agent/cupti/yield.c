@@ -14,7 +14,7 @@
 /* GPU work whose record was not handed over when we left cannot be older. */
 #define OLDEST_NS (3600ull * 1000000000)
 /* How long after its registration the other is known to have asked for what it wants: it takes 1 ms, and the collector
- * tells within 20 ms where the machine is not overloaded. */
+ * reports it within 20 ms where the machine is not overloaded. */
 #define ASKED_NS 250000000ull
 /* How long another waits for what the agent's thread is doing; its ticks take microseconds, its end longer. */
 #define HOLD_NS 1000000000ull

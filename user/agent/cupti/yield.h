@@ -5,7 +5,7 @@
  * activity API is touched.  Calls are still reported: the subscriber is ours.
  *
  * Nobody knows what CUPTI does with buffers of ours that are open at that moment: it may go on filling them with what
- * the other has asked for.  So before the other registers all of them are called in (intercept.h tells of it); where
+ * the other has asked for.  So before the other registers all of them are called in (intercept.h reports it); where
  * that cannot be, as soon as we know, and what the other has lost meanwhile is counted.
  */
 #ifndef GPUTRACE_AGENT_YIELD_H

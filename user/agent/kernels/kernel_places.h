@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Where in the source the kernel of a launch is, by what the driver is told: code is loaded (its line table says the
+ * Where in the source the kernel of a launch is, by the calls to the driver: code is loaded (its line table says the
  * places), a function is taken from it, that function is launched, or becomes a node of a graph.  Each step is followed
- * by its handle, so kernels of one name in two modules are told apart.  Code that was loaded before anybody followed,
+ * by its handle, so kernels of one name in two modules are distinct.  Code that was loaded before anybody followed,
  * and functions that the driver gives out in other ways, have no place.
  */
 #ifndef GPUTRACE_AGENT_KERNEL_PLACES_H

@@ -123,7 +123,7 @@ static bool is_wanted(void)
 	return points_listening() && points_take_ranges();
 }
 
-static void tell(uint16_t what, uint16_t domain, uint64_t id, const struct text *text)
+static void report(uint16_t what, uint16_t domain, uint64_t id, const struct text *text)
 {
 	struct range_event event;
 
@@ -148,7 +148,7 @@ static uint64_t start(uint16_t domain, const struct text *text)
 {
 	uint64_t id = atomic_fetch_add(&nvtx.last_range, 1) + 1;
 
-	tell(GPT_AGENT_RANGE_STARTED, domain, id, text);
+	report(GPT_AGENT_RANGE_STARTED, domain, id, text);
 	return id;
 }
 
@@ -166,7 +166,7 @@ static uint64_t start(uint16_t domain, const struct text *text)
 		if (!is_wanted())                                                                                      \
 			return;                                                                                        \
 		take(&text, message);                                                                                  \
-		tell(GPT_AGENT_RANGE_MARK, 0, 0, &text);                                                               \
+		report(GPT_AGENT_RANGE_MARK, 0, 0, &text);                                                             \
 	}                                                                                                              \
                                                                                                                        \
 	static uint64_t RangeStart##suffix(type message)                                                               \
@@ -186,7 +186,7 @@ static uint64_t start(uint16_t domain, const struct text *text)
 		if (!is_wanted())                                                                                      \
 			return NVTX_NO_TRACKING;                                                                       \
 		take(&text, message);                                                                                  \
-		tell(GPT_AGENT_RANGE_PUSHED, 0, 0, &text);                                                             \
+		report(GPT_AGENT_RANGE_PUSHED, 0, 0, &text);                                                           \
 		return NVTX_NO_TRACKING;                                                                               \
 	}
 MESSAGES(DEFINE)
@@ -194,13 +194,13 @@ MESSAGES(DEFINE)
 static void RangeEnd(uint64_t id)
 {
 	if (id && is_wanted())
-		tell(GPT_AGENT_RANGE_ENDED, 0, id, NULL);
+		report(GPT_AGENT_RANGE_ENDED, 0, id, NULL);
 }
 
 static int RangePop(void)
 {
 	if (is_wanted())
-		tell(GPT_AGENT_RANGE_POPPED, 0, 0, NULL);
+		report(GPT_AGENT_RANGE_POPPED, 0, 0, NULL);
 	return NVTX_NO_TRACKING;
 }
 
@@ -211,7 +211,7 @@ static void DomainMarkEx(const void *domain, const struct nvtx_attributes *attri
 	if (!is_wanted())
 		return;
 	take_message(&text, attributes);
-	tell(GPT_AGENT_RANGE_MARK, number_of(domain), 0, &text);
+	report(GPT_AGENT_RANGE_MARK, number_of(domain), 0, &text);
 }
 
 static uint64_t DomainRangeStartEx(const void *domain, const struct nvtx_attributes *attributes)
@@ -236,14 +236,14 @@ static int DomainRangePushEx(const void *domain, const struct nvtx_attributes *a
 	if (!is_wanted())
 		return NVTX_NO_TRACKING;
 	take_message(&text, attributes);
-	tell(GPT_AGENT_RANGE_PUSHED, number_of(domain), 0, &text);
+	report(GPT_AGENT_RANGE_PUSHED, number_of(domain), 0, &text);
 	return NVTX_NO_TRACKING;
 }
 
 static int DomainRangePop(const void *domain)
 {
 	if (is_wanted())
-		tell(GPT_AGENT_RANGE_POPPED, number_of(domain), 0, NULL);
+		report(GPT_AGENT_RANGE_POPPED, number_of(domain), 0, NULL);
 	return NVTX_NO_TRACKING;
 }
 

@@ -27,7 +27,7 @@ static struct {
 	_Atomic uint64_t dropped;
 	_Atomic uint64_t dropped_ns;		    /* time of the first of these, 0: none */
 	uint32_t head __attribute__((aligned(64))); /* the reader */
-	uint64_t told_ns;
+	uint64_t sent_ns;
 } queue;
 
 bool ranges_open(void)
@@ -136,11 +136,11 @@ void ranges_send(struct batch *batch)
 	lost = (struct range_event){.what = GPT_AGENT_RANGE_LOST, .id = atomic_exchange(&queue.dropped, 0)};
 	if (lost.id) {
 		lost.time_ns = atomic_exchange(&queue.dropped_ns, 0);
-		if (!lost.time_ns) /* its writer counted it after we had told its time */
-			lost.time_ns = queue.told_ns;
+		if (!lost.time_ns) /* its writer counted it after the time was sent */
+			lost.time_ns = queue.sent_ns;
 		send(batch, &lost);
 	}
-	queue.told_ns = now_ns;
+	queue.sent_ns = now_ns;
 }
 
 void ranges_forked(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * When a backward pass of PyTorch begins and ends, for a schedule whose steps are told by them (schedule.h).  Python
- * starts each through one call, of libtorch_python's to torch::autograd::Engine::execute, which is led through a detour
- * of ours; passes that C++ code starts by itself are not seen.
+ * When a backward pass of PyTorch begins and ends, for a schedule that counts steps by backward passes (schedule.h).
+ * Python starts each pass by one call from libtorch_python to torch::autograd::Engine::execute.  The agent puts a
+ * detour in front of that call.  Passes that C++ code starts are not seen.
  */
 #ifndef GPUTRACE_AGENT_BACKWARD_PASSES_H
 #define GPUTRACE_AGENT_BACKWARD_PASSES_H
@@ -13,12 +13,12 @@
 #include "agent/torch/torch.h"
 
 /*
- * On the thread of ops, again and again while there is a session.  False: libtorch_python is there, and calls the
- * engine in no way that is known.
+ * On the thread of ops, repeatedly while there is a session.  False: libtorch_python is loaded, but the way it calls
+ * the engine is unknown.
  */
 bool backward_passes_follow(const struct torch *torch, uint64_t now);
 
-/* Puts the call back; passes that are under way end as they would. */
+/* Removes the detour; passes that are running end as usual. */
 void backward_passes_end(void);
 
 #endif

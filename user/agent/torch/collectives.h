@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What torch.distributed tells of a collective while its op begins: which one, of how many elements, in which process
- * group.  PyTorch keeps it for the thread (c10::ThreadLocalDebugInfo), for torch.profiler; here it becomes a text.
+ * What torch.distributed says about a collective when its op begins: which collective, how many elements, which process
+ * group.  PyTorch stores it per thread (c10::ThreadLocalDebugInfo) for torch.profiler; here it becomes a text.
  */
 #ifndef GPUTRACE_AGENT_COLLECTIVES_H
 #define GPUTRACE_AGENT_COLLECTIVES_H
@@ -15,10 +15,10 @@
 #define COLLECTIVE_OP "record_param_comms" /* the op that stands for a collective (at::kParamCommsCallName) */
 #define COLLECTIVE_TEXT_MAX 4096u
 
-/* False: this PyTorch does not tell it, or keeps it in another way than its headers say; then it is not looked at. */
+/* False: this PyTorch does not store it, or stores it in another layout than its headers have; then it is not read. */
 bool collectives_open(const struct torch *torch);
 
-/* Of the calling thread's collective: the text of gpt_agent_op.collective, returns its length; 0: it has none. */
+/* The text of gpt_agent_op.collective for the calling thread's collective.  Returns its length; 0: no collective. */
 size_t collectives_text(char text[COLLECTIVE_TEXT_MAX], int64_t *sequence);
 
 #endif

@@ -15,7 +15,7 @@
 #include "agent/fork_gate.h"
 #include "agent/torch/op_clock.h"
 #include "agent/torch/op_hash.h"
-#include "agent/torch/op_tell.h"
+#include "agent/torch/op_write.h"
 #include "agent/own_thread.h"
 #include "agent/points.h"
 #include "agent/torch/schedule.h"
@@ -43,10 +43,10 @@ static struct {
 
 /* ---- names ------------------------------------------------------------------------------------- */
 
-static void forget_what_was_told(struct op_buffer *buffer)
+static void forget_written(struct op_buffer *buffer)
 {
-	op_tell_anew(buffer, atomic_load_explicit(&observer.session, memory_order_relaxed),
-		     atomic_load_explicit(&observer.epoch, memory_order_relaxed));
+	op_forget_written(buffer, atomic_load_explicit(&observer.session, memory_order_relaxed),
+			  atomic_load_explicit(&observer.epoch, memory_order_relaxed));
 }
 
 static uint64_t take_name(struct op_buffer *buffer, const void *op)
@@ -58,13 +58,13 @@ static uint64_t take_name(struct op_buffer *buffer, const void *op)
 	if (!bytes)
 		return 0;
 	hash = op_hash_name(observer.seed, text, bytes);
-	forget_what_was_told(buffer);
-	return op_tell_name(buffer, hash, text, bytes) ? hash : 0;
+	forget_written(buffer);
+	return op_write_name(buffer, hash, text, bytes) ? hash : 0;
 }
 
 /* ---- inputs ------------------------------------------------------------------------------------ */
 
-/* Behind take_name, which forgets what has to be told again. */
+/* After take_name, which forgets what must be written again. */
 static uint64_t take_inputs(struct op_buffer *buffer, const void *op)
 {
 	uint32_t count = op_inputs_take(observer.torch.layout, op, buffer->words);
@@ -74,7 +74,7 @@ static uint64_t take_inputs(struct op_buffer *buffer, const void *op)
 		return 0;
 	if (count <= OP_INPUTS_WORDS) {
 		hash = op_hash_inputs(observer.seed, buffer->words, count);
-		if (op_tell_inputs(buffer, hash, count))
+		if (op_write_inputs(buffer, hash, count))
 			return hash;
 	}
 	op_buffer_lose_inputs(buffer);
@@ -172,7 +172,7 @@ static void take_collective(struct op_buffer *buffer, struct op_collective *coll
 	size_t bytes = collectives_text(text, &collective->sequence);
 	uint64_t hash = bytes ? op_hash_name(observer.seed, text, bytes) : 0;
 
-	if (hash && op_tell_name(buffer, hash, text, bytes))
+	if (hash && op_write_name(buffer, hash, text, bytes))
 		collective->text = hash;
 }
 
@@ -275,7 +275,7 @@ static void end(const void *op, void *context)
 	if (buffer) {
 		if (buffer != slot->buffer) /* whose names may be read later */
 			take_name(buffer, op);
-		entry = op_tell_op(buffer, slot);
+		entry = op_write_op(buffer, slot);
 	}
 	if (entry) {
 		entry->end = end;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The observer of PyTorch's ops: what PyTorch calls at the begin and the end of each, on the application's threads. */
+/* The observer of PyTorch's ops: PyTorch calls it at the start and end of each op, on the application's threads. */
 #ifndef GPUTRACE_AGENT_OBSERVER_H
 #define GPUTRACE_AGENT_OBSERVER_H
 
@@ -11,28 +11,28 @@
 #include "agent/torch/torch.h"
 
 /*
- * Registers it and begins session `session` (not 0); not on a thread of the application.  False: why.  From then on ops
- * that begin stand in the buffers until observer_end; where they are scheduled, those of steps that are recorded.
+ * Registers the observer and starts session `session` (not 0); not on a thread of the application.  False: *why says
+ * why.  Ops that start from now until observer_end go to the op buffers; with `scheduled`, those of recorded steps.
  */
 bool observer_begin(const struct torch *torch, uint32_t session, bool with_inputs, bool scheduled, char *why,
 		    size_t why_size);
 
-/* From now on inputs are taken, or are not. What begins in between, which takes microseconds, is not observed. */
+/* Turns the recording of inputs on or off.  Ops that start during the change (microseconds) are not observed. */
 void observer_take_inputs(bool wanted);
 
-/* The schedule, or who else listens, has changed what rests. */
+/* The schedule or another gputrace has changed what rests. */
 void observer_follow_schedule(void);
 
-/* Nothing more is put into the buffers; ops that are open go on, and their ends are not told. */
+/* Nothing more goes to the op buffers.  Open ops go on; their ends are not recorded. */
 void observer_end(void);
 
-/* Threads tell all names again: the reader has forgotten some. */
+/* Threads write all names again: the reader has forgotten some. */
 void observer_repeat_names(void);
 
-/* If the op in that place is open and of this session: its turn there, and what is known of it; else 0. */
+/* If the op in that slot is open and belongs to this session: its turn, and *facts; else 0. */
 uint64_t observer_open_op(struct op_slot *slot, uint32_t session, struct op_facts *facts);
 
-/* In the child of a fork: it observes nothing, and its first op has the observer taken away. */
+/* In the child of a fork: observes nothing; the first op there removes the observer. */
 void observer_forked(void);
 
 #endif

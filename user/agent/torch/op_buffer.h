@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What a thread that runs ops has of ours: places for the ops that are open, and a ring in which those that have ended,
- * and names, wait for the agent's thread.  The ring has one writer, its thread, and one reader.  It is made of chunks,
- * in any order, of which the one that was read last is written next: where the reader keeps up, they stay in a cache.
- * Nothing allocates but the first op of a thread, and a ring that grows; what has no room is counted.
+ * The buffer of a thread that runs ops: slots for open ops, and a ring of ended ops and names that the agent's thread
+ * reads.  The ring has one writer, its thread, and one reader.  It consists of chunks; the chunk that was read last is
+ * written next, so while the reader keeps up the chunks stay in the cache.
+ * Only the first op of a thread and a growing ring allocate.  What has no room is counted as lost.
  */
 #ifndef GPUTRACE_AGENT_OP_BUFFER_H
 #define GPUTRACE_AGENT_OP_BUFFER_H
@@ -30,23 +30,24 @@
 #define LANE_STACK_BITS 48u
 #define OP_NAME_MAX ((16u << 10) - 32) /* of a name; of longer ones the beginning */
 
-/* An op: what is told of it, but for its end. */
+/* An op as it is recorded, without its end. */
 struct op_facts {
 	uint64_t start; /* op_clock_stamp */
 	int64_t sequence;
 	uint64_t name; /* hash of it */
 	uint64_t thread;
 	uint64_t inputs; /* hash of what it was called with, 0: nothing, or not asked for */
-	/* 0 of most ops: from here on a short entry has nothing; tid and scope it has elsewhere */
-	uint64_t stack; /* number under which its Python stack was taken, 0 */
+	/* Most ops have 0 in the members from here on: a short entry leaves them out, and has tid and scope elsewhere.
+	 */
+	uint64_t stack; /* number of its Python stack, 0: none */
 	uint64_t handle, forward_thread;
 	uint32_t tid;
 	uint8_t scope;
 };
 
-/* Of an op that stands for a collective, else 0. */
+/* The collective of an op; 0: none. */
 struct op_collective {
-	uint64_t text; /* hash of it, told as a name is */
+	uint64_t text; /* hash of it, written as a name is */
 	int64_t sequence;
 };
 
@@ -72,14 +73,14 @@ enum op_entry_kind {
 	OP_ENTRY_PAD = 1,
 	OP_ENTRY_NAME = 2,
 	OP_ENTRY_OP = 3,
-	OP_ENTRY_COLLECTIVE = 4, /* an op, which has one */
+	OP_ENTRY_COLLECTIVE = 4, /* an op with a collective */
 	OP_ENTRY_INPUTS = 5,
 	OP_ENTRY_MEMORY = 6,
 	OP_ENTRY_OP_SHORT = 7, /* the first OP_ENTRY_SHORT_BYTES of an op */
 	OP_ENTRY_MEMORY_SHORT = 8,
 };
 
-/* What is in a ring; multiples of 8 bytes. */
+/* Header of an entry in the ring; sizes are multiples of 8 bytes. */
 struct op_entry {
 	uint32_t bytes;
 	uint32_t kind;
@@ -89,7 +90,7 @@ struct op_entry_name {
 	struct op_entry entry;
 	uint64_t hash;
 	uint32_t bytes;	    /* of text */
-	uint32_t is_longer; /* text is the beginning */
+	uint32_t is_longer; /* text is cut */
 	char text[];
 };
 
@@ -105,18 +106,18 @@ struct op_entry_op {
 	uint64_t end; /* op_clock_stamp */
 	uint32_t end_tid;
 	bool is_async;
-	bool is_told; /* that it is open, with facts.start, which is CLOCK_MONOTONIC here */
+	bool is_reported; /* sent as an open op before; facts.start is CLOCK_MONOTONIC then */
 	uint8_t scope;
 	struct op_facts facts;
 };
 
 /*
- * Of an op whose other facts are 0, and which ends on the thread that it began on, so that end_tid is its tid: the
- * rule, and as much as a line of the cache.
+ * The short form, one cache line, which most ops have: the members of op_facts from `stack` on are 0, and the op ends
+ * on the thread on which it started, so end_tid is its tid.
  */
 #define OP_ENTRY_SHORT_BYTES ((uint32_t)offsetof(struct op_entry_op, facts.stack))
 
-_Static_assert(OP_ENTRY_SHORT_BYTES == 64, "a short op is as much as a line of the cache");
+_Static_assert(OP_ENTRY_SHORT_BYTES == 64, "a short op is one cache line");
 
 struct op_entry_collective {
 	struct op_entry_op op;
@@ -139,18 +140,18 @@ struct op_entry_memory {
 
 #define OP_MEMORY_CPU_INDEX (-1) /* of c10::Device: there is one CPU */
 
-/* One of the CPU's memory, without stack and totals, on the buffer's thread: half a line of the cache. */
+/* Short form for CPU memory without stack and totals, on the buffer's thread: half a cache line. */
 struct op_entry_memory_short {
 	struct op_entry entry;
 	uint64_t time;
 	uint64_t address;
-	uint64_t bytes; /* 0: it is freed */
+	uint64_t bytes; /* 0: freed */
 };
 
 enum op_buffer_state {
 	OP_BUFFER_FREE,
 	OP_BUFFER_TAKEN,
-	OP_BUFFER_ENDED, /* its thread has; the reader frees it */
+	OP_BUFFER_ENDED, /* its thread has ended; the reader frees it */
 };
 
 struct lane {
@@ -167,20 +168,19 @@ struct lane {
 	_Atomic uint32_t slots_made;
 	_Atomic uint64_t lost;
 	_Atomic uint64_t inputs_lost;	   /* ops whose inputs had no room */
-	_Atomic uint64_t lost_ns;	   /* the first since the reader looked, 0: none */
-	uint64_t names[OP_BUFFER_NAMES];   /* hashes of names that were told */
+	_Atomic uint64_t lost_ns;	   /* first loss since the reader looked, 0: none */
+	uint64_t names[OP_BUFFER_NAMES];   /* hashes of names that were written */
 	uint64_t inputs[OP_BUFFER_INPUTS]; /* and of inputs */
-	uint64_t words[OP_INPUTS_WORDS];   /* inputs of the op that begins */
-	uint64_t stacks;		   /* number of the latest; those of a buffer have its index in front */
-	uint8_t order[OP_BUFFER_CHUNKS];   /* of chunks, the first of all is at 0; read by the reader up to tail */
+	uint64_t words[OP_INPUTS_WORDS];   /* inputs of the op that starts */
+	uint64_t stacks;		   /* number of the latest stack; the buffer's index is in the high bits */
+	uint8_t order[OP_BUFFER_CHUNKS];   /* chunk of each position in the ring; the reader reads it up to tail */
 	/* the reader's */
 	_Atomic uint64_t head __attribute__((aligned(64)));
 	/* of other threads */
 	_Atomic uint32_t returned __attribute__((aligned(64))); /* slots, as free_slot */
 	_Atomic uint32_t state;					/* enum op_buffer_state */
 	struct op_slot slots[OP_BUFFER_SLOTS];
-	uint8_t *_Atomic
-		blocks[OP_BUFFER_BLOCKS]; /* of the ring's chunks; NULL: none of its chunks was needed so far */
+	uint8_t *_Atomic blocks[OP_BUFFER_BLOCKS]; /* memory of the chunks; NULL: not needed so far */
 };
 
 _Static_assert(offsetof(struct lane, chunks_back) <= CACHE_LINE, "what every op uses of its lane is one line");
@@ -188,9 +188,9 @@ _Static_assert(offsetof(struct lane, chunks_back) <= CACHE_LINE, "what every op 
 /* Once, not on a thread of the application; false: it cannot be told when threads end. */
 bool op_buffers_open(void (*wake_reader)(void));
 
-/* ---- a thread's: what every op runs is in its caller's code ------------------------------------ */
+/* ---- the thread; what every op runs is inline -------------------------------------------------- */
 
-/* Eight bytes of the static TLS that glibc keeps for late libraries (1,664 in all); the definition says so, too. */
+/* Eight of the 1,664 bytes of static TLS that glibc reserves for libraries loaded later; also at the definition. */
 #define OP_BUFFER_STATIC_TLS __attribute__((tls_model("initial-exec"), visibility("hidden")))
 extern __thread struct op_buffer *op_buffer_own OP_BUFFER_STATIC_TLS;
 
@@ -201,7 +201,7 @@ bool op_buffer_enter_chunk(struct op_buffer *buffer, uint64_t tail);
 uint64_t op_buffer_pad(struct op_buffer *buffer, uint64_t tail);
 void op_buffer_wake(struct op_buffer *buffer, uint64_t tail);
 
-/* The calling thread's; NULL: there is no room (op_buffers_lose it). */
+/* The calling thread's; NULL: there is no room, and the loss is counted. */
 static inline struct op_buffer *op_buffer_of_thread(void)
 {
 	struct op_buffer *buffer = op_buffer_own;
@@ -278,20 +278,20 @@ void op_buffer_lose_inputs(struct op_buffer *buffer);
 uint32_t op_buffers_count(void);
 struct op_buffer *op_buffer_at(uint32_t index);
 
-/* The next entry, NULL: none. It is there until the next call. */
+/* The next entry, valid until the next call; NULL: none. */
 const struct op_entry *op_buffer_next(struct op_buffer *buffer, uint64_t *position, uint64_t end);
 
-/* All that was read may be written again. */
+/* The writer may use all up to there again. */
 void op_buffer_read_to(struct op_buffer *buffer, uint64_t position);
 
-/* Whether its thread has ended and nothing of it is left: then another may have it. */
+/* Gives the buffer to another thread if its own has ended and nothing is left in it. */
 void op_buffer_recycle(struct op_buffer *buffer);
 
-/* Ops that had no room so far; *first_ns: since the last call, 0. */
+/* Ops that had no room so far; *first_ns: the first of them since the last call, 0: none. */
 uint64_t op_buffers_lost(uint64_t *first_ns);
 uint64_t op_buffers_inputs_lost(void);
 
-/* At the beginning of a session: nothing is in them. At its end: the memory goes back. */
+/* At the start of a session: discards what is in the buffers.  At its end: returns the memory. */
 void op_buffers_empty(void);
 void op_buffers_release(void);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* See op_clock.h.  Samples of the last seconds are kept: what has been open for longer is told once before (ops.c). */
+/* See op_clock.h.  Samples of the last seconds are kept: an op that is open for longer was sent as open before (ops.c).
+ */
 #include "agent/torch/op_clock.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * The time of ops: stamps that an application's thread takes, and CLOCK_MONOTONIC of them, which the agent's thread
- * makes.  Where the kernel itself tells time by the processor's counter (TSC), a stamp is that counter: reading it
+ * makes.  Where the kernel's clock source is the processor's counter (TSC), a stamp is that counter: reading it
  * costs a fraction of clock_gettime.  The agent's thread takes samples of both clocks, and a stamp is set in proportion
  * between the two samples around it.  Elsewhere a stamp is CLOCK_MONOTONIC.
  */

@@ -73,7 +73,7 @@ static uint16_t type_of(const struct torch_layout *layout, const void *tensor)
 	return type;
 }
 
-/* NULL: undefined, nested, or of symbolic sizes, of which Kineto tells nothing. */
+/* NULL: undefined, nested, or of symbolic sizes, of which Kineto reports nothing. */
 static const void *tensor_of(const struct torch_layout *layout, const void *value)
 {
 	const void *tensor = pointer_at(value, layout->value_payload);

@@ -22,7 +22,7 @@
  * elements.
  */
 enum op_input_kind {
-	OP_INPUT_OTHER = 1, /* nothing is told of it; also an undefined tensor, and one of symbolic sizes */
+	OP_INPUT_OTHER = 1, /* nothing is recorded of it; also an undefined tensor, and one of symbolic sizes */
 	OP_INPUT_TENSOR,    /* sizes, strides */
 	OP_INPUT_SCALAR,    /* its value */
 	OP_INPUT_TENSORS,   /* a list: its elements, if they are not more than OP_INPUTS_LIST */

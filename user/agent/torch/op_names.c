@@ -22,7 +22,7 @@ struct half {
 
 static struct {
 	struct half *now, *before;
-	uint32_t last_id; /* of all sessions: no number is used twice, and none has the bits that tell of what it is */
+	uint32_t last_id; /* of all sessions: no number is used twice, and none has the bits that mark its kind */
 } names;
 
 bool op_names_open(void)
@@ -61,7 +61,7 @@ static struct name *find(struct half *half, uint64_t hash)
 	return &half->slots[i];
 }
 
-static void tell(struct batch *batch, const struct half *half, const struct name *name)
+static void send_name(struct batch *batch, const struct half *half, const struct name *name)
 {
 	struct gpt_agent_name *record = batch_add(batch, GPT_AGENT_NAME, sizeof(*record) + name->bytes);
 
@@ -124,7 +124,7 @@ static bool add(struct batch *batch, uint64_t hash, uint32_t what, const char *t
 		name->bytes += mark;
 	}
 	if (!id)
-		tell(batch, names.now, name);
+		send_name(batch, names.now, name);
 	return room;
 }
 
@@ -168,5 +168,5 @@ void op_names_repeat(struct batch *batch)
 	for (h = 0; h < 2; h++)
 		for (i = 0; i < SLOTS; i++)
 			if (halves[h]->slots[i].hash && (h || !find(names.now, halves[h]->slots[i].hash)->hash))
-				tell(batch, halves[h], &halves[h]->slots[i]);
+				send_name(batch, halves[h], &halves[h]->slots[i]);
 }

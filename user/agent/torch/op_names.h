@@ -15,26 +15,26 @@
 
 #define OP_NAMES_MAX 32768u			    /* of one half */
 #define OP_NAMES_BYTES_MAX (8u << 20)		    /* of one half's text */
-#define OP_NAMES_IDS (GPT_AGENT_NAME_OF_INPUTS - 1) /* in all sessions; further names have none, and are not told */
+#define OP_NAMES_IDS (GPT_AGENT_NAME_OF_INPUTS - 1) /* in all sessions; further names have no id and are not sent */
 
 /* Reserves the memory (touched only as names come); false: there is none. */
 bool op_names_open(void);
 void op_names_release(void);
 
-/* False: others were forgotten for it, and threads have to tell theirs again. */
+/* False: older names were forgotten to make room; threads must write theirs again. */
 bool op_names_add(struct batch *batch, uint64_t hash, const char *text, uint32_t bytes, bool is_longer);
 
-/* The same of inputs, whose text is whole; not to be made where the hash is there already. */
+/* The same for inputs, whose text is complete.  Only where op_names_has(hash) is false. */
 bool op_names_add_inputs(struct batch *batch, uint64_t hash, const char *text, uint32_t bytes);
 bool op_names_has(uint64_t hash);
 
 /* 0: not known. */
 uint32_t op_names_id(uint64_t hash);
 
-/* All that are known once more, with the same numbers. */
+/* Sends all known names again, with the same ids. */
 void op_names_repeat(struct batch *batch);
 
-/* For tests: so many numbers are left. */
+/* For tests: leaves that many ids. */
 void op_names_use_up(uint32_t left);
 
 #endif

@@ -27,7 +27,7 @@
 #define BUSY_TICK_NS 1000000u /* where a ring fills: at 2 million ops a second that is 2,000 of 100,000 */
 #define BUSY_PART 16u	      /* of a ring that fills in one tick */
 #define SAMPLE_NS 250000000u  /* agent.h asks for twice a second */
-#define OPEN_TOLD_NS OP_CLOCK_SETTLED_NS
+#define OPEN_REPORT_NS OP_CLOCK_SETTLED_NS
 #define EXIT_MAX_NS 1500000000u /* how long the end of the process may be held up by us, if all goes wrong */
 
 static struct {
@@ -37,9 +37,9 @@ static struct {
 	_Atomic uint32_t stopped; /* futex: the thread has ended */
 	/* The rest is the thread's. */
 	bool fork_registered, exit_registered, clock_chosen;
-	bool no_thread;	  /* it could not be made, and that has been told */
+	bool no_thread;	  /* it could not be made, and that was sent */
 	pid_t pid;	  /* whose end at_exit is about */
-	uint32_t state;	  /* enum gpt_agent_ops_state, 0: none told */
+	uint32_t state;	  /* enum gpt_agent_ops_state, 0: none sent */
 	uint32_t session; /* number, of all there were */
 	unsigned listeners;
 	bool anew;				      /* as they were last seen */
@@ -69,7 +69,7 @@ static void send_state(void)
 	struct gpt_agent_ops *record = batch_add(&ops.sender.batch, GPT_AGENT_OPS, sizeof(*record) + path + why);
 
 	record->time_ns = clock_now_ns();
-	record->told = ops.sender.told;
+	record->told = ops.sender.sent;
 	record->lost = lost - ops.lost_before;
 	record->lost_ns = lost_ns;
 	record->state = ops.state;
@@ -80,7 +80,7 @@ static void send_state(void)
 	memcpy(record->text + path, ops.why, why);
 }
 
-static void tell_state(uint32_t state)
+static void enter_state(uint32_t state)
 {
 	ops.state = state;
 	send_state();
@@ -128,9 +128,8 @@ static bool takes_inputs(void)
 static void follow_passes(uint64_t now)
 {
 	if (!backward_passes_follow(&ops.torch, now) && !ops.why[0])
-		strcpy(ops.why,
-		       "its libtorch_python starts backward passes in a way that is not known: they tell of no "
-		       "steps");
+		strcpy(ops.why, "its libtorch_python starts backward passes in a way that is not known: they mark no "
+				"steps");
 }
 
 static bool observe(void)
@@ -141,7 +140,7 @@ static bool observe(void)
 	op_buffers_empty();
 	ops.lost_before = op_buffers_lost(&unused);
 	ops.inputs_lost_before = op_buffers_inputs_lost();
-	ops.sender.told = ops.sender.inputs_lost = 0;
+	ops.sender.sent = ops.sender.inputs_lost = 0;
 	ops.with_inputs = takes_inputs();
 	ops_memory_follow(&ops.torch, &ops.sender.batch,
 			  clock_now_ns()); /* who sees that ops are observed may rely on it */
@@ -154,7 +153,7 @@ static void refuse(void)
 	backward_passes_end();
 	ops_memory_stop();
 	torch_close(&ops.torch);
-	tell_state(GPT_AGENT_OPS_REFUSED);
+	enter_state(GPT_AGENT_OPS_REFUSED);
 }
 
 static void note_others(void)
@@ -184,7 +183,7 @@ static void look_for_torch(void)
 	switch (torch_open(&ops.torch, ops.why, sizeof(ops.why))) {
 	case TORCH_NONE:
 		ops.why[0] = '\0';
-		tell_state(GPT_AGENT_OPS_WAITING);
+		enter_state(GPT_AGENT_OPS_WAITING);
 		return;
 	case TORCH_REFUSED:
 		refuse();
@@ -199,7 +198,7 @@ static void look_for_torch(void)
 	else if (observe()) {
 		register_exit();
 		note_others();
-		tell_state(GPT_AGENT_OPS_OBSERVING);
+		enter_state(GPT_AGENT_OPS_OBSERVING);
 		return;
 	}
 	refuse();
@@ -281,7 +280,7 @@ static uint64_t tick(void)
 	if (came || now >= ops.next_sample_ns) {
 		ops.next_sample_ns = now + SAMPLE_NS;
 		if (observing) {
-			ops_send_open(&ops.sender, ops.session, now - OPEN_TOLD_NS, false);
+			ops_send_open(&ops.sender, ops.session, now - OPEN_REPORT_NS, false);
 			look_for_others();
 		}
 		send_state();
@@ -301,7 +300,7 @@ static void send_last(void)
 	ops_send_open(&ops.sender, ops.session, UINT64_MAX, true);
 	ops_memory_send_state(&ops.sender.batch);
 	look_for_others();
-	tell_state(GPT_AGENT_OPS_STOPPED);
+	enter_state(GPT_AGENT_OPS_STOPPED);
 }
 
 static void finish(bool heard)
@@ -341,7 +340,7 @@ static void run(void)
 	if (ops.state == GPT_AGENT_OPS_OBSERVING)
 		finish(heard);
 	else if (ops.state == GPT_AGENT_OPS_WAITING && heard)
-		tell_state(GPT_AGENT_OPS_STOPPED);
+		enter_state(GPT_AGENT_OPS_STOPPED);
 	schedule_end();
 }
 
@@ -398,7 +397,7 @@ static void refuse_without_thread(void)
 	if (!ops.no_thread) {
 		ops.sender.batch.send = batch_to_collector;
 		strcpy(ops.why, own_thread_why_not());
-		tell_state(GPT_AGENT_OPS_REFUSED);
+		enter_state(GPT_AGENT_OPS_REFUSED);
 	}
 	ops.no_thread = true;
 }

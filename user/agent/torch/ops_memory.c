@@ -14,7 +14,7 @@ static struct {
 	bool on;
 	bool said; /* a state has been sent, and not yet the last */
 	unsigned seen;
-	uint64_t told;
+	uint64_t sent;
 	uint64_t next_look_ns;
 	uint64_t libraries;
 	char why[128];
@@ -33,7 +33,7 @@ void ops_memory_follow(const struct torch *torch, struct batch *batch, uint64_t 
 	if (memory.on && libraries == memory.libraries && now < memory.next_look_ns)
 		return;
 	if (!memory.on)
-		memory.told = 0;
+		memory.sent = 0;
 	memory.on = memory.said = true;
 	memory.libraries = libraries;
 	memory.next_look_ns = now + LOOK_NS;
@@ -62,7 +62,7 @@ void ops_memory_send(struct batch *batch, const struct op_entry_memory *entry)
 	record->device_type = entry->device_type;
 	record->device = entry->device;
 	record->has_totals = entry->has_totals;
-	memory.told++;
+	memory.sent++;
 }
 
 void ops_memory_send_short(struct batch *batch, const struct op_entry_memory_short *entry, uint32_t tid)
@@ -88,7 +88,7 @@ void ops_memory_send_state(struct batch *batch)
 		return;
 	record = batch_add(batch, GPT_AGENT_TORCH_MEMORY_STATE, sizeof(*record) + why);
 	record->time_ns = clock_now_ns();
-	record->told = memory.told;
+	record->told = memory.sent;
 	record->lost = torch_memory_lost();
 	record->seen = memory.on ? memory.seen : 0;
 	record->bytes = (uint32_t)why;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Events of PyTorch's allocators, as part of a session of its ops (ops.c): when they are told, and what is sent. */
+/* Events of PyTorch's allocators, as part of a session of ops (ops.c): when they are recorded, and what is sent. */
 #ifndef GPUTRACE_AGENT_OPS_MEMORY_H
 #define GPUTRACE_AGENT_OPS_MEMORY_H
 

@@ -36,7 +36,8 @@ static void learn(struct ops_sender *sender, const struct op_entry *entry)
 		observer_repeat_names();
 }
 
-/* An op may end on another thread than it began on, whose buffer is read before: what that one has told by now. */
+/* An op may end on another thread than the one it started on, and the buffer with its names may be read later: reads
+ * all names that are there by now. */
 static void look_ahead(struct ops_sender *sender)
 {
 	uint32_t count = op_buffers_count(), i;
@@ -101,7 +102,7 @@ static struct gpt_agent_op *send_op(struct ops_sender *sender, const struct op_e
 {
 	struct op_facts facts = facts_of(entry);
 	uint32_t inputs = inputs_of(sender, &facts, entry->is_async);
-	uint64_t start_ns = entry->is_told ? facts.start : op_clock_ns(facts.start);
+	uint64_t start_ns = entry->is_reported ? facts.start : op_clock_ns(facts.start);
 	uint64_t end_ns = op_clock_ns(entry->end);
 	struct gpt_agent_op *record = add_op(sender, &facts, start_ns);
 
@@ -109,7 +110,7 @@ static struct gpt_agent_op *send_op(struct ops_sender *sender, const struct op_e
 	record->end_ns = end_ns > start_ns ? end_ns : start_ns;
 	record->end_tid = entry->end_tid;
 	record->flags = entry->is_async ? GPT_AGENT_OP_ASYNC : 0;
-	sender->told++;
+	sender->sent++;
 	return record;
 }
 
@@ -164,17 +165,17 @@ static void send_open_op(struct ops_sender *sender, struct op_slot *slot, uint32
 {
 	struct op_facts facts;
 	uint64_t turn = observer_open_op(slot, session, &facts), start_ns;
-	bool was_told = atomic_load(&slot->told_turn) == turn;
+	bool was_reported = atomic_load(&slot->reported_turn) == turn;
 	struct gpt_agent_op *record;
 
-	if (!turn || (was_told && !again))
+	if (!turn || (was_reported && !again))
 		return;
-	start_ns = was_told ? slot->told_start_ns : op_clock_ns(facts.start);
+	start_ns = was_reported ? slot->reported_start_ns : op_clock_ns(facts.start);
 	if (start_ns >= before_ns)
 		return;
-	if (!was_told) {
-		slot->told_start_ns = start_ns;
-		atomic_store(&slot->told_turn, turn);
+	if (!was_reported) {
+		slot->reported_start_ns = start_ns;
+		atomic_store(&slot->reported_turn, turn);
 	}
 	record = add_op(sender, &facts, start_ns);
 	record->end_ns = clock_now_ns();

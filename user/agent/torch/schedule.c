@@ -24,14 +24,14 @@ static struct {
 	pthread_mutex_t lock; /* of the rest */
 	struct gpt_schedule wish;
 	void (*wake)(void);
-	bool shared, shared_told;
-	bool told;  /* the schedule itself has been */
+	bool shared, shared_sent;
+	bool sent;  /* the schedule itself has been */
 	bool begun; /* steps are counted */
 	enum gpt_step_by by;
 	uint32_t thread;   /* whose steps are counted, by its number; 0: none yet */
-	uint32_t tid;	   /* the same, as it is told */
+	uint32_t tid;	   /* the same, as it is sent */
 	uint32_t name;	   /* hash of the optimizer's whole name */
-	const void *open;  /* the op or pass that tells of the step, while it is open: what is in it tells of none */
+	const void *open;  /* the op or pass that marks the step, while it is open: what is nested in it marks none */
 	uint64_t mark;	   /* of that pass */
 	uint64_t begin_ns; /* since when */
 	uint64_t count;	   /* of steps that have begun */
@@ -109,7 +109,7 @@ static bool step_begins(uint64_t began_ns, uint64_t number)
 	return rests != rested;
 }
 
-/* ---- what tells of steps ----------------------------------------------------------------------- */
+/* ---- what marks steps -------------------------------------------------------------------------- */
 
 static bool is_counted(void)
 {
@@ -125,8 +125,8 @@ static bool has_begin(const char *name, const char *begin)
 	return !strncmp(name, begin, strlen(begin));
 }
 
-/* By what this op would tell of a step; FIRST: it does not. */
-static enum gpt_step_by tells_by(const char *name)
+/* How this op marks a step; FIRST: it does not. */
+static enum gpt_step_by marks_by(const char *name)
 {
 	enum gpt_step_by by = schedule.by;
 
@@ -161,7 +161,7 @@ bool schedule_op_begins(const void *op, const char *name, uint32_t tid)
 	bool changed = false;
 
 	pthread_mutex_lock(&schedule.lock);
-	by = atomic_load(&schedule.on) && is_counted() ? tells_by(name) : GPT_STEP_BY_FIRST;
+	by = atomic_load(&schedule.on) && is_counted() ? marks_by(name) : GPT_STEP_BY_FIRST;
 	if (by == GPT_STEP_BY_FIRST || schedule.open || !is_counted_thread() ||
 	    (by == GPT_STEP_BY_OPTIMIZER && is_another_optimizer(name)))
 		goto unlock;
@@ -270,7 +270,7 @@ bool schedule_begin(void (*wake)(void))
 	schedule.wish = wish;
 	schedule.wake = wake;
 	schedule.by = (enum gpt_step_by)wish.by;
-	schedule.shared = schedule.shared_told = schedule.told = schedule.begun = false;
+	schedule.shared = schedule.shared_sent = schedule.sent = schedule.begun = false;
 	schedule.thread = schedule.tid = schedule.name = 0;
 	schedule.open = NULL;
 	schedule.begin_ns = clock_now_ns();
@@ -314,8 +314,8 @@ static void send_schedule(struct batch *batch)
 	record->skip_first_wait = schedule.wish.skip_first_wait;
 	record->by = schedule.wish.by;
 	record->shared = schedule.shared;
-	schedule.told = true;
-	schedule.shared_told = schedule.shared;
+	schedule.sent = true;
+	schedule.shared_sent = schedule.shared;
 }
 
 bool schedule_send(struct batch *batch)
@@ -327,7 +327,7 @@ bool schedule_send(struct batch *batch)
 		return false;
 	pthread_mutex_lock(&schedule.lock);
 	is_counted();
-	if (!schedule.told || schedule.shared != schedule.shared_told) {
+	if (!schedule.sent || schedule.shared != schedule.shared_sent) {
 		send_schedule(batch);
 		any = true;
 	}

@@ -54,7 +54,7 @@ static void count_code(char *line, void *copies)
 	*(unsigned *)copies += path && access && strnlen(access, 4) == 4 && access[3] == 'x' && is_torch(path);
 }
 
-/* By what is mapped: the loader tells us nothing of those in a namespace of their own (dlmopen). */
+/* By what is mapped: the loader does not list libraries in another namespace (dlmopen). */
 unsigned torch_copies(void)
 {
 	unsigned copies = 0;
@@ -136,11 +136,11 @@ static uint32_t version_of_package(const char *path)
  */
 static uint32_t find_version(const struct torch *torch)
 {
-	uint64_t (*tell)(void), version;
+	uint64_t (*read_version)(void), version;
 	uint32_t named;
 
-	*(void **)&tell = dlsym(torch->handle, "aoti_torch_abi_version");
-	version = tell ? tell() : 0;
+	*(void **)&read_version = dlsym(torch->handle, "aoti_torch_abi_version");
+	version = read_version ? read_version() : 0;
 	if (version)
 		return (uint32_t)(version >> 40); /* major, minor, patch: a byte each */
 	named = torch_version_of_name(torch->path);
@@ -190,7 +190,7 @@ void torch_name(const struct torch *torch, char *name, size_t size)
 		snprintf(name, size, "PyTorch %u.%u.%u", torch->version >> 16, torch->version >> 8 & 255,
 			 torch->version & 255);
 	else
-		snprintf(name, size, "a PyTorch that does not tell its version");
+		snprintf(name, size, "a PyTorch that does not say its version");
 }
 
 static enum torch_answer refuse(struct torch *torch)

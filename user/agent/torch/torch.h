@@ -87,7 +87,7 @@ unsigned torch_copies(void);
 
 /* ---- parts of it, for tests ---- */
 
-/* "libtorch_cpu.so.2.14" gives 2 << 16 | 14 << 8; 0: the name tells none. */
+/* "libtorch_cpu.so.2.14" gives 2 << 16 | 14 << 8; 0: the name has none. */
 uint32_t torch_version_of_name(const char *path);
 
 /* The same of a version.py ("__version__ = '1.13.1+cu117'"), with its patch number. */

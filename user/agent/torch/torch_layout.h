@@ -18,7 +18,7 @@ struct torch_layout {
 	/* at::RecordFunction */
 	uint16_t op_bytes, op_thread, op_scope, op_sequence, op_inputs;
 	uint16_t op_forward_thread, op_handle, op_async, op_debug_handle;
-	/* torch::ParamCommsDebugInfo (torch/csrc/distributed/c10d/ParamCommsUtils.hpp); comms_bytes 0: it tells too
+	/* torch::ParamCommsDebugInfo (torch/csrc/distributed/c10d/ParamCommsUtils.hpp); comms_bytes 0: it says too
 	 * little, a member at 0: this version has none */
 	uint16_t comms_bytes, comms_kind; /* c10::DebugInfoKind, where that is an enumeration */
 	uint16_t comms_group_name, comms_group_description, comms_rank, comms_group_size, comms_name;

@@ -67,8 +67,8 @@ static void lose(void)
 	atomic_fetch_add_explicit(&memory.lost, 1, memory_order_relaxed);
 }
 
-static inline __attribute__((always_inline)) void tell_short(struct op_buffer *buffer,
-							     const struct op_entry_memory *event)
+static inline __attribute__((always_inline)) void put_short(struct op_buffer *buffer,
+							    const struct op_entry_memory *event)
 {
 	struct op_entry_memory_short *entry = op_buffer_reserve(buffer, sizeof(*entry), OP_ENTRY_MEMORY_SHORT);
 
@@ -82,8 +82,8 @@ static inline __attribute__((always_inline)) void tell_short(struct op_buffer *b
 	op_buffer_commit(buffer, sizeof(*entry));
 }
 
-static inline __attribute__((always_inline)) void tell_whole(struct op_buffer *buffer,
-							     const struct op_entry_memory *event, uint64_t stack)
+static inline __attribute__((always_inline)) void put_full(struct op_buffer *buffer,
+							   const struct op_entry_memory *event, uint64_t stack)
 {
 	struct op_entry_memory *entry = op_buffer_reserve(buffer, sizeof(*entry), OP_ENTRY_MEMORY);
 
@@ -109,7 +109,7 @@ static inline __attribute__((always_inline)) void tell_whole(struct op_buffer *b
  * All of it but time, stack and thread.  In its caller's code, and field by field: an event that is put together on the
  * stack and copied from there waits for its own writes.
  */
-static inline __attribute__((always_inline)) void tell(const struct op_entry_memory *event)
+static inline __attribute__((always_inline)) void put_event(const struct op_entry_memory *event)
 {
 	struct op_buffer *buffer;
 	uint64_t stack = 0;
@@ -125,15 +125,15 @@ static inline __attribute__((always_inline)) void tell(const struct op_entry_mem
 		stack = ++buffer->stacks;
 		gputrace_agent_stack(GPT_STACK_OF_MEMORY, stack);
 	} else if (event->device_type == cpu.type && !event->has_totals) {
-		tell_short(buffer, event);
+		put_short(buffer, event);
 		return;
 	}
-	tell_whole(buffer, event, stack);
+	put_full(buffer, event, stack);
 }
 
 static void detour_usage(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved, struct device device)
 {
-	tell(&(struct op_entry_memory){
+	put_event(&(struct op_entry_memory){
 		.address = (uintptr_t)address,
 		.bytes = bytes,
 		.allocated = allocated,
@@ -148,7 +148,7 @@ static void detour_usage(void *address, int64_t bytes, uint64_t allocated, uint6
 
 static void detour_out(int64_t bytes, uint64_t allocated, uint64_t reserved, struct device device)
 {
-	tell(&(struct op_entry_memory){
+	put_event(&(struct op_entry_memory){
 		.bytes = bytes,
 		.allocated = allocated,
 		.reserved = reserved,
@@ -163,7 +163,7 @@ static void detour_out(int64_t bytes, uint64_t allocated, uint64_t reserved, str
 static void detour_cpu_new(void *reporter, void *address, size_t bytes)
 {
 	if (bytes)
-		tell(&(struct op_entry_memory){
+		put_event(&(struct op_entry_memory){
 			.address = (uintptr_t)address,
 			.bytes = (int64_t)bytes,
 			.kind = GPT_AGENT_TORCH_MEMORY_ALLOCATED,
@@ -176,7 +176,7 @@ static void detour_cpu_new(void *reporter, void *address, size_t bytes)
 /* How large it was the collector knows, which has seen it come. */
 static void detour_cpu_delete(void *reporter, void *address)
 {
-	tell(&(struct op_entry_memory){
+	put_event(&(struct op_entry_memory){
 		.address = (uintptr_t)address,
 		.kind = GPT_AGENT_TORCH_MEMORY_FREED,
 		.device_type = cpu.type,
@@ -187,7 +187,7 @@ static void detour_cpu_delete(void *reporter, void *address)
 
 static void detour_cpu_out(void *reporter, size_t bytes)
 {
-	tell(&(struct op_entry_memory){
+	put_event(&(struct op_entry_memory){
 		.bytes = (int64_t)bytes,
 		.kind = GPT_AGENT_TORCH_MEMORY_OUT,
 		.device_type = cpu.type,
@@ -249,7 +249,7 @@ static bool replace(const struct import_table *library, void *_Atomic *at, unsig
 	return true;
 }
 
-/* Of libc10 only the calls of the CPU's reporter: what that tells the profiler, it has told us. */
+/* In libc10 only calls to the CPU's reporter: the detour sees what it would report to the profiler. */
 static bool is_followed(unsigned function, bool is_core)
 {
 	return function >= CPU_NEW ? is_core : !is_core;
@@ -270,7 +270,7 @@ static void look_through(const struct import_table *library, next_entry next, bo
 				calls[names[i].function] |= replace(library, at, i);
 }
 
-/* The libraries of PyTorch that may tell of memory. */
+/* The libraries of PyTorch that may report memory. */
 static int look_at(struct dl_phdr_info *info, size_t size, void *unused)
 {
 	const char *path = info->dlpi_name ? info->dlpi_name : "", *file = path_base(path);
@@ -316,11 +316,11 @@ static unsigned seen_of_calls(char *why, size_t why_size)
 	if (sees_cpu)
 		seen |= 1u << GPT_AGENT_TORCH_MEMORY_OF_CPU;
 	else
-		snprintf(why, why_size, "libc10 does not tell of the CPU's memory in a way that is known");
+		snprintf(why, why_size, "libc10 does not report the CPU's memory in a way that is known");
 	if (memory.calls_of_cuda[USAGE])
 		seen |= 1u << GPT_AGENT_TORCH_MEMORY_OF_CUDA;
 	else if (memory.has_cuda)
-		snprintf(why, why_size, "libc10_cuda does not tell of its memory in a way that is known%s",
+		snprintf(why, why_size, "libc10_cuda does not report its memory in a way that is known%s",
 			 sees_cpu ? "" : ", nor does libc10");
 	return seen;
 }

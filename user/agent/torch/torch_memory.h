@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What PyTorch's allocators hand out and take back.  They tell a profiler of PyTorch's own (c10::
+ * What PyTorch's allocators hand out and take back.  They report to a profiler of PyTorch's own (c10::
  * reportMemoryUsageToProfiler, and on the CPU c10::ProfiledCPUMemoryReporter); the calls that do so are led through
  * detours of ours, which put the event into the thread's buffer and go on.  On the CPU the reporter itself is not
  * asked: it keeps a table of all blocks as soon as somebody profiles.

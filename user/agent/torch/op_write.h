@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* What a thread tells of names and inputs in its buffer, before the first op that has them.  In a header, as every op
- * runs it. */
-#ifndef GPUTRACE_AGENT_OP_TELL_H
-#define GPUTRACE_AGENT_OP_TELL_H
+/* Writes ops, and names and inputs before the first op that has them, to the thread's op buffer.  In a header, as every
+ * op runs it. */
+#ifndef GPUTRACE_AGENT_OP_WRITE_H
+#define GPUTRACE_AGENT_OP_WRITE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,8 +11,8 @@
 
 #include "agent/torch/op_buffer.h"
 
-/* What was told to a reader who is gone, or has forgotten it, is told again. */
-static inline void op_tell_anew(struct op_buffer *buffer, uint32_t session, uint32_t epoch)
+/* Has names and inputs written again for a new reader, or for one that has forgotten them. */
+static inline void op_forget_written(struct op_buffer *buffer, uint32_t session, uint32_t epoch)
 {
 	if (buffer->names_session == session && buffer->names_epoch == epoch)
 		return;
@@ -29,7 +29,7 @@ static inline uint32_t op_tell_lines(size_t bytes)
 }
 
 /* False: no room. */
-static inline bool op_tell_name(struct op_buffer *buffer, uint64_t hash, const char *text, size_t bytes)
+static inline bool op_write_name(struct op_buffer *buffer, uint64_t hash, const char *text, size_t bytes)
 {
 	uint64_t *known = &buffer->names[hash & (OP_BUFFER_NAMES - 1)];
 	uint32_t kept = bytes > OP_NAME_MAX ? OP_NAME_MAX : (uint32_t)bytes;
@@ -51,7 +51,7 @@ static inline bool op_tell_name(struct op_buffer *buffer, uint64_t hash, const c
 }
 
 /* buffer->words, `count` of them; false: no room. */
-static inline bool op_tell_inputs(struct op_buffer *buffer, uint64_t hash, uint32_t count)
+static inline bool op_write_inputs(struct op_buffer *buffer, uint64_t hash, uint32_t count)
 {
 	uint64_t *known = &lane->inputs[hash & (LANE_INPUTS - 1)];
 	uint32_t bytes = op_tell_lines(sizeof(struct op_entry_inputs) + count * sizeof(uint64_t));
@@ -75,7 +75,7 @@ static inline bool op_is_short(const struct op_buffer *buffer, const struct op_s
 	return !(slot->facts.stack | slot->facts.handle | slot->facts.forward_thread) && buffer == slot->buffer;
 }
 
-static inline struct op_entry_op *op_tell_collective(struct op_buffer *buffer, const struct op_slot *slot)
+static inline struct op_entry_op *op_write_collective(struct op_buffer *buffer, const struct op_slot *slot)
 {
 	struct op_entry_collective *entry = lane_reserve(lane, op_tell_lines(sizeof(*entry)), OP_ENTRY_COLLECTIVE);
 
@@ -86,13 +86,13 @@ static inline struct op_entry_op *op_tell_collective(struct op_buffer *buffer, c
 	return &entry->op;
 }
 
-/* With the facts of the slot, for who commits it; NULL: no room. */
-static inline struct op_entry_op *op_tell_op(struct op_buffer *buffer, const struct op_slot *slot)
+/* An entry with the facts of the slot, which the caller commits; NULL: no room. */
+static inline struct op_entry_op *op_write_op(struct op_buffer *buffer, const struct op_slot *slot)
 {
 	struct op_entry_op *entry;
 
 	if (slot->collective.text)
-		return op_tell_collective(buffer, slot);
+		return op_write_collective(buffer, slot);
 	if (op_is_short(buffer, slot)) {
 		entry = op_buffer_reserve(buffer, OP_ENTRY_SHORT_BYTES, OP_ENTRY_OP_SHORT);
 		if (!entry)
