@@ -234,7 +234,7 @@ enum gpt_step_phase {
 
 /* What a step begins with, as far as it is known when it begins. */
 enum gpt_step_by {
-	GPT_STEP_BY_FIRST = 0,	   /* wished: whichever of the next two is seen first */
+	GPT_STEP_BY_FIRST = 0,	   /* requested: whichever of the next two is seen first */
 	GPT_STEP_BY_PROFILER = 1,  /* ProfilerStep#N of torch.profiler */
 	GPT_STEP_BY_OPTIMIZER = 2, /* the end of an Optimizer.step */
 	GPT_STEP_BY_RANGE = 3,	   /* a record_function of a name */

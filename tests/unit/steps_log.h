@@ -69,7 +69,7 @@ __attribute__((unused)) static struct trace *find(struct found *found, struct op
 	log_end(&ops->log, 1000000);
 	found->model = model_of(&ops->log);
 	trace = trace_of_model(&found->of, found->model);
-	assert_int_equal(steps_find(&found->steps, trace, &(struct step_wish){0}), 0);
+	assert_int_equal(steps_find(&found->steps, trace, &(struct step_request){0}), 0);
 	trace->steps = &found->steps;
 	return trace;
 }

@@ -282,15 +282,15 @@ static void print_sorted(FILE *out, char *text)
 /* By whatever steps can be found. */
 static void print_steps(FILE *out, struct trace *trace)
 {
-	static const struct step_wish wishes[] = {{STEP_FITTING, NULL, NULL},
-						  {STEP_BACKWARD, NULL, NULL},
-						  {STEP_RANGE, "*", NULL},
-						  {STEP_FUNCTION, "step", NULL}};
+	static const struct step_request requests[] = {{STEP_FITTING, NULL, NULL},
+						       {STEP_BACKWARD, NULL, NULL},
+						       {STEP_RANGE, "*", NULL},
+						       {STEP_FUNCTION, "step", NULL}};
 
-	for (size_t w = 0; w < sizeof(wishes) / sizeof(wishes[0]); w++) {
+	for (size_t w = 0; w < sizeof(requests) / sizeof(requests[0]); w++) {
 		struct steps steps;
 
-		if (steps_find(&steps, trace, &wishes[w]))
+		if (steps_find(&steps, trace, &requests[w]))
 			fprintf(out, "no steps: error\n");
 		for (size_t i = 0; i < steps.tracks.count; i++) {
 			const struct step_track *track = &steps.tracks.items[i];

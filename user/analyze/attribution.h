@@ -24,7 +24,7 @@ struct attribution {
 	enum graph_attribution graphs;
 };
 
-/* What the wish for forward lines comes to for a call. */
+/* How the option for forward lines applies to a call. */
 enum backward_place {
 	BACKWARD_NOT,	     /* it is of no node, or of Python that a node runs */
 	BACKWARD_ON_FORWARD, /* the stack of the forward op is known */

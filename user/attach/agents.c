@@ -252,11 +252,11 @@ static void try_now(struct agents *agents, struct followed *process)
 	}
 	entry->asked_for_ops = has_ops(agents, process);
 	error = entering_begin(process->pid, agents->file_fd,
-			       &(struct entering_wish){.start_ticks = process->start_ticks,
-						       .cupti = agents->cupti,
-						       .unless_driver = driver_may_bring_it(process),
-						       .driver = process->brought,
-						       .ops = entry->asked_for_ops},
+			       &(struct entering_request){.start_ticks = process->start_ticks,
+							  .cupti = agents->cupti,
+							  .unless_driver = driver_may_bring_it(process),
+							  .driver = process->brought,
+							  .ops = entry->asked_for_ops},
 			       &entry->entering);
 	if (!error) {
 		entry->state = ENTRY_ENTERING;

@@ -36,7 +36,7 @@ static int write_all(int fd, const char *data, size_t bytes, const struct cancel
 		if (is_cancelled(cancel))
 			return -ECANCELED;
 		wrote = write(fd, data, bytes < PIECE_BYTES ? bytes : PIECE_BYTES);
-		if (wrote < 0 && errno == EAGAIN) { /* non-blocking by somebody else's wish */
+		if (wrote < 0 && errno == EAGAIN) { /* non-blocking because of another program */
 			struct pollfd ready = {.fd = fd, .events = POLLOUT};
 
 			poll(&ready, 1, -1);

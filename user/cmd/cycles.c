@@ -117,7 +117,7 @@ struct options cycles_options(const struct options *all, uint32_t cycle)
 	for (size_t i = 0; i < all->outputs.list.count; i++)
 		array_push(&options.outputs.list, format_path_for_cycle(all->outputs.list.items[i], cycle));
 	options.slice.cycle = cycle;
-	options.step.wish = (struct step_wish){0};
+	options.step.request = (struct step_request){0};
 	return options;
 }
 

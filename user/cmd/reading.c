@@ -193,7 +193,7 @@ static bool steps_are_shown(const struct reading *reading)
 	bool instead = options->wants_tree || options->wants_lines || options->lists ||
 		       (options->ops && options->subcommand == SUBCOMMAND_REPORT);
 
-	return options_want_steps(options) || options->step.wish.source != STEP_FITTING ||
+	return options_want_steps(options) || options->step.request.source != STEP_FITTING ||
 	       options->outputs.list.count || !instead;
 }
 
@@ -201,10 +201,10 @@ static bool steps_are_shown(const struct reading *reading)
 static enum exit_code find_steps(struct reading *reading)
 {
 	const struct options *options = reading->delivery->options;
-	const struct step_wish told = {0};
-	/* those of a schedule were found by that wish already */
-	int err =
-		steps_find(&reading->steps, reading->recorded, options->schedule.active ? &told : &options->step.wish);
+	const struct step_request told = {0};
+	/* those of a schedule were found by that request already */
+	int err = steps_find(&reading->steps, reading->recorded,
+			     options->schedule.active ? &told : &options->step.request);
 	enum exit_code code;
 
 	if (err)
@@ -213,7 +213,7 @@ static enum exit_code find_steps(struct reading *reading)
 		code = options->slice.cycle ? keep_cycle(reading) : keep_steps(reading);
 		return !code && reading->is_long && !reading->is_foreign ? read_again(reading) : code;
 	}
-	if (options->step.wish.source != STEP_FITTING && !options->schedule.active && !reading->steps.tracks.count)
+	if (options->step.request.source != STEP_FITTING && !options->schedule.active && !reading->steps.tracks.count)
 		msg_warn("--step: no such steps were found in %s", name_of(reading));
 	return EXIT_GOOD;
 }

@@ -83,8 +83,8 @@ void builder_set_rank(struct builder *builder, uint32_t rank, uint32_t world);
 void builder_set_boot(struct builder *builder, struct text boot, int64_t slept_ns);
 
 /* What the user asked for; min_complete: thousandths of a percent. */
-void builder_set_wishes(struct builder *builder, uint32_t min_complete, bool metric_launches,
-			enum model_gpu_times gpu_times);
+void builder_set_options(struct builder *builder, uint32_t min_complete, bool metric_launches,
+			 enum model_gpu_times gpu_times);
 void builder_set_end(struct builder *builder, const struct new_end *end);
 
 /* The source ends in the middle of something. */

@@ -83,7 +83,7 @@ static void run(struct compared *run, const struct program *program)
 	log_end(&ops.log, at_us * 1000);
 	run->model = model_of(&ops.log);
 	trace_of_model(&run->of, run->model);
-	assert_int_equal(steps_find(&run->steps, &run->of.trace, &(struct step_wish){0}), 0);
+	assert_int_equal(steps_find(&run->steps, &run->of.trace, &(struct step_request){0}), 0);
 	run->of.trace.steps = program->steps ? &run->steps : NULL;
 	assert_int_equal(analyze(&run->all, &run->of.trace, ANALYZE_PER_STEP_TABLES, NULL), 0);
 	per_step_tables_make(&run->tables, &run->all);

@@ -81,7 +81,7 @@ void inject_hurry(void)
 /* ---- */
 
 static int file;
-static const struct entering_wish plain, unless_driver = {.unless_driver = true};
+static const struct entering_request plain, unless_driver = {.unless_driver = true};
 
 static int begin(void **state)
 {
@@ -158,18 +158,18 @@ static void nobody_is_entered_whose_driver_brings_the_agent(void **state)
 	assert_int_equal(result.tid, 0);
 }
 
-static int answer_to(pid_t pid, const struct entering_wish *wish)
+static int answer_to(pid_t pid, const struct entering_request *request)
 {
 	struct entering *entering;
 	struct inject_result result;
 
-	assert_int_equal(entering_begin(pid, file, wish, &entering), 0);
+	assert_int_equal(entering_begin(pid, file, request, &entering), 0);
 	return answer_of(entering, &result);
 }
 
 static void who_wants_ops_is_entered_although_the_driver_brings_the_agent(void **state)
 {
-	const struct entering_wish known = {.driver = true, .ops = true}, ops = {.unless_driver = true, .ops = true};
+	const struct entering_request known = {.driver = true, .ops = true}, ops = {.unless_driver = true, .ops = true};
 
 	assert_int_equal(answer_to(DRIVER, &ops), -EALREADY);
 	assert_int_equal(observed, 1);

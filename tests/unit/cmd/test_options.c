@@ -692,21 +692,21 @@ static void what_is_no_slice_is_refused(void **state)
 	assert_refused(PARSE("export", "a.gpt", "-o", "b.gpt", "--from", "5"), "b.gpt", "a log cannot be cut");
 }
 
-static void steps_are_wished_for_by_what_they_end_or_begin_with(void **state)
+static void steps_are_requested_by_what_they_end_or_begin_with(void **state)
 {
 	assert_int_equal(PARSE("report", "a.gpt"), 0);
-	assert_int_equal(options.step.wish.source, STEP_FITTING);
+	assert_int_equal(options.step.request.source, STEP_FITTING);
 	assert_int_equal(PARSE("report", "a.gpt", "--step", "backward"), 0);
-	assert_int_equal(options.step.wish.source, STEP_BACKWARD);
+	assert_int_equal(options.step.request.source, STEP_BACKWARD);
 	assert_int_equal(PARSE("report", "a.gpt", "--step", "range:py:1"), 0);
-	assert_int_equal(options.step.wish.source, STEP_RANGE);
-	assert_string_equal(options.step.wish.name, "py:1");
+	assert_int_equal(options.step.request.source, STEP_RANGE);
+	assert_string_equal(options.step.request.name, "py:1");
 	assert_int_equal(PARSE("report", "a.gpt", "--step", "py:train.py:step"), 0);
-	assert_int_equal(options.step.wish.source, STEP_FUNCTION);
-	assert_string_equal(options.step.wish.file, "train.py");
-	assert_string_equal(options.step.wish.name, "step");
+	assert_int_equal(options.step.request.source, STEP_FUNCTION);
+	assert_string_equal(options.step.request.file, "train.py");
+	assert_string_equal(options.step.request.name, "step");
 	assert_int_equal(PARSE("report", "a.gpt", "--step", "py:step"), 0);
-	assert_null(options.step.wish.file);
+	assert_null(options.step.request.file);
 	assert_refused(PARSE("report", "a.gpt", "--step", "epoch"), "--step epoch", "range:batch");
 	assert_refused(PARSE("report", "a.gpt", "--step", "py:"), "--step py:", "range:batch");
 	assert_refused(PARSE("report", "a.gpt", "--step", "py:train.py:"), "--step py:train.py:", "range:batch");
@@ -842,7 +842,7 @@ static void options_of_one_letter_have_one_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(steps_are_wished_for_by_what_they_end_or_begin_with),
+		cmocka_unit_test(steps_are_requested_by_what_they_end_or_begin_with),
 		cmocka_unit_test(a_schedule_is_numbers_as_torch_profiler_has_them),
 		cmocka_unit_test(what_cannot_be_scheduled_is_refused),
 		cmocka_unit_test(of_several_cycles_each_has_a_file_of_its_own),

@@ -94,7 +94,7 @@ static void traced(struct log_builder *log, uint64_t time_ns, uint64_t code, uin
 }
 
 /* The steps of the log, as "source thread name: number start-end, ..."; the first with a star where it is cut. */
-static void assert_steps(struct log_builder *log, struct step_wish wish, const char *expected)
+static void assert_steps(struct log_builder *log, struct step_request request, const char *expected)
 {
 	struct model *model;
 	struct steps steps;
@@ -102,7 +102,7 @@ static void assert_steps(struct log_builder *log, struct step_wish wish, const c
 
 	log_end(log, 1000);
 	model = model_of(log);
-	assert_int_equal(steps_find(&steps, WHOLE_TRACE(model), &wish), 0);
+	assert_int_equal(steps_find(&steps, WHOLE_TRACE(model), &request), 0);
 	for (size_t i = 0; i < steps.tracks.count; i++) {
 		const struct step_track *track = &steps.tracks.items[i];
 
@@ -119,7 +119,7 @@ static void assert_steps(struct log_builder *log, struct step_wish wish, const c
 	model_free(model);
 }
 
-static const struct step_wish fitting = {0};
+static const struct step_request fitting = {0};
 
 /* ---- optimizers -------------------------------------------------------------------------------------------------- */
 
@@ -184,7 +184,7 @@ static void their_boundaries_can_be_others_than_fit(void **state)
 	named(&log, ADAM, 100, 110);
 	named(&log, PROFILER_7, 90, 150);
 	named(&log, ADAM, 200, 215);
-	assert_steps(&log, (struct step_wish){.source = STEP_OPTIMIZER}, "2 41231 Adam.step: 0 90-110* 1 110-215");
+	assert_steps(&log, (struct step_request){.source = STEP_OPTIMIZER}, "2 41231 Adam.step: 0 90-110* 1 110-215");
 }
 
 /* ---- backward ---------------------------------------------------------------------------------------------------- */
@@ -201,7 +201,7 @@ static void a_backward_pass_is_over_when_its_thread_goes_on(void **state)
 	forward(&log, TID, 160, 170);
 	backward(&log, ENGINE, NODE, 180, 190);
 	forward(&log, TID, 200, 210);
-	assert_steps(&log, (struct step_wish){.source = STEP_BACKWARD}, "3 41231 : 0 100-150* 1 150-190");
+	assert_steps(&log, (struct step_request){.source = STEP_BACKWARD}, "3 41231 : 0 100-150* 1 150-190");
 }
 
 static void what_is_computed_again_in_a_node_is_of_the_pass(void **state)
@@ -216,7 +216,7 @@ static void what_is_computed_again_in_a_node_is_of_the_pass(void **state)
 	backward(&log, TID, NODE, 140, 150);
 	forward(&log, TID, 160, 170);
 	backward(&log, TID, NODE, 180, 190);
-	assert_steps(&log, (struct step_wish){.source = STEP_BACKWARD}, "3 41231 : 0 100-150* 1 150-190");
+	assert_steps(&log, (struct step_request){.source = STEP_BACKWARD}, "3 41231 : 0 100-150* 1 150-190");
 }
 
 static void what_the_engine_has_around_a_node_is_of_the_pass(void **state)
@@ -231,7 +231,7 @@ static void what_the_engine_has_around_a_node_is_of_the_pass(void **state)
 	backward(&log, TID, EVALUATE, 140, 150);
 	forward(&log, TID, 160, 170);
 	backward(&log, TID, EVALUATE, 180, 190);
-	assert_steps(&log, (struct step_wish){.source = STEP_BACKWARD}, "3 41231 : 0 100-150* 1 150-190");
+	assert_steps(&log, (struct step_request){.source = STEP_BACKWARD}, "3 41231 : 0 100-150* 1 150-190");
 }
 
 static void without_ops_the_stacks_of_calls_tell_of_passes(void **state)
@@ -258,7 +258,7 @@ static void without_ops_the_stacks_of_calls_tell_of_passes(void **state)
 		launch(&log, TID, at + 30, 8);
 		launch(&log, TID, at + 40, 7);
 	}
-	assert_steps(&log, (struct step_wish){.source = STEP_BACKWARD},
+	assert_steps(&log, (struct step_request){.source = STEP_BACKWARD},
 		     "3 41231  by stacks: 0 100-130* 1 130-230 2 230-330");
 }
 
@@ -277,7 +277,7 @@ static void a_step_begins_with_its_range_and_the_last_ends_with_it(void **state)
 	range(&log, GPT_AGENT_RANGE_POPPED, 250, "");
 	range(&log, GPT_AGENT_RANGE_PUSHED, 300, "another");
 	range(&log, GPT_AGENT_RANGE_POPPED, 350, "");
-	assert_steps(&log, (struct step_wish){.source = STEP_RANGE, .name = "batch*"},
+	assert_steps(&log, (struct step_request){.source = STEP_RANGE, .name = "batch*"},
 		     "5 41231 batch*: 0 100-200 1 200-250");
 }
 
@@ -289,7 +289,7 @@ static void a_record_function_is_a_range(void **state)
 	named(&log, BATCH, 100, 150);
 	named(&log, BATCH, 200, 250);
 	named(&log, EPOCH, 90, 300);
-	assert_steps(&log, (struct step_wish){.source = STEP_RANGE, .name = "batch"},
+	assert_steps(&log, (struct step_request){.source = STEP_RANGE, .name = "batch"},
 		     "5 41231 batch: 0 100-200 1 200-250");
 }
 
@@ -299,7 +299,7 @@ static void a_range_that_is_open_lasts_until_the_trace_ends(void **state)
 
 	begin(&log);
 	range(&log, GPT_AGENT_RANGE_PUSHED, 100, "batch");
-	assert_steps(&log, (struct step_wish){.source = STEP_RANGE, .name = "batch"}, "5 41231 batch: 0 100-1000");
+	assert_steps(&log, (struct step_request){.source = STEP_RANGE, .name = "batch"}, "5 41231 batch: 0 100-1000");
 }
 
 /* ---- functions --------------------------------------------------------------------------------------------------- */
@@ -328,7 +328,7 @@ static void a_function_is_seen_in_stacks_where_calls_go_on_elsewhere(void **stat
 		launch(&log, TID, at + 30, 8);
 	}
 	launch(&log, TID, 340, 7);
-	assert_steps(&log, (struct step_wish){.source = STEP_FUNCTION, .name = "step", .file = "train.py"},
+	assert_steps(&log, (struct step_request){.source = STEP_FUNCTION, .name = "step", .file = "train.py"},
 		     "4 41231 step by stacks: 0 110-210 1 210-230");
 }
 
@@ -348,13 +348,13 @@ static void a_function_whose_calls_were_traced_is_exact(void **state)
 	traced(&log, 160, 0, 5000);
 	traced(&log, 200, 1, 5000);
 	traced(&log, 240, 0, 5000);
-	assert_steps(&log, (struct step_wish){.source = STEP_FUNCTION, .name = "step"},
+	assert_steps(&log, (struct step_request){.source = STEP_FUNCTION, .name = "step"},
 		     "4 41231 step: 0 100-200 1 200-240");
 }
 
 /* ---- what is not there ------------------------------------------------------------------------------------------- */
 
-static void a_trace_without_ops_has_steps_only_where_they_are_wished_for(void **state)
+static void a_trace_without_ops_has_steps_only_where_they_are_requested(void **state)
 {
 	struct log_builder log;
 
@@ -476,14 +476,14 @@ static void of_a_schedule_only_steps_that_were_active_are_shown(void **state)
 	assert_steps(&log, fitting, "2 41231 : 2 300-400 3 400-500 5 600-1000");
 }
 
-static void they_can_be_found_by_something_else_where_that_is_wished(void **state)
+static void they_can_be_found_by_something_else_where_that_is_requested(void **state)
 {
 	struct log_builder log;
 
 	two_cycles(&log);
 	named(&log, ADAM, 310, 320);
 	named(&log, ADAM, 410, 420);
-	assert_steps(&log, (struct step_wish){.source = STEP_OPTIMIZER}, "2 41231 Adam.step: 0 310-320* 1 320-420");
+	assert_steps(&log, (struct step_request){.source = STEP_OPTIMIZER}, "2 41231 Adam.step: 0 310-320* 1 320-420");
 }
 
 static void steps_are_kept_by_their_cycle(void **state)
@@ -557,13 +557,13 @@ int main(void)
 		cmocka_unit_test(a_range_that_is_open_lasts_until_the_trace_ends),
 		cmocka_unit_test(a_function_is_seen_in_stacks_where_calls_go_on_elsewhere),
 		cmocka_unit_test(a_function_whose_calls_were_traced_is_exact),
-		cmocka_unit_test(a_trace_without_ops_has_steps_only_where_they_are_wished_for),
+		cmocka_unit_test(a_trace_without_ops_has_steps_only_where_they_are_requested),
 		cmocka_unit_test(names_that_only_begin_like_steps_are_none),
 		cmocka_unit_test(a_step_is_found_by_time),
 		cmocka_unit_test(steps_that_are_not_all_in_a_slice_go),
 		cmocka_unit_test(steps_are_kept_by_number),
 		cmocka_unit_test(of_a_schedule_only_steps_that_were_active_are_shown),
-		cmocka_unit_test(they_can_be_found_by_something_else_where_that_is_wished),
+		cmocka_unit_test(they_can_be_found_by_something_else_where_that_is_requested),
 		cmocka_unit_test(steps_are_kept_by_their_cycle),
 		cmocka_unit_test(steps_that_a_process_tells_out_of_order_do_not_overlap),
 		cmocka_unit_test(steps_that_began_late_or_were_not_told_are_in_the_receipt),

@@ -70,7 +70,7 @@ static struct kept keep_divided(int fd, const struct told_division *division)
 
 	lseek(fd, 0, SEEK_SET);
 	assert_int_equal(gpt_trace_open(fd, division, NULL, &trace, &why), 0);
-	assert_int_equal(steps_find(&steps, trace, &(struct step_wish){0}), 0);
+	assert_int_equal(steps_find(&steps, trace, &(struct step_request){0}), 0);
 	trace->steps = &steps;
 	kept = keep_trace(trace);
 	steps_free(&steps);

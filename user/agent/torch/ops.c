@@ -205,7 +205,7 @@ static void look_for_torch(void)
 }
 
 /* Others who want inputs may come and go meanwhile. */
-static void follow_wishes(void)
+static void follow_options(void)
 {
 	bool with_inputs = takes_inputs();
 
@@ -224,8 +224,9 @@ static uint32_t valid_listener(void)
 }
 
 /*
- * The bits of its wishes come one by one, those of its number last.  Where there are more bits than a number has, there
- * are several, and all wishes are there: the kernel counts those who have probed a file before it is mapped as one.
+ * The bits of its options come one by one, those of its number last.  Where there are more bits than a number has,
+ * there are several, and all options are set: the kernel counts those who have probed a file before it is mapped as
+ * one.
  */
 static bool is_half_there(void)
 {
@@ -269,7 +270,7 @@ static uint64_t tick(void)
 	bool observing = ops.state == GPT_AGENT_OPS_OBSERVING, came = somebody_came(), stepped;
 
 	if (observing) {
-		follow_wishes();
+		follow_options();
 		ops_memory_follow(&ops.torch, &ops.sender.batch, now);
 		follow_passes(now);
 		filled = ops_send_buffers(&ops.sender);

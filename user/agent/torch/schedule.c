@@ -22,7 +22,7 @@ static struct {
 	_Atomic uint32_t cupti_rests; /* futex: as CUPTI's session does */
 	_Atomic(void (*)(void)) wake_cupti;
 	pthread_mutex_t lock; /* of the rest */
-	struct gpt_schedule wish;
+	struct gpt_schedule plan;
 	void (*wake)(void);
 	bool shared, shared_sent;
 	bool sent;  /* the schedule itself has been */
@@ -92,7 +92,7 @@ static bool step_begins(uint64_t began_ns, uint64_t number)
 {
 	bool rested = schedule_rests(), rests, late = false;
 	uint32_t cycle;
-	enum gpt_step_phase phase = gpt_schedule_phase(&schedule.wish, schedule.count++, &cycle);
+	enum gpt_step_phase phase = gpt_schedule_phase(&schedule.plan, schedule.count++, &cycle);
 	uint64_t time_ns = began_ns ? began_ns : clock_now_ns();
 
 	rests = !schedule.shared && !is_recorded(phase);
@@ -134,7 +134,7 @@ static enum gpt_step_by marks_by(const char *name)
 		return GPT_STEP_BY_PROFILER;
 	if ((by == GPT_STEP_BY_FIRST || by == GPT_STEP_BY_OPTIMIZER) && has_begin(name, optimizer_name))
 		return GPT_STEP_BY_OPTIMIZER;
-	if (by == GPT_STEP_BY_RANGE && gpt_schedule_hash(name) == schedule.wish.name)
+	if (by == GPT_STEP_BY_RANGE && gpt_schedule_hash(name) == schedule.plan.name)
 		return GPT_STEP_BY_RANGE;
 	return GPT_STEP_BY_FIRST;
 }
@@ -242,7 +242,7 @@ bool schedule_pass_ends(const volatile uint64_t *mark, uint32_t tid)
 
 bool schedule_wants_passes(void)
 {
-	return atomic_load(&schedule.on) && schedule.wish.by == GPT_STEP_BY_BACKWARD;
+	return atomic_load(&schedule.on) && schedule.plan.by == GPT_STEP_BY_BACKWARD;
 }
 
 bool schedule_needs_no_ops(void)
@@ -257,19 +257,19 @@ static bool first_is_recorded(void)
 {
 	uint32_t cycle;
 
-	return (schedule.wish.by == GPT_STEP_BY_FIRST || schedule.wish.by == GPT_STEP_BY_OPTIMIZER ||
-		schedule.wish.by == GPT_STEP_BY_BACKWARD) &&
-	       is_recorded(gpt_schedule_phase(&schedule.wish, 0, &cycle));
+	return (schedule.plan.by == GPT_STEP_BY_FIRST || schedule.plan.by == GPT_STEP_BY_OPTIMIZER ||
+		schedule.plan.by == GPT_STEP_BY_BACKWARD) &&
+	       is_recorded(gpt_schedule_phase(&schedule.plan, 0, &cycle));
 }
 
 bool schedule_begin(void (*wake)(void))
 {
-	struct gpt_schedule wish = points_schedule();
+	struct gpt_schedule plan = points_schedule();
 
 	pthread_mutex_lock(&schedule.lock);
-	schedule.wish = wish;
+	schedule.plan = plan;
 	schedule.wake = wake;
-	schedule.by = (enum gpt_step_by)wish.by;
+	schedule.by = (enum gpt_step_by)plan.by;
 	schedule.shared = schedule.shared_sent = schedule.sent = schedule.begun = false;
 	schedule.thread = schedule.tid = schedule.name = 0;
 	schedule.open = NULL;
@@ -277,10 +277,10 @@ bool schedule_begin(void (*wake)(void))
 	schedule.count = 0;
 	schedule.waiting_count = schedule.lost = 0;
 	atomic_store(&schedule.phase, GPT_STEP_WAITING);
-	atomic_store(&schedule.on, wish.active != 0);
-	rest(wish.active && !first_is_recorded());
+	atomic_store(&schedule.on, plan.active != 0);
+	rest(plan.active && !first_is_recorded());
 	pthread_mutex_unlock(&schedule.lock);
-	return wish.active != 0;
+	return plan.active != 0;
 }
 
 void schedule_end(void)
@@ -306,13 +306,13 @@ static void send_schedule(struct batch *batch)
 	struct gpt_agent_schedule *record = batch_add(batch, GPT_AGENT_SCHEDULE, sizeof(*record));
 
 	record->time_ns = clock_now_ns();
-	record->skip_first = schedule.wish.skip_first;
-	record->wait = schedule.wish.wait;
-	record->warmup = schedule.wish.warmup;
-	record->active = schedule.wish.active;
-	record->repeat = schedule.wish.repeat;
-	record->skip_first_wait = schedule.wish.skip_first_wait;
-	record->by = schedule.wish.by;
+	record->skip_first = schedule.plan.skip_first;
+	record->wait = schedule.plan.wait;
+	record->warmup = schedule.plan.warmup;
+	record->active = schedule.plan.active;
+	record->repeat = schedule.plan.repeat;
+	record->skip_first_wait = schedule.plan.skip_first_wait;
+	record->by = schedule.plan.by;
 	record->shared = schedule.shared;
 	schedule.sent = true;
 	schedule.shared_sent = schedule.shared;

@@ -19,9 +19,9 @@
 struct entering {
 	struct entering *next;
 	pid_t pid;
-	int agent_fd;		   /* its own */
-	char *cupti;		   /* NULL: none */
-	struct entering_wish wish; /* without cupti */
+	int agent_fd;			 /* its own */
+	char *cupti;			 /* NULL: none */
+	struct entering_request request; /* without cupti */
 	/* Under the lock. */
 	bool ended, forgotten;
 	bool gone; /* the thread does not look at it any more */
@@ -53,15 +53,15 @@ static void unlink_locked(struct entering *entering)
 
 static int enter(const struct entering *entering, struct inject_result *result)
 {
-	const struct entering_wish *wish = &entering->wish;
-	bool brings = (wish->driver || wish->unless_driver) && inject_driver_brings(entering->pid);
+	const struct entering_request *request = &entering->request;
+	bool brings = (request->driver || request->unless_driver) && inject_driver_brings(entering->pid);
 	int error;
 
-	if (wish->driver && !brings)
+	if (request->driver && !brings)
 		return -ENODATA;
 	if (!brings)
-		return inject_agent(entering->pid, wish->start_ticks, entering->agent_fd, entering->cupti, result);
-	error = wish->ops ? inject_observer(entering->pid, wish->start_ticks, entering->agent_fd, result) : 0;
+		return inject_agent(entering->pid, request->start_ticks, entering->agent_fd, entering->cupti, result);
+	error = request->ops ? inject_observer(entering->pid, request->start_ticks, entering->agent_fd, result) : 0;
 	return error ? error : -EALREADY;
 }
 
@@ -108,15 +108,15 @@ static int take_place(struct entering *entering)
 	return error;
 }
 
-int entering_begin(pid_t pid, int agent_fd, const struct entering_wish *wish, struct entering **out)
+int entering_begin(pid_t pid, int agent_fd, const struct entering_request *request, struct entering **out)
 {
 	struct entering *entering = xcalloc(1, sizeof(*entering));
 	int error;
 
 	entering->pid = pid;
-	entering->wish = *wish;
-	entering->wish.cupti = NULL;
-	entering->cupti = wish->cupti ? xstrdup(wish->cupti) : NULL;
+	entering->request = *request;
+	entering->request.cupti = NULL;
+	entering->cupti = request->cupti ? xstrdup(request->cupti) : NULL;
 	entering->agent_fd = fcntl(agent_fd, F_DUPFD_CLOEXEC, 0);
 	error = entering->agent_fd < 0 ? -errno : take_place(entering);
 	if (!error) {

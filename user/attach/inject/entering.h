@@ -21,7 +21,7 @@
 struct entering;
 
 /* What is to be done, by inject.h. */
-struct entering_wish {
+struct entering_request {
 	uint64_t start_ticks; /* of the process, as process_start_ticks */
 	const char *cupti;    /* as inject_agent; NULL: none */
 	bool unless_driver;   /* the answer is -EALREADY where inject_driver_brings */
@@ -33,7 +33,7 @@ struct entering_wish {
  * Begins it in a thread; the file is not needed any more when this returns.  -EAGAIN: not now, as there are too many,
  * or an earlier one into this process is not over; else -errno.
  */
-int entering_begin(pid_t pid, int agent_fd, const struct entering_wish *wish, struct entering **out);
+int entering_begin(pid_t pid, int agent_fd, const struct entering_request *request, struct entering **out);
 
 /* True when it is over, with inject_agent's answer; *entering is gone then. */
 bool entering_ended(struct entering **entering, int *error, struct inject_result *result);

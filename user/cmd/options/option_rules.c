@@ -77,10 +77,10 @@ static int check_outputs(struct parse *parse)
 /* How steps are counted while they are made: by what tells of them when they begin. */
 static int find_step_by(struct parse *parse)
 {
-	const struct step_wish *wish = &parse->options->step.wish;
+	const struct step_request *request = &parse->options->step.request;
 	struct gpt_schedule *schedule = &parse->options->schedule;
 
-	switch (wish->source) {
+	switch (request->source) {
 	case STEP_FITTING:
 		schedule->by = GPT_STEP_BY_FIRST;
 		return 0;
@@ -91,11 +91,11 @@ static int find_step_by(struct parse *parse)
 		schedule->by = GPT_STEP_BY_OPTIMIZER;
 		return 0;
 	case STEP_RANGE:
-		if (wish->name[strlen(wish->name) - 1] == '*')
+		if (request->name[strlen(request->name) - 1] == '*')
 			return option_fail(parse, "--step range:%s: --schedule needs the whole name of a range",
-					   wish->name);
+					   request->name);
 		schedule->by = GPT_STEP_BY_RANGE;
-		schedule->name = gpt_schedule_hash(wish->name);
+		schedule->name = gpt_schedule_hash(request->name);
 		return 0;
 	case STEP_BACKWARD:
 		schedule->by = GPT_STEP_BY_BACKWARD;
@@ -108,7 +108,7 @@ static int find_step_by(struct parse *parse)
 			"by the stacks of launches, which these do not have. Instead: --step backward or optimizer; "
 			"with a record_function around the call, or a torch.profiler, range:NAME or profiler; or "
 			"--ops without --schedule, and report of its log with this --step and --steps N..M",
-			wish->file ? wish->file : "", wish->file ? ":" : "", wish->name);
+			request->file ? request->file : "", request->file ? ":" : "", request->name);
 	}
 }
 

@@ -253,7 +253,7 @@ int value_step(const char *text, struct step_value *step)
 	step_value_free(step);
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
 		if (!strcmp(text, plain[i].name)) {
-			step->wish.source = plain[i].source;
+			step->request.source = plain[i].source;
 			return 0;
 		}
 	if (!is_function && !is_range)
@@ -261,13 +261,13 @@ int value_step(const char *text, struct step_value *step)
 	step->text = xstrdup(text);
 	name = strchr(step->text, ':') + 1;
 	colon = is_function ? strrchr(name, ':') : NULL;
-	step->wish = (struct step_wish){.source = is_function ? STEP_FUNCTION : STEP_RANGE, .name = name};
+	step->request = (struct step_request){.source = is_function ? STEP_FUNCTION : STEP_RANGE, .name = name};
 	if (colon) {
 		*colon = 0;
-		step->wish.file = name;
-		step->wish.name = colon + 1;
+		step->request.file = name;
+		step->request.name = colon + 1;
 	}
-	return *step->wish.name && (!colon || *name) ? 0 : -EINVAL;
+	return *step->request.name && (!colon || *name) ? 0 : -EINVAL;
 }
 
 void step_value_free(struct step_value *step)

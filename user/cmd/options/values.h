@@ -66,7 +66,7 @@ struct steps_value {
 
 /* By what steps are found; the texts are parts of `text`. */
 struct step_value {
-	struct step_wish wish;
+	struct step_request request;
 	char *text; /* NULL: none */
 };
 

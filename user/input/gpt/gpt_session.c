@@ -54,7 +54,7 @@ bool gpt_add_session(struct builder *builder, const struct gpt_record *record)
 										      : MODEL_GPU_TIMES_MEANT;
 	builder_set_source(builder, fields[0], fields[1], fields[2], fields[3], event->cpus);
 	builder_set_boot(builder, fields[6], slept_of(fields[7]));
-	builder_set_wishes(builder, min_complete_of(event, fields[4]), event->metric_launches != 0, gpu_times);
+	builder_set_options(builder, min_complete_of(event, fields[4]), event->metric_launches != 0, gpu_times);
 	return true;
 }
 

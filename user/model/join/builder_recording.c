@@ -56,8 +56,8 @@ void builder_set_boot(struct builder *builder, struct text boot, int64_t slept_n
 	model_source(builder->model)->slept_ns = slept_ns;
 }
 
-void builder_set_wishes(struct builder *builder, uint32_t min_complete, bool metric_launches,
-			enum model_gpu_times gpu_times)
+void builder_set_options(struct builder *builder, uint32_t min_complete, bool metric_launches,
+			 enum model_gpu_times gpu_times)
 {
 	builder->model->min_complete = min_complete < MODEL_COMPLETE ? min_complete : MODEL_COMPLETE;
 	builder->model->metric_launches = metric_launches;

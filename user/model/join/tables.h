@@ -111,7 +111,7 @@ struct builder {
 	struct learnt learnt;
 	struct parts parts;
 	uint64_t told_ns;    /* when what is told now was told */
-	struct model *model; /* its source and what the user wished are written as they come */
+	struct model *model; /* its source and what the user asked for are written as they come */
 	struct string_pool strings;
 	struct process_table processes;
 	struct codes codes;

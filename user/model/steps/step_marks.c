@@ -8,9 +8,9 @@
 #define NOT_LOOKED_AT UINT64_MAX
 
 void step_marks_begin(struct step_marks *all, struct step_candidates *candidates, struct step_backwards *backwards,
-		      const struct step_wish *wish, const struct model *model)
+		      const struct step_request *request, const struct model *model)
 {
-	*all = (struct step_marks){.candidates = candidates, .backwards = backwards, .wish = wish};
+	*all = (struct step_marks){.candidates = candidates, .backwards = backwards, .request = request};
 	for (uint32_t i = 0; i < model->thread_count; i++) {
 		array_push(&all->under, 0);
 		array_push(&all->open, (struct open_ops){});
@@ -26,9 +26,9 @@ void step_marks_free(struct step_marks *all)
 	array_free(&all->around);
 }
 
-static bool is_wished(const struct step_marks *all, enum step_source source)
+static bool is_requested(const struct step_marks *all, enum step_source source)
 {
-	return all->wish->source == source || (all->wish->source == STEP_FITTING && source <= STEP_BACKWARD);
+	return all->request->source == source || (all->request->source == STEP_FITTING && source <= STEP_BACKWARD);
 }
 
 /* ---- ops --------------------------------------------------------------------------------------------------------- */
@@ -97,13 +97,13 @@ static void add_optimizer(struct step_marks *all, const struct model *part, cons
 	step_ends(all->candidates, candidate, op->end_ns);
 }
 
-static bool has_name(const struct step_wish *wish, const char *name)
+static bool has_name(const struct step_request *request, const char *name)
 {
-	size_t length = strlen(wish->name);
+	size_t length = strlen(request->name);
 
-	if (length && wish->name[length - 1] == '*')
-		return !strncmp(name, wish->name, length - 1);
-	return !strcmp(name, wish->name);
+	if (length && request->name[length - 1] == '*')
+		return !strncmp(name, request->name, length - 1);
+	return !strcmp(name, request->name);
 }
 
 /* A step begins with an op. */
@@ -124,15 +124,15 @@ static void add_named_op(struct step_marks *all, const struct model *part, const
 	struct step_candidate *candidate;
 	uint64_t number;
 
-	if (is_wished(all, STEP_PROFILER) && profiler_number(name, &number)) {
+	if (is_requested(all, STEP_PROFILER) && profiler_number(name, &number)) {
 		candidate = begin_at(all, STEP_PROFILER, part, op);
 		if (candidate)
 			step_is(all->candidates, candidate,
 				(struct step){.start_ns = op->start_ns, .end_ns = op->end_ns, .number = number});
 	}
-	if (is_wished(all, STEP_OPTIMIZER) && begins_with(name, "Optimizer.step#"))
+	if (is_requested(all, STEP_OPTIMIZER) && begins_with(name, "Optimizer.step#"))
 		add_optimizer(all, part, op);
-	if (is_wished(all, STEP_RANGE) && has_name(all->wish, name)) {
+	if (is_requested(all, STEP_RANGE) && has_name(all->request, name)) {
 		candidate = begin_at(all, STEP_RANGE, part, op);
 		if (candidate)
 			step_begins(all->candidates, candidate, op->start_ns, op->end_ns);
@@ -141,7 +141,7 @@ static void add_named_op(struct step_marks *all, const struct model *part, const
 
 static void add_ops(struct step_marks *all, const struct model *part)
 {
-	bool backward = is_wished(all, STEP_BACKWARD);
+	bool backward = is_requested(all, STEP_BACKWARD);
 
 	for (uint32_t i = 0; i < part->op_count; i++) {
 		const struct model_op *op = &part->ops[i];
@@ -179,13 +179,13 @@ static void add_span(struct step_marks *all, const struct model *part, enum step
 
 static void add_ranges(struct step_marks *all, const struct model *part)
 {
-	if (!is_wished(all, STEP_RANGE))
+	if (!is_requested(all, STEP_RANGE))
 		return;
 	for (uint32_t i = 0; i < part->range_count; i++) {
 		const struct model_span *range = &part->ranges[i];
 
 		step_candidates_saw(all->candidates, part->threads[range->thread].process, range->start_ns);
-		if (range->name != NONE && has_name(all->wish, part->strings[range->name]))
+		if (range->name != NONE && has_name(all->request, part->strings[range->name]))
 			add_span(all, part, STEP_RANGE, range);
 	}
 }
@@ -201,27 +201,29 @@ static bool ends_behind(const char *text, const char *in, char behind)
 	       (length == wanted || text[length - wanted - 1] == behind);
 }
 
-static bool is_function(const struct step_wish *wish, const struct model_code *code)
+static bool is_function(const struct step_request *request, const struct model_code *code)
 {
-	return ends_behind(code->name, wish->name, '.') && (!wish->file || ends_behind(code->file, wish->file, '/'));
+	return ends_behind(code->name, request->name, '.') &&
+	       (!request->file || ends_behind(code->file, request->file, '/'));
 }
 
 static void add_traced_functions(struct step_marks *all, const struct model *part)
 {
 	for (uint32_t i = 0; i < part->pycall_count; i++)
-		if (is_function(all->wish, &part->codes[part->pycalls[i].code]))
+		if (is_function(all->request, &part->codes[part->pycalls[i].code]))
 			add_span(all, part, STEP_FUNCTION, &part->pycalls[i]);
 }
 
 /* The outermost frame of that function says which of its runs it may be: by the frames around it. */
-static uint64_t look_around(const struct step_wish *wish, const struct model *part, const struct model_stack *stack)
+static uint64_t look_around(const struct step_request *request, const struct model *part,
+			    const struct model_stack *stack)
 {
 	uint64_t around = 0;
 
 	for (uint32_t i = stack->depth; i-- > 0;) {
 		uint32_t frame = part->stack_frames[stack->first + i];
 
-		if (is_function(wish, &part->codes[part->frames[frame].code]))
+		if (is_function(request, &part->codes[part->frames[frame].code]))
 			return around >> 1 | 1;
 		around = hash_bytes(around, &frame, sizeof(frame));
 	}
@@ -233,7 +235,7 @@ static uint64_t around_function(struct step_marks *all, const struct model *part
 	while (all->around.count <= stack)
 		array_push(&all->around, NOT_LOOKED_AT);
 	if (all->around.items[stack] == NOT_LOOKED_AT)
-		all->around.items[stack] = look_around(all->wish, part, &part->stacks[stack]);
+		all->around.items[stack] = look_around(all->request, part, &part->stacks[stack]);
 	return all->around.items[stack];
 }
 
@@ -264,7 +266,7 @@ static void add_call_under(struct step_marks *all, const struct model *part, con
 
 static void add_calls(struct step_marks *all, const struct model *part)
 {
-	bool functions = is_wished(all, STEP_FUNCTION), backward = is_wished(all, STEP_BACKWARD);
+	bool functions = is_requested(all, STEP_FUNCTION), backward = is_requested(all, STEP_BACKWARD);
 
 	for (uint32_t i = part->calls_due.from; i < due_end(&part->calls_due, part->call_count); i++) {
 		const struct model_call *call = &part->calls[i];
@@ -281,7 +283,7 @@ void step_marks_add_part(struct step_marks *all, const struct model *part)
 {
 	add_ops(all, part);
 	add_ranges(all, part);
-	if (is_wished(all, STEP_FUNCTION))
+	if (is_requested(all, STEP_FUNCTION))
 		add_traced_functions(all, part);
 	add_calls(all, part);
 	step_backwards_end_part(all->backwards, part);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What of a trace is a boundary between steps, by what they are wished for: ops, NVTX ranges, Python functions. */
+/* What of a trace is a boundary between steps, by what was requested: ops, NVTX ranges, Python functions. */
 #ifndef GPUTRACE_MODEL_STEP_MARKS_H
 #define GPUTRACE_MODEL_STEP_MARKS_H
 
@@ -17,7 +17,7 @@ struct open_ops {
 struct step_marks {
 	struct step_candidates *candidates;
 	struct step_backwards *backwards; /* are given ops and calls, too */
-	const struct step_wish *wish;
+	const struct step_request *request;
 	ARRAY(struct open_ops) open; /* by thread */
 	/* by thread: the stack around the function that its last call was made under, as a hash; 0: not under it */
 	ARRAY(uint64_t) under;
@@ -25,7 +25,7 @@ struct step_marks {
 };
 
 void step_marks_begin(struct step_marks *all, struct step_candidates *candidates, struct step_backwards *backwards,
-		      const struct step_wish *wish, const struct model *model);
+		      const struct step_request *request, const struct model *model);
 void step_marks_free(struct step_marks *all);
 void step_marks_add_part(struct step_marks *all, const struct model *part);
 

@@ -10,27 +10,28 @@
 
 /* ---- the round --------------------------------------------------------------------------------------------------- */
 
-/* Without a wish only ops tell of steps, and all parts know whether there are any. */
-static bool can_have_steps(const struct model *part, const struct step_wish *wish)
+/* Without a request only ops tell of steps, and all parts know whether there are any. */
+static bool can_have_steps(const struct model *part, const struct step_request *request)
 {
 	for (uint32_t i = 0; i < part->thread_count; i++)
 		if (part->threads[i].has_ops)
 			return true;
-	return wish->source != STEP_FITTING && wish->source != STEP_PROFILER && wish->source != STEP_OPTIMIZER;
+	return request->source != STEP_FITTING && request->source != STEP_PROFILER && request->source != STEP_OPTIMIZER;
 }
 
-static char *name_of(const struct step_candidate *candidate, const struct step_wish *wish, const struct model *last)
+static char *name_of(const struct step_candidate *candidate, const struct step_request *request,
+		     const struct model *last)
 {
 	static const char optimizer[] = "Optimizer.step#";
 
 	if (candidate->source == STEP_OPTIMIZER && candidate->name != NONE)
 		return xstrdup(last->strings[candidate->name] + sizeof(optimizer) - 1);
-	return xstrdup(wish->name ? wish->name : "");
+	return xstrdup(request->name ? request->name : "");
 }
 
 /* Takes the list of the candidate. */
 static struct step_track take_track(struct step_candidates *all, struct step_candidate *candidate,
-				    const struct step_wish *wish, const struct model *last)
+				    const struct step_request *request, const struct model *last)
 {
 	const struct model_process *process = &last->processes[candidate->process];
 	struct step_track track = {
@@ -38,7 +39,7 @@ static struct step_track take_track(struct step_candidates *all, struct step_can
 		.process_start_ns = process->start_ns,
 		.tid = last->threads[candidate->thread].tid,
 		.source = candidate->source,
-		.name = name_of(candidate, wish, last),
+		.name = name_of(candidate, request, last),
 		.first_cut = candidate->source == STEP_OPTIMIZER || candidate->source == STEP_BACKWARD,
 		.nests = candidate->nests && candidate->around_until_ns >= candidate->last_end_ns,
 		.from_stacks = candidate->from_stacks,
@@ -55,7 +56,7 @@ static struct step_track take_track(struct step_candidates *all, struct step_can
 	return track;
 }
 
-static void choose(struct steps *steps, struct step_candidates *all, const struct step_wish *wish,
+static void choose(struct steps *steps, struct step_candidates *all, const struct step_request *request,
 		   const struct model *last)
 {
 	struct step_candidate **best = xcalloc(last->process_count, sizeof(*best));
@@ -64,11 +65,11 @@ static void choose(struct steps *steps, struct step_candidates *all, const struc
 		step_candidates_choose(all, source, best);
 	for (uint32_t i = 0; i < last->process_count; i++)
 		if (best[i])
-			array_push(&steps->tracks, take_track(all, best[i], wish, last));
+			array_push(&steps->tracks, take_track(all, best[i], request, last));
 	free(best);
 }
 
-int steps_find(struct steps *steps, struct trace *trace, const struct step_wish *wish)
+int steps_find(struct steps *steps, struct trace *trace, const struct step_request *request)
 {
 	const struct model *part = trace_first(trace), *last = part;
 	struct step_candidates candidates;
@@ -76,22 +77,22 @@ int steps_find(struct steps *steps, struct trace *trace, const struct step_wish 
 	struct step_marks marks;
 
 	*steps = (struct steps){0};
-	if (part && part->schedule.is_there && wish->source == STEP_FITTING) {
+	if (part && part->schedule.is_there && request->source == STEP_FITTING) {
 		steps_of_schedule(steps, part);
 		return trace->error;
 	}
-	if (!part || !can_have_steps(part, wish))
+	if (!part || !can_have_steps(part, request))
 		return trace->error;
 	step_candidates_begin(&candidates, part);
-	step_backwards_begin(&backwards, &candidates, wish->source == STEP_BACKWARD, part);
-	step_marks_begin(&marks, &candidates, &backwards, wish, part);
+	step_backwards_begin(&backwards, &candidates, request->source == STEP_BACKWARD, part);
+	step_marks_begin(&marks, &candidates, &backwards, request, part);
 	for (; part; part = trace_next(trace)) {
 		step_marks_add_part(&marks, part);
 		last = part;
 	}
 	if (!trace->error) {
 		step_backwards_finish(&backwards, last);
-		choose(steps, &candidates, wish, last);
+		choose(steps, &candidates, request, last);
 	}
 	step_marks_free(&marks);
 	step_backwards_free(&backwards);

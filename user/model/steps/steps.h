@@ -29,7 +29,7 @@ struct trace;
 #define STEPS_MAX (1u << 21)
 
 enum step_source {
-	STEP_FITTING, /* wished: the first of PROFILER, OPTIMIZER and BACKWARD (by ops) that a process has */
+	STEP_FITTING, /* requested: the first of PROFILER, OPTIMIZER and BACKWARD (by ops) that a process has */
 	STEP_PROFILER,
 	STEP_OPTIMIZER,
 	STEP_BACKWARD,
@@ -39,7 +39,7 @@ enum step_source {
 };
 
 /* By what steps are to be found. */
-struct step_wish {
+struct step_request {
 	enum step_source source;
 	const char *
 		name; /* FUNCTION: as Python has it, or its end behind a dot; RANGE: with * at its end, how it begins */
@@ -73,7 +73,7 @@ struct steps {
 };
 
 /* 0 or -errno of reading; freed in any case. */
-int steps_find(struct steps *steps, struct trace *trace, const struct step_wish *wish);
+int steps_find(struct steps *steps, struct trace *trace, const struct step_request *request);
 void steps_free(struct steps *steps);
 
 /* The steps of a process of a model, NULL: it has none. */
