@@ -78,7 +78,7 @@ int python_learn(struct bpf_raw_tracepoint_args *ctx)
 	/* Nobody reads it until python_state says so; where that is so already it says the same of the same program. */
 	if (news->known)
 		process->python = news->python;
-	/* Stacks get new ids, and all code objects of the machine are described anew: this is rare. */
+	/* Stacks get new ids, and all code objects of the machine are described again: this is rare. */
 	if (process->unsure && !news->unsure) {
 		process->generation = bpf_ktime_get_ns();
 		__sync_fetch_and_add(&code_age, 1);

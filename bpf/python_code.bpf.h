@@ -29,7 +29,7 @@ struct {
  * object whose place in the table it is was described last.  Two objects may share one: the death of an object that was
  * never described then costs a generation, and nothing is wrong.  So that not all marks are set in the end, code_age
  * grows with every GPT_CODE_MARKS_AGE descriptions. It is part of each stack's id and of each key in `codes`: all is
- * told anew.
+ * described again.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -13,7 +13,7 @@
  * Two more are raised by what happens in a process: when another user of CUPTI registers its buffers, which makes CUPTI
  * forget ours, the collector raises GPUTRACE_AGENT_YIELD_SEMAPHORE, and the agent leaves the activity API alone.
  * GPUTRACE_AGENT_RESUME_SEMAPHORE, raised while the other still is, means that the other has finished: the agent
- * registers anew; then both are lowered.  That YIELD falls alone means nothing: so it is when the collector dies.
+ * registers again; then both are lowered.  That YIELD falls alone means nothing: so it is when the collector dies.
  * GPUTRACE_AGENT_SHARE_SEMAPHORE, raised while YIELD is: the other wants kinds of GPT_AGENT_SHARED_KINDS too.
  * GPUTRACE_AGENT_ANEW_SEMAPHORE, the same: a collector has come to an agent that spoke to another
  * before; while it is raised the agent says again what it says once (state, HELLO, names, devices).

@@ -150,7 +150,7 @@ def test_torch_profiler_starts_while_we_trace_and_nobody_misses_anything(tmp_pat
 
 
 def test_records_whose_clock_cupti_has_lost_have_their_times(tmp_path):
-    """Each session of torch.profiler registers its clock anew, and each time more records come with another clock's
+    """Each session of torch.profiler registers its clock again, and each time more records come with another clock's
     times (PyTorch issue 192021)."""
     with Traced(tmp_path, env={"SIMGPU_CLOCK_FALLS": "1"}) as traced:
         for number in range(4):

@@ -91,7 +91,7 @@ def test_a_child_whose_agent_came_with_the_fork_is_told_to_have_none(tmp_path):
             target.ask("tell_child steps 3")
             said = tracer.wait_line(f"pid {child}: no GPU times", "stderr")
             tracer.interrupt().must_be(0)
-    assert "its agent came with a fork, and cannot begin anew" in said
+    assert "its agent came with a fork, and cannot start over" in said
     assert said.strip().partition("gputrace: ")[2] in notes(tmp_path)
 
 

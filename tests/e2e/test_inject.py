@@ -323,7 +323,7 @@ def test_cuda_is_not_started_before_the_program_does(tmp_path):
 
 
 def test_asyncio_with_one_thread_is_entered(tmp_path):
-    """It waits in epoll_wait with time-outs, which begin anew after a stop: entered at the beginning of one."""
+    """It waits in epoll_wait with time-outs, which start over after a stop: entered at the beginning of one."""
     program = tmp_path / "program.py"
     program.write_text(
         "import asyncio, sys\n"

@@ -234,7 +234,7 @@ def kept(tmp_path_factory):
     """A recording, and its records as they were given to the log (records): by a gputrace that keeps them, too."""
     folder = tmp_path_factory.mktemp("kept")
     programs = [machine.BUILD / "tests" / name for name in ("gputrace-teed", "log_records")]
-    build = os.environ.get("GPUTRACE_BUILD", "build")  # as it was named when it was made: else all is made anew
+    build = os.environ.get("GPUTRACE_BUILD", "build")  # as it was named when it was made: else all is made again
     subprocess.run(["make", "-s", "-C", machine.ROOT, f"BUILD={build}",
                     *(f"{build}/tests/{program.name}" for program in programs)], check=True)
     program = tracing.on_simgpu(folder / "gpu.json", machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "200",

@@ -136,7 +136,7 @@ def _patched(traced, folder, offset, replacement):
 
 @pytest.mark.parametrize("offset, replacement, says", [
     (0, b"ELF\n", "it is not a gputrace log"),
-    (4, struct.pack("<H", 1), "it was written by an older gputrace (log version 1): report it with that one, or record anew"),
+    (4, struct.pack("<H", 1), "it was written by an older gputrace (log version 1): report it with that one, or record again"),
     (4, struct.pack("<H", 3), "it was written by another version of gputrace: report it with that one"),
     (6, struct.pack("<H", 0), "its header is damaged"),
     (6, struct.pack("<H", 0xffff), "its header is damaged"),

@@ -74,7 +74,7 @@ def test_threads_that_c_made_have_their_own_stacks(particular):
     particular.assert_exact("threads_that_c_made", 80, "<lambda>")
 
 
-def test_code_freed_and_made_anew_on_threads_keeps_its_names(particular):
+def test_code_freed_and_made_again_on_threads_keeps_its_names(particular):
     assert particular.truth["short_lived_code"] > 10, "too few addresses were used again, so nothing was tested"
     particular.assert_exact("short_lived_code", 720, "made_0_0")
 

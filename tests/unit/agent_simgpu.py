@@ -516,7 +516,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
              "def clock(): return time.monotonic_ns()\n"
              "cupti.cuptiActivityRegisterTimestampCallback(clock)\n")
 
-    def test_no_clock_is_registered_anew_in_each_session(self):
+    def test_no_clock_is_registered_again_in_each_session(self):
         """Each time more records would have another's times: here the agent has registered one clock, or none."""
         for clock, registered in (("", 0), (self.CLOCK, 2)):
             with self.subTest(registered=registered):

@@ -157,7 +157,7 @@ def check_complete(options, log, count):
     found = COMPLETE.search(done.stdout)
     launches, lost = (int(text.replace(",", "")) for text in found.groups()) if found else (0, 0)
     if launches != count or lost:
-        raise SystemExit(f"scale: {log}: {launches:,} launches of {count:,}, {lost:,} lost; remove it to record it anew")
+        raise SystemExit(f"scale: {log}: {launches:,} launches of {count:,}, {lost:,} lost; remove it to record it again")
 
 
 # ---- the table -----------------------------------------------------------------------------------------------------

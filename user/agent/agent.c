@@ -188,7 +188,7 @@ static void run_session(struct session *session)
 	uint64_t wait_ns, repeat_ns = 0;
 
 	while (points_listening() && !atomic_load(&agent.exiting)) {
-		if (points_asked_anew() && clock_now_ns() >= repeat_ns) {
+		if (points_asked_again() && clock_now_ns() >= repeat_ns) {
 			session_repeat(session);
 			send_state(session_state(session));
 			repeat_ns = clock_now_ns() + REPEAT_NS;

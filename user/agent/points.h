@@ -124,7 +124,7 @@ static inline bool points_schedule_begun(void)
 }
 
 /* Somebody listens who was not there when we began. */
-static inline bool points_asked_anew(void)
+static inline bool points_asked_again(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_anew_semaphore != 0;
 }

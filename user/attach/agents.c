@@ -87,7 +87,7 @@ static void give_up(struct agents *agents, struct followed *process, const char 
 	tell_not_in(agents, process, why);
 }
 
-/* One note is for all that a process forks: a DataLoader has many workers, and makes them anew for each epoch. */
+/* One note is for all that a process forks: a DataLoader has many workers, and makes them again for each epoch. */
 static bool is_first_said(const struct agents *agents, const struct followed *process, size_t said)
 {
 	struct followed *parent = processes_find(agents->processes, process->fork.of);
@@ -309,7 +309,7 @@ static void stop_watching(struct agents *agents)
 /* An agent that works for another gputrace says so within a tick of its own; it needs no one to let it in. */
 static bool may_answer(struct followed *process, uint64_t now_ns)
 {
-	if (!process->anew.fds.count)
+	if (!process->again.fds.count)
 		return false;
 	if (!process->entry.asked_ns)
 		process->entry.asked_ns = now_ns;

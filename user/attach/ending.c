@@ -125,7 +125,7 @@ static void tell_missed(struct attach *attach)
 	if (!attach->missed)
 		return;
 	snprintf(note, sizeof(note),
-		 "%" PRIu64 " changes of processes came too fast to be followed one by one: all were looked at anew",
+		 "%" PRIu64 " changes of processes came too fast to be followed one by one: all were looked at again",
 		 attach->missed);
 	emit_text(attach->emit, attach->emit_context, GPT_NOTE, 0, note);
 	msg_warn("%s", note);

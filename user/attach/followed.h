@@ -86,7 +86,7 @@ struct followed {
 	} late;		      /* of the longest, until the log was told of it */
 	uint64_t called_ns;   /* the first time that it was seen to call CUDA, 0 not yet */
 	bool agent_older;     /* its agent was there when we first looked */
-	struct links anew;    /* raised until an agent that was there before us has spoken */
+	struct links again;   /* raised until an agent that was there before us has spoken */
 	ARRAY(struct probed_file *) files;
 };
 

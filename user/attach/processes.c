@@ -63,7 +63,7 @@ static void remove_at(struct processes *processes, size_t index)
 	cupti_client_forget(&process->cupti_client);
 	foreign_buffers_forget(&process->foreign_buffers);
 	entering_forget(&process->entry.entering);
-	links_detach(&process->anew);
+	links_detach(&process->again);
 	files_remove_process(processes->files, process->pid);
 	array_free(&process->files);
 	if (process->pidfd >= 0)
@@ -185,7 +185,7 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	(void)processes;
 	cupti_client_forget(&process->cupti_client);
 	foreign_buffers_forget(&process->foreign_buffers);
-	links_detach(&process->anew);
+	links_detach(&process->again);
 	process->files.count = 0;
 	process->agent_live = process->agent_calls = process->agent_stopped = process->agent_heard = false;
 	process->ops_live = process->schedule_told = process->makes_steps = process->schedule_over = false;
@@ -280,7 +280,7 @@ static void probe_agent(struct processes *processes, struct followed *process, s
 	int error = file_attach_agent(processes->files, file);
 
 	if (!error && process->agent_older && !process->agent_live)
-		error = file_raise_agent_counter(&process->anew, file, process->pid, GPUTRACE_AGENT_ANEW,
+		error = file_raise_agent_counter(&process->again, file, process->pid, GPUTRACE_AGENT_ANEW,
 						 GPUTRACE_AGENT_ANEW_SEMAPHORE);
 	process->agent_older = false;
 	if (error && error != -ESRCH)
@@ -435,7 +435,7 @@ bool processes_update_agent(struct processes *processes, struct followed *proces
 		!bpf_map_lookup_elem(bpf_map__fd(processes->files->programs->bpf->maps.agents), &key, &state);
 	process->agent_calls = process->agent_live && state == GPT_AGENT_READY;
 	if (process->agent_live)
-		links_detach(&process->anew);
+		links_detach(&process->again);
 	return process->agent_live != live || process->agent_calls != calls;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Files of a schedule's cycles while the recording goes on, as torch.profiler's on_trace_ready has them: a process of
  * ours, with the least right to CPUs and memory of its own, reads the log as far as it is written and makes those with
- * %c in their names.  All are made anew when the recording is over, with what came late and a receipt that is whole.
+ * %c in their names.  All are made again when the recording is over, with what came late and a receipt that is whole.
  */
 #ifndef GPUTRACE_CMD_EARLY_CYCLES_H
 #define GPUTRACE_CMD_EARLY_CYCLES_H
@@ -26,7 +26,7 @@ void early_cycles_start(struct early_cycles *early, const struct options *option
 /* These cycles, from 1, are over, and in the log.  Never waits. */
 void early_cycles_tell(struct early_cycles *early, uint32_t first, uint32_t last);
 
-/* What is being made is given up, since all is made anew. */
+/* What is being made is given up, since all is made again. */
 void early_cycles_end(struct early_cycles *early);
 
 #endif

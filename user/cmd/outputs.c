@@ -161,7 +161,7 @@ struct piece_writing {
 	struct spans *spans;
 	const char *path;
 	int process;	   /* -1: all */
-	uint32_t pid, nth; /* of those with that pid: a span that is read anew may number processes in another way */
+	uint32_t pid, nth; /* of those with that pid: a span that is read again may number processes in another way */
 	uint64_t start_ns, end_ns;
 };
 

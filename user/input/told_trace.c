@@ -64,7 +64,7 @@ static bool tell_stretch(struct told_trace *told, struct builder *builder)
 	return true;
 }
 
-/* Blocks of a part and of a segment come and go all the time: malloc keeps them instead of asking the kernel anew. */
+/* Blocks of a part and of a segment come and go all the time: malloc keeps them instead of asking the kernel again. */
 #define KEPT_BLOCK_MAX (32 << 20)
 #define KEPT_MAX (256 << 20)
 

@@ -31,14 +31,14 @@ struct told_source {
 };
 
 struct told_source_kind {
-	/* Begins anew, of what it tells at most so many bytes; 0 or -errno. */
+	/* Starts over, of what it tells at most so many bytes; 0 or -errno. */
 	int (*again)(struct told_source *source, uint64_t most_bytes);
 	/* What is known of all of it, before the first and behind the last event of a round. */
 	void (*tell_begin)(struct told_source *source, struct builder *builder);
 	void (*tell_end)(struct told_source *source, struct builder *builder);
 	/* The next event; false: there are no more, or error. */
 	bool (*tell_next)(struct told_source *source, struct builder *builder);
-	/* Whether the round ended at the most that was to be told, and the source can begin anew. */
+	/* Whether the round ended at the most that was to be told, and the source can start over. */
 	bool (*is_longer)(const struct told_source *source);
 	void (*close)(struct told_source *source);
 };
@@ -51,7 +51,7 @@ int told_trace_open(struct told_source *source, const struct told_division *divi
 void told_trace_close(struct trace *trace);
 
 /*
- * The same source once more, another round over it at the same time: what its end says is not learnt anew.  of, which
+ * The same source once more, another round over it at the same time: what its end says is not learnt again.  of, which
  * is long and stays as long, is that trace; the source tells the same, and becomes the new trace's.
  */
 bool told_trace_is_long(const struct trace *trace);

@@ -3,7 +3,7 @@
  * What records refer to: processes, threads, code objects, stacks, names, devices.  The log describes each once; this
  * keeps the descriptions and finds, for a chunk of records, which earlier ones it refers to, so that a segment can
  * repeat them and be read without the segments before it.  They go by position, as docs/log-format.md says: an address
- * means the latest CODE before, and an EXEC makes all numbers of a process begin anew.
+ * means the latest CODE before, and an EXEC makes all numbers of a process start over.
  * Bounded in bytes: what was not needed for longest is forgotten, and counted.
  */
 #ifndef GPUTRACE_DESCRIPTIONS_H

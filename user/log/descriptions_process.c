@@ -62,7 +62,7 @@ struct process_numbers *descriptions_process(struct descriptions *descriptions, 
 }
 
 /* Another program, or another process: what was numbered means nothing any more. */
-static void begin_anew(struct descriptions *descriptions, struct process_numbers *process)
+static void start_over(struct descriptions *descriptions, struct process_numbers *process)
 {
 	*process = (struct process_numbers){.space = ++descriptions->last_space, .chunk = process->chunk};
 }
@@ -84,7 +84,7 @@ void descriptions_look_at_fork(struct descriptions *descriptions, const struct g
 	if (!child)
 		return;
 	if (child->forked || !is_same(child, event->time_ns))
-		begin_anew(descriptions, child);
+		start_over(descriptions, child);
 	child->forked = true;
 	child->start_ns = event->time_ns;
 	description_make(&descriptions->store, child->space, DESCRIPTION_BEGIN, 0, record, record->size);
@@ -99,7 +99,7 @@ void descriptions_look_at_exec(struct descriptions *descriptions, const struct g
 	if (!process)
 		return;
 	start_ns = process->start_ns;
-	begin_anew(descriptions, process);
+	start_over(descriptions, process);
 	process->start_ns = start_ns;
 	process->exec_ns = event->time_ns;
 	description_make(&descriptions->store, process->space, DESCRIPTION_BEGIN, 0, record, record->size);
@@ -122,7 +122,7 @@ void descriptions_look_at_process(struct descriptions *descriptions, const struc
 	if (!process)
 		return;
 	if (event->start_ns && !is_same(process, event->start_ns))
-		begin_anew(descriptions, process);
+		start_over(descriptions, process);
 	/* It may have been read before the program that runs now. */
 	if (event->time_ns < process->exec_ns)
 		return;

@@ -35,7 +35,7 @@ static int check_common(struct log_reader *reader, int64_t got, const char **why
 		return -EPROTO;
 	}
 	if (header->version == 1) {
-		*why = "it was written by an older gputrace (log version 1): report it with that one, or record anew";
+		*why = "it was written by an older gputrace (log version 1): report it with that one, or record again";
 		return -EMEDIUMTYPE;
 	}
 	if (header->version != GPT_LOG_VERSION) {

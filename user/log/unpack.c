@@ -107,7 +107,7 @@ static struct unpack_row *next_row(const struct unpacker *unpacker, struct unpac
 	return unpack_column_number(order, &type) ? row_of(unpacker, type) : NULL;
 }
 
-/* Finds out which rows there are; the order is read anew later. */
+/* Finds out which rows there are; the order is read again later. */
 static bool find_rows(struct unpacker *unpacker, struct unpack_column order, uint64_t count)
 {
 	bool seen[UINT8_MAX + 1] = {false}; /* types that are looked up in the end */

@@ -94,7 +94,8 @@ struct model_schedule {
 enum model_span_kind {
 	MODEL_SPAN_GC = 1,   /* a garbage collection of the interpreter */
 	MODEL_SPAN_IMPORT,   /* a module that was not there yet was looked for and executed */
-	MODEL_SPAN_FUNCTION, /* a Python function from entry to end; a generator is entered anew each time it goes on */
+	MODEL_SPAN_FUNCTION, /* a Python function from entry to end; a generator is entered again each time it goes on
+			      */
 	MODEL_SPAN_MARK,     /* NVTX: a moment */
 	MODEL_SPAN_PUSHED,   /* NVTX: those of a thread and domain nest */
 	MODEL_SPAN_STARTED,  /* NVTX: these need not; they count for the thread that started them */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What stays is found from the marks on; then each array is put together anew, and indices are replaced. */
+/* What stays is found from the marks on; then each array is put together again, and indices are replaced. */
 #include "model/retain.h"
 
 #include <string.h>

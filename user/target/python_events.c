@@ -81,7 +81,7 @@ static bool is_nop(const struct image *image, uint64_t address)
 static int take_note(const struct usdt_note *note, void *context)
 {
 	struct search *search = context;
-	/* Where the file was linked anew (prelink), the note has the old addresses: the base says by how much. */
+	/* Where the file was linked again (prelink), the note has the old addresses: the base says by how much. */
 	uint64_t moved = search->base && note->base ? search->base - note->base : 0;
 	struct python_site *site;
 	struct gpt_py_arg arg = {0};

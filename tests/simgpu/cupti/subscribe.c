@@ -178,7 +178,7 @@ CUptiResult cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle subsc
 	return CUPTI_SUCCESS;
 }
 
-/* Everything off and unsubscribed; what comes after it starts anew. */
+/* Everything off and unsubscribed; what comes after it starts over. */
 CUptiResult cuptiFinalize(void)
 {
 	for (uint32_t kind = 0; kind < KIND_LIMIT; kind++)

@@ -350,7 +350,7 @@ static void finish(pid_t pid)
 	close(pipe_fds[1]);
 }
 
-/* A time-out that had begun anew when the thread was borrowed would end after that of the control. */
+/* A time-out that had started over when the thread was borrowed would end after that of the control. */
 static void assert_times_out(long (*what)(void), long result)
 {
 	pid_t pid = start_process(what), control = start_control(what);
@@ -443,8 +443,8 @@ static void an_epoll_wait_goes_on_when_the_tracer_is_killed(void **state)
 	assert_wakes(do_epoll, enter_and_die, 1);
 }
 
-/* Its time-out may begin anew then, but it is a time-out and no error. */
-static void a_call_is_made_anew_when_the_tracer_is_killed(void **state)
+/* Its time-out may start over then, but it is a time-out and no error. */
+static void a_call_is_made_again_when_the_tracer_is_killed(void **state)
 {
 	static long (*const calls[])(void) = {do_nanosleep, do_poll,	  do_ppoll,
 					      do_select,    do_registers, do_poll_interrupted_before};
@@ -662,7 +662,7 @@ int main(void)
 		cmocka_unit_test(an_epoll_wait_gets_what_comes_later),
 		cmocka_unit_test(a_read_goes_on_when_the_tracer_is_killed),
 		cmocka_unit_test(an_epoll_wait_goes_on_when_the_tracer_is_killed),
-		cmocka_unit_test(a_call_is_made_anew_when_the_tracer_is_killed),
+		cmocka_unit_test(a_call_is_made_again_when_the_tracer_is_killed),
 		cmocka_unit_test(a_call_that_takes_long_is_left_alone),
 		cmocka_unit_test(a_signal_during_the_call_interrupts_what_was_interrupted),
 		cmocka_unit_test(a_thread_in_a_signal_handler_is_not_borrowed),

@@ -236,7 +236,7 @@ static void lines_that_come_with_the_chunk_are_not_repeated(void **state)
 	end(&f);
 }
 
-static void an_exec_begins_all_numbers_anew_and_is_repeated_itself(void **state)
+static void an_exec_restarts_all_numbers_and_is_repeated_itself(void **state)
 {
 	struct fixture f;
 
@@ -615,7 +615,7 @@ int main(void)
 		cmocka_unit_test(a_code_object_that_is_replaced_in_a_chunk_is_repeated_for_what_came_before),
 		cmocka_unit_test(a_dead_code_object_stays_dead_for_later_stacks),
 		cmocka_unit_test(lines_that_come_with_the_chunk_are_not_repeated),
-		cmocka_unit_test(an_exec_begins_all_numbers_anew_and_is_repeated_itself),
+		cmocka_unit_test(an_exec_restarts_all_numbers_and_is_repeated_itself),
 		cmocka_unit_test(what_came_before_an_exec_of_the_same_chunk_has_its_descriptions),
 		cmocka_unit_test(a_pid_that_another_process_gets_means_that_one),
 		cmocka_unit_test(a_process_that_has_ended_is_still_described),

@@ -270,7 +270,7 @@ static void other_versions_are_refused_in_one_line(void **state)
 	given = given_by(&three.file, plain);
 	assert_int_equal(given.err, -EMEDIUMTYPE);
 	assert_string_equal(given.why, "it was written by an older gputrace (log version 1): report it with that one, "
-				       "or record anew");
+				       "or record again");
 	three.file.bytes.size = 24; /* what an older one has written when it has recorded nothing */
 	given = given_by(&three.file, plain);
 	assert_int_equal(given.err, -EMEDIUMTYPE);

@@ -107,7 +107,7 @@ static void calls_keep_cuptis_ids_in_a_long_log(void **state)
 	free(found.chrome);
 }
 
-/* CUPTI was shut down in between, and began to count anew. */
+/* CUPTI was shut down in between, and restarted its count. */
 static void calls_with_an_id_of_long_before_get_new_ones_in_a_long_log(void **state)
 {
 	struct log_builder log;

@@ -47,7 +47,7 @@ static void a_run_of_one_process_has_the_same_events_however_it_is_cut(void **st
 	model_free(model);
 }
 
-/* Calls, waits and arrows are numbered anew. */
+/* Calls, waits and arrows are numbered again. */
 static void a_run_of_two_processes_has_the_same_numbers_however_it_is_cut(void **state)
 {
 	struct model *model = sample_model(2, 20);

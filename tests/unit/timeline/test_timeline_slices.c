@@ -151,7 +151,7 @@ static void calls_of_two_processes_have_different_correlations(void **state)
 }
 
 /* Also where their numbers happen to differ: a reader is told which are CUPTI's own. */
-static void calls_of_several_processes_are_always_numbered_anew(void **state)
+static void calls_of_several_processes_are_always_numbered_again(void **state)
 {
 	struct model *model = sample_model(2, 1);
 	struct kept kept;
@@ -311,7 +311,7 @@ int main(void)
 		cmocka_unit_test(each_arrow_leads_from_one_call_to_one_operation),
 		cmocka_unit_test(no_arrow_points_back_in_time),
 		cmocka_unit_test(calls_of_two_processes_have_different_correlations),
-		cmocka_unit_test(calls_of_several_processes_are_always_numbered_anew),
+		cmocka_unit_test(calls_of_several_processes_are_always_numbered_again),
 		cmocka_unit_test(a_kernel_is_on_its_stream_with_what_it_was_launched_with),
 		cmocka_unit_test(a_wait_names_the_stream_it_waited_for),
 		cmocka_unit_test(collections_and_imports_are_beside_their_thread),

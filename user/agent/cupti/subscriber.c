@@ -31,7 +31,7 @@ static void ask_owner(const struct session *session, char *name, size_t size)
 
 /*
  * Kineto of PyTorch 2.11 to 2.14 keeps the subscriber once it was used, and registers its buffers and enables its kinds
- * anew for each session: between two, which is when the collector lets us in, the activity API is free.
+ * again for each session: between two, which is when the collector lets us in, the activity API is free.
  */
 static void borrow(struct session *session)
 {

@@ -42,7 +42,7 @@ static struct {
 	uint32_t state;	  /* enum gpt_agent_ops_state, 0: none sent */
 	uint32_t session; /* number, of all there were */
 	unsigned listeners;
-	bool anew;				      /* as they were last seen */
+	bool asked_again;			      /* as they were last seen */
 	uint64_t lost_before;			      /* until this session began */
 	uint64_t inputs_lost_before;		      /* by other threads than this one, until this session began */
 	bool inputs_checked, can_inputs, with_inputs; /* of this PyTorch: whether they can be read; whether they are */
@@ -248,14 +248,14 @@ static bool has_successor(void)
 static bool somebody_came(void)
 {
 	unsigned listeners = points_take_ops();
-	bool anew = points_asked_anew(), came = listeners > ops.listeners || (anew && !ops.anew);
+	bool again = points_asked_again(), came = listeners > ops.listeners || (again && !ops.asked_again);
 
 	if (came && ops.scheduled) {
 		schedule_share();
 		observer_follow_schedule();
 	}
 	ops.listeners = listeners;
-	ops.anew = anew;
+	ops.asked_again = again;
 	if (listeners > 1)
 		ops.listener = 0;
 	else if (!ops.listener)
@@ -326,7 +326,7 @@ static void run(void)
 	ops.libraries = 0;
 	ops.next_sample_ns = 0;
 	ops.listeners = points_take_ops();
-	ops.anew = points_asked_anew();
+	ops.asked_again = points_asked_again();
 	ops.why[0] = '\0';
 	ops.scheduled = schedule_begin(wake);
 	ops.listener = valid_listener();

@@ -97,7 +97,7 @@ static void finish_again(struct cupti_client *client)
 	client->told_ns = monotonic_ns();
 }
 
-/* The agent has registered anew. */
+/* The agent has registered again. */
 static void settle(struct cupti_client *client)
 {
 	links_detach(&client->yield); /* first: YIELD without RESUME is an order */

@@ -14,7 +14,7 @@ enum cupti_client_state {
 	CUPTI_CLIENT_SUSPECTED, /* one may be in a session that began before we came: the agent is to keep off meanwhile
 				 */
 	CUPTI_CLIENT_RECORDS,	/* CUPTI's buffers are its own */
-	CUPTI_CLIENT_DONE,	/* the agent was told so and has not registered anew yet */
+	CUPTI_CLIENT_DONE,	/* the agent was told so and has not registered again yet */
 };
 
 struct cupti_client {

@@ -19,7 +19,7 @@
 
 /* The state of a stopped thread, to be restored after the call. */
 struct borrowed {
-	struct user_regs_struct regs; /* to resume with; a system call that we interrupted is started anew */
+	struct user_regs_struct regs; /* to resume with; a system call that we interrupted is restarted */
 	uint64_t blocked;	      /* signals */
 	uint32_t error;		      /* errno */
 	size_t xstate_bytes;

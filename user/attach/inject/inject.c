@@ -248,7 +248,7 @@ static int check_alive(struct injection *injection)
 {
 	if (read_life(injection) != GPT_AGENT_DEAD)
 		return 0;
-	return refuse(injection, -ENOTSUP, "its agent came with a fork, and cannot begin anew");
+	return refuse(injection, -ENOTSUP, "its agent came with a fork, and cannot start over");
 }
 
 static int check_idle(struct injection *injection)

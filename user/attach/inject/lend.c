@@ -6,7 +6,7 @@
  * a read-only mount.  And nobody can make it do anything: it is stopped in the execve by which it becomes visible, by
  * its tracer, the keeper; a process has no second tracer.  It can be killed, but its pid is not free before we say so.
  *
- * The keeper has the tracer's rights, so that the borrower's user may not look into it.  It is gputrace executed anew,
+ * The keeper has the tracer's rights, so that the borrower's user may not look into it.  It is gputrace executed again,
  * with nothing of the tracer's memory or descriptors, and goes when the tracer says so or is gone.
  */
 #include "attach/inject/lend.h"

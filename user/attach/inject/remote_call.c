@@ -116,7 +116,7 @@ static int examine_call(struct remote *remote, const struct safe_thread *seen)
 			return -EAGAIN;
 	}
 	remote->thread.regs = *regs;
-	stop_begin_anew(&remote->thread.regs, (uint64_t)number);
+	stop_restart_call(&remote->thread.regs, (uint64_t)number);
 	return 0;
 }
 
@@ -218,7 +218,7 @@ static int go(struct remote *remote, const struct remote_call *call, uint64_t *g
 	regs.rdi = call->path ? remote->frame.path : 0;
 	regs.rsi = RTLD_NOW;
 	regs.rax = 0;
-	regs.orig_rax = (uint64_t)-1; /* or the kernel would begin the system call anew with these registers */
+	regs.orig_rax = (uint64_t)-1; /* or the kernel would begin the system call again with these registers */
 	regs.eflags &= ~0x500ULL;     /* trap and direction */
 	error = stop_ptrace(PTRACE_SETREGS, remote->at.tid, NULL, &regs);
 	if (error)

@@ -31,7 +31,7 @@
 /* Event loops wait for a second at most (uWSGI, libuv); who waits longer is looked at again by the next try. */
 #define FRESH_LOOKS 1200
 /*
- * A system call with a time-out that we interrupt is started anew, with its whole time-out.  It is interrupted only in
+ * A system call with a time-out that we interrupt is restarted, with its whole time-out.  It is interrupted only in
  * the first millisecond, so its time-out fires at most this much too late.
  */
 #define FRESH_PAUSE_NS 1000000L
@@ -60,7 +60,7 @@ static struct safe_point point_of_futex(const struct thread_call *call)
 	return (struct safe_point){5, SAFE_POINT_ALWAYS};
 }
 
-/* The kernel lets these go on after a stop only by a new call, so their time-out begins anew: signal(7). */
+/* The kernel lets these go on after a stop only by a new call, so their time-out starts over: signal(7). */
 static struct safe_point point_of_epoll(const struct thread_call *call)
 {
 	bool pointer = call->number == SYS_epoll_pwait2;
@@ -159,7 +159,7 @@ static bool stack_is_usable(const struct entered_process *process, struct safe_t
 	return thread->descriptor && room >= STACK_WANTED;
 }
 
-/* A time-out of the socket (SO_RCVTIMEO) would begin anew, and nothing in the call shows it. */
+/* A time-out of the socket (SO_RCVTIMEO) would start over, and nothing in the call shows it. */
 static bool socket_has_timeout(pid_t pid, int number)
 {
 	struct timeval timeout = {1, 0};
@@ -231,7 +231,7 @@ static void look_at_thread(const struct entered_process *process, pid_t tid, str
 }
 
 /*
- * Waits for the thread to begin such a call, so that a time-out which begins anew is no later than a pause: the look
+ * Waits for the thread to begin such a call, so that a time-out which starts over is no later than a pause: the look
  * before did not find it there.
  */
 static bool wait_fresh(const struct entered_process *process, struct safe_thread *thread, const char **why)

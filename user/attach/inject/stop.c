@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A stop can be seen: the kernel ends some calls with EINTR for it, which programs do not expect without a signal
- * handler.  So whoever leaves a thread without having used it leaves it with its call begun anew.
+ * handler.  So whoever leaves a thread without having used it leaves it with its call started over.
  */
 #include "attach/inject/stop.h"
 
@@ -100,9 +100,9 @@ bool stop_is_group_stop(int status)
 
 /*
  * Calls that the kernel ends with EINTR at any stop (signal(7)), and that have done nothing then: made once more they
- * do what they would have done, but that a time-out begins anew.
+ * do what they would have done, but that a time-out starts over.
  */
-static bool may_be_made_anew(long number)
+static bool may_be_restarted(long number)
 {
 	static const long numbers[] = {
 		SYS_epoll_wait,
@@ -136,7 +136,7 @@ static bool may_be_made_anew(long number)
 	return false;
 }
 
-void stop_begin_anew(struct user_regs_struct *regs, uint64_t number)
+void stop_restart_call(struct user_regs_struct *regs, uint64_t number)
 {
 	regs->rip -= 2; /* the syscall instruction */
 	regs->rax = number;
@@ -147,10 +147,10 @@ bool stop_undo_interruption(const struct stopped *thread, struct user_regs_struc
 {
 	struct thread_status status;
 
-	if ((int64_t)regs->rax != -EINTR || !may_be_made_anew((long)regs->orig_rax) ||
+	if ((int64_t)regs->rax != -EINTR || !may_be_restarted((long)regs->orig_rax) ||
 	    thread_status_read(thread->pid, thread->tid, &status) || status.pending & ~status.blocked)
 		return false;
-	stop_begin_anew(regs, regs->orig_rax);
+	stop_restart_call(regs, regs->orig_rax);
 	return true;
 }
 

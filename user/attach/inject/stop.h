@@ -43,8 +43,8 @@ int stop_undo(const struct stopped *thread);
 /* From any stop, with nothing done: stop_undo or stop_let_go. */
 int stop_leave(const struct stopped *thread, int status);
 
-/* Registers with which the interrupted call of that number is made anew. */
-void stop_begin_anew(struct user_regs_struct *regs, uint64_t number);
+/* Registers with which the interrupted call of that number is made again. */
+void stop_restart_call(struct user_regs_struct *regs, uint64_t number);
 
 /*
  * Only a signal may end a call with EINTR, not a stop.  True when regs, as the stop has left them, were changed;

@@ -49,7 +49,7 @@ bool file_note_refused(struct files *files, struct probed_file *file, enum file_
 		[FILE_AGENT] = "no GPU times by this agent",
 		[FILE_CUPTI] = "nothing is known of other users of CUPTI",
 		[FILE_PUSHES] = "sessions of torch.profiler that had begun before are not seen",
-		[FILE_DEATHS] = "the end of functions is not seen, so each stack is described anew",
+		[FILE_DEATHS] = "the end of functions is not seen, so each stack is described again",
 		[FILE_SUBINTERPRETERS] = "further interpreters are not seen, so each call looks for them",
 		[FILE_ENGINE] = "what a backward pass launches has no line",
 		[FILE_NCCL] = "collectives are known only where PyTorch tells them (--ops)",

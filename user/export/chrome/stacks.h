@@ -11,7 +11,7 @@
 #include "base/array.h"
 
 #define CHROME_STACKS 1024u
-#define CHROME_STACK_TEXT_MAX 16384u /* longer ones are written anew each time */
+#define CHROME_STACK_TEXT_MAX 16384u /* longer ones are written again each time */
 
 struct chrome_stack {
 	uint32_t id; /* timeline_stack.id */

@@ -74,7 +74,7 @@ bool gpt_add_stats(struct builder *builder, const struct gpt_sender *sender, con
 	GPT_AGENT_LOSSES(TAKE)
 	GPT_AGENT_NOTES(TAKE)
 #undef TAKE
-	/* The collector counts each buffer anew. */
+	/* The collector counts each buffer again. */
 	if (sender->foreign)
 		builder_add_foreign_losses(builder, &losses);
 	else

@@ -185,7 +185,7 @@ static void number(struct sliced_trace *sliced)
 #undef NUMBER
 }
 
-/* Places begin anew; calls that are only referred to have none. */
+/* Places start over; calls that are only referred to have none. */
 static void number_calls(struct sliced_trace *sliced)
 {
 	struct model *part = &sliced->part;

@@ -13,8 +13,8 @@
  * Where boundaries are ends, the first step began before it was seen: it is step 0, and struct step_track.first_cut.
  * Where they are begins the last step ends with its function or range.  What lies before and behind is in no step.
  *
- * Steps outlive the trace, and know processes and threads by the system's numbers: a trace that is read anew may number
- * them in another way.
+ * Steps outlive the trace, and know processes and threads by the system's numbers: a trace that is read again may
+ *number them in another way.
  */
 #ifndef GPUTRACE_MODEL_STEPS_H
 #define GPUTRACE_MODEL_STEPS_H

@@ -92,7 +92,7 @@ void ops_add(struct ops *ops, struct program program, const struct new_op *op, s
 	array_push(&ops->arrivals, arrival);
 }
 
-/* One that begins to observe anew counts from 0. */
+/* One that begins to observe again counts from 0. */
 static void count_losses(struct ops *ops, struct op_losses *losses, const struct new_op_state *state)
 {
 	if (state->lost < losses->ops)
@@ -298,7 +298,7 @@ static const struct model_op *innermost_node(const struct ops *ops, const struct
 	return NULL;
 }
 
-/* Python that a node runs (a function of one's own, a hook, a forward that is computed anew) has frames of its own. */
+/* Python that a node runs (a function of one's own, a hook, a forward that is computed again) has frames of its own. */
 static bool is_of_python(const struct model_call *call, const struct model_op *node)
 {
 	return call->stack != NONE && call->stack_state != GPT_STACK_BACKWARD && call->stack != node->stack;

@@ -41,7 +41,7 @@ struct op_losses {
 	uint64_t ops, inputs;
 };
 
-/* From then on nobody observes the ops of the process, or anew. */
+/* From then on the ops of the process are not observed, or their counts start over. */
 struct op_stop {
 	uint64_t time_ns;
 	uint32_t process;

@@ -2,7 +2,7 @@
 /*
  * Who is who: processes and threads by the numbers the kernel gives and reuses.  A pid means the latest
  * process that had it; an address space ("space") is what numbers inside a process (addresses, stack ids,
- * correlation ids) belong to, and begins anew at each exec.
+ * correlation ids) belong to, and starts over at each exec.
  */
 #ifndef GPUTRACE_PROCESS_TABLE_H
 #define GPUTRACE_PROCESS_TABLE_H

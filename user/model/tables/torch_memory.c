@@ -45,7 +45,7 @@ void torch_memory_add_state(struct torch_memory *memory, struct process_table *p
 
 	if (index == memory->losses.count)
 		array_push(&memory->losses, 0);
-	/* one that begins anew counts from 0 */
+	/* one that starts over counts from 0 */
 	if (state->lost < memory->losses.items[index])
 		memory->lost += memory->losses.items[index];
 	memory->losses.items[index] = state->lost;
