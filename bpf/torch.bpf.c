@@ -2,7 +2,7 @@
 /*
  * PyTorch's autograd engine runs the backward pass on threads of its own, which have no Python frames.  What ties
  * such work to the program is the graph task: the thread that called backward() hands it to the engine, and every
- * node is evaluated for one.  A node's thread borrows the Python stack of the call it works for.
+ * node is evaluated for one.  A node's thread inherits the Python stack of the call it works for.
  */
 #include "common.bpf.h"
 #include "python.bpf.h"
@@ -79,10 +79,10 @@ int backward_begin(struct pt_regs *ctx)
 }
 
 /*
- * A node begins on a thread that works for another: it borrows that one's stack until it returns.  On the thread that
- * called backward() nothing is borrowed: its own frames are below, or the node in which it called, which lends on.  A
- * node inside another one, as the engine runs them while a node's backward() waits, belongs to the outer one; where it
- * works for another stack neither has one until the outer one is over.
+ * A node begins on a thread that works for another: it inherits that thread's stack until it returns.  On the thread
+ * that called backward() nothing is inherited: its own frames are below, or the enclosing node, which passes its stack
+ * on.  A node inside another one, as the engine runs them while a node's backward() waits, belongs to the outer one;
+ * where it works for another stack neither has one until the outer one is over.
  */
 static __always_inline void node_begins(struct gpt_thread_state *thread, const struct graph_task *task, __u32 tid,
 					__u64 sp)

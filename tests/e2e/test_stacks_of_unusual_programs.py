@@ -136,7 +136,7 @@ def passes(folder, python):
             for launch, found in zip(launches, names)}
 
 
-def test_a_node_lends_the_stack_of_its_backward_until_it_returns(every_python, tmp_path):
+def test_a_node_passes_on_the_stack_of_its_backward_until_it_returns(every_python, tmp_path):
     got = passes(tmp_path, every_python)
     assert sorted(got) == list(range(1, 18))
     # In the node, deeper in it, and deeper when it has returned.

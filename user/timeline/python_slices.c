@@ -55,7 +55,7 @@ static uint32_t frames_of(const struct model *model, uint32_t index, struct fram
 	return count;
 }
 
-/* Of a borrowed stack the frames run on another thread. */
+/* Of an inherited stack the frames run on another thread. */
 static uint32_t own_stack(const struct model_call *call)
 {
 	return call->stack_state == GPT_STACK_BACKWARD ? NONE : call->stack;

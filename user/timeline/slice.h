@@ -113,7 +113,7 @@ enum timeline_arg_type {
 	X(LAUNCH_SHARED, NUMBER, "launch shared memory")                                                               \
 	X(LAUNCH_BYTES, NUMBER, "launch bytes")                                                                        \
 	X(LAUNCH_STREAM, NUMBER, "launch stream") /* as passed: a handle */                                            \
-	X(STACK_OF, TEXT, "Call stack of")	  /* whose the stack is, where it is borrowed */                       \
+	X(STACK_OF, TEXT, "Call stack of")	  /* the thread of the stack, where it is inherited */                 \
 	X(STACK, STACK, "Call stack")                                                                                  \
 	X(NO_STACK, TEXT, "no Call stack") /* why */                                                                   \
 	X(CAPTURED, TRUTH, "captured")	   /* it became a node of a graph, and did nothing else */                     \

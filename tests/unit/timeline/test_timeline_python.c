@@ -71,7 +71,7 @@ static void a_function_runs_while_its_caller_stays_on_the_line(void **state)
 	model_free(model);
 }
 
-static void a_borrowed_stack_draws_no_function(void **state)
+static void an_inherited_stack_draws_no_function(void **state)
 {
 	struct log_builder log;
 	struct model *model;
@@ -186,7 +186,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_function_runs_while_its_caller_stays_on_the_line),
-		cmocka_unit_test(a_borrowed_stack_draws_no_function),
+		cmocka_unit_test(an_inherited_stack_draws_no_function),
 		cmocka_unit_test(traced_functions_are_exact_and_what_was_open_before_is_drawn_around_them),
 		cmocka_unit_test(frames_that_were_left_out_are_a_slice_without_a_function),
 		cmocka_unit_test(pushed_ranges_nest_and_started_ones_have_lanes),

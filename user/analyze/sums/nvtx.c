@@ -232,7 +232,7 @@ static uint32_t outermost_code(const struct model *model, const struct model_cal
 	return model->frames[model->stack_frames[stack->first + stack->depth - 1]].code;
 }
 
-/* The thread that waits in backward(): has ranges, began where the borrowed stack does, and is the only one. */
+/* The thread that waits in backward(): has ranges, began where the inherited stack does, and is the only one. */
 static struct nvtx_thread *thread_in_backward(struct nvtx *all, const struct call_event *event)
 {
 	uint32_t code = outermost_code(all->model, event->call);

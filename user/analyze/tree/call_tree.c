@@ -38,7 +38,7 @@ void call_tree_free(struct call_tree *tree)
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
-static bool is_borrowed(const struct call_tree *tree, const struct model_call *call)
+static bool is_inherited(const struct call_tree *tree, const struct model_call *call)
 {
 	return call->stack_state == GPT_STACK_BACKWARD || (tree->attribution->forward && call->forward != NONE);
 }
@@ -52,8 +52,8 @@ static struct tree_place place_of(struct call_tree *tree, const struct model_cal
 	if (!stack_has_frames(model, stack))
 		return place;
 	place.functions = python_path_of_stack(&tree->functions, model, stack);
-	if (is_borrowed(tree, call))
-		place.thread = TREE_THREAD_BORROWED | process;
+	if (is_inherited(tree, call))
+		place.thread = TREE_THREAD_INHERITED | process;
 	return place;
 }
 

@@ -5,7 +5,7 @@
  * events come, by path of functions, path of ops and what ran; the nodes are made at the end (call_tree_nodes.h).
  *
  *  - GPU work is put where it was launched (attribution.h); that of other threads' backward passes under the thread
- *    whose Python stack they borrow.
+ *    whose Python stack they inherit.
  *  - Where an op stands among the functions is known where its stack was taken as it began.  Else: what the program
  *    named itself (record_function) stands under the functions that did not return between the CUDA calls before
  *    and behind its begin, or its end; another op under those that all CUDA calls in it have in common.
@@ -32,7 +32,7 @@ enum tree_by {
 };
 
 /* In the place of a thread, with a process: the one whose Python stack it is; nobody is known. */
-#define TREE_THREAD_BORROWED 0x80000000u
+#define TREE_THREAD_INHERITED 0x80000000u
 #define TREE_THREAD_UNSEEN 0x40000000u
 /* In the place of a path of functions: an enum gpt_stack_state says why there is none; the call is not known. */
 #define TREE_NO_STACK 0x80000000u
@@ -58,7 +58,7 @@ struct tree_op {
 	uint32_t slot;	    /* in call_tree.numbers, NONE */
 	bool annotated;	    /* named by the program */
 	bool exact;	    /* level is that of its own stack */
-	bool borrowed;	    /* its functions are another thread's */
+	bool inherited;	    /* its functions are another thread's */
 };
 
 struct tree_thread {

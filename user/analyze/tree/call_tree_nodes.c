@@ -121,15 +121,15 @@ static uint32_t add_op(struct maker *maker, uint32_t parent, uint32_t path)
 
 static uint32_t thread_of(struct maker *maker, uint32_t thread, uint32_t functions)
 {
-	if (thread & TREE_THREAD_BORROWED)
-		return call_tree_owner(maker->tree, thread & ~TREE_THREAD_BORROWED, functions);
+	if (thread & TREE_THREAD_INHERITED)
+		return call_tree_owner(maker->tree, thread & ~TREE_THREAD_INHERITED, functions);
 	return thread & TREE_THREAD_UNSEEN ? NONE : thread;
 }
 
 static uint32_t process_of(const struct maker *maker, uint32_t thread)
 {
-	if (thread & (TREE_THREAD_BORROWED | TREE_THREAD_UNSEEN))
-		return thread & ~(TREE_THREAD_BORROWED | TREE_THREAD_UNSEEN);
+	if (thread & (TREE_THREAD_INHERITED | TREE_THREAD_UNSEEN))
+		return thread & ~(TREE_THREAD_INHERITED | TREE_THREAD_UNSEEN);
 	return maker->model->threads[thread].process;
 }
 

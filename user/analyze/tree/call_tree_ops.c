@@ -89,12 +89,12 @@ static void note_level(struct call_tree *tree, const struct tree_op *op)
 		tally_at(&tree->levels, (struct tally_key){{op->path, op->level}})->count++;
 }
 
-/* Where nothing else says who called a backward pass, its functions are borrowed: see call_tree_owner(). */
+/* Where nothing else says who called a backward pass, its functions are inherited: see call_tree_owner(). */
 static uint32_t thread_of(const struct call_tree *tree, uint32_t thread, const struct tree_op *op)
 {
 	uint32_t process = tree->model->threads[thread].process;
 
-	return op->borrowed && op->level != NONE ? TREE_THREAD_BORROWED | process : thread;
+	return op->inherited && op->level != NONE ? TREE_THREAD_INHERITED | process : thread;
 }
 
 /* All is known of it. */
@@ -193,7 +193,7 @@ static bool is_one_with(const struct call_tree *tree, const struct tree_op *arou
 
 /*
  * The functions of what runs in a node: behind those that called the node, unless they are among them, as a stack that
- * is borrowed is the caller's.
+ * is inherited is the caller's.
  */
 static uint32_t join_functions(struct call_tree *tree, const struct tree_thread *thread, uint32_t functions)
 {
@@ -203,7 +203,7 @@ static uint32_t join_functions(struct call_tree *tree, const struct tree_thread 
 
 		uint32_t both;
 
-		if (!op->borrowed || !op->exact)
+		if (!op->inherited || !op->exact)
 			continue;
 		both = common(tree, op->stack, functions);
 		if (both == functions)
@@ -269,7 +269,7 @@ void call_tree_add_op(struct call_tree *tree, const struct op_event *event)
 	around = thread->open.count ? &thread->open.items[thread->open.count - 1] : NULL;
 	if (around)
 		add_inside(around, op->start_ns, op->end_ns);
-	open.borrowed = (around && around->borrowed) || op->node != NONE;
+	open.inherited = (around && around->inherited) || op->node != NONE;
 	find_level(tree, op, &open);
 	if (around && is_one_with(tree, around, op))
 		be_one_with(around, &open);
@@ -305,7 +305,7 @@ uint32_t call_tree_enter_call(struct call_tree *tree, const struct model_call *c
 	if (is_path(place->functions)) {
 		joined = join_functions(tree, thread, place->functions);
 		if (joined != place->functions)
-			place->thread = TREE_THREAD_BORROWED | tree->model->threads[call->thread].process;
+			place->thread = TREE_THREAD_INHERITED | tree->model->threads[call->thread].process;
 		place->functions = joined;
 		for (size_t i = 0; i < thread->open.count; i++)
 			note_call(tree, &thread->open.items[i], place->functions);

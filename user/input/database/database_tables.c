@@ -105,7 +105,7 @@ void database_read_calls(struct database_reader *reader, const char *table, enum
 		call.result = (int32_t)database_number(&rows, CALL_RESULT, 0);
 		call.unfinished = !ended;
 		call.captured = database_number(&rows, CALL_CAPTURED, 0) != 0;
-		call.borrowed = database_number(&rows, CALL_OF_BACKWARD, 0) != 0;
+		call.inherited = database_number(&rows, CALL_OF_BACKWARD, 0) != 0;
 		if (reader->waits_by_call && name && name->wait && call.row.corr)
 			lookup_put(&reader->waiting_calls, foreign_space(call.row.pid), call.row.corr, name->wait);
 		stack = lookup_get(&reader->stack_lookup, 1, (uint64_t)database_number(&rows, CALL_STACK, 0));

@@ -192,7 +192,7 @@ static bool read_args(struct json *json, struct kineto_event *event)
 		else if (JSON_IS(&key, "end"))
 			read = read_end(json, &event->unfinished);
 		else if (JSON_IS(&key, "Call stack of"))
-			read = event->borrowed = json_skip(json);
+			read = event->inherited = json_skip(json);
 		else if (JSON_IS(&key, "captured"))
 			read = event->captured = json_skip(json);
 		else if ((text = own_text(event, &key)) || (text = collective_text(event, &key)))

@@ -78,7 +78,7 @@ struct kineto_event {
 	struct json_text collective[KINETO_COLLECTIVE_TEXTS];
 	/* of gputrace's own */
 	struct json_text range_kind, domain, module, memory_kind, from;
-	bool borrowed; /* the stack is that of the call to backward() */
+	bool inherited; /* the stack is that of the call to backward() */
 	bool captured;
 
 	bool unfinished, pid_is_text;

@@ -198,7 +198,7 @@ void kineto_own_call(const struct kineto_event *event, struct row_call *call)
 
 	call->result = result >= INT32_MIN && result <= INT32_MAX ? (int32_t)result : 0;
 	call->unfinished = event->unfinished;
-	call->borrowed = event->borrowed;
+	call->inherited = event->inherited;
 	call->captured = event->captured;
 }
 

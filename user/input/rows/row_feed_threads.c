@@ -135,9 +135,9 @@ void row_feed_call(struct row_feed *feed, struct builder *builder, const struct 
 				.tid = row->tid,
 				.corr = row->corr,
 				.api = call->api,
-				.stack_state = stack && !call->borrowed ? GPT_STACK_OK
-					       : stack || backward	? GPT_STACK_BACKWARD
-									: GPT_STACK_NOT_RECORDED};
+				.stack_state = stack && !call->inherited ? GPT_STACK_OK
+					       : stack || backward	 ? GPT_STACK_BACKWARD
+									 : GPT_STACK_NOT_RECORDED};
 	struct new_return back = {.end_ns = row->end_ns,
 				  .corr = row->corr,
 				  .result = call->result,

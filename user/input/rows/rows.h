@@ -76,7 +76,7 @@ struct row_call {
 	uint32_t stack; /* of foreign_file.stacks, one more; 0: none but the functions that are open */
 	uint16_t api;
 	bool unfinished; /* its return was not seen */
-	bool borrowed;	 /* the stack is that of the call to backward() */
+	bool inherited;	 /* the stack is that of the call to backward() */
 	bool captured;	 /* it became a node of a graph */
 };
 

@@ -5,7 +5,7 @@
  * at the end of what was the last of it.
  *
  * By ops: a thread's forward ops have a sequence number and PyTorch's number of that thread; a backward op names the
- * thread of its forward one.  Without ops, by CUDA calls: on stacks that the engine's threads have borrowed, or with
+ * thread of its forward one.  Without ops, by CUDA calls: on stacks that the engine's threads have inherited, or with
  * the engine's function on their own; the thread that goes on is one whose stack has the same outermost function.
  */
 #ifndef GPUTRACE_MODEL_STEP_BACKWARD_H

@@ -246,7 +246,7 @@ static void add_call_under(struct step_marks *all, const struct model *part, con
 	uint64_t *under = &all->under.items[call->thread];
 	struct step_candidate *candidate;
 
-	/* of a borrowed stack the frames run on another thread */
+	/* of an inherited stack the frames run on another thread */
 	if (thread->pycalls || thread->pycalls_elsewhere || call->stack == NONE ||
 	    call->stack_state == GPT_STACK_BACKWARD)
 		return;
