@@ -21,7 +21,7 @@
 /* Set by attach/ before loading. */
 extern const volatile struct gpt_config config;
 
-/* Set once an agent has spoken anywhere: until then nobody needs to be asked whether one does. */
+/* Set once an agent has spoken anywhere: until then no one needs to be asked whether one does. */
 extern __u32 any_agent;
 
 /* Which of the marks of code objects count, and how many were described at this age (python_code.bpf.h). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who uses CUPTI's activity API: CUPTI has one registration of buffers for the whole process and tells nobody when
+ * Who uses CUPTI's activity API: CUPTI has one registration of buffers for the whole process and tells no one when
  * another takes it.  These calls are rare: a session of torch.profiler makes some twenty of them.
  */
 #include "common.bpf.h"

@@ -46,7 +46,7 @@ static __always_inline void send_event(__u16 type, __u32 pid, __u32 other, struc
 }
 
 /*
- * A pid that begins means nobody else: what is still there is of a process whose end was not seen, as a kernel may
+ * A pid that begins means no one else: what is still there is of a process whose end was not seen, as a kernel may
  * leave out a program while it runs on the same CPU (bpf_prog_info.recursion_misses).
  */
 static __always_inline void process_forget(__u32 pid)

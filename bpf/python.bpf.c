@@ -75,7 +75,7 @@ int python_learn(struct bpf_raw_tracepoint_args *ctx)
 	process = bpf_map_lookup_elem(&processes, &pid);
 	if (!process || process->program != news->program)
 		return 1;
-	/* Nobody reads it until python_state says so; where that is so already it says the same of the same program. */
+	/* No one reads it until python_state says so; where that is so already it says the same of the same program. */
 	if (news->known)
 		process->python = news->python;
 	/* Stacks get new ids, and all code objects of the machine are described again: this is rare. */

@@ -44,7 +44,7 @@ static __always_inline void kept_count(struct walk_progress *progress, __u32 dep
 	progress->kept_first = SLOT_RING_FIRST;
 }
 
-/* Keeps a frame as that of this depth; returns the depth of the next one: the same when nobody is to see this one. */
+/* Keeps a frame as that of this depth; returns the depth of the next one: the same when no one is to see this one. */
 static __always_inline __u32 frame_keep(struct walk_slot *slot, __u32 depth, __u64 code, __u64 lasti, __u64 shim)
 {
 	__u64 at = (depth & slot->progress.kept_mask) + slot->progress.kept_first, other = code ^ shim;

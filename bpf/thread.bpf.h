@@ -101,7 +101,7 @@ static __noinline struct gpt_thread_state *thread_create(struct gpt_process_stat
 	return bpf_map_lookup_elem(&threads, &tid);
 }
 
-/* An entry of another program is one whose thread's end nobody saw: ids come round again. */
+/* An entry of another program is one whose thread's end no one saw: ids come round again. */
 static __always_inline struct gpt_thread_state *thread_get(struct gpt_process_state *process, __u32 tid, __u32 pid)
 {
 	struct gpt_thread_state *thread = bpf_map_lookup_elem(&threads, &tid);

@@ -375,7 +375,7 @@ struct gpt_agent_op {
 	__u32 tid;	      /* that it began on, in the process's own pid namespace */
 	__u32 end_tid;	      /* that it ended on */
 	__u32 name;	      /* gpt_agent_name.id, 0: none */
-	__u32 inputs;	      /* gpt_agent_name.id of their text, 0: there are none, or nobody asked */
+	__u32 inputs;	      /* gpt_agent_name.id of their text, 0: there are none, or no one asked */
 	__u8 scope;	      /* enum gpt_agent_op_scope */
 	__u8 flags;	      /* enum gpt_agent_op_flag */
 	__u16 pad;

@@ -8,7 +8,7 @@
 
 /* What one loss of a kind is to the launches of a trace: model_completeness (model/join/completeness.c) goes by it. */
 enum gpt_loss_kind {
-	GPT_LOST_CALL,	/* a call, maybe a launch, that nobody knows of */
+	GPT_LOST_CALL,	/* a call, maybe a launch, that no one knows of */
 	GPT_LOST_GPU,	/* GPU times of a call; that call may be known to lack them */
 	GPT_LOST_STACK, /* the Python line of a call; that call may be known to lack it */
 	GPT_LOST_ASIDE, /* something that no launch needs */

@@ -33,7 +33,7 @@ struct gpt_process_state {
 	__u64 start_ticks;  /* field 22 of proc(5)'s stat: with the pid it says which process this is; 0: not known */
 	__u64 program;	    /* when it began to follow this program, ns: of one pid no two programs have the same */
 	__u64 generation;   /* begins as program, grows when a described code object dies: stack ids start over */
-	__u64 shim_code;    /* _Py_InitCleanup, whose frames are nobody's; 0: not met yet */
+	__u64 shim_code;    /* _Py_InitCleanup, whose frames are no one's; 0: not met yet */
 	__u32 called, pad;  /* 1: it has called CUDA since it was forked or executed something */
 	__u64 mapped_ns;    /* when a file whose name says nothing was last told of */
 	struct gpt_python python;

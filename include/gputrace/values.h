@@ -56,7 +56,7 @@ enum gpt_pyevent_kind {
 /* ---- the agent and CUPTI -------------------------------------------------------------------- */
 
 /*
- * Activity sets: what a trace records besides kernels.  X(ENUMERATOR, name).  Each has an exported function that nobody
+ * Activity sets: what a trace records besides kernels.  X(ENUMERATOR, name).  Each has an exported function that no one
  * calls, gputrace_agent_activity_set_NAME, and a semaphore, gputrace_agent_activity_set_NAME_semaphore, that a probe on
  * that function raises.  The agent reads the semaphores when a session begins: attach these probes before those on
  * _state and _call.
@@ -80,7 +80,7 @@ enum gpt_agent_state {
 	GPT_AGENT_STOPPED = 3, /* left CUPTI */
 	GPT_AGENT_FAILED = 4,  /* see gpt_agent_hello.failure; nothing will follow */
 	/* Another holds the subscriber and does not record: GPU records follow, and a gpt_agent_api_activity for each
-	 * call, which nobody but the probes on the public symbols tells of while it is made. */
+	 * call, which no one but the probes on the public symbols tells of while it is made. */
 	GPT_AGENT_BORROWING = 5,
 };
 

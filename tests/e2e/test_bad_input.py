@@ -320,7 +320,7 @@ def test_a_second_ctrl_c_abandons_the_export_and_neither_target_nor_log(cudart, 
 
 @pytest.fixture
 def full_pipe():
-    """A pipe that takes not one more byte, and that nobody reads."""
+    """A pipe that takes not one more byte, and that no one reads."""
     ends = os.pipe()
     os.set_blocking(ends[1], False)
     with contextlib.suppress(BlockingIOError):

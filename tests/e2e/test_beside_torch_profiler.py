@@ -126,7 +126,7 @@ def undisturbed(tmp_path_factory):
     return seen
 
 
-def test_torch_profiler_starts_while_we_trace_and_nobody_misses_anything(tmp_path, undisturbed, any_cupti):
+def test_torch_profiler_starts_while_we_trace_and_no_one_misses_anything(tmp_path, undisturbed, any_cupti):
     with Traced(tmp_path) as traced:
         traced.ask(f"work {N}")
         for number in range(2):

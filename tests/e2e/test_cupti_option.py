@@ -21,7 +21,7 @@ def on_driver(folder, **env):
 
 @pytest.fixture
 def named(tmp_path):
-    """A CUPTI in a place where nobody looks for one."""
+    """A CUPTI in a place where no one looks for one."""
     folder = tmp_path / "named"
     folder.mkdir()
     shutil.copy(machine.SIMGPU / "libcuda.so.1", folder)

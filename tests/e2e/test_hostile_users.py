@@ -99,10 +99,11 @@ def test_a_process_whose_memory_or_files_do_not_answer_is_left_alone_and_named(s
     assert " left alone: " in report
 
 
-@pytest.fixture
-def crowds(public):
-    """crowds(FILES, LIBRARY): programs/crowds.c as the user, in a folder of its own."""
-    program = machine.compile_program(machine.PROGRAMS / "crowds.c", public / "crowds")
+def test_a_user_with_many_files_that_change_all_the_time_hides_no_one(public, tmp_path):
+    """More files than gputrace may have open, by whose names they could be CUDA's."""
+    crowds = machine.compile_program(machine.PROGRAMS / "crowds.c", public / "crowds")
+    library = public / "libcudart.so.99"
+    library.write_bytes(machine.cudart().read_bytes())
     files = public / "files"
     files.mkdir()
     files.chmod(0o777)

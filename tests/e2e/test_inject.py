@@ -233,7 +233,7 @@ def test_a_program_that_filters_its_system_calls_while_it_is_traced_keeps_workin
 
 
 def test_an_agent_that_came_with_the_driver_is_woken(tmp_path):
-    """Nobody listened when it came: it did nothing and has no thread."""
+    """No one listened when it came: it did nothing and has no thread."""
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json", env={"CUDA_INJECTION64_PATH": machine.AGENT}) as target:
         assert len(mapped_agents(target.pid)) == 1 and not has_thread(target.pid, "gputrace")
         trace_once(target, tmp_path)

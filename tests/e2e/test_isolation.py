@@ -146,4 +146,4 @@ def test_what_a_false_agent_says_of_itself_holds_for_its_own_process(tmp_path):
                 target.ask("steps 3")
                 target.ask("finish")
                 tracer.interrupt()
-    assert logfile.registrations(tmp_path / "trace.gpt") == [1]  # the agent itself, and nobody else
+    assert logfile.registrations(tmp_path / "trace.gpt") == [1]  # the agent itself, and no one else

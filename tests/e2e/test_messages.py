@@ -121,7 +121,7 @@ def test_doctor_cuts_nothing_in_a_pipe_and_breaks_lines_on_a_terminal(tmp_path):
 
 
 def read_all(fd):
-    """What a terminal was written, until nobody has it open."""
+    """What a terminal was written, until no one has it open."""
     text = b""
     try:
         while True:

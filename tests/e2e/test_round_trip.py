@@ -23,7 +23,7 @@ REPORTS = {
     "why": ("why",),
 }
 
-# Nobody but the log can say what was lost and what it cost; times of a file count from a moment of its own, and a Chrome
+# No one but the log can say what was lost and what it cost; times of a file count from a moment of its own, and a Chrome
 # trace numbers calls of several processes again.
 COLUMNS_OF_THE_LOG = {("receipt", "lost"), ("receipt", "complete_percent"), ("receipt", "clock_error_ns"),
                       ("receipt", "gputrace_cpu_ns"), ("recording", "start_ns"), ("gpu_trace", "correlation")}

@@ -195,7 +195,7 @@ def has_agent_thread(pid):
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
-def test_the_agent_stops_when_nobody_listens_any_more(tmp_path, end):
+def test_the_agent_stops_when_no_one_listens_any_more(tmp_path, end):
     """Also on Linux 6.18.15, which cannot undo fast probes."""
     with injected(tmp_path) as running:
         running.ask("steps 2")

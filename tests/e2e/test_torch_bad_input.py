@@ -2,7 +2,7 @@
 """Ops of PyTorch (--ops) where PyTorch, or what is done with it, is not what it should be: the program goes on as before, and
 what is not seen is said.
 
-Copies of PyTorch, and versions that nobody knows, are small libraries that pretend to be libtorch_cpu (tests/unit/fake_torch.c):
+Copies of PyTorch, and versions that no one knows, are small libraries that pretend to be libtorch_cpu (tests/unit/fake_torch.c):
 two real ones do not live in one process.  Names, forks and a library without symbols are of the real one.
 """
 
@@ -195,7 +195,7 @@ def test_an_op_that_is_open_at_the_end_is_told_and_its_end_in_a_later_trace_is_n
     assert "open across" not in names(odd.second)
 
 
-# "$0": a library to be seen in the place of "$1" by the program that follows, and by nobody else.
+# "$0": a library to be seen in the place of "$1" by the program that follows, and by no one else.
 IN_PLACE = 'mount --bind "$0" "$1" && shift && exec "$@"'
 
 

@@ -179,7 +179,7 @@ def test_files_of_a_cycle_are_there_while_the_recording_goes_on(running, tmp_pat
     assert [file.name for file in tmp_path.glob("ours*")] == ["ours.1.json"]
 
 
-def test_a_trace_has_its_own_schedule_though_the_program_saw_nobody_leave(running, tmp_path):
+def test_a_trace_has_its_own_schedule_though_the_program_saw_no_one_leave(running, tmp_path):
     """The one before is killed, and the next one there, while the program stands still."""
     before = tmp_path / "before"
     before.mkdir()

@@ -100,7 +100,7 @@ def test_the_second_goes_on_when_the_first_has_gone(tmp_path, end_signal):
     first, last = min(key[2] for key in found), max(key[2] for key in found)
     work = reading.simulated.work(reading.simulated.load(pair.truth))
     assert sum(found.values()) == len([op for op in work if first <= op["corr"] <= last])
-    assert work[-1]["fate"] == "unseen"  # nobody records any more
+    assert work[-1]["fate"] == "unseen"  # no one records any more
 
 
 # ---- two processes ----------------------------------------------------------------------------------------------------

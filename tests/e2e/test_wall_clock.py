@@ -47,7 +47,7 @@ def test_a_wall_clock_that_is_set_moves_no_gpu_operation(tmp_path, seconds):
         running.wait_line("ready")
         for phase, ahead in enumerate((0, seconds, 0), 1):
             running.ask(f"set_clock {library} {ahead}")
-            tracing.until(lambda: sampled(tmp_path, ahead))  # a clock that is set back at once is seen by nobody
+            tracing.until(lambda: sampled(tmp_path, ahead))  # a clock that is set back at once is seen by no one
             running.ask(f"steps {STEPS}")
             running.ask("finish")
             # the simulated GPU gives an operation the wall clock's time when it tells of it

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Databases of profilers that nobody wrote so: read whole and in parts, both keep what a model promises. */
+/* Databases of profilers that no one wrote so: read whole and in parts, both keep what a model promises. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Traces of torch.profiler that nobody wrote so: read whole and in parts, both keep what a model promises. */
+/* Traces of torch.profiler that no one wrote so: read whole and in parts, both keep what a model promises. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -340,7 +340,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         self.assertEqual(record.states, [LOADED, READY, STOPPED])
         self.check_exact(record, entries)
 
-    def test_nothing_happens_when_nobody_listens(self):
+    def test_nothing_happens_when_no_one_listens(self):
         process = self.start(self.launch(5), recorder=False, SIMGPU_VERBOSE="1")
         _, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0)
@@ -448,7 +448,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         unseen = [e["bytes"] for e in ground_truth.work(entries) if e["fate"] == "unseen"]
         self.assertEqual(sorted(set(unseen)), [20, 40, 60])
 
-    def test_a_driver_that_nobody_has_started_can_be_unloaded_while_the_agent_waits_for_it(self):
+    def test_a_driver_that_no_one_has_started_can_be_unloaded_while_the_agent_waits_for_it(self):
         script = ("import ctypes, os, time\n"
                   "def mapped(): return 'libcuda.so.1' in open('/proc/self/maps').read()\n"
                   "def load(): return ctypes.CDLL('libcuda.so.1')\n"
@@ -578,7 +578,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         self.assertEqual(fills, {20: 20})
         self.assertEqual({e["fate"] for e in ground_truth.work(entries) if e["bytes"] == 30}, {"unseen"})
 
-    # The kinds of records that come when nobody of ours is there.
+    # The kinds of records that come when no one of ours is there.
     RECORDED = ("def recorded():\n"
                 "    store, kinds = (ctypes.c_uint8 * 65536)(), set()\n"
                 "    size, pointer = ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_void_p)\n"

@@ -7,7 +7,7 @@
 
 #define FAKE_OP_BYTES 344
 
-/* at::RecordFunction of 2.14; FAKE_SHIFT: of a version that nobody has heard of. */
+/* at::RecordFunction of 2.14; FAKE_SHIFT: of a version that no one has heard of. */
 struct fake_op {
 	uint8_t bytes[FAKE_OP_BYTES] __attribute__((aligned(8)));
 	const char *name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A folder for each test that writes files, and nobody behind sudo. */
+/* A folder for each test that writes files, and no one behind sudo. */
 #ifndef GPUTRACE_TEST_OWN_FOLDER_H
 #define GPUTRACE_TEST_OWN_FOLDER_H
 

@@ -27,7 +27,7 @@ static void need_call(struct cut *cut, uint32_t index)
 		need_gpu(cut, op);
 }
 
-/* Of an allocation that is not released yet nobody knows when it will be. */
+/* Of an allocation that is not released yet no one knows when it will be. */
 static void need_memory(struct cut *cut, uint32_t index)
 {
 	if (index == NONE || cut->needed[MEMORIES][index] || cut->due_in[MEMORIES][index] > cut->at)

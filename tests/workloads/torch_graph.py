@@ -67,7 +67,7 @@ def main():
         replay(graph, options.replays)
     torch.cuda.synchronize()
     # autograd's thread may still want the GIL for what it lets go of: up to 3.13 CPython ends a thread that asks for it
-    # while the interpreter ends, in a way that C++ takes for an exception nobody catches, and the program is aborted
+    # while the interpreter ends, in a way that C++ takes for an exception no one catches, and the program is aborted
     time.sleep(0.3)
     print("replays %d" % options.replays, flush=True)
 

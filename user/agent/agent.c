@@ -132,7 +132,7 @@ static bool start_fragile(struct session *session)
 
 /*
  * CUPTI would initialise CUDA by itself, and a process that has done so can no longer fork workers which use it:
- * so the application has to go first. False: nobody listens any more.
+ * so the application has to go first. False: no one listens any more.
  */
 static bool wait_for_cuda(struct session *session)
 {

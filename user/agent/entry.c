@@ -61,7 +61,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 
 	/*
 	 * The driver calls once, in cuInit, when there is no GPU context yet.  Where there is one CUPTI has taken 5 s
-	 * to enable kernel records, which nobody's thread but ours may wait for.
+	 * to enable kernel records, which no one's thread but ours may wait for.
 	 */
 	if (atomic_flag_test_and_set(&called))
 		agent_start_aside(NULL);

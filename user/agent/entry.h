@@ -11,7 +11,7 @@
  */
 int InitializeInjection(void);
 
-/* Starts a session in this process and its thread; nothing when nobody listens or one runs already. */
+/* Starts a session in this process and its thread; nothing when no one listens or one runs already. */
 void agent_start(void);
 
 /*

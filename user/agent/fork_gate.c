@@ -11,7 +11,7 @@
 
 /*
  * A look of a thread of the agent takes microseconds.  One that waits for the very thread that forks, as where that one
- * is in the middle of dlopen, holds nothing, and nobody would let it go on.
+ * is in the middle of dlopen, holds nothing, and no one would let it go on.
  */
 #define FORK_WAITS_NS 1000000000u
 /* A program that forks all the time lets each thread of the agent have its turn between two forks. */

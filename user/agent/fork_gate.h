@@ -2,7 +2,7 @@
 /*
  * A child of fork has the locks as they were, and no thread that would unlock them: the loader's, the C library's,
  * CUPTI's, PyTorch's.  So a thread of the agent is inside this gate whenever it does not wait, and a fork waits until
- * nobody is.  What the program's own threads do for the agent takes no such lock, or is inside, too.
+ * no one is.  What the program's own threads do for the agent takes no such lock, or is inside, too.
  */
 #ifndef GPUTRACE_AGENT_FORK_GATE_H
 #define GPUTRACE_AGENT_FORK_GATE_H

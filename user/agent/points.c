@@ -34,7 +34,7 @@ SEMAPHORE unsigned short gputrace_agent_memory_lines_semaphore = 0;
 
 SEMAPHORE unsigned short gputrace_agent_schedule_semaphores[GPT_SCHEDULE_SEMAPHORES] = {0};
 
-/* Also used where nothing refers to it: the linker would leave out a function that nobody calls. */
+/* Also used where nothing refers to it: the linker would leave out a function that no one calls. */
 #define SET(enumerator, name)                                                                                          \
 	SEMAPHORE unsigned short gputrace_agent_activity_set_##name##_semaphore = 0;                                   \
 	POINT void gputrace_agent_activity_set_##name(void)                                                            \

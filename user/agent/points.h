@@ -29,7 +29,7 @@ void gputrace_agent_state(uint32_t state, uint32_t abi);
 /* To be called only while points_batch_listening(). */
 void gputrace_agent_batch(const void *data, uint64_t bytes);
 
-/* See gputrace/agent.h. Where nobody listens it does nothing. */
+/* See gputrace/agent.h. Where no one listens it does nothing. */
 void gputrace_agent_stack(uint32_t what, uint64_t number);
 
 /* Never called; see gputrace/agent.h. */

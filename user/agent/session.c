@@ -36,7 +36,7 @@ static void configure(struct session *session)
 
 	if (cupti->version >= CUPTI_API_12_2 && !session->borrowed)
 		cupti->enable_domain(1, session->subscriber, CUPTI_DOMAIN_STATE);
-	/* cuptiActivityRegisterTimestampCallback is left alone where nobody else called it: kernel times are zero
+	/* cuptiActivityRegisterTimestampCallback is left alone where no one else called it: kernel times are zero
 	 * with it from 12.6 Update 2 to 13.0 Update 1.  CUPTI's own clock is CLOCK_REALTIME, which clock.c converts. */
 }
 

@@ -38,7 +38,7 @@ static bool driver_has_failed(const struct followed *process)
 
 static bool driver_may_bring_it(const struct followed *process)
 {
-	/* Where it has come, nobody listened. */
+	/* Where it has come, no one listened. */
 	return !process->entry.driver_fails && !followed_maps(process, LIBRARY_AGENT) && !driver_has_failed(process);
 }
 
@@ -290,7 +290,7 @@ static bool is_watched(const struct followed *process, const struct probed_file 
 	return false;
 }
 
-/* The probe is hot while a session lasts: it goes once nobody has to be found out any more. */
+/* The probe is hot while a session lasts: it goes once no one has to be found out any more. */
 static void stop_watching(struct agents *agents)
 {
 	const struct processes *processes = agents->processes;

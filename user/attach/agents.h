@@ -7,7 +7,7 @@
 
 struct agents {
 	struct processes *processes;
-	int file_fd;			/* of the agent, from read_only_open; -1: nobody gets it */
+	int file_fd;			/* of the agent, from read_only_open; -1: no one gets it */
 	const struct probed_file *file; /* the same, for its counters */
 	const char *cupti;		/* which libcupti it shall use, NULL: the one it finds */
 	bool ops;			/* it shall observe PyTorch's ops */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What attach.c and notice.c share, and nobody else. */
+/* What attach.c and notice.c share, and no one else. */
 #ifndef GPUTRACE_ATTACH_ATTACH_STATE_H
 #define GPUTRACE_ATTACH_ATTACH_STATE_H
 
@@ -25,7 +25,7 @@ struct attach {
 	struct probed_file *agent; /* our own library, probed before anyone has loaded it */
 	attach_emit emit;
 	void *emit_context;
-	struct holder *holder;	  /* NULL: nobody is held */
+	struct holder *holder;	  /* NULL: no one is held */
 	ARRAY(struct hold) holds; /* that did not stop at once */
 	uint64_t missed;	  /* records that never came here */
 	bool reconcile;		  /* what is wanted may have changed */

@@ -74,7 +74,7 @@ static unsigned count_probed(const struct attach *attach, const char *name)
 	return count;
 }
 
-/* Calls of that time may have been made, and nobody has seen them. */
+/* Calls of that time may have been made, and no one has seen them. */
 static void note_late(struct followed *process)
 {
 	const struct hold *mapped = &process->mapped;

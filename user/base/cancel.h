@@ -10,7 +10,7 @@
 /* Both by whoever cancels, the flag first. */
 struct cancel {
 	const atomic_int *flag; /* not 0: end it */
-	int fd;			/* readable from then on; -1: nobody waits for it */
+	int fd;			/* readable from then on; -1: no one waits for it */
 };
 
 /* NULL never is. */

@@ -20,7 +20,7 @@ int sqlite_vfs_nothing(sqlite3_file *file, int what)
 	return SQLITE_OK;
 }
 
-int sqlite_vfs_nobody_has_it(sqlite3_file *file, int *reserved)
+int sqlite_vfs_not_reserved(sqlite3_file *file, int *reserved)
 {
 	(void)file;
 	*reserved = 0;

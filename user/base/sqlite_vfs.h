@@ -11,7 +11,7 @@
 
 int sqlite_vfs_close(sqlite3_file *file);
 int sqlite_vfs_nothing(sqlite3_file *file, int what);
-int sqlite_vfs_nobody_has_it(sqlite3_file *file, int *reserved);
+int sqlite_vfs_not_reserved(sqlite3_file *file, int *reserved);
 int sqlite_vfs_no_control(sqlite3_file *file, int operation, void *argument);
 int sqlite_vfs_sector_size(sqlite3_file *file);
 

@@ -8,7 +8,7 @@
 
 /*
  * Starts one with every signal blocked: those for the program are for its main thread.  stack_bytes 0: as much as
- * usual; out NULL: nobody will join it.  -errno
+ * usual; out NULL: no one will join it.  -errno
  */
 int thread_start(void *(*run)(void *), void *context, size_t stack_bytes, pthread_t *out);
 

@@ -11,7 +11,7 @@
 static struct {
 	pthread_mutex_t lock; /* over all of it, and of each piece `ended` and `next` */
 	pthread_cond_t given, ended;
-	struct work *first, **last; /* that nobody has begun */
+	struct work *first, **last; /* that no one has begun */
 	unsigned most;		    /* threads, one more than that; 0: not known yet */
 	unsigned threads, idle, queued;
 } workers = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Threads of the program that take work from others: one less than there are processors, so that with the one that
- * gives it nobody shares a processor.  They start as there is work for them, and stay.
+ * gives it no one shares a processor.  They start as there is work for them, and stay.
  *
  *	workers_give(&work, run, context);
  *	...

@@ -121,7 +121,7 @@ static uint64_t own_cpu_ns(void)
 	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
 }
 
-/* What agents and CUPTI lost is in their records, which nobody reads here. */
+/* What agents and CUPTI lost is in their records, which no one reads here. */
 static uint64_t count_lost(const uint64_t counters[GPT_COUNTER_COUNT])
 {
 	uint64_t lost = 0;

@@ -17,7 +17,7 @@
 int from_log_open(const char *path)
 {
 	struct stat stat;
-	/* a pipe that nobody writes to is not waited for */
+	/* a pipe that no one writes to is not waited for */
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0 || fstat(fd, &stat) < 0) {

@@ -29,7 +29,7 @@ void interrupt_watch(void)
 
 	if (cancel.fd >= 0)
 		return;
-	/* Nobody reads it: readable once and for all. */
+	/* No one reads it: readable once and for all. */
 	cancel.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		struct sigaction old;

@@ -45,7 +45,7 @@ int print_on_stdout(print_fn *print, void *context)
 	err = print(out, &screen, context);
 	fclose(out);
 	err = lost ? lost : err;
-	/* A reader that has seen enough, as head(1), is nobody's fault. */
+	/* A reader that has seen enough, as head(1), is no one's fault. */
 	if (err == -EPIPE)
 		return 0;
 	if (err && is_interrupted())

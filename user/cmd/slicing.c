@@ -82,7 +82,7 @@ static enum exit_code no_such_process(const struct model *model, const char *log
 	return EXIT_FAILED;
 }
 
-/* NULL, or the one that nobody is called. */
+/* NULL, or the one that no one is called. */
 static const char *find_processes(struct slicing *slicing, const struct slice_options *options,
 				  const struct model *model)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The schema: which fields each type of record has, how wide they are, and how each is packed.  It stands as text in
- * every log, and a log is unpacked by its own: a record can grow, and a type nobody has heard of can be skipped.
+ * every log, and a log is unpacked by its own: a record can grow, and a type no one has heard of can be skipped.
  * Text, one line a type, words with one blank between them:
  *
  *	TYPE NAME FIXED_BYTES field... [tail]		66 api 40 start_ns:64:time end_ns:64:+start_ns corr:32:delta ...

@@ -54,7 +54,7 @@ const struct model *builder_part(struct builder *builder, uint32_t next_stretch)
  */
 void builder_look(struct builder *builder, void (*look)(void *context), void *context);
 
-/* Until nobody reads the part any more. */
+/* Until no one reads the part any more. */
 void builder_wait(struct builder *builder);
 
 /* A second builder was told something else than the first, where a file was changed meanwhile: it is of no use. */
@@ -190,7 +190,7 @@ bool builder_push_range(struct builder *builder, struct program program, const s
 bool builder_pop_range(struct builder *builder, struct program program, const struct new_range *range);
 bool builder_start_range(struct builder *builder, struct program program, const struct new_range *range);
 bool builder_end_range(struct builder *builder, struct program program, const struct new_range *range);
-/* One that was started and has ended, of which nobody tells the end. */
+/* One that was started and has ended, of which no one tells the end. */
 bool builder_add_range(struct builder *builder, struct program program, const struct new_range *range);
 
 /* Begins and ends of ranges had no room in a stretch of time. */

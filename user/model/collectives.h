@@ -34,7 +34,7 @@ unsigned collective_element_bytes(const struct collective *collective);
 /* What torch.profiler calls "Comms Id": the same number on every rank of the group, from what they all know. */
 uint64_t collective_id(const struct collective *collective, int64_t sequence);
 
-/* The same on every rank, too, and told nobody: of 100,000 collectives of a group some 30 share their "Comms Id". */
+/* The same on every rank, too, and told no one: of 100,000 collectives of a group some 30 share their "Comms Id". */
 uint64_t collective_key(const struct collective *collective, int64_t sequence);
 
 /* Lets go of the earliest where there are more than twice as many; returns how many are left, in front. */

@@ -11,7 +11,7 @@
 /* Ids of one process are close together; a wider range is not worth a bitmap (32 MiB). */
 #define CORR_SET_RANGE_MAX (1u << 28)
 
-/* The bitmap of those that were met comes in pages: nobody knows before which range they span. */
+/* The bitmap of those that were met comes in pages: no one knows before which range they span. */
 #define CORR_SET_PAGE_BITS 16u
 #define CORR_SET_PAGES (CORR_SET_RANGE_MAX >> CORR_SET_PAGE_BITS)
 

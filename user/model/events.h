@@ -291,7 +291,7 @@ struct new_range {
 	uint32_t tid;	 /* in the process's own pid namespace */
 	uint16_t domain; /* key, 0: the default one */
 	struct text name, domain_name;
-	uint32_t *known_name; /* which string of the model the name is, NONE: not known yet; NULL: nobody keeps it */
+	uint32_t *known_name; /* which string of the model the name is, NONE: not known yet; NULL: no one keeps it */
 };
 
 /* ---- NCCL ------------------------------------------------------------------------------------------------------- */
@@ -316,7 +316,7 @@ struct new_op {
 	uint32_t tid;		     /* that it began on, in the process's own pid namespace */
 	uint64_t stack;		     /* new_taken_stack.number, 0: none */
 	uint32_t name;		     /* key (builder_add_op_text) */
-	uint32_t inputs;	     /* key (builder_add_op_inputs), 0: none, or nobody asked */
+	uint32_t inputs;	     /* key (builder_add_op_inputs), 0: none, or no one asked */
 	uint32_t collective;	     /* key of its fields (enum gpt_collective_field), 0: it is none */
 	int64_t collective_sequence; /* of the collective in its process group, -1: not known */
 	uint8_t scope;		     /* enum gpt_agent_op_scope */

@@ -31,7 +31,7 @@ enum model_gpu_times {
 struct model_source {
 	const char *version, *host, *kernel, *target; /* of what recorded it; "" not recorded */
 	const char *boot; /* of the machine: those of one boot have one clock; "" not recorded */
-	const char *tool; /* that recorded it, in words; "" gputrace. Of another nobody knows what it lost, how good its
+	const char *tool; /* that recorded it, in words; "" gputrace. Of another no one knows what it lost, how good its
 			   * times are, and what it cost */
 	uint32_t cpus;	  /* 0: not recorded */
 	int64_t rank, world; /* of a job, as a file of another tool says: which it is, where is_rank; of how many, 0:

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Pages of bitmaps that all processes have together: 64 MB.  Of further ids nobody can tell whether they repeat. */
+/* Pages of bitmaps that all processes have together: 64 MB.  Of further ids no one can tell whether they repeat. */
 #define PAGES_MAX 8192u
 
 static struct outlook_process *process_at(struct outlook *outlook, uint32_t process)

@@ -43,7 +43,7 @@ void retain_free(struct retain *retain)
 
 /* ---- what stays ------------------------------------------------------------------------------------------------- */
 
-/* A call that nobody marked stays; its operations have to be looked at. */
+/* A call that no one marked stays; its operations have to be looked at. */
 static void keep_call(struct retain *retain, uint32_t call)
 {
 	if (call == NONE || retain->calls.marks[call] != RETAIN_NOT)

@@ -37,7 +37,7 @@ struct retain_events {
 	size_t room;
 };
 
-/* Arrays of events that nobody uses, and what they have room for. */
+/* Arrays of events that no one uses, and what they have room for. */
 struct retain_arrays {
 #define RETAIN_ARRAY(one, many, ...) ARRAY(struct model_##one) many;
 	MODEL_EVENTS(RETAIN_ARRAY)

@@ -13,7 +13,7 @@
 #define WIDTH_LEAST 80u
 #define ROWS_DEFAULT 10u
 
-/* Of another tool's file nobody can be asked any more. */
+/* Of another tool's file no one can be asked any more. */
 static void put_nothing_in_file(struct report *report)
 {
 	char *text =

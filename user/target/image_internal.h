@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What image.c (file and headers) and image_symbols.c (symbol tables) share; for nobody else. */
+/* What image.c (file and headers) and image_symbols.c (symbol tables) share; for no one else. */
 #ifndef GPUTRACE_IMAGE_INTERNAL_H
 #define GPUTRACE_IMAGE_INTERNAL_H
 

@@ -34,7 +34,7 @@ int python_find(pid_t pid, const struct mappings *mappings, struct python_info *
 /*
  * The same of one file, by its first mapping, whatever its name: an engine that has CPython inside and exports it.
  * before: what was found until now, which stays in *out unless this is better, as extensions may have pulled in a
- * libpython that nobody runs.
+ * libpython that no one runs.
  */
 int python_find_in(pid_t pid, const struct mappings *mappings, const struct mapping *mapping, int before,
 		   struct python_info *out, char *why, size_t why_size);

@@ -48,7 +48,7 @@ struct reader {
 
 /* A reader that has been given up, or is to end: not reaped yet. */
 struct leaving {
-	pid_t reader, target; /* target 0: it waited for nobody */
+	pid_t reader, target; /* target 0: it waited for no one */
 	uint64_t start_ticks;
 	uid_t uid;
 };
@@ -338,7 +338,7 @@ static int take_answer(struct reader *reader)
 	return message.msg_flags & MSG_CTRUNC ? -EMFILE : 0;
 }
 
-/* One that has not begun for want of a processor keeps nobody waiting. */
+/* One that has not begun for want of a processor keeps no one waiting. */
 static bool is_runnable(pid_t process)
 {
 	return process_state(process) == 'R';

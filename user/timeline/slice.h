@@ -269,13 +269,13 @@ struct timeline_memory {
 
 struct timeline_visitor {
 	void *context;
-	/* A part is at hand, maybe with new groups, tracks and counters.  NULL: nobody asks. */
+	/* A part is at hand, maybe with new groups, tracks and counters.  NULL: no one asks. */
 	void (*part)(void *context);
 	/* Each says whether to go on. */
 	bool (*slice)(void *context, const struct timeline_slice *slice);
 	bool (*memory)(void *context, const struct timeline_memory *memory);
 	/* A Python function that is still open at the end of the part, with how far that is known: it comes as a slice
-	 * with the part in which it ends.  Without arguments.  NULL: nobody asks. */
+	 * with the part in which it ends.  Without arguments.  NULL: no one asks. */
 	void (*open)(void *context, const struct timeline_slice *slice);
 };
 

@@ -55,7 +55,7 @@ static bool parse_line(char *line, size_t length, struct http_request *request)
 		char *value = line + sizeof(host) - 1;
 
 		if (*request->host)
-			return false; /* two of them: which one counts nobody knows */
+			return false; /* two of them: which one counts no one knows */
 		while (value < line + length && (*value == ' ' || *value == '\t'))
 			value++;
 		if (!is_printable(value, (size_t)(line + length - value)))

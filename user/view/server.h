@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Answers browsers on this machine: listens on 127.0.0.1 alone, one thread, one request for each connection, nobody who
+ * Answers browsers on this machine: listens on 127.0.0.1 alone, one thread, one request for each connection, no one who
  * is slow holds up others.  A request has to name the token in its path, which stands in the address that is printed,
  * and this very host and port: so neither other users of the machine nor pages of other sites get an answer.
  */

@@ -18,7 +18,7 @@ class CloneArgs(ctypes.Structure):  # linux/sched.h
     _fields_ = [(name, ctypes.c_uint64) for name in FIELDS]
 
 
-libc = ctypes.PyDLL(None, use_errno=True)  # nobody else takes the interpreter meanwhile
+libc = ctypes.PyDLL(None, use_errno=True)  # no one else takes the interpreter meanwhile
 
 
 def fork_with_pid(pid):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A library whose function puts every thread onto a small stack of its own making, as fibers and goroutines have them;
- * all of them lie in one mapping, each above words that nobody may write to.  At the end of standard input it says
+ * all of them lie in one mapping, each above words that no one may write to.  At the end of standard input it says
  * "overrun N".  For any glibc from 2.17 on.
  */
 #include <pthread.h>

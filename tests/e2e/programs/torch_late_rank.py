@@ -37,7 +37,7 @@ def run(folder, rank):
     dist.init_process_group("nccl", rank=rank, world_size=RANKS, store=dist.FileStore(f"{folder}/store", RANKS))
     x = torch.ones(1000, device="cuda")
     begun = [[time.monotonic() * 1e3]]
-    dist.all_reduce(x)  # nobody says when, and it may be seen or not
+    dist.all_reduce(x)  # no one says when, and it may be seen or not
     begun[0].append(time.monotonic() * 1e3)
     torch.cuda.synchronize()
     wait_for_observer()

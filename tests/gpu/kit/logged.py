@@ -38,7 +38,7 @@ def totals_told(path):
 
 
 def agent_registered_last(path):
-    """Whether CUPTI's buffers are the agent's, and nobody else's since."""
+    """Whether CUPTI's buffers are the agent's, and no one else's since."""
     uses = [record.values for log, segment in _segments(path) if CUPTI_USE in segment.kinds
             for record in segment.records(log.schema)[segment.repeated:] if record.type == CUPTI_USE]
     return [use["own"] for use in uses if use["what"] == REGISTER][-1:] == [1]

@@ -1,6 +1,6 @@
 /*
  * delivery.c: GPU work waits here until its end has passed (plus SIMGPU_DELAY_MS); then a worker
- * writes the records, newest first, so that nobody comes to rely on their order.
+ * writes the records, newest first, so that no one comes to rely on their order.
  */
 #include <pthread.h>
 #include <stdlib.h>

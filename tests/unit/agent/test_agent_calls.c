@@ -107,7 +107,7 @@ static void a_call_is_reported_at_entry_and_returned_with_its_times(void **state
 }
 
 /* The lock of what is known of code may be that of a thread which is gone. */
-static void a_forked_child_that_loads_code_waits_for_nobody(void **state)
+static void a_forked_child_that_loads_code_waits_for_no_one(void **state)
 {
 	struct call load;
 	int status;
@@ -200,7 +200,7 @@ static void the_return_of_a_call_that_began_before_us_is_not_ours(void **state)
 	assert_int_equal(returns_dropped(), 0);
 }
 
-static void nobody_is_told_when_nobody_listens(void **state)
+static void no_one_is_told_when_no_one_listens(void **state)
 {
 	struct call_return got;
 	struct call call;
@@ -310,12 +310,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(nodes_of_graphs_say_who_made_them),
 		TEST(a_call_is_reported_at_entry_and_returned_with_its_times),
-		TEST(a_forked_child_that_loads_code_waits_for_nobody),
+		TEST(a_forked_child_that_loads_code_waits_for_no_one),
 		TEST(driver_calls_inside_a_runtime_call_are_part_of_it),
 		TEST(a_driver_call_of_its_own_is_reported),
 		TEST(the_launch_stubs_of_cuda_13_are_launches),
 		TEST(the_return_of_a_call_that_began_before_us_is_not_ours),
-		TEST(nobody_is_told_when_nobody_listens),
+		TEST(no_one_is_told_when_no_one_listens),
 		TEST(a_reported_call_may_still_return_after_the_end),
 		TEST(odd_callbacks_do_no_harm),
 		TEST(an_asynchronous_error_is_kept_until_it_is_asked_for),

@@ -329,7 +329,7 @@ static void a_handle_that_another_module_gets_later_has_the_new_place(void **sta
 	assert_null(place_of_launch(0x1010, 3));
 }
 
-static void code_that_failed_to_load_is_nobodys(void **state)
+static void code_that_failed_to_load_is_no_ones(void **state)
 {
 	struct cubin_bytes cubin;
 	uint64_t written = 0x100;
@@ -467,7 +467,7 @@ int main(void)
 		cmocka_unit_test_setup(a_kernel_of_a_library_is_known_by_its_function_too, begin),
 		cmocka_unit_test_setup(what_is_not_known_has_no_place, begin),
 		cmocka_unit_test_setup(a_handle_that_another_module_gets_later_has_the_new_place, begin),
-		cmocka_unit_test_setup(code_that_failed_to_load_is_nobodys, begin),
+		cmocka_unit_test_setup(code_that_failed_to_load_is_no_ones, begin),
 		cmocka_unit_test_setup(nodes_of_graphs_and_their_clones_keep_the_place_of_the_captured_launch, begin),
 		cmocka_unit_test_setup(many_kernels_never_have_anothers_place, begin),
 		cmocka_unit_test_setup(a_function_of_code_loaded_before_is_counted_once, begin),

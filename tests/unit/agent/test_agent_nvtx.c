@@ -203,14 +203,14 @@ static void names_are_utf8_and_truncated_between_characters(void **state)
 	assert_memory_equal(sent(3)->text + 197, "...", 3);
 }
 
-static void nothing_is_kept_while_nobody_wants_it(void **state)
+static void nothing_is_kept_while_no_one_wants_it(void **state)
 {
 	gputrace_agent_activity_set_nvtx_semaphore = 0;
 	push("not asked for");
 	gputrace_agent_activity_set_nvtx_semaphore = 1;
 	gputrace_agent_semaphore = 0;
-	push("nobody listens");
-	assert_int_equal(CALL(core, 5, start_type, "nobody listens"), 0);
+	push("no one listens");
+	assert_int_equal(CALL(core, 5, start_type, "no one listens"), 0);
 	gputrace_agent_semaphore = 2;
 	send_all();
 	assert_null(sent(0));
@@ -284,7 +284,7 @@ int main(void)
 		cmocka_unit_test_setup(a_domain_is_its_name_and_pops_only_its_own, begin),
 		cmocka_unit_test_setup(handles_that_are_not_ours_are_no_domain_and_no_string, begin),
 		cmocka_unit_test_setup(names_are_utf8_and_truncated_between_characters, begin),
-		cmocka_unit_test_setup(nothing_is_kept_while_nobody_wants_it, begin),
+		cmocka_unit_test_setup(nothing_is_kept_while_no_one_wants_it, begin),
 		cmocka_unit_test_setup(what_has_no_room_is_counted_from_when_on, begin),
 		cmocka_unit_test_setup(a_fork_leaves_the_parents_ranges_to_the_parent, begin),
 		cmocka_unit_test_setup(only_what_nvtx_has_is_filled_in, begin),

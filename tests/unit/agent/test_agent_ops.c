@@ -82,7 +82,7 @@ static void observe(void)
 	UNTIL(is_state(GPT_AGENT_OPS_OBSERVING));
 }
 
-/* Nobody listens any more; all that is to be told has been. */
+/* No one listens any more; all that is to be told has been. */
 static void leave(void)
 {
 	gputrace_agent_ops_semaphore = 0;
@@ -282,7 +282,7 @@ static void an_op_that_ends_on_another_thread_is_no_part_of_the_nesting(void **s
 	assert_true(is_named(op(0), "rpc", 3) || is_named(op(1), "rpc", 3));
 }
 
-static void what_is_open_when_nobody_listens_any_more_is_told_as_open(void **state)
+static void what_is_open_when_no_one_listens_any_more_is_told_as_open(void **state)
 {
 	struct fake_op one;
 
@@ -556,7 +556,7 @@ int main(void)
 		behaviour(ops_are_told_without_inputs_where_those_cannot_be_read),
 		behaviour(what_is_inside_comes_first_and_a_name_once),
 		behaviour(an_op_that_ends_on_another_thread_is_no_part_of_the_nesting),
-		behaviour(what_is_open_when_nobody_listens_any_more_is_told_as_open),
+		behaviour(what_is_open_when_no_one_listens_any_more_is_told_as_open),
 		behaviour(an_end_without_a_begin_is_nothing),
 		behaviour(the_observer_goes_with_the_last_listener),
 		behaviour(two_who_were_there_first_and_are_counted_as_one_are_heard),

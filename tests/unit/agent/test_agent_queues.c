@@ -179,7 +179,7 @@ static void an_empty_pool_refuses_where_cupti_allows_it(void **state)
 	assert_int_equal(size, BUFFER_BYTES);
 	discard[BUFFER_BYTES - 1] = 1;
 	assert_int_equal(buffers_refused(), 1);
-	buffers_done(NULL, 0, discard, size, size); /* what is in it is nobody's */
+	buffers_done(NULL, 0, discard, size, size); /* what is in it is no one's */
 	parsed = 0;
 	buffers_take(parse, NULL);
 	assert_int_equal(parsed, 0);
@@ -242,7 +242,7 @@ static void after_the_end_nothing_is_handed_out(void **state)
 	buffers_stop();
 	buffers_request(&buffer, &size, &records);
 	assert_null(buffer);
-	assert_int_equal(buffers_refused(), 0); /* nobody missed it */
+	assert_int_equal(buffers_refused(), 0); /* no one missed it */
 }
 
 static void *lend(void *unused)

@@ -379,7 +379,7 @@ static void nothing_is_late_where_no_cupti_is_waited_for(void **state)
 	assert_int_equal(step->late, 0);
 }
 
-static void nobody(void)
+static void no_wake(void)
 {
 }
 
@@ -388,7 +388,7 @@ static void an_active_step_that_begins_before_cupti_records_says_so(void **state
 	const struct gpt_agent_step *step;
 
 	observe((struct gpt_schedule){.wait = 1, .active = 1});
-	schedule_watch_cupti(nobody);
+	schedule_watch_cupti(no_wake);
 	schedule_cupti_follows(true); /* it rests, and goes on doing so */
 	iterate("0");
 	schedule_cupti_follows(false);

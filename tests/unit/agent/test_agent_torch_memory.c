@@ -263,7 +263,7 @@ static int find_entry(struct dl_phdr_info *info, size_t size, void *unused)
 	return 0;
 }
 
-static void calls_are_put_back_when_nobody_listens_any_more(void **state)
+static void calls_are_put_back_when_no_one_listens_any_more(void **state)
 {
 	void *before;
 
@@ -330,7 +330,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_library_that_comes_later_is_followed_too, begin, end),
 		cmocka_unit_test_setup_teardown(stacks_are_taken_of_what_is_worth_one_unless_all_are_wanted, begin,
 						end),
-		cmocka_unit_test_setup_teardown(calls_are_put_back_when_nobody_listens_any_more, begin, end),
+		cmocka_unit_test_setup_teardown(calls_are_put_back_when_no_one_listens_any_more, begin, end),
 		cmocka_unit_test_setup_teardown(a_call_that_leads_to_somebody_else_is_left_alone_and_that_is_said,
 						begin, end),
 		cmocka_unit_test_setup_teardown(a_forked_child_goes_on_as_before_and_tells_nothing, begin, end),

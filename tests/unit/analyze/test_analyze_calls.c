@@ -21,7 +21,7 @@ static void a_wait_that_cupti_told_of_counts_by_its_word_and_says_for_which_stre
 	model_free(model);
 }
 
-static void a_wait_that_nobody_told_of_is_the_time_in_its_call(void **state)
+static void a_wait_that_no_one_told_of_is_the_time_in_its_call(void **state)
 {
 	struct model *model = sample_model(1, 20);
 	struct analyses all;
@@ -167,7 +167,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_wait_that_cupti_told_of_counts_by_its_word_and_says_for_which_stream),
-		cmocka_unit_test(a_wait_that_nobody_told_of_is_the_time_in_its_call),
+		cmocka_unit_test(a_wait_that_no_one_told_of_is_the_time_in_its_call),
 		cmocka_unit_test(a_wait_for_an_event_names_the_line_that_recorded_it),
 		cmocka_unit_test(time_in_calls_is_by_function_with_the_line_that_has_most),
 		cmocka_unit_test(a_call_that_has_not_returned_counts_without_time),

@@ -28,7 +28,7 @@ static void a_gap_is_charged_to_the_late_launch_and_to_what_its_thread_waited_in
 	model_free(model);
 }
 
-static void time_outside_of_operations_stands_behind_the_others_and_is_nobodys(void **state)
+static void time_outside_of_operations_stands_behind_the_others_and_is_no_ones(void **state)
 {
 	struct model *model = sample_model(1, 2);
 	uint64_t sum = 0;
@@ -202,7 +202,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_gap_is_charged_to_the_late_launch_and_to_what_its_thread_waited_in),
-		cmocka_unit_test(time_outside_of_operations_stands_behind_the_others_and_is_nobodys),
+		cmocka_unit_test(time_outside_of_operations_stands_behind_the_others_and_is_no_ones),
 		cmocka_unit_test(a_launch_that_was_not_seen_is_the_gpus_side),
 		cmocka_unit_test(waits_that_no_gap_can_reach_any_more_are_not_kept),
 		cmocka_unit_test(waits_are_kept_as_long_as_a_device_has_been_idle),

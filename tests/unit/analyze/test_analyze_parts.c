@@ -399,7 +399,7 @@ static void a_trace_that_cannot_be_read_to_its_end_is_an_error(void **state)
 }
 
 /* As head(1) does: a full disk stands for it. */
-static void a_list_that_nobody_reads_any_more_is_not_read_to_its_end(void **state)
+static void a_list_that_no_one_reads_any_more_is_not_read_to_its_end(void **state)
 {
 	const struct report_options options = {.width = 100};
 	struct model *model = sample_model(2, 40);
@@ -436,7 +436,7 @@ int main(void)
 		cmocka_unit_test(parts_end_by_bytes_too),
 		cmocka_unit_test(several_rounds_over_a_log_go_on_at_once),
 		cmocka_unit_test(a_trace_that_cannot_be_read_to_its_end_is_an_error),
-		cmocka_unit_test(a_list_that_nobody_reads_any_more_is_not_read_to_its_end),
+		cmocka_unit_test(a_list_that_no_one_reads_any_more_is_not_read_to_its_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -273,7 +273,7 @@ static char *words(const struct model *model)
 	return text;
 }
 
-static void work_that_was_launched_in_time_is_nobody_s_loss(void **state)
+static void work_that_was_launched_in_time_is_no_one_s_loss(void **state)
 {
 	char *text;
 	struct log_builder log;
@@ -569,7 +569,7 @@ int main(void)
 		cmocka_unit_test(memory_that_is_handed_out_in_a_gap_is_alloc),
 		cmocka_unit_test(kernels_shorter_than_their_launches_are_the_price_of_launching),
 		cmocka_unit_test(a_copy_counts_as_far_as_no_kernel_runs_beside_it),
-		cmocka_unit_test(work_that_was_launched_in_time_is_nobody_s_loss),
+		cmocka_unit_test(work_that_was_launched_in_time_is_no_one_s_loss),
 		cmocka_unit_test(a_busy_gpu_loses_nothing),
 		cmocka_unit_test(time_in_a_data_loader_is_data),
 		cmocka_unit_test(time_before_a_new_region_of_torch_compile_is_compilation_s),

@@ -144,7 +144,7 @@ static void the_answer_is_that_of_its_own_process(void **state)
 	wait_until_ended(2);
 }
 
-static void nobody_is_entered_whose_driver_brings_the_agent(void **state)
+static void no_one_is_entered_whose_driver_brings_the_agent(void **state)
 {
 	struct entering *entering;
 	struct inject_result result;
@@ -270,7 +270,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		behaviour(the_answer_is_that_of_its_own_process),
-		behaviour(nobody_is_entered_whose_driver_brings_the_agent),
+		behaviour(no_one_is_entered_whose_driver_brings_the_agent),
 		behaviour(who_wants_ops_is_entered_although_the_driver_brings_the_agent),
 		behaviour(one_that_waits_keeps_no_other_waiting),
 		behaviour(the_answer_comes_before_a_stray_has_stopped_and_no_second_try_does),

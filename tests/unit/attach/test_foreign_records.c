@@ -19,7 +19,7 @@
 #define MONO ((uint64_t)(WALL - OFFSET))
 #define TICKS 3000000000000ull
 
-/* Sizes of CUPTI 13.0 (docs of tests/simgpu/cupti/layout.c); 4, 5 and 39 are kinds that nobody here takes. */
+/* Sizes of CUPTI 13.0 (docs of tests/simgpu/cupti/layout.c); 4, 5 and 39 are kinds that no one here takes. */
 static const uint16_t sizes[GPT_AGENT_KINDS] = {
 	[1] = 96, [2] = 88, [4] = 40, [5] = 40, [8] = 184, [10] = 216, [17] = 56, [22] = 96, [39] = 24, [49] = 128};
 
@@ -257,7 +257,7 @@ static void what_could_not_be_timed_says_so(void **state)
 	assert_int_equal(it.stats.untimed, 2);
 }
 
-static void kinds_that_nobody_wants_are_stepped_over(void **state)
+static void kinds_that_no_one_wants_are_stepped_over(void **state)
 {
 	terms.unwanted = 1ull << CUPTI_KIND_MEMCPY;
 	add(5, 40);
@@ -405,7 +405,7 @@ int main(void)
 		TEST(a_batch_has_times_of_one_clock),
 		TEST(what_ended_before_the_trace_is_left_out),
 		TEST(what_could_not_be_timed_says_so),
-		TEST(kinds_that_nobody_wants_are_stepped_over),
+		TEST(kinds_that_no_one_wants_are_stepped_over),
 		TEST(an_instant_has_one_time),
 		TEST(what_another_owns_is_not_freed_and_its_threads_are_not_guessed),
 		TEST(a_name_that_cannot_be_read_is_none_and_counted),

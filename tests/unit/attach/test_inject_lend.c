@@ -208,7 +208,7 @@ static void its_root_and_its_folder_lead_nowhere(void **state)
 	lender_stop(&loan->lender);
 }
 
-static void nobody_else_can_trace_it(void **state)
+static void no_one_else_can_trace_it(void **state)
 {
 	AS_ROOT(loan);
 	assert_int_equal(ptrace(PTRACE_SEIZE, loan->pid, NULL, NULL), -1);
@@ -230,7 +230,7 @@ static void signals_do_not_wake_it(void **state)
 }
 
 /* Or another process could get its pid, and a descriptor of that number. */
-static void its_pid_is_nobodys_when_it_has_been_killed(void **state)
+static void its_pid_is_no_ones_when_it_has_been_killed(void **state)
 {
 	AS_ROOT(loan);
 	kill(loan->pid, SIGKILL);
@@ -313,9 +313,9 @@ int main(int argc, char **argv)
 		LOAN(it_has_no_rights_and_does_nothing),
 		LOAN(its_namespaces_are_the_borrowers),
 		LOAN(its_root_and_its_folder_lead_nowhere),
-		LOAN(nobody_else_can_trace_it),
+		LOAN(no_one_else_can_trace_it),
 		LOAN(signals_do_not_wake_it),
-		LOAN(its_pid_is_nobodys_when_it_has_been_killed),
+		LOAN(its_pid_is_no_ones_when_it_has_been_killed),
 		LOAN(it_goes_with_the_tracer),
 		LOAN(a_path_in_use_is_kept_until_the_borrower_ends),
 		LOAN(a_file_that_the_borrower_could_write_to_is_not_lent),

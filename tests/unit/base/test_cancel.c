@@ -96,7 +96,7 @@ static void a_slow_reader_gets_all_of_it(void **state)
 	free(got);
 }
 
-static void a_pipe_that_nobody_reads_is_left_when_it_is_cancelled(void **state)
+static void a_pipe_that_no_one_reads_is_left_when_it_is_cancelled(void **state)
 {
 	pthread_t other;
 
@@ -147,7 +147,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		behaviour(a_slow_reader_gets_all_of_it),
-		behaviour(a_pipe_that_nobody_reads_is_left_when_it_is_cancelled),
+		behaviour(a_pipe_that_no_one_reads_is_left_when_it_is_cancelled),
 		behaviour(what_was_cancelled_before_writes_nothing),
 		behaviour(a_reader_that_is_gone_is_an_error),
 		behaviour(a_regular_file_holds_all_of_it),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The queue between the thread that drains and the one that attaches: order, bounds, and that nobody sleeps too long.
+/* The queue between the thread that drains and the one that attaches: order, bounds, and that no one sleeps too long.
  */
 #include <setjmp.h>
 #include <stdarg.h>

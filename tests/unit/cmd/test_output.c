@@ -18,7 +18,7 @@
 #include "cmd/output.h"
 #include "own_folder.h"
 
-#define STRANGER 4242 /* a user id that is nobody here */
+#define STRANGER 4242 /* a user id that is no one here */
 
 /* "" when there is no such file. */
 static const char *content(const char *name)

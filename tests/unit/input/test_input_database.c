@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Databases that nobody's profiler wrote so are read as far as they make sense, and nothing in them is run. */
+/* Databases that no one's profiler wrote so are read as far as they make sense, and nothing in them is run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -69,9 +69,9 @@ static void a_segment_with_gpu_work_of_the_span_is_read(void **state)
 
 static void segments_without_the_process_are_not_read(void **state)
 {
-	uint32_t pids[] = {THREE_PID + 2, THREE_PID}, nobody = 1;
+	uint32_t pids[] = {THREE_PID + 2, THREE_PID}, no_one = 1;
 	struct log_restriction two = {.to_ns = UINT64_MAX, .pids = pids, .pid_count = 2};
-	struct log_restriction none = {.to_ns = UINT64_MAX, .pids = &nobody, .pid_count = 1};
+	struct log_restriction none = {.to_ns = UINT64_MAX, .pids = &no_one, .pid_count = 1};
 
 	assert_gives_either_way(&two, 5);
 	assert_gives_either_way(&none, 0);
@@ -133,14 +133,14 @@ static void a_pipe_is_given_whole(void **state)
 static void a_segment_that_does_not_list_its_processes_is_read(void **state)
 {
 	uint32_t pid = 1;
-	struct log_restriction nobody = {.to_ns = UINT64_MAX, .pids = &pid, .pid_count = 1};
+	struct log_restriction no_one = {.to_ns = UINT64_MAX, .pids = &pid, .pid_count = 1};
 	struct three three;
 	struct given given;
 
 	three_make(&three);
 	log_file_header(&three.file, three.file.offsets[1])->processes = GPT_LOG_ANY_PROCESS;
 	log_file_sign(&three.file, three.file.offsets[1]);
-	given = given_by(&three.file, (struct given_options){.restriction = &nobody});
+	given = given_by(&three.file, (struct given_options){.restriction = &no_one});
 	assert_true(three_gave(&three, &given, 2));
 	log_free(&given.records);
 	three_free(&three);

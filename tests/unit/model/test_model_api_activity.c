@@ -163,7 +163,7 @@ static void the_calls_of_a_thread_are_its_own(void **state)
 		activity(&log, OTHER_TID, i * 10 + 4, i * 10 + 7, 100 + i);
 		activity(&log, TID, i * 10 + 3, i * 10 + 8, i);
 	}
-	activity(&log, TID + 2, 13, 18, 200); /* a thread that nobody has seen */
+	activity(&log, TID + 2, 13, 18, 200); /* a thread that no one has seen */
 	model = end(&log);
 	for (uint32_t i = 1; i <= 6; i++) {
 		assert_int_equal(caller(model, i), i);
@@ -266,7 +266,7 @@ static void what_the_clock_cannot_tell_apart_has_no_call(void **state)
 		activity(&log, TID, 102, 107, 1);
 		seen(&log, OTHER_TID, 200, 3);
 		activity(&log, OTHER_TID, 202, 207, 3);
-		activity(&log, OTHER_TID, 210, 215, 4); /* of a call that nobody saw */
+		activity(&log, OTHER_TID, 210, 215, 4); /* of a call that no one saw */
 		model = end(&log);
 		assert_int_equal(caller(model, 1), good ? 1 : NOBODY);
 		assert_int_equal(caller(model, 3), 3);
@@ -289,10 +289,10 @@ static void a_call_that_had_to_wait_is_found_where_nothing_else_can_be_meant(voi
 	seen(&log, TID, 10010, 4); /* this one's */
 	activity(&log, TID, 16000, 16010, 4);
 	seen(&log, TID, 20000, 5);
-	activity(&log, TID, 20800, 20810, 5); /* one of these is of a call that nobody saw */
+	activity(&log, TID, 20800, 20810, 5); /* one of these is of a call that no one saw */
 	activity(&log, TID, 20900, 20910, 6);
 	seen(&log, TID, 30000, 7);
-	activity(&log, TID, 160000, 160010, 7); /* nobody waits that long */
+	activity(&log, TID, 160000, 160010, 7); /* no one waits that long */
 	model = end(&log);
 	assert_int_equal(caller(model, 1), 1);
 	assert_int_equal(caller(model, 2), 2);

@@ -163,7 +163,7 @@ static void begin_aside(struct log_builder *log, uint64_t other_ns)
 	foreign_kernel(log, 3, 601 * MS);
 }
 
-static void launches_before_the_agent_recorded_are_not_expected_when_nobody_else_did(void **state)
+static void launches_before_the_agent_recorded_are_not_expected_when_no_one_else_did(void **state)
 {
 	struct log_builder log;
 	struct model *model;
@@ -257,7 +257,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_taken_from_an_agent_that_is_not_there),
 		cmocka_unit_test(a_session_whose_records_came_by_its_buffers_is_no_gap),
 		cmocka_unit_test(of_a_session_read_from_its_own_buffers_the_rest_is_a_gap),
-		cmocka_unit_test(launches_before_the_agent_recorded_are_not_expected_when_nobody_else_did),
+		cmocka_unit_test(launches_before_the_agent_recorded_are_not_expected_when_no_one_else_did),
 		cmocka_unit_test(launches_between_registering_and_the_first_with_gpu_times_are_not_expected_either),
 		cmocka_unit_test(an_agent_that_does_not_tell_its_activity_sets_has_all),
 		cmocka_unit_test(launches_before_the_agent_recorded_are_a_gap_when_another_did),

@@ -143,7 +143,7 @@ static void inputs_of_an_op_are_those_that_its_number_stands_for(void **state)
 	model = model_of(&log);
 	assert_null(inputs_of(model, 0));
 	assert_string_equal(inputs_of(model, 1), INPUTS);
-	assert_null(inputs_of(model, 2)); /* nobody told what 8 is */
+	assert_null(inputs_of(model, 2)); /* no one told what 8 is */
 	assert_int_equal(model_source(model)->receipt.bad_records, 0);
 	model_free(model);
 }
@@ -580,7 +580,7 @@ static void what_does_not_make_sense_is_counted_and_left_out(void **state)
 	op(&log, OUTER, 150, 110, 0);	 /* ends before it begins */
 	op(&log, OUTER, 110, 901, 0);	 /* ends after it was told */
 	op(&log, OUTER, 5, 30, 0);	 /* of another trace: not bad */
-	op(&log, LAST + 1, 200, 210, 0); /* a name that nobody told */
+	op(&log, LAST + 1, 200, 210, 0); /* a name that no one told */
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_ops(model, "? 200-210");

@@ -171,7 +171,7 @@ static void a_fork_that_comes_after_the_description_is_the_same_process(void **s
 	model_free(model);
 }
 
-static void those_nobody_named_have_a_name_all_the_same(void **state)
+static void those_no_one_named_have_a_name_all_the_same(void **state)
 {
 	struct log_builder log;
 	struct model *model;
@@ -275,7 +275,7 @@ int main(void)
 		cmocka_unit_test(a_reused_pid_is_noticed_when_the_exit_was_lost),
 		cmocka_unit_test(a_pid_that_comes_again_within_a_millisecond_is_another_process),
 		cmocka_unit_test(a_fork_that_comes_after_the_description_is_the_same_process),
-		cmocka_unit_test(those_nobody_named_have_a_name_all_the_same),
+		cmocka_unit_test(those_no_one_named_have_a_name_all_the_same),
 		cmocka_unit_test(names_of_full_length_need_no_terminator),
 		cmocka_unit_test(the_agents_last_word_is_kept),
 		cmocka_unit_test(a_device_is_its_uuid_whatever_number_a_process_gives_it),

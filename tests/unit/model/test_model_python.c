@@ -235,7 +235,7 @@ static void calls_are_ordered_by_thread_and_begin(void **state)
 	model_free(model);
 }
 
-/* The second call stands where the first did, or above: the first is over, and nobody knows since when. */
+/* The second call stands where the first did, or above: the first is over, and no one knows since when. */
 static void a_call_whose_end_was_lost_is_left_out_and_counted(void **state)
 {
 	struct log_builder log;
@@ -276,7 +276,7 @@ static void calls_are_numbered_as_they_began_without_those_left_out(void **state
 	model_free(model);
 }
 
-static void a_code_object_nobody_described_is_unknown(void **state)
+static void a_code_object_no_one_described_is_unknown(void **state)
 {
 	struct log_builder log;
 	struct model *model;
@@ -354,7 +354,7 @@ int main(void)
 		cmocka_unit_test(calls_are_ordered_by_thread_and_begin),
 		cmocka_unit_test(a_call_whose_end_was_lost_is_left_out_and_counted),
 		cmocka_unit_test(calls_are_numbered_as_they_began_without_those_left_out),
-		cmocka_unit_test(a_code_object_nobody_described_is_unknown),
+		cmocka_unit_test(a_code_object_no_one_described_is_unknown),
 		cmocka_unit_test(impossible_events_are_bad_records),
 		cmocka_unit_test(an_end_before_its_begin_makes_no_slice_of_ages),
 		cmocka_unit_test(records_lost_in_the_kernel_are_lost_in_the_receipt),

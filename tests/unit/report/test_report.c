@@ -407,7 +407,7 @@ static void records_that_went_elsewhere_are_explained(void **state)
 	text = report_of(model, 100, false);
 	assert_has(text, "another user of CUPTI");
 	free(text);
-	model_source(model)->receipt.buffers_refused = 5; /* that is why, and nobody else */
+	model_source(model)->receipt.buffers_refused = 5; /* that is why, and no one else */
 	text = report_of(model, 100, false);
 	assert_null(strstr(text, "another user of CUPTI"));
 	assert_has(text, "\n  5 buffers CUPTI asked for and did not get: all 64 MB of the agent's were in use\n");

@@ -268,7 +268,7 @@ static void or_shown(void **state)
 
 /* ---- ops --------------------------------------------------------------------------------------------------------- */
 
-/* Two layers of 40 and 7 us backward, 5 us in a node whose forward op nobody saw, 3 us forward. */
+/* Two layers of 40 and 7 us backward, 5 us in a node whose forward op no one saw, 3 us forward. */
 static struct model *training_step(void)
 {
 	struct forward_log forward = forward_log_begin();

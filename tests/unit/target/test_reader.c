@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory that does not come: nobody waits for it, and whoever has such is read again once it has come. */
+/* Memory that does not come: no one waits for it, and whoever has such is read again once it has come. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -77,7 +77,7 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-static void memory_that_does_not_come_keeps_nobody(void **state)
+static void memory_that_does_not_come_keeps_no_one(void **state)
 {
 	struct waiting *waiting = make_waiting();
 	pid_t pid = start_waiting(waiting);

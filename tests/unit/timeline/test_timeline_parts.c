@@ -187,7 +187,7 @@ static void functions_from_stacks_go_on_over_parts(void **state)
 
 /*
  * main runs before the trace, step and forward are traced; the last step does not end.  Of a stack of which outer
- * frames are missing nobody can tell what ran before the trace, also before anything was traced.
+ * frames are missing no one can tell what ran before the trace, also before anything was traced.
  */
 static void traced_functions_go_on_over_parts(void **state)
 {

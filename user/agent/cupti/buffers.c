@@ -12,7 +12,7 @@
 
 static struct {
 	uint8_t *base;	  /* BUFFERS_MAX buffers */
-	uint8_t *discard; /* for a CUPTI that cannot be refused: written by many, read by nobody */
+	uint8_t *discard; /* for a CUPTI that cannot be refused: written by many, read by no one */
 	bool may_refuse;
 	void (*scarce)(void);
 	atomic_bool open;	      /* hand out */

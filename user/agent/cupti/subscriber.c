@@ -66,7 +66,7 @@ bool subscriber_take(struct session *session)
 	case CUPTI_OK:
 		if (!owner_kineto_subscribes())
 			return true;
-		session->cupti.unsubscribe(session->subscriber); /* nobody has it, and nobody but Kineto shall */
+		session->cupti.unsubscribe(session->subscriber); /* no one has it, and no one but Kineto shall */
 		borrow(session);
 		return true;
 	case CUPTI_MULTIPLE_SUBSCRIBERS:

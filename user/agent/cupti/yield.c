@@ -83,7 +83,7 @@ static void disable_unknown_to_kineto(struct session *session)
 
 /*
  * What it has not asked for by now it does not want: it enables its kinds in one go, and one that it still enables
- * later is on then.  Nobody but us would disable these when it ends.  The order of the two questions: when the
+ * later is on then.  No one but us would disable these when it ends.  The order of the two questions: when the
  * collector dies the counters fall together, YIELD, which was raised first, not after the other.
  */
 static void disable_unshared(struct session *session)
@@ -123,7 +123,7 @@ void yield_begin(struct session *session)
 
 static struct {
 	atomic_flag busy;
-	struct session *_Atomic session; /* NULL: there is none, or nobody is heard of before */
+	struct session *_Atomic session; /* NULL: there is none, or no one is heard of before */
 } watch = {.busy = ATOMIC_FLAG_INIT};
 
 static bool hold_until(uint64_t end)

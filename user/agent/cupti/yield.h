@@ -4,7 +4,7 @@
  * disables is disabled for all: so from the moment another has registered until it has all its records, nothing of the
  * activity API is touched.  Calls are still reported: the subscriber is ours.
  *
- * Nobody knows what CUPTI does with buffers of ours that are open at that moment: it may go on filling them with what
+ * No one knows what CUPTI does with buffers of ours that are open at that moment: it may go on filling them with what
  * the other has asked for.  So before the other registers all of them are called in (intercept.h reports it); where
  * that cannot be, as soon as we know, and what the other has lost meanwhile is counted.
  */

@@ -127,7 +127,7 @@ void kernel_places_return(uint32_t cbid, const void *params, int32_t result)
 	kernel_tables_unlock();
 }
 
-/* A function that nobody was seen to take: once each. */
+/* A function that no one was seen to take: once each. */
 static void count_before(uint64_t function)
 {
 	struct kernel_tables *tables;

@@ -13,7 +13,7 @@
 
 #define KERNEL_PLACES_TEXT_MAX 1024u /* of one place, "/path/kernels.py:12"; longer ones are not kept */
 
-/* Forgets all: what was loaded and unloaded meanwhile is not known.  Nobody may call the others then. */
+/* Forgets all: what was loaded and unloaded meanwhile is not known.  No one may call the others then. */
 void kernel_places_reset(void);
 
 /* Driver calls that are to be followed: kernel_places_cbids[0 .. count - 1]. */
@@ -47,8 +47,8 @@ const char *kernel_places_find(uint32_t corr, uint64_t node);
 uint64_t kernel_places_lost(void);
 
 /*
- * Functions that driver calls launched and that nobody was seen to take: their code was loaded before the reset, or
- * they were given out in a way that is not followed.  Functions without a line table are among them: nobody looked.
+ * Functions that driver calls launched and that no one was seen to take: their code was loaded before the reset, or
+ * they were given out in a way that is not followed.  Functions without a line table are among them: no one looked.
  */
 uint64_t kernel_places_before(void);
 

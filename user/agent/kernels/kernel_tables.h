@@ -20,7 +20,7 @@
 #define KERNEL_TABLES_HANDLES 65536u
 #define KERNEL_TABLES_NODES 262144u
 #define KERNEL_TABLES_LAUNCHES 65536u	  /* under way to the GPU at a time; older ones are forgotten */
-#define KERNEL_TABLES_SETTLED 0x80000000u /* of a launch: its place was asked for, or nobody will */
+#define KERNEL_TABLES_SETTLED 0x80000000u /* of a launch: its place was asked for, or no one will */
 
 /* A kernel of code that is loaded. */
 struct kernel_code {
@@ -56,7 +56,7 @@ struct kernel_tables {
 /* NULL: no code with a line table so far. */
 struct kernel_tables *kernel_tables_now(void);
 
-/* Forgets all.  Nobody may call the others then. */
+/* Forgets all.  No one may call the others then. */
 void kernel_tables_reset(void);
 
 /* For all that changes tables, but the ring of launches. */

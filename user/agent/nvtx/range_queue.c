@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Dmitry Vyukov's bounded queue, as returns.c has it; here a slot's turn is kept less the slot's number, so that
- * memory which nobody has touched yet is an empty queue.
+ * memory which no one has touched yet is an empty queue.
  */
 #include "agent/nvtx/range_queue.h"
 

@@ -362,7 +362,7 @@ static void register_fork(void)
 	ops.fork_registered = true;
 }
 
-/* Nobody has stamps of the other one then. */
+/* No one has stamps of the other one then. */
 static void choose_clock(void)
 {
 	if (!ops.clock_chosen)

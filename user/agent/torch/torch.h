@@ -57,7 +57,7 @@ void torch_close(struct torch *torch);
 
 /*
  * Makes an op that does not run, on this thread, and looks whether the library put into it what is known beforehand,
- * and where the layout says.  While a callback is registered: what nobody observes is left empty.
+ * and where the layout says.  While a callback is registered: what no one observes is left empty.
  */
 bool torch_check(const struct torch *torch, char *why, size_t why_size);
 

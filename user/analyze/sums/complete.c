@@ -19,7 +19,7 @@ static void add_row(struct complete *complete, const char *name, const char *wor
 		complete->rows[complete->count++] = (struct complete_row){name, words, count};
 }
 
-/* Kernels with a line table are Triton's and Numba's: without a Python nobody misses what the agent did not look for.
+/* Kernels with a line table are Triton's and Numba's: without a Python no one misses what the agent did not look for.
  */
 static void add_notes(struct complete *complete, const struct model *model)
 {

@@ -208,7 +208,7 @@ static void add_rows(struct idle *idle, const struct line_tally_row *sorted, siz
 
 void idle_finish(struct idle *idle, struct lines *lines)
 {
-	const struct place_lines nobody = {NONE, NONE, NONE};
+	const struct place_lines no_one = {NONE, NONE, NONE};
 	struct line_tally by_line = {0};
 	struct line_tally_row *sorted;
 	size_t count;
@@ -219,7 +219,7 @@ void idle_finish(struct idle *idle, struct lines *lines)
 	for (size_t i = 0; i < idle->causes.count; i++) {
 		struct tally_entry *cause = &idle->causes.entries[i];
 		const uint32_t *part = cause->key.part;
-		struct place_lines at = part[1] < IDLE_SHORT ? lines_of_place(lines, part[0]) : nobody;
+		struct place_lines at = part[1] < IDLE_SHORT ? lines_of_place(lines, part[0]) : no_one;
 		uint64_t untimed_ns = window_untimed_ns(idle->window) * cause->count;
 
 		if (part[1] == IDLE_BEFORE)

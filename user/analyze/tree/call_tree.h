@@ -31,7 +31,7 @@ enum tree_by {
 	TREE_BY_MEMORY, /* bytes at the peak, of GPUs where they have any, else of the CPU */
 };
 
-/* In the place of a thread, with a process: the one whose Python stack it is; nobody is known. */
+/* In the place of a thread, with a process: the one whose Python stack it is; no one is known. */
 #define TREE_THREAD_INHERITED 0x80000000u
 #define TREE_THREAD_UNSEEN 0x40000000u
 /* In the place of a path of functions: an enum gpt_stack_state says why there is none; the call is not known. */

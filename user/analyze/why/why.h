@@ -27,7 +27,7 @@
 #include "analyze/why/why_threads.h"
 #include "model/steps/steps.h"
 
-/* Losses, then what is nobody's.  detail, extra: parts of their keys. */
+/* Losses, then what is no one's.  detail, extra: parts of their keys. */
 enum why_cause {
 	WHY_PYTHON,  /* between two CUDA calls; detail: caller of the one before, CALLER_UNSEEN */
 	WHY_DATA,    /* a DataLoader's next; detail: name of the op (model.strings), extra: enum why_seen_by */

@@ -54,7 +54,7 @@ static uint64_t overlap(const struct why_share *share, uint64_t from_ns, uint64_
 	return sum;
 }
 
-/* Whose work ran most of that time, and how long; NULL: nobody's. */
+/* Whose work ran most of that time, and how long; NULL: no one's. */
 static const struct why_share *who_ran(const struct why_sharing *sharing, uint32_t process, uint64_t from_ns,
 				       uint64_t to_ns, uint64_t *ns)
 {

@@ -10,7 +10,7 @@
 /* Pieces of a thread that are kept without a look at whether they are needed. */
 #define DOINGS_KEPT 64u
 
-/* So many launches a stream takes before one has to wait: nobody is ahead by more. */
+/* So many launches a stream takes before one has to wait: no one is ahead by more. */
 #define AHEAD_LAUNCHES 1024u
 
 #define RANKS 8u
@@ -245,7 +245,7 @@ enum { NOT_ASKED, USERS, LIBRARYS, LOADERS };
 
 #define STACK_NOT_ASKED (CALLER_UNSEEN - 1)
 
-/* Nobody else's function of that name is in that file of PyTorch's. */
+/* No one else's function of that name is in that file of PyTorch's. */
 static bool is_loader(const struct model_code *code)
 {
 	static const char file[] = "torch/utils/data/dataloader.py", name[] = "__next__";

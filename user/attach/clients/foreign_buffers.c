@@ -26,7 +26,7 @@
 /* ---- clock ---------------------------------------------------------------------------------------------------------
  */
 
-/* Kinds that the user did not ask for, or that nobody here understands. */
+/* Kinds that the user did not ask for, or that no one here understands. */
 static uint64_t unwanted_kinds(unsigned activity_sets)
 {
 	uint64_t unwanted = ~0ull;
@@ -180,7 +180,7 @@ void foreign_buffers_take(struct foreign_reader *reader, struct foreign_buffers 
 	struct foreign_result result;
 	int error;
 
-	if (!buffers->records) /* no agent: nobody who would tell which call a record belongs to */
+	if (!buffers->records) /* no agent: no one who would tell which call a record belongs to */
 		return;
 	error = copy_buffer(reader, done);
 	if (error == -ESRCH)

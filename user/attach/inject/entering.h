@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Ways into processes that are under way, each on a thread of its own: one that waits for a stop, a lender or a loader
- * keeps nobody else waiting.  ptrace(2) is between threads, so the one that has stopped a thread stays until that runs
+ * keeps no one else waiting.  ptrace(2) is between threads, so the one that has stopped a thread stays until that runs
  * again, whatever has become of the attempt.
  */
 #ifndef GPUTRACE_ATTACH_INJECT_ENTERING_H
@@ -42,7 +42,7 @@ bool entering_ended(struct entering **entering, int *error, struct inject_result
 void entering_forget(struct entering **entering);
 
 /*
- * The end: nobody is entered any more; waits (at most 0.5 s) for those that have borrowed a thread.  Who still waits
+ * The end: no one is entered any more; waits (at most 0.5 s) for those that have borrowed a thread.  Who still waits
  * for a stop goes on doing so as long as gputrace runs.
  */
 void enterings_finish(void);

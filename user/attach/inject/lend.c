@@ -3,7 +3,7 @@
  * The process that lends the agent's file, and its keeper.  Who may follow the path may do all else to the lender that
  * ptrace(2) allows: that takes the same rights.  So there is nothing in it: its root is a file system of its own that
  * is empty but for a program of one system call, its namespaces are the borrower's, its only descriptor is the file on
- * a read-only mount.  And nobody can make it do anything: it is stopped in the execve by which it becomes visible, by
+ * a read-only mount.  And no one can make it do anything: it is stopped in the execve by which it becomes visible, by
  * its tracer, the keeper; a process has no second tracer.  It can be killed, but its pid is not free before we say so.
  *
  * The keeper has the tracer's rights, so that the borrower's user may not look into it.  It is gputrace executed again,
@@ -120,7 +120,7 @@ static int read_ids(int borrower, uid_t *uid, gid_t *gid)
 
 /*
  * To be looked into by the borrower takes the same ids and no capability that it lacks: ptrace(2).  Before the execve
- * nobody may; a change of ids would allow it where fs.suid_dumpable is 1.
+ * no one may; a change of ids would allow it where fs.suid_dumpable is 1.
  */
 static int become(int borrower)
 {

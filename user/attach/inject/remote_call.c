@@ -32,7 +32,7 @@
 #include "attach/inject/stop.h"
 #include "base/array.h"
 
-/* ...of those that do nothing where nobody handles them: it may be seen by the thread, should we die. */
+/* ...of those that do nothing where no one handles them: it may be seen by the thread, should we die. */
 int remote_signal(uint64_t caught)
 {
 	static const int ignored_by_default[] = {SIGURG, SIGWINCH, SIGCHLD};

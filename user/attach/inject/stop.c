@@ -168,7 +168,7 @@ int stop_leave(const struct stopped *thread, int status)
 	return is_interrupt_stop(status) ? stop_undo(thread) : stop_let_go(thread, status);
 }
 
-/* ---- a thread that did not stop in time: it may later, and then nobody else would let it run ---------------- */
+/* ---- a thread that did not stop in time: it may later, and then no one else would let it run ---------------- */
 
 void stop_wait_stray(const struct stopped *thread)
 {

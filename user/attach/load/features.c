@@ -121,7 +121,7 @@ static void __attribute__((noreturn)) run_into_probe(int asked, int answer)
 	char byte = 0;
 
 	if (read(asked, &byte, 1) != 1)
-		_exit(0); /* nobody asks any more */
+		_exit(0); /* no one asks any more */
 	for (int i = 0; i < TRIES; i++)
 		probed_function();
 	if (write(answer, &byte, 1) != 1 || read(asked, &byte, 1) != 1)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Anybody can have files with the names of CUDA's libraries, as many as he likes, and map and unmap them.  So nobody
- * takes more of the table, of descriptors and of numbers than he leaves for the others, and what nobody maps any more
+ * Anybody can have files with the names of CUDA's libraries, as many as he likes, and map and unmap them.  So no one
+ * takes more of the table, of descriptors and of numbers than he leaves for the others, and what no one maps any more
  * goes.  Files that only root could make, and those that several users map, count for none of them.
  */
 #include "attach/probes/files.h"
@@ -145,7 +145,7 @@ void files_forget(struct files *files, size_t index)
 	free(file);
 }
 
-/* The one that nobody has mapped for longest; files.list.count: there is none. */
+/* The one that no one has mapped for longest; files.list.count: there is none. */
 static size_t find_oldest(const struct files *files, size_t *count)
 {
 	size_t oldest = files->list.count;

@@ -41,7 +41,7 @@ struct probed_file {
 	bool hides_runtime;		   /* OTHER: a CUDA runtime without names is linked in */
 	int fd;				   /* -1: OTHER, and no process is held for it; or it cannot be probed */
 	int unfit;			   /* -errno: why it cannot be probed, whatever is in it */
-	uid_t uid;			   /* whose part of the table it takes, FILE_OF_ALL nobody's */
+	uid_t uid;			   /* whose part of the table it takes, FILE_OF_ALL no one's */
 	bool of_root;			   /* no other user could have made it */
 	bool mapped;			   /* by some followed process; files_sweep */
 	uint64_t unmapped_ns;		   /* since when it is not, 0: it is */
@@ -98,7 +98,7 @@ enum files_apart {
 
 /* Who has which place in a table of the BPF side. */
 struct file_numbers {
-	struct probed_file *of[GPT_MAX_FILES]; /* NULL: nobody */
+	struct probed_file *of[GPT_MAX_FILES]; /* NULL: no one */
 };
 
 #define FILE_OF_ALL ((uid_t)-1)

@@ -134,7 +134,7 @@ static void put_thousandths(struct sink *out, uint32_t value)
 	sink_short(out, digits, sizeof(digits));
 }
 
-/* Whether a cause of loss is named: what nobody asked for cannot have been lost. */
+/* Whether a cause of loss is named: what no one asked for cannot have been lost. */
 static bool is_named(const struct timeline *timeline, const struct model_loss *loss)
 {
 	if (loss->count || strcmp(loss->name, "ops_lost") == 0)

@@ -9,7 +9,7 @@
 
 /* Of a function, or of one as it was called by another. */
 struct sums {
-	uint32_t caller, function;	   /* functions; PROFILE_ROOT: of nobody */
+	uint32_t caller, function;	   /* functions; PROFILE_ROOT: of no one */
 	uint64_t launches, outer_launches; /* outer: not again for those inside of the same function */
 	uint64_t own_ns, outer_ns;
 };

@@ -56,7 +56,7 @@ static int file_size(sqlite3_file *file, sqlite3_int64 *size)
 	return SQLITE_OK;
 }
 
-/* Nobody writes it: there are no locks to take and no journals to look for. */
+/* No one writes it: there are no locks to take and no journals to look for. */
 static int characteristics(sqlite3_file *file)
 {
 	(void)file;

@@ -160,7 +160,7 @@ bool row_feed_once(struct row_feed *feed, uint32_t text, enum told_as as)
 	return !told;
 }
 
-/* Whatever is no event waits until nobody looks at the part before (builder_look). */
+/* Whatever is no event waits until no one looks at the part before (builder_look). */
 
 void row_feed_tell_text(struct row_feed *feed, struct builder *builder, struct program program, uint32_t text,
 			enum told_as as)

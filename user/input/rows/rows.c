@@ -65,7 +65,7 @@ void rows_close(struct rows *rows)
 
 /* ---- the temporary file ------------------------------------------------------------------------------------------ */
 
-/* Has no name, or loses it at once, and is nobody else's to read. */
+/* Has no name, or loses it at once, and is no one else's to read. */
 static int open_temporary(void)
 {
 	const char *directories[] = {getenv("TMPDIR"), "/var/tmp", "."};

@@ -113,7 +113,7 @@ static void count_gap(const struct model_gap *gap, const struct gap_calls *calls
 	if (!process->agent_ready_ns || (calls->foreign && !calls->missed))
 		return;
 	if (gap->aside && !calls->foreign) {
-		/* nobody recorded: these are from before the GPU's records began */
+		/* no one recorded: these are from before the GPU's records began */
 		receipt->launches_expected -= calls->missed;
 		receipt->launches_agent_away += calls->missed;
 		return;

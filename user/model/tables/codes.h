@@ -37,7 +37,7 @@ bool codes_add_lines(struct codes *codes, uint32_t space, uint64_t key, uint32_t
 		     uint32_t size);
 void codes_remove(struct codes *codes, uint32_t space, uint64_t key);
 
-/* The code object that is at an address now; one that nobody described is "?". */
+/* The code object that is at an address now; one that no one described is "?". */
 uint32_t codes_at(struct codes *codes, uint32_t space, uint64_t address);
 
 /* No code object is there: whoever walked to it was not among frames any more. */

@@ -14,7 +14,7 @@ struct gaps {
 	struct process_table *processes;
 	ARRAY(struct model_gap) list;
 	ARRAY(uint32_t) latest;		   /* by process: index into list, NONE */
-	ARRAY(uint64_t) first_register_ns; /* by process: whoever was the first to register, 0: nobody yet */
+	ARRAY(uint64_t) first_register_ns; /* by process: whoever was the first to register, 0: no one yet */
 };
 
 void gaps_init(struct gaps *gaps, struct process_table *processes);

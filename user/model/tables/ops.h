@@ -87,7 +87,7 @@ uint64_t op_inputs_lost(const struct ops *ops); /* ops whose inputs were */
 uint32_t ops_thread(const struct ops *known, uint32_t process, uint32_t tid);
 uint32_t ops_thread_of(const struct ops *known, const struct op_arrival *arrival);
 
-/* After the last one of the trace: makes the threads that nobody else knew. */
+/* After the last one of the trace: makes the threads that no one else knew. */
 void ops_find_threads(struct ops *ops);
 
 /*

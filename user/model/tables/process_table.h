@@ -40,7 +40,7 @@ struct process_table {
 	struct lookup by_tid;			 /* (process + 1, tid) to thread */
 	struct lookup by_own_tid;		 /* the same by thread_names.own_tid; the latest */
 	uint32_t last_space;
-	/* Who was asked for last: nearly always who is asked for next.  pid 0: nobody. */
+	/* Who was asked for last: nearly always who is asked for next.  pid 0: no one. */
 	struct {
 		uint32_t pid, process;
 	} last_process;
@@ -75,7 +75,7 @@ void process_table_add_exec(struct process_table *processes, uint32_t pid, uint6
 void process_table_add_exit(struct process_table *processes, uint32_t pid, uint64_t time_ns);
 void process_table_describe(struct process_table *processes, const struct new_description *description);
 
-/* Names for those that nobody described. */
+/* Names for those that no one described. */
 void process_table_finish(struct process_table *processes);
 
 #endif

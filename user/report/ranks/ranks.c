@@ -261,7 +261,7 @@ static void put_late(struct report *report, const struct ranks *ranks)
 	if (!ranks->compared)
 		report_line(report, "  no collective has GPU times on two ranks or more: it cannot be said");
 	else if (!ranks->late.count)
-		report_line(report, "  nobody, by more than the clocks can tell");
+		report_line(report, "  no one, by more than the clocks can tell");
 	if (ranks->late.count > shown)
 		report_line(report, "  ... and %s more places", number_count(ranks->late.count - shown).text);
 }

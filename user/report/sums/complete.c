@@ -105,7 +105,7 @@ static bool lacks_stacks(const struct complete *complete)
 	       !strncmp(complete->tool, torch, sizeof(torch) - 1);
 }
 
-/* What nobody can know of it. */
+/* What no one can know of it. */
 static void put_tool(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
@@ -198,7 +198,7 @@ static void put_causes(struct report *report)
 			    "may have taken them.");
 }
 
-/* Nobody knows when something was lost. */
+/* No one knows when something was lost. */
 static void put_whole(struct report *report)
 {
 	if (report->model->slice && report->all->complete.lost)

@@ -46,7 +46,7 @@ static void add_op(const struct report *report, struct table *table, uint32_t op
 		table_add(table, op_text(report, op_name));
 }
 
-/* "+13.0 MB" of what grows; what comes and goes, or did not change, is nobody's business. */
+/* "+13.0 MB" of what grows; what comes and goes, or did not change, is no one's business. */
 static void add_growth(struct table *table, const struct torch_memory_row *row)
 {
 	struct number shown = {"-"};
