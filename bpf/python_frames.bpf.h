@@ -22,7 +22,7 @@ static __always_inline __u64 load64(const __u8 *bytes, __u32 offset)
 }
 
 /*
- * Where frames are kept: the first ones one after the other; from the step on that begins behind GPT_PYSTACK_MAX_FRAMES
+ * Where frames are kept: the first ones one after the other; from the step on that begins after GPT_PYSTACK_MAX_FRAMES
  * in a ring, which has the last ones met in the end.  Without a branch for each frame: the verifier follows both sides
  * of every one, and a step has many.
  */

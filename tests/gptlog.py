@@ -132,7 +132,7 @@ class Columns:
 # ---- records ----
 
 class Record:
-    """values: the fields by name; {} for one that is not in the schema, whose tail is all behind the header."""
+    """values: the fields by name; {} for one that is not in the schema, whose tail is all after the header."""
 
     def __init__(self, row, size, kind, flags, values=(), tail=b""):
         self.row, self.size, self.type, self.flags, self.values = row, size, kind, flags, dict(values)

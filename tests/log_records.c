@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Writes the records of a log to standard output as gputrace reads them, one behind the other: for tests that compare
+ * Writes the records of a log to standard output as gputrace reads them, one after the other: for tests that compare
  * them with others.
  *
  *	log_records FILE.gpt

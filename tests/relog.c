@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Writes a log of version 1 (plain records behind a header of 24 bytes) as one of today: for logs that were kept from
- * before, with all that is wrong in them.  What is behind the last whole record becomes as much damage.
+ * Writes a log of version 1 (plain records after a header of 24 bytes) as one of today: for logs that were kept from
+ * before, with all that is wrong in them.  What is after the last whole record becomes as much damage.
  *
  *	relog OLD NEW [BYTES]	a segment has BYTES of records (4,000,000)
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Linked into a gputrace for tests, between those who append records to a log and its writer (ld's --wrap): what the
- * log takes is also written to a second file as it is, one record behind the other, not packed.  Its name is
+ * log takes is also written to a second file as it is, one record after the other, not packed.  Its name is
  * GPUTRACE_TEST_RECORDS.
  */
 #include <fcntl.h>

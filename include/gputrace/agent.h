@@ -58,7 +58,7 @@
  *     until GPT_AGENT_STOPPED, every call of cuda_api.h in this process is reported by gputrace_agent_call.
  */
 #ifdef __x86_64__
-#define GPUTRACE_AGENT_TRAP 5u /* bytes behind the start of each of these functions: a probe site for a breakpoint */
+#define GPUTRACE_AGENT_TRAP 5u /* bytes after the start of each of these functions: a probe site for a breakpoint */
 #else
 #define GPUTRACE_AGENT_TRAP 0u
 #endif
@@ -151,7 +151,7 @@ enum gpt_agent_record_type {
 	GPT_AGENT_OP = 84,	     /* struct gpt_agent_op */
 	GPT_AGENT_OPS = 85, /* struct gpt_agent_ops: at changes, twice a second while there are ops, and last */
 	GPT_AGENT_TORCH_MEMORY = 86,	   /* struct gpt_agent_torch_memory */
-	GPT_AGENT_TORCH_MEMORY_STATE = 87, /* struct gpt_agent_torch_memory_state: behind each GPT_AGENT_OPS */
+	GPT_AGENT_TORCH_MEMORY_STATE = 87, /* struct gpt_agent_torch_memory_state: after each GPT_AGENT_OPS */
 	GPT_AGENT_STEP = 88,		   /* struct gpt_agent_step: where there is a schedule */
 	GPT_AGENT_SCHEDULE = 89,	   /* struct gpt_agent_schedule: before the first step, and at changes */
 	GPT_AGENT_TYPES_END
@@ -186,7 +186,7 @@ struct gpt_agent_name {
 	__u32 id; /* from 1, unique in the process; the collector's own (GPT_BATCH_FOREIGN) have the highest bit */
 	__u32 bytes;
 	/*
-	 * Mangled, not terminated.  Of a kernel whose code says so, behind a 0, where its function is in the source:
+	 * Mangled, not terminated.  Of a kernel whose code says so, after a 0, where its function is in the source:
 	 * "/path/kernels.py:12"
 	 */
 	char text[];
@@ -424,7 +424,7 @@ struct gpt_agent_torch_memory {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u64 address;
 	__s64 bytes;	  /* ALLOCATED: of the block, FREED: the same below 0, 0: not told; OUT: that were asked for */
-	__u64 allocated;  /* in all behind it, as the allocator says; where has_totals */
+	__u64 allocated;  /* in all after it, as the allocator says; where has_totals */
 	__u64 reserved;	  /* the same of what it has of the system */
 	__u64 stack;	  /* gpt_stack_at.number, 0: none was taken */
 	__u32 tid;	  /* in the process's own pid namespace */

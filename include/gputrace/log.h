@@ -49,7 +49,7 @@ struct gpt_log_header {
  * front only for this: it repeats records of earlier segments.  Whoever has read the segment with the number before
  * has these already, and leaves them out.
  *
- * Times, kinds and processes are those of the records behind the repeated ones.
+ * Times, kinds and processes are those of the records after the repeated ones.
  */
 struct gpt_log_segment {
 	__u32 magic;	    /* GPT_LOG_SEGMENT_MAGIC */

@@ -184,7 +184,7 @@ enum gpt_py_site_kind {
 	GPT_PY_IMPORT_BEGIN = 4, /* args: name, a UTF-8 C string */
 	GPT_PY_IMPORT_END = 5,
 	GPT_PY_IMPORT_CALL = 6,	    /* entry of the function by which C calls importlib's methods */
-	GPT_PY_IMPORT_RETURNED = 7, /* behind a call of it */
+	GPT_PY_IMPORT_RETURNED = 7, /* after a call of it */
 	GPT_PY_CALL_ENTER = 8,
 	GPT_PY_CALL_EXIT = 9,
 };

@@ -207,7 +207,7 @@ struct gpt_stack_at {
 };
 
 /*
- * A thread launches a kernel inside of a call of NCCL, or of the ncclGroupEnd behind several: the GPT_CALL or
+ * A thread launches a kernel inside of a call of NCCL, or of the ncclGroupEnd after several: the GPT_CALL or
  * GPT_CALL_ARGS of the same thread and time, which follows, is that launch.
  */
 struct gpt_nccl {

@@ -229,7 +229,7 @@ enum gpt_step_phase {
 	GPT_STEP_WAITING = 0, /* nothing is recorded */
 	GPT_STEP_WARMUP = 1,  /* recorded, and not shown */
 	GPT_STEP_ACTIVE = 2,
-	GPT_STEP_OVER = 3, /* behind the last cycle */
+	GPT_STEP_OVER = 3, /* after the last cycle */
 };
 
 /* What a step begins with, as far as it is known when it begins. */

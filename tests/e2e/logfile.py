@@ -45,7 +45,7 @@ def records(path, *types):
 
 
 def says(path, kind, text):
-    """Whether a record of that type has these bytes behind its fields."""
+    """Whether a record of that type has these bytes after its fields."""
     return any(text in record.tail for record in records(path, kind))
 
 

@@ -21,7 +21,7 @@ TABLE_OF_311 = 3  # how CODE says that its line table is that of CPython 3.11
 
 
 def text(code, part):
-    """One of the three strings behind a CODE's fields."""
+    """One of the three strings after a CODE's fields."""
     kinds = {1: "latin-1", 2: "utf-16-le", 4: "utf-32-le"}
     at = 0
     for name in ("name", "qualname", "filename"):

@@ -50,7 +50,7 @@ class Beside:
         self.folder = folder
         self.done = tracing.gputrace(folder, "--schedule", ",".join(SCHEDULE), "-o", folder / "ours.%c.json", "-o",
                                      folder / "trace.gpt", "--", *program(folder, "cuda", STEPS, *SCHEDULE)).must_be(0)
-        # they end behind gputrace, whose command goes on
+        # they end after gputrace, whose command goes on
         tracing.until(lambda: (folder / "gpu.json").exists())
 
     def ours(self, cycle):
@@ -278,6 +278,6 @@ def test_the_blocks_of_a_slice_of_a_long_log_are_those_of_its_ops(many):
 
 @pytest.mark.parametrize("steps", ["6", "240..250"])
 def test_steps_that_were_not_recorded_are_refused_with_those_that_were(many, steps):
-    """Step 6 waits, and behind the last cycle is none."""
+    """Step 6 waits, and after the last cycle is none."""
     done = tracing.gputrace(many.folder, "report", "trace.gpt", "--steps", steps).must_be(1)
     assert "it has steps 2 to 239" in done.stderr

@@ -55,7 +55,7 @@ class Run:
         return path
 
     def table(self, *options):
-        """{label: [cells]} of the table of steps, and what stands behind its title."""
+        """{label: [cells]} of the table of steps, and what stands after its title."""
         lines = iter(self.report(*options).splitlines())
         title = next(line for line in lines if line.startswith("Steps"))
         next(lines)

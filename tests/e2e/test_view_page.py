@@ -335,7 +335,7 @@ COLOURS = """(() => {
 
 def test_what_is_not_read_yet_does_not_look_idle(chromium, half_read):
     page = chromium.open(half_read)
-    page.until("tl-about", "read so far: 500.000 ms, behind that estimates from 3 places, 6.3 % of the log")
+    page.until("tl-about", "read so far: 500.000 ms, after that estimates from 3 places, 6.3 % of the log")
     first, second = AXIS + 20 + 2, AXIS + 20 + 22 + 2
     tracing.until(lambda: page.told(COLOURS % (GUTTER, GUTTER, first, first, first, second))["estimate"] > 2)
     colours = page.told(COLOURS % (GUTTER, GUTTER, first, first, first, second))

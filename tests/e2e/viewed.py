@@ -23,7 +23,7 @@ class Viewed:
         self.at = urllib.parse.urlparse(self.address)
 
     def ask(self, path, host=None):
-        """(status, body) of a path behind the token, or one that begins with a slash."""
+        """(status, body) of a path after the token, or one that begins with a slash."""
         connection = http.client.HTTPConnection("127.0.0.1", self.at.port, timeout=tracing.PATIENCE_S)
         connection.putrequest("GET", path if path.startswith("/") else self.at.path + path, skip_host=True)
         connection.putheader("Host", host or self.at.netloc)

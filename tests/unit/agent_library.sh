@@ -28,7 +28,7 @@ for symbol in gputrace_agent_call gputrace_agent_batch gputrace_agent_state gput
 	*) fail "$symbol does not begin with the 5-byte nop" ;;
 	esac
 	objdump -d --disassemble="$symbol" "$library" | grep -A2 "<$symbol>:" | tail -n 1 | grep -q ":	90 " ||
-		fail "$symbol has no 1-byte nop behind it"
+		fail "$symbol has no 1-byte nop after it"
 done
 
 # nothing newer than glibc 2.17

@@ -2,7 +2,7 @@
 /*
  * A Chrome trace as a sorted list of lines, an event each, for tests that compare two of them: without the numbers of
  * Python slices and NVTX ranges, in the place of a parent's number stands where that one is, in that of an NVTX row's
- * number what the row is called; and what stands in front of the events, or behind them, each on a line of its own.
+ * number what the row is called; and what stands in front of the events, or after them, each on a line of its own.
  */
 #ifndef GPUTRACE_CHROME_LINES_H
 #define GPUTRACE_CHROME_LINES_H
@@ -125,7 +125,7 @@ LINES_FN char *without_range_numbers(char *line, const struct range_rows *rows)
 	return second;
 }
 
-/* Of a trace of several parts stands behind what else stands in front. */
+/* Of a trace of several parts stands after what else stands in front. */
 LINES_FN void break_before(char *text, const char *key)
 {
 	char *at = strstr(text, key);

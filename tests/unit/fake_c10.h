@@ -12,7 +12,7 @@ struct fake_device {
 	int8_t type, index;
 };
 
-/* What came to the functions that PyTorch has behind the detours. */
+/* What came to the functions that PyTorch has after the detours. */
 struct fake_c10_heard {
 	unsigned calls;
 	const void *address;

@@ -7,7 +7,7 @@ below. One line per code object:
     KIND FIRST_LINE TABLE_IN_HEX LINE,LINE,...
 
 KIND is enum gpt_linetable, the lines are those of the instructions at byte offsets 0, 2, 4, ...; 0: no line.
-They come from PyCode_Addr2Line, the function behind every traceback, and it has to agree with what code objects say
+They come from PyCode_Addr2Line, the function after every traceback, and it has to agree with what code objects say
 themselves: co_lines() and co_positions(), or dis.findlinestarts().
 """
 import ctypes

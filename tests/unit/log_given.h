@@ -17,7 +17,7 @@
 struct given {
 	int err;
 	const char *why;
-	struct log_builder records; /* one behind the other */
+	struct log_builder records; /* one after the other */
 	uint32_t count;
 	bool torn, too_long;
 	int error;

@@ -43,7 +43,7 @@ struct segments {
 	struct whole_segment items[SEGMENTS_MAX];
 	unsigned count;
 	bool indexed;
-	uint64_t left_over; /* bytes behind the last whole segment that are no index */
+	uint64_t left_over; /* bytes after the last whole segment that are no index */
 };
 
 /* False: what is there is no whole segment. */

@@ -41,7 +41,7 @@ static uint32_t part_at(const struct cut *cut, uint64_t time_ns)
 	return (uint32_t)low;
 }
 
-/* Operations without times arrive one behind the other, each at the latest when its call is due. */
+/* Operations without times arrive one after the other, each at the latest when its call is due. */
 static void place_untimed(struct cut *cut)
 {
 	uint32_t latest = (uint32_t)cut->times.count, count = 0;

@@ -13,10 +13,10 @@
 
 #include "model/trace.h"
 
-/* Cut where so many events have begun since the last cut, or as soon behind as times differ; at least 1. */
+/* Cut where so many events have begun since the last cut, or as soon after as times differ; at least 1. */
 struct trace *trace_cut_each(const struct model *whole, uint32_t events);
 
-/* Cut at these times, which ascend: what begins at one is behind it. */
+/* Cut at these times, which ascend: what begins at one is after it. */
 struct trace *trace_cut_at(const struct model *whole, const uint64_t *times_ns, size_t count);
 
 size_t trace_cut_parts(const struct trace *trace);

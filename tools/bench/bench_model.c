@@ -72,7 +72,7 @@ static void add_op_names(struct log_builder *log)
 	log_agent_ops(log, GPT_AGENT_OPS_OBSERVING, 0, "");
 }
 
-/* From so long before the call to so long behind it; what is inside ends first. */
+/* From so long before the call to so long after it; what is inside ends first. */
 static void add_op(struct log_builder *log, uint32_t corr, uint32_t name, int64_t from_ns, int64_t to_ns,
 		   struct gpt_agent_op op)
 {

@@ -8,7 +8,7 @@ Measured for each Python that has a PyTorch: a torch.add of 4 elements and a ste
 plain and with shapes, stacks and memory, and under gputrace with more and more asked for; each the least of ROUNDS times
 with the others between.  Held against the project's numbers: what --ops adds as a part of what torch.profiler adds,
 plain (0.5) and full (0.2), and with shapes and memory of full (0.4); what --forward-lines adds to an op with an autograd
-number, over --ops, as a part of what a launch behind each such op costs (1).  Then ops from several threads as fast as
+number, over --ops, as a part of what a launch after each such op costs (1).  Then ops from several threads as fast as
 they can: what was told and what was lost have to be what the program did.
 """
 import argparse

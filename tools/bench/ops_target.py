@@ -6,7 +6,7 @@
     add N ROUNDS PROFILER    least nanoseconds of a torch.add of 4 elements, of ROUNDS times N
     number N ROUNDS PROFILER the same where autograd gives the op a number
     train N ROUNDS PROFILER  the same of a step of training
-    launch N ROUNDS none     the same of a launch of no kernel behind each
+    launch N ROUNDS none     the same of a launch of no kernel after each
     observed                 answers once somebody observes PyTorch's ops
     storm THREADS CALLS N    THREADS threads make CALLS calls of a scripted function with N ops each, and hold no GIL: says
                              how many ops that were, and how long it took in seconds

@@ -16,7 +16,7 @@ static inline uint32_t operation_pack(const struct model_gpu *op)
 	       op->to;
 }
 
-/* The same with the place of the kernel's function behind its name, where that is known. */
+/* The same with the place of the kernel's function after its name, where that is known. */
 static inline uint32_t operation_pack_label(const struct model_gpu *op)
 {
 	return op->kind == MODEL_KERNEL ? op->label : operation_pack(op);

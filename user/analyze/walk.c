@@ -109,7 +109,7 @@ static void sort_exits(struct walk *walk, const struct model *model)
 	walk->exits = sorted(exits, walk->exit_count);
 }
 
-/* The model has them by thread, in the order in which they began there; what is inside of an import comes behind it. */
+/* The model has them by thread, in the order in which they began there; what is inside of an import comes after it. */
 static void sort_spans(struct walk *walk, const struct model *model)
 {
 	uint32_t thread = NONE;

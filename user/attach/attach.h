@@ -108,7 +108,7 @@ int attach_python_calls(const struct attach *attach, char *why, size_t why_size)
 /* Whether all that make steps have recorded all cycles of the schedule. */
 bool attach_schedule_is_over(const struct attach *attach);
 
-/* How many of its cycles all that make steps have behind them. */
+/* How many of its cycles all that make steps have after them. */
 uint32_t attach_cycles_over(const struct attach *attach);
 
 /* Sum over CPUs of each enum gpt_counter. */

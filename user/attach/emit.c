@@ -88,7 +88,7 @@ void emit_native_symbol(attach_emit emit, void *context, uint32_t pid, uint64_t 
 
 #define GENERATED_TEXT_MAX 1024u /* bytes kept of each text of a generated file */
 
-/* Puts the text and a NUL behind it; returns where it goes on. */
+/* Puts the text and a NUL after it; returns where it goes on. */
 static char *put_generated(char *at, const char *bytes, size_t size)
 {
 	size_t length = strnlen(bytes, size), kept = length < GENERATED_TEXT_MAX ? length : GENERATED_TEXT_MAX;

@@ -53,9 +53,9 @@ struct followed {
 	bool forks_said, forks_without_ops_said; /* of those that it has forked: one note is for all */
 	bool schedule_told;	  /* its agent counts steps for us: those told of before were another trace's */
 	bool makes_steps;	  /* it has told of one */
-	bool schedule_over;	  /* the last cycle of the schedule is behind it */
+	bool schedule_over;	  /* the last cycle of the schedule is after it */
 	uint32_t cycle;		  /* from 1, in whose active steps it is, 0: in none */
-	uint32_t cycles_over;	  /* the latest that is behind it */
+	uint32_t cycles_over;	  /* the latest that is after it */
 	bool agent_live;	  /* it is at work, as last seen in the BPF map */
 	bool agent_calls;	  /* it reports the calls of the process: no symbol probes are needed */
 	bool agent_stopped;	  /* its last HELLO said so */

@@ -31,7 +31,7 @@ char *generated_name_shorten(const char *name, uint32_t line)
 	return length <= 2 * (BEGIN + END) ? NULL : xasprintf("%.*s...%s:%u", BEGIN, name, name + length - END, line);
 }
 
-/* What stands behind the folder of a notebook's process, NULL: the path is none of a notebook. */
+/* What stands after the folder of a notebook's process, NULL: the path is none of a notebook. */
 static const char *after_notebook(const char *path)
 {
 	static const char folder[] = "/ipykernel_";

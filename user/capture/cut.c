@@ -38,7 +38,7 @@ static bool belongs(const struct gpt_record *record, uint64_t end_ns)
 	return time_ns < end_ns;
 }
 
-/* An op that goes on behind the end was open then. */
+/* An op that goes on after the end was open then. */
 static void cut_op(struct gpt_agent_op *op, uint64_t end_ns)
 {
 	if (op->hdr.size < offsetof(struct gpt_agent_op, stack) || op->end_ns <= end_ns)

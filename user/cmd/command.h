@@ -49,7 +49,7 @@ bool command_has_ended(struct command *command);
 
 /*
  * After a trace that the user has interrupted: a command that reads the terminal is waited for, so that it is not left
- * behind there.
+ * after there.
  */
 void command_leave_terminal(struct command *command, bool interrupted);
 

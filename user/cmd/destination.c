@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The walk: every step is relative to an open directory, so nothing can be exchanged behind a check. */
+/* The walk: every step is relative to an open directory, so nothing can be exchanged after a check. */
 #include "cmd/destination.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static bool is_trusted_owner(uid_t owner)
 	return owner == 0 || owner == geteuid() || (destination_sudo_user(&uid, &gid) && owner == uid);
 }
 
-/* The target of the link that is open as `link`, with the rest of the path behind it; *out is malloc'd. */
+/* The target of the link that is open as `link`, with the rest of the path after it; *out is malloc'd. */
 static int splice_link(int link, const char *rest, char **out)
 {
 	char target[PATH_MAX];

@@ -49,7 +49,7 @@ uint32_t slicing_pid(const char *process)
 	return digits && digits < 10 && !process[digits] ? (uint32_t)strtoul(process, NULL, 10) : 0;
 }
 
-/* Whether a word of a command line (up to a blank) ends in that name, behind the last slash. */
+/* Whether a word of a command line (up to a blank) ends in that name, after the last slash. */
 static bool word_is(const char *word, const char *name)
 {
 	size_t length = strcspn(word, " "), wanted = strlen(name);
@@ -201,7 +201,7 @@ static enum exit_code find_times(struct slicing *slicing, const struct slice_opt
 		return EXIT_USAGE;
 	}
 	if (has_from && from >= clock.end_ns) {
-		msg_error("--from %s: is behind the end of %s, which lasts %s", options->from.text, log_name,
+		msg_error("--from %s: is after the end of %s, which lasts %s", options->from.text, log_name,
 			  lasts.text);
 		return EXIT_FAILED;
 	}

@@ -118,7 +118,7 @@ enum {
 	X(RESULT, notification.result, 0, 4)                                                                           \
 	X(MESSAGE, notification.message, 8, 8)
 
-/* CUpti_ResourceData, and CUpti_GraphData or CUpti_ModuleResourceData behind its descriptor */
+/* CUpti_ResourceData, and CUpti_GraphData or CUpti_ModuleResourceData after its descriptor */
 #define CUPTI_RESOURCE_DATA(X) X(DESCRIPTOR, resourceDescriptor, 16, 8)
 #define CUPTI_GRAPH_DATA(X)                                                                                            \
 	X(NODE, node, 16, 8)                                                                                           \

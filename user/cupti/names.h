@@ -36,7 +36,7 @@ void names_close(struct names *names);
 
 struct name names_intern(struct names *names, const char *text);
 
-/* The same of a text with a second one behind it, which begins behind a 0; NULL: none. */
+/* The same of a text with a second one after it, which begins after a 0; NULL: none. */
 struct name names_intern_pair(struct names *names, const char *text, const char *second);
 
 #endif

@@ -37,7 +37,7 @@ bool records_convert(struct records *records, uint8_t *record, size_t bytes);
 void records_buffer(struct records *records, uint8_t *buffer, size_t valid);
 
 /*
- * A buffer that CUPTI did not give back, zero behind its records: those of GPU work that ended between two times of
+ * A buffer that CUPTI did not give back, zero after its records: those of GPU work that ended between two times of
  * the wall clock are taken, nothing is counted as malformed.  What is another client's is counted.
  */
 void records_abandoned(struct records *records, uint8_t *buffer, size_t bytes, const uint64_t between_wall_ns[2]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The files gputrace makes from a joined trace, one writer per format behind one table.  The log (.gpt) is not
+ * The files gputrace makes from a joined trace, one writer per format after one table.  The log (.gpt) is not
  * among them: it is capture's, and a copy of it is the caller's business.
  */
 #ifndef GPUTRACE_EXPORT_H

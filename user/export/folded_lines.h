@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Lines of a folded file, whose frames are joined by `;` and whose value stands behind the last blank. */
+/* Lines of a folded file, whose frames are joined by `;` and whose value stands after the last blank. */
 #ifndef GPUTRACE_FOLDED_LINES_H
 #define GPUTRACE_FOLDED_LINES_H
 

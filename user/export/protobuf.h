@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Messages of Protocol Buffers, written field by field into a sink.  A message inside of another stands behind its
+ * Messages of Protocol Buffers, written field by field into a sink.  A message inside of another stands after its
  * length, so it is made in a sink that collects in memory (sink_open_memory):
  *
  *	size_t begin = proto_begin(memory, FIELD);
@@ -21,7 +21,7 @@ enum proto_wire {
 	PROTO_WIRE_BYTES = 2,
 };
 
-/* ---- where there is room: each returns what is behind what it wrote ------------------------------------------------
+/* ---- where there is room: each returns what is after what it wrote ------------------------------------------------
  */
 
 static inline char *proto_varint_at(char *at, uint64_t value)

@@ -26,7 +26,7 @@ struct header {
 
 _Static_assert(sizeof(struct header) == BLOCK, "a header is a block");
 
-/* What is too long for eleven digits (8 GiB) is binary behind a byte 0x80, as GNU tar has it and others read it. */
+/* What is too long for eleven digits (8 GiB) is binary after a byte 0x80, as GNU tar has it and others read it. */
 static void put_size(char *field, uint64_t bytes)
 {
 	if (bytes < 1ull << 33) {

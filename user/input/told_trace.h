@@ -33,7 +33,7 @@ struct told_source {
 struct told_source_kind {
 	/* Starts over, of what it tells at most so many bytes; 0 or -errno. */
 	int (*again)(struct told_source *source, uint64_t most_bytes);
-	/* What is known of all of it, before the first and behind the last event of a round. */
+	/* What is known of all of it, before the first and after the last event of a round. */
 	void (*tell_begin)(struct told_source *source, struct builder *builder);
 	void (*tell_end)(struct told_source *source, struct builder *builder);
 	/* The next event; false: there are no more, or error. */

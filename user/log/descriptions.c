@@ -110,8 +110,8 @@ static void look_at_thread_event(struct descriptions *descriptions, const struct
 	refer_to_thread(descriptions, event->pid, event->tid);
 }
 
-_Static_assert(offsetof(struct gpt_pyevent, pid) == offsetof(struct gpt_mapped, pid), "pid, tid behind the time");
-_Static_assert(offsetof(struct gpt_pyevent, pid) == offsetof(struct gpt_cupti_use, pid), "pid, tid behind the time");
+_Static_assert(offsetof(struct gpt_pyevent, pid) == offsetof(struct gpt_mapped, pid), "pid, tid after the time");
+_Static_assert(offsetof(struct gpt_pyevent, pid) == offsetof(struct gpt_cupti_use, pid), "pid, tid after the time");
 
 static void look_at_cupti_use(struct descriptions *descriptions, const struct gpt_record *record)
 {

@@ -5,7 +5,7 @@
  *	packed:	count, order, then for each type that occurs, by rising type, its columns
  *	count	how many records there are, those inside others included
  *	order	a column: the type of each record, 0 for one that is kept raw.  Records inside another (the tail is
- *		`records`) stand behind it
+ *		`records`) stand after it
  *	column	its length in bytes, then the bytes.  Where all of them would be 0 the length is 0 and the bytes are
  *left out
  *
@@ -48,7 +48,7 @@ static inline uint32_t packed_elements(const struct schema_type *type)
 	return PACKED_FIELDS + type->fixed.count;
 }
 
-/* Bytes behind what the schema knows; where the tail is records, how many they are stands in the column before. */
+/* Bytes after what the schema knows; where the tail is records, how many they are stands in the column before. */
 static inline uint32_t packed_rest(const struct schema_type *type)
 {
 	return packed_elements(type) + (type->tail == SCHEMA_RECORDS ? 1 : type->element.count);

@@ -165,7 +165,7 @@ static void move_fields(const struct moves *moves, const uint8_t *from, uint8_t 
 
 static bool reshape_records(struct reshaper *reshaper, const uint8_t *bytes, size_t size, size_t *at, bool inside);
 
-/* The records that a batch says it has; what is behind them is left out. */
+/* The records that a batch says it has; what is after them is left out. */
 static bool reshape_batch(struct reshaper *reshaper, const struct shape *shape, const uint8_t *record, size_t tail,
 			  size_t begin)
 {

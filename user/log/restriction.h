@@ -24,7 +24,7 @@ struct log_restriction {
 	uint32_t always_count;
 };
 
-/* header: sane, with its lists behind it.  NULL wants all. */
+/* header: sane, with its lists after it.  NULL wants all. */
 bool log_restriction_wants(const struct log_restriction *wanted, const struct gpt_log_segment *header);
 
 #endif

@@ -153,7 +153,7 @@ static bool read_type(struct words line, struct schema_type *type)
 	type->fixed.bytes = sizeof(struct gpt_record);
 	while (take_until(&line, ' ', &word)) {
 		if (type->tail == SCHEMA_RECORDS)
-			return false; /* nothing behind it */
+			return false; /* nothing after it */
 		if (type->tail == SCHEMA_ARRAY) {
 			if (!read_field(word, &type->element, &element_capacity))
 				return false;

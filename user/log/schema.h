@@ -6,7 +6,7 @@
  *
  *	TYPE NAME FIXED_BYTES field... [tail]		66 api 40 start_ns:64:time end_ns:64:+start_ns corr:32:delta ...
  *
- * A field is NAME:BITS:CODE, in the order of the struct behind its struct gpt_record; there are no gaps.
+ * A field is NAME:BITS:CODE, in the order of the struct after its struct gpt_record; there are no gaps.
  *
  *	delta	the difference to this field of the previous record of the type
  *	time	as delta; CLOCK_MONOTONIC, counts for the segment's first and last time
@@ -16,7 +16,7 @@
  *	pid	as id; counts for the segment's processes
  *	raw	the bytes as they are
  *
- * The tail says what is behind the fixed part; without one: bytes.
+ * The tail says what is after the fixed part; without one: bytes.
  *
  *	records			records, one after the other
  *	array:BYTES field...	elements of BYTES bytes, each of these fields

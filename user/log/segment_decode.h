@@ -33,7 +33,7 @@ struct log_segment {
 	struct gpt_log_segment header;
 	struct log_bytes file;	  /* header with its lists, frame: as in the file */
 	struct log_bytes records; /* decoded, header.record_bytes of them, in the layout of our structs */
-	size_t own;		  /* where the records behind the repeated ones begin */
+	size_t own;		  /* where the records after the repeated ones begin */
 	/* the reader's */
 	int64_t passed_over; /* sequence of the segment before it that was not wanted, -1: none */
 };
@@ -46,12 +46,12 @@ struct log_decoder {
 	struct log_bytes packed;
 };
 
-/* Whether it is a segment's header with sizes that can be: the next segment is to be looked for behind them. */
+/* Whether it is a segment's header with sizes that can be: the next segment is to be looked for after them. */
 bool log_segment_sizes_are_sane(const struct gpt_log_segment *header);
 /* Whether the rest can be, too, and the lists are inside of the header. */
 bool log_segment_header_is_sane(const struct gpt_log_segment *header);
 
-/* The frame and the zeros behind it. */
+/* The frame and the zeros after it. */
 static inline uint64_t log_segment_body_room(const struct gpt_log_segment *header)
 {
 	return gpt_padded(header->body_bytes);

@@ -142,7 +142,7 @@ static uint8_t *make_index(const struct segment_file *file, uint64_t offset, siz
 	return bytes;
 }
 
-/* Behind the last whole segment: GPT_END in one of its own, then index and trailer if they are wanted. */
+/* After the last whole segment: GPT_END in one of its own, then index and trailer if they are wanted. */
 static int write_end(struct segment_file *file, struct segment_encoder *encoder, const struct gpt_end *end,
 		     bool indexed)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The log as a file that is written: header and schema, segments, and at the end GPT_END, index and trailer.  Knows
- * where each segment lies; when the disk refuses it makes room for GPT_END behind whole segments.
+ * where each segment lies; when the disk refuses it makes room for GPT_END after whole segments.
  */
 #ifndef GPUTRACE_SEGMENT_FILE_H
 #define GPUTRACE_SEGMENT_FILE_H
@@ -47,8 +47,8 @@ int segment_file_append(struct segment_file *file, const struct segment *segment
 int segment_file_finish(struct segment_file *file, struct segment_encoder *encoder, const struct gpt_end *end);
 
 /*
- * The disk has refused, with that error: as far as it can be, the file becomes whole segments and GPT_END behind them,
- * also at the expense of the last one; with index and trailer where these have room.  At least it is cut behind a whole
+ * The disk has refused, with that error: as far as it can be, the file becomes whole segments and GPT_END after them,
+ * also at the expense of the last one; with index and trailer where these have room.  At least it is cut after a whole
  * segment.
  */
 void segment_file_salvage(struct segment_file *file, struct segment_encoder *encoder, const struct gpt_end *end,

@@ -57,7 +57,7 @@ struct log_writer {
 	bool started, stop, busy;
 	pthread_t thread;
 
-	struct segment_file file; /* header: under the lock; the rest: the thread's, behind it log_writer_finish's */
+	struct segment_file file; /* header: under the lock; the rest: the thread's, after it log_writer_finish's */
 
 	/* Of the thread alone. */
 	struct schema *schema;

@@ -52,7 +52,7 @@ int log_writer_flush(struct log_writer *writer);
 int log_writer_settle(struct log_writer *writer);
 
 /*
- * Writes what is still there, the last record, and the index.  When the disk refuses, the log is cut behind the last
+ * Writes what is still there, the last record, and the index.  When the disk refuses, the log is cut after the last
  * whole segment that leaves room for GPT_END, whose reason becomes GPT_END_DISK.  Returns the error if there was one.
  */
 int log_writer_finish(struct log_writer *writer, struct gpt_end *end);

@@ -22,7 +22,7 @@ static void put_escaped(FILE *out, const char *text)
 	}
 }
 
-/* A backslash would free the bar behind it, a backtick would end the code. */
+/* A backslash would free the bar after it, a backtick would end the code. */
 static void put_code(FILE *out, const char *text)
 {
 	if (!*text)

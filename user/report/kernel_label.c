@@ -140,7 +140,7 @@ static void read_arguments(struct reading *reading, unsigned depth)
 		reading->length = open;
 }
 
-/* From an opening bracket behind the one that closes it; both of one kind, other brackets are not looked at. */
+/* From an opening bracket after the one that closes it; both of one kind, other brackets are not looked at. */
 static void skip_brackets(struct reading *reading, char open, char close)
 {
 	size_t depth = 0;
@@ -156,7 +156,7 @@ static void skip_brackets(struct reading *reading, char open, char close)
 	reading->failed = true;
 }
 
-/* "(int, float)", "(anonymous namespace)", "(NormType)" in front of a number, " (kernels.py:12)" behind a name. */
+/* "(int, float)", "(anonymous namespace)", "(NormType)" in front of a number, " (kernels.py:12)" after a name. */
 static void read_parentheses(struct reading *reading, size_t begin, unsigned depth)
 {
 	static const char call[] = "::operator";
@@ -178,7 +178,7 @@ static void read_parentheses(struct reading *reading, size_t begin, unsigned dep
 	skip(reading, " const");
 }
 
-/* "::": the name space before it goes from arguments; a lambda behind it has no name to keep. */
+/* "::": the name space before it goes from arguments; a lambda after it has no name to keep. */
 static void read_scope(struct reading *reading, size_t begin, unsigned depth)
 {
 	bool is_lambda = reading->at[2] == '{';
@@ -195,7 +195,7 @@ static void read_scope(struct reading *reading, size_t begin, unsigned depth)
 	}
 }
 
-/* "[abi:v1]" behind a name, "[abi:c8tJTIcFKzyF2ILShI4CrgQE...]": Numba's number of a function, and how it was made. */
+/* "[abi:v1]" after a name, "[abi:c8tJTIcFKzyF2ILShI4CrgQE...]": Numba's number of a function, and how it was made. */
 static void read_tag(struct reading *reading)
 {
 	const char *end = strchr(reading->at, ']');

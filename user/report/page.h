@@ -36,7 +36,7 @@ int report_end(struct report *report);
 void report_begin_list(struct report *report, const char *id);
 void report_list_complete(struct report *report);
 
-/* A blank line, then the title; `aside` is plain text behind it, NULL: none.  id: of the table, for programs. */
+/* A blank line, then the title; `aside` is plain text after it, NULL: none.  id: of the table, for programs. */
 void report_title(struct report *report, const char *id, const char *title, const char *aside);
 
 /* The rows of that table; frees it. */

@@ -126,7 +126,7 @@ unsigned text_put(FILE *out, const char *text, unsigned columns, enum text_trunc
 	return written + DOTS_WIDTH + put_part(out, text, width - (room - head), room - head);
 }
 
-/* The width of a word, with the unit behind it where it is a number: "3.3 ms" is not broken. */
+/* The width of a word, with the unit after it where it is a number: "3.3 ms" is not broken. */
 static unsigned with_unit(const char *word, const char *behind)
 {
 	static const char *const units[] = {"ns", "us", "ms", "s", "%", "B", "KB", "MB", "GB", "TB"};

@@ -134,7 +134,7 @@ static void push_site(function_sites *out, const struct piece *piece, int32_t ad
 	array_push(out, ((struct function_site){.address = piece->address, .sp_adjust = adjust}));
 }
 
-/* A call, or a move between other registers: the stack pointer is behind it what it was in front. */
+/* A call, or a move between other registers: the stack pointer is after it what it was in front. */
 static bool keeps_stack(const struct piece *piece)
 {
 	const struct instruction *in = &piece->in;

@@ -25,7 +25,7 @@ int function_exits(const struct image *image, const struct image_symbol *functio
  */
 int function_rets(const struct image *image, const struct image_symbol *function, function_sites *out);
 
-/* The instructions behind the calls of a named function, directly or through the PLT; sp_adjust is 0. -ENOENT */
+/* The instructions after the calls of a named function, directly or through the PLT; sp_adjust is 0. -ENOENT */
 int function_returns_of(const struct image *image, const struct image_symbol *function, const char *callee,
 			function_sites *out);
 

@@ -30,7 +30,7 @@ static bool is_decision(const uint8_t *code, size_t bytes)
 	return bytes >= 6 && code[0] == 0x0f && (code[1] == 0x84 || code[1] == 0x85);
 }
 
-/* Behind the first call: there has been no jump before it. 0: there is none. */
+/* After the first call: there has been no jump before it. 0: there is none. */
 static size_t behind_first_call(const uint8_t *code, size_t bytes)
 {
 	struct instruction in;

@@ -6,7 +6,7 @@
  *   others, 3.6 to 3.13, with .symtab          collections: invoke_gc_callback, which is called with "start" and "stop"
  *   others, also stripped                      imports: the function through which C calls importlib._find_and_load
  *                                              (_PyObject_CallMethodIdObjArgs up to 3.10, PyObject_CallMethodObjArgs
- * from 3.11), and behind its calls in PyImport_ImportModuleLevelObject
+ * from 3.11), and after its calls in PyImport_ImportModuleLevelObject
  */
 #include "target/python_events.h"
 

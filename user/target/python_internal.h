@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the files behind python.h share; for no one else. */
+/* What the files after python.h share; for no one else. */
 #ifndef GPUTRACE_PYTHON_INTERNAL_H
 #define GPUTRACE_PYTHON_INTERNAL_H
 

@@ -20,7 +20,7 @@
 
 /* PyModuleObject.md_dict: the first member (Objects/moduleobject.c, pycore_moduleobject.h) */
 #define MODULE_DICT 16u
-/* PyListObject.ob_item, behind the number of items (cpython/listobject.h) */
+/* PyListObject.ob_item, after the number of items (cpython/listobject.h) */
 #define LIST_ITEMS 24u
 
 struct reader {

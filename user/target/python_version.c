@@ -54,7 +54,7 @@ static void from_hex(unsigned hex, struct python_version *out)
 			snprintf(out->suffix, sizeof(out->suffix), "%s%u", levels[i].name, hex & 0xf);
 }
 
-/* "libpython3.8.so.1.0", "python3.8": the numbers behind the last "python". */
+/* "libpython3.8.so.1.0", "python3.8": the numbers after the last "python". */
 static bool from_name(const char *name, struct python_version *out)
 {
 	const char *at = NULL;

@@ -81,7 +81,7 @@ static const struct effect_row {
 
 /* What running through an instruction does to the search. */
 struct step {
-	bool passable; /* the search may go on behind it */
+	bool passable; /* the search may go on after it */
 	int64_t stack; /* bytes by which the stack pointer sinks */
 };
 

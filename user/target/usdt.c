@@ -134,7 +134,7 @@ static bool take_number(const char **at, int32_t *out)
 	return true;
 }
 
-/* What stands behind the `@`: %rax, 112(%rsp), $3. */
+/* What stands after the `@`: %rax, 112(%rsp), $3. */
 static int parse_operand(const char *at, struct gpt_py_arg *out)
 {
 	size_t length;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The order in which slices of a part nest: a timeline hands them over kind after kind, and who draws them needs those
- * of a track one after the other, each behind the ones around it.
+ * of a track one after the other, each after the ones around it.
  *
  *	nesting_add(&nesting, track, start_ns, end_ns);		for each slice
  *	nesting_sort(&nesting);

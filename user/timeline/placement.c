@@ -98,7 +98,7 @@ static void place_range(struct lanes *lanes, const struct model_span *range, str
 	placed->lane = placed->takes_lane ? lanes_place(lanes, key, range->start_ns, range->end_ns) : first;
 }
 
-/* The end of one that is open is UINT64_MAX: as good as the true one, behind everything that begins in this part. */
+/* The end of one that is open is UINT64_MAX: as good as the true one, after everything that begins in this part. */
 static struct open_range place_new_or_open(struct timeline *timeline, struct timeline_placement *placement,
 					   const struct model_span *range)
 {

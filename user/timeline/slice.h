@@ -225,7 +225,7 @@ struct timeline_arg {
 
 /* What a slice is called: a text in two parts, or a Python function. */
 struct timeline_name {
-	const char *before, *text; /* one behind the other; of a target: any bytes but NUL */
+	const char *before, *text; /* one after the other; of a target: any bytes but NUL */
 	uint32_t code;		   /* for timeline_code(); TIMELINE_NONE: the texts count */
 };
 

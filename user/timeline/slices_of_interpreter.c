@@ -16,7 +16,7 @@ static void visit_span(struct visit *visit, const struct model_span *span)
 	struct draft draft;
 	char text[48];
 
-	/* The interpreter's track stands behind its thread's. */
+	/* The interpreter's track stands after its thread's. */
 	draft_begin(&draft, is_gc ? TIMELINE_GC : TIMELINE_IMPORT, timeline->thread_tracks[span->thread] + 1,
 		    span->start_ns, span->end_ns);
 	if (!is_gc) {

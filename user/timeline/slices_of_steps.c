@@ -10,7 +10,7 @@
 #include "timeline/steps.h"
 #include "timeline/visit.h"
 
-/* Numbers of steps as "ops" begin here, behind those of ops and NVTX ranges. */
+/* Numbers of steps as "ops" begin here, after those of ops and NVTX ranges. */
 #define STEP_OPS (1ull << 41)
 
 void timeline_steps_begin(struct timeline *timeline)

@@ -158,7 +158,7 @@ struct timeline {
 	ARRAY(struct timeline_group) groups;
 	uint32_t overhead_group; /* CUPTI's, which is always there */
 	/* A thread and its interpreter's, thread after thread; then those of a kind together, in the kinds' order. What
-	 * a later part adds stands behind them. */
+	 * a later part adds stands after them. */
 	ARRAY(struct timeline_track) tracks;
 	ARRAY(struct timeline_counter) counters;
 	struct timeline_omissions omitted;

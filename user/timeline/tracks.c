@@ -91,7 +91,7 @@ static uint32_t add_track(struct timeline *timeline, struct timeline_track track
 	return (uint32_t)timeline->tracks.count - 1;
 }
 
-/* Of a thread, behind its own track. */
+/* Of a thread, after its own track. */
 static void add_steps(struct timeline *timeline, uint32_t thread, struct timeline_track track)
 {
 	for (size_t i = 0; i < timeline->steps.count; i++) {
@@ -142,7 +142,7 @@ static void add_threads(struct timeline *timeline)
 	}
 }
 
-/* Lanes become tracks in the order in which they were met: the next one, behind the first lane of its key. */
+/* Lanes become tracks in the order in which they were met: the next one, after the first lane of its key. */
 static void add_lane(struct timeline *timeline, struct placed *placed, struct timeline_track track)
 {
 	uint32_t index = (uint32_t)placed->tracks.count;

@@ -13,7 +13,7 @@ static bool is_printable(const char *text, size_t length)
 	return true;
 }
 
-/* The end of the lines: behind "\r\n\r\n"; NULL: not there yet. */
+/* The end of the lines: after "\r\n\r\n"; NULL: not there yet. */
 static char *end_of_head(char *bytes, size_t size)
 {
 	return memmem(bytes, size, "\r\n\r\n", 4);

@@ -16,7 +16,7 @@
 /* Texts are in the request's own bytes, terminated there. */
 struct http_request {
 	const char *path;  /* from its slash on, as it was sent */
-	const char *query; /* what stands behind the question mark, "" nothing */
+	const char *query; /* what stands after the question mark, "" nothing */
 	const char *host;  /* "": there is no such line */
 };
 

@@ -17,7 +17,7 @@
 
 struct server_handler {
 	void *context;
-	/* request->path: what stands behind the token and its slash.  Puts the body and returns its type, NULL: there
+	/* request->path: what stands after the token and its slash.  Puts the body and returns its type, NULL: there
 	 * is no such thing. */
 	const char *(*answer)(void *context, const struct http_request *request, struct sink *body);
 };

@@ -107,7 +107,7 @@ def _file(trace):
         if key not in keys:
             yield f"no {key}"
     if set(keys[keys.index("traceEvents") + 1:]) - {"gputrace"}:  # which is there for long logs
-        yield "something behind traceEvents: streaming readers do not see it"
+        yield "something after traceEvents: streaming readers do not see it"
     if not trace["traceEvents"]:
         yield "traceEvents is empty"
     elif trace["traceEvents"][0]["ph"] != "M":
@@ -277,7 +277,7 @@ def _flows(trace):
             ends[event["cat"], event["id"]].append((event["ph"], ns(event["ts"])))
             forward = (event["ph"], event["cat"]) == ("s", "fwdbwd")  # these stand beside the other end
             if not forward and ns(event["ts"]) not in starts[event["pid"], event["tid"]]:
-                yield f"flow {event['id']} {event['ph']}: not behind the slice it belongs to"
+                yield f"flow {event['id']} {event['ph']}: not after the slice it belongs to"
             if event["ph"] == "f" and event.get("bp") != "e":
                 yield f"flow {event['id']} would bind to the next slice"
     for flow, found in ends.items():

@@ -67,7 +67,7 @@ NOINLINE void evaluate_function(void *engine, struct shared *task, const char *w
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Behind the `|` comes what the loop does itself, when the node has returned. */
+/* After the `|` comes what the loop does itself, when the node has returned. */
 NOINLINE static void thread_main(struct shared *task, const char *what)
 {
 	const char *rest = strchr(what, '|');

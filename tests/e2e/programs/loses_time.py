@@ -65,7 +65,7 @@ def python():
 
 
 def behind_a_wait(wait):
-    """The wait takes as long as the kernel; without it the sleep behind it would be hidden by the kernel."""
+    """The wait takes as long as the kernel; without it the sleep after it would be hidden by the kernel."""
     least = 0
     for _ in range(STEPS):
         launch(LONG)

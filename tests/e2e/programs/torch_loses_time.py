@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Trains a small net with PyTorch and loses time of the GPU in one way: `torch_loses_time.py data|frames|item|small|compile TRUTH`.
 
-TRUTH is {"lines", "least_ms", "most_ms"}: lines of this file that lose it, and bounds of what the steps behind the first
+TRUTH is {"lines", "least_ms", "most_ms"}: lines of this file that lose it, and bounds of what the steps after the first
 lost, by the program's own clock."""
 
 import ctypes

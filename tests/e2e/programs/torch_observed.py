@@ -26,7 +26,7 @@ def _is_awake(tid):
 
 def wait_for_other_threads():
     """Until each thread but the main one, which calls this, was seen asleep: an op that began on one thread and ends on
-    another does so behind what waits for its result.  torch.profiler does not wait for it: where such an op ends behind its
+    another does so after what waits for its result.  torch.profiler does not wait for it: where such an op ends after its
     stop(), the time goes into memory that is another's by then, such as another op's, or the program crashes."""
     awake = set(os.listdir("/proc/self/task")) - {str(os.getpid())}
     while awake:

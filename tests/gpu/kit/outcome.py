@@ -17,7 +17,7 @@ DATA_BYTES_OF_FINDING, JSON_BYTES = 768 << 10, 7 << 20
 
 
 def finding(what, figure, verdict, **data):
-    """One line of the outcome, and the raw data behind it."""
+    """One line of the outcome, and the raw data after it."""
     assert verdict in VERDICTS
     return {"what": what, "figure": str(figure), "verdict": verdict, "data": data}
 

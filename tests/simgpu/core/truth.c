@@ -1,7 +1,7 @@
 /*
  * truth.c: the ground truth, one JSON object per line, of what was called and what the GPU was given
  * to do (README.md has the fields). The file is mapped and written in place, so a process killed by
- * SIGKILL loses nothing: what was not yet used of the file then stays behind as zero bytes.
+ * SIGKILL loses nothing: what was not yet used of the file then stays after as zero bytes.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
  * thunk.h: how libcuda's functions are written here. DRIVER(class, name, (parameters), (arguments))
- * { body } makes the body an API call with entry and exit, behind an exported thunk that has the
+ * { body } makes the body an API call with entry and exit, after an exported thunk that has the
  * bytes of the real driver's: `cmpl $0x321cba00,state(%rip); je; jmp *table(%rip)`, 30 bytes, where a
  * tracer has to put its probe on the je (symbol + 10).
  */

@@ -119,7 +119,7 @@ struct large {
 	Elf64_Rela relocations[FUNCTIONS];
 	Elf64_Sym symbols[FUNCTIONS + 1];
 	char names[96];
-	uint8_t head[128]; /* of the line table, at its end, which goes on behind it */
+	uint8_t head[128]; /* of the line table, at its end, which goes on after it */
 	uint8_t lines[FUNCTIONS * SEQUENCE_BYTES];
 };
 

@@ -252,7 +252,7 @@ static void samples_that_go_back_are_not_taken(void **state)
 }
 
 /* As it does where the machine was suspended to RAM: the counter is 0 again, CLOCK_MONOTONIC has stood still. */
-static void stamps_from_before_and_behind_a_new_begin_of_the_counter_have_their_times(void **state)
+static void stamps_from_before_and_after_a_new_begin_of_the_counter_have_their_times(void **state)
 {
 	const uint64_t day = 24 * 3600ull * 3 * SECOND;
 	uint64_t before, ns, i;
@@ -285,7 +285,7 @@ int main(void)
 		TEST(a_stamp_between_two_samples_is_set_in_proportion),
 		TEST(what_a_stamp_of_a_second_ago_says_does_not_change),
 		TEST(samples_that_go_back_are_not_taken),
-		TEST(stamps_from_before_and_behind_a_new_begin_of_the_counter_have_their_times),
+		TEST(stamps_from_before_and_after_a_new_begin_of_the_counter_have_their_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,7 +140,7 @@ static void names_are_bounded_in_number_and_in_length(void **state)
 
 /* ---- records ------------------------------------------------------------------------------------ */
 
-/* Three kernels, then whatever the test puts behind them. */
+/* Three kernels, then whatever the test puts after them. */
 static uint32_t walk_kernels(uint8_t *buffer, size_t valid, uint8_t **record)
 {
 	*record = *record ? *record + CUPTI_KERNEL_MIN : buffer;

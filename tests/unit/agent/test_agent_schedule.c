@@ -102,14 +102,14 @@ static void run(const char *name, uint8_t scope)
 	torch->finish(&op);
 }
 
-/* An iteration of a training: an op, and the optimizer behind it. */
+/* An iteration of a training: an op, and the optimizer after it. */
 static void iterate(const char *op)
 {
 	run(op, GPT_AGENT_OP_FUNCTION);
 	run("Optimizer.step#SGD.step", GPT_AGENT_OP_USER_SCOPE);
 }
 
-/* The names of all ops that were told, behind each other. */
+/* The names of all ops that were told, after each other. */
 static const char *ops_told(void)
 {
 	static char text[1024];
@@ -176,7 +176,7 @@ static void only_ops_of_warm_up_and_active_steps_are_told(void **state)
 					"5 Optimizer.step#SGD.step");
 }
 
-static void between_the_cycles_only_named_ranges_are_seen_and_behind_them_nothing(void **state)
+static void between_the_cycles_only_named_ranges_are_seen_and_after_them_nothing(void **state)
 {
 	struct fake_op op;
 
@@ -474,7 +474,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_are_counted_as_torch_profiler_schedule_counts),
 		WITH_TORCH(only_ops_of_warm_up_and_active_steps_are_told),
-		WITH_TORCH(between_the_cycles_only_named_ranges_are_seen_and_behind_them_nothing),
+		WITH_TORCH(between_the_cycles_only_named_ranges_are_seen_and_after_them_nothing),
 		WITH_TORCH(the_op_that_begins_a_step_is_the_first_of_it),
 		WITH_TORCH(a_range_of_the_name_begins_a_step),
 		WITH_TORCH(steps_are_those_of_one_thread_and_one_optimizer),

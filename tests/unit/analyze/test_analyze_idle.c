@@ -28,7 +28,7 @@ static void a_gap_is_charged_to_the_late_launch_and_to_what_its_thread_waited_in
 	model_free(model);
 }
 
-static void time_outside_of_operations_stands_behind_the_others_and_is_no_ones(void **state)
+static void time_outside_of_operations_follows_the_others_and_is_no_ones(void **state)
 {
 	struct model *model = sample_model(1, 2);
 	uint64_t sum = 0;
@@ -156,7 +156,7 @@ static void time_in_two_waits_at_once_is_charged_once(void **state)
 	idle_free(&idle);
 }
 
-static void a_wait_behind_the_launch_is_the_launchs_time(void **state)
+static void a_wait_after_the_launch_is_the_launchs_time(void **state)
 {
 	const struct model_call call = {.start_ns = 1040000, .stack = NONE, .class = GPT_CLASS_LAUNCH};
 	struct idle idle;
@@ -202,12 +202,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_gap_is_charged_to_the_late_launch_and_to_what_its_thread_waited_in),
-		cmocka_unit_test(time_outside_of_operations_stands_behind_the_others_and_is_no_ones),
+		cmocka_unit_test(time_outside_of_operations_follows_the_others_and_is_no_ones),
 		cmocka_unit_test(a_launch_that_was_not_seen_is_the_gpus_side),
 		cmocka_unit_test(waits_that_no_gap_can_reach_any_more_are_not_kept),
 		cmocka_unit_test(waits_are_kept_as_long_as_a_device_has_been_idle),
 		cmocka_unit_test(time_in_two_waits_at_once_is_charged_once),
-		cmocka_unit_test(a_wait_behind_the_launch_is_the_launchs_time),
+		cmocka_unit_test(a_wait_after_the_launch_is_the_launchs_time),
 		cmocka_unit_test(an_operation_may_come_before_the_call_that_launched_it),
 		cmocka_unit_test(a_thread_without_work_on_a_gpu_keeps_no_waits),
 	};

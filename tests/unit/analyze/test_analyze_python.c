@@ -131,7 +131,7 @@ static void a_range_has_the_work_that_its_thread_launched_while_it_was_open(void
 	open_range(0, 0, 120, 130);
 	launch(0, 125, 5);
 	launch(0, 150, 3);
-	launch(0, 250, 1); /* behind them */
+	launch(0, 250, 1); /* after them */
 	nvtx_finish(&nvtx);
 	assert_int_equal(nvtx.rows.count, 2);
 	assert_int_equal(nvtx.rows.items[0].name, 1);

@@ -297,7 +297,7 @@ static void what_another_owns_is_not_freed_and_its_threads_are_not_guessed(void 
 
 static void a_name_that_cannot_be_read_is_none_and_counted(void **state)
 {
-	memset(it.memory + sizeof(it.memory) - 10, 'x', 10); /* not ended, and behind it is nothing */
+	memset(it.memory + sizeof(it.memory) - 10, 'x', 10); /* not ended, and after it is nothing */
 	add_kernel(WALL - 2000, WALL - 1000, 1, 0x10);
 	add_kernel(WALL - 2000, WALL - 1000, 2, UINT64_MAX);
 	add_kernel(WALL - 2000, WALL - 1000, 3, UINT64_MAX - 3);

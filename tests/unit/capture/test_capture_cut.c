@@ -102,7 +102,7 @@ static void a_batch_from_before_the_end_is_what_it_was(void **state)
 	assert_ptr_equal(cut(&batch), &batch);
 }
 
-static void of_a_batch_from_behind_the_end_the_events_that_began_before_belong(void **state)
+static void of_a_batch_from_after_the_end_the_events_that_began_before_belong(void **state)
 {
 	union batch batch = batch_at(END_NS + 500), expected = batch_at(END_NS + 500);
 
@@ -147,7 +147,7 @@ int main(void)
 		cmocka_unit_test(the_number_of_a_call_that_was_recorded_belongs),
 		cmocka_unit_test(what_tells_of_no_event_belongs),
 		cmocka_unit_test(a_batch_from_before_the_end_is_what_it_was),
-		cmocka_unit_test(of_a_batch_from_behind_the_end_the_events_that_began_before_belong),
+		cmocka_unit_test(of_a_batch_from_after_the_end_the_events_that_began_before_belong),
 		cmocka_unit_test(an_op_that_goes_on_was_open_at_the_end),
 		cmocka_unit_test(a_damaged_batch_is_left_to_its_reader),
 	};

@@ -464,7 +464,7 @@ static void probes_hear_of_process_events_after_the_log(void **state)
 	assert_false(fake.noticed_before_log);
 }
 
-static void what_begins_behind_the_end_is_not_of_the_recording(void **state)
+static void what_begins_after_the_end_is_not_of_the_recording(void **state)
 {
 	static struct gpt_call late = {.hdr = {.size = sizeof(late), .type = GPT_CALL}};
 	struct outcome outcome;
@@ -591,7 +591,7 @@ int main(void)
 		behaviour(the_ring_is_drained_while_a_process_is_slow_to_attach),
 		behaviour(every_record_of_the_ring_is_in_the_log),
 		behaviour(probes_hear_of_process_events_after_the_log),
-		behaviour(what_begins_behind_the_end_is_not_of_the_recording),
+		behaviour(what_begins_after_the_end_is_not_of_the_recording),
 		behaviour(what_arrives_while_probes_are_taken_away_is_recorded),
 		behaviour(attach_is_ticked_at_least_every_50_ms),
 		behaviour(attach_is_ticked_when_it_asked_for_it),

@@ -32,7 +32,7 @@ static void numbers_have_as_many_bytes_as_they_need(void **state)
 	sink_close(&memory);
 }
 
-static void a_message_stands_behind_its_length_also_where_that_is_long(void **state)
+static void a_message_follows_its_length_also_where_that_is_long(void **state)
 {
 	static const struct {
 		size_t size;
@@ -113,7 +113,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_have_as_many_bytes_as_they_need),
-		cmocka_unit_test(a_message_stands_behind_its_length_also_where_that_is_long),
+		cmocka_unit_test(a_message_follows_its_length_also_where_that_is_long),
 		cmocka_unit_test(text_is_utf8),
 		cmocka_unit_test(what_is_written_where_there_is_room_is_the_same),
 	};

@@ -43,7 +43,7 @@ static void assert_zeros(const struct read *block, int from)
 		assert_int_equal(block->bytes[i], 0);
 }
 
-static void members_stand_behind_their_headers_in_whole_blocks(void **state)
+static void members_follow_their_headers_in_whole_blocks(void **state)
 {
 	struct tar tar = {.fd = memfd_create("tar", 0), .time_s = 1767189312};
 	struct read block;
@@ -123,7 +123,7 @@ static void what_cannot_be_a_member_is_an_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(members_stand_behind_their_headers_in_whole_blocks),
+		cmocka_unit_test(members_follow_their_headers_in_whole_blocks),
 		cmocka_unit_test(a_member_of_more_than_8_gib_has_a_binary_length),
 		cmocka_unit_test(what_cannot_be_a_member_is_an_error),
 	};

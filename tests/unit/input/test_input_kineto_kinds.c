@@ -191,7 +191,7 @@ static struct analyses analyze_text(const char *text, struct trace **trace)
 	return all;
 }
 
-static void a_copy_waits_that_returned_behind_its_end_and_no_other(void **state)
+static void a_copy_waits_that_returned_after_its_end_and_no_other(void **state)
 {
 	struct trace *trace;
 	struct analyses all = analyze_text(
@@ -266,7 +266,7 @@ int main(void)
 		cmocka_unit_test(what_begins_at_0_is_there),
 		cmocka_unit_test(a_trace_of_pytorch_1_8_has_its_ops_calls_and_work),
 		cmocka_unit_test(calls_of_other_accelerators_launch_their_work_whatever_their_names),
-		cmocka_unit_test(a_copy_waits_that_returned_behind_its_end_and_no_other),
+		cmocka_unit_test(a_copy_waits_that_returned_after_its_end_and_no_other),
 		cmocka_unit_test(a_call_that_gputrace_does_not_follow_has_its_time),
 		cmocka_unit_test(no_cause_is_made_up_for_work_whose_launch_is_not_in_the_file),
 		cmocka_unit_test(what_has_no_event_of_a_known_kind_is_refused),

@@ -58,7 +58,7 @@ static bool gave_segments(const struct three *three, const struct given *given)
 	return false;
 }
 
-static void a_flipped_bit_in_a_segment_costs_no_more_than_what_cannot_be_found_behind_it(void **state)
+static void a_flipped_bit_in_a_segment_costs_no_more_than_what_cannot_be_found_after_it(void **state)
 {
 	struct three three;
 	size_t from, to;
@@ -270,7 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_truncated_log_gives_its_whole_segments),
 		cmocka_unit_test(a_log_truncated_in_its_header_is_refused),
-		cmocka_unit_test(a_flipped_bit_in_a_segment_costs_no_more_than_what_cannot_be_found_behind_it),
+		cmocka_unit_test(a_flipped_bit_in_a_segment_costs_no_more_than_what_cannot_be_found_after_it),
 		cmocka_unit_test(a_flipped_bit_anywhere_gives_no_record_that_was_not_there),
 		cmocka_unit_test(a_header_that_lies_gives_no_record_that_was_not_there),
 		cmocka_unit_test(a_frame_that_claims_terabytes_is_damage),

@@ -651,7 +651,7 @@ static void hostile_batches_are_refused(void **state)
 		 34,
 		 24},
 		{"more than there is at all", {1, 1, 13, 1, 32, 0, 6, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0}, 14, 24},
-		{"a record that goes on behind its batch", {2, 2, 13, 3, 1, 16, 0, 0, 1, 16, 0, 0, 0}, 13, 24},
+		{"a record that goes on after its batch", {2, 2, 13, 3, 1, 16, 0, 0, 1, 16, 0, 0, 0}, 13, 24},
 		{"a batch in a batch", {2, 2, 13, 13, 2, 32, 15, 0, 2, 0, 8, 0}, 12, 24},
 		{"a batch that does not end", {1, 1, 13, 1, 32, 0, 0, 0}, 8, 24},
 		{"a batch shorter than its struct", {1, 1, 14, 1, 15, 0, 0, 0, 0}, 9, 8},

@@ -63,7 +63,7 @@ static void end(struct fixture *fixture)
 	schema_free(fixture->from);
 }
 
-/* Appends a record of those words of 32 bits behind its header. */
+/* Appends a record of those words of 32 bits after its header. */
 static void add(struct fixture *fixture, uint16_t type, const uint32_t *words, size_t count)
 {
 	struct gpt_record record = {.size = (uint32_t)(8 + 4 * count), .type = type, .flags = 5};
@@ -115,7 +115,7 @@ static void a_field_that_was_added_is_left_out(void **state)
 	end(&fixture);
 }
 
-static void text_stays_behind_a_record_that_grew(void **state)
+static void text_stays_after_a_record_that_grew(void **state)
 {
 	struct fixture fixture;
 
@@ -299,7 +299,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_of_the_same_schema_stay),
 		cmocka_unit_test(a_field_that_was_added_is_left_out),
-		cmocka_unit_test(text_stays_behind_a_record_that_grew),
+		cmocka_unit_test(text_stays_after_a_record_that_grew),
 		cmocka_unit_test(a_field_that_the_log_has_not_is_0_before_text),
 		cmocka_unit_test(a_last_field_that_the_log_has_not_is_not_there),
 		cmocka_unit_test(elements_that_grew_are_as_wide_as_ours),

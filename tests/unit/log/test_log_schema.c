@@ -120,7 +120,7 @@ static void a_text_that_cannot_be_unpacked_by_is_refused(void **state)
 		"1 call 12 a:32:+a\n",		       /* of itself */
 		"1 call 16 a:32:+b b:32:delta\n",      /* not yet read */
 		"1 call 12  a:32:delta\n",	       /* two blanks */
-		"1 call 8 records a:32:delta\n",       /* something behind the tail */
+		"1 call 8 records a:32:delta\n",       /* something after the tail */
 		"1 call 8 records records\n",	       /**/
 		"1 call 12 a:32:delta records\n",      /* they would not be at multiples of 8 */
 		"1 call 8 array:0\n",		       /* elements of nothing */

@@ -456,7 +456,7 @@ static void a_full_disk_leaves_whole_segments_and_an_end_that_says_so(void **sta
 	}
 }
 
-static void a_disk_that_is_full_behind_a_segment_gives_room_for_the_end(void **state)
+static void a_disk_that_is_full_after_a_segment_gives_room_for_the_end(void **state)
 {
 	int fd = make_file();
 	struct log_writer *writer = log_writer_open(fd);
@@ -583,7 +583,7 @@ int main(void)
 		cmocka_unit_test(records_of_impossible_size_are_left_out),
 		cmocka_unit_test(threads_append_each_in_its_order_while_another_flushes),
 		cmocka_unit_test(a_full_disk_leaves_whole_segments_and_an_end_that_says_so),
-		cmocka_unit_test(a_disk_that_is_full_behind_a_segment_gives_room_for_the_end),
+		cmocka_unit_test(a_disk_that_is_full_after_a_segment_gives_room_for_the_end),
 		cmocka_unit_test(an_index_that_has_no_room_is_left_out_rather_than_a_segment),
 		cmocka_unit_test(a_disk_with_room_for_an_end_only_has_that),
 		cmocka_unit_test(a_disk_without_room_for_anything_leaves_an_empty_log),

@@ -64,7 +64,7 @@ static void a_buffer_that_was_read_late_is_of_the_program_that_filled_it(void **
 	model_free(model);
 }
 
-static void work_of_calls_before_and_behind_the_trace_is_left_out(void **state)
+static void work_of_calls_before_and_after_the_trace_is_left_out(void **state)
 {
 	struct model *model;
 
@@ -204,7 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_that_are_monotonic_are_taken_as_they_are_with_their_bound),
 		cmocka_unit_test(a_buffer_that_was_read_late_is_of_the_program_that_filled_it),
-		cmocka_unit_test(work_of_calls_before_and_behind_the_trace_is_left_out),
+		cmocka_unit_test(work_of_calls_before_and_after_the_trace_is_left_out),
 		cmocka_unit_test(correlation_ids_may_run_over),
 		cmocka_unit_test(between_them_a_call_that_is_missing_is_shown),
 		cmocka_unit_test(the_agents_own_work_is_never_left_out),

@@ -81,7 +81,7 @@ static void a_call_is_found_by_its_correlation_id_wherever_it_moves(void **state
 			assert_int_equal(*corr_index_put(&index, space, UINT32_MAX - i * 3, space * COUNT + i),
 					 space * COUNT + i);
 	assert_int_equal(*corr_index_put(&index, 2, UINT32_MAX, 5), 2 * COUNT); /* what is there stays */
-	/* the first space goes, of the others all stay but those behind the 500th */
+	/* the first space goes, of the others all stay but those after the 500th */
 	for (uint32_t i = 0; i < (SPACES + 1) * COUNT; i++)
 		places[i] = i / COUNT >= 2 && i % COUNT <= 500 ? i - COUNT : UINT32_MAX;
 	for (int round = 0; round < 2; round++) {

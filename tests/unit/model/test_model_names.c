@@ -293,7 +293,7 @@ static const char *text_of(const struct model *model, uint32_t string)
 	return string == NONE ? NULL : model->strings[string];
 }
 
-static void a_kernel_has_the_place_that_stands_behind_its_name(void **state)
+static void a_kernel_has_the_place_that_follows_its_name(void **state)
 {
 	static const char *const names[] = {"_Z4gemmPf", "_Z4gemmPf", "triton_poi_0", "odd"};
 	static const char *const places[] = {"/models/gemm.py:4", NULL,
@@ -349,7 +349,7 @@ int main(void)
 		cmocka_unit_test(names_without_end_have_a_number_together),
 		cmocka_unit_test(every_row_of_the_table_is_found_and_nothing_else),
 		cmocka_unit_test(the_last_component_of_a_path_is_its_base),
-		cmocka_unit_test(a_kernel_has_the_place_that_stands_behind_its_name),
+		cmocka_unit_test(a_kernel_has_the_place_that_follows_its_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -459,7 +459,7 @@ static void an_asynchronous_op_is_no_part_of_the_nesting(void **state)
 	model_free(model);
 }
 
-static void one_that_begins_in_another_and_ends_behind_it_overlaps_it(void **state)
+static void one_that_begins_in_another_and_ends_after_it_overlaps_it(void **state)
 {
 	struct log_builder log;
 	struct model *model;
@@ -607,7 +607,7 @@ int main(void)
 		cmocka_unit_test(an_evaluation_has_the_number_of_the_node_inside_of_it),
 		cmocka_unit_test(a_call_is_of_the_innermost_op_that_was_open),
 		cmocka_unit_test(an_asynchronous_op_is_no_part_of_the_nesting),
-		cmocka_unit_test(one_that_begins_in_another_and_ends_behind_it_overlaps_it),
+		cmocka_unit_test(one_that_begins_in_another_and_ends_after_it_overlaps_it),
 		cmocka_unit_test(an_op_that_was_told_while_open_is_there_once),
 		cmocka_unit_test(an_open_op_goes_no_further_than_known_where_ops_were_lost),
 		cmocka_unit_test(an_open_op_goes_no_further_than_its_process),

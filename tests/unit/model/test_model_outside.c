@@ -89,7 +89,7 @@ static void between_them_a_launch_that_was_not_seen_is_a_loss(void **state)
 	log_launch(&it, PID, TID, START + 200 * MS, 0, 20);
 	log_batch(&it, PID, TID, START + 300 * MS);
 	kernel(15, START + 150 * MS);
-	kernel(22, START + 250 * MS); /* behind the last call, and within the trace */
+	kernel(22, START + 250 * MS); /* after the last call, and within the trace */
 	model = end();
 	assert_int_equal(model->gpu_count, 2);
 	assert_int_equal(model_source(model)->receipt.gpu_ops_joined + model_source(model)->receipt.gpu_ops_before, 0);

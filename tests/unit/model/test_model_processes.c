@@ -65,7 +65,7 @@ static void a_fork_inherits_until_it_execs(void **state)
 	model_free(model);
 }
 
-static void a_description_from_before_the_exec_that_comes_behind_it_is_left_out(void **state)
+static void a_description_from_before_the_exec_that_comes_after_it_is_left_out(void **state)
 {
 	struct log_builder log;
 	struct model *model;
@@ -269,7 +269,7 @@ int main(void)
 		cmocka_unit_test(a_process_is_what_was_said_about_it),
 		cmocka_unit_test(later_knowledge_adds_to_earlier),
 		cmocka_unit_test(a_fork_inherits_until_it_execs),
-		cmocka_unit_test(a_description_from_before_the_exec_that_comes_behind_it_is_left_out),
+		cmocka_unit_test(a_description_from_before_the_exec_that_comes_after_it_is_left_out),
 		cmocka_unit_test(a_description_that_overtook_the_exec_is_not_forgotten),
 		cmocka_unit_test(a_reused_pid_is_another_process),
 		cmocka_unit_test(a_reused_pid_is_noticed_when_the_exit_was_lost),

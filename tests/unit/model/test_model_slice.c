@@ -189,7 +189,7 @@ static void an_operation_whose_call_was_before_still_has_it(void **state)
 	model_free(whole);
 }
 
-static void a_launch_whose_work_is_behind_the_slice_is_not_missing(void **state)
+static void a_launch_whose_work_is_after_the_slice_is_not_missing(void **state)
 {
 	struct model *whole = sample_model(1, STEPS);
 	struct sliced_trace sliced;
@@ -507,7 +507,7 @@ int main(void)
 		cmocka_unit_test(a_slice_of_everything_has_the_receipt_of_the_recording),
 		cmocka_unit_test(the_receipt_has_launches_of_the_slice_and_losses_of_the_recording),
 		cmocka_unit_test(an_operation_whose_call_was_before_still_has_it),
-		cmocka_unit_test(a_launch_whose_work_is_behind_the_slice_is_not_missing),
+		cmocka_unit_test(a_launch_whose_work_is_after_the_slice_is_not_missing),
 		cmocka_unit_test(an_operation_without_times_goes_with_its_call),
 		cmocka_unit_test(imports_are_cut_to_the_slice),
 		cmocka_unit_test(memory_from_before_the_slice_is_not_known),

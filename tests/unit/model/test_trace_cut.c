@@ -105,7 +105,7 @@ static void events_that_nothing_refers_to_are_not_in_later_parts(void **state)
 	model_free(whole);
 }
 
-static void what_begins_at_a_cut_is_behind_it(void **state)
+static void what_begins_at_a_cut_is_after_it(void **state)
 {
 	struct model *whole = sample_model(1, 2);
 	uint64_t time_ns = whole->calls[3].start_ns;
@@ -256,7 +256,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_parts_together_have_each_event_once_with_what_it_refers_to),
 		cmocka_unit_test(events_that_nothing_refers_to_are_not_in_later_parts),
-		cmocka_unit_test(what_begins_at_a_cut_is_behind_it),
+		cmocka_unit_test(what_begins_at_a_cut_is_after_it),
 		cmocka_unit_test(sums_are_complete_in_the_last_part_only),
 		cmocka_unit_test(a_range_is_in_every_part_in_which_it_is_open),
 		cmocka_unit_test(a_thread_says_whether_other_parts_have_ranges_of_it),

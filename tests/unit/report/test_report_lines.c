@@ -60,7 +60,7 @@ static void write_source(const char *path, const char *text, size_t bytes, int64
 static void log_place(struct log_builder *log, uint64_t id, const char *function, const char *path, uint32_t line,
 		      uint32_t first)
 {
-	/* the line that runs is three behind the first of its piece of code */
+	/* the line that runs is three after the first of its piece of code */
 	log_function(log, PID, id, function, path, first);
 	log_stack(log, PID, id, 1, (struct gpt_pyframe[]){{.code = id, .lasti = 6}});
 	assert_int_equal(line, first + 3);

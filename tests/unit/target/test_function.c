@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Whole functions: the ways out of them, and what stands behind their calls. */
+/* Whole functions: the ways out of them, and what stands after their calls. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -39,7 +39,7 @@ static const struct code pushes[] = {
 	{"zeros", {0}, -1},
 };
 
-/* singleton(): from a pointer, as in PyTorch 2.15.0; the variable itself; behind endbr64 */
+/* singleton(): from a pointer, as in PyTorch 2.15.0; the variable itself; after endbr64 */
 #define GUARD 0x0f, 0xb6, 0x05, 0xb1, 0x92, 0xec, 0x0b, 0x84, 0xc0, 0x74, 0x0d
 static const uint8_t by_pointer[64] = {GUARD, 0x48, 0x8b, 0x05, 0xae, 0x92, 0xec, 0x0b, 0xc3};
 static const uint8_t itself[64] = {GUARD, 0x48, 0x8d, 0x05, 0xae, 0x92, 0xec, 0x0b, 0xc3};
@@ -47,7 +47,7 @@ static const uint8_t marked[64] = {0xf3, 0x0f, 0x1e, 0xfa, GUARD, 0x48, 0x8b, 0x
 static const uint8_t goes_on[64] = {GUARD, 0x48, 0x8b, 0x05, 0xae, 0x92, 0xec, 0x0b, 0x90};
 /* clang-format on */
 
-static void the_flag_is_the_byte_that_decides_behind_the_first_call(void **state)
+static void the_flag_is_the_byte_that_decides_after_the_first_call(void **state)
 {
 	for (size_t i = 0; i < sizeof(pushes) / sizeof(pushes[0]); i++) {
 		uint32_t offset = 0;
@@ -117,7 +117,7 @@ static void memory_tells_whether_it_records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_flag_is_the_byte_that_decides_behind_the_first_call),
+		cmocka_unit_test(the_flag_is_the_byte_that_decides_after_the_first_call),
 		cmocka_unit_test(code_that_ends_early_is_not_understood),
 		cmocka_unit_test(the_instance_is_where_the_function_finds_it),
 		cmocka_unit_test(memory_tells_whether_it_records),

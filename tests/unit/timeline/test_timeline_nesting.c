@@ -41,7 +41,7 @@ static void assert_in_order(struct nesting *nesting)
 	free(expected);
 }
 
-static void slices_stand_behind_those_around_them(void **state)
+static void slices_follow_those_around_them(void **state)
 {
 	static const struct nested came[] = {
 		{.track = 1, .start_ns = 10, .end_ns = 20}, {.track = 0, .start_ns = 5, .end_ns = 6},
@@ -81,7 +81,7 @@ static void any_number_on_any_tracks_is_sorted_part_after_part(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slices_stand_behind_those_around_them),
+		cmocka_unit_test(slices_follow_those_around_them),
 		cmocka_unit_test(any_number_on_any_tracks_is_sorted_part_after_part),
 	};
 

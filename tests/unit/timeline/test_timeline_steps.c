@@ -86,7 +86,7 @@ static void steps_are_the_same_however_the_trace_is_divided(void **state)
 	struct kept one, many;
 	int fd;
 
-	op(&ops, COPY, 455, 505); /* it goes on behind its step */
+	op(&ops, COPY, 455, 505); /* it goes on after its step */
 	log_end(&ops.log, 1000000);
 	fd = log_fd(&ops.log);
 	one = keep_divided(fd, &whole);

@@ -47,7 +47,7 @@ static void a_process_has_its_threads_and_a_gpu_its_streams(void **state)
 	model_free(model);
 }
 
-static void an_interpreter_stands_behind_its_thread_and_names_it(void **state)
+static void an_interpreter_follows_its_thread_and_names_it(void **state)
 {
 	struct model *model = sample_model(1, 1);
 	struct timeline *timeline = timeline_of(model, -1);
@@ -185,7 +185,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_has_its_threads_and_a_gpu_its_streams),
-		cmocka_unit_test(an_interpreter_stands_behind_its_thread_and_names_it),
+		cmocka_unit_test(an_interpreter_follows_its_thread_and_names_it),
 		cmocka_unit_test(operations_that_overlap_are_on_lanes_of_their_stream),
 		cmocka_unit_test(streams_of_several_processes_say_whose_they_are),
 		cmocka_unit_test(one_process_of_two_has_only_its_own_tracks),

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define CUBIN_KERNELS_MAX 64u  /* of one cubin; those beyond have no place */
-#define CUBIN_ROWS_MAX 262144u /* of the line table; what is behind them is not read */
+#define CUBIN_ROWS_MAX 262144u /* of the line table; what is after them is not read */
 /* Through relocations and files that are not in the order of the line table; what would need more has no place. */
 #define CUBIN_STEPS_MAX 1048576u
 

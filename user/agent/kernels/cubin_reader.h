@@ -23,7 +23,7 @@ struct cubin_reader {
 	Elf64_Ehdr header;
 	Elf64_Shdr lines, symbols, relocations;
 	bool has_relocations;
-	size_t next_relocation; /* behind the one that was found last */
+	size_t next_relocation; /* after the one that was found last */
 	uint32_t steps;		/* that a table in its order does not need, so far */
 	unsigned count;
 	uint64_t beyond; /* functions that are not among these */

@@ -41,7 +41,7 @@ static struct {
 
 /* ---- text -------------------------------------------------------------------------------------- */
 
-/* Room for a character of `bytes` bytes and for TRUNCATION_MARK behind it. */
+/* Room for a character of `bytes` bytes and for TRUNCATION_MARK after it. */
 static bool fits(const struct text *out, unsigned bytes)
 {
 	return out->bytes + bytes + sizeof(TRUNCATION_MARK) - 1 <= RANGES_TEXT_MAX;

@@ -263,7 +263,7 @@ bool collectives_open(const struct torch *torch)
 	if (!construct || !collectives.get || !vtable || (!kind && !layout->comms_kind))
 		return false;
 	collectives.kind = kind ? *kind : (void *)(uintptr_t)layout->comms_kind;
-	collectives.vtable = vtable + 2 * sizeof(void *); /* behind the offset to the top and the type */
+	collectives.vtable = vtable + 2 * sizeof(void *); /* after the offset to the top and the type */
 	if (check(layout, construct))
 		collectives.layout = layout;
 	return collectives.layout != NULL;

@@ -179,7 +179,7 @@ bool op_buffer_enter_chunk(struct op_buffer *buffer, uint64_t tail)
 	return true;
 }
 
-/* Skips what is left of a chunk: the tail behind it. */
+/* Skips what is left of a chunk: the tail after it. */
 uint64_t op_buffer_pad(struct op_buffer *buffer, uint64_t tail)
 {
 	uint32_t offset = (uint32_t)(tail % OP_BUFFER_CHUNK_BYTES), left = OP_BUFFER_CHUNK_BYTES - offset;

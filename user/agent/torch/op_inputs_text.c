@@ -9,7 +9,7 @@
 #include "agent/torch/op_inputs.h"
 
 /*
- * As PyTorch prints numbers (ATen/core/ivalue.cpp): whole ones that fit into 64 bits with a point behind them, -0 as 0.
+ * As PyTorch prints numbers (ATen/core/ivalue.cpp): whole ones that fit into 64 bits with a point after them, -0 as 0.
  */
 #define WHOLE_BELOW 0x1p63
 

@@ -44,7 +44,7 @@ struct rank_row {
 	size_t log;
 	const struct meeting_rank *of;
 	uint64_t compared;		 /* collectives that another rank was seen in, too */
-	uint64_t late, late_ns, most_ns; /* how often the last by more than the clocks' error; behind the median rank */
+	uint64_t late, late_ns, most_ns; /* how often the last by more than the clocks' error; after the median rank */
 	uint64_t waited_ns;		 /* for whoever came last */
 };
 

@@ -19,7 +19,7 @@ enum complete_end {
 /* Something that is not as it should be, and how often. */
 struct complete_row {
 	const char *name;  /* for programs */
-	const char *words; /* behind the count, for people */
+	const char *words; /* after the count, for people */
 	uint64_t count;	   /* not 0 */
 };
 

@@ -21,7 +21,7 @@ enum idle_cause {
 	IDLE_GPU,
 	IDLE_SHORT,  /* gaps of less than 5 us; this and what follows has no line */
 	IDLE_BEFORE, /* before the first operation of a device */
-	IDLE_AFTER,  /* behind its last */
+	IDLE_AFTER,  /* after its last */
 };
 
 /* Time about which the trace cannot say who is to blame. */
@@ -60,7 +60,7 @@ struct idle {
 	struct tally causes;   /* caller_place, cause, api, process; NONE: of no one */
 	struct tally devices;  /* device; ns: busy until */
 	uint64_t sum;	       /* between operations */
-	struct idle_row *rows; /* most time first, edges behind the others */
+	struct idle_row *rows; /* most time first, edges after the others */
 	size_t count, edges;   /* all rows; those that are edges */
 };
 

@@ -14,7 +14,7 @@ static bool begins_unnamed(const char *at)
 	return !strncmp(at, "(anonymous namespace)", 21);
 }
 
-/* Behind the return type, which is there where a template was demangled. */
+/* After the return type, which is there where a template was demangled. */
 static const char *skip_type(const char *name)
 {
 	int depth = 0;

@@ -7,7 +7,7 @@
 #include "analyze/lines.h"
 
 #define MEMCPY_KINDS 256u	  /* CUpti_ActivityMemcpyKind: what a byte can hold */
-#define MEMCPY_KIND_MEMSET 256u	  /* behind them */
+#define MEMCPY_KIND_MEMSET 256u	  /* after them */
 #define MEMCPY_TIMED (1ull << 63) /* in the number of one that has times */
 
 struct memcpy_row {

@@ -149,7 +149,7 @@ static void end_ranges(struct nvtx_thread *thread)
 	thread->ended.count = 0;
 }
 
-/* Of those that began since the latest call, what has ended by now no call will come behind. */
+/* Of those that began since the latest call, what has ended by now no call will come after. */
 static void forget(struct nvtx_thread *thread, uint64_t now_ns)
 {
 	size_t kept = 0;

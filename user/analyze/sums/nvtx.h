@@ -4,7 +4,7 @@
  * backward pass launches comes from threads of its own: it counts for the thread that called backward(), where only
  * one can have been it.
  *
- * What is kept besides sums: ranges that are open, or that no call of their thread has come behind yet.
+ * What is kept besides sums: ranges that are open, or that no call of their thread has come after yet.
  */
 #ifndef GPUTRACE_ANALYZE_NVTX_H
 #define GPUTRACE_ANALYZE_NVTX_H
@@ -65,7 +65,7 @@ struct nvtx {
 };
 
 /*
- * emit_nvtx of PyTorch puts numbers of this one call behind an operator's name
+ * emit_nvtx of PyTorch puts numbers of this one call after an operator's name
  * (torch/csrc/autograd/profiler_legacy.cpp): those are one row, named by what stands in front.
  */
 size_t nvtx_name_length(const char *name);

@@ -5,7 +5,7 @@
  * event, and so is which of them have rows: memory does not depend on how many steps there are.
  *
  * The GPU is busy in a step while any operation of the process runs, whenever that was launched.  Launches and ops
- * belong to the step in which they begin, on whatever thread of the process; of an op that goes on behind it what lies
+ * belong to the step in which they begin, on whatever thread of the process; of an op that goes on after it what lies
  * in it counts.
  */
 #ifndef GPUTRACE_ANALYZE_STEP_TABLES_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A peak is that of a space; what a holder held then is noted when its part changes for the first time behind it. */
+/* A peak is that of a space; what a holder held then is noted when its part changes for the first time after it. */
 #include "analyze/sums/torch_memory.h"
 
 #include <math.h>

@@ -16,7 +16,7 @@ void waits_free(struct waits *waits)
 
 /* ---- over the end of a part ---------------------------------------------------------------------------------- */
 
-/* CUPTI's time of a wait may be as much behind its call, by the error of clocks. */
+/* CUPTI's time of a wait may be as much after its call, by the error of clocks. */
 #define BEHIND_NS 1000000u
 
 /* More threads do not wait at once; a target cannot make this slow. */

@@ -8,7 +8,7 @@
  *    whose Python stack they inherit.
  *  - Where an op stands among the functions is known where its stack was taken as it began.  Else: what the program
  *    named itself (record_function) stands under the functions that did not return between the CUDA calls before
- *    and behind its begin, or its end; another op under those that all CUDA calls in it have in common.
+ *    and after its begin, or its end; another op under those that all CUDA calls in it have in common.
  *  - A node of a backward pass is one with the op that evaluates it, and knows the forward op that made it.  Python
  *    that runs in one, on a thread of its own, stands under the functions that called backward(), where these are
  * known.
@@ -45,7 +45,7 @@ enum tree_by {
 
 #define OP_PATH_NONE 0u /* in no op */
 
-/* An op that is open on its thread, or an annotation of which the call behind its end is awaited. */
+/* An op that is open on its thread, or an annotation of which the call after its end is awaited. */
 struct tree_op {
 	uint64_t start_ns, end_ns;
 	uint64_t inside_ns; /* CPU time of ops and calls directly inside */

@@ -192,7 +192,7 @@ static bool is_one_with(const struct call_tree *tree, const struct tree_op *arou
 }
 
 /*
- * The functions of what runs in a node: behind those that called the node, unless they are among them, as a stack that
+ * The functions of what runs in a node: after those that called the node, unless they are among them, as a stack that
  * is inherited is the caller's.
  */
 static uint32_t join_functions(struct call_tree *tree, const struct tree_thread *thread, uint32_t functions)

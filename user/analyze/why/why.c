@@ -150,7 +150,7 @@ static bool is_price_of_launch(struct why *why, const struct why_device *device,
 	return true;
 }
 
-/* In the call that launched what counts is that it stood there; behind it nothing but what no launch gets past. */
+/* In the call that launched what counts is that it stood there; after it nothing but what no launch gets past. */
 static uint64_t charge_from_launch(struct charging *charging, const struct gpu_event *event, struct why_thread *thread,
 				   uint64_t from, uint64_t to)
 {

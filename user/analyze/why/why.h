@@ -4,7 +4,7 @@
  *  - what a GPU idled between two of its operations (the same gaps as idle.h), and
  *  - when it did nothing but copy between host and device, and
  *  - what others kept it from (why_shared.h): another process's work, the last rank of a collective.
- * Time before a GPU's first operation and behind its last is not looked at; and where the trace has steps of training,
+ * Time before a GPU's first operation and after its last is not looked at; and where the trace has steps of training,
  * only they are: what happens until the first one, and in it, happens once.
  *
  * A gap is put on what the thread of the launch that ended it was doing meanwhile, the first of these that fits:
@@ -12,7 +12,7 @@
  * in a DataLoader; or while a collective of its process went on over gloo or MPI.  What PyTorch's ops do not tell of
  * that, as they were not recorded, the frames of the thread's next CUDA call may: it came out of the DataLoader.  Of
  * what is left as much is put on earlier calls in which that thread waited for the GPU as they took: had it not waited,
- * it would have been ahead by that.  What then is left is the price of a launch, where the gap and the kernel behind it
+ * it would have been ahead by that.  What then is left is the price of a launch, where the gap and the kernel after it
  * are short, else Python.
  *
  * What is kept besides sums: of each thread what it did since a GPU last ended a gap (at most so many, why_threads.h).

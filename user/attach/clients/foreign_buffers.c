@@ -122,7 +122,7 @@ static int read_buffer(const struct foreign_reader *reader, const struct gpt_cup
 	size_t head_bytes = done->bytes < sizeof(head) ? (size_t)done->bytes : sizeof(head);
 	int error = process_read_memory((pid_t)done->pid, done->address, reader->copy, done->bytes);
 
-	/* and once more behind the copy, which takes a while */
+	/* and once more after the copy, which takes a while */
 	if (!error)
 		error = process_read_memory((pid_t)done->pid, done->address, head, head_bytes);
 	if (error)

@@ -19,7 +19,7 @@
 #define PAIRS_MAX 4096
 
 #define RATE_NS 100000000    /* a noise of 20 ns makes 0.2 ppm of it */
-#define AHEAD_MAX_NS 1000000 /* behind the last pair */
+#define AHEAD_MAX_NS 1000000 /* after the last pair */
 #define AHEAD_ERROR 2000     /* NTP changes a clock's rate by up to 500 ppm (kernel/time/ntp.c, MAXFREQ) */
 
 #if defined(__x86_64__)

@@ -30,12 +30,12 @@ uint64_t tsc_now(void);
 /* Takes a pair; often enough that the clock's rate hardly changes between two. */
 void tsc_clock_sample(struct tsc_clock *clock);
 
-/* A pair taken elsewhere; one that does not lie behind the last in both clocks is left out. */
+/* A pair taken elsewhere; one that does not lie after the last in both clocks is left out. */
 void tsc_clock_add(struct tsc_clock *clock, struct tsc_pair pair);
 
 /*
  * Begin and end of something: ticks to CLOCK_MONOTONIC ns.  False, with nothing changed, when it began before the first
- * pair, ended more than 1 ms behind the last, or ran backwards.  Raises *error_ns to the bound of this conversion.
+ * pair, ended more than 1 ms after the last, or ran backwards.  Raises *error_ns to the bound of this conversion.
  */
 bool tsc_clock_convert(const struct tsc_clock *clock, uint64_t times[2], uint64_t *error_ns);
 

@@ -25,7 +25,7 @@ static int refuse(char *why, size_t why_size, const char *text)
 	return -ENOTSUP;
 }
 
-/* "libc.so.6" and, before glibc 2.34, "libc-2.31.so" behind it. */
+/* "libc.so.6" and, before glibc 2.34, "libc-2.31.so" after it. */
 static bool name_is(const char *path, const char *library)
 {
 	const char *name = path_base(path);

@@ -190,7 +190,7 @@ static void lend(const struct loan *loan, struct lend_answer *answer)
 		answer->error = try_file(answer);
 	if (answer->error)
 		return;
-	answer->step = LEND_OK; /* heard once it has stopped behind the execve */
+	answer->step = LEND_OK; /* heard once it has stopped after the execve */
 	(void)!write(loan->done, answer, sizeof(*answer));
 	answer->step = LEND_HIDE;
 	answer->error = hide(answer->number);

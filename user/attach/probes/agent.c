@@ -116,7 +116,7 @@ static struct uprobe schedule_place(struct uprobe first, unsigned place)
 	return first;
 }
 
-/* Before the session of ops, which reads it when it begins.  Goes behind it: who has not left keeps its number. */
+/* Before the session of ops, which reads it when it begins.  Goes after it: who has not left keeps its number. */
 static int attach_schedule(struct files *files, struct probed_file *file, const struct image *image)
 {
 	const uint32_t *field = &files->schedule.skip_first;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* getopt_long behind the tables of options and of subcommands. */
+/* getopt_long after the tables of options and of subcommands. */
 #include "cmd/options/command_line.h"
 
 #include <errno.h>
@@ -131,7 +131,7 @@ static int refuse_word(struct parse *parse, const char *word)
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
 						 subcommand_rows[i].name);
 	return option_fail(parse,
-			   "there is no subcommand '%s' (there are %s); a program to start and trace stands behind "
+			   "there is no subcommand '%s' (there are %s); a program to start and trace stands after "
 			   "two dashes: gputrace -- %s",
 			   word, names, word);
 }

@@ -125,7 +125,7 @@ const char *format_check_stdout(const struct format *format, bool is_terminal)
 	if (format->needs_path)
 		return "it can only be written into a file: --output FILE";
 	if (format->binary && is_terminal)
-		return "it is binary, and standard output is a terminal; > FILE or | COMMAND behind it";
+		return "it is binary, and standard output is a terminal; > FILE or | COMMAND after it";
 	return NULL;
 }
 
@@ -144,7 +144,7 @@ char *format_path_in_folder(const char *folder, const char *host, uint64_t time_
 	char *name = xstrdup(*host ? host : "host"), *path;
 
 	for (char *at = name; *at; at++)
-		if (*at == '/' || *at == '%' || *at == '.') /* what is behind the first . is no worker's name */
+		if (*at == '/' || *at == '%' || *at == '.') /* what is after the first . is no worker's name */
 			*at = '_';
 	path = xasprintf("%s%s_%%p.%" PRIu64 ".pt.trace.json.gz", folder, name, time_ns);
 	free(name);

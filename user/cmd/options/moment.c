@@ -13,7 +13,7 @@
 #define SECOND_NS 1000000000ll
 #define WALL_MAX_NS (7000000000 * SECOND_NS) /* in the year 2191 */
 
-/* So many digits at most, at least one, up to a greatest value; moves *at behind them. */
+/* So many digits at most, at least one, up to a greatest value; moves *at after them. */
 static bool take_number(const char **at, size_t digits, int most, int *number)
 {
 	size_t taken = 0;

@@ -9,7 +9,7 @@ struct option_row {
 	const char *name;
 	char letter;	     /* of the short form, 0: none */
 	const char *value;   /* for messages: what it takes, NULL: nothing */
-	const char *metavar; /* the same in the help; with value NULL: it may follow behind '=', else parse gets NULL */
+	const char *metavar; /* the same in the help; with value NULL: it may follow after '=', else parse gets NULL */
 	const char *help;    /* lines of at most 80 columns; NULL: the usage names it elsewhere */
 	unsigned where;	     /* subcommands that know it, enum subcommand */
 	int (*parse)(struct parse *parse, const char *value);

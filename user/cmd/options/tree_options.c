@@ -59,7 +59,7 @@ int parse_lines(struct parse *parse, const char *value)
 	struct options *options = parse->options;
 
 	if (value && !*value)
-		return option_fail(parse, "--lines=: a file or a function is accepted behind it, or nothing at all");
+		return option_fail(parse, "--lines=: a file or a function is accepted after it, or nothing at all");
 	options->wants_lines = true;
 	options->lines.what = value;
 	options->lines_word = !value;

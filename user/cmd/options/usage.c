@@ -11,7 +11,7 @@
 
 #define HELP_COLUMN 29 /* where the words about an option begin */
 
-/* Each line of the text behind `first`, then behind `rest`. */
+/* Each line of the text after `first`, then after `rest`. */
 static void print_lines(FILE *out, const char *text, const char *first, const char *rest)
 {
 	for (const char *lead = first; *text; lead = rest) {

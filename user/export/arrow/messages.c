@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Arrow's messages (arrow.apache.org, "Arrow Columnar Format"; format/Message.fbs, Schema.fbs, File.fbs): a head, which
- * is a FlatBuffer, and a body of buffers.  Dictionaries stand behind the rows that refer to them, which a file may
+ * is a FlatBuffer, and a body of buffers.  Dictionaries stand after the rows that refer to them, which a file may
  * have, as its footer says where they are: they are known when all rows are.
  */
 #include <errno.h>

@@ -18,7 +18,7 @@ static void put_rows(struct chrome *chrome)
 	chrome_put_step(chrome);
 }
 
-/* What of a trace of one part stands in front of the events stands behind them where there are several. */
+/* What of a trace of one part stands in front of the events stands after them where there are several. */
 static int put_all(struct chrome *chrome, struct timeline *timeline)
 {
 	const struct timeline_visitor visitor = {

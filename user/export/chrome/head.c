@@ -263,7 +263,7 @@ static struct export_rank rank_of(const struct chrome *chrome)
 	return (struct export_rank){.rank = source->is_rank ? source->rank : -1, .world = source->world};
 }
 
-/* HTA finds it by text: a blank behind the colon, then digits. */
+/* HTA finds it by text: a blank after the colon, then digits. */
 static void put_rank(struct sink *out, struct export_rank rank)
 {
 	if (rank.rank < 0)

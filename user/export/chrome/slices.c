@@ -2,7 +2,7 @@
 
 #include "export/chrome/file.h"
 
-/* What only torch.profiler's own steps may be called: consumers read a number behind it. */
+/* What only torch.profiler's own steps may be called: consumers read a number after it. */
 #define STEP "ProfilerStep"
 
 struct literal {
@@ -60,7 +60,7 @@ static void put_time(struct chrome *chrome, uint64_t time_ns)
 	sink_us(chrome->out, time_ns < start_ns ? start_ns - time_ns : time_ns - start_ns);
 }
 
-/* Where and when, behind a name (with the quote that ends it) or behind something else. */
+/* Where and when, after a name (with the quote that ends it) or after something else. */
 static void put_place(struct chrome *chrome, uint32_t track, uint64_t time_ns, bool behind_name)
 {
 	const struct chrome_row *row = &chrome->numbers.rows.items[track];

@@ -682,7 +682,7 @@ function gputraceLive(told) {
 		linked: (number, gpu, tell) => get("linked", {number, gpu}).then(tell, gone),
 		find: (text, after, tell) => get("find", after === null ? {text} : {text, after: Math.max(0, Math.floor(after))}).then(tell, gone),
 		said: (info, state, answer) => isGone ? ": " + ended : (info.done ? "" : "; read so far: " + gputraceTime(info.read) +
-			(info.places ? ", behind that estimates from " + info.places + " places, " + (100 * info.sampled).toFixed(1) + " % of the log" : "")) + (answer && answer.left_out ? "; not all rows fit" : ""),
+			(info.places ? ", after that estimates from " + info.places + " places, " + (100 * info.sampled).toFixed(1) + " % of the log" : "")) + (answer && answer.left_out ? "; not all rows fit" : ""),
 	};
 }
 

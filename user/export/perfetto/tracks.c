@@ -63,7 +63,7 @@ static void number_tracks(struct perfetto *file)
 /* ---- descriptors ----------------------------------------------------------------------------------------------------
  */
 
-/* Behind a name: whose it is. */
+/* After a name: whose it is. */
 static void put_label(struct sink *packet, const char *label)
 {
 	if (!label)

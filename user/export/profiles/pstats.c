@@ -47,7 +47,7 @@ static void find_functions(struct pstats *pstats)
 	}
 }
 
-/* Children stand behind their parents. */
+/* Children stand after their parents. */
 static void find_weights(struct pstats *pstats)
 {
 	const struct profile *profile = pstats->profile;

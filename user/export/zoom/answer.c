@@ -312,7 +312,7 @@ static void put_labels(const struct answer *answer, struct sink *out)
 	}
 }
 
-/* A stack's text holds numbers of frames behind the first comma. */
+/* A stack's text holds numbers of frames after the first comma. */
 static void note_frames(const char *stack, uint8_t *used)
 {
 	for (stack = strchr(stack, ','); stack; stack = strchr(stack + 1, ',')) {

@@ -52,7 +52,7 @@ static void write_tail(struct zoom_file *file)
 	file->tail.used = 0;
 }
 
-/* Blocks of a row follow each other, nearly: those behind the one that is asked for are read with it. */
+/* Blocks of a row follow each other, nearly: those after the one that is asked for are read with it. */
 static bool read_stretch(struct zoom_file *file, uint64_t at)
 {
 	if (!file->read)

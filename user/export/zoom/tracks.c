@@ -7,7 +7,7 @@
 #include "export/zoom/collect.h"
 #include "model/model.h"
 
-#define OF_SAMPLES 0x40000000u /* numbers of tracks that samples alone know: behind those of the timeline */
+#define OF_SAMPLES 0x40000000u /* numbers of tracks that samples alone know: after those of the timeline */
 
 /* ---- from a timeline -------------------------------------------------------------------------------------------- */
 
@@ -66,7 +66,7 @@ static uint32_t find_track(struct collect *collect, const struct zoom_track_key 
 	return (uint32_t)zoom->tracks.count - 1;
 }
 
-/* Where groups stand is the timeline's affair: of one that samples alone know, behind all others. */
+/* Where groups stand is the timeline's affair: of one that samples alone know, after all others. */
 static uint32_t place_of_group(const struct zoom *zoom, const struct zoom_group_key *group, uint32_t index)
 {
 	uint32_t place = OF_SAMPLES + index;

@@ -76,7 +76,7 @@ struct zoom_question {
 
 /*
  * {"span":,"read":,"done":,"slices":,("cut":true,)("places":,"sampled":,)"tracks":[[id,"label","group",depth,kind]...]}:
- * times in nanoseconds since the timeline's begin; tracks without slices are left out.  places: from behind `read` on
+ * times in nanoseconds since the timeline's begin; tracks without slices are left out.  places: from after `read` on
  * what is drawn is of so many places, which have that part of all records.
  */
 void zoom_put_tracks(struct zoom *zoom, struct sink *out);
@@ -97,7 +97,7 @@ void zoom_put_stack(struct zoom *zoom, uint32_t id, struct sink *out);
 /* How many slices are in a stretch; blocks at its edges count as a whole. */
 uint64_t zoom_count(struct zoom *zoom, uint64_t from_ns, uint64_t to_ns);
 
-/* The next slice that begins behind a time and has the text in its name or place; false: none. */
+/* The next slice that begins after a time and has the text in its name or place; false: none. */
 struct zoom_hit {
 	uint32_t track, depth;
 	uint64_t start_ns, end_ns;

@@ -44,7 +44,7 @@ bool gpt_add_batch(struct builder *builder, const struct gpt_record *record)
 		sender.clock = SOURCE_CLOCK_MONOTONIC;
 		builder_note_clock_error(builder, batch->error_ns);
 	}
-	/* what the collector read from a buffer may stand behind an exec that came after */
+	/* what the collector read from a buffer may stand after an exec that came after */
 	sender.program = sender.foreign ? builder_program_at(builder, batch->pid, batch->time_ns)
 					: builder_program(builder, batch->pid);
 	while (at < batch->bytes) {

@@ -10,7 +10,7 @@ static uint8_t memory_kind(uint32_t kind)
 	return kind <= MEMORY_KIND_MAX ? (uint8_t)kind : 0;
 }
 
-/* The kernel's name, and behind a 0 where its function is. */
+/* The kernel's name, and after a 0 where its function is. */
 static void add_kernel_name(struct builder *builder, const struct gpt_sender *sender, const struct gpt_agent_name *name)
 {
 	size_t size = strnlen(name->text, name->bytes), used = size + (size < name->bytes);

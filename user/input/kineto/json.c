@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The scanner; see json.h.  Behind the buffer's end stand 16 zeros, so it looks at 16 bytes at a time. */
+/* The scanner; see json.h.  After the buffer's end stand 16 zeros, so it looks at 16 bytes at a time. */
 #include "input/kineto/json.h"
 
 #include <emmintrin.h>
@@ -26,7 +26,7 @@ void json_close(struct json *json)
 	json->buffer = NULL;
 }
 
-/* Room behind what is kept; false: that is too long already. */
+/* Room after what is kept; false: that is too long already. */
 static bool make_room(struct json *json, size_t kept)
 {
 	char *larger;
@@ -208,7 +208,7 @@ static void append_character(text_buffer *out, uint32_t c)
 	}
 }
 
-/* Behind "\u": that, or with the one behind it a pair; returns what is behind. */
+/* Behind "\u": that, or with the one after it a pair; returns what is after. */
 static const char *append_unicode(text_buffer *out, const char *at, const char *end)
 {
 	uint32_t c, low;
@@ -263,7 +263,7 @@ static bool skip_plain(struct json *json)
 	if (at == json->at)
 		return stop_here(json);
 	json->at = at;
-	/* it may go on behind the buffer */
+	/* it may go on after the buffer */
 	return at < json->end || stop(json, false);
 }
 
@@ -368,7 +368,7 @@ bool json_number(struct json *json, unsigned decimals, int64_t other, int64_t *v
 	return true;
 }
 
-/* Opens, or goes on behind a comma: whether one follows. */
+/* Opens, or goes on after a comma: whether one follows. */
 static bool goes_on(struct json *json, bool *first, char opens, char closes)
 {
 	if (*first) {

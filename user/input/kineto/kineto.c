@@ -239,10 +239,10 @@ static void note_what_lacks(const struct reader *reader, uint64_t at)
 	if (reader->json.wrong)
 		foreign_note(
 			file,
-			xasprintf("the file is no JSON from byte %" PRIu64 " on: what is behind it was not read", at));
+			xasprintf("the file is no JSON from byte %" PRIu64 " on: what is after it was not read", at));
 	else if (reader->json.error == -EFBIG)
 		foreign_note(file,
-			     xasprintf("a value of more than %u MB at byte %" PRIu64 ": what is behind it was not read",
+			     xasprintf("a value of more than %u MB at byte %" PRIu64 ": what is after it was not read",
 				       JSON_VALUE_MAX >> 20, at));
 	else if (reader->json.error)
 		foreign_note(file, xasprintf("the packed file is damaged or cut: %" PRIu64 " events were read",

@@ -58,7 +58,7 @@ enum kineto_number {
 	KINETO_NUMBERS,
 };
 
-/* Of a collective, as the fields of its text begin (enum gpt_collective_field); the last is behind the numbers there.
+/* Of a collective, as the fields of its text begin (enum gpt_collective_field); the last is after the numbers there.
  */
 enum kineto_collective_text {
 	KINETO_COLLECTIVE_TEXTS = GPT_COLLECTIVE_OUT_SPLIT + 2,

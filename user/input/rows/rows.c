@@ -130,7 +130,7 @@ static void add_place(struct rows *rows, size_t at)
 	array_push(&rows->places, ((struct row_place){row->start_ns, row->end_ns, (uint32_t)at, row->kind}));
 }
 
-/* The first that does not come behind the one before it. */
+/* The first that does not come after the one before it. */
 static void begin_places(struct rows *rows)
 {
 	rows->disordered = true;
@@ -343,7 +343,7 @@ int rows_again(struct rows *rows)
 	return rows->error;
 }
 
-/* Behind the row that was given last. */
+/* After the row that was given last. */
 static void advance(struct rows *rows)
 {
 	uint32_t number = rows->heap[0].at;

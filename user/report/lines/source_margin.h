@@ -29,7 +29,7 @@ void margin_widen(struct margin *margin, const struct margin_figures *figures);
 /* Returns how many columns it took. */
 unsigned margin_put(const struct report *report, const struct margin *margin, const struct margin_figures *figures);
 
-/* A whole line, with the source behind the figures. */
+/* A whole line, with the source after the figures. */
 void margin_put_row(const struct report *report, const struct margin *margin, const struct margin_figures *figures,
 		    const char *text);
 

@@ -196,7 +196,7 @@ static void put_ranks(struct report *report, const struct ranks *ranks)
 	struct table table;
 
 	report_title(report, "merge_ranks", "Ranks",
-		     "late: last to a collective, behind the median rank; waited: for the last");
+		     "late: last to a collective, after the median rank; waited: for the last");
 	table_begin(&table, columns);
 	for (size_t i = 0; i < ranks->rows.count; i++) {
 		add_row(&table, ranks, &ranks->rows.items[i]);

@@ -10,7 +10,7 @@
 #include "report/tree/tree_names.h"
 #include "report/tree/tree_table.h"
 
-#define TEXT_LEAST 72u /* columns that a line has behind its branches, also where the page is too narrow */
+#define TEXT_LEAST 72u /* columns that a line has after its branches, also where the page is too narrow */
 
 struct view {
 	struct report *report;

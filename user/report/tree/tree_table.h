@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The tree of calls as a table: a row for each node, behind its parent, with how deep it stands. */
+/* The tree of calls as a table: a row for each node, after its parent, with how deep it stands. */
 #ifndef GPUTRACE_REPORT_TREE_TABLE_H
 #define GPUTRACE_REPORT_TREE_TABLE_H
 

@@ -10,7 +10,7 @@
 
 #define LOSSES_SHOWN 3u
 #define LINES_SHOWN 3u
-#define INDENT 12u /* where the words behind "   where" begin */
+#define INDENT 12u /* where the words after "   where" begin */
 
 static void put_field(struct report *report, const char *name, char *text)
 {
