@@ -56,7 +56,7 @@ static __always_inline void code_mark_set(__u64 code, __u64 program, __u32 age)
 	if ((__s32)(age - before) <= 0)
 		return;
 #ifndef GPT_OLD_KERNEL
-	/* Whoever comes between has set the age before this one at least, which code_was_marked takes, too. */
+	/* A program that comes between has set the age before this one at least, which code_was_marked takes, too. */
 	__sync_val_compare_and_swap(mark, before, age);
 #else
 	*(volatile __u32 *)mark = age; /* not preempted here (slot.bpf.h) */

@@ -184,9 +184,9 @@ static __always_inline long walk_fill(struct walk *walk, const struct frame_shap
 #define FRAMES_PER_STEP 32 /* frames walked in one call of the loop's body */
 
 /*
- * The frames of one window, as many as a step takes. In the chunk lie none of the interpreter's own. Whoever is not in
- * the window any more is left to the next step, which begins with another one.  An instruction is kept as its distance
- * from the code object: what lies before the first one is taken off when the stack is sent.
+ * The frames of one window, as many as a step takes. In the chunk lie none of the interpreter's own. A frame that is
+ * not in the window any more is left to the next step, which begins with another one.  An instruction is kept as its
+ * distance from the code object: what lies before the first one is taken off when the stack is sent.
  */
 static __always_inline long walk_frames(struct walk *walk, const struct frame_shape shape, int frames)
 {

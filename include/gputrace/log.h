@@ -46,8 +46,8 @@ struct gpt_log_header {
 
 /*
  * Records that can be read without those of any other segment: what they refer to is among them.  Some of it stands in
- * front only for this: it repeats records of earlier segments.  Whoever has read the segment with the number before
- * has these already, and leaves them out.
+ * front only for this: it repeats records of earlier segments.  A reader that has read the segment with the number
+ * before has these already, and leaves them out.
  *
  * Times, kinds and processes are those of the records after the repeated ones.
  */

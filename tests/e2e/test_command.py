@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""gputrace -- COMMAND: what it starts is not stopped by a signal, whoever stands between, and is seen from its first launch."""
+"""gputrace -- COMMAND: what it starts is not stopped by a signal, whatever program stands between, and is seen from its first launch."""
 
 import os
 import shlex

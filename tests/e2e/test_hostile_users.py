@@ -227,7 +227,7 @@ def test_files_with_large_tables_of_symbols_that_change_all_the_time_cost_little
 
 
 def test_a_library_on_a_file_system_of_the_user_s_is_named_and_counted(server, open_folder, tmp_path):
-    """Root may not open it: AppImage, Apptainer, sshfs.  To probe it would be to wait for whoever serves it."""
+    """Root may not open it: AppImage, Apptainer, sshfs.  To probe it would be to wait for the process that serves it."""
     with served(server, open_folder, "libcudart.so.98", machine.cudart()) as library:
         program = as_user(open_folder / "python3.12", "honest", library, "1000000")
         with tracing.Running(program, tmp_path) as running:

@@ -126,7 +126,7 @@ def test_a_training_program_with_graphs_is_attached_in_the_middle(tmp_path):
 
 
 def test_whether_the_agent_works_is_not_told_by_the_name_of_a_thread(tmp_path):
-    """Threads that CUPTI makes have the name of whoever called it, and stay."""
+    """Threads that CUPTI makes have the name of the thread that called it, and stay."""
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         trace_once(target, tmp_path, 0)
         target.ask("sleeper gputrace-agent")

@@ -70,7 +70,7 @@ class Prowler:
         assert len(self.targets) == ATTACHES
         (prowler,) = [pid for pid in descendants(self.running.pid)
                       if pathlib.Path(f"/proc/{pid}/comm").read_text() == "prowler\n"]
-        # a lender is there for a millisecond: who looks for it has to run then, whoever else wants the processors
+        # a lender is there for a millisecond: who looks for it must run then, however busy the processors are
         os.sched_setscheduler(prowler, os.SCHED_FIFO, os.sched_param(1))
 
     def __enter__(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Two gputraces at the same time.  On one process and one agent each has what happened while it was there, whoever goes
+"""Two gputraces at the same time.  On one process and one agent each has what happened while it was there, whichever goes
 first; of two processes each is asked for what its own gputrace wants, and one that is not traced does not pay."""
 
 import collections

@@ -155,7 +155,7 @@ def test_a_search_goes_from_slice_to_slice_round_the_log(page):
     assert picked(page) == found[1]
 
 
-def test_what_is_not_there_is_said_to_whoever_searches(page):
+def test_a_search_says_what_is_not_there(page):
     page.focus("tl-search")
     for letter in "nowhere":
         page.key(letter)

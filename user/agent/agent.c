@@ -45,7 +45,7 @@ static struct {
 	_Atomic uint32_t again;	  /* a start was asked for while one was under way or at its end */
 	atomic_flag asking;
 	char asked[512]; /* while `asking`: cupti of the latest start */
-	/* The rest belongs to whoever moved life to GPT_AGENT_STARTING. */
+	/* The rest belongs to the thread that moved life to GPT_AGENT_STARTING. */
 	enum start start;
 	char cupti[512]; /* the one that the collector names for the session, "": none */
 	bool fork_registered, exit_registered;
@@ -163,7 +163,7 @@ static void find_cupti(struct session *session)
 
 static void register_exit(void);
 
-/* Everything from the search on, on a thread of our own. False: no session, and whoever listens knows why. */
+/* Everything from the search on, on a thread of our own. False: no session, and the collector knows why. */
 static bool start_aside(struct session *session)
 {
 	memset(&session->cupti, 0, sizeof(session->cupti));

@@ -24,7 +24,7 @@ __attribute__((visibility("default"), used)) const uint32_t gputrace_agent_abi =
 
 /*
  * Runs in the middle of dlopen, on a thread that was lent to us: nothing slow. The collector's way in is the only
- * one that goes through /proc; whoever else loads us, as the driver does, calls InitializeInjection.
+ * one that goes through /proc; any other loader, such as the driver, calls InitializeInjection.
  */
 __attribute__((constructor)) static void loaded(void)
 {

@@ -236,7 +236,7 @@ static void try_now(struct agents *agents, struct followed *process)
 	struct inject_result result = {0};
 	int error;
 
-	if (process_is_over(process)) { /* whoever has its pid by now is another */
+	if (process_is_over(process)) { /* its pid may be another process's by now */
 		entry->state = ENTRY_REFUSED;
 		return;
 	}

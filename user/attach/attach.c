@@ -245,7 +245,7 @@ int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
 	if (error) {
 		snprintf(why, why_size, "cannot look into process %d: %s", pid,
 			 error == -ESRCH       ? "it has just ended"
-			 : error == -ETIMEDOUT ? "it keeps whoever reads its memory or its files waiting"
+			 : error == -ETIMEDOUT ? "it keeps readers of its memory or its files waiting"
 					       : strerror(-error));
 		return error;
 	}

@@ -33,7 +33,7 @@ struct agent_entry {
 
 struct followed {
 	pid_t pid;
-	int pidfd;	      /* says when it is over, whoever has the pid then; -1: not to be had */
+	int pidfd;	      /* says when the process is over, even if its pid is reused; -1: not to be had */
 	uint64_t start_ticks; /* as process_start_ticks */
 	uid_t uid;	      /* the real one, as last seen */
 	uint64_t program;     /* gpt_process_state.program of what was examined last, 0 nothing */

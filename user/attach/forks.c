@@ -2,7 +2,7 @@
 /*
  * CUDA does not survive a fork: where it was up before, the child cannot use it and is left alone.  A child that shares
  * its parent's memory (vfork, CLONE_VM) has none of its own: an agent let in there would be the parent's, and end with
- * the child.  Whoever loads a libcuda of its own after the fork is like any other process.
+ * the child.  A child that loads a libcuda of its own after the fork is like any other process.
  */
 #include "attach/forks.h"
 

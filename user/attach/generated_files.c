@@ -73,7 +73,7 @@ bool generated_files_want(const struct gpt_code *code)
 	return path_of(code, path, sizeof(path));
 }
 
-/* FNV-1a; whoever makes two paths the same only hides one of their own. */
+/* FNV-1a; a user who makes two paths collide hides only their own. */
 static struct tally_key key_of(uint32_t pid, const char *path)
 {
 	uint64_t hash = 0xcbf29ce484222325u;

@@ -114,7 +114,7 @@ void processes_tell_silent(struct processes *processes)
 	while (reader_next_silent(&one)) {
 		processes->silent++;
 		emit_note(processes->emit, processes->emit_context, (uint32_t)one.pid,
-			  "pid %d (%s, of user %u) is left alone: it keeps whoever reads its memory or its files "
+			  "pid %d (%s, of user %u) is left alone: it keeps readers of its memory or its files "
 			  "waiting, so what it launches may have no line, or not be seen",
 			  one.pid, one.name, one.uid);
 	}

@@ -88,8 +88,8 @@ static void note_late(struct followed *process)
 }
 
 /*
- * One that was to be held was not known before, whoever has had it probed meanwhile. One that has ended does not show
- * what the file was: there its name has to do.
+ * A process to be held was not known before, though something may have had it probed meanwhile. One that has ended does
+ * not show what the file was: there its name has to do.
  */
 void attach_examine_mapped(struct attach *attach, struct followed *process)
 {

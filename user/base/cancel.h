@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Both by whoever cancels, the flag first. */
+/* The canceller sets both, the flag first. */
 struct cancel {
 	const atomic_int *flag; /* not 0: end it */
 	int fd;			/* readable from then on; -1: no one waits for it */

@@ -7,7 +7,7 @@
  *	...
  *	workers_wait(&work);		what run has done is there
  *
- * Work is begun in the order in which it was given.  Whoever waits does what is still to be begun meanwhile: so a piece
+ * Work is begun in the order in which it was given.  The thread that waits does pieces that have not begun: so a piece
  * may give work and wait for it, and all gets done where no thread can be had.
  */
 #ifndef GPUTRACE_WORKERS_H

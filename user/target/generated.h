@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A Python file that PyTorch's compiler (Inductor) wrote, read as text: what its comments say of each line that
- * launches a kernel.  Nothing is executed, and nothing of it is believed: whoever shows it says where it is from.
+ * launches a kernel.  Nothing is executed, and nothing of it is believed: what shows it says where it is from.
  */
 #ifndef GPUTRACE_TARGET_GENERATED_H
 #define GPUTRACE_TARGET_GENERATED_H

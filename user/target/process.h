@@ -108,7 +108,7 @@ const struct mapping *mappings_at(const struct mappings *mappings, uint64_t addr
 
 struct opened_file {
 	int fd;		  /* -1: it is too large to be copied */
-	bool copied;	  /* fd is a copy in memory: whoever serves the file could keep its readers waiting */
+	bool copied;	  /* fd is a copy in memory: the server of the file could keep its readers waiting */
 	struct stat stat; /* of the file itself */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Work on the memory and the files of a process, done by a process of gputrace's own that can be given up
- * (gputrace-reader).  A page of a FUSE file or of userfaultfd(2) comes when whoever serves it likes; a reader that
+ * (gputrace-reader).  A page of a FUSE file or of userfaultfd(2) comes when its server likes; a reader that
  * waits for one cannot even be killed.  So no one waits for a reader longer than PATIENCE_NS, and a process that has
  * kept one waiting is not read again before that one is free.  What processes of one user keep readers waiting in all
  * is bounded, too.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A request of a browser, taken apart: as little of HTTP/1.1 as GET needs.  What is sent is anybody's: whoever can
+ * A request of a browser, taken apart: as little of HTTP/1.1 as GET needs.  Anyone can send one: who can
  * reach the port writes it.
  */
 #ifndef GPUTRACE_HTTP_REQUEST_H

@@ -146,7 +146,7 @@ int main(int argc, char **argv)
 		else if (errno != EINTR && errno != EAGAIN && errno != ENOENT)
 			break;
 	}
-	close(device); /* whoever waits for an answer waits no longer */
+	close(device); /* who waits for an answer waits no longer */
 	umount2(argv[1], MNT_DETACH);
 	return 0;
 }

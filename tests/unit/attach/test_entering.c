@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Ways into processes, each on a thread of its own: none waits for another, and their answers come to whoever still
- * wants them.  What enters is a stand-in of this file.
+ * Ways into processes, each on a thread of its own: none waits for another, and their answers come to the caller that
+ * still wants them.  What enters is a stand-in of this file.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -122,7 +122,7 @@ static void any_byte_may_be_wrong(void **state)
 	sqlite3_free(bytes);
 }
 
-/* What a view or a generated column has would be computed for whoever reads it. */
+/* What a view or a generated column has would be computed for each reader. */
 static void views_and_generated_columns_are_no_tables(void **state)
 {
 	static const char *const views[] = {

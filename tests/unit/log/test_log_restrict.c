@@ -8,7 +8,7 @@
 		.to_ns = UINT64_MAX, .to_wall_ns = UINT64_MAX                                                          \
 	}
 
-/* Segments that are left out are made unreadable first, so whoever reads them would find damage. */
+/* Segments that are left out are made unreadable first, so a reader of them would find damage. */
 static void assert_gives(const struct log_restriction *restriction, unsigned set, bool index)
 {
 	struct three three;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory that does not come: no one waits for it, and whoever has such is read again once it has come. */
+/* Memory that does not come: no one waits for it, and its process is read again once it has come. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -94,7 +94,7 @@ static const char *injected(void)
 
 /* ---- somebody who is in no table --------------------------------------------------------------------------------- */
 
-/* Whoever records through CUPTI's activity API has its name in his file, to be linked with or to ask the loader for. */
+/* A client of CUPTI's activity API has the name in its file, to link with it or to ask the loader for it. */
 static const char recorder[] = "cuptiActivityRegisterCallbacks";
 
 /* They neither record nor are small enough to be read through. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Giving way to another user of the activity API.  CUPTI fills the buffers of whoever registered last, and what one
- * disables is disabled for all: so from the moment another has registered until it has all its records, nothing of the
- * activity API is touched.  Calls are still reported: the subscriber is ours.
+ * Giving way to another user of the activity API.  CUPTI fills the buffers of the client that registered last, and what
+ * one disables is disabled for all: so from the moment another has registered until it has all its records, nothing of
+ * the activity API is touched.  Calls are still reported: the subscriber is ours.
  *
  * No one knows what CUPTI does with buffers of ours that are open at that moment: it may go on filling them with what
  * the other has asked for.  So before the other registers all of them are called in (intercept.h reports it); where

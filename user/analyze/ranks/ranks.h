@@ -45,7 +45,7 @@ struct rank_row {
 	const struct meeting_rank *of;
 	uint64_t compared;		 /* collectives that another rank was seen in, too */
 	uint64_t late, late_ns, most_ns; /* how often the last by more than the clocks' error; after the median rank */
-	uint64_t waited_ns;		 /* for whoever came last */
+	uint64_t waited_ns;		 /* for the rank that came last */
 };
 
 /* One rank was late at one place. */

@@ -151,7 +151,7 @@ bool entering_ended(struct entering **entering, int *error, struct inject_result
 	return ended;
 }
 
-/* Whoever comes second frees it: the thread, or who asked. */
+/* The second of the two frees it: the thread or the caller. */
 void entering_forget(struct entering **entering)
 {
 	bool gone;

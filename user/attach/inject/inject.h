@@ -45,7 +45,7 @@ int inject_check(pid_t pid, int agent_fd, struct inject_result *result);
  */
 void inject_wait_stray(pid_t pid, const struct inject_result *result);
 
-/* gputrace is about to end: whoever is in inject_agent comes back soon, and no thread is borrowed any more. */
+/* gputrace is about to end: callers of inject_agent return soon, and no thread is borrowed any more. */
 void inject_hurry(void);
 
 /*

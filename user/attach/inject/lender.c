@@ -108,7 +108,7 @@ int lender_start(struct lender *lender, pid_t borrower, int file_fd, char *why, 
 			 strerror(-nowhere));
 		return nowhere;
 	}
-	/* Without the right to read: whoever is lent it opens it again, and is asked. */
+	/* Without the right to read: the borrower opens it again, and its rights are checked then. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
 	file = open(path, O_PATH | O_CLOEXEC);
 	answer.error = file < 0 ? -errno : start_keeper(lender, borrower, file, nowhere);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A stop can be seen: the kernel ends some calls with EINTR for it, which programs do not expect without a signal
- * handler.  So whoever leaves a thread without having used it leaves it with its call started over.
+ * handler.  So a thread that is left unused goes on with its call restarted.
  */
 #include "attach/inject/stop.h"
 

@@ -65,8 +65,8 @@ static int probe_session(void)
 }
 
 /*
- * The system call refuses whoever does not come from a probe: by an error, or by SIGILL (6.18 itself), so a child makes
- * it. In a kernel without, it is no system call.
+ * The system call refuses callers that do not come from a probe: by an error, or by SIGILL (6.18 itself), so a child
+ * makes it. In a kernel without, it is no system call.
  */
 static int probe_fast_nop5(void)
 {

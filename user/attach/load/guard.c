@@ -102,7 +102,7 @@ static size_t open_fds(int fds[], size_t most)
 	return count;
 }
 
-/* Probes go soon: whoever is traced pays for them as long as they are there. */
+/* Probes go soon: traced processes pay for them as long as they are there. */
 static void close_all(void)
 {
 	int fds[CLOSERS_MOST];

@@ -115,7 +115,7 @@ static int parse_option(struct parse *parse, int code, char **argv)
 	return row->parse(parse, optarg);
 }
 
-/* A word that is no subcommand is never run: whoever mistypes one does not start a program of that name. */
+/* A word that is no subcommand is never run: a mistyped one does not start a program of that name. */
 static int refuse_word(struct parse *parse, const char *word)
 {
 	char names[256] = "";

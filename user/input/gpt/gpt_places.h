@@ -32,7 +32,7 @@ struct gpt_places {
 	uint64_t bytes;		/* of all segments */
 };
 
-/* False: the log has no index, or cannot be read, which whoever reads it will say.  Freed in any case. */
+/* False: the log has no index, or cannot be read, which its reader will report.  Freed in any case. */
 bool gpt_places_find(int fd, struct gpt_places *places);
 void gpt_places_free(struct gpt_places *places);
 

@@ -17,7 +17,7 @@ struct gpt_span {
 	int64_t wall_offset_ns;
 };
 
-/* False: the log has no index, or cannot be read, which whoever reads it will say. */
+/* False: the log has no index, or cannot be read, which its reader will report. */
 bool gpt_find_span(int fd, struct gpt_span *span);
 
 /*

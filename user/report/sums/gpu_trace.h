@@ -7,7 +7,7 @@
 
 void gpu_trace_begin(struct report *report);
 
-/* analyze_options.each_gpu; context: the report.  Whoever reads along may have seen enough. */
+/* analyze_options.each_gpu; context: the report.  The receiver may have seen enough. */
 bool gpu_trace_add(void *context, const struct analyses *all, const struct gpu_event *event);
 
 /* What is not in it. */

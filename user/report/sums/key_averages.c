@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* As torch/autograd/profiler_util.py writes it, so that whoever reads or compares such tables can. */
+/* As torch/autograd/profiler_util.py writes it, so that readers and tools can compare the tables. */
 #include "report/sums/key_averages.h"
 
 #include <errno.h>

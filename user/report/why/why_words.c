@@ -215,7 +215,7 @@ static char *calls_evidence(const struct why_loss *loss)
 	text = joined(text, "", xstrdup("."));
 	if (failed)
 		text = joined(text, " ",
-			      xasprintf("%s of the calls failed: there was no memory, and whoever asked gave some back "
+			      xasprintf("%s of the calls failed: there was no memory, and the caller gave some back "
 					"and asked again.",
 					number_count(failed).text));
 	return text;
