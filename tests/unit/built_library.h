@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A shared library (or program) made by the compiler at hand from a source text, for tests that need a real ELF
+ * A shared library (or program) made by this machine's compiler from a source text, for tests that need a real ELF
  * file with known symbols; opened and removed again at once.
  */
 #ifndef GPUTRACE_TEST_BUILT_LIBRARY_H

@@ -14,7 +14,7 @@
 struct tar {
 	int fd;
 	uint64_t time_s; /* of all members, since 1970 */
-	off_t header;	 /* of the member at hand */
+	off_t header;	 /* of the current member */
 };
 
 /* Each 0 or -errno. */

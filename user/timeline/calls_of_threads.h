@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The calls of each thread one after the other, and when they end: of the part of the trace that is at hand. */
+/* The calls of each thread one after the other, and when they end: of the current part of the trace. */
 #ifndef GPUTRACE_TIMELINE_CALLS_OF_THREADS_H
 #define GPUTRACE_TIMELINE_CALLS_OF_THREADS_H
 

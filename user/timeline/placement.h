@@ -2,7 +2,7 @@
 /*
  * Which lane everything goes to that may overlap: GPU operations, waits, compilations, NVTX ranges, CUPTI's overhead.
  * One pass over each in its order of start, part after part of the trace, before slices of the part are handed over.
- * Which slice is on which lane is kept for the part at hand only.
+ * Which slice is on which lane is kept for the current part only.
  */
 #ifndef GPUTRACE_TIMELINE_PLACEMENT_H
 #define GPUTRACE_TIMELINE_PLACEMENT_H
@@ -11,7 +11,7 @@
 #include "timeline/open_ranges.h"
 #include "timeline/timeline.h"
 
-/* The lanes of one kind of slices, and which of those that are due in the part at hand are on which. */
+/* The lanes of one kind of slices, and which of those that are due in the current part are on which. */
 struct placed {
 	struct lanes lanes;
 	uint32_t from;	   /* the first that is due */
@@ -36,7 +36,7 @@ struct timeline_placement {
 	ARRAY(struct stream_nature) natures; /* by lane of GPU operations */
 	struct open_ranges open_ranges;
 	uint64_t next_range;	 /* number of the next NVTX range */
-	uint64_t *range_numbers; /* of those in the part at hand, by index in the model */
+	uint64_t *range_numbers; /* of those in the current part, by index in the model */
 	size_t range_room;
 	struct tally gpus;     /* by device: in `more` its group */
 	struct tally counters; /* that were met, as timeline_counter_key has them */

@@ -62,13 +62,13 @@ void python_slices_begin(struct python_slices *slices, uint32_t thread_count);
 void python_slices_free(struct python_slices *slices);
 
 /*
- * Replaces slices->drawn by what is drawn from the stacks of a thread, by start: that which ends in the part at hand,
+ * Replaces slices->drawn by what is drawn from the stacks of a thread, by start: that which ends in the current part,
  * or with the last part all that is left.
  */
 void python_slices_draw(struct python_slices *slices, const struct model *model, const struct timeline_calls *calls,
 			uint32_t thread, bool last);
 
-/* What was traced of one thread in the part at hand, one after the other by start.  Starts zeroed. */
+/* What was traced of one thread in the current part, one after the other by start.  Starts zeroed. */
 struct traced_slices {
 	uint32_t next;
 	size_t remembered;		  /* of those open before this part, how many were met */

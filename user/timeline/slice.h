@@ -269,7 +269,7 @@ struct timeline_memory {
 
 struct timeline_visitor {
 	void *context;
-	/* A part is at hand, maybe with new groups, tracks and counters.  NULL: no one asks. */
+	/* Called for each part, maybe with new groups, tracks and counters.  NULL: no one asks. */
 	void (*part)(void *context);
 	/* Each says whether to go on. */
 	bool (*slice)(void *context, const struct timeline_slice *slice);

@@ -14,7 +14,7 @@
 #include "timeline/tracks.h"
 #include "timeline/visit.h"
 
-/* A part is at hand: what every look at it needs, and what it adds. */
+/* Starts a part: what every look at it needs, and what it adds. */
 static void take_part(struct timeline *timeline, const struct model *part, bool first)
 {
 	timeline->model = part;

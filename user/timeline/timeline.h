@@ -141,7 +141,7 @@ struct timeline_among {
 
 struct timeline {
 	struct trace *trace;
-	const struct model *model; /* the part at hand */
+	const struct model *model; /* the current part */
 	bool more;		   /* parts follow that one */
 	/* What it spans so far: the recording, and whatever lies outside of it.  The start is that of the first part.
 	 */
@@ -189,7 +189,7 @@ static inline uint64_t timeline_time(const struct timeline *timeline, uint64_t t
 }
 
 /*
- * Hands over everything, part after part of the trace, after visitor->part with that part at hand, in each kind after
+ * Hands over everything, part after part of the trace, after visitor->part with that part, in each kind after
  * kind, each by start (Python functions and NVTX: thread by thread).  What has a length comes in the part in which it
  * ends, if it is a Python function or NVTX; else in that in which it begins; collections and imports come in the first.
  * Once for a timeline.  Returns 0, also when the visitor has had enough, or -errno: the trace ended early.

@@ -31,7 +31,7 @@ struct visit {
 	struct python_slices python; /* what is open */
 	struct tally held;	     /* memory, by counter; ns: bytes */
 	struct op_links links;	     /* of forward ops of PyTorch */
-	/* Memory for what the slice at hand points to. */
+	/* Memory for what the current slice points to. */
 	struct stack_frames stacks[VISIT_STACKS]; /* by index of the stack */
 	ARRAY(const char *) names;
 	ARRAY(uint64_t) flows;

@@ -2,7 +2,7 @@
 """Reads .pftrace by Perfetto's own protobuf classes (PyPI's `perfetto`), as trace_processor does: packets in order of time,
 those of one time as they stand in the file, ends for what was opened last on their track.
 
-pftrace.py FILE prints what is in it as JSON: the package is at hand of one interpreter only.
+pftrace.py FILE prints what is in it as JSON: the package is installed for one interpreter only.
 """
 
 import collections

@@ -69,7 +69,7 @@ def pprof(program, path):
     return found
 
 
-# Runs where snakeviz is at hand; what pstats and snakeviz make of a file, as JSON.
+# Runs where snakeviz is installed; what pstats and snakeviz make of a file, as JSON.
 READ_PSTATS = """
 import json, pstats, sys
 from snakeviz.stats import json_stats, table_rows

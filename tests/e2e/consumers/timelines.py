@@ -20,7 +20,7 @@ def pftrace(path):
     return json.loads(done.stdout)
 
 
-# Runs where pyarrow is at hand: it is checked, and given as JSON.
+# Runs where pyarrow is installed: it is checked, and given as JSON.
 READ_ARROW = """
 import json, sys
 import pyarrow.ipc

@@ -25,7 +25,7 @@ struct maker {
 	uint32_t *threads_of;		    /* by model.processes: how many of its threads have sums */
 	uint32_t *forward_node;		    /* by call_tree.forwards, NONE: not made yet */
 	struct tally numbers;		    /* name of an op; count: numbers that were given */
-	ARRAY(uint32_t) functions, ops, at; /* of the place at hand, outermost first; `at`: functions around an op */
+	ARRAY(uint32_t) functions, ops, at; /* of the current place, outermost first; `at`: functions around an op */
 };
 
 /* ---- the same function ------------------------------------------------------------------------------------------- */

@@ -251,7 +251,7 @@ static bool is_copy(const struct model_gpu *op)
 	return op->kind == MODEL_MEMCPY && (op->memcpy_kind == WHY_HTOD || op->memcpy_kind == WHY_DTOH);
 }
 
-/* What of the copy at hand was alone until that time is known by then. */
+/* What of the current copy was alone until that time is known by then. */
 static void settle_copy(struct why *why, struct why_device *device, uint64_t until_ns)
 {
 	struct charging charging = {.why = why};

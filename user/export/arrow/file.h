@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One file that is being written: its columns, the rows of the batch at hand, what its parts have in common. */
+/* One file that is being written: its columns, the rows of the current batch, what its parts have in common. */
 #ifndef GPUTRACE_ARROW_FILE_H
 #define GPUTRACE_ARROW_FILE_H
 
@@ -87,7 +87,7 @@ struct arrow {
 	const struct timeline *timeline;
 	struct flat flat;
 	struct arrow_values columns[ARROW_COLUMN_COUNT];
-	uint32_t rows; /* of the batch at hand */
+	uint32_t rows; /* of the current batch */
 	struct texts dictionaries[ARROW_DICTIONARY_COUNT];
 	struct tally stacks; /* number of a stack; more: its text + 1, 0: none, ns: its innermost frame in frames + 1,
 				0: none */
@@ -116,7 +116,7 @@ enum { ARROW_COLUMNS(ARROW_BYTES_OF) };
 /* ---- messages.c -----------------------------------------------------------------------------------------------------
  */
 
-/* The file's begin with its schema; the rows at hand as a batch; dictionaries and the rest. */
+/* The file's begin with its schema; the rows that wait, as a batch; dictionaries and the rest. */
 void arrow_put_begin(struct arrow *arrow);
 void arrow_put_batch(struct arrow *arrow);
 int arrow_put_end(struct arrow *arrow);

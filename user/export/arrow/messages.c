@@ -224,7 +224,7 @@ static uint64_t add_buffer(struct buffer *buffer, uint64_t offset, uint64_t leng
 	return offset + padded(length);
 }
 
-/* Rows at hand are gone after it. */
+/* It writes the rows that wait. */
 void arrow_put_batch(struct arrow *arrow)
 {
 	struct node nodes[ARROW_COLUMN_COUNT];

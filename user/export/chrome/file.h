@@ -20,7 +20,7 @@ struct chrome {
 	struct chrome_numbers numbers;
 	struct chrome_codes codes;
 	struct chrome_stacks stacks;
-	struct sink text; /* of the stack at hand */
+	struct sink text; /* of the current stack */
 };
 
 /*

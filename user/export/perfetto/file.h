@@ -118,7 +118,7 @@ struct perfetto {
 	struct sink waiting_text;
 	ARRAY(struct long_row) long_rows;
 	size_t groups, tracks, counters; /* that have been described */
-	uint64_t part_from_ns;		 /* begin of the part at hand */
+	uint64_t part_from_ns;		 /* begin of the current part */
 	uint64_t next_from_ns;		 /* and of the next one */
 };
 
@@ -171,7 +171,7 @@ static inline uint64_t long_row_uuid(const struct perfetto *file, uint32_t row)
 	return uuid_of(file, 0x30000000ull + row);
 }
 
-/* Those that are new in the part at hand; and all of them again, when what they are called is known. */
+/* Those that are new in the current part; and all of them again, when what they are called is known. */
 void perfetto_put_tracks(struct perfetto *file);
 void perfetto_put_tracks_again(struct perfetto *file);
 void perfetto_put_long_row(struct perfetto *file, uint32_t row);

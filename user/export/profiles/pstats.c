@@ -106,7 +106,7 @@ static void add_node(struct pstats *pstats, uint32_t index)
 		uint32_t at = pstats->function_of[profile->nodes.items[above].frame];
 
 		is_inner |= at == function;
-		/* the same pair further out; the pair at hand is the first that is looked at */
+		/* the same pair further out; this pair is the first that is looked at */
 		is_inner_edge |= above != node->parent && at == caller && below == function;
 		below = at;
 	}

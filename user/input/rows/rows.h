@@ -138,7 +138,7 @@ struct row_cuda_memory {
 	struct new_memory memory; /* but for its time and corr */
 };
 
-struct row_place; /* of a row in the piece at hand */
+struct row_place; /* of a row in the current piece */
 struct row_run;	  /* a piece that was written */
 
 struct rows {

@@ -21,7 +21,7 @@ struct view {
 	uint64_t total_ns;
 	uint64_t hidden;      /* nodes that are not shown: too little time */
 	struct table table;   /* for programs */
-	ARRAY(bool) branches; /* of each level around the line at hand: whether more comes below */
+	ARRAY(bool) branches; /* of each level around the current line: whether more comes below */
 };
 
 static bool is_shown(const struct view *view, uint64_t ns)
