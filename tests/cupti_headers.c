@@ -262,7 +262,7 @@ void gputrace_agent_batch(const void *data, uint64_t bytes)
 	got_bytes += bytes;
 }
 
-/* The n-th record of a type that was sent; NULL when there are not so many. */
+/* The n-th record of a type that was sent; NULL when there are fewer. */
 static const void *sent(uint16_t type, unsigned n)
 {
 	size_t at = 0;

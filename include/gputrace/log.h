@@ -58,7 +58,7 @@ struct gpt_log_segment {
 	__u32 packed_bytes; /* what the frame holds: the records in packed form */
 	__u32 record_bytes; /* what unpacking that gives: the records */
 	__u32 records;	    /* how many, repeated ones included; those inside a batch are not counted */
-	__u32 repeated;	    /* the first so many repeat earlier ones */
+	__u32 repeated;	    /* how many, from the first on, repeat earlier ones */
 	__u32 sequence;	    /* number of the segment, from 0 */
 	/* The least and the greatest CLOCK_MONOTONIC time in its records; 0 0: they have none. */
 	__u64 first_ns, last_ns;

@@ -39,7 +39,7 @@ struct gpt_process_state {
 	struct gpt_python python;
 };
 
-/* How many libraries a process has mapped since then; it is told of so many in one window. */
+/* How many libraries a process has mapped since then; at most this many are reported in one window. */
 #define GPT_MAPPED_WINDOW_NS 500000000ULL
 #define GPT_MAPPED_MOST 64
 

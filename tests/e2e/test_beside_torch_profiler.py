@@ -49,7 +49,7 @@ def seen_in(path):
 
 
 def in_parts(seen, parts):
-    """What is seen when the work is done in so many parts: each waits for the GPU."""
+    """What is seen when the work is done in `parts` parts: each waits for the GPU."""
     return seen + collections.Counter({("cuda_runtime", "cudaDeviceSynchronize"): parts - 1})
 
 

@@ -104,7 +104,7 @@ def test_greenlets_have_the_frames_they_switched_to(every_python, tmp_path):
 # ---- functions that die -------------------------------------------------------------------------
 
 def test_a_function_is_never_taken_for_one_that_died_before_it_in_its_place(every_python, tmp_path):
-    """Of so many the first are no longer remembered when they die."""
+    """Of many the first are no longer remembered when they die."""
     functions, others = 110000, 10000
     command = [every_python, machine.PROGRAMS / "mortal.py", machine.cudart(), functions, others]
     done = tracing.gputrace(tmp_path, "--buffer", "256M", *tracing.outputs(tmp_path, "trace.folded"), "--", *command)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A leak of so many bytes a step, and a slow DataLoader: they are named where they are, and shown as mended once they are."""
+"""A leak of N bytes a step, and a slow DataLoader: they are named where they are, and shown as mended once they are."""
 
 import json
 import re

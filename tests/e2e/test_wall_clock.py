@@ -22,7 +22,7 @@ def told(folder):
 
 
 def sampled(folder, ahead):
-    """Whether the agent's last sample is of a clock that is so many seconds ahead of this machine's."""
+    """Whether the agent's last sample is of a clock that is `seconds` seconds ahead of this machine's."""
     now = time.time_ns() - time.monotonic_ns()
     offsets = [offset for log in folder.glob("trace.gpt.part-*") for offset in logfile.agent_wall_offsets(log)]
     return bool(offsets) and abs(offsets[-1] - now - ahead * SECOND_NS) < SECOND_NS

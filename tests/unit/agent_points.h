@@ -67,7 +67,7 @@ void gputrace_agent_stack(uint32_t what, uint64_t number)
 	}
 }
 
-/* The n-th record of a type in all batches so far; NULL when there are not so many. */
+/* The n-th record of a type in all batches so far; NULL when there are fewer. */
 static inline const void *said_record(uint16_t type, unsigned n)
 {
 	const struct gpt_record *record;

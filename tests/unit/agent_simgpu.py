@@ -846,7 +846,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         return None
 
     def run_threads(self, how, threads, launches):
-        """Nothing is lost of what so many threads launch, each with a buffer of its own, in 64 MB."""
+        """Nothing is lost of what many threads launch, each with a buffer of its own, in 64 MB."""
         process = self.start([os.path.join(SIMGPU, "threads"), how, str(threads), str(launches)], stdin=subprocess.PIPE)
         self.assertEqual(process.stdout.readline(), "done\n")
         # what was needed for a moment goes back while the program lives

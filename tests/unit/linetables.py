@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Line tables of many code objects and what the interpreter itself says about them.
 
-Run by test_model_lines with each CPython it finds (3.6 and later); linetables.py COUNT takes so many of the modules
+Run by test_model_lines with each CPython it finds (3.6 and later); linetables.py COUNT takes COUNT of the modules
 below. One line per code object:
 
     KIND FIRST_LINE TABLE_IN_HEX LINE,LINE,...

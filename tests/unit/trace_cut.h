@@ -13,7 +13,7 @@
 
 #include "model/trace.h"
 
-/* Cut where so many events have begun since the last cut, or as soon after as times differ; at least 1. */
+/* Cut where N events have begun since the last cut, or as soon after as times differ; at least 1. */
 struct trace *trace_cut_each(const struct model *whole, uint32_t events);
 
 /* Cut at these times, which ascend: what begins at one is after it. */

@@ -40,7 +40,7 @@ struct cut {
 	ARRAY(struct block) blocks;			  /* of the part */
 	uint8_t *needed[KINDS];				  /* by the whole's events: the part holds it */
 	uint32_t *place[KINDS];				  /* and where */
-	uint32_t strings, codes, frames, stacks, natives; /* so many have been met */
+	uint32_t strings, codes, frames, stacks, natives; /* how many have been seen */
 };
 
 static inline const char *cut_item(const struct cut *cut, enum kind kind, uint32_t index)

@@ -113,7 +113,7 @@ def check(status):
 
 
 def at(kernel, captured=False, lines=1):
-    """Counts a launch of the kernel where it is written, over so many lines; returns its handle."""
+    """Counts a launch of the kernel where it is written, over several lines; returns its handle."""
     if _recording:
         _count("cudaLaunchKernel", kernel, 0 if captured else kernel_ns(kernel), lines)
     return _handles[kernel]

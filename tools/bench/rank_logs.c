@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Writes the logs of two ranks of a job, for bench-merge:  rank_logs FOLDER LAUNCHES
- * 0.gpt and 1.gpt are of two machines whose clocks differ, and each has so many launches with their kernels, in steps
+ * 0.gpt and 1.gpt are of two machines whose clocks differ, and each has that many launches with their kernels, in steps
  * of 100, of which the last launches a collective.  Rank 1 is late at each fourth collective.
  */
 #include <errno.h>

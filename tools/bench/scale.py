@@ -26,7 +26,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 THREADS, STREAMS = 2, 2
-ROUNDS = 5  # the least of so many counts: others share the machine
+ROUNDS = 5  # the least of this many counts: others share the machine
 
 # The project's numbers.
 MOST_MB = 1000

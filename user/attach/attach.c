@@ -25,7 +25,7 @@
 #include "base/msg.h"
 #include "target/reader.h"
 
-#define LOOK_TIME_SHARE 5 /* of what looking at a user's processes has taken one part comes back in so many */
+#define LOOK_TIME_SHARE 5 /* of what looking at a user's processes has taken one part comes back in this many */
 #define AGENT_CHECK_NS 200000000ULL
 #define TITLE_CHECK_NS 1000000000ULL
 #define HOLD_LOOK_NS 1000000ULL

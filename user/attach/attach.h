@@ -81,7 +81,7 @@ bool attach_wants(const struct gpt_record *record);
  */
 void attach_notice(struct attach *attach, const struct gpt_record *record);
 
-/* So many were not handed over: there were too many to be kept. Everything is looked at again instead. */
+/* That many were not handed over: there were too many to be kept. Everything is looked at again instead. */
 void attach_missed(struct attach *attach, uint64_t count);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How the clock of one machine runs beside that of another: ahead by so much at one time, and faster by so much. */
+/* How the clock of one machine runs beside that of another: ahead by an offset at one time, and faster by a rate. */
 #ifndef GPUTRACE_CLOCK_LINE_H
 #define GPUTRACE_CLOCK_LINE_H
 

@@ -14,7 +14,7 @@ struct user_budget_row {
 };
 
 struct user_budget {
-	unsigned share; /* one ns comes back in so many, not 0 */
+	unsigned share; /* one ns comes back in this many, not 0 */
 	ARRAY(struct user_budget_row) rows;
 };
 

@@ -32,7 +32,8 @@ void workers_give(struct work *work, void (*run)(void *context), void *context);
 /* At once if nothing was given. */
 void workers_wait(struct work *work);
 
-/* At most so many instead, up to WORKERS_MAX; 0: who waits does it all.  Threads that run already stay. */
+/* At most `threads` threads from now on, up to WORKERS_MAX; 0: who waits does it all.  Threads that run already stay.
+ */
 void workers_use(unsigned threads);
 
 /* How many there are at most. */

@@ -144,7 +144,7 @@ static void flush_each_second(struct drain *drain)
 
 /* ---- the thread ---------------------------------------------------------------------------------------------- */
 
-/* How long to sleep after so many bytes were found: the fuller, the shorter. */
+/* How long to sleep after that many bytes were found: the fuller, the shorter. */
 static int poll_timeout_ms(const struct drain *drain, int64_t bytes)
 {
 	uint64_t size = ring_bytes(drain->ring);

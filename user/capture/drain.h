@@ -36,7 +36,7 @@ int drain_fd(const struct drain *drain);
 const struct gpt_record *drain_take(struct drain *drain);
 void drain_done(const struct gpt_record *record);
 
-/* So many records that were for the queue did not fit it since this was asked last; they are in the log. */
+/* Records that did not fit into the queue since the last call; they are in the log. */
 uint64_t drain_refused(struct drain *drain);
 
 /* Returns when all that was in the ring at the time of the call is in log and queue. */

@@ -34,7 +34,7 @@ void notices_put(struct notices *notices, const struct gpt_record *record);
 const struct gpt_record *notices_take(struct notices *notices);
 void notices_done(const struct gpt_record *record);
 
-/* So many were refused since it was asked last. */
+/* How many were refused since the last call. */
 uint64_t notices_refused(struct notices *notices);
 
 /* Makes notices_fd readable once although nothing is there: for what else the taker has to look at. */

@@ -36,7 +36,7 @@
 /* How long after a cycle its GPU work has been told of, where it does not go on for long. */
 #define CYCLE_TOLD_NS SECOND_NS
 
-/* So many are told of at once, the latest: a process may say what it likes. */
+/* This many are reported at a time, the latest: a process may say what it likes. */
 #define CYCLES_MOST 16u
 
 /* How long agents may take to hand over their last records. */

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "report/text.h"
 
-/* So many of what there is are named in a message. */
+/* How many names a message lists. */
 #define NAMED_MAX 8
 
 /* ---- lists for messages ----------------------------------------------------------------------------------------- */

@@ -22,7 +22,7 @@
 #include "input/gpt/gpt_trace.h"
 #include "view/view.h"
 
-/* Of a log that has so many bytes, some 1.2 million launches with their kernels, this part is read in advance. */
+/* Of a log with that many bytes, some 1.2 million launches with their kernels, this part is read in advance. */
 #define SAMPLED_LEAST (8u << 20)
 #define SAMPLED_PART 16u
 

@@ -17,7 +17,7 @@ struct builder;
 /* What decides how a source is divided. */
 struct told_division {
 	uint64_t whole_bytes;	  /* of records: a source with more is long */
-	uint32_t stretch_records; /* builder_begin_stretch: so many */
+	uint32_t stretch_records; /* builder_begin_stretch: their number */
 	uint64_t stretch_bytes;	  /* or as many as have this, 0: any; one may hold hundreds of events */
 	uint32_t part_events;	  /* that wait before a part is asked for */
 };
@@ -31,7 +31,7 @@ struct told_source {
 };
 
 struct told_source_kind {
-	/* Starts over, of what it tells at most so many bytes; 0 or -errno. */
+	/* Starts over, with at most `most_bytes` of records; 0 or -errno. */
 	int (*again)(struct told_source *source, uint64_t most_bytes);
 	/* What is known of all of it, before the first and after the last event of a round. */
 	void (*tell_begin)(struct told_source *source, struct builder *builder);

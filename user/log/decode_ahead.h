@@ -43,7 +43,7 @@ struct decode_ahead {
 
 /* As many threads decode as there are.  The schema stays the caller's. */
 void decode_ahead_open(struct decode_ahead *ahead, const struct schema *schema);
-/* So many segments at once instead; 1: only the caller decodes.  Before the first is put in. */
+/* Sets how many segments are decoded at once; 1: only the caller decodes.  Before the first is put in. */
 void decode_ahead_use(struct decode_ahead *ahead, unsigned threads);
 void decode_ahead_close(struct decode_ahead *ahead);
 

@@ -307,7 +307,7 @@ static void summarize_window(struct packer *packer, const struct position *posit
 	}
 }
 
-/* Whether the sizes add up to exactly so many bytes. */
+/* Whether the sizes add up to exactly that many bytes. */
 static bool are_whole(const uint8_t *records, size_t bytes)
 {
 	size_t at = 0;

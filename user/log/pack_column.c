@@ -38,7 +38,7 @@ void pack_column_free(struct pack_column *column)
 	memset(column, 0, sizeof(*column));
 }
 
-/* Room for so many more bytes, also for none; where they go. */
+/* Room for `bytes` more bytes, also for none; where they go. */
 static uint8_t *reserve(struct pack_column *column, size_t bytes)
 {
 	column->bytes = array_reserve(column->bytes, 1, column->count, bytes + 1, &column->capacity);

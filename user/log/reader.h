@@ -78,7 +78,7 @@ bool log_reader_can_again(const struct log_reader *reader);
  * known too late.
  */
 void log_reader_restrict(struct log_reader *reader, const struct log_restriction *restriction);
-/* Gives no more than so many bytes of records: LOG_BYTES_MAX if nothing is said; UINT64_MAX: all there are. */
+/* Gives no more than `bytes` bytes of records: LOG_BYTES_MAX if nothing is said; UINT64_MAX: all there are. */
 void log_reader_bound(struct log_reader *reader, uint64_t bytes);
 
 #endif

@@ -126,7 +126,7 @@ void reshaper_free(struct reshaper *reshaper)
 	free(reshaper);
 }
 
-/* Appends so many zeros; where they are, good until the next call. */
+/* Appends `bytes` zeros; where they are, good until the next call. */
 static uint8_t *append(struct reshaper *reshaper, size_t bytes)
 {
 	reshaper->out.items =

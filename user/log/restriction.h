@@ -14,7 +14,7 @@
  * it are wanted, too.  Or some segments by their numbers, and nothing else counts.
  */
 struct log_restriction {
-	uint32_t first_segment, segments;  /* segments > 0: so many from that number on */
+	uint32_t first_segment, segments;  /* segments > 0: that many from that number on */
 	uint64_t from_ns, to_ns;	   /* CLOCK_MONOTONIC; both ends belong to it */
 	uint64_t from_wall_ns, to_wall_ns; /* the same span by CUPTI's clock, as wide as that is in doubt */
 	const uint32_t *pids;

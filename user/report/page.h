@@ -57,7 +57,7 @@ void report_text(struct report *report, unsigned indent, const char *text);
 /* "12 more" and such below a table. */
 void report_more(struct report *report, size_t count, const char *what, struct number sum, const char *unit);
 
-/* Rows of a table that are shown of so many. */
+/* How many of that many rows of a table are shown. */
 size_t report_shown(const struct report *report, size_t count);
 
 /* The cell "model.py:42 Block.forward", and for programs its file and line; NONE: "-". */

@@ -13,7 +13,7 @@
 
 #include "target/instruction.h"
 
-#define SITE_REACH 16	/* a site lies within so many bytes of the entry: prologues are short */
+#define SITE_REACH 16	/* a site lies within this many bytes of the entry: prologues are short */
 #define CODE_WINDOW 512 /* bytes read: enough for every loop that could come back to the prologue by a short jump */
 
 #if defined(__x86_64__)

@@ -13,7 +13,7 @@
 struct timeline_ids {
 	bool renumbered;     /* a call's number is not CUPTI's */
 	uint64_t first_free; /* no call has this number, or one above, by itself */
-	/* Of the whole trace, or at most so many; calls: one more than the highest number of one, or more. */
+	/* Of the whole trace, or at most this many; calls: one more than the highest number of one, or more. */
 	uint64_t calls, operations, syncs;
 };
 

@@ -52,7 +52,7 @@ enum timeline_track_kind {
 	TIMELINE_TRACK_CUPTI,	 /* what CUPTI cost a thread */
 };
 
-/* Slices that overlap are on at most so many tracks of one stream, or one thread. */
+/* Slices that overlap are on at most this many tracks of one stream, or one thread. */
 #define TIMELINE_LANES_MAX 256
 
 /* Which members mean something depends on the kind; the others are TIMELINE_NONE, 0 and NULL. */

@@ -59,7 +59,7 @@ class Walk:
 
 
 def grow(walk, launches):
-    """Trees until there are so many launches."""
+    """Trees until there are `launches` launches."""
     Walk.current[threading.get_ident()] = walk
     while launches > 0:
         walk.plant()

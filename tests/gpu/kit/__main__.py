@@ -6,7 +6,7 @@ Puts gputrace's claims to the test on this machine's GPU.  Ends within N seconds
   --out FOLDER   where check-gpu.json and check-gpu.log go (default: here)
   --only NAMES   these checks only
   --quick        less of everything: shows that the kit works, proves little
-  --at-once N    so many checks at a time (1)
+  --at-once N    N checks at a time (1)
   --keep         leave the traces in a folder FOLDER/raw-...
   --list         what there is to check
 

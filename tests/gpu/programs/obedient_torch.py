@@ -139,7 +139,7 @@ def marked_steps_without_wait(step):
 
 
 def events(count, name):
-    """GPU milliseconds between two events around one step, so many times."""
+    """GPU milliseconds between two events around one step, repeated."""
     return [between_events(steps[name]) for _ in range(int(count))]
 
 

@@ -32,7 +32,7 @@ struct seen {
 	unsigned records;
 	uint32_t size;
 	uint16_t type;
-	unsigned feed; /* so many more records are sent, one for each that is seen */
+	unsigned feed; /* how many more records are sent, one for each that is seen */
 	int program;
 };
 

@@ -21,7 +21,7 @@ static void use_zone(const char *zone)
 	tzset();
 }
 
-/* From seconds since 1970 on, so many seconds long; CLOCK_MONOTONIC began BOOT seconds before. */
+/* From seconds since 1970 on, `seconds` long; CLOCK_MONOTONIC began BOOT seconds before. */
 static struct moment_clock recording(int64_t start_s, uint64_t seconds)
 {
 	return (struct moment_clock){.start_ns = BOOT * SECOND,

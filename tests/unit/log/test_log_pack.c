@@ -645,7 +645,7 @@ static void hostile_batches_are_refused(void **state)
 		size_t size, record_bytes;
 	} lies[] = {
 		{"more bytes at the end than the batch has", {1, 1, 13, 1, 32, 0, 1, 17, 0}, 9, 24},
-		{"so many of them that they would stand in front of it",
+		{"more of them than fit, so that they would stand in front of it",
 		 {1, 1, 13, 1, 32, 0, 1, 25, 25, 1, 1, 1, 1, 1, 1, 1, 1,
 		  1, 1, 1,  1, 1,  1, 1, 1,  1,	 1, 1, 1, 1, 1, 1, 1, 1},
 		 34,

@@ -22,7 +22,7 @@ static struct given recorded(void)
 	return given;
 }
 
-/* The records, written with a segment after every so many; 0: in as few as can be. */
+/* The records, written with a segment after every N; 0: in as few as can be. */
 static int written(const struct given *recorded, uint32_t every)
 {
 	int fd = memfd_create("log", MFD_CLOEXEC);

@@ -111,7 +111,7 @@ static void assert_same(struct log_builder *one, struct log_builder *other)
 	log_free(other);
 }
 
-/* Both read with so many threads; the second time the first `skipped` records were read before. */
+/* Both read with that many threads; the second time the first `skipped` records were read before. */
 static void assert_again(int fd, unsigned threads, unsigned skipped, bool torn, uint32_t damaged)
 {
 	struct log_reader reader;

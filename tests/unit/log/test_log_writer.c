@@ -240,7 +240,7 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 #define FEW 1000u
 #define MANY 25000u /* their descriptions are more than 1 MB */
 
-/* A log whose last segment repeated so many threads. */
+/* A log whose last segment repeated that many threads. */
 static struct log_writer *open_with_threads(int fd, uint32_t threads)
 {
 	struct log_writer *writer = log_writer_open(fd);
@@ -258,7 +258,7 @@ static struct log_writer *open_with_threads(int fd, uint32_t threads)
 	return writer;
 }
 
-/* So many calls, a flush, and one more call: the segments that they make. */
+/* `calls` calls, a flush, and one more call: the segments that they make. */
 static unsigned segments_of_flushed(uint32_t threads, uint32_t calls, int64_t seconds)
 {
 	struct gpt_call call = {.hdr = {.size = sizeof(call), .type = GPT_CALL}, .pid = 7, .tid = 1};

@@ -117,7 +117,7 @@ struct element {
 
 /*
  * Sorts `count` elements whose times come from few different values, mostly in order when `jitter` is small; or
- * (`block`) as those of two streams, so many of the one and as many of the other in turns; or (`reverse`) the latest
+ * (`block`) as those of two streams, N of the one and N of the other in turns; or (`reverse`) the latest
  * first.
  */
 static void check_order(size_t count, uint64_t jitter, size_t block, bool reverse)

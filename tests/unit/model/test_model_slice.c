@@ -66,7 +66,7 @@ static void contents_free(struct contents *all)
 	array_free(&all->launches);
 }
 
-/* Of a whole model, or (events) of one that is handed over in parts of so many. */
+/* Of a whole model, or (events) of one that is handed over in parts of that many events. */
 static struct contents slice_of(const struct model *whole, const struct slice *slice, uint32_t events)
 {
 	struct trace_of_model of;

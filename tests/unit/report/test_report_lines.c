@@ -45,7 +45,7 @@ static void assert_has_not(const char *text, const char *part)
 
 /* ---- a program with source --------------------------------------------------------------------------------------- */
 
-/* Written so many seconds before the trace begins. */
+/* Written that many seconds before the trace begins. */
 static void write_source(const char *path, const char *text, size_t bytes, int64_t age_s)
 {
 	const struct timespec times[2] = {{.tv_sec = WALL / 1000000000 - age_s}, {.tv_sec = WALL / 1000000000 - age_s}};

@@ -82,7 +82,7 @@ static void the_version_is_what_all_sources_agree_on(void **state)
 
 #define READ_AT_ONCE (1 << 20) /* SCAN_CHUNK, user/target/python_version.c */
 
-/* A library with the text so many bytes into its read-only data; returns where in the file that is. */
+/* A library with the text that many bytes into its read-only data; returns where in the file that is. */
 static uint64_t build_with_text_at(size_t pad, struct image **image)
 {
 	char *source =

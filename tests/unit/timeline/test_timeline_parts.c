@@ -307,7 +307,7 @@ static void ranges_keep_lane_and_number_over_parts(void **state)
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-/* Gives so many parts, then an error. */
+/* Gives that many parts, then an error. */
 struct broken {
 	struct trace trace;
 	struct trace *of;

@@ -22,7 +22,7 @@ uint64_t cubin_take_uleb(struct cubin_bytes *bytes);
 int64_t cubin_take_sleb(struct cubin_bytes *bytes);
 struct cubin_text cubin_take_text(struct cubin_bytes *bytes);
 
-/* The next so many, for themselves. */
+/* The next `size` bytes, as a range of their own. */
 struct cubin_bytes cubin_part(struct cubin_bytes *bytes, uint64_t size);
 
 #endif

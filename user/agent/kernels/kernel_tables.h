@@ -91,7 +91,7 @@ struct kernel_handle *kernel_tables_handle(struct kernel_tables *tables, uint64_
 /* Its slot or a free one; NULL: there is no room. */
 struct kernel_node *kernel_tables_node(struct kernel_tables *tables, uint64_t node);
 
-/* So many places had no room; how many so far since the reset. */
+/* Counts places that had no room; returns how many since the reset. */
 void kernel_tables_lose(uint64_t count);
 uint64_t kernel_tables_lost(void);
 

@@ -8,10 +8,10 @@
 #include "base/array.h"
 
 #define SAMPLES 512u	     /* pairs of which slopes are made, each with each other one */
-#define DRIFT_PAIRS 16u	     /* at least so many tell a drift */
+#define DRIFT_PAIRS 16u	     /* a drift needs at least this many */
 #define DRIFT_SPAN_NS 1e9    /* over at least this */
 #define ROUNDS 3u	     /* of leaving out what is far off */
-#define FAR 4.0		     /* so many standard deviations, as the median of what is left over says */
+#define FAR 4.0		     /* standard deviations, as the median of what is left over says */
 #define DEVIATION 1.4826     /* of a normal distribution, by that median */
 #define NEAR_LEAST_NS 1000.0 /* what is never far off */
 

@@ -22,7 +22,7 @@ struct difference_row {
 /* What changed most comes first; what did not change by more than the noise, last. */
 struct difference_rows {
 	ARRAY(struct difference_row) list;
-	size_t changed; /* so many of them changed: by more than the noise, or by anything where that is not known */
+	size_t changed; /* how many of them changed: by more than the noise, or by anything where that is not known */
 };
 
 struct differences {

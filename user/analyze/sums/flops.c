@@ -21,7 +21,7 @@ struct inputs {
 
 /* ---- inputs ----------------------------------------------------------------------------------------------------- */
 
-/* The element of an array that op_inputs_split let through; false: it has not so many. */
+/* The element of an array that op_inputs_split let through; false: it has fewer. */
 static bool element(const struct op_inputs_part_text *array, unsigned index, struct op_inputs_part_text *found)
 {
 	const char *at = array->text + 1, *end = array->text + array->size - 1;

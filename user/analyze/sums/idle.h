@@ -49,7 +49,7 @@ struct idle_wait {
 
 struct idle_thread {
 	ARRAY(struct idle_wait) waits;
-	size_t forget_at; /* so many are looked through for such as are not needed any more */
+	size_t forget_at; /* at this count those are dropped that are not needed any more */
 };
 
 struct idle {

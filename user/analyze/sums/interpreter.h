@@ -29,7 +29,7 @@ struct interpreter_span {
 struct interpreter_process {
 	uint64_t busy_until_ns;
 	ARRAY(struct interpreter_span) spans; /* that an operation may overlap */
-	size_t forget_at;		      /* so many are looked through for such as are over */
+	size_t forget_at;		      /* at this count those are dropped that are over */
 };
 
 struct interpreter {

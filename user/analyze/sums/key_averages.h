@@ -14,7 +14,7 @@
 /* What tells rows apart besides the name. */
 struct key_grouping {
 	bool by_shape;	       /* the dimensions of its inputs */
-	unsigned stack_frames; /* so many of the innermost Python lines of ops */
+	unsigned stack_frames; /* how many of the innermost Python lines of ops */
 };
 
 enum key_kind {

@@ -44,7 +44,7 @@ void memcpys_add_gpu(struct memcpys *memcpys, const struct gpu_event *event)
 	add_bytes(tally_at(&memcpys->callers, key), op->bytes, number | ++memcpys->number);
 }
 
-/* Whether a line with so many bytes, reached then, stands before the best so far; without any bytes it is the latest.
+/* Whether a line with that many bytes, reached then, stands before the best so far; without any bytes it is the latest.
  */
 static bool is_better(const struct tally_entry *line, const struct tally_entry *best)
 {
@@ -63,7 +63,7 @@ static void find_lines(struct memcpys *memcpys, struct lines *lines)
 		uint32_t line = line_of(lines, caller->key.part[1]);
 		struct tally_entry *entry = tally_at(&by_line, (struct tally_key){{caller->key.part[0], line}});
 
-		/* of several callers on a line the last that had any made it so many */
+		/* of several callers on a line the last that had any reached that number */
 		if ((caller->ns && !entry->ns) || (!caller->ns == !entry->ns && caller->more > entry->more))
 			entry->more = caller->more;
 		entry->ns += caller->ns;

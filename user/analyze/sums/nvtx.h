@@ -39,7 +39,7 @@ struct nvtx_thread {
 	ARRAY(struct nvtx_open) open;
 	ARRAY(struct nvtx_open) begun; /* since its latest call, by start */
 	ARRAY(struct nvtx_end) ended;  /* not yet looked for in those two */
-	size_t forget_at;	       /* so many begun are looked through for such as are over */
+	size_t forget_at;	       /* at this count of open ones those are dropped that are over */
 	bool has_ranges;
 	uint32_t outermost;	  /* code of its latest call's outermost frame, NONE */
 	uint32_t next_of_process; /* model.threads: the next one that has ranges, NONE */

@@ -13,8 +13,9 @@
 #include "analyze/lines.h"
 #include "analyze/sums/step_blocks.h"
 
-#define TORCH_MEMORY_GROWTH_LEAST 100u /* all steps made a row larger by one in so many of the peak of its space */
-#define TORCH_MEMORY_OUTS_MAX 3u       /* times that there was not enough of which it is kept who held what */
+#define TORCH_MEMORY_GROWTH_LEAST                                                                                      \
+	100u			 /* all steps made a row larger by one part in this many of the peak of its space */
+#define TORCH_MEMORY_OUTS_MAX 3u /* times that there was not enough of which it is kept who held what */
 
 /* The memory of a device that one process has. */
 struct torch_space {

@@ -34,10 +34,10 @@ uint32_t python_path_of_stack(struct python_paths *paths, const struct model *mo
 /* The longest path that both begin with. */
 uint32_t python_path_common(const struct python_paths *paths, uint32_t one, uint32_t other);
 
-/* The functions of the one, and below its innermost one those of the other but for so many outermost. */
+/* The functions of the one, and below its innermost one those of the other without its `without` outermost. */
 uint32_t python_path_join(struct python_paths *paths, uint32_t outer, uint32_t inner, uint32_t without);
 
-/* The path of so many of its outermost functions. */
+/* The path of its `depth` outermost functions. */
 uint32_t python_path_cut(const struct python_paths *paths, uint32_t path, uint32_t depth);
 
 #endif

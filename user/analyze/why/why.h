@@ -15,7 +15,7 @@
  * it would have been ahead by that.  What then is left is the price of a launch, where the gap and the kernel after it
  * are short, else Python.
  *
- * What is kept besides sums: of each thread what it did since a GPU last ended a gap (at most so many, why_threads.h).
+ * What is kept besides sums: of each thread what it did since a GPU last ended a gap (bounded, why_threads.h).
  */
 #ifndef GPUTRACE_ANALYZE_WHY_H
 #define GPUTRACE_ANALYZE_WHY_H

@@ -10,7 +10,7 @@
 /* Pieces of a thread that are kept without a look at whether they are needed. */
 #define DOINGS_KEPT 64u
 
-/* So many launches a stream takes before one has to wait: no one is ahead by more. */
+/* This many launches a stream takes before one has to wait: no one is ahead by more. */
 #define AHEAD_LAUNCHES 1024u
 
 #define RANKS 8u

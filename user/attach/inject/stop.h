@@ -10,7 +10,7 @@
 #include <sys/user.h>
 
 #define STOP_MAX_NS 10000000000ULL
-#define STOPS_MAX 1000 /* for signals: no process sends itself so many, but one that wants to keep us */
+#define STOPS_MAX 1000 /* for signals: no process sends itself this many, but one that wants to keep us */
 
 struct stopped {
 	pid_t pid, tid;

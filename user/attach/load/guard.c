@@ -87,7 +87,7 @@ static void close_at_once(const int *fds, size_t count)
 			;
 }
 
-/* Of those that are open, at most so many; how many. */
+/* The open ones, at most `most`; returns how many. */
 static size_t open_fds(int fds[], size_t most)
 {
 	DIR *folder = opendir("/proc/self/fd");

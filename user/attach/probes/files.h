@@ -90,8 +90,8 @@ enum files_apart {
 };
 
 /*
- * An agent's file beyond so many processes at a time, another beyond so many in all, is probed in all that map it: each
- * takes milliseconds to come and to go, which a program that forks all the time would need for nothing.
+ * An agent's file beyond some number of processes at a time, another beyond some number in all, is probed in all that
+ * map it: each takes milliseconds to come and to go, which a program that forks all the time would need for nothing.
  */
 #define FILE_AGENTS_MAX 64u
 #define FILE_PROCESSES_MAX 16u

@@ -13,7 +13,7 @@
 #define SECOND_NS 1000000000ll
 #define WALL_MAX_NS (7000000000 * SECOND_NS) /* in the year 2191 */
 
-/* So many digits at most, at least one, up to a greatest value; moves *at after them. */
+/* At most `digits` digits, at least one, up to the value `most`; moves *at after them. */
 static bool take_number(const char **at, size_t digits, int most, int *number)
 {
 	size_t taken = 0;
@@ -170,7 +170,7 @@ int moment_parse(const char *text, struct moment *out)
 
 /* ---- on the clock of a recording -------------------------------------------------------------------------------- */
 
-/* What to add to the time of day for CLOCK_REALTIME on the day of wall_ns, or so many days later. */
+/* What to add to the time of day for CLOCK_REALTIME on the day of wall_ns, or `days` days later. */
 static int64_t day_begin(const struct moment *moment, int64_t wall_ns, int days)
 {
 	time_t seconds = (time_t)(wall_ns / SECOND_NS);

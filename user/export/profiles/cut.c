@@ -42,7 +42,7 @@ static size_t count_above(const double *shares, size_t count, double least)
 	return above;
 }
 
-/* Which share leaves at most so many: a power of two; more than one leaves none. */
+/* Which share leaves at most that many: a power of two; more than one leaves none. */
 static double least_share(const double *shares, size_t count, size_t most)
 {
 	double least = 0x1p-64;

@@ -6,7 +6,7 @@
 #include "export/profiles/profile.h"
 
 /*
- * Leaves at most so many nodes, and one more: frames, with all below them, that are less than some share of each value
+ * Leaves at most `most` nodes, and one more: frames, with all below them, that are less than some share of each value
  * go, the share as small as does it.  Their values are their parent's then; of those without a parent they are of a
  * node of its own, "[smaller stacks]".  Sums stay the same.  Returns how many nodes went; nothing is added afterwards.
  */

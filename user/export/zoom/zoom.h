@@ -32,10 +32,10 @@ void zoom_expect(struct zoom *zoom, uint64_t start_ns, uint64_t end_ns);
 
 #define ZOOM_BINS 256u /* of what is expected, for estimates */
 
-/* So many things are told of that stretch of it.  After zoom_expect. */
+/* That many things are known of that stretch.  After zoom_expect. */
 void zoom_expect_records(struct zoom *zoom, uint64_t from_ns, uint64_t to_ns, uint64_t records);
 
-/* A place of the trace that is read by itself: it goes from one time to another, and so much is told in it. */
+/* A place of the trace that is read by itself: from one time to another, with the bytes of records that are in it. */
 struct zoom_place {
 	uint64_t from_ns, to_ns, records;
 	uint32_t number; /* zoom_sample sets it */
@@ -66,7 +66,7 @@ struct zoom_progress zoom_progress(struct zoom *zoom);
 /* What is to be drawn. */
 struct zoom_question {
 	uint64_t from_ns, to_ns;
-	uint32_t width;		/* slices shorter than a part of so many are put together; 0: each by itself */
+	uint32_t width;		/* slices shorter than one part in `width` are merged; 0: each by itself */
 	const uint32_t *tracks; /* their ids in zoom_put_tracks; NULL: all */
 	uint32_t track_count;
 };
@@ -77,7 +77,7 @@ struct zoom_question {
 /*
  * {"span":,"read":,"done":,"slices":,("cut":true,)("places":,"sampled":,)"tracks":[[id,"label","group",depth,kind]...]}:
  * times in nanoseconds since the timeline's begin; tracks without slices are left out.  places: from after `read` on
- * what is drawn is of so many places, which have that part of all records.
+ * what is drawn is of this many places, which have that part of all records.
  */
 void zoom_put_tracks(struct zoom *zoom, struct sink *out);
 

@@ -25,7 +25,7 @@ struct database_reader {
 	struct database base;
 	struct foreign_file *file;
 	ARRAY(struct database_string) strings;
-	int64_t first_string; /* id: so many follow it, each one more, and are not looked up */
+	int64_t first_string; /* id: this many follow it, each one more, and are not looked up */
 	uint64_t strings_in_row;
 	struct lookup string_lookup;  /* (1, id) to string, of the others */
 	struct lookup stack_lookup;   /* (1, id) to one of the file's stacks */

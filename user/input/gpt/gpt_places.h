@@ -28,7 +28,7 @@ struct gpt_places {
 	ARRAY(struct gpt_place) list; /* all that have a time, by begin */
 	ARRAY(uint32_t) pids;
 	ARRAY(uint32_t) chosen; /* in the order in which they are to be read: indices into the list */
-	uint32_t first;		/* so many of them are a picture of all */
+	uint32_t first;		/* this many of them are a sample of all */
 	uint64_t bytes;		/* of all segments */
 };
 
@@ -37,8 +37,8 @@ bool gpt_places_find(int fd, struct gpt_places *places);
 void gpt_places_free(struct gpt_places *places);
 
 /*
- * Some that are spread over the log's time, ever closer: until they have so many bytes together, but for the first few.
- * A kind of records or a process that those have not brings a few more.
+ * Some that are spread over the log's time, ever closer: until they have that many bytes together, but for the first
+ * few. A kind of records or a process that those have not brings a few more.
  */
 void gpt_places_choose(struct gpt_places *places, uint64_t most_bytes);
 

@@ -18,7 +18,7 @@ void byte_source_open(struct byte_source *source, int fd);
 void byte_source_close(struct byte_source *source);
 
 /*
- * Up to so many bytes; 0: the end.  -errno of reading; -EBADMSG: it is gzip that is damaged; -ENODATA: gzip that ends
+ * Up to `size` bytes; 0: the end.  -errno of reading; -EBADMSG: it is gzip that is damaged; -ENODATA: gzip that ends
  * in the middle.
  */
 int64_t byte_source_read(struct byte_source *source, void *to, size_t size);

@@ -14,7 +14,7 @@
 #include "report/lines/source_table.h"
 
 #define FUNCTIONS_SHOWN 5u
-#define WHOLE_LINES 60u /* a function of so many is listed whole */
+#define WHOLE_LINES 60u /* a function of at most this many is listed whole */
 #define AROUND_LINES 3u /* of a longer one those around lines that cost something */
 
 struct listing {

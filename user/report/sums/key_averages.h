@@ -13,7 +13,7 @@ struct key_averages_options {
 	uint64_t rows;		     /* 0: as many as torch.profiler shows */
 	bool top_level;		     /* only what was in no other op, where it came first */
 	bool by_shape;		     /* a row for each name and shapes of inputs */
-	unsigned stack_frames;	     /* a row for each name and so many Python lines, 0: for each name */
+	unsigned stack_frames;	     /* a row for each name and this many Python lines, 0: for each name */
 };
 
 /* Returns 0 or -errno when the trace could not be read, or out not written. */

@@ -12,7 +12,7 @@ struct tree_options {
 	enum tree_by by;
 	bool all_frames;      /* also those of libraries */
 	uint32_t min_percent; /* nodes below are left out; thousandths of a percent */
-	unsigned depth;	      /* so many levels below the first line, 0: all */
+	unsigned depth;	      /* how many levels below the first line, 0: all */
 };
 
 #define TREE_MIN_PERCENT 1000u /* what is usual */

@@ -8,10 +8,10 @@
 #include "report/text.h"
 #include "report/why/why_words.h"
 
-/* Of launches without GPU times more than one in so many make idle time doubtful. */
+/* Of launches without GPU times more than one in this many make idle time doubtful. */
 #define UNTIMED_SHARE 50u
 
-/* Where more than one in so many of the time was lost to no one, that is said. */
+/* Where more than one part in this many of the time was lost to no one, that is said. */
 #define WHY_BEGUN_SHARE 20u
 
 static const char *sync_advice(const struct why_line *line)

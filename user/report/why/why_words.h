@@ -5,7 +5,7 @@
 
 #include "analyze/analyze.h"
 
-/* Less than this share of the time looked at is not worth a word: one in so many. */
+/* Less than this share of the time looked at is not worth a word: one part in this many. */
 #define WHY_LEAST_SHARE 100u
 
 /* And where all that was lost is less than this, there is nothing to mend. */
