@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The collector's pauses and imports: where they begin and end, by the interpreter's own USDT probes or by its
+ * The collector's pauses and imports: where they start and end, by the interpreter's own USDT probes or by its
  * functions.  Only entries and plain instructions are probed, no returns: a return probe would change the
  * program's stack.
  */

@@ -345,7 +345,7 @@ enum gpt_agent_range_what {
 	GPT_AGENT_RANGE_LOST = 6, /* id: how many of the others had no room, from time_ns on until the batch was sent */
 };
 
-/* A begin or end of an NVTX range; those of a thread come in their order. */
+/* A start or end of an NVTX range; those of a thread come in their order. */
 struct gpt_agent_range {
 	struct gpt_record hdr;
 	__u64 time_ns; /* CLOCK_MONOTONIC */

@@ -28,7 +28,7 @@ enum gpt_loss_kind {
 	X(BATCHES_LOST, batches_lost, GPU, "batches of GPU records lost: the ring buffer was full")                    \
 	X(OTHER_LOST, other_lost, ASIDE, "other records lost: the ring buffer was full")                               \
 	X(PYEVENT_LOST, python_events_lost, ASIDE,                                                                     \
-	  "begins and ends of collections and imports lost: the ring buffer was full")                                 \
+	  "starts and ends of collections and imports lost: the ring buffer was full")                                 \
 	X(PYCALLS_LOST, python_calls_lost, ASIDE, "entries and ends of Python calls lost: the ring buffer was full")   \
 	X(OP_STACKS_LOST, op_stacks_lost, ASIDE,                                                                       \
 	  "Python stacks of ops and of memory events lost: the ring buffer was full")
@@ -53,7 +53,7 @@ enum gpt_loss_kind {
 
 /* Of other records of the agent; members of the receipt: X(member, name in the Chrome trace, kind, words) */
 #define GPT_RECORD_LOSSES(X)                                                                                           \
-	X(ranges_lost, nvtx_lost, ASIDE, "begins and ends of NVTX ranges not kept by the agent")                       \
+	X(ranges_lost, nvtx_lost, ASIDE, "starts and ends of NVTX ranges not kept by the agent")                       \
 	X(ops_lost, ops_lost, ASIDE, "ops of PyTorch not kept by the agent")                                           \
 	X(op_inputs_lost, op_inputs_lost, ASIDE, "inputs of PyTorch ops not kept by the agent")                        \
 	X(torch_memory_lost, torch_memory_lost, ASIDE, "events of PyTorch's allocators not kept by the agent")         \

@@ -175,8 +175,8 @@ struct gpt_pyevent {
 	struct gpt_record hdr;
 	__u64 time_ns;
 	__u32 pid, tid;
-	__u64 frame; /* on the thread's stack: the begin and the end of one slice have the same; deeper ones a lower */
-	__s64 value; /* collection: its generation at the begin; -1: not known */
+	__u64 frame; /* on the thread's stack: the start and the end of one slice have the same; deeper ones a lower */
+	__s64 value; /* collection: its generation at the start; -1: not known */
 	__u8 kind;   /* enum gpt_pyevent_kind */
 	__u8 ends;   /* 0: begins */
 	__u8 name_kind; /* import: bytes a character as in gpt_code, 0: name[] is UTF-8 */

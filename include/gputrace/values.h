@@ -205,7 +205,7 @@ enum gpt_counter {
 	GPT_COUNTER_READ_FAULTS,      /* failed reads of target memory */
 	GPT_COUNTER_STACK_TRUNCATED,  /* stacks deeper than what is kept */
 	GPT_COUNTER_THREADS_FULL,     /* no room in the thread table */
-	GPT_COUNTER_PYEVENT_LOST,     /* no room in the ring buffer for the begin or end of a collection or import */
+	GPT_COUNTER_PYEVENT_LOST,     /* no room in the ring buffer for the start or end of a collection or import */
 	GPT_COUNTER_PYCALLS_LOST,     /* ... for the entry into a Python function or its end */
 	GPT_COUNTER_PROCESSES_FULL,   /* forks, and calls with --all, of processes for which the table had no room */
 	GPT_COUNTER_FILES_UNPROBED,   /* files with CUDA calls that could not be probed (counted by the collector) */

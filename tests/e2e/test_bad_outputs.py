@@ -51,7 +51,7 @@ ODD = {
     "a kernel": [event("kernel", "k", 1, 1, pid=0, tid=7)],
     "a call": [event("cuda_runtime", "cudaLaunchKernel", 1, 1)],
     "an op": [event("cpu_op", "op", 1, 1)],
-    "an end without a begin": [{"ph": "E", "cat": "cpu_op", "name": "op", "pid": 70, "tid": 71, "ts": 5},
+    "an end without a start": [{"ph": "E", "cat": "cpu_op", "name": "op", "pid": 70, "tid": 71, "ts": 5},
                                {"ph": "f", "cat": "fwdbwd", "id": 1, "pid": 70, "tid": 71, "ts": 5},
                                {"ph": "B", "cat": "cpu_op", "name": "op", "pid": 70, "tid": 71, "ts": 6}, event("cpu_op", "op", 1, 1)],
     "hostile names": [e for i, name in enumerate(HOSTILE) for e in launch(i, name, 100 * i)] +

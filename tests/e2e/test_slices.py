@@ -197,7 +197,7 @@ def test_a_gpu_has_its_own_work(tmp_path):
     (("--thread", "1"), "--thread 1: is not in"),
     (("--gpu", "7"), "--gpu 7: is not in"),
     (("--from", "2h"), "--from 2h: is after the end of"),
-    (("--to", "1971-01-01T00:00:00Z"), "--to 1971-01-01T00:00:00Z: is before the begin of"),
+    (("--to", "1971-01-01T00:00:00Z"), "--to 1971-01-01T00:00:00Z: is before the start of"),
 ])
 def test_what_the_log_does_not_have_is_named(run, tmp_path, options, said):
     done = tracing.gputrace(tmp_path, "report", run / "trace.gpt", *options).must_be(1)

@@ -37,7 +37,7 @@ def tell(running, text=""):
 
 
 def made(running):
-    """How many launches it has made since it was told to begin."""
+    """How many launches it has made since it was told to start."""
     tell(running)
     return int(running.wait_line("made").split()[1])
 

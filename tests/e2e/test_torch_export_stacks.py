@@ -28,7 +28,7 @@ def functions(line):
 
 
 def read(path):
-    """Of what the program calls itself: torch.profiler's own begin and end have ops, too."""
+    """Of what the program calls itself: torch.profiler's own start and end have ops, too."""
     return [functions(line) for line in path.read_text().splitlines() if ":_work;" in line]
 
 

@@ -33,7 +33,7 @@ class Seen:
         self.ops = [e for e in self.events if e.get("cat") == "cpu_op" and e["ph"] == "X"]
 
     def told(self):
-        """{tid: [what an event says]}; blocks of the CPU of which the section did not see the begin are left out, as
+        """{tid: [what an event says]}; blocks of the CPU of which the section did not see the start are left out, as
         torch.profiler knows of fewer of them, and so are the CPU's sums, which begin with who sums up."""
         threads, held = collections.defaultdict(list), set()
         for event in self.memory:

@@ -34,7 +34,7 @@ class Seen:
                 self.threads[op["tid"]].append(op)
 
     def told(self, tid):
-        """[(category, name, sequence number, forward thread)] of a thread, by begin; Kineto writes ' for "."""
+        """[(category, name, sequence number, forward thread)] of a thread, by start; Kineto writes ' for "."""
         return [(e["cat"], e["name"].replace('"', "'"), e["args"].get("Sequence number"), e["args"].get("Fwd thread id"))
                 for e in self.threads[tid]]
 
@@ -59,7 +59,7 @@ class Seen:
         return found
 
     def arrows(self):
-        """[(tid, ts)] where arrows to backward ops begin and end."""
+        """[(tid, ts)] where arrows to backward ops start and end."""
         ends = collections.defaultdict(dict)
         for event in self.events:
             if event.get("cat") == "fwdbwd":

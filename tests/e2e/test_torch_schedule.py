@@ -231,7 +231,7 @@ class ManyCycles:
         return [step for step in range(first, last + 1) if self.phase(step) == "active"]
 
     def sigmoids(self, steps):
-        """What was recorded between the begin of the first and the end of the last, by the program."""
+        """What was recorded between the start of the first and the end of the last, by the program."""
         return sum(self.SIGMOIDS + step for step in range(steps[0], steps[-1] + 1) if self.phase(step) != "waiting")
 
     def wall(self, step):

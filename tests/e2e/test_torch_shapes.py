@@ -16,7 +16,7 @@ PYTHONS = {"newest": lambda: machine.tool("get-torch"), "older": machine.older_t
 
 
 class Seen:
-    """{tid: [(name, inputs)] by begin} of the ops inside of `section`."""
+    """{tid: [(name, inputs)] by start} of the ops inside of `section`."""
 
     def __init__(self, path):
         self.trace = json.loads(path.read_text())

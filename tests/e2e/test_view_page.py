@@ -151,7 +151,7 @@ def test_a_search_goes_from_slice_to_slice_round_the_log(page):
         page.until("tl-detail", "60.000 us, from")  # that slice alone, not those that were drawn together before
     assert len(set(found)) == STEPS + 1
     page.key("Enter")
-    page.until("tl-about", "from the begin on again")
+    page.until("tl-about", "from the start on again")
     assert picked(page) == found[1]
 
 

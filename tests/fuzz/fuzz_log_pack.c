@@ -148,7 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* ---- what to begin with ------------------------------------------------------------------------------------- */
+/* ---- what to start with ------------------------------------------------------------------------------------- */
 
 static size_t add_record(uint8_t *to, uint16_t type, uint32_t size)
 {

@@ -11,7 +11,7 @@
 struct fake_op {
 	uint8_t bytes[FAKE_OP_BYTES] __attribute__((aligned(8)));
 	const char *name;
-	void *context; /* of the callback that was there at its begin */
+	void *context; /* of the callback that was there at its start */
 	void (*end)(const void *op, void *context);
 };
 

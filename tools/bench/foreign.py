@@ -5,7 +5,7 @@
     foreign.py BUILD [--launches N]
 
 A Kineto trace (as JSON, and packed) and an SQLite file of nsys' with --launches launches, each with its kernel, and two
-of nvprof's with as many begins and ends of ranges, with few names and with a name for each as emit_nvtx() writes them;
+of nvprof's with as many starts and ends of ranges, with few names and with a name for each as emit_nvtx() writes them;
 made here from what is documented of them, and kept in BUILD/foreign for the next time.  Held against the project's
 numbers: memory (1 GB, however long the file is), and of Kineto JSON 100 MB per second and core.
 """

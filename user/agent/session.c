@@ -279,7 +279,7 @@ static void disable_kinds(struct session *session)
 	session->cupti.flush_all(0);
 }
 
-/* Records before calls, as at the begin. */
+/* Records before calls, as at the start. */
 static void go_on(struct session *session)
 {
 	session->records.limited = false;

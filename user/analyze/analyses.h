@@ -131,7 +131,7 @@ struct analyses {
 	struct attribution attribution;
 	uint64_t calls, gpu_ops;
 	struct window window;
-	uint64_t last_ns; /* latest begin of a call, end of a GPU operation */
+	uint64_t last_ns; /* latest start of a call, end of a GPU operation */
 	uint32_t active;  /* processes with calls or GPU work */
 	struct callers callers;
 	struct lines lines;

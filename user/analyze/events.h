@@ -6,7 +6,7 @@
  *
  * All come by the time at which they began; GPU operations without times come with the part in which they arrived,
  * before all else in it.  Of those that began at one time ranges come first, then ops of PyTorch, calls, and
- * operations. An operation that seems to begin before the call that launched it comes before it.
+ * operations. An operation that seems to start before the call that launched it comes before it.
  */
 #ifndef GPUTRACE_ANALYZE_EVENTS_H
 #define GPUTRACE_ANALYZE_EVENTS_H

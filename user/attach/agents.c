@@ -143,7 +143,7 @@ void agents_tell_waiting(const struct agents *agents, struct followed *process)
 	else if (entry->state == ENTRY_ENTERING)
 		tell_not_in(agents, process, "it was being tried, and something in the process took too long");
 	else if (entry->state == ENTRY_ASKED)
-		tell_not_in(agents, process, "it was asked to begin and has not answered");
+		tell_not_in(agents, process, "it was asked to start and has not answered");
 	entry->state = ENTRY_REFUSED; /* told once */
 }
 

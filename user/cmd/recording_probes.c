@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Probes are placed between the ring's first reader and the begin of what readers are shown. */
+/* Probes are placed between the ring's first reader and the start of what readers are shown. */
 #include "cmd/recording.h"
 
 #include <errno.h>

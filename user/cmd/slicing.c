@@ -206,7 +206,7 @@ static enum exit_code find_times(struct slicing *slicing, const struct slice_opt
 		return EXIT_FAILED;
 	}
 	if (has_to && to <= clock.start_ns) {
-		msg_error("--to %s: is before the begin of %s, which lasts %s", options->to.text, log_name, lasts.text);
+		msg_error("--to %s: is before the start of %s, which lasts %s", options->to.text, log_name, lasts.text);
 		return EXIT_FAILED;
 	}
 	return EXIT_GOOD;

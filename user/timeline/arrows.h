@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which GPU operations have an arrow from their call.  That is known when the operation is due: a call whose operation
- * is in another part of the trace leaves the arrow to that part, also its begin.
+ * is in another part of the trace leaves the arrow to that part, also its start.
  */
 #ifndef GPUTRACE_TIMELINE_ARROWS_H
 #define GPUTRACE_TIMELINE_ARROWS_H

@@ -35,7 +35,7 @@ static inline void nesting_add(struct nesting *nesting, uint32_t track, uint64_t
 	array_push(&nesting->slices, ((struct nested){.start_ns = start_ns, .end_ns = end_ns, .track = track}));
 }
 
-/* By track, then by begin; of what begins at once the longer first; what is the same as it came. */
+/* By track, then by start; of what begins at once the longer first; what is the same as it came. */
 void nesting_sort(struct nesting *nesting);
 
 /* How many slices were added before it. */

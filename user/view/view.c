@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What can be asked for: the page itself, tracks, slices, find, linked, stack, sums.  Numbers are nanoseconds since the
- * timeline's begin. */
+ * timeline's start. */
 #include "view/view.h"
 
 #include <pthread.h>

@@ -45,7 +45,7 @@ def start_of(found):
 
 
 def slices(found):
-    """{(category, name, start, duration): how many}, in ns since the begin"""
+    """{(category, name, start, duration): how many}, in ns since the start"""
     return collections.Counter((*s["cat"], s["name"], s["start"] - start_of(found), s["dur"]) for s in found["slices"])
 
 

@@ -10,7 +10,7 @@ class Check(NamedTuple):
     where: str  # module:function, below checks/
     about: str
     budget_s: int  # on a real machine, PyTorch's start included; then it is ended
-    beside: bool = False  # runs beside the others, from the begin on
+    beside: bool = False  # runs beside the others, from the start on
     alone: bool = False  # measures costs: nothing else runs meanwhile
     silicon_only: str = ""  # why the simulated GPU cannot even try
 

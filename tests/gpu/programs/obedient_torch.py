@@ -126,7 +126,7 @@ def cost(count, name):
 
 def between_events(step):
     first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    step()  # the GPU is busy when the first event comes, so that it marks the begin of work and not of waiting
+    step()  # the GPU is busy when the first event comes, so that it marks the start of work and not of waiting
     first.record()
     marked_steps_without_wait(step)
     last.record()

@@ -338,7 +338,7 @@ static void somebody_who_comes_later_hears_the_names_too(void **state)
 	assert_int_equal(told_names(), 1);
 }
 
-/* To the bits of the numbers of those who listen; they are the last before that of the begin. */
+/* To the bits of the numbers of those who listen; they are the last before that of the start. */
 static void add_number(uint32_t number, unsigned short by)
 {
 	unsigned short *bits = gputrace_agent_schedule_semaphores + GPT_SCHEDULE_BITS - GPT_LISTENER_BITS;

@@ -55,7 +55,7 @@ static void a_pair_in_the_middle_of_something_does_not_change_its_length(void **
 
 static void something_long_ends_where_the_clock_says(void **state)
 {
-	/* its rate changes by 1 %: the length by the rate of the begin would end 10 ms off */
+	/* its rate changes by 1 %: the length by the rate of the start would end 10 ms off */
 	const struct tsc_pair pairs[] = {
 		{3 * S, 1 * S, 5}, {6 * S, 2 * S, 5}, {9 * S, 3010000000, 5}, {12 * S, 4020000000, 5}};
 	struct tsc_clock clock = clock_of(pairs, 4);

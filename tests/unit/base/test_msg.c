@@ -24,7 +24,7 @@ static int begin(void **state)
 	return dup2(file, STDERR_FILENO) == STDERR_FILENO ? 0 : -1;
 }
 
-/* What was printed since begin; standard error is that of before again. */
+/* What was printed since start; standard error is that of before again. */
 static const char *printed(void)
 {
 	static char text[65536];

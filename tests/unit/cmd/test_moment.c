@@ -29,7 +29,7 @@ static struct moment_clock recording(int64_t start_s, uint64_t seconds)
 				     .wall_offset_ns = (start_s - (int64_t)BOOT) * (int64_t)SECOND};
 }
 
-/* Milliseconds since the begin of the recording. */
+/* Milliseconds since the start of the recording. */
 static int64_t resolved(const char *text, struct moment_clock clock)
 {
 	struct moment moment;

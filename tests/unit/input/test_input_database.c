@@ -197,7 +197,7 @@ static void values_of_the_wrong_kind_are_as_none(void **state)
 		STRINGS,
 		CALLS,
 		KERNELS,
-		/* no time; text, blob, not a number, infinite; before an hour before the begin; an end before its start
+		/* no time; text, blob, not a number, infinite; before an hour before the start; an end before its start
 		 */
 		"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (NULL,1," NSYS_TID ",5,1,0),('now',1," NSYS_TID
 		",5,1,0),(x'00',1," NSYS_TID ",5,1,0),(0.0/0.0,1," NSYS_TID ",5,1,0),(9e999,1," NSYS_TID

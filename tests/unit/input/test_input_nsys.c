@@ -17,7 +17,7 @@
 #include "sample_model.h"
 #include "whole_trace.h"
 
-#define HOUR 3600000000000ull /* where times since the begin of a session are put */
+#define HOUR 3600000000000ull /* where times since the start of a session are put */
 
 #define STRINGS                                                                                                        \
 	"CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"                               \

@@ -119,7 +119,7 @@ static struct given given_with(struct three *three, size_t at, uint32_t value)
 	return given;
 }
 
-/* What only the header knows, where to begin and what comes next, is believed. */
+/* What only the header knows, where to start and what comes next, is believed. */
 static bool is_believed(size_t at)
 {
 	return at == offsetof(struct gpt_log_segment, repeated) || at == offsetof(struct gpt_log_segment, sequence);

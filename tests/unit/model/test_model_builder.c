@@ -141,7 +141,7 @@ static void what_nests_by_order_alone_ends_from_the_inside(void **state)
 	begin(&spans, spans_next_depth(&spans, 0), 2);
 	spans_end(&spans, 0, spans_last_depth(&spans, 0), MODEL_SPAN_FUNCTION, 3);
 	spans_end(&spans, 0, spans_last_depth(&spans, 0), MODEL_SPAN_FUNCTION, 4);
-	spans_end(&spans, 0, spans_last_depth(&spans, 0), MODEL_SPAN_FUNCTION, 5); /* of a begin before the trace */
+	spans_end(&spans, 0, spans_last_depth(&spans, 0), MODEL_SPAN_FUNCTION, 5); /* of a start before the trace */
 	assert_int_equal(spans.list.items[0].end_ns, 4);
 	assert_int_equal(spans.list.items[1].end_ns, 3);
 	assert_int_equal(spans.lost, 0);

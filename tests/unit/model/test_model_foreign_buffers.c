@@ -3,7 +3,7 @@
 #include "model_of.h"
 
 #define MS 1000000ull
-#define WALL 1790000000000000000ull /* of the trace's begin */
+#define WALL 1790000000000000000ull /* of the trace's start */
 
 static struct log_builder it;
 

@@ -63,7 +63,7 @@ static void ops_come_by_begin_with_the_outer_one_first(void **state)
 	begin(&log);
 	op(&log, INNER, 120, 130, 0);
 	op(&log, OTHER, 130, 140, 0);
-	op(&log, LAST, 120, 140, 0); /* around both, with the begin of one and the end of the other */
+	op(&log, LAST, 120, 140, 0); /* around both, with the start of one and the end of the other */
 	op(&log, OUTER, 110, 150, 0);
 	log_end(&log, 1000);
 	model = model_of(&log);

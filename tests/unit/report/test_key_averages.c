@@ -41,7 +41,7 @@ static void work_in_no_op_but_in_an_annotation_is_a_row_of_the_gpus_side(void **
 	analyze_model(&all, model, ANALYSES(ANALYZE_KEY_AVERAGES));
 	assert_int_equal(row_of(&all, KEY_ANNOTATION, "step \"1\"")->gpu_self_ns, 0);
 	assert_int_equal(row_of(&all, KEY_ANNOTATION, "step \"1\"")->gpu_ns, 30000);
-	/* from the begin of the first kernel, launched at 120, to the end of the last, launched at 160 */
+	/* from the start of the first kernel, launched at 120, to the end of the last, launched at 160 */
 	assert_int_equal(row_of(&all, KEY_ON_GPU, "step \"1\"")->gpu_self_ns, 45000);
 	assert_int_equal(row_of(&all, KEY_ON_GPU, "step \"1\"")->count, 1);
 	assert_int_equal(row_of(&all, KEY_OP, "aten::linear")->gpu_ns, 30000);

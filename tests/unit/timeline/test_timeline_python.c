@@ -95,7 +95,7 @@ static void an_inherited_stack_draws_no_function(void **state)
 	model_free(model);
 }
 
-/* main ran before the trace began: from the begin of the traced call around the first launch to the end of the last. */
+/* main ran before the trace began: from the start of the traced call around the first launch to the end of the last. */
 static void traced_functions_are_exact_and_what_was_open_before_is_drawn_around_them(void **state)
 {
 	struct log_builder log;

@@ -26,7 +26,7 @@ static void steps_are_on_their_thread_with_their_numbers(void **state)
 	struct found found;
 	struct kept kept = keep_trace(find(&found, &ops));
 
-	assert_int_equal(count_of_category(&kept, TIMELINE_STEP), STEPS - 1); /* the begin of the first was not seen */
+	assert_int_equal(count_of_category(&kept, TIMELINE_STEP), STEPS - 1); /* the start of the first was not seen */
 	assert_step(&kept, 0, "ProfilerStep#1", 150, 200);
 	assert_step(&kept, SLOW - 1, "ProfilerStep#6", 400, 500);
 	assert_int_equal(nth(&kept, TIMELINE_STEP, 0)->track, nth(&kept, TIMELINE_OP, 0)->track);

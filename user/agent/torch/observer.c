@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Nothing here allocates, waits or calls anything of PyTorch's but the name of the op.  The op's own time is taken last
- * at its begin and first at its end, so that what we cost is not the op's.
+ * at its start and first at its end, so that what we cost is not the op's.
  */
 #include "agent/torch/observer.h"
 
@@ -81,7 +81,7 @@ static uint64_t take_inputs(struct op_buffer *buffer, const void *op)
 	return 0;
 }
 
-/* ---- begin and end ----------------------------------------------------------------------------- */
+/* ---- start and end ----------------------------------------------------------------------------- */
 
 static uint64_t word(const void *op, unsigned offset)
 {

@@ -7,7 +7,7 @@
 
 #include "model/collectives.h"
 
-#define PENDING 256u /* collectives of a process that were launched and whose kernel has yet to begin; the latest */
+#define PENDING 256u /* collectives of a process that were launched and whose kernel has yet to start; the latest */
 #define NAMES_SEARCHED 256u
 #define LAUNCHED_BY (1ull << 63) /* a call's number, and not an op's */
 #define LOOK_BACK 8u		 /* kernels of one collective follow each other: this many others may be between */

@@ -8,7 +8,7 @@
  *    whose Python stack they inherit.
  *  - Where an op stands among the functions is known where its stack was taken as it began.  Else: what the program
  *    named itself (record_function) stands under the functions that did not return between the CUDA calls before
- *    and after its begin, or its end; another op under those that all CUDA calls in it have in common.
+ *    and after its start, or its end; another op under those that all CUDA calls in it have in common.
  *  - A node of a backward pass is one with the op that evaluates it, and knows the forward op that made it.  Python
  *    that runs in one, on a thread of its own, stands under the functions that called backward(), where these are
  * known.

@@ -13,7 +13,7 @@
 #define LAUNCH_MOST_NS 200000u
 #define LAUNCH_KERNEL_NS 100000u /* and the kernel is shorter than that */
 
-/* From a launch to the begin of its kernel, where the GPU has nothing else to do. */
+/* From a launch to the start of its kernel, where the GPU has nothing else to do. */
 #define LAUNCH_BEGINS_NS 10000u
 
 /* Of a process with one step alone it is not known what is usual. */

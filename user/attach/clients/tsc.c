@@ -179,7 +179,7 @@ static bool convert_one(const struct tsc_clock *clock, uint64_t *time, uint64_t 
 	return true;
 }
 
-/* By the rate of the clock around its begin, over enough time that the pairs' noise does not matter. */
+/* By the rate of the clock around its start, over enough time that the pairs' noise does not matter. */
 static uint64_t length_of(const struct tsc_clock *clock, const uint64_t times[2])
 {
 	const struct tsc_pair *first = clock->pairs.items, *last = first + clock->pairs.count - 1;

@@ -231,7 +231,7 @@ static void look_at_thread(const struct entered_process *process, pid_t tid, str
 }
 
 /*
- * Waits for the thread to begin such a call, so that a time-out which starts over is no later than a pause: the look
+ * Waits for the thread to start such a call, so that a time-out which starts over is no later than a pause: the look
  * before did not find it there.
  */
 static bool wait_fresh(const struct entered_process *process, struct safe_thread *thread, const char **why)

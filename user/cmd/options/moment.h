@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Moments of a recording as people write them: so long after its begin, or by the clock on the wall. */
+/* Moments of a recording as people write them: so long after its start, or by the clock on the wall. */
 #ifndef GPUTRACE_MOMENT_H
 #define GPUTRACE_MOMENT_H
 

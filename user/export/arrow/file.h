@@ -30,7 +30,7 @@ enum arrow_dictionary {
 #define ARROW_COLUMNS(X)                                                                                               \
 	X(KIND, "kind", 1, true, ARROW_KINDS)                                                                          \
 	X(NAME, "name", 4, true, ARROW_NAMES)                                                                          \
-	X(START, "start", 8, true, ARROW_NUMBERS) /* since the begin */                                                \
+	X(START, "start", 8, true, ARROW_NUMBERS) /* since the start */                                                \
 	X(DURATION, "duration", 8, true, ARROW_NUMBERS)                                                                \
 	X(PID, "pid", 4, true, ARROW_NUMBERS)                                                                          \
 	X(TID, "tid", 4, true, ARROW_NUMBERS)                                                                          \
@@ -116,7 +116,7 @@ enum { ARROW_COLUMNS(ARROW_BYTES_OF) };
 /* ---- messages.c -----------------------------------------------------------------------------------------------------
  */
 
-/* The file's begin with its schema; the rows that wait, as a batch; dictionaries and the rest. */
+/* The file's start with its schema; the rows that wait, as a batch; dictionaries and the rest. */
 void arrow_put_begin(struct arrow *arrow);
 void arrow_put_batch(struct arrow *arrow);
 int arrow_put_end(struct arrow *arrow);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * FlatBuffers, the form of Arrow's metadata (flatbuffers.dev, "Internals"): built from the end to the begin, so that
+ * FlatBuffers, the form of Arrow's metadata (flatbuffers.dev, "Internals"): built from the end to the start, so that
  *what refers stands before what it refers to.  A place is how far from the end something begins.
  *
  *	name = flat_text(flat, "start");

@@ -113,7 +113,7 @@ struct perfetto {
 	ARRAY(uint32_t) code_names; /* by code of the timeline: number in the file among names, 0: none yet */
 	/* Slices whose packets wait until all of its part are known: they are written in the order of their nesting. */
 	struct nesting waiting;
-	ARRAY(size_t) waiting_at; /* where the begin of each is in waiting_text, as they came */
+	ARRAY(size_t) waiting_at; /* where the start of each is in waiting_text, as they came */
 	ARRAY(uint64_t) open;	  /* ends of the slices that are open while those that wait are written */
 	struct sink waiting_text;
 	ARRAY(struct long_row) long_rows;

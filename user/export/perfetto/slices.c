@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A slice is two packets, its begin and its end, and readers put packets in order by time; where times are the same the
+ * A slice is two packets, its start and its end, and readers put packets in order by time; where times are the same the
  * order in the file decides, and an end closes what was opened last.  So what nests is written as it nests: it waits
  * for its part to end.  What is on a stream meets nothing else there and is written at once.
  */
@@ -62,7 +62,7 @@ static bool is_instant(const struct timeline_slice *slice)
 	return slice->category == TIMELINE_MARK || slice->category == TIMELINE_TORCH_MEMORY;
 }
 
-/* The packet of a slice's begin, to memory. */
+/* The packet of a slice's start, to memory. */
 static void make_begin(struct perfetto *file, struct sink *memory, const struct timeline_slice *slice, uint64_t uuid)
 {
 	uint64_t name = perfetto_name(file, &slice->name);

@@ -10,7 +10,7 @@
 #include "export/texts.h"
 #include "model/model.h"
 
-/* X(ENUMERATOR, name, columns): values are bound in the order of the columns.  Times: ns since the begin. */
+/* X(ENUMERATOR, name, columns): values are bound in the order of the columns.  Times: ns since the start. */
 #define SQLITE_TABLES(X)                                                                                               \
 	X(STRINGS, "StringIds", "id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL")                                \
 	X(PROCESSES, "PROCESSES", "globalPid INTEGER, pid INTEGER, name TEXT, command TEXT")                           \
@@ -162,7 +162,7 @@ static inline void row_end(struct database *base, enum sqlite_table table)
 		base->result = result;
 }
 
-/* A time since the begin; what was before it is below 0. */
+/* A time since the start; what was before it is below 0. */
 static inline uint64_t since_start(const struct database *base, uint64_t time_ns)
 {
 	return time_ns - base->start_ns;

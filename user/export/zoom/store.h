@@ -34,7 +34,7 @@ struct zoom_block {
 };
 
 struct zoom_row {
-	ARRAY(struct zoom_block) blocks; /* by begin */
+	ARRAY(struct zoom_block) blocks; /* by start */
 	struct zoom_slice open[BLOCK_SLICES];
 	uint32_t open_count;
 	ARRAY(struct zoom_summary) summaries; /* where it is of samples: one for each that has slices in it */
@@ -77,7 +77,7 @@ struct zoom_track {
 	bool is_known;		       /* by the reading of all; else by samples alone */
 	struct zoom_layer read;	       /* without those long ones around them */
 	struct zoom_layer sampled;     /* of places of which the reading of all is still to come */
-	ARRAY(struct zoom_long) longs; /* by begin, outer ones first, once sorted */
+	ARRAY(struct zoom_long) longs; /* by start, outer ones first, once sorted */
 	ARRAY(struct zoom_edge {
 		uint64_t time_ns;
 		uint32_t open; /* long slices from here on */
@@ -113,7 +113,7 @@ struct zoom {
 	struct tally label_ids;
 	ARRAY(struct zoom_track) tracks;
 	struct zoom_progress progress;
-	ARRAY(struct zoom_place) places; /* that were read by themselves, by begin */
+	ARRAY(struct zoom_place) places; /* that were read by themselves, by start */
 	uint32_t next_place;		 /* their numbers */
 	bool shows_samples;
 	uint64_t expected_from_ns, expected_to_ns;

@@ -76,7 +76,7 @@ struct zoom_question {
 
 /*
  * {"span":,"read":,"done":,"slices":,("cut":true,)("places":,"sampled":,)"tracks":[[id,"label","group",depth,kind]...]}:
- * times in nanoseconds since the timeline's begin; tracks without slices are left out.  places: from after `read` on
+ * times in nanoseconds since the timeline's start; tracks without slices are left out.  places: from after `read` on
  * what is drawn is of this many places, which have that part of all records.
  */
 void zoom_put_tracks(struct zoom *zoom, struct sink *out);
@@ -84,7 +84,7 @@ void zoom_put_tracks(struct zoom *zoom, struct sink *out);
 /*
  * {"from":,"to":,"least":,"rows":[[track,depth,[start,length,label,count,busy,number,...]]...],("estimates":[as
  * rows...],)"labels":{"id":["name","where",category,stack]},("stacks":{"id":[own,frame,...]},"frames":{"id":"text"},)
- * "left_out":boxes}: times in nanoseconds, `from` and `to` since the timeline's begin, starts since `from`.  Slices
+ * "left_out":boxes}: times in nanoseconds, `from` and `to` since the timeline's start, starts since `from`.  Slices
  * shorter than `least` are put together.  number: what a call and its GPU work have in common, of memory the bytes that
  * are held at most, 0: nothing.  stacks: innermost frame first, and which of them is the user's own, -1: none; only
  * where the width is 0, else zoom_put_stack has each.  Returns how many boxes there are.

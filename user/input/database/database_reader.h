@@ -56,7 +56,7 @@ uint32_t database_small(const struct database_rows *rows, unsigned column, uint3
 bool database_span(struct database_reader *reader, const struct database_rows *rows, unsigned start, unsigned end,
 		   struct row *row, bool *ended);
 
-/* Of one, which is begin and end; false: it is none. */
+/* Of one, which is start and end; false: it is none. */
 bool database_moment(const struct database_reader *reader, const struct database_rows *rows, unsigned column,
 		     struct row *row);
 

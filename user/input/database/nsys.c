@@ -8,7 +8,7 @@
 #define FRAMES_MAX (16u << 20)
 #define NS_MAX (INT64_MAX / 4)
 
-/* Times are since the session's begin, and some are before it. */
+/* Times are since the session's start, and some are before it. */
 #define ZERO_NS 3600000000000
 
 static bool text_is(struct text text, const char *literal)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Begins and ends of markers, paired as they are read where the begin is within reach, so that one row is stored and
+ * Begins and ends of markers, paired as they are read where the start is within reach, so that one row is stored and
  * told instead of two.  What is not paired here is told as it stands, and model/ pairs it.
  */
 #include "input/database/database_reader.h"
@@ -46,7 +46,7 @@ struct markers {
 	struct database_rows rows;
 	struct lookup domains; /* (1, text) to key */
 	struct open_marker *open;
-	struct lookup apart; /* (space, id): of these not every begin was paired here, and so none is any more */
+	struct lookup apart; /* (space, id): of these not every start was paired here, and so none is any more */
 	uint32_t pid, tid;   /* of the latest thread that was told to the file; 0: of none */
 	int64_t domain;	     /* of the row before, and what it is */
 	uint32_t domain_text;
@@ -123,7 +123,7 @@ static void begin(struct markers *markers, const struct row_range *range)
 		*open = (struct open_marker){.id = range->id, .at = at, .pid = range->row.pid};
 }
 
-/* Of a begin that is within reach, and not later. */
+/* Of a start that is within reach, and not later. */
 static bool close_begun(struct markers *markers, const struct row_range *end)
 {
 	struct open_marker *open = &markers->open[end->id & (OPEN_MARKERS - 1)];

@@ -25,7 +25,7 @@ struct gpt_place {
 };
 
 struct gpt_places {
-	ARRAY(struct gpt_place) list; /* all that have a time, by begin */
+	ARRAY(struct gpt_place) list; /* all that have a time, by start */
 	ARRAY(uint32_t) pids;
 	ARRAY(uint32_t) chosen; /* in the order in which they are to be read: indices into the list */
 	uint32_t first;		/* this many of them are a sample of all */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The bytes of a file from its begin on, unpacked where it is gzip.  Holds one buffer; the file is hostile. */
+/* The bytes of a file from its start on, unpacked where it is gzip.  Holds one buffer; the file is hostile. */
 #ifndef GPUTRACE_INPUT_BYTES_H
 #define GPUTRACE_INPUT_BYTES_H
 

@@ -81,7 +81,7 @@ bool kineto_own_head(struct json *json, struct foreign_file *file, text_buffer *
 		if (JSON_IS(&key, "recorded_ns")) {
 			if (!json_number(json, 0, 0, &ns))
 				return false;
-			/* times count from the begin */
+			/* times count from the start */
 			file->has_span = ns > 0;
 			file->end_ns = ns > 0 ? (uint64_t)ns : 0;
 		} else if (JSON_IS(&key, "processes") ? !read_processes(json, file, scratch) : !json_skip(json)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * NVTX ranges of another tool's file, which has begin and end in one row: those that are pushed and open, by thread and
+ * NVTX ranges of another tool's file, which has start and end in one row: those that are pushed and open, by thread and
  * domain, so that each pop is that of its own push also where one ends when the next one begins.
  */
 #ifndef GPUTRACE_INPUT_ROW_RANGES_H
@@ -16,7 +16,7 @@ struct row_ranges *row_ranges_new(const struct foreign_file *file);
 void row_ranges_free(struct row_ranges *ranges);
 
 /*
- * The rows of a range that has begin and end in one, as the file tells it: of what is pushed or started a second one
+ * The rows of a range that has start and end in one, as the file tells it: of what is pushed or started a second one
  * for its end.  what: MARK, PUSH or START.
  */
 void row_ranges_add(struct rows *rows, const struct row_range *range, bool ended);

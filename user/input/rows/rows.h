@@ -80,7 +80,7 @@ struct row_call {
 	bool captured;	 /* it became a node of a graph */
 };
 
-/* A collection, or the import of the module `text`; both times are those of the begin, or of the end. */
+/* A collection, or the import of the module `text`; both times are those of the start, or of the end. */
 struct row_pause {
 	struct row row;
 	uint64_t frame;	    /* as python_moment has it */
@@ -94,7 +94,7 @@ enum row_range_what {
 	ROW_RANGE_POP, /* of those that are over by then; both times that */
 	ROW_RANGE_START,
 	ROW_RANGE_END,	 /* both times that; so are those of a start, as its end is told by itself */
-	ROW_RANGE_WHOLE, /* a start that knows its end; both times are its begin, as if it did not */
+	ROW_RANGE_WHOLE, /* a start that knows its end; both times are its start, as if it did not */
 };
 
 /* Of NVTX; those that are pushed nest in their thread and domain. */

@@ -49,7 +49,7 @@ def attach_while_replaying(bench):
                 f"all joined; first record {first:.2f} s after its probes; {len(earlier)} operations of replays before it"
                 if good else
                 f"no: {joined} of {expected} joined, operations a replay: {dict(sizes)}, "
-                f"{len(earlier)} of replays before the trace{'' if in_order else ', not only at its begin'}",
+                f"{len(earlier)} of replays before the trace{'' if in_order else ', not only at its start'}",
                 good, earlier=len(earlier), sizes=[[size, count] for size, count in sizes.items()], receipt=receipt)
     bench.found_on_silicon("longest pause of the program meanwhile", f"{during['longest_ns'] / 1e6:.1f} ms in a step; "
                            f"untraced {alone['longest_ns'] / 1e6:.1f} ms", True, alone=alone, during=during)

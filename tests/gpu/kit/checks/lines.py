@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A program without a framework that knows each of its launches by line (workloads/train.py), traced from its begin."""
+"""A program without a framework that knows each of its launches by line (workloads/train.py), traced from its start."""
 
 import collections
 import json
