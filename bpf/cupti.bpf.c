@@ -86,7 +86,7 @@ CUPTI_USE(cupti_attribute, GPT_CUPTI_ATTRIBUTE)
 DONE_COPY(done_copy_small, GPT_CUPTI_DONE_SMALL)
 DONE_COPY(done_copy_large, GPT_CUPTI_DONE_LARGE)
 
-/* Not copied: the collector has to be quick. */
+/* Not copied: the collector must be quick. */
 static __always_inline bool done_tell(struct gpt_cupti_done *head)
 {
 	head->hdr.size = sizeof(*head);

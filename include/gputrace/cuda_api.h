@@ -39,7 +39,7 @@ enum gpt_api_class {
 	GPT_CLASS_EVENT,
 	GPT_CLASS_ALLOC,
 	GPT_CLASS_FREE,
-	GPT_CLASS_MODULE, /* code for the GPU is loaded, and compiled where it has to be */
+	GPT_CLASS_MODULE, /* code for the GPU is loaded, and compiled where it must be */
 	GPT_CLASS_COUNT,
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Everything that can be lost: the one list that the live display, the receipt, the report and the Chrome trace are
- * made of.  A row more here is a cause more in all four; nothing else has to be touched.
+ * made of.  A row more here is a cause more in all four; nothing else changes.
  */
 #ifndef GPUTRACE_LOSSES_H
 #define GPUTRACE_LOSSES_H
@@ -46,7 +46,7 @@ enum gpt_loss_kind {
 	X(strayed, strayed, ASIDE, "records of another profiler's session that CUPTI gave to the agent instead")       \
 	X(places_lost, kernel_places_lost, ASIDE, "places in the source of kernels not kept by the agent")
 
-/* Of the same, what is to be known and no loss, as it was there before gputrace: X(member, name, words) */
+/* Of the same, facts that are no loss, as it was there before gputrace: X(member, name, words) */
 #define GPT_AGENT_NOTES(X)                                                                                             \
 	X(functions_before, kernels_loaded_before,                                                                     \
 	  "kernels of code that was loaded before gputrace came, or unseen: no file and line")

@@ -79,7 +79,7 @@ struct gpt_thread_state {
 /* ---- holds (lifecycle.bpf.c, user/attach/hold.c) ------------------------------------------------------------------
  */
 
-/* A thread that maps a new library is to be stopped at the return of that call. */
+/* A thread that maps a new library must be stopped at the return of that call. */
 struct gpt_hold {
 	__u64 time_ns; /* of its GPT_MAPPED */
 	__u32 pid, tid;

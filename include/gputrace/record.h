@@ -335,7 +335,7 @@ struct gpt_process_event {
 	char comm[GPT_COMM];
 };
 
-#define GPT_MAPPED_STOPPED 1 /* flags: the thread is to be stopped until its probes are in place */
+#define GPT_MAPPED_STOPPED 1 /* flags: the thread must be stopped until its probes are in place */
 #define GPT_MAPPED_OTHER 2   /* its name says nothing; those that follow within GPT_MAPPED_OTHER_NS are not told */
 #define GPT_MAPPED_OTHER_NS 5000000ULL
 #define GPT_MAPPED_MORE 4 /* and what the process maps in the rest of GPT_MAPPED_WINDOW_NS is not told */

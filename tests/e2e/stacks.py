@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A trace and what programs/recorded.py wrote, launch by launch: every stack has to be the same.
+"""A trace and what programs/recorded.py wrote, launch by launch: every stack must be the same.
 
 Reads files only, and knows nothing of how either side came to be.
 """

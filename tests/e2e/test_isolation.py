@@ -109,7 +109,7 @@ LENDER_KILLED = "the process that lends it the agent's file was killed"
 
 
 def test_who_kills_the_lender_keeps_the_agent_out_and_no_more(public, tmp_path):
-    """gputrace says so, goes on and ends; who is to be traced goes on, too."""
+    """gputrace says so, goes on and ends; who must be traced goes on, too."""
     with Prowler(public, "plain", env={"PROWLER_KILLS": "1"}) as prowler:
         with tracing.Tracer(tmp_path, "-p", ",".join(map(str, prowler.targets))) as tracer:
             prowler.running.wait_line("killed")

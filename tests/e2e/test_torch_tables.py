@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The table of ops (report --ops) against the rows of torch.profiler: of the same run, seen by both at once; and
-against what PyTorch's own code makes of the events in gputrace's trace, where every number has to be the same."""
+against what PyTorch's own code makes of the events in gputrace's trace, where every number must be the same."""
 
 import collections
 import json

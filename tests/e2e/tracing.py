@@ -204,7 +204,7 @@ def return_probe(library, function):
 
 
 def target(folder, *arguments, python=None, env=None, truth=None):
-    """programs/obedient.py, ready to be asked; on the simulated GPU if its truth is to be had."""
+    """programs/obedient.py, ready to be asked; on the simulated GPU if there is a truth."""
     command = [python or machine.any_python(), machine.PROGRAMS / "obedient.py", *arguments]
     running = Running(on_simgpu(truth, *command) if truth else command, folder, env)
     running.wait_line("ready")

@@ -9,7 +9,7 @@ plain and with shapes, stacks and memory, and under gputrace with more and more 
 with the others between.  Held against the project's numbers: what --ops adds as a part of what torch.profiler adds,
 plain (0.5) and full (0.2), and with shapes and memory of full (0.4); what --forward-lines adds to an op with an autograd
 number, over --ops, as a part of what a launch after each such op costs (1).  Then ops from several threads as fast as
-they can: what was told and what was lost have to be what the program did.
+they can: what was reported and what was lost must add up to what the program did.
 """
 import argparse
 import pathlib

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What the PyTorch says whose headers it is compiled with (see generate), as comments in the assembly: nothing of
- * PyTorch has to be there to link with.  Every number comes from offsetof; compile with -fno-access-control.
+ * PyTorch must be there to link with.  Every number comes from offsetof; compile with -fno-access-control.
  */
 #include <ATen/core/List.h>
 #include <ATen/core/ivalue.h>

@@ -31,7 +31,7 @@ struct walk {
 	ARRAY(uint64_t) told_ahead; /* numbers of calls of later parts of which CUPTI has told already */
 };
 
-/* With the first part, which is to be added, too. */
+/* With the first part, which must be added, too. */
 void walk_begin(struct walk *walk, struct analyses *all, const struct model *first);
 void walk_add_part(struct walk *walk, const struct model *part);
 void walk_free(struct walk *walk);

@@ -54,7 +54,7 @@ static bool is_wanted(const struct agents *agents, const struct followed *proces
 	       (followed_maps(process, LIBRARY_CUDA) && (!process->ours || process->called_ns));
 }
 
-/* Its agent is at work, or was; to the driver's one that of ops has to be added. */
+/* Its agent is at work, or was; to the driver's one that of ops must be added. */
 static bool is_served(const struct agents *agents, const struct followed *process)
 {
 	return (process->agent_live || process->agent_stopped) && !(process->brought && has_ops(agents, process));
@@ -290,7 +290,7 @@ static bool is_watched(const struct followed *process, const struct probed_file 
 	return false;
 }
 
-/* The probe is hot while a session lasts: it goes once no one has to be found out any more. */
+/* The probe is hot while a session lasts: it goes once there is no one left to find. */
 static void stop_watching(struct agents *agents)
 {
 	const struct processes *processes = agents->processes;

@@ -78,7 +78,7 @@ static uint32_t listener_number(void)
 
 /*
  * A process forked by one that is traced has its parent's probes in its copy of the code, but a probe of one process is
- * heard in no other: until ours are in it, its calls are not seen.  Of a command all children are to be seen whole, so
+ * heard in no other: until ours are in it, its calls are not seen.  Of a command all children must be seen whole, so
  * there only agents, which do not live on in a fork, are asked each for itself.
  */
 static enum files_apart files_apart(enum attach_scope scope)

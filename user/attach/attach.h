@@ -116,7 +116,7 @@ void attach_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_
 
 /*
  * Detaches every probe.  First stops the agents by taking their listener away and waits up to timeout_ms for
- * their last batches; `drain` is called meanwhile: what is in the ring buffer then has to be noticed when it returns.
+ * their last batches; `drain` is called meanwhile: what is in the ring buffer then must be noticed when it returns.
  */
 void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void *), void *drain_context);
 

@@ -11,7 +11,7 @@
 struct cycles {
 	bool are_wanted;
 	ARRAY(uint32_t) list; /* their numbers, from 1, rising */
-	uint64_t seen, first; /* steps in all; the first that was to be recorded, from 0 */
+	uint64_t seen, first; /* steps in all; the first that should be recorded, from 0 */
 };
 
 /* Whether the log has a schedule, or was to have one, and no part of it was named; then *cycles has what there is. */

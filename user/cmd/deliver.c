@@ -179,7 +179,7 @@ static int write_everything(const struct delivery *delivery, struct reading *rea
 	return err ? err : outputs;
 }
 
-/* cycles: what is to be delivered one by one instead, if anything; NULL: nothing is. */
+/* cycles: what to deliver one by one instead; NULL: nothing. */
 static enum exit_code deliver_as_is(const struct delivery *delivery, struct cycles *cycles, bool *all_written)
 {
 	struct reading reading;

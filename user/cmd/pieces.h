@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct pieces {
-	uint64_t start_ns, end_ns; /* what is to be divided */
+	uint64_t start_ns, end_ns; /* what to divide */
 	uint64_t most;		   /* bytes of a file */
 	/*
 	 * Writes file `number`, from 1 on, of what begins in [from, to); the first and the last also have what lies

@@ -28,7 +28,7 @@ static uint32_t *find_pids(const struct slice_options *options, uint32_t *count)
 	return pids;
 }
 
-/* What of the log a span needs; false: all has to be read. */
+/* What of the log a span needs; false: all must be read. */
 static bool find_wanted(struct reading *reading, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct slice_options *options = &reading->delivery->options->slice;

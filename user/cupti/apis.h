@@ -21,7 +21,7 @@ uint16_t apis_of(uint32_t domain, uint32_t cbid);
  * several threads at once. */
 unsigned apis_class(uint16_t api);
 
-/* Bits of enum gpt_api_class: the calls that belong to what is to be taken (bits of enum gpt_agent_activity_set). */
+/* Bits of enum gpt_api_class: the calls that belong to what must be taken (bits of enum gpt_agent_activity_set). */
 uint32_t apis_classes(unsigned activity_sets);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Activity kinds of CUPTI, a row each: which record of agent.h it becomes, which fields are copied from where, and what
- * has to be done besides.  A new kind begins here.  Only for records.c and record_sizes.c.
+ * must be done besides.  A new kind begins here.  Only for records.c and record_sizes.c.
  */
 #ifndef GPUTRACE_CUPTI_KINDS_H
 #define GPUTRACE_CUPTI_KINDS_H

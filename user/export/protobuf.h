@@ -127,7 +127,7 @@ static inline void proto_end(struct sink *memory, size_t begin)
 		proto_end_long(memory, begin);
 }
 
-/* A string, which has to be UTF-8; what is not is replaced. */
+/* A string, which must be UTF-8; what is not is replaced. */
 static inline void proto_text(struct sink *memory, uint32_t field, const char *text)
 {
 	size_t begin = proto_begin(memory, field);

@@ -12,8 +12,8 @@
 bool foreign_is(int fd);
 
 /*
- * As gpt_trace_open, but *why is to be freed.  All of the file is read at once; fd may be closed then.  The caller ends
- * *trace with told_trace_close.
+ * As gpt_trace_open, but the caller frees *why.  All of the file is read at once; fd may be closed then.  The caller
+ * ends *trace with told_trace_close.
  */
 int foreign_trace_open(int fd, const struct told_division *division, struct trace **trace, char **why);
 

@@ -38,7 +38,7 @@ struct told_source_kind {
 	void (*tell_end)(struct told_source *source, struct builder *builder);
 	/* The next event; false: there are no more, or error. */
 	bool (*tell_next)(struct told_source *source, struct builder *builder);
-	/* Whether the round ended at the most that was to be told, and the source can start over. */
+	/* Whether the round ended at the limit, and the source can start over. */
 	bool (*is_longer)(const struct told_source *source);
 	void (*close)(struct told_source *source);
 };

@@ -47,9 +47,9 @@ void decode_ahead_open(struct decode_ahead *ahead, const struct schema *schema);
 void decode_ahead_use(struct decode_ahead *ahead, unsigned threads);
 void decode_ahead_close(struct decode_ahead *ahead);
 
-/* Where the next segment is to be read to; NULL: enough is under way. */
+/* Where to read the next segment to; NULL: enough is under way. */
 struct log_segment *decode_ahead_room(struct decode_ahead *ahead);
-/* What was read there is to be decoded. */
+/* Decodes what was read there. */
 void decode_ahead_put(struct decode_ahead *ahead);
 
 /* The oldest that is not done, decoded or damaged (-EPROTO); NULL: there is none. */

@@ -204,7 +204,7 @@ static int end_of_segments(struct log_reader *reader, const void *bytes, size_t 
 	if (memcmp(bytes, &magic, size < sizeof(magic) ? size : sizeof(magic)) != 0 ||
 	    log_source_is_beyond_end(&reader->source))
 		reader->torn = true;
-	/* who writes into a pipe is to be rid of the rest, too */
+	/* the writer of a pipe must get rid of the rest, too */
 	return reader->torn || reader->source.seekable ? 0 : log_source_skip(&reader->source, LOG_INDEX_BYTES_MAX);
 }
 
@@ -226,7 +226,7 @@ static int read_more(struct log_reader *reader, struct log_segment *segment, siz
 	return 1;
 }
 
-/* The header, and the body when it is wanted.  1: there is a segment, 0: the next one is to be looked at; at the end 0,
+/* The header, and the body when it is wanted.  1: there is a segment, 0: look at the next one; at the end 0,
  * too; -errno. */
 static int read_segment(struct log_reader *reader, struct log_segment *segment)
 {

@@ -34,7 +34,7 @@
 
 struct log_reader {
 	bool torn;     /* something is missing: it was cut short, or a part of it is damaged */
-	bool too_long; /* ended at the most that was to be given (log_reader_bound) */
+	bool too_long; /* ended at the limit (log_reader_bound) */
 	int error;     /* -errno of a failed read, 0 */
 	/* segments */
 	uint32_t damaged;  /* that were left out for it */

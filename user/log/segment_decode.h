@@ -46,7 +46,7 @@ struct log_decoder {
 	struct log_bytes packed;
 };
 
-/* Whether it is a segment's header with sizes that can be: the next segment is to be looked for after them. */
+/* Whether it is a segment's header with sizes that can be: the next segment is found after them. */
 bool log_segment_sizes_are_sane(const struct gpt_log_segment *header);
 /* Whether the rest can be, too, and the lists are inside of the header. */
 bool log_segment_header_is_sane(const struct gpt_log_segment *header);

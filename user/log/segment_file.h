@@ -40,7 +40,7 @@ int segment_file_begin(struct segment_file *file);
 /* Writes the header as it is now over the one that is there. */
 int segment_file_write_header(const struct segment_file *file);
 
-/* -errno: the segment is not in the file, or not whole; the next call is to be segment_file_salvage. */
+/* -errno: the segment is not in the file, or not whole; the next call must be segment_file_salvage. */
 int segment_file_append(struct segment_file *file, const struct segment *segment);
 
 /* Writes GPT_END as a segment of its own, index and trailer. -errno, as above. */

@@ -93,7 +93,7 @@ static void with_ids_of_process(struct reader_area *area, reader_job job)
 	else
 		area->error = error;
 	if (set_ids(0, 0))
-		_exit(0); /* with another's rights nothing else is to be read */
+		_exit(0); /* with another's rights it reads nothing else */
 }
 
 /* ---- a file, in the reader ------------------------------------------------------------------------------------- */

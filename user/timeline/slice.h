@@ -74,7 +74,7 @@ struct timeline_json {
 	size_t size;
 };
 
-/* How the value of an argument is to be read: the member of the union below. */
+/* How to read the value of an argument: the member of the union below. */
 enum timeline_arg_type {
 	TIMELINE_TYPE_NUMBER,
 	TIMELINE_TYPE_SIGNED,

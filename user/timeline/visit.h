@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the files that hand slices over share: the visitor, whether it wants more, the one way to it, and what has to be
+ * What the files that hand slices over share: the visitor, whether it wants more, the one way to it, and what must be
  * remembered from one part of the trace to the next.
  */
 #ifndef GPUTRACE_TIMELINE_VISIT_H

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Databases as input: gputrace's own of the made-up log, and files as nsys and nvprof write them, built here from what is
-documented of their tables, as neither tool is to be had."""
+documented of their tables, as neither tool can be had."""
 
 import contextlib
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""For programs whose ops are to be seen (--ops) from a certain one on, or up to a certain one."""
+"""For programs whose ops must be seen (--ops) from a certain one on, or up to a certain one."""
 
 import ctypes
 import os

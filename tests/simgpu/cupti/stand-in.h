@@ -63,7 +63,7 @@ LOCAL void records_stream(CUstream stream);
 /* ---- buffers.c ---- */
 LOCAL void buffers_register(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete);
 LOCAL bool buffers_append(const void *record, size_t size); /* false: no buffer, counted */
-/* Asks for a buffer on this thread if needed; what is reserved has to be written. */
+/* Asks for a buffer on this thread if needed; what is reserved must be written. */
 LOCAL struct buffers_queue *buffers_reserve(size_t size);
 LOCAL void buffers_append_reserved(struct buffers_queue *queue, const void *record, size_t size);
 LOCAL void buffers_hand_over(bool all);

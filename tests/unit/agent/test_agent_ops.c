@@ -82,7 +82,7 @@ static void observe(void)
 	UNTIL(is_state(GPT_AGENT_OPS_OBSERVING));
 }
 
-/* No one listens any more; all that is to be told has been. */
+/* No one listens any more; all that must be sent has been. */
 static void leave(void)
 {
 	gputrace_agent_ops_semaphore = 0;

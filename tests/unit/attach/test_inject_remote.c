@@ -43,7 +43,7 @@ static struct shared {
 	_Atomic int allocate;	/* it shall use the heap */
 	_Atomic int go;		/* whatever the process waits for */
 	_Atomic int handled;	/* signals */
-	_Atomic int interrupts; /* its system call is to be one that was interrupted before */
+	_Atomic int interrupts; /* its system call must be one that was interrupted before */
 	uint64_t ended_ns, control_ended_ns;
 	long result;
 	int error;
@@ -76,7 +76,7 @@ static bool polls(pid_t pid)
 	return blocked_in(pid) == SYS_poll;
 }
 
-/* It is where it is to be entered. */
+/* It is where it must be entered. */
 static bool is_waiting(pid_t pid)
 {
 	return shared->interrupts ? blocked_in(pid) == SYSCALL_RESTARTED : blocked_in(pid) >= 0;

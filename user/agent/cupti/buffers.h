@@ -53,7 +53,7 @@ void buffers_reclaim(void (*parse)(void *user, uint8_t *buffer, size_t valid), v
  * back. */
 void buffers_trim(void);
 
-/* Most of what is on its way lies in CUPTI, part full: it is to be flushed. */
+/* Most of what is on its way lies in partly filled buffers in CUPTI: flush them. */
 bool buffers_scarce(void);
 
 unsigned buffers_held(void);	/* by CUPTI */

@@ -184,7 +184,7 @@ static void resource(uint32_t cbid, const void *data)
 				     load(module, CUPTI_MODULE_CUBIN_SIZE, sizeof(uint64_t)));
 }
 
-/* Calls by which a kernel's place is known.  True: nothing else is to be said of this one. */
+/* Calls by which a kernel's place is known.  True: this one needs no further report. */
 static bool follow_code(uint32_t cbid, const void *data, bool enters, const void *params)
 {
 	const void *result = (const void *)(uintptr_t)load(data, CUPTI_CB_RETURN_VALUE, sizeof(void *));

@@ -146,7 +146,7 @@ void yield_let_go(void)
 	atomic_flag_clear(&watch.busy);
 }
 
-/* The session that records now, held; NULL: nothing is to be done. */
+/* The session that records now, held; NULL: there is nothing to do. */
 static struct session *hold_recording(void)
 {
 	struct session *session;

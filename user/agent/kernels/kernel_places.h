@@ -16,7 +16,7 @@
 /* Forgets all: what was loaded and unloaded meanwhile is not known.  No one may call the others then. */
 void kernel_places_reset(void);
 
-/* Driver calls that are to be followed: kernel_places_cbids[0 .. count - 1]. */
+/* Driver calls that must be followed: kernel_places_cbids[0 .. count - 1]. */
 extern const uint16_t kernel_places_cbids[];
 extern const unsigned kernel_places_cbid_count;
 

@@ -2,7 +2,7 @@
 /*
  * Begins and ends of NVTX ranges on their way from the application's threads to the agent's: a bounded queue with
  * many writers and one reader, without locks.  It may be filled before there is a session: a range that is open when
- * CUDA starts has to be known.  Full: counted, not kept.
+ * CUDA starts must be known.  Full: counted, not kept.
  */
 #ifndef GPUTRACE_AGENT_RANGE_QUEUE_H
 #define GPUTRACE_AGENT_RANGE_QUEUE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Whether inputs of ops are laid out as in the headers.  A tensor without memory, which PyTorch makes for us, has to be
- * where the layout says with what we asked for; a list that we make by the layout has to be to PyTorch what it shall
+ * Whether inputs of ops are laid out as in the headers.  A tensor without memory, which PyTorch makes for us, must be
+ * where the layout says with what we asked for; a list that we make by the layout must look to PyTorch as it should
  * be. No wrong layout makes PyTorch follow a pointer that is none: the rest of such a list is filled with valid ones.
  */
 #include <stdio.h>

@@ -19,7 +19,7 @@
 /* What is kept for a process whose buffers are read. */
 struct foreign_records;
 
-/* How records are to be taken; the same for all buffers of a trace. */
+/* How to read records; the same for all buffers of a trace. */
 struct foreign_terms {
 	attach_emit emit; /* gets a GPT_AGENT_BATCH */
 	void *emit_context;

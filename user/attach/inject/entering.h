@@ -20,7 +20,7 @@
 
 struct entering;
 
-/* What is to be done, by inject.h. */
+/* What to do, by inject.h. */
 struct entering_request {
 	uint64_t start_ticks; /* of the process, as process_start_ticks */
 	const char *cupti;    /* as inject_agent; NULL: none */

@@ -160,7 +160,7 @@ static int check_identity(const struct remote *remote)
 	return !error && start_ticks != remote->process->start_ticks ? -ESRCH : error;
 }
 
-/* Reads all that has to be put back. */
+/* Reads all that must be put back. */
 static int examine(struct remote *remote, struct safe_thread *seen)
 {
 	struct borrowed *thread = &remote->thread;

@@ -30,7 +30,7 @@ int remote_call(struct safe_thread *thread, const struct remote_call *call, stru
 
 /*
  * The signal that leads a thread back, for a process that handles these (bit 0 is signal 1); 0 none: it cannot be
- * entered, and nothing is to be stopped for it.
+ * entered, and nothing is stopped for it.
  */
 int remote_signal(uint64_t caught);
 

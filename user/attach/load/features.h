@@ -16,8 +16,8 @@ enum feature {
 	FEATURE_UPROBE_MULTI,  /* 6.6 */
 	FEATURE_SESSION,       /* 6.13 */
 	FEATURE_FAST_NOP5,     /* 6.18, x86-64 */
-	FEATURE_NOP5_UNDONE, /* fast probes leave other processes again; not in 6.18.15; 80 ms where it has to be tried
-			      */
+	FEATURE_NOP5_UNDONE,   /* fast probes leave other processes again; not in 6.18.15; 80 ms where it must be tried
+				*/
 	FEATURE_COUNT
 };
 

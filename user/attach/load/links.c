@@ -58,7 +58,7 @@ static int create_link(const void *attr, size_t size)
 	return (int)guard_call(SYS_bpf, (const long[GUARD_ARGUMENTS]){BPF_LINK_CREATE, (long)attr, (long)size});
 }
 
-/* What a call points to has to be where the guard sees it. */
+/* What a call points to must be where the guard sees it. */
 static void *shared_copy(const void *data, size_t bytes)
 {
 	void *copy = guard_memory(bytes);

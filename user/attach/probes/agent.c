@@ -205,7 +205,7 @@ int file_attach_agent(struct files *files, struct probed_file *file)
 		file_note_refused(files, file, FILE_AGENT, error);
 		return error;
 	}
-	/* Where it is not probed in all processes each that maps it has to be seen to. */
+	/* Where it is not probed in all processes each that maps it must be seen to. */
 	if (file->shared || files->apart == FILES_SHARED)
 		files_mark_known(files, file, true);
 	return 0;

@@ -307,7 +307,7 @@ int file_text_segment(int fd, uint64_t offset, uint64_t *start, uint64_t *bytes)
 #define LEFT_MOST 64u
 
 /*
- * In the order in which they have to be in a process: batches before the session that sends them, the schedule before
+ * In the order in which they must be in a process: batches before the session that sends them, the schedule before
  * the session that reads it, calls last.
  */
 static const size_t families[] = {

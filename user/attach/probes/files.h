@@ -183,7 +183,7 @@ void files_remove_process(struct files *files, pid_t pid);
 /* All that is attached to a file is handed over. */
 void file_move_links(struct probed_file *file, struct links *to);
 
-/* From now on a process that maps the file need not be held for it, or has to be again. */
+/* From now on a process that maps the file need not be held for it, or must be again. */
 void files_mark_known(struct files *files, const struct probed_file *file, bool known);
 
 /* The executable segment that holds a file offset: where it starts in the file, and its size; -ENOEXEC. */

@@ -33,7 +33,7 @@ uint32_t flat_places(struct flat *flat, const uint32_t *places, size_t count);
 /* Structs of numbers of 8 bytes, as they lie in memory. */
 uint32_t flat_structs(struct flat *flat, const void *structs, size_t size, size_t count);
 
-/* A table at a time; what it refers to has to be there before. */
+/* A table at a time; what it refers to must be there before. */
 void flat_table_begin(struct flat *flat);
 void flat_field(struct flat *flat, unsigned field, size_t size, uint64_t value);
 void flat_field_place(struct flat *flat, unsigned field, uint32_t place);

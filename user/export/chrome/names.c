@@ -40,7 +40,7 @@ static void put_label(struct sink *out, const char *kind, uint32_t pid, uint32_t
 	sink_literal(out, "}}");
 }
 
-/* With whose it is, where that has to be said: Perfetto shows no labels. */
+/* With whose it is, where that must be said: Perfetto shows no labels. */
 static void put_process_name(struct sink *out, uint32_t pid, const char *name, const char *whose)
 {
 	char *text = whose && *whose ? xasprintf("%s (%s)", name, whose) : NULL;

@@ -323,7 +323,7 @@ function gputraceTimeline(source) {
 		if (hit.lane.kind === MEMORY)
 			return [bytes(hit.number) + (hit.count > 1 ? " held at most" : " held"), hit.label[0], time(hit.length) + ", from " + time(hit.start) + " on"];
 		if (hit.guessed)
-			return ["not read yet: some " + hit.count.toLocaleString("en") + " slices in " + time(hit.length) + " are to be expected, of " + time(hit.busy),
+			return ["not read yet: some " + hit.count.toLocaleString("en") + " slices in " + time(hit.length) + " are expected, of " + time(hit.busy),
 				"as where it was read next to here, where the longest is " + name + (where ? "  " + where : "")];
 		if (hit.count > 1)
 			return [hit.count.toLocaleString("en") + " slices in " + time(hit.length) + ", which took " + time(hit.busy),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is to be expected where nothing was read.  How much was recorded when is known of all (zoom_expect_records);
+ * What to expect where nothing was read.  How much was recorded when is known of all (zoom_expect_records);
  * what that is, from the nearest place that was read.
  */
 #include <stdlib.h>
@@ -100,7 +100,7 @@ static void put_stretch(const struct putting *putting, const struct rate *rate, 
 {
 	double length = (double)(to_ns - from_ns), count = rate->count * length;
 
-	/* of less than half a slice nothing is to be expected, unless one lasts */
+	/* less than half a slice counts as nothing, unless one lasts */
 	if (to_ns > from_ns && (count >= 0.5 || rate->busy >= 0.5))
 		putting->put(putting->context, &(struct zoom_estimate){.start_ns = from_ns,
 								       .end_ns = to_ns,

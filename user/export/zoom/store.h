@@ -168,7 +168,7 @@ void zoom_drop_samples(struct zoom *zoom);
 
 /* ---- estimate.c ------------------------------------------------------------------------------------------------- */
 
-/* What of a row is to be expected where nothing was read: boxes of some, in order, each handed to put. */
+/* What to expect of a row where nothing was read: boxes of some, in order, each handed to put. */
 struct zoom_estimate {
 	uint64_t start_ns, end_ns, busy_ns, count;
 	uint32_t label;

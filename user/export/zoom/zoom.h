@@ -63,7 +63,7 @@ struct zoom_progress {
 };
 struct zoom_progress zoom_progress(struct zoom *zoom);
 
-/* What is to be drawn. */
+/* What to draw. */
 struct zoom_question {
 	uint64_t from_ns, to_ns;
 	uint32_t width;		/* slices shorter than one part in `width` are merged; 0: each by itself */

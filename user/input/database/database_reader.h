@@ -71,7 +71,7 @@ static inline uint32_t database_tid(int64_t global)
 	return global > 0 ? (uint32_t)(global & 0xffffff) : 0;
 }
 
-/* Of a row that is to be on a thread; false: it cannot, and counts as bad. */
+/* For a row that needs a thread; false: it cannot, and counts as bad. */
 bool database_thread(struct database_reader *reader, const struct row *row);
 
 /* ---- GPUs -------------------------------------------------------------------------------------------------------- */

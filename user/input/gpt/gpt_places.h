@@ -27,7 +27,7 @@ struct gpt_place {
 struct gpt_places {
 	ARRAY(struct gpt_place) list; /* all that have a time, by start */
 	ARRAY(uint32_t) pids;
-	ARRAY(uint32_t) chosen; /* in the order in which they are to be read: indices into the list */
+	ARRAY(uint32_t) chosen; /* in the order in which they must be read: indices into the list */
 	uint32_t first;		/* this many of them are a sample of all */
 	uint64_t bytes;		/* of all segments */
 };

@@ -305,7 +305,7 @@ static unsigned between(unsigned least, unsigned width, unsigned most)
 	return width < least ? least : width > most ? most : width;
 }
 
-/* By the least that is to be shown, as PyTorch does. */
+/* The least column is that of the rows shown, as in PyTorch. */
 static unsigned find_flops_power(const struct key_averages *keys)
 {
 	uint64_t least = UINT64_MAX;
