@@ -110,7 +110,7 @@ $(BUILD)/bpf/gputrace.o $(BUILD)/bpf/gputrace_old.o:
 
 $(SKELETON): $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.o
 	$(say) GEN $@
-	$(Q){ echo "/* NOLINTBEGIN: bpftool's, not ours */" && $(BPFTOOL) gen skeleton $< name $*_bpf && \
+	$(Q){ echo "/* NOLINTBEGIN: bpftool's, not gputrace's */" && $(BPFTOOL) gen skeleton $< name $*_bpf && \
 		echo "/* NOLINTEND */"; } >$@.tmp && mv $@.tmp $@
 
 # Before the first build no dependency file says who includes it: attach/, and cmd/ by way of it.

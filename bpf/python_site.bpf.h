@@ -12,7 +12,7 @@ struct {
 	__type(value, struct gpt_py_site);
 } python_sites SEC(".maps") __attribute__((weak));
 
-/* A process whose interpreter is known; the others that map the same file are none of ours. */
+/* A process whose interpreter is known; the others that map the same file are none of gputrace's. */
 static __always_inline struct gpt_process_state *python_process(__u32 pid)
 {
 	struct gpt_process_state *process = bpf_map_lookup_elem(&processes, &pid);

@@ -9,7 +9,7 @@
 #include "python_frames.bpf.h"
 #include "slot.bpf.h"
 
-#define MAX_INTERPRETER_THREADS 16384 /* thread states looked through for one of ours */
+#define MAX_INTERPRETER_THREADS 16384 /* thread states searched for the current one */
 
 /* The innermost frame as a thread state has it, 0: none. */
 static __always_inline long tstate_frame(const struct gpt_pylayout *layout, __u64 word, __u64 *frame)

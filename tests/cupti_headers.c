@@ -350,7 +350,8 @@ static size_t fill_buffer(void)
 		memory->memoryPoolConfig.memoryPoolType =
 			i ? CUPTI_ACTIVITY_MEMORY_POOL_TYPE_IMPORTED : CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
 	}
-	for (i = 0; i < 3; i++) { /* cuLaunchKernel, cuDeviceGet, which is none of ours, cudaLaunchKernel by its stub */
+	for (i = 0; i < 3;
+	     i++) { /* cuLaunchKernel, cuDeviceGet, which is none of gputrace's, cudaLaunchKernel by its stub */
 		static const CUpti_CallbackId cbids[] = {307, 3, GPT_CBID_STUB_LAUNCH};
 
 		call = record_at(buffer, &used, sizeof(*call),

@@ -110,7 +110,7 @@ struct gpt_agent_status {
 };
 
 enum gpt_agent_life {
-	GPT_AGENT_IDLE = 0, /* no thread of ours: to be woken by GPUTRACE_AGENT_START */
+	GPT_AGENT_IDLE = 0, /* no gputrace thread: to be woken by GPUTRACE_AGENT_START */
 	GPT_AGENT_STARTING = 1,
 	GPT_AGENT_RUNNING = 2, /* until it has left CUPTI */
 	GPT_AGENT_DEAD = 3,    /* in the child of a fork: no thread, and CUDA does not survive it either */

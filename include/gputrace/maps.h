@@ -21,7 +21,7 @@
 struct gpt_config {
 	__u32 trace_all;      /* every process of the machine */
 	__u32 native;	      /* take native stacks */
-	__u32 hold_new_files; /* have a thread of ours stopped that maps a file of interest without probes */
+	__u32 hold_new_files; /* have a gputrace thread stopped that maps a file of interest without probes */
 };
 
 /* Per process. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Every record that crosses the ring buffer and the log.  This is the contract between bpf/, agent/,
- * capture/ and input/; it includes nothing of ours but values.h and compiles for BPF, for the agent and for user space.
+ * capture/ and input/; it includes nothing of gputrace's but values.h and compiles for BPF, for the agent and for user
+ * space.
  *
  * capture/ gives the log what the ring buffer gave it without interpreting it; in the file the records are packed
  * (log.h), and reading a log gives them back byte for byte.  All integers are little-endian, all records are multiples

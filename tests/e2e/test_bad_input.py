@@ -22,7 +22,7 @@ NO_SUCH_PID = 4194303  # PID_MAX_LIMIT - 1 of 64-bit kernels: never given out in
 
 
 def assert_one_line(done, code, *needles):
-    """Exactly that: nothing on standard output, one line of ours, with every needle in it."""
+    """Exactly that: nothing on standard output, one line of gputrace, with every needle in it."""
     done.must_be(code)
     assert done.stdout == ""
     lines = done.stderr.splitlines()

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.torch
 
 CALL = re.compile(r"cu(da)?[A-Z]")
 CUPTIS_OWN = ("Activity Buffer Request", "Buffer Flush")
-OF_NO_OP = "[memory]"  # torch.profiler leaves out what is inside of a Python function, which is no row of ours
+OF_NO_OP = "[memory]"  # torch.profiler leaves out what is inside of a Python function, which is no gputrace row
 
 
 @pytest.fixture(scope="module")

@@ -578,7 +578,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         self.assertEqual(fills, {20: 20})
         self.assertEqual({e["fate"] for e in ground_truth.work(entries) if e["bytes"] == 30}, {"unseen"})
 
-    # The kinds of records that come when no one of ours is there.
+    # The kinds of records that come when no gputrace is there.
     RECORDED = ("def recorded():\n"
                 "    store, kinds = (ctypes.c_uint8 * 65536)(), set()\n"
                 "    size, pointer = ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_void_p)\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Hearing of another client of CUPTI's activity API before CUPTI does.  A library that is linked with CUPTI calls it
- * through its table of addresses (the PLT's); there the addresses of two functions are replaced by those of ours, which
- * call what was asked for and then jump to CUPTI's: no frame of ours stays on the stack.  Knows nothing of sessions.
+ * through its table of addresses (the PLT's); there the addresses of two functions are replaced by gputrace's, which
+ * call what was asked for and then jump to CUPTI's: no gputrace frame stays on the stack.  Knows nothing of sessions.
  */
 #ifndef GPUTRACE_AGENT_INTERCEPT_H
 #define GPUTRACE_AGENT_INTERCEPT_H

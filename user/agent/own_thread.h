@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Threads of ours in somebody else's process, and what they wait for. */
+/* gputrace's threads in another program's process, and what they wait for. */
 #ifndef GPUTRACE_AGENT_OWN_THREAD_H
 #define GPUTRACE_AGENT_OWN_THREAD_H
 

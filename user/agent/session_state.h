@@ -37,7 +37,7 @@ struct session {
 	bool away;     /* another has the activity API (yield.h) */
 	bool refused;  /* it is free, but CUPTI did not let us take it up */
 	uint64_t away_wall_ns;
-	uint64_t undecided_ns;	 /* when it went away; 0: known what of ours the other wants too */
+	uint64_t undecided_ns;	 /* when it went away; 0: known what of gputrace's the other wants too */
 	uint64_t expected_ns;	 /* when another was about to register; 0: none is, or it has */
 	uint64_t next_call_ns;	 /* of buffers that CUPTI has not given back */
 	bool unsettled;		 /* taken up again, and YIELD is still that of the session before */

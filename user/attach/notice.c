@@ -59,7 +59,7 @@ static void notice_exec(struct attach *attach, const struct gpt_process_event *e
 	attach->reconcile = true;
 }
 
-/* ---- processes of ours that wait for their probes ------------------------------------------------------------ */
+/* ---- gputrace's processes that wait for their probes ------------------------------------------------------------ */
 
 /* Files of that name whose calls are seen. */
 static unsigned count_probed(const struct attach *attach, const char *name)

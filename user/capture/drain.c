@@ -131,7 +131,7 @@ static int64_t empty_ring(struct drain *drain)
 	return bytes;
 }
 
-/* Bounds what a crash of ours can take from the log. */
+/* Bounds what a gputrace crash can take from the log. */
 static void flush_each_second(struct drain *drain)
 {
 	uint64_t now_ns = monotonic_ns();

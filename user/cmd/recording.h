@@ -34,7 +34,7 @@ struct recording {
 	char why[512];
 };
 
-/* A record of ours, after those that are in the log: the context is the recording. */
+/* A record of gputrace's, after those that are in the log: the context is the recording. */
 void recording_emit(void *context, const struct gpt_record *record);
 
 enum attach_scope recording_scope(const struct options *options);

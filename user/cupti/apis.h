@@ -17,8 +17,8 @@ extern const unsigned apis_count;
 /* GPT_API() of a callback id, with the table's own number where it is another of the same call. */
 uint16_t apis_of(uint32_t domain, uint32_t cbid);
 
-/* enum gpt_api_class of what apis_of gave, NONE: begin or end of a capture; GPT_CLASS_COUNT: none of ours. Not for
- * several threads at once. */
+/* enum gpt_api_class of what apis_of gave, NONE: begin or end of a capture; GPT_CLASS_COUNT: none of gputrace's. Not
+ * for several threads at once. */
 unsigned apis_class(uint16_t api);
 
 /* Bits of enum gpt_api_class: the calls that belong to what must be taken (bits of enum gpt_agent_activity_set). */

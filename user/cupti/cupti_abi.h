@@ -57,7 +57,7 @@ enum {
 	CUPTI_KIND_SYNCHRONIZATION = 38,
 	CUPTI_KIND_MEMORY2 = 49,
 	CUPTI_KIND_JIT = 52,
-	CUPTI_KIND_COUNT = 64, /* of the table of sizes; larger kinds are none of ours */
+	CUPTI_KIND_COUNT = 64, /* of the table of sizes; larger kinds are none of gputrace's */
 };
 
 /* CUpti_driver_api_trace_cbid (cupti_driver_cbid.h): calls that load code, find a kernel in it, and launch it */
@@ -139,7 +139,7 @@ enum { CUPTI_CALLBACK_DATA(CUPTI_OFFSET_CB) };
 enum { CUPTI_STATE_DATA(CUPTI_OFFSET_STATE) };
 
 /*
- * Activity records, fields we take: X(member of CUPTI's struct, offset, bytes, member of ours, bytes of ours).
+ * Activity records, fields we take: X(member of CUPTI's struct, offset, bytes, gputrace's member, gputrace's bytes).
  * Where ours is wider the value is extended with zeros.  *_MIN is the record's size in 11.8, the first
  * version we read; fields beyond it stand in lists of their own with the version that has them.
  */

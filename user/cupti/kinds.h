@@ -12,7 +12,7 @@
 
 struct field {
 	uint8_t from, bytes; /* in CUPTI's record; bytes 0: the end of the list */
-	uint8_t to;	     /* in ours */
+	uint8_t to;	     /* in gputrace's record */
 };
 
 /* Flag of kind.start: the record has one time, not a start and an end. */
@@ -34,7 +34,7 @@ struct kind {
 	void (*after)(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried);
 };
 
-/* NULL: none of ours. */
+/* NULL: none of gputrace's. */
 const struct kind *kind_find(uint32_t number);
 
 static inline uint64_t kind_load(const uint8_t *record, unsigned offset, unsigned bytes)

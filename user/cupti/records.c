@@ -51,7 +51,7 @@ static bool is_taken(const struct records *records, const struct kind *kind, con
 }
 
 /*
- * Whether CUPTI wrote it into a buffer of ours though another client has asked for it: it is later than the other's
+ * Whether CUPTI wrote it into a gputrace buffer though another client has asked for it: it is later than the other's
  * registration, or has its clock, which may show before we are told of that.
  */
 static bool is_stray(const struct records *records, const struct kind *kind, const uint8_t *record)

@@ -114,7 +114,7 @@ static bool records_are_whole(struct log_segment *segment)
 	return count == header->records;
 }
 
-/* Gives records of a gputrace whose structs are others the layout of ours. */
+/* Gives records of a gputrace with other structs the layout of this one. */
 static bool take_our_layout(struct log_segment *segment, struct reshaper *reshaper)
 {
 	const uint8_t *records;

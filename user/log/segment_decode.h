@@ -25,7 +25,7 @@ struct log_bytes {
 
 /* Makes room for `bytes`, keeping the first `kept`. */
 void log_bytes_reserve(struct log_bytes *bytes, size_t wanted, size_t kept);
-/* Gives back what is more than a segment of ours needs. */
+/* Gives back what is more than a gputrace segment needs. */
 void log_bytes_trim(struct log_bytes *bytes);
 void log_bytes_free(struct log_bytes *bytes);
 

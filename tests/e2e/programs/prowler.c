@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * prowler SECRET COUNT COMMAND...: starts COMMAND COUNT times, and looks into every process that comes after them for
- * as long as its standard input is open: for a file of the host that only root may read (SECRET), for anything of ours
- * that can be written to or changed, for names and namespaces of the host, for a process that lets itself be traced.
- * Says each thing that it has got hold of once, and at the end how many processes with the agent's file it has met.
- * With PROWLER_KILLS in the environment it kills instead, as fast as it can, every process that lends the agent.
+ * as long as its standard input is open: for a file of the host that only root may read (SECRET), for anything of
+ * gputrace's that can be written to or changed, for names and namespaces of the host, for a process that lets itself be
+ * traced. Says each thing that it has got hold of once, and at the end how many processes with the agent's file it has
+ * met. With PROWLER_KILLS in the environment it kills instead, as fast as it can, every process that lends the agent.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -108,7 +108,7 @@ class Run:
             self.files.add(row, running.check.name, seconds)
 
     def abandon(self):
-        """After Ctrl-C, or a mistake of ours: nothing goes on."""
+        """After Ctrl-C, or a gputrace mistake: nothing goes on."""
         for running in self.running:
             running.finish()
 

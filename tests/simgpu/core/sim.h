@@ -2,7 +2,7 @@
  * sim.h: what the core of the simulated GPU (in libcuda.so.1) offers to the other stand-ins
  * (libcudart, libcupti, libcublas, libcublasLt) and to programs that want labels and kernels.
  *
- * The opaque types of cuda.h are completed here: a CUstream of ours is a struct CUstream_st.
+ * The opaque types of cuda.h are completed here: a CUstream is a struct CUstream_st.
  * All times are CLOCK_MONOTONIC nanoseconds unless a name says otherwise.
  */
 #ifndef SIMGPU_SIM_H

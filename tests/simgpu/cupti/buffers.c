@@ -1,7 +1,7 @@
 /*
  * buffers.c: the client's buffers: asked for on the thread that needs room (normally the
  * application's, inside an API call), filled, handed back. As in the real library the client's
- * request callback runs under a lock of ours. Buffers belong to a queue: one for all threads, or one
+ * request callback runs under one lock. Buffers belong to a queue: one for all threads, or one
  * for each; what becomes of those that are open when another client registers is a setting.
  */
 #include <pthread.h>

@@ -280,7 +280,7 @@ static void nodes_of_graphs_say_who_made_them(void **state)
 	struct call call;
 	struct call_return got;
 
-	graph_node(CUPTI_RESOURCE_GRAPHNODE_CREATED, 10, 0); /* by no call of ours */
+	graph_node(CUPTI_RESOURCE_GRAPHNODE_CREATED, 10, 0); /* by no gputrace call */
 	assert_false(returns_pop(&got));
 	enter(&call, RUNTIME, 211, 5);
 	graph_node(CUPTI_RESOURCE_GRAPHNODE_CREATED, 11, 0);

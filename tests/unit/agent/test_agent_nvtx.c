@@ -269,7 +269,7 @@ static void only_what_nvtx_has_is_filled_in(void **state)
 	assert_int_equal(InitializeInjectionNvtx2(export_table), 1);
 	assert_null(core[11]);
 	assert_null(core2[12]);
-	assert_null(core[12]);	/* names of categories: not ours */
+	assert_null(core[12]);	/* names of categories: not gputrace's */
 	assert_null(core2[15]); /* nvtxInitialize */
 	for (i = 1; i < 11; i++)
 		assert_non_null(core[i]);

@@ -353,7 +353,7 @@ static void mapped_libraries_are_picked_out_of_maps(void **state)
 	mapped_files_line(&files, "7f05-7f06 r--p 0 08:01 8  /wheel/libcupti.so.13");
 	mapped_files_line(&files, "7f05-7f06 r--p 0 08:01 9  /third/libcupti.so.13");
 	snprintf(line, sizeof(line), "7f05-7f06 r--p 0 08:01 9  /%*s/libcudart.so.11", 1100, "");
-	mapped_files_line(&files, line); /* longer than any path: not ours */
+	mapped_files_line(&files, line); /* longer than any path: not gputrace's */
 	assert_string_equal(files.cudart, "/opt/cuda dir/libcudart.so.13");
 	assert_string_equal(files.cupti[0], "/triton/libcupti.so.12");
 	assert_string_equal(files.cupti[1], "/wheel/libcupti.so.13");

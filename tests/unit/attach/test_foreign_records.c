@@ -287,7 +287,7 @@ static void what_another_owns_is_not_freed_and_its_threads_are_not_guessed(void 
 	put(record, 16, 0x12345678, 4);
 	put(record, 24, WALL - 2000, 8);
 	put(record, 32, WALL - 1000, 8);
-	put(record, 48, MEMORY + 16, 8); /* not memory of ours: freeing it ends this test */
+	put(record, 48, MEMORY + 16, 8); /* not gputrace's memory: freeing it ends this test */
 	convert();
 	assert_int_equal(it.overheads, 1);
 	assert_int_equal(it.overhead.tid, 0);

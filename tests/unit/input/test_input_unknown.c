@@ -104,7 +104,7 @@ static void copies_of_unknown_size_have_no_sum_and_no_rate(void **state)
 	assert_said(open_text(told), &table_format_csv, "copies", "\n5000,0,1,0,,Host to Device,");
 }
 
-/* As a file of ours, read again. */
+/* As a gputrace file, read again. */
 static struct trace *open_exported(const char *format)
 {
 	struct export_options options = {.process = -1};

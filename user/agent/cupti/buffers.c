@@ -186,7 +186,7 @@ void buffers_done(void *context, uint32_t stream, uint8_t *buffer, size_t size, 
 	(void)size;
 	atomic_fetch_add(&pool.callbacks, 1);
 	if (buffer < pool.base || buffer >= pool.discard)
-		goto out; /* discarded, or never ours */
+		goto out; /* discarded, or never the agent's */
 	index = (uint32_t)((size_t)(buffer - pool.base) / BUFFER_BYTES);
 	bit = 1ull << (index % 64);
 	if (!(atomic_fetch_and(&pool.lent[index / 64], ~bit) & bit))

@@ -108,7 +108,7 @@ static void call_return(uint32_t domain, uint32_t cbid, uint32_t corr, const uin
 		self.corr = 0;
 	if (call.start_ns < atomic_load_explicit(&callbacks.started_ns, memory_order_relaxed) ||
 	    call.start_ns > call.end_ns)
-		return; /* entered before this session: whatever is in the slot, it is not ours */
+		return; /* entered before this session: what is in the slot is stale */
 	call.api = apis_of(domain, cbid);
 	if (self.captured == corr)
 		call.flags = GPT_AGENT_API_CAPTURED;

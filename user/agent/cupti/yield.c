@@ -242,7 +242,7 @@ void yield_reclaim(struct session *session)
 	buffers_reclaim(reclaim_buffer, session);
 }
 
-/* The other has flushed: CUPTI holds nothing of ours any more. */
+/* The other has flushed: CUPTI holds nothing of gputrace's any more. */
 static void take_up(struct session *session)
 {
 	size_t dropped;
@@ -250,7 +250,7 @@ static void take_up(struct session *session)
 	yield_reclaim(session);
 	session->records.strays_since_ns = 0;
 	yield_own_clock(&session->cupti);
-	session->cupti.dropped(NULL, 0, &dropped); /* the other's, from here on ours */
+	session->cupti.dropped(NULL, 0, &dropped); /* the other's, from here on the agent's */
 	session->unsettled = true;
 	session->away = !recording_begin(session);
 	session->refused = session->away;

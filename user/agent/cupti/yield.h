@@ -2,11 +2,11 @@
 /*
  * Giving way to another user of the activity API.  CUPTI fills the buffers of the client that registered last, and what
  * one disables is disabled for all: so from the moment another has registered until it has all its records, nothing of
- * the activity API is touched.  Calls are still reported: the subscriber is ours.
+ * the activity API is touched.  Calls are still reported: the subscriber is the agent's.
  *
- * No one knows what CUPTI does with buffers of ours that are open at that moment: it may go on filling them with what
- * the other has asked for.  So before the other registers all of them are called in (intercept.h reports it); where
- * that cannot be, as soon as we know, and what the other has lost meanwhile is counted.
+ * No one knows what CUPTI does with buffers of gputrace's that are open at that moment: it may go on filling them with
+ * what the other has asked for.  So before the other registers all of them are called in (intercept.h reports it);
+ * where that cannot be, as soon as we know, and what the other has lost meanwhile is counted.
  */
 #ifndef GPUTRACE_AGENT_YIELD_H
 #define GPUTRACE_AGENT_YIELD_H

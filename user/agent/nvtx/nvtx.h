@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * The agent as a tool of NVTX: NVTX_INJECTION64_PATH brings it in, each library with NVTX in it asks once, and its
- * ranges are ours from then on.  CUPTI could do the same, but from 13.0 on it starts CUDA at the program's first range
- * (such a process can no longer fork workers that use CUDA), 13.2 ends a program without a usable driver there, and
- * its clock is another one than the calls'.
+ * ranges come to the agent from then on.  CUPTI could do the same, but from 13.0 on it starts CUDA at the program's
+ * first range (such a process can no longer fork workers that use CUDA), 13.2 ends a program without a usable driver
+ * there, and its clock is another one than the calls'.
  */
 #ifndef GPUTRACE_AGENT_NVTX_H
 #define GPUTRACE_AGENT_NVTX_H

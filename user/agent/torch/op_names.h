@@ -21,7 +21,7 @@
 bool op_names_open(void);
 void op_names_release(void);
 
-/* False: older names were forgotten to make room; threads must write theirs again. */
+/* False: older names were forgotten to make room; threads must write their names again. */
 bool op_names_add(struct batch *batch, uint64_t hash, const char *text, uint32_t bytes, bool is_longer);
 
 /* The same for inputs, whose text is complete.  Only where op_names_has(hash) is false. */

@@ -237,7 +237,7 @@ static bool is_half_there(void)
 
 /*
  * Whether who listens is not the one for whom this session began: that one has left, and another has come before we
- * looked.  Its schedule is another one, and it shall hear nothing of ours.
+ * looked.  Its schedule is another one, and must not be mixed with the one before.
  */
 static bool has_successor(void)
 {

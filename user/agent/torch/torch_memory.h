@@ -2,7 +2,7 @@
 /*
  * What PyTorch's allocators hand out and take back.  They report to a profiler of PyTorch's own (c10::
  * reportMemoryUsageToProfiler, and on the CPU c10::ProfiledCPUMemoryReporter); the calls that do so are led through
- * detours of ours, which put the event into the thread's buffer and go on.  On the CPU the reporter itself is not
+ * gputrace's detours, which put the event into the thread's buffer and go on.  On the CPU the reporter itself is not
  * asked: it keeps a table of all blocks as soon as somebody profiles.
  */
 #ifndef GPUTRACE_AGENT_TORCH_MEMORY_H

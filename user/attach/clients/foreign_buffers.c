@@ -130,7 +130,7 @@ static int read_buffer(const struct foreign_reader *reader, const struct gpt_cup
 	return is_unchanged(done, reader->copy, head_bytes) && is_unchanged(done, head, head_bytes) ? 0 : -ESTALE;
 }
 
-/* The buffer as it was when CUPTI gave it back, in memory of ours. */
+/* The buffer as it was when CUPTI gave it back, in gputrace's memory. */
 static int copy_buffer(struct foreign_reader *reader, const struct gpt_cupti_done *done)
 {
 	if (!done->bytes || done->bytes > BUFFER_MAX)

@@ -4,7 +4,7 @@
  * system call, is stopped (ptrace), made to call dlopen (or the start function of an agent that is there already), and
  * put back as it was.  When gputrace dies meanwhile, the thread gets back by itself.
  *
- *   inject         the whole way, one attempt; entering: attempts under way, each on a thread of ours
+ *   inject         the whole way, one attempt; entering: attempts under way, each on a gputrace thread
  *   safe_point     which thread may be borrowed, by thread_state (/proc), thread_code, stack and seccomp
  *   addresses      the functions and instructions in the process that are needed
  *   remote_call    one call by a stopped thread: stop, and frame (the bytes on its stack)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A file of ours, opened in a process where its name may mean nothing: lent by a small process that has the same
+ * A gputrace file, opened in a process where its name may mean nothing: lent by a small process that has the same
  * user and namespaces as the borrower, as /proc/PID/fd/N.  No copy, nothing left behind, and the very inode that
  * carries our probes.
  */

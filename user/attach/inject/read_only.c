@@ -217,8 +217,8 @@ static int make_nowhere(void)
 }
 
 /*
- * A child that another thread of ours has forked holds what is open for writing until its execve: busy, and there is no
- * second try with the same one.
+ * A child that another gputrace thread has forked holds what is open for writing until its execve: busy, and there is
+ * no second try with the same one.
  */
 int read_only_nowhere(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Files of ours that must be seen in a process that others may look into: opened so that no one, the file's owner and
+ * Files of gputrace that a process which others may look into must see: opened so that no one, the file's owner and
  * uid 0 of a container included, can open them again for writing or go on from them to other files.
  */
 #ifndef GPUTRACE_ATTACH_INJECT_READ_ONLY_H

@@ -50,7 +50,7 @@ int stop_let_go(const struct stopped *thread, int status)
 }
 
 /*
- * waitpid for a thread that may be a child of ours, too: its end is left for who waits for the child.  -EAGAIN: not
+ * waitpid for a thread that may be gputrace's child, too: its end is left for who waits for the child.  -EAGAIN: not
  * yet; -ESRCH: there is nothing to wait for any more.
  */
 static int wait_stopped(pid_t tid, int *status, int flags)

@@ -37,7 +37,7 @@ void *stop_signal(int status);
 /* Lets it run, with its signal. */
 int stop_let_go(const struct stopped *thread, int status);
 
-/* From a stop of ours, with nothing done: its system call goes on, too. */
+/* From a gputrace stop, with nothing done: its system call goes on, too. */
 int stop_undo(const struct stopped *thread);
 
 /* From any stop, with nothing done: stop_undo or stop_let_go. */
@@ -52,7 +52,8 @@ void stop_restart_call(struct user_regs_struct *regs, uint64_t number);
  */
 bool stop_undo_interruption(const struct stopped *thread, struct user_regs_struct *regs);
 
-/* For a thread that did not stop in time: waits until it has or has ended, and lets it run. By the same thread of ours.
+/* For a thread that did not stop in time: waits until it has or has ended, and lets it run. By the same gputrace
+ * thread.
  */
 void stop_wait_stray(const struct stopped *thread);
 

@@ -35,7 +35,7 @@ static int probe_attach_cookie(void)
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL);
 }
 
-/* A kernel that has the link looks at the site only after the program, which is ours and does nothing. */
+/* A kernel that has the link looks at the site only after the program, which is gputrace's and does nothing. */
 static int probe_multi_link(unsigned attach_type)
 {
 	const struct bpf_insn nothing[] = {
@@ -156,7 +156,7 @@ static int probe_and_undo(int ask, int answered)
 	return error;
 }
 
-/* In a process that is not ours: a child with a copy of this program. */
+/* In a process that is not gputrace's: a child with a copy of this program. */
 static int try_nop5(void)
 {
 	int ask[2] = {-1, -1}, answer[2] = {-1, -1}, status = 0, error = 0;

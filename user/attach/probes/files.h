@@ -154,7 +154,7 @@ int files_number(const struct files *files, struct probed_file *file, struct fil
 		 int *number);
 void files_give_number(struct file_numbers *numbers, int *number);
 
-/* The entry of a file of ours by path (the agent before any process has mapped it). */
+/* The entry of a gputrace file by path (the agent before any process has mapped it). */
 struct probed_file *files_get_path(struct files *files, const char *path);
 
 /* The file as ELF, by a descriptor of its own; the caller closes it. -errno */

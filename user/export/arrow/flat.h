@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FLAT_FIELDS 8 /* as many as a table of ours has at most */
+#define FLAT_FIELDS 8 /* as many as a gputrace table has at most */
 
 struct flat {
 	char *buffer; /* filled from its end */

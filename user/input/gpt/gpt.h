@@ -10,7 +10,7 @@
 
 /*
  * Reads a whole log from fd and joins it.  Returns 0 also for a log that was truncated short (receipt.truncated);
- * -EPROTO: not a log of ours (*why says what is wrong, a literal), -EMEDIUMTYPE: a version we do not read,
+ * -EPROTO: not a gputrace log (*why says what is wrong, a literal), -EMEDIUMTYPE: a version we do not read,
  * other -errno from reading.  The caller frees *out with model_free.
  */
 int model_build(int fd, struct model **out, const char **why);
