@@ -77,6 +77,30 @@ def test_the_help_of_tracing_shows_how_every_subcommand_is_called(tmp_path):
         assert synopsis in helped(tmp_path, "")
 
 
+def under_headings(text):
+    """{heading: [options]} of a help, in its order."""
+    found = {}
+    for line in text.split("Usage: ")[1].splitlines():
+        if re.match(r"[A-Z][a-z ]+:$", line):
+            found[line[:-1]] = options = []
+        elif OPTION.match(line):
+            options.append(OPTION.match(line).group(2))
+    return found
+
+
+def test_the_help_of_tracing_has_the_ten_options_that_most_people_need_first(tmp_path):
+    found = under_headings(helped(tmp_path, ""))
+    assert list(found) == ["What most people need", "What to trace", "What to record", "Report", "Output", "Other"]
+    assert len(found["What most people need"]) == 10
+    assert found["What most people need"][:3] == ["pid", "duration", "output"]
+
+
+@pytest.mark.parametrize("subcommand", SUBCOMMANDS)
+def test_the_help_has_each_option_once_under_a_heading(tmp_path, subcommand):
+    under = sum(under_headings(helped(tmp_path, subcommand)).values(), [])
+    assert sorted(under) == sorted(options_of(tmp_path, subcommand))
+
+
 def test_a_binary_format_is_not_written_to_a_terminal(tmp_path):
     master, terminal = pty.openpty()
     done = tracing.subprocess.run([machine.GPUTRACE, "export", "x.gpt", "-o", "-", "--format", "gpt"], cwd=tmp_path,

@@ -52,14 +52,13 @@ static int parse_port(struct parse *parse, const char *value)
 
 const struct option_row option_rows[] = {
 	{"pid", 'p', "a process id", "PID[,PID...]",
-	 "these processes and the children they start (default: all processes)", RECORD, parse_pid},
+	 "trace these processes and the children they start (default: all processes)", RECORD, parse_pid},
 	{"pid", 'p', "a process id", "PID[,PID...]", "look at these processes and the children they start", WHY,
 	 parse_pid},
 	{"pid", 'p', "a process id", "PID[,PID...]", "what can be traced in this process, and what cannot", DOCTOR,
 	 parse_pid},
 	{"duration", 'd', "a time such as 10s", "TIME",
-	 "10 (seconds), 500ms, 2m, 1h (default: until Ctrl-C or the end of what is traced)", RECORD | WHY,
-	 parse_duration},
+	 "10 (seconds), 500ms, 2m, 1h (default: until Ctrl-C or until the program ends)", RECORD | WHY, parse_duration},
 	{"output", 'o', "a file name", "FILE",
 	 ".json or .json.gz (Chrome trace), .folded (flame graph), .gpt (log),\n"
 	 ".speedscope.json, .pb.gz (pprof), .prof (pstats, snakeviz), .pftrace (Perfetto),\n"
@@ -194,7 +193,7 @@ const struct option_row option_rows[] = {
 	{"step", 0, "what steps are found by", "BY",
 	 "where a step of training ends or begins: optimizer, backward, profiler,\n"
 	 "range:NAME (NVTX, record_function), py:FUNCTION or py:FILE:FUNCTION\n"
-	 "(default: what --ops has seen of the first three)",
+	 "(default: the first of the first three that --ops recorded)",
 	 REPORT | EXPORT | DIFF | WHY | VIEW, parse_step},
 	{"steps", 0, "numbers of steps", "FIRST..LAST", "only these steps of each process",
 	 REPORT | EXPORT | DIFF | WHY | VIEW, parse_steps},
@@ -223,7 +222,7 @@ const struct option_row option_rows[] = {
 	 DIFF, parse_fail_above},
 	{"port", 0, "a port", "NUMBER", "the port on 127.0.0.1 (default: any that is free)", VIEW, parse_port},
 	{"quiet", 'q', NULL, NULL, "no progress, no messages but errors", ALL, parse_quiet},
-	{"verbose", 'v', NULL, NULL, "say more", ALL, parse_verbose},
+	{"verbose", 'v', NULL, NULL, "print more messages", ALL, parse_verbose},
 	{"help", 'h', NULL, NULL, "this text", ALL, parse_help},
 	{"version", 'V', NULL, NULL, "the version of gputrace", ALL, parse_version},
 	{NULL, 0, NULL, NULL, NULL, 0, NULL},

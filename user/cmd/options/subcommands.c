@@ -78,7 +78,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.reads_log = true,
 		.summary = "why the GPU stood still: the three largest losses in words, and what to try",
 		.examples = "sudo gputrace why -p 41230 -d 10s             a running process, for ten seconds\n"
-			    "sudo gputrace why -- python train.py          a program from its begin to its end\n"
+			    "sudo gputrace why -- python train.py          a program from start to end\n"
 			    "gputrace why all.gpt                          a recorded trace\n",
 		.synopsis = "why FILE.gpt [OPTIONS]\n"
 			    "why [OPTIONS] -p PID[,PID...]\n"

@@ -2,6 +2,7 @@
 /* Help, mostly by examples, made of the tables of subcommands and options; docs/gputrace.1 says the rest. */
 #include "cmd/options/command_line.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,6 +42,74 @@ static void print_option(FILE *out, const struct option_row *row)
 	}
 }
 
+#define READS_LOG (SUBCOMMAND_REPORT | SUBCOMMAND_EXPORT | SUBCOMMAND_DIFF | SUBCOMMAND_WHY | SUBCOMMAND_VIEW)
+#define EVERY (~0u)
+
+/* The order of the options in the help: each is under the first heading that lists it for its subcommand. */
+static const struct heading {
+	const char *title; /* NULL: more under the one before */
+	unsigned where;	   /* subcommands, enum subcommand */
+	const char *options[20];
+} headings[] = {
+	{"What most people need",
+	 SUBCOMMAND_RECORD,
+	 {"pid", "duration", "output", "trace", "ops", "memory", "schedule", "tree", "lines", "help"}},
+	{"What to trace",
+	 SUBCOMMAND_RECORD | SUBCOMMAND_WHY | SUBCOMMAND_DOCTOR,
+	 {"pid", "duration", "as-root", "agent", "cupti"}},
+	{"What to record",
+	 SUBCOMMAND_RECORD,
+	 {"kernels-only", "native", "python-calls", "shapes", "forward-lines", "memory-lines", "step"}},
+	{NULL, SUBCOMMAND_RECORD | SUBCOMMAND_WHY, {"buffer"}},
+	{"Which part of the trace", READS_LOG, {"from", "to", "process", "thread", "gpu", "steps", "step", "cycle"}},
+	{"Report",
+	 EVERY & ~SUBCOMMAND_EXPORT,
+	 {"tree", "by", "min-percent", "depth", "show-all", "lines", "gpu-trace", "gpu-sum", "api-sum", "backward",
+	  "graphs", "unaligned", "fail-above", "min-complete"}},
+	{"Table of ops", SUBCOMMAND_REPORT, {"ops", "sort", "rows", "top-level", "group-by-shape", "group-by-stack"}},
+	{"Output",
+	 EVERY,
+	 {"output", "format", "table", "metric", "folded-by", "backward", "graphs", "max-size", "min-complete",
+	  "port"}},
+	{"Other", EVERY, {"quiet", "verbose", "help", "version"}},
+};
+#define HEADINGS (sizeof(headings) / sizeof(headings[0]))
+
+static bool lists(const struct heading *heading, const struct option_row *row, unsigned subcommand)
+{
+	if (!(heading->where & subcommand))
+		return false;
+	for (size_t i = 0; i < sizeof(heading->options) / sizeof(heading->options[0]) && heading->options[i]; i++)
+		if (!strcmp(heading->options[i], row->name))
+			return true;
+	return false;
+}
+
+static const struct heading *heading_of(const struct option_row *row, unsigned subcommand)
+{
+	for (size_t i = 0; i < HEADINGS; i++)
+		if (lists(&headings[i], row, subcommand))
+			return &headings[i];
+	return &headings[HEADINGS - 1];
+}
+
+static void print_options(FILE *out, unsigned subcommand)
+{
+	const char *title = NULL, *printed = NULL;
+
+	for (size_t i = 0; i < HEADINGS; i++) {
+		title = headings[i].title ? headings[i].title : title;
+		for (const struct option_row *row = option_rows; row->name; row++) {
+			if (!(row->where & subcommand) || heading_of(row, subcommand) != &headings[i])
+				continue;
+			if (printed != title)
+				fprintf(out, "\n%s:\n", title);
+			printed = title;
+			print_option(out, row);
+		}
+	}
+}
+
 void usage_print(FILE *out, enum subcommand subcommand)
 {
 	const struct subcommand_row *command = subcommand_row_of(subcommand);
@@ -53,9 +122,6 @@ void usage_print(FILE *out, enum subcommand subcommand)
 	for (size_t i = 0; !command->name && i < SUBCOMMAND_ROWS; i++)
 		if (subcommand_rows[i].name)
 			print_lines(out, subcommand_rows[i].synopsis, "       gputrace ", "       gputrace ");
-	fputc('\n', out);
-	for (const struct option_row *row = option_rows; row->name; row++)
-		if (row->where & subcommand)
-			print_option(out, row);
+	print_options(out, subcommand);
 	fprintf(out, "\nExit status: %s\n", command->exit_status);
 }
