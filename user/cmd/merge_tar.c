@@ -24,7 +24,7 @@ struct archive {
 	const struct options *options;
 	const struct ranks *ranks;
 	ARRAY(struct member) members;
-	struct export_taken *taken; /* by clock, and so by machine */
+	struct export_used_ids *used; /* by clock, and so by machine */
 };
 
 /* ---- what is in it ----------------------------------------------------------------------------------------------- */
@@ -153,7 +153,7 @@ static int put_member(struct archive *archive, const struct merge_log *opened, c
 				     .slept_ns = ranks->logs.items[member->log].slept_ns,
 				     .process_labels = (const char *const *)opened->labels,
 				     .gpu_label = label,
-				     .taken = &archive->taken[ranks->logs.items[member->log].clock]};
+				     .used = &archive->used[ranks->logs.items[member->log].clock]};
 	int err = tar_begin(&archive->tar);
 
 	place.clock.offset_ns = 0; /* the manifest has it */
@@ -189,7 +189,7 @@ int merge_write_tar(const struct options *options, const struct ranks *ranks, in
 		.tar = {.fd = fd, .time_s = (first->start_ns + (uint64_t)first->wall_offset_ns) / 1000000000u},
 		.options = options,
 		.ranks = ranks,
-		.taken = xcalloc(ranks->clocks.count, sizeof(*archive.taken))};
+		.used = xcalloc(ranks->clocks.count, sizeof(*archive.used))};
 	int err;
 
 	for (size_t i = 0; i < ranks->logs.count; i++)
@@ -201,7 +201,7 @@ int merge_write_tar(const struct options *options, const struct ranks *ranks, in
 		err = tar_finish(&archive.tar);
 	array_free(&archive.members);
 	for (size_t i = 0; i < ranks->clocks.count; i++)
-		export_taken_free(&archive.taken[i]);
-	free(archive.taken);
+		export_used_ids_free(&archive.used[i]);
+	free(archive.used);
 	return err;
 }

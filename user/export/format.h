@@ -25,14 +25,14 @@ struct export_rank {
 
 /* Numbers of processes and threads that files have, or timelines of one file, which stand beside each other: starts
  * zeroed. */
-struct export_taken {
+struct export_used_ids {
 	struct tally pids, tids;
 };
 
-static inline void export_taken_free(struct export_taken *taken)
+static inline void export_used_ids_free(struct export_used_ids *used)
 {
-	tally_free(&taken->pids);
-	tally_free(&taken->tids);
+	tally_free(&used->pids);
+	tally_free(&used->tids);
 }
 
 /* Where a file's events are put among those of other files: on one clock, counted from one time. */
@@ -46,7 +46,7 @@ struct export_place {
 	/* .pftrace, or NULL: whose processes (by model.processes, NULL: none) and GPUs are. */
 	const char *const *process_labels;
 	const char *gpu_label;
-	struct export_taken *taken; /* .pftrace: by others of its machine; NULL: its numbers are as they were */
+	struct export_used_ids *used; /* .pftrace: by others of its machine; NULL: its numbers are as they were */
 };
 
 struct export_options {

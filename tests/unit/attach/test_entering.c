@@ -47,7 +47,7 @@ int inject_agent(pid_t pid, uint64_t start_ticks, int agent_fd, const char *cupt
 		pause_a_little();
 	inside--;
 	result->tid = pid + 1;
-	result->stray = pid / STRAY == 1 ? pid : 0;
+	result->late_stop = pid / STRAY == 1 ? pid : 0;
 	snprintf(result->why, sizeof(result->why), "%s", cupti ? cupti : "");
 	return pid == CANNOT_WRITE ? -EPERM : 0;
 }
@@ -64,10 +64,10 @@ bool inject_driver_brings(pid_t pid)
 	return pid == DRIVER;
 }
 
-void inject_wait_stray(pid_t pid, const struct inject_result *result)
+void inject_wait_late_stop(pid_t pid, const struct inject_result *result)
 {
 	waiting++;
-	while (result->stray && !release_strays)
+	while (result->late_stop && !release_strays)
 		pause_a_little();
 	waiting--;
 	ended++;

@@ -49,7 +49,7 @@ static void *stop_it(void *context)
 
 	deaf->stopped = stop_thread(&thread);
 	if (deaf->stopped == -ETIMEDOUT)
-		stop_wait_stray(&thread);
+		stop_wait_late(&thread);
 	return NULL;
 }
 

@@ -77,7 +77,7 @@ static void *entering_main(void *context)
 	entering->error = error;
 	entering->ended = true;
 	pthread_mutex_unlock(&lock);
-	inject_wait_stray(entering->pid, &result);
+	inject_wait_late_stop(entering->pid, &result);
 	pthread_mutex_lock(&lock);
 	unlink_locked(entering);
 	entering->gone = true;

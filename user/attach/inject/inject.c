@@ -372,12 +372,12 @@ int inject_check(pid_t pid, int agent_fd, struct inject_result *result)
 	return error;
 }
 
-void inject_wait_stray(pid_t pid, const struct inject_result *result)
+void inject_wait_late_stop(pid_t pid, const struct inject_result *result)
 {
-	const struct stopped stray = {.pid = pid, .tid = result->stray};
+	const struct stopped late = {.pid = pid, .tid = result->late_stop};
 
-	if (result->stray)
-		stop_wait_stray(&stray);
+	if (result->late_stop)
+		stop_wait_late(&late);
 }
 
 void inject_hurry(void)

@@ -40,10 +40,10 @@ int inject_observer(pid_t pid, uint64_t start_ticks, int agent_fd, struct inject
 int inject_check(pid_t pid, int agent_fd, struct inject_result *result);
 
 /*
- * Where there is a stray, waits until it has stopped or ended, and lets it run: to be called after inject_agent, by the
- * same thread.
+ * Where a thread has not stopped in time, waits until it has stopped or ended, and lets it run: to be called after
+ * inject_agent, by the same thread.
  */
-void inject_wait_stray(pid_t pid, const struct inject_result *result);
+void inject_wait_late_stop(pid_t pid, const struct inject_result *result);
 
 /* gputrace is about to end: callers of inject_agent return soon, and no thread is borrowed any more. */
 void inject_hurry(void);

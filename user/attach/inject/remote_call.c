@@ -262,7 +262,7 @@ static int leave_alone(struct remote *remote)
 	if (!error)
 		error = stop_wait(remote->at.tid, STOP_MAX_NS, &status);
 	if (error == -ETIMEDOUT)
-		remote->result->stray = remote->at.tid;
+		remote->result->late_stop = remote->at.tid;
 	if (!error)
 		error = stop_let_go(&remote->at, status);
 	return error ? error : -EINPROGRESS;
@@ -309,7 +309,7 @@ static int borrow(struct safe_thread *thread, const struct remote_call *call, st
 	begin = monotonic_ns();
 	error = stop_thread(&remote->at);
 	if (error == -ETIMEDOUT)
-		result->stray = thread->tid;
+		result->late_stop = thread->tid;
 	if (error)
 		return error;
 	error = check_identity(remote);

@@ -10,7 +10,7 @@ struct inject_result {
 	pid_t tid;	     /* the thread that was borrowed, 0: none yet */
 	uint64_t stopped_ns; /* how long it was kept from running */
 	uint64_t away_ns;    /* the same and the call itself */
-	pid_t stray;	     /* a thread that did not stop in time and is still asked to, 0: none */
+	pid_t late_stop;     /* a thread that did not stop in time and is still asked to, 0: none */
 	char why[192];	     /* when it failed */
 };
 

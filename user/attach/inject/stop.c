@@ -170,7 +170,7 @@ int stop_leave(const struct stopped *thread, int status)
 
 /* ---- a thread that did not stop in time: it may later, and then no one else would let it run ---------------- */
 
-void stop_wait_stray(const struct stopped *thread)
+void stop_wait_late(const struct stopped *thread)
 {
 	int status, error;
 
@@ -206,7 +206,7 @@ int stop_thread(const struct stopped *thread)
 
 #else
 
-void stop_wait_stray(const struct stopped *thread)
+void stop_wait_late(const struct stopped *thread)
 {
 }
 

@@ -21,7 +21,7 @@ int stop_ptrace(enum __ptrace_request request, pid_t tid, void *address, void *d
 
 /*
  * Stops the thread; signals that come first are the application's, and passed on.  0; -EAGAIN when it stays stopped
- * by a signal (Ctrl-Z) and was let go; -ETIMEDOUT when it does not stop (stop_wait_stray() lets it go then);
+ * by a signal (Ctrl-Z) and was let go; -ETIMEDOUT when it does not stop (stop_wait_late() lets it go then);
  * -ESRCH; -EPERM.
  */
 int stop_thread(const struct stopped *thread);
@@ -55,7 +55,7 @@ bool stop_undo_interruption(const struct stopped *thread, struct user_regs_struc
 /* For a thread that did not stop in time: waits until it has or has ended, and lets it run. By the same gputrace
  * thread.
  */
-void stop_wait_stray(const struct stopped *thread);
+void stop_wait_late(const struct stopped *thread);
 
 /* From here on nothing is waited for longer than 0.1 s, and no further thread should be stopped. */
 void stop_hurry(void);

@@ -31,7 +31,7 @@ static int code_of(const struct option_row *row)
 static void build_tables(bool stop_at_word, struct option longs[OPTION_ROWS_MAX], char shorts[2 * OPTION_ROWS_MAX + 3])
 {
 	/* "+" ends at COMMAND, "-" gives words as option 1; ":" tells a missing value from an unknown option. */
-	char *at = shorts;
+	char *at = short_options;
 
 	*at++ = stop_at_word ? '+' : '-';
 	*at++ = ':';
@@ -47,7 +47,7 @@ static void build_tables(bool stop_at_word, struct option longs[OPTION_ROWS_MAX]
 		if (row->value)
 			*at++ = ':';
 	}
-	*longs = (struct option){0};
+	*long_options = (struct option){0};
 	*at = 0;
 }
 
@@ -140,8 +140,8 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 {
 	const struct subcommand_row *named = argc > 1 ? subcommand_by_name(argv[1]) : NULL;
 	struct parse parse = {.options = out, .why = why, .why_size = why_size};
-	struct option longs[OPTION_ROWS_MAX];
-	char shorts[2 * OPTION_ROWS_MAX + 3];
+	struct option long_options[OPTION_ROWS_MAX];
+	char short_options[2 * OPTION_ROWS_MAX + 3];
 	bool recording = !named, may_start = recording || named->subcommand == SUBCOMMAND_WHY;
 	int code, err = 0;
 
@@ -154,10 +154,10 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 		argv++;
 		argc--;
 	}
-	build_tables(recording, longs, shorts);
+	build_tables(recording, long_options, short_options);
 	opterr = 0;
 	optind = 0; /* glibc: start afresh, also with another order of words and options */
-	while (!err && (code = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+	while (!err && (code = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
 		err = code == 1 ? parse_word(&parse, optarg) : parse_option(&parse, code, argv);
 		if (out->subcommand == SUBCOMMAND_HELP || out->subcommand == SUBCOMMAND_VERSION)
 			return err;

@@ -7,7 +7,7 @@
 struct merging {
 	struct sink *sink;
 	const struct merge *merge;
-	struct chrome_taken taken;
+	struct chrome_used_ids used;
 	uint64_t next_number;
 	struct sink receipts; /* of all, for the end of the file */
 };
@@ -56,13 +56,13 @@ static int put_events(struct merging *merging, struct chrome *chrome, struct tim
 		.context = chrome, .part = part_at_hand, .slice = chrome_put_slice, .memory = chrome_put_memory};
 	int error;
 
-	if (merging->taken.members)
+	if (merging->used.members)
 		sink_literal(chrome->out, ",\n");
 	chrome_put_first_name(chrome);
 	error = timeline_visit(timeline, &visitor);
 	chrome_put_names(chrome);
 	chrome_put_step(chrome);
-	if (merging->taken.members)
+	if (merging->used.members)
 		sink_literal(&merging->receipts, ",\n");
 	chrome_put_own(chrome, &merging->receipts);
 	return error;
@@ -76,7 +76,7 @@ static int put_member(struct merging *merging, const struct merge_member *member
 				.start_ns = merging->merge->start_ns,
 				.process_labels = member->process_labels,
 				.gpu_label = member->gpu_label,
-				.numbers = {.taken = &merging->taken, .first_device = merging->taken.devices}};
+				.numbers = {.used = &merging->used, .first_device = merging->used.devices}};
 	int error;
 
 	if (!timeline)
@@ -88,8 +88,8 @@ static int put_member(struct merging *merging, const struct merge_member *member
 	sink_open_memory(&chrome.text);
 	error = put_events(merging, &chrome, timeline);
 	merging->next_number = timeline->next_number;
-	merging->taken.devices += devices_of(timeline->model);
-	merging->taken.members++;
+	merging->used.devices += devices_of(timeline->model);
+	merging->used.members++;
 	chrome_stacks_free(&chrome.stacks);
 	sink_close(&chrome.text);
 	chrome_codes_free(&chrome.codes);
@@ -116,7 +116,7 @@ int chrome_write_merged(struct sink *sink, const struct merge *merge)
 	}
 	put_tail(&merging);
 	sink_close(&merging.receipts);
-	tally_free(&merging.taken.pids);
-	tally_free(&merging.taken.tids);
+	tally_free(&merging.used.pids);
+	tally_free(&merging.used.tids);
 	return error;
 }

@@ -64,7 +64,7 @@ static const char *label_of(const struct chrome *chrome, const struct timeline_g
 /* Of several timelines in a file each has its processes and its GPUs together. */
 static uint64_t order_of(const struct chrome *chrome, uint32_t group, uint64_t alone)
 {
-	return chrome->numbers.taken ? chrome->numbers.taken->members * 10000ull + group : alone;
+	return chrome->numbers.used ? chrome->numbers.used->members * 10000ull + group : alone;
 }
 
 static void put_processes(struct chrome *chrome)
@@ -84,7 +84,7 @@ static void put_processes(struct chrome *chrome)
 static void put_gpu(struct chrome *chrome, uint32_t index, uint32_t pid)
 {
 	const struct timeline_group *group = &chrome->timeline->groups.items[index];
-	const char *whose = chrome->numbers.taken ? chrome->gpu_label : "";
+	const char *whose = chrome->numbers.used ? chrome->gpu_label : "";
 	struct sink *out = chrome->out;
 	char text[256];
 

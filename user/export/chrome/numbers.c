@@ -37,13 +37,13 @@ uint32_t chrome_device_pid(const struct chrome_numbers *numbers, uint32_t device
 
 uint32_t chrome_overhead_pid(const struct chrome_numbers *numbers)
 {
-	return CHROME_OVERHEAD_PID + (numbers->taken ? numbers->taken->members % 1000000u : 0);
+	return CHROME_OVERHEAD_PID + (numbers->used ? numbers->used->members % 1000000u : 0);
 }
 
 /* Which devices other timelines of the file will have is not known: all numbers of GPUs are kept for them. */
 static bool is_device(const struct chrome_numbers *numbers, const struct model *model, uint32_t pid)
 {
-	if (numbers->taken)
+	if (numbers->used)
 		return pid < DEVICES;
 	for (uint32_t i = 0; i < model->device_count; i++)
 		if (model->devices[i].id == pid)
@@ -69,7 +69,7 @@ static void number_threads(struct chrome_numbers *numbers, const struct timeline
 {
 	static const enum timeline_track_kind kinds[] = {TIMELINE_TRACK_THREAD, TIMELINE_TRACK_INTERPRETER,
 							 TIMELINE_TRACK_PYTHON, TIMELINE_TRACK_STEPS};
-	struct tally own = {0}, *used = numbers->taken ? &numbers->taken->tids : &own;
+	struct tally own = {0}, *used = numbers->used ? &numbers->used->tids : &own;
 
 	/* Threads first: they keep their numbers. */
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
@@ -150,7 +150,7 @@ void chrome_numbers_make(struct chrome_numbers *numbers, const struct timeline *
 	struct tally own = {0};
 
 	numbers->gpu_process = timeline->first_on_gpu;
-	add(numbers, timeline, numbers->taken ? &numbers->taken->pids : &own);
+	add(numbers, timeline, numbers->used ? &numbers->used->pids : &own);
 	tally_free(&own);
 }
 

@@ -24,13 +24,13 @@ struct chrome_row {
 };
 
 /* What the timelines of one file have taken so far, where there are several: starts zeroed. */
-struct chrome_taken {
+struct chrome_used_ids {
 	struct tally pids, tids;
 	uint32_t members, devices; /* timelines; GPUs of them, each with its own */
 };
 
 struct chrome_numbers {
-	struct chrome_taken *taken;    /* NULL: the timeline is alone in its file */
+	struct chrome_used_ids *used;  /* NULL: the timeline is alone in its file */
 	uint32_t first_device;	       /* of this one's GPUs */
 	ARRAY(uint32_t) pids;	       /* by group */
 	ARRAY(struct chrome_row) rows; /* by track */

@@ -100,7 +100,7 @@ struct perfetto {
 	struct timeline *timeline;
 	uint32_t member; /* which of the file's timelines it is */
 	/* Those three of one that shares its file, or its time, with others. */
-	struct export_taken *taken;	   /* NULL: its numbers are as they were */
+	struct export_used_ids *used;	   /* NULL: its numbers are as they were */
 	const char *const *process_labels; /* by model.processes, NULL: none */
 	const char *gpu_label;		   /* whose its GPUs are, NULL: it need not be said */
 	int64_t wall_offset_ns;		   /* CLOCK_REALTIME = the file's times + this */

@@ -21,7 +21,7 @@ static int put_member(struct perfetto *file, const struct merge_member *member, 
 
 int perfetto_write_merged(struct sink *sink, const struct merge *merge)
 {
-	struct export_taken taken = {0};
+	struct export_used_ids used = {0};
 	uint64_t next_number = 0;
 	int error = 0;
 
@@ -32,7 +32,7 @@ int perfetto_write_merged(struct sink *sink, const struct merge *merge)
 		if (!error) {
 			struct perfetto file = {.out = sink,
 						.member = (uint32_t)i,
-						.taken = &taken,
+						.used = &used,
 						.process_labels = member.process_labels,
 						.gpu_label = member.gpu_label,
 						.wall_offset_ns = merge->wall_offset_ns,
@@ -42,6 +42,6 @@ int perfetto_write_merged(struct sink *sink, const struct merge *merge)
 			merge->close(merge->context);
 		}
 	}
-	export_taken_free(&taken);
+	export_used_ids_free(&used);
 	return error;
 }

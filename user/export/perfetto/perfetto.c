@@ -108,7 +108,7 @@ int perfetto_write(struct sink *sink, struct trace *trace, const struct export_o
 	if (place) {
 		file.process_labels = place->process_labels;
 		file.gpu_label = place->gpu_label;
-		file.taken = place->taken;
+		file.used = place->used;
 	}
 	if (place && place->is_aligned) {
 		file.wall_offset_ns = place->wall_offset_ns;

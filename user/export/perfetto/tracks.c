@@ -31,9 +31,9 @@ static uint64_t group_uuid(const struct perfetto *file, uint32_t group)
 #define NUMBERS 0x400000u /* PID_MAX_LIMIT: Linux gives out those below */
 
 /* The number itself, or one that no process has, if another timeline of the file has it already. */
-static uint32_t not_taken(struct tally *taken, uint32_t number)
+static uint32_t not_used(struct tally *used, uint32_t number)
 {
-	while (tally_at(taken, (struct tally_key){{number}})->count++)
+	while (tally_at(used, (struct tally_key){{number}})->count++)
 		number = (number + NUMBERS) & INT32_MAX;
 	return number;
 }
@@ -45,7 +45,7 @@ static void number_groups(struct perfetto *file)
 		bool is_process = group->kind == TIMELINE_GROUP_PROCESS;
 
 		array_push(&file->pids,
-			   file->taken && is_process ? not_taken(&file->taken->pids, group->pid) : group->pid);
+			   file->used && is_process ? not_used(&file->used->pids, group->pid) : group->pid);
 	}
 }
 
@@ -55,8 +55,7 @@ static void number_tracks(struct perfetto *file)
 		const struct timeline_track *track = &file->timeline->tracks.items[file->tids.count];
 		bool is_thread = track->kind == TIMELINE_TRACK_THREAD && track->tid;
 
-		array_push(&file->tids,
-			   file->taken && is_thread ? not_taken(&file->taken->tids, track->tid) : track->tid);
+		array_push(&file->tids, file->used && is_thread ? not_used(&file->used->tids, track->tid) : track->tid);
 	}
 }
 

@@ -232,11 +232,11 @@ static void draw_track(struct answer *answer, uint32_t index, struct sink *out, 
 	struct zoom_track *track = &answer->zoom->tracks.items[index];
 	uint64_t sampled_ns = zoom_sampled_from(answer->zoom);
 
-	zoom_sort_longs(track);
-	for (size_t i = 0; i < track->longs.count; i++) {
-		struct box box = box_of(&track->longs.items[i].slice);
+	zoom_sort_long_slices(track);
+	for (size_t i = 0; i < track->long_slices.count; i++) {
+		struct box box = box_of(&track->long_slices.items[i].slice);
 
-		draw(answer, track->longs.items[i].depth, &box);
+		draw(answer, track->long_slices.items[i].depth, &box);
 	}
 	flush_all(answer);
 	draw_layer(answer, track, &track->read, 0, sampled_ns);

@@ -208,16 +208,16 @@ void zoom_wait(struct collect *collect, uint32_t track, const struct zoom_slice 
 
 /* ---- parts ------------------------------------------------------------------------------------------------------ */
 
-static void add_longs(struct collect *collect)
+static void add_long_slices(struct collect *collect)
 {
 	struct zoom *zoom = collect->zoom;
 
 	for (size_t i = 0; i < zoom->tracks.count; i++)
 		zoom_forget_open(&zoom->tracks.items[i]);
-	for (size_t i = 0; i < collect->longs.count; i++)
-		zoom_add_long(zoom, collect->longs.items[i].track, &collect->longs.items[i].slice,
-			      collect->longs.items[i].is_open);
-	collect->longs.count = 0;
+	for (size_t i = 0; i < collect->long_slices.count; i++)
+		zoom_add_long_slice(zoom, collect->long_slices.items[i].track, &collect->long_slices.items[i].slice,
+				    collect->long_slices.items[i].is_open);
+	collect->long_slices.count = 0;
 }
 
 static void add_waiting(struct collect *collect)
@@ -227,7 +227,7 @@ static void add_waiting(struct collect *collect)
 
 	nesting_sort(&collect->waiting);
 	pthread_mutex_lock(&zoom->lock);
-	add_longs(collect);
+	add_long_slices(collect);
 	if (collect->end_ns > zoom->progress.end_ns)
 		zoom->progress.end_ns = collect->end_ns;
 	pthread_mutex_unlock(&zoom->lock);
@@ -291,7 +291,7 @@ static bool see_slice(void *context, const struct timeline_slice *slice)
 	if (kept.end_ns > collect->end_ns)
 		collect->end_ns = kept.end_ns;
 	if (is_long) {
-		array_push(&collect->longs, ((struct waiting_long){.slice = kept, .track = track}));
+		array_push(&collect->long_slices, ((struct waiting_long_slice){.slice = kept, .track = track}));
 	} else {
 		zoom_wait(collect, track, &kept);
 	}
@@ -301,13 +301,13 @@ static bool see_slice(void *context, const struct timeline_slice *slice)
 static void see_open(void *context, const struct timeline_slice *slice)
 {
 	struct collect *collect = context;
-	struct waiting_long open = {.slice = {.start_ns = slice->start_ns, .end_ns = slice->end_ns},
-				    .track = collect->tracks.items[slice->track],
-				    .is_open = true};
+	struct waiting_long_slice open = {.slice = {.start_ns = slice->start_ns, .end_ns = slice->end_ns},
+					  .track = collect->tracks.items[slice->track],
+					  .is_open = true};
 
 	open.slice.label = zoom_label_of(collect, slice);
 	if (open.slice.end_ns >= open.slice.start_ns)
-		array_push(&collect->longs, open);
+		array_push(&collect->long_slices, open);
 }
 
 static bool see_memory(void *context, const struct timeline_memory *memory)
@@ -333,7 +333,7 @@ void zoom_collect_end(struct collect *collect)
 	nesting_free(&collect->waiting);
 	array_free(&collect->waiting_rest);
 	array_free(&collect->memory);
-	array_free(&collect->longs);
+	array_free(&collect->long_slices);
 	array_free(&collect->code_names);
 	array_free(&collect->tracks);
 	tally_free(&collect->frames);

@@ -22,12 +22,12 @@ struct collect {
 	const struct zoom_place *place; /* that alone is read; NULL: all is */
 	ARRAY(uint32_t) tracks;		/* of the timeline: which of the zoom's each is */
 	struct nesting waiting;
-	ARRAY(struct waiting_long {
+	ARRAY(struct waiting_long_slice {
 		struct zoom_slice slice;
 		uint32_t track;
 		bool is_open;
 	})
-	longs; /* the same; and what is still open */
+	long_slices; /* the same; and what is still open */
 	ARRAY(struct waiting_slice {
 		uint64_t number;
 		uint32_t label;

@@ -5,12 +5,13 @@
 
 #include "export/zoom/store.h"
 
-static uint64_t count_longs(const struct zoom_track *track, uint64_t from_ns, uint64_t to_ns)
+static uint64_t count_long_slices(const struct zoom_track *track, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < track->longs.count; i++)
-		count += track->longs.items[i].slice.end_ns >= from_ns && track->longs.items[i].slice.start_ns < to_ns;
+	for (size_t i = 0; i < track->long_slices.count; i++)
+		count += track->long_slices.items[i].slice.end_ns >= from_ns &&
+			 track->long_slices.items[i].slice.start_ns < to_ns;
 	return count;
 }
 
@@ -22,7 +23,7 @@ uint64_t zoom_count(struct zoom *zoom, uint64_t from_ns, uint64_t to_ns)
 	for (size_t i = 0; i < zoom->tracks.count; i++) {
 		const struct zoom_track *track = &zoom->tracks.items[i];
 
-		count += count_longs(track, from_ns, to_ns);
+		count += count_long_slices(track, from_ns, to_ns);
 		for (size_t depth = 0; depth < track->read.rows.count; depth++) {
 			const struct zoom_row *row = track->read.rows.items[depth];
 
@@ -113,12 +114,12 @@ bool zoom_find(struct zoom *zoom, const char *text, uint64_t after_ns, struct zo
 	for (uint32_t track = 0; any && track < zoom->tracks.count; track++) {
 		struct zoom_track *at = &zoom->tracks.items[track];
 
-		zoom_sort_longs(at);
+		zoom_sort_long_slices(at);
 		look_in_layer(&search, track, &at->read, 0, sampled_ns);
 		if (sampled_ns != UINT64_MAX)
 			look_in_layer(&search, track, &at->sampled, sampled_ns, UINT64_MAX);
-		for (size_t i = 0; i < at->longs.count; i++) {
-			const struct zoom_long *one = &at->longs.items[i];
+		for (size_t i = 0; i < at->long_slices.count; i++) {
+			const struct zoom_long_slice *one = &at->long_slices.items[i];
 
 			if (wanted[one->slice.label] && one->slice.start_ns > after_ns &&
 			    (!search.found || one->slice.start_ns < hit->start_ns)) {
@@ -174,7 +175,7 @@ bool zoom_find_linked(struct zoom *zoom, uint64_t number, bool on_gpu, struct zo
 
 		if (at->on_gpu != on_gpu || at->kind == ZOOM_TRACK_MEMORY)
 			continue;
-		zoom_sort_longs(at);
+		zoom_sort_long_slices(at);
 		for (uint32_t depth = 0; depth < at->read.rows.count; depth++) {
 			const struct zoom_row *row = at->read.rows.items[depth];
 

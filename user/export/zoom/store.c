@@ -228,11 +228,11 @@ void zoom_end_sampled(struct zoom *zoom, struct zoom_track *track)
 	}
 }
 
-void zoom_add_long(struct zoom *zoom, uint32_t index, const struct zoom_slice *slice, bool is_open)
+void zoom_add_long_slice(struct zoom *zoom, uint32_t index, const struct zoom_slice *slice, bool is_open)
 {
 	struct zoom_track *track = &zoom->tracks.items[index];
 
-	array_push(&track->longs, ((struct zoom_long){.slice = *slice, .is_open = is_open}));
+	array_push(&track->long_slices, ((struct zoom_long_slice){.slice = *slice, .is_open = is_open}));
 	track->is_sorted = false;
 	zoom->progress.slices += !is_open;
 }
@@ -241,17 +241,17 @@ void zoom_forget_open(struct zoom_track *track)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < track->longs.count; i++)
-		if (!track->longs.items[i].is_open)
-			track->longs.items[kept++] = track->longs.items[i];
-	track->is_sorted = track->is_sorted && kept == track->longs.count;
-	track->longs.count = kept;
+	for (size_t i = 0; i < track->long_slices.count; i++)
+		if (!track->long_slices.items[i].is_open)
+			track->long_slices.items[kept++] = track->long_slices.items[i];
+	track->is_sorted = track->is_sorted && kept == track->long_slices.count;
+	track->long_slices.count = kept;
 }
 
 static int outer_first(const void *left, const void *right)
 {
-	const struct zoom_slice *a = &((const struct zoom_long *)left)->slice;
-	const struct zoom_slice *b = &((const struct zoom_long *)right)->slice;
+	const struct zoom_slice *a = &((const struct zoom_long_slice *)left)->slice;
+	const struct zoom_slice *b = &((const struct zoom_long_slice *)right)->slice;
 
 	if (a->start_ns != b->start_ns)
 		return a->start_ns < b->start_ns ? -1 : 1;
@@ -265,7 +265,7 @@ static int by_time(const void *left, const void *right)
 	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
 }
 
-void zoom_sort_longs(struct zoom_track *track)
+void zoom_sort_long_slices(struct zoom_track *track)
 {
 	uint32_t open = 0;
 
@@ -273,11 +273,11 @@ void zoom_sort_longs(struct zoom_track *track)
 		return;
 	track->is_sorted = true;
 	track->edges.count = 0;
-	if (!track->longs.count)
+	if (!track->long_slices.count)
 		return;
-	qsort(track->longs.items, track->longs.count, sizeof(*track->longs.items), outer_first);
-	for (size_t i = 0; i < track->longs.count; i++) {
-		const struct zoom_slice *slice = &track->longs.items[i].slice;
+	qsort(track->long_slices.items, track->long_slices.count, sizeof(*track->long_slices.items), outer_first);
+	for (size_t i = 0; i < track->long_slices.count; i++) {
+		const struct zoom_slice *slice = &track->long_slices.items[i].slice;
 
 		array_push(&track->edges, ((struct zoom_edge){.time_ns = slice->start_ns, .open = 1}));
 		array_push(&track->edges, ((struct zoom_edge){.time_ns = slice->end_ns, .open = UINT32_MAX}));
@@ -286,15 +286,15 @@ void zoom_sort_longs(struct zoom_track *track)
 	for (size_t i = 0; i < track->edges.count; i++)
 		track->edges.items[i].open = open += track->edges.items[i].open;
 	/* a long one is as deep as others are open around it */
-	for (size_t i = 0; i < track->longs.count; i++) {
+	for (size_t i = 0; i < track->long_slices.count; i++) {
 		uint32_t depth = 0;
 
 		for (size_t j = i; j-- > 0 && i - j < 4096;)
-			if (track->longs.items[j].slice.end_ns >= track->longs.items[i].slice.end_ns) {
-				depth = track->longs.items[j].depth + 1;
+			if (track->long_slices.items[j].slice.end_ns >= track->long_slices.items[i].slice.end_ns) {
+				depth = track->long_slices.items[j].depth + 1;
 				break;
 			}
-		track->longs.items[i].depth = depth < DEPTH_MAX ? depth : DEPTH_MAX - 1;
+		track->long_slices.items[i].depth = depth < DEPTH_MAX ? depth : DEPTH_MAX - 1;
 	}
 }
 
@@ -348,7 +348,7 @@ void zoom_free(struct zoom *zoom)
 		zoom_free_layer(&track->sampled);
 		free(track->label);
 		free(track->group);
-		array_free(&track->longs);
+		array_free(&track->long_slices);
 		array_free(&track->edges);
 	}
 	array_free(&zoom->tracks);

@@ -54,7 +54,7 @@ struct zoom_layer {
 };
 
 /* Python functions and ranges that began in an earlier part than the one they ended in; they nest. */
-struct zoom_long {
+struct zoom_long_slice {
 	struct zoom_slice slice;
 	uint32_t depth;
 	bool is_open; /* its end is still to come: it is as long as is known */
@@ -74,10 +74,10 @@ struct zoom_track {
 	struct zoom_track_key key;
 	uint32_t kind, group_index, owner, order; /* where it stands: by these */
 	bool on_gpu;
-	bool is_known;		       /* by the reading of all; else by samples alone */
-	struct zoom_layer read;	       /* without those long ones around them */
-	struct zoom_layer sampled;     /* of places of which the reading of all is still to come */
-	ARRAY(struct zoom_long) longs; /* by start, outer ones first, once sorted */
+	bool is_known;				   /* by the reading of all; else by samples alone */
+	struct zoom_layer read;			   /* without those long ones around them */
+	struct zoom_layer sampled;		   /* of places of which the reading of all is still to come */
+	ARRAY(struct zoom_long_slice) long_slices; /* by start, outer ones first, once sorted */
 	ARRAY(struct zoom_edge {
 		uint64_t time_ns;
 		uint32_t open; /* long slices from here on */
@@ -146,12 +146,12 @@ void zoom_add(struct zoom *zoom, uint32_t track, const struct zoom_slice *slice)
 void zoom_add_sampled(struct zoom *zoom, uint32_t track, const struct zoom_slice *slice, uint32_t place);
 void zoom_end_sampled(struct zoom *zoom, struct zoom_track *track);
 void zoom_free_layer(struct zoom_layer *layer);
-void zoom_add_long(struct zoom *zoom, uint32_t track, const struct zoom_slice *slice, bool is_open);
+void zoom_add_long_slice(struct zoom *zoom, uint32_t track, const struct zoom_slice *slice, bool is_open);
 /* Those that are open are told again. */
 void zoom_forget_open(struct zoom_track *track);
 
-/* How many long slices are open on the track at a time; after zoom_sort_longs. */
-void zoom_sort_longs(struct zoom_track *track);
+/* How many long slices are open on the track at a time; after zoom_sort_long_slices. */
+void zoom_sort_long_slices(struct zoom_track *track);
 uint32_t zoom_longs_at(const struct zoom_track *track, uint64_t time_ns);
 
 /* The slices of a block, at most BLOCK_SLICES; how many. */

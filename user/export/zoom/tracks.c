@@ -169,9 +169,9 @@ static uint32_t depth_of(const struct zoom *zoom, const struct zoom_track *track
 {
 	uint32_t deepest = zoom_sampled_from(zoom) != UINT64_MAX ? (uint32_t)track->sampled.rows.count : 0, depth;
 
-	for (size_t i = 0; i < track->longs.count; i++)
-		if (track->longs.items[i].depth + 1 > deepest)
-			deepest = track->longs.items[i].depth + 1;
+	for (size_t i = 0; i < track->long_slices.count; i++)
+		if (track->long_slices.items[i].depth + 1 > deepest)
+			deepest = track->long_slices.items[i].depth + 1;
 	for (uint32_t i = 0; i < track->read.rows.count; i++) {
 		const struct zoom_row *row = track->read.rows.items[i];
 
@@ -228,8 +228,8 @@ void zoom_put_tracks(struct zoom *zoom, struct sink *out)
 		struct zoom_track *track = &zoom->tracks.items[i];
 		uint32_t at = count;
 
-		zoom_sort_longs(track);
-		if (!track->read.rows.count && !track->longs.count && !(samples && track->sampled.rows.count))
+		zoom_sort_long_slices(track);
+		if (!track->read.rows.count && !track->long_slices.count && !(samples && track->sampled.rows.count))
 			continue;
 		for (; at && stands_before(track, &zoom->tracks.items[order[at - 1]]); at--)
 			order[at] = order[at - 1];
