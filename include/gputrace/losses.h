@@ -11,7 +11,7 @@ enum gpt_loss_kind {
 	GPT_LOST_CALL,	/* a call, maybe a launch, that no one knows of */
 	GPT_LOST_GPU,	/* GPU times of a call; that call may be known to lack them */
 	GPT_LOST_STACK, /* the Python line of a call; that call may be known to lack it */
-	GPT_LOST_ASIDE, /* something that no launch needs */
+	GPT_LOST_EXTRA, /* something that no launch needs */
 };
 
 /* Of enum gpt_counter, counted while a trace is made: X(GPT_COUNTER_..., name in the Chrome trace, kind, words) */
@@ -26,11 +26,11 @@ enum gpt_loss_kind {
 	X(STACKS_LOST, stacks_lost, STACK, "stacks lost: the ring buffer was full")                                    \
 	X(CODE_LOST, code_lost, STACK, "code objects lost: the ring buffer was full")                                  \
 	X(BATCHES_LOST, batches_lost, GPU, "batches of GPU records lost: the ring buffer was full")                    \
-	X(OTHER_LOST, other_lost, ASIDE, "other records lost: the ring buffer was full")                               \
-	X(PYEVENT_LOST, python_events_lost, ASIDE,                                                                     \
+	X(OTHER_LOST, other_lost, EXTRA, "other records lost: the ring buffer was full")                               \
+	X(PYEVENT_LOST, python_events_lost, EXTRA,                                                                     \
 	  "starts and ends of collections and imports lost: the ring buffer was full")                                 \
-	X(PYCALLS_LOST, python_calls_lost, ASIDE, "entries and ends of Python calls lost: the ring buffer was full")   \
-	X(OP_STACKS_LOST, op_stacks_lost, ASIDE,                                                                       \
+	X(PYCALLS_LOST, python_calls_lost, EXTRA, "entries and ends of Python calls lost: the ring buffer was full")   \
+	X(OP_STACKS_LOST, op_stacks_lost, EXTRA,                                                                       \
 	  "Python stacks of ops and of memory events lost: the ring buffer was full")
 
 /* Of struct gpt_agent_stats, which come with an agent's batches: X(member, name in the Chrome trace, kind, words) */
@@ -41,10 +41,10 @@ enum gpt_loss_kind {
 	X(buffers_refused, buffers_refused, GPU,                                                                       \
 	  "buffers CUPTI asked for and did not get: all 64 MB of the agent's were in use")                             \
 	X(malformed, gpu_records_malformed, GPU, "malformed GPU records")                                              \
-	X(api_dropped, returns_dropped, ASIDE, "returns of calls not reported by the agent")                           \
-	X(names_dropped, names_dropped, ASIDE, "kernel names not kept by the agent")                                   \
-	X(strayed, strayed, ASIDE, "records of another profiler's session that CUPTI gave to the agent instead")       \
-	X(places_lost, kernel_places_lost, ASIDE, "places in the source of kernels not kept by the agent")
+	X(api_dropped, returns_dropped, EXTRA, "returns of calls not reported by the agent")                           \
+	X(names_dropped, names_dropped, EXTRA, "kernel names not kept by the agent")                                   \
+	X(strayed, strayed, EXTRA, "records of another profiler's session that CUPTI gave to the agent instead")       \
+	X(places_lost, kernel_places_lost, EXTRA, "places in the source of kernels not kept by the agent")
 
 /* Of the same, facts that are no loss, as it was there before gputrace: X(member, name, words) */
 #define GPT_AGENT_NOTES(X)                                                                                             \
@@ -53,11 +53,11 @@ enum gpt_loss_kind {
 
 /* Of other records of the agent; members of the receipt: X(member, name in the Chrome trace, kind, words) */
 #define GPT_RECORD_LOSSES(X)                                                                                           \
-	X(ranges_lost, nvtx_lost, ASIDE, "starts and ends of NVTX ranges not kept by the agent")                       \
-	X(ops_lost, ops_lost, ASIDE, "ops of PyTorch not kept by the agent")                                           \
-	X(op_inputs_lost, op_inputs_lost, ASIDE, "inputs of PyTorch ops not kept by the agent")                        \
-	X(torch_memory_lost, torch_memory_lost, ASIDE, "events of PyTorch's allocators not kept by the agent")         \
+	X(ranges_lost, nvtx_lost, EXTRA, "starts and ends of NVTX ranges not kept by the agent")                       \
+	X(ops_lost, ops_lost, EXTRA, "ops of PyTorch not kept by the agent")                                           \
+	X(op_inputs_lost, op_inputs_lost, EXTRA, "inputs of PyTorch ops not kept by the agent")                        \
+	X(torch_memory_lost, torch_memory_lost, EXTRA, "events of PyTorch's allocators not kept by the agent")         \
 	X(late_steps, late_steps, CALL, "steps of the schedule that began before CUPTI recorded: launches not seen")   \
-	X(steps_lost, steps_lost, ASIDE, "steps of training not told by the agent")
+	X(steps_lost, steps_lost, EXTRA, "steps of training not told by the agent")
 
 #endif

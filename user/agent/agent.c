@@ -30,9 +30,9 @@
 
 /* What the thread finds when it begins. */
 enum start {
-	START_DONE,    /* a session that runs */
-	START_FRAGILE, /* CUPTI found, but only to be called once the driver is up */
-	START_ASIDE,   /* nothing: the thread that asked for it belongs to the application and had no time */
+	START_DONE,	/* a session that runs */
+	START_FRAGILE,	/* CUPTI found, but only to be called once the driver is up */
+	START_DEFERRED, /* nothing: the thread that asked for it belongs to the application and had no time */
 };
 
 /* Read from outside: see agent.h. */
@@ -164,7 +164,7 @@ static void find_cupti(struct session *session)
 static void register_exit(void);
 
 /* Everything from the search on, on a thread of our own. False: no session, and the collector knows why. */
-static bool start_aside(struct session *session)
+static bool start_deferred(struct session *session)
 {
 	memset(&session->cupti, 0, sizeof(session->cupti));
 	session->detail[0] = '\0';
@@ -210,8 +210,8 @@ static bool have_session(struct session *session)
 	switch (agent.start) {
 	case START_DONE:
 		return true;
-	case START_ASIDE:
-		return start_aside(session);
+	case START_DEFERRED:
+		return start_deferred(session);
 	default:
 		if (start_fragile(session))
 			return true;
@@ -251,10 +251,10 @@ static bool run_once(struct session *session)
 		run_session(session);
 	}
 	set_life(GPT_AGENT_IDLE);
-	/* The other way round in agent_start_aside: one of the two sees what the other did. */
+	/* The other way round in agent_start_deferred: one of the two sees what the other did. */
 	if (!atomic_exchange(&agent.again, 0) || !points_listening() || atomic_load(&agent.exiting) || !begin_life())
 		return false;
-	agent.start = START_ASIDE;
+	agent.start = START_DEFERRED;
 	take_asked();
 	return true;
 }
@@ -365,7 +365,7 @@ void agent_start(void)
 	fork_gate_leave();
 }
 
-void agent_start_aside(const char *cupti)
+void agent_start_deferred(const char *cupti)
 {
 	ops_start();
 	if (!points_listening())
@@ -379,7 +379,7 @@ void agent_start_aside(const char *cupti)
 	agent.session.wake = wake;
 	send_state(GPT_AGENT_LOADED);
 	take_asked();
-	agent.start = START_ASIDE;
+	agent.start = START_DEFERRED;
 	if (start_thread())
 		return;
 	memset(&agent.session.cupti, 0, sizeof(agent.session.cupti));

@@ -17,13 +17,13 @@
 
 __attribute__((visibility("default"))) void gputrace_agent_start(const char *cupti)
 {
-	agent_start_aside(cupti);
+	agent_start_deferred(cupti);
 }
 
 __attribute__((visibility("default"), used)) const uint32_t gputrace_agent_abi = GPT_AGENT_ABI;
 
 /*
- * Runs in the middle of dlopen, on a thread that was lent to us: nothing slow. The collector's way in is the only
+ * Runs in the middle of dlopen, on a borrowed thread: nothing slow. The collector's way in is the only
  * one that goes through /proc; any other loader, such as the driver, calls InitializeInjection.
  */
 __attribute__((constructor)) static void loaded(void)
@@ -33,7 +33,7 @@ __attribute__((constructor)) static void loaded(void)
 	if (!dladdr(&gputrace_agent_abi, &self) || !self.dli_fname)
 		return;
 	if (!strncmp(self.dli_fname, "/proc/", 6))
-		agent_start_aside(NULL);
+		agent_start_deferred(NULL);
 	else if (!strncmp(self.dli_fname, GPUTRACE_AGENT_ASLEEP, strlen(GPUTRACE_AGENT_ASLEEP)))
 		ops_start();
 }
@@ -64,7 +64,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	 * to enable kernel records, which no one's thread but ours may wait for.
 	 */
 	if (atomic_flag_test_and_set(&called))
-		agent_start_aside(NULL);
+		agent_start_deferred(NULL);
 	else
 		agent_start();
 	return result;

@@ -18,7 +18,7 @@ void agent_start(void);
  * The same for a process that already runs: everything slow happens on the agent's thread.  One that runs
  * is followed by another if somebody still listens when it ends.
  */
-void agent_start_aside(const char *cupti);
+void agent_start_deferred(const char *cupti);
 
 /* What the collector calls to wake an agent that is in the process already: see gputrace/agent.h. */
 void gputrace_agent_start(const char *cupti);

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 /*
- * From now on forks wait.  Outside of the gate, and not on a thread that was lent to us: before 2.36 glibc holds a lock
- * while the handlers before a fork run, and one of them may wait for what the lent thread has.
+ * From now on forks wait.  Outside of the gate, and not on a borrowed thread: before 2.36 glibc holds a lock
+ * while the handlers before a fork run, and one of them may wait for what the borrowed thread has.
  */
 void fork_gate_open(void);
 

@@ -20,8 +20,8 @@ static struct {
 	_Atomic uint32_t returned;    /* index of the last one returned, NO_BUFFER: none */
 	uint32_t next[BUFFERS_MAX];   /* of the stack of returned ones */
 	uint32_t valid[BUFFERS_MAX];  /* bytes CUPTI wrote into a returned one */
-	_Atomic uint64_t lent[WORDS]; /* bit set: CUPTI has it */
-	_Atomic uint32_t away;	      /* not free: lent, or returned and not parsed yet */
+	_Atomic uint64_t held[WORDS]; /* bit set: CUPTI has it */
+	_Atomic uint32_t away;	      /* not free: CUPTI has it, or returned and not parsed yet */
 	_Atomic uint32_t words_used;  /* of free[]: those below have been handed out from since the last trim */
 	uint32_t words_kept;	      /* the same of the time before; agent's thread only */
 	uint32_t words_touched;	      /* those below may have memory; agent's thread only */
@@ -164,7 +164,7 @@ void buffers_request(uint8_t **buffer, size_t *size, size_t *max_records)
 	}
 	if (index != NO_BUFFER) {
 		scarce = (atomic_fetch_add(&pool.away, 1) + 1) % SCARCE == 0;
-		atomic_fetch_or(&pool.lent[index / 64], 1ull << (index % 64));
+		atomic_fetch_or(&pool.held[index / 64], 1ull << (index % 64));
 		*buffer = pool.base + (size_t)index * BUFFER_BYTES;
 		*size = BUFFER_BYTES;
 	} else {
@@ -189,7 +189,7 @@ void buffers_done(void *context, uint32_t stream, uint8_t *buffer, size_t size, 
 		goto out; /* discarded, or never the agent's */
 	index = (uint32_t)((size_t)(buffer - pool.base) / BUFFER_BYTES);
 	bit = 1ull << (index % 64);
-	if (!(atomic_fetch_and(&pool.lent[index / 64], ~bit) & bit))
+	if (!(atomic_fetch_and(&pool.held[index / 64], ~bit) & bit))
 		goto out; /* given back twice */
 	pool.valid[index] = valid < BUFFER_BYTES ? (uint32_t)valid : BUFFER_BYTES;
 	head = atomic_load(&pool.returned);
@@ -228,7 +228,7 @@ void buffers_reclaim(void (*parse)(void *user, uint8_t *buffer, size_t valid), v
 
 	for (index = 0; index < BUFFERS_MAX; index++) {
 		bit = 1ull << (index % 64);
-		if (!(atomic_fetch_and(&pool.lent[index / 64], ~bit) & bit))
+		if (!(atomic_fetch_and(&pool.held[index / 64], ~bit) & bit))
 			continue;
 		parse(user, pool.base + (size_t)index * BUFFER_BYTES, BUFFER_BYTES);
 		memset(pool.base + (size_t)index * BUFFER_BYTES, 0, BUFFER_BYTES);
@@ -246,7 +246,7 @@ unsigned buffers_held(void)
 	unsigned word, held = 0;
 
 	for (word = 0; word < WORDS; word++)
-		held += (unsigned)__builtin_popcountll(atomic_load(&pool.lent[word]));
+		held += (unsigned)__builtin_popcountll(atomic_load(&pool.held[word]));
 	return held;
 }
 
