@@ -68,7 +68,7 @@ static const char *what_is_missing(const struct agents *agents, const struct fol
 									 : "no GPU times, no ops of PyTorch";
 }
 
-static void tell_not_in(const struct agents *agents, const struct followed *process, const char *why)
+static void report_not_in(const struct agents *agents, const struct followed *process, const char *why)
 {
 	char note[384];
 
@@ -84,7 +84,7 @@ static void give_up(struct agents *agents, struct followed *process, const char 
 	if (!process->brought)
 		cupti_client_forget(&process->cupti_client);
 	snprintf(process->entry.why, sizeof(process->entry.why), "%s", why);
-	tell_not_in(agents, process, why);
+	report_not_in(agents, process, why);
 }
 
 /* One note is for all that a process forks: a DataLoader has many workers, and makes them again for each epoch. */
@@ -98,7 +98,7 @@ static bool is_first_said(const struct agents *agents, const struct followed *pr
 	return first;
 }
 
-static void tell_cuda_lost(const struct agents *agents, struct followed *process, uint64_t now_ns)
+static void report_cuda_lost(const struct agents *agents, struct followed *process, uint64_t now_ns)
 {
 	char why[sizeof(process->entry.last_why) + 64];
 
@@ -111,11 +111,11 @@ static void tell_cuda_lost(const struct agents *agents, struct followed *process
 	if (!is_first_said(agents, process, offsetof(struct followed, forks_said)))
 		return;
 	snprintf(why, sizeof(why), "%s (so with others that it forks)", process->entry.last_why);
-	tell_not_in(agents, process, why);
+	report_not_in(agents, process, why);
 }
 
 /* The agent sees the calls of every runtime. */
-static void tell_hidden_runtime(const struct agents *agents, const struct followed *process)
+static void report_hidden_runtime(const struct agents *agents, const struct followed *process)
 {
 	char note[320], more[32] = "";
 
@@ -130,21 +130,21 @@ static void tell_hidden_runtime(const struct agents *agents, const struct follow
 	emit_text(agents->emit, agents->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
 }
 
-void agents_tell_waiting(const struct agents *agents, struct followed *process)
+void agents_report_waiting(const struct agents *agents, struct followed *process)
 {
 	struct agent_entry *entry = &process->entry;
 
-	tell_cuda_lost(agents, process, UINT64_MAX);
-	tell_hidden_runtime(agents, process);
+	report_cuda_lost(agents, process, UINT64_MAX);
+	report_hidden_runtime(agents, process);
 	if (process->agent_live || process->agent_heard || (process->brought && !has_ops(agents, process)))
 		return;
 	if (entry->state == ENTRY_WAITING && entry->last_why[0])
-		tell_not_in(agents, process, entry->last_why);
+		report_not_in(agents, process, entry->last_why);
 	else if (entry->state == ENTRY_ENTERING)
-		tell_not_in(agents, process, "it was being tried, and something in the process took too long");
+		report_not_in(agents, process, "it was being tried, and something in the process took too long");
 	else if (entry->state == ENTRY_ASKED)
-		tell_not_in(agents, process, "it was asked to start and has not answered");
-	entry->state = ENTRY_REFUSED; /* told once */
+		report_not_in(agents, process, "it was asked to start and has not answered");
+	entry->state = ENTRY_REFUSED; /* reported once */
 }
 
 /* Every CUPTI of the process: there may be several, and only who calls knows which. */
@@ -158,7 +158,7 @@ static bool watch(struct files *files, const struct followed *process)
 	return any;
 }
 
-/* Between a session's last step and CUPTI's last buffer of it nothing tells: so it is looked at twice. */
+/* Between a session's last step and CUPTI's last buffer of it nothing shows it: so it is looked at twice. */
 static bool is_unused_for_long(struct agent_entry *entry, uint64_t now_ns)
 {
 	if (!entry->unused_ns)
@@ -168,7 +168,7 @@ static bool is_unused_for_long(struct agent_entry *entry, uint64_t now_ns)
 
 /*
  * CUPTI has one set of buffers: to register ours in the middle of another's session would be to take its records.  Of
- * those who use it only PyTorch does not subscribe, which the agent would be told.  -EAGAIN: ask again soon.
+ * those who use it only PyTorch does not subscribe, which the agent would see.  -EAGAIN: ask again soon.
  */
 static int suspect_others(struct agents *agents, struct followed *process)
 {
@@ -220,7 +220,7 @@ static void settle(struct agents *agents, struct followed *process, int error, c
 			"pid %d: the agent came in by thread %d, which was stopped for %.0f us and back after %.0f us",
 			process->pid, result->tid, (double)result->stopped_ns / 1e3, (double)result->away_ns / 1e3);
 	} else if (error == -ESRCH && process_is_over(process)) {
-		entry->state = ENTRY_REFUSED; /* its end will be noticed; nothing to tell */
+		entry->state = ENTRY_REFUSED; /* its end will be noticed; nothing to report */
 	} else if ((error != -EAGAIN && error != -ESRCH) || entry->tries >= MAX_TRIES) {
 		give_up(agents, process, result->why);
 	} else {
@@ -246,7 +246,7 @@ static void try_now(struct agents *agents, struct followed *process)
 		return;
 	}
 	if (error) {
-		snprintf(result.why, sizeof(result.why), "it cannot be told of others: %s", strerror(-error));
+		snprintf(result.why, sizeof(result.why), "it cannot be informed of others: %s", strerror(-error));
 		settle(agents, process, error, &result);
 		return;
 	}
@@ -350,7 +350,7 @@ static bool is_left_out(struct agents *agents, struct followed *process, uint64_
 			entry->left_out_ns = now_ns;
 		if (process->fork.seen && !process->called_ns && now_ns - entry->left_out_ns < LEFT_OUT_TOLD_NS)
 			break;
-		tell_not_in(agents, process, why);
+		report_not_in(agents, process, why);
 		entry->state = ENTRY_REFUSED; /* --agent require does not mean it: no trace could have its GPU times */
 		break;
 	}
@@ -359,7 +359,7 @@ static bool is_left_out(struct agents *agents, struct followed *process, uint64_
 
 /* A worker that its parent has forked: the thread that takes ops is not in the copy, and the first op ends observing.
  */
-static void tell_no_ops(const struct agents *agents, struct followed *process, uint64_t now_ns)
+static void report_no_ops(const struct agents *agents, struct followed *process, uint64_t now_ns)
 {
 	char note[192];
 
@@ -387,8 +387,8 @@ unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 		struct agent_entry *entry = &process->entry;
 
 		look_at_entering(agents, process);
-		tell_cuda_lost(agents, process, now_ns);
-		tell_no_ops(agents, process, now_ns);
+		report_cuda_lost(agents, process, now_ns);
+		report_no_ops(agents, process, now_ns);
 		if (is_served(agents, process) || !is_wanted(agents, process) ||
 		    is_left_out(agents, process, now_ns, &pending))
 			continue;

@@ -26,7 +26,7 @@ unsigned agents_tick(struct agents *agents, uint64_t now_ns);
 void agents_settle(struct agents *agents, unsigned timeout_ms);
 
 /* The trace of this process ends: where the agent was still being let in a note says what kept it out last. */
-void agents_tell_waiting(const struct agents *agents, struct followed *process);
+void agents_report_waiting(const struct agents *agents, struct followed *process);
 
 /* No agent is let in any more. Takes up to half a second where one is just coming in. */
 void agents_end_entering(struct agents *agents);

@@ -325,14 +325,14 @@ int attach_begin_steps(struct attach *attach, char *why, size_t why_size)
 	int error = attach->options.schedule.active ? files_begin_schedule(&attach->files) : 0;
 
 	if (error)
-		snprintf(why, why_size, "the agent cannot be told to count steps: %s", strerror(-error));
+		snprintf(why, why_size, "the agent cannot be asked to count steps: %s", strerror(-error));
 	return error;
 }
 
 /* ---- keeping it so ---------------------------------------------------------------------------------- */
 
-/* What the user is told of a session that had begun before we came. */
-static void tell_cupti_client(struct attach *attach, const struct followed *process)
+/* Warns of a session that began before the attach. */
+static void report_cupti_client(struct attach *attach, const struct followed *process)
 {
 	bool foreign = false;
 	char note[192];
@@ -390,7 +390,7 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 			attach->reconcile = true;
 		if (cupti_client_tick(&process->cupti_client, &attach->files, attach_process_agent(attach, process),
 				      process->pid, process->called_ns, now_ns))
-			tell_cupti_client(attach, process);
+			report_cupti_client(attach, process);
 	}
 	if (check_agents && processes_remove_over(&attach->processes))
 		attach->reconcile = true;
@@ -401,7 +401,7 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 	if (check_titles)
 		attach->titles_checked_ns = now_ns;
 	due_ns = processes_look_due(&attach->processes, look_at_due, attach);
-	processes_tell_silent(&attach->processes);
+	processes_report_silent(&attach->processes);
 	if (attach_answer_holds(attach) && now_ns + HOLD_LOOK_NS < due_ns)
 		due_ns = now_ns + HOLD_LOOK_NS;
 	foreign_reader_tick(&attach->foreign_reader, now_ns);
@@ -425,7 +425,7 @@ void attach_missed(struct attach *attach, uint64_t count)
 			continue;
 		}
 		/* It may run another program by now. */
-		process->has_python = process->told = false;
+		process->has_python = process->written = false;
 		process->look_again_ns = monotonic_ns();
 		i++;
 	}

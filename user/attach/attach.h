@@ -77,7 +77,7 @@ bool attach_wants(const struct gpt_record *record);
 
 /*
  * capture/ hands every record that attach_wants here, in order, when it is in the log already; later ones may be, too.
- * Probes follow what they tell.
+ * Probes follow what they say.
  */
 void attach_notice(struct attach *attach, const struct gpt_record *record);
 

@@ -43,6 +43,6 @@ bool attach_answer_holds(struct attach *attach);
 void attach_examine_mapped(struct attach *attach, struct followed *process);
 
 /* What may be missing of the process since it mapped a library, if that was not said. */
-void attach_tell_late(struct attach *attach, struct followed *process);
+void attach_report_late(struct attach *attach, struct followed *process);
 
 #endif

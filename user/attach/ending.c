@@ -118,7 +118,7 @@ static void pause_ms(unsigned ms)
 	nanosleep(&pause, NULL);
 }
 
-static void tell_missed(struct attach *attach)
+static void report_missed(struct attach *attach)
 {
 	char note[160];
 
@@ -160,9 +160,9 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 	for (size_t i = 0; i < attach->processes.list.count; i++) {
 		processes_update_agent(&attach->processes, attach->processes.list.items[i]);
 		processes_update_title(&attach->processes, attach->processes.list.items[i]);
-		agents_tell_waiting(&attach->agents, attach->processes.list.items[i]);
+		agents_report_waiting(&attach->agents, attach->processes.list.items[i]);
 	}
-	/* Symbol probes first; then the agents' call probes, which tells them to stop and send what they have. */
+	/* Symbol probes first; then the agents' call probes, which asks them to stop and send what they have. */
 	detach_calls(attach, false);
 	detach_calls(attach, true);
 	drain(drain_context);
@@ -179,7 +179,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 	while (attach_answer_holds(attach))
 		pause_ms(1);
 	for (size_t i = 0; i < attach->processes.list.count; i++)
-		attach_tell_late(attach, attach->processes.list.items[i]);
-	tell_missed(attach);
-	processes_tell_silent(&attach->processes);
+		attach_report_late(attach, attach->processes.list.items[i]);
+	report_missed(attach);
+	processes_report_silent(&attach->processes);
 }

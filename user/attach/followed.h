@@ -47,12 +47,12 @@ struct followed {
 		bool seen;     /* by us */
 		bool cuda_up;  /* there, at that time: known where it was seen */
 		bool observed; /* and its ops of PyTorch were taken, which they are not here */
-		uint64_t ns;   /* when it was noticed; 0: the log has been told that its ops are not seen */
+		uint64_t ns;   /* when it was noticed; 0: the log has a note that its ops are not seen */
 		bool unsaid;   /* left out, which matters once it calls CUDA: entry.last_why */
 	} fork;		       /* of a forked one: forks.h */
 	bool forks_said, forks_without_ops_said; /* of those that it has forked: one note is for all */
-	bool schedule_told;	  /* its agent counts steps for us: those told of before were another trace's */
-	bool makes_steps;	  /* it has told of one */
+	bool has_schedule;	  /* its agent counts steps for us: those reported before were another trace's */
+	bool makes_steps;	  /* it has reported one */
 	bool schedule_over;	  /* the last cycle of the schedule is after it */
 	uint32_t cycle;		  /* from 1, in whose active steps it is, 0: in none */
 	uint32_t cycles_over;	  /* the latest that is after it */
@@ -65,9 +65,9 @@ struct followed {
 	bool ops_live;		  /* it waits for ops of PyTorch, or observes them */
 	bool has_python;
 	bool deaths_seen;	/* the end of its code objects is */
-	bool told;		/* its GPT_PROCESS record was written */
+	bool written;		/* its GPT_PROCESS record was written */
 	uint64_t title;		/* a hash of the command line in the latest of them */
-	bool python_told;	/* an interpreter that cannot be walked was reported */
+	bool python_reported;	/* an interpreter that cannot be walked was reported */
 	uint64_t look_again_ns; /* 0: nothing to wait for */
 	unsigned looks;
 	unsigned early_looks;	 /* of processes_look: how many more at once ... */
@@ -83,7 +83,7 @@ struct followed {
 		uint64_t ns; /* for how long a library was mapped before its probes were in place; 0: none was */
 		char name[64];
 		bool refused; /* and it could not be held: another tracer has it */
-	} late;		      /* of the longest, until the log was told of it */
+	} late;		      /* of the longest, until the log has it */
 	uint64_t called_ns;   /* the first time that it was seen to call CUDA, 0 not yet */
 	bool agent_older;     /* its agent was there when we first looked */
 	struct links again;   /* raised until an agent that was there before us has spoken */

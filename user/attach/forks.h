@@ -12,7 +12,7 @@ enum fork_verdict {
 	FORK_CUDA_LOST, /* left out: CUDA was up in its parent, so nothing of it works here */
 };
 
-/* A fork that was seen: what the parent had at that moment, as far as the records before it tell. */
+/* A fork that was seen: what the parent had at that moment, by the records before it. */
 void fork_note(struct followed *child, const struct followed *parent);
 
 /* One that was there before us. */

@@ -22,7 +22,7 @@ struct generated_files {
 	void *context;
 	struct tally seen; /* by process and hash of the path */
 	uint64_t bytes;
-	bool full; /* a limit was met, and told */
+	bool full; /* a limit was reached and reported */
 };
 
 /* What is read now. */
@@ -83,14 +83,14 @@ static struct tally_key key_of(uint32_t pid, const char *path)
 	return (struct tally_key){{pid, (uint32_t)hash, (uint32_t)(hash >> 32)}};
 }
 
-static void tell_line(void *context, const struct generated_line *line)
+static void report_line(void *context, const struct generated_line *line)
 {
 	const struct reading *reading = context;
 
 	emit_generated(reading->files->emit, reading->files->context, reading->pid, reading->path, line);
 }
 
-static void tell_full(struct generated_files *files)
+static void report_full(struct generated_files *files)
 {
 	if (!files->full)
 		emit_note(files->emit, files->context, 0,
@@ -110,7 +110,7 @@ static void read_file(struct reading *reading, int fd)
 	if (fstat(fd, &st) || st.st_size <= 0)
 		return;
 	if (st.st_size > FILE_BYTES_MAX || files->bytes + (uint64_t)st.st_size > ALL_BYTES_MAX) {
-		tell_full(files);
+		report_full(files);
 		return;
 	}
 	files->bytes += (uint64_t)st.st_size;
@@ -119,7 +119,7 @@ static void read_file(struct reading *reading, int fd)
 	       (n = pread(fd, text + count, (size_t)st.st_size - count, (off_t)count)) > 0)
 		count += (size_t)n;
 	if (n >= 0)
-		generated_read(text, count, tell_line, reading);
+		generated_read(text, count, report_line, reading);
 	free(text);
 }
 

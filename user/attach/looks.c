@@ -107,7 +107,7 @@ uint64_t processes_look_due(struct processes *processes, processes_look look, vo
 	return next_ns;
 }
 
-void processes_tell_silent(struct processes *processes)
+void processes_report_silent(struct processes *processes)
 {
 	struct reader_silent one;
 

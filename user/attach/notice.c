@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the kernel tells of the processes that are followed, record by record. */
+/* What the kernel reports of the processes that are followed, record by record. */
 #include "attach/attach.h"
 
 #include <stdio.h>
@@ -51,7 +51,7 @@ static void notice_exec(struct attach *attach, const struct gpt_process_event *e
 
 	if (!process)
 		return;
-	attach_tell_late(attach, process);
+	attach_report_late(attach, process);
 	processes_forget_program(&attach->processes, process);
 	symbols_forget_process(attach->symbols, event->pid);
 	if (processes_may_look(&attach->processes, process))
@@ -108,7 +108,7 @@ void attach_examine_mapped(struct attach *attach, struct followed *process)
 }
 
 /* In a process to which the driver has brought the agent nothing was missed: it begins before the first call. */
-void attach_tell_late(struct attach *attach, struct followed *process)
+void attach_report_late(struct attach *attach, struct followed *process)
 {
 	if (process->late.ns && !(process->brought && process->agent_heard))
 		emit_note(attach->emit, attach->emit_context, (uint32_t)process->pid,
@@ -176,8 +176,8 @@ static void notice_exit(struct attach *attach, const struct gpt_process_event *e
 
 	forget_hold(attach, (pid_t)event->pid);
 	if (process) {
-		agents_tell_waiting(&attach->agents, process);
-		attach_tell_late(attach, process);
+		agents_report_waiting(&attach->agents, process);
+		attach_report_late(attach, process);
 	}
 	processes_remove(&attach->processes, (pid_t)event->pid);
 	attach->reconcile = true;
@@ -239,9 +239,9 @@ static void note_steps(struct attach *attach, struct followed *process, const st
 	size_t at = 0;
 
 	while ((record = batch_next(batch, &at))) {
-		process->schedule_told |= record->type == GPT_AGENT_SCHEDULE;
+		process->has_schedule |= record->type == GPT_AGENT_SCHEDULE;
 		if (record->type == GPT_AGENT_STEP && record->size >= sizeof(struct gpt_agent_step) &&
-		    process->schedule_told)
+		    process->has_schedule)
 			note_step(attach, process, (const struct gpt_agent_step *)record);
 	}
 }
@@ -312,7 +312,7 @@ static void notice_thread(struct attach *attach, const struct gpt_thread *thread
 }
 
 /* Of the agents' batches only those in which one speaks of itself: there may be thousands a second. */
-static bool batch_tells(const struct gpt_agent_batch *batch)
+static bool batch_is_wanted(const struct gpt_agent_batch *batch)
 {
 	const struct gpt_record *record;
 	size_t at = 0;
@@ -332,7 +332,7 @@ bool attach_wants(const struct gpt_record *record)
 	};
 
 	if (record->type == GPT_AGENT_BATCH)
-		return batch_tells((const struct gpt_agent_batch *)record);
+		return batch_is_wanted((const struct gpt_agent_batch *)record);
 	if (record->type == GPT_CODE)
 		return generated_files_want((const struct gpt_code *)record);
 	return record->type < sizeof(wanted) && wanted[record->type];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* When to look at it again, which probes it needs, and what the BPF side is told; see process_python.h. */
+/* When to look at it again, which probes it needs, and what the BPF side gets; see process_python.h. */
 #include "attach/process_python.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ static void set_python(struct processes *processes, const struct followed *proce
 		error = bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.python_learn), &options);
 	if (error)
 		emit_note(processes->emit, processes->emit_context, (uint32_t)process->pid,
-			  "pid %d: no Python stacks: the BPF side cannot be told of its Python: %s", process->pid,
+			  "pid %d: no Python stacks: the BPF side cannot be given its Python: %s", process->pid,
 			  strerror(errno));
 }
 
@@ -169,10 +169,10 @@ void python_examine(struct processes *processes, struct followed *process, const
 		look_again(process); /* an interpreter that starts may be seen half set up */
 	} else {
 		set_python(processes, process, error == -ENOENT ? GPT_STACK_NO_PYTHON : GPT_STACK_UNKNOWN_LAYOUT, NULL);
-		if (error != -ENOENT && !process->python_told) {
+		if (error != -ENOENT && !process->python_reported) {
 			emit_note(processes->emit, processes->emit_context, (uint32_t)process->pid,
 				  "%s (pid %d): no Python stacks: %s", info->comm, process->pid, why);
-			process->python_told = true;
+			process->python_reported = true;
 		}
 	}
 	python_info_free(&python);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The CPython of a followed process: found, probed, and told to the BPF side, which then walks its stacks. */
+/* The CPython of a followed process: found, probed, and described to the BPF side, which then walks its stacks. */
 #ifndef GPUTRACE_ATTACH_PROCESS_PYTHON_H
 #define GPUTRACE_ATTACH_PROCESS_PYTHON_H
 

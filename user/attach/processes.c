@@ -188,13 +188,13 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	links_detach(&process->again);
 	process->files.count = 0;
 	process->agent_live = process->agent_calls = process->agent_stopped = process->agent_heard = false;
-	process->ops_live = process->schedule_told = process->makes_steps = process->schedule_over = false;
+	process->ops_live = process->has_schedule = process->makes_steps = process->schedule_over = false;
 	process->cycle = process->cycles_over = 0;
 	process->forked = false;
 	process->brought = process->ours;
 	entering_forget(&process->entry.entering);
 	process->entry = (struct agent_entry){.state = ENTRY_WAITING};
-	process->has_python = process->deaths_seen = process->python_told = process->told = false;
+	process->has_python = process->deaths_seen = process->python_reported = process->written = false;
 	process->program = 0;
 	process->looks = 0;
 	process->unfit_since_ns = 0;
@@ -349,7 +349,7 @@ void processes_update_title(struct processes *processes, struct followed *proces
 {
 	uint64_t known_ns = monotonic_ns();
 	struct process_info info;
-	char *title = NULL;
+	char *title = process->written ? process_cmdline(process->pid) : NULL;
 
 	if (process->told && processes_have_time(processes, process, known_ns))
 		title = process_cmdline(process->pid);
@@ -390,12 +390,12 @@ int processes_examine(struct processes *processes, struct followed *process)
 	process->program = program;
 	error = mappings_read(process->pid, &mappings);
 	if (!error) {
-		first = !process->told;
+		first = !process->written;
 		if (first)
 			emit_process(processes->emit, processes->emit_context, &info, known_ns, 0, "");
 		if (first)
 			process->title = hash_of_title(info.cmdline);
-		process->told = true;
+		process->written = true;
 		if (first && info.forked && !process->forked)
 			fork_note_older(process, info.parent);
 		processes_update_agent(processes, process);

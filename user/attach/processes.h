@@ -21,10 +21,10 @@ void processes_remove(struct processes *processes, pid_t pid);
 /* It has ended, whatever has its pid by now. */
 bool process_is_over(const struct followed *process);
 
-/* Forgets those whose end should have been told by now and was not; true when there were any. Every 0.2 s. */
+/* Forgets those whose end should have been reported by now and was not; true when there were any. Every 0.2 s. */
 bool processes_remove_over(struct processes *processes);
 
-/* Looks at what the process has mapped now: probes files, finds its Python, tells the log. -errno */
+/* Looks at what the process has mapped now: probes files, finds its Python, writes to the log. -errno */
 int processes_examine(struct processes *processes, struct followed *process);
 
 /*
@@ -49,7 +49,7 @@ typedef void (*processes_look)(void *context, struct followed *process);
 uint64_t processes_look_due(struct processes *processes, processes_look look, void *context);
 
 /* Tells the log, once of each, who was left alone because it does not answer. */
-void processes_tell_silent(struct processes *processes);
+void processes_report_silent(struct processes *processes);
 
 /* Closes files that no process has mapped any more, but for that one. Every 0.2 s. */
 void processes_sweep_files(struct processes *processes, const struct probed_file *kept);

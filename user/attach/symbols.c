@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Addresses to symbols: what was told already, and the images of the files they lie in. */
+/* Addresses to symbols: what was reported already, and the images of the files they lie in. */
 #include "attach/symbols.h"
 
 #include <string.h>
@@ -8,10 +8,10 @@
 #include "base/path.h"
 #include "target/image.h"
 
-#define TOLD_SLOTS (1u << 16) /* (pid, address) pairs remembered; one that was pushed out is told again */
-#define MAX_IMAGES 512	      /* open files kept */
+#define REPORTED_SLOTS (1u << 16) /* (pid, address) pairs remembered; one that was evicted is reported again */
+#define MAX_IMAGES 512		  /* open files kept */
 
-struct told {
+struct reported {
 	uint64_t ip;
 	uint32_t pid;
 };
@@ -26,8 +26,8 @@ struct symbol_file {
 struct symbols {
 	attach_emit emit;
 	void *context;
-	struct told *told;
-	bool any; /* was told */
+	struct reported *reported;
+	bool any; /* was reported */
 	ARRAY(struct symbol_file) files;
 	uint32_t mappings_pid; /* whose mappings are held */
 	struct mappings mappings;
@@ -39,14 +39,14 @@ struct symbols *symbols_new(attach_emit emit, void *context)
 
 	symbols->emit = emit;
 	symbols->context = context;
-	symbols->told = xcalloc(TOLD_SLOTS, sizeof(*symbols->told));
+	symbols->reported = xcalloc(REPORTED_SLOTS, sizeof(*symbols->reported));
 	return symbols;
 }
 
-static bool told_before(struct symbols *symbols, uint32_t pid, uint64_t ip)
+static bool was_reported(struct symbols *symbols, uint32_t pid, uint64_t ip)
 {
 	uint64_t hash = (ip ^ (uint64_t)pid << 32) * 0x9e3779b97f4a7c15ULL;
-	struct told *slot = &symbols->told[hash >> 48 & (TOLD_SLOTS - 1)];
+	struct reported *slot = &symbols->reported[hash >> 48 & (REPORTED_SLOTS - 1)];
 
 	if (slot->pid == pid && slot->ip == ip)
 		return true;
@@ -82,7 +82,7 @@ static const struct mapping *mapping_at(const struct mappings *mappings, uint64_
 	return NULL;
 }
 
-static void tell(struct symbols *symbols, uint32_t pid, uint64_t ip)
+static void report(struct symbols *symbols, uint32_t pid, uint64_t ip)
 {
 	const struct mapping *mapping = mapping_at(&symbols->mappings, ip);
 	struct image_symbol symbol = {.name = ""};
@@ -110,17 +110,17 @@ void symbols_add_stack(struct symbols *symbols, const struct gpt_native_stack *s
 		symbols->mappings_pid = stack->pid;
 	}
 	for (uint32_t i = 0; i < stack->depth && i < GPT_NATIVE_MAX_FRAMES; i++)
-		if (!told_before(symbols, stack->pid, stack->ip[i]))
-			tell(symbols, stack->pid, stack->ip[i]);
+		if (!was_reported(symbols, stack->pid, stack->ip[i]))
+			report(symbols, stack->pid, stack->ip[i]);
 }
 
 void symbols_forget_process(struct symbols *symbols, uint32_t pid)
 {
 	if (!symbols->any)
 		return;
-	for (size_t i = 0; i < TOLD_SLOTS; i++)
-		if (symbols->told[i].pid == pid)
-			symbols->told[i].pid = 0;
+	for (size_t i = 0; i < REPORTED_SLOTS; i++)
+		if (symbols->reported[i].pid == pid)
+			symbols->reported[i].pid = 0;
 	if (symbols->mappings_pid == pid)
 		symbols->mappings_pid = 0;
 }
@@ -135,6 +135,6 @@ void symbols_free(struct symbols *symbols)
 	}
 	array_free(&symbols->files);
 	mappings_free(&symbols->mappings);
-	free(symbols->told);
+	free(symbols->reported);
 	free(symbols);
 }

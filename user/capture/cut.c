@@ -9,7 +9,7 @@
 #include <gputrace/agent.h>
 #include <gputrace/walk.h>
 
-/* Of an event the time at which it began, CLOCK_MONOTONIC; 0: the record tells of no event. */
+/* Of an event the time at which it began, CLOCK_MONOTONIC; 0: the record is no event. */
 static const uint8_t time_at[GPT_AGENT_TYPES_END] = {
 	[GPT_CALL] = offsetof(struct gpt_call, time_ns),
 	[GPT_CALL_ARGS] = offsetof(struct gpt_call_args, call.time_ns),
@@ -31,7 +31,7 @@ static bool belongs(const struct gpt_record *record, uint64_t end_ns)
 
 	if (!at || record->size < at + sizeof(time_ns))
 		return true;
-	/* It tells the number of a call that has been recorded. */
+	/* It has the number of a call that has been recorded. */
 	if (record->type == GPT_CALL && record->flags & GPT_CALL_NESTED_IN_SYMBOL)
 		return true;
 	memcpy(&time_ns, (const uint8_t *)record + at, sizeof(time_ns));

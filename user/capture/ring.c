@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Ring buffer to callback, by libbpf.  The two position pages are mapped a second time, to know the fill
- * (libbpf 1.1 does not tell).  Layout: kernel/bpf/ringbuf.c, struct bpf_ringbuf; the consumer's page comes
+ * (libbpf 1.1 does not show it).  Layout: kernel/bpf/ringbuf.c, struct bpf_ringbuf; the consumer's page comes
  * first, the producer's second.
  */
 #include "capture/ring.h"

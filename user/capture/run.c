@@ -33,7 +33,7 @@
 /* How long a command that was sent Ctrl-C by the terminal may take to end by itself. */
 #define COMMAND_GRACE_NS (3 * SECOND_NS)
 
-/* How long after a cycle its GPU work has been told of, where it does not go on for long. */
+/* How long after a cycle its GPU work has been recorded, where it does not go on for long. */
 #define CYCLE_TOLD_NS SECOND_NS
 
 /* This many are reported at a time, the latest: a process may say what it likes. */
@@ -55,11 +55,11 @@ struct run {
 	uint64_t start_ns, next_second_ns;
 	uint64_t cpu_start_ns;
 	uint64_t calls_at_second; /* drain_calls at the last full second */
-	uint64_t refused;	  /* records that attach/ was not told of */
+	uint64_t refused;	  /* records that attach/ did not get */
 	bool command_over;	  /* and the user knows for whom the trace goes on */
 	uint64_t give_up_ns;	  /* set by Ctrl-C while the command still runs, 0: not */
-	uint32_t cycles_told;	  /* to cycles_over */
-	uint64_t cycle_due_ns;	  /* when to tell of more, 0: there are none */
+	uint32_t cycles_reported; /* to cycles_over */
+	uint64_t cycle_due_ns;	  /* when to report more, 0: there are none */
 	bool ended;
 };
 
@@ -224,7 +224,7 @@ static void check_cycles(struct run *run, uint64_t now_ns)
 	const struct run_options *options = run->options;
 	uint32_t over = options->cycles_over ? attach_cycles_over(run->attach) : 0;
 
-	if (over <= run->cycles_told)
+	if (over <= run->cycles_reported)
 		return;
 	if (!run->cycle_due_ns)
 		run->cycle_due_ns = now_ns + CYCLE_TOLD_NS;
@@ -232,10 +232,11 @@ static void check_cycles(struct run *run, uint64_t now_ns)
 		return;
 	run->cycle_due_ns = 0;
 	if (log_writer_settle(run->log) == 0)
-		options->cycles_over(
-			options->context,
-			over - run->cycles_told > CYCLES_MOST ? over - CYCLES_MOST + 1 : run->cycles_told + 1, over);
-	run->cycles_told = over;
+		options->cycles_over(options->context,
+				     over - run->cycles_reported > CYCLES_MOST ? over - CYCLES_MOST + 1
+									       : run->cycles_reported + 1,
+				     over);
+	run->cycles_reported = over;
 }
 
 /* Never past due_ns or the end. */
@@ -344,7 +345,7 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	if (options->duration_ns)
 		drain_end(drain, run.start_ns + options->duration_ns);
 	append_clock(&run);
-	/* Whatever happens to us from here on, there is a log that tells what was asked for. */
+	/* Whatever happens to us from here on, there is a log that says what was asked for. */
 	log_writer_settle(log);
 	err = options->begin ? options->begin(options->context) : 0;
 	if (err)

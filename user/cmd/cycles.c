@@ -74,7 +74,7 @@ static enum exit_code say_none(const struct cycles *cycles, const struct deliver
 	const char *name = delivery->log_name ? delivery->log_name : "the trace";
 
 	if (!cycles->seen)
-		msg_warn("%s: no step was seen, so that none was recorded; --step says what tells of steps", name);
+		msg_warn("%s: no step was seen, so that none was recorded; --step says what marks steps", name);
 	else
 		msg_warn("%s: ended after %" PRIu64 " steps; the first to be recorded is the one after %" PRIu64
 			 ", so that none was",

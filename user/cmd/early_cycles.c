@@ -112,7 +112,7 @@ void early_cycles_start(struct early_cycles *early, const struct options *option
 
 /* ---- the recording ----------------------------------------------------------------------------------------------- */
 
-void early_cycles_tell(struct early_cycles *early, uint32_t first, uint32_t last)
+void early_cycles_report(struct early_cycles *early, uint32_t first, uint32_t last)
 {
 	struct span span = {first, last};
 

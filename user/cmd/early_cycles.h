@@ -24,7 +24,7 @@ struct early_cycles {
 void early_cycles_start(struct early_cycles *early, const struct options *options, int log_fd);
 
 /* These cycles, from 1, are over, and in the log.  Never waits. */
-void early_cycles_tell(struct early_cycles *early, uint32_t first, uint32_t last);
+void early_cycles_report(struct early_cycles *early, uint32_t first, uint32_t last);
 
 /* What is being made is given up, since all is made again. */
 void early_cycles_end(struct early_cycles *early);

@@ -47,7 +47,7 @@ static enum exit_code add_log(const struct options *options, const char *log, in
 	return code;
 }
 
-/* The same file under two names is told without reading it. */
+/* The same file under two names is found without reading it. */
 static bool is_there_twice(const struct options *options, const struct identity *files, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -64,7 +64,7 @@ static void add_log(struct archive *archive, size_t log)
 
 /* ---- manifest ---------------------------------------------------------------------------------------------------- */
 
-/* Machines are told from each other by their names: as many others of this name came before. */
+/* Machines are distinguished by their names: as many others of this name came before. */
 static void put_machine(struct sink *out, const struct ranks *ranks, size_t clock)
 {
 	const char *host = ranks->logs.items[ranks->clocks.items[clock].log].host;

@@ -27,7 +27,7 @@ void output_close(struct output *output);
 /* Whether output_open would work: tries, and leaves nothing behind. */
 int output_probe(const char *path);
 
-/* What to tell the user about an error of the above, without the path. */
+/* What to say to the user about an error of the above, without the path. */
 const char *output_error(int err);
 
 /* The file belongs to the user who called sudo from here on; nothing when there is none. */

@@ -249,11 +249,11 @@ static int write_stdout(const struct writing *writing)
 	return err;
 }
 
-/* tells_rank: though it is not in the name. */
-static int write_own_files(const struct writing *writing, const char *path, bool tells_rank)
+/* needs_rank: though it is not in the name. */
+static int write_own_files(const struct writing *writing, const char *path, bool needs_rank)
 {
 	struct own_files files = {0};
-	int first = own_files_find(&files, writing->trace, path, tells_rank);
+	int first = own_files_find(&files, writing->trace, path, needs_rank);
 
 	if (first)
 		return say_not_written(path, first);
@@ -268,12 +268,12 @@ static int write_own_files(const struct writing *writing, const char *path, bool
 		first = first && err != -ECANCELED ? first : err;
 	}
 	if (!files.list.count && format_path_is_per_rank(path)) {
-		msg_error("%s: not written: the rank of no process is known: PyTorch tells it with its collectives, "
+		msg_error("%s: not written: the rank of no process is known: PyTorch reports it with its collectives, "
 			  "which --ops records",
 			  path);
 		first = -ENODATA;
 	} else if (!files.list.count) {
-		msg_warn("%s: no process made a CUDA call or told its ops, so there is no file", path);
+		msg_warn("%s: no process made a CUDA call or reported ops, so there is no file", path);
 	}
 	own_files_free(&files);
 	return first;

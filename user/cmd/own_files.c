@@ -77,7 +77,7 @@ static void add_process(struct own_files *files, const struct model *model, uint
 	array_push(&files->list, file);
 }
 
-/* Ranks are told by ops. */
+/* Ranks are known by ops. */
 static bool has_ops(const struct model *model)
 {
 	for (uint32_t i = 0; i < model->thread_count; i++)
@@ -86,7 +86,7 @@ static bool has_ops(const struct model *model)
 	return false;
 }
 
-int own_files_find(struct own_files *files, struct trace *trace, const char *path, bool tells_rank)
+int own_files_find(struct own_files *files, struct trace *trace, const char *path, bool needs_rank)
 {
 	const struct model *model = trace_last(trace);
 	struct meetings meetings = {0};

@@ -19,10 +19,10 @@ struct own_files {
 };
 
 /*
- * Another round over the trace where ranks are asked for: by %r, or, where the name does not have it, by tells_rank.
+ * Another round over the trace where ranks are asked for: by %r, or, where the name does not have it, by needs_rank.
  * With %r a process whose rank is not known has no file, which is said.  0 or -errno of the trace.
  */
-int own_files_find(struct own_files *files, struct trace *trace, const char *path, bool tells_rank);
+int own_files_find(struct own_files *files, struct trace *trace, const char *path, bool needs_rank);
 void own_files_free(struct own_files *files);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Effective capabilities of the calling process, 0 when /proc does not tell. */
+/* Effective capabilities of the calling process, 0 when /proc does not say. */
 uint64_t privileges_effective(void);
 
 /* Names of those that a trace needs and `effective` lacks, joined by ", "; "" when none. */

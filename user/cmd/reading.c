@@ -53,7 +53,7 @@ static int open_log(struct reading *reading, uint64_t from_ns, uint64_t to_ns, c
 	const char *words = NULL;
 	int err;
 	const struct options *options = reading->delivery->options;
-	/* which steps there are only all of it tells */
+	/* only the whole log says which steps there are */
 	bool all = options_want_steps(options) && !from_ns && to_ns == UINT64_MAX;
 	bool restricted = (options_want_slice(options) && !all) || from_ns || to_ns != UINT64_MAX;
 
@@ -197,14 +197,14 @@ static bool steps_are_shown(const struct reading *reading)
 	       options->outputs.list.count || !instead;
 }
 
-/* In all that was read: a slice cuts what tells of steps. */
+/* In all that was read: a slice cuts what marks steps. */
 static enum exit_code find_steps(struct reading *reading)
 {
 	const struct options *options = reading->delivery->options;
-	const struct step_request told = {0};
+	const struct step_request reported = {0};
 	/* those of a schedule were found by that request already */
 	int err = steps_find(&reading->steps, reading->recorded,
-			     options->schedule.active ? &told : &options->step.request);
+			     options->schedule.active ? &reported : &options->step.request);
 	enum exit_code code;
 
 	if (err)
@@ -261,7 +261,7 @@ enum exit_code reading_open(struct reading *reading, const struct delivery *deli
 	if (!first)
 		return reading_failed(reading, reading->recorded->error);
 	reading->is_long = first->more;
-	/* those of a schedule are told, not looked for */
+	/* those of a schedule are reported, not looked for */
 	if (first->schedule.is_there || delivery->options->schedule.active || steps_are_shown(reading))
 		code = find_steps(reading);
 	reading->trace = reading->recorded;

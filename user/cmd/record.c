@@ -184,7 +184,7 @@ static void on_cycles_over(void *context, uint32_t first, uint32_t last)
 {
 	struct recording *recording = context;
 
-	early_cycles_tell(&recording->early, first, last);
+	early_cycles_report(&recording->early, first, last);
 }
 
 static int run_it(struct recording *recording)

@@ -39,10 +39,10 @@ void recording_emit(void *context, const struct gpt_record *record);
 
 enum attach_scope recording_scope(const struct options *options);
 
-/* Places the probes, with the ring's reader running before the first of them.  0, or -errno and the user was told. */
+/* Places the probes, with the ring's reader running before the first of them.  0, or -errno and a message. */
 int recording_attach(struct recording *recording);
 
-/* Whether --python-calls will not get (or when all is `over` did not get) what it asks for; the user was told. */
+/* Whether --python-calls will not get (or when all is `over` did not get) what it asks for; with a message. */
 bool recording_lacks_python_calls(struct recording *recording, bool over);
 
 /* With -v whom and what is traced; a warning where no CUDA library is there yet. */

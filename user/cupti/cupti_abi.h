@@ -289,7 +289,7 @@ enum { CUPTI_STATE_DATA(CUPTI_OFFSET_STATE) };
 	X(threadId, 28, 4, thread, 4)                                                                                  \
 	X(correlationId, CUPTI_API_CORR, 4, corr, 4)                                                                   \
 	X(returnValue, 36, 4, result, 4)
-#define CUPTI_API_CBID 4u /* cbid; the kind tells the domain */
+#define CUPTI_API_CBID 4u /* cbid; the kind says the domain */
 
 #define CUPTI_JIT_MIN 64u
 #define CUPTI_JIT_CORR 32u

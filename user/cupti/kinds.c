@@ -240,9 +240,9 @@ static const struct kind kinds[] = {
 
 /*
  * MEMCPY2 comes with MEMCPY; CUDA_EVENT, before 12.9, with SYNCHRONIZATION (11.8 refuses it).  The API kinds
- * (RUNTIME, DRIVER) are only for where our own callback, which has the times, cannot be; last, so that no call is told
- * of whose GPU work is not.  As whole kinds: cuptiActivityEnableRuntimeApi (12.5 and later) would choose among the
- * calls, but what it chooses outlasts the session, and taken back in the middle of another's it would be taken from
+ * (RUNTIME, DRIVER) are only for where our own callback, which has the times, cannot be; last, so that no call is
+ * reported of whose GPU work is not.  As whole kinds: cuptiActivityEnableRuntimeApi (12.5 and later) would choose among
+ * the calls, but what it chooses outlasts the session, and taken back in the middle of another's it would be taken from
  * that. To see on hardware: NVIDIA's guide (13.4) says that correlation ids are filled only while an API kind is on;
  * others in production do without.  If kind 10 alone leaves correlationId 0, switch them on always.
  */

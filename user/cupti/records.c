@@ -52,7 +52,7 @@ static bool is_taken(const struct records *records, const struct kind *kind, con
 
 /*
  * Whether CUPTI wrote it into a gputrace buffer though another client has asked for it: it is later than the other's
- * registration, or has its clock, which may show before we are told of that.
+ * registration, or has its clock, which may show before that is reported.
  */
 static bool is_stray(const struct records *records, const struct kind *kind, const uint8_t *record)
 {

@@ -27,7 +27,7 @@ size_t records_foreign(struct records *records, uint8_t *buffer, size_t bytes);
  */
 unsigned records_probe(struct records *records, uint8_t *scratch);
 
-/* The same from sizes that somebody else tells, in any state. */
+/* The same from sizes that another reports, in any state. */
 void records_set_sizes(struct records *records, const uint16_t sizes[CUPTI_KIND_COUNT]);
 
 /* One record of at most `bytes` bytes: false when it is truncated or of a kind we did not ask for. */

@@ -83,7 +83,7 @@ static void look_at_clock(const struct inner *inner)
 	describe(inner, DESCRIPTION_AGENT_CLOCK, 0);
 }
 
-/* Totals, so that what a segment adds to them can be told.  Those of a foreign buffer are its own. */
+/* Totals, so that what a segment adds to them is known.  Those of a foreign buffer are its own. */
 static void look_at_stats(const struct inner *inner)
 {
 	if (!(inner->batch->hdr.flags & GPT_BATCH_FOREIGN))

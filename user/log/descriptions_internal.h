@@ -26,7 +26,7 @@ struct process_numbers {
 	uint64_t start_ns;  /* 0: not known */
 	uint64_t exit_ns;   /* 0: it lives */
 	uint64_t exec_ns;   /* the latest */
-	bool forked;	    /* a FORK told of its beginning */
+	bool forked;	    /* a FORK reported its start */
 };
 
 struct descriptions {

@@ -6,7 +6,7 @@
 
 #include "base/apart.h"
 
-/* As the model tells processes with one pid apart (process_table.c): /proc tells a start in ticks of 10 ms. */
+/* As the model distinguishes processes with one pid (process_table.c): /proc has a start in ticks of 10 ms. */
 #define SAME_START_NS 100000000ull
 
 void descriptions_need_all(struct descriptions *descriptions, uint32_t space, enum description_kind kind,

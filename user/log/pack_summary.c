@@ -15,7 +15,7 @@ void pack_summary_begin(struct pack_summary *summary)
 	memset(summary, 0, sizeof(*summary));
 }
 
-/* 0 is no time: CUPTI could not tell it. */
+/* 0 is no time: CUPTI did not know it. */
 static void add_times(struct pack_range *range, struct pack_places places, const struct schema_field *field)
 {
 	uint64_t before_first = range->first - 1, last = range->last;

@@ -66,7 +66,7 @@ void log_reader_close(struct log_reader *reader);
 const struct gpt_record *log_reader_next(struct log_reader *reader);
 
 /*
- * Starts over with the first segment, at any time: all that the reader has found is forgotten, what it was told stays.
+ * Starts over with the first segment, at any time: all that the reader has found is forgotten, what it was given stays.
  * -ESPIPE: the log is not a regular file (log_reader_can_again).
  */
 int log_reader_again(struct log_reader *reader);

@@ -24,7 +24,7 @@ int64_t log_source_read(struct log_source *source, void *buffer, size_t bytes);
 /* The same at another place of a seekable source, which stays where it is. */
 int64_t log_source_read_at(const struct log_source *source, uint64_t at, void *buffer, size_t bytes);
 
-/* Whether more was passed over than the file has; a pipe does not tell. */
+/* Whether more was passed over than the file has; a pipe does not say. */
 bool log_source_is_beyond_end(const struct log_source *source);
 
 /* Passes over `bytes`, of a pipe at most what it has: 0, -errno. */

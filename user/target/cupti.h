@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which libcupti the agent would open in a process, told from outside. */
+/* Which libcupti the agent would open in a process, found from outside. */
 #ifndef GPUTRACE_TARGET_CUPTI_H
 #define GPUTRACE_TARGET_CUPTI_H
 

@@ -29,9 +29,9 @@ struct reader {
 	ARRAY(struct definition) kernels;
 	struct definition said; /* by the comments since the last statement that they may be about */
 	bool any_said;
-	uint32_t line, lines_told;
+	uint32_t line, lines_reported;
 	uint32_t inside; /* the line of a kernel's own text, 0: not in one */
-	void (*told)(void *context, const struct generated_line *line);
+	void (*report)(void *context, const struct generated_line *line);
 	void *context;
 };
 
@@ -191,7 +191,7 @@ static void read_statement(struct reader *reader, struct generated_text text)
 	if (name.size && (begins(rest, ".run(") || begins(rest, "(")))
 		kernel = find_kernel(reader, name);
 	line.kernel = kernel ? kernel->name : called_library(text);
-	if (!line.kernel.size || (!kernel && !reader->any_said) || reader->lines_told >= GENERATED_LINES_MAX)
+	if (!line.kernel.size || (!kernel && !reader->any_said) || reader->lines_reported >= GENERATED_LINES_MAX)
 		return;
 	line.nodes = reader->said.nodes;
 	line.ops = reader->said.ops;
@@ -201,15 +201,15 @@ static void read_statement(struct reader *reader, struct generated_text text)
 		line.file = kernel->file;
 		line.file_line = kernel->file_line;
 	}
-	reader->lines_told++;
-	reader->told(reader->context, &line);
+	reader->lines_reported++;
+	reader->report(reader->context, &line);
 	forget_said(reader);
 }
 
-void generated_read(const char *text, size_t bytes, void (*told)(void *context, const struct generated_line *line),
+void generated_read(const char *text, size_t bytes, void (*report)(void *context, const struct generated_line *line),
 		    void *context)
 {
-	struct reader reader = {.told = told, .context = context};
+	struct reader reader = {.report = report, .context = context};
 
 	for (size_t at = 0; at < bytes && reader.line < UINT32_MAX;) {
 		const char *end = memchr(text + at, '\n', bytes - at);

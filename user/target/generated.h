@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define GENERATED_KERNELS_MAX 4096u /* of one file; those beyond have no definition */
-#define GENERATED_LINES_MAX 16384u  /* of one file that launch; those beyond are not told */
+#define GENERATED_LINES_MAX 16384u  /* of one file that launch; those beyond are not reported */
 
 /* A part of the file; not terminated. */
 struct generated_text {
@@ -28,7 +28,7 @@ struct generated_line {
 };
 
 /* In the order of the file. */
-void generated_read(const char *text, size_t bytes, void (*told)(void *context, const struct generated_line *line),
+void generated_read(const char *text, size_t bytes, void (*report)(void *context, const struct generated_line *line),
 		    void *context);
 
 #endif

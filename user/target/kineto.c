@@ -45,7 +45,7 @@ static size_t behind_first_call(const uint8_t *code, size_t bytes)
 	return 0;
 }
 
-/* Length of an instruction that looks at a byte of what %rax points to, and tells whether it is 0; 0: it does not. */
+/* Length of an instruction that looks at a byte of what %rax points to, and says whether it is 0; 0: it does not. */
 static size_t test_of_byte(const uint8_t *code, int32_t *offset)
 {
 	bool loads = code[0] == 0x0f && code[1] == 0xb6; /* movzbl x(%rax), %eax; test %al, %al */

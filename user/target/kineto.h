@@ -28,7 +28,7 @@ struct kineto_flag {
 /* Given their linked addresses. -ENOENT: they look otherwise. */
 int kineto_find_flag(const struct image *image, uint64_t singleton, uint64_t push, struct kineto_flag *out);
 
-/* In a process with the library at that bias: 1 it records, 0 not; -errno: its memory does not tell. */
+/* In a process with the library at that bias: 1 it records, 0 not; -errno: its memory does not show it. */
 int kineto_records(pid_t pid, uint64_t bias, const struct kineto_flag *flag);
 
 /* ---- parts of it, for tests ---- */

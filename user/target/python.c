@@ -323,7 +323,7 @@ static const struct mapping *executable_of(pid_t pid, const struct mappings *map
  * Of two candidates the one that says more.  That a file can never be walked decides only when there is no other
  * that may be yet: a static interpreter can have pulled in a library by an extension, long before it runs.
  */
-static int more_telling(int first, int second)
+static int more_useful(int first, int second)
 {
 	static const int order[] = {0, -EPROTO, -EAGAIN, -ENOTSUP};
 
@@ -348,13 +348,13 @@ int python_find(pid_t pid, const struct mappings *mappings, struct python_info *
 		struct candidate candidate = {.pid = pid, .mappings = mappings, .mapping = &mappings->list.items[i]};
 
 		if (library_kind_of_name(candidate.mapping->path) == LIBRARY_PYTHON && is_first_of_file(mappings, i))
-			result = more_telling(examine(&candidate, true, out, &reason), result);
+			result = more_useful(examine(&candidate, true, out, &reason), result);
 	}
 	/* Also when a library was found wanting: an extension may have pulled it into a static interpreter. */
 	if (result && executable && library_kind_of_name(executable->path) != LIBRARY_PYTHON) {
 		struct candidate candidate = {.pid = pid, .mappings = mappings, .mapping = executable};
 
-		result = more_telling(examine(&candidate, false, out, &reason), result);
+		result = more_useful(examine(&candidate, false, out, &reason), result);
 	}
 	if (result == 0 && why_size)
 		why[0] = '\0';

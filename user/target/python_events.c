@@ -67,7 +67,7 @@ static const struct {
 	{"import__find__load__done", GPT_PY_IMPORT_END, false},
 };
 
-/* What sys/sdt.h puts where a probe is; anything else is not a site that its note tells the truth about. */
+/* What sys/sdt.h puts where a probe is; anything else is not a site that its note describes. */
 static bool is_nop(const struct image *image, uint64_t address)
 {
 	static const uint8_t nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};

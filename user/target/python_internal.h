@@ -44,7 +44,7 @@ const struct python_debug_word *python_debug_words(unsigned version /* major << 
 /*
  * Takes into `layout` what the _Py_DebugOffsets at the start of _PyRuntime say; what they do not say stays as in
  * the table, for which `layout` must hold the row of this release series.  -EAGAIN: not readable yet. -ENOTSUP:
- * free-threaded, as *free_threaded tells, too. -EPROTO: they are not there or wrong.  `why` says which.
+ * free-threaded, as *free_threaded says, too. -EPROTO: they are not there or wrong.  `why` says which.
  */
 int python_debug_offsets_apply(pid_t pid, uint64_t runtime, const struct python_version *version,
 			       struct gpt_pylayout *layout, bool *free_threaded, char *why, size_t why_size);

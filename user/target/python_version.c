@@ -159,7 +159,7 @@ static int from_text(const struct image *image, struct python_version *out)
 		if (texts.micro[minor] == MICRO_NONE)
 			continue;
 		if (found)
-			return -ENOENT; /* several: no telling which is Python's */
+			return -ENOENT; /* several: it is unknown which is Python's */
 		found = minor;
 	}
 	if (!found)

@@ -32,8 +32,8 @@
 #define USER_WAIT_SHARE 10	      /* ... of which that part of the time that passes comes back */
 #define USER_STUCK_MAX 8	      /* readers that wait for one user's processes */
 #define IDLE_MAX 2
-#define TOLD_MAX 16384	  /* processes that were told of: then they may be once more */
-#define READER_NICE (-10) /* as the thread that waits for it, capture/run.c */
+#define REPORTED_MAX 16384 /* processes that were reported: then they may be again */
+#define READER_NICE (-10)  /* as the thread that waits for it, capture/run.c */
 
 struct reader {
 	struct reader *next; /* idle */
@@ -53,7 +53,7 @@ struct leaving {
 	uid_t uid;
 };
 
-struct told {
+struct reported {
 	pid_t pid;
 	uint64_t start_ticks;
 };
@@ -63,7 +63,7 @@ static struct reader *idle; /* all below is under the lock */
 static pid_t owner;	    /* whose children the readers are */
 static ARRAY(struct leaving) leaving;
 static struct user_budget waited = {.share = USER_WAIT_SHARE};
-static ARRAY(struct told) told;
+static ARRAY(struct reported) reported;
 static ARRAY(struct reader_silent) silent;
 
 /* ---- the reader ---------------------------------------------------------------------------------------------- */
@@ -161,16 +161,16 @@ static int start(struct reader *reader)
 
 /* ---- who is left alone --------------------------------------------------------------------------------------- */
 
-static void tell_silent(pid_t pid, uint64_t start_ticks, uid_t uid)
+static void report_silent(pid_t pid, uint64_t start_ticks, uid_t uid)
 {
 	struct reader_silent process = {.pid = pid, .uid = uid};
 
-	for (size_t i = 0; i < told.count; i++)
-		if (told.items[i].pid == pid && told.items[i].start_ticks == start_ticks)
+	for (size_t i = 0; i < reported.count; i++)
+		if (reported.items[i].pid == pid && reported.items[i].start_ticks == start_ticks)
 			return;
-	if (told.count >= TOLD_MAX)
-		told.count = 0;
-	array_push(&told, ((struct told){pid, start_ticks}));
+	if (reported.count >= REPORTED_MAX)
+		reported.count = 0;
+	array_push(&reported, ((struct reported){pid, start_ticks}));
 	process_name(pid, process.name, sizeof(process.name));
 	array_push(&silent, process);
 }
@@ -209,7 +209,7 @@ static bool is_left_alone(pid_t pid)
 	}
 	if (!waits && stuck < USER_STUCK_MAX && user_budget_used(&waited, of.uid, monotonic_ns()) < USER_WAIT_NS)
 		return false;
-	tell_silent(pid, start_ticks, of.uid);
+	report_silent(pid, start_ticks, of.uid);
 	return true;
 }
 
@@ -234,7 +234,7 @@ static void give_up(struct reader *reader)
 	pthread_mutex_lock(&lock);
 	if (!process_start_ticks(one.target, &one.start_ticks) && !process_owner(one.target, &of)) {
 		one.uid = of.uid;
-		tell_silent(one.target, one.start_ticks, one.uid);
+		report_silent(one.target, one.start_ticks, one.uid);
 	}
 	array_push(&leaving, one);
 	pthread_mutex_unlock(&lock);
@@ -261,7 +261,7 @@ static void begin_here(void)
 		return;
 	owner = getpid();
 	idle = NULL;
-	leaving.count = waited.rows.count = told.count = silent.count = 0;
+	leaving.count = waited.rows.count = reported.count = silent.count = 0;
 }
 
 /* A child of one that has readers of its own. */

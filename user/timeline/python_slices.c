@@ -148,7 +148,7 @@ static void advance(struct python_slices *slices, const struct model *model, str
 		--*open;
 }
 
-/* How many outer frames of a stack are of functions that were entered before the trace; NONE: it cannot be told. */
+/* How many outer frames of a stack are of functions that were entered before the trace; NONE: it is unknown. */
 static uint32_t frames_before(const struct python_slices *slices, const struct model *model, const struct frame *frames,
 			      uint32_t count)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * When Python functions ran.  As far as the stacks of CUDA calls tell: a slice opens at the first call whose stack has
+ * When Python functions ran.  As far as the stacks of CUDA calls show: a slice opens at the first call whose stack has
  * the function and ends with the last call of the run that has it.  Time before the first and after the last CUDA
  * call of a function is not seen, and two runs of one function from the same line with no other call between
  * them look like one.
@@ -25,7 +25,7 @@ struct python_slice {
 	bool end_unseen; /* traced, and had not ended when the trace did */
 };
 
-/* A frame that still runs, as far as stacks tell. */
+/* A frame that still runs, as far as stacks show. */
 struct open_frame {
 	uint32_t code, line;
 	uint32_t place;		   /* of its slice among those drawn in this part */

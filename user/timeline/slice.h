@@ -206,7 +206,7 @@ enum timeline_arg_key {
 };
 
 struct timeline_arg {
-	enum timeline_arg_key key; /* which also tells the type */
+	enum timeline_arg_key key; /* which also says the type */
 	union {
 		uint64_t number;
 		int64_t integer;

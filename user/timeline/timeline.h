@@ -4,7 +4,7 @@
  * Here is what every timeline file needs and no format has to find out again: which track a slice goes to, so that
  * those of one track nest or do not meet; when Python functions ran; numbers that are unique in one file.
  *
- * A format is written over this and slice.h alone.  timeline_new() looks at the first part of the trace and tells which
+ * A format is written over this and slice.h alone.  timeline_new() looks at the first part of the trace and says which
  * groups, tracks and counters there are in it; timeline_visit() hands over every slice of it as a value with its
  * arguments, then goes on with the other parts, which may add some.  So a long trace is joined once.  Memory depends on
  * how large a part of the trace is, not on how long the trace is.  A trace of one part (timeline.more is false) is
@@ -42,9 +42,9 @@ struct timeline_group {
 enum timeline_track_kind {
 	TIMELINE_TRACK_THREAD,	    /* calls and Python functions; they nest */
 	TIMELINE_TRACK_INTERPRETER, /* a thread's collections and imports, which need not nest with its slices */
-	TIMELINE_TRACK_PYTHON, /* of a thread with ops of PyTorch: Python functions as far as calls tell of them, which
-				* need not nest with those */
-	TIMELINE_TRACK_STEPS,  /* of training, where they need not nest with the slices of their thread */
+	TIMELINE_TRACK_PYTHON,	 /* of a thread with ops of PyTorch: Python functions as far as calls show them, which
+				  * need not nest with those */
+	TIMELINE_TRACK_STEPS,	 /* of training, where they need not nest with the slices of their thread */
 	TIMELINE_TRACK_COMPILER, /* JIT compilation on a thread: CUPTI's times are too inexact to nest in its calls */
 	TIMELINE_TRACK_RANGES,	 /* NVTX of a thread and domain: those pushed nest, those started are on lanes */
 	TIMELINE_TRACK_STREAM,	 /* GPU operations of a stream; what overlaps is on lanes */

@@ -84,7 +84,7 @@ static bool is_our_host(const struct server *server, const char *host)
 	return false;
 }
 
-/* How long it takes does not tell how much of it is right. */
+/* How long it takes does not depend on how much of it is right. */
 static bool has_token(const struct server *server, const char *path)
 {
 	unsigned differs = 0;

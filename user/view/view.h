@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a browser is told of a trace: the page, the timeline at the resolution that it asks for, the sums. */
+/* What a browser gets of a trace: the page, the timeline at the resolution that it asks for, the sums. */
 #ifndef GPUTRACE_VIEW_H
 #define GPUTRACE_VIEW_H
 

@@ -6,7 +6,7 @@
 #include "cmd/options/format.h"
 #include "cmd/own_files.h"
 
-static void assert_files(const struct rank *rank, const char *path, bool tells_rank, const char *expected,
+static void assert_files(const struct rank *rank, const char *path, bool needs_rank, const char *expected,
 			 int64_t expected_rank)
 {
 	struct log_builder log = {0};
@@ -19,7 +19,7 @@ static void assert_files(const struct rank *rank, const char *path, bool tells_r
 	fd = log_fd(&log);
 	log_free(&log);
 	assert_int_equal(gpt_trace_open(fd, NULL, NULL, &trace, &why), 0);
-	assert_int_equal(own_files_find(&files, trace, path, tells_rank), 0);
+	assert_int_equal(own_files_find(&files, trace, path, needs_rank), 0);
 	assert_int_equal(files.list.count, expected ? 1 : 0);
 	if (expected) {
 		assert_string_equal(files.list.items[0].path, expected);

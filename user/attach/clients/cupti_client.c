@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What CUPTI does not tell is seen by probes on its functions.  The order of calls in a session of torch.profiler
+ * What CUPTI does not report is seen by probes on its functions.  The order of calls in a session of torch.profiler
  * (PyTorch 2.15): RegisterTimestampCallback, RegisterCallbacks, Enable..., Disable..., FlushAll, SetAttribute.
  */
 #include "attach/clients/cupti_client.h"
@@ -34,7 +34,7 @@
  * once, and not know that CUPTI has forgotten its buffers.
  */
 #define SEEN_NS 60000000ULL
-/* It answers within two looks; where its thread was not let run meanwhile it is told again. */
+/* It answers within two looks; if its thread could not run meanwhile it is asked again. */
 #define ANSWER_NS 1000000000ULL
 #define REPEATS_MAX 5
 
@@ -47,14 +47,14 @@ static void begin(struct cupti_client *client, const struct probed_file *agent, 
 					     GPUTRACE_AGENT_YIELD_SEMAPHORE);
 
 	if (error && error != -ESRCH)
-		msg_warn("pid %d: another profiler uses CUPTI, and the agent cannot be told: %s", pid,
+		msg_warn("pid %d: another profiler uses CUPTI, and the agent cannot be reached: %s", pid,
 			 strerror(-error));
 	links_detach(&client->resume);
 	client->state = CUPTI_CLIENT_RECORDS;
 	client->flushes = client->over = false;
 	client->repeats = 0;
 	if (changes)
-		client->told_ns = monotonic_ns();
+		client->asked_ns = monotonic_ns();
 }
 
 /* After begin(), whose counter comes first (agent/cupti/yield.c). */
@@ -66,25 +66,25 @@ static void share(struct cupti_client *client, const struct probed_file *agent, 
 		error = file_raise_agent_counter(&client->share, agent, pid, GPUTRACE_AGENT_SHARE,
 						 GPUTRACE_AGENT_SHARE_SEMAPHORE);
 	if (error && error != -ESRCH)
-		msg_warn("pid %d: another profiler wants waits and events too, and the agent cannot be told: %s", pid,
-			 strerror(-error));
+		msg_warn("pid %d: another profiler wants waits and events too, and the agent cannot be reached: %s",
+			 pid, strerror(-error));
 }
 
 static void finish(struct cupti_client *client, const struct probed_file *agent, pid_t pid)
 {
 	int error;
 
-	client->over = monotonic_ns() - client->told_ns < SEEN_NS;
+	client->over = monotonic_ns() - client->asked_ns < SEEN_NS;
 	if (client->over)
 		return;
 	error = file_raise_agent_counter(&client->resume, agent, pid, GPUTRACE_AGENT_RESUME,
 					 GPUTRACE_AGENT_RESUME_SEMAPHORE);
 
 	if (error && error != -ESRCH)
-		msg_warn("pid %d: the other profiler has finished, and the agent cannot be told: %s", pid,
+		msg_warn("pid %d: the other profiler has finished, and the agent cannot be reached: %s", pid,
 			 strerror(-error));
 	client->state = CUPTI_CLIENT_DONE;
-	client->told_ns = monotonic_ns();
+	client->asked_ns = monotonic_ns();
 }
 
 /* Once more, as it has not answered. */
@@ -94,7 +94,7 @@ static void finish_again(struct cupti_client *client)
 	client->state = CUPTI_CLIENT_RECORDS;
 	client->over = true;
 	client->repeats++;
-	client->told_ns = monotonic_ns();
+	client->asked_ns = monotonic_ns();
 }
 
 /* The agent has registered again. */
@@ -178,7 +178,7 @@ int cupti_client_suspect(struct cupti_client *client, const struct probed_file *
 		return error;
 	client->state = CUPTI_CLIENT_SUSPECTED;
 	client->watched_ns = now_ns;
-	client->told_ns = now_ns;
+	client->asked_ns = now_ns;
 	return 0;
 }
 
@@ -195,7 +195,7 @@ static bool settle_suspicion(struct cupti_client *client, const struct files *fi
 		client->last_ns = push_ns;
 		return true;
 	}
-	/* Before the first call there is nothing to time, and nothing to tell by. */
+	/* Before the first call there is nothing to time, and no evidence. */
 	if (calls_ns && now_ns > quiet_ns && now_ns - quiet_ns >= QUIET_NS)
 		finish(client, agent, pid);
 	return false;
@@ -211,8 +211,8 @@ bool cupti_client_tick(struct cupti_client *client, const struct files *files, c
 	if (client->state == CUPTI_CLIENT_RECORDS &&
 	    (client->over || (!client->kinds && now_ns > client->last_ns && now_ns - client->last_ns > patience)))
 		finish(client, agent, pid);
-	else if (client->state == CUPTI_CLIENT_DONE && client->repeats < REPEATS_MAX && now_ns > client->told_ns &&
-		 now_ns - client->told_ns > ANSWER_NS)
+	else if (client->state == CUPTI_CLIENT_DONE && client->repeats < REPEATS_MAX && now_ns > client->asked_ns &&
+		 now_ns - client->asked_ns > ANSWER_NS)
 		finish_again(client);
 	return false;
 }

@@ -14,7 +14,7 @@ enum cupti_client_state {
 	CUPTI_CLIENT_SUSPECTED, /* one may be in a session that began before we came: the agent is to keep off meanwhile
 				 */
 	CUPTI_CLIENT_RECORDS,	/* CUPTI's buffers are its own */
-	CUPTI_CLIENT_DONE,	/* the agent was told so and has not registered again yet */
+	CUPTI_CLIENT_DONE,	/* the agent was informed and has not registered again yet */
 };
 
 struct cupti_client {
@@ -23,9 +23,9 @@ struct cupti_client {
 	bool flushes;	     /* it has disabled its kinds and asked for what is left */
 	uint64_t last_ns;    /* its latest call */
 	uint64_t watched_ns; /* suspected: since when */
-	uint64_t told_ns;    /* when the agent's counters were changed last */
+	uint64_t asked_ns;   /* when the agent's counters were changed last */
 	bool over;	     /* the agent is to hear that the other has finished, once it must have seen YIELD */
-	unsigned repeats;    /* how often it was told so again */
+	unsigned repeats;    /* how often it was informed again */
 	struct links yield;  /* while attached the agent's counters are raised in this process */
 	struct links resume;
 	struct links share;
@@ -37,12 +37,12 @@ void cupti_client_note(struct cupti_client *client, const struct probed_file *ag
 /*
  * For a process that the agent is about to enter: another user of CUPTI may be in the middle of a session that it
  * began before we came.  The agent will keep off until it is known that none is, by what PyTorch does at every op
- * (file_attach_pushes), or that it has ended.  -errno: the agent cannot be told, and must not enter.
+ * (file_attach_pushes), or that it has ended.  -errno: the agent cannot be informed, and must not enter.
  */
 int cupti_client_suspect(struct cupti_client *client, const struct probed_file *agent, pid_t pid, uint64_t now_ns);
 
 /*
- * What time and pushes tell; call now and then.  calls_ns: when the process was first seen to call CUDA, 0 not yet.
+ * Acts on time and pushes; call now and then.  calls_ns: when the process was first seen to call CUDA, 0 not yet.
  * True when one that was suspected has just been found to record.
  */
 bool cupti_client_tick(struct cupti_client *client, const struct files *files, const struct probed_file *agent,

@@ -148,13 +148,13 @@ static int copy_buffer(struct foreign_reader *reader, const struct gpt_cupti_don
 	return 0;
 }
 
-static void tell(struct foreign_reader *reader, struct foreign_buffers *buffers, uint32_t pid, const char *what)
+static void report(struct foreign_reader *reader, struct foreign_buffers *buffers, uint32_t pid, const char *what)
 {
 	char note[256];
 
-	if (buffers->told)
+	if (buffers->reported)
 		return;
-	buffers->told = true;
+	buffers->reported = true;
 	snprintf(note, sizeof(note), "pid %" PRIu32 ": GPU records of another profiler's session are missing: %s", pid,
 		 what);
 	emit_text(reader->terms.emit, reader->terms.emit_context, GPT_NOTE, pid, note);
@@ -180,13 +180,13 @@ void foreign_buffers_take(struct foreign_reader *reader, struct foreign_buffers 
 	struct foreign_result result;
 	int error;
 
-	if (!buffers->records) /* no agent: no one who would tell which call a record belongs to */
+	if (!buffers->records) /* no agent: the call of a record is unknown */
 		return;
 	error = copy_buffer(reader, done);
 	if (error == -ESRCH)
 		return;
 	if (error) {
-		tell(reader, buffers, done->pid, explain(error));
+		report(reader, buffers, done->pid, explain(error));
 		return;
 	}
 	buffer.data = reader->copy;
@@ -198,9 +198,9 @@ void foreign_buffers_take(struct foreign_reader *reader, struct foreign_buffers 
 	buffer.wall_offset_ns = (int64_t)(buffer.wall_ns - monotonic_ns());
 	result = foreign_buffer_convert(buffers->records, &reader->terms, &buffer);
 	if (result.left)
-		tell(reader, buffers, done->pid, "of a kind that is not known");
+		report(reader, buffers, done->pid, "of a kind that is not known");
 	else if (result.unknown)
-		tell(reader, buffers, done->pid, "their times are of a clock that is not known");
+		report(reader, buffers, done->pid, "their times are of a clock that is not known");
 	else if (result.unconverted)
-		tell(reader, buffers, done->pid, reader->unfit);
+		report(reader, buffers, done->pid, reader->unfit);
 }

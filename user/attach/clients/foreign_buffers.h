@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Foreign buffers: while torch.profiler records, CUPTI puts its records into the buffers of torch.profiler and not into
- * the agent's.  A probe tells when CUPTI has given one back to torch.profiler.  It is copied from outside before
+ * the agent's.  A probe fires when CUPTI has given one back to torch.profiler.  It is copied from outside before
  * torch.profiler frees it, at the end of its session.
  */
 #ifndef GPUTRACE_ATTACH_CLIENTS_FOREIGN_BUFFERS_H
@@ -22,9 +22,9 @@ struct foreign_reader {
 
 /* Of a process; starts zeroed. */
 struct foreign_buffers {
-	struct foreign_records *records; /* NULL until its agent has told how long records are */
+	struct foreign_records *records; /* NULL until its agent has sent the sizes of records */
 	bool borrowed;			 /* the agent is no subscriber and hears of no call */
-	bool told;			 /* that something could not be taken */
+	bool reported;			 /* that something could not be taken */
 };
 
 /* activity_sets: bits of enum gpt_agent_activity_set. */

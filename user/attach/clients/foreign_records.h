@@ -52,10 +52,10 @@ struct foreign_result {
 struct foreign_records *foreign_records_new(void);
 void foreign_records_free(struct foreign_records *process);
 
-/* The sizes of records, as the agent tells them; without them nothing can be read. */
+/* The sizes of records, as the agent sends them; without them nothing can be read. */
 void foreign_records_sizes(struct foreign_records *process, const uint16_t sizes[GPT_AGENT_KINDS]);
 
-/* Bits of enum gpt_api_class of calls whose records are taken: where no agent tells of calls. */
+/* Bits of enum gpt_api_class of calls whose records are taken: where no agent reports calls. */
 void foreign_records_calls(struct foreign_records *process, uint32_t classes);
 
 struct foreign_result foreign_buffer_convert(struct foreign_records *process, const struct foreign_terms *terms,

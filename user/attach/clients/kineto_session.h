@@ -6,7 +6,7 @@
 #include "attach/probes/probes.h"
 
 /*
- * In a process that has these files mapped: 1 yes, 0 no, -errno where one of its PyTorchs does not tell.  A session
+ * In a process that has these files mapped: 1 yes, 0 no, -errno where one of its PyTorchs does not say.  A session
  * that begins later shows itself to the probes on CUPTI, which must be there before.
  */
 int kineto_session_lasts(pid_t pid, struct files *files, struct probed_file *const *mapped, size_t count);

@@ -21,7 +21,7 @@ struct tsc_clock {
 	ARRAY(struct tsc_pair) pairs; /* by ticks */
 };
 
-/* NULL, or why this machine's counter does not tell time: not invariant, or given up by the kernel. */
+/* NULL, or why this machine's counter is no clock: not invariant, or given up by the kernel. */
 const char *tsc_unfit(void);
 
 /* The counter now; 0 on machines without one. */

@@ -26,7 +26,7 @@
 /*
  * Makes the process that has the pid and this start (process_start_ticks) load the agent (agent_fd: its file, from
  * read_only_open) or, where that file's agent is mapped already, start it; cupti: the libcupti it shall use, NULL: what
- * it finds.  0: the call was made; whether a session begins the agent itself tells.  -EAGAIN: not at this moment, try
+ * it finds.  0: the call was made; the agent itself reports whether a session starts.  -EAGAIN: not at this moment, try
  * again; -ESRCH: the process has ended; other -errno: not in this process.
  */
 #define INJECT_PATH_MAX 256u /* bytes of the path of a libcupti with its NUL */

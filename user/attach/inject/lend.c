@@ -36,8 +36,8 @@
 #include "target/process.h"
 
 /*
- * The loader takes two libraries of the same name for one: pids come round again, so the descriptor's number tells
- * two gputraces apart.
+ * The loader takes two libraries of the same name for one: pids come round again, so the descriptor's number
+ * distinguishes two gputraces apart.
  */
 #define NUMBER_FIRST 16
 #define NUMBER_COUNT 900

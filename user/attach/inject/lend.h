@@ -23,7 +23,7 @@ struct lender {
  */
 int lender_start(struct lender *lender, pid_t borrower, int file_fd, char *why, size_t why_size);
 
-/* To be called before the borrower is told the path: should we die now, the path is kept until it has been used. */
+/* To be called before the borrower gets the path: should we die now, the path is kept until it has been used. */
 void lender_use(struct lender *lender);
 
 /* 0, or -EOWNERDEAD when somebody, as the borrower's user may, has killed it meanwhile. */

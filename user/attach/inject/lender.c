@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The tracer's side of a loan (lend.h): starts a keeper, hears of it, tells it to end; waits for no one long. */
+/* The tracer's side of a loan (lend.h): starts a keeper, hears of it, has it end; waits for no one long. */
 #include "attach/inject/lend.h"
 
 #include <errno.h>

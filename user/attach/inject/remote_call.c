@@ -121,7 +121,7 @@ static int examine_call(struct remote *remote, const struct safe_thread *seen)
 }
 
 /*
- * A thread in a restartable sequence (rseq(2)) would not be told that it was interrupted: the kernel looks at the
+ * A thread in a restartable sequence (rseq(2)) would not notice that it was interrupted: the kernel looks at the
  * registers when it lets it run, and they are ours then.
  */
 static bool in_restartable_sequence(const struct remote *remote)

@@ -114,7 +114,7 @@ static int find_file_offset(struct dl_phdr_info *info, size_t size, void *offset
 	return 0;
 }
 
-/* Runs into the probe, and tells when it is gone whether the instruction is what it was. */
+/* Runs into the probe, and says afterwards whether the instruction is as before. */
 static void __attribute__((noreturn)) run_into_probe(int asked, int answer)
 {
 	uint8_t code[sizeof(nop5)];
@@ -230,6 +230,6 @@ int feature_probe(enum feature feature)
 
 bool features_need_old_programs(int bpf_loop, int attach_cookie)
 {
-	/* What cannot be told is taken to be there: loading will say what is wrong. */
+	/* What is unknown is assumed to be there: loading will say what is wrong. */
 	return bpf_loop == 0 || attach_cookie == 0;
 }

@@ -21,7 +21,7 @@ enum feature {
 	FEATURE_COUNT
 };
 
-/* 1: there, 0: not there, -errno: it cannot be told (no permission, most often). */
+/* 1: there, 0: not there, -errno: it is unknown (no permission, most often). */
 int feature_probe(enum feature feature);
 
 /* Begins to try FEATURE_NOP5_UNDONE in a process of its own; feature_probe waits for that then. */

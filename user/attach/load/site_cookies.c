@@ -16,7 +16,7 @@ struct gpt_site_key sites_key(dev_t device, uint64_t inode, uint64_t offset)
 	return (struct gpt_site_key){.inode = inode, .offset = offset, .device = sites_kernel_device(device)};
 }
 
-int sites_tell(int map, dev_t device, uint64_t inode, struct uprobe *uprobes, size_t count)
+int sites_write(int map, dev_t device, uint64_t inode, struct uprobe *uprobes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct gpt_site_key key = sites_key(device, inode, uprobes[i].offset);

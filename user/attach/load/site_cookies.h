@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where symbol probes are, told to the programs of kernels that keep no cookie with a probe (before Linux 5.15): a map
+ * Where symbol probes are, for the programs of kernels that keep no cookie with a probe (before Linux 5.15): a map
  * from site to cookie. Attaches nothing.
  */
 #ifndef GPUTRACE_ATTACH_LOAD_SITE_COOKIES_H
@@ -19,6 +19,6 @@ uint32_t sites_kernel_device(dev_t device);
 struct gpt_site_key sites_key(dev_t device, uint64_t inode, uint64_t offset);
 
 /* Moves the cookies of `uprobes` in one file into the map; before these are probed. -errno: -E2BIG */
-int sites_tell(int map, dev_t device, uint64_t inode, struct uprobe *uprobes, size_t count);
+int sites_write(int map, dev_t device, uint64_t inode, struct uprobe *uprobes, size_t count);
 
 #endif

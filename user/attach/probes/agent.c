@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Probes on the functions of our agent, by which it speaks and is told what to record. */
+/* Probes on the functions of our agent, by which it sends and learns what to record. */
 #include "attach/probes/probes.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ struct agent_probe {
 	const char *function, *semaphore;
 	const struct bpf_program *program;
 	struct links *links;
-	bool tells_text; /* so that a call of CUPTI by the agent can be told from one by somebody else */
+	bool needs_text; /* so that a call of CUPTI by the agent can be distinguished from one by another client */
 };
 
 static int agent_text_cookie(const struct probed_file *file, struct uprobe *uprobe)
@@ -58,14 +58,14 @@ static int attach_agent_probe(struct files *files, struct probed_file *file, con
 	struct uprobe uprobe;
 	int error = agent_uprobe(image, probe->function, probe->semaphore, &uprobe);
 
-	if (!error && probe->tells_text)
+	if (!error && probe->needs_text)
 		error = agent_text_cookie(file, &uprobe);
-	if (!error && probe->tells_text && files->programs->sites >= 0)
-		error = sites_tell(files->programs->sites, file->device, file->inode, &uprobe, 1);
+	if (!error && probe->needs_text && files->programs->sites >= 0)
+		error = sites_write(files->programs->sites, file->device, file->inode, &uprobe, 1);
 	return error ? error : file_attach_uprobes(files, file, probe->links, probe->program, &uprobe, 1);
 }
 
-/* What the user wants besides kernels, told by counters. */
+/* What the user wants besides kernels, passed by counters. */
 static int attach_activity_sets(struct files *files, struct probed_file *file, const struct image *image)
 {
 	static const struct {
@@ -163,7 +163,7 @@ int files_begin_schedule(struct files *files)
 	return error;
 }
 
-/* Before anybody is told to have stacks taken: none is missed then. */
+/* Before anyone is asked to have stacks taken: none is missed then. */
 static int attach_stacks(struct files *files, struct probed_file *file, const struct image *image)
 {
 	const struct agent_probe probe = {GPUTRACE_AGENT_STACK, GPUTRACE_AGENT_STACK_SEMAPHORE,

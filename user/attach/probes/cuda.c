@@ -31,7 +31,7 @@ static enum gpt_api_args args_of_api(uint16_t api)
 	return GPT_ARGS_NONE;
 }
 
-static void tell_sites(struct files *files, const struct probed_file *file)
+static void report_sites(struct files *files, const struct probed_file *file)
 {
 	char text[512];
 
@@ -64,14 +64,14 @@ static int attach_calls(struct files *files, struct probed_file *file)
 		const struct library_site *site = &file->sites.list.items[i];
 		uint64_t distance = site->site.offset - text;
 
-		if (distance > GPT_COOKIE_DISTANCE_MAX) /* nested calls are told by the stack alone then */
+		if (distance > GPT_COOKIE_DISTANCE_MAX) /* nested calls are known by the stack alone then */
 			distance = 0;
 		uprobes[i].offset = site->site.offset;
 		uprobes[i].cookie =
 			GPT_COOKIE(site->api, args_of_api(site->api), site->site.sp_adjust, index, distance);
 	}
 	if (files->programs->sites >= 0)
-		error = sites_tell(files->programs->sites, file->device, file->inode, uprobes, file->sites.list.count);
+		error = sites_write(files->programs->sites, file->device, file->inode, uprobes, file->sites.list.count);
 	if (!error)
 		error = file_attach_uprobes(files, file, &file->call_links, program, uprobes, file->sites.list.count);
 	free(uprobes);
@@ -91,9 +91,9 @@ int file_attach_calls(struct files *files, struct probed_file *file)
 		return error;
 	}
 	files_mark_known(files, file, true);
-	if (!file->told)
-		tell_sites(files, file);
-	file->told = true;
+	if (!file->written)
+		report_sites(files, file);
+	file->written = true;
 	return 0;
 }
 

@@ -52,7 +52,7 @@ bool file_note_refused(struct files *files, struct probed_file *file, enum file_
 		[FILE_DEATHS] = "the end of functions is not seen, so each stack is described again",
 		[FILE_SUBINTERPRETERS] = "further interpreters are not seen, so each call looks for them",
 		[FILE_ENGINE] = "what a backward pass launches has no line",
-		[FILE_NCCL] = "collectives are known only where PyTorch tells them (--ops)",
+		[FILE_NCCL] = "collectives are known only where PyTorch reports them (--ops)",
 		[FILE_NCCL_RANKS] = "ranks of its communicators are not known",
 		[FILE_NCCL_EXITS] = "communicators of several processes are not known to be one",
 		[FILE_PROFILER] = "GPU records that torch.profiler takes are missing",
@@ -132,7 +132,7 @@ static bool is_held_for(const char *path)
 
 /*
  * Takes over what was opened.  A file that is kept open cannot give its inode to another; of the others, most of all
- * there are, the time of their last change tells.
+ * there are, the time of their last change shows it.
  */
 static void look_into(struct files *files, struct probed_file *file, const struct opened_file *opened)
 {
@@ -249,7 +249,7 @@ struct probed_file *files_get(struct files *files, pid_t pid, uid_t uid, const s
 		return NULL;
 	error = mapping_open_file(pid, mapping, &opened);
 	if (error == -ESRCH || error == -ENOENT || error == -ESTALE || error == -ENOEXEC || error == -ETIMEDOUT)
-		return NULL; /* it is gone, or no file; or others were told that it does not answer */
+		return NULL; /* it is gone, or no file; or it was reported that it does not answer */
 	/* Some filesystems show other device numbers in maps than in stat: go by what maps says. */
 	file = file ? look_again(files, file, mapping->path)
 		    : add(files, mapping->device, mapping->inode, uid, mapping->path);
@@ -390,7 +390,8 @@ void file_add_process(struct files *files, struct probed_file *file, pid_t pid)
 	for (size_t i = 0; i < file->pids.count; i++)
 		if (file->pids.items[i] == pid)
 			return;
-	/* The kernel tells a process by its first thread's memory: one whose first thread has ended it does not find.
+	/* The kernel identifies a process by its first thread's memory: one whose first thread has ended it does not
+	 * find.
 	 */
 	if (is_full(file) || process_thread(pid) != pid) {
 		error = share(file);

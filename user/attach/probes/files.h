@@ -78,7 +78,7 @@ struct probed_file {
 	bool torch_tried;
 	bool kineto_known;	   /* PyTorch: kineto is */
 	struct kineto_flag kineto; /* where its profiler notes that it records */
-	bool told;		   /* its GPT_PROBES record was written */
+	bool written;		   /* its GPT_PROBES record was written */
 	bool wanted;		   /* by some process; attach.c keeps it */
 };
 

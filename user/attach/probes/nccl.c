@@ -64,7 +64,7 @@ static int add_exits(const struct image *image, const struct image_symbol *symbo
 	return error;
 }
 
-static void tell_layout(struct files *files, struct probed_file *file, const struct image *image, uint32_t number)
+static void report_layout(struct files *files, struct probed_file *file, const struct image *image, uint32_t number)
 {
 	struct gpt_nccl_file known = {0};
 	struct nccl_comm_layout layout;
@@ -82,14 +82,14 @@ static int attach(struct files *files, struct probed_file *file, uprobe_list *li
 	int error = 0;
 
 	if (files->programs->sites >= 0)
-		error = sites_tell(files->programs->sites, file->device, file->inode, list->items, list->count);
+		error = sites_write(files->programs->sites, file->device, file->inode, list->items, list->count);
 	if (error)
 		return error;
 	return file_attach_uprobes(files, file, &file->nccl_links, program, list->items, list->count);
 }
 
 /* Every `ret` is single-stepped. */
-static void tell_sites(struct files *files, struct probed_file *file, size_t entries, size_t exits)
+static void report_sites(struct files *files, struct probed_file *file, size_t entries, size_t exits)
 {
 	char text[512];
 
@@ -115,14 +115,14 @@ static int attach_all(struct files *files, struct probed_file *file, const struc
 			no_exit = -ENOENT;
 	}
 	if (!error && entries.count) {
-		tell_layout(files, file, image, (uint32_t)file->nccl_number);
+		report_layout(files, file, image, (uint32_t)file->nccl_number);
 		error = attach(files, file, &exits, bpf->progs.nccl_left);
 		if (!error)
 			error = attach(files, file, &entries, bpf->progs.nccl_call);
 		if (!error && no_exit)
 			file_note_refused(files, file, FILE_NCCL_EXITS, no_exit);
 		if (!error)
-			tell_sites(files, file, entries.count, exits.count);
+			report_sites(files, file, entries.count, exits.count);
 	}
 	if (error || !entries.count)
 		files_give_number(&files->nccl_numbers, &file->nccl_number);

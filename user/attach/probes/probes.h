@@ -3,7 +3,7 @@
  * Probes on files, one source file for each family of probe sites:
  *
  *   cuda.c     the public functions of libcudart and libcuda, where no agent reports the calls
- *   agent.c    our agent's functions: what it reports, and what it is told by semaphores
+ *   agent.c    our agent's functions: what it reports, and what it gets by semaphores
  *   python.c   CPython: garbage collection, imports, calls, the death of code objects, subinterpreters
  *   torch.c    PyTorch: the autograd engine, and the CUPTI buffers of its profiler
  *   cupti.c    CUPTI: what its clients do with it

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Probes inside interpreters: tells the BPF side what each site means, and puts the probes there.  Which sites there
- * are is target/python_events.c's.
+ * Probes inside interpreters: gives the BPF side the meaning of each site, and puts the probes there.  Which sites
+ * there are is target/python_events.c's.
  */
 #include "attach/probes/probes.h"
 

@@ -66,7 +66,7 @@ static int attach_engine(struct files *files, struct probed_file *file, const st
 	if (!search->found[ENGINE_BEGIN].address || !search->found[ENGINE_NODE].address)
 		return -ENOENT;
 	if (files->programs->sites >= 0) {
-		error = sites_tell(files->programs->sites, file->device, file->inode, &node, 1);
+		error = sites_write(files->programs->sites, file->device, file->inode, &node, 1);
 		if (error)
 			return error;
 	}
@@ -88,7 +88,7 @@ static int attach_profiler(struct files *files, struct probed_file *file, const 
 				   1);
 }
 
-/* Without it whether torch.profiler records is told by what it does (cupti_client.h). */
+/* Without it whether torch.profiler records shows in what it does (cupti_client.h). */
 static void find_flag(struct probed_file *file, const struct torch_search *search)
 {
 	file->kineto_known = search->found[SINGLETON].address && search->found[PUSH].address &&

@@ -30,7 +30,8 @@ static int code_of(const struct option_row *row)
 
 static void build_tables(bool stop_at_word, struct option longs[OPTION_ROWS_MAX], char shorts[2 * OPTION_ROWS_MAX + 3])
 {
-	/* "+" ends at COMMAND, "-" gives words as option 1; ":" tells a missing value from an unknown option. */
+	/* "+" ends at COMMAND, "-" gives words as option 1; ":" distinguishes a missing value from an unknown option.
+	 */
 	char *at = short_options;
 
 	*at++ = stop_at_word ? '+' : '-';

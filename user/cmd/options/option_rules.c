@@ -74,7 +74,7 @@ static int check_outputs(struct parse *parse)
 	return why ? option_fail(parse, "--output - --format %s: %s", options->format, why) : 0;
 }
 
-/* How steps are counted while they are made: by what tells of them when they begin. */
+/* How steps are counted while they are made: by what marks them when they start. */
 static int find_step_by(struct parse *parse)
 {
 	const struct step_request *request = &parse->options->step.request;
@@ -194,7 +194,7 @@ static int check_slice(struct parse *parse)
 	return parse->options->max_size ? check_max_size(parse) : 0;
 }
 
-/* It reads a log, or records: PyTorch's ops, too, which tell of data loading. */
+/* It reads a log, or records: PyTorch's ops, too, which show data loading. */
 static int why_check(struct parse *parse)
 {
 	struct options *options = parse->options;

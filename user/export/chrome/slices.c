@@ -170,7 +170,7 @@ static void put_number(struct sink *out, const char *name, int64_t value)
 
 /*
  * Memory as Kineto's `[memory]` instants: what the TensorBoard plugin's memory view reads.  Where PyTorch's allocators
- * told of theirs those are it, and what CUDA gave to them has another name.
+ * reported of theirs those are it, and what CUDA gave to them has another name.
  */
 bool chrome_put_memory(void *context, const struct timeline_memory *memory)
 {

@@ -121,7 +121,7 @@ static void put_graph(struct database *base, enum sqlite_table table, const stru
 	row_number_unless(base, table, op->captured_by == NONE ? 0 : part->calls[op->captured_by].corr, 0);
 }
 
-/* unknown: the number is none where the source did not tell it. */
+/* unknown: the number is none where the source did not say it. */
 static void row_number_of(struct database *base, enum sqlite_table table, const struct model_gpu *op,
 			  enum model_gpu_unknown unknown, uint64_t value)
 {

@@ -76,7 +76,7 @@ void zoom_end_memory(struct collect *collect, uint64_t end_ns);
 /* Those that the timeline has by now; under the lock. */
 void zoom_learn_tracks(struct collect *collect);
 
-/* The row of what a GPU holds, or the host (device TIMELINE_NONE); kind tells rows of one GPU apart. */
+/* The row of what a GPU holds, or the host (device TIMELINE_NONE); kind distinguishes rows of one GPU. */
 uint32_t zoom_memory_track(struct collect *collect, uint32_t kind, uint32_t device, const char *label);
 
 #endif

@@ -8,8 +8,8 @@
 #include "model/trace.h"
 
 /*
- * What is open where the place begins or ends is known to be so in it, and no further.  Of a GPU it has what was told
- * in it: what ran then, or a little before.  False: nothing of the slice is known to be there.
+ * What is open where the place begins or ends is known to be so in it, and no further.  Of a GPU it has what was
+ * recorded in it: what ran then, or a little before.  False: nothing of the slice is known to be there.
  */
 static bool cut(const struct zoom *zoom, const struct zoom_place *place, const struct zoom_track *track,
 		struct zoom_slice *slice)

@@ -147,7 +147,7 @@ void zoom_add_sampled(struct zoom *zoom, uint32_t track, const struct zoom_slice
 void zoom_end_sampled(struct zoom *zoom, struct zoom_track *track);
 void zoom_free_layer(struct zoom_layer *layer);
 void zoom_add_long_slice(struct zoom *zoom, uint32_t track, const struct zoom_slice *slice, bool is_open);
-/* Those that are open are told again. */
+/* Those that are open are put again. */
 void zoom_forget_open(struct zoom_track *track);
 
 /* How many long slices are open on the track at a time; after zoom_sort_long_slices. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tracks of a zoom: those of a timeline are found again in one of another reading, and who asks is told of them. */
+/* Tracks of a zoom: those of a timeline are found again in one of another reading, and the caller gets them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,7 +164,7 @@ uint32_t zoom_memory_track(struct collect *collect, uint32_t kind, uint32_t devi
 
 /* ---- for who asks ----------------------------------------------------------------------------------------------- */
 
-/* As far as begins of blocks tell: long ones may come and go inside of one. */
+/* As far as starts of blocks show: long ones may come and go inside of one. */
 static uint32_t depth_of(const struct zoom *zoom, const struct zoom_track *track)
 {
 	uint32_t deepest = zoom_sampled_from(zoom) != UINT64_MAX ? (uint32_t)track->sampled.rows.count : 0, depth;
