@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What ends a long piece of work early, and writing to somebody who may not read. */
+/* Cancels long work, and a write whose reader may not read. */
 #ifndef GPUTRACE_CANCEL_H
 #define GPUTRACE_CANCEL_H
 
@@ -13,12 +13,12 @@ struct cancel {
 	int fd;			/* readable from then on; -1: no one waits for it */
 };
 
-/* NULL never is. */
+/* NULL: false. */
 bool is_cancelled(const struct cancel *cancel);
 
 /*
- * Writes all of it.  0; -ECANCELED as soon as it is cancelled, also while a pipe, a terminal or a socket is full: what
- * was given to it then may still go out later.  Else -errno.
+ * Writes all of the data.  0; -errno; -ECANCELED as soon as it is cancelled, even while a pipe, a terminal or a socket
+ * is full.  Data that was already handed to the descriptor may then still be written.
  */
 int write_unless(int fd, const void *data, size_t bytes, const struct cancel *cancel);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How the clock of one machine runs beside that of another: ahead by an offset at one time, and faster by a rate. */
+/* The relation of two machines' clocks: an offset at one time, and a drift. */
 #ifndef GPUTRACE_CLOCK_LINE_H
 #define GPUTRACE_CLOCK_LINE_H
 
 #include <stdint.h>
 
-/* All zero: they are one clock. */
+/* All zero: one clock. */
 struct clock_line {
-	uint64_t from_ns;  /* on this clock: when the other is ahead by */
-	int64_t offset_ns; /* that */
+	uint64_t from_ns;  /* on this clock: when offset_ns holds */
+	int64_t offset_ns; /* how much the other clock is ahead then */
 	double drift;	   /* how much faster the other runs: 1e-6 is a microsecond per second */
 };
 
-/* A time of this clock on the other one; what would be before 0 there is 0. */
+/* Converts a time of this clock to the other one; a time before 0 becomes 0. */
 static inline uint64_t clock_line_at(const struct clock_line *line, uint64_t time_ns)
 {
 	double beyond = line->drift * ((double)time_ns - (double)line->from_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which code was written into no file by its author: PyTorch's compiler (Inductor) wrote it, or it is a notebook's
- * cell. Told by paths alone.
+ * Whether code is in no file that its author wrote: PyTorch's compiler (Inductor) wrote it, or it is a notebook's cell.
+ * Decided by the path alone.
  */
 #ifndef GPUTRACE_BASE_GENERATED_PATH_H
 #define GPUTRACE_BASE_GENERATED_PATH_H
@@ -12,7 +12,8 @@
 /* The path is as the code object has it: a program can write what it likes there. */
 bool file_is_generated(const char *path);
 
-/* "cxjmxsji....py:18": the middle of a name, without its folder, left out; NULL: it is too short.  Caller frees it. */
+/* "cxjmxsji....py:18": the file's name without its folder and with its middle left out.  The caller frees it.  NULL: it
+ * is too short for that. */
 char *generated_name_shorten(const char *name, uint32_t line);
 
 /* ipykernel names a cell by a hash of its text: "/tmp/ipykernel_812/2903183.py". */

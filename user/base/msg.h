@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Messages for the person at the terminal: one line each, on standard error, "gputrace: " in front; what a target put
- * into a name cannot steer the terminal (safe_text.h).
- * Only cmd/ and the few places that can say what to do about a failure print; the rest return -errno.
+ * Messages for the user: one line each, on standard error, with the prefix "gputrace: ".  Names that a target chose
+ * cannot steer the terminal (safe_text.h).
+ * Only cmd/ and the few places that can say what to do about a failure print messages; the rest return -errno.
  */
 #ifndef GPUTRACE_MSG_H
 #define GPUTRACE_MSG_H

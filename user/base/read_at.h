@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many bytes there were, fewer than asked for at the end of the file; -errno. */
+/* Returns the bytes that were read, fewer than asked for at the end of the file; -errno. */
 int64_t read_at(int fd, void *to, size_t bytes, uint64_t at);
 
 #endif

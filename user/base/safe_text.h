@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Strings of targets made safe: valid UTF-8, one line, nothing that steers a terminal.  Every way out goes through
- * here: messages (msg.c), gputrace doctor, and what the report and the files are made of (model/string_pool.c).  Knows
+ * Makes strings of targets safe to print: valid UTF-8, one line, nothing that steers a terminal.  All output goes
+ * through here: messages (msg.c), gputrace doctor, and the strings of reports and files (model/string_pool.c).  Knows
  * encodings, not records.
  */
 #ifndef GPUTRACE_SAFE_TEXT_H
@@ -16,20 +16,20 @@
 typedef ARRAY(char) text_buffer;
 
 /*
- * C0, C1 and DEL; what Unicode 15 calls Bidi_Control, which turns the direction of what follows (UAX 9); separators of
- * lines and paragraphs.
+ * C0, C1 and DEL; Unicode 15's Bidi_Control, which changes the direction of the text that follows (UAX 9); separators
+ * of lines and paragraphs.
  */
 bool safe_text_is_control(uint32_t c);
 
-/* What safe_text_copy writes at most for `size` bytes: U+FFFD has three. */
+/* The most that safe_text_copy writes for `size` bytes: U+FFFD has three. */
 #define SAFE_TEXT_MAX(size) (3 * (size))
 
-/* As safe_text_append_utf8, to memory of SAFE_TEXT_MAX(size) bytes; returns how many it wrote. */
+/* As safe_text_append_utf8, to memory of SAFE_TEXT_MAX(size) bytes; returns the bytes written. */
 size_t safe_text_copy(char *out, const void *bytes, size_t size);
 
 /*
- * Appends bytes that claim to be UTF-8.  White space becomes a blank; other control characters, marks that
- * change the direction of text, and whatever is not UTF-8 become U+FFFD.
+ * Appends bytes that should be UTF-8.  White space becomes a blank; other control characters, marks that
+ * change the direction of text, and bytes that are not UTF-8 become U+FFFD.
  */
 void safe_text_append_utf8(text_buffer *out, const void *bytes, size_t size);
 

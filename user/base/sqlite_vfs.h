@@ -27,7 +27,7 @@ int sqlite_vfs_sector_size(sqlite3_file *file);
  */
 int sqlite_vfs_register(sqlite3_vfs *vfs);
 
-/* Reads as much as there is; what is after it are zeros.  How many bytes there were, or -errno. */
+/* Reads what there is and fills the rest with zeros.  Returns the bytes read, or -errno. */
 int sqlite_vfs_read(int fd, void *data, int bytes, sqlite3_int64 offset);
 
 #endif

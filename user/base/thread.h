@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /*
- * Starts one with every signal blocked: those for the program are for its main thread.  stack_bytes 0: as much as
- * usual; out NULL: no one will join it.  -errno
+ * Starts a thread with all signals blocked: the main thread handles them.  stack_bytes 0: the default; out NULL:
+ * detached.  0 or -errno
  */
 int thread_start(void *(*run)(void *), void *context, size_t stack_bytes, pthread_t *out);
 

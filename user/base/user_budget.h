@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What each user of the machine has used up of something, in nanoseconds; it comes back as time passes. */
+/* How much of a resource each user of the machine has used, in nanoseconds; it is refilled as time passes. */
 #ifndef GPUTRACE_BASE_USER_BUDGET_H
 #define GPUTRACE_BASE_USER_BUDGET_H
 
@@ -14,7 +14,7 @@ struct user_budget_row {
 };
 
 struct user_budget {
-	unsigned share; /* one ns comes back in this many, not 0 */
+	unsigned share; /* one ns is refilled every `share` ns, not 0 */
 	ARRAY(struct user_budget_row) rows;
 };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Threads of the program that take work from others: one less than there are processors, so that with the one that
- * gives it no one shares a processor.  They start as there is work for them, and stay.
+ * Worker threads: one less than the processors, so that together with the caller each has a processor.  They start when
+ * there is work, and stay.
  *
  *	workers_give(&work, run, context);
  *	...
- *	workers_wait(&work);		what run has done is there
+ *	workers_wait(&work);		run has finished
  *
- * Work is begun in the order in which it was given.  The thread that waits does pieces that have not begun: so a piece
- * may give work and wait for it, and all gets done where no thread can be had.
+ * Work starts in the order in which it was given.  A thread that waits runs work that has not started: so a piece
+ * may give work and wait for it, and all work is done even if no thread can be started.
  */
 #ifndef GPUTRACE_WORKERS_H
 #define GPUTRACE_WORKERS_H
@@ -17,26 +17,26 @@
 
 #define WORKERS_MAX 3u
 
-/* One piece; starts zeroed, and may be given again when it has been waited for. */
+/* One piece of work; starts zeroed, and may be given again after workers_wait. */
 struct work {
 	void (*run)(void *context);
 	void *context;
-	bool given; /* and not waited for: of who gives it */
-	bool ended; /* these under the lock */
+	bool given; /* and not waited for; owned by the caller */
+	bool ended; /* this and what follows: under the lock */
 	struct work *next;
 };
 
-/* Work and context stay where they are until it has been waited for. */
+/* Work and context must stay in place until workers_wait. */
 void workers_give(struct work *work, void (*run)(void *context), void *context);
 
-/* At once if nothing was given. */
+/* Returns at once if nothing was given. */
 void workers_wait(struct work *work);
 
-/* At most `threads` threads from now on, up to WORKERS_MAX; 0: who waits does it all.  Threads that run already stay.
- */
+/* At most `threads` threads from now on, up to WORKERS_MAX; 0: the waiting thread does all work.  Threads that already
+ * run stay. */
 void workers_use(unsigned threads);
 
-/* How many there are at most. */
+/* The most threads there can be. */
 unsigned workers_count(void);
 
 #endif
