@@ -2,7 +2,7 @@
 /*
  * libFuzzer target: what pack() makes of any records comes back byte for byte, and what a hostile log says, schema and
  * packed bytes, is unpacked within bounds, also into the layout of our structs.  The first byte chooses; needs no
- *corpus.
+ * corpus.
  *
  *	0: records follow	1: the length of a schema's text follows (u16), that text, then packed bytes
  */

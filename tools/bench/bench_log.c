@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What packing makes of records, and what it takes: bytes and nanoseconds a launch for pack(), zstd and back, by
- *segments of 8 MB.  Of a loop with kernels and returns and of two threads that launch all the time, both made up here,
- *or of a log.
+ * segments of 8 MB.  Of a loop with kernels and returns and of two threads that launch all the time, both made up here,
+ * or of a log.
  *
  *	bench_log [-c] [FILE.gpt]	-c: and the columns that take most, each compressed by itself
  */

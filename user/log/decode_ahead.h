@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Decodes segments on other threads (base/workers.h), and gives them in the order in which they were put in.  One
- *thread puts in and takes out; it decodes, too, while it would have to wait.  What is under way is bounded in number
- *and in bytes.
+ * thread puts in and takes out; it decodes, too, while it would have to wait.  What is under way is bounded in number
+ * and in bytes.
  *
  *	while ((segment = decode_ahead_room(ahead)) && read_into(segment))
  *		decode_ahead_put(ahead);

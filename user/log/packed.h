@@ -6,15 +6,14 @@
  *	count	how many records there are, those inside others included
  *	order	a column: the type of each record, 0 for one that is kept raw.  Records inside another (the tail is
  *		`records`) stand after it
- *	column	its length in bytes, then the bytes.  Where all of them would be 0 the length is 0 and the bytes are
- *left out
+ *	column	its length in bytes, then the bytes; length 0 where all bytes would be 0
  *
  * All numbers outside of raw bytes are varints (LEB128: 7 bits a byte, lowest first, the highest bit says that another
  * byte follows), differences with the sign in the lowest bit (zigzag: 0 -1 1 -2 ...), modulo 2 to the width of the
- *field.
+ * field.
  *
  * Columns of the type 0: one, all raw records, with their headers.  A record is kept raw when its type is not in the
- *schema, when it is shorter than the type's fixed part, and when it would be a record with records inside another.
+ * schema, when it is shorter than the type's fixed part, and when it would be a record with records inside another.
  * Columns of any other type:
  *
  *	size	gpt_record.size, as delta; the first against FIXED_BYTES
@@ -22,12 +21,17 @@
  *	fields	one each, by code:
  *		delta time wall	difference to the same field of the previous record of the type, of the first to 0
  *		+FIELD		difference to that field of the same record
- *		id pid		number in a list of values that begins with the value 0 as number 0; a number that is
- *the length of the list is a new value, which follows as it is and joins the list raw		the bytes tail	what is
- *behind the fixed part, by schema: bytes	one column: the bytes
- *		array	as many elements as are whole: one column for each field, all elements of all records, as above
- *			(previous: the previous element, also of another record); then one column: the bytes that are
- *left records	one column: for each record, how many bytes at its end are no records; one column: those bytes
+ *		id pid		number in a list of values, which starts with the value 0 as number 0;
+ *				a number equal to the length of the list is a new value, which follows
+ *				as it is and joins the list
+ *		raw		the bytes
+ *	tail	what follows the fixed part, by schema:
+ *		bytes	one column: the bytes
+ *		array	as many elements as are complete: one column for each field, all elements of all
+ *			records, as above (previous: the previous element, also of another record);
+ *			then one column: the bytes that remain
+ *		records	one column: for each record, how many bytes at its end are no records;
+ *			one column: those bytes
  */
 #ifndef GPUTRACE_LOG_PACKED_H
 #define GPUTRACE_LOG_PACKED_H

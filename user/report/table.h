@@ -6,7 +6,7 @@
  *
  *	static const struct column columns[] = {
  *		COLUMN_NUMBER("bytes", "bytes", UNIT_BYTES), COLUMN_NAME("line", "line", TEXT_TRUNCATE_MIDDLE),
- *COLUMN_END,
+ *		COLUMN_END,
  *	};
  *	table_begin(&table, columns);
  *	table_add_bytes(&table, row->bytes);

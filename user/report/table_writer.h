@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Tables for programs, and for texts that are pasted: one after the other as csv, json or md.  A table is a section of
- *a report: an id, a title, columns, rows, and notes, which are sentences about it.  Rows are written as they come.
+ * a report: an id, a title, columns, rows, and notes, which are sentences about it.  Rows are written as they come.
  *
  *	struct table_writer writer;
  *

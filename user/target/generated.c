@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Generated code line by line (torch/_inductor/codegen/wrapper.py, triton.py and utils.py, get_kernel_metadata; looked
- *at: PyTorch 2.14 and 2.15).  A kernel is defined by
+ * at: PyTorch 2.14 and 2.15).  A kernel is defined by
  *
  *	# kernel path: /cache/rt/crt...py                        or, the user's own: # Original path: /src/model.py:10
  *	# Topologically Sorted Source Nodes: [sin, z], Original ATen: [aten.sin, aten.mul]

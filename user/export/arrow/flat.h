@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * FlatBuffers, the form of Arrow's metadata (flatbuffers.dev, "Internals"): built from the end to the start, so that
- *what refers stands before what it refers to.  A place is how far from the end something begins.
+ * what refers stands before what it refers to.  A place is how far from the end something begins.
  *
  *	name = flat_text(flat, "start");
  *	flat_table_begin(flat);

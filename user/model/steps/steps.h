@@ -14,7 +14,7 @@
  * Where they are begins the last step ends with its function or range.  What lies before and behind is in no step.
  *
  * Steps outlive the trace, and know processes and threads by the system's numbers: a trace that is read again may
- *number them in another way.
+ * number them in another way.
  */
 #ifndef GPUTRACE_MODEL_STEPS_H
 #define GPUTRACE_MODEL_STEPS_H
