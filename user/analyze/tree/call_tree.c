@@ -136,7 +136,7 @@ static struct tree_place place_of_holder(struct call_tree *tree, uint32_t stack,
 {
 	if (stack == CALLER_UNSEEN)
 		return (struct tree_place){.thread = TREE_THREAD_UNSEEN | process, .functions = TREE_UNSEEN};
-	return (struct tree_place){.thread = TREE_THREAD_BORROWED | process,
+	return (struct tree_place){.thread = TREE_THREAD_INHERITED | process,
 				   .functions = python_path_of_stack(&tree->functions, tree->model, stack)};
 }
 
