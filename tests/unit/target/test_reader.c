@@ -197,7 +197,7 @@ int main(void)
 	int faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_reader_keeps_no_descriptor_of_the_files_that_it_hands_out),
-		cmocka_unit_test(memory_that_does_not_come_keeps_nobody),
+		cmocka_unit_test(memory_that_does_not_come_keeps_no_one),
 		cmocka_unit_test(one_whose_memory_has_come_is_read_again),
 		cmocka_unit_test(all_processes_of_a_user_together_are_waited_for_only_so_long),
 	};
