@@ -99,11 +99,10 @@ def test_a_process_whose_memory_or_files_do_not_answer_is_left_alone_and_named(s
     assert " left alone: " in report
 
 
-def test_a_user_with_many_files_that_change_all_the_time_hides_no_one(public, tmp_path):
-    """More files than gputrace may have open, by whose names they could be CUDA's."""
-    crowds = machine.compile_program(machine.PROGRAMS / "crowds.c", public / "crowds")
-    library = public / "libcudart.so.99"
-    library.write_bytes(machine.cudart().read_bytes())
+@pytest.fixture
+def crowds(public):
+    """crowds(FILES, LIBRARY): programs/crowds.c as the user, in a folder of its own."""
+    program = machine.compile_program(machine.PROGRAMS / "crowds.c", public / "crowds")
     files = public / "files"
     files.mkdir()
     files.chmod(0o777)
@@ -227,7 +226,7 @@ def test_files_with_large_tables_of_symbols_that_change_all_the_time_cost_little
 
 
 def test_a_library_on_a_file_system_of_the_user_s_is_named_and_counted(server, open_folder, tmp_path):
-    """Root may not open it: AppImage, Apptainer, sshfs.  To probe it would be to wait for the process that serves it."""
+    """Root may not open it: AppImage, Apptainer, sshfs.  To probe it would be to wait for whoever serves it."""
     with served(server, open_folder, "libcudart.so.98", machine.cudart()) as library:
         program = as_user(open_folder / "python3.12", "honest", library, "1000000")
         with tracing.Running(program, tmp_path) as running:

@@ -349,9 +349,9 @@ void processes_update_title(struct processes *processes, struct followed *proces
 {
 	uint64_t known_ns = monotonic_ns();
 	struct process_info info;
-	char *title = process->written ? process_cmdline(process->pid) : NULL;
+	char *title = NULL;
 
-	if (process->told && processes_have_time(processes, process, known_ns))
+	if (process->written && processes_have_time(processes, process, known_ns))
 		title = process_cmdline(process->pid);
 	/* One that ends has none any more. */
 	if (title && *title && hash_of_title(title) != process->title && !process_is_over(process) &&

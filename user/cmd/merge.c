@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads one log after the other for what must be known of all, then says it; files are another round. */
-#include "cmd/merge.h"
+#include "cmd/commands.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Boxes are placed from the root down: a node of a profile stands after its parent. */
-#include "export/page/svg.h"
+#include "export/page/page.h"
 
 #include <inttypes.h>
 #include <stdio.h>
