@@ -74,7 +74,7 @@ def test_a_process_that_has_ended_and_that_nobody_has_waited_for_is_said_to_have
 
 @pytest.mark.parametrize("arguments, code, has", [
     (["--", "report", "all.gpt"], 1, "report: a subcommand comes first, its options after it: gputrace report ..."),
-    (["-o", "of-%p.json", "--", "true"], 0, "of-%p.json: no process made a CUDA call or told its ops, so there is no file")],
+    (["-o", "of-%p.json", "--", "true"], 0, "of-%p.json: no process made a CUDA call or reported ops, so there is no file")],
                          ids=("subcommand behind --", "no process"))
 def test_what_could_not_be_done_is_said_with_the_reason(tmp_path, arguments, code, has):
     assert has in said(tracing.gputrace(tmp_path, *arguments).must_be(code))
