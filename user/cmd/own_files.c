@@ -95,7 +95,7 @@ int own_files_find(struct own_files *files, struct trace *trace, const char *pat
 
 	if (!model)
 		return trace->error;
-	if ((tells_rank || format_path_is_per_rank(path)) && has_ops(model)) {
+	if ((needs_rank || format_path_is_per_rank(path)) && has_ops(model)) {
 		error = analyze(&all, trace, ANALYSES(ANALYZE_MEETINGS), NULL);
 		if (!error) {
 			model = all.model;

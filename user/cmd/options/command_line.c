@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* getopt_long after the tables of options and of subcommands. */
+/* getopt_long behind the tables of options and of subcommands. */
 #include "cmd/options/command_line.h"
 
 #include <errno.h>
@@ -30,9 +30,8 @@ static int code_of(const struct option_row *row)
 
 static void build_tables(bool stop_at_word, struct option longs[OPTION_ROWS_MAX], char shorts[2 * OPTION_ROWS_MAX + 3])
 {
-	/* "+" ends at COMMAND, "-" gives words as option 1; ":" distinguishes a missing value from an unknown option.
-	 */
-	char *at = short_options;
+	/* "+" ends at COMMAND, "-" gives words as option 1; ":" tells a missing value from an unknown option. */
+	char *at = shorts;
 
 	*at++ = stop_at_word ? '+' : '-';
 	*at++ = ':';
@@ -48,7 +47,7 @@ static void build_tables(bool stop_at_word, struct option longs[OPTION_ROWS_MAX]
 		if (row->value)
 			*at++ = ':';
 	}
-	*long_options = (struct option){0};
+	*longs = (struct option){0};
 	*at = 0;
 }
 
@@ -116,7 +115,7 @@ static int parse_option(struct parse *parse, int code, char **argv)
 	return row->parse(parse, optarg);
 }
 
-/* A word that is no subcommand is never run: a mistyped one does not start a program of that name. */
+/* A word that is no subcommand is never run: whoever mistypes one does not start a program of that name. */
 static int refuse_word(struct parse *parse, const char *word)
 {
 	char names[256] = "";
@@ -132,7 +131,7 @@ static int refuse_word(struct parse *parse, const char *word)
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
 						 subcommand_rows[i].name);
 	return option_fail(parse,
-			   "there is no subcommand '%s' (there are %s); a program to start and trace stands after "
+			   "there is no subcommand '%s' (there are %s); a program to start and trace stands behind "
 			   "two dashes: gputrace -- %s",
 			   word, names, word);
 }
@@ -141,8 +140,8 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 {
 	const struct subcommand_row *named = argc > 1 ? subcommand_by_name(argv[1]) : NULL;
 	struct parse parse = {.options = out, .why = why, .why_size = why_size};
-	struct option long_options[OPTION_ROWS_MAX];
-	char short_options[2 * OPTION_ROWS_MAX + 3];
+	struct option longs[OPTION_ROWS_MAX];
+	char shorts[2 * OPTION_ROWS_MAX + 3];
 	bool recording = !named, may_start = recording || named->subcommand == SUBCOMMAND_WHY;
 	int code, err = 0;
 
@@ -155,10 +154,10 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 		argv++;
 		argc--;
 	}
-	build_tables(recording, long_options, short_options);
+	build_tables(recording, longs, shorts);
 	opterr = 0;
 	optind = 0; /* glibc: start afresh, also with another order of words and options */
-	while (!err && (code = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
+	while (!err && (code = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		err = code == 1 ? parse_word(&parse, optarg) : parse_option(&parse, code, argv);
 		if (out->subcommand == SUBCOMMAND_HELP || out->subcommand == SUBCOMMAND_VERSION)
 			return err;
