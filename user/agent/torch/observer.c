@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Nothing here allocates, waits or calls anything of PyTorch's but the name of the op.  The op's own time is taken last
- * at its start and first at its end, so that what we cost is not the op's.
+ * at its begin and first at its end, so that what we cost is not the op's.
  */
 #include "agent/torch/observer.h"
 
@@ -23,12 +23,12 @@
 static struct {
 	/*
 	 * What every op uses is in one line of the cache, which its own work has pushed out since the op before.
-	 * Behind session: as observer.torch and op_clock_counts say.
+	 * After session: as observer.torch and op_clock_counts say.
 	 */
 	_Atomic uint32_t session; /* 0: nothing is observed */
 	_Atomic uint32_t epoch;	  /* of names */
 	uint64_t seed;
-	uint64_t collective_op; /* hash of its name, 0: collectives are not told */
+	uint64_t collective_op; /* hash of its name, 0: collectives are not reported */
 	const char *(*name)(const void *op);
 	/* bytes from the start of an op */
 	uint16_t at_thread, at_scope, at_sequence, at_forward_thread, at_handle, at_async;
@@ -64,7 +64,7 @@ static uint64_t take_name(struct op_buffer *buffer, const void *op)
 
 /* ---- inputs ------------------------------------------------------------------------------------ */
 
-/* After take_name, which forgets what must be written again. */
+/* After take_name, which forgets what has to be told again. */
 static uint64_t take_inputs(struct op_buffer *buffer, const void *op)
 {
 	uint32_t count = op_inputs_take(observer.torch.layout, op, buffer->words);
@@ -81,7 +81,7 @@ static uint64_t take_inputs(struct op_buffer *buffer, const void *op)
 	return 0;
 }
 
-/* ---- start and end ----------------------------------------------------------------------------- */
+/* ---- begin and end ----------------------------------------------------------------------------- */
 
 static uint64_t word(const void *op, unsigned offset)
 {
@@ -203,9 +203,9 @@ static inline __attribute__((always_inline)) struct op_slot *open_slot(const voi
 	slot->facts.name = take_name(buffer, op);
 	slot->collective.text = 0;
 	if (slot->facts.name && slot->facts.name == observer.collective_op)
-		take_collective(lane, &slot->collective);
-	slot->facts.inputs = with_inputs ? take_inputs(lane, op) : 0;
-	take_stack(lane, &slot->facts);
+		take_collective(buffer, &slot->collective);
+	slot->facts.inputs = with_inputs ? take_inputs(buffer, op) : 0;
+	take_stack(buffer, &slot->facts);
 	slot->facts.start = op_clock_stamp_if(observer.clock_counts);
 	turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
 	atomic_store_explicit(&slot->turn, turn + 1, memory_order_release);
@@ -280,13 +280,13 @@ static void end(const void *op, void *context)
 	if (entry) {
 		entry->end = end;
 		entry->end_tid = buffer->tid;
-		entry->is_told = atomic_load_explicit(&slot->told_turn, memory_order_acquire) == turn;
-		if (entry->is_told)
-			entry->facts.start = slot->told_start_ns;
-		entry->is_async = *((const uint8_t *)op + observer.at_async) || lane != slot->lane;
-		lane_commit(lane, entry->entry.bytes);
-	} else if (lane) {
-		lane_lose(lane);
+		entry->is_reported = atomic_load_explicit(&slot->reported_turn, memory_order_acquire) == turn;
+		if (entry->is_reported)
+			entry->facts.start = slot->reported_start_ns;
+		entry->is_async = *((const uint8_t *)op + observer.at_async) || buffer != slot->buffer;
+		op_buffer_commit(buffer, entry->entry.bytes);
+	} else if (buffer) {
+		op_buffer_lose(buffer);
 	}
 	close_slot(slot);
 }

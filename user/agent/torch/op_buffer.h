@@ -16,19 +16,19 @@
 #include "agent/torch/op_inputs.h"
 
 #define CACHE_LINE 64u
-#define LANES_MAX 1024u		     /* threads with ops at a time */
-#define LANE_SLOTS 1024u	     /* ops open at a time in one of them */
-#define LANE_RING_BYTES (8u << 20)   /* touched as it is used: 65,000 to 130,000 ops. Power of two */
-#define LANE_CHUNK_BYTES (64u << 10) /* the same */
-#define LANE_CHUNKS (LANE_RING_BYTES / LANE_CHUNK_BYTES)
-#define LANE_BLOCK_CHUNKS 4u /* that are mapped at a time: most threads need no more address space */
-#define LANE_BLOCKS (LANE_CHUNKS / LANE_BLOCK_CHUNKS)
-#define LANE_BLOCK_BYTES (LANE_BLOCK_CHUNKS * (size_t)LANE_CHUNK_BYTES)
-#define LANE_WAKE_BYTES (128u << 10) /* the reader is woken each time that so much has come */
-#define LANE_NAMES 512u		     /* power of two */
-#define LANE_INPUTS 4096u	     /* the same */
-#define LANE_STACK_BITS 48u
-#define OP_NAME_MAX ((16u << 10) - 32) /* of a name; of longer ones the beginning */
+#define OP_BUFFERS_MAX 1024u		  /* threads with ops at a time */
+#define OP_BUFFER_SLOTS 1024u		  /* ops open at a time in one of them */
+#define OP_BUFFER_RING_BYTES (8u << 20)	  /* touched as it is used: 65,000 to 130,000 ops. Power of two */
+#define OP_BUFFER_CHUNK_BYTES (64u << 10) /* power of two */
+#define OP_BUFFER_CHUNKS (OP_BUFFER_RING_BYTES / OP_BUFFER_CHUNK_BYTES)
+#define OP_BUFFER_BLOCK_CHUNKS 4u /* mapped at a time: most threads need only one block */
+#define OP_BUFFER_BLOCKS (OP_BUFFER_CHUNKS / OP_BUFFER_BLOCK_CHUNKS)
+#define OP_BUFFER_BLOCK_BYTES (OP_BUFFER_BLOCK_CHUNKS * (size_t)OP_BUFFER_CHUNK_BYTES)
+#define OP_BUFFER_WAKE_BYTES (128u << 10) /* the reader is woken after each so many bytes */
+#define OP_BUFFER_NAMES 512u		  /* power of two */
+#define OP_BUFFER_INPUTS 4096u		  /* power of two */
+#define OP_BUFFER_STACK_BITS 48u
+#define OP_NAME_MAX ((16u << 10) - 32) /* bytes of a name; a longer one is cut */
 
 /* An op as it is recorded, without its end. */
 struct op_facts {
@@ -60,14 +60,15 @@ struct op_slot {
 	struct op_buffer *buffer;
 	_Atomic uint64_t turn; /* odd: open */
 	uint32_t session;
-	uint32_t next; /* of the free ones: number + 1 */
+	uint32_t next; /* next free slot: number + 1 */
 	struct op_facts facts;
 	struct op_collective collective;
-	_Atomic uint64_t told_turn; /* the latest of which the reader has told that it is open */
-	uint64_t told_start_ns;	    /* and when it said that this one began */
+	_Atomic uint64_t reported_turn; /* the turn that the reader has sent as an open op */
+	uint64_t reported_start_ns;	/* the start that it sent */
 } __attribute__((aligned(CACHE_LINE)));
 
-_Static_assert(offsetof(struct op_slot, told_start_ns) <= 2 * CACHE_LINE, "two lines are what an op uses of its slot");
+_Static_assert(offsetof(struct op_slot, reported_start_ns) <= 2 * CACHE_LINE,
+	       "two lines are what an op uses of its slot");
 
 enum op_entry_kind {
 	OP_ENTRY_PAD = 1,
@@ -154,16 +155,16 @@ enum op_buffer_state {
 	OP_BUFFER_ENDED, /* its thread has ended; the reader frees it */
 };
 
-struct lane {
+struct op_buffer {
 	/* the thread's; first what every op uses, in one line of the cache */
 	_Atomic uint64_t tail;
 	uint8_t *chunk;	    /* of tail */
-	uint64_t wake_at;   /* tail from which on the reader is woken */
+	uint64_t wake_at;   /* the reader is woken when tail gets there */
 	uint32_t free_slot; /* number + 1 */
 	uint32_t tid;	    /* of the thread */
 	uint32_t names_session, names_epoch;
-	uint64_t chunks_back;		  /* of those of `order` that have been read, and are in `chunks_free` */
-	uint8_t chunks_free[LANE_CHUNKS]; /* the latest last */
+	uint64_t chunks_back;		       /* chunks of `order` that were read and moved to `chunks_free` */
+	uint8_t chunks_free[OP_BUFFER_CHUNKS]; /* the latest last */
 	uint32_t chunks_free_count, chunks_made;
 	_Atomic uint32_t slots_made;
 	_Atomic uint64_t lost;
@@ -183,9 +184,9 @@ struct lane {
 	uint8_t *_Atomic blocks[OP_BUFFER_BLOCKS]; /* memory of the chunks; NULL: not needed so far */
 };
 
-_Static_assert(offsetof(struct lane, chunks_back) <= CACHE_LINE, "what every op uses of its lane is one line");
+_Static_assert(offsetof(struct op_buffer, chunks_back) <= CACHE_LINE, "what every op uses of its buffer is one line");
 
-/* Once, not on a thread of the application; false: it cannot be told when threads end. */
+/* Once, not on a thread of the application; false: no pthread key is left to see threads end. */
 bool op_buffers_open(void (*wake_reader)(void));
 
 /* ---- the thread; what every op runs is inline -------------------------------------------------- */
@@ -233,7 +234,7 @@ static inline void op_buffer_give_back_slot(struct op_slot *slot)
 }
 
 /* Memory that is written soon: another processor may have it, as the reader does. */
-static inline void lane_prefetch(const void *memory)
+static inline void op_buffer_prefetch(const void *memory)
 {
 #if defined(__x86_64__)
 	__asm__("prefetchw %0" : : "m"(*(const char *)memory));
@@ -242,8 +243,8 @@ static inline void lane_prefetch(const void *memory)
 #endif
 }
 
-/* Room for an entry, NULL: full.  lane_commit makes it seen. */
-static inline void *lane_reserve(struct lane *lane, uint32_t bytes, uint32_t kind)
+/* Room for an entry; NULL: full.  op_buffer_commit makes it visible to the reader. */
+static inline void *op_buffer_reserve(struct op_buffer *buffer, uint32_t bytes, uint32_t kind)
 {
 	uint64_t tail = atomic_load_explicit(&buffer->tail, memory_order_relaxed);
 	uint32_t offset = (uint32_t)(tail % OP_BUFFER_CHUNK_BYTES);
@@ -264,10 +265,10 @@ static inline void op_buffer_commit(struct op_buffer *buffer, uint32_t bytes)
 {
 	uint64_t tail = atomic_load_explicit(&buffer->tail, memory_order_relaxed) + bytes;
 
-	atomic_store_explicit(&lane->tail, tail, memory_order_release);
-	lane_prefetch(lane->chunk + tail % LANE_CHUNK_BYTES);
-	if (__builtin_expect(tail >= lane->wake_at, 0))
-		lane_wake(lane, tail);
+	atomic_store_explicit(&buffer->tail, tail, memory_order_release);
+	op_buffer_prefetch(buffer->chunk + tail % OP_BUFFER_CHUNK_BYTES);
+	if (__builtin_expect(tail >= buffer->wake_at, 0))
+		op_buffer_wake(buffer, tail);
 }
 
 void op_buffer_lose(struct op_buffer *buffer);

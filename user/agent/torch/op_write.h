@@ -22,8 +22,8 @@ static inline void op_forget_written(struct op_buffer *buffer, uint32_t session,
 	buffer->names_epoch = epoch;
 }
 
-/* Whole lines of the cache: the ops behind an entry, most of which are a line, begin one then. */
-static inline uint32_t op_tell_lines(size_t bytes)
+/* Whole lines of the cache: the ops after an entry, most of which are a line, begin one then. */
+static inline uint32_t op_write_lines(size_t bytes)
 {
 	return (uint32_t)(bytes + CACHE_LINE - 1) & ~(CACHE_LINE - 1);
 }
@@ -33,7 +33,7 @@ static inline bool op_write_name(struct op_buffer *buffer, uint64_t hash, const 
 {
 	uint64_t *known = &buffer->names[hash & (OP_BUFFER_NAMES - 1)];
 	uint32_t kept = bytes > OP_NAME_MAX ? OP_NAME_MAX : (uint32_t)bytes;
-	uint32_t room = op_tell_lines(sizeof(struct op_entry_name) + kept);
+	uint32_t room = op_write_lines(sizeof(struct op_entry_name) + kept);
 	struct op_entry_name *name;
 
 	if (*known == hash)
@@ -53,8 +53,8 @@ static inline bool op_write_name(struct op_buffer *buffer, uint64_t hash, const 
 /* buffer->words, `count` of them; false: no room. */
 static inline bool op_write_inputs(struct op_buffer *buffer, uint64_t hash, uint32_t count)
 {
-	uint64_t *known = &lane->inputs[hash & (LANE_INPUTS - 1)];
-	uint32_t bytes = op_tell_lines(sizeof(struct op_entry_inputs) + count * sizeof(uint64_t));
+	uint64_t *known = &buffer->inputs[hash & (OP_BUFFER_INPUTS - 1)];
+	uint32_t bytes = op_write_lines(sizeof(struct op_entry_inputs) + count * sizeof(uint64_t));
 	struct op_entry_inputs *entry;
 
 	if (*known == hash)
@@ -77,7 +77,8 @@ static inline bool op_is_short(const struct op_buffer *buffer, const struct op_s
 
 static inline struct op_entry_op *op_write_collective(struct op_buffer *buffer, const struct op_slot *slot)
 {
-	struct op_entry_collective *entry = lane_reserve(lane, op_tell_lines(sizeof(*entry)), OP_ENTRY_COLLECTIVE);
+	struct op_entry_collective *entry =
+		op_buffer_reserve(buffer, op_write_lines(sizeof(*entry)), OP_ENTRY_COLLECTIVE);
 
 	if (!entry)
 		return NULL;
@@ -100,7 +101,7 @@ static inline struct op_entry_op *op_write_op(struct op_buffer *buffer, const st
 		memcpy(&entry->facts, &slot->facts, offsetof(struct op_facts, stack));
 		entry->scope = slot->facts.scope;
 	} else {
-		entry = lane_reserve(lane, op_tell_lines(sizeof(*entry)), OP_ENTRY_OP);
+		entry = op_buffer_reserve(buffer, op_write_lines(sizeof(*entry)), OP_ENTRY_OP);
 		if (entry)
 			entry->facts = slot->facts;
 	}

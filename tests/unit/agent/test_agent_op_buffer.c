@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #include "agent/torch/op_clock.h"
-#include "agent/torch/op_lane.h"
-#include "agent/torch/op_tell.h"
+#include "agent/torch/op_buffer.h"
+#include "agent/torch/op_write.h"
 #include "agent_points.h"
 
 #define SECOND 1000000000u
 
-static struct lane *lane;
+static struct op_buffer *buffer;
 static unsigned woken;
 
 static void wake(void)
@@ -26,11 +26,11 @@ static void wake(void)
 
 static int begin(void **state)
 {
-	assert_true(lanes_open(wake));
-	lane = lane_of_thread();
-	assert_non_null(lane);
-	lanes_empty();
-	lane->wake_at = atomic_load(&lane->tail) + LANE_WAKE_BYTES;
+	assert_true(op_buffers_open(wake));
+	buffer = op_buffer_of_thread();
+	assert_non_null(buffer);
+	op_buffers_empty();
+	buffer->wake_at = atomic_load(&buffer->tail) + OP_BUFFER_WAKE_BYTES;
 	woken = 0;
 	return 0;
 }
@@ -40,24 +40,25 @@ static int begin(void **state)
 /* Where in the ring it is. */
 static size_t write_one(uint64_t number)
 {
-	struct op_entry_op *entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_OP);
-	uint64_t tail = atomic_load(&lane->tail);
+	struct op_entry_op *entry = op_buffer_reserve(buffer, sizeof(*entry), OP_ENTRY_OP);
+	uint64_t tail = atomic_load(&buffer->tail);
 
 	if (!entry)
 		return NO_ROOM;
 	entry->end = number;
-	lane_commit(lane, sizeof(*entry));
-	return lane->order[tail / LANE_CHUNK_BYTES % LANE_CHUNKS] * (size_t)LANE_CHUNK_BYTES + tail % LANE_CHUNK_BYTES;
+	op_buffer_commit(buffer, sizeof(*entry));
+	return buffer->order[tail / OP_BUFFER_CHUNK_BYTES % OP_BUFFER_CHUNKS] * (size_t)OP_BUFFER_CHUNK_BYTES +
+	       tail % OP_BUFFER_CHUNK_BYTES;
 }
 
 static void read_all(uint64_t *number)
 {
-	uint64_t position = atomic_load(&lane->head), end = atomic_load(&lane->tail);
+	uint64_t position = atomic_load(&buffer->head), end = atomic_load(&buffer->tail);
 	const struct op_entry *entry;
 
-	while ((entry = lane_next(lane, &position, end)))
+	while ((entry = op_buffer_next(buffer, &position, end)))
 		assert_int_equal(((const struct op_entry_op *)entry)->end, (*number)++);
-	lane_read_to(lane, position);
+	op_buffer_read_to(buffer, position);
 }
 
 /* Of this process; RLIMIT_AS counts it. */
@@ -72,19 +73,19 @@ static size_t address_space(void)
 	return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The first of the tests: the lane is made here. */
+/* The first of the tests: the buffer is made here. */
 static void a_thread_with_few_ops_takes_little_address_space(void **state)
 {
 	size_t before;
 
-	assert_true(lanes_open(wake));
+	assert_true(op_buffers_open(wake));
 	address_space(); /* what stdio needs is there then */
 	before = address_space();
-	lane = lane_of_thread();
-	assert_non_null(lane);
+	buffer = op_buffer_of_thread();
+	assert_non_null(buffer);
 	assert_int_not_equal(write_one(0), NO_ROOM);
 	assert_in_range(address_space() - before, 1, 1u << 20);
-	lane_read_to(lane, atomic_load(&lane->tail));
+	op_buffer_read_to(buffer, atomic_load(&buffer->tail));
 }
 
 /* ---- the ring ---------------------------------------------------------------------------------- */
@@ -94,7 +95,7 @@ static void a_reader_that_keeps_up_keeps_the_ring_small(void **state)
 	uint64_t written, read = 0;
 	size_t at, farthest = 0;
 
-	for (written = 0; written < 2 * LANE_RING_BYTES / sizeof(struct op_entry_op);) {
+	for (written = 0; written < 2 * OP_BUFFER_RING_BYTES / sizeof(struct op_entry_op);) {
 		at = write_one(written++);
 		farthest = at > farthest ? at : farthest;
 		if (written % 100 == 0)
@@ -102,7 +103,7 @@ static void a_reader_that_keeps_up_keeps_the_ring_small(void **state)
 	}
 	read_all(&read);
 	assert_int_equal(read, written);
-	assert_true(farthest < 2 * LANE_CHUNK_BYTES);
+	assert_true(farthest < 2 * OP_BUFFER_CHUNK_BYTES);
 }
 
 static void a_reader_that_lags_gets_the_whole_ring_in_order(void **state)
@@ -112,14 +113,15 @@ static void a_reader_that_lags_gets_the_whole_ring_in_order(void **state)
 	unsigned lap;
 
 	for (lap = 0; lap < 5; lap++) {
-		while (written - read < (LANE_RING_BYTES - 2 * LANE_CHUNK_BYTES) / sizeof(struct op_entry_op)) {
+		while (written - read <
+		       (OP_BUFFER_RING_BYTES - 2 * OP_BUFFER_CHUNK_BYTES) / sizeof(struct op_entry_op)) {
 			at = write_one(written++);
 			farthest = at > farthest ? at : farthest;
 		}
 		read_all(&read);
 		assert_int_equal(read, written);
 	}
-	assert_true(farthest > LANE_RING_BYTES / 2);
+	assert_true(farthest > OP_BUFFER_RING_BYTES / 2);
 }
 
 static void a_full_ring_takes_nothing_and_overwrites_nothing(void **state)
@@ -128,8 +130,8 @@ static void a_full_ring_takes_nothing_and_overwrites_nothing(void **state)
 
 	while (write_one(written) != NO_ROOM)
 		written++;
-	assert_in_range(written, (LANE_RING_BYTES - 2 * LANE_CHUNK_BYTES) / sizeof(struct op_entry_op),
-			LANE_RING_BYTES / sizeof(struct op_entry_op));
+	assert_in_range(written, (OP_BUFFER_RING_BYTES - 2 * OP_BUFFER_CHUNK_BYTES) / sizeof(struct op_entry_op),
+			OP_BUFFER_RING_BYTES / sizeof(struct op_entry_op));
 	read_all(&read);
 	assert_int_equal(read, written);
 }
@@ -138,37 +140,38 @@ static void the_reader_is_woken_for_each_part_of_the_ring(void **state)
 {
 	uint64_t written = 0;
 
-	while (written * sizeof(struct op_entry_op) < 4 * LANE_WAKE_BYTES)
+	while (written * sizeof(struct op_entry_op) < 4 * OP_BUFFER_WAKE_BYTES)
 		write_one(written++);
 	assert_in_range(woken, 3, 4);
 }
 
 static void assert_a_line_begins(void)
 {
-	assert_int_equal(atomic_load(&lane->tail) % CACHE_LINE, 0);
+	assert_int_equal(atomic_load(&buffer->tail) % CACHE_LINE, 0);
 }
 
 static void write_op(struct op_slot *slot)
 {
-	struct op_entry_op *entry = op_tell_op(lane, slot);
+	struct op_entry_op *entry = op_write_op(buffer, slot);
 
 	assert_non_null(entry);
-	lane_commit(lane, entry->entry.bytes);
+	op_buffer_commit(buffer, entry->entry.bytes);
 }
 
 static void an_op_begins_a_line_of_the_cache_whatever_came_before(void **state)
 {
-	struct op_slot slot = {.lane = lane};
+	struct op_slot slot = {.buffer = buffer};
 	char text[200] = {0};
 	uint64_t hash = 0;
 	uint32_t i;
 
-	atomic_store(&lane->tail, (atomic_load(&lane->tail) + LANE_CHUNK_BYTES) / LANE_CHUNK_BYTES * LANE_CHUNK_BYTES);
-	lanes_empty();
+	atomic_store(&buffer->tail, (atomic_load(&buffer->tail) + OP_BUFFER_CHUNK_BYTES) / OP_BUFFER_CHUNK_BYTES *
+					    OP_BUFFER_CHUNK_BYTES);
+	op_buffers_empty();
 	for (i = 1; i <= sizeof(text); i++) {
-		assert_true(op_tell_name(lane, ++hash, text, i));
+		assert_true(op_write_name(buffer, ++hash, text, i));
 		assert_a_line_begins();
-		assert_true(op_tell_inputs(lane, ++hash, i % OP_INPUTS_WORDS));
+		assert_true(op_write_inputs(buffer, ++hash, i % OP_INPUTS_WORDS));
 		assert_a_line_begins();
 		slot.facts.handle = i % 2;
 		slot.collective.text = i % 3;
@@ -252,7 +255,7 @@ static void samples_that_go_back_are_not_taken(void **state)
 }
 
 /* As it does where the machine was suspended to RAM: the counter is 0 again, CLOCK_MONOTONIC has stood still. */
-static void stamps_from_before_and_after_a_new_begin_of_the_counter_have_their_times(void **state)
+static void stamps_from_before_and_behind_a_new_begin_of_the_counter_have_their_times(void **state)
 {
 	const uint64_t day = 24 * 3600ull * 3 * SECOND;
 	uint64_t before, ns, i;
@@ -285,7 +288,7 @@ int main(void)
 		TEST(a_stamp_between_two_samples_is_set_in_proportion),
 		TEST(what_a_stamp_of_a_second_ago_says_does_not_change),
 		TEST(samples_that_go_back_are_not_taken),
-		TEST(stamps_from_before_and_after_a_new_begin_of_the_counter_have_their_times),
+		TEST(stamps_from_before_and_behind_a_new_begin_of_the_counter_have_their_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
