@@ -18,7 +18,7 @@ int sqlite_vfs_sector_size(sqlite3_file *file);
 /* Of sqlite3_io_methods: a file is closed, locked, unlocked, synced without anything being done. */
 #define SQLITE_VFS_METHODS                                                                                             \
 	.iVersion = 1, .xClose = sqlite_vfs_close, .xSync = sqlite_vfs_nothing, .xLock = sqlite_vfs_nothing,           \
-	.xUnlock = sqlite_vfs_nothing, .xCheckReservedLock = sqlite_vfs_not_reserved,                                 \
+	.xUnlock = sqlite_vfs_nothing, .xCheckReservedLock = sqlite_vfs_not_reserved,                                  \
 	.xFileControl = sqlite_vfs_no_control, .xSectorSize = sqlite_vfs_sector_size
 
 /*
