@@ -106,7 +106,7 @@ struct reading {
 	const struct wall_clock_track *track;
 	size_t sample;
 	uint64_t mono_ns;
-	uint64_t outside_ns; /* how far it lies outside the stretch where its offset was right */
+	uint64_t outside_ns; /* how far it lies outside the interval where its offset was right */
 	uint64_t away_ns;    /* from the sample */
 	bool too_early;	     /* before not_before_ns */
 	uint64_t after_ns;   /* how long after not_before_ns, 0: not known */

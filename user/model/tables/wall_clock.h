@@ -23,7 +23,7 @@ struct wall_clock_latest {
 /* Samples of one source: the collector, or the agent of one process. */
 struct wall_clock_track {
 	ARRAY(struct clock_sample) samples; /* by mono_ns once prepared */
-	ARRAY(uint32_t) segments;	    /* first sample of each stretch without a step */
+	ARRAY(uint32_t) segments;	    /* first sample of each interval without a step */
 	uint64_t steps;
 	size_t near; /* sample used last: the next time is nearly always close to it */
 	struct wall_clock_latest latest;
