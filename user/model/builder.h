@@ -123,7 +123,7 @@ void builder_remove_code(struct builder *builder, uint32_t pid, uint64_t code);
 void builder_add_stack(struct builder *builder, uint32_t pid, const struct new_stack *stack);
 
 /* Before what has it is told. */
-void builder_add_taken_stack(struct builder *builder, uint32_t pid, const struct new_taken_stack *taken);
+void builder_add_sampled_stack(struct builder *builder, uint32_t pid, const struct new_sampled_stack *sampled);
 
 /* A native stack, and what one of its addresses is called: symbol (mangled, empty: not known) and module. */
 void builder_add_native_stack(struct builder *builder, uint32_t pid, uint64_t key, const uint64_t *ips, uint32_t depth);

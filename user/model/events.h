@@ -135,7 +135,7 @@ struct new_stack {
 };
 
 /* The agent had a stack taken for something that it tells of under that number: an op, an event of memory. */
-struct new_taken_stack {
+struct new_sampled_stack {
 	uint64_t time_ns;
 	uint64_t stack;	 /* key, 0: none */
 	uint64_t number; /* unique in the program among those of the same `what`, never 0 */
@@ -314,7 +314,7 @@ struct new_op {
 	uint64_t torch_thread;	     /* PyTorch's number of the thread it began on */
 	uint64_t forward_thread;     /* the same of the op that it is the backward of, 0: none */
 	uint32_t tid;		     /* that it began on, in the process's own pid namespace */
-	uint64_t stack;		     /* new_taken_stack.number, 0: none */
+	uint64_t stack;		     /* new_sampled_stack.number, 0: none */
 	uint32_t name;		     /* key (builder_add_op_text) */
 	uint32_t inputs;	     /* key (builder_add_op_inputs), 0: none, or no one asked */
 	uint32_t collective;	     /* key of its fields (enum gpt_collective_field), 0: it is none */
@@ -330,7 +330,7 @@ struct new_torch_memory {
 	uint64_t address;
 	int64_t bytes;		      /* below 0: it came back, 0: that many are not known; or that were asked for */
 	uint64_t allocated, reserved; /* in all, behind it; where has_totals */
-	uint64_t stack;		      /* new_taken_stack.number, 0: none */
+	uint64_t stack;		      /* new_sampled_stack.number, 0: none */
 	uint32_t tid;		      /* in the process's own pid namespace */
 	uint8_t kind;		      /* enum gpt_agent_torch_memory_kind */
 	int8_t device_type, device;   /* as PyTorch has them */

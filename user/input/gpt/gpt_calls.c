@@ -42,16 +42,16 @@ bool gpt_add_call(struct builder *builder, const struct gpt_record *record)
 bool gpt_add_stack_at(struct builder *builder, const struct gpt_record *record)
 {
 	const struct gpt_stack_at *event = (const struct gpt_stack_at *)record;
-	struct new_taken_stack taken = {.time_ns = event->time_ns,
-					.stack = event->stack_id,
-					.number = event->number,
-					.what = (enum gpt_stack_of)event->what};
+	struct new_sampled_stack sampled = {.time_ns = event->time_ns,
+					    .stack = event->stack_id,
+					    .number = event->number,
+					    .what = (enum gpt_stack_of)event->what};
 
 	builder_see_time(builder, event->time_ns);
 	if (event->what < GPT_STACK_OF_OP || !event->number)
 		return false;
 	if (event->what <= GPT_STACK_OF_MEMORY) /* else newer than this reader */
-		builder_add_taken_stack(builder, event->pid, &taken);
+		builder_add_sampled_stack(builder, event->pid, &sampled);
 	return true;
 }
 

@@ -107,7 +107,7 @@ void row_feed_begin(struct row_feed *feed, struct builder *builder)
 	lookup_init(&feed->contexts, file->rows.seed);
 	lookup_free(&feed->inputs);
 	lookup_init(&feed->inputs, file->rows.seed);
-	feed->taken = 0;
+	feed->sampled = 0;
 	memset(feed->evaluations, 0, file->threads.count * sizeof(*feed->evaluations));
 	builder_set_start(builder, start_ns, file->wall_offset_ns - (int64_t)delay_of(file));
 	builder_set_source(builder, (struct text){"", 0}, row_feed_text(feed, file->host), (struct text){"", 0},

@@ -28,7 +28,7 @@ struct row_feed {
 	struct lookup inputs;		/* (process + 1, text) that were told, to whether they were taken */
 	struct evaluation *evaluations; /* by thread of the file: its latest */
 	uint32_t main_pid;
-	uint64_t taken;				    /* number of the latest stack of an op */
+	uint64_t sampled;			    /* number of the latest stack of an op */
 	uint64_t later[ROW_MAX / sizeof(uint64_t)]; /* the current row, where all times are later (delay_of) */
 };
 

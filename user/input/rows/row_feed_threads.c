@@ -27,13 +27,13 @@ static uint64_t stack_of_op(struct row_feed *feed, struct builder *builder, cons
 static uint64_t take(struct row_feed *feed, struct builder *builder, const struct row *row, enum gpt_stack_of what,
 		     uint64_t stack)
 {
-	struct new_taken_stack taken = {.time_ns = row->start_ns, .stack = stack, .what = what};
+	struct new_sampled_stack sampled = {.time_ns = row->start_ns, .stack = stack, .what = what};
 
 	if (!stack)
 		return 0;
-	taken.number = ++feed->taken;
-	builder_add_taken_stack(builder, row->pid, &taken);
-	return taken.number;
+	sampled.number = ++feed->sampled;
+	builder_add_sampled_stack(builder, row->pid, &sampled);
+	return sampled.number;
 }
 
 /* PyTorch's number of a thread, 0: not known. */
@@ -47,16 +47,16 @@ static uint64_t torch_thread_of(const struct row_feed *feed, const struct row *r
 /* Keys are those of a program. */
 static uint32_t inputs_key(struct row_feed *feed, struct builder *builder, struct program program, uint32_t text)
 {
-	uint32_t *taken;
+	uint32_t *sampled;
 
 	if (text >= feed->file->rows.texts.count)
 		return 0;
-	taken = lookup_put(&feed->inputs, program.process + 1, text, NONE);
-	if (*taken == NONE) {
+	sampled = lookup_put(&feed->inputs, program.process + 1, text, NONE);
+	if (*sampled == NONE) {
 		builder_wait(builder);
-		*taken = builder_add_op_inputs(builder, program, row_feed_key(text), row_feed_text(feed, text));
+		*sampled = builder_add_op_inputs(builder, program, row_feed_key(text), row_feed_text(feed, text));
 	}
-	return *taken ? row_feed_key(text) : 0;
+	return *sampled ? row_feed_key(text) : 0;
 }
 
 /* A node without numbers, as AccumulateGrad, is known by what is around it. */

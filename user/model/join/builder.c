@@ -18,14 +18,14 @@ struct builder *builder_new(void)
 	process_table_init(&builder->processes, &builder->strings, seed);
 	codes_init(&builder->codes, &builder->strings, seed);
 	stacks_init(&builder->stacks, &builder->codes, &builder->strings, seed);
-	taken_stacks_init(&builder->taken, seed);
+	sampled_stacks_init(&builder->sampled, seed);
 	calls_init(&builder->calls, &builder->processes, &builder->stacks, seed);
 	api_activities_init(&builder->api_activities, &builder->processes, &builder->calls, seed);
 	builder->agents = (struct agents){.processes = &builder->processes, .strings = &builder->strings};
 	gaps_init(&builder->gaps, &builder->processes);
 	ranges_init(&builder->ranges, &builder->processes, &builder->strings, seed);
 	torch_memory_init(&builder->torch_memory, seed);
-	ops_init(&builder->ops, &builder->processes, &builder->strings, &builder->taken, seed);
+	ops_init(&builder->ops, &builder->processes, &builder->strings, &builder->sampled, seed);
 	device_table_init(&builder->devices, &builder->strings, seed);
 	graphs_init(&builder->graphs, seed);
 	lookup_init(&builder->kernel_names, seed);
@@ -98,7 +98,7 @@ static void free_builder(struct builder *builder)
 	process_table_free(&builder->processes);
 	codes_free(&builder->codes);
 	stacks_free(&builder->stacks);
-	taken_stacks_free(&builder->taken);
+	sampled_stacks_free(&builder->sampled);
 	calls_free(&builder->calls);
 	api_activities_free(&builder->api_activities);
 	gaps_free(&builder->gaps);
@@ -187,7 +187,7 @@ struct model *builder_finish(struct builder *builder)
 	ops_join(&builder->ops, &builder->ops, builder->processes.threads.items, model->end_ns, UINT64_MAX);
 	ops_join_calls(&builder->ops, builder->processes.threads.items, builder->processes.threads.count,
 		       builder->calls.list.items, builder->calls.list.count);
-	torch_memory_join(&builder->torch_memory, &builder->ops, &builder->ops, &builder->taken, &builder->devices,
+	torch_memory_join(&builder->torch_memory, &builder->ops, &builder->ops, &builder->sampled, &builder->devices,
 			  builder->processes.threads.items, UINT64_MAX);
 	join_events(builder, UINT64_MAX, UINT64_MAX);
 	array_free(&builder->gpu.arrivals);

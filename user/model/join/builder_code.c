@@ -72,17 +72,17 @@ void builder_add_stack(struct builder *builder, uint32_t pid, const struct new_s
 		stacks_add_python(&builder->stacks, program.space, stack);
 }
 
-void builder_add_taken_stack(struct builder *builder, uint32_t pid, const struct new_taken_stack *taken)
+void builder_add_sampled_stack(struct builder *builder, uint32_t pid, const struct new_sampled_stack *sampled)
 {
 	struct program program = builder_program(builder, pid);
 
-	if (taken->time_ns < builder->model->start_ns)
+	if (sampled->time_ns < builder->model->start_ns)
 		return;
 	if (builder->reading == READING_FIRST)
-		survey_note_begin(&builder->survey, NONE, taken->time_ns);
+		survey_note_begin(&builder->survey, NONE, sampled->time_ns);
 	else
-		taken_stacks_add(&builder->taken, program.space, taken,
-				 stacks_find(&builder->stacks, program.space, taken->stack));
+		sampled_stacks_add(&builder->sampled, program.space, sampled,
+				   stacks_find(&builder->stacks, program.space, sampled->stack));
 }
 
 void builder_add_native_stack(struct builder *builder, uint32_t pid, uint64_t key, const uint64_t *ips, uint32_t depth)

@@ -30,7 +30,7 @@
 #include "model/tables/stacks.h"
 #include "model/string_pool.h"
 #include "model/tables/survey.h"
-#include "model/tables/taken_stacks.h"
+#include "model/tables/sampled_stacks.h"
 #include "model/tables/torch_memory.h"
 #include "model/tables/wall_clock.h"
 
@@ -116,7 +116,7 @@ struct builder {
 	struct process_table processes;
 	struct codes codes;
 	struct stacks stacks;
-	struct taken_stacks taken;
+	struct sampled_stacks sampled;
 	struct calls calls;
 	struct api_activities api_activities;
 	struct wall_clock clock;

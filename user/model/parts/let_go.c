@@ -105,6 +105,6 @@ void let_go(struct builder *builder)
 	move_allocations(&builder->parts.allocations, retain->memories.places);
 	builder->calls.settled = model->calls_due.from;
 	builder->calls.handed_over = model->calls_due.number;
-	taken_stacks_let_go(&builder->taken, builder->parts.until_ns);
+	sampled_stacks_let_go(&builder->sampled, builder->parts.until_ns);
 	builder->parts.handed_over = false;
 }

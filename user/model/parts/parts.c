@@ -219,7 +219,7 @@ static void join_ops_part(struct builder *builder, uint64_t until_ns)
 	size_t count = calls->list.count - calls->settled;
 
 	ops_join(&builder->ops, &builder->first->ops, model->threads, model->end_ns, until_ns);
-	torch_memory_join(&builder->torch_memory, &builder->ops, &builder->first->ops, &builder->taken,
+	torch_memory_join(&builder->torch_memory, &builder->ops, &builder->first->ops, &builder->sampled,
 			  &builder->first->devices, model->threads, until_ns);
 	if (count)
 		ops_join_calls(&builder->ops, model->threads, model->thread_count, calls->list.items + calls->settled,

@@ -79,7 +79,7 @@ static void number_op(struct ops *ops, struct op_arrival *arrival)
 	struct model_op *op = &arrival->op;
 
 	op->number = ops->number++;
-	op->stack = taken_stacks_find(ops->taken, arrival->space, GPT_STACK_OF_OP, arrival->taken, op->start_ns);
+	op->stack = sampled_stacks_find(ops->sampled, arrival->space, GPT_STACK_OF_OP, arrival->sampled, op->start_ns);
 	find_forward(ops, arrival->space, op);
 	if (op->thread != NONE && arrival->collective != NONE)
 		array_push(&ops->collectives, ((struct model_collective){.op = 1 + op->number,

@@ -18,12 +18,12 @@
 #define TWICE_MAX 8u
 
 void ops_init(struct ops *ops, struct process_table *processes, struct string_pool *strings,
-	      const struct taken_stacks *taken, uint64_t seed)
+	      const struct sampled_stacks *sampled, uint64_t seed)
 {
 	memset(ops, 0, sizeof(*ops));
 	ops->processes = processes;
 	ops->strings = strings;
-	ops->taken = taken;
+	ops->sampled = sampled;
 	lookup_init(&ops->texts, seed);
 	lookup_init(&ops->threads, seed);
 	lookup_init(&ops->lost_of, seed);
@@ -72,7 +72,7 @@ void ops_add(struct ops *ops, struct program program, const struct new_op *op, s
 	struct op_arrival arrival = {.process = program.process,
 				     .tid = op->tid,
 				     .space = program.space,
-				     .taken = op->stack,
+				     .sampled = op->stack,
 				     .collective = texts.collective,
 				     .collective_sequence = op->collective_sequence};
 

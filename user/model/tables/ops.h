@@ -15,7 +15,7 @@
 #include "model/string_pool.h"
 #include "model/tables/forward_ops.h"
 #include "model/tables/process_table.h"
-#include "model/tables/taken_stacks.h"
+#include "model/tables/sampled_stacks.h"
 
 struct op_arrival {
 	struct model_op op;  /* its thread is not known yet */
@@ -23,7 +23,7 @@ struct op_arrival {
 	int64_t collective_sequence;
 	uint32_t process, tid;
 	uint32_t space;
-	uint64_t taken; /* new_taken_stack.number, 0 */
+	uint64_t sampled; /* new_sampled_stack.number, 0 */
 };
 
 /* What the keys of a new_op stand for: strings, NONE. */
@@ -50,7 +50,7 @@ struct op_stop {
 struct ops {
 	struct process_table *processes;
 	struct string_pool *strings;
-	const struct taken_stacks *taken;
+	const struct sampled_stacks *sampled;
 	ARRAY(struct op_arrival) arrivals;
 	ARRAY(struct model_op) list; /* in order: of all, or of the part at hand */
 	ARRAY(struct model_collective) collectives;
@@ -69,7 +69,7 @@ struct ops {
 };
 
 void ops_init(struct ops *ops, struct process_table *processes, struct string_pool *strings,
-	      const struct taken_stacks *taken, uint64_t seed);
+	      const struct sampled_stacks *sampled, uint64_t seed);
 void ops_free(struct ops *ops); /* all but the list and the collectives, which are the model's */
 
 /* What a key of new_op stands for, and the string of that; NONE: not told. */

@@ -171,7 +171,7 @@ static int32_t device_of(const struct device_table *devices, uint32_t process, c
 }
 
 static void join_one(struct torch_memory *memory, const struct torch_memory_arrival *arrival, uint32_t thread,
-		     const struct taken_stacks *taken, const struct device_table *devices, struct op_sweep *sweep)
+		     const struct sampled_stacks *sampled, const struct device_table *devices, struct op_sweep *sweep)
 {
 	const struct new_torch_memory *from = &arrival->memory;
 	const struct op_nesting *nesting = op_sweep_at(sweep, thread, from->time_ns);
@@ -188,7 +188,8 @@ static void join_one(struct torch_memory *memory, const struct torch_memory_arri
 					   .device_type = from->device_type,
 					   .device = device_of(devices, arrival->program.process, from)};
 
-	event.stack = taken_stacks_find(taken, arrival->program.space, GPT_STACK_OF_MEMORY, from->stack, from->time_ns);
+	event.stack =
+		sampled_stacks_find(sampled, arrival->program.space, GPT_STACK_OF_MEMORY, from->stack, from->time_ns);
 	if (nesting->open.count) {
 		const struct model_op *op = &sweep->ops->list.items[nesting->open.items[nesting->open.count - 1]];
 
@@ -202,7 +203,7 @@ static void join_one(struct torch_memory *memory, const struct torch_memory_arri
 }
 
 void torch_memory_join(struct torch_memory *memory, const struct ops *ops, const struct ops *known,
-		       const struct taken_stacks *taken, const struct device_table *devices,
+		       const struct sampled_stacks *sampled, const struct device_table *devices,
 		       const struct model_thread *threads, uint64_t until_ns)
 {
 	struct order_key *keys;
@@ -224,7 +225,7 @@ void torch_memory_join(struct torch_memory *memory, const struct ops *ops, const
 		uint32_t thread = ops_thread(known, arrival->program.process, arrival->memory.tid);
 
 		if (thread != NONE)
-			join_one(memory, arrival, thread, taken, devices, &sweep);
+			join_one(memory, arrival, thread, sampled, devices, &sweep);
 	}
 	op_sweep_end(&sweep);
 	for (size_t i = 0; i < memory->arrivals.count; i++)

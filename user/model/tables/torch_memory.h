@@ -11,7 +11,7 @@
 #include "model/events.h"
 #include "model/tables/device_table.h"
 #include "model/tables/ops.h"
-#include "model/tables/taken_stacks.h"
+#include "model/tables/sampled_stacks.h"
 
 struct torch_memory_arrival {
 	struct program program;
@@ -50,7 +50,7 @@ uint64_t torch_memory_lost(const struct torch_memory *memory);
 
 /* The list becomes what happened before until_ns and was in no list yet; ops are joined up to there. */
 void torch_memory_join(struct torch_memory *memory, const struct ops *ops, const struct ops *known,
-		       const struct taken_stacks *taken, const struct device_table *devices,
+		       const struct sampled_stacks *sampled, const struct device_table *devices,
 		       const struct model_thread *threads, uint64_t until_ns);
 
 #endif

@@ -14,25 +14,26 @@
 /* A stack is taken just before its op begins, but for a preemption; older ones belong to nothing. */
 #define TAKEN_STACK_AGE_NS 1000000000u
 
-struct taken_stack {
+struct sampled_stack {
 	uint64_t time_ns;
 	uint32_t stack; /* model.stacks, NONE: the thread had none */
 };
 
-struct taken_stacks {
-	ARRAY(struct taken_stack) list;
+struct sampled_stacks {
+	ARRAY(struct sampled_stack) list;
 	struct lookup by_number[GPT_STACK_OF_MEMORY + 1]; /* by `what`: (space, number) to list */
 };
 
-void taken_stacks_init(struct taken_stacks *taken, uint64_t seed);
-void taken_stacks_free(struct taken_stacks *taken);
-void taken_stacks_add(struct taken_stacks *taken, uint32_t space, const struct new_taken_stack *from, uint32_t stack);
+void sampled_stacks_init(struct sampled_stacks *sampled, uint64_t seed);
+void sampled_stacks_free(struct sampled_stacks *sampled);
+void sampled_stacks_add(struct sampled_stacks *sampled, uint32_t space, const struct new_sampled_stack *from,
+			uint32_t stack);
 
 /* That of what began at time_ns; NONE: there is none. number: 0: none was taken. */
-uint32_t taken_stacks_find(const struct taken_stacks *taken, uint32_t space, enum gpt_stack_of what, uint64_t number,
-			   uint64_t time_ns);
+uint32_t sampled_stacks_find(const struct sampled_stacks *sampled, uint32_t space, enum gpt_stack_of what,
+			     uint64_t number, uint64_t time_ns);
 
 /* All that began before until_ns has its stack. */
-void taken_stacks_let_go(struct taken_stacks *taken, uint64_t until_ns);
+void sampled_stacks_let_go(struct sampled_stacks *sampled, uint64_t until_ns);
 
 #endif
