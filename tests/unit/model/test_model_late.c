@@ -6,7 +6,7 @@
 #include "model_of.h"
 
 #include "model/tables/recordings.h"
-#include "model/tables/survey.h"
+#include "model/tables/lateness.h"
 
 #define SECOND 1000000000ull
 #define LAUNCHES 400u /* ten a second */
@@ -142,30 +142,31 @@ static void a_kernel_that_began_before_the_trace_is_of_its_first_part(void **sta
 	model_free(model_of(&builder));
 }
 
-/* ---- the survey -------------------------------------------------------------------------------------------------- */
+/* ---- the lateness --------------------------------------------------------------------------------------------------
+ */
 
 static void ids_go_on_where_cupti_s_run_over(void **state)
 {
-	struct survey survey = {0};
+	struct lateness_index lateness = {0};
 
-	survey_see_call(&survey, 1, UINT32_MAX - 1);
-	survey_see_call(&survey, 1, 3);
-	assert_int_equal(survey_unwrap(&survey, 1, 3) - survey_unwrap(&survey, 1, UINT32_MAX - 1), 5);
-	assert_int_equal(survey_unwrap(&survey, 2, 3), 0);
-	survey_free(&survey);
+	lateness_see_call(&lateness, 1, UINT32_MAX - 1);
+	lateness_see_call(&lateness, 1, 3);
+	assert_int_equal(lateness_unwrap(&lateness, 1, 3) - lateness_unwrap(&lateness, 1, UINT32_MAX - 1), 5);
+	assert_int_equal(lateness_unwrap(&lateness, 2, 3), 0);
+	lateness_free(&lateness);
 }
 
 static void a_reference_to_a_call_of_long_ago_is_late(void **state)
 {
-	struct survey survey = {0};
+	struct lateness_index lateness = {0};
 
-	survey_see_call(&survey, 1, 10);
-	survey_see_call(&survey, 1, 10 + SURVEY_LATE_CALLS);
-	assert_false(survey_is_late_reference(&survey, 1, 10));
-	survey_see_call(&survey, 1, 11 + SURVEY_LATE_CALLS);
-	assert_true(survey_is_late_reference(&survey, 1, 10));
-	assert_false(survey_is_late_reference(&survey, 1, 11));
-	survey_free(&survey);
+	lateness_see_call(&lateness, 1, 10);
+	lateness_see_call(&lateness, 1, 10 + LATENESS_LATE_CALLS);
+	assert_false(lateness_is_late_reference(&lateness, 1, 10));
+	lateness_see_call(&lateness, 1, 11 + LATENESS_LATE_CALLS);
+	assert_true(lateness_is_late_reference(&lateness, 1, 10));
+	assert_false(lateness_is_late_reference(&lateness, 1, 11));
+	lateness_free(&lateness);
 }
 
 static uint64_t as_it_is(void *context, uint32_t process, uint64_t wall_ns)
@@ -175,29 +176,29 @@ static uint64_t as_it_is(void *context, uint32_t process, uint64_t wall_ns)
 
 static void of_each_stretch_the_least_that_it_or_a_later_one_tells_is_known(void **state)
 {
-	struct survey survey = {0};
+	struct lateness_index lateness = {0};
 
-	survey_see_call(&survey, 1, 10);
-	survey_note_begin(&survey, NONE, 100);
-	survey_note_reference(&survey, 1, 10);
-	survey.stretch = 1;
-	survey_see_call(&survey, 1, 20);
-	survey_note_begin(&survey, NONE, 300);
-	survey_note_begin(&survey, 0, 250);
-	survey_note_reference(&survey, 1, 20);
-	survey.stretch = 2;
-	survey_note_begin(&survey, NONE, 200);
-	survey_note_reference(&survey, 1, 15);
-	survey.stretch = 3;
-	survey_note_begin(&survey, NONE, 400);
-	survey_finish(&survey, as_it_is, NULL);
-	assert_int_equal(survey_begins(&survey, 0), 100);
-	assert_int_equal(survey_begins(&survey, 1), 200);
-	assert_int_equal(survey_begins(&survey, 3), 400);
-	assert_true(survey_begins(&survey, 4) == UINT64_MAX);
-	assert_true(survey_references(&survey, 1, 1) == survey_unwrap(&survey, 1, 15));
-	assert_true(survey_references(&survey, 1, 3) == UINT64_MAX);
-	survey_free(&survey);
+	lateness_see_call(&lateness, 1, 10);
+	lateness_note_begin(&lateness, NONE, 100);
+	lateness_note_reference(&lateness, 1, 10);
+	lateness.stretch = 1;
+	lateness_see_call(&lateness, 1, 20);
+	lateness_note_begin(&lateness, NONE, 300);
+	lateness_note_begin(&lateness, 0, 250);
+	lateness_note_reference(&lateness, 1, 20);
+	lateness.stretch = 2;
+	lateness_note_begin(&lateness, NONE, 200);
+	lateness_note_reference(&lateness, 1, 15);
+	lateness.stretch = 3;
+	lateness_note_begin(&lateness, NONE, 400);
+	lateness_finish(&lateness, as_it_is, NULL);
+	assert_int_equal(lateness_begins(&lateness, 0), 100);
+	assert_int_equal(lateness_begins(&lateness, 1), 200);
+	assert_int_equal(lateness_begins(&lateness, 3), 400);
+	assert_true(lateness_begins(&lateness, 4) == UINT64_MAX);
+	assert_true(lateness_references(&lateness, 1, 1) == lateness_unwrap(&lateness, 1, 15));
+	assert_true(lateness_references(&lateness, 1, 3) == UINT64_MAX);
+	lateness_free(&lateness);
 }
 
 /* ---- recordings of events ---------------------------------------------------------------------------------------- */

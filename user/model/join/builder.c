@@ -119,7 +119,7 @@ static void free_builder(struct builder *builder)
 	ARRIVING_EVENTS(FREE)
 #undef FREE
 	array_free(&builder->told_steps_arrived);
-	survey_free(&builder->survey);
+	lateness_free(&builder->lateness);
 	lates_free(&builder->lates);
 	learnt_free(&builder->learnt);
 	retain_free(&builder->parts.retain);

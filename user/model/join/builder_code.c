@@ -79,7 +79,7 @@ void builder_add_sampled_stack(struct builder *builder, uint32_t pid, const stru
 	if (sampled->time_ns < builder->model->start_ns)
 		return;
 	if (builder->reading == READING_FIRST)
-		survey_note_begin(&builder->survey, NONE, sampled->time_ns);
+		lateness_note_begin(&builder->lateness, NONE, sampled->time_ns);
 	else
 		sampled_stacks_add(&builder->sampled, program.space, sampled,
 				   stacks_find(&builder->stacks, program.space, sampled->stack));

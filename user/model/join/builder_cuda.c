@@ -38,7 +38,7 @@ void builder_add_call(struct builder *builder, const struct new_call *call)
 	}
 	calls_add(&builder->calls, call);
 	if (builder->first)
-		survey_see_call(&builder->survey, builder_program(builder, call->pid).space, call->corr);
+		lateness_see_call(&builder->lateness, builder_program(builder, call->pid).space, call->corr);
 }
 
 void builder_add_nccl_launch(struct builder *builder, const struct new_nccl_launch *launch)

@@ -12,7 +12,7 @@
 static void note_range(struct builder *builder, const struct new_range *range)
 {
 	if (builder->reading == READING_FIRST)
-		survey_note_begin(&builder->survey, NONE, range->time_ns);
+		lateness_note_begin(&builder->lateness, NONE, range->time_ns);
 }
 
 bool builder_mark_range(struct builder *builder, struct program program, const struct new_range *range)

@@ -59,7 +59,7 @@ void builder_end_pyevent(struct builder *builder, const struct python_moment *at
 static void note_moment(struct builder *builder, uint64_t time_ns)
 {
 	if (builder->reading == READING_FIRST)
-		survey_note_begin(&builder->survey, NONE, time_ns);
+		lateness_note_begin(&builder->lateness, NONE, time_ns);
 }
 
 bool builder_enter_function(struct builder *builder, const struct python_moment *at, uint64_t code)

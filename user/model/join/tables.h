@@ -29,7 +29,7 @@
 #include "model/tables/spans.h"
 #include "model/tables/stacks.h"
 #include "model/string_pool.h"
-#include "model/tables/survey.h"
+#include "model/tables/lateness.h"
 #include "model/tables/sampled_stacks.h"
 #include "model/tables/torch_memory.h"
 #include "model/tables/wall_clock.h"
@@ -46,7 +46,7 @@ ARRIVING_EVENTS(ARRIVAL)
 /* How a source is read: at once; or twice, so that the second time its parts can be joined one after the other. */
 enum reading {
 	READING_WHOLE,
-	READING_FIRST,	/* learns (survey.h), and keeps no event but few */
+	READING_FIRST,	/* learns (lateness.h), and keeps no event but few */
 	READING_SECOND, /* knows what the first learnt */
 };
 
@@ -71,7 +71,7 @@ struct recent_call {
 	uint32_t space, corr, thread;
 };
 
-/* What a first reading learns besides the survey. */
+/* What a first reading learns besides the lateness. */
 struct learnt {
 	ARRAY(struct corr_range) corr_ranges; /* by process */
 	bool any_corr;			      /* some call has a correlation id */
@@ -106,7 +106,7 @@ struct told_step_arrival {
 struct builder {
 	enum reading reading;
 	struct builder *first; /* of a second reading: the builder of the first */
-	struct survey survey;
+	struct lateness_index lateness;
 	struct lates lates; /* of a first reading */
 	struct learnt learnt;
 	struct parts parts;

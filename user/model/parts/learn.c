@@ -39,7 +39,7 @@ static bool is_late(const struct builder *builder, uint64_t about_ns)
 {
 	uint64_t start_ns = builder->model->start_ns;
 
-	return builder->told_ns - (about_ns > start_ns ? about_ns : start_ns) > SURVEY_LATE_NS;
+	return builder->told_ns - (about_ns > start_ns ? about_ns : start_ns) > LATENESS_LATE_NS;
 }
 
 enum told told(struct builder *builder, struct program program, uint32_t corr, enum source_clock clock,
@@ -50,15 +50,16 @@ enum told told(struct builder *builder, struct program program, uint32_t corr, e
 
 	if (builder->reading == READING_WHOLE)
 		return TOLD_NOW;
-	late = survey_is_late_reference(&builder->survey, program.space, corr) ||
+	late = lateness_is_late_reference(&builder->lateness, program.space, corr) ||
 	       (begins && builder->told_ns > builder->model->start_ns && is_late(builder, about_ns));
 	if (builder->reading == READING_SECOND)
 		return late ? TOLD_BEFORE : TOLD_NOW;
 	if (late)
 		return TOLD_LATE;
-	survey_note_reference(&builder->survey, program.space, corr);
+	lateness_note_reference(&builder->lateness, program.space, corr);
 	if (begins && about_ns >= builder->model->start_ns)
-		survey_note_begin(&builder->survey, clock == SOURCE_CLOCK_MONOTONIC ? NONE : program.process, start_ns);
+		lateness_note_begin(&builder->lateness, clock == SOURCE_CLOCK_MONOTONIC ? NONE : program.process,
+				    start_ns);
 	return TOLD_BEFORE;
 }
 
@@ -155,13 +156,13 @@ void learn_call(struct builder *builder, const struct new_call *call)
 
 	calls_count(&builder->calls, thread, call->time_ns);
 	if (has_place(builder, call->time_ns) && call->time_ns >= builder->model->start_ns)
-		survey_note_begin(&builder->survey, NONE, call->time_ns);
+		lateness_note_begin(&builder->lateness, NONE, call->time_ns);
 	if (!call->corr) {
 		outlook_add_call(&learnt->outlook, program.process, 0, false);
 		return;
 	}
-	survey_see_call(&builder->survey, program.space, call->corr);
-	survey_note_reference(&builder->survey, program.space, call->corr);
+	lateness_see_call(&builder->lateness, program.space, call->corr);
+	lateness_note_reference(&builder->lateness, program.space, call->corr);
 	note_corr(learnt, program.process, call->corr, call->time_ns);
 	if (!learnt->recent)
 		learnt->recent = xcalloc(RECENT_CALLS, sizeof(*learnt->recent));
@@ -188,7 +189,7 @@ void learn_activity(struct builder *builder, struct program program, const struc
 
 	if (builder->reading == READING_WHOLE)
 		return;
-	survey_see_call(&builder->survey, program.space, activity->corr);
+	lateness_see_call(&builder->lateness, program.space, activity->corr);
 	if (builder->reading == READING_FIRST) /* of a call that may have been told, too */
 		outlook_add_call(&builder->learnt.outlook, program.process, activity->corr, true);
 	if (builder->reading == READING_SECOND || !has_place(builder, about_ns))
@@ -273,7 +274,7 @@ void learn_finish(struct builder *builder)
 			device_table_find(&builder->devices, device->process, device->device);
 	}
 	array_free(&learnt->context_devices);
-	survey_finish(&builder->survey, to_monotonic, builder);
+	lateness_finish(&builder->lateness, to_monotonic, builder);
 	outlook_finish(&learnt->outlook, (uint32_t)builder->processes.list.count);
 	if (wall_clock_steps(&builder->clock))
 		tell_first(&builder->lates);

@@ -33,7 +33,7 @@ void builder_begin_stretch(struct builder *builder, uint32_t stretch)
 {
 	if (builder->parts.handed_over)
 		let_go(builder);
-	builder->survey.stretch = stretch;
+	builder->lateness.stretch = stretch;
 }
 
 /* ---- between the readings ---------------------------------------------------------------------------------------- */
@@ -139,7 +139,7 @@ static void tell_lates(struct builder *builder, uint64_t until_ns)
 	size_t *next = &builder->parts.lates;
 
 	while (*next < lates->list.count &&
-	       (until_ns == UINT64_MAX || lates->list.items[*next].time_ns < until_ns + SURVEY_LATE_NS)) {
+	       (until_ns == UINT64_MAX || lates->list.items[*next].time_ns < until_ns + LATENESS_LATE_NS)) {
 		builder_wait(builder); /* its texts may be new */
 		tell_late(builder, &lates->list.items[(*next)++]);
 	}
@@ -160,9 +160,9 @@ static uint64_t first_awaited(const struct builder *builder, uint32_t stretch, u
 		uint32_t space = space_at(&builder->processes.states.items[process], call->start_ns);
 
 		if (space != last_space)
-			awaited = survey_references(&builder->first->survey, space, stretch);
+			awaited = lateness_references(&builder->first->lateness, space, stretch);
 		last_space = space;
-		if (call->corr && survey_unwrap(&builder->survey, space, call->corr) >= awaited)
+		if (call->corr && lateness_unwrap(&builder->lateness, space, call->corr) >= awaited)
 			return call->start_ns;
 	}
 	return until_ns;
@@ -178,7 +178,8 @@ static uint64_t settled_until(const struct builder *builder, uint32_t stretch)
 {
 	bool activities = builder->first->api_activities.ranges.count;
 
-	return less(survey_begins(&builder->first->survey, stretch), activities ? SLACK_OF_ACTIVITIES_NS : SLACK_NS);
+	return less(lateness_begins(&builder->first->lateness, stretch),
+		    activities ? SLACK_OF_ACTIVITIES_NS : SLACK_NS);
 }
 
 /* ---- a part ------------------------------------------------------------------------------------------------------ */
@@ -314,7 +315,7 @@ static void hand_over(struct builder *builder, uint64_t until_ns)
 
 const struct model *builder_part(struct builder *builder, uint32_t stretch)
 {
-	bool last = stretch > builder->first->survey.stretch;
+	bool last = stretch > builder->first->lateness.stretch;
 	uint64_t settled_ns = last ? UINT64_MAX : settled_until(builder, stretch), until_ns;
 
 	if (settled_ns <= builder->parts.until_ns)
@@ -351,7 +352,7 @@ bool builder_strayed(const struct builder *builder)
 	const struct process_table *now = &builder->processes, *then = &builder->first->processes;
 
 	return now->list.count > then->list.count || now->threads.count > then->threads.count ||
-	       builder->survey.stretch > builder->first->survey.stretch;
+	       builder->lateness.stretch > builder->first->lateness.stretch;
 }
 
 uint64_t builder_waiting(const struct builder *builder)

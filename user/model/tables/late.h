@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a source tells late (survey.h), kept from its first reading for the second, which has it when its time comes and
- * passes over it where it stands.
+ * What a source tells late (lateness.h), kept from its first reading for the second, which has it when its time comes
+ * and passes over it where it stands.
  */
 #ifndef GPUTRACE_MODEL_LATE_H
 #define GPUTRACE_MODEL_LATE_H

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The least of each stretch, and from the end backwards that of all that follow; see lateness.h. */
+#include "model/tables/lateness.h"
+
+#include <stdlib.h>
+
+void lateness_free(struct lateness_index *lateness)
+{
+	for (size_t i = 0; i < lateness->spaces.count; i++)
+		array_free(&lateness->spaces.items[i].references);
+	for (size_t i = 0; i < lateness->clocks.count; i++)
+		array_free(&lateness->clocks.items[i].begins);
+	array_free(&lateness->spaces);
+	array_free(&lateness->clocks);
+	array_free(&lateness->begins);
+}
+
+static struct lateness_epoch *space_of(struct lateness_index *lateness, uint32_t space)
+{
+	while (lateness->spaces.count <= space)
+		array_push(&lateness->spaces, ((struct lateness_epoch){0}));
+	return &lateness->spaces.items[space];
+}
+
+/* So that ids below the first one, of calls before the trace, have room in 64 bits. */
+#define FIRST_TURN (1ull << 32)
+
+void lateness_begin_epoch(struct lateness_index *lateness, uint32_t number, uint32_t corr)
+{
+	struct lateness_epoch *space = space_of(lateness, number);
+
+	space->first = space->latest = FIRST_TURN + corr;
+	space->any = true;
+}
+
+/* ---- the first reading ------------------------------------------------------------------------------------------- */
+
+#define NOTE(list, at, least)                                                                                          \
+	do {                                                                                                           \
+		if (!(list)->count || (list)->items[(list)->count - 1].stretch != (at))                                \
+			array_push(list, ((struct lateness_least){.value = (least), .stretch = (at)}));                \
+		else if ((least) < (list)->items[(list)->count - 1].value)                                             \
+			(list)->items[(list)->count - 1].value = (least);                                              \
+	} while (0)
+
+void lateness_note_reference(struct lateness_index *lateness, uint32_t number, uint32_t corr)
+{
+	struct lateness_epoch *space = lateness_epoch(lateness, number);
+	uint64_t id;
+
+	if (!lateness_refers(space, corr))
+		return;
+	id = lateness_id(space, corr);
+	NOTE(&space->references, lateness->stretch, id);
+}
+
+void lateness_note_begin(struct lateness_index *lateness, uint32_t process, uint64_t time_ns)
+{
+	uint32_t index = process + 1; /* NONE: 0 */
+	struct lateness_clock *clock;
+
+	while (lateness->clocks.count <= index)
+		array_push(&lateness->clocks, ((struct lateness_clock){0}));
+	clock = &lateness->clocks.items[index];
+	NOTE(&clock->begins, lateness->stretch, time_ns);
+}
+
+/* From here on each stretch has the least of itself and of all that follow. */
+#define CARRY_BACK(list)                                                                                               \
+	do {                                                                                                           \
+		for (size_t k = (list)->count; k-- > 1;)                                                               \
+			if ((list)->items[k].value < (list)->items[k - 1].value)                                       \
+				(list)->items[k - 1].value = (list)->items[k].value;                                   \
+	} while (0)
+
+void lateness_finish(struct lateness_index *lateness,
+		     uint64_t (*to_monotonic)(void *context, uint32_t process, uint64_t wall_ns), void *context)
+{
+	for (size_t i = 0; i < lateness->spaces.count; i++)
+		CARRY_BACK(&lateness->spaces.items[i].references);
+	for (uint32_t i = 0; i <= lateness->stretch; i++)
+		array_push(&lateness->begins, UINT64_MAX);
+	for (size_t i = 0; i < lateness->clocks.count; i++) {
+		const struct lateness_clock *clock = &lateness->clocks.items[i];
+
+		for (size_t k = 0; k < clock->begins.count; k++) {
+			const struct lateness_least *least = &clock->begins.items[k];
+			uint64_t *begins = &lateness->begins.items[least->stretch];
+			uint64_t time_ns = i ? to_monotonic(context, (uint32_t)i - 1, least->value) : least->value;
+
+			if (time_ns < *begins)
+				*begins = time_ns;
+		}
+	}
+	for (size_t i = lateness->begins.count; i-- > 1;)
+		if (lateness->begins.items[i] < lateness->begins.items[i - 1])
+			lateness->begins.items[i - 1] = lateness->begins.items[i];
+}
+
+/* ---- what it says ------------------------------------------------------------------------------------------------ */
+
+uint64_t lateness_begins(const struct lateness_index *lateness, uint32_t stretch)
+{
+	return stretch < lateness->begins.count ? lateness->begins.items[stretch] : UINT64_MAX;
+}
+
+uint64_t lateness_references(const struct lateness_index *lateness, uint32_t number, uint32_t stretch)
+{
+	const struct lateness_epoch *space = lateness_epoch(lateness, number);
+	size_t low = 0, high = space ? space->references.count : 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (space->references.items[middle].stretch < stretch)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return space && low < space->references.count ? space->references.items[low].value : UINT64_MAX;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How late a long source tells what happened.  Its first reading learns that, so that the second knows, at each place,
+ * before which time everything has been told, and of which calls there is nothing more to come.
+ *
+ * A source is in stretches, numbered from 0: pieces of a length that whoever reads chooses, the same in both readings.
+ * What is told very late (the record of a kernel that ran for minutes, the return of a call that waited as long, all
+ * that another profiler kept for itself) would hold everything up.  It is kept from the first reading, and the second
+ * has it in advance (late.h).
+ */
+#ifndef GPUTRACE_MODEL_LATENESS_H
+#define GPUTRACE_MODEL_LATENESS_H
+
+#include "base/array.h"
+#include "model/events.h"
+
+/* Later than this behind its begin, or behind as many calls as that of its program, something is told late. */
+#define LATENESS_LATE_NS 3000000000u
+#define LATENESS_LATE_CALLS (1u << 20)
+
+/* The least of something that a stretch tells; after lateness_finish, that it or a later one does. */
+struct lateness_least {
+	uint64_t value;
+	uint32_t stretch;
+};
+
+/* Correlation ids of an address space.  CUPTI counts in 32 bits, here they go on in 64. */
+struct lateness_epoch {
+	bool any; /* some call had one */
+	uint64_t first, latest;
+	ARRAY(struct lateness_least) references; /* what returns, GPU operations and so on refer to */
+};
+
+/* Begins by one clock. */
+struct lateness_clock {
+	ARRAY(struct lateness_least) begins;
+};
+
+struct lateness_index {
+	uint32_t stretch;		     /* that is being read */
+	ARRAY(struct lateness_epoch) spaces; /* by number of the address space */
+	ARRAY(struct lateness_clock)
+	clocks;			/* the first is CLOCK_MONOTONIC; the others by process, one more than that */
+	ARRAY(uint64_t) begins; /* after lateness_finish, by stretch: the earliest begin that it or a later one tells */
+};
+
+void lateness_free(struct lateness_index *lateness);
+
+/* NULL: no call of the space had a correlation id. */
+static inline struct lateness_epoch *lateness_epoch(const struct lateness_index *lateness, uint32_t number)
+{
+	struct lateness_epoch *space = number < lateness->spaces.count ? &lateness->spaces.items[number] : NULL;
+
+	return space && space->any ? space : NULL;
+}
+
+/* The id in 64 bits that is nearest to the latest one. */
+static inline uint64_t lateness_id(const struct lateness_epoch *space, uint32_t corr)
+{
+	int64_t ahead = (int32_t)(corr - (uint32_t)space->latest);
+
+	return space->latest + (uint64_t)ahead;
+}
+
+/* Ids below the first may be of calls in the trace, too: a thread had to wait between id and call. */
+#define LATENESS_BEFORE_FIRST 4096
+
+/* Whether an id is that of a call in the trace; space NULL: it is not. */
+static inline bool lateness_refers(const struct lateness_epoch *space, uint32_t corr)
+{
+	return space && corr && lateness_id(space, corr) + LATENESS_BEFORE_FIRST >= space->first;
+}
+
+/* The first correlation id of a space. */
+void lateness_begin_epoch(struct lateness_index *lateness, uint32_t space, uint32_t corr);
+
+/* A call has this correlation id (0: none). */
+static inline void lateness_see_call(struct lateness_index *lateness, uint32_t number, uint32_t corr)
+{
+	struct lateness_epoch *space = lateness_epoch(lateness, number);
+
+	if (space && corr && lateness_id(space, corr) > space->latest)
+		space->latest = lateness_id(space, corr);
+	else if (!space && corr)
+		lateness_begin_epoch(lateness, number, corr);
+}
+
+/* A correlation id that is like those of the latest calls, in 64 bits; 0: the space has no call with one. */
+static inline uint64_t lateness_unwrap(const struct lateness_index *lateness, uint32_t number, uint32_t corr)
+{
+	const struct lateness_epoch *space = lateness_epoch(lateness, number);
+
+	return space ? lateness_id(space, corr) : 0;
+}
+
+/* Whether what refers to this call comes late.  0, or of a call before the first: it refers to none. */
+static inline bool lateness_is_late_reference(const struct lateness_index *lateness, uint32_t number, uint32_t corr)
+{
+	const struct lateness_epoch *space = lateness_epoch(lateness, number);
+
+	return lateness_refers(space, corr) && lateness_id(space, corr) + LATENESS_LATE_CALLS < space->latest;
+}
+
+/* ---- the first reading ------------------------------------------------------------------------------------------- */
+
+/* What is not late: a reference to a call; something began, by CLOCK_REALTIME or (process NONE) by CLOCK_MONOTONIC. */
+void lateness_note_reference(struct lateness_index *lateness, uint32_t space, uint32_t corr);
+void lateness_note_begin(struct lateness_index *lateness, uint32_t process, uint64_t time_ns);
+
+/* After the last: to_monotonic converts a time of a process by CLOCK_REALTIME. */
+void lateness_finish(struct lateness_index *lateness,
+		     uint64_t (*to_monotonic)(void *context, uint32_t process, uint64_t wall_ns), void *context);
+
+/* ---- what it says ------------------------------------------------------------------------------------------------ */
+
+/* Before this nothing begins that the stretch or a later one tells; UINT64_MAX: they tell nothing. */
+uint64_t lateness_begins(const struct lateness_index *lateness, uint32_t stretch);
+
+/* No call of the space with a lower correlation id (lateness_unwrap) is referred to by the stretch or a later one. */
+uint64_t lateness_references(const struct lateness_index *lateness, uint32_t space, uint32_t stretch);
+
+#endif
