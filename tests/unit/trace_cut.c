@@ -95,15 +95,15 @@ static const struct model *next(struct trace *trace)
 
 static const struct trace_kind kind_cut = {.first = first, .next = next};
 
-static void find_outlook(struct outlook *outlook, const struct model *whole)
+static void find_totals(struct totals *totals, const struct model *whole)
 {
 	for (uint32_t i = 0; i < whole->call_count; i++)
-		outlook_add_call(outlook, whole->threads[whole->calls[i].thread].process, whole->calls[i].corr, false);
+		totals_add_call(totals, whole->threads[whole->calls[i].thread].process, whole->calls[i].corr, false);
 	for (uint32_t i = 0; i < whole->gpu_count; i++)
-		outlook_add_gpu_work(outlook, whole->gpu[i].process);
+		totals_add_gpu_work(totals, whole->gpu[i].process);
 	for (uint32_t i = 0; i < whole->sync_count; i++)
-		outlook_add_sync(outlook);
-	outlook_finish(outlook, whole->process_count);
+		totals_add_sync(totals);
+	totals_finish(totals, whole->process_count);
 }
 
 static struct cut *cut_new(const struct model *whole)
@@ -112,7 +112,7 @@ static struct cut *cut_new(const struct model *whole)
 
 	cut->trace.kind = &kind_cut;
 	cut->whole = whole;
-	find_outlook(&cut->outlook, whole);
+	find_totals(&cut->totals, whole);
 	return cut;
 }
 
@@ -168,7 +168,7 @@ void trace_cut_free(struct trace *trace)
 	struct cut *cut = cut_of(trace);
 
 	cut_drop_part(cut);
-	outlook_free(&cut->outlook);
+	totals_free(&cut->totals);
 	array_free(&cut->blocks);
 	array_free(&cut->times);
 	for (enum kind kind = 0; kind < KINDS; kind++) {

@@ -4,7 +4,7 @@
 #define GPUTRACE_TRACE_CUT_INTERNAL_H
 
 #include "base/array.h"
-#include "model/outlook.h"
+#include "model/totals.h"
 #include "trace_cut.h"
 
 enum kind {
@@ -36,7 +36,7 @@ struct cut {
 	size_t at;		 /* part that was given last */
 	struct model part;
 	struct model_source source;
-	struct outlook outlook;
+	struct totals totals;
 	ARRAY(struct block) blocks;			  /* of the part */
 	uint8_t *needed[KINDS];				  /* by the whole's events: the part holds it */
 	uint32_t *place[KINDS];				  /* and where */

@@ -379,7 +379,7 @@ const struct model *cut_make_part(struct cut *cut)
 	cut_drop_part(cut);
 	cut->part = *cut->whole;
 	cut->part.private = NULL;
-	cut->part.outlook = &cut->outlook.found;
+	cut->part.totals = &cut->totals.found;
 	cut->part.continued = cut->at > 0;
 	cut->part.more = cut->at < cut->times.count;
 	cut->part.until_ns = cut->part.more ? cut->times.items[cut->at] : 0;

@@ -90,7 +90,7 @@ struct model_due {
 	X(sync, syncs, recorded_by, calls)                                                                             \
 	X(memory, memories, call, calls)
 
-struct model_outlook;
+struct model_totals;
 
 struct model {
 	uint64_t start_ns, end_ns; /* the recording, or the slice of it */
@@ -142,8 +142,8 @@ struct model {
 	uint64_t until_ns; /* where more: every event that begins before this is in this part, or was in an earlier one
 			    */
 	struct model_schedule schedule;
-	uint64_t forwards_forgotten;	     /* nodes so far whose forward op was too long ago to be kept */
-	const struct model_outlook *outlook; /* on all parts, where there may be several; NULL: this is the only one */
+	uint64_t forwards_forgotten;	   /* nodes so far whose forward op was too long ago to be kept */
+	const struct model_totals *totals; /* on all parts, where there may be several; NULL: this is the only one */
 
 	struct model_source *sources; /* at least one */
 	uint32_t source_count;

@@ -3,7 +3,7 @@
 #include "timeline/ids.h"
 
 #include "model/corr_set.h"
-#include "model/outlook.h"
+#include "model/totals.h"
 #include "timeline/members.h"
 
 /* What decides. */
@@ -34,25 +34,25 @@ static struct met look_through(struct timeline_ids *ids, const struct timeline *
 
 static struct met look_ahead(struct timeline_ids *ids, const struct timeline *timeline)
 {
-	const struct model_outlook *outlook = timeline->outlook;
+	const struct model_totals *totals = timeline->totals;
 	struct met met = {0};
 
 	for (uint32_t i = 0; i < timeline->model->process_count; i++) {
 		if (!timeline_has_process(timeline, i))
 			continue;
-		met.repeated |= outlook->processes[i].corrs_repeat;
-		if (outlook->processes[i].highest_corr > met.highest)
-			met.highest = outlook->processes[i].highest_corr;
+		met.repeated |= totals->processes[i].corrs_repeat;
+		if (totals->processes[i].highest_corr > met.highest)
+			met.highest = totals->processes[i].highest_corr;
 	}
-	ids->calls = outlook->calls;
-	ids->operations = outlook->gpu_ops;
-	ids->syncs = outlook->syncs;
+	ids->calls = totals->calls;
+	ids->operations = totals->gpu_ops;
+	ids->syncs = totals->syncs;
 	return met;
 }
 
 void timeline_ids_find(struct timeline_ids *ids, const struct timeline *timeline)
 {
-	struct met met = timeline->outlook ? look_ahead(ids, timeline) : look_through(ids, timeline);
+	struct met met = timeline->totals ? look_ahead(ids, timeline) : look_through(ids, timeline);
 
 	ids->renumbered = timeline->several || met.repeated ||
 			  met.highest + ids->calls + ids->operations + ids->syncs > INT32_MAX;

@@ -59,7 +59,7 @@ static void reserve_streams(struct timeline *timeline, const struct model_sync *
 {
 	const uint32_t streams[] = {sync->stream, sync->recorded_on};
 
-	if (!timeline->outlook || sync->process == timeline->first_on_gpu || sync->device == NONE)
+	if (!timeline->totals || sync->process == timeline->first_on_gpu || sync->device == NONE)
 		return;
 	for (size_t i = 0; i < 2; i++)
 		if (streams[i] != NONE)

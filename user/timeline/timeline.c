@@ -39,7 +39,7 @@ struct timeline *timeline_new(struct trace *trace, int process)
 	timeline = xcalloc(1, sizeof(*timeline));
 	timeline->trace = trace;
 	timeline->model = part;
-	timeline->outlook = part->more ? part->outlook : NULL;
+	timeline->totals = part->more ? part->totals : NULL;
 	timeline->busiest = TIMELINE_NONE;
 	timeline->calls = xcalloc(1, sizeof(*timeline->calls));
 	timeline->ids = xcalloc(1, sizeof(*timeline->ids));

@@ -166,8 +166,8 @@ struct timeline {
 	uint64_t next_number; /* after the visit: the first that is not taken */
 
 	/* Only for the files of timeline/. */
-	const struct model_outlook *outlook; /* NULL: the first part is all */
-	ARRAY(char *) texts;		     /* names of groups and tracks */
+	const struct model_totals *totals; /* NULL: the first part is all */
+	ARRAY(char *) texts;		   /* names of groups and tracks */
 	uint32_t *process_groups; /* by process of the model: its group, TIMELINE_NONE: it is not in the timeline */
 	uint32_t *thread_tracks;  /* by thread of the model: the same for its track */
 	struct timeline_placement *placement;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "model/outlook.h"
+#include "model/totals.h"
 #include "timeline/members.h"
 #include "timeline/placement.h"
 
@@ -27,16 +27,16 @@ static bool is_active(const struct timeline *timeline, uint32_t process)
 {
 	const struct model_process *of = &timeline->model->processes[process];
 
-	if (timeline->outlook)
-		return timeline->outlook->processes[process].has_calls ||
-		       timeline->outlook->processes[process].has_gpu_work;
+	if (timeline->totals)
+		return timeline->totals->processes[process].has_calls ||
+		       timeline->totals->processes[process].has_gpu_work;
 	return of->calls || of->gpu_ops;
 }
 
 static uint32_t first_expected_on_gpu(const struct timeline *timeline)
 {
 	for (uint32_t i = 0; i < timeline->model->process_count; i++)
-		if (timeline_has_process(timeline, i) && timeline->outlook->processes[i].has_gpu_work)
+		if (timeline_has_process(timeline, i) && timeline->totals->processes[i].has_gpu_work)
 			return i;
 	return TIMELINE_NONE;
 }
@@ -71,7 +71,7 @@ void timeline_add_processes(struct timeline *timeline, int process)
 									       .device = TIMELINE_NONE,
 									       .name = "CUPTI overhead"});
 	timeline->several = are_several_active(timeline);
-	timeline->first_on_gpu = timeline->outlook ? first_expected_on_gpu(timeline) : TIMELINE_NONE;
+	timeline->first_on_gpu = timeline->totals ? first_expected_on_gpu(timeline) : TIMELINE_NONE;
 }
 
 /* What a track of a kind is before it is known whose it is. */
@@ -243,7 +243,7 @@ static uint32_t first_placed_on_gpu(const struct timeline *timeline)
 static void begin_tracks(struct timeline *timeline)
 {
 	add_threads(timeline);
-	if (!timeline->outlook)
+	if (!timeline->totals)
 		timeline->first_on_gpu = first_placed_on_gpu(timeline);
 }
 

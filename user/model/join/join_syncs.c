@@ -17,7 +17,7 @@ bool builder_add_sync(struct builder *builder, struct program program, const str
 	if (!sync->span.end_ns || !sync->kind /* 0: CUPTI does not say */ || sync->result == CUDA_NOT_READY)
 		return true;
 	if (builder->reading == READING_FIRST)
-		outlook_add_sync(&builder->learnt.outlook);
+		totals_add_sync(&builder->learnt.totals);
 	receive_sync(builder, program, sync->corr, sync);
 	return true;
 }

@@ -21,7 +21,7 @@
 #include "model/tables/nccl_calls.h"
 #include "model/tables/nvtx_ranges.h"
 #include "model/tables/ops.h"
-#include "model/outlook.h"
+#include "model/totals.h"
 #include "model/tables/process_table.h"
 #include "model/join/receipt.h"
 #include "model/tables/recordings.h"
@@ -79,7 +79,7 @@ struct learnt {
 	ARRAY(struct context_device) context_devices; /* until then */
 	uint32_t latest_context;		      /* of these, that of the latest operation */
 	struct recent_call *recent;		      /* the latest calls by correlation id */
-	struct outlook outlook;
+	struct totals totals;
 };
 
 /* The parts of a second reading. */

@@ -13,7 +13,7 @@ void learnt_free(struct learnt *learnt)
 	array_free(&learnt->context_devices);
 	lookup_free(&learnt->contexts);
 	free(learnt->recent);
-	outlook_free(&learnt->outlook);
+	totals_free(&learnt->totals);
 }
 
 /* ---- late or not ------------------------------------------------------------------------------------------------- */
@@ -158,7 +158,7 @@ void learn_call(struct builder *builder, const struct new_call *call)
 	if (has_place(builder, call->time_ns) && call->time_ns >= builder->model->start_ns)
 		lateness_note_begin(&builder->lateness, NONE, call->time_ns);
 	if (!call->corr) {
-		outlook_add_call(&learnt->outlook, program.process, 0, false);
+		totals_add_call(&learnt->totals, program.process, 0, false);
 		return;
 	}
 	lateness_see_call(&builder->lateness, program.space, call->corr);
@@ -167,7 +167,7 @@ void learn_call(struct builder *builder, const struct new_call *call)
 	if (!learnt->recent)
 		learnt->recent = xcalloc(RECENT_CALLS, sizeof(*learnt->recent));
 	recent = &learnt->recent[call->corr % RECENT_CALLS];
-	outlook_add_call(&learnt->outlook, program.process, call->corr, is_inside_recent(recent, program.space, call));
+	totals_add_call(&learnt->totals, program.process, call->corr, is_inside_recent(recent, program.space, call));
 	*recent = (struct recent_call){
 		.time_ns = call->time_ns, .space = program.space, .corr = call->corr, .thread = thread};
 }
@@ -191,7 +191,7 @@ void learn_activity(struct builder *builder, struct program program, const struc
 		return;
 	lateness_see_call(&builder->lateness, program.space, activity->corr);
 	if (builder->reading == READING_FIRST) /* of a call that may have been told, too */
-		outlook_add_call(&builder->learnt.outlook, program.process, activity->corr, true);
+		totals_add_call(&builder->learnt.totals, program.process, activity->corr, true);
 	if (builder->reading == READING_SECOND || !has_place(builder, about_ns))
 		return;
 	builder->learnt.any_corr = true;
@@ -234,7 +234,7 @@ void learn_gpu_work(struct builder *builder, struct program program, const struc
 {
 	if (builder->reading != READING_FIRST)
 		return;
-	outlook_add_gpu_work(&builder->learnt.outlook, program.process);
+	totals_add_gpu_work(&builder->learnt.totals, program.process);
 	learn_context(builder, program.process, work);
 	if (work->graph && work->graph_node)
 		graphs_learn(&builder->graphs, program.space, work->graph, work->graph_node);
@@ -275,7 +275,7 @@ void learn_finish(struct builder *builder)
 	}
 	array_free(&learnt->context_devices);
 	lateness_finish(&builder->lateness, to_monotonic, builder);
-	outlook_finish(&learnt->outlook, (uint32_t)builder->processes.list.count);
+	totals_finish(&learnt->totals, (uint32_t)builder->processes.list.count);
 	if (wall_clock_steps(&builder->clock))
 		tell_first(&builder->lates);
 	lates_sort(&builder->lates);

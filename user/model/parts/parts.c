@@ -54,7 +54,7 @@ static void borrow(struct builder *second)
 	model->start_ns = first->model->start_ns;
 	model->end_ns = first->model->end_ns;
 	model->gpu_times = first->model->gpu_times;
-	model->outlook = &first->learnt.outlook.found;
+	model->totals = &first->learnt.totals.found;
 	model->devices = first->devices.list.items;
 	model->device_count = (uint32_t)first->devices.list.count;
 	model->gaps = first->gaps.list.items;

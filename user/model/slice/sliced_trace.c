@@ -229,7 +229,7 @@ static const struct model *make_part(struct sliced_trace *sliced, const struct m
 	retain_apply(&sliced->retain, part);
 	narrow_window(&sliced->slice, part);
 	part->slice = sliced->words;
-	part->outlook = inner->outlook ? &sliced->outlook : NULL;
+	part->totals = inner->totals ? &sliced->totals : NULL;
 	part->continued = !sliced->is_first;
 	part->more = !sliced->is_last;
 	number(sliced);
@@ -326,16 +326,16 @@ static int find_givers(struct sliced_trace *sliced)
 }
 
 /* Numbers are still those of the recording; but not who is in the slice. */
-static void narrow_outlook(struct sliced_trace *sliced, const struct model *inner)
+static void narrow_totals(struct sliced_trace *sliced, const struct model *inner)
 {
-	sliced->outlook = *inner->outlook;
-	sliced->outlook.processes = xcalloc(inner->process_count, sizeof(*sliced->outlook.processes));
+	sliced->totals = *inner->totals;
+	sliced->totals.processes = xcalloc(inner->process_count, sizeof(*sliced->totals.processes));
 	for (uint32_t i = 0; i < inner->process_count; i++) {
-		struct model_prospect *prospect = &sliced->outlook.processes[i];
+		struct process_totals *totals = &sliced->totals.processes[i];
 
-		*prospect = inner->outlook->processes[i];
-		prospect->has_calls = sliced->process_counts[i].calls;
-		prospect->has_gpu_work = sliced->process_counts[i].gpu_ops;
+		*totals = inner->totals->processes[i];
+		totals->has_calls = sliced->process_counts[i].calls;
+		totals->has_gpu_work = sliced->process_counts[i].gpu_ops;
 	}
 }
 
@@ -368,8 +368,8 @@ static int lateness(struct sliced_trace *sliced, const struct model *known_last)
 	sliced->receipt = model_source(last)->receipt;
 	receipt_finish(&sliced->counts, last, &sliced->receipt);
 	receipt_count_free(&sliced->counts);
-	if (last->outlook)
-		narrow_outlook(sliced, last);
+	if (last->totals)
+		narrow_totals(sliced, last);
 	if (sliced->is_made)
 		take_counts(sliced, last);
 	return 0;
@@ -405,6 +405,6 @@ void sliced_trace_close(struct sliced_trace *sliced)
 	free(sliced->process_counts);
 	free(sliced->sources);
 	free(sliced->givers);
-	free(sliced->outlook.processes);
+	free(sliced->totals.processes);
 	retain_free(&sliced->retain);
 }

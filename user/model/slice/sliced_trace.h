@@ -7,7 +7,7 @@
 #ifndef GPUTRACE_MODEL_SLICED_TRACE_H
 #define GPUTRACE_MODEL_SLICED_TRACE_H
 
-#include "model/outlook.h"
+#include "model/totals.h"
 #include "model/join/receipt.h"
 #include "model/slice/slice.h"
 #include "model/trace.h"
@@ -48,7 +48,7 @@ struct sliced_trace {
 	struct sliced_process *process_counts;
 	struct receipt_count counts;
 	struct model_receipt receipt;
-	struct model_outlook outlook;
+	struct model_totals totals;
 };
 
 /* The slice, and what it points to, stay the caller's, as do trace and words.  0 or -errno of reading. */

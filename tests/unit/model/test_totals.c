@@ -3,7 +3,7 @@
 #include "model_of.h"
 
 #include "chrome_lines.h"
-#include "model/outlook.h"
+#include "model/totals.h"
 
 #define MS 1000000ull
 
@@ -41,22 +41,22 @@ static void ids_too_far_apart_cannot_be_told(void **state)
 
 static void of_many_processes_with_ids_far_apart_memory_is_bounded(void **state)
 {
-	struct outlook outlook = {0};
+	struct totals totals = {0};
 
 	for (uint32_t process = 0; process < 40; process++)
 		for (uint32_t i = 1; i <= 1024; i++)
-			outlook_add_call(&outlook, process, i << CORR_SET_PAGE_BITS, false);
-	assert_in_range(outlook.pages, 1, 8192);
-	outlook_finish(&outlook, 40);
-	assert_false(outlook.found.processes[0].corrs_repeat);
-	assert_true(outlook.found.processes[39].corrs_repeat);
-	outlook_free(&outlook);
+			totals_add_call(&totals, process, i << CORR_SET_PAGE_BITS, false);
+	assert_in_range(totals.pages, 1, 8192);
+	totals_finish(&totals, 40);
+	assert_false(totals.found.processes[0].corrs_repeat);
+	assert_true(totals.found.processes[39].corrs_repeat);
+	totals_free(&totals);
 }
 
-/* The outlook of a log, and its Chrome trace, as of a long one. */
+/* The totals of a log, and its Chrome trace, as of a long one. */
 struct foreseen {
-	struct model_outlook outlook;
-	struct model_prospect process;
+	struct model_totals totals;
+	struct process_totals process;
 	char *chrome;
 };
 
@@ -70,8 +70,8 @@ static struct foreseen foresee(struct log_builder *log)
 
 	assert_int_equal(gpt_trace_open(fd, &parts, NULL, &trace, &why), 0);
 	assert_true(trace_first(trace)->more);
-	found.outlook = *trace->part->outlook;
-	found.process = found.outlook.processes[0];
+	found.totals = *trace->part->totals;
+	found.process = found.totals.processes[0];
 	found.chrome = chrome_text_of(trace, -1);
 	assert_non_null(found.chrome);
 	gpt_trace_close(trace);
@@ -97,7 +97,7 @@ static void calls_keep_cuptis_ids_in_a_long_log(void **state)
 		log_launch(&log, PID, PID, (10 + i) * MS, 0, 700 + i);
 	log_end(&log, 50 * MS);
 	found = foresee(&log);
-	assert_int_equal(found.outlook.calls, 20);
+	assert_int_equal(found.totals.calls, 20);
 	assert_true(found.process.has_calls);
 	assert_false(found.process.has_gpu_work);
 	assert_false(found.process.corrs_repeat);
