@@ -2,7 +2,7 @@
 /*
  * Prints all that a log hands over (unit/trace_print.h), divided as asked for.
  *
- *	trace_dump LOG [WHOLE_BYTES STRETCH_RECORDS PART_EVENTS]
+ *	trace_dump LOG [WHOLE_BYTES CHUNK_RECORDS PART_EVENTS]
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,12 +20,12 @@ int main(int argc, char **argv)
 	int fd = argc > 1 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1, err;
 
 	if (fd < 0 || (argc != 2 && argc != 5)) {
-		fprintf(stderr, "usage: trace_dump LOG [WHOLE_BYTES STRETCH_RECORDS PART_EVENTS]\n");
+		fprintf(stderr, "usage: trace_dump LOG [WHOLE_BYTES CHUNK_RECORDS PART_EVENTS]\n");
 		return 2;
 	}
 	if (argc == 5)
 		division = (struct told_division){.whole_bytes = strtoull(argv[2], NULL, 0),
-						  .stretch_records = (uint32_t)strtoul(argv[3], NULL, 0),
+						  .chunk_records = (uint32_t)strtoul(argv[3], NULL, 0),
 						  .part_events = (uint32_t)strtoul(argv[4], NULL, 0)};
 	err = gpt_trace_open(fd, &division, NULL, &trace, &why);
 	if (err) {

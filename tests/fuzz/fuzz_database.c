@@ -97,7 +97,7 @@ static void check(int fd, const struct told_division *division)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct told_division in_one = {.whole_bytes = UINT64_MAX},
-					  in_parts = {.stretch_records = 2, .part_events = 2};
+					  in_parts = {.chunk_records = 2, .part_events = 2};
 	int fd = memfd_create("database", MFD_CLOEXEC);
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)

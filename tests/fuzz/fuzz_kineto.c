@@ -91,7 +91,7 @@ static void check(int fd, const struct told_division *division)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct told_division whole = {.whole_bytes = UINT64_MAX},
-					  parts = {.stretch_records = 2, .part_events = 2};
+					  parts = {.chunk_records = 2, .part_events = 2};
 	int fd = memfd_create("kineto", MFD_CLOEXEC);
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)

@@ -22,7 +22,7 @@
 #define NSYS_TID "1174405191"
 
 static const struct told_division in_one = {.whole_bytes = UINT64_MAX},
-				  in_parts = {.stretch_records = 1, .part_events = 1};
+				  in_parts = {.chunk_records = 1, .part_events = 1};
 
 BUILDER_FN int file_of_bytes(const void *bytes, size_t size)
 {

@@ -51,7 +51,7 @@ static char *handed_over(int fd, const struct told_division *division, const str
 static void check_parts(int fd, const struct slice *slice)
 {
 	static const struct told_division whole = {.whole_bytes = UINT64_MAX},
-					  parts = {.stretch_records = 1, .part_events = 1};
+					  parts = {.chunk_records = 1, .part_events = 1};
 	char *one = handed_over(fd, &whole, slice), *many = handed_over(fd, &parts, slice);
 
 	assert_string_equal(many, one);

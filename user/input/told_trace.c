@@ -12,8 +12,8 @@
 /* Some 150 MB of memory for a short source; as much for the parts of a long one and what waits for them. */
 const struct told_division told_division_default = {
 	.whole_bytes = 32u << 20,
-	.stretch_records = 16384,
-	.stretch_bytes = 32u << 20,
+	.chunk_records = 16384,
+	.chunk_bytes = 32u << 20,
 	.part_events = 128u << 10,
 };
 
@@ -24,7 +24,7 @@ struct told_trace {
 	struct model *model;		/* of a short source */
 	struct builder *first, *second; /* of a long one */
 	bool borrows_first;		/* it is another trace's (told_trace_open_again) */
-	uint32_t stretch;		/* that is being told */
+	uint32_t chunk;			/* that is being told */
 	uint64_t waited;		/* what waited when a part was asked for last */
 	bool ended;
 };
@@ -38,29 +38,29 @@ static struct told_trace *of(struct trace *trace)
 
 static void begin_round(struct told_trace *told)
 {
-	told->stretch = 0;
+	told->chunk = 0;
 	told->waited = 0;
 	told->ended = false;
 }
 
-/* Tells a stretch; false: there are no more events. */
-static bool tell_stretch(struct told_trace *told, struct builder *builder)
+/* Tells a chunk; false: there are no more events. */
+static bool tell_chunk(struct told_trace *told, struct builder *builder)
 {
 	const struct told_source_kind *kind = told->source->kind;
 	const struct told_division *division = &told->division;
 	uint64_t begin_bytes = told->source->told_bytes;
 
-	builder_begin_stretch(builder, told->stretch);
-	for (uint32_t i = 0; i < division->stretch_records; i++) {
+	builder_begin_chunk(builder, told->chunk);
+	for (uint32_t i = 0; i < division->chunk_records; i++) {
 		if (!kind->tell_next(told->source, builder)) {
 			kind->tell_end(told->source, builder);
 			told->ended = true;
 			return false;
 		}
-		if (division->stretch_bytes && told->source->told_bytes - begin_bytes >= division->stretch_bytes)
+		if (division->chunk_bytes && told->source->told_bytes - begin_bytes >= division->chunk_bytes)
 			break;
 	}
-	told->stretch++;
+	told->chunk++;
 	return true;
 }
 
@@ -79,7 +79,7 @@ static int learn(struct told_trace *told)
 	begin_round(told);
 	told->first = builder_new_first();
 	told->source->kind->tell_begin(told->source, told->first);
-	while (tell_stretch(told, told->first))
+	while (tell_chunk(told, told->first))
 		;
 	builder_finish_first(told->first);
 	return told->source->error;
@@ -104,7 +104,7 @@ static const struct model *next_of_long(struct trace *trace)
 	if (trace->error)
 		return NULL;
 	while (!part && !told->ended) {
-		bool more = tell_stretch(told, told->second);
+		bool more = tell_chunk(told, told->second);
 
 		if (builder_strayed(told->second))
 			trace->error = -ESTALE;
@@ -113,7 +113,7 @@ static const struct model *next_of_long(struct trace *trace)
 		if (trace->error)
 			return NULL;
 		if (!more || is_time(told))
-			part = builder_part(told->second, told->stretch + !more);
+			part = builder_part(told->second, told->chunk + !more);
 	}
 	if (part)
 		told->waited = 0;

@@ -16,10 +16,10 @@ struct builder;
 
 /* What decides how a source is divided. */
 struct told_division {
-	uint64_t whole_bytes;	  /* of records: a source with more is long */
-	uint32_t stretch_records; /* builder_begin_stretch: their number */
-	uint64_t stretch_bytes;	  /* or as many as have this, 0: any; one may hold hundreds of events */
-	uint32_t part_events;	  /* that wait before a part is asked for */
+	uint64_t whole_bytes;	/* of records: a source with more is long */
+	uint32_t chunk_records; /* builder_begin_chunk: their number */
+	uint64_t chunk_bytes;	/* or as many as have this, 0: any; one may hold hundreds of events */
+	uint32_t part_events;	/* that wait before a part is asked for */
 };
 
 extern const struct told_division told_division_default;

@@ -24,27 +24,27 @@ struct model *builder_finish(struct builder *builder);
  * second time it hands over a part (struct model_due) whenever one is complete:
  *
  *	first = builder_new_first();
- *	(tell all; builder_begin_stretch before each stretch)
+ *	(tell all; builder_begin_chunk before each chunk)
  *	builder_finish_first(first);
  *	second = builder_new_second(first);
- *	(tell all again; after some stretch, and after the last:)
- *		part = builder_part(second, the next stretch);
+ *	(tell all again; after some chunk, and after the last:)
+ *		part = builder_part(second, the next chunk);
  *	builder_discard(second); builder_discard(first);
  *
- * A stretch is a piece of the source, of any length, the same both times: its number, from 0 on.
+ * A chunk is a piece of the source, of any length, the same both times: its number, from 0 on.
  */
 struct builder *builder_new_first(void);
 void builder_finish_first(struct builder *builder);
 
 /* The first stays the caller's; there may be one second builder after the other. */
 struct builder *builder_new_second(struct builder *first);
-void builder_begin_stretch(struct builder *builder, uint32_t stretch);
+void builder_begin_chunk(struct builder *builder, uint32_t chunk);
 
 /*
- * What is complete when the stretches before this one have been told; NULL: nothing more than before.  The last part
+ * What is complete when the chunks before this one have been told; NULL: nothing more than before.  The last part
  * (not model.more) comes when all have been.  Valid until the builder is told more.
  */
-const struct model *builder_part(struct builder *builder, uint32_t next_stretch);
+const struct model *builder_part(struct builder *builder, uint32_t next_chunk);
 
 /*
  * Has look(context) read the part that was handed over last on a thread of its own, while the builder is told what is
@@ -193,7 +193,7 @@ bool builder_end_range(struct builder *builder, struct program program, const st
 /* One that was started and has ended, of which no one tells the end. */
 bool builder_add_range(struct builder *builder, struct program program, const struct new_range *range);
 
-/* Begins and ends of ranges had no room in a stretch of time. */
+/* Begins and ends of ranges had no room in a interval. */
 void builder_lose_ranges(struct builder *builder, struct program program, uint64_t count, uint64_t from_ns,
 			 uint64_t to_ns);
 

@@ -32,7 +32,7 @@ struct program {
 	uint32_t space;	  /* never 0 */
 };
 
-/* A stretch of time by the clock of whoever measured it; both 0: it could not be measured. */
+/* A interval by the clock of whoever measured it; both 0: it could not be measured. */
 struct clock_span {
 	uint64_t start_ns, end_ns;
 };

@@ -300,19 +300,19 @@ static void assert_has_the_report_of_the_whole(const struct told_division *divis
 
 static void a_log_that_is_read_in_parts_has_the_report_of_the_whole(void **state)
 {
-	assert_has_the_report_of_the_whole(&(struct told_division){.stretch_records = 16, .part_events = 100});
+	assert_has_the_report_of_the_whole(&(struct told_division){.chunk_records = 16, .part_events = 100});
 }
 
 /* Batches of an agent are few records. */
 static void parts_end_by_bytes_too(void **state)
 {
 	assert_has_the_report_of_the_whole(
-		&(struct told_division){.stretch_records = UINT32_MAX, .stretch_bytes = 2000, .part_events = 100});
+		&(struct told_division){.chunk_records = UINT32_MAX, .chunk_bytes = 2000, .part_events = 100});
 }
 
 static void several_rounds_over_a_log_go_on_at_once(void **state)
 {
-	const struct told_division division = {.stretch_records = 16, .part_events = 100};
+	const struct told_division division = {.chunk_records = 16, .part_events = 100};
 	int fd = sample_log(2, 40);
 	struct trace *trace, *ahead, *beside;
 	const char *why;

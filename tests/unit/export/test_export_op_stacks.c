@@ -70,7 +70,7 @@ static char *folded_of(int fd, const struct told_division *division, enum folded
 	return text;
 }
 
-static const struct told_division whole = {.whole_bytes = UINT64_MAX}, parts = {.stretch_records = 1, .part_events = 1};
+static const struct told_division whole = {.whole_bytes = UINT64_MAX}, parts = {.chunk_records = 1, .part_events = 1};
 
 static void stacks_of_ops_have_their_own_time_on_the_cpu(void **state)
 {

@@ -61,7 +61,7 @@ static const char document[] =
 	"\"ts\":90,\"dur\":110,\"args\":{\"Op count\":0}}\n"
 	"], \"traceName\": \"x\"}\n";
 
-static const struct told_division whole = {.whole_bytes = UINT64_MAX}, parts = {.stretch_records = 1, .part_events = 1};
+static const struct told_division whole = {.whole_bytes = UINT64_MAX}, parts = {.chunk_records = 1, .part_events = 1};
 
 static int file_of(const void *bytes, size_t size)
 {

@@ -55,7 +55,7 @@ struct seen {
 /* Hands the log over in parts; operations come in order of time. */
 static struct seen hand_over(void)
 {
-	struct told_division division = {.stretch_records = 4, .part_events = 1};
+	struct told_division division = {.chunk_records = 4, .part_events = 1};
 	struct seen seen = {0};
 	uint64_t latest_ns = 0;
 	struct trace *trace;
@@ -117,7 +117,7 @@ static void what_another_profiler_kept_for_itself_is_told_at_its_end(void **stat
 
 static void a_kernel_that_began_before_the_trace_is_of_its_first_part(void **state)
 {
-	struct told_division division = {.stretch_records = 4, .part_events = 1};
+	struct told_division division = {.chunk_records = 4, .part_events = 1};
 	const struct model *part;
 	struct trace *trace;
 	const char *why;
@@ -181,15 +181,15 @@ static void of_each_stretch_the_least_that_it_or_a_later_one_tells_is_known(void
 	lateness_see_call(&lateness, 1, 10);
 	lateness_note_begin(&lateness, NONE, 100);
 	lateness_note_reference(&lateness, 1, 10);
-	lateness.stretch = 1;
+	lateness.chunk = 1;
 	lateness_see_call(&lateness, 1, 20);
 	lateness_note_begin(&lateness, NONE, 300);
 	lateness_note_begin(&lateness, 0, 250);
 	lateness_note_reference(&lateness, 1, 20);
-	lateness.stretch = 2;
+	lateness.chunk = 2;
 	lateness_note_begin(&lateness, NONE, 200);
 	lateness_note_reference(&lateness, 1, 15);
-	lateness.stretch = 3;
+	lateness.chunk = 3;
 	lateness_note_begin(&lateness, NONE, 400);
 	lateness_finish(&lateness, as_it_is, NULL);
 	assert_int_equal(lateness_begins(&lateness, 0), 100);

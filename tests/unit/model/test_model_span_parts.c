@@ -436,7 +436,7 @@ static void ranges_of_programs_that_end_are_the_same_in_parts(void **state)
 	assert_mix(&mix, 60);
 }
 
-/* Some have no room in a stretch of time, which is told at its end. */
+/* Some have no room in a interval, which is told at its end. */
 static void where_ranges_were_lost_parts_leave_out_the_same(void **state)
 {
 	const struct mix mix = {.of = {[MARK] = 10,

@@ -448,7 +448,7 @@ static char *table_in_parts(int fd, const struct told_division *division)
 static void a_log_that_is_read_in_parts_has_the_table_of_the_whole(void **state)
 {
 	static const struct told_division whole = {.whole_bytes = UINT64_MAX},
-					  parts = {.stretch_records = 1, .part_events = 1};
+					  parts = {.chunk_records = 1, .part_events = 1};
 	struct ops_log ops = ops_log_begin();
 	char *one, *many;
 	int fd;

@@ -81,7 +81,7 @@ static struct kept keep_divided(int fd, const struct told_division *division)
 static void steps_are_the_same_however_the_trace_is_divided(void **state)
 {
 	static const struct told_division whole = {.whole_bytes = UINT64_MAX},
-					  parts = {.stretch_records = 1, .part_events = 1};
+					  parts = {.chunk_records = 1, .part_events = 1};
 	struct ops_log ops = steps_log();
 	struct kept one, many;
 	int fd;

@@ -29,11 +29,11 @@ struct builder *builder_new_first(void)
 	return builder;
 }
 
-void builder_begin_stretch(struct builder *builder, uint32_t stretch)
+void builder_begin_chunk(struct builder *builder, uint32_t chunk)
 {
 	if (builder->parts.handed_over)
 		let_go(builder);
-	builder->lateness.stretch = stretch;
+	builder->lateness.chunk = chunk;
 }
 
 /* ---- between the readings ---------------------------------------------------------------------------------------- */
@@ -148,7 +148,7 @@ static void tell_lates(struct builder *builder, uint64_t until_ns)
 /* ---- how far the part goes --------------------------------------------------------------------------------------- */
 
 /* Before the first call that something still refers to. */
-static uint64_t first_awaited(const struct builder *builder, uint32_t stretch, uint64_t until_ns)
+static uint64_t first_awaited(const struct builder *builder, uint32_t chunk, uint64_t until_ns)
 {
 	const struct calls *calls = &builder->calls;
 	uint32_t last_space = 0; /* of none */
@@ -160,7 +160,7 @@ static uint64_t first_awaited(const struct builder *builder, uint32_t stretch, u
 		uint32_t space = space_at(&builder->processes.states.items[process], call->start_ns);
 
 		if (space != last_space)
-			awaited = lateness_references(&builder->first->lateness, space, stretch);
+			awaited = lateness_references(&builder->first->lateness, space, chunk);
 		last_space = space;
 		if (call->corr && lateness_unwrap(&builder->lateness, space, call->corr) >= awaited)
 			return call->start_ns;
@@ -173,13 +173,12 @@ static uint64_t less(uint64_t time_ns, uint64_t by_ns)
 	return time_ns > by_ns ? time_ns - by_ns : 0;
 }
 
-/* Everything that begins before this has come, when the stretches before this one have been read. */
-static uint64_t settled_until(const struct builder *builder, uint32_t stretch)
+/* Everything that begins before this has come, when the chunks before this one have been read. */
+static uint64_t settled_until(const struct builder *builder, uint32_t chunk)
 {
 	bool activities = builder->first->api_activities.ranges.count;
 
-	return less(lateness_begins(&builder->first->lateness, stretch),
-		    activities ? SLACK_OF_ACTIVITIES_NS : SLACK_NS);
+	return less(lateness_begins(&builder->first->lateness, chunk), activities ? SLACK_OF_ACTIVITIES_NS : SLACK_NS);
 }
 
 /* ---- a part ------------------------------------------------------------------------------------------------------ */
@@ -269,12 +268,12 @@ static void count_processes(struct builder *builder)
 }
 
 /* How far a part can go behind the one before; the same time: it cannot yet. */
-static uint64_t part_until(struct builder *builder, uint32_t stretch, uint64_t settled_ns)
+static uint64_t part_until(struct builder *builder, uint32_t chunk, uint64_t settled_ns)
 {
 	uint64_t until_ns = settled_ns;
 
 	if (builder->calls.list.count - builder->calls.settled < WAITING_MAX)
-		until_ns = first_awaited(builder, stretch, settled_ns);
+		until_ns = first_awaited(builder, chunk, settled_ns);
 	return until_ns > builder->parts.until_ns ? until_ns : builder->parts.until_ns;
 }
 
@@ -313,10 +312,10 @@ static void hand_over(struct builder *builder, uint64_t until_ns)
 	builder->parts.handed_over = true;
 }
 
-const struct model *builder_part(struct builder *builder, uint32_t stretch)
+const struct model *builder_part(struct builder *builder, uint32_t chunk)
 {
-	bool last = stretch > builder->first->lateness.stretch;
-	uint64_t settled_ns = last ? UINT64_MAX : settled_until(builder, stretch), until_ns;
+	bool last = chunk > builder->first->lateness.chunk;
+	uint64_t settled_ns = last ? UINT64_MAX : settled_until(builder, chunk), until_ns;
 
 	if (settled_ns <= builder->parts.until_ns)
 		return NULL;
@@ -324,7 +323,7 @@ const struct model *builder_part(struct builder *builder, uint32_t stretch)
 	order_calls(builder);
 	join_api_activities(builder, settled_ns);
 	learn_named(builder);
-	until_ns = last ? UINT64_MAX : part_until(builder, stretch, settled_ns);
+	until_ns = last ? UINT64_MAX : part_until(builder, chunk, settled_ns);
 	if (until_ns <= builder->parts.until_ns)
 		return NULL;
 	stacks_name_natives(&builder->stacks, &builder->first->stacks);
@@ -352,7 +351,7 @@ bool builder_strayed(const struct builder *builder)
 	const struct process_table *now = &builder->processes, *then = &builder->first->processes;
 
 	return now->list.count > then->list.count || now->threads.count > then->threads.count ||
-	       builder->lateness.stretch > builder->first->lateness.stretch;
+	       builder->lateness.chunk > builder->first->lateness.chunk;
 }
 
 uint64_t builder_waiting(const struct builder *builder)

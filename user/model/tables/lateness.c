@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The least of each stretch, and from the end backwards that of all that follow; see lateness.h. */
+/* The least of each chunk, and from the end backwards that of all that follow; see lateness.h. */
 #include "model/tables/lateness.h"
 
 #include <stdlib.h>
@@ -37,8 +37,8 @@ void lateness_begin_epoch(struct lateness_index *lateness, uint32_t number, uint
 
 #define NOTE(list, at, least)                                                                                          \
 	do {                                                                                                           \
-		if (!(list)->count || (list)->items[(list)->count - 1].stretch != (at))                                \
-			array_push(list, ((struct lateness_least){.value = (least), .stretch = (at)}));                \
+		if (!(list)->count || (list)->items[(list)->count - 1].chunk != (at))                                  \
+			array_push(list, ((struct lateness_least){.value = (least), .chunk = (at)}));                  \
 		else if ((least) < (list)->items[(list)->count - 1].value)                                             \
 			(list)->items[(list)->count - 1].value = (least);                                              \
 	} while (0)
@@ -51,7 +51,7 @@ void lateness_note_reference(struct lateness_index *lateness, uint32_t number, u
 	if (!lateness_refers(space, corr))
 		return;
 	id = lateness_id(space, corr);
-	NOTE(&space->references, lateness->stretch, id);
+	NOTE(&space->references, lateness->chunk, id);
 }
 
 void lateness_note_begin(struct lateness_index *lateness, uint32_t process, uint64_t time_ns)
@@ -62,10 +62,10 @@ void lateness_note_begin(struct lateness_index *lateness, uint32_t process, uint
 	while (lateness->clocks.count <= index)
 		array_push(&lateness->clocks, ((struct lateness_clock){0}));
 	clock = &lateness->clocks.items[index];
-	NOTE(&clock->begins, lateness->stretch, time_ns);
+	NOTE(&clock->begins, lateness->chunk, time_ns);
 }
 
-/* From here on each stretch has the least of itself and of all that follow. */
+/* From here on each chunk has the least of itself and of all that follow. */
 #define CARRY_BACK(list)                                                                                               \
 	do {                                                                                                           \
 		for (size_t k = (list)->count; k-- > 1;)                                                               \
@@ -78,14 +78,14 @@ void lateness_finish(struct lateness_index *lateness,
 {
 	for (size_t i = 0; i < lateness->spaces.count; i++)
 		CARRY_BACK(&lateness->spaces.items[i].references);
-	for (uint32_t i = 0; i <= lateness->stretch; i++)
+	for (uint32_t i = 0; i <= lateness->chunk; i++)
 		array_push(&lateness->begins, UINT64_MAX);
 	for (size_t i = 0; i < lateness->clocks.count; i++) {
 		const struct lateness_clock *clock = &lateness->clocks.items[i];
 
 		for (size_t k = 0; k < clock->begins.count; k++) {
 			const struct lateness_least *least = &clock->begins.items[k];
-			uint64_t *begins = &lateness->begins.items[least->stretch];
+			uint64_t *begins = &lateness->begins.items[least->chunk];
 			uint64_t time_ns = i ? to_monotonic(context, (uint32_t)i - 1, least->value) : least->value;
 
 			if (time_ns < *begins)
@@ -99,12 +99,12 @@ void lateness_finish(struct lateness_index *lateness,
 
 /* ---- what it says ------------------------------------------------------------------------------------------------ */
 
-uint64_t lateness_begins(const struct lateness_index *lateness, uint32_t stretch)
+uint64_t lateness_begins(const struct lateness_index *lateness, uint32_t chunk)
 {
-	return stretch < lateness->begins.count ? lateness->begins.items[stretch] : UINT64_MAX;
+	return chunk < lateness->begins.count ? lateness->begins.items[chunk] : UINT64_MAX;
 }
 
-uint64_t lateness_references(const struct lateness_index *lateness, uint32_t number, uint32_t stretch)
+uint64_t lateness_references(const struct lateness_index *lateness, uint32_t number, uint32_t chunk)
 {
 	const struct lateness_epoch *space = lateness_epoch(lateness, number);
 	size_t low = 0, high = space ? space->references.count : 0;
@@ -112,7 +112,7 @@ uint64_t lateness_references(const struct lateness_index *lateness, uint32_t num
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (space->references.items[middle].stretch < stretch)
+		if (space->references.items[middle].chunk < chunk)
 			low = middle + 1;
 		else
 			high = middle;

@@ -3,7 +3,7 @@
  * How late a long source tells what happened.  Its first reading learns that, so that the second knows, at each place,
  * before which time everything has been told, and of which calls there is nothing more to come.
  *
- * A source is in stretches, numbered from 0: pieces of a length that whoever reads chooses, the same in both readings.
+ * A source is in chunks, numbered from 0: pieces of a length that whoever reads chooses, the same in both readings.
  * What is told very late (the record of a kernel that ran for minutes, the return of a call that waited as long, all
  * that another profiler kept for itself) would hold everything up.  It is kept from the first reading, and the second
  * has it in advance (late.h).
@@ -18,10 +18,10 @@
 #define LATENESS_LATE_NS 3000000000u
 #define LATENESS_LATE_CALLS (1u << 20)
 
-/* The least of something that a stretch tells; after lateness_finish, that it or a later one does. */
+/* The least of something that a chunk tells; after lateness_finish, that it or a later one does. */
 struct lateness_least {
 	uint64_t value;
-	uint32_t stretch;
+	uint32_t chunk;
 };
 
 /* Correlation ids of an address space.  CUPTI counts in 32 bits, here they go on in 64. */
@@ -37,11 +37,11 @@ struct lateness_clock {
 };
 
 struct lateness_index {
-	uint32_t stretch;		     /* that is being read */
+	uint32_t chunk;			     /* that is being read */
 	ARRAY(struct lateness_epoch) spaces; /* by number of the address space */
 	ARRAY(struct lateness_clock)
 	clocks;			/* the first is CLOCK_MONOTONIC; the others by process, one more than that */
-	ARRAY(uint64_t) begins; /* after lateness_finish, by stretch: the earliest begin that it or a later one tells */
+	ARRAY(uint64_t) begins; /* after lateness_finish, by chunk: the earliest begin that it or a later one tells */
 };
 
 void lateness_free(struct lateness_index *lateness);
@@ -113,10 +113,10 @@ void lateness_finish(struct lateness_index *lateness,
 
 /* ---- what it says ------------------------------------------------------------------------------------------------ */
 
-/* Before this nothing begins that the stretch or a later one tells; UINT64_MAX: they tell nothing. */
-uint64_t lateness_begins(const struct lateness_index *lateness, uint32_t stretch);
+/* Before this nothing begins that the chunk or a later one tells; UINT64_MAX: they tell nothing. */
+uint64_t lateness_begins(const struct lateness_index *lateness, uint32_t chunk);
 
-/* No call of the space with a lower correlation id (lateness_unwrap) is referred to by the stretch or a later one. */
-uint64_t lateness_references(const struct lateness_index *lateness, uint32_t space, uint32_t stretch);
+/* No call of the space with a lower correlation id (lateness_unwrap) is referred to by the chunk or a later one. */
+uint64_t lateness_references(const struct lateness_index *lateness, uint32_t space, uint32_t chunk);
 
 #endif

@@ -73,7 +73,7 @@ bool ranges_start(struct ranges *ranges, struct program program, const struct ne
 bool ranges_end(struct ranges *ranges, struct program program, const struct new_range *range);
 bool ranges_add(struct ranges *ranges, struct program program, const struct new_range *range); /* both at once */
 
-/* Some of these had no room in a stretch of time. */
+/* Some of these had no room in a interval. */
 void ranges_lose(struct ranges *ranges, struct program program, uint64_t count, uint64_t from_ns, uint64_t to_ns);
 
 /* The process calls this thread by another number. */
