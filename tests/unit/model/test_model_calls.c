@@ -331,18 +331,18 @@ static void calls_are_in_order_of_time_and_keep_their_partners(void **state)
 }
 
 /* Each with its kernel; one thread's are told that many others too late. */
-static void check_late(uint32_t late)
+static void check_late(uint32_t event)
 {
 	enum { CALLS = 300 };
 	struct log_builder log;
 	struct model *model;
 
 	log_begin(&log, 0, 0);
-	for (uint32_t i = 1; i <= CALLS + late; i++) {
+	for (uint32_t i = 1; i <= CALLS + event; i++) {
 		if (i <= CALLS)
 			log_launch(&log, PID, TID, i * 10, 0, i);
-		if (i > late && i % 3 == 0)
-			log_launch(&log, PID, TID + 1, (i - late) * 10 - 5, 0, CALLS + i - late);
+		if (i > event && i % 3 == 0)
+			log_launch(&log, PID, TID + 1, (i - event) * 10 - 5, 0, CALLS + i - event);
 	}
 	log_batch(&log, PID, TID, 20000);
 	for (uint32_t corr = 1; corr <= 2 * CALLS; corr++)

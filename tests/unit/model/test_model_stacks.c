@@ -358,16 +358,16 @@ static void a_frame_that_has_not_begun_is_left_out(void **state)
 static void a_second_description_may_come_after_the_first_was_needed(void **state)
 {
 	const uint8_t table[] = {2, 1};
-	struct gpt_code_lines late = {.code = A, .pid = PID, .bytes = sizeof(table)};
+	struct gpt_code_lines event = {.code = A, .pid = PID, .bytes = sizeof(table)};
 	struct log_builder log;
 	struct model *model;
 
 	log_begin(&log, 0, 0);
 	log_code(&log, PID, A, "f", NULL, "/src/a.py", 10, GPT_LINES_LNOTAB, table, sizeof(table));
 	stack(&log, 1, A, 2);
-	log_put(&log, GPT_CODE_LINES, &late, sizeof(late), table, sizeof(table));
-	late.offset = 1;
-	log_put(&log, GPT_CODE_LINES, &late, sizeof(late), table, sizeof(table));
+	log_put(&log, GPT_CODE_LINES, &event, sizeof(event), table, sizeof(table));
+	event.offset = 1;
+	log_put(&log, GPT_CODE_LINES, &event, sizeof(event), table, sizeof(table));
 	model = model_of(&log);
 	assert_string_equal(frame_text(model, 0, 0), "f (/src/a.py:11)");
 	assert_int_equal(model_source(model)->receipt.bad_records, 1); /* the one that is longer than the table */

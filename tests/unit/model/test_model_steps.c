@@ -523,14 +523,14 @@ static void steps_that_a_process_tells_out_of_order_do_not_overlap(void **state)
 
 static void steps_that_began_late_or_were_not_told_are_in_the_receipt(void **state)
 {
-	struct gpt_agent_step late = {
+	struct gpt_agent_step event = {
 		.time_ns = 700, .tid = TID, .phase = GPT_STEP_ACTIVE, .by = GPT_STEP_BY_BACKWARD, .late = 1, .lost = 7};
 	struct model_receipt *receipt;
 	struct log_builder log;
 	struct model *model;
 
 	two_cycles(&log);
-	log_put(&log, GPT_AGENT_STEP, &late, sizeof(late), NULL, 0);
+	log_put(&log, GPT_AGENT_STEP, &event, sizeof(event), NULL, 0);
 	log_end(&log, 1000);
 	model = model_of(&log);
 	receipt = &model_source(model)->receipt;

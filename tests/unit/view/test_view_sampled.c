@@ -9,10 +9,10 @@
 #include "view/view.h"
 
 #define EARLY_PID 100u
-#define LATE_PID 200u
+#define DEFERRED_PID 200u
 #define RARE_PID 300u
 #define STEPS 2000u
-#define LATE_STEP 1700u
+#define DEFERRED_STEP 1700u
 #define RARE_STEP 77u
 #define STEP_NS (10 * MS)
 #define KERNEL_NS (4 * MS)
@@ -42,7 +42,7 @@ static void put_launch(struct log_builder *log, uint32_t pid, uint32_t i)
 							.name = 1});
 }
 
-/* One process launches, from LATE_STEP on another; a third does once, early. */
+/* One process launches, from DEFERRED_STEP on another; a third does once, early. */
 static int log_of_phases(void)
 {
 	struct log_builder log = {0};
@@ -51,14 +51,14 @@ static int log_of_phases(void)
 	log_begin(&log, 500 * MS, 0);
 	put_process(&log, EARLY_PID, "early");
 	for (uint32_t i = 0; i < STEPS; i++) {
-		if (i == LATE_STEP)
-			put_process(&log, LATE_PID, "late");
+		if (i == DEFERRED_STEP)
+			put_process(&log, DEFERRED_PID, "late");
 		if (i == RARE_STEP) {
 			put_process(&log, RARE_PID, "rare");
 			put_launch(&log, RARE_PID, i);
 			continue;
 		}
-		put_launch(&log, i < LATE_STEP ? EARLY_PID : LATE_PID, i);
+		put_launch(&log, i < DEFERRED_STEP ? EARLY_PID : DEFERRED_PID, i);
 	}
 	log_end(&log, STEP_AT(STEPS));
 	fd = log_fd(&log);
@@ -294,7 +294,7 @@ static void the_first_picture_has_what_only_a_late_part_of_the_log_has(void **st
 	assert_answer(view, "tracks", "", "pid 300", true);
 	assert_answer(view, "find", "text=late&after=0", "\"start\"", true);
 	assert_answer(view, "find", "text=rare&after=0", "\"start\"", true);
-	snprintf(query, sizeof(query), "from=%llu&to=30000000000&width=100", STEP_AT(LATE_STEP) + STEP_NS);
+	snprintf(query, sizeof(query), "from=%llu&to=30000000000&width=100", STEP_AT(DEFERRED_STEP) + STEP_NS);
 	rows = told_of(answer(view, "slices", query), "rows");
 	assert_true(rows.boxes.count > 0);
 	assert_non_null(strstr(rows.text, "[\"late\""));

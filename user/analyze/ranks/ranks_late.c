@@ -6,7 +6,7 @@
 #include "analyze/ranks/ranks.h"
 #include "base/tally.h"
 
-#define LATE_LEAST_NS 1000u /* what a kernel's start on two GPUs differs by anyway */
+#define DEFERRED_LEAST_NS 1000u /* what a kernel's start on two GPUs differs by anyway */
 
 /* A rank comes to a collective. */
 struct arrival {
@@ -110,7 +110,7 @@ static void compare(struct ranks *ranks, struct tally *rows, const struct arriva
 		ranks->rows.items[list[i].rank].compared++;
 		ranks->rows.items[list[i].rank].waited_ns += last->at_ns - list[i].at_ns;
 	}
-	if (ns > error_between(ranks, last, middle) + LATE_LEAST_NS)
+	if (ns > error_between(ranks, last, middle) + DEFERRED_LEAST_NS)
 		add_late(ranks, rows, last, ns);
 }
 

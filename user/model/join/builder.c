@@ -120,7 +120,7 @@ static void free_builder(struct builder *builder)
 #undef FREE
 	array_free(&builder->told_steps_arrived);
 	lateness_free(&builder->lateness);
-	lates_free(&builder->lates);
+	deferred_events_free(&builder->deferred);
 	learnt_free(&builder->learnt);
 	retain_free(&builder->parts.retain);
 	retain_arrays_free(&builder->parts.spare);

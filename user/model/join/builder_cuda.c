@@ -64,7 +64,7 @@ bool builder_add_return(struct builder *builder, struct program program, const s
 	uint32_t call, thread;
 
 	if (what == TOLD_LATE)
-		keep_late(builder, &(struct late){.kind = LATE_RETURN, .program = program, .back = *back});
+		defer(builder, &(struct deferred_event){.kind = DEFERRED_RETURN, .program = program, .back = *back});
 	if (builder->reading == READING_FIRST)
 		learn_return(builder, program, back);
 	if (what != TOLD_NOW)
@@ -87,8 +87,8 @@ bool builder_add_api_activity(struct builder *builder, struct program program, c
 	learn_activity(builder, program, activity);
 	what = told(builder, program, 0, activity->clock, activity->span.start_ns);
 	if (what == TOLD_LATE)
-		keep_late(builder,
-			  &(struct late){.kind = LATE_API_ACTIVITY, .program = program, .activity = *activity});
+		defer(builder, &(struct deferred_event){
+				       .kind = DEFERRED_API_ACTIVITY, .program = program, .activity = *activity});
 	else if (what == TOLD_NOW)
 		api_activities_add(&builder->api_activities, program, activity);
 	return true;

@@ -95,7 +95,8 @@ bool builder_add_op(struct builder *builder, struct program program, const struc
 		.collective = op->collective ? ops_text(&builder->ops, program, op->collective) : NONE,
 	};
 	if (what == TOLD_LATE)
-		keep_late(builder, &(struct late){.kind = LATE_OP, .program = program, .op = *op, .texts = texts});
+		defer(builder,
+		      &(struct deferred_event){.kind = DEFERRED_OP, .program = program, .op = *op, .texts = texts});
 	else
 		ops_add(&builder->ops, program, op, texts);
 	return true;
@@ -125,7 +126,8 @@ bool builder_add_torch_memory(struct builder *builder, struct program program, c
 		ops_note_thread(&builder->ops, program, event->tid);
 	what = told(builder, program, 0, SOURCE_CLOCK_MONOTONIC, event->time_ns);
 	if (what == TOLD_LATE)
-		keep_late(builder, &(struct late){.kind = LATE_TORCH_MEMORY, .program = program, .torch = *event});
+		defer(builder,
+		      &(struct deferred_event){.kind = DEFERRED_TORCH_MEMORY, .program = program, .torch = *event});
 	else if (what == TOLD_NOW)
 		torch_memory_add(&builder->torch_memory, program, event);
 	return true;

@@ -73,10 +73,10 @@ bool builder_add_gpu_work(struct builder *builder, struct program program, const
 	learn_gpu_work(builder, program, work);
 	what = told(builder, program, work->corr, (enum source_clock)work->clock, work->span.start_ns);
 	if (what == TOLD_LATE) {
-		struct late late = {.kind = LATE_GPU_WORK, .program = program, .work = *work};
+		struct deferred_event event = {.kind = DEFERRED_GPU_WORK, .program = program, .work = *work};
 
-		set_texts(builder, program, work, &late.kernel);
-		keep_late(builder, &late);
+		set_texts(builder, program, work, &event.kernel);
+		defer(builder, &event);
 	} else if (what == TOLD_NOW) {
 		set_texts(builder, program, work, &add_arrival(builder, program, work)->texts);
 	}

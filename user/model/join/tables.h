@@ -17,7 +17,7 @@
 #include "model/tables/gaps.h"
 #include "model/tables/gpu_work.h"
 #include "model/tables/graphs.h"
-#include "model/tables/late.h"
+#include "model/tables/deferred.h"
 #include "model/tables/nccl_calls.h"
 #include "model/tables/nvtx_ranges.h"
 #include "model/tables/ops.h"
@@ -91,7 +91,7 @@ struct parts {
 	struct work look;
 	struct recordings recordings; /* of events */
 	struct lookup allocations;    /* (process + 1, address) to index in memories + 1; 0: not live */
-	size_t lates;		      /* of those of the first reading, how many have been told */
+	size_t deferred;	      /* of those of the first reading, how many have been told */
 	uint64_t until_ns;	      /* what begins before this has been handed over */
 	uint32_t native_ips;	      /* of stacks.ips, those that have their names */
 	bool handed_over;	      /* a part is out that the next one lets go of */
@@ -107,7 +107,7 @@ struct builder {
 	enum reading reading;
 	struct builder *first; /* of a second reading: the builder of the first */
 	struct lateness_index lateness;
-	struct lates lates; /* of a first reading */
+	struct deferred_events deferred; /* of a first reading */
 	struct learnt learnt;
 	struct parts parts;
 	uint64_t told_ns;    /* when what is told now was told */
@@ -228,7 +228,7 @@ enum told {
 /* corr: of the call it refers to, 0: none; start_ns: when it began by that clock, 0: not known. */
 enum told told(struct builder *builder, struct program program, uint32_t corr, enum source_clock clock,
 	       uint64_t start_ns);
-void keep_late(struct builder *builder, const struct late *late);
+void defer(struct builder *builder, const struct deferred_event *event);
 
 /* By that an arrival is kept until it is joined, or deferred to pass 2.  corr: of the call it refers to, 0: none. */
 #define RECEIVE(one, ...)                                                                                              \

@@ -39,22 +39,22 @@ static bool is_late(const struct builder *builder, uint64_t about_ns)
 {
 	uint64_t start_ns = builder->model->start_ns;
 
-	return builder->told_ns - (about_ns > start_ns ? about_ns : start_ns) > LATENESS_LATE_NS;
+	return builder->told_ns - (about_ns > start_ns ? about_ns : start_ns) > LATENESS_DEFER_NS;
 }
 
 enum told told(struct builder *builder, struct program program, uint32_t corr, enum source_clock clock,
 	       uint64_t start_ns)
 {
 	uint64_t about_ns = start_ns ? about(builder, clock, start_ns) : 0;
-	bool begins = start_ns && has_place(builder, about_ns), late;
+	bool begins = start_ns && has_place(builder, about_ns), event;
 
 	if (builder->reading == READING_WHOLE)
 		return TOLD_NOW;
-	late = lateness_is_late_reference(&builder->lateness, program.space, corr) ||
-	       (begins && builder->told_ns > builder->model->start_ns && is_late(builder, about_ns));
+	event = lateness_defers_reference(&builder->lateness, program.space, corr) ||
+		(begins && builder->told_ns > builder->model->start_ns && is_late(builder, about_ns));
 	if (builder->reading == READING_SECOND)
-		return late ? TOLD_BEFORE : TOLD_NOW;
-	if (late)
+		return event ? TOLD_BEFORE : TOLD_NOW;
+	if (event)
 		return TOLD_LATE;
 	lateness_note_reference(&builder->lateness, program.space, corr);
 	if (begins && about_ns >= builder->model->start_ns)
@@ -73,31 +73,31 @@ enum told told(struct builder *builder, struct program program, uint32_t corr, e
 #define ABOUT(arrives, event)                                                                                          \
 	(START_OF_##arrives(event) ? about(builder, CLOCK_OF_##arrives(event), START_OF_##arrives(event)) : 0)
 
-static uint64_t begin_of(const struct builder *builder, const struct late *late)
+static uint64_t begin_of(const struct builder *builder, const struct deferred_event *event)
 {
-	switch (late->kind) {
-	case LATE_RETURN:
+	switch (event->kind) {
+	case DEFERRED_RETURN:
 		return 0;
-	case LATE_API_ACTIVITY:
-		return ABOUT(SPAN, &late->activity);
-	case LATE_GPU_WORK:
-		return ABOUT(SPAN, &late->work);
-	case LATE_OP:
-		return late->op.start_ns;
-	case LATE_TORCH_MEMORY:
-		return late->torch.time_ns;
+	case DEFERRED_API_ACTIVITY:
+		return ABOUT(SPAN, &event->activity);
+	case DEFERRED_GPU_WORK:
+		return ABOUT(SPAN, &event->work);
+	case DEFERRED_OP:
+		return event->op.start_ns;
+	case DEFERRED_TORCH_MEMORY:
+		return event->torch.time_ns;
 #define CASE(one, many, time, arrives)                                                                                 \
-	case LATE_##one:                                                                                               \
-		return ABOUT(arrives, &late->one);
+	case DEFERRED_##one:                                                                                           \
+		return ABOUT(arrives, &event->one);
 		ARRIVING_EVENTS(CASE)
 #undef CASE
 	}
 	return 0;
 }
 
-void keep_late(struct builder *builder, const struct late *late)
+void defer(struct builder *builder, const struct deferred_event *event)
 {
-	array_push(&builder->lates.list, *late)->time_ns = begin_of(builder, late);
+	array_push(&builder->deferred.list, *event)->time_ns = begin_of(builder, event);
 }
 
 #define RECEIVE(one, many, time, arrives)                                                                              \
@@ -108,7 +108,8 @@ void keep_late(struct builder *builder, const struct late *late)
 		enum told what = told(builder, program, corr, CLOCK_OF_##arrives(one), START_OF_##arrives(one));       \
                                                                                                                        \
 		if (what == TOLD_LATE)                                                                                 \
-			keep_late(builder, &(struct late){.kind = LATE_##one, .program = program, .one = *one});       \
+			defer(builder,                                                                                 \
+			      &(struct deferred_event){.kind = DEFERRED_##one, .program = program, .one = *one});      \
 		else if (what == TOLD_NOW)                                                                             \
 			array_push(&builder->one##_arrivals, arrival);                                                 \
 	}
@@ -257,10 +258,10 @@ static uint64_t to_monotonic(void *context, uint32_t process, uint64_t wall_ns)
 }
 
 /* Where the wall clock was set, a call tells which of two times is meant: what was told late is there before it. */
-static void tell_first(struct lates *lates)
+static void feed_first(struct deferred_events *deferred)
 {
-	for (size_t i = 0; i < lates->list.count; i++)
-		lates->list.items[i].time_ns = 0;
+	for (size_t i = 0; i < deferred->list.count; i++)
+		deferred->list.items[i].time_ns = 0;
 }
 
 void learn_finish(struct builder *builder)
@@ -277,8 +278,8 @@ void learn_finish(struct builder *builder)
 	lateness_finish(&builder->lateness, to_monotonic, builder);
 	totals_finish(&learnt->totals, (uint32_t)builder->processes.list.count);
 	if (wall_clock_steps(&builder->clock))
-		tell_first(&builder->lates);
-	lates_sort(&builder->lates);
+		feed_first(&builder->deferred);
+	deferred_events_sort(&builder->deferred);
 	free(learnt->recent);
 	learnt->recent = NULL;
 }

@@ -97,35 +97,35 @@ struct builder *builder_new_second(struct builder *first)
 
 /* ---- what is told late ------------------------------------------------------------------------------------------- */
 
-static void tell_late(struct builder *builder, const struct late *late)
+static void feed_deferred_event(struct builder *builder, const struct deferred_event *event)
 {
 	struct op_texts texts;
 
-	switch (late->kind) {
-	case LATE_RETURN:
-		calls_add_return(&builder->calls, late->program.space, &late->back);
+	switch (event->kind) {
+	case DEFERRED_RETURN:
+		calls_add_return(&builder->calls, event->program.space, &event->back);
 		break;
-	case LATE_API_ACTIVITY:
-		api_activities_add(&builder->api_activities, late->program, &late->activity);
+	case DEFERRED_API_ACTIVITY:
+		api_activities_add(&builder->api_activities, event->program, &event->activity);
 		break;
-	case LATE_GPU_WORK:
-		gpu_work_add(builder, late->program, &late->work,
-			     (struct kernel_texts){again(builder, late->kernel.name),
-						   again(builder, late->kernel.label),
-						   again(builder, late->kernel.place)});
+	case DEFERRED_GPU_WORK:
+		gpu_work_add(builder, event->program, &event->work,
+			     (struct kernel_texts){again(builder, event->kernel.name),
+						   again(builder, event->kernel.label),
+						   again(builder, event->kernel.place)});
 		break;
-	case LATE_OP:
-		texts = (struct op_texts){again(builder, late->texts.name), again(builder, late->texts.inputs),
-					  again(builder, late->texts.collective)};
-		ops_add(&builder->ops, late->program, &late->op, texts);
+	case DEFERRED_OP:
+		texts = (struct op_texts){again(builder, event->texts.name), again(builder, event->texts.inputs),
+					  again(builder, event->texts.collective)};
+		ops_add(&builder->ops, event->program, &event->op, texts);
 		break;
-	case LATE_TORCH_MEMORY:
-		torch_memory_add(&builder->torch_memory, late->program, &late->torch);
+	case DEFERRED_TORCH_MEMORY:
+		torch_memory_add(&builder->torch_memory, event->program, &event->torch);
 		break;
 #define CASE(one, ...)                                                                                                 \
-	case LATE_##one:                                                                                               \
+	case DEFERRED_##one:                                                                                           \
 		array_push(&builder->one##_arrivals,                                                                   \
-			   ((struct one##_arrival){.program = late->program, .one = late->one}));                      \
+			   ((struct one##_arrival){.program = event->program, .one = event->one}));                    \
 		break;
 		ARRIVING_EVENTS(CASE)
 #undef CASE
@@ -133,15 +133,15 @@ static void tell_late(struct builder *builder, const struct late *late)
 }
 
 /* Times are not exact yet, and a wall clock that was set may be far off; what comes too early waits where it is. */
-static void tell_lates(struct builder *builder, uint64_t until_ns)
+static void feed_deferred(struct builder *builder, uint64_t until_ns)
 {
-	const struct lates *lates = &builder->first->lates;
-	size_t *next = &builder->parts.lates;
+	const struct deferred_events *deferred = &builder->first->deferred;
+	size_t *next = &builder->parts.deferred;
 
-	while (*next < lates->list.count &&
-	       (until_ns == UINT64_MAX || lates->list.items[*next].time_ns < until_ns + LATENESS_LATE_NS)) {
+	while (*next < deferred->list.count &&
+	       (until_ns == UINT64_MAX || deferred->list.items[*next].time_ns < until_ns + LATENESS_DEFER_NS)) {
 		builder_wait(builder); /* its texts may be new */
-		tell_late(builder, &lates->list.items[(*next)++]);
+		feed_deferred_event(builder, &deferred->list.items[(*next)++]);
 	}
 }
 
@@ -319,7 +319,7 @@ const struct model *builder_part(struct builder *builder, uint32_t chunk)
 
 	if (settled_ns <= builder->parts.until_ns)
 		return NULL;
-	tell_lates(builder, settled_ns);
+	feed_deferred(builder, settled_ns);
 	order_calls(builder);
 	join_api_activities(builder, settled_ns);
 	learn_named(builder);

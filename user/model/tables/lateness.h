@@ -6,7 +6,7 @@
  * A source is in chunks, numbered from 0: pieces of a length that whoever reads chooses, the same in both readings.
  * What is told very late (the record of a kernel that ran for minutes, the return of a call that waited as long, all
  * that another profiler kept for itself) would hold everything up.  It is kept from the first reading, and the second
- * has it in advance (late.h).
+ * has it in advance (deferred.h).
  */
 #ifndef GPUTRACE_MODEL_LATENESS_H
 #define GPUTRACE_MODEL_LATENESS_H
@@ -15,8 +15,8 @@
 #include "model/events.h"
 
 /* Later than this behind its begin, or behind as many calls as that of its program, something is told late. */
-#define LATENESS_LATE_NS 3000000000u
-#define LATENESS_LATE_CALLS (1u << 20)
+#define LATENESS_DEFER_NS 3000000000u
+#define LATENESS_DEFER_CALLS (1u << 20)
 
 /* The least of something that a chunk tells; after lateness_finish, that it or a later one does. */
 struct lateness_least {
@@ -94,11 +94,11 @@ static inline uint64_t lateness_unwrap(const struct lateness_index *lateness, ui
 }
 
 /* Whether what refers to this call comes late.  0, or of a call before the first: it refers to none. */
-static inline bool lateness_is_late_reference(const struct lateness_index *lateness, uint32_t number, uint32_t corr)
+static inline bool lateness_defers_reference(const struct lateness_index *lateness, uint32_t number, uint32_t corr)
 {
 	const struct lateness_epoch *space = lateness_epoch(lateness, number);
 
-	return lateness_refers(space, corr) && lateness_id(space, corr) + LATENESS_LATE_CALLS < space->latest;
+	return lateness_refers(space, corr) && lateness_id(space, corr) + LATENESS_DEFER_CALLS < space->latest;
 }
 
 /* ---- the first reading ------------------------------------------------------------------------------------------- */

@@ -161,11 +161,11 @@ static void a_reference_to_a_call_of_long_ago_is_late(void **state)
 	struct lateness_index lateness = {0};
 
 	lateness_see_call(&lateness, 1, 10);
-	lateness_see_call(&lateness, 1, 10 + LATENESS_LATE_CALLS);
-	assert_false(lateness_is_late_reference(&lateness, 1, 10));
-	lateness_see_call(&lateness, 1, 11 + LATENESS_LATE_CALLS);
-	assert_true(lateness_is_late_reference(&lateness, 1, 10));
-	assert_false(lateness_is_late_reference(&lateness, 1, 11));
+	lateness_see_call(&lateness, 1, 10 + LATENESS_DEFER_CALLS);
+	assert_false(lateness_defers_reference(&lateness, 1, 10));
+	lateness_see_call(&lateness, 1, 11 + LATENESS_DEFER_CALLS);
+	assert_true(lateness_defers_reference(&lateness, 1, 10));
+	assert_false(lateness_defers_reference(&lateness, 1, 11));
 	lateness_free(&lateness);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "model/tables/late.h"
+#include "model/tables/deferred.h"
 
 #include <stdlib.h>
 
@@ -7,32 +7,32 @@
 static int by_time(const void *left, const void *right, void *list)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	const struct late *all = list;
+	const struct deferred_event *all = list;
 
 	if (all[a].time_ns != all[b].time_ns)
 		return all[a].time_ns < all[b].time_ns ? -1 : 1;
 	return (a > b) - (a < b);
 }
 
-void lates_sort(struct lates *lates)
+void deferred_events_sort(struct deferred_events *deferred)
 {
-	size_t count = lates->list.count;
+	size_t count = deferred->list.count;
 	uint32_t *order = xmalloc(count * sizeof(*order));
-	struct late *sorted = xmalloc(count * sizeof(*sorted));
+	struct deferred_event *sorted = xmalloc(count * sizeof(*sorted));
 
 	for (size_t i = 0; i < count; i++)
 		order[i] = (uint32_t)i;
 	if (count)
-		qsort_r(order, count, sizeof(*order), by_time, lates->list.items);
+		qsort_r(order, count, sizeof(*order), by_time, deferred->list.items);
 	for (size_t i = 0; i < count; i++)
-		sorted[i] = lates->list.items[order[i]];
+		sorted[i] = deferred->list.items[order[i]];
 	free(order);
-	free(lates->list.items);
-	lates->list.items = sorted;
-	lates->list.capacity = count;
+	free(deferred->list.items);
+	deferred->list.items = sorted;
+	deferred->list.capacity = count;
 }
 
-void lates_free(struct lates *lates)
+void deferred_events_free(struct deferred_events *deferred)
 {
-	array_free(&lates->list);
+	array_free(&deferred->list);
 }

@@ -3,8 +3,8 @@
  * What a source tells late (lateness.h), kept from its first reading for the second, which has it when its time comes
  * and passes over it where it stands.
  */
-#ifndef GPUTRACE_MODEL_LATE_H
-#define GPUTRACE_MODEL_LATE_H
+#ifndef GPUTRACE_MODEL_DEFERRED_H
+#define GPUTRACE_MODEL_DEFERRED_H
 
 #include "base/array.h"
 #include "model/events.h"
@@ -18,42 +18,42 @@
 	MODEL_JOINED_EVENTS(X)                                                                                         \
 	X(event_record, event_records, , CALL)
 
-enum late_kind {
-	LATE_RETURN,
-	LATE_API_ACTIVITY,
-	LATE_GPU_WORK,
-	LATE_OP,
-	LATE_TORCH_MEMORY,
-#define LATE_KIND(one, ...) LATE_##one,
-	ARRIVING_EVENTS(LATE_KIND)
-#undef LATE_KIND
+enum deferred_kind {
+	DEFERRED_RETURN,
+	DEFERRED_API_ACTIVITY,
+	DEFERRED_GPU_WORK,
+	DEFERRED_OP,
+	DEFERRED_TORCH_MEMORY,
+#define DEFERRED_KIND(one, ...) DEFERRED_##one,
+	ARRIVING_EVENTS(DEFERRED_KIND)
+#undef DEFERRED_KIND
 };
 
-struct late {
+struct deferred_event {
 	uint64_t time_ns; /* about when it began, by CLOCK_MONOTONIC; 0: not known */
 	struct program program;
 	struct kernel_texts kernel; /* in the first reading's strings */
 	struct op_texts texts;	    /* the same of an op */
-	enum late_kind kind;
+	enum deferred_kind kind;
 	union {
 		struct new_return back;
 		struct new_api_activity activity;
 		struct new_gpu_work work;
 		struct new_op op;
 		struct new_torch_memory torch;
-#define LATE_MEMBER(one, ...) struct new_##one one;
-		ARRIVING_EVENTS(LATE_MEMBER)
-#undef LATE_MEMBER
+#define DEFERRED_MEMBER(one, ...) struct new_##one one;
+		ARRIVING_EVENTS(DEFERRED_MEMBER)
+#undef DEFERRED_MEMBER
 	};
 };
 
-struct lates {
-	ARRAY(struct late) list;
+struct deferred_events {
+	ARRAY(struct deferred_event) list;
 };
 
-void lates_free(struct lates *lates);
+void deferred_events_free(struct deferred_events *deferred);
 
 /* After the last: by time. */
-void lates_sort(struct lates *lates);
+void deferred_events_sort(struct deferred_events *deferred);
 
 #endif
