@@ -76,7 +76,7 @@ struct description_store {
 void description_store_init(struct description_store *store, size_t bytes_max, size_t needed_bytes_max);
 void description_store_free(struct description_store *store);
 
-/* A new chunk begins: what the last one needed is let go. */
+/* A new chunk begins: what the last one needed is evicted. */
 void description_store_begin(struct description_store *store);
 
 /* NULL: there is none. */

@@ -242,7 +242,7 @@ static void a_call_goes_on_after_a_stop_that_leads_to_nothing(void **state)
 	assert_int_equal(interrupted, 0);
 }
 
-static void who_has_the_pid_of_another_is_let_go_with_its_call(void **state)
+static void who_has_the_pid_of_another_is_evict_with_its_call(void **state)
 {
 	pid_t pid = start_process(do_read);
 	struct entered_process process = {.pid = pid};
@@ -300,7 +300,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_call_goes_on_after_a_stop_that_leads_to_nothing),
-		cmocka_unit_test(who_has_the_pid_of_another_is_let_go_with_its_call),
+		cmocka_unit_test(who_has_the_pid_of_another_is_evict_with_its_call),
 		cmocka_unit_test(a_call_that_a_signal_ended_stays_ended),
 		cmocka_unit_test(a_process_that_handles_all_three_signals_has_none_for_the_way_back),
 	};

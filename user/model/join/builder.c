@@ -122,8 +122,8 @@ static void free_builder(struct builder *builder)
 	lateness_free(&builder->lateness);
 	deferred_events_free(&builder->deferred);
 	learnt_free(&builder->learnt);
-	retain_free(&builder->parts.retain);
-	retain_arrays_free(&builder->parts.spare);
+	keep_free(&builder->parts.keep);
+	kept_arrays_free(&builder->parts.spare);
 	recordings_free(&builder->parts.recordings);
 	lookup_free(&builder->parts.allocations);
 	string_pool_close(&builder->strings);

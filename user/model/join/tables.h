@@ -25,7 +25,7 @@
 #include "model/tables/process_table.h"
 #include "model/join/receipt.h"
 #include "model/tables/recordings.h"
-#include "model/retain.h"
+#include "model/keep.h"
 #include "model/tables/spans.h"
 #include "model/tables/stacks.h"
 #include "model/string_pool.h"
@@ -84,10 +84,10 @@ struct learnt {
 
 /* The parts of a second reading. */
 struct parts {
-	struct retain retain;
-	struct retain_arrays spare; /* events of the part before: those that are not in the model's arrays */
-	struct model shown;	    /* the part as it was handed over: the model goes on to the next one */
-	struct count_beside count;  /* these two read what is shown */
+	struct keep keep;
+	struct kept_arrays spare;  /* events of the part before: those that are not in the model's arrays */
+	struct model shown;	   /* the part as it was handed over: the model goes on to the next one */
+	struct count_beside count; /* these two read what is shown */
 	struct work look;
 	struct recordings recordings; /* of events */
 	struct lookup allocations;    /* (process + 1, address) to index in memories + 1; 0: not live */
@@ -252,7 +252,7 @@ void gpu_work_add(struct builder *builder, struct program program, const struct 
 		  struct kernel_texts texts);
 
 /* Of a part that was handed over what nothing refers to goes; the rest stands before what came and is not yet due. */
-void let_go(struct builder *builder);
+void evict(struct builder *builder);
 
 /*
  * Joins of one part, when the calls of it are in order: GPU operations first, their calls, devices and times, and each

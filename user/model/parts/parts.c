@@ -32,7 +32,7 @@ struct builder *builder_new_first(void)
 void builder_begin_chunk(struct builder *builder, uint32_t chunk)
 {
 	if (builder->parts.handed_over)
-		let_go(builder);
+		evict(builder);
 	builder->lateness.chunk = chunk;
 }
 

@@ -118,12 +118,12 @@ static bool has_memory(const struct slice *slice, const struct model *part, cons
 
 #define has_call slice_has_call
 
-void slice_mark(const struct slice *slice, const struct model *part, struct retain *retain)
+void slice_mark(const struct slice *slice, const struct model *part, struct keep *keep)
 {
 #define MARK(one, many, ...)                                                                                           \
 	for (uint32_t i = part->many##_due.from; i < due_end(&part->many##_due, part->one##_count); i++)               \
 		if (has_##one(slice, part, &part->many[i]))                                                            \
-			retain->many.marks[i] = RETAIN_DUE;
+			keep->many.marks[i] = KEEP_DUE;
 	MODEL_EVENTS(MARK)
 #undef MARK
 }

@@ -15,7 +15,7 @@
 #ifndef GPUTRACE_MODEL_SLICE_H
 #define GPUTRACE_MODEL_SLICE_H
 
-#include "model/retain.h"
+#include "model/keep.h"
 
 /* [from, to) of a process; both 0: it is not in the slice. */
 struct slice_span {
@@ -37,8 +37,8 @@ struct slice {
 /* Adds the threads of a part that gave work to a GPU. */
 void slice_find_givers(uint32_t device, const struct model *part, bool *givers);
 
-/* Marks the due events of a part that belong to the slice (RETAIN_DUE), after retain_begin. */
-void slice_mark(const struct slice *slice, const struct model *part, struct retain *retain);
+/* Marks the due events of a part that belong to the slice (KEEP_DUE), after keep_begin. */
+void slice_mark(const struct slice *slice, const struct model *part, struct keep *keep);
 
 /* Whether a call does, due or not. */
 bool slice_has_call(const struct slice *slice, const struct model *part, const struct model_call *call);

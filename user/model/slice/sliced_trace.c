@@ -224,9 +224,9 @@ static const struct model *make_part(struct sliced_trace *sliced, const struct m
 	leave_out_torch_memories(sliced, inner);
 	forget_allocations(sliced, part);
 	mark_unread(sliced, part);
-	retain_begin(&sliced->retain, part);
-	slice_mark(&sliced->slice, part, &sliced->retain);
-	retain_apply(&sliced->retain, part);
+	keep_begin(&sliced->keep, part);
+	slice_mark(&sliced->slice, part, &sliced->keep);
+	keep_apply(&sliced->keep, part);
 	narrow_window(&sliced->slice, part);
 	part->slice = sliced->words;
 	part->totals = inner->totals ? &sliced->totals : NULL;
@@ -406,5 +406,5 @@ void sliced_trace_close(struct sliced_trace *sliced)
 	free(sliced->sources);
 	free(sliced->givers);
 	free(sliced->totals.processes);
-	retain_free(&sliced->retain);
+	keep_free(&sliced->keep);
 }

@@ -24,7 +24,7 @@ struct sliced_trace {
 	const char *words; /* what of the recording it is, for people */
 
 	struct model part; /* handed over; what it holds beside the arrays below is the inner part's */
-	struct retain retain;
+	struct keep keep;
 	/* bytes behind each of the part's arrays of events, and how many of each kind earlier parts had */
 #define SLICED_EVENTS(one, many, ...)                                                                                  \
 	size_t many##_room;                                                                                            \

@@ -13,7 +13,7 @@ struct nccl_calls {
 
 void nccl_calls_add(struct nccl_calls *calls, const struct model_collective *call);
 
-/* By time and thread; of a long trace those of parts that are long over are let go. */
+/* By time and thread; of a long trace those of parts that are long over are evicted. */
 void nccl_calls_order(struct nccl_calls *calls);
 
 #endif

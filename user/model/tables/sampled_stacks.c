@@ -39,7 +39,7 @@ uint32_t sampled_stacks_find(const struct sampled_stacks *sampled, uint32_t spac
 												    : NONE;
 }
 
-void sampled_stacks_let_go(struct sampled_stacks *sampled, uint64_t until_ns)
+void sampled_stacks_evict(struct sampled_stacks *sampled, uint64_t until_ns)
 {
 	uint64_t from_ns = until_ns > TAKEN_STACK_AGE_NS ? until_ns - TAKEN_STACK_AGE_NS : 0;
 	uint32_t *places, kept = 0;

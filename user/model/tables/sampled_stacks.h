@@ -34,6 +34,6 @@ uint32_t sampled_stacks_find(const struct sampled_stacks *sampled, uint32_t spac
 			     uint64_t number, uint64_t time_ns);
 
 /* All that began before until_ns has its stack. */
-void sampled_stacks_let_go(struct sampled_stacks *sampled, uint64_t until_ns);
+void sampled_stacks_evict(struct sampled_stacks *sampled, uint64_t until_ns);
 
 #endif

@@ -3,45 +3,45 @@
 #include "model/join/tables.h"
 
 /* What has not been handed over stays. */
-static void mark_later(struct retain *retain, const struct model *model)
+static void mark_later(struct keep *keep, const struct model *model)
 {
 #define MARK(one, many, ...)                                                                                           \
 	for (uint32_t i = due_end(&model->many##_due, model->one##_count); i < model->one##_count; i++)                \
-		retain->many.marks[i] = RETAIN_LATER;
+		keep->many.marks[i] = KEEP_LATER;
 	MODEL_EVENTS(MARK)
 #undef MARK
 }
 
-static void keep(uint8_t *marks, uint32_t index)
+static void mark_kept(uint8_t *marks, uint32_t index)
 {
-	if (index != NONE && marks[index] == RETAIN_NOT)
-		marks[index] = RETAIN_KEPT;
+	if (index != NONE && marks[index] == KEEP_NOT)
+		marks[index] = KEEP_REFERRED;
 }
 
 /* Calls that something may still come to refer to: the thread's latest, those that became nodes, those of events. */
-static void mark_wanted_calls(struct builder *builder, struct retain *retain)
+static void mark_wanted_calls(struct builder *builder, struct keep *keep)
 {
 	const struct lookup *nodes = &builder->first->graphs.node_calls;
 	const struct recordings *recordings = &builder->parts.recordings;
 
 	for (size_t i = 0; i < builder->processes.open_calls.count; i++)
-		keep(retain->calls.marks, builder->processes.open_calls.items[i]);
+		mark_kept(keep->calls.marks, builder->processes.open_calls.items[i]);
 	for (size_t i = 0; nodes->mask && i <= nodes->mask; i++)
 		if (nodes->entries[i].space)
-			keep(retain->calls.marks,
-			     calls_find(&builder->calls, nodes->entries[i].space, nodes->entries[i].value));
+			mark_kept(keep->calls.marks,
+				  calls_find(&builder->calls, nodes->entries[i].space, nodes->entries[i].value));
 	for (size_t i = 0; i < recordings->list.count; i++)
-		keep(retain->calls.marks, recordings->list.items[i].call);
+		mark_kept(keep->calls.marks, recordings->list.items[i].call);
 }
 
 /* Memory that is still held. */
-static void mark_held(struct builder *builder, struct retain *retain)
+static void mark_held(struct builder *builder, struct keep *keep)
 {
 	const struct lookup *held = &builder->parts.allocations;
 
 	for (size_t i = 0; held->mask && i <= held->mask; i++)
 		if (held->entries[i].space && held->entries[i].value)
-			keep(retain->memories.marks, held->entries[i].value - 1);
+			mark_kept(keep->memories.marks, held->entries[i].value - 1);
 }
 
 static void move_allocations(struct lookup *allocations, const uint32_t *places)
@@ -74,7 +74,7 @@ static void count_on(struct model_due *due, uint32_t count)
 
 static void exchange_arrays(struct builder *builder)
 {
-	struct retain_arrays *spare = &builder->parts.spare;
+	struct kept_arrays *spare = &builder->parts.spare;
 	const struct model *model = builder->model;
 
 	EXCHANGE(&builder->calls.list, &spare->calls, model->call_count);
@@ -85,26 +85,26 @@ static void exchange_arrays(struct builder *builder)
 #undef EXCHANGE_JOINED
 }
 
-void let_go(struct builder *builder)
+void evict(struct builder *builder)
 {
-	struct retain *retain = &builder->parts.retain;
+	struct keep *keep = &builder->parts.keep;
 	struct model *model = builder->model;
 
 #define COUNT_ON(one, many, ...) count_on(&model->many##_due, model->one##_count);
 	MODEL_EVENTS(COUNT_ON)
 #undef COUNT_ON
-	retain_begin(retain, model);
-	mark_later(retain, model);
+	keep_begin(keep, model);
+	mark_later(keep, model);
 	recordings_trim(&builder->parts.recordings);
-	mark_wanted_calls(builder, retain);
-	mark_held(builder, retain);
-	retain_apply_into(retain, model, &builder->parts.spare);
+	mark_wanted_calls(builder, keep);
+	mark_held(builder, keep);
+	keep_apply_into(keep, model, &builder->parts.spare);
 	exchange_arrays(builder);
-	calls_move(&builder->calls, retain->calls.places);
-	recordings_move(&builder->parts.recordings, retain->calls.places);
-	move_allocations(&builder->parts.allocations, retain->memories.places);
+	calls_move(&builder->calls, keep->calls.places);
+	recordings_move(&builder->parts.recordings, keep->calls.places);
+	move_allocations(&builder->parts.allocations, keep->memories.places);
 	builder->calls.settled = model->calls_due.from;
 	builder->calls.handed_over = model->calls_due.number;
-	sampled_stacks_let_go(&builder->sampled, builder->parts.until_ns);
+	sampled_stacks_evict(&builder->sampled, builder->parts.until_ns);
 	builder->parts.handed_over = false;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Events that are let go: those that stay are whole, in order, and refer to what they referred to. */
+/* Events that are evicted: those that stay are whole, in order, and refer to what they referred to. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "model/retain.h"
+#include "model/keep.h"
 
 #define ROUNDS 3000
 #define EVENTS_MAX 40
@@ -116,10 +116,10 @@ static void make_sample(struct sample *sample)
 }
 
 /* Mostly goes; [0, count) in any order of marks. */
-static void mark(struct retain_events *events, uint32_t count)
+static void mark(struct kept_events *events, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		events->marks[i] = below(2) ? RETAIN_NOT : (uint8_t)below(RETAIN_MARKS);
+		events->marks[i] = below(2) ? KEEP_NOT : (uint8_t)below(KEEP_MARKS);
 }
 
 /* The sample as it was made, the same with what goes gone, and how it was asked for. */
@@ -127,7 +127,7 @@ struct trial {
 	struct sample before, after;
 	uint8_t calls[EVENTS_MAX], gpu[EVENTS_MAX], overheads[EVENTS_MAX], jits[EVENTS_MAX], syncs[EVENTS_MAX],
 		memories[EVENTS_MAX];
-	struct retain retain;
+	struct keep keep;
 };
 
 /* after.model points into after itself. */
@@ -147,27 +147,27 @@ static void copy_sample(struct trial *trial)
 
 static void make_trial(struct trial *trial)
 {
-	struct retain *retain = &trial->retain;
+	struct keep *keep = &trial->keep;
 
 	make_sample(&trial->before);
 	copy_sample(trial);
-	retain_begin(retain, &trial->after.model);
-	mark(&retain->calls, trial->before.model.call_count);
-	mark(&retain->gpu, trial->before.model.gpu_count);
-	mark(&retain->overheads, trial->before.model.overhead_count);
-	mark(&retain->jits, trial->before.model.jit_count);
-	mark(&retain->syncs, trial->before.model.sync_count);
-	mark(&retain->memories, trial->before.model.memory_count);
-	memcpy(trial->calls, retain->calls.marks, trial->before.model.call_count);
-	memcpy(trial->gpu, retain->gpu.marks, trial->before.model.gpu_count);
-	memcpy(trial->overheads, retain->overheads.marks, trial->before.model.overhead_count);
-	memcpy(trial->jits, retain->jits.marks, trial->before.model.jit_count);
-	memcpy(trial->syncs, retain->syncs.marks, trial->before.model.sync_count);
-	memcpy(trial->memories, retain->memories.marks, trial->before.model.memory_count);
-	retain_apply(retain, &trial->after.model);
+	keep_begin(keep, &trial->after.model);
+	mark(&keep->calls, trial->before.model.call_count);
+	mark(&keep->gpu, trial->before.model.gpu_count);
+	mark(&keep->overheads, trial->before.model.overhead_count);
+	mark(&keep->jits, trial->before.model.jit_count);
+	mark(&keep->syncs, trial->before.model.sync_count);
+	mark(&keep->memories, trial->before.model.memory_count);
+	memcpy(trial->calls, keep->calls.marks, trial->before.model.call_count);
+	memcpy(trial->gpu, keep->gpu.marks, trial->before.model.gpu_count);
+	memcpy(trial->overheads, keep->overheads.marks, trial->before.model.overhead_count);
+	memcpy(trial->jits, keep->jits.marks, trial->before.model.jit_count);
+	memcpy(trial->syncs, keep->syncs.marks, trial->before.model.sync_count);
+	memcpy(trial->memories, keep->memories.marks, trial->before.model.memory_count);
+	keep_apply(keep, &trial->after.model);
 }
 
-/* One trial after the other, with one struct retain. */
+/* One trial after the other, with one struct keep. */
 static void try_all(void (*check)(struct trial *trial))
 {
 	static struct trial trial;
@@ -177,32 +177,32 @@ static void try_all(void (*check)(struct trial *trial))
 		make_trial(&trial);
 		check(&trial);
 	}
-	retain_free(&trial.retain);
+	keep_free(&trial.keep);
 }
 
 /* ---- which stay, and where -------------------------------------------------------------------------------------- */
 
 /* Each event that was marked is where its mark and its order say; `serial` tells which one stands at a place. */
-static void check_places(const struct retain_events *events, const uint8_t *marks, uint32_t count,
+static void check_places(const struct kept_events *events, const uint8_t *marks, uint32_t count,
 			 const struct model_due *due, uint32_t left,
 			 uint64_t (*serial)(const struct sample *, uint32_t), const struct sample *after)
 {
-	uint32_t stayed = 0, last[RETAIN_MARKS], end = due_end(due, left);
-	bool any[RETAIN_MARKS] = {false};
+	uint32_t stayed = 0, last[KEEP_MARKS], end = due_end(due, left);
+	bool any[KEEP_MARKS] = {false};
 
 	assert_true(due->from <= end && end <= left);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t place = events->places[i];
-		uint8_t is = place == NONE	 ? RETAIN_NOT
-			     : place < due->from ? RETAIN_KEPT
-			     : place < end	 ? RETAIN_DUE
-						 : RETAIN_LATER;
+		uint8_t is = place == NONE	 ? KEEP_NOT
+			     : place < due->from ? KEEP_REFERRED
+			     : place < end	 ? KEEP_DUE
+						 : KEEP_LATER;
 
-		if (marks[i] != RETAIN_NOT)
+		if (marks[i] != KEEP_NOT)
 			assert_int_equal(is, marks[i]);
 		else
-			assert_true(is == RETAIN_NOT || is == RETAIN_KEPT);
-		if (is == RETAIN_NOT)
+			assert_true(is == KEEP_NOT || is == KEEP_REFERRED);
+		if (is == KEEP_NOT)
 			continue;
 		stayed++;
 		assert_true(place < left);
@@ -247,20 +247,20 @@ static uint64_t serial_of_memory(const struct sample *sample, uint32_t i)
 static void check_order(struct trial *trial)
 {
 	const struct model *before = &trial->before.model, *after = &trial->after.model;
-	const struct retain *retain = &trial->retain;
+	const struct keep *keep = &trial->keep;
 
-	check_places(&retain->calls, trial->calls, before->call_count, &after->calls_due, after->call_count,
+	check_places(&keep->calls, trial->calls, before->call_count, &after->calls_due, after->call_count,
 		     serial_of_call, &trial->after);
-	check_places(&retain->gpu, trial->gpu, before->gpu_count, &after->gpu_due, after->gpu_count,
-		     serial_of_operation, &trial->after);
-	check_places(&retain->overheads, trial->overheads, before->overhead_count, &after->overheads_due,
-		     after->overhead_count, serial_of_overhead, &trial->after);
-	check_places(&retain->jits, trial->jits, before->jit_count, &after->jits_due, after->jit_count, serial_of_jit,
+	check_places(&keep->gpu, trial->gpu, before->gpu_count, &after->gpu_due, after->gpu_count, serial_of_operation,
 		     &trial->after);
-	check_places(&retain->syncs, trial->syncs, before->sync_count, &after->syncs_due, after->sync_count,
+	check_places(&keep->overheads, trial->overheads, before->overhead_count, &after->overheads_due,
+		     after->overhead_count, serial_of_overhead, &trial->after);
+	check_places(&keep->jits, trial->jits, before->jit_count, &after->jits_due, after->jit_count, serial_of_jit,
+		     &trial->after);
+	check_places(&keep->syncs, trial->syncs, before->sync_count, &after->syncs_due, after->sync_count,
 		     serial_of_sync, &trial->after);
-	check_places(&retain->memories, trial->memories, before->memory_count, &after->memories_due,
-		     after->memory_count, serial_of_memory, &trial->after);
+	check_places(&keep->memories, trial->memories, before->memory_count, &after->memories_due, after->memory_count,
+		     serial_of_memory, &trial->after);
 }
 
 static void what_is_asked_for_stays_in_its_order(void **state)
@@ -271,7 +271,7 @@ static void what_is_asked_for_stays_in_its_order(void **state)
 /* ---- what they refer to ----------------------------------------------------------------------------------------- */
 
 /* Both are none, or the same event. */
-static void same(const struct retain_events *events, uint32_t before, uint32_t after)
+static void same(const struct kept_events *events, uint32_t before, uint32_t after)
 {
 	if (before == NONE) {
 		assert_int_equal(after, NONE);
@@ -294,7 +294,7 @@ static void check_calls(struct trial *trial)
 		if (call->args != NONE)
 			assert_int_equal(after->args[call->args].function, call->start_ns);
 		for (; op_was != NONE; op = after->gpu[op].next, op_was = trial->before.gpu[op_was].next) {
-			same(&trial->retain.gpu, op_was, op);
+			same(&trial->keep.gpu, op_was, op);
 			assert_int_equal(after->gpu[op].call, i);
 		}
 		assert_int_equal(op, NONE);
@@ -308,7 +308,7 @@ static void a_call_has_its_arguments_and_all_its_operations(void **state)
 
 static void check_references(struct trial *trial)
 {
-	const struct retain_events *calls = &trial->retain.calls;
+	const struct kept_events *calls = &trial->keep.calls;
 	const struct model *after = &trial->after.model;
 
 	for (uint32_t i = 0; i < after->gpu_count; i++) {
@@ -340,11 +340,11 @@ static void check_memories(struct trial *trial)
 		const struct model_memory *memory = &after->memories[i];
 		const struct model_memory *was = &trial->before.memories[memory->time_ns];
 
-		same(&trial->retain.calls, was->call, memory->call);
+		same(&trial->keep.calls, was->call, memory->call);
 		if (was->released)
-			same(&trial->retain.memories, was->other, memory->other);
+			same(&trial->keep.memories, was->other, memory->other);
 		else if (was->other != NONE)
-			assert_int_equal(memory->other, trial->retain.memories.places[was->other]);
+			assert_int_equal(memory->other, trial->keep.memories.places[was->other]);
 	}
 }
 
@@ -365,32 +365,32 @@ static void what_nothing_refers_to_goes(void **state)
 				  {.call = NONE, .captured_by = NONE, .next = NONE}};
 	struct model model = {
 		.calls = calls, .call_count = 3, .args = args, .args_count = 2, .gpu = gpu, .gpu_count = 2};
-	struct retain retain = {0};
+	struct keep keep = {0};
 
-	retain_begin(&retain, &model);
-	retain.gpu.marks[0] = RETAIN_DUE;
-	retain_apply(&retain, &model);
+	keep_begin(&keep, &model);
+	keep.gpu.marks[0] = KEEP_DUE;
+	keep_apply(&keep, &model);
 	assert_int_equal(model.call_count, 1);
 	assert_int_equal(model.calls_due.from, 1);
 	assert_int_equal(model.args_count, 1);
 	assert_int_equal(args[calls[0].args].bytes, 11);
 	assert_int_equal(model.gpu_count, 1);
 	assert_int_equal(model.gpu_due.from, 0);
-	assert_int_equal(retain.calls.places[0], NONE);
-	assert_int_equal(retain.calls.places[1], 0);
-	assert_int_equal(retain.gpu.places[1], NONE);
-	retain_free(&retain);
+	assert_int_equal(keep.calls.places[0], NONE);
+	assert_int_equal(keep.calls.places[1], 0);
+	assert_int_equal(keep.gpu.places[1], NONE);
+	keep_free(&keep);
 }
 
 static void a_model_without_events_stays_as_it_is(void **state)
 {
-	struct retain retain = {0};
+	struct keep keep = {0};
 	struct model model = {0};
 
-	retain_begin(&retain, &model);
-	retain_apply(&retain, &model);
+	keep_begin(&keep, &model);
+	keep_apply(&keep, &model);
 	assert_int_equal(model.call_count + model.gpu_count + model.memory_count, 0);
-	retain_free(&retain);
+	keep_free(&keep);
 }
 
 int main(void)

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What stays is found from the marks on; then each array is put together again, and indices are replaced. */
+#include "model/keep.h"
+
+#include <string.h>
+
+static void begin_events(struct kept_events *events, uint32_t count)
+{
+	if (events->room < count || !events->marks) {
+		free(events->marks);
+		free(events->places);
+		events->room = count + count / 4 + 16;
+		events->marks = xmalloc(events->room * sizeof(*events->marks));
+		events->places = xmalloc(events->room * sizeof(*events->places));
+	}
+	memset(events->marks, KEEP_NOT, count);
+}
+
+void keep_begin(struct keep *keep, const struct model *model)
+{
+#define BEGIN(one, many, ...) begin_events(&keep->many, model->one##_count);
+	MODEL_EVENTS(BEGIN)
+#undef BEGIN
+	begin_events(&keep->args, model->args_count);
+}
+
+static void free_events(struct kept_events *events)
+{
+	free(events->marks);
+	free(events->places);
+}
+
+void keep_free(struct keep *keep)
+{
+#define FREE(one, many, ...) free_events(&keep->many);
+	MODEL_EVENTS(FREE)
+#undef FREE
+	free_events(&keep->args);
+	array_free(&keep->pending);
+	free(keep->scratch);
+	memset(keep, 0, sizeof(*keep));
+}
+
+/* ---- what stays ------------------------------------------------------------------------------------------------- */
+
+/* A call that no one marked stays; its operations have to be looked at. */
+static void keep_call(struct keep *keep, uint32_t call)
+{
+	if (call == NONE || keep->calls.marks[call] != KEEP_NOT)
+		return;
+	keep->calls.marks[call] = KEEP_REFERRED;
+	array_push(&keep->pending, call);
+}
+
+static void keep_calls_of_operation(struct keep *keep, const struct model_gpu *op)
+{
+	keep_call(keep, op->call);
+	keep_call(keep, op->captured_by);
+}
+
+static void keep_operations(struct keep *keep, const struct model *model, uint32_t call)
+{
+	for (uint32_t op = model->calls[call].first_gpu; op != NONE; op = model->gpu[op].next) {
+		if (keep->gpu.marks[op] != KEEP_NOT)
+			continue;
+		keep->gpu.marks[op] = KEEP_REFERRED;
+		keep_calls_of_operation(keep, &model->gpu[op]);
+	}
+}
+
+/* Of releases that stay. */
+static void keep_allocations(struct keep *keep, const struct model *model)
+{
+	uint8_t *marks = keep->memories.marks;
+
+	for (uint32_t i = 0; i < model->memory_count; i++) {
+		const struct model_memory *memory = &model->memories[i];
+
+		if (marks[i] != KEEP_NOT && memory->released && memory->other != NONE &&
+		    marks[memory->other] == KEEP_NOT)
+			marks[memory->other] = KEEP_REFERRED;
+	}
+}
+
+static void keep_what_is_referred_to(struct keep *keep, const struct model *model)
+{
+	keep->pending.count = 0;
+	keep_allocations(keep, model);
+#define KEEP(one, many, member, ...)                                                                                   \
+	for (uint32_t i = 0; i < model->one##_count; i++)                                                              \
+		if (keep->many.marks[i] != KEEP_NOT)                                                                   \
+			keep_call(keep, model->many[i].member);
+	MODEL_REFERENCES_TO_CALLS(KEEP)
+#undef KEEP
+	for (uint32_t i = 0; i < model->call_count; i++)
+		if (keep->calls.marks[i] != KEEP_NOT)
+			keep_operations(keep, model, i);
+	while (keep->pending.count)
+		keep_operations(keep, model, keep->pending.items[--keep->pending.count]);
+	for (uint32_t i = 0; i < model->call_count; i++)
+		if (keep->calls.marks[i] != KEEP_NOT && model->calls[i].args != NONE)
+			keep->args.marks[model->calls[i].args] = KEEP_DUE;
+}
+
+/* ---- arrays ----------------------------------------------------------------------------------------------------- */
+
+static void reserve_scratch(struct keep *keep, size_t bytes)
+{
+	if (keep->scratch && keep->scratch_bytes >= bytes)
+		return;
+	free(keep->scratch);
+	keep->scratch_bytes = bytes + bytes / 4 + 64;
+	keep->scratch = xmalloc(keep->scratch_bytes);
+}
+
+/* Where the first event with each mark goes; [KEEP_MARKS]: how many stay. */
+static void find_begins(const struct kept_events *events, uint32_t count, uint32_t begins[KEEP_MARKS + 1])
+{
+	uint32_t counts[KEEP_MARKS] = {0};
+
+	for (uint32_t i = 0; i < count; i++)
+		counts[events->marks[i]]++;
+	begins[KEEP_NOT] = begins[KEEP_REFERRED] = 0;
+	for (int mark = KEEP_DUE; mark <= KEEP_MARKS; mark++)
+		begins[mark] = begins[mark - 1] + counts[mark - 1];
+}
+
+/* What is due moves forward over what is gone; the others wait aside until their places are free. */
+static void move_events(struct keep *keep, const struct kept_events *events, uint8_t *items, size_t size,
+			uint32_t count, const uint32_t begins[KEEP_MARKS + 1])
+{
+	size_t kept = (begins[KEEP_DUE] - begins[KEEP_REFERRED]) * size;
+	size_t due = (begins[KEEP_LATER] - begins[KEEP_DUE]) * size;
+	size_t later = (begins[KEEP_MARKS] - begins[KEEP_LATER]) * size;
+	uint8_t *to[KEEP_MARKS];
+
+	reserve_scratch(keep, kept + later);
+	to[KEEP_REFERRED] = keep->scratch;
+	to[KEEP_DUE] = items;
+	to[KEEP_LATER] = keep->scratch + kept;
+	for (uint32_t i = 0, end; i < count; i = end) {
+		uint8_t mark = events->marks[i];
+
+		for (end = i + 1; end < count && events->marks[end] == mark;)
+			end++;
+		if (mark == KEEP_NOT)
+			continue;
+		memmove(to[mark], items + i * size, (end - i) * size);
+		to[mark] += (end - i) * size;
+	}
+	memmove(items + kept, items, due);
+	memcpy(items, keep->scratch, kept);
+	memcpy(items + kept + due, keep->scratch + kept, later);
+}
+
+/* Each to its place in another array. */
+static void copy_events(const struct kept_events *events, const uint8_t *items, uint8_t *into, size_t size,
+			uint32_t count)
+{
+	for (uint32_t i = 0, end; i < count; i = end) {
+		uint8_t mark = events->marks[i];
+
+		for (end = i + 1; end < count && events->marks[end] == mark;)
+			end++;
+		if (mark != KEEP_NOT)
+			memcpy(into + events->places[i] * size, items + i * size, (end - i) * size);
+	}
+}
+
+/* into: another array with as much room, or `items` itself. */
+static void apply_to(struct keep *keep, struct kept_events *events, void *items, void *into, size_t size,
+		     uint32_t *count, struct model_due *due)
+{
+	uint32_t begins[KEEP_MARKS + 1], next[KEEP_MARKS];
+
+	find_begins(events, *count, begins);
+	memcpy(next, begins, sizeof(next));
+	for (uint32_t i = 0; i < *count; i++)
+		events->places[i] = events->marks[i] == KEEP_NOT ? NONE : next[events->marks[i]]++;
+	if (*count && into == items)
+		move_events(keep, events, items, size, *count, begins);
+	else if (*count)
+		copy_events(events, items, into, size, *count);
+	*count = begins[KEEP_MARKS];
+	due->from = begins[KEEP_DUE];
+	due->later = begins[KEEP_MARKS] - begins[KEEP_LATER];
+}
+
+/* ---- references ------------------------------------------------------------------------------------------------- */
+
+static void follow(const struct kept_events *events, uint32_t *index)
+{
+	if (*index != NONE)
+		*index = events->places[*index];
+}
+
+static void follow_all(const struct keep *keep, struct model *model)
+{
+#define FOLLOW(one, many, member, others)                                                                              \
+	for (uint32_t i = 0; i < model->one##_count; i++)                                                              \
+		follow(&keep->others, &model->many[i].member);
+	MODEL_REFERENCES(FOLLOW)
+#undef FOLLOW
+}
+
+void keep_apply(struct keep *keep, struct model *model)
+{
+	struct model_due args_due;
+
+	keep_what_is_referred_to(keep, model);
+#define APPLY(one, many, ...)                                                                                          \
+	apply_to(keep, &keep->many, model->many, model->many, sizeof(*model->many), &model->one##_count,               \
+		 &model->many##_due);
+	MODEL_EVENTS(APPLY)
+#undef APPLY
+	apply_to(keep, &keep->args, model->args, model->args, sizeof(*model->args), &model->args_count, &args_due);
+	follow_all(keep, model);
+}
+
+/* Room for as many events as the model has. */
+#define RESERVE(many, array_count)                                                                                     \
+	(arrays->many.items =                                                                                          \
+		 array_reserve(arrays->many.items, sizeof(*model->many), 0, array_count, &arrays->many.capacity))
+
+void keep_apply_into(struct keep *keep, struct model *model, struct kept_arrays *arrays)
+{
+	struct model_due args_due;
+
+	keep_what_is_referred_to(keep, model);
+#define APPLY(one, many, ...)                                                                                          \
+	apply_to(keep, &keep->many, model->many, RESERVE(many, model->one##_count), sizeof(*model->many),              \
+		 &model->one##_count, &model->many##_due);                                                             \
+	model->many = arrays->many.items;
+	MODEL_EVENTS(APPLY)
+#undef APPLY
+	apply_to(keep, &keep->args, model->args, RESERVE(args, model->args_count), sizeof(*model->args),
+		 &model->args_count, &args_due);
+	model->args = arrays->args.items;
+	follow_all(keep, model);
+}
+
+void kept_arrays_free(struct kept_arrays *arrays)
+{
+#define FREE(one, many, ...) array_free(&arrays->many);
+	MODEL_EVENTS(FREE)
+#undef FREE
+	array_free(&arrays->args);
+}
