@@ -14,7 +14,7 @@
 
 int main(int argc, char **argv)
 {
-	struct told_division division = told_division_default;
+	struct trace_division division = trace_division_default;
 	struct trace *trace;
 	const char *why = NULL;
 	int fd = argc > 1 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1, err;
@@ -24,9 +24,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (argc == 5)
-		division = (struct told_division){.whole_bytes = strtoull(argv[2], NULL, 0),
-						  .chunk_records = (uint32_t)strtoul(argv[3], NULL, 0),
-						  .part_events = (uint32_t)strtoul(argv[4], NULL, 0)};
+		division = (struct trace_division){.whole_bytes = strtoull(argv[2], NULL, 0),
+						   .chunk_records = (uint32_t)strtoul(argv[3], NULL, 0),
+						   .part_events = (uint32_t)strtoul(argv[4], NULL, 0)};
 	err = gpt_trace_open(fd, &division, NULL, &trace, &why);
 	if (err) {
 		printf("%s\n", why ? why : strerror(-err));

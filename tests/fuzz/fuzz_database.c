@@ -74,7 +74,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 	return LLVMFuzzerMutate(data, size, max_size);
 }
 
-static void check(int fd, const struct told_division *division)
+static void check(int fd, const struct trace_division *division)
 {
 	struct trace *trace;
 	const char *wrong;
@@ -91,13 +91,13 @@ static void check(int fd, const struct told_division *division)
 			abort();
 		}
 	}
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct told_division in_one = {.whole_bytes = UINT64_MAX},
-					  in_parts = {.chunk_records = 2, .part_events = 2};
+	static const struct trace_division in_one = {.whole_bytes = UINT64_MAX},
+					   in_parts = {.chunk_records = 2, .part_events = 2};
 	int fd = memfd_create("database", MFD_CLOEXEC);
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)

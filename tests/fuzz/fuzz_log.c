@@ -77,7 +77,7 @@ static int open_records(const uint8_t *data, size_t size)
 /* As a log that is too long to be held at once.  What makes no sense may come out otherwise than in one part. */
 static const char *check_long(int fd, int process, uint32_t records)
 {
-	const struct told_division division = {.chunk_records = 16 * records, .part_events = 4};
+	const struct trace_division division = {.chunk_records = 16 * records, .part_events = 4};
 	struct trace *parts;
 	const char *why, *wrong;
 	uint64_t of_parts[3];

@@ -21,8 +21,8 @@
 #define NSYS_PID "1174405120"
 #define NSYS_TID "1174405191"
 
-static const struct told_division in_one = {.whole_bytes = UINT64_MAX},
-				  in_parts = {.chunk_records = 1, .part_events = 1};
+static const struct trace_division in_one = {.whole_bytes = UINT64_MAX},
+				   in_parts = {.chunk_records = 1, .part_events = 1};
 
 BUILDER_FN int file_of_bytes(const void *bytes, size_t size)
 {
@@ -60,7 +60,7 @@ BUILDER_FN int database_file(const char *const *statements)
 }
 
 /* Closes the file. */
-BUILDER_FN struct trace *open_file(int fd, const struct told_division *division)
+BUILDER_FN struct trace *open_file(int fd, const struct trace_division *division)
 {
 	struct trace *trace = NULL;
 	char *why = NULL;
@@ -77,7 +77,7 @@ BUILDER_FN struct trace *open_database(const char *const *statements)
 	return open_file(database_file(statements), &in_one);
 }
 
-BUILDER_FN char *printed(const char *const *statements, const struct told_division *division)
+BUILDER_FN char *printed(const char *const *statements, const struct trace_division *division)
 {
 	struct trace *trace = open_file(database_file(statements), division);
 	char *text;
@@ -86,7 +86,7 @@ BUILDER_FN char *printed(const char *const *statements, const struct told_divisi
 
 	trace_print(out, trace);
 	assert_int_equal(trace->error, 0);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 	fclose(out);
 	return text;
 }

@@ -25,7 +25,7 @@
 #define CU_LAUNCH GPT_API(GPT_DOMAIN_DRIVER, 307)
 
 /* What the log hands over, divided as told; of a slice, where there is one. */
-static char *handed_over(int fd, const struct told_division *division, const struct slice *slice)
+static char *handed_over(int fd, const struct trace_division *division, const struct slice *slice)
 {
 	struct sliced_trace sliced;
 	struct trace *trace;
@@ -50,8 +50,8 @@ static char *handed_over(int fd, const struct told_division *division, const str
 /* In parts as small as can be the log says the same as in one. */
 static void check_parts(int fd, const struct slice *slice)
 {
-	static const struct told_division whole = {.whole_bytes = UINT64_MAX},
-					  parts = {.chunk_records = 1, .part_events = 1};
+	static const struct trace_division whole = {.whole_bytes = UINT64_MAX},
+					   parts = {.chunk_records = 1, .part_events = 1};
 	char *one = handed_over(fd, &whole, slice), *many = handed_over(fd, &parts, slice);
 
 	assert_string_equal(many, one);

@@ -56,7 +56,7 @@ struct call_event {
 	uint64_t gpu_ns, gpu_count;	   /* of all its GPU operations: time, how many */
 	const struct model_gpu *operation; /* where it has exactly one, else NULL */
 	const struct model_call *captured; /* of a graph's operation: the call that became its node, NULL */
-	bool wait_told;			   /* CUPTI told of its waiting, in a sync_event */
+	bool wait_reported;		   /* CUPTI told of its waiting, in a sync_event */
 	bool returned_early;		   /* a memcpy: before its copy had ended */
 	bool stages;			   /* a memcpy from or to memory that the driver copies through its own */
 	uint64_t operations_from_ns;	   /* no GPU operation that is still to come begins before this */
@@ -79,7 +79,8 @@ struct sync_event {
 	uint32_t caller;	  /* of the call that waited */
 	uint32_t stack;		  /* of that, model.stacks; NONE */
 	uint32_t recorded_caller; /* of the call that put the event into a stream */
-	/* the call that waited, where it came in an earlier part: it may have come without call_event.wait_told; NULL
+	/* the call that waited, where it came in an earlier part: it may have come without call_event.wait_reported;
+	 * NULL
 	 */
 	const struct model_call *earlier;
 };

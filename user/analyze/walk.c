@@ -188,7 +188,7 @@ static void find_told_ahead(struct walk *walk)
 		uint64_t number = walk->told_ahead.items[i];
 
 		if (number < end)
-			walk->wait_told[due_calls->from + (number - due_calls->number)] = 1;
+			walk->wait_reported[due_calls->from + (number - due_calls->number)] = 1;
 		else
 			walk->told_ahead.items[kept++] = number;
 	}
@@ -201,14 +201,14 @@ static void find_told(struct walk *walk)
 
 	if (!analyses_want_sync(walk->all) || (!part->sync_count && !walk->told_ahead.count))
 		return;
-	walk->wait_told = xcalloc(part->call_count, sizeof(*walk->wait_told));
+	walk->wait_reported = xcalloc(part->call_count, sizeof(*walk->wait_reported));
 	find_told_ahead(walk);
 	for (uint32_t i = 0; i < part->sync_count; i++) {
 		uint32_t call = part->syncs[i].call;
 
 		if (call == NONE)
 			continue;
-		walk->wait_told[call] = 1;
+		walk->wait_reported[call] = 1;
 		if (i < due_end(&part->syncs_due, part->sync_count) && i >= part->syncs_due.from &&
 		    call >= due_end(&part->calls_due, part->call_count))
 			array_push(&walk->told_ahead, part->calls[call].number);
@@ -252,10 +252,10 @@ void walk_add_part(struct walk *walk, const struct model *part)
 	feed_all(walk);
 	free(walk->ranges);
 	free(walk->ops);
-	free(walk->wait_told);
+	free(walk->wait_reported);
 	walk->ranges = NULL;
 	walk->ops = NULL;
-	walk->wait_told = NULL;
+	walk->wait_reported = NULL;
 }
 
 void walk_free(struct walk *walk)

@@ -27,7 +27,7 @@ struct walk {
 	uint32_t exit_count, span_count;
 	uint32_t *ranges;	    /* model.ranges that begin in this part, by start */
 	uint32_t *ops;		    /* the same of model.ops */
-	uint8_t *wait_told;	    /* by model.calls; NULL: of none */
+	uint8_t *wait_reported;	    /* by model.calls; NULL: of none */
 	ARRAY(uint64_t) told_ahead; /* numbers of calls of later parts of which CUPTI has told already */
 };
 

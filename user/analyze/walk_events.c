@@ -55,7 +55,7 @@ static void feed_call(struct walk *walk, uint32_t index)
 		.caller = caller_of(&all->callers, call),
 		.stack = attributed_stack(&all->attribution, call),
 		.fate = all->has[ANALYZE_UNTIMED] ? launch_fate(model, call) : LAUNCH_NONE,
-		.wait_told = walk->wait_told && walk->wait_told[index],
+		.wait_reported = walk->wait_reported && walk->wait_reported[index],
 		.operations_from_ns = operation_ns < walk->until_ns ? operation_ns : walk->until_ns,
 	};
 

@@ -178,7 +178,7 @@ static enum exit_code read_again(struct reading *reading)
 	char *why = NULL;
 	int err;
 
-	told_trace_close(reading->recorded);
+	two_pass_trace_close(reading->recorded);
 	reading->owns_recorded = false;
 	err = open_log(reading, reading->steps_from_ns, reading->steps_to_ns, &why);
 	if (err)
@@ -278,7 +278,7 @@ void reading_close(struct reading *reading)
 		sliced_trace_close(&reading->sliced);
 	slicing_free(&reading->slicing);
 	if (reading->owns_recorded)
-		told_trace_close(reading->recorded);
+		two_pass_trace_close(reading->recorded);
 	steps_free(&reading->steps);
 	free(reading->pids);
 }
@@ -298,7 +298,7 @@ int spans_open(struct spans *spans, const struct reading *of)
 	int err;
 
 	*spans = (struct spans){.of = of};
-	if (!of->is_long || of->is_foreign || !told_trace_is_long(of->recorded))
+	if (!of->is_long || of->is_foreign || !two_pass_trace_is_long(of->recorded))
 		return 0;
 	err = open_again(of, &spans->counted);
 	if (!err)
@@ -314,9 +314,9 @@ int spans_open(struct spans *spans, const struct reading *of)
 void spans_close(struct spans *spans)
 {
 	if (spans->counted)
-		told_trace_close(spans->counted);
+		two_pass_trace_close(spans->counted);
 	if (spans->handed)
-		told_trace_close(spans->handed);
+		two_pass_trace_close(spans->handed);
 }
 
 /* Of a long log: what is in the span is counted in one round and handed over in another. */

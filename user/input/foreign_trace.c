@@ -9,18 +9,18 @@
 #include "input/rows/row_feed.h"
 
 struct foreign_source {
-	struct told_source source;
+	struct trace_source source;
 	struct foreign_file file;
 	struct row_feed *feed;
 	bool longer; /* than was asked for: nothing is told of it */
 };
 
-static struct foreign_source *of(const struct told_source *source)
+static struct foreign_source *of(const struct trace_source *source)
 {
 	return (struct foreign_source *)((char *)source - offsetof(struct foreign_source, source));
 }
 
-static int again(struct told_source *source, uint64_t most_bytes)
+static int again(struct trace_source *source, uint64_t most_bytes)
 {
 	struct foreign_source *foreign = of(source);
 
@@ -28,17 +28,17 @@ static int again(struct told_source *source, uint64_t most_bytes)
 	return source->error = rows_again(&foreign->file.rows);
 }
 
-static void tell_begin(struct told_source *source, struct builder *builder)
+static void feed_begin(struct trace_source *source, struct builder *builder)
 {
 	row_feed_begin(of(source)->feed, builder);
 }
 
-static void tell_end(struct told_source *source, struct builder *builder)
+static void feed_end(struct trace_source *source, struct builder *builder)
 {
 	row_feed_end(of(source)->feed, builder);
 }
 
-static bool tell_next(struct told_source *source, struct builder *builder)
+static bool feed_next(struct trace_source *source, struct builder *builder)
 {
 	struct foreign_source *foreign = of(source);
 	const struct row *row;
@@ -53,12 +53,12 @@ static bool tell_next(struct told_source *source, struct builder *builder)
 	return true;
 }
 
-static bool is_longer(const struct told_source *source)
+static bool is_longer(const struct trace_source *source)
 {
 	return of(source)->longer;
 }
 
-static void close_source(struct told_source *source)
+static void close_source(struct trace_source *source)
 {
 	struct foreign_source *foreign = of(source);
 
@@ -68,11 +68,11 @@ static void close_source(struct told_source *source)
 	free(foreign);
 }
 
-static const struct told_source_kind foreign_source = {
+static const struct trace_source_kind foreign_source = {
 	.again = again,
-	.tell_begin = tell_begin,
-	.tell_end = tell_end,
-	.tell_next = tell_next,
+	.feed_begin = feed_begin,
+	.feed_end = feed_end,
+	.feed_next = feed_next,
 	.is_longer = is_longer,
 	.close = close_source,
 };
@@ -96,7 +96,7 @@ bool foreign_is(int fd)
 	return false;
 }
 
-int foreign_trace_open(int fd, const struct told_division *division, struct trace **trace, char **why)
+int foreign_trace_open(int fd, const struct trace_division *division, struct trace **trace, char **why)
 {
 	struct foreign_source *foreign = xcalloc(1, sizeof(*foreign));
 	size_t input = 0;
@@ -115,5 +115,5 @@ int foreign_trace_open(int fd, const struct told_division *division, struct trac
 		return err;
 	}
 	foreign->feed = row_feed_new(&foreign->file);
-	return told_trace_open(&foreign->source, division, trace);
+	return two_pass_trace_open(&foreign->source, division, trace);
 }

@@ -6,16 +6,16 @@
 #ifndef GPUTRACE_INPUT_FOREIGN_TRACE_H
 #define GPUTRACE_INPUT_FOREIGN_TRACE_H
 
-#include "input/told_trace.h"
+#include "input/two_pass_trace.h"
 
 /* Whether the file begins as one of another tool does; if not it is a log, if anything. */
 bool foreign_is(int fd);
 
 /*
  * As gpt_trace_open, but the caller frees *why.  All of the file is read at once; fd may be closed then.  The caller
- * ends *trace with told_trace_close.
+ * ends *trace with two_pass_trace_close.
  */
-int foreign_trace_open(int fd, const struct told_division *division, struct trace **trace, char **why);
+int foreign_trace_open(int fd, const struct trace_division *division, struct trace **trace, char **why);
 
 /*
  * Of a file that people hand over and that is not read: what it is, and what helps.  One sentence, to stand behind the

@@ -155,8 +155,8 @@ void builder_add_agent_state(struct builder *builder, struct program program, co
 void builder_set_agent_losses(struct builder *builder, struct program program, const struct model_agent_losses *losses);
 void builder_add_foreign_losses(struct builder *builder, const struct model_agent_losses *losses);
 
-/* A sample that the process itself took; told_ns: when it was told. */
-bool builder_add_agent_clock_sample(struct builder *builder, struct program program, uint64_t told_ns,
+/* A sample that the process itself took; reported_ns: when it was told. */
+bool builder_add_agent_clock_sample(struct builder *builder, struct program program, uint64_t reported_ns,
 				    struct clock_sample sample);
 
 /* Somebody registers buffers for the GPU's records: own: the agent, else another client of CUPTI. */
@@ -210,7 +210,7 @@ void builder_add_torch_memory_state(struct builder *builder, struct program prog
 /* Only some steps are recorded; the first of all is number `first`. */
 void builder_set_schedule(struct builder *builder, uint64_t first);
 /* False: there are too many. */
-bool builder_add_told_step(struct builder *builder, struct program program, const struct new_told_step *step);
+bool builder_add_reported_step(struct builder *builder, struct program program, const struct new_reported_step *step);
 void builder_add_op_state(struct builder *builder, struct program program, const struct new_op_state *state);
 
 #endif

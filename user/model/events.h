@@ -193,7 +193,7 @@ struct new_agent_state {
 	enum gpt_agent_failure failure;
 	uint32_t cupti_version, driver_version, runtime_version; /* 0: not known */
 	struct text cupti_path, detail;
-	bool tells_activity_sets;  /* the next is what the agent said */
+	bool has_activity_sets;	   /* the next is what the agent said */
 	struct text activity_sets; /* "kernels,cuda,sync" */
 };
 
@@ -344,7 +344,7 @@ struct new_torch_memory_state {
 };
 
 /* A step of training begins. */
-struct new_told_step {
+struct new_reported_step {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint64_t number;
 	uint32_t tid; /* in the process's own pid namespace */

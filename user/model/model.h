@@ -114,16 +114,16 @@ struct model {
 	struct model_due many##_due;
 	MODEL_EVENTS(MODEL_ARRAY)
 #undef MODEL_ARRAY
-	struct model_device *devices;		   /* by id */
-	struct model_gap *gaps;			   /* by process and start */
-	struct model_span *pyspans;		   /* garbage collections and imports, by thread and start */
-	struct model_span *pycalls;		   /* functions, by thread and start */
-	struct model_span *ranges;		   /* NVTX, by thread, start, and those around others first */
-	struct model_op *ops;			   /* by thread, start, and those around others first */
-	struct model_collective *collectives;	   /* by op; of a long trace the latest, until those of this part */
-	struct model_collective *nccl_calls;	   /* by launch_ns and thread; the same */
-	struct model_torch_memory *torch_memories; /* by time_ns */
-	struct model_told_step *told_steps;	   /* where there was a schedule: of the whole trace, as they came */
+	struct model_device *devices;		    /* by id */
+	struct model_gap *gaps;			    /* by process and start */
+	struct model_span *pyspans;		    /* garbage collections and imports, by thread and start */
+	struct model_span *pycalls;		    /* functions, by thread and start */
+	struct model_span *ranges;		    /* NVTX, by thread, start, and those around others first */
+	struct model_op *ops;			    /* by thread, start, and those around others first */
+	struct model_collective *collectives;	    /* by op; of a long trace the latest, until those of this part */
+	struct model_collective *nccl_calls;	    /* by launch_ns and thread; the same */
+	struct model_torch_memory *torch_memories;  /* by time_ns */
+	struct model_reported_step *reported_steps; /* where there was a schedule: of the whole trace, as they came */
 	const char **strings;
 	const char **probes; /* one line per file with probe sites found and missed */
 	const char **notes;  /* remarks the report must show */
@@ -134,7 +134,7 @@ struct model {
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
 		native_frame_count, args_count, device_count, gap_count, string_count, probe_count, note_count,
 		pyspan_count, pycall_count, range_count, op_count, collective_count, nccl_call_count,
-		torch_memory_count, told_step_count, generated_line_count;
+		torch_memory_count, reported_step_count, generated_line_count;
 
 	bool continued; /* earlier parts of the trace came before this one */
 	bool more;	/* later parts follow: the receipt, but for its clock_error_ns, and gpu_ops of processes are not

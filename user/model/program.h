@@ -75,7 +75,7 @@ struct model_thread {
 };
 
 /* A step of training begins, as the program's agent saw it, which records some of them. */
-struct model_told_step {
+struct model_reported_step {
 	uint64_t time_ns;
 	uint64_t number;
 	uint32_t process;
@@ -196,7 +196,7 @@ struct model_process {
 	enum gpt_agent_ops_state ops_state;			 /* PyTorch's ops; 0: never heard of them */
 	uint32_t torch_version;					 /* major << 16 | minor << 8 | patch, 0: not known */
 	const char *ops_detail;					 /* why they are refused, "" not known */
-	bool torch_memory_told;					 /* events of its allocators are */
+	bool torch_memory_reported;				 /* events of its allocators are */
 	const char *torch_memory_detail;			 /* which are not, and why; "" all are */
 	uint64_t calls, gpu_ops;
 };

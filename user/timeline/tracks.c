@@ -126,7 +126,7 @@ static void add_threads(struct timeline *timeline)
 		track.first = (uint32_t)timeline->tracks.count;
 		timeline->thread_tracks[i] = add_track(timeline, track);
 		track.thread = timeline->thread_tracks[i];
-		timeline->has_torch_memory |= model->processes[thread->process].torch_memory_told;
+		timeline->has_torch_memory |= model->processes[thread->process].torch_memory_reported;
 		if (thread->has_ops) {
 			timeline->has_ops = true;
 			track.kind = TIMELINE_TRACK_PYTHON;

@@ -66,7 +66,7 @@ static int write_tables(const char *folder, const struct table_format *format, s
 int main(int argc, char **argv)
 {
 	const struct report_options options = {.width = 100};
-	const struct told_division whole = {.whole_bytes = UINT64_MAX}, parts = {.chunk_records = 1, .part_events = 1};
+	const struct trace_division whole = {.whole_bytes = UINT64_MAX}, parts = {.chunk_records = 1, .part_events = 1};
 	struct trace *trace;
 	const char *why, *how = argc == 5 ? argv[4] : "";
 	int fd, failed = 0;

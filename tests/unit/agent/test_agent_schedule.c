@@ -126,7 +126,7 @@ static const char *ops_told(void)
 }
 
 /* The steps that were told: number, phase and cycle. */
-static const char *steps_told(void)
+static const char *steps_reported(void)
 {
 	static const char phases[] = {'-', 'w', 'a', '.'};
 	static char text[1024];
@@ -171,7 +171,7 @@ static void only_ops_of_warm_up_and_active_steps_are_told(void **state)
 	for (int i = 0; i < 8; i++)
 		iterate((const char *[]){"0", "1", "2", "3", "4", "5", "6", "7"}[i]);
 	leave();
-	assert_string_equal(steps_told(), "0-0 1w0 2a0 3-1 4w1 5a1 6.0");
+	assert_string_equal(steps_reported(), "0-0 1w0 2a0 3-1 4w1 5a1 6.0");
 	assert_string_equal(ops_told(), "1 Optimizer.step#SGD.step 2 Optimizer.step#SGD.step 4 Optimizer.step#SGD.step "
 					"5 Optimizer.step#SGD.step");
 }
@@ -209,7 +209,7 @@ static void the_op_that_begins_a_step_is_the_first_of_it(void **state)
 		torch->finish(&step);
 	}
 	leave();
-	assert_string_equal(steps_told(), "7-0 8a0 9.0");
+	assert_string_equal(steps_reported(), "7-0 8a0 9.0");
 	assert_string_equal(ops_told(), "aten::add Optimizer.step#SGD.step ProfilerStep#8");
 	op = said_record(GPT_AGENT_OP, 2);
 	told = said_record(GPT_AGENT_STEP, 1);
@@ -231,7 +231,7 @@ static void a_range_of_the_name_begins_a_step(void **state)
 		iterate("aten::add");
 	}
 	leave();
-	assert_string_equal(steps_told(), "0-0 1a0 2-1");
+	assert_string_equal(steps_reported(), "0-0 1a0 2-1");
 }
 
 static void *train_elsewhere(void *unused)
@@ -251,7 +251,7 @@ static void steps_are_those_of_one_thread_and_one_optimizer(void **state)
 	run("Optimizer.step#Adam.step", GPT_AGENT_OP_USER_SCOPE);
 	iterate("1");
 	leave();
-	assert_string_equal(steps_told(), "0-0 1a0 2-1");
+	assert_string_equal(steps_reported(), "0-0 1a0 2-1");
 }
 
 static void the_first_step_can_be_recorded_from_the_begin_on(void **state)
@@ -261,7 +261,7 @@ static void the_first_step_can_be_recorded_from_the_begin_on(void **state)
 	iterate("1");
 	leave();
 	assert_string_equal(ops_told(), "0 Optimizer.step#SGD.step");
-	assert_string_equal(steps_told(), "0a0 1.0");
+	assert_string_equal(steps_reported(), "0a0 1.0");
 }
 
 static void who_comes_without_a_schedule_has_everything_recorded(void **state)
@@ -275,7 +275,7 @@ static void who_comes_without_a_schedule_has_everything_recorded(void **state)
 	iterate("1");
 	leave();
 	assert_string_equal(ops_told(), "1 Optimizer.step#SGD.step");
-	assert_string_equal(steps_told(), "0-0 1-0 2-0");
+	assert_string_equal(steps_reported(), "0-0 1-0 2-0");
 }
 
 /* A pass that a detour of backward_passes.c sees: its end, where it has one. */
@@ -303,7 +303,7 @@ static void the_end_of_a_backward_pass_begins_a_step(void **state)
 	pass(true);
 	iterate("2");
 	leave();
-	assert_string_equal(steps_told(), "0-0 1a0 2.0");
+	assert_string_equal(steps_reported(), "0-0 1a0 2.0");
 	assert_string_equal(ops_told(), "1 Optimizer.step#SGD.step aten::mm");
 }
 
@@ -318,7 +318,7 @@ static void a_pass_inside_of_one_begins_no_step(void **state)
 	schedule_pass_ends(low, (uint32_t)gettid());
 	schedule_pass_ends(high, (uint32_t)gettid());
 	leave();
-	assert_string_equal(steps_told(), "0-0 1a0");
+	assert_string_equal(steps_reported(), "0-0 1a0");
 }
 
 #define STACK_BYTES (256u << 10)
@@ -364,7 +364,7 @@ static void a_pass_that_ends_with_an_exception_begins_no_step_and_hides_none(voi
 	pass(false);
 	pass(true);
 	leave();
-	assert_string_equal(steps_told(), "0-0 1a0");
+	assert_string_equal(steps_reported(), "0-0 1a0");
 }
 
 static void nothing_is_late_where_no_cupti_is_waited_for(void **state)
@@ -396,7 +396,7 @@ static void an_active_step_that_begins_before_cupti_records_says_so(void **state
 	iterate("2");
 	schedule_watch_cupti(NULL);
 	leave();
-	assert_string_equal(steps_told(), "0-0 1a0 2-1 3a1");
+	assert_string_equal(steps_reported(), "0-0 1a0 2-1 3a1");
 	step = said_record(GPT_AGENT_STEP, 1);
 	assert_int_equal(step->late, 1);
 	step = said_record(GPT_AGENT_STEP, 3);
@@ -442,7 +442,7 @@ static void who_comes_when_another_has_left_has_the_schedule_that_it_asks_for(vo
 	iterate("4");
 	iterate("5");
 	leave();
-	assert_string_equal(steps_told(), "0a0 1a0 2.0 0-0 1a0 2.0");
+	assert_string_equal(steps_reported(), "0a0 1a0 2.0 0-0 1a0 2.0");
 	assert_string_equal(ops_told(), "0 Optimizer.step#SGD.step 1 Optimizer.step#SGD.step "
 					"4 Optimizer.step#SGD.step");
 }
@@ -463,7 +463,7 @@ static void no_step_is_counted_before_the_recording_begins(void **state)
 	iterate("1");
 	iterate("2");
 	leave();
-	assert_string_equal(steps_told(), "0-0 1a0 2.0");
+	assert_string_equal(steps_reported(), "0-0 1a0 2.0");
 	assert_string_equal(ops_told(), "1 Optimizer.step#SGD.step");
 }
 

@@ -279,7 +279,7 @@ static void the_sample_run_is_the_same_in_parts(void **state)
 	model_free(model);
 }
 
-static void assert_has_the_report_of_the_whole(const struct told_division *division)
+static void assert_has_the_report_of_the_whole(const struct trace_division *division)
 {
 	struct model *model = sample_model(2, 40);
 	char *whole = report_of(WHOLE_TRACE(model)), *parts;
@@ -300,19 +300,19 @@ static void assert_has_the_report_of_the_whole(const struct told_division *divis
 
 static void a_log_that_is_read_in_parts_has_the_report_of_the_whole(void **state)
 {
-	assert_has_the_report_of_the_whole(&(struct told_division){.chunk_records = 16, .part_events = 100});
+	assert_has_the_report_of_the_whole(&(struct trace_division){.chunk_records = 16, .part_events = 100});
 }
 
 /* Batches of an agent are few records. */
 static void parts_end_by_bytes_too(void **state)
 {
 	assert_has_the_report_of_the_whole(
-		&(struct told_division){.chunk_records = UINT32_MAX, .chunk_bytes = 2000, .part_events = 100});
+		&(struct trace_division){.chunk_records = UINT32_MAX, .chunk_bytes = 2000, .part_events = 100});
 }
 
 static void several_rounds_over_a_log_go_on_at_once(void **state)
 {
-	const struct told_division division = {.chunk_records = 16, .part_events = 100};
+	const struct trace_division division = {.chunk_records = 16, .part_events = 100};
 	int fd = sample_log(2, 40);
 	struct trace *trace, *ahead, *beside;
 	const char *why;
@@ -323,7 +323,7 @@ static void several_rounds_over_a_log_go_on_at_once(void **state)
 	assert_int_equal(gpt_trace_open(fd, &division, NULL, &trace, &why), 0);
 	whole = report_of(trace);
 	calls = trace_last(trace)->calls_due.number;
-	assert_true(told_trace_is_long(trace));
+	assert_true(two_pass_trace_is_long(trace));
 	assert_int_equal(gpt_trace_open_again(fd, NULL, trace, &ahead), 0);
 	assert_int_equal(gpt_trace_open_again(fd, NULL, trace, &beside), 0);
 	assert_true(trace_first(ahead)->more);

@@ -13,7 +13,7 @@
 static const char *const names[RANKS_MAX] = {"a.gpt", "b.gpt", "c.gpt"};
 
 /* Adds its log, as divided as told. */
-static void add(struct ranks *ranks, const struct rank *rank, const struct told_division *division)
+static void add(struct ranks *ranks, const struct rank *rank, const struct trace_division *division)
 {
 	struct log_builder log = {0};
 	struct analyses all;
@@ -200,7 +200,7 @@ static void who_is_late_is_told_with_its_line_and_how_much_in_all(void **state)
 
 static void logs_read_in_parts_say_the_same(void **state)
 {
-	static const struct told_division parts = {.chunk_records = 1, .part_events = 1};
+	static const struct trace_division parts = {.chunk_records = 1, .part_events = 1};
 	const struct rank rank = RANK(1, "boot-b", .late_every = 3, .late_ms = 10);
 	struct ranks ranks = {0};
 

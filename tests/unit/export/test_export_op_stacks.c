@@ -51,7 +51,7 @@ static int log_of_stacks(void)
 	return fd;
 }
 
-static char *folded_of(int fd, const struct told_division *division, enum folded_by by)
+static char *folded_of(int fd, const struct trace_division *division, enum folded_by by)
 {
 	const struct export_options options = {.process = -1, .folded_by = by};
 	struct trace *trace;
@@ -70,7 +70,7 @@ static char *folded_of(int fd, const struct told_division *division, enum folded
 	return text;
 }
 
-static const struct told_division whole = {.whole_bytes = UINT64_MAX}, parts = {.chunk_records = 1, .part_events = 1};
+static const struct trace_division whole = {.whole_bytes = UINT64_MAX}, parts = {.chunk_records = 1, .part_events = 1};
 
 static void stacks_of_ops_have_their_own_time_on_the_cpu(void **state)
 {

@@ -77,7 +77,7 @@ static void cut_it_is_read_up_to_there_and_says_so(void **state)
 		assert_null(model_check(trace_first(trace)));
 		assert_true(model_source(trace_first(trace))->receipt.truncated);
 		some += trace_first(trace)->call_count > 0 && trace_first(trace)->call_count < 2000;
-		told_trace_close(trace);
+		two_pass_trace_close(trace);
 	}
 	assert_true(some > 10);
 	sqlite3_free(bytes);
@@ -113,7 +113,7 @@ static void any_byte_may_be_wrong(void **state)
 				free(why);
 			} else {
 				assert_null(model_check(trace_first(trace)));
-				told_trace_close(trace);
+				two_pass_trace_close(trace);
 			}
 			close(fd);
 			bytes[at] = was;
@@ -143,7 +143,7 @@ static void views_and_generated_columns_are_no_tables(void **state)
 	assert_int_equal(model->call_count, 0);
 	assert_int_equal(model->gpu_count, 1);
 	assert_int_not_equal(model->processes[model->gpu[0].process].pid, 90); /* 1509949440 >> 24 */
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void triggers_and_names_that_are_statements_do_nothing(void **state)
@@ -163,7 +163,7 @@ static void triggers_and_names_that_are_statements_do_nothing(void **state)
 	const struct model *model = trace_first(trace);
 
 	assert_string_equal(model->strings[model->gpu[0].name], "\"; DROP TABLE StringIds; --");
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void the_file_is_not_written(void **state)
@@ -179,7 +179,7 @@ static void the_file_is_not_written(void **state)
 	char *why;
 
 	assert_int_equal(foreign_trace_open(fd, &in_one, &trace, &why), 0);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 	assert_int_equal(fstat(fd, &stat), 0);
 	assert_int_equal(stat.st_size, size);
 	after = malloc((size_t)size);
@@ -217,7 +217,7 @@ static void values_of_the_wrong_kind_are_as_none(void **state)
 	assert_int_equal(model->call_count, 2);
 	assert_string_equal(api_name(model->calls[1].api), "CUDA runtime call without a name");
 	assert_int_equal(model->gpu_count, 1);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 	assert_same_in_parts(wrong);
 }
 
@@ -244,7 +244,7 @@ static void ids_may_be_there_twice_and_texts_be_long(void **state)
 	assert_int_equal(model->call_count, 1); /* one correlation id is one call */
 	assert_string_equal(api_name(model->calls[0].api), "cudaLaunchKernel");
 	assert_int_equal(model->gpu_count, 2);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void text_of_sixteen_bits_is_read(void **state)
@@ -263,7 +263,7 @@ static void text_of_sixteen_bits_is_read(void **state)
 
 	assert_string_equal(model->strings[model->gpu[0].name], "gemm");
 	assert_false(model_source(model)->receipt.truncated);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 /* One that was last written with a write-ahead log, of which nothing is left. */
@@ -279,7 +279,7 @@ static void a_database_with_a_write_ahead_log_is_read_without_it(void **state)
 	bytes[18] = bytes[19] = 2;
 	trace = open_file(file_of_bytes(bytes, (size_t)size), &in_one);
 	assert_int_equal(trace_first(trace)->call_count, 1);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 	sqlite3_free(bytes);
 }
 
@@ -292,7 +292,7 @@ static void a_profile_without_events_is_one(void **state)
 	assert_null(model_check(model));
 	assert_int_equal(model->call_count + model->gpu_count + model->range_count, 0);
 	assert_false(model_source(model)->receipt.truncated);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 int main(void)

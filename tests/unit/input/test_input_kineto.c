@@ -61,7 +61,7 @@ static const char document[] =
 	"\"ts\":90,\"dur\":110,\"args\":{\"Op count\":0}}\n"
 	"], \"traceName\": \"x\"}\n";
 
-static const struct told_division whole = {.whole_bytes = UINT64_MAX}, parts = {.chunk_records = 1, .part_events = 1};
+static const struct trace_division whole = {.whole_bytes = UINT64_MAX}, parts = {.chunk_records = 1, .part_events = 1};
 
 static int file_of(const void *bytes, size_t size)
 {
@@ -72,7 +72,7 @@ static int file_of(const void *bytes, size_t size)
 	return fd;
 }
 
-static struct trace *open_bytes(const void *bytes, size_t size, const struct told_division *division)
+static struct trace *open_bytes(const void *bytes, size_t size, const struct trace_division *division)
 {
 	struct trace *trace;
 	char *why;
@@ -118,7 +118,7 @@ static void a_launch_has_its_kernel_its_op_and_its_python_line(void **state)
 	assert_string_equal(model->codes[frame->code].name, "st\xc3\xa9p");
 	assert_string_equal(model->codes[frame->code].file, "/src/a.py");
 	assert_int_equal(model->codes[frame->code].first_line, 12);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void names_devices_memory_and_the_window_are_those_of_the_file(void **state)
@@ -137,7 +137,7 @@ static void names_devices_memory_and_the_window_are_those_of_the_file(void **sta
 	assert_int_equal(model->end_ns, 200000);
 	assert_int_equal(model_source(model)->wall_offset_ns, 1700000000000000000);
 	assert_string_equal(model_source(model)->host, "trainer");
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void a_copy_without_its_call_says_so(void **state)
@@ -151,7 +151,7 @@ static void a_copy_without_its_call_says_so(void **state)
 	assert_string_equal(gpu_memcpy_kind(model->gpu[1].memcpy_kind), "HtoD");
 	assert_string_equal(gpu_memory_kind(model->gpu[1].from), "Pinned");
 	assert_string_equal(gpu_memory_kind(model->gpu[1].to), "Device");
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void what_the_tool_lost_is_not_known(void **state)
@@ -161,7 +161,7 @@ static void what_the_tool_lost_is_not_known(void **state)
 
 	assert_true(model_is_foreign(model));
 	assert_true(model_completeness(model) < MODEL_COMPLETE);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void a_stack_that_was_not_recorded_is_said_to_be_that(void **state)
@@ -174,7 +174,7 @@ static void a_stack_that_was_not_recorded_is_said_to_be_that(void **state)
 
 	assert_int_equal(model->calls[0].stack, NONE);
 	assert_int_equal(model->calls[0].stack_state, GPT_STACK_NOT_RECORDED);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void a_collective_says_what_torch_profiler_says_of_it(void **state)
@@ -211,10 +211,10 @@ static void a_collective_says_what_torch_profiler_says_of_it(void **state)
 	assert_int_equal(collective.numbers[GPT_COLLECTIVE_POINT_TO_POINT], -1);
 	assert_int_equal(collective.numbers[GPT_COLLECTIVE_ASYNC], 1);
 	assert_null(model_collective_of(model, 2));
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
-static char *printed(const void *bytes, size_t size, const struct told_division *division)
+static char *printed(const void *bytes, size_t size, const struct trace_division *division)
 {
 	struct trace *trace = open_bytes(bytes, size, division);
 	char *text;
@@ -223,7 +223,7 @@ static char *printed(const void *bytes, size_t size, const struct told_division 
 
 	trace_print(out, trace);
 	assert_int_equal(trace->error, 0);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 	fclose(out);
 	return text;
 }
@@ -265,7 +265,7 @@ static void cut_anywhere_it_is_read_up_to_there_and_says_so(void **state)
 
 		assert_null(model_check(model));
 		assert_true(model_source(model)->receipt.truncated);
-		told_trace_close(trace);
+		two_pass_trace_close(trace);
 	}
 }
 
@@ -300,7 +300,7 @@ static void a_trace_without_events_is_one(void **state)
 	assert_null(model_check(model));
 	assert_int_equal(model->call_count + model->gpu_count + model->op_count, 0);
 	assert_false(model_source(model)->receipt.truncated);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void names_may_have_every_character(void **state)
@@ -317,7 +317,7 @@ static void names_may_have_every_character(void **state)
 		trace = open_bytes(text, strlen(text), &whole);
 		assert_null(model_check(trace_first(trace)));
 		assert_int_equal(trace_first(trace)->op_count, 1);
-		told_trace_close(trace);
+		two_pass_trace_close(trace);
 	}
 }
 
@@ -335,7 +335,7 @@ static void events_that_make_no_sense_are_counted(void **state)
 
 	assert_int_equal(model_source(model)->receipt.bad_records, 4);
 	assert_int_equal(model->op_count, 1);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static int compare_times(const void *a, const void *b)

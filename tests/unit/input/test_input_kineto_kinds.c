@@ -60,7 +60,7 @@ static void a_thread_without_a_number_is_one(void **state)
 		assert_int_equal(model_source(model)->receipt.bad_records, 0);
 		assert_int_equal(model_source(model)->receipt.launches_joined, 1);
 		assert_int_equal(model->gpu[0].call, 0);
-		told_trace_close(trace);
+		two_pass_trace_close(trace);
 		free(text);
 	}
 }
@@ -79,7 +79,7 @@ static void functions_of_a_thread_without_a_number_are_left_out_and_said(void **
 	assert_int_equal(model->calls[0].stack, NONE);
 	assert_int_equal(model->note_count, 1);
 	assert_non_null(strstr(model->notes[0], "left out (2)"));
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void what_begins_at_0_is_there(void **state)
@@ -100,7 +100,7 @@ static void what_begins_at_0_is_there(void **state)
 	assert_int_equal(model->ops[0].start_ns, model->start_ns);
 	assert_int_equal(model_source(model)->wall_offset_ns + (int64_t)model->start_ns, 1700000000000000000);
 	assert_int_equal(model->torch_memory_count, 1);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 /* Names of kinds and where GPUs are described, until April 2022. */
@@ -149,7 +149,7 @@ static void a_trace_of_pytorch_1_8_has_its_ops_calls_and_work(void **state)
 	assert_int_equal(model->devices[0].compute_major, 7);
 	assert_int_equal(model->torch_memory_count, 0);
 	assert_non_null(strstr(model->notes[0], "[memory] without an address"));
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void calls_of_other_accelerators_launch_their_work_whatever_their_names(void **state)
@@ -177,7 +177,7 @@ static void calls_of_other_accelerators_launch_their_work_whatever_their_names(v
 		assert_int_equal(model->calls[0].class, calls[i].class);
 		assert_int_equal(model_source(model)->receipt.launches, 1);
 		assert_int_equal(model_source(model)->receipt.launches_joined, 1);
-		told_trace_close(trace);
+		two_pass_trace_close(trace);
 		free(text);
 	}
 }
@@ -207,7 +207,7 @@ static void a_copy_waits_that_returned_after_its_end_and_no_other(void **state)
 	assert_string_equal(api_name(all.waits.rows[0].api), "hipMemcpyWithStream");
 	assert_int_equal(all.waits.ns, 490000);
 	analyses_free(&all);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void a_call_that_gputrace_does_not_follow_has_its_time(void **state)
@@ -225,7 +225,7 @@ static void a_call_that_gputrace_does_not_follow_has_its_time(void **state)
 	assert_int_equal(all.why.losses[0].cause, WHY_CALL);
 	assert_int_equal(all.why.losses[0].ns, 900000);
 	analyses_free(&all);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void no_cause_is_made_up_for_work_whose_launch_is_not_in_the_file(void **state)
@@ -239,7 +239,7 @@ static void no_cause_is_made_up_for_work_whose_launch_is_not_in_the_file(void **
 	assert_int_equal(all.why.sums[WHY_UNSEEN].ns, 471000);
 	assert_int_equal(all.why.sums[WHY_GPU].ns, 0);
 	analyses_free(&all);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void what_has_no_event_of_a_known_kind_is_refused(void **state)

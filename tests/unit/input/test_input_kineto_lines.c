@@ -67,7 +67,7 @@ static void assert_forward(const char *document, const char *expected)
 	assert_int_equal(model->calls[0].stack, NONE);
 	assert_string_equal(model->strings[model->calls[0].node], "MmBackward0");
 	assert_innermost(model, model->calls[0].forward, expected);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void assert_stack(const char *document, const char *expected)
@@ -77,7 +77,7 @@ static void assert_stack(const char *document, const char *expected)
 
 	assert_null(model_check(model));
 	assert_innermost(model, model->calls[0].stack, expected);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 /* ---- forward lines ----------------------------------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static void the_op_around_a_node_has_what_is_known_of_the_node(void **state)
 		assert_int_equal(model->ops[i].sequence, 7);
 		assert_int_equal(model->ops[i].forward_thread, 3);
 	}
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void what_is_launched_around_a_node_has_its_forward_line(void **state)
@@ -147,7 +147,7 @@ static void forward_lines_are_the_same_in_parts(void **state)
 		FILE *out = open_memstream(&texts[i], &size);
 
 		trace_print(out, trace);
-		told_trace_close(trace);
+		two_pass_trace_close(trace);
 		fclose(out);
 	}
 	assert_string_equal(texts[1], texts[0]);
@@ -175,7 +175,7 @@ static void a_thread_of_the_engine_has_the_line_that_called_it_also_where_it_is_
 		assert_int_equal(model->calls[i].stack_state, GPT_STACK_BACKWARD);
 	}
 	assert_innermost(model, model->ops[0].stack, "/a.py:9 train");
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void where_two_threads_are_in_the_engine_it_is_not_known_which(void **state)
@@ -214,7 +214,7 @@ static void an_annotation_is_in_the_functions_that_last_as_long_as_it_does(void 
 	const struct model *model = trace_first(trace);
 
 	assert_innermost(model, model->ops[0].stack, "/a.py:4 train");
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void memory_has_the_line_that_took_it(void **state)
@@ -228,7 +228,7 @@ static void memory_has_the_line_that_took_it(void **state)
 
 	assert_int_equal(model->torch_memory_count, 1);
 	assert_innermost(model, model->torch_memories[0].stack, "/a.py:5 train");
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 /* ---- stacks as text ---------------------------------------------------------------------------------------------- */
@@ -246,7 +246,7 @@ static void a_call_has_the_lines_of_its_stack_without_calls_of_c_and_modules(voi
 	assert_int_equal(stack->depth, 2);
 	assert_int_equal(stack->missing, 0);
 	assert_innermost(model, model->calls[0].stack, "/x (2)/a.py:14 f");
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void functions_that_are_open_come_before_stacks_as_text(void **state)
@@ -268,7 +268,7 @@ static void frames_that_were_left_out_are_missing_in_the_same_place(void **state
 	assert_int_equal(stack->depth, 3);
 	assert_int_equal(stack->gap, 2);
 	assert_int_equal(stack->missing, 872);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void of_a_stack_that_is_too_deep_the_innermost_frames_are_kept(void **state)
@@ -292,7 +292,7 @@ static void of_a_stack_that_is_too_deep_the_innermost_frames_are_kept(void **sta
 	assert_int_equal(model->stacks[model->calls[0].stack].gap, GPT_PYSTACK_MAX_FRAMES);
 	assert_int_equal(model->stacks[model->calls[0].stack].missing, 10);
 	assert_innermost(model, model->calls[0].stack, "a.py:1 f1");
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 	free(document);
 }
 

@@ -103,7 +103,7 @@ static void a_launch_has_its_kernel_and_what_is_told_of_both(void **state)
 	assert_int_equal(kernel->static_shared_bytes, 16);
 	assert_int_equal(kernel->dynamic_shared_bytes, 64);
 	assert_int_equal(kernel->registers, 32);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void copies_waits_and_memory_have_the_kinds_that_cupti_gave_them(void **state)
@@ -122,7 +122,7 @@ static void copies_waits_and_memory_have_the_kinds_that_cupti_gave_them(void **s
 	assert_int_equal(model->syncs[0].event, NONE);
 	assert_int_equal(model->memory_count, 1);
 	assert_int_equal(model->memories[0].bytes, 512);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void names_the_gpu_and_the_session_are_those_of_the_file(void **state)
@@ -145,7 +145,7 @@ static void names_the_gpu_and_the_session_are_those_of_the_file(void **state)
 	assert_int_equal(model->start_ns + (uint64_t)model_source(model)->wall_offset_ns, 1700000000000000000);
 	assert_string_equal(model_source(model)->host, "trainer");
 	assert_true(model_is_foreign(model));
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void a_native_stack_is_no_python_stack(void **state)
@@ -155,7 +155,7 @@ static void a_native_stack_is_no_python_stack(void **state)
 
 	assert_int_equal(model->calls[0].stack, NONE);
 	assert_int_equal(model->calls[0].stack_state, GPT_STACK_NOT_RECORDED);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void in_parts_it_says_the_same(void **state)
@@ -185,7 +185,7 @@ static void an_older_file_without_most_tables_and_columns_is_read(void **state)
 	assert_int_equal(model->gpu[0].call, 0);
 	assert_string_equal(model->strings[model->gpu[0].name], "add");
 	assert_int_equal(model_source(model)->receipt.bad_records, 0);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void correlation_ids_are_of_a_process(void **state)
@@ -212,7 +212,7 @@ static void correlation_ids_are_of_a_process(void **state)
 		assert_int_equal(model->processes[op->process].pid, i ? 70 : 80);
 		assert_int_equal(model->threads[model->calls[op->call].thread].process, op->process);
 	}
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 	assert_same_in_parts(two);
 }
 
@@ -235,7 +235,7 @@ static void a_graph_that_was_traced_as_a_whole_is_one_operation(void **state)
 	assert_int_equal(model->gpu_count, 1);
 	assert_int_equal(model->gpu[0].call, 0);
 	assert_string_equal(model->strings[model->gpu[0].name], "[CUDA graph 3]");
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 /* ---- NVTX -------------------------------------------------------------------------------------------------------- */
@@ -290,7 +290,7 @@ static void ranges_begin_and_end_as_the_program_said(void **state)
 	assert_string_equal(model->strings[find_range(model, "across")->domain], "mine");
 	assert_int_equal(find_range(model, "first")->domain, NONE);
 	assert_true(find_range(model, "open")->truncated);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void ranges_in_parts_are_the_same(void **state)
@@ -344,7 +344,7 @@ static void calls_of_gputraces_own_file_are_those_of_the_log(void **state)
 			assert_same_frames(model, was->stack, read, is->stack);
 	}
 	assert_int_equal(read->end_ns - read->start_ns, model->end_ns - model->start_ns);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 	model_free(model);
 }
 
@@ -374,7 +374,7 @@ static void gpu_work_of_gputraces_own_file_is_that_of_the_log(void **state)
 		if (was->kind == MODEL_KERNEL)
 			assert_string_equal(read->strings[is->name], model->strings[was->name]);
 	}
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 	model_free(model);
 }
 
@@ -412,7 +412,7 @@ static void what_a_wait_is_for_is_known_by_its_call_and_its_ids(void **state)
 	assert_int_equal(model->sync_count, sizeof(kinds));
 	for (size_t i = 0; i < sizeof(kinds); i++)
 		assert_int_equal(model->syncs[i].kind, kinds[i]);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 	assert_same_in_parts(waits);
 }
 
@@ -440,7 +440,7 @@ static void a_session_is_as_long_as_it_lasted_whenever_it_began(void **state)
 
 		assert_int_equal(model->end_ns - model->start_ns, 467690947);
 		assert_int_equal(model->calls[0].start_ns - model->start_ns, 244414694);
-		told_trace_close(trace);
+		two_pass_trace_close(trace);
 		free(table);
 	}
 }

@@ -102,7 +102,7 @@ static void launches_of_both_interfaces_have_their_kernels(void **state)
 	assert_int_equal(model->gpu[0].grid[0], 4);
 	assert_int_equal(model->gpu[0].dynamic_shared_bytes, 64);
 	assert_string_equal(model->strings[model->gpu[0].name], "add(float*)");
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void a_thread_is_known_by_the_half_of_its_number_that_nvprof_has(void **state)
@@ -114,7 +114,7 @@ static void a_thread_is_known_by_the_half_of_its_number_that_nvprof_has(void **s
 	for (uint32_t i = 0; i < model->call_count; i++)
 		assert_int_equal(model->threads[model->calls[i].thread].tid, TID);
 	assert_string_equal(model->threads[model->calls[0].thread].name, "io");
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void copies_waits_the_gpu_and_what_cupti_cost_are_read(void **state)
@@ -133,7 +133,7 @@ static void copies_waits_the_gpu_and_what_cupti_cost_are_read(void **state)
 	assert_int_equal(model->devices[0].max_threads_per_multiprocessor, 2048);
 	assert_int_equal(model->devices[0].uuid[15], 0xff);
 	assert_int_equal(model->overhead_count, 1);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void markers_of_one_id_are_a_range(void **state)
@@ -152,7 +152,7 @@ static void markers_of_one_id_are_a_range(void **state)
 	assert_int_equal(ranges[2].start_ns, BEGIN + 200);
 	assert_int_equal(ranges[2].end_ns, BEGIN + 310);
 	assert_string_equal(model->strings[ranges[2].domain], "mine");
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 #define MARKERS(rows)                                                                                                  \
@@ -178,7 +178,7 @@ static void assert_early_and_late(const char *const *markers, uint64_t early_ns,
 	assert_int_equal(model->ranges[0].end_ns, BEGIN + early_ns);
 	assert_string_equal(model->strings[model->ranges[1].name], "late");
 	assert_int_equal(model->ranges[1].end_ns, BEGIN + late_ns);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 	assert_same_in_parts(markers);
 }
 

@@ -44,7 +44,7 @@ static void assert_of_node(struct trace *trace)
 	assert_int_equal(model->gpu[0].call, 1);
 	assert_int_equal(model->gpu[0].captured_by, 0);
 	assert_int_equal(model->gpu[0].graph, 3);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void a_node_of_a_graph_is_of_the_call_that_was_captured(void **state)
@@ -80,7 +80,7 @@ static void shared_memory_is_static_and_dynamic(void **state)
 	assert_int_equal(op->static_shared_bytes, 16);
 	assert_int_equal(op->dynamic_shared_bytes, 8);
 	assert_false(op->unknown & MODEL_GPU_NO_STATIC_SHARED);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void ranges_are_no_ops_and_on_the_thread_that_they_name(void **state)
@@ -100,7 +100,7 @@ static void ranges_are_no_ops_and_on_the_thread_that_they_name(void **state)
 	assert_string_equal(model->strings[model->ranges[0].name], "ProfilerStep#3");
 	assert_string_equal(model->strings[model->ranges[0].domain], "d");
 	assert_int_equal(model->ranges[1].kind, MODEL_SPAN_STARTED);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void memory_from_cuda_is_not_that_of_pytorch(void **state)
@@ -117,7 +117,7 @@ static void memory_from_cuda_is_not_that_of_pytorch(void **state)
 	assert_int_equal(model->memories[0].bytes, 256);
 	assert_int_equal(model->memories[0].kind, 3);
 	assert_int_equal(model->memories[0].call, 0);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void collections_and_imports_are_what_they_were(void **state)
@@ -133,7 +133,7 @@ static void collections_and_imports_are_what_they_were(void **state)
 	assert_int_equal(model->pyspans[0].end_ns, 40000);
 	assert_int_equal(model->pyspans[1].generation, 2);
 	assert_int_equal(model->pyspans[1].end_ns, 25000);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 /* How many ops there are of a document's. */
@@ -142,7 +142,7 @@ static uint32_t ops_of(const char *document)
 	struct trace *trace = open_text(document);
 	uint32_t count = trace_first(trace)->op_count;
 
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 	return count;
 }
 
@@ -165,7 +165,7 @@ static void a_step_of_torch_profiler_has_its_name_again(void **state)
 
 	assert_int_equal(model->op_count, 2);
 	assert_string_equal(model->strings[model->ops[1].name], "ProfilerStep#1");
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void the_recording_lasts_as_long_as_it_did(void **state)
@@ -175,7 +175,7 @@ static void the_recording_lasts_as_long_as_it_did(void **state)
 
 	assert_int_equal(model->start_ns, 0);
 	assert_int_equal(model->end_ns, 90000);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 #define FAILED CALL("cudaMalloc", "5", "5", ",\"result\":2,\"Call stack of\":\"x\",\"Call stack\":\"/a.py(9): f\"")
@@ -189,7 +189,7 @@ static void a_call_says_whose_its_stack_is_and_what_came_of_it(void **state)
 	assert_int_equal(model->calls[0].result, 2);
 	assert_int_equal(model->calls[0].stack_state, GPT_STACK_BACKWARD);
 	assert_int_equal(model->calls[1].end_ns, 0);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 static void a_node_without_numbers_is_told_by_what_is_around_it(void **state)
@@ -203,7 +203,7 @@ static void a_node_without_numbers_is_told_by_what_is_around_it(void **state)
 	assert_int_equal(model->op_count, 3);
 	assert_int_equal(model->ops[1].scope, GPT_AGENT_OP_BACKWARD_FUNCTION);
 	assert_int_equal(model->ops[2].scope, GPT_AGENT_OP_FUNCTION);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }
 
 int main(void)

@@ -51,7 +51,7 @@ static char *said(struct trace *trace, const struct table_format *format, const 
 						    : report_write_activities(out, trace, &options, LIST_GPU_TRACE),
 			 0);
 	fclose(out);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 	return text;
 }
 
@@ -112,7 +112,7 @@ static struct trace *open_exported(const char *format)
 	int fd = file_of_bytes("", 0);
 
 	assert_int_equal(export_write(fd, export_format_by_name(format), trace, &options), 0);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
 	return open_file(fd, &in_one);
 }
@@ -129,7 +129,7 @@ static void files_that_are_made_of_it_do_not_have_them_either(void **state)
 		assert_int_equal(model->gpu_count, 2);
 		assert_int_equal(model->gpu[0].unknown & of_kernel, of_kernel);
 		assert_int_equal(model->gpu[1].unknown & MODEL_GPU_NO_BYTES, MODEL_GPU_NO_BYTES);
-		told_trace_close(trace);
+		two_pass_trace_close(trace);
 	}
 }
 

@@ -55,7 +55,7 @@ struct seen {
 /* Hands the log over in parts; operations come in order of time. */
 static struct seen hand_over(void)
 {
-	struct told_division division = {.chunk_records = 4, .part_events = 1};
+	struct trace_division division = {.chunk_records = 4, .part_events = 1};
 	struct seen seen = {0};
 	uint64_t latest_ns = 0;
 	struct trace *trace;
@@ -117,7 +117,7 @@ static void what_another_profiler_kept_for_itself_is_told_at_its_end(void **stat
 
 static void a_kernel_that_began_before_the_trace_is_of_its_first_part(void **state)
 {
-	struct told_division division = {.chunk_records = 4, .part_events = 1};
+	struct trace_division division = {.chunk_records = 4, .part_events = 1};
 	const struct model *part;
 	struct trace *trace;
 	const char *why;

@@ -225,8 +225,8 @@ static int log_of_many_launches(void)
 
 static void parts_that_are_counted_by_a_thread_add_up_to_the_whole(void **state)
 {
-	static const struct told_division whole = {.whole_bytes = UINT64_MAX},
-					  parts = {.chunk_records = 256, .part_events = 3 * MANY / 10};
+	static const struct trace_division whole = {.whole_bytes = UINT64_MAX},
+					   parts = {.chunk_records = 256, .part_events = 3 * MANY / 10};
 	int fd = log_of_many_launches();
 	char *one = handed_over(fd, &whole, NULL), *many = handed_over(fd, &parts, NULL);
 

@@ -170,7 +170,7 @@ static void what_was_lost_is_in_the_receipt(void **state)
 	log_agent_torch_memory_state(&log, 3, "libc10 is strange");
 	model = made(&log);
 	assert_int_equal(model_source(model)->receipt.torch_memory_lost, 3);
-	assert_true(model->processes[0].torch_memory_told);
+	assert_true(model->processes[0].torch_memory_reported);
 	assert_string_equal(model->processes[0].torch_memory_detail, "libc10 is strange");
 	model_free(model);
 }

@@ -62,7 +62,7 @@ struct foreseen {
 
 static struct foreseen foresee(struct log_builder *log)
 {
-	static const struct told_division parts = {.chunk_records = 1, .part_events = 1};
+	static const struct trace_division parts = {.chunk_records = 1, .part_events = 1};
 	struct foreseen found;
 	struct trace *trace;
 	const char *why;

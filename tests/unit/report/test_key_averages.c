@@ -428,7 +428,7 @@ static void inputs_that_fit_no_formula_have_no_flops(void **state)
 	}
 }
 
-static char *table_in_parts(int fd, const struct told_division *division)
+static char *table_in_parts(int fd, const struct trace_division *division)
 {
 	static const struct key_averages_options options = {.by_shape = true, .stack_frames = 3};
 	struct trace *trace;
@@ -447,8 +447,8 @@ static char *table_in_parts(int fd, const struct told_division *division)
 
 static void a_log_that_is_read_in_parts_has_the_table_of_the_whole(void **state)
 {
-	static const struct told_division whole = {.whole_bytes = UINT64_MAX},
-					  parts = {.chunk_records = 1, .part_events = 1};
+	static const struct trace_division whole = {.whole_bytes = UINT64_MAX},
+					   parts = {.chunk_records = 1, .part_events = 1};
 	struct ops_log ops = ops_log_begin();
 	char *one, *many;
 	int fd;

@@ -52,7 +52,7 @@ static char *said(write_fn *write, const char *document)
 
 	assert_int_equal(write(out, trace), 0);
 	fclose(out);
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 	return text;
 }
 

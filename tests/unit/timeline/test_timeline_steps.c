@@ -61,7 +61,7 @@ static void an_op_around_all_of_them_nests(void **state)
 }
 
 /* The log, read in such parts; the texts of arguments are gone with it. */
-static struct kept keep_divided(int fd, const struct told_division *division)
+static struct kept keep_divided(int fd, const struct trace_division *division)
 {
 	struct trace *trace;
 	struct steps steps;
@@ -80,8 +80,8 @@ static struct kept keep_divided(int fd, const struct told_division *division)
 
 static void steps_are_the_same_however_the_trace_is_divided(void **state)
 {
-	static const struct told_division whole = {.whole_bytes = UINT64_MAX},
-					  parts = {.chunk_records = 1, .part_events = 1};
+	static const struct trace_division whole = {.whole_bytes = UINT64_MAX},
+					   parts = {.chunk_records = 1, .part_events = 1};
 	struct ops_log ops = steps_log();
 	struct kept one, many;
 	int fd;

@@ -66,7 +66,7 @@ static int log_of_phases(void)
 	return fd;
 }
 
-static struct trace *open_trace(int fd, const struct told_division *division, const struct log_restriction *wanted)
+static struct trace *open_trace(int fd, const struct trace_division *division, const struct log_restriction *wanted)
 {
 	struct trace *trace;
 	const char *why;
@@ -405,7 +405,7 @@ static const struct model *next_of_checked(struct trace *trace)
 static void while_it_is_read_each_slice_is_there_once(void **state)
 {
 	static const struct trace_kind kind = {.first = first_of_checked, .next = next_of_checked};
-	const struct told_division division = {.chunk_records = 64, .part_events = 400};
+	const struct trace_division division = {.chunk_records = 64, .part_events = 400};
 	int fd = log_of_phases();
 	struct checked_trace checked = {
 		.trace = {.kind = &kind}, .inner = open_trace(fd, &division, NULL), .view = sampled_view(fd)};

@@ -98,7 +98,7 @@ void waits_add_call(struct waits *waits, const struct call_event *event)
 	const struct model_call *call = event->call;
 	struct tally_key key = {{caller_place(waits->model, call->stack, event->caller), call->api, 0, event->process}};
 
-	if (!call->end_ns || event->wait_told || !call_waits(event))
+	if (!call->end_ns || event->wait_reported || !call_waits(event))
 		return;
 	add(waits, &waits->calls, key, call->end_ns - call->start_ns);
 	if (may_be_told(call->end_ns, waits->until_ns) && waits->open.count < OPEN_MAX)

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-static void tell_damage(struct database_reader *reader)
+static void feed_damage(struct database_reader *reader)
 {
 	const struct database *base = &reader->base;
 	struct foreign_file *file = reader->file;
@@ -52,7 +52,7 @@ int database_read(int fd, struct foreign_file *file, char **why)
 		err = *why ? -EPROTO : 0;
 	}
 	if (!err)
-		tell_damage(&reader);
+		feed_damage(&reader);
 	if (!err && file->rows.error)
 		err = file->rows.error;
 	database_reader_close(&reader);

@@ -57,7 +57,7 @@ void gpt_feed_record(struct builder *builder, const struct gpt_record *record)
 		builder_count_bad(builder);
 }
 
-static void tell_damaged(struct builder *builder, uint32_t segments)
+static void feed_damaged(struct builder *builder, uint32_t segments)
 {
 	char note[96];
 
@@ -79,7 +79,7 @@ void gpt_feed_end(struct builder *builder, const struct log_reader *reader)
 	if (reader->torn)
 		builder_set_torn(builder);
 	if (reader->damaged)
-		tell_damaged(builder, reader->damaged);
+		feed_damaged(builder, reader->damaged);
 	if (reader->too_long)
 		builder_add_note(builder, gpt_text(too_long, sizeof(too_long)));
 }

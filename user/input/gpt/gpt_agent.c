@@ -22,7 +22,7 @@ bool gpt_add_hello(struct builder *builder, const struct gpt_sender *sender, con
 		state.failure = (enum gpt_agent_failure)hello->failure;
 	state.cupti_path = gpt_field(hello->text, hello->bytes, &at);
 	state.detail = gpt_field(hello->text, hello->bytes, &at);
-	state.tells_activity_sets = at < hello->bytes;
+	state.has_activity_sets = at < hello->bytes;
 	state.activity_sets = gpt_field(hello->text, hello->bytes, &at);
 	builder_add_agent_state(builder, sender->program, &state);
 	return true;

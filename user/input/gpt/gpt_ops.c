@@ -85,23 +85,23 @@ bool gpt_add_torch_memory_state(struct builder *builder, const struct gpt_sender
 	return true;
 }
 
-bool gpt_add_told_step(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_reported_step(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_step *event = (const struct gpt_agent_step *)record;
-	struct new_told_step step = {.time_ns = event->time_ns,
-				     .number = event->number,
-				     .tid = event->tid,
-				     .cycle = event->cycle,
-				     .phase = (enum gpt_step_phase)event->phase,
-				     .by = (enum gpt_step_by)event->by,
-				     .late = event->late != 0,
-				     .lost = event->lost};
+	struct new_reported_step step = {.time_ns = event->time_ns,
+					 .number = event->number,
+					 .tid = event->tid,
+					 .cycle = event->cycle,
+					 .phase = (enum gpt_step_phase)event->phase,
+					 .by = (enum gpt_step_by)event->by,
+					 .late = event->late != 0,
+					 .lost = event->lost};
 
 	if (event->time_ns > sender->time_ns || event->by == GPT_STEP_BY_FIRST)
 		return false;
 	if (event->phase > GPT_STEP_OVER || event->by > GPT_STEP_BY_BACKWARD) /* newer than this reader */
 		return true;
-	return builder_add_told_step(builder, sender->program, &step);
+	return builder_add_reported_step(builder, sender->program, &step);
 }
 
 bool gpt_add_schedule(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)

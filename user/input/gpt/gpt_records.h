@@ -75,7 +75,7 @@ struct gpt_sender {
 	X(OPS, ops, sizeof(struct gpt_agent_ops), TABLES)                                                              \
 	X(TORCH_MEMORY, torch_memory, sizeof(struct gpt_agent_torch_memory), EVENTS)                                   \
 	X(TORCH_MEMORY_STATE, torch_memory_state, sizeof(struct gpt_agent_torch_memory_state), TABLES)                 \
-	X(STEP, told_step, sizeof(struct gpt_agent_step), TABLES)                                                      \
+	X(STEP, reported_step, sizeof(struct gpt_agent_step), TABLES)                                                  \
 	X(SCHEDULE, schedule, sizeof(struct gpt_agent_schedule), TABLES)                                               \
 	/* gpt_gpu.c: CUPTI's records of GPU work, memory and synchronisation */                                       \
 	X(NAME, name, sizeof(struct gpt_agent_name), TABLES)                                                           \

@@ -10,17 +10,17 @@
 #include "log/reader.h"
 
 struct gpt_source {
-	struct told_source source;
+	struct trace_source source;
 	struct log_reader reader;
 	bool begun; /* something has been read of it */
 };
 
-static struct gpt_source *of(const struct told_source *source)
+static struct gpt_source *of(const struct trace_source *source)
 {
 	return (struct gpt_source *)((char *)source - offsetof(struct gpt_source, source));
 }
 
-static int again(struct told_source *source, uint64_t most_bytes)
+static int again(struct trace_source *source, uint64_t most_bytes)
 {
 	struct gpt_source *log = of(source);
 
@@ -31,17 +31,17 @@ static int again(struct told_source *source, uint64_t most_bytes)
 	return source->error;
 }
 
-static void tell_begin(struct told_source *source, struct builder *builder)
+static void feed_begin(struct trace_source *source, struct builder *builder)
 {
 	gpt_feed_begin(builder, &of(source)->reader);
 }
 
-static void tell_end(struct told_source *source, struct builder *builder)
+static void feed_end(struct trace_source *source, struct builder *builder)
 {
 	gpt_feed_end(builder, &of(source)->reader);
 }
 
-static bool tell_next(struct told_source *source, struct builder *builder)
+static bool feed_next(struct trace_source *source, struct builder *builder)
 {
 	struct log_reader *reader = &of(source)->reader;
 	const struct gpt_record *record = log_reader_next(reader);
@@ -50,29 +50,29 @@ static bool tell_next(struct told_source *source, struct builder *builder)
 		source->error = reader->error;
 		return false;
 	}
-	source->told_bytes += record->size;
+	source->fed_bytes += record->size;
 	gpt_feed_record(builder, record);
 	return true;
 }
 
-static bool is_longer(const struct told_source *source)
+static bool is_longer(const struct trace_source *source)
 {
 	const struct log_reader *reader = &of(source)->reader;
 
 	return reader->too_long && log_reader_can_again(reader);
 }
 
-static void close_source(struct told_source *source)
+static void close_source(struct trace_source *source)
 {
 	log_reader_close(&of(source)->reader);
 	free(of(source));
 }
 
-static const struct told_source_kind gpt_source = {
+static const struct trace_source_kind gpt_source = {
 	.again = again,
-	.tell_begin = tell_begin,
-	.tell_end = tell_end,
-	.tell_next = tell_next,
+	.feed_begin = feed_begin,
+	.feed_end = feed_end,
+	.feed_next = feed_next,
 	.is_longer = is_longer,
 	.close = close_source,
 };
@@ -97,14 +97,14 @@ static int open_source(int fd, const struct log_restriction *wanted, struct gpt_
 	return err;
 }
 
-int gpt_trace_open(int fd, const struct told_division *division, const struct log_restriction *wanted,
+int gpt_trace_open(int fd, const struct trace_division *division, const struct log_restriction *wanted,
 		   struct trace **trace, const char **why)
 {
 	struct gpt_source *log;
 	int err = open_source(fd, wanted, &log, why);
 
 	*trace = NULL;
-	return err ? err : told_trace_open(&log->source, division, trace);
+	return err ? err : two_pass_trace_open(&log->source, division, trace);
 }
 
 int gpt_trace_open_again(int fd, const struct log_restriction *wanted, const struct trace *of, struct trace **trace)
@@ -113,11 +113,11 @@ int gpt_trace_open_again(int fd, const struct log_restriction *wanted, const str
 	const char *why;
 	int err = open_source(fd, wanted, &log, &why);
 
-	*trace = err ? NULL : told_trace_open_again(&log->source, of);
+	*trace = err ? NULL : two_pass_trace_reopen(&log->source, of);
 	return err;
 }
 
 void gpt_trace_close(struct trace *trace)
 {
-	told_trace_close(trace);
+	two_pass_trace_close(trace);
 }

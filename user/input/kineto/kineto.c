@@ -284,7 +284,7 @@ static char *what_it_is(const struct kineto_reading *reading, uint64_t events)
 	return text;
 }
 
-static int tell_end(struct reader *reader, char **why)
+static int feed_end(struct reader *reader, char **why)
 {
 	struct foreign_file *file = reader->file;
 	const struct json *json = &reader->json;
@@ -337,7 +337,7 @@ int kineto_read(int fd, struct foreign_file *file, char **why)
 	kineto_threads_finish(&reader.reading.threads, file);
 	kineto_stacks_finish(&reader.reading.stacks, file);
 	kineto_own_finish(&reader.reading.own, file);
-	err = tell_end(&reader, why);
+	err = feed_end(&reader, why);
 	json_close(&reader.json);
 	kineto_stacks_close(&reader.reading.stacks);
 	kineto_threads_close(&reader.reading.threads);

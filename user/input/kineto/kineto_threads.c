@@ -24,7 +24,7 @@ struct kineto_backward {
 struct kineto_forwards {
 	uint32_t pid;
 	uint32_t tid, forward_thread; /* the only one that was met, 0: none was, SEVERAL */
-	bool told;		      /* by an arrow */
+	bool fed;		      /* by an arrow */
 };
 
 void kineto_threads_open(struct kineto_threads *threads, uint64_t seed)
@@ -59,7 +59,7 @@ static void prepare(struct kineto_threads *threads)
 }
 
 /* The first that is told of a thread stays. */
-static void tell(struct foreign_file *file, uint32_t pid, uint32_t tid, uint32_t number)
+static void feed(struct foreign_file *file, uint32_t pid, uint32_t tid, uint32_t number)
 {
 	lookup_put(&file->torch_threads, foreign_space(pid), tid, number);
 }
@@ -90,8 +90,8 @@ static void join(struct kineto_threads *threads, struct foreign_file *file, cons
 {
 	if (!arrow->from_tid || !arrow->forward_thread || arrow->from_pid != arrow->to_pid)
 		return;
-	tell(file, arrow->from_pid, arrow->from_tid, arrow->forward_thread);
-	process_of(threads, arrow->from_pid)->told = true;
+	feed(file, arrow->from_pid, arrow->from_tid, arrow->forward_thread);
+	process_of(threads, arrow->from_pid)->fed = true;
 }
 
 static void note_only(uint32_t *only, uint32_t value)
@@ -159,8 +159,8 @@ void kineto_threads_finish(struct kineto_threads *threads, struct foreign_file *
 	for (size_t i = 0; i < threads->processes.count; i++) {
 		const struct kineto_forwards *process = &threads->processes.items[i];
 
-		if (!process->told && process->tid && process->tid != SEVERAL && process->forward_thread &&
+		if (!process->fed && process->tid && process->tid != SEVERAL && process->forward_thread &&
 		    process->forward_thread != SEVERAL)
-			tell(file, process->pid, process->tid, process->forward_thread);
+			feed(file, process->pid, process->tid, process->forward_thread);
 	}
 }

@@ -25,7 +25,7 @@ struct row_feed *row_feed_new(const struct foreign_file *file)
 	feed->file = file;
 	feed->stacks = row_stacks_new(file);
 	feed->ranges = row_ranges_new(file);
-	feed->told = xcalloc(file->rows.texts.count + 1, 1);
+	feed->fed = xcalloc(file->rows.texts.count + 1, 1);
 	feed->main_pid = file->processes.count ? file->processes.items[0].pid : 1;
 	if (file->processes.count > 1)
 		feed->recent = xcalloc(RECENT_CALLS, sizeof(*feed->recent));
@@ -43,7 +43,7 @@ void row_feed_free(struct row_feed *feed)
 	lookup_free(&feed->inputs);
 	free(feed->recent);
 	free(feed->evaluations);
-	free(feed->told);
+	free(feed->fed);
 	free(feed);
 }
 
@@ -67,7 +67,7 @@ static uint64_t end_of(const struct foreign_file *file)
 	return (file->end_ns > file->rows.end_ns ? file->end_ns : file->rows.end_ns) + delay_of(file);
 }
 
-static void tell_processes(struct row_feed *feed, struct builder *builder, uint64_t start_ns)
+static void feed_processes(struct row_feed *feed, struct builder *builder, uint64_t start_ns)
 {
 	const struct foreign_file *file = feed->file;
 
@@ -102,7 +102,7 @@ void row_feed_begin(struct row_feed *feed, struct builder *builder)
 
 	row_stacks_begin(feed->stacks);
 	row_ranges_begin(feed->ranges);
-	memset(feed->told, 0, file->rows.texts.count);
+	memset(feed->fed, 0, file->rows.texts.count);
 	lookup_free(&feed->contexts);
 	lookup_init(&feed->contexts, file->rows.seed);
 	lookup_free(&feed->inputs);
@@ -115,17 +115,17 @@ void row_feed_begin(struct row_feed *feed, struct builder *builder)
 	builder_set_tool(builder, (struct text){file->tool, strlen(file->tool)});
 	if (file->is_rank)
 		builder_set_rank(builder, file->rank, file->world);
-	tell_processes(feed, builder, start_ns);
+	feed_processes(feed, builder, start_ns);
 	for (size_t i = 0; i < file->threads.count; i++) {
 		const struct foreign_thread *thread = &file->threads.items[i];
-		struct new_thread told = {.time_ns = start_ns,
-					  .pid = thread->pid,
-					  .tid = thread->tid,
-					  .name = name_of(feed, thread->pid, thread->tid),
-					  .has_other_names = true,
-					  .own_tid = thread->tid};
+		struct new_thread fed = {.time_ns = start_ns,
+					 .pid = thread->pid,
+					 .tid = thread->tid,
+					 .name = name_of(feed, thread->pid, thread->tid),
+					 .has_other_names = true,
+					 .own_tid = thread->tid};
 
-		builder_add_thread(builder, &told);
+		builder_add_thread(builder, &fed);
 	}
 }
 
@@ -151,19 +151,19 @@ void row_feed_end(struct row_feed *feed, struct builder *builder)
 
 bool row_feed_once(struct row_feed *feed, uint32_t text, enum told_as as)
 {
-	bool told;
+	bool fed;
 
 	if (text >= feed->file->rows.texts.count)
 		return false;
-	told = feed->told[text] & as;
-	feed->told[text] |= (uint8_t)as;
-	return !told;
+	fed = feed->fed[text] & as;
+	feed->fed[text] |= (uint8_t)as;
+	return !fed;
 }
 
 /* Whatever is no event waits until no one looks at the part before (builder_look). */
 
-void row_feed_tell_text(struct row_feed *feed, struct builder *builder, struct program program, uint32_t text,
-			enum told_as as)
+void row_feed_put_text(struct row_feed *feed, struct builder *builder, struct program program, uint32_t text,
+		       enum told_as as)
 {
 	if (!feed->recent && !row_feed_once(feed, text, as))
 		return;
@@ -184,20 +184,20 @@ struct program row_feed_program(const struct row_feed *feed, struct builder *bui
 			       recent && recent->pid && recent->corr == row->corr ? recent->pid : feed->main_pid);
 }
 
-static void tell_context(struct row_feed *feed, struct builder *builder, struct program program, uint32_t context,
+static void feed_context(struct row_feed *feed, struct builder *builder, struct program program, uint32_t context,
 			 uint32_t device)
 {
 	uint64_t key = (uint64_t)context << 32 | device;
-	uint32_t *told = lookup_put(&feed->contexts, program.process + 1, key, 0);
+	uint32_t *fed = lookup_put(&feed->contexts, program.process + 1, key, 0);
 
-	if (!*told)
+	if (!*fed)
 		builder_wait(builder);
-	if (!*told)
+	if (!*fed)
 		builder_add_context(builder, program, context, device, false);
-	*told = 1;
+	*fed = 1;
 }
 
-static bool tell_gpu(struct row_feed *feed, struct builder *builder, const struct row_gpu *gpu)
+static bool feed_gpu(struct row_feed *feed, struct builder *builder, const struct row_gpu *gpu)
 {
 	const struct row *row = &gpu->row;
 	struct program program = row_feed_program(feed, builder, row);
@@ -208,45 +208,45 @@ static bool tell_gpu(struct row_feed *feed, struct builder *builder, const struc
 	work.corr = row->corr;
 	if (row->text != ROW_NO_TEXT && work.kind == MODEL_KERNEL) {
 		work.name = row_feed_key(row->text);
-		row_feed_tell_text(feed, builder, program, row->text, TOLD_KERNEL);
+		row_feed_put_text(feed, builder, program, row->text, TOLD_KERNEL);
 	}
-	tell_context(feed, builder, program, work.context, work.device);
+	feed_context(feed, builder, program, work.context, work.device);
 	return builder_add_gpu_work(builder, program, &work);
 }
 
-static bool tell_sync(struct row_feed *feed, struct builder *builder, const struct row_sync *sync)
+static bool feed_sync(struct row_feed *feed, struct builder *builder, const struct row_sync *sync)
 {
 	struct program program = row_feed_program(feed, builder, &sync->row);
-	struct new_sync told = sync->sync;
+	struct new_sync fed = sync->sync;
 
-	told.span = (struct clock_span){sync->row.start_ns, sync->row.end_ns};
-	told.clock = SOURCE_CLOCK_MONOTONIC;
-	told.corr = sync->row.corr;
-	tell_context(feed, builder, program, told.context, sync->device);
-	return builder_add_sync(builder, program, &told);
+	fed.span = (struct clock_span){sync->row.start_ns, sync->row.end_ns};
+	fed.clock = SOURCE_CLOCK_MONOTONIC;
+	fed.corr = sync->row.corr;
+	feed_context(feed, builder, program, fed.context, sync->device);
+	return builder_add_sync(builder, program, &fed);
 }
 
-static bool tell_overhead(struct row_feed *feed, struct builder *builder, const struct row_overhead *overhead)
+static bool feed_overhead(struct row_feed *feed, struct builder *builder, const struct row_overhead *overhead)
 {
-	struct new_overhead told = {.span = {overhead->row.start_ns, overhead->row.end_ns},
-				    .clock = SOURCE_CLOCK_MONOTONIC,
-				    .kind = overhead->overhead,
-				    .tid = overhead->row.tid};
+	struct new_overhead fed = {.span = {overhead->row.start_ns, overhead->row.end_ns},
+				   .clock = SOURCE_CLOCK_MONOTONIC,
+				   .kind = overhead->overhead,
+				   .tid = overhead->row.tid};
 
-	return builder_add_overhead(builder, row_feed_program(feed, builder, &overhead->row), &told);
+	return builder_add_overhead(builder, row_feed_program(feed, builder, &overhead->row), &fed);
 }
 
-static bool tell_cuda_memory(struct row_feed *feed, struct builder *builder, const struct row_cuda_memory *memory)
+static bool feed_cuda_memory(struct row_feed *feed, struct builder *builder, const struct row_cuda_memory *memory)
 {
-	struct new_memory told = memory->memory;
+	struct new_memory fed = memory->memory;
 
-	told.time_ns = memory->row.start_ns;
-	told.clock = SOURCE_CLOCK_MONOTONIC;
-	told.corr = memory->row.corr;
-	return builder_add_memory(builder, row_feed_program(feed, builder, &memory->row), &told);
+	fed.time_ns = memory->row.start_ns;
+	fed.clock = SOURCE_CLOCK_MONOTONIC;
+	fed.corr = memory->row.corr;
+	return builder_add_memory(builder, row_feed_program(feed, builder, &memory->row), &fed);
 }
 
-static bool tell_pause(struct row_feed *feed, struct builder *builder, const struct row_pause *pause)
+static bool feed_pause(struct row_feed *feed, struct builder *builder, const struct row_pause *pause)
 {
 	struct python_moment at = {
 		.time_ns = pause->row.start_ns, .frame = pause->frame, .pid = pause->row.pid, .tid = pause->row.tid};
@@ -290,10 +290,10 @@ void row_feed_row(struct row_feed *feed, struct builder *builder, const struct r
 		break;
 	case ROW_PAUSE_END:
 	case ROW_PAUSE:
-		sense = tell_pause(feed, builder, (const struct row_pause *)row);
+		sense = feed_pause(feed, builder, (const struct row_pause *)row);
 		break;
 	case ROW_RANGE:
-		sense = row_ranges_tell(feed->ranges, builder, (const struct row_range *)row);
+		sense = row_ranges_feed(feed->ranges, builder, (const struct row_range *)row);
 		break;
 	case ROW_OP:
 		row_feed_op(feed, builder, (const struct row_op *)row);
@@ -302,19 +302,19 @@ void row_feed_row(struct row_feed *feed, struct builder *builder, const struct r
 		row_feed_call(feed, builder, (const struct row_call *)row);
 		break;
 	case ROW_SYNC:
-		sense = tell_sync(feed, builder, (const struct row_sync *)row);
+		sense = feed_sync(feed, builder, (const struct row_sync *)row);
 		break;
 	case ROW_MEMORY:
 		sense = row_feed_memory(feed, builder, (const struct row_memory *)row);
 		break;
 	case ROW_CUDA_MEMORY:
-		sense = tell_cuda_memory(feed, builder, (const struct row_cuda_memory *)row);
+		sense = feed_cuda_memory(feed, builder, (const struct row_cuda_memory *)row);
 		break;
 	case ROW_OVERHEAD:
-		sense = tell_overhead(feed, builder, (const struct row_overhead *)row);
+		sense = feed_overhead(feed, builder, (const struct row_overhead *)row);
 		break;
 	case ROW_GPU:
-		sense = tell_gpu(feed, builder, (const struct row_gpu *)row);
+		sense = feed_gpu(feed, builder, (const struct row_gpu *)row);
 		break;
 	}
 	if (!sense)

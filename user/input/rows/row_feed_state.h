@@ -23,7 +23,7 @@ struct row_feed {
 	struct row_stacks *stacks;
 	struct row_ranges *ranges;
 	struct recent_call *recent;	/* NULL: there is one process */
-	uint8_t *told;			/* by text: enum told_as, of this round */
+	uint8_t *fed;			/* by text: enum told_as, of this round */
 	struct lookup contexts;		/* (context + 1, device) that were told */
 	struct lookup inputs;		/* (process + 1, text) that were told, to whether they were taken */
 	struct evaluation *evaluations; /* by thread of the file: its latest */
@@ -54,8 +54,8 @@ static inline struct text row_feed_text(const struct row_feed *feed, uint32_t te
 bool row_feed_once(struct row_feed *feed, uint32_t text, enum told_as as);
 
 /* Texts are told to each program; of several all are, as keys are theirs. */
-void row_feed_tell_text(struct row_feed *feed, struct builder *builder, struct program program, uint32_t text,
-			enum told_as as);
+void row_feed_put_text(struct row_feed *feed, struct builder *builder, struct program program, uint32_t text,
+		       enum told_as as);
 
 /* Whose the work is where the file does not say: of its call, else of the first process. */
 struct program row_feed_program(const struct row_feed *feed, struct builder *builder, const struct row *row);

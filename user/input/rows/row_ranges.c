@@ -89,30 +89,30 @@ static struct lane *find_lane(struct row_ranges *ranges, const struct row_range 
 }
 
 /* Those that are over by then. */
-static bool pop(struct lane *lane, struct builder *builder, struct program program, struct new_range told,
+static bool pop(struct lane *lane, struct builder *builder, struct program program, struct new_range fed,
 		uint64_t time_ns)
 {
 	bool sense = true;
 
 	while (lane->ends.count && lane->ends.items[lane->ends.count - 1] <= time_ns) {
-		told.time_ns = lane->ends.items[--lane->ends.count];
-		sense = builder_pop_range(builder, program, &told) && sense;
+		fed.time_ns = lane->ends.items[--lane->ends.count];
+		sense = builder_pop_range(builder, program, &fed) && sense;
 	}
 	return sense;
 }
 
 static bool push(struct lane *lane, struct builder *builder, struct program program, const struct row_range *range,
-		 const struct new_range *told)
+		 const struct new_range *fed)
 {
 	uint64_t end_ns = range->unfinished ? UINT64_MAX : range->row.end_ns;
-	bool sense = pop(lane, builder, program, *told, range->row.start_ns);
+	bool sense = pop(lane, builder, program, *fed, range->row.start_ns);
 
 	if (lane->ends.count >= OPEN_MAX)
 		return false;
 	/* one that seems to last longer than what is around it ends with that */
 	if (lane->ends.count && end_ns > lane->ends.items[lane->ends.count - 1])
 		end_ns = lane->ends.items[lane->ends.count - 1];
-	sense = builder_push_range(builder, program, told) && sense;
+	sense = builder_push_range(builder, program, fed) && sense;
 	array_push(&lane->ends, end_ns);
 	return sense;
 }
@@ -124,32 +124,32 @@ static struct text text_of(const struct row_ranges *ranges, uint32_t text)
 	return text < rows->texts.count ? rows->texts.items[text] : (struct text){.bytes = "", .size = 0};
 }
 
-bool row_ranges_tell(struct row_ranges *ranges, struct builder *builder, const struct row_range *range)
+bool row_ranges_feed(struct row_ranges *ranges, struct builder *builder, const struct row_range *range)
 {
 	struct program program = builder_program(builder, range->row.pid);
-	struct new_range told = {.time_ns = range->row.start_ns,
-				 .id = range->id,
-				 .tid = range->row.tid,
-				 .domain = range->domain,
-				 .name = text_of(ranges, range->row.text),
-				 .domain_name = text_of(ranges, range->named),
-				 .known_name = range->row.text < ranges->file->rows.texts.count
-						       ? &ranges->names[range->row.text]
-						       : NULL};
+	struct new_range fed = {.time_ns = range->row.start_ns,
+				.id = range->id,
+				.tid = range->row.tid,
+				.domain = range->domain,
+				.name = text_of(ranges, range->row.text),
+				.domain_name = text_of(ranges, range->named),
+				.known_name = range->row.text < ranges->file->rows.texts.count
+						      ? &ranges->names[range->row.text]
+						      : NULL};
 
 	switch ((enum row_range_what)range->what) {
 	case ROW_RANGE_MARK:
-		return builder_mark_range(builder, program, &told);
+		return builder_mark_range(builder, program, &fed);
 	case ROW_RANGE_PUSH:
-		return push(find_lane(ranges, range), builder, program, range, &told);
+		return push(find_lane(ranges, range), builder, program, range, &fed);
 	case ROW_RANGE_POP:
-		return pop(find_lane(ranges, range), builder, program, told, range->row.start_ns);
+		return pop(find_lane(ranges, range), builder, program, fed, range->row.start_ns);
 	case ROW_RANGE_START:
-		return builder_start_range(builder, program, &told);
+		return builder_start_range(builder, program, &fed);
 	case ROW_RANGE_END:
-		return builder_end_range(builder, program, &told);
+		return builder_end_range(builder, program, &fed);
 	case ROW_RANGE_WHOLE:
-		return builder_add_range(builder, program, &told);
+		return builder_add_range(builder, program, &fed);
 	}
 	return false;
 }

@@ -23,6 +23,6 @@ void row_ranges_add(struct rows *rows, const struct row_range *range, bool ended
 
 /* A round, for one builder. */
 void row_ranges_begin(struct row_ranges *ranges);
-bool row_ranges_tell(struct row_ranges *ranges, struct builder *builder, const struct row_range *range);
+bool row_ranges_feed(struct row_ranges *ranges, struct builder *builder, const struct row_range *range);
 
 #endif

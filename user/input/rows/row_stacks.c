@@ -100,16 +100,16 @@ static uint64_t code_key(uint32_t text)
 	return (uint64_t)text + 1;
 }
 
-static void tell_code(struct row_stacks *stacks, struct builder *builder, uint32_t pid, uint32_t text)
+static void feed_code(struct row_stacks *stacks, struct builder *builder, uint32_t pid, uint32_t text)
 {
 	const struct rows *rows = &stacks->file->rows;
-	uint32_t *told = lookup_put(&stacks->codes, foreign_space(pid), text, 0);
+	uint32_t *fed = lookup_put(&stacks->codes, foreign_space(pid), text, 0);
 	struct python_name named;
 	struct new_code code;
 
-	if (*told)
+	if (*fed)
 		return;
-	*told = 1;
+	*fed = 1;
 	builder_wait(builder);
 	named = python_name_read(text < rows->texts.count ? rows->texts.items[text] : (struct text){"?", 1});
 	code = (struct new_code){.key = code_key(text),
@@ -173,7 +173,7 @@ void row_stacks_enter(struct row_stacks *stacks, struct builder *builder, const 
 	/* one that seems to last longer than what is around it ends with that */
 	if (lane->open.count && open.end_ns > lane->open.items[lane->open.count - 1].end_ns)
 		open.end_ns = lane->open.items[lane->open.count - 1].end_ns;
-	tell_code(stacks, builder, row->pid, row->text);
+	feed_code(stacks, builder, row->pid, row->text);
 	at = moment(lane, lane->open.count, row->start_ns);
 	builder_wait(builder);
 	if (!builder_enter_function(builder, &at, code_key(row->text)))
@@ -221,30 +221,30 @@ static uint32_t make_frames(const struct lane *lane, size_t count, struct new_fr
 }
 
 /* That of the outermost `count` functions, 0: they are no frames. */
-static uint64_t tell_stack(struct row_stacks *stacks, struct builder *builder, const struct lane *lane, size_t count)
+static uint64_t feed_stack(struct row_stacks *stacks, struct builder *builder, const struct lane *lane, size_t count)
 {
 	struct new_frame frames[GPT_PYSTACK_MAX_FRAMES] = {{0}};
 	struct new_stack stack = {.frames = frames};
-	uint32_t *told;
+	uint32_t *fed;
 
 	stack.depth = make_frames(lane, count, frames, &stack.missing);
 	stack.gap = stack.depth;
 	if (!stack.depth)
 		return 0;
 	stack.key = hash_bytes(stacks->file->rows.seed, frames, stack.depth * sizeof(frames[0])) | 1;
-	told = lookup_put(&stacks->stacks, foreign_space(lane->pid), stack.key, 0);
-	if (!*told)
+	fed = lookup_put(&stacks->stacks, foreign_space(lane->pid), stack.key, 0);
+	if (!*fed)
 		builder_wait(builder);
-	if (!*told)
+	if (!*fed)
 		builder_add_stack(builder, lane->pid, &stack);
-	*told = 1;
+	*fed = 1;
 	return stack.key;
 }
 
 static uint64_t stack_of(struct row_stacks *stacks, struct builder *builder, struct lane *lane)
 {
 	if (!lane->key)
-		lane->key = tell_stack(stacks, builder, lane, lane->open.count);
+		lane->key = feed_stack(stacks, builder, lane, lane->open.count);
 	return lane->key;
 }
 
@@ -268,7 +268,7 @@ uint64_t row_stacks_around(struct row_stacks *stacks, struct builder *builder, c
 	leave(stacks, lane, builder, row->start_ns);
 	for (count = lane->open.count; count && lane->open.items[count - 1].end_ns < row->end_ns; count--)
 		;
-	return count == lane->open.count ? stack_of(stacks, builder, lane) : tell_stack(stacks, builder, lane, count);
+	return count == lane->open.count ? stack_of(stacks, builder, lane) : feed_stack(stacks, builder, lane, count);
 }
 
 uint64_t row_stacks_backward(struct row_stacks *stacks, struct builder *builder, const struct row *row)
@@ -310,20 +310,20 @@ static struct text text_of(const struct row_stacks *stacks, uint32_t text)
 	return text < rows->texts.count ? rows->texts.items[text] : (struct text){"?", 1};
 }
 
-static uint64_t tell_own_code(struct row_stacks *stacks, struct builder *builder, uint32_t pid, uint32_t index)
+static uint64_t feed_own_code(struct row_stacks *stacks, struct builder *builder, uint32_t pid, uint32_t index)
 {
 	const struct foreign_code *code = &stacks->file->codes.items[index];
 	uint64_t key = OWN_CODES + index;
-	uint32_t *told = lookup_put(&stacks->codes, foreign_space(pid), key, 0);
+	uint32_t *fed = lookup_put(&stacks->codes, foreign_space(pid), key, 0);
 
-	if (!*told)
+	if (!*fed)
 		builder_add_code(builder, pid,
 				 &(struct new_code){.key = key,
 						    .first_line = code->first_line,
 						    .is_named = true,
 						    .name = python_text(text_of(stacks, code->function)),
 						    .file = python_text(text_of(stacks, code->file))});
-	*told = 1;
+	*fed = 1;
 	return key;
 }
 
@@ -332,22 +332,22 @@ uint64_t row_stacks_own(struct row_stacks *stacks, struct builder *builder, uint
 	const struct foreign_file *file = stacks->file;
 	const struct foreign_stack *own = &file->stacks.items[stack];
 	struct new_frame frames[GPT_PYSTACK_MAX_FRAMES] = {{0}};
-	struct new_stack told = {.key = own_stack_key(stack), .frames = frames};
-	uint32_t *is_told = lookup_put(&stacks->stacks, foreign_space(pid), told.key, 0);
+	struct new_stack fed = {.key = own_stack_key(stack), .frames = frames};
+	uint32_t *is_told = lookup_put(&stacks->stacks, foreign_space(pid), fed.key, 0);
 
 	if (*is_told)
-		return told.key;
+		return fed.key;
 	*is_told = 1;
 	builder_wait(builder);
-	told.depth = own->depth < GPT_PYSTACK_MAX_FRAMES ? own->depth : GPT_PYSTACK_MAX_FRAMES;
-	told.gap = own->missing && own->gap < told.depth ? own->gap : told.depth;
-	told.missing = own->missing ? own->missing : own->depth - told.depth;
-	for (uint32_t i = 0; i < told.depth; i++) {
+	fed.depth = own->depth < GPT_PYSTACK_MAX_FRAMES ? own->depth : GPT_PYSTACK_MAX_FRAMES;
+	fed.gap = own->missing && own->gap < fed.depth ? own->gap : fed.depth;
+	fed.missing = own->missing ? own->missing : own->depth - fed.depth;
+	for (uint32_t i = 0; i < fed.depth; i++) {
 		const struct foreign_frame *frame = &file->frames.items[own->first + i];
 
-		frames[i].code = tell_own_code(stacks, builder, pid, frame->code);
+		frames[i].code = feed_own_code(stacks, builder, pid, frame->code);
 		frames[i].lasti = frame->line <= INT32_MAX ? (int32_t)frame->line : 0;
 	}
-	builder_add_stack(builder, pid, &told);
-	return told.key;
+	builder_add_stack(builder, pid, &fed);
+	return fed.key;
 }

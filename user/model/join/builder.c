@@ -81,7 +81,7 @@ static void move_tables(struct builder *builder)
 	SHOW(model, thread, builder->processes.threads);
 	SHOW(model, device, builder->devices.list);
 	SHOW(model, gap, builder->gaps.list);
-	SHOW(model, told_step, builder->told_steps);
+	SHOW(model, reported_step, builder->reported_steps);
 	SHOW(model, generated_line, builder->generated_lines);
 	SHOW(model, cell_line, builder->cell_lines);
 	SHOW(model, pyspan, builder->pyevents.list);
@@ -118,7 +118,7 @@ static void free_builder(struct builder *builder)
 #define FREE(one, ...) array_free(&builder->one##_arrivals);
 	ARRIVING_EVENTS(FREE)
 #undef FREE
-	array_free(&builder->told_steps_arrived);
+	array_free(&builder->reported_steps_arrived);
 	lateness_free(&builder->lateness);
 	deferred_events_free(&builder->deferred);
 	learnt_free(&builder->learnt);
@@ -144,7 +144,7 @@ void builder_finish_first(struct builder *builder)
 	find_end(builder);
 	ranges_finish(&builder->ranges, builder->model->start_ns, builder->model->end_ns);
 	ops_find_threads(&builder->ops);
-	find_told_steps(builder);
+	find_reported_steps(builder);
 	process_table_finish(&builder->processes);
 	join_python_spans(builder);
 	device_table_finish(&builder->devices);
@@ -172,7 +172,7 @@ struct model *builder_finish(struct builder *builder)
 	find_end(builder);
 	ranges_finish(&builder->ranges, model->start_ns, model->end_ns);
 	ops_find_threads(&builder->ops);
-	find_told_steps(builder);
+	find_reported_steps(builder);
 	process_table_finish(&builder->processes);
 	stacks_name_natives(&builder->stacks, &builder->stacks);
 	calls_finish(&builder->calls);
@@ -211,11 +211,11 @@ void builder_discard(struct builder *builder)
 		free(model->processes);
 		free(model->threads);
 		free(model->pyspans);
-		free(model->told_steps);
+		free(model->reported_steps);
 		model->processes = NULL;
 		model->threads = NULL;
 		model->pyspans = NULL;
-		model->told_steps = NULL;
+		model->reported_steps = NULL;
 		array_free(&builder->gpu.joined);
 		builder->gpu.list = NULL;
 	}
@@ -249,7 +249,7 @@ void model_free(struct model *model)
 	free(model->collectives);
 	free(model->nccl_calls);
 	free(model->torch_memories);
-	free(model->told_steps);
+	free(model->reported_steps);
 	free(model->strings);
 	free(model->probes);
 	free(model->notes);

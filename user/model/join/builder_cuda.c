@@ -60,14 +60,14 @@ void builder_add_nccl_launch(struct builder *builder, const struct new_nccl_laun
 
 bool builder_add_return(struct builder *builder, struct program program, const struct new_return *back)
 {
-	enum told what = told(builder, program, back->corr, SOURCE_CLOCK_MONOTONIC, 0);
+	enum disposition what = disposition_of(builder, program, back->corr, SOURCE_CLOCK_MONOTONIC, 0);
 	uint32_t call, thread;
 
-	if (what == TOLD_LATE)
+	if (what == DEFER)
 		defer(builder, &(struct deferred_event){.kind = DEFERRED_RETURN, .program = program, .back = *back});
 	if (builder->reading == READING_FIRST)
 		learn_return(builder, program, back);
-	if (what != TOLD_NOW)
+	if (what != JOIN)
 		return back->corr != 0;
 	call = builder->first ? NONE : calls_find(&builder->calls, program.space, back->corr);
 	if (call != NONE) {
@@ -80,16 +80,16 @@ bool builder_add_return(struct builder *builder, struct program program, const s
 
 bool builder_add_api_activity(struct builder *builder, struct program program, const struct new_api_activity *activity)
 {
-	enum told what;
+	enum disposition what;
 
 	if (!api_activity_makes_sense(activity))
 		return false;
 	learn_activity(builder, program, activity);
-	what = told(builder, program, 0, activity->clock, activity->span.start_ns);
-	if (what == TOLD_LATE)
+	what = disposition_of(builder, program, 0, activity->clock, activity->span.start_ns);
+	if (what == DEFER)
 		defer(builder, &(struct deferred_event){
 				       .kind = DEFERRED_API_ACTIVITY, .program = program, .activity = *activity});
-	else if (what == TOLD_NOW)
+	else if (what == JOIN)
 		api_activities_add(&builder->api_activities, program, activity);
 	return true;
 }
@@ -111,11 +111,11 @@ void builder_add_foreign_losses(struct builder *builder, const struct model_agen
 	agents_add_past(&builder->agents, losses);
 }
 
-bool builder_add_agent_clock_sample(struct builder *builder, struct program program, uint64_t told_ns,
+bool builder_add_agent_clock_sample(struct builder *builder, struct program program, uint64_t reported_ns,
 				    struct clock_sample sample)
 {
 	struct process_state *state = &builder->processes.states.items[program.process];
-	uint64_t age = told_ns > sample.mono_ns ? told_ns - sample.mono_ns : sample.mono_ns - told_ns;
+	uint64_t age = reported_ns > sample.mono_ns ? reported_ns - sample.mono_ns : sample.mono_ns - reported_ns;
 
 	if (age > SAMPLE_AGE_MAX_NS)
 		return false;

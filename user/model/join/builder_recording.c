@@ -11,7 +11,7 @@ static const char *keep(struct builder *builder, struct text text)
 
 void builder_see_time(struct builder *builder, uint64_t time_ns)
 {
-	builder->told_ns = time_ns;
+	builder->reported_ns = time_ns;
 	if (time_ns > builder->last_ns)
 		builder->last_ns = time_ns;
 }

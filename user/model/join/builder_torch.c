@@ -77,7 +77,7 @@ bool builder_add_op_inputs(struct builder *builder, struct program program, uint
 bool builder_add_op(struct builder *builder, struct program program, const struct new_op *op)
 {
 	struct op_texts texts;
-	enum told what;
+	enum disposition what;
 
 	if (op->end_ns < op->start_ns || builder->ops.arrivals.count >= NONE - 1)
 		return false;
@@ -86,15 +86,15 @@ bool builder_add_op(struct builder *builder, struct program program, const struc
 		return true;
 	if (!builder->first)
 		ops_note_thread(&builder->ops, program, op->tid);
-	what = told(builder, program, 0, SOURCE_CLOCK_MONOTONIC, op->start_ns);
-	if (what == TOLD_BEFORE)
+	what = disposition_of(builder, program, 0, SOURCE_CLOCK_MONOTONIC, op->start_ns);
+	if (what == IGNORE)
 		return true;
 	texts = (struct op_texts){
 		.name = ops_text(&builder->ops, program, op->name),
 		.inputs = op->inputs ? ops_text(&builder->ops, program, op->inputs) : NONE,
 		.collective = op->collective ? ops_text(&builder->ops, program, op->collective) : NONE,
 	};
-	if (what == TOLD_LATE)
+	if (what == DEFER)
 		defer(builder,
 		      &(struct deferred_event){.kind = DEFERRED_OP, .program = program, .op = *op, .texts = texts});
 	else
@@ -113,7 +113,7 @@ void builder_add_op_state(struct builder *builder, struct program program, const
 
 bool builder_add_torch_memory(struct builder *builder, struct program program, const struct new_torch_memory *event)
 {
-	enum told what;
+	enum disposition what;
 
 	if (event->bytes >= TORCH_BYTES_MAX || event->bytes <= -TORCH_BYTES_MAX ||
 	    builder->torch_memory.arrivals.count >= NONE - 1 ||
@@ -124,11 +124,11 @@ bool builder_add_torch_memory(struct builder *builder, struct program program, c
 		return true;
 	if (!builder->first)
 		ops_note_thread(&builder->ops, program, event->tid);
-	what = told(builder, program, 0, SOURCE_CLOCK_MONOTONIC, event->time_ns);
-	if (what == TOLD_LATE)
+	what = disposition_of(builder, program, 0, SOURCE_CLOCK_MONOTONIC, event->time_ns);
+	if (what == DEFER)
 		defer(builder,
 		      &(struct deferred_event){.kind = DEFERRED_TORCH_MEMORY, .program = program, .torch = *event});
-	else if (what == TOLD_NOW)
+	else if (what == JOIN)
 		torch_memory_add(&builder->torch_memory, program, event);
 	return true;
 }
@@ -148,35 +148,35 @@ void builder_set_schedule(struct builder *builder, uint64_t first)
 }
 
 /* Of a long trace the first reading has all of them. */
-bool builder_add_told_step(struct builder *builder, struct program program, const struct new_told_step *told)
+bool builder_add_reported_step(struct builder *builder, struct program program, const struct new_reported_step *fed)
 {
-	struct told_step_arrival arrival = {.tid = told->tid};
+	struct reported_step_arrival arrival = {.tid = fed->tid};
 
-	if (builder->first || told->time_ns < builder->model->start_ns)
+	if (builder->first || fed->time_ns < builder->model->start_ns)
 		return true;
-	builder->late_steps += told->late;
-	builder->steps_lost += told->lost;
-	if (builder->told_steps_arrived.count >= STEPS_MAX)
+	builder->late_steps += fed->late;
+	builder->steps_lost += fed->lost;
+	if (builder->reported_steps_arrived.count >= STEPS_MAX)
 		return false;
-	ops_note_thread(&builder->ops, program, told->tid);
-	arrival.step = (struct model_told_step){.time_ns = told->time_ns,
-						.number = told->number,
-						.process = program.process,
-						.thread = NONE,
-						.cycle = told->cycle,
-						.phase = told->phase,
-						.by = told->by};
-	array_push(&builder->told_steps_arrived, arrival);
+	ops_note_thread(&builder->ops, program, fed->tid);
+	arrival.step = (struct model_reported_step){.time_ns = fed->time_ns,
+						    .number = fed->number,
+						    .process = program.process,
+						    .thread = NONE,
+						    .cycle = fed->cycle,
+						    .phase = fed->phase,
+						    .by = fed->by};
+	array_push(&builder->reported_steps_arrived, arrival);
 	return true;
 }
 
-void find_told_steps(struct builder *builder)
+void find_reported_steps(struct builder *builder)
 {
-	for (size_t i = 0; i < builder->told_steps_arrived.count; i++) {
-		struct told_step_arrival *arrival = &builder->told_steps_arrived.items[i];
+	for (size_t i = 0; i < builder->reported_steps_arrived.count; i++) {
+		struct reported_step_arrival *arrival = &builder->reported_steps_arrived.items[i];
 
 		arrival->step.thread = ops_thread(&builder->ops, arrival->step.process, arrival->tid);
-		array_push(&builder->told_steps, arrival->step);
+		array_push(&builder->reported_steps, arrival->step);
 	}
-	builder->told_steps_arrived.count = 0;
+	builder->reported_steps_arrived.count = 0;
 }

@@ -66,18 +66,18 @@ static struct gpu_arrival *add_arrival(struct builder *builder, struct program p
 
 bool builder_add_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work)
 {
-	enum told what;
+	enum disposition what;
 
 	if (work->span.start_ns > work->span.end_ns)
 		return false;
 	learn_gpu_work(builder, program, work);
-	what = told(builder, program, work->corr, (enum source_clock)work->clock, work->span.start_ns);
-	if (what == TOLD_LATE) {
+	what = disposition_of(builder, program, work->corr, (enum source_clock)work->clock, work->span.start_ns);
+	if (what == DEFER) {
 		struct deferred_event event = {.kind = DEFERRED_GPU_WORK, .program = program, .work = *work};
 
 		set_texts(builder, program, work, &event.kernel);
 		defer(builder, &event);
-	} else if (what == TOLD_NOW) {
+	} else if (what == JOIN) {
 		set_texts(builder, program, work, &add_arrival(builder, program, work)->texts);
 	}
 	return true;

@@ -98,8 +98,8 @@ struct parts {
 };
 
 /* Whose thread is known at the end of a reading. */
-struct told_step_arrival {
-	struct model_told_step step;
+struct reported_step_arrival {
+	struct model_reported_step step;
 	uint32_t tid;
 };
 
@@ -110,8 +110,8 @@ struct builder {
 	struct deferred_events deferred; /* of a first reading */
 	struct learnt learnt;
 	struct parts parts;
-	uint64_t told_ns;    /* when what is told now was told */
-	struct model *model; /* its source and what the user asked for are written as they come */
+	uint64_t reported_ns; /* when what is told now was told */
+	struct model *model;  /* its source and what the user asked for are written as they come */
 	struct string_pool strings;
 	struct process_table processes;
 	struct codes codes;
@@ -140,9 +140,9 @@ struct builder {
 #define JOINED(one, many, ...) ARRAY(struct model_##one) many;
 	MODEL_JOINED_EVENTS(JOINED)
 #undef JOINED
-	ARRAY(struct told_step_arrival) told_steps_arrived;
-	ARRAY(struct model_told_step) told_steps;
-	uint64_t late_steps, steps_lost; /* of told_steps; beside them */
+	ARRAY(struct reported_step_arrival) reported_steps_arrived;
+	ARRAY(struct model_reported_step) reported_steps;
+	uint64_t late_steps, steps_lost; /* of reported_steps; beside them */
 	ARRAY(struct model_generated_line) generated_lines;
 	ARRAY(struct model_cell_line) cell_lines;
 	ARRAY(const char *) probes;
@@ -153,7 +153,7 @@ struct builder {
 };
 
 /* Behind ops_find_threads. */
-void find_told_steps(struct builder *builder);
+void find_reported_steps(struct builder *builder);
 
 /* Before any conversion of a time: samples of the clocks, in order. */
 void prepare_clock(struct builder *builder);
@@ -219,15 +219,15 @@ static inline struct builder *known(const struct builder *builder)
 }
 
 /* What is to be done with something that was told of a program. */
-enum told {
-	TOLD_NOW,    /* it is to be joined */
-	TOLD_LATE,   /* it is to be kept for the second reading */
-	TOLD_BEFORE, /* nothing: that was learnt from it, or it is known from the first reading */
+enum disposition {
+	JOIN,	/* it is to be joined */
+	DEFER,	/* it is to be kept for the second reading */
+	IGNORE, /* nothing: that was learnt from it, or it is known from the first reading */
 };
 
 /* corr: of the call it refers to, 0: none; start_ns: when it began by that clock, 0: not known. */
-enum told told(struct builder *builder, struct program program, uint32_t corr, enum source_clock clock,
-	       uint64_t start_ns);
+enum disposition disposition_of(struct builder *builder, struct program program, uint32_t corr, enum source_clock clock,
+				uint64_t start_ns);
 void defer(struct builder *builder, const struct deferred_event *event);
 
 /* By that an arrival is kept until it is joined, or deferred to pass 2.  corr: of the call it refers to, 0: none. */

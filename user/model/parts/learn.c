@@ -31,7 +31,7 @@ static uint64_t about(const struct builder *builder, enum source_clock clock, ui
 
 static bool has_place(const struct builder *builder, uint64_t about_ns)
 {
-	return about_ns + BEFORE_START_NS >= builder->model->start_ns && about_ns <= builder->told_ns;
+	return about_ns + BEFORE_START_NS >= builder->model->start_ns && about_ns <= builder->reported_ns;
 }
 
 /* What began before the recording did is there from its start. */
@@ -39,28 +39,28 @@ static bool is_late(const struct builder *builder, uint64_t about_ns)
 {
 	uint64_t start_ns = builder->model->start_ns;
 
-	return builder->told_ns - (about_ns > start_ns ? about_ns : start_ns) > LATENESS_DEFER_NS;
+	return builder->reported_ns - (about_ns > start_ns ? about_ns : start_ns) > LATENESS_DEFER_NS;
 }
 
-enum told told(struct builder *builder, struct program program, uint32_t corr, enum source_clock clock,
-	       uint64_t start_ns)
+enum disposition disposition_of(struct builder *builder, struct program program, uint32_t corr, enum source_clock clock,
+				uint64_t start_ns)
 {
 	uint64_t about_ns = start_ns ? about(builder, clock, start_ns) : 0;
 	bool begins = start_ns && has_place(builder, about_ns), event;
 
 	if (builder->reading == READING_WHOLE)
-		return TOLD_NOW;
+		return JOIN;
 	event = lateness_defers_reference(&builder->lateness, program.space, corr) ||
-		(begins && builder->told_ns > builder->model->start_ns && is_late(builder, about_ns));
+		(begins && builder->reported_ns > builder->model->start_ns && is_late(builder, about_ns));
 	if (builder->reading == READING_SECOND)
-		return event ? TOLD_BEFORE : TOLD_NOW;
+		return event ? IGNORE : JOIN;
 	if (event)
-		return TOLD_LATE;
+		return DEFER;
 	lateness_note_reference(&builder->lateness, program.space, corr);
 	if (begins && about_ns >= builder->model->start_ns)
 		lateness_note_begin(&builder->lateness, clock == SOURCE_CLOCK_MONOTONIC ? NONE : program.process,
 				    start_ns);
-	return TOLD_BEFORE;
+	return IGNORE;
 }
 
 /* When an event began, by which clock, as its row in MODEL_EVENTS says. */
@@ -105,12 +105,13 @@ void defer(struct builder *builder, const struct deferred_event *event)
 			   const struct new_##one *one)                                                                \
 	{                                                                                                              \
 		struct one##_arrival arrival = {.program = program, .one = *one};                                      \
-		enum told what = told(builder, program, corr, CLOCK_OF_##arrives(one), START_OF_##arrives(one));       \
+		enum disposition what =                                                                                \
+			disposition_of(builder, program, corr, CLOCK_OF_##arrives(one), START_OF_##arrives(one));      \
                                                                                                                        \
-		if (what == TOLD_LATE)                                                                                 \
+		if (what == DEFER)                                                                                     \
 			defer(builder,                                                                                 \
 			      &(struct deferred_event){.kind = DEFERRED_##one, .program = program, .one = *one});      \
-		else if (what == TOLD_NOW)                                                                             \
+		else if (what == JOIN)                                                                                 \
 			array_push(&builder->one##_arrivals, arrival);                                                 \
 	}
 ARRIVING_EVENTS(RECEIVE)

@@ -70,10 +70,11 @@ static void borrow(struct builder *second)
 		model->pyspans[i].name = again(second, model->pyspans[i].name);
 	}
 	model->schedule = first->model->schedule;
-	model->told_step_count = (uint32_t)first->told_steps.count;
-	model->told_steps = xmalloc(model->told_step_count * sizeof(*model->told_steps));
-	if (model->told_step_count)
-		memcpy(model->told_steps, first->told_steps.items, model->told_step_count * sizeof(*model->told_steps));
+	model->reported_step_count = (uint32_t)first->reported_steps.count;
+	model->reported_steps = xmalloc(model->reported_step_count * sizeof(*model->reported_steps));
+	if (model->reported_step_count)
+		memcpy(model->reported_steps, first->reported_steps.items,
+		       model->reported_step_count * sizeof(*model->reported_steps));
 	model->process_count = (uint32_t)first->processes.list.count;
 	model->processes = xmalloc(model->process_count * sizeof(*model->processes));
 	if (model->process_count)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "model/steps/step_marks.h"
-#include "model/steps/step_told.h"
+#include "model/steps/step_reported.h"
 #include "model/trace.h"
 
 /* ---- the round --------------------------------------------------------------------------------------------------- */

@@ -67,7 +67,7 @@ struct step_track {
 
 struct steps {
 	ARRAY(struct step_track) tracks; /* of processes that have steps, in the order of the trace */
-	bool scheduled;			 /* they are those that a schedule had recorded (step_told.h) */
+	bool scheduled;			 /* they are those that a schedule had recorded (step_reported.h) */
 	uint64_t seen;			 /* with a schedule: steps that were seen to begin, of the process with most */
 	uint64_t schedule_first;	 /* and the first that it would have recorded, counted from 0 */
 };

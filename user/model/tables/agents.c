@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-static void set_version(uint32_t *version, uint32_t told)
+static void set_version(uint32_t *version, uint32_t fed)
 {
-	if (told)
-		*version = told;
+	if (fed)
+		*version = fed;
 }
 
 void agents_add_state(struct agents *agents, uint32_t process_index, const struct new_agent_state *event)
@@ -30,9 +30,9 @@ void agents_add_state(struct agents *agents, uint32_t process_index, const struc
 	process->agent_detail = string_keep(agents->strings, event->detail.bytes, event->detail.size);
 	if (listens && !process->agent_ready_ns) {
 		process->agent_ready_ns = event->time_ns;
-		process->agent_aside = event->tells_activity_sets && !event->activity_sets.size;
+		process->agent_aside = event->has_activity_sets && !event->activity_sets.size;
 	}
-	if (listens && (event->activity_sets.size || !event->tells_activity_sets))
+	if (listens && (event->activity_sets.size || !event->has_activity_sets))
 		process->agent_activity_sets =
 			string_keep(agents->strings, event->activity_sets.bytes, event->activity_sets.size);
 }

@@ -190,7 +190,7 @@ static void put_outer_first(struct model_op *items, uint32_t count)
 }
 
 /* Whether a later record, which stands before this one by now, tells of the same op. */
-static bool is_told_again(const struct model_op *kept, uint32_t count, const struct model_op *op)
+static bool is_reported_again(const struct model_op *kept, uint32_t count, const struct model_op *op)
 {
 	for (uint32_t i = 0; i < TWICE_MAX && i < count; i++) {
 		const struct model_op *other = &kept[count - 1 - i];
@@ -255,7 +255,7 @@ void ops_join(struct ops *ops, const struct ops *known, struct model_thread *thr
 		for (uint32_t i = first; i < first + count; i++) {
 			struct model_op *op = &ops->list.items[i];
 
-			if (is_told_again(ops->list.items + threads[t].first_op, kept - threads[t].first_op, op))
+			if (is_reported_again(ops->list.items + threads[t].first_op, kept - threads[t].first_op, op))
 				continue;
 			if (op->truncated && !op->continued)
 				end_open(known, op, end_ns);

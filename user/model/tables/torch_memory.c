@@ -49,7 +49,7 @@ void torch_memory_add_state(struct torch_memory *memory, struct process_table *p
 	if (state->lost < memory->losses.items[index])
 		memory->lost += memory->losses.items[index];
 	memory->losses.items[index] = state->lost;
-	process->torch_memory_told = true;
+	process->torch_memory_reported = true;
 	process->torch_memory_detail = string_keep(processes->strings, state->detail.bytes, state->detail.size);
 }
 

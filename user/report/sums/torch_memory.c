@@ -393,7 +393,7 @@ static void put_unseen(struct report *report)
 	for (uint32_t i = 0; i < report->model->process_count; i++) {
 		const struct model_process *process = &report->model->processes[i];
 
-		if (process->torch_memory_told && process->torch_memory_detail[0])
+		if (process->torch_memory_reported && process->torch_memory_detail[0])
 			report_line(report, "  not all of %s %u: %s", process->name, process->pid,
 				    process->torch_memory_detail);
 	}
@@ -402,7 +402,7 @@ static void put_unseen(struct report *report)
 static bool was_asked_for(const struct report *report)
 {
 	for (uint32_t i = 0; i < report->model->process_count; i++)
-		if (report->model->processes[i].torch_memory_told)
+		if (report->model->processes[i].torch_memory_reported)
 			return true;
 	return report->all->torch_memory.spaces.count != 0;
 }

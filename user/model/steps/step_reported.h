@@ -3,8 +3,8 @@
  * Steps that were counted while they were made, where a schedule had only some of them recorded: the agent told of each
  * when it began, and what was to become of it.
  */
-#ifndef GPUTRACE_MODEL_STEP_TOLD_H
-#define GPUTRACE_MODEL_STEP_TOLD_H
+#ifndef GPUTRACE_MODEL_STEP_REPORTED_H
+#define GPUTRACE_MODEL_STEP_REPORTED_H
 
 #include "model/steps/steps.h"
 

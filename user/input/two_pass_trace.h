@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A source of events as a trace (model/trace.h).  A short one is told to a builder once and is one part.  A long one is
+ * A source of events as a trace (model/trace.h).  A short one is fed to a builder once and is one part.  A long one is
  * told once to learn what its end says, and once more for every round over its parts; what is held of it does not grow
  * with its length.  Knows no format: the source tells.
  */
-#ifndef GPUTRACE_INPUT_TOLD_TRACE_H
-#define GPUTRACE_INPUT_TOLD_TRACE_H
+#ifndef GPUTRACE_INPUT_TWO_PASS_TRACE_H
+#define GPUTRACE_INPUT_TWO_PASS_TRACE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,46 +15,46 @@
 struct builder;
 
 /* What decides how a source is divided. */
-struct told_division {
+struct trace_division {
 	uint64_t whole_bytes;	/* of records: a source with more is long */
 	uint32_t chunk_records; /* builder_begin_chunk: their number */
 	uint64_t chunk_bytes;	/* or as many as have this, 0: any; one may hold hundreds of events */
 	uint32_t part_events;	/* that wait before a part is asked for */
 };
 
-extern const struct told_division told_division_default;
+extern const struct trace_division trace_division_default;
 
-struct told_source {
-	const struct told_source_kind *kind;
-	int error;	     /* -errno of the last round, 0 */
-	uint64_t told_bytes; /* so far, where events come many in one */
+struct trace_source {
+	const struct trace_source_kind *kind;
+	int error;	    /* -errno of the last round, 0 */
+	uint64_t fed_bytes; /* so far, where events come many in one */
 };
 
-struct told_source_kind {
+struct trace_source_kind {
 	/* Starts over, with at most `most_bytes` of records; 0 or -errno. */
-	int (*again)(struct told_source *source, uint64_t most_bytes);
+	int (*again)(struct trace_source *source, uint64_t most_bytes);
 	/* What is known of all of it, before the first and after the last event of a round. */
-	void (*tell_begin)(struct told_source *source, struct builder *builder);
-	void (*tell_end)(struct told_source *source, struct builder *builder);
+	void (*feed_begin)(struct trace_source *source, struct builder *builder);
+	void (*feed_end)(struct trace_source *source, struct builder *builder);
 	/* The next event; false: there are no more, or error. */
-	bool (*tell_next)(struct told_source *source, struct builder *builder);
+	bool (*feed_next)(struct trace_source *source, struct builder *builder);
 	/* Whether the round ended at the limit, and the source can start over. */
-	bool (*is_longer)(const struct told_source *source);
-	void (*close)(struct told_source *source);
+	bool (*is_longer)(const struct trace_source *source);
+	void (*close)(struct trace_source *source);
 };
 
 /*
  * The source is one that has just begun; it becomes the trace's, also in an error (-errno).  division: NULL for the
- * default.  The caller ends *trace with told_trace_close.
+ * default.  The caller ends *trace with two_pass_trace_close.
  */
-int told_trace_open(struct told_source *source, const struct told_division *division, struct trace **trace);
-void told_trace_close(struct trace *trace);
+int two_pass_trace_open(struct trace_source *source, const struct trace_division *division, struct trace **trace);
+void two_pass_trace_close(struct trace *trace);
 
 /*
  * The same source once more, another round over it at the same time: what its end says is not learnt again.  of, which
  * is long and stays as long, is that trace; the source tells the same, and becomes the new trace's.
  */
-bool told_trace_is_long(const struct trace *trace);
-struct trace *told_trace_open_again(struct told_source *source, const struct trace *of);
+bool two_pass_trace_is_long(const struct trace *trace);
+struct trace *two_pass_trace_reopen(struct trace_source *source, const struct trace *of);
 
 #endif
