@@ -38,7 +38,7 @@ void reading_close(struct reading *reading);
 
 /*
  * Spans of a reading, one after the other, each later than the one before.  A long log is read for all of them
- * together: the reading itself goes to its end, of which the receipts are; two more rounds, by what it has learnt,
+ * together: the reading itself goes to its end, of which the receipts are; two more rounds, by what it has collected,
  * count what is in each span and hand it over.  One that is tried again, shorter, is read again.
  */
 struct spans {

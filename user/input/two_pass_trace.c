@@ -218,14 +218,14 @@ bool two_pass_trace_is_long(const struct trace *trace)
 
 struct trace *two_pass_trace_reopen(struct trace_source *source, const struct trace *of)
 {
-	const struct two_pass_trace *learnt =
+	const struct two_pass_trace *collected =
 		(const struct two_pass_trace *)((const char *)of - offsetof(struct two_pass_trace, trace));
 	struct two_pass_trace *fed = xcalloc(1, sizeof(*fed));
 
 	fed->trace.kind = &long_source;
 	fed->source = source;
-	fed->division = learnt->division;
-	fed->first = learnt->first;
+	fed->division = collected->division;
+	fed->first = collected->first;
 	fed->borrows_first = true;
 	return &fed->trace;
 }

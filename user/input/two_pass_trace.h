@@ -51,8 +51,8 @@ int two_pass_trace_open(struct trace_source *source, const struct trace_division
 void two_pass_trace_close(struct trace *trace);
 
 /*
- * The same source once more, another round over it at the same time: what its end says is not learnt again.  of, which
- * is long and stays as long, is that trace; the source tells the same, and becomes the new trace's.
+ * The same source once more, another round over it at the same time: what its end says is not collected again.  of,
+ * which is long and stays as long, is that trace; the source tells the same, and becomes the new trace's.
  */
 bool two_pass_trace_is_long(const struct trace *trace);
 struct trace *two_pass_trace_reopen(struct trace_source *source, const struct trace *of);

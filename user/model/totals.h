@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is known of all of a long trace as soon as its first part is at hand: its first reading has counted.  Whoever
+ * What is known of all of a long trace as soon as its first part is at hand: pass 1 has counted.  Whoever
  * writes a file while the parts come needs it where numbers must differ over the whole file.
  */
 #ifndef GPUTRACE_MODEL_TOTALS_H
@@ -21,7 +21,7 @@ struct model_totals {
 	struct process_totals *processes;
 };
 
-/* ---- the first reading ------------------------------------------------------------------------------------------- */
+/* ---- pass 1 ------------------------------------------------------------------------------------------- */
 
 struct totals_process {
 	struct process_totals totals;

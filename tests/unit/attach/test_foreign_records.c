@@ -240,7 +240,7 @@ static void what_ended_before_the_trace_is_left_out(void **state)
 {
 	add_kernel(WALL - 700000000, WALL - 600000000, 1, 0);
 	add_kernel(TICKS - 3 * 700000000ull, TICKS - 3 * 600000000ull, 2, 0);
-	add_kernel(TICKS - 3 * 1100000000ull, TICKS - 3000, 3, 0); /* began before the first reading of the clock */
+	add_kernel(TICKS - 3 * 1100000000ull, TICKS - 3000, 3, 0); /* began before pass 1 of the clock */
 	add_kernel(WALL - 700000000, WALL - 400000000, 4, 0);
 	assert_int_equal(convert().taken, 1);
 	assert_int_equal(it.kernels[0].corr, 4);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Python functions and NVTX ranges of a source that is read twice: the parts of the second reading have the spans of
+ * Python functions and NVTX ranges of a source that is read twice: the parts of pass 2 have the spans of
  * the whole, wherever they are cut.
  */
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a first reading foresees: whose calls there are, and whether their correlation ids can stay as they are. */
+/* What pass 1 foresees: whose calls there are, and whether their correlation ids can stay as they are. */
 #include "model_of.h"
 
 #include "chrome_lines.h"

@@ -18,7 +18,7 @@ int gpt_trace_open(int fd, const struct trace_division *division, const struct l
 		   struct trace **trace, const char **why);
 
 /*
- * Another round over a long log at the same time, by what the first reading of it has learnt (two_pass_trace_reopen):
+ * Another round over a long log at the same time, by what pass 1 of it has collected (two_pass_trace_reopen):
  * with the same fd and wanted as `of`, which stays as long.  0 or -errno; ended with gpt_trace_close.
  */
 int gpt_trace_open_again(int fd, const struct log_restriction *wanted, const struct trace *of, struct trace **trace);

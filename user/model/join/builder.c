@@ -31,7 +31,7 @@ struct builder *builder_new(void)
 	lookup_init(&builder->kernel_names, seed);
 	lookup_init(&builder->kernel_labels, seed);
 	lookup_init(&builder->kernel_places, seed);
-	lookup_init(&builder->learnt.contexts, seed);
+	lookup_init(&builder->collected.contexts, seed);
 	lookup_init(&builder->parts.allocations, seed);
 	recordings_init(&builder->parts.recordings, seed);
 	source->version = source->host = source->kernel = source->target = source->tool = source->boot =
@@ -121,7 +121,7 @@ static void free_builder(struct builder *builder)
 	array_free(&builder->reported_steps_arrived);
 	lateness_free(&builder->lateness);
 	deferred_events_free(&builder->deferred);
-	learnt_free(&builder->learnt);
+	collected_free(&builder->collected);
 	keep_free(&builder->parts.keep);
 	kept_arrays_free(&builder->parts.spare);
 	recordings_free(&builder->parts.recordings);
@@ -150,11 +150,11 @@ void builder_finish_first(struct builder *builder)
 	device_table_finish(&builder->devices);
 	prepare_clock(builder);
 	gaps_finish(&builder->gaps);
-	learn_finish(builder);
+	collect_finish(builder);
 	end_borrowing(builder);
 	builder->model->processes = builder->processes.list.items;
 	builder->model->process_count = (uint32_t)builder->processes.list.count;
-	decide_gpu_times(builder->model, builder->learnt.any_corr);
+	decide_gpu_times(builder->model, builder->collected.any_corr);
 }
 
 void join_events(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
@@ -207,7 +207,7 @@ void builder_discard(struct builder *builder)
 	builder_wait(builder);
 	count_beside_free(&builder->parts.count);
 	if (builder->first) {
-		/* some tables are copies of the first reading's, which has the devices */
+		/* some tables are copies of pass 1's, which has the devices */
 		free(model->processes);
 		free(model->threads);
 		free(model->pyspans);

@@ -29,7 +29,7 @@ bool builder_add_code_lines(struct builder *builder, uint32_t pid, uint64_t code
 void builder_add_generated_line(struct builder *builder, const struct new_generated_line *line)
 {
 	if (builder->first)
-		return; /* all are the first reading's, as a slice may end before they are told */
+		return; /* all are pass 1's, as a slice may end before they are told */
 	array_push(&builder->generated_lines,
 		   ((struct model_generated_line){.file = keep(builder, line->file),
 						  .line = line->line,
@@ -98,7 +98,7 @@ void builder_add_native_symbol(struct builder *builder, uint32_t pid, uint64_t i
 {
 	struct program program = builder_program(builder, pid);
 
-	/* a second reading knows all names from the first, as they come behind the stacks that they are in */
+	/* Pass 2 knows all names from the first, as they come behind the stacks that they are in */
 	if (!builder->first)
 		stacks_add_symbol(&builder->stacks, program.space, ip, symbol, module);
 }

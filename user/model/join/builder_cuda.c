@@ -33,7 +33,7 @@ void builder_add_call(struct builder *builder, const struct new_call *call)
 	}
 	builder_see_time(builder, call->time_ns);
 	if (builder->reading == READING_FIRST) {
-		learn_call(builder, call);
+		collect_call(builder, call);
 		return;
 	}
 	calls_add(&builder->calls, call);
@@ -46,7 +46,7 @@ void builder_add_nccl_launch(struct builder *builder, const struct new_nccl_laun
 	struct program program = process_table_program(&builder->processes, launch->pid);
 	uint32_t thread = process_table_find_thread(&builder->processes, program.process, launch->tid);
 
-	/* a first reading only has to know the thread */
+	/* Pass 1 only has to know the thread */
 	if (builder->reading == READING_FIRST || launch->time_ns < builder->model->start_ns)
 		return;
 	nccl_calls_add(&builder->nccl_calls,
@@ -66,14 +66,14 @@ bool builder_add_return(struct builder *builder, struct program program, const s
 	if (what == DEFER)
 		defer(builder, &(struct deferred_event){.kind = DEFERRED_RETURN, .program = program, .back = *back});
 	if (builder->reading == READING_FIRST)
-		learn_return(builder, program, back);
+		collect_return(builder, program, back);
 	if (what != JOIN)
 		return back->corr != 0;
 	call = builder->first ? NONE : calls_find(&builder->calls, program.space, back->corr);
 	if (call != NONE) {
 		thread = builder->calls.list.items[call].thread;
 		if (builder->processes.threads.items[thread].tid != back->tid)
-			ranges_learn_tid(&builder->ranges, program.space, back->tid, thread);
+			ranges_collect_tid(&builder->ranges, program.space, back->tid, thread);
 	}
 	return calls_add_return(&builder->calls, program.space, back);
 }
@@ -84,7 +84,7 @@ bool builder_add_api_activity(struct builder *builder, struct program program, c
 
 	if (!api_activity_makes_sense(activity))
 		return false;
-	learn_activity(builder, program, activity);
+	collect_activity(builder, program, activity);
 	what = disposition_of(builder, program, 0, activity->clock, activity->span.start_ns);
 	if (what == DEFER)
 		defer(builder, &(struct deferred_event){

@@ -147,7 +147,7 @@ void builder_set_schedule(struct builder *builder, uint64_t first)
 	builder->model->schedule = (struct model_schedule){.is_there = true, .first = first};
 }
 
-/* Of a long trace the first reading has all of them. */
+/* Of a long trace pass 1 has all of them. */
 bool builder_add_reported_step(struct builder *builder, struct program program, const struct new_reported_step *fed)
 {
 	struct reported_step_arrival arrival = {.tid = fed->tid};

@@ -59,7 +59,7 @@ static struct gpu_arrival *add_arrival(struct builder *builder, struct program p
 		arrival->work = *work;
 	arrival->program = program;
 	gpu->any_foreign |= work->foreign;
-	/* a second reading looks for it when the calls of the part are in order */
+	/* Pass 2 looks for it when the calls of the part are in order */
 	arrival->call = builder->first ? NONE : calls_find(&builder->calls, program.space, work->corr);
 	return arrival;
 }
@@ -70,7 +70,7 @@ bool builder_add_gpu_work(struct builder *builder, struct program program, const
 
 	if (work->span.start_ns > work->span.end_ns)
 		return false;
-	learn_gpu_work(builder, program, work);
+	collect_gpu_work(builder, program, work);
 	what = disposition_of(builder, program, work->corr, (enum source_clock)work->clock, work->span.start_ns);
 	if (what == DEFER) {
 		struct deferred_event event = {.kind = DEFERRED_GPU_WORK, .program = program, .work = *work};

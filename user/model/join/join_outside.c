@@ -21,10 +21,10 @@ void corr_range_add(struct corr_range *range, uint32_t corr, uint64_t start_ns)
 	range->any = true;
 }
 
-static void add_learnt(const struct learnt *learnt, struct corr_range *ranges, size_t count)
+static void add_collected(const struct collected *collected, struct corr_range *ranges, size_t count)
 {
-	for (size_t i = 0; i < learnt->corr_ranges.count && i < count; i++) {
-		const struct corr_range *range = &learnt->corr_ranges.items[i];
+	for (size_t i = 0; i < collected->corr_ranges.count && i < count; i++) {
+		const struct corr_range *range = &collected->corr_ranges.items[i];
 
 		if (!range->any)
 			continue;
@@ -39,8 +39,8 @@ struct corr_range *corr_ranges(const struct builder *builder)
 	struct corr_range *ranges = xcalloc(count, sizeof(*ranges));
 
 	if (builder->first) {
-		add_learnt(&builder->first->learnt, ranges, count);
-		add_learnt(&builder->learnt, ranges, count);
+		add_collected(&builder->first->collected, ranges, count);
+		add_collected(&builder->collected, ranges, count);
 		return ranges;
 	}
 	for (size_t i = 0; i < builder->calls.list.count; i++) {

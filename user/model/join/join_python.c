@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What goes on inside interpreters: garbage collections, imports and functions, each thread's in a lane.  Of a source
- * that is read twice collections and imports are few: the first reading keeps them for all parts of the second.
+ * that is read twice collections and imports are few: pass 1 keeps them for all parts of the second.
  */
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ static bool begin_pyevent(struct builder *builder, const struct python_moment *a
 {
 	span.start_ns = at->time_ns;
 	span.thread = thread_at(builder, at);
-	/* the first reading has them all; what began before the recording did is left out */
+	/* Pass 1 has them all; what began before the recording did is left out */
 	if (builder->first || at->time_ns < builder->model->start_ns)
 		return true;
 	return spans_begin(&builder->pyevents, span.thread, at->frame, &span);
@@ -73,7 +73,7 @@ bool builder_enter_function(struct builder *builder, const struct python_moment 
 				  .name = NONE};
 
 	note_moment(builder, at->time_ns);
-	if (!functions->learning)
+	if (!functions->collecting)
 		span.code = codes_at(&builder->codes, program.space, code);
 	if (spans_next_fate(functions) == SPAN_LASTS && span.thread < functions->known->ends.count)
 		span.end_ns = functions->known->ends.items[span.thread];
@@ -134,27 +134,27 @@ void join_python_spans(struct builder *builder)
 	struct spans *functions = &builder->functions;
 	uint64_t end_ns = builder->model->end_ns;
 
-	if (functions->learning)
-		spans_finish_learning(functions);
+	if (functions->collecting)
+		spans_finish_collecting(functions);
 	for (uint32_t i = 0; i < builder->processes.threads.count; i++) {
 		uint64_t exit_ns = builder->processes.list.items[threads[i].process].exit_ns;
 		uint64_t last_ns = exit_ns && exit_ns < end_ns ? exit_ns : end_ns;
 
 		close_thread(builder, i, last_ns);
-		if (functions->learning)
+		if (functions->collecting)
 			array_push(&functions->fates.ends, last_ns);
 	}
 	place_pyevents(builder);
-	if (!functions->learning)
+	if (!functions->collecting)
 		place_functions(builder);
 }
 
 /* ---- two readings ------------------------------------------------------------------------------------------------ */
 
-void learn_spans(struct builder *builder)
+void collect_spans(struct builder *builder)
 {
-	spans_learn(&builder->functions);
-	ranges_learn(&builder->ranges, builder->model);
+	spans_collect(&builder->functions);
+	ranges_collect(&builder->ranges, builder->model);
 }
 
 void read_spans_again(struct builder *builder)

@@ -17,7 +17,7 @@ bool builder_add_sync(struct builder *builder, struct program program, const str
 	if (!sync->span.end_ns || !sync->kind /* 0: CUPTI does not say */ || sync->result == CUDA_NOT_READY)
 		return true;
 	if (builder->reading == READING_FIRST)
-		totals_add_sync(&builder->learnt.totals);
+		totals_add_sync(&builder->collected.totals);
 	receive_sync(builder, program, sync->corr, sync);
 	return true;
 }
@@ -73,13 +73,13 @@ static void find_devices(struct builder *builder)
 	for (size_t i = 0; i < builder->gpu.count; i++) {
 		const struct model_gpu *op = &builder->gpu.list[i];
 
-		lookup_put(&builder->learnt.contexts, op->process + 1, op->context, op->device);
+		lookup_put(&builder->collected.contexts, op->process + 1, op->context, op->device);
 	}
 }
 
 static uint32_t device_of(const struct builder *builder, uint32_t process, uint32_t context)
 {
-	const uint32_t *device = lookup_get(&known(builder)->learnt.contexts, process + 1, context);
+	const uint32_t *device = lookup_get(&known(builder)->collected.contexts, process + 1, context);
 
 	return device ? *device : device_table_of_context(&known(builder)->devices, process, context);
 }

@@ -47,7 +47,7 @@ ARRIVING_EVENTS(ARRIVAL)
 enum reading {
 	READING_WHOLE,
 	READING_FIRST,	/* learns (lateness.h), and keeps no event but few */
-	READING_SECOND, /* knows what the first learnt */
+	READING_SECOND, /* knows what the first collected */
 };
 
 /* Correlation ids of the calls of a process that we know, from the earliest to the latest; they rise, and may run over.
@@ -71,8 +71,8 @@ struct recent_call {
 	uint32_t space, corr, thread;
 };
 
-/* What a first reading learns besides the lateness. */
-struct learnt {
+/* What pass 1 learns besides the lateness. */
+struct collected {
 	ARRAY(struct corr_range) corr_ranges; /* by process */
 	bool any_corr;			      /* some call has a correlation id */
 	struct lookup contexts;		      /* (process + 1, context) to model_device.id, once it is finished */
@@ -82,7 +82,7 @@ struct learnt {
 	struct totals totals;
 };
 
-/* The parts of a second reading. */
+/* The parts of pass 2. */
 struct parts {
 	struct keep keep;
 	struct kept_arrays spare;  /* events of the part before: those that are not in the model's arrays */
@@ -91,7 +91,7 @@ struct parts {
 	struct work look;
 	struct recordings recordings; /* of events */
 	struct lookup allocations;    /* (process + 1, address) to index in memories + 1; 0: not live */
-	size_t deferred;	      /* of those of the first reading, how many have been told */
+	size_t deferred;	      /* of those of pass 1, how many have been told */
 	uint64_t until_ns;	      /* what begins before this has been handed over */
 	uint32_t native_ips;	      /* of stacks.ips, those that have their names */
 	bool handed_over;	      /* a part is out that the next one lets go of */
@@ -105,10 +105,10 @@ struct reported_step_arrival {
 
 struct builder {
 	enum reading reading;
-	struct builder *first; /* of a second reading: the builder of the first */
+	struct builder *first; /* of pass 2: the builder of the first */
 	struct lateness_index lateness;
-	struct deferred_events deferred; /* of a first reading */
-	struct learnt learnt;
+	struct deferred_events deferred; /* of pass 1 */
+	struct collected collected;
 	struct parts parts;
 	uint64_t reported_ns; /* when what is told now was told */
 	struct model *model;  /* its source and what the user asked for are written as they come */
@@ -163,11 +163,11 @@ void close_python_spans(struct builder *builder, uint32_t process, uint64_t time
 void join_python_spans(struct builder *builder);
 
 /*
- * Functions and NVTX ranges of a source that is read twice (spans.h).  Of the first reading, before anything is told;
+ * Functions and NVTX ranges of a source that is read twice (spans.h).  Of pass 1, before anything is told;
  * join_python_spans and ranges_finish end it.  Of the second.  And its parts, of which the threads are the model's
  * already: their spans go into the model until the next part is taken, but stay the builder's.
  */
-void learn_spans(struct builder *builder);
+void collect_spans(struct builder *builder);
 void read_spans_again(struct builder *builder);
 void hand_over_spans(struct builder *builder, uint64_t until_ns, bool last);
 
@@ -202,7 +202,7 @@ bool convert_span(struct builder *builder, uint32_t process, enum source_clock c
 		(model)->field##_count = (uint32_t)(table).count;                                                      \
 	} while (0)
 
-/* All of them but those that a second reading has from the first. */
+/* All of them but those that pass 2 has from the first. */
 void show_tables(struct builder *builder);
 
 /* Sums over the finished model (receipt.h), in steps, of which counting the events is the last; and all of them. */
@@ -221,8 +221,8 @@ static inline struct builder *known(const struct builder *builder)
 /* What is to be done with something that was told of a program. */
 enum disposition {
 	JOIN,	/* it is to be joined */
-	DEFER,	/* it is to be kept for the second reading */
-	IGNORE, /* nothing: that was learnt from it, or it is known from the first reading */
+	DEFER,	/* it is to be kept for pass 2 */
+	IGNORE, /* nothing: that was collected from it, or it is known from pass 1 */
 };
 
 /* corr: of the call it refers to, 0: none; start_ns: when it began by that clock, 0: not known. */
@@ -237,15 +237,15 @@ ARRIVING_EVENTS(RECEIVE)
 #undef RECEIVE
 
 /* The same of a call, which is never late. */
-void learn_call(struct builder *builder, const struct new_call *call);
+void collect_call(struct builder *builder, const struct new_call *call);
 
-/* What a first reading learns from what it does not keep; and its end. */
-void learn_return(struct builder *builder, struct program program, const struct new_return *back);
-void learn_activity(struct builder *builder, struct program program, const struct new_api_activity *activity);
-void learn_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work);
-void learn_finish(struct builder *builder);
-void learn_named(struct builder *builder); /* of a second reading, from what is joined now */
-void learnt_free(struct learnt *learnt);
+/* What pass 1 learns from what it does not keep; and its end. */
+void collect_return(struct builder *builder, struct program program, const struct new_return *back);
+void collect_activity(struct builder *builder, struct program program, const struct new_api_activity *activity);
+void collect_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work);
+void collect_finish(struct builder *builder);
+void collect_named(struct builder *builder); /* of pass 2, from what is joined now */
+void collected_free(struct collected *collected);
 
 /* What is told late, when its time has come. */
 void gpu_work_add(struct builder *builder, struct program program, const struct new_gpu_work *work,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a part of a second reading leaves for the parts that follow. */
+/* What a part of pass 2 leaves for the parts that follow. */
 #include "model/join/tables.h"
 
 /* What has not been handed over stays. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A second reading, part by part.  Whenever enough has come, what began before a certain time is joined and handed
- * over: the first reading knows that nothing that began before it, and nothing that refers to its calls, is still to be
+ * pass 2, part by part.  Whenever enough has come, what began before a certain time is joined and handed
+ * over: pass 1 knows that nothing that began before it, and nothing that refers to its calls, is still to be
  * told.  What has been handed over goes when the next part is asked for, but for what something still refers to.
  */
 #include <string.h>
@@ -25,7 +25,7 @@ struct builder *builder_new_first(void)
 	struct builder *builder = builder_new();
 
 	builder->reading = READING_FIRST;
-	learn_spans(builder);
+	collect_spans(builder);
 	return builder;
 }
 
@@ -45,7 +45,7 @@ static uint32_t again(struct builder *second, uint32_t string)
 	return text ? string_intern(&second->strings, text, strlen(text)) : NONE;
 }
 
-/* What is of the whole trace is the first reading's, and is borrowed from there. */
+/* What is of the whole trace is pass 1's, and is borrowed from there. */
 static void borrow(struct builder *second)
 {
 	struct builder *first = second->first;
@@ -54,7 +54,7 @@ static void borrow(struct builder *second)
 	model->start_ns = first->model->start_ns;
 	model->end_ns = first->model->end_ns;
 	model->gpu_times = first->model->gpu_times;
-	model->totals = &first->learnt.totals.found;
+	model->totals = &first->collected.totals.found;
 	model->devices = first->devices.list.items;
 	model->device_count = (uint32_t)first->devices.list.count;
 	model->gaps = first->gaps.list.items;
@@ -323,7 +323,7 @@ const struct model *builder_part(struct builder *builder, uint32_t chunk)
 	feed_deferred(builder, settled_ns);
 	order_calls(builder);
 	join_api_activities(builder, settled_ns);
-	learn_named(builder);
+	collect_named(builder);
 	until_ns = last ? UINT64_MAX : part_until(builder, chunk, settled_ns);
 	if (until_ns <= builder->parts.until_ns)
 		return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * CUDA calls: one model_call per call the program made, whichever probes saw it, with what is learnt later
+ * CUDA calls: one model_call per call the program made, whichever probes saw it, with what is collected later
  * about its return.
  */
 #ifndef GPUTRACE_CALLS_H
@@ -26,7 +26,7 @@ struct calls {
 	ARRAY(struct early_return) early_returns;
 	struct corr_index by_corr; /* to the call's number as they came */
 	uint32_t *places;	   /* by that number: where the call is in the sorted list; NULL: at its number */
-	/* Of a second reading: */
+	/* Of pass 2: */
 	uint32_t settled;     /* list[0 .. settled) were in earlier parts */
 	uint64_t handed_over; /* how many those had */
 };
@@ -36,7 +36,7 @@ void calls_free(struct calls *calls); /* all but list and args, which are the mo
 
 void calls_add(struct calls *calls, const struct new_call *call);
 
-/* Instead, in a first reading: who made it and when, but not the call itself. */
+/* Instead, in pass 1: who made it and when, but not the call itself. */
 void calls_count(struct calls *calls, uint32_t thread, uint64_t time_ns);
 
 /* False when it does not make sense. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a source tells late (lateness.h), kept from its first reading for the second, which has it when its time comes
+ * What a source tells late (lateness.h), kept from pass 1 for the second, which has it when its time comes
  * and passes over it where it stands.
  */
 #ifndef GPUTRACE_MODEL_DEFERRED_H
@@ -32,7 +32,7 @@ enum deferred_kind {
 struct deferred_event {
 	uint64_t time_ns; /* about when it began, by CLOCK_MONOTONIC; 0: not known */
 	struct program program;
-	struct kernel_texts kernel; /* in the first reading's strings */
+	struct kernel_texts kernel; /* in pass 1's strings */
 	struct op_texts texts;	    /* the same of an op */
 	enum deferred_kind kind;
 	union {

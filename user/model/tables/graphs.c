@@ -81,7 +81,7 @@ static uint32_t note_node(struct graphs *graphs, uint32_t executable, uint64_t g
 	return node;
 }
 
-void graphs_learn(struct graphs *graphs, uint32_t space, uint32_t graph, uint64_t node)
+void graphs_collect(struct graphs *graphs, uint32_t space, uint32_t graph, uint64_t node)
 {
 	note_node(graphs, executable(graphs, space, graph), node);
 }

@@ -40,14 +40,14 @@ void graphs_add_clone(struct graphs *graphs, uint32_t space, uint64_t node, uint
 /* Correlation id of the call that made a node or what it was cloned from, 0: not known. */
 uint32_t graphs_node_corr(const struct graphs *graphs, uint32_t space, uint64_t node);
 
-/* A node of an executable graph has run, whoever launched it (first reading). */
-void graphs_learn(struct graphs *graphs, uint32_t space, uint32_t graph, uint64_t node);
+/* A node of an executable graph has run, whoever launched it (pass 1). */
+void graphs_collect(struct graphs *graphs, uint32_t space, uint32_t graph, uint64_t node);
 
 /* How many nodes of an executable graph have run; 0: not known. */
 uint32_t graphs_node_count(const struct graphs *graphs, uint32_t space, uint32_t graph);
 
 /*
- * Of the calls that are due in a part: model_call.nodes_missing, as a first reading knows the nodes.  states: of the
+ * Of the calls that are due in a part: model_call.nodes_missing, as pass 1 knows the nodes.  states: of the
  * model's processes.
  */
 void graphs_count_missing(const struct graphs *graphs, const struct process_state *states, struct model *model);

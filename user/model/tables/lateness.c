@@ -33,7 +33,7 @@ void lateness_begin_epoch(struct lateness_index *lateness, uint32_t number, uint
 	space->any = true;
 }
 
-/* ---- the first reading ------------------------------------------------------------------------------------------- */
+/* ---- pass 1 ------------------------------------------------------------------------------------------- */
 
 #define NOTE(list, at, least)                                                                                          \
 	do {                                                                                                           \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How late a long source tells what happened.  Its first reading learns that, so that the second knows, at each place,
+ * How late a long source tells what happened.  Pass 1 learns that, so that the second knows, at each place,
  * before which time everything has been told, and of which calls there is nothing more to come.
  *
- * A source is in chunks, numbered from 0: pieces of a length that whoever reads chooses, the same in both readings.
+ * A source is in chunks, numbered from 0: pieces of a length that whoever reads chooses, the same in both passes.
  * What is told very late (the record of a kernel that ran for minutes, the return of a call that waited as long, all
- * that another profiler kept for itself) would hold everything up.  It is kept from the first reading, and the second
+ * that another profiler kept for itself) would hold everything up.  It is kept from pass 1, and the second
  * has it in advance (deferred.h).
  */
 #ifndef GPUTRACE_MODEL_LATENESS_H
@@ -101,7 +101,7 @@ static inline bool lateness_defers_reference(const struct lateness_index *latene
 	return lateness_refers(space, corr) && lateness_id(space, corr) + LATENESS_DEFER_CALLS < space->latest;
 }
 
-/* ---- the first reading ------------------------------------------------------------------------------------------- */
+/* ---- pass 1 ------------------------------------------------------------------------------------------- */
 
 /* What is not late: a reference to a call; something began, by CLOCK_REALTIME or (process NONE) by CLOCK_MONOTONIC. */
 void lateness_note_reference(struct lateness_index *lateness, uint32_t space, uint32_t corr);

@@ -62,7 +62,7 @@ static void set_span(struct ranges *ranges, const struct new_range *event, enum 
 		     struct model_span *span)
 {
 	*span = (struct model_span){.start_ns = event->time_ns, .name = NONE, .domain = NONE, .kind = (uint8_t)kind};
-	if (ranges->spans.learning)
+	if (ranges->spans.collecting)
 		return;
 	span->name = name_of(ranges, event);
 	if (event->domain_name.size)
@@ -72,8 +72,8 @@ static void set_span(struct ranges *ranges, const struct new_range *event, enum 
 /* Of a span that is about to begin. */
 static void add_owner(struct ranges *ranges, const struct range_owner *owner, struct model_span *span)
 {
-	if (ranges->spans.learning)
-		ranges_learn_begin(ranges, owner, span);
+	if (ranges->spans.collecting)
+		ranges_collect_begin(ranges, owner, span);
 	else if (ranges->spans.known)
 		ranges_know_begin(ranges, owner, span);
 	else
@@ -165,7 +165,7 @@ bool ranges_end(struct ranges *ranges, struct program program, const struct new_
 
 	if (!added || *added == NONE)
 		return true;
-	if (!spans->learning && !spans->known)
+	if (!spans->collecting && !spans->known)
 		return !spans->list.items[*added].truncated || spans_end_at(spans, *added, range->time_ns);
 	if (!spans_end_at(spans, *added, range->time_ns))
 		return false;
@@ -192,7 +192,7 @@ void ranges_lose(struct ranges *ranges, struct program program, uint64_t count, 
 	array_push(&ranges->losses, loss);
 }
 
-void ranges_learn_tid(struct ranges *ranges, uint32_t space, uint32_t tid, uint32_t thread)
+void ranges_collect_tid(struct ranges *ranges, uint32_t space, uint32_t tid, uint32_t thread)
 {
 	*lookup_put(&ranges->tids, space, tid, thread) = thread;
 }
@@ -308,8 +308,8 @@ void ranges_finish(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns)
 
 	if (ranges->losses.count)
 		qsort(ranges->losses.items, ranges->losses.count, sizeof(ranges->losses.items[0]), by_space);
-	if (ranges->spans.learning) {
-		ranges_finish_learning(ranges, end_ns);
+	if (ranges->spans.collecting) {
+		ranges_finish_collecting(ranges, end_ns);
 		return;
 	}
 	for (size_t i = 0; i < ranges->spans.list.count; i++) {

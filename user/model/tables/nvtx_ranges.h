@@ -26,7 +26,7 @@ struct range_loss {
 	uint32_t space;
 };
 
-/* What a first reading learns of the ranges of a thread of a program. */
+/* What pass 1 learns of the ranges of a thread of a program. */
 struct range_thread {
 	struct range_owner owner;
 	uint64_t begins;  /* in the recording; those that are left out, too */
@@ -36,7 +36,7 @@ struct range_thread {
 
 /* Of either of two readings. */
 struct range_readings {
-	const struct model *model;	    /* a first reading: where the start of the recording is */
+	const struct model *model;	    /* Pass 1: where the start of the recording is */
 	const struct ranges *first;	    /* a second: the first */
 	struct lookup by_owner;		    /* (space, tid) to threads */
 	struct range_owner latest;	    /* the latest that was looked for there, and its thread */
@@ -77,7 +77,7 @@ bool ranges_add(struct ranges *ranges, struct program program, const struct new_
 void ranges_lose(struct ranges *ranges, struct program program, uint64_t count, uint64_t from_ns, uint64_t to_ns);
 
 /* The process calls this thread by another number. */
-void ranges_learn_tid(struct ranges *ranges, uint32_t space, uint32_t tid, uint32_t thread);
+void ranges_collect_tid(struct ranges *ranges, uint32_t space, uint32_t tid, uint32_t thread);
 
 /* Another program: what is open is over. */
 void ranges_process_execs(struct ranges *ranges, uint32_t pid, uint64_t time_ns);
@@ -88,7 +88,7 @@ void ranges_finish(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns);
 /* ---- two readings (spans.h) -------------------------------------------------------------------------------------- */
 
 /* The first, into whose model the start of the recording is written; before the first range.  ranges_finish ends it. */
-void ranges_learn(struct ranges *ranges, const struct model *model);
+void ranges_collect(struct ranges *ranges, const struct model *model);
 
 /* The second; before the first range.  The other stays as it is until this one is freed. */
 void ranges_read_again(struct ranges *ranges, const struct ranges *first);
@@ -100,8 +100,8 @@ void ranges_take_part(struct ranges *ranges, uint64_t until_ns, bool last, size_
 uint64_t ranges_of_thread(const struct ranges *ranges, uint32_t thread);
 
 /* For nvtx_ranges.c. */
-void ranges_learn_begin(struct ranges *ranges, const struct range_owner *owner, const struct model_span *span);
-void ranges_finish_learning(struct ranges *ranges, uint64_t end_ns);
+void ranges_collect_begin(struct ranges *ranges, const struct range_owner *owner, const struct model_span *span);
+void ranges_finish_collecting(struct ranges *ranges, uint64_t end_ns);
 void ranges_know_begin(struct ranges *ranges, const struct range_owner *owner, struct model_span *span);
 void ranges_free_readings(struct ranges *ranges);
 const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t space, uint64_t start_ns);

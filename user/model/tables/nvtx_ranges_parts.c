@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * NVTX ranges of a source that is read twice.  The first reading learns whose they are and when programs and losses
+ * NVTX ranges of a source that is read twice.  Pass 1 learns whose they are and when programs and losses
  * were, so that the second knows of each when it begins whether it is left out, and when it is over at the latest.
  */
 #include <stdlib.h>
@@ -14,14 +14,14 @@ void ranges_free_readings(struct ranges *ranges)
 	lookup_free(&ranges->readings.by_owner);
 }
 
-/* ---- the first reading ------------------------------------------------------------------------------------------- */
+/* ---- pass 1 ------------------------------------------------------------------------------------------- */
 
-void ranges_learn(struct ranges *ranges, const struct model *model)
+void ranges_collect(struct ranges *ranges, const struct model *model)
 {
 	ranges->readings.model = model;
 	ranges->readings.latest_thread = NONE;
 	lookup_init(&ranges->readings.by_owner, ranges->by_id.seed);
-	spans_learn(&ranges->spans);
+	spans_collect(&ranges->spans);
 }
 
 /* Nearly always it is that of the begin before. */
@@ -37,7 +37,7 @@ static void remember(struct range_readings *readings, const struct range_owner *
 	readings->latest_thread = thread;
 }
 
-void ranges_learn_begin(struct ranges *ranges, const struct range_owner *owner, const struct model_span *span)
+void ranges_collect_begin(struct ranges *ranges, const struct range_owner *owner, const struct model_span *span)
 {
 	struct range_readings *readings = &ranges->readings;
 	uint32_t count = (uint32_t)readings->threads.count, found;
@@ -53,11 +53,11 @@ void ranges_learn_begin(struct ranges *ranges, const struct range_owner *owner, 
 	readings->threads.items[readings->latest_thread].begins++;
 }
 
-void ranges_finish_learning(struct ranges *ranges, uint64_t end_ns)
+void ranges_finish_collecting(struct ranges *ranges, uint64_t end_ns)
 {
 	struct range_readings *readings = &ranges->readings;
 
-	spans_finish_learning(&ranges->spans);
+	spans_finish_collecting(&ranges->spans);
 	for (size_t i = 0; i < readings->threads.count; i++) {
 		struct range_thread *of = &readings->threads.items[i];
 

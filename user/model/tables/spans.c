@@ -44,7 +44,7 @@ static struct open_span *innermost(struct span_lane *lane)
 
 static bool is_read_twice(const struct spans *spans)
 {
-	return spans->learning || spans->known;
+	return spans->collecting || spans->known;
 }
 
 static void lose(struct spans *spans, struct span_lane *lane, const struct open_span *open)
@@ -52,7 +52,7 @@ static void lose(struct spans *spans, struct span_lane *lane, const struct open_
 	if (open->at == SPAN_NOWHERE)
 		return;
 	spans->lost++;
-	if (spans->learning) {
+	if (spans->collecting) {
 		number_set_add(&spans->fates.lost, open->at);
 		spans->fates.kept.items[lane - spans->lanes.items]--;
 	} else {
@@ -115,7 +115,7 @@ static void end(struct spans *spans, const struct open_span *open, uint64_t time
 {
 	struct model_span *span;
 
-	if (spans->learning || open->at == SPAN_NOWHERE)
+	if (spans->collecting || open->at == SPAN_NOWHERE)
 		return;
 	span = &spans->list.items[open->at];
 	if (spans->known) {
@@ -128,7 +128,7 @@ static void end(struct spans *spans, const struct open_span *open, uint64_t time
 
 static bool is_of_kind(const struct spans *spans, const struct open_span *open, enum model_span_kind kind)
 {
-	return spans->learning || open->at == SPAN_NOWHERE || spans->list.items[open->at].kind == kind;
+	return spans->collecting || open->at == SPAN_NOWHERE || spans->list.items[open->at].kind == kind;
 }
 
 void spans_end(struct spans *spans, uint32_t lane_index, uint64_t depth, enum model_span_kind kind, uint64_t time_ns)
@@ -165,7 +165,7 @@ void spans_close_lane(struct spans *spans, uint32_t lane_index, uint64_t time_ns
 	while (lane->open.count) {
 		uint64_t at = lane->open.items[--lane->open.count].at;
 
-		if (!spans->learning && at != SPAN_NOWHERE)
+		if (!spans->collecting && at != SPAN_NOWHERE)
 			set_end(&spans->list.items[at], time_ns);
 	}
 }

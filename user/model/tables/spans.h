@@ -5,7 +5,7 @@
  * downwards: what is deeper (lower) than something that begins or ends is over, and where its end did not come, that
  * was lost.  Knows nothing of what the spans are.
  *
- * A long source is read twice.  The first reading keeps no span: it learns which of them, in order of their begins,
+ * A long source is read twice.  Pass 1 keeps no span: it learns which of them, in order of their begins,
  * were lost, and which never ended (struct span_fates).  The second has that from the start, so that at any time it can
  * hand over what began so far, and keeps only what may have more to come (spans_parts.c).
  */
@@ -18,7 +18,7 @@
 
 struct open_span {
 	uint64_t depth;
-	uint64_t at; /* in the list; in a first reading: which begin it was; SPAN_NOWHERE */
+	uint64_t at; /* in the list; in pass 1: which begin it was; SPAN_NOWHERE */
 };
 
 #define SPAN_NOWHERE UINT64_MAX /* it has no place in the list, but pairs like the others */
@@ -27,7 +27,7 @@ struct span_lane {
 	ARRAY(struct open_span) open; /* the outermost first */
 };
 
-/* Of a first or second reading: one that is in no lane and has not ended. */
+/* Of a first or pass 2: one that is in no lane and has not ended. */
 struct loose_span {
 	uint64_t at; /* as of struct open_span */
 	uint64_t start_ns;
@@ -46,15 +46,15 @@ struct span_place {
 };
 
 struct spans {
-	/* In order of begins; those without an end are `truncated`.  Of a second reading what may be handed over yet;
+	/* In order of begins; those without an end are `truncated`.  Of pass 2 what may be handed over yet;
 	 * until its end is known, end_ns says by when it is over at the latest (UINT64_MAX: not known). */
 	ARRAY(struct model_span) list;
 	ARRAY(struct span_lane) lanes;
 	uint64_t lost; /* begins whose end was not seen although it must have come */
 
-	bool learning;			/* a first reading */
+	bool collecting;		/* pass 1 */
 	struct span_fates fates;	/* what it learns */
-	const struct span_fates *known; /* a second reading: what the first has learnt */
+	const struct span_fates *known; /* Pass 2: what the first has collected */
 	uint64_t begun, numbered;	/* of either: begins so far; and those that are in the list, or were */
 	uint64_t handed_over;		/* of the list, those that a part had already */
 	ARRAY(struct loose_span) loose;
@@ -100,8 +100,8 @@ struct span_place *spans_order_by_thread(struct spans *spans, size_t threads);
 /* ---- two readings ------------------------------------------------------------------------------------------------ */
 
 /* The first: before the first begin; and after the last event, instead of spans_order_by_thread. */
-void spans_learn(struct spans *spans);
-void spans_finish_learning(struct spans *spans);
+void spans_collect(struct spans *spans);
+void spans_finish_collecting(struct spans *spans);
 
 /* The second, which is told the same in the same order: before the first begin. */
 void spans_read_again(struct spans *spans, const struct spans *first);
@@ -113,14 +113,14 @@ enum span_fate {
 };
 
 /*
- * What becomes of the next span that begins or is added; SPAN_ENDS where this is no second reading.  In a second
+ * What becomes of the next span that begins or is added; SPAN_ENDS where this is no pass 2.  In a second
  * reading that one's end_ns says when it is over, if it lasts, and else by when at the latest (UINT64_MAX: not known);
  * its `lost` says that it shall not be in the list for another reason.
  */
 enum span_fate spans_next_fate(const struct spans *spans);
 
 /*
- * Of a second reading, to which all has been told that was before until_ns: the part is what began before that and was
+ * Of pass 2, to which all has been told that was before until_ns: the part is what began before that and was
  * open since the last part; what is over goes out of the list.  last: all the rest.
  */
 void spans_take_part(struct spans *spans, uint64_t until_ns, bool last, size_t threads);

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Spans of a source that is read twice: what the first reading learns, and parts of the second; see spans.h. */
+/* Spans of a source that is read twice: what pass 1 learns, and parts of the second; see spans.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/tables/spans.h"
 
-/* ---- the first reading ------------------------------------------------------------------------------------------- */
+/* ---- pass 1 ------------------------------------------------------------------------------------------- */
 
-void spans_learn(struct spans *spans)
+void spans_collect(struct spans *spans)
 {
-	spans->learning = true;
+	spans->collecting = true;
 }
 
-static void learn_lane(struct spans *spans, uint32_t lane)
+static void collect_lane(struct spans *spans, uint32_t lane)
 {
 	while (spans->fates.kept.count <= lane)
 		array_push(&spans->fates.kept, 0);
 	spans->fates.kept.items[lane]++;
 }
 
-void spans_finish_learning(struct spans *spans)
+void spans_finish_collecting(struct spans *spans)
 {
 	for (size_t i = 0; i < spans->lanes.count; i++) {
 		const struct span_lane *lane = &spans->lanes.items[i];
@@ -74,7 +74,7 @@ static uint64_t begin_next(struct spans *spans, const struct model_span *span)
 	enum span_fate fate = spans_next_fate(spans);
 	uint64_t begin = spans->begun++;
 
-	if (spans->learning)
+	if (spans->collecting)
 		return begin;
 	if (span->lost || spans->list.count >= NONE - 1)
 		return SPAN_NOWHERE;
@@ -91,8 +91,8 @@ bool spans_begin_twice(struct spans *spans, uint32_t lane, uint64_t depth, const
 		spans->begun++;
 		return true;
 	}
-	if (spans->learning)
-		learn_lane(spans, lane);
+	if (spans->collecting)
+		collect_lane(spans, lane);
 	open.at = begin_next(spans, span);
 	array_push(&spans->lanes.items[lane].open, open);
 	return true;
@@ -128,7 +128,7 @@ void spans_add_whole_twice(struct spans *spans, const struct model_span *span, u
 {
 	uint64_t at = begin_next(spans, span);
 
-	if (!spans->learning && at != SPAN_NOWHERE)
+	if (!spans->collecting && at != SPAN_NOWHERE)
 		spans_end_again(&spans->list.items[at], end_ns);
 }
 
@@ -138,7 +138,7 @@ bool spans_end_twice(struct spans *spans, uint32_t added, uint64_t time_ns)
 
 	if (time_ns < loose->start_ns)
 		return false;
-	if (!spans->learning && loose->at != SPAN_NOWHERE)
+	if (!spans->collecting && loose->at != SPAN_NOWHERE)
 		spans_end_again(&spans->list.items[loose->at], time_ns);
 	loose->at = SPAN_NOWHERE;
 	array_push(&spans->loose_free, added);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a first reading takes from events that it does not keep. */
+/* What pass 1 takes from events that it does not keep. */
 #include <string.h>
 
 #include "model/join/tables.h"
 
-/* Calls that learn_return finds again: a power of two. */
+/* Calls that collect_return finds again: a power of two. */
 #define RECENT_CALLS 65536u
 
-void learnt_free(struct learnt *learnt)
+void collected_free(struct collected *collected)
 {
-	array_free(&learnt->corr_ranges);
-	array_free(&learnt->context_devices);
-	lookup_free(&learnt->contexts);
-	free(learnt->recent);
-	totals_free(&learnt->totals);
+	array_free(&collected->corr_ranges);
+	array_free(&collected->context_devices);
+	lookup_free(&collected->contexts);
+	free(collected->recent);
+	totals_free(&collected->totals);
 }
 
 /* ---- late or not ------------------------------------------------------------------------------------------------- */
@@ -119,16 +119,16 @@ ARRIVING_EVENTS(RECEIVE)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-static void note_corr(struct learnt *learnt, uint32_t process, uint32_t corr, uint64_t start_ns)
+static void note_corr(struct collected *collected, uint32_t process, uint32_t corr, uint64_t start_ns)
 {
-	while (learnt->corr_ranges.count <= process)
-		array_push(&learnt->corr_ranges, (struct corr_range){});
-	corr_range_add(&learnt->corr_ranges.items[process], corr, start_ns);
-	learnt->any_corr = true;
+	while (collected->corr_ranges.count <= process)
+		array_push(&collected->corr_ranges, (struct corr_range){});
+	corr_range_add(&collected->corr_ranges.items[process], corr, start_ns);
+	collected->any_corr = true;
 }
 
 /* Ids that calls have got from CUPTI's own records are not known before those are joined. */
-void learn_named(struct builder *builder)
+void collect_named(struct builder *builder)
 {
 	if (!builder->first->api_activities.ranges.count)
 		return;
@@ -136,8 +136,8 @@ void learn_named(struct builder *builder)
 		const struct model_call *call = &builder->calls.list.items[i];
 
 		if (call->corr)
-			note_corr(&builder->learnt, builder->processes.threads.items[call->thread].process, call->corr,
-				  call->start_ns);
+			note_corr(&builder->collected, builder->processes.threads.items[call->thread].process,
+				  call->corr, call->start_ns);
 	}
 }
 
@@ -149,43 +149,43 @@ static bool is_inside_recent(const struct recent_call *recent, uint32_t space, c
 	return recent->space == space && recent->corr == call->corr && call->time_ns - recent->time_ns < INSIDE_CALL_NS;
 }
 
-void learn_call(struct builder *builder, const struct new_call *call)
+void collect_call(struct builder *builder, const struct new_call *call)
 {
 	struct program program = builder_program(builder, call->pid);
 	uint32_t thread = process_table_find_thread(&builder->processes, program.process, call->tid);
-	struct learnt *learnt = &builder->learnt;
+	struct collected *collected = &builder->collected;
 	struct recent_call *recent;
 
 	calls_count(&builder->calls, thread, call->time_ns);
 	if (has_place(builder, call->time_ns) && call->time_ns >= builder->model->start_ns)
 		lateness_note_begin(&builder->lateness, NONE, call->time_ns);
 	if (!call->corr) {
-		totals_add_call(&learnt->totals, program.process, 0, false);
+		totals_add_call(&collected->totals, program.process, 0, false);
 		return;
 	}
 	lateness_see_call(&builder->lateness, program.space, call->corr);
 	lateness_note_reference(&builder->lateness, program.space, call->corr);
-	note_corr(learnt, program.process, call->corr, call->time_ns);
-	if (!learnt->recent)
-		learnt->recent = xcalloc(RECENT_CALLS, sizeof(*learnt->recent));
-	recent = &learnt->recent[call->corr % RECENT_CALLS];
-	totals_add_call(&learnt->totals, program.process, call->corr, is_inside_recent(recent, program.space, call));
+	note_corr(collected, program.process, call->corr, call->time_ns);
+	if (!collected->recent)
+		collected->recent = xcalloc(RECENT_CALLS, sizeof(*collected->recent));
+	recent = &collected->recent[call->corr % RECENT_CALLS];
+	totals_add_call(&collected->totals, program.process, call->corr, is_inside_recent(recent, program.space, call));
 	*recent = (struct recent_call){
 		.time_ns = call->time_ns, .space = program.space, .corr = call->corr, .thread = thread};
 }
 
 /* The thread that returns is the one that called, under the number that its process has for it. */
-void learn_return(struct builder *builder, struct program program, const struct new_return *back)
+void collect_return(struct builder *builder, struct program program, const struct new_return *back)
 {
 	const struct recent_call *call =
-		builder->learnt.recent ? &builder->learnt.recent[back->corr % RECENT_CALLS] : NULL;
+		builder->collected.recent ? &builder->collected.recent[back->corr % RECENT_CALLS] : NULL;
 
 	if (call && call->space == program.space && call->corr == back->corr &&
 	    builder->processes.threads.items[call->thread].tid != back->tid)
-		ranges_learn_tid(&builder->ranges, program.space, back->tid, call->thread);
+		ranges_collect_tid(&builder->ranges, program.space, back->tid, call->thread);
 }
 
-void learn_activity(struct builder *builder, struct program program, const struct new_api_activity *activity)
+void collect_activity(struct builder *builder, struct program program, const struct new_api_activity *activity)
 {
 	uint64_t about_ns = about(builder, activity->clock, activity->span.start_ns);
 
@@ -193,10 +193,10 @@ void learn_activity(struct builder *builder, struct program program, const struc
 		return;
 	lateness_see_call(&builder->lateness, program.space, activity->corr);
 	if (builder->reading == READING_FIRST) /* of a call that may have been told, too */
-		totals_add_call(&builder->learnt.totals, program.process, activity->corr, true);
+		totals_add_call(&builder->collected.totals, program.process, activity->corr, true);
 	if (builder->reading == READING_SECOND || !has_place(builder, about_ns))
 		return;
-	builder->learnt.any_corr = true;
+	builder->collected.any_corr = true;
 	api_activities_note_range(&builder->api_activities, program.process, activity->corr,
 				  about(builder, activity->clock, activity->span.end_ns));
 }
@@ -204,27 +204,28 @@ void learn_activity(struct builder *builder, struct program program, const struc
 /* ---- the GPU ----------------------------------------------------------------------------------------------------- */
 
 /* Nearly all operations of a while are of one context. */
-static struct context_device *context_device_of(struct learnt *learnt, uint32_t process,
+static struct context_device *context_device_of(struct collected *collected, uint32_t process,
 						const struct new_gpu_work *work)
 {
-	uint32_t *index = &learnt->latest_context;
+	uint32_t *index = &collected->latest_context;
 	struct context_device *latest =
-		*index < learnt->context_devices.count ? &learnt->context_devices.items[*index] : NULL;
+		*index < collected->context_devices.count ? &collected->context_devices.items[*index] : NULL;
 	struct context_device device = {
 		.start_ns = UINT64_MAX, .process = process, .context = work->context, .device = work->device};
 
 	if (latest && latest->process == process && latest->context == work->context)
 		return latest;
-	*index = *lookup_put(&learnt->contexts, process + 1, work->context, (uint32_t)learnt->context_devices.count);
-	if (*index == learnt->context_devices.count)
-		array_push(&learnt->context_devices, device);
-	return &learnt->context_devices.items[*index];
+	*index = *lookup_put(&collected->contexts, process + 1, work->context,
+			     (uint32_t)collected->context_devices.count);
+	if (*index == collected->context_devices.count)
+		array_push(&collected->context_devices, device);
+	return &collected->context_devices.items[*index];
 }
 
 /* The earliest operation of a context says on which device that is. */
-static void learn_context(struct builder *builder, uint32_t process, const struct new_gpu_work *work)
+static void collect_context(struct builder *builder, uint32_t process, const struct new_gpu_work *work)
 {
-	struct context_device *known = context_device_of(&builder->learnt, process, work);
+	struct context_device *known = context_device_of(&builder->collected, process, work);
 
 	if (work->span.start_ns < known->start_ns) {
 		known->start_ns = work->span.start_ns;
@@ -232,14 +233,14 @@ static void learn_context(struct builder *builder, uint32_t process, const struc
 	}
 }
 
-void learn_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work)
+void collect_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work)
 {
 	if (builder->reading != READING_FIRST)
 		return;
-	totals_add_gpu_work(&builder->learnt.totals, program.process);
-	learn_context(builder, program.process, work);
+	totals_add_gpu_work(&builder->collected.totals, program.process);
+	collect_context(builder, program.process, work);
 	if (work->graph && work->graph_node)
-		graphs_learn(&builder->graphs, program.space, work->graph, work->graph_node);
+		graphs_collect(&builder->graphs, program.space, work->graph, work->graph_node);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
@@ -265,22 +266,22 @@ static void feed_first(struct deferred_events *deferred)
 		deferred->list.items[i].time_ns = 0;
 }
 
-void learn_finish(struct builder *builder)
+void collect_finish(struct builder *builder)
 {
-	struct learnt *learnt = &builder->learnt;
+	struct collected *collected = &builder->collected;
 
-	for (size_t i = 0; i < learnt->context_devices.count; i++) {
-		const struct context_device *device = &learnt->context_devices.items[i];
+	for (size_t i = 0; i < collected->context_devices.count; i++) {
+		const struct context_device *device = &collected->context_devices.items[i];
 
-		*lookup_put(&learnt->contexts, device->process + 1, device->context, 0) =
+		*lookup_put(&collected->contexts, device->process + 1, device->context, 0) =
 			device_table_find(&builder->devices, device->process, device->device);
 	}
-	array_free(&learnt->context_devices);
+	array_free(&collected->context_devices);
 	lateness_finish(&builder->lateness, to_monotonic, builder);
-	totals_finish(&learnt->totals, (uint32_t)builder->processes.list.count);
+	totals_finish(&collected->totals, (uint32_t)builder->processes.list.count);
 	if (wall_clock_steps(&builder->clock))
 		feed_first(&builder->deferred);
 	deferred_events_sort(&builder->deferred);
-	free(learnt->recent);
-	learnt->recent = NULL;
+	free(collected->recent);
+	collected->recent = NULL;
 }
