@@ -100,8 +100,8 @@ void builder_count_bad(struct builder *builder);
 /* ---- processes and threads --------------------------------------------------------------------------------------- */
 
 /* The program that a process runs now, made when it is new; and that it ran at a time that may be past. */
-struct program builder_program(struct builder *builder, uint32_t pid);
-struct program builder_program_at(struct builder *builder, uint32_t pid, uint64_t time_ns);
+struct process_image builder_process_image(struct builder *builder, uint32_t pid);
+struct process_image builder_process_image_at(struct builder *builder, uint32_t pid, uint64_t time_ns);
 
 /* The source got so far: a trace without an end ends with the latest time. */
 void builder_see_time(struct builder *builder, uint64_t time_ns);
@@ -133,8 +133,9 @@ void builder_add_call(struct builder *builder, const struct new_call *call);
 
 /* Before that call, or behind it. */
 void builder_add_nccl_launch(struct builder *builder, const struct new_nccl_launch *launch);
-bool builder_add_return(struct builder *builder, struct program program, const struct new_return *back);
-bool builder_add_api_activity(struct builder *builder, struct program program, const struct new_api_activity *activity);
+bool builder_add_return(struct builder *builder, struct process_image program, const struct new_return *back);
+bool builder_add_api_activity(struct builder *builder, struct process_image program,
+			      const struct new_api_activity *activity);
 
 /* ---- inside the interpreter -------------------------------------------------------------------------------------- */
 
@@ -149,14 +150,16 @@ void builder_leave_function(struct builder *builder, const struct python_moment 
 
 /* ---- the agent and CUPTI ----------------------------------------------------------------------------------------- */
 
-void builder_add_agent_state(struct builder *builder, struct program program, const struct new_agent_state *state);
+void builder_add_agent_state(struct builder *builder, struct process_image program,
+			     const struct new_agent_state *state);
 
 /* In all since the agent began; foreign: beyond that, of a buffer of another profiler. */
-void builder_set_agent_losses(struct builder *builder, struct program program, const struct model_agent_losses *losses);
+void builder_set_agent_losses(struct builder *builder, struct process_image program,
+			      const struct model_agent_losses *losses);
 void builder_add_foreign_losses(struct builder *builder, const struct model_agent_losses *losses);
 
 /* A sample that the process itself took; reported_ns: when it was told. */
-bool builder_add_agent_clock_sample(struct builder *builder, struct program program, uint64_t reported_ns,
+bool builder_add_agent_clock_sample(struct builder *builder, struct process_image program, uint64_t reported_ns,
 				    struct clock_sample sample);
 
 /* Somebody registers buffers for the GPU's records: own: the agent, else another client of CUPTI. */
@@ -164,53 +167,57 @@ void builder_add_registration(struct builder *builder, uint32_t pid, uint64_t ti
 
 /* A kernel's name (mangled), before the first kernel that has it. */
 /* place: of the kernel's function in the source, "" where it is not known. */
-void builder_add_name(struct builder *builder, struct program program, uint32_t key, struct text name,
+void builder_add_name(struct builder *builder, struct process_image program, uint32_t key, struct text name,
 		      struct text place);
-bool builder_add_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work);
+bool builder_add_gpu_work(struct builder *builder, struct process_image program, const struct new_gpu_work *work);
 
 /* Where the next one may be made, which need not be copied then: for whoever tells many.  Valid until it is added. */
 struct new_gpu_work *builder_room_for_gpu_work(struct builder *builder);
 
 /* A node of a graph was made by a call under capture, or as the clone of another. */
-void builder_add_graph_node(struct builder *builder, struct program program, uint64_t node, uint32_t corr);
-void builder_add_graph_clone(struct builder *builder, struct program program, uint64_t node, uint64_t source);
+void builder_add_graph_node(struct builder *builder, struct process_image program, uint64_t node, uint32_t corr);
+void builder_add_graph_clone(struct builder *builder, struct process_image program, uint64_t node, uint64_t source);
 #define BUILDER_ADD(one, ...)                                                                                          \
-	bool builder_add_##one(struct builder *builder, struct program program, const struct new_##one *one);
+	bool builder_add_##one(struct builder *builder, struct process_image program, const struct new_##one *one);
 MODEL_JOINED_EVENTS(BUILDER_ADD)
 #undef BUILDER_ADD
-void builder_add_event_record(struct builder *builder, struct program program, const struct new_event_record *record);
-bool builder_add_device(struct builder *builder, struct program program, const struct new_device *device);
-void builder_add_context(struct builder *builder, struct program program, uint32_t context, uint32_t device, bool mps);
-void builder_add_stream(struct builder *builder, struct program program, const struct new_stream *stream);
+void builder_add_event_record(struct builder *builder, struct process_image program,
+			      const struct new_event_record *record);
+bool builder_add_device(struct builder *builder, struct process_image program, const struct new_device *device);
+void builder_add_context(struct builder *builder, struct process_image program, uint32_t context, uint32_t device,
+			 bool mps);
+void builder_add_stream(struct builder *builder, struct process_image program, const struct new_stream *stream);
 
 /* ---- ranges that the program names (NVTX) ------------------------------------------------------------------------ */
 
-bool builder_mark_range(struct builder *builder, struct program program, const struct new_range *range);
-bool builder_push_range(struct builder *builder, struct program program, const struct new_range *range);
-bool builder_pop_range(struct builder *builder, struct program program, const struct new_range *range);
-bool builder_start_range(struct builder *builder, struct program program, const struct new_range *range);
-bool builder_end_range(struct builder *builder, struct program program, const struct new_range *range);
+bool builder_mark_range(struct builder *builder, struct process_image program, const struct new_range *range);
+bool builder_push_range(struct builder *builder, struct process_image program, const struct new_range *range);
+bool builder_pop_range(struct builder *builder, struct process_image program, const struct new_range *range);
+bool builder_start_range(struct builder *builder, struct process_image program, const struct new_range *range);
+bool builder_end_range(struct builder *builder, struct process_image program, const struct new_range *range);
 /* One that was started and has ended, of which no one tells the end. */
-bool builder_add_range(struct builder *builder, struct program program, const struct new_range *range);
+bool builder_add_range(struct builder *builder, struct process_image program, const struct new_range *range);
 
 /* Begins and ends of ranges had no room in a interval. */
-void builder_lose_ranges(struct builder *builder, struct program program, uint64_t count, uint64_t from_ns,
+void builder_lose_ranges(struct builder *builder, struct process_image program, uint64_t count, uint64_t from_ns,
 			 uint64_t to_ns);
 
 /* ---- ops of PyTorch ---------------------------------------------------------------------------------------------- */
 
 /* What the keys of ops stand for, before the first op that has them. */
-void builder_add_op_text(struct builder *builder, struct program program, uint32_t key, struct text text);
+void builder_add_op_text(struct builder *builder, struct process_image program, uint32_t key, struct text text);
 /* False: it is not such a text (op_inputs.h). */
-bool builder_add_op_inputs(struct builder *builder, struct program program, uint32_t key, struct text text);
-bool builder_add_op(struct builder *builder, struct program program, const struct new_op *op);
-bool builder_add_torch_memory(struct builder *builder, struct program program, const struct new_torch_memory *event);
-void builder_add_torch_memory_state(struct builder *builder, struct program program,
+bool builder_add_op_inputs(struct builder *builder, struct process_image program, uint32_t key, struct text text);
+bool builder_add_op(struct builder *builder, struct process_image program, const struct new_op *op);
+bool builder_add_torch_memory(struct builder *builder, struct process_image program,
+			      const struct new_torch_memory *event);
+void builder_add_torch_memory_state(struct builder *builder, struct process_image program,
 				    const struct new_torch_memory_state *state);
 /* Only some steps are recorded; the first of all is number `first`. */
 void builder_set_schedule(struct builder *builder, uint64_t first);
 /* False: there are too many. */
-bool builder_add_reported_step(struct builder *builder, struct program program, const struct new_reported_step *step);
-void builder_add_op_state(struct builder *builder, struct program program, const struct new_op_state *state);
+bool builder_add_reported_step(struct builder *builder, struct process_image program,
+			       const struct new_reported_step *step);
+void builder_add_op_state(struct builder *builder, struct process_image program, const struct new_op_state *state);
 
 #endif

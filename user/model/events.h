@@ -24,12 +24,12 @@ struct text {
 };
 
 /*
- * A process between two execs: what its numbers belong to.  builder_program gives it; valid until the next exec or
- * fork that the builder is told of.
+ * A process between two execs: what its numbers belong to.  builder_process_image gives it; valid until the next exec
+ * or fork that the builder is told of.
  */
-struct program {
+struct process_image {
 	uint32_t process; /* model.processes */
-	uint32_t space;	  /* never 0 */
+	uint32_t epoch;	  /* never 0 */
 };
 
 /* A interval by the clock of whoever measured it; both 0: it could not be measured. */

@@ -90,9 +90,9 @@ static uint32_t intern_scratch(struct string_pool *pool)
 	uint32_t *index;
 
 	pool->scratch.count = 0;
-	/* strings of one hash are kept under the next spaces */
-	for (uint32_t space = 1;; space++) {
-		index = lookup_put(&pool->by_hash, space, hash, NONE);
+	/* strings of one hash are kept under the next epochs */
+	for (uint32_t epoch = 1;; epoch++) {
+		index = lookup_put(&pool->by_hash, epoch, hash, NONE);
 		if (*index == NONE)
 			break;
 		if (pool->lengths.items[*index] == length &&

@@ -37,7 +37,7 @@ static bool kernel_at(struct builder *builder, uint64_t start_ns, uint32_t corr)
 	struct new_gpu_work work = {
 		.span = {start_ns, start_ns + 10}, .clock = SOURCE_CLOCK_MONOTONIC, .kind = MODEL_KERNEL, .corr = corr};
 
-	return builder_add_gpu_work(builder, builder_program(builder, PID), &work);
+	return builder_add_gpu_work(builder, builder_process_image(builder, PID), &work);
 }
 
 static void a_stack_has_the_frames_that_the_source_names_by_keys_of_its_own(void **state)
@@ -88,7 +88,7 @@ static void gpu_work_that_ends_before_it_starts_does_not_make_sense(void **state
 	struct builder *builder = builder_new();
 	struct model *model;
 
-	assert_false(builder_add_gpu_work(builder, builder_program(builder, PID), &work));
+	assert_false(builder_add_gpu_work(builder, builder_process_image(builder, PID), &work));
 	model = finished(builder);
 	assert_int_equal(model->gpu_count, 0);
 	model_free(model);

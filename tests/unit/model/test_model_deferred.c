@@ -205,7 +205,7 @@ static void of_each_stretch_the_least_that_it_or_a_later_one_tells_is_known(void
 
 static void of_very_many_recordings_the_latest_are_kept(void **state)
 {
-	struct recording recording = {.process = 0, .space = 1, .context = 1, .event = 7, .call = NONE};
+	struct recording recording = {.process = 0, .epoch = 1, .context = 1, .event = 7, .call = NONE};
 	struct recordings recordings;
 
 	recordings_init(&recordings, 1);

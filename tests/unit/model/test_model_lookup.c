@@ -7,26 +7,26 @@
 #include "model/order.h"
 #include "model/tables/corr_index.h"
 
-/* Puts and finds `count` keys, `stride` apart, in each of `spaces` spaces. */
-static void check_keys(uint64_t seed, uint32_t spaces, uint64_t count, uint64_t stride)
+/* Puts and finds `count` keys, `stride` apart, in each of `epochs` epochs. */
+static void check_keys(uint64_t seed, uint32_t epochs, uint64_t count, uint64_t stride)
 {
 	struct lookup lookup;
 
 	lookup_init(&lookup, seed);
 	assert_null(lookup_get(&lookup, 1, 0));
-	for (uint32_t space = 1; space <= spaces; space++)
+	for (uint32_t epoch = 1; epoch <= epochs; epoch++)
 		for (uint64_t i = 0; i < count; i++)
-			assert_int_equal(*lookup_put(&lookup, space, i * stride, (uint32_t)(space * count + i)),
-					 space * count + i);
-	assert_int_equal(lookup.count, spaces * count);
-	for (uint32_t space = 1; space <= spaces; space++)
+			assert_int_equal(*lookup_put(&lookup, epoch, i * stride, (uint32_t)(epoch * count + i)),
+					 epoch * count + i);
+	assert_int_equal(lookup.count, epochs * count);
+	for (uint32_t epoch = 1; epoch <= epochs; epoch++)
 		for (uint64_t i = 0; i < count; i++) {
-			uint32_t *found = lookup_get(&lookup, space, i * stride);
+			uint32_t *found = lookup_get(&lookup, epoch, i * stride);
 
 			assert_non_null(found);
-			assert_int_equal(*found, space * count + i);
+			assert_int_equal(*found, epoch * count + i);
 		}
-	assert_null(lookup_get(&lookup, spaces + 1, 0));
+	assert_null(lookup_get(&lookup, epochs + 1, 0));
 	assert_null(lookup_get(&lookup, 1, count * stride + 1));
 	/* what is there stays when it is put again */
 	assert_int_equal(*lookup_put(&lookup, 1, 0, 77), count);
@@ -76,23 +76,23 @@ static void a_call_is_found_by_its_correlation_id_wherever_it_moves(void **state
 
 	corr_index_init(&index, 1);
 	assert_int_equal(corr_index_get(&index, 1, 7), UINT32_MAX);
-	for (uint32_t space = 1; space <= SPACES; space++)
+	for (uint32_t epoch = 1; epoch <= SPACES; epoch++)
 		for (uint32_t i = 0; i < COUNT; i++)
-			assert_int_equal(*corr_index_put(&index, space, UINT32_MAX - i * 3, space * COUNT + i),
-					 space * COUNT + i);
+			assert_int_equal(*corr_index_put(&index, epoch, UINT32_MAX - i * 3, epoch * COUNT + i),
+					 epoch * COUNT + i);
 	assert_int_equal(*corr_index_put(&index, 2, UINT32_MAX, 5), 2 * COUNT); /* what is there stays */
-	/* the first space goes, of the others all stay but those after the 500th */
+	/* the first epoch goes, of the others all stay but those after the 500th */
 	for (uint32_t i = 0; i < (SPACES + 1) * COUNT; i++)
 		places[i] = i / COUNT >= 2 && i % COUNT <= 500 ? i - COUNT : UINT32_MAX;
 	for (int round = 0; round < 2; round++) {
 		corr_index_move(&index, places);
-		for (uint32_t space = 1; space <= SPACES; space++)
+		for (uint32_t epoch = 1; epoch <= SPACES; epoch++)
 			for (uint32_t i = 0; i < COUNT; i++) {
-				uint32_t left = space * COUNT + i;
+				uint32_t left = epoch * COUNT + i;
 
 				for (int k = 0; k <= round && left != UINT32_MAX; k++)
 					left = places[left];
-				assert_int_equal(corr_index_get(&index, space, UINT32_MAX - i * 3), left);
+				assert_int_equal(corr_index_get(&index, epoch, UINT32_MAX - i * 3), left);
 			}
 		assert_true(index.pages.count <= (2 - (size_t)round) * (501 * 3 / CORR_PAGE + 1));
 	}

@@ -76,7 +76,7 @@ static void tell_return(struct builder *builder, const struct event *event)
 {
 	struct new_return back = {.end_ns = event->time_ns, .corr = (uint32_t)event->id, .tid = event->tid};
 
-	builder_add_return(builder, builder_program(builder, event->pid), &back);
+	builder_add_return(builder, builder_process_image(builder, event->pid), &back);
 }
 
 static void tell(struct builder *builder, const struct event *event)
@@ -93,22 +93,22 @@ static void tell(struct builder *builder, const struct event *event)
 		builder_leave_function(builder, &at);
 		break;
 	case MARK:
-		builder_mark_range(builder, builder_program(builder, event->pid), &range);
+		builder_mark_range(builder, builder_process_image(builder, event->pid), &range);
 		break;
 	case PUSH:
-		builder_push_range(builder, builder_program(builder, event->pid), &range);
+		builder_push_range(builder, builder_process_image(builder, event->pid), &range);
 		break;
 	case POP:
-		builder_pop_range(builder, builder_program(builder, event->pid), &range);
+		builder_pop_range(builder, builder_process_image(builder, event->pid), &range);
 		break;
 	case RANGE_START:
-		builder_start_range(builder, builder_program(builder, event->pid), &range);
+		builder_start_range(builder, builder_process_image(builder, event->pid), &range);
 		break;
 	case RANGE_END:
-		builder_end_range(builder, builder_program(builder, event->pid), &range);
+		builder_end_range(builder, builder_process_image(builder, event->pid), &range);
 		break;
 	case LOSE:
-		builder_lose_ranges(builder, builder_program(builder, event->pid), 1,
+		builder_lose_ranges(builder, builder_process_image(builder, event->pid), 1,
 				    event->time_ns > 200 ? event->time_ns - 200 : 0, event->time_ns);
 		break;
 	case CALL:

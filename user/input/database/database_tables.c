@@ -107,7 +107,7 @@ void database_read_calls(struct database_reader *reader, const char *table, enum
 		call.captured = database_number(&rows, CALL_CAPTURED, 0) != 0;
 		call.inherited = database_number(&rows, CALL_OF_BACKWARD, 0) != 0;
 		if (reader->waits_by_call && name && name->wait && call.row.corr)
-			lookup_put(&reader->waiting_calls, foreign_space(call.row.pid), call.row.corr, name->wait);
+			lookup_put(&reader->waiting_calls, foreign_epoch(call.row.pid), call.row.corr, name->wait);
 		stack = lookup_get(&reader->stack_lookup, 1, (uint64_t)database_number(&rows, CALL_STACK, 0));
 		call.stack = stack ? *stack + 1 : 0;
 		rows_add(&reader->file->rows, &call.row, sizeof(call));
@@ -355,7 +355,7 @@ static const char *const sync_columns[] = {
  */
 static uint32_t kind_of_wait(const struct database_reader *reader, const struct row_sync *sync)
 {
-	const uint32_t *known = lookup_get(&reader->waiting_calls, foreign_space(sync->row.pid), sync->row.corr);
+	const uint32_t *known = lookup_get(&reader->waiting_calls, foreign_epoch(sync->row.pid), sync->row.corr);
 	bool stream = sync->sync.stream != UINT32_MAX, event = sync->sync.event != UINT32_MAX;
 
 	if (known)

@@ -59,7 +59,7 @@ static void read_domains(struct database_reader *reader, struct domains *domains
 			reader->file->bad++;
 			continue;
 		}
-		index = lookup_put(&domains->lookup, foreign_space(pid), (uint64_t)number, NONE);
+		index = lookup_put(&domains->lookup, foreign_epoch(pid), (uint64_t)number, NONE);
 		if (*index != NONE)
 			continue;
 		*index = (uint32_t)domains->names.count;
@@ -70,10 +70,10 @@ static void read_domains(struct database_reader *reader, struct domains *domains
 
 static uint32_t domain_of(const struct domains *domains, uint32_t pid, int64_t number)
 {
-	const uint32_t *index = lookup_get(&domains->lookup, foreign_space(pid), (uint64_t)number);
+	const uint32_t *index = lookup_get(&domains->lookup, foreign_epoch(pid), (uint64_t)number);
 
 	if (!index) /* gputrace's own are not of a process */
-		index = lookup_get(&domains->lookup, foreign_space(0), (uint64_t)number);
+		index = lookup_get(&domains->lookup, foreign_epoch(0), (uint64_t)number);
 	return index ? *index : 0;
 }
 

@@ -46,7 +46,7 @@ struct markers {
 	struct database_rows rows;
 	struct lookup domains; /* (1, text) to key */
 	struct open_marker *open;
-	struct lookup apart; /* (space, id): of these not every start was paired here, and so none is any more */
+	struct lookup apart; /* (epoch, id): of these not every start was paired here, and so none is any more */
 	uint32_t pid, tid;   /* of the latest thread that was told to the file; 0: of none */
 	int64_t domain;	     /* of the row before, and what it is */
 	uint32_t domain_text;
@@ -117,9 +117,9 @@ static void begin(struct markers *markers, const struct row_range *range)
 
 	/* one that lasts longer than many others, or whose end does not come */
 	if (open->pid)
-		lookup_put(&markers->apart, foreign_space(open->pid), open->id, 0);
+		lookup_put(&markers->apart, foreign_epoch(open->pid), open->id, 0);
 	open->pid = 0;
-	if (!markers->apart.count || !lookup_get(&markers->apart, foreign_space(range->row.pid), range->id))
+	if (!markers->apart.count || !lookup_get(&markers->apart, foreign_epoch(range->row.pid), range->id))
 		*open = (struct open_marker){.id = range->id, .at = at, .pid = range->row.pid};
 }
 

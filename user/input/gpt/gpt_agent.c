@@ -85,7 +85,7 @@ bool gpt_add_stats(struct builder *builder, const struct gpt_sender *sender, con
 bool gpt_add_range(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_range *event = (const struct gpt_agent_range *)record;
-	struct program program = sender->program;
+	struct process_image program = sender->program;
 	struct new_range range = {
 		.time_ns = event->time_ns, .id = event->id, .tid = event->tid, .domain = event->domain};
 

@@ -45,8 +45,8 @@ bool gpt_add_batch(struct builder *builder, const struct gpt_record *record)
 		builder_note_clock_error(builder, batch->error_ns);
 	}
 	/* what the collector read from a buffer may stand after an exec that came after */
-	sender.program = sender.foreign ? builder_program_at(builder, batch->pid, batch->time_ns)
-					: builder_program(builder, batch->pid);
+	sender.program = sender.foreign ? builder_process_image_at(builder, batch->pid, batch->time_ns)
+					: builder_process_image(builder, batch->pid);
 	while (at < batch->bytes) {
 		inner = record_at(batch->data, batch->bytes, &at);
 		if (!inner)

@@ -49,7 +49,7 @@ bool gpt_add_batch(struct builder *builder, const struct gpt_record *record);
 
 /* Whom a batch is about. */
 struct gpt_sender {
-	struct program program;
+	struct process_image program;
 	uint64_t time_ns; /* when the batch was copied */
 	enum source_clock clock;
 	bool foreign; /* not an agent's: from a buffer of another profiler */

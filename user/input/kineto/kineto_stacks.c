@@ -46,7 +46,7 @@ static struct foreign_code named(struct foreign_file *file, const struct python_
 				     .file = rows_text(&file->rows, name->file.bytes, name->file.size)};
 }
 
-static uint32_t space_of(const struct foreign_code *code)
+static uint32_t epoch_of(const struct foreign_code *code)
 {
 	return code->function == UINT32_MAX ? UINT32_MAX : code->function + 1;
 }
@@ -68,7 +68,7 @@ void kineto_stacks_note(struct kineto_stacks *stacks, struct foreign_file *file,
 	if (!name.has_file || !name.line)
 		return;
 	code = named(file, &name);
-	first = lookup_put(&stacks->firsts, space_of(&code), code.file, name.line);
+	first = lookup_put(&stacks->firsts, epoch_of(&code), code.file, name.line);
 	if (*first != name.line)
 		*first = NONE;
 }
@@ -77,7 +77,7 @@ void kineto_stacks_finish(struct kineto_stacks *stacks, struct foreign_file *fil
 {
 	for (size_t i = 0; i < file->codes.count; i++) {
 		struct foreign_code *code = &file->codes.items[i];
-		const uint32_t *first = lookup_get(&stacks->firsts, space_of(code), code->file);
+		const uint32_t *first = lookup_get(&stacks->firsts, epoch_of(code), code->file);
 
 		code->first_line = first && *first != NONE ? *first : 0;
 	}
@@ -86,7 +86,7 @@ void kineto_stacks_finish(struct kineto_stacks *stacks, struct foreign_file *fil
 static uint32_t code_of(struct kineto_stacks *stacks, struct foreign_file *file, const struct python_name *name)
 {
 	struct foreign_code code = named(file, name);
-	uint32_t *index = lookup_put(&stacks->codes, space_of(&code), code.file, (uint32_t)file->codes.count);
+	uint32_t *index = lookup_put(&stacks->codes, epoch_of(&code), code.file, (uint32_t)file->codes.count);
 
 	if (*index == file->codes.count)
 		array_push(&file->codes, code);

@@ -61,7 +61,7 @@ static void prepare(struct kineto_threads *threads)
 /* The first that is told of a thread stays. */
 static void feed(struct foreign_file *file, uint32_t pid, uint32_t tid, uint32_t number)
 {
-	lookup_put(&file->torch_threads, foreign_space(pid), tid, number);
+	lookup_put(&file->torch_threads, foreign_epoch(pid), tid, number);
 }
 
 static struct kineto_arrow *arrow_of(struct kineto_threads *threads, uint64_t id)

@@ -51,7 +51,7 @@ struct foreign_process *foreign_process(struct foreign_file *file, uint32_t pid)
 
 struct foreign_thread *foreign_thread(struct foreign_file *file, uint32_t pid, uint32_t tid)
 {
-	uint32_t *index = lookup_put(&file->thread_lookup, foreign_space(pid), tid, NONE);
+	uint32_t *index = lookup_put(&file->thread_lookup, foreign_epoch(pid), tid, NONE);
 
 	if (*index == NONE) {
 		*index = (uint32_t)file->threads.count;
@@ -68,12 +68,12 @@ void foreign_note(struct foreign_file *file, char *text)
 
 void foreign_name(struct foreign_file *file, uint32_t pid, uint64_t tid, uint32_t text)
 {
-	*lookup_put(&file->names, foreign_space(pid), tid, text) = text;
+	*lookup_put(&file->names, foreign_epoch(pid), tid, text) = text;
 }
 
 void foreign_node(struct foreign_file *file, uint32_t pid, uint64_t node, uint32_t corr)
 {
-	uint32_t *index = lookup_put(&file->node_lookup, foreign_space(pid), node, NONE), *first;
+	uint32_t *index = lookup_put(&file->node_lookup, foreign_epoch(pid), node, NONE), *first;
 
 	if (*index != NONE)
 		return;
@@ -82,7 +82,7 @@ void foreign_node(struct foreign_file *file, uint32_t pid, uint64_t node, uint32
 		return;
 	}
 	*index = (uint32_t)file->nodes.count;
-	first = lookup_put(&file->node_calls, foreign_space(pid), corr, NONE);
+	first = lookup_put(&file->node_calls, foreign_epoch(pid), corr, NONE);
 	array_push(&file->nodes, ((struct foreign_node){.node = node, .pid = pid, .corr = corr, .next = *first}));
 	*first = *index;
 }

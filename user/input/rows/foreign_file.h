@@ -97,8 +97,8 @@ void foreign_name(struct foreign_file *file, uint32_t pid, uint64_t tid, uint32_
 /* A node that has run, and the correlation id of the call that it was captured from. */
 void foreign_node(struct foreign_file *file, uint32_t pid, uint64_t node, uint32_t corr);
 
-/* As spaces of lookups, which 0 is none of. */
-static inline uint32_t foreign_space(uint32_t pid)
+/* As epochs of lookups, which 0 is none of. */
+static inline uint32_t foreign_epoch(uint32_t pid)
 {
 	return pid == UINT32_MAX ? pid : pid + 1;
 }

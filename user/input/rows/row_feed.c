@@ -11,7 +11,7 @@
 
 static struct text name_of(const struct row_feed *feed, uint32_t pid, uint64_t tid)
 {
-	const uint32_t *text = lookup_get(&feed->file->names, foreign_space(pid), tid);
+	const uint32_t *text = lookup_get(&feed->file->names, foreign_epoch(pid), tid);
 
 	return row_feed_text(feed, text ? *text : ROW_NO_TEXT);
 }
@@ -73,7 +73,7 @@ static void feed_processes(struct row_feed *feed, struct builder *builder, uint6
 
 	for (size_t i = 0; i < file->processes.count; i++) {
 		const struct foreign_process *process = &file->processes.items[i];
-		struct program program = builder_program(builder, process->pid);
+		struct process_image program = builder_process_image(builder, process->pid);
 		struct new_description description = {.time_ns = start_ns,
 						      .pid = process->pid,
 						      .python = (uint16_t)process->python,
@@ -162,7 +162,7 @@ bool row_feed_once(struct row_feed *feed, uint32_t text, enum told_as as)
 
 /* Whatever is no event waits until no one looks at the part before (builder_look). */
 
-void row_feed_put_text(struct row_feed *feed, struct builder *builder, struct program program, uint32_t text,
+void row_feed_put_text(struct row_feed *feed, struct builder *builder, struct process_image program, uint32_t text,
 		       enum told_as as)
 {
 	if (!feed->recent && !row_feed_once(feed, text, as))
@@ -174,17 +174,17 @@ void row_feed_put_text(struct row_feed *feed, struct builder *builder, struct pr
 		builder_add_name(builder, program, row_feed_key(text), row_feed_text(feed, text), (struct text){0});
 }
 
-struct program row_feed_program(const struct row_feed *feed, struct builder *builder, const struct row *row)
+struct process_image row_feed_image(const struct row_feed *feed, struct builder *builder, const struct row *row)
 {
 	const struct recent_call *recent = feed->recent ? &feed->recent[row->corr % RECENT_CALLS] : NULL;
 
 	if (row->pid)
-		return builder_program(builder, row->pid);
-	return builder_program(builder,
-			       recent && recent->pid && recent->corr == row->corr ? recent->pid : feed->main_pid);
+		return builder_process_image(builder, row->pid);
+	return builder_process_image(builder,
+				     recent && recent->pid && recent->corr == row->corr ? recent->pid : feed->main_pid);
 }
 
-static void feed_context(struct row_feed *feed, struct builder *builder, struct program program, uint32_t context,
+static void feed_context(struct row_feed *feed, struct builder *builder, struct process_image program, uint32_t context,
 			 uint32_t device)
 {
 	uint64_t key = (uint64_t)context << 32 | device;
@@ -200,7 +200,7 @@ static void feed_context(struct row_feed *feed, struct builder *builder, struct 
 static bool feed_gpu(struct row_feed *feed, struct builder *builder, const struct row_gpu *gpu)
 {
 	const struct row *row = &gpu->row;
-	struct program program = row_feed_program(feed, builder, row);
+	struct process_image program = row_feed_image(feed, builder, row);
 	struct new_gpu_work work = gpu->work;
 
 	work.span = (struct clock_span){row->start_ns, row->end_ns};
@@ -216,7 +216,7 @@ static bool feed_gpu(struct row_feed *feed, struct builder *builder, const struc
 
 static bool feed_sync(struct row_feed *feed, struct builder *builder, const struct row_sync *sync)
 {
-	struct program program = row_feed_program(feed, builder, &sync->row);
+	struct process_image program = row_feed_image(feed, builder, &sync->row);
 	struct new_sync fed = sync->sync;
 
 	fed.span = (struct clock_span){sync->row.start_ns, sync->row.end_ns};
@@ -233,7 +233,7 @@ static bool feed_overhead(struct row_feed *feed, struct builder *builder, const 
 				   .kind = overhead->overhead,
 				   .tid = overhead->row.tid};
 
-	return builder_add_overhead(builder, row_feed_program(feed, builder, &overhead->row), &fed);
+	return builder_add_overhead(builder, row_feed_image(feed, builder, &overhead->row), &fed);
 }
 
 static bool feed_cuda_memory(struct row_feed *feed, struct builder *builder, const struct row_cuda_memory *memory)
@@ -243,7 +243,7 @@ static bool feed_cuda_memory(struct row_feed *feed, struct builder *builder, con
 	fed.time_ns = memory->row.start_ns;
 	fed.clock = SOURCE_CLOCK_MONOTONIC;
 	fed.corr = memory->row.corr;
-	return builder_add_memory(builder, row_feed_program(feed, builder, &memory->row), &fed);
+	return builder_add_memory(builder, row_feed_image(feed, builder, &memory->row), &fed);
 }
 
 static bool feed_pause(struct row_feed *feed, struct builder *builder, const struct row_pause *pause)

@@ -54,11 +54,11 @@ static inline struct text row_feed_text(const struct row_feed *feed, uint32_t te
 bool row_feed_once(struct row_feed *feed, uint32_t text, enum told_as as);
 
 /* Texts are told to each program; of several all are, as keys are theirs. */
-void row_feed_put_text(struct row_feed *feed, struct builder *builder, struct program program, uint32_t text,
+void row_feed_put_text(struct row_feed *feed, struct builder *builder, struct process_image program, uint32_t text,
 		       enum told_as as);
 
 /* Whose the work is where the file does not say: of its call, else of the first process. */
-struct program row_feed_program(const struct row_feed *feed, struct builder *builder, const struct row *row);
+struct process_image row_feed_image(const struct row_feed *feed, struct builder *builder, const struct row *row);
 
 /* Rows of threads; false: memory that makes no sense. */
 void row_feed_op(struct row_feed *feed, struct builder *builder, const struct row_op *op);

@@ -39,13 +39,13 @@ static uint64_t take(struct row_feed *feed, struct builder *builder, const struc
 /* PyTorch's number of a thread, 0: not known. */
 static uint64_t torch_thread_of(const struct row_feed *feed, const struct row *row)
 {
-	const uint32_t *number = lookup_get(&feed->file->torch_threads, foreign_space(row->pid), row->tid);
+	const uint32_t *number = lookup_get(&feed->file->torch_threads, foreign_epoch(row->pid), row->tid);
 
 	return number ? *number : 0;
 }
 
 /* Keys are those of a program. */
-static uint32_t inputs_key(struct row_feed *feed, struct builder *builder, struct program program, uint32_t text)
+static uint32_t inputs_key(struct row_feed *feed, struct builder *builder, struct process_image program, uint32_t text)
 {
 	uint32_t *sampled;
 
@@ -63,7 +63,7 @@ static uint32_t inputs_key(struct row_feed *feed, struct builder *builder, struc
 static bool is_node(struct row_feed *feed, const struct row_op *op)
 {
 	const struct row *row = &op->row;
-	const uint32_t *thread = lookup_get(&feed->file->thread_lookup, foreign_space(row->pid), row->tid);
+	const uint32_t *thread = lookup_get(&feed->file->thread_lookup, foreign_epoch(row->pid), row->tid);
 	struct evaluation *latest = thread ? &feed->evaluations[*thread] : NULL;
 	bool found;
 
@@ -80,7 +80,7 @@ static bool is_node(struct row_feed *feed, const struct row_op *op)
 void row_feed_op(struct row_feed *feed, struct builder *builder, const struct row_op *op)
 {
 	const struct row *row = &op->row;
-	struct program program = builder_program(builder, row->pid);
+	struct process_image program = builder_process_image(builder, row->pid);
 	uint64_t stack = stack_of_op(feed, builder, op);
 	struct new_op fed = {.start_ns = row->start_ns,
 			     .end_ns = row->end_ns,
@@ -116,11 +116,11 @@ static void feed_nodes(struct row_feed *feed, struct builder *builder, const str
 
 	if (!file->nodes.count || !row->corr)
 		return;
-	first = lookup_get(&file->node_calls, foreign_space(row->pid), row->corr);
+	first = lookup_get(&file->node_calls, foreign_epoch(row->pid), row->corr);
 	if (!first)
-		first = lookup_get(&file->node_calls, foreign_space(0), row->corr);
+		first = lookup_get(&file->node_calls, foreign_epoch(0), row->corr);
 	for (uint32_t node = first ? *first : NONE; node != NONE; node = file->nodes.items[node].next)
-		builder_add_graph_node(builder, builder_program(builder, row->pid), file->nodes.items[node].node,
+		builder_add_graph_node(builder, builder_process_image(builder, row->pid), file->nodes.items[node].node,
 				       row->corr);
 }
 
@@ -149,7 +149,8 @@ void row_feed_call(struct row_feed *feed, struct builder *builder, const struct 
 		feed->recent[row->corr % RECENT_CALLS] = (struct recent_call){row->corr, row->pid};
 	builder_add_call(builder, &fed);
 	feed_nodes(feed, builder, row);
-	if (row->corr && !call->unfinished && !builder_add_return(builder, builder_program(builder, row->pid), &back))
+	if (row->corr && !call->unfinished &&
+	    !builder_add_return(builder, builder_process_image(builder, row->pid), &back))
 		builder_count_bad(builder);
 }
 
@@ -164,5 +165,5 @@ bool row_feed_memory(struct row_feed *feed, struct builder *builder, const struc
 	if (!stack)
 		stack = row_stacks_backward(feed->stacks, builder, &memory->row);
 	fed.stack = take(feed, builder, &memory->row, GPT_STACK_OF_MEMORY, stack);
-	return builder_add_torch_memory(builder, row_feed_program(feed, builder, &memory->row), &fed);
+	return builder_add_torch_memory(builder, row_feed_image(feed, builder, &memory->row), &fed);
 }

@@ -80,7 +80,7 @@ void row_ranges_begin(struct row_ranges *ranges)
 
 static struct lane *find_lane(struct row_ranges *ranges, const struct row_range *range)
 {
-	uint32_t *index = lookup_put(&ranges->lane_lookup, foreign_space(range->row.pid),
+	uint32_t *index = lookup_put(&ranges->lane_lookup, foreign_epoch(range->row.pid),
 				     (uint64_t)range->row.tid << 16 | range->domain, (uint32_t)ranges->lanes.count);
 
 	if (*index == ranges->lanes.count)
@@ -89,7 +89,7 @@ static struct lane *find_lane(struct row_ranges *ranges, const struct row_range 
 }
 
 /* Those that are over by then. */
-static bool pop(struct lane *lane, struct builder *builder, struct program program, struct new_range fed,
+static bool pop(struct lane *lane, struct builder *builder, struct process_image program, struct new_range fed,
 		uint64_t time_ns)
 {
 	bool sense = true;
@@ -101,8 +101,8 @@ static bool pop(struct lane *lane, struct builder *builder, struct program progr
 	return sense;
 }
 
-static bool push(struct lane *lane, struct builder *builder, struct program program, const struct row_range *range,
-		 const struct new_range *fed)
+static bool push(struct lane *lane, struct builder *builder, struct process_image program,
+		 const struct row_range *range, const struct new_range *fed)
 {
 	uint64_t end_ns = range->unfinished ? UINT64_MAX : range->row.end_ns;
 	bool sense = pop(lane, builder, program, *fed, range->row.start_ns);
@@ -126,7 +126,7 @@ static struct text text_of(const struct row_ranges *ranges, uint32_t text)
 
 bool row_ranges_feed(struct row_ranges *ranges, struct builder *builder, const struct row_range *range)
 {
-	struct program program = builder_program(builder, range->row.pid);
+	struct process_image program = builder_process_image(builder, range->row.pid);
 	struct new_range fed = {.time_ns = range->row.start_ns,
 				.id = range->id,
 				.tid = range->row.tid,

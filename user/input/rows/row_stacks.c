@@ -76,8 +76,8 @@ void row_stacks_begin(struct row_stacks *stacks)
 
 static struct lane *find_lane(struct row_stacks *stacks, const struct row *row, bool make)
 {
-	uint32_t *index = make ? lookup_put(&stacks->lane_lookup, foreign_space(row->pid), row->tid, NONE)
-			       : lookup_get(&stacks->lane_lookup, foreign_space(row->pid), row->tid);
+	uint32_t *index = make ? lookup_put(&stacks->lane_lookup, foreign_epoch(row->pid), row->tid, NONE)
+			       : lookup_get(&stacks->lane_lookup, foreign_epoch(row->pid), row->tid);
 
 	if (!index)
 		return NULL;
@@ -103,7 +103,7 @@ static uint64_t code_key(uint32_t text)
 static void feed_code(struct row_stacks *stacks, struct builder *builder, uint32_t pid, uint32_t text)
 {
 	const struct rows *rows = &stacks->file->rows;
-	uint32_t *fed = lookup_put(&stacks->codes, foreign_space(pid), text, 0);
+	uint32_t *fed = lookup_put(&stacks->codes, foreign_epoch(pid), text, 0);
 	struct python_name named;
 	struct new_code code;
 
@@ -232,7 +232,7 @@ static uint64_t feed_stack(struct row_stacks *stacks, struct builder *builder, c
 	if (!stack.depth)
 		return 0;
 	stack.key = hash_bytes(stacks->file->rows.seed, frames, stack.depth * sizeof(frames[0])) | 1;
-	fed = lookup_put(&stacks->stacks, foreign_space(lane->pid), stack.key, 0);
+	fed = lookup_put(&stacks->stacks, foreign_epoch(lane->pid), stack.key, 0);
 	if (!*fed)
 		builder_wait(builder);
 	if (!*fed)
@@ -274,7 +274,7 @@ uint64_t row_stacks_around(struct row_stacks *stacks, struct builder *builder, c
 uint64_t row_stacks_backward(struct row_stacks *stacks, struct builder *builder, const struct row *row)
 {
 	const struct foreign_file *file = stacks->file;
-	const uint32_t *thread = lookup_get(&file->thread_lookup, foreign_space(row->pid), row->tid);
+	const uint32_t *thread = lookup_get(&file->thread_lookup, foreign_epoch(row->pid), row->tid);
 	struct lane *caller = NULL;
 
 	if (!thread || !file->threads.items[*thread].has_nodes)
@@ -314,7 +314,7 @@ static uint64_t feed_own_code(struct row_stacks *stacks, struct builder *builder
 {
 	const struct foreign_code *code = &stacks->file->codes.items[index];
 	uint64_t key = OWN_CODES + index;
-	uint32_t *fed = lookup_put(&stacks->codes, foreign_space(pid), key, 0);
+	uint32_t *fed = lookup_put(&stacks->codes, foreign_epoch(pid), key, 0);
 
 	if (!*fed)
 		builder_add_code(builder, pid,
@@ -333,7 +333,7 @@ uint64_t row_stacks_own(struct row_stacks *stacks, struct builder *builder, uint
 	const struct foreign_stack *own = &file->stacks.items[stack];
 	struct new_frame frames[GPT_PYSTACK_MAX_FRAMES] = {{0}};
 	struct new_stack fed = {.key = own_stack_key(stack), .frames = frames};
-	uint32_t *is_told = lookup_put(&stacks->stacks, foreign_space(pid), fed.key, 0);
+	uint32_t *is_told = lookup_put(&stacks->stacks, foreign_epoch(pid), fed.key, 0);
 
 	if (*is_told)
 		return fed.key;

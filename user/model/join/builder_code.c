@@ -11,19 +11,19 @@ static const char *keep(struct builder *builder, struct text text)
 
 void builder_add_code(struct builder *builder, uint32_t pid, const struct new_code *code)
 {
-	struct program program = builder_program(builder, pid);
+	struct process_image program = builder_process_image(builder, pid);
 
 	if (builder->reading != READING_FIRST)
-		codes_add(&builder->codes, program.space, code);
+		codes_add(&builder->codes, program.epoch, code);
 }
 
 bool builder_add_code_lines(struct builder *builder, uint32_t pid, uint64_t code, uint32_t offset, const void *bytes,
 			    uint32_t size)
 {
-	struct program program = builder_program(builder, pid);
+	struct process_image program = builder_process_image(builder, pid);
 
 	return builder->reading == READING_FIRST ||
-	       codes_add_lines(&builder->codes, program.space, code, offset, bytes, size);
+	       codes_add_lines(&builder->codes, program.epoch, code, offset, bytes, size);
 }
 
 void builder_add_generated_line(struct builder *builder, const struct new_generated_line *line)
@@ -61,44 +61,44 @@ void builder_add_cell(struct builder *builder, struct text file, struct text sou
 
 void builder_remove_code(struct builder *builder, uint32_t pid, uint64_t code)
 {
-	codes_remove(&builder->codes, builder_program(builder, pid).space, code);
+	codes_remove(&builder->codes, builder_process_image(builder, pid).epoch, code);
 }
 
 void builder_add_stack(struct builder *builder, uint32_t pid, const struct new_stack *stack)
 {
-	struct program program = builder_program(builder, pid);
+	struct process_image program = builder_process_image(builder, pid);
 
 	if (builder->reading != READING_FIRST)
-		stacks_add_python(&builder->stacks, program.space, stack);
+		stacks_add_python(&builder->stacks, program.epoch, stack);
 }
 
 void builder_add_sampled_stack(struct builder *builder, uint32_t pid, const struct new_sampled_stack *sampled)
 {
-	struct program program = builder_program(builder, pid);
+	struct process_image program = builder_process_image(builder, pid);
 
 	if (sampled->time_ns < builder->model->start_ns)
 		return;
 	if (builder->reading == READING_FIRST)
 		lateness_note_begin(&builder->lateness, NONE, sampled->time_ns);
 	else
-		sampled_stacks_add(&builder->sampled, program.space, sampled,
-				   stacks_find(&builder->stacks, program.space, sampled->stack));
+		sampled_stacks_add(&builder->sampled, program.epoch, sampled,
+				   stacks_find(&builder->stacks, program.epoch, sampled->stack));
 }
 
 void builder_add_native_stack(struct builder *builder, uint32_t pid, uint64_t key, const uint64_t *ips, uint32_t depth)
 {
-	struct program program = builder_program(builder, pid);
+	struct process_image program = builder_process_image(builder, pid);
 
 	if (builder->reading != READING_FIRST)
-		stacks_add_native(&builder->stacks, program.space, key, ips, depth);
+		stacks_add_native(&builder->stacks, program.epoch, key, ips, depth);
 }
 
 void builder_add_native_symbol(struct builder *builder, uint32_t pid, uint64_t ip, struct text symbol,
 			       struct text module)
 {
-	struct program program = builder_program(builder, pid);
+	struct process_image program = builder_process_image(builder, pid);
 
 	/* Pass 2 knows all names from the first, as they come behind the stacks that they are in */
 	if (!builder->first)
-		stacks_add_symbol(&builder->stacks, program.space, ip, symbol, module);
+		stacks_add_symbol(&builder->stacks, program.epoch, ip, symbol, module);
 }

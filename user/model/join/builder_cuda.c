@@ -38,12 +38,12 @@ void builder_add_call(struct builder *builder, const struct new_call *call)
 	}
 	calls_add(&builder->calls, call);
 	if (builder->first)
-		lateness_see_call(&builder->lateness, builder_program(builder, call->pid).space, call->corr);
+		lateness_see_call(&builder->lateness, builder_process_image(builder, call->pid).epoch, call->corr);
 }
 
 void builder_add_nccl_launch(struct builder *builder, const struct new_nccl_launch *launch)
 {
-	struct program program = process_table_program(&builder->processes, launch->pid);
+	struct process_image program = process_table_image(&builder->processes, launch->pid);
 	uint32_t thread = process_table_find_thread(&builder->processes, program.process, launch->tid);
 
 	/* Pass 1 only has to know the thread */
@@ -58,7 +58,7 @@ void builder_add_nccl_launch(struct builder *builder, const struct new_nccl_laun
 		       });
 }
 
-bool builder_add_return(struct builder *builder, struct program program, const struct new_return *back)
+bool builder_add_return(struct builder *builder, struct process_image program, const struct new_return *back)
 {
 	enum disposition what = disposition_of(builder, program, back->corr, SOURCE_CLOCK_MONOTONIC, 0);
 	uint32_t call, thread;
@@ -69,16 +69,17 @@ bool builder_add_return(struct builder *builder, struct program program, const s
 		collect_return(builder, program, back);
 	if (what != JOIN)
 		return back->corr != 0;
-	call = builder->first ? NONE : calls_find(&builder->calls, program.space, back->corr);
+	call = builder->first ? NONE : calls_find(&builder->calls, program.epoch, back->corr);
 	if (call != NONE) {
 		thread = builder->calls.list.items[call].thread;
 		if (builder->processes.threads.items[thread].tid != back->tid)
-			ranges_collect_tid(&builder->ranges, program.space, back->tid, thread);
+			ranges_collect_tid(&builder->ranges, program.epoch, back->tid, thread);
 	}
-	return calls_add_return(&builder->calls, program.space, back);
+	return calls_add_return(&builder->calls, program.epoch, back);
 }
 
-bool builder_add_api_activity(struct builder *builder, struct program program, const struct new_api_activity *activity)
+bool builder_add_api_activity(struct builder *builder, struct process_image program,
+			      const struct new_api_activity *activity)
 {
 	enum disposition what;
 
@@ -96,12 +97,13 @@ bool builder_add_api_activity(struct builder *builder, struct program program, c
 
 /* ---- the agent and CUPTI ----------------------------------------------------------------------------------------- */
 
-void builder_add_agent_state(struct builder *builder, struct program program, const struct new_agent_state *state)
+void builder_add_agent_state(struct builder *builder, struct process_image program, const struct new_agent_state *state)
 {
 	agents_add_state(&builder->agents, program.process, state);
 }
 
-void builder_set_agent_losses(struct builder *builder, struct program program, const struct model_agent_losses *losses)
+void builder_set_agent_losses(struct builder *builder, struct process_image program,
+			      const struct model_agent_losses *losses)
 {
 	builder->processes.list.items[program.process].agent_losses = *losses;
 }
@@ -111,7 +113,7 @@ void builder_add_foreign_losses(struct builder *builder, const struct model_agen
 	agents_add_past(&builder->agents, losses);
 }
 
-bool builder_add_agent_clock_sample(struct builder *builder, struct program program, uint64_t reported_ns,
+bool builder_add_agent_clock_sample(struct builder *builder, struct process_image program, uint64_t reported_ns,
 				    struct clock_sample sample)
 {
 	struct process_state *state = &builder->processes.states.items[program.process];
@@ -149,42 +151,43 @@ static char *kernel_label(const char *name, const char *place)
 	return label;
 }
 
-void builder_add_name(struct builder *builder, struct program program, uint32_t key, struct text name,
+void builder_add_name(struct builder *builder, struct process_image program, uint32_t key, struct text name,
 		      struct text place)
 {
 	uint32_t string = string_intern_mangled(&builder->strings, name.bytes, name.size), second;
 	char *label;
 
-	*lookup_put(&builder->kernel_names, program.space, key, string) = string;
+	*lookup_put(&builder->kernel_names, program.epoch, key, string) = string;
 	builder->kernel_name = (struct lookup_latest){0};
 	if (!place.size)
 		return;
 	second = string_intern(&builder->strings, place.bytes, place.size);
-	*lookup_put(&builder->kernel_places, program.space, key, second) = second;
+	*lookup_put(&builder->kernel_places, program.epoch, key, second) = second;
 	label = kernel_label(string_at(&builder->strings, string), string_at(&builder->strings, second));
 	second = string_intern(&builder->strings, label, strlen(label));
-	*lookup_put(&builder->kernel_labels, program.space, key, second) = second;
+	*lookup_put(&builder->kernel_labels, program.epoch, key, second) = second;
 	free(label);
 }
 
-void builder_add_graph_node(struct builder *builder, struct program program, uint64_t node, uint32_t corr)
+void builder_add_graph_node(struct builder *builder, struct process_image program, uint64_t node, uint32_t corr)
 {
 	if (!builder->first)
-		graphs_add_node(&builder->graphs, program.space, node, corr);
+		graphs_add_node(&builder->graphs, program.epoch, node, corr);
 }
 
-void builder_add_graph_clone(struct builder *builder, struct program program, uint64_t node, uint64_t source)
+void builder_add_graph_clone(struct builder *builder, struct process_image program, uint64_t node, uint64_t source)
 {
 	if (!builder->first)
-		graphs_add_clone(&builder->graphs, program.space, node, source);
+		graphs_add_clone(&builder->graphs, program.epoch, node, source);
 }
 
-bool builder_add_device(struct builder *builder, struct program program, const struct new_device *device)
+bool builder_add_device(struct builder *builder, struct process_image program, const struct new_device *device)
 {
 	return device_table_add(&builder->devices, program.process, device);
 }
 
-void builder_add_context(struct builder *builder, struct program program, uint32_t context, uint32_t device, bool mps)
+void builder_add_context(struct builder *builder, struct process_image program, uint32_t context, uint32_t device,
+			 bool mps)
 {
 	if (!builder->first)
 		device_table_add_context(&builder->devices, program.process, context, device);
@@ -192,8 +195,8 @@ void builder_add_context(struct builder *builder, struct program program, uint32
 		builder->processes.list.items[program.process].mps = true;
 }
 
-void builder_add_stream(struct builder *builder, struct program program, const struct new_stream *stream)
+void builder_add_stream(struct builder *builder, struct process_image program, const struct new_stream *stream)
 {
 	if (!builder->first)
-		device_table_add_stream(&builder->devices, program.space, stream);
+		device_table_add_stream(&builder->devices, program.epoch, stream);
 }

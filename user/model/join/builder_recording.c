@@ -115,14 +115,14 @@ void builder_count_bad(struct builder *builder)
 
 /* ---- processes and threads --------------------------------------------------------------------------------------- */
 
-struct program builder_program(struct builder *builder, uint32_t pid)
+struct process_image builder_process_image(struct builder *builder, uint32_t pid)
 {
-	return process_table_program(&builder->processes, pid);
+	return process_table_image(&builder->processes, pid);
 }
 
-struct program builder_program_at(struct builder *builder, uint32_t pid, uint64_t time_ns)
+struct process_image builder_process_image_at(struct builder *builder, uint32_t pid, uint64_t time_ns)
 {
-	return process_table_program_at(&builder->processes, pid, time_ns);
+	return process_table_image_at(&builder->processes, pid, time_ns);
 }
 
 void builder_add_thread(struct builder *builder, const struct new_thread *thread)

@@ -15,43 +15,43 @@ static void note_range(struct builder *builder, const struct new_range *range)
 		lateness_note_begin(&builder->lateness, NONE, range->time_ns);
 }
 
-bool builder_mark_range(struct builder *builder, struct program program, const struct new_range *range)
+bool builder_mark_range(struct builder *builder, struct process_image program, const struct new_range *range)
 {
 	note_range(builder, range);
 	return ranges_mark(&builder->ranges, program, range);
 }
 
-bool builder_push_range(struct builder *builder, struct program program, const struct new_range *range)
+bool builder_push_range(struct builder *builder, struct process_image program, const struct new_range *range)
 {
 	note_range(builder, range);
 	return ranges_push(&builder->ranges, program, range);
 }
 
-bool builder_pop_range(struct builder *builder, struct program program, const struct new_range *range)
+bool builder_pop_range(struct builder *builder, struct process_image program, const struct new_range *range)
 {
 	note_range(builder, range);
 	return ranges_pop(&builder->ranges, program, range);
 }
 
-bool builder_start_range(struct builder *builder, struct program program, const struct new_range *range)
+bool builder_start_range(struct builder *builder, struct process_image program, const struct new_range *range)
 {
 	note_range(builder, range);
 	return ranges_start(&builder->ranges, program, range);
 }
 
-bool builder_end_range(struct builder *builder, struct program program, const struct new_range *range)
+bool builder_end_range(struct builder *builder, struct process_image program, const struct new_range *range)
 {
 	note_range(builder, range);
 	return ranges_end(&builder->ranges, program, range);
 }
 
-bool builder_add_range(struct builder *builder, struct program program, const struct new_range *range)
+bool builder_add_range(struct builder *builder, struct process_image program, const struct new_range *range)
 {
 	note_range(builder, range);
 	return ranges_add(&builder->ranges, program, range);
 }
 
-void builder_lose_ranges(struct builder *builder, struct program program, uint64_t count, uint64_t from_ns,
+void builder_lose_ranges(struct builder *builder, struct process_image program, uint64_t count, uint64_t from_ns,
 			 uint64_t to_ns)
 {
 	ranges_lose(&builder->ranges, program, count, from_ns, to_ns);
@@ -59,12 +59,12 @@ void builder_lose_ranges(struct builder *builder, struct program program, uint64
 
 /* ---- ops of PyTorch ---------------------------------------------------------------------------------------------- */
 
-void builder_add_op_text(struct builder *builder, struct program program, uint32_t key, struct text text)
+void builder_add_op_text(struct builder *builder, struct process_image program, uint32_t key, struct text text)
 {
 	ops_add_text(&builder->ops, program, key, text);
 }
 
-bool builder_add_op_inputs(struct builder *builder, struct program program, uint32_t key, struct text text)
+bool builder_add_op_inputs(struct builder *builder, struct process_image program, uint32_t key, struct text text)
 {
 	struct op_inputs_part_text parts[OP_INPUTS_PARTS];
 
@@ -74,7 +74,7 @@ bool builder_add_op_inputs(struct builder *builder, struct program program, uint
 	return true;
 }
 
-bool builder_add_op(struct builder *builder, struct program program, const struct new_op *op)
+bool builder_add_op(struct builder *builder, struct process_image program, const struct new_op *op)
 {
 	struct op_texts texts;
 	enum disposition what;
@@ -102,7 +102,7 @@ bool builder_add_op(struct builder *builder, struct program program, const struc
 	return true;
 }
 
-void builder_add_op_state(struct builder *builder, struct program program, const struct new_op_state *state)
+void builder_add_op_state(struct builder *builder, struct process_image program, const struct new_op_state *state)
 {
 	if (!builder->first)
 		ops_add_state(&builder->ops, program, state);
@@ -111,7 +111,8 @@ void builder_add_op_state(struct builder *builder, struct program program, const
 /* No computer has a PB; sums of sizes that a target made up must not run over. */
 #define TORCH_BYTES_MAX (1ll << 50)
 
-bool builder_add_torch_memory(struct builder *builder, struct program program, const struct new_torch_memory *event)
+bool builder_add_torch_memory(struct builder *builder, struct process_image program,
+			      const struct new_torch_memory *event)
 {
 	enum disposition what;
 
@@ -133,7 +134,7 @@ bool builder_add_torch_memory(struct builder *builder, struct program program, c
 	return true;
 }
 
-void builder_add_torch_memory_state(struct builder *builder, struct program program,
+void builder_add_torch_memory_state(struct builder *builder, struct process_image program,
 				    const struct new_torch_memory_state *state)
 {
 	if (!builder->first)
@@ -148,7 +149,8 @@ void builder_set_schedule(struct builder *builder, uint64_t first)
 }
 
 /* Of a long trace pass 1 has all of them. */
-bool builder_add_reported_step(struct builder *builder, struct program program, const struct new_reported_step *fed)
+bool builder_add_reported_step(struct builder *builder, struct process_image program,
+			       const struct new_reported_step *fed)
 {
 	struct reported_step_arrival arrival = {.tid = fed->tid};
 

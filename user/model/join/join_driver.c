@@ -5,7 +5,7 @@
 #include "model/order.h"
 #include "model/join/tables.h"
 
-bool builder_add_overhead(struct builder *builder, struct program program, const struct new_overhead *overhead)
+bool builder_add_overhead(struct builder *builder, struct process_image program, const struct new_overhead *overhead)
 {
 	if (overhead->span.start_ns > overhead->span.end_ns)
 		return false;
@@ -13,7 +13,7 @@ bool builder_add_overhead(struct builder *builder, struct program program, const
 	return true;
 }
 
-bool builder_add_jit(struct builder *builder, struct program program, const struct new_jit *jit)
+bool builder_add_jit(struct builder *builder, struct process_image program, const struct new_jit *jit)
 {
 	if (jit->span.start_ns > jit->span.end_ns)
 		return false;
@@ -71,7 +71,7 @@ static bool add_jit(struct builder *builder, const struct jit_arrival *arrival, 
 {
 	const struct new_jit *from = &arrival->jit;
 	struct model_jit jit = {.bytes = from->bytes,
-				.call = calls_place(&builder->calls, arrival->program.space, from->corr),
+				.call = calls_place(&builder->calls, arrival->program.epoch, from->corr),
 				.process = arrival->program.process,
 				.tid = from->tid,
 				.corr = from->corr,

@@ -10,23 +10,23 @@
 #include "base/array.h"
 #include "model/order.h"
 
-static uint32_t name_of(struct builder *builder, struct program program, const struct new_gpu_work *work)
+static uint32_t name_of(struct builder *builder, struct process_image program, const struct new_gpu_work *work)
 {
 	const uint32_t *name =
-		work->name ? lookup_get_latest(&builder->kernel_names, &builder->kernel_name, program.space, work->name)
+		work->name ? lookup_get_latest(&builder->kernel_names, &builder->kernel_name, program.epoch, work->name)
 			   : NULL;
 
 	return name ? *name : NONE;
 }
 
-static uint32_t text_in(const struct lookup *texts, struct program program, const struct new_gpu_work *work)
+static uint32_t text_in(const struct lookup *texts, struct process_image program, const struct new_gpu_work *work)
 {
-	const uint32_t *text = work->name && texts->count ? lookup_get(texts, program.space, work->name) : NULL;
+	const uint32_t *text = work->name && texts->count ? lookup_get(texts, program.epoch, work->name) : NULL;
 
 	return text ? *text : NONE;
 }
 
-static void set_texts(struct builder *builder, struct program program, const struct new_gpu_work *work,
+static void set_texts(struct builder *builder, struct process_image program, const struct new_gpu_work *work,
 		      struct kernel_texts *texts)
 {
 	texts->name = name_of(builder, program, work);
@@ -49,7 +49,8 @@ struct new_gpu_work *builder_room_for_gpu_work(struct builder *builder)
 }
 
 /* All but its texts. */
-static struct gpu_arrival *add_arrival(struct builder *builder, struct program program, const struct new_gpu_work *work)
+static struct gpu_arrival *add_arrival(struct builder *builder, struct process_image program,
+				       const struct new_gpu_work *work)
 {
 	struct gpu_work *gpu = &builder->gpu;
 	struct gpu_arrival *arrival = room_for_arrival(gpu);
@@ -60,11 +61,11 @@ static struct gpu_arrival *add_arrival(struct builder *builder, struct program p
 	arrival->program = program;
 	gpu->any_foreign |= work->foreign;
 	/* Pass 2 looks for it when the calls of the part are in order */
-	arrival->call = builder->first ? NONE : calls_find(&builder->calls, program.space, work->corr);
+	arrival->call = builder->first ? NONE : calls_find(&builder->calls, program.epoch, work->corr);
 	return arrival;
 }
 
-bool builder_add_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work)
+bool builder_add_gpu_work(struct builder *builder, struct process_image program, const struct new_gpu_work *work)
 {
 	enum disposition what;
 
@@ -83,7 +84,7 @@ bool builder_add_gpu_work(struct builder *builder, struct program program, const
 	return true;
 }
 
-void gpu_work_add(struct builder *builder, struct program program, const struct new_gpu_work *work,
+void gpu_work_add(struct builder *builder, struct process_image program, const struct new_gpu_work *work,
 		  struct kernel_texts texts)
 {
 	add_arrival(builder, program, work)->texts = texts;
@@ -99,11 +100,11 @@ struct placing {
 static bool place(struct builder *builder, const struct gpu_arrival *arrival, struct placing *placing)
 {
 	const struct new_gpu_work *work = &arrival->work;
-	struct program program = arrival->program;
+	struct process_image program = arrival->program;
 
 	placing->span = (struct clock_span){0};
 	placing->call = arrival->call != NONE ? calls_place_of(&builder->calls, arrival->call)
-					      : calls_place(&builder->calls, program.space, work->corr);
+					      : calls_place(&builder->calls, program.epoch, work->corr);
 	if (placing->call == NONE &&
 	    api_activity_is_outside(&known(builder)->api_activities, program.process, work->corr))
 		return false;
@@ -163,14 +164,14 @@ static void join_one(struct builder *builder, const struct gpu_arrival *arrival,
 		     struct model_gpu *op)
 {
 	const struct new_gpu_work *work = &arrival->work;
-	struct program program = arrival->program;
+	struct process_image program = arrival->program;
 	uint32_t corr =
-		work->graph_node ? graphs_node_corr(&known(builder)->graphs, program.space, work->graph_node) : 0;
+		work->graph_node ? graphs_node_corr(&known(builder)->graphs, program.epoch, work->graph_node) : 0;
 
-	set_operation(op, builder, arrival, placing, corr ? calls_place(&builder->calls, program.space, corr) : NONE);
+	set_operation(op, builder, arrival, placing, corr ? calls_place(&builder->calls, program.epoch, corr) : NONE);
 	if (work->graph && work->graph_node && op->call != NONE && !builder->first)
-		graphs_add_operation(&builder->graphs, program.space, op->call, work->graph, work->graph_node);
-	device_table_set_stream(&known(builder)->devices, program.space, op);
+		graphs_add_operation(&builder->graphs, program.epoch, op->call, work->graph, work->graph_node);
+	device_table_set_stream(&known(builder)->devices, program.epoch, op);
 }
 
 static void sort(struct model_gpu *ops, size_t count)

@@ -4,7 +4,7 @@
 
 #include "model/join/tables.h"
 
-bool builder_add_memory(struct builder *builder, struct program program, const struct new_memory *memory)
+bool builder_add_memory(struct builder *builder, struct process_image program, const struct new_memory *memory)
 {
 	/* no GPU has a PB; sums of sizes that a target made up must not run over */
 	if (memory->bytes >= 1ull << 50)
@@ -34,7 +34,7 @@ static bool place(struct builder *builder, const struct memory_arrival *arrival,
 				      .bytes = from->bytes,
 				      .pool_bytes = from->pool_bytes,
 				      .pool_used_bytes = from->pool_used_bytes,
-				      .call = calls_place(&builder->calls, arrival->program.space, from->corr),
+				      .call = calls_place(&builder->calls, arrival->program.epoch, from->corr),
 				      .other = NONE,
 				      .process = process,
 				      .device = device_table_find(&known(builder)->devices, process, from->device),

@@ -64,7 +64,7 @@ static void note_moment(struct builder *builder, uint64_t time_ns)
 
 bool builder_enter_function(struct builder *builder, const struct python_moment *at, uint64_t code)
 {
-	struct program program = process_table_program(&builder->processes, at->pid);
+	struct process_image program = process_table_image(&builder->processes, at->pid);
 	struct spans *functions = &builder->functions;
 	struct model_span span = {.kind = MODEL_SPAN_FUNCTION,
 				  .start_ns = at->time_ns,
@@ -74,7 +74,7 @@ bool builder_enter_function(struct builder *builder, const struct python_moment 
 
 	note_moment(builder, at->time_ns);
 	if (!functions->collecting)
-		span.code = codes_at(&builder->codes, program.space, code);
+		span.code = codes_at(&builder->codes, program.epoch, code);
 	if (spans_next_fate(functions) == SPAN_LASTS && span.thread < functions->known->ends.count)
 		span.end_ns = functions->known->ends.items[span.thread];
 	return spans_begin(functions, span.thread, at->frame, &span);

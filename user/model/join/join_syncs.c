@@ -10,7 +10,7 @@
 /* cudaErrorNotReady, CUDA_ERROR_NOT_READY (driver_types.h, cuda.h): a query that found the GPU still at work. */
 #define CUDA_NOT_READY 600
 
-bool builder_add_sync(struct builder *builder, struct program program, const struct new_sync *sync)
+bool builder_add_sync(struct builder *builder, struct process_image program, const struct new_sync *sync)
 {
 	if (sync->span.start_ns > sync->span.end_ns || sync->kind > GPT_AGENT_SYNC_CONTEXT)
 		return false;
@@ -22,7 +22,8 @@ bool builder_add_sync(struct builder *builder, struct program program, const str
 	return true;
 }
 
-void builder_add_event_record(struct builder *builder, struct program program, const struct new_event_record *record)
+void builder_add_event_record(struct builder *builder, struct process_image program,
+			      const struct new_event_record *record)
 {
 	receive_event_record(builder, program, record->corr, record);
 }
@@ -34,12 +35,12 @@ static void make_recordings(struct builder *builder, struct recordings *recordin
 		const struct event_record_arrival *arrival = &builder->event_record_arrivals.items[i];
 		const struct new_event_record *record = &arrival->event_record;
 		struct recording made = {.process = arrival->program.process,
-					 .space = arrival->program.space,
+					 .epoch = arrival->program.epoch,
 					 .context = record->context,
 					 .event = record->event,
 					 .stream = record->stream,
 					 .number = record->event_record,
-					 .call = calls_place(&builder->calls, arrival->program.space, record->corr)};
+					 .call = calls_place(&builder->calls, arrival->program.epoch, record->corr)};
 
 		made.time_ns = calls_start(&builder->calls, made.call);
 		recordings_add(recordings, &made);
@@ -54,7 +55,7 @@ static void find_event(const struct builder *builder, const struct recordings *r
 {
 	struct recording wanted = {.process = sync->process, .context = sync->context, .event = sync->event};
 	uint64_t number = arrival->sync.event_record;
-	const struct recording *found = recordings_numbered(recordings, arrival->program.space, number);
+	const struct recording *found = recordings_numbered(recordings, arrival->program.epoch, number);
 
 	/* numbered, and not by us: what was recorded before the trace has no call of ours */
 	if (!found && !recording_is_numbered(number)) {
@@ -91,7 +92,7 @@ static struct model_sync sync_of(struct builder *builder, const struct sync_arri
 	bool of_stream = from->kind == GPT_AGENT_SYNC_STREAM || from->kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT;
 	uint32_t process = arrival->program.process;
 
-	return (struct model_sync){.call = calls_place(&builder->calls, arrival->program.space, from->corr),
+	return (struct model_sync){.call = calls_place(&builder->calls, arrival->program.epoch, from->corr),
 				   .process = process,
 				   .device = device_of(builder, process, from->context),
 				   .context = from->context,

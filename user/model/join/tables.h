@@ -37,7 +37,7 @@
 /* What one of the model's kinds (MODEL_JOINED_EVENTS) is before it is joined. */
 #define ARRIVAL(one, ...)                                                                                              \
 	struct one##_arrival {                                                                                         \
-		struct program program;                                                                                \
+		struct process_image program;                                                                          \
 		struct new_##one one;                                                                                  \
 	};
 ARRIVING_EVENTS(ARRIVAL)
@@ -68,7 +68,7 @@ struct context_device {
 /* A call that was made not long ago. */
 struct recent_call {
 	uint64_t time_ns;
-	uint32_t space, corr, thread;
+	uint32_t epoch, corr, thread;
 };
 
 /* What pass 1 learns besides the lateness. */
@@ -130,7 +130,7 @@ struct builder {
 	struct torch_memory torch_memory;
 	struct device_table devices;
 	struct graphs graphs;
-	struct lookup kernel_names;		    /* (space, key) to string */
+	struct lookup kernel_names;		    /* (epoch, key) to string */
 	struct lookup_latest kernel_name;	    /* of these */
 	struct lookup kernel_labels, kernel_places; /* the same of those that have a place */
 	struct gpu_work gpu;
@@ -226,13 +226,14 @@ enum disposition {
 };
 
 /* corr: of the call it refers to, 0: none; start_ns: when it began by that clock, 0: not known. */
-enum disposition disposition_of(struct builder *builder, struct program program, uint32_t corr, enum source_clock clock,
-				uint64_t start_ns);
+enum disposition disposition_of(struct builder *builder, struct process_image program, uint32_t corr,
+				enum source_clock clock, uint64_t start_ns);
 void defer(struct builder *builder, const struct deferred_event *event);
 
 /* By that an arrival is kept until it is joined, or deferred to pass 2.  corr: of the call it refers to, 0: none. */
 #define RECEIVE(one, ...)                                                                                              \
-	void receive_##one(struct builder *builder, struct program program, uint32_t corr, const struct new_##one *one);
+	void receive_##one(struct builder *builder, struct process_image program, uint32_t corr,                       \
+			   const struct new_##one *one);
 ARRIVING_EVENTS(RECEIVE)
 #undef RECEIVE
 
@@ -240,15 +241,15 @@ ARRIVING_EVENTS(RECEIVE)
 void collect_call(struct builder *builder, const struct new_call *call);
 
 /* What pass 1 learns from what it does not keep; and its end. */
-void collect_return(struct builder *builder, struct program program, const struct new_return *back);
-void collect_activity(struct builder *builder, struct program program, const struct new_api_activity *activity);
-void collect_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work);
+void collect_return(struct builder *builder, struct process_image program, const struct new_return *back);
+void collect_activity(struct builder *builder, struct process_image program, const struct new_api_activity *activity);
+void collect_gpu_work(struct builder *builder, struct process_image program, const struct new_gpu_work *work);
 void collect_finish(struct builder *builder);
 void collect_named(struct builder *builder); /* of pass 2, from what is joined now */
 void collected_free(struct collected *collected);
 
 /* What is told late, when its time has come. */
-void gpu_work_add(struct builder *builder, struct program program, const struct new_gpu_work *work,
+void gpu_work_add(struct builder *builder, struct process_image program, const struct new_gpu_work *work,
 		  struct kernel_texts texts);
 
 /* Of a part that was handed over what nothing refers to goes; the rest stands before what came and is not yet due. */

@@ -42,21 +42,21 @@ static bool is_late(const struct builder *builder, uint64_t about_ns)
 	return builder->reported_ns - (about_ns > start_ns ? about_ns : start_ns) > LATENESS_DEFER_NS;
 }
 
-enum disposition disposition_of(struct builder *builder, struct program program, uint32_t corr, enum source_clock clock,
-				uint64_t start_ns)
+enum disposition disposition_of(struct builder *builder, struct process_image program, uint32_t corr,
+				enum source_clock clock, uint64_t start_ns)
 {
 	uint64_t about_ns = start_ns ? about(builder, clock, start_ns) : 0;
 	bool begins = start_ns && has_place(builder, about_ns), event;
 
 	if (builder->reading == READING_WHOLE)
 		return JOIN;
-	event = lateness_defers_reference(&builder->lateness, program.space, corr) ||
+	event = lateness_defers_reference(&builder->lateness, program.epoch, corr) ||
 		(begins && builder->reported_ns > builder->model->start_ns && is_late(builder, about_ns));
 	if (builder->reading == READING_SECOND)
 		return event ? IGNORE : JOIN;
 	if (event)
 		return DEFER;
-	lateness_note_reference(&builder->lateness, program.space, corr);
+	lateness_note_reference(&builder->lateness, program.epoch, corr);
 	if (begins && about_ns >= builder->model->start_ns)
 		lateness_note_begin(&builder->lateness, clock == SOURCE_CLOCK_MONOTONIC ? NONE : program.process,
 				    start_ns);
@@ -101,7 +101,7 @@ void defer(struct builder *builder, const struct deferred_event *event)
 }
 
 #define RECEIVE(one, many, time, arrives)                                                                              \
-	void receive_##one(struct builder *builder, struct program program, uint32_t corr,                             \
+	void receive_##one(struct builder *builder, struct process_image program, uint32_t corr,                       \
 			   const struct new_##one *one)                                                                \
 	{                                                                                                              \
 		struct one##_arrival arrival = {.program = program, .one = *one};                                      \
@@ -144,14 +144,14 @@ void collect_named(struct builder *builder)
 /* A call and the driver call inside it have one id. */
 #define INSIDE_CALL_NS 1000000000u
 
-static bool is_inside_recent(const struct recent_call *recent, uint32_t space, const struct new_call *call)
+static bool is_inside_recent(const struct recent_call *recent, uint32_t epoch, const struct new_call *call)
 {
-	return recent->space == space && recent->corr == call->corr && call->time_ns - recent->time_ns < INSIDE_CALL_NS;
+	return recent->epoch == epoch && recent->corr == call->corr && call->time_ns - recent->time_ns < INSIDE_CALL_NS;
 }
 
 void collect_call(struct builder *builder, const struct new_call *call)
 {
-	struct program program = builder_program(builder, call->pid);
+	struct process_image program = builder_process_image(builder, call->pid);
 	uint32_t thread = process_table_find_thread(&builder->processes, program.process, call->tid);
 	struct collected *collected = &builder->collected;
 	struct recent_call *recent;
@@ -163,35 +163,35 @@ void collect_call(struct builder *builder, const struct new_call *call)
 		totals_add_call(&collected->totals, program.process, 0, false);
 		return;
 	}
-	lateness_see_call(&builder->lateness, program.space, call->corr);
-	lateness_note_reference(&builder->lateness, program.space, call->corr);
+	lateness_see_call(&builder->lateness, program.epoch, call->corr);
+	lateness_note_reference(&builder->lateness, program.epoch, call->corr);
 	note_corr(collected, program.process, call->corr, call->time_ns);
 	if (!collected->recent)
 		collected->recent = xcalloc(RECENT_CALLS, sizeof(*collected->recent));
 	recent = &collected->recent[call->corr % RECENT_CALLS];
-	totals_add_call(&collected->totals, program.process, call->corr, is_inside_recent(recent, program.space, call));
+	totals_add_call(&collected->totals, program.process, call->corr, is_inside_recent(recent, program.epoch, call));
 	*recent = (struct recent_call){
-		.time_ns = call->time_ns, .space = program.space, .corr = call->corr, .thread = thread};
+		.time_ns = call->time_ns, .epoch = program.epoch, .corr = call->corr, .thread = thread};
 }
 
 /* The thread that returns is the one that called, under the number that its process has for it. */
-void collect_return(struct builder *builder, struct program program, const struct new_return *back)
+void collect_return(struct builder *builder, struct process_image program, const struct new_return *back)
 {
 	const struct recent_call *call =
 		builder->collected.recent ? &builder->collected.recent[back->corr % RECENT_CALLS] : NULL;
 
-	if (call && call->space == program.space && call->corr == back->corr &&
+	if (call && call->epoch == program.epoch && call->corr == back->corr &&
 	    builder->processes.threads.items[call->thread].tid != back->tid)
-		ranges_collect_tid(&builder->ranges, program.space, back->tid, call->thread);
+		ranges_collect_tid(&builder->ranges, program.epoch, back->tid, call->thread);
 }
 
-void collect_activity(struct builder *builder, struct program program, const struct new_api_activity *activity)
+void collect_activity(struct builder *builder, struct process_image program, const struct new_api_activity *activity)
 {
 	uint64_t about_ns = about(builder, activity->clock, activity->span.start_ns);
 
 	if (builder->reading == READING_WHOLE)
 		return;
-	lateness_see_call(&builder->lateness, program.space, activity->corr);
+	lateness_see_call(&builder->lateness, program.epoch, activity->corr);
 	if (builder->reading == READING_FIRST) /* of a call that may have been told, too */
 		totals_add_call(&builder->collected.totals, program.process, activity->corr, true);
 	if (builder->reading == READING_SECOND || !has_place(builder, about_ns))
@@ -233,14 +233,14 @@ static void collect_context(struct builder *builder, uint32_t process, const str
 	}
 }
 
-void collect_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work)
+void collect_gpu_work(struct builder *builder, struct process_image program, const struct new_gpu_work *work)
 {
 	if (builder->reading != READING_FIRST)
 		return;
 	totals_add_gpu_work(&builder->collected.totals, program.process);
 	collect_context(builder, program.process, work);
 	if (work->graph && work->graph_node)
-		graphs_collect(&builder->graphs, program.space, work->graph, work->graph_node);
+		graphs_collect(&builder->graphs, program.epoch, work->graph, work->graph_node);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */

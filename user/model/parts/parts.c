@@ -104,7 +104,7 @@ static void feed_deferred_event(struct builder *builder, const struct deferred_e
 
 	switch (event->kind) {
 	case DEFERRED_RETURN:
-		calls_add_return(&builder->calls, event->program.space, &event->back);
+		calls_add_return(&builder->calls, event->program.epoch, &event->back);
 		break;
 	case DEFERRED_API_ACTIVITY:
 		api_activities_add(&builder->api_activities, event->program, &event->activity);
@@ -152,18 +152,18 @@ static void feed_deferred(struct builder *builder, uint64_t until_ns)
 static uint64_t first_awaited(const struct builder *builder, uint32_t chunk, uint64_t until_ns)
 {
 	const struct calls *calls = &builder->calls;
-	uint32_t last_space = 0; /* of none */
+	uint32_t last_epoch = 0; /* of none */
 	uint64_t awaited = 0;
 
 	for (size_t i = calls->settled; i < calls->list.count && calls->list.items[i].start_ns < until_ns; i++) {
 		const struct model_call *call = &calls->list.items[i];
 		uint32_t process = builder->processes.threads.items[call->thread].process;
-		uint32_t space = space_at(&builder->processes.states.items[process], call->start_ns);
+		uint32_t epoch = epoch_at(&builder->processes.states.items[process], call->start_ns);
 
-		if (space != last_space)
-			awaited = lateness_references(&builder->first->lateness, space, chunk);
-		last_space = space;
-		if (call->corr && lateness_unwrap(&builder->lateness, space, call->corr) >= awaited)
+		if (epoch != last_epoch)
+			awaited = lateness_references(&builder->first->lateness, epoch, chunk);
+		last_epoch = epoch;
+		if (call->corr && lateness_unwrap(&builder->lateness, epoch, call->corr) >= awaited)
 			return call->start_ns;
 	}
 	return until_ns;

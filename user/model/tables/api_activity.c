@@ -59,7 +59,8 @@ void api_activities_free(struct api_activities *table)
 	lookup_free(&table->threads);
 }
 
-void api_activities_add(struct api_activities *table, struct program program, const struct new_api_activity *activity)
+void api_activities_add(struct api_activities *table, struct process_image program,
+			const struct new_api_activity *activity)
 {
 	struct api_activity_arrival arrival = {.program = program, .activity = *activity};
 
@@ -74,7 +75,7 @@ void api_activities_place(struct api_activities *table, const struct api_activit
 	struct api_activity activity = {.start_ns = start_ns,
 					.end_ns = end_ns,
 					.process = process,
-					.space = arrival->program.space,
+					.epoch = arrival->program.epoch,
 					.key = from->thread,
 					.corr = from->corr,
 					.result = from->result,
@@ -199,7 +200,7 @@ static void give(struct api_activities *table, const struct api_activity *activi
 {
 	struct model_call *call = &table->calls->list.items[index];
 
-	if (!calls_name(table->calls, activity->space, activity->corr, index))
+	if (!calls_name(table->calls, activity->epoch, activity->corr, index))
 		return; /* an id that comes twice */
 	if (!outermost)
 		return;

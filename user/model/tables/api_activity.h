@@ -16,14 +16,14 @@
 
 /* One as it came. */
 struct api_activity_arrival {
-	struct program program;
+	struct process_image program;
 	struct new_api_activity activity;
 };
 
 /* The same on CLOCK_MONOTONIC. */
 struct api_activity {
 	uint64_t start_ns, end_ns;
-	uint32_t process, space;
+	uint32_t process, epoch;
 	uint32_t key; /* of the thread: new_api_activity.thread */
 	uint32_t corr;
 	int32_t result;
@@ -71,7 +71,8 @@ static inline bool api_activity_makes_sense(const struct new_api_activity *activ
 }
 
 /* One that makes sense. */
-void api_activities_add(struct api_activities *table, struct program program, const struct new_api_activity *activity);
+void api_activities_add(struct api_activities *table, struct process_image program,
+			const struct new_api_activity *activity);
 
 /* After the last one: puts one that came into the list, by its times on CLOCK_MONOTONIC. */
 void api_activities_place(struct api_activities *table, const struct api_activity_arrival *arrival, uint64_t start_ns,

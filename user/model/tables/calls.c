@@ -28,24 +28,24 @@ void calls_free(struct calls *calls)
 	free(calls->places);
 }
 
-uint32_t calls_find(struct calls *calls, uint32_t space, uint32_t corr)
+uint32_t calls_find(struct calls *calls, uint32_t epoch, uint32_t corr)
 {
-	return corr ? corr_index_get(&calls->by_corr, space, corr) : NONE;
+	return corr ? corr_index_get(&calls->by_corr, epoch, corr) : NONE;
 }
 
-bool calls_name(struct calls *calls, uint32_t space, uint32_t corr, uint32_t call)
+bool calls_name(struct calls *calls, uint32_t epoch, uint32_t corr, uint32_t call)
 {
-	return *corr_index_put(&calls->by_corr, space, corr, call) == call;
+	return *corr_index_put(&calls->by_corr, epoch, corr, call) == call;
 }
 
-static void set_stack(struct calls *calls, struct model_call *call, uint32_t space, const struct new_call *from)
+static void set_stack(struct calls *calls, struct model_call *call, uint32_t epoch, const struct new_call *from)
 {
-	call->stack = stacks_find(calls->stacks, space, from->stack);
-	call->native = stacks_find_native(calls->stacks, space, from->native);
+	call->stack = stacks_find(calls->stacks, epoch, from->stack);
+	call->native = stacks_find_native(calls->stacks, epoch, from->native);
 	call->stack_state = from->stack_state <= GPT_STACK_NOT_RECORDED ? from->stack_state : GPT_STACK_UNREADABLE;
 	if (call->stack == NONE && (call->stack_state == GPT_STACK_OK || call->stack_state == GPT_STACK_BACKWARD))
 		call->stack_state =
-			stacks_is_unreadable(calls->stacks, space, from->stack) ? GPT_STACK_UNREADABLE : GPT_STACK_LOST;
+			stacks_is_unreadable(calls->stacks, epoch, from->stack) ? GPT_STACK_UNREADABLE : GPT_STACK_LOST;
 }
 
 /* A symbol probe and the callback inside the same call are microseconds apart, but for preemption. */
@@ -63,7 +63,7 @@ static bool is_from_before(const struct calls *calls, const struct model_call *o
 }
 
 /* The symbol probe saw this call first: it only learns its correlation id, and a stack where it had none. */
-static bool merge_into(struct calls *calls, uint32_t index, uint32_t space, const struct new_call *from)
+static bool merge_into(struct calls *calls, uint32_t index, uint32_t epoch, const struct new_call *from)
 {
 	struct model_call *call = &calls->list.items[index];
 
@@ -72,7 +72,7 @@ static bool merge_into(struct calls *calls, uint32_t index, uint32_t space, cons
 		return false;
 	call->corr = from->corr;
 	if (call->stack == NONE && from->stack)
-		set_stack(calls, call, space, from);
+		set_stack(calls, call, epoch, from);
 	return true;
 }
 
@@ -90,16 +90,16 @@ void calls_count(struct calls *calls, uint32_t thread, uint64_t time_ns)
 }
 
 /* Whether the call is one that is known already, or becomes that; `index` is its own if it is not. */
-static bool is_known(struct calls *calls, const struct new_call *event, struct program caller, uint32_t open,
+static bool is_known(struct calls *calls, const struct new_call *event, struct process_image caller, uint32_t open,
 		     uint32_t index)
 {
-	uint32_t *known = corr_index_put(&calls->by_corr, caller.space, event->corr, index);
+	uint32_t *known = corr_index_put(&calls->by_corr, caller.epoch, event->corr, index);
 
 	if (*known != index) /* the driver's call inside a runtime call that was seen already */
 		return true;
 	if (!event->nested_in_symbol || open == NONE ||
 	    is_from_before(calls, &calls->list.items[open], caller.process, event->time_ns) ||
-	    !merge_into(calls, open, caller.space, event))
+	    !merge_into(calls, open, caller.epoch, event))
 		return false;
 	*known = open;
 	return true;
@@ -107,7 +107,7 @@ static bool is_known(struct calls *calls, const struct new_call *event, struct p
 
 void calls_add(struct calls *calls, const struct new_call *event)
 {
-	struct program caller = process_table_program(calls->processes, event->pid);
+	struct process_image caller = process_table_image(calls->processes, event->pid);
 	uint32_t thread = process_table_find_thread(calls->processes, caller.process, event->tid);
 	uint32_t *open = &calls->processes->open_calls.items[thread], index = (uint32_t)calls->list.count;
 	struct model_call *call;
@@ -126,7 +126,7 @@ void calls_add(struct calls *calls, const struct new_call *event)
 				    .api = event->api,
 				    .class = api_class(event->api),
 				    .after_loss = event->after_loss};
-	set_stack(calls, call, caller.space, event);
+	set_stack(calls, call, caller.epoch, event);
 	if (event->args) {
 		call->args = (uint32_t)calls->args.count;
 		array_push(&calls->args, *event->args);
@@ -148,15 +148,15 @@ static bool set_return(struct model_call *call, const struct new_return *back)
 	return true;
 }
 
-bool calls_add_return(struct calls *calls, uint32_t space, const struct new_return *back)
+bool calls_add_return(struct calls *calls, uint32_t epoch, const struct new_return *back)
 {
-	uint32_t call = calls_find(calls, space, back->corr);
+	uint32_t call = calls_find(calls, epoch, back->corr);
 
 	if (!back->corr)
 		return false;
 	if (call != NONE)
 		return set_return(&calls->list.items[call], back);
-	array_push(&calls->early_returns, ((struct early_return){.back = *back, .space = space}));
+	array_push(&calls->early_returns, ((struct early_return){.back = *back, .epoch = epoch}));
 	return true;
 }
 
@@ -166,7 +166,7 @@ void calls_finish(struct calls *calls)
 
 	for (size_t i = 0; i < calls->early_returns.count; i++) {
 		const struct early_return early = calls->early_returns.items[i];
-		uint32_t call = calls_find(calls, early.space, early.back.corr);
+		uint32_t call = calls_find(calls, early.epoch, early.back.corr);
 
 		if (call != NONE)
 			set_return(&calls->list.items[call], &early.back);
@@ -269,9 +269,9 @@ void calls_move(struct calls *calls, const uint32_t *places)
 			open[i] = places[open[i]];
 }
 
-uint32_t calls_place(struct calls *calls, uint32_t space, uint32_t corr)
+uint32_t calls_place(struct calls *calls, uint32_t epoch, uint32_t corr)
 {
-	return calls_place_of(calls, calls_find(calls, space, corr));
+	return calls_place_of(calls, calls_find(calls, epoch, corr));
 }
 
 uint64_t calls_start(const struct calls *calls, uint32_t place)

@@ -15,7 +15,7 @@
 /* A return that came before its call. */
 struct early_return {
 	struct new_return back;
-	uint32_t space;
+	uint32_t epoch;
 };
 
 struct calls {
@@ -40,13 +40,13 @@ void calls_add(struct calls *calls, const struct new_call *call);
 void calls_count(struct calls *calls, uint32_t thread, uint64_t time_ns);
 
 /* False when it does not make sense. */
-bool calls_add_return(struct calls *calls, uint32_t space, const struct new_return *back);
+bool calls_add_return(struct calls *calls, uint32_t epoch, const struct new_return *back);
 
 /* The number of the call with a correlation id, NONE; an index of the list until calls_sort. */
-uint32_t calls_find(struct calls *calls, uint32_t space, uint32_t corr);
+uint32_t calls_find(struct calls *calls, uint32_t epoch, uint32_t corr);
 
 /* Gives the call another correlation id; false when another call has it. */
-bool calls_name(struct calls *calls, uint32_t space, uint32_t corr, uint32_t call);
+bool calls_name(struct calls *calls, uint32_t epoch, uint32_t corr, uint32_t call);
 
 /* After the last call, or so far: returns that came before their calls. */
 void calls_finish(struct calls *calls);
@@ -58,7 +58,7 @@ void calls_sort(struct calls *calls);
 void calls_move(struct calls *calls, const uint32_t *places);
 
 /* Where a call with a correlation id is in the sorted list, NONE; and one whose number is known. */
-uint32_t calls_place(struct calls *calls, uint32_t space, uint32_t corr);
+uint32_t calls_place(struct calls *calls, uint32_t epoch, uint32_t corr);
 static inline uint32_t calls_place_of(const struct calls *calls, uint32_t number)
 {
 	return number != NONE && calls->places ? calls->places[number] : number;

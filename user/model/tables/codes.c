@@ -151,7 +151,7 @@ static void replace_version(struct codes *codes, uint32_t *at, struct code_versi
 	array_push(&codes->versions, made);
 }
 
-void codes_add(struct codes *codes, uint32_t space, const struct new_code *from)
+void codes_add(struct codes *codes, uint32_t epoch, const struct new_code *from)
 {
 	struct code_version version = {.before = NONE,
 				       .linetable = (uint8_t)from->linetable,
@@ -173,14 +173,14 @@ void codes_add(struct codes *codes, uint32_t space, const struct new_code *from)
 				 names[2] != NONE ? names[2] : string_intern(codes->strings, "", 0), version.first_line,
 				 names[0] != NONE);
 	version.whole = !version.table_bytes;
-	at = lookup_put(&codes->by_address, space, from->key, NONE);
+	at = lookup_put(&codes->by_address, epoch, from->key, NONE);
 	replace_version(codes, at, version);
 }
 
-bool codes_add_lines(struct codes *codes, uint32_t space, uint64_t key, uint32_t offset, const void *bytes,
+bool codes_add_lines(struct codes *codes, uint32_t epoch, uint64_t key, uint32_t offset, const void *bytes,
 		     uint32_t size)
 {
-	uint32_t *at = lookup_get(&codes->by_address, space, key);
+	uint32_t *at = lookup_get(&codes->by_address, epoch, key);
 	struct code_version *version = at && *at != NONE ? &codes->versions.items[*at] : NULL;
 
 	/* its description was lost, and that is counted there */
@@ -211,9 +211,9 @@ bool codes_add_lines(struct codes *codes, uint32_t space, uint64_t key, uint32_t
 	return true;
 }
 
-void codes_remove(struct codes *codes, uint32_t space, uint64_t address)
+void codes_remove(struct codes *codes, uint32_t epoch, uint64_t address)
 {
-	uint32_t *at = lookup_get(&codes->by_address, space, address);
+	uint32_t *at = lookup_get(&codes->by_address, epoch, address);
 
 	if (!at || *at == NONE)
 		return;
@@ -247,16 +247,16 @@ static uint32_t unknown_code(struct codes *codes)
 	return codes->unknown;
 }
 
-uint32_t codes_at(struct codes *codes, uint32_t space, uint64_t address)
+uint32_t codes_at(struct codes *codes, uint32_t epoch, uint64_t address)
 {
-	const uint32_t *at = lookup_get(&codes->by_address, space, address);
+	const uint32_t *at = lookup_get(&codes->by_address, epoch, address);
 
 	return at && *at != NONE ? codes->versions.items[*at].code : unknown_code(codes);
 }
 
-uint32_t codes_frame(struct codes *codes, uint32_t space, uint64_t address, int32_t lasti)
+uint32_t codes_frame(struct codes *codes, uint32_t epoch, uint64_t address, int32_t lasti)
 {
-	uint32_t *at = lookup_get(&codes->by_address, space, address);
+	uint32_t *at = lookup_get(&codes->by_address, epoch, address);
 	struct model_frame frame = {0};
 	uint32_t *index;
 

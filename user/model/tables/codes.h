@@ -20,7 +20,7 @@ struct codes {
 	ARRAY(struct model_code) list;
 	ARRAY(struct model_frame) frames;
 	ARRAY(struct code_version) versions;
-	struct lookup by_address; /* (space, address) to version, NONE: dead */
+	struct lookup by_address; /* (epoch, address) to version, NONE: dead */
 	struct lookup by_content; /* (first line + 1, name and file) to model_code */
 	struct lookup by_line;	  /* (model_code + 1, line) to model_frame */
 	struct lookup by_cell;	  /* (1, file) of a notebook's cell to the name it is shown by */
@@ -30,21 +30,21 @@ struct codes {
 void codes_init(struct codes *codes, struct string_pool *strings, uint64_t seed);
 void codes_free(struct codes *codes); /* all but list and frames, which are the model's */
 
-void codes_add(struct codes *codes, uint32_t space, const struct new_code *code);
+void codes_add(struct codes *codes, uint32_t epoch, const struct new_code *code);
 
 /* A part of the line table of the object that has this key now.  False when it does not make sense. */
-bool codes_add_lines(struct codes *codes, uint32_t space, uint64_t key, uint32_t offset, const void *bytes,
+bool codes_add_lines(struct codes *codes, uint32_t epoch, uint64_t key, uint32_t offset, const void *bytes,
 		     uint32_t size);
-void codes_remove(struct codes *codes, uint32_t space, uint64_t key);
+void codes_remove(struct codes *codes, uint32_t epoch, uint64_t key);
 
 /* The code object that is at an address now; one that no one described is "?". */
-uint32_t codes_at(struct codes *codes, uint32_t space, uint64_t address);
+uint32_t codes_at(struct codes *codes, uint32_t epoch, uint64_t address);
 
 /* No code object is there: whoever walked to it was not among frames any more. */
 #define FRAME_OF_NO_CODE (NONE - 1)
 
 /* The frame of an instruction (byte offset; -1: not started) of the object that is at an address now; NONE: one of the
  * interpreter's own, which is no part of a stack; FRAME_OF_NO_CODE. */
-uint32_t codes_frame(struct codes *codes, uint32_t space, uint64_t address, int32_t lasti);
+uint32_t codes_frame(struct codes *codes, uint32_t epoch, uint64_t address, int32_t lasti);
 
 #endif

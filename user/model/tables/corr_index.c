@@ -15,31 +15,31 @@ void corr_index_free(struct corr_index *index)
 	array_free(&index->pages);
 }
 
-bool corr_index_turn(struct corr_index *index, uint32_t space, uint32_t number)
+bool corr_index_turn(struct corr_index *index, uint32_t epoch, uint32_t number)
 {
-	const uint32_t *page = lookup_get(&index->by_number, space, number);
+	const uint32_t *page = lookup_get(&index->by_number, epoch, number);
 
 	if (page)
 		index->latest = *page;
 	return page;
 }
 
-static void add_page(struct corr_index *index, uint32_t space, uint32_t number)
+static void add_page(struct corr_index *index, uint32_t epoch, uint32_t number)
 {
-	struct corr_page made = {.space = space, .number = number};
+	struct corr_page made = {.epoch = epoch, .number = number};
 
 	memset(made.values, 0xff, sizeof(made.values));
 	array_push(&index->pages, made);
 }
 
-uint32_t *corr_index_put(struct corr_index *index, uint32_t space, uint32_t corr, uint32_t initial)
+uint32_t *corr_index_put(struct corr_index *index, uint32_t epoch, uint32_t corr, uint32_t initial)
 {
 	uint32_t number = corr / CORR_PAGE, next = (uint32_t)index->pages.count, *value;
 
-	if (!corr_index_is_latest(index, space, number)) {
-		index->latest = *lookup_put(&index->by_number, space, number, next);
+	if (!corr_index_is_latest(index, epoch, number)) {
+		index->latest = *lookup_put(&index->by_number, epoch, number, next);
 		if (index->latest == next)
-			add_page(index, space, number);
+			add_page(index, epoch, number);
 	}
 	value = &index->pages.items[index->latest].values[corr % CORR_PAGE];
 	if (*value == UINT32_MAX)
@@ -70,7 +70,7 @@ void corr_index_move(struct corr_index *index, const uint32_t *places)
 
 		if (!move_page(page, places))
 			continue;
-		lookup_put(&index->by_number, page->space, page->number, kept);
+		lookup_put(&index->by_number, page->epoch, page->number, kept);
 		if (kept < i)
 			index->pages.items[kept] = *page;
 		kept++;

@@ -16,12 +16,12 @@
 #define CORR_PAGE 64u /* ids */
 
 struct corr_page {
-	uint32_t space, number;	    /* of which ids: number * CORR_PAGE and on */
+	uint32_t epoch, number;	    /* of which ids: number * CORR_PAGE and on */
 	uint32_t values[CORR_PAGE]; /* UINT32_MAX: none */
 };
 
 struct corr_index {
-	struct lookup by_number; /* (space, number) to index in pages */
+	struct lookup by_number; /* (epoch, number) to index in pages */
 	ARRAY(struct corr_page) pages;
 	uint32_t latest; /* page that was asked for last: most often it is the next, too */
 };
@@ -30,27 +30,27 @@ void corr_index_init(struct corr_index *index, uint64_t seed);
 void corr_index_free(struct corr_index *index);
 
 /* Makes the page the latest one; false: there is none of that number. */
-bool corr_index_turn(struct corr_index *index, uint32_t space, uint32_t number);
+bool corr_index_turn(struct corr_index *index, uint32_t epoch, uint32_t number);
 
-static inline bool corr_index_is_latest(const struct corr_index *index, uint32_t space, uint32_t number)
+static inline bool corr_index_is_latest(const struct corr_index *index, uint32_t epoch, uint32_t number)
 {
 	const struct corr_page *latest = index->latest < index->pages.count ? &index->pages.items[index->latest] : NULL;
 
-	return latest && latest->number == number && latest->space == space;
+	return latest && latest->number == number && latest->epoch == epoch;
 }
 
-/* The value of an id, UINT32_MAX: none.  space > 0. */
-static inline uint32_t corr_index_get(struct corr_index *index, uint32_t space, uint32_t corr)
+/* The value of an id, UINT32_MAX: none.  epoch > 0. */
+static inline uint32_t corr_index_get(struct corr_index *index, uint32_t epoch, uint32_t corr)
 {
 	uint32_t number = corr / CORR_PAGE;
 
-	if (!corr_index_is_latest(index, space, number) && !corr_index_turn(index, space, number))
+	if (!corr_index_is_latest(index, epoch, number) && !corr_index_turn(index, epoch, number))
 		return UINT32_MAX;
 	return index->pages.items[index->latest].values[corr % CORR_PAGE];
 }
 
 /* Where the value of an id is, `initial` if there was none; valid until the next put. */
-uint32_t *corr_index_put(struct corr_index *index, uint32_t space, uint32_t corr, uint32_t initial);
+uint32_t *corr_index_put(struct corr_index *index, uint32_t epoch, uint32_t corr, uint32_t initial);
 
 /* Replaces each value by places[value], and leaves out those that are UINT32_MAX there. */
 void corr_index_move(struct corr_index *index, const uint32_t *places);

@@ -31,7 +31,7 @@ enum deferred_kind {
 
 struct deferred_event {
 	uint64_t time_ns; /* about when it began, by CLOCK_MONOTONIC; 0: not known */
-	struct program program;
+	struct process_image program;
 	struct kernel_texts kernel; /* in pass 1's strings */
 	struct op_texts texts;	    /* the same of an op */
 	enum deferred_kind kind;

@@ -130,19 +130,19 @@ static uint64_t stream_key(uint32_t context, uint32_t stream)
 	return (uint64_t)context << 32 | stream;
 }
 
-void device_table_add_stream(struct device_table *table, uint32_t space, const struct new_stream *from)
+void device_table_add_stream(struct device_table *table, uint32_t epoch, const struct new_stream *from)
 {
 	struct device_stream stream = {.priority = from->priority, .flags = from->flags};
 	uint32_t index = (uint32_t)table->streams.count;
 
-	*lookup_put(&table->stream_keys, space, stream_key(from->context, from->stream), index) = index;
+	*lookup_put(&table->stream_keys, epoch, stream_key(from->context, from->stream), index) = index;
 	array_push(&table->streams, stream);
 	table->latest_stream = (struct lookup_latest){0};
 }
 
-void device_table_set_stream(struct device_table *table, uint32_t space, struct model_gpu *op)
+void device_table_set_stream(struct device_table *table, uint32_t epoch, struct model_gpu *op)
 {
-	const uint32_t *index = lookup_get_latest(&table->stream_keys, &table->latest_stream, space,
+	const uint32_t *index = lookup_get_latest(&table->stream_keys, &table->latest_stream, epoch,
 						  stream_key(op->context, op->stream));
 
 	if (!index)

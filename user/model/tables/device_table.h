@@ -22,7 +22,7 @@ struct device_table {
 	ARRAY(struct model_device) list;
 	struct lookup by_id;		    /* (process + 1, CUPTI's id) to model_device.id */
 	struct lookup contexts;		    /* (process + 1, CUPTI's id of a context) to CUPTI's id of the device */
-	struct lookup stream_keys;	    /* (space, context and stream) to streams, the latest */
+	struct lookup stream_keys;	    /* (epoch, context and stream) to streams, the latest */
 	struct lookup_latest latest_stream; /* of these */
 	ARRAY(struct device_stream) streams;
 	bool renumbered; /* some process's ids are not the model's */
@@ -36,8 +36,8 @@ bool device_table_add(struct device_table *table, uint32_t process, const struct
 void device_table_add_context(struct device_table *table, uint32_t process, uint32_t context, uint32_t device);
 
 /* A stream of an address space, which numbers it within its context; and what it tells of an operation in it. */
-void device_table_add_stream(struct device_table *table, uint32_t space, const struct new_stream *stream);
-void device_table_set_stream(struct device_table *table, uint32_t space, struct model_gpu *op);
+void device_table_add_stream(struct device_table *table, uint32_t epoch, const struct new_stream *stream);
+void device_table_set_stream(struct device_table *table, uint32_t epoch, struct model_gpu *op);
 
 /* After the last one: puts the devices in order. */
 void device_table_finish(struct device_table *table);

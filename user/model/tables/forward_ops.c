@@ -37,20 +37,20 @@ static struct forward_entry *entry_of(const struct forward_thread *thread, int64
 	return &thread->entries[(uint64_t)sequence & thread->mask];
 }
 
-static struct forward_thread *find_thread(struct forward_ops *ops, uint32_t space, uint64_t torch_thread)
+static struct forward_thread *find_thread(struct forward_ops *ops, uint32_t epoch, uint64_t torch_thread)
 {
-	const uint32_t *index = lookup_get(&ops->by_thread, space, torch_thread);
+	const uint32_t *index = lookup_get(&ops->by_thread, epoch, torch_thread);
 
 	return index ? &ops->threads.items[*index] : NULL;
 }
 
-static struct forward_thread *make_thread(struct forward_ops *ops, uint32_t space, uint64_t torch_thread)
+static struct forward_thread *make_thread(struct forward_ops *ops, uint32_t epoch, uint64_t torch_thread)
 {
 	struct forward_thread thread = {.mask = NUMBERS_FIRST - 1};
 
 	if (ops->threads.count == THREADS_MAX)
 		return NULL;
-	*lookup_put(&ops->by_thread, space, torch_thread, 0) = (uint32_t)ops->threads.count;
+	*lookup_put(&ops->by_thread, epoch, torch_thread, 0) = (uint32_t)ops->threads.count;
 	thread.entries = make_entries(NUMBERS_FIRST);
 	ops->room += NUMBERS_FIRST;
 	return array_push(&ops->threads, thread);
@@ -73,7 +73,7 @@ static bool grow(struct forward_ops *ops, struct forward_thread *thread)
 	return true;
 }
 
-void forward_ops_note(struct forward_ops *ops, uint32_t space, const struct model_op *op)
+void forward_ops_note(struct forward_ops *ops, uint32_t epoch, const struct model_op *op)
 {
 	struct forward_thread *thread;
 	struct forward_entry *entry;
@@ -81,9 +81,9 @@ void forward_ops_note(struct forward_ops *ops, uint32_t space, const struct mode
 	if (op->stack == NONE || op->sequence < 0 || op->forward_thread || !op->torch_thread ||
 	    op->scope == GPT_AGENT_OP_BACKWARD_FUNCTION || op->scope == GPT_AGENT_OP_USER_SCOPE)
 		return;
-	thread = find_thread(ops, space, op->torch_thread);
+	thread = find_thread(ops, epoch, op->torch_thread);
 	if (!thread)
-		thread = make_thread(ops, space, op->torch_thread);
+		thread = make_thread(ops, epoch, op->torch_thread);
 	if (!thread)
 		return;
 	entry = entry_of(thread, op->sequence);
@@ -92,14 +92,14 @@ void forward_ops_note(struct forward_ops *ops, uint32_t space, const struct mode
 	*entry = (struct forward_entry){.sequence = op->sequence, .stack = op->stack};
 }
 
-uint32_t forward_ops_find(struct forward_ops *ops, uint32_t space, const struct model_op *node)
+uint32_t forward_ops_find(struct forward_ops *ops, uint32_t epoch, const struct model_op *node)
 {
 	const struct forward_thread *thread;
 	const struct forward_entry *entry;
 
 	if (node->sequence < 0 || !node->forward_thread)
 		return NONE;
-	thread = find_thread(ops, space, node->forward_thread);
+	thread = find_thread(ops, epoch, node->forward_thread);
 	entry = thread ? entry_of(thread, node->sequence) : NULL;
 	if (!entry || entry->stack == NONE)
 		return NONE;

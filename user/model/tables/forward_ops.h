@@ -26,7 +26,7 @@ struct forward_thread {
 };
 
 struct forward_ops {
-	struct lookup by_thread; /* (space, PyTorch's number of the thread) to threads */
+	struct lookup by_thread; /* (epoch, PyTorch's number of the thread) to threads */
 	ARRAY(struct forward_thread) threads;
 	uint64_t room;	    /* entries of all threads */
 	uint64_t forgotten; /* numbers that were asked for and no longer there */
@@ -36,8 +36,8 @@ void forward_ops_init(struct forward_ops *ops, uint64_t seed);
 void forward_ops_free(struct forward_ops *ops);
 
 /* Both in the order in which ops began. */
-void forward_ops_note(struct forward_ops *ops, uint32_t space, const struct model_op *op);
+void forward_ops_note(struct forward_ops *ops, uint32_t epoch, const struct model_op *op);
 /* The stack of the forward op of a node, NONE: not known. */
-uint32_t forward_ops_find(struct forward_ops *ops, uint32_t space, const struct model_op *node);
+uint32_t forward_ops_find(struct forward_ops *ops, uint32_t epoch, const struct model_op *node);
 
 #endif

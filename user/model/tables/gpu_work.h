@@ -9,7 +9,7 @@
 /* As it came. */
 struct gpu_arrival {
 	struct new_gpu_work work;
-	struct program program;
+	struct process_image program;
 	struct kernel_texts texts;
 	uint32_t call; /* its number (calls_find), NONE: had not come yet */
 };

@@ -35,25 +35,25 @@ void graphs_free(struct graphs *graphs)
 	array_free(&graphs->list);
 }
 
-void graphs_add_node(struct graphs *graphs, uint32_t space, uint64_t node, uint32_t corr)
+void graphs_add_node(struct graphs *graphs, uint32_t epoch, uint64_t node, uint32_t corr)
 {
-	*lookup_put(&graphs->node_calls, space, node, 0) = corr;
+	*lookup_put(&graphs->node_calls, epoch, node, 0) = corr;
 }
 
-void graphs_add_clone(struct graphs *graphs, uint32_t space, uint64_t node, uint64_t source)
+void graphs_add_clone(struct graphs *graphs, uint32_t epoch, uint64_t node, uint64_t source)
 {
-	*lookup_put(&graphs->node_clones, space, node, 0) = (uint32_t)graphs->clone_sources.count;
+	*lookup_put(&graphs->node_clones, epoch, node, 0) = (uint32_t)graphs->clone_sources.count;
 	array_push(&graphs->clone_sources, source);
 }
 
-uint32_t graphs_node_corr(const struct graphs *graphs, uint32_t space, uint64_t node)
+uint32_t graphs_node_corr(const struct graphs *graphs, uint32_t epoch, uint64_t node)
 {
 	for (unsigned i = 0; i <= CLONES_MAX; i++) {
-		const uint32_t *corr = lookup_get(&graphs->node_calls, space, node), *source;
+		const uint32_t *corr = lookup_get(&graphs->node_calls, epoch, node), *source;
 
 		if (corr)
 			return *corr;
-		source = lookup_get(&graphs->node_clones, space, node);
+		source = lookup_get(&graphs->node_clones, epoch, node);
 		if (!source)
 			return 0;
 		node = graphs->clone_sources.items[*source];
@@ -62,9 +62,9 @@ uint32_t graphs_node_corr(const struct graphs *graphs, uint32_t space, uint64_t 
 }
 
 /* The index of an executable graph in node_counts. */
-static uint32_t executable(struct graphs *graphs, uint32_t space, uint32_t graph)
+static uint32_t executable(struct graphs *graphs, uint32_t epoch, uint32_t graph)
 {
-	uint32_t index = *lookup_put(&graphs->executables, space, graph, (uint32_t)graphs->node_counts.count);
+	uint32_t index = *lookup_put(&graphs->executables, epoch, graph, (uint32_t)graphs->node_counts.count);
 
 	if (index == graphs->node_counts.count)
 		array_push(&graphs->node_counts, 0);
@@ -81,21 +81,21 @@ static uint32_t note_node(struct graphs *graphs, uint32_t executable, uint64_t g
 	return node;
 }
 
-void graphs_collect(struct graphs *graphs, uint32_t space, uint32_t graph, uint64_t node)
+void graphs_collect(struct graphs *graphs, uint32_t epoch, uint32_t graph, uint64_t node)
 {
-	note_node(graphs, executable(graphs, space, graph), node);
+	note_node(graphs, executable(graphs, epoch, graph), node);
 }
 
-uint32_t graphs_node_count(const struct graphs *graphs, uint32_t space, uint32_t graph)
+uint32_t graphs_node_count(const struct graphs *graphs, uint32_t epoch, uint32_t graph)
 {
-	const uint32_t *index = lookup_get(&graphs->executables, space, graph);
+	const uint32_t *index = lookup_get(&graphs->executables, epoch, graph);
 
 	return index ? graphs->node_counts.items[*index] : 0;
 }
 
-void graphs_add_operation(struct graphs *graphs, uint32_t space, uint32_t call, uint32_t graph, uint64_t graph_node)
+void graphs_add_operation(struct graphs *graphs, uint32_t epoch, uint32_t call, uint32_t graph, uint64_t graph_node)
 {
-	struct graph_launch launch = {.call = call, .graph = executable(graphs, space, graph)};
+	struct graph_launch launch = {.call = call, .graph = executable(graphs, epoch, graph)};
 	uint32_t node = note_node(graphs, launch.graph, graph_node), index;
 	size_t before;
 
@@ -142,7 +142,7 @@ static int compare_nodes(const void *left, const void *right)
 }
 
 /* Of all graphs that the call launched: a graph within a graph has nodes of its own. */
-static uint32_t count_missing(const struct graphs *graphs, uint32_t space, struct graph_nodes *nodes)
+static uint32_t count_missing(const struct graphs *graphs, uint32_t epoch, struct graph_nodes *nodes)
 {
 	uint32_t missing = 0;
 
@@ -151,7 +151,7 @@ static uint32_t count_missing(const struct graphs *graphs, uint32_t space, struc
 		const struct graph_node *node = &nodes->list.items[i];
 
 		if (!i || node->graph != node[-1].graph)
-			missing += graphs_node_count(graphs, space, node->graph);
+			missing += graphs_node_count(graphs, epoch, node->graph);
 		if (missing && (!i || compare_nodes(node, node - 1)))
 			missing--;
 	}
@@ -175,7 +175,7 @@ void graphs_count_missing(const struct graphs *graphs, const struct process_stat
 									     .graph = model->gpu[op].graph}));
 		if (!nodes.list.count)
 			continue;
-		missing = count_missing(graphs, space_at(&states[model->threads[call->thread].process], call->start_ns),
+		missing = count_missing(graphs, epoch_at(&states[model->threads[call->thread].process], call->start_ns),
 					&nodes);
 		call->nodes_missing = missing < UINT16_MAX ? (uint16_t)missing : UINT16_MAX;
 	}

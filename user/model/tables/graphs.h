@@ -19,11 +19,11 @@ struct graph_launch {
 };
 
 struct graphs {
-	struct lookup node_calls;  /* (space, node of a graph) to correlation id of the call that made it */
-	struct lookup node_clones; /* (space, node) to index in clone_sources */
+	struct lookup node_calls;  /* (epoch, node of a graph) to correlation id of the call that made it */
+	struct lookup node_clones; /* (epoch, node) to index in clone_sources */
 	ARRAY(uint64_t) clone_sources;
 
-	struct lookup executables;   /* (space, CUPTI's id) to an index of node_counts */
+	struct lookup executables;   /* (epoch, CUPTI's id) to an index of node_counts */
 	struct lookup nodes;	     /* (executable graph + 1, CUPTI's id) to a number of its own */
 	struct lookup launches;	     /* (executable graph + 1, call) to an index of list */
 	struct lookup have;	     /* (launch + 1, node) */
@@ -34,17 +34,17 @@ struct graphs {
 void graphs_init(struct graphs *graphs, uint64_t seed);
 void graphs_free(struct graphs *graphs);
 
-void graphs_add_node(struct graphs *graphs, uint32_t space, uint64_t node, uint32_t corr);
-void graphs_add_clone(struct graphs *graphs, uint32_t space, uint64_t node, uint64_t source);
+void graphs_add_node(struct graphs *graphs, uint32_t epoch, uint64_t node, uint32_t corr);
+void graphs_add_clone(struct graphs *graphs, uint32_t epoch, uint64_t node, uint64_t source);
 
 /* Correlation id of the call that made a node or what it was cloned from, 0: not known. */
-uint32_t graphs_node_corr(const struct graphs *graphs, uint32_t space, uint64_t node);
+uint32_t graphs_node_corr(const struct graphs *graphs, uint32_t epoch, uint64_t node);
 
 /* A node of an executable graph has run, whoever launched it (pass 1). */
-void graphs_collect(struct graphs *graphs, uint32_t space, uint32_t graph, uint64_t node);
+void graphs_collect(struct graphs *graphs, uint32_t epoch, uint32_t graph, uint64_t node);
 
 /* How many nodes of an executable graph have run; 0: not known. */
-uint32_t graphs_node_count(const struct graphs *graphs, uint32_t space, uint32_t graph);
+uint32_t graphs_node_count(const struct graphs *graphs, uint32_t epoch, uint32_t graph);
 
 /*
  * Of the calls that are due in a part: model_call.nodes_missing, as pass 1 knows the nodes.  states: of the
@@ -53,7 +53,7 @@ uint32_t graphs_node_count(const struct graphs *graphs, uint32_t space, uint32_t
 void graphs_count_missing(const struct graphs *graphs, const struct process_state *states, struct model *model);
 
 /* An operation of a graph that a call launched; after the last, which launches lack some (model_call.nodes_missing). */
-void graphs_add_operation(struct graphs *graphs, uint32_t space, uint32_t call, uint32_t graph, uint64_t node);
+void graphs_add_operation(struct graphs *graphs, uint32_t epoch, uint32_t call, uint32_t graph, uint64_t node);
 void graphs_finish(const struct graphs *graphs, struct calls *calls);
 
 #endif

@@ -6,20 +6,20 @@
 
 void lateness_free(struct lateness_index *lateness)
 {
-	for (size_t i = 0; i < lateness->spaces.count; i++)
-		array_free(&lateness->spaces.items[i].references);
+	for (size_t i = 0; i < lateness->epochs.count; i++)
+		array_free(&lateness->epochs.items[i].references);
 	for (size_t i = 0; i < lateness->clocks.count; i++)
 		array_free(&lateness->clocks.items[i].begins);
-	array_free(&lateness->spaces);
+	array_free(&lateness->epochs);
 	array_free(&lateness->clocks);
 	array_free(&lateness->begins);
 }
 
-static struct lateness_epoch *space_of(struct lateness_index *lateness, uint32_t space)
+static struct lateness_epoch *epoch_of(struct lateness_index *lateness, uint32_t epoch)
 {
-	while (lateness->spaces.count <= space)
-		array_push(&lateness->spaces, ((struct lateness_epoch){0}));
-	return &lateness->spaces.items[space];
+	while (lateness->epochs.count <= epoch)
+		array_push(&lateness->epochs, ((struct lateness_epoch){0}));
+	return &lateness->epochs.items[epoch];
 }
 
 /* So that ids below the first one, of calls before the trace, have room in 64 bits. */
@@ -27,10 +27,10 @@ static struct lateness_epoch *space_of(struct lateness_index *lateness, uint32_t
 
 void lateness_begin_epoch(struct lateness_index *lateness, uint32_t number, uint32_t corr)
 {
-	struct lateness_epoch *space = space_of(lateness, number);
+	struct lateness_epoch *epoch = epoch_of(lateness, number);
 
-	space->first = space->latest = FIRST_TURN + corr;
-	space->any = true;
+	epoch->first = epoch->latest = FIRST_TURN + corr;
+	epoch->any = true;
 }
 
 /* ---- pass 1 ------------------------------------------------------------------------------------------- */
@@ -45,13 +45,13 @@ void lateness_begin_epoch(struct lateness_index *lateness, uint32_t number, uint
 
 void lateness_note_reference(struct lateness_index *lateness, uint32_t number, uint32_t corr)
 {
-	struct lateness_epoch *space = lateness_epoch(lateness, number);
+	struct lateness_epoch *epoch = lateness_epoch(lateness, number);
 	uint64_t id;
 
-	if (!lateness_refers(space, corr))
+	if (!lateness_refers(epoch, corr))
 		return;
-	id = lateness_id(space, corr);
-	NOTE(&space->references, lateness->chunk, id);
+	id = lateness_id(epoch, corr);
+	NOTE(&epoch->references, lateness->chunk, id);
 }
 
 void lateness_note_begin(struct lateness_index *lateness, uint32_t process, uint64_t time_ns)
@@ -76,8 +76,8 @@ void lateness_note_begin(struct lateness_index *lateness, uint32_t process, uint
 void lateness_finish(struct lateness_index *lateness,
 		     uint64_t (*to_monotonic)(void *context, uint32_t process, uint64_t wall_ns), void *context)
 {
-	for (size_t i = 0; i < lateness->spaces.count; i++)
-		CARRY_BACK(&lateness->spaces.items[i].references);
+	for (size_t i = 0; i < lateness->epochs.count; i++)
+		CARRY_BACK(&lateness->epochs.items[i].references);
 	for (uint32_t i = 0; i <= lateness->chunk; i++)
 		array_push(&lateness->begins, UINT64_MAX);
 	for (size_t i = 0; i < lateness->clocks.count; i++) {
@@ -106,16 +106,16 @@ uint64_t lateness_begins(const struct lateness_index *lateness, uint32_t chunk)
 
 uint64_t lateness_references(const struct lateness_index *lateness, uint32_t number, uint32_t chunk)
 {
-	const struct lateness_epoch *space = lateness_epoch(lateness, number);
-	size_t low = 0, high = space ? space->references.count : 0;
+	const struct lateness_epoch *epoch = lateness_epoch(lateness, number);
+	size_t low = 0, high = epoch ? epoch->references.count : 0;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (space->references.items[middle].chunk < chunk)
+		if (epoch->references.items[middle].chunk < chunk)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return space && low < space->references.count ? space->references.items[low].value : UINT64_MAX;
+	return epoch && low < epoch->references.count ? epoch->references.items[low].value : UINT64_MAX;
 }

@@ -38,7 +38,7 @@ struct lateness_clock {
 
 struct lateness_index {
 	uint32_t chunk;			     /* that is being read */
-	ARRAY(struct lateness_epoch) spaces; /* by number of the address space */
+	ARRAY(struct lateness_epoch) epochs; /* by number of the address space */
 	ARRAY(struct lateness_clock)
 	clocks;			/* the first is CLOCK_MONOTONIC; the others by process, one more than that */
 	ARRAY(uint64_t) begins; /* after lateness_finish, by chunk: the earliest begin that it or a later one tells */
@@ -46,65 +46,65 @@ struct lateness_index {
 
 void lateness_free(struct lateness_index *lateness);
 
-/* NULL: no call of the space had a correlation id. */
+/* NULL: no call of the epoch had a correlation id. */
 static inline struct lateness_epoch *lateness_epoch(const struct lateness_index *lateness, uint32_t number)
 {
-	struct lateness_epoch *space = number < lateness->spaces.count ? &lateness->spaces.items[number] : NULL;
+	struct lateness_epoch *epoch = number < lateness->epochs.count ? &lateness->epochs.items[number] : NULL;
 
-	return space && space->any ? space : NULL;
+	return epoch && epoch->any ? epoch : NULL;
 }
 
 /* The id in 64 bits that is nearest to the latest one. */
-static inline uint64_t lateness_id(const struct lateness_epoch *space, uint32_t corr)
+static inline uint64_t lateness_id(const struct lateness_epoch *epoch, uint32_t corr)
 {
-	int64_t ahead = (int32_t)(corr - (uint32_t)space->latest);
+	int64_t ahead = (int32_t)(corr - (uint32_t)epoch->latest);
 
-	return space->latest + (uint64_t)ahead;
+	return epoch->latest + (uint64_t)ahead;
 }
 
 /* Ids below the first may be of calls in the trace, too: a thread had to wait between id and call. */
 #define LATENESS_BEFORE_FIRST 4096
 
-/* Whether an id is that of a call in the trace; space NULL: it is not. */
-static inline bool lateness_refers(const struct lateness_epoch *space, uint32_t corr)
+/* Whether an id is that of a call in the trace; epoch NULL: it is not. */
+static inline bool lateness_refers(const struct lateness_epoch *epoch, uint32_t corr)
 {
-	return space && corr && lateness_id(space, corr) + LATENESS_BEFORE_FIRST >= space->first;
+	return epoch && corr && lateness_id(epoch, corr) + LATENESS_BEFORE_FIRST >= epoch->first;
 }
 
-/* The first correlation id of a space. */
-void lateness_begin_epoch(struct lateness_index *lateness, uint32_t space, uint32_t corr);
+/* The first correlation id of a epoch. */
+void lateness_begin_epoch(struct lateness_index *lateness, uint32_t epoch, uint32_t corr);
 
 /* A call has this correlation id (0: none). */
 static inline void lateness_see_call(struct lateness_index *lateness, uint32_t number, uint32_t corr)
 {
-	struct lateness_epoch *space = lateness_epoch(lateness, number);
+	struct lateness_epoch *epoch = lateness_epoch(lateness, number);
 
-	if (space && corr && lateness_id(space, corr) > space->latest)
-		space->latest = lateness_id(space, corr);
-	else if (!space && corr)
+	if (epoch && corr && lateness_id(epoch, corr) > epoch->latest)
+		epoch->latest = lateness_id(epoch, corr);
+	else if (!epoch && corr)
 		lateness_begin_epoch(lateness, number, corr);
 }
 
-/* A correlation id that is like those of the latest calls, in 64 bits; 0: the space has no call with one. */
+/* A correlation id that is like those of the latest calls, in 64 bits; 0: the epoch has no call with one. */
 static inline uint64_t lateness_unwrap(const struct lateness_index *lateness, uint32_t number, uint32_t corr)
 {
-	const struct lateness_epoch *space = lateness_epoch(lateness, number);
+	const struct lateness_epoch *epoch = lateness_epoch(lateness, number);
 
-	return space ? lateness_id(space, corr) : 0;
+	return epoch ? lateness_id(epoch, corr) : 0;
 }
 
 /* Whether what refers to this call comes late.  0, or of a call before the first: it refers to none. */
 static inline bool lateness_defers_reference(const struct lateness_index *lateness, uint32_t number, uint32_t corr)
 {
-	const struct lateness_epoch *space = lateness_epoch(lateness, number);
+	const struct lateness_epoch *epoch = lateness_epoch(lateness, number);
 
-	return lateness_refers(space, corr) && lateness_id(space, corr) + LATENESS_DEFER_CALLS < space->latest;
+	return lateness_refers(epoch, corr) && lateness_id(epoch, corr) + LATENESS_DEFER_CALLS < epoch->latest;
 }
 
 /* ---- pass 1 ------------------------------------------------------------------------------------------- */
 
 /* What is not late: a reference to a call; something began, by CLOCK_REALTIME or (process NONE) by CLOCK_MONOTONIC. */
-void lateness_note_reference(struct lateness_index *lateness, uint32_t space, uint32_t corr);
+void lateness_note_reference(struct lateness_index *lateness, uint32_t epoch, uint32_t corr);
 void lateness_note_begin(struct lateness_index *lateness, uint32_t process, uint64_t time_ns);
 
 /* After the last: to_monotonic converts a time of a process by CLOCK_REALTIME. */
@@ -116,7 +116,7 @@ void lateness_finish(struct lateness_index *lateness,
 /* Before this nothing begins that the chunk or a later one tells; UINT64_MAX: they tell nothing. */
 uint64_t lateness_begins(const struct lateness_index *lateness, uint32_t chunk);
 
-/* No call of the space with a lower correlation id (lateness_unwrap) is referred to by the chunk or a later one. */
-uint64_t lateness_references(const struct lateness_index *lateness, uint32_t space, uint32_t chunk);
+/* No call of the epoch with a lower correlation id (lateness_unwrap) is referred to by the chunk or a later one. */
+uint64_t lateness_references(const struct lateness_index *lateness, uint32_t epoch, uint32_t chunk);
 
 #endif

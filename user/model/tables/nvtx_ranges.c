@@ -15,7 +15,7 @@ void ranges_init(struct ranges *ranges, struct process_table *processes, struct 
 	lookup_init(&ranges->by_thread, seed);
 	lookup_init(&ranges->by_id, seed);
 	lookup_init(&ranges->tids, seed);
-	lookup_init(&ranges->space_execs, seed);
+	lookup_init(&ranges->epoch_execs, seed);
 }
 
 void ranges_free(struct ranges *ranges)
@@ -28,16 +28,16 @@ void ranges_free(struct ranges *ranges)
 	lookup_free(&ranges->by_thread);
 	lookup_free(&ranges->by_id);
 	lookup_free(&ranges->tids);
-	lookup_free(&ranges->space_execs);
+	lookup_free(&ranges->epoch_execs);
 	ranges_free_readings(ranges);
 }
 
 /* Of these most of what is told is of no use any more. */
 #define IDS_FORGOTTEN_AT_ONCE 4096
 
-static uint32_t lane_of(struct ranges *ranges, uint32_t space, const struct new_range *event)
+static uint32_t lane_of(struct ranges *ranges, uint32_t epoch, const struct new_range *event)
 {
-	uint32_t *lane = lookup_put(&ranges->by_thread, space, (uint64_t)event->tid << 16 | event->domain,
+	uint32_t *lane = lookup_put(&ranges->by_thread, epoch, (uint64_t)event->tid << 16 | event->domain,
 				    (uint32_t)ranges->latest.count);
 
 	if (*lane == ranges->latest.count)
@@ -103,7 +103,7 @@ static uint32_t add(struct ranges *ranges, const struct range_owner *owner, cons
 	return spans_add(&ranges->spans, &span);
 }
 
-bool ranges_mark(struct ranges *ranges, struct program program, const struct new_range *range)
+bool ranges_mark(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	struct range_owner owner = {.program = program, .tid = range->tid};
 
@@ -111,10 +111,10 @@ bool ranges_mark(struct ranges *ranges, struct program program, const struct new
 	return true;
 }
 
-bool ranges_push(struct ranges *ranges, struct program program, const struct new_range *range)
+bool ranges_push(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	struct range_owner owner = {.program = program, .tid = range->tid};
-	uint32_t lane = lane_of(ranges, program.space, range);
+	uint32_t lane = lane_of(ranges, program.epoch, range);
 	bool in_order = go_on(&ranges->latest.items[lane], range->time_ns);
 	struct model_span span;
 
@@ -128,9 +128,9 @@ bool ranges_push(struct ranges *ranges, struct program program, const struct new
 	return in_order;
 }
 
-bool ranges_pop(struct ranges *ranges, struct program program, const struct new_range *range)
+bool ranges_pop(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
-	uint32_t lane = lane_of(ranges, program.space, range);
+	uint32_t lane = lane_of(ranges, program.epoch, range);
 	bool in_order = go_on(&ranges->latest.items[lane], range->time_ns);
 
 	spans_end(&ranges->spans, lane, spans_last_depth(&ranges->spans, lane), MODEL_SPAN_PUSHED,
@@ -138,12 +138,12 @@ bool ranges_pop(struct ranges *ranges, struct program program, const struct new_
 	return in_order;
 }
 
-bool ranges_start(struct ranges *ranges, struct program program, const struct new_range *range)
+bool ranges_start(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	struct range_owner owner = {.program = program, .tid = range->tid};
 	uint32_t added = add(ranges, &owner, range, MODEL_SPAN_STARTED);
 
-	*lookup_put(&ranges->by_id, program.space, range->id, added) = added;
+	*lookup_put(&ranges->by_id, program.epoch, range->id, added) = added;
 	return true;
 }
 
@@ -158,9 +158,9 @@ static void forget_id(struct ranges *ranges, uint32_t *added)
 	ranges->readings.ids_ended = 0;
 }
 
-bool ranges_end(struct ranges *ranges, struct program program, const struct new_range *range)
+bool ranges_end(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
-	uint32_t *added = lookup_get(&ranges->by_id, program.space, range->id);
+	uint32_t *added = lookup_get(&ranges->by_id, program.epoch, range->id);
 	struct spans *spans = &ranges->spans;
 
 	if (!added || *added == NONE)
@@ -173,7 +173,7 @@ bool ranges_end(struct ranges *ranges, struct program program, const struct new_
 	return true;
 }
 
-bool ranges_add(struct ranges *ranges, struct program program, const struct new_range *range)
+bool ranges_add(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	struct range_owner owner = {.program = program, .tid = range->tid};
 	struct model_span span;
@@ -184,24 +184,24 @@ bool ranges_add(struct ranges *ranges, struct program program, const struct new_
 	return true;
 }
 
-void ranges_lose(struct ranges *ranges, struct program program, uint64_t count, uint64_t from_ns, uint64_t to_ns)
+void ranges_lose(struct ranges *ranges, struct process_image program, uint64_t count, uint64_t from_ns, uint64_t to_ns)
 {
-	struct range_loss loss = {.from_ns = from_ns, .to_ns = to_ns, .space = program.space};
+	struct range_loss loss = {.from_ns = from_ns, .to_ns = to_ns, .epoch = program.epoch};
 
 	ranges->lost += count < UINT32_MAX ? count : UINT32_MAX;
 	array_push(&ranges->losses, loss);
 }
 
-void ranges_collect_tid(struct ranges *ranges, uint32_t space, uint32_t tid, uint32_t thread)
+void ranges_collect_tid(struct ranges *ranges, uint32_t epoch, uint32_t tid, uint32_t thread)
 {
-	*lookup_put(&ranges->tids, space, tid, thread) = thread;
+	*lookup_put(&ranges->tids, epoch, tid, thread) = thread;
 }
 
 void ranges_process_execs(struct ranges *ranges, uint32_t pid, uint64_t time_ns)
 {
-	struct program program = process_table_program(ranges->processes, pid);
+	struct process_image program = process_table_image(ranges->processes, pid);
 
-	*lookup_put(&ranges->space_execs, program.space, 0, 0) = (uint32_t)ranges->execs.count;
+	*lookup_put(&ranges->epoch_execs, program.epoch, 0, 0) = (uint32_t)ranges->execs.count;
 	array_push(&ranges->execs, time_ns);
 }
 
@@ -209,7 +209,7 @@ void ranges_process_execs(struct ranges *ranges, uint32_t pid, uint64_t time_ns)
 uint64_t ranges_last_moment(const struct ranges *ranges, const struct range_owner *owner, uint64_t end_ns)
 {
 	const struct model_process *process = &ranges->processes->list.items[owner->program.process];
-	const uint32_t *exec = lookup_get(&ranges->space_execs, owner->program.space, 0);
+	const uint32_t *exec = lookup_get(&ranges->epoch_execs, owner->program.epoch, 0);
 	uint64_t last = exec ? ranges->execs.items[*exec] : process->exit_ns;
 
 	return last && last < end_ns ? last : end_ns;
@@ -217,7 +217,7 @@ uint64_t ranges_last_moment(const struct ranges *ranges, const struct range_owne
 
 uint32_t ranges_thread_of(struct ranges *ranges, const struct range_owner *owner)
 {
-	const uint32_t *thread = lookup_get(&ranges->tids, owner->program.space, owner->tid);
+	const uint32_t *thread = lookup_get(&ranges->tids, owner->program.epoch, owner->tid);
 
 	return thread ? *thread : process_table_find_thread(ranges->processes, owner->program.process, owner->tid);
 }
@@ -256,17 +256,17 @@ static void sort(struct ranges *ranges)
 	}
 }
 
-static int by_space(const void *left, const void *right)
+static int by_epoch(const void *left, const void *right)
 {
 	const struct range_loss *a = left, *b = right;
 
-	if (a->space != b->space)
-		return a->space < b->space ? -1 : 1;
+	if (a->epoch != b->epoch)
+		return a->epoch < b->epoch ? -1 : 1;
 	return (a->to_ns > b->to_ns) - (a->to_ns < b->to_ns);
 }
 
 /* The first loss that was not over when a range began, NULL: none. */
-const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t space, uint64_t start_ns)
+const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t epoch, uint64_t start_ns)
 {
 	size_t low = 0, high = ranges->losses.count;
 
@@ -274,12 +274,12 @@ const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t
 		size_t middle = low + (high - low) / 2;
 		const struct range_loss *loss = &ranges->losses.items[middle];
 
-		if (loss->space < space || (loss->space == space && loss->to_ns < start_ns))
+		if (loss->epoch < epoch || (loss->epoch == epoch && loss->to_ns < start_ns))
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < ranges->losses.count && ranges->losses.items[low].space == space ? &ranges->losses.items[low]
+	return low < ranges->losses.count && ranges->losses.items[low].space == epoch ? &ranges->losses.items[low]
 										      : NULL;
 }
 
@@ -290,7 +290,7 @@ const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t
  */
 static bool truncate_at_loss(const struct ranges *ranges, const struct range_owner *owner, struct model_span *range)
 {
-	const struct range_loss *loss = ranges_loss_after(ranges, owner->program.space, range->start_ns);
+	const struct range_loss *loss = ranges_loss_after(ranges, owner->program.epoch, range->start_ns);
 
 	if (!loss || range->end_ns < loss->from_ns || range->kind == MODEL_SPAN_MARK ||
 	    (range->kind == MODEL_SPAN_STARTED && !range->truncated))
@@ -307,7 +307,7 @@ void ranges_finish(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns)
 	size_t kept = 0;
 
 	if (ranges->losses.count)
-		qsort(ranges->losses.items, ranges->losses.count, sizeof(ranges->losses.items[0]), by_space);
+		qsort(ranges->losses.items, ranges->losses.count, sizeof(ranges->losses.items[0]), by_epoch);
 	if (ranges->spans.collecting) {
 		ranges_finish_collecting(ranges, end_ns);
 		return;

@@ -16,14 +16,14 @@
 
 /* Which program and thread a range of the list belongs to; parallel to the list. */
 struct range_owner {
-	struct program program;
+	struct process_image program;
 	uint32_t tid;
 };
 
 /* A time in which the agent dropped begins and ends of ranges, because its queue was full. */
 struct range_loss {
 	uint64_t from_ns, to_ns;
-	uint32_t space;
+	uint32_t epoch;
 };
 
 /* What pass 1 learns of the ranges of a thread of a program. */
@@ -38,7 +38,7 @@ struct range_thread {
 struct range_readings {
 	const struct model *model;	    /* Pass 1: where the start of the recording is */
 	const struct ranges *first;	    /* a second: the first */
-	struct lookup by_owner;		    /* (space, tid) to threads */
+	struct lookup by_owner;		    /* (epoch, tid) to threads */
 	struct range_owner latest;	    /* the latest that was looked for there, and its thread */
 	uint32_t latest_thread;		    /* NONE: none was found yet */
 	ARRAY(struct range_thread) threads; /* in order of their first begins */
@@ -52,11 +52,11 @@ struct ranges {
 	struct spans spans;
 	ARRAY(struct range_owner) owners; /* parallel to it */
 	ARRAY(uint64_t) latest;		  /* by lane: its latest time, as a thread's times only go on */
-	ARRAY(uint64_t) execs;		  /* when a space ended */
-	struct lookup by_thread;	  /* (space, tid and domain) to lane */
-	struct lookup by_id;		  /* (space, id) to what spans_add says, NONE: it has ended */
-	struct lookup tids;	   /* (space, tid in the process's pid namespace) to thread, where the two differ */
-	struct lookup space_execs; /* (space, 0) to execs */
+	ARRAY(uint64_t) execs;		  /* when a epoch ended */
+	struct lookup by_thread;	  /* (epoch, tid and domain) to lane */
+	struct lookup by_id;		  /* (epoch, id) to what spans_add says, NONE: it has ended */
+	struct lookup tids;	   /* (epoch, tid in the process's pid namespace) to thread, where the two differ */
+	struct lookup epoch_execs; /* (epoch, 0) to execs */
 	ARRAY(struct range_loss) losses;
 	uint64_t lost;
 	struct range_readings readings;
@@ -66,18 +66,18 @@ void ranges_init(struct ranges *ranges, struct process_table *processes, struct 
 void ranges_free(struct ranges *ranges); /* all but the list, which is the model's */
 
 /* Begins and ends.  False when they do not make sense: a time that runs backwards; it counts as the latest one. */
-bool ranges_mark(struct ranges *ranges, struct program program, const struct new_range *range);
-bool ranges_push(struct ranges *ranges, struct program program, const struct new_range *range);
-bool ranges_pop(struct ranges *ranges, struct program program, const struct new_range *range);
-bool ranges_start(struct ranges *ranges, struct program program, const struct new_range *range);
-bool ranges_end(struct ranges *ranges, struct program program, const struct new_range *range);
-bool ranges_add(struct ranges *ranges, struct program program, const struct new_range *range); /* both at once */
+bool ranges_mark(struct ranges *ranges, struct process_image program, const struct new_range *range);
+bool ranges_push(struct ranges *ranges, struct process_image program, const struct new_range *range);
+bool ranges_pop(struct ranges *ranges, struct process_image program, const struct new_range *range);
+bool ranges_start(struct ranges *ranges, struct process_image program, const struct new_range *range);
+bool ranges_end(struct ranges *ranges, struct process_image program, const struct new_range *range);
+bool ranges_add(struct ranges *ranges, struct process_image program, const struct new_range *range); /* both at once */
 
 /* Some of these had no room in a interval. */
-void ranges_lose(struct ranges *ranges, struct program program, uint64_t count, uint64_t from_ns, uint64_t to_ns);
+void ranges_lose(struct ranges *ranges, struct process_image program, uint64_t count, uint64_t from_ns, uint64_t to_ns);
 
 /* The process calls this thread by another number. */
-void ranges_collect_tid(struct ranges *ranges, uint32_t space, uint32_t tid, uint32_t thread);
+void ranges_collect_tid(struct ranges *ranges, uint32_t epoch, uint32_t tid, uint32_t thread);
 
 /* Another program: what is open is over. */
 void ranges_process_execs(struct ranges *ranges, uint32_t pid, uint64_t time_ns);
@@ -104,7 +104,7 @@ void ranges_collect_begin(struct ranges *ranges, const struct range_owner *owner
 void ranges_finish_collecting(struct ranges *ranges, uint64_t end_ns);
 void ranges_know_begin(struct ranges *ranges, const struct range_owner *owner, struct model_span *span);
 void ranges_free_readings(struct ranges *ranges);
-const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t space, uint64_t start_ns);
+const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t epoch, uint64_t start_ns);
 uint64_t ranges_last_moment(const struct ranges *ranges, const struct range_owner *owner, uint64_t end_ns);
 uint32_t ranges_thread_of(struct ranges *ranges, const struct range_owner *owner);
 

@@ -27,7 +27,7 @@ void ranges_collect(struct ranges *ranges, const struct model *model)
 /* Nearly always it is that of the begin before. */
 static bool is_latest(const struct range_readings *readings, const struct range_owner *owner)
 {
-	return readings->latest_thread != NONE && readings->latest.program.space == owner->program.space &&
+	return readings->latest_thread != NONE && readings->latest.program.epoch == owner->program.epoch &&
 	       readings->latest.tid == owner->tid;
 }
 
@@ -45,7 +45,7 @@ void ranges_collect_begin(struct ranges *ranges, const struct range_owner *owner
 	if (span->start_ns < readings->model->start_ns)
 		return;
 	if (!is_latest(readings, owner)) {
-		found = *lookup_put(&readings->by_owner, owner->program.space, owner->tid, count);
+		found = *lookup_put(&readings->by_owner, owner->program.epoch, owner->tid, count);
 		if (found == count)
 			array_push(&readings->threads, ((struct range_thread){.owner = *owner}));
 		remember(readings, owner, found);
@@ -84,7 +84,7 @@ static const struct range_thread *known_thread(struct ranges *ranges, const stru
 	const uint32_t *found;
 
 	if (!is_latest(&ranges->readings, owner)) {
-		found = lookup_get(&first->by_owner, owner->program.space, owner->tid);
+		found = lookup_get(&first->by_owner, owner->program.epoch, owner->tid);
 		if (!found)
 			return NULL;
 		remember(&ranges->readings, owner, *found);
@@ -112,7 +112,7 @@ void ranges_know_begin(struct ranges *ranges, const struct range_owner *owner, s
 	span->end_ns = lasts ? of->last_ns : UINT64_MAX;
 	if (span->kind == MODEL_SPAN_MARK || (span->kind == MODEL_SPAN_STARTED && !lasts))
 		return;
-	loss = ranges_loss_after(first, owner->program.space, span->start_ns);
+	loss = ranges_loss_after(first, owner->program.epoch, span->start_ns);
 	if (!loss)
 		return;
 	span->lost = span->start_ns >= loss->from_ns;

@@ -11,15 +11,15 @@ static bool is_evaluation(const struct ops *ops, const struct model_op *op)
 	       !strncmp(string_at(ops->strings, op->name), prefix, sizeof(prefix) - 1);
 }
 
-/* space: of an inner one that still waits, and has not met its forward op; 0: of one in order. */
-static void take_number(struct ops *ops, struct model_op *op, const struct model_op *inner, uint32_t space)
+/* epoch: of an inner one that still waits, and has not met its forward op; 0: of one in order. */
+static void take_number(struct ops *ops, struct model_op *op, const struct model_op *inner, uint32_t epoch)
 {
 	op->sequence = inner->sequence;
 	op->forward_thread = inner->forward_thread;
 	if (inner->scope != GPT_AGENT_OP_BACKWARD_FUNCTION)
 		return;
 	op->node = inner->name;
-	op->forward = space ? forward_ops_find(&ops->forwards, space, inner) : inner->forward;
+	op->forward = epoch ? forward_ops_find(&ops->forwards, epoch, inner) : inner->forward;
 }
 
 /* The first that waits and begins inside of the op, NULL. */
@@ -52,6 +52,6 @@ void op_numbers_give(struct ops *ops, const struct ops *known)
 		}
 		waiting = first_waiting(ops, known, op);
 		if (waiting)
-			take_number(ops, op, &waiting->op, waiting->space);
+			take_number(ops, op, &waiting->op, waiting->epoch);
 	}
 }

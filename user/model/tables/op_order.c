@@ -64,13 +64,13 @@ static void drop_begun(struct ops *ops, const struct begun *begun, uint64_t unti
 	ops->arrivals.count = waiting;
 }
 
-static void find_forward(struct ops *ops, uint32_t space, struct model_op *op)
+static void find_forward(struct ops *ops, uint32_t epoch, struct model_op *op)
 {
 	bool is_node = op->scope == GPT_AGENT_OP_BACKWARD_FUNCTION;
 
-	forward_ops_note(&ops->forwards, space, op);
+	forward_ops_note(&ops->forwards, epoch, op);
 	op->node = is_node ? op->name : NONE;
-	op->forward = is_node ? forward_ops_find(&ops->forwards, space, op) : NONE;
+	op->forward = is_node ? forward_ops_find(&ops->forwards, epoch, op) : NONE;
 }
 
 /* What an op has only when all that begins before it is known. */
@@ -79,8 +79,8 @@ static void number_op(struct ops *ops, struct op_arrival *arrival)
 	struct model_op *op = &arrival->op;
 
 	op->number = ops->number++;
-	op->stack = sampled_stacks_find(ops->sampled, arrival->space, GPT_STACK_OF_OP, arrival->sampled, op->start_ns);
-	find_forward(ops, arrival->space, op);
+	op->stack = sampled_stacks_find(ops->sampled, arrival->epoch, GPT_STACK_OF_OP, arrival->sampled, op->start_ns);
+	find_forward(ops, arrival->epoch, op);
 	if (op->thread != NONE && arrival->collective != NONE)
 		array_push(&ops->collectives, ((struct model_collective){.op = 1 + op->number,
 									 .sequence = arrival->collective_sequence,

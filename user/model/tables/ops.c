@@ -44,22 +44,22 @@ void ops_free(struct ops *ops)
 
 /* ---- what is told ----------------------------------------------------------------------------------------------- */
 
-void ops_add_text(struct ops *ops, struct program program, uint32_t key, struct text text)
+void ops_add_text(struct ops *ops, struct process_image program, uint32_t key, struct text text)
 {
 	uint32_t string = string_intern(ops->strings, text.bytes, text.size);
 
-	*lookup_put(&ops->texts, program.space, key, string) = string;
+	*lookup_put(&ops->texts, program.epoch, key, string) = string;
 	ops->latest_texts = (struct lookup_latest){0};
 }
 
-uint32_t ops_text(struct ops *ops, struct program program, uint32_t key)
+uint32_t ops_text(struct ops *ops, struct process_image program, uint32_t key)
 {
-	const uint32_t *string = lookup_get_latest(&ops->texts, &ops->latest_texts, program.space, key);
+	const uint32_t *string = lookup_get_latest(&ops->texts, &ops->latest_texts, program.epoch, key);
 
 	return string ? *string : NONE;
 }
 
-void ops_note_thread(struct ops *ops, struct program program, uint32_t tid)
+void ops_note_thread(struct ops *ops, struct process_image program, uint32_t tid)
 {
 	if (lookup_get_latest(&ops->threads, &ops->latest_threads, program.process + 1, tid))
 		return;
@@ -67,11 +67,11 @@ void ops_note_thread(struct ops *ops, struct program program, uint32_t tid)
 	array_push(&ops->thread_names, ((struct op_thread_name){.process = program.process, .tid = tid}));
 }
 
-void ops_add(struct ops *ops, struct program program, const struct new_op *op, struct op_texts texts)
+void ops_add(struct ops *ops, struct process_image program, const struct new_op *op, struct op_texts texts)
 {
 	struct op_arrival arrival = {.process = program.process,
 				     .tid = op->tid,
-				     .space = program.space,
+				     .epoch = program.epoch,
 				     .sampled = op->stack,
 				     .collective = texts.collective,
 				     .collective_sequence = op->collective_sequence};
@@ -102,10 +102,10 @@ static void count_losses(struct ops *ops, struct op_losses *losses, const struct
 	*losses = (struct op_losses){state->lost, state->inputs_lost};
 }
 
-void ops_add_state(struct ops *ops, struct program program, const struct new_op_state *state)
+void ops_add_state(struct ops *ops, struct process_image program, const struct new_op_state *state)
 {
 	struct model_process *process = &ops->processes->list.items[program.process];
-	uint32_t index = *lookup_put(&ops->lost_of, program.space, 0, (uint32_t)ops->losses.count);
+	uint32_t index = *lookup_put(&ops->lost_of, program.epoch, 0, (uint32_t)ops->losses.count);
 
 	if (index == ops->losses.count)
 		array_push(&ops->losses, (struct op_losses){0});

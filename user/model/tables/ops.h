@@ -22,7 +22,7 @@ struct op_arrival {
 	uint32_t collective; /* string, NONE */
 	int64_t collective_sequence;
 	uint32_t process, tid;
-	uint32_t space;
+	uint32_t epoch;
 	uint64_t sampled; /* new_sampled_stack.number, 0 */
 };
 
@@ -54,12 +54,12 @@ struct ops {
 	ARRAY(struct op_arrival) arrivals;
 	ARRAY(struct model_op) list; /* in order: of all, or of the part at hand */
 	ARRAY(struct model_collective) collectives;
-	struct lookup texts;   /* (space, key) to string */
+	struct lookup texts;   /* (epoch, key) to string */
 	struct lookup threads; /* (process + 1, tid) to thread, NONE until ops_find_threads */
 	struct lookup_latest latest_texts;
 	struct lookup_latest latest_threads;	   /* which there are, as the values change */
 	ARRAY(struct op_thread_name) thread_names; /* those of threads, as they were met */
-	struct lookup lost_of;			   /* (space, 0) to losses: what its latest session lost so far */
+	struct lookup lost_of;			   /* (epoch, 0) to losses: what its latest session lost so far */
 	ARRAY(struct op_losses) losses;
 	ARRAY(struct op_stop) stops; /* a few: one for each trace that had ops */
 	struct forward_ops forwards;
@@ -73,13 +73,13 @@ void ops_init(struct ops *ops, struct process_table *processes, struct string_po
 void ops_free(struct ops *ops); /* all but the list and the collectives, which are the model's */
 
 /* What a key of new_op stands for, and the string of that; NONE: not told. */
-void ops_add_text(struct ops *ops, struct program program, uint32_t key, struct text text);
-uint32_t ops_text(struct ops *ops, struct program program, uint32_t key);
+void ops_add_text(struct ops *ops, struct process_image program, uint32_t key, struct text text);
+uint32_t ops_text(struct ops *ops, struct process_image program, uint32_t key);
 
 /* An op with those texts, or that its thread has one. */
-void ops_add(struct ops *ops, struct program program, const struct new_op *op, struct op_texts texts);
-void ops_note_thread(struct ops *ops, struct program program, uint32_t tid);
-void ops_add_state(struct ops *ops, struct program program, const struct new_op_state *state);
+void ops_add(struct ops *ops, struct process_image program, const struct new_op *op, struct op_texts texts);
+void ops_note_thread(struct ops *ops, struct process_image program, uint32_t tid);
+void ops_add_state(struct ops *ops, struct process_image program, const struct new_op_state *state);
 uint64_t ops_lost(const struct ops *ops);
 uint64_t op_inputs_lost(const struct ops *ops); /* ops whose inputs were */
 

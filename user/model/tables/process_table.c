@@ -47,7 +47,7 @@ static uint32_t add_process(struct process_table *processes, uint32_t pid)
 					.torch_memory_detail = nothing,
 					.agent_activity_sets = nothing,
 					.cupti_path = nothing};
-	struct process_state state = {.space = ++processes->last_space, .clock = NONE};
+	struct process_state state = {.epoch = ++processes->last_epoch, .clock = NONE};
 
 	array_push(&processes->list, process);
 	array_push(&processes->states, state);
@@ -75,18 +75,18 @@ uint32_t process_table_find(struct process_table *processes, uint32_t pid)
 	return processes->last_process.process;
 }
 
-struct program process_table_program(struct process_table *processes, uint32_t pid)
+struct process_image process_table_image(struct process_table *processes, uint32_t pid)
 {
 	uint32_t process = process_table_find(processes, pid);
 
-	return (struct program){.process = process, .space = processes->states.items[process].space};
+	return (struct process_image){.process = process, .epoch = processes->states.items[process].space};
 }
 
-struct program process_table_program_at(struct process_table *processes, uint32_t pid, uint64_t time_ns)
+struct process_image process_table_image_at(struct process_table *processes, uint32_t pid, uint64_t time_ns)
 {
-	struct program program = process_table_program(processes, pid);
+	struct process_image program = process_table_image(processes, pid);
 
-	program.space = space_at(&processes->states.items[program.process], time_ns);
+	program.epoch = epoch_at(&processes->states.items[program.process], time_ns);
 	return program;
 }
 
@@ -200,8 +200,8 @@ void process_table_add_exec(struct process_table *processes, uint32_t pid, uint6
 		process->python = 0;
 		process->name = keep(processes, name);
 	}
-	state->space_before = state->space;
-	state->space = ++processes->last_space;
+	state->epoch_before = state->epoch;
+	state->epoch = ++processes->last_epoch;
 	state->exec_ns = time_ns;
 }
 

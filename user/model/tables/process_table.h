@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Who is who: processes and threads by the numbers the kernel gives and reuses.  A pid means the latest
- * process that had it; an address space ("space") is what numbers inside a process (addresses, stack ids,
+ * process that had it; an address space ("epoch") is what numbers inside a process (addresses, stack ids,
  * correlation ids) belong to, and starts over at each exec.
  */
 #ifndef GPUTRACE_PROCESS_TABLE_H
@@ -13,8 +13,8 @@
 #include "model/string_pool.h"
 
 struct process_state {
-	uint32_t space;		    /* never 0 */
-	uint32_t space_before;	    /* the latest exec; 0: none */
+	uint32_t epoch;		    /* never 0 */
+	uint32_t epoch_before;	    /* the latest exec; 0: none */
 	uint64_t exec_ns;	    /* the latest */
 	uint32_t clock;		    /* its track in wall_clock.h, NONE */
 	uint64_t described_ns;	    /* of the latest description */
@@ -39,7 +39,7 @@ struct process_table {
 	struct lookup by_pid;			 /* (1, pid) to the latest process */
 	struct lookup by_tid;			 /* (process + 1, tid) to thread */
 	struct lookup by_own_tid;		 /* the same by thread_names.own_tid; the latest */
-	uint32_t last_space;
+	uint32_t last_epoch;
 	/* Who was asked for last: nearly always who is asked for next.  pid 0: no one. */
 	struct {
 		uint32_t pid, process;
@@ -52,15 +52,15 @@ void process_table_free(struct process_table *processes);
 
 /* Index of the process that has this pid now, made when it is new. */
 uint32_t process_table_find(struct process_table *processes, uint32_t pid);
-struct program process_table_program(struct process_table *processes, uint32_t pid);
+struct process_image process_table_image(struct process_table *processes, uint32_t pid);
 
 /* The program that it ran at a time, where what is told of that time may stand behind an exec that came after. */
-struct program process_table_program_at(struct process_table *processes, uint32_t pid, uint64_t time_ns);
+struct process_image process_table_image_at(struct process_table *processes, uint32_t pid, uint64_t time_ns);
 
 /* The address space that a process had then. */
-static inline uint32_t space_at(const struct process_state *state, uint64_t time_ns)
+static inline uint32_t epoch_at(const struct process_state *state, uint64_t time_ns)
 {
-	return time_ns < state->exec_ns && state->space_before ? state->space_before : state->space;
+	return time_ns < state->exec_ns && state->epoch_before ? state->epoch_before : state->epoch;
 }
 
 uint32_t process_table_find_thread(struct process_table *processes, uint32_t process, uint32_t tid);

@@ -31,7 +31,7 @@ static void index_one(struct recordings *recordings, uint32_t index)
 	const struct recording *recording = &recordings->list.items[index];
 
 	if (recording_is_numbered(recording->number))
-		*lookup_put(&recordings->numbered, recording->space, recording->number, 0) = index;
+		*lookup_put(&recordings->numbered, recording->epoch, recording->number, 0) = index;
 	if (recording->call != NONE) /* its time is its call's */
 		array_push(&recordings->by_event, index);
 }
@@ -68,9 +68,9 @@ void recordings_order(struct recordings *recordings)
 			recordings->list.items);
 }
 
-const struct recording *recordings_numbered(const struct recordings *recordings, uint32_t space, uint64_t number)
+const struct recording *recordings_numbered(const struct recordings *recordings, uint32_t epoch, uint64_t number)
 {
-	const uint32_t *index = recording_is_numbered(number) ? lookup_get(&recordings->numbered, space, number) : NULL;
+	const uint32_t *index = recording_is_numbered(number) ? lookup_get(&recordings->numbered, epoch, number) : NULL;
 
 	return index ? &recordings->list.items[*index] : NULL;
 }

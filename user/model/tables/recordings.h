@@ -10,10 +10,10 @@
 
 /* One recording of an event. */
 struct recording {
-	uint32_t process, space;
+	uint32_t process, epoch;
 	uint32_t context, event, stream;
 	uint32_t call;	  /* NONE: not known */
-	uint64_t number;  /* CUPTI's, unique in the space */
+	uint64_t number;  /* CUPTI's, unique in the epoch */
 	uint64_t time_ns; /* when that call was made */
 };
 
@@ -23,7 +23,7 @@ struct recording {
 struct recordings {
 	ARRAY(struct recording) list; /* as they came */
 	ARRAY(uint32_t) by_event;     /* those with a call: by process, context, event and time */
-	struct lookup numbered;	      /* (space, number) to index in list */
+	struct lookup numbered;	      /* (epoch, number) to index in list */
 };
 
 void recordings_init(struct recordings *recordings, uint64_t seed);
@@ -38,7 +38,7 @@ void recordings_add(struct recordings *recordings, const struct recording *recor
 void recordings_order(struct recordings *recordings);
 
 /* By CUPTI's number; or the last one of that process, context and event that is not behind `wanted`.  NULL: none. */
-const struct recording *recordings_numbered(const struct recordings *recordings, uint32_t space, uint64_t number);
+const struct recording *recordings_numbered(const struct recordings *recordings, uint32_t epoch, uint64_t number);
 const struct recording *recordings_latest(const struct recordings *recordings, const struct recording *wanted);
 
 /* Lets go of the older half where there are more than twice RECORDINGS_MAX. */

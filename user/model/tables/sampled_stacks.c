@@ -18,7 +18,7 @@ void sampled_stacks_free(struct sampled_stacks *sampled)
 		lookup_free(&sampled->by_number[what]);
 }
 
-void sampled_stacks_add(struct sampled_stacks *sampled, uint32_t space, const struct new_sampled_stack *from,
+void sampled_stacks_add(struct sampled_stacks *sampled, uint32_t epoch, const struct new_sampled_stack *from,
 			uint32_t stack)
 {
 	uint32_t index = (uint32_t)sampled->list.count;
@@ -26,13 +26,13 @@ void sampled_stacks_add(struct sampled_stacks *sampled, uint32_t space, const st
 	if (index == NONE)
 		return;
 	array_push(&sampled->list, ((struct sampled_stack){.time_ns = from->time_ns, .stack = stack}));
-	*lookup_put(&sampled->by_number[from->what], space, from->number, index) = index;
+	*lookup_put(&sampled->by_number[from->what], epoch, from->number, index) = index;
 }
 
-uint32_t sampled_stacks_find(const struct sampled_stacks *sampled, uint32_t space, enum gpt_stack_of what,
+uint32_t sampled_stacks_find(const struct sampled_stacks *sampled, uint32_t epoch, enum gpt_stack_of what,
 			     uint64_t number, uint64_t time_ns)
 {
-	const uint32_t *index = number ? lookup_get(&sampled->by_number[what], space, number) : NULL;
+	const uint32_t *index = number ? lookup_get(&sampled->by_number[what], epoch, number) : NULL;
 	const struct sampled_stack *found = index ? &sampled->list.items[*index] : NULL;
 
 	return found && found->time_ns <= time_ns && time_ns - found->time_ns <= TAKEN_STACK_AGE_NS ? found->stack

@@ -21,16 +21,16 @@ struct sampled_stack {
 
 struct sampled_stacks {
 	ARRAY(struct sampled_stack) list;
-	struct lookup by_number[GPT_STACK_OF_MEMORY + 1]; /* by `what`: (space, number) to list */
+	struct lookup by_number[GPT_STACK_OF_MEMORY + 1]; /* by `what`: (epoch, number) to list */
 };
 
 void sampled_stacks_init(struct sampled_stacks *sampled, uint64_t seed);
 void sampled_stacks_free(struct sampled_stacks *sampled);
-void sampled_stacks_add(struct sampled_stacks *sampled, uint32_t space, const struct new_sampled_stack *from,
+void sampled_stacks_add(struct sampled_stacks *sampled, uint32_t epoch, const struct new_sampled_stack *from,
 			uint32_t stack);
 
 /* That of what began at time_ns; NONE: there is none. number: 0: none was taken. */
-uint32_t sampled_stacks_find(const struct sampled_stacks *sampled, uint32_t space, enum gpt_stack_of what,
+uint32_t sampled_stacks_find(const struct sampled_stacks *sampled, uint32_t epoch, enum gpt_stack_of what,
 			     uint64_t number, uint64_t time_ns);
 
 /* All that began before until_ns has its stack. */

@@ -52,14 +52,14 @@ static uint32_t intern_stack(struct stacks *stacks, const struct model_stack mad
 	return *found;
 }
 
-void stacks_add_python(struct stacks *stacks, uint32_t space, const struct new_stack *from)
+void stacks_add_python(struct stacks *stacks, uint32_t epoch, const struct new_stack *from)
 {
 	struct model_stack made = {.first = (uint32_t)stacks->frames.count, .missing = from->missing};
 	uint32_t stack;
 
 	stacks->latest = (struct lookup_latest){0};
 	for (uint32_t i = 0; i < from->depth; i++) {
-		uint32_t index = codes_frame(stacks->codes, space, from->frames[i].code, from->frames[i].lasti);
+		uint32_t index = codes_frame(stacks->codes, epoch, from->frames[i].code, from->frames[i].lasti);
 
 		if (from->missing && i == from->gap)
 			made.gap = made.depth;
@@ -67,7 +67,7 @@ void stacks_add_python(struct stacks *stacks, uint32_t space, const struct new_s
 			continue;
 		if (index == FRAME_OF_NO_CODE) { /* none is better than a wrong one */
 			stacks->frames.count -= made.depth;
-			*lookup_put(&stacks->by_id, space, from->key, UNREADABLE) = UNREADABLE;
+			*lookup_put(&stacks->by_id, epoch, from->key, UNREADABLE) = UNREADABLE;
 			return;
 		}
 		array_push(&stacks->frames, index);
@@ -78,21 +78,21 @@ void stacks_add_python(struct stacks *stacks, uint32_t space, const struct new_s
 	if (from->missing && from->gap >= from->depth)
 		made.gap = made.depth;
 	stack = intern_stack(stacks, made);
-	*lookup_put(&stacks->by_id, space, from->key, stack) = stack;
+	*lookup_put(&stacks->by_id, epoch, from->key, stack) = stack;
 }
 
-void stacks_add_native(struct stacks *stacks, uint32_t space, uint64_t key, const uint64_t *ips, uint32_t depth)
+void stacks_add_native(struct stacks *stacks, uint32_t epoch, uint64_t key, const uint64_t *ips, uint32_t depth)
 {
 	struct model_native native = {.first = (uint32_t)stacks->ips.count, .depth = depth};
 	uint32_t index = (uint32_t)stacks->natives.count;
 
 	for (uint32_t i = 0; i < depth; i++) {
-		struct native_ip ip = {.ip = ips[i], .space = space};
+		struct native_ip ip = {.ip = ips[i], .epoch = epoch};
 
 		array_push(&stacks->ips, ip);
 	}
 	array_push(&stacks->natives, native);
-	*lookup_put(&stacks->native_by_id, space, key, index) = index;
+	*lookup_put(&stacks->native_by_id, epoch, key, index) = index;
 }
 
 /* "[libfoo.so]" for an address whose function has no name. */
@@ -117,36 +117,36 @@ static uint32_t intern_module(struct stacks *stacks, struct text module)
 	return index;
 }
 
-void stacks_add_symbol(struct stacks *stacks, uint32_t space, uint64_t ip, struct text symbol, struct text module)
+void stacks_add_symbol(struct stacks *stacks, uint32_t epoch, uint64_t ip, struct text symbol, struct text module)
 {
 	uint32_t name = symbol.size ? string_intern_mangled(stacks->strings, symbol.bytes, symbol.size)
 				    : intern_module(stacks, module);
 
-	*lookup_put(&stacks->symbols, space, ip, name) = name;
+	*lookup_put(&stacks->symbols, epoch, ip, name) = name;
 }
 
-static uint32_t find(const struct lookup *lookup, uint32_t space, uint64_t id)
+static uint32_t find(const struct lookup *lookup, uint32_t epoch, uint64_t id)
 {
-	uint32_t *index = id ? lookup_get(lookup, space, id) : NULL;
+	uint32_t *index = id ? lookup_get(lookup, epoch, id) : NULL;
 
 	return index ? *index : NONE;
 }
 
-uint32_t stacks_find(struct stacks *stacks, uint32_t space, uint64_t id)
+uint32_t stacks_find(struct stacks *stacks, uint32_t epoch, uint64_t id)
 {
-	const uint32_t *stack = id ? lookup_get_latest(&stacks->by_id, &stacks->latest, space, id) : NULL;
+	const uint32_t *stack = id ? lookup_get_latest(&stacks->by_id, &stacks->latest, epoch, id) : NULL;
 
 	return stack && *stack != UNREADABLE ? *stack : NONE;
 }
 
-bool stacks_is_unreadable(const struct stacks *stacks, uint32_t space, uint64_t id)
+bool stacks_is_unreadable(const struct stacks *stacks, uint32_t epoch, uint64_t id)
 {
-	return find(&stacks->by_id, space, id) == UNREADABLE;
+	return find(&stacks->by_id, epoch, id) == UNREADABLE;
 }
 
-uint32_t stacks_find_native(const struct stacks *stacks, uint32_t space, uint64_t id)
+uint32_t stacks_find_native(const struct stacks *stacks, uint32_t epoch, uint64_t id)
 {
-	return find(&stacks->native_by_id, space, id);
+	return find(&stacks->native_by_id, epoch, id);
 }
 
 /* The other's string, as one of ours. */
@@ -164,7 +164,7 @@ void stacks_name_natives(struct stacks *stacks, const struct stacks *named)
 
 	for (size_t i = known; i < stacks->ips.count; i++) {
 		const struct native_ip *ip = &stacks->ips.items[i];
-		const uint32_t *name = lookup_get(&named->symbols, ip->space, ip->ip);
+		const uint32_t *name = lookup_get(&named->symbols, ip->epoch, ip->ip);
 
 		array_push(&stacks->native_frames, name ? take_string(stacks, named, *name) : unknown);
 	}

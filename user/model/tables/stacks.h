@@ -14,7 +14,7 @@
 
 struct native_ip {
 	uint64_t ip;
-	uint32_t space;
+	uint32_t epoch;
 };
 
 struct stacks {
@@ -23,32 +23,32 @@ struct stacks {
 	uint64_t seed;
 	ARRAY(struct model_stack) list;
 	ARRAY(uint32_t) frames;
-	struct lookup by_id;	     /* (space, id) to stack */
+	struct lookup by_id;	     /* (epoch, id) to stack */
 	struct lookup_latest latest; /* of these */
 	struct lookup by_content;    /* (depth and whether truncated, hash) to stack */
 
 	ARRAY(struct model_native) natives;
 	ARRAY(struct native_ip) ips;
 	ARRAY(uint32_t) native_frames;
-	struct lookup native_by_id; /* (space, id) to native */
-	struct lookup symbols;	    /* (space, ip) to string */
+	struct lookup native_by_id; /* (epoch, id) to native */
+	struct lookup symbols;	    /* (epoch, ip) to string */
 };
 
 void stacks_init(struct stacks *stacks, struct codes *codes, struct string_pool *strings, uint64_t seed);
 void stacks_free(struct stacks *stacks); /* all but list, frames, natives, native_frames, which are the model's */
 
-void stacks_add_python(struct stacks *stacks, uint32_t space, const struct new_stack *stack);
+void stacks_add_python(struct stacks *stacks, uint32_t epoch, const struct new_stack *stack);
 
 /* A stack of addresses, and what one of them is called: its symbol (mangled, empty: not known) and module. */
-void stacks_add_native(struct stacks *stacks, uint32_t space, uint64_t key, const uint64_t *ips, uint32_t depth);
-void stacks_add_symbol(struct stacks *stacks, uint32_t space, uint64_t ip, struct text symbol, struct text module);
+void stacks_add_native(struct stacks *stacks, uint32_t epoch, uint64_t key, const uint64_t *ips, uint32_t depth);
+void stacks_add_symbol(struct stacks *stacks, uint32_t epoch, uint64_t ip, struct text symbol, struct text module);
 
 /* Whether the stack with this id is damaged: the unwinder read something that is no chain of frames. */
-bool stacks_is_unreadable(const struct stacks *stacks, uint32_t space, uint64_t id);
+bool stacks_is_unreadable(const struct stacks *stacks, uint32_t epoch, uint64_t id);
 
 /* Index of the stack with this id, NONE: not seen (or id 0), or unreadable. */
-uint32_t stacks_find(struct stacks *stacks, uint32_t space, uint64_t id);
-uint32_t stacks_find_native(const struct stacks *stacks, uint32_t space, uint64_t id);
+uint32_t stacks_find(struct stacks *stacks, uint32_t epoch, uint64_t id);
+uint32_t stacks_find_native(const struct stacks *stacks, uint32_t epoch, uint64_t id);
 
 /* Names the native frames that have no names yet, by the symbols that `named` knows (of the same source). */
 void stacks_name_natives(struct stacks *stacks, const struct stacks *named);

@@ -32,16 +32,16 @@ void torch_memory_free(struct torch_memory *memory)
 
 /* ---- what is told ------------------------------------------------------------------------------------------------ */
 
-void torch_memory_add(struct torch_memory *memory, struct program program, const struct new_torch_memory *event)
+void torch_memory_add(struct torch_memory *memory, struct process_image program, const struct new_torch_memory *event)
 {
 	array_push(&memory->arrivals, ((struct torch_memory_arrival){.program = program, .memory = *event}));
 }
 
-void torch_memory_add_state(struct torch_memory *memory, struct process_table *processes, struct program program,
+void torch_memory_add_state(struct torch_memory *memory, struct process_table *processes, struct process_image program,
 			    const struct new_torch_memory_state *state)
 {
 	struct model_process *process = &processes->list.items[program.process];
-	uint32_t index = *lookup_put(&memory->lost_of, program.space, 0, (uint32_t)memory->losses.count);
+	uint32_t index = *lookup_put(&memory->lost_of, program.epoch, 0, (uint32_t)memory->losses.count);
 
 	if (index == memory->losses.count)
 		array_push(&memory->losses, 0);
@@ -65,12 +65,12 @@ uint64_t torch_memory_lost(const struct torch_memory *memory)
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 /* Index in allocated: of a device, and on the CPU of shared memory by itself, whose allocator says how much it has. */
-static uint32_t find_device(struct torch_memory *memory, uint32_t space, const struct model_torch_memory *event,
+static uint32_t find_device(struct torch_memory *memory, uint32_t epoch, const struct model_torch_memory *event,
 			    bool has_totals)
 {
 	uint64_t device =
 		(uint64_t)has_totals << 40 | (uint64_t)(uint8_t)event->device_type << 32 | (uint32_t)event->device;
-	uint32_t index = *lookup_put(&memory->devices, space, device, (uint32_t)memory->allocated.count);
+	uint32_t index = *lookup_put(&memory->devices, epoch, device, (uint32_t)memory->allocated.count);
 
 	if (index == memory->allocated.count)
 		array_push(&memory->allocated, 0);
@@ -139,9 +139,9 @@ static bool take_back(struct torch_memory *memory, uint32_t device, struct model
 }
 
 /* What is known from the events before; false: the event tells nothing. */
-static bool complete(struct torch_memory *memory, uint32_t space, struct model_torch_memory *event, bool has_totals)
+static bool complete(struct torch_memory *memory, uint32_t epoch, struct model_torch_memory *event, bool has_totals)
 {
-	uint32_t device = find_device(memory, space, event, has_totals);
+	uint32_t device = find_device(memory, epoch, event, has_totals);
 
 	if (event->kind == GPT_AGENT_TORCH_MEMORY_ALLOCATED)
 		hand_out(memory, device, event);
@@ -189,7 +189,7 @@ static void join_one(struct torch_memory *memory, const struct torch_memory_arri
 					   .device = device_of(devices, arrival->program.process, from)};
 
 	event.stack =
-		sampled_stacks_find(sampled, arrival->program.space, GPT_STACK_OF_MEMORY, from->stack, from->time_ns);
+		sampled_stacks_find(sampled, arrival->program.epoch, GPT_STACK_OF_MEMORY, from->stack, from->time_ns);
 	if (nesting->open.count) {
 		const struct model_op *op = &sweep->ops->list.items[nesting->open.items[nesting->open.count - 1]];
 
@@ -198,7 +198,7 @@ static void join_one(struct torch_memory *memory, const struct torch_memory_arri
 		if (event.stack == NONE)
 			event.stack = innermost_stack(sweep->ops, nesting);
 	}
-	if (complete(memory, arrival->program.space, &event, from->has_totals))
+	if (complete(memory, arrival->program.epoch, &event, from->has_totals))
 		array_push(&memory->list, event);
 }
 

@@ -14,7 +14,7 @@
 #include "model/tables/sampled_stacks.h"
 
 struct torch_memory_arrival {
-	struct program program;
+	struct process_image program;
 	struct new_torch_memory memory;
 };
 
@@ -34,17 +34,17 @@ struct torch_memory {
 	size_t held;		   /* blocks */
 	struct lookup by_address;  /* (index in allocated + 1, address) to blocks; NONE: it is not held */
 	ARRAY(uint64_t) allocated; /* on each device, of what is known */
-	struct lookup devices;	   /* (space, device) to that */
+	struct lookup devices;	   /* (epoch, device) to that */
 	ARRAY(uint64_t) losses;	   /* of the session that runs */
-	struct lookup lost_of;	   /* (space, 0) to that */
+	struct lookup lost_of;	   /* (epoch, 0) to that */
 	uint64_t lost;		   /* of sessions that are over */
 };
 
 void torch_memory_init(struct torch_memory *memory, uint64_t seed);
 void torch_memory_free(struct torch_memory *memory); /* all but the list, which is the model's */
 
-void torch_memory_add(struct torch_memory *memory, struct program program, const struct new_torch_memory *event);
-void torch_memory_add_state(struct torch_memory *memory, struct process_table *processes, struct program program,
+void torch_memory_add(struct torch_memory *memory, struct process_image program, const struct new_torch_memory *event);
+void torch_memory_add_state(struct torch_memory *memory, struct process_table *processes, struct process_image program,
 			    const struct new_torch_memory_state *state);
 uint64_t torch_memory_lost(const struct torch_memory *memory);
 
