@@ -106,7 +106,7 @@ static const struct model *next_of_long(struct trace *trace)
 	while (!part && !fed->ended) {
 		bool more = feed_chunk(fed, fed->second);
 
-		if (builder_strayed(fed->second))
+		if (builder_diverged(fed->second))
 			trace->error = -ESTALE;
 		else if (fed->source->error)
 			trace->error = fed->source->error;

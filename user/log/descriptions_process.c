@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/distance.h"
 
 /* As the model distinguishes processes with one pid (process_table.c): /proc has a start in ticks of 10 ms. */
 #define SAME_START_NS 100000000ull
@@ -71,7 +71,7 @@ static bool is_same(const struct process_numbers *process, uint64_t start_ns)
 {
 	if (process->exit_ns && start_ns > process->exit_ns)
 		return false;
-	return !process->start_ns || apart(process->start_ns, start_ns) <= SAME_START_NS;
+	return !process->start_ns || time_distance(process->start_ns, start_ns) <= SAME_START_NS;
 }
 
 void descriptions_look_at_fork(struct descriptions *descriptions, const struct gpt_record *record)

@@ -58,7 +58,7 @@ void builder_look(struct builder *builder, void (*look)(void *context), void *co
 void builder_wait(struct builder *builder);
 
 /* A second builder was told something else than the first, where a file was changed meanwhile: it is of no use. */
-bool builder_strayed(const struct builder *builder);
+bool builder_diverged(const struct builder *builder);
 
 /* How much waits to be handed over: about as many events, 0 after the last part. */
 uint64_t builder_waiting(const struct builder *builder);

@@ -119,7 +119,7 @@ struct model_device {
 struct model_gap {
 	uint64_t start_ns, end_ns; /* end_ns 0: the other still had them when the process or the trace ended */
 	uint32_t process;
-	bool aside; /* the agent came and kept aside: whether another had them, its buffers tell */
+	bool idle; /* the agent came and kept aside: whether another had them, its buffers tell */
 };
 
 /* Of those names: "HtoD"; "Pageable". */

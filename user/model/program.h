@@ -185,7 +185,7 @@ struct model_process {
 	enum gpt_agent_state agent_state;			 /* last one heard, 0: never heard of an agent */
 	enum gpt_agent_failure agent_failure;			 /* of the last HELLO */
 	uint64_t agent_ready_ns;				 /* first READY or BORROWING, 0 never */
-	bool agent_aside;					 /* it recorded nothing then: another might */
+	bool agent_idle;					 /* it recorded nothing then: another might */
 	uint64_t borrowed_ns, borrowed_end_ns; /* CUPTI was borrowed from another, 0 never; its calls are expected to
 						* have records */
 	const char *agent_detail, *cupti_path;

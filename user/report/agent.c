@@ -97,7 +97,7 @@ static const struct hint *hint_of(const struct model *model, const struct model_
 	case GPT_AGENT_READY:
 	case GPT_AGENT_BORROWING:
 	case GPT_AGENT_STOPPED:
-		return process->agent_aside && !*process->agent_activity_sets ? &aside : &ready;
+		return process->agent_idle && !*process->agent_activity_sets ? &aside : &ready;
 	case GPT_AGENT_FAILED:
 		return process->agent_failure < sizeof(failures) / sizeof(failures[0])
 			       ? &failures[process->agent_failure]

@@ -445,7 +445,7 @@ static void an_agent_that_only_kept_aside_says_why(void **state)
 
 	drop_gpu();
 	model->processes[0].agent_state = GPT_AGENT_STOPPED;
-	model->processes[0].agent_aside = true;
+	model->processes[0].agent_idle = true;
 	model->processes[0].agent_activity_sets = "";
 	text = report_of(model, 1000, false);
 	assert_has(text, "another profiler (torch.profiler) recorded, or might have");

@@ -205,7 +205,7 @@ void builder_discard(struct builder *builder)
 	struct model *model = builder->model;
 
 	builder_wait(builder);
-	count_beside_free(&builder->parts.count);
+	count_async_free(&builder->parts.count);
 	if (builder->first) {
 		/* some tables are copies of pass 1's, which has the devices */
 		free(model->processes);

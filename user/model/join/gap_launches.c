@@ -112,7 +112,7 @@ static void count_gap(const struct model_gap *gap, const struct gap_calls *calls
 	/* Where no agent listened, nothing was taken away from it. */
 	if (!process->agent_ready_ns || (calls->foreign && !calls->missed))
 		return;
-	if (gap->aside && !calls->foreign) {
+	if (gap->idle && !calls->foreign) {
 		/* no one recorded: these are from before the GPU's records began */
 		receipt->launches_expected -= calls->missed;
 		receipt->launches_agent_away += calls->missed;

@@ -12,7 +12,7 @@
 #include "model/builder.h"
 #include "model/tables/calls.h"
 #include "model/tables/codes.h"
-#include "model/join/count_beside.h"
+#include "model/join/count_async.h"
 #include "model/tables/device_table.h"
 #include "model/tables/gaps.h"
 #include "model/tables/gpu_work.h"
@@ -85,9 +85,9 @@ struct collected {
 /* The parts of pass 2. */
 struct parts {
 	struct keep keep;
-	struct kept_arrays spare;  /* events of the part before: those that are not in the model's arrays */
-	struct model shown;	   /* the part as it was handed over: the model goes on to the next one */
-	struct count_beside count; /* these two read what is shown */
+	struct kept_arrays spare; /* events of the part before: those that are not in the model's arrays */
+	struct model shown;	  /* the part as it was handed over: the model goes on to the next one */
+	struct count_async count; /* these two read what is shown */
 	struct work look;
 	struct recordings recordings; /* of events */
 	struct lookup allocations;    /* (process + 1, address) to index in memories + 1; 0: not live */

@@ -284,10 +284,10 @@ static void count_part(struct builder *builder)
 	struct model_receipt *receipt = &model_source(model)->receipt;
 
 	receipt->clock_error_ns = builder->first->clock.error_ns;
-	count_beside_add(&builder->parts.count, model);
+	count_async_add(&builder->parts.count, model);
 	if (model->more)
 		return;
-	count_beside_wait(&builder->parts.count);
+	count_async_wait(&builder->parts.count);
 	receipt_add_losses(builder, model);
 	receipt->clock_error_ns = builder->first->clock.error_ns;
 	receipt->clock_steps = wall_clock_steps(&builder->first->clock);
@@ -343,11 +343,11 @@ void builder_look(struct builder *builder, void (*look)(void *context), void *co
 
 void builder_wait(struct builder *builder)
 {
-	count_beside_wait(&builder->parts.count);
+	count_async_wait(&builder->parts.count);
 	workers_wait(&builder->parts.look);
 }
 
-bool builder_strayed(const struct builder *builder)
+bool builder_diverged(const struct builder *builder)
 {
 	const struct process_table *now = &builder->processes, *then = &builder->first->processes;
 

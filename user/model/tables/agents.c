@@ -30,7 +30,7 @@ void agents_add_state(struct agents *agents, uint32_t process_index, const struc
 	process->agent_detail = string_keep(agents->strings, event->detail.bytes, event->detail.size);
 	if (listens && !process->agent_ready_ns) {
 		process->agent_ready_ns = event->time_ns;
-		process->agent_aside = event->has_activity_sets && !event->activity_sets.size;
+		process->agent_idle = event->has_activity_sets && !event->activity_sets.size;
 	}
 	if (listens && (event->activity_sets.size || !event->has_activity_sets))
 		process->agent_activity_sets =

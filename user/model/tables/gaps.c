@@ -78,13 +78,13 @@ static int compare_gaps(const void *left, const void *right)
 }
 
 /* Where the agent began without buffers of its own: until it, or another, registered some. */
-static void add_asides(struct gaps *gaps)
+static void add_idle_gaps(struct gaps *gaps)
 {
 	for (uint32_t i = 0; i < gaps->processes->list.count; i++) {
 		const struct model_process *process = &gaps->processes->list.items[i];
-		struct model_gap gap = {.start_ns = process->agent_ready_ns, .process = i, .aside = true};
+		struct model_gap gap = {.start_ns = process->agent_ready_ns, .process = i, .idle = true};
 
-		if (!process->agent_aside)
+		if (!process->agent_idle)
 			continue;
 		if (i < gaps->first_register_ns.count)
 			gap.end_ns = gaps->first_register_ns.items[i];
@@ -94,7 +94,7 @@ static void add_asides(struct gaps *gaps)
 
 void gaps_finish(struct gaps *gaps)
 {
-	add_asides(gaps);
+	add_idle_gaps(gaps);
 	if (gaps->list.count)
 		qsort(gaps->list.items, gaps->list.count, sizeof(gaps->list.items[0]), compare_gaps);
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/distance.h"
 
 /*
  * Two start times closer than this are the same process where nothing else is known: /proc tells it in ticks of 10 ms,
@@ -117,7 +117,7 @@ static bool is_same(const struct model_process *process, uint64_t start_ns)
 	if (process->exit_ns && start_ns > process->exit_ns)
 		return false;
 	if (process->start_ns)
-		return apart(process->start_ns, start_ns) <= SAME_START_NS;
+		return time_distance(process->start_ns, start_ns) <= SAME_START_NS;
 	if (process->exit_ns)
 		return true;
 	return !process->first_call_ns || start_ns <= process->first_call_ns + SAME_START_NS;

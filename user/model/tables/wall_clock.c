@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "base/apart.h"
+#include "base/distance.h"
 #include "model/model.h"
 
 /* Samples that differ by more than both their errors and this lie on two sides of a step. */
@@ -131,7 +131,8 @@ static size_t nearest_sample(const struct wall_clock_track *track, size_t first,
 				high = middle - 1;
 		}
 	}
-	if (low < last && apart(samples[low + 1].mono_ns, mono_ns) < apart(samples[low].mono_ns, mono_ns))
+	if (low < last &&
+	    time_distance(samples[low + 1].mono_ns, mono_ns) < time_distance(samples[low].mono_ns, mono_ns))
 		low++;
 	return low;
 }
@@ -158,7 +159,7 @@ static struct reading read_segment(const struct wall_clock_track *track, size_t 
 	reading.mono_ns = wall_ns - (uint64_t)samples[first].offset_ns;
 	reading.sample = nearest_sample(track, first, last, reading.mono_ns, track->near);
 	reading.mono_ns = wall_ns - (uint64_t)samples[reading.sample].offset_ns;
-	reading.away_ns = apart(reading.mono_ns, samples[reading.sample].mono_ns);
+	reading.away_ns = time_distance(reading.mono_ns, samples[reading.sample].mono_ns);
 	if (segment > 0 && reading.mono_ns < samples[first - 1].mono_ns)
 		reading.outside_ns = samples[first - 1].mono_ns - reading.mono_ns;
 	if (segment + 1 < count && reading.mono_ns > samples[last + 1].mono_ns)
@@ -176,7 +177,7 @@ INLINE bool is_better(const struct reading *a, const struct reading *b)
 	if (a->too_early != b->too_early)
 		return !a->too_early;
 	/* A time that came twice: a GPU is more likely to begin soon than to wait for as long as the clock was set. */
-	if (apart(a->after_ns, b->after_ns) > EARLY_SLACK_NS)
+	if (time_distance(a->after_ns, b->after_ns) > EARLY_SLACK_NS)
 		return a->after_ns < b->after_ns;
 	return a->away_ns < b->away_ns;
 }
@@ -237,7 +238,7 @@ INLINE struct reading read_sample(const struct wall_clock_track *track, const st
 {
 	struct reading reading = {.track = track, .mono_ns = wall_ns - (uint64_t)sample->offset_ns};
 
-	reading.away_ns = apart(reading.mono_ns, sample->mono_ns);
+	reading.away_ns = time_distance(reading.mono_ns, sample->mono_ns);
 	compare_with_call(&reading, not_before_ns);
 	return reading;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How far two times are from each other, whichever is later. */
-#ifndef GPUTRACE_BASE_APART_H
-#define GPUTRACE_BASE_APART_H
+#ifndef GPUTRACE_BASE_DISTANCE_H
+#define GPUTRACE_BASE_DISTANCE_H
 
 #include <stdint.h>
 
-static inline uint64_t apart(uint64_t a, uint64_t b)
+static inline uint64_t time_distance(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : b - a;
 }
