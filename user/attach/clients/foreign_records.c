@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/distance.h"
 #include "base/lookup.h"
 
 /* Ids of names that no agent gives: they count from 1. */
@@ -113,7 +113,8 @@ static bool place_times(void *context, uint64_t *times, unsigned count)
 {
 	struct foreign_records *process = context;
 	const struct foreign_buffer *buffer = process->buffer;
-	uint64_t from_wall = apart(times[0], buffer->wall_ns), from_ticks = apart(times[0], buffer->ticks);
+	uint64_t from_wall = time_distance(times[0], buffer->wall_ns),
+		 from_ticks = time_distance(times[0], buffer->ticks);
 
 	if (buffer->ticks && from_ticks < NEAR_TICKS && from_ticks < from_wall)
 		return take_ticks(process, times, count);

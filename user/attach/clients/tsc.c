@@ -9,7 +9,7 @@
 #include <x86intrin.h>
 #endif
 
-#include "base/apart.h"
+#include "base/distance.h"
 #include "base/monotonic.h"
 
 /* A pair is disturbed by an interrupt or a preemption now and then: enough readings to find a quiet one. */
@@ -206,7 +206,7 @@ bool tsc_clock_convert(const struct tsc_clock *clock, uint64_t times[2], uint64_
 	/* A pair between them would make the length jump by its noise; as far as that goes the rate is the better
 	 * judge. */
 	length = length_of(clock, times);
-	if (apart(length, both[1] - both[0]) <= error)
+	if (time_distance(length, both[1] - both[0]) <= error)
 		both[1] = both[0] + length;
 	times[0] = both[0];
 	times[1] = both[1];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pass 2, part by part.  Whenever enough has come, what began before a certain time is joined and handed
+ * Pass 2, part by part.  Whenever enough has come, what began before a certain time is joined and handed
  * over: pass 1 knows that nothing that began before it, and nothing that refers to its calls, is still to be
  * told.  What has been handed over goes when the next part is asked for, but for what something still refers to.
  */

@@ -71,7 +71,7 @@ static inline bool lateness_refers(const struct lateness_epoch *epoch, uint32_t 
 	return epoch && corr && lateness_id(epoch, corr) + LATENESS_BEFORE_FIRST >= epoch->first;
 }
 
-/* The first correlation id of a epoch. */
+/* The first correlation id of an epoch. */
 void lateness_begin_epoch(struct lateness_index *lateness, uint32_t epoch, uint32_t corr);
 
 /* A call has this correlation id (0: none). */

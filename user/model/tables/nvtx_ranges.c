@@ -279,7 +279,7 @@ const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t
 		else
 			high = middle;
 	}
-	return low < ranges->losses.count && ranges->losses.items[low].space == epoch ? &ranges->losses.items[low]
+	return low < ranges->losses.count && ranges->losses.items[low].epoch == epoch ? &ranges->losses.items[low]
 										      : NULL;
 }
 

@@ -79,7 +79,7 @@ struct process_image process_table_image(struct process_table *processes, uint32
 {
 	uint32_t process = process_table_find(processes, pid);
 
-	return (struct process_image){.process = process, .epoch = processes->states.items[process].space};
+	return (struct process_image){.process = process, .epoch = processes->states.items[process].epoch};
 }
 
 struct process_image process_table_image_at(struct process_table *processes, uint32_t pid, uint64_t time_ns)

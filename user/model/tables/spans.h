@@ -27,7 +27,7 @@ struct span_lane {
 	ARRAY(struct open_span) open; /* the outermost first */
 };
 
-/* Of a first or pass 2: one that is in no lane and has not ended. */
+/* Of pass 1 or 2: one that is in no lane and has not ended. */
 struct loose_span {
 	uint64_t at; /* as of struct open_span */
 	uint64_t start_ns;
@@ -113,7 +113,7 @@ enum span_fate {
 };
 
 /*
- * What becomes of the next span that begins or is added; SPAN_ENDS where this is no pass 2.  In a second
+ * What becomes of the next span that begins or is added; SPAN_ENDS where this is not pass 2.  In a second
  * reading that one's end_ns says when it is over, if it lasts, and else by when at the latest (UINT64_MAX: not known);
  * its `lost` says that it shall not be in the list for another reason.
  */
