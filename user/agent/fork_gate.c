@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 #include "agent/fork_gate.h"
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "agent/clock.h"
-#include "agent/own_thread.h"
 
 /*
  * A look of a thread of the agent takes microseconds.  One that waits for the very thread that forks, as where that one
@@ -31,6 +33,24 @@ static struct {
 	void (*_Atomic children[FORK_GATE_CHILDREN])(void);
 	_Atomic uint32_t child_count;
 } gate;
+
+void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
+{
+	struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &t, NULL, 0);
+}
+
+void futex_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+void futex_set(_Atomic uint32_t *word)
+{
+	atomic_store(word, 1);
+	futex_wake(word);
+}
 
 static void wait_until(_Atomic uint32_t *word, uint32_t wanted, uint64_t ns)
 {

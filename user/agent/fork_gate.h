@@ -24,6 +24,13 @@ void fork_gate_in_child(void (*forked)(void));
 void fork_gate_enter(void);
 void fork_gate_leave(void);
 
+/* Until futex_wake or futex_set, at most ns; at once back where the word is not `value`. */
+void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns);
+void futex_wake(_Atomic uint32_t *word);
+
+/* To 1, and wakes. */
+void futex_set(_Atomic uint32_t *word);
+
 /* Inside, outside while it waits: futex_wait, and until ns are over. */
 void fork_gate_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns);
 void fork_gate_pause(uint64_t ns);

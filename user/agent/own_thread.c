@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 #include "agent/own_thread.h"
 
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "agent/fork_gate.h"
 #include "agent/old_glibc.h"
@@ -56,22 +52,4 @@ const char *own_thread_why_not(void)
 		return "no thread: its stack has no room in the address space, RLIMIT_AS (ulimit -v)";
 	munmap(stack, bytes);
 	return "no thread: there are too many, RLIMIT_NPROC (ulimit -u) or pids.max of its cgroup";
-}
-
-void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
-{
-	struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
-
-	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &t, NULL, 0);
-}
-
-void futex_wake(_Atomic uint32_t *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
-}
-
-void futex_set(_Atomic uint32_t *word)
-{
-	atomic_store(word, 1);
-	futex_wake(word);
 }

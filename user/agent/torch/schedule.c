@@ -7,7 +7,7 @@
 
 #include "agent/cupti/callbacks.h"
 #include "agent/clock.h"
-#include "agent/own_thread.h"
+#include "agent/fork_gate.h"
 #include "agent/points.h"
 
 #define STEPS_WAITING 1024u	  /* that wait for the agent's thread; it looks every 20 ms */
