@@ -11,6 +11,7 @@
 
 #include "agent/batch_send.h"
 #include "agent/cupti/callbacks.h"
+#include "agent/thread_id.h"
 #include "agent/cuda_driver.h"
 #include "agent/entry.h"
 #include "agent/fork_gate.h"
@@ -294,6 +295,7 @@ static void at_exit(void)
 static void at_fork_in_child(void)
 {
 	set_life(GPT_AGENT_DEAD);
+	thread_id_forked();
 	callbacks_forked();
 	yield_forked();
 }

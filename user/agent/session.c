@@ -10,6 +10,7 @@
 #include "agent/fork_gate.h"
 #include "agent/kernels/kernel_places.h"
 #include "agent/points.h"
+#include "agent/nvtx/nvtx.h"
 #include "agent/nvtx/range_queue.h"
 #include "agent/cupti/recording.h"
 #include "agent/cupti/returns.h"
@@ -223,7 +224,7 @@ static void take(struct session *session)
 {
 	buffers_take(parse_buffer, &session->records);
 	send_returns(session);
-	ranges_send(&session->batch);
+	ranges_send(&session->batch, nvtx_domain_name);
 }
 
 /* Reads and clears CUPTI's own count. It may fail, as beside a user of the forms that name a subscriber (14). */

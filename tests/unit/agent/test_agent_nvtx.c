@@ -70,7 +70,7 @@ static struct batch batch = {.send = batch_to_collector};
 static void send_all(void)
 {
 	said.bytes = 0;
-	ranges_send(&batch);
+	ranges_send(&batch, nvtx_domain_name);
 	batch_flush(&batch);
 }
 
@@ -99,7 +99,7 @@ static int begin(void **state)
 	}
 	gputrace_agent_semaphore = 2;
 	gputrace_agent_activity_set_nvtx_semaphore = 1;
-	ranges_send(&batch);
+	ranges_send(&batch, nvtx_domain_name);
 	batch.used = 0;
 	return InitializeInjectionNvtx2(export_table) == 1 ? 0 : -1;
 }
@@ -227,7 +227,7 @@ static void what_has_no_room_is_counted_from_when_on(void **state)
 		push("x");
 	}
 	/* all of them are more than the test keeps */
-	ranges_send(&batch);
+	ranges_send(&batch, nvtx_domain_name);
 	said.bytes = 0;
 	batch_flush(&batch);
 	for (i = 0; sent(i + 1); i++)

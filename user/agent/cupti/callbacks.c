@@ -8,8 +8,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <gputrace/agent.h>
 #include "cupti/apis.h"
@@ -18,26 +16,24 @@
 #include "agent/kernels/kernel_places.h"
 #include "agent/points.h"
 #include "agent/cupti/returns.h"
+#include "agent/thread_id.h"
 
 /*
- * What a thread remembers: sixteen bytes of the static TLS that glibc keeps for late libraries (1,664 in all).
- * A gettid per call would cost more than all the rest of a callback.  A table of open calls by correlation
- * id, instead, forgets a long call (a synchronisation) when thousands of others are made meanwhile.
+ * What a thread remembers: eight bytes of the static TLS that glibc keeps for late libraries (1,664 in all).  A table
+ * of open calls by correlation id, instead, forgets a long call (a synchronisation) when thousands of others are made
+ * meanwhile.
  */
 static __thread struct {
-	uint32_t tid;
 	uint32_t corr;	   /* of the call reported last and not yet returned; 0: none (CUPTI starts at 1) */
 	uint32_t captured; /* the same, when that call became a node of a graph instead of being executed */
-	uint32_t number;   /* callbacks_thread_number */
 } self __attribute__((tls_model("initial-exec")));
 
 #define SHARDS 16 /* threads count into different cache lines, most of the time */
 
 static struct {
 	atomic_bool running;
-	atomic_bool forked; /* the locks that a call might take may be those of threads that are gone */
-	_Atomic uint32_t threads;
-	atomic_bool loads_reported;			     /* calls that load code; else they are only followed */
+	atomic_bool forked;	    /* the locks that a call might take may be those of threads that are gone */
+	atomic_bool loads_reported; /* calls that load code; else they are only followed */
 	uint32_t (*graph_node_id)(void *node, uint64_t *id); /* CUPTI's, NULL: not there */
 	_Atomic uint64_t started_ns; /* a return older than that belongs to an earlier session */
 	struct shard {
@@ -60,20 +56,6 @@ static uint64_t load(const void *data, unsigned offset, unsigned bytes)
 	return value;
 }
 
-uint32_t callbacks_thread_id(void)
-{
-	if (!self.tid)
-		self.tid = (uint32_t)syscall(SYS_gettid);
-	return self.tid;
-}
-
-uint32_t callbacks_thread_number(void)
-{
-	while (!self.number)
-		self.number = atomic_fetch_add(&callbacks.threads, 1) + 1;
-	return self.number;
-}
-
 /* slot: eight bytes that CUPTI keeps for us from this entry to its return. */
 static void call_enter(uint32_t domain, uint32_t cbid, uint32_t corr, uint64_t *slot, const void *params)
 {
@@ -84,7 +66,7 @@ static void call_enter(uint32_t domain, uint32_t cbid, uint32_t corr, uint64_t *
 	if (!atomic_load_explicit(&callbacks.running, memory_order_relaxed) || !points_listening() || corr == self.corr)
 		return;
 	self.corr = corr;
-	shard = &callbacks.shards[callbacks_thread_id() % SHARDS];
+	shard = &callbacks.shards[thread_id() % SHARDS];
 	atomic_fetch_add_explicit(&shard->calls, 1, memory_order_relaxed);
 	atomic_store_explicit(&shard->last_corr, corr, memory_order_relaxed);
 	if (domain == CUPTI_DOMAIN_DRIVER)
@@ -112,7 +94,7 @@ static void call_return(uint32_t domain, uint32_t cbid, uint32_t corr, const uin
 	call.api = apis_of(domain, cbid);
 	if (self.captured == corr)
 		call.flags = GPT_AGENT_API_CAPTURED;
-	call.tid = callbacks_thread_id();
+	call.tid = thread_id();
 	if (result)
 		memcpy(&call.result, result, sizeof(call.result));
 	if (call.result && domain == CUPTI_DOMAIN_DRIVER)

@@ -22,14 +22,8 @@ void callbacks_stop(void);
 /* After callbacks_stop: reports again and keeps the counters. */
 void callbacks_go_on(void);
 
-/* In the child of a fork: reports no more calls, and reads the thread's new id. */
+/* In the child of a fork: reports no more calls. */
 void callbacks_forked(void);
-
-/* Of the calling thread, in its own pid namespace. */
-uint32_t callbacks_thread_id(void);
-
-/* Number of the calling thread, never 0.  Unlike a thread id it is never used again. */
-uint32_t callbacks_thread_number(void);
 
 /* Calls reported since callbacks_start. */
 uint64_t callbacks_count(void);

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "agent/cupti/callbacks.h"
+#include "agent/thread_id.h"
 #include "agent/kernels/cubin.h"
 #include "agent/kernels/kernel_tables.h"
 #include "cupti/cupti_abi.h"
@@ -45,7 +45,7 @@ void kernel_places_module(const void *cubin, uint64_t size)
 	if (!tables)
 		kernel_tables_lose(count);
 	for (unsigned i = 0; i < count && tables; i++)
-		kernel_tables_add(tables, &kernels[i], callbacks_thread_id());
+		kernel_tables_add(tables, &kernels[i], thread_id());
 	kernel_tables_unlock();
 }
 

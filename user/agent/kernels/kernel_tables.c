@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "agent/cupti/callbacks.h"
+#include "agent/thread_id.h"
 #include "agent/kernels/kernel_places.h"
 
 #define PROBES_MAX 64u /* of a hash table; further on nothing is put or found */
@@ -145,7 +145,7 @@ static void free_kernel(struct kernel_code *kernel, uint32_t index)
 
 void kernel_tables_end_loading(struct kernel_tables *tables, uint64_t module)
 {
-	uint32_t tid = callbacks_thread_id();
+	uint32_t tid = thread_id();
 
 	for (uint32_t i = 0; i < all.kernels && all.loading; i++) {
 		struct kernel_code *kernel = &tables->kernels[i];

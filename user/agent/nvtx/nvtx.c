@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <wchar.h>
 
-#include "agent/cupti/callbacks.h"
+#include "agent/thread_id.h"
 #include "agent/clock.h"
 #include "agent/nvtx/nvtx_abi.h"
 #include "agent/points.h"
@@ -129,7 +129,7 @@ static void report(uint16_t what, uint16_t domain, uint64_t id, const struct tex
 
 	event.time_ns = clock_now_ns();
 	event.id = id;
-	event.tid = callbacks_thread_id();
+	event.tid = thread_id();
 	event.what = what;
 	event.domain = domain;
 	event.bytes = text ? text->bytes : 0;
@@ -329,7 +329,7 @@ const char *nvtx_domain_name(uint32_t number)
 
 static void at_fork_in_child(void)
 {
-	callbacks_forked(); /* a thread of another number */
+	thread_id_forked();
 	ranges_forked();
 }
 

@@ -11,7 +11,6 @@
 #include <sys/mman.h>
 
 #include "agent/clock.h"
-#include "agent/nvtx/nvtx.h"
 
 #define MASK (RANGES_MAX - 1)
 #define QUEUE_BYTES (RANGES_MAX * sizeof(struct slot))
@@ -106,10 +105,10 @@ static bool pop(struct range_event *event)
 	return true;
 }
 
-static void send(struct batch *batch, const struct range_event *event)
+static void send(struct batch *batch, const struct range_event *event, const char *(*domain_name)(uint32_t number))
 {
 	bool is_end = event->what == GPT_AGENT_RANGE_POPPED || event->what == GPT_AGENT_RANGE_ENDED;
-	const char *domain = is_end ? "" : nvtx_domain_name(event->domain);
+	const char *domain = is_end ? "" : domain_name(event->domain);
 	size_t domain_bytes = strlen(domain);
 	struct gpt_agent_range *record =
 		batch_add(batch, GPT_AGENT_RANGE, sizeof(*record) + event->bytes + domain_bytes);
@@ -125,20 +124,20 @@ static void send(struct batch *batch, const struct range_event *event)
 	memcpy(record->text + event->bytes, domain, domain_bytes);
 }
 
-void ranges_send(struct batch *batch)
+void ranges_send(struct batch *batch, const char *(*domain_name)(uint32_t number))
 {
 	uint64_t now_ns = clock_now_ns();
 	struct range_event event, lost;
 	unsigned left = RANGES_MAX; /* then something else, however fast they come */
 
 	while (left-- && pop(&event))
-		send(batch, &event);
+		send(batch, &event, domain_name);
 	lost = (struct range_event){.what = GPT_AGENT_RANGE_LOST, .id = atomic_exchange(&queue.dropped, 0)};
 	if (lost.id) {
 		lost.time_ns = atomic_exchange(&queue.dropped_ns, 0);
 		if (!lost.time_ns) /* its writer counted it after the time was sent */
 			lost.time_ns = queue.sent_ns;
-		send(batch, &lost);
+		send(batch, &lost, domain_name);
 	}
 	queue.sent_ns = now_ns;
 }

@@ -32,8 +32,11 @@ bool ranges_open(void);
 /* Any thread.  text: `bytes` of it, at most RANGES_TEXT_MAX. */
 void ranges_push(const struct range_event *event, const char *text);
 
-/* The agent's thread: all that is there into the batch, and how many had no room since the last call. */
-void ranges_send(struct batch *batch);
+/*
+ * The agent's thread: all that is there into the batch, and how many had no room since the last call.  domain_name: of
+ * a domain by its number, "" of the default one.
+ */
+void ranges_send(struct batch *batch, const char *(*domain_name)(uint32_t number));
 
 /* In the child of a fork: what the parent had in the queue is the parent's. */
 void ranges_forked(void);

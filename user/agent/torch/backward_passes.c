@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "agent/cupti/callbacks.h"
+#include "agent/thread_id.h"
 #include "agent/import_table.h"
 #include "agent/torch/observer.h"
 #include "agent/old_glibc.h"
@@ -44,10 +44,10 @@ static struct vector detour(void *engine, const void *roots, const void *inputs,
 	volatile uint64_t mark = atomic_fetch_add(&passes.last_mark, 1) + 1;
 	struct vector grads;
 
-	if (schedule_pass_begins(&mark, callbacks_thread_id()))
+	if (schedule_pass_begins(&mark, thread_id()))
 		observer_follow_schedule();
 	grads = passes.real(engine, roots, inputs, keep, create, accumulate, outputs);
-	if (schedule_pass_ends(&mark, callbacks_thread_id()))
+	if (schedule_pass_ends(&mark, thread_id()))
 		observer_follow_schedule();
 	mark = 0;
 	return grads;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "agent/cupti/callbacks.h"
+#include "agent/thread_id.h"
 #include "agent/clock.h"
 #include "agent/torch/collectives.h"
 #include "agent/fork_gate.h"
@@ -238,7 +238,7 @@ static inline __attribute__((always_inline)) struct op_slot *open_scheduled_slot
 	if (!atomic_load_explicit(&observer.session, memory_order_acquire))
 		return open_slot(op, false);
 	name = scope_of(op) == GPT_AGENT_OP_USER_SCOPE ? observer.name(op) : NULL;
-	if (name && schedule_op_begins(op, name, callbacks_thread_id()))
+	if (name && schedule_op_begins(op, name, thread_id()))
 		observer_follow_schedule();
 	return schedule_rests() ? NULL : open_slot(op, with_inputs);
 }
@@ -295,7 +295,7 @@ static void end_scheduled(const void *op, void *context)
 {
 	end(op, context);
 	if (atomic_load_explicit(&observer.session, memory_order_acquire) && scope_of(op) == GPT_AGENT_OP_USER_SCOPE &&
-	    schedule_op_ends(op, callbacks_thread_id()))
+	    schedule_op_ends(op, thread_id()))
 		observer_follow_schedule();
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "agent/cupti/callbacks.h"
+#include "agent/thread_id.h"
 #include "agent/clock.h"
 #include "agent/old_glibc.h"
 
@@ -95,7 +95,7 @@ struct op_buffer *op_buffer_of_new_thread(void)
 	}
 	op_buffer_own = buffer;
 	if (buffer)
-		buffer->tid = callbacks_thread_id();
+		buffer->tid = thread_id();
 	if (!buffer) {
 		atomic_fetch_add(&all.homeless, 1);
 		keep_first(&all.homeless_ns);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/cupti/callbacks.h"
+#include "agent/thread_id.h"
 #include "agent/clock.h"
 #include "agent/fork_gate.h"
 #include "agent/points.h"
@@ -152,7 +152,7 @@ static bool is_another_optimizer(const char *name)
 /* Not by its id: that of a thread that has ended, whose stack may be gone, may be another's now. */
 static bool is_counted_thread(void)
 {
-	return !schedule.thread || schedule.thread == callbacks_thread_number();
+	return !schedule.thread || schedule.thread == thread_number();
 }
 
 bool schedule_op_begins(const void *op, const char *name, uint32_t tid)
@@ -166,7 +166,7 @@ bool schedule_op_begins(const void *op, const char *name, uint32_t tid)
 	    (by == GPT_STEP_BY_OPTIMIZER && is_another_optimizer(name)))
 		goto unlock;
 	schedule.by = by;
-	schedule.thread = callbacks_thread_number();
+	schedule.thread = thread_number();
 	schedule.tid = tid;
 	schedule.open = op;
 	if (by == GPT_STEP_BY_PROFILER)
@@ -213,7 +213,7 @@ bool schedule_pass_begins(const volatile uint64_t *mark, uint32_t tid)
 	if (!atomic_load(&schedule.on) || schedule.by != GPT_STEP_BY_BACKWARD || !is_counted() ||
 	    !is_counted_thread() || is_in_pass(mark))
 		goto unlock;
-	schedule.thread = callbacks_thread_number();
+	schedule.thread = thread_number();
 	schedule.tid = tid;
 	schedule.open = (const void *)mark;
 	schedule.mark = *mark;
