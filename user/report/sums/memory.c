@@ -68,9 +68,10 @@ static void put_kept(struct report *report)
 	for (size_t i = 0; i < memory->count; i++)
 		kept |= memory->rows[i].unreleased != 0;
 	if (kept)
-		report_line(report,
-			    "  still held: PyTorch's allocator keeps what it has for later tensors, so this is no leak "
-			    "by itself; what grows is in its own table (--memory)");
+		report_line(
+			report,
+			"  still held: an allocator as PyTorch's keeps memory for later tensors, so this alone is no "
+			"leak; --memory records what grows");
 }
 
 static void put_lines(struct report *report)
