@@ -23,7 +23,7 @@
 #include "analyze/sums/line_costs.h"
 #include "analyze/sums/line_sums.h"
 #include "analyze/lines.h"
-#include "analyze/ranks/meetings.h"
+#include "analyze/ranks/collective_arrivals.h"
 #include "analyze/sums/memcpys.h"
 #include "analyze/sums/memory_peaks.h"
 #include "analyze/sums/nvtx.h"
@@ -75,7 +75,7 @@
 	X(UTILIZATION, REPORT, WITH_GPU)                                                                               \
 	X(THREADS, REPORT, ALWAYS)                                                                                     \
 	X(WHY, ASKED, ALWAYS) /* with UNTIMED */                                                                       \
-	X(MEETINGS, ASKED, ALWAYS)                                                                                     \
+	X(ARRIVALS, ASKED, ALWAYS)                                                                                     \
 	X(GPU_STACKS, ASKED, WITH_GPU)                                                                                 \
 	X(CALL_STACKS, ASKED, WITHOUT_GPU)
 
@@ -164,8 +164,8 @@ struct analyses {
 	struct call_tree tree;
 	struct line_costs line_costs;
 	struct activity_sums gpu_sums, api_sums;
-	struct meeting_taker *meeting_taker;
-	struct meetings meetings;
+	struct arrival_collector *arrival_collector;
+	struct collective_arrivals arrivals;
 	bool (*each_gpu)(void *context, const struct analyses *all, const struct gpu_event *event);
 	bool had_enough;
 	void *each_context;

@@ -34,11 +34,11 @@ static enum exit_code add_log(const struct options *options, const char *log, in
 	int err;
 
 	if (!code) {
-		err = analyze(&all, reading.trace, ANALYSES(ANALYZE_MEETINGS), NULL);
+		err = analyze(&all, reading.trace, ANALYSES(ANALYZE_ARRIVALS), NULL);
 		if (err)
 			code = reading_failed(&reading, err);
 		else
-			ranks_add_log(ranks, log, all.model, &all.meetings);
+			ranks_add_log(ranks, log, all.model, &all.arrivals);
 		if (!err && model_completeness(all.model) < MODEL_COMPLETE - model_is_foreign(all.model))
 			msg_warn("%s is %s %% complete", log, number_thousandths(model_completeness(all.model)).text);
 		analyses_free(&all);

@@ -86,7 +86,7 @@ static int write_all(const struct options *options, const struct ranks *ranks, c
 struct one_rank {
 	struct merge_log *opened;
 	size_t log;
-	const struct meeting_rank *of;
+	const struct arriving_rank *of;
 };
 
 static int write_one(const struct one_rank *one, const struct export_format *format, int fd)
@@ -130,13 +130,13 @@ static int write_file(const struct options *options, const struct ranks *ranks, 
 
 static int write_ranks_of(struct merge_log *opened, size_t log, const char *path)
 {
-	const struct meetings *meetings = &opened->ranks->logs.items[log].meetings;
+	const struct collective_arrivals *arrivals = &opened->ranks->logs.items[log].arrivals;
 	int first = merge_log_open(opened, log);
 
 	if (first)
 		return first;
-	for (size_t i = 0; i < meetings->ranks.list.count && first != -ECANCELED; i++) {
-		struct one_rank one = {opened, log, &meetings->ranks.list.items[i]};
+	for (size_t i = 0; i < arrivals->ranks.list.count && first != -ECANCELED; i++) {
+		struct one_rank one = {opened, log, &arrivals->ranks.list.items[i]};
 		char *name;
 		int err;
 
@@ -163,7 +163,7 @@ static int write_per_rank(const struct options *options, const struct ranks *ran
 		msg_warn("%s: no rank is known, so there is no file: ranks are known by their collectives (--ops)",
 			 path);
 	for (size_t i = 0; i < ranks->logs.count && first != -ECANCELED; i++) {
-		int err = ranks->logs.items[i].meetings.ranks.list.count ? write_ranks_of(&opened, i, path) : 0;
+		int err = ranks->logs.items[i].arrivals.ranks.list.count ? write_ranks_of(&opened, i, path) : 0;
 
 		first = first ? first : err;
 	}

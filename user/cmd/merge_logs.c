@@ -24,7 +24,7 @@ static char *label_of_log(const struct ranks *ranks, size_t log)
 static void make_labels(struct merge_log *opened, size_t log, const struct model *model)
 {
 	const struct rank_log *of = &opened->ranks->logs.items[log];
-	const struct meetings *meetings = &of->meetings;
+	const struct collective_arrivals *arrivals = &of->arrivals;
 
 	opened->processes = model->process_count;
 	opened->labels = xcalloc(model->process_count, sizeof(*opened->labels));
@@ -34,8 +34,8 @@ static void make_labels(struct merge_log *opened, size_t log, const struct model
 		opened->labels[i] = rank >= 0 ? xasprintf("rank %" PRId64 ", %s", rank, of->host)
 					      : label_of_log(opened->ranks, log);
 	}
-	if (meetings->ranks.list.count == 1 && meetings->ranks.list.items[0].rank >= 0)
-		opened->gpu_label = xasprintf("rank %" PRId64 ", %s", meetings->ranks.list.items[0].rank, of->host);
+	if (arrivals->ranks.list.count == 1 && arrivals->ranks.list.items[0].rank >= 0)
+		opened->gpu_label = xasprintf("rank %" PRId64 ", %s", arrivals->ranks.list.items[0].rank, of->host);
 	else
 		opened->gpu_label = label_of_log(opened->ranks, log);
 }

@@ -43,23 +43,23 @@ static void add_member(struct archive *archive, size_t log, int process, int64_t
 static void add_log(struct archive *archive, size_t log)
 {
 	const struct rank_log *of = &archive->ranks->logs.items[log];
-	const struct meetings *meetings = &of->meetings;
+	const struct collective_arrivals *arrivals = &of->arrivals;
 	size_t known = 0;
 
-	for (size_t i = 0; i < meetings->ranks.list.count; i++)
-		known += meetings->ranks.list.items[i].rank >= 0;
+	for (size_t i = 0; i < arrivals->ranks.list.count; i++)
+		known += arrivals->ranks.list.items[i].rank >= 0;
 	if (known < 2) {
-		add_member(archive, log, -1, meetings->ranks.list.count == 1 ? meetings->ranks.list.items[0].rank : -1);
+		add_member(archive, log, -1, arrivals->ranks.list.count == 1 ? arrivals->ranks.list.items[0].rank : -1);
 		return;
 	}
 	if (of->processes > known)
 		msg_warn(
 			"%s has processes that are no rank: they are in a .pftrace or .json of all, not in the archive",
 			of->name);
-	for (size_t i = 0; i < meetings->ranks.list.count; i++)
-		if (meetings->ranks.list.items[i].rank >= 0)
-			add_member(archive, log, (int)meetings->ranks.list.items[i].process,
-				   meetings->ranks.list.items[i].rank);
+	for (size_t i = 0; i < arrivals->ranks.list.count; i++)
+		if (arrivals->ranks.list.items[i].rank >= 0)
+			add_member(archive, log, (int)arrivals->ranks.list.items[i].process,
+				   arrivals->ranks.list.items[i].rank);
 }
 
 /* ---- manifest ---------------------------------------------------------------------------------------------------- */

@@ -33,12 +33,13 @@ static char *path_for_process(const char *path, const struct model *model, uint3
 	return own;
 }
 
-static struct export_rank rank_of(const struct model *model, const struct meetings *meetings, uint32_t process)
+static struct export_rank rank_of(const struct model *model, const struct collective_arrivals *arrivals,
+				  uint32_t process)
 {
 	const struct model_source *source = model_source(model);
 
-	for (size_t i = 0; i < meetings->ranks.list.count; i++) {
-		const struct meeting_rank *of = &meetings->ranks.list.items[i];
+	for (size_t i = 0; i < arrivals->ranks.list.count; i++) {
+		const struct arriving_rank *of = &arrivals->ranks.list.items[i];
 
 		if (of->process == process)
 			return (struct export_rank){.rank = of->rank, .world = of->world};
@@ -58,9 +59,9 @@ static unsigned count_of_rank(const struct own_files *files, int64_t rank)
 }
 
 static void add_process(struct own_files *files, const struct model *model, uint32_t process,
-			const struct meetings *meetings, const char *path)
+			const struct collective_arrivals *arrivals, const char *path)
 {
-	struct own_file file = {.process = (int)process, .rank = rank_of(model, meetings, process)};
+	struct own_file file = {.process = (int)process, .rank = rank_of(model, arrivals, process)};
 
 	if (!format_path_is_per_rank(path)) {
 		file.path = path_for_process(path, model, process);
@@ -89,18 +90,18 @@ static bool has_ops(const struct model *model)
 int own_files_find(struct own_files *files, struct trace *trace, const char *path, bool needs_rank)
 {
 	const struct model *model = trace_last(trace);
-	struct meetings meetings = {0};
+	struct collective_arrivals arrivals = {0};
 	struct analyses all;
 	int error;
 
 	if (!model)
 		return trace->error;
 	if ((needs_rank || format_path_is_per_rank(path)) && has_ops(model)) {
-		error = analyze(&all, trace, ANALYSES(ANALYZE_MEETINGS), NULL);
+		error = analyze(&all, trace, ANALYSES(ANALYZE_ARRIVALS), NULL);
 		if (!error) {
 			model = all.model;
-			meetings = all.meetings;
-			all.meetings = (struct meetings){0};
+			arrivals = all.arrivals;
+			all.arrivals = (struct collective_arrivals){0};
 		}
 		analyses_free(&all);
 		if (error)
@@ -108,8 +109,8 @@ int own_files_find(struct own_files *files, struct trace *trace, const char *pat
 	}
 	for (uint32_t i = 0; i < model->process_count; i++)
 		if (has_work(&model->processes[i]))
-			add_process(files, model, i, &meetings, path);
-	meetings_free(&meetings);
+			add_process(files, model, i, &arrivals, path);
+	collective_arrivals_free(&arrivals);
 	return 0;
 }
 

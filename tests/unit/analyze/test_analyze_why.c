@@ -538,8 +538,8 @@ static void ranks_that_wait_for_the_last_one_are_lost_to_it(void **state)
 	collective(&log, OTHER, COLLECTIVE("1"), 17 * MS);
 	run_of(&log, OTHER, 1, 1, 17 * MS + 10 * US, (struct why_span){18 * MS, 20 * MS});
 	model = end(&log, &all);
-	assert_non_null(all.why.meetings);
-	assert_int_equal(all.why.meetings->complete, 1);
+	assert_non_null(all.why.open_collectives);
+	assert_int_equal(all.why.open_collectives->complete, 1);
 	assert_int_equal(all.why.losses[0].cause, WHY_RANK);
 	assert_int_equal(all.why.losses[0].ns, 5 * MS); /* of 7 two had other work */
 	assert_int_equal(all.why.losses[0].lines[0].detail, 1);

@@ -25,8 +25,8 @@ static void add(struct ranks *ranks, const struct rank *rank, const struct trace
 	fd = log_fd(&log);
 	log_free(&log);
 	assert_int_equal(gpt_trace_open(fd, division, NULL, &trace, &why), 0);
-	assert_int_equal(analyze(&all, trace, ANALYSES(ANALYZE_MEETINGS), NULL), 0);
-	ranks_add_log(ranks, names[ranks->logs.count], all.model, &all.meetings);
+	assert_int_equal(analyze(&all, trace, ANALYSES(ANALYZE_ARRIVALS), NULL), 0);
+	ranks_add_log(ranks, names[ranks->logs.count], all.model, &all.arrivals);
 	analyses_free(&all);
 	gpt_trace_close(trace);
 	close(fd);
@@ -207,10 +207,12 @@ static void logs_read_in_parts_say_the_same(void **state)
 	add(&ranks, &rank, NULL);
 	add(&ranks, &rank, &parts);
 	for (unsigned i = 0; i < 100; i++) {
-		const struct meeting *one = &ranks.logs.items[0].meetings.ranks.list.items[0].met.list.items[i];
-		const struct meeting *many = &ranks.logs.items[1].meetings.ranks.list.items[0].met.list.items[i];
+		const struct collective_arrival *one =
+			&ranks.logs.items[0].arrivals.ranks.list.items[0].met.list.items[i];
+		const struct collective_arrival *many =
+			&ranks.logs.items[1].arrivals.ranks.list.items[0].met.list.items[i];
 
-		assert_memory_equal(one, many, offsetof(struct meeting, name));
+		assert_memory_equal(one, many, offsetof(struct collective_arrival, name));
 		assert_string_equal(rank_text(&ranks, 0, one->line), rank_text(&ranks, 1, many->line));
 		assert_string_equal(rank_text(&ranks, 0, one->pause_to), rank_text(&ranks, 1, many->pause_to));
 	}

@@ -111,7 +111,7 @@ static void a_piece_may_give_work_and_wait_for_it(void **state)
 }
 
 /* Two that wait for each other to have begun. */
-struct meeting {
+struct collective_arrival {
 	pthread_barrier_t both;
 	struct work work;
 };
@@ -123,14 +123,14 @@ static void meet(void *context)
 
 static void it_is_done_while_the_giver_goes_on(void **state)
 {
-	struct meeting meeting = {.work = {0}};
+	struct collective_arrival arrival = {.work = {0}};
 
 	workers_use(WORKERS_MAX);
-	pthread_barrier_init(&meeting.both, NULL, 2);
-	workers_give(&meeting.work, meet, &meeting.both);
-	pthread_barrier_wait(&meeting.both);
-	workers_wait(&meeting.work);
-	pthread_barrier_destroy(&meeting.both);
+	pthread_barrier_init(&arrival.both, NULL, 2);
+	workers_give(&arrival.work, meet, &arrival.both);
+	pthread_barrier_wait(&arrival.both);
+	workers_wait(&arrival.work);
+	pthread_barrier_destroy(&arrival.both);
 }
 
 static void each_is_done_once(void **state)

@@ -26,7 +26,8 @@ static void find_clock(struct ranks *ranks, struct rank_log *log)
 	array_push(&ranks->clocks, ((struct rank_clock){.log = ranks->logs.count}));
 }
 
-void ranks_add_log(struct ranks *ranks, const char *name, const struct model *last, struct meetings *meetings)
+void ranks_add_log(struct ranks *ranks, const char *name, const struct model *last,
+		   struct collective_arrivals *arrivals)
 {
 	const struct model_source *source = model_source(last);
 	struct rank_log log = {.name = name,
@@ -37,9 +38,9 @@ void ranks_add_log(struct ranks *ranks, const char *name, const struct model *la
 			       .processes = last->process_count,
 			       .wall_offset_ns = source->wall_offset_ns,
 			       .slept_ns = source->slept_ns,
-			       .meetings = *meetings};
+			       .arrivals = *arrivals};
 
-	*meetings = (struct meetings){0};
+	*arrivals = (struct collective_arrivals){0};
 	find_clock(ranks, &log);
 	array_push(&ranks->logs, log);
 }
@@ -49,7 +50,7 @@ void ranks_free(struct ranks *ranks)
 	for (size_t i = 0; i < ranks->logs.count; i++) {
 		free(ranks->logs.items[i].host);
 		free(ranks->logs.items[i].boot);
-		meetings_free(&ranks->logs.items[i].meetings);
+		collective_arrivals_free(&ranks->logs.items[i].arrivals);
 	}
 	array_free(&ranks->logs);
 	array_free(&ranks->clocks);
@@ -59,11 +60,11 @@ void ranks_free(struct ranks *ranks)
 
 int64_t rank_of_process(const struct ranks *ranks, size_t log, uint32_t process)
 {
-	const struct meetings *meetings = &ranks->logs.items[log].meetings;
+	const struct collective_arrivals *arrivals = &ranks->logs.items[log].arrivals;
 
-	for (size_t i = 0; i < meetings->ranks.list.count; i++)
-		if (meetings->ranks.list.items[i].process == process)
-			return meetings->ranks.list.items[i].rank;
+	for (size_t i = 0; i < arrivals->ranks.list.count; i++)
+		if (arrivals->ranks.list.items[i].process == process)
+			return arrivals->ranks.list.items[i].rank;
 	return -1;
 }
 
@@ -98,10 +99,10 @@ static int by_rank(const void *left, const void *right)
 static void collect_rows(struct ranks *ranks)
 {
 	for (size_t i = 0; i < ranks->logs.count; i++) {
-		const struct meetings *meetings = &ranks->logs.items[i].meetings;
+		const struct collective_arrivals *arrivals = &ranks->logs.items[i].arrivals;
 
-		for (size_t k = 0; k < meetings->ranks.list.count; k++)
-			array_push(&ranks->rows, ((struct rank_row){.log = i, .of = &meetings->ranks.list.items[k]}));
+		for (size_t k = 0; k < arrivals->ranks.list.count; k++)
+			array_push(&ranks->rows, ((struct rank_row){.log = i, .of = &arrivals->ranks.list.items[k]}));
 	}
 	if (ranks->rows.count)
 		qsort(ranks->rows.items, ranks->rows.count, sizeof(*ranks->rows.items), by_rank);

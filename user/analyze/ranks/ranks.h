@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Logs of several ranks of one job on one clock: which ranks are in them, how the clocks of their machines run beside
- * each other (clock_fit.h), and who was late to which collective (meetings.h).
+ * each other (clock_fit.h), and who was late to which collective (collective_arrivals.h).
  *
  * Logs of one boot of one machine have one clock already.  Others are put beside the first one's, one after the other,
  * that with most collectives in common with those already there first.
@@ -10,7 +10,7 @@
 #define GPUTRACE_ANALYZE_RANKS_H
 
 #include "analyze/ranks/clock_fit.h"
-#include "analyze/ranks/meetings.h"
+#include "analyze/ranks/collective_arrivals.h"
 
 /* What is known of a log. */
 struct rank_log {
@@ -20,7 +20,7 @@ struct rank_log {
 	uint32_t processes;	/* of the model */
 	int64_t wall_offset_ns; /* CLOCK_REALTIME = its time + this */
 	int64_t slept_ns;	/* CLOCK_BOOTTIME = its time + this */
-	struct meetings meetings;
+	struct collective_arrivals arrivals;
 	size_t clock; /* ranks.clocks */
 };
 
@@ -42,7 +42,7 @@ struct rank_clock {
 /* A rank, in the order of ranks, those without a number last. */
 struct rank_row {
 	size_t log;
-	const struct meeting_rank *of;
+	const struct arriving_rank *of;
 	uint64_t compared;		 /* collectives that another rank was seen in, too */
 	uint64_t late, late_ns, most_ns; /* how often the last by more than the clocks' error; after the median rank */
 	uint64_t waited_ns;		 /* for the rank that came last */
@@ -64,12 +64,13 @@ struct ranks {
 	ARRAY(struct rank_row) rows;
 	ARRAY(struct late_row) late; /* most time first */
 	int64_t world;		     /* of all, 0: there is no rank */
-	uint64_t meetings, compared; /* collectives; of these, those with more than one rank */
+	uint64_t arrivals, compared; /* collectives; of these, those with more than one rank */
 	uint64_t begin_ns;	     /* of all logs, on the clock of the first */
 };
 
-/* Adds a log; meetings becomes the ranks' own.  Strings but name are copied. */
-void ranks_add_log(struct ranks *ranks, const char *name, const struct model *last, struct meetings *meetings);
+/* Adds a log; arrivals becomes the ranks' own.  Strings but name are copied. */
+void ranks_add_log(struct ranks *ranks, const char *name, const struct model *last,
+		   struct collective_arrivals *arrivals);
 
 /*
  * Puts all on one clock.  NULL, or why they do not belong together, which the caller frees; by_wall: those without
@@ -93,7 +94,7 @@ const char *rank_clock_word(const struct ranks *ranks, size_t log);
 /* A text of a rank's log. */
 static inline const char *rank_text(const struct ranks *ranks, size_t log, uint32_t text)
 {
-	return text == NONE ? "" : ranks->logs.items[log].meetings.texts.list.items[text];
+	return text == NONE ? "" : ranks->logs.items[log].arrivals.texts.list.items[text];
 }
 
 /* The rank of a process of a log, -1: not known. */

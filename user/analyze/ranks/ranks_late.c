@@ -12,7 +12,7 @@
 struct arrival {
 	uint64_t key, at_ns;
 	uint32_t rank;
-	uint32_t meeting; /* of that rank */
+	uint32_t arrival; /* of that rank */
 };
 
 static int by_key(const void *left, const void *right)
@@ -40,9 +40,9 @@ static struct arrival *collect(const struct ranks *ranks, size_t *count)
 		const struct clock_line *line = rank_log_clock(ranks, row->log);
 
 		for (size_t k = 0; k < row->of->met.list.count; k++) {
-			const struct meeting *meeting = &row->of->met.list.items[k];
+			const struct collective_arrival *arrival = &row->of->met.list.items[k];
 
-			list[at++] = (struct arrival){meeting->key, clock_line_at(line, meeting->arrived_ns),
+			list[at++] = (struct arrival){arrival->key, clock_line_at(line, arrival->arrived_ns),
 						      (uint32_t)i, (uint32_t)k};
 		}
 	}
@@ -72,13 +72,13 @@ static bool is_by_wall(const struct ranks *ranks, const struct arrival *arrival)
 static void add_late(struct ranks *ranks, struct tally *rows, const struct arrival *last, uint64_t ns)
 {
 	struct rank_row *rank = &ranks->rows.items[last->rank];
-	const struct meeting *meeting = &rank->of->met.list.items[last->meeting];
-	struct tally_entry *entry = tally_at(rows, (struct tally_key){{last->rank, meeting->name, meeting->line}});
+	const struct collective_arrival *arrival = &rank->of->met.list.items[last->arrival];
+	struct tally_entry *entry = tally_at(rows, (struct tally_key){{last->rank, arrival->name, arrival->line}});
 	struct late_row *row;
 
 	if (!entry->more) {
 		array_push(&ranks->late,
-			   ((struct late_row){.rank = last->rank, .name = meeting->name, .line = meeting->line}));
+			   ((struct late_row){.rank = last->rank, .name = arrival->name, .line = arrival->line}));
 		entry->more = ranks->late.count;
 	}
 	row = &ranks->late.items[entry->more - 1];
@@ -91,9 +91,9 @@ static void add_late(struct ranks *ranks, struct tally *rows, const struct arriv
 	if (ns <= row->most_ns)
 		return;
 	row->most_ns = ns;
-	row->paused_ns = meeting->paused_ns;
-	row->pause_from = meeting->pause_from;
-	row->pause_to = meeting->pause_to;
+	row->paused_ns = arrival->paused_ns;
+	row->pause_from = arrival->pause_from;
+	row->pause_to = arrival->pause_to;
 }
 
 /* One collective: by time, at least two. */
@@ -137,7 +137,7 @@ void ranks_compare(struct ranks *ranks)
 	for (size_t i = 0, next; i < count; i = next) {
 		for (next = i + 1; next < count && list[next].key == list[i].key; next++)
 			;
-		ranks->meetings++;
+		ranks->arrivals++;
 		if (next - i > 1)
 			compare(ranks, &rows, &list[i], next - i);
 	}

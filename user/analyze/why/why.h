@@ -116,7 +116,7 @@ struct why {
 	struct tally reads;	 /* caller: copies from the device; more: bytes */
 	struct tally copies;	 /* caller, detail of WHY_COPY: copies of both ways; more: bytes */
 	struct why_sum sums[WHY_CAUSES];
-	struct why_meetings *meetings;		       /* NULL: no collective so far */
+	struct why_open_collectives *open_collectives; /* NULL: no collective so far */
 	uint64_t blocked_ns;			       /* what others kept GPUs from */
 	uint64_t launch_kernel_ns, launch_interval_ns; /* of WHY_LAUNCH: kernels; from the operation before to each */
 	uint64_t imports_before_ns;		       /* of before_ns */

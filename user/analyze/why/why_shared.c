@@ -23,9 +23,9 @@ void why_shared_free(struct why *why)
 {
 	for (size_t i = 0; i < why->devices.count; i++)
 		array_free(&why->devices.items[i].sharing.shares);
-	for (size_t i = 0; why->meetings && i < WHY_MEETINGS; i++)
-		free(why->meetings->list[i].arrivals);
-	free(why->meetings);
+	for (size_t i = 0; why->open_collectives && i < WHY_OPEN_COLLECTIVES; i++)
+		free(why->open_collectives->list[i].arrivals);
+	free(why->open_collectives);
 }
 
 /* ---- other processes --------------------------------------------------------------------------------------------- */
@@ -119,22 +119,22 @@ static uint64_t worked_by(const struct why_sharing *sharing, uint64_t time_ns)
 	return sharing->worked_ns > beyond ? sharing->worked_ns - beyond : 0;
 }
 
-static struct why_meeting *meeting_of(struct why *why, uint64_t id, uint32_t size)
+static struct why_open_collective *open_of(struct why *why, uint64_t id, uint32_t size)
 {
-	struct why_meeting *meeting;
+	struct why_open_collective *open;
 
-	if (!why->meetings)
-		why->meetings = xcalloc(1, sizeof(*why->meetings));
-	for (size_t i = 0; i < WHY_MEETINGS; i++) {
-		meeting = &why->meetings->list[i];
-		if (meeting->arrivals && meeting->id == id && meeting->size == size)
-			return meeting;
+	if (!why->open_collectives)
+		why->open_collectives = xcalloc(1, sizeof(*why->open_collectives));
+	for (size_t i = 0; i < WHY_OPEN_COLLECTIVES; i++) {
+		open = &why->open_collectives->list[i];
+		if (open->arrivals && open->id == id && open->size == size)
+			return open;
 	}
-	meeting = &why->meetings->list[why->meetings->begun++ % WHY_MEETINGS];
-	free(meeting->arrivals);
-	*meeting = (struct why_meeting){.id = id, .size = size};
-	meeting->arrivals = xcalloc(size, sizeof(*meeting->arrivals));
-	return meeting;
+	open = &why->open_collectives->list[why->open_collectives->begun++ % WHY_OPEN_COLLECTIVES];
+	free(open->arrivals);
+	*open = (struct why_open_collective){.id = id, .size = size};
+	open->arrivals = xcalloc(size, sizeof(*open->arrivals));
+	return open;
 }
 
 /* What that rank's GPU did nothing else in until the last one came. */
@@ -153,20 +153,20 @@ static uint64_t waited(struct why *why, const struct why_arrival *arrival, uint6
 	return last_ns - from > now - worked ? last_ns - from - (now - worked) : 0;
 }
 
-static void end_meeting(struct why *why, struct why_meeting *meeting, uint32_t params)
+static void end_collective(struct why *why, struct why_open_collective *open, uint32_t params)
 {
-	const struct why_arrival *last = &meeting->arrivals[meeting->count - 1];
+	const struct why_arrival *last = &open->arrivals[open->count - 1];
 	uint64_t ns = 0;
 
-	for (uint32_t i = 0; i + 1 < meeting->count; i++)
-		ns += waited(why, &meeting->arrivals[i], last->start_ns);
-	why->meetings->complete++;
+	for (uint32_t i = 0; i + 1 < open->count; i++)
+		ns += waited(why, &open->arrivals[i], last->start_ns);
+	why->open_collectives->complete++;
 	if (ns) {
 		why->blocked_ns += ns;
 		why_charge(why, last->caller, why_key(last->caller, WHY_RANK, (uint32_t)last->rank, params), ns);
 	}
-	free(meeting->arrivals);
-	meeting->arrivals = NULL;
+	free(open->arrivals);
+	open->arrivals = NULL;
 }
 
 static const struct model_collective *collective_of(const struct why *why, const struct gpu_event *event)
@@ -179,7 +179,7 @@ static void arrive(struct why *why, size_t device, const struct gpu_event *event
 {
 	const struct model_gpu *op = event->op;
 	struct collective collective;
-	struct why_meeting *meeting;
+	struct why_open_collective *open;
 	int64_t size;
 
 	if (!collective_read(&collective, why->model->strings[params->params]) || params->sequence < 0)
@@ -187,11 +187,11 @@ static void arrive(struct why *why, size_t device, const struct gpu_event *event
 	size = collective.numbers[GPT_COLLECTIVE_GROUP_SIZE];
 	if (size < 2 || size > WHY_RANKS || collective.numbers[GPT_COLLECTIVE_POINT_TO_POINT] > 0)
 		return;
-	meeting = meeting_of(why, collective_key(&collective, params->sequence), (uint32_t)size);
-	for (uint32_t i = 0; i < meeting->count; i++)
-		if (meeting->arrivals[i].process == op->process)
+	open = open_of(why, collective_key(&collective, params->sequence), (uint32_t)size);
+	for (uint32_t i = 0; i < open->count; i++)
+		if (open->arrivals[i].process == op->process)
 			return;
-	meeting->arrivals[meeting->count++] = (struct why_arrival){
+	open->arrivals[open->count++] = (struct why_arrival){
 		.start_ns = op->start_ns,
 		.end_ns = op->end_ns,
 		.worked_ns = worked_by(&why->devices.items[device].sharing, op->start_ns),
@@ -200,8 +200,8 @@ static void arrive(struct why *why, size_t device, const struct gpu_event *event
 		.caller = why_user_frame(&why->threads, why->model, event->launch->stack, event->launch_caller),
 		.rank = collective.numbers[GPT_COLLECTIVE_RANK],
 	};
-	if (meeting->count == meeting->size)
-		end_meeting(why, meeting, params->params);
+	if (open->count == open->size)
+		end_collective(why, open, params->params);
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */

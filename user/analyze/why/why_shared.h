@@ -3,7 +3,7 @@
  * What GPUs lose to others (why.h): work that was launched and waited while another process's ran on the same GPU, and
  * collectives in which all but the last rank waited for it.  Both only as far as all of these processes are in the
  * trace.  Bounded: WHY_SHARES processes of a GPU, the latest WHY_PIECES pieces of what each ran, the latest
- * WHY_MEETINGS collectives that not all ranks have come to, of groups of WHY_RANKS at most.
+ * WHY_OPEN_COLLECTIVES collectives that not all ranks have come to, of groups of WHY_RANKS at most.
  */
 #ifndef GPUTRACE_ANALYZE_WHY_SHARED_H
 #define GPUTRACE_ANALYZE_WHY_SHARED_H
@@ -16,7 +16,7 @@
 
 #define WHY_SHARES 64u
 #define WHY_PIECES 32u
-#define WHY_MEETINGS 256u
+#define WHY_OPEN_COLLECTIVES 256u
 #define WHY_RANKS 64u
 
 struct why_span {
@@ -48,14 +48,14 @@ struct why_arrival {
 	int64_t rank;
 };
 
-struct why_meeting {
+struct why_open_collective {
 	uint64_t id;
 	uint32_t size, count;
 	struct why_arrival *arrivals; /* NULL: the place is free */
 };
 
-struct why_meetings {
-	struct why_meeting list[WHY_MEETINGS]; /* a ring */
+struct why_open_collectives {
+	struct why_open_collective list[WHY_OPEN_COLLECTIVES]; /* a ring */
 	uint64_t begun;
 	uint64_t complete; /* to which all ranks came */
 };

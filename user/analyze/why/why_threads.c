@@ -8,7 +8,7 @@
 #include "analyze/library.h"
 
 /* Pieces of a thread that are kept without a look at whether they are needed. */
-#define DOINGS_KEPT 64u
+#define ACTIVITIES_KEPT 64u
 
 /* This many launches a stream takes before one has to wait: no one is ahead by more. */
 #define AHEAD_LAUNCHES 1024u
@@ -30,7 +30,7 @@ static void free_all(struct why_thread **all, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		if (all[i])
-			array_free(&all[i]->doings);
+			array_free(&all[i]->activities);
 		free(all[i]);
 	}
 	free(all);
@@ -71,38 +71,38 @@ struct why_thread *why_peers(struct why_threads *threads, uint32_t process)
 
 static void drop_first(struct why_thread *thread, size_t count)
 {
-	thread->doings.count -= count;
-	memmove(thread->doings.items, thread->doings.items + count,
-		thread->doings.count * sizeof(*thread->doings.items));
+	thread->activities.count -= count;
+	memmove(thread->activities.items, thread->activities.items + count,
+		thread->activities.count * sizeof(*thread->activities.items));
 }
 
 void why_thread_forget(struct why_thread *thread, uint64_t from_ns)
 {
 	size_t gone = 0;
 
-	if (thread->doings.count < thread->forget_at || !thread->doings.count)
+	if (thread->activities.count < thread->forget_at || !thread->activities.count)
 		return;
-	while (gone < thread->doings.count && thread->doings.items[gone].until_ns <= from_ns)
+	while (gone < thread->activities.count && thread->activities.items[gone].until_ns <= from_ns)
 		gone++;
 	if (gone)
 		drop_first(thread, gone);
-	thread->forget_at = 2 * thread->doings.count + DOINGS_KEPT;
+	thread->forget_at = 2 * thread->activities.count + ACTIVITIES_KEPT;
 }
 
-void why_thread_does(struct why_thread *thread, struct why_doing doing)
+void why_thread_does(struct why_thread *thread, struct why_activity doing)
 {
-	size_t count = thread->doings.count;
+	size_t count = thread->activities.count;
 
 	if (doing.end_ns <= doing.start_ns)
 		return;
 	if (count >= WHY_DOINGS_MAX) {
 		drop_first(thread, count / 2);
-		count = thread->doings.count;
+		count = thread->activities.count;
 	}
 	doing.until_ns = doing.end_ns;
-	if (count && thread->doings.items[count - 1].until_ns > doing.until_ns)
-		doing.until_ns = thread->doings.items[count - 1].until_ns;
-	array_push(&thread->doings, doing);
+	if (count && thread->activities.items[count - 1].until_ns > doing.until_ns)
+		doing.until_ns = thread->activities.items[count - 1].until_ns;
+	array_push(&thread->activities, doing);
 }
 
 /* ---- what of a gap it did ---------------------------------------------------------------------------------------- */
@@ -122,8 +122,8 @@ static int by_time(const void *left, const void *right)
 static void add_pieces(struct why_threads *threads, const struct why_thread *thread, uint32_t which, uint64_t from_ns,
 		       uint64_t to_ns, unsigned least_rank)
 {
-	for (size_t i = thread->doings.count; i-- > 0;) {
-		const struct why_doing *doing = &thread->doings.items[i];
+	for (size_t i = thread->activities.count; i-- > 0;) {
+		const struct why_activity *doing = &thread->activities.items[i];
 		uint64_t start = doing->start_ns > from_ns ? doing->start_ns : from_ns;
 		uint64_t end = doing->end_ns < to_ns ? doing->end_ns : to_ns;
 
@@ -137,10 +137,11 @@ static void add_pieces(struct why_threads *threads, const struct why_thread *thr
 }
 
 /* peers: NULL only where no piece is of theirs. */
-static const struct why_doing *doing_of(const struct why_thread *thread, const struct why_thread *peers, uint32_t doing)
+static const struct why_activity *activity_of(const struct why_thread *thread, const struct why_thread *peers,
+					      uint32_t doing)
 {
-	return peers && doing & WHY_OF_PEERS ? &peers->doings.items[doing & ~WHY_OF_PEERS]
-					     : &thread->doings.items[doing];
+	return peers && doing & WHY_OF_PEERS ? &peers->activities.items[doing & ~WHY_OF_PEERS]
+					     : &thread->activities.items[doing];
 }
 
 uint64_t why_thread_pieces(struct why_threads *threads, const struct why_thread *thread, const struct why_thread *peers,
@@ -160,12 +161,12 @@ uint64_t why_thread_pieces(struct why_threads *threads, const struct why_thread 
 		qsort(threads->pieces.items, threads->pieces.count, sizeof(*threads->pieces.items), by_time);
 	for (size_t i = 0; i < threads->pieces.count; i++) {
 		const struct why_piece *piece = &threads->pieces.items[i];
-		unsigned rank = doing_of(thread, peers, piece->doing)->rank, top = RANKS;
+		unsigned rank = activity_of(thread, peers, piece->doing)->rank, top = RANKS;
 
 		while (top-- > 0 && !open[top])
 			;
 		if (top < RANKS && piece->time_ns > at) {
-			take(context, doing_of(thread, peers, outermost[top])->key, piece->time_ns - at);
+			take(context, activity_of(thread, peers, outermost[top])->key, piece->time_ns - at);
 			sum += piece->time_ns - at;
 		}
 		at = piece->time_ns;

@@ -17,7 +17,7 @@
 /* In a key in the place of a caller: that of the launch that came next. */
 #define WHY_CALLER_NEXT (CALLER_BEFORE - 1)
 
-struct why_doing {
+struct why_activity {
 	uint64_t start_ns, end_ns;
 	uint64_t until_ns; /* latest end of this one and all before it */
 	struct tally_key key;
@@ -40,7 +40,7 @@ struct why_recent {
 };
 
 struct why_thread {
-	ARRAY(struct why_doing) doings; /* by start */
+	ARRAY(struct why_activity) activities; /* by start */
 	size_t forget_at;
 	struct why_wait waits[WHY_WAITS]; /* the latest, by start */
 	size_t wait_count;
@@ -88,7 +88,7 @@ void why_threads_free(struct why_threads *threads);
 struct why_thread *why_thread(struct why_threads *threads, uint32_t thread);
 struct why_thread *why_peers(struct why_threads *threads, uint32_t process);
 
-void why_thread_does(struct why_thread *thread, struct why_doing doing);
+void why_thread_does(struct why_thread *thread, struct why_activity doing);
 
 /* No gap that is still to be charged begins before this. */
 void why_thread_forget(struct why_thread *thread, uint64_t from_ns);

@@ -138,15 +138,15 @@ static void add_row(struct table *table, const struct ranks *ranks, const struct
 static void put_unknown(struct report *report, const struct ranks *ranks)
 {
 	static const char *const why[] = {
-		[MEETINGS_NO_OPS] = "a rank is known by its collectives, which --ops records",
-		[MEETINGS_ON_CPU] = "its collectives went over gloo or MPI; those that ran on a GPU (nccl) tell a rank",
-		[MEETINGS_NO_COLLECTIVE] = "no collective with GPU times was recorded",
+		[ARRIVALS_NO_OPS] = "a rank is known by its collectives, which --ops records",
+		[ARRIVALS_ON_CPU] = "its collectives went over gloo or MPI; those that ran on a GPU (nccl) tell a rank",
+		[ARRIVALS_NO_COLLECTIVE] = "no collective with GPU times was recorded",
 	};
 
 	for (size_t i = 0; i < ranks->logs.count; i++)
-		if (!ranks->logs.items[i].meetings.ranks.list.count)
+		if (!ranks->logs.items[i].arrivals.ranks.list.count)
 			report_line(report, "  no rank is known of %s: %s", ranks->logs.items[i].name,
-				    why[ranks->logs.items[i].meetings.lack]);
+				    why[ranks->logs.items[i].arrivals.lack]);
 }
 
 static void put_missing(struct report *report, const struct ranks *ranks)

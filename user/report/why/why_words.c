@@ -342,7 +342,7 @@ static char *rank_evidence(const struct analyses *all, const struct why_loss *lo
 			 " came last to %s of %s collectives (%s among them), and the other ranks' GPUs "
 			 "waited in them, for %s at the longest.",
 			 line->detail, number_count(times).text,
-			 number_count(all->why.meetings ? all->why.meetings->complete : 0).text,
+			 number_count(all->why.open_collectives ? all->why.open_collectives->complete : 0).text,
 			 known ? collective.fields[GPT_COLLECTIVE_NAME] : "?", number_time(loss->longest_ns).text);
 }
 

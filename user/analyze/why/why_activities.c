@@ -84,11 +84,11 @@ static void note_loading(struct why *why, struct why_thread *thread, const struc
 	if (!why->has_ops && thread->called_until_ns)
 		loader = why_loader(&why->threads, why->model, call->stack);
 	if (loader.code != NONE)
-		why_thread_does(thread, (struct why_doing){.start_ns = thread->called_until_ns,
-							   .end_ns = call->start_ns,
-							   .key = why_key(loader.caller, WHY_DATA, loader.code,
-									  WHY_SEEN_BY_FRAMES),
-							   .rank = WHY_RANK_DATA});
+		why_thread_does(thread, (struct why_activity){.start_ns = thread->called_until_ns,
+							      .end_ns = call->start_ns,
+							      .key = why_key(loader.caller, WHY_DATA, loader.code,
+									     WHY_SEEN_BY_FRAMES),
+							      .rank = WHY_RANK_DATA});
 	if (end_ns > thread->called_until_ns)
 		thread->called_until_ns = end_ns;
 }
@@ -116,10 +116,10 @@ void why_add_call(struct why *why, const struct call_event *event)
 	if (cause == WHY_LOSSES || call->end_ns <= call->start_ns)
 		return;
 	key = key_of_call(thread, event, cause, caller);
-	why_thread_does(thread, (struct why_doing){.start_ns = call->start_ns,
-						   .end_ns = call->end_ns,
-						   .key = key,
-						   .rank = cause == WHY_COMPILE ? WHY_RANK_COMPILE : WHY_RANK_CALL});
+	why_thread_does(thread, (struct why_activity){.start_ns = call->start_ns,
+						      .end_ns = call->end_ns,
+						      .key = key,
+						      .rank = cause == WHY_COMPILE ? WHY_RANK_COMPILE : WHY_RANK_CALL});
 	why_thread_waits(thread, call->start_ns, call->end_ns, key);
 	if (!why_looks_at(why, call->start_ns))
 		return;
@@ -141,21 +141,22 @@ void why_add_jit(struct why *why, const struct jit_event *event)
 	call = &why->model->calls[jit->call];
 	thread = why_thread(&why->threads, call->thread);
 	caller = why_user_frame(&why->threads, why->model, call->stack, event->caller);
-	why_thread_does(thread, (struct why_doing){.start_ns = jit->start_ns,
-						   .end_ns = jit->end_ns,
-						   .key = why_key(caller, WHY_COMPILE, WHY_COMPILE_JIT, jit->operation),
-						   .rank = WHY_RANK_COMPILE});
+	why_thread_does(thread,
+			(struct why_activity){.start_ns = jit->start_ns,
+					      .end_ns = jit->end_ns,
+					      .key = why_key(caller, WHY_COMPILE, WHY_COMPILE_JIT, jit->operation),
+					      .rank = WHY_RANK_COMPILE});
 }
 
 void why_add_span(struct why *why, const struct span_event *event)
 {
 	const struct model_span *span = event->span;
 	bool import = span->kind == MODEL_SPAN_IMPORT;
-	struct why_doing doing = {.start_ns = span->start_ns,
-				  .end_ns = span->end_ns,
-				  .rank = import ? WHY_RANK_IMPORT : WHY_RANK_GC,
-				  .key = why_key(WHY_CALLER_NEXT, import ? WHY_IMPORT : WHY_GC,
-						 import ? span->name : (uint32_t)span->generation, NONE)};
+	struct why_activity doing = {.start_ns = span->start_ns,
+				     .end_ns = span->end_ns,
+				     .rank = import ? WHY_RANK_IMPORT : WHY_RANK_GC,
+				     .key = why_key(WHY_CALLER_NEXT, import ? WHY_IMPORT : WHY_GC,
+						    import ? span->name : (uint32_t)span->generation, NONE)};
 
 	why_thread_does(why_thread(&why->threads, span->thread), doing);
 	if (import && !(why->from_ns ? span->start_ns >= why->from_ns : why->any_gpu))
@@ -203,11 +204,11 @@ static void region_begins(struct why *why, struct why_thread *thread, const stru
 	uint64_t from_ns = thread->looked_up_ns ? thread->looked_up_ns : thread->traced_from_ns;
 
 	if (is_new && thread->traced_from_ns)
-		why_thread_does(thread, (struct why_doing){.start_ns = from_ns,
-							   .end_ns = op->start_ns,
-							   .key = why_key(WHY_CALLER_NEXT, WHY_COMPILE,
-									  WHY_COMPILE_TORCH, op->name),
-							   .rank = WHY_RANK_COMPILE});
+		why_thread_does(thread, (struct why_activity){.start_ns = from_ns,
+							      .end_ns = op->start_ns,
+							      .key = why_key(WHY_CALLER_NEXT, WHY_COMPILE,
+									     WHY_COMPILE_TORCH, op->name),
+							      .rank = WHY_RANK_COMPILE});
 	thread->looked_up_ns = thread->traced_from_ns = 0;
 }
 
@@ -232,7 +233,7 @@ static bool follow_compiler(struct why *why, struct why_thread *thread, const st
 static void collective_begins(struct why *why, const struct model_op *op)
 {
 	uint32_t process = why->model->threads[op->thread].process, latest = why->threads.latest[process];
-	struct why_doing doing = {.start_ns = op->start_ns, .end_ns = op->end_ns, .rank = WHY_RANK_PEER};
+	struct why_activity doing = {.start_ns = op->start_ns, .end_ns = op->end_ns, .rank = WHY_RANK_PEER};
 
 	latest = why_user_frame(&why->threads, why->model, op->stack, latest == NONE ? WHY_CALLER_NEXT : latest);
 	doing.key = why_key(latest, WHY_PEER, op->name, NONE);
@@ -244,7 +245,7 @@ void why_add_op(struct why *why, const struct op_event *event)
 	const struct model_op *op = event->op;
 	struct why_thread *thread = why_thread(&why->threads, op->thread);
 	uint8_t what = what_op_is(why, op->name);
-	struct why_doing doing = {.start_ns = op->start_ns, .end_ns = op->end_ns};
+	struct why_activity doing = {.start_ns = op->start_ns, .end_ns = op->end_ns};
 
 	why->has_ops = true;
 	if (what == NAME_PEER) {

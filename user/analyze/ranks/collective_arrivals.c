@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "analyze/ranks/meetings.h"
+#include "analyze/ranks/collective_arrivals.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,29 +29,29 @@ struct pause {
 struct pending {
 	uint64_t op; /* number_of_collective(), 0: none */
 	uint64_t paused_ns;
-	uint32_t from, to; /* meeting_taker.places */
+	uint32_t from, to; /* arrival_collector.places */
 };
 
 /* What a process has so far; lines and names are callers and strings of the model still. */
 struct taken {
-	struct meeting_rank rank;
-	uint64_t ops[LOOK_BACK]; /* of the last meetings, by their index */
+	struct arriving_rank rank;
+	uint64_t ops[LOOK_BACK]; /* of the last arrivals, by their index */
 	struct pending pending[PENDING];
 	size_t next_pending;
 	bool knows_rank;
 	int64_t largest; /* group */
 };
 
-struct meeting_taker {
+struct arrival_collector {
 	struct pause *pauses;	  /* by model.processes */
 	struct taken **processes; /* by model.processes; NULL: it met nobody */
 	struct tally places;	  /* stack, caller: numbered as they are met */
 	uint32_t process_count;
 };
 
-struct meeting_taker *meeting_taker_new(const struct model *first)
+struct arrival_collector *arrival_collector_new(const struct model *first)
 {
-	struct meeting_taker *taker = xcalloc(1, sizeof(*taker));
+	struct arrival_collector *taker = xcalloc(1, sizeof(*taker));
 
 	taker->process_count = first->process_count;
 	taker->pauses = xcalloc(first->process_count, sizeof(*taker->pauses));
@@ -59,7 +59,7 @@ struct meeting_taker *meeting_taker_new(const struct model *first)
 	return taker;
 }
 
-void meeting_taker_free(struct meeting_taker *taker)
+void arrival_collector_free(struct arrival_collector *taker)
 {
 	if (!taker)
 		return;
@@ -75,25 +75,25 @@ void meeting_taker_free(struct meeting_taker *taker)
 	free(taker);
 }
 
-static struct taken *taken_of(struct meeting_taker *taker, const struct model *part, uint32_t process)
+static struct taken *taken_of(struct arrival_collector *taker, const struct model *part, uint32_t process)
 {
 	const struct model_source *source = model_source(part);
 	struct taken **taken = &taker->processes[process];
 
 	if (!*taken) {
 		*taken = xcalloc(1, sizeof(**taken));
-		(*taken)->rank = (struct meeting_rank){.process = process,
-						       .pid = part->processes[process].pid,
-						       .process_name = xstrdup(part->processes[process].name),
-						       .rank = source->is_rank ? source->rank : -1,
-						       .world = source->world};
+		(*taken)->rank = (struct arriving_rank){.process = process,
+							.pid = part->processes[process].pid,
+							.process_name = xstrdup(part->processes[process].name),
+							.rank = source->is_rank ? source->rank : -1,
+							.world = source->world};
 	}
 	return *taken;
 }
 
 /* ---- which collective, which rank -------------------------------------------------------------------------------- */
 
-static bool is_meeting(const struct collective *collective)
+static bool is_met(const struct collective *collective)
 {
 	const char *name = collective->fields[GPT_COLLECTIVE_NAME];
 
@@ -168,7 +168,7 @@ static void learn_rank(struct taken *taken, const struct collective *collective)
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-static uint32_t number_of(struct meeting_taker *taker, struct place place)
+static uint32_t number_of(struct arrival_collector *taker, struct place place)
 {
 	return (uint32_t)(tally_at(&taker->places, (struct tally_key){{place.stack, place.caller}}) -
 			  taker->places.entries);
@@ -197,7 +197,8 @@ static uint64_t number_of_collective(const struct model_collective *collective, 
 	return collective->op ? collective->op : LAUNCHED_BY | launch->number;
 }
 
-void meeting_taker_add_call(struct meeting_taker *taker, const struct model *part, const struct call_event *event)
+void arrival_collector_add_call(struct arrival_collector *taker, const struct model *part,
+				const struct call_event *event)
 {
 	struct pause *pause = &taker->pauses[event->process];
 	const struct model_collective *told;
@@ -220,8 +221,8 @@ void meeting_taker_add_call(struct meeting_taker *taker, const struct model *par
 	pause->longest_ns = 0;
 }
 
-/* The meeting that an earlier kernel of the op began; NULL: this is the first. */
-static struct meeting *begun(struct taken *taken, uint64_t op)
+/* The arrival that an earlier kernel of the op began; NULL: this is the first. */
+static struct collective_arrival *begun(struct taken *taken, uint64_t op)
 {
 	size_t count = taken->rank.met.list.count;
 
@@ -231,46 +232,45 @@ static struct meeting *begun(struct taken *taken, uint64_t op)
 	return NULL;
 }
 
-static void add_pause(const struct taken *taken, struct meeting *meeting, uint64_t op)
+static void add_pause(const struct taken *taken, struct collective_arrival *arrival, uint64_t op)
 {
 	for (size_t i = 0; i < PENDING; i++)
 		if (taken->pending[i].op == op && taken->pending[i].paused_ns) {
-			meeting->paused_ns = taken->pending[i].paused_ns;
-			meeting->pause_from = taken->pending[i].from;
-			meeting->pause_to = taken->pending[i].to;
+			arrival->paused_ns = taken->pending[i].paused_ns;
+			arrival->pause_from = taken->pending[i].from;
+			arrival->pause_to = taken->pending[i].to;
 			return;
 		}
 }
 
-static void begin_meeting(struct meeting_taker *taker, struct taken *taken, const struct model *part,
+static void begin_arrival(struct arrival_collector *taker, struct taken *taken, const struct model *part,
 			  const struct gpu_event *event, const struct model_collective *told, uint64_t op)
 {
-	struct meeting meeting = {.arrived_ns = event->op->start_ns,
-				  .ended_ns = event->op->end_ns,
-				  .name = told->params,
-				  .pause_from = NONE,
-				  .pause_to = NONE};
+	struct collective_arrival arrival = {.arrived_ns = event->op->start_ns,
+					     .ended_ns = event->op->end_ns,
+					     .name = told->params,
+					     .pause_from = NONE,
+					     .pause_to = NONE};
 	struct collective collective;
 
-	if (told->sequence < 0 || !collective_read(&collective, part->strings[told->params]) ||
-	    !is_meeting(&collective))
+	if (told->sequence < 0 || !collective_read(&collective, part->strings[told->params]) || !is_met(&collective))
 		return;
 	learn_rank(taken, &collective);
-	if (taken->rank.met.list.count == MEETINGS_MAX) {
+	if (taken->rank.met.list.count == ARRIVALS_MAX) {
 		taken->rank.left_out++;
 		return;
 	}
-	meeting.key = key_of(&collective, told->sequence);
-	meeting.line = number_of(taker, (struct place){event->launch->stack, event->launch_caller});
-	add_pause(taken, &meeting, op);
+	arrival.key = key_of(&collective, told->sequence);
+	arrival.line = number_of(taker, (struct place){event->launch->stack, event->launch_caller});
+	add_pause(taken, &arrival, op);
 	taken->ops[taken->rank.met.list.count % LOOK_BACK] = op;
-	array_push(&taken->rank.met.list, meeting);
+	array_push(&taken->rank.met.list, arrival);
 }
 
-void meeting_taker_add_gpu(struct meeting_taker *taker, const struct model *part, const struct gpu_event *event)
+void arrival_collector_add_gpu(struct arrival_collector *taker, const struct model *part, const struct gpu_event *event)
 {
 	const struct model_collective *told = NULL;
-	struct meeting *meeting;
+	struct collective_arrival *arrival;
 	struct taken *taken;
 	uint64_t op;
 
@@ -280,18 +280,18 @@ void meeting_taker_add_gpu(struct meeting_taker *taker, const struct model *part
 		return;
 	op = number_of_collective(told, event->launch);
 	taken = taken_of(taker, part, event->op->process);
-	meeting = begun(taken, op);
-	if (!meeting)
-		begin_meeting(taker, taken, part, event, told, op);
-	else if (event->op->end_ns > meeting->ended_ns)
-		meeting->ended_ns = event->op->end_ns;
+	arrival = begun(taken, op);
+	if (!arrival)
+		begin_arrival(taker, taken, part, event, told, op);
+	else if (event->op->end_ns > arrival->ended_ns)
+		arrival->ended_ns = event->op->end_ns;
 }
 
 /* ---- what outlives the trace ------------------------------------------------------------------------------------- */
 
 /* Texts of lines and of collectives, each once. */
 struct keeping {
-	struct meetings *meetings;
+	struct collective_arrivals *arrivals;
 	const struct model *model;
 	struct lines *lines;
 	const struct tally *places;
@@ -300,8 +300,8 @@ struct keeping {
 
 static uint32_t keep_text(struct keeping *keeping, char *text)
 {
-	array_push(&keeping->meetings->texts.list, text);
-	return (uint32_t)keeping->meetings->texts.list.count - 1;
+	array_push(&keeping->arrivals->texts.list, text);
+	return (uint32_t)keeping->arrivals->texts.list.count - 1;
 }
 
 /* The innermost line of the user's own code, where there is one. */
@@ -339,10 +339,10 @@ static uint32_t keep_line(struct keeping *keeping, uint32_t place)
 /* Of collectives that differ in size alone there are many, with few texts: one of the latest. */
 static uint32_t keep_equal_text(struct keeping *keeping, char *text)
 {
-	size_t count = keeping->meetings->texts.list.count;
+	size_t count = keeping->arrivals->texts.list.count;
 
 	for (size_t i = count; i-- > 0 && count - i <= NAMES_SEARCHED;)
-		if (!strcmp(keeping->meetings->texts.list.items[i], text)) {
+		if (!strcmp(keeping->arrivals->texts.list.items[i], text)) {
 			free(text);
 			return (uint32_t)i;
 		}
@@ -370,7 +370,7 @@ static uint32_t keep_name(struct keeping *keeping, uint32_t params)
 
 static int by_key(const void *left, const void *right)
 {
-	const struct meeting *a = left, *b = right;
+	const struct collective_arrival *a = left, *b = right;
 
 	if (a->key != b->key)
 		return a->key < b->key ? -1 : 1;
@@ -378,9 +378,9 @@ static int by_key(const void *left, const void *right)
 }
 
 /* Of those with one number nobody can say which is which. */
-static void drop_repeated(struct meeting_rank *rank)
+static void drop_repeated(struct arriving_rank *rank)
 {
-	struct meeting *list = rank->met.list.items;
+	struct collective_arrival *list = rank->met.list.items;
 	size_t kept = 0, count = rank->met.list.count;
 
 	if (count)
@@ -396,24 +396,24 @@ static void drop_repeated(struct meeting_rank *rank)
 	rank->met.list.count = kept;
 }
 
-static enum meetings_lack lack_of(const struct model *model)
+static enum arrivals_lack lack_of(const struct model *model)
 {
 	bool has_ops = model_is_foreign(model);
 
 	for (uint32_t i = 0; i < model->string_count; i++)
 		if (!strncmp(model->strings[i], "gloo:", 5) || !strncmp(model->strings[i], "mpi:", 4))
-			return MEETINGS_ON_CPU;
+			return ARRIVALS_ON_CPU;
 	for (uint32_t i = 0; i < model->process_count; i++)
 		has_ops |= model->processes[i].ops_state != 0;
-	return has_ops ? MEETINGS_NO_COLLECTIVE : MEETINGS_NO_OPS;
+	return has_ops ? ARRIVALS_NO_COLLECTIVE : ARRIVALS_NO_OPS;
 }
 
-void meeting_taker_finish(struct meeting_taker *taker, const struct model *model, struct lines *lines,
-			  struct meetings *meetings)
+void arrival_collector_finish(struct arrival_collector *taker, const struct model *model, struct lines *lines,
+			      struct collective_arrivals *arrivals)
 {
-	struct keeping keeping = {.meetings = meetings, .model = model, .lines = lines, .places = &taker->places};
+	struct keeping keeping = {.arrivals = arrivals, .model = model, .lines = lines, .places = &taker->places};
 
-	*meetings = (struct meetings){.lack = lack_of(model)};
+	*arrivals = (struct collective_arrivals){.lack = lack_of(model)};
 	for (uint32_t i = 0; i < taker->process_count; i++) {
 		struct taken *taken = model_source(model)->is_rank && model->processes[i].calls
 					      ? taken_of(taker, model, i)
@@ -423,28 +423,28 @@ void meeting_taker_finish(struct meeting_taker *taker, const struct model *model
 			continue;
 		drop_repeated(&taken->rank);
 		for (size_t k = 0; k < taken->rank.met.list.count; k++) {
-			struct meeting *meeting = &taken->rank.met.list.items[k];
+			struct collective_arrival *arrival = &taken->rank.met.list.items[k];
 
-			meeting->name = keep_name(&keeping, meeting->name);
-			meeting->line = keep_line(&keeping, meeting->line);
-			meeting->pause_from = keep_line(&keeping, meeting->pause_from);
-			meeting->pause_to = keep_line(&keeping, meeting->pause_to);
+			arrival->name = keep_name(&keeping, arrival->name);
+			arrival->line = keep_line(&keeping, arrival->line);
+			arrival->pause_from = keep_line(&keeping, arrival->pause_from);
+			arrival->pause_to = keep_line(&keeping, arrival->pause_to);
 		}
-		array_push(&meetings->ranks.list, taken->rank);
-		taken->rank = (struct meeting_rank){0};
+		array_push(&arrivals->ranks.list, taken->rank);
+		taken->rank = (struct arriving_rank){0};
 	}
 	tally_free(&keeping.lines_kept);
 	tally_free(&keeping.names_kept);
 }
 
-void meetings_free(struct meetings *meetings)
+void collective_arrivals_free(struct collective_arrivals *arrivals)
 {
-	for (size_t i = 0; i < meetings->ranks.list.count; i++) {
-		free(meetings->ranks.list.items[i].process_name);
-		array_free(&meetings->ranks.list.items[i].met.list);
+	for (size_t i = 0; i < arrivals->ranks.list.count; i++) {
+		free(arrivals->ranks.list.items[i].process_name);
+		array_free(&arrivals->ranks.list.items[i].met.list);
 	}
-	for (size_t i = 0; i < meetings->texts.list.count; i++)
-		free(meetings->texts.list.items[i]);
-	array_free(&meetings->ranks.list);
-	array_free(&meetings->texts.list);
+	for (size_t i = 0; i < arrivals->texts.list.count; i++)
+		free(arrivals->texts.list.items[i]);
+	array_free(&arrivals->ranks.list);
+	array_free(&arrivals->texts.list);
 }

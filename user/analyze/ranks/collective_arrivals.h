@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Collectives of torch.distributed and when ranks arrive at them: when each process of a trace came to each of them
+ * (its kernel began), and when that was over (its kernel ended), under a number that is the same on every rank, so that
+ * logs of several ranks can be compared.  The number is made of the process group, its size, the sequence number in it
+ * and the op's name: neither of time nor of position.  Only those with GPU times; sends and receives are none.
+ *
+ * What is kept outlives the trace.  Memory follows the number of collectives, of which a process keeps at most
+ * ARRIVALS_MAX.
+ */
+#ifndef GPUTRACE_ANALYZE_COLLECTIVE_ARRIVALS_H
+#define GPUTRACE_ANALYZE_COLLECTIVE_ARRIVALS_H
+
+#include "analyze/events.h"
+#include "analyze/lines.h"
+#include "base/array.h"
+
+#define ARRIVALS_MAX (1u << 20) /* of a process */
+
+struct collective_arrival {
+	uint64_t key;		       /* the same on every rank */
+	uint64_t arrived_ns, ended_ns; /* on the trace's own clock */
+	uint64_t paused_ns; /* the longest time in which the process was in no CUDA call since its collective before */
+	uint32_t name;	    /* arrivals.texts: "allreduce, group 0" */
+	uint32_t line;	    /* arrivals.texts: that launched it */
+	uint32_t pause_from, pause_to; /* arrivals.texts: lines of the calls around that time, NONE */
+};
+
+/* A process that takes part. */
+struct arriving_rank {
+	uint32_t process; /* of the model */
+	uint32_t pid;
+	char *process_name;
+	int64_t rank;	   /* global, -1: not known */
+	int64_t world;	   /* how many there are in the group of all, 0: not known */
+	uint64_t repeated; /* collectives whose number is that of another one of it: none of these is in the list */
+	uint64_t left_out; /* beyond ARRIVALS_MAX */
+	struct {
+		ARRAY(struct collective_arrival) list; /* by key once finished */
+	} met;
+};
+
+/* Why a log has no rank. */
+enum arrivals_lack {
+	ARRIVALS_NO_OPS,	/* ops of PyTorch were not recorded */
+	ARRIVALS_ON_CPU,	/* its collectives went over gloo or MPI, which launch nothing */
+	ARRIVALS_NO_COLLECTIVE, /* none was seen with GPU times */
+};
+
+struct collective_arrivals {
+	enum arrivals_lack lack; /* of one without ranks */
+	struct {
+		ARRAY(struct arriving_rank) list;
+	} ranks;
+	struct {
+		ARRAY(char *) list;
+	} texts;
+};
+
+void collective_arrivals_free(struct collective_arrivals *arrivals);
+
+/* While events come. */
+struct arrival_collector;
+
+struct arrival_collector *arrival_collector_new(const struct model *first);
+void arrival_collector_free(struct arrival_collector *taker);
+void arrival_collector_add_call(struct arrival_collector *taker, const struct model *part,
+				const struct call_event *event);
+void arrival_collector_add_gpu(struct arrival_collector *taker, const struct model *part,
+			       const struct gpu_event *event);
+
+/* Moves what was taken to *arrivals; model: the last part. */
+void arrival_collector_finish(struct arrival_collector *taker, const struct model *model, struct lines *lines,
+			      struct collective_arrivals *arrivals);
+
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_ARRIVALS(X)                                                                                           \
+	X(ARRIVALS, begin,                                                                                             \
+	  all->arrival_collector = all->has[ANALYZE_ARRIVALS] ? arrival_collector_new(event->first) : NULL)            \
+	X(ARRIVALS, call, arrival_collector_add_call(all->arrival_collector, all->model, event))                       \
+	X(ARRIVALS, gpu, arrival_collector_add_gpu(all->arrival_collector, all->model, event))                         \
+	X(ARRIVALS, finish,                                                                                            \
+	  arrival_collector_finish(all->arrival_collector, all->model, event->lines, &all->arrivals))                  \
+	X(ARRIVALS, free, (arrival_collector_free(all->arrival_collector), collective_arrivals_free(&all->arrivals)))
+
+#endif
