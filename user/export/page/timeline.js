@@ -555,7 +555,7 @@ function gputraceTimeline(source) {
 		const findFirst = () => source.find(state.find, null, (hit) => {
 			if (hit)
 				goTo(hit);
-			tell(hit ? "; from the begin on again" : info.done ? "; nothing is called so" : "; nothing that was read is called so");
+			tell(hit ? "; from the start on again" : info.done ? "; nothing is called so" : "; nothing that was read is called so");
 		});
 		const findNext = () => state.find && source.find(state.find, state.at ? state.at.time : state.from, (hit) => hit ? goTo(hit) : findFirst());
 
