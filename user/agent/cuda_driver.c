@@ -2,22 +2,30 @@
 #include "agent/cuda_driver.h"
 
 #include <dlfcn.h>
-#include <link.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "agent/old_glibc.h"
+#include "agent/own_maps.h"
 
 #define CUDA_NOT_INITIALIZED 3 /* CUDA_ERROR_NOT_INITIALIZED, cuda.h: what every function but cuInit says before it */
 
 /*
  * Asks the driver, where there is one.  It is held for the time of the question only: a handle that were kept would
- * keep it in the process for good.
+ * keep it in the process for good.  Where there is none it is looked for once until a library comes: the loader would
+ * look through its cache and its folders each time.
  */
 static uint32_t ask_driver(uint32_t (*question)(void *driver))
 {
-	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	static _Atomic uint64_t absent; /* own_libraries_loaded when there was none; 0: not looked for */
+	uint64_t loaded = own_libraries_loaded();
 	uint32_t answer;
+	void *driver;
 
+	if (loaded && loaded == atomic_load(&absent))
+		return 0;
+	driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	atomic_store(&absent, driver ? 0 : loaded);
 	if (!driver)
 		return 0;
 	answer = question(driver);
@@ -58,28 +66,8 @@ bool cuda_works(void)
 	return ask_driver(driver_works);
 }
 
-static int count_loaded(struct dl_phdr_info *info, size_t size, void *loaded)
-{
-	(void)size;
-	*(uint64_t *)loaded = info->dlpi_adds;
-	return 1;
-}
-
-/* Where there is no driver the loader would look through its cache and its folders each time it is asked. */
 bool cuda_started(void)
 {
-	static uint64_t absent; /* libraries loaded so far when there was none; 0: not looked for */
-	uint64_t loaded = 0;
-	void *driver;
-
-	dl_iterate_phdr(count_loaded, &loaded);
-	if (loaded && loaded == absent)
-		return false;
-	driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	absent = driver ? 0 : loaded;
-	if (!driver)
-		return false;
-	dlclose(driver);
 	return ask_driver(driver_started);
 }
 

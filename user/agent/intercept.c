@@ -11,6 +11,7 @@
 
 #include "agent/import_table.h"
 #include "agent/path.h"
+#include "agent/own_maps.h"
 
 #define ENTRIES_MAX 16u /* a process has one Kineto */
 
@@ -120,17 +121,10 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *unused)
 
 /* ---- all of them ------------------------------------------------------------------------------- */
 
-static int count_loaded(struct dl_phdr_info *info, size_t size, void *loaded)
-{
-	*(unsigned long long *)loaded = info->dlpi_adds;
-	return 1;
-}
-
 void intercept_follow(const struct cupti *cupti, void (*before_buffers)(void), void (*before_clock)(void))
 {
-	unsigned long long loaded = 0;
+	uint64_t loaded = own_libraries_loaded();
 
-	dl_iterate_phdr(count_loaded, &loaded);
 	if (loaded == table.libraries)
 		return;
 	table.libraries = loaded;

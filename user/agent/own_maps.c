@@ -2,6 +2,7 @@
 #include "agent/own_maps.h"
 
 #include <fcntl.h>
+#include <link.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,4 +28,18 @@ void own_maps_each(void (*take)(char *line, void *context), void *context)
 		memmove(text, line, kept);
 	}
 	close(fd);
+}
+
+static int count_loaded(struct dl_phdr_info *info, size_t size, void *loaded)
+{
+	*(uint64_t *)loaded = info->dlpi_adds;
+	return 1;
+}
+
+uint64_t own_libraries_loaded(void)
+{
+	uint64_t loaded = 0;
+
+	dl_iterate_phdr(count_loaded, &loaded);
+	return loaded;
 }

@@ -13,6 +13,7 @@
 #include "agent/old_glibc.h"
 #include "agent/path.h"
 #include "agent/torch/schedule.h"
+#include "agent/own_maps.h"
 
 #define LOOK_NS 250000000u /* how long a call that the loader has put back goes by unseen */
 
@@ -100,7 +101,7 @@ static void begin(const struct torch *torch)
 
 bool backward_passes_follow(const struct torch *torch, uint64_t now)
 {
-	uint64_t libraries = torch_libraries_loaded();
+	uint64_t libraries = own_libraries_loaded();
 
 	if (!schedule_wants_passes() || (libraries == passes.libraries && now < passes.next_look_ns))
 		return !passes.has_python || passes.at;

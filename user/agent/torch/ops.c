@@ -22,6 +22,7 @@
 #include "agent/points.h"
 #include "agent/torch/schedule.h"
 #include "agent/torch/torch.h"
+#include "agent/own_maps.h"
 
 #define TICK_NS 20000000u     /* how late the end of listening is noticed */
 #define BUSY_TICK_NS 1000000u /* where a ring fills: at 2 million ops a second that is 2,000 of 100,000 */
@@ -165,7 +166,7 @@ static void note_others(void)
 /* While one is observed. */
 static void look_for_others(void)
 {
-	uint64_t libraries = torch_libraries_loaded();
+	uint64_t libraries = own_libraries_loaded();
 
 	if (libraries == ops.libraries)
 		return;
@@ -175,7 +176,7 @@ static void look_for_others(void)
 
 static void look_for_torch(void)
 {
-	uint64_t libraries = torch_libraries_loaded();
+	uint64_t libraries = own_libraries_loaded();
 
 	if (libraries == ops.libraries)
 		return;

@@ -7,6 +7,7 @@
 #include "agent/torch/op_clock.h"
 #include "agent/points.h"
 #include "agent/torch/torch_memory.h"
+#include "agent/own_maps.h"
 
 #define LOOK_NS 250000000u /* how long a call that the loader has put back goes by unseen */
 
@@ -29,7 +30,7 @@ void ops_memory_follow(const struct torch *torch, struct batch *batch, uint64_t 
 		ops_memory_send_state(batch);
 		return;
 	}
-	libraries = torch_libraries_loaded();
+	libraries = own_libraries_loaded();
 	if (memory.on && libraries == memory.libraries && now < memory.next_look_ns)
 		return;
 	if (!memory.on)

@@ -63,20 +63,6 @@ unsigned torch_copies(void)
 	return copies;
 }
 
-static int count_loaded(struct dl_phdr_info *info, size_t size, void *loaded)
-{
-	*(uint64_t *)loaded = info->dlpi_adds;
-	return 1;
-}
-
-uint64_t torch_libraries_loaded(void)
-{
-	uint64_t loaded = 0;
-
-	dl_iterate_phdr(count_loaded, &loaded);
-	return loaded;
-}
-
 uint32_t torch_version_of_name(const char *path)
 {
 	const char *at = path_base(path);

@@ -79,9 +79,6 @@ struct torch_callback torch_callback_make(const struct torch_layout *layout, voi
 /* "PyTorch 2.14.1" */
 void torch_name(const struct torch *torch, char *name, size_t size);
 
-/* How often libraries were loaded so far: as long as it is the same there is no new PyTorch. */
-uint64_t torch_libraries_loaded(void);
-
 /* How many PyTorchs are in the process. */
 unsigned torch_copies(void);
 
