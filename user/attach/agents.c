@@ -309,7 +309,7 @@ static void stop_watching(struct agents *agents)
 /* An agent that works for another gputrace says so within a tick of its own; it needs no one to let it in. */
 static bool may_answer(struct followed *process, uint64_t now_ns)
 {
-	if (!process->again.fds.count)
+	if (!process->restart_links.fds.count)
 		return false;
 	if (!process->entry.asked_ns)
 		process->entry.asked_ns = now_ns;

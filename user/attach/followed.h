@@ -82,11 +82,11 @@ struct followed {
 	struct {
 		uint64_t ns; /* for how long a library was mapped before its probes were in place; 0: none was */
 		char name[64];
-		bool refused; /* and it could not be held: another tracer has it */
-	} late;		      /* of the longest, until the log has it */
-	uint64_t called_ns;   /* the first time that it was seen to call CUDA, 0 not yet */
-	bool agent_older;     /* its agent was there when we first looked */
-	struct links again;   /* raised until an agent that was there before us has spoken */
+		bool refused;	    /* and it could not be held: another tracer has it */
+	} late;			    /* of the longest, until the log has it */
+	uint64_t called_ns;	    /* the first time that it was seen to call CUDA, 0 not yet */
+	bool agent_older;	    /* its agent was there when we first looked */
+	struct links restart_links; /* raised until an agent that was there before us has spoken */
 	ARRAY(struct probed_file *) files;
 };
 
@@ -101,8 +101,8 @@ struct processes {
 			     full */
 	uint64_t silent;  /* how many did not answer */
 	bool fair;	  /* processes of users who do not know of the trace: none of them takes what others need */
-	struct user_budget time; /* that looking at each user's has taken */
-	ARRAY(uid_t) crowded;	 /* users of whom the log knows that they have too many */
+	struct user_budget time;    /* that looking at each user's has taken */
+	struct user_counts crowded; /* users of whom the log knows that they have too many */
 };
 
 struct followed *processes_find(struct processes *processes, pid_t pid);

@@ -63,7 +63,7 @@ static void remove_at(struct processes *processes, size_t index)
 	cupti_client_forget(&process->cupti_client);
 	foreign_buffers_forget(&process->foreign_buffers);
 	entering_forget(&process->entry.entering);
-	links_detach(&process->again);
+	links_detach(&process->restart_links);
 	files_remove_process(processes->files, process->pid);
 	array_free(&process->files);
 	if (process->pidfd >= 0)
@@ -124,10 +124,8 @@ static bool is_crowded(struct processes *processes, uid_t uid)
 		count += processes->list.items[i]->uid == uid;
 	if (processes->list.count < GPT_MAX_PROCESSES && count < GPT_MAX_PROCESSES - processes->list.count)
 		return false;
-	for (size_t i = 0; i < processes->crowded.count; i++)
-		if (processes->crowded.items[i] == uid)
-			return true;
-	array_push(&processes->crowded, uid);
+	if (user_counts_add(&processes->crowded, uid) > 1)
+		return true;
 	emit_note(processes->emit, processes->emit_context, 0,
 		  "user %u has more processes than its part of the %u that are followed at a time: further ones are "
 		  "not seen",
@@ -185,7 +183,7 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	(void)processes;
 	cupti_client_forget(&process->cupti_client);
 	foreign_buffers_forget(&process->foreign_buffers);
-	links_detach(&process->again);
+	links_detach(&process->restart_links);
 	process->files.count = 0;
 	process->agent_live = process->agent_calls = process->agent_stopped = process->agent_heard = false;
 	process->ops_live = process->has_schedule = process->makes_steps = process->schedule_over = false;
@@ -280,7 +278,7 @@ static void probe_agent(struct processes *processes, struct followed *process, s
 	int error = file_attach_agent(processes->files, file);
 
 	if (!error && process->agent_older && !process->agent_live)
-		error = file_raise_agent_counter(&process->again, file, process->pid, GPUTRACE_AGENT_ANEW,
+		error = file_raise_agent_counter(&process->restart_links, file, process->pid, GPUTRACE_AGENT_ANEW,
 						 GPUTRACE_AGENT_ANEW_SEMAPHORE);
 	process->agent_older = false;
 	if (error && error != -ESRCH)
@@ -435,7 +433,7 @@ bool processes_update_agent(struct processes *processes, struct followed *proces
 		!bpf_map_lookup_elem(bpf_map__fd(processes->files->programs->bpf->maps.agents), &key, &state);
 	process->agent_calls = process->agent_live && state == GPT_AGENT_READY;
 	if (process->agent_live)
-		links_detach(&process->again);
+		links_detach(&process->restart_links);
 	return process->agent_live != live || process->agent_calls != calls;
 }
 
@@ -444,6 +442,6 @@ void processes_close(struct processes *processes)
 	while (processes->list.count)
 		processes_remove(processes, processes->list.items[0]->pid);
 	array_free(&processes->list);
-	array_free(&processes->crowded);
+	user_counts_free(&processes->crowded);
 	user_budget_free(&processes->time);
 }

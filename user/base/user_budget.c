@@ -32,3 +32,17 @@ void user_budget_free(struct user_budget *budget)
 {
 	array_free(&budget->rows);
 }
+
+unsigned user_counts_add(struct user_counts *counts, uid_t uid)
+{
+	for (size_t i = 0; i < counts->rows.count; i++)
+		if (counts->rows.items[i].uid == uid)
+			return ++counts->rows.items[i].count;
+	array_push(&counts->rows, ((struct user_count){uid, 1}));
+	return 1;
+}
+
+void user_counts_free(struct user_counts *counts)
+{
+	array_free(&counts->rows);
+}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How much of a resource each user of the machine has used, in nanoseconds; it is refilled as time passes. */
+/*
+ * What each user of the machine has used: of a resource, in nanoseconds, which is refilled as time passes; and how
+ * often something was counted.
+ */
 #ifndef GPUTRACE_BASE_USER_BUDGET_H
 #define GPUTRACE_BASE_USER_BUDGET_H
 
@@ -21,5 +24,18 @@ struct user_budget {
 uint64_t user_budget_used(struct user_budget *budget, uid_t uid, uint64_t now_ns);
 void user_budget_charge(struct user_budget *budget, uid_t uid, uint64_t now_ns, uint64_t used_ns);
 void user_budget_free(struct user_budget *budget);
+
+struct user_count {
+	uid_t uid;
+	unsigned count;
+};
+
+struct user_counts {
+	ARRAY(struct user_count) rows;
+};
+
+/* How often it was called for the user, this call included. */
+unsigned user_counts_add(struct user_counts *counts, uid_t uid);
+void user_counts_free(struct user_counts *counts);
 
 #endif

@@ -53,10 +53,8 @@ bool file_may_stay_open(const struct files *files, const struct probed_file *fil
 
 static void note_crowded(struct files *files, uid_t uid)
 {
-	for (size_t i = 0; i < files->crowded.count; i++)
-		if (files->crowded.items[i] == uid)
-			return;
-	array_push(&files->crowded, uid);
+	if (user_counts_add(&files->crowded, uid) > 1)
+		return;
 	files->left_out++;
 	emit_note(files->emit, files->emit_context, 0,
 		  "processes of user %u have mapped more files than their part of the %u that are looked into: CUDA "
@@ -66,19 +64,15 @@ static void note_crowded(struct files *files, uid_t uid)
 
 bool files_may_name(struct files *files, uid_t uid)
 {
-	struct user_notes *notes = NULL;
+	unsigned count;
 
 	if (!files->fair || uid == FILE_OF_ALL)
 		return true;
-	for (size_t i = 0; i < files->named.count && !notes; i++)
-		if (files->named.items[i].uid == uid)
-			notes = &files->named.items[i];
-	if (!notes)
-		notes = array_push(&files->named, ((struct user_notes){.uid = uid}));
-	if (++notes->count == NAMED_MAX + 1)
+	count = user_counts_add(&files->named, uid);
+	if (count == NAMED_MAX + 1)
 		emit_note(files->emit, files->emit_context, 0,
 			  "further files of user %u that cannot be probed are counted, and not named", uid);
-	return notes->count <= NAMED_MAX;
+	return count <= NAMED_MAX;
 }
 
 bool files_have_room(struct files *files, uid_t uid)
@@ -197,6 +191,6 @@ void files_close(struct files *files)
 	links_detach(&files->left);
 	array_free(&files->list);
 	lookup_free(&files->by_inode);
-	array_free(&files->crowded);
-	array_free(&files->named);
+	user_counts_free(&files->crowded);
+	user_counts_free(&files->named);
 }

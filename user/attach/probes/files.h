@@ -7,14 +7,16 @@
 #ifndef GPUTRACE_ATTACH_PROBES_FILES_H
 #define GPUTRACE_ATTACH_PROBES_FILES_H
 
+#include <time.h>
+
 #include <gputrace/maps.h>
 #include <gputrace/schedule.h>
-#include <time.h>
 
 #include "attach/emit.h"
 #include "attach/load/links.h"
 #include "attach/load/programs.h"
 #include "base/lookup.h"
+#include "base/user_budget.h"
 #include "target/kineto.h"
 #include "target/library.h"
 
@@ -103,21 +105,16 @@ struct file_numbers {
 
 #define FILE_OF_ALL ((uid_t)-1)
 
-struct user_notes {
-	uid_t uid;
-	unsigned count;
-};
-
 struct files {
 	struct programs *programs;
 	enum files_apart apart;
-	struct links left;		/* of processes that are over; detached many at a time */
-	bool fair;			/* users' files: what one has leaves as much for the others */
-	bool holds;			/* processes are held for new files */
-	size_t open_most;		/* files that are kept open at a time */
-	uint64_t left_out;		/* files with CUDA calls that could not be probed and are forgotten */
-	ARRAY(uid_t) crowded;		/* users of whom the log knows that they have too many */
-	ARRAY(struct user_notes) named; /* files of a user that the log names as not probed */
+	struct links left;	    /* of processes that are over; detached many at a time */
+	bool fair;		    /* users' files: what one has leaves as much for the others */
+	bool holds;		    /* processes are held for new files */
+	size_t open_most;	    /* files that are kept open at a time */
+	uint64_t left_out;	    /* files with CUDA calls that could not be probed and are forgotten */
+	struct user_counts crowded; /* users of whom the log knows that they have too many */
+	struct user_counts named;   /* files of a user that are not probed: the log names the first */
 	struct file_numbers call_numbers, nccl_numbers;
 	attach_emit emit;
 	void *emit_context;
