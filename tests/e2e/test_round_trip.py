@@ -3,7 +3,6 @@
 ("What our own files do not have")."""
 
 import json
-import re
 
 import machine
 import pytest
@@ -33,37 +32,28 @@ NOTES_OF_THE_LOG = {"receipt", "why"}  # the latter name options of gputrace
 # nsys has no table for these; without imports and collections `why` tells otherwise what the CPU did.
 NOT_IN_SQLITE = {"python", "ops", "steps", "key_averages", "torch_memory", "torch_memory_peaks", "why", "why_losses",
                  "why_lines", "why_lost"}
+COLUMNS_NOT_IN_SQLITE = {("source_lines", f"{where}_{what}_bytes") for where in ("gpu", "cpu") for what in ("at_peak", "not_freed")}
 
 
-MEMORY_OF_A_LINE = re.compile("(gpu|cpu)_(at_peak|not_freed)_bytes")
-
-
-def tables(folder, file, which):
+def tables(folder, file, which, columns_left_out=COLUMNS_OF_THE_LOG):
     """{id of a table: its rows}, {id: notes}, sorted"""
     command, *options = REPORTS[which]
     done = tracing.gputrace(folder, command, folder / file, "-q", "--format", "json", *options).must_be(0)
     rows, notes = {}, {}
     for table in json.loads(done.stdout)["tables"]:
         name = table["id"]
-        kept = [{key: value for key, value in row.items() if (name, key) not in COLUMNS_OF_THE_LOG}
+        kept = [{key: value for key, value in row.items() if (name, key) not in columns_left_out}
                 for row in table["rows"]]
         rows.setdefault(name, []).extend(json.dumps(row, sort_keys=True) for row in kept)
         notes.setdefault(name, []).extend(table["notes"])
     return {name: sorted(found) for name, found in rows.items()}, {name: sorted(found) for name, found in notes.items()}
 
 
-def without_torch_memory(rows):
-    """Rows of --lines without what only PyTorch's own events say of memory."""
-    return sorted(json.dumps({key: value for key, value in json.loads(row).items() if not MEMORY_OF_A_LINE.fullmatch(key)},
-                             sort_keys=True) for row in rows)
-
-
 def assert_same(folder, file, which):
-    log, log_notes = tables(folder, "trace.gpt", which)
+    in_sqlite = file.endswith(".sqlite")
+    log, log_notes = tables(folder, "trace.gpt", which, COLUMNS_OF_THE_LOG | (COLUMNS_NOT_IN_SQLITE if in_sqlite else set()))
     found, notes = tables(folder, file, which)
-    if file.endswith(".sqlite") and "source_lines" in log:
-        log["source_lines"] = without_torch_memory(log["source_lines"])
-    left_out = TABLES_OF_THE_LOG | (NOT_IN_SQLITE if file.endswith(".sqlite") else set())
+    left_out = TABLES_OF_THE_LOG | (NOT_IN_SQLITE if in_sqlite else set())
     for name in sorted({*log, *found} - left_out):
         assert found.get(name) == log.get(name), name
         if name not in NOTES_OF_THE_LOG:
