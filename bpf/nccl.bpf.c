@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Calls of NCCL: what for, on which communicator.  They are few beside the calls of CUDA: one or more a kernel of some
+ * NCCL calls: operation and communicator.  They are few beside the calls of CUDA: one or more a kernel of some
  * ten microseconds at least.
  */
 #include "common.bpf.h"

@@ -25,8 +25,8 @@ struct {
 } codes SEC(".maps") __attribute__((weak));
 
 /*
- * What dies is found here, however long ago it was described: `codes` forgets.  A mark is the age at which a code
- * object whose place in the table it is was described last.  Two objects may share one: the death of an object that was
+ * What dies is found here, however long ago it was described: `codes` forgets.  Each slot holds the age of the
+ * last description of a code object that hashed to it.  Two objects may share one: the death of an object that was
  * never described then costs a generation, and nothing is wrong.  So that not all marks are set in the end, code_age
  * grows with every GPT_CODE_MARKS_AGE descriptions. It is part of each stack's id and of each key in `codes`: all is
  * described again.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Who is fed with what. */
+/* Which analysis gets which events. */
 #include "analyze/analyses.h"
 
 const enum analysis analyses_of_report[] = {

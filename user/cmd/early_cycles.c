@@ -30,7 +30,7 @@ static bool is_early(const char *path)
 	return format_path_is_per_cycle(path) && format_by_path(path, &format) && format.writer;
 }
 
-/* Of one cycle the trace ends as soon as that does. */
+/* With repeat=1 the trace ends with the cycle. */
 static bool has_early(const struct options *options)
 {
 	for (size_t i = 0; i < options->outputs.list.count && options->schedule.repeat != 1; i++)

@@ -12,7 +12,7 @@ struct foreign_source {
 	struct trace_source source;
 	struct foreign_file file;
 	struct row_feed *feed;
-	bool longer; /* than was asked for: nothing is told of it */
+	bool longer; /* than was asked for: nothing of it is fed */
 };
 
 static struct foreign_source *of(const struct trace_source *source)
@@ -20,7 +20,7 @@ static struct foreign_source *of(const struct trace_source *source)
 	return (struct foreign_source *)((char *)source - offsetof(struct foreign_source, source));
 }
 
-static int again(struct trace_source *source, uint64_t most_bytes)
+static int restart(struct trace_source *source, uint64_t most_bytes)
 {
 	struct foreign_source *foreign = of(source);
 
@@ -69,7 +69,7 @@ static void close_source(struct trace_source *source)
 }
 
 static const struct trace_source_kind foreign_source = {
-	.again = again,
+	.restart = restart,
 	.feed_begin = feed_begin,
 	.feed_end = feed_end,
 	.feed_next = feed_next,

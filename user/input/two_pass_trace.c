@@ -24,7 +24,7 @@ struct two_pass_trace {
 	struct model *model;		/* of a short source */
 	struct builder *first, *second; /* of a long one */
 	bool borrows_first;		/* it is another trace's (two_pass_trace_reopen) */
-	uint32_t chunk;			/* that is being told */
+	uint32_t chunk;			/* that is being fed */
 	uint64_t waited;		/* what waited when a part was asked for last */
 	bool ended;
 };
@@ -36,31 +36,31 @@ static struct two_pass_trace *of(struct trace *trace)
 
 /* ---- a long source ----------------------------------------------------------------------------------------------- */
 
-static void begin_round(struct two_pass_trace *fed)
+static void begin_round(struct two_pass_trace *two_pass)
 {
-	fed->chunk = 0;
-	fed->waited = 0;
-	fed->ended = false;
+	two_pass->chunk = 0;
+	two_pass->waited = 0;
+	two_pass->ended = false;
 }
 
-/* Tells a chunk; false: there are no more events. */
-static bool feed_chunk(struct two_pass_trace *fed, struct builder *builder)
+/* Feeds a chunk; false: there are no more events. */
+static bool feed_chunk(struct two_pass_trace *two_pass, struct builder *builder)
 {
-	const struct trace_source_kind *kind = fed->source->kind;
-	const struct trace_division *division = &fed->division;
-	uint64_t begin_bytes = fed->source->fed_bytes;
+	const struct trace_source_kind *kind = two_pass->source->kind;
+	const struct trace_division *division = &two_pass->division;
+	uint64_t begin_bytes = two_pass->source->fed_bytes;
 
-	builder_begin_chunk(builder, fed->chunk);
+	builder_begin_chunk(builder, two_pass->chunk);
 	for (uint32_t i = 0; i < division->chunk_records; i++) {
-		if (!kind->feed_next(fed->source, builder)) {
-			kind->feed_end(fed->source, builder);
-			fed->ended = true;
+		if (!kind->feed_next(two_pass->source, builder)) {
+			kind->feed_end(two_pass->source, builder);
+			two_pass->ended = true;
 			return false;
 		}
-		if (division->chunk_bytes && fed->source->fed_bytes - begin_bytes >= division->chunk_bytes)
+		if (division->chunk_bytes && two_pass->source->fed_bytes - begin_bytes >= division->chunk_bytes)
 			break;
 	}
-	fed->chunk++;
+	two_pass->chunk++;
 	return true;
 }
 
@@ -68,71 +68,71 @@ static bool feed_chunk(struct two_pass_trace *fed, struct builder *builder)
 #define KEPT_BLOCK_MAX (32 << 20)
 #define KEPT_MAX (256 << 20)
 
-static int learn(struct two_pass_trace *fed)
+static int collect(struct two_pass_trace *two_pass)
 {
-	int err = fed->source->kind->again(fed->source, UINT64_MAX);
+	int err = two_pass->source->kind->restart(two_pass->source, UINT64_MAX);
 
 	if (err)
 		return err;
 	mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK_MAX);
 	mallopt(M_TRIM_THRESHOLD, KEPT_MAX);
-	begin_round(fed);
-	fed->first = builder_new_first();
-	fed->source->kind->feed_begin(fed->source, fed->first);
-	while (feed_chunk(fed, fed->first))
+	begin_round(two_pass);
+	two_pass->first = builder_new_first();
+	two_pass->source->kind->feed_begin(two_pass->source, two_pass->first);
+	while (feed_chunk(two_pass, two_pass->first))
 		;
-	builder_finish_first(fed->first);
-	return fed->source->error;
+	builder_finish_first(two_pass->first);
+	return two_pass->source->error;
 }
 
 /* Whether it is worth a look for a part: often enough, and never for little. */
-static bool is_time(struct two_pass_trace *fed)
+static bool is_time(struct two_pass_trace *two_pass)
 {
-	uint64_t waiting = builder_waiting(fed->second);
+	uint64_t waiting = builder_waiting(two_pass->second);
 
-	if (waiting < fed->division.part_events || waiting < fed->waited + fed->waited / 4)
+	if (waiting < two_pass->division.part_events || waiting < two_pass->waited + two_pass->waited / 4)
 		return false;
-	fed->waited = waiting;
+	two_pass->waited = waiting;
 	return true;
 }
 
 static const struct model *next_of_long(struct trace *trace)
 {
-	struct two_pass_trace *fed = of(trace);
+	struct two_pass_trace *two_pass = of(trace);
 	const struct model *part = NULL;
 
 	if (trace->error)
 		return NULL;
-	while (!part && !fed->ended) {
-		bool more = feed_chunk(fed, fed->second);
+	while (!part && !two_pass->ended) {
+		bool more = feed_chunk(two_pass, two_pass->second);
 
-		if (builder_diverged(fed->second))
+		if (builder_diverged(two_pass->second))
 			trace->error = -ESTALE;
-		else if (fed->source->error)
-			trace->error = fed->source->error;
+		else if (two_pass->source->error)
+			trace->error = two_pass->source->error;
 		if (trace->error)
 			return NULL;
-		if (!more || is_time(fed))
-			part = builder_part(fed->second, fed->chunk + !more);
+		if (!more || is_time(two_pass))
+			part = builder_part(two_pass->second, two_pass->chunk + !more);
 	}
 	if (part)
-		fed->waited = 0;
+		two_pass->waited = 0;
 	return part;
 }
 
 static const struct model *first_of_long(struct trace *trace)
 {
-	struct two_pass_trace *fed = of(trace);
+	struct two_pass_trace *two_pass = of(trace);
 
-	if (fed->second)
-		builder_discard(fed->second);
-	fed->second = NULL;
-	trace->error = fed->source->kind->again(fed->source, UINT64_MAX);
+	if (two_pass->second)
+		builder_discard(two_pass->second);
+	two_pass->second = NULL;
+	trace->error = two_pass->source->kind->restart(two_pass->source, UINT64_MAX);
 	if (trace->error)
 		return NULL;
-	begin_round(fed);
-	fed->second = builder_new_second(fed->first);
-	fed->source->kind->feed_begin(fed->source, fed->second);
+	begin_round(two_pass);
+	two_pass->second = builder_new_second(two_pass->first);
+	two_pass->source->kind->feed_begin(two_pass->source, two_pass->second);
 	return next_of_long(trace);
 }
 
@@ -166,23 +166,23 @@ static const struct model *next_of_short(struct trace *trace)
 static const struct trace_kind short_source = {.first = first_of_short, .next = next_of_short};
 
 /* -E2BIG: it is a long one. */
-static int feed_whole(struct two_pass_trace *fed)
+static int feed_whole(struct two_pass_trace *two_pass)
 {
-	const struct trace_source_kind *kind = fed->source->kind;
+	const struct trace_source_kind *kind = two_pass->source->kind;
 	struct builder *builder = builder_new();
 	int err;
 
-	kind->feed_begin(fed->source, builder);
-	while (kind->feed_next(fed->source, builder))
+	kind->feed_begin(two_pass->source, builder);
+	while (kind->feed_next(two_pass->source, builder))
 		;
-	kind->feed_end(fed->source, builder);
-	err = fed->source->error;
-	if (!err && kind->is_longer(fed->source))
+	kind->feed_end(two_pass->source, builder);
+	err = two_pass->source->error;
+	if (!err && kind->is_longer(two_pass->source))
 		err = -E2BIG;
 	if (err)
 		builder_discard(builder);
 	else
-		fed->model = builder_finish(builder);
+		two_pass->model = builder_finish(builder);
 	return err;
 }
 
@@ -190,24 +190,24 @@ static int feed_whole(struct two_pass_trace *fed)
 
 int two_pass_trace_open(struct trace_source *source, const struct trace_division *division, struct trace **trace)
 {
-	struct two_pass_trace *fed = xcalloc(1, sizeof(*fed));
+	struct two_pass_trace *two_pass = xcalloc(1, sizeof(*two_pass));
 	int err;
 
 	*trace = NULL;
-	fed->trace.kind = &short_source;
-	fed->source = source;
-	fed->division = division ? *division : trace_division_default;
-	err = source->kind->again(source, fed->division.whole_bytes);
+	two_pass->trace.kind = &short_source;
+	two_pass->source = source;
+	two_pass->division = division ? *division : trace_division_default;
+	err = source->kind->restart(source, two_pass->division.whole_bytes);
 	if (!err)
-		err = feed_whole(fed);
+		err = feed_whole(two_pass);
 	if (err == -E2BIG) {
-		fed->trace.kind = &long_source;
-		err = learn(fed);
+		two_pass->trace.kind = &long_source;
+		err = collect(two_pass);
 	}
 	if (err)
-		two_pass_trace_close(&fed->trace);
+		two_pass_trace_close(&two_pass->trace);
 	else
-		*trace = &fed->trace;
+		*trace = &two_pass->trace;
 	return err;
 }
 
@@ -220,28 +220,28 @@ struct trace *two_pass_trace_reopen(struct trace_source *source, const struct tr
 {
 	const struct two_pass_trace *collected =
 		(const struct two_pass_trace *)((const char *)of - offsetof(struct two_pass_trace, trace));
-	struct two_pass_trace *fed = xcalloc(1, sizeof(*fed));
+	struct two_pass_trace *two_pass = xcalloc(1, sizeof(*two_pass));
 
-	fed->trace.kind = &long_source;
-	fed->source = source;
-	fed->division = collected->division;
-	fed->first = collected->first;
-	fed->borrows_first = true;
-	return &fed->trace;
+	two_pass->trace.kind = &long_source;
+	two_pass->source = source;
+	two_pass->division = collected->division;
+	two_pass->first = collected->first;
+	two_pass->borrows_first = true;
+	return &two_pass->trace;
 }
 
 void two_pass_trace_close(struct trace *trace)
 {
-	struct two_pass_trace *fed;
+	struct two_pass_trace *two_pass;
 
 	if (!trace)
 		return;
-	fed = of(trace);
-	if (fed->second)
-		builder_discard(fed->second);
-	if (fed->first && !fed->borrows_first)
-		builder_discard(fed->first);
-	model_free(fed->model);
-	fed->source->kind->close(fed->source);
-	free(fed);
+	two_pass = of(trace);
+	if (two_pass->second)
+		builder_discard(two_pass->second);
+	if (two_pass->first && !two_pass->borrows_first)
+		builder_discard(two_pass->first);
+	model_free(two_pass->model);
+	two_pass->source->kind->close(two_pass->source);
+	free(two_pass);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A source of events as a trace (model/trace.h).  A short one is fed to a builder once and is one part.  A long one is
- * told once to learn what its end says, and once more for every round over its parts; what is held of it does not grow
- * with its length.  Knows no format: the source tells.
+ * fed once for pass 1, which collects what only its end shows, and again for every walk over its parts (pass 2); the
+ * memory that this takes does not grow with its length.  Knows no format: that is the source's.
  */
 #ifndef GPUTRACE_INPUT_TWO_PASS_TRACE_H
 #define GPUTRACE_INPUT_TWO_PASS_TRACE_H
@@ -32,7 +32,7 @@ struct trace_source {
 
 struct trace_source_kind {
 	/* Starts over, with at most `most_bytes` of records; 0 or -errno. */
-	int (*again)(struct trace_source *source, uint64_t most_bytes);
+	int (*restart)(struct trace_source *source, uint64_t most_bytes);
 	/* What is known of all of it, before the first and after the last event of a round. */
 	void (*feed_begin)(struct trace_source *source, struct builder *builder);
 	void (*feed_end)(struct trace_source *source, struct builder *builder);
@@ -51,8 +51,8 @@ int two_pass_trace_open(struct trace_source *source, const struct trace_division
 void two_pass_trace_close(struct trace *trace);
 
 /*
- * The same source once more, another round over it at the same time: what its end says is not collected again.  of,
- * which is long and stays as long, is that trace; the source tells the same, and becomes the new trace's.
+ * A second trace of the same source, for another walk at the same time, without a pass 1 of its own.  of: the first
+ * one, which is long and must outlive this one.  source: feeds the same events, and becomes the new trace's.
  */
 bool two_pass_trace_is_long(const struct trace *trace);
 struct trace *two_pass_trace_reopen(struct trace_source *source, const struct trace *of);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Makes a model (model.h) of what an input tells: one function for each kind of thing that can have happened, with
- * values (events.h), in the order of the source.  Then builder_finish joins calls, stacks and GPU work.
+ * Makes a model (model.h) of the events that an input feeds: one function for each kind of event, with values
+ * (events.h), in the order of the source.  Then builder_finish joins calls, stacks and GPU work.
  *
  * Functions that return bool return false for what does not make sense; it is left out, and the input counts it
  * (builder_count_bad).  Lengths are the input's to check: every pointer given here is good for the size given.
@@ -16,18 +16,18 @@ struct builder;
 
 struct builder *builder_new(void);
 
-/* Joins all that was told and frees the builder; the caller frees the model with model_free. */
+/* Joins all events and frees the builder; the caller frees the model with model_free. */
 struct model *builder_finish(struct builder *builder);
 
 /*
- * A source that is too long to be held whole is told twice, in the same words.  The first time the builder learns, the
- * second time it hands over a part (struct model_due) whenever one is complete:
+ * A source that is too long to be held whole is fed twice, with the same events.  In pass 1 the builder collects facts
+ * about the whole trace; in pass 2 it hands over a part (struct model_due) whenever one is complete:
  *
  *	first = builder_new_first();
- *	(tell all; builder_begin_chunk before each chunk)
+ *	(feed all; builder_begin_chunk before each chunk)
  *	builder_finish_first(first);
  *	second = builder_new_second(first);
- *	(tell all again; after some chunk, and after the last:)
+ *	(feed all again; after some chunk, and after the last:)
  *		part = builder_part(second, the next chunk);
  *	builder_discard(second); builder_discard(first);
  *
@@ -41,23 +41,23 @@ struct builder *builder_new_second(struct builder *first);
 void builder_begin_chunk(struct builder *builder, uint32_t chunk);
 
 /*
- * What is complete when the chunks before this one have been told; NULL: nothing more than before.  The last part
- * (not model.more) comes when all have been.  Valid until the builder is told more.
+ * What is complete when the chunks before this one have been fed; NULL: nothing more than before.  The last part (not
+ * model.more) comes when all have been.  Valid until the builder is fed more.
  */
 const struct model *builder_part(struct builder *builder, uint32_t next_chunk);
 
 /*
- * Has look(context) read the part that was handed over last on a thread of its own, while the builder is told what is
- * in the next one and joins it: a part's events are in memory of their own.  Tables that parts share (stacks, strings,
- * ops, spans) are not: whoever tells a builder more than events waits first, as the builder does before it
- * hands over the next part.
+ * Has look(context) read the part that was handed over last on a thread of its own, while the builder is fed the
+ * next one and joins it: a part's events are in memory of their own.  Tables that parts share (stacks, strings, ops,
+ * spans) are not: who feeds a builder more than events waits first, as the builder does before it hands over the next
+ * part.
  */
 void builder_look(struct builder *builder, void (*look)(void *context), void *context);
 
 /* Until no one reads the part any more. */
 void builder_wait(struct builder *builder);
 
-/* A second builder was told something else than the first, where a file was changed meanwhile: it is of no use. */
+/* Pass 2 was fed other events than pass 1, as where a file was changed meanwhile: the builder is of no use. */
 bool builder_diverged(const struct builder *builder);
 
 /* How much waits to be handed over: about as many events, 0 after the last part. */

@@ -225,7 +225,7 @@ static const struct model_collective *of_nccl(const struct model *model, const s
 
 const struct model_collective *model_collective_of_call(const struct model *model, const struct model_call *call)
 {
-	const struct model_collective *fed = call->op ? model_collective_of(model, call->op) : NULL;
+	const struct model_collective *of_op = call->op ? model_collective_of(model, call->op) : NULL;
 
-	return fed ? fed : of_nccl(model, call);
+	return of_op ? of_op : of_nccl(model, call);
 }

@@ -32,7 +32,7 @@ struct process_image {
 	uint32_t epoch;	  /* never 0 */
 };
 
-/* A interval by the clock of whoever measured it; both 0: it could not be measured. */
+/* An interval by the clock of its source; both 0: it could not be measured. */
 struct clock_span {
 	uint64_t start_ns, end_ns;
 };

@@ -42,7 +42,7 @@ struct trace_kind {
 	void (*wait)(struct trace *trace);
 };
 
-/* The first part: begins a round.  NULL: error.  One that is at hand still, as nothing was asked for since, stays. */
+/* The first part: starts a walk.  NULL: error.  Returns the current part if it is the first. */
 static inline const struct model *trace_first(struct trace *trace)
 {
 	if (trace->part && !trace->part->continued && !trace->error)

@@ -219,7 +219,7 @@ static bool is_as_expected(const struct torch_layout *layout, const void *comms)
 	       (!layout->comms_point_to_point || byte_at(comms, layout->comms_point_to_point) == 0);
 }
 
-/* Classes go by address, those of the caller are left as good as empty; the last argument came with 2.12. */
+/* Classes go by address, and the arguments are moved from; the last argument came with 2.12. */
 typedef void (*constructor)(void *self, struct cxx_string names[2], int rank, struct cxx_string *name,
 			    int64_t in_elements, int64_t out_elements, int8_t dtype, struct cxx_numbers *in_split,
 			    struct cxx_numbers *out_split, int rank_start, int rank_stride, int group_size,

@@ -20,7 +20,7 @@ static struct gpt_source *of(const struct trace_source *source)
 	return (struct gpt_source *)((char *)source - offsetof(struct gpt_source, source));
 }
 
-static int again(struct trace_source *source, uint64_t most_bytes)
+static int restart(struct trace_source *source, uint64_t most_bytes)
 {
 	struct gpt_source *log = of(source);
 
@@ -69,7 +69,7 @@ static void close_source(struct trace_source *source)
 }
 
 static const struct trace_source_kind gpt_source = {
-	.again = again,
+	.restart = restart,
 	.feed_begin = feed_begin,
 	.feed_end = feed_end,
 	.feed_next = feed_next,

@@ -24,7 +24,7 @@ struct kineto_backward {
 struct kineto_forwards {
 	uint32_t pid;
 	uint32_t tid, forward_thread; /* the only one that was met, 0: none was, SEVERAL */
-	bool fed;		      /* by an arrow */
+	bool by_arrow;		      /* an arrow names its forward_thread */
 };
 
 void kineto_threads_open(struct kineto_threads *threads, uint64_t seed)
@@ -91,7 +91,7 @@ static void join(struct kineto_threads *threads, struct foreign_file *file, cons
 	if (!arrow->from_tid || !arrow->forward_thread || arrow->from_pid != arrow->to_pid)
 		return;
 	feed(file, arrow->from_pid, arrow->from_tid, arrow->forward_thread);
-	process_of(threads, arrow->from_pid)->fed = true;
+	process_of(threads, arrow->from_pid)->by_arrow = true;
 }
 
 static void note_only(uint32_t *only, uint32_t value)
@@ -159,7 +159,7 @@ void kineto_threads_finish(struct kineto_threads *threads, struct foreign_file *
 	for (size_t i = 0; i < threads->processes.count; i++) {
 		const struct kineto_forwards *process = &threads->processes.items[i];
 
-		if (!process->fed && process->tid && process->tid != SEVERAL && process->forward_thread &&
+		if (!process->by_arrow && process->tid && process->tid != SEVERAL && process->forward_thread &&
 		    process->forward_thread != SEVERAL)
 			feed(file, process->pid, process->tid, process->forward_thread);
 	}

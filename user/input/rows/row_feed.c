@@ -25,7 +25,7 @@ struct row_feed *row_feed_new(const struct foreign_file *file)
 	feed->file = file;
 	feed->stacks = row_stacks_new(file);
 	feed->ranges = row_ranges_new(file);
-	feed->fed = xcalloc(file->rows.texts.count + 1, 1);
+	feed->given = xcalloc(file->rows.texts.count + 1, 1);
 	feed->main_pid = file->processes.count ? file->processes.items[0].pid : 1;
 	if (file->processes.count > 1)
 		feed->recent = xcalloc(RECENT_CALLS, sizeof(*feed->recent));
@@ -43,7 +43,7 @@ void row_feed_free(struct row_feed *feed)
 	lookup_free(&feed->inputs);
 	free(feed->recent);
 	free(feed->evaluations);
-	free(feed->fed);
+	free(feed->given);
 	free(feed);
 }
 
@@ -102,7 +102,7 @@ void row_feed_begin(struct row_feed *feed, struct builder *builder)
 
 	row_stacks_begin(feed->stacks);
 	row_ranges_begin(feed->ranges);
-	memset(feed->fed, 0, file->rows.texts.count);
+	memset(feed->given, 0, file->rows.texts.count);
 	lookup_free(&feed->contexts);
 	lookup_init(&feed->contexts, file->rows.seed);
 	lookup_free(&feed->inputs);
@@ -118,14 +118,14 @@ void row_feed_begin(struct row_feed *feed, struct builder *builder)
 	feed_processes(feed, builder, start_ns);
 	for (size_t i = 0; i < file->threads.count; i++) {
 		const struct foreign_thread *thread = &file->threads.items[i];
-		struct new_thread fed = {.time_ns = start_ns,
-					 .pid = thread->pid,
-					 .tid = thread->tid,
-					 .name = name_of(feed, thread->pid, thread->tid),
-					 .has_other_names = true,
-					 .own_tid = thread->tid};
+		struct new_thread event = {.time_ns = start_ns,
+					   .pid = thread->pid,
+					   .tid = thread->tid,
+					   .name = name_of(feed, thread->pid, thread->tid),
+					   .has_other_names = true,
+					   .own_tid = thread->tid};
 
-		builder_add_thread(builder, &fed);
+		builder_add_thread(builder, &event);
 	}
 }
 
@@ -149,26 +149,26 @@ void row_feed_end(struct row_feed *feed, struct builder *builder)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-bool row_feed_once(struct row_feed *feed, uint32_t text, enum told_as as)
+bool row_feed_once(struct row_feed *feed, uint32_t text, enum given_as as)
 {
-	bool fed;
+	bool was_given;
 
 	if (text >= feed->file->rows.texts.count)
 		return false;
-	fed = feed->fed[text] & as;
-	feed->fed[text] |= (uint8_t)as;
-	return !fed;
+	was_given = feed->given[text] & as;
+	feed->given[text] |= (uint8_t)as;
+	return !was_given;
 }
 
 /* Whatever is no event waits until no one looks at the part before (builder_look). */
 
 void row_feed_put_text(struct row_feed *feed, struct builder *builder, struct process_image program, uint32_t text,
-		       enum told_as as)
+		       enum given_as as)
 {
 	if (!feed->recent && !row_feed_once(feed, text, as))
 		return;
 	builder_wait(builder);
-	if (as == TOLD_OP)
+	if (as == GIVEN_OP)
 		builder_add_op_text(builder, program, row_feed_key(text), row_feed_text(feed, text));
 	else
 		builder_add_name(builder, program, row_feed_key(text), row_feed_text(feed, text), (struct text){0});
@@ -188,13 +188,13 @@ static void feed_context(struct row_feed *feed, struct builder *builder, struct 
 			 uint32_t device)
 {
 	uint64_t key = (uint64_t)context << 32 | device;
-	uint32_t *fed = lookup_put(&feed->contexts, program.process + 1, key, 0);
+	uint32_t *was_given = lookup_put(&feed->contexts, program.process + 1, key, 0);
 
-	if (!*fed)
+	if (!*was_given)
 		builder_wait(builder);
-	if (!*fed)
+	if (!*was_given)
 		builder_add_context(builder, program, context, device, false);
-	*fed = 1;
+	*was_given = 1;
 }
 
 static bool feed_gpu(struct row_feed *feed, struct builder *builder, const struct row_gpu *gpu)
@@ -208,7 +208,7 @@ static bool feed_gpu(struct row_feed *feed, struct builder *builder, const struc
 	work.corr = row->corr;
 	if (row->text != ROW_NO_TEXT && work.kind == MODEL_KERNEL) {
 		work.name = row_feed_key(row->text);
-		row_feed_put_text(feed, builder, program, row->text, TOLD_KERNEL);
+		row_feed_put_text(feed, builder, program, row->text, GIVEN_KERNEL);
 	}
 	feed_context(feed, builder, program, work.context, work.device);
 	return builder_add_gpu_work(builder, program, &work);
@@ -217,33 +217,33 @@ static bool feed_gpu(struct row_feed *feed, struct builder *builder, const struc
 static bool feed_sync(struct row_feed *feed, struct builder *builder, const struct row_sync *sync)
 {
 	struct process_image program = row_feed_image(feed, builder, &sync->row);
-	struct new_sync fed = sync->sync;
+	struct new_sync event = sync->sync;
 
-	fed.span = (struct clock_span){sync->row.start_ns, sync->row.end_ns};
-	fed.clock = SOURCE_CLOCK_MONOTONIC;
-	fed.corr = sync->row.corr;
-	feed_context(feed, builder, program, fed.context, sync->device);
-	return builder_add_sync(builder, program, &fed);
+	event.span = (struct clock_span){sync->row.start_ns, sync->row.end_ns};
+	event.clock = SOURCE_CLOCK_MONOTONIC;
+	event.corr = sync->row.corr;
+	feed_context(feed, builder, program, event.context, sync->device);
+	return builder_add_sync(builder, program, &event);
 }
 
 static bool feed_overhead(struct row_feed *feed, struct builder *builder, const struct row_overhead *overhead)
 {
-	struct new_overhead fed = {.span = {overhead->row.start_ns, overhead->row.end_ns},
-				   .clock = SOURCE_CLOCK_MONOTONIC,
-				   .kind = overhead->overhead,
-				   .tid = overhead->row.tid};
+	struct new_overhead event = {.span = {overhead->row.start_ns, overhead->row.end_ns},
+				     .clock = SOURCE_CLOCK_MONOTONIC,
+				     .kind = overhead->overhead,
+				     .tid = overhead->row.tid};
 
-	return builder_add_overhead(builder, row_feed_image(feed, builder, &overhead->row), &fed);
+	return builder_add_overhead(builder, row_feed_image(feed, builder, &overhead->row), &event);
 }
 
 static bool feed_cuda_memory(struct row_feed *feed, struct builder *builder, const struct row_cuda_memory *memory)
 {
-	struct new_memory fed = memory->memory;
+	struct new_memory event = memory->memory;
 
-	fed.time_ns = memory->row.start_ns;
-	fed.clock = SOURCE_CLOCK_MONOTONIC;
-	fed.corr = memory->row.corr;
-	return builder_add_memory(builder, row_feed_image(feed, builder, &memory->row), &fed);
+	event.time_ns = memory->row.start_ns;
+	event.clock = SOURCE_CLOCK_MONOTONIC;
+	event.corr = memory->row.corr;
+	return builder_add_memory(builder, row_feed_image(feed, builder, &memory->row), &event);
 }
 
 static bool feed_pause(struct row_feed *feed, struct builder *builder, const struct row_pause *pause)

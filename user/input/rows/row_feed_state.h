@@ -23,18 +23,18 @@ struct row_feed {
 	struct row_stacks *stacks;
 	struct row_ranges *ranges;
 	struct recent_call *recent;	/* NULL: there is one process */
-	uint8_t *fed;			/* by text: enum told_as, of this round */
-	struct lookup contexts;		/* (context + 1, device) that were told */
-	struct lookup inputs;		/* (process + 1, text) that were told, to whether they were taken */
+	uint8_t *given;			/* by text: enum given_as, of this round */
+	struct lookup contexts;		/* (context + 1, device) that were given */
+	struct lookup inputs;		/* (process + 1, text) that were given, to whether they were taken */
 	struct evaluation *evaluations; /* by thread of the file: its latest */
 	uint32_t main_pid;
 	uint64_t sampled;			    /* number of the latest stack of an op */
 	uint64_t later[ROW_MAX / sizeof(uint64_t)]; /* the current row, where all times are later (delay_of) */
 };
 
-enum told_as {
-	TOLD_OP = 1,
-	TOLD_KERNEL = 2,
+enum given_as {
+	GIVEN_OP = 1,
+	GIVEN_KERNEL = 2,
 };
 
 /* Keys of texts: 0 is none. */
@@ -51,11 +51,11 @@ static inline struct text row_feed_text(const struct row_feed *feed, uint32_t te
 }
 
 /* Whether a text has not been told so in this round; it counts as told then. */
-bool row_feed_once(struct row_feed *feed, uint32_t text, enum told_as as);
+bool row_feed_once(struct row_feed *feed, uint32_t text, enum given_as as);
 
-/* Texts are told to each program; of several all are, as keys are theirs. */
+/* Texts are given to each program; of several all are, as keys are theirs. */
 void row_feed_put_text(struct row_feed *feed, struct builder *builder, struct process_image program, uint32_t text,
-		       enum told_as as);
+		       enum given_as as);
 
 /* Whose the work is where the file does not say: of its call, else of the first process. */
 struct process_image row_feed_image(const struct row_feed *feed, struct builder *builder, const struct row *row);

@@ -82,29 +82,29 @@ void row_feed_op(struct row_feed *feed, struct builder *builder, const struct ro
 	const struct row *row = &op->row;
 	struct process_image program = builder_process_image(builder, row->pid);
 	uint64_t stack = stack_of_op(feed, builder, op);
-	struct new_op fed = {.start_ns = row->start_ns,
-			     .end_ns = row->end_ns,
-			     .sequence = op->sequence,
-			     .torch_thread = torch_thread_of(feed, row),
-			     .forward_thread = op->forward_thread,
-			     .tid = row->tid,
-			     .name = row_feed_key(row->text),
-			     .collective_sequence = op->collective_sequence,
-			     .scope = op->scope,
-			     .open = op->unfinished};
+	struct new_op event = {.start_ns = row->start_ns,
+			       .end_ns = row->end_ns,
+			       .sequence = op->sequence,
+			       .torch_thread = torch_thread_of(feed, row),
+			       .forward_thread = op->forward_thread,
+			       .tid = row->tid,
+			       .name = row_feed_key(row->text),
+			       .collective_sequence = op->collective_sequence,
+			       .scope = op->scope,
+			       .open = op->unfinished};
 
 	if (op->may_be_step && feed->file->drops_steps)
 		return;
 	if (is_node(feed, op))
-		fed.scope = GPT_AGENT_OP_BACKWARD_FUNCTION;
-	row_feed_put_text(feed, builder, program, row->text, TOLD_OP);
+		event.scope = GPT_AGENT_OP_BACKWARD_FUNCTION;
+	row_feed_put_text(feed, builder, program, row->text, GIVEN_OP);
 	if (op->collective != ROW_NO_TEXT) {
-		fed.collective = row_feed_key(op->collective);
-		row_feed_put_text(feed, builder, program, op->collective, TOLD_OP);
+		event.collective = row_feed_key(op->collective);
+		row_feed_put_text(feed, builder, program, op->collective, GIVEN_OP);
 	}
-	fed.inputs = inputs_key(feed, builder, program, op->inputs);
-	fed.stack = take(feed, builder, row, GPT_STACK_OF_OP, stack);
-	if (!builder_add_op(builder, program, &fed))
+	event.inputs = inputs_key(feed, builder, program, op->inputs);
+	event.stack = take(feed, builder, row, GPT_STACK_OF_OP, stack);
+	if (!builder_add_op(builder, program, &event))
 		builder_count_bad(builder);
 }
 
@@ -129,15 +129,15 @@ void row_feed_call(struct row_feed *feed, struct builder *builder, const struct 
 	const struct row *row = &call->row;
 	uint64_t stack = stack_of(feed, builder, row, call->stack);
 	uint64_t backward = stack ? 0 : row_stacks_backward(feed->stacks, builder, row);
-	struct new_call fed = {.time_ns = row->start_ns,
-			       .stack = stack | backward,
-			       .pid = row->pid,
-			       .tid = row->tid,
-			       .corr = row->corr,
-			       .api = call->api,
-			       .stack_state = stack && !call->inherited ? GPT_STACK_OK
-					      : stack || backward	? GPT_STACK_BACKWARD
-									: GPT_STACK_NOT_RECORDED};
+	struct new_call event = {.time_ns = row->start_ns,
+				 .stack = stack | backward,
+				 .pid = row->pid,
+				 .tid = row->tid,
+				 .corr = row->corr,
+				 .api = call->api,
+				 .stack_state = stack && !call->inherited ? GPT_STACK_OK
+						: stack || backward	  ? GPT_STACK_BACKWARD
+									  : GPT_STACK_NOT_RECORDED};
 	struct new_return back = {.end_ns = row->end_ns,
 				  .corr = row->corr,
 				  .result = call->result,
@@ -147,7 +147,7 @@ void row_feed_call(struct row_feed *feed, struct builder *builder, const struct 
 
 	if (feed->recent)
 		feed->recent[row->corr % RECENT_CALLS] = (struct recent_call){row->corr, row->pid};
-	builder_add_call(builder, &fed);
+	builder_add_call(builder, &event);
 	feed_nodes(feed, builder, row);
 	if (row->corr && !call->unfinished &&
 	    !builder_add_return(builder, builder_process_image(builder, row->pid), &back))
@@ -156,14 +156,14 @@ void row_feed_call(struct row_feed *feed, struct builder *builder, const struct 
 
 bool row_feed_memory(struct row_feed *feed, struct builder *builder, const struct row_memory *memory)
 {
-	struct new_torch_memory fed = memory->memory;
+	struct new_torch_memory event = memory->memory;
 	uint64_t stack;
 
-	fed.time_ns = memory->row.start_ns;
-	fed.tid = memory->row.tid;
+	event.time_ns = memory->row.start_ns;
+	event.tid = memory->row.tid;
 	stack = stack_of(feed, builder, &memory->row, memory->stack);
 	if (!stack)
 		stack = row_stacks_backward(feed->stacks, builder, &memory->row);
-	fed.stack = take(feed, builder, &memory->row, GPT_STACK_OF_MEMORY, stack);
-	return builder_add_torch_memory(builder, row_feed_image(feed, builder, &memory->row), &fed);
+	event.stack = take(feed, builder, &memory->row, GPT_STACK_OF_MEMORY, stack);
+	return builder_add_torch_memory(builder, row_feed_image(feed, builder, &memory->row), &event);
 }

@@ -89,30 +89,30 @@ static struct lane *find_lane(struct row_ranges *ranges, const struct row_range 
 }
 
 /* Those that are over by then. */
-static bool pop(struct lane *lane, struct builder *builder, struct process_image program, struct new_range fed,
+static bool pop(struct lane *lane, struct builder *builder, struct process_image program, struct new_range event,
 		uint64_t time_ns)
 {
 	bool sense = true;
 
 	while (lane->ends.count && lane->ends.items[lane->ends.count - 1] <= time_ns) {
-		fed.time_ns = lane->ends.items[--lane->ends.count];
-		sense = builder_pop_range(builder, program, &fed) && sense;
+		event.time_ns = lane->ends.items[--lane->ends.count];
+		sense = builder_pop_range(builder, program, &event) && sense;
 	}
 	return sense;
 }
 
 static bool push(struct lane *lane, struct builder *builder, struct process_image program,
-		 const struct row_range *range, const struct new_range *fed)
+		 const struct row_range *range, const struct new_range *event)
 {
 	uint64_t end_ns = range->unfinished ? UINT64_MAX : range->row.end_ns;
-	bool sense = pop(lane, builder, program, *fed, range->row.start_ns);
+	bool sense = pop(lane, builder, program, *event, range->row.start_ns);
 
 	if (lane->ends.count >= OPEN_MAX)
 		return false;
 	/* one that seems to last longer than what is around it ends with that */
 	if (lane->ends.count && end_ns > lane->ends.items[lane->ends.count - 1])
 		end_ns = lane->ends.items[lane->ends.count - 1];
-	sense = builder_push_range(builder, program, fed) && sense;
+	sense = builder_push_range(builder, program, event) && sense;
 	array_push(&lane->ends, end_ns);
 	return sense;
 }
@@ -127,29 +127,29 @@ static struct text text_of(const struct row_ranges *ranges, uint32_t text)
 bool row_ranges_feed(struct row_ranges *ranges, struct builder *builder, const struct row_range *range)
 {
 	struct process_image program = builder_process_image(builder, range->row.pid);
-	struct new_range fed = {.time_ns = range->row.start_ns,
-				.id = range->id,
-				.tid = range->row.tid,
-				.domain = range->domain,
-				.name = text_of(ranges, range->row.text),
-				.domain_name = text_of(ranges, range->named),
-				.known_name = range->row.text < ranges->file->rows.texts.count
-						      ? &ranges->names[range->row.text]
-						      : NULL};
+	struct new_range event = {.time_ns = range->row.start_ns,
+				  .id = range->id,
+				  .tid = range->row.tid,
+				  .domain = range->domain,
+				  .name = text_of(ranges, range->row.text),
+				  .domain_name = text_of(ranges, range->named),
+				  .known_name = range->row.text < ranges->file->rows.texts.count
+							? &ranges->names[range->row.text]
+							: NULL};
 
 	switch ((enum row_range_what)range->what) {
 	case ROW_RANGE_MARK:
-		return builder_mark_range(builder, program, &fed);
+		return builder_mark_range(builder, program, &event);
 	case ROW_RANGE_PUSH:
-		return push(find_lane(ranges, range), builder, program, range, &fed);
+		return push(find_lane(ranges, range), builder, program, range, &event);
 	case ROW_RANGE_POP:
-		return pop(find_lane(ranges, range), builder, program, fed, range->row.start_ns);
+		return pop(find_lane(ranges, range), builder, program, event, range->row.start_ns);
 	case ROW_RANGE_START:
-		return builder_start_range(builder, program, &fed);
+		return builder_start_range(builder, program, &event);
 	case ROW_RANGE_END:
-		return builder_end_range(builder, program, &fed);
+		return builder_end_range(builder, program, &event);
 	case ROW_RANGE_WHOLE:
-		return builder_add_range(builder, program, &fed);
+		return builder_add_range(builder, program, &event);
 	}
 	return false;
 }

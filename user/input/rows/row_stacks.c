@@ -103,13 +103,13 @@ static uint64_t code_key(uint32_t text)
 static void feed_code(struct row_stacks *stacks, struct builder *builder, uint32_t pid, uint32_t text)
 {
 	const struct rows *rows = &stacks->file->rows;
-	uint32_t *fed = lookup_put(&stacks->codes, foreign_epoch(pid), text, 0);
+	uint32_t *was_given = lookup_put(&stacks->codes, foreign_epoch(pid), text, 0);
 	struct python_name named;
 	struct new_code code;
 
-	if (*fed)
+	if (*was_given)
 		return;
-	*fed = 1;
+	*was_given = 1;
 	builder_wait(builder);
 	named = python_name_read(text < rows->texts.count ? rows->texts.items[text] : (struct text){"?", 1});
 	code = (struct new_code){.key = code_key(text),
@@ -225,19 +225,19 @@ static uint64_t feed_stack(struct row_stacks *stacks, struct builder *builder, c
 {
 	struct new_frame frames[GPT_PYSTACK_MAX_FRAMES] = {{0}};
 	struct new_stack stack = {.frames = frames};
-	uint32_t *fed;
+	uint32_t *was_given;
 
 	stack.depth = make_frames(lane, count, frames, &stack.missing);
 	stack.gap = stack.depth;
 	if (!stack.depth)
 		return 0;
 	stack.key = hash_bytes(stacks->file->rows.seed, frames, stack.depth * sizeof(frames[0])) | 1;
-	fed = lookup_put(&stacks->stacks, foreign_epoch(lane->pid), stack.key, 0);
-	if (!*fed)
+	was_given = lookup_put(&stacks->stacks, foreign_epoch(lane->pid), stack.key, 0);
+	if (!*was_given)
 		builder_wait(builder);
-	if (!*fed)
+	if (!*was_given)
 		builder_add_stack(builder, lane->pid, &stack);
-	*fed = 1;
+	*was_given = 1;
 	return stack.key;
 }
 
@@ -314,16 +314,16 @@ static uint64_t feed_own_code(struct row_stacks *stacks, struct builder *builder
 {
 	const struct foreign_code *code = &stacks->file->codes.items[index];
 	uint64_t key = OWN_CODES + index;
-	uint32_t *fed = lookup_put(&stacks->codes, foreign_epoch(pid), key, 0);
+	uint32_t *was_given = lookup_put(&stacks->codes, foreign_epoch(pid), key, 0);
 
-	if (!*fed)
+	if (!*was_given)
 		builder_add_code(builder, pid,
 				 &(struct new_code){.key = key,
 						    .first_line = code->first_line,
 						    .is_named = true,
 						    .name = python_text(text_of(stacks, code->function)),
 						    .file = python_text(text_of(stacks, code->file))});
-	*fed = 1;
+	*was_given = 1;
 	return key;
 }
 
@@ -332,22 +332,22 @@ uint64_t row_stacks_own(struct row_stacks *stacks, struct builder *builder, uint
 	const struct foreign_file *file = stacks->file;
 	const struct foreign_stack *own = &file->stacks.items[stack];
 	struct new_frame frames[GPT_PYSTACK_MAX_FRAMES] = {{0}};
-	struct new_stack fed = {.key = own_stack_key(stack), .frames = frames};
-	uint32_t *is_told = lookup_put(&stacks->stacks, foreign_epoch(pid), fed.key, 0);
+	struct new_stack described = {.key = own_stack_key(stack), .frames = frames};
+	uint32_t *was_given = lookup_put(&stacks->stacks, foreign_epoch(pid), described.key, 0);
 
-	if (*is_told)
-		return fed.key;
-	*is_told = 1;
+	if (*was_given)
+		return described.key;
+	*was_given = 1;
 	builder_wait(builder);
-	fed.depth = own->depth < GPT_PYSTACK_MAX_FRAMES ? own->depth : GPT_PYSTACK_MAX_FRAMES;
-	fed.gap = own->missing && own->gap < fed.depth ? own->gap : fed.depth;
-	fed.missing = own->missing ? own->missing : own->depth - fed.depth;
-	for (uint32_t i = 0; i < fed.depth; i++) {
+	described.depth = own->depth < GPT_PYSTACK_MAX_FRAMES ? own->depth : GPT_PYSTACK_MAX_FRAMES;
+	described.gap = own->missing && own->gap < described.depth ? own->gap : described.depth;
+	described.missing = own->missing ? own->missing : own->depth - described.depth;
+	for (uint32_t i = 0; i < described.depth; i++) {
 		const struct foreign_frame *frame = &file->frames.items[own->first + i];
 
 		frames[i].code = feed_own_code(stacks, builder, pid, frame->code);
 		frames[i].lasti = frame->line <= INT32_MAX ? (int32_t)frame->line : 0;
 	}
-	builder_add_stack(builder, pid, &fed);
-	return fed.key;
+	builder_add_stack(builder, pid, &described);
+	return described.key;
 }

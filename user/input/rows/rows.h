@@ -22,7 +22,7 @@
 /* At one time, what is around others comes first. */
 enum row_kind {
 	ROW_FUNCTION, /* of Python */
-	ROW_LEAVE,    /* one ends; a plain row with both times that */
+	ROW_LEAVE,    /* a function ends; start and end are both that time */
 	ROW_PAUSE_END,
 	ROW_PAUSE, /* of the interpreter */
 	ROW_RANGE,

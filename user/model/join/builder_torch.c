@@ -150,24 +150,24 @@ void builder_set_schedule(struct builder *builder, uint64_t first)
 
 /* Of a long trace pass 1 has all of them. */
 bool builder_add_reported_step(struct builder *builder, struct process_image program,
-			       const struct new_reported_step *fed)
+			       const struct new_reported_step *step)
 {
-	struct reported_step_arrival arrival = {.tid = fed->tid};
+	struct reported_step_arrival arrival = {.tid = step->tid};
 
-	if (builder->first || fed->time_ns < builder->model->start_ns)
+	if (builder->first || step->time_ns < builder->model->start_ns)
 		return true;
-	builder->late_steps += fed->late;
-	builder->steps_lost += fed->lost;
+	builder->late_steps += step->late;
+	builder->steps_lost += step->lost;
 	if (builder->reported_steps_arrived.count >= STEPS_MAX)
 		return false;
-	ops_note_thread(&builder->ops, program, fed->tid);
-	arrival.step = (struct model_reported_step){.time_ns = fed->time_ns,
-						    .number = fed->number,
+	ops_note_thread(&builder->ops, program, step->tid);
+	arrival.step = (struct model_reported_step){.time_ns = step->time_ns,
+						    .number = step->number,
 						    .process = program.process,
 						    .thread = NONE,
-						    .cycle = fed->cycle,
-						    .phase = fed->phase,
-						    .by = fed->by};
+						    .cycle = step->cycle,
+						    .phase = step->phase,
+						    .by = step->by};
 	array_push(&builder->reported_steps_arrived, arrival);
 	return true;
 }

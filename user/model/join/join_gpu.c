@@ -287,7 +287,8 @@ static void link_to_calls(struct builder *builder)
 	free(tails);
 }
 
-/* In order of time, but behind what is due before until_ns what is not; returns how many those are. */
+/* Sorts by time; operations that start at until_ns or later, which are of a later part, go last. Returns their number.
+ */
 static uint32_t order_part(const struct builder *builder, struct model_gpu *ops, size_t count, uint64_t until_ns)
 {
 	size_t untimed = 0, kept = 0, due;

@@ -210,18 +210,18 @@ void receipt_add_losses(const struct builder *builder, struct model *model);
 void decide_gpu_times(struct model *model, bool any_corr); /* any_corr: some call has a correlation id */
 void receipt_fill(struct builder *builder);
 
-/* ---- two readings ------------------------------------------------------------------------------------------------ */
+/* ---- two passes -------------------------------------------------------------------------------------------------- */
 
-/* Who knows what a source says only in the end: clocks, devices, when things were over. */
+/* The builder that holds facts about the whole trace: clocks, devices, when things were over. */
 static inline struct builder *known(const struct builder *builder)
 {
 	return builder->first ? builder->first : (struct builder *)builder;
 }
 
-/* What is to be done with something that was told of a program. */
+/* What becomes of an event. */
 enum disposition {
-	JOIN,	/* it is to be joined */
-	DEFER,	/* it is to be kept for pass 2 */
+	JOIN,	/* it is joined in this pass */
+	DEFER,	/* it is kept for pass 2 */
 	IGNORE, /* nothing: that was collected from it, or it is known from pass 1 */
 };
 

@@ -36,9 +36,9 @@ void builder_begin_chunk(struct builder *builder, uint32_t chunk)
 	builder->lateness.chunk = chunk;
 }
 
-/* ---- between the readings ---------------------------------------------------------------------------------------- */
+/* ---- between the passes ---------------------------------------------------------------------------------------- */
 
-static uint32_t again(struct builder *second, uint32_t string)
+static uint32_t copy_string(struct builder *second, uint32_t string)
 {
 	const char *text = string == NONE ? NULL : string_at(&second->first->strings, string);
 
@@ -67,7 +67,7 @@ static void borrow(struct builder *second)
 	model->pyspans = xmalloc(model->pyspan_count * sizeof(*model->pyspans));
 	for (uint32_t i = 0; i < model->pyspan_count; i++) {
 		model->pyspans[i] = first->pyevents.list.items[i];
-		model->pyspans[i].name = again(second, model->pyspans[i].name);
+		model->pyspans[i].name = copy_string(second, model->pyspans[i].name);
 	}
 	model->schedule = first->model->schedule;
 	model->reported_step_count = (uint32_t)first->reported_steps.count;
@@ -111,13 +111,14 @@ static void feed_deferred_event(struct builder *builder, const struct deferred_e
 		break;
 	case DEFERRED_GPU_WORK:
 		gpu_work_add(builder, event->program, &event->work,
-			     (struct kernel_texts){again(builder, event->kernel.name),
-						   again(builder, event->kernel.label),
-						   again(builder, event->kernel.place)});
+			     (struct kernel_texts){copy_string(builder, event->kernel.name),
+						   copy_string(builder, event->kernel.label),
+						   copy_string(builder, event->kernel.place)});
 		break;
 	case DEFERRED_OP:
-		texts = (struct op_texts){again(builder, event->texts.name), again(builder, event->texts.inputs),
-					  again(builder, event->texts.collective)};
+		texts = (struct op_texts){copy_string(builder, event->texts.name),
+					  copy_string(builder, event->texts.inputs),
+					  copy_string(builder, event->texts.collective)};
 		ops_add(&builder->ops, event->program, &event->op, texts);
 		break;
 	case DEFERRED_TORCH_MEMORY:

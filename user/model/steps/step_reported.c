@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* What was told of a process so far. */
-struct fed {
+/* The steps that a process has reported so far. */
+struct process_steps {
 	struct step_track track;
 	uint64_t seen;
 	bool is_open; /* the latest step of its list goes on */
@@ -21,23 +21,23 @@ static enum step_source source_of(enum gpt_step_by by)
 	return sources[by];
 }
 
-static void end_step(struct fed *fed, uint64_t time_ns)
+static void end_step(struct process_steps *steps_of, uint64_t time_ns)
 {
-	if (fed->is_open)
-		fed->track.list.items[fed->track.list.count - 1].end_ns = time_ns;
-	fed->is_open = false;
+	if (steps_of->is_open)
+		steps_of->track.list.items[steps_of->track.list.count - 1].end_ns = time_ns;
+	steps_of->is_open = false;
 }
 
-static void add(struct fed *fed, const struct model *model, const struct model_reported_step *step)
+static void add(struct process_steps *steps_of, const struct model *model, const struct model_reported_step *step)
 {
-	struct step_track *track = &fed->track;
+	struct step_track *track = &steps_of->track;
 	size_t count = track->list.count;
 
 	/* a process may say what it likes: its steps do not overlap */
 	if (step->thread == NONE || (count && step->time_ns < track->list.items[count - 1].start_ns))
 		return;
-	fed->seen++;
-	end_step(fed, step->time_ns);
+	steps_of->seen++;
+	end_step(steps_of, step->time_ns);
 	track->tid = model->threads[step->thread].tid;
 	track->source = source_of(step->by);
 	if (step->phase != GPT_STEP_ACTIVE || step->time_ns >= model->end_ns)
@@ -45,30 +45,30 @@ static void add(struct fed *fed, const struct model *model, const struct model_r
 	array_push(&track->list, ((struct step){.start_ns = step->time_ns,
 						.number = step->number,
 						.cycle = step->cycle < UINT32_MAX ? step->cycle + 1 : UINT32_MAX}));
-	fed->is_open = true;
+	steps_of->is_open = true;
 }
 
-static void take(struct steps *steps, struct fed *fed, const struct model *model, uint32_t process)
+static void take(struct steps *steps, struct process_steps *steps_of, const struct model *model, uint32_t process)
 {
-	end_step(fed, model->end_ns);
-	steps->seen = fed->seen > steps->seen ? fed->seen : steps->seen;
-	if (!fed->track.list.count)
+	end_step(steps_of, model->end_ns);
+	steps->seen = steps_of->seen > steps->seen ? steps_of->seen : steps->seen;
+	if (!steps_of->track.list.count)
 		return;
-	fed->track.pid = model->processes[process].pid;
-	fed->track.process_start_ns = model->processes[process].start_ns;
-	fed->track.name = xstrdup("");
-	array_push(&steps->tracks, fed->track);
+	steps_of->track.pid = model->processes[process].pid;
+	steps_of->track.process_start_ns = model->processes[process].start_ns;
+	steps_of->track.name = xstrdup("");
+	array_push(&steps->tracks, steps_of->track);
 }
 
 void steps_of_schedule(struct steps *steps, const struct model *model)
 {
-	struct fed *fed = xcalloc(model->process_count, sizeof(*fed));
+	struct process_steps *steps_of = xcalloc(model->process_count, sizeof(*steps_of));
 
 	steps->scheduled = true;
 	steps->schedule_first = model->schedule.first;
 	for (uint32_t i = 0; i < model->reported_step_count; i++)
-		add(&fed[model->reported_steps[i].process], model, &model->reported_steps[i]);
+		add(&steps_of[model->reported_steps[i].process], model, &model->reported_steps[i]);
 	for (uint32_t i = 0; i < model->process_count; i++)
-		take(steps, &fed[i], model, i);
-	free(fed);
+		take(steps, &steps_of[i], model, i);
+	free(steps_of);
 }

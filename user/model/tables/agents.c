@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-static void set_version(uint32_t *version, uint32_t fed)
+static void set_version(uint32_t *version, uint32_t reported)
 {
-	if (fed)
-		*version = fed;
+	if (reported)
+		*version = reported;
 }
 
 void agents_add_state(struct agents *agents, uint32_t process_index, const struct new_agent_state *event)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a source tells late (lateness.h), kept from pass 1 for the second, which has it when its time comes
- * and passes over it where it stands.
+ * Events that come late (lateness.h).  Pass 1 keeps them; pass 2 replays each at its time and skips the original.
  */
 #ifndef GPUTRACE_MODEL_DEFERRED_H
 #define GPUTRACE_MODEL_DEFERRED_H

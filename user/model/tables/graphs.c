@@ -7,7 +7,7 @@
 
 /*
  * A node that runs is a clone, made by instantiation, of one that was captured; or of a clone, where a graph is a
- * node of another.  A target could make a ring of them.
+ * node of another.  A hostile target could make a cycle.
  */
 #define CLONES_MAX 8
 

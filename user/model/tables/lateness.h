@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How late a long source tells what happened.  Pass 1 learns that, so that the second knows, at each place,
- * before which time everything has been told, and of which calls there is nothing more to come.
+ * How late a long source reports what happened.  Pass 1 collects it.  So pass 2 knows, after each chunk, the time
+ * before which no more events arrive, and the calls to which nothing more will refer.
  *
- * A source is in chunks, numbered from 0: pieces of a length that whoever reads chooses, the same in both passes.
- * What is told very late (the record of a kernel that ran for minutes, the return of a call that waited as long, all
- * that another profiler kept for itself) would hold everything up.  It is kept from pass 1, and the second
- * has it in advance (deferred.h).
+ * A chunk is a piece of the source, numbered from 0; the reader chooses their length, the same in both passes.  Some
+ * events come very late: the record of a kernel that ran for minutes, the return of a call that waited as long, all
+ * that another profiler kept for itself.  They would hold up everything, so they are deferred (deferred.h).
  */
 #ifndef GPUTRACE_MODEL_LATENESS_H
 #define GPUTRACE_MODEL_LATENESS_H
@@ -14,11 +13,11 @@
 #include "base/array.h"
 #include "model/events.h"
 
-/* Later than this behind its begin, or behind as many calls as that of its program, something is told late. */
+/* An event is late that comes this long after its start, or this many calls of its process after its own. */
 #define LATENESS_DEFER_NS 3000000000u
 #define LATENESS_DEFER_CALLS (1u << 20)
 
-/* The least of something that a chunk tells; after lateness_finish, that it or a later one does. */
+/* The least value in a chunk; after lateness_finish, in it and all later ones. */
 struct lateness_least {
 	uint64_t value;
 	uint32_t chunk;
@@ -41,7 +40,7 @@ struct lateness_index {
 	ARRAY(struct lateness_epoch) epochs; /* by number of the address space */
 	ARRAY(struct lateness_clock)
 	clocks;			/* the first is CLOCK_MONOTONIC; the others by process, one more than that */
-	ARRAY(uint64_t) begins; /* after lateness_finish, by chunk: the earliest begin that it or a later one tells */
+	ARRAY(uint64_t) begins; /* after lateness_finish, by chunk: the earliest start in it and all later ones */
 };
 
 void lateness_free(struct lateness_index *lateness);
@@ -103,7 +102,7 @@ static inline bool lateness_defers_reference(const struct lateness_index *latene
 
 /* ---- pass 1 ------------------------------------------------------------------------------------------- */
 
-/* What is not late: a reference to a call; something began, by CLOCK_REALTIME or (process NONE) by CLOCK_MONOTONIC. */
+/* Of events that are not late: a reference to a call; a start by CLOCK_REALTIME or (process NONE) CLOCK_MONOTONIC. */
 void lateness_note_reference(struct lateness_index *lateness, uint32_t epoch, uint32_t corr);
 void lateness_note_begin(struct lateness_index *lateness, uint32_t process, uint64_t time_ns);
 
@@ -113,10 +112,10 @@ void lateness_finish(struct lateness_index *lateness,
 
 /* ---- what it says ------------------------------------------------------------------------------------------------ */
 
-/* Before this nothing begins that the chunk or a later one tells; UINT64_MAX: they tell nothing. */
+/* No event of the chunk or a later one starts before this; UINT64_MAX: they have none. */
 uint64_t lateness_begins(const struct lateness_index *lateness, uint32_t chunk);
 
-/* No call of the epoch with a lower correlation id (lateness_unwrap) is referred to by the chunk or a later one. */
+/* The chunk and later ones refer to no call of the epoch with a lower correlation id (lateness_unwrap). */
 uint64_t lateness_references(const struct lateness_index *lateness, uint32_t epoch, uint32_t chunk);
 
 #endif
