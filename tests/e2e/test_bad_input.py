@@ -399,6 +399,7 @@ def test_doctor_without_root_says_what_is_missing(public):
     ("own.arrow", b"ARROW1\0\0", "is an Arrow file, for pyarrow and pandas; report and export read the .gpt log that it was made from"),
     ("own.folded", b"main;step;kernel 12\n", "has folded stacks, for flamegraph.pl; report and export read the .gpt log that it was made from"),
     ("own.svg", b"<svg xmlns=", "is an SVG picture, to be looked at in a browser; report and export read the .gpt log that it was made from"),
+    ("own.pickle", b"\x80\2}", "is a snapshot of PyTorch's memory, for pytorch.org/memory_viz; report and export read the .gpt log"),
     ("own.prof", b"{(\5\0\0\0abcde", "is a profile for pstats; report and export read the .gpt log that it was made from"),
     ("own.speedscope.json", b'{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"gputrace@1"',
      "is a profile for speedscope; report and export read the .gpt log"),

@@ -3,6 +3,9 @@
 
 import collections
 import json
+import pickle
+import pickletools
+import subprocess
 
 import machine
 import pytest
@@ -173,3 +176,84 @@ def test_lines_and_the_tree_have_the_memory_that_the_table_has(run):
     assert tree[0]["at_peak_bytes"] == sum(row["at_peak_bytes"] for row in rows)
     (leak,) = [row for row in tree if row["kind"] == "function" and row["name"] == "leak"]
     assert leak["not_freed_bytes"] == line[f"{kind}_not_freed_bytes"]
+
+
+# ---- .pickle, for PyTorch's memory_viz ----
+
+# That torch/utils/viz/MemoryViz.js reads, of protocol 2 (PyTorch 2.15).
+OPCODES = {"PROTO", "EMPTY_DICT", "EMPTY_LIST", "MARK", "BINUNICODE", "BININT", "BININT1", "LONG1", "LONG_BINPUT",
+           "LONG_BINGET", "TUPLE2", "NEWFALSE", "SETITEM", "SETITEMS", "APPEND", "APPENDS", "STOP"}
+
+
+class Snapshot:
+    def __init__(self, path):
+        self.path, self.all = path, pickle.loads(path.read_bytes())
+        self.blocks = {block["address"]: block for segment in self.all["segments"] for block in segment["blocks"]
+                       if block["state"] == "active_allocated"}
+        self.events = self.all["device_traces"][0]
+
+    def viewed(self, python, *action):
+        """What PyTorch's own viewer says of it."""
+        viewer = "import runpy, torch.cuda._memory_viz as v; runpy.run_path(v.__file__, run_name='__main__')"
+        return subprocess.run([python, "-c", viewer, *action, self.path, *(["-o", "plot.html"] if "plot" in action[0] else [])],
+                              cwd=self.path.parent, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture(scope="module")
+def snapshot(run):
+    """None: of the CPU there is none."""
+    path = run.folder / "memory.pickle"
+    done = tracing.gputrace(run.folder, "export", run.folder / "trace.gpt", "-o", path)
+    if run.device == "cpu":
+        assert done.code == 1 and "PyTorch's allocations on a GPU are not in this trace; --memory records them" in done.stderr
+        assert not path.exists()
+        return None
+    done.must_be(0)
+    return Snapshot(path)
+
+
+def test_a_snapshot_has_every_event_of_the_trace(run, snapshot):
+    """That these are torch.profiler's is shown above."""
+    signs = {"alloc": 1, "free_requested": -1, "free_completed": -1}
+    ours = [e["args"] for e in sorted((e for e in run.ours.events if e["name"] in MEMORY), key=lambda e: float(e["ts"]))
+            if e["args"]["Device Type"] == 1]
+    blocks = [(args["Addr"], args["Bytes"]) for args in ours if "Addr" in args]
+    said = collections.defaultdict(list)
+    for event in snapshot.events if snapshot else []:
+        said[event["action"]].append((event.get("addr"), event["size"] * signs.get(event["action"], 1)))
+    assert said["alloc"] == [block for block in blocks if block[1] > 0]
+    assert said["free_requested"] == said["free_completed"] == [block for block in blocks if block[1] < 0]
+    assert said["oom"] == [(None, args["Bytes"]) for args in ours if "Addr" not in args]
+    assert len(said["oom"]) == (run.device == "cuda")
+
+
+def test_a_snapshot_has_what_the_allocator_says_it_holds(run, snapshot):
+    """Of what was handed out before the trace PyTorch told nobody."""
+    theirs = {} if snapshot is None else {block["address"]: block["size"] for segment in run.truth["segments"]
+                                           for block in segment["blocks"] if block["state"] == "active_allocated"}
+    for address, block in (snapshot.blocks if snapshot else {}).items():
+        assert theirs[address] == block["size"]
+    if snapshot:
+        (kept,) = [block for block in snapshot.blocks.values() if KEPT <= block["size"] < 2 * KEPT]
+        frame = kept["frames"][0]
+        assert frame["name"] == "leak" and frame["filename"].endswith("torch_memory.py")
+        assert frame["line"] == run.truth["lines"]["leak"]
+
+
+def test_segments_are_full_of_blocks_and_apart(snapshot):
+    end = 0
+    for segment in snapshot.all["segments"] if snapshot else []:
+        assert segment["address"] >= end
+        assert sum(block["size"] for block in segment["blocks"]) == segment["total_size"]
+        end = segment["address"] + segment["total_size"]
+
+
+def test_pytorchs_own_viewer_takes_the_snapshot(run, snapshot):
+    if snapshot is None:
+        return
+    python = RUNS["cuda"][1]()
+    assert f"segments: {len(snapshot.all['segments'])}" in snapshot.viewed(python, "stats")
+    assert "raise OutOfMemoryError # 128.0TiB requested" in snapshot.viewed(python, "trace")
+    snapshot.viewed(python, "trace_plot")
+    assert "MemoryViz" in (snapshot.path.parent / "plot.html").read_text()
+    assert {opcode.name for opcode, _, _ in pickletools.genops(snapshot.path.read_bytes())} <= OPCODES

@@ -144,14 +144,20 @@ static int try_file(const struct writing *writing, const char *path, int process
 	return err;
 }
 
+static int say_why_not_written(const char *path, const struct format *format, int err)
+{
+	const char *no_data = format && format->writer ? format->writer->no_data : NULL;
+
+	if (err && err != -ECANCELED)
+		msg_error("%s: not written: %s", path, err == -ENODATA && no_data ? no_data : output_error(err));
+	return err;
+}
+
 static int say_not_written(const char *path, int err)
 {
-	if (err && err != -ECANCELED)
-		msg_error("%s: not written: %s", path,
-			  err == -ENODATA
-				  ? "no op of PyTorch has such time and a Python stack; --forward-lines records stacks"
-				  : output_error(err));
-	return err;
+	struct format format;
+
+	return say_why_not_written(path, format_by_path(path, &format) ? &format : NULL, err);
 }
 
 /* ---- files of a greatest size ----------------------------------------------------------------------------------- */
@@ -245,7 +251,7 @@ static int write_stdout(const struct writing *writing)
 		return -EINVAL;
 	err = write_format(writing, &format, -1, STDOUT_FILENO);
 	if (err && err != -ECANCELED)
-		return say_not_written("standard output", err);
+		return say_why_not_written("standard output", &format, err);
 	return err;
 }
 

@@ -12,6 +12,7 @@
 #include "export/perfetto/perfetto.h"
 #include "export/profiles/profile.h"
 #include "export/sink.h"
+#include "export/snapshot.h"
 #include "export/sqlite/sqlite.h"
 
 const struct export_format export_formats[] = {
@@ -27,7 +28,10 @@ const struct export_format export_formats[] = {
 	 .has_times = true,
 	 .write = chrome_write,
 	 .write_merged = chrome_write_merged},
-	{.name = "folded", .suffixes = (const char *const[]){".folded", NULL}, .write = folded_write},
+	{.name = "folded",
+	 .suffixes = (const char *const[]){".folded", NULL},
+	 .write = folded_write,
+	 .no_data = "no op of PyTorch has such time and a Python stack; --forward-lines records stacks"},
 	{.name = "speedscope", .suffixes = (const char *const[]){".speedscope.json", NULL}, .write = speedscope_write},
 	{.name = "pprof",
 	 .suffixes = (const char *const[]){".pb.gz", NULL},
@@ -47,6 +51,11 @@ const struct export_format export_formats[] = {
 	 .binary = true,
 	 .needs_path = true,
 	 .write = sqlite_write},
+	{.name = "pickle",
+	 .suffixes = (const char *const[]){".pickle", NULL},
+	 .binary = true,
+	 .write = snapshot_write,
+	 .no_data = "PyTorch's allocations on a GPU are not in this trace; --memory records them"},
 	{.name = "svg", .suffixes = (const char *const[]){".svg", NULL}, .write = svg_write},
 	{.name = "html", .suffixes = (const char *const[]){".html", NULL}, .write = page_write},
 	{.name = NULL},

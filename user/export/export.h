@@ -16,9 +16,10 @@ struct export_format {
 	const char *name;	     /* for --format */
 	const char *const *suffixes; /* of file names, NULL-terminated */
 	bool gzip;
-	bool binary;	 /* nothing for a terminal */
-	bool needs_path; /* cannot be written into a pipe */
-	bool has_times;	 /* can be cut at times */
+	bool binary;	     /* nothing for a terminal */
+	bool needs_path;     /* cannot be written into a pipe */
+	bool has_times;	     /* can be cut at times */
+	const char *no_data; /* what is said where write returns -ENODATA; NULL: it does not */
 	export_write_fn *write;
 	merged_write_fn *write_merged; /* NULL: it holds one trace */
 };

@@ -68,6 +68,7 @@ static const struct {
 	{".perfetto-trace", "is a trace for Perfetto, to be looked at in its UI" LOG_HELPS},
 	{".folded", "has folded stacks, for flamegraph.pl" LOG_HELPS},
 	{".prof", "is a profile for pstats" LOG_HELPS},
+	{".pickle", "is a snapshot of PyTorch's memory, for pytorch.org/memory_viz" LOG_HELPS},
 	{".tar", "is a tar archive: unpack it, and name the file that was in it"},
 };
 

@@ -62,7 +62,8 @@ const struct option_row option_rows[] = {
 	{"output", 'o', "a file name", "FILE",
 	 ".json or .json.gz (Chrome trace), .folded (flame graph), .gpt (log),\n"
 	 ".speedscope.json, .pb.gz (pprof), .prof (pstats, snakeviz), .pftrace (Perfetto),\n"
-	 ".arrow (pyarrow), .sqlite (tables of nsys), .html (page), .svg (flame graph);\n"
+	 ".arrow (pyarrow), .sqlite (tables of nsys), .html (page), .svg (flame graph),\n"
+	 ".pickle (PyTorch's memory_viz, with --memory);\n"
 	 "%p in the name: one file per process; %r: one per rank of a job (--ops);\n"
 	 "FOLDER/: one per process, named as torch.profiler does for TensorBoard;\n"
 	 "-: standard output; repeatable",
@@ -70,11 +71,11 @@ const struct option_row option_rows[] = {
 	{"output", 'o', "a file name", "FILE",
 	 "also write what was recorded: .gpt (log), .json, .json.gz, .folded; repeatable", WHY, option_add_output},
 	{"format", 0, "a format", "FORMAT",
-	 "of -o -: json, json.gz, folded, speedscope,\npprof, pstats, pftrace, arrow, sqlite, svg, html, gpt", EXPORT,
-	 parse_format},
+	 "of -o -: json, json.gz, folded, speedscope,\npprof, pstats, pftrace, arrow, sqlite, pickle, svg, html, gpt",
+	 EXPORT, parse_format},
 	{"format", 0, "a format", "FORMAT",
 	 "of the report: text, csv, json, md; or of -o -: json, json.gz, folded, speedscope,\n"
-	 "pprof, pstats, pftrace, arrow, sqlite, svg, html, gpt",
+	 "pprof, pstats, pftrace, arrow, sqlite, pickle, svg, html, gpt",
 	 RECORD, parse_format},
 	{"format", 0, "a format", "FORMAT", "of the report: text, csv, json, md (to paste)",
 	 REPORT | WHY | DIFF | MERGE, parse_report_format},
