@@ -18,6 +18,7 @@
 
 #include <gputrace/values.h>
 
+#define GPT_COMM 16		  /* TASK_COMM_LEN, linux/sched.h */
 #define GPT_RECORD_MAX (1u << 20) /* bytes; a larger record is corruption */
 
 struct gpt_record {
@@ -52,6 +53,8 @@ enum gpt_record_type {
 	GPT_CUPTI_USE = 16,   /* struct gpt_cupti_use: somebody sets CUPTI's activity API up or down */
 	GPT_CUPTI_DONE = 17,  /* struct gpt_cupti_done: CUPTI gave torch.profiler a buffer of records */
 	GPT_STACK_AT = 18,    /* struct gpt_stack_at: the Python stack of something that the agent tells of */
+	GPT_SAMPLE = 19,      /* struct gpt_sample: what a thread ran at that moment */
+	GPT_WAIT = 20,	      /* struct gpt_wait: a thread was off the CPU, and runs again */
 
 	/* from the collector */
 	GPT_NCCL = 25, /* struct gpt_nccl, from the kernel: what the launch is part of that its next GPT_CALL tells */
@@ -207,6 +210,48 @@ struct gpt_stack_at {
 	__u8 pad[3];
 };
 
+/* ---- what threads did ----------------------------------------------------------------------- */
+
+/* A thread had a CPU when the clock of that CPU ticked (--cpu). */
+struct gpt_sample {
+	struct gpt_record hdr;
+	__u64 time_ns;
+	__u64 stack_id;	 /* as gpt_call.stack_id */
+	__u64 native_id; /* gpt_native_stack.id: the innermost function, in user space; 0: none */
+	__u32 pid, tid;
+	__u32 period_ns;  /* of CPU time that it stands for: the distance of two ticks */
+	__u8 stack_state; /* enum gpt_stack_state */
+	__u8 place;	  /* enum gpt_sample_place */
+	__u8 pad[2];
+};
+
+#define GPT_WAIT_OPEN 1 /* flags: it had not ended when the recording did, which is end_ns then */
+
+/*
+ * A thread was off the CPU (--off-cpu).  Comes when it runs again; waits of one thread do not overlap.  Where it never
+ * slept (GPT_WAIT_PREEMPTED and the like) woken_ns is time_ns: it was runnable from then on.
+ */
+struct gpt_wait {
+	struct gpt_record hdr;
+	__u64 time_ns;	      /* it left the CPU */
+	__u64 woken_ns;	      /* it was made runnable; 0: not seen */
+	__u64 end_ns;	      /* it runs again */
+	__u64 stack_id;	      /* as gpt_call.stack_id, when it left the CPU */
+	__u64 native_id;      /* as in gpt_sample */
+	__u64 waker_stack_id; /* of waker_pid, when it woke this thread */
+	__u64 arg;	      /* futex: its address; else the descriptor that it waits for; 0: none */
+	__u32 pid, tid;
+	__u32 waker_pid, waker_tid; /* 0: waker is neither THREAD nor OTHER */
+	__u32 holder_tid; /* GPT_WAIT_GIL: the thread that had the lock, in the initial pid namespace; 0: not known */
+	__s32 syscall;	  /* its number, -1: it was in none */
+	__u8 reason;	  /* enum gpt_wait_reason */
+	__u8 stack_state; /* enum gpt_stack_state */
+	__u8 waker;	  /* enum gpt_waker */
+	__u8 waker_stack_state;
+	__u32 pad;
+	char waker_comm[GPT_COMM]; /* empty: as waker_pid */
+};
+
 /*
  * A thread launches a kernel inside of a call of NCCL, or of the ncclGroupEnd after several: the GPT_CALL or
  * GPT_CALL_ARGS of the same thread and time, which follows, is that launch.
@@ -315,8 +360,6 @@ struct gpt_python_source {
 };
 
 /* ---- processes and threads ------------------------------------------------------------------ */
-
-#define GPT_COMM 16 /* TASK_COMM_LEN, linux/sched.h */
 
 struct gpt_thread {
 	struct gpt_record hdr;
@@ -427,6 +470,8 @@ _Static_assert(sizeof(struct gpt_code_dead) == 32, "log layout");
 _Static_assert(sizeof(struct gpt_pyevent) == 48, "log layout");
 _Static_assert(sizeof(struct gpt_pycall) == 40, "log layout");
 _Static_assert(sizeof(struct gpt_stack_at) == 48, "log layout");
+_Static_assert(sizeof(struct gpt_sample) == 48, "log layout");
+_Static_assert(sizeof(struct gpt_wait) == 112, "log layout");
 _Static_assert(sizeof(struct gpt_nccl) == 72, "log layout");
 _Static_assert(sizeof(struct gpt_cupti_use) == 32, "log layout");
 _Static_assert(sizeof(struct gpt_cupti_done) == 112, "log layout");

@@ -31,6 +31,41 @@ enum gpt_mounts {
 	GPT_MOUNTS_OTHER = 2, /* it is in another mount namespace, as in a container */
 };
 
+/* Where a thread ran when it was sampled. */
+enum gpt_sample_place {
+	GPT_SAMPLE_USER = 1,
+	GPT_SAMPLE_KERNEL = 2, /* in a system call, a page fault or an interrupt */
+};
+
+/* Why a thread was off the CPU, by its state and the system call that it was in. */
+enum gpt_wait_reason {
+	GPT_WAIT_OTHER = 0,
+	GPT_WAIT_FUTEX = 1,	 /* futex(2): a lock, a condition, a join */
+	GPT_WAIT_GIL = 2,	 /* the same, for the interpreter's lock */
+	GPT_WAIT_FILE = 3,	 /* reads, writes or syncs a file or a device */
+	GPT_WAIT_PIPE = 4,	 /* reads or writes a pipe */
+	GPT_WAIT_SOCKET = 5,	 /* the same, or accepts or connects */
+	GPT_WAIT_POLL = 6,	 /* epoll, poll or select */
+	GPT_WAIT_SLEEP = 7,	 /* nanosleep and its relatives */
+	GPT_WAIT_PAGE_FAULT = 8, /* in no system call, and not runnable: memory was not there */
+	GPT_WAIT_CHILD = 9,	 /* for a child's end */
+	GPT_WAIT_IOCTL = 10,	 /* a driver, as CUDA's calls enter it */
+	GPT_WAIT_PREEMPTED = 11, /* it was runnable all the time: others had the CPU */
+	GPT_WAIT_THROTTLED = 12, /* the same, as its cgroup's quota was used up */
+	GPT_WAIT_STOPPED = 13,	 /* by a signal or a debugger */
+	GPT_WAIT_EVENT = 14,	 /* an eventfd, a timerfd or a signalfd is read */
+	GPT_WAIT_YIELDED = 15,	 /* sched_yield */
+	GPT_WAIT_REASONS,
+};
+
+/* Who made a thread that waited runnable. */
+enum gpt_waker {
+	GPT_WAKER_NONE = 0,	 /* not known, or it was never woken as it was runnable */
+	GPT_WAKER_INTERRUPT = 1, /* a timer, a disk, a network card: no thread */
+	GPT_WAKER_THREAD = 2,	 /* a thread of a process that is followed */
+	GPT_WAKER_OTHER = 3,	 /* a thread of another process, or of the kernel */
+};
+
 /* What the agent has a Python stack taken of. */
 enum gpt_stack_of {
 	GPT_STACK_OF_OP = 1,	 /* an op of PyTorch, as it begins */
@@ -212,6 +247,8 @@ enum gpt_counter {
 	GPT_COUNTER_MISSED,	      /* hits and events that the kernel did not hand to a program (bpf_prog_info) */
 	GPT_COUNTER_OP_STACKS_LOST,   /* no room for a GPT_STACK_AT, in the ring buffer or in the thread table */
 	GPT_COUNTER_PROCESSES_SILENT, /* whose memory or files did not answer (counted by the collector) */
+	GPT_COUNTER_SAMPLES_LOST,     /* ... or no working memory, for a GPT_SAMPLE */
+	GPT_COUNTER_WAITS_LOST,	      /* ... for a GPT_WAIT, or in the table of threads that wait */
 	GPT_COUNTER_COUNT,
 };
 

@@ -158,6 +158,30 @@ CHECK_FN const char *model_check_sums(const struct model *model)
 		MODEL_MUST(sync->recorded_by == NONE || sync->recorded_by < model->call_count);
 		MODEL_MUST(sync->kind >= GPT_AGENT_SYNC_EVENT && sync->kind <= GPT_AGENT_SYNC_CONTEXT);
 	}
+	for (uint32_t i = 0; i < model->sample_count; i++) {
+		const struct model_sample *sample = &model->samples[i];
+
+		MODEL_MUST(sample->thread < model->thread_count);
+		MODEL_MUST(!i || sample[-1].time_ns <= sample->time_ns);
+		MODEL_MUST(sample->stack == NONE || sample->stack < model->stack_count);
+		MODEL_MUST(sample->native == NONE || sample->native < model->native_count);
+		MODEL_MUST(sample->place == GPT_SAMPLE_USER || sample->place == GPT_SAMPLE_KERNEL);
+	}
+	for (uint32_t i = 0; i < model->wait_count; i++) {
+		const struct model_wait *wait = &model->waits[i];
+
+		MODEL_MUST(wait->thread < model->thread_count && wait->reason < GPT_WAIT_REASONS);
+		MODEL_MUST(!i || wait[-1].end_ns <= wait->end_ns);
+		MODEL_MUST(wait->start_ns <= wait->end_ns && wait->woken_ns <= wait->end_ns);
+		MODEL_MUST(!wait->woken_ns || wait->woken_ns >= wait->start_ns);
+		MODEL_MUST(wait->stack == NONE || wait->stack < model->stack_count);
+		MODEL_MUST(wait->native == NONE || wait->native < model->native_count);
+		MODEL_MUST((wait->waker == NONE) == (wait->woken_by != GPT_WAKER_THREAD));
+		MODEL_MUST(wait->waker == NONE || wait->waker < model->thread_count);
+		MODEL_MUST(wait->waker_stack == NONE || wait->waker_stack < model->stack_count);
+		MODEL_MUST(wait->holder == NONE || wait->holder < model->thread_count);
+		MODEL_MUST(memchr(wait->waker_name, 0, sizeof(wait->waker_name)));
+	}
 	MODEL_MUST(calls == model->call_count && thread_calls == calls && receipt->calls == calls);
 	MODEL_MUST(ops == model->gpu_count && receipt->gpu_ops == ops);
 	MODEL_MUST(receipt->launches_joined <= receipt->launches_expected);

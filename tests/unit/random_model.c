@@ -25,6 +25,8 @@ struct maker {
 	ARRAY(struct model_sync) syncs;
 	ARRAY(struct model_memory) memories;
 	ARRAY(struct model_overhead) overheads;
+	ARRAY(struct model_sample) samples;
+	ARRAY(struct model_wait) waits;
 	ARRAY(struct model_span) pyspans, ranges, pycalls;
 };
 
@@ -251,6 +253,39 @@ static void add_sync(struct maker *maker, uint32_t index)
 	array_push(&maker->syncs, sync);
 }
 
+static void add_wait(struct maker *maker, uint32_t index)
+{
+	const struct model_call *call = &maker->calls.items[index], *other;
+	struct model_wait wait = {.start_ns = call->start_ns + any(maker, 500),
+				  .thread = call->thread,
+				  .stack = call->stack,
+				  .native = NONE,
+				  .waker = NONE,
+				  .waker_stack = NONE,
+				  .holder = NONE,
+				  .syscall = 202,
+				  .reason = (uint8_t)any(maker, GPT_WAIT_REASONS),
+				  .stack_state = call->stack_state};
+
+	wait.woken_ns = percent(maker, 90) ? wait.start_ns + any(maker, 500) : 0;
+	wait.end_ns = wait.start_ns + 500 + any(maker, 500);
+	if (percent(maker, 50)) {
+		other = &maker->calls.items[any(maker, maker->calls.count)];
+		wait.woken_by = GPT_WAKER_THREAD;
+		wait.waker = other->thread;
+		wait.waker_stack = other->stack;
+		wait.waker_stack_state = other->stack_state;
+	}
+	array_push(&maker->waits, wait);
+}
+
+static int by_end(const void *left, const void *right)
+{
+	const struct model_wait *a = left, *b = right;
+
+	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
 static void make_records(struct maker *maker)
 {
 	for (uint32_t i = 0; i < maker->calls.count; i++) {
@@ -271,6 +306,16 @@ static void make_records(struct maker *maker)
 				   ((struct model_overhead){.start_ns = call->start_ns + any(maker, 5000),
 							    .end_ns = call->start_ns + 9000,
 							    .process = process}));
+		if (percent(maker, 20))
+			array_push(&maker->samples, ((struct model_sample){.time_ns = call->start_ns + any(maker, 5000),
+									   .thread = call->thread,
+									   .stack = call->stack,
+									   .native = NONE,
+									   .period_ns = 1000,
+									   .stack_state = call->stack_state,
+									   .place = GPT_SAMPLE_USER}));
+		if (percent(maker, 20))
+			add_wait(maker, i);
 		if (call->class == GPT_CLASS_ALLOC || call->class == GPT_CLASS_FREE)
 			array_push(&maker->memories,
 				   ((struct model_memory){.time_ns = call->start_ns + any(maker, 500),
@@ -285,6 +330,9 @@ static void make_records(struct maker *maker)
 	SORT(&maker->syncs);
 	SORT(&maker->jits);
 	SORT(&maker->memories);
+	SORT(&maker->samples);
+	if (maker->waits.count)
+		qsort(maker->waits.items, maker->waits.count, sizeof(maker->waits.items[0]), by_end);
 }
 
 /* What is released is any of what the process holds. */
@@ -416,6 +464,8 @@ static void give_all(struct maker *maker)
 	GIVE(maker, syncs, sync);
 	GIVE(maker, memories, memory);
 	GIVE(maker, overheads, overhead);
+	GIVE(maker, samples, sample);
+	GIVE(maker, waits, wait);
 	GIVE(maker, pyspans, pyspan);
 	GIVE(maker, pycalls, pycall);
 	GIVE(maker, ranges, range);
@@ -459,8 +509,8 @@ void random_model_free(struct model *model)
 			  model->threads, model->devices,      model->sources,
 			  model->calls,	  model->gpu,	       model->jits,
 			  model->syncs,	  model->memories,     model->overheads,
-			  model->pyspans, model->pycalls,      model->ranges,
-			  model};
+			  model->samples, model->waits,	       model->pyspans,
+			  model->pycalls, model->ranges,       model};
 
 	for (uint32_t i = 0; i < model->string_count; i++)
 		free((char *)model->strings[i]);

@@ -16,6 +16,8 @@ const struct cut_kind cut_kinds[KINDS] = {
 	[SYNCS] = KIND(syncs, sync_count, syncs_due, struct model_sync, start_ns),
 	[MEMORIES] = KIND(memories, memory_count, memories_due, struct model_memory, time_ns),
 	[OVERHEADS] = KIND(overheads, overhead_count, overheads_due, struct model_overhead, start_ns),
+	[SAMPLES] = KIND(samples, sample_count, samples_due, struct model_sample, time_ns),
+	[WAITS] = KIND(waits, wait_count, waits_due, struct model_wait, end_ns),
 #undef KIND
 };
 

@@ -14,6 +14,8 @@ enum kind {
 	SYNCS,
 	MEMORIES,
 	OVERHEADS,
+	SAMPLES,
+	WAITS,
 	KINDS,
 };
 

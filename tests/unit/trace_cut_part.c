@@ -315,6 +315,15 @@ static void meet_all(struct cut *cut)
 		meet(&cut->strings, part->calls[i].node);
 		meet(&cut->stacks, part->calls[i].forward);
 	}
+	for (uint32_t i = 0; i < part->sample_count; i++) {
+		meet(&cut->stacks, part->samples[i].stack);
+		meet(&cut->natives, part->samples[i].native);
+	}
+	for (uint32_t i = 0; i < part->wait_count; i++) {
+		meet(&cut->stacks, part->waits[i].stack);
+		meet(&cut->stacks, part->waits[i].waker_stack);
+		meet(&cut->natives, part->waits[i].native);
+	}
 	for (uint32_t i = 0; i < cut->stacks; i++)
 		for (uint32_t k = 0; k < whole->stacks[i].depth; k++)
 			meet(&cut->frames, whole->stack_frames[whole->stacks[i].first + k]);

@@ -21,6 +21,8 @@ enum kind {
 	FUNCTIONS,
 	OPS,
 	TORCH_MEMORIES,
+	SAMPLES,
+	WAITS,
 	KINDS,
 };
 
@@ -107,6 +109,41 @@ static void print_gpu(const struct model *model)
 			op->place == NONE ? "-" : model->strings[op->place], op->graph, op->graph_node);
 		fprintf(files[GPU], " kind %u foreign %u before %u flags %u priority %d bytes %" PRIu64 " unknown %x\n",
 			op->kind, op->foreign, op->before, op->stream_flags, op->priority, op->bytes, op->unknown);
+	}
+}
+
+static void print_samples(const struct model *model)
+{
+	FILE *out = files[SAMPLES];
+
+	for (uint32_t i = model->samples_due.from; i < due_end(&model->samples_due, model->sample_count); i++) {
+		const struct model_sample *sample = &model->samples[i];
+
+		fprintf(out, "sample %" PRIu64 " thread %u for %u state %u place %u", sample->time_ns, sample->thread,
+			sample->period_ns, sample->stack_state, sample->place);
+		print_stack(out, model, sample->stack);
+		print_native(out, model, sample->native);
+		fputc('\n', out);
+	}
+}
+
+static void print_waits(const struct model *model)
+{
+	FILE *out = files[WAITS];
+
+	for (uint32_t i = model->waits_due.from; i < due_end(&model->waits_due, model->wait_count); i++) {
+		const struct model_wait *wait = &model->waits[i];
+
+		fprintf(out, "wait %" PRIu64 "..%" PRIu64 "..%" PRIu64 " thread %u %s syscall %d arg %" PRIx64,
+			wait->start_ns, wait->woken_ns, wait->end_ns, wait->thread,
+			wait_reason_name((enum gpt_wait_reason)wait->reason), wait->syscall, wait->arg);
+		fprintf(out, " holder %u open %d state %u", wait->holder, wait->open, wait->stack_state);
+		print_stack(out, model, wait->stack);
+		print_native(out, model, wait->native);
+		fprintf(out, " woken by %u: thread %u pid %u tid %u %s state %u", wait->woken_by, wait->waker,
+			wait->waker_pid, wait->waker_tid, wait->waker_name, wait->waker_stack_state);
+		print_stack(out, model, wait->waker_stack);
+		fputc('\n', out);
 	}
 }
 
@@ -210,6 +247,8 @@ static void print_part(const struct model *model)
 	print_calls(model);
 	print_gpu(model);
 	print_others(model);
+	print_samples(model);
+	print_waits(model);
 	print_spans(model);
 	print_ops(model);
 	print_torch_memories(model);

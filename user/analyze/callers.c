@@ -12,9 +12,9 @@ void callers_free(struct callers *callers)
 	tally_free(&callers->no_frame);
 }
 
-uint32_t caller_without_frame(struct callers *callers, const struct model_call *call)
+uint32_t caller_without_frame(struct callers *callers, uint32_t thread, uint8_t stack_state)
 {
-	struct tally_key key = {{call->thread, call->stack_state}};
+	struct tally_key key = {{thread, stack_state}};
 
 	if (callers->latest_caller != CALLER_UNSEEN && callers->latest.part[0] == key.part[0] &&
 	    callers->latest.part[1] == key.part[1])

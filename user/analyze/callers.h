@@ -24,7 +24,7 @@ struct callers {
 void callers_init(struct callers *callers, const struct model *model);
 void callers_free(struct callers *callers);
 
-uint32_t caller_without_frame(struct callers *callers, const struct model_call *call);
+uint32_t caller_without_frame(struct callers *callers, uint32_t thread, uint8_t stack_state);
 
 static inline bool stack_has_frames(const struct model *model, uint32_t stack)
 {
@@ -45,12 +45,18 @@ static inline uint32_t caller_place(const struct model *model, uint32_t stack, u
 	return stack_has_frames(model, stack) ? stack : caller;
 }
 
-static inline uint32_t caller_of(struct callers *callers, const struct model_call *call)
+/* The same of whatever a thread does: stack_state is good where it has no stack. */
+static inline uint32_t caller_of_thread(struct callers *callers, uint32_t thread, uint32_t stack, uint8_t stack_state)
 {
 	const struct model *model = callers->model;
 
-	return call_has_frames(model, call) ? model->stack_frames[model->stacks[call->stack].first]
-					    : caller_without_frame(callers, call);
+	return stack_has_frames(model, stack) ? model->stack_frames[model->stacks[stack].first]
+					      : caller_without_frame(callers, thread, stack_state);
+}
+
+static inline uint32_t caller_of(struct callers *callers, const struct model_call *call)
+{
+	return caller_of_thread(callers, call->thread, call->stack, call->stack_state);
 }
 
 #endif

@@ -6,7 +6,8 @@
  *
  * All come by the time at which they began; GPU operations without times come with the part in which they arrived,
  * before all else in it.  Of those that began at one time ranges come first, then ops of PyTorch, calls, and
- * operations. An operation that seems to start before the call that launched it comes before it.
+ * operations. An operation that seems to start before the call that launched it comes before it.  Waits come when they
+ * end.
  */
 #ifndef GPUTRACE_ANALYZE_EVENTS_H
 #define GPUTRACE_ANALYZE_EVENTS_H
@@ -33,6 +34,8 @@
 	OTHER(SPAN, span)                                                                                              \
 	OTHER(EXIT, exit)                                                                                              \
 	EVENTS(MEMORY, memory, memories, time_ns)                                                                      \
+	EVENTS(SAMPLE, sample, samples, time_ns)                                                                       \
+	EVENTS(WAIT, wait, waits, end_ns)                                                                              \
 	OTHER(TORCH_MEMORY, torch_memory)
 
 /* What shares of time are of: the recording. */
@@ -104,6 +107,20 @@ struct torch_memory_event {
 	uint32_t place, op_name; /* of what came back those of when it was handed out; caller_place, CALLER_UNSEEN: no
 				    stack */
 	bool was_seen;		 /* what came back was handed out in the trace */
+};
+
+/* A thread ran at that moment (--cpu). */
+struct sample_event {
+	const struct model_sample *sample;
+	uint32_t process;
+	uint32_t caller; /* callers.h */
+};
+
+/* A thread was off the CPU, and runs again (--off-cpu): it comes when it ends. */
+struct wait_event {
+	const struct model_wait *wait;
+	uint32_t process;
+	uint32_t caller, waker_caller; /* callers.h; CALLER_UNSEEN where no thread that is followed woke it */
 };
 
 /* A process ends, before memory events of that time. */

@@ -151,6 +151,36 @@ static void feed_memory(struct walk *walk, uint32_t index)
 	analyses_add_memory(all, &event);
 }
 
+static void feed_sample(struct walk *walk, uint32_t index)
+{
+	struct analyses *all = walk->all;
+	const struct model_sample *sample = &walk->part->samples[index];
+	struct sample_event event = {
+		.sample = sample,
+		.process = walk->part->threads[sample->thread].process,
+		.caller = caller_of_thread(&all->callers, sample->thread, sample->stack, sample->stack_state),
+	};
+
+	analyses_add_sample(all, &event);
+}
+
+static void feed_wait(struct walk *walk, uint32_t index)
+{
+	struct analyses *all = walk->all;
+	const struct model_wait *wait = &walk->part->waits[index];
+	struct wait_event event = {
+		.wait = wait,
+		.process = walk->part->threads[wait->thread].process,
+		.caller = caller_of_thread(&all->callers, wait->thread, wait->stack, wait->stack_state),
+		.waker_caller = CALLER_UNSEEN,
+	};
+
+	if (wait->waker != NONE)
+		event.waker_caller =
+			caller_of_thread(&all->callers, wait->waker, wait->waker_stack, wait->waker_stack_state);
+	analyses_add_wait(all, &event);
+}
+
 static void feed_torch_memory(struct walk *walk, uint32_t index)
 {
 	struct analyses *all = walk->all;

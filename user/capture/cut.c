@@ -16,6 +16,8 @@ static const uint8_t time_at[GPT_AGENT_TYPES_END] = {
 	[GPT_PYEVENT] = offsetof(struct gpt_pyevent, time_ns),
 	[GPT_PYCALL] = offsetof(struct gpt_pycall, time_ns),
 	[GPT_STACK_AT] = offsetof(struct gpt_stack_at, time_ns),
+	[GPT_SAMPLE] = offsetof(struct gpt_sample, time_ns),
+	[GPT_WAIT] = offsetof(struct gpt_wait, time_ns),
 	[GPT_NCCL] = offsetof(struct gpt_nccl, time_ns),
 	[GPT_AGENT_API] = offsetof(struct gpt_agent_api, start_ns),
 	[GPT_AGENT_RANGE] = offsetof(struct gpt_agent_range, time_ns),
@@ -72,11 +74,29 @@ static const struct gpt_record *cut_batch(const struct gpt_agent_batch *batch, u
 	return &room->hdr;
 }
 
+/* A thread that goes on waiting after the end waited until then, as far as the recording goes. */
+static const struct gpt_record *cut_wait(const struct gpt_wait *wait, uint64_t end_ns, struct gpt_wait *room)
+{
+	if (wait->end_ns <= end_ns)
+		return &wait->hdr;
+	memcpy(room, wait, sizeof(*room));
+	room->hdr.size = sizeof(*room);
+	room->hdr.flags |= GPT_WAIT_OPEN;
+	room->end_ns = end_ns;
+	if (room->woken_ns > end_ns)
+		room->woken_ns = 0;
+	return &room->hdr;
+}
+
 const struct gpt_record *cut_at(const struct gpt_record *record, uint64_t end_ns, struct gpt_record *room)
 {
 	const struct gpt_agent_batch *batch = (const struct gpt_agent_batch *)record;
 
 	if (record->type == GPT_AGENT_BATCH && record->size >= sizeof(*batch) && batch->time_ns >= end_ns)
 		return cut_batch(batch, end_ns, (struct gpt_agent_batch *)room);
-	return belongs(record, end_ns) ? record : NULL;
+	if (!belongs(record, end_ns))
+		return NULL;
+	if (record->type == GPT_WAIT && record->size >= sizeof(struct gpt_wait))
+		return cut_wait((const struct gpt_wait *)record, end_ns, (struct gpt_wait *)room);
+	return record;
 }

@@ -86,6 +86,35 @@ static void look_at_stack_at(struct descriptions *descriptions, const struct gpt
 		descriptions_refer(descriptions, at->pid, DESCRIPTION_PYSTACK, at->stack_id);
 }
 
+static void look_at_sample(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_sample *sample = (const struct gpt_sample *)record;
+
+	refer_to_thread(descriptions, sample->pid, sample->tid);
+	if (sample->stack_id)
+		descriptions_refer(descriptions, sample->pid, DESCRIPTION_PYSTACK, sample->stack_id);
+	if (sample->native_id)
+		descriptions_refer(descriptions, sample->pid, DESCRIPTION_NATIVE_STACK, sample->native_id);
+}
+
+static void look_at_wait(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_wait *wait = (const struct gpt_wait *)record;
+
+	refer_to_thread(descriptions, wait->pid, wait->tid);
+	if (wait->stack_id)
+		descriptions_refer(descriptions, wait->pid, DESCRIPTION_PYSTACK, wait->stack_id);
+	if (wait->native_id)
+		descriptions_refer(descriptions, wait->pid, DESCRIPTION_NATIVE_STACK, wait->native_id);
+	if (wait->holder_tid)
+		refer_to_thread(descriptions, wait->pid, wait->holder_tid);
+	if (wait->waker != GPT_WAKER_THREAD)
+		return;
+	refer_to_thread(descriptions, wait->waker_pid, wait->waker_tid);
+	if (wait->waker_stack_id)
+		descriptions_refer(descriptions, wait->waker_pid, DESCRIPTION_PYSTACK, wait->waker_stack_id);
+}
+
 static void look_at_nccl(struct descriptions *descriptions, const struct gpt_record *record)
 {
 	const struct gpt_nccl *nccl = (const struct gpt_nccl *)record;
@@ -287,6 +316,8 @@ static const struct {
 	[GPT_CUPTI_USE] = {look_at_cupti_use, sizeof(struct gpt_cupti_use)},
 	[GPT_CUPTI_DONE] = {look_at_cupti_done, sizeof(struct gpt_cupti_done)},
 	[GPT_STACK_AT] = {look_at_stack_at, sizeof(struct gpt_stack_at)},
+	[GPT_SAMPLE] = {look_at_sample, sizeof(struct gpt_sample)},
+	[GPT_WAIT] = {look_at_wait, sizeof(struct gpt_wait)},
 	[GPT_NCCL] = {look_at_nccl, sizeof(struct gpt_nccl)},
 	[GPT_SESSION] = {look_at_session, sizeof(struct gpt_session)},
 	[GPT_PROCESS] = {descriptions_look_at_process, sizeof(struct gpt_process)},

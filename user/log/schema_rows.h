@@ -116,6 +116,38 @@
 	F(S, stack_state, stack_state, "id")                                                                           \
 	A(S, pad, pad, 1, "raw")
 
+#define SCHEMA_SAMPLE(F, A, S)                                                                                         \
+	F(S, time_ns, time_ns, "time")                                                                                 \
+	F(S, stack_id, stack_id, "id")                                                                                 \
+	F(S, native_id, native_id, "id")                                                                               \
+	F(S, pid, pid, "pid")                                                                                          \
+	F(S, tid, tid, "id")                                                                                           \
+	F(S, period_ns, period_ns, "id")                                                                               \
+	F(S, stack_state, stack_state, "id")                                                                           \
+	F(S, place, place, "id")                                                                                       \
+	A(S, pad, pad, 1, "raw")
+
+#define SCHEMA_WAIT(F, A, S)                                                                                           \
+	F(S, time_ns, time_ns, "time")                                                                                 \
+	F(S, woken_ns, woken_ns, "+time_ns")                                                                           \
+	F(S, end_ns, end_ns, "+time_ns")                                                                               \
+	F(S, stack_id, stack_id, "id")                                                                                 \
+	F(S, native_id, native_id, "id")                                                                               \
+	F(S, waker_stack_id, waker_stack_id, "id")                                                                     \
+	F(S, arg, arg, "id")                                                                                           \
+	F(S, pid, pid, "pid")                                                                                          \
+	F(S, tid, tid, "id")                                                                                           \
+	F(S, waker_pid, waker_pid, "id")                                                                               \
+	F(S, waker_tid, waker_tid, "id")                                                                               \
+	F(S, holder_tid, holder_tid, "id")                                                                             \
+	F(S, syscall, syscall, "id")                                                                                   \
+	F(S, reason, reason, "id")                                                                                     \
+	F(S, stack_state, stack_state, "id")                                                                           \
+	F(S, waker, waker, "id")                                                                                       \
+	F(S, waker_stack_state, waker_stack_state, "id")                                                               \
+	F(S, pad, pad, "raw")                                                                                          \
+	A(S, waker_comm, waker_comm, 8, "id")
+
 #define SCHEMA_NCCL(F, A, S)                                                                                           \
 	F(S, time_ns, time_ns, "time")                                                                                 \
 	F(S, comm, comm, "id")                                                                                         \
@@ -505,6 +537,8 @@
 	T(cupti_use, struct gpt_cupti_use, SCHEMA_CUPTI_USE)                                                           \
 	T(cupti_done, struct gpt_cupti_done, SCHEMA_CUPTI_DONE)                                                        \
 	T(stack_at, struct gpt_stack_at, SCHEMA_STACK_AT)                                                              \
+	T(sample, struct gpt_sample, SCHEMA_SAMPLE)                                                                    \
+	T(wait, struct gpt_wait, SCHEMA_WAIT)                                                                          \
 	T(nccl, struct gpt_nccl, SCHEMA_NCCL)                                                                          \
 	T(session, struct gpt_session, SCHEMA_SESSION)                                                                 \
 	T(process, struct gpt_process, SCHEMA_PROCESS)                                                                 \
@@ -572,6 +606,8 @@
 	R(GPT_CUPTI_USE, cupti_use, cupti_use, SCHEMA_BYTES, none)                                                     \
 	R(GPT_CUPTI_DONE, cupti_done, cupti_done, SCHEMA_BYTES, none)                                                  \
 	R(GPT_STACK_AT, stack_at, stack_at, SCHEMA_BYTES, none)                                                        \
+	R(GPT_SAMPLE, sample, sample, SCHEMA_BYTES, none)                                                              \
+	R(GPT_WAIT, wait, wait, SCHEMA_BYTES, none)                                                                    \
 	R(GPT_GENERATED, generated, generated, SCHEMA_BYTES, none)                                                     \
 	R(GPT_PYTHON_SOURCE, source, source, SCHEMA_BYTES, none)                                                       \
 	R(GPT_NCCL, nccl, nccl, SCHEMA_BYTES, none)                                                                    \

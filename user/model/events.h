@@ -252,6 +252,28 @@ struct new_event_record {
 	uint32_t corr, context, stream, event;
 };
 
+/* A thread ran at that moment; values as in model_sample (activity.h), stacks by their keys. */
+struct new_sample {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint64_t stack, native;
+	uint32_t tid;
+	uint32_t period_ns;
+	uint8_t stack_state, place;
+};
+
+/* A thread was off the CPU; values as in model_wait, stacks by their keys. */
+struct new_wait {
+	uint64_t start_ns, woken_ns, end_ns; /* CLOCK_MONOTONIC */
+	uint64_t stack, native;
+	uint64_t waker_stack; /* of waker_pid */
+	uint64_t arg;
+	uint32_t tid, waker_pid, waker_tid, holder_tid;
+	int32_t syscall;
+	char waker_name[MODEL_WAKER_NAME];
+	uint8_t reason, stack_state, waker, waker_stack_state;
+	bool open;
+};
+
 /* Memory came from CUDA or went back to it. */
 struct new_memory {
 	uint64_t time_ns;

@@ -14,6 +14,7 @@
 
 #include <gputrace/values.h>
 
+#include "model/activity.h"
 #include "model/gpu.h"
 #include "model/losses.h"
 #include "model/program.h"
@@ -62,14 +63,17 @@ struct model_due {
  *	X(one, many, time, arrives)
  *
  * The model has an array `many` of struct model_ONE by their member `time`, one_count of them, and many_due.  Kinds of
- * MODEL_JOINED_EVENTS arrive as a struct new_ONE with a SPAN or a MOMENT of time (events.h): builder_add_ONE checks
- * it, receive_ONE keeps it or defers it to pass 2 (tables.h), and join_MANY makes the model_ONE of it.
+ * MODEL_JOINED_EVENTS arrive as a struct new_ONE with a SPAN or a MOMENT of time (events.h), or, by CLOCK_MONOTONIC,
+ * at a TICK or when they END: builder_add_ONE checks it, receive_ONE keeps it or defers it to pass 2 (tables.h), and
+ *join_MANY makes the model_ONE of it.
  */
 #define MODEL_JOINED_EVENTS(X)                                                                                         \
 	X(overhead, overheads, start_ns, SPAN)                                                                         \
 	X(jit, jits, start_ns, SPAN)                                                                                   \
 	X(sync, syncs, start_ns, SPAN)                                                                                 \
-	X(memory, memories, time_ns, MOMENT)
+	X(memory, memories, time_ns, MOMENT)                                                                           \
+	X(sample, samples, time_ns, TICK)                                                                              \
+	X(wait, waits, end_ns, END)
 #define MODEL_EVENTS(X)                                                                                                \
 	X(call, calls, start_ns, NEVER)                                                                                \
 	X(gpu, gpu, start_ns, SPAN) /* untimed ones first */                                                           \

@@ -49,6 +49,24 @@ static void what_tells_of_no_event_belongs(void **state)
 	assert_ptr_equal(cut(&newer), &newer);
 }
 
+static void a_wait_that_goes_on_is_open(void **state)
+{
+	struct gpt_wait wait = {.hdr = {.size = sizeof(wait), .type = GPT_WAIT},
+				.time_ns = END_NS - 10,
+				.woken_ns = END_NS + 4,
+				.end_ns = END_NS + 5};
+	const struct gpt_wait *left = (const struct gpt_wait *)cut(&wait);
+
+	assert_int_equal(left->hdr.flags, GPT_WAIT_OPEN);
+	assert_int_equal(left->time_ns, END_NS - 10);
+	assert_int_equal(left->woken_ns, 0);
+	assert_int_equal(left->end_ns, END_NS);
+	wait.end_ns = wait.woken_ns = END_NS;
+	assert_ptr_equal(cut(&wait), &wait);
+	wait.time_ns = END_NS;
+	assert_null(cut(&wait));
+}
+
 /* ---- of an agent ------------------------------------------------------------------------------------------------ */
 
 union batch {
@@ -146,6 +164,7 @@ int main(void)
 		cmocka_unit_test(a_call_belongs_by_its_time),
 		cmocka_unit_test(the_number_of_a_call_that_was_recorded_belongs),
 		cmocka_unit_test(what_tells_of_no_event_belongs),
+		cmocka_unit_test(a_wait_that_goes_on_is_open),
 		cmocka_unit_test(a_batch_from_before_the_end_is_what_it_was),
 		cmocka_unit_test(of_a_batch_from_after_the_end_the_events_that_began_before_belong),
 		cmocka_unit_test(an_op_that_goes_on_was_open_at_the_end),

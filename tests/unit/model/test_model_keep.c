@@ -38,6 +38,8 @@ struct sample {
 	struct model_jit jits[EVENTS_MAX];
 	struct model_sync syncs[EVENTS_MAX];
 	struct model_memory memories[EVENTS_MAX];
+	struct model_sample samples[EVENTS_MAX];
+	struct model_wait waits[EVENTS_MAX];
 };
 
 static void link_operation(struct sample *sample, uint32_t tails[], uint32_t op)
@@ -82,12 +84,16 @@ static void make_sample(struct sample *sample)
 				.jits = sample->jits,
 				.syncs = sample->syncs,
 				.memories = sample->memories,
+				.samples = sample->samples,
+				.waits = sample->waits,
 				.call_count = below(EVENTS_MAX),
 				.gpu_count = below(EVENTS_MAX),
 				.overhead_count = below(EVENTS_MAX),
 				.jit_count = below(EVENTS_MAX),
 				.sync_count = below(EVENTS_MAX),
-				.memory_count = below(EVENTS_MAX)};
+				.memory_count = below(EVENTS_MAX),
+				.sample_count = below(EVENTS_MAX),
+				.wait_count = below(EVENTS_MAX)};
 	for (uint32_t i = 0; i < model->call_count; i++) {
 		sample->calls[i] = (struct model_call){.start_ns = i, .args = NONE, .first_gpu = NONE};
 		if (!below(3))
@@ -113,6 +119,10 @@ static void make_sample(struct sample *sample)
 		sample->memories[i] = (struct model_memory){
 			.time_ns = i, .call = one_of(model->call_count), .other = NONE, .released = below(2)};
 	pair_memories(sample);
+	for (uint32_t i = 0; i < model->sample_count; i++)
+		sample->samples[i].time_ns = i;
+	for (uint32_t i = 0; i < model->wait_count; i++)
+		sample->waits[i].end_ns = i;
 }
 
 /* Mostly goes; [0, count) in any order of marks. */
@@ -126,7 +136,7 @@ static void mark(struct kept_events *events, uint32_t count)
 struct trial {
 	struct sample before, after;
 	uint8_t calls[EVENTS_MAX], gpu[EVENTS_MAX], overheads[EVENTS_MAX], jits[EVENTS_MAX], syncs[EVENTS_MAX],
-		memories[EVENTS_MAX];
+		memories[EVENTS_MAX], samples[EVENTS_MAX], waits[EVENTS_MAX];
 	struct keep keep;
 };
 
@@ -143,6 +153,8 @@ static void copy_sample(struct trial *trial)
 	model->jits = trial->after.jits;
 	model->syncs = trial->after.syncs;
 	model->memories = trial->after.memories;
+	model->samples = trial->after.samples;
+	model->waits = trial->after.waits;
 }
 
 static void make_trial(struct trial *trial)
@@ -158,12 +170,16 @@ static void make_trial(struct trial *trial)
 	mark(&keep->jits, trial->before.model.jit_count);
 	mark(&keep->syncs, trial->before.model.sync_count);
 	mark(&keep->memories, trial->before.model.memory_count);
+	mark(&keep->samples, trial->before.model.sample_count);
+	mark(&keep->waits, trial->before.model.wait_count);
 	memcpy(trial->calls, keep->calls.marks, trial->before.model.call_count);
 	memcpy(trial->gpu, keep->gpu.marks, trial->before.model.gpu_count);
 	memcpy(trial->overheads, keep->overheads.marks, trial->before.model.overhead_count);
 	memcpy(trial->jits, keep->jits.marks, trial->before.model.jit_count);
 	memcpy(trial->syncs, keep->syncs.marks, trial->before.model.sync_count);
 	memcpy(trial->memories, keep->memories.marks, trial->before.model.memory_count);
+	memcpy(trial->samples, keep->samples.marks, trial->before.model.sample_count);
+	memcpy(trial->waits, keep->waits.marks, trial->before.model.wait_count);
 	keep_apply(keep, &trial->after.model);
 }
 
@@ -244,6 +260,16 @@ static uint64_t serial_of_memory(const struct sample *sample, uint32_t i)
 	return sample->memories[i].time_ns;
 }
 
+static uint64_t serial_of_sample(const struct sample *sample, uint32_t i)
+{
+	return sample->samples[i].time_ns;
+}
+
+static uint64_t serial_of_wait(const struct sample *sample, uint32_t i)
+{
+	return sample->waits[i].end_ns;
+}
+
 static void check_order(struct trial *trial)
 {
 	const struct model *before = &trial->before.model, *after = &trial->after.model;
@@ -261,6 +287,10 @@ static void check_order(struct trial *trial)
 		     serial_of_sync, &trial->after);
 	check_places(&keep->memories, trial->memories, before->memory_count, &after->memories_due, after->memory_count,
 		     serial_of_memory, &trial->after);
+	check_places(&keep->samples, trial->samples, before->sample_count, &after->samples_due, after->sample_count,
+		     serial_of_sample, &trial->after);
+	check_places(&keep->waits, trial->waits, before->wait_count, &after->waits_due, after->wait_count,
+		     serial_of_wait, &trial->after);
 }
 
 static void what_is_asked_for_stays_in_its_order(void **state)

@@ -29,6 +29,8 @@ static const struct {
 	[GPT_PYCALL] = {sizeof(struct gpt_pycall), gpt_add_pycall},
 	[GPT_CUPTI_USE] = {sizeof(struct gpt_cupti_use), gpt_add_cupti_use},
 	[GPT_STACK_AT] = {sizeof(struct gpt_stack_at), gpt_add_stack_at},
+	[GPT_SAMPLE] = {sizeof(struct gpt_sample), gpt_add_sample},
+	[GPT_WAIT] = {sizeof(struct gpt_wait), gpt_add_wait},
 	[GPT_GENERATED] = {sizeof(struct gpt_generated), gpt_add_generated},
 	[GPT_PYTHON_SOURCE] = {sizeof(struct gpt_python_source), gpt_add_source},
 	[GPT_NCCL] = {sizeof(struct gpt_nccl), gpt_add_nccl},
@@ -44,7 +46,8 @@ static const struct {
 /* Those that add events, and change no table that the parts of a long log share (builder_look). */
 static bool adds_events(uint32_t type)
 {
-	return type == GPT_CALL || type == GPT_CALL_ARGS || type == GPT_STACK_AT || type == GPT_AGENT_BATCH;
+	return type == GPT_CALL || type == GPT_CALL_ARGS || type == GPT_STACK_AT || type == GPT_AGENT_BATCH ||
+	       type == GPT_SAMPLE || type == GPT_WAIT;
 }
 
 void gpt_feed_record(struct builder *builder, const struct gpt_record *record)

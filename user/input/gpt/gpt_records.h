@@ -35,6 +35,10 @@ bool gpt_add_pystack(struct builder *builder, const struct gpt_record *record);
 bool gpt_add_native_stack(struct builder *builder, const struct gpt_record *record);
 bool gpt_add_native_sym(struct builder *builder, const struct gpt_record *record);
 
+/* gpt_threads.c: what threads ran, and where they waited */
+bool gpt_add_sample(struct builder *builder, const struct gpt_record *record);
+bool gpt_add_wait(struct builder *builder, const struct gpt_record *record);
+
 /* gpt_python.c: code objects, and what goes on inside the interpreter */
 bool gpt_add_code(struct builder *builder, const struct gpt_record *record);
 bool gpt_add_code_lines(struct builder *builder, const struct gpt_record *record);

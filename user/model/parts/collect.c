@@ -68,6 +68,10 @@ enum disposition disposition_of(struct builder *builder, struct process_image pr
 #define START_OF_SPAN(event) ((event)->span.start_ns)
 #define CLOCK_OF_MOMENT(event) ((event)->clock)
 #define START_OF_MOMENT(event) ((event)->time_ns)
+#define CLOCK_OF_TICK(event) SOURCE_CLOCK_MONOTONIC
+#define START_OF_TICK(event) ((event)->time_ns)
+#define CLOCK_OF_END(event) SOURCE_CLOCK_MONOTONIC
+#define START_OF_END(event) ((event)->end_ns)
 #define CLOCK_OF_CALL(event) SOURCE_CLOCK_MONOTONIC
 #define START_OF_CALL(event) 0 /* it has none of its own: its call waits for it */
 #define ABOUT(arrives, event)                                                                                          \

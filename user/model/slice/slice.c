@@ -116,6 +116,19 @@ static bool has_memory(const struct slice *slice, const struct model *part, cons
 	       (slice->device == NONE || memory->device == slice->device);
 }
 
+static bool has_sample(const struct slice *slice, const struct model *part, const struct model_sample *sample)
+{
+	return is_in_span(slice, part->threads[sample->thread].process, sample->time_ns) &&
+	       slice_has_thread(slice, part, sample->thread);
+}
+
+/* By its end, as it is in a part. */
+static bool has_wait(const struct slice *slice, const struct model *part, const struct model_wait *wait)
+{
+	return is_in_span(slice, part->threads[wait->thread].process, wait->end_ns) &&
+	       slice_has_thread(slice, part, wait->thread);
+}
+
 #define has_call slice_has_call
 
 void slice_mark(const struct slice *slice, const struct model *part, struct keep *keep)

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What threads did: samples of what ran, and waits.  Their times need no clock but CLOCK_MONOTONIC, and no call. */
+#include <string.h>
+
+#include "model/order.h"
+#include "model/join/tables.h"
+
+/* A thread is known from pass 1 on. */
+static uint32_t thread_of(struct builder *builder, uint32_t process, uint32_t tid)
+{
+	return process_table_find_thread(&builder->processes, process, tid);
+}
+
+bool builder_add_sample(struct builder *builder, struct process_image program, const struct new_sample *sample)
+{
+	if (sample->place != GPT_SAMPLE_USER && sample->place != GPT_SAMPLE_KERNEL)
+		return false;
+	thread_of(builder, program.process, sample->tid);
+	if (sample->time_ns >= builder->model->start_ns)
+		receive_sample(builder, program, 0, sample);
+	return true;
+}
+
+bool builder_add_wait(struct builder *builder, struct process_image program, const struct new_wait *wait)
+{
+	if (wait->start_ns > wait->end_ns || (wait->woken_ns && wait->woken_ns < wait->start_ns) ||
+	    wait->woken_ns > wait->end_ns)
+		return false;
+	if (wait->reason >= GPT_WAIT_REASONS || wait->waker > GPT_WAKER_OTHER) /* newer than this reader */
+		return true;
+	thread_of(builder, program.process, wait->tid);
+	if (wait->holder_tid)
+		thread_of(builder, program.process, wait->holder_tid);
+	if (wait->waker == GPT_WAKER_THREAD)
+		thread_of(builder, builder_process_image(builder, wait->waker_pid).process, wait->waker_tid);
+	if (wait->end_ns > builder->model->start_ns)
+		receive_wait(builder, program, 0, wait);
+	return true;
+}
+
+/* A Python stack by its key; its state is what the record says, or why the stack is not here. */
+static uint32_t find_stack(struct builder *builder, uint32_t epoch, uint64_t key, uint8_t *state)
+{
+	uint32_t stack = stacks_find(&builder->stacks, epoch, key);
+
+	if (stack == NONE && (*state == GPT_STACK_OK || *state == GPT_STACK_BACKWARD))
+		*state = stacks_is_unreadable(&builder->stacks, epoch, key) ? GPT_STACK_UNREADABLE : GPT_STACK_LOST;
+	return stack;
+}
+
+static void join_sample(struct builder *builder, const struct sample_arrival *arrival)
+{
+	const struct new_sample *from = &arrival->sample;
+	struct model_sample sample = {
+		.time_ns = from->time_ns,
+		.thread = thread_of(builder, arrival->program.process, from->tid),
+		.native = stacks_find_native(&builder->stacks, arrival->program.epoch, from->native),
+		.period_ns = from->period_ns,
+		.stack_state = from->stack_state,
+		.place = from->place};
+	struct clock_span moment = {.start_ns = from->time_ns, .end_ns = from->time_ns};
+
+	sample.stack = find_stack(builder, arrival->program.epoch, from->stack, &sample.stack_state);
+	if (!lies_outside(builder, NONE, moment))
+		array_push(&builder->samples, sample);
+}
+
+void join_samples(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+{
+	size_t from = builder->model->samples_due.from;
+
+	(void)settled_ns;
+	(void)until_ns;
+	for (size_t i = 0; i < builder->sample_arrivals.count; i++)
+		join_sample(builder, &builder->sample_arrivals.items[i]);
+	builder->sample_arrivals.count = 0;
+	if (builder->samples.count > from)
+		order_by_time(builder->samples.items + from, builder->samples.count - from,
+			      sizeof(builder->samples.items[0]), offsetof(struct model_sample, time_ns));
+}
+
+static void join_waker(struct builder *builder, const struct new_wait *from, struct model_wait *wait)
+{
+	struct process_image waker;
+
+	wait->waker = wait->waker_stack = NONE;
+	if (from->waker == GPT_WAKER_NONE || from->waker == GPT_WAKER_INTERRUPT)
+		return;
+	wait->waker_pid = from->waker_pid;
+	wait->waker_tid = from->waker_tid;
+	memcpy(wait->waker_name, from->waker_name, sizeof(wait->waker_name));
+	if (from->waker != GPT_WAKER_THREAD)
+		return;
+	waker = process_table_image_at(&builder->processes, from->waker_pid, from->woken_ns);
+	wait->waker = thread_of(builder, waker.process, from->waker_tid);
+	wait->waker_stack = find_stack(builder, waker.epoch, from->waker_stack, &wait->waker_stack_state);
+}
+
+static void join_wait(struct builder *builder, const struct wait_arrival *arrival)
+{
+	const struct new_wait *from = &arrival->wait;
+	uint32_t process = arrival->program.process, epoch = arrival->program.epoch;
+	struct model_wait wait = {.start_ns = from->start_ns,
+				  .woken_ns = from->woken_ns,
+				  .end_ns = from->end_ns,
+				  .arg = from->arg,
+				  .thread = thread_of(builder, process, from->tid),
+				  .native = stacks_find_native(&builder->stacks, epoch, from->native),
+				  .holder = from->holder_tid ? thread_of(builder, process, from->holder_tid) : NONE,
+				  .syscall = from->syscall,
+				  .reason = from->reason,
+				  .woken_by = from->waker,
+				  .stack_state = from->stack_state,
+				  .waker_stack_state = from->waker_stack_state,
+				  .open = from->open};
+	struct clock_span span = {.start_ns = from->start_ns, .end_ns = from->end_ns};
+
+	wait.stack = find_stack(builder, epoch, from->stack, &wait.stack_state);
+	join_waker(builder, from, &wait);
+	if (!lies_outside(builder, NONE, span))
+		array_push(&builder->waits, wait);
+}
+
+void join_waits(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+{
+	size_t from = builder->model->waits_due.from;
+
+	(void)settled_ns;
+	(void)until_ns;
+	for (size_t i = 0; i < builder->wait_arrivals.count; i++)
+		join_wait(builder, &builder->wait_arrivals.items[i]);
+	builder->wait_arrivals.count = 0;
+	if (builder->waits.count > from)
+		order_by_time(builder->waits.items + from, builder->waits.count - from, sizeof(builder->waits.items[0]),
+			      offsetof(struct model_wait, end_ns));
+}
