@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Tables that fill, and numbers that come again: files, inodes, pids.  Nothing is silently absent, nothing another's."""
 
+import signal
+
 import logfile
 import machine
 import pytest
@@ -56,3 +58,24 @@ def test_a_process_has_no_lines_of_one_that_had_its_pid_and_its_memory_before(ev
     assert set(states) <= {logfile.STACK_OK, logfile.STACK_UNREADABLE} and unknown == states[logfile.STACK_UNREADABLE] < 10
     assert unknown + len(functions & set(launched)) == 20
     assert all(launched[function] == 1 for function in functions & set(launched))
+
+
+def test_a_process_that_gets_the_pid_of_a_traced_child_is_not_traced(tmp_path):
+    """gputrace hears of the child when that has ended and its pid is a stranger's."""
+    library = machine.cudart()
+    with tracing.target(tmp_path, library) as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            tracer.process.send_signal(signal.SIGSTOP)
+            target.process.stdin.write("fork_and_end\n")
+            pid = target.wait_line("child").split()[1]
+            stranger = [machine.any_python(), machine.PROGRAMS / "with_pid.py", pid, machine.any_python(),
+                        machine.PROGRAMS / "obedient.py", library]
+            with tracing.Running(stranger, tmp_path) as other:
+                assert other.wait_line("ready").split()[1] == pid
+                tracer.process.send_signal(signal.SIGCONT)
+                target.ask("steps 1")
+                tracer.wait_logged(logfile.has_calls)
+                other.ask("steps 1")
+                tracer.interrupt().must_be(0)
+    seen = {record.values["pid"] for record in logfile.records(tmp_path / "trace.gpt", logfile.PROCESS, logfile.CALL_ARGS)}
+    assert seen == {target.pid}

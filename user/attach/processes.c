@@ -97,20 +97,46 @@ bool processes_remove_over(struct processes *processes)
 	return any;
 }
 
-/* The entry of the BPF map, made where there is none, or one of a process that had this pid before. -errno */
-static int make_entry(struct processes *processes, const struct followed *process)
+/*
+ * Looks for the entry of the BPF map, which a child of a followed process has from its first moment on.  0: it is
+ * there; -ENOENT: there is none, or a process that had the pid before left one, which is gone now; -ESRCH: a process
+ * that was started later has the pid, so this one has ended.
+ */
+static int find_entry(struct processes *processes, const struct followed *process)
 {
-	struct gpt_process_state state, fresh = {.ours = process->ours};
 	uint32_t key = (uint32_t)process->pid;
-	int map = processes_map(processes);
+	struct gpt_process_state state;
 
-	/* One that is there already (a child of a followed process) knows more than we do. */
-	if (!bpf_map_lookup_elem(map, &key, &state) && is_same_start(state.start_ticks, process->start_ticks))
+	if (bpf_map_lookup_elem(processes_map(processes), &key, &state))
+		return -ENOENT;
+	if (is_same_start(state.start_ticks, process->start_ticks))
 		return 0;
-	fresh.python_state = GPT_STACK_UNKNOWN_LAYOUT;
+	if (state.start_ticks > process->start_ticks)
+		return -ESRCH;
+	bpf_map_delete_elem(processes_map(processes), &key);
+	return -ENOENT;
+}
+
+/*
+ * One that is there already knows more than we do.  Where a forked child has none it has ended, and what has its pid
+ * now is a process of someone else.  -errno
+ */
+static int make_entry(struct processes *processes, const struct followed *process, bool inherited)
+{
+	struct gpt_process_state fresh = {.ours = process->ours, .python_state = GPT_STACK_UNKNOWN_LAYOUT};
+	uint32_t key = (uint32_t)process->pid;
+	int error = find_entry(processes, process);
+
+	if (error != -ENOENT)
+		return error;
+	if (inherited)
+		return -ESRCH;
 	fresh.start_ticks = process->start_ticks;
 	fresh.program = fresh.generation = monotonic_ns();
-	return bpf_map_update_elem(map, &key, &fresh, BPF_ANY) ? -errno : 0;
+	if (!bpf_map_update_elem(processes_map(processes), &key, &fresh, BPF_NOEXIST))
+		return 0;
+	/* The BPF side may have made one meanwhile. */
+	return errno == EEXIST ? find_entry(processes, process) : -errno;
 }
 
 /* Of the processes that there is room for a user may have as many as are left for the others. */
@@ -136,7 +162,6 @@ static bool is_crowded(struct processes *processes, uid_t uid)
 static int find_owner(struct processes *processes, struct followed *process, bool inherited)
 {
 	struct process_owner of;
-	uint32_t key = (uint32_t)process->pid;
 
 	if (process_owner(process->pid, &of))
 		return 0; /* it is over: process_is_over has the word */
@@ -144,7 +169,7 @@ static int find_owner(struct processes *processes, struct followed *process, boo
 	if (!is_crowded(processes, of.uid))
 		return 0;
 	if (inherited)
-		bpf_map_delete_elem(processes_map(processes), &key);
+		forget_entry(processes, process);
 	return -E2BIG;
 }
 
@@ -167,7 +192,7 @@ struct followed *processes_add(struct processes *processes, pid_t pid, bool ours
 	if (!error)
 		error = find_owner(processes, process, inherited);
 	if (!error && !process_is_over(process))
-		error = make_entry(processes, process);
+		error = make_entry(processes, process, inherited);
 	else if (!error && !inherited)
 		error = -ESRCH;
 	array_push(&processes->list, process);

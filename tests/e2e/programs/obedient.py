@@ -112,6 +112,14 @@ class Work:
         self.stdin, self.stdout = os.fdopen(to_child[1], "w"), os.fdopen(to_us[0])
         print("child", self.stdout.readline().split()[1], flush=True)
 
+    def fork_and_end(self):
+        """A child that does nothing; its number is free again."""
+        child = os.fork()
+        if not child:
+            os._exit(0)
+        os.waitpid(child, 0)
+        print("child", child, flush=True)
+
     def vforks(self, count):
         """Children that share our memory until they execute something, as subprocess and posix_spawn make them."""
         for _ in range(int(count)):
