@@ -5,9 +5,11 @@
  */
 #include "fake_torch.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef FAKE_SHIFT
@@ -33,6 +35,7 @@ struct callback {
 static struct callback callback;
 static unsigned callbacks;
 static bool held;
+static _Atomic bool slow, taken; /* the list: until let_go; by remove_callback */
 static _Atomic uint64_t last_thread;
 
 #define EXPORT(name) __asm__(name) __attribute__((visibility("default")))
@@ -63,11 +66,34 @@ static void hold_list(void)
 	held = true;
 }
 
+static void slow_list(void)
+{
+	slow = true;
+}
+
+static bool list_is_held(void)
+{
+	return taken;
+}
+
+static void let_go(void)
+{
+	slow = false;
+}
+
 void remove_callback(uint64_t handle)
 {
+	bool was_slow = slow;
+
+	taken = true;
 	while (held)
 		pause();
+	while (slow)
+		sched_yield();
+	if (was_slow)
+		nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
 	callbacks -= handle == 7;
+	taken = false;
 }
 
 const char *name_of(const struct fake_op *op)
@@ -145,4 +171,4 @@ static unsigned count(void)
 }
 
 extern const struct fake_torch fake_torch;
-const struct fake_torch fake_torch = {begin, finish, make_async, count, hold_list};
+const struct fake_torch fake_torch = {begin, finish, make_async, count, hold_list, slow_list, list_is_held, let_go};

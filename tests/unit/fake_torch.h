@@ -3,6 +3,7 @@
 #ifndef FAKE_TORCH_H
 #define FAKE_TORCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define FAKE_OP_BYTES 344
@@ -21,6 +22,9 @@ struct fake_torch {
 	void (*make_async)(struct fake_op *op);
 	unsigned (*callbacks)(void); /* registered ones */
 	void (*hold_list)(void);     /* as a thread has it that is gone: who takes a callback away waits for ever */
+	void (*slow_list)(void);     /* who takes a callback away goes on when let_go is called, after a while */
+	bool (*list_is_held)(void);  /* somebody takes one away just now */
+	void (*let_go)(void);
 };
 
 /* Exported as fake_torch. */

@@ -29,6 +29,8 @@ static struct {
 	_Atomic uint32_t inside;  /* futex: threads */
 	_Atomic uint32_t forking; /* futex: forks that are under way */
 	_Atomic uint32_t waiting; /* futex: threads that a fork keeps outside */
+	_Atomic uint32_t unsure;  /* futex: threads that may wait for ever */
+	_Atomic bool given_up;	  /* on those: a fork has waited for them */
 	_Atomic uint32_t state;
 	void (*_Atomic children[FORK_GATE_CHILDREN])(void);
 	_Atomic uint32_t child_count;
@@ -67,6 +69,10 @@ static void before_fork(void)
 		wait_until(&gate.waiting, 0, TURN_WAITS_NS);
 	atomic_fetch_add(&gate.forking, 1);
 	wait_until(&gate.inside, own_inside, FORK_WAITS_NS);
+	if (atomic_load(&gate.given_up))
+		return;
+	wait_until(&gate.unsure, 0, FORK_WAITS_NS);
+	atomic_store(&gate.given_up, atomic_load(&gate.unsure) != 0);
 }
 
 static void after_fork(void)
@@ -83,6 +89,8 @@ static void in_child(void)
 	atomic_store(&gate.inside, own_inside);
 	atomic_store(&gate.forking, 0);
 	atomic_store(&gate.waiting, 0);
+	atomic_store(&gate.unsure, 0);
+	atomic_store(&gate.given_up, false);
 	for (i = 0; i < count && i < FORK_GATE_CHILDREN; i++) {
 		forked = atomic_load(&gate.children[i]);
 		if (forked)
@@ -142,6 +150,20 @@ void fork_gate_leave(void)
 {
 	own_inside--;
 	let_go();
+}
+
+void fork_gate_begin_unsure(void)
+{
+	atomic_fetch_add(&gate.unsure, 1);
+	fork_gate_leave();
+}
+
+void fork_gate_end_unsure(void)
+{
+	atomic_fetch_sub(&gate.unsure, 1);
+	if (atomic_load(&gate.forking))
+		futex_wake(&gate.unsure);
+	fork_gate_enter();
 }
 
 void fork_gate_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)

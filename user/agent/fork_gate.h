@@ -24,6 +24,13 @@ void fork_gate_in_child(void (*forked)(void));
 void fork_gate_enter(void);
 void fork_gate_leave(void);
 
+/*
+ * Between these a thread that is inside calls what may never return, as who has its lock may be gone with a fork.  A
+ * fork waits for it as for one that is inside, but where that was in vain no other fork does.
+ */
+void fork_gate_begin_unsure(void);
+void fork_gate_end_unsure(void);
+
 /* Until futex_wake or futex_set, at most ns; at once back where the word is not `value`. */
 void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns);
 void futex_wake(_Atomic uint32_t *word);

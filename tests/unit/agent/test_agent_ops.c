@@ -518,6 +518,67 @@ static void a_forked_child_whose_list_of_callbacks_a_thread_had_that_is_gone_run
 	leave();
 }
 
+static int grandchild(int (*run_it)(void))
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child)
+		_exit(run_it());
+	return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 100;
+}
+
+static int has_no_observer(void)
+{
+	return torch->list_is_held() ? 1 : torch->callbacks() ? 2 : 0;
+}
+
+static void a_grandchild_has_no_observer_that_its_parent_is_just_taking_away(void **state)
+{
+	int status;
+	pid_t child;
+
+	observe();
+	child = fork();
+	if (!child) {
+		torch->slow_list();
+		run("child");
+		UNTIL(torch->list_is_held());
+		torch->let_go();
+		_exit(grandchild(has_no_observer));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	leave();
+}
+
+static int nothing(void)
+{
+	return 0;
+}
+
+/* A fork waits a second at most; all of these would wait longer than anyone has patience. */
+static void only_one_fork_waits_for_who_waits_for_ever(void **state)
+{
+	int status, left = 2 * PATIENCE_MS / 1000;
+	pid_t child;
+
+	observe();
+	child = fork();
+	if (!child) {
+		alarm(PATIENCE_MS / 1000);
+		torch->hold_list();
+		run("child");
+		UNTIL(torch->list_is_held());
+		while (left && !grandchild(nothing))
+			left--;
+		_exit(left != 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	leave();
+}
+
 static void the_version_is_in_the_names_of_debians_files(void **state)
 {
 	assert_int_equal(torch_version_of_name("/usr/lib/x86_64-linux-gnu/libtorch_cpu.so.1.13"), 1 << 16 | 13 << 8);
@@ -568,6 +629,8 @@ int main(void)
 		behaviour(threads_that_come_and_go_share_what_the_first_had),
 		behaviour(a_forked_child_tells_nothing_and_takes_the_observer_away),
 		behaviour(a_forked_child_whose_list_of_callbacks_a_thread_had_that_is_gone_runs_its_ops),
+		behaviour(a_grandchild_has_no_observer_that_its_parent_is_just_taking_away),
+		behaviour(only_one_fork_waits_for_who_waits_for_ever),
 		behaviour(the_version_is_in_the_names_of_debians_files),
 		behaviour(the_version_is_in_the_file_that_wheels_have),
 	};

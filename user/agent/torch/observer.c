@@ -149,12 +149,15 @@ static void unregister_observer(void)
 		observer.torch.remove(handle);
 }
 
-/* A thread that is gone may have had PyTorch's list of callbacks: only this one waits for that, and not in the gate. */
+/*
+ * A thread that is gone may have had PyTorch's list of callbacks: only this one waits for that.  Otherwise a fork waits
+ * for this one, and the grandchild has neither the observer nor a list that is locked.
+ */
 static void unregister_in_child(void)
 {
-	fork_gate_leave();
+	fork_gate_begin_unsure();
 	unregister_observer();
-	fork_gate_enter();
+	fork_gate_end_unsure();
 }
 
 /* At its first op.  Where no thread can be made the observer stays, and observes nothing. */
