@@ -29,8 +29,8 @@ COLUMNS_OF_THE_LOG = {("receipt", "lost"), ("receipt", "complete_percent"), ("re
                       ("receipt", "gputrace_cpu_ns"), ("recording", "start_ns"), ("gpu_trace", "correlation")}
 TABLES_OF_THE_LOG = {"losses", "no_gpu_times"}
 NOTES_OF_THE_LOG = {"receipt", "why"}  # the latter name options of gputrace
-# nsys has no table for these; without imports and collections `why` tells otherwise what the CPU did.
-NOT_IN_SQLITE = {"python", "ops", "steps", "key_averages", "torch_memory", "torch_memory_peaks", "why", "why_losses",
+# nsys has no table for these; without imports and collections `idle` and `why` tell otherwise what the CPU did.
+NOT_IN_SQLITE = {"python", "ops", "steps", "key_averages", "torch_memory", "torch_memory_peaks", "idle", "why", "why_losses",
                  "why_lines", "why_lost"}
 COLUMNS_NOT_IN_SQLITE = {("source_lines", f"{where}_{what}_bytes") for where in ("gpu", "cpu") for what in ("at_peak", "not_freed")}
 
@@ -88,6 +88,15 @@ def test_the_log_has_what_is_compared(run):
             "gpus"} <= set(found)
     assert len(found["processes"]) == 3 and len(found["gpus"]) == 2
     assert any("Trainer.capture" in row for row in found["gpu_lines"])
+
+
+def idle_ns(folder, file):
+    found, _ = tables(folder, file, "report")
+    return sum(json.loads(row)["idle_ns"] for row in found["idle"])
+
+
+def test_a_database_has_the_same_idle_time_by_other_causes(run):
+    assert idle_ns(run, "trace.sqlite") == idle_ns(run, "trace.gpt") > 0
 
 
 @pytest.mark.torch

@@ -30,11 +30,28 @@ struct finish_event {
 
 #define range_end_event range_event
 
+static void begin_idle(struct analyses *all, const struct begin_event *event)
+{
+	if (all->has[ANALYZE_IDLE])
+		idle_init(&all->idle, event->first, &all->window, event->steps,
+			  all->has[ANALYZE_PER_STEP] ? &all->blocks : NULL);
+}
+
+static void begin_part_of_idle(struct analyses *all, const struct model *part)
+{
+	if (all->has[ANALYZE_IDLE])
+		idle_begin_part(&all->idle, part);
+}
+
+static void free_idle(struct analyses *all)
+{
+	idle_free(&all->idle);
+}
+
 static void begin_why(struct analyses *all, const struct begin_event *event)
 {
 	if (all->has[ANALYZE_WHY])
-		why_init(&all->why, event->first, &all->window, event->steps,
-			 all->has[ANALYZE_PER_STEP] ? &all->blocks : NULL);
+		why_init(&all->why, event->first, &all->window, &all->idle);
 }
 
 static void begin_part_of_why(struct analyses *all, const struct model *part)
@@ -105,6 +122,8 @@ void analyses_begin(struct analyses *all, const struct model *first, const struc
 	*all = (struct analyses){.window = {.start_ns = first->start_ns, .end_ns = UINT64_MAX}};
 	for (; *which; which++)
 		all->has[*which] = true;
+	/* they are sums of its account */
+	all->has[ANALYZE_IDLE] |= all->has[ANALYZE_WHY] || all->has[ANALYZE_LINE_COSTS];
 	find_hooks(all);
 	if (options->attribution)
 		all->attribution = *options->attribution;

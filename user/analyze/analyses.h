@@ -15,7 +15,6 @@
 #include "analyze/sums/complete.h"
 #include "analyze/events.h"
 #include "analyze/sums/failures.h"
-#include "analyze/sums/idle.h"
 #include "analyze/sums/interpreter.h"
 #include "analyze/sums/jit.h"
 #include "analyze/sums/kernels.h"
@@ -38,6 +37,7 @@
 #include "analyze/sums/untimed.h"
 #include "analyze/sums/utilization.h"
 #include "analyze/sums/waits.h"
+#include "analyze/why/idle.h"
 #include "analyze/why/why.h"
 
 /*
@@ -69,12 +69,12 @@
 	X(KEY_AVERAGES, ASKED, ALWAYS)                                                                                 \
 	X(OP_STACKS, ASKED, ALWAYS)                                                                                    \
 	X(CALL_TREE, ASKED, ALWAYS)                                                                                    \
-	X(LINE_COSTS, ASKED, ALWAYS)                                                                                   \
-	X(STEPS, REPORT, ALWAYS) /* with OPS; of use where the trace has steps */                                      \
+	X(LINE_COSTS, ASKED, ALWAYS) /* with IDLE */                                                                   \
+	X(STEPS, REPORT, ALWAYS)     /* with OPS; of use where the trace has steps */                                  \
 	X(PER_STEP, ASKED, ALWAYS)                                                                                     \
 	X(UTILIZATION, REPORT, WITH_GPU)                                                                               \
 	X(THREADS, REPORT, ALWAYS)                                                                                     \
-	X(WHY, ASKED, ALWAYS) /* with UNTIMED */                                                                       \
+	X(WHY, ASKED, ALWAYS) /* with UNTIMED and IDLE */                                                              \
 	X(ARRIVALS, ASKED, ALWAYS)                                                                                     \
 	X(GPU_STACKS, ASKED, WITH_GPU)                                                                                 \
 	X(CALL_STACKS, ASKED, WITHOUT_GPU)

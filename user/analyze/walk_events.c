@@ -61,7 +61,7 @@ static void feed_call(struct walk *walk, uint32_t index)
 
 	if (analyses_want_operations(all))
 		add_operations(walk, &event);
-	if ((all->has[ANALYZE_CALL_STACKS] || all->has[ANALYZE_WHY]) && call->gpu_count == 1) {
+	if ((all->has[ANALYZE_CALL_STACKS] || all->has[ANALYZE_IDLE]) && call->gpu_count == 1) {
 		event.operation = &model->gpu[call->first_gpu];
 		event.captured = call_of(model, event.operation->captured_by);
 	}

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Who let a GPU idle, as rows; the last tests feed events one by one. */
 #include "analyzed.h"
+#include "random_model.h"
+#include "trace_cut.h"
 
-static const struct idle_row *row_of(const struct analyses *all, uint32_t cause)
+static const struct idle_row *row_at(const struct analyses *all, enum why_cause cause, bool after)
 {
 	for (size_t i = 0; i < all->idle.count; i++)
-		if (all->idle.rows[i].cause == cause)
+		if (all->idle.rows[i].cause == cause && all->idle.rows[i].after == after)
 			return &all->idle.rows[i];
 	return NULL;
+}
+
+static const struct idle_row *row_of(const struct analyses *all, enum why_cause cause)
+{
+	return row_at(all, cause, false);
 }
 
 static void a_gap_is_charged_to_the_late_launch_and_to_what_its_thread_waited_in(void **state)
@@ -15,15 +22,22 @@ static void a_gap_is_charged_to_the_late_launch_and_to_what_its_thread_waited_in
 	struct model *model = sample_model(1, 20);
 	struct analyses all;
 
-	/* Between two steps the GPU idles 660 us: for 280 of them the thread is still in cudaStreamSynchronize. */
+	/*
+	 * Between two steps the GPU idles 660 us: for 280 of them the thread is still in cudaStreamSynchronize, for 40
+	 * it collects garbage, and had it not waited before, it would have been ahead by 320.
+	 */
 	analyze_model(&all, model, ANALYSES(ANALYZE_IDLE));
-	assert_line(&all, row_of(&all, IDLE_LATE)->line, "model.py:42 Block.forward");
-	assert_int_equal(row_of(&all, IDLE_LATE)->ns, 19 * 380000);
-	assert_int_equal(row_of(&all, IDLE_LATE)->count, 19);
-	assert_line(&all, row_of(&all, IDLE_WAITED)->line, "train.py:27 train_step");
-	assert_string_equal(api_name(row_of(&all, IDLE_WAITED)->api), "cudaStreamSynchronize");
-	assert_int_equal(row_of(&all, IDLE_WAITED)->ns, 19 * 280000);
-	assert_int_equal(row_of(&all, IDLE_GPU)->ns, 20 * 20000);
+	assert_line(&all, row_of(&all, WHY_PYTHON)->line, "model.py:42 Block.forward");
+	assert_int_equal(row_of(&all, WHY_PYTHON)->ns, 19 * 20000);
+	assert_int_equal(row_of(&all, WHY_PYTHON)->count, 19);
+	assert_line(&all, row_of(&all, WHY_SYNC)->line, "train.py:27 train_step");
+	assert_line(&all, row_of(&all, WHY_SYNC)->launch_line, "model.py:42 Block.forward");
+	assert_string_equal(api_name((uint16_t)row_of(&all, WHY_SYNC)->detail), "cudaStreamSynchronize");
+	assert_int_equal(row_of(&all, WHY_SYNC)->ns, 19 * 280000);
+	assert_line(&all, row_at(&all, WHY_SYNC, true)->line, "train.py:27 train_step");
+	assert_int_equal(row_at(&all, WHY_SYNC, true)->ns, 19 * 320000);
+	assert_int_equal(row_of(&all, WHY_GC)->ns, 19 * 40000);
+	assert_int_equal(row_of(&all, WHY_GPU)->ns, 20 * 20000);
 	analyses_free(&all);
 	model_free(model);
 }
@@ -41,14 +55,14 @@ static void time_outside_of_operations_follows_the_others_and_is_no_ones(void **
 		sum += idle_is_edge(all.idle.rows[i].cause) ? 0 : all.idle.rows[i].ns;
 	}
 	assert_int_equal(sum, all.idle.sum);
-	assert_int_equal(row_of(&all, IDLE_BEFORE)->ns, 1020000);
-	assert_int_equal(row_of(&all, IDLE_BEFORE)->line, NONE);
-	assert_int_equal(row_of(&all, IDLE_AFTER)->ns, 2 * SAMPLE_STEP - 360000);
+	assert_int_equal(row_of(&all, WHY_BEFORE)->ns, 1020000);
+	assert_int_equal(row_of(&all, WHY_BEFORE)->line, NONE);
+	assert_int_equal(row_of(&all, WHY_AFTER)->ns, 2 * SAMPLE_STEP - 360000);
 	analyses_free(&all);
 	model_free(model);
 }
 
-static void a_launch_that_was_not_seen_is_the_gpus_side(void **state)
+static void a_launch_that_was_not_seen_is_no_lines_time(void **state)
 {
 	struct model *model = sample_model(1, 2);
 	struct analyses all;
@@ -56,11 +70,99 @@ static void a_launch_that_was_not_seen_is_the_gpus_side(void **state)
 	for (uint32_t i = 0; i < model->gpu_count; i++)
 		model->gpu[i].call = NONE;
 	analyze_model(&all, model, ANALYSES(ANALYZE_IDLE));
-	assert_null(row_of(&all, IDLE_LATE));
-	assert_null(row_of(&all, IDLE_WAITED));
-	assert_line(&all, row_of(&all, IDLE_GPU)->line, "(call not seen)");
+	assert_null(row_of(&all, WHY_PYTHON));
+	assert_null(row_of(&all, WHY_SYNC));
+	assert_null(row_of(&all, WHY_GPU));
+	assert_line(&all, row_of(&all, WHY_UNSEEN)->line, "(call not seen)");
 	analyses_free(&all);
 	model_free(model);
+}
+
+/* ---- every nanosecond once --------------------------------------------------------------------------------------- */
+
+static int by_start(const void *left, const void *right)
+{
+	const struct model_gpu *a = left, *b = right;
+
+	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+/* What no operation of a device covers between its first and its last, as anyone would count it. */
+static uint64_t idle_of_device(const struct model *model, uint32_t device)
+{
+	struct model_gpu *sorted = xmalloc(model->gpu_count * sizeof(*sorted));
+	uint64_t idle_ns = 0, until_ns = 0;
+
+	memcpy(sorted, model->gpu, model->gpu_count * sizeof(*sorted));
+	qsort(sorted, model->gpu_count, sizeof(*sorted), by_start);
+	for (uint32_t i = 0; i < model->gpu_count; i++) {
+		const struct model_gpu *op = &sorted[i];
+		uint64_t start_ns = op->start_ns > model->start_ns ? op->start_ns : model->start_ns;
+
+		if (op->device != device || !gpu_ns(op) || op->end_ns <= model->start_ns)
+			continue;
+		if (until_ns && start_ns > until_ns)
+			idle_ns += start_ns - until_ns;
+		if (op->end_ns > until_ns)
+			until_ns = op->end_ns;
+	}
+	free(sorted);
+	return idle_ns;
+}
+
+static uint64_t idle_of_all_devices(const struct model *model)
+{
+	uint64_t idle_ns = 0;
+
+	for (uint32_t device = 0; device < 16; device++)
+		idle_ns += idle_of_device(model, device);
+	return idle_ns;
+}
+
+static uint64_t rows_ns(const struct idle *idle, enum why_cause cause)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < idle->count; i++)
+		ns += idle->rows[i].cause == cause ? idle->rows[i].ns : 0;
+	return ns;
+}
+
+/* What why adds to gaps: copies, and what others keep GPUs from. */
+static bool is_only_of_gaps(enum why_cause cause)
+{
+	return cause != WHY_COPY && cause != WHY_PROCESS && cause != WHY_RANK;
+}
+
+static void assert_exact(const struct model *model, struct trace *trace)
+{
+	uint64_t sum = 0;
+	struct analyses all;
+
+	assert_int_equal(analyze(&all, trace, ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_IDLE), NULL), 0);
+	for (enum why_cause cause = 0; cause < WHY_CAUSES; cause++) {
+		sum += rows_ns(&all.idle, cause);
+		if (is_only_of_gaps(cause))
+			assert_int_equal(rows_ns(&all.idle, cause), all.why.sums[cause].ns);
+	}
+	assert_true(sum);
+	assert_int_equal(sum, idle_of_all_devices(model));
+	assert_int_equal(all.why.idle_ns, sum);
+	analyses_free(&all);
+}
+
+static void rows_add_up_to_what_the_gpus_idled_and_why_has_the_same(void **state)
+{
+	for (uint64_t number = 1; number <= 60; number++) {
+		struct model *model = random_model(number, number % 3 ? 150 : 1000);
+		struct trace *cut = trace_cut_each(model, 40);
+
+		model->end_ns = 0; /* to the end of the last operation */
+		assert_exact(model, WHOLE_TRACE(model));
+		assert_exact(model, cut);
+		trace_cut_free(cut);
+		random_model_free(model);
+	}
 }
 
 /* ---- events one by one ------------------------------------------------------------------------------------- */
@@ -79,7 +181,8 @@ static void wait_in_call(struct idle *idle, uint64_t start_ns, uint64_t end_ns, 
 
 static void add_launch(struct idle *idle, const struct model_call *call)
 {
-	idle_add_call(idle, &(struct call_event){.call = call, .caller = CALLER_UNSEEN});
+	idle_add_call(idle, &(struct call_event){
+				    .call = call, .caller = CALLER_UNSEEN, .operations_from_ns = call->start_ns});
 }
 
 static void add_kernel(struct idle *idle, const struct model_call *call, uint64_t start_ns, uint64_t end_ns,
@@ -107,9 +210,12 @@ static uint64_t waited_ns(const struct idle *idle)
 {
 	uint64_t ns = 0;
 
-	for (size_t i = 0; i < idle->causes.count; i++)
-		if (idle->causes.entries[i].key.part[1] == IDLE_WAITED)
-			ns += idle->causes.entries[i].ns;
+	for (size_t i = 0; i < idle->charges.count; i++) {
+		struct idle_charge charge = idle_charge_at(idle, i);
+
+		if (charge.what.part[1] == WHY_SYNC && !charge.after)
+			ns += charge.ns;
+	}
 	return ns;
 }
 
@@ -117,12 +223,12 @@ static void waits_that_no_gap_can_reach_any_more_are_not_kept(void **state)
 {
 	struct idle idle;
 
-	idle_init(&idle, &tables, &window);
+	idle_init(&idle, &tables, &window, NULL, NULL);
 	for (uint64_t i = 0, at = 1000000; i < 100000; i++, at += 100000) {
 		run(&idle, at, at + 10000, at + 20000, 0);
 		wait_in_call(&idle, at + 1000, at + 90000, at + 100000);
 	}
-	assert_true(idle.threads[0].waits.count < 200);
+	assert_true(idle.threads.all[0]->activities.count < 200);
 	assert_int_equal(waited_ns(&idle), 99999ull * 70000);
 	idle_free(&idle);
 }
@@ -131,7 +237,7 @@ static void waits_are_kept_as_long_as_a_device_has_been_idle(void **state)
 {
 	struct idle idle;
 
-	idle_init(&idle, &tables, &window);
+	idle_init(&idle, &tables, &window, NULL, NULL);
 	run(&idle, 1000000, 1000000, 1010000, 1);
 	for (uint64_t i = 0, at = 2000000; i < 1000; i++, at += 100000) {
 		run(&idle, at, at + 10000, at + 20000, 0);
@@ -147,7 +253,7 @@ static void time_in_two_waits_at_once_is_charged_once(void **state)
 {
 	struct idle idle;
 
-	idle_init(&idle, &tables, &window);
+	idle_init(&idle, &tables, &window, NULL, NULL);
 	run(&idle, 1000000, 1000000, 1010000, 0);
 	wait_in_call(&idle, 1020000, 1080000, 0);
 	wait_in_call(&idle, 1030000, 1090000, 0);
@@ -161,7 +267,7 @@ static void a_wait_after_the_launch_is_the_launchs_time(void **state)
 	const struct model_call call = {.start_ns = 1040000, .stack = NONE, .class = GPT_CLASS_LAUNCH};
 	struct idle idle;
 
-	idle_init(&idle, &tables, &window);
+	idle_init(&idle, &tables, &window, NULL, NULL);
 	run(&idle, 1000000, 1000000, 1010000, 0);
 	wait_in_call(&idle, 1020000, 1030000, 0);
 	add_launch(&idle, &call);
@@ -177,7 +283,7 @@ static void an_operation_may_come_before_the_call_that_launched_it(void **state)
 	const struct model_call call = {.start_ns = 1101000, .stack = NONE, .class = GPT_CLASS_LAUNCH};
 	struct idle idle;
 
-	idle_init(&idle, &tables, &window);
+	idle_init(&idle, &tables, &window, NULL, NULL);
 	run(&idle, 1000000, 1000000, 1010000, 0);
 	wait_in_call(&idle, 1020000, 1080000, 0);
 	add_kernel(&idle, &call, 1100000, 1110000, 0); /* a clock's error too early */
@@ -191,10 +297,10 @@ static void a_thread_without_work_on_a_gpu_keeps_no_waits(void **state)
 {
 	struct idle idle;
 
-	idle_init(&idle, &tables, &window);
+	idle_init(&idle, &tables, &window, NULL, NULL);
 	for (uint64_t i = 0; i < 10000; i++)
 		wait_in_call(&idle, 1000 * i, 1000 * i + 900, UINT64_MAX);
-	assert_true(idle.threads[0].waits.count < 200);
+	assert_true(idle.threads.all[0]->activities.count < 200);
 	idle_free(&idle);
 }
 
@@ -203,7 +309,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_gap_is_charged_to_the_late_launch_and_to_what_its_thread_waited_in),
 		cmocka_unit_test(time_outside_of_operations_follows_the_others_and_is_no_ones),
-		cmocka_unit_test(a_launch_that_was_not_seen_is_the_gpus_side),
+		cmocka_unit_test(a_launch_that_was_not_seen_is_no_lines_time),
+		cmocka_unit_test(rows_add_up_to_what_the_gpus_idled_and_why_has_the_same),
 		cmocka_unit_test(waits_that_no_gap_can_reach_any_more_are_not_kept),
 		cmocka_unit_test(waits_are_kept_as_long_as_a_device_has_been_idle),
 		cmocka_unit_test(time_in_two_waits_at_once_is_charged_once),

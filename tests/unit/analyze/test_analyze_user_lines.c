@@ -272,11 +272,11 @@ static void who_kept_the_gpu_waiting_and_who_waits_for_it_have_it_too(void **sta
 	model = model_of(&frames.log);
 	analyze_model(&all, model, ANALYSES(ANALYZE_IDLE, ANALYZE_WAITS));
 
-	assert_int_equal(all.idle.rows[0].cause, IDLE_LATE);
+	assert_int_equal(all.idle.rows[0].cause, WHY_LAUNCH);
 	assert_line(&all, all.idle.rows[0].line, "linear.py:13 forward");
 	assert_line(&all, all.idle.rows[0].user_line, "own.py:13 main");
 	assert_int_equal(all.idle.rows[0].user_lines, 2);
-	assert_int_equal(all.idle.rows[1].cause, IDLE_WAITED);
+	assert_int_equal(all.idle.rows[1].cause, WHY_SYNC);
 	assert_line(&all, all.idle.rows[1].user_line, "two.py:13 main");
 	assert_int_equal(all.idle.rows[1].user_lines, 1);
 
@@ -313,7 +313,7 @@ static void the_report_has_it_below_who_kept_the_gpu_waiting(void **state)
 	LAUNCH(&frames, 500, LINEAR, "/src/two.py");
 	WAIT(&frames, 6000, LINEAR, "/src/own.py");
 	text = report_of(&frames.log);
-	assert_non_null(strstr(text, "  linear.py:13 forward                   launched late\n"
+	assert_non_null(strstr(text, "  linear.py:13 forward                   small kernels\n"
 				     "                        <- two.py:13 main\n"));
 	assert_non_null(strstr(text, "cudaStreamSynchronize  linear.py:13 forward\n"
 				     "                               <- own.py:13 main\n"));

@@ -225,8 +225,8 @@ static void kernels_shorter_than_their_launches_are_the_price_of_launching(void 
 	assert_int_equal(all.why.losses[0].cause, WHY_LAUNCH);
 	assert_int_equal(all.why.losses[0].ns, 99 * 27 * US);
 	assert_int_equal(all.why.losses[0].count, 99);
-	assert_int_equal(all.why.launch_kernel_ns, 99 * 3 * US);
-	assert_int_equal(all.why.launch_interval_ns, 99 * 30 * US);
+	assert_int_equal(all.idle.launch_kernel_ns, 99 * 3 * US);
+	assert_int_equal(all.idle.launch_interval_ns, 99 * 30 * US);
 	finish(&all, model);
 }
 

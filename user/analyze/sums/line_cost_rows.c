@@ -231,10 +231,11 @@ static void add_all(struct maker *maker)
 		add(maker, sum->key.part[0], NONE, sum->key.part[1],
 		    (struct line_cost){.cpu_ns = sum->ns, .launches = costs->has_gpu ? 0 : sum->more});
 	}
-	for (size_t i = 0; i < costs->idle.causes.count; i++)
-		if (costs->idle.causes.entries[i].key.part[1] < IDLE_SHORT)
-			add(maker, costs->idle.causes.entries[i].key.part[0], NONE, NONE,
-			    (struct line_cost){.idle_ns = costs->idle.causes.entries[i].ns});
+	for (size_t i = 0; i < costs->idle->charges.count; i++) {
+		struct idle_charge charge = idle_charge_at(costs->idle, i);
+
+		add(maker, charge.what.part[0], NONE, NONE, (struct line_cost){.idle_ns = charge.ns});
+	}
 	add_waits(maker, &costs->waits.told);
 	add_waits(maker, &costs->waits.calls);
 }

@@ -6,10 +6,9 @@
 
 #include "analyze/sums/line_cost_rows.h"
 
-void line_costs_init(struct line_costs *costs, const struct model *first, const struct window *window)
+void line_costs_init(struct line_costs *costs, const struct model *first)
 {
 	*costs = (struct line_costs){.model = first};
-	idle_init(&costs->idle, first, window);
 }
 
 void line_costs_free(struct line_costs *costs)
@@ -17,7 +16,6 @@ void line_costs_free(struct line_costs *costs)
 	gpu_tally_free(&costs->gpu);
 	tally_free(&costs->copies);
 	tally_free(&costs->calls);
-	idle_free(&costs->idle);
 	waits_free(&costs->waits);
 	free(costs->rows);
 	free(costs->functions);
@@ -26,7 +24,6 @@ void line_costs_free(struct line_costs *costs)
 void line_costs_begin_part(struct line_costs *costs, const struct model *part)
 {
 	costs->model = part;
-	idle_begin_part(&costs->idle, part);
 	waits_begin_part(&costs->waits, part);
 }
 
@@ -38,7 +35,6 @@ void line_costs_add_call(struct line_costs *costs, const struct call_event *even
 
 	sum->ns += call->end_ns > call->start_ns ? call->end_ns - call->start_ns : 0;
 	sum->more += call_is_work(call);
-	idle_add_call(&costs->idle, event);
 	waits_add_call(&costs->waits, event);
 }
 
@@ -59,7 +55,6 @@ void line_costs_add_gpu(struct line_costs *costs, const struct gpu_event *event)
 	}
 	costs->gpu_ns += ns;
 	costs->has_gpu = true;
-	idle_add_gpu(&costs->idle, event);
 }
 
 void line_costs_add_sync(struct line_costs *costs, const struct sync_event *event)
@@ -70,8 +65,10 @@ void line_costs_add_sync(struct line_costs *costs, const struct sync_event *even
 	waits_add_sync(&costs->waits, &placed);
 }
 
-void line_costs_finish(struct line_costs *costs, struct lines *lines, const struct torch_memory_sums *memory)
+void line_costs_finish(struct line_costs *costs, struct lines *lines, const struct idle *idle,
+		       const struct torch_memory_sums *memory)
 {
+	costs->idle = idle;
 	costs->has_memory = memory->spaces.count != 0;
 	line_cost_rows_make(costs, lines, memory);
 }

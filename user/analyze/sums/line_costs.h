@@ -10,10 +10,10 @@
 
 #include "analyze/events.h"
 #include "analyze/sums/gpu_tally.h"
-#include "analyze/sums/idle.h"
 #include "analyze/lines.h"
 #include "analyze/sums/torch_memory.h"
 #include "analyze/sums/waits.h"
+#include "analyze/why/idle.h"
 
 /* Bytes of PyTorch's allocators, as in torch_memory_row. */
 struct line_memory {
@@ -51,8 +51,8 @@ struct line_costs {
 	struct gpu_tally gpu;	   /* stack or caller, process, stack of a graph's launch; more: time of copies */
 	struct tally copies;	   /* stack or caller; count */
 	struct tally calls;	   /* stack or caller, process; ns: in CUDA calls; more: put work on a GPU */
-	struct idle idle;	   /* of which the sums alone are used */
-	struct waits waits;	   /* the same */
+	const struct idle *idle;   /* when it is finished */
+	struct waits waits;	   /* of which the sums alone are used */
 	uint64_t gpu_ns;	   /* of all */
 	bool has_gpu;		   /* there are GPU operations */
 	bool has_memory;	   /* memory of PyTorch was recorded */
@@ -61,24 +61,25 @@ struct line_costs {
 	size_t count, function_count;
 };
 
-void line_costs_init(struct line_costs *costs, const struct model *first, const struct window *window);
+void line_costs_init(struct line_costs *costs, const struct model *first);
 void line_costs_free(struct line_costs *costs);
 void line_costs_begin_part(struct line_costs *costs, const struct model *part);
 void line_costs_add_call(struct line_costs *costs, const struct call_event *event);
 void line_costs_add_gpu(struct line_costs *costs, const struct gpu_event *event);
 void line_costs_add_sync(struct line_costs *costs, const struct sync_event *event);
 
-/* memory: finished; of nothing where there is none. */
-void line_costs_finish(struct line_costs *costs, struct lines *lines, const struct torch_memory_sums *memory);
+/* idle, memory: finished; memory of nothing where there is none. */
+void line_costs_finish(struct line_costs *costs, struct lines *lines, const struct idle *idle,
+		       const struct torch_memory_sums *memory);
 
 /* What it does with a trace (analyses.h). */
 #define ANALYSIS_LINE_COSTS(X)                                                                                         \
-	X(LINE_COSTS, begin, line_costs_init(&all->line_costs, event->first, &all->window))                            \
+	X(LINE_COSTS, begin, line_costs_init(&all->line_costs, event->first))                                          \
 	X(LINE_COSTS, part, line_costs_begin_part(&all->line_costs, event->part))                                      \
 	X(LINE_COSTS, call, line_costs_add_call(&all->line_costs, event))                                              \
 	X(LINE_COSTS, gpu, line_costs_add_gpu(&all->line_costs, event))                                                \
 	X(LINE_COSTS, sync, line_costs_add_sync(&all->line_costs, event))                                              \
-	X(LINE_COSTS, finish, line_costs_finish(&all->line_costs, event->lines, &all->torch_memory))                   \
+	X(LINE_COSTS, finish, line_costs_finish(&all->line_costs, event->lines, &all->idle, &all->torch_memory))       \
 	X(LINE_COSTS, free, line_costs_free(&all->line_costs))
 
 #endif

@@ -425,7 +425,7 @@ void per_step_tables_make(struct per_step_tables *tables, struct analyses *all)
 					 .gpu_ns = estimate_all(blocks, &per_step->gpu.timed, 2, SUM_NS, SUM_NS),
 					 .launches = estimate_all(blocks, &per_step->calls, 2, SUM_MORE, SUM_MORE),
 					 .other_calls = estimate_all(blocks, &per_step->calls, 2, SUM_COUNT, SUM_MORE),
-					 .idle_ns = estimate_all(blocks, &all->why.idle_blocks, 0, SUM_NS, SUM_NS),
+					 .idle_ns = estimate_all(blocks, &all->idle.idle_blocks, 0, SUM_NS, SUM_NS),
 					 .wait_ns = estimate_all(blocks, &per_step->waits, 2, SUM_NS, SUM_NS)};
 	estimate_memory(tables, all);
 	make_lines(&tables->lines, all);

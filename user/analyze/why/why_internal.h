@@ -5,19 +5,6 @@
 
 #include "analyze/why/why.h"
 
-/* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind */
-#define WHY_HTOD 1u
-#define WHY_DTOH 2u
-#define WHY_PAGEABLE 1u
-
-/* Of what a thread does at one time the last of these counts. */
-enum why_rank { WHY_RANK_PEER = 1, WHY_RANK_DATA, WHY_RANK_CALL, WHY_RANK_IMPORT, WHY_RANK_GC, WHY_RANK_COMPILE };
-
-static inline struct tally_key why_key(uint32_t caller, enum why_cause cause, uint32_t detail, uint32_t extra)
-{
-	return (struct tally_key){{caller, cause, detail, extra}};
-}
-
 #define WHY_PROCESS_SHIFT 8u
 
 /* The same key of one process; and back. */
@@ -33,13 +20,11 @@ static inline struct tally_key why_key_of_charge(struct tally_key key)
 	return key;
 }
 
-static inline bool why_looks_at(const struct why *why, uint64_t time_ns)
-{
-	return time_ns >= why->from_ns && time_ns < why->to_ns;
-}
+/* Adds time that is in no gap to the sum of a key. */
+void why_charge(struct why *why, struct tally_key key, uint64_t ns);
 
-/* Adds time to the sum of a key; caller: of the launch that came next. */
-void why_charge(struct why *why, uint32_t caller, struct tally_key key, uint64_t ns);
+/* Adds it to those by block; STEP_BLOCK_NONE: to none. */
+void why_charge_block(struct why *why, const struct tally_key *key, uint32_t block, uint64_t ns, uint64_t count);
 
 /* Of the device no operation is to come. */
 void why_settle_copies(struct why *why, struct why_device *device);

@@ -11,8 +11,9 @@ static void settle_all(struct why *why)
 
 	for (size_t i = 0; i < why->devices.count; i++) {
 		struct why_device *device = &why->devices.items[i];
-		uint64_t from_ns = device->first_ns > why->from_ns ? device->first_ns : why->from_ns;
-		uint64_t to_ns = device->busy_until_ns < why->to_ns ? device->busy_until_ns : why->to_ns;
+		uint64_t least_ns = why->idle->from_ns, most_ns = why->idle->to_ns;
+		uint64_t from_ns = device->first_ns > least_ns ? device->first_ns : least_ns;
+		uint64_t to_ns = device->busy_until_ns < most_ns ? device->busy_until_ns : most_ns;
 
 		why_settle_copies(why, device);
 		if (to_ns > from_ns)
@@ -22,34 +23,80 @@ static void settle_all(struct why *why)
 	}
 	if (first_ns != UINT64_MAX && first_ns > why->window->start_ns)
 		why->before_ns = first_ns - why->window->start_ns;
+	why->idle_ns = why->idle->looked_idle_ns;
+	why->step_count = why->idle->step_count;
 	why->lost_ns = why->idle_ns + why->copy_alone_ns + why->blocked_ns;
 }
 
+/* Of a place the line of the user's own code; NONE: there is none to name. */
+static uint32_t line_at(struct why *why, struct lines *lines, uint32_t place)
+{
+	return place == NONE ? NONE : line_of(lines, idle_caller_of_place(why->idle, place));
+}
+
 /* line, cause, detail, extra; with or without a process */
-static struct tally_key by_line(struct lines *lines, const struct tally_key *key)
+static struct tally_key by_line(struct why *why, struct lines *lines, const struct tally_key *key)
 {
 	struct tally_key same = *key, plain = why_key_of_charge(*key);
+	bool in_loader = plain.part[1] == WHY_DATA && plain.part[3] == WHY_SEEN_BY_FRAMES;
 
-	same.part[0] = key->part[0] == NONE ? NONE : line_of(lines, key->part[0]);
+	if (in_loader)
+		same.part[0] = line_of(lines, why_loader(&why->idle->threads, why->model, key->part[0]).caller);
+	else
+		same.part[0] = line_at(why, lines, key->part[0]);
 	if (plain.part[1] == WHY_PYTHON)
-		same.part[2] = key->part[2] == CALLER_UNSEEN ? NONE : line_of(lines, key->part[2]);
+		same.part[2] = key->part[2] == CALLER_UNSEEN ? NONE : line_at(why, lines, key->part[2]);
 	return same;
 }
 
-/* The same keys as those of charges, by line. */
-static struct tally sums_by_line(struct lines *lines, const struct tally *sums)
+static void add_sum(struct tally *all, struct tally_key key, const struct tally_entry *sum)
 {
-	struct tally all = {0};
+	struct tally_entry *entry = tally_at(all, key);
 
-	for (size_t i = 0; i < sums->count; i++) {
-		const struct tally_entry *sum = &sums->entries[i];
-		struct tally_entry *entry = tally_at(&all, by_line(lines, &sum->key));
+	entry->ns += sum->ns;
+	entry->count += sum->count;
+	entry->more += sum->more;
+}
 
-		entry->ns += sum->ns;
-		entry->count += sum->count;
-		entry->more += sum->more;
+/* The same keys as those of charges, by line. */
+static void add_by_line(struct tally *all, struct why *why, struct lines *lines, const struct tally *sums)
+{
+	for (size_t i = 0; i < sums->count; i++)
+		add_sum(all, by_line(why, lines, &sums->entries[i].key), &sums->entries[i]);
+}
+
+/* What of gaps is looked at; more: after calls. */
+static void add_gaps(struct tally *all, struct why *why, struct lines *lines)
+{
+	for (size_t i = 0; i < why->idle->charges.count; i++) {
+		struct idle_charge charge = idle_charge_at(why->idle, i);
+		struct tally_key key = why_charge_key(charge.what, charge.process);
+
+		if (!charge.looked_at)
+			continue;
+		add_sum(all, by_line(why, lines, &key),
+			&(struct tally_entry){
+				.ns = charge.ns, .count = charge.count, .more = charge.after ? charge.ns : 0});
+		why_charge_block(why, &charge.what, charge.block, charge.ns, charge.count);
 	}
-	return all;
+	for (unsigned i = 0; i < WHY_CAUSES; i++) {
+		const struct idle_sum *sum = &why->idle->sums[i];
+
+		why->sums[i].ns += sum->ns;
+		why->sums[i].count += sum->count;
+		if (sum->longest_ns > why->sums[i].longest_ns)
+			why->sums[i].longest_ns = sum->longest_ns;
+	}
+}
+
+/* place; more: bytes */
+static void add_reads(struct tally *all, struct why *why, struct lines *lines)
+{
+	for (size_t i = 0; i < why->reads.count; i++) {
+		const struct tally_entry *sum = &why->reads.entries[i];
+
+		add_sum(all, (struct tally_key){{line_at(why, lines, sum->key.part[0])}}, sum);
+	}
 }
 
 struct evidence {
@@ -71,7 +118,8 @@ static struct why_line line_row(struct evidence *evidence, const struct tally_en
 			       .extra = part[3],
 			       .process = sum->key.part[1] >> WHY_PROCESS_SHIFT,
 			       .ns = sum->ns,
-			       .count = sum->count};
+			       .count = sum->count,
+			       .after_ns = sum->more};
 	struct tally_entry calls = sum_of(&evidence->calls, key);
 
 	row.calls = calls.count;
@@ -121,18 +169,19 @@ static int by_time(const void *left, const void *right)
 
 void why_finish(struct why *why, struct lines *lines)
 {
-	struct tally charges;
-	struct evidence evidence;
+	struct tally charges = {0};
+	struct evidence evidence = {0};
 	struct tally_entry *sorted;
 
 	settle_all(why);
-	charges = sums_by_line(lines, &why->charges);
-	evidence = (struct evidence){.calls = sums_by_line(lines, &why->calls),
-				     .reads = tally_by_line(lines, &why->reads, 0),
-				     .copies = sums_by_line(lines, &why->copies)};
+	add_gaps(&charges, why, lines);
+	add_by_line(&charges, why, lines, &why->charges);
+	add_by_line(&evidence.calls, why, lines, &why->idle->calls);
+	add_by_line(&evidence.copies, why, lines, &why->copies);
+	add_reads(&evidence.reads, why, lines);
 	sorted = tally_sorted(&charges, false);
 	for (unsigned cause = 0; cause < WHY_LOSSES; cause++) {
-		const struct why_sum *sum = &why->sums[cause];
+		const struct idle_sum *sum = &why->sums[cause];
 		struct why_loss *loss = &why->losses[why->count];
 
 		if (!sum->ns)

@@ -83,7 +83,7 @@ static void charge_other_process(struct why *why, struct why_sharing *sharing, c
 
 	if (!launch || sharing->shares.count < 2)
 		return;
-	from = later(later(launch->start_ns, own->busy_until_ns), later(sharing->shared_until_ns, why->from_ns));
+	from = later(later(launch->start_ns, own->busy_until_ns), later(sharing->shared_until_ns, why->idle->from_ns));
 	if (start_ns <= from || start_ns - from < WAIT_LEAST_NS)
 		return;
 	other = who_ran(sharing, own->process, from, start_ns, &ns);
@@ -91,9 +91,9 @@ static void charge_other_process(struct why *why, struct why_sharing *sharing, c
 		return;
 	sharing->shared_until_ns = start_ns;
 	why->blocked_ns += ns;
-	why_charge(why, event->launch_caller,
-		   why_key(why_user_frame(&why->threads, why->model, launch->stack, event->launch_caller), WHY_PROCESS,
-			   other->process, NONE),
+	why_charge(why,
+		   why_key(caller_place(why->model, launch->stack, event->launch_caller), WHY_PROCESS, other->process,
+			   NONE),
 		   ns);
 }
 
@@ -143,7 +143,7 @@ static uint64_t waited(struct why *why, const struct why_arrival *arrival, uint6
 	struct why_sharing *sharing = &why->devices.items[arrival->device].sharing;
 	uint64_t from = later(arrival->start_ns, sharing->met_until_ns), worked = arrival->worked_ns, now;
 
-	if (arrival->end_ns < last_ns || from < why->from_ns || last_ns <= from || last_ns >= why->to_ns)
+	if (arrival->end_ns < last_ns || from < why->idle->from_ns || last_ns <= from || last_ns >= why->idle->to_ns)
 		return 0;
 	if (sharing->met_until_ns > arrival->start_ns)
 		worked = sharing->met_worked_ns;
@@ -163,7 +163,7 @@ static void end_collective(struct why *why, struct why_open_collective *open, ui
 	why->open_collectives->complete++;
 	if (ns) {
 		why->blocked_ns += ns;
-		why_charge(why, last->caller, why_key(last->caller, WHY_RANK, (uint32_t)last->rank, params), ns);
+		why_charge(why, why_key(last->place, WHY_RANK, (uint32_t)last->rank, params), ns);
 	}
 	free(open->arrivals);
 	open->arrivals = NULL;
@@ -197,7 +197,7 @@ static void arrive(struct why *why, size_t device, const struct gpu_event *event
 		.worked_ns = worked_by(&why->devices.items[device].sharing, op->start_ns),
 		.device = (uint32_t)device,
 		.process = op->process,
-		.caller = why_user_frame(&why->threads, why->model, event->launch->stack, event->launch_caller),
+		.place = caller_place(why->model, event->launch->stack, event->launch_caller),
 		.rank = collective.numbers[GPT_COLLECTIVE_RANK],
 	};
 	if (open->count == open->size)
@@ -213,7 +213,7 @@ void why_shared_add_gpu(struct why *why, size_t device, const struct gpu_event *
 	const struct model_collective *collective = collective_of(why, event);
 	struct why_share *own = share_of(sharing, event->op->process);
 
-	if (own && why_looks_at(why, start_ns))
+	if (own && idle_looks_at(why->idle, start_ns))
 		charge_other_process(why, sharing, own, event, start_ns);
 	if (collective) {
 		arrive(why, device, event, collective);

@@ -44,7 +44,7 @@ struct why_arrival {
 	uint64_t start_ns, end_ns;
 	uint64_t worked_ns; /* of its GPU by then */
 	uint32_t device;    /* index */
-	uint32_t process, caller;
+	uint32_t process, place;
 	int64_t rank;
 };
 

@@ -220,11 +220,11 @@ uint64_t why_thread_leads(struct why_thread *thread, uint64_t from_ns, uint64_t 
 	return sum;
 }
 
-void why_thread_calls(struct why_thread *thread, const struct model_call *call, uint32_t caller)
+void why_thread_calls(struct why_thread *thread, const struct model_call *call, uint32_t place)
 {
 	thread->launches += call_is_work(call);
 	thread->recent[thread->recent_count++ % WHY_RECENT] =
-		(struct why_recent){.start_ns = call->start_ns, .caller = caller, .work = call_is_work(call)};
+		(struct why_recent){.start_ns = call->start_ns, .place = place, .work = call_is_work(call)};
 }
 
 const struct why_recent *why_thread_before(const struct why_thread *thread, uint64_t start_ns, bool work)

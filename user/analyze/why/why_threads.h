@@ -14,8 +14,8 @@
 #define WHY_WAITS 8u
 #define WHY_RECENT 32u
 
-/* In a key in the place of a caller: that of the launch that came next. */
-#define WHY_CALLER_NEXT (CALLER_BEFORE - 1)
+/* In a key in the place of a place: that of the launch that came next. */
+#define WHY_PLACE_NEXT (CALLER_BEFORE - 1)
 
 struct why_activity {
 	uint64_t start_ns, end_ns;
@@ -35,7 +35,7 @@ struct why_wait {
 /* A CUDA call. */
 struct why_recent {
 	uint64_t start_ns;
-	uint32_t caller;
+	uint32_t place; /* caller_place */
 	bool work;
 };
 
@@ -73,7 +73,7 @@ struct why_loader {
 struct why_threads {
 	struct why_thread **all;   /* by model.threads; NULL: it has done nothing so far */
 	struct why_thread **peers; /* by model.processes: its collectives on the CPU, on whatever thread; NULL: none */
-	uint32_t *latest;	   /* by model.processes: the latest caller that is a frame, NONE */
+	uint32_t *latest;	   /* by model.processes: the latest stack with frames that made a CUDA call, NONE */
 	uint32_t *forward; /* by model.processes: the latest thread that launched and is not of backward, NONE */
 	uint32_t count, process_count;
 	ARRAY(struct why_piece) pieces;	  /* of one gap */
@@ -96,7 +96,7 @@ void why_thread_forget(struct why_thread *thread, uint64_t from_ns);
 void why_thread_waits(struct why_thread *thread, uint64_t start_ns, uint64_t end_ns, struct tally_key key);
 
 /* A CUDA call is made. */
-void why_thread_calls(struct why_thread *thread, const struct model_call *call, uint32_t caller);
+void why_thread_calls(struct why_thread *thread, const struct model_call *call, uint32_t place);
 
 /* The latest call before that time, and the latest that put work on a GPU; NULL: not known. */
 const struct why_recent *why_thread_before(const struct why_thread *thread, uint64_t start_ns, bool work);

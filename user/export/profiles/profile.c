@@ -82,16 +82,29 @@ static void add_stacks(struct profile *profile, const struct model *model, const
 	}
 }
 
+/* "waited in cudaStreamSynchronize", "[launched late]" */
+static char *idle_note(const struct model *model, const struct idle_row *row)
+{
+	bool call = row->cause == WHY_SYNC || row->cause == WHY_ALLOC || row->cause == WHY_CALL;
+	char *words = idle_words(model, row), *note = call ? NULL : xasprintf("[%s]", words);
+
+	if (call)
+		return words;
+	free(words);
+	return note;
+}
+
 static void add_idle(struct profile *profile, const struct analyses *all)
 {
 	for (size_t i = 0; i < all->idle.count; i++) {
 		const struct idle_row *row = &all->idle.rows[i];
 		struct descent descent = {.profile = profile, .node = PROFILE_ROOT};
 		struct stack_frame frame = {.kind = STACK_FRAME_NOTE, .before = "", .file = ""};
+		char *words = NULL;
 
 		if (idle_is_edge(row->cause))
 			continue;
-		if (row->cause == IDLE_SHORT) {
+		if (row->cause == WHY_SHORT) {
 			frame.name = "[gaps under 5 us]";
 		} else {
 			const struct line *line = &all->lines.all.items[row->line];
@@ -101,14 +114,13 @@ static void add_idle(struct profile *profile, const struct analyses *all)
 			frame.file = line->reason ? "" : line->file;
 			frame.line = line->reason ? 0 : line->number;
 			descend(&descent, &frame);
+			words = idle_note(all->model, row);
 			frame = (struct stack_frame){.kind = STACK_FRAME_NOTE, .before = "", .file = ""};
-			frame.before = row->cause == IDLE_WAITED ? "waited in " : "";
-			frame.name = row->cause == IDLE_WAITED ? api_name(row->api)
-				     : row->cause == IDLE_LATE ? "[launched late]"
-							       : "[GPU side]";
+			frame.name = words;
 		}
 		descend(&descent, &frame);
 		add_value(&descent, PROFILE_IDLE_NS, row->ns);
+		free(words);
 	}
 }
 

@@ -3,30 +3,16 @@
 #include <stdlib.h>
 
 #include "report/parts.h"
-
-static char *cause_text(const struct idle_row *row)
-{
-	switch (row->cause) {
-	case IDLE_LATE:
-		return xstrdup("launched late");
-	case IDLE_WAITED:
-		return xasprintf("%s %s", api_class(row->api) == GPT_CLASS_NONE ? "in" : "waited in",
-				 api_name(row->api));
-	case IDLE_GPU:
-		return xstrdup("GPU side");
-	default:
-		return xstrdup("");
-	}
-}
+#include "report/why/why_words.h"
 
 static char *charged_to(struct report *report, const struct idle_row *row)
 {
 	switch (row->cause) {
-	case IDLE_SHORT:
+	case WHY_SHORT:
 		return xstrdup("(gaps under 5 us)");
-	case IDLE_BEFORE:
+	case WHY_BEFORE:
 		return xstrdup("(before the first GPU operation seen)");
-	case IDLE_AFTER:
+	case WHY_AFTER:
 		return xstrdup("(after the last GPU operation)");
 	default:
 		return line_label(&report->all->lines, row->line);
@@ -35,12 +21,32 @@ static char *charged_to(struct report *report, const struct idle_row *row)
 
 static bool has_line(const struct idle_row *row)
 {
-	return row->cause != IDLE_SHORT && row->cause != IDLE_BEFORE && row->cause != IDLE_AFTER;
+	return row->cause != WHY_SHORT && !idle_is_edge(row->cause);
+}
+
+/* Whether it was another line that launched. */
+static bool has_other_launch(const struct idle_row *row)
+{
+	return row->launch_line != NONE && row->launch_line != row->line;
+}
+
+static bool has_other_launches(const struct report *report, size_t shown)
+{
+	for (size_t i = 0; i < shown; i++)
+		if (has_other_launch(&report->all->idle.rows[i]))
+			return true;
+	return false;
+}
+
+static char *launch_label(struct report *report, const struct idle_row *row)
+{
+	return has_other_launch(row) ? line_label(&report->all->lines, row->launch_line) : xstrdup("");
 }
 
 static void add_row(struct report *report, struct table *table, const struct idle_row *row, struct time_unit unit)
 {
-	char *line = charged_to(report, row), *why = cause_text(row);
+	char *line = charged_to(report, row), *why = idle_words(report->model, row);
+	char *launch = launch_label(report, row);
 
 	table_add_ns(table, row->ns, unit);
 	table_add_percent(table, (double)row->ns, idle_is_edge(row->cause) ? 0 : (double)report->all->idle.sum);
@@ -48,31 +54,41 @@ static void add_row(struct report *report, struct table *table, const struct idl
 	table_add(table, line);
 	report_add_place(report, table, has_line(row) ? row->line : NONE);
 	table_add(table, why);
+	table_add(table, launch);
+	report_add_place(report, table, row->launch_line);
+	table_add(table, idle_is_edge(row->cause) ? "" : why_cause_name(row->cause));
 	report_add_user_line(report, table, row->user_line, row->user_lines);
 	report_add_process(report, table, row->process);
 	report_note_user_line(report, table, row->user_line, row->user_lines, "");
 	free(line);
 	free(why);
+	free(launch);
 }
 
 /* What the words mean that stand in the rows. */
 static void explain(struct report *report, size_t shown)
 {
-	static const struct {
-		enum idle_cause cause;
-		const char *text;
-	} words[] = {
-		{IDLE_LATE, "  launched late: the GPU had nothing to do until that line launched"},
-		{IDLE_GPU,
-		 "  GPU side: launched in time, but not begun: the launch's latency, or it waited for other work"},
-	};
+	const struct idle_row *rows = report->all->idle.rows;
+	bool late = false, after = false, small = false, gpu = false;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		for (size_t k = 0; k < shown; k++)
-			if (report->all->idle.rows[k].cause == words[i].cause) {
-				report_line(report, "%s", words[i].text);
-				break;
-			}
+	for (size_t i = 0; i < shown; i++) {
+		late |= rows[i].cause == WHY_PYTHON && !rows[i].after;
+		after |= rows[i].after;
+		small |= rows[i].cause == WHY_LAUNCH;
+		gpu |= rows[i].cause == WHY_GPU;
+	}
+	if (late)
+		report_line(report, "  launched late: the GPU had nothing to do until that line launched");
+	if (after)
+		report_line(report,
+			    "  after a call: had the thread not waited in it, it would have launched earlier by "
+			    "that");
+	if (small)
+		report_line(report, "  small kernels: they run shorter than it takes to launch them");
+	if (gpu)
+		report_line(report,
+			    "  GPU side: launched in time, but not begun: the launch's latency, or it waited for "
+			    "other work");
 }
 
 void report_idle(struct report *report)
@@ -80,12 +96,17 @@ void report_idle(struct report *report)
 	const struct idle *idle = &report->all->idle;
 	size_t gaps = idle->count - idle->edges, shown = report_shown(report, gaps);
 	struct time_unit unit = time_unit_for(idle->sum || !idle->count ? idle->sum : idle->rows[0].ns);
+	bool launches = has_other_launches(report, shown);
 	const struct column columns[] = {
 		COLUMN_NUMBER(unit.name, "idle_ns", UNIT_NS),
 		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
 		COLUMN_NUMBER("gaps", "gaps", UNIT_COUNT),
 		LABEL_COLUMNS("line", "line"),
 		COLUMN_NAME("why", "why", TEXT_TRUNCATE_MIDDLE),
+		COLUMN_NAME(launches ? "launch" : COLUMN_NOT_SHOWN, "launch", TEXT_TRUNCATE_MIDDLE),
+		COLUMN_DATA("launch_file", UNIT_TEXT),
+		COLUMN_DATA("launch_line_number", UNIT_ID),
+		COLUMN_DATA("cause_id", UNIT_TEXT),
 		USER_LINE_COLUMNS,
 		PROCESS_COLUMN(report),
 		COLUMN_END,

@@ -150,7 +150,7 @@ static char *what_was_looked_at(const struct why *why)
 static void put_before(struct report *report)
 {
 	const struct why *why = &report->all->why;
-	bool imports = why->imports_before_ns > why->before_ns / 2;
+	bool imports = why->idle->imports_before_ns > why->before_ns / 2;
 
 	if (!why->step_count && !imports)
 		return;

@@ -139,7 +139,7 @@ static char *python_evidence(const struct analyses *all, const struct why_loss *
 
 	text = xasprintf("The GPU ran out of work %s, and the thread that launches was in no CUDA call%s meanwhile%s.",
 			 often, model_has_all_calls(all->model) ? "" : " that gputrace follows",
-			 all->why.has_ops ? " and in no DataLoader" : "");
+			 all->idle.has_ops ? " and in no DataLoader" : "");
 	free(often);
 	return text;
 }
@@ -173,10 +173,12 @@ static char *sync_evidence(const struct analyses *all, const struct why_loss *lo
 	char *text;
 
 	(void)all;
-	text = xasprintf("%s call%s of %s there took %s; behind %s the GPU had nothing to do for %s.",
+	text = xasprintf("%s call%s of %s there took %s. The GPU had nothing to do for %s in %s, and for %s after %s, "
+			 "which would have run meanwhile.",
 			 number_count(line->calls).text, plural(line->calls), api_name((uint16_t)line->detail),
-			 number_time(line->calls_ns).text, line->calls == 1 ? "it" : "them",
-			 number_time(line->ns).text);
+			 number_time(line->calls_ns).text, number_time(line->ns - line->after_ns).text,
+			 line->calls == 1 ? "it" : "them", number_time(line->after_ns).text,
+			 line->calls == 1 ? "it" : "them");
 	if (!line->reads)
 		return text;
 	return joined(text, " ",
@@ -194,8 +196,8 @@ static char *launch_evidence(const struct analyses *all, const struct why_loss *
 
 	return xasprintf("%s kernel%s ran for %s on average, and there was one every %s: the GPU idled between them.",
 			 number_count(kernels).text, plural(kernels),
-			 number_time(all->why.launch_kernel_ns / kernels).text,
-			 number_time(all->why.launch_interval_ns / kernels).text);
+			 number_time(all->idle.launch_kernel_ns / kernels).text,
+			 number_time(all->idle.launch_interval_ns / kernels).text);
 }
 
 static char *calls_evidence(const struct why_loss *loss)

@@ -2,7 +2,7 @@
 /* What threads were doing, from calls, collections, imports, the driver's compiler and ops of PyTorch. */
 #include <string.h>
 
-#include "analyze/why/why_internal.h"
+#include "analyze/why/idle_internal.h"
 
 /* What an op is by its name. */
 enum {
@@ -48,119 +48,119 @@ static enum why_cause cause_of_call(const struct call_event *event)
 }
 
 /* No gap that is still to be charged begins before this. */
-static uint64_t gaps_from(const struct why *why, const struct call_event *event)
+static uint64_t gaps_from(const struct idle *idle, const struct call_event *event)
 {
 	uint64_t from_ns = event->operations_from_ns;
 
-	for (size_t i = 0; i < why->devices.count; i++)
-		if (why->devices.items[i].busy_until_ns < from_ns)
-			from_ns = why->devices.items[i].busy_until_ns;
+	for (size_t i = 0; i < idle->devices.count; i++)
+		if (idle->devices.items[i].busy_until_ns < from_ns)
+			from_ns = idle->devices.items[i].busy_until_ns;
 	return from_ns;
 }
 
 static struct tally_key key_of_call(const struct why_thread *thread, const struct call_event *event,
-				    enum why_cause cause, uint32_t caller)
+				    enum why_cause cause, uint32_t place)
 {
 	const struct model_call *call = event->call;
 
 	switch (cause) {
 	case WHY_SYNC:
-		return why_key(caller, cause, call->api, call->start_ns < thread->op_end_ns ? thread->op_name : NONE);
+		return why_key(place, cause, call->api, call->start_ns < thread->op_end_ns ? thread->op_name : NONE);
 	case WHY_COPY:
-		return why_key(caller, cause, why_copy_detail(event->operation), NONE);
+		return why_key(place, cause, why_copy_detail(event->operation), NONE);
 	case WHY_COMPILE:
-		return why_key(caller, cause, WHY_COMPILE_MODULE, call->api);
+		return why_key(place, cause, WHY_COMPILE_MODULE, call->api);
 	default:
-		return why_key(caller, cause, call->api, NONE);
+		return why_key(place, cause, call->api, NONE);
 	}
 }
 
 /* Nothing else tells where a thread was between two calls: the later one was made inside of a DataLoader's next. */
-static void note_loading(struct why *why, struct why_thread *thread, const struct model_call *call)
+static void note_loading(struct idle *idle, struct why_thread *thread, const struct model_call *call)
 {
 	struct why_loader loader = {.code = NONE};
 	uint64_t end_ns = call->end_ns > call->start_ns ? call->end_ns : call->start_ns; /* 0: not seen */
 
-	if (!why->has_ops && thread->called_until_ns)
-		loader = why_loader(&why->threads, why->model, call->stack);
+	if (!idle->has_ops && thread->called_until_ns)
+		loader = why_loader(&idle->threads, idle->model, call->stack);
 	if (loader.code != NONE)
-		why_thread_does(thread, (struct why_activity){.start_ns = thread->called_until_ns,
-							      .end_ns = call->start_ns,
-							      .key = why_key(loader.caller, WHY_DATA, loader.code,
-									     WHY_SEEN_BY_FRAMES),
-							      .rank = WHY_RANK_DATA});
+		why_thread_does(thread, (struct why_activity){
+						.start_ns = thread->called_until_ns,
+						.end_ns = call->start_ns,
+						.key = why_key(call->stack, WHY_DATA, loader.code, WHY_SEEN_BY_FRAMES),
+						.rank = WHY_RANK_DATA});
 	if (end_ns > thread->called_until_ns)
 		thread->called_until_ns = end_ns;
 }
 
-void why_add_call(struct why *why, const struct call_event *event)
+void idle_add_call(struct idle *idle, const struct call_event *event)
 {
 	const struct model_call *call = event->call;
-	struct why_thread *thread = why_thread(&why->threads, call->thread);
-	uint32_t caller = why_user_frame(&why->threads, why->model, call->stack, event->caller);
+	struct why_thread *thread = why_thread(&idle->threads, call->thread);
+	uint32_t place = caller_place(idle->model, call->stack, event->caller);
 	enum why_cause cause = cause_of_call(event);
 	struct tally_entry *sum;
 	struct tally_key key;
 
-	why_thread_forget(thread, gaps_from(why, event));
-	if (why->threads.peers[event->process])
-		why_thread_forget(why->threads.peers[event->process], gaps_from(why, event));
-	why_thread_calls(thread, call, caller);
-	if (caller < CALLER_NO_FRAME)
-		why->threads.latest[event->process] = caller;
-	note_loading(why, thread, call);
+	why_thread_forget(thread, gaps_from(idle, event));
+	if (idle->threads.peers[event->process])
+		why_thread_forget(idle->threads.peers[event->process], gaps_from(idle, event));
+	why_thread_calls(thread, call, place);
+	if (place < CALLER_NO_FRAME)
+		idle->threads.latest[event->process] = place;
+	note_loading(idle, thread, call);
 	if (call_is_work(call) && !thread->looked_up_ns)
 		thread->traced_from_ns = 0;
 	if (call_is_work(call) && call->stack_state != GPT_STACK_BACKWARD)
-		why->threads.forward[event->process] = call->thread;
+		idle->threads.forward[event->process] = call->thread;
 	if (cause == WHY_LOSSES || call->end_ns <= call->start_ns)
 		return;
-	key = key_of_call(thread, event, cause, caller);
+	key = key_of_call(thread, event, cause, place);
 	why_thread_does(thread, (struct why_activity){.start_ns = call->start_ns,
 						      .end_ns = call->end_ns,
 						      .key = key,
 						      .rank = cause == WHY_COMPILE ? WHY_RANK_COMPILE : WHY_RANK_CALL});
 	why_thread_waits(thread, call->start_ns, call->end_ns, key);
-	if (!why_looks_at(why, call->start_ns))
+	if (!idle_looks_at(idle, call->start_ns))
 		return;
-	sum = tally_at(&why->calls, key);
+	sum = tally_at(&idle->calls, key);
 	sum->ns += call->end_ns - call->start_ns;
 	sum->count++;
 	sum->more += call_failed(call);
 }
 
-void why_add_jit(struct why *why, const struct jit_event *event)
+void idle_add_jit(struct idle *idle, const struct jit_event *event)
 {
 	const struct model_jit *jit = event->jit;
 	const struct model_call *call;
 	struct why_thread *thread;
-	uint32_t caller;
+	uint32_t place;
 
 	if (jit->call == NONE)
 		return;
-	call = &why->model->calls[jit->call];
-	thread = why_thread(&why->threads, call->thread);
-	caller = why_user_frame(&why->threads, why->model, call->stack, event->caller);
+	call = &idle->model->calls[jit->call];
+	thread = why_thread(&idle->threads, call->thread);
+	place = caller_place(idle->model, call->stack, event->caller);
 	why_thread_does(thread,
 			(struct why_activity){.start_ns = jit->start_ns,
 					      .end_ns = jit->end_ns,
-					      .key = why_key(caller, WHY_COMPILE, WHY_COMPILE_JIT, jit->operation),
+					      .key = why_key(place, WHY_COMPILE, WHY_COMPILE_JIT, jit->operation),
 					      .rank = WHY_RANK_COMPILE});
 }
 
-void why_add_span(struct why *why, const struct span_event *event)
+void idle_add_span(struct idle *idle, const struct span_event *event)
 {
 	const struct model_span *span = event->span;
 	bool import = span->kind == MODEL_SPAN_IMPORT;
 	struct why_activity doing = {.start_ns = span->start_ns,
 				     .end_ns = span->end_ns,
 				     .rank = import ? WHY_RANK_IMPORT : WHY_RANK_GC,
-				     .key = why_key(WHY_CALLER_NEXT, import ? WHY_IMPORT : WHY_GC,
+				     .key = why_key(WHY_PLACE_NEXT, import ? WHY_IMPORT : WHY_GC,
 						    import ? span->name : (uint32_t)span->generation, NONE)};
 
-	why_thread_does(why_thread(&why->threads, span->thread), doing);
-	if (import && !(why->from_ns ? span->start_ns >= why->from_ns : why->any_gpu))
-		why->imports_before_ns += span->end_ns - span->start_ns;
+	why_thread_does(why_thread(&idle->threads, span->thread), doing);
+	if (import && !(idle->from_ns ? span->start_ns >= idle->from_ns : idle->devices.count != 0))
+		idle->imports_before_ns += span->end_ns - span->start_ns;
 }
 
 static uint8_t what_name_says(const char *name)
@@ -182,38 +182,38 @@ static uint8_t what_name_says(const char *name)
 	return strncmp(name, region, sizeof(region) - 1) != 0 ? NAME_PLAIN : NAME_REGION;
 }
 
-static uint8_t what_op_is(struct why *why, uint32_t name)
+static uint8_t what_op_is(struct idle *idle, uint32_t name)
 {
 	if (name == NONE)
 		return NAME_PLAIN;
-	while (why->names.count <= name)
-		array_push(&why->names, NAME_NOT_ASKED);
-	if (why->names.items[name] == NAME_NOT_ASKED)
-		why->names.items[name] = what_name_says(why->model->strings[name]);
-	return why->names.items[name];
+	while (idle->names.count <= name)
+		array_push(&idle->names, NAME_NOT_ASKED);
+	if (idle->names.items[name] == NAME_NOT_ASKED)
+		idle->names.items[name] = what_name_says(idle->model->strings[name]);
+	return idle->names.items[name];
 }
 
 /*
  * A region that torch.compile made begins.  The first time it was compiled just before, if ops were traced then: since
  * the look for one that fits, where there was any to look through, else since the first op that was traced.
  */
-static void region_begins(struct why *why, struct why_thread *thread, const struct model_op *op)
+static void region_begins(struct idle *idle, struct why_thread *thread, const struct model_op *op)
 {
-	struct tally_key key = {{why->model->threads[op->thread].process, op->name}};
-	bool is_new = !tally_at(&why->regions, key)->count++;
+	struct tally_key key = {{idle->model->threads[op->thread].process, op->name}};
+	bool is_new = !tally_at(&idle->regions, key)->count++;
 	uint64_t from_ns = thread->looked_up_ns ? thread->looked_up_ns : thread->traced_from_ns;
 
 	if (is_new && thread->traced_from_ns)
 		why_thread_does(thread, (struct why_activity){.start_ns = from_ns,
 							      .end_ns = op->start_ns,
-							      .key = why_key(WHY_CALLER_NEXT, WHY_COMPILE,
+							      .key = why_key(WHY_PLACE_NEXT, WHY_COMPILE,
 									     WHY_COMPILE_TORCH, op->name),
 							      .rank = WHY_RANK_COMPILE});
 	thread->looked_up_ns = thread->traced_from_ns = 0;
 }
 
 /* Whether it is one of those of torch.compile. */
-static bool follow_compiler(struct why *why, struct why_thread *thread, const struct model_op *op, uint8_t what)
+static bool follow_compiler(struct idle *idle, struct why_thread *thread, const struct model_op *op, uint8_t what)
 {
 	if (what == NAME_LOOKUP) {
 		thread->looked_up_ns = op->end_ns;
@@ -221,7 +221,7 @@ static bool follow_compiler(struct why *why, struct why_thread *thread, const st
 	} else if (what == NAME_TRACED && !thread->traced_from_ns) {
 		thread->traced_from_ns = op->start_ns;
 	} else if (what == NAME_REGION) {
-		region_begins(why, thread, op);
+		region_begins(idle, thread, op);
 	}
 	return what >= NAME_LOOKUP && what <= NAME_REGION;
 }
@@ -230,36 +230,36 @@ static bool follow_compiler(struct why *why, struct why_thread *thread, const st
  * Its process waits for others, whatever thread of gloo's it began on: where the program is is known by the op's stack,
  * or else by the CUDA call that it made before.
  */
-static void collective_begins(struct why *why, const struct model_op *op)
+static void collective_begins(struct idle *idle, const struct model_op *op)
 {
-	uint32_t process = why->model->threads[op->thread].process, latest = why->threads.latest[process];
+	uint32_t process = idle->model->threads[op->thread].process, latest = idle->threads.latest[process];
 	struct why_activity doing = {.start_ns = op->start_ns, .end_ns = op->end_ns, .rank = WHY_RANK_PEER};
 
-	latest = why_user_frame(&why->threads, why->model, op->stack, latest == NONE ? WHY_CALLER_NEXT : latest);
+	latest = caller_place(idle->model, op->stack, latest == NONE ? WHY_PLACE_NEXT : latest);
 	doing.key = why_key(latest, WHY_PEER, op->name, NONE);
-	why_thread_does(why_peers(&why->threads, process), doing);
+	why_thread_does(why_peers(&idle->threads, process), doing);
 }
 
-void why_add_op(struct why *why, const struct op_event *event)
+void idle_add_op(struct idle *idle, const struct op_event *event)
 {
 	const struct model_op *op = event->op;
-	struct why_thread *thread = why_thread(&why->threads, op->thread);
-	uint8_t what = what_op_is(why, op->name);
+	struct why_thread *thread = why_thread(&idle->threads, op->thread);
+	uint8_t what = what_op_is(idle, op->name);
 	struct why_activity doing = {.start_ns = op->start_ns, .end_ns = op->end_ns};
 
-	why->has_ops = true;
+	idle->has_ops = true;
 	if (what == NAME_PEER) {
-		collective_begins(why, op);
+		collective_begins(idle, op);
 		return;
 	}
 	if (op->scope != GPT_AGENT_OP_USER_SCOPE && op->start_ns >= thread->op_end_ns) {
 		thread->op_end_ns = op->end_ns;
 		thread->op_name = op->name;
 	}
-	if (what == NAME_PLAIN || follow_compiler(why, thread, op, what))
+	if (what == NAME_PLAIN || follow_compiler(idle, thread, op, what))
 		return;
 	doing.rank = what == NAME_DATA ? WHY_RANK_DATA : WHY_RANK_COMPILE;
-	doing.key = what == NAME_DATA ? why_key(WHY_CALLER_NEXT, WHY_DATA, op->name, WHY_SEEN_BY_OP)
-				      : why_key(WHY_CALLER_NEXT, WHY_COMPILE, WHY_COMPILE_TORCH, op->name);
+	doing.key = what == NAME_DATA ? why_key(WHY_PLACE_NEXT, WHY_DATA, op->name, WHY_SEEN_BY_OP)
+				      : why_key(WHY_PLACE_NEXT, WHY_COMPILE, WHY_COMPILE_TORCH, op->name);
 	why_thread_does(thread, doing);
 }

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What GPUs lose time to (why.h), and what a part of a gap is put on. */
+#ifndef GPUTRACE_ANALYZE_CAUSES_H
+#define GPUTRACE_ANALYZE_CAUSES_H
+
+#include "base/tally.h"
+#include "model/model.h"
+
+/* Losses, then what is no one's.  detail, extra: parts of their keys. */
+enum why_cause {
+	WHY_PYTHON,  /* between two CUDA calls; detail: place of the one before, CALLER_UNSEEN */
+	WHY_DATA,    /* a DataLoader's next; detail: name of the op (model.strings), extra: enum why_seen_by */
+	WHY_SYNC,    /* a call that waits; detail: api, extra: name of the outermost op it was in, NONE */
+	WHY_LAUNCH,  /* kernels shorter than their launches */
+	WHY_ALLOC,   /* memory of CUDA; detail: api */
+	WHY_CALL,    /* another call that takes long; detail: api */
+	WHY_IMPORT,  /* detail: name of the module */
+	WHY_GC,	     /* detail: generation */
+	WHY_COMPILE, /* detail: enum why_compile, extra: api or name of the op */
+	WHY_COPY,    /* between host and device, alone, or a call that waited for it; detail: copy kind and memory */
+	WHY_PROCESS, /* launched, while another process's work ran; detail: which (model.processes) */
+	WHY_RANK, /* ranks waited for the last one in a collective; detail: that rank, extra: params of the collective
+		   */
+	WHY_PEER, /* a collective of PyTorch's on the CPU had not ended; detail: name of the op */
+	WHY_LOSSES,
+	WHY_GPU = WHY_LOSSES, /* the launch was made before the gap */
+	WHY_UNSEEN,	      /* the launch was not seen */
+	WHY_SHORT,	      /* gaps of less than 5 us that are not the price of a launch */
+	WHY_CAUSES,
+	WHY_BEFORE = WHY_CAUSES, /* before the first operation of a device; this and the next are in no gap */
+	WHY_AFTER,		 /* after its last */
+};
+
+/* How a DataLoader is known. */
+enum why_seen_by {
+	WHY_SEEN_BY_OP,
+	WHY_SEEN_BY_FRAMES, /* of the CUDA call that came next; detail: its function (model.codes) */
+};
+
+enum why_compile {
+	WHY_COMPILE_JIT,    /* the driver */
+	WHY_COMPILE_MODULE, /* code is loaded */
+	WHY_COMPILE_TORCH,  /* torch.compile */
+};
+
+/* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind */
+#define WHY_HTOD 1u
+#define WHY_DTOH 2u
+#define WHY_PAGEABLE 1u
+
+/* place (caller_place), cause, detail, extra */
+static inline struct tally_key why_key(uint32_t place, enum why_cause cause, uint32_t detail, uint32_t extra)
+{
+	return (struct tally_key){{place, cause, detail, extra}};
+}
+
+/* How a copy's kind and memory are one number, and back. */
+static inline uint32_t why_copy_detail(const struct model_gpu *op)
+{
+	return (uint32_t)op->memcpy_kind | (uint32_t)op->from << 8 | (uint32_t)op->to << 16;
+}
+
+#endif

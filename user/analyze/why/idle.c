@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Gaps are charged as soon as the operation comes that ends them. */
+#include "analyze/why/idle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/why/idle_internal.h"
+
+/* Shorter gaps are what the hardware needs between two operations. */
+#define GAP_LEAST_NS 5000u
+
+/* A gap up to which a launch that comes late is the price of launching: from Python some 10 us, of an op of PyTorch 20
+ * to 100. */
+#define LAUNCH_MOST_NS 200000u
+#define LAUNCH_KERNEL_NS 100000u /* and the kernel is shorter than that */
+
+/* From a launch to the start of its kernel, where the GPU has nothing else to do. */
+#define LAUNCH_BEGINS_NS 10000u
+
+/* Of a process with one step alone it is not known what is usual. */
+static void look_at_steps(struct idle *idle, const struct steps *steps, const struct model *model)
+{
+	uint64_t from_ns = UINT64_MAX, to_ns = 0;
+
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		const struct step_track *track = steps_of_process(steps, model, i);
+		size_t first = track ? step_track_first_whole(track) : 0;
+
+		if (!track || track->list.count < first + 2)
+			continue;
+		if (track->list.items[first].start_ns < from_ns)
+			from_ns = track->list.items[first].start_ns;
+		if (track->list.items[track->list.count - 1].end_ns > to_ns)
+			to_ns = track->list.items[track->list.count - 1].end_ns;
+		idle->step_count += track->list.count - first;
+	}
+	if (!idle->step_count || to_ns <= from_ns)
+		return;
+	idle->from_ns = from_ns;
+	idle->to_ns = to_ns;
+}
+
+void idle_init(struct idle *idle, const struct model *model, const struct window *window, const struct steps *steps,
+	       struct step_blocks *blocks)
+{
+	*idle = (struct idle){.model = model, .window = window, .blocks = blocks, .to_ns = UINT64_MAX};
+	why_threads_init(&idle->threads, model);
+	if (steps)
+		look_at_steps(idle, steps, model);
+}
+
+void idle_begin_part(struct idle *idle, const struct model *part)
+{
+	idle->model = part;
+}
+
+void idle_free(struct idle *idle)
+{
+	why_threads_free(&idle->threads);
+	tally_free(&idle->device_index);
+	array_free(&idle->devices);
+	array_free(&idle->names);
+	tally_free(&idle->regions);
+	tally_free(&idle->calls);
+	tally_free(&idle->whats);
+	tally_free(&idle->whose);
+	tally_free(&idle->charges);
+	tally_free(&idle->idle_blocks);
+	free(idle->rows);
+}
+
+/* ---- charges ----------------------------------------------------------------------------------------------------- */
+
+/* In the cause of a key of whats; in the block of one of charges. */
+#define AFTER 0x100u
+#define LOOKED_AT 0x100u
+#define NO_BLOCK 0xffu
+
+static uint32_t number_of(struct tally *tally, struct tally_key key)
+{
+	return (uint32_t)(tally_at(tally, key) - tally->entries);
+}
+
+/* A part of a gap. */
+struct charging {
+	struct idle *idle;
+	uint32_t launch_place;
+	uint32_t process;
+	uint32_t block;
+	bool looked_at;
+	bool after; /* what is charged next: idle_row.after */
+};
+
+static void charge(void *context, struct tally_key key, uint64_t ns)
+{
+	const struct charging *charging = context;
+	struct idle *idle = charging->idle;
+	struct tally_key whose = {{charging->launch_place, charging->process}};
+	uint32_t when = charging->block == STEP_BLOCK_NONE ? NO_BLOCK : charging->block;
+	struct idle_sum *sum = &idle->sums[key.part[1]];
+	struct tally_entry *entry;
+
+	if (!ns)
+		return;
+	if (key.part[0] == WHY_PLACE_NEXT)
+		key.part[0] = charging->launch_place;
+	key.part[1] |= charging->after ? AFTER : 0;
+	entry = tally_at(&idle->charges,
+			 (struct tally_key){{number_of(&idle->whats, key), number_of(&idle->whose, whose),
+					     when | (charging->looked_at ? LOOKED_AT : 0)}});
+	entry->ns += ns;
+	entry->count++;
+	idle->sum += ns;
+	if (!charging->looked_at)
+		return;
+	sum->ns += ns;
+	sum->count++;
+	if (ns > sum->longest_ns)
+		sum->longest_ns = ns;
+}
+
+struct idle_charge idle_charge_at(const struct idle *idle, size_t index)
+{
+	const struct tally_entry *entry = &idle->charges.entries[index];
+	struct tally_key what = idle->whats.entries[entry->key.part[0]].key;
+	const uint32_t *whose = idle->whose.entries[entry->key.part[1]].key.part;
+	uint32_t when = entry->key.part[2];
+	bool after = what.part[1] & AFTER;
+
+	what.part[1] &= ~AFTER;
+	return (struct idle_charge){.what = what,
+				    .after = after,
+				    .launch_place = whose[0],
+				    .process = whose[1],
+				    .block = (when & NO_BLOCK) == NO_BLOCK ? STEP_BLOCK_NONE : when & NO_BLOCK,
+				    .looked_at = when & LOOKED_AT,
+				    .ns = entry->ns,
+				    .count = entry->count};
+}
+
+/* ---- gaps -------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Whose time it is: that of the thread that launched; of a backward pass, whose threads only begin when they are handed
+ * work, that of the thread in front of them, until its own first launch.
+ */
+static struct why_thread *thread_of(struct idle *idle, const struct gpu_event *event, uint64_t from_ns)
+{
+	const struct model_call *launch = event->launch;
+	struct why_thread *own = why_thread(&idle->threads, launch->thread);
+	uint32_t forward = idle->threads.forward[event->op->process];
+	const struct why_recent *before = why_thread_before(own, launch->start_ns, false);
+
+	if (launch->stack_state != GPT_STACK_BACKWARD || forward == NONE || (before && before->start_ns > from_ns))
+		return own;
+	return why_thread(&idle->threads, forward);
+}
+
+/* What it is shorter than: the time from one operation's begin to the next one's. */
+static bool is_price_of_launch(const struct charging *charging, const struct idle_device *device,
+			       const struct gpu_event *event, uint64_t gap_ns)
+{
+	uint64_t interval_ns = event->op->start_ns - device->began_ns;
+
+	if (gap_ns >= LAUNCH_MOST_NS || event->op->kind != MODEL_KERNEL || event->launch->class != GPT_CLASS_LAUNCH ||
+	    gpu_ns(event->op) >= LAUNCH_KERNEL_NS || gpu_ns(event->op) >= interval_ns)
+		return false;
+	if (charging->looked_at) {
+		charging->idle->launch_kernel_ns += gpu_ns(event->op);
+		charging->idle->launch_interval_ns += interval_ns;
+	}
+	return true;
+}
+
+/* In the call that launched what counts is that it stood there; after it nothing but what no launch gets past. */
+static uint64_t charge_from_launch(struct charging *charging, const struct gpu_event *event, struct why_thread *thread,
+				   uint64_t from, uint64_t to)
+{
+	struct why_threads *threads = &charging->idle->threads;
+	uint64_t end = event->launch->end_ns < to ? event->launch->end_ns : to, sum = 0;
+
+	if (end > from && thread == why_thread(threads, event->launch->thread))
+		sum += why_thread_pieces(threads, thread, NULL, from, end, WHY_RANK_CALL, charge, charging);
+	else
+		end = from;
+	return sum + why_thread_pieces(threads, thread, NULL, end, to, WHY_RANK_COMPILE, charge, charging);
+}
+
+/* What earlier waits took of the time that is left. */
+static uint64_t charge_leads(struct charging *charging, struct why_thread *thread, uint64_t from, uint64_t launch_ns,
+			     uint64_t rest)
+{
+	uint64_t sum;
+
+	charging->after = true;
+	sum = why_thread_leads(thread, from, launch_ns, rest, charge, charging);
+	charging->after = false;
+	return sum;
+}
+
+static void charge_late(struct charging *charging, const struct idle_device *device, const struct gpu_event *event,
+			uint64_t from, uint64_t to)
+{
+	struct idle *idle = charging->idle;
+	struct why_thread *thread = thread_of(idle, event, from);
+	const struct why_thread *peers = idle->threads.peers[event->op->process];
+	uint64_t late = event->launch->start_ns < to ? event->launch->start_ns : to, rest;
+	const struct why_recent *before;
+
+	rest = to - from;
+	rest -= why_thread_pieces(&idle->threads, thread, peers, from, late, WHY_RANK_PEER, charge, charging);
+	rest -= charge_from_launch(charging, event, thread, late, to);
+	rest -= charge_leads(charging, thread, from, event->launch->start_ns, rest);
+	if (!rest)
+		return;
+	if (is_price_of_launch(charging, device, event, to - from)) {
+		charge(charging, why_key(WHY_PLACE_NEXT, WHY_LAUNCH, 0, NONE), rest);
+		return;
+	}
+	before = why_thread_before(thread, event->launch->start_ns, false);
+	charge(charging, why_key(WHY_PLACE_NEXT, WHY_PYTHON, before ? before->place : CALLER_UNSEEN, NONE), rest);
+}
+
+/* The program is in a call that copies, and nothing is on its way to the GPU yet. */
+static uint64_t charge_begun_copy(struct charging *charging, const struct gpu_event *event, uint64_t from, uint64_t to)
+{
+	const struct model_call *launch = event->launch;
+	uint64_t end = launch && launch->end_ns < to ? launch->end_ns : to;
+
+	if (!launch || launch->class != GPT_CLASS_MEMCPY || event->op->memcpy_kind != WHY_HTOD || end <= from)
+		return 0;
+	charge(charging, why_key(WHY_PLACE_NEXT, WHY_COPY, why_copy_detail(event->op), NONE), end - from);
+	return end - from;
+}
+
+/* When a call that only a file names gave its work to the GPU is not known: not before it has returned. */
+static uint64_t charge_begun(struct charging *charging, const struct gpu_event *event, uint64_t from, uint64_t to)
+{
+	struct why_thread *thread = why_thread(&charging->idle->threads, event->launch->thread);
+
+	if (api_is_named(event->launch->api))
+		return charge_from_launch(charging, event, thread, from, to);
+	return why_thread_pieces(&charging->idle->threads, thread, NULL, from, to, WHY_RANK_COMPILE, charge, charging);
+}
+
+uint32_t idle_block_of(const struct idle *idle, const struct gpu_event *event)
+{
+	uint64_t time_ns = event->launch ? event->launch->start_ns : event->op->start_ns;
+
+	return idle->blocks ? step_blocks_since(idle->blocks, event->op->process, time_ns) : STEP_BLOCK_NONE;
+}
+
+static void charge_gap(struct idle *idle, const struct idle_device *device, const struct gpu_event *event,
+		       uint64_t from, uint64_t to)
+{
+	const struct model_call *launch = event->launch;
+	struct charging charging = {.idle = idle,
+				    .launch_place = event->launch_caller,
+				    .process = event->op->process,
+				    .block = idle_block_of(idle, event),
+				    .looked_at = idle_looks_at(idle, from)};
+	uint64_t rest = to - from;
+
+	if (charging.looked_at)
+		idle->looked_idle_ns += rest;
+	if (charging.looked_at && charging.block != STEP_BLOCK_NONE)
+		tally_at(&idle->idle_blocks, (struct tally_key){{charging.block}})->ns += rest;
+	if (launch)
+		charging.launch_place = caller_place(idle->model, launch->stack, event->launch_caller);
+	if (launch && rest >= GAP_LEAST_NS && launch->start_ns > from) {
+		charge_late(&charging, device, event, from, to);
+	} else if (launch && launch->start_ns + LAUNCH_BEGINS_NS > from &&
+		   is_price_of_launch(&charging, device, event, rest)) {
+		charge(&charging, why_key(WHY_PLACE_NEXT, WHY_LAUNCH, 0, NONE), rest);
+	} else if (rest < GAP_LEAST_NS) {
+		charging.launch_place = NONE;
+		charge(&charging, why_key(NONE, WHY_SHORT, 0, NONE), rest);
+	} else {
+		rest -= charge_begun_copy(&charging, event, from, to);
+		if (launch && rest == to - from)
+			rest -= charge_begun(&charging, event, from, to);
+		charge(&charging, why_key(WHY_PLACE_NEXT, launch ? WHY_GPU : WHY_UNSEEN, 0, NONE), rest);
+	}
+}
+
+/* Where what is looked at begins or ends in a gap, it is two. */
+static void charge_gaps(struct idle *idle, const struct idle_device *device, const struct gpu_event *event,
+			uint64_t from, uint64_t to)
+{
+	const uint64_t borders[] = {idle->from_ns, idle->to_ns};
+
+	for (size_t i = 0; i < sizeof(borders) / sizeof(borders[0]); i++)
+		if (borders[i] > from && borders[i] < to) {
+			charge_gap(idle, device, event, from, borders[i]);
+			from = borders[i];
+		}
+	charge_gap(idle, device, event, from, to);
+}
+
+static struct idle_device *device_of(struct idle *idle, uint32_t number)
+{
+	size_t known = idle->devices.count;
+	size_t index = number_of(&idle->device_index, (struct tally_key){{number}});
+
+	if (index == known)
+		array_push(&idle->devices, ((struct idle_device){.device = number, .first_ns = UINT64_MAX}));
+	return &idle->devices.items[index];
+}
+
+static uint64_t later(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
+void idle_add_gpu(struct idle *idle, const struct gpu_event *event)
+{
+	const struct model_gpu *op = event->op;
+	const struct window *window = idle->window;
+	uint64_t start = later(earlier(op->start_ns, window->end_ns), window->start_ns);
+	uint64_t end = earlier(op->end_ns, window->end_ns);
+	struct idle_device *device;
+
+	if (!gpu_ns(op) || op->end_ns <= window->start_ns)
+		return;
+	device = device_of(idle, op->device);
+	if (device->first_ns == UINT64_MAX)
+		device->first_ns = device->busy_until_ns = start;
+	if (start > device->busy_until_ns)
+		charge_gaps(idle, device, event, device->busy_until_ns, start);
+	device->busy_until_ns = later(device->busy_until_ns, end);
+	device->began_ns = op->start_ns;
+}

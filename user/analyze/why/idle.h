@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The account of idle time: each nanosecond in which a GPU has nothing to do is put once on a cause and on the line
+ * that is to blame, and on the launch that ended the gap.  The report's table, profiles, --lines and `why` are sums of
+ * it, so they agree to the nanosecond.
+ *
+ * A gap is put on what the thread of the launch that ended it was doing meanwhile, the first of these that fits:
+ * compiling; collecting garbage; importing; in a CUDA call that does not return at once (it waits, copies, allocates);
+ * in a DataLoader; or while a collective of its process went on over gloo or MPI.  What PyTorch's ops do not tell of
+ * that, as they were not recorded, the frames of the thread's next CUDA call may: it came out of the DataLoader.  Of
+ * what is left as much is put on earlier calls in which that thread waited for the GPU as they took: had it not waited,
+ * it would have been ahead by that.  What then is left is the price of a launch, where the gap and the kernel after it
+ * are short, else Python.
+ *
+ * What is kept besides sums: of each thread what it did since a GPU last ended a gap (bounded, why_threads.h).
+ */
+#ifndef GPUTRACE_ANALYZE_IDLE_H
+#define GPUTRACE_ANALYZE_IDLE_H
+
+#include "analyze/events.h"
+#include "analyze/lines.h"
+#include "analyze/sums/step_blocks.h"
+#include "analyze/why/causes.h"
+#include "analyze/why/why_threads.h"
+#include "model/steps/steps.h"
+
+/* Time about which the trace cannot say who is to blame. */
+static inline bool idle_is_edge(enum why_cause cause)
+{
+	return cause == WHY_BEFORE || cause == WHY_AFTER;
+}
+
+struct idle_row {
+	uint32_t line;			/* to blame; NONE: the cause has none */
+	uint32_t user_line, user_lines; /* as line_tally_row's */
+	uint32_t launch_line;		/* that came late; NONE as above */
+	uint32_t process;		/* as line_tally_row's */
+	enum why_cause cause;
+	bool after;		/* it is not the time in the call of that cause, but time after it */
+	uint32_t detail, extra; /* of the cause (enum why_cause); of WHY_PYTHON 0 */
+	uint64_t ns, count;	/* of gaps, or parts of them */
+};
+
+struct idle_sum {
+	uint64_t ns, count, longest_ns; /* of parts of gaps */
+};
+
+struct idle_device {
+	uint32_t device;
+	uint64_t first_ns, busy_until_ns;
+	uint64_t began_ns; /* the latest operation */
+};
+
+/* A charge: what a part of a gap was put on. */
+struct idle_charge {
+	struct tally_key what; /* why_key */
+	bool after;	       /* idle_row.after */
+	uint32_t launch_place; /* caller_place, NONE */
+	uint32_t process;      /* model.processes: whose GPU work came late */
+	uint32_t block;	       /* of steps, STEP_BLOCK_NONE */
+	bool looked_at;	       /* by `why`: in the steps, where there are some */
+	uint64_t ns, count;
+};
+
+struct idle {
+	const struct model *model; /* the latest part */
+	const struct window *window;
+	struct why_threads threads;
+	struct tally device_index; /* device; in the order of devices */
+	ARRAY(struct idle_device) devices;
+	uint64_t from_ns, to_ns; /* of all steps together; 0, UINT64_MAX: there are none */
+	uint64_t step_count;	 /* of all processes */
+	ARRAY(uint8_t) names;	 /* by model.strings: what an op of that name is, once asked for */
+	struct tally regions;	 /* process, name of an op: regions that torch.compile made */
+	struct tally calls;	 /* why_key: calls that wait or allocate, of the time looked at; more: failed */
+	struct tally whats, whose, charges;	       /* see idle_charge_at */
+	struct idle_sum sums[WHY_CAUSES];	       /* of the time looked at */
+	uint64_t looked_idle_ns;		       /* the same */
+	uint64_t launch_kernel_ns, launch_interval_ns; /* of WHY_LAUNCH: kernels; from the operation before to each */
+	uint64_t imports_before_ns;		       /* before what is looked at */
+	bool has_ops;				       /* ops of PyTorch were recorded */
+	struct step_blocks *blocks;		       /* NULL: sums by block of steps are not wanted */
+	struct tally idle_blocks;		       /* block: of looked_idle_ns */
+
+	uint64_t sum;	       /* between operations */
+	struct idle_row *rows; /* most time first, edges after the others */
+	size_t count, edges;   /* all rows; those that are edges */
+};
+
+/* steps: NULL where none were looked for; blocks: NULL, see there.  Both have to stay. */
+void idle_init(struct idle *idle, const struct model *model, const struct window *window, const struct steps *steps,
+	       struct step_blocks *blocks);
+void idle_free(struct idle *idle);
+void idle_begin_part(struct idle *idle, const struct model *part);
+void idle_add_call(struct idle *idle, const struct call_event *event);
+void idle_add_gpu(struct idle *idle, const struct gpu_event *event);
+void idle_add_jit(struct idle *idle, const struct jit_event *event);
+void idle_add_span(struct idle *idle, const struct span_event *event);
+void idle_add_op(struct idle *idle, const struct op_event *event);
+void idle_finish(struct idle *idle, struct lines *lines);
+
+static inline bool idle_looks_at(const struct idle *idle, uint64_t time_ns)
+{
+	return time_ns >= idle->from_ns && time_ns < idle->to_ns;
+}
+
+/* That of the step in which it was launched. */
+uint32_t idle_block_of(const struct idle *idle, const struct gpu_event *event);
+
+/* The charges, in the order in which they were first made; there are charges.count. */
+struct idle_charge idle_charge_at(const struct idle *idle, size_t index);
+
+/* The innermost frame of a place that is no library's, as a caller (callers.h); of none the innermost one. */
+uint32_t idle_caller_of_place(struct idle *idle, uint32_t place);
+
+/* What happened there: "waited in cudaStreamSynchronize"; "" where that is no one's time.  The caller frees it. */
+char *idle_words(const struct model *model, const struct idle_row *row);
+
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_IDLE(X)                                                                                               \
+	X(IDLE, begin, begin_idle(all, event))                                                                         \
+	X(IDLE, part, begin_part_of_idle(all, event->part))                                                            \
+	X(IDLE, call, idle_add_call(&all->idle, event))                                                                \
+	X(IDLE, gpu, idle_add_gpu(&all->idle, event))                                                                  \
+	X(IDLE, jit, idle_add_jit(&all->idle, event))                                                                  \
+	X(IDLE, span, idle_add_span(&all->idle, event))                                                                \
+	X(IDLE, op, idle_add_op(&all->idle, event))                                                                    \
+	X(IDLE, finish, idle_finish(&all->idle, event->lines))                                                         \
+	X(IDLE, free, free_idle(all))
+
+#endif

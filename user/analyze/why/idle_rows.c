@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* From charges to the rows of a table: by the line to blame, what happened there, and the line of the launch. */
+#include <stdlib.h>
+
+#include "analyze/line_tally.h"
+#include "analyze/why/idle_internal.h"
+
+uint32_t idle_caller_of_place(struct idle *idle, uint32_t place)
+{
+	const struct model *model = idle->model;
+
+	if (place >= CALLER_NO_FRAME)
+		return place;
+	return why_user_frame(&idle->threads, model, place, model->stack_frames[model->stacks[place].first]);
+}
+
+/* Short gaps are no one's. */
+static struct place_lines lines_at(struct lines *lines, const struct idle_charge *charge, uint32_t place)
+{
+	return charge->what.part[1] == WHY_SHORT ? (struct place_lines){NONE, NONE, NONE}
+						 : lines_of_place(lines, place);
+}
+
+/* What of a charge is in a row beside its line: two keys. */
+struct row_keys {
+	struct tally what; /* cause, after, detail, extra */
+	struct tally launch_lines;
+};
+
+static uint32_t number_of(struct tally *tally, struct tally_key key)
+{
+	return (uint32_t)(tally_at(tally, key) - tally->entries);
+}
+
+static void add_charge(struct line_tally *by_line, struct row_keys *keys, struct lines *lines,
+		       const struct idle_charge *charge, uint64_t ns)
+{
+	const uint32_t *part = charge->what.part;
+	bool python = part[1] == WHY_PYTHON;
+	struct tally_key what = {{part[1], charge->after, python ? 0 : part[2], python ? NONE : part[3]}};
+	struct tally_key launch = {{lines_at(lines, charge, charge->launch_place).line}};
+	uint32_t parts[2] = {number_of(&keys->what, what), number_of(&keys->launch_lines, launch)};
+
+	line_tally_add(by_line, lines_at(lines, charge, part[0]), parts, charge->process, ns, charge->count);
+}
+
+static struct idle_row row_of(const struct line_tally_row *sum, const struct row_keys *keys)
+{
+	const uint32_t *what = keys->what.entries[sum->part[0]].key.part;
+
+	return (struct idle_row){.line = sum->line,
+				 .user_line = sum->user_line,
+				 .user_lines = sum->user_lines,
+				 .launch_line = keys->launch_lines.entries[sum->part[1]].key.part[0],
+				 .process = sum->process,
+				 .cause = what[0],
+				 .after = what[1],
+				 .detail = what[2],
+				 .extra = what[3],
+				 .ns = sum->ns,
+				 .count = sum->count};
+}
+
+/* Before the first operation of a device, and after its last. */
+static void add_edge(struct idle *idle, enum why_cause cause, uint64_t ns, uint64_t count)
+{
+	if (!ns)
+		return;
+	idle->edges++;
+	idle->rows[idle->count++] = (struct idle_row){.line = NONE,
+						      .user_line = NONE,
+						      .launch_line = NONE,
+						      .process = NONE,
+						      .cause = cause,
+						      .ns = ns,
+						      .count = count};
+}
+
+static void add_edges(struct idle *idle)
+{
+	uint64_t before_ns = 0, after_ns = 0, before = 0, after = 0, untimed_ns;
+
+	for (size_t i = 0; i < idle->devices.count; i++) {
+		const struct idle_device *device = &idle->devices.items[i];
+
+		before_ns += device->first_ns - idle->window->start_ns;
+		before += device->first_ns > idle->window->start_ns;
+		if (idle->window->end_ns > device->busy_until_ns) {
+			after_ns += idle->window->end_ns - device->busy_until_ns;
+			after++;
+		}
+	}
+	untimed_ns = window_untimed_ns(idle->window) * before;
+	before_ns -= untimed_ns < before_ns ? untimed_ns : before_ns;
+	if (before_ns > after_ns)
+		add_edge(idle, WHY_BEFORE, before_ns, before);
+	add_edge(idle, WHY_AFTER, after_ns, after);
+	if (before_ns <= after_ns)
+		add_edge(idle, WHY_BEFORE, before_ns, before);
+}
+
+void idle_finish(struct idle *idle, struct lines *lines)
+{
+	struct row_keys keys = {0};
+	struct line_tally by_line = {0};
+	struct line_tally_row *sorted;
+	size_t count;
+
+	for (size_t i = 0; i < idle->charges.count; i++) {
+		struct idle_charge charge = idle_charge_at(idle, i);
+
+		add_charge(&by_line, &keys, lines, &charge, charge.ns);
+	}
+	sorted = line_tally_rows(&by_line, &count);
+	idle->rows = xcalloc(count + 2, sizeof(*idle->rows));
+	for (size_t i = 0; i < count; i++)
+		idle->rows[idle->count++] = row_of(&sorted[i], &keys);
+	add_edges(idle);
+	free(sorted);
+	tally_free(&keys.what);
+	tally_free(&keys.launch_lines);
+}
