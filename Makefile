@@ -11,8 +11,10 @@
 #   make bench           what tracing costs, against the project's numbers
 #   make lint check-format check-includes check-docs check-sanitize fuzz-short
 #   make install PREFIX=/usr/local DESTDIR=
+#   make wheel deb tarball    what others install without building
 #
-# The tests' rules are in tests/*.mk, the simulated GPU's in tests/simgpu/simgpu.mk, the benches' in tools/bench/bench.mk.
+# The tests' rules are in tests/*.mk, the simulated GPU's in tests/simgpu/simgpu.mk, the benches' in tools/bench/bench.mk,
+# those of packages in tools/package/package.mk.
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -48,7 +50,7 @@ BPF_SRC := $(wildcard bpf/*.bpf.c)
 BPF_OBJ := $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.bpf.o)
 BPF_OLD_OBJ := $(BPF_OBJ:.bpf.o=.old.bpf.o)
 BPF_CFLAGS := -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Iinclude -Ivmlinux -Ibpf -Wall -Wextra -Werror \
-	-Wno-unused-parameter -mcpu=v3
+	-Wno-unused-parameter -mcpu=v3 -fdebug-compilation-dir=.
 # The same programs for Linux 5.10 to 5.16; the binary carries both (user/attach/load/programs.c).
 SKELETON := $(BUILD)/bpf/gputrace.skel.h $(BUILD)/bpf/gputrace_old.skel.h
 
@@ -158,13 +160,9 @@ $(AGENT): $(AGENT_OBJ) $(CUPTI_OBJ) user/agent/agent.map $(BUILD)/members
 		-Wl,-soname,libgputrace-agent.so -o $@ $(AGENT_OBJ) $(CUPTI_OBJ) \
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
-install: all
-	install -D -m 755 $(BUILD)/gputrace $(DESTDIR)$(PREFIX)/bin/gputrace
-	install -D -m 644 $(AGENT) $(DESTDIR)$(PREFIX)/lib/gputrace/libgputrace-agent.so
-	install -D -m 644 docs/gputrace.1 $(DESTDIR)$(PREFIX)/share/man/man1/gputrace.1
-	install -d $(DESTDIR)$(PREFIX)/share/doc/gputrace/design
-	install -m 644 README.md LICENSE LICENSES/* $(wildcard docs/*.md) $(DESTDIR)$(PREFIX)/share/doc/gputrace
-	install -m 644 $(wildcard docs/design/*.md) $(DESTDIR)$(PREFIX)/share/doc/gputrace/design
+install: all pages
+	$(call install_tree,$(BUILD)/gputrace,$(AGENT),$(DESTDIR)$(PREFIX),site-functions)
+	$(call install_documents,$(DESTDIR)$(PREFIX)/share/doc/gputrace)
 
 # ---- set-up, demo, tidiness -------------------------------------------------------------------
 deps:
@@ -214,5 +212,5 @@ $(BUILD)/lint/%.ok: %.c $(BUILD)/%.o .clang-tidy
 clean:
 	rm -rf $(BUILD)
 
-include tests/simgpu/simgpu.mk tests/tests.mk tests/agent.mk tests/gpu/gpu.mk tools/bench/bench.mk
+include tests/simgpu/simgpu.mk tests/tests.mk tests/agent.mk tests/gpu/gpu.mk tools/bench/bench.mk tools/package/package.mk
 -include $(OBJECTS:.o=.d)

@@ -44,7 +44,7 @@ EVERY_PYTHON = tuple(os.environ.get("GPUTRACE_PYTHONS", "").split()) or (
     *(version for version in VERSIONS if version not in LEFT_OUT), *_SYSTEM)
 
 
-def _missing(reason, promised):
+def missing(reason, promised):
     """Skips the test; fails where CI promised to have what is missing."""
     if os.environ.get("CI") == "true" and promised:
         pytest.fail(reason)
@@ -53,7 +53,7 @@ def _missing(reason, promised):
 
 def built_python(version):
     """The interpreter that pyenv built, with all its parts beside it; without it the test is skipped."""
-    return _newest(version) or _missing(f"no CPython {version} in {PYENV}/versions",
+    return _newest(version) or missing(f"no CPython {version} in {PYENV}/versions",
                                         PYENV.is_dir() and version not in ("3.14", "3.15"))
 
 
@@ -65,7 +65,7 @@ def python(version):
         return SYSTEM_PYTHON
     if version in IN_ROOTS:
         return root_python(version)
-    return _missing(f"no CPython {version} ({PYENV}/versions, {SYSTEM_PYTHON}, Debian's suites)", PYENV.is_dir())
+    return missing(f"no CPython {version} ({PYENV}/versions, {SYSTEM_PYTHON}, Debian's suites)", PYENV.is_dir())
 
 
 @functools.lru_cache(None)
@@ -78,11 +78,15 @@ def _root_of(version):
     return pathlib.Path(done.stdout.strip()), None
 
 
+def debian_root(version):
+    """The folder with the suite that has that CPython, which tests do not change."""
+    folder, problem = _root_of(version)
+    return folder or missing(f"no CPython {version}: {problem}", True)
+
+
 def root_python(version, isolated=False):
     """A CPython in another root with another libc; isolated: in another pid namespace, too."""
-    _, problem = _root_of(version)
-    if problem:
-        _missing(f"no CPython {version}: {problem}", True)
+    debian_root(version)
     return ROOTS / f"{'isolated-' if isolated else ''}python{version}"
 
 
@@ -92,8 +96,7 @@ def python_headers(version):
         return _newest(version).parents[1], True
     if version not in IN_ROOTS:
         python(version)
-    root_python(version)
-    return _root_of(version)[0] / f"opt/headers{version}/usr", False
+    return debian_root(version) / f"opt/headers{version}/usr", False
 
 
 @functools.lru_cache(None)

@@ -27,14 +27,14 @@ def options_of(folder, subcommand):
     return {name: (letter, value) for letter, name, value in OPTION.findall(helped(folder, subcommand))}
 
 
-def man_page():
+def man_page(path=MAN_PAGE):
     """Without troff's fonts and escaped dashes."""
-    return re.sub(r"\\f[BIR]|\"", "", MAN_PAGE.read_text().replace("\\-", "-"))
+    return re.sub(r"\\f[BIR]|\"", "", path.read_text().replace("\\-", "-"))
 
 
-def man_options():
+def man_options(path=MAN_PAGE):
     """As options_of, from the headings under OPTIONS."""
-    section = re.search(r"^\.SH OPTIONS$(.*?)^\.SH ", man_page(), re.M | re.S).group(1)
+    section = re.search(r"^\.SH OPTIONS$(.*?)^\.SH ", man_page(path), re.M | re.S).group(1)
     found = {}
     for heading in re.findall(r"^\.TP\n\.BR? (.*)$", section, re.M):
         match = re.match(r"(?:-(\w) , )?--([a-z-]+)(?: (\S+))?$", " ".join(heading.split()))
@@ -59,6 +59,16 @@ def test_the_man_page_names_no_other_option(tmp_path):
 def test_the_man_page_has_every_subcommand():
     section = re.search(r"^\.SH SUBCOMMANDS$(.*?)^\.SH ", man_page(), re.M | re.S).group(1)
     assert re.findall(r"^\.TP\n\.B (\w+)$", section, re.M) == [name for name in SUBCOMMANDS if name]
+
+
+@pytest.mark.parametrize("subcommand", [name for name in SUBCOMMANDS if name])
+def test_the_man_page_of_a_subcommand_has_its_options_and_no_other(tmp_path, subcommand):
+    build = os.environ.get("GPUTRACE_BUILD", "build")
+    subprocess.run(["make", "-s", "-C", machine.ROOT, f"BUILD={build}", "pages"], check=True)
+    page = machine.BUILD / f"share/man/gputrace-{subcommand}.1"
+    assert man_options(page).keys() == options_of(tmp_path, subcommand).keys()
+    assert helped(tmp_path, subcommand).splitlines()[0] == f"gputrace {subcommand}: " + re.search(
+        rf"^gputrace-{subcommand} - (.*)$", man_page(page), re.M).group(1)
 
 
 @pytest.mark.parametrize("subcommand", [name for name in SUBCOMMANDS if name])

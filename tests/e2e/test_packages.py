@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What `make wheel deb tarball` makes, as its user gets it: in a bare Debian 12, by pip and pipx; traced with and removed."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import machine
+import pytest
+import reading
+import tracing
+from reading import simulated
+
+BARE = "3.11"  # the CPython of Debian 12, which comes without pip
+MOST_BYTES = 10 << 20
+USER = 1000
+AS_USER = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups")
+STEPS = 20
+
+# A root of its own, in memory, on top of that of the suite: $1 the suite's, $2 a folder that is there under its own name,
+# $3 the folder in it where $4, a command for sh, runs.
+ENTER = """set -eu
+mount -t tmpfs tmpfs /mnt
+mkdir /mnt/upper /mnt/work /mnt/root
+mount -t overlay overlay -o "lowerdir=$1,upperdir=/mnt/upper,workdir=/mnt/work" /mnt/root
+mkdir -p "/mnt/root$2"
+mount --bind "$2" "/mnt/root$2"
+mount -t proc proc /mnt/root/proc
+mount --rbind /sys /mnt/root/sys
+mount --rbind /dev /mnt/root/dev
+exec chroot /mnt/root env -i -C "$3" HOME="$3/home" PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin sh -euc "$4"
+"""
+
+
+def in_bare_debian(home, script):
+    """Runs it with sh as root; of this machine only the folder with the packages is there."""
+    return tracing.command(home, "unshare", "-m", "sh", "-c", ENTER, "sh", machine.debian_root(BARE), home.parent, home,
+                           script).must_be(0).stdout
+
+
+def make(*words, **environment):
+    build = os.environ.get("GPUTRACE_BUILD", "build")
+    subprocess.run(["make", "-s", "-C", machine.ROOT, f"BUILD={build}", *words], check=True, stdout=subprocess.DEVNULL,
+                   env={**os.environ, **environment})
+    found = (machine.BUILD / "packages").glob("gputrace[-_]*.*")
+    return {path.suffix: path for path in found if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def packages():
+    """{suffix: path} in a folder that any user may enter."""
+    folder = pathlib.Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield {suffix: pathlib.Path(shutil.copy(path, folder)) for suffix, path in make("wheel", "deb", "tarball").items()}
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def home(packages):
+    """A folder of that user, beside the packages."""
+    folder = packages[".whl"].parent / "own"
+    (folder / "home").mkdir(parents=True)
+    subprocess.run(["chown", "-R", f"{USER}:{USER}", folder], check=True)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def agent_of(said):
+    """The agent's path, as `gputrace doctor` has it."""
+    return next(line for line in said.splitlines() if line.startswith("agent")).split(None, 2)[2]
+
+
+def test_packages_are_small(packages):
+    assert set(packages) == {".whl", ".deb", ".gz"}
+    assert all(path.stat().st_size < MOST_BYTES for path in packages.values())
+
+
+def test_packages_made_again_by_another_user_elsewhere_are_the_same_bytes(packages):
+    before = {suffix: path.read_bytes() for suffix, path in packages.items()}
+    shutil.rmtree(machine.BUILD / "packages")
+    mask = os.umask(0o077)
+    try:
+        again = make("wheel", "deb", "tarball", TZ="Asia/Kolkata", LC_ALL="C.UTF-8")
+    finally:
+        os.umask(mask)
+    assert {suffix: path.read_bytes() for suffix, path in again.items()} == before
+
+
+def with_pip(packages, folder):
+    """pip for a Python that has none: that of the Python that runs this."""
+    import pip
+    shutil.copytree(pathlib.Path(pip.__file__).parent, folder / "pip", ignore=shutil.ignore_patterns("__pycache__"))
+    return f"PYTHONPATH={folder} python{BARE} -m pip --python own/bin/python3 install --quiet --no-index {packages['.whl']}"
+
+
+@pytest.fixture
+def installed(packages, home):
+    """A virtual environment of that user in a bare Debian, with the wheel; what `doctor` says of it there."""
+    pip = with_pip(packages, home)
+    steps = f"python{BARE} -m venv --without-pip own; {pip}; own/bin/gputrace doctor || true"
+    said = in_bare_debian(home, f'{" ".join(AS_USER)} sh -euc "{steps}"')
+    return home / "own", said
+
+
+def test_the_wheel_works_for_a_user_of_a_bare_debian_with_nothing_but_python(installed):
+    prefix, said = installed
+    assert agent_of(said) == str(prefix / "lib/gputrace/libgputrace-agent.so")
+    assert (prefix / "share/man/man1/gputrace-report.1").exists()
+
+
+def test_what_the_wheel_installs_traces_a_program_with_its_agent(installed, tmp_path):
+    """On this machine, as root: the wheel's own gputrace and agent are in use, and every launch has its GPU time."""
+    prefix, _ = installed
+    program = [machine.any_python(), machine.WORKLOADS / "train.py", "--steps", STEPS]
+    done = tracing.command(tmp_path, prefix / "bin/gputrace", "-o", "trace.gpt", "--agent", "require", "--", *tracing.on_simgpu(
+        tmp_path / "gpu.json", *program)).must_be(0)
+    launches = len(reading.simulated_launches(simulated.load(tmp_path / "gpu.json")))
+    assert launches > STEPS
+    assert f"Complete: {launches:,} of {launches:,} launches joined, 0 lost" in done.stdout
+
+
+def test_the_wheel_is_removed_whole(packages, installed):
+    prefix, _ = installed
+    in_bare_debian(prefix.parent, f"{' '.join(AS_USER)} env PYTHONPATH={prefix.parent} python{BARE} -m pip --python own/bin/python3 "
+                                  "uninstall --quiet --yes gputrace")
+    assert not [path for path in prefix.rglob("*gputrace*") if path.is_file()]
+
+
+def test_pipx_run_gives_a_gputrace_that_finds_its_agent(packages, home):
+    """From an index that holds the wheel, and pip, which pipx wants first."""
+    python = machine.SYSTEM_PYTHON if machine.SYSTEM_PYTHON.exists() else pathlib.Path(sys.executable)
+    pipx = shutil.copytree(machine.package(python, "pipx"), home / "pipx")
+    index = home / "index"
+    index.mkdir()
+    shutil.copy(packages[".whl"], index)
+    got = tracing.command(home, sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "-d", index, "pip")
+    if got.code:
+        pytest.skip(f"no pip from PyPI: {got.stderr.strip().splitlines()[-1]}")
+    subprocess.run(["chown", "-R", f"{USER}:{USER}", home], check=True)
+    done = tracing.command(home, *AS_USER, "env", "-i", f"HOME={home / 'home'}", "PATH=/usr/bin:/bin", f"PYTHONPATH={pipx}",
+                           "PIP_NO_INDEX=1", f"PIP_FIND_LINKS={index}", python, "-m", "pipx", "run", "gputrace", "doctor")
+    assert "agent" in done.stdout, repr(done)
+    agent = pathlib.Path(agent_of(done.stdout))
+    assert home in agent.parents and agent.read_bytes()[:4] == b"\x7fELF"
+
+
+def test_the_debian_package_is_installed_run_and_removed_whole(packages, home):
+    said = in_bare_debian(home, f"""touch before; sleep 0.01
+        dpkg --install {packages['.deb']} >&2; gputrace doctor || true; gputrace --version
+        for file in $(dpkg --listfiles gputrace); do [ -e $file ]; done
+        dpkg --listfiles gputrace | grep -c -e man1/gputrace-why.1.gz -e completions/gputrace -e _gputrace -e gputrace.fish
+        dpkg --purge gputrace >&2; find /usr /etc /var/lib -xdev -newer before -name '*gputrace*'""")
+    assert agent_of(said) == "/usr/lib/gputrace/libgputrace-agent.so"
+    assert said.splitlines()[-2:] == ["gputrace " + (machine.ROOT / "VERSION").read_text().strip(), "4"]
+
+
+def test_lintian_finds_no_error_in_the_debian_package(packages):
+    if not shutil.which("lintian"):
+        machine.missing("no lintian (tools/deps test)", True)
+    done = subprocess.run(["lintian", "--allow-root", "--fail-on", "error", packages[".deb"]], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, universal_newlines=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_tarball_runs_where_it_is_unpacked(packages, home):
+    said = in_bare_debian(home, f"tar -xf {packages['.gz']}; gputrace-*/bin/gputrace doctor || true; ls gputrace-*/share/man/man1")
+    folder, = home.glob("gputrace-*")
+    assert agent_of(said) == str(folder / "lib/gputrace/libgputrace-agent.so")
+    assert "gputrace-diff.1" in said.split()
