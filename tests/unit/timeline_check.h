@@ -103,9 +103,9 @@ static inline void check_tracks(struct timeline_check *check)
 		const struct timeline_track *track = &timeline->tracks.items[i];
 
 		timeline_track_label(timeline, i, text, sizeof(text));
-		if (track->group >= timeline->groups.count || track->lane >= TIMELINE_LANES_MAX || track->first > i ||
-		    timeline->tracks.items[track->first].lane)
-			check->wrong = "a track has no group, or no first lane";
+		if (track->group >= timeline->groups.count || track->row >= TIMELINE_ROWS_MAX || track->first > i ||
+		    timeline->tracks.items[track->first].row)
+			check->wrong = "a track has no group, or no first row";
 	}
 }
 

@@ -15,7 +15,7 @@ static inline bool has_arrow(const struct timeline *timeline, uint32_t op)
 	const struct model_gpu *gpu = &timeline->model->gpu[op];
 
 	return gpu->call != NONE && timeline->model->calls[gpu->call].number != CALL_OUTSIDE &&
-	       placed_lane(&timeline->placement->gpu, op) != LANE_NONE &&
+	       placed_row(&timeline->placement->gpu, op) != ROW_NONE &&
 	       gpu->start_ns >= timeline->model->calls[gpu->call].start_ns;
 }
 

@@ -20,17 +20,17 @@ static void describe_stream(const struct timeline_track *track, char *text, size
 		snprintf(text, size, " (priority %d)", track->priority);
 }
 
-void label_lane(const struct timeline *timeline, const struct timeline_track *track, bool of_gpu, char *text,
-		size_t size)
+void label_row(const struct timeline *timeline, const struct timeline_track *track, bool of_gpu, char *text,
+	       size_t size)
 {
 	const struct model_process *process = &timeline->model->processes[track->process];
-	char of[64] = "", lane[32] = "";
+	char of[64] = "", row[32] = "";
 
 	if (of_gpu && timeline->several)
 		snprintf(of, sizeof(of), " of %.20s %" PRIu32, process->name, process->pid);
-	if (track->lane)
-		snprintf(lane, sizeof(lane), " (overlap %" PRIu32 ")", track->lane);
-	snprintf(text, size, "%s%s", of, lane);
+	if (track->row)
+		snprintf(row, sizeof(row), " (overlap %" PRIu32 ")", track->row);
+	snprintf(text, size, "%s%s", of, row);
 }
 
 void label_gpu(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
@@ -38,7 +38,7 @@ void label_gpu(const struct timeline *timeline, const struct timeline_track *tra
 	char kind[48], rest[96];
 
 	describe_stream(track, kind, sizeof(kind));
-	label_lane(timeline, track, true, rest, sizeof(rest));
+	label_row(timeline, track, true, rest, sizeof(rest));
 	snprintf(text, size, "stream %" PRIu32 "%s%s", track->stream, kind, rest);
 }
 
@@ -46,7 +46,7 @@ void label_syncs(const struct timeline *timeline, const struct timeline_track *t
 {
 	char rest[96];
 
-	label_lane(timeline, track, true, rest, sizeof(rest));
+	label_row(timeline, track, true, rest, sizeof(rest));
 	if (track->stream == TIMELINE_NONE)
 		snprintf(text, size, "waits for events and for all of GPU %" PRIu32 "%s", track->device, rest);
 	else
@@ -57,7 +57,7 @@ void label_ranges(const struct timeline *timeline, const struct timeline_track *
 {
 	char rest[96];
 
-	label_lane(timeline, track, false, rest, sizeof(rest));
+	label_row(timeline, track, false, rest, sizeof(rest));
 	snprintf(text, size, "thread %" PRIu32 " NVTX%s%s%.100s%s", track->tid, track->started ? " started ranges" : "",
 		 *track->name ? " " : "", track->name, rest);
 }

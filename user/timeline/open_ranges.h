@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * NVTX ranges over the parts of a trace: one that is open when a part ends comes again in the next.  It keeps its lane
+ * NVTX ranges over the parts of a trace: one that is open when a part ends comes again in the next.  It keeps its row
  * and its number, which counts ranges as they are met.
  */
 #ifndef GPUTRACE_TIMELINE_OPEN_RANGES_H
@@ -16,8 +16,8 @@ struct open_range {
 	uint64_t key; /* model_span.number */
 	uint64_t number;
 	uint32_t thread;
-	uint32_t lane;	 /* LANE_NONE: it is not in the timeline */
-	bool takes_lane; /* until it ends */
+	uint32_t row;	/* ROW_NONE: it is not in the timeline */
+	bool takes_row; /* until it ends */
 };
 
 /* Those of the part before, and of this one; both in the model's order.  Starts zeroed. */

@@ -6,22 +6,22 @@
 #include "base/array.h"
 #include "timeline/members.h"
 
-_Static_assert(LANES_MAX == TIMELINE_LANES_MAX, "timeline.h says how many");
+_Static_assert(ROWS_MAX == TIMELINE_ROWS_MAX, "timeline.h says how many");
 
 void placed_begin(struct placed *placed, uint32_t from, uint32_t end)
 {
 	placed->from = from;
-	placed->lane_of = array_reserve(placed->lane_of, sizeof(*placed->lane_of), 0, end - from, &placed->room);
+	placed->row_of = array_reserve(placed->row_of, sizeof(*placed->row_of), 0, end - from, &placed->room);
 	for (uint32_t i = 0; i < end - from; i++)
-		placed->lane_of[i] = LANE_NONE;
+		placed->row_of[i] = ROW_NONE;
 }
 
-static void learn_nature(struct timeline_placement *placement, uint32_t lane, const struct model_gpu *op)
+static void learn_nature(struct timeline_placement *placement, uint32_t row, const struct model_gpu *op)
 {
-	while (lane >= placement->natures.count)
+	while (row >= placement->natures.count)
 		array_push(&placement->natures, ((struct stream_nature){0}));
-	if (!placement->natures.items[lane].known)
-		placement->natures.items[lane] = (struct stream_nature){true, op->stream_flags, op->priority};
+	if (!placement->natures.items[row].known)
+		placement->natures.items[row] = (struct stream_nature){true, op->stream_flags, op->priority};
 }
 
 void place_gpu(struct timeline *timeline, struct timeline_placement *placement)
@@ -33,7 +33,7 @@ void place_gpu(struct timeline *timeline, struct timeline_placement *placement)
 	placed_begin(placed, from, end);
 	for (uint32_t i = from; i < end; i++) {
 		const struct model_gpu *op = &model->gpu[i];
-		uint32_t lane;
+		uint32_t row;
 
 		if (!timeline_has_process(timeline, op->process))
 			continue;
@@ -41,13 +41,13 @@ void place_gpu(struct timeline *timeline, struct timeline_placement *placement)
 			placement->omitted.untimed++;
 			continue;
 		}
-		lane = lanes_place(&placed->lanes, (struct tally_key){{op->process, op->device, op->stream}},
-				   op->start_ns, op->end_ns);
-		placed->lane_of[i - from] = lane;
-		placement->omitted.gpu += lane == LANE_NONE;
+		row = slice_rows_place(&placed->rows, (struct tally_key){{op->process, op->device, op->stream}},
+				       op->start_ns, op->end_ns);
+		placed->row_of[i - from] = row;
+		placement->omitted.gpu += row == ROW_NONE;
 		placement->omitted.unseen += op->call == NONE && !op->before;
-		if (lane != LANE_NONE)
-			learn_nature(placement, lane, op);
+		if (row != ROW_NONE)
+			learn_nature(placement, row, op);
 	}
 }
 
@@ -63,8 +63,8 @@ static void reserve_streams(struct timeline *timeline, const struct model_sync *
 		return;
 	for (size_t i = 0; i < 2; i++)
 		if (streams[i] != NONE)
-			lanes_reserve(&timeline->placement->gpu.lanes,
-				      (struct tally_key){{sync->process, sync->device, streams[i]}});
+			slice_rows_reserve(&timeline->placement->gpu.rows,
+					   (struct tally_key){{sync->process, sync->device, streams[i]}});
 }
 
 void place_syncs(struct timeline *timeline, struct timeline_placement *placement)
@@ -80,22 +80,22 @@ void place_syncs(struct timeline *timeline, struct timeline_placement *placement
 		if (!timeline_has_process(timeline, sync->process))
 			continue;
 		if (sync->device != NONE)
-			placed->lane_of[i - from] = lanes_place(
-				&placed->lanes, (struct tally_key){{sync->process, sync->device, sync->stream}},
+			placed->row_of[i - from] = slice_rows_place(
+				&placed->rows, (struct tally_key){{sync->process, sync->device, sync->stream}},
 				sync->start_ns, sync->end_ns);
-		placement->omitted.syncs += placed->lane_of[i - from] == LANE_NONE;
+		placement->omitted.syncs += placed->row_of[i - from] == ROW_NONE;
 		reserve_streams(timeline, sync);
 	}
 }
 
-/* Pushed ones nest, so only the outermost takes a lane, and that is always the first. */
-static void place_range(struct lanes *lanes, const struct model_span *range, struct open_range *placed)
+/* Pushed ones nest, so only the outermost takes a row, and that is always the first. */
+static void place_range(struct slice_rows *rows, const struct model_span *range, struct open_range *placed)
 {
 	struct tally_key key = {{range->thread, range->domain, range->kind == MODEL_SPAN_STARTED}};
-	uint32_t first = range->kind == MODEL_SPAN_STARTED ? LANE_NONE : lanes_first(lanes, key);
+	uint32_t first = range->kind == MODEL_SPAN_STARTED ? ROW_NONE : slice_rows_first(rows, key);
 
-	placed->takes_lane = first == LANE_NONE || lanes->all.items[first].last_end_ns <= range->start_ns;
-	placed->lane = placed->takes_lane ? lanes_place(lanes, key, range->start_ns, range->end_ns) : first;
+	placed->takes_row = first == ROW_NONE || rows->all.items[first].last_end_ns <= range->start_ns;
+	placed->row = placed->takes_row ? slice_rows_place(rows, key, range->start_ns, range->end_ns) : first;
 }
 
 /* The end of one that is open is UINT64_MAX: as good as the true one, after everything that begins in this part. */
@@ -103,17 +103,17 @@ static struct open_range place_new_or_open(struct timeline *timeline, struct tim
 					   const struct model_span *range)
 {
 	const struct open_range *before = open_ranges_find(&placement->open_ranges, range);
-	struct open_range placed = {.key = range->number, .thread = range->thread, .lane = LANE_NONE};
+	struct open_range placed = {.key = range->number, .thread = range->thread, .row = ROW_NONE};
 
 	if (before) {
-		if (before->takes_lane && before->lane != LANE_NONE)
-			lanes_end(&placement->ranges.lanes, before->lane, range->end_ns);
+		if (before->takes_row && before->row != ROW_NONE)
+			slice_rows_end(&placement->ranges.rows, before->row, range->end_ns);
 		return *before;
 	}
 	placed.number = placement->next_range++;
 	if (timeline_has_thread(timeline, range->thread)) {
-		place_range(&placement->ranges.lanes, range, &placed);
-		placement->omitted.ranges += placed.lane == LANE_NONE;
+		place_range(&placement->ranges.rows, range, &placed);
+		placement->omitted.ranges += placed.row == ROW_NONE;
 	}
 	return placed;
 }
@@ -130,7 +130,7 @@ void place_ranges(struct timeline *timeline, struct timeline_placement *placemen
 	for (uint32_t i = 0; i < model->range_count; i++) {
 		struct open_range range = place_new_or_open(timeline, placement, &model->ranges[i]);
 
-		placed->lane_of[i] = range.lane;
+		placed->row_of[i] = range.row;
 		placement->range_numbers[i] = range.number;
 		if (model->ranges[i].open)
 			open_ranges_keep(&placement->open_ranges, &range);
@@ -167,9 +167,9 @@ void place_overheads(struct timeline *timeline, struct timeline_placement *place
 		uint32_t index = placement->overhead_order.items[k];
 		const struct model_overhead *overhead = &model->overheads[index];
 
-		placed->lane_of[index - from] =
-			lanes_place(&placed->lanes, (struct tally_key){{overhead->process, overhead->tid}},
-				    overhead->start_ns, overhead->end_ns);
+		placed->row_of[index - from] =
+			slice_rows_place(&placed->rows, (struct tally_key){{overhead->process, overhead->tid}},
+					 overhead->start_ns, overhead->end_ns);
 	}
 }
 
@@ -189,8 +189,8 @@ struct timeline_placement *timeline_placement_new(void)
 
 static void end(struct placed *placed)
 {
-	lanes_free(&placed->lanes);
-	free(placed->lane_of);
+	slice_rows_free(&placed->rows);
+	free(placed->row_of);
 	array_free(&placed->tracks);
 }
 

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which lane everything goes to that may overlap: GPU operations, waits, compilations, NVTX ranges, CUPTI's overhead.
+ * Which row everything goes to that may overlap: GPU operations, waits, compilations, NVTX ranges, CUPTI's overhead.
  * One pass over each in its order of start, part after part of the trace, before slices of the part are handed over.
- * Which slice is on which lane is kept for the current part only.
+ * Which slice is on which row is kept for the current part only.
  */
 #ifndef GPUTRACE_TIMELINE_PLACEMENT_H
 #define GPUTRACE_TIMELINE_PLACEMENT_H
 
-#include "timeline/lanes.h"
+#include "timeline/slice_rows.h"
 #include "timeline/open_ranges.h"
 #include "timeline/timeline.h"
 
-/* The lanes of one kind of slices, and which of those that are due in the current part are on which. */
+/* The rows of one kind of slices, and which of those that are due in the current part are on which. */
 struct placed {
-	struct lanes lanes;
-	uint32_t from;	   /* the first that is due */
-	uint32_t *lane_of; /* by index in the model, less `from`; LANE_NONE: not in the timeline */
+	struct slice_rows rows;
+	uint32_t from;	  /* the first that is due */
+	uint32_t *row_of; /* by index in the model, less `from`; ROW_NONE: not in the timeline */
 	size_t room;
-	ARRAY(uint32_t) tracks; /* by lane; those of new lanes follow once the part is placed */
+	ARRAY(uint32_t) tracks; /* by row; those of new rows follow once the part is placed */
 };
 
-/* What the first operation on a lane says of its stream; a lane may be there before that. */
+/* What the first operation on a row says of its stream; a row may be there before that. */
 struct stream_nature {
 	bool known;
 	uint8_t flags;
@@ -33,7 +33,7 @@ struct timeline_placement {
 #define TIMELINE_PLACED_KIND(one, many, ...) struct placed many;
 	TIMELINE_PLACED(TIMELINE_PLACED_KIND)
 #undef TIMELINE_PLACED_KIND
-	ARRAY(struct stream_nature) natures; /* by lane of GPU operations */
+	ARRAY(struct stream_nature) natures; /* by row of GPU operations */
 	struct open_ranges open_ranges;
 	uint64_t next_range;	 /* number of the next NVTX range */
 	uint64_t *range_numbers; /* of those in the current part, by index in the model */
@@ -60,22 +60,22 @@ TIMELINE_PLACED(PLACE)
 /* What a track of each kind is called; before: " of python3 41330 (overlap 1)", of what is not the only one of its
  * name.
  */
-void label_lane(const struct timeline *timeline, const struct timeline_track *track, bool of_gpu, char *text,
-		size_t size);
+void label_row(const struct timeline *timeline, const struct timeline_track *track, bool of_gpu, char *text,
+	       size_t size);
 #define LABEL(one, many, ...)                                                                                          \
 	void label_##many(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size);
 TIMELINE_PLACED(LABEL)
 #undef LABEL
 
-/* Of something that is due: its lane, LANE_NONE, and the track of what has one. */
-static inline uint32_t placed_lane(const struct placed *placed, uint32_t index)
+/* Of something that is due: its row, ROW_NONE, and the track of what has one. */
+static inline uint32_t placed_row(const struct placed *placed, uint32_t index)
 {
-	return placed->lane_of[index - placed->from];
+	return placed->row_of[index - placed->from];
 }
 
 static inline uint32_t placed_track(const struct placed *placed, uint32_t index)
 {
-	return placed->tracks.items[placed_lane(placed, index)];
+	return placed->tracks.items[placed_row(placed, index)];
 }
 
 #endif

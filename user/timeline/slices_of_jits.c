@@ -21,9 +21,9 @@ void place_jits(struct timeline *timeline, struct timeline_placement *placement)
 
 		if (!timeline_has_process(timeline, jit->process))
 			continue;
-		placed->lane_of[i - from] = lanes_place(&placed->lanes, (struct tally_key){{jit->process, jit->tid}},
-							jit->start_ns, jit->end_ns);
-		placement->omitted.jits += placed->lane_of[i - from] == LANE_NONE;
+		placed->row_of[i - from] = slice_rows_place(&placed->rows, (struct tally_key){{jit->process, jit->tid}},
+							    jit->start_ns, jit->end_ns);
+		placement->omitted.jits += placed->row_of[i - from] == ROW_NONE;
 	}
 }
 
@@ -31,7 +31,7 @@ void label_jits(const struct timeline *timeline, const struct timeline_track *tr
 {
 	char rest[96];
 
-	label_lane(timeline, track, false, rest, sizeof(rest));
+	label_row(timeline, track, false, rest, sizeof(rest));
 	if (track->tid)
 		snprintf(text, size, "thread %" PRIu32 " JIT%s", track->tid, rest);
 	else
@@ -60,6 +60,6 @@ void visit_jits(struct visit *visit)
 	uint32_t end = due_end(&model->jits_due, model->jit_count);
 
 	for (uint32_t i = model->jits_due.from; i < end && !visit->ended; i++)
-		if (placed_lane(&timeline->placement->jits, i) != LANE_NONE)
+		if (placed_row(&timeline->placement->jits, i) != ROW_NONE)
 			visit_jit(visit, i);
 }

@@ -159,6 +159,6 @@ void visit_operations(struct visit *visit)
 	uint32_t end = due_end(&model->gpu_due, model->gpu_count);
 
 	for (uint32_t i = model->gpu_due.from; i < end && !visit->ended; i++)
-		if (placed_lane(&timeline->placement->gpu, i) != LANE_NONE)
+		if (placed_row(&timeline->placement->gpu, i) != ROW_NONE)
 			visit_operation(visit, i);
 }

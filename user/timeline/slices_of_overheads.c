@@ -38,7 +38,7 @@ void visit_overheads(struct visit *visit)
 		const struct model_overhead *overhead = &timeline->model->overheads[index];
 		struct draft draft;
 
-		if (placed_lane(&placement->overheads, index) == LANE_NONE)
+		if (placed_row(&placement->overheads, index) == ROW_NONE)
 			continue;
 		draft_begin(&draft, TIMELINE_CUPTI, placed_track(&placement->overheads, index), overhead->start_ns,
 			    overhead->end_ns);

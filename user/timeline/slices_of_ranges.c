@@ -38,7 +38,6 @@ void visit_ranges(struct visit *visit)
 	const struct model *model = timeline->model;
 
 	for (uint32_t i = 0; i < model->range_count && !visit->ended; i++)
-		if (placed_lane(&timeline->placement->ranges, i) != LANE_NONE &&
-		    (!model->ranges[i].open || visit->last))
+		if (placed_row(&timeline->placement->ranges, i) != ROW_NONE && (!model->ranges[i].open || visit->last))
 			visit_range(visit, i);
 }

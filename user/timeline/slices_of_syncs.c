@@ -23,12 +23,12 @@ static const char *sync_name(uint8_t kind)
 static void draft_stream(struct draft *draft, enum timeline_arg_key key, struct placed *operations,
 			 const struct model_sync *sync, uint32_t stream)
 {
-	uint32_t lane = stream == NONE ? LANE_NONE
-				       : lanes_first(&operations->lanes,
-						     (struct tally_key){{sync->process, sync->device, stream}});
+	uint32_t row = stream == NONE ? ROW_NONE
+				      : slice_rows_first(&operations->rows,
+							 (struct tally_key){{sync->process, sync->device, stream}});
 
 	draft_arg(draft, key)->stream = (struct timeline_stream){
-		.track = lane == LANE_NONE ? TIMELINE_NONE : operations->tracks.items[lane],
+		.track = row == ROW_NONE ? TIMELINE_NONE : operations->tracks.items[row],
 		.stream = stream,
 	};
 }
@@ -70,6 +70,6 @@ void visit_syncs(struct visit *visit)
 	uint32_t end = due_end(&model->syncs_due, model->sync_count);
 
 	for (uint32_t i = model->syncs_due.from; i < end && !visit->ended; i++)
-		if (placed_lane(&timeline->placement->syncs, i) != LANE_NONE)
+		if (placed_row(&timeline->placement->syncs, i) != ROW_NONE)
 			visit_sync(visit, i);
 }

@@ -74,7 +74,7 @@ static void include_gpus(struct timeline *timeline)
 #define INCLUDE_TIMED(one, many)                                                                                       \
 	end = due_end(&model->many##_due, model->one##_count);                                                         \
 	for (uint32_t i = model->many##_due.from; i < end; i++)                                                        \
-		if (placed_lane(&placement->many, i) != LANE_NONE)                                                     \
+		if (placed_row(&placement->many, i) != ROW_NONE)                                                       \
 			include(timeline, model->many[i].start_ns, model->many[i].end_ns);
 #define INCLUDE_SPANNED(one, many)
 #define INCLUDE(one, many, time, ...) INCLUDE_##time(one, many)

@@ -46,22 +46,22 @@ enum timeline_track_kind {
 				  * need not nest with those */
 	TIMELINE_TRACK_STEPS,	 /* of training, where they need not nest with the slices of their thread */
 	TIMELINE_TRACK_COMPILER, /* JIT compilation on a thread: CUPTI's times are too inexact to nest in its calls */
-	TIMELINE_TRACK_RANGES,	 /* NVTX of a thread and domain: those pushed nest, those started are on lanes */
-	TIMELINE_TRACK_STREAM,	 /* GPU operations of a stream; what overlaps is on lanes */
+	TIMELINE_TRACK_RANGES,	 /* NVTX of a thread and domain: those pushed nest, those started are on rows */
+	TIMELINE_TRACK_STREAM,	 /* GPU operations of a stream; what overlaps is on rows */
 	TIMELINE_TRACK_WAITS,	 /* waits for a stream, or for events and all of a GPU */
 	TIMELINE_TRACK_CUPTI,	 /* what CUPTI cost a thread */
 };
 
 /* Slices that overlap are on at most this many tracks of one stream, or one thread. */
-#define TIMELINE_LANES_MAX 256
+#define TIMELINE_ROWS_MAX 256
 
 /* Which members mean something depends on the kind; the others are TIMELINE_NONE, 0 and NULL. */
 struct timeline_track {
 	enum timeline_track_kind kind;
 	uint32_t group;
 	uint32_t process; /* model.processes: whose; a GPU's tracks can be of several */
-	uint32_t lane;	  /* slices that overlap are on lanes 1, 2 and so on */
-	uint32_t first;	  /* the track of lane 0 */
+	uint32_t row;	  /* slices that overlap are on rows 1, 2 and so on */
+	uint32_t first;	  /* the track of row 0 */
 	uint32_t number;  /* from 0, among those of its kind; not of THREAD, INTERPRETER, PYTHON, STEPS */
 	uint32_t thread;  /* INTERPRETER, STEPS, RANGES: the track of the thread */
 	uint32_t tid;	  /* as the system has it; 0: of no thread, or not known */
@@ -80,7 +80,7 @@ struct timeline_counter {
 };
 
 /*
- * Kinds of slices that may overlap and so are placed on lanes: a row each, in the order of their tracks.
+ * Kinds of slices that may overlap and so are placed on rows: a line for each kind, in the order of their tracks.
  *	X(one, many, time, track, beside): model_ONEs with a time of their own (TIMED) or a span that is found elsewhere
  * (SPANNED); on TIMELINE_TRACK_track, beside THREADS or GPUS or as RANGES are (tracks.c)
  */
@@ -110,7 +110,7 @@ struct timeline_counter {
 struct timeline_omissions {
 	uint64_t untimed; /* GPU operations without times */
 	uint64_t unseen;  /* GPU operations whose launch was not seen: they are there, but no arrow leads to them */
-			  /* Beyond TIMELINE_LANES_MAX at a time; of waits also those on no known device. */
+			  /* Beyond TIMELINE_ROWS_MAX at a time; of waits also those on no known device. */
 #define TIMELINE_OMITTED(one, many, ...) uint64_t many;
 	TIMELINE_PLACED(TIMELINE_OMITTED)
 #undef TIMELINE_OMITTED

@@ -142,38 +142,38 @@ static void add_threads(struct timeline *timeline)
 	}
 }
 
-/* Lanes become tracks in the order in which they were met: the next one, after the first lane of its key. */
-static void add_lane(struct timeline *timeline, struct placed *placed, struct timeline_track track)
+/* Rows become tracks in the order in which they were met: the next one, after the first row of its key. */
+static void add_row(struct timeline *timeline, struct placed *placed, struct timeline_track track)
 {
 	uint32_t index = (uint32_t)placed->tracks.count;
-	const struct lane *lane = &placed->lanes.all.items[index];
+	const struct slice_row *row = &placed->rows.all.items[index];
 
 	array_push(&placed->tracks, (uint32_t)timeline->tracks.count);
 	track.number = index;
-	track.lane = lane->number;
-	track.first = placed->tracks.items[lane->first];
+	track.row = row->number;
+	track.first = placed->tracks.items[row->first];
 	add_track(timeline, track);
 }
 
-/* Lanes by (process, tid), of slices that are bound to a thread but not on its track. */
+/* Rows by (process, tid), of slices that are bound to a thread but not on its track. */
 static void add_beside_THREADS(struct timeline *timeline, enum timeline_track_kind kind, struct placed *placed)
 {
-	for (size_t i = placed->tracks.count; i < placed->lanes.all.count; i++) {
-		const struct tally_key *key = &placed->lanes.all.items[i].key;
+	for (size_t i = placed->tracks.count; i < placed->rows.all.count; i++) {
+		const struct tally_key *key = &placed->rows.all.items[i].key;
 		uint32_t group = kind == TIMELINE_TRACK_CUPTI ? timeline->overhead_group
 							      : timeline->process_groups[key->part[0]];
 		struct timeline_track track = track_of(kind, group, key->part[0]);
 
 		track.tid = key->part[1];
-		add_lane(timeline, placed, track);
+		add_row(timeline, placed, track);
 	}
 }
 
-/* Lanes by (thread, domain, whether they are started). */
+/* Rows by (thread, domain, whether they are started). */
 static void add_beside_RANGES(struct timeline *timeline, enum timeline_track_kind kind, struct placed *placed)
 {
-	for (size_t i = placed->tracks.count; i < placed->lanes.all.count; i++) {
-		const struct tally_key *key = &placed->lanes.all.items[i].key;
+	for (size_t i = placed->tracks.count; i < placed->rows.all.count; i++) {
+		const struct tally_key *key = &placed->rows.all.items[i].key;
 		uint32_t thread = timeline->thread_tracks[key->part[0]];
 		const struct timeline_track *of = &timeline->tracks.items[thread];
 		struct timeline_track track = track_of(kind, of->group, of->process);
@@ -182,7 +182,7 @@ static void add_beside_RANGES(struct timeline *timeline, enum timeline_track_kin
 		track.thread = thread;
 		track.name = keep_text(timeline, key->part[1] != NONE ? timeline->model->strings[key->part[1]] : "");
 		track.started = key->part[2];
-		add_lane(timeline, placed, track);
+		add_row(timeline, placed, track);
 	}
 }
 
@@ -197,11 +197,11 @@ static uint32_t add_gpu(struct timeline *timeline, uint32_t device)
 	return add_group(timeline, group);
 }
 
-/* Lanes by (process, device, stream). */
+/* Rows by (process, device, stream). */
 static void add_beside_GPUS(struct timeline *timeline, enum timeline_track_kind kind, struct placed *placed)
 {
-	for (size_t i = placed->tracks.count; i < placed->lanes.all.count; i++) {
-		const struct tally_key *key = &placed->lanes.all.items[i].key;
+	for (size_t i = placed->tracks.count; i < placed->rows.all.count; i++) {
+		const struct tally_key *key = &placed->rows.all.items[i].key;
 		struct tally_entry *gpu = tally_at(&timeline->placement->gpus, (struct tally_key){{key->part[1]}});
 		struct timeline_track track;
 
@@ -210,7 +210,7 @@ static void add_beside_GPUS(struct timeline *timeline, enum timeline_track_kind 
 		track = track_of(kind, (uint32_t)gpu->more, key->part[0]);
 		track.device = key->part[1];
 		track.stream = key->part[2];
-		add_lane(timeline, placed, track);
+		add_row(timeline, placed, track);
 	}
 }
 
@@ -230,12 +230,12 @@ static void set_natures(struct timeline *timeline)
 
 static uint32_t first_placed_on_gpu(const struct timeline *timeline)
 {
-	const struct lanes *lanes = &timeline->placement->gpu.lanes;
+	const struct slice_rows *rows = &timeline->placement->gpu.rows;
 	uint32_t first = TIMELINE_NONE;
 
-	for (size_t i = 0; i < lanes->all.count; i++)
-		if (lanes->all.items[i].key.part[0] < first)
-			first = lanes->all.items[i].key.part[0];
+	for (size_t i = 0; i < rows->all.count; i++)
+		if (rows->all.items[i].key.part[0] < first)
+			first = rows->all.items[i].key.part[0];
 	return first;
 }
 

@@ -75,7 +75,7 @@ static void a_part_without_anything_changes_nothing(void **state)
 	model_free(model);
 }
 
-static void operations_beyond_all_lanes_are_counted_once(void **state)
+static void operations_beyond_all_rows_are_counted_once(void **state)
 {
 	struct model *model = sample_model(1, 400);
 	struct trace *cut = trace_cut_each(model, 500);
@@ -275,7 +275,7 @@ static void what_is_open_when_the_last_part_ends_goes_until_there(void **state)
 /* ---- NVTX -------------------------------------------------------------------------------------------------------- */
 
 /* Of two threads, the second of which is met first. */
-static void ranges_keep_lane_and_number_over_parts(void **state)
+static void ranges_keep_row_and_number_over_parts(void **state)
 {
 	struct log_builder log;
 	struct model *model;
@@ -357,12 +357,12 @@ int main(void)
 		cmocka_unit_test(a_run_of_one_process_has_the_same_events_however_it_is_cut),
 		cmocka_unit_test(a_run_of_two_processes_has_the_same_numbers_however_it_is_cut),
 		cmocka_unit_test(a_part_without_anything_changes_nothing),
-		cmocka_unit_test(operations_beyond_all_lanes_are_counted_once),
+		cmocka_unit_test(operations_beyond_all_rows_are_counted_once),
 		cmocka_unit_test(an_arrow_to_a_later_part_is_that_parts),
 		cmocka_unit_test(functions_from_stacks_go_on_over_parts),
 		cmocka_unit_test(traced_functions_go_on_over_parts),
 		cmocka_unit_test(what_is_open_when_the_last_part_ends_goes_until_there),
-		cmocka_unit_test(ranges_keep_lane_and_number_over_parts),
+		cmocka_unit_test(ranges_keep_row_and_number_over_parts),
 		cmocka_unit_test(a_trace_that_cannot_be_read_to_its_end_makes_no_file),
 	};
 

@@ -148,7 +148,7 @@ static void range(struct log_builder *log, uint16_t what, uint64_t ms, uint64_t 
 			"");
 }
 
-static void pushed_ranges_nest_and_started_ones_have_lanes(void **state)
+static void pushed_ranges_nest_and_started_ones_have_rows(void **state)
 {
 	struct log_builder log;
 	struct model *model;
@@ -189,7 +189,7 @@ int main(void)
 		cmocka_unit_test(an_inherited_stack_draws_no_function),
 		cmocka_unit_test(traced_functions_are_exact_and_what_was_open_before_is_drawn_around_them),
 		cmocka_unit_test(frames_that_were_left_out_are_a_slice_without_a_function),
-		cmocka_unit_test(pushed_ranges_nest_and_started_ones_have_lanes),
+		cmocka_unit_test(pushed_ranges_nest_and_started_ones_have_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

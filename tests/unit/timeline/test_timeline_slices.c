@@ -181,7 +181,7 @@ static void a_kernel_is_on_its_stream_with_what_it_was_launched_with(void **stat
 	assert_int_equal(arg_of(kernel, TIMELINE_ARG_CORRELATION)->number, 1);
 	assert_int_equal(arg_of(kernel, TIMELINE_ARG_GRID)->triple[0], 264);
 	assert_int_equal(arg_of(kernel, TIMELINE_ARG_OCCUPANCY)->number, 25);
-	/* On another lane, of the same stream. */
+	/* On another row, of the same stream. */
 	assert_string_equal(label_of(&kept, overlap->track), "stream 7 (overlap 1)");
 	assert_int_equal(arg_of(overlap, TIMELINE_ARG_STREAM)->stream.track, kernel->track);
 	kept_free(&kept);

@@ -62,14 +62,14 @@ static void an_interpreter_follows_its_thread_and_names_it(void **state)
 	model_free(model);
 }
 
-static void operations_that_overlap_are_on_lanes_of_their_stream(void **state)
+static void operations_that_overlap_are_on_rows_of_their_stream(void **state)
 {
 	struct model *model = sample_model(1, 1);
 	struct timeline *timeline = timeline_of(model, -1);
 	uint32_t first = track_of_kind(timeline, TIMELINE_TRACK_STREAM, 0);
 
 	assert_label(timeline, TIMELINE_TRACK_STREAM, 1, "stream 7 (overlap 1)");
-	assert_int_equal(timeline->tracks.items[first + 1].lane, 1);
+	assert_int_equal(timeline->tracks.items[first + 1].row, 1);
 	assert_int_equal(timeline->tracks.items[first + 1].first, first);
 	assert_int_equal(timeline->tracks.items[first].first, first);
 	timeline_free(timeline);
@@ -186,7 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_has_its_threads_and_a_gpu_its_streams),
 		cmocka_unit_test(an_interpreter_follows_its_thread_and_names_it),
-		cmocka_unit_test(operations_that_overlap_are_on_lanes_of_their_stream),
+		cmocka_unit_test(operations_that_overlap_are_on_rows_of_their_stream),
 		cmocka_unit_test(streams_of_several_processes_say_whose_they_are),
 		cmocka_unit_test(one_process_of_two_has_only_its_own_tracks),
 		cmocka_unit_test(an_empty_model_has_the_group_of_cupti_and_no_track),

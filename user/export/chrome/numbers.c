@@ -81,7 +81,7 @@ static void number_threads(struct chrome_numbers *numbers, const struct timeline
 
 static bool keeps_number(const struct chrome_numbers *numbers, const struct timeline_track *track)
 {
-	return !track->lane && track->process == numbers->gpu_process && track->stream && track->stream < STREAMS &&
+	return !track->row && track->process == numbers->gpu_process && track->stream && track->stream < STREAMS &&
 	       track->device < DEVICES;
 }
 
@@ -109,7 +109,7 @@ static void number_track(const struct chrome_numbers *numbers, const struct time
 		break;
 	case TIMELINE_TRACK_STREAM:
 		row->tid = keeps_number(numbers, track) ? track->stream : STREAM_TID + track->number;
-		row->order = (uint64_t)timeline->tracks.items[track->first].number * TIMELINE_LANES_MAX + track->lane;
+		row->order = (uint64_t)timeline->tracks.items[track->first].number * TIMELINE_ROWS_MAX + track->row;
 		break;
 	case TIMELINE_TRACK_WAITS:
 		row->tid = keeps_number(numbers, track) ? track->stream + STREAM_WAITS_TID : WAITS_TID + track->number;

@@ -34,7 +34,7 @@ function gputraceTimeline(source) {
 	const state = {from: 0, to: 1, find: "", at: null, note: "", measured: null};
 	let linked = null; // {of, hit}: what a picked call has on a GPU, or the call of picked GPU work
 	let stack = null; // {of, own, frames}: of the label of what is picked
-	let info = {span: 1, read: 0, done: false, slices: 0, tracks: []}, answer = null, lanes = [], deepest = new Map(), total = 0, hits = [], asked = 0;
+	let info = {span: 1, read: 0, done: false, slices: 0, tracks: []}, answer = null, rows = [], deepest = new Map(), total = 0, hits = [], asked = 0;
 
 	let GUTTER = 210; // pixels: less in a narrow window
 
@@ -46,15 +46,15 @@ function gputraceTimeline(source) {
 		let top = AXIS, group = null;
 
 		GUTTER = Math.min(210, Math.round(view.clientWidth * 0.35));
-		lanes = [];
+		rows = [];
 		for (const [track, label, name, depth, kind] of info.tracks) {
 			const height = Math.max(1, depth, deepest.get(track) || 0) * ROW + GAP;
 
 			if (name !== group) {
-				lanes.push({head: group = name, top, height: HEAD});
+				rows.push({head: group = name, top, height: HEAD});
 				top += HEAD;
 			}
-			lanes.push({track, label, kind, top, height});
+			rows.push({track, label, kind, top, height});
 			top += height;
 		}
 		total = top;
@@ -81,7 +81,7 @@ function gputraceTimeline(source) {
 	function visibleTracks() {
 		const from = view.scrollTop - 200, to = view.scrollTop + view.clientHeight + 200;
 
-		return lanes.filter((lane) => !lane.head && lane.top < to && lane.top + lane.height > from).map((lane) => lane.track);
+		return rows.filter((row) => !row.head && row.top < to && row.top + row.height > from).map((row) => row.track);
 	}
 
 	// ---- drawing --------------------------------------------------------------------------------------------------
@@ -191,23 +191,23 @@ function gputraceTimeline(source) {
 		pen.fillText(text, left + 4, AXIS + 13);
 	}
 
-	function drawBox(lane, depth, boxes, at, base, guessed, most) {
+	function drawBox(row, depth, boxes, at, base, guessed, most) {
 		const label = answer.labels[boxes[at + NAME]], count = boxes[at + COUNT];
 		const left = Math.max(GUTTER, x(base + boxes[at + START])), end = x(base + boxes[at + START] + boxes[at + LENGTH]);
-		const right = Math.min(view.clientWidth, end), top = lane.top - view.scrollTop + depth * ROW;
+		const right = Math.min(view.clientWidth, end), top = row.top - view.scrollTop + depth * ROW;
 
 		if (right < GUTTER || left > view.clientWidth)
 			return;
 		const width = Math.max(1, right - left - (right - left > 3 && !guessed ? 1 : 0)), found = isFound(label);
 
-		hits.push({lane, depth, label, count, start: base + boxes[at + START], length: boxes[at + LENGTH], busy: boxes[at + BUSY],
+		hits.push({row, depth, label, count, start: base + boxes[at + START], length: boxes[at + LENGTH], busy: boxes[at + BUSY],
 			number: boxes[at + NUMBER], left, right: Math.max(right, left + 1), top, guessed});
 		pen.globalAlpha = (state.find && !found ? 0.35 : 1) * (guessed ? 0.6 : 1);
 		pen.fillStyle = found ? color("--found") : fill(label, count > 1);
 		// of several, how high it is tells which part of that time they took
-		const part = lane.kind === MEMORY ? Math.max(1, (ROW - 1) * boxes[at + NUMBER] / most) :
+		const part = row.kind === MEMORY ? Math.max(1, (ROW - 1) * boxes[at + NUMBER] / most) :
 			count > 1 ? Math.max(3, (ROW - 1) * Math.min(1, boxes[at + BUSY] / Math.max(1, boxes[at + LENGTH]))) : ROW - 1;
-		const name = lane.kind === MEMORY ? bytes(boxes[at + NUMBER]) : guessed ? "\u2248 " + shown(label) :
+		const name = row.kind === MEMORY ? bytes(boxes[at + NUMBER]) : guessed ? "\u2248 " + shown(label) :
 			count > 1 ? count.toLocaleString("en") + " \u00d7 " + shown(label) : shown(label);
 
 		pen.fillRect(left, top + ROW - 1 - part, width, part);
@@ -221,18 +221,18 @@ function gputraceTimeline(source) {
 	function drawLabels() {
 		pen.fillStyle = color("--paper");
 		pen.fillRect(0, AXIS, GUTTER - 2, view.clientHeight);
-		for (const lane of lanes) {
-			const top = lane.top - view.scrollTop;
+		for (const row of rows) {
+			const top = row.top - view.scrollTop;
 
-			if (top > view.clientHeight || top + lane.height < AXIS)
+			if (top > view.clientHeight || top + row.height < AXIS)
 				continue;
 			pen.fillStyle = color("--ink");
-			pen.font = (lane.head ? "bold " : "") + "11px ui-monospace, monospace";
+			pen.font = (row.head ? "bold " : "") + "11px ui-monospace, monospace";
 			if (top >= AXIS - 4)
-				pen.fillText(fitted(lane.head || lane.label, GUTTER - (lane.head ? 10 : 20)), lane.head ? 4 : 14, top + (lane.head ? 14 : 12));
-			if (!lane.head) {
+				pen.fillText(fitted(row.head || row.label, GUTTER - (row.head ? 10 : 20)), row.head ? 4 : 14, top + (row.head ? 14 : 12));
+			if (!row.head) {
 				pen.fillStyle = color("--line");
-				pen.fillRect(0, top + lane.height - 3, view.clientWidth, 1);
+				pen.fillRect(0, top + row.height - 3, view.clientWidth, 1);
 			}
 		}
 		pen.font = "11px ui-monospace, monospace";
@@ -249,19 +249,19 @@ function gputraceTimeline(source) {
 		pen.font = "11px ui-monospace, monospace";
 		hits = [];
 		drawGrid();
-		const byTrack = new Map(lanes.filter((lane) => !lane.head).map((lane) => [lane.track, lane]));
+		const byTrack = new Map(rows.filter((row) => !row.head).map((row) => [row.track, row]));
 
-		const drawRows = (rows, guessed) => {
-			for (const [track, depth, boxes] of rows) {
-				const lane = byTrack.get(track), top = lane ? lane.top - view.scrollTop + depth * ROW : -ROW;
+		const drawRows = (drawn, guessed) => {
+			for (const [track, depth, boxes] of drawn) {
+				const row = byTrack.get(track), top = row ? row.top - view.scrollTop + depth * ROW : -ROW;
 
 				let most = 1;
 
-				for (let i = NUMBER; lane && lane.kind === MEMORY && i < boxes.length; i += FIELDS)
+				for (let i = NUMBER; row && row.kind === MEMORY && i < boxes.length; i += FIELDS)
 					most = Math.max(most, boxes[i]);
 				if (top > -ROW && top < height)
 					for (let i = 0; i < boxes.length; i += FIELDS)
-						drawBox(lane, depth, boxes, i, answer.from, guessed, most);
+						drawBox(row, depth, boxes, i, answer.from, guessed, most);
 			}
 		};
 
@@ -281,11 +281,11 @@ function gputraceTimeline(source) {
 	// From a call to its GPU work, as far as both rows are in the window.
 	function drawArrow() {
 		const one = pickedHit(), other = linked && state.at && linked.of === state.at && linked.hit;
-		const lane = other && lanes.find((at) => at.track === other.track);
+		const row = other && rows.find((at) => at.track === other.track);
 
-		if (!one || !lane)
+		if (!one || !row)
 			return;
-		const there = {x: x(other.start), y: lane.top - view.scrollTop + other.depth * ROW + ROW / 2, start: other.start};
+		const there = {x: x(other.start), y: row.top - view.scrollTop + other.depth * ROW + ROW / 2, start: other.start};
 		const here = {x: x(one.start), y: one.top + ROW / 2, start: one.start};
 		const [from, to] = there.start < here.start ? [there, here] : [here, there];
 		const bend = Math.max(12, Math.abs(to.x - from.x) / 2);
@@ -320,7 +320,7 @@ function gputraceTimeline(source) {
 	function words(hit) {
 		const [, where, category] = hit.label, kind = (CATEGORIES[category] || ["?"])[0], name = shown(hit.label);
 
-		if (hit.lane.kind === MEMORY)
+		if (hit.row.kind === MEMORY)
 			return [bytes(hit.number) + (hit.count > 1 ? " held at most" : " held"), hit.label[0], time(hit.length) + ", from " + time(hit.start) + " on"];
 		if (hit.guessed)
 			return ["not read yet: some " + hit.count.toLocaleString("en") + " slices in " + time(hit.length) + " are expected, of " + time(hit.busy),
@@ -328,19 +328,19 @@ function gputraceTimeline(source) {
 		if (hit.count > 1)
 			return [hit.count.toLocaleString("en") + " slices in " + time(hit.length) + ", which took " + time(hit.busy),
 				"the longest: " + name + (where ? "  " + where : ""), "from " + time(hit.start) + " on: zoom in to see each"];
-		return [name, kind + (where ? "  " + where : ""), time(hit.length) + ", from " + time(hit.start) + " on", hit.lane.label];
+		return [name, kind + (where ? "  " + where : ""), time(hit.length) + ", from " + time(hit.start) + " on", hit.row.label];
 	}
 
 	function pickedHit() {
-		return state.at && hits.find((hit) => hit.lane.track === state.at.track && hit.depth === state.at.depth &&
+		return state.at && hits.find((hit) => hit.row.track === state.at.track && hit.depth === state.at.depth &&
 			hit.start <= state.at.time && hit.start + Math.max(hit.length, 1) > state.at.time);
 	}
 
 	// What is picked is one slice: its stack, and the call or the GPU work that it belongs to, are asked for once.
 	function askAbout(picked) {
-		const at = state.at, onGpu = gputraceIsOnGpu(picked.lane.kind);
+		const at = state.at, onGpu = gputraceIsOnGpu(picked.row.kind);
 
-		if (picked.count > 1 || picked.guessed || picked.lane.kind === MEMORY || (linked && linked.of === at))
+		if (picked.count > 1 || picked.guessed || picked.row.kind === MEMORY || (linked && linked.of === at))
 			return;
 		linked = {of: at, hit: null};
 		stack = {of: at, own: -1, frames: []};
@@ -362,7 +362,7 @@ function gputraceTimeline(source) {
 	function moreWords(picked) {
 		const lines = [], other = linked && linked.of === state.at && linked.hit;
 
-		if (other && gputraceIsOnGpu(picked.lane.kind))
+		if (other && gputraceIsOnGpu(picked.row.kind))
 			lines.push("launched by " + other.name + (other.where ? "  " + other.where : "") + ", " + time(Math.abs(picked.start - other.start)) +
 				(picked.start >= other.start ? " before it began" : " after it began"));
 		else if (other)
@@ -460,7 +460,7 @@ function gputraceTimeline(source) {
 	}
 
 	function pick(hit) {
-		state.at = hit ? {track: hit.lane.track, depth: hit.depth, time: hit.start} : null;
+		state.at = hit ? {track: hit.row.track, depth: hit.depth, time: hit.start} : null;
 		keep();
 		draw();
 	}
@@ -474,11 +474,11 @@ function gputraceTimeline(source) {
 	}
 
 	function goTo(hit) {
-		const room = Math.max(hit.length * 20, (state.to - state.from) / 50, 1000), lane = lanes.find((one) => one.track === hit.track);
+		const room = Math.max(hit.length * 20, (state.to - state.from) / 50, 1000), row = rows.find((one) => one.track === hit.track);
 
 		state.at = {track: hit.track, depth: hit.depth, time: hit.start};
-		if (lane)
-			view.scrollTop = Math.max(0, lane.top + hit.depth * ROW - view.clientHeight / 2);
+		if (row)
+			view.scrollTop = Math.max(0, row.top + hit.depth * ROW - view.clientHeight / 2);
 		show(hit.start - room / 2, hit.start + room / 2);
 	}
 

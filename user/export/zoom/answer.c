@@ -6,7 +6,7 @@
 #include "export/zoom/store.h"
 
 /* Of one row of an answer, at one depth. */
-struct lane {
+struct answer_row {
 	struct sink boxes; /* what is drawn */
 	struct box {
 		uint64_t start_ns, end_ns, busy_ns, longest_ns;
@@ -23,26 +23,26 @@ struct answer {
 	uint64_t least_ns;		     /* shorter slices are put together; 0: none are */
 	uint64_t drawn_from_ns, drawn_to_ns; /* of what begins then */
 	uint32_t boxes, left_out;
-	struct lane lanes[DEPTH_MAX + 1];
+	struct answer_row rows[DEPTH_MAX + 1];
 	uint32_t deepest;
 	uint8_t *used; /* labels: a bit each */
 };
 
-static void put_box(struct answer *answer, struct lane *lane, const struct box *box)
+static void put_box(struct answer *answer, struct answer_row *row, const struct box *box)
 {
 	uint64_t start_ns = box->start_ns;
-	struct sink *out = &lane->boxes;
+	struct sink *out = &row->boxes;
 
 	if (answer->boxes >= ZOOM_BOXES_MAX) {
 		answer->left_out++;
 		return;
 	}
 	answer->boxes++;
-	if (!lane->is_open)
+	if (!row->is_open)
 		sink_open_memory(out);
-	else if (lane->any)
+	else if (row->any)
 		sink_char(out, ',');
-	lane->is_open = lane->any = true;
+	row->is_open = row->any = true;
 	sink_i64(out, (int64_t)(start_ns - answer->from_ns));
 	sink_char(out, ',');
 	sink_u64(out, box->end_ns - start_ns);
@@ -57,42 +57,42 @@ static void put_box(struct answer *answer, struct lane *lane, const struct box *
 	answer->used[box->label / 8] |= (uint8_t)(1u << box->label % 8);
 }
 
-static void flush(struct answer *answer, struct lane *lane)
+static void flush(struct answer *answer, struct answer_row *row)
 {
-	if (lane->merged.count)
-		put_box(answer, lane, &lane->merged);
-	lane->merged.count = 0;
+	if (row->merged.count)
+		put_box(answer, row, &row->merged);
+	row->merged.count = 0;
 }
 
 static void flush_all(struct answer *answer)
 {
 	for (uint32_t depth = 0; depth <= answer->deepest; depth++)
-		flush(answer, &answer->lanes[depth]);
+		flush(answer, &answer->rows[depth]);
 }
 
 /* Which part of the stretch a time is in; what is before it is one more. */
-static void find_column(const struct answer *answer, struct lane *lane, uint64_t time_ns)
+static void find_column(const struct answer *answer, struct answer_row *row, uint64_t time_ns)
 {
 	uint64_t since_ns = time_ns - answer->from_ns;
 
 	if (time_ns < answer->from_ns) {
-		lane->column_from_ns = 0;
-		lane->column_to_ns = answer->from_ns;
+		row->column_from_ns = 0;
+		row->column_to_ns = answer->from_ns;
 	} else {
-		lane->column_from_ns = time_ns - since_ns % answer->least_ns;
-		lane->column_to_ns = lane->column_from_ns + answer->least_ns;
+		row->column_from_ns = time_ns - since_ns % answer->least_ns;
+		row->column_to_ns = row->column_from_ns + answer->least_ns;
 	}
 }
 
-static bool is_in_column(const struct lane *lane, uint64_t time_ns)
+static bool is_in_column(const struct answer_row *row, uint64_t time_ns)
 {
-	return time_ns >= lane->column_from_ns && time_ns < lane->column_to_ns;
+	return time_ns >= row->column_from_ns && time_ns < row->column_to_ns;
 }
 
 /* A slice, or what a summary stands for. */
 static void draw(struct answer *answer, uint32_t depth, const struct box *box)
 {
-	struct lane *lane;
+	struct answer_row *row;
 	struct box *merged;
 
 	if (box->end_ns < answer->from_ns || box->start_ns >= answer->to_ns)
@@ -101,18 +101,18 @@ static void draw(struct answer *answer, uint32_t depth, const struct box *box)
 		depth = DEPTH_MAX - 1;
 	if (depth > answer->deepest)
 		answer->deepest = depth;
-	lane = &answer->lanes[depth];
-	merged = &lane->merged;
+	row = &answer->rows[depth];
+	merged = &row->merged;
 	if (!answer->least_ns || (box->count == 1 && box->end_ns - box->start_ns >= answer->least_ns)) {
-		flush(answer, lane);
-		put_box(answer, lane, box);
+		flush(answer, row);
+		put_box(answer, row, box);
 		return;
 	}
-	if (merged->count && !is_in_column(lane, box->start_ns))
-		flush(answer, lane);
+	if (merged->count && !is_in_column(row, box->start_ns))
+		flush(answer, row);
 	if (!merged->count) {
-		if (!is_in_column(lane, box->start_ns))
-			find_column(answer, lane, box->start_ns);
+		if (!is_in_column(row, box->start_ns))
+			find_column(answer, row, box->start_ns);
 		*merged = *box;
 		return;
 	}
@@ -195,9 +195,9 @@ static void draw_row(struct answer *answer, const struct zoom_track *track, cons
 	flush_all(answer);
 }
 
-static void put_lane(struct lane *lane, uint32_t index, uint32_t depth, struct sink *out, bool *any)
+static void put_row(struct answer_row *row, uint32_t index, uint32_t depth, struct sink *out, bool *any)
 {
-	if (!lane->any)
+	if (!row->any)
 		return;
 	sink_text(out, *any ? ",\n[" : "\n[");
 	*any = true;
@@ -205,16 +205,16 @@ static void put_lane(struct lane *lane, uint32_t index, uint32_t depth, struct s
 	sink_char(out, ',');
 	sink_u64(out, depth);
 	sink_literal(out, ",[");
-	sink_put(out, lane->boxes.buffer, lane->boxes.used);
+	sink_put(out, row->boxes.buffer, row->boxes.used);
 	sink_literal(out, "]]");
-	lane->boxes.used = 0;
-	lane->any = false;
+	row->boxes.used = 0;
+	row->any = false;
 }
 
 static void put_rows(struct answer *answer, uint32_t index, struct sink *out, bool *any)
 {
 	for (uint32_t depth = 0; depth <= answer->deepest; depth++)
-		put_lane(&answer->lanes[depth], index, depth, out, any);
+		put_row(&answer->rows[depth], index, depth, out, any);
 	answer->deepest = 0;
 }
 
@@ -252,7 +252,7 @@ static void put_estimate(void *context, const struct zoom_estimate *estimate)
 	struct answer *answer = context;
 	uint64_t count = estimate->count < UINT32_MAX ? estimate->count : UINT32_MAX;
 
-	put_box(answer, answer->lanes,
+	put_box(answer, answer->rows,
 		&(struct box){.start_ns = estimate->start_ns,
 			      .end_ns = estimate->end_ns,
 			      .busy_ns = estimate->busy_ns,
@@ -260,7 +260,7 @@ static void put_estimate(void *context, const struct zoom_estimate *estimate)
 			      .count = (uint32_t)count});
 }
 
-/* Lane after lane is put as one of depth 0, and then as that which it is. */
+/* Row after row is put as one of depth 0, and then as that which it is. */
 static void estimate_track(struct answer *answer, uint32_t index, struct sink *out, bool *any)
 {
 	const struct zoom_layer *layer = &answer->zoom->tracks.items[index].sampled;
@@ -269,7 +269,7 @@ static void estimate_track(struct answer *answer, uint32_t index, struct sink *o
 
 	for (uint32_t depth = 0; from_ns < answer->to_ns && depth < layer->rows.count; depth++) {
 		zoom_estimate(answer->zoom, layer->rows.items[depth], from_ns, answer->to_ns, put_estimate, answer);
-		put_lane(&answer->lanes[0], index, depth, out, any);
+		put_row(&answer->rows[0], index, depth, out, any);
 	}
 }
 
@@ -417,8 +417,8 @@ uint32_t zoom_put_answer(struct zoom *zoom, const struct zoom_question *question
 	sink_char(out, '}');
 	pthread_mutex_unlock(&zoom->lock);
 	for (uint32_t i = 0; i <= DEPTH_MAX; i++)
-		if (answer->lanes[i].is_open)
-			sink_close(&answer->lanes[i].boxes);
+		if (answer->rows[i].is_open)
+			sink_close(&answer->rows[i].boxes);
 	boxes = answer->boxes;
 	free(answer->used);
 	free(answer);

@@ -66,7 +66,7 @@ struct zoom_group_key {
 };
 struct zoom_track_key {
 	struct zoom_group_key group;
-	uint32_t kind, pid, tid, device, stream, lane, domain, started;
+	uint32_t kind, pid, tid, device, stream, row, domain, started;
 };
 
 struct zoom_track {

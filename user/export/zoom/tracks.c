@@ -39,7 +39,7 @@ static struct zoom_track_key key_of(struct zoom *zoom, const struct timeline *ti
 	key.tid = track->tid;
 	key.device = track->device;
 	key.stream = track->stream;
-	key.lane = track->lane;
+	key.row = track->row;
 	if (track->kind == TIMELINE_TRACK_RANGES)
 		key.domain = texts_id(&zoom->texts, "", track->name ? track->name : "");
 	key.started = track->started;
@@ -144,7 +144,7 @@ uint32_t zoom_memory_track(struct collect *collect, uint32_t kind, uint32_t devi
 	key.group.kind = on_gpu ? TIMELINE_GROUP_GPU : ZOOM_TRACK_MEMORY;
 	key.group.device = on_gpu ? device : 0;
 	key.kind = ZOOM_TRACK_MEMORY;
-	key.lane = kind;
+	key.row = kind;
 	for (uint32_t i = 0; i < collect->timeline->groups.count && on_gpu && !group; i++)
 		if (collect->timeline->groups.items[i].kind == TIMELINE_GROUP_GPU &&
 		    collect->timeline->groups.items[i].device == device)

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Rows for slices that must not overlap on one track: the slices of a stream, of a thread's compilations.  What
+ * overlaps goes to another row of the same key, as concurrent kernels of a graph do.  Knows times and keys and nothing
+ * else.
+ */
+#ifndef GPUTRACE_TIMELINE_SLICE_ROWS_H
+#define GPUTRACE_TIMELINE_SLICE_ROWS_H
+
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/tally.h"
+
+#define ROW_NONE UINT32_MAX
+
+/* A GPU runs at most 128 kernels at once (CUDA C++ guide, table of technical specifications). */
+#define ROWS_MAX 256
+
+struct slice_row {
+	struct tally_key key;
+	uint32_t number; /* 0: where slices of the key go unless they overlap */
+	uint32_t first;	 /* row 0 of the same key */
+	uint32_t next;	 /* ROW_NONE: none */
+	uint64_t last_end_ns;
+};
+
+/* Starts zeroed. */
+struct slice_rows {
+	ARRAY(struct slice_row) all;
+	struct tally by_key; /* more: index of row 0 + 1 */
+};
+
+/*
+ * The row for a slice; slices of one key come by start time.  ROW_NONE: more than ROWS_MAX overlap.  The end of one
+ * that is still open is UINT64_MAX until slice_rows_end.
+ */
+uint32_t slice_rows_place(struct slice_rows *rows, struct tally_key key, uint64_t start_ns, uint64_t end_ns);
+void slice_rows_end(struct slice_rows *rows, uint32_t row, uint64_t end_ns);
+
+/* Row 0 of a key, for slices that may come. */
+uint32_t slice_rows_reserve(struct slice_rows *rows, struct tally_key key);
+
+/* The same, ROW_NONE: nothing was placed under it. */
+uint32_t slice_rows_first(struct slice_rows *rows, struct tally_key key);
+
+void slice_rows_free(struct slice_rows *rows);
+
+#endif
