@@ -60,7 +60,7 @@ struct model_due {
 /*
  * A row for each kind of event that a part has some of: all that is done for every kind is made of these rows.
  *
- *	X(one, many, time, arrives)
+ *	X(one, many, time, timing)
  *
  * The model has an array `many` of struct model_ONE by their member `time`, one_count of them, and many_due.  Kinds of
  * MODEL_JOINED_EVENTS arrive as a struct new_ONE with a SPAN or a MOMENT of time (events.h), or, by CLOCK_MONOTONIC,
@@ -112,7 +112,7 @@ struct model {
 	struct model_native *natives;
 	uint32_t *native_frames;
 	struct model_args *args;
-#define MODEL_ARRAY(one, many, time, arrives)                                                                          \
+#define MODEL_ARRAY(one, many, time, timing)                                                                           \
 	struct model_##one *many;                                                                                      \
 	uint32_t one##_count;                                                                                          \
 	struct model_due many##_due;

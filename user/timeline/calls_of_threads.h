@@ -17,14 +17,14 @@ struct timeline_calls {
 void timeline_calls_link(struct timeline_calls *calls, const struct model *model);
 void timeline_calls_free(struct timeline_calls *calls);
 
-/* The next call of its thread, of one that is due; NONE: none has arrived. */
+/* The next call of its thread, of one that is due; NONE: none has come yet. */
 static inline uint32_t call_next(const struct timeline_calls *calls, uint32_t call)
 {
 	return calls->next[call - calls->from];
 }
 
 /*
- * When a call that is due ends on a timeline: not after the next call of its thread begins, as far as that has arrived;
+ * When a call that is due ends on a timeline: not after the next call of its thread begins, as far as that has come;
  * at its start, where its end was not seen.
  */
 static inline uint64_t call_end(const struct model *model, const struct timeline_calls *calls, uint32_t call)

@@ -113,12 +113,12 @@ static void free_builder(struct builder *builder)
 	lookup_free(&builder->kernel_names);
 	lookup_free(&builder->kernel_labels);
 	lookup_free(&builder->kernel_places);
-	array_free(&builder->gpu.arrivals);
+	array_free(&builder->gpu.pending);
 	array_free(&builder->gpu.waiting);
-#define FREE(one, ...) array_free(&builder->one##_arrivals);
-	ARRIVING_EVENTS(FREE)
+#define FREE(one, many, ...) array_free(&builder->pending_##many);
+	PENDING_EVENTS(FREE)
 #undef FREE
-	array_free(&builder->reported_steps_arrived);
+	array_free(&builder->pending_reported_steps);
 	lateness_free(&builder->lateness);
 	deferred_events_free(&builder->deferred);
 	collected_free(&builder->collected);
@@ -190,7 +190,7 @@ struct model *builder_finish(struct builder *builder)
 	torch_memory_join(&builder->torch_memory, &builder->ops, &builder->ops, &builder->sampled, &builder->devices,
 			  builder->processes.threads.items, UINT64_MAX);
 	join_events(builder, UINT64_MAX, UINT64_MAX);
-	array_free(&builder->gpu.arrivals);
+	array_free(&builder->gpu.pending);
 	graphs_finish(&builder->graphs, &builder->calls);
 	for (size_t i = 0; i < builder->gpu.count; i++)
 		builder->processes.list.items[builder->gpu.list[i].process].gpu_ops++;

@@ -79,7 +79,7 @@ bool builder_add_op(struct builder *builder, struct process_image program, const
 	struct op_texts texts;
 	enum disposition what;
 
-	if (op->end_ns < op->start_ns || builder->ops.arrivals.count >= NONE - 1)
+	if (op->end_ns < op->start_ns || builder->ops.pending.count >= NONE - 1)
 		return false;
 	/* what an agent had left over from another trace */
 	if (op->start_ns < builder->model->start_ns)
@@ -117,7 +117,7 @@ bool builder_add_torch_memory(struct builder *builder, struct process_image prog
 	enum disposition what;
 
 	if (event->bytes >= TORCH_BYTES_MAX || event->bytes <= -TORCH_BYTES_MAX ||
-	    builder->torch_memory.arrivals.count >= NONE - 1 ||
+	    builder->torch_memory.pending.count >= NONE - 1 ||
 	    (event->bytes < 0) != (event->kind == GPT_AGENT_TORCH_MEMORY_FREED && event->has_totals))
 		return false;
 	/* what an agent had left over from another trace */
@@ -152,33 +152,33 @@ void builder_set_schedule(struct builder *builder, uint64_t first)
 bool builder_add_reported_step(struct builder *builder, struct process_image program,
 			       const struct new_reported_step *step)
 {
-	struct reported_step_arrival arrival = {.tid = step->tid};
+	struct pending_reported_step pending = {.tid = step->tid};
 
 	if (builder->first || step->time_ns < builder->model->start_ns)
 		return true;
 	builder->late_steps += step->late;
 	builder->steps_lost += step->lost;
-	if (builder->reported_steps_arrived.count >= STEPS_MAX)
+	if (builder->pending_reported_steps.count >= STEPS_MAX)
 		return false;
 	ops_note_thread(&builder->ops, program, step->tid);
-	arrival.step = (struct model_reported_step){.time_ns = step->time_ns,
+	pending.step = (struct model_reported_step){.time_ns = step->time_ns,
 						    .number = step->number,
 						    .process = program.process,
 						    .thread = NONE,
 						    .cycle = step->cycle,
 						    .phase = step->phase,
 						    .by = step->by};
-	array_push(&builder->reported_steps_arrived, arrival);
+	array_push(&builder->pending_reported_steps, pending);
 	return true;
 }
 
 void find_reported_steps(struct builder *builder)
 {
-	for (size_t i = 0; i < builder->reported_steps_arrived.count; i++) {
-		struct reported_step_arrival *arrival = &builder->reported_steps_arrived.items[i];
+	for (size_t i = 0; i < builder->pending_reported_steps.count; i++) {
+		struct pending_reported_step *pending = &builder->pending_reported_steps.items[i];
 
-		arrival->step.thread = ops_thread(&builder->ops, arrival->step.process, arrival->tid);
-		array_push(&builder->reported_steps, arrival->step);
+		pending->step.thread = ops_thread(&builder->ops, pending->step.process, pending->tid);
+		array_push(&builder->reported_steps, pending->step);
 	}
-	builder->reported_steps_arrived.count = 0;
+	builder->pending_reported_steps.count = 0;
 }

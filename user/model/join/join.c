@@ -49,17 +49,17 @@ static void place_activities(struct builder *builder)
 {
 	struct api_activities *table = &builder->api_activities;
 
-	for (size_t i = 0; i < table->arrivals.count; i++) {
-		const struct api_activity_arrival *arrival = &table->arrivals.items[i];
+	for (size_t i = 0; i < table->pending.count; i++) {
+		const struct pending_api_activity *pending = &table->pending.items[i];
 		struct clock_span span;
 
-		if (convert_span(builder, arrival->program.process, arrival->activity.clock, arrival->activity.span, 0,
+		if (convert_span(builder, pending->program.process, pending->activity.clock, pending->activity.span, 0,
 				 &span))
-			api_activities_place(table, arrival, span.start_ns, span.end_ns);
+			api_activities_place(table, pending, span.start_ns, span.end_ns);
 		else
 			builder_count_bad(builder);
 	}
-	table->arrivals.count = 0;
+	table->pending.count = 0;
 }
 
 /* When each agent that borrowed CUPTI saw its last call. */

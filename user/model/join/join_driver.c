@@ -26,11 +26,11 @@ bool builder_add_jit(struct builder *builder, struct process_image program, cons
 
 static void add_overheads(struct builder *builder)
 {
-	for (size_t i = 0; i < builder->overhead_arrivals.count; i++) {
-		const struct overhead_arrival *arrival = &builder->overhead_arrivals.items[i];
-		const struct new_overhead *from = &arrival->overhead;
+	for (size_t i = 0; i < builder->pending_overheads.count; i++) {
+		const struct pending_overhead *pending = &builder->pending_overheads.items[i];
+		const struct new_overhead *from = &pending->overhead;
 		struct model_overhead overhead = {
-			.process = arrival->program.process, .kind = from->kind, .tid = from->tid};
+			.process = pending->program.process, .kind = from->kind, .tid = from->tid};
 		struct clock_span span;
 
 		if (!from->span.end_ns)
@@ -44,7 +44,7 @@ static void add_overheads(struct builder *builder)
 		if (!lies_outside(builder, NONE, span))
 			array_push(&builder->overheads, overhead);
 	}
-	builder->overhead_arrivals.count = 0;
+	builder->pending_overheads.count = 0;
 }
 
 void join_overheads(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
@@ -67,12 +67,12 @@ static void sort_jits(struct builder *builder, size_t from)
 }
 
 /* False: it has to wait, as its call has not been told yet. */
-static bool add_jit(struct builder *builder, const struct jit_arrival *arrival, uint64_t until_ns)
+static bool add_jit(struct builder *builder, const struct pending_jit *pending, uint64_t until_ns)
 {
-	const struct new_jit *from = &arrival->jit;
+	const struct new_jit *from = &pending->jit;
 	struct model_jit jit = {.bytes = from->bytes,
-				.call = calls_place(&builder->calls, arrival->program.epoch, from->corr),
-				.process = arrival->program.process,
+				.call = calls_place(&builder->calls, pending->program.epoch, from->corr),
+				.process = pending->program.process,
 				.tid = from->tid,
 				.corr = from->corr,
 				.operation = (uint8_t)from->operation,
@@ -98,12 +98,12 @@ void join_jits(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 	size_t waiting = 0;
 
 	(void)until_ns;
-	for (size_t i = 0; i < builder->jit_arrivals.count; i++) {
-		const struct jit_arrival arrival = builder->jit_arrivals.items[i];
+	for (size_t i = 0; i < builder->pending_jits.count; i++) {
+		const struct pending_jit pending = builder->pending_jits.items[i];
 
-		if (!add_jit(builder, &arrival, settled_ns))
-			builder->jit_arrivals.items[waiting++] = arrival;
+		if (!add_jit(builder, &pending, settled_ns))
+			builder->pending_jits.items[waiting++] = pending;
 	}
-	builder->jit_arrivals.count = waiting;
+	builder->pending_jits.count = waiting;
 	sort_jits(builder, builder->model->jits_due.from);
 }

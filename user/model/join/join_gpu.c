@@ -36,33 +36,33 @@ static void set_texts(struct builder *builder, struct process_image program, con
 		texts->label = texts->name;
 }
 
-static struct gpu_arrival *room_for_arrival(struct gpu_work *gpu)
+static struct pending_gpu *room_for_pending(struct gpu_work *gpu)
 {
-	gpu->arrivals.items = array_reserve(gpu->arrivals.items, sizeof(*gpu->arrivals.items), gpu->arrivals.count, 1,
-					    &gpu->arrivals.capacity);
-	return &gpu->arrivals.items[gpu->arrivals.count];
+	gpu->pending.items = array_reserve(gpu->pending.items, sizeof(*gpu->pending.items), gpu->pending.count, 1,
+					   &gpu->pending.capacity);
+	return &gpu->pending.items[gpu->pending.count];
 }
 
 struct new_gpu_work *builder_room_for_gpu_work(struct builder *builder)
 {
-	return &room_for_arrival(&builder->gpu)->work;
+	return &room_for_pending(&builder->gpu)->work;
 }
 
 /* All but its texts. */
-static struct gpu_arrival *add_arrival(struct builder *builder, struct process_image program,
+static struct pending_gpu *add_pending(struct builder *builder, struct process_image program,
 				       const struct new_gpu_work *work)
 {
 	struct gpu_work *gpu = &builder->gpu;
-	struct gpu_arrival *arrival = room_for_arrival(gpu);
+	struct pending_gpu *pending = room_for_pending(gpu);
 
-	gpu->arrivals.count++;
-	if (work != &arrival->work)
-		arrival->work = *work;
-	arrival->program = program;
+	gpu->pending.count++;
+	if (work != &pending->work)
+		pending->work = *work;
+	pending->program = program;
 	gpu->any_foreign |= work->foreign;
 	/* Pass 2 looks for it when the calls of the part are in order */
-	arrival->call = builder->first ? NONE : calls_find(&builder->calls, program.epoch, work->corr);
-	return arrival;
+	pending->call = builder->first ? NONE : calls_find(&builder->calls, program.epoch, work->corr);
+	return pending;
 }
 
 bool builder_add_gpu_work(struct builder *builder, struct process_image program, const struct new_gpu_work *work)
@@ -79,7 +79,7 @@ bool builder_add_gpu_work(struct builder *builder, struct process_image program,
 		set_texts(builder, program, work, &event.kernel);
 		defer(builder, &event);
 	} else if (what == JOIN) {
-		set_texts(builder, program, work, &add_arrival(builder, program, work)->texts);
+		set_texts(builder, program, work, &add_pending(builder, program, work)->texts);
 	}
 	return true;
 }
@@ -87,7 +87,7 @@ bool builder_add_gpu_work(struct builder *builder, struct process_image program,
 void gpu_work_add(struct builder *builder, struct process_image program, const struct new_gpu_work *work,
 		  struct kernel_texts texts)
 {
-	add_arrival(builder, program, work)->texts = texts;
+	add_pending(builder, program, work)->texts = texts;
 }
 
 /* What is to be known of an operation before it has its place. */
@@ -97,13 +97,13 @@ struct placing {
 };
 
 /* False: it is work of a call that was made before or after the trace. */
-static bool place(struct builder *builder, const struct gpu_arrival *arrival, struct placing *placing)
+static bool place(struct builder *builder, const struct pending_gpu *pending, struct placing *placing)
 {
-	const struct new_gpu_work *work = &arrival->work;
-	struct process_image program = arrival->program;
+	const struct new_gpu_work *work = &pending->work;
+	struct process_image program = pending->program;
 
 	placing->span = (struct clock_span){0};
-	placing->call = arrival->call != NONE ? calls_place_of(&builder->calls, arrival->call)
+	placing->call = pending->call != NONE ? calls_place_of(&builder->calls, pending->call)
 					      : calls_place(&builder->calls, program.epoch, work->corr);
 	if (placing->call == NONE &&
 	    api_activity_is_outside(&known(builder)->api_activities, program.process, work->corr))
@@ -115,13 +115,13 @@ static bool place(struct builder *builder, const struct gpu_arrival *arrival, st
 }
 
 /*
- * The operation of an arrival, with which it shares no memory.  Each member is named, also those that are 0: so the
- * compiler does not clear all of it first, which took half of the time.
+ * The operation of a pending record, with which it shares no memory.  Each member is named, also those that are 0: so
+ * the compiler does not clear all of it first, which took half of the time.
  */
-static void set_operation(struct model_gpu *op, const struct builder *builder, const struct gpu_arrival *arrival,
+static void set_operation(struct model_gpu *op, const struct builder *builder, const struct pending_gpu *pending,
 			  const struct placing *placing, uint32_t captured_by)
 {
-	const struct new_gpu_work *work = &arrival->work;
+	const struct new_gpu_work *work = &pending->work;
 
 	*op = (struct model_gpu){
 		.start_ns = placing->span.start_ns,
@@ -130,14 +130,14 @@ static void set_operation(struct model_gpu *op, const struct builder *builder, c
 		.call = placing->call,
 		.next = NONE,
 		.captured_by = captured_by,
-		.process = arrival->program.process,
-		.device = device_table_find(&known(builder)->devices, arrival->program.process, work->device),
+		.process = pending->program.process,
+		.device = device_table_find(&known(builder)->devices, pending->program.process, work->device),
 		.context = work->context,
 		.stream = work->stream,
 		.corr = work->corr,
-		.name = arrival->texts.name,
-		.label = arrival->texts.label,
-		.place = arrival->texts.place,
+		.name = pending->texts.name,
+		.label = pending->texts.label,
+		.place = pending->texts.place,
 		.graph = work->graph,
 		.graph_node = work->graph_node,
 		.grid = {work->grid[0], work->grid[1], work->grid[2]},
@@ -160,15 +160,15 @@ static void set_operation(struct model_gpu *op, const struct builder *builder, c
 		.unknown = work->unknown};
 }
 
-static void join_one(struct builder *builder, const struct gpu_arrival *arrival, const struct placing *placing,
+static void join_one(struct builder *builder, const struct pending_gpu *pending, const struct placing *placing,
 		     struct model_gpu *op)
 {
-	const struct new_gpu_work *work = &arrival->work;
-	struct process_image program = arrival->program;
+	const struct new_gpu_work *work = &pending->work;
+	struct process_image program = pending->program;
 	uint32_t corr =
 		work->graph_node ? graphs_node_corr(&known(builder)->graphs, program.epoch, work->graph_node) : 0;
 
-	set_operation(op, builder, arrival, placing, corr ? calls_place(&builder->calls, program.epoch, corr) : NONE);
+	set_operation(op, builder, pending, placing, corr ? calls_place(&builder->calls, program.epoch, corr) : NONE);
 	if (work->graph && work->graph_node && op->call != NONE && !builder->first)
 		graphs_add_operation(&builder->graphs, program.epoch, op->call, work->graph, work->graph_node);
 	device_table_set_stream(&known(builder)->devices, program.epoch, op);
@@ -202,26 +202,26 @@ static void link_to_call(struct gpu_work *gpu, struct model_call *call, uint32_t
 	*tail = op;
 }
 
-/* Places what has come; what waits for its call stays an arrival.  How many of them have a key. */
-static size_t place_arrivals(struct builder *builder, uint64_t until_ns, struct placing *placings,
-			     struct order_key *keys)
+/* Places what has come; what waits for its call stays pending.  How many of them have a key. */
+static size_t place_pending(struct builder *builder, uint64_t until_ns, struct placing *placings,
+			    struct order_key *keys)
 {
 	struct gpu_work *gpu = &builder->gpu;
 	/* where the wall clock was set, the call tells which of two times is meant */
 	bool in_doubt = until_ns != UINT64_MAX && wall_clock_steps(&builder->first->clock);
 	size_t placed = 0;
 
-	for (size_t i = 0; i < gpu->arrivals.count; i++) {
-		const struct gpu_arrival *arrival = &gpu->arrivals.items[i];
+	for (size_t i = 0; i < gpu->pending.count; i++) {
+		const struct pending_gpu *pending = &gpu->pending.items[i];
 		struct placing *placing = &placings[i];
 
-		if (!place(builder, arrival, placing))
+		if (!place(builder, pending, placing))
 			continue;
-		if (placing->call != NONE || !arrival->work.corr || !placing->span.end_ns ||
+		if (placing->call != NONE || !pending->work.corr || !placing->span.end_ns ||
 		    (placing->span.start_ns < until_ns && !in_doubt))
 			keys[placed++] = (struct order_key){.time_ns = placing->span.start_ns, .index = (uint32_t)i};
 		else
-			array_push(&gpu->waiting, gpu->arrivals.items[i]);
+			array_push(&gpu->waiting, gpu->pending.items[i]);
 	}
 	return placed;
 }
@@ -237,10 +237,10 @@ static void bring_near(const void *item, size_t size)
 }
 
 /* Joins what has come, in order of time, behind what was there. */
-static void join_arrivals(struct builder *builder, uint64_t until_ns)
+static void join_pending(struct builder *builder, uint64_t until_ns)
 {
 	struct gpu_work *gpu = &builder->gpu;
-	size_t count = gpu->arrivals.count, placed;
+	size_t count = gpu->pending.count, placed;
 	struct placing *placings;
 	struct order_key *keys;
 
@@ -248,22 +248,23 @@ static void join_arrivals(struct builder *builder, uint64_t until_ns)
 		return;
 	placings = xmalloc(count * sizeof(*placings));
 	keys = xmalloc(count * sizeof(*keys));
-	placed = place_arrivals(builder, until_ns, placings, keys);
+	placed = place_pending(builder, until_ns, placings, keys);
 	order_sort(keys, placed);
 	gpu->joined.items = array_reserve(gpu->joined.items, sizeof(*gpu->joined.items), gpu->joined.count, placed,
 					  &gpu->joined.capacity);
 	for (size_t i = 0; i < placed; i++) {
-		/* arrivals of several streams lie far apart: the memory of one of the next is brought near meanwhile */
+		/* pending records of several streams lie far apart: the memory of one of the next is brought near
+		 * meanwhile */
 		if (i + JOINED_AHEAD < placed)
-			bring_near(&gpu->arrivals.items[keys[i + JOINED_AHEAD].index], sizeof(*gpu->arrivals.items));
-		join_one(builder, &gpu->arrivals.items[keys[i].index], &placings[keys[i].index],
+			bring_near(&gpu->pending.items[keys[i + JOINED_AHEAD].index], sizeof(*gpu->pending.items));
+		join_one(builder, &gpu->pending.items[keys[i].index], &placings[keys[i].index],
 			 &gpu->joined.items[gpu->joined.count++]);
 	}
 	free(placings);
 	free(keys);
-	gpu->arrivals.count = 0;
+	gpu->pending.count = 0;
 	for (size_t i = 0; i < gpu->waiting.count; i++)
-		array_push(&gpu->arrivals, gpu->waiting.items[i]);
+		array_push(&gpu->pending, gpu->waiting.items[i]);
 	gpu->waiting.count = 0;
 }
 
@@ -322,7 +323,7 @@ void join_gpu(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 	size_t before = gpu->joined.count;
 	struct model_gpu *items;
 
-	join_arrivals(builder, settled_ns);
+	join_pending(builder, settled_ns);
 	items = gpu->joined.items;
 	if (gpu->joined.count > before)
 		gpu->joined.count = before + leave_out_outside(builder, items + before, gpu->joined.count - before);

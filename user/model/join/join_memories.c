@@ -26,15 +26,15 @@ static int compare_times(const void *left, const void *right)
 }
 
 /* False: it has to wait, as its call has not been told yet. */
-static bool place(struct builder *builder, const struct memory_arrival *arrival, uint64_t until_ns)
+static bool place(struct builder *builder, const struct pending_memory *pending, uint64_t until_ns)
 {
-	const struct new_memory *from = &arrival->memory;
-	uint32_t process = arrival->program.process;
+	const struct new_memory *from = &pending->memory;
+	uint32_t process = pending->program.process;
 	struct model_memory memory = {.address = from->address,
 				      .bytes = from->bytes,
 				      .pool_bytes = from->pool_bytes,
 				      .pool_used_bytes = from->pool_used_bytes,
-				      .call = calls_place(&builder->calls, arrival->program.epoch, from->corr),
+				      .call = calls_place(&builder->calls, pending->program.epoch, from->corr),
 				      .other = NONE,
 				      .process = process,
 				      .device = device_table_find(&known(builder)->devices, process, from->device),
@@ -60,13 +60,13 @@ static void place_all(struct builder *builder, size_t from, uint64_t until_ns)
 {
 	size_t waiting = 0;
 
-	for (size_t i = 0; i < builder->memory_arrivals.count; i++) {
-		const struct memory_arrival arrival = builder->memory_arrivals.items[i];
+	for (size_t i = 0; i < builder->pending_memories.count; i++) {
+		const struct pending_memory pending = builder->pending_memories.items[i];
 
-		if (!place(builder, &arrival, until_ns))
-			builder->memory_arrivals.items[waiting++] = arrival;
+		if (!place(builder, &pending, until_ns))
+			builder->pending_memories.items[waiting++] = pending;
 	}
-	builder->memory_arrivals.count = waiting;
+	builder->pending_memories.count = waiting;
 	if (builder->memories.count > from)
 		qsort(builder->memories.items + from, builder->memories.count - from,
 		      sizeof(builder->memories.items[0]), compare_times);

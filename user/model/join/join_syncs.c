@@ -31,31 +31,31 @@ void builder_add_event_record(struct builder *builder, struct process_image prog
 /* What is known of the calls that recorded events is that of the model at hand. */
 static void make_recordings(struct builder *builder, struct recordings *recordings)
 {
-	for (size_t i = 0; i < builder->event_record_arrivals.count; i++) {
-		const struct event_record_arrival *arrival = &builder->event_record_arrivals.items[i];
-		const struct new_event_record *record = &arrival->event_record;
-		struct recording made = {.process = arrival->program.process,
-					 .epoch = arrival->program.epoch,
+	for (size_t i = 0; i < builder->pending_event_records.count; i++) {
+		const struct pending_event_record *pending = &builder->pending_event_records.items[i];
+		const struct new_event_record *record = &pending->event_record;
+		struct recording made = {.process = pending->program.process,
+					 .epoch = pending->program.epoch,
 					 .context = record->context,
 					 .event = record->event,
 					 .stream = record->stream,
 					 .number = record->event_record,
-					 .call = calls_place(&builder->calls, arrival->program.epoch, record->corr)};
+					 .call = calls_place(&builder->calls, pending->program.epoch, record->corr)};
 
 		made.time_ns = calls_start(&builder->calls, made.call);
 		recordings_add(recordings, &made);
 	}
-	if (builder->event_record_arrivals.count)
+	if (builder->pending_event_records.count)
 		recordings_order(recordings);
-	builder->event_record_arrivals.count = 0;
+	builder->pending_event_records.count = 0;
 }
 
 static void find_event(const struct builder *builder, const struct recordings *recordings,
-		       const struct sync_arrival *arrival, struct model_sync *sync)
+		       const struct pending_sync *pending, struct model_sync *sync)
 {
 	struct recording wanted = {.process = sync->process, .context = sync->context, .event = sync->event};
-	uint64_t number = arrival->sync.event_record;
-	const struct recording *found = recordings_numbered(recordings, arrival->program.epoch, number);
+	uint64_t number = pending->sync.event_record;
+	const struct recording *found = recordings_numbered(recordings, pending->program.epoch, number);
 
 	/* numbered, and not by us: what was recorded before the trace has no call of ours */
 	if (!found && !recording_is_numbered(number)) {
@@ -85,14 +85,14 @@ static uint32_t device_of(const struct builder *builder, uint32_t process, uint3
 	return device ? *device : device_table_of_context(&known(builder)->devices, process, context);
 }
 
-static struct model_sync sync_of(struct builder *builder, const struct sync_arrival *arrival)
+static struct model_sync sync_of(struct builder *builder, const struct pending_sync *pending)
 {
-	const struct new_sync *from = &arrival->sync;
+	const struct new_sync *from = &pending->sync;
 	bool of_event = from->kind == GPT_AGENT_SYNC_EVENT || from->kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT;
 	bool of_stream = from->kind == GPT_AGENT_SYNC_STREAM || from->kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT;
-	uint32_t process = arrival->program.process;
+	uint32_t process = pending->program.process;
 
-	return (struct model_sync){.call = calls_place(&builder->calls, arrival->program.epoch, from->corr),
+	return (struct model_sync){.call = calls_place(&builder->calls, pending->program.epoch, from->corr),
 				   .process = process,
 				   .device = device_of(builder, process, from->context),
 				   .context = from->context,
@@ -106,12 +106,12 @@ static struct model_sync sync_of(struct builder *builder, const struct sync_arri
 }
 
 /* False: it has to wait, as its call has not been told yet. */
-static bool add_sync(struct builder *builder, const struct sync_arrival *arrival, uint64_t until_ns)
+static bool add_sync(struct builder *builder, const struct pending_sync *pending, uint64_t until_ns)
 {
-	struct model_sync sync = sync_of(builder, arrival);
+	struct model_sync sync = sync_of(builder, pending);
 	struct clock_span span;
 
-	if (!convert_span(builder, sync.process, arrival->sync.clock, arrival->sync.span,
+	if (!convert_span(builder, sync.process, pending->sync.clock, pending->sync.span,
 			  calls_start(&builder->calls, sync.call), &span)) {
 		builder_count_bad(builder);
 		return true;
@@ -122,8 +122,8 @@ static bool add_sync(struct builder *builder, const struct sync_arrival *arrival
 		return false;
 	if (lies_outside(builder, sync.call, span))
 		return true;
-	if (arrival->sync.kind == GPT_AGENT_SYNC_EVENT || arrival->sync.kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT)
-		find_event(builder, &builder->parts.recordings, arrival, &sync);
+	if (pending->sync.kind == GPT_AGENT_SYNC_EVENT || pending->sync.kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT)
+		find_event(builder, &builder->parts.recordings, pending, &sync);
 	array_push(&builder->syncs, sync);
 	return true;
 }
@@ -143,13 +143,13 @@ static void add_all(struct builder *builder, uint64_t until_ns)
 {
 	size_t waiting = 0;
 
-	for (size_t i = 0; i < builder->sync_arrivals.count; i++) {
-		const struct sync_arrival arrival = builder->sync_arrivals.items[i];
+	for (size_t i = 0; i < builder->pending_syncs.count; i++) {
+		const struct pending_sync pending = builder->pending_syncs.items[i];
 
-		if (!add_sync(builder, &arrival, until_ns))
-			builder->sync_arrivals.items[waiting++] = arrival;
+		if (!add_sync(builder, &pending, until_ns))
+			builder->pending_syncs.items[waiting++] = pending;
 	}
-	builder->sync_arrivals.count = waiting;
+	builder->pending_syncs.count = waiting;
 }
 
 static void sort(struct builder *builder, size_t from)
@@ -163,7 +163,7 @@ void join_syncs(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 {
 	(void)until_ns;
 	make_recordings(builder, &builder->parts.recordings);
-	if (builder->reading == READING_WHOLE && builder->sync_arrivals.count)
+	if (builder->reading == READING_WHOLE && builder->pending_syncs.count)
 		find_devices(builder);
 	add_all(builder, settled_ns);
 	sort(builder, builder->model->syncs_due.from);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A model while it is made: the builder's tables and the steps that follow when all has been told.  For model/ alone;
- * inputs know builder.h.  What has to wait for clocks, calls or devices is kept as it came (*_arrival) and joined into
+ * inputs know builder.h.  What has to wait for clocks, calls or devices is kept as it came (pending_*) and joined into
  * a table of the model then.
  */
 #ifndef GPUTRACE_MODEL_TABLES_H
@@ -35,13 +35,13 @@
 #include "model/tables/wall_clock.h"
 
 /* What one of the model's kinds (MODEL_JOINED_EVENTS) is before it is joined. */
-#define ARRIVAL(one, ...)                                                                                              \
-	struct one##_arrival {                                                                                         \
+#define PENDING(one, ...)                                                                                              \
+	struct pending_##one {                                                                                         \
 		struct process_image program;                                                                          \
 		struct new_##one one;                                                                                  \
 	};
-ARRIVING_EVENTS(ARRIVAL)
-#undef ARRIVAL
+PENDING_EVENTS(PENDING)
+#undef PENDING
 
 /* How a source is read: at once; or twice, so that the second time its parts can be joined one after the other. */
 enum reading {
@@ -98,7 +98,7 @@ struct parts {
 };
 
 /* Whose thread is known at the end of a reading. */
-struct reported_step_arrival {
+struct pending_reported_step {
 	struct model_reported_step step;
 	uint32_t tid;
 };
@@ -134,13 +134,13 @@ struct builder {
 	struct lookup_latest kernel_name;	    /* of these */
 	struct lookup kernel_labels, kernel_places; /* the same of those that have a place */
 	struct gpu_work gpu;
-#define ARRIVALS(one, ...) ARRAY(struct one##_arrival) one##_arrivals;
-	ARRIVING_EVENTS(ARRIVALS)
-#undef ARRIVALS
+#define PENDING_ARRAY(one, many, ...) ARRAY(struct pending_##one) pending_##many;
+	PENDING_EVENTS(PENDING_ARRAY)
+#undef PENDING_ARRAY
 #define JOINED(one, many, ...) ARRAY(struct model_##one) many;
 	MODEL_JOINED_EVENTS(JOINED)
 #undef JOINED
-	ARRAY(struct reported_step_arrival) reported_steps_arrived;
+	ARRAY(struct pending_reported_step) pending_reported_steps;
 	ARRAY(struct model_reported_step) reported_steps;
 	uint64_t late_steps, steps_lost; /* of reported_steps; beside them */
 	ARRAY(struct model_generated_line) generated_lines;
@@ -230,11 +230,11 @@ enum disposition disposition_of(struct builder *builder, struct process_image pr
 				enum source_clock clock, uint64_t start_ns);
 void defer(struct builder *builder, const struct deferred_event *event);
 
-/* By that an arrival is kept until it is joined, or deferred to pass 2.  corr: of the call it refers to, 0: none. */
+/* By that an event is pending until it is joined, or deferred to pass 2.  corr: of the call it refers to, 0: none. */
 #define RECEIVE(one, ...)                                                                                              \
 	void receive_##one(struct builder *builder, struct process_image program, uint32_t corr,                       \
 			   const struct new_##one *one);
-ARRIVING_EVENTS(RECEIVE)
+PENDING_EVENTS(RECEIVE)
 #undef RECEIVE
 
 /* The same of a call, which is never late. */

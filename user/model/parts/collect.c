@@ -74,8 +74,8 @@ enum disposition disposition_of(struct builder *builder, struct process_image pr
 #define START_OF_END(event) ((event)->end_ns)
 #define CLOCK_OF_CALL(event) SOURCE_CLOCK_MONOTONIC
 #define START_OF_CALL(event) 0 /* it has none of its own: its call waits for it */
-#define ABOUT(arrives, event)                                                                                          \
-	(START_OF_##arrives(event) ? about(builder, CLOCK_OF_##arrives(event), START_OF_##arrives(event)) : 0)
+#define ABOUT(timing, event)                                                                                           \
+	(START_OF_##timing(event) ? about(builder, CLOCK_OF_##timing(event), START_OF_##timing(event)) : 0)
 
 static uint64_t begin_of(const struct builder *builder, const struct deferred_event *event)
 {
@@ -90,10 +90,10 @@ static uint64_t begin_of(const struct builder *builder, const struct deferred_ev
 		return event->op.start_ns;
 	case DEFERRED_TORCH_MEMORY:
 		return event->torch.time_ns;
-#define CASE(one, many, time, arrives)                                                                                 \
+#define CASE(one, many, time, timing)                                                                                  \
 	case DEFERRED_##one:                                                                                           \
-		return ABOUT(arrives, &event->one);
-		ARRIVING_EVENTS(CASE)
+		return ABOUT(timing, &event->one);
+		PENDING_EVENTS(CASE)
 #undef CASE
 	}
 	return 0;
@@ -104,21 +104,21 @@ void defer(struct builder *builder, const struct deferred_event *event)
 	array_push(&builder->deferred.list, *event)->time_ns = begin_of(builder, event);
 }
 
-#define RECEIVE(one, many, time, arrives)                                                                              \
+#define RECEIVE(one, many, time, timing)                                                                               \
 	void receive_##one(struct builder *builder, struct process_image program, uint32_t corr,                       \
 			   const struct new_##one *one)                                                                \
 	{                                                                                                              \
-		struct one##_arrival arrival = {.program = program, .one = *one};                                      \
+		struct pending_##one pending = {.program = program, .one = *one};                                      \
 		enum disposition what =                                                                                \
-			disposition_of(builder, program, corr, CLOCK_OF_##arrives(one), START_OF_##arrives(one));      \
+			disposition_of(builder, program, corr, CLOCK_OF_##timing(one), START_OF_##timing(one));        \
                                                                                                                        \
 		if (what == DEFER)                                                                                     \
 			defer(builder,                                                                                 \
 			      &(struct deferred_event){.kind = DEFERRED_##one, .program = program, .one = *one});      \
 		else if (what == JOIN)                                                                                 \
-			array_push(&builder->one##_arrivals, arrival);                                                 \
+			array_push(&builder->pending_##many, pending);                                                 \
 	}
-ARRIVING_EVENTS(RECEIVE)
+PENDING_EVENTS(RECEIVE)
 #undef RECEIVE
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */

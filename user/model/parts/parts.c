@@ -124,12 +124,12 @@ static void feed_deferred_event(struct builder *builder, const struct deferred_e
 	case DEFERRED_TORCH_MEMORY:
 		torch_memory_add(&builder->torch_memory, event->program, &event->torch);
 		break;
-#define CASE(one, ...)                                                                                                 \
+#define CASE(one, many, ...)                                                                                           \
 	case DEFERRED_##one:                                                                                           \
-		array_push(&builder->one##_arrivals,                                                                   \
-			   ((struct one##_arrival){.program = event->program, .one = event->one}));                    \
+		array_push(&builder->pending_##many,                                                                   \
+			   ((struct pending_##one){.program = event->program, .one = event->one}));                    \
 		break;
-		ARRIVING_EVENTS(CASE)
+		PENDING_EVENTS(CASE)
 #undef CASE
 	}
 }
@@ -228,7 +228,7 @@ static void join_ops_part(struct builder *builder, uint64_t until_ns)
 			       count);
 }
 
-#define SET_LATER(one, many, time, arrives)                                                                            \
+#define SET_LATER(one, many, time, timing)                                                                             \
 	do {                                                                                                           \
 		uint32_t end = model->many##_due.from;                                                                 \
 		while (end < model->one##_count && model->many[end].time < until_ns)                                   \
@@ -360,11 +360,11 @@ uint64_t builder_waiting(const struct builder *builder)
 {
 	uint64_t joined_later = 0;
 
-#define COUNT(one, ...) joined_later += builder->one##_arrivals.count;
+#define COUNT(one, many, ...) joined_later += builder->pending_##many.count;
 	MODEL_JOINED_EVENTS(COUNT)
 #undef COUNT
 	return (builder->calls.list.count - builder->calls.settled) + builder->gpu.joined.count +
-	       builder->gpu.arrivals.count + joined_later + builder->api_activities.arrivals.count +
-	       builder->ops.arrivals.count + builder->torch_memory.arrivals.count + spans_waiting(&builder->functions) +
+	       builder->gpu.pending.count + joined_later + builder->api_activities.pending.count +
+	       builder->ops.pending.count + builder->torch_memory.pending.count + spans_waiting(&builder->functions) +
 	       spans_waiting(&builder->ranges.spans);
 }

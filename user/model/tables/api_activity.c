@@ -52,7 +52,7 @@ void api_activities_init(struct api_activities *table, struct process_table *pro
 
 void api_activities_free(struct api_activities *table)
 {
-	array_free(&table->arrivals);
+	array_free(&table->pending);
 	array_free(&table->list);
 	array_free(&table->ranges);
 	array_free(&table->thread_states);
@@ -62,20 +62,20 @@ void api_activities_free(struct api_activities *table)
 void api_activities_add(struct api_activities *table, struct process_image program,
 			const struct new_api_activity *activity)
 {
-	struct api_activity_arrival arrival = {.program = program, .activity = *activity};
+	struct pending_api_activity pending = {.program = program, .activity = *activity};
 
-	array_push(&table->arrivals, arrival);
+	array_push(&table->pending, pending);
 }
 
-void api_activities_place(struct api_activities *table, const struct api_activity_arrival *arrival, uint64_t start_ns,
+void api_activities_place(struct api_activities *table, const struct pending_api_activity *pending, uint64_t start_ns,
 			  uint64_t end_ns)
 {
-	const struct new_api_activity *from = &arrival->activity;
-	uint32_t process = arrival->program.process;
+	const struct new_api_activity *from = &pending->activity;
+	uint32_t process = pending->program.process;
 	struct api_activity activity = {.start_ns = start_ns,
 					.end_ns = end_ns,
 					.process = process,
-					.epoch = arrival->program.epoch,
+					.epoch = pending->program.epoch,
 					.key = from->thread,
 					.corr = from->corr,
 					.result = from->result,

@@ -15,7 +15,7 @@
 #include "model/tables/process_table.h"
 
 /* One as it came. */
-struct api_activity_arrival {
+struct pending_api_activity {
 	struct process_image program;
 	struct new_api_activity activity;
 };
@@ -47,7 +47,7 @@ struct api_activity_thread {
 struct api_activities {
 	struct process_table *processes;
 	struct calls *calls;
-	ARRAY(struct api_activity_arrival) arrivals;
+	ARRAY(struct pending_api_activity) pending;
 	ARRAY(struct api_activity) list;	 /* of those with a place in the recording */
 	ARRAY(struct api_activity_range) ranges; /* by process */
 	struct lookup threads;			 /* (process and way to name threads, key) to index in thread_states */
@@ -75,7 +75,7 @@ void api_activities_add(struct api_activities *table, struct process_image progr
 			const struct new_api_activity *activity);
 
 /* After the last one: puts one that came into the list, by its times on CLOCK_MONOTONIC. */
-void api_activities_place(struct api_activities *table, const struct api_activity_arrival *arrival, uint64_t start_ns,
+void api_activities_place(struct api_activities *table, const struct pending_api_activity *pending, uint64_t start_ns,
 			  uint64_t end_ns);
 
 /* One of a process in the time in which calls were to be seen. */

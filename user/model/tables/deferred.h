@@ -10,10 +10,10 @@
 #include "model/tables/ops.h"
 
 /*
- * Kinds that wait among the builder's arrivals until they are joined: those of the model, and what joins them.
- *	X(one, many, time, arrives), as MODEL_JOINED_EVENTS; a CALL says when it was
+ * Kinds that are pending in the builder until they are joined: those of the model, and what joins them.
+ *	X(one, many, time, timing), as MODEL_JOINED_EVENTS; a CALL says when it was
  */
-#define ARRIVING_EVENTS(X)                                                                                             \
+#define PENDING_EVENTS(X)                                                                                              \
 	MODEL_JOINED_EVENTS(X)                                                                                         \
 	X(event_record, event_records, , CALL)
 
@@ -24,7 +24,7 @@ enum deferred_kind {
 	DEFERRED_OP,
 	DEFERRED_TORCH_MEMORY,
 #define DEFERRED_KIND(one, ...) DEFERRED_##one,
-	ARRIVING_EVENTS(DEFERRED_KIND)
+	PENDING_EVENTS(DEFERRED_KIND)
 #undef DEFERRED_KIND
 };
 
@@ -41,7 +41,7 @@ struct deferred_event {
 		struct new_op op;
 		struct new_torch_memory torch;
 #define DEFERRED_MEMBER(one, ...) struct new_##one one;
-		ARRIVING_EVENTS(DEFERRED_MEMBER)
+		PENDING_EVENTS(DEFERRED_MEMBER)
 #undef DEFERRED_MEMBER
 	};
 };

@@ -7,7 +7,7 @@
 #include "model/events.h"
 
 /* As it came. */
-struct gpu_arrival {
+struct pending_gpu {
 	struct new_gpu_work work;
 	struct process_image program;
 	struct kernel_texts texts;
@@ -15,8 +15,8 @@ struct gpu_arrival {
 };
 
 struct gpu_work {
-	ARRAY(struct gpu_arrival) arrivals;
-	ARRAY(struct gpu_arrival) waiting; /* those that a part leaves for the next one */
+	ARRAY(struct pending_gpu) pending;
+	ARRAY(struct pending_gpu) waiting; /* those that a part leaves for the next one */
 	struct model_gpu *list;		   /* those of `joined` */
 	size_t count;
 	bool any_foreign;		/* some came from buffers of other profilers */

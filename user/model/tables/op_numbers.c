@@ -23,12 +23,12 @@ static void take_number(struct ops *ops, struct model_op *op, const struct model
 }
 
 /* The first that waits and begins inside of the op, NULL. */
-static const struct op_arrival *first_waiting(const struct ops *ops, const struct ops *known, const struct model_op *op)
+static const struct pending_op *first_waiting(const struct ops *ops, const struct ops *known, const struct model_op *op)
 {
-	const struct op_arrival *first = NULL;
+	const struct pending_op *first = NULL;
 
-	for (size_t i = 0; i < ops->arrivals.count; i++) {
-		const struct op_arrival *other = &ops->arrivals.items[i];
+	for (size_t i = 0; i < ops->pending.count; i++) {
+		const struct pending_op *other = &ops->pending.items[i];
 
 		if (other->op.start_ns < op->end_ns && (!first || other->op.start_ns < first->op.start_ns) &&
 		    ops_thread_of(known, other) == op->thread)
@@ -41,7 +41,7 @@ void op_numbers_give(struct ops *ops, const struct ops *known)
 {
 	for (size_t i = 0; i < ops->list.count; i++) {
 		struct model_op *op = &ops->list.items[i];
-		const struct op_arrival *waiting;
+		const struct pending_op *waiting;
 
 		if (op->continued || op->overlaps || !is_evaluation(ops, op))
 			continue;

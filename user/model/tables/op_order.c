@@ -20,35 +20,35 @@ static void keep_open(struct ops *ops)
 	ops->list.count = kept;
 }
 
-/* Arrivals that begin before a time. */
+/* Pending ops that begin before a time. */
 struct begun {
 	struct order_key *keys; /* by begin */
 	size_t count;
-	size_t first_waiting; /* of the others; arrivals.count: there are none */
+	size_t first_waiting; /* of the others; pending.count: there are none */
 };
 
 /* They learn their threads, and these how many they have. */
 static struct begun find_begun(struct ops *ops, const struct ops *known, struct model_thread *threads,
 			       uint64_t until_ns)
 {
-	struct begun begun = {.keys = xmalloc(ops->arrivals.count * sizeof(*begun.keys)),
-			      .first_waiting = ops->arrivals.count};
+	struct begun begun = {.keys = xmalloc(ops->pending.count * sizeof(*begun.keys)),
+			      .first_waiting = ops->pending.count};
 	struct lookup_latest latest = {0};
 
-	for (size_t i = 0; i < ops->arrivals.count; i++) {
-		struct op_arrival *arrival = &ops->arrivals.items[i];
+	for (size_t i = 0; i < ops->pending.count; i++) {
+		struct pending_op *pending = &ops->pending.items[i];
 		const uint32_t *thread;
 
-		if (arrival->op.start_ns >= until_ns) {
+		if (pending->op.start_ns >= until_ns) {
 			if (begun.first_waiting > i)
 				begun.first_waiting = i;
 			continue;
 		}
-		thread = lookup_get_latest(&known->threads, &latest, arrival->process + 1, arrival->tid);
-		arrival->op.thread = thread ? *thread : NONE;
-		if (arrival->op.thread != NONE)
-			threads[arrival->op.thread].ops++;
-		begun.keys[begun.count++] = (struct order_key){.time_ns = arrival->op.start_ns, .index = (uint32_t)i};
+		thread = lookup_get_latest(&known->threads, &latest, pending->process + 1, pending->tid);
+		pending->op.thread = thread ? *thread : NONE;
+		if (pending->op.thread != NONE)
+			threads[pending->op.thread].ops++;
+		begun.keys[begun.count++] = (struct order_key){.time_ns = pending->op.start_ns, .index = (uint32_t)i};
 	}
 	order_sort(begun.keys, begun.count);
 	return begun;
@@ -58,10 +58,10 @@ static void drop_begun(struct ops *ops, const struct begun *begun, uint64_t unti
 {
 	size_t waiting = 0;
 
-	for (size_t i = begun->first_waiting; i < ops->arrivals.count; i++)
-		if (ops->arrivals.items[i].op.start_ns >= until_ns)
-			ops->arrivals.items[waiting++] = ops->arrivals.items[i];
-	ops->arrivals.count = waiting;
+	for (size_t i = begun->first_waiting; i < ops->pending.count; i++)
+		if (ops->pending.items[i].op.start_ns >= until_ns)
+			ops->pending.items[waiting++] = ops->pending.items[i];
+	ops->pending.count = waiting;
 }
 
 static void find_forward(struct ops *ops, uint32_t epoch, struct model_op *op)
@@ -74,17 +74,17 @@ static void find_forward(struct ops *ops, uint32_t epoch, struct model_op *op)
 }
 
 /* What an op has only when all that begins before it is known. */
-static void number_op(struct ops *ops, struct op_arrival *arrival)
+static void number_op(struct ops *ops, struct pending_op *pending)
 {
-	struct model_op *op = &arrival->op;
+	struct model_op *op = &pending->op;
 
 	op->number = ops->number++;
-	op->stack = sampled_stacks_find(ops->sampled, arrival->epoch, GPT_STACK_OF_OP, arrival->sampled, op->start_ns);
-	find_forward(ops, arrival->epoch, op);
-	if (op->thread != NONE && arrival->collective != NONE)
+	op->stack = sampled_stacks_find(ops->sampled, pending->epoch, GPT_STACK_OF_OP, pending->sampled, op->start_ns);
+	find_forward(ops, pending->epoch, op);
+	if (op->thread != NONE && pending->collective != NONE)
 		array_push(&ops->collectives, ((struct model_collective){.op = 1 + op->number,
-									 .sequence = arrival->collective_sequence,
-									 .params = arrival->collective}));
+									 .sequence = pending->collective_sequence,
+									 .params = pending->collective}));
 }
 
 /* Threads know how many they have, and learn where theirs begin; how many all have. */
@@ -123,11 +123,11 @@ void op_order_take(struct ops *ops, const struct ops *known, struct model_thread
 	for (size_t i = 0; i < ops->list.count; i++)
 		put(ordered, &threads[ops->list.items[i].thread], &ops->list.items[i]);
 	for (size_t i = 0; i < begun.count; i++) {
-		struct op_arrival *arrival = &ops->arrivals.items[begun.keys[i].index];
+		struct pending_op *pending = &ops->pending.items[begun.keys[i].index];
 
-		number_op(ops, arrival);
-		if (arrival->op.thread != NONE)
-			put(ordered, &threads[arrival->op.thread], &arrival->op);
+		number_op(ops, pending);
+		if (pending->op.thread != NONE)
+			put(ordered, &threads[pending->op.thread], &pending->op);
 	}
 	drop_begun(ops, &begun, until_ns);
 	free(begun.keys);

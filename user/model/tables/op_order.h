@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The ops of a part, taken from those that have arrived. */
+/* The ops of a part, taken from those that are pending. */
 #ifndef GPUTRACE_MODEL_OP_ORDER_H
 #define GPUTRACE_MODEL_OP_ORDER_H
 

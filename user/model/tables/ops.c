@@ -32,7 +32,7 @@ void ops_init(struct ops *ops, struct process_table *processes, struct string_po
 
 void ops_free(struct ops *ops)
 {
-	array_free(&ops->arrivals);
+	array_free(&ops->pending);
 	array_free(&ops->losses);
 	array_free(&ops->stops);
 	lookup_free(&ops->texts);
@@ -69,14 +69,14 @@ void ops_note_thread(struct ops *ops, struct process_image program, uint32_t tid
 
 void ops_add(struct ops *ops, struct process_image program, const struct new_op *op, struct op_texts texts)
 {
-	struct op_arrival arrival = {.process = program.process,
+	struct pending_op pending = {.process = program.process,
 				     .tid = op->tid,
 				     .epoch = program.epoch,
 				     .sampled = op->stack,
 				     .collective = texts.collective,
 				     .collective_sequence = op->collective_sequence};
 
-	arrival.op = (struct model_op){
+	pending.op = (struct model_op){
 		.start_ns = op->start_ns,
 		.end_ns = op->end_ns,
 		.sequence = op->sequence,
@@ -89,7 +89,7 @@ void ops_add(struct ops *ops, struct process_image program, const struct new_op 
 		.overlaps = op->async,
 		.truncated = op->open,
 	};
-	array_push(&ops->arrivals, arrival);
+	array_push(&ops->pending, pending);
 }
 
 /* One that begins to observe again counts from 0. */
@@ -164,9 +164,9 @@ uint32_t ops_thread(const struct ops *known, uint32_t process, uint32_t tid)
 	return thread ? *thread : NONE;
 }
 
-uint32_t ops_thread_of(const struct ops *known, const struct op_arrival *arrival)
+uint32_t ops_thread_of(const struct ops *known, const struct pending_op *pending)
 {
-	return ops_thread(known, arrival->process, arrival->tid);
+	return ops_thread(known, pending->process, pending->tid);
 }
 
 /* Of those that begin at one time, what ends last is around the others; of those what came last. */

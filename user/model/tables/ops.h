@@ -17,7 +17,7 @@
 #include "model/tables/process_table.h"
 #include "model/tables/sampled_stacks.h"
 
-struct op_arrival {
+struct pending_op {
 	struct model_op op;  /* its thread is not known yet */
 	uint32_t collective; /* string, NONE */
 	int64_t collective_sequence;
@@ -51,7 +51,7 @@ struct ops {
 	struct process_table *processes;
 	struct string_pool *strings;
 	const struct sampled_stacks *sampled;
-	ARRAY(struct op_arrival) arrivals;
+	ARRAY(struct pending_op) pending;
 	ARRAY(struct model_op) list; /* in order: of all, or of the part at hand */
 	ARRAY(struct model_collective) collectives;
 	struct lookup texts;   /* (epoch, key) to string */
@@ -83,9 +83,9 @@ void ops_add_state(struct ops *ops, struct process_image program, const struct n
 uint64_t ops_lost(const struct ops *ops);
 uint64_t op_inputs_lost(const struct ops *ops); /* ops whose inputs were */
 
-/* The thread of an arrival; known: the ops of whoever has read the whole trace.  NONE. */
+/* The thread of a pending op; known: the ops of whoever has read the whole trace.  NONE. */
 uint32_t ops_thread(const struct ops *known, uint32_t process, uint32_t tid);
-uint32_t ops_thread_of(const struct ops *known, const struct op_arrival *arrival);
+uint32_t ops_thread_of(const struct ops *known, const struct pending_op *pending);
 
 /* After the last one of the trace: makes the threads that no one else knew. */
 void ops_find_threads(struct ops *ops);

@@ -21,7 +21,7 @@ void torch_memory_init(struct torch_memory *memory, uint64_t seed)
 
 void torch_memory_free(struct torch_memory *memory)
 {
-	array_free(&memory->arrivals);
+	array_free(&memory->pending);
 	array_free(&memory->blocks);
 	array_free(&memory->allocated);
 	array_free(&memory->losses);
@@ -34,7 +34,7 @@ void torch_memory_free(struct torch_memory *memory)
 
 void torch_memory_add(struct torch_memory *memory, struct process_image program, const struct new_torch_memory *event)
 {
-	array_push(&memory->arrivals, ((struct torch_memory_arrival){.program = program, .memory = *event}));
+	array_push(&memory->pending, ((struct pending_torch_memory){.program = program, .memory = *event}));
 }
 
 void torch_memory_add_state(struct torch_memory *memory, struct process_table *processes, struct process_image program,
@@ -170,10 +170,10 @@ static int32_t device_of(const struct device_table *devices, uint32_t process, c
 	return (int32_t)device_table_find(devices, process, (uint32_t)event->device);
 }
 
-static void join_one(struct torch_memory *memory, const struct torch_memory_arrival *arrival, uint32_t thread,
+static void join_one(struct torch_memory *memory, const struct pending_torch_memory *pending, uint32_t thread,
 		     const struct sampled_stacks *sampled, const struct device_table *devices, struct op_sweep *sweep)
 {
-	const struct new_torch_memory *from = &arrival->memory;
+	const struct new_torch_memory *from = &pending->memory;
 	const struct op_nesting *nesting = op_sweep_at(sweep, thread, from->time_ns);
 	struct model_torch_memory event = {.time_ns = from->time_ns,
 					   .address = from->address,
@@ -186,10 +186,10 @@ static void join_one(struct torch_memory *memory, const struct torch_memory_arri
 					   .thread = thread,
 					   .kind = from->kind,
 					   .device_type = from->device_type,
-					   .device = device_of(devices, arrival->program.process, from)};
+					   .device = device_of(devices, pending->program.process, from)};
 
 	event.stack =
-		sampled_stacks_find(sampled, arrival->program.epoch, GPT_STACK_OF_MEMORY, from->stack, from->time_ns);
+		sampled_stacks_find(sampled, pending->program.epoch, GPT_STACK_OF_MEMORY, from->stack, from->time_ns);
 	if (nesting->open.count) {
 		const struct model_op *op = &sweep->ops->list.items[nesting->open.items[nesting->open.count - 1]];
 
@@ -198,7 +198,7 @@ static void join_one(struct torch_memory *memory, const struct torch_memory_arri
 		if (event.stack == NONE)
 			event.stack = innermost_stack(sweep->ops, nesting);
 	}
-	if (complete(memory, arrival->program.epoch, &event, from->has_totals))
+	if (complete(memory, pending->program.epoch, &event, from->has_totals))
 		array_push(&memory->list, event);
 }
 
@@ -211,26 +211,26 @@ void torch_memory_join(struct torch_memory *memory, const struct ops *ops, const
 	size_t count = 0, waiting = 0;
 
 	memory->list.count = 0;
-	if (!memory->arrivals.count)
+	if (!memory->pending.count)
 		return;
-	keys = xmalloc(memory->arrivals.count * sizeof(*keys));
-	for (size_t i = 0; i < memory->arrivals.count; i++)
-		if (memory->arrivals.items[i].memory.time_ns < until_ns)
-			keys[count++] = (struct order_key){.time_ns = memory->arrivals.items[i].memory.time_ns,
+	keys = xmalloc(memory->pending.count * sizeof(*keys));
+	for (size_t i = 0; i < memory->pending.count; i++)
+		if (memory->pending.items[i].memory.time_ns < until_ns)
+			keys[count++] = (struct order_key){.time_ns = memory->pending.items[i].memory.time_ns,
 							   .index = (uint32_t)i};
 	order_sort(keys, count);
 	op_sweep_begin(&sweep, ops, threads, known->processes->threads.count);
 	for (size_t i = 0; i < count; i++) {
-		const struct torch_memory_arrival *arrival = &memory->arrivals.items[keys[i].index];
-		uint32_t thread = ops_thread(known, arrival->program.process, arrival->memory.tid);
+		const struct pending_torch_memory *pending = &memory->pending.items[keys[i].index];
+		uint32_t thread = ops_thread(known, pending->program.process, pending->memory.tid);
 
 		if (thread != NONE)
-			join_one(memory, arrival, thread, sampled, devices, &sweep);
+			join_one(memory, pending, thread, sampled, devices, &sweep);
 	}
 	op_sweep_end(&sweep);
-	for (size_t i = 0; i < memory->arrivals.count; i++)
-		if (memory->arrivals.items[i].memory.time_ns >= until_ns)
-			memory->arrivals.items[waiting++] = memory->arrivals.items[i];
-	memory->arrivals.count = waiting;
+	for (size_t i = 0; i < memory->pending.count; i++)
+		if (memory->pending.items[i].memory.time_ns >= until_ns)
+			memory->pending.items[waiting++] = memory->pending.items[i];
+	memory->pending.count = waiting;
 	free(keys);
 }

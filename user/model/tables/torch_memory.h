@@ -13,7 +13,7 @@
 #include "model/tables/ops.h"
 #include "model/tables/sampled_stacks.h"
 
-struct torch_memory_arrival {
+struct pending_torch_memory {
 	struct process_image program;
 	struct new_torch_memory memory;
 };
@@ -27,7 +27,7 @@ struct torch_block {
 };
 
 struct torch_memory {
-	ARRAY(struct torch_memory_arrival) arrivals;
+	ARRAY(struct pending_torch_memory) pending;
 	ARRAY(struct model_torch_memory) list; /* by time: of all, or of the part at hand */
 	ARRAY(struct torch_block) blocks;
 	uint32_t free_block;
