@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where a trace is cut, and in which part each event is due. */
+/* Where a trace is cut, and in which part each event is. */
 #include <stdlib.h>
 
 #include "trace_cut_internal.h"
 
 const struct cut_kind cut_kinds[KINDS] = {
-#define KIND(items, count, due, type, time)                                                                            \
+#define KIND(items, count, in_part, type, time)                                                                        \
 	{                                                                                                              \
-		offsetof(struct model, items), offsetof(struct model, count), offsetof(struct model, due),             \
+		offsetof(struct model, items), offsetof(struct model, count), offsetof(struct model, in_part),         \
 			sizeof(type), offsetof(type, time)                                                             \
 	}
-	[CALLS] = KIND(calls, call_count, calls_due, struct model_call, start_ns),
-	[GPU] = KIND(gpu, gpu_count, gpu_due, struct model_gpu, start_ns),
-	[JITS] = KIND(jits, jit_count, jits_due, struct model_jit, start_ns),
-	[SYNCS] = KIND(syncs, sync_count, syncs_due, struct model_sync, start_ns),
-	[MEMORIES] = KIND(memories, memory_count, memories_due, struct model_memory, time_ns),
-	[OVERHEADS] = KIND(overheads, overhead_count, overheads_due, struct model_overhead, start_ns),
-	[SAMPLES] = KIND(samples, sample_count, samples_due, struct model_sample, time_ns),
-	[WAITS] = KIND(waits, wait_count, waits_due, struct model_wait, end_ns),
+	[CALLS] = KIND(calls, call_count, calls_in_part, struct model_call, start_ns),
+	[GPU] = KIND(gpu, gpu_count, gpu_in_part, struct model_gpu, start_ns),
+	[JITS] = KIND(jits, jit_count, jits_in_part, struct model_jit, start_ns),
+	[SYNCS] = KIND(syncs, sync_count, syncs_in_part, struct model_sync, start_ns),
+	[MEMORIES] = KIND(memories, memory_count, memories_in_part, struct model_memory, time_ns),
+	[OVERHEADS] = KIND(overheads, overhead_count, overheads_in_part, struct model_overhead, start_ns),
+	[SAMPLES] = KIND(samples, sample_count, samples_in_part, struct model_sample, time_ns),
+	[WAITS] = KIND(waits, wait_count, waits_in_part, struct model_wait, end_ns),
 #undef KIND
 };
 
@@ -43,7 +43,7 @@ static uint32_t part_at(const struct cut *cut, uint64_t time_ns)
 	return (uint32_t)low;
 }
 
-/* Operations without times arrive one after the other, each at the latest when its call is due. */
+/* Operations without times arrive one after the other, each at the latest in the part of its call. */
 static void place_untimed(struct cut *cut)
 {
 	uint32_t latest = (uint32_t)cut->times.count, count = 0;
@@ -53,10 +53,10 @@ static void place_untimed(struct cut *cut)
 	for (uint32_t i = count; i-- > 0;) {
 		uint32_t call = cut->whole->gpu[i].call;
 		uint32_t part =
-			call != NONE ? cut->due_in[CALLS][call] : (uint32_t)(i * (cut->times.count + 1ull) / count);
+			call != NONE ? cut->part_of[CALLS][call] : (uint32_t)(i * (cut->times.count + 1ull) / count);
 
 		latest = part < latest ? part : latest;
-		cut->due_in[GPU][i] = latest;
+		cut->part_of[GPU][i] = latest;
 	}
 }
 
@@ -65,11 +65,11 @@ static void place_events(struct cut *cut)
 	for (enum kind kind = 0; kind < KINDS; kind++) {
 		uint32_t count = cut_count(cut->whole, kind);
 
-		cut->due_in[kind] = xcalloc(count + 1, sizeof(*cut->due_in[kind]));
+		cut->part_of[kind] = xcalloc(count + 1, sizeof(*cut->part_of[kind]));
 		cut->needed[kind] = xcalloc(count + 1, 1);
 		cut->place[kind] = xcalloc(count + 1, sizeof(*cut->place[kind]));
 		for (uint32_t i = 0; i < count; i++)
-			cut->due_in[kind][i] = part_at(cut, cut_time(cut, kind, i));
+			cut->part_of[kind][i] = part_at(cut, cut_time(cut, kind, i));
 	}
 	place_untimed(cut);
 }
@@ -174,7 +174,7 @@ void trace_cut_free(struct trace *trace)
 	array_free(&cut->blocks);
 	array_free(&cut->times);
 	for (enum kind kind = 0; kind < KINDS; kind++) {
-		free(cut->due_in[kind]);
+		free(cut->part_of[kind]);
 		free(cut->needed[kind]);
 		free(cut->place[kind]);
 	}

@@ -21,7 +21,7 @@ enum kind {
 
 /* Where in struct model a kind is, and where in an event its time. */
 struct cut_kind {
-	size_t items, count, due, size, time;
+	size_t items, count, in_part, size, time;
 };
 extern const struct cut_kind cut_kinds[KINDS];
 
@@ -33,9 +33,9 @@ struct block {
 struct cut {
 	struct trace trace;
 	const struct model *whole;
-	ARRAY(uint64_t) times;	 /* where it is cut */
-	uint32_t *due_in[KINDS]; /* by the whole's events: the part */
-	size_t at;		 /* part that was given last */
+	ARRAY(uint64_t) times;	  /* where it is cut */
+	uint32_t *part_of[KINDS]; /* by the whole's events: the part */
+	size_t at;		  /* part that was given last */
 	struct model part;
 	struct model_source source;
 	struct totals totals;

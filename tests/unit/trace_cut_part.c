@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Makes a part: what is due in it, what that refers to, and tables as far as they have been met. */
+/* Makes a part: what is in it, what that refers to, and tables as far as they have been met. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static void need_call(struct cut *cut, uint32_t index)
 /* Of an allocation that is not released yet no one knows when it will be. */
 static void need_memory(struct cut *cut, uint32_t index)
 {
-	if (index == NONE || cut->needed[MEMORIES][index] || cut->due_in[MEMORIES][index] > cut->at)
+	if (index == NONE || cut->needed[MEMORIES][index] || cut->part_of[MEMORIES][index] > cut->at)
 		return;
 	cut->needed[MEMORIES][index] = 1;
 	need_call(cut, cut->whole->memories[index].call);
@@ -64,7 +64,7 @@ static void need_all(struct cut *cut)
 		memset(cut->needed[kind], 0, cut_count(cut->whole, kind));
 	for (enum kind kind = 0; kind < KINDS; kind++)
 		for (uint32_t i = 0; i < cut_count(cut->whole, kind); i++)
-			if (cut->due_in[kind][i] == cut->at)
+			if (cut->part_of[kind][i] == cut->at)
 				need(cut, kind, i);
 }
 
@@ -99,23 +99,23 @@ void cut_drop_part(struct cut *cut)
 
 static void place_kind(struct cut *cut, enum kind kind)
 {
-	struct model_due due = {0};
+	struct model_in_part in_part = {0};
 	uint32_t count = 0;
 	char *items;
 
 	for (uint32_t i = 0; i < cut_count(cut->whole, kind); i++) {
-		due.number += cut->due_in[kind][i] < cut->at;
+		in_part.number += cut->part_of[kind][i] < cut->at;
 		if (!cut->needed[kind][i])
 			continue;
-		due.from += cut->due_in[kind][i] < cut->at;
-		due.later += cut->due_in[kind][i] > cut->at;
+		in_part.from += cut->part_of[kind][i] < cut->at;
+		in_part.later += cut->part_of[kind][i] > cut->at;
 		count++;
 	}
 	items = part_alloc(cut, count * cut_kinds[kind].size);
 	count = 0;
 	for (int when = -1; when <= 1; when++)
 		for (uint32_t i = 0; i < cut_count(cut->whole, kind); i++) {
-			uint32_t part = cut->due_in[kind][i];
+			uint32_t part = cut->part_of[kind][i];
 
 			if (!cut->needed[kind][i] || (part > cut->at) - (part < cut->at) != when)
 				continue;
@@ -124,7 +124,7 @@ static void place_kind(struct cut *cut, enum kind kind)
 		}
 	*(char **)((char *)&cut->part + cut_kinds[kind].items) = items;
 	*(uint32_t *)((char *)&cut->part + cut_kinds[kind].count) = count;
-	*(struct model_due *)((char *)&cut->part + cut_kinds[kind].due) = due;
+	*(struct model_in_part *)((char *)&cut->part + cut_kinds[kind].in_part) = in_part;
 }
 
 static void move(const struct cut *cut, enum kind kind, uint32_t *index)
@@ -376,7 +376,7 @@ static void place_sums(struct cut *cut)
 	for (uint32_t i = 0; i < whole->process_count; i++)
 		part->processes[i].gpu_ops = 0;
 	for (uint32_t i = 0; i < whole->gpu_count; i++)
-		part->processes[whole->gpu[i].process].gpu_ops += cut->due_in[GPU][i] <= cut->at;
+		part->processes[whole->gpu[i].process].gpu_ops += cut->part_of[GPU][i] <= cut->at;
 	cut->source = whole->sources[0];
 	cut->source.receipt = (struct model_receipt){.clock_error_ns = whole->sources[0].receipt.clock_error_ns};
 	part->sources = &cut->source;

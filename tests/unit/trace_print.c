@@ -70,7 +70,7 @@ static void print_calls(const struct model *model)
 {
 	FILE *out = files[CALLS];
 
-	for (uint32_t i = model->calls_due.from; i < due_end(&model->calls_due, model->call_count); i++) {
+	for (uint32_t i = model->calls_in_part.from; i < in_part_end(&model->calls_in_part, model->call_count); i++) {
 		const struct model_call *call = &model->calls[i];
 
 		fprintf(out, "call %" PRIu64 " %" PRIu64 "..%" PRIu64 " thread %u corr %u api %x result %d class %u",
@@ -97,7 +97,7 @@ static void print_calls(const struct model *model)
 
 static void print_gpu(const struct model *model)
 {
-	for (uint32_t i = model->gpu_due.from; i < due_end(&model->gpu_due, model->gpu_count); i++) {
+	for (uint32_t i = model->gpu_in_part.from; i < in_part_end(&model->gpu_in_part, model->gpu_count); i++) {
 		const struct model_gpu *op = &model->gpu[i];
 
 		fprintf(files[GPU], "gpu %020" PRIu64 "..%" PRIu64 " call %" PRIu64 " captured by %" PRIu64,
@@ -116,7 +116,8 @@ static void print_samples(const struct model *model)
 {
 	FILE *out = files[SAMPLES];
 
-	for (uint32_t i = model->samples_due.from; i < due_end(&model->samples_due, model->sample_count); i++) {
+	for (uint32_t i = model->samples_in_part.from; i < in_part_end(&model->samples_in_part, model->sample_count);
+	     i++) {
 		const struct model_sample *sample = &model->samples[i];
 
 		fprintf(out, "sample %" PRIu64 " thread %u for %u state %u place %u", sample->time_ns, sample->thread,
@@ -131,7 +132,7 @@ static void print_waits(const struct model *model)
 {
 	FILE *out = files[WAITS];
 
-	for (uint32_t i = model->waits_due.from; i < due_end(&model->waits_due, model->wait_count); i++) {
+	for (uint32_t i = model->waits_in_part.from; i < in_part_end(&model->waits_in_part, model->wait_count); i++) {
 		const struct model_wait *wait = &model->waits[i];
 
 		fprintf(out, "wait %" PRIu64 "..%" PRIu64 "..%" PRIu64 " thread %u %s syscall %d arg %" PRIx64,
@@ -149,19 +150,20 @@ static void print_waits(const struct model *model)
 
 static void print_others(const struct model *model)
 {
-	for (uint32_t i = model->overheads_due.from; i < due_end(&model->overheads_due, model->overhead_count); i++) {
+	for (uint32_t i = model->overheads_in_part.from;
+	     i < in_part_end(&model->overheads_in_part, model->overhead_count); i++) {
 		const struct model_overhead *overhead = &model->overheads[i];
 
 		fprintf(files[OVERHEADS], "overhead %020" PRIu64 "..%" PRIu64 " process %u kind %u tid %u\n",
 			overhead->start_ns, overhead->end_ns, overhead->process, overhead->kind, overhead->tid);
 	}
-	for (uint32_t i = model->jits_due.from; i < due_end(&model->jits_due, model->jit_count); i++) {
+	for (uint32_t i = model->jits_in_part.from; i < in_part_end(&model->jits_in_part, model->jit_count); i++) {
 		const struct model_jit *jit = &model->jits[i];
 
 		fprintf(files[JITS], "jit %" PRIu64 "..%" PRIu64 " call %" PRIu64 " process %u operation %u\n",
 			jit->start_ns, jit->end_ns, number_of(model, jit->call), jit->process, jit->operation);
 	}
-	for (uint32_t i = model->syncs_due.from; i < due_end(&model->syncs_due, model->sync_count); i++) {
+	for (uint32_t i = model->syncs_in_part.from; i < in_part_end(&model->syncs_in_part, model->sync_count); i++) {
 		const struct model_sync *sync = &model->syncs[i];
 
 		fprintf(files[SYNCS], "sync %" PRIu64 "..%" PRIu64 " call %" PRIu64 " recorded by %" PRIu64 " on %u",
@@ -170,7 +172,8 @@ static void print_others(const struct model *model)
 		fprintf(files[SYNCS], " process %u device %u context %u stream %u event %u kind %u\n", sync->process,
 			sync->device, sync->context, sync->stream, sync->event, sync->kind);
 	}
-	for (uint32_t i = model->memories_due.from; i < due_end(&model->memories_due, model->memory_count); i++) {
+	for (uint32_t i = model->memories_in_part.from; i < in_part_end(&model->memories_in_part, model->memory_count);
+	     i++) {
 		const struct model_memory *memory = &model->memories[i];
 		fprintf(files[MEMORIES],
 			"memory %" PRIu64 " %" PRIx64 " %" PRIu64 " call %" PRIu64 " process %u device %u kind %u %s",

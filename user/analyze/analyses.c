@@ -139,7 +139,7 @@ void analyses_begin(struct analyses *all, const struct model *first, const struc
 	by_all(all, HOOK_begin, &(struct begin_event){.first = first, .steps = steps, .options = options});
 }
 
-/* One operation, also one that is due later, says that there are some; for none that was the last part. */
+/* One operation, also one of a later part, says that there are some; for none that was the last part. */
 static void leave_out_useless(struct analyses *all, const struct model *part)
 {
 	enum { ALWAYS, WITH_GPU, WITHOUT_GPU };
@@ -158,9 +158,9 @@ static void leave_out_useless(struct analyses *all, const struct model *part)
 	find_hooks(all);
 }
 
-static uint32_t due_count(const struct model_due *due, uint32_t count)
+static uint32_t count_in_part(const struct model_in_part *part, uint32_t count)
 {
-	return due_end(due, count) - due->from;
+	return in_part_end(part, count) - part->from;
 }
 
 void analyses_begin_part(struct analyses *all, const struct model *part)
@@ -168,8 +168,8 @@ void analyses_begin_part(struct analyses *all, const struct model *part)
 	all->model = part;
 	all->callers.model = part;
 	by_all(all, HOOK_part, &(struct part_event){.part = part});
-	all->calls += due_count(&part->calls_due, part->call_count);
-	all->gpu_ops += due_count(&part->gpu_due, part->gpu_count);
+	all->calls += count_in_part(&part->calls_in_part, part->call_count);
+	all->gpu_ops += count_in_part(&part->gpu_in_part, part->gpu_count);
 	if (all->if_of_use)
 		leave_out_useless(all, part);
 }

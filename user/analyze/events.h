@@ -20,7 +20,7 @@
 
 /*
  * Kinds of events, a row each (struct ONE_event): of several events at one time those of an earlier row come first.
- *	EVENTS(KIND, one, many, time): of model.many, by that member, what is due in the part (MODEL_EVENTS)
+ *	EVENTS(KIND, one, many, time): of model.many, by that member, what is in the part (MODEL_EVENTS)
  *	OTHER(KIND, one): those that are found in another way
  * feed_ONE (walk_events.c) hands one to the analyses.
  */

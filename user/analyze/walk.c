@@ -10,7 +10,7 @@
 /* ---- the next one of each kind ------------------------------------------------------------------------------- */
 
 /* When the next event of a kind begins. */
-static uint64_t due(const struct walk *walk, enum walk_kind kind)
+static uint64_t next_ns(const struct walk *walk, enum walk_kind kind)
 {
 	const struct model *part = walk->part;
 	uint32_t next = walk->next[kind];
@@ -48,25 +48,25 @@ static uint32_t take(struct walk *walk, enum walk_kind kind)
 {
 	uint32_t index = walk->next[kind]++;
 
-	walk->due_ns[kind] = due(walk, kind);
+	walk->next_ns[kind] = next_ns(walk, kind);
 	return index;
 }
 
 /* The kind whose turn it is, and until when it is: up to another's, of which the one that stands first comes first. */
 static enum walk_kind next_kind(const struct walk *walk, uint64_t *until_ns)
 {
-	enum walk_kind next = 0, behind = WALK_KINDS;
+	enum walk_kind next = 0, second = WALK_KINDS;
 
 	for (enum walk_kind kind = 1; kind < WALK_KINDS; kind++) {
-		if (walk->due_ns[kind] < walk->due_ns[next]) {
-			behind = next;
+		if (walk->next_ns[kind] < walk->next_ns[next]) {
+			second = next;
 			next = kind;
-		} else if (behind == WALK_KINDS || walk->due_ns[kind] < walk->due_ns[behind]) {
-			behind = kind;
+		} else if (second == WALK_KINDS || walk->next_ns[kind] < walk->next_ns[second]) {
+			second = kind;
 		}
 	}
-	*until_ns = walk->due_ns[behind];
-	if (next < behind && *until_ns < UINT64_MAX)
+	*until_ns = walk->next_ns[second];
+	if (next < second && *until_ns < UINT64_MAX)
 		++*until_ns;
 	return next;
 }
@@ -77,11 +77,11 @@ static void feed_all(struct walk *walk)
 		uint64_t until_ns;
 		enum walk_kind kind = next_kind(walk, &until_ns);
 
-		if (walk->due_ns[kind] == UINT64_MAX)
+		if (walk->next_ns[kind] == UINT64_MAX)
 			return;
 		do
 			walk_feed(walk, kind, take(walk, kind));
-		while (walk->due_ns[kind] < until_ns);
+		while (walk->next_ns[kind] < until_ns);
 	}
 }
 
@@ -177,18 +177,18 @@ static void begin_ops(struct walk *walk)
 
 /* ---- waiting of which CUPTI told ----------------------------------------------------------------------------- */
 
-/* What an earlier part told of calls that are due now. */
+/* What an earlier part said of calls that are in this one. */
 static void find_told_ahead(struct walk *walk)
 {
-	const struct model_due *due_calls = &walk->part->calls_due;
-	uint64_t end = due_calls->number + (due_end(due_calls, walk->part->call_count) - due_calls->from);
+	const struct model_in_part *calls = &walk->part->calls_in_part;
+	uint64_t end = calls->number + (in_part_end(calls, walk->part->call_count) - calls->from);
 	size_t kept = 0;
 
 	for (size_t i = 0; i < walk->told_ahead.count; i++) {
 		uint64_t number = walk->told_ahead.items[i];
 
 		if (number < end)
-			walk->wait_reported[due_calls->from + (number - due_calls->number)] = 1;
+			walk->wait_reported[calls->from + (number - calls->number)] = 1;
 		else
 			walk->told_ahead.items[kept++] = number;
 	}
@@ -209,8 +209,8 @@ static void find_told(struct walk *walk)
 		if (call == NONE)
 			continue;
 		walk->wait_reported[call] = 1;
-		if (i < due_end(&part->syncs_due, part->sync_count) && i >= part->syncs_due.from &&
-		    call >= due_end(&part->calls_due, part->call_count))
+		if (i < in_part_end(&part->syncs_in_part, part->sync_count) && i >= part->syncs_in_part.from &&
+		    call >= in_part_end(&part->calls_in_part, part->call_count))
 			array_push(&walk->told_ahead, part->calls[call].number);
 	}
 }
@@ -226,10 +226,10 @@ void walk_begin(struct walk *walk, struct analyses *all, const struct model *fir
 	walk->end[WALK_SPAN] = walk->span_count;
 }
 
-static void begin_kind(struct walk *walk, enum walk_kind kind, const struct model_due *kind_due, uint32_t count)
+static void begin_kind(struct walk *walk, enum walk_kind kind, const struct model_in_part *in_part, uint32_t count)
 {
-	walk->next[kind] = kind_due->from;
-	walk->end[kind] = due_end(kind_due, count);
+	walk->next[kind] = in_part->from;
+	walk->end[kind] = in_part_end(in_part, count);
 }
 
 void walk_add_part(struct walk *walk, const struct model *part)
@@ -237,7 +237,7 @@ void walk_add_part(struct walk *walk, const struct model *part)
 	walk->part = part;
 	walk->until_ns = part->more ? part->until_ns : UINT64_MAX;
 	analyses_begin_part(walk->all, part);
-#define EVENTS(kind, one, many, time) begin_kind(walk, WALK_##kind, &part->many##_due, part->one##_count);
+#define EVENTS(kind, one, many, time) begin_kind(walk, WALK_##kind, &part->many##_in_part, part->one##_count);
 #define OTHER(...)
 	EVENT_ROWS(EVENTS, OTHER)
 #undef OTHER
@@ -248,7 +248,7 @@ void walk_add_part(struct walk *walk, const struct model *part)
 	begin_ops(walk);
 	find_told(walk);
 	for (enum walk_kind kind = 0; kind < WALK_KINDS; kind++)
-		walk->due_ns[kind] = due(walk, kind);
+		walk->next_ns[kind] = next_ns(walk, kind);
 	feed_all(walk);
 	free(walk->ranges);
 	free(walk->ops);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Feeds analyses with the parts of a trace, one after the other: each event when it is due, with what it was joined
+ * Feeds analyses with the parts of a trace, one after the other: each event in its part, with what it was joined
  * with, in the order of events.h over all parts.  Of a part nothing is kept but what analyses keep.
  */
 #ifndef GPUTRACE_ANALYZE_WALK_H
@@ -20,7 +20,7 @@ struct walk {
 	struct analyses *all;
 	const struct model *part;
 	uint32_t next[WALK_KINDS], end[WALK_KINDS]; /* in the array of that kind */
-	uint64_t due_ns[WALK_KINDS];		    /* when that begins, UINT64_MAX: there are no more in this part */
+	uint64_t next_ns[WALK_KINDS];		    /* when that begins, UINT64_MAX: there are no more in this part */
 	uint64_t until_ns;			    /* nothing of a later part begins before this */
 	uint32_t *exits;			    /* processes that ended, by that time; of the whole trace */
 	uint32_t *spans;			    /* model.pyspans by start; of the whole trace */

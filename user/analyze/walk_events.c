@@ -48,7 +48,7 @@ static void feed_call(struct walk *walk, uint32_t index)
 	struct analyses *all = walk->all;
 	const struct model *model = walk->part;
 	const struct model_call *call = &model->calls[index];
-	uint64_t operation_ns = walk->due_ns[WALK_GPU];
+	uint64_t operation_ns = walk->next_ns[WALK_GPU];
 	struct call_event event = {
 		.call = call,
 		.process = model->threads[call->thread].process,
@@ -122,7 +122,7 @@ static void feed_sync(struct walk *walk, uint32_t index)
 		.recorded_caller = caller_of_index(all, sync->recorded_by),
 	};
 
-	if (sync->call < walk->part->calls_due.from)
+	if (sync->call < walk->part->calls_in_part.from)
 		event.earlier = &walk->part->calls[sync->call];
 	analyses_add_sync(all, &event);
 }

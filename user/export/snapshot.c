@@ -415,7 +415,7 @@ static bool is_of_a_gpu(const struct snapshot *snapshot, const struct model_memo
 static void add_part(struct snapshot *snapshot)
 {
 	const struct model *part = snapshot->part;
-	uint32_t memory = part->memories_due.from, end = due_end(&part->memories_due, part->memory_count);
+	uint32_t memory = part->memories_in_part.from, end = in_part_end(&part->memories_in_part, part->memory_count);
 
 	for (uint32_t i = 0; i <= part->torch_memory_count; i++) {
 		uint64_t until_ns = i < part->torch_memory_count ? part->torch_memories[i].time_ns : UINT64_MAX;

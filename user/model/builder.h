@@ -21,7 +21,7 @@ struct model *builder_finish(struct builder *builder);
 
 /*
  * A source that is too long to be held whole is fed twice, with the same events.  In pass 1 the builder collects facts
- * about the whole trace; in pass 2 it hands over a part (struct model_due) whenever one is complete:
+ * about the whole trace; in pass 2 it hands over a part (struct model_in_part) whenever one is complete:
  *
  *	first = builder_new_first();
  *	(feed all; builder_begin_chunk before each chunk)

@@ -99,7 +99,7 @@ static void keep_what_is_referred_to(struct keep *keep, const struct model *mode
 		keep_operations(keep, model, keep->pending.items[--keep->pending.count]);
 	for (uint32_t i = 0; i < model->call_count; i++)
 		if (keep->calls.marks[i] != KEEP_NOT && model->calls[i].args != NONE)
-			keep->args.marks[model->calls[i].args] = KEEP_DUE;
+			keep->args.marks[model->calls[i].args] = KEEP_IN_PART;
 }
 
 /* ---- arrays ----------------------------------------------------------------------------------------------------- */
@@ -121,22 +121,22 @@ static void find_begins(const struct kept_events *events, uint32_t count, uint32
 	for (uint32_t i = 0; i < count; i++)
 		counts[events->marks[i]]++;
 	begins[KEEP_NOT] = begins[KEEP_REFERRED] = 0;
-	for (int mark = KEEP_DUE; mark <= KEEP_MARKS; mark++)
+	for (int mark = KEEP_IN_PART; mark <= KEEP_MARKS; mark++)
 		begins[mark] = begins[mark - 1] + counts[mark - 1];
 }
 
-/* What is due moves forward over what is gone; the others wait aside until their places are free. */
+/* What is in the part moves forward over what is gone; the others wait in a buffer until their places are free. */
 static void move_events(struct keep *keep, const struct kept_events *events, uint8_t *items, size_t size,
 			uint32_t count, const uint32_t begins[KEEP_MARKS + 1])
 {
-	size_t kept = (begins[KEEP_DUE] - begins[KEEP_REFERRED]) * size;
-	size_t due = (begins[KEEP_LATER] - begins[KEEP_DUE]) * size;
+	size_t kept = (begins[KEEP_IN_PART] - begins[KEEP_REFERRED]) * size;
+	size_t in_part = (begins[KEEP_LATER] - begins[KEEP_IN_PART]) * size;
 	size_t later = (begins[KEEP_MARKS] - begins[KEEP_LATER]) * size;
 	uint8_t *to[KEEP_MARKS];
 
 	reserve_scratch(keep, kept + later);
 	to[KEEP_REFERRED] = keep->scratch;
-	to[KEEP_DUE] = items;
+	to[KEEP_IN_PART] = items;
 	to[KEEP_LATER] = keep->scratch + kept;
 	for (uint32_t i = 0, end; i < count; i = end) {
 		uint8_t mark = events->marks[i];
@@ -148,9 +148,9 @@ static void move_events(struct keep *keep, const struct kept_events *events, uin
 		memmove(to[mark], items + i * size, (end - i) * size);
 		to[mark] += (end - i) * size;
 	}
-	memmove(items + kept, items, due);
+	memmove(items + kept, items, in_part);
 	memcpy(items, keep->scratch, kept);
-	memcpy(items + kept + due, keep->scratch + kept, later);
+	memcpy(items + kept + in_part, keep->scratch + kept, later);
 }
 
 /* Each to its place in another array. */
@@ -169,7 +169,7 @@ static void copy_events(const struct kept_events *events, const uint8_t *items, 
 
 /* into: another array with as much room, or `items` itself. */
 static void apply_to(struct keep *keep, struct kept_events *events, void *items, void *into, size_t size,
-		     uint32_t *count, struct model_due *due)
+		     uint32_t *count, struct model_in_part *part)
 {
 	uint32_t begins[KEEP_MARKS + 1], next[KEEP_MARKS];
 
@@ -182,8 +182,8 @@ static void apply_to(struct keep *keep, struct kept_events *events, void *items,
 	else if (*count)
 		copy_events(events, items, into, size, *count);
 	*count = begins[KEEP_MARKS];
-	due->from = begins[KEEP_DUE];
-	due->later = begins[KEEP_MARKS] - begins[KEEP_LATER];
+	part->from = begins[KEEP_IN_PART];
+	part->later = begins[KEEP_MARKS] - begins[KEEP_LATER];
 }
 
 /* ---- references ------------------------------------------------------------------------------------------------- */
@@ -205,15 +205,15 @@ static void follow_all(const struct keep *keep, struct model *model)
 
 void keep_apply(struct keep *keep, struct model *model)
 {
-	struct model_due args_due;
+	struct model_in_part args_in_part;
 
 	keep_what_is_referred_to(keep, model);
 #define APPLY(one, many, ...)                                                                                          \
 	apply_to(keep, &keep->many, model->many, model->many, sizeof(*model->many), &model->one##_count,               \
-		 &model->many##_due);
+		 &model->many##_in_part);
 	MODEL_EVENTS(APPLY)
 #undef APPLY
-	apply_to(keep, &keep->args, model->args, model->args, sizeof(*model->args), &model->args_count, &args_due);
+	apply_to(keep, &keep->args, model->args, model->args, sizeof(*model->args), &model->args_count, &args_in_part);
 	follow_all(keep, model);
 }
 
@@ -224,17 +224,17 @@ void keep_apply(struct keep *keep, struct model *model)
 
 void keep_apply_into(struct keep *keep, struct model *model, struct kept_arrays *arrays)
 {
-	struct model_due args_due;
+	struct model_in_part args_in_part;
 
 	keep_what_is_referred_to(keep, model);
 #define APPLY(one, many, ...)                                                                                          \
 	apply_to(keep, &keep->many, model->many, RESERVE(many, model->one##_count), sizeof(*model->many),              \
-		 &model->one##_count, &model->many##_due);                                                             \
+		 &model->one##_count, &model->many##_in_part);                                                         \
 	model->many = arrays->many.items;
 	MODEL_EVENTS(APPLY)
 #undef APPLY
 	apply_to(keep, &keep->args, model->args, RESERVE(args, model->args_count), sizeof(*model->args),
-		 &model->args_count, &args_due);
+		 &model->args_count, &args_in_part);
 	model->args = arrays->args.items;
 	follow_all(keep, model);
 }

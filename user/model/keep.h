@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Evicts the events of a model that are no longer needed: the arrays shrink to those that stay, in the order that
- * struct model_due wants, and all cross references follow.  For a long trace, whose parts come and go, and for slices,
- * which leave out what lies outside.
+ * struct model_in_part wants, and all cross references follow.  For a long trace, whose parts come and go, and for
+ * slices, which leave out what lies outside.
  *
  *	keep_begin(&keep, model);
- *	keep.calls.marks[i] = KEEP_DUE; ...
+ *	keep.calls.marks[i] = KEEP_IN_PART; ...
  *	keep_apply(&keep, model);
  *	(keep.calls.places[i] is where call i is now)
  *	...
  *	keep_free(&keep);
  *
- * What a marked event refers to stays as well, not due, if it has no mark of its own, and so does what that refers to:
- * an operation's call, a call's operations, the call that captured it or recorded an event, a release's allocation.
- * Only an allocation does not keep its release; then it has none.  So every reference in the model is good.  The time
- * it takes is linear in the arrays; its memory is kept between uses.
+ * What a marked event refers to stays as well, outside of the part, if it has no mark of its own, and so does what that
+ * refers to: an operation's call, a call's operations, the call that captured it or recorded an event, a release's
+ * allocation. Only an allocation does not keep its release; then it has none.  So every reference in the model is good.
+ * The time it takes is linear in the arrays; its memory is kept between uses.
  */
 #ifndef GPUTRACE_MODEL_KEEP_H
 #define GPUTRACE_MODEL_KEEP_H
@@ -24,9 +24,9 @@
 
 enum keep_mark {
 	KEEP_NOT,      /* goes, unless something that stays refers to it */
-	KEEP_REFERRED, /* stays, before what is due */
-	KEEP_DUE,      /* stays */
-	KEEP_LATER,    /* stays, behind what is due */
+	KEEP_REFERRED, /* stays, before what is in the part */
+	KEEP_IN_PART,  /* stays */
+	KEEP_LATER,    /* stays, after what is in the part */
 	KEEP_MARKS,
 };
 
@@ -60,8 +60,8 @@ struct keep {
 void keep_begin(struct keep *keep, const struct model *model);
 
 /*
- * Events with equal marks keep their order.  Sets the counts of the arrays, and of each struct model_due what is before
- * and behind what is due; its number stays the caller's.  The arrays stay where they are in memory.
+ * Events with equal marks keep their order.  Sets the counts of the arrays, and of each struct model_in_part what is
+ * before and after what is in the part; its number stays the caller's.  The arrays stay where they are in memory.
  */
 void keep_apply(struct keep *keep, struct model *model);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The joined model of one trace, or of a part of it (struct model_due): what report/ and export/ read.  Made by a
+ * The joined model of one trace, or of a part of it (struct model_in_part): what report/ and export/ read.  Made by a
  * builder (builder.h) that an input feeds, never changed afterwards.  Plain arrays; cross references are indices into
  * them, NONE where there is none.  All times are CLOCK_MONOTONIC ns; strings are UTF-8, valid, owned by the model.
  */
@@ -46,13 +46,13 @@ struct model_source {
 /*
  * A long trace is handed over part by part, in order of time: each part is a model, and its arrays of events hold what
  * belongs to that part, [from, count - later); before these, events of earlier parts to which something still refers;
- * behind them, events of later ones.  So every index in a part is good in that part, and in no other.  All zero: the
+ * after them, events of later ones.  So every index in a part is good in that part, and in no other.  All zero: the
  * model is the whole trace, and so is each array.
  *
  * Functions and NVTX ranges have a length that may go beyond a part: a part has all that are open in it, and they say
  * so themselves (model_span.continued, .open).
  */
-struct model_due {
+struct model_in_part {
 	uint32_t from, later;
 	uint64_t number; /* of the first: how many of this kind earlier parts had */
 };
@@ -62,10 +62,10 @@ struct model_due {
  *
  *	X(one, many, time, timing)
  *
- * The model has an array `many` of struct model_ONE by their member `time`, one_count of them, and many_due.  Kinds of
- * MODEL_JOINED_EVENTS arrive as a struct new_ONE with a SPAN or a MOMENT of time (events.h), or, by CLOCK_MONOTONIC,
+ * The model has an array `many` of struct model_ONE by their member `time`, one_count of them, and many_in_part.  Kinds
+ * of MODEL_JOINED_EVENTS come as a struct new_ONE with a SPAN or a MOMENT of time (events.h), or, by CLOCK_MONOTONIC,
  * at a TICK or when they END: builder_add_ONE checks it, receive_ONE keeps it or defers it to pass 2 (tables.h), and
- *join_MANY makes the model_ONE of it.
+ * join_MANY makes the model_ONE of it.
  */
 #define MODEL_JOINED_EVENTS(X)                                                                                         \
 	X(overhead, overheads, start_ns, SPAN)                                                                         \
@@ -115,7 +115,7 @@ struct model {
 #define MODEL_ARRAY(one, many, time, timing)                                                                           \
 	struct model_##one *many;                                                                                      \
 	uint32_t one##_count;                                                                                          \
-	struct model_due many##_due;
+	struct model_in_part many##_in_part;
 	MODEL_EVENTS(MODEL_ARRAY)
 #undef MODEL_ARRAY
 	struct model_device *devices;		    /* by id */
@@ -176,21 +176,21 @@ static inline bool model_has_all_calls(const struct model *model)
 	return model_is_foreign(model) && strncmp(model_source(model)->tool, "gputrace", strlen("gputrace")) != 0;
 }
 
-/* The end of what belongs to a part, of an array with so many events. */
-static inline uint32_t due_end(const struct model_due *due, uint32_t count)
+/* The end of what belongs to a part, of an array with `count` events. */
+static inline uint32_t in_part_end(const struct model_in_part *part, uint32_t count)
 {
-	return count - due->later;
+	return count - part->later;
 }
 
-static inline bool is_due(const struct model_due *due, uint32_t count, uint32_t index)
+static inline bool is_in_part(const struct model_in_part *part, uint32_t count, uint32_t index)
 {
-	return index >= due->from && index < due_end(due, count);
+	return index >= part->from && index < in_part_end(part, count);
 }
 
-/* The place of an event that is due among those of its kind in the whole trace, from 0. */
-static inline uint64_t due_number(const struct model_due *due, uint32_t index)
+/* The place of an event of the part among those of its kind in the whole trace, from 0. */
+static inline uint64_t in_part_number(const struct model_in_part *part, uint32_t index)
 {
-	return due->number + (index - due->from);
+	return part->number + (index - part->from);
 }
 
 /* What became of a call as a launch; what follows LAUNCH_UNASKED are launches that were meant to have GPU times. */

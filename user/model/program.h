@@ -111,7 +111,7 @@ struct model_span {
 		uint32_t code;	    /* of a function: model.codes */
 		uint32_t domain;    /* NVTX: model.strings, NONE: the default one */
 	};
-	uint64_t number; /* functions and NVTX: of this one in all parts of the trace; see struct model_due */
+	uint64_t number; /* functions and NVTX: of this one in all parts of the trace; see struct model_in_part */
 	uint8_t kind;	 /* enum model_span_kind */
 	bool truncated;	 /* it had not ended when its program or the trace did */
 	bool lost;	 /* its end was lost; none of a finished model's is */
@@ -155,8 +155,7 @@ struct model_collective {
 };
 
 /*
- * An allocator of PyTorch's handed memory out, took it back, or had not enough.  Those of one part happened in it: they
- * are all due.
+ * An allocator of PyTorch's handed memory out, took it back, or had not enough.  Those of one part happened in it.
  */
 struct model_torch_memory {
 	uint64_t time_ns, address;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A trace that is handed over part by part (struct model_due), as often as wanted: what report/ and export/ read.  A
+ * A trace that is handed over part by part (struct model_in_part), as often as wanted: what report/ and export/ read. A
  * short one has one part, which is the whole model.  Memory does not depend on how long the trace is.
  *
  *	for (part = trace_first(trace); part; part = trace_next(trace))

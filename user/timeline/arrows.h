@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which GPU operations have an arrow from their call.  That is known when the operation is due: a call whose operation
+ * Which GPU operations have an arrow from their call.  That is known in the operation's part: a call whose operation
  * is in another part of the trace leaves the arrow to that part, also its start.
  */
 #ifndef GPUTRACE_TIMELINE_ARROWS_H
@@ -9,7 +9,7 @@
 #include "model/model.h"
 #include "timeline/placement.h"
 
-/* Of an operation that is due.  An arrow points forward in time, and Perfetto counts one that does not as an error. */
+/* Of an operation in the part.  An arrow points forward in time, and Perfetto counts one that does not as an error. */
 static inline bool has_arrow(const struct timeline *timeline, uint32_t op)
 {
 	const struct model_gpu *gpu = &timeline->model->gpu[op];

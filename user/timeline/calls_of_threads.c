@@ -7,7 +7,7 @@
 
 void timeline_calls_link(struct timeline_calls *calls, const struct model *model)
 {
-	uint32_t from = model->calls_due.from;
+	uint32_t from = model->calls_in_part.from;
 
 	calls->from = from;
 	calls->first = array_reserve(calls->first, sizeof(*calls->first), 0, model->thread_count, &calls->first_room);

@@ -7,8 +7,8 @@
 
 /* Starts zeroed. */
 struct timeline_calls {
-	uint32_t from;	 /* the first call that is due */
-	uint32_t *first; /* by thread: the first one that is due, or comes later; NONE */
+	uint32_t from;	 /* the first call of the part */
+	uint32_t *first; /* by thread: the first one in the part or after it; NONE */
 	uint32_t *next;	 /* by call from `from` on: the next one of its thread, NONE */
 	size_t first_room, next_room;
 };
@@ -17,14 +17,14 @@ struct timeline_calls {
 void timeline_calls_link(struct timeline_calls *calls, const struct model *model);
 void timeline_calls_free(struct timeline_calls *calls);
 
-/* The next call of its thread, of one that is due; NONE: none has come yet. */
+/* The next call of its thread, of one in the part; NONE: none has come yet. */
 static inline uint32_t call_next(const struct timeline_calls *calls, uint32_t call)
 {
 	return calls->next[call - calls->from];
 }
 
 /*
- * When a call that is due ends on a timeline: not after the next call of its thread begins, as far as that has come;
+ * When a call of the part ends on a timeline: not after the next call of its thread begins, as far as that has come;
  * at its start, where its end was not seen.
  */
 static inline uint64_t call_end(const struct model *model, const struct timeline_calls *calls, uint32_t call)

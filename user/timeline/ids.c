@@ -15,18 +15,18 @@ struct met {
 static struct met look_through(struct timeline_ids *ids, const struct timeline *timeline)
 {
 	const struct model *model = timeline->model;
-	uint32_t end = due_end(&model->calls_due, model->call_count);
+	uint32_t end = in_part_end(&model->calls_in_part, model->call_count);
 	struct corr_set corrs = {0};
 	struct met met;
 
-	for (uint32_t i = model->calls_due.from; i < end; i++)
+	for (uint32_t i = model->calls_in_part.from; i < end; i++)
 		if (model->calls[i].corr && timeline_has_call(timeline, &model->calls[i]) &&
 		    !corr_set_add(&corrs, model->calls[i].corr))
 			corr_set_give_up(&corrs);
-	if (end > model->calls_due.from)
+	if (end > model->calls_in_part.from)
 		ids->calls = model->calls[end - 1].number + 1;
-	ids->operations = due_end(&model->gpu_due, model->gpu_count) - model->gpu_due.from;
-	ids->syncs = due_end(&model->syncs_due, model->sync_count) - model->syncs_due.from;
+	ids->operations = in_part_end(&model->gpu_in_part, model->gpu_count) - model->gpu_in_part.from;
+	ids->syncs = in_part_end(&model->syncs_in_part, model->sync_count) - model->syncs_in_part.from;
 	met = (struct met){.highest = corrs.highest, .repeated = corrs.repeated};
 	corr_set_free(&corrs);
 	return met;

@@ -30,10 +30,10 @@ static inline bool has_number(const struct model *model, uint32_t call)
 	return call != NONE && model->calls[call].number != CALL_OUTSIDE;
 }
 
-/* What an operation, or a sync, that is due is called where it has no call, or not the call's number. */
+/* What an operation, or a sync, of the part is called where it has no call, or not the call's number. */
 static inline uint64_t own_id_of_operation(const struct timeline_ids *ids, const struct model *model, uint32_t op)
 {
-	return ids->first_free + ids->calls + due_number(&model->gpu_due, op);
+	return ids->first_free + ids->calls + in_part_number(&model->gpu_in_part, op);
 }
 
 /* Its call's, or one of its own when its launch was not seen, or is not in the slice. */
@@ -51,7 +51,7 @@ static inline uint64_t correlation_of_sync(const struct timeline_ids *ids, const
 
 	return has_number(model, call)
 		       ? correlation_of_call(ids, &model->calls[call])
-		       : ids->first_free + ids->calls + ids->operations + due_number(&model->syncs_due, sync);
+		       : ids->first_free + ids->calls + ids->operations + in_part_number(&model->syncs_in_part, sync);
 }
 
 /* The arrow to an operation that has a call: the correlation for the first one of a call, else one of its own. */

@@ -20,9 +20,9 @@ void visit_memories(struct visit *visit)
 	const struct timeline *timeline = visit->timeline;
 	const struct model *model = timeline->model;
 	struct tally *held = &visit->held;
-	uint32_t end = due_end(&model->memories_due, model->memory_count);
+	uint32_t end = in_part_end(&model->memories_in_part, model->memory_count);
 
-	for (uint32_t i = model->memories_due.from; i < end && !visit->ended; i++) {
+	for (uint32_t i = model->memories_in_part.from; i < end && !visit->ended; i++) {
 		const struct model_memory *memory = &model->memories[i];
 		struct tally_entry *counter;
 

@@ -28,7 +28,7 @@ void place_gpu(struct timeline *timeline, struct timeline_placement *placement)
 {
 	struct placed *placed = &placement->gpu;
 	const struct model *model = timeline->model;
-	uint32_t from = model->gpu_due.from, end = due_end(&model->gpu_due, model->gpu_count);
+	uint32_t from = model->gpu_in_part.from, end = in_part_end(&model->gpu_in_part, model->gpu_count);
 
 	placed_begin(placed, from, end);
 	for (uint32_t i = from; i < end; i++) {
@@ -71,7 +71,7 @@ void place_syncs(struct timeline *timeline, struct timeline_placement *placement
 {
 	struct placed *placed = &placement->syncs;
 	const struct model *model = timeline->model;
-	uint32_t from = model->syncs_due.from, end = due_end(&model->syncs_due, model->sync_count);
+	uint32_t from = model->syncs_in_part.from, end = in_part_end(&model->syncs_in_part, model->sync_count);
 
 	placed_begin(placed, from, end);
 	for (uint32_t i = from; i < end; i++) {
@@ -152,7 +152,8 @@ void place_overheads(struct timeline *timeline, struct timeline_placement *place
 {
 	struct placed *placed = &placement->overheads;
 	const struct model *model = timeline->model;
-	uint32_t from = model->overheads_due.from, end = due_end(&model->overheads_due, model->overhead_count);
+	uint32_t from = model->overheads_in_part.from,
+		 end = in_part_end(&model->overheads_in_part, model->overhead_count);
 
 	placed_begin(placed, from, end);
 	placement->overhead_order.count = 0;

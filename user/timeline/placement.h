@@ -11,10 +11,10 @@
 #include "timeline/open_ranges.h"
 #include "timeline/timeline.h"
 
-/* The rows of one kind of slices, and which of those that are due in the current part are on which. */
+/* The rows of one kind of slices, and which of those of the current part are on which. */
 struct placed {
 	struct slice_rows rows;
-	uint32_t from;	  /* the first that is due */
+	uint32_t from;	  /* the first of the part */
 	uint32_t *row_of; /* by index in the model, less `from`; ROW_NONE: not in the timeline */
 	size_t room;
 	ARRAY(uint32_t) tracks; /* by row; those of new rows follow once the part is placed */
@@ -48,7 +48,7 @@ struct timeline_placement {
 struct timeline_placement *timeline_placement_new(void);
 void timeline_placement_free(struct timeline_placement *placement);
 
-/* Places what is due in the part that is the timeline's model now. */
+/* Places what is in the part that is the timeline's model now. */
 void timeline_place_part(struct timeline *timeline);
 
 /* Each places what the part has of its kind; before: so many from `from` on, and none is placed yet. */
@@ -67,7 +67,7 @@ void label_row(const struct timeline *timeline, const struct timeline_track *tra
 TIMELINE_PLACED(LABEL)
 #undef LABEL
 
-/* Of something that is due: its row, ROW_NONE, and the track of what has one. */
+/* Of something in the part: its row, ROW_NONE, and the track of what has one. */
 static inline uint32_t placed_row(const struct placed *placed, uint32_t index)
 {
 	return placed->row_of[index - placed->from];

@@ -111,7 +111,7 @@ static void draw_from_stacks(struct python_slices *slices, const struct model *m
 			     const struct timeline_calls *calls, uint32_t index)
 {
 	struct python_thread *thread = &slices->threads[index];
-	uint32_t end = due_end(&model->calls_due, model->call_count);
+	uint32_t end = in_part_end(&model->calls_in_part, model->call_count);
 	struct frame frames[DEPTH_MAX];
 
 	for (uint32_t i = calls->first[index]; i != NONE && i < end; i = call_next(calls, i)) {
@@ -204,7 +204,7 @@ static void draw_outer(struct python_slices *slices, const struct model *model, 
 	const struct model_thread *of = &model->threads[index];
 	struct python_thread *thread = &slices->threads[index];
 	struct open_calls traced = {.next = of->first_pycall, .end = of->first_pycall + of->pycalls};
-	uint32_t end = due_end(&model->calls_due, model->call_count);
+	uint32_t end = in_part_end(&model->calls_in_part, model->call_count);
 	struct frame frames[DEPTH_MAX];
 
 	slices->traced_open.count = 0;

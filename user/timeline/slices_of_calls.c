@@ -39,7 +39,7 @@ static void draft_arrows(struct visit *visit, struct draft *draft, const struct 
 
 	visit->flows.count = 0;
 	for (uint32_t op = call->first_gpu; op != NONE; op = model->gpu[op].next)
-		if (is_due(&model->gpu_due, model->gpu_count, op) && has_arrow(timeline, op))
+		if (is_in_part(&model->gpu_in_part, model->gpu_count, op) && has_arrow(timeline, op))
 			array_push(&visit->flows, flow_to_operation(timeline->ids, model, op));
 	draft->slice.flows_out = visit->flows.items;
 	draft->slice.flow_out_count = (uint32_t)visit->flows.count;
@@ -95,9 +95,9 @@ void visit_calls(struct visit *visit)
 {
 	const struct timeline *timeline = visit->timeline;
 	const struct model *model = timeline->model;
-	uint32_t end = due_end(&model->calls_due, model->call_count);
+	uint32_t end = in_part_end(&model->calls_in_part, model->call_count);
 
-	for (uint32_t i = model->calls_due.from; i < end && !visit->ended; i++)
+	for (uint32_t i = model->calls_in_part.from; i < end && !visit->ended; i++)
 		if (timeline->thread_tracks[model->calls[i].thread] != TIMELINE_NONE)
 			visit_call(visit, i);
 }

@@ -13,7 +13,7 @@ void place_jits(struct timeline *timeline, struct timeline_placement *placement)
 {
 	struct placed *placed = &placement->jits;
 	const struct model *model = timeline->model;
-	uint32_t from = model->jits_due.from, end = due_end(&model->jits_due, model->jit_count);
+	uint32_t from = model->jits_in_part.from, end = in_part_end(&model->jits_in_part, model->jit_count);
 
 	placed_begin(placed, from, end);
 	for (uint32_t i = from; i < end; i++) {
@@ -57,9 +57,9 @@ void visit_jits(struct visit *visit)
 {
 	const struct timeline *timeline = visit->timeline;
 	const struct model *model = timeline->model;
-	uint32_t end = due_end(&model->jits_due, model->jit_count);
+	uint32_t end = in_part_end(&model->jits_in_part, model->jit_count);
 
-	for (uint32_t i = model->jits_due.from; i < end && !visit->ended; i++)
+	for (uint32_t i = model->jits_in_part.from; i < end && !visit->ended; i++)
 		if (placed_row(&timeline->placement->jits, i) != ROW_NONE)
 			visit_jit(visit, i);
 }

@@ -90,7 +90,7 @@ static void draft_arrow(struct draft *draft, const struct timeline *timeline, ui
 	const struct model_call *call = &model->calls[model->gpu[op].call];
 
 	draft->slice.flow_in = flow_to_operation(timeline->ids, model, op);
-	if (is_due(&model->calls_due, model->call_count, model->gpu[op].call))
+	if (is_in_part(&model->calls_in_part, model->call_count, model->gpu[op].call))
 		return;
 	draft->slice.flow_from_track = timeline->thread_tracks[call->thread];
 	draft->slice.flow_from_ns = call->start_ns;
@@ -156,9 +156,9 @@ void visit_operations(struct visit *visit)
 {
 	const struct timeline *timeline = visit->timeline;
 	const struct model *model = timeline->model;
-	uint32_t end = due_end(&model->gpu_due, model->gpu_count);
+	uint32_t end = in_part_end(&model->gpu_in_part, model->gpu_count);
 
-	for (uint32_t i = model->gpu_due.from; i < end && !visit->ended; i++)
+	for (uint32_t i = model->gpu_in_part.from; i < end && !visit->ended; i++)
 		if (placed_row(&timeline->placement->gpu, i) != ROW_NONE)
 			visit_operation(visit, i);
 }

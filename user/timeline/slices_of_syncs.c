@@ -67,9 +67,9 @@ void visit_syncs(struct visit *visit)
 {
 	const struct timeline *timeline = visit->timeline;
 	const struct model *model = timeline->model;
-	uint32_t end = due_end(&model->syncs_due, model->sync_count);
+	uint32_t end = in_part_end(&model->syncs_in_part, model->sync_count);
 
-	for (uint32_t i = model->syncs_due.from; i < end && !visit->ended; i++)
+	for (uint32_t i = model->syncs_in_part.from; i < end && !visit->ended; i++)
 		if (placed_row(&timeline->placement->syncs, i) != ROW_NONE)
 			visit_sync(visit, i);
 }

@@ -55,9 +55,9 @@ static void include_torch_memories(struct timeline *timeline)
 static void include_calls(struct timeline *timeline)
 {
 	const struct model *model = timeline->model;
-	uint32_t end = due_end(&model->calls_due, model->call_count);
+	uint32_t end = in_part_end(&model->calls_in_part, model->call_count);
 
-	for (uint32_t i = model->calls_due.from; i < end; i++)
+	for (uint32_t i = model->calls_in_part.from; i < end; i++)
 		if (timeline_has_call(timeline, &model->calls[i]))
 			include(timeline, model->calls[i].start_ns, call_end(model, timeline->calls, i));
 }
@@ -66,14 +66,14 @@ static void include_gpus(struct timeline *timeline)
 {
 	const struct timeline_placement *placement = timeline->placement;
 	const struct model *model = timeline->model;
-	uint32_t end = due_end(&model->memories_due, model->memory_count);
+	uint32_t end = in_part_end(&model->memories_in_part, model->memory_count);
 
-	for (uint32_t i = model->memories_due.from; i < end; i++)
+	for (uint32_t i = model->memories_in_part.from; i < end; i++)
 		if (timeline_has_process(timeline, model->memories[i].process))
 			include(timeline, model->memories[i].time_ns, model->memories[i].time_ns);
 #define INCLUDE_TIMED(one, many)                                                                                       \
-	end = due_end(&model->many##_due, model->one##_count);                                                         \
-	for (uint32_t i = model->many##_due.from; i < end; i++)                                                        \
+	end = in_part_end(&model->many##_in_part, model->one##_count);                                                 \
+	for (uint32_t i = model->many##_in_part.from; i < end; i++)                                                    \
 		if (placed_row(&placement->many, i) != ROW_NONE)                                                       \
 			include(timeline, model->many[i].start_ns, model->many[i].end_ns);
 #define INCLUDE_SPANNED(one, many)

@@ -284,9 +284,9 @@ struct tally_key timeline_counter_key(const struct model_memory *memory)
 void timeline_add_counters(struct timeline *timeline)
 {
 	const struct model *model = timeline->model;
-	uint32_t end = due_end(&model->memories_due, model->memory_count);
+	uint32_t end = in_part_end(&model->memories_in_part, model->memory_count);
 
-	for (uint32_t i = model->memories_due.from; i < end; i++) {
+	for (uint32_t i = model->memories_in_part.from; i < end; i++) {
 		struct tally_key key = timeline_counter_key(&model->memories[i]);
 		struct timeline_counter counter = {.of_host = key.part[0],
 						   .device = key.part[0] ? TIMELINE_NONE : key.part[1]};

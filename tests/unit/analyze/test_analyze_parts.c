@@ -322,7 +322,7 @@ static void several_rounds_over_a_log_go_on_at_once(void **state)
 	(void)state;
 	assert_int_equal(gpt_trace_open(fd, &division, NULL, &trace, &why), 0);
 	whole = report_of(trace);
-	calls = trace_last(trace)->calls_due.number;
+	calls = trace_last(trace)->calls_in_part.number;
 	assert_true(two_pass_trace_is_long(trace));
 	assert_int_equal(gpt_trace_open_again(fd, NULL, trace, &ahead), 0);
 	assert_int_equal(gpt_trace_open_again(fd, NULL, trace, &beside), 0);
@@ -331,8 +331,8 @@ static void several_rounds_over_a_log_go_on_at_once(void **state)
 	assert_string_equal(parts, whole);
 	while (trace_next(ahead))
 		;
-	assert_int_equal(ahead->part->calls_due.number, calls);
-	assert_int_equal(trace_last(trace)->calls_due.number, calls);
+	assert_int_equal(ahead->part->calls_in_part.number, calls);
+	assert_int_equal(trace_last(trace)->calls_in_part.number, calls);
 	gpt_trace_close(beside);
 	gpt_trace_close(ahead);
 	gpt_trace_close(trace);

@@ -49,7 +49,7 @@ static void tell_kernel(uint32_t launch, uint64_t end_ns)
 struct seen {
 	uint64_t calls, operations, whole;
 	unsigned parts;
-	uint32_t most_calls; /* in one part, with what is there beside what is due */
+	uint32_t most_calls; /* in one part, with what is there beside its own */
 };
 
 /* Hands the log over in parts; operations come in order of time. */
@@ -64,13 +64,13 @@ static struct seen hand_over(void)
 
 	assert_int_equal(gpt_trace_open(fd, &division, NULL, &trace, &why), 0);
 	for (const struct model *part = trace_first(trace); part; part = trace_next(trace)) {
-		for (uint32_t i = part->gpu_due.from; i < due_end(&part->gpu_due, part->gpu_count); i++) {
+		for (uint32_t i = part->gpu_in_part.from; i < in_part_end(&part->gpu_in_part, part->gpu_count); i++) {
 			assert_true(part->gpu[i].start_ns >= latest_ns);
 			assert_int_not_equal(part->gpu[i].call, NONE);
 			latest_ns = part->gpu[i].start_ns;
 			seen.operations++;
 		}
-		seen.calls += due_end(&part->calls_due, part->call_count) - part->calls_due.from;
+		seen.calls += in_part_end(&part->calls_in_part, part->call_count) - part->calls_in_part.from;
 		seen.most_calls = part->call_count > seen.most_calls ? part->call_count : seen.most_calls;
 		seen.whole = model_source(part)->receipt.launches_whole;
 		seen.parts++;
@@ -134,7 +134,7 @@ static void a_kernel_that_began_before_the_trace_is_of_its_first_part(void **sta
 	assert_int_equal(gpt_trace_open(fd, &division, NULL, &trace, &why), 0);
 	part = trace_first(trace);
 	assert_true(part->more);
-	assert_true(due_end(&part->gpu_due, part->gpu_count) > 0);
+	assert_true(in_part_end(&part->gpu_in_part, part->gpu_count) > 0);
 	assert_int_equal(part->gpu[0].start_ns, SECOND / 4);
 	assert_true(part->gpu[0].before);
 	gpt_trace_close(trace);

@@ -200,19 +200,19 @@ static void try_all(void (*check)(struct trial *trial))
 
 /* Each event that was marked is where its mark and its order say; `serial` tells which one stands at a place. */
 static void check_places(const struct kept_events *events, const uint8_t *marks, uint32_t count,
-			 const struct model_due *due, uint32_t left,
+			 const struct model_in_part *part, uint32_t left,
 			 uint64_t (*serial)(const struct sample *, uint32_t), const struct sample *after)
 {
-	uint32_t stayed = 0, last[KEEP_MARKS], end = due_end(due, left);
+	uint32_t stayed = 0, last[KEEP_MARKS], end = in_part_end(part, left);
 	bool any[KEEP_MARKS] = {false};
 
-	assert_true(due->from <= end && end <= left);
+	assert_true(part->from <= end && end <= left);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t place = events->places[i];
-		uint8_t is = place == NONE	 ? KEEP_NOT
-			     : place < due->from ? KEEP_REFERRED
-			     : place < end	 ? KEEP_DUE
-						 : KEEP_LATER;
+		uint8_t is = place == NONE	  ? KEEP_NOT
+			     : place < part->from ? KEEP_REFERRED
+			     : place < end	  ? KEEP_IN_PART
+						  : KEEP_LATER;
 
 		if (marks[i] != KEEP_NOT)
 			assert_int_equal(is, marks[i]);
@@ -275,21 +275,21 @@ static void check_order(struct trial *trial)
 	const struct model *before = &trial->before.model, *after = &trial->after.model;
 	const struct keep *keep = &trial->keep;
 
-	check_places(&keep->calls, trial->calls, before->call_count, &after->calls_due, after->call_count,
+	check_places(&keep->calls, trial->calls, before->call_count, &after->calls_in_part, after->call_count,
 		     serial_of_call, &trial->after);
-	check_places(&keep->gpu, trial->gpu, before->gpu_count, &after->gpu_due, after->gpu_count, serial_of_operation,
-		     &trial->after);
-	check_places(&keep->overheads, trial->overheads, before->overhead_count, &after->overheads_due,
+	check_places(&keep->gpu, trial->gpu, before->gpu_count, &after->gpu_in_part, after->gpu_count,
+		     serial_of_operation, &trial->after);
+	check_places(&keep->overheads, trial->overheads, before->overhead_count, &after->overheads_in_part,
 		     after->overhead_count, serial_of_overhead, &trial->after);
-	check_places(&keep->jits, trial->jits, before->jit_count, &after->jits_due, after->jit_count, serial_of_jit,
+	check_places(&keep->jits, trial->jits, before->jit_count, &after->jits_in_part, after->jit_count, serial_of_jit,
 		     &trial->after);
-	check_places(&keep->syncs, trial->syncs, before->sync_count, &after->syncs_due, after->sync_count,
+	check_places(&keep->syncs, trial->syncs, before->sync_count, &after->syncs_in_part, after->sync_count,
 		     serial_of_sync, &trial->after);
-	check_places(&keep->memories, trial->memories, before->memory_count, &after->memories_due, after->memory_count,
-		     serial_of_memory, &trial->after);
-	check_places(&keep->samples, trial->samples, before->sample_count, &after->samples_due, after->sample_count,
+	check_places(&keep->memories, trial->memories, before->memory_count, &after->memories_in_part,
+		     after->memory_count, serial_of_memory, &trial->after);
+	check_places(&keep->samples, trial->samples, before->sample_count, &after->samples_in_part, after->sample_count,
 		     serial_of_sample, &trial->after);
-	check_places(&keep->waits, trial->waits, before->wait_count, &after->waits_due, after->wait_count,
+	check_places(&keep->waits, trial->waits, before->wait_count, &after->waits_in_part, after->wait_count,
 		     serial_of_wait, &trial->after);
 }
 
@@ -398,14 +398,14 @@ static void what_nothing_refers_to_goes(void **state)
 	struct keep keep = {0};
 
 	keep_begin(&keep, &model);
-	keep.gpu.marks[0] = KEEP_DUE;
+	keep.gpu.marks[0] = KEEP_IN_PART;
 	keep_apply(&keep, &model);
 	assert_int_equal(model.call_count, 1);
-	assert_int_equal(model.calls_due.from, 1);
+	assert_int_equal(model.calls_in_part.from, 1);
 	assert_int_equal(model.args_count, 1);
 	assert_int_equal(args[calls[0].args].bytes, 11);
 	assert_int_equal(model.gpu_count, 1);
-	assert_int_equal(model.gpu_due.from, 0);
+	assert_int_equal(model.gpu_in_part.from, 0);
 	assert_int_equal(keep.calls.places[0], NONE);
 	assert_int_equal(keep.calls.places[1], 0);
 	assert_int_equal(keep.gpu.places[1], NONE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A receipt that is counted part by part is that of the whole; what is not due is not counted. */
+/* A receipt that is counted part by part is that of the whole; what is of another part is not counted. */
 #include "model_of.h"
 #include "trace_cut.h"
 #include "model/join/receipt.h"
@@ -183,7 +183,7 @@ static void what_is_not_due_is_not_counted(void **state)
 	struct model *model = model_with_a_gap();
 	struct model_receipt receipt;
 
-	model->calls_due.from = 1;
+	model->calls_in_part.from = 1;
 	receipt = counted(model, (struct gap_limits){0});
 	assert_int_equal(receipt.calls, 1);
 	assert_int_equal(receipt.gap_launches, 1);

@@ -9,7 +9,7 @@
 #define STEPS 6u
 #define STEP_AT(step) (SAMPLE_START + 1000000 + (step)*SAMPLE_STEP)
 
-/* All that is due in a trace, one number after the other, and its last receipt. */
+/* All events of a trace, one number after the other, and its last receipt. */
 struct contents {
 	ARRAY(uint64_t) calls;
 	ARRAY(uint64_t) gpu;
@@ -22,7 +22,7 @@ struct contents {
 };
 
 #define COLLECT(into, array, name, count, value)                                                                       \
-	for (uint32_t i = part->name##_due.from; i < due_end(&part->name##_due, part->count); i++)                     \
+	for (uint32_t i = part->name##_in_part.from; i < in_part_end(&part->name##_in_part, part->count); i++)         \
 	array_push(&(into)->array, (value))
 
 static int compare_times(const void *left, const void *right)
@@ -176,13 +176,13 @@ static void an_operation_whose_call_was_before_still_has_it(void **state)
 	struct sliced_trace sliced;
 	struct trace_of_model of;
 	const struct model *part = open_span(&sliced, &of, whole, STEP_AT(2) + 190000, STEP_AT(3));
-	const struct model_gpu *op = &part->gpu[part->gpu_due.from];
+	const struct model_gpu *op = &part->gpu[part->gpu_in_part.from];
 
 	assert_int_equal(op->start_ns, STEP_AT(2) + 200000);
-	assert_true(op->call < part->calls_due.from);
+	assert_true(op->call < part->calls_in_part.from);
 	assert_int_equal(part->calls[op->call].start_ns, STEP_AT(2) + 30000);
 	assert_true(part->calls[op->call].number == CALL_OUTSIDE);
-	assert_int_equal(due_end(&part->calls_due, part->call_count), part->calls_due.from);
+	assert_int_equal(in_part_end(&part->calls_in_part, part->call_count), part->calls_in_part.from);
 	assert_int_equal(model_source(part)->receipt.launches, 0);
 	assert_int_equal(model_source(part)->receipt.gpu_ops_joined, 4);
 	sliced_trace_close(&sliced);

@@ -20,10 +20,11 @@ static bool is_same_op(const struct model_gpu *a, const struct model_gpu *b)
 
 static void assert_calls(const struct model *part, const struct model *whole)
 {
-	const struct model_due *due = &part->calls_due;
+	const struct model_in_part *in_part = &part->calls_in_part;
 
-	for (uint32_t i = due->from; i < due_end(due, part->call_count); i++) {
-		const struct model_call *call = &part->calls[i], *of = &whole->calls[due->number + i - due->from];
+	for (uint32_t i = in_part->from; i < in_part_end(in_part, part->call_count); i++) {
+		const struct model_call *call = &part->calls[i],
+					*of = &whole->calls[in_part->number + i - in_part->from];
 		uint32_t op = call->first_gpu, of_op = of->first_gpu;
 
 		assert_true(is_same_call(call, of));
@@ -37,10 +38,10 @@ static void assert_calls(const struct model *part, const struct model *whole)
 
 static void assert_gpu(const struct model *part, const struct model *whole)
 {
-	const struct model_due *due = &part->gpu_due;
+	const struct model_in_part *in_part = &part->gpu_in_part;
 
-	for (uint32_t i = due->from; i < due_end(due, part->gpu_count); i++) {
-		const struct model_gpu *op = &part->gpu[i], *of = &whole->gpu[due->number + i - due->from];
+	for (uint32_t i = in_part->from; i < in_part_end(in_part, part->gpu_count); i++) {
+		const struct model_gpu *op = &part->gpu[i], *of = &whole->gpu[in_part->number + i - in_part->from];
 
 		assert_true(is_same_op(op, of));
 		assert_int_equal(op->call == NONE, of->call == NONE);
@@ -51,10 +52,10 @@ static void assert_gpu(const struct model *part, const struct model *whole)
 
 static void assert_releases(const struct model *part, const struct model *whole)
 {
-	const struct model_due *due = &part->memories_due;
+	const struct model_in_part *in_part = &part->memories_in_part;
 
-	for (uint32_t i = due->from; i < due_end(due, part->memory_count); i++) {
-		const struct model_memory *of = &whole->memories[due->number + i - due->from];
+	for (uint32_t i = in_part->from; i < in_part_end(in_part, part->memory_count); i++) {
+		const struct model_memory *of = &whole->memories[in_part->number + i - in_part->from];
 
 		assert_int_equal(part->memories[i].time_ns, of->time_ns);
 		if (of->released && of->other != NONE)
@@ -72,12 +73,13 @@ static void all_parts_together_have_each_event_once_with_what_it_refers_to(void 
 		uint64_t calls = 0, ops = 0, memories = 0;
 
 		for (const struct model *part = trace_first(trace); part; part = trace_next(trace)) {
-			assert_int_equal(part->calls_due.number, calls);
-			assert_int_equal(part->gpu_due.number, ops);
-			assert_int_equal(part->memories_due.number, memories);
-			calls += due_end(&part->calls_due, part->call_count) - part->calls_due.from;
-			ops += due_end(&part->gpu_due, part->gpu_count) - part->gpu_due.from;
-			memories += due_end(&part->memories_due, part->memory_count) - part->memories_due.from;
+			assert_int_equal(part->calls_in_part.number, calls);
+			assert_int_equal(part->gpu_in_part.number, ops);
+			assert_int_equal(part->memories_in_part.number, memories);
+			calls += in_part_end(&part->calls_in_part, part->call_count) - part->calls_in_part.from;
+			ops += in_part_end(&part->gpu_in_part, part->gpu_count) - part->gpu_in_part.from;
+			memories +=
+				in_part_end(&part->memories_in_part, part->memory_count) - part->memories_in_part.from;
 			assert_calls(part, whole);
 			assert_gpu(part, whole);
 			assert_releases(part, whole);
@@ -114,11 +116,11 @@ static void what_begins_at_a_cut_is_after_it(void **state)
 
 	assert_true(part->more);
 	assert_int_equal(part->until_ns, time_ns);
-	assert_int_equal(due_end(&part->calls_due, part->call_count), 3);
+	assert_int_equal(in_part_end(&part->calls_in_part, part->call_count), 3);
 	part = trace_next(trace);
 	assert_true(part->continued);
 	assert_false(part->more);
-	assert_int_equal(part->calls[part->calls_due.from].start_ns, time_ns);
+	assert_int_equal(part->calls[part->calls_in_part.from].start_ns, time_ns);
 	assert_null(trace_next(trace));
 	trace_cut_free(trace);
 	model_free(whole);

@@ -26,7 +26,8 @@ static bool is_wanted(const struct database *base, uint32_t process)
 
 static void put_calls(struct database *base, const struct model *part)
 {
-	for (uint32_t i = part->calls_due.from; i < due_end(&part->calls_due, part->call_count) && !base->result; i++) {
+	for (uint32_t i = part->calls_in_part.from;
+	     i < in_part_end(&part->calls_in_part, part->call_count) && !base->result; i++) {
 		const struct model_call *call = &part->calls[i];
 		const struct model_thread *thread = &part->threads[call->thread];
 
@@ -198,7 +199,8 @@ static void put_memset(struct database *base, const struct model *part, const st
 
 static void put_operations(struct database *base, const struct model *part)
 {
-	for (uint32_t i = part->gpu_due.from; i < due_end(&part->gpu_due, part->gpu_count) && !base->result; i++) {
+	for (uint32_t i = part->gpu_in_part.from; i < in_part_end(&part->gpu_in_part, part->gpu_count) && !base->result;
+	     i++) {
 		const struct model_gpu *op = &part->gpu[i];
 
 		if (!is_wanted(base, op->process) || (!op->start_ns && !op->end_ns))
@@ -219,7 +221,8 @@ static void put_syncs(struct database *base, const struct model *part)
 {
 	const enum sqlite_table table = SQLITE_SYNCS;
 
-	for (uint32_t i = part->syncs_due.from; i < due_end(&part->syncs_due, part->sync_count) && !base->result; i++) {
+	for (uint32_t i = part->syncs_in_part.from;
+	     i < in_part_end(&part->syncs_in_part, part->sync_count) && !base->result; i++) {
 		const struct model_sync *sync = &part->syncs[i];
 
 		if (!is_wanted(base, sync->process))
@@ -243,8 +246,8 @@ static void put_memories(struct database *base, const struct model *part)
 {
 	const enum sqlite_table table = SQLITE_MEMORY;
 
-	for (uint32_t i = part->memories_due.from;
-	     i < due_end(&part->memories_due, part->memory_count) && !base->result; i++) {
+	for (uint32_t i = part->memories_in_part.from;
+	     i < in_part_end(&part->memories_in_part, part->memory_count) && !base->result; i++) {
 		const struct model_memory *memory = &part->memories[i];
 
 		if (!is_wanted(base, memory->process))

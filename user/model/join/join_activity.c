@@ -48,32 +48,32 @@ static uint32_t find_stack(struct builder *builder, uint32_t epoch, uint64_t key
 	return stack;
 }
 
-static void join_sample(struct builder *builder, const struct sample_arrival *arrival)
+static void join_sample(struct builder *builder, const struct pending_sample *pending)
 {
-	const struct new_sample *from = &arrival->sample;
+	const struct new_sample *from = &pending->sample;
 	struct model_sample sample = {
 		.time_ns = from->time_ns,
-		.thread = thread_of(builder, arrival->program.process, from->tid),
-		.native = stacks_find_native(&builder->stacks, arrival->program.epoch, from->native),
+		.thread = thread_of(builder, pending->program.process, from->tid),
+		.native = stacks_find_native(&builder->stacks, pending->program.epoch, from->native),
 		.period_ns = from->period_ns,
 		.stack_state = from->stack_state,
 		.place = from->place};
 	struct clock_span moment = {.start_ns = from->time_ns, .end_ns = from->time_ns};
 
-	sample.stack = find_stack(builder, arrival->program.epoch, from->stack, &sample.stack_state);
+	sample.stack = find_stack(builder, pending->program.epoch, from->stack, &sample.stack_state);
 	if (!lies_outside(builder, NONE, moment))
 		array_push(&builder->samples, sample);
 }
 
 void join_samples(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 {
-	size_t from = builder->model->samples_due.from;
+	size_t from = builder->model->samples_in_part.from;
 
 	(void)settled_ns;
 	(void)until_ns;
-	for (size_t i = 0; i < builder->sample_arrivals.count; i++)
-		join_sample(builder, &builder->sample_arrivals.items[i]);
-	builder->sample_arrivals.count = 0;
+	for (size_t i = 0; i < builder->pending_samples.count; i++)
+		join_sample(builder, &builder->pending_samples.items[i]);
+	builder->pending_samples.count = 0;
 	if (builder->samples.count > from)
 		order_by_time(builder->samples.items + from, builder->samples.count - from,
 			      sizeof(builder->samples.items[0]), offsetof(struct model_sample, time_ns));
@@ -96,10 +96,10 @@ static void join_waker(struct builder *builder, const struct new_wait *from, str
 	wait->waker_stack = find_stack(builder, waker.epoch, from->waker_stack, &wait->waker_stack_state);
 }
 
-static void join_wait(struct builder *builder, const struct wait_arrival *arrival)
+static void join_wait(struct builder *builder, const struct pending_wait *pending)
 {
-	const struct new_wait *from = &arrival->wait;
-	uint32_t process = arrival->program.process, epoch = arrival->program.epoch;
+	const struct new_wait *from = &pending->wait;
+	uint32_t process = pending->program.process, epoch = pending->program.epoch;
 	struct model_wait wait = {.start_ns = from->start_ns,
 				  .woken_ns = from->woken_ns,
 				  .end_ns = from->end_ns,
@@ -123,13 +123,13 @@ static void join_wait(struct builder *builder, const struct wait_arrival *arriva
 
 void join_waits(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 {
-	size_t from = builder->model->waits_due.from;
+	size_t from = builder->model->waits_in_part.from;
 
 	(void)settled_ns;
 	(void)until_ns;
-	for (size_t i = 0; i < builder->wait_arrivals.count; i++)
-		join_wait(builder, &builder->wait_arrivals.items[i]);
-	builder->wait_arrivals.count = 0;
+	for (size_t i = 0; i < builder->pending_waits.count; i++)
+		join_wait(builder, &builder->pending_waits.items[i]);
+	builder->pending_waits.count = 0;
 	if (builder->waits.count > from)
 		order_by_time(builder->waits.items + from, builder->waits.count - from, sizeof(builder->waits.items[0]),
 			      offsetof(struct model_wait, end_ns));

@@ -49,7 +49,7 @@ static void add_overheads(struct builder *builder)
 
 void join_overheads(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 {
-	size_t from = builder->model->overheads_due.from;
+	size_t from = builder->model->overheads_in_part.from;
 
 	(void)settled_ns;
 	(void)until_ns;
@@ -105,5 +105,5 @@ void join_jits(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 			builder->pending_jits.items[waiting++] = pending;
 	}
 	builder->pending_jits.count = waiting;
-	sort_jits(builder, builder->model->jits_due.from);
+	sort_jits(builder, builder->model->jits_in_part.from);
 }

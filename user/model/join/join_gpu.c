@@ -292,14 +292,14 @@ static void link_to_calls(struct builder *builder)
  */
 static uint32_t order_part(const struct builder *builder, struct model_gpu *ops, size_t count, uint64_t until_ns)
 {
-	size_t untimed = 0, kept = 0, due;
+	size_t untimed = 0, kept = 0, in_part;
 	struct model_gpu *later;
 
 	sort(ops, count);
 	while (untimed < count && !ops[untimed].start_ns)
 		untimed++;
-	due = untimed + order_count_before(ops + untimed, count - untimed, sizeof(*ops),
-					   offsetof(struct model_gpu, start_ns), until_ns);
+	in_part = untimed + order_count_before(ops + untimed, count - untimed, sizeof(*ops),
+					       offsetof(struct model_gpu, start_ns), until_ns);
 	/* what has no time of its own comes with its call */
 	later = xmalloc(untimed * sizeof(*later));
 	for (size_t i = 0; i < untimed; i++) {
@@ -309,17 +309,17 @@ static uint32_t order_part(const struct builder *builder, struct model_gpu *ops,
 			later[i - kept] = ops[i];
 	}
 	if (kept < untimed) {
-		memmove(ops + kept, ops + untimed, (due - untimed) * sizeof(*ops));
-		memcpy(ops + kept + (due - untimed), later, (untimed - kept) * sizeof(*ops));
+		memmove(ops + kept, ops + untimed, (in_part - untimed) * sizeof(*ops));
+		memcpy(ops + kept + (in_part - untimed), later, (untimed - kept) * sizeof(*ops));
 	}
 	free(later);
-	return (uint32_t)(count - due + (untimed - kept));
+	return (uint32_t)(count - in_part + (untimed - kept));
 }
 
 void join_gpu(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 {
 	struct gpu_work *gpu = &builder->gpu;
-	uint32_t from = builder->model->gpu_due.from;
+	uint32_t from = builder->model->gpu_in_part.from;
 	size_t before = gpu->joined.count;
 	struct model_gpu *items;
 
@@ -327,11 +327,12 @@ void join_gpu(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 	items = gpu->joined.items;
 	if (gpu->joined.count > before)
 		gpu->joined.count = before + leave_out_outside(builder, items + before, gpu->joined.count - before);
-	builder->model->gpu_due.later = 0;
+	builder->model->gpu_in_part.later = 0;
 	if (gpu->joined.count > from) {
 		if (gpu->any_foreign)
 			gpu->joined.count = from + leave_out_foreign(builder, items + from, gpu->joined.count - from);
-		builder->model->gpu_due.later = order_part(builder, items + from, gpu->joined.count - from, until_ns);
+		builder->model->gpu_in_part.later =
+			order_part(builder, items + from, gpu->joined.count - from, until_ns);
 	}
 	gpu->list = gpu->joined.items;
 	gpu->count = gpu->joined.count;

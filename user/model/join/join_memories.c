@@ -92,7 +92,7 @@ static void pair(struct builder *builder, struct lookup *live, uint32_t index)
 
 void join_memories(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 {
-	uint32_t from = builder->model->memories_due.from;
+	uint32_t from = builder->model->memories_in_part.from;
 
 	place_all(builder, from, settled_ns);
 	for (uint32_t i = from; i < builder->memories.count && builder->memories.items[i].time_ns < until_ns; i++)

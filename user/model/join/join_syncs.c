@@ -166,5 +166,5 @@ void join_syncs(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 	if (builder->reading == READING_WHOLE && builder->pending_syncs.count)
 		find_devices(builder);
 	add_all(builder, settled_ns);
-	sort(builder, builder->model->syncs_due.from);
+	sort(builder, builder->model->syncs_in_part.from);
 }

@@ -42,7 +42,7 @@ static void count_calls(struct receipt_count *count, const struct model *model)
 {
 	struct model_receipt *receipt = &count->sums;
 
-	for (uint32_t i = model->calls_due.from; i < due_end(&model->calls_due, model->call_count); i++) {
+	for (uint32_t i = model->calls_in_part.from; i < in_part_end(&model->calls_in_part, model->call_count); i++) {
 		const struct model_call *call = &model->calls[i];
 		enum launch_fate fate = launch_fate(model, call);
 		bool did_nothing = call->captured || (call->end_ns && call->result);
@@ -67,7 +67,7 @@ static void count_gpu(struct model_receipt *receipt, const struct model *model)
 {
 	uint64_t clock_error_ns = model_source(model)->receipt.clock_error_ns;
 
-	for (uint32_t i = model->gpu_due.from; i < due_end(&model->gpu_due, model->gpu_count); i++) {
+	for (uint32_t i = model->gpu_in_part.from; i < in_part_end(&model->gpu_in_part, model->gpu_count); i++) {
 		const struct model_gpu *op = &model->gpu[i];
 		const struct model_call *call = op->call != NONE ? &model->calls[op->call] : NULL;
 		uint32_t attributed = gpu_attributed_call(model, op);

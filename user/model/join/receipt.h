@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Counts what the events of a trace say of how complete it is (struct model_receipt): part by part, or those of a slice
- * of it.  What is due in a part is counted, and nothing else.  What was lost has no time and no thread that would be
+ * of it.  Only events of the part itself are counted.  What was lost has no time and no thread that would be
  * known: that is in the receipt of the recording already, and stays.
  *
  *	struct receipt_count count = {0};
@@ -17,7 +17,7 @@
 #include "model/model.h"
 
 struct receipt_count {
-	struct model_receipt sums; /* of what is due; nothing of what was lost */
+	struct model_receipt sums; /* of events; nothing of what was lost */
 	struct gap_launches gaps;
 	struct gap_limits limits; /* of a slice */
 };

@@ -252,7 +252,7 @@ void collected_free(struct collected *collected);
 void gpu_work_add(struct builder *builder, struct process_image program, const struct new_gpu_work *work,
 		  struct kernel_texts texts);
 
-/* Of a part that was handed over what nothing refers to goes; the rest stands before what came and is not yet due. */
+/* Of a part that was handed over what nothing refers to goes; the rest stands before what came for later parts. */
 void evict(struct builder *builder);
 
 /*

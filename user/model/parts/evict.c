@@ -6,7 +6,7 @@
 static void mark_later(struct keep *keep, const struct model *model)
 {
 #define MARK(one, many, ...)                                                                                           \
-	for (uint32_t i = due_end(&model->many##_due, model->one##_count); i < model->one##_count; i++)                \
+	for (uint32_t i = in_part_end(&model->many##_in_part, model->one##_count); i < model->one##_count; i++)        \
 		keep->many.marks[i] = KEEP_LATER;
 	MODEL_EVENTS(MARK)
 #undef MARK
@@ -54,10 +54,10 @@ static void move_allocations(struct lookup *allocations, const uint32_t *places)
 	}
 }
 
-/* The number of what is due next. */
-static void count_on(struct model_due *due, uint32_t count)
+/* The number of the first event of the next part. */
+static void count_on(struct model_in_part *part, uint32_t count)
 {
-	due->number += due_end(due, count) - due->from;
+	part->number += in_part_end(part, count) - part->from;
 }
 
 /* What is in use now was at rest, and the other way round. */
@@ -90,7 +90,7 @@ void evict(struct builder *builder)
 	struct keep *keep = &builder->parts.keep;
 	struct model *model = builder->model;
 
-#define COUNT_ON(one, many, ...) count_on(&model->many##_due, model->one##_count);
+#define COUNT_ON(one, many, ...) count_on(&model->many##_in_part, model->one##_count);
 	MODEL_EVENTS(COUNT_ON)
 #undef COUNT_ON
 	keep_begin(keep, model);
@@ -103,8 +103,8 @@ void evict(struct builder *builder)
 	calls_move(&builder->calls, keep->calls.places);
 	recordings_move(&builder->parts.recordings, keep->calls.places);
 	move_allocations(&builder->parts.allocations, keep->memories.places);
-	builder->calls.settled = model->calls_due.from;
-	builder->calls.handed_over = model->calls_due.number;
+	builder->calls.settled = model->calls_in_part.from;
+	builder->calls.handed_over = model->calls_in_part.number;
 	sampled_stacks_evict(&builder->sampled, builder->parts.until_ns);
 	builder->parts.handed_over = false;
 }

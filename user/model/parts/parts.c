@@ -230,22 +230,22 @@ static void join_ops_part(struct builder *builder, uint64_t until_ns)
 
 #define SET_LATER(one, many, time, timing)                                                                             \
 	do {                                                                                                           \
-		uint32_t end = model->many##_due.from;                                                                 \
+		uint32_t end = model->many##_in_part.from;                                                             \
 		while (end < model->one##_count && model->many[end].time < until_ns)                                   \
 			end++;                                                                                         \
-		model->many##_due.later = model->one##_count - end;                                                    \
+		model->many##_in_part.later = model->one##_count - end;                                                \
 	} while (0);
 
 /* Of each array what begins before that belongs to this part. */
-static void set_due(struct model *model, uint64_t until_ns)
+static void set_in_part(struct model *model, uint64_t until_ns)
 {
-	uint32_t calls = model->call_count - model->calls_due.from;
+	uint32_t calls = model->call_count - model->calls_in_part.from;
 
 	/* most of what there is, and in order */
-	model->calls_due.later = 0;
+	model->calls_in_part.later = 0;
 	if (calls)
-		model->calls_due.later =
-			calls - (uint32_t)order_count_before(model->calls + model->calls_due.from, calls,
+		model->calls_in_part.later =
+			calls - (uint32_t)order_count_before(model->calls + model->calls_in_part.from, calls,
 							     sizeof(*model->calls),
 							     offsetof(struct model_call, start_ns), until_ns);
 	MODEL_JOINED_EVENTS(SET_LATER)
@@ -256,7 +256,7 @@ static void count_processes(struct builder *builder)
 {
 	struct model *model = builder->model;
 
-	for (uint32_t i = model->gpu_due.from; i < due_end(&model->gpu_due, model->gpu_count); i++)
+	for (uint32_t i = model->gpu_in_part.from; i < in_part_end(&model->gpu_in_part, model->gpu_count); i++)
 		model->processes[model->gpu[i].process].gpu_ops++;
 	for (size_t i = 0; i < builder->processes.list.count; i++) {
 		const struct model_process *process = &builder->processes.list.items[i];
@@ -304,7 +304,7 @@ static void hand_over(struct builder *builder, uint64_t until_ns)
 	model->continued = builder->parts.until_ns != 0;
 	model->until_ns = until_ns;
 	model->more = until_ns != UINT64_MAX;
-	set_due(model, until_ns);
+	set_in_part(model, until_ns);
 	graphs_count_missing(&builder->first->graphs, builder->processes.states.items, model);
 	count_processes(builder);
 	hand_over_spans(builder, until_ns, !model->more);

@@ -39,7 +39,7 @@ bool slice_has_thread(const struct slice *slice, const struct model *model, uint
 
 void slice_find_givers(uint32_t device, const struct model *part, bool *givers)
 {
-	for (uint32_t i = part->gpu_due.from; i < due_end(&part->gpu_due, part->gpu_count); i++)
+	for (uint32_t i = part->gpu_in_part.from; i < in_part_end(&part->gpu_in_part, part->gpu_count); i++)
 		if (part->gpu[i].device == device && part->gpu[i].call != NONE)
 			givers[part->calls[part->gpu[i].call].thread] = true;
 }
@@ -134,9 +134,9 @@ static bool has_wait(const struct slice *slice, const struct model *part, const 
 void slice_mark(const struct slice *slice, const struct model *part, struct keep *keep)
 {
 #define MARK(one, many, ...)                                                                                           \
-	for (uint32_t i = part->many##_due.from; i < due_end(&part->many##_due, part->one##_count); i++)               \
+	for (uint32_t i = part->many##_in_part.from; i < in_part_end(&part->many##_in_part, part->one##_count); i++)   \
 		if (has_##one(slice, part, &part->many[i]))                                                            \
-			keep->many.marks[i] = KEEP_DUE;
+			keep->many.marks[i] = KEEP_IN_PART;
 	MODEL_EVENTS(MARK)
 #undef MARK
 }

@@ -8,9 +8,9 @@
  * - Of a GPU: its operations and the calls that have one.  A call that has none (one that waits, allocates, failed)
  *   belongs to it if its thread gave the GPU work: what the thread did then is why the GPU had nothing to do.
  *
- * What an event that belongs refers to can be looked at, but is not counted (struct model_due).  NVTX ranges, Python
- * functions, collections and imports are cut to the span.  Memory that was allocated before is not known, as in a
- * recording that begins then.
+ * What an event that belongs refers to can be looked at, but is not counted (struct model_in_part).  NVTX ranges,
+ * Python functions, collections and imports are cut to the span.  Memory that was allocated before is not known, as in
+ * a recording that begins then.
  */
 #ifndef GPUTRACE_MODEL_SLICE_H
 #define GPUTRACE_MODEL_SLICE_H
@@ -37,10 +37,10 @@ struct slice {
 /* Adds the threads of a part that gave work to a GPU. */
 void slice_find_givers(uint32_t device, const struct model *part, bool *givers);
 
-/* Marks the due events of a part that belong to the slice (KEEP_DUE), after keep_begin. */
+/* Marks the events of a part that belong to the slice (KEEP_IN_PART), after keep_begin. */
 void slice_mark(const struct slice *slice, const struct model *part, struct keep *keep);
 
-/* Whether a call does, due or not. */
+/* Whether a call does, in the part or not. */
 bool slice_has_call(const struct slice *slice, const struct model *part, const struct model_call *call);
 
 /* Whether what a thread does belongs to it, whenever that is. */

@@ -179,8 +179,8 @@ static void number(struct sliced_trace *sliced)
 	struct model *part = &sliced->part;
 
 #define NUMBER(one, many, ...)                                                                                         \
-	part->many##_due.number = sliced->many##_number;                                                               \
-	sliced->many##_number += due_end(&part->many##_due, part->one##_count) - part->many##_due.from;
+	part->many##_in_part.number = sliced->many##_number;                                                           \
+	sliced->many##_number += in_part_end(&part->many##_in_part, part->one##_count) - part->many##_in_part.from;
 	MODEL_EVENTS(NUMBER)
 #undef NUMBER
 }
@@ -190,8 +190,8 @@ static void number_calls(struct sliced_trace *sliced)
 {
 	struct model *part = &sliced->part;
 
-	if (sliced->first_call == UINT64_MAX && part->calls_due.from < part->call_count)
-		sliced->first_call = part->calls[part->calls_due.from].number;
+	if (sliced->first_call == UINT64_MAX && part->calls_in_part.from < part->call_count)
+		sliced->first_call = part->calls[part->calls_in_part.from].number;
 	for (uint32_t i = 0; i < part->call_count; i++) {
 		struct model_call *call = &part->calls[i];
 
@@ -288,7 +288,7 @@ static const struct model *next_of_slice(struct trace *trace)
 static void count_part(struct sliced_trace *sliced, const struct model *part)
 {
 	receipt_add_part(&sliced->counts, part);
-	for (uint32_t i = part->calls_due.from; i < due_end(&part->calls_due, part->call_count); i++) {
+	for (uint32_t i = part->calls_in_part.from; i < in_part_end(&part->calls_in_part, part->call_count); i++) {
 		const struct model_call *call = &part->calls[i];
 		struct sliced_process *process = &sliced->process_counts[part->threads[call->thread].process];
 
@@ -299,7 +299,7 @@ static void count_part(struct sliced_trace *sliced, const struct model *part)
 		if (call->start_ns > process->last_call_ns)
 			process->last_call_ns = call->start_ns;
 	}
-	for (uint32_t i = part->gpu_due.from; i < due_end(&part->gpu_due, part->gpu_count); i++)
+	for (uint32_t i = part->gpu_in_part.from; i < in_part_end(&part->gpu_in_part, part->gpu_count); i++)
 		sliced->process_counts[part->gpu[i].process].gpu_ops++;
 }
 

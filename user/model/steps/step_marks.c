@@ -268,7 +268,7 @@ static void add_calls(struct step_marks *all, const struct model *part)
 {
 	bool functions = is_requested(all, STEP_FUNCTION), backward = is_requested(all, STEP_BACKWARD);
 
-	for (uint32_t i = part->calls_due.from; i < due_end(&part->calls_due, part->call_count); i++) {
+	for (uint32_t i = part->calls_in_part.from; i < in_part_end(&part->calls_in_part, part->call_count); i++) {
 		const struct model_call *call = &part->calls[i];
 
 		step_candidates_saw(all->candidates, part->threads[call->thread].process, call->start_ns);

@@ -164,7 +164,7 @@ void graphs_count_missing(const struct graphs *graphs, const struct process_stat
 
 	if (!graphs->node_counts.count)
 		return;
-	for (uint32_t i = model->calls_due.from; i < due_end(&model->calls_due, model->call_count); i++) {
+	for (uint32_t i = model->calls_in_part.from; i < in_part_end(&model->calls_in_part, model->call_count); i++) {
 		struct model_call *call = &model->calls[i];
 		uint32_t missing;
 

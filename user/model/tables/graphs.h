@@ -47,7 +47,7 @@ void graphs_collect(struct graphs *graphs, uint32_t epoch, uint32_t graph, uint6
 uint32_t graphs_node_count(const struct graphs *graphs, uint32_t epoch, uint32_t graph);
 
 /*
- * Of the calls that are due in a part: model_call.nodes_missing, as pass 1 knows the nodes.  states: of the
+ * Of the calls of a part: model_call.nodes_missing, as pass 1 knows the nodes.  states: of the
  * model's processes.
  */
 void graphs_count_missing(const struct graphs *graphs, const struct process_state *states, struct model *model);
