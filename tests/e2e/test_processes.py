@@ -3,6 +3,7 @@
 
 import collections
 import contextlib
+import os
 import shutil
 
 import logfile
@@ -134,6 +135,39 @@ def test_a_runtime_that_is_linked_in_without_names_is_said_to_be(cudart, tmp_pat
         doctor = tracing.gputrace(tmp_path, "doctor", "-p", running.pid).stdout
     assert f"pid {running.pid}: no agent, and in extension.so a CUDA runtime is linked whose names were stripped" in " ".join(report.split())
     assert not reading.trace_lines(reading.trace_of(tmp_path / "trace.json"), LAUNCH) and "extension.so: a runtime is linked in" in doctor
+
+
+# A child that lives until something is written into the FIFO, and then is `true`, or no more.
+FORKING = """import ctypes, os, sys
+sys.stdin.readline()
+extension = ctypes.CDLL(sys.argv[1])
+child = os.fork()
+if not child:
+    open(sys.argv[2]).read()
+    if sys.argv[3] == "exec":
+        os.execvp("true", ["true"])
+    os._exit(0)
+print("forked", child, flush=True)
+os.waitpid(child, 0)
+print("ended", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("then", ("exec", "end"))
+def test_a_fork_that_calls_no_cuda_gets_no_note_about_the_runtime_that_its_parent_has(cudart, tmp_path, then):
+    library = extension_with_runtime(cudart, tmp_path, "-s")
+    os.mkfifo(tmp_path / "fifo")
+    with tracing.Running([machine.any_python(), "-c", FORKING, library, tmp_path / "fifo", then], tmp_path) as running:
+        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
+            running.process.stdin.write("load\n")
+            child = int(running.wait_line("forked").split()[1])
+            tracer.wait_line(f"pid {child}: {library} has a CUDA runtime without names", "stderr")
+            (tmp_path / "fifo").write_text("go")
+            running.wait_line("ended")
+            report = tracer.interrupt().must_be(0).stdout
+    assert f"pid {running.pid}: no agent, and in extension.so" in " ".join(report.split())
+    assert f"pid {child}" not in report
 
 
 def test_a_title_that_a_process_sets_later_is_its_name(cudart, tmp_path):

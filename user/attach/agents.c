@@ -114,12 +114,13 @@ static void report_cuda_lost(const struct agents *agents, struct followed *proce
 	report_not_in(agents, process, why);
 }
 
-/* The agent sees the calls of every runtime. */
+/* The agent sees the calls of every runtime.  A copy that a fork made need not make any. */
 static void report_hidden_runtime(const struct agents *agents, const struct followed *process)
 {
 	char note[320], more[32] = "";
 
-	if (!process->hidden_runtimes || process->agent_live || process->agent_heard || process->agent_stopped)
+	if (!process->hidden_runtimes || process->agent_live || process->agent_heard || process->agent_stopped ||
+	    (process->forked && !processes_has_called(agents->processes, process)))
 		return;
 	if (process->hidden_runtimes > 1)
 		snprintf(more, sizeof(more), " (and in %u more)", process->hidden_runtimes - 1);

@@ -219,6 +219,7 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	process->entry = (struct agent_entry){.state = ENTRY_WAITING};
 	process->has_python = process->deaths_seen = process->python_reported = process->written = false;
 	process->program = 0;
+	process->hidden_runtimes = 0;
 	process->looks = 0;
 	process->unfit_since_ns = 0;
 	process->look_again_ns = 0;
