@@ -166,7 +166,6 @@ def test_a_fork_that_calls_no_cuda_gets_no_note_about_the_runtime_that_its_paren
             (tmp_path / "fifo").write_text("go")
             running.wait_line("ended")
             report = tracer.interrupt().must_be(0).stdout
-    assert f"pid {running.pid}: no agent, and in extension.so" in " ".join(report.split())
     assert f"pid {child}: no agent" not in " ".join(report.split())
 
 
