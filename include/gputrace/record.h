@@ -401,7 +401,11 @@ struct gpt_process {
 	__u8 mounts;  /* enum gpt_mounts */
 	__u8 pad;
 	__u32 bytes; /* of text */
-	char text[]; /* "comm\0executable\0command line, blanks between arguments\0python library path\0" */
+	/*
+	 * "comm\0executable\0command line, blanks between arguments\0python library path\0"; logs of before do not have
+	 * the rest: "RANK\0LOCAL_RANK\0" of the environment that the program was started with, digits, else empty
+	 */
+	char text[];
 };
 
 /* ---- the collector's own -------------------------------------------------------------------- */
@@ -422,7 +426,7 @@ struct gpt_session {
 	/*
 	 * "gputrace version\0host\0kernel release\0target as the user named it\0"; logs of before do not have the rest:
 	 * "least completeness in thousandths of a percent\0agent: auto, require or off\0boot id of the machine\0"
-	 * "ns that the machine had slept: CLOCK_BOOTTIME - CLOCK_MONOTONIC\0"
+	 * "ns that the machine had slept: CLOCK_BOOTTIME - CLOCK_MONOTONIC\0", and any number of labels "key=value\0"
 	 */
 	char text[];
 };

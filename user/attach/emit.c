@@ -49,11 +49,17 @@ void emit_note(attach_emit emit, void *context, uint32_t pid, const char *format
 void emit_process(attach_emit emit, void *context, const struct process_info *info, uint64_t known_ns, uint16_t python,
 		  const char *python_path)
 {
-	const char *texts[] = {info->comm, info->exe ? info->exe : "", info->cmdline ? info->cmdline : "", python_path};
+	const char *texts[] = {info->comm,
+			       info->exe ? info->exe : "",
+			       info->cmdline ? info->cmdline : "",
+			       python_path,
+			       info->rank,
+			       info->local_rank};
+	const size_t count = sizeof(texts) / sizeof(texts[0]);
 	size_t bytes = 0, at = 0;
 	struct gpt_process *record;
 
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < count; i++)
 		bytes += strlen(texts[i]) + 1;
 	record = record_new(GPT_PROCESS, sizeof(*record), bytes);
 	record->time_ns = known_ns;
@@ -63,7 +69,7 @@ void emit_process(attach_emit emit, void *context, const struct process_info *in
 	record->python = python;
 	record->mounts = info->mounts;
 	record->bytes = (uint32_t)bytes;
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < count; i++) {
 		strcpy(record->text + at, texts[i]);
 		at += strlen(texts[i]) + 1;
 	}

@@ -416,6 +416,8 @@ int processes_examine(struct processes *processes, struct followed *process)
 	if (!error) {
 		first = !process->written;
 		if (first)
+			process_read_ranks(&info);
+		if (first)
 			emit_process(processes->emit, processes->emit_context, &info, known_ns, 0, "");
 		if (first)
 			process->title = hash_of_title(info.cmdline);

@@ -104,6 +104,8 @@ struct gpt_session *session_record(const struct options *options)
 	snprintf(min_complete, sizeof(min_complete), "%u", options->min_complete);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		bytes += strlen(texts[i]) + 1;
+	for (size_t i = 0; i < options->labels.list.count; i++)
+		bytes += strlen(options->labels.list.items[i]) + 1;
 	size = gpt_padded(sizeof(*record) + bytes);
 	record = xcalloc(1, size);
 	record->hdr = (struct gpt_record){.size = (uint32_t)size, .type = GPT_SESSION};
@@ -114,6 +116,8 @@ struct gpt_session *session_record(const struct options *options)
 	at = record->text;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		at = stpcpy(at, texts[i]) + 1;
+	for (size_t i = 0; i < options->labels.list.count; i++)
+		at = stpcpy(at, options->labels.list.items[i]) + 1;
 	free(target);
 	return record;
 }

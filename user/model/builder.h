@@ -82,6 +82,10 @@ void builder_set_rank(struct builder *builder, uint32_t rank, uint32_t world);
 /* Which boot of its machine: sources of one have one CLOCK_MONOTONIC.  Empty: not known. */
 void builder_set_boot(struct builder *builder, struct text boot, int64_t slept_ns);
 
+/* Something that the user wants to be known of the recording, "key=value"; those after the MODEL_LABELS_MAXth are left
+ * out. */
+void builder_add_label(struct builder *builder, struct text label);
+
 /* What the user asked for; min_complete: thousandths of a percent. */
 void builder_set_options(struct builder *builder, uint32_t min_complete, bool metric_launches,
 			 enum model_gpu_times gpu_times);

@@ -85,6 +85,7 @@ struct new_description {
 	uint16_t python; /* major << 8 | minor */
 	uint8_t mounts;	 /* enum gpt_mounts */
 	struct text name, exe, cmdline, python_path;
+	struct text rank, local_rank; /* of a job, digits */
 };
 
 /* ---- code, stacks ------------------------------------------------------------------------------------------------ */

@@ -29,6 +29,8 @@ enum model_gpu_times {
 };
 
 /* Where a part of the model comes from: one recording on one machine, with its own clock and its own losses. */
+#define MODEL_LABELS_MAX 32 /* of a recording */
+
 struct model_source {
 	const char *version, *host, *kernel, *target; /* of what recorded it; "" not recorded */
 	const char *boot; /* of the machine: those of one boot have one clock; "" not recorded */
@@ -40,6 +42,8 @@ struct model_source {
 	bool is_rank;
 	int64_t wall_offset_ns; /* CLOCK_REALTIME = time + this (at the start) */
 	int64_t slept_ns;	/* CLOCK_BOOTTIME = time + this (at the start); 0 where it is not recorded */
+	const char *labels[MODEL_LABELS_MAX]; /* "key=value", as the user gave them (-M) */
+	uint32_t label_count;
 	struct model_receipt receipt;
 };
 
@@ -240,6 +244,11 @@ const char *gpu_name(const struct model *model, const struct model_gpu *op, char
 
 /* A command line as people know it: the program without its folder; its name where that is not known.  Caller frees. */
 char *process_command(const struct model_process *process);
+
+/* "rank 3, local rank 1", NULL: neither is known; and "python3 41230", with the rank: "python3 41230 rank 3".  free()
+ */
+char *process_rank(const struct model_process *process);
+char *process_label(const struct model_process *process);
 
 /*
  * What a trace is of: "python train.py (pid 5087)" where one process used the GPU, else what was asked for ("" where

@@ -20,6 +20,22 @@ char *process_command(const struct model_process *process)
 	return xstrdup(line);
 }
 
+char *process_rank(const struct model_process *process)
+{
+	if (process->rank < 0)
+		return process->local_rank < 0 ? NULL : xasprintf("local rank %" PRId32, process->local_rank);
+	if (process->local_rank < 0)
+		return xasprintf("rank %" PRId32, process->rank);
+	return xasprintf("rank %" PRId32 ", local rank %" PRId32, process->rank, process->local_rank);
+}
+
+char *process_label(const struct model_process *process)
+{
+	if (process->rank < 0)
+		return xasprintf("%s %" PRIu32, process->name, process->pid);
+	return xasprintf("%s %" PRIu32 " rank %" PRId32, process->name, process->pid, process->rank);
+}
+
 char *trace_title(const struct model *model)
 {
 	const struct model_process *only = NULL;

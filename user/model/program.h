@@ -177,9 +177,11 @@ struct model_process {
 	const char *name;     /* comm */
 	const char *exe;
 	const char *cmdline;
-	const char *python_path;				 /* libpython or executable, "" none */
-	uint16_t python;					 /* major << 8 | minor, 0 none */
-	uint8_t mounts;						 /* enum gpt_mounts */
+	const char *python_path; /* libpython or executable, "" none */
+	int32_t rank,
+		local_rank; /* of a job, as RANK and LOCAL_RANK said when its program was started; -1: not known */
+	uint16_t python;    /* major << 8 | minor, 0 none */
+	uint8_t mounts;	    /* enum gpt_mounts */
 	uint64_t start_ns, first_call_ns, last_call_ns, exit_ns; /* 0: not known, none, none, still runs */
 	enum gpt_agent_state agent_state;			 /* last one heard, 0: never heard of an agent */
 	enum gpt_agent_failure agent_failure;			 /* of the last HELLO */

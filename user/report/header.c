@@ -2,6 +2,7 @@
 /* The first lines: which processes, for how long. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/parts.h"
 
@@ -13,13 +14,15 @@ static char *plural(uint64_t count, const char *one, const char *many)
 /* Command truncated so that what follows it stays on the line. */
 static void put_process(struct report *report, const struct model_process *process, const char *rest)
 {
-	char *command = process_command(process), *pid = xasprintf(" (pid %" PRIu32 ")", process->pid);
+	char *command = process_command(process), *rank = process_rank(process);
+	char *pid = xasprintf(" (pid %" PRIu32 "%s%s)", process->pid, rank ? ", " : "", rank ? rank : "");
 	unsigned taken = text_width(pid) + text_width(rest);
 
 	fputs(report->color ? "\033[1m" : "", report->out);
 	report_put(report, command, report->width > taken + 8 ? report->width - taken : 8, TEXT_TRUNCATE_END);
 	fprintf(report->out, "%s%s%s\n", pid, rest, report->color ? "\033[0m" : "");
 	free(command);
+	free(rank);
 	free(pid);
 }
 
@@ -36,6 +39,23 @@ static void put_slice(struct report *report)
 		return;
 	text = xasprintf("Slice of the recording: %s", report->model->slice);
 	report_text(report, 2, text);
+	free(text);
+}
+
+/* One line on a page, a table for programs; of no labels nothing. */
+static void put_labels(struct report *report)
+{
+	const struct model_source *source = model_source(report->model);
+	char *text = xstrdup("");
+
+	for (uint32_t i = 0; i < source->label_count; i++) {
+		char *longer = xasprintf("%s%s%s", text, i ? ", " : "", source->labels[i]);
+
+		free(text);
+		text = longer;
+	}
+	if (source->label_count)
+		report_line(report, "Labels: %s", text);
 	free(text);
 }
 
@@ -70,6 +90,39 @@ static void put_recording(struct report *report)
 	put_slice(report);
 }
 
+static void put_table_of_labels(struct report *report)
+{
+	static const struct column columns[] = {
+		COLUMN_NAME("label", "label", TEXT_TRUNCATE_END),
+		COLUMN_NAME("value", "value", TEXT_TRUNCATE_END),
+		COLUMN_END,
+	};
+	const struct model_source *source = model_source(report->model);
+	struct table table;
+
+	if (!source->label_count)
+		return;
+	report_title(report, "labels", "Labels", NULL);
+	table_begin(&table, columns);
+	for (uint32_t i = 0; i < source->label_count; i++) {
+		const char *value = strchr(source->labels[i], '=') + 1;
+		char *name = xasprintf("%.*s", (int)(value - 1 - source->labels[i]), source->labels[i]);
+
+		table_add(&table, name);
+		table_add(&table, value);
+		free(name);
+	}
+	report_table(report, &table);
+}
+
+static void add_rank(struct table *table, int32_t rank)
+{
+	if (rank < 0)
+		table_add_unknown(table, "");
+	else
+		table_add_id(table, (uint64_t)rank);
+}
+
 static void put_processes(struct report *report)
 {
 	static const struct column columns[] = {
@@ -78,6 +131,8 @@ static void put_processes(struct report *report)
 		COLUMN_NUMBER("GPU operations", "gpu_operations", UNIT_COUNT),
 		COLUMN_NAME("process", "process", TEXT_TRUNCATE_END),
 		COLUMN_NAME("command", "command", TEXT_TRUNCATE_END),
+		COLUMN_NUMBER("rank", "rank", UNIT_ID),
+		COLUMN_NUMBER("local rank", "local_rank", UNIT_ID),
 		COLUMN_END,
 	};
 	struct table table;
@@ -94,6 +149,8 @@ static void put_processes(struct report *report)
 		table_add_count(&table, process->gpu_ops);
 		table_add(&table, process->name);
 		table_add(&table, process->cmdline);
+		add_rank(&table, process->rank);
+		add_rank(&table, process->local_rank);
 	}
 	report_table(report, &table);
 }
@@ -127,6 +184,7 @@ static void put_page_head(struct report *report)
 		report_line(report, "... and %u more processes", shown - report->rows);
 	if (shown != 1)
 		report_line(report, "%u processes%s", shown, sum);
+	put_labels(report);
 	put_slice(report);
 	free(threads);
 	free(devices);
@@ -140,5 +198,6 @@ void report_processes(struct report *report)
 		return;
 	}
 	put_recording(report);
+	put_table_of_labels(report);
 	put_processes(report);
 }

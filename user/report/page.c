@@ -164,8 +164,7 @@ void report_add_process(struct report *report, struct table *table, uint32_t pro
 	if (process == PROCESS_MANY)
 		text = xstrdup("several");
 	else
-		text = xasprintf("%s %" PRIu32, report->model->processes[process].name,
-				 report->model->processes[process].pid);
+		text = process_label(&report->model->processes[process]);
 	table_add(table, text);
 	free(text);
 }

@@ -344,17 +344,42 @@ void process_info_free(struct process_info *info)
 	info->exe = info->cmdline = NULL;
 }
 
-char *process_variable(pid_t pid, const char *name)
+/* The value in the text of an environment, NULL. */
+static const char *variable_in(const char *text, ssize_t bytes, const char *name)
 {
-	char *text = NULL, *value = NULL;
-	ssize_t bytes = process_read_text(pid, "environ", 0, ENVIRON_MAX, &text);
 	size_t length = strlen(name);
 
-	for (ssize_t at = 0; at < bytes && !value; at += (ssize_t)strlen(text + at) + 1)
+	for (ssize_t at = 0; at < bytes; at += (ssize_t)strlen(text + at) + 1)
 		if (!strncmp(text + at, name, length) && text[at + (ssize_t)length] == '=')
-			value = xstrdup(text + at + length + 1);
+			return text + at + length + 1;
+	return NULL;
+}
+
+char *process_variable(pid_t pid, const char *name)
+{
+	char *text = NULL;
+	ssize_t bytes = process_read_text(pid, "environ", 0, ENVIRON_MAX, &text);
+	const char *found = variable_in(text, bytes, name);
+	char *value = found ? xstrdup(found) : NULL;
+
 	free(text);
 	return value;
+}
+
+static void copy_rank(char out[PROCESS_RANK_MAX], const char *value)
+{
+	if (value && strlen(value) < PROCESS_RANK_MAX && strspn(value, "0123456789") == strlen(value))
+		strcpy(out, value);
+}
+
+void process_read_ranks(struct process_info *info)
+{
+	char *text = NULL;
+	ssize_t bytes = process_read_text(process_thread(info->pid), "environ", 0, ENVIRON_MAX, &text);
+
+	copy_rank(info->rank, variable_in(text, bytes, "RANK"));
+	copy_rank(info->local_rank, variable_in(text, bytes, "LOCAL_RANK"));
+	free(text);
 }
 
 static bool is_kernel_thread(pid_t pid)

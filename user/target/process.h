@@ -13,6 +13,8 @@
 
 #include "base/array.h"
 
+#define PROCESS_RANK_MAX 8 /* digits and a NUL: more ranks than that has no job */
+
 struct process_info {
 	pid_t pid, parent;
 	pid_t ns_pid;	      /* in its own pid namespace */
@@ -28,6 +30,9 @@ struct process_info {
 	char comm[16];
 	char *exe;     /* readlink of /proc/PID/exe, "" when not readable */
 	char *cmdline; /* arguments joined by blanks, control characters replaced by '?', at most 4096 bytes */
+	/* RANK and LOCAL_RANK that its program was started with, digits; "" it was not, or process_read_ranks not
+	 * called */
+	char rank[PROCESS_RANK_MAX], local_rank[PROCESS_RANK_MAX];
 };
 
 /* 0, -ESRCH no such process, other -errno. Free with process_info_free. */
@@ -51,6 +56,9 @@ char *process_cmdline(pid_t pid);
 
 /* A variable of the environment that its program was started with, NULL when it has none. Free with free(). */
 char *process_variable(pid_t pid, const char *name);
+
+/* Fills in info->rank and local_rank from its environment, which torchrun and others set. */
+void process_read_ranks(struct process_info *info);
 
 struct process_owner {
 	uid_t uid;	/* the real one: whose process it is */

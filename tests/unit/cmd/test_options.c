@@ -617,7 +617,8 @@ static void the_session_record_holds_what_outputs_need(void **state)
 	struct gpt_session *session;
 	const char *text;
 
-	PARSE("--metric", "launches", "--min-complete", "99.9", "--agent", "require", "-p", "12");
+	PARSE("--metric", "launches", "--min-complete", "99.9", "--agent", "require", "-p", "12", "-M", "run=17", "-M",
+	      "lr=");
 	session = session_record(&options);
 	assert_int_equal(session->hdr.type, GPT_SESSION);
 	assert_int_equal(session->hdr.size % 8, 0);
@@ -638,6 +639,11 @@ static void the_session_record_holds_what_outputs_need(void **state)
 	assert_true(!*text || strlen(text) == 36); /* the boot id */
 	text += strlen(text) + 1;
 	assert_true(strtoll(text, NULL, 10) >= 0 && strspn(text, "0123456789") == strlen(text)); /* slept */
+	text += strlen(text) + 1;
+	assert_string_equal(text, "run=17");
+	text += strlen(text) + 1;
+	assert_string_equal(text, "lr=");
+	assert_ptr_equal(text + strlen(text) + 1, session->text + session->bytes);
 	assert_ptr_equal(text + strlen(text) + 1, session->text + session->bytes);
 	free(session);
 }

@@ -29,6 +29,7 @@ int option_rules_check(struct parse *parse);
 
 /* What is recorded, of whom and how long. */
 int parse_pid(struct parse *parse, const char *value);
+int parse_label(struct parse *parse, const char *value);
 int parse_duration(struct parse *parse, const char *value);
 int parse_agent(struct parse *parse, const char *value);
 int parse_cupti(struct parse *parse, const char *value);

@@ -108,6 +108,10 @@ const struct option_row option_rows[] = {
 	 "gputrace starts); default: cuda,memory",
 	 RECORD, parse_trace},
 	{"kernels-only", 0, NULL, NULL, "nothing besides kernels: the lowest cost", RECORD, parse_kernels_only},
+	{"label", 'M', "a name and a value, NAME=VALUE", "NAME=VALUE",
+	 "keep this with the trace, in its log, report and timeline, as in -M run=17;\n"
+	 "repeatable",
+	 RECORD, parse_label},
 	{"as-root", 0, NULL, NULL, "run COMMAND as root, not as the user who called sudo", RECORD, parse_as_root},
 	{"native", 0, NULL, NULL, "also take native stacks between Python and the launch", RECORD, parse_native},
 	{"python-calls", 0, NULL, NULL,

@@ -8,6 +8,7 @@ void options_free(struct options *options)
 {
 	array_free(&options->pids.list);
 	array_free(&options->outputs.list);
+	array_free(&options->labels.list);
 	array_free(&options->logs.list);
 	name_list_free(&options->slice.processes);
 	step_value_free(&options->step);

@@ -57,6 +57,9 @@ struct options {
 	struct {
 		ARRAY(const char *) list; /* as given; "-" at most once */
 	} outputs;
+	struct {
+		ARRAY(const char *) list; /* "key=value", as given */
+	} labels;
 	const char *format;			  /* of "-" or of the report, NULL: none was given */
 	const struct table_format *report_format; /* NULL: text */
 	const char *report_table;		  /* the one table of it that is wanted, NULL: all */

@@ -6,6 +6,7 @@
 #include <gputrace/agent.h>
 
 #include "attach/inject/inject.h"
+#include "model/model.h"
 
 int parse_pid(struct parse *parse, const char *value)
 {
@@ -27,6 +28,31 @@ int parse_duration(struct parse *parse, const char *value)
 		parse,
 		"--duration %s: a time above 0 is accepted, in seconds or with its unit, as in 10, 500ms, 2m, 1h",
 		value);
+}
+
+#define LABEL_BYTES_MAX 256
+
+int parse_label(struct parse *parse, const char *value)
+{
+	size_t key = strcspn(value, "=");
+
+	for (const char *at = value; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			return option_fail(parse, "--label: a label without control characters is accepted");
+	if (!key || !value[key] || strlen(value) > LABEL_BYTES_MAX)
+		return option_fail(
+			parse,
+			"--label %.40s: a name and a value, of at most %u bytes together, are accepted, as in "
+			"-M run=17",
+			value, LABEL_BYTES_MAX);
+	if (parse->options->labels.list.count == MODEL_LABELS_MAX)
+		return option_fail(parse, "--label %s: at most %u labels are accepted", value, MODEL_LABELS_MAX);
+	for (size_t i = 0; i < parse->options->labels.list.count; i++)
+		if (!strncmp(parse->options->labels.list.items[i], value, key + 1))
+			return option_fail(parse, "--label %s: %.*s has a value, %s", value, (int)key, value,
+					   parse->options->labels.list.items[i] + key + 1);
+	array_push(&parse->options->labels.list, value);
+	return 0;
 }
 
 static const char *const agent_names[] = {

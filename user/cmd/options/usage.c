@@ -59,7 +59,7 @@ static const struct heading {
 	 {"pid", "duration", "as-root", "agent", "cupti"}},
 	{"What to record",
 	 SUBCOMMAND_RECORD,
-	 {"kernels-only", "native", "python-calls", "shapes", "forward-lines", "memory-lines", "step"}},
+	 {"kernels-only", "native", "python-calls", "shapes", "forward-lines", "memory-lines", "step", "label"}},
 	{NULL, SUBCOMMAND_RECORD | SUBCOMMAND_WHY, {"buffer"}},
 	{"Which part of the trace", READS_LOG, {"from", "to", "process", "thread", "gpu", "steps", "step", "cycle"}},
 	{"Report",

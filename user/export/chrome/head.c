@@ -2,6 +2,7 @@
 #include "export/chrome/file.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/model.h"
@@ -100,6 +101,10 @@ static void put_process(struct chrome *chrome, struct sink *out, uint32_t group)
 	put_number(out, "shown as", chrome->numbers.pids.items[group]);
 	put_string(out, "name", process->name);
 	put_string(out, "command", process->cmdline);
+	if (process->rank >= 0)
+		put_number(out, "rank", (uint64_t)process->rank);
+	if (process->local_rank >= 0)
+		put_number(out, "local rank", (uint64_t)process->local_rank);
 	put_string(out, "python", python);
 	put_string(out, "agent", known ? agent_states[process->agent_state] : "?");
 	put_string(out, "agent detail", process->agent_detail);
@@ -218,6 +223,25 @@ static void put_receipt(struct chrome *chrome, struct sink *out)
 	sink_literal(out, "}");
 }
 
+static void put_labels(struct sink *out, const struct model_source *source)
+{
+	if (!source->label_count)
+		return;
+	put_key(out, "labels");
+	sink_char(out, '{');
+	for (uint32_t i = 0; i < source->label_count; i++) {
+		const char *value = strchr(source->labels[i], '=') + 1;
+		char *name = xasprintf("%.*s", (int)(value - 1 - source->labels[i]), source->labels[i]);
+
+		sink_text(out, i ? ", " : "");
+		sink_json(out, name);
+		sink_literal(out, ": ");
+		sink_json(out, value);
+		free(name);
+	}
+	sink_literal(out, "}, ");
+}
+
 void chrome_put_own(struct chrome *chrome, struct sink *out)
 {
 	const struct model *model = chrome->timeline->model;
@@ -227,6 +251,7 @@ void chrome_put_own(struct chrome *chrome, struct sink *out)
 	put_string(out, "version", model_source(model)->version);
 	put_string(out, "kernel", model_source(model)->kernel);
 	put_string(out, "target", model_source(model)->target);
+	put_labels(out, model_source(model));
 	if (model->slice)
 		put_string(out, "slice", model->slice);
 	put_number(out, "recorded_ns", model->end_ns > model->start_ns ? model->end_ns - model->start_ns : 0);

@@ -72,10 +72,15 @@ static void put_processes(struct chrome *chrome)
 	for (uint32_t i = 0; i < chrome->timeline->groups.count; i++) {
 		const struct timeline_group *group = &chrome->timeline->groups.items[i];
 		uint32_t pid = chrome->numbers.pids.items[i];
+		const char *whose;
+		char *rank;
 
 		if (group->kind != TIMELINE_GROUP_PROCESS)
 			continue;
-		put_process_name(chrome->out, pid, group->name, whose_of(chrome, group));
+		rank = process_rank(&chrome->timeline->model->processes[group->process]);
+		whose = whose_of(chrome, group);
+		put_process_name(chrome->out, pid, group->name, whose ? whose : rank);
+		free(rank);
 		put_label(chrome->out, "process_labels", pid, 0, "labels", label_of(chrome, group));
 		put_order(chrome->out, "process_sort_index", pid, 0, order_of(chrome, i, pid));
 	}

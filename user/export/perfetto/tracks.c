@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Processes, GPUs, their rows and counters as track descriptors. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "export/perfetto/file.h"
 
@@ -72,11 +73,13 @@ static void put_label(struct sink *packet, const char *label)
 	sink_char(packet, ')');
 }
 
-static const char *label_of(const struct perfetto *file, const struct timeline_group *group)
+/* Of a process: whose it is among files of several, else its rank. */
+static void put_process_label(struct perfetto *file, const struct timeline_group *group)
 {
-	if (group->kind != TIMELINE_GROUP_PROCESS)
-		return file->gpu_label;
-	return file->process_labels ? file->process_labels[group->process] : NULL;
+	char *rank = process_rank(&file->timeline->model->processes[group->process]);
+
+	put_label(&file->packet, file->process_labels ? file->process_labels[group->process] : rank);
+	free(rank);
 }
 
 static size_t descriptor_begin(struct perfetto *file, uint64_t uuid, uint64_t parent, size_t *packet)
@@ -110,7 +113,7 @@ static void put_group(struct perfetto *file, uint32_t index)
 		proto_number(&file->packet, PROCESS_PID, file->pids.items[index]);
 		name = proto_begin(&file->packet, PROCESS_NAME);
 		sink_utf8(&file->packet, group->name);
-		put_label(&file->packet, label_of(file, group));
+		put_process_label(file, group);
 		proto_end(&file->packet, name);
 		proto_end(&file->packet, inner);
 		break;
@@ -119,13 +122,13 @@ static void put_group(struct perfetto *file, uint32_t index)
 		inner = proto_begin(&file->packet, TRACK_NAME);
 		sink_text(&file->packet, text);
 		sink_utf8(&file->packet, group->name);
-		put_label(&file->packet, label_of(file, group));
+		put_label(&file->packet, file->gpu_label);
 		proto_end(&file->packet, inner);
 		break;
 	case TIMELINE_GROUP_CUPTI:
 		inner = proto_begin(&file->packet, TRACK_NAME);
 		sink_literal(&file->packet, "CUPTI's overhead");
-		put_label(&file->packet, label_of(file, group));
+		put_label(&file->packet, file->gpu_label);
 		proto_end(&file->packet, inner);
 		break;
 	}

@@ -64,6 +64,8 @@ bool gpt_add_process(struct builder *builder, const struct gpt_record *record)
 	description.exe = gpt_field(event->text, event->bytes, &at);
 	description.cmdline = gpt_field(event->text, event->bytes, &at);
 	description.python_path = gpt_field(event->text, event->bytes, &at);
+	description.rank = gpt_field(event->text, event->bytes, &at);
+	description.local_rank = gpt_field(event->text, event->bytes, &at);
 	builder_describe_process(builder, &description);
 	return true;
 }

@@ -54,6 +54,9 @@ bool gpt_add_session(struct builder *builder, const struct gpt_record *record)
 										      : MODEL_GPU_TIMES_MEANT;
 	builder_set_source(builder, fields[0], fields[1], fields[2], fields[3], event->cpus);
 	builder_set_boot(builder, fields[6], slept_of(fields[7]));
+	for (struct text label; (label = gpt_field(event->text, event->bytes, &at)).size;)
+		if (memchr(label.bytes, '=', label.size))
+			builder_add_label(builder, label);
 	builder_set_options(builder, min_complete_of(event, fields[4]), event->metric_launches != 0, gpu_times);
 	return true;
 }

@@ -56,6 +56,14 @@ void builder_set_boot(struct builder *builder, struct text boot, int64_t slept_n
 	model_source(builder->model)->slept_ns = slept_ns;
 }
 
+void builder_add_label(struct builder *builder, struct text label)
+{
+	struct model_source *source = model_source(builder->model);
+
+	if (source->label_count < MODEL_LABELS_MAX)
+		source->labels[source->label_count++] = keep(builder, label);
+}
+
 void builder_set_options(struct builder *builder, uint32_t min_complete, bool metric_launches,
 			 enum model_gpu_times gpu_times)
 {

@@ -2,6 +2,7 @@
 /* Processes and threads of a source: identity, names, births and ends. */
 #include "model/tables/process_table.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/distance.h"
@@ -33,6 +34,8 @@ void process_table_free(struct process_table *processes)
 	lookup_free(&processes->by_own_tid);
 }
 
+#define RANK_DIGITS_MAX 7 /* as PROCESS_RANK_MAX of target/process.h has room for */
+
 static uint32_t add_process(struct process_table *processes, uint32_t pid)
 {
 	const char *nothing = string_keep(processes->strings, "", 0);
@@ -41,6 +44,8 @@ static uint32_t add_process(struct process_table *processes, uint32_t pid)
 					.name = nothing,
 					.exe = nothing,
 					.cmdline = nothing,
+					.rank = -1,
+					.local_rank = -1,
 					.python_path = nothing,
 					.agent_detail = nothing,
 					.ops_detail = nothing,
@@ -182,6 +187,8 @@ void process_table_add_fork(struct process_table *processes, const struct new_fo
 	if (parent && parent != child && !processes->states.items[child - processes->list.items].described_ns) {
 		child->exe = parent->exe;
 		child->cmdline = parent->cmdline;
+		child->rank = parent->rank;
+		child->local_rank = parent->local_rank;
 		child->python_path = parent->python_path;
 		child->python = parent->python;
 		child->mounts = parent->mounts;
@@ -197,6 +204,7 @@ void process_table_add_exec(struct process_table *processes, uint32_t pid, uint6
 	/* the collector's own records may overtake those of the ring buffer */
 	if (state->described_ns < time_ns) {
 		process->exe = process->cmdline = process->python_path = string_keep(processes->strings, "", 0);
+		process->rank = process->local_rank = -1;
 		process->python = 0;
 		process->name = keep(processes, name);
 	}
@@ -219,6 +227,20 @@ static void set_text(struct process_table *processes, const char **field, struct
 		*field = keep(processes, text);
 }
 
+static void set_rank(int32_t *rank, struct text text)
+{
+	int32_t value = 0;
+
+	if (!text.size || text.size > RANK_DIGITS_MAX)
+		return;
+	for (size_t i = 0; i < text.size; i++) {
+		if (!isdigit((unsigned char)text.bytes[i]))
+			return;
+		value = value * 10 + (text.bytes[i] - '0');
+	}
+	*rank = value;
+}
+
 void process_table_describe(struct process_table *processes, const struct new_description *event)
 {
 	struct model_process *process;
@@ -235,6 +257,8 @@ void process_table_describe(struct process_table *processes, const struct new_de
 	set_text(processes, &process->exe, event->exe);
 	set_text(processes, &process->cmdline, event->cmdline);
 	set_text(processes, &process->python_path, event->python_path);
+	set_rank(&process->rank, event->rank);
+	set_rank(&process->local_rank, event->local_rank);
 	if (event->parent)
 		process->parent = event->parent;
 	if (event->python)

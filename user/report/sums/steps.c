@@ -161,15 +161,14 @@ void report_steps(struct report *report)
 
 	for (size_t i = 0; i < all->list.count; i++) {
 		const struct step_table *steps = &all->list.items[i];
-		const struct model_process *process = &report->model->processes[steps->process];
-		char *title = all->list.count + all->left_out > 1
-				      ? xasprintf("Steps of %s %" PRIu32, process->name, process->pid)
-				      : xstrdup("Steps");
+		char *label = process_label(&report->model->processes[steps->process]);
+		char *title = all->list.count + all->left_out > 1 ? xasprintf("Steps of %s", label) : xstrdup("Steps");
 		char *aside = found_by(steps->track);
 
 		report_title(report, "steps", title, aside);
 		put_table(report, steps);
 		put_outside(report, steps);
+		free(label);
 		free(title);
 		free(aside);
 	}

@@ -220,13 +220,16 @@ char *tree_node_name(const struct tree_names *names, uint32_t index)
 	const struct call_tree *tree = names->nodes->tree;
 	const struct model *model = tree->model;
 	uint32_t function = tree_node_function(names, index);
+	char *label, *text;
 
 	if (function != NONE)
 		return xstrdup(model->codes[function].name);
 	switch (node->kind) {
 	case TREE_NODE_PROCESS:
-		return xasprintf("process %s %" PRIu32, model->processes[node->id].name,
-				 model->processes[node->id].pid);
+		label = process_label(&model->processes[node->id]);
+		text = xasprintf("process %s", label);
+		free(label);
+		return text;
 	case TREE_NODE_THREAD:
 		return xasprintf("thread %s %" PRIu32, model->threads[node->id].name, model->threads[node->id].tid);
 	case TREE_NODE_NO_STACK:

@@ -115,12 +115,14 @@ static char *where(const struct analyses *all, const struct why_loss *loss, cons
 
 char *why_where(const struct analyses *all, const struct why_loss *loss, const struct why_line *line)
 {
-	const struct model_process *process = &all->model->processes[line->process];
-	char *text = where(all, loss, line);
+	char *text = where(all, loss, line), *label, *shown;
 
 	if (all->active < 2 || loss->cause == WHY_RANK)
 		return text;
-	return joined(text, " ", xasprintf("(%s %" PRIu32 ")", process->name, process->pid));
+	label = process_label(&all->model->processes[line->process]);
+	shown = xasprintf("(%s)", label);
+	free(label);
+	return joined(text, " ", shown);
 }
 
 /* ---- what shows it ----------------------------------------------------------------------------------------------- */

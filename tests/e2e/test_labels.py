@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What a user says of a trace (-M), and which rank of a job its processes are."""
+
+import json
+
+import machine
+import pytest
+import reading
+import tracing
+
+LABELS = {"run": "17", "note": "lr=3e-4, \u00e9t\u00e9", "empty": ""}
+RANKS = {"RANK": "3", "LOCAL_RANK": "1"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A trace with labels of two processes, the second of which is started with a rank; what was printed is report.txt."""
+    folder = tmp_path_factory.mktemp("labels")
+    train = [machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "2"]
+    program = ["sh", "-c", '"$@"; RANK=3 LOCAL_RANK=1 "$@"', "sh", *train]
+    labels = [word for name, value in LABELS.items() for word in ("-M", f"{name}={value}")]
+    done = tracing.trace(folder, tracing.on_simgpu(folder / "gpu-%p.json", *program), *labels, names=("trace.gpt", "trace.json"))
+    (folder / "report.txt").write_text(done.stdout)
+    return folder
+
+
+def table(folder, name):
+    done = tracing.gputrace(folder, "report", "trace.gpt", "--format", "json", "--table", name).must_be(0)
+    return json.loads(done.stdout)["tables"][0]["rows"]
+
+
+def test_labels_are_in_the_log_the_report_its_tables_and_the_chrome_trace(folder):
+    line = "Labels: " + ", ".join(f"{name}={value}" for name, value in LABELS.items())
+    assert line in (folder / "report.txt").read_text().splitlines()
+    assert line in tracing.gputrace(folder, "report", "trace.gpt").must_be(0).stdout.splitlines()
+    assert {row["label"]: row["value"] for row in table(folder, "labels")} == LABELS
+    assert reading.trace_of(folder / "trace.json")["gputrace"]["labels"] == LABELS
+
+
+def test_ranks_of_the_environment_stand_beside_process_ids(folder):
+    processes = [row for row in table(folder, "processes") if "train.py" in row["command"]]
+    assert sorted(str((row["rank"], row["local_rank"])) for row in processes) == ["(3, 1)", "(None, None)"]
+    pid, = (row["pid"] for row in processes if row["rank"] == 3)
+    assert f"(pid {pid}, rank 3, local rank 1)" in (folder / "report.txt").read_text()
+    trace = reading.trace_of(folder / "trace.json")
+    own, = (one for one in trace["gputrace"]["processes"] if one["pid"] == pid)
+    assert (own["rank"], own["local rank"]) == (3, 1)
+    names = {event["pid"]: event["args"]["name"] for event in trace["traceEvents"] if event["name"] == "process_name"}
+    assert names[own["shown as"]].endswith(" (rank 3, local rank 1)")
+
+
+@pytest.mark.parametrize("rank", ["-1", "12345678", "3; rm", "0x1", ""])
+def test_what_is_no_rank_is_not_shown(tmp_path, rank):
+    tracing.trace(tmp_path, ["env", f"RANK={rank}", machine.any_python(), "-c", "pass"], names=("trace.gpt",))
+    assert all(row["rank"] is None for row in table(tmp_path, "processes"))
+
+
+def test_a_child_has_the_rank_of_its_parent(tmp_path):
+    """Which it was forked from, and has executed nothing since."""
+    program = "import os; os.fork() or open('child', 'w').write(str(os.getpid()))"
+    tracing.trace(tmp_path, ["env", "RANK=5", machine.any_python(), "-c", program], names=("trace.gpt",))
+    ranks = {row["pid"]: row["rank"] for row in table(tmp_path, "processes")}
+    assert ranks[int((tmp_path / "child").read_text())] == 5
