@@ -8,7 +8,21 @@
 
 /* Losses, then what is no one's.  detail, extra: parts of their keys. */
 enum why_cause {
-	WHY_PYTHON,  /* between two CUDA calls; detail: place of the one before, CALLER_UNSEEN */
+	WHY_PYTHON,  /* between two CUDA calls of a thread that runs Python, without samples; detail: place of the one
+		      * before, CALLER_UNSEEN */
+	WHY_PROGRAM, /* the same of one that does not */
+	WHY_RAN,     /* a sampled line of Python; detail: native function (model.strings), NONE */
+	WHY_NATIVE,  /* the same where there is no Python */
+	WHY_LOCK,    /* of this and what follows to WHY_WAIT: detail: enum gpt_wait_reason, extra: ran_others, NONE; of
+		      * what another thread did meanwhile as of that (idle_charge.inner) */
+	WHY_GIL,
+	WHY_PIPE, /* or a socket, an event, a poll of several */
+	WHY_CHILD,
+	WHY_SLEEP,
+	WHY_DISK,
+	WHY_FAULT,
+	WHY_NO_CPU,
+	WHY_WAIT,    /* for what is not known */
 	WHY_DATA,    /* a DataLoader's next; detail: name of the op (model.strings), extra: enum why_seen_by */
 	WHY_SYNC,    /* a call that waits; detail: api, extra: name of the outermost op it was in, NONE */
 	WHY_LAUNCH,  /* kernels shorter than their launches */
@@ -22,6 +36,7 @@ enum why_cause {
 	WHY_RANK, /* ranks waited for the last one in a collective; detail: that rank, extra: params of the collective
 		   */
 	WHY_PEER, /* a collective of PyTorch's on the CPU had not ended; detail: name of the op */
+	WHY_UNSAMPLED, /* the thread had a CPU, or had not been seen to lose it, and no sample says what it ran */
 	WHY_LOSSES,
 	WHY_GPU = WHY_LOSSES, /* the launch was made before the gap */
 	WHY_UNSEEN,	      /* the launch was not seen */
@@ -35,6 +50,7 @@ enum why_cause {
 enum why_seen_by {
 	WHY_SEEN_BY_OP,
 	WHY_SEEN_BY_FRAMES, /* of the CUDA call that came next; detail: its function (model.codes) */
+	WHY_SEEN_BY_STACKS, /* of samples and waits; the same detail */
 };
 
 enum why_compile {

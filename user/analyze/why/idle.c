@@ -46,6 +46,7 @@ void idle_init(struct idle *idle, const struct model *model, const struct window
 {
 	*idle = (struct idle){.model = model, .window = window, .blocks = blocks, .to_ns = UINT64_MAX};
 	why_threads_init(&idle->threads, model);
+	ran_threads_init(&idle->ran, model->thread_count);
 	if (steps)
 		look_at_steps(idle, steps, model);
 }
@@ -58,6 +59,7 @@ void idle_begin_part(struct idle *idle, const struct model *part)
 void idle_free(struct idle *idle)
 {
 	why_threads_free(&idle->threads);
+	ran_threads_free(&idle->ran);
 	tally_free(&idle->device_index);
 	array_free(&idle->devices);
 	array_free(&idle->names);
@@ -74,6 +76,7 @@ void idle_free(struct idle *idle)
 
 /* In the cause of a key of whats; in the block of one of charges. */
 #define AFTER 0x100u
+#define INNER_SHIFT 16
 #define LOOKED_AT 0x100u
 #define NO_BLOCK 0xffu
 
@@ -82,42 +85,52 @@ static uint32_t number_of(struct tally *tally, struct tally_key key)
 	return (uint32_t)(tally_at(tally, key) - tally->entries);
 }
 
-/* A part of a gap. */
-struct charging {
-	struct idle *idle;
-	uint32_t launch_place;
-	uint32_t process;
-	uint32_t block;
-	bool looked_at;
-	bool after; /* what is charged next: idle_row.after */
-};
-
-static void charge(void *context, struct tally_key key, uint64_t ns)
+/* Pieces of one gap that count once are one part. */
+static void add_to_sum(const struct idle_charging *charging, struct idle_sum *sum, uint64_t ns)
 {
-	const struct charging *charging = context;
+	bool more = charging->once && sum->gap == charging->idle->gaps;
+	uint64_t part_ns = ns + (more ? sum->gap_ns : 0);
+
+	sum->ns += ns;
+	sum->count += !more;
+	if (charging->once) {
+		sum->gap = charging->idle->gaps;
+		sum->gap_ns = part_ns;
+	}
+	if (part_ns > sum->longest_ns)
+		sum->longest_ns = part_ns;
+}
+
+void idle_charge(void *context, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct idle_charging *charging = context;
 	struct idle *idle = charging->idle;
-	struct tally_key whose = {{charging->launch_place, charging->process}};
+	struct tally_key whose = {{charging->launch_place, charging->process, charging->culprit, charging->via}};
 	uint32_t when = charging->block == STEP_BLOCK_NONE ? NO_BLOCK : charging->block;
-	struct idle_sum *sum = &idle->sums[key.part[1]];
+	enum why_cause cause = key.part[1], inner = charging->inner == WHY_CAUSES ? cause : charging->inner;
+	uint64_t ns = to_ns - from_ns;
 	struct tally_entry *entry;
 
 	if (!ns)
 		return;
 	if (key.part[0] == WHY_PLACE_NEXT)
 		key.part[0] = charging->launch_place;
-	key.part[1] |= charging->after ? AFTER : 0;
+	key.part[1] |= (charging->after ? AFTER : 0) | (uint32_t)inner << INNER_SHIFT;
 	entry = tally_at(&idle->charges,
 			 (struct tally_key){{number_of(&idle->whats, key), number_of(&idle->whose, whose),
 					     when | (charging->looked_at ? LOOKED_AT : 0)}});
 	entry->ns += ns;
-	entry->count++;
+	entry->count += !charging->once || entry->more != idle->gaps;
+	entry->more = idle->gaps;
 	idle->sum += ns;
-	if (!charging->looked_at)
-		return;
-	sum->ns += ns;
-	sum->count++;
-	if (ns > sum->longest_ns)
-		sum->longest_ns = ns;
+	if (charging->looked_at)
+		add_to_sum(charging, &idle->sums[cause], ns);
+}
+
+/* All of it to one key. */
+static void charge(struct idle_charging *charging, struct tally_key key, uint64_t ns)
+{
+	idle_charge(charging, key, 0, ns);
 }
 
 struct idle_charge idle_charge_at(const struct idle *idle, size_t index)
@@ -127,10 +140,14 @@ struct idle_charge idle_charge_at(const struct idle *idle, size_t index)
 	const uint32_t *whose = idle->whose.entries[entry->key.part[1]].key.part;
 	uint32_t when = entry->key.part[2];
 	bool after = what.part[1] & AFTER;
+	enum why_cause inner = what.part[1] >> INNER_SHIFT;
 
-	what.part[1] &= ~AFTER;
+	what.part[1] &= AFTER - 1;
 	return (struct idle_charge){.what = what,
 				    .after = after,
+				    .inner = inner,
+				    .culprit = whose[2],
+				    .via = whose[3],
 				    .launch_place = whose[0],
 				    .process = whose[1],
 				    .block = (when & NO_BLOCK) == NO_BLOCK ? STEP_BLOCK_NONE : when & NO_BLOCK,
@@ -145,7 +162,7 @@ struct idle_charge idle_charge_at(const struct idle *idle, size_t index)
  * Whose time it is: that of the thread that launched; of a backward pass, whose threads only begin when they are handed
  * work, that of the thread in front of them, until its own first launch.
  */
-static struct why_thread *thread_of(struct idle *idle, const struct gpu_event *event, uint64_t from_ns)
+static uint32_t thread_of(struct idle *idle, const struct gpu_event *event, uint64_t from_ns)
 {
 	const struct model_call *launch = event->launch;
 	struct why_thread *own = why_thread(&idle->threads, launch->thread);
@@ -153,12 +170,12 @@ static struct why_thread *thread_of(struct idle *idle, const struct gpu_event *e
 	const struct why_recent *before = why_thread_before(own, launch->start_ns, false);
 
 	if (launch->stack_state != GPT_STACK_BACKWARD || forward == NONE || (before && before->start_ns > from_ns))
-		return own;
-	return why_thread(&idle->threads, forward);
+		return launch->thread;
+	return forward;
 }
 
 /* What it is shorter than: the time from one operation's begin to the next one's. */
-static bool is_price_of_launch(const struct charging *charging, const struct idle_device *device,
+static bool is_price_of_launch(const struct idle_charging *charging, const struct idle_device *device,
 			       const struct gpu_event *event, uint64_t gap_ns)
 {
 	uint64_t interval_ns = event->op->start_ns - device->began_ns;
@@ -174,56 +191,152 @@ static bool is_price_of_launch(const struct charging *charging, const struct idl
 }
 
 /* In the call that launched what counts is that it stood there; after it nothing but what no launch gets past. */
-static uint64_t charge_from_launch(struct charging *charging, const struct gpu_event *event, struct why_thread *thread,
-				   uint64_t from, uint64_t to)
+static uint64_t charge_from_launch(struct idle_charging *charging, const struct gpu_event *event,
+				   struct why_thread *thread, uint64_t from, uint64_t to)
 {
 	struct why_threads *threads = &charging->idle->threads;
 	uint64_t end = event->launch->end_ns < to ? event->launch->end_ns : to, sum = 0;
 
 	if (end > from && thread == why_thread(threads, event->launch->thread))
-		sum += why_thread_pieces(threads, thread, NULL, from, end, WHY_RANK_CALL, charge, charging);
+		sum += why_thread_pieces(threads, thread, NULL, from, end, WHY_RANK_CALL, idle_charge, charging, NULL);
 	else
 		end = from;
-	return sum + why_thread_pieces(threads, thread, NULL, end, to, WHY_RANK_COMPILE, charge, charging);
+	return sum + why_thread_pieces(threads, thread, NULL, end, to, WHY_RANK_COMPILE, idle_charge, charging, NULL);
 }
 
 /* What earlier waits took of the time that is left. */
-static uint64_t charge_leads(struct charging *charging, struct why_thread *thread, uint64_t from, uint64_t launch_ns,
-			     uint64_t rest)
+static uint64_t charge_leads(struct idle_charging *charging, struct why_thread *thread, uint64_t from,
+			     uint64_t launch_ns, uint64_t rest)
 {
 	uint64_t sum;
 
 	charging->after = true;
-	sum = why_thread_leads(thread, from, launch_ns, rest, charge, charging);
+	sum = why_thread_leads(thread, from, launch_ns, rest, idle_charge, charging);
 	charging->after = false;
 	return sum;
 }
 
-static void charge_late(struct charging *charging, const struct idle_device *device, const struct gpu_event *event,
+/* Of a gap that a late launch ended, until that launch. */
+struct lateness {
+	struct idle_charging *charging;
+	uint32_t thread;
+	uint64_t from_ns, to_ns;
+	const struct why_recent *before; /* the thread's CUDA call before, NULL */
+	struct why_rests rests;		 /* in which the thread did nothing that is known by itself */
+};
+
+/* Where the thread is known to have been before and after it: at its calls. */
+static struct ran_span span_of(const struct lateness *late, uint64_t from_ns, uint64_t to_ns)
+{
+	struct ran_span span = {.from_ns = from_ns,
+				.to_ns = to_ns,
+				.least_ns = from_ns,
+				.most_ns = to_ns,
+				.before_place = CALLER_UNSEEN,
+				.after_place = CALLER_UNSEEN};
+
+	if (from_ns == late->from_ns && late->before) {
+		span.before_ns = late->before->start_ns;
+		span.before_place = late->before->place;
+	}
+	if (to_ns == late->to_ns)
+		span.after_place = late->charging->launch_place;
+	return span;
+}
+
+/* What is known of its thread without samples; what these can tell more of waits for them. */
+static void take_late(void *context, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
+{
+	struct lateness *late = context;
+	const struct ran_threads *ran = &late->charging->idle->ran;
+	struct ran_span span = span_of(late, from_ns, to_ns);
+
+	if (ran_is_known(ran) && (key.part[1] == WHY_DATA || key.part[1] == WHY_PEER)) {
+		charge(late->charging, key, idle_blame(late->charging, late->thread, &key, &span));
+		return;
+	}
+	if (key.part[0] == WHY_PLACE_NEXT) {
+		uint32_t place;
+
+		span.least_ns = late->from_ns;
+		span.most_ns = late->to_ns;
+		place = ran_nearest_place(ran, late->thread, &span);
+		key.part[0] = place == CALLER_UNSEEN ? WHY_PLACE_NEXT : place;
+	}
+	idle_charge(late->charging, key, from_ns, to_ns);
+}
+
+/* A gap of whose thread nothing is known by itself; how much of it samples and waits do not tell. */
+static uint64_t blame_rests(const struct lateness *late)
+{
+	uint64_t unknown_ns = 0;
+
+	for (size_t i = 0; i < late->rests.count; i++) {
+		struct ran_span span = span_of(late, late->rests.items[i].from_ns, late->rests.items[i].to_ns);
+
+		unknown_ns += idle_blame(late->charging, late->thread, NULL, &span);
+	}
+	return unknown_ns;
+}
+
+/* A thread that launches and runs no Python is not said to. */
+static enum why_cause cause_of_late(const struct gpu_event *event)
+{
+	switch (event->launch->stack_state) {
+	case GPT_STACK_NO_PYTHON:
+	case GPT_STACK_NO_THREAD:
+		return WHY_PROGRAM;
+	default:
+		return WHY_PYTHON;
+	}
+}
+
+static void charge_rest(struct idle_charging *charging, const struct gpu_event *event, const struct why_recent *before,
+			uint64_t ns)
+{
+	if (ran_is_known(&charging->idle->ran))
+		charge(charging, why_key(WHY_PLACE_NEXT, WHY_UNSAMPLED, 0, NONE), ns);
+	else
+		charge(charging,
+		       why_key(WHY_PLACE_NEXT, cause_of_late(event), before ? before->place : CALLER_UNSEEN, NONE), ns);
+}
+
+static void charge_late(struct idle_charging *charging, const struct idle_device *device, const struct gpu_event *event,
 			uint64_t from, uint64_t to)
 {
 	struct idle *idle = charging->idle;
-	struct why_thread *thread = thread_of(idle, event, from);
+	struct lateness late = {.charging = charging, .thread = thread_of(idle, event, from), .from_ns = from};
+	struct why_thread *thread = why_thread(&idle->threads, late.thread);
+	const struct why_recent *before = why_thread_before(thread, event->launch->start_ns, false);
 	const struct why_thread *peers = idle->threads.peers[event->op->process];
-	uint64_t late = event->launch->start_ns < to ? event->launch->start_ns : to, rest;
-	const struct why_recent *before;
+	uint64_t launched = event->launch->start_ns < to ? event->launch->start_ns : to, rest, begun;
 
-	rest = to - from;
-	rest -= why_thread_pieces(&idle->threads, thread, peers, from, late, WHY_RANK_PEER, charge, charging);
-	rest -= charge_from_launch(charging, event, thread, late, to);
-	rest -= charge_leads(charging, thread, from, event->launch->start_ns, rest);
-	if (!rest)
-		return;
-	if (is_price_of_launch(charging, device, event, to - from)) {
+	late.before = before;
+	late.to_ns = launched;
+	rest = launched - from;
+	rest -= why_thread_pieces(&idle->threads, thread, peers, from, launched, WHY_RANK_PEER, take_late, &late,
+				  &late.rests);
+	begun = to - launched - charge_from_launch(charging, event, thread, launched, to);
+	if (rest + begun && is_price_of_launch(charging, device, event, to - from)) {
+		rest += begun;
+		rest -= charge_leads(charging, thread, from, event->launch->start_ns, rest);
 		charge(charging, why_key(WHY_PLACE_NEXT, WHY_LAUNCH, 0, NONE), rest);
-		return;
+	} else if (ran_is_known(&idle->ran)) {
+		rest = blame_rests(&late);
+		rest -= charge_leads(charging, thread, from, event->launch->start_ns, rest);
+		charge_rest(charging, event, before, rest);
+		charge(charging, why_key(WHY_PLACE_NEXT, WHY_GPU, 0, NONE), begun);
+	} else {
+		rest += begun;
+		rest -= charge_leads(charging, thread, from, event->launch->start_ns, rest);
+		charge_rest(charging, event, before, rest);
 	}
-	before = why_thread_before(thread, event->launch->start_ns, false);
-	charge(charging, why_key(WHY_PLACE_NEXT, WHY_PYTHON, before ? before->place : CALLER_UNSEEN, NONE), rest);
+	array_free(&late.rests);
 }
 
 /* The program is in a call that copies, and nothing is on its way to the GPU yet. */
-static uint64_t charge_begun_copy(struct charging *charging, const struct gpu_event *event, uint64_t from, uint64_t to)
+static uint64_t charge_begun_copy(struct idle_charging *charging, const struct gpu_event *event, uint64_t from,
+				  uint64_t to)
 {
 	const struct model_call *launch = event->launch;
 	uint64_t end = launch && launch->end_ns < to ? launch->end_ns : to;
@@ -235,13 +348,14 @@ static uint64_t charge_begun_copy(struct charging *charging, const struct gpu_ev
 }
 
 /* When a call that only a file names gave its work to the GPU is not known: not before it has returned. */
-static uint64_t charge_begun(struct charging *charging, const struct gpu_event *event, uint64_t from, uint64_t to)
+static uint64_t charge_begun(struct idle_charging *charging, const struct gpu_event *event, uint64_t from, uint64_t to)
 {
 	struct why_thread *thread = why_thread(&charging->idle->threads, event->launch->thread);
 
 	if (api_is_named(event->launch->api))
 		return charge_from_launch(charging, event, thread, from, to);
-	return why_thread_pieces(&charging->idle->threads, thread, NULL, from, to, WHY_RANK_COMPILE, charge, charging);
+	return why_thread_pieces(&charging->idle->threads, thread, NULL, from, to, WHY_RANK_COMPILE, idle_charge,
+				 charging, NULL);
 }
 
 uint32_t idle_block_of(const struct idle *idle, const struct gpu_event *event)
@@ -255,13 +369,19 @@ static void charge_gap(struct idle *idle, const struct idle_device *device, cons
 		       uint64_t from, uint64_t to)
 {
 	const struct model_call *launch = event->launch;
-	struct charging charging = {.idle = idle,
-				    .launch_place = event->launch_caller,
-				    .process = event->op->process,
-				    .block = idle_block_of(idle, event),
-				    .looked_at = idle_looks_at(idle, from)};
+	struct idle_charging charging = {.idle = idle,
+					 .from_ns = from,
+					 .to_ns = to,
+					 .launch_place = event->launch_caller,
+					 .process = event->op->process,
+					 .block = idle_block_of(idle, event),
+					 .looked_at = idle_looks_at(idle, from),
+					 .inner = WHY_CAUSES,
+					 .culprit = NONE,
+					 .via = NONE};
 	uint64_t rest = to - from;
 
+	idle->gaps++;
 	if (charging.looked_at)
 		idle->looked_idle_ns += rest;
 	if (charging.looked_at && charging.block != STEP_BLOCK_NONE)

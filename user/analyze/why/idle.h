@@ -12,7 +12,12 @@
  * it would have been ahead by that.  What then is left is the price of a launch, where the gap and the kernel after it
  * are short, else Python.
  *
- * What is kept besides sums: of each thread what it did since a GPU last ended a gap (bounded, why_threads.h).
+ * With samples and waits of threads (--cpu, --off-cpu) what is left of the gap is divided by these first (idle_ran.h):
+ * the line that ran, what the thread waited for, and what others did meanwhile that it waited for, as far as wake-ups
+ * lead.  What they do not tell is put on earlier waits for the GPU as above, and what then is left is not known.
+ *
+ * What is kept besides sums: of each thread what it did since a GPU last ended a gap (bounded, why_threads.h,
+ * idle_ran.h).
  */
 #ifndef GPUTRACE_ANALYZE_IDLE_H
 #define GPUTRACE_ANALYZE_IDLE_H
@@ -21,6 +26,7 @@
 #include "analyze/lines.h"
 #include "analyze/sums/step_blocks.h"
 #include "analyze/why/causes.h"
+#include "analyze/why/idle_ran.h"
 #include "analyze/why/why_threads.h"
 #include "model/steps/steps.h"
 
@@ -34,8 +40,9 @@ struct idle_row {
 	uint32_t line;			/* to blame; NONE: the cause has none */
 	uint32_t user_line, user_lines; /* as line_tally_row's */
 	uint32_t launch_line;		/* that came late; NONE as above */
-	uint32_t process;		/* as line_tally_row's */
+	uint32_t process;		/* as line_tally_row's: of what is to blame */
 	enum why_cause cause;
+	enum why_cause inner;	/* idle_charge.inner */
 	bool after;		/* it is not the time in the call of that cause, but time after it */
 	uint32_t detail, extra; /* of the cause (enum why_cause); of WHY_PYTHON 0 */
 	uint64_t ns, count;	/* of gaps, or parts of them */
@@ -43,6 +50,7 @@ struct idle_row {
 
 struct idle_sum {
 	uint64_t ns, count, longest_ns; /* of parts of gaps */
+	uint64_t gap, gap_ns;		/* the latest gap that pieces were added of, and their sum */
 };
 
 struct idle_device {
@@ -55,6 +63,9 @@ struct idle_device {
 struct idle_charge {
 	struct tally_key what; /* why_key */
 	bool after;	       /* idle_row.after */
+	enum why_cause inner;  /* what the culprit did; the cause itself where no other thread is in between */
+	uint32_t culprit;      /* model.threads: whose time it is; NONE: of the launching thread, or not known */
+	uint32_t via;	       /* caller_place: where the launching thread waited for the culprit, NONE */
 	uint32_t launch_place; /* caller_place, NONE */
 	uint32_t process;      /* model.processes: whose GPU work came late */
 	uint32_t block;	       /* of steps, STEP_BLOCK_NONE */
@@ -66,6 +77,9 @@ struct idle {
 	const struct model *model; /* the latest part */
 	const struct window *window;
 	struct why_threads threads;
+	struct ran_threads ran;
+	uint64_t gaps;		   /* charged so far */
+	uint64_t gaps_from_ns;	   /* no gap that is still to be charged begins before that */
 	struct tally device_index; /* device; in the order of devices */
 	ARRAY(struct idle_device) devices;
 	uint64_t from_ns, to_ns; /* of all steps together; 0, UINT64_MAX: there are none */
@@ -97,6 +111,8 @@ void idle_add_gpu(struct idle *idle, const struct gpu_event *event);
 void idle_add_jit(struct idle *idle, const struct jit_event *event);
 void idle_add_span(struct idle *idle, const struct span_event *event);
 void idle_add_op(struct idle *idle, const struct op_event *event);
+void idle_add_sample(struct idle *idle, const struct sample_event *event);
+void idle_add_wait(struct idle *idle, const struct wait_event *event);
 void idle_finish(struct idle *idle, struct lines *lines);
 
 static inline bool idle_looks_at(const struct idle *idle, uint64_t time_ns)
@@ -125,6 +141,8 @@ char *idle_words(const struct model *model, const struct idle_row *row);
 	X(IDLE, jit, idle_add_jit(&all->idle, event))                                                                  \
 	X(IDLE, span, idle_add_span(&all->idle, event))                                                                \
 	X(IDLE, op, idle_add_op(&all->idle, event))                                                                    \
+	X(IDLE, sample, idle_add_sample(&all->idle, event))                                                            \
+	X(IDLE, wait, idle_add_wait(&all->idle, event))                                                                \
 	X(IDLE, finish, idle_finish(&all->idle, event->lines))                                                         \
 	X(IDLE, free, free_idle(all))
 

@@ -48,14 +48,26 @@ static enum why_cause cause_of_call(const struct call_event *event)
 }
 
 /* No gap that is still to be charged begins before this. */
-static uint64_t gaps_from(const struct idle *idle, const struct call_event *event)
+static uint64_t gaps_from(struct idle *idle, const struct call_event *event)
 {
 	uint64_t from_ns = event->operations_from_ns;
 
 	for (size_t i = 0; i < idle->devices.count; i++)
 		if (idle->devices.items[i].busy_until_ns < from_ns)
 			from_ns = idle->devices.items[i].busy_until_ns;
+	if (from_ns != UINT64_MAX)
+		idle->gaps_from_ns = from_ns;
 	return from_ns;
+}
+
+void idle_add_sample(struct idle *idle, const struct sample_event *event)
+{
+	ran_add_sample(&idle->ran, idle->model, event, idle->gaps_from_ns);
+}
+
+void idle_add_wait(struct idle *idle, const struct wait_event *event)
+{
+	ran_add_wait(&idle->ran, idle->model, event, idle->gaps_from_ns);
 }
 
 static struct tally_key key_of_call(const struct why_thread *thread, const struct call_event *event,

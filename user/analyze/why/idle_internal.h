@@ -8,4 +8,29 @@
 /* Of what a thread does at one time the last of these counts. */
 enum why_rank { WHY_RANK_PEER = 1, WHY_RANK_DATA, WHY_RANK_CALL, WHY_RANK_IMPORT, WHY_RANK_GC, WHY_RANK_COMPILE };
 
+/* A part of a gap, and what is charged next. */
+struct idle_charging {
+	struct idle *idle;
+	uint64_t from_ns, to_ns; /* the whole of it */
+	uint32_t launch_place;
+	uint32_t process;
+	uint32_t block;
+	bool looked_at;
+	bool after;	      /* idle_charge.after */
+	enum why_cause inner; /* idle_charge.inner */
+	uint32_t culprit;     /* idle_charge.culprit */
+	uint32_t via;	      /* idle_charge.via */
+	bool once;	      /* however often it is charged to one key, it counts once, as do its causes */
+};
+
+/* Charges that time to a key (why_take). */
+void idle_charge(void *charging, struct tally_key key, uint64_t from_ns, uint64_t to_ns);
+
+/*
+ * Charges what a thread ran and waited for in a part of it; how much of that is not known, and not charged.  own: what
+ * the thread did anyway, as its DataLoader's next; NULL: not known.
+ */
+uint64_t idle_blame(struct idle_charging *charging, uint32_t thread, const struct tally_key *own,
+		    const struct ran_span *span);
+
 #endif

@@ -23,7 +23,7 @@ static struct place_lines lines_at(struct lines *lines, const struct idle_charge
 
 /* What of a charge is in a row beside its line: two keys. */
 struct row_keys {
-	struct tally what; /* cause, after, detail, extra */
+	struct tally what; /* cause, what_else(), detail, extra */
 	struct tally launch_lines;
 };
 
@@ -32,16 +32,32 @@ static uint32_t number_of(struct tally *tally, struct tally_key key)
 	return (uint32_t)(tally_at(tally, key) - tally->entries);
 }
 
-static void add_charge(struct line_tally *by_line, struct row_keys *keys, struct lines *lines,
-		       const struct idle_charge *charge, uint64_t ns)
+#define AFTER 0x100u
+
+/* A line is one row whatever ran of its native functions, and wherever its launch came from. */
+static struct tally_key what_of(const struct idle_charge *charge)
 {
 	const uint32_t *part = charge->what.part;
-	bool python = part[1] == WHY_PYTHON;
-	struct tally_key what = {{part[1], charge->after, python ? 0 : part[2], python ? NONE : part[3]}};
-	struct tally_key launch = {{lines_at(lines, charge, charge->launch_place).line}};
-	uint32_t parts[2] = {number_of(&keys->what, what), number_of(&keys->launch_lines, launch)};
+	bool by_line =
+		charge->what.part[1] == WHY_PYTHON || charge->what.part[1] == WHY_PROGRAM || charge->inner == WHY_RAN;
 
-	line_tally_add(by_line, lines_at(lines, charge, part[0]), parts, charge->process, ns, charge->count);
+	return (struct tally_key){{part[1], charge->inner | (charge->after ? AFTER : 0), by_line ? 0 : part[2],
+				   by_line ? NONE : part[3]}};
+}
+
+static uint32_t process_of(const struct idle *idle, const struct idle_charge *charge)
+{
+	return charge->culprit == NONE ? charge->process : idle->model->threads[charge->culprit].process;
+}
+
+static void add_charge(struct idle *idle, struct line_tally *by_line, struct row_keys *keys, struct lines *lines,
+		       const struct idle_charge *charge)
+{
+	struct tally_key launch = {{lines_at(lines, charge, charge->launch_place).line}};
+	uint32_t parts[2] = {number_of(&keys->what, what_of(charge)), number_of(&keys->launch_lines, launch)};
+
+	line_tally_add(by_line, lines_at(lines, charge, charge->what.part[0]), parts, process_of(idle, charge),
+		       charge->ns, charge->count);
 }
 
 static struct idle_row row_of(const struct line_tally_row *sum, const struct row_keys *keys)
@@ -54,7 +70,8 @@ static struct idle_row row_of(const struct line_tally_row *sum, const struct row
 				 .launch_line = keys->launch_lines.entries[sum->part[1]].key.part[0],
 				 .process = sum->process,
 				 .cause = what[0],
-				 .after = what[1],
+				 .inner = what[1] & ~AFTER,
+				 .after = what[1] & AFTER,
 				 .detail = what[2],
 				 .extra = what[3],
 				 .ns = sum->ns,
@@ -109,7 +126,7 @@ void idle_finish(struct idle *idle, struct lines *lines)
 	for (size_t i = 0; i < idle->charges.count; i++) {
 		struct idle_charge charge = idle_charge_at(idle, i);
 
-		add_charge(&by_line, &keys, lines, &charge, charge.ns);
+		add_charge(idle, &by_line, &keys, lines, &charge);
 	}
 	sorted = line_tally_rows(&by_line, &count);
 	idle->rows = xcalloc(count + 2, sizeof(*idle->rows));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What happened in a part of a gap, in a few words. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/why/idle_internal.h"
@@ -7,6 +8,69 @@
 static const char *name_of(const struct model *model, uint32_t name)
 {
 	return name == NONE || name >= model->string_count ? "?" : model->strings[name];
+}
+
+/* How a thread waits, whoever it waits for. */
+static const char *wait_words(enum why_cause cause, uint32_t reason)
+{
+	switch (cause) {
+	case WHY_LOCK:
+		return "waited for a lock";
+	case WHY_GIL:
+		return "waited for the GIL";
+	case WHY_PIPE:
+		return "waited for a pipe or socket";
+	case WHY_CHILD:
+		return "waited for a child process";
+	case WHY_SLEEP:
+		return "slept";
+	case WHY_DISK:
+		return "waited for a file";
+	case WHY_FAULT:
+		return "page faults";
+	case WHY_NO_CPU:
+		return reason == GPT_WAIT_THROTTLED ? "no CPU: its cgroup's quota was used up"
+						    : "no CPU: others had it";
+	default:
+		return "waited";
+	}
+}
+
+/* What the culprit did that another waited for. */
+static char *inner_words(const struct model *model, const struct idle_row *row)
+{
+	switch (row->inner) {
+	case WHY_RAN:
+		return xstrdup("ran");
+	case WHY_NATIVE:
+		return row->detail == NONE ? xstrdup("ran") : xasprintf("ran %s", name_of(model, row->detail));
+	case WHY_SYNC:
+	case WHY_ALLOC:
+	case WHY_CALL:
+		return xasprintf("was in %s", api_name((uint16_t)row->detail));
+	case WHY_GC:
+		return xstrdup("collected garbage");
+	case WHY_IMPORT:
+		return xstrdup("imported");
+	case WHY_COMPILE:
+	case WHY_COPY:
+	case WHY_DATA:
+	case WHY_PEER:
+		return xstrdup("in CUDA or PyTorch");
+	case WHY_UNSAMPLED:
+		return xstrdup("not sampled");
+	default:
+		return xstrdup(wait_words(row->inner, row->detail));
+	}
+}
+
+static char *chain_words(const struct model *model, const struct idle_row *row)
+{
+	const char *first = row->cause == WHY_DATA ? "DataLoader" : wait_words(row->cause, row->detail);
+	char *inner = inner_words(model, row), *words = xasprintf("%s: %s", first, inner);
+
+	free(inner);
+	return words;
 }
 
 static const char *copy_words(uint32_t detail)
@@ -48,9 +112,27 @@ static char *compile_words(const struct idle_row *row)
 
 char *idle_words(const struct model *model, const struct idle_row *row)
 {
+	if (row->inner != row->cause && !idle_is_edge(row->cause))
+		return chain_words(model, row);
 	switch (row->cause) {
 	case WHY_PYTHON:
+	case WHY_PROGRAM:
 		return xstrdup("launched late");
+	case WHY_RAN:
+	case WHY_NATIVE:
+		return inner_words(model, row);
+	case WHY_LOCK:
+	case WHY_GIL:
+	case WHY_PIPE:
+	case WHY_CHILD:
+	case WHY_SLEEP:
+	case WHY_DISK:
+	case WHY_FAULT:
+	case WHY_NO_CPU:
+	case WHY_WAIT:
+		return xstrdup(wait_words(row->cause, row->detail));
+	case WHY_UNSAMPLED:
+		return xstrdup("not sampled");
 	case WHY_SYNC:
 	case WHY_ALLOC:
 	case WHY_CALL:

@@ -44,7 +44,7 @@ static struct tally_key by_line(struct why *why, struct lines *lines, const stru
 		same.part[0] = line_of(lines, why_loader(&why->idle->threads, why->model, key->part[0]).caller);
 	else
 		same.part[0] = line_at(why, lines, key->part[0]);
-	if (plain.part[1] == WHY_PYTHON)
+	if (plain.part[1] == WHY_PYTHON || plain.part[1] == WHY_PROGRAM)
 		same.part[2] = key->part[2] == CALLER_UNSEEN ? NONE : line_at(why, lines, key->part[2]);
 	return same;
 }
@@ -65,12 +65,32 @@ static void add_by_line(struct tally *all, struct why *why, struct lines *lines,
 		add_sum(all, by_line(why, lines, &sums->entries[i].key), &sums->entries[i]);
 }
 
+/* Of what other threads did that the one that launches waited for it is enough to know what it was. */
+static struct tally_key key_of_gap(const struct idle_charge *charge)
+{
+	struct tally_key key = charge->what;
+	enum why_cause cause = key.part[1];
+
+	if (cause == WHY_RAN)
+		key.part[2] = key.part[3] = NONE;
+	else if (cause == WHY_DATA && charge->inner != WHY_DATA)
+		key.part[2] = NONE, key.part[3] = WHY_SEEN_BY_STACKS;
+	else if (cause >= WHY_LOCK && cause <= WHY_WAIT && charge->inner != cause)
+		key.part[2] = NONE;
+	return key;
+}
+
+static uint32_t process_of_gap(const struct why *why, const struct idle_charge *charge)
+{
+	return charge->culprit == NONE ? charge->process : why->model->threads[charge->culprit].process;
+}
+
 /* What of gaps is looked at; more: after calls. */
 static void add_gaps(struct tally *all, struct why *why, struct lines *lines)
 {
 	for (size_t i = 0; i < why->idle->charges.count; i++) {
 		struct idle_charge charge = idle_charge_at(why->idle, i);
-		struct tally_key key = why_charge_key(charge.what, charge.process);
+		struct tally_key key = why_charge_key(key_of_gap(&charge), process_of_gap(why, &charge));
 
 		if (!charge.looked_at)
 			continue;
@@ -113,7 +133,7 @@ static struct why_line line_row(struct evidence *evidence, const struct tally_en
 	struct tally_key key = why_key_of_charge(sum->key);
 	const uint32_t *part = key.part;
 	struct why_line row = {.line = part[0],
-			       .from_line = part[1] == WHY_PYTHON ? part[2] : NONE,
+			       .from_line = part[1] == WHY_PYTHON || part[1] == WHY_PROGRAM ? part[2] : NONE,
 			       .detail = part[2],
 			       .extra = part[3],
 			       .process = sum->key.part[1] >> WHY_PROCESS_SHIFT,
@@ -167,14 +187,42 @@ static int by_time(const void *left, const void *right)
 	return (a->cause > b->cause) - (a->cause < b->cause);
 }
 
+/* cause, line: where threads that launch waited for others. */
+static struct tally vias_by_line(struct why *why, struct lines *lines)
+{
+	struct tally vias = {0};
+
+	for (size_t i = 0; i < why->idle->charges.count; i++) {
+		struct idle_charge charge = idle_charge_at(why->idle, i);
+
+		if (charge.looked_at && charge.via != NONE)
+			tally_at(&vias, (struct tally_key){{charge.what.part[1], line_at(why, lines, charge.via)}})
+				->ns += charge.ns;
+	}
+	return vias;
+}
+
+static void name_via(struct why_loss *loss, const struct tally *vias)
+{
+	uint64_t most_ns = 0;
+
+	loss->via_line = NONE;
+	for (size_t i = 0; i < vias->count; i++)
+		if (vias->entries[i].key.part[0] == loss->cause && vias->entries[i].ns > most_ns) {
+			most_ns = vias->entries[i].ns;
+			loss->via_line = vias->entries[i].key.part[1];
+		}
+}
+
 void why_finish(struct why *why, struct lines *lines)
 {
-	struct tally charges = {0};
+	struct tally charges = {0}, vias;
 	struct evidence evidence = {0};
 	struct tally_entry *sorted;
 
 	settle_all(why);
 	add_gaps(&charges, why, lines);
+	vias = vias_by_line(why, lines);
 	add_by_line(&charges, why, lines, &why->charges);
 	add_by_line(&evidence.calls, why, lines, &why->idle->calls);
 	add_by_line(&evidence.copies, why, lines, &why->copies);
@@ -189,12 +237,14 @@ void why_finish(struct why *why, struct lines *lines)
 		*loss = (struct why_loss){
 			.cause = cause, .ns = sum->ns, .count = sum->count, .longest_ns = sum->longest_ns};
 		add_lines(loss, &evidence, sorted, charges.count);
+		name_via(loss, &vias);
 		why->count++;
 	}
 	if (why->count)
 		qsort(why->losses, why->count, sizeof(*why->losses), by_time);
 	free(sorted);
 	tally_free(&charges);
+	tally_free(&vias);
 	tally_free(&evidence.calls);
 	tally_free(&evidence.reads);
 	tally_free(&evidence.copies);

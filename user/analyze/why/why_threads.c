@@ -144,8 +144,26 @@ static const struct why_activity *activity_of(const struct why_thread *thread, c
 					     : &thread->activities.items[doing];
 }
 
+static void add_rest(struct why_rests *rests, uint64_t from_ns, uint64_t to_ns)
+{
+	if (rests && to_ns > from_ns)
+		array_push(rests, ((struct why_rest){from_ns, to_ns}));
+}
+
+static void find_pieces(struct why_threads *threads, const struct why_thread *thread, const struct why_thread *peers,
+			uint64_t from_ns, uint64_t to_ns, unsigned least_rank)
+{
+	threads->pieces.count = 0;
+	add_pieces(threads, thread, 0, from_ns, to_ns, least_rank);
+	if (peers)
+		add_pieces(threads, peers, WHY_OF_PEERS, from_ns, to_ns, least_rank);
+	if (threads->pieces.count)
+		qsort(threads->pieces.items, threads->pieces.count, sizeof(*threads->pieces.items), by_time);
+}
+
 uint64_t why_thread_pieces(struct why_threads *threads, const struct why_thread *thread, const struct why_thread *peers,
-			   uint64_t from_ns, uint64_t to_ns, unsigned least_rank, why_take *take, void *context)
+			   uint64_t from_ns, uint64_t to_ns, unsigned least_rank, why_take *take, void *context,
+			   struct why_rests *rests)
 {
 	unsigned open[RANKS] = {0};
 	uint32_t outermost[RANKS] = {0};
@@ -153,12 +171,7 @@ uint64_t why_thread_pieces(struct why_threads *threads, const struct why_thread 
 
 	if (to_ns <= from_ns)
 		return 0;
-	threads->pieces.count = 0;
-	add_pieces(threads, thread, 0, from_ns, to_ns, least_rank);
-	if (peers)
-		add_pieces(threads, peers, WHY_OF_PEERS, from_ns, to_ns, least_rank);
-	if (threads->pieces.count)
-		qsort(threads->pieces.items, threads->pieces.count, sizeof(*threads->pieces.items), by_time);
+	find_pieces(threads, thread, peers, from_ns, to_ns, least_rank);
 	for (size_t i = 0; i < threads->pieces.count; i++) {
 		const struct why_piece *piece = &threads->pieces.items[i];
 		unsigned rank = activity_of(thread, peers, piece->doing)->rank, top = RANKS;
@@ -166,8 +179,10 @@ uint64_t why_thread_pieces(struct why_threads *threads, const struct why_thread 
 		while (top-- > 0 && !open[top])
 			;
 		if (top < RANKS && piece->time_ns > at) {
-			take(context, activity_of(thread, peers, outermost[top])->key, piece->time_ns - at);
+			take(context, activity_of(thread, peers, outermost[top])->key, at, piece->time_ns);
 			sum += piece->time_ns - at;
+		} else {
+			add_rest(rests, at, piece->time_ns);
 		}
 		at = piece->time_ns;
 		if (piece->begins && !open[rank]++)
@@ -175,6 +190,7 @@ uint64_t why_thread_pieces(struct why_threads *threads, const struct why_thread 
 		else if (!piece->begins)
 			open[rank]--;
 	}
+	add_rest(rests, at, to_ns);
 	return sum;
 }
 
@@ -213,7 +229,7 @@ uint64_t why_thread_leads(struct why_thread *thread, uint64_t from_ns, uint64_t 
 		if (thread->launches > wait->launches + AHEAD_LAUNCHES || lead <= wait->taken_ns)
 			continue;
 		lead = lead - wait->taken_ns < ns - sum ? lead - wait->taken_ns : ns - sum;
-		take(context, wait->key, lead);
+		take(context, wait->key, 0, lead);
 		wait->taken_ns += lead;
 		sum += lead;
 	}

@@ -101,16 +101,27 @@ void why_thread_calls(struct why_thread *thread, const struct model_call *call, 
 /* The latest call before that time, and the latest that put work on a GPU; NULL: not known. */
 const struct why_recent *why_thread_before(const struct why_thread *thread, uint64_t start_ns, bool work);
 
-typedef void why_take(void *context, struct tally_key key, uint64_t ns);
+typedef void why_take(void *context, struct tally_key key, uint64_t from_ns, uint64_t to_ns);
+
+struct why_rest {
+	uint64_t from_ns, to_ns;
+};
+
+struct why_rests {
+	struct why_rest *items;
+	size_t count, capacity;
+};
 
 /*
  * Hands over what the thread did in [from, to), or went on for it (peers: NULL: nothing), by least_rank and above, each
- * time once; how much that was.
+ * time once; how much that was.  rests: what is left is added to them, by time; NULL: no one wants it.
  */
 uint64_t why_thread_pieces(struct why_threads *threads, const struct why_thread *thread, const struct why_thread *peers,
-			   uint64_t from_ns, uint64_t to_ns, unsigned least_rank, why_take *take, void *context);
+			   uint64_t from_ns, uint64_t to_ns, unsigned least_rank, why_take *take, void *context,
+			   struct why_rests *rests);
 
-/* Hands over up to ns of earlier waits, for a gap from `from_ns` on that a launch ended; how much that was. */
+/* Hands over up to ns of earlier waits, for a gap from `from_ns` on that a launch ended, as times from 0 on; how much
+ * that was. */
 uint64_t why_thread_leads(struct why_thread *thread, uint64_t from_ns, uint64_t launch_ns, uint64_t ns, why_take *take,
 			  void *context);
 

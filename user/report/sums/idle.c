@@ -38,6 +38,18 @@ static bool has_other_launches(const struct report *report, size_t shown)
 	return false;
 }
 
+/* Also where a process that does nothing on a GPU is to blame. */
+static bool has_other_processes(const struct report *report, size_t shown)
+{
+	const struct idle_row *rows = report->all->idle.rows;
+	uint32_t process = NONE;
+
+	for (size_t i = 0; i < shown; i++)
+		if (rows[i].process != NONE)
+			process_note(&process, rows[i].process);
+	return report->all->active > 1 || process == PROCESS_MANY;
+}
+
 static char *launch_label(struct report *report, const struct idle_row *row)
 {
 	return has_other_launch(row) ? line_label(&report->all->lines, row->launch_line) : xstrdup("");
@@ -69,16 +81,20 @@ static void add_row(struct report *report, struct table *table, const struct idl
 static void explain(struct report *report, size_t shown)
 {
 	const struct idle_row *rows = report->all->idle.rows;
-	bool late = false, after = false, small = false, gpu = false;
+	bool late = false, after = false, small = false, gpu = false, unsampled = false;
 
 	for (size_t i = 0; i < shown; i++) {
-		late |= rows[i].cause == WHY_PYTHON && !rows[i].after;
+		late |= (rows[i].cause == WHY_PYTHON || rows[i].cause == WHY_PROGRAM) && !rows[i].after;
+		unsampled |= rows[i].inner == WHY_UNSAMPLED;
 		after |= rows[i].after;
 		small |= rows[i].cause == WHY_LAUNCH;
 		gpu |= rows[i].cause == WHY_GPU;
 	}
 	if (late)
-		report_line(report, "  launched late: the GPU had nothing to do until that line launched");
+		report_line(report, "  launched late: the GPU had nothing to do until that line launched%s",
+			    model_is_foreign(report->model) ? "" : "; --cpu and --off-cpu record what ran");
+	if (unsampled)
+		report_line(report, "  not sampled: no sample and no wait says what the thread did");
 	if (after)
 		report_line(report,
 			    "  after a call: had the thread not waited in it, it would have launched earlier by "
@@ -96,7 +112,7 @@ void report_idle(struct report *report)
 	const struct idle *idle = &report->all->idle;
 	size_t gaps = idle->count - idle->edges, shown = report_shown(report, gaps);
 	struct time_unit unit = time_unit_for(idle->sum || !idle->count ? idle->sum : idle->rows[0].ns);
-	bool launches = has_other_launches(report, shown);
+	bool launches = has_other_launches(report, shown), processes = has_other_processes(report, shown);
 	const struct column columns[] = {
 		COLUMN_NUMBER(unit.name, "idle_ns", UNIT_NS),
 		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
@@ -108,7 +124,7 @@ void report_idle(struct report *report)
 		COLUMN_DATA("launch_line_number", UNIT_ID),
 		COLUMN_DATA("cause_id", UNIT_TEXT),
 		USER_LINE_COLUMNS,
-		PROCESS_COLUMN(report),
+		COLUMN_NAME(processes ? "process" : COLUMN_NOT_SHOWN, "process", TEXT_TRUNCATE_MIDDLE),
 		COLUMN_END,
 	};
 	struct table table;

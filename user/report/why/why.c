@@ -66,7 +66,8 @@ static void put_loss(struct report *report, const struct why_loss *loss, size_t 
 {
 	const struct why *why = &report->all->why;
 	char *title = xasprintf("%zu. %s, %s %%: %s", number, number_time(loss->ns).text,
-				number_percent((double)loss->ns, (double)why->looked_ns).text, why_title(loss->cause));
+				number_percent((double)loss->ns, (double)why->looked_ns).text,
+				why_title(report->all, loss->cause));
 
 	report_title(report, "loss", title, NULL);
 	if (why->step_count)

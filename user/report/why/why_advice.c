@@ -52,11 +52,34 @@ static const char *compile_advice(const struct analyses *all, const struct why_l
 	}
 }
 
+/* A process without work of its own on a GPU. */
+static bool in_worker(const struct analyses *all, const struct why_line *line)
+{
+	const struct model_process *process = &all->model->processes[line->process];
+
+	return !process->calls && !process->gpu_ops;
+}
+
+static const char *no_cpu_advice(const struct why_line *line)
+{
+	if (line->detail == GPT_WAIT_THROTTLED)
+		return "Its cgroup's quota is used up: raise cpu.max, or run fewer threads.";
+	return "Run fewer threads than there are CPUs (OMP_NUM_THREADS, num_workers), or keep other programs off these "
+	       "CPUs.";
+}
+
 static const char *data_advice(const struct analyses *all, const struct why_loss *loss)
 {
 	const struct why_line *line = &loss->lines[0];
 
 	/* worker processes make no calls in next */
+	if (line->extra == WHY_SEEN_BY_STACKS)
+		return in_worker(all, line)
+			       ? "Make that line cheaper, or give the DataLoader more num_workers or a larger "
+				 "prefetch_factor, where there are CPUs left."
+			       : "Give the DataLoader num_workers of 2 or more, or make that line cheaper: it runs in "
+				 "the "
+				 "training process, so loading and training take turns.";
 	if (line->extra == WHY_SEEN_BY_FRAMES || strstr(why_name(all, line->detail), "_SingleProcess"))
 		return "Give the DataLoader num_workers of 2 or more: it loads in the training process itself now, so "
 		       "loading and training take turns.";
@@ -72,6 +95,36 @@ static const char *advice(const struct analyses *all, const struct why_loss *los
 	case WHY_PYTHON:
 		return "See what runs there: take it out of the loop, give it to a thread or process of its own, or "
 		       "launch the GPU's next work before it.";
+	case WHY_PROGRAM:
+	case WHY_RAN:
+	case WHY_NATIVE:
+		return "Take it out of the loop, give it to a thread or process of its own, or launch the GPU's next "
+		       "work before it.";
+	case WHY_LOCK:
+		return "Hold the lock for less at that line, or let the thread that launches go on without it.";
+	case WHY_GIL:
+		return "That line keeps the GIL: give it to a process of its own, or release the GIL in it "
+		       "(Py_BEGIN_ALLOW_THREADS; of ctypes CDLL, not PyDLL).";
+	case WHY_PIPE:
+		return "Ask for the next item before it is needed, or make what the other one does there cheaper: more "
+		       "processes, larger pieces.";
+	case WHY_CHILD:
+		return "Start the child earlier, and wait for it where its result is needed.";
+	case WHY_SLEEP:
+		return "Wait for an event in the place of a sleep, or launch the GPU's next work before it.";
+	case WHY_DISK:
+		return "Read ahead in a thread of its own, in larger pieces, or from a faster disk.";
+	case WHY_FAULT:
+		return "Touch the memory before the loop (MAP_POPULATE, a copy of the file in memory); see whether the "
+		       "machine swaps.";
+	case WHY_NO_CPU:
+		return no_cpu_advice(line);
+	case WHY_WAIT:
+		return "See what it waits for there.";
+	case WHY_UNSAMPLED:
+		return all->idle.ran.samples && all->idle.ran.waits
+			       ? "Sample more often (-F)."
+			       : "Record with --cpu and --off-cpu: what ran, and what was waited for.";
 	case WHY_DATA:
 		return data_advice(all, loss);
 	case WHY_SYNC:
@@ -162,7 +215,7 @@ static bool lacks_set(const struct analyses *all, const char *name)
 
 static bool waits_for_python(const struct analyses *all)
 {
-	return all->why.sums[WHY_PYTHON].ns > all->why.looked_ns / WHY_LEAST_SHARE;
+	return all->why.sums[WHY_PYTHON].ns + all->why.sums[WHY_PROGRAM].ns > all->why.looked_ns / WHY_LEAST_SHARE;
 }
 
 static bool asked_for_ops(const struct model *model)
@@ -189,6 +242,10 @@ char *why_caution(const struct analyses *all, unsigned index)
 			"for is not in this trace. It may be another stream's work (--trace sync records such "
 			"waits), or a process that was not traced.",
 			number_time(all->why.sums[WHY_GPU].ns).text);
+	if (!ran_is_known(&all->idle.ran) && waits_for_python(all) && !model_is_foreign(all->model) && !index--)
+		return xstrdup(
+			"What ran while the GPU waited is not in this trace: --cpu and --off-cpu record that, with "
+			"the line and the process to blame.");
 	if (!asked_for_ops(all->model) && waits_for_python(all) && !index--)
 		return xasprintf("Whether Python was in PyTorch's DataLoader or compiler cannot be said: %s.",
 				 model_is_foreign(all->model) ? "no ops of PyTorch are in the file"

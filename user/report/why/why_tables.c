@@ -79,7 +79,7 @@ static void add_loss(struct report *report, struct table *table, const struct wh
 		table_add_unknown(table, "-");
 	table_add_count(table, loss->count);
 	table_add_ns(table, loss->longest_ns, unit);
-	table_add(table, why_title(loss->cause));
+	table_add(table, why_title(report->all, loss->cause));
 	table_add(table, why_cause_name(loss->cause));
 	table_add(table, where);
 	report_add_place(report, table, loss->lines[0].line);

@@ -14,6 +14,18 @@ static const struct {
 	const char *name, *title, *brief;
 } causes[] = {
 	[WHY_PYTHON] = {"python", "the GPU waits for Python", "Python"},
+	[WHY_PROGRAM] = {"program", "the GPU waits for the program on the CPU", "the program"},
+	[WHY_RAN] = {"ran", "the GPU waits while a line of Python runs", "Python"},
+	[WHY_NATIVE] = {"native", "the GPU waits while the program runs on the CPU", "native code"},
+	[WHY_LOCK] = {"lock", "the GPU waits while a thread waits for a lock", "a lock"},
+	[WHY_GIL] = {"gil", "the GPU waits while a thread waits for the GIL", "the GIL"},
+	[WHY_PIPE] = {"pipe", "the GPU waits for another thread or process", "a pipe or socket"},
+	[WHY_CHILD] = {"child", "the GPU waits for a child process", "a child process"},
+	[WHY_SLEEP] = {"sleep", "the GPU waits while the program sleeps", "a sleep"},
+	[WHY_DISK] = {"disk", "the GPU waits for files", "files"},
+	[WHY_FAULT] = {"fault", "the GPU waits while memory is paged in", "page faults"},
+	[WHY_NO_CPU] = {"no_cpu", "the GPU waits as the program gets no CPU", "no CPU"},
+	[WHY_WAIT] = {"wait", "the GPU waits while a thread waits", "a wait"},
 	[WHY_DATA] = {"data", "the GPU waits for data", "data loading"},
 	[WHY_SYNC] = {"sync", "a call waits for the GPU, which then runs out of work", "a wait for the GPU"},
 	[WHY_LAUNCH] = {"launch", "small kernels run shorter than it takes to launch them", "small kernels"},
@@ -26,6 +38,7 @@ static const struct {
 	[WHY_PROCESS] = {"process", "work waits while another process uses the GPU", "another process"},
 	[WHY_RANK] = {"rank", "ranks wait in collectives for the one that comes last", "a late rank"},
 	[WHY_PEER] = {"peer", "the GPU waits for other processes in a collective on the CPU", "a collective"},
+	[WHY_UNSAMPLED] = {"unsampled", "the GPU waits, and no sample says for what", "not sampled"},
 	/* of no loss that has a title */
 	[WHY_GPU] = {"gpu", NULL, "not begun by the GPU"},
 	[WHY_UNSEEN] = {"unseen", NULL, "launch not recorded"},
@@ -37,8 +50,11 @@ const char *why_cause_name(enum why_cause cause)
 	return causes[cause].name;
 }
 
-const char *why_title(enum why_cause cause)
+/* Of a file without a word of Python no one knows whether it was Python. */
+const char *why_title(const struct analyses *all, enum why_cause cause)
 {
+	if (cause == WHY_PYTHON && !all->model->code_count)
+		cause = WHY_PROGRAM;
 	return causes[cause].title;
 }
 
@@ -70,6 +86,7 @@ static char *where(const struct analyses *all, const struct why_loss *loss, cons
 
 	switch (loss->cause) {
 	case WHY_PYTHON:
+	case WHY_PROGRAM:
 		if (line->from_line == NONE)
 			break;
 		if (line->from_line == line->line) {
@@ -90,7 +107,15 @@ static char *where(const struct analyses *all, const struct why_loss *loss, cons
 				 line->extra == NONE || loss->cause != WHY_SYNC ? "" : why_name(all, line->extra));
 		free(label);
 		return text;
+	case WHY_NATIVE:
+		text = xasprintf("%s, %s", label,
+				 line->detail == NONE ? "no function known" : why_name(all, line->detail));
+		free(label);
+		return text;
 	case WHY_DATA:
+		if (line->extra == WHY_SEEN_BY_STACKS)
+			break;
+		/* fall through */
 	case WHY_IMPORT:
 	case WHY_GC:
 		text = xasprintf(loss->cause == WHY_DATA && line->extra == WHY_SEEN_BY_FRAMES
@@ -115,11 +140,13 @@ static char *where(const struct analyses *all, const struct why_loss *loss, cons
 
 char *why_where(const struct analyses *all, const struct why_loss *loss, const struct why_line *line)
 {
+	const struct model_process *process = &all->model->processes[line->process];
 	char *text = where(all, loss, line), *label, *shown;
 
-	if (all->active < 2 || loss->cause == WHY_RANK)
+	/* of a process that does nothing on a GPU it is news that it is to blame */
+	if (loss->cause == WHY_RANK || (all->active < 2 && (process->calls || process->gpu_ops)))
 		return text;
-	label = process_label(&all->model->processes[line->process]);
+	label = process_label(process);
 	shown = xasprintf("(%s)", label);
 	free(label);
 	return joined(text, " ", shown);
@@ -142,6 +169,17 @@ static char *python_evidence(const struct analyses *all, const struct why_loss *
 	text = xasprintf("The GPU ran out of work %s, and the thread that launches was in no CUDA call%s meanwhile%s.",
 			 often, model_has_all_calls(all->model) ? "" : " that gputrace follows",
 			 all->idle.has_ops ? " and in no DataLoader" : "");
+	free(often);
+	return text;
+}
+
+static char *unsampled_evidence(const struct why_loss *loss)
+{
+	char *often = how_often(loss), *text;
+
+	text = xasprintf("The GPU had nothing to do %s, and what the thread that launches did is in no sample and no "
+			 "wait.",
+			 often);
 	free(often);
 	return text;
 }
@@ -365,9 +403,26 @@ char *why_evidence(const struct analyses *all, const struct why_loss *loss)
 {
 	switch (loss->cause) {
 	case WHY_PYTHON:
+	case WHY_PROGRAM:
 		return python_evidence(all, loss);
+	case WHY_RAN:
+	case WHY_NATIVE:
+		return why_ran_evidence(all, loss);
+	case WHY_LOCK:
+	case WHY_GIL:
+	case WHY_PIPE:
+	case WHY_CHILD:
+	case WHY_SLEEP:
+	case WHY_DISK:
+	case WHY_FAULT:
+	case WHY_NO_CPU:
+	case WHY_WAIT:
+		return why_waits_evidence(all, loss);
+	case WHY_UNSAMPLED:
+		return unsampled_evidence(loss);
 	case WHY_DATA:
-		return data_evidence(all, loss);
+		return loss->lines[0].extra == WHY_SEEN_BY_STACKS ? why_waits_evidence(all, loss)
+								  : data_evidence(all, loss);
 	case WHY_SYNC:
 		return sync_evidence(all, loss);
 	case WHY_LAUNCH:

@@ -16,7 +16,7 @@
 
 /* For programs ("python", "data", ...), and for people. */
 const char *why_cause_name(enum why_cause cause);
-const char *why_title(enum why_cause cause); /* of a loss */
+const char *why_title(const struct analyses *all, enum why_cause cause); /* of a loss */
 const char *why_short(enum why_cause cause);
 
 static inline const char *why_name(const struct analyses *all, uint32_t name)
@@ -29,6 +29,10 @@ char *why_where(const struct analyses *all, const struct why_loss *loss, const s
 
 /* The figures of the log that show it. */
 char *why_evidence(const struct analyses *all, const struct why_loss *loss);
+
+/* The same of causes that samples and waits of threads tell (why_waits.c). */
+char *why_ran_evidence(const struct analyses *all, const struct why_loss *loss);
+char *why_waits_evidence(const struct analyses *all, const struct why_loss *loss);
 
 char *why_advice(const struct analyses *all, const struct why_loss *loss);
 

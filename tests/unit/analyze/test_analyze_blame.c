@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Whom samples and waits of threads blame for a gap: small logs, each with one gap of 90 ms, whose end is launched. */
+#include "analyzed.h"
+#include "report/why/why.h"
+
+#define MS 1000000ull
+#define US 1000ull
+#define PERIOD (10 * MS)
+#define FROM (10 * MS) /* the gap */
+#define TO (100 * MS)
+#define LAUNCHED (TO - 10 * US)
+
+#define HELPER (TID + 1)   /* another thread of the process */
+#define WORKER (PID + 100) /* another process, of one thread */
+
+enum { TRAIN = 1, LOAD, WAITS, LAUNCH, HOLDS, WORKS, LOADER }; /* stacks */
+
+static void begin(struct log_builder *log)
+{
+	static const struct {
+		uint32_t pid, lasti; /* train.py:30 + lasti / 2 */
+	} lines[] = {[TRAIN] = {PID, 2},  [LOAD] = {PID, 4},   [WAITS] = {PID, 6},
+		     [LAUNCH] = {PID, 8}, [HOLDS] = {PID, 10}, [WORKS] = {WORKER, 2}};
+
+	log_begin(log, 1000, 0);
+	log_process(log, WORKER, PID, 1100, 1050, 0x30c, "worker", "", "", "");
+	log_thread(log, PID, HELPER, 1200, "helper");
+	log_thread(log, WORKER, WORKER, 1200, "worker");
+	log_function(log, PID, 0xc0de, "train", "/src/train.py", 30);
+	log_function(log, WORKER, 0xc0de, "__getitem__", "/src/data.py", 16);
+	log_function(log, PID, 0xc0df, "__next__", "/x/site-packages/torch/utils/data/dataloader.py", 700);
+	for (uint32_t i = TRAIN; i <= WORKS; i++)
+		log_stack(log, lines[i].pid, i, 1, (struct gpt_pyframe[]){{.code = 0xc0de, .lasti = lines[i].lasti}});
+	log_stack(log, PID, LOADER, 2,
+		  (struct gpt_pyframe[]){{.code = 0xc0df, .lasti = 2}, {.code = 0xc0de, .lasti = 4}});
+	log_batch(log, PID, TID, 1500);
+	log_agent_ready(log, "kernels,cuda,sync");
+	log_agent_name(log, 1, "_Z4gemmPf");
+}
+
+static void kernel(struct log_builder *log, uint32_t corr, uint64_t launch_ns, uint64_t start_ns, uint64_t end_ns)
+{
+	log_launch(log, PID, TID, launch_ns, corr == 1 ? TRAIN : LAUNCH, corr);
+	log_batch(log, PID, TID, end_ns);
+	log_agent_kernel(log, (struct gpt_agent_kernel){
+				      .start_wall_ns = start_ns, .end_wall_ns = end_ns, .corr = corr, .name = 1});
+}
+
+static void sample(struct log_builder *log, uint32_t pid, uint32_t tid, uint64_t time_ns, uint64_t stack)
+{
+	log_sample(log, (struct gpt_sample){.time_ns = time_ns,
+					    .stack_id = stack,
+					    .pid = pid,
+					    .tid = tid,
+					    .period_ns = PERIOD,
+					    .stack_state = stack ? GPT_STACK_OK : GPT_STACK_NO_PYTHON,
+					    .place = GPT_SAMPLE_USER});
+}
+
+/* Of one thread at its line, every period. */
+static void runs(struct log_builder *log, uint32_t pid, uint32_t tid, uint64_t stack, uint64_t from_ns, uint64_t to_ns)
+{
+	for (uint64_t at = from_ns + PERIOD / 2; at < to_ns; at += PERIOD)
+		sample(log, pid, tid, at, stack);
+}
+
+static struct gpt_wait waits(enum gpt_wait_reason reason, uint64_t stack, uint64_t from_ns, uint64_t to_ns)
+{
+	return (struct gpt_wait){.time_ns = from_ns,
+				 .woken_ns = to_ns,
+				 .end_ns = to_ns,
+				 .stack_id = stack,
+				 .pid = PID,
+				 .tid = TID,
+				 .syscall = -1,
+				 .reason = reason,
+				 .waker = GPT_WAKER_INTERRUPT};
+}
+
+static struct gpt_wait of(struct gpt_wait wait, uint32_t pid, uint32_t tid)
+{
+	wait.pid = pid;
+	wait.tid = tid;
+	return wait;
+}
+
+static struct gpt_wait woken_by(struct gpt_wait wait, uint32_t pid, uint32_t tid, uint64_t stack)
+{
+	wait.waker = GPT_WAKER_THREAD;
+	wait.waker_pid = pid;
+	wait.waker_tid = tid;
+	wait.waker_stack_id = stack;
+	return wait;
+}
+
+struct gap {
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+};
+
+static void begin_gap(struct gap *gap)
+{
+	begin(&gap->log);
+	kernel(&gap->log, 1, FROM - 20 * US, FROM - 10 * US, FROM);
+}
+
+static void end_gap(struct gap *gap)
+{
+	kernel(&gap->log, 2, LAUNCHED, TO, TO + MS);
+	log_end(&gap->log, 10000 * MS);
+	gap->model = model_of(&gap->log);
+	analyze_model(&gap->all, gap->model, ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_IDLE));
+	assert_int_equal(gap->all.idle.sum, TO - FROM);
+}
+
+/* Nothing stands anywhere else than in the rows that were asked for. */
+static void free_gap(struct gap *gap, uint64_t asked_ns)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < gap->all.idle.count; i++)
+		sum += idle_is_edge(gap->all.idle.rows[i].cause) ? 0 : gap->all.idle.rows[i].ns;
+	assert_int_equal(sum, TO - FROM);
+	assert_int_equal(asked_ns, sum);
+	assert_int_equal(gap->all.why.idle_ns, sum);
+	analyses_free(&gap->all);
+	model_free(gap->model);
+}
+
+/* The time on a line by a cause and what was done there. */
+static uint64_t ns_of(const struct gap *gap, const char *line, enum why_cause cause, enum why_cause inner)
+{
+	for (size_t i = 0; i < gap->all.idle.count; i++) {
+		const struct idle_row *row = &gap->all.idle.rows[i];
+
+		if (row->cause == cause && row->inner == inner && is_line(&gap->all, row->line, line))
+			return row->ns;
+	}
+	fail_msg("nothing on %s", line);
+	return 0;
+}
+
+static uint64_t own(const struct gap *gap, const char *line, enum why_cause cause)
+{
+	return ns_of(gap, line, cause, cause);
+}
+
+/* From the launch to its kernel. */
+static uint64_t begun(const struct gap *gap)
+{
+	uint64_t ns = own(gap, "train.py:34 train", WHY_GPU);
+
+	assert_int_equal(ns, TO - LAUNCHED);
+	return ns;
+}
+
+#define LINE_TRAIN "train.py:31 train"
+#define LINE_LOAD "train.py:32 train"
+#define LINE_WAITS "train.py:33 train"
+#define LINE_LAUNCH "train.py:34 train"
+#define LINE_HOLDS "train.py:35 train"
+#define LINE_WORKS "data.py:17 __getitem__"
+
+static void samples_share_the_time_between_them(void **state)
+{
+	struct gap gap;
+	uint64_t train, load;
+
+	begin_gap(&gap);
+	for (uint64_t at = 15 * MS; at < 55 * MS; at += 10 * MS)
+		sample(&gap.log, PID, TID, at, TRAIN); /* the last at 45 */
+	for (uint64_t at = 55 * MS; at < 100 * MS; at += 10 * MS)
+		sample(&gap.log, PID, TID, at, LOAD); /* the last at 95 */
+	end_gap(&gap);
+	train = own(&gap, LINE_TRAIN, WHY_RAN);
+	load = own(&gap, LINE_LOAD, WHY_RAN);
+	assert_int_equal(train, 40 * MS);
+	assert_int_equal(load, LAUNCHED - 50 * MS);
+	free_gap(&gap, train + load + begun(&gap));
+}
+
+static void a_sample_owns_no_more_than_a_period_to_either_side(void **state)
+{
+	struct gap gap;
+	uint64_t train, unknown;
+
+	begin_gap(&gap);
+	sample(&gap.log, PID, TID, 50 * MS, TRAIN);
+	end_gap(&gap);
+	train = own(&gap, LINE_TRAIN, WHY_RAN);
+	unknown = own(&gap, LINE_LAUNCH, WHY_UNSAMPLED);
+	assert_int_equal(train, 2 * PERIOD);
+	free_gap(&gap, train + unknown + begun(&gap));
+}
+
+static void a_wait_that_no_thread_ends_is_that_of_its_line(void **state)
+{
+	struct gap gap;
+	uint64_t slept, ran, no_cpu;
+
+	begin_gap(&gap);
+	runs(&gap.log, PID, TID, LOAD, 10 * MS, 20 * MS);
+	log_wait(&gap.log, waits(GPT_WAIT_SLEEP, WAITS, 20 * MS, 60 * MS));
+	runs(&gap.log, PID, TID, LOAD, 60 * MS, 70 * MS);
+	log_wait(&gap.log, waits(GPT_WAIT_PREEMPTED, LOAD, 70 * MS, 90 * MS));
+	runs(&gap.log, PID, TID, LOAD, 90 * MS, 100 * MS);
+	end_gap(&gap);
+	slept = own(&gap, LINE_WAITS, WHY_SLEEP);
+	no_cpu = own(&gap, LINE_LOAD, WHY_NO_CPU);
+	ran = own(&gap, LINE_LOAD, WHY_RAN);
+	assert_int_equal(slept, 40 * MS);
+	assert_int_equal(no_cpu, 20 * MS);
+	assert_int_equal(ran, 30 * MS - (TO - LAUNCHED));
+	free_gap(&gap, slept + no_cpu + ran + begun(&gap));
+}
+
+static void from_when_it_was_woken_a_thread_has_no_cpu(void **state)
+{
+	struct gap gap;
+	struct gpt_wait wait = waits(GPT_WAIT_SLEEP, WAITS, FROM, LAUNCHED);
+
+	begin_gap(&gap);
+	wait.woken_ns = 40 * MS;
+	log_wait(&gap.log, wait);
+	end_gap(&gap);
+	assert_int_equal(own(&gap, LINE_WAITS, WHY_SLEEP), 30 * MS);
+	assert_int_equal(own(&gap, LINE_WAITS, WHY_NO_CPU), LAUNCHED - 40 * MS);
+	free_gap(&gap, LAUNCHED - FROM + begun(&gap));
+}
+
+static void a_lock_is_put_on_the_line_of_the_thread_that_had_it(void **state)
+{
+	struct gap gap;
+	uint64_t ran, slept;
+
+	begin_gap(&gap);
+	runs(&gap.log, PID, HELPER, HOLDS, 10 * MS, 60 * MS);
+	log_wait(&gap.log, of(waits(GPT_WAIT_SLEEP, HOLDS, 60 * MS, 90 * MS), PID, HELPER));
+	runs(&gap.log, PID, HELPER, HOLDS, 90 * MS, 100 * MS);
+	log_wait(&gap.log, woken_by(waits(GPT_WAIT_FUTEX, WAITS, FROM, LAUNCHED), PID, HELPER, HOLDS));
+	end_gap(&gap);
+	ran = ns_of(&gap, LINE_HOLDS, WHY_LOCK, WHY_RAN);
+	slept = ns_of(&gap, LINE_HOLDS, WHY_LOCK, WHY_SLEEP);
+	assert_int_equal(slept, 30 * MS);
+	free_gap(&gap, ran + slept + begun(&gap));
+}
+
+static void the_gil_is_put_on_the_thread_that_had_it_whoever_woke_the_one_that_waits(void **state)
+{
+	struct gap gap;
+	struct gpt_wait wait;
+
+	begin_gap(&gap);
+	runs(&gap.log, PID, HELPER, HOLDS, FROM, TO);
+	for (uint64_t at = FROM; at < LAUNCHED; at += 5 * MS) { /* a request to drop it, every 5 ms */
+		wait = waits(GPT_WAIT_GIL, WAITS, at, at + 5 * MS < LAUNCHED ? at + 5 * MS : LAUNCHED);
+		wait.holder_tid = HELPER;
+		log_wait(&gap.log, wait);
+	}
+	end_gap(&gap);
+	free_gap(&gap, ns_of(&gap, LINE_HOLDS, WHY_GIL, WHY_RAN) + begun(&gap));
+}
+
+/* The thread waits for a helper, that for a process at the other end of a pipe. */
+static void wake_ups_lead_into_other_processes(void **state)
+{
+	struct gap gap;
+	uint64_t worked, helped;
+
+	begin_gap(&gap);
+	runs(&gap.log, WORKER, WORKER, WORKS, FROM, 80 * MS);
+	log_wait(&gap.log,
+		 woken_by(of(waits(GPT_WAIT_PIPE, HOLDS, 5 * MS, 80 * MS), PID, HELPER), WORKER, WORKER, WORKS));
+	runs(&gap.log, PID, HELPER, HOLDS, 80 * MS, 100 * MS);
+	log_wait(&gap.log, woken_by(waits(GPT_WAIT_FUTEX, WAITS, FROM, LAUNCHED), PID, HELPER, HOLDS));
+	end_gap(&gap);
+	worked = ns_of(&gap, LINE_WORKS, WHY_LOCK, WHY_RAN);
+	helped = ns_of(&gap, LINE_HOLDS, WHY_LOCK, WHY_RAN);
+	assert_int_equal(worked, 70 * MS);
+	assert_int_equal(gap.model->processes[gap.all.idle.rows[0].process].pid, WORKER);
+	free_gap(&gap, worked + helped + begun(&gap));
+}
+
+static void what_a_worker_of_a_data_loader_runs_is_data(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	runs(&gap.log, WORKER, WORKER, WORKS, FROM, TO);
+	log_wait(&gap.log, woken_by(waits(GPT_WAIT_PIPE, LOADER, FROM, LAUNCHED), WORKER, WORKER, WORKS));
+	end_gap(&gap);
+	free_gap(&gap, ns_of(&gap, LINE_WORKS, WHY_DATA, WHY_RAN) + begun(&gap));
+}
+
+static void collection(struct log_builder *log, uint32_t pid, uint32_t tid, uint64_t from_ns, uint64_t to_ns)
+{
+	struct gpt_pyevent event = {.frame = 0x7000, .pid = pid, .tid = tid, .kind = GPT_PYEVENT_GC, .value = 2};
+
+	event.time_ns = from_ns;
+	log_put(log, GPT_PYEVENT, &event, sizeof(event), NULL, 0);
+	event.time_ns = to_ns;
+	event.ends = true;
+	log_put(log, GPT_PYEVENT, &event, sizeof(event), NULL, 0);
+}
+
+static void a_collection_is_on_the_line_of_the_nearest_sample(void **state)
+{
+	struct gap gap;
+	uint64_t garbage, far;
+
+	begin_gap(&gap);
+	sample(&gap.log, PID, TID, 20 * MS, LOAD);
+	collection(&gap.log, PID, TID, 25 * MS, 28 * MS); /* 5 ms after it */
+	collection(&gap.log, PID, TID, 60 * MS, 64 * MS); /* no sample is near */
+	end_gap(&gap);
+	garbage = own(&gap, LINE_LOAD, WHY_GC);
+	far = own(&gap, LINE_LAUNCH, WHY_GC);
+	assert_int_equal(garbage, 3 * MS);
+	assert_int_equal(far, 4 * MS);
+	free_gap(&gap,
+		 garbage + far + own(&gap, LINE_LOAD, WHY_RAN) + own(&gap, LINE_LAUNCH, WHY_UNSAMPLED) + begun(&gap));
+}
+
+static void a_collection_in_another_process_is_to_blame_itself(void **state)
+{
+	struct gap gap;
+	uint64_t garbage, ran;
+
+	begin_gap(&gap);
+	runs(&gap.log, WORKER, WORKER, WORKS, FROM, TO);
+	collection(&gap.log, WORKER, WORKER, 30 * MS, 60 * MS);
+	log_wait(&gap.log, woken_by(waits(GPT_WAIT_SOCKET, WAITS, FROM, LAUNCHED), WORKER, WORKER, WORKS));
+	end_gap(&gap);
+	garbage = own(&gap, LINE_WORKS, WHY_GC);
+	ran = ns_of(&gap, LINE_WORKS, WHY_PIPE, WHY_RAN);
+	assert_int_equal(garbage, 30 * MS);
+	free_gap(&gap, garbage + ran + begun(&gap));
+}
+
+static void pages_and_a_lack_of_cpus_are_to_blame_wherever_they_are(void **state)
+{
+	struct gap gap;
+	uint64_t faults, no_cpu;
+
+	begin_gap(&gap);
+	log_wait(&gap.log, of(waits(GPT_WAIT_PAGE_FAULT, WORKS, FROM, 60 * MS), WORKER, WORKER));
+	log_wait(&gap.log, of(waits(GPT_WAIT_THROTTLED, WORKS, 60 * MS, LAUNCHED), WORKER, WORKER));
+	log_wait(&gap.log, woken_by(waits(GPT_WAIT_SOCKET, WAITS, FROM, LAUNCHED), WORKER, WORKER, WORKS));
+	end_gap(&gap);
+	faults = own(&gap, LINE_WORKS, WHY_FAULT);
+	no_cpu = own(&gap, LINE_WORKS, WHY_NO_CPU);
+	assert_int_equal(faults, 50 * MS);
+	free_gap(&gap, faults + no_cpu + begun(&gap));
+}
+
+static void who_wakes_a_thread_that_sleeps_or_reads_a_file_is_not_to_blame(void **state)
+{
+	static const struct {
+		enum gpt_wait_reason reason;
+		enum why_cause cause;
+	} waiting[] = {{GPT_WAIT_SLEEP, WHY_SLEEP}, {GPT_WAIT_FILE, WHY_DISK}, {GPT_WAIT_PAGE_FAULT, WHY_FAULT}};
+
+	for (size_t i = 0; i < sizeof(waiting) / sizeof(waiting[0]); i++) {
+		struct gap gap;
+
+		begin_gap(&gap);
+		runs(&gap.log, PID, HELPER, HOLDS, FROM, TO);
+		log_wait(&gap.log, woken_by(waits(waiting[i].reason, WAITS, FROM, LAUNCHED), PID, HELPER, HOLDS));
+		end_gap(&gap);
+		free_gap(&gap, own(&gap, LINE_WAITS, waiting[i].cause) + begun(&gap));
+	}
+}
+
+static void what_another_thread_ran_that_was_not_sampled_is_not_known(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	log_wait(&gap.log, woken_by(waits(GPT_WAIT_FUTEX, WAITS, FROM, LAUNCHED), PID, HELPER, HOLDS));
+	end_gap(&gap);
+	free_gap(&gap, ns_of(&gap, LINE_WAITS, WHY_LOCK, WHY_UNSAMPLED) + begun(&gap));
+}
+
+/* Between two waits of one line lies less than a period: it was there all the time. */
+static void a_short_stretch_between_two_waits_of_one_line_is_that_line_s(void **state)
+{
+	struct gap gap;
+	uint64_t ran, slept;
+
+	begin_gap(&gap);
+	sample(&gap.log, PID, HELPER, FROM, HOLDS); /* so that there is a period */
+	for (uint64_t at = FROM; at < 99 * MS; at += 10 * MS)
+		log_wait(&gap.log, waits(GPT_WAIT_SLEEP, WAITS, at, at + 8 * MS));
+	end_gap(&gap);
+	ran = own(&gap, LINE_WAITS, WHY_RAN);
+	slept = own(&gap, LINE_WAITS, WHY_SLEEP);
+	assert_int_equal(slept, 9 * 8 * MS);
+	assert_int_equal(ran, 8 * 2 * MS);
+	/* after the last one it went to another line */
+	free_gap(&gap, ran + slept + own(&gap, LINE_LAUNCH, WHY_UNSAMPLED) + begun(&gap));
+}
+
+/* A ring of threads of which each waits for the next. */
+static void wake_ups_are_followed_eight_steps_far(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	for (uint32_t i = 0; i < 20; i++) {
+		log_thread(&gap.log, PID, HELPER + i, 1200, "ring");
+		log_wait(&gap.log, woken_by(of(waits(GPT_WAIT_FUTEX, HOLDS, FROM, LAUNCHED), PID, HELPER + i), PID,
+					    HELPER + (i + 1) % 20, HOLDS));
+	}
+	log_wait(&gap.log, woken_by(waits(GPT_WAIT_FUTEX, WAITS, FROM, LAUNCHED), PID, HELPER, HOLDS));
+	end_gap(&gap);
+	free_gap(&gap, own(&gap, LINE_HOLDS, WHY_LOCK) + begun(&gap));
+}
+
+/* The thread had no wait that gaps could be put on; samples tell what it did after one. */
+static void what_samples_know_is_not_put_on_an_earlier_wait_for_the_gpu(void **state)
+{
+	struct gap gap;
+
+	begin(&gap.log);
+	log_call(&gap.log, (struct gpt_call){.time_ns = 2 * MS,
+					     .pid = PID,
+					     .tid = TID,
+					     .stack_id = WAITS,
+					     .corr = 9,
+					     .api = GPT_API(GPT_DOMAIN_RUNTIME, 131),
+					     .origin = GPT_ORIGIN_AGENT,
+					     .stack_state = GPT_STACK_OK});
+	log_batch(&gap.log, PID, TID, FROM);
+	log_agent_api(&gap.log, (struct gpt_agent_api){.start_ns = 2 * MS,
+						       .end_ns = FROM,
+						       .corr = 9,
+						       .tid = TID,
+						       .api = GPT_API(GPT_DOMAIN_RUNTIME, 131)});
+	kernel(&gap.log, 1, 1 * MS, 1 * MS + 10 * US, FROM);
+	runs(&gap.log, PID, TID, LOAD, FROM, 80 * MS);
+	end_gap(&gap);
+	assert_int_equal(own(&gap, LINE_LOAD, WHY_RAN), 75 * MS); /* the last sample owns a period */
+	assert_int_equal(own(&gap, LINE_WAITS, WHY_SYNC), 8 * MS);
+	free_gap(&gap, 75 * MS + 8 * MS + own(&gap, LINE_LAUNCH, WHY_UNSAMPLED) + begun(&gap));
+}
+
+/* ---- in words ---------------------------------------------------------------------------------------------------- */
+
+static char *written(const struct model *model, int (*write)(FILE *, struct trace *, const struct report_options *))
+{
+	const struct report_options options = {.width = 200};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(write(out, WHOLE_TRACE(model), &options), 0);
+	fclose(out);
+	return text;
+}
+
+static void assert_says(const struct model *model, const char *const *words, size_t count,
+			int (*write)(FILE *, struct trace *, const struct report_options *))
+{
+	char *text = written(model, write);
+
+	for (size_t i = 0; i < count; i++)
+		if (!strstr(text, words[i]))
+			fail_msg("'%s' is not in:\n%s", words[i], text);
+	free(text);
+}
+
+#define SAYS(gap, write, ...)                                                                                          \
+	assert_says((gap)->model, (const char *const[]){__VA_ARGS__},                                                  \
+		    sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *), write)
+
+static void end_words(struct gap *gap)
+{
+	analyses_free(&gap->all);
+	model_free(gap->model);
+}
+
+static void why_names_the_line_that_has_the_lock_and_who_waits_for_it(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	runs(&gap.log, PID, HELPER, HOLDS, FROM, TO);
+	log_wait(&gap.log, woken_by(waits(GPT_WAIT_FUTEX, WAITS, FROM, LAUNCHED), PID, HELPER, HOLDS));
+	end_gap(&gap);
+	SAYS(&gap, report_write_why, "the GPU waits while a thread waits for a lock", "where    train.py:35 train\n",
+	     "while the thread that launches waited at train.py:33 train. It waited for thread helper",
+	     "90.0 ms running Python", "Hold the lock for less");
+	SAYS(&gap, report_write, "train.py:35 train  waited for a lock: ran", "train.py:34 train");
+	end_words(&gap);
+}
+
+static void why_names_the_worker_and_its_line(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	runs(&gap.log, WORKER, WORKER, WORKS, FROM, TO);
+	log_wait(&gap.log, woken_by(waits(GPT_WAIT_PIPE, LOADER, FROM, LAUNCHED), WORKER, WORKER, WORKS));
+	end_gap(&gap);
+	SAYS(&gap, report_write_why, "the GPU waits for data", "where    data.py:17 __getitem__ (worker 41330)",
+	     "waited at train.py:32 train. It waited for worker (pid 41330)", "Make that line cheaper");
+	SAYS(&gap, report_write, "data.py:17 __getitem__", "DataLoader: ran", "worker 41330");
+	end_words(&gap);
+}
+
+static void why_says_each_cause_and_what_to_try(void **state)
+{
+	static const struct {
+		enum gpt_wait_reason reason;
+		const char *title, *advice;
+	} all[] = {
+		{GPT_WAIT_SLEEP, "the GPU waits while the program sleeps", "Wait for an event in the place of a sleep"},
+		{GPT_WAIT_FILE, "the GPU waits for files", "Read ahead in a thread of its own"},
+		{GPT_WAIT_PAGE_FAULT, "the GPU waits while memory is paged in", "Touch the memory before the loop"},
+		{GPT_WAIT_PREEMPTED, "the GPU waits as the program gets no CPU",
+		 "Run fewer threads than there are CPUs"},
+		{GPT_WAIT_THROTTLED, "the GPU waits as the program gets no CPU", "raise cpu.max"},
+		{GPT_WAIT_GIL, "the GPU waits while a thread waits for the GIL", "keeps the GIL"},
+		{GPT_WAIT_SOCKET, "the GPU waits for another thread or process", "Ask for the next item before"},
+		{GPT_WAIT_CHILD, "the GPU waits for a child process", "Start the child earlier"},
+		{GPT_WAIT_STOPPED, "the GPU waits while a thread waits", "See what it waits for"},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct gap gap;
+
+		begin_gap(&gap);
+		log_wait(&gap.log, waits(all[i].reason, WAITS, FROM, LAUNCHED));
+		end_gap(&gap);
+		SAYS(&gap, report_write_why, all[i].title, all[i].advice, "train.py:33 train");
+		end_words(&gap);
+	}
+}
+
+static void why_says_what_a_waker_is_called_that_is_not_traced(void **state)
+{
+	struct gap gap;
+	struct gpt_wait wait = waits(GPT_WAIT_SOCKET, WAITS, FROM, LAUNCHED);
+
+	begin_gap(&gap);
+	wait.waker = GPT_WAKER_OTHER;
+	wait.waker_pid = wait.waker_tid = 4711;
+	memcpy(wait.waker_comm, "redis", 6);
+	log_wait(&gap.log, wait);
+	end_gap(&gap);
+	SAYS(&gap, report_write_why, "It was woken by redis (pid 4711), which is not traced.");
+	end_words(&gap);
+}
+
+static void why_says_that_no_sample_tells_and_what_to_record(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	sample(&gap.log, PID, HELPER, FROM, HOLDS);
+	end_gap(&gap);
+	SAYS(&gap, report_write_why, "the GPU waits, and no sample says for what", "is in no sample and no wait",
+	     "Record with --cpu and --off-cpu");
+	SAYS(&gap, report_write, "not sampled: no sample and no wait says");
+	end_words(&gap);
+}
+
+/* Stacks without Python: a program in C. */
+static void a_program_without_python_is_not_told_of_python(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+	char *text;
+
+	begin(&log);
+	for (uint32_t corr = 1; corr <= 2; corr++) {
+		log_call(&log, (struct gpt_call){.time_ns = corr * 50 * MS,
+						 .pid = PID,
+						 .tid = TID,
+						 .corr = corr,
+						 .api = GPT_API(GPT_DOMAIN_RUNTIME, 211),
+						 .origin = GPT_ORIGIN_AGENT,
+						 .stack_state = GPT_STACK_NO_PYTHON});
+		log_batch(&log, PID, TID, corr * 50 * MS + MS);
+		log_agent_kernel(&log, (struct gpt_agent_kernel){.start_wall_ns = corr * 50 * MS + 10 * US,
+								 .end_wall_ns = corr * 50 * MS + MS,
+								 .corr = corr,
+								 .name = 1});
+	}
+	log_end(&log, 10000 * MS);
+	model = model_of(&log);
+	text = written(model, report_write_why);
+	assert_null(strstr(text, "the GPU waits for Python"));
+	assert_non_null(strstr(text, "the GPU waits for the program on the CPU"));
+	assert_non_null(strstr(text, "--cpu and --off-cpu record that"));
+	free(text);
+	model_free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_share_the_time_between_them),
+		cmocka_unit_test(a_sample_owns_no_more_than_a_period_to_either_side),
+		cmocka_unit_test(a_wait_that_no_thread_ends_is_that_of_its_line),
+		cmocka_unit_test(from_when_it_was_woken_a_thread_has_no_cpu),
+		cmocka_unit_test(a_lock_is_put_on_the_line_of_the_thread_that_had_it),
+		cmocka_unit_test(the_gil_is_put_on_the_thread_that_had_it_whoever_woke_the_one_that_waits),
+		cmocka_unit_test(wake_ups_lead_into_other_processes),
+		cmocka_unit_test(what_a_worker_of_a_data_loader_runs_is_data),
+		cmocka_unit_test(a_collection_is_on_the_line_of_the_nearest_sample),
+		cmocka_unit_test(a_collection_in_another_process_is_to_blame_itself),
+		cmocka_unit_test(pages_and_a_lack_of_cpus_are_to_blame_wherever_they_are),
+		cmocka_unit_test(who_wakes_a_thread_that_sleeps_or_reads_a_file_is_not_to_blame),
+		cmocka_unit_test(what_another_thread_ran_that_was_not_sampled_is_not_known),
+		cmocka_unit_test(a_short_stretch_between_two_waits_of_one_line_is_that_line_s),
+		cmocka_unit_test(wake_ups_are_followed_eight_steps_far),
+		cmocka_unit_test(what_samples_know_is_not_put_on_an_earlier_wait_for_the_gpu),
+		cmocka_unit_test(why_names_the_line_that_has_the_lock_and_who_waits_for_it),
+		cmocka_unit_test(why_names_the_worker_and_its_line),
+		cmocka_unit_test(why_says_each_cause_and_what_to_try),
+		cmocka_unit_test(why_says_what_a_waker_is_called_that_is_not_traced),
+		cmocka_unit_test(why_says_that_no_sample_tells_and_what_to_record),
+		cmocka_unit_test(a_program_without_python_is_not_told_of_python),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

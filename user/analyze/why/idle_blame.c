@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A part of a gap by what its thread ran and waited for, and the threads that it waited for (idle_ran.h). */
+#include "analyze/why/idle_internal.h"
+
+/* Where it is in a chain of threads of which each waits for the next. */
+struct blame {
+	struct idle_charging *charging;
+	const struct tally_key *own; /* what the thread did anyway: its DataLoader's next; NULL: not known */
+	uint32_t thread;	     /* model.threads */
+	unsigned steps;		     /* threads before it */
+	enum why_cause first;	     /* how the launching thread waits; of that itself WHY_CAUSES */
+	uint32_t via;		     /* where; NONE */
+	uint64_t unknown_ns;	     /* of the launching thread */
+};
+
+static enum why_cause cause_of_wait(enum gpt_wait_reason reason)
+{
+	switch (reason) {
+	case GPT_WAIT_FUTEX:
+		return WHY_LOCK;
+	case GPT_WAIT_GIL:
+		return WHY_GIL;
+	case GPT_WAIT_PIPE:
+	case GPT_WAIT_SOCKET:
+	case GPT_WAIT_POLL:
+	case GPT_WAIT_EVENT:
+		return WHY_PIPE;
+	case GPT_WAIT_FILE:
+		return WHY_DISK;
+	case GPT_WAIT_PAGE_FAULT:
+		return WHY_FAULT;
+	case GPT_WAIT_SLEEP:
+		return WHY_SLEEP;
+	case GPT_WAIT_CHILD:
+		return WHY_CHILD;
+	case GPT_WAIT_PREEMPTED:
+	case GPT_WAIT_THROTTLED:
+	case GPT_WAIT_YIELDED:
+		return WHY_NO_CPU;
+	default:
+		return WHY_WAIT;
+	}
+}
+
+/* What is to blame wherever it happens; other causes are those of the thread that waits for it. */
+static bool is_everyones(enum why_cause inner)
+{
+	return inner == WHY_GC || inner == WHY_IMPORT || inner == WHY_COMPILE || inner == WHY_DISK ||
+	       inner == WHY_FAULT || inner == WHY_NO_CPU;
+}
+
+/* key: what the thread of the step did. */
+static void put(struct blame *blame, struct tally_key key, uint64_t ns)
+{
+	struct idle_charging *charging = blame->charging;
+	struct idle *idle = charging->idle;
+	enum why_cause inner = key.part[1];
+	uint32_t at = blame->steps ? blame->via : key.part[0];
+	struct why_loader loader = {.code = NONE};
+
+	if (at < CALLER_NO_FRAME)
+		loader = why_loader(&idle->threads, idle->model, at);
+	charging->inner = inner;
+	charging->culprit = blame->thread;
+	charging->via = blame->via;
+	charging->once = true;
+	if (blame->own || loader.code != NONE) {
+		key.part[1] = blame->own ? blame->own->part[1] : WHY_DATA;
+		key.part[2] = blame->own ? blame->own->part[2] : loader.code;
+		key.part[3] = blame->own ? blame->own->part[3] : WHY_SEEN_BY_STACKS;
+	} else if (blame->steps && !is_everyones(inner)) {
+		key.part[1] = blame->first;
+	}
+	idle_charge(charging, key, 0, ns);
+	charging->inner = WHY_CAUSES;
+	charging->culprit = NONE;
+	charging->via = NONE;
+	charging->once = false;
+}
+
+static void put_unknown(struct blame *blame, uint64_t ns)
+{
+	if (blame->steps)
+		put(blame, why_key(blame->via, WHY_UNSAMPLED, 0, NONE), ns);
+	else
+		blame->unknown_ns += ns;
+}
+
+static void divide_other(struct blame *blame, uint64_t from_ns, uint64_t to_ns, uint32_t place);
+
+static void put_wait(struct blame *blame, const struct ran_piece *piece)
+{
+	const struct ran_wait *wait = piece->wait;
+	struct blame next = *blame;
+
+	if (!ran_is_followed(wait) || blame->steps == RAN_STEPS) {
+		put(blame, why_key(wait->place, cause_of_wait(wait->reason), wait->reason, wait->other),
+		    piece->to_ns - piece->from_ns);
+		return;
+	}
+	if (!blame->steps) {
+		next.first = cause_of_wait(wait->reason);
+		next.via = wait->place;
+	}
+	next.thread = wait->by;
+	next.steps++;
+	divide_other(&next, piece->from_ns, piece->to_ns,
+		     piece->to_ns == wait->woken_ns ? wait->by_place : CALLER_UNSEEN);
+}
+
+static uint32_t function_of(const struct model *model, uint32_t native)
+{
+	if (native == NONE || !model->natives[native].depth)
+		return NONE;
+	return model->native_frames[model->natives[native].first];
+}
+
+static enum why_cause cause_of_sample(const struct model *model, const struct ran_sample *sample)
+{
+	return sample->place < CALLER_NO_FRAME && stack_has_frames(model, sample->place) ? WHY_RAN : WHY_NATIVE;
+}
+
+static void take_piece(void *context, const struct ran_piece *piece)
+{
+	struct blame *blame = context;
+	const struct model *model = blame->charging->idle->model;
+	uint64_t ns = piece->to_ns - piece->from_ns;
+
+	if (piece->sample)
+		put(blame,
+		    why_key(piece->sample->place, cause_of_sample(model, piece->sample),
+			    function_of(model, piece->sample->native), NONE),
+		    ns);
+	else if (piece->no_cpu)
+		put(blame, why_key(piece->wait->place, WHY_NO_CPU, piece->wait->reason, NONE), ns);
+	else if (piece->wait)
+		put_wait(blame, piece);
+	else if (piece->place != CALLER_UNSEEN)
+		put(blame, why_key(piece->place, WHY_RAN, NONE, NONE), ns);
+	else
+		put_unknown(blame, ns);
+}
+
+static void take_activity(void *context, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
+{
+	struct blame *blame = context;
+	const struct idle_charging *charging = blame->charging;
+	const struct ran_span span = {
+		.from_ns = from_ns, .to_ns = to_ns, .least_ns = charging->from_ns, .most_ns = charging->to_ns};
+
+	if (key.part[0] == WHY_PLACE_NEXT) /* where it collects garbage or imports */
+		key.part[0] = ran_nearest_place(&charging->idle->ran, blame->thread, &span);
+	if (key.part[0] == CALLER_UNSEEN)
+		key.part[0] = blame->via;
+	put(blame, key, to_ns - from_ns);
+}
+
+/*
+ * What another thread did; place: where it was at the end, CALLER_UNSEEN: not known.  It may have been let go on for
+ * many short waits of one thread, so samples beyond this one count, too.
+ */
+static void divide_other(struct blame *blame, uint64_t from_ns, uint64_t to_ns, uint32_t place)
+{
+	struct idle *idle = blame->charging->idle;
+	struct why_rests rests = {0};
+
+	why_thread_pieces(&idle->threads, why_thread(&idle->threads, blame->thread), NULL, from_ns, to_ns,
+			  WHY_RANK_CALL, take_activity, blame, &rests);
+	for (size_t i = 0; i < rests.count; i++) {
+		const struct why_rest *rest = &rests.items[i];
+		bool first = rest->from_ns == from_ns, last = rest->to_ns == to_ns;
+
+		ran_divide(&idle->ran, idle->model, blame->thread,
+			   &(struct ran_span){.from_ns = rest->from_ns,
+					      .to_ns = rest->to_ns,
+					      .least_ns = first ? blame->charging->from_ns : rest->from_ns,
+					      .most_ns = last ? blame->charging->to_ns : rest->to_ns,
+					      .before_place = CALLER_UNSEEN,
+					      .after_place = last ? place : CALLER_UNSEEN},
+			   take_piece, blame);
+	}
+	array_free(&rests);
+}
+
+uint64_t idle_blame(struct idle_charging *charging, uint32_t thread, const struct tally_key *own,
+		    const struct ran_span *span)
+{
+	struct blame blame = {.charging = charging, .own = own, .thread = thread, .first = WHY_CAUSES, .via = NONE};
+
+	ran_divide(&charging->idle->ran, charging->idle->model, thread, span, take_piece, &blame);
+	return blame.unknown_ns;
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "analyze/why/idle_ran.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/callers.h"
+
+/* Samples and waits of a thread that are kept without a look at whether they are needed. */
+#define KEPT_LEAST 256u
+
+void ran_threads_init(struct ran_threads *ran, uint32_t thread_count)
+{
+	*ran = (struct ran_threads){.count = thread_count};
+	ran->all = xcalloc(thread_count, sizeof(*ran->all));
+}
+
+void ran_threads_free(struct ran_threads *ran)
+{
+	for (uint32_t i = 0; i < ran->count; i++) {
+		if (ran->all[i]) {
+			array_free(&ran->all[i]->samples);
+			array_free(&ran->all[i]->waits);
+		}
+		free(ran->all[i]);
+	}
+	free(ran->all);
+	array_free(&ran->others);
+}
+
+/* ---- what is kept ------------------------------------------------------------------------------------------------ */
+
+/* The first sample at that time or later. */
+static size_t sample_from(const struct ran_thread *thread, uint64_t time_ns)
+{
+	size_t low = 0, high = thread->samples.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (thread->samples.items[middle].time_ns < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The first wait that ends after that time. */
+static size_t wait_beyond(const struct ran_thread *thread, uint64_t time_ns)
+{
+	size_t low = 0, high = thread->waits.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (thread->waits.items[middle].end_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void drop_before(struct ran_threads *ran, struct ran_thread *thread, uint64_t from_ns)
+{
+	size_t samples = sample_from(thread, from_ns), waits = wait_beyond(thread, from_ns);
+
+	if (samples) {
+		thread->samples.count -= samples;
+		memmove(thread->samples.items, thread->samples.items + samples,
+			thread->samples.count * sizeof(*thread->samples.items));
+	}
+	if (waits) {
+		thread->waits.count -= waits;
+		memmove(thread->waits.items, thread->waits.items + waits,
+			thread->waits.count * sizeof(*thread->waits.items));
+	}
+	ran->kept -= samples + waits;
+}
+
+/* The time before which one half of it lies. */
+static uint64_t middle_of(const struct ran_thread *thread)
+{
+	size_t samples = thread->samples.count, waits = thread->waits.count;
+
+	return waits > samples ? thread->waits.items[waits / 2].end_ns : thread->samples.items[samples / 2].time_ns;
+}
+
+/* What goes away is not known from then on, not even in part. */
+static void drop_half(struct ran_threads *ran, struct ran_thread *thread)
+{
+	if (!thread->samples.count && !thread->waits.count)
+		return;
+	thread->from_ns = middle_of(thread);
+	drop_before(ran, thread, thread->from_ns);
+}
+
+static struct ran_thread *thread_with_room(struct ran_threads *ran, uint32_t number, uint64_t from_ns)
+{
+	struct ran_thread *thread = ran->all[number];
+
+	if (!thread)
+		thread = ran->all[number] = xcalloc(1, sizeof(*thread));
+	if (thread->samples.count + thread->waits.count >= thread->forget_at) {
+		drop_before(ran, thread, from_ns);
+		thread->forget_at = 2 * (thread->samples.count + thread->waits.count) + KEPT_LEAST;
+	}
+	if (thread->samples.count >= RAN_KEPT || thread->waits.count >= RAN_KEPT)
+		drop_half(ran, thread);
+	for (uint32_t i = 0; ran->kept >= RAN_KEPT_ALL && i < ran->count; i++)
+		if (ran->all[i])
+			drop_half(ran, ran->all[i]);
+	ran->kept++;
+	return thread;
+}
+
+void ran_add_sample(struct ran_threads *ran, const struct model *model, const struct sample_event *event,
+		    uint64_t from_ns)
+{
+	const struct model_sample *sample = event->sample;
+	struct ran_thread *thread = thread_with_room(ran, sample->thread, from_ns);
+
+	ran->samples = true;
+	ran->period_ns = sample->period_ns;
+	array_push(&thread->samples, ((struct ran_sample){.time_ns = sample->time_ns,
+							  .place = caller_place(model, sample->stack, event->caller),
+							  .native = sample->native,
+							  .period_ns = sample->period_ns}));
+}
+
+/* Of a thread that is not followed; NONE: it was none. */
+static uint32_t other_of(struct ran_threads *ran, const struct model_wait *wait)
+{
+	struct ran_other other = {.pid = wait->waker_pid};
+
+	if (wait->woken_by != GPT_WAKER_OTHER || !wait->waker_pid)
+		return NONE;
+	for (size_t i = 0; i < ran->others.count; i++)
+		if (ran->others.items[i].pid == wait->waker_pid)
+			return (uint32_t)i;
+	memcpy(other.name, wait->waker_name, sizeof(other.name));
+	array_push(&ran->others, other);
+	return (uint32_t)(ran->others.count - 1);
+}
+
+void ran_add_wait(struct ran_threads *ran, const struct model *model, const struct wait_event *event, uint64_t from_ns)
+{
+	const struct model_wait *wait = event->wait;
+	bool woken = wait->woken_by == GPT_WAKER_THREAD && wait->waker != NONE;
+	bool has_holder = wait->reason == GPT_WAIT_GIL && wait->holder != NONE && wait->holder != wait->thread;
+	struct ran_thread *thread;
+
+	if (wait->end_ns <= wait->start_ns)
+		return;
+	thread = thread_with_room(ran, wait->thread, from_ns);
+	ran->waits = true;
+	array_push(&thread->waits,
+		   ((struct ran_wait){.start_ns = wait->start_ns,
+				      .woken_ns = wait->woken_ns ? wait->woken_ns : wait->end_ns,
+				      .end_ns = wait->end_ns,
+				      .place = caller_place(model, wait->stack, event->caller),
+				      .by = has_holder ? wait->holder : wait->waker,
+				      .by_place = woken && (!has_holder || wait->holder == wait->waker)
+							  ? caller_place(model, wait->waker_stack, event->waker_caller)
+							  : CALLER_UNSEEN,
+				      .other = other_of(ran, wait),
+				      .reason = wait->reason}));
+}
+
+static bool has_wait_in(const struct ran_thread *thread, uint64_t from_ns, uint64_t to_ns)
+{
+	size_t next = wait_beyond(thread, from_ns);
+
+	return next < thread->waits.count && thread->waits.items[next].start_ns < to_ns;
+}
+
+uint32_t ran_nearest_place(const struct ran_threads *ran, uint32_t number, const struct ran_span *span)
+{
+	const struct ran_thread *thread = ran->all[number];
+	size_t next = thread ? sample_from(thread, span->from_ns) : 0;
+	const struct ran_sample *after = thread && next < thread->samples.count ? &thread->samples.items[next] : NULL;
+	const struct ran_sample *before = thread && next ? &thread->samples.items[next - 1] : NULL;
+
+	if (after && after->time_ns < span->to_ns)
+		return after->place;
+	if (after && (after->time_ns >= span->most_ns || after->time_ns - span->to_ns >= ran->period_ns ||
+		      has_wait_in(thread, span->to_ns, after->time_ns)))
+		after = NULL;
+	if (before && (before->time_ns < span->least_ns || span->from_ns - before->time_ns >= ran->period_ns ||
+		       has_wait_in(thread, before->time_ns, span->from_ns)))
+		before = NULL;
+	if (before && after && after->time_ns - span->to_ns < span->from_ns - before->time_ns)
+		return after->place;
+	return before ? before->place : after ? after->place : CALLER_UNSEEN;
+}
+
+bool ran_is_followed(const struct ran_wait *wait)
+{
+	switch (wait->reason) {
+	case GPT_WAIT_FUTEX:
+	case GPT_WAIT_GIL:
+	case GPT_WAIT_PIPE:
+	case GPT_WAIT_SOCKET:
+	case GPT_WAIT_POLL:
+	case GPT_WAIT_CHILD:
+	case GPT_WAIT_EVENT:
+		return wait->by != NONE;
+	default:
+		return false;
+	}
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+struct dividing {
+	const struct ran_threads *ran;
+	const struct model *model;
+	const struct ran_thread *thread;
+	const struct ran_span *span;
+	ran_take *take;
+	void *context;
+};
+
+static uint64_t later(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
+/* What of it lies in the part that is divided. */
+static void hand_over(const struct dividing *dividing, struct ran_piece piece)
+{
+	piece.from_ns = later(piece.from_ns, dividing->span->from_ns);
+	piece.to_ns = earlier(piece.to_ns, dividing->span->to_ns);
+	if (piece.to_ns > piece.from_ns)
+		dividing->take(dividing->context, &piece);
+}
+
+/* A thread had a CPU from one to the other. */
+struct stretch {
+	uint64_t from_ns, to_ns;
+	uint64_t before_ns; /* when it was where it came from; 0: not known */
+	uint32_t before_place, after_place;
+};
+
+static bool is_one_line(const struct model *model, uint32_t a, uint32_t b)
+{
+	const struct model_frame *one, *other;
+
+	if (a >= CALLER_NO_FRAME || b >= CALLER_NO_FRAME)
+		return false;
+	if (a == b)
+		return true;
+	one = &model->frames[model->stack_frames[model->stacks[a].first]];
+	other = &model->frames[model->stack_frames[model->stacks[b].first]];
+	return one->code == other->code && one->line == other->line;
+}
+
+static void put_unsampled(const struct dividing *dividing, const struct stretch *stretch, uint64_t from_ns,
+			  uint64_t to_ns)
+{
+	bool is_short = dividing->ran->waits && stretch->before_ns &&
+			stretch->to_ns - stretch->before_ns < dividing->ran->period_ns;
+	bool known = is_short && is_one_line(dividing->model, stretch->before_place, stretch->after_place);
+
+	hand_over(dividing, (struct ran_piece){.from_ns = from_ns,
+					       .to_ns = to_ns,
+					       .place = known ? stretch->after_place : CALLER_UNSEEN});
+}
+
+/* No sample before the first one that is looked at owns time of the part: it lies more than a period before that. */
+static size_t first_sample(const struct dividing *dividing, const struct stretch *stretch)
+{
+	uint64_t period_ns = dividing->ran->period_ns, from_ns = dividing->span->from_ns;
+
+	return sample_from(dividing->thread, later(stretch->from_ns, from_ns > period_ns ? from_ns - period_ns : 0));
+}
+
+static void put_stretch(const struct dividing *dividing, const struct stretch *stretch)
+{
+	const struct ran_thread *thread = dividing->thread;
+	uint64_t at = stretch->from_ns, end_ns = earlier(stretch->to_ns, dividing->span->to_ns);
+
+	for (size_t i = first_sample(dividing, stretch); i < thread->samples.count && at < end_ns; i++) {
+		const struct ran_sample *sample = &thread->samples.items[i];
+		const struct ran_sample *next = i + 1 < thread->samples.count ? sample + 1 : NULL;
+		uint64_t from = sample->time_ns > sample->period_ns ? sample->time_ns - sample->period_ns : 0;
+		uint64_t to = earlier(sample->time_ns + sample->period_ns, stretch->to_ns);
+
+		if (sample->time_ns >= stretch->to_ns)
+			break;
+		if (next && next->time_ns < stretch->to_ns)
+			to = earlier(to, sample->time_ns + (next->time_ns - sample->time_ns) / 2);
+		from = later(from, at);
+		put_unsampled(dividing, stretch, at, from);
+		hand_over(dividing, (struct ran_piece){.from_ns = from, .to_ns = to, .sample = sample});
+		at = later(to, at);
+	}
+	put_unsampled(dividing, stretch, at, stretch->to_ns);
+}
+
+static void put_wait(const struct dividing *dividing, const struct ran_wait *wait)
+{
+	bool runnable = wait->reason == GPT_WAIT_PREEMPTED || wait->reason == GPT_WAIT_THROTTLED;
+	uint64_t woken = runnable ? wait->start_ns : wait->woken_ns;
+
+	hand_over(dividing, (struct ran_piece){.from_ns = wait->start_ns, .to_ns = woken, .wait = wait});
+	hand_over(dividing, (struct ran_piece){.from_ns = woken, .to_ns = wait->end_ns, .wait = wait, .no_cpu = true});
+}
+
+/* The stretch in which the part begins; first: the first wait that ends in the part. */
+static struct stretch stretch_of(const struct dividing *dividing, size_t first)
+{
+	const struct ran_span *span = dividing->span;
+	const struct ran_wait *before = first ? &dividing->thread->waits.items[first - 1] : NULL;
+
+	if (before && before->end_ns > span->least_ns)
+		return (struct stretch){
+			.from_ns = before->end_ns, .before_ns = before->end_ns, .before_place = before->place};
+	return (struct stretch){
+		.from_ns = span->least_ns, .before_ns = span->before_ns, .before_place = span->before_place};
+}
+
+void ran_divide(const struct ran_threads *ran, const struct model *model, uint32_t number, const struct ran_span *whole,
+		ran_take *take, void *context)
+{
+	static const struct ran_thread nothing;
+	const struct ran_thread *thread = ran->all[number] ? ran->all[number] : &nothing;
+	struct ran_span span = *whole;
+	struct dividing dividing = {
+		.ran = ran, .model = model, .thread = thread, .span = &span, .take = take, .context = context};
+	struct stretch stretch;
+	size_t next;
+
+	if (thread->from_ns > span.from_ns) { /* what came before is not kept */
+		uint64_t known_ns = earlier(thread->from_ns, span.to_ns);
+
+		hand_over(&dividing,
+			  (struct ran_piece){.from_ns = span.from_ns, .to_ns = known_ns, .place = CALLER_UNSEEN});
+		span.from_ns = span.least_ns = known_ns;
+		span.before_ns = 0;
+	}
+	next = wait_beyond(thread, span.from_ns);
+	stretch = stretch_of(&dividing, next);
+	for (; next < thread->waits.count && thread->waits.items[next].start_ns < span.to_ns; next++) {
+		const struct ran_wait *wait = &thread->waits.items[next];
+
+		stretch.to_ns = wait->start_ns;
+		stretch.after_place = wait->place;
+		if (stretch.to_ns > stretch.from_ns)
+			put_stretch(&dividing, &stretch);
+		put_wait(&dividing, wait);
+		stretch = (struct stretch){
+			.from_ns = wait->end_ns, .before_ns = wait->end_ns, .before_place = wait->place};
+	}
+	stretch.to_ns = span.most_ns;
+	stretch.after_place = span.after_place;
+	if (next < thread->waits.count && thread->waits.items[next].start_ns < span.most_ns) {
+		stretch.to_ns = thread->waits.items[next].start_ns;
+		stretch.after_place = thread->waits.items[next].place;
+	}
+	if (stretch.to_ns > stretch.from_ns)
+		put_stretch(&dividing, &stretch);
+}

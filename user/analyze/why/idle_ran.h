@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What threads ran (samples, --cpu) and waited for (--off-cpu), and how a part of a gap is divided by it:
+ *
+ *  - Between two waits a thread had a CPU.  Each sample there owns the time around it: up to the middle to the next
+ *    sample, at most one period to either side, not beyond the waits and not beyond the gap; of the thread that
+ * launches also not beyond calls, collections and what else is known of it by itself.
+ *  - Time that no sample owns, in a stretch shorter than a period, is the line's from which the thread came and at
+ * which it left, if both are one line.  All other is not known.
+ *  - A wait that another thread ended (a lock, a pipe, a child's end, ...) is what that thread did meanwhile, divided
+ * in the same way, at most RAN_STEPS threads on; of the GIL, what the thread did that had it.  Other waits are the
+ *    thread's own.  From when it was woken until it ran it had no CPU.
+ *
+ * Bounded: of each thread the latest RAN_KEPT samples and waits, of all threads together RAN_KEPT_ALL.
+ */
+#ifndef GPUTRACE_ANALYZE_IDLE_RAN_H
+#define GPUTRACE_ANALYZE_IDLE_RAN_H
+
+#include "analyze/events.h"
+#include "analyze/why/causes.h"
+#include "base/array.h"
+
+#define RAN_STEPS 8u
+#define RAN_KEPT 16384u
+#define RAN_KEPT_ALL (1u << 21)
+
+struct ran_sample {
+	uint64_t time_ns;
+	uint32_t place;	 /* caller_place */
+	uint32_t native; /* model.natives, NONE */
+	uint32_t period_ns;
+};
+
+struct ran_wait {
+	uint64_t start_ns, woken_ns, end_ns; /* woken_ns: end_ns where that is not known */
+	uint32_t place;			     /* caller_place */
+	uint32_t by;			     /* model.threads: whose time it is; NONE: no thread that is known */
+	uint32_t by_place; /* caller_place: what that ran as it woke the thread; CALLER_UNSEEN: not known */
+	uint32_t other;	   /* ran_others: a thread that is not followed woke it; NONE */
+	uint8_t reason;	   /* enum gpt_wait_reason */
+};
+
+struct ran_thread {
+	ARRAY(struct ran_sample) samples; /* by time */
+	ARRAY(struct ran_wait) waits;	  /* by time; they do not overlap */
+	size_t forget_at;
+	uint64_t from_ns; /* what came before is not kept */
+};
+
+/* A process that is not followed, and woke a thread that is. */
+struct ran_other {
+	uint32_t pid;
+	char name[MODEL_WAKER_NAME];
+};
+
+struct ran_threads {
+	struct ran_thread **all; /* by model.threads; NULL: nothing of it is known */
+	uint32_t count;
+	size_t kept;	    /* samples and waits of all */
+	bool samples;	    /* there were some so far */
+	bool waits;	    /* the same */
+	uint32_t period_ns; /* of the latest sample */
+	ARRAY(struct ran_other) others;
+};
+
+void ran_threads_init(struct ran_threads *ran, uint32_t thread_count);
+void ran_threads_free(struct ran_threads *ran);
+
+/* from_ns: no gap that is still to be charged begins before that. */
+void ran_add_sample(struct ran_threads *ran, const struct model *model, const struct sample_event *event,
+		    uint64_t from_ns);
+void ran_add_wait(struct ran_threads *ran, const struct model *model, const struct wait_event *event, uint64_t from_ns);
+
+/* Whether anything is known of what threads ran. */
+static inline bool ran_is_known(const struct ran_threads *ran)
+{
+	return ran->samples || ran->waits;
+}
+
+/* A piece of a stretch of time of one thread, all in order; a sample, a wait, or neither. */
+struct ran_piece {
+	uint64_t from_ns, to_ns;
+	const struct ran_sample *sample;
+	const struct ran_wait *wait;
+	bool no_cpu;	/* of the wait: it had been woken, or was runnable all the time */
+	uint32_t place; /* of neither: the line that it can only have been at, CALLER_UNSEEN: not known */
+};
+
+/* A part of what a thread did. */
+struct ran_span {
+	uint64_t from_ns, to_ns;
+	uint64_t least_ns, most_ns; /* samples between these count; at most from_ns, at least to_ns */
+	/* where it is known to have been: before it, and at its end; CALLER_UNSEEN: not known */
+	uint64_t before_ns;
+	uint32_t before_place, after_place;
+};
+
+typedef void ran_take(void *context, const struct ran_piece *piece);
+
+/* Hands over the pieces of a part of what a thread did, which add up to it. */
+void ran_divide(const struct ran_threads *ran, const struct model *model, uint32_t thread, const struct ran_span *span,
+		ran_take *take, void *context);
+
+/*
+ * Where a thread was that did something known from one time to the other: what it was sampled at meanwhile, or else the
+ * nearest sample at most a period away that no wait separates from it, in [least_ns, most_ns).  CALLER_UNSEEN: not
+ * known.
+ */
+uint32_t ran_nearest_place(const struct ran_threads *ran, uint32_t thread, const struct ran_span *span);
+
+/* Whether a thread that waits so is let go on by another, whose time that is. */
+bool ran_is_followed(const struct ran_wait *wait);
+
+#endif
