@@ -44,6 +44,9 @@ struct walk {
 /* At most `most` rounds, a constant. */
 #define LOOP(most, name, walk) ((void)bpf_loop(most, name##_step, walk, 0))
 
+/* The most rounds that a program may make, where it is bound (slot.bpf.h). */
+#define AT_MOST(bound, most) ((bound) ?: (most))
+
 /* The same where one round is most often enough: that one comes without the price of bpf_loop. */
 #define LOOP_SHORT(most, name, walk)                                                                                   \
 	((void)(name##_once((walk)->slot, (walk)->process) || bpf_loop(most, name##_step, walk, 0)))
@@ -101,6 +104,7 @@ static __always_inline bool walk_of_this_cpu(struct walk *walk)
 			       : (void)LOOP_ROUNDS(((most) + LOOP_INNER - 1) / LOOP_INNER, name##_rounds))
 
 #define LOOP_SHORT LOOP
+#define AT_MOST(bound, most) (most) /* a plain loop needs a constant */
 
 #endif
 

@@ -54,20 +54,20 @@ static __always_inline void walk_run(struct walk *walk)
 	__u64 chunk_at = layout->ts_datastack_chunk;
 
 	if (layout->walk == GPT_PY_WALK_OBJECTS) {
-		LOOP_SHORT(MAX_STEPS, walk_objects, walk);
+		LOOP_SHORT(AT_MOST(walk->slot->steps_most, MAX_STEPS), walk_objects, walk);
 		return;
 	}
 	BOUND(chunk_at, SLOT_TSTATE - 1);
 	progress->chunk = load64(tstate, chunk_at);
 	progress->chunk_bytes = load64(tstate, chunk_at + 16) - progress->chunk;
 	if (has_shape(layout, shape_312))
-		LOOP_SHORT(MAX_STEPS, walk_frames_312, walk);
+		LOOP_SHORT(AT_MOST(walk->slot->steps_most, MAX_STEPS), walk_frames_312, walk);
 	else if (has_shape(layout, shape_314))
-		LOOP_SHORT(MAX_STEPS, walk_frames_314, walk);
+		LOOP_SHORT(AT_MOST(walk->slot->steps_most, MAX_STEPS), walk_frames_314, walk);
 	else if (has_shape(layout, shape_311))
-		LOOP_SHORT(MAX_STEPS, walk_frames_311, walk);
+		LOOP_SHORT(AT_MOST(walk->slot->steps_most, MAX_STEPS), walk_frames_311, walk);
 	else
-		LOOP(MAX_STEPS, walk_frames_other, walk);
+		LOOP(AT_MOST(walk->slot->steps_most, MAX_STEPS), walk_frames_other, walk);
 }
 
 /*

@@ -121,7 +121,7 @@ static __noinline long tstate_find(struct gpt_process_state *process, struct gpt
 	progress->interpreter = interpreter;
 	progress->wanted = thread->pthread;
 	find_stack(progress, sp, thread->pthread);
-	LOOP(MAX_INTERPRETER_THREADS, find_tstate, &walk);
+	LOOP(AT_MOST(slot->threads_most, MAX_INTERPRETER_THREADS), find_tstate, &walk);
 	/* Threads come and go meanwhile: a list that was left in the middle says nothing about who is not in it. */
 	ended = !progress->tstate && !progress->interpreter;
 	thread->searched = ended && made && !progress->several ? made + 1 : 0;

@@ -61,6 +61,7 @@ struct walk_slot {
 	__u64 owned;
 	__u32 pid;
 	__u32 native_next;
+	__u32 steps_most, threads_most; /* how far a program may look that runs with interrupts off; 0: to the end */
 	struct find_progress find;
 	struct walk_progress progress;
 	struct send_progress send;
@@ -95,6 +96,7 @@ static __always_inline struct walk_slot *slot_acquire(__u32 pid)
 
 		if (slot && __sync_val_compare_and_swap(&slot->owned, 0, 1) == 0) {
 			slot->pid = pid;
+			slot->steps_most = slot->threads_most = 0;
 			return slot;
 		}
 	}
@@ -125,8 +127,10 @@ static __always_inline struct walk_slot *slot_acquire(__u32 pid)
 {
 	struct walk_slot *slot = slot_of_this_cpu();
 
-	if (slot)
+	if (slot) {
 		slot->pid = pid;
+		slot->steps_most = slot->threads_most = 0;
+	}
 	return slot;
 }
 

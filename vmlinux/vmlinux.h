@@ -56,9 +56,11 @@ struct qstr {
 
 struct super_block {
 	__u32 s_dev;
+	unsigned long s_magic;
 };
 
 struct inode {
+	unsigned short i_mode;
 	unsigned long i_ino;
 	struct super_block *i_sb;
 };
@@ -74,6 +76,7 @@ struct path {
 
 struct file {
 	struct path f_path;
+	struct inode *f_inode;
 };
 
 struct fdtable {
@@ -131,7 +134,19 @@ struct pid {
 	struct upid numbers[];
 };
 
+/* kernel/sched/sched.h; with CONFIG_CFS_BANDWIDTH */
+struct cfs_rq {
+	int throttle_count;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq; /* with CONFIG_FAIR_GROUP_SCHED */
+};
+
 struct task_struct {
+	unsigned int __state; /* Linux 5.14 */
+	void *stack;
+	struct sched_entity se;
 	int pid;
 	int tgid;
 	char comm[16];
@@ -143,6 +158,21 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct uprobe_task *utask;
 	struct thread_struct thread;
+};
+
+/* Until Linux 5.13 */
+struct task_struct___state {
+	long state;
+};
+
+/* From Linux 6.18 on, with CONFIG_CFS_BANDWIDTH: a throttled task leaves the run queue on its way to user space. */
+struct task_struct___throttled {
+	bool throttled;
+};
+
+/* arch/x86/include/asm/current.h: from Linux 6.2 to 6.14 the home of __preempt_count */
+struct pcpu_hot {
+	int preempt_count;
 };
 
 /* include/linux/trace_events.h: what a program on a syscalls:sys_enter_* tracepoint gets */

@@ -7,6 +7,7 @@
 #define GPUTRACE_MAPS_H
 
 #include <gputrace/python.h>
+#include <gputrace/record.h>
 
 #define GPT_MAX_PROCESSES 16384
 #define GPT_MAX_THREADS 65536
@@ -22,6 +23,8 @@ struct gpt_config {
 	__u32 trace_all;      /* every process of the machine */
 	__u32 native;	      /* take native stacks */
 	__u32 hold_new_files; /* have a gputrace thread stopped that maps a file of interest without probes */
+	__u32 period_ns;      /* of CPU time between two samples; 0: none are taken */
+	__u64 off_cpu_min_ns; /* the shortest wait that is recorded */
 };
 
 /* Per process. */
@@ -63,6 +66,7 @@ struct gpt_python_news {
 struct gpt_thread_state {
 	__u64 tstate;	/* its PyThreadState, 0: not known */
 	__u64 searched; /* the interpreter's counter of thread states, plus 1, when it was looked for; 0: never */
+	__u64 refused_ns; /* when it was looked for with interrupts off and not found; 0: never */
 	__u64 pthread;	/* pthread_self() (glibc: the thread pointer) */
 	__u32 pid;
 	__u32 open_file; /* index into files; with pid, so that the structure has no holes */
@@ -74,6 +78,22 @@ struct gpt_thread_state {
 	__u64 backward_stack, backward_sp, backward_return;
 	/* where the return address lies of the NCCL call that the thread is in (nccl.bpf.h), and that; 0: in none */
 	__u64 nccl_sp, nccl_return;
+};
+
+/* ---- what threads did (sample.bpf.c, wait.bpf.c) ----------------------------------------------------------------- */
+
+/*
+ * These programs run with interrupts off, where what a target makes them do costs everyone: they look at this many
+ * thread states, and take this many steps along frames (python_frames.bpf.h: of 16 or 32 frames), at most.
+ */
+#define GPT_ATOMIC_THREADS 4096
+#define GPT_ATOMIC_STEPS 64
+/* A thread whose state was not found among those is looked for again after this long. */
+#define GPT_SEARCH_AGAIN_NS 1000000000ULL
+
+/* A thread that is off the CPU, or was. */
+struct gpt_off_cpu {
+	struct gpt_wait wait; /* as it is sent; time_ns 0: it is not off the CPU */
 };
 
 /* ---- holds (lifecycle.bpf.c, user/attach/hold.c) ------------------------------------------------------------------

@@ -63,6 +63,31 @@ static int attach_lifecycle(struct attach *attach, char *why, size_t why_size)
 	return 0;
 }
 
+/* What cannot be recorded is a note, and the trace goes on without it. */
+static void note_refused(struct attach *attach, const char *what, int error)
+{
+	char note[256];
+
+	snprintf(note, sizeof(note), "%s: %s; `gputrace doctor` says what is missing", what, strerror(-error));
+	emit_text(attach->emit, attach->emit_context, GPT_NOTE, 0, note);
+	msg_warn("%s", note);
+}
+
+/* Once all that is followed from the start is known. */
+static void attach_clocks(struct attach *attach)
+{
+	int error = 0;
+
+	if (attach->options.sample_period_ns)
+		error = links_attach_cpu_clock(&attach->activity,
+					       bpf_program__fd(attach->programs.bpf->progs.sample_cpu),
+					       attach->options.sample_period_ns);
+	if (!error)
+		return;
+	links_detach(&attach->activity);
+	note_refused(attach, "--cpu: no samples, as the kernel refuses perf events", error);
+}
+
 /* A number by which agents know this trace from another. */
 static uint32_t listener_number(void)
 {
@@ -95,6 +120,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	const struct gpt_config config = {
 		.trace_all = options->scope == ATTACH_ALL,
 		.native = options->native,
+		.period_ns = (uint32_t)options->sample_period_ns,
 		.hold_new_files = options->scope == ATTACH_COMMAND,
 	};
 	struct attach *attach = xcalloc(1, sizeof(*attach));
@@ -160,6 +186,7 @@ void attach_close(struct attach *attach)
 	if (!attach)
 		return;
 	enterings_finish();
+	links_detach(&attach->activity);
 	links_detach(&attach->lifecycle);
 	holder_stop(attach->holder);
 	files_close(&attach->files);
@@ -317,6 +344,7 @@ int attach_start(struct attach *attach, char *why, size_t why_size)
 	processes_probe_all(&attach->processes);
 	for (size_t i = 0; i < attach->files.list.count; i++)
 		file_attach_torch(&attach->files, attach->files.list.items[i]);
+	attach_clocks(attach);
 	return let_agents_in(attach, why, why_size);
 }
 

@@ -162,6 +162,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		processes_update_title(&attach->processes, attach->processes.list.items[i]);
 		agents_report_waiting(&attach->agents, attach->processes.list.items[i]);
 	}
+	links_detach(&attach->activity);
 	/* Symbol probes first; then the agents' call probes, which asks them to stop and send what they have. */
 	detach_calls(attach, false);
 	detach_calls(attach, true);

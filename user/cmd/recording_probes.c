@@ -66,6 +66,7 @@ int recording_attach(struct recording *recording)
 		.agent = options->agent,
 		.agent_path = recording->agent_path,
 		.cupti = options->cupti,
+		.sample_period_ns = options->cpu_frequency ? 1000000000 / options->cpu_frequency : 0,
 		.native = options->native,
 		.python_calls = options->python_calls,
 		.ops = options->ops,

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
 #include "attach/load/guard.h"
 #include "base/thread.h"
@@ -423,6 +424,38 @@ int links_attach_tracepoint(struct links *links, int program_fd, const char *tra
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program_fd) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
 		return -errno;
 	return 0;
+}
+
+static int attach_cpu(struct links *links, int program_fd, struct perf_event_attr *attr, int cpu)
+{
+	int fd = (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	array_push(&links->fds, fd);
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program_fd) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+		return -errno;
+	return 0;
+}
+
+int links_attach_cpu_clock(struct links *links, int program_fd, uint64_t period_ns)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr),
+				       .type = PERF_TYPE_SOFTWARE,
+				       .config = PERF_COUNT_SW_CPU_CLOCK,
+				       .sample_period = period_ns,
+				       .exclude_idle = 1,
+				       .disabled = 1};
+	int cpus = libbpf_num_possible_cpus(), error = -ENODEV;
+	bool any = false;
+
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		error = attach_cpu(links, program_fd, &attr, cpu);
+		if (error && error != -ENODEV) /* a CPU that is not online */
+			return error;
+		any |= !error;
+	}
+	return any ? 0 : error;
 }
 
 int links_attach_raw_tracepoint(struct links *links, int program_fd, const char *tracepoint)

@@ -79,6 +79,12 @@ int links_attach_tracepoint(struct links *links, int program_fd, const char *tra
 
 int links_attach_raw_tracepoint(struct links *links, int program_fd, const char *tracepoint);
 
+/*
+ * Runs the program on each CPU whenever period_ns of its time have passed, but not while it is idle.  -errno: the
+ * kernel refuses perf events, or so many of them a second.
+ */
+int links_attach_cpu_clock(struct links *links, int program_fd, uint64_t period_ns);
+
 /* Hands all over that is attached; `from` is left as new. */
 void links_move(struct links *from, struct links *to);
 

@@ -56,6 +56,12 @@ static void set_uprobe_type(struct gputrace_bpf *bpf)
 		bpf_program__set_expected_attach_type(program, ATTACH_TRACE_UPROBE_MULTI);
 }
 
+/* What is not asked for is not loaded: the verifier takes 10 to 30 ms for each. */
+static void leave_out(struct gputrace_bpf *bpf, const struct gpt_config *config)
+{
+	bpf_program__set_autoload(bpf->progs.sample_cpu, config->period_ns != 0);
+}
+
 static void explain(int error, char *why, size_t why_size)
 {
 	/* To root the verifier says EACCES, too. */
@@ -227,6 +233,7 @@ int programs_load(struct programs *programs, const struct gpt_config *config, si
 	bpf_map__set_max_entries(programs->bpf->maps.ring, (uint32_t)ring_bytes);
 	bpf_map__set_max_entries(programs->bpf->maps.slots, (uint32_t)(cpus > 0 ? cpus : 1) * GPT_SLOTS_PER_CPU);
 	set_uprobe_type(programs->bpf);
+	leave_out(programs->bpf, config);
 	loading = programs;
 	error = gputrace_bpf__load(programs->bpf);
 	if (error) {

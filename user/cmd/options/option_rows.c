@@ -113,6 +113,10 @@ const struct option_row option_rows[] = {
 	 "repeatable",
 	 RECORD, parse_label},
 	{"as-root", 0, NULL, NULL, "run COMMAND as root, not as the user who called sudo", RECORD, parse_as_root},
+	{"cpu", 0, NULL, NULL, "which lines have the CPU: samples of all threads that are followed, --frequency a second",
+	 RECORD, parse_cpu},
+	{"frequency", 'F', "a number", "HZ", "--cpu, and how often each CPU is sampled a second, 1 to 10000 (default 99)",
+	 RECORD, parse_frequency},
 	{"native", 0, NULL, NULL, "also take native stacks between Python and the launch", RECORD, parse_native},
 	{"python-calls", 0, NULL, NULL,
 	 "every Python call exactly, where the interpreter allows it\n"

@@ -108,6 +108,24 @@ int parse_as_root(struct parse *parse, const char *value)
 	return 0;
 }
 
+#define FREQUENCY_DEFAULT 99 /* of no other clock a multiple, so that what is periodic is not met at one phase */
+#define FREQUENCY_MAX 10000u
+
+int parse_cpu(struct parse *parse, const char *value)
+{
+	if (!parse->options->cpu_frequency)
+		parse->options->cpu_frequency = FREQUENCY_DEFAULT;
+	return 0;
+}
+
+int parse_frequency(struct parse *parse, const char *value)
+{
+	if (value_count(value, FREQUENCY_MAX, &parse->options->cpu_frequency))
+		return option_fail(parse, "--frequency %s: a number of samples a second from 1 to %u is accepted", value,
+				   FREQUENCY_MAX);
+	return 0;
+}
+
 int parse_native(struct parse *parse, const char *value)
 {
 	parse->options->native = true;

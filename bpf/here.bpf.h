@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the current thread does, for programs that interrupt it wherever it is: its Python stack, its innermost native
+ * function, the registers with which it left user space.  These programs run with interrupts off, so what they look at
+ * is bounded (maps.h, GPT_ATOMIC_THREADS).
+ */
+#ifndef GPUTRACE_HERE_BPF_H
+#define GPUTRACE_HERE_BPF_H
+
+#include "common.bpf.h"
+#include "python.bpf.h"
+#include "thread.bpf.h"
+#include "torch.bpf.h"
+
+struct here {
+	__u64 stack_id, native_id;
+	__u8 stack_state;
+};
+
+/* As the thread had them in user space, also where it is in the kernel. NULL for a thread of the kernel. */
+static __always_inline struct pt_regs *here_registers(void)
+{
+#ifndef GPT_OLD_KERNEL
+	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+#else
+	/* arch/x86/include/asm/processor.h, task_pt_regs: THREAD_SIZE without KASAN, no padding before FRED (6.9) */
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+
+	return (struct pt_regs *)(BPF_CORE_READ(task, stack) + 16384 - sizeof(struct pt_regs));
+#endif
+}
+
+/* The id of a native stack of one address, sent the first time it is met; 0: no room. */
+static __always_inline __u64 here_native(struct gpt_process_state *process, struct walk_slot *slot, __u64 ip)
+{
+	struct gpt_native_stack *native = (struct gpt_native_stack *)slot->native;
+	__u64 id = hash_frame(process->program * 0xc4ceb9fe1a85ec53ULL + slot->pid, ip, 0) & ~1ULL;
+
+	if (!ip)
+		return 0;
+	native->id = id ?: 2; /* Python stacks have odd ids */
+	if (bpf_map_lookup_elem(&stacks, &native->id))
+		return native->id;
+	record_begin(&native->hdr, sizeof(*native) + 8, GPT_NATIVE_STACK);
+	native->pid = slot->pid;
+	native->depth = 1;
+	slot->native_ip[0] = ip;
+	if (bpf_ringbuf_output(&ring, slot->native, sizeof(*native) + 8, BPF_RB_NO_WAKEUP))
+		return 0;
+	bpf_map_update_elem(&stacks, &native->id, &native->depth, BPF_ANY);
+	return native->id;
+}
+
+static __always_inline void here_python(struct gpt_process_state *process, struct gpt_thread_state *thread,
+					struct walk_slot *slot, __u64 sp, struct here *here)
+{
+	__u64 now = bpf_ktime_get_ns(), id = 0;
+
+	if (unlikely(!thread->tstate && thread->refused_ns && now - thread->refused_ns < GPT_SEARCH_AGAIN_NS)) {
+		here->stack_state = GPT_STACK_UNREADABLE;
+		return;
+	}
+	slot->steps_most = GPT_ATOMIC_STEPS;
+	slot->threads_most = GPT_ATOMIC_THREADS;
+	here->stack_state = python_stack(process, thread, slot, sp, &id);
+	if (unlikely(here->stack_state == GPT_STACK_UNREADABLE && !thread->tstate))
+		thread->refused_ns = now;
+	here->stack_id = id;
+}
+
+/* False: there is no working memory. */
+static __always_inline bool here_read(struct gpt_process_state *process, struct gpt_thread_state *thread,
+				      struct here *here)
+{
+	struct pt_regs *registers = here_registers();
+	__u64 sp = BPF_CORE_READ(registers, sp), id;
+	struct walk_slot *slot = slot_acquire(thread->pid);
+
+	here->stack_id = here->native_id = 0;
+	here->stack_state = process->python_state;
+	if (unlikely(!slot))
+		return false;
+	if (process->python_state == GPT_STACK_OK)
+		here_python(process, thread, slot, sp, here);
+	here->native_id = here_native(process, slot, BPF_CORE_READ(registers, ip));
+	slot_release(slot);
+	if (here->stack_id)
+		return true;
+	id = backward_stack(thread, sp, here->stack_state);
+	if (id) {
+		here->stack_id = id;
+		here->stack_state = GPT_STACK_BACKWARD;
+	}
+	return true;
+}
+
+#endif
