@@ -64,10 +64,10 @@ struct gpt_python_news {
 
 /* Per thread that made a call. */
 struct gpt_thread_state {
-	__u64 tstate;	/* its PyThreadState, 0: not known */
-	__u64 searched; /* the interpreter's counter of thread states, plus 1, when it was looked for; 0: never */
+	__u64 tstate;	  /* its PyThreadState, 0: not known */
+	__u64 searched;	  /* the interpreter's counter of thread states, plus 1, when it was looked for; 0: never */
 	__u64 refused_ns; /* when it was looked for with interrupts off and not found; 0: never */
-	__u64 pthread;	/* pthread_self() (glibc: the thread pointer) */
+	__u64 pthread;	  /* pthread_self() (glibc: the thread pointer) */
 	__u32 pid;
 	__u32 open_file; /* index into files; with pid, so that the structure has no holes */
 	__u64 program;	 /* gpt_process_state.program when it was made: threads of another are not meant */

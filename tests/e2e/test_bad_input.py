@@ -2,14 +2,13 @@
 """What can be wrong: one clear line on standard error that names it, the right exit code, nothing half-written."""
 
 import contextlib
-import ctypes
+import errno
 import gzip
 import json
 import os
 import platform
 import re
 import signal
-import struct
 import subprocess
 
 import logfile
@@ -155,20 +154,11 @@ def test_an_old_kernel_is_named(tmp_path):
     assert_one_line(done, FAILED, "Linux 5.10 or newer is needed; this is 2.6")
 
 
-def _refuse_bpf():
-    """In the child: bpf(2) answers ENOSYS, as in a kernel without it (seccomp filter on its number, x86-64 321)."""
-    load, jump_equal, answer = 0x20, 0x15, 0x06
-    allow, enosys = 0x7fff0000, 0x00050000 | 38
-    code = b"".join(struct.pack("<HBBI", *row) for row in (
-        (load, 0, 0, 0), (jump_equal, 0, 1, 321), (answer, 0, 0, enosys), (answer, 0, 0, allow)))
-    program = ctypes.create_string_buffer(code)
-    header = ctypes.create_string_buffer(struct.pack("<H6xQ", 4, ctypes.addressof(program)))
-    if ctypes.CDLL(None, use_errno=True).prctl(22, 2, header, 0, 0):  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
-        raise OSError(ctypes.get_errno(), "seccomp")
+BPF = 321  # the system call, x86-64
 
 
 def test_a_kernel_without_bpf_is_named(tmp_path):
-    done = tracing.command(tmp_path, machine.GPUTRACE, "-d", "1s", preexec_fn=_refuse_bpf)
+    done = tracing.command(tmp_path, machine.GPUTRACE, "-d", "1s", preexec_fn=tracing.refusing(BPF, errno.ENOSYS))
     assert_one_line(done, FAILED, "this kernel has no BPF")
 
 

@@ -181,6 +181,22 @@ class Tracer(Running):
         return self.end(signal.SIGINT)
 
 
+def refusing(call, error):
+    """For preexec_fn: a seccomp filter by which a system call, a number of x86-64, answers with an error."""
+    load, jump_equal, answer = 0x20, 0x15, 0x06
+    allow, refuse = 0x7fff0000, 0x00050000 | error
+    code = b"".join(struct.pack("<HBBI", *row) for row in (
+        (load, 0, 0, 0), (jump_equal, 0, 1, call), (answer, 0, 0, refuse), (answer, 0, 0, allow)))
+
+    def refuse_it():
+        program = ctypes.create_string_buffer(code)
+        header = ctypes.create_string_buffer(struct.pack("<H6xQ", 4, ctypes.addressof(program)))
+        if ctypes.CDLL(None, use_errno=True).prctl(22, 2, header, 0, 0):  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+            raise OSError(ctypes.get_errno(), "seccomp")
+
+    return refuse_it
+
+
 UPROBES = Path("/sys/bus/event_source/devices/uprobe")
 
 

@@ -14,6 +14,7 @@
 #include "analyze/sums/collective_sums.h"
 #include "analyze/sums/complete.h"
 #include "analyze/events.h"
+#include "analyze/sums/cpu_lines.h"
 #include "analyze/sums/failures.h"
 #include "analyze/sums/interpreter.h"
 #include "analyze/sums/jit.h"
@@ -74,6 +75,8 @@
 	X(PER_STEP, ASKED, ALWAYS)                                                                                     \
 	X(UTILIZATION, REPORT, WITH_GPU)                                                                               \
 	X(THREADS, REPORT, ALWAYS)                                                                                     \
+	X(CPU_LINES, REPORT, ALWAYS)                                                                                   \
+	X(CPU_STACKS, ASKED, ALWAYS)                                                                                   \
 	X(WHY, ASKED, ALWAYS) /* with UNTIMED and IDLE */                                                              \
 	X(ARRIVALS, ASKED, ALWAYS)                                                                                     \
 	X(GPU_STACKS, ASKED, WITH_GPU)                                                                                 \
@@ -161,6 +164,8 @@ struct analyses {
 	struct why why;
 	struct stack_sums gpu_stacks;  /* GPU time by stack */
 	struct stack_sums call_stacks; /* launches by stack */
+	struct stack_sums cpu_stacks;  /* CPU time by stack */
+	struct cpu_lines cpu_lines;    /* CPU time by line */
 	struct call_tree tree;
 	struct line_costs line_costs;
 	struct activity_sums gpu_sums, api_sums;

@@ -22,7 +22,7 @@ struct attach {
 	struct symbols *symbols;
 	struct generated_files *generated;
 	struct links lifecycle;
-	struct links activity; /* samples and waits of threads */
+	struct links activity;	   /* samples and waits of threads */
 	struct probed_file *agent; /* our own library, probed before anyone has loaded it */
 	attach_emit emit;
 	void *emit_context;

@@ -3,9 +3,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -188,6 +190,29 @@ static bool check_features(void)
 	return true;
 }
 
+/* --cpu opens one on each CPU. */
+static bool check_perf_events(void)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr),
+				       .type = PERF_TYPE_SOFTWARE,
+				       .config = PERF_COUNT_SW_CPU_CLOCK,
+				       .sample_period = 1000000000,
+				       .disabled = 1};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		doctor_say(
+			HEALTH_LIMITED, "perf events",
+			"%s: no samples (--cpu); they take CAP_PERFMON, and in a container a seccomp profile that lets "
+			"perf_event_open(2)",
+			strerror(errno));
+	else
+		doctor_say(HEALTH_OK, "perf events", "CPU clocks, for --cpu");
+	if (fd >= 0)
+		close(fd);
+	return true;
+}
+
 static bool check_kprobes(void)
 {
 	bool found = access(KPROBE_PMU, R_OK) == 0;
@@ -199,9 +224,9 @@ static bool check_kprobes(void)
 bool doctor_check_kernel(void)
 {
 	static bool (*const checks[])(void) = {
-		check_version,	   check_capabilities, check_pid_namespace, check_lockdown,
-		check_bpf,	   check_btf,	       check_ring_buffer,   check_uprobes,
-		check_tracepoints, check_tracefs,      check_features,	    check_kprobes,
+		check_version,	check_capabilities, check_pid_namespace, check_lockdown,    check_bpf,
+		check_btf,	check_ring_buffer,  check_uprobes,	 check_tracepoints, check_tracefs,
+		check_features, check_perf_events,  check_kprobes,
 	};
 	bool works = true;
 

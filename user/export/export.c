@@ -31,7 +31,8 @@ const struct export_format export_formats[] = {
 	{.name = "folded",
 	 .suffixes = (const char *const[]){".folded", NULL},
 	 .write = folded_write,
-	 .no_data = "no op of PyTorch has such time and a Python stack; --forward-lines records stacks"},
+	 .no_data = "no op of PyTorch has such time and a Python stack; --forward-lines records stacks"
+		    " (of --metric cpu: no samples; --cpu records them)"},
 	{.name = "speedscope", .suffixes = (const char *const[]){".speedscope.json", NULL}, .write = speedscope_write},
 	{.name = "pprof",
 	 .suffixes = (const char *const[]){".pb.gz", NULL},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "export/folded.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +80,22 @@ static int put_calls(struct sink *sink, struct trace *trace, const struct export
 	return error;
 }
 
+static int put_samples(struct sink *sink, struct trace *trace, const struct export_options *options)
+{
+	struct analyses all;
+	int error = analyze(&all, trace, ANALYSES(ANALYZE_CPU_STACKS), &options->attribution);
+
+	if (!error && !stack_sums_count(&all.cpu_stacks))
+		error = -ENODATA;
+	if (!error)
+		put_sums(sink, all.model, &all.cpu_stacks, options->process);
+	analyses_free(&all);
+	return error;
+}
+
 int folded_write(struct sink *sink, struct trace *trace, const struct export_options *options)
 {
+	if (options->by_cpu)
+		return put_samples(sink, trace, options);
 	return options->folded_by ? folded_ops_write(sink, trace, options) : put_calls(sink, trace, options);
 }

@@ -70,8 +70,18 @@ static void take_callers(const struct walk *walk, const struct stack_row *row)
 			 row->is_unknown ? "stack not known" : "no Python");
 		take_text(walk, STACK_FRAME_NOTE, text);
 	}
-	if (row->native != NONE)
+	if (row->native != NONE && row->api != STACK_CALL_NONE)
 		take_native(walk, row);
+}
+
+/* What a sample met: the innermost native function. */
+static void take_innermost(const struct walk *walk, const struct stack_row *row)
+{
+	const struct model *model = walk->model;
+
+	if (row->native != NONE)
+		take_text(walk, STACK_FRAME_NATIVE,
+			  model->strings[model->native_frames[model->natives[row->native].first]]);
 }
 
 void stack_row_frames(const struct model *model, const struct stack_row *row, stack_frame_fn *take, void *context)
@@ -84,6 +94,8 @@ void stack_row_frames(const struct model *model, const struct stack_row *row, st
 		take_text(&walk, STACK_FRAME_NOTE, "[launch not seen]");
 	else if (row->api == STACK_CALL_BEFORE)
 		take_text(&walk, STACK_FRAME_NOTE, "[launched before the trace]");
+	else if (row->api == STACK_CALL_NONE)
+		take_innermost(&walk, row);
 	else
 		take_text(&walk, STACK_FRAME_CALL, api_name((uint16_t)row->api));
 	if (row->captured_frame != NONE)

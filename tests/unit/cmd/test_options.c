@@ -299,8 +299,8 @@ static void choices_are_checked(void **state)
 	assert_int_equal(PARSE("--metric", "launches", "--agent", "require"), 0);
 	assert_int_equal(options.metric, METRIC_LAUNCHES);
 	assert_int_equal(options.agent, ATTACH_AGENT_REQUIRE);
-	assert_refused(PARSE("--metric", "time"), "--metric time", "gpu and launches");
-	assert_refused(PARSE("--metric", ""), "--metric", "gpu and launches");
+	assert_refused(PARSE("--metric", "time"), "--metric time", "gpu, launches and cpu");
+	assert_refused(PARSE("--metric", ""), "--metric", "gpu, launches and cpu");
 	assert_refused(PARSE("--agent", "on"), "--agent on", "auto, require and off");
 }
 
@@ -348,6 +348,19 @@ static void python_calls_are_recorded_when_asked_for(void **state)
 	assert_int_equal(PARSE("-p", "1", "--python-calls"), 0);
 	assert_true(options.python_calls);
 	assert_refused(PARSE("report", "x.gpt", "--python-calls"), "--python-calls", "report");
+}
+
+static void the_cpu_is_sampled_when_asked_for(void **state)
+{
+	assert_int_equal(PARSE("-p", "1"), 0);
+	assert_int_equal(options.cpu_frequency, 0);
+	assert_int_equal(PARSE("-p", "1", "--cpu"), 0);
+	assert_int_equal(options.cpu_frequency, 99);
+	assert_int_equal(PARSE("-p", "1", "-F", "19", "--cpu"), 0);
+	assert_int_equal(options.cpu_frequency, 19);
+	assert_refused(PARSE("-p", "1", "-F", "0"), "--frequency 0", "from 1 to 10000");
+	assert_refused(PARSE("-p", "1", "-F", "10001"), "--frequency 10001", "from 1 to 10000");
+	assert_refused(PARSE("report", "x.gpt", "--cpu"), "--cpu", "report");
 }
 
 static void forward_lines_are_recorded_with_ops(void **state)
@@ -877,6 +890,7 @@ int main(void)
 		cmocka_unit_test(percentages_are_at_most_100_and_exact_to_three_decimals),
 		cmocka_unit_test(the_ring_buffer_is_a_power_of_two),
 		cmocka_unit_test(python_calls_are_recorded_when_asked_for),
+		cmocka_unit_test(the_cpu_is_sampled_when_asked_for),
 		cmocka_unit_test(folded_stacks_can_be_those_of_ops),
 		cmocka_unit_test(the_table_of_ops_has_options_of_its_own),
 		cmocka_unit_test(ops_are_recorded_or_their_table_is_asked_for),

@@ -50,6 +50,15 @@ void line_sums_add_call(struct line_sums *sums, const struct call_event *event)
 	sums->backward[backward_place(event->call)]++;
 }
 
+void line_sums_add_time(struct line_sums *sums, uint32_t stack, uint32_t caller, uint32_t process, uint64_t ns)
+{
+	struct tally_entry *sum = tally_at(&sums->stacks.timed, key_of(sums, stack, caller, process, NONE));
+
+	sum->ns += ns;
+	sum->count++;
+	sums->sum += ns;
+}
+
 /* To the total of each line of a stack, unless it has the stamp. */
 static void add_stack(const struct line_sums *sums, struct lines *lines, const struct tally_entry *entry,
 		      uint32_t index, uint32_t *stamps, uint32_t stamp)

@@ -39,6 +39,9 @@ void line_sums_add_gpu(struct line_sums *sums, const struct gpu_event *event);
 /* Calls that put work on a GPU: how many. */
 void line_sums_add_call(struct line_sums *sums, const struct call_event *event);
 
+/* Time of something else; stack: model.stacks, NONE; caller: callers.h. */
+void line_sums_add_time(struct line_sums *sums, uint32_t stack, uint32_t caller, uint32_t process, uint64_t ns);
+
 void line_sums_finish(struct line_sums *sums, struct lines *lines);
 
 /* What it does with a trace (analyses.h). */

@@ -22,12 +22,12 @@ void stack_sums_free(struct stack_sums *all)
 }
 
 /* Whom a call without a stack is put under. */
-static uint32_t thread_place(const struct model_call *call)
+static uint32_t thread_place(uint32_t thread, uint8_t stack_state)
 {
-	bool none = call->stack_state == GPT_STACK_NO_PYTHON || call->stack_state == GPT_STACK_NO_THREAD ||
-		    call->stack_state == GPT_STACK_EMPTY;
+	bool none = stack_state == GPT_STACK_NO_PYTHON || stack_state == GPT_STACK_NO_THREAD ||
+		    stack_state == GPT_STACK_EMPTY;
 
-	return none ? call->thread : call->thread | NOT_KNOWN;
+	return none ? thread : thread | NOT_KNOWN;
 }
 
 /* The innermost frame that the call which became a graph's node is put on; model.frames, NONE. */
@@ -66,7 +66,7 @@ static struct tally_key place_of(const struct stack_sums *all, const struct mode
 	else if (call->stack_state == GPT_STACK_BACKWARD)
 		from = BACKWARD;
 	else if (stack == NONE)
-		from = thread_place(call);
+		from = thread_place(call->thread, call->stack_state);
 	return (struct tally_key){{model->threads[call->thread].process, stack, from, call->native}};
 }
 
@@ -98,6 +98,19 @@ void stack_sums_add_call(struct stack_sums *all, const struct call_event *event)
 	if (call_is_work(event->call))
 		add(all, place_of(all, event->call), event->call->api, event->operation,
 		    captured_frame(all, event->captured), 1);
+}
+
+void stack_sums_add_sample(struct stack_sums *all, const struct sample_event *event)
+{
+	const struct model_sample *sample = event->sample;
+	uint32_t from = NONE;
+
+	if (sample->stack_state == GPT_STACK_BACKWARD)
+		from = BACKWARD;
+	else if (sample->stack == NONE)
+		from = thread_place(sample->thread, sample->stack_state);
+	add(all, (struct tally_key){{event->process, sample->stack, from, sample->native}}, STACK_CALL_NONE, NULL, NONE,
+	    sample->period_ns);
 }
 
 struct stack_row stack_sums_row(const struct stack_sums *all, size_t index)

@@ -9,6 +9,7 @@
 /* In the place of a call's api. */
 #define STACK_CALL_UNSEEN 0x10000u /* the launch was not seen */
 #define STACK_CALL_BEFORE 0x10001u /* it was made before the trace began */
+#define STACK_CALL_NONE 0x10002u   /* what ran is no call: the native frame, where there is one, is all of it */
 
 struct stack_row {
 	uint32_t process;
@@ -42,6 +43,9 @@ void stack_sums_add_gpu(struct stack_sums *all, const struct gpu_event *event);
 /* Calls that put work on a GPU; a graph launch has many operations and counts once, without one. */
 void stack_sums_add_call(struct stack_sums *all, const struct call_event *event);
 
+/* CPU time of a sample. */
+void stack_sums_add_sample(struct stack_sums *all, const struct sample_event *event);
+
 /* How many rows there are, in the order in which they were first met, and each of them. */
 static inline size_t stack_sums_count(const struct stack_sums *all)
 {
@@ -55,6 +59,12 @@ struct stack_row stack_sums_row(const struct stack_sums *all, size_t index);
 	X(GPU_STACKS, part, all->gpu_stacks.model = event->part)                                                       \
 	X(GPU_STACKS, gpu, stack_sums_add_gpu(&all->gpu_stacks, event))                                                \
 	X(GPU_STACKS, free, stack_sums_free(&all->gpu_stacks))
+
+#define ANALYSIS_CPU_STACKS(X)                                                                                         \
+	X(CPU_STACKS, begin, stack_sums_init(&all->cpu_stacks, event->first, &all->attribution))                       \
+	X(CPU_STACKS, part, all->cpu_stacks.model = event->part)                                                       \
+	X(CPU_STACKS, sample, stack_sums_add_sample(&all->cpu_stacks, event))                                          \
+	X(CPU_STACKS, free, stack_sums_free(&all->cpu_stacks))
 
 #define ANALYSIS_CALL_STACKS(X)                                                                                        \
 	X(CALL_STACKS, begin, stack_sums_init(&all->call_stacks, event->first, &all->attribution))                     \

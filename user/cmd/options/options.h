@@ -36,6 +36,7 @@ enum metric {
 	METRIC_DEFAULT, /* what the log says; GPU time where there are GPU records */
 	METRIC_GPU,
 	METRIC_LAUNCHES,
+	METRIC_CPU,
 };
 
 /* What of a recording is wanted; all zero: everything. */

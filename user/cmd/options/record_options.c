@@ -121,8 +121,8 @@ int parse_cpu(struct parse *parse, const char *value)
 int parse_frequency(struct parse *parse, const char *value)
 {
 	if (value_count(value, FREQUENCY_MAX, &parse->options->cpu_frequency))
-		return option_fail(parse, "--frequency %s: a number of samples a second from 1 to %u is accepted", value,
-				   FREQUENCY_MAX);
+		return option_fail(parse, "--frequency %s: a number of samples a second from 1 to %u is accepted",
+				   value, FREQUENCY_MAX);
 	return 0;
 }
 

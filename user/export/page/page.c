@@ -21,6 +21,7 @@ static const struct {
 	[PROFILE_LAUNCHES] = {"launches", "launches", "launches"},
 	[PROFILE_IDLE_NS] = {"idle", "GPU idle, by the line to blame", "ns"},
 	[PROFILE_CPU_NS] = {"cpu", "CPU time of PyTorch's ops", "ns"},
+	[PROFILE_SAMPLED_NS] = {"sampled", "CPU time (samples)", "ns"},
 };
 
 static void put_html(struct sink *out, const char *text)

@@ -40,10 +40,9 @@ enum {
 static const struct {
 	const char *type, *unit;
 } values[PROFILE_OPERATIONS] = {
-	[PROFILE_GPU_NS] = {"gpu_time", "nanoseconds"},
-	[PROFILE_LAUNCHES] = {"launches", "count"},
-	[PROFILE_IDLE_NS] = {"gpu_idle", "nanoseconds"},
-	[PROFILE_CPU_NS] = {"cpu_of_ops", "nanoseconds"},
+	[PROFILE_GPU_NS] = {"gpu_time", "nanoseconds"},	 [PROFILE_LAUNCHES] = {"launches", "count"},
+	[PROFILE_IDLE_NS] = {"gpu_idle", "nanoseconds"}, [PROFILE_CPU_NS] = {"cpu_of_ops", "nanoseconds"},
+	[PROFILE_SAMPLED_NS] = {"cpu", "nanoseconds"},
 };
 
 #define STRING_OF_VALUE(value) (1 + 2 * (uint64_t)(value)) /* its unit follows */

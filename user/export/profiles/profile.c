@@ -94,6 +94,19 @@ static char *idle_note(const struct model *model, const struct idle_row *row)
 	return note;
 }
 
+static void add_samples(struct profile *profile, const struct analyses *all, const struct export_options *options)
+{
+	for (size_t i = 0; i < stack_sums_count(&all->cpu_stacks); i++) {
+		struct stack_row row = stack_sums_row(&all->cpu_stacks, i);
+		struct descent descent = {.profile = profile, .node = PROFILE_ROOT};
+
+		if (!is_wanted(options, row.process))
+			continue;
+		stack_row_frames(all->model, &row, descend, &descent);
+		add_value(&descent, PROFILE_SAMPLED_NS, row.value);
+	}
+}
+
 static void add_idle(struct profile *profile, const struct analyses *all)
 {
 	for (size_t i = 0; i < all->idle.count; i++) {
@@ -145,9 +158,10 @@ static void add_ops(struct profile *profile, const struct analyses *all, const s
 int profile_make(struct profile *profile, struct trace *trace, const struct export_options *options)
 {
 	struct analyses all;
-	int error =
-		analyze(&all, trace, ANALYSES(ANALYZE_GPU_STACKS, ANALYZE_CALL_STACKS, ANALYZE_IDLE, ANALYZE_OP_STACKS),
-			&options->attribution);
+	int error = analyze(
+		&all, trace,
+		ANALYSES(ANALYZE_GPU_STACKS, ANALYZE_CALL_STACKS, ANALYZE_IDLE, ANALYZE_OP_STACKS, ANALYZE_CPU_STACKS),
+		&options->attribution);
 
 	*profile = (struct profile){.target = ""};
 	texts_begin(&profile->texts);
@@ -164,6 +178,7 @@ int profile_make(struct profile *profile, struct trace *trace, const struct expo
 		if (options->process < 0) /* a GPU idles, not a process */
 			add_idle(profile, &all);
 		add_ops(profile, &all, options);
+		add_samples(profile, &all, options);
 	}
 	analyses_free(&all);
 	return error;

@@ -18,6 +18,7 @@ enum profile_value {
 	PROFILE_LAUNCHES,   /* calls that put work on a GPU; a graph counts once, at its launch */
 	PROFILE_IDLE_NS,    /* of GPUs between operations, by the line that is to blame: that frame and the cause */
 	PROFILE_CPU_NS,	    /* own time of PyTorch's ops, where ops have stacks; whole microseconds of each */
+	PROFILE_SAMPLED_NS, /* CPU time, as samples saw it */
 	PROFILE_OPERATIONS, /* of a GPU, those with a time: what PROFILE_GPU_NS is the sum of */
 	PROFILE_VALUES
 };

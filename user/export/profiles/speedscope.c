@@ -10,6 +10,7 @@ static const struct {
 	[PROFILE_LAUNCHES] = {"launches", "none"},
 	[PROFILE_IDLE_NS] = {"GPU idle, by the line to blame", "nanoseconds"},
 	[PROFILE_CPU_NS] = {"CPU time of PyTorch's ops", "nanoseconds"},
+	[PROFILE_SAMPLED_NS] = {"CPU time (samples)", "nanoseconds"},
 };
 
 static void put_frames(struct sink *out, const struct profile *profile)

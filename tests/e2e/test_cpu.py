@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What has the CPU (--cpu): samples against what the threads' own clocks say."""
+
+import errno
+import json
+
+import machine
+import pytest
+import reading
+import tracing
+
+# A clock tick is met or not: 600 ms are some 300 samples at 499 Hz.
+FREQUENCY = 499
+TOLERANCE = 0.15
+PERF_EVENT_OPEN = 298  # x86-64
+
+
+def cpu_table(folder, log="trace.gpt"):
+    said = tracing.gputrace(folder, "report", "--format", "json", "--table", "cpu_lines", log).must_be(0).stdout
+    (table,) = json.loads(said)["tables"]
+    return table["rows"]
+
+
+@pytest.fixture(scope="module")
+def busy(every_python, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("busy")
+    with tracing.Running([every_python, machine.PROGRAMS / "activity.py", folder / "truth.json"], folder) as program:
+        program.wait_line("ready")
+        with tracing.Tracer(folder, "-p", program.pid, "--agent", "off", "-F", FREQUENCY, names=()) as tracer:
+            program.ask("busy")
+            tracer.interrupt().must_be(0)
+        program.end()
+    return folder, reading.program(folder / "truth.json")
+
+
+def by_function(rows, key="self_ns"):
+    sums = {}
+    for row in rows:
+        name = row["line"].rpartition(" ")[2]
+        sums[name] = sums.get(name, 0) + row[key]
+    return sums
+
+
+def test_each_function_has_the_cpu_time_that_its_thread_counted(busy):
+    folder, truth = busy
+    sums = by_function(cpu_table(folder))
+    assert set(truth["cpu"]) == {"burns_in_main", "burns_in_thread", "burns_in_child"}
+    for name, ns in truth["cpu"].items():
+        assert abs(sums.get(name, 0) - ns) <= TOLERANCE * ns, (name, sums, truth["cpu"])
+
+
+def test_the_function_that_called_has_the_total(busy):
+    folder, truth = busy
+    totals = by_function(cpu_table(folder), "total_ns")
+    for row in cpu_table(folder):
+        assert row["total_ns"] >= row["self_ns"] and row["threads"] >= 1 and row["samples"] >= 1
+    # burn() only calls: where it has a sample of its own its total is that of all that burn
+    if "burn" in totals:
+        assert totals["burn"] >= (1 - TOLERANCE) * sum(truth["cpu"].values())
+
+
+def test_folded_stacks_by_cpu_are_the_same_time(busy):
+    folder, _ = busy
+    tracing.gputrace(folder, "export", "--metric", "cpu", "-o", "cpu.folded", "trace.gpt").must_be(0)
+    counts = reading.folded(folder / "cpu.folded")
+    assert sum(counts.values()) == sum(row["self_ns"] for row in cpu_table(folder))
+    assert any("burn (activity.py" in stack and "burns_in_thread (activity.py" in stack for stack in counts)
+
+
+def test_profiles_have_the_same_time(busy):
+    folder, _ = busy
+    tracing.gputrace(folder, "export", "-o", "cpu.speedscope.json", "trace.gpt").must_be(0)
+    profiles = json.loads((folder / "cpu.speedscope.json").read_text())["profiles"]
+    (sampled,) = [profile for profile in profiles if profile["name"] == "CPU time (samples)"]
+    assert sum(sampled["weights"]) == sum(row["self_ns"] for row in cpu_table(folder))
+
+
+def test_without_samples_there_is_no_table_and_folded_says_so(tmp_path):
+    tracing.trace(tmp_path, [machine.any_python(), "-c", "pass"], "--agent", "off", names=("trace.gpt",))
+    done = tracing.gputrace(tmp_path, "export", "--metric", "cpu", "-o", "cpu.folded", "trace.gpt").must_be(1)
+    assert "no samples; --cpu records them" in done.stderr
+    assert "CPU time by Python line" not in tracing.gputrace(tmp_path, "report", "trace.gpt").must_be(0).stdout
+
+
+def test_without_perf_events_the_trace_goes_on_and_says_so(tmp_path):
+    refused = tracing.refusing(PERF_EVENT_OPEN, errno.EACCES)
+    with tracing.Running([machine.any_python(), "-c", "print('ready', flush=True); input()"], tmp_path) as program:
+        program.wait_line("ready")
+        done = tracing.gputrace(tmp_path, "-p", program.pid, "-d", "100ms", "--agent", "off", "--cpu", "-o", "trace.gpt",
+                                preexec_fn=refused)
+    assert "--cpu: no samples, as the kernel refuses perf events: Permission denied" in done.must_be(0).stderr
+    assert "perf events ok CPU clocks, for --cpu" in " ".join(tracing.gputrace(tmp_path, "doctor").stdout.split())
+    assert "no samples" in tracing.gputrace(tmp_path, "report", "trace.gpt").must_be(0).stdout
+    assert "perf events limited Permission denied: no samples (--cpu)" in " ".join(
+        tracing.gputrace(tmp_path, "doctor", preexec_fn=refused).stdout.split())

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Sums by stack, as line_sums.c keeps them; threads and native functions beside them. */
+#include "analyze/sums/cpu_lines.h"
+
+#include <stdlib.h>
+
+void cpu_lines_init(struct cpu_lines *cpu, const struct model *model)
+{
+	*cpu = (struct cpu_lines){.process = NONE};
+	line_sums_init(&cpu->sums, model);
+}
+
+void cpu_lines_free(struct cpu_lines *cpu)
+{
+	line_sums_free(&cpu->sums);
+	tally_free(&cpu->threads);
+	tally_free(&cpu->natives);
+}
+
+void cpu_lines_add_sample(struct cpu_lines *cpu, const struct sample_event *event)
+{
+	const struct model_sample *sample = event->sample;
+	const struct model *model = cpu->sums.model;
+
+	line_sums_add_time(&cpu->sums, sample->stack, event->caller, event->process, sample->period_ns);
+	cpu->samples++;
+	if (sample->place == GPT_SAMPLE_KERNEL)
+		cpu->kernel_ns += sample->period_ns;
+	process_note(&cpu->process, event->process);
+	tally_at(&cpu->threads, (struct tally_key){{event->caller, sample->thread}})->count++;
+	if (sample->native != NONE && model->natives[sample->native].depth)
+		tally_at(
+			&cpu->natives,
+			(struct tally_key){{event->caller, model->native_frames[model->natives[sample->native].first]}})
+			->count++;
+}
+
+/* How many different threads each line has. */
+static void count_threads(struct cpu_lines *cpu, struct lines *lines)
+{
+	struct tally pairs = tally_by_line(lines, &cpu->threads, 0), counts = {0};
+
+	for (size_t i = 0; i < pairs.count; i++)
+		tally_at(&counts, (struct tally_key){{pairs.entries[i].key.part[0]}})->more++;
+	tally_free(&pairs);
+	tally_free(&cpu->threads);
+	cpu->threads = counts;
+}
+
+/* The native function with most samples of each line. */
+static void choose_natives(struct cpu_lines *cpu, struct lines *lines)
+{
+	struct tally pairs = tally_by_line(lines, &cpu->natives, 0), chosen = {0};
+	struct tally_entry *sorted = tally_sorted(&pairs, true);
+
+	for (size_t i = 0; i < pairs.count; i++) {
+		struct tally_entry *entry = tally_at(&chosen, (struct tally_key){{sorted[i].key.part[0]}});
+
+		if (!entry->more)
+			entry->more = sorted[i].key.part[1] + 1;
+	}
+	free(sorted);
+	tally_free(&pairs);
+	tally_free(&cpu->natives);
+	cpu->natives = chosen;
+}
+
+void cpu_lines_finish(struct cpu_lines *cpu, struct lines *lines)
+{
+	line_sums_finish(&cpu->sums, lines);
+	count_threads(cpu, lines);
+	choose_natives(cpu, lines);
+}
+
+uint64_t cpu_line_threads(struct cpu_lines *cpu, uint32_t line)
+{
+	return tally_at(&cpu->threads, (struct tally_key){{line}})->more;
+}
+
+uint32_t cpu_line_native(struct cpu_lines *cpu, uint32_t line)
+{
+	uint64_t string = tally_at(&cpu->natives, (struct tally_key){{line}})->more;
+
+	return string ? (uint32_t)string - 1 : NONE;
+}

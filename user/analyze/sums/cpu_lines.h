@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * CPU time by Python line, as samples saw it (--cpu): a line's own, and what ran under it; on how many threads, and in
+ * which native function most of its own was.
+ */
+#ifndef GPUTRACE_ANALYZE_CPU_LINES_H
+#define GPUTRACE_ANALYZE_CPU_LINES_H
+
+#include "analyze/sums/line_sums.h"
+
+struct cpu_lines {
+	struct line_sums sums; /* line_row.launches are samples */
+	uint64_t samples, kernel_ns;
+	uint32_t process;     /* of all samples; NONE, PROCESS_MANY */
+	struct tally threads; /* caller, thread; when finished line: more threads of its own part */
+	struct tally natives; /* caller, native function; when finished line: more is model.strings + 1 */
+};
+
+void cpu_lines_init(struct cpu_lines *cpu, const struct model *model);
+void cpu_lines_free(struct cpu_lines *cpu);
+void cpu_lines_add_sample(struct cpu_lines *cpu, const struct sample_event *event);
+void cpu_lines_finish(struct cpu_lines *cpu, struct lines *lines);
+
+/* Once finished: of a line's own part. */
+uint64_t cpu_line_threads(struct cpu_lines *cpu, uint32_t line);
+uint32_t cpu_line_native(struct cpu_lines *cpu, uint32_t line); /* model.strings, NONE: not known */
+
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_CPU_LINES(X)                                                                                          \
+	X(CPU_LINES, begin, cpu_lines_init(&all->cpu_lines, event->first))                                             \
+	X(CPU_LINES, part, all->cpu_lines.sums.model = event->part)                                                    \
+	X(CPU_LINES, sample, cpu_lines_add_sample(&all->cpu_lines, event))                                             \
+	X(CPU_LINES, finish, cpu_lines_finish(&all->cpu_lines, event->lines))                                          \
+	X(CPU_LINES, free, cpu_lines_free(&all->cpu_lines))
+
+#endif
