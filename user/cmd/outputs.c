@@ -98,6 +98,7 @@ static int write_format(const struct writing *writing, const struct format *form
 	struct export_options options = {
 		.process = process,
 		.by_launches = counts_launches(writing),
+		.by_idle = writing->options->metric == METRIC_IDLE,
 		.by_cpu = writing->options->metric == METRIC_CPU,
 		.folded_by = writing->options->folded_by,
 		.attribution = writing->options->attribution,

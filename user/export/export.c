@@ -32,7 +32,7 @@ const struct export_format export_formats[] = {
 	 .suffixes = (const char *const[]){".folded", NULL},
 	 .write = folded_write,
 	 .no_data = "no op of PyTorch has such time and a Python stack; --forward-lines records stacks"
-		    " (of --metric cpu: no samples; --cpu records them)"},
+		    " (of --metric cpu: no samples; --cpu records them; of --metric idle: no times of GPU work)"},
 	{.name = "speedscope", .suffixes = (const char *const[]){".speedscope.json", NULL}, .write = speedscope_write},
 	{.name = "pprof",
 	 .suffixes = (const char *const[]){".pb.gz", NULL},

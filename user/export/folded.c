@@ -27,7 +27,7 @@ static void put_python_frame(struct sink *out, const struct stack_frame *frame)
 	sink_close(&text);
 }
 
-static void take_frame(void *out, const struct stack_frame *frame)
+void folded_take_frame(void *out, const struct stack_frame *frame)
 {
 	if (frame->kind == STACK_FRAME_PYTHON)
 		put_python_frame(out, frame);
@@ -41,7 +41,7 @@ static char *line_text(const struct model *model, const struct stack_row *row)
 	char *text;
 
 	sink_open_memory(&out);
-	stack_row_frames(model, row, take_frame, &out);
+	stack_row_frames(model, row, folded_take_frame, &out);
 	sink_char(&out, '\0');
 	text = xstrdup(out.buffer);
 	sink_close(&out);
@@ -97,5 +97,7 @@ int folded_write(struct sink *sink, struct trace *trace, const struct export_opt
 {
 	if (options->by_cpu)
 		return put_samples(sink, trace, options);
+	if (options->by_idle)
+		return folded_idle_write(sink, trace, options);
 	return options->folded_by ? folded_ops_write(sink, trace, options) : put_calls(sink, trace, options);
 }

@@ -11,6 +11,9 @@
 
 export_write_fn folded_write;
 
+/* Idle time of GPUs: the launch that ended a gap, what happened in it, and the line to blame.  Adds up to all of it. */
+export_write_fn folded_idle_write;
+
 /*
  * Python stacks of ops with the ops' own time on the CPU or GPU, as torch.profiler's export_stacks() writes them:
  * "train.py(97):_main;model.py(42):_forward 200", whole microseconds of each op.

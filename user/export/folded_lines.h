@@ -19,4 +19,9 @@ void folded_lines_put(struct sink *sink, struct folded_line *lines, size_t count
 /* One more frame of a sink that collects a line in memory: what separates frames becomes `_`. */
 void folded_put_frame(struct sink *out, const char *text);
 
+struct stack_frame;
+
+/* The same of a frame of a stack (stack_frame_fn); out: a struct sink. */
+void folded_take_frame(void *out, const struct stack_frame *frame);
+
 #endif

@@ -52,6 +52,7 @@ struct export_place {
 struct export_options {
 	int process;	  /* index into model.processes, -1: all */
 	bool by_launches; /* folded: count launches although there are GPU times */
+	bool by_idle;	  /* folded: idle time of GPUs; -ENODATA: no GPU has two operations */
 	bool by_cpu;	  /* folded: CPU time, as samples saw it; -ENODATA: there are none */
 	enum folded_by folded_by;
 	struct attribution attribution;	  /* folded */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Whom samples and waits of threads blame for a gap: small logs, each with one gap of 90 ms, whose end is launched. */
 #include "analyzed.h"
+#include "export/folded.h"
 #include "report/why/why.h"
 
 #define MS 1000000ull
@@ -491,7 +492,7 @@ static void why_names_the_line_that_has_the_lock_and_who_waits_for_it(void **sta
 	SAYS(&gap, report_write_why, "the GPU waits while a thread waits for a lock", "where    train.py:35 train\n",
 	     "while the thread that launches waited at train.py:33 train. It waited for thread helper",
 	     "90.0 ms running Python", "Hold the lock for less");
-	SAYS(&gap, report_write, "train.py:35 train  waited for a lock: ran", "train.py:34 train");
+	SAYS(&gap, report_write, "train.py:35 train   ", "waited for a lock: ran  train.py:34 train");
 	end_words(&gap);
 }
 
@@ -506,6 +507,29 @@ static void why_names_the_worker_and_its_line(void **state)
 	SAYS(&gap, report_write_why, "the GPU waits for data", "where    data.py:17 __getitem__ (worker 41330)",
 	     "waited at train.py:32 train. It waited for worker (pid 41330)", "Make that line cheaper");
 	SAYS(&gap, report_write, "data.py:17 __getitem__", "DataLoader: ran", "worker 41330");
+	end_words(&gap);
+}
+
+static void a_folded_line_has_the_launch_then_what_happened_and_the_line_to_blame(void **state)
+{
+	const struct export_options options = {.process = -1};
+	struct sink sink;
+	struct gap gap;
+
+	begin_gap(&gap);
+	runs(&gap.log, WORKER, WORKER, WORKS, FROM, 80 * MS);
+	log_wait(&gap.log, woken_by(waits(GPT_WAIT_PIPE, WAITS, FROM, 80 * MS), WORKER, WORKER, WORKS));
+	log_wait(&gap.log, waits(GPT_WAIT_SLEEP, LAUNCH, 80 * MS, LAUNCHED));
+	end_gap(&gap);
+	sink_open_memory(&sink);
+	assert_int_equal(folded_idle_write(&sink, WHOLE_TRACE(gap.model), &options), 0);
+	sink_char(&sink, '\0');
+	assert_string_equal(sink.buffer,
+			    "?;train (train.py:34);[GPU side] 10000\n"
+			    "?;train (train.py:34);[slept] 19990000\n"
+			    "?;train (train.py:34);[waited for a pipe or socket: ran];worker;__getitem__ (data.py:17) "
+			    "70000000\n");
+	sink_close(&sink);
 	end_words(&gap);
 }
 
@@ -619,6 +643,7 @@ int main(void)
 		cmocka_unit_test(what_samples_know_is_not_put_on_an_earlier_wait_for_the_gpu),
 		cmocka_unit_test(why_names_the_line_that_has_the_lock_and_who_waits_for_it),
 		cmocka_unit_test(why_names_the_worker_and_its_line),
+		cmocka_unit_test(a_folded_line_has_the_launch_then_what_happened_and_the_line_to_blame),
 		cmocka_unit_test(why_says_each_cause_and_what_to_try),
 		cmocka_unit_test(why_says_what_a_waker_is_called_that_is_not_traced),
 		cmocka_unit_test(why_says_that_no_sample_tells_and_what_to_record),

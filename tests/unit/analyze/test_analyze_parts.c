@@ -79,6 +79,30 @@ static char *folded_launches_of(struct trace *trace)
 	return folded_with(trace, true, (struct attribution){});
 }
 
+/* Its numbers add up to the idle time. */
+static char *folded_idle_of(struct trace *trace)
+{
+	const struct export_options options = {.process = -1};
+	uint64_t sum = 0;
+	struct analyses all;
+	struct sink sink;
+	char *text;
+	int error;
+
+	sink_open_memory(&sink);
+	error = folded_idle_write(&sink, trace, &options);
+	assert_true(!error || error == -ENODATA);
+	sink_char(&sink, '\0');
+	text = strdup(sink.buffer);
+	assert_int_equal(sink_close(&sink), 0);
+	for (const char *line = text; *line; line = strchr(line, '\n') + 1)
+		sum += strtoull(memrchr(line, ' ', strcspn(line, "\n")), NULL, 10);
+	assert_int_equal(analyze(&all, trace, ANALYSES(ANALYZE_IDLE), NULL), 0);
+	assert_int_equal(sum, all.idle.sum);
+	analyses_free(&all);
+	return text;
+}
+
 static char *folded_otherwise_of(struct trace *trace)
 {
 	return folded_with(trace, false, otherwise);
@@ -230,6 +254,7 @@ static void folded_stacks_are_the_same_in_parts(void **state)
 {
 	assert_same_of_models(40, 150, folded_gpu_of);
 	assert_same_of_models(40, 150, folded_launches_of);
+	assert_same_of_models(40, 150, folded_idle_of);
 }
 
 static void work_that_is_put_elsewhere_is_the_same_in_parts(void **state)

@@ -299,8 +299,8 @@ static void choices_are_checked(void **state)
 	assert_int_equal(PARSE("--metric", "launches", "--agent", "require"), 0);
 	assert_int_equal(options.metric, METRIC_LAUNCHES);
 	assert_int_equal(options.agent, ATTACH_AGENT_REQUIRE);
-	assert_refused(PARSE("--metric", "time"), "--metric time", "gpu, launches and cpu");
-	assert_refused(PARSE("--metric", ""), "--metric", "gpu, launches and cpu");
+	assert_refused(PARSE("--metric", "time"), "--metric time", "gpu, launches, cpu and idle");
+	assert_refused(PARSE("--metric", ""), "--metric", "gpu, launches, cpu and idle");
 	assert_refused(PARSE("--agent", "on"), "--agent on", "auto, require and off");
 }
 

@@ -28,8 +28,8 @@ enum why_cause {
 	WHY_LAUNCH,  /* kernels shorter than their launches */
 	WHY_ALLOC,   /* memory of CUDA; detail: api */
 	WHY_CALL,    /* another call that takes long; detail: api */
-	WHY_IMPORT,  /* detail: name of the module */
-	WHY_GC,	     /* detail: generation */
+	WHY_IMPORT,  /* detail: name of the module, extra: 0: the place is its own, NONE: that of the next launch */
+	WHY_GC,	     /* detail: generation, extra: the same */
 	WHY_COMPILE, /* detail: enum why_compile, extra: api or name of the op */
 	WHY_COPY,    /* between host and device, alone, or a call that waited for it; detail: copy kind and memory */
 	WHY_PROCESS, /* launched, while another process's work ran; detail: which (model.processes) */

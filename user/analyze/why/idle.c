@@ -261,7 +261,10 @@ static void take_late(void *context, struct tally_key key, uint64_t from_ns, uin
 		span.least_ns = late->from_ns;
 		span.most_ns = late->to_ns;
 		place = ran_nearest_place(ran, late->thread, &span);
-		key.part[0] = place == CALLER_UNSEEN ? WHY_PLACE_NEXT : place;
+		if (place != CALLER_UNSEEN) {
+			key.part[0] = place;
+			key.part[3] = key.part[1] == WHY_COMPILE ? key.part[3] : 0;
+		}
 	}
 	idle_charge(late->charging, key, from_ns, to_ns);
 }

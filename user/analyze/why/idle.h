@@ -132,6 +132,9 @@ uint32_t idle_caller_of_place(struct idle *idle, uint32_t place);
 /* What happened there: "waited in cudaStreamSynchronize"; "" where that is no one's time.  The caller frees it. */
 char *idle_words(const struct model *model, const struct idle_row *row);
 
+/* The same of a charge. */
+char *idle_charge_words(const struct model *model, const struct idle_charge *charge);
+
 /* What it does with a trace (analyses.h). */
 #define ANALYSIS_IDLE(X)                                                                                               \
 	X(IDLE, begin, begin_idle(all, event))                                                                         \

@@ -148,7 +148,9 @@ static void take_activity(void *context, struct tally_key key, uint64_t from_ns,
 	const struct ran_span span = {
 		.from_ns = from_ns, .to_ns = to_ns, .least_ns = charging->from_ns, .most_ns = charging->to_ns};
 
-	if (key.part[0] == WHY_PLACE_NEXT) /* where it collects garbage or imports */
+	if (key.part[1] == WHY_GC || key.part[1] == WHY_IMPORT)
+		key.part[3] = 0;
+	if (key.part[0] == WHY_PLACE_NEXT)
 		key.part[0] = ran_nearest_place(&charging->idle->ran, blame->thread, &span);
 	if (key.part[0] == CALLER_UNSEEN)
 		key.part[0] = blame->via;

@@ -159,3 +159,14 @@ char *idle_words(const struct model *model, const struct idle_row *row)
 		return xstrdup("");
 	}
 }
+
+char *idle_charge_words(const struct model *model, const struct idle_charge *charge)
+{
+	const struct idle_row row = {.cause = charge->what.part[1],
+				     .inner = charge->inner,
+				     .after = charge->after,
+				     .detail = charge->what.part[2],
+				     .extra = charge->what.part[3]};
+
+	return idle_words(model, &row);
+}

@@ -82,8 +82,9 @@ const struct option_row option_rows[] = {
 	{"table", 0, "the name of a table", "NAME",
 	 "only this table of a report in csv, json or md, as kernels, gpu_lines or idle",
 	 RECORD | REPORT | WHY | DIFF | MERGE, parse_table},
-	{"metric", 0, "gpu, launches or cpu", "gpu|launches|cpu",
-	 "what a folded line counts (default: GPU ns where there are any); cpu: CPU time (--cpu)",
+	{"metric", 0, "gpu, launches, cpu or idle", "gpu|launches|cpu|idle",
+	 "what a folded line counts (default: GPU ns where there are any); cpu: CPU time (--cpu);\n"
+	 "idle: GPUs that had nothing to do, by the line to blame",
 	 RECORD | REPORT | EXPORT, parse_metric},
 	{"backward", 0, "caller or forward", "caller|forward",
 	 "PyTorch's backward work is put on the line that called backward() (default), or\n"

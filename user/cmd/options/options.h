@@ -37,6 +37,7 @@ enum metric {
 	METRIC_GPU,
 	METRIC_LAUNCHES,
 	METRIC_CPU,
+	METRIC_IDLE,
 };
 
 /* What of a recording is wanted; all zero: everything. */

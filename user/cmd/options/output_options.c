@@ -92,15 +92,13 @@ int parse_table(struct parse *parse, const char *value)
 
 int parse_metric(struct parse *parse, const char *value)
 {
-	static const char *const names[] = {[METRIC_DEFAULT] = "",
-					    [METRIC_GPU] = "gpu",
-					    [METRIC_LAUNCHES] = "launches",
-					    [METRIC_CPU] = "cpu",
-					    NULL};
+	static const char *const names[] = {
+		[METRIC_DEFAULT] = "", [METRIC_GPU] = "gpu",   [METRIC_LAUNCHES] = "launches",
+		[METRIC_CPU] = "cpu",  [METRIC_IDLE] = "idle", NULL};
 	int chosen = option_choose(value, names);
 
 	if (chosen <= METRIC_DEFAULT)
-		return option_fail(parse, "--metric %s: accepted are gpu, launches and cpu", value);
+		return option_fail(parse, "--metric %s: accepted are gpu, launches, cpu and idle", value);
 	parse->options->metric = (enum metric)chosen;
 	return 0;
 }

@@ -164,7 +164,7 @@ char *why_ran_evidence(const struct analyses *all, const struct why_loss *loss)
 	char *often = often_text(loss), *text;
 
 	text = xasprintf("The GPU had nothing to do %s, while the thread that launches ran, by samples.", often);
-	if (function != NONE)
+	if (function != NONE && *why_name(all, function) != '[') /* no symbol, but a file */
 		text = joined(text, " ",
 			      xasprintf("The native function seen most is %s: %s.", why_name(all, function),
 					number_time(ns).text));

@@ -118,6 +118,8 @@ static char *where(const struct analyses *all, const struct why_loss *loss, cons
 		/* fall through */
 	case WHY_IMPORT:
 	case WHY_GC:
+		if (loss->cause != WHY_DATA && line->extra == 0)
+			break;
 		text = xasprintf(loss->cause == WHY_DATA && line->extra == WHY_SEEN_BY_FRAMES
 					 ? "before the DataLoader's call at %s"
 					 : "before the launch at %s",

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Keeps the simulated GPU idle in known ways: `blames.py TRUTH CAUSE...` launches, lets the cause take 300 ms (or, as
+CAUSE*60, 60 times 5 ms), launches again, and writes for each cause what it cost by its own clock: TRUTH is {CAUSE: {"line",
+"pid", "ms"}}.  Standard library only.
+
+A line that must have all of the time is one line of source."""
+
+import ctypes
+import gc
+import json
+import multiprocessing
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+
+cudart = ctypes.CDLL("libcudart.so.13")
+driver = ctypes.CDLL("libcuda.so.1")
+driver.sim_kernel.restype = ctypes.c_void_p
+driver.sim_kernel.argtypes = [ctypes.c_char_p]
+cudart.cudaLaunchKernel.argtypes = [ctypes.c_void_p] + [ctypes.c_uint] * 6 + [ctypes.c_void_p, ctypes.c_size_t,
+                                                                            ctypes.c_void_p]
+KERNEL = driver.sim_kernel(b"step_20us")
+THIS = pathlib.Path(__file__)
+
+
+def launch():
+    cudart.cudaLaunchKernel(KERNEL, 1, 1, 1, 32, 1, 1, None, 0, None)  # launch
+
+
+def line_of(mark, file=THIS):
+    """Of this file, that ends in the mark."""
+    lines = file.read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.endswith("# " + mark))
+
+
+def truth(mark, seconds, pid=None, file=THIS):
+    return {"line": line_of(mark, file), "pid": pid or os.getpid(), "ms": seconds * 1e3}
+
+
+def busy(seconds):
+    begin = time.thread_time()
+    while time.thread_time() - begin < seconds: pass  # busy
+    return truth("busy", time.thread_time() - begin)
+
+
+def sleep(seconds):
+    begin = time.monotonic()
+    time.sleep(seconds)  # sleep
+    return truth("sleep", time.monotonic() - begin)
+
+
+class Helper:
+    """A thread that does something when it is asked, and has begun it when ask returns."""
+
+    def __init__(self):
+        self.wanted, self.begun, self.took = None, threading.Event(), 0
+        self.ready, self.asked = threading.Event(), threading.Event()
+        threading.Thread(target=self.run, daemon=True, name="helper").start()
+
+    def run(self):
+        while True:
+            self.asked.wait()
+            self.asked.clear()
+            self.took = self.wanted()
+            self.ready.set()
+
+    def ask(self, wanted):
+        self.wanted = wanted
+        self.begun.clear()
+        self.ready.clear()
+        self.asked.set()
+        self.begun.wait()
+
+    def answer(self):
+        self.ready.wait()
+        return self.took
+
+
+HELPER = Helper()
+LOCK = threading.Lock()
+
+
+def lock(seconds):
+    """Another thread has a lock, and computes."""
+    def hold():
+        with LOCK:
+            HELPER.begun.set()
+            begin = time.thread_time()
+            while time.thread_time() - begin < seconds: pass  # hold
+            return time.thread_time() - begin
+    HELPER.ask(hold)
+    with LOCK:
+        pass
+    return truth("hold", HELPER.answer())
+
+
+PYLIB = ctypes.PyDLL(None)
+
+
+def gil(seconds):
+    """Another thread calls C that does not release the GIL."""
+    def hold():
+        HELPER.begun.set()
+        time.sleep(0.001)
+        begin = time.monotonic()
+        PYLIB.usleep(int(seconds * 1e6))  # gil
+        return time.monotonic() - begin
+    HELPER.ask(hold)
+    time.sleep(0.002)
+    return truth("gil", HELPER.answer())
+
+
+KEPT = []
+
+
+def garbage(seconds):
+    begin = time.thread_time()
+    while time.thread_time() - begin < seconds: gc.collect()  # gc
+    return truth("gc", time.thread_time() - begin)
+
+
+def work(seconds):
+    begin = time.thread_time()
+    while time.thread_time() - begin < seconds: pass  # work
+    return time.thread_time() - begin
+
+
+def serve(questions, answers):
+    """A process with two queues: its feeder thread, its pipe and its semaphores are between the line and who waits."""
+    for seconds in iter(questions.get, None):
+        answers.put((work(seconds), os.getpid()))
+
+
+class Queues:
+    process = None
+
+    def ask(self, seconds):
+        if not self.process:
+            context = multiprocessing.get_context("fork")
+            self.questions, self.answers = context.Queue(), context.Queue()
+            self.process = context.Process(target=serve, args=(self.questions, self.answers), daemon=True)
+            self.process.start()
+        self.questions.put(seconds)
+        return self.answers.get()
+
+
+QUEUES = Queues()
+
+
+def queue(seconds):
+    took, pid = QUEUES.ask(seconds)
+    return truth("work", took, pid)
+
+
+TOKENIZER = """import sys, time
+for line in sys.stdin:
+    begin = time.thread_time()
+    while time.thread_time() - begin < float(line): pass  # token
+    print(time.thread_time() - begin, flush=True)
+"""
+
+
+class Tokenizer:
+    process = None
+
+    def ask(self, seconds):
+        if not self.process:
+            self.file = pathlib.Path(sys.argv[1]).with_name("tokenizer.py")
+            self.file.write_text(TOKENIZER)
+            self.process = subprocess.Popen([sys.executable, self.file], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            text=True, bufsize=1)
+        self.process.stdin.write(f"{seconds}\n")
+        return float(self.process.stdout.readline())
+
+
+PIPE = Tokenizer()
+
+
+def tokenizer(seconds):
+    took = PIPE.ask(seconds)
+    return truth("token", took, PIPE.process.pid, PIPE.file)
+
+
+def runnable_seconds():
+    """How long this thread had to wait for a CPU so far."""
+    return int(pathlib.Path(f"/proc/self/task/{threading.get_native_id()}/schedstat").read_text().split()[1]) / 1e9
+
+
+def stolen(seconds):
+    """A neighbour has as much of the one CPU that both may use."""
+    cpus = os.sched_getaffinity(0)
+    os.sched_setaffinity(threading.get_native_id(), {min(cpus)})
+    neighbour = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    time.sleep(0.2)
+    launch()
+    before = runnable_seconds()
+    while runnable_seconds() - before < seconds: pass  # stolen
+    took = runnable_seconds() - before
+    launch()
+    neighbour.kill()
+    neighbour.wait()
+    os.sched_setaffinity(threading.get_native_id(), cpus)
+    return truth("stolen", took)
+
+
+def run(cause, times):
+    """Warmed up: the first time starts processes and threads."""
+    inject = globals()[cause]
+    if cause != "stolen":
+        inject(0.001)
+    found = None
+    for _ in range(times):
+        launch()
+        time.sleep(0.0001)
+        launch()
+        one = inject(0.3 / times)
+        launch()
+        if found:
+            one["ms"] += found["ms"]
+        found = one
+    return found
+
+
+def main():
+    KEPT.extend([] for _ in range(100000))
+    gc.disable()
+    found = {}
+    for asked in sys.argv[2:]:
+        cause, _, times = asked.partition("*")
+        found[asked] = run(cause, int(times or 1))
+    pathlib.Path(sys.argv[1]).write_text(json.dumps(found))
+
+
+main()
