@@ -138,6 +138,12 @@ static __always_inline bool name_of_interest(const char *name)
 	       (name[3] == 't' && name[4] == 'o' && name[5] == 'r' && name[6] == 'c'); /* libtorch */
 }
 
+/* Files with CUDA calls, and some of their neighbours: from now on calls are made, and need their stacks. */
+static __always_inline bool name_of_calls(const char *name)
+{
+	return name[3] == 'c' && name[4] == 'u' && name[5] == 'd';
+}
+
 static __always_inline struct file *file_of_descriptor(int fd)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
@@ -181,7 +187,7 @@ int library_mapped(struct trace_event_raw_sys_enter *ctx)
 	struct file *file;
 	__u64 count;
 	char name[64];
-	bool held, other = false;
+	bool held, probed, other = false;
 
 	if (!(BPF_CORE_READ(ctx, args[2]) & PROT_EXEC))
 		return 0;
@@ -200,7 +206,9 @@ int library_mapped(struct trace_event_raw_sys_enter *ctx)
 	}
 	key.inode = BPF_CORE_READ(dentry, d_inode, i_ino);
 	key.device = BPF_CORE_READ(dentry, d_inode, i_sb, s_dev);
-	held = !other && config.hold_new_files && process && process->ours && !bpf_map_lookup_elem(&known_files, &key);
+	probed = bpf_map_lookup_elem(&known_files, &key);
+	held = !other && config.hold_new_files && process && process->ours &&
+	       (!probed || (name_of_calls(name) && process->python_state == GPT_STACK_UNKNOWN_LAYOUT));
 	count = held || other ? 0 : count_mapped(pid);
 	if (count > GPT_MAPPED_MOST)
 		return 0;
@@ -224,7 +232,7 @@ int library_mapped(struct trace_event_raw_sys_enter *ctx)
 	if (other)
 		event->hdr.flags = GPT_MAPPED_OTHER;
 	if (held)
-		event->hdr.flags = GPT_MAPPED_STOPPED;
+		event->hdr.flags = probed ? GPT_MAPPED_STOPPED | GPT_MAPPED_PROBED : GPT_MAPPED_STOPPED;
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 	/*
 	 * Wakes a thread of gputrace on this very CPU, which goes before all others: it runs before this one is back

@@ -5,6 +5,7 @@ import os
 import shlex
 import shutil
 import subprocess
+from pathlib import Path
 
 import machine
 import pytest
@@ -59,6 +60,41 @@ def test_no_parent_sees_a_stop_and_no_launch_is_missed(stub, tmp_path):
 
 def quoted(command):
     return " ".join(shlex.quote(str(word)) for word in command)
+
+
+def runs(path, program):
+    try:
+        return os.readlink(path / "exe") == program
+    except OSError:  # it has ended
+        return False
+
+
+def is_held_or_over(mark, program):
+    """Whether the process that runs the program is stopped by a tracer, or there is none any more."""
+    found = [path for path in (Path("/proc", str(pid)) for pid in tracing.marked(mark)) if runs(path, program)]
+    return all(tracing.state(path) == "t" for path in found)
+
+
+def test_a_program_that_gputrace_has_not_looked_at_waits_before_its_first_launch(stub, tmp_path):
+    """Also where its library has probes, as another program has mapped it before."""
+    python = os.path.realpath(machine.any_python())
+    loads = [python, "-S", machine.PROGRAMS / "loads.py", new_library(stub, tmp_path / "libraries")]
+    twice = f"{quoted(loads)}; read line; exec {quoted(loads)}"
+    command = [machine.GPUTRACE, "--agent", "off", *tracing.outputs(tmp_path, "trace.gpt", "trace.json"), "--", "/bin/sh", "-c", twice]
+    with tracing.Running(command, tmp_path) as running:
+        running.wait_line("loaded")
+        with tracing.first_thread_stopped(running.pid):
+            running.process.stdin.write("go on\n")
+            running.wait_line("ready")
+            tracing.until(lambda: is_held_or_over(running.mark, python))
+        running.end().must_be(0)
+    assert launches(tmp_path) == 2
+
+
+def test_programs_that_become_others_which_map_the_same_library_miss_no_call(tmp_path):
+    """Each maps the driver at once, while no one else does: 100 of them, so that one comes at any moment."""
+    tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *["env"] * 100, "true"), "--agent", "off")
+    assert not notes(tmp_path)
 
 
 # Each waits for what it starts with WUNTRACED, and stops itself, says so or hangs where that stops.

@@ -2,7 +2,6 @@
 """What an ordinary user's processes and files can do to root's trace of others: nothing, and it is said whose they are."""
 
 import contextlib
-import pathlib
 import struct
 import subprocess
 
@@ -194,11 +193,6 @@ def make_library_with_symbols(path, count):
     path.chmod(0o755)
 
 
-def memory_most_kb(pid):
-    return next(int(line.split()[1]) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
-                if line.startswith("VmHWM"))
-
-
 def assert_bounded(times_ns):
     """What is told of one process's mappings: 64 in half a second (GPT_MAPPED_MOST), so not twice that and one more."""
     assert all(after - before >= 500000000 for before, after in zip(times_ns, times_ns[128:]))
@@ -216,7 +210,7 @@ def test_files_with_large_tables_of_symbols_that_change_all_the_time_cost_little
             for crowd in pids:
                 crowd.wait_line("ready")
             tracer.wait_logged(logfile.has_note, f"{large} cannot be probed (its table of symbols is too large)")
-            most_kb = memory_most_kb(tracer.pid)
+            most_kb = tracing.memory_most_kb(tracer.pid)
     assert most_kb < 480 << 10
     assert " with CUDA calls that could not be probed\n" in tracer.done.stdout
     for crowd in pids:

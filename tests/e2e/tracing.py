@@ -219,6 +219,22 @@ def return_probe(library, function):
         os.close(event)
 
 
+PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT, WAIT_ALL = 17, 0x4206, 0x4207, 0x40000000  # ptrace(2), waitpid(2)
+
+
+@contextlib.contextmanager
+def first_thread_stopped(pid):
+    """The first thread of a child of ours stands still, its others go on."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    for request in (PTRACE_SEIZE, PTRACE_INTERRUPT):
+        assert libc.ptrace(request, pid, None, None) == 0, os.strerror(ctypes.get_errno())
+    os.waitpid(pid, WAIT_ALL)
+    try:
+        yield
+    finally:
+        libc.ptrace(PTRACE_DETACH, pid, None, None)
+
+
 def target(folder, *arguments, python=None, env=None, truth=None):
     """programs/obedient.py, ready to be asked; on the simulated GPU if there is a truth."""
     command = [python or machine.any_python(), machine.PROGRAMS / "obedient.py", *arguments]
@@ -247,6 +263,11 @@ def is_guard(pid):
 def state(path):
     """State letter of proc(5)."""
     return (path / "stat").read_text().rpartition(")")[2].split()[0]
+
+
+def memory_most_kb(pid):
+    return next(int(line.split()[1]) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+                if line.startswith("VmHWM"))
 
 
 def agent_address(pid, name):

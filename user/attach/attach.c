@@ -373,10 +373,10 @@ static void report_cupti_client(struct attach *attach, const struct followed *pr
 	emit_text(attach->emit, attach->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
 }
 
-/* Symbol probes in every file that someone without a speaking agent maps, and in no other. */
-static void reconcile_calls(struct attach *attach)
+/* Symbol probes in every file that someone without a speaking agent maps, and soon in no other; true: not yet. */
+static bool reconcile_calls(struct attach *attach)
 {
-	bool all = attach->options.scope == ATTACH_ALL;
+	bool all = attach->options.scope == ATTACH_ALL, again = false;
 
 	for (size_t i = 0; i < attach->files.list.count; i++)
 		attach->files.list.items[i]->wanted = all;
@@ -394,8 +394,9 @@ static void reconcile_calls(struct attach *attach)
 		if (file->wanted)
 			file_attach_calls(&attach->files, file);
 		else
-			file_detach_calls(&attach->files, file);
+			again |= !file_detach_calls(&attach->files, file, attach->heard_ns);
 	}
+	return again;
 }
 
 static void look_at_due(void *context, struct followed *process)
@@ -403,12 +404,13 @@ static void look_at_due(void *context, struct followed *process)
 	attach_examine_mapped(context, process);
 }
 
-uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
+uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
 {
 	uint64_t due_ns;
 	bool check_agents = now_ns - attach->agents_checked_ns > AGENT_CHECK_NS;
 	bool check_titles = now_ns - attach->titles_checked_ns > TITLE_CHECK_NS;
 
+	attach->heard_ns = heard_ns;
 	for (size_t i = 0; i < attach->processes.list.count; i++) {
 		struct followed *process = attach->processes.list.items[i];
 
@@ -437,8 +439,7 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 	for (size_t i = 0; i < attach->files.list.count; i++)
 		file_attach_torch(&attach->files, attach->files.list.items[i]);
 	if (attach->reconcile)
-		reconcile_calls(attach);
-	attach->reconcile = false;
+		attach->reconcile = reconcile_calls(attach);
 	return due_ns;
 }
 

@@ -87,9 +87,10 @@ void attach_missed(struct attach *attach, uint64_t count);
 
 /*
  * Work that waits for time to pass (a mapping not there yet, a reconciliation); call at least every 50 ms, and at
- * the time it returns (CLOCK_MONOTONIC ns, UINT64_MAX: at none in particular).
+ * the time it returns (CLOCK_MONOTONIC ns, UINT64_MAX: at none in particular).  heard_ns: all records that were in the
+ * queue then have been noticed.
  */
-uint64_t attach_tick(struct attach *attach, uint64_t now_ns);
+uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns);
 
 /* Live processes being followed; for ATTACH_PIDS and ATTACH_COMMAND zero means the trace is over. */
 unsigned attach_live_processes(const struct attach *attach);

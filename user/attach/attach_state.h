@@ -30,6 +30,7 @@ struct attach {
 	ARRAY(struct hold) holds; /* that did not stop at once */
 	uint64_t missed;	  /* records that never came here */
 	bool reconcile;		  /* what is wanted may have changed */
+	uint64_t heard_ns;	  /* as attach_tick says */
 	uint64_t agents_checked_ns;
 	uint64_t titles_checked_ns;
 };

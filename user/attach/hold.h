@@ -7,6 +7,7 @@
 #ifndef GPUTRACE_ATTACH_HOLD_H
 #define GPUTRACE_ATTACH_HOLD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -25,6 +26,7 @@ struct hold {
 	pid_t pid, tid;
 	uint64_t time_ns;    /* of the GPT_MAPPED that asks for it: which hold of the thread it is */
 	char name[64];	     /* of the library, without its folder */
+	bool probed;	     /* it is held for its Python alone */
 	uint64_t stopped_ns; /* when it was seen to have stopped; 0: it has not */
 };
 

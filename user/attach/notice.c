@@ -97,7 +97,7 @@ void attach_examine_mapped(struct attach *attach, struct followed *process)
 	unsigned before = count_probed(attach, name), now;
 	bool over = processes_examine(&attach->processes, process) != 0;
 
-	if (process->mapped_state == HOLD_IN_TIME || !process->mapped.time_ns)
+	if (process->mapped_state == HOLD_IN_TIME || !process->mapped.time_ns || process->mapped.probed)
 		return;
 	now = count_probed(attach, name);
 	if (now > before || (process->mapped_state != HOLD_NONE &&
@@ -185,7 +185,10 @@ static void notice_exit(struct attach *attach, const struct gpt_process_event *e
 
 static void notice_mapped(struct attach *attach, const struct gpt_mapped *event)
 {
-	struct hold hold = {.pid = (pid_t)event->pid, .tid = (pid_t)event->tid, .time_ns = event->time_ns};
+	struct hold hold = {.pid = (pid_t)event->pid,
+			    .tid = (pid_t)event->tid,
+			    .time_ns = event->time_ns,
+			    .probed = event->hdr.flags & GPT_MAPPED_PROBED};
 	struct followed *process = processes_find(&attach->processes, hold.pid);
 
 	/* A runtime or a Python that is linked into a file of any name; whatever is mapped meanwhile is looked at, too.

@@ -56,6 +56,7 @@ struct run {
 	uint64_t cpu_start_ns;
 	uint64_t calls_at_second; /* drain_calls at the last full second */
 	uint64_t refused;	  /* records that attach/ did not get */
+	uint64_t heard_ns;	  /* attach/ has heard of all that was in the queue then */
 	bool command_over;	  /* and the user knows for whom the trace goes on */
 	uint64_t give_up_ns;	  /* set by Ctrl-C while the command still runs, 0: not */
 	uint32_t cycles_reported; /* to cycles_over */
@@ -100,6 +101,17 @@ static bool hear(struct run *run)
 		attach_missed(run->attach, refused);
 	run->refused += refused;
 	return false;
+}
+
+/* The same, and notes up to when all has been heard. */
+static bool hear_all(struct run *run)
+{
+	uint64_t begin_ns = monotonic_ns();
+	bool more = hear(run);
+
+	if (!more)
+		run->heard_ns = begin_ns;
+	return more;
 }
 
 /* All that the ring has now is in the log, and attach/ has heard of it. */
@@ -257,9 +269,9 @@ static void record_until_end(struct run *run)
 {
 	while (!run->ended) {
 		struct epoll_event event;
-		bool more = hear(run);
+		bool more = hear_all(run);
 		uint64_t now_ns = monotonic_ns();
-		uint64_t due_ns = attach_tick(run->attach, now_ns);
+		uint64_t due_ns = attach_tick(run->attach, now_ns, run->heard_ns);
 
 		if (now_ns >= run->next_second_ns)
 			every_second(run, now_ns);

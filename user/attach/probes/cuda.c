@@ -13,8 +13,12 @@
 
 #include "attach/emit.h"
 #include "attach/load/site_cookies.h"
+#include "base/monotonic.h"
 #include "base/msg.h"
 #include "base/path.h"
+
+/* A record of the BPF side is in the queue by then: who empties the ring buffer is woken by it (capture/drain.c). */
+#define UNHEARD_NS 100000000ULL
 
 /* Where the arguments of a call are, by its id; both twins of a row have the same. */
 static enum gpt_api_args args_of_api(uint16_t api)
@@ -82,8 +86,14 @@ int file_attach_calls(struct files *files, struct probed_file *file)
 {
 	int error;
 
-	if (!library_kind_has_calls(file->kind) || links_are_attached(&file->call_links) || !file->sites.list.count)
+	if (!library_kind_has_calls(file->kind) || !file->sites.list.count)
 		return 0;
+	if (links_are_attached(&file->call_links)) {
+		if (file->unwanted_ns)
+			files_mark_known(files, file, true);
+		file->unwanted_ns = 0;
+		return 0;
+	}
 	error = attach_calls(files, file);
 	if (error) {
 		if (file_note_refused(files, file, FILE_CALLS, error))
@@ -97,10 +107,26 @@ int file_attach_calls(struct files *files, struct probed_file *file)
 	return 0;
 }
 
-void file_detach_calls(struct files *files, struct probed_file *file)
+/*
+ * A process that maps a probed file is not held.  So first the file is no longer known as one, and its probes go when
+ * all who have mapped it before that have been heard of.
+ */
+static bool may_detach(struct files *files, struct probed_file *file, uint64_t heard_ns)
+{
+	if (!file->unwanted_ns) {
+		files_mark_known(files, file, false);
+		file->unwanted_ns = monotonic_ns();
+	}
+	return !files->holds || heard_ns > file->unwanted_ns + UNHEARD_NS;
+}
+
+bool file_detach_calls(struct files *files, struct probed_file *file, uint64_t heard_ns)
 {
 	if (!links_are_attached(&file->call_links))
-		return;
-	files_mark_known(files, file, false);
+		return true;
+	if (!may_detach(files, file, heard_ns))
+		return false;
+	file->unwanted_ns = 0;
 	links_detach(&file->call_links);
+	return true;
 }

@@ -21,7 +21,8 @@
 
 /* ---- CUDA ---- */
 int file_attach_calls(struct files *files, struct probed_file *file);
-void file_detach_calls(struct files *files, struct probed_file *file);
+/* No process needs its probes.  False: not yet; heard_ns as attach_tick has it. */
+bool file_detach_calls(struct files *files, struct probed_file *file, uint64_t heard_ns);
 
 /* ---- the agent ---- */
 int file_attach_agent(struct files *files, struct probed_file *file);
