@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import struct
 import subprocess
 
 import logfile
@@ -113,6 +114,36 @@ def test_native_frames_stand_demangled_between_python_and_the_call(tmp_path, cud
     ((stack, count),) = reading.folded(tmp_path / "trace.folded").items()
     assert stack.endswith(";extension_forward;tiles::launch(int);cudaLaunchKernel") and count == 25
     assert ";Work.native (obedient.py:" in stack or ";native (obedient.py:" in stack
+
+
+def with_names(path, library, size):
+    """The library with that many bytes of names of symbols, in a file with holes."""
+    data = bytearray(library.read_bytes())
+    sections, = struct.unpack_from("<Q", data, 40)  # Elf64_Ehdr.e_shoff; e_shentsize, e_shnum
+    entry, count = struct.unpack_from("<HH", data, 58)
+    headers = [sections + i * entry for i in range(count)]
+    symbols = next(at for at in headers if struct.unpack_from("<I", data, at + 4) == (2,))  # SHT_SYMTAB, its sh_link
+    names = headers[struct.unpack_from("<I", data, symbols + 40)[0]]
+    offset, length = struct.unpack_from("<QQ", data, names + 24)
+    struct.pack_into("<QQ", data, names + 24, len(data), size)
+    path.write_bytes(data + data[offset:offset + length])
+    os.truncate(path, len(data) + size)
+    return path
+
+
+def test_symbols_of_native_frames_take_bounded_memory_and_what_has_no_room_is_said(tmp_path, cudart):
+    extension = machine.compile_library(machine.PROGRAMS / "native.c", tmp_path / "extension.so")
+    many = [with_names(tmp_path / f"names{number}.so", extension, 200 << 20) for number in range(5)]
+    with tracing.target(tmp_path, cudart) as target:
+        with tracing.Tracer(tmp_path, "--native", "-p", target.pid, names=["trace.folded", "trace.json"]) as tracer:
+            for path in many:
+                target.ask(f"native {path} 2")
+            tracer.wait_logged(logfile.has_note, "native frames in names")
+            most_kb = tracing.memory_most_kb(tracer.pid)
+            tracer.interrupt().must_be(0)
+    assert most_kb < 800 << 10  # with 1,000 MB of names
+    stacks = " ".join(reading.folded(tmp_path / "trace.folded"))
+    assert "tiles::launch(int);" in stacks and "[unknown]" in stacks
 
 
 def test_native_frames_are_never_those_of_the_agent(tmp_path):

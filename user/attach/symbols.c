@@ -2,6 +2,7 @@
 /* Addresses to symbols: what was reported already, and the images of the files they lie in. */
 #include "attach/symbols.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "attach/emit.h"
@@ -10,6 +11,7 @@
 
 #define REPORTED_SLOTS (1u << 16) /* (pid, address) pairs remembered; one that was evicted is reported again */
 #define MAX_IMAGES 512		  /* open files kept */
+#define BYTES_MAX (512ULL << 20)  /* of their tables of symbols */
 
 struct reported {
 	uint64_t ip;
@@ -19,7 +21,9 @@ struct reported {
 struct symbol_file {
 	dev_t device;
 	uint64_t inode;
-	struct image *image; /* NULL: not readable as ELF */
+	struct image *image; /* NULL: not readable as ELF, or no room for its symbols */
+	uint64_t bytes;	     /* that these take */
+	uid_t uid;	     /* whose process had it first; 0: root's, or only root can make it */
 	char *name;
 };
 
@@ -27,7 +31,8 @@ struct symbols {
 	attach_emit emit;
 	void *context;
 	struct reported *reported;
-	bool any; /* was reported */
+	bool any;     /* was reported */
+	bool crowded; /* the log has a note that there is no room */
 	ARRAY(struct symbol_file) files;
 	uint32_t mappings_pid; /* whose mappings are held */
 	struct mappings mappings;
@@ -56,20 +61,62 @@ static bool was_reported(struct symbols *symbols, uint32_t pid, uint64_t ip)
 	return false;
 }
 
+/* Of the room for tables a user other than root may take as much as is left for the others. */
+static bool has_room(struct symbols *symbols, const struct symbol_file *file)
+{
+	uint64_t all = 0, of_user = 0;
+
+	for (size_t i = 0; i < symbols->files.count; i++) {
+		all += symbols->files.items[i].bytes;
+		of_user += symbols->files.items[i].uid == file->uid ? symbols->files.items[i].bytes : 0;
+	}
+	return file->bytes <= BYTES_MAX - all && (!file->uid || of_user + file->bytes <= BYTES_MAX - all);
+}
+
+static void note_crowded(struct symbols *symbols, pid_t pid, const struct symbol_file *file)
+{
+	if (!symbols->crowded)
+		emit_note(symbols->emit, symbols->context, (uint32_t)pid,
+			  "native frames in %s, and perhaps in further files, have no names: its symbols would take "
+			  "%" PRIu64 " MB, and there is room for %llu MB in all",
+			  file->name, file->bytes >> 20, BYTES_MAX >> 20);
+	symbols->crowded = true;
+}
+
+/* Takes over the descriptor. */
+static void open_image(struct symbols *symbols, pid_t pid, const struct opened_file *opened, struct symbol_file *file)
+{
+	struct process_owner of;
+
+	if (opened->fd < 0 || image_open(opened->fd, &file->image)) {
+		file->image = NULL;
+		return;
+	}
+	file->uid = opened->copied || opened->stat.st_uid ? (uid_t)-1 : 0;
+	if (file->uid && !process_owner(pid, &of))
+		file->uid = of.uid;
+	file->bytes = image_symbols_bytes(file->image);
+	if (has_room(symbols, file))
+		return;
+	note_crowded(symbols, pid, file);
+	image_close(file->image);
+	file->image = NULL;
+	file->bytes = 0;
+}
+
 static struct symbol_file *file_of(struct symbols *symbols, pid_t pid, const struct mapping *mapping)
 {
 	struct symbol_file file = {.device = mapping->device, .inode = mapping->inode};
-	int fd;
+	struct opened_file opened;
 
 	for (size_t i = 0; i < symbols->files.count; i++)
 		if (symbols->files.items[i].inode == file.inode && symbols->files.items[i].device == file.device)
 			return &symbols->files.items[i];
 	if (symbols->files.count >= MAX_IMAGES)
 		return NULL;
-	fd = mapping_open(pid, mapping);
-	if (fd >= 0 && image_open(fd, &file.image))
-		file.image = NULL;
 	file.name = xstrdup(path_base(mapping->path));
+	if (!mapping_open_file(pid, mapping, &opened))
+		open_image(symbols, pid, &opened, &file);
 	return array_push(&symbols->files, file);
 }
 

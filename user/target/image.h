@@ -37,6 +37,9 @@ int image_each_symbol(const struct image *image, int (*fn)(const struct image_sy
 /* Whether a table of symbols, or their names, is larger than what is read, so that it is left alone. */
 bool image_symbols_too_large(const struct image *image);
 
+/* Memory that image_symbol_at keeps, as the section headers have it: tables, their names, and the order by address. */
+uint64_t image_symbols_bytes(const struct image *image);
+
 /* The function symbol that covers a linked address, for symbolising; -ENOENT. First call sorts the tables. */
 int image_symbol_at(struct image *image, uint64_t address, struct image_symbol *out);
 

@@ -140,6 +140,31 @@ bool image_symbols_too_large(const struct image *image)
 	return tables_of(image)->too_large;
 }
 
+static uint64_t bytes_within(Elf_Scn *section, uint64_t most)
+{
+	const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
+
+	return header && header->sh_size <= most ? header->sh_size : 0;
+}
+
+uint64_t image_symbols_bytes(const struct image *image)
+{
+	Elf_Scn *section = NULL;
+	uint64_t bytes = 0;
+
+	while ((section = elf_nextscn(image->elf, section))) {
+		const Elf64_Shdr *header = elf64_getshdr(section);
+		uint64_t table;
+
+		if (!header || (header->sh_type != SHT_DYNSYM && header->sh_type != SHT_SYMTAB))
+			continue;
+		table = bytes_within(section, SYMBOLS_BYTES_MAX);
+		bytes += table + table / sizeof(Elf64_Sym) * sizeof(struct address_entry) +
+			 bytes_within(elf_getscn(image->elf, header->sh_link), STRINGS_BYTES_MAX);
+	}
+	return bytes;
+}
+
 /* A name and an address in this file: not imported, absolute, thread-local, a section or a source file. */
 static bool symbol_is_defined(const struct symbol_table *table, const Elf64_Sym *symbol)
 {
