@@ -54,6 +54,21 @@ def test_why_names_the_line_that_leaks_and_by_how_much(runs):
     assert row["growth_per_step_bytes"] == runs.truth["leak"]["bytes"]
 
 
+def test_what_grows_stands_beside_its_line_and_those_that_called_it_and_in_the_tree(runs):
+    log, leak = runs.log("leak"), runs.truth["leak"]
+    (row,) = [row for row in runs.tables("report", log, "--lines", "remember")["source_lines"]
+              if row["line_number"] == leak["lines"]["leak"]]
+    assert row["gpu_growth_per_step_bytes"] == leak["bytes"]
+    tree = runs.tables("report", log, "--tree", "--by", "memory", "--show-all")["tree"]
+    grows = {row["name"] for row in tree if row["growth_per_step_bytes"]}
+    assert {row["growth_per_step_bytes"] for row in tree if row["name"] in ("GPU memory", "main", "remember")} == {leak["bytes"]}
+    assert {"GPU memory", "remember"} <= grows
+    text = tracing.gputrace(runs.folder, "report", log, "--lines", "remember").must_be(0).stdout
+    assert "not freed, grows by 13.0 MB a step" in text and "GPU per step" in text and "+13.0 MB" in text
+    text = tracing.gputrace(runs.folder, "report", log, "--tree", "--by", "memory").must_be(0).stdout
+    assert re.search(r"remember .*\+13\.0 MB a step", text)
+
+
 def test_what_comes_and_goes_does_not_grow(runs):
     text = tracing.gputrace(runs.folder, "why", runs.log("none")).must_be(0).stdout
     assert "grows" not in text

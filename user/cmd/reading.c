@@ -186,11 +186,11 @@ static enum exit_code read_again(struct reading *reading)
 	return EXIT_GOOD;
 }
 
-/* Whether something that is asked for has steps; the tables that are instead of the report have none. */
+/* Whether something that is asked for has steps: of the tables that are instead of the report only some have them. */
 static bool steps_are_shown(const struct reading *reading)
 {
 	const struct options *options = reading->delivery->options;
-	bool instead = options->wants_tree || options->wants_lines || options->lists ||
+	bool instead = (options->wants_tree && options->tree.by != TREE_BY_MEMORY) || options->lists ||
 		       (options->ops && options->subcommand == SUBCOMMAND_REPORT);
 
 	return options_want_steps(options) || options->step.request.source != STEP_FITTING ||

@@ -2,6 +2,7 @@
 /* Cells of tables: what is shown beside what it is. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "report/table.h"
@@ -68,6 +69,15 @@ void table_add_count(struct table *table, uint64_t count)
 void table_add_bytes(struct table *table, uint64_t bytes)
 {
 	table_add_integer(table, number_bytes(bytes), bytes);
+}
+
+void table_add_growth(struct table *table, double bytes)
+{
+	struct number shown = {"-"};
+
+	if (bytes >= 1)
+		snprintf(shown.text, sizeof(shown.text), "+%.30s", number_bytes((uint64_t)bytes).text);
+	table_add_value(table, shown, bytes);
 }
 
 void table_add_ns(struct table *table, uint64_t ns, struct time_unit unit)

@@ -118,6 +118,8 @@ void table_add_id(struct table *table, uint64_t id); /* without separators */
 void table_add_signed(struct table *table, int64_t value);
 void table_add_count(struct table *table, uint64_t count);
 void table_add_bytes(struct table *table, uint64_t bytes);
+/* Bytes more after each step; shown ("+13.0 MB") where something grows. */
+void table_add_growth(struct table *table, double bytes);
 void table_add_ns(struct table *table, uint64_t ns, struct time_unit unit);
 void table_add_average(struct table *table, uint64_t ns, uint64_t count); /* in us on a page; of none: unknown */
 void table_add_percent(struct table *table, double part, double whole);

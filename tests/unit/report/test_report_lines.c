@@ -151,10 +151,9 @@ static void programs_get_memory_as_columns_where_it_was_recorded(void **state)
 	assert_int_equal(
 		report_write_lines(out, WHOLE_TRACE(model), &page, &(struct lines_options){.what = "train_step"}), 0);
 	fclose(out);
-	assert_has(
-		text,
-		"function_line_number,gpu_at_peak_bytes,gpu_not_freed_bytes,cpu_at_peak_bytes,cpu_not_freed_bytes\n");
-	assert_has(text, ",2,3000000,1000000,500000,0\n");
+	assert_has(text, "function_line_number,gpu_at_peak_bytes,gpu_not_freed_bytes,gpu_growth_per_step_bytes,"
+			 "cpu_at_peak_bytes,cpu_not_freed_bytes,cpu_growth_per_step_bytes\n");
+	assert_has(text, ",2,3000000,1000000,,500000,0,\n");
 	free(text);
 	model_free(model);
 	free(path);

@@ -113,9 +113,10 @@ static void programs_get_the_tree_by_memory_in_bytes(void **state)
 	assert_int_equal(
 		report_write_tree(out, WHOLE_TRACE(model), &page, &(struct tree_options){.by = TREE_BY_MEMORY}), 0);
 	fclose(out);
-	assert_has(text, "at_peak_bytes,not_freed_bytes,percent,depth,kind,name,place,count,file,line_number\n"
-			 "3000000,1000000,100,0,all,GPU memory,,,,\n"
-			 "3000000,1000000,100,1,function,main,train.py:10,,/work/train.py,10\n");
+	assert_has(text, "at_peak_bytes,not_freed_bytes,growth_per_step_bytes,percent,depth,kind,name,place,count,file,"
+			 "line_number\n"
+			 "3000000,1000000,,100,0,all,GPU memory,,,,\n"
+			 "3000000,1000000,,100,1,function,main,train.py:10,,/work/train.py,10\n");
 	free(text);
 	model_free(model);
 }

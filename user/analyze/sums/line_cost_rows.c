@@ -98,6 +98,7 @@ static void add_memory(struct line_memory *to, const struct line_memory *memory)
 {
 	to->at_peak += memory->at_peak;
 	to->held += memory->held;
+	to->growth += memory->growth;
 }
 
 static void add_cost(struct line_cost *to, const struct line_cost *cost)
@@ -200,7 +201,8 @@ static void add_holders(struct maker *maker, const struct torch_memory_sums *mem
 	for (size_t i = 0; i < memory->holders.count; i++) {
 		const uint32_t *part = memory->by_holder.entries[i].key.part;
 		const struct torch_space *space = &memory->spaces.items[part[2]];
-		struct line_memory held = {memory->holders.items[i].at_peak, memory->holders.items[i].now};
+		const struct torch_holder *holder = &memory->holders.items[i];
+		struct line_memory held = {holder->at_peak, holder->now, holder->growth};
 		struct line_cost cost = {0};
 
 		*(space->device_type == GPT_TORCH_CPU ? &cost.cpu_memory : &cost.gpu_memory) = held;

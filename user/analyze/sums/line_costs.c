@@ -70,5 +70,6 @@ void line_costs_finish(struct line_costs *costs, struct lines *lines, const stru
 {
 	costs->idle = idle;
 	costs->has_memory = memory->spaces.count != 0;
+	costs->has_growth = memory->has_steps;
 	line_cost_rows_make(costs, lines, memory);
 }

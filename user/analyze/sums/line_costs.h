@@ -15,9 +15,10 @@
 #include "analyze/sums/waits.h"
 #include "analyze/why/idle.h"
 
-/* Bytes of PyTorch's allocators, as in torch_memory_row. */
+/* Bytes of PyTorch's allocators, as in torch_memory_row; growth: as in torch_holder. */
 struct line_memory {
 	uint64_t at_peak, held;
+	double growth;
 };
 
 struct line_cost {
@@ -56,6 +57,7 @@ struct line_costs {
 	uint64_t gpu_ns;	   /* of all */
 	bool has_gpu;		   /* there are GPU operations */
 	bool has_memory;	   /* memory of PyTorch was recorded */
+	bool has_growth;	   /* and steps of training */
 	struct line_cost_row *rows;
 	struct function_cost *functions; /* most owned first */
 	size_t count, function_count;

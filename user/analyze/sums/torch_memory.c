@@ -273,17 +273,44 @@ static int by_growth(const void *left, const void *right, void *context)
 	return a < b ? -1 : 1;
 }
 
+/* By enough to be named. */
+static bool grows_enough(const struct torch_memory_sums *all, const struct torch_memory_row *row)
+{
+	const struct torch_space *space = &all->spaces.items[row->space];
+	double steps = (double)step_blocks_steps_of(all->blocks, space->process);
+
+	return row->grows && row->per_step * steps * TORCH_MEMORY_GROWTH_LEAST >= (double)space->most;
+}
+
+/* Before the rows are sorted; rows: of each holder. */
+static void share_growth(struct torch_memory_sums *all, const uint32_t *rows)
+{
+	size_t blocks = all->blocks->count;
+	double *by_block = xcalloc(all->holders.count * blocks, sizeof(*by_block));
+
+	for (size_t i = 0; i < all->changes.count; i++) {
+		const struct tally_entry *change = &all->changes.entries[i];
+
+		by_block[change->key.part[0] * blocks + change->key.part[1]] +=
+			(double)change->ns - (double)change->more;
+	}
+	for (size_t i = 0; i < all->holders.count; i++) {
+		const struct torch_memory_row *row = &all->rows[rows[i]];
+		uint32_t process = all->spaces.items[row->space].process;
+
+		if (grows_enough(all, row))
+			all->holders.items[i].growth =
+				step_blocks_estimate_of(all->blocks, process, by_block + i * blocks).mean;
+	}
+	free(by_block);
+}
+
 static void find_growing(struct torch_memory_sums *all)
 {
 	all->growing = xcalloc(all->count, sizeof(*all->growing));
-	for (size_t i = 0; i < all->count; i++) {
-		const struct torch_memory_row *row = &all->rows[i];
-		const struct torch_space *space = &all->spaces.items[row->space];
-		double steps = (double)step_blocks_steps_of(all->blocks, space->process);
-
-		if (row->grows && row->per_step * steps * TORCH_MEMORY_GROWTH_LEAST >= (double)space->most)
+	for (size_t i = 0; i < all->count; i++)
+		if (grows_enough(all, &all->rows[i]))
 			all->growing[all->growing_count++] = (uint32_t)i;
-	}
 	if (all->growing_count)
 		qsort_r(all->growing, all->growing_count, sizeof(*all->growing), by_growth, all->rows);
 }
@@ -305,8 +332,11 @@ void torch_memory_sums_finish(struct torch_memory_sums *all, struct lines *lines
 		row->blocks += holder->blocks;
 		rows[i] = (uint32_t)(row - maker.rows);
 	}
-	if (step_blocks_has_steps(all->blocks))
+	all->has_steps = step_blocks_has_steps(all->blocks);
+	if (all->has_steps) {
 		find_growth(all, rows, maker.known.count);
+		share_growth(all, rows);
+	}
 	all->count = finish_rows(&maker);
 	find_growing(all);
 	free(rows);

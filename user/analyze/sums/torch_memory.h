@@ -54,6 +54,7 @@ struct torch_memory_out {
 struct torch_holder {
 	uint64_t now, at_peak, blocks;
 	uint64_t changed_ns;
+	double growth; /* its part of what a row of `growing` holds more after each step, bytes; 0: it is of none */
 };
 
 struct torch_memory_sums {
@@ -67,6 +68,7 @@ struct torch_memory_sums {
 	uint64_t out_count;
 	struct torch_memory_row *rows; /* most at the peak first */
 	size_t count;
+	bool has_steps;	   /* of training: without them it is not known what grows */
 	uint32_t *growing; /* rows that grow by enough to be named, most first */
 	size_t growing_count;
 };

@@ -33,6 +33,7 @@ void call_tree_free(struct call_tree *tree)
 	tally_free(&tree->forwards);
 	tally_free(&tree->owners);
 	tally_free(&tree->sums);
+	array_free(&tree->growth);
 	free(tree->numbers);
 }
 
@@ -140,6 +141,14 @@ static struct tree_place place_of_holder(struct call_tree *tree, uint32_t stack,
 				   .functions = python_path_of_stack(&tree->functions, tree->model, stack)};
 }
 
+/* Of the sum that a holder was just added to. */
+static void add_growth(struct call_tree *tree, const struct tally_entry *sum, double growth)
+{
+	while (tree->growth.count < tree->sums.count)
+		array_push(&tree->growth, 0.0);
+	tree->growth.items[sum - tree->sums.entries] += growth;
+}
+
 void call_tree_add_memory(struct call_tree *tree, const struct torch_memory_sums *memory)
 {
 	for (size_t i = 0; i < memory->spaces.count; i++)
@@ -158,6 +167,8 @@ void call_tree_add_memory(struct call_tree *tree, const struct torch_memory_sums
 		sum->ns += holder->at_peak;
 		sum->count += holder->blocks;
 		sum->more += holder->now;
+		if (memory->has_steps)
+			add_growth(tree, sum, holder->growth);
 		tree->sum_ns += holder->at_peak;
 	}
 }

@@ -90,6 +90,7 @@ struct call_tree {
 	struct tally forwards; /* path of ops, path of functions, owner: a forward op with a number */
 	struct tally owners;   /* process, outermost function; more: 1 + its thread */
 	struct tally sums;     /* thread, path of ops, path of functions, what ran; of memory more: bytes not freed */
+	ARRAY(double) growth;  /* of memory: of each of the sums, as torch_holder's; none: steps are not known */
 	struct tree_number *numbers; /* NULL: no op has one */
 	uint64_t sum_ns;	     /* of memory: bytes */
 	bool is_of_gpu_memory;	     /* TREE_BY_MEMORY */

@@ -283,6 +283,8 @@ static void add_sums(struct maker *maker)
 		maker->nodes->all.items[node].ns += sum->ns;
 		maker->nodes->all.items[node].count += sum->count;
 		maker->nodes->all.items[node].held += sum->more;
+		if (i < maker->tree->growth.count)
+			maker->nodes->all.items[node].growth += maker->tree->growth.items[i];
 	}
 }
 
@@ -294,6 +296,7 @@ static void sum_up(struct call_tree_nodes *nodes)
 
 		parent->ns += nodes->all.items[i].ns;
 		parent->held += nodes->all.items[i].held;
+		parent->growth += nodes->all.items[i].growth;
 	}
 }
 

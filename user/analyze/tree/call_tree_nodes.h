@@ -26,6 +26,7 @@ struct tree_node {
 	uint32_t depth;			  /* of the first: 0 */
 	uint64_t ns;			  /* with all under it; of memory: bytes at the peak */
 	uint64_t held;			  /* of memory: bytes not freed, with all under it */
+	double growth;			  /* of memory: bytes that it holds more after each step, with all under it */
 	uint64_t count;			  /* what ran: how often; of memory: blocks */
 	uint32_t frames;		  /* of libraries: how many functions there are */
 	uint32_t number;		  /* an op of which backward nodes are: of its name, from 1 on; 0 */

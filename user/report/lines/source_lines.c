@@ -155,8 +155,10 @@ static struct margin margin_of(const struct listing *listing, const struct funct
 /* Rows of a table, for programs. */
 static void add_rows(struct listing *listing, const struct function *function)
 {
-	struct source_table_place place = {
-		.code = function->code, .whole_ns = listing->costs->gpu_ns, .has_memory = listing->costs->has_memory};
+	struct source_table_place place = {.code = function->code,
+					   .whole_ns = listing->costs->gpu_ns,
+					   .has_memory = listing->costs->has_memory,
+					   .has_growth = listing->costs->has_growth};
 
 	for (uint32_t i = 0; i < function->cost->rows; i++) {
 		place.number = number_of(listing, &function->rows[i]);
@@ -183,7 +185,11 @@ static bool is_first_line(const struct listing *listing, const struct function *
 
 static void put_memory(struct report *report, const char *of, const struct line_memory *memory)
 {
-	if (memory->at_peak || memory->held)
+	if (memory->growth >= 1)
+		report_line(report, "Memory of PyTorch (%s): %s at the peak, %s not freed, grows by %s a step", of,
+			    number_bytes(memory->at_peak).text, number_bytes(memory->held).text,
+			    number_bytes((uint64_t)memory->growth).text);
+	else if (memory->at_peak || memory->held)
 		report_line(report, "Memory of PyTorch (%s): %s at the peak, %s not freed", of,
 			    number_bytes(memory->at_peak).text, number_bytes(memory->held).text);
 }

@@ -17,6 +17,13 @@ static void set_bytes(char cell[MARGIN_CELL_BYTES], uint64_t bytes)
 		snprintf(cell, MARGIN_CELL_BYTES, "%s", number_bytes(bytes).text);
 }
 
+/* "+13.0 MB" */
+static void set_growth(char cell[MARGIN_CELL_BYTES], double bytes)
+{
+	if (bytes >= 1)
+		snprintf(cell, MARGIN_CELL_BYTES, "+%.30s", number_bytes((uint64_t)bytes).text);
+}
+
 struct margin_figures margin_figures(const struct margin *margin, const struct line_cost_row *row, uint32_t number)
 {
 	struct margin_figures figures = {0};
@@ -39,8 +46,10 @@ struct margin_figures margin_figures(const struct margin *margin, const struct l
 	set_time(figures.cells[8], under->cpu_ns, margin->unit);
 	set_bytes(figures.cells[9], under->gpu_memory.at_peak);
 	set_bytes(figures.cells[10], under->gpu_memory.held);
-	set_bytes(figures.cells[11], under->cpu_memory.at_peak);
-	set_bytes(figures.cells[12], under->cpu_memory.held);
+	set_growth(figures.cells[11], under->gpu_memory.growth);
+	set_bytes(figures.cells[12], under->cpu_memory.at_peak);
+	set_bytes(figures.cells[13], under->cpu_memory.held);
+	set_growth(figures.cells[14], under->cpu_memory.growth);
 	return figures;
 }
 
@@ -61,8 +70,10 @@ struct margin_figures margin_titles(const struct margin *margin)
 		{"CPU", true},
 		{"GPU at peak", false},
 		{"GPU not freed", false},
+		{"GPU per step", false},
 		{"CPU at peak", false},
 		{"CPU not freed", false},
+		{"CPU per step", false},
 	};
 	struct margin_figures figures = {0};
 

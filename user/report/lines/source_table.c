@@ -23,8 +23,10 @@ void source_table_begin(struct table *table, bool has_memory)
 		COST_COLUMNS,
 		COLUMN_NUMBER("GPU at peak", "gpu_at_peak_bytes", UNIT_BYTES),
 		COLUMN_NUMBER("GPU not freed", "gpu_not_freed_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("GPU per step", "gpu_growth_per_step_bytes", UNIT_BYTES_AVG),
 		COLUMN_NUMBER("CPU at peak", "cpu_at_peak_bytes", UNIT_BYTES),
 		COLUMN_NUMBER("CPU not freed", "cpu_not_freed_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("CPU per step", "cpu_growth_per_step_bytes", UNIT_BYTES_AVG),
 		COLUMN_END,
 	};
 
@@ -45,6 +47,16 @@ static void add_text(struct table *table, const char *text)
 	}
 	table_add_named(table, shown, text);
 	free(shown);
+}
+
+static void add_memory(struct table *table, const struct line_memory *memory, bool has_growth)
+{
+	table_add_bytes(table, memory->at_peak);
+	table_add_bytes(table, memory->held);
+	if (has_growth)
+		table_add_growth(table, memory->growth);
+	else
+		table_add_unknown(table, "-");
 }
 
 void source_table_add(struct table *table, const struct source_table_place *place, const struct line_cost_row *row)
@@ -75,8 +87,6 @@ void source_table_add(struct table *table, const struct source_table_place *plac
 	table_add_id(table, place->code->first_line);
 	if (!place->has_memory)
 		return;
-	table_add_bytes(table, under->gpu_memory.at_peak);
-	table_add_bytes(table, under->gpu_memory.held);
-	table_add_bytes(table, under->cpu_memory.at_peak);
-	table_add_bytes(table, under->cpu_memory.held);
+	add_memory(table, &under->gpu_memory, place->has_growth);
+	add_memory(table, &under->cpu_memory, place->has_growth);
 }

@@ -12,6 +12,7 @@ struct source_table_place {
 	char *text;	 /* NULL: not shown */
 	uint64_t whole_ns;
 	bool has_memory; /* as the table began */
+	bool has_growth; /* of memory: steps of training are known */
 };
 
 /* has_memory: with columns of memory. */

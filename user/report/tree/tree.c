@@ -67,10 +67,11 @@ static char *amount_text(const struct view *view, uint64_t ns)
 	return xasprintf("%s %s  %s %%  ", number_in(ns, view->unit).text, view->unit.name, percent.text);
 }
 
-/* held: bytes not freed, 0: nothing is said of it. */
-static void put_line(const struct view *view, uint64_t ns, uint64_t held, uint64_t count, const char *name,
+/* Bytes not freed, and what grows: where there are none nothing is said of it. */
+static void put_line(const struct view *view, const struct tree_rest *amount, uint64_t count, const char *name,
 		     const char *place)
 {
+	uint64_t ns = amount->ns;
 	FILE *out = view->report->out;
 	unsigned width = view->report->width, used = put_branches(view), wanted = text_width(place) + 2;
 	char *time = amount_text(view, ns);
@@ -88,8 +89,10 @@ static void put_line(const struct view *view, uint64_t ns, uint64_t held, uint64
 	}
 	if (count > 1)
 		fprintf(out, "  %sx", number_count(count).text);
-	if (held)
-		fprintf(out, "  %s not freed", number_bytes(held).text);
+	if (amount->held)
+		fprintf(out, "  %s not freed", number_bytes(amount->held).text);
+	if (amount->growth >= 1)
+		fprintf(out, "  +%s a step", number_bytes((uint64_t)amount->growth).text);
 	fputc('\n', out);
 	free(time);
 }
@@ -98,6 +101,7 @@ static void put_line(const struct view *view, uint64_t ns, uint64_t held, uint64
 static void put_node(struct view *view, uint32_t index)
 {
 	const struct tree_node *node = &view->nodes.all.items[index];
+	struct tree_rest amount = {.ns = node->ns, .held = node->held, .growth = node->growth};
 	char *name, *place;
 
 	if (view->report->writer) {
@@ -106,7 +110,7 @@ static void put_node(struct view *view, uint32_t index)
 	}
 	name = tree_node_label(&view->names, index);
 	place = tree_node_place(&view->names, index);
-	put_line(view, node->ns, node->held, node->kind == TREE_NODE_WHAT ? node->count : 0, name, place);
+	put_line(view, &amount, node->kind == TREE_NODE_WHAT ? node->count : 0, name, place);
 	free(name);
 	free(place);
 }
@@ -125,6 +129,7 @@ static struct tree_rest rest_of(const struct view *view, uint32_t index)
 			continue;
 		rest.ns += node->ns;
 		rest.held += node->held;
+		rest.growth += node->growth;
 		rest.count++;
 	}
 	return rest;
@@ -137,12 +142,12 @@ static void put_rest(struct view *view, struct tree_rest rest)
 	if (!rest.count || !is_shown(view, rest.ns))
 		return;
 	if (view->report->writer) {
-		tree_table_add_rest(&view->table, view->options->by, view->branches.count, &rest, view->total_ns);
+		tree_table_add_rest(&view->table, view->nodes.tree, view->branches.count, &rest, view->total_ns);
 		return;
 	}
 	view->branches.items[view->branches.count - 1] = false;
 	name = xasprintf("[%s smaller]", number_count(rest.count).text);
-	put_line(view, rest.ns, rest.held, 0, name, "");
+	put_line(view, &rest, 0, name, "");
 	free(name);
 }
 

@@ -18,6 +18,7 @@ void tree_table_begin(struct table *table, enum tree_by by)
 	static const struct column of_memory[] = {
 		COLUMN_NUMBER("at peak", "at_peak_bytes", UNIT_BYTES),
 		COLUMN_NUMBER("not freed", "not_freed_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("per step", "growth_per_step_bytes", UNIT_BYTES_AVG),
 		NODE_COLUMNS,
 		COLUMN_END,
 	};
@@ -56,15 +57,20 @@ static void add_name(struct table *table, size_t depth, const char *label, const
 	free(indented);
 }
 
-static void add_amount(struct table *table, enum tree_by by, uint64_t ns, uint64_t held, uint64_t total_ns)
+static void add_amount(struct table *table, const struct call_tree *tree, const struct tree_rest *amount,
+		       uint64_t total_ns)
 {
-	if (by == TREE_BY_MEMORY) {
-		table_add_bytes(table, ns);
-		table_add_bytes(table, held);
+	if (tree->by != TREE_BY_MEMORY) {
+		table_add_ns(table, amount->ns, (struct time_unit){"ms", 1e6});
 	} else {
-		table_add_ns(table, ns, (struct time_unit){"ms", 1e6});
+		table_add_bytes(table, amount->ns);
+		table_add_bytes(table, amount->held);
+		if (tree->growth.count)
+			table_add_growth(table, amount->growth);
+		else
+			table_add_unknown(table, "-");
 	}
-	table_add_percent(table, (double)ns, (double)total_ns);
+	table_add_percent(table, (double)amount->ns, (double)total_ns);
 }
 
 static void add_head(struct table *table, size_t depth, const char *kind, const char *label, const char *name)
@@ -80,8 +86,9 @@ void tree_table_add_node(struct table *table, const struct tree_names *names, ui
 	uint32_t function = tree_node_function(names, index);
 	char *name = tree_node_name(names, index), *label = tree_node_label(names, index);
 	char *place = tree_node_place(names, index);
+	struct tree_rest amount = {.ns = node->ns, .held = node->held, .growth = node->growth};
 
-	add_amount(table, names->nodes->tree->by, node->ns, node->held, total_ns);
+	add_amount(table, names->nodes->tree, &amount, total_ns);
 	add_head(table, node->depth, kind_name(node->kind), label, name);
 	if (*place)
 		table_add(table, place);
@@ -103,12 +110,12 @@ void tree_table_add_node(struct table *table, const struct tree_names *names, ui
 	free(place);
 }
 
-void tree_table_add_rest(struct table *table, enum tree_by by, size_t depth, const struct tree_rest *rest,
+void tree_table_add_rest(struct table *table, const struct call_tree *tree, size_t depth, const struct tree_rest *rest,
 			 uint64_t total_ns)
 {
 	char *name = xasprintf("[%s smaller]", number_count(rest->count).text);
 
-	add_amount(table, by, rest->ns, rest->held, total_ns);
+	add_amount(table, tree, rest, total_ns);
 	add_head(table, depth, "smaller", name, name);
 	table_add_unknown(table, "");
 	table_add_count(table, rest->count);

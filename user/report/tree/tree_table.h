@@ -9,12 +9,13 @@
 /* Nodes of one parent that have too little to be shown. */
 struct tree_rest {
 	uint64_t ns, held; /* as those of a tree_node */
+	double growth;
 	uint64_t count;
 };
 
 void tree_table_begin(struct table *table, enum tree_by by);
 void tree_table_add_node(struct table *table, const struct tree_names *names, uint32_t node, uint64_t total_ns);
-void tree_table_add_rest(struct table *table, enum tree_by by, size_t depth, const struct tree_rest *rest,
+void tree_table_add_rest(struct table *table, const struct call_tree *tree, size_t depth, const struct tree_rest *rest,
 			 uint64_t total_ns);
 
 #endif
