@@ -51,20 +51,32 @@ static __always_inline __u64 here_native(struct gpt_process_state *process, stru
 	return native->id;
 }
 
+/*
+ * What was not found is looked for again after a while.  A thread may be interrupted while its state is being made: it
+ * is counted then, and not in the list (CPython, Python/pystate.c, new_threadstate).  So a thread that is not there now
+ * is not remembered as one that runs no Python, as it is where it makes a call.
+ */
+static __always_inline void here_refused(struct gpt_thread_state *thread, __u8 state, __u64 now)
+{
+	thread->refused_ns = state == GPT_STACK_NO_THREAD ? now | 1 : now & ~1ULL;
+	thread->searched = 0;
+}
+
 static __always_inline void here_python(struct gpt_process_state *process, struct gpt_thread_state *thread,
 					struct walk_slot *slot, __u64 sp, struct here *here)
 {
 	__u64 now = bpf_ktime_get_ns(), id = 0;
 
 	if (unlikely(!thread->tstate && thread->refused_ns && now - thread->refused_ns < GPT_SEARCH_AGAIN_NS)) {
-		here->stack_state = GPT_STACK_UNREADABLE;
+		here->stack_state = thread->refused_ns & 1 ? GPT_STACK_NO_THREAD : GPT_STACK_UNREADABLE;
 		return;
 	}
 	slot->steps_most = GPT_ATOMIC_STEPS;
 	slot->threads_most = GPT_ATOMIC_THREADS;
 	here->stack_state = python_stack(process, thread, slot, sp, &id);
-	if (unlikely(here->stack_state == GPT_STACK_UNREADABLE && !thread->tstate))
-		thread->refused_ns = now;
+	if (unlikely(!thread->tstate &&
+		     (here->stack_state == GPT_STACK_UNREADABLE || here->stack_state == GPT_STACK_NO_THREAD)))
+		here_refused(thread, here->stack_state, now);
 	here->stack_id = id;
 }
 

@@ -108,6 +108,8 @@ static __noinline long tstate_find(struct gpt_process_state *process, struct gpt
 	bool ended;
 
 	thread->tstate = 0;
+	/* A thread that was interrupted while its program was being loaded had none when its entry was made. */
+	thread->pthread = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread.fsbase);
 	if (bpf_probe_read_user(&interpreter, 8,
 				(void *)(process->python.runtime + walk.layout->runtime_interpreters_head)))
 		return GPT_STACK_UNREADABLE;

@@ -66,7 +66,8 @@ struct gpt_python_news {
 struct gpt_thread_state {
 	__u64 tstate;	  /* its PyThreadState, 0: not known */
 	__u64 searched;	  /* the interpreter's counter of thread states, plus 1, when it was looked for; 0: never */
-	__u64 refused_ns; /* when it was looked for with interrupts off and not found; 0: never */
+	__u64 refused_ns; /* when it was looked for with interrupts off and not found, the lowest bit
+			   * set: there was no such thread state; 0: never */
 	__u64 pthread;	  /* pthread_self() (glibc: the thread pointer) */
 	__u32 pid;
 	__u32 open_file; /* index into files; with pid, so that the structure has no holes */

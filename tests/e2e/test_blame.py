@@ -67,3 +67,8 @@ def test_lines_have_idle_time_where_it_ran(sampled):
     (table,) = [table for table in json.loads(text)["tables"] if table["id"] == "source_lines"]
     (row,) = [row for row in table["rows"] if row["line_number"] == sampled.truth["busy"]["line"]]
     assert row["idle_ns"] / 1e6 == pytest.approx(sampled.ms("busy", "ran"))
+
+
+def test_a_thread_that_was_sampled_before_it_ran_python_is_a_python_thread(tmp_path):
+    run = Run(tmp_path, ("--cpu", "-F", "5000"), "sleep")
+    assert {row["line_number"] for row in run.tables["gpu_lines"]["rows"]} == {run.truth["sleep"]["launch"]}

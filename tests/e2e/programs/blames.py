@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Keeps the simulated GPU idle in known ways: `blames.py TRUTH CAUSE...` launches, lets the cause take 300 ms (or, as
 CAUSE*60, 60 times 5 ms), launches again, and writes for each cause what it cost by its own clock: TRUTH is {CAUSE: {"line",
-"pid", "ms", "wall_ms"}}.  Standard library only.
+"pid", "ms", "wall_ms", "launch"}}.  Standard library only.
 
 A line that must have all of the time is one line of source."""
 
@@ -37,7 +37,7 @@ def line_of(mark, file=THIS):
 
 
 def truth(mark, seconds, pid=None, file=THIS):
-    return {"line": line_of(mark, file), "pid": pid or os.getpid(), "ms": seconds * 1e3}
+    return {"line": line_of(mark, file), "pid": pid or os.getpid(), "ms": seconds * 1e3, "launch": line_of("launch")}
 
 
 def run(cause, times):
