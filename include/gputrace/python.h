@@ -92,6 +92,21 @@ struct gpt_pylayout {
 	/* PyDictObject, PyTupleObject (cpython/dictobject.h, tupleobject.h); not for the walker */
 	__u16 dict_keys, tuple_items;
 	__u16 pad2;
+
+	/* What a thread waits for (user/dump/); not for the walker.  struct _gil_runtime_state (pycore_gil.h): */
+	__u32 gil;	      /* where it is in _PyRuntimeState, or the pointer to it in PyInterpreterState; 0: 3.6 */
+	__u16 gil_is_pointer; /* 1: the latter (3.12 and later) */
+	__u16 gil_holder, gil_locked;
+	__u16 gil_cond, gil_end; /* between them lies all that a thread waits at */
+	/* PyCodeObject */
+	__u16 code_local_count; /* int co_nlocalsplus; co_nlocals before 3.11 */
+	__u16 code_stack_size;	/* int */
+	__u16 code_exceptions;	/* bytes object co_exceptiontable; ABSENT before 3.11 */
+	__u16 code_local_names; /* tuple co_localsplusnames; co_varnames before 3.11 */
+	/* PyFrameObject up to 3.10: the values that its blocks (for, with, try) keep; ABSENT since */
+	__u16 frame_values;	 /* PyObject ** f_valuestack */
+	__u16 frame_blocks;	 /* PyTryBlock f_blockstack[], of three ints each; the third is b_level */
+	__u16 frame_block_count; /* int f_iblock */
 };
 
 /* One process as the walker sees it. */

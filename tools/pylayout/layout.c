@@ -202,6 +202,48 @@ static void print_strings(void)
 	FIELD("bytes_data", PyBytesObject, ob_sval);
 }
 
+/* What a thread waits for (user/dump/). */
+static void print_waits(void)
+{
+#if PY_VERSION_HEX >= 0x030c0000
+	FIELD("gil", PyInterpreterState, ceval.gil);
+	number("gil_is_pointer", 1);
+#elif PY_VERSION_HEX >= 0x03070000
+	FIELD("gil", _PyRuntimeState, ceval.gil);
+	number("gil_is_pointer", 0);
+#else
+	number("gil", 0);
+	number("gil_is_pointer", 0);
+#endif
+#if PY_VERSION_HEX >= 0x03070000
+	FIELD("gil_holder", struct _gil_runtime_state, last_holder);
+	FIELD("gil_locked", struct _gil_runtime_state, locked);
+	FIELD("gil_cond", struct _gil_runtime_state, cond);
+	number("gil_end", sizeof(struct _gil_runtime_state));
+#else
+	absent("gil_holder");
+	absent("gil_locked");
+	absent("gil_cond");
+	absent("gil_end");
+#endif
+	FIELD("code_stack_size", PyCodeObject, co_stacksize);
+#if PY_VERSION_HEX >= 0x030b0000
+	FIELD("code_local_count", PyCodeObject, co_nlocalsplus);
+	FIELD("code_exceptions", PyCodeObject, co_exceptiontable);
+	FIELD("code_local_names", PyCodeObject, co_localsplusnames);
+	absent("frame_values");
+	absent("frame_blocks");
+	absent("frame_block_count");
+#else
+	FIELD("code_local_count", PyCodeObject, co_nlocals);
+	absent("code_exceptions");
+	FIELD("code_local_names", PyCodeObject, co_varnames);
+	FIELD("frame_values", PyFrameObject, f_valuestack);
+	FIELD("frame_blocks", PyFrameObject, f_blockstack);
+	FIELD("frame_block_count", PyFrameObject, f_iblock);
+#endif
+}
+
 static void print_row(void)
 {
 	printf("\t{\n\t\t/* headers of " PY_VERSION " */\n");
@@ -220,6 +262,7 @@ static void print_row(void)
 	print_frame();
 	print_code();
 	print_strings();
+	print_waits();
 	printf("\t},\n");
 }
 

@@ -23,46 +23,56 @@
 	.code_first_line = 36, .code_name = 104, .code_filename = 96, .code_qualname = GPT_PY_ABSENT,                  \
 	.code_instructions = GPT_PY_ABSENT, .code_first_traceable = GPT_PY_ABSENT, .code_linetable = 112,              \
 	.str_state = 32, .str_length = 16, .str_ascii_data = 48, .str_compact_data = 72, .str_kind_shift = 2,          \
-	.str_kind_mask = 7, .str_compact_shift = 5, .str_ascii_shift = 6, .bytes_data = 32
+	.str_kind_mask = 7, .str_compact_shift = 5, .str_ascii_shift = 6, .bytes_data = 32, .gil = 0,                  \
+	.gil_is_pointer = 0, .gil_holder = GPT_PY_ABSENT, .gil_locked = GPT_PY_ABSENT, .gil_cond = GPT_PY_ABSENT,      \
+	.gil_end = GPT_PY_ABSENT, .code_stack_size = 28, .code_local_count = 24, .code_exceptions = GPT_PY_ABSENT,     \
+	.code_local_names = 64, .frame_values = 64, .frame_blocks = 136, .frame_block_count = 128
 /* headers of 3.7.16 */
 #define PYTHON_3_7                                                                                                     \
 	PYTHON_3_6, .version = 3 << 8 | 7, .runtime_interpreters_head = 24, .interp_next_unique_id = 2560,             \
-		    .interp_modules = 40, .ts_thread_id = 176, .frame_instr = 104, .frame_localsplus = 360
+		    .interp_modules = 40, .ts_thread_id = 176, .frame_instr = 104, .frame_localsplus = 360,            \
+		    .gil = 1264, .gil_holder = 8, .gil_locked = 16, .gil_cond = 32, .gil_end = 208,                    \
+		    .frame_blocks = 120, .frame_block_count = 112
 /* headers of 3.8.18 */
 #define PYTHON_3_8                                                                                                     \
 	PYTHON_3_7, .version = 3 << 8 | 8, .runtime_interpreters_head = 32, .interp_next_unique_id = 2664,             \
 		    .interp_modules = 56, .code_first_line = 40, .code_name = 112, .code_filename = 104,               \
-		    .code_linetable = 120
+		    .code_linetable = 120, .gil = 1152, .code_stack_size = 32, .code_local_count = 28,                 \
+		    .code_local_names = 72
 /* headers of 3.9.18 */
-#define PYTHON_3_9 PYTHON_3_8, .version = 3 << 8 | 9, .interp_next_unique_id = 3496, .interp_modules = 856
+#define PYTHON_3_9 PYTHON_3_8, .version = 3 << 8 | 9, .interp_next_unique_id = 3496, .interp_modules = 856, .gil = 352
 /* headers of 3.10.13 */
 #define PYTHON_3_10                                                                                                    \
 	PYTHON_3_9, .version = 3 << 8 | 10, .linetable = GPT_LINES_310, .lasti_scale = 2,                              \
-		    .interp_next_unique_id = 3448, .ts_cframe = 48, .frame_instr = 96, .frame_localsplus = 352
+		    .interp_next_unique_id = 3448, .ts_cframe = 48, .frame_instr = 96, .frame_localsplus = 352,        \
+		    .frame_blocks = 112, .frame_block_count = 104
 /* headers of 3.11.7 */
 #define PYTHON_3_11                                                                                                    \
-	PYTHON_3_6, .version = 3 << 8 | 11, .walk = GPT_PY_WALK_CFRAME, .linetable = GPT_LINES_LOCATIONS,              \
-		    .lasti_scale = 0, .runtime_interpreters_head = 40, .interp_threads_head = 16,                      \
-		    .interp_next_unique_id = 8, .interp_modules = 888, .ts_native_thread_id = 160,                     \
-		    .ts_datastack_chunk = 296, .chunk_previous = 0, .chunk_size = 8, .chunk_data = 24,                 \
-		    .ts_cframe = 56, .ts_frame = 56, .cframe_current_frame = 8, .frame_back = 48, .frame_owner = 69,   \
-		    .frame_localsplus = 72, .frame_instr = 56, .code_first_line = 72, .code_name = 120,                \
-		    .code_filename = 112, .code_qualname = 128, .code_instructions = 184, .code_first_traceable = 168, \
-		    .code_linetable = 136
+	PYTHON_3_10, .version = 3 << 8 | 11, .walk = GPT_PY_WALK_CFRAME, .linetable = GPT_LINES_LOCATIONS,             \
+		     .lasti_scale = 0, .runtime_interpreters_head = 40, .interp_threads_head = 16,                     \
+		     .interp_next_unique_id = 8, .interp_modules = 888, .ts_thread_id = 152,                           \
+		     .ts_native_thread_id = 160, .ts_datastack_chunk = 296, .chunk_previous = 0, .chunk_size = 8,      \
+		     .chunk_data = 24, .ts_cframe = 56, .ts_frame = 56, .cframe_current_frame = 8, .frame_back = 48,   \
+		     .frame_owner = 69, .frame_localsplus = 72, .frame_instr = 56, .code_first_line = 72,              \
+		     .code_name = 120, .code_filename = 112, .code_qualname = 128, .code_instructions = 184,           \
+		     .code_first_traceable = 168, .code_linetable = 136, .gil = 360, .code_stack_size = 68,            \
+		     .code_local_count = 76, .code_exceptions = 40, .code_local_names = 96,                            \
+		     .frame_values = GPT_PY_ABSENT, .frame_blocks = GPT_PY_ABSENT, .frame_block_count = GPT_PY_ABSENT
 /* headers of 3.12.1 */
 #define PYTHON_3_12                                                                                                    \
 	PYTHON_3_11, .version = 3 << 8 | 12, .owner_skip = 3, .interp_threads_head = 72, .interp_next_unique_id = 64,  \
 		     .interp_modules = 944, .ts_thread_id = 136, .ts_native_thread_id = 144,                           \
 		     .ts_datastack_chunk = 232, .cframe_current_frame = 0, .frame_back = 8, .frame_owner = 70,         \
 		     .frame_code = 0, .code_first_line = 68, .code_instructions = 192, .code_first_traceable = 176,    \
-		     .str_ascii_data = 40, .str_compact_data = 56
+		     .str_ascii_data = 40, .str_compact_data = 56, .gil = 384, .gil_is_pointer = 1,                    \
+		     .code_stack_size = 64, .code_local_count = 72
 /* headers of 3.13.0 */
 #define PYTHON_3_13                                                                                                    \
 	PYTHON_3_12, .version = 3 << 8 | 13, .walk = GPT_PY_WALK_CURRENT, .runtime_interpreters_head = 632,            \
 		     .interp_next = 7264, .interp_threads_head = 7344, .interp_next_unique_id = 7336,                  \
 		     .interp_modules = 7656, .ts_thread_id = 152, .ts_native_thread_id = 160, .ts_cframe = 0,          \
 		     .ts_frame = 72, .cframe_current_frame = GPT_PY_ABSENT, .code_instructions = 200,                  \
-		     .code_first_traceable = 184
+		     .code_first_traceable = 184, .gil = 16
 /* headers of 3.14.10 */
 #define PYTHON_3_14                                                                                                    \
 	PYTHON_3_13, .version = 3 << 8 | 14, .runtime_interpreters_head = 808, .interp_next = 7272,                    \

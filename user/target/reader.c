@@ -443,3 +443,8 @@ void readers_end(void)
 	reap();
 	pthread_mutex_unlock(&lock);
 }
+
+void readers_work_here(void)
+{
+	owner = -1; /* no one */
+}

@@ -66,4 +66,7 @@ bool reader_next_silent(struct reader_silent *out);
 /* Ends those that are idle. */
 void readers_end(void);
 
+/* From here on this process does all such work itself: for one that its parent gives up (user/dump/). */
+void readers_work_here(void);
+
 #endif
