@@ -36,7 +36,7 @@ BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARNINGS) -Iinclude -Iuser -I$(BUILD)/
 LIBS := -lbpf -lelf -lz -lisal -liberty -lzstd -lsqlite3 -lm
 
 USER_DIRS := $(patsubst user/%/,%,$(wildcard $(foreach d,base target log attach capture model input analyze timeline report export \
-	view cmd,user/$(d)/ user/$(d)/*/)))
+	view dump cmd,user/$(d)/ user/$(d)/*/)))
 USER_SRC := $(foreach d,$(USER_DIRS),$(wildcard user/$(d)/*.c))
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 # CUPTI's records: for the agent, and for gputrace, which reads foreign buffers.  Compiled once, with the agent's flags.

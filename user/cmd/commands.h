@@ -25,6 +25,9 @@ enum exit_code merge_command(const struct options *options);
 /* `gputrace view`: a log in a browser on this machine, until Ctrl-C. */
 enum exit_code view_command(const struct options *options);
 
+/* `gputrace dump`: what threads do and wait for, now. */
+enum exit_code dump_command(const struct options *options);
+
 /* `gputrace doctor`: one line per thing that a trace needs or can use, with the remedy where it is not there. */
 enum exit_code doctor_command(const struct options *options);
 

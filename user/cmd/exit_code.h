@@ -8,7 +8,8 @@ enum exit_code {
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
 	EXIT_INCOMPLETE = 3,
-	EXIT_ABOVE = 4, /* diff: more than --fail-above */
+	EXIT_ABOVE = 4,	       /* diff: more than --fail-above */
+	EXIT_STANDS_STILL = 4, /* dump: a process does not get on */
 };
 
 #endif

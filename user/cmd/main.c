@@ -25,6 +25,8 @@ static enum exit_code run(const struct options *options)
 		return options->log ? report_command(options) : record_command(options);
 	case SUBCOMMAND_VIEW:
 		return view_command(options);
+	case SUBCOMMAND_DUMP:
+		return dump_command(options);
 	case SUBCOMMAND_DOCTOR:
 		return doctor_command(options);
 	case SUBCOMMAND_HELP:

@@ -3,6 +3,8 @@
  */
 #include "cmd/options/option_rows.h"
 
+#include <string.h>
+
 #include "cmd/options/option_parser.h"
 
 static int parse_quiet(struct parse *parse, const char *value)
@@ -30,6 +32,28 @@ static int parse_version(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int parse_all(struct parse *parse, const char *value)
+{
+	parse->options->all_processes = true;
+	return 0;
+}
+
+static int parse_dump_pid(struct parse *parse, const char *value)
+{
+	if (strcmp(value, "gpu") != 0)
+		return parse_pid(parse, value);
+	parse->options->gpu_processes = true;
+	return 0;
+}
+
+static int parse_dump_format(struct parse *parse, const char *value)
+{
+	if (strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
+		return option_fail(parse, "--format %s: dump has text and json", value);
+	parse->options->format = value;
+	return 0;
+}
+
 static int parse_port(struct parse *parse, const char *value)
 {
 	uint64_t port;
@@ -48,7 +72,8 @@ static int parse_port(struct parse *parse, const char *value)
 #define WHY SUBCOMMAND_WHY
 #define VIEW SUBCOMMAND_VIEW
 #define MERGE SUBCOMMAND_MERGE
-#define ALL (RECORD | REPORT | EXPORT | DOCTOR | DIFF | WHY | VIEW | MERGE)
+#define DUMP SUBCOMMAND_DUMP
+#define ALL (RECORD | REPORT | EXPORT | DOCTOR | DIFF | WHY | VIEW | MERGE | DUMP)
 
 const struct option_row option_rows[] = {
 	{"pid", 'p', "a process id", "PID[,PID...]",
@@ -57,6 +82,9 @@ const struct option_row option_rows[] = {
 	 parse_pid},
 	{"pid", 'p', "a process id", "PID[,PID...]", "what can be traced in this process, and what cannot", DOCTOR,
 	 parse_pid},
+	{"pid", 'p', "a process id, or gpu", "PID[,PID...]|gpu",
+	 "look at these processes and their children, or at all that have CUDA loaded", DUMP, parse_dump_pid},
+	{"all", 0, NULL, NULL, "look at all processes that have Python", DUMP, parse_all},
 	{"duration", 'd', "a time such as 10s", "TIME",
 	 "10 (seconds), 500ms, 2m, 1h (default: until Ctrl-C or until the program ends)", RECORD | WHY, parse_duration},
 	{"output", 'o', "a file name", "FILE",
@@ -79,6 +107,7 @@ const struct option_row option_rows[] = {
 	 RECORD, parse_format},
 	{"format", 0, "a format", "FORMAT", "of the report: text, csv, json, md (to paste)",
 	 REPORT | WHY | DIFF | MERGE, parse_report_format},
+	{"format", 0, "a format", "FORMAT", "text or json", DUMP, parse_dump_format},
 	{"table", 0, "the name of a table", "NAME",
 	 "only this table of a report in csv, json or md, as kernels, gpu_lines or idle",
 	 RECORD | REPORT | WHY | DIFF | MERGE, parse_table},

@@ -224,11 +224,23 @@ static int why_check(struct parse *parse)
 	return 0;
 }
 
+static int dump_check(struct parse *parse)
+{
+	const struct options *options = parse->options;
+	int given = (options->pids.list.count != 0) + options->gpu_processes + options->all_processes;
+
+	if (!given)
+		return option_fail(parse, "dump needs a process: gputrace dump -p PID, -p gpu or --all");
+	return given > 1 ? option_fail(parse, "-p PID, -p gpu and --all exclude each other; one of them") : 0;
+}
+
 int option_rules_check(struct parse *parse)
 {
 	const struct options *options = parse->options;
 	enum subcommand subcommand = options->subcommand;
 
+	if (subcommand == SUBCOMMAND_DUMP) /* none of the options below is its */
+		return dump_check(parse);
 	if (subcommand == SUBCOMMAND_WHY && why_check(parse))
 		return -EINVAL;
 	if (subcommand_row_of(subcommand)->reads_log && !options->log && parse->options->lines.what) {

@@ -30,6 +30,7 @@ enum subcommand {
 	SUBCOMMAND_WHY = 1 << 6,
 	SUBCOMMAND_VIEW = 1 << 10,
 	SUBCOMMAND_MERGE = 1 << 8,
+	SUBCOMMAND_DUMP = 1 << 9,
 };
 
 enum metric {
@@ -106,6 +107,8 @@ struct options {
 	bool lines_word;	  /* what of it: the word that may say so is still to come */
 	const char *tree_option;  /* one that is for that tree alone, NULL: none was given */
 	const char *table_option; /* one that is for that table alone, NULL: none was given */
+	bool all_processes;	  /* dump: all that have Python */
+	bool gpu_processes;	  /* dump: all that have CUDA */
 	uint16_t port;		  /* view: 0: any */
 	uint64_t max_size;	  /* of a file, bytes; 0: any */
 	const char *max_size_text;

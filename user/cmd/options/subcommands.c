@@ -97,6 +97,17 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.exit_status = "0 ended by Ctrl-C, 1 failed, 2 wrong usage.",
 	},
 	{
+		.name = "dump",
+		.subcommand = SUBCOMMAND_DUMP,
+		.summary = "it hangs: what each thread does and waits for, now, without stopping any",
+		.examples = "sudo gputrace dump -p 41230                   a process and its children\n"
+			    "sudo gputrace dump -p gpu                     all that have CUDA loaded\n"
+			    "sudo gputrace dump -p 41230 --format json     for programs\n",
+		.synopsis = "dump -p PID[,PID...]|gpu [--format text|json]\n"
+			    "dump --all [--format text|json]\n",
+		.exit_status = "0 it moves, 1 failed, 2 wrong usage, 4 it stands still.",
+	},
+	{
 		.name = "doctor",
 		.subcommand = SUBCOMMAND_DOCTOR,
 		.summary = "what works on this machine, or for one process, and what to do about the rest",

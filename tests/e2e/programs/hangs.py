@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A program that hangs in one of many ways, and says who is to blame.
+
+hangs.py KIND [FOLDER]: says "ready" with a line of JSON, {"role": [pid, tid]}, when every thread is about to hang, and
+watches over its own pauses in "moves".  A line with `# at ROLE` is where that thread hangs.
+CPython 3.6 and later, standard library only.
+"""
+
+import ctypes
+import json
+import os
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+LIBC = ctypes.CDLL(None)
+FOREVER_S = 100000
+roles = {}
+
+
+def tid():
+    return LIBC.syscall(186)  # gettid
+
+
+def here(role):
+    roles[role] = [os.getpid(), tid()]
+
+
+def ready():
+    print(json.dumps(roles), flush=True)
+
+
+def thread(function):
+    started = threading.Thread(target=function, daemon=True)
+    started.start()
+    return started
+
+
+def sleep():
+    time.sleep(FOREVER_S)
+
+
+def until(condition):
+    while not condition():
+        time.sleep(0.01)
+
+
+def cycle():
+    first, second, both = threading.Lock(), threading.Lock(), threading.Barrier(3)
+
+    def one():
+        here("one")
+        with first:
+            both.wait()
+            with second:  # at one
+                pass
+
+    def two():
+        here("two")
+        with second:
+            both.wait()
+            with first:  # at two
+                pass
+
+    threads = [thread(one), thread(two)]
+    both.wait()
+    ready()
+    threads[0].join()
+
+
+def holder():
+    lock, held = threading.Lock(), threading.Event()
+
+    def keeps():
+        here("holder")
+        with lock:
+            held.set()
+            sleep()  # at holder
+
+    thread(keeps)
+    held.wait()
+    here("waiter")
+    ready()
+    with lock:  # at waiter
+        pass
+
+
+def reentrant():
+    lock, held = threading.RLock(), threading.Event()
+
+    def keeps():
+        here("holder")
+        lock.acquire()
+        held.set()
+        sleep()
+
+    thread(keeps)
+    held.wait()
+    here("waiter")
+    ready()
+    lock.acquire()  # at waiter
+
+
+def itself():
+    """A finalizer takes the lock under which its object dies."""
+    lock = threading.Lock()
+
+    class Dies:
+        def __del__(self):
+            with lock:  # at waiter
+                pass
+
+    here("waiter")
+    ready()
+    dying = [Dies()]
+    with lock:
+        dying.clear()
+
+
+def gil():
+    def keeps():
+        here("holder")
+        ctypes.PyDLL(None).sleep(FOREVER_S)  # at holder
+
+    def wants():
+        here("waiter")
+        ready()
+        while True:
+            ready_to_wait.set()
+            sum(range(1000))
+
+    ready_to_wait = threading.Event()
+    here("holder")
+    thread(wants)
+    ready_to_wait.wait()
+    keeps()
+
+
+def stopped():
+    """As a DataLoader's worker: its parent waits for what it writes."""
+    reads, writes = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reads)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os.write(writes, b"work")
+        os._exit(0)
+    os.close(writes)
+    os.waitpid(child, os.WUNTRACED)
+    roles["worker"] = [child, child]
+    here("waiter")
+    ready()
+    os.read(reads, 1)  # at waiter
+
+
+def pipe():
+    """The child writes more than a pipe holds to who waits for its end."""
+    child = subprocess.Popen([sys.executable, "-c", "import os\nos.write(1, b'x' * (1 << 20))"], stdout=subprocess.PIPE)
+    roles["child"] = [child.pid, child.pid]
+    here("waiter")
+    ready()
+    child.wait()  # at waiter
+
+
+def zombie():
+    """The child that was to write has ended; who waits has the pipe's other end open himself."""
+    reads, writes = os.pipe()
+    child = os.fork()
+    if not child:
+        os._exit(3)
+    until(lambda: open("/proc/%d/stat" % child).read().rsplit(")", 1)[1].split()[0] == "Z")
+    roles["child"] = [child, child]
+    here("waiter")
+    ready()
+    os.read(reads, 1)  # at waiter
+    os.close(writes)
+
+
+def mutex():
+    """A mutex whose owner has ended."""
+    mutex = ctypes.create_string_buffer(64)
+
+    def takes():
+        here("owner")
+        LIBC.pthread_mutex_lock(mutex)
+
+    thread(takes).join()
+    here("waiter")
+    ready()
+    LIBC.pthread_mutex_lock(mutex)  # at waiter
+
+
+def owned():
+    """A mutex of the C library that another thread keeps."""
+    mutex, held = ctypes.create_string_buffer(64), threading.Event()
+
+    def takes():
+        here("owner")
+        LIBC.pthread_mutex_lock(mutex)
+        held.set()
+        sleep()
+
+    thread(takes)
+    held.wait()
+    here("waiter")
+    ready()
+    LIBC.pthread_mutex_lock(mutex)  # at waiter
+
+
+def forked():
+    """A lock that another thread of the parent held when it was forked."""
+    lock, held = threading.Lock(), threading.Event()
+
+    def keeps():
+        with lock:
+            held.set()
+            sleep()
+
+    thread(keeps)
+    held.wait()
+    child = os.fork()
+    if not child:
+        here("waiter")
+        ready()
+        with lock:  # at waiter
+            pass
+    os.waitpid(child, 0)
+
+
+def empty():
+    here("waiter")
+    ready()
+    queue.Queue().get()  # at waiter
+
+
+def barrier():
+    few = threading.Barrier(3)
+    here("waiter")
+    thread(few.wait)
+    ready()
+    few.wait()  # at waiter
+
+
+def event():
+    here("waiter")
+    ready()
+    threading.Event().wait()  # at waiter
+
+
+def imports():
+    """A module that waits for a thread which imports it."""
+    folder = sys.argv[2]
+    with open(os.path.join(folder, "ring.py"), "w") as out:
+        out.write("import threading\nimport __main__\n"
+                  "def work():\n    __main__.here('worker')\n    __main__.ready()\n    import ring\n    ring.x\n"
+                  "worker = threading.Thread(target=work, daemon=True)\nworker.start()\nworker.join()\n")
+    sys.path.insert(0, folder)
+    here("waiter")
+    import ring  # noqa: F401  # at waiter
+
+
+def sockets():
+    mine, other = socket.socketpair()
+    child = os.fork()
+    if not child:
+        mine.close()
+        sleep()
+    other.close()
+    roles["child"] = [child, child]
+    here("waiter")
+    ready()
+    mine.recv(1)  # at waiter
+
+
+def tcp():
+    server = socket.socket()
+    server.bind(("127.0.0.1", 0))
+    server.listen(1)
+    child = os.fork()
+    if not child:
+        server.accept()[0].recv(1)
+    mine = socket.create_connection(server.getsockname())
+    server.close()
+    roles["child"] = [child, child]
+    here("waiter")
+    ready()
+    mine.recv(1)  # at waiter
+
+
+def sigstop():
+    here("waiter")
+    ready()
+    os.kill(os.getpid(), signal.SIGSTOP)  # at waiter
+
+
+def sleeps():
+    """To be frozen by its cgroup, or just asleep."""
+    here("waiter")
+    ready()
+    sleep()  # at waiter
+
+
+def coroutine():
+    import asyncio
+
+    async def waits():
+        here("waiter")
+        ready()
+        await asyncio.get_event_loop().create_future()
+
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    loop.run_until_complete(waits())  # at waiter
+
+
+def deep():
+    def recurse(n):
+        if n:
+            recurse(n - 1)
+        else:
+            here("waiter")
+            ready()
+            sleep()
+
+    sys.setrecursionlimit(3000)
+    recurse(900)
+
+
+def moves():
+    """Works; a second thread notes the longest time for which it was kept from running."""
+    longest = [0.0]
+
+    def watches():
+        before = time.perf_counter()
+        while True:
+            now = time.perf_counter()
+            longest[0] = max(longest[0], now - before)
+            before = now
+            time.sleep(0)
+
+    thread(watches)
+    here("worker")
+    ready()
+    for line in sys.stdin:
+        print(longest[0], flush=True)
+        longest[0] = 0.0
+
+
+def crowd():
+    count, all_there = int(sys.argv[2]), threading.Semaphore(0)
+
+    def one(depth):
+        if depth:
+            return one(depth - 1)
+        all_there.release()
+        return sleep()
+
+    threading.stack_size(256 << 10)
+    for _ in range(count):
+        threading.Thread(target=one, args=(20,), daemon=True).start()
+    for _ in range(count):
+        all_there.acquire()
+    here("waiter")
+    ready()
+    sleep()
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

@@ -1,0 +1,419 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""gputrace dump: programs that hang in many ways say themselves which thread is to blame; so does the dump, on every CPython."""
+
+import contextlib
+import ctypes
+import json
+import os
+import pathlib
+import re
+import signal
+import struct
+import subprocess
+import time
+
+import fake_python
+import machine
+import pytest
+import tracing
+
+HANGS = machine.PROGRAMS / "hangs.py"
+MOVES, FAILED, USAGE, STILL = 0, 1, 2, 4
+TRIES = 40  # until all have come to where they hang; a look takes half a second
+
+# What each role waits for: the kind, and words of the text ({ROLE} is a thread, {ROLE.pid} a process).
+WAITS = {
+    "cycle": {"one": ("lock", "threading.Lock, which thread {two} holds in"),
+              "two": ("lock", "threading.Lock, which thread {one} holds in")},
+    "holder": {"holder": ("timer", "sleeps"), "waiter": ("lock", "threading.Lock, which thread {holder} holds in")},
+    "reentrant": {"holder": ("timer", "sleeps"), "waiter": ("lock", "threading.RLock, which thread {holder} holds in")},
+    "itself": {"waiter": ("lock", "threading.Lock that it holds itself")},
+    "gil": {"holder": ("timer", "sleeps"), "waiter": ("gil", "the GIL, which thread {holder} holds")},
+    "stopped": {"worker": ("stopped", "is stopped by a signal"),
+                "waiter": ("file", r"to read from fd \d+, a pipe, whose other end process {worker.pid} \(.*, stopped\) has")},
+    "pipe": {"child": ("file", "to write to fd 1, a pipe, whose other end process {waiter.pid}"),
+             "waiter": ("child", "waits for child {child.pid}")},
+    "zombie": {"waiter": ("file", "a pipe, whose other end no process but this one has")},
+    "mutex": {"waiter": ("mutex", "a mutex, whose owner, thread {owner}, has ended without unlocking it")},
+    "owned": {"owner": ("timer", "sleeps"), "waiter": ("mutex", "a mutex, which thread {owner} holds")},
+    "forked": {"waiter": ("lock", "threading.Lock that no thread of this process holds: process {parent.pid} forked it")},
+    "empty": {"waiter": ("lock", "an item of a queue")},
+    "barrier": {"waiter": ("lock", "at a threading.Barrier"), "other": ("lock", "at a threading.Barrier")},
+    "event": {"waiter": ("lock", "a threading.Event to be set")},
+    "imports": {"worker": ("import", "module ring, which thread {waiter} imports"),
+                "waiter": ("join", "the end of thread {worker}")},
+    "sockets": {"child": ("timer", "sleeps"),
+                "waiter": ("file", r"to read from fd \d+, a socket, whose other end process {child.pid}")},
+    "tcp": {"child": ("file", "whose other end process {waiter.pid}"),
+            "waiter": ("file", "whose other end process {child.pid}")},
+    "sigstop": {"waiter": ("stopped", "is stopped by a signal")},
+    "sleeps": {"waiter": ("timer", "sleeps")},
+    "coroutine": {"waiter": ("file", "epoll_wait|to read from")},
+    "deep": {"waiter": ("timer", "sleeps")},
+}
+# Who is in a cycle, and what others wait for that waits for no one.
+CYCLES = {"cycle": {"one", "two"}, "itself": {"waiter"}, "pipe": {"child", "waiter"}, "imports": {"worker", "waiter"},
+          "tcp": {"child", "waiter"}}
+ROOTS = {"holder": {"holder"}, "reentrant": {"holder"}, "gil": {"holder"}, "stopped": {"worker"}, "owned": {"owner"},
+         "forked": {"waiter"}, "sockets": {"child"}}
+
+
+def lines_at():
+    """{(kind, role): line} by the marks in the program."""
+    found, kind = {}, None
+    for number, line in enumerate(HANGS.read_text().splitlines(), 1):
+        kind = (re.match(r"def (\w+)", line) or [None, kind])[1]
+        mark = re.search(r"# at (\w+)", line)
+        if mark:
+            found[kind, mark[1]] = number
+    return found
+
+
+LINES = lines_at()
+
+
+class Program:
+    """One hanging program and what it says of itself."""
+
+    def __init__(self, python, kind, *arguments):
+        self.kind = kind
+        self.process = subprocess.Popen([python, HANGS, kind, *map(str, arguments)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, start_new_session=True)
+        self.roles = json.loads(self.process.stdout.readline())
+        # tests/roots runs an interpreter as another process than the script that is started
+        self.pid = next((pid for pid, _ in self.roles.values() if pid == self.process.pid), None) or self.process.pid
+
+    def end(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+def dump(*arguments, **more):
+    return subprocess.run([machine.GPUTRACE, "dump", *map(str, arguments)], capture_output=True, text=True, check=False, **more)
+
+
+def dump_json(*arguments):
+    done = dump(*arguments, "--format", "json")
+    assert done.returncode in (MOVES, STILL), done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def dump_still(*pids):
+    """The dump once all of them have come to where they hang."""
+    for _ in range(TRIES):
+        code, found = dump_json("-p", ",".join(map(str, pids)))
+        if not any(process["moves"] for process in found["processes"]):
+            assert code == STILL
+            return found
+    raise AssertionError(f"it moves: {[process for process in found['processes'] if process['moves']]}")
+
+
+@pytest.fixture(scope="module")
+def hangs(every_python, tmp_path_factory):
+    """All of them at once, and one dump of all."""
+    # Where the GIL of 3.6 is, nothing says: it has no _PyRuntime.
+    kinds = [kind for kind in WAITS if kind != "gil" or "3.6" not in str(every_python)]
+    programs = {kind: Program(every_python, kind, tmp_path_factory.mktemp(kind)) for kind in kinds}
+    try:
+        yield programs, dump_still(*(program.pid for program in programs.values()))
+    finally:
+        for program in programs.values():
+            program.end()
+
+
+def threads_of(found):
+    return {(process["pid"], thread["tid"]): thread for process in found["processes"] for thread in process["threads"]}
+
+
+def ids(nodes):
+    return {(node["pid"], node["tid"]) for node in nodes}
+
+
+def family_of(program, found):
+    family = {program.pid}
+    for _ in found["processes"]:
+        family |= {process["pid"] for process in found["processes"] if process["parent"] in family}
+    return family
+
+
+def inner_line(thread):
+    """The innermost line of the program itself, its sleep() left out."""
+    return next((frame["line"] for frame in thread["frames"]
+                 if frame.get("file", "").endswith("hangs.py") and frame["function"] != "sleep"), None)
+
+
+@pytest.mark.parametrize("kind", WAITS)
+def test_each_thread_s_wait_and_line_are_what_the_program_says(hangs, kind):
+    programs, found = hangs
+    if kind not in programs:
+        return
+    program, threads = programs[kind], threads_of(found)
+    words = {role: tid for role, (_, tid) in program.roles.items()}
+    for role, (wait, text) in WAITS[kind].items():
+        if role not in program.roles:
+            continue
+        thread = threads[tuple(program.roles[role])]
+        for name, (pid, tid) in {**program.roles, "parent": (program.pid, 0)}.items():
+            text = text.replace("{%s}" % name, str(tid)).replace("{%s.pid}" % name, str(pid))
+        assert thread["wait"]["kind"] == wait and re.search(text, thread["wait"]["text"]), (role, words, thread)
+        if (kind, role) in LINES:
+            assert inner_line(thread) == LINES[kind, role], (role, thread)
+        assert not thread["torn"] and not thread["unreadable"] and not thread["moves"]
+
+
+@pytest.mark.parametrize("kind", WAITS)
+def test_who_is_to_blame_is_named_and_no_one_else(hangs, kind):
+    programs, found = hangs
+    if kind not in programs:
+        return
+    program = programs[kind]
+    family = family_of(program, found)
+    cycles = [ids(cycle) for cycle in found["cycles"] if {node["pid"] for node in cycle} & family]
+    roots = {(root["thread"]["pid"], root["thread"]["tid"]) for root in found["roots"]
+             if root["thread"]["pid"] in family}
+    assert cycles == ([{tuple(program.roles[role]) for role in CYCLES[kind]}] if kind in CYCLES else [])
+    assert roots == {tuple(program.roles[role]) for role in ROOTS.get(kind, ())}
+    in_cycles = {key for key, thread in threads_of(found).items() if thread["in_cycle"] and key[0] in family}
+    assert in_cycles == set().union(*cycles)
+
+
+def test_a_child_that_has_ended_and_was_not_waited_for_is_named(hangs):
+    programs, found = hangs
+    said = {process["pid"]: process["ended_children"] for process in found["processes"]}
+    program = programs["zombie"]
+    assert said[program.pid].startswith(f"{program.roles['child'][0]} (")
+    assert all(children is None for pid, children in said.items() if pid != program.pid)
+
+
+def test_of_a_deep_stack_the_inner_and_the_outermost_frames_are_kept(hangs):
+    programs, found = hangs
+    thread = threads_of(found)[tuple(programs["deep"].roles["waiter"])]
+    frames = thread["frames"]
+    (left_out,) = (frame["left_out"] for frame in frames if "left_out" in frame)
+    assert len(frames) - 1 + left_out == 900 + 4  # recurse, sleep, deep, the module
+    assert frames[-1]["function"] == "<module>" and frames[0]["function"].endswith("sleep")
+
+
+# ---- what the kernel holds ------------------------------------------------------------------------------------
+
+@contextlib.contextmanager
+def running(kind, *arguments, python=None):
+    program = Program(python or machine.any_python(), kind, *arguments)
+    try:
+        yield program
+    finally:
+        program.end()
+
+
+@contextlib.contextmanager
+def started(command, **environment):
+    """The pid of a program that says "ready" and is killed in the end."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, **environment}) as process:
+        try:
+            assert b"ready" in process.stdout.readline()
+            yield process.pid
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def cgroup():
+    """A cgroup of its own (v2, else v1's freezer), and what freezes and thaws it."""
+    unified = pathlib.Path("/sys/fs/cgroup/cgroup.controllers").exists()
+    folder = pathlib.Path(f"/sys/fs/cgroup{'' if unified else '/freezer'}/gputrace-test-{os.getpid()}")
+    try:
+        folder.mkdir()
+    except OSError as error:
+        pytest.skip(f"no cgroup can be made here: {error}")
+    file, words = (folder / "cgroup.freeze", "01") if unified else (folder / "freezer.state", ("THAWED", "FROZEN"))
+    yield folder, lambda frozen: file.write_text(words[frozen])
+    folder.rmdir()
+
+
+def test_a_frozen_cgroup_is_named(cgroup):
+    folder, freeze = cgroup
+    with running("sleeps") as program:
+        (folder / "cgroup.procs").write_text(str(program.pid))
+        freeze(True)
+        try:
+            (thread,) = threads_of(dump_still(program.pid)).values()
+        finally:
+            freeze(False)
+            (folder.parent / "cgroup.procs").write_text(str(program.pid))
+    assert thread["wait"]["kind"] == "frozen" and "frozen by its cgroup" in thread["wait"]["text"]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    return machine.compile_program(machine.PROGRAMS / "serves_file.c", tmp_path_factory.mktemp("server") / "serves_file")
+
+
+@contextlib.contextmanager
+def served(server, folder):
+    """A FUSE file of which no read is ever answered."""
+    mount = folder / "mount"
+    mount.mkdir()
+    with tracing.Running([server, mount, "silent", "-"], folder) as serving:
+        serving.wait_line("ready")
+        try:
+            yield mount / "silent"
+        finally:
+            serving.process.stdin.close()
+            serving.process.stdin = None
+            serving.process.wait(tracing.PATIENCE_S)
+            subprocess.run(["umount", "-l", mount], stderr=subprocess.DEVNULL, check=False)
+
+
+READS = "import sys\nopened = open(sys.argv[1], 'rb', 0)\nprint('ready', flush=True)\nopened.read(1)\n"
+
+
+def test_a_file_system_that_does_not_answer_is_named_with_the_kernel_s_word(server, public):
+    with served(server, public) as path:
+        reader = subprocess.Popen([*tracing.AS_NOBODY, machine.SYSTEM_PYTHON, "-c", READS, path], stdout=subprocess.PIPE, text=True)
+        reader.stdout.readline()
+        found = dump_still(reader.pid)
+        reader.kill()
+    reader.wait()
+    reader.stdout.close()
+    (thread,) = threads_of(found).values()
+    assert thread["wait"]["kind"] == "file" and str(path) in thread["wait"]["text"]
+    assert "fuse" in thread["wchan"] or "request_wait_answer" in thread["wchan"]
+    assert thread["frames"][0]["line"] == 4
+
+
+def test_a_process_whose_memory_does_not_answer_is_given_up_and_its_threads_are_there(server, public):
+    """Its interpreter's state lies in a page of a FUSE file."""
+    liar = fake_python.build("3.12", public / "python3.12")
+    liar.chmod(0o755)
+    library = public / "libcudart.so.99"
+    library.write_bytes(machine.cudart().read_bytes())
+    library.chmod(0o755)
+    with served(server, public) as waiting, \
+            started([*tracing.AS_NOBODY, liar, "runtime_waits", library, "1000000"], WAITING_FILE=str(waiting)) as pid:
+        done = dump("-p", pid, "--format", "json")
+    (process,) = json.loads(done.stdout)["processes"]
+    assert not process["answers"] and "do not answer" in process["no_python"] and process["threads"]
+
+
+# ---- who lies ---------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("lie", ["endless_frames", "frame_is_its_own_caller", "caller_in_kernel", "endless_threads",
+                                 "endless_interpreters", "endless_names", "negative_names", "names_in_kernel", "code_is_no_code",
+                                 "names_that_command_terminals", "thread_in_kernel"])
+@pytest.mark.parametrize("version", ["3.8", "3.12", "3.14"])
+def test_an_interpreter_that_lies_ends_nothing_and_its_text_is_safe(version, lie, cudart, tmp_path):
+    liar = fake_python.build(version, tmp_path / f"python{version}")
+    with started([liar, lie, cudart, "1000000"]) as pid:
+        done = dump("-p", pid)
+    assert done.returncode in (MOVES, STILL), done.stderr
+    assert f"process {pid}: " in done.stdout
+    assert not [c for c in done.stdout if (c < " " and c != "\n") or "\x7f" <= c < "\xa0"]
+    if lie in ("endless_frames", "frame_is_its_own_caller", "caller_in_kernel"):
+        assert "its list of Python frames cannot be read to its end" in done.stdout
+
+
+# ---- what is done to the process ----------------------------------------------------------------------------------
+
+def refuse(*numbers):
+    """In the child: these system calls (x86-64) end the program that makes them (seccomp)."""
+    load, jump_equal, answer = 0x20, 0x15, 0x06
+    rows = [(load, 0, 0, 0)]
+    for number in numbers:
+        rows += [(jump_equal, 0, 1, number), (answer, 0, 0, 0x80000000)]  # SECCOMP_RET_KILL_PROCESS
+    rows.append((answer, 0, 0, 0x7fff0000))
+    program = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *row) for row in rows))
+    header = ctypes.create_string_buffer(struct.pack("<H6xQ", len(rows), ctypes.addressof(program)))
+    if ctypes.CDLL(None, use_errno=True).prctl(22, 2, header, 0, 0):  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+PTRACE, TKILL, TGKILL, WRITE_TO, BPF, PERF = 101, 200, 234, 311, 321, 298
+
+
+def test_a_program_that_works_moves_and_is_neither_traced_signalled_nor_written_to():
+    """gputrace would end at the first ptrace(2), write to another's memory, BPF program or perf event."""
+    with running("moves") as program:
+        done = dump("-p", program.pid, preexec_fn=lambda: refuse(PTRACE, TKILL, TGKILL, WRITE_TO, BPF, PERF))
+        assert done.returncode == MOVES, done.stderr
+    assert "; it moves" in done.stdout and "; gets on" in done.stdout
+
+
+def test_who_may_not_read_a_process_is_told_so(public):
+    with running("sleeps") as program:
+        done = tracing.command(public, *tracing.AS_NOBODY, public / "gputrace", "dump", "-p", program.pid)
+    done.must_be(FAILED)
+    assert f"pid {program.pid}: may not be read: it is another user's, or guarded; root may" in done.stderr
+
+
+def test_a_user_may_look_into_a_process_of_his_own(public):
+    process = subprocess.Popen([*tracing.AS_NOBODY, machine.SYSTEM_PYTHON, "-c", "print(1, flush=True); import time; time.sleep(1000)"],
+                               stdout=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    done = tracing.command(public, *tracing.AS_NOBODY, public / "gputrace", "dump", "-p", process.pid)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    assert done.must_be(STILL) and "sleeps" in done.stdout and "<module> (<string>:1)" in done.stdout
+
+
+@pytest.mark.parametrize("pid,said", ((4194303, "no such process"), (2, "a thread of the kernel, which runs no program")))
+def test_what_is_no_process_is_refused(pid, said):
+    done = dump("-p", pid)
+    assert done.returncode == FAILED and f"pid {pid}: {said}" in done.stderr
+
+
+def test_a_zombie_is_refused():
+    process = subprocess.Popen(["true"])
+    while pathlib.Path(f"/proc/{process.pid}/stat").read_text().split()[2] != "Z":
+        time.sleep(0.01)
+    done = dump("-p", process.pid)
+    process.wait()
+    assert done.returncode == FAILED and "has ended: a zombie, whose parent has not waited for it" in done.stderr
+
+
+def test_a_process_without_python_has_its_threads():
+    process = subprocess.Popen(["sleep", "1000"])
+    found = dump_still(process.pid)
+    process.kill()
+    process.wait()
+    (thread,) = threads_of(found).values()
+    assert thread["wait"]["kind"] == "timer" and not thread["python"] and thread["frames"] == []
+
+
+@pytest.mark.parametrize("words,said", (
+    ((), "dump needs a process"), (("-p", "gpu", "--all"), "exclude each other"), (("-p", "x"), "is not a process id"),
+    (("-p", "1", "--format", "csv"), "dump has text and json")))
+def test_what_cannot_be_meant_is_refused(words, said):
+    done = dump(*words)
+    assert done.returncode == USAGE and said in done.stderr
+
+
+def test_all_that_have_python_or_cuda_are_found(cudart):
+    code = "import ctypes, sys, time; ctypes.CDLL(sys.argv[1]); print(1, flush=True); time.sleep(1000)"
+    process = subprocess.Popen([machine.any_python(), "-c", code, cudart], stdout=subprocess.PIPE)
+    process.stdout.readline()
+    gpu, every = dump_json("-p", "gpu")[1], dump_json("--all")[1]
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    pids = [{one["pid"] for one in found["processes"]} for found in (gpu, every)]
+    assert process.pid in pids[0] & pids[1] and os.getpid() in pids[1] - pids[0]
+
+
+def test_for_people_alike_threads_are_one_block_and_the_guilty_thread_is_named():
+    with running("crowd", 50) as crowd, running("holder") as held:
+        still = dump_still(crowd.pid, held.pid)
+        text = dump("-p", f"{crowd.pid},{held.pid}").stdout
+    assert len(still["processes"]) == 2
+    assert re.search(r"^  thread \d+ \S+, and 49 alike\n    sleeps", text, re.M), text
+    (pid, holder), (_, waiter) = held.roles["holder"], held.roles["waiter"]
+    assert f"\n  thread {waiter} " in text
+    assert re.search(rf"^  1 thread waits for thread {holder} \S+ of process {pid}, which sleeps, .*hangs.py:\d+\)$", text, re.M), text
+
+
+@pytest.mark.parametrize("words,what", ((("-p", "gpu"), "CUDA"), (("--all",), "Python")))
+def test_where_there_is_no_such_process_it_is_said(words, what, tmp_path):
+    done = tracing.command(tmp_path, "unshare", "-pf", "--mount-proc", machine.GPUTRACE, "dump", *words).must_be(FAILED)
+    assert f"no process has {what} loaded" in done.stderr

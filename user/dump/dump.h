@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the threads of a process do at this moment: their stacks, what they wait for and for whom, and whether they get
+ * on.  Nothing in the process is stopped, called or written.
+ */
+#ifndef GPUTRACE_DUMP_H
+#define GPUTRACE_DUMP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#define DUMP_FRAMES_MAX 128   /* of a stack are kept ... */
+#define DUMP_FRAMES_OUTER 16  /* ... of which so many are the outermost */
+#define DUMP_THREADS_MAX 8192 /* of a process */
+#define DUMP_POLLED_MAX 16    /* files that a thread waits for at once */
+
+struct dump_frame {
+	const char *function; /* NULL: not a frame; so many as `line` says were left out */
+	const char *file;
+	uint32_t line; /* 0: not known */
+};
+
+enum wait_kind {
+	WAIT_NONE,    /* it runs */
+	WAIT_UNKNOWN, /* why it does not run cannot be seen */
+	WAIT_CALL,    /* a system call of which no more is known */
+	WAIT_STOPPED,
+	WAIT_TRACED,
+	WAIT_FROZEN,
+	WAIT_FAULT, /* a page of its memory */
+	WAIT_GIL,
+	WAIT_LOCK,   /* threading.Lock, threading.RLock and what is made of them */
+	WAIT_IMPORT, /* a module that another thread imports */
+	WAIT_JOIN,   /* the end of a thread */
+	WAIT_MUTEX,
+	WAIT_FUTEX,
+	WAIT_FILE, /* any descriptor: a pipe, a socket, a terminal, a device */
+	WAIT_CHILD,
+	WAIT_TIMER,
+	WAIT_SIGNAL,
+	WAIT_CUDA,
+	WAIT_KINDS,
+};
+
+/* A word for programs. */
+const char *wait_kind_name(enum wait_kind kind);
+
+/* A file that a thread waits for, and the processes that have its other end. */
+struct dump_file {
+	int fd;
+	bool writes;	  /* it waits to write; else to read */
+	const char *path; /* as /proc/PID/fd has it: pipe:[123] */
+	uint64_t inode;	  /* of a pipe or a socket, 0: another file */
+	uint64_t peer;	  /* the inode that its other end has, 0: not known */
+	const pid_t *others;
+	unsigned other_count;
+};
+
+struct dump_wait {
+	enum wait_kind kind;
+	const char *text;  /* "waits for the GIL, ..." */
+	uint64_t address;  /* of a futex or a lock, 0: none */
+	pid_t owner_pid;   /* for whom, 0: not known or no one */
+	pid_t owner_tid;   /* 0: the process as a whole */
+	const char *where; /* where the owner has taken it, NULL: not known */
+	struct dump_file files[DUMP_POLLED_MAX];
+	unsigned file_count;
+};
+
+struct dump_thread {
+	pid_t tid, ns_tid; /* ns_tid: in its own pid namespace */
+	char name[16];	   /* what the kernel calls it */
+	char state;	   /* as in /proc/PID/stat */
+	char wchan[64];	   /* "": not known */
+	uint64_t run_ns;   /* on a processor, since it was started */
+	uint64_t switches; /* that it made itself */
+	pid_t tracer;
+	bool in_call; /* the next ones are known: it is in a system call, or waits for a page */
+	long call;    /* number of the system call, -1: none */
+	uint64_t args[6];
+	uint64_t sp, pc;
+	const char *native;  /* the function that pc lies in, NULL: not known */
+	const char *library; /* and its file */
+
+	uint64_t tstate;	   /* 0: no Python thread */
+	uint64_t pthread;	   /* threading.get_ident() */
+	struct dump_frame *frames; /* innermost first */
+	unsigned frame_count;
+	uint64_t stack_hash;	   /* of all frames that were walked */
+	bool torn;		   /* it changed while it was read, each time */
+	bool unreadable;	   /* the list of frames leads nowhere or has no end */
+	bool holds_gil, wants_gil; /* wants: in one of the looks it waited for it */
+
+	struct dump_wait wait;
+	bool moves; /* between the two looks */
+	uint64_t moved_run_ns, moved_switches;
+	bool in_cycle;
+};
+
+enum dump_stage {
+	STAGE_BEGUN,   /* nothing is known yet */
+	STAGE_KERNEL,  /* what the kernel knows of its threads */
+	STAGE_THREADS, /* also stacks and waits: all */
+};
+
+struct dump_process {
+	pid_t pid, parent;
+	const char *name;
+	const char *refused;   /* why there is nothing to say, NULL: there is */
+	const char *python;    /* version, NULL: none */
+	const char *no_python; /* why its Python cannot be seen, NULL: it has none, or it is seen */
+	char state;	       /* of its first thread */
+	bool forked, frozen, moves, silent;
+	const char *ended_children; /* zombies that it has not waited for, NULL: none */
+	pid_t gil_holder;	    /* tid, 0: no one or not known */
+	struct dump_thread *threads;
+	unsigned thread_count, threads_left_out;
+	uint64_t look_ns;  /* the longer of the two looks */
+	_Atomic int stage; /* enum dump_stage */
+};
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "dump/graph.h"
+
+#include <string.h>
+
+/* A process as a whole is waited for: its first thread stands for it. */
+static size_t find_node(const struct graph *graph, pid_t pid, pid_t tid)
+{
+	for (size_t i = 0; i < graph->nodes.count && pid; i++)
+		if (graph->nodes.items[i].process->pid == pid && graph->nodes.items[i].thread->tid == (tid ? tid : pid))
+			return i;
+	return NO_NODE;
+}
+
+/* Each node has one that it waits for at most: a walk that comes back to where it has been has found a cycle. */
+static void find_cycle(struct graph *graph, size_t from, size_t *seen_by)
+{
+	size_t at = from;
+
+	while (at != NO_NODE && seen_by[at] == NO_NODE) {
+		seen_by[at] = from;
+		at = graph->nodes.items[at].next;
+	}
+	if (at == NO_NODE || seen_by[at] != from || graph->nodes.items[at].cycle)
+		return;
+	graph->cycles++;
+	for (size_t end = at, first = 1; first || at != end; first = 0) {
+		graph->nodes.items[at].cycle = graph->cycles;
+		graph->nodes.items[at].thread->in_cycle = true;
+		at = graph->nodes.items[at].next;
+	}
+}
+
+static void count_waiting(struct graph *graph)
+{
+	for (size_t i = 0; i < graph->nodes.count; i++) {
+		size_t at = graph->nodes.items[i].next;
+
+		for (size_t steps = 0; at != NO_NODE && steps < graph->nodes.count; steps++) {
+			if (at == i)
+				break;
+			graph->nodes.items[at].waiting++;
+			if (graph->nodes.items[at].cycle)
+				break; /* all of them are waited for */
+			at = graph->nodes.items[at].next;
+		}
+	}
+}
+
+void graph_make(struct graph *graph, const look_list *looks)
+{
+	size_t *seen_by;
+
+	memset(graph, 0, sizeof(*graph));
+	for (size_t i = 0; i < looks->count; i++)
+		for (unsigned k = 0; k < looks->items[i].process->thread_count; k++)
+			array_push(&graph->nodes, ((struct graph_node){.process = looks->items[i].process,
+								       .thread = &looks->items[i].process->threads[k],
+								       .next = NO_NODE}));
+	seen_by = xmalloc((graph->nodes.count + 1) * sizeof(*seen_by));
+	for (size_t i = 0; i < graph->nodes.count; i++) {
+		const struct dump_thread *thread = graph->nodes.items[i].thread;
+
+		seen_by[i] = NO_NODE;
+		if (!thread->moves) /* one that gets on waits for no one for long */
+			graph->nodes.items[i].next = find_node(graph, thread->wait.owner_pid, thread->wait.owner_tid);
+		if (graph->nodes.items[i].next != NO_NODE && !thread->wait.owner_tid &&
+		    graph->nodes.items[graph->nodes.items[i].next].process->moves)
+			graph->nodes.items[i].next = NO_NODE; /* any of its threads may be meant */
+	}
+	for (size_t i = 0; i < graph->nodes.count; i++)
+		find_cycle(graph, i, seen_by);
+	count_waiting(graph);
+	free(seen_by);
+}
+
+void graph_free(struct graph *graph)
+{
+	array_free(&graph->nodes);
+}
+
+bool graph_is_root(const struct graph_node *node)
+{
+	return node->waiting && node->next == NO_NODE && !node->thread->moves;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Who waits for whom, over the threads of all processes that were looked at: cycles, and what others wait for. */
+#ifndef GPUTRACE_DUMP_GRAPH_H
+#define GPUTRACE_DUMP_GRAPH_H
+
+#include "dump/peers.h"
+
+struct graph_node {
+	const struct dump_process *process;
+	struct dump_thread *thread;
+	size_t next;	  /* index of the node it waits for, NO_NODE: none, or not looked at */
+	unsigned waiting; /* that wait for it, directly or by others */
+	unsigned cycle;	  /* 0: in none; else the number of its cycle, from 1 */
+};
+
+#define NO_NODE ((size_t)-1)
+
+struct graph {
+	ARRAY(struct graph_node) nodes;
+	unsigned cycles;
+};
+
+void graph_make(struct graph *graph, const look_list *looks);
+void graph_free(struct graph *graph);
+
+/* Whether others wait for it and it waits for no one that was looked at: what holds them all up. */
+bool graph_is_root(const struct graph_node *node);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "dump/held.h"
+
+#include <string.h>
+
+#include "dump/memory.h"
+
+#define VALUES_MAX 64 /* of a frame */
+#define BLOCKS_MAX 20 /* CO_MAXBLOCKS (cpython/code.h) */
+#define BLOCK_INTS 3  /* PyTryBlock: b_type, b_handler, b_level (cpython/frameobject.h) */
+#define TABLE_MAX (64u << 10)
+#define STACK_MAX (1u << 20) /* of a waiting thread's C stack, in which its wait_entry lies */
+#define PARKING_SINCE (3u << 8 | 13)
+#define MUTEX_SINCE (3u << 8 | 14) /* threading.Lock is a PyMutex (Modules/_threadmodule.c) */
+
+/* Modules/_threadmodule.c, 3.6 to 3.15: both kinds have the lock, or the pointer to it, after their PyObject. */
+#define LOCK_AT 16
+#define RLOCK_OWNER_AT 24
+/* PyCFunctionObject.m_self, PyMethodObject.im_self (methodobject.h, classobject.h) */
+#define METHOD_SELF_AT 24
+#define CELL_VALUE_AT 16 /* PyCellObject.ob_ref (cellobject.h) */
+#define TYPE_NAME_AT 24	 /* PyTypeObject.tp_name (cpython/object.h) */
+
+static uint64_t untagged(uint64_t value)
+{
+	return value & ~7ULL; /* _PyStackRef, 3.14 and later */
+}
+
+/* ---- what a frame certainly keeps ---------------------------------------------------------------------------- */
+
+/* A number of co_exceptiontable (Objects/exception_handling_notes.txt): six bits a byte, 0x40 goes on. */
+static bool take_number(const uint8_t **at, const uint8_t *end, uint32_t *out)
+{
+	*out = 0;
+	for (int i = 0; i < 6 && *at < end; i++) {
+		uint8_t byte = *(*at)++;
+
+		*out = *out << 6 | (byte & 63);
+		if (!(byte & 64))
+			return true;
+	}
+	return false;
+}
+
+/* How many values the handler that covers an instruction leaves on the stack: these are there now. */
+static unsigned handled_depth(const uint8_t *at, size_t bytes, uint32_t instruction)
+{
+	const uint8_t *end = at + bytes;
+	uint32_t start, size, target, depth;
+
+	while (take_number(&at, end, &start) && take_number(&at, end, &size) && take_number(&at, end, &target) &&
+	       take_number(&at, end, &depth))
+		if (instruction - start < size)
+			return depth >> 1;
+	return 0;
+}
+
+static unsigned depth_by_table(const struct python_look *look, const struct raw_frame *raw)
+{
+	const struct gpt_pylayout *layout = &look->info.walk.layout;
+	uint64_t table = memory_word(look->pid, raw->code + layout->code_exceptions);
+	uint64_t bytes = table ? memory_word(look->pid, table + layout->var_size) : 0;
+	unsigned depth = 0;
+	uint8_t *copy;
+
+	if (!bytes || bytes > TABLE_MAX || raw->lasti < 0)
+		return 0;
+	copy = xmalloc(bytes);
+	if (memory_read(look->pid, table + layout->bytes_data, copy, bytes))
+		depth = handled_depth(copy, bytes, (uint32_t)raw->lasti / 2);
+	free(copy);
+	return depth;
+}
+
+static unsigned depth_by_blocks(const struct python_look *look, const struct raw_frame *raw)
+{
+	const struct gpt_pylayout *layout = &look->info.walk.layout;
+	uint32_t count = memory_int(look->pid, raw->frame + layout->frame_block_count), depth = 0;
+	int32_t blocks[BLOCKS_MAX * BLOCK_INTS];
+
+	if (!count || count > BLOCKS_MAX ||
+	    !memory_read(look->pid, raw->frame + layout->frame_blocks, blocks, count * BLOCK_INTS * 4))
+		return 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (blocks[BLOCK_INTS * i + 2] > (int32_t)depth)
+			depth = (uint32_t)blocks[BLOCK_INTS * i + 2];
+	return depth;
+}
+
+static uint64_t values_address(const struct python_look *look, const struct raw_frame *raw)
+{
+	const struct gpt_pylayout *layout = &look->info.walk.layout;
+
+	if (layout->walk == GPT_PY_WALK_OBJECTS)
+		return memory_word(look->pid, raw->frame + layout->frame_values);
+	return raw->frame + layout->frame_localsplus +
+	       8ULL * memory_int(look->pid, raw->code + layout->code_local_count);
+}
+
+static void read_values(struct python_look *look, struct held_values *values, unsigned thread, unsigned frame)
+{
+	const struct raw_frame *raw = &look->stacks[thread].frames[frame];
+	bool blocks = look->info.walk.layout.walk == GPT_PY_WALK_OBJECTS;
+	unsigned depth = blocks ? depth_by_blocks(look, raw) : depth_by_table(look, raw);
+	uint64_t words[VALUES_MAX], at = values_address(look, raw);
+
+	depth = depth < VALUES_MAX ? depth : VALUES_MAX;
+	if (!depth || !at || !memory_read(look->pid, at, words, depth * 8ULL))
+		return;
+	for (unsigned i = 0; i < depth; i++) {
+		struct held_value held = {thread, frame, untagged(words[i]), 0};
+
+		if (!held.value)
+			continue;
+		held.self = memory_word(look->pid, held.value + METHOD_SELF_AT);
+		array_push(&values->list, held);
+	}
+}
+
+static void read_all_values(struct python_look *look, const struct dump_process *process, struct held_values *values)
+{
+	if (values->read)
+		return;
+	values->read = true;
+	for (unsigned i = 0; i < process->thread_count; i++)
+		for (unsigned k = 0; k < look->stacks[i].count; k++)
+			read_values(look, values, i, k);
+}
+
+/* ---- locks --------------------------------------------------------------------------------------------------- */
+
+uint64_t held_parked_at(const struct python_look *look, const struct dump_thread *thread, uint64_t futex)
+{
+	/* struct wait_entry: park_arg, addr, then the semaphore, on the C stack of the thread */
+	if (look->info.walk.layout.version < PARKING_SINCE || futex - thread->sp > STACK_MAX)
+		return 0;
+	return memory_word(look->pid, futex - 8);
+}
+
+static bool is_lock_at(const struct python_look *look, uint64_t object, uint64_t address)
+{
+	if (!object || object & 7)
+		return false;
+	if (look->info.walk.layout.version >= MUTEX_SINCE)
+		return object + LOCK_AT == address;
+	return memory_word(look->pid, object + LOCK_AT) == address;
+}
+
+/* By the name of its type, which CPython gives it: a lock whose memory is another object's by now is none. */
+static bool is_lock(const struct python_look *look, uint64_t object, bool *reentrant)
+{
+	uint64_t type = memory_word(look->pid, object + look->info.walk.layout.object_type);
+	uint64_t name = type ? memory_word(look->pid, type + TYPE_NAME_AT) : 0;
+	char text[16] = "";
+
+	if (!name || !memory_read(look->pid, name, text, sizeof("_thread.lock")))
+		return false;
+	*reentrant = !memcmp(text, "_thread.RLock", sizeof("_thread.lock"));
+	return *reentrant || !memcmp(text, "_thread.lock", sizeof("_thread.lock"));
+}
+
+/* What the waiting frame has in its variables and on its stack, also what it has no more. */
+static uint64_t find_object(const struct python_look *look, const struct raw_frame *raw, uint64_t address,
+			    bool *reentrant)
+{
+	const struct gpt_pylayout *layout = &look->info.walk.layout;
+	uint64_t words[2 * VALUES_MAX], first = raw->frame + layout->frame_localsplus;
+	uint64_t values = values_address(look, raw);
+	uint64_t count = (values - first) / 8 + memory_int(look->pid, raw->code + layout->code_stack_size);
+
+	if (!values || values < first)
+		return 0;
+	count = count < 2 * VALUES_MAX ? count : 2 * VALUES_MAX;
+	if (!memory_read(look->pid, first, words, count * 8))
+		return 0;
+	for (size_t i = count; i-- > 0;) {
+		uint64_t object = untagged(words[i]);
+		uint64_t candidates[] = {object, object ? memory_word(look->pid, object + METHOD_SELF_AT) : 0,
+					 object ? memory_word(look->pid, object + CELL_VALUE_AT) : 0};
+
+		for (size_t k = 0; k < sizeof(candidates) / sizeof(candidates[0]); k++)
+			if (is_lock_at(look, candidates[k], address) && is_lock(look, candidates[k], reentrant))
+				return candidates[k];
+	}
+	return 0;
+}
+
+static void find_owner(const struct python_look *look, const struct dump_process *process, struct python_lock *lock)
+{
+	uint64_t owner = memory_word(look->pid, lock->object + RLOCK_OWNER_AT);
+
+	for (unsigned i = 0; i < process->thread_count; i++)
+		if (owner && process->threads[i].tstate && process->threads[i].pthread == owner)
+			lock->owner = i;
+	lock->owner_gone = owner && lock->owner == NO_THREAD;
+}
+
+void held_find(struct python_look *look, const struct dump_process *process, struct held_values *values, unsigned index,
+	       uint64_t address, struct python_lock *out)
+{
+	const struct raw_stack *stack = &look->stacks[index];
+
+	*out = (struct python_lock){.owner = NO_THREAD, .owner_frame = NO_THREAD};
+	if (stack->count)
+		out->object = find_object(look, &stack->frames[0], address, &out->reentrant);
+	if (out->object && out->reentrant)
+		find_owner(look, process, out);
+	read_all_values(look, process, values);
+	for (size_t i = 0; i < values->list.count; i++) {
+		const struct held_value *held = &values->list.items[i];
+
+		uint64_t object = is_lock_at(look, held->value, address) ? held->value : held->self;
+
+		if (!is_lock_at(look, object, address))
+			continue;
+		out->object = object;
+		if (out->owner != NO_THREAD && out->owner != held->thread)
+			continue; /* it says itself who owns it */
+		out->owner = held->thread;
+		out->owner_frame = held->frame;
+		if (held->thread != index)
+			return;
+	}
+}
+
+uint64_t held_first_local(const struct python_look *look, const struct raw_frame *frame)
+{
+	return untagged(memory_word(look->pid, frame->frame + look->info.walk.layout.frame_localsplus));
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* For programs: one document, docs/formats.md. */
+#include "dump/text.h"
+
+#include <string.h>
+
+#include "base/safe_text.h"
+
+#define DUMP_VERSION 1
+
+static void put_string(FILE *out, const char *text)
+{
+	size_t size = text ? strlen(text) : 0;
+	char *safe = xmalloc(SAFE_TEXT_MAX(size) + 1);
+	size_t length = safe_text_copy(safe, text ? text : "", size);
+
+	fputs(text ? "\"" : "null", out);
+	for (size_t i = 0; i < length; i++) {
+		if (safe[i] == '"' || safe[i] == '\\')
+			fputc('\\', out);
+		fputc(safe[i], out);
+	}
+	if (text)
+		fputc('"', out);
+	free(safe);
+}
+
+static void put_member(FILE *out, const char *name, const char *text)
+{
+	fprintf(out, ", \"%s\": ", name);
+	put_string(out, text);
+}
+
+static void put_bool(FILE *out, const char *name, bool value)
+{
+	fprintf(out, ", \"%s\": %s", name, value ? "true" : "false");
+}
+
+/* null where it is 0 */
+static void put_number(FILE *out, const char *name, unsigned long long value)
+{
+	if (value)
+		fprintf(out, ", \"%s\": %llu", name, value);
+	else
+		fprintf(out, ", \"%s\": null", name);
+}
+
+static void put_file(FILE *out, const struct dump_file *file)
+{
+	fprintf(out, "{\"fd\": %d, \"for\": \"%s\"", file->fd, file->writes ? "write" : "read");
+	put_member(out, "path", file->path);
+	fputs(", \"other_end\": [", out);
+	for (unsigned i = 0; i < file->other_count; i++)
+		fprintf(out, "%s%d", i ? ", " : "", (int)file->others[i]);
+	fputs("]}", out);
+}
+
+static void put_wait(FILE *out, const struct dump_wait *wait)
+{
+	fprintf(out, ", \"wait\": {\"kind\": \"%s\"", wait_kind_name(wait->kind));
+	put_member(out, "text", wait->text);
+	put_number(out, "address", wait->address);
+	put_number(out, "owner_pid", (unsigned long long)wait->owner_pid);
+	put_number(out, "owner_tid", (unsigned long long)wait->owner_tid);
+	put_member(out, "owner_at", wait->where);
+	fputs(", \"files\": [", out);
+	for (unsigned i = 0; i < wait->file_count; i++) {
+		fputs(i ? ", " : "", out);
+		put_file(out, &wait->files[i]);
+	}
+	fputs("]}", out);
+}
+
+static void put_frame(FILE *out, const struct dump_frame *frame)
+{
+	if (!frame->function) {
+		fprintf(out, "{\"left_out\": %u}", frame->line);
+		return;
+	}
+	fputs("{\"function\": ", out);
+	put_string(out, frame->function);
+	put_member(out, "file", frame->file);
+	put_number(out, "line", frame->line);
+	fputc('}', out);
+}
+
+static void put_thread(FILE *out, const struct dump_thread *thread)
+{
+	fprintf(out, "   {\"tid\": %d", (int)thread->tid);
+	put_member(out, "name", thread->name);
+	fprintf(out, ", \"state\": \"%c\"", thread->state >= 'A' && thread->state <= 'z' ? thread->state : '?');
+	put_bool(out, "moves", thread->moves);
+	put_bool(out, "python", thread->tstate != 0);
+	put_bool(out, "holds_gil", thread->holds_gil);
+	put_bool(out, "torn", thread->torn);
+	put_bool(out, "unreadable", thread->unreadable);
+	put_bool(out, "in_cycle", thread->in_cycle);
+	fprintf(out, ", \"run_ns\": %llu, \"switches\": %llu", (unsigned long long)thread->moved_run_ns,
+		(unsigned long long)thread->moved_switches);
+	if (thread->in_call)
+		fprintf(out, ", \"syscall\": %ld", thread->call);
+	else
+		fputs(", \"syscall\": null", out);
+	put_member(out, "wchan", *thread->wchan ? thread->wchan : NULL);
+	put_member(out, "native", thread->native);
+	put_member(out, "library", thread->library);
+	put_wait(out, &thread->wait);
+	fputs(",\n    \"frames\": [", out);
+	for (unsigned i = 0; i < thread->frame_count; i++) {
+		fputs(i ? ",\n     " : "", out);
+		put_frame(out, &thread->frames[i]);
+	}
+	fputs("]}", out);
+}
+
+static void put_process(FILE *out, const struct dump_process *process)
+{
+	fprintf(out, " {\"pid\": %d, \"parent\": %d", (int)process->pid, (int)process->parent);
+	put_member(out, "command", process->name);
+	put_member(out, "refused", process->refused);
+	put_member(out, "python", process->python);
+	put_member(out, "no_python", process->no_python);
+	put_bool(out, "moves", process->moves);
+	put_bool(out, "frozen", process->frozen);
+	put_bool(out, "answers", !process->silent);
+	put_number(out, "gil_holder", (unsigned long long)process->gil_holder);
+	put_member(out, "ended_children", process->ended_children);
+	fprintf(out, ", \"threads_left_out\": %u, \"look_ns\": %llu,\n  \"threads\": [", process->threads_left_out,
+		(unsigned long long)process->look_ns);
+	for (unsigned i = 0; i < process->thread_count; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		put_thread(out, &process->threads[i]);
+	}
+	fputs("]}", out);
+}
+
+static void put_node(FILE *out, const struct graph_node *node)
+{
+	fprintf(out, "{\"pid\": %d, \"tid\": %d}", (int)node->process->pid, (int)node->thread->tid);
+}
+
+static void put_cycles(FILE *out, const struct graph *graph)
+{
+	for (unsigned cycle = 1; cycle <= graph->cycles; cycle++) {
+		size_t first = 0, at;
+
+		while (graph->nodes.items[first].cycle != cycle)
+			first++;
+		fputs(cycle > 1 ? ", [" : "[", out);
+		at = first;
+		do {
+			fputs(at == first ? "" : ", ", out);
+			put_node(out, &graph->nodes.items[at]);
+			at = graph->nodes.items[at].next;
+		} while (at != first);
+		fputc(']', out);
+	}
+}
+
+static void put_roots(FILE *out, const struct graph *graph)
+{
+	const char *between = "";
+
+	for (size_t i = 0; i < graph->nodes.count; i++) {
+		const struct graph_node *node = &graph->nodes.items[i];
+
+		if (!graph_is_root(node))
+			continue;
+		fprintf(out, "%s{\"waiting\": %u, \"thread\": ", between, node->waiting);
+		put_node(out, node);
+		fputc('}', out);
+		between = ", ";
+	}
+}
+
+void dump_print_json(FILE *out, const look_list *looks, const struct graph *graph)
+{
+	fprintf(out,
+		"{\"schema\": \"gputrace dump\", \"version\": %d, \"generator\": \"gputrace " GPUTRACE_VERSION "\",\n",
+		DUMP_VERSION);
+	fputs("\"processes\": [", out);
+	for (size_t i = 0; i < looks->count; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		put_process(out, looks->items[i].process);
+	}
+	fputs("],\n\"cycles\": [", out);
+	put_cycles(out, graph);
+	fputs("],\n\"roots\": [", out);
+	put_roots(out, graph);
+	fputs("]}\n", out);
+}

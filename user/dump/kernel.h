@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the kernel says of threads in /proc: files that never wait for the process's memory or its files. */
+#ifndef GPUTRACE_DUMP_KERNEL_H
+#define GPUTRACE_DUMP_KERNEL_H
+
+#include "dump/arena.h"
+#include "dump/dump.h"
+
+/* Fills in the threads of the process; -ESRCH: it has ended, -ENOMEM. */
+int kernel_threads(struct arena *arena, struct dump_process *process);
+
+/* What changes of one of them, again. */
+void kernel_thread_again(pid_t pid, struct dump_thread *thread);
+
+/* Whether its cgroup is frozen (cgroup v2, v1's freezer). */
+bool kernel_is_frozen(pid_t pid);
+
+/* A small file of /proc as text; false: it cannot be read. */
+bool kernel_read(const char *path, char *text, size_t size);
+
+#endif

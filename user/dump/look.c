@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "dump/look.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/monotonic.h"
+#include "base/safe_text.h"
+#include "dump/kernel.h"
+#include "dump/waits.h"
+#include "target/process.h"
+#include "target/reader.h"
+
+#define MS 1000000ull
+#define ARENA_BYTES (256u << 20) /* of addresses; memory is taken as it is used */
+#define PATIENCE_NS (1000 * MS)	 /* with a child that does not run */
+#define RUN_MAX_NS (10000 * MS)	 /* of a child: a process that lies costs no more */
+#define WOKEN_LOOKS 5
+#define MOVES_RUN_NS (10 * MS) /* of 500 ms: one that waits with a time-out takes less */
+
+/* What of the first look is compared with the second. */
+struct before {
+	pid_t tid;
+	uint64_t run_ns, switches, stack_hash;
+	bool gil;
+};
+
+typedef ARRAY(struct before) before_list;
+
+/* ---- in the child -------------------------------------------------------------------------------------------- */
+
+static bool open_memory(struct looker *looker)
+{
+	struct dump_process *process = looker->process;
+	char why[512] = "";
+	int error = mappings_read(process->pid, &looker->mappings);
+
+	if (error) {
+		if (error == -EACCES || error == -EPERM)
+			process->refused = "may not be read: it is another user's, or guarded; root may";
+		process->no_python = arena_text(looker->arena, "its memory map cannot be read: %s", strerror(-error));
+		return false;
+	}
+	looker->native = (struct native){.pid = process->pid, .mappings = &looker->mappings, .arena = looker->arena};
+	error = python_look_begin(&looker->python, process->pid, &looker->mappings, looker->arena, why, sizeof(why));
+	if (!error) {
+		process->python = arena_text(looker->arena, "%s", looker->python.info.version);
+		looker->has_python = true;
+	} else if (error == -EAGAIN) {
+		process->no_python = "its Python is still starting";
+	} else if (error != -ENOENT) {
+		process->no_python = arena_text(looker->arena, "%s", *why ? why : strerror(-error));
+	}
+	return true;
+}
+
+static int look_once(struct looker *looker)
+{
+	uint64_t begun_ns = monotonic_ns();
+	int error = kernel_threads(looker->arena, looker->process);
+
+	if (error)
+		return error;
+	looker->process->frozen = kernel_is_frozen(looker->process->pid);
+	if (looker->process->stage == STAGE_BEGUN)
+		looker->process->stage = STAGE_KERNEL;
+	if (!looker->has_memory && looker->process->stage == STAGE_KERNEL && !looker->process->no_python)
+		looker->has_memory = open_memory(looker);
+	if (looker->process->refused)
+		return -EACCES;
+	if (looker->has_python)
+		python_look_threads(&looker->python, looker->process);
+	if (monotonic_ns() - begun_ns > looker->process->look_ns)
+		looker->process->look_ns = monotonic_ns() - begun_ns;
+	return 0;
+}
+
+/* A thread that waits for the GIL wakes every 5 ms to ask for it (take_gil, Python/ceval_gil.c). */
+static bool waits_for_gil(const struct looker *looker, const struct dump_thread *thread)
+{
+	uint64_t gil = looker->has_python ? looker->python.gil.address : 0;
+
+	return gil && thread->in_call && thread->call == SYS_futex &&
+	       thread->args[0] - gil < looker->python.info.walk.layout.gil_end;
+}
+
+static void keep_before(const struct looker *looker, before_list *before)
+{
+	for (unsigned i = 0; i < looker->process->thread_count; i++) {
+		const struct dump_thread *thread = &looker->process->threads[i];
+
+		array_push(before, ((struct before){thread->tid, thread->run_ns, thread->switches, thread->stack_hash,
+						    waits_for_gil(looker, thread)}));
+	}
+}
+
+/*
+ * Whether each thread got on: it ran, its stack is another one, or it woke, which only tells of one that executes
+ * Python: threads of libraries wake by the clock.  Waking for the GIL is no progress.
+ */
+static void compare(const struct looker *looker, const before_list *before)
+{
+	struct dump_process *process = looker->process;
+
+	process->moves = false;
+	for (unsigned i = 0; i < process->thread_count; i++) {
+		struct dump_thread *thread = &process->threads[i];
+		const struct before *old = NULL;
+		bool gil = waits_for_gil(looker, thread);
+
+		for (size_t k = 0; k < before->count && !old; k++)
+			if (before->items[k].tid == thread->tid)
+				old = &before->items[k];
+		if (!old) {
+			thread->moves = process->moves = true;
+			continue;
+		}
+		thread->moved_run_ns = thread->run_ns - old->run_ns;
+		thread->moved_switches = thread->switches - old->switches;
+		gil |= old->gil;
+		thread->wants_gil = gil;
+		thread->moves = thread->moved_run_ns > MOVES_RUN_NS || old->stack_hash != thread->stack_hash ||
+				thread->torn || (thread->tstate && thread->moved_switches && !gil);
+		process->moves |= thread->moves;
+	}
+}
+
+/* Threads of Python that have just woken to ask for the GIL are looked at again: a moment later they wait for it. */
+static void reread_woken(struct looker *looker)
+{
+	struct timespec moment = {.tv_nsec = MS};
+	bool any = looker->has_python;
+
+	for (int i = 0; i < WOKEN_LOOKS && any; i++) {
+		any = false;
+		for (unsigned k = 0; k < looker->process->thread_count; k++) {
+			struct dump_thread *thread = &looker->process->threads[k];
+
+			if (thread->state != 'R' || !thread->tstate || thread->holds_gil)
+				continue;
+			kernel_thread_again(looker->process->pid, thread);
+			any = true;
+		}
+		if (any)
+			nanosleep(&moment, NULL);
+	}
+}
+
+static void look_twice(struct looker *looker)
+{
+	struct dump_process *process = looker->process;
+	before_list before = {0};
+	int error = look_once(looker);
+
+	if (!error) {
+		struct timespec distance = {.tv_nsec = LOOKS_DISTANCE_MS * (long)MS};
+
+		keep_before(looker, &before);
+		nanosleep(&distance, NULL);
+		error = look_once(looker);
+	}
+	if (error) {
+		process->refused = process->refused ? process->refused
+				   : error == -ESRCH
+					   ? "has ended"
+					   : arena_text(looker->arena, "cannot be looked at: %s", strerror(-error));
+		return;
+	}
+	reread_woken(looker);
+	compare(looker, &before);
+	for (unsigned i = 0; i < process->thread_count; i++) {
+		struct dump_thread *thread = &process->threads[i];
+
+		if (looker->has_python && thread->tstate)
+			python_look_names(&looker->python, process, i);
+		if (looker->has_memory && thread->in_call)
+			thread->native = native_function(&looker->native, thread->pc, &thread->library);
+		waits_find(looker, i);
+	}
+	array_free(&before);
+}
+
+/* One that is given up may last: who reads what gputrace writes must not wait for it. */
+static void close_files(void)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	for (int fd = 0; fd < 3 && null >= 0; fd++)
+		dup2(null, fd);
+	syscall(SYS_close_range, 3, ~0U, 0); /* Linux 5.9 */
+}
+
+static void __attribute__((noreturn)) work(struct look *look)
+{
+	struct looker looker = {.process = look->process, .arena = look->arena};
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close_files();
+	prctl(PR_SET_NAME, "gputrace-look");
+	readers_work_here();
+	look_twice(&looker);
+	look->process->stage = STAGE_THREADS;
+	_exit(0);
+}
+
+/* ---- in gputrace --------------------------------------------------------------------------------------------- */
+
+static const char *command_of(struct look *look, const struct process_info *info)
+{
+	return arena_text(look->arena, "%s", *info->cmdline ? info->cmdline : info->comm);
+}
+
+static const char *refusal(pid_t pid, struct process_info *info)
+{
+	int error = process_info_read(pid, info);
+
+	if (error)
+		return error == -ESRCH ? "no such process" : "not readable";
+	if (info->kernel_thread)
+		return "a thread of the kernel, which runs no program";
+	return info->zombie ? "has ended: a zombie, whose parent has not waited for it" : NULL;
+}
+
+int look_start(struct look *look, pid_t pid)
+{
+	struct process_info info = {0};
+	int error = arena_make(&look->arena, ARENA_BYTES);
+
+	look->child = 0;
+	if (error)
+		return error;
+	look->process = arena_take(look->arena, sizeof(*look->process));
+	look->process->pid = pid;
+	look->process->name = "";
+	look->process->refused = refusal(pid, &info);
+	if (info.pid) {
+		look->process->name = command_of(look, &info);
+		look->process->parent = info.parent;
+		look->process->forked = info.forked;
+	}
+	process_info_free(&info);
+	if (look->process->refused)
+		return 0;
+	look->child = fork();
+	if (!look->child)
+		work(look);
+	return look->child < 0 ? -errno : 0;
+}
+
+/* What the kernel knows, by ourselves: the child does not answer, and may still write to its own. */
+static void take_kernel_s(struct look *look)
+{
+	struct dump_process *process = look->process, *fresh;
+
+	kill(look->child, SIGKILL);
+	fresh = arena_take(look->arena, sizeof(*fresh));
+	if (!fresh)
+		return;
+	*fresh = (struct dump_process){.pid = process->pid,
+				       .parent = process->parent,
+				       .name = process->name,
+				       .forked = process->forked,
+				       .silent = true,
+				       .no_python = "its memory or its files do not answer"};
+	look->process = fresh;
+	if (kernel_threads(look->arena, fresh))
+		fresh->refused = "has ended";
+	fresh->frozen = kernel_is_frozen(fresh->pid);
+	for (unsigned i = 0; i < fresh->thread_count; i++)
+		waits_find(&(struct looker){.process = fresh, .arena = look->arena}, i);
+}
+
+/* One that waits for a processor is not given up, and none while it waits for its second look. */
+static bool is_stuck(struct look *look)
+{
+	char path[64], text[128] = "";
+	uint64_t run_ns, now_ns = monotonic_ns();
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)look->child);
+	(void)kernel_read(path, text, sizeof(text));
+	run_ns = strtoull(text, NULL, 10);
+	if (run_ns != look->run_ns || !look->waits_since_ns || process_state(look->child) == 'R') {
+		look->run_ns = run_ns;
+		look->waits_since_ns = now_ns;
+	}
+	return now_ns - look->waits_since_ns > PATIENCE_NS || run_ns > RUN_MAX_NS;
+}
+
+static void finish(struct look *look)
+{
+	if (look->process->stage != STAGE_THREADS && !look->process->refused)
+		take_kernel_s(look);
+	look->child = 0;
+}
+
+void looks_finish(look_list *looks)
+{
+	size_t left;
+
+	do {
+		left = 0;
+		for (size_t i = 0; i < looks->count; i++) {
+			struct look *look = &looks->items[i];
+
+			if (!look->child)
+				continue;
+			if (waitpid(look->child, NULL, WNOHANG) != 0 || is_stuck(look))
+				finish(look);
+			else
+				left++;
+		}
+		if (left)
+			poll(NULL, 0, 5);
+	} while (left);
+}
+
+void looks_free(look_list *looks)
+{
+	for (size_t i = 0; i < looks->count; i++)
+		arena_free(looks->items[i].arena);
+	array_free(looks);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Reads of a process's memory, for a process of ours that may wait for a page as long as it likes: the one that looks
+ * (look.h).
+ */
+#ifndef GPUTRACE_DUMP_MEMORY_H
+#define GPUTRACE_DUMP_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+static inline bool memory_read(pid_t pid, uint64_t address, void *to, size_t bytes)
+{
+	struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)address, bytes};
+
+	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
+}
+
+/* 0: not readable. */
+static inline uint64_t memory_word(pid_t pid, uint64_t address)
+{
+	uint64_t word;
+
+	return memory_read(pid, address, &word, sizeof(word)) ? word : 0;
+}
+
+static inline uint32_t memory_int(pid_t pid, uint64_t address)
+{
+	uint32_t word;
+
+	return memory_read(pid, address, &word, sizeof(word)) ? word : 0;
+}
+
+#endif

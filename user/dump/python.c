@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Walks thread states and frames as bpf/python_frames.bpf.h does, but from outside: a frame a read, with the address of
+ * each, which the search for locks needs.  Everything that is read may change meanwhile, or lie.
+ */
+#include "dump/python.h"
+
+#include <string.h>
+
+#include "dump/memory.h"
+
+#define STEPS_MAX 4096 /* frames: a list that goes on is not one of the interpreter's */
+#define STATES_MORE 64 /* thread states beyond twice as many as there are threads: a list without an end */
+#define INTERPRETERS_MAX 64
+#define READ_TWICE_MOST 3    /* a stack that differs each time belongs to a thread that runs */
+#define PTHREAD_TID 720	     /* struct pthread.tid, glibc 2.3 to 2.42 on x86-64 (nptl/descr.h) */
+#define PTHREAD_TID_MAX 2304 /* further out it is not looked for */
+
+int python_look_begin(struct python_look *look, pid_t pid, const struct mappings *mappings, struct arena *arena,
+		      char *why, size_t why_size)
+{
+	int error;
+
+	memset(look, 0, sizeof(*look));
+	look->pid = process_thread(pid);
+	look->arena = arena;
+	look->text_left = arena->bytes / 4;
+	lookup_init(&look->code_places, hash_seed());
+	error = python_find(pid, mappings, &look->info, why, why_size);
+	for (size_t i = 0; i < mappings->list.count && error; i++) { /* one that lies in another file */
+		const struct mapping *mapping = &mappings->list.items[i];
+
+		if (mapping->inode && mappings_of_file(mappings, mapping->device, mapping->inode) == mapping)
+			error = python_find_in(pid, mappings, mapping, error, &look->info, why, why_size);
+	}
+	return error;
+}
+
+void python_look_end(struct python_look *look)
+{
+	for (size_t i = 0; i < look->codes.count; i++)
+		array_free(&look->codes.items[i].lines);
+	array_free(&look->codes);
+	lookup_free(&look->code_places);
+	free(look->stacks);
+	python_info_free(&look->info);
+}
+
+/* ---- frames -------------------------------------------------------------------------------------------------- */
+
+static uint64_t word_at(const uint8_t *bytes, unsigned at)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + at, sizeof(word));
+	return word;
+}
+
+static void keep_frame(struct raw_stack *stack, struct raw_frame frame)
+{
+	enum { FIRST = DUMP_FRAMES_MAX - DUMP_FRAMES_OUTER };
+	unsigned at = stack->depth < DUMP_FRAMES_MAX ? stack->depth : DUMP_FRAMES_MAX - 1;
+
+	if (stack->depth >= DUMP_FRAMES_MAX) /* the outermost so far move up */
+		memmove(&stack->frames[FIRST], &stack->frames[FIRST + 1],
+			(DUMP_FRAMES_OUTER - 1) * sizeof(struct raw_frame));
+	stack->frames[at] = frame;
+	stack->depth++;
+	stack->count = at + 1;
+	stack->hash = (stack->hash ^ frame.frame ^ frame.code << 1 ^ (uint64_t)(uint32_t)frame.lasti << 40) *
+		      0x9e3779b97f4a7c15ULL;
+	stack->hash ^= stack->hash >> 29;
+}
+
+/* The innermost frame of a thread state, of which `bytes` is a copy. */
+static uint64_t first_frame(const struct python_look *look, const uint8_t *bytes)
+{
+	const struct gpt_pylayout *layout = &look->info.walk.layout;
+	uint64_t word = word_at(bytes, layout->ts_frame);
+
+	return layout->walk == GPT_PY_WALK_CFRAME && word ? memory_word(look->pid, word + layout->cframe_current_frame)
+							  : word;
+}
+
+static void walk(const struct python_look *look, uint64_t frame, uint64_t base, struct raw_stack *stack)
+{
+	const struct gpt_pylayout *layout = &look->info.walk.layout;
+	bool objects = layout->walk == GPT_PY_WALK_OBJECTS;
+	size_t bytes = objects ? layout->frame_instr + 4u : layout->frame_localsplus;
+	uint8_t copy[GPT_PY_FRAME_BYTES_MAX];
+	unsigned steps = 0;
+
+	stack->count = stack->depth = 0;
+	stack->hash = 0;
+	stack->unreadable = bytes > sizeof(copy);
+	while (frame && frame != base && !stack->unreadable) {
+		struct raw_frame raw = {.frame = frame};
+
+		if (++steps > STEPS_MAX || !memory_read(look->pid, frame, copy, bytes)) {
+			stack->unreadable = true;
+			return;
+		}
+		frame = word_at(copy, layout->frame_back);
+		raw.code = word_at(copy, layout->frame_code) & ~7ULL; /* tags of a _PyStackRef, 3.14 and later */
+		if (objects) {
+			memcpy(&raw.lasti, copy + layout->frame_instr, 4);
+			raw.lasti = raw.lasti > 0 ? raw.lasti * layout->lasti_scale : raw.lasti;
+		} else {
+			raw.lasti =
+				(int32_t)(word_at(copy, layout->frame_instr) - raw.code) - layout->code_instructions;
+		}
+		if (layout->owner_skip && copy[layout->frame_owner] >= layout->owner_skip)
+			continue;
+		keep_frame(stack, raw);
+	}
+}
+
+/* ---- thread states ------------------------------------------------------------------------------------------- */
+
+struct state {
+	uint64_t address, interpreter;
+	uint64_t pthread, native, frame;
+};
+
+typedef ARRAY(struct state) state_list;
+
+static size_t state_bytes(const struct gpt_pylayout *layout)
+{
+	size_t bytes = layout->ts_frame > layout->ts_thread_id ? layout->ts_frame : layout->ts_thread_id;
+
+	if (layout->ts_native_thread_id != GPT_PY_ABSENT && layout->ts_native_thread_id > bytes)
+		bytes = layout->ts_native_thread_id;
+	return bytes + 8;
+}
+
+static bool read_state(const struct python_look *look, uint64_t address, struct state *out, uint64_t *next)
+{
+	const struct gpt_pylayout *layout = &look->info.walk.layout;
+	uint8_t copy[GPT_PY_THREAD_BYTES_MAX];
+	size_t bytes = state_bytes(layout);
+
+	if (bytes > sizeof(copy) || !memory_read(look->pid, address, copy, bytes))
+		return false;
+	*next = word_at(copy, layout->ts_next);
+	*out = (struct state){
+		.address = address,
+		.interpreter = word_at(copy, layout->ts_interp),
+		.pthread = word_at(copy, layout->ts_thread_id),
+		.native = layout->ts_native_thread_id == GPT_PY_ABSENT ? 0 : word_at(copy, layout->ts_native_thread_id),
+		.frame = first_frame(look, copy),
+	};
+	return true;
+}
+
+static void read_states(const struct python_look *look, unsigned threads, state_list *out)
+{
+	const struct gpt_pylayout *layout = &look->info.walk.layout;
+	uint64_t interpreter = memory_word(look->pid, look->info.walk.runtime + layout->runtime_interpreters_head);
+
+	for (int i = 0; i < INTERPRETERS_MAX && interpreter; i++) {
+		uint64_t next = memory_word(look->pid, interpreter + layout->interp_threads_head);
+		struct state state;
+
+		while (next && out->count < 2 * threads + STATES_MORE && read_state(look, next, &state, &next) &&
+		       state.interpreter == interpreter)
+			array_push(out, state);
+		interpreter = memory_word(look->pid, interpreter + layout->interp_next);
+	}
+}
+
+static unsigned thread_of(const struct dump_process *process, uint64_t ns_tid)
+{
+	for (unsigned i = 0; i < process->thread_count; i++)
+		if ((uint64_t)process->threads[i].ns_tid == ns_tid)
+			return i;
+	return process->thread_count;
+}
+
+/* Whether the numbers of threads of this process stand that far from where all their pthread_t point. */
+static bool are_tids_at(const struct python_look *look, const struct dump_process *process, const state_list *all,
+			unsigned at)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (thread_of(process, memory_int(look->pid, all->items[i].pthread + at)) == process->thread_count)
+			return false;
+	return true;
+}
+
+/*
+ * Where a pthread_t keeps its thread's number.  0: nowhere; then CPython's own word for it counts, which is wrong in a
+ * child of a fork (3.11).
+ */
+static unsigned find_tid_offset(const struct python_look *look, const struct dump_process *process,
+				const state_list *all)
+{
+	if (are_tids_at(look, process, all, PTHREAD_TID))
+		return PTHREAD_TID;
+	if (all->items[0].native)
+		return 0;
+	for (unsigned at = 4; at < PTHREAD_TID_MAX; at += 4)
+		if (are_tids_at(look, process, all, at))
+			return at;
+	return 0;
+}
+
+static void read_gil(struct python_look *look, uint64_t interpreter)
+{
+	const struct gpt_pylayout *layout = &look->info.walk.layout;
+	uint64_t gil;
+
+	look->gil = (struct python_gil){0};
+	if (!layout->gil)
+		return;
+	gil = layout->gil_is_pointer ? memory_word(look->pid, interpreter + layout->gil)
+				     : look->info.walk.runtime + layout->gil;
+	if (!gil)
+		return;
+	look->gil.address = gil;
+	if (memory_int(look->pid, gil + layout->gil_locked) == 1)
+		look->gil.holder = memory_word(look->pid, gil + layout->gil_holder);
+}
+
+static void read_stack(struct python_look *look, struct dump_thread *thread, struct raw_stack *stack,
+		       struct state *state)
+{
+	static struct raw_stack again;
+	const struct gpt_pylayout *layout = &look->info.walk.layout;
+	uint64_t base = layout->ts_base_frame ? state->address + layout->ts_base_frame : 0, next;
+
+	walk(look, state->frame, base, stack);
+	thread->torn = true;
+	for (int i = 0; i < READ_TWICE_MOST && thread->torn; i++) {
+		if (!read_state(look, state->address, state, &next))
+			break;
+		walk(look, state->frame, base, &again);
+		thread->torn = again.hash != stack->hash || again.depth != stack->depth;
+		*stack = again;
+	}
+	thread->tstate = state->address;
+	thread->pthread = state->pthread;
+	thread->stack_hash = stack->hash;
+	thread->unreadable = stack->unreadable;
+	thread->holds_gil = look->gil.holder == state->address;
+}
+
+void python_look_threads(struct python_look *look, struct dump_process *process)
+{
+	state_list all = {0};
+	unsigned tid_at;
+
+	free(look->stacks);
+	look->stacks = xcalloc(process->thread_count + 1, sizeof(*look->stacks));
+	read_states(look, process->thread_count, &all);
+	if (all.count) {
+		read_gil(look, all.items[all.count - 1].interpreter); /* of the first interpreter */
+		tid_at = find_tid_offset(look, process, &all);
+	}
+	process->gil_holder = 0;
+	for (size_t i = 0; i < all.count; i++) {
+		struct state *state = &all.items[i];
+		unsigned index =
+			thread_of(process, tid_at ? memory_int(look->pid, state->pthread + tid_at) : state->native);
+
+		if (index == process->thread_count || (process->threads[index].tstate && !state->frame))
+			continue;
+		read_stack(look, &process->threads[index], &look->stacks[index], state);
+		if (process->threads[index].holds_gil)
+			process->gil_holder = process->threads[index].tid;
+	}
+	array_free(&all);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The Python stacks of all threads of a process, and who holds the GIL. */
+#ifndef GPUTRACE_DUMP_PYTHON_H
+#define GPUTRACE_DUMP_PYTHON_H
+
+#include "base/array.h"
+#include "base/lookup.h"
+#include "dump/arena.h"
+#include "dump/dump.h"
+#include "model/tables/linetable.h"
+#include "target/python.h"
+
+/* A frame where it lies in the process. */
+struct raw_frame {
+	uint64_t frame, code;
+	int32_t lasti; /* byte offset of the instruction */
+};
+
+struct raw_stack {
+	unsigned count, depth; /* kept, walked */
+	bool unreadable;
+	uint64_t hash;
+	struct raw_frame frames[DUMP_FRAMES_MAX]; /* innermost first; where depth > count the last ones are the
+						   * DUMP_FRAMES_OUTER outermost */
+};
+
+/* What is known of a code object. */
+struct python_code {
+	const char *function, *file;
+	uint32_t first_line, first_traceable;
+	bool whole;    /* its line table was read */
+	bool no_one_s; /* _Py_InitCleanup (bpf/python_code.bpf.h) */
+	line_ranges lines;
+};
+
+struct python_gil {
+	uint64_t address; /* 0: not known */
+	uint64_t holder;  /* a thread state, 0: it is free */
+};
+
+/* Private to the process that looks; the texts are in the arena. */
+struct python_look {
+	pid_t pid; /* by which its memory is read */
+	struct arena *arena;
+	struct python_info info;
+	struct lookup code_places;
+	ARRAY(struct python_code) codes;
+	size_t text_left; /* bytes that names may still take */
+	struct python_gil gil;
+	struct raw_stack *stacks; /* one for each thread of the process, in their order */
+};
+
+/* 0, or as python_find says; `why`: a sentence where it is not -ENOENT. */
+int python_look_begin(struct python_look *look, pid_t pid, const struct mappings *mappings, struct arena *arena,
+		      char *why, size_t why_size);
+void python_look_end(struct python_look *look);
+
+/* Gives each thread its thread state and its stack as it lies in memory, twice read. */
+void python_look_threads(struct python_look *look, struct dump_process *process);
+
+/* Names and lines of the stack of the thread at that index. */
+void python_look_names(struct python_look *look, struct dump_process *process, unsigned index);
+
+/* A str object as safe text of at most `most` characters; NULL: it is none. */
+const char *python_text(struct python_look *look, uint64_t object, unsigned most);
+
+const struct python_code *python_code(struct python_look *look, uint64_t address);
+uint32_t python_line(const struct python_look *look, const struct python_code *code, int32_t lasti);
+
+#endif

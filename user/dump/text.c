@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* For people: a block for each thread, alike ones folded, then who waits for whom. */
+#include "dump/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/safe_text.h"
+
+static void print_safe(FILE *out, const char *text)
+{
+	char safe[SAFE_TEXT_MAX(16) + 1];
+	size_t length = safe_text_copy(safe, text, strnlen(text, 16));
+
+	fprintf(out, "%.*s", (int)length, safe);
+}
+
+static const char *plural(unsigned count)
+{
+	return count == 1 ? "" : "s";
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------------- */
+
+static bool is_same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+/* Alike in all that is printed of them but their numbers and names. */
+static bool is_alike(const struct dump_thread *a, const struct dump_thread *b)
+{
+	if (a->in_cycle || b->in_cycle || a->holds_gil || b->holds_gil || a->moves != b->moves ||
+	    a->frame_count != b->frame_count || a->torn != b->torn || a->unreadable != b->unreadable ||
+	    !is_same_text(a->wait.text, b->wait.text) || !is_same_text(a->library, b->library) ||
+	    !is_same_text(a->native, b->native))
+		return false;
+	for (unsigned i = 0; i < a->frame_count; i++)
+		if (a->frames[i].line != b->frames[i].line ||
+		    !is_same_text(a->frames[i].function, b->frames[i].function) ||
+		    !is_same_text(a->frames[i].file, b->frames[i].file))
+			return false;
+	return true;
+}
+
+/* Smaller comes first. */
+static int importance(const struct graph *graph, const struct dump_thread *thread)
+{
+	bool waited_for = false;
+
+	for (size_t i = 0; i < graph->nodes.count; i++)
+		if (graph->nodes.items[i].thread == thread)
+			waited_for = graph->nodes.items[i].waiting != 0;
+	if (thread->in_cycle)
+		return 0;
+	if (waited_for)
+		return 1;
+	if (thread->frame_count)
+		return thread->wait.owner_pid ? 2 : 3;
+	return thread->wait.kind == WAIT_FUTEX ? 5 : 4;
+}
+
+static void print_frames(FILE *out, const struct dump_thread *thread)
+{
+	for (unsigned i = 0; i < thread->frame_count; i++) {
+		const struct dump_frame *frame = &thread->frames[i];
+
+		if (!frame->function)
+			fprintf(out, "      ... %u more frames ...\n", frame->line);
+		else if (frame->line)
+			fprintf(out, "      %s (%s:%u)\n", frame->function, frame->file ? frame->file : "?",
+				frame->line);
+		else
+			fprintf(out, "      %s (%s)\n", frame->function, frame->file ? frame->file : "?");
+	}
+}
+
+static void print_state(FILE *out, const struct dump_thread *thread)
+{
+	fprintf(out, "    %s%s%s\n", thread->wait.text ? thread->wait.text : "waits",
+		thread->holds_gil ? "; holds the GIL" : "", thread->moves ? "; gets on" : "");
+	if (thread->native)
+		fprintf(out, "    in %s (%s)\n", thread->native, thread->library);
+	else if (thread->library && !thread->frame_count)
+		fprintf(out, "    in %s\n", thread->library);
+	if (thread->unreadable)
+		fprintf(out, "    its list of Python frames cannot be read to its end\n");
+	else if (thread->torn)
+		fprintf(out, "    its stack changed while it was read: the frames may not belong together\n");
+}
+
+static void print_block(FILE *out, const struct dump_process *process, unsigned first, unsigned count, bool *printed)
+{
+	const struct dump_thread *thread = &process->threads[first];
+
+	fprintf(out, "\n  thread %d ", (int)thread->tid);
+	print_safe(out, thread->name);
+	if (count > 1)
+		fprintf(out, ", and %u alike", count - 1);
+	fputc('\n', out);
+	for (unsigned i = first; i < process->thread_count; i++)
+		if (is_alike(thread, &process->threads[i]))
+			printed[i] = true;
+	printed[first] = true;
+	print_state(out, thread);
+	print_frames(out, thread);
+}
+
+static void print_threads(FILE *out, const struct dump_process *process, const struct graph *graph)
+{
+	bool *printed = xcalloc(process->thread_count + 1, sizeof(*printed));
+	int *ranks = xcalloc(process->thread_count + 1, sizeof(*ranks));
+
+	for (unsigned i = 0; i < process->thread_count; i++)
+		ranks[i] = importance(graph, &process->threads[i]);
+
+	for (int rank = 0; rank <= 5; rank++)
+		for (unsigned i = 0; i < process->thread_count; i++) {
+			unsigned count = 1;
+
+			if (printed[i] || ranks[i] != rank)
+				continue;
+			for (unsigned k = i + 1; k < process->thread_count; k++)
+				count += !printed[k] && is_alike(&process->threads[i], &process->threads[k]);
+			print_block(out, process, i, count, printed);
+		}
+	free(printed);
+	free(ranks);
+}
+
+static void print_process(FILE *out, const struct dump_process *process, const struct graph *graph)
+{
+	fprintf(out, "process %d: %s\n", (int)process->pid, process->name);
+	if (process->refused) {
+		fprintf(out, "  %s\n", process->refused);
+		return;
+	}
+	if (process->silent)
+		fprintf(out, "  %u thread%s", process->thread_count, plural(process->thread_count));
+	else
+		fprintf(out, "  %s%s%s%u thread%s; %s", process->python ? "CPython " : "",
+			process->python ? process->python : "", process->python ? ", " : "", process->thread_count,
+			plural(process->thread_count), process->moves ? "it moves" : "it stands still");
+	fputc('\n', out);
+	if (process->no_python)
+		fprintf(out, "  no Python stacks: %s\n", process->no_python);
+	if (process->threads_left_out)
+		fprintf(out, "  %u more threads were left out\n", process->threads_left_out);
+	if (process->ended_children)
+		fprintf(out, "  has ended children that it has not waited for (zombies): %s\n",
+			process->ended_children);
+	print_threads(out, process, graph);
+}
+
+/* ---- who waits for whom -------------------------------------------------------------------------------------- */
+
+static void print_node(FILE *out, const struct graph_node *node)
+{
+	fprintf(out, "thread %d ", (int)node->thread->tid);
+	print_safe(out, node->thread->name);
+	if (node->process->pid != node->thread->tid)
+		fprintf(out, " of process %d", (int)node->process->pid);
+}
+
+static void print_line(FILE *out, const struct dump_thread *thread)
+{
+	if (thread->frame_count && thread->frames[0].function)
+		fprintf(out, ", in %s (%s:%u)", thread->frames[0].function,
+			thread->frames[0].file ? thread->frames[0].file : "?", thread->frames[0].line);
+}
+
+static void print_cycle(FILE *out, const struct graph *graph, unsigned cycle)
+{
+	size_t first = NO_NODE, at;
+	unsigned count = 0;
+
+	for (size_t i = 0; i < graph->nodes.count; i++)
+		if (graph->nodes.items[i].cycle == cycle) {
+			first = first == NO_NODE ? i : first;
+			count++;
+		}
+	fprintf(out, "  a cycle: %s\n", count == 1 ? "a thread waits for itself" : "each of these waits for the next");
+	at = first;
+	do {
+		const struct graph_node *node = &graph->nodes.items[at];
+
+		fputs("    ", out);
+		print_node(out, node);
+		fprintf(out, " %s", node->thread->wait.text);
+		print_line(out, node->thread);
+		fputc('\n', out);
+		at = node->next;
+	} while (at != first);
+}
+
+static void print_root(FILE *out, const struct graph_node *node)
+{
+	fprintf(out, "  %u thread%s wait%s for ", node->waiting, plural(node->waiting), node->waiting == 1 ? "s" : "");
+	print_node(out, node);
+	fprintf(out, ", which %s", node->thread->wait.text ? node->thread->wait.text : "waits");
+	print_line(out, node->thread);
+	fputc('\n', out);
+}
+
+void dump_print_text(FILE *out, const look_list *looks, const struct graph *graph)
+{
+	bool any = graph->cycles != 0;
+
+	for (size_t i = 0; i < looks->count; i++) {
+		if (i)
+			fputc('\n', out);
+		print_process(out, looks->items[i].process, graph);
+	}
+	for (size_t i = 0; i < graph->nodes.count; i++)
+		any |= graph_is_root(&graph->nodes.items[i]);
+	if (any)
+		fputs("\nwho waits for whom\n", out);
+	for (unsigned i = 1; i <= graph->cycles; i++)
+		print_cycle(out, graph, i);
+	for (size_t i = 0; i < graph->nodes.count; i++)
+		if (graph_is_root(&graph->nodes.items[i]))
+			print_root(out, &graph->nodes.items[i]);
+}

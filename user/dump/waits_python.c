@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a Python thread that waits at a futex waits for.  The address says which lock it is; what the lock is for, the
+ * frames of Python's own library say that wait for it.
+ */
+#include <string.h>
+
+#include "base/path.h"
+#include "dump/memory.h"
+#include "dump/waits.h"
+
+#define BOOTSTRAP "<frozen importlib._bootstrap>" /* CPython 3.6 to 3.15 */
+#define LIBRARY_FRAMES 8			  /* innermost ones that may be the library's */
+
+static const char *last_name(const char *function)
+{
+	const char *dot = strrchr(function, '.');
+
+	return dot ? dot + 1 : function;
+}
+
+static bool is_function(struct looker *looker, const struct raw_frame *frame, const char *file, const char *name)
+{
+	const struct python_code *code = python_code(&looker->python, frame->code);
+
+	return code->function && code->file && !strcmp(last_name(code->function), name) &&
+	       (!strcmp(code->file, file) || !strcmp(path_base(code->file), file));
+}
+
+/* "FUNCTION (FILE:LINE)" */
+static const char *place(struct looker *looker, const struct raw_frame *frame)
+{
+	const struct python_code *code = python_code(&looker->python, frame->code);
+	const char *function = code->function, *file = code->file;
+	uint32_t line = python_line(&looker->python, code, frame->lasti);
+
+	return arena_text(looker->arena, "%s (%s:%u)", function ? function : "?", file ? file : "?", line);
+}
+
+/* The innermost frame that is the program's own. */
+static const char *own_place(struct looker *looker, unsigned index)
+{
+	const struct raw_stack *stack = &looker->python.stacks[index];
+
+	for (unsigned i = 0; i < stack->count; i++) {
+		const struct python_code *code = python_code(&looker->python, stack->frames[i].code);
+		const char *base = code->file ? path_base(code->file) : "";
+
+		if (strcmp(base, "threading.py") && strcmp(base, "queue.py") && strncmp(base, "<frozen", 7) &&
+		    !code->no_one_s)
+			return place(looker, &stack->frames[i]);
+	}
+	return stack->count ? place(looker, &stack->frames[0]) : NULL;
+}
+
+static void set_owner(struct looker *looker, struct dump_wait *wait, unsigned owner, const char *where)
+{
+	wait->owner_pid = looker->process->pid;
+	wait->owner_tid = looker->process->threads[owner].tid;
+	wait->where = where ? where : own_place(looker, owner);
+}
+
+static const char *where_text(const struct dump_wait *wait)
+{
+	return wait->where ? wait->where : "?";
+}
+
+/* ---- the end of a thread ------------------------------------------------------------------------------------- */
+
+/* Thread.join(): its object is what the other thread's _bootstrap() was called with. */
+static bool find_join(struct looker *looker, unsigned index, struct dump_wait *wait)
+{
+	const struct raw_stack *stack = &looker->python.stacks[index];
+	uint64_t object = 0;
+
+	for (unsigned i = 0; i < stack->count && i < LIBRARY_FRAMES && !object; i++)
+		if (is_function(looker, &stack->frames[i], "threading.py", "join"))
+			object = held_first_local(&looker->python, &stack->frames[i]);
+		else if (!is_function(looker, &stack->frames[i], "threading.py", "_wait_for_tstate_lock"))
+			return false;
+	if (!object)
+		return false;
+	wait->kind = WAIT_JOIN;
+	for (unsigned i = 0; i < looker->process->thread_count; i++) {
+		const struct raw_stack *other = &looker->python.stacks[i];
+
+		for (unsigned k = other->count; k-- > 0 && other->count - k <= 3;) {
+			if (!is_function(looker, &other->frames[k], "threading.py", "_bootstrap") ||
+			    held_first_local(&looker->python, &other->frames[k]) != object)
+				continue;
+			set_owner(looker, wait, i, NULL);
+			wait->text = arena_text(looker->arena, "waits for the end of thread %d, which is at %s",
+						(int)wait->owner_tid, where_text(wait));
+			return true;
+		}
+	}
+	wait->text = arena_text(looker->arena, "waits for the end of a thread (Thread.join) that has no Python frames");
+	return true;
+}
+
+/* ---- a module ------------------------------------------------------------------------------------------------ */
+
+/* The name of the module whose lock a frame of importlib takes; NULL: it is no such frame. */
+static const char *imported(struct looker *looker, const struct raw_frame *frame)
+{
+	if (!is_function(looker, frame, BOOTSTRAP, "_find_and_load") &&
+	    !is_function(looker, frame, BOOTSTRAP, "_lock_unlock_module"))
+		return NULL;
+	return python_text(&looker->python, held_first_local(&looker->python, frame), 256);
+}
+
+static bool find_import(struct looker *looker, unsigned index, struct dump_wait *wait)
+{
+	const struct raw_stack *stack = &looker->python.stacks[index];
+	const char *module = NULL;
+
+	if (!stack->count || (!is_function(looker, &stack->frames[0], BOOTSTRAP, "acquire") &&
+			      !is_function(looker, &stack->frames[0], BOOTSTRAP, "__enter__")))
+		return false;
+	for (unsigned i = 1; i < stack->count && i < LIBRARY_FRAMES && !module; i++)
+		module = imported(looker, &stack->frames[i]);
+	if (!module)
+		return false;
+	wait->kind = WAIT_IMPORT;
+	for (unsigned i = 0; i < looker->process->thread_count; i++) {
+		const struct raw_stack *other = &looker->python.stacks[i];
+
+		for (unsigned k = 1; k < other->count && i != index; k++) {
+			const char *name = imported(looker, &other->frames[k]);
+
+			/* One that still waits for the module's lock has it not. */
+			if (!name || strcmp(name, module) ||
+			    is_function(looker, &other->frames[k - 1], BOOTSTRAP, "acquire") ||
+			    is_function(looker, &other->frames[k - 1], BOOTSTRAP, "__enter__"))
+				continue;
+			set_owner(looker, wait, i, NULL);
+			wait->text = arena_text(looker->arena,
+						"waits for module %s, which thread %d imports and which is at %s",
+						module, (int)wait->owner_tid, where_text(wait));
+			return true;
+		}
+	}
+	wait->text = arena_text(looker->arena, "waits for module %s, which no thread here imports%s", module,
+				looker->process->forked ? ": the process was forked while another thread did" : "");
+	return true;
+}
+
+/* ---- a lock -------------------------------------------------------------------------------------------------- */
+
+static const struct purpose {
+	const char *file, *function;
+	const char *text; /* NULL: the frame around it says more */
+} purposes[] = {
+	{"threading.py", "wait_for", NULL},
+	{"threading.py", "_wait", "waits at a threading.Barrier for others to come"},
+	{"threading.py", "acquire", "waits for a threading.Semaphore to be released"},
+	{"queue.py", "get", "waits for an item of a queue (queue.Queue.get)"},
+	{"queue.py", "put", "waits for room in a queue (queue.Queue.put)"},
+	{"queue.py", "join", "waits until all items of a queue are done (queue.Queue.join)"},
+	{"_base.py", "result", "waits for the result of a Future"},
+	{"_base.py", "wait", "waits for Futures"},
+};
+
+/* What Condition.wait() in the innermost frame is for; NULL: it is not that. */
+static const char *condition_purpose(struct looker *looker, const struct raw_stack *stack)
+{
+	const char *text = "waits to be notified (threading.Condition.wait)";
+
+	if (!stack->count || !is_function(looker, &stack->frames[0], "threading.py", "wait"))
+		return NULL;
+	if (stack->count > 1 && is_function(looker, &stack->frames[1], "threading.py", "wait"))
+		text = "waits for a threading.Event to be set";
+	for (unsigned i = 1; i < stack->count && i < 4; i++) {
+		const struct purpose *found = NULL;
+
+		for (size_t k = 0; k < sizeof(purposes) / sizeof(purposes[0]); k++)
+			if (is_function(looker, &stack->frames[i], purposes[k].file, purposes[k].function))
+				found = &purposes[k];
+		if (!found)
+			break;
+		text = found->text ? found->text : text;
+	}
+	return text;
+}
+
+static const char *lock_name(const struct python_lock *lock)
+{
+	return lock->reentrant ? "threading.RLock" : "threading.Lock";
+}
+
+static bool find_lock(struct looker *looker, unsigned index, uint64_t address, struct dump_wait *wait)
+{
+	const struct raw_stack *stack = &looker->python.stacks[index];
+	const char *purpose = condition_purpose(looker, stack), *where;
+	struct python_lock lock;
+
+	if (purpose) {
+		wait->kind = WAIT_LOCK;
+		wait->text = purpose;
+		return true;
+	}
+	held_find(&looker->python, looker->process, &looker->held, index, address, &lock);
+	if (!lock.object)
+		return false;
+	wait->kind = WAIT_LOCK;
+	wait->address = lock.object;
+	if (lock.owner != NO_THREAD) {
+		where = lock.owner_frame == NO_THREAD
+				? NULL
+				: place(looker, &looker->python.stacks[lock.owner].frames[lock.owner_frame]);
+		set_owner(looker, wait, lock.owner, where);
+		wait->text = lock.owner == index
+				     ? arena_text(looker->arena, "waits for a %s that it holds itself, in %s",
+						  lock_name(&lock), where_text(wait))
+				     : arena_text(looker->arena, "waits for a %s, which thread %d holds in %s",
+						  lock_name(&lock), (int)wait->owner_tid, where_text(wait));
+	} else if (looker->process->forked) {
+		wait->text =
+			arena_text(looker->arena,
+				   "waits for a %s that no thread of this process holds: process %d forked it, and "
+				   "what another thread held then stays locked here",
+				   lock_name(&lock), (int)looker->process->parent);
+	} else if (lock.owner_gone) {
+		wait->text = arena_text(looker->arena, "waits for a %s whose owner has ended", lock_name(&lock));
+	} else {
+		wait->text = arena_text(looker->arena, "waits for a %s; no thread is seen to hold it in a `with`",
+					lock_name(&lock));
+	}
+	return true;
+}
+
+bool waits_find_python(struct looker *looker, unsigned index, uint64_t futex)
+{
+	struct dump_thread *thread = &looker->process->threads[index];
+	uint64_t parked = held_parked_at(&looker->python, thread, futex);
+
+	return find_join(looker, index, &thread->wait) || find_import(looker, index, &thread->wait) ||
+	       find_lock(looker, index, parked ? parked : futex, &thread->wait);
+}
