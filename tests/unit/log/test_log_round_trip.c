@@ -2,6 +2,8 @@
 /* What was recorded comes out of a log as it was, wherever segments end: each record, the report, every export. */
 #include "log_given.h"
 
+#include <errno.h>
+
 #include "export/export.h"
 #include "input/gpt/gpt.h"
 #include "log/writer.h"
@@ -61,8 +63,10 @@ static char *outputs(int fd, size_t *size)
 		int file = memfd_create("export", MFD_CLOEXEC);
 		char bytes[4096];
 		ssize_t got;
+		int error = export_write(file, format, WHOLE_TRACE(model), &whole);
 
-		assert_int_equal(export_write(file, format, WHOLE_TRACE(model), &whole), 0);
+		if (error != -ENODATA || !format->no_data) /* of what that format is about there is nothing */
+			assert_int_equal(error, 0);
 		assert_int_equal(lseek(file, 0, SEEK_SET), 0);
 		while ((got = read(file, bytes, sizeof(bytes))) > 0)
 			assert_int_equal(fwrite(bytes, 1, (size_t)got, stream), got);
