@@ -125,15 +125,24 @@ def test_a_process_can_have_its_own_file_of_each_cycle(beside):
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory):
+def lasting(tmp_path_factory):
     """A process that trains for as long as it is let."""
-    folder = tmp_path_factory.mktemp("running")
+    folder = tmp_path_factory.mktemp("lasting")
     target = subprocess.Popen([str(word) for word in program(folder, "cpu", 10**9)])
     # it waits for somebody who observes it before it begins
     tracing.gputrace(folder, "-p", target.pid, "--schedule", "active=1,repeat=1", "--step", "range:iteration").must_be(0)
     yield target
     target.kill()
     target.wait()
+
+
+@pytest.fixture
+def running(lasting):
+    """Stands still between tests: it would take a processor for as long as the others last."""
+    lasting.send_signal(signal.SIGCONT)
+    yield lasting
+    tracing.until(lambda: not any(name.startswith("gputrace") for name in tracing.threads(lasting.pid)))
+    lasting.send_signal(signal.SIGSTOP)
 
 
 def sigmoids(path):
