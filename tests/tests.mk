@@ -132,11 +132,11 @@ check-kernels: all simgpu
 	@tools/deps test kernels
 	@BUILD=$(BUILD) tests/kernels/check $(KERNELS_WANTED)
 
-# In a folder of its own, as every object differs.
+# In a folder of its own, as every object differs.  -g1: a report has functions and lines, and nothing else of -g is needed.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 check-sanitize:
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CFLAGS='-O1 -g $(SANITIZE)' check-unit-programs
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/threads CFLAGS='-O1 -g -fsanitize=thread' check-threads
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CFLAGS='-O1 -g1 $(SANITIZE)' check-unit-programs
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/threads CFLAGS='-O1 -g1 -fsanitize=thread' check-threads
 
 # ThreadSanitizer wants its shadow where address space randomisation may put mappings (setarch).
 THREADED := $(patsubst %,$(BUILD)/tests/unit/test_%,cancel capture_notices capture_run entering log_segments log_writer model_calls view workers)
@@ -159,17 +159,17 @@ OBJECTS += $(FUZZ_LIB) $(FUZZ_AGENT) $(FUZZ_CUBIN) $(FUZZ_HTTP) $(FUZZ_FOREIGN) 
 $(FUZZ)/user/%.o: user/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) FUZZ $<
-	$(Q)$(CLANG) $(BASE_CFLAGS) -O1 -g -fsanitize=fuzzer-no-link $(FUZZ_SANITIZE) -MMD -MP -c $< -o $@
+	$(Q)$(CLANG) $(BASE_CFLAGS) -O1 -g1 -fsanitize=fuzzer-no-link $(FUZZ_SANITIZE) -MMD -MP -c $< -o $@
 
 $(FUZZ)/%.o: tests/fuzz/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) FUZZ $<
-	$(Q)$(CLANG) $(BASE_CFLAGS) -Itests/unit -O1 -g -fsanitize=fuzzer-no-link $(FUZZ_SANITIZE) -MMD -MP -c $< -o $@
+	$(Q)$(CLANG) $(BASE_CFLAGS) -Itests/unit -O1 -g1 -fsanitize=fuzzer-no-link $(FUZZ_SANITIZE) -MMD -MP -c $< -o $@
 
 $(FUZZ)/unit/%.o: tests/unit/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) FUZZ $<
-	$(Q)$(CLANG) $(BASE_CFLAGS) -Itests/unit -O1 -g -fsanitize=fuzzer-no-link $(FUZZ_SANITIZE) -MMD -MP -c $< -o $@
+	$(Q)$(CLANG) $(BASE_CFLAGS) -Itests/unit -O1 -g1 -fsanitize=fuzzer-no-link $(FUZZ_SANITIZE) -MMD -MP -c $< -o $@
 
 $(FUZZ)/libgputrace.a: $(FUZZ_LIB) $(BUILD)/members
 	$(Q)rm -f $@ && $(AR) rcs $@ $(FUZZ_LIB)
