@@ -2,6 +2,7 @@
 """What is said where a trace cannot work, or shows nothing: what is, why, and one thing to do that was not done already."""
 
 import os
+import socket
 import subprocess
 
 import machine
@@ -74,10 +75,25 @@ def test_a_process_that_has_ended_and_that_nobody_has_waited_for_is_said_to_have
 
 @pytest.mark.parametrize("arguments, code, has", [
     (["--", "report", "all.gpt"], 1, "report: a subcommand comes first, its options after it: gputrace report ..."),
-    (["-o", "of-%p.json", "--", "true"], 0, "of-%p.json: no process made a CUDA call or reported ops, so there is no file")],
-                         ids=("subcommand behind --", "no process"))
-def test_what_could_not_be_done_is_said_with_the_reason(tmp_path, arguments, code, has):
+    (["-o", "of-%p.json", "--", "true"], 0, "of-%p.json: no process made a CUDA call or reported ops, so there is no file"),
+    (["--", "train.py"], 1, "train.py: command not found in PATH: name it with its path, or behind its interpreter (python train.py)"),
+    (["--", "/etc/passwd"], 1, "/etc/passwd: cannot be executed: Permission denied: name its interpreter before it (python /etc/passwd)"),
+    (["-p", "4194303"], 1, "--pid 4194303: no such process: ps -e lists those that run"),
+    (["-o", "/nowhere/of.json", "--", "true"], 1, "its directory does not exist: make it first"),
+    (["report", "/dev/zero"], 1, "/dev/zero: is not a regular file, as a log is: gputrace -o FILE.gpt records one")],
+                         ids=("subcommand behind --", "no process", "not in PATH", "no program", "no pid", "no folder", "no log"))
+def test_what_could_not_be_done_is_said_with_the_reason_and_what_to_do(tmp_path, arguments, code, has):
     assert has in said(tracing.gputrace(tmp_path, *arguments).must_be(code))
+
+
+def test_a_port_that_is_taken_is_said_to_be_with_what_to_do(tmp_path):
+    tracing.gputrace(tmp_path, "-q", "-o", "t.gpt", "--", "true").must_be(0)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = tracing.gputrace(tmp_path, "view", "--port", port, "t.gpt").must_be(1)
+    assert f"view: port {port}: Address already in use: leave --port out to take any that is free" in said(done)
 
 
 CALLS = "import ctypes, sys; ctypes.CDLL(sys.argv[1]).cudaDeviceSynchronize()"

@@ -269,5 +269,5 @@ def test_hta_opens_each_file(run, tmp_path):
 
 def test_a_size_that_not_even_the_head_fits_in_is_an_error(run, tmp_path):
     done = tracing.gputrace(tmp_path, "export", run / "trace.gpt", "-o", "part.json", "--max-size", "500").must_be(1)
-    assert done.stderr.splitlines()[-1].endswith("--max-size 500 is too small: no file of this trace can be so small")
+    assert done.stderr.splitlines()[-1].endswith("--max-size 500 is too small: no file of this trace can be so small: take a larger one")
     assert not list(tmp_path.glob("part.*"))

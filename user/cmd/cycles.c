@@ -62,7 +62,7 @@ bool cycles_are_missed(const struct delivery *delivery)
 	for (size_t i = 0; i < options->outputs.list.count; i++)
 		if (format_path_is_per_cycle(options->outputs.list.items[i])) {
 			msg_error("%s: %%c is the number of a cycle, and no cycle of a schedule was asked for or "
-				  "recorded",
+				  "recorded: leave it out of the name",
 				  options->outputs.list.items[i]);
 			return true;
 		}

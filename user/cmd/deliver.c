@@ -106,8 +106,8 @@ static bool agent_was_there(const struct model *model)
 		}
 		if (!process->calls)
 			continue;
-		msg_error("--agent require: no agent at work in %s (pid %u): %s%s%s", process->name, process->pid,
-			  agent_failure(process), *detail ? ": " : "", detail);
+		msg_error("--agent require: no agent at work in %s (pid %u) (%s%s%s): --agent auto goes on without it",
+			  process->name, process->pid, agent_failure(process), *detail ? ": " : "", detail);
 		return false;
 	}
 	if (!ready)

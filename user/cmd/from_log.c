@@ -25,7 +25,7 @@ int from_log_open(const char *path)
 		goto fail;
 	}
 	if (!S_ISREG(stat.st_mode)) {
-		msg_error("%s: is not a regular file; a log is", path);
+		msg_error("%s: is not a regular file, as a log is: gputrace -o FILE.gpt records one", path);
 		goto fail;
 	}
 	return fd;

@@ -52,7 +52,7 @@ static bool is_there_twice(const struct options *options, const struct identity 
 {
 	for (size_t i = 0; i < count; i++)
 		if (files[i].device == files[count].device && files[i].inode == files[count].inode) {
-			msg_error("%s and %s are the same file", options->logs.list.items[i],
+			msg_error("%s and %s are the same file: name each log once", options->logs.list.items[i],
 				  options->logs.list.items[count]);
 			return true;
 		}

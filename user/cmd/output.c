@@ -109,11 +109,11 @@ const char *output_error(int err)
 	case ELOOP:
 		return "leads through a symbolic link that belongs to somebody else: name the real place";
 	case EISDIR:
-		return "is a directory";
+		return "is a directory: name a file in it";
 	case EINVAL:
-		return "is there already and is not a regular file";
+		return "is there already and is not a regular file: name another";
 	case ENOENT:
-		return "its directory does not exist";
+		return "its directory does not exist: make it first";
 	default:
 		return strerror(-err);
 	}

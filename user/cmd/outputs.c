@@ -227,8 +227,9 @@ static int write_pieces(const struct writing *writing, const char *path, int pro
 	err = err ? say_not_written(path, err) : pieces_write(&pieces);
 	spans_close(&spans);
 	if (err == -EFBIG)
-		msg_error("%s: not written: --max-size %s is too small: no file of this trace can be so small", path,
-			  writing->options->max_size_text);
+		msg_error("%s: not written: --max-size %s is too small: no file of this trace can be so small: take a "
+			  "larger one",
+			  path, writing->options->max_size_text);
 	return err;
 }
 

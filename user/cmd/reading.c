@@ -160,7 +160,8 @@ static enum exit_code keep_cycle(struct reading *reading)
 	uint32_t last = last_cycle(&reading->steps);
 
 	if (!reading->steps.scheduled) {
-		msg_error("--cycle %" PRIu64 ": %s was not recorded with --schedule", cycle, name_of(reading));
+		msg_error("--cycle %" PRIu64 ": %s was not recorded with --schedule: --steps chooses among its steps",
+			  cycle, name_of(reading));
 		return EXIT_FAILED;
 	}
 	steps_keep_cycle(&reading->steps, (uint32_t)cycle);

@@ -64,6 +64,16 @@ static int find_agent(struct recording *recording)
 	return 0;
 }
 
+static void say_not_executed(const char *name, int err)
+{
+	if (err == -EACCES || err == -ENOEXEC)
+		msg_error(
+			"%s: cannot be executed: %s: name its interpreter before it (python %s), or make it executable",
+			name, strerror(-err), name);
+	else
+		msg_error("%s: cannot be executed: %s", name, strerror(-err));
+}
+
 /* A command that cannot be run; options in front of a subcommand make one of it. */
 static int refuse_command(const char *name, int err)
 {
@@ -73,8 +83,13 @@ static int refuse_command(const char *name, int err)
 		msg_error("%s: command not found in the PATH that sudo leaves; with its whole path it runs: "
 			  "sudo gputrace ... -- \"$(command -v %s)\" ...",
 			  name, name);
+	else if (err == -ENOENT && strchr(name, '/'))
+		msg_error("%s: command not found: no file is there", name);
+	else if (err == -ENOENT)
+		msg_error("%s: command not found in PATH: name it with its path, or behind its interpreter (python %s)",
+			  name, name);
 	else
-		msg_error("%s: %s", name, err == -ENOENT ? "command not found" : strerror(-err));
+		say_not_executed(name, err);
 	return err;
 }
 
@@ -169,7 +184,7 @@ static int on_begin(void *context)
 		return 0;
 	err = command_release(&recording->command);
 	if (err)
-		msg_error("%s: cannot be executed: %s", recording->options->command[0], strerror(-err));
+		say_not_executed(recording->options->command[0], err);
 	return err;
 }
 

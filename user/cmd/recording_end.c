@@ -15,7 +15,8 @@ void recording_say_end(struct recording *recording)
 	const char *failure;
 
 	if (result->reason == GPT_END_DISK)
-		msg_error("the log could not be written any further (%s): the trace ends here",
+		msg_error("the log could not be written any further (%s): the trace ends here: -o takes a path on "
+			  "another disk",
 			  strerror(-result->error));
 	else if (result->reason == GPT_END_ERROR)
 		msg_error("the recording failed and ends here: %s", strerror(-result->error));

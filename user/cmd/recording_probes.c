@@ -120,11 +120,11 @@ bool recording_lacks_python_calls(struct recording *recording, bool over)
 	if (answer)
 		msg_error(
 			"--python-calls: calls cannot be traced in %s: that takes CPython 3.6 to 3.10, and its symbol "
-			"_PyEval_EvalFrameDefault; without the option Python slices are drawn from the stacks of CUDA "
-			"calls",
+			"_PyEval_EvalFrameDefault; leave the option out, and Python slices are drawn from the stacks "
+			"of CUDA calls",
 			recording->why);
 	else
-		msg_error("--python-calls: no Python was found in what was traced");
+		msg_error("--python-calls: no Python was found in what was traced: leave the option out");
 	return true;
 }
 

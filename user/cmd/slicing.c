@@ -122,7 +122,8 @@ static enum exit_code no_such_thread(const struct model *model, const char *log_
 		if (ambiguous ? model->threads[i].tid == wanted->tid : model->threads[i].calls > 0)
 			add_name(&names, xasprintf("%" PRIu32 "/%" PRIu32, pid_of(model, i), model->threads[i].tid));
 	if (ambiguous)
-		msg_error("--thread %s: several processes of %s had such a thread: %s", own, log_name, listed(&names));
+		msg_error("--thread %s: several processes of %s had such a thread (%s): --process chooses one", own,
+			  log_name, listed(&names));
 	else
 		msg_error("--thread %s: is not in %s; it has %s", own, log_name, listed(&names));
 	free(names.text);

@@ -34,15 +34,17 @@ static int check_pid(pid_t pid)
 	int err = group ? process_info_read(pid, &info) : -ESRCH;
 
 	if (err) {
-		msg_error("--pid %d: %s", (int)pid, err == -ESRCH ? "no such process" : strerror(-err));
+		msg_error("--pid %d: %s", (int)pid,
+			  err == -ESRCH ? "no such process: ps -e lists those that run" : strerror(-err));
 	} else if (group != pid) {
 		msg_error("--pid %d: is a thread of process %d; trace that one", (int)pid, (int)group);
 		err = -EINVAL;
 	} else if (info.kernel_thread) {
-		msg_error("--pid %d: is a thread of the kernel (%s), which runs no program", (int)pid, info.comm);
+		msg_error("--pid %d: is a thread of the kernel (%s), which runs no program: name the process of one",
+			  (int)pid, info.comm);
 		err = -EINVAL;
 	} else if (info.zombie) {
-		msg_error("--pid %d: has ended already", (int)pid);
+		msg_error("--pid %d: has ended already: gputrace -- COMMAND traces a program from its start", (int)pid);
 		err = -ESRCH;
 	}
 	process_info_free(&info);

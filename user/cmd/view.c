@@ -153,7 +153,8 @@ enum exit_code view_command(const struct options *options)
 		return EXIT_FAILED;
 	err = server_open(options->port, &server);
 	if (err) {
-		msg_error("view: port %u: %s", options->port, strerror(-err));
+		msg_error("view: port %u: %s: leave --port out to take any that is free", options->port,
+			  strerror(-err));
 		return EXIT_FAILED;
 	}
 	err = drop_privileges();

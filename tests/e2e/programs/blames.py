@@ -147,7 +147,7 @@ def work(seconds):
 
 
 def serve(questions, answers):
-    """A process with two queues: its feeder thread, its pipe and its semaphores are between the line and who waits."""
+    """A worker with two queues: its feeder thread, its pipe and its semaphores are between the line and who waits."""
     for seconds in iter(questions.get, None):
         answers.put((work(seconds), os.getpid()))
 
