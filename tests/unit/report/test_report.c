@@ -201,6 +201,7 @@ static void time_in_cuda_calls_names_the_line_that_waits(void **state)
 	char *text = report_of(model, 100, false);
 
 	assert_row(text, "CPU in CUDA calls", "cudaStreamSynchronize", "12.0  96.6     20   600.0");
+	assert_has(text, "% of the time in calls that gputrace follows; others count as Python's\n");
 	assert_has(text, "cudaStreamSynchronize  train.py:27 train_step\n");
 	free(text);
 }

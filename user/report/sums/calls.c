@@ -26,8 +26,9 @@ void report_calls(struct report *report)
 		COLUMN_END,
 	};
 	/* gputrace follows those of cuda_api.h; a file of another tool has all */
-	const char *of = model_has_all_calls(report->model) ? "% of the time in CUDA calls"
-							    : "% of the time in the calls that gputrace follows";
+	const char *of = model_has_all_calls(report->model)
+				 ? "% of the time in CUDA calls"
+				 : "% of the time in calls that gputrace follows; others count as Python's";
 	struct table table;
 
 	if (!times->count)
