@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * What every program shares: maps, configuration, counters, who is traced.  Maps are weak so that each object
  * file may define them; the BPF linker makes one of each.
@@ -6,10 +6,14 @@
 #ifndef GPUTRACE_COMMON_BPF_H
 #define GPUTRACE_COMMON_BPF_H
 
+#ifdef GPT_USER_SPACE
+#include "user_space.h"
+#else
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
+#endif
 
 #include <gputrace/record.h>
 #include <gputrace/python.h>
@@ -17,6 +21,23 @@
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
+
+static __always_inline void record_begin(struct gpt_record *record, __u32 size, __u16 type)
+{
+	record->size = size;
+	record->type = type;
+	record->flags = 0;
+}
+
+/* A code object that was described. */
+struct code_key {
+	__u64 code;
+	__u64 program;
+	__u32 pid;
+	__u32 age;
+};
+
+#ifndef GPT_USER_SPACE
 
 /* Set by attach/ before loading. */
 extern const volatile struct gpt_config config;
@@ -104,13 +125,6 @@ static __always_inline void count_one(__u32 which)
 		__sync_fetch_and_add(counter, 1);
 }
 
-static __always_inline void record_begin(struct gpt_record *record, __u32 size, __u16 type)
-{
-	record->size = size;
-	record->type = type;
-	record->flags = 0;
-}
-
 /* When the process of a task was started, as /proc/PID/stat has it: in ticks of USER_HZ, 100 a second on every x86. */
 static __always_inline __u64 task_start_ticks(struct task_struct *task)
 {
@@ -144,4 +158,5 @@ static __always_inline struct gpt_process_state *traced_process(__u32 pid)
 	return process_take_up(pid);
 }
 
+#endif /* GPT_USER_SPACE */
 #endif

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Loops of more rounds than the verifier can follow one by one. A loop's body is a `static __always_inline long
  * name(struct walk *walk)` that returns non-zero when it is done; LOOP_STEP(name) makes it one that LOOP can repeat.
@@ -24,6 +24,21 @@ struct walk {
 };
 
 #ifndef GPT_OLD_KERNEL
+/* The most rounds that a program may make, where it is bound (slot.bpf.h). */
+#define AT_MOST(bound, most) ((bound) ?: (most))
+#endif
+
+#ifdef GPT_USER_SPACE
+
+#define LOOP_STEP(name)
+#define LOOP(most, name, walk)                                                                                         \
+	do                                                                                                             \
+		for (__u32 loop_i = 0; loop_i < (__u32)(most) && !name(walk); loop_i++)                                \
+			;                                                                                              \
+	while (0)
+#define LOOP_SHORT LOOP
+
+#elif !defined(GPT_OLD_KERNEL)
 
 #define LOOP_STEP(name)                                                                                                \
 	__weak __noinline int name##_once(struct walk_slot *slot, struct gpt_process_state *process)                   \
@@ -43,9 +58,6 @@ struct walk {
 
 /* At most `most` rounds, a constant. */
 #define LOOP(most, name, walk) ((void)bpf_loop(most, name##_step, walk, 0))
-
-/* The most rounds that a program may make, where it is bound (slot.bpf.h). */
-#define AT_MOST(bound, most) ((bound) ?: (most))
 
 /* The same where one round is most often enough: that one comes without the price of bpf_loop. */
 #define LOOP_SHORT(most, name, walk)                                                                                   \

@@ -18,7 +18,7 @@ int code_dealloc(struct pt_regs *ctx)
 	if (!process || !code_was_marked(key.code, process->program))
 		return 0;
 	key.program = process->program;
-	bpf_map_delete_elem(&codes, &key);
+	code_forget(&key);
 	if (process->shim_code == key.code)
 		process->shim_code = 0;
 	__sync_fetch_and_add(&process->generation, 1);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * The Python stack of the calling thread: finds its thread state, walks its frames, and sends stack and code objects
  * the first time they are met.
@@ -12,12 +12,27 @@
 #include "python_thread.bpf.h"
 #include "slot.bpf.h"
 
+#ifndef GPT_USER_SPACE
+
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, GPT_MAX_STACKS);
 	__type(key, __u64); /* gpt_pystack.id or gpt_native_stack.id */
 	__type(value, __u8);
 } stacks SEC(".maps") __attribute__((weak));
+
+static __always_inline bool stack_is_known(__u64 id)
+{
+	return bpf_map_lookup_elem(&stacks, &id) != 0;
+}
+
+/* Key and value from where they are, and not by way of the stack: of its 512 bytes hardly any are left there. */
+static __always_inline void stack_remember(const struct gpt_pystack *stack)
+{
+	bpf_map_update_elem(&stacks, &stack->id, &stack->depth, BPF_ANY);
+}
+
+#endif
 
 /*
  * The innermost frame by the copy of the thread state; 0: the thread executes no Python.  The entry frames of 3.12 lie
@@ -117,8 +132,7 @@ static __noinline long stack_send(struct gpt_process_state *process, struct walk
 		count_one(GPT_COUNTER_STACKS_LOST);
 		return -1;
 	}
-	/* Key and value from where they are, and not by way of the stack: of its 512 bytes hardly any are left here. */
-	bpf_map_update_elem(&stacks, &stack->id, &stack->depth, BPF_ANY);
+	stack_remember(stack);
 	return 0;
 }
 
@@ -186,7 +200,7 @@ static __always_inline long python_stack(struct gpt_process_state *process, stru
 
 	if (unlikely(truncated))
 		count_one(GPT_COUNTER_STACK_TRUNCATED);
-	if (unlikely(process->unsure || !bpf_map_lookup_elem(&stacks, &hash))) {
+	if (unlikely(process->unsure || !stack_is_known(hash))) {
 		struct gpt_pystack *stack = (struct gpt_pystack *)slot->stack;
 
 		stack->hdr.type = GPT_PYSTACK;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Describes code objects while they are alive: names, file, first line, line table, copied out of the process
  * the first time one stands in a stack.  Runs only for stacks that were not seen before.
@@ -10,12 +10,9 @@
 #include "loop.bpf.h"
 #include "slot.bpf.h"
 
-struct code_key {
-	__u64 code;
-	__u64 program;
-	__u32 pid;
-	__u32 age;
-};
+#ifndef GPT_USER_SPACE
+
+#define CODE_MARKS_AGE GPT_CODE_MARKS_AGE
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -24,6 +21,25 @@ struct {
 	__type(value, __u8);
 } codes SEC(".maps") __attribute__((weak));
 
+static __always_inline bool code_is_known(const struct code_key *key)
+{
+	return bpf_map_lookup_elem(&codes, key) != 0;
+}
+
+static __always_inline void code_remember(const struct code_key *key)
+{
+	__u8 known = 1;
+
+	bpf_map_update_elem(&codes, key, &known, BPF_ANY);
+}
+
+static __always_inline void code_forget(const struct code_key *key)
+{
+	bpf_map_delete_elem(&codes, key);
+}
+
+#endif
+
 /*
  * What dies is found here, however long ago it was described: `codes` forgets.  Each slot holds the age of the
  * last description of a code object that hashed to it.  Two objects may share one: the death of an object that was
@@ -31,6 +47,8 @@ struct {
  * grows with every GPT_CODE_MARKS_AGE descriptions. It is part of each stack's id and of each key in `codes`: all is
  * described again.
  */
+#ifndef GPT_USER_SPACE
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, GPT_CODE_MARKS);
@@ -44,6 +62,8 @@ static __always_inline __u32 *code_mark(__u64 code, __u64 program)
 
 	return bpf_map_lookup_elem(&code_marks, &index);
 }
+
+#endif
 
 /* Before the object is described, so that its death cannot be missed. */
 static __always_inline void code_mark_set(__u64 code, __u64 program, __u32 age)
@@ -74,7 +94,7 @@ static __always_inline bool code_was_marked(__u64 code, __u64 program)
 /* After a description. Two programs may count one, or end an age twice: neither matters. */
 static __always_inline void code_age_count(void)
 {
-	if (++code_descriptions < GPT_CODE_MARKS_AGE)
+	if (++code_descriptions < CODE_MARKS_AGE)
 		return;
 	code_descriptions = 0;
 	__sync_fetch_and_add(&code_age, 1);
@@ -267,7 +287,6 @@ static __always_inline long codes_send_next(struct walk *walk)
 	struct code_key key = {.program = walk->process->program, .pid = slot->pid, .age = slot->send.age};
 	__u32 index = slot->send.next++;
 	struct gpt_pyframe *frame;
-	__u8 known = 1;
 
 	if (index >= slot->send.depth || index >= GPT_PYSTACK_MAX_FRAMES)
 		return 1;
@@ -277,7 +296,7 @@ static __always_inline long codes_send_next(struct walk *walk)
 	if (walk->layout->code_instructions != GPT_PY_ABSENT)
 		frame->lasti -= walk->layout->code_instructions;
 	key.code = frame->code;
-	if (!walk->process->unsure && bpf_map_lookup_elem(&codes, &key))
+	if (!walk->process->unsure && code_is_known(&key))
 		return 0;
 	code_mark_set(key.code, key.program, key.age);
 	if (code_send(walk, key.code)) {
@@ -285,7 +304,7 @@ static __always_inline long codes_send_next(struct walk *walk)
 		slot->send.incomplete = 1;
 		return 0;
 	}
-	bpf_map_update_elem(&codes, &key, &known, BPF_ANY);
+	code_remember(&key);
 	code_age_count();
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Which PyThreadState is the calling thread's: looked for in the interpreters' lists, remembered, checked at each use.
  */
 #ifndef GPUTRACE_PYTHON_THREAD_BPF_H
@@ -82,11 +82,22 @@ static __always_inline long find_tstate(struct walk *walk)
 }
 LOOP_STEP(find_tstate)
 
+#ifndef GPT_USER_SPACE
+
+/* Where the first thread's C stack ends. */
+static __always_inline __u64 first_stack_end(void)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, mm, start_stack);
+}
+
+#endif
+
 /* The part of the thread's C stack that is in use. In glibc and musl a thread's control block lies above its stack. */
 static __always_inline void find_stack(struct find_progress *progress, __u64 sp, __u64 pthread)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	__u64 end = BPF_CORE_READ(task, mm, start_stack);
+	__u64 end = first_stack_end();
 
 	if (pthread > sp && (pthread < end || sp > end))
 		end = pthread;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Working memory of a program that is too large for the BPF stack.  A uprobe program can be preempted and
  * another one run on the same CPU (Linux 6.0 and later), so a plain per-CPU buffer would be overwritten in the
@@ -76,6 +76,8 @@ struct walk_slot {
 	__u8 code[(SLOT_CODE + 1024) & ~7];
 };
 
+#ifndef GPT_USER_SPACE
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, GPT_SLOTS_PER_CPU); /* times the number of CPUs: attach/ */
@@ -139,5 +141,7 @@ static __always_inline void slot_release(struct walk_slot *slot)
 }
 
 #endif
+
+#endif /* GPT_USER_SPACE */
 
 #endif
