@@ -58,7 +58,7 @@ SKELETON := $(BUILD)/bpf/gputrace.skel.h $(BUILD)/bpf/gputrace_old.skel.h
 AGENT := $(BUILD)/libgputrace-agent.so
 AGENT_SRC := $(wildcard user/agent/*.c user/agent/*/*.c)
 AGENT_OBJ := $(AGENT_SRC:%.c=$(BUILD)/%.o)
-AGENT_CFLAGS := -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE -fcf-protection=none
+AGENT_CFLAGS := -Ibpf -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE -fcf-protection=none
 
 # Objects whose -MMD files are read at the end; the parts add theirs.
 OBJECTS := $(USER_OBJ) $(CUPTI_OBJ) $(AGENT_OBJ) $(BPF_OBJ) $(BPF_OLD_OBJ)
@@ -131,6 +131,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $<
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c $< -o $@
+
+# bpf/ reads words out of bytes, as clang's BPF lets it.
+$(BUILD)/user/agent/share/stacks.o: private AGENT_CFLAGS += -fno-strict-aliasing
 
 # The assembler reads these.
 $(BUILD)/user/export/page/assets.o: $(wildcard user/export/page/*.*s)

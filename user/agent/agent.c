@@ -86,7 +86,7 @@ static void wake(void)
 static void send_state(uint32_t state)
 {
 	if (points_listening())
-		gputrace_agent_state(state, GPT_AGENT_ABI);
+		points_state(state);
 }
 
 /* ---- the thread's name: threads that CUPTI makes in its first calls inherit it, and stay when we are gone ---- */
@@ -251,6 +251,7 @@ static bool run_once(struct session *session)
 		take_name();
 		run_session(session);
 	}
+	share_leave();
 	set_life(GPT_AGENT_IDLE);
 	/* The other way round in agent_start_deferred: one of the two sees what the other did. */
 	if (!atomic_exchange(&agent.again, 0) || !points_listening() || atomic_load(&agent.exiting) || !begin_life())

@@ -13,6 +13,7 @@
 #include <gputrace/agent.h>
 
 #include "agent/old_glibc.h"
+#include "agent/share/share.h"
 #include "agent/torch/ops.h"
 
 __attribute__((visibility("default"))) void gputrace_agent_start(const char *cupti)
@@ -59,6 +60,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	const char *chained = secure_getenv("GPUTRACE_CHAINED_INJECTION");
 	int result = chained && *chained ? chain_load(chained) : 1;
 
+	share_join();
 	/*
 	 * The driver calls once, in cuInit, when there is no GPU context yet.  Where there is one CUPTI has taken 5 s
 	 * to enable kernel records, which no one's thread but ours may wait for.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * The agent's only way to send: functions that do nothing but carry a probe, and the counters that tell
- * whether a probe is there.  See gputrace/agent.h for what they promise.
+ * whether a probe is there; see gputrace/agent.h for what they promise.  A collector without BPF has the same said
+ * by share/: both may listen.
  */
 #ifndef GPUTRACE_AGENT_POINTS_H
 #define GPUTRACE_AGENT_POINTS_H
@@ -12,6 +13,9 @@
 
 #include <gputrace/agent.h>
 #include <gputrace/schedule.h>
+
+#include "agent/share/control.h"
+#include "agent/share/share.h"
 
 extern unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
 extern unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore;
@@ -52,12 +56,12 @@ GPT_AGENT_ACTIVITY_SETS(POINTS_SET)
 /* The kernel writes the counters behind the compiler's back. */
 static inline bool points_listening(void)
 {
-	return *(volatile unsigned short *)&gputrace_agent_semaphore != 0;
+	return *(volatile unsigned short *)&gputrace_agent_semaphore != 0 || SHARE_WANTS(session);
 }
 
 static inline bool points_batch_listening(void)
 {
-	return *(volatile unsigned short *)&gputrace_agent_batch_semaphore != 0;
+	return *(volatile unsigned short *)&gputrace_agent_batch_semaphore != 0 || SHARE_WANTS(batch);
 }
 
 /* Another user of CUPTI has registered its buffers. */
@@ -75,40 +79,44 @@ static inline bool points_must_share(void)
 /* How many listen who want PyTorch's ops. */
 static inline unsigned points_take_ops(void)
 {
-	return *(volatile unsigned short *)&gputrace_agent_ops_semaphore;
+	return *(volatile unsigned short *)&gputrace_agent_ops_semaphore + SHARE_WANTS(ops);
 }
 
 /* Somebody wants what ops are called with. */
 static inline bool points_take_shapes(void)
 {
-	return *(volatile unsigned short *)&gputrace_agent_shapes_semaphore != 0;
+	return *(volatile unsigned short *)&gputrace_agent_shapes_semaphore != 0 || SHARE_WANTS(shapes);
 }
 
 /* Somebody wants the Python stacks of ops that have an autograd number. */
 static inline bool points_take_forward_lines(void)
 {
-	return *(volatile unsigned short *)&gputrace_agent_forward_lines_semaphore != 0;
+	return *(volatile unsigned short *)&gputrace_agent_forward_lines_semaphore != 0 || SHARE_WANTS(forward_lines);
 }
 
 /* Somebody wants the events of PyTorch's allocators. */
 static inline bool points_take_torch_memory(void)
 {
-	return *(volatile unsigned short *)&gputrace_agent_torch_memory_semaphore != 0;
+	return *(volatile unsigned short *)&gputrace_agent_torch_memory_semaphore != 0 || SHARE_WANTS(torch_memory);
 }
 
 /* The Python stack of each of them. */
 static inline bool points_take_memory_lines(void)
 {
-	return *(volatile unsigned short *)&gputrace_agent_memory_lines_semaphore != 0;
+	return *(volatile unsigned short *)&gputrace_agent_memory_lines_semaphore != 0 || SHARE_WANTS(memory_lines);
 }
 
 /* Which steps are wanted; active is 0 where all is. */
 static inline struct gpt_schedule points_schedule(void)
 {
+	const volatile struct gpt_share_control *control = share_listener();
 	const volatile unsigned short *bit = gputrace_agent_schedule_semaphores;
 	uint32_t fields[GPT_SCHEDULE_FIELDS] = {0};
 	struct gpt_schedule schedule;
 	unsigned i, j;
+
+	if (control)
+		memcpy(fields, (const void *)&control->schedule, sizeof(fields));
 
 	for (i = 0; i < GPT_SCHEDULE_FIELDS; i++)
 		for (j = 0; j < gpt_schedule_field_bits(i); j++)
@@ -120,7 +128,8 @@ static inline struct gpt_schedule points_schedule(void)
 /* Its steps may be counted. */
 static inline bool points_schedule_begun(void)
 {
-	return *(volatile unsigned short *)&gputrace_agent_schedule_semaphores[GPT_SCHEDULE_BEGUN] != 0;
+	return *(volatile unsigned short *)&gputrace_agent_schedule_semaphores[GPT_SCHEDULE_BEGUN] != 0 ||
+	       SHARE_WANTS(schedule_begun);
 }
 
 /* Somebody listens who was not there when we began. */
@@ -138,7 +147,7 @@ static inline bool points_may_resume(void)
 /* What the listeners want besides kernels: bit 1 << enum gpt_agent_activity_set. */
 static inline unsigned points_activity_sets(void)
 {
-	unsigned activity_sets = 0;
+	unsigned activity_sets = SHARE_WANTS(activity_sets);
 
 #define POINTS_SET_WANTED(enumerator, name)                                                                            \
 	if (*(volatile unsigned short *)&gputrace_agent_activity_set_##name##_semaphore)                               \
@@ -151,7 +160,38 @@ static inline unsigned points_activity_sets(void)
 /* The one of these that is asked at every range. */
 static inline bool points_take_ranges(void)
 {
-	return *(volatile unsigned short *)&gputrace_agent_activity_set_nvtx_semaphore != 0;
+	return *(volatile unsigned short *)&gputrace_agent_activity_set_nvtx_semaphore != 0 ||
+	       (SHARE_WANTS(activity_sets) >> GPT_AGENT_SET_NVTX & 1);
+}
+
+/* ---- to whoever listens ------------------------------------------------------------------------------------------ */
+
+static inline void points_call(uint32_t corr, uint32_t api)
+{
+	gputrace_agent_call(corr, api);
+	if (share_control)
+		share_call(corr, api);
+}
+
+static inline void points_state(uint32_t state)
+{
+	gputrace_agent_state(state, GPT_AGENT_ABI);
+	if (share_control)
+		share_state(state);
+}
+
+static inline void points_batch(const void *data, uint64_t bytes)
+{
+	gputrace_agent_batch(data, bytes);
+	if (share_control)
+		share_batch(data, bytes);
+}
+
+static inline void points_stack(uint32_t what, uint64_t number)
+{
+	gputrace_agent_stack(what, number);
+	if (share_control)
+		share_stack(what, number);
 }
 
 #endif

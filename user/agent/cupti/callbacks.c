@@ -71,7 +71,7 @@ static void call_enter(uint32_t domain, uint32_t cbid, uint32_t corr, uint64_t *
 	atomic_store_explicit(&shard->last_corr, corr, memory_order_relaxed);
 	if (domain == CUPTI_DOMAIN_DRIVER)
 		kernel_places_launch(cbid, params, corr);
-	gputrace_agent_call(corr, apis_of(domain, cbid));
+	points_call(corr, apis_of(domain, cbid));
 	if (slot)
 		*slot = clock_now_ns(); /* after the probe: what it costs is not the call's */
 }

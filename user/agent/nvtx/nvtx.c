@@ -329,6 +329,7 @@ const char *nvtx_domain_name(uint32_t number)
 
 static void at_fork_in_child(void)
 {
+	share_forked();
 	thread_id_forked();
 	ranges_forked();
 }
@@ -378,6 +379,7 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(const void *
 
 	if (!callbacks || callbacks->size < sizeof(*callbacks) || !callbacks->module_table || !open_tables())
 		return 0;
+	share_join();
 	put_functions(callbacks, NVTX_MODULE_CORE);
 	put_functions(callbacks, NVTX_MODULE_CORE2);
 	return 1;

@@ -111,7 +111,7 @@ static void take_stack(struct op_buffer *buffer, struct op_facts *facts)
 	if (facts->sequence < 0 || !points_take_forward_lines())
 		return;
 	facts->stack = ++buffer->stacks;
-	gputrace_agent_stack(GPT_STACK_OF_OP, facts->stack);
+	points_stack(GPT_STACK_OF_OP, facts->stack);
 }
 
 static void close_slot(struct op_slot *slot)

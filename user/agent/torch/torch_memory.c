@@ -123,7 +123,7 @@ static inline __attribute__((always_inline)) void put_event(const struct op_entr
 	}
 	if (wants_stack(event)) {
 		stack = ++buffer->stacks;
-		gputrace_agent_stack(GPT_STACK_OF_MEMORY, stack);
+		points_stack(GPT_STACK_OF_MEMORY, stack);
 	} else if (event->device_type == cpu.type && !event->has_totals) {
 		put_short(buffer, event);
 		return;

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * How agent and collector come together where there is no BPF: by memory that both map.
+ *
+ * The collector listens on an abstract socket, whose name is in the environment of the command (GPUTRACE_SHARE).  The
+ * agent connects when its library is entered, says hello, answers questions about its own memory (what the collector
+ * needs to find the Python of the process), and gets two descriptors: the control, which is the collector's and which
+ * the agent can only read (F_SEAL_FUTURE_WRITE), and a ring of its own.  It maps them and closes all three: nothing
+ * is left that a program could close, and no name is left in a file system.
+ *
+ * To each side what the other writes is hostile.  The ring's size is fixed by seals.
+ */
+#ifndef GPUTRACE_SHARE_H
+#define GPUTRACE_SHARE_H
+
+#include <gputrace/record.h>
+#include <gputrace/python.h>
+#include <gputrace/schedule.h>
+
+#define GPUTRACE_SHARE "GPUTRACE_SHARE" /* environment: the socket's name, without the NUL that it begins with */
+
+/* Raised by each change of what stands here. */
+#define GPT_SHARE_ABI 1
+
+/* ---- coming together: messages of a SOCK_SEQPACKET socket ------------------------------------------------------- */
+
+struct gpt_share_hello {
+	__u32 bytes;
+	__u32 abi;	 /* GPT_SHARE_ABI */
+	__u32 agent_abi; /* GPT_AGENT_ABI */
+	__u32 pad;
+};
+
+enum gpt_share_question {
+	GPT_SHARE_READ = 1,   /* answered by that many bytes of the process's memory, or by an empty answer */
+	GPT_SHARE_JOIN = 2,   /* with the descriptors of control and ring; the last message */
+	GPT_SHARE_REFUSE = 3, /* the last message */
+};
+
+#define GPT_SHARE_READ_MAX 32768u
+
+struct gpt_share_message {
+	__u32 what; /* enum gpt_share_question */
+	__u32 bytes;
+	__u64 address;
+	__u32 by_call; /* 1: no filter of system calls forbids process_vm_readv(2) to the process; else it is not called
+			*/
+	__u32 pad;
+};
+
+struct gpt_share_answer {
+	__u64 bytes; /* of data[], 0: it cannot be read */
+	__u8 data[];
+};
+
+/* ---- the control: what the collector wants of all agents --------------------------------------------------------- */
+
+/*
+ * What semaphores say where there is BPF (agent.h), by the same names.  `owner` is a robust futex of the collector: its
+ * thread's id, and FUTEX_OWNER_DIED from the kernel when that has ended in any way.
+ */
+struct gpt_share_control {
+	__u32 bytes;
+	__u32 owner;
+	__u32 session, batch, ops;
+	__u32 activity_sets; /* 1 << enum gpt_agent_activity_set */
+	__u32 shapes, forward_lines, torch_memory, memory_lines, schedule_begun;
+	__u32 pad;
+	struct gpt_schedule schedule;
+	__u32 pad2;
+};
+
+/* ---- the ring of a process ----------------------------------------------------------------------------------------
+ */
+
+#define GPT_SHARE_PAGE 4096u
+
+/* The collector's page. */
+struct gpt_share_reader {
+	__u64 consumed; /* bytes, ever growing */
+	__u64 pad[7];
+	/* What is known of the process's Python: whole while news is even, and read again when it has changed. */
+	__u32 news;
+	__u32 python_state; /* enum gpt_stack_state */
+	__u32 several;	    /* as gpt_process_state */
+	__u32 pid;	    /* of the process, as the collector sees it */
+	struct gpt_python python;
+};
+
+/* The agent's page. */
+struct gpt_share_writer {
+	__u64 produced; /* bytes, ever growing */
+	__u64 pad[7];
+	__u32 state; /* enum gpt_agent_state of the latest gputrace_agent_state */
+	__u32 pad2;
+	__u64 counters[GPT_COUNTER_COUNT];
+};
+
+/*
+ * At the start of the memory; then `bytes` of data, a power of two.  In front of each record, which has its place at a
+ * multiple of 8, stands its head: 0 where nothing was written yet (the collector clears what it has taken), then
+ * BUSY with the length, then without it.
+ */
+struct gpt_share_ring {
+	union {
+		struct gpt_share_reader reader;
+		__u8 reader_page[GPT_SHARE_PAGE];
+	};
+	union {
+		struct gpt_share_writer writer;
+		__u8 writer_page[GPT_SHARE_PAGE];
+	};
+	__u8 data[];
+};
+
+struct gpt_share_head {
+	__u32 bytes; /* of the record, not padded; never 0 */
+	__u32 flags;
+};
+
+#define GPT_SHARE_SET 1u     /* flags: of every head that was written */
+#define GPT_SHARE_BUSY 2u    /* its record is being written */
+#define GPT_SHARE_DISCARD 4u /* it is not one */
+
+#define GPT_SHARE_BYTES_MAX (1u << 30) /* of data */
+
+_Static_assert(sizeof(struct gpt_share_ring) == 2 * GPT_SHARE_PAGE, "data begins on a page");
+_Static_assert(sizeof(struct gpt_share_reader) <= GPT_SHARE_PAGE && sizeof(struct gpt_share_writer) <= GPT_SHARE_PAGE,
+	       "a page each");
+
+#endif

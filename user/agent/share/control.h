@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* What a collector without BPF wants: its control, read by whoever asks what is wanted (points.h). */
+#ifndef GPUTRACE_AGENT_SHARE_CONTROL_H
+#define GPUTRACE_AGENT_SHARE_CONTROL_H
+
+#include <linux/futex.h>
+#include <stddef.h>
+
+#include <gputrace/share.h>
+
+/* NULL: none has come.  Once set it stays mapped, whatever becomes of the collector; a forked child has none. */
+extern const volatile struct gpt_share_control *volatile share_control;
+
+/* The control of a collector that lives, else NULL. */
+static inline const volatile struct gpt_share_control *share_listener(void)
+{
+	const volatile struct gpt_share_control *control = share_control;
+
+	return control && !(control->owner & FUTEX_OWNER_DIED) ? control : NULL;
+}
+
+#define SHARE_WANTS(member)                                                                                            \
+	({                                                                                                             \
+		const volatile struct gpt_share_control *share_wants = share_listener();                               \
+                                                                                                                       \
+		share_wants ? share_wants->member : 0;                                                                 \
+	})
+
+#endif

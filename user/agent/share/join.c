@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "agent/share/join.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <gputrace/agent.h>
+
+#include "agent/clock.h"
+#include "agent/share/own_memory.h"
+
+#define ANSWER_S 1u		  /* for one message */
+#define PATIENCE_NS 3000000000ull /* for all of them */
+
+enum { CONTROL, RING, DESCRIPTORS };
+
+/* Whose socket that is: ours, or root's.  Another user could have taken the name of one who is gone. */
+static bool is_trusted(int connection)
+{
+	struct ucred peer;
+	socklen_t bytes = sizeof(peer);
+
+	return !getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) &&
+	       (peer.uid == geteuid() || peer.uid == 0);
+}
+
+static int reach(const char *name)
+{
+	struct timeval patience = {.tv_sec = ANSWER_S};
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	size_t length = strnlen(name, sizeof(address.sun_path));
+	int connection;
+
+	if (!length || length >= sizeof(address.sun_path) - 1)
+		return -1;
+	memcpy(address.sun_path + 1, name, length);
+	connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (connection < 0)
+		return -1;
+	if (!setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) &&
+	    !setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) &&
+	    !connect(connection, (const struct sockaddr *)&address,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) &&
+	    is_trusted(connection))
+		return connection;
+	close(connection);
+	return -1;
+}
+
+static bool say(int connection, const void *data, size_t bytes)
+{
+	ssize_t sent;
+
+	do
+		sent = send(connection, data, bytes, MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	return sent == (ssize_t)bytes;
+}
+
+/* The next message; with descriptors where it has them, which are the caller's. */
+static bool hear(int connection, struct gpt_share_message *message, int descriptors[DESCRIPTORS])
+{
+	union {
+		char bytes[CMSG_SPACE(DESCRIPTORS * sizeof(int))];
+		struct cmsghdr aligned;
+	} room;
+	struct iovec into = {.iov_base = message, .iov_len = sizeof(*message)};
+	struct msghdr header = {
+		.msg_iov = &into, .msg_iovlen = 1, .msg_control = &room, .msg_controllen = sizeof(room)};
+	struct cmsghdr *control;
+	ssize_t got;
+
+	do
+		got = recvmsg(connection, &header, MSG_CMSG_CLOEXEC);
+	while (got < 0 && errno == EINTR);
+	control = got >= 0 ? CMSG_FIRSTHDR(&header) : NULL;
+	if (control && control->cmsg_level == SOL_SOCKET && control->cmsg_type == SCM_RIGHTS &&
+	    control->cmsg_len == CMSG_LEN(DESCRIPTORS * sizeof(int)))
+		memcpy(descriptors, CMSG_DATA(control), DESCRIPTORS * sizeof(int));
+	return got == (ssize_t)sizeof(*message);
+}
+
+/* A part of what own memory holds, in a message of its own. */
+static bool answer(int connection, const struct gpt_share_message *question)
+{
+	struct {
+		struct gpt_share_answer head;
+		uint8_t data[GPT_SHARE_READ_MAX];
+	} *reply = mmap(NULL, sizeof(*reply), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool said;
+
+	if (reply == MAP_FAILED)
+		return false;
+	if (question->bytes && question->bytes <= sizeof(reply->data) &&
+	    !own_memory_read(reply->data, question->bytes, question->address))
+		reply->head.bytes = question->bytes;
+	said = say(connection, reply, sizeof(reply->head) + reply->head.bytes);
+	munmap(reply, sizeof(*reply));
+	return said;
+}
+
+static bool talk(int connection, int descriptors[DESCRIPTORS])
+{
+	struct gpt_share_hello hello = {.bytes = sizeof(hello), .abi = GPT_SHARE_ABI, .agent_abi = GPT_AGENT_ABI};
+	struct gpt_share_message message = {0};
+	uint64_t end_ns = clock_now_ns() + PATIENCE_NS;
+
+	if (!say(connection, &hello, sizeof(hello)))
+		return false;
+	while (clock_now_ns() < end_ns && hear(connection, &message, descriptors)) {
+		own_memory_begin(message.by_call);
+		if (message.what != GPT_SHARE_READ)
+			return message.what == GPT_SHARE_JOIN && descriptors[RING] >= 0;
+		if (!answer(connection, &message))
+			return false;
+	}
+	return false;
+}
+
+static bool map_control(int descriptor, struct joined *out)
+{
+	off_t bytes = lseek(descriptor, 0, SEEK_END);
+	void *memory;
+
+	if (bytes < (off_t)sizeof(struct gpt_share_control))
+		return false;
+	memory = mmap(NULL, sizeof(struct gpt_share_control), PROT_READ, MAP_SHARED, descriptor, 0);
+	if (memory == MAP_FAILED)
+		return false;
+	out->control = memory;
+	return out->control->bytes >= sizeof(struct gpt_share_control);
+}
+
+/* Its data twice, one after the other. */
+static bool map_ring(int descriptor, struct joined *out)
+{
+	off_t whole = lseek(descriptor, 0, SEEK_END);
+	uint8_t *memory;
+	uint64_t bytes;
+
+	if (whole <= (off_t)sizeof(struct gpt_share_ring))
+		return false;
+	bytes = (uint64_t)whole - sizeof(struct gpt_share_ring);
+	if (bytes > GPT_SHARE_BYTES_MAX || bytes & (bytes - 1) || bytes % (uint64_t)sysconf(_SC_PAGESIZE))
+		return false;
+	memory = mmap(NULL, sizeof(struct gpt_share_ring) + 2 * bytes, PROT_NONE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return false;
+	if (mmap(memory, sizeof(struct gpt_share_ring) + bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		 descriptor, 0) == MAP_FAILED ||
+	    mmap(memory + sizeof(struct gpt_share_ring) + bytes, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		 descriptor, sizeof(struct gpt_share_ring)) == MAP_FAILED) {
+		munmap(memory, sizeof(struct gpt_share_ring) + 2 * bytes);
+		return false;
+	}
+	out->ring = (struct gpt_share_ring *)memory;
+	out->bytes = bytes;
+	return true;
+}
+
+bool join(struct joined *out)
+{
+	const char *name = secure_getenv(GPUTRACE_SHARE);
+	int connection = name ? reach(name) : -1, descriptors[DESCRIPTORS] = {-1, -1}, i;
+	bool joined;
+
+	*out = (struct joined){0};
+	if (connection < 0)
+		return false;
+	joined = talk(connection, descriptors) && map_control(descriptors[CONTROL], out) &&
+		 map_ring(descriptors[RING], out);
+	if (!joined && out->control)
+		munmap((void *)out->control, sizeof(*out->control));
+	for (i = 0; i < DESCRIPTORS; i++)
+		if (descriptors[i] >= 0)
+			close(descriptors[i]);
+	close(connection);
+	return joined;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "agent/share/ring.h"
+
+#include <stddef.h>
+#include <sys/mman.h>
+
+static struct {
+	struct gpt_share_ring *volatile memory;
+	uint64_t bytes; /* a power of two */
+} ring;
+
+void ring_open(struct gpt_share_ring *memory, uint64_t bytes)
+{
+	ring.bytes = bytes;
+	__atomic_store_n(&ring.memory, memory, __ATOMIC_RELEASE);
+}
+
+void ring_forget(void)
+{
+	__atomic_store_n(&ring.memory, NULL, __ATOMIC_RELAXED);
+}
+
+static struct gpt_share_ring *opened(void)
+{
+	return __atomic_load_n(&ring.memory, __ATOMIC_ACQUIRE);
+}
+
+static void set_head(struct gpt_share_head *head, uint32_t bytes, uint32_t flags)
+{
+	__atomic_store_n((uint64_t *)head, bytes | (uint64_t)flags << 32, __ATOMIC_RELEASE);
+}
+
+void *ring_reserve(uint64_t bytes)
+{
+	struct gpt_share_ring *memory = opened();
+	uint64_t need = sizeof(struct gpt_share_head) + gpt_padded(bytes), produced, fill;
+	struct gpt_share_head *head;
+
+	if (!memory)
+		return NULL;
+	produced = __atomic_load_n(&memory->writer.produced, __ATOMIC_RELAXED);
+	do {
+		fill = produced - __atomic_load_n(&memory->reader.consumed, __ATOMIC_ACQUIRE);
+		if (fill > ring.bytes || need > ring.bytes - fill)
+			return NULL;
+	} while (!__atomic_compare_exchange_n(&memory->writer.produced, &produced, produced + need, true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	head = (struct gpt_share_head *)(memory->data + (produced & (ring.bytes - 1) & ~7ull));
+	set_head(head, (uint32_t)bytes, GPT_SHARE_SET | GPT_SHARE_BUSY);
+	return head + 1;
+}
+
+void ring_submit(void *record)
+{
+	struct gpt_share_head *head = (struct gpt_share_head *)record - 1;
+
+	set_head(head, head->bytes, GPT_SHARE_SET);
+}
+
+void ring_discard(void *record)
+{
+	struct gpt_share_head *head = (struct gpt_share_head *)record - 1;
+
+	set_head(head, head->bytes, GPT_SHARE_SET | GPT_SHARE_DISCARD);
+}
+
+void ring_count(uint32_t which)
+{
+	struct gpt_share_ring *memory = opened();
+
+	if (memory && which < GPT_COUNTER_COUNT)
+		__atomic_fetch_add(&memory->writer.counters[which], 1, __ATOMIC_RELAXED);
+}
+
+const volatile struct gpt_share_reader *ring_reader(void)
+{
+	struct gpt_share_ring *memory = opened();
+
+	return memory ? &memory->reader : NULL;
+}
+
+void ring_state(uint32_t state)
+{
+	struct gpt_share_ring *memory = opened();
+
+	if (memory)
+		__atomic_store_n(&memory->writer.state, state, __ATOMIC_RELEASE);
+}
+
+void ring_release(void)
+{
+	struct gpt_share_ring *memory = opened();
+
+	if (memory)
+		madvise(memory->data, ring.bytes, MADV_REMOVE);
+}

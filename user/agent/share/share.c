@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "agent/share/share.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include <gputrace/record.h>
+
+#include "agent/clock.h"
+#include "agent/fork_gate.h"
+#include "agent/share/control.h"
+#include "agent/share/join.h"
+#include "agent/share/ring.h"
+#include "agent/share/stacks.h"
+#include "agent/thread_id.h"
+
+#define JOIN_WAITS_NS 4000000000ull /* longer than a thread takes to join */
+
+const volatile struct gpt_share_control *volatile share_control;
+
+enum { APART, JOINING, DONE };
+
+static _Atomic uint32_t state; /* futex */
+static bool fork_registered;
+
+static void join_now(void)
+{
+	struct joined joined;
+
+	if (join(&joined) && stacks_open(joined.ring->reader.pid)) {
+		ring_open(joined.ring, joined.bytes);
+		if (!fork_registered)
+			fork_gate_in_child(share_forked);
+		fork_registered = true;
+		__atomic_store_n(&share_control, joined.control, __ATOMIC_RELEASE);
+	}
+	atomic_store(&state, DONE);
+	futex_wake(&state);
+}
+
+void share_join(void)
+{
+	uint64_t end_ns;
+	uint32_t apart = APART;
+
+	if (atomic_load(&state) == DONE)
+		return;
+	if (atomic_compare_exchange_strong(&state, &apart, JOINING)) {
+		join_now();
+		return;
+	}
+	/* The other thread's first call must not come before its collector. */
+	end_ns = clock_now_ns() + JOIN_WAITS_NS;
+	while (atomic_load(&state) == JOINING && clock_now_ns() < end_ns)
+		futex_wait(&state, JOINING, JOIN_WAITS_NS / 10);
+}
+
+void share_leave(void)
+{
+	if (share_control && !share_listener()) {
+		ring_release();
+		stacks_release();
+	}
+}
+
+void share_forked(void)
+{
+	share_control = NULL;
+	ring_forget();
+	stacks_forget();
+	atomic_store(&state, APART);
+}
+
+static bool listens(void)
+{
+	const volatile struct gpt_share_control *control = share_listener();
+
+	return control && control->batch;
+}
+
+void share_call(uint32_t corr, uint32_t api)
+{
+	uint64_t now_ns = clock_now_ns(), stack_id;
+	struct gpt_call *record;
+	uint32_t stack_state;
+
+	if (!listens())
+		return;
+	stacks_announce_thread();
+	stack_state = stacks_take(&stack_id, GPT_COUNTER_STACKS_LOST);
+	record = ring_reserve(sizeof(*record));
+	if (!record) {
+		ring_count(GPT_COUNTER_CALLS_LOST);
+		return;
+	}
+	*record = (struct gpt_call){
+		.hdr = {.size = sizeof(*record), .type = GPT_CALL},
+		.time_ns = now_ns,
+		.pid = stacks_pid(),
+		.tid = thread_id(),
+		.stack_id = stack_id,
+		.corr = corr,
+		.api = (uint16_t)api,
+		.origin = GPT_ORIGIN_AGENT,
+		.stack_state = (uint8_t)stack_state,
+	};
+	ring_submit(record);
+}
+
+void share_stack(uint32_t what, uint64_t number)
+{
+	uint64_t now_ns = clock_now_ns(), stack_id;
+	struct gpt_stack_at *record;
+	uint32_t stack_state;
+
+	if (!listens())
+		return;
+	stacks_announce_thread();
+	stack_state = stacks_take(&stack_id, GPT_COUNTER_OP_STACKS_LOST);
+	record = ring_reserve(sizeof(*record));
+	if (!record) {
+		ring_count(GPT_COUNTER_OP_STACKS_LOST);
+		return;
+	}
+	*record = (struct gpt_stack_at){
+		.hdr = {.size = sizeof(*record), .type = GPT_STACK_AT},
+		.time_ns = now_ns,
+		.stack_id = stack_id,
+		.number = number,
+		.pid = stacks_pid(),
+		.tid = thread_id(),
+		.what = what,
+		.stack_state = (uint8_t)stack_state,
+	};
+	ring_submit(record);
+}
+
+void share_batch(const void *data, uint64_t bytes)
+{
+	uint64_t size = sizeof(struct gpt_agent_batch) + gpt_padded(bytes);
+	struct gpt_agent_batch *record;
+
+	if (!listens())
+		return;
+	ring_count(GPT_COUNTER_BATCHES);
+	record = ring_reserve(size);
+	if (!record) {
+		ring_count(GPT_COUNTER_BATCHES_LOST);
+		return;
+	}
+	*record = (struct gpt_agent_batch){
+		.hdr = {.size = (uint32_t)size, .type = GPT_AGENT_BATCH},
+		.time_ns = clock_now_ns(),
+		.pid = stacks_pid(),
+		.tid = thread_id(),
+		.bytes = (uint32_t)bytes,
+	};
+	memcpy(record->data, data, bytes);
+	ring_submit(record);
+}
+
+void share_state(uint32_t agent_state)
+{
+	if (listens())
+		ring_state(agent_state);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The way of the agent's records where there is no BPF: into a ring in memory that the collector maps, too
+ * (gputrace/share.h).  What a uprobe's program does there is done here, on the same threads.
+ *
+ * Nothing here allocates, takes a lock or waits, but for share_join.
+ */
+#ifndef GPUTRACE_AGENT_SHARE_SHARE_H
+#define GPUTRACE_AGENT_SHARE_SHARE_H
+
+#include <stdint.h>
+
+/*
+ * Where the environment names a collector: comes together with it, once in a process.  Takes milliseconds, at most
+ * three seconds where it does not answer; at once back where there is none.  Any thread that may wait.
+ */
+void share_join(void);
+
+/* As the functions of agent.h that have these names; nothing where no such collector listens. */
+void share_call(uint32_t corr, uint32_t api);
+void share_state(uint32_t state);
+void share_batch(const void *data, uint64_t bytes);
+void share_stack(uint32_t what, uint64_t number);
+
+/* Nothing more will be said: where the collector has gone its memory goes back to the system. */
+void share_leave(void);
+
+/* In the child of a fork: the ring is the parent's. */
+void share_forked(void);
+
+#endif
