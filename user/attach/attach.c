@@ -154,6 +154,13 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 					 .emit_context = context};
 	attach->symbols = symbols_new(emit, context);
 	attach->generated = generated_files_new(emit, context);
+	if (options->way == ATTACH_WAY_AGENT) {
+		error = by_agents_open(attach, why, why_size);
+		if (error)
+			goto fail;
+		*out = attach;
+		return 0;
+	}
 	if (options->agent != ATTACH_AGENT_OFF)
 		feature_begin_nop5();
 	error = programs_load(&attach->programs, &config, options->ring_bytes, why, why_size);
@@ -194,6 +201,7 @@ void attach_close(struct attach *attach)
 	if (attach->agents.file_fd >= 0)
 		close(attach->agents.file_fd);
 	foreign_reader_close(&attach->foreign_reader);
+	shares_close(attach->shares);
 	symbols_free(attach->symbols);
 	generated_files_free(attach->generated);
 	array_free(&attach->holds);
@@ -206,7 +214,17 @@ void attach_close(struct attach *attach)
 
 int attach_ring_fd(const struct attach *attach)
 {
-	return bpf_map__fd(attach->programs.bpf->maps.ring);
+	return attach->shares ? -1 : bpf_map__fd(attach->programs.bpf->maps.ring);
+}
+
+struct shares *attach_shares(const struct attach *attach)
+{
+	return attach->shares;
+}
+
+int attach_wait_fd(const struct attach *attach)
+{
+	return attach->shares ? shares_fd(attach->shares) : -1;
 }
 
 /* ---- what to follow ---------------------------------------------------------------------------- */
@@ -267,6 +285,8 @@ int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
 		return -ENOSPC;
 	}
 	process->named = true;
+	if (attach->shares)
+		return 0;		      /* looked at when its agent comes */
 	attach->processes.probe_later = true; /* until attach_start */
 	error = processes_examine(&attach->processes, process);
 	if (error) {
@@ -321,6 +341,8 @@ static int let_agents_in(struct attach *attach, char *why, size_t why_size)
 
 int attach_start(struct attach *attach, char *why, size_t why_size)
 {
+	if (attach->shares)
+		return 0;
 	if (attach->options.agent != ATTACH_AGENT_OFF && attach->options.agent_path) {
 		int error;
 
@@ -350,8 +372,12 @@ int attach_start(struct attach *attach, char *why, size_t why_size)
 
 int attach_begin_steps(struct attach *attach, char *why, size_t why_size)
 {
-	int error = attach->options.schedule.active ? files_begin_schedule(&attach->files) : 0;
+	int error = 0;
 
+	if (attach->shares)
+		shares_control(attach->shares)->schedule_begun = 1;
+	else if (attach->options.schedule.active)
+		error = files_begin_schedule(&attach->files);
 	if (error)
 		snprintf(why, why_size, "the agent cannot be asked to count steps: %s", strerror(-error));
 	return error;
@@ -411,6 +437,8 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
 	bool check_titles = now_ns - attach->titles_checked_ns > TITLE_CHECK_NS;
 
 	attach->heard_ns = heard_ns;
+	if (attach->shares)
+		return by_agents_tick(attach, now_ns);
 	for (size_t i = 0; i < attach->processes.list.count; i++) {
 		struct followed *process = attach->processes.list.items[i];
 
@@ -446,6 +474,8 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
 void attach_missed(struct attach *attach, uint64_t count)
 {
 	attach->missed += count;
+	if (attach->shares)
+		return; /* agents come by themselves, and processes are seen to end */
 	for (size_t i = 0; i < attach->processes.list.count;) {
 		struct followed *process = attach->processes.list.items[i];
 

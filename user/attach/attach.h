@@ -32,8 +32,17 @@ enum attach_agent {
 	ATTACH_AGENT_OFF,
 };
 
+/* How what happens in processes comes to gputrace. */
+enum attach_way {
+	ATTACH_WAY_BPF,	  /* by programs in the kernel: root's */
+	ATTACH_WAY_AGENT, /* by the agents alone, through memory that they share with gputrace: needs no right at all */
+};
+
 struct attach_options {
 	enum attach_scope scope;
+	enum attach_way way;
+	const char *share_name; /* of ATTACH_WAY_AGENT: by which agents find gputrace (shares_name) */
+	uid_t uid;		/* the same: whose processes they are */
 	enum attach_agent agent;
 	const char *agent_path;	      /* libgputrace-agent.so, NULL: not found */
 	const char *cupti;	      /* the libcupti that agents shall use, NULL: what fits the process */
@@ -70,8 +79,12 @@ int attach_start(struct attach *attach, char *why, size_t why_size);
 /* With a schedule: steps are counted from now on.  Once the recording begins; on failure as attach_start. */
 int attach_begin_steps(struct attach *attach, char *why, size_t why_size);
 
-/* The BPF ring buffer map, for capture/. */
+/* The BPF ring buffer map, for capture/; -1 where agents share memory: attach_shares, else NULL. */
 int attach_ring_fd(const struct attach *attach);
+struct shares *attach_shares(const struct attach *attach);
+
+/* Readable when attach_tick has something to do at once; -1: nothing is. */
+int attach_wait_fd(const struct attach *attach);
 
 /* Whether attach_notice has to hear of a record. Looks at nothing else: any thread may call it. */
 bool attach_wants(const struct gpt_record *record);

@@ -9,12 +9,14 @@
 #include "attach/hold.h"
 #include "attach/probes/files.h"
 #include "attach/processes.h"
+#include "attach/share/shares.h"
 #include "attach/symbols.h"
 
 struct attach {
 	bool schedule_over; /* of some process, which may be gone */
 	struct attach_options options;
 	struct programs programs;
+	struct shares *shares; /* of ATTACH_WAY_AGENT, else NULL */
 	struct files files;
 	struct processes processes;
 	struct agents agents;
@@ -46,5 +48,10 @@ void attach_examine_mapped(struct attach *attach, struct followed *process);
 
 /* What may be missing of the process since it mapped a library, if that was not said. */
 void attach_report_late(struct attach *attach, struct followed *process);
+
+/* ATTACH_WAY_AGENT (by_agents.c): what its functions do there. */
+int by_agents_open(struct attach *attach, char *why, size_t why_size);
+uint64_t by_agents_tick(struct attach *attach, uint64_t now_ns);
+void by_agents_stop(struct attach *attach, uint64_t end_ns, void (*drain)(void *), void *drain_context);
 
 #endif

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <bpf/bpf.h>
@@ -79,25 +80,34 @@ uint32_t attach_cycles_over(const struct attach *attach)
 	return least == UINT32_MAX ? 0 : least;
 }
 
-void attach_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_COUNT])
+static void add_bpf_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_COUNT])
 {
 	int map = bpf_map__fd(attach->programs.bpf->maps.counters), cpus = libbpf_num_possible_cpus();
 	uint64_t *values = xcalloc((size_t)(cpus > 0 ? cpus : 1), sizeof(*values));
 
 	for (uint32_t i = 0; i < GPT_COUNTER_COUNT; i++) {
-		counters[i] = 0;
 		if (bpf_map_lookup_elem(map, &i, values))
 			continue;
 		for (int cpu = 0; cpu < cpus; cpu++)
 			counters[i] += values[cpu];
 	}
 	free(values);
+}
+
+void attach_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_COUNT])
+{
+	memset(counters, 0, GPT_COUNTER_COUNT * sizeof(counters[0]));
+	if (attach->shares)
+		shares_add_counters(attach->shares, counters);
+	else
+		add_bpf_counters(attach, counters);
 	counters[GPT_COUNTER_PROCESSES_FULL] += attach->processes.refused;
 	counters[GPT_COUNTER_PROCESSES_SILENT] += attach->processes.silent;
 	counters[GPT_COUNTER_FILES_UNPROBED] += attach->files.left_out;
 	for (size_t i = 0; i < attach->files.list.count; i++)
 		counters[GPT_COUNTER_FILES_UNPROBED] += attach->files.list.items[i]->refused >> FILE_CALLS & 1;
-	counters[GPT_COUNTER_MISSED] += programs_missed(&attach->programs);
+	if (!attach->shares)
+		counters[GPT_COUNTER_MISSED] += programs_missed(&attach->programs);
 }
 
 static bool agents_pending(const struct attach *attach)
@@ -154,6 +164,11 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 {
 	uint64_t end_ns = monotonic_ns() + timeout_ms * 1000000ULL;
 
+	if (attach->shares) {
+		by_agents_stop(attach, end_ns, drain, drain_context);
+		report_missed(attach);
+		return;
+	}
 	agents_end_entering(&attach->agents);
 	/* An agent has to know of another user of CUPTI before it leaves. */
 	drain(drain_context);

@@ -91,6 +91,7 @@ struct followed {
 };
 
 struct processes {
+	struct shares *shares; /* of agents without BPF, NULL: what happens comes from BPF */
 	struct files *files;
 	struct probed_file *agent; /* that processes will get; NULL: none */
 	attach_emit emit;

@@ -10,6 +10,7 @@
 #include <gputrace/maps.h>
 
 #include "attach/probes/probes.h"
+#include "attach/share/shares.h"
 #include "base/monotonic.h"
 #include "target/python.h"
 
@@ -30,8 +31,8 @@ static bool makes_unseen(const struct followed *process)
  * What the walker may do from now on with the program that was looked at; nothing when that is over.  Where the death
  * of code objects is not seen nothing of them is remembered.
  */
-static void set_python(struct processes *processes, const struct followed *process, uint32_t python_state,
-		       const struct gpt_python *python)
+static void set_bpf_python(struct processes *processes, const struct followed *process, uint32_t python_state,
+			   const struct gpt_python *python)
 {
 	const struct gputrace_bpf *bpf = processes->files->programs->bpf;
 	struct gpt_python_news news = {
@@ -55,6 +56,16 @@ static void set_python(struct processes *processes, const struct followed *proce
 		emit_note(processes->emit, processes->emit_context, (uint32_t)process->pid,
 			  "pid %d: no Python stacks: the BPF side cannot be given its Python: %s", process->pid,
 			  strerror(errno));
+}
+
+/* Of a process with an agent and without BPF the agent sees the death of code objects, and new interpreters. */
+static void set_python(struct processes *processes, const struct followed *process, uint32_t python_state,
+		       const struct gpt_python *python)
+{
+	if (processes->shares)
+		shares_set_python(processes->shares, process->pid, python_state, python, false);
+	else
+		set_bpf_python(processes, process, python_state, python);
 }
 
 static void look_again(struct followed *process)
@@ -139,9 +150,14 @@ void python_examine(struct processes *processes, struct followed *process, const
 	struct probed_file *file;
 	bool more;
 
+	/* Later looks may not be allowed: that at its beginning was done by its agent. */
+	if (processes->shares && error && process->has_python) {
+		python_info_free(&python);
+		return;
+	}
 	error = find_in_others(process, mappings, error, &python, why, sizeof(why));
 	file = python_file(process, &python);
-	more = watch_deaths(processes, process, file, &python);
+	more = watch_deaths(processes, process, file, &python) || processes->shares;
 	if (!error) {
 		if (!process->has_python) {
 			probe_subinterpreters(processes, process);
@@ -149,12 +165,12 @@ void python_examine(struct processes *processes, struct followed *process, const
 			emit_process(processes->emit, processes->emit_context, info, known_ns,
 				     python.walk.layout.version, python.path ? python.path : "");
 		} else if (more) {
-			set_python(processes, process, GPT_STACK_OK, NULL);
+			set_python(processes, process, GPT_STACK_OK, processes->shares ? &python.walk : NULL);
 		}
 		process->has_python = true;
 		if (file)
 			file_attach_python(processes->files, file, &python);
-		if (python.dealloc_offset)
+		if (python.dealloc_offset || (processes->shares && python.walk.code_type))
 			process->look_again_ns = 0;
 		else
 			look_again(process); /* its type objects are not set up yet */

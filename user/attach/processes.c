@@ -16,6 +16,7 @@
 #include "attach/forks.h"
 #include "attach/probes/probes.h"
 #include "attach/process_python.h"
+#include "attach/share/shares.h"
 #include "base/monotonic.h"
 #include "base/path.h"
 #include "base/msg.h"
@@ -51,7 +52,7 @@ static void forget_entry(struct processes *processes, const struct followed *pro
 	uint32_t key = (uint32_t)process->pid;
 	struct gpt_process_state state;
 
-	if (!bpf_map_lookup_elem(processes_map(processes), &key, &state) &&
+	if (!processes->shares && !bpf_map_lookup_elem(processes_map(processes), &key, &state) &&
 	    is_same_start(state.start_ticks, process->start_ticks))
 		bpf_map_delete_elem(processes_map(processes), &key);
 }
@@ -106,6 +107,9 @@ static int find_entry(struct processes *processes, const struct followed *proces
 {
 	uint32_t key = (uint32_t)process->pid;
 	struct gpt_process_state state;
+
+	if (processes->shares)
+		return 0;
 
 	if (bpf_map_lookup_elem(processes_map(processes), &key, &state))
 		return -ENOENT;
@@ -356,6 +360,8 @@ static uint64_t program_of(const struct processes *processes, const struct follo
 	uint32_t key = (uint32_t)process->pid;
 	struct gpt_process_state state;
 
+	if (processes->shares)
+		return process->program;
 	return bpf_map_lookup_elem(processes_map(processes), &key, &state) ? 0 : state.program;
 }
 
@@ -394,6 +400,8 @@ bool processes_has_called(const struct processes *processes, const struct follow
 	uint32_t key = (uint32_t)process->pid;
 	struct gpt_process_state state;
 
+	if (processes->shares)
+		return process->called_ns != 0;
 	return !bpf_map_lookup_elem(processes_map(processes), &key, &state) && state.called;
 }
 
@@ -425,11 +433,12 @@ int processes_examine(struct processes *processes, struct followed *process)
 		if (first && info.forked && !process->forked)
 			fork_note_older(process, info.parent);
 		processes_update_agent(processes, process);
-		examine_files(processes, process, &mappings);
+		if (!processes->shares)
+			examine_files(processes, process, &mappings);
 		for (size_t i = 0; first && !(process->forked && process->fork.seen) && i < process->files.count; i++)
 			process->agent_older |= process->files.items[i]->kind == LIBRARY_AGENT;
 		python_examine(processes, process, &mappings, &info, known_ns);
-		if (!processes->probe_later)
+		if (!processes->probe_later && !processes->shares)
 			probe_files(processes, process);
 	}
 	if (!error && !mappings.list.count)
@@ -457,8 +466,13 @@ bool processes_update_agent(struct processes *processes, struct followed *proces
 	bool live = process->agent_live, calls = process->agent_calls;
 	uint8_t state;
 
-	process->agent_live =
-		!bpf_map_lookup_elem(bpf_map__fd(processes->files->programs->bpf->maps.agents), &key, &state);
+	if (processes->shares) {
+		state = (uint8_t)shares_state(processes->shares, process->pid);
+		process->agent_live = state == GPT_AGENT_READY || state == GPT_AGENT_BORROWING;
+	} else {
+		process->agent_live =
+			!bpf_map_lookup_elem(bpf_map__fd(processes->files->programs->bpf->maps.agents), &key, &state);
+	}
 	process->agent_calls = process->agent_live && state == GPT_AGENT_READY;
 	if (process->agent_live)
 		links_detach(&process->restart_links);

@@ -219,9 +219,10 @@ static int watch(int epoll, int fd, uint32_t events)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-static int open_all(struct drain *drain, int ring_fd)
+static int open_all(struct drain *drain, struct shares *shares, int ring_fd)
 {
-	int error = ring_open(ring_fd, take_record, drain, &drain->ring);
+	int error = shares ? ring_open_shares(shares, take_record, drain, &drain->ring)
+			   : ring_open(ring_fd, take_record, drain, &drain->ring);
 
 	if (error)
 		return error;
@@ -234,12 +235,13 @@ static int open_all(struct drain *drain, int ring_fd)
 	 * Edge-triggered: level-triggered, it would be ready whenever the ring is not empty, and the loop would
 	 * spin over single records.
 	 */
-	error = watch(drain->epoll, ring_wait_fd(drain->ring), EPOLLIN | EPOLLET);
+	if (ring_wait_fd(drain->ring) >= 0)
+		error = watch(drain->epoll, ring_wait_fd(drain->ring), EPOLLIN | EPOLLET);
 	return error ? error : watch(drain->epoll, drain->wake, EPOLLIN);
 }
 
-int drain_start(int ring_fd, struct log_writer *log, bool (*wanted)(const struct gpt_record *record),
-		struct drain **out)
+int drain_start(struct shares *shares, int ring_fd, struct log_writer *log,
+		bool (*wanted)(const struct gpt_record *record), struct drain **out)
 {
 	struct drain *drain = xcalloc(1, sizeof(*drain));
 	int error;
@@ -251,7 +253,7 @@ int drain_start(int ring_fd, struct log_writer *log, bool (*wanted)(const struct
 	drain->epoll = drain->wake = -1;
 	pthread_mutex_init(&drain->lock, NULL);
 	pthread_cond_init(&drain->passed, NULL);
-	error = open_all(drain, ring_fd);
+	error = open_all(drain, shares, ring_fd);
 	if (!error)
 		error = thread_start(drain_main, drain, 0, &drain->thread);
 	if (error) {

@@ -16,12 +16,14 @@
 
 struct drain;
 
+struct shares;
+
 /*
- * Starts it; ring_fd: the ring buffer's map.  wanted: whether a record is one for the queue; it is called by that
- * thread and looks at nothing but the record.  -errno
+ * Starts it; shares: whose rings it empties, NULL: that of BPF, of which ring_fd is the map.  wanted: whether a record
+ * is one for the queue; it is called by that thread and looks at nothing but the record.  -errno
  */
-int drain_start(int ring_fd, struct log_writer *log, bool (*wanted)(const struct gpt_record *record),
-		struct drain **out);
+int drain_start(struct shares *shares, int ring_fd, struct log_writer *log,
+		bool (*wanted)(const struct gpt_record *record), struct drain **out);
 
 /*
  * The recording ends then, or now if that is later than this; of several ends the first counts, and is returned.  What

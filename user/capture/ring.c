@@ -14,11 +14,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "attach/share/shares.h"
 #include "base/array.h"
 
 #define RECORD_HEADER_BYTES 8 /* BPF_RINGBUF_HDR_SZ: the kernel's own, before each record */
 
 struct ring {
+	struct shares *shares; /* NULL: the BPF ring buffer */
 	int map_fd;
 	struct ring_buffer *consumer;
 	ring_record record;
@@ -86,7 +88,20 @@ fail:
 	return err;
 }
 
-int64_t ring_consume(struct ring *ring)
+int ring_open_shares(struct shares *shares, ring_record record, void *context, struct ring **out)
+{
+	struct ring *ring = xcalloc(1, sizeof(*ring));
+
+	ring->map_fd = -1;
+	ring->shares = shares;
+	ring->record = record;
+	ring->context = context;
+	ring->bytes = shares_bytes(shares);
+	*out = ring;
+	return 0;
+}
+
+static int64_t consume_bpf(struct ring *ring)
 {
 	unsigned long consumed = __atomic_load_n(ring->consumer_position, __ATOMIC_ACQUIRE);
 	unsigned long produced = __atomic_load_n(ring->producer_position, __ATOMIC_ACQUIRE);
@@ -105,6 +120,11 @@ int64_t ring_consume(struct ring *ring)
 	return (int64_t)ring->taken;
 }
 
+int64_t ring_consume(struct ring *ring)
+{
+	return ring->shares ? shares_consume(ring->shares, ring->record, ring->context) : consume_bpf(ring);
+}
+
 int ring_wait_fd(const struct ring *ring)
 {
 	return ring->map_fd;
@@ -117,12 +137,12 @@ uint64_t ring_bytes(const struct ring *ring)
 
 uint64_t ring_bytes_max(const struct ring *ring)
 {
-	return ring->bytes_max;
+	return ring->shares ? shares_bytes_max(ring->shares) : ring->bytes_max;
 }
 
 uint64_t ring_malformed(const struct ring *ring)
 {
-	return ring->malformed;
+	return ring->shares ? shares_malformed(ring->shares) : ring->malformed;
 }
 
 void ring_close(struct ring *ring)

@@ -303,6 +303,8 @@ static int open_run(struct run *run)
 	if (run->epoll < 0)
 		return -errno;
 	err = watch(run->epoll, drain_fd(run->drain));
+	if (!err && attach_wait_fd(run->attach) >= 0)
+		err = watch(run->epoll, attach_wait_fd(run->attach));
 	return err ? err : watch(run->epoll, run->options->signals_fd);
 }
 

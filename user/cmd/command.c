@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <gputrace/cupti_search.h>
+#include <gputrace/share.h>
 
 #include "base/array.h"
 #include "base/msg.h"
@@ -85,6 +86,10 @@ const char *command_other_ranges(const char *agent_path)
 static void set_agent(const struct command_options *options)
 {
 	set_injection(options->agent_path);
+	if (options->share_name)
+		setenv(GPUTRACE_SHARE, options->share_name, 1);
+	else
+		unsetenv(GPUTRACE_SHARE);
 	if (options->cupti)
 		setenv(GPT_CUPTI_VARIABLE, options->cupti, 1);
 	/* NVTX loads one tool per process.  If another tool is set up already, it stays. */

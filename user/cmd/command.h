@@ -28,6 +28,7 @@ struct command_options {
 	const char *agent_path;	     /* for CUDA_INJECTION64_PATH, NULL: leave the environment alone */
 	const char *cupti;	     /* the libcupti that the agent shall use, NULL: what fits */
 	bool ranges;		     /* the agent takes NVTX ranges too: NVTX_INJECTION64_PATH, unless it is set */
+	const char *share_name;	     /* by which agents find a gputrace without BPF, NULL: none is to */
 	bool stdout_to_stderr;	     /* our own standard output carries an export */
 	const sigset_t *signals;     /* mask to restore */
 	const struct caller *caller; /* as whom it runs, NULL: as gputrace */

@@ -21,6 +21,9 @@ bool doctor_check_kernel(void);
 /* The agent's library, CUPTI, driver and Pythons that are installed: returns false when no trace can work. */
 bool doctor_check_software(void);
 
+/* Recording by the agent alone, without BPF: returns false when a command cannot be traced that way either. */
+bool doctor_check_alone(void);
+
 /* One process, and the libcupti that is named for it (NULL: none): returns false when it cannot be traced. */
 bool doctor_check_process(pid_t pid, const char *cupti);
 

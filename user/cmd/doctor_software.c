@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What is installed on the machine. Nothing of it is loaded: we run as root. */
+#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include <gputrace/agent.h>
 
+#include "attach/share/share_control.h"
 #include "cmd/agent_path.h"
 #include "base/path.h"
 #include "cmd/doctor_checks.h"
@@ -24,6 +26,23 @@ static void check_agent(void)
 		doctor_say(HEALTH_LIMITED, "agent", "%s not found: no GPU times; set GPUTRACE_AGENT to its path",
 			   GPUTRACE_AGENT_FILE);
 	free(path);
+}
+
+bool doctor_check_alone(void)
+{
+	struct share_control control;
+	char *path = agent_path_find();
+	int err = path ? share_control_open(&control) : -ENOENT;
+
+	free(path);
+	if (!err)
+		share_control_close(&control);
+	doctor_say(err ? HEALTH_MISSING : HEALTH_OK, "without BPF", "%s%s%s",
+		   !err		    ? "gputrace -- COMMAND records by the agent alone: --way agent, no right is needed"
+		   : err == -ENOENT ? "it takes the agent"
+				    : "no memory can be shared (memfd_create, F_SEAL_FUTURE_WRITE; Linux 5.1):",
+		   err && err != -ENOENT ? " " : "", err && err != -ENOENT ? strerror(-err) : "");
+	return !err;
 }
 
 /* Appends what is new in the list; returns how many there are. */

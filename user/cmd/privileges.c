@@ -20,6 +20,8 @@
 #define CAP_BPF 39
 #endif
 
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
 /* CAP_SYS_ADMIN contains the first two, not the third (capabilities(7)). */
 static const struct needed_capability {
 	const char *name;
@@ -115,6 +117,10 @@ int privileges_check(char *why, size_t why_size)
 		snprintf(why, why_size, "%s (bpf: %s); gputrace doctor says more",
 			 err == -ENOSYS ? "this kernel has no BPF" : "BPF cannot be used here", strerror(-err));
 		return err;
+	}
+	if (access(KERNEL_BTF, R_OK)) {
+		snprintf(why, why_size, "the kernel's BTF cannot be read (" KERNEL_BTF "); gputrace doctor says more");
+		return -ENOENT;
 	}
 	if (!process_in_initial_pid_namespace()) {
 		snprintf(why, why_size,

@@ -12,6 +12,7 @@
 
 #include "attach/attach.h"
 #include "attach/emit.h"
+#include "attach/share/shares.h"
 #include "capture/drain.h"
 #include "capture/signals.h"
 #include "cmd/agent_path.h"
@@ -54,6 +55,12 @@ static int find_agent(struct recording *recording)
 	recording->agent_path = agent_path_find();
 	if (recording->agent_path)
 		return 0;
+	if (recording->share_name) {
+		msg_error("without root the agent records, and %s was not found; gputrace doctor says where it is "
+			  "looked for",
+			  GPUTRACE_AGENT_FILE);
+		return -ENOENT;
+	}
 	if (recording->options->agent == ATTACH_AGENT_REQUIRE) {
 		msg_error("--agent require: %s was not found; gputrace doctor says where it is looked for",
 			  GPUTRACE_AGENT_FILE);
@@ -93,6 +100,50 @@ static int refuse_command(const char *name, int err)
 	return err;
 }
 
+/* What only the kernel's programs see. */
+static const char *needs_bpf(const struct options *options)
+{
+	if (!options->command)
+		return "only a COMMAND is recorded so, not processes that run already";
+	if (options->agent == ATTACH_AGENT_OFF)
+		return "it excludes --agent off";
+	if (options->native)
+		return "it excludes --native";
+	if (options->cpu_frequency)
+		return "it excludes --cpu and --frequency";
+	return options->python_calls ? "it excludes --python-calls" : NULL;
+}
+
+/* By the agents alone, where that is asked for or nothing else is permitted. */
+static int choose_way(struct recording *recording)
+{
+	const struct options *options = recording->options;
+	const char *bpf = needs_bpf(options);
+	int err = 0;
+
+	if (options->way != RECORD_WAY_AGENT)
+		err = privileges_check(recording->why, sizeof(recording->why));
+	if (options->way != RECORD_WAY_AGENT && !err)
+		return 0;
+	if (options->way == RECORD_WAY_BPF || (bpf && options->way != RECORD_WAY_AGENT)) {
+		msg_error("%s%s", recording->why,
+			  options->command ? "" : "; a command needs no right: gputrace ... -- COMMAND");
+		return err;
+	}
+	if (bpf) {
+		msg_error("--way agent: %s", bpf);
+		return -EINVAL;
+	}
+	recording->share_name = shares_name();
+	if (!recording->share_name) {
+		msg_error("--way agent: no random name can be had: %s", strerror(errno));
+		return -EIO;
+	}
+	if (err)
+		msg_info("%s: recorded by the agent alone, as with --way agent", recording->why);
+	return 0;
+}
+
 /* Everything that can be found wrong before anything is started. */
 static int check_all(struct recording *recording)
 {
@@ -108,11 +159,9 @@ static int check_all(struct recording *recording)
 	err = target_check_pids(&options->pids);
 	if (err)
 		return err;
-	err = privileges_check(recording->why, sizeof(recording->why));
-	if (err) {
-		msg_error("%s", recording->why);
+	err = choose_way(recording);
+	if (err)
 		return err;
-	}
 	err = outputs_check(options);
 	return err ? err : find_agent(recording);
 }
@@ -147,6 +196,7 @@ static int start_command(struct recording *recording)
 		.agent_path = recording->agent_path,
 		.cupti = recording->options->cupti,
 		.ranges = recording->options->activity_sets >> GPT_AGENT_SET_NVTX & 1,
+		.share_name = recording->share_name,
 		.stdout_to_stderr = options_use_stdout(recording->options),
 		.signals = &recording->old_signals,
 		.caller = recording->caller,
@@ -234,6 +284,7 @@ static void close_all(struct recording *recording)
 	if (recording->signals >= 0)
 		stop_signals_close(recording->signals, &recording->old_signals);
 	free(recording->agent_path);
+	free(recording->share_name);
 	caller_free(recording->caller);
 }
 

@@ -23,6 +23,7 @@ struct recording {
 	size_t log_output; /* the first .gpt among the outputs is the log itself, SIZE_MAX: none */
 	struct log_file file;
 	struct log_writer *log;
+	char *share_name;      /* by which agents find this gputrace where it records without BPF, else NULL */
 	struct caller *caller; /* as whom the command runs, NULL: as gputrace */
 	struct command command;
 	int signals; /* -1: not open */

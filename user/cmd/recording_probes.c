@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "attach/attach.h"
 #include "capture/clock.h"
 #include "capture/drain.h"
+#include "cmd/caller.h"
 #include "cmd/session.h"
 #include "log/writer.h"
 
@@ -63,6 +65,9 @@ int recording_attach(struct recording *recording)
 	const struct options *options = recording->options;
 	struct attach_options attach_options = {
 		.scope = recording_scope(options),
+		.way = recording->share_name ? ATTACH_WAY_AGENT : ATTACH_WAY_BPF,
+		.share_name = recording->share_name,
+		.uid = recording->caller ? recording->caller->uid : geteuid(),
 		.agent = options->agent,
 		.agent_path = recording->agent_path,
 		.cupti = options->cupti,
@@ -88,7 +93,8 @@ int recording_attach(struct recording *recording)
 		goto failed;
 	begin_now(recording);
 	/* Before the first probe: from then on the ring fills, however long the rest takes. */
-	err = drain_start(attach_ring_fd(recording->attach), recording->log, attach_wants, &recording->drain);
+	err = drain_start(attach_shares(recording->attach), attach_ring_fd(recording->attach), recording->log,
+			  attach_wants, &recording->drain);
 	if (err)
 		snprintf(recording->why, sizeof(recording->why), "the ring buffer cannot be read: %s", strerror(-err));
 	if (!err)

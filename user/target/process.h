@@ -144,6 +144,13 @@ int process_open_file(pid_t pid, const char *path);
 
 /* Copies from the process's memory, and to it; 0 or -errno (-EFAULT also where not all is there, -ETIMEDOUT). */
 int process_read_memory(pid_t pid, uint64_t address, void *buffer, size_t bytes);
+
+/*
+ * From now on this process's memory is read by `read` (0 or -errno) on the calling thread, as where it reads it itself
+ * for us; pid 0: none is.
+ */
+void process_read_by(pid_t pid, int (*read)(void *context, uint64_t address, void *buffer, size_t bytes),
+		     void *context);
 int process_write_memory(pid_t pid, uint64_t address, const void *data, size_t bytes);
 
 #endif

@@ -163,10 +163,26 @@ static int read_by_thread(pid_t pid, uint64_t address, void *buffer, size_t byte
 	return error;
 }
 
+static __thread struct {
+	pid_t pid;
+	int (*read)(void *context, uint64_t address, void *buffer, size_t bytes);
+	void *context;
+} by_itself;
+
+void process_read_by(pid_t pid, int (*read)(void *context, uint64_t address, void *buffer, size_t bytes), void *context)
+{
+	by_itself.pid = pid;
+	by_itself.read = read;
+	by_itself.context = context;
+}
+
 int process_read_memory(pid_t pid, uint64_t address, void *buffer, size_t bytes)
 {
-	int error = read_by_thread(pid, address, buffer, bytes);
+	int error;
 
+	if (by_itself.pid && pid == by_itself.pid)
+		return by_itself.read(by_itself.context, address, buffer, bytes);
+	error = read_by_thread(pid, address, buffer, bytes);
 	return error == -ESRCH ? read_by_thread(process_thread(pid), address, buffer, bytes) : error;
 }
 

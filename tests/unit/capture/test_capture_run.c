@@ -74,6 +74,16 @@ int ring_open(int map_fd, ring_record record, void *context, struct ring **out)
 	return fake.ring_error;
 }
 
+int ring_open_shares(struct shares *shares, ring_record record, void *context, struct ring **out)
+{
+	return ring_open(-1, record, context, out);
+}
+
+int attach_wait_fd(const struct attach *attach)
+{
+	return -1;
+}
+
 int64_t ring_consume(struct ring *ring)
 {
 	const struct gpt_record *once = atomic_exchange(&fake.once, NULL);
@@ -259,7 +269,7 @@ static struct outcome run(struct run_options options)
 	fake.log_fd = outcome.fd;
 	options.signals_fd = stop_signals_open(&old);
 	assert_true(options.signals_fd >= 0);
-	outcome.err = drain_start(-1, fake.log, wants_process_events, &drain);
+	outcome.err = drain_start(NULL, -1, fake.log, wants_process_events, &drain);
 	if (!outcome.err)
 		outcome.err = run_trace(NULL, fake.log, drain, &options, &outcome.result);
 	drain_close(drain);

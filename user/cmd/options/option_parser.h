@@ -32,6 +32,7 @@ int parse_pid(struct parse *parse, const char *value);
 int parse_label(struct parse *parse, const char *value);
 int parse_duration(struct parse *parse, const char *value);
 int parse_agent(struct parse *parse, const char *value);
+int parse_way(struct parse *parse, const char *value);
 int parse_cupti(struct parse *parse, const char *value);
 int parse_min_complete(struct parse *parse, const char *value);
 int parse_buffer(struct parse *parse, const char *value);

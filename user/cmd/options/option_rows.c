@@ -125,6 +125,10 @@ const struct option_row option_rows[] = {
 	 RECORD | REPORT | EXPORT | DIFF, parse_graphs},
 	{"agent", 0, "auto, require or off", "auto|require|off",
 	 "CUPTI agent: if possible, or fail, or launches without GPU times", RECORD | WHY, parse_agent},
+	{"way", 0, "auto, bpf or agent", "auto|bpf|agent",
+	 "how a COMMAND is recorded: by the kernel (needs root), by the agent alone (needs\n"
+	 "no right); default: by the kernel where that is permitted",
+	 RECORD | WHY, parse_way},
 	{"cupti", 0, "the path of a libcupti", "PATH", "the libcupti to use, instead of the one that fits the process",
 	 RECORD | DOCTOR | WHY, parse_cupti},
 	{"min-complete", 0, "a percentage", "PERCENT",

@@ -52,6 +52,13 @@ struct slice_options {
 	uint64_t cycle; /* of a schedule, from 1; 0: all */
 };
 
+/* --way */
+enum record_way {
+	RECORD_WAY_AUTO, /* BPF where that is permitted */
+	RECORD_WAY_BPF,
+	RECORD_WAY_AGENT,
+};
+
 struct options {
 	enum subcommand subcommand;
 	enum subcommand help_for; /* SUBCOMMAND_HELP: which one it was asked of */
@@ -69,6 +76,7 @@ struct options {
 	enum metric metric;
 	struct attribution attribution;
 	enum attach_agent agent;
+	enum record_way way;
 	const char *cupti; /* NULL: the one that fits each process */
 	bool has_min_complete;
 	unsigned min_complete; /* thousandths of a percent */

@@ -73,6 +73,18 @@ int parse_agent(struct parse *parse, const char *value)
 	return 0;
 }
 
+int parse_way(struct parse *parse, const char *value)
+{
+	static const char *const names[] = {
+		[RECORD_WAY_AUTO] = "auto", [RECORD_WAY_BPF] = "bpf", [RECORD_WAY_AGENT] = "agent", NULL};
+	int chosen = option_choose(value, names);
+
+	if (chosen < 0)
+		return option_fail(parse, "--way %s: accepted are auto, bpf and agent", value);
+	parse->options->way = (enum record_way)chosen;
+	return 0;
+}
+
 int parse_cupti(struct parse *parse, const char *value)
 {
 	if (*value != '/')

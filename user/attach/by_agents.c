@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A trace without BPF: the processes whose agents come by themselves, until they end.  No file is probed and no process
+ * is entered.
+ */
+#include "attach/attach.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <gputrace/agent.h>
+
+#include "attach/attach_state.h"
+#include "attach/emit.h"
+#include "base/monotonic.h"
+#include "base/msg.h"
+
+#define CHECK_NS 200000000ULL
+#define TITLE_CHECK_NS 1000000000ULL
+#define COME_IN_MAX 16	    /* agents that are let in before something else is heard */
+#define ROOM_MAX (8u << 20) /* of a ring: the target pays for it */
+
+int by_agents_open(struct attach *attach, char *why, size_t why_size)
+{
+	const struct attach_options *options = &attach->options;
+	uint64_t bytes = options->ring_bytes < ROOM_MAX ? options->ring_bytes : ROOM_MAX;
+	struct gpt_share_control *control;
+	int error = shares_open(options->share_name, options->uid, bytes, &attach->shares);
+
+	if (error) {
+		snprintf(why, why_size, "no memory can be shared with the agents: %s", strerror(-error));
+		return error;
+	}
+	attach->processes.shares = attach->shares;
+	control = shares_control(attach->shares);
+	control->activity_sets = options->activity_sets;
+	control->shapes = options->shapes;
+	control->forward_lines = options->forward_lines;
+	control->torch_memory = options->torch_memory;
+	control->memory_lines = options->memory_lines;
+	control->schedule = attach->files.schedule;
+	control->ops = options->ops;
+	control->batch = control->session = 1;
+	return 0;
+}
+
+static void emit_event(struct attach *attach, const struct followed *process, uint16_t type)
+{
+	struct gpt_process_event event = {
+		.hdr = {.size = sizeof(event), .type = type}, .time_ns = monotonic_ns(), .pid = (uint32_t)process->pid};
+
+	process_name(process->pid, event.comm, sizeof(event.comm));
+	attach->emit(attach->emit_context, &event.hdr);
+}
+
+/* An agent comes once in a program: what was known of the process is another's. */
+static struct followed *begin_program(struct attach *attach, pid_t pid)
+{
+	struct followed *process = processes_find(&attach->processes, pid);
+
+	if (process && process->written) {
+		shares_end(attach->shares, pid);
+		processes_forget_program(&attach->processes, process);
+		symbols_forget_process(attach->symbols, (uint32_t)pid);
+		emit_event(attach, process, GPT_EXEC);
+	}
+	return processes_add(&attach->processes, pid, true, false);
+}
+
+/* What its Python is is said before its agent begins, so that the first launch has its stack. */
+static void let_in(struct attach *attach, pid_t pid)
+{
+	struct followed *process = begin_program(attach, pid);
+
+	if (!process || shares_let_in(attach->shares)) {
+		shares_refuse(attach->shares);
+		return;
+	}
+	processes_examine(&attach->processes, process);
+	if (shares_finish(attach->shares))
+		msg_debug("pid %d: its agent has gone while it was let in", (int)pid);
+}
+
+static void let_agents_in(struct attach *attach)
+{
+	pid_t pid;
+
+	for (unsigned i = 0; i < COME_IN_MAX && (pid = shares_next(attach->shares)); i++)
+		let_in(attach, pid);
+}
+
+/* Those that have ended, once all that they left is in the log. */
+static void remove_over(struct attach *attach)
+{
+	for (size_t i = attach->processes.list.count; i-- > 0;) {
+		struct followed *process = attach->processes.list.items[i];
+
+		if (!process_is_over(process) || !shares_end(attach->shares, process->pid))
+			continue;
+		emit_event(attach, process, GPT_EXIT);
+		processes_remove(&attach->processes, process->pid);
+	}
+}
+
+static void look_at(void *context, struct followed *process)
+{
+	struct attach *attach = context;
+
+	processes_examine(&attach->processes, process);
+}
+
+uint64_t by_agents_tick(struct attach *attach, uint64_t now_ns)
+{
+	bool check = now_ns - attach->agents_checked_ns > CHECK_NS;
+	bool check_titles = now_ns - attach->titles_checked_ns > TITLE_CHECK_NS;
+
+	let_agents_in(attach);
+	for (size_t i = 0; i < attach->processes.list.count; i++) {
+		if (check_titles)
+			processes_update_title(&attach->processes, attach->processes.list.items[i]);
+		if (check)
+			processes_update_agent(&attach->processes, attach->processes.list.items[i]);
+	}
+	if (check_titles)
+		attach->titles_checked_ns = now_ns;
+	if (check)
+		attach->agents_checked_ns = now_ns;
+	remove_over(attach);
+	processes_report_silent(&attach->processes);
+	return processes_look_due(&attach->processes, look_at, attach);
+}
+
+static bool is_pending(struct attach *attach)
+{
+	for (size_t i = 0; i < attach->processes.list.count; i++) {
+		struct followed *process = attach->processes.list.items[i];
+
+		processes_update_agent(&attach->processes, process);
+		if (!process_is_over(process) &&
+		    ((process->agent_live && !process->agent_stopped) || process->ops_live))
+			return true;
+	}
+	return false;
+}
+
+/* What cannot be had this way, and whether any agent came at all. */
+static void report_what_is_missing(struct attach *attach)
+{
+	emit_note(
+		attach->emit, attach->emit_context, 0,
+		"recorded without root, by the agents alone: no collections and imports of Python, no NCCL calls by "
+		"name, no launches of processes without an agent; launches of PyTorch's backward threads have no line");
+	if (!shares_count(attach->shares))
+		emit_note(attach->emit, attach->emit_context, 0,
+			  "no process has loaded the agent: none started CUDA, or the driver does not load what "
+			  "CUDA_INJECTION64_PATH names there");
+}
+
+void by_agents_stop(struct attach *attach, uint64_t end_ns, void (*drain)(void *), void *drain_context)
+{
+	struct gpt_share_control *control = shares_control(attach->shares);
+	struct timespec pause = {.tv_nsec = 2000000L};
+
+	for (size_t i = 0; i < attach->processes.list.count; i++)
+		processes_update_title(&attach->processes, attach->processes.list.items[i]);
+	control->session = control->ops = 0;
+	drain(drain_context);
+	while (is_pending(attach) && monotonic_ns() < end_ns) {
+		nanosleep(&pause, NULL);
+		drain(drain_context);
+	}
+	control->batch = 0;
+	/* Of those that ended just now what they had begun to write is not waited for. */
+	remove_over(attach);
+	drain(drain_context);
+	remove_over(attach);
+	report_what_is_missing(attach);
+	processes_report_silent(&attach->processes);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The collector's end of an agent's ring (gputrace/share.h).  The process that writes it is hostile: positions, heads
+ * and records are checked, and a record is copied before it is looked at.
+ */
+#ifndef GPUTRACE_ATTACH_SHARE_SHARE_RING_H
+#define GPUTRACE_ATTACH_SHARE_SHARE_RING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gputrace/share.h>
+
+struct share_ring {
+	int fd;
+	struct gpt_share_ring *shared; /* with its data twice */
+	uint64_t bytes;		       /* of the data */
+	uint64_t consumed, bytes_max;
+	uint64_t malformed; /* records that cannot be, or of which only a part was written when the process ended */
+	bool broken;	    /* nothing more is read of it */
+};
+
+typedef void (*share_record)(void *context, const struct gpt_record *record);
+
+/* bytes: a power of two, of whole pages. -errno */
+int share_ring_open(uint64_t bytes, struct share_ring *out);
+void share_ring_close(struct share_ring *ring);
+
+/*
+ * Hands over the records that are there, as those of process `pid`; room: GPT_RECORD_MAX bytes.  over: the process has
+ * ended, what it has not finished it never will.  Returns how many bytes it took.
+ */
+uint64_t share_ring_consume(struct share_ring *ring, uint32_t pid, bool over, void *room, share_record record,
+			    void *context);
+
+#endif
