@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A trace by the agent alone: for a user who may do nothing it says what root's says, and harms no one."""
+
+import collections
+import os
+import pathlib
+import shutil
+import signal
+import tempfile
+
+import chrome_invariants as chrome
+import logfile
+import machine
+import pytest
+import reading
+import stacks
+import tracing
+
+AS_USER = machine.PROGRAMS / "as_user.sh"
+DOCKER = ("/usr/bin/python3", machine.PROGRAMS / "docker_seccomp.py")
+CUDART = machine.SIMGPU / "libcudart.so.13"
+LAUNCHES = 4000
+
+
+@pytest.fixture
+def desk():
+    """A folder of everyone's, with a copy of gputrace: the build folder may be root's own."""
+    folder = pathlib.Path(tempfile.mkdtemp())
+    folder.chmod(0o777)
+    for path in (machine.GPUTRACE, machine.AGENT):
+        shutil.copy(path, folder)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def as_user(folder, command, *options, prefix=(), flags=(), names=("trace.gpt", "trace.json"), **more):
+    """gputrace -- COMMAND by uid 1000 without a capability."""
+    return tracing.command(folder, AS_USER, *flags, *prefix, folder / "gputrace", *tracing.outputs(folder, *names), *options,
+                           "--", *command, **more)
+
+
+def trains(folder, *options, python="/usr/bin/python3", steps=50):
+    program = [python, machine.WORKLOADS / "train.py", "--steps", str(steps), "--threads", "2", *options, "--truth",
+               folder / "program.json"]
+    return tracing.on_simgpu(folder / "gpu.json", *program)
+
+
+def trees(folder, python):
+    return tracing.on_simgpu(folder / "gpu.json", python, machine.PROGRAMS / "trees.py", CUDART, folder / "truth.json", LAUNCHES)
+
+
+def launches(trace):
+    """{tid: [stack of each launch in the order in which they were made]}"""
+    threads = collections.defaultdict(list)
+    for event in sorted(chrome.events(trace, "cuda_runtime"), key=lambda event: event["ts"]):
+        if event["name"] == "cudaLaunchKernel":
+            threads[event["tid"]].append(reading.stack_of(event))
+    return dict(threads)
+
+
+def assert_whole(folder, done):
+    """Every launch is there with its stack and its time, and the program did what it does without gputrace."""
+    done.must_be(0)
+    trace = reading.trace_of(folder / "trace.json")
+    truth = reading.program(folder / "program.json")
+    simulated = reading.simulated.load(folder / "gpu.json")
+    calls = reading.truth_calls(truth)
+    assert reading.trace_stacks(trace, calls, truth["pid"]) == reading.truth_stacks(truth)
+    assert reading.trace_line_ns(trace) == reading.truth_line_ns(truth)
+    assert reading.trace_kernel_ns(trace) == reading.simulated_kernel_ns(simulated)
+    receipt = reading.receipt(trace)
+    assert receipt["launches_joined"] == receipt["launches_expected"] == len(reading.simulated_launches(simulated))
+    assert receipt["complete_percent"] == 100
+    assert any("recorded without root" in note for note in trace["gputrace"]["notes"])
+
+
+def test_every_stack_is_what_the_interpreter_says(every_python, desk):
+    """Random call trees on four threads; a Python in a root of its own can only be started by root."""
+    if "roots" in str(every_python):
+        done = tracing.command(desk, desk / "gputrace", "--way", "agent", *tracing.outputs(desk, "trace.json"), "--",
+                               *trees(desk, every_python), env={"TMPDIR": desk})
+    else:
+        done = as_user(desk, trees(desk, every_python), names=("trace.json",))
+    done.must_be(0)
+    expected, _ = stacks.recorded(desk / "truth.json")
+    got = launches(reading.trace_of(desk / "trace.json"))
+    assert stacks.count(expected) >= LAUNCHES
+    assert {tid: [";".join(launch.frames) for launch in made] for tid, made in expected.items()} == got
+
+
+def test_a_user_has_launches_lines_times_and_completeness(desk):
+    assert_whole(desk, as_user(desk, trains(desk)))
+
+
+def test_the_same_run_says_the_same_as_by_bpf(desk):
+    """Two runs: thread ids and times of day differ, lines, kernels and durations do not."""
+    told = []
+    for way in ("bpf", "agent"):
+        tracing.command(desk, desk / "gputrace", "--way", way, *tracing.outputs(desk, "trace.json"), "--", *trains(desk)).must_be(0)
+        told.append(reading.trace_of(desk / "trace.json"))
+    assert reading.trace_line_ns(told[0]) == reading.trace_line_ns(told[1])
+    assert sorted(map(tuple, launches(told[0]).values())) == sorted(map(tuple, launches(told[1]).values()))
+    names = [{event["name"] for event in chrome.events(trace)} for trace in told]
+    assert {name for name in names[0] ^ names[1] if not name.startswith(("import ", "gc "))} == set()
+
+
+@pytest.mark.parametrize("filtered", [DOCKER, (*DOCKER, "--kill", "process_vm_readv")], ids=("docker", "killed for a read"))
+def test_a_filter_of_system_calls_lets_it_work(desk, filtered):
+    assert_whole(desk, as_user(desk, trains(desk), prefix=filtered))
+
+
+def test_a_root_that_cannot_be_written_and_a_tmp_without_execution_are_enough(desk):
+    """The agent is loaded from the one place that can be written and executed."""
+    assert_whole(desk, as_user(desk, trains(desk), flags=("--read-only",), env={"HOME": "/nonexistent"}))
+
+
+def test_a_program_that_closes_every_descriptor_is_traced_on(desk):
+    program = ["/usr/bin/python3", machine.PROGRAMS / "closes_all.py", CUDART, "200"]
+    done = as_user(desk, tracing.on_simgpu(desk / "gpu.json", *program)).must_be(0)
+    assert "done" in done.stdout
+    assert [len(made) for made in launches(reading.trace_of(desk / "trace.json")).values()] == [200]
+
+
+def test_a_full_ring_is_counted(desk):
+    """gputrace stands still while the program launches: nothing is lost without an account."""
+    program = trains(desk, "--until", desk / "stop")
+    command = [AS_USER, desk / "gputrace", "-v", "--buffer", "64K", *tracing.outputs(desk, "trace.json"), "--", *program]
+    with tracing.Running(command, desk) as running:
+        running.wait_line("ready")
+        running.process.send_signal(signal.SIGSTOP)
+        tracing.until(lambda: len(reading.simulated_launches(reading.simulated.load(desk / "gpu.json"))) > 4000)
+        running.process.send_signal(signal.SIGCONT)
+        (desk / "stop").touch()
+        done = running.end()
+    assert done.code == 0, done
+    receipt = reading.receipt(reading.trace_of(desk / "trace.json"))
+    made = len(reading.simulated_launches(reading.simulated.load(desk / "gpu.json")))
+    assert receipt["calls_lost"] > 0 and receipt["complete_percent"] < 100
+    got = sum(map(len, launches(reading.trace_of(desk / "trace.json")).values()))
+    assert got < made <= got + receipt["calls_lost"]
+
+
+def test_a_program_goes_on_when_gputrace_is_killed(desk):
+    program = trains(desk, "--until", desk / "stop")
+    with tracing.Running([AS_USER, desk / "gputrace", "-v", *tracing.outputs(desk, "trace.gpt"), "--", *program], desk) as running:
+        running.wait_line("ready")
+        tracing.until(lambda: any(map(logfile.has_kernel, desk.glob("trace.gpt.part-*"))))
+        (log,) = desk.glob("trace.gpt.part-*")
+        (pid,) = (pid for pid in tracing.marked(running.mark) if "train.py" in command_line(pid))
+        running.process.kill()
+        running.process.wait(tracing.PATIENCE_S)
+        before = len(reading.simulated_launches(reading.simulated.load(desk / "gpu.json")))
+        tracing.until(lambda: len(reading.simulated_launches(reading.simulated.load(desk / "gpu.json"))) > before + 1000)
+        assert "gputrace" not in " ".join(tracing.threads(pid))
+        tracing.until(lambda: shared_kb(pid) == 0)
+        (desk / "stop").touch()
+        assert "steps" in running.wait_line("steps")
+    truth = reading.program(desk / "program.json")
+    assert reading.simulated_line_ns(reading.simulated.load(desk / "gpu.json")) == reading.truth_line_ns(truth)
+    report = tracing.gputrace(desk, "report", log).must_be(3)
+    assert "cut short" in report.stderr and "train.py" in report.stdout
+
+
+def test_gputrace_ends_with_a_whole_log_when_the_program_is_killed(desk):
+    program = trains(desk, "--until", desk / "stop")
+    command = [AS_USER, desk / "gputrace", *tracing.outputs(desk, "trace.gpt", "trace.json"), "--", *program]
+    with tracing.Running(command, desk) as running:
+        running.wait_line("ready")
+        tracing.until(lambda: len(reading.simulated_launches(reading.simulated.load(desk / "gpu.json"))) > 1000)
+        os.kill(next(pid for pid in tracing.marked(running.mark) if "train.py" in command_line(pid)), signal.SIGKILL)
+        done = running.end()
+    assert "was killed by signal 9" in done.stderr
+    assert sum(map(len, launches(reading.trace_of(desk / "trace.json")).values())) > 1000
+    assert not [path for path in pathlib.Path("/dev/shm").glob("*gputrace*")]
+
+
+def shared_kb(pid):
+    """What the process keeps of its ring in memory."""
+    kept, ours = 0, False
+    for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        if "-" in line.split()[0]:
+            ours = "gputrace-ring" in line
+        elif line.startswith("Rss:") and ours:
+            kept += int(line.split()[1])
+    return max(kept - 8, 0)  # its first two pages
+
+
+def command_line(pid):
+    words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    return " ".join(word.decode() for word in words) if b"--" not in words else ""
+
+
+@pytest.mark.parametrize("arguments, text", [
+    (["-p", "1"], "a command needs no right: gputrace ... -- COMMAND"),
+    (["--way", "agent", "-p", "1"], "--way agent: only a COMMAND is recorded so, not processes that run already"),
+    (["--way", "agent", "--native", "--", "true"], "--way agent: it excludes --native"),
+    (["--way", "agent", "--cpu", "--", "true"], "--way agent: it excludes --cpu and --frequency"),
+    (["--way", "agent", "--python-calls", "--", "true"], "--way agent: it excludes --python-calls"),
+    (["--way", "agent", "--agent", "off", "--", "true"], "--way agent: it excludes --agent off"),
+    (["--way", "bpf", "--", "true"], "CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE missing")])
+def test_what_cannot_be_had_without_root_is_said(desk, arguments, text):
+    done = tracing.command(desk, AS_USER, desk / "gputrace", *arguments).must_be(1)
+    assert text in done.stderr, done
+
+
+def test_an_unknown_way_is_refused(tmp_path):
+    assert "--way ebpf: accepted are auto, bpf and agent" in tracing.gputrace(tmp_path, "--way", "ebpf", "--", "true").must_be(2).stderr
+
+
+def test_a_command_without_cuda_is_said_to_have_loaded_no_agent(desk):
+    done = as_user(desk, ["true"], names=()).must_be(0)
+    assert "no process has loaded the agent" in " ".join(done.stdout.split())
+    assert "recorded by the agent alone, as with --way agent" in done.stderr
