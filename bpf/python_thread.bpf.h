@@ -92,6 +92,12 @@ static __always_inline __u64 first_stack_end(void)
 	return BPF_CORE_READ(task, mm, start_stack);
 }
 
+/* What Python knows the thread by: pthread_self(), which in glibc is the thread pointer. */
+static __always_inline __u64 own_thread_pointer(void)
+{
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread.fsbase);
+}
+
 #endif
 
 /* The part of the thread's C stack that is in use. In glibc and musl a thread's control block lies above its stack. */
@@ -120,7 +126,7 @@ static __noinline long tstate_find(struct gpt_process_state *process, struct gpt
 
 	thread->tstate = 0;
 	/* A thread that was interrupted while its program was being loaded had none when its entry was made. */
-	thread->pthread = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread.fsbase);
+	thread->pthread = own_thread_pointer();
 	if (bpf_probe_read_user(&interpreter, 8,
 				(void *)(process->python.runtime + walk.layout->runtime_interpreters_head)))
 		return GPT_STACK_UNREADABLE;

@@ -8,6 +8,7 @@
  *     void record_submit(void *record), record_discard(void *record);
  *     long record_send(const void *record, __u64 bytes);       a whole one; not 0: there is no room
  *     void count_one(__u32 which);                           enum gpt_counter
+ *     __u64 own_thread_pointer(void);                        pthread_self()
  *     __u64 first_stack_end(void);                           where the first thread's C stack ends
  *     bool stack_is_known(__u64 id);                         sent, and not forgotten
  *     void stack_remember(const struct gpt_pystack *stack);

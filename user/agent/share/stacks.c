@@ -97,6 +97,11 @@ static void count_one(uint32_t which)
 	ring_count(which);
 }
 
+static uint64_t own_thread_pointer(void)
+{
+	return (uint64_t)pthread_self();
+}
+
 /* The kernel puts these bytes right above what it gives the first thread. */
 static uint64_t first_stack_end(void)
 {
