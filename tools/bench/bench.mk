@@ -15,6 +15,7 @@
 #   bench-scale      time, CPU and memory from a log of 50 million launches to report and files (root, minutes, 1 GB of disk);
 #                    SCALE_FLAGS="--launches 3000000 --only report" for less
 #   bench-view       when `gputrace view` of a log of 10 million slices shows the first, how fast it answers a zoom (root, to record)
+#   bench-ways       a launch with 16 frames by BPF and by the agent alone, on each CPython that pyenv has (root)
 
 BENCH := $(BUILD)/tools/bench
 BENCH_OBJ := $(addprefix $(BENCH)/,bench_probe.o bench_calls.o bench_model.o bench_log.o bench_export.o rank_logs.o)
@@ -34,8 +35,11 @@ $(BENCH)/hammer.so: tools/bench/hammer.c $(BUILD)/flags
 	$(say) LINK $@
 	$(Q)$(CC) $(BASE_CFLAGS) -O2 -g -shared -fPIC -o $@ $<
 
-.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge
+.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge bench-ways
 benches: $(BENCHES) $(BENCH)/hammer.so
+
+bench-ways: all simgpu
+	@tools/bench/ways.py $(BUILD) $$(ls "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.*/bin/python3)
 
 bench:
 	@tools/deps build test
