@@ -263,6 +263,76 @@ static void the_gil_is_put_on_the_thread_that_had_it_whoever_woke_the_one_that_w
 	free_gap(&gap, ns_of(&gap, LINE_HOLDS, WHY_GIL, WHY_RAN) + begun(&gap));
 }
 
+static void collection(struct log_builder *log, uint32_t pid, uint32_t tid, uint64_t from_ns, uint64_t to_ns)
+{
+	struct gpt_pyevent event = {.frame = 0x7000, .pid = pid, .tid = tid, .kind = GPT_PYEVENT_GC, .value = 2};
+
+	event.time_ns = from_ns;
+	log_put(log, GPT_PYEVENT, &event, sizeof(event), NULL, 0);
+	event.time_ns = to_ns;
+	event.ends = true;
+	log_put(log, GPT_PYEVENT, &event, sizeof(event), NULL, 0);
+}
+
+/* As the kernel tells it: a timer ends all waits but the last, and CPython does not say who has the GIL. */
+static void ask_for_gil(struct gap *gap, uint32_t tid, uint64_t from_ns, uint64_t to_ns, uint32_t waker, uint64_t stack)
+{
+	uint64_t at = from_ns;
+
+	for (; at + 5 * MS < to_ns; at += 5 * MS)
+		log_wait(&gap->log, of(waits(GPT_WAIT_GIL, WAITS, at, at + 5 * MS - 10 * US), PID, tid));
+	log_wait(&gap->log, of(woken_by(waits(GPT_WAIT_GIL, WAITS, at, to_ns), PID, waker, stack), PID, tid));
+}
+
+static void who_lets_go_of_the_gil_in_the_end_had_it_where_no_other_thread_got_it(void **state)
+{
+	struct gap gap;
+	uint64_t held, asked;
+
+	begin_gap(&gap);
+	runs(&gap.log, PID, HELPER, HOLDS, FROM, TO);
+	ask_for_gil(&gap, TID, FROM, LAUNCHED, HELPER, HOLDS);
+	end_gap(&gap);
+	held = ns_of(&gap, LINE_HOLDS, WHY_GIL, WHY_RAN);
+	asked = own(&gap, LINE_WAITS, WHY_RAN); /* between two waits of one line */
+	assert_int_equal(asked, 17 * 10 * US);
+	free_gap(&gap, held + asked + begun(&gap));
+}
+
+static void who_had_the_gil_is_not_known_while_another_thread_got_it(void **state)
+{
+	struct gap gap;
+	uint64_t before, after;
+
+	begin_gap(&gap);
+	log_thread(&gap.log, PID, HELPER + 1, 1200, "third");
+	runs(&gap.log, PID, HELPER, HOLDS, FROM, TO);
+	ask_for_gil(&gap, HELPER + 1, FROM, 48 * MS, HELPER, HOLDS);
+	ask_for_gil(&gap, TID, FROM, LAUNCHED, HELPER, HOLDS);
+	end_gap(&gap);
+	before = own(&gap, LINE_WAITS, WHY_GIL);
+	after = ns_of(&gap, LINE_HOLDS, WHY_GIL, WHY_RAN);
+	assert_int_equal(before, 8 * (5 * MS - 10 * US));
+	free_gap(&gap, before + after + own(&gap, LINE_WAITS, WHY_RAN) + begun(&gap));
+}
+
+static void a_collection_has_no_time_in_which_its_thread_had_no_cpu(void **state)
+{
+	struct gap gap;
+	uint64_t garbage, no_cpu;
+
+	begin_gap(&gap);
+	runs(&gap.log, PID, TID, LOAD, FROM, TO);
+	collection(&gap.log, PID, TID, 30 * MS, 60 * MS);
+	log_wait(&gap.log, waits(GPT_WAIT_PREEMPTED, LOAD, 40 * MS, 52 * MS));
+	end_gap(&gap);
+	garbage = own(&gap, LINE_LOAD, WHY_GC);
+	no_cpu = own(&gap, LINE_LOAD, WHY_NO_CPU);
+	assert_int_equal(garbage, 18 * MS);
+	assert_int_equal(no_cpu, 12 * MS);
+	free_gap(&gap, garbage + no_cpu + own(&gap, LINE_LOAD, WHY_RAN) + begun(&gap));
+}
+
 /* The thread waits for a helper, that for a process at the other end of a pipe. */
 static void wake_ups_lead_into_other_processes(void **state)
 {
@@ -292,17 +362,6 @@ static void what_a_worker_of_a_data_loader_runs_is_data(void **state)
 	log_wait(&gap.log, woken_by(waits(GPT_WAIT_PIPE, LOADER, FROM, LAUNCHED), WORKER, WORKER, WORKS));
 	end_gap(&gap);
 	free_gap(&gap, ns_of(&gap, LINE_WORKS, WHY_DATA, WHY_RAN) + begun(&gap));
-}
-
-static void collection(struct log_builder *log, uint32_t pid, uint32_t tid, uint64_t from_ns, uint64_t to_ns)
-{
-	struct gpt_pyevent event = {.frame = 0x7000, .pid = pid, .tid = tid, .kind = GPT_PYEVENT_GC, .value = 2};
-
-	event.time_ns = from_ns;
-	log_put(log, GPT_PYEVENT, &event, sizeof(event), NULL, 0);
-	event.time_ns = to_ns;
-	event.ends = true;
-	log_put(log, GPT_PYEVENT, &event, sizeof(event), NULL, 0);
 }
 
 static void a_collection_is_on_the_line_of_the_nearest_sample(void **state)
@@ -631,6 +690,9 @@ int main(void)
 		cmocka_unit_test(from_when_it_was_woken_a_thread_has_no_cpu),
 		cmocka_unit_test(a_lock_is_put_on_the_line_of_the_thread_that_had_it),
 		cmocka_unit_test(the_gil_is_put_on_the_thread_that_had_it_whoever_woke_the_one_that_waits),
+		cmocka_unit_test(who_lets_go_of_the_gil_in_the_end_had_it_where_no_other_thread_got_it),
+		cmocka_unit_test(who_had_the_gil_is_not_known_while_another_thread_got_it),
+		cmocka_unit_test(a_collection_has_no_time_in_which_its_thread_had_no_cpu),
 		cmocka_unit_test(wake_ups_lead_into_other_processes),
 		cmocka_unit_test(what_a_worker_of_a_data_loader_runs_is_data),
 		cmocka_unit_test(a_collection_is_on_the_line_of_the_nearest_sample),

@@ -266,7 +266,12 @@ static void take_late(void *context, struct tally_key key, uint64_t from_ns, uin
 			key.part[3] = key.part[1] == WHY_COMPILE ? key.part[3] : 0;
 		}
 	}
-	idle_charge(late->charging, key, from_ns, to_ns);
+	span.least_ns = from_ns;
+	span.most_ns = to_ns;
+	if (is_work_of_cpu(key.part[1]))
+		idle_blame_own(late->charging, late->thread, key, &span);
+	else
+		idle_charge(late->charging, key, from_ns, to_ns);
 }
 
 /* A gap of whose thread nothing is known by itself; how much of it samples and waits do not tell. */

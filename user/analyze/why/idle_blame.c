@@ -90,10 +90,14 @@ static void divide_other(struct blame *blame, uint64_t from_ns, uint64_t to_ns, 
 
 static void put_wait(struct blame *blame, const struct ran_piece *piece)
 {
+	const struct idle *idle = blame->charging->idle;
 	const struct ran_wait *wait = piece->wait;
+	uint32_t by = ran_is_followed(wait) ? wait->by : NONE;
 	struct blame next = *blame;
 
-	if (!ran_is_followed(wait) || blame->steps == RAN_STEPS) {
+	if (by == NONE && wait->reason == GPT_WAIT_GIL)
+		by = ran_gil_holder(&idle->ran, idle->model, blame->thread, wait);
+	if (by == NONE || blame->steps == RAN_STEPS) {
 		put(blame, why_key(wait->place, cause_of_wait(wait->reason), wait->reason, wait->other),
 		    piece->to_ns - piece->from_ns);
 		return;
@@ -102,10 +106,10 @@ static void put_wait(struct blame *blame, const struct ran_piece *piece)
 		next.first = cause_of_wait(wait->reason);
 		next.via = wait->place;
 	}
-	next.thread = wait->by;
+	next.thread = by;
 	next.steps++;
 	divide_other(&next, piece->from_ns, piece->to_ns,
-		     piece->to_ns == wait->woken_ns ? wait->by_place : CALLER_UNSEEN);
+		     by == wait->by && piece->to_ns == wait->woken_ns ? wait->by_place : CALLER_UNSEEN);
 }
 
 static uint32_t function_of(const struct model *model, uint32_t native)
@@ -141,6 +145,37 @@ static void take_piece(void *context, const struct ran_piece *piece)
 		put_unknown(blame, ns);
 }
 
+bool is_work_of_cpu(enum why_cause cause)
+{
+	return cause == WHY_GC || cause == WHY_IMPORT || cause == WHY_COMPILE;
+}
+
+/* What of something known by itself the thread had no CPU for. */
+struct owned {
+	struct blame *blame;
+	uint64_t no_cpu_ns;
+};
+
+static void take_owned(void *context, const struct ran_piece *piece)
+{
+	struct owned *owned = context;
+
+	if (!piece->no_cpu)
+		return;
+	owned->no_cpu_ns += piece->to_ns - piece->from_ns;
+	take_piece(owned->blame, piece);
+}
+
+/* A collection, an import, a CUDA call. */
+static void put_own(struct blame *blame, struct tally_key key, const struct ran_span *span)
+{
+	struct owned owned = {.blame = blame};
+	const struct idle *idle = blame->charging->idle;
+
+	ran_divide(&idle->ran, idle->model, blame->thread, span, take_owned, &owned);
+	put(blame, key, span->to_ns - span->from_ns - owned.no_cpu_ns);
+}
+
 static void take_activity(void *context, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
 {
 	struct blame *blame = context;
@@ -154,7 +189,10 @@ static void take_activity(void *context, struct tally_key key, uint64_t from_ns,
 		key.part[0] = ran_nearest_place(&charging->idle->ran, blame->thread, &span);
 	if (key.part[0] == CALLER_UNSEEN)
 		key.part[0] = blame->via;
-	put(blame, key, to_ns - from_ns);
+	if (is_work_of_cpu(key.part[1]))
+		put_own(blame, key, &span);
+	else
+		put(blame, key, to_ns - from_ns);
 }
 
 /*
@@ -182,6 +220,15 @@ static void divide_other(struct blame *blame, uint64_t from_ns, uint64_t to_ns, 
 			   take_piece, blame);
 	}
 	array_free(&rests);
+}
+
+void idle_blame_own(struct idle_charging *charging, uint32_t thread, struct tally_key key, const struct ran_span *span)
+{
+	struct blame blame = {.charging = charging, .thread = thread, .first = WHY_CAUSES, .via = NONE};
+	struct owned owned = {.blame = &blame};
+
+	ran_divide(&charging->idle->ran, charging->idle->model, thread, span, take_owned, &owned);
+	idle_charge(charging, key, 0, span->to_ns - span->from_ns - owned.no_cpu_ns);
 }
 
 uint64_t idle_blame(struct idle_charging *charging, uint32_t thread, const struct tally_key *own,

@@ -33,4 +33,10 @@ void idle_charge(void *charging, struct tally_key key, uint64_t from_ns, uint64_
 uint64_t idle_blame(struct idle_charging *charging, uint32_t thread, const struct tally_key *own,
 		    const struct ran_span *span);
 
+/* Whether a thread needs a CPU for it all the time: a call that waits for the GPU does not. */
+bool is_work_of_cpu(enum why_cause cause);
+
+/* Charges a part in which a thread did what the key says, as a collection: but not as far as it had no CPU for it. */
+void idle_blame_own(struct idle_charging *charging, uint32_t thread, struct tally_key key, const struct ran_span *span);
+
 #endif

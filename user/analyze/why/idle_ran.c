@@ -195,6 +195,51 @@ uint32_t ran_nearest_place(const struct ran_threads *ran, uint32_t number, const
 	return before ? before->place : after ? after->place : CALLER_UNSEEN;
 }
 
+/* Between two waits for the GIL a thread asks for it, and does nothing else. */
+#define GIL_ASKS_NS 100000u
+
+/* The wait in which the thread got it, NULL: not known. */
+static const struct ran_wait *last_gil_wait(const struct ran_thread *thread, const struct ran_wait *wait)
+{
+	const struct ran_wait *end = thread->waits.items + thread->waits.count;
+
+	while (wait->by == NONE) {
+		if (wait + 1 == end || wait[1].reason != GPT_WAIT_GIL || wait[1].start_ns - wait->end_ns > GIL_ASKS_NS)
+			return NULL;
+		wait++;
+	}
+	return wait;
+}
+
+/* Whether a wait for the GIL ended in that time. */
+static bool got_gil(const struct ran_thread *thread, uint64_t from_ns, uint64_t to_ns)
+{
+	for (size_t i = wait_beyond(thread, from_ns); i < thread->waits.count; i++) {
+		const struct ran_wait *wait = &thread->waits.items[i];
+
+		if (wait->end_ns >= to_ns)
+			return false;
+		if (wait->reason == GPT_WAIT_GIL && wait->by != NONE)
+			return true;
+	}
+	return false;
+}
+
+uint32_t ran_gil_holder(const struct ran_threads *ran, const struct model *model, uint32_t number,
+			const struct ran_wait *wait)
+{
+	const struct ran_wait *last = last_gil_wait(ran->all[number], wait);
+	uint32_t process = model->threads[number].process;
+
+	if (!last || last->by == number)
+		return NONE;
+	for (uint32_t i = 0; i < ran->count; i++)
+		if (i != number && ran->all[i] && model->threads[i].process == process &&
+		    got_gil(ran->all[i], wait->start_ns, last->end_ns))
+			return NONE;
+	return last->by;
+}
+
 bool ran_is_followed(const struct ran_wait *wait)
 {
 	switch (wait->reason) {

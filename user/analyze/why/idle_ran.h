@@ -108,6 +108,14 @@ void ran_divide(const struct ran_threads *ran, const struct model *model, uint32
  */
 uint32_t ran_nearest_place(const struct ran_threads *ran, uint32_t thread, const struct ran_span *span);
 
+/*
+ * Who had the GIL in a wait for it that a timer ended (CPython asks for it every 5 ms, sys.setswitchinterval): who let
+ * the thread have it in the end, as each thread that drops it wakes one that waits.  NONE: another thread got it
+ * meanwhile, or it is not known.
+ */
+uint32_t ran_gil_holder(const struct ran_threads *ran, const struct model *model, uint32_t thread,
+			const struct ran_wait *wait);
+
 /* Whether a thread that waits so is let go on by another, whose time that is. */
 bool ran_is_followed(const struct ran_wait *wait);
 
