@@ -41,14 +41,9 @@ def truth(mark, seconds, pid=None, file=THIS):
 
 
 def run(cause, times):
-    """Warmed up: the first time starts processes and threads.  wall_ms: by the clock, whatever else ran on the machine."""
-    inject = globals()[cause]
-    if cause != "stolen":
-        inject(0.001)
-    found, begin = None, time.monotonic()
+    """wall_ms: by the clock, whatever else ran on the machine."""
+    inject, found, begin = globals()[cause], None, time.monotonic()
     for _ in range(times):
-        launch()
-        time.sleep(0.0001)
         launch()
         one = inject(0.3 / times)
         launch()
@@ -209,28 +204,28 @@ def runnable_seconds():
 
 def stolen(seconds):
     """A neighbour has as much of the one CPU that both may use."""
-    cpus = os.sched_getaffinity(0)
-    os.sched_setaffinity(threading.get_native_id(), {min(cpus)})
-    neighbour = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    time.sleep(0.2)
-    launch()
-    before = runnable_seconds()
-    while runnable_seconds() - before < seconds: pass  # stolen
-    took = runnable_seconds() - before
-    launch()
-    neighbour.kill()
-    neighbour.wait()
-    os.sched_setaffinity(threading.get_native_id(), cpus)
+    cpus, thread = os.sched_getaffinity(0), threading.get_native_id()
+    os.sched_setaffinity(thread, {min(cpus)})
+    with subprocess.Popen([sys.executable, "-c", "print(flush=True)\nwhile True: pass"], stdout=subprocess.PIPE) as neighbour:
+        neighbour.stdout.readline()
+        launch()
+        begin, before = time.thread_time(), runnable_seconds()
+        while time.thread_time() - begin < seconds: pass  # stolen
+        took = runnable_seconds() - before
+        launch()
+        neighbour.kill()
+    os.sched_setaffinity(thread, cpus)
     return truth("stolen", took)
 
 
 def main():
+    """All threads and processes are there before the first launch."""
     KEPT.extend([] for _ in range(100000))
     gc.disable()
-    found = {}
-    for asked in sys.argv[2:]:
-        cause, _, times = asked.partition("*")
-        found[asked] = run(cause, int(times or 1))
+    asked = [word.partition("*") for word in sys.argv[2:]]
+    for cause, _, _ in asked:
+        globals()[cause](0.001)
+    found = {cause + star + times: run(cause, int(times or 1)) for cause, star, times in asked}
     pathlib.Path(sys.argv[1]).write_text(json.dumps(found))
 
 

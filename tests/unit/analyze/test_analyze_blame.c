@@ -294,7 +294,7 @@ static void who_lets_go_of_the_gil_in_the_end_had_it_where_no_other_thread_got_i
 	ask_for_gil(&gap, TID, FROM, LAUNCHED, HELPER, HOLDS);
 	end_gap(&gap);
 	held = ns_of(&gap, LINE_HOLDS, WHY_GIL, WHY_RAN);
-	asked = own(&gap, LINE_WAITS, WHY_RAN); /* between two waits of one line */
+	asked = own(&gap, LINE_LAUNCH, WHY_UNSAMPLED); /* between two waits */
 	assert_int_equal(asked, 17 * 10 * US);
 	free_gap(&gap, held + asked + begun(&gap));
 }
@@ -313,7 +313,7 @@ static void who_had_the_gil_is_not_known_while_another_thread_got_it(void **stat
 	before = own(&gap, LINE_WAITS, WHY_GIL);
 	after = ns_of(&gap, LINE_HOLDS, WHY_GIL, WHY_RAN);
 	assert_int_equal(before, 8 * (5 * MS - 10 * US));
-	free_gap(&gap, before + after + own(&gap, LINE_WAITS, WHY_RAN) + begun(&gap));
+	free_gap(&gap, before + after + own(&gap, LINE_LAUNCH, WHY_UNSAMPLED) + begun(&gap));
 }
 
 static void a_collection_has_no_time_in_which_its_thread_had_no_cpu(void **state)
@@ -440,25 +440,6 @@ static void what_another_thread_ran_that_was_not_sampled_is_not_known(void **sta
 	log_wait(&gap.log, woken_by(waits(GPT_WAIT_FUTEX, WAITS, FROM, LAUNCHED), PID, HELPER, HOLDS));
 	end_gap(&gap);
 	free_gap(&gap, ns_of(&gap, LINE_WAITS, WHY_LOCK, WHY_UNSAMPLED) + begun(&gap));
-}
-
-/* Between two waits of one line lies less than a period: it was there all the time. */
-static void a_short_stretch_between_two_waits_of_one_line_is_that_line_s(void **state)
-{
-	struct gap gap;
-	uint64_t ran, slept;
-
-	begin_gap(&gap);
-	sample(&gap.log, PID, HELPER, FROM, HOLDS); /* so that there is a period */
-	for (uint64_t at = FROM; at < 99 * MS; at += 10 * MS)
-		log_wait(&gap.log, waits(GPT_WAIT_SLEEP, WAITS, at, at + 8 * MS));
-	end_gap(&gap);
-	ran = own(&gap, LINE_WAITS, WHY_RAN);
-	slept = own(&gap, LINE_WAITS, WHY_SLEEP);
-	assert_int_equal(slept, 9 * 8 * MS);
-	assert_int_equal(ran, 8 * 2 * MS);
-	/* after the last one it went to another line */
-	free_gap(&gap, ran + slept + own(&gap, LINE_LAUNCH, WHY_UNSAMPLED) + begun(&gap));
 }
 
 /* A ring of threads of which each waits for the next. */
@@ -700,7 +681,6 @@ int main(void)
 		cmocka_unit_test(pages_and_a_lack_of_cpus_are_to_blame_wherever_they_are),
 		cmocka_unit_test(who_wakes_a_thread_that_sleeps_or_reads_a_file_is_not_to_blame),
 		cmocka_unit_test(what_another_thread_ran_that_was_not_sampled_is_not_known),
-		cmocka_unit_test(a_short_stretch_between_two_waits_of_one_line_is_that_line_s),
 		cmocka_unit_test(wake_ups_are_followed_eight_steps_far),
 		cmocka_unit_test(what_samples_know_is_not_put_on_an_earlier_wait_for_the_gpu),
 		cmocka_unit_test(why_names_the_line_that_has_the_lock_and_who_waits_for_it),

@@ -221,35 +221,15 @@ struct lateness {
 	struct idle_charging *charging;
 	uint32_t thread;
 	uint64_t from_ns, to_ns;
-	const struct why_recent *before; /* the thread's CUDA call before, NULL */
-	struct why_rests rests;		 /* in which the thread did nothing that is known by itself */
+	struct why_rests rests; /* in which the thread did nothing that is known by itself */
 };
-
-/* Where the thread is known to have been before and after it: at its calls. */
-static struct ran_span span_of(const struct lateness *late, uint64_t from_ns, uint64_t to_ns)
-{
-	struct ran_span span = {.from_ns = from_ns,
-				.to_ns = to_ns,
-				.least_ns = from_ns,
-				.most_ns = to_ns,
-				.before_place = CALLER_UNSEEN,
-				.after_place = CALLER_UNSEEN};
-
-	if (from_ns == late->from_ns && late->before) {
-		span.before_ns = late->before->start_ns;
-		span.before_place = late->before->place;
-	}
-	if (to_ns == late->to_ns)
-		span.after_place = late->charging->launch_place;
-	return span;
-}
 
 /* What is known of its thread without samples; what these can tell more of waits for them. */
 static void take_late(void *context, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
 {
 	struct lateness *late = context;
 	const struct ran_threads *ran = &late->charging->idle->ran;
-	struct ran_span span = span_of(late, from_ns, to_ns);
+	struct ran_span span = {.from_ns = from_ns, .to_ns = to_ns, .least_ns = from_ns, .most_ns = to_ns};
 
 	if (ran_is_known(ran) && (key.part[1] == WHY_DATA || key.part[1] == WHY_PEER)) {
 		charge(late->charging, key, idle_blame(late->charging, late->thread, &key, &span));
@@ -280,7 +260,11 @@ static uint64_t blame_rests(const struct lateness *late)
 	uint64_t unknown_ns = 0;
 
 	for (size_t i = 0; i < late->rests.count; i++) {
-		struct ran_span span = span_of(late, late->rests.items[i].from_ns, late->rests.items[i].to_ns);
+		const struct why_rest *rest = &late->rests.items[i];
+		const struct ran_span span = {.from_ns = rest->from_ns,
+					      .to_ns = rest->to_ns,
+					      .least_ns = rest->from_ns,
+					      .most_ns = rest->to_ns};
 
 		unknown_ns += idle_blame(late->charging, late->thread, NULL, &span);
 	}
@@ -319,7 +303,6 @@ static void charge_late(struct idle_charging *charging, const struct idle_device
 	const struct why_thread *peers = idle->threads.peers[event->op->process];
 	uint64_t launched = event->launch->start_ns < to ? event->launch->start_ns : to, rest, begun;
 
-	late.before = before;
 	late.to_ns = launched;
 	rest = launched - from;
 	rest -= why_thread_pieces(&idle->threads, thread, peers, from, launched, WHY_RANK_PEER, take_late, &late,

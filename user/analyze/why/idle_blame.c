@@ -86,7 +86,7 @@ static void put_unknown(struct blame *blame, uint64_t ns)
 		blame->unknown_ns += ns;
 }
 
-static void divide_other(struct blame *blame, uint64_t from_ns, uint64_t to_ns, uint32_t place);
+static void divide_other(struct blame *blame, uint64_t from_ns, uint64_t to_ns);
 
 static void put_wait(struct blame *blame, const struct ran_piece *piece)
 {
@@ -108,8 +108,7 @@ static void put_wait(struct blame *blame, const struct ran_piece *piece)
 	}
 	next.thread = by;
 	next.steps++;
-	divide_other(&next, piece->from_ns, piece->to_ns,
-		     by == wait->by && piece->to_ns == wait->woken_ns ? wait->by_place : CALLER_UNSEEN);
+	divide_other(&next, piece->from_ns, piece->to_ns);
 }
 
 static uint32_t function_of(const struct model *model, uint32_t native)
@@ -139,8 +138,6 @@ static void take_piece(void *context, const struct ran_piece *piece)
 		put(blame, why_key(piece->wait->place, WHY_NO_CPU, piece->wait->reason, NONE), ns);
 	else if (piece->wait)
 		put_wait(blame, piece);
-	else if (piece->place != CALLER_UNSEEN)
-		put(blame, why_key(piece->place, WHY_RAN, NONE, NONE), ns);
 	else
 		put_unknown(blame, ns);
 }
@@ -199,7 +196,7 @@ static void take_activity(void *context, struct tally_key key, uint64_t from_ns,
  * What another thread did; place: where it was at the end, CALLER_UNSEEN: not known.  It may have been let go on for
  * many short waits of one thread, so samples beyond this one count, too.
  */
-static void divide_other(struct blame *blame, uint64_t from_ns, uint64_t to_ns, uint32_t place)
+static void divide_other(struct blame *blame, uint64_t from_ns, uint64_t to_ns)
 {
 	struct idle *idle = blame->charging->idle;
 	struct why_rests rests = {0};
@@ -214,9 +211,7 @@ static void divide_other(struct blame *blame, uint64_t from_ns, uint64_t to_ns, 
 			   &(struct ran_span){.from_ns = rest->from_ns,
 					      .to_ns = rest->to_ns,
 					      .least_ns = first ? blame->charging->from_ns : rest->from_ns,
-					      .most_ns = last ? blame->charging->to_ns : rest->to_ns,
-					      .before_place = CALLER_UNSEEN,
-					      .after_place = last ? place : CALLER_UNSEEN},
+					      .most_ns = last ? blame->charging->to_ns : rest->to_ns},
 			   take_piece, blame);
 	}
 	array_free(&rests);

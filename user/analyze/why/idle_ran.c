@@ -147,7 +147,6 @@ static uint32_t other_of(struct ran_threads *ran, const struct model_wait *wait)
 void ran_add_wait(struct ran_threads *ran, const struct model *model, const struct wait_event *event, uint64_t from_ns)
 {
 	const struct model_wait *wait = event->wait;
-	bool woken = wait->woken_by == GPT_WAKER_THREAD && wait->waker != NONE;
 	bool has_holder = wait->reason == GPT_WAIT_GIL && wait->holder != NONE && wait->holder != wait->thread;
 	struct ran_thread *thread;
 
@@ -155,17 +154,13 @@ void ran_add_wait(struct ran_threads *ran, const struct model *model, const stru
 		return;
 	thread = thread_with_room(ran, wait->thread, from_ns);
 	ran->waits = true;
-	array_push(&thread->waits,
-		   ((struct ran_wait){.start_ns = wait->start_ns,
-				      .woken_ns = wait->woken_ns ? wait->woken_ns : wait->end_ns,
-				      .end_ns = wait->end_ns,
-				      .place = caller_place(model, wait->stack, event->caller),
-				      .by = has_holder ? wait->holder : wait->waker,
-				      .by_place = woken && (!has_holder || wait->holder == wait->waker)
-							  ? caller_place(model, wait->waker_stack, event->waker_caller)
-							  : CALLER_UNSEEN,
-				      .other = other_of(ran, wait),
-				      .reason = wait->reason}));
+	array_push(&thread->waits, ((struct ran_wait){.start_ns = wait->start_ns,
+						      .woken_ns = wait->woken_ns ? wait->woken_ns : wait->end_ns,
+						      .end_ns = wait->end_ns,
+						      .place = caller_place(model, wait->stack, event->caller),
+						      .by = has_holder ? wait->holder : wait->waker,
+						      .other = other_of(ran, wait),
+						      .reason = wait->reason}));
 }
 
 static bool has_wait_in(const struct ran_thread *thread, uint64_t from_ns, uint64_t to_ns)
@@ -184,6 +179,8 @@ uint32_t ran_nearest_place(const struct ran_threads *ran, uint32_t number, const
 
 	if (after && after->time_ns < span->to_ns)
 		return after->place;
+	if (thread && has_wait_in(thread, span->from_ns, span->to_ns))
+		return thread->waits.items[wait_beyond(thread, span->from_ns)].place;
 	if (after && (after->time_ns >= span->most_ns || after->time_ns - span->to_ns >= ran->period_ns ||
 		      has_wait_in(thread, span->to_ns, after->time_ns)))
 		after = NULL;
@@ -289,36 +286,15 @@ static void hand_over(const struct dividing *dividing, struct ran_piece piece)
 /* A thread had a CPU from one to the other. */
 struct stretch {
 	uint64_t from_ns, to_ns;
-	uint64_t before_ns; /* when it was where it came from; 0: not known */
-	uint32_t before_place, after_place;
 };
 
-static bool is_one_line(const struct model *model, uint32_t a, uint32_t b)
+static void put_unknown(const struct dividing *dividing, uint64_t from_ns, uint64_t to_ns)
 {
-	const struct model_frame *one, *other;
-
-	if (a >= CALLER_NO_FRAME || b >= CALLER_NO_FRAME)
-		return false;
-	if (a == b)
-		return true;
-	one = &model->frames[model->stack_frames[model->stacks[a].first]];
-	other = &model->frames[model->stack_frames[model->stacks[b].first]];
-	return one->code == other->code && one->line == other->line;
+	if (to_ns > from_ns)
+		hand_over(dividing, (struct ran_piece){.from_ns = from_ns, .to_ns = to_ns});
 }
 
-static void put_unsampled(const struct dividing *dividing, const struct stretch *stretch, uint64_t from_ns,
-			  uint64_t to_ns)
-{
-	bool is_short = dividing->ran->waits && stretch->before_ns &&
-			stretch->to_ns - stretch->before_ns < dividing->ran->period_ns;
-	bool known = is_short && is_one_line(dividing->model, stretch->before_place, stretch->after_place);
-
-	hand_over(dividing, (struct ran_piece){.from_ns = from_ns,
-					       .to_ns = to_ns,
-					       .place = known ? stretch->after_place : CALLER_UNSEEN});
-}
-
-/* No sample before the first one that is looked at owns time of the part: it lies more than a period before that. */
+/* Samples before the first one that is looked at own no time of the part: they lie more than a period before it. */
 static size_t first_sample(const struct dividing *dividing, const struct stretch *stretch)
 {
 	uint64_t period_ns = dividing->ran->period_ns, from_ns = dividing->span->from_ns;
@@ -342,11 +318,11 @@ static void put_stretch(const struct dividing *dividing, const struct stretch *s
 		if (next && next->time_ns < stretch->to_ns)
 			to = earlier(to, sample->time_ns + (next->time_ns - sample->time_ns) / 2);
 		from = later(from, at);
-		put_unsampled(dividing, stretch, at, from);
+		put_unknown(dividing, at, from);
 		hand_over(dividing, (struct ran_piece){.from_ns = from, .to_ns = to, .sample = sample});
 		at = later(to, at);
 	}
-	put_unsampled(dividing, stretch, at, stretch->to_ns);
+	put_unknown(dividing, at, stretch->to_ns);
 }
 
 static void put_wait(const struct dividing *dividing, const struct ran_wait *wait)
@@ -358,17 +334,13 @@ static void put_wait(const struct dividing *dividing, const struct ran_wait *wai
 	hand_over(dividing, (struct ran_piece){.from_ns = woken, .to_ns = wait->end_ns, .wait = wait, .no_cpu = true});
 }
 
-/* The stretch in which the part begins; first: the first wait that ends in the part. */
-static struct stretch stretch_of(const struct dividing *dividing, size_t first)
+/* Where the stretch begins in which the part does; first: the first wait that ends in the part. */
+static uint64_t stretch_from(const struct dividing *dividing, size_t first)
 {
-	const struct ran_span *span = dividing->span;
 	const struct ran_wait *before = first ? &dividing->thread->waits.items[first - 1] : NULL;
+	uint64_t least_ns = dividing->span->least_ns;
 
-	if (before && before->end_ns > span->least_ns)
-		return (struct stretch){
-			.from_ns = before->end_ns, .before_ns = before->end_ns, .before_place = before->place};
-	return (struct stretch){
-		.from_ns = span->least_ns, .before_ns = span->before_ns, .before_place = span->before_place};
+	return before ? later(before->end_ns, least_ns) : least_ns;
 }
 
 void ran_divide(const struct ran_threads *ran, const struct model *model, uint32_t number, const struct ran_span *whole,
@@ -385,30 +357,23 @@ void ran_divide(const struct ran_threads *ran, const struct model *model, uint32
 	if (thread->from_ns > span.from_ns) { /* what came before is not kept */
 		uint64_t known_ns = earlier(thread->from_ns, span.to_ns);
 
-		hand_over(&dividing,
-			  (struct ran_piece){.from_ns = span.from_ns, .to_ns = known_ns, .place = CALLER_UNSEEN});
+		put_unknown(&dividing, span.from_ns, known_ns);
 		span.from_ns = span.least_ns = known_ns;
-		span.before_ns = 0;
 	}
 	next = wait_beyond(thread, span.from_ns);
-	stretch = stretch_of(&dividing, next);
+	stretch.from_ns = stretch_from(&dividing, next);
 	for (; next < thread->waits.count && thread->waits.items[next].start_ns < span.to_ns; next++) {
 		const struct ran_wait *wait = &thread->waits.items[next];
 
 		stretch.to_ns = wait->start_ns;
-		stretch.after_place = wait->place;
 		if (stretch.to_ns > stretch.from_ns)
 			put_stretch(&dividing, &stretch);
 		put_wait(&dividing, wait);
-		stretch = (struct stretch){
-			.from_ns = wait->end_ns, .before_ns = wait->end_ns, .before_place = wait->place};
+		stretch.from_ns = wait->end_ns;
 	}
 	stretch.to_ns = span.most_ns;
-	stretch.after_place = span.after_place;
-	if (next < thread->waits.count && thread->waits.items[next].start_ns < span.most_ns) {
-		stretch.to_ns = thread->waits.items[next].start_ns;
-		stretch.after_place = thread->waits.items[next].place;
-	}
+	if (next < thread->waits.count)
+		stretch.to_ns = earlier(thread->waits.items[next].start_ns, span.most_ns);
 	if (stretch.to_ns > stretch.from_ns)
 		put_stretch(&dividing, &stretch);
 }

@@ -5,8 +5,7 @@
  *  - Between two waits a thread had a CPU.  Each sample there owns the time around it: up to the middle to the next
  *    sample, at most one period to either side, not beyond the waits and not beyond the gap; of the thread that
  * launches also not beyond calls, collections and what else is known of it by itself.
- *  - Time that no sample owns, in a stretch shorter than a period, is the line's from which the thread came and at
- * which it left, if both are one line.  All other is not known.
+ *  - Time that no sample owns is not known.
  *  - A wait that another thread ended (a lock, a pipe, a child's end, ...) is what that thread did meanwhile, divided
  * in the same way, at most RAN_STEPS threads on; of the GIL, what the thread did that had it.  Other waits are the
  *    thread's own.  From when it was woken until it ran it had no CPU.
@@ -35,9 +34,8 @@ struct ran_wait {
 	uint64_t start_ns, woken_ns, end_ns; /* woken_ns: end_ns where that is not known */
 	uint32_t place;			     /* caller_place */
 	uint32_t by;			     /* model.threads: whose time it is; NONE: no thread that is known */
-	uint32_t by_place; /* caller_place: what that ran as it woke the thread; CALLER_UNSEEN: not known */
-	uint32_t other;	   /* ran_others: a thread that is not followed woke it; NONE */
-	uint8_t reason;	   /* enum gpt_wait_reason */
+	uint32_t other;			     /* ran_others: a thread that is not followed woke it; NONE */
+	uint8_t reason;			     /* enum gpt_wait_reason */
 };
 
 struct ran_thread {
@@ -77,22 +75,18 @@ static inline bool ran_is_known(const struct ran_threads *ran)
 	return ran->samples || ran->waits;
 }
 
-/* A piece of a stretch of time of one thread, all in order; a sample, a wait, or neither. */
+/* A piece of a stretch of time of one thread, all in order; a sample, a wait, or neither: it is not known. */
 struct ran_piece {
 	uint64_t from_ns, to_ns;
 	const struct ran_sample *sample;
 	const struct ran_wait *wait;
-	bool no_cpu;	/* of the wait: it had been woken, or was runnable all the time */
-	uint32_t place; /* of neither: the line that it can only have been at, CALLER_UNSEEN: not known */
+	bool no_cpu; /* of the wait: it had been woken, or was runnable all the time */
 };
 
 /* A part of what a thread did. */
 struct ran_span {
 	uint64_t from_ns, to_ns;
 	uint64_t least_ns, most_ns; /* samples between these count; at most from_ns, at least to_ns */
-	/* where it is known to have been: before it, and at its end; CALLER_UNSEEN: not known */
-	uint64_t before_ns;
-	uint32_t before_place, after_place;
 };
 
 typedef void ran_take(void *context, const struct ran_piece *piece);
@@ -102,9 +96,9 @@ void ran_divide(const struct ran_threads *ran, const struct model *model, uint32
 		ran_take *take, void *context);
 
 /*
- * Where a thread was that did something known from one time to the other: what it was sampled at meanwhile, or else the
- * nearest sample at most a period away that no wait separates from it, in [least_ns, most_ns).  CALLER_UNSEEN: not
- * known.
+ * Where a thread was that did something known from one time to the other: what it was sampled or left a CPU at
+ * meanwhile, or else the nearest sample at most a period away that no wait separates from it, in [least_ns, most_ns).
+ * CALLER_UNSEEN: not known.
  */
 uint32_t ran_nearest_place(const struct ran_threads *ran, uint32_t thread, const struct ran_span *span);
 
