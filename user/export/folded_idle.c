@@ -95,8 +95,8 @@ int folded_idle_write(struct sink *sink, struct trace *trace, const struct expor
 	if (!error && !all.idle.sum)
 		error = -ENODATA;
 	if (!error) {
-		lines = xmalloc((all.idle.charges.count + 1) * sizeof(*lines));
-		for (size_t i = 0; i < all.idle.charges.count; i++) {
+		lines = xmalloc((idle_charge_count(&all.idle) + 1) * sizeof(*lines));
+		for (size_t i = 0; i < idle_charge_count(&all.idle); i++) {
 			struct idle_charge charge = idle_charge_at(&all.idle, i);
 
 			if (options->process < 0 || charge.process == (uint32_t)options->process)

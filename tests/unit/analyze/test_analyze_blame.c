@@ -442,6 +442,32 @@ static void what_another_thread_ran_that_was_not_sampled_is_not_known(void **sta
 	free_gap(&gap, ns_of(&gap, LINE_WAITS, WHY_LOCK, WHY_UNSAMPLED) + begun(&gap));
 }
 
+/* 40 gaps of 5 ms in which a thread runs one line, then another; a sample hits every fourth. */
+static void gaps_without_a_sample_are_divided_as_samples_of_the_same_launch_say(void **state)
+{
+	struct gap gap;
+	uint64_t train, load, at = 10 * MS;
+
+	begin(&gap.log);
+	log_wait(&gap.log, of(waits(GPT_WAIT_SLEEP, HOLDS, 2 * MS, 3 * MS), PID, HELPER)); /* waits are recorded */
+	for (uint32_t i = 0; i < 60; i++, at += 5 * MS + 10 * US) {
+		kernel(&gap.log, 2 + i, at - 10 * US, at, at + 10 * US);
+		if (i % 4 == 0)
+			sample(&gap.log, PID, TID, at + 2 * MS, i % 12 ? LOAD : TRAIN);
+	}
+	log_end(&gap.log, 10000 * MS);
+	gap.model = model_of(&gap.log);
+	analyze_model(&gap.all, gap.model, ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_IDLE));
+	train = own(&gap, LINE_TRAIN, WHY_RAN);
+	load = own(&gap, LINE_LOAD, WHY_RAN);
+	assert_int_equal(train + load + own(&gap, LINE_LAUNCH, WHY_GPU), gap.all.idle.sum);
+	assert_int_equal(gap.all.idle.sum, 59 * 5 * MS);
+	assert_in_range(load, 2 * train - 60, 2 * train + 60); /* whole nanoseconds */
+	assert_int_equal(gap.all.why.sums[WHY_RAN].ns, train + load);
+	analyses_free(&gap.all);
+	model_free(gap.model);
+}
+
 /* A ring of threads of which each waits for the next. */
 static void wake_ups_are_followed_eight_steps_far(void **state)
 {
@@ -681,6 +707,7 @@ int main(void)
 		cmocka_unit_test(pages_and_a_lack_of_cpus_are_to_blame_wherever_they_are),
 		cmocka_unit_test(who_wakes_a_thread_that_sleeps_or_reads_a_file_is_not_to_blame),
 		cmocka_unit_test(what_another_thread_ran_that_was_not_sampled_is_not_known),
+		cmocka_unit_test(gaps_without_a_sample_are_divided_as_samples_of_the_same_launch_say),
 		cmocka_unit_test(wake_ups_are_followed_eight_steps_far),
 		cmocka_unit_test(what_samples_know_is_not_put_on_an_earlier_wait_for_the_gpu),
 		cmocka_unit_test(why_names_the_line_that_has_the_lock_and_who_waits_for_it),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Who let a GPU idle, as rows; the last tests feed events one by one. */
 #include "analyzed.h"
+#include "analyze/why/idle_internal.h"
 #include "random_model.h"
 #include "trace_cut.h"
 
@@ -211,7 +212,7 @@ static uint64_t waited_ns(const struct idle *idle)
 	uint64_t ns = 0;
 
 	for (size_t i = 0; i < idle->charges.count; i++) {
-		struct idle_charge charge = idle_charge_at(idle, i);
+		struct idle_charge charge = idle_charge_made(idle, i);
 
 		if (charge.what.part[1] == WHY_SYNC && !charge.after)
 			ns += charge.ns;

@@ -233,7 +233,7 @@ static void add_all(struct maker *maker)
 		add(maker, sum->key.part[0], NONE, sum->key.part[1],
 		    (struct line_cost){.cpu_ns = sum->ns, .launches = costs->has_gpu ? 0 : sum->more});
 	}
-	for (size_t i = 0; i < costs->idle->charges.count; i++) {
+	for (size_t i = 0; i < idle_charge_count(costs->idle); i++) {
 		struct idle_charge charge = idle_charge_at(costs->idle, i);
 
 		add(maker, charge.what.part[0], NONE, NONE, (struct line_cost){.idle_ns = charge.ns});

@@ -68,6 +68,8 @@ void idle_free(struct idle *idle)
 	tally_free(&idle->whats);
 	tally_free(&idle->whose);
 	tally_free(&idle->charges);
+	array_free(&idle->pieces);
+	array_free(&idle->resolved);
 	tally_free(&idle->idle_blocks);
 	free(idle->rows);
 }
@@ -122,6 +124,9 @@ void idle_charge(void *context, struct tally_key key, uint64_t from_ns, uint64_t
 	entry->ns += ns;
 	entry->count += !charging->once || entry->more != idle->gaps;
 	entry->more = idle->gaps;
+	while (idle->pieces.count < idle->charges.count)
+		array_push(&idle->pieces, 0u);
+	idle->pieces.items[entry - idle->charges.entries]++;
 	idle->sum += ns;
 	if (charging->looked_at)
 		add_to_sum(charging, &idle->sums[cause], ns);
@@ -133,7 +138,7 @@ static void charge(struct idle_charging *charging, struct tally_key key, uint64_
 	idle_charge(charging, key, 0, ns);
 }
 
-struct idle_charge idle_charge_at(const struct idle *idle, size_t index)
+struct idle_charge idle_charge_made(const struct idle *idle, size_t index)
 {
 	const struct tally_entry *entry = &idle->charges.entries[index];
 	struct tally_key what = idle->whats.entries[entry->key.part[0]].key;
@@ -202,6 +207,29 @@ static uint64_t charge_from_launch(struct idle_charging *charging, const struct 
 	else
 		end = from;
 	return sum + why_thread_pieces(threads, thread, NULL, end, to, WHY_RANK_COMPILE, idle_charge, charging, NULL);
+}
+
+/* What is not known yet; lead: of whats, what it is put on where samples do not tell, NONE. */
+static void charge_unknown(struct idle_charging *charging, uint32_t thread, uint32_t lead, uint64_t ns)
+{
+	charging->culprit = thread;
+	charging->once = true;
+	charge(charging, why_key(WHY_PLACE_NEXT, WHY_UNSAMPLED, lead, NONE), ns);
+	charging->culprit = NONE;
+	charging->once = false;
+}
+
+/* An earlier wait that is to blame for what samples do not tell. */
+struct lead {
+	struct idle_charging *charging;
+	uint32_t thread;
+};
+
+static void defer_lead(void *context, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct lead *lead = context;
+
+	charge_unknown(lead->charging, lead->thread, number_of(&lead->charging->idle->whats, key), to_ns - from_ns);
 }
 
 /* What earlier waits took of the time that is left. */
@@ -286,11 +314,8 @@ static enum why_cause cause_of_late(const struct gpu_event *event)
 static void charge_rest(struct idle_charging *charging, const struct gpu_event *event, const struct why_recent *before,
 			uint64_t ns)
 {
-	if (ran_is_known(&charging->idle->ran))
-		charge(charging, why_key(WHY_PLACE_NEXT, WHY_UNSAMPLED, 0, NONE), ns);
-	else
-		charge(charging,
-		       why_key(WHY_PLACE_NEXT, cause_of_late(event), before ? before->place : CALLER_UNSEEN, NONE), ns);
+	charge(charging, why_key(WHY_PLACE_NEXT, cause_of_late(event), before ? before->place : CALLER_UNSEEN, NONE),
+	       ns);
 }
 
 static void charge_late(struct idle_charging *charging, const struct idle_device *device, const struct gpu_event *event,
@@ -313,9 +338,11 @@ static void charge_late(struct idle_charging *charging, const struct idle_device
 		rest -= charge_leads(charging, thread, from, event->launch->start_ns, rest);
 		charge(charging, why_key(WHY_PLACE_NEXT, WHY_LAUNCH, 0, NONE), rest);
 	} else if (ran_is_known(&idle->ran)) {
+		struct lead lead = {.charging = charging, .thread = late.thread};
+
 		rest = blame_rests(&late);
-		rest -= charge_leads(charging, thread, from, event->launch->start_ns, rest);
-		charge_rest(charging, event, before, rest);
+		rest -= why_thread_leads(thread, from, event->launch->start_ns, rest, defer_lead, &lead);
+		charge_unknown(charging, late.thread, NONE, rest);
 		charge(charging, why_key(WHY_PLACE_NEXT, WHY_GPU, 0, NONE), begun);
 	} else {
 		rest += begun;

@@ -87,7 +87,9 @@ struct idle {
 	ARRAY(uint8_t) names;	 /* by model.strings: what an op of that name is, once asked for */
 	struct tally regions;	 /* process, name of an op: regions that torch.compile made */
 	struct tally calls;	 /* why_key: calls that wait or allocate, of the time looked at; more: failed */
-	struct tally whats, whose, charges;	       /* see idle_charge_at */
+	struct tally whats, whose, charges;	       /* see idle_charge_made */
+	ARRAY(uint32_t) pieces;			       /* by charge: that it was made of */
+	ARRAY(struct idle_charge) resolved;	       /* when it is finished */
 	struct idle_sum sums[WHY_CAUSES];	       /* of the time looked at */
 	uint64_t looked_idle_ns;		       /* the same */
 	uint64_t launch_kernel_ns, launch_interval_ns; /* of WHY_LAUNCH: kernels; from the operation before to each */
@@ -123,8 +125,16 @@ static inline bool idle_looks_at(const struct idle *idle, uint64_t time_ns)
 /* That of the step in which it was launched. */
 uint32_t idle_block_of(const struct idle *idle, const struct gpu_event *event);
 
-/* The charges, in the order in which they were first made; there are charges.count. */
-struct idle_charge idle_charge_at(const struct idle *idle, size_t index);
+/* The charges, when it is finished: each cause, line and launch at least once. */
+static inline size_t idle_charge_count(const struct idle *idle)
+{
+	return idle->resolved.count;
+}
+
+static inline struct idle_charge idle_charge_at(const struct idle *idle, size_t index)
+{
+	return idle->resolved.items[index];
+}
 
 /* The innermost frame of a place that is no library's, as a caller (callers.h); of none the innermost one. */
 uint32_t idle_caller_of_place(struct idle *idle, uint32_t place);

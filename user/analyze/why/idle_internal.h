@@ -26,6 +26,12 @@ struct idle_charging {
 /* Charges that time to a key (why_take). */
 void idle_charge(void *charging, struct tally_key key, uint64_t from_ns, uint64_t to_ns);
 
+/* A charge as it was made, before what is not known was shared out; by number in charges. */
+struct idle_charge idle_charge_made(const struct idle *idle, size_t index);
+
+/* Shares out what no sample owns, when all is charged (idle_resolve.c). */
+void idle_resolve(struct idle *idle);
+
 /*
  * Charges what a thread ran and waited for in a part of it; how much of that is not known, and not charged.  own: what
  * the thread did anyway, as its DataLoader's next; NULL: not known.

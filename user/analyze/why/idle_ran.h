@@ -5,7 +5,7 @@
  *  - Between two waits a thread had a CPU.  Each sample there owns the time around it: up to the middle to the next
  *    sample, at most one period to either side, not beyond the waits and not beyond the gap; of the thread that
  * launches also not beyond calls, collections and what else is known of it by itself.
- *  - Time that no sample owns is not known.
+ *  - Time that no sample owns is not known by itself (idle_resolve.c).
  *  - A wait that another thread ended (a lock, a pipe, a child's end, ...) is what that thread did meanwhile, divided
  * in the same way, at most RAN_STEPS threads on; of the GIL, what the thread did that had it.  Other waits are the
  *    thread's own.  From when it was woken until it ran it had no CPU.

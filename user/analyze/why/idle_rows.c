@@ -123,7 +123,8 @@ void idle_finish(struct idle *idle, struct lines *lines)
 	struct line_tally_row *sorted;
 	size_t count;
 
-	for (size_t i = 0; i < idle->charges.count; i++) {
+	idle_resolve(idle);
+	for (size_t i = 0; i < idle_charge_count(idle); i++) {
 		struct idle_charge charge = idle_charge_at(idle, i);
 
 		add_charge(idle, &by_line, &keys, lines, &charge);

@@ -88,7 +88,7 @@ static uint32_t process_of_gap(const struct why *why, const struct idle_charge *
 /* What of gaps is looked at; more: after calls. */
 static void add_gaps(struct tally *all, struct why *why, struct lines *lines)
 {
-	for (size_t i = 0; i < why->idle->charges.count; i++) {
+	for (size_t i = 0; i < idle_charge_count(why->idle); i++) {
 		struct idle_charge charge = idle_charge_at(why->idle, i);
 		struct tally_key key = why_charge_key(key_of_gap(&charge), process_of_gap(why, &charge));
 
@@ -192,7 +192,7 @@ static struct tally vias_by_line(struct why *why, struct lines *lines)
 {
 	struct tally vias = {0};
 
-	for (size_t i = 0; i < why->idle->charges.count; i++) {
+	for (size_t i = 0; i < idle_charge_count(why->idle); i++) {
 		struct idle_charge charge = idle_charge_at(why->idle, i);
 
 		if (charge.looked_at && charge.via != NONE)

@@ -23,7 +23,7 @@ static struct shares shares_of(const struct analyses *all, enum why_cause cause)
 	const struct idle *idle = &all->idle;
 	struct shares shares = {0};
 
-	for (size_t i = 0; i < idle->charges.count; i++) {
+	for (size_t i = 0; i < idle_charge_count(idle); i++) {
 		struct idle_charge charge = idle_charge_at(idle, i);
 		bool ran = charge.inner == WHY_RAN || charge.inner == WHY_NATIVE;
 

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What no sample owns, when all samples are known.  A program that comes to one launch again and again does the same
+ * before it each time, mostly for less than a period: of the time between, as much is on a line as the samples of all
+ * these gaps say.  Where they are too few, it stays unknown, but for what a wait before it took.
+ */
+#include <stdlib.h>
+
+#include "analyze/why/idle_internal.h"
+
+/* Fewer say nothing about the time between them. */
+#define SAMPLES_LEAST 10u
+
+/* Samples of one launch, thread, and wait for that thread (whose of a charge). */
+struct group {
+	uint64_t ns, samples;
+	uint32_t latest; /* of its sampled charges, NONE; before[] has the one before each */
+};
+
+struct resolving {
+	struct idle *idle;
+	struct group *groups; /* by whose */
+	uint32_t *before;     /* by charge */
+};
+
+static bool is_sampled(const struct idle_charge *charge)
+{
+	return charge->inner == WHY_RAN || charge->inner == WHY_NATIVE;
+}
+
+static void move_sum(struct idle *idle, const struct idle_charge *from, enum why_cause to, uint64_t ns)
+{
+	if (!from->looked_at)
+		return;
+	idle->sums[from->what.part[1]].ns -= ns;
+	idle->sums[to].ns += ns;
+}
+
+/* The share of one sampled charge in what is not known of its group. */
+static void add_share(struct idle *idle, const struct idle_charge *unknown, const struct idle_charge *sampled,
+		      uint64_t ns)
+{
+	struct idle_charge share = *sampled;
+
+	share.block = unknown->block;
+	share.looked_at = unknown->looked_at;
+	share.ns = ns;
+	share.count = 0;
+	if (!ns)
+		return;
+	move_sum(idle, unknown, share.what.part[1], ns);
+	array_push(&idle->resolved, share);
+}
+
+static void share_out(const struct resolving *resolving, const struct idle_charge *unknown, const struct group *group)
+{
+	struct idle *idle = resolving->idle;
+	struct idle_charge sampled = idle_charge_made(idle, group->latest);
+	uint64_t left_ns = unknown->ns;
+
+	for (uint32_t i = group->latest; i != NONE; i = resolving->before[i]) {
+		struct idle_charge other = idle_charge_made(idle, i);
+		uint64_t ns = (uint64_t)((__uint128_t)unknown->ns * other.ns / group->ns);
+
+		add_share(idle, unknown, &other, ns);
+		left_ns -= ns;
+	}
+	add_share(idle, unknown, &sampled, left_ns);
+}
+
+/* It is put on an earlier wait, where there was one (why_thread_leads). */
+static void put_after(struct idle *idle, struct idle_charge unknown)
+{
+	uint32_t lead = unknown.what.part[2];
+
+	if (unknown.what.part[1] == WHY_UNSAMPLED && lead != NONE) {
+		enum why_cause cause = idle->whats.entries[lead].key.part[1];
+
+		move_sum(idle, &unknown, cause, unknown.ns);
+		if (unknown.looked_at)
+			idle->sums[cause].count += unknown.count;
+		unknown.what = idle->whats.entries[lead].key;
+		unknown.inner = cause;
+		unknown.culprit = NONE;
+		unknown.after = true;
+	} else if (unknown.what.part[1] == WHY_UNSAMPLED) {
+		unknown.what.part[2] = 0;
+	}
+	array_push(&idle->resolved, unknown);
+}
+
+static void make_groups(struct resolving *resolving)
+{
+	const struct idle *idle = resolving->idle;
+
+	for (size_t i = 0; i < idle->whose.count; i++)
+		resolving->groups[i].latest = NONE;
+	for (size_t i = 0; i < idle->charges.count; i++) {
+		struct idle_charge charge = idle_charge_made(idle, i);
+		struct group *group = &resolving->groups[idle->charges.entries[i].key.part[1]];
+
+		if (!is_sampled(&charge))
+			continue;
+		group->ns += charge.ns;
+		group->samples += idle->pieces.items[i];
+		resolving->before[i] = group->latest;
+		group->latest = (uint32_t)i;
+	}
+}
+
+void idle_resolve(struct idle *idle)
+{
+	struct resolving resolving = {.idle = idle,
+				      .groups = xcalloc(idle->whose.count + 1, sizeof(*resolving.groups)),
+				      .before = xcalloc(idle->charges.count + 1, sizeof(*resolving.before))};
+
+	make_groups(&resolving);
+	for (size_t i = 0; i < idle->charges.count; i++) {
+		struct idle_charge charge = idle_charge_made(idle, i);
+		const struct group *group = &resolving.groups[idle->charges.entries[i].key.part[1]];
+
+		if (charge.inner != WHY_UNSAMPLED)
+			array_push(&idle->resolved, charge);
+		else if (idle->ran.waits && group->samples >= SAMPLES_LEAST)
+			share_out(&resolving, &charge, group);
+		else
+			put_after(idle, charge);
+	}
+	free(resolving.groups);
+	free(resolving.before);
+}
