@@ -276,6 +276,8 @@ enum gpt_step_by {
 	GPT_STEP_BY_OPTIMIZER = 2, /* the end of an Optimizer.step */
 	GPT_STEP_BY_RANGE = 3,	   /* a record_function of a name */
 	GPT_STEP_BY_BACKWARD = 4,  /* the end of a backward pass */
+	GPT_STEP_BY_CAPTURE =
+		5, /* cudaProfilerStart and cudaProfilerStop, in turn: every other one is a range's start */
 };
 
 #endif

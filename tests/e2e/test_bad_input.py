@@ -58,6 +58,8 @@ def assert_empty(folder):
     (["-o", "-", "--", "true"], ["--output -", "--format"]),
     (["--format", "bmp", "--", "true"], ["--format bmp", "folded"]),
     (["--format", "folded", "--", "true"], ["--format folded", "--output -"]),
+    (["--capture-range", "nvtx", "--", "true"], ["--capture-range nvtx", "cudaProfilerApi"]),
+    (["--capture-range-end", "repeat", "--", "true"], ["--capture-range-end repeat", "needs --capture-range"]),
     (["-M", "run", "--", "true"], ["--label run", "-M run=17"]),
     (["-M", "=17", "--", "true"], ["--label =17", "-M run=17"]),
     (["-M", "run=" + 300 * "1", "--", "true"], ["--label run=1111", "256 bytes"]),

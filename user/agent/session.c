@@ -14,6 +14,8 @@
 #include "agent/nvtx/range_queue.h"
 #include "agent/cupti/recording.h"
 #include "agent/cupti/returns.h"
+#include "agent/thread_id.h"
+#include "agent/torch/observer.h"
 #include "agent/torch/schedule.h"
 #include "agent/cupti/subscriber.h"
 #include "agent/cupti/yield.h"
@@ -66,12 +68,19 @@ static bool learn_sizes(struct session *session)
 	return false;
 }
 
+/* The program calls cudaProfilerStart or cudaProfilerStop: on its thread. */
+static void capture(bool starts)
+{
+	if (schedule_capture(starts, thread_id()))
+		observer_follow_schedule();
+}
+
 /* Records before calls: a call that was reported must not be without its record. */
 static bool switch_on(struct session *session)
 {
 	configure(session);
 	buffers_start(session->cupti.version >= CUPTI_API_12_9, session->wake);
-	callbacks_start(session->cupti.graph_node_id);
+	callbacks_start(session->cupti.graph_node_id, capture);
 	if (points_must_yield()) {
 		yield_begin(session);
 	} else {
@@ -294,7 +303,8 @@ static void go_on(struct session *session)
 
 static void follow_schedule(struct session *session)
 {
-	bool rests = schedule_cupti_rests();
+	uint32_t turn;
+	bool rests = schedule_cupti_rests(&turn);
 
 	if (rests && !session->rests)
 		subscriber_end_calls(session);
@@ -303,7 +313,7 @@ static void follow_schedule(struct session *session)
 	if (!rests && session->rests)
 		go_on(session);
 	session->rests = rests;
-	schedule_cupti_follows(rests);
+	schedule_cupti_follows(rests, turn);
 }
 
 /* ---- a look ------------------------------------------------------------------------------------ */

@@ -49,6 +49,7 @@ bool cycles_find(struct cycles *cycles, const struct reading *reading)
 	cycles->are_wanted = true;
 	cycles->seen = reading->steps.seen;
 	cycles->first = reading->steps.schedule_first;
+	cycles->captured = reading->steps.captured || options->schedule.by == GPT_STEP_BY_CAPTURE;
 	for (size_t i = 0; i < reading->steps.tracks.count; i++)
 		add_cycles(cycles, &reading->steps.tracks.items[i]);
 	put_in_order(cycles);
@@ -73,7 +74,9 @@ static enum exit_code say_none(const struct cycles *cycles, const struct deliver
 {
 	const char *name = delivery->log_name ? delivery->log_name : "the trace";
 
-	if (!cycles->seen)
+	if (cycles->captured)
+		msg_warn("%s: no call of cudaProfilerStart was seen, so that nothing was recorded", name);
+	else if (!cycles->seen)
 		msg_warn("%s: no step was seen, so that none was recorded; --step says what marks steps", name);
 	else
 		msg_warn("%s: ended after %" PRIu64 " steps; the first to be recorded is the one after %" PRIu64

@@ -12,6 +12,7 @@ struct cycles {
 	bool are_wanted;
 	ARRAY(uint32_t) list; /* their numbers, from 1, rising */
 	uint64_t seen, first; /* steps in all; the first that should be recorded, from 0 */
+	bool captured;	      /* between cudaProfilerStart and cudaProfilerStop */
 };
 
 /* Whether the log has a schedule, or was to have one, and no part of it was named; then *cycles has what there is. */

@@ -238,7 +238,7 @@ static enum exit_code find_slice(struct reading *reading)
 		slicing->slice.from_ns = reading->steps_from_ns;
 		slicing->slice.to_ns = reading->steps_to_ns;
 		slicing_add_steps(slicing, &reading->steps, first);
-		if (options->cycle)
+		if (options->cycle && !reading->steps.captured)
 			slicing_name_steps(slicing, &reading->steps);
 	} else {
 		steps_keep_slice(&reading->steps, &slicing->slice, first);

@@ -21,7 +21,9 @@ void recording_say_end(struct recording *recording)
 	else if (result->reason == GPT_END_ERROR)
 		msg_error("the recording failed and ends here: %s", strerror(-result->error));
 	else if (result->reason == GPT_END_SCHEDULE)
-		msg_info("all cycles of --schedule are recorded");
+		msg_info(recording->options->schedule.by == GPT_STEP_BY_CAPTURE
+				 ? "all ranges of --capture-range are recorded"
+				 : "all cycles of --schedule are recorded");
 	else if (result->reason == GPT_END_TARGETS_GONE && !recording->command.pid)
 		msg_info("no traced process is left");
 	if (!recording->command.pid)

@@ -249,7 +249,9 @@ static char *words_of(const struct slice *slice, const struct slice_options *opt
 	if (options->steps.has_any)
 		add_words(&words, steps_words(&options->steps));
 	if (options->cycle)
-		add_words(&words, xasprintf("cycle %" PRIu64 " of the schedule", options->cycle));
+		add_words(&words, xasprintf(model->schedule.is_capture ? "capture range %" PRIu64
+								       : "cycle %" PRIu64 " of the schedule",
+					    options->cycle));
 	for (size_t i = 0; i < options->processes.list.count; i++)
 		add_words(&words, xasprintf("process %s", options->processes.list.items[i]));
 	if (options->thread.tid)

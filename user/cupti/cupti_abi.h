@@ -60,6 +60,12 @@ enum {
 	CUPTI_KIND_COUNT = 64, /* of the table of sizes; larger kinds are none of gputrace's */
 };
 
+/* CUpti_runtime_api_trace_cbid (cupti_runtime_cbid.h): cudaProfilerStart_v4000, cudaProfilerStop_v4000 */
+enum {
+	CUPTI_RUNTIME_PROFILER_START = 171,
+	CUPTI_RUNTIME_PROFILER_STOP = 172,
+};
+
 /* CUpti_driver_api_trace_cbid (cupti_driver_cbid.h): calls that load code, find a kernel in it, and launch it */
 enum {
 	CUPTI_DRIVER_MODULE_LOAD = 18,
@@ -70,6 +76,8 @@ enum {
 	CUPTI_DRIVER_MODULE_GET_FUNCTION = 23,
 	CUPTI_DRIVER_LAUNCH_KERNEL = 307,
 	CUPTI_DRIVER_LAUNCH_KERNEL_PTSZ = 442,
+	CUPTI_DRIVER_PROFILER_START = 308,
+	CUPTI_DRIVER_PROFILER_STOP = 309,
 	CUPTI_DRIVER_LAUNCH_COOPERATIVE = 477,
 	CUPTI_DRIVER_LAUNCH_COOPERATIVE_PTSZ = 478,
 	CUPTI_DRIVER_LAUNCH_KERNEL_EX = 652,

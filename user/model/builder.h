@@ -218,7 +218,7 @@ bool builder_add_torch_memory(struct builder *builder, struct process_image prog
 void builder_add_torch_memory_state(struct builder *builder, struct process_image program,
 				    const struct new_torch_memory_state *state);
 /* Only some steps are recorded; the first of all is number `first`. */
-void builder_set_schedule(struct builder *builder, uint64_t first);
+void builder_set_schedule(struct builder *builder, uint64_t first, bool is_capture);
 /* False: there are too many. */
 bool builder_add_reported_step(struct builder *builder, struct process_image program,
 			       const struct new_reported_step *step);

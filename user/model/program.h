@@ -88,7 +88,8 @@ struct model_reported_step {
 /* That only some steps are recorded. */
 struct model_schedule {
 	bool is_there;
-	uint64_t first; /* the first of them, counted from where the schedule began */
+	bool is_capture; /* cycles are what lies between cudaProfilerStart and cudaProfilerStop */
+	uint64_t first;	 /* the first of them, counted from where the schedule began */
 };
 
 enum model_span_kind {

@@ -71,6 +71,13 @@ static void graph_node(uint32_t cbid, uint64_t node, uint64_t original)
 	callbacks_api(NULL, CUPTI_DOMAIN_RESOURCE, cbid, data);
 }
 
+static char captured[8]; /* + a start, - a stop */
+
+static void capture(bool starts)
+{
+	strcat(captured, starts ? "+" : "-");
+}
+
 static int begin(void **state)
 {
 	memset(&said, 0, sizeof(said));
@@ -78,8 +85,30 @@ static int begin(void **state)
 	if (!returns_open())
 		return -1;
 	returns_reset();
-	callbacks_start(node_id);
+	captured[0] = 0;
+	callbacks_start(node_id, capture);
 	return 0;
+}
+
+static void a_start_or_stop_of_the_profiler_is_passed_on_as_it_enters_and_is_no_call(void **state)
+{
+	static const struct {
+		uint32_t domain, cbid;
+	} calls[] = {{RUNTIME, CUPTI_RUNTIME_PROFILER_START},
+		     {CUPTI_DOMAIN_DRIVER, CUPTI_DRIVER_PROFILER_START},
+		     {CUPTI_DOMAIN_DRIVER, CUPTI_DRIVER_PROFILER_STOP},
+		     {RUNTIME, CUPTI_RUNTIME_PROFILER_STOP}};
+	struct call_return got;
+	struct call call;
+
+	for (uint32_t i = 0; i < 4; i++) {
+		enter(&call, calls[i].domain, calls[i].cbid, 7 + i);
+		assert_int_equal(strlen(captured), i + 1);
+		leave(&call, calls[i].domain, calls[i].cbid, 0);
+	}
+	assert_string_equal(captured, "++--");
+	assert_int_equal(said.calls, 0);
+	assert_false(returns_pop(&got));
 }
 
 static void a_call_is_reported_at_entry_and_returned_with_its_times(void **state)
@@ -310,6 +339,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(nodes_of_graphs_say_who_made_them),
 		TEST(a_call_is_reported_at_entry_and_returned_with_its_times),
+		TEST(a_start_or_stop_of_the_profiler_is_passed_on_as_it_enters_and_is_no_call),
 		TEST(a_forked_child_that_loads_code_waits_for_no_one),
 		TEST(driver_calls_inside_a_runtime_call_are_part_of_it),
 		TEST(a_driver_call_of_its_own_is_reported),

@@ -234,6 +234,64 @@ static void a_range_of_the_name_begins_a_step(void **state)
 	assert_string_equal(steps_reported(), "0-0 1a0 2-1");
 }
 
+/* As callbacks of CUPTI do. */
+static void capture(bool starts)
+{
+	if (schedule_capture(starts, 7))
+		observer_follow_schedule();
+}
+
+static const struct gpt_schedule captures = {.wait = 1, .active = 1, .skip_first_wait = 1, .by = GPT_STEP_BY_CAPTURE};
+
+static void what_lies_between_start_and_stop_of_the_profiler_is_recorded(void **state)
+{
+	observe(captures);
+	iterate("before");
+	capture(false); /* ends nothing */
+	for (int i = 0; i < 2; i++) {
+		capture(true);
+		capture(true); /* the driver's call in the runtime's */
+		run(i ? "second" : "first", GPT_AGENT_OP_FUNCTION);
+		capture(false);
+		capture(false);
+		iterate("outside");
+	}
+	leave();
+	assert_string_equal(steps_reported(), "0a0 0-1 1a1 1-2");
+	assert_string_equal(ops_told(), "first second");
+}
+
+static void a_range_that_begins_before_the_session_says_that_its_first_launches_are_missing(void **state)
+{
+	const struct gpt_agent_step *step;
+
+	tell(&captures);
+	capture(true); /* waits in vain */
+	observe(captures);
+	run("first", GPT_AGENT_OP_FUNCTION);
+	capture(false);
+	leave();
+	assert_string_equal(steps_reported(), "0a0 0-1");
+	step = said_record(GPT_AGENT_STEP, 0);
+	assert_int_equal(step->late, 1);
+}
+
+static void after_as_many_ranges_as_are_wanted_it_is_over(void **state)
+{
+	struct gpt_schedule one = captures;
+
+	one.repeat = 1;
+	observe(one);
+	capture(true);
+	run("first", GPT_AGENT_OP_FUNCTION);
+	capture(false);
+	capture(true);
+	run("second", GPT_AGENT_OP_FUNCTION);
+	leave();
+	assert_string_equal(steps_reported(), "0a0 0.0 1.0");
+	assert_string_equal(ops_told(), "first");
+}
+
 static void *train_elsewhere(void *unused)
 {
 	iterate("elsewhere");
@@ -379,8 +437,24 @@ static void nothing_is_late_where_no_cupti_is_waited_for(void **state)
 	assert_int_equal(step->late, 0);
 }
 
+static void follow(bool rests)
+{
+	uint32_t turn;
+
+	schedule_cupti_rests(&turn);
+	schedule_cupti_follows(rests, turn);
+}
+
 static void no_wake(void)
 {
+}
+
+static void follow_at_once(void)
+{
+	uint32_t turn;
+	bool rests = schedule_cupti_rests(&turn);
+
+	schedule_cupti_follows(rests, turn);
 }
 
 static void an_active_step_that_begins_before_cupti_records_says_so(void **state)
@@ -389,9 +463,9 @@ static void an_active_step_that_begins_before_cupti_records_says_so(void **state
 
 	observe((struct gpt_schedule){.wait = 1, .active = 1});
 	schedule_watch_cupti(no_wake);
-	schedule_cupti_follows(true); /* it rests, and goes on doing so */
+	follow(true); /* it rests, and goes on doing so */
 	iterate("0");
-	schedule_cupti_follows(false);
+	schedule_watch_cupti(follow_at_once);
 	iterate("1");
 	iterate("2");
 	schedule_watch_cupti(NULL);
@@ -477,6 +551,9 @@ int main(void)
 		WITH_TORCH(between_the_cycles_only_named_ranges_are_seen_and_after_them_nothing),
 		WITH_TORCH(the_op_that_begins_a_step_is_the_first_of_it),
 		WITH_TORCH(a_range_of_the_name_begins_a_step),
+		WITH_TORCH(what_lies_between_start_and_stop_of_the_profiler_is_recorded),
+		WITH_TORCH(after_as_many_ranges_as_are_wanted_it_is_over),
+		WITH_TORCH(a_range_that_begins_before_the_session_says_that_its_first_launches_are_missing),
 		WITH_TORCH(steps_are_those_of_one_thread_and_one_optimizer),
 		WITH_TORCH(the_first_step_can_be_recorded_from_the_begin_on),
 		WITH_TORCH(who_comes_without_a_schedule_has_everything_recorded),

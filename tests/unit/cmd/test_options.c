@@ -757,6 +757,37 @@ static void a_schedule_is_numbers_as_torch_profiler_has_them(void **state)
 	assert_refused(PARSE("-p", "1", "--schedule", "active=x"), "active=x", "skip_first=5");
 }
 
+static void ranges_of_the_profilers_api_are_a_schedule(void **state)
+{
+	const struct gpt_schedule *schedule = &options.schedule;
+
+	assert_int_equal(PARSE("-p", "1", "--capture-range", "cudaProfilerApi", "-o", "a.json"), 0);
+	assert_int_equal(schedule->by, GPT_STEP_BY_CAPTURE);
+	assert_int_equal(schedule->repeat, 1);
+	assert_true(options.ops);
+	assert_int_equal(PARSE("-p", "1", "--capture-range", "cudaProfilerApi", "--capture-range-end", "repeat"), 0);
+	assert_int_equal(schedule->repeat, 0);
+	assert_int_equal(PARSE("-p", "1", "--capture-range", "cudaProfilerApi", "--capture-range-end", "repeat:3", "-o",
+			       "a.%c.json"),
+			 0);
+	assert_int_equal(schedule->repeat, 3);
+	assert_refused(PARSE("-p", "1", "--capture-range", "nvtx"), "--capture-range nvtx", "cudaProfilerApi");
+	assert_refused(PARSE("-p", "1", "--capture-range", "cudaProfilerApi", "--capture-range-end", "repeat:0"),
+		       "--capture-range-end repeat:0", "repeat:N");
+	assert_refused(PARSE("-p", "1", "--capture-range", "cudaProfilerApi", "--capture-range-end", "stop-shutdown"),
+		       "--capture-range-end stop-shutdown", "stop");
+	assert_refused(PARSE("-p", "1", "--capture-range-end", "stop"), "--capture-range-end stop",
+		       "needs --capture-range");
+	assert_refused(PARSE("--capture-range", "cudaProfilerApi"), "--capture-range", "-p PID");
+	assert_refused(PARSE("-p", "1", "--capture-range", "cudaProfilerApi", "--step", "profiler"), "--capture-range",
+		       "--step");
+	assert_refused(PARSE("-p", "1", "--capture-range", "cudaProfilerApi", "--schedule", "active=1"),
+		       "--capture-range", "--schedule");
+	assert_refused(
+		PARSE("-p", "1", "--capture-range", "cudaProfilerApi", "--capture-range-end", "repeat", "-o", "a.json"),
+		"--output a.json", "--capture-range");
+}
+
 static void what_cannot_be_scheduled_is_refused(void **state)
 {
 	assert_refused(PARSE("--schedule", "active=1"), "--schedule", "-p PID");
@@ -863,6 +894,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_are_requested_by_what_they_end_or_begin_with),
 		cmocka_unit_test(a_schedule_is_numbers_as_torch_profiler_has_them),
+		cmocka_unit_test(ranges_of_the_profilers_api_are_a_schedule),
 		cmocka_unit_test(what_cannot_be_scheduled_is_refused),
 		cmocka_unit_test(of_several_cycles_each_has_a_file_of_its_own),
 		cmocka_unit_test(steps_are_chosen_by_number),

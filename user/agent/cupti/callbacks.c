@@ -35,6 +35,7 @@ static struct {
 	atomic_bool forked;	    /* the locks that a call might take may be those of threads that are gone */
 	atomic_bool loads_reported; /* calls that load code; else they are only followed */
 	uint32_t (*graph_node_id)(void *node, uint64_t *id); /* CUPTI's, NULL: not there */
+	void (*capture)(bool starts);
 	_Atomic uint64_t started_ns; /* a return older than that belongs to an earlier session */
 	struct shard {
 		_Atomic uint64_t calls, returned; /* reported ones */
@@ -178,12 +179,21 @@ static bool follow_code(uint32_t cbid, const void *data, bool enters, const void
 	return !kernel_places_loads(cbid) || !atomic_load_explicit(&callbacks.loads_reported, memory_order_relaxed);
 }
 
+/* cudaProfilerStart or cudaProfilerStop, or the driver's function that it calls.  Which never report a call. */
+static bool is_capture(uint32_t domain, uint32_t cbid, bool *starts)
+{
+	bool runtime = domain == CUPTI_DOMAIN_RUNTIME;
+
+	*starts = cbid == (runtime ? CUPTI_RUNTIME_PROFILER_START : CUPTI_DRIVER_PROFILER_START);
+	return *starts || cbid == (runtime ? CUPTI_RUNTIME_PROFILER_STOP : CUPTI_DRIVER_PROFILER_STOP);
+}
+
 void callbacks_api(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
 	const void *params;
 	uint64_t *slot;
 	uint32_t corr;
-	bool enters;
+	bool enters, starts;
 
 	if (!data || atomic_load_explicit(&callbacks.forked, memory_order_relaxed))
 		return;
@@ -199,6 +209,11 @@ void callbacks_api(void *user, uint32_t domain, uint32_t cbid, const void *data)
 	corr = (uint32_t)load(data, CUPTI_CB_CORRELATION_ID, 4);
 	params = (const void *)(uintptr_t)load(data, CUPTI_CB_PARAMS, sizeof(void *));
 	enters = load(data, CUPTI_CB_SITE, 4) == CUPTI_SITE_ENTER;
+	if (is_capture(domain, cbid, &starts)) {
+		if (enters)
+			callbacks.capture(starts);
+		return;
+	}
 	if (domain == CUPTI_DOMAIN_DRIVER && kernel_places_follows(cbid) && follow_code(cbid, data, enters, params))
 		return;
 	if (enters)
@@ -212,7 +227,7 @@ void callbacks_report_loads(bool wanted)
 	atomic_store(&callbacks.loads_reported, wanted);
 }
 
-void callbacks_start(uint32_t (*graph_node_id)(void *node, uint64_t *id))
+void callbacks_start(uint32_t (*graph_node_id)(void *node, uint64_t *id), void (*capture)(bool starts))
 {
 	unsigned i;
 
@@ -223,6 +238,7 @@ void callbacks_start(uint32_t (*graph_node_id)(void *node, uint64_t *id))
 	}
 	atomic_store(&callbacks.error.fresh, 0);
 	callbacks.graph_node_id = graph_node_id;
+	callbacks.capture = capture;
 	atomic_store(&callbacks.started_ns, clock_now_ns());
 	atomic_store(&callbacks.running, true);
 }

@@ -16,7 +16,7 @@ void callbacks_api(void *user, uint32_t domain, uint32_t cbid, const void *data)
 void callbacks_report_loads(bool wanted);
 
 /* Reports calls from now on; resets the counters. */
-void callbacks_start(uint32_t (*graph_node_id)(void *node, uint64_t *id));
+void callbacks_start(uint32_t (*graph_node_id)(void *node, uint64_t *id), void (*capture)(bool starts));
 void callbacks_stop(void);
 
 /* After callbacks_stop: reports again and keeps the counters. */

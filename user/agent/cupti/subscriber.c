@@ -86,9 +86,20 @@ static void take_calls_from_records(struct session *session)
 	session->records.call_classes |= apis_classes(session->wanted);
 }
 
-/* Calls that say where in the source kernels are; also between the steps that are recorded. */
-static void follow_code(const struct session *session)
+/* Calls that say where in the source kernels are, or what is recorded; also between the steps that are recorded. */
+static void follow_always(const struct session *session)
 {
+	static const struct {
+		uint32_t domain, cbid;
+	} captures[] = {
+		{CUPTI_DOMAIN_RUNTIME, CUPTI_RUNTIME_PROFILER_START},
+		{CUPTI_DOMAIN_RUNTIME, CUPTI_RUNTIME_PROFILER_STOP},
+		{CUPTI_DOMAIN_DRIVER, CUPTI_DRIVER_PROFILER_START},
+		{CUPTI_DOMAIN_DRIVER, CUPTI_DRIVER_PROFILER_STOP},
+	};
+
+	for (unsigned i = 0; i < sizeof(captures) / sizeof(captures[0]); i++)
+		session->cupti.enable_callback(1, session->subscriber, captures[i].domain, captures[i].cbid);
 	for (unsigned i = 0; i < kernel_places_cbid_count; i++)
 		session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_DRIVER, kernel_places_cbids[i]);
 	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_MODULE_LOADED);
@@ -112,7 +123,7 @@ static bool enable_callbacks(struct session *session)
 			last_error = result;
 	}
 	callbacks_report_loads(classes >> GPT_CLASS_MODULE & 1);
-	follow_code(session);
+	follow_always(session);
 	/* without it launches under capture look like launches whose kernel was lost */
 	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPHNODE_CREATED);
 	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPHNODE_CLONED);
@@ -145,7 +156,7 @@ void subscriber_end_calls(struct session *session)
 	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RUNTIME);
 	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_DRIVER);
 	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RESOURCE);
-	follow_code(session);
+	follow_always(session);
 }
 
 void subscriber_leave(struct session *session)

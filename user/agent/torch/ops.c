@@ -37,7 +37,7 @@ static struct {
 	_Atomic uint32_t exiting; /* futex */
 	_Atomic uint32_t stopped; /* futex: the thread has ended */
 	/* The rest is the thread's. */
-	bool fork_registered, exit_registered, clock_chosen;
+	bool fork_registered, exit_registered, early_exit_registered, clock_chosen;
 	bool no_thread;	  /* it could not be made, and that was sent */
 	pid_t pid;	  /* whose end at_exit is about */
 	uint32_t state;	  /* enum gpt_agent_ops_state, 0: none sent */
@@ -101,13 +101,13 @@ static void at_exit(void)
 		futex_wait(&ops.stopped, 0, EXIT_MAX_NS / 10);
 }
 
-/* Behind PyTorch's own: what is registered last runs first. */
-static void register_exit(void)
+/* Behind PyTorch's own, once there is one: what is registered last runs first. */
+static void register_exit(bool *registered)
 {
 	ops.pid = getpid();
-	if (!ops.exit_registered)
+	if (!*registered)
 		atexit(at_exit);
-	ops.exit_registered = true;
+	*registered = true;
 }
 
 static void wake(void)
@@ -197,7 +197,7 @@ static void look_for_torch(void)
 	if (!op_buffers_open(wake) || !op_names_open())
 		strcpy(ops.why, "no memory");
 	else if (observe()) {
-		register_exit();
+		register_exit(&ops.exit_registered);
 		note_others();
 		enter_state(GPT_AGENT_OPS_OBSERVING);
 		return;
@@ -330,6 +330,8 @@ static void run(void)
 	ops.asked_again = points_asked_again();
 	ops.why[0] = '\0';
 	ops.scheduled = schedule_begin(wake);
+	if (schedule_is_capture()) /* ranges need no PyTorch */
+		register_exit(&ops.early_exit_registered);
 	ops.listener = valid_listener();
 	while (wanted()) {
 		heard = !has_successor();
@@ -341,8 +343,11 @@ static void run(void)
 	}
 	if (ops.state == GPT_AGENT_OPS_OBSERVING)
 		finish(heard);
-	else if (ops.state == GPT_AGENT_OPS_WAITING && heard)
+	else if (ops.state == GPT_AGENT_OPS_WAITING && heard) {
+		if (ops.scheduled)
+			schedule_send(&ops.sender.batch);
 		enter_state(GPT_AGENT_OPS_STOPPED);
+	}
 	schedule_end();
 }
 

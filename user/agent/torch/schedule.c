@@ -10,8 +10,9 @@
 #include "agent/fork_gate.h"
 #include "agent/points.h"
 
-#define STEPS_WAITING 1024u	  /* that wait for the agent's thread; it looks every 20 ms */
-#define CUPTI_BEGINS_NS 50000000u /* a step without warm-up waits so long for CUPTI at most */
+#define STEPS_WAITING 1024u	     /* that wait for the agent's thread; it looks every 20 ms */
+#define CUPTI_BEGINS_NS 50000000u    /* a step without warm-up waits so long for CUPTI at most */
+#define CAPTURE_BEGINS_NS 500000000u /* and a call of cudaProfilerStart, which is not made to be quick */
 
 static const char optimizer_name[] = "Optimizer.step#", profiler_name[] = "ProfilerStep#";
 
@@ -19,7 +20,9 @@ _Atomic uint32_t schedule_resting;
 
 static struct {
 	_Atomic bool on;
-	_Atomic uint32_t cupti_rests; /* futex: as CUPTI's session does */
+	_Atomic uint32_t sessions; /* futex: of ops, that have begun */
+	_Atomic uint32_t turns;	   /* rests that have begun or ended */
+	_Atomic uint32_t followed; /* futex: FOLLOWED of the last one that CUPTI's session has followed */
 	_Atomic(void (*)(void)) wake_cupti;
 	pthread_mutex_t lock; /* of the rest */
 	struct gpt_schedule plan;
@@ -28,17 +31,20 @@ static struct {
 	bool sent;  /* the schedule itself has been */
 	bool begun; /* steps are counted */
 	enum gpt_step_by by;
-	uint32_t thread;   /* whose steps are counted, by its number; 0: none yet */
-	uint32_t tid;	   /* the same, as it is sent */
-	uint32_t name;	   /* hash of the optimizer's whole name */
-	const void *open;  /* the op or pass that marks the step, while it is open: what is nested in it marks none */
-	uint64_t mark;	   /* of that pass */
-	uint64_t begin_ns; /* since when */
-	uint64_t count;	   /* of steps that have begun */
+	uint32_t thread;    /* whose steps are counted, by its number; 0: none yet */
+	uint32_t tid;	    /* the same, as it is sent */
+	uint32_t early_tid; /* that called cudaProfilerStart before there was a session; 0: none */
+	uint32_t name;	    /* hash of the optimizer's whole name */
+	const void *open;   /* the op or pass that marks the step, while it is open: what is nested in it marks none */
+	uint64_t mark;	    /* of that pass */
+	uint64_t begin_ns;  /* since when */
+	uint64_t count;	    /* of steps that have begun */
 	_Atomic uint32_t phase; /* enum gpt_step_phase of the latest */
 	struct gpt_agent_step waiting[STEPS_WAITING];
 	uint32_t waiting_count, lost;
 } schedule = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+#define FOLLOWED(turn, rests) ((turn) << 1 | (rests))
 
 /* ---- what is done about a step ----------------------------------------------------------------- */
 
@@ -52,6 +58,7 @@ static void rest(bool rests)
 	void (*wake)(void) = atomic_load(&schedule.wake_cupti);
 
 	atomic_store(&schedule_resting, rests);
+	atomic_fetch_add(&schedule.turns, 1); /* whoever reads this sees the rest */
 	if (wake)
 		wake();
 }
@@ -60,11 +67,14 @@ static void rest(bool rests)
  * may hold.  False: it does not record yet. */
 static bool wait_for_cupti(void)
 {
-	uint64_t end_ns = clock_now_ns() + CUPTI_BEGINS_NS;
+	uint32_t most_ns = schedule.plan.by == GPT_STEP_BY_CAPTURE ? CAPTURE_BEGINS_NS : CUPTI_BEGINS_NS;
+	uint64_t end_ns = clock_now_ns() + most_ns;
+	uint32_t wanted = FOLLOWED(atomic_load(&schedule.turns), 0), seen;
 
-	while (atomic_load(&schedule.wake_cupti) && atomic_load(&schedule.cupti_rests) && clock_now_ns() < end_ns)
-		futex_wait(&schedule.cupti_rests, 1, CUPTI_BEGINS_NS);
-	return !atomic_load(&schedule.wake_cupti) || !atomic_load(&schedule.cupti_rests);
+	while (atomic_load(&schedule.wake_cupti) && (seen = atomic_load(&schedule.followed)) != wanted &&
+	       clock_now_ns() < end_ns)
+		futex_wait(&schedule.followed, seen, most_ns);
+	return !atomic_load(&schedule.wake_cupti) || atomic_load(&schedule.followed) == wanted;
 }
 
 static void keep(uint64_t time_ns, uint64_t number, enum gpt_step_phase phase, uint32_t cycle, bool late)
@@ -240,6 +250,45 @@ bool schedule_pass_ends(const volatile uint64_t *mark, uint32_t tid)
 	return changed;
 }
 
+/*
+ * A program may call cudaProfilerStart first of all, when the agent has just come.  Where the session of ops does not
+ * begin in time, the range begins with it.
+ */
+static void wait_for_session(void)
+{
+	uint64_t end_ns = clock_now_ns() + CAPTURE_BEGINS_NS;
+	uint32_t sessions = atomic_load(&schedule.sessions);
+
+	while (!atomic_load(&schedule.on) && clock_now_ns() < end_ns) {
+		futex_wait(&schedule.sessions, sessions, CAPTURE_BEGINS_NS);
+		sessions = atomic_load(&schedule.sessions);
+	}
+}
+
+bool schedule_capture(bool starts, uint32_t tid)
+{
+	bool changed = false;
+
+	if (points_schedule().by != GPT_STEP_BY_CAPTURE)
+		return false;
+	if (starts)
+		wait_for_session();
+	pthread_mutex_lock(&schedule.lock);
+	if (!atomic_load(&schedule.on)) {
+		schedule.early_tid = starts ? tid : 0;
+	} else if (schedule.by == GPT_STEP_BY_CAPTURE && is_counted() && starts == !(schedule.count & 1)) {
+		schedule.tid = tid;
+		changed = step_begins(0, schedule.count / 2);
+	}
+	pthread_mutex_unlock(&schedule.lock);
+	return changed;
+}
+
+bool schedule_is_capture(void)
+{
+	return atomic_load(&schedule.on) && schedule.plan.by == GPT_STEP_BY_CAPTURE;
+}
+
 bool schedule_wants_passes(void)
 {
 	return atomic_load(&schedule.on) && schedule.plan.by == GPT_STEP_BY_BACKWARD;
@@ -247,7 +296,8 @@ bool schedule_wants_passes(void)
 
 bool schedule_needs_no_ops(void)
 {
-	return schedule_wants_passes() || atomic_load(&schedule.phase) == GPT_STEP_OVER;
+	return schedule_wants_passes() || schedule.plan.by == GPT_STEP_BY_CAPTURE ||
+	       atomic_load(&schedule.phase) == GPT_STEP_OVER;
 }
 
 /* ---- the session of ops ------------------------------------------------------------------------ */
@@ -260,6 +310,18 @@ static bool first_is_recorded(void)
 	return (schedule.plan.by == GPT_STEP_BY_FIRST || schedule.plan.by == GPT_STEP_BY_OPTIMIZER ||
 		schedule.plan.by == GPT_STEP_BY_BACKWARD) &&
 	       is_recorded(gpt_schedule_phase(&schedule.plan, 0, &cycle));
+}
+
+/* A range that has begun without us: its first launches are not seen. */
+static void begin_early(void)
+{
+	uint32_t cycle;
+	enum gpt_step_phase phase = gpt_schedule_phase(&schedule.plan, schedule.count++, &cycle);
+
+	schedule.tid = schedule.early_tid;
+	atomic_store(&schedule.phase, phase);
+	rest(!is_recorded(phase));
+	keep(clock_now_ns(), 0, phase, cycle, true);
 }
 
 bool schedule_begin(void (*wake)(void))
@@ -279,7 +341,12 @@ bool schedule_begin(void (*wake)(void))
 	atomic_store(&schedule.phase, GPT_STEP_WAITING);
 	atomic_store(&schedule.on, plan.active != 0);
 	rest(plan.active && !first_is_recorded());
+	if (plan.by == GPT_STEP_BY_CAPTURE && schedule.early_tid)
+		begin_early();
+	schedule.early_tid = 0;
 	pthread_mutex_unlock(&schedule.lock);
+	atomic_fetch_add(&schedule.sessions, 1);
+	futex_wake(&schedule.sessions);
 	return plan.active != 0;
 }
 
@@ -353,8 +420,9 @@ void schedule_forked(void)
 
 /* ---- the session of CUPTI ---------------------------------------------------------------------- */
 
-bool schedule_cupti_rests(void)
+bool schedule_cupti_rests(uint32_t *turn)
 {
+	*turn = atomic_load(&schedule.turns);
 	return atomic_load(&schedule.on) ? schedule_rests() : points_schedule().active != 0;
 }
 
@@ -363,8 +431,8 @@ void schedule_watch_cupti(void (*wake)(void))
 	atomic_store(&schedule.wake_cupti, wake);
 }
 
-void schedule_cupti_follows(bool rests)
+void schedule_cupti_follows(bool rests, uint32_t turn)
 {
-	atomic_store(&schedule.cupti_rests, rests);
-	futex_wake(&schedule.cupti_rests);
+	if (atomic_exchange(&schedule.followed, FOLLOWED(turn, rests)) != FOLLOWED(turn, rests))
+		futex_wake(&schedule.followed);
 }

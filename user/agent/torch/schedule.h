@@ -23,8 +23,9 @@ static inline bool schedule_rests(void)
 	return atomic_load_explicit(&schedule_resting, memory_order_relaxed) != 0;
 }
 
-/* The same for CUPTI's part, which also rests until the session of ops has started. */
-bool schedule_cupti_rests(void);
+/* The same for CUPTI's part, which also rests until the session of ops has started.  turn: for schedule_cupti_follows.
+ */
+bool schedule_cupti_rests(uint32_t *turn);
 
 /* ---- the session of ops ---- */
 
@@ -54,6 +55,15 @@ bool schedule_op_ends(const void *op, uint32_t tid);
 bool schedule_pass_begins(const volatile uint64_t *mark, uint32_t tid);
 bool schedule_pass_ends(const volatile uint64_t *mark, uint32_t tid);
 
+/*
+ * The program calls cudaProfilerStart or cudaProfilerStop (--capture-range), on any thread: one that starts in a range,
+ * or stops outside of one, changes nothing.  True: what rests has changed.
+ */
+bool schedule_capture(bool starts, uint32_t tid);
+
+/* The schedule is that of these calls. */
+bool schedule_is_capture(void);
+
 /* The session of ops counts steps by backward passes. */
 bool schedule_wants_passes(void);
 
@@ -65,7 +75,7 @@ bool schedule_needs_no_ops(void);
 /* There is one; wake is called when the rest starts or ends. NULL: there is none any more. */
 void schedule_watch_cupti(void (*wake)(void));
 
-/* It now follows what schedule_cupti_rests said. */
-void schedule_cupti_follows(bool rests);
+/* It now follows what schedule_cupti_rests said in that turn, which may not be the last one by now. */
+void schedule_cupti_follows(bool rests, uint32_t turn);
 
 #endif

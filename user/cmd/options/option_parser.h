@@ -48,6 +48,8 @@ int parse_memory(struct parse *parse, const char *value);
 int parse_memory_lines(struct parse *parse, const char *value);
 int parse_trace(struct parse *parse, const char *value);
 int parse_kernels_only(struct parse *parse, const char *value);
+int parse_capture_range(struct parse *parse, const char *value);
+int parse_capture_range_end(struct parse *parse, const char *value);
 int parse_schedule(struct parse *parse, const char *value);
 
 /* What is written, in which format, and what its numbers count. */

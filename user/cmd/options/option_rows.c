@@ -210,6 +210,13 @@ const struct option_row option_rows[] = {
 	 "--ops, recorded in some steps only, counted as torch.profiler.schedule does;\n"
 	 "%c in the name of an output is the number of the cycle. Ends after the last",
 	 RECORD, parse_schedule},
+	{"capture-range", 0, "cudaProfilerApi", "cudaProfilerApi",
+	 "--ops, recorded only between the program's cudaProfilerStart and cudaProfilerStop\n"
+	 "(torch.cuda.profiler); %c in the name of an output is the number of the range",
+	 RECORD, parse_capture_range},
+	{"capture-range-end", 0, "stop, repeat or repeat:N", "stop|repeat|repeat:N",
+	 "the trace ends with the first range (default), with the program, or after N", RECORD,
+	 parse_capture_range_end},
 	{"step", 0, "what steps are found by", "BY",
 	 "what a step begins with: optimizer, backward, profiler, range:NAME (default:\n"
 	 "profiler or optimizer, whichever is seen first); without --schedule as for report",

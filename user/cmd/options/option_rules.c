@@ -112,6 +112,32 @@ static int find_step_by(struct parse *parse)
 	}
 }
 
+static const char *schedule_option(const struct options *options)
+{
+	return options->captures ? "--capture-range" : "--schedule";
+}
+
+/* Ranges are a schedule whose steps start and end with these calls in turn: every other one is recorded. */
+static int check_capture(struct parse *parse)
+{
+	struct options *options = parse->options;
+
+	if (!options->captures)
+		return options->capture_end ? option_fail(parse, "--capture-range-end %s: needs --capture-range",
+							  options->capture_end)
+					    : 0;
+	if (options->schedule.active || options->step.request.source != STEP_FITTING)
+		return option_fail(parse,
+				   "--capture-range: the program says what is recorded: it excludes --schedule and "
+				   "--step");
+	options->schedule = (struct gpt_schedule){.wait = 1,
+						  .active = 1,
+						  .skip_first_wait = 1,
+						  .repeat = options->capture_end ? options->captures_wanted : 1,
+						  .by = GPT_STEP_BY_CAPTURE};
+	return 0;
+}
+
 static int check_schedule_outputs(struct parse *parse)
 {
 	const struct options *options = parse->options;
@@ -119,18 +145,17 @@ static int check_schedule_outputs(struct parse *parse)
 
 	if (options->schedule.repeat != 1 && options->format && !options_use_stdout(options))
 		return option_fail(
-			parse, "--format %s: --schedule makes a report for each cycle: repeat=1, or later from the log",
-			options->format);
+			parse, "--format %s: %s makes a report for each cycle: repeat=1 or stop, or later from the log",
+			options->format, schedule_option(options));
 	for (size_t i = 0; options->schedule.repeat != 1 && i < options->outputs.list.count; i++) {
 		const char *path = options->outputs.list.items[i];
 
 		if (!format_path_is_per_cycle(path) && !format_path_is_folder(path) &&
 		    (!format_by_path(path, &format) || format.writer))
-			return option_fail(
-				parse,
-				"--output %s: --schedule makes a file for each cycle: %%c in its name is the "
-				"number of the cycle; or repeat=1",
-				path);
+			return option_fail(parse,
+					   "--output %s: %s makes a file for each cycle: %%c in its name is the "
+					   "number of the cycle; or repeat=1 or stop",
+					   path, schedule_option(options));
 	}
 	return 0;
 }
@@ -142,17 +167,22 @@ static int check_schedule(struct parse *parse)
 	if (!options->schedule.active) {
 		for (size_t i = 0; options->subcommand == SUBCOMMAND_RECORD && i < options->outputs.list.count; i++)
 			if (format_path_is_per_cycle(options->outputs.list.items[i]))
-				return option_fail(parse, "--output %s: %%c is the number of a cycle of --schedule",
-						   options->outputs.list.items[i]);
+				return option_fail(
+					parse,
+					"--output %s: %%c is the number of a cycle of --schedule, or of a range of "
+					"--capture-range",
+					options->outputs.list.items[i]);
 		return 0;
 	}
 	if (!options->command && !options->pids.list.count)
 		return option_fail(parse,
-				   "--schedule: counts the steps of a program: one is named with -p PID or started "
-				   "with -- COMMAND");
+				   "%s: counts the steps of a program: one is named with -p PID or started "
+				   "with -- COMMAND",
+				   schedule_option(options));
 	if (options->python_calls)
-		return option_fail(parse, "--python-calls: costs the same in every step: it excludes --schedule");
-	return find_step_by(parse) ? -EINVAL : check_schedule_outputs(parse);
+		return option_fail(parse, "--python-calls: costs the same in every step: it excludes %s",
+				   schedule_option(options));
+	return !options->captures && find_step_by(parse) ? -EINVAL : check_schedule_outputs(parse);
 }
 
 static int check_max_size(struct parse *parse)
@@ -279,7 +309,8 @@ int option_rules_check(struct parse *parse)
 			parse,
 			"--gpu-trace, --gpu-sum and --api-sum exclude --tree, --lines and --ops: each is instead "
 			"of the report");
-	if (table_options_check(parse) || tree_options_check(parse) || check_slice(parse) || check_schedule(parse))
+	if (table_options_check(parse) || tree_options_check(parse) || check_slice(parse) || check_capture(parse) ||
+	    check_schedule(parse))
 		return -EINVAL;
 	return check_outputs(parse);
 }

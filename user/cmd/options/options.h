@@ -103,8 +103,11 @@ struct options {
 	} logs;		/* merge: all of them */
 	bool unaligned; /* merge: logs without collectives in common stay, by their wall clocks */
 	struct slice_options slice;
-	struct step_value step;		   /* by what steps are found */
-	struct gpt_schedule schedule;	   /* record: of steps; active 0: everything is recorded */
+	struct step_value step;	      /* by what steps are found */
+	struct gpt_schedule schedule; /* record: of steps; active 0: everything is recorded */
+	bool captures;		      /* record: what cudaProfilerStart and cudaProfilerStop enclose */
+	const char *capture_end;      /* NULL: not given; else how many of these ranges there are, 0: any */
+	uint32_t captures_wanted;
 	enum folded_by folded_by;	   /* export: of .folded */
 	struct key_averages_options table; /* report --ops */
 	unsigned lists;			   /* enum activity_list: instead of the report these */

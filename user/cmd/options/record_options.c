@@ -228,6 +228,38 @@ int parse_kernels_only(struct parse *parse, const char *value)
 	return 0;
 }
 
+int parse_capture_range(struct parse *parse, const char *value)
+{
+	if (strcmp(value, "cudaProfilerApi"))
+		return option_fail(parse, "--capture-range %s: accepted is cudaProfilerApi", value);
+	parse->options->captures = parse->options->ops = true;
+	return 0;
+}
+
+int parse_capture_range_end(struct parse *parse, const char *value)
+{
+	static const char repeat[] = "repeat";
+	uint64_t count = 0;
+
+	parse->options->capture_end = value;
+	parse->options->captures_wanted = 1;
+	if (!strcmp(value, "stop"))
+		return 0;
+	if (strncmp(value, repeat, strlen(repeat)))
+		goto refused;
+	value += strlen(repeat);
+	if (*value && (*value != ':' || value_count(value + 1, GPT_SCHEDULE_STEPS_MAX, &count)))
+		goto refused;
+	parse->options->captures_wanted = (uint32_t)count;
+	return 0;
+refused:
+	return option_fail(
+		parse,
+		"--capture-range-end %s: accepted are stop (after the first range), repeat, and repeat:N with a "
+		"number of ranges up to %u",
+		parse->options->capture_end, GPT_SCHEDULE_STEPS_MAX);
+}
+
 int parse_schedule(struct parse *parse, const char *value)
 {
 	parse->options->ops = true;

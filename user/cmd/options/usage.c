@@ -60,7 +60,7 @@ static const struct heading {
 	{"What to record",
 	 SUBCOMMAND_RECORD,
 	 {"cpu", "frequency", "kernels-only", "native", "python-calls", "shapes", "forward-lines", "memory-lines",
-	  "step", "label"}},
+	  "step", "capture-range", "capture-range-end", "label"}},
 	{NULL, SUBCOMMAND_RECORD | SUBCOMMAND_WHY, {"buffer"}},
 	{"Which part of the trace", READS_LOG, {"from", "to", "process", "thread", "gpu", "steps", "step", "cycle"}},
 	{"Report",

@@ -99,7 +99,7 @@ bool gpt_add_reported_step(struct builder *builder, const struct gpt_sender *sen
 
 	if (event->time_ns > sender->time_ns || event->by == GPT_STEP_BY_FIRST)
 		return false;
-	if (event->phase > GPT_STEP_OVER || event->by > GPT_STEP_BY_BACKWARD) /* newer than this reader */
+	if (event->phase > GPT_STEP_OVER || event->by > GPT_STEP_BY_CAPTURE) /* newer than this reader */
 		return true;
 	return builder_add_reported_step(builder, sender->program, &step);
 }
@@ -110,6 +110,7 @@ bool gpt_add_schedule(struct builder *builder, const struct gpt_sender *sender, 
 
 	(void)sender;
 	builder_set_schedule(builder,
-			     (uint64_t)event->skip_first + (event->skip_first_wait ? 0 : event->wait) + event->warmup);
+			     (uint64_t)event->skip_first + (event->skip_first_wait ? 0 : event->wait) + event->warmup,
+			     event->by == GPT_STEP_BY_CAPTURE);
 	return true;
 }

@@ -143,9 +143,9 @@ void builder_add_torch_memory_state(struct builder *builder, struct process_imag
 
 /* ---- steps of a schedule ----------------------------------------------------------------------------------------- */
 
-void builder_set_schedule(struct builder *builder, uint64_t first)
+void builder_set_schedule(struct builder *builder, uint64_t first, bool is_capture)
 {
-	builder->model->schedule = (struct model_schedule){.is_there = true, .first = first};
+	builder->model->schedule = (struct model_schedule){.is_there = true, .is_capture = is_capture, .first = first};
 }
 
 /* Of a long trace pass 1 has all of them. */

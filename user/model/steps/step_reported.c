@@ -15,7 +15,7 @@ static enum step_source source_of(enum gpt_step_by by)
 	static const enum step_source sources[] = {
 		[GPT_STEP_BY_FIRST] = STEP_FITTING,	  [GPT_STEP_BY_PROFILER] = STEP_PROFILER,
 		[GPT_STEP_BY_OPTIMIZER] = STEP_OPTIMIZER, [GPT_STEP_BY_RANGE] = STEP_RANGE,
-		[GPT_STEP_BY_BACKWARD] = STEP_BACKWARD,
+		[GPT_STEP_BY_BACKWARD] = STEP_BACKWARD,	  [GPT_STEP_BY_CAPTURE] = STEP_CAPTURE,
 	};
 
 	return sources[by];
@@ -66,6 +66,7 @@ void steps_of_schedule(struct steps *steps, const struct model *model)
 
 	steps->scheduled = true;
 	steps->schedule_first = model->schedule.first;
+	steps->captured = model->schedule.is_capture;
 	for (uint32_t i = 0; i < model->reported_step_count; i++)
 		add(&steps_of[model->reported_steps[i].process], model, &model->reported_steps[i]);
 	for (uint32_t i = 0; i < model->process_count; i++)

@@ -35,6 +35,7 @@ enum step_source {
 	STEP_BACKWARD,
 	STEP_FUNCTION,
 	STEP_RANGE,
+	STEP_CAPTURE, /* not requested: between cudaProfilerStart and cudaProfilerStop, as they were recorded */
 	STEP_SOURCES
 };
 
@@ -69,6 +70,7 @@ struct steps {
 	ARRAY(struct step_track) tracks; /* of processes that have steps, in the order of the trace */
 	bool scheduled;			 /* they are those that a schedule had recorded (step_reported.h) */
 	uint64_t seen;			 /* with a schedule: steps that were seen to begin, of the process with most */
+	bool captured;			 /* by cudaProfilerStart and cudaProfilerStop */
 	uint64_t schedule_first;	 /* and the first that it would have recorded, counted from 0 */
 };
 

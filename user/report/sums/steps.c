@@ -23,6 +23,8 @@ static char *found_by(const struct step_track *track)
 	case STEP_FUNCTION:
 		return xasprintf("by %s()%s, %s of them", track->name,
 				 track->from_stacks ? " as the stacks of CUDA calls show it" : "", count);
+	case STEP_CAPTURE:
+		return xasprintf("from cudaProfilerStart to cudaProfilerStop, %s of them", count);
 	default:
 		return xasprintf("by ranges%s%s, %s of them", *track->name ? " " : "", track->name, count);
 	}
