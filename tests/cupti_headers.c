@@ -19,6 +19,7 @@
 #endif
 #include <cupti_callbacks.h>
 #include <cupti_driver_cbid.h>
+#include <cupti_runtime_cbid.h>
 #include <cupti_version.h>
 
 #include <gputrace/cuda_api.h>
