@@ -22,7 +22,7 @@ $(GENERATORS): %: %.o $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
-SUBCOMMANDS := report export diff merge why view doctor
+SUBCOMMANDS := $(shell sed -n 's/^\t\t\.name = "\(.*\)",$$/\1/p' user/cmd/options/subcommands.c)
 PAGES := $(SUBCOMMANDS:%=$(SHARE)/man/gputrace-%.1)
 COMPLETIONS := $(addprefix $(SHARE)/completion.,bash zsh fish)
 pages: $(PAGES) $(COMPLETIONS)

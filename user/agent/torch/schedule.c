@@ -14,6 +14,8 @@
 #define CUPTI_BEGINS_NS 50000000u    /* a step without warm-up waits so long for CUPTI at most */
 #define CAPTURE_BEGINS_NS 500000000u /* and a call of cudaProfilerStart, which is not made to be quick */
 
+#define CAPTURE_LOOK_NS 1000000u /* no one says when the recording begins */
+
 static const char optimizer_name[] = "Optimizer.step#", profiler_name[] = "ProfilerStep#";
 
 _Atomic uint32_t schedule_resting;
@@ -251,18 +253,15 @@ bool schedule_pass_ends(const volatile uint64_t *mark, uint32_t tid)
 }
 
 /*
- * A program may call cudaProfilerStart first of all, when the agent has just come.  Where the session of ops does not
- * begin in time, the range begins with it.
+ * A program may call cudaProfilerStart first of all, when the agent has just come, or gputrace.  Where the session of
+ * ops does not begin in time, the range begins with it.
  */
 static void wait_for_session(void)
 {
 	uint64_t end_ns = clock_now_ns() + CAPTURE_BEGINS_NS;
-	uint32_t sessions = atomic_load(&schedule.sessions);
 
-	while (!atomic_load(&schedule.on) && clock_now_ns() < end_ns) {
-		futex_wait(&schedule.sessions, sessions, CAPTURE_BEGINS_NS);
-		sessions = atomic_load(&schedule.sessions);
-	}
+	while (!(atomic_load(&schedule.on) && points_schedule_begun()) && clock_now_ns() < end_ns)
+		futex_wait(&schedule.sessions, atomic_load(&schedule.sessions), CAPTURE_LOOK_NS);
 }
 
 bool schedule_capture(bool starts, uint32_t tid)
