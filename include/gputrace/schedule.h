@@ -27,7 +27,7 @@ struct gpt_schedule {
 
 _Static_assert(sizeof(struct gpt_schedule) == GPT_SCHEDULE_FIELDS * sizeof(uint32_t), "fields without holes");
 
-/* Behind these bits: the recording has begun. Until then no step is counted: its launches might not be seen. */
+/* The bit after these: the recording has begun. Until then no step is counted: its launches might not be seen. */
 #define GPT_SCHEDULE_BEGUN GPT_SCHEDULE_BITS
 #define GPT_SCHEDULE_SEMAPHORES (GPT_SCHEDULE_BITS + 1u)
 

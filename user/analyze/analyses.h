@@ -129,7 +129,7 @@ typedef void analysis_hook(struct analyses *all, const void *event);
 struct analyses {
 	const struct model *model;			     /* the latest part */
 	bool has[ANALYZE_COUNT];			     /* who asked for it, and it is of use */
-	analysis_hook *hooks[HOOK_COUNT][ANALYZE_COUNT + 1]; /* of those, NULL behind the last */
+	analysis_hook *hooks[HOOK_COUNT][ANALYZE_COUNT + 1]; /* of those, NULL after the last */
 	bool if_of_use;
 	struct attribution attribution;
 	uint64_t calls, gpu_ops;

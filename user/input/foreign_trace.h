@@ -18,7 +18,7 @@ bool foreign_is(int fd);
 int foreign_trace_open(int fd, const struct trace_division *division, struct trace **trace, char **why);
 
 /*
- * Of a file that people hand over and that is not read: what it is, and what helps.  One sentence, to stand behind the
+ * Of a file that people hand over and that is not read: what it is, and what helps.  One sentence, to stand after the
  * file's name, which the caller frees; NULL: it is none of these.  By what is in the file; by its name where that says
  * nothing.
  */

@@ -10,7 +10,7 @@
 /* Header and size, without a look at the entries. */
 static bool index_is_whole(const uint8_t *bytes, size_t size, struct gpt_log_index *header)
 {
-	const size_t at = offsetof(struct gpt_log_index, checksum), behind = at + sizeof(uint32_t);
+	const size_t at = offsetof(struct gpt_log_index, checksum), after = at + sizeof(uint32_t);
 	uLong sum;
 
 	memcpy(header, bytes, sizeof(*header));
@@ -19,7 +19,7 @@ static bool index_is_whole(const uint8_t *bytes, size_t size, struct gpt_log_ind
 		return false;
 	sum = crc32_z(0, bytes, at);
 	sum = crc32_z(sum, (const Bytef[4]){0}, sizeof(uint32_t));
-	sum = crc32_z(sum, bytes + behind, size - behind);
+	sum = crc32_z(sum, bytes + after, size - after);
 	return sum == header->checksum;
 }
 

@@ -63,13 +63,13 @@ bool log_segment_header_is_sane(const struct gpt_log_segment *header)
 
 static bool checksum_holds(const struct log_segment *segment)
 {
-	const size_t at = offsetof(struct gpt_log_segment, checksum), behind = at + sizeof(uint32_t);
+	const size_t at = offsetof(struct gpt_log_segment, checksum), after = at + sizeof(uint32_t);
 	const uint8_t *bytes = segment->file.data;
 	size_t size = (size_t)segment->header.header_size + segment->header.body_bytes;
 	uLong sum = crc32_z(0, bytes, at);
 
 	sum = crc32_z(sum, (const Bytef[4]){0}, sizeof(uint32_t));
-	sum = crc32_z(sum, bytes + behind, size - behind);
+	sum = crc32_z(sum, bytes + after, size - after);
 	return sum == segment->header.checksum;
 }
 

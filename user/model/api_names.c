@@ -37,7 +37,7 @@ struct named_call {
 
 /*
  * For all files of this run, as rows of two are compared by the number of their call (`gputrace diff`).  Rows are only
- * added, and their number is handed out behind that.
+ * added, and their number is handed out after that.
  */
 static struct named_call named[NAMED_MAX + 1] = {{"other calls", GPT_CLASS_NONE, false}};
 static uint32_t named_count = 1;

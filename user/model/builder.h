@@ -135,7 +135,7 @@ void builder_add_native_symbol(struct builder *builder, uint32_t pid, uint64_t i
 			       struct text module);
 void builder_add_call(struct builder *builder, const struct new_call *call);
 
-/* Before that call, or behind it. */
+/* Before that call, or after it. */
 void builder_add_nccl_launch(struct builder *builder, const struct new_nccl_launch *launch);
 bool builder_add_return(struct builder *builder, struct process_image program, const struct new_return *back);
 bool builder_add_api_activity(struct builder *builder, struct process_image program,

@@ -15,7 +15,7 @@
 /* The fields, each terminated; those that are numbers as such, too. */
 struct collective {
 	const char *fields[GPT_COLLECTIVE_FIELDS];
-	int64_t numbers[GPT_COLLECTIVE_FIELDS]; /* of GPT_COLLECTIVE_IN_ELEMENTS and those behind it */
+	int64_t numbers[GPT_COLLECTIVE_FIELDS]; /* of GPT_COLLECTIVE_IN_ELEMENTS and those after it */
 	char text[COLLECTIVE_PARAMS_MAX];
 };
 

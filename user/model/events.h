@@ -352,7 +352,7 @@ struct new_torch_memory {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint64_t address;
 	int64_t bytes;		      /* below 0: it came back, 0: that many are not known; or that were asked for */
-	uint64_t allocated, reserved; /* in all, behind it; where has_totals */
+	uint64_t allocated, reserved; /* in all, after it; where has_totals */
 	uint64_t stack;		      /* new_sampled_stack.number, 0: none */
 	uint32_t tid;		      /* in the process's own pid namespace */
 	uint8_t kind;		      /* enum gpt_agent_torch_memory_kind */

@@ -35,7 +35,7 @@ struct model_gpu {
 	uint32_t context, stream; /* CUPTI's ids */
 	uint32_t corr;
 	uint32_t name;	/* kernel: index into model.strings of the demangled name, else NONE */
-	uint32_t label; /* the same with the place behind it: "add_kernel (kernels.py:12)"; where there is none the name
+	uint32_t label; /* the same with the place after it: "add_kernel (kernels.py:12)"; where there is none the name
 			 */
 	uint32_t place; /* where its function is in the source: "/path/kernels.py:12"; NONE */
 	uint32_t graph;

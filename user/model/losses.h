@@ -67,7 +67,7 @@ struct model_receipt {
 /* One cause of loss, and how often it was met. */
 struct model_loss {
 	const char *name;  /* in the Chrome trace */
-	const char *words; /* behind the count, for people */
+	const char *words; /* after the count, for people */
 	uint64_t count;
 	enum gpt_loss_kind kind;
 };

@@ -155,7 +155,7 @@ struct model {
 
 	struct model_source *sources; /* at least one */
 	uint32_t source_count;
-	void *private; /* memory behind all of it */
+	void *private; /* memory that all of it lies in */
 };
 
 void model_free(struct model *model);

@@ -50,7 +50,7 @@ static bool take_element(struct walk *walk, bool of_strings, int depth)
 	return depth > 1 && take_number(walk);
 }
 
-/* Behind its bracket. */
+/* After its bracket. */
 static bool take_array(struct walk *walk, bool of_strings, int depth)
 {
 	if (take(walk, ']'))

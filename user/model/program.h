@@ -122,7 +122,7 @@ struct model_span {
 
 /*
  * An op of PyTorch, or what a program named itself (record_function).  A part of a trace has all that are open in it,
- * also those that began before; where each ends is known, also behind the part.
+ * also those that began before; where each ends is known, also after the part.
  */
 struct model_op {
 	uint64_t start_ns, end_ns;
@@ -161,7 +161,7 @@ struct model_collective {
 struct model_torch_memory {
 	uint64_t time_ns, address;
 	int64_t bytes;		      /* below 0: came back; OUT: that were asked for */
-	uint64_t allocated, reserved; /* in all behind it, as the allocator says; the CPU's: since the trace began */
+	uint64_t allocated, reserved; /* in all after it, as the allocator says; the CPU's: since the trace began */
 	uint64_t since_ns;	      /* of what came back: when it was handed out, 0: not known */
 	uint64_t op;		      /* as model_call.op */
 	uint32_t op_name;	      /* model.strings, NONE: in no op, or not known */

@@ -127,17 +127,17 @@ unsigned text_put(FILE *out, const char *text, unsigned columns, enum text_trunc
 }
 
 /* The width of a word, with the unit after it where it is a number: "3.3 ms" is not broken. */
-static unsigned with_unit(const char *word, const char *behind)
+static unsigned with_unit(const char *word, const char *after)
 {
 	static const char *const units[] = {"ns", "us", "ms", "s", "%", "B", "KB", "MB", "GB", "TB"};
 	unsigned width = text_width(word);
 	size_t length;
 
-	if (*word < '0' || *word > '9' || *behind != ' ')
+	if (*word < '0' || *word > '9' || *after != ' ')
 		return width;
-	length = strcspn(behind + 1, " ");
+	length = strcspn(after + 1, " ");
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (!strncmp(behind + 1, units[i], strlen(units[i])) && length <= strlen(units[i]) + 1)
+		if (!strncmp(after + 1, units[i], strlen(units[i])) && length <= strlen(units[i]) + 1)
 			return width + 1 + (unsigned)length;
 	return width;
 }

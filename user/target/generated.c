@@ -56,7 +56,7 @@ static const char *find(struct generated_text text, const char *what)
 	return text.size ? memmem(text.bytes, text.size, what, strlen(what)) : NULL;
 }
 
-static struct generated_text behind(struct generated_text text, const char *found, const char *what)
+static struct generated_text after(struct generated_text text, const char *found, const char *what)
 {
 	return from(text, (size_t)(found - text.bytes) + strlen(what));
 }
@@ -110,8 +110,8 @@ static void read_comment(struct reader *reader, struct generated_text text)
 	} else if (begin && middle && middle > begin) {
 		const char *end;
 
-		said->nodes = until(behind(text, begin, nodes), middle);
-		said->ops = behind(text, middle, ops);
+		said->nodes = until(after(text, begin, nodes), middle);
+		said->ops = after(text, middle, ops);
 		end = memrchr(said->ops.bytes, ']', said->ops.size);
 		said->ops = end ? until(said->ops, end) : said->ops;
 	} else {

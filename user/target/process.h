@@ -137,7 +137,7 @@ bool process_maps_file(pid_t pid, int file_fd);
 int mapping_stat(pid_t pid, const struct mapping *mapping, struct stat *out);
 
 /*
- * Opens for reading a file by the name that the process has for it: within its root, also behind links.  Only what it
+ * Opens for reading a file by the name that the process has for it: within its root, also through links.  Only what it
  * may read itself: its own, or what everybody may.  -EACCES: another's; -ENOEXEC: no regular file; other -errno.
  */
 int process_open_file(pid_t pid, const char *path);

@@ -110,7 +110,7 @@ static void the_report_has_a_table_of_steps(void **state)
 		    "          6    100.0      40.0      60.0         2  aten::copy_ +45.0 us, aten::copy_ +25.0 us "
 		    "on the GPU\n"
 		    "  outside of them: 150.0 us before, step 0 among it, which began before it was seen; 400.0 us "
-		    "behind\n"))
+		    "after\n"))
 		fail_msg("%s", text);
 	free(text);
 	found_free(&found);

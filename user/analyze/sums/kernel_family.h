@@ -2,7 +2,7 @@
 /*
  * What kernels have in common that differ only in types, sizes of tiles and numbers that a compiler gave them: a name
  * without its return type, template arguments and parameters, and with # in the place of numbers that stand alone
- * behind _ or in a product.
+ * after _ or in a product.
  *
  *	void at::native::vectorized_elementwise_kernel<4, ...>(int, ...)  at::native::vectorized_elementwise_kernel
  *	ampere_sgemm_128x64_tn                                            ampere_sgemm_#x#_tn

@@ -72,12 +72,12 @@ void nvtx_free(struct nvtx *all)
 
 size_t nvtx_name_length(const char *name)
 {
-	static const char *const behind[] = {", seq = ", ", sizes = ", ", op_id = "};
+	static const char *const endings[] = {", seq = ", ", sizes = ", ", op_id = "};
 	const char *at = name;
 
 	while ((at = strchr(at, ','))) {
-		for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++)
-			if (!strncmp(at, behind[i], strlen(behind[i])))
+		for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+			if (!strncmp(at, endings[i], strlen(endings[i])))
 				return (size_t)(at - name);
 		at++;
 	}

@@ -106,7 +106,7 @@ void call_tree_add_gpu(struct call_tree *tree, const struct gpu_event *event);
 /* Ops that are still open end. */
 void call_tree_finish(struct call_tree *tree);
 
-/* Of TREE_BY_MEMORY, behind that: who held it at the peak.  memory: finished. */
+/* Of TREE_BY_MEMORY, after that: who held it at the peak.  memory: finished. */
 void call_tree_add_memory(struct call_tree *tree, const struct torch_memory_sums *memory);
 
 /* A path of ops: that around it, its innermost op's name (model.strings, NONE), and that one's forward op, NONE. */

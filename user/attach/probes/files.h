@@ -62,7 +62,7 @@ struct probed_file {
 	uint64_t unwanted_ns;		   /* since when no one needs its call probes, which stand yet; 0: some do */
 	struct links call_links;	   /* symbol probes, or an agent's call and state functions */
 	struct links batch_links;	   /* an agent's batch function */
-	struct links schedule_links;	   /* and its schedule, which falls behind the counter of ops: call_links */
+	struct links schedule_links;	   /* and its schedule, which falls after the counter of ops: call_links */
 	struct links dealloc_links;	   /* Python: death of code objects */
 	struct links subinterpreter_links; /* Python: creation of subinterpreters */
 	ARRAY(struct uprobe) subinterpreter_uprobes;

@@ -33,10 +33,10 @@ static char *room(struct flat *flat, size_t bytes)
 	return flat->buffer + flat->capacity - flat->used;
 }
 
-/* Zeros, so that when `behind` more bytes are there what follows them stands at a multiple of `size`. */
-static void align(struct flat *flat, size_t size, size_t behind)
+/* Zeros, so that when `more` more bytes are there what follows them stands at a multiple of `size`. */
+static void align(struct flat *flat, size_t size, size_t more)
 {
-	size_t over = (flat->used + behind) % size, bytes = over ? size - over : 0;
+	size_t over = (flat->used + more) % size, bytes = over ? size - over : 0;
 
 	if (bytes)
 		memset(room(flat, bytes), 0, bytes);

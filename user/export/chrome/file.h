@@ -40,7 +40,7 @@ void chrome_put_args(struct chrome *chrome, const struct timeline_slice *slice, 
 /*
  * What stands in front of the events: Kineto's keys, because HTA's streaming reader stops at traceEvents, and our own
  * "gputrace" object with the receipt of the trace.  Of a trace of several parts that is not known before the events are
- * written, and stands behind them.  Up to the first event, and from behind the last one to the end of the file.
+ * written, and stands after them.  Up to the first event, and from after the last one to the end of the file.
  */
 void chrome_put_head(struct chrome *chrome);
 void chrome_put_tail(struct chrome *chrome, bool has_own);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The timeline: a row for each depth of a thread, and for each stream of a GPU.  Where what is drawn comes from is the
 // source's affair: levels of detail in the page itself, or a gputrace that answers (view).  All times are nanoseconds
-// since the timeline's begin.  What is shown stands in the address behind #: from=, to=, find=, at=TRACK.DEPTH.TIME.
+// since the timeline's begin.  What is shown stands in the address after #: from=, to=, find=, at=TRACK.DEPTH.TIME.
 "use strict";
 
 function gputraceTime(ns, like) {

@@ -161,13 +161,13 @@ static void put_seconds(struct sink *out, uint64_t ns)
 	put_le(out, bits, 8);
 }
 
-static void put_string(struct sink *out, const char *before, const char *text, const char *behind)
+static void put_string(struct sink *out, const char *before, const char *text, const char *after)
 {
 	sink_char(out, 'u');
-	put_le(out, strlen(before) + strlen(text) + strlen(behind), 4);
+	put_le(out, strlen(before) + strlen(text) + strlen(after), 4);
 	sink_text(out, before);
 	sink_text(out, text);
-	sink_text(out, behind);
+	sink_text(out, after);
 }
 
 /* What is no Python is called as cProfile calls what has no source: ("~", 0, "<...>"). */

@@ -208,7 +208,7 @@ static void append_character(text_buffer *out, uint32_t c)
 	}
 }
 
-/* Behind "\u": that, or with the one after it a pair; returns what is after. */
+/* After "\u": that, or with the one after it a pair; returns what is after. */
 static const char *append_unicode(text_buffer *out, const char *at, const char *end)
 {
 	uint32_t c, low;

@@ -98,7 +98,7 @@ void builder_add_native_symbol(struct builder *builder, uint32_t pid, uint64_t i
 {
 	struct process_image program = builder_process_image(builder, pid);
 
-	/* Pass 2 knows all names from the first, as they come behind the stacks that they are in */
+	/* Pass 2 knows all names from the first, as they come after the stacks that they are in */
 	if (!builder->first)
 		stacks_add_symbol(&builder->stacks, program.epoch, ip, symbol, module);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Work of calls before our first or behind our last; between them a call is missing, which shall be seen. */
+/* Work of calls before our first or after our last; between them a call is missing, which shall be seen. */
 static bool is_strange(const struct corr_range *range, const struct model_gpu *op)
 {
 	if (!op->foreign || op->call != NONE || !op->corr)

@@ -236,7 +236,7 @@ static void bring_near(const void *item, size_t size)
 		__builtin_prefetch((const char *)item + at);
 }
 
-/* Joins what has come, in order of time, behind what was there. */
+/* Joins what has come, in order of time, after what was there. */
 static void join_pending(struct builder *builder, uint64_t until_ns)
 {
 	struct gpu_work *gpu = &builder->gpu;

@@ -152,7 +152,7 @@ struct builder {
 	bool torn;	  /* it ends in the middle of something */
 };
 
-/* Behind ops_find_threads. */
+/* After ops_find_threads. */
 void find_reported_steps(struct builder *builder);
 
 /* Before any conversion of a time: samples of the clocks, in order. */
@@ -180,7 +180,7 @@ size_t leave_out_foreign(const struct builder *builder, struct model_gpu *ops, s
 
 void corr_range_add(struct corr_range *range, uint32_t corr, uint64_t start_ns);
 
-/* One for each process, to be freed; and whether a call with that id was made before or behind those of the range. */
+/* One for each process, to be freed; and whether a call with that id was made before or after those of the range. */
 struct corr_range *corr_ranges(const struct builder *builder);
 bool corr_is_before(const struct corr_range *range, uint32_t corr);
 bool corr_is_behind(const struct corr_range *range, uint32_t corr);
@@ -188,7 +188,7 @@ bool corr_is_behind(const struct corr_range *range, uint32_t corr);
 /* Whether something that has no call was over before the trace began, or began when it had ended. */
 bool lies_outside(const struct builder *builder, uint32_t call, struct clock_span span);
 
-/* GPU operations of before and behind the trace go; those of calls before it that still ran are marked. */
+/* GPU operations of before and after the trace go; those of calls before it that still ran are marked. */
 size_t leave_out_outside(const struct builder *builder, struct model_gpu *ops, size_t count);
 
 /* A span by its clock to monotonic; not_before_ns: when its call was made, 0.  False: no place in the recording. */

@@ -269,7 +269,7 @@ static void count_processes(struct builder *builder)
 		model->threads[i].calls = builder->processes.threads.items[i].calls;
 }
 
-/* How far a part can go behind the one before; the same time: it cannot yet. */
+/* Until when a part can go, which starts where the one before ended; the same time: it cannot yet. */
 static uint64_t part_until(struct builder *builder, uint32_t chunk, uint64_t settled_ns)
 {
 	uint64_t until_ns = settled_ns;

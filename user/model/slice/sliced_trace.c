@@ -74,7 +74,7 @@ static void take_part(struct sliced_trace *sliced, const struct model *inner)
 
 /* ---- what has a length ------------------------------------------------------------------------------------------ */
 
-/* Cuts a thread's spans in place, to behind `count`; how many stay. */
+/* Cuts a thread's spans in place, to after `count`; how many stay. */
 static uint32_t cut(const struct sliced_trace *sliced, uint32_t process, struct model_span *from, uint32_t spans,
 		    struct model_span *to)
 {

@@ -25,7 +25,7 @@ struct sliced_trace {
 
 	struct model part; /* handed over; what it holds beside the arrays below is the inner part's */
 	struct keep keep;
-	/* bytes behind each of the part's arrays of events, and how many of each kind earlier parts had */
+	/* bytes after each of the part's arrays of events, and how many of each kind earlier parts had */
 #define SLICED_EVENTS(one, many, ...)                                                                                  \
 	size_t many##_room;                                                                                            \
 	uint64_t many##_number;

@@ -38,7 +38,7 @@ static bool begins_with(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* The number behind ProfilerStep#; false: it is no name of that kind. */
+/* The number after ProfilerStep#; false: it is no name of that kind. */
 static bool profiler_number(const char *name, uint64_t *number)
 {
 	static const char step[] = "ProfilerStep#";
@@ -192,19 +192,19 @@ static void add_ranges(struct step_marks *all, const struct model *part)
 
 /* ---- functions --------------------------------------------------------------------------------------------------- */
 
-/* Whether text ends in that, behind the character. */
-static bool ends_behind(const char *text, const char *in, char behind)
+/* Whether text ends in that, after the character. */
+static bool ends_after(const char *text, const char *in, char after)
 {
 	size_t length = strlen(text), wanted = strlen(in);
 
 	return length >= wanted && !strcmp(text + length - wanted, in) &&
-	       (length == wanted || text[length - wanted - 1] == behind);
+	       (length == wanted || text[length - wanted - 1] == after);
 }
 
 static bool is_function(const struct step_request *request, const struct model_code *code)
 {
-	return ends_behind(code->name, request->name, '.') &&
-	       (!request->file || ends_behind(code->file, request->file, '/'));
+	return ends_after(code->name, request->name, '.') &&
+	       (!request->file || ends_after(code->file, request->file, '/'));
 }
 
 static void add_traced_functions(struct step_marks *all, const struct model *part)

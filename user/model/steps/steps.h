@@ -11,7 +11,7 @@
  *	RANGE      the begin of an NVTX range, or of a record_function
  *
  * Where boundaries are ends, the first step began before it was seen: it is step 0, and struct step_track.first_cut.
- * Where they are begins the last step ends with its function or range.  What lies before and behind is in no step.
+ * Where they are begins the last step ends with its function or range.  What lies before and after is in no step.
  *
  * Steps outlive the trace, and know processes and threads by the system's numbers: a trace that is read again may
  * number them in another way.
@@ -42,9 +42,9 @@ enum step_source {
 /* By what steps are to be found. */
 struct step_request {
 	enum step_source source;
-	const char *
-		name; /* FUNCTION: as Python has it, or its end behind a dot; RANGE: with * at its end, how it begins */
-	const char *file; /* FUNCTION: the end of its path, behind a slash; NULL: any */
+	const char
+		*name; /* FUNCTION: as Python has it, or its end after a dot; RANGE: with * at its end, how it begins */
+	const char *file; /* FUNCTION: the end of its path, after a slash; NULL: any */
 };
 
 struct step {
@@ -61,7 +61,7 @@ struct step_track {
 	char *name;		 /* of the op, function or range, "": it has none */
 	ARRAY(struct step) list; /* by start; they do not overlap */
 	bool first_cut;		 /* the first of them began before it was seen */
-	bool nests;	   /* with the ops of the thread: none begins in one and ends behind it, as far as is known */
+	bool nests;	   /* with the ops of the thread: none begins in one and ends after it, as far as is known */
 	bool from_stacks;  /* boundaries are as exact as CUDA calls are close by */
 	uint64_t left_out; /* steps beyond STEPS_MAX */
 };

@@ -51,7 +51,7 @@ bool calls_name(struct calls *calls, uint32_t epoch, uint32_t corr, uint32_t cal
 /* After the last call, or so far: returns that came before their calls. */
 void calls_finish(struct calls *calls);
 
-/* Then, once every call has its correlation id: puts the list behind `settled` in order of time, and numbers it. */
+/* Then, once every call has its correlation id: puts the calls from `settled` on in order of time, and numbers them. */
 void calls_sort(struct calls *calls);
 
 /* The calls are at other places now (NONE: gone); what names them by number follows. */

@@ -6,7 +6,7 @@
 #include "model/tables/ops.h"
 
 /*
- * Makes the list, by thread and begin: those of before that are still open and, behind them, those that begin before
+ * Makes the list, by thread and begin: those of before that are still open and, after them, those that begin before
  * until_ns, numbered in the order in which they begin.  The others wait.  Threads learn where theirs are; known: as for
  * ops_join.
  */

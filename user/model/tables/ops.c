@@ -225,7 +225,7 @@ static void end_open(const struct ops *known, struct model_op *op, uint64_t end_
 		op->end_ns = last_ns;
 }
 
-/* What begins in an op and ends behind it overlaps that. */
+/* What begins in an op and ends after it overlaps that. */
 static void enter(struct ops *ops, struct op_nesting *nesting, uint32_t index)
 {
 	struct model_op *op = &ops->list.items[index];

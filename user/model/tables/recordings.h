@@ -37,7 +37,7 @@ void recordings_add(struct recordings *recordings, const struct recording *recor
 /* After some were added, and before they are looked for. */
 void recordings_order(struct recordings *recordings);
 
-/* By CUPTI's number; or the last one of that process, context and event that is not behind `wanted`.  NULL: none. */
+/* By CUPTI's number; or the last one of that process, context and event that is not after `wanted`.  NULL: none. */
 const struct recording *recordings_numbered(const struct recordings *recordings, uint32_t epoch, uint64_t number);
 const struct recording *recordings_latest(const struct recordings *recordings, const struct recording *wanted);
 

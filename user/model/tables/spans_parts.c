@@ -114,7 +114,7 @@ uint32_t spans_add_twice(struct spans *spans, const struct model_span *span)
 	return place;
 }
 
-/* Not before its begin, and not behind when it is over at the latest. */
+/* Not before its start, and not after the time by which it is over. */
 void spans_end_again(struct model_span *span, uint64_t time_ns)
 {
 	time_ns = later(span->start_ns, time_ns);

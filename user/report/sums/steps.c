@@ -146,7 +146,7 @@ static void put_outside(struct report *report, const struct step_table *steps)
 	const char *cut = steps->track->first_cut ? ", step 0 among it, which began before it was seen" : "";
 
 	if (start_ns > window->start_ns || end_ns < window->end_ns)
-		report_line(report, "  outside of them: %s before%s; %s behind",
+		report_line(report, "  outside of them: %s before%s; %s after",
 			    number_time(start_ns > window->start_ns ? start_ns - window->start_ns : 0).text, cut,
 			    number_time(window->end_ns > end_ns ? window->end_ns - end_ns : 0).text);
 	if (steps->has_gpu && steps->untimed)

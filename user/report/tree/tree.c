@@ -151,7 +151,7 @@ static void put_rest(struct view *view, struct tree_rest rest)
 	free(name);
 }
 
-/* A node whose children are shown: the next of them, and what is left behind the last. */
+/* A node whose children are shown: the next of them, and what is left after the last. */
 struct level {
 	uint32_t next;
 	struct tree_rest rest;
