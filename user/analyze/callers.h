@@ -37,7 +37,7 @@ static inline bool call_has_frames(const struct model *model, const struct model
 }
 
 /*
- * In the place of a caller the stack, where it has frames: callers without one have other numbers.  Sums by it tell
+ * In the place of a caller the stack, where it has frames: callers without one have other numbers.  Sums by it say
  * who called the innermost line, too (lines_of_place).
  */
 static inline uint32_t caller_place(const struct model *model, uint32_t stack, uint32_t caller)

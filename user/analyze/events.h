@@ -59,7 +59,7 @@ struct call_event {
 	uint64_t gpu_ns, gpu_count;	   /* of all its GPU operations: time, how many */
 	const struct model_gpu *operation; /* where it has exactly one, else NULL */
 	const struct model_call *captured; /* of a graph's operation: the call that became its node, NULL */
-	bool wait_reported;		   /* CUPTI told of its waiting, in a sync_event */
+	bool wait_reported;		   /* CUPTI reported its waiting, in a sync_event */
 	bool returned_early;		   /* a memcpy: before its copy had ended */
 	bool stages;			   /* a memcpy from or to memory that the driver copies through its own */
 	uint64_t operations_from_ns;	   /* no GPU operation that is still to come begins before this */

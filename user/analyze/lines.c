@@ -76,18 +76,18 @@ static int by_place_and_time(const void *left, const void *right)
 	return order ? order : a < b ? -1 : a > b;
 }
 
-/* Gives generated lines what was told of them last. */
+/* Gives generated lines what was reported of them last. */
 static void find_what_they_say(struct lines *lines)
 {
 	const struct model *model = lines->callers->model;
-	uint32_t told = model->generated_line_count, places = 0;
-	const struct model_generated_line **sorted = xmalloc(told * sizeof(*sorted));
+	uint32_t reported = model->generated_line_count, places = 0;
+	const struct model_generated_line **sorted = xmalloc(reported * sizeof(*sorted));
 
-	for (uint32_t i = 0; i < told; i++)
+	for (uint32_t i = 0; i < reported; i++)
 		sorted[i] = &model->generated_lines[i];
-	qsort(sorted, told, sizeof(*sorted), by_place_and_time);
-	for (uint32_t i = 0; i < told; i++)
-		if (i + 1 == told || by_place(&sorted[i], &sorted[i + 1]))
+	qsort(sorted, reported, sizeof(*sorted), by_place_and_time);
+	for (uint32_t i = 0; i < reported; i++)
+		if (i + 1 == reported || by_place(&sorted[i], &sorted[i + 1]))
 			sorted[places++] = sorted[i];
 	for (size_t i = 0; places && i < lines->all.count; i++) {
 		struct line *line = &lines->all.items[i];

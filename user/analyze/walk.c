@@ -175,34 +175,34 @@ static void begin_ops(struct walk *walk)
 	walk->end[WALK_OP] = count;
 }
 
-/* ---- waiting of which CUPTI told ----------------------------------------------------------------------------- */
+/* ---- waiting that CUPTI reported --------------------------------------------------------------------------------- */
 
 /* What an earlier part said of calls that are in this one. */
-static void find_told_ahead(struct walk *walk)
+static void find_reported_ahead(struct walk *walk)
 {
 	const struct model_in_part *calls = &walk->part->calls_in_part;
 	uint64_t end = calls->number + (in_part_end(calls, walk->part->call_count) - calls->from);
 	size_t kept = 0;
 
-	for (size_t i = 0; i < walk->told_ahead.count; i++) {
-		uint64_t number = walk->told_ahead.items[i];
+	for (size_t i = 0; i < walk->reported_ahead.count; i++) {
+		uint64_t number = walk->reported_ahead.items[i];
 
 		if (number < end)
 			walk->wait_reported[calls->from + (number - calls->number)] = 1;
 		else
-			walk->told_ahead.items[kept++] = number;
+			walk->reported_ahead.items[kept++] = number;
 	}
-	walk->told_ahead.count = kept;
+	walk->reported_ahead.count = kept;
 }
 
-static void find_told(struct walk *walk)
+static void find_reported(struct walk *walk)
 {
 	const struct model *part = walk->part;
 
-	if (!analyses_want_sync(walk->all) || (!part->sync_count && !walk->told_ahead.count))
+	if (!analyses_want_sync(walk->all) || (!part->sync_count && !walk->reported_ahead.count))
 		return;
 	walk->wait_reported = xcalloc(part->call_count, sizeof(*walk->wait_reported));
-	find_told_ahead(walk);
+	find_reported_ahead(walk);
 	for (uint32_t i = 0; i < part->sync_count; i++) {
 		uint32_t call = part->syncs[i].call;
 
@@ -211,7 +211,7 @@ static void find_told(struct walk *walk)
 		walk->wait_reported[call] = 1;
 		if (i < in_part_end(&part->syncs_in_part, part->sync_count) && i >= part->syncs_in_part.from &&
 		    call >= in_part_end(&part->calls_in_part, part->call_count))
-			array_push(&walk->told_ahead, part->calls[call].number);
+			array_push(&walk->reported_ahead, part->calls[call].number);
 	}
 }
 
@@ -246,7 +246,7 @@ void walk_add_part(struct walk *walk, const struct model *part)
 	walk->end[WALK_TORCH_MEMORY] = part->torch_memory_count;
 	begin_ranges(walk);
 	begin_ops(walk);
-	find_told(walk);
+	find_reported(walk);
 	for (enum walk_kind kind = 0; kind < WALK_KINDS; kind++)
 		walk->next_ns[kind] = next_ns(walk, kind);
 	feed_all(walk);
@@ -262,5 +262,5 @@ void walk_free(struct walk *walk)
 {
 	free(walk->exits);
 	free(walk->spans);
-	array_free(&walk->told_ahead);
+	array_free(&walk->reported_ahead);
 }

@@ -25,10 +25,10 @@ struct walk {
 	uint32_t *exits;			    /* processes that ended, by that time; of the whole trace */
 	uint32_t *spans;			    /* model.pyspans by start; of the whole trace */
 	uint32_t exit_count, span_count;
-	uint32_t *ranges;	    /* model.ranges that begin in this part, by start */
-	uint32_t *ops;		    /* the same of model.ops */
-	uint8_t *wait_reported;	    /* by model.calls; NULL: of none */
-	ARRAY(uint64_t) told_ahead; /* numbers of calls of later parts of which CUPTI has told already */
+	uint32_t *ranges;		/* model.ranges that begin in this part, by start */
+	uint32_t *ops;			/* the same of model.ops */
+	uint8_t *wait_reported;		/* by model.calls; NULL: of none */
+	ARRAY(uint64_t) reported_ahead; /* numbers of calls of later parts that CUPTI has reported already */
 };
 
 /* With the first part, which must be added, too. */

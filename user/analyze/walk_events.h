@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What analyses are told of one event: the event, and what it was joined with. */
+/* What analyses get of one event: the event, and what it was joined with. */
 #ifndef GPUTRACE_ANALYZE_WALK_EVENTS_H
 #define GPUTRACE_ANALYZE_WALK_EVENTS_H
 

@@ -324,7 +324,7 @@ void agents_end_entering(struct agents *agents)
 		look_at_entering(agents, agents->processes->list.items[i]);
 }
 
-/* Told once it has lived for a while: most forks execute something at once. */
+/* Noted once it has lived for a while: most forks execute something at once. */
 static bool is_left_out(struct agents *agents, struct followed *process, uint64_t now_ns, unsigned *pending)
 {
 	struct agent_entry *entry = &process->entry;

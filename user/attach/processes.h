@@ -48,7 +48,7 @@ typedef void (*processes_look)(void *context, struct followed *process);
  */
 uint64_t processes_look_due(struct processes *processes, processes_look look, void *context);
 
-/* Tells the log, once of each, who was left alone because it does not answer. */
+/* Notes in the log, once of each, who was left alone because it does not answer. */
 void processes_report_silent(struct processes *processes);
 
 /* Closes files that no process has mapped any more, but for that one. Every 0.2 s. */

@@ -42,7 +42,7 @@ struct records {
 struct records_kind {
 	uint8_t kind;
 	uint8_t set;		/* enum gpt_agent_activity_set; GPT_AGENT_SET_COUNT: always */
-	bool of_calls;		/* only where nothing else tells of calls: records->call_classes */
+	bool of_calls;		/* only where nothing else reports calls: records->call_classes */
 	bool unknown_to_kineto; /* it complains of such records; those of waits and events it asks for when told to */
 };
 #define RECORDS_KINDS 13

@@ -126,7 +126,7 @@ void builder_add_generated_line(struct builder *builder, const struct new_genera
 void builder_remove_code(struct builder *builder, uint32_t pid, uint64_t code);
 void builder_add_stack(struct builder *builder, uint32_t pid, const struct new_stack *stack);
 
-/* Before what has it is told. */
+/* Before events that have it. */
 void builder_add_sampled_stack(struct builder *builder, uint32_t pid, const struct new_sampled_stack *sampled);
 
 /* A native stack, and what one of its addresses is called: symbol (mangled, empty: not known) and module. */
@@ -162,7 +162,7 @@ void builder_set_agent_losses(struct builder *builder, struct process_image prog
 			      const struct model_agent_losses *losses);
 void builder_add_foreign_losses(struct builder *builder, const struct model_agent_losses *losses);
 
-/* A sample that the process itself took; reported_ns: when it was told. */
+/* A sample that the process itself took; reported_ns: when it was reported. */
 bool builder_add_agent_clock_sample(struct builder *builder, struct process_image program, uint64_t reported_ns,
 				    struct clock_sample sample);
 
@@ -175,7 +175,7 @@ void builder_add_name(struct builder *builder, struct process_image program, uin
 		      struct text place);
 bool builder_add_gpu_work(struct builder *builder, struct process_image program, const struct new_gpu_work *work);
 
-/* Where the next one may be made, which need not be copied then: for whoever tells many.  Valid until it is added. */
+/* Where the next one may be made, which need not be copied then: for callers with many.  Valid until it is added. */
 struct new_gpu_work *builder_room_for_gpu_work(struct builder *builder);
 
 /* A node of a graph was made by a call under capture, or as the clone of another. */
@@ -199,7 +199,7 @@ bool builder_push_range(struct builder *builder, struct process_image program, c
 bool builder_pop_range(struct builder *builder, struct process_image program, const struct new_range *range);
 bool builder_start_range(struct builder *builder, struct process_image program, const struct new_range *range);
 bool builder_end_range(struct builder *builder, struct process_image program, const struct new_range *range);
-/* One that was started and has ended, of which no one tells the end. */
+/* One that was started and has ended, whose end no one reports. */
 bool builder_add_range(struct builder *builder, struct process_image program, const struct new_range *range);
 
 /* Begins and ends of ranges had no room in a interval. */

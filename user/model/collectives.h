@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a collective of torch.distributed told of itself, as a text of several fields: hostile. */
+/* What a collective of torch.distributed says of itself, as a text of several fields: hostile. */
 #ifndef GPUTRACE_MODEL_COLLECTIVES_H
 #define GPUTRACE_MODEL_COLLECTIVES_H
 
@@ -34,10 +34,10 @@ unsigned collective_element_bytes(const struct collective *collective);
 /* What torch.profiler calls "Comms Id": the same number on every rank of the group, from what they all know. */
 uint64_t collective_id(const struct collective *collective, int64_t sequence);
 
-/* The same on every rank, too, and told no one: of 100,000 collectives of a group some 30 share their "Comms Id". */
+/* The same on every rank, too, for joining alone: of 100,000 collectives of a group some 30 share their "Comms Id". */
 uint64_t collective_key(const struct collective *collective, int64_t sequence);
 
-/* Lets go of the earliest where there are more than twice as many; returns how many are left, in front. */
+/* Drops the earliest where there are more than twice as many; returns how many are left, in front. */
 size_t collectives_keep_latest(struct model_collective *items, size_t count);
 
 /* Of an op (model_call.op); NULL: it is none, or was too long ago. */

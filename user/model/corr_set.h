@@ -22,16 +22,16 @@ struct corr_set_page {
 /* Starts zeroed. */
 struct corr_set {
 	uint32_t lowest, highest; /* 0, 0: there is none */
-	bool repeated;		  /* two calls have one, or the range is too wide to tell */
+	bool repeated;		  /* two calls have one, or the range is too wide to know */
 	uint32_t pages;		  /* that it has: each of 8 KB */
 	/* By id >> CORR_SET_PAGE_BITS, less a multiple of their number. */
 	ARRAY(struct corr_set_page *) by_id;
 };
 
-/* corr: not 0.  False: it is there already, or that cannot be told. */
+/* corr: not 0.  False: it is there already, or that is not known. */
 bool corr_set_add(struct corr_set *set, uint32_t corr);
 
-/* From here on nothing can be told but the highest. */
+/* From here on only the highest is known. */
 void corr_set_give_up(struct corr_set *set);
 
 void corr_set_free(struct corr_set *set);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What an input tells a builder (builder.h), as plain values: what happened, in whose program, when.  Values are those
- * of the source; the builder keeps what it needs and copies all text.
+ * What an input feeds a builder with (builder.h), as plain values: what happened, in whose program, when.  Values are
+ * those of the source; the builder keeps what it needs and copies all text.
  *
  * A source names things by numbers of its own ("keys"): processes by pid, threads by tid, stacks, code objects and
  * kernel names by any number that is unique in the program.  Keys need not be addresses: a source that knows frames as
@@ -25,7 +25,7 @@ struct text {
 
 /*
  * A process between two execs: what its numbers belong to.  builder_process_image gives it; valid until the next exec
- * or fork that the builder is told of.
+ * or fork that the builder is fed with.
  */
 struct process_image {
 	uint32_t process; /* model.processes */
@@ -135,7 +135,7 @@ struct new_stack {
 	uint32_t missing; /* how many, MODEL_MISSING_UNKNOWN: some */
 };
 
-/* The agent had a stack taken for something that it tells of under that number: an op, an event of memory. */
+/* The agent had a stack taken for something that it reports under that number: an op, an event of memory. */
 struct new_sampled_stack {
 	uint64_t time_ns;
 	uint64_t stack;	 /* key, 0: none */
@@ -167,7 +167,7 @@ struct new_return {
 	bool captured; /* the call became a node of a graph under capture: nothing was executed */
 };
 
-/* A call as CUPTI recorded it, where no callback told of it. */
+/* A call as CUPTI recorded it, where no callback reported it. */
 struct new_api_activity {
 	struct clock_span span;
 	enum source_clock clock;
@@ -215,7 +215,7 @@ struct new_gpu_work {
 	bool foreign;  /* from a buffer of another profiler */
 	uint8_t cluster[3];
 	uint8_t channel_type;
-	int8_t priority;	       /* 0 where CUPTI does not tell */
+	int8_t priority;	       /* 0 where CUPTI does not say */
 	uint8_t memcpy_kind, from, to; /* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind (memset: to) */
 	uint8_t unknown;	       /* enum model_gpu_unknown, or-ed */
 };
@@ -237,7 +237,7 @@ struct new_jit {
 	enum gpt_agent_jit_entry entry; /* 0: not known */
 };
 
-/* A call waited for the GPU, or told a stream to. */
+/* A call waited for the GPU, or made a stream wait. */
 struct new_sync {
 	struct clock_span span;
 	enum source_clock clock;
@@ -329,7 +329,7 @@ struct new_nccl_launch {
 
 /* ---- ops of PyTorch ---------------------------------------------------------------------------------------------- */
 
-/* An op, told when it has ended; or one that is open, told once it has lasted, and perhaps again. */
+/* An op, reported when it has ended; or one that is open, reported once it has lasted, and perhaps again. */
 struct new_op {
 	uint64_t start_ns, end_ns;   /* CLOCK_MONOTONIC; of an open one: until when it is known to be open */
 	int64_t sequence;	     /* autograd's number, -1: none */
@@ -360,10 +360,10 @@ struct new_torch_memory {
 	bool has_totals;
 };
 
-/* Whether they are told, as of now. */
+/* Whether they are reported, as of now. */
 struct new_torch_memory_state {
 	uint64_t lost;	    /* since the first */
-	struct text detail; /* why something is not told */
+	struct text detail; /* why something is not reported */
 };
 
 /* A step of training begins. */
@@ -375,10 +375,10 @@ struct new_reported_step {
 	enum gpt_step_phase phase;
 	enum gpt_step_by by;
 	bool late;     /* it began before its launches could be seen */
-	uint32_t lost; /* steps before it that could not be told */
+	uint32_t lost; /* steps before it that could not be reported */
 };
 
-/* Whether ops are observed, as it was told at a time. */
+/* Whether ops are observed, as the agent said at a time. */
 struct new_op_state {
 	uint64_t time_ns;     /* CLOCK_MONOTONIC */
 	uint64_t lost;	      /* ops, since it began to observe */

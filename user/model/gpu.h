@@ -13,7 +13,7 @@ enum model_gpu_kind {
 	MODEL_GPU_KINDS,
 };
 
-/* What a source did not tell of a GPU operation: such numbers are 0, and are no numbers. */
+/* What a source did not say of a GPU operation: such numbers are 0, and are no numbers. */
 enum model_gpu_unknown {
 	MODEL_GPU_NO_BYTES = 1,
 	MODEL_GPU_NO_LAUNCH = 2, /* grid or block */
@@ -74,7 +74,7 @@ struct model_jit {
 	uint8_t entry;	   /* enum gpt_agent_jit_entry, 0: not known */
 };
 
-/* A call that waited for the GPU, or told a stream to; those without times are left out. */
+/* A call that waited for the GPU, or made a stream wait; those without times are left out. */
 struct model_sync {
 	uint64_t start_ns, end_ns;
 	uint32_t call; /* model.calls, NONE: not seen */
@@ -119,7 +119,7 @@ struct model_device {
 struct model_gap {
 	uint64_t start_ns, end_ns; /* end_ns 0: the other still had them when the process or the trace ended */
 	uint32_t process;
-	bool idle; /* the agent came and kept aside: whether another had them, its buffers tell */
+	bool idle; /* the agent came and kept aside: whether another had them, its buffers show */
 };
 
 /* Of those names: "HtoD"; "Pageable". */

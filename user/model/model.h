@@ -138,7 +138,7 @@ struct model {
 	struct model_cell_line
 		*cell_lines; /* of a file one after the other, from line 1 on; the last of a file count */
 	uint32_t cell_line_count;
-	struct model_generated_line *generated_lines; /* as they were told: the last of a file and line counts */
+	struct model_generated_line *generated_lines; /* as they were reported: the last of a file and line counts */
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
 		native_frame_count, args_count, device_count, gap_count, string_count, probe_count, note_count,
 		pyspan_count, pycall_count, range_count, op_count, collective_count, nccl_call_count,

@@ -194,7 +194,7 @@ struct model_process {
 	const char *agent_activity_sets;			 /* "kernels,cuda,sync"; "" not known */
 	uint32_t cupti_version, driver_version, runtime_version; /* as CUPTI and CUDA number them, 0: not known */
 	bool mps;						 /* it shares the GPU through an MPS server */
-	struct model_agent_losses agent_losses;			 /* what the agent that runs now has told of */
+	struct model_agent_losses agent_losses;			 /* what the agent that runs now has reported */
 	enum gpt_agent_ops_state ops_state;			 /* PyTorch's ops; 0: never heard of them */
 	uint32_t torch_version;					 /* major << 16 | minor << 8 | patch, 0: not known */
 	const char *ops_detail;					 /* why they are refused, "" not known */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Pages of bitmaps that all processes have together: 64 MB.  Of further ids no one can tell whether they repeat. */
+/* Pages of bitmaps that all processes have together: 64 MB.  Whether further ids repeat is not known. */
 #define PAGES_MAX 8192u
 
 static struct totals_process *process_at(struct totals *totals, uint32_t process)

@@ -23,7 +23,7 @@ struct clock_fit {
 	uint64_t error_ns;	/* half of the pairs lie nearer to the line than this */
 	uint64_t error_most_ns; /* and 95 % nearer than this */
 	size_t pairs, used;	/* that there were; that the line was made of */
-	bool has_drift;		/* false: they are too few, or too near to each other, to tell */
+	bool has_drift;		/* false: they are too few, or too near to each other, to know */
 };
 
 /* The pairs are sorted; there is at least one. */

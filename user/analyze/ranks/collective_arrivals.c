@@ -144,7 +144,7 @@ static int64_t global_rank(const struct collective *collective)
 	return numbers[GPT_COLLECTIVE_RANK_START] + rank * numbers[GPT_COLLECTIVE_RANK_STRIDE];
 }
 
-/* Of the group that every rank of a job is in; earlier versions of PyTorch tell no description. */
+/* Of the group that every rank of a job is in; earlier versions of PyTorch give no description. */
 static bool is_of_all(const struct collective *collective)
 {
 	const char *about = collective->fields[GPT_COLLECTIVE_DESCRIPTION];
@@ -152,7 +152,7 @@ static bool is_of_all(const struct collective *collective)
 	return !*about || !strcmp(about, "default_pg");
 }
 
-/* The largest group tells which rank this is. */
+/* The largest group says which rank this is. */
 static void learn_rank(struct taken *taken, const struct collective *collective)
 {
 	int64_t size = collective->numbers[GPT_COLLECTIVE_GROUP_SIZE];

@@ -11,7 +11,7 @@
 #include "base/tally.h"
 #include "model/string_pool.h"
 
-/* What tells rows apart besides the name. */
+/* What distinguishes rows besides the name. */
 struct key_grouping {
 	bool by_shape;	       /* the dimensions of its inputs */
 	unsigned stack_frames; /* how many of the innermost Python lines of ops */
@@ -29,7 +29,7 @@ enum key_kind {
 struct key_row {
 	enum key_kind kind;
 	char *name;
-	const char *shapes;	      /* NULL: not told apart by them, or not recorded */
+	const char *shapes;	      /* NULL: rows are not split by them, or they are not recorded */
 	uint32_t stack;		      /* key_averages.chains + 1, 0: no lines, or not grouped by them */
 	uint64_t first_ns, first_end; /* of what came first; that says the next two */
 	bool inside;		      /* of an op */
@@ -42,7 +42,7 @@ struct key_row {
 struct key_averages {
 	struct key_grouping grouping;
 	struct op_tree tree;
-	/* name; kind; shapes, or how the model tells copies and fills apart; stack; in the order of rows */
+	/* name; kind; shapes, or how the model distinguishes copies and fills; stack; in the order of rows */
 	struct tally keys;
 	struct tally inputs;	      /* model.strings; more: 1 + which of shapes, 0: they do not read */
 	struct string_pool shapes;    /* dimensions */

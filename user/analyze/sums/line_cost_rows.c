@@ -238,7 +238,7 @@ static void add_all(struct maker *maker)
 
 		add(maker, charge.what.part[0], NONE, NONE, (struct line_cost){.idle_ns = charge.ns});
 	}
-	add_waits(maker, &costs->waits.told);
+	add_waits(maker, &costs->waits.reported);
 	add_waits(maker, &costs->waits.calls);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which steps have rows, then sums as events come, then what of the ops is told. */
+/* Which steps have rows, then sums as events come, then which ops are listed. */
 #include "analyze/sums/step_tables.h"
 
 #include <stdlib.h>
@@ -133,7 +133,7 @@ static struct step_row *row_of(struct step_table *table, const struct step *step
 	return NULL;
 }
 
-/* ProfilerStep#N, or the range by which steps are told: that it took longer explains nothing. */
+/* ProfilerStep#N, or the range by which steps are known: that it took longer explains nothing. */
 static bool is_step(const struct model_op *op, const struct step *step)
 {
 	return op->start_ns == step->start_ns && op->end_ns == step->end_ns;

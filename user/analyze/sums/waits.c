@@ -8,7 +8,7 @@
 
 void waits_free(struct waits *waits)
 {
-	tally_free(&waits->told);
+	tally_free(&waits->reported);
 	tally_free(&waits->calls);
 	array_free(&waits->open);
 	free(waits->rows);
@@ -90,7 +90,7 @@ void waits_add_sync(struct waits *waits, const struct sync_event *event)
 		take_back(waits, event->earlier);
 	/* that one lets a stream wait, and returns at once */
 	if (sync->kind != GPT_AGENT_SYNC_STREAM_WAITS_EVENT)
-		add(waits, &waits->told, key, sync->end_ns - sync->start_ns);
+		add(waits, &waits->reported, key, sync->end_ns - sync->start_ns);
 }
 
 void waits_add_call(struct waits *waits, const struct call_event *event)
@@ -115,16 +115,16 @@ static struct line_tally waits_by_line(const struct waits *waits, struct lines *
 {
 	struct line_tally by_line = {0};
 
-	for (size_t i = 0; i < waits->told.count + waits->calls.count; i++) {
-		bool told = i < waits->told.count;
+	for (size_t i = 0; i < waits->reported.count + waits->calls.count; i++) {
+		bool reported = i < waits->reported.count;
 		const struct tally_entry *sum =
-			told ? &waits->told.entries[i] : &waits->calls.entries[i - waits->told.count];
+			reported ? &waits->reported.entries[i] : &waits->calls.entries[i - waits->reported.count];
 		const uint32_t *part = sum->key.part;
-		uint32_t kind[2] = {told ? part[1] & ~KIND_RECORDED : WAIT_CALL, told ? part[2] : part[1]};
+		uint32_t kind[2] = {reported ? part[1] & ~KIND_RECORDED : WAIT_CALL, reported ? part[2] : part[1]};
 
 		if (!sum->count)
 			continue;
-		if (told && part[1] & KIND_RECORDED)
+		if (reported && part[1] & KIND_RECORDED)
 			kind[1] = line_of(lines, kind[1]);
 		line_tally_add(&by_line, lines_of_place(lines, part[0]), kind, part[3], sum->ns, sum->count);
 	}

@@ -25,7 +25,7 @@ struct wait_row {
 	uint64_t ns, count;
 };
 
-/* A call that counts as CUPTI has not told of it, and of which a later part of the trace may tell. */
+/* A call that counts, as CUPTI has not reported it; a later part of the trace may have the report. */
 struct wait_open {
 	uint64_t number; /* model_call.number */
 	uint64_t start_ns, end_ns;
@@ -34,7 +34,8 @@ struct wait_open {
 
 struct waits {
 	const struct model *model; /* the latest part */
-	struct tally told;  /* caller_place, kind_of() of waits.c, stream or caller that recorded the event, process */
+	/* caller_place, kind_of() of waits.c, stream or caller that recorded the event, process */
+	struct tally reported;
 	struct tally calls; /* caller_place, api, 0, process; of none that is left count is 0 */
 	uint64_t until_ns;  /* the end of this part */
 	ARRAY(struct wait_open) open;

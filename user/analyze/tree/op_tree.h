@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Ops of PyTorch with the CUDA calls made in them, as torch.profiler sums them (torch/autograd/profiler_util.py): an op
- * is told of once it is over, with its own time and that of what is inside of it.
+ * is reported once it is over, with its own time and that of what is inside of it.
  *
  *  - An op has the GPU work that was launched while it was the innermost one that is no annotation (record_function).
  *  - An op that has one thing inside of it, and that is an op of its name, is one with it.
@@ -94,7 +94,7 @@ struct op_tree {
 	void *context;
 };
 
-/* take is told of ops when they are over. */
+/* take gets ops when they are over. */
 void op_tree_init(struct op_tree *tree, const struct model *first, op_tree_fn *take, void *context);
 void op_tree_free(struct op_tree *tree);
 void op_tree_begin_part(struct op_tree *tree, const struct model *part);
@@ -112,7 +112,7 @@ static inline bool op_tree_has_ops(const struct op_tree *tree)
 	return tree->threads != NULL;
 }
 
-/* Those that are still open are told of, too. */
+/* Those that are still open are reported, too. */
 void op_tree_finish(struct op_tree *tree);
 
 /* Whether PyTorch's tables have no ops of that name. */

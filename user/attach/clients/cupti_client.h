@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Other users of CUPTI's activity API in a followed process, above all torch.profiler: when one begins a session, and
- * when it has all its records.  Tells the agent, by the two counters of agent.h.  CUPTI has one set of buffers: while
- * another client records, its records go into that client's buffers (foreign_buffers.h) and not into the agent's.
+ * when it has all its records.  The agent learns it from the two counters of agent.h.  CUPTI has one set of buffers:
+ * while another client records, its records go into that client's buffers (foreign_buffers.h) and not into the agent's.
  */
 #ifndef GPUTRACE_ATTACH_CLIENTS_CUPTI_CLIENT_H
 #define GPUTRACE_ATTACH_CLIENTS_CUPTI_CLIENT_H

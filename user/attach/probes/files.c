@@ -204,7 +204,7 @@ static uint64_t rests_until(const struct probed_file *file)
 	return file->look_cost_ns > COST_LOW_NS ? file->looked_ns + file->look_cost_ns * COST_SHARE : 0;
 }
 
-/* Told of files that could have CUDA calls; others are missed by no one. */
+/* Noted of files that could have CUDA calls; others are missed by no one. */
 static struct probed_file *note_failed(struct files *files, struct probed_file *file, int error)
 {
 	file->kind = LIBRARY_OTHER;

@@ -161,8 +161,8 @@ int file_open_image(const struct probed_file *file, struct image **out);
 struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode);
 
 /*
- * Tells the log, once for a file and a purpose, what is missing as its probes could not be attached.  True when it did:
- * of a user's many files only the first are named, and all are counted.
+ * Notes in the log, once for a file and a purpose, what is missing as its probes could not be attached.  True when it
+ * did: of a user's many files only the first are named, and all are counted.
  */
 bool file_note_refused(struct files *files, struct probed_file *file, enum file_probe what, int error);
 
@@ -195,10 +195,10 @@ void files_close(struct files *files);
 /* Whether a file that was looked into may be kept open. */
 bool file_may_stay_open(const struct files *files, const struct probed_file *file);
 
-/* Whether there is room for one more file of the user; where there is none the log is told, once for each user. */
+/* Whether there is room for one more file of the user; where there is none the log gets a note, once for each user. */
 bool files_have_room(struct files *files, uid_t uid);
 
-/* Whether the log names one more file of the user that is not probed; which are not is told, once for each user. */
+/* Whether the log names one more file of the user that is not probed; which are not is noted, once for each user. */
 bool files_may_name(struct files *files, uid_t uid);
 
 /* Takes out its probes and forgets it. */

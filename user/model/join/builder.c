@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A model from the first thing that is told to the last: made, joined, handed over; see builder.h. */
+/* A model from the first event to the last: made, joined, handed over; see builder.h. */
 #include "model/join/tables.h"
 
 #include <stdlib.h>

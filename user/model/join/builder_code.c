@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What inputs tell of code and of stacks (builder.h), each to the table that keeps it. */
+/* What inputs say of code and of stacks (builder.h), each to the table that keeps it. */
 #include <string.h>
 
 #include "model/join/tables.h"
@@ -29,7 +29,7 @@ bool builder_add_code_lines(struct builder *builder, uint32_t pid, uint64_t code
 void builder_add_generated_line(struct builder *builder, const struct new_generated_line *line)
 {
 	if (builder->first)
-		return; /* all are pass 1's, as a slice may end before they are told */
+		return; /* all are pass 1's, as a slice may end before they come */
 	array_push(&builder->generated_lines,
 		   ((struct model_generated_line){.file = keep(builder, line->file),
 						  .line = line->line,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What inputs tell of CUDA calls, of agents and of what CUPTI says (builder.h), each to the table that keeps it. */
+/* What inputs say of CUDA calls, of agents and of what CUPTI says (builder.h), each to the table that keeps it. */
 #include <stdlib.h>
 #include <string.h>
 

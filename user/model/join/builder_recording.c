@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What inputs tell of the recording and of processes (builder.h), each to the table that keeps it. */
+/* What inputs say of the recording and of processes (builder.h), each to the table that keeps it. */
 #include <string.h>
 
 #include "model/join/tables.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What inputs tell of ranges, of ops of PyTorch and of steps (builder.h), each to the table that keeps it. */
+/* What inputs say of ranges, of ops of PyTorch and of steps (builder.h), each to the table that keeps it. */
 #include <string.h>
 
 #include "model/op_inputs.h"
@@ -8,7 +8,7 @@
 
 /* ---- ranges that the program names ------------------------------------------------------------------------------- */
 
-/* Parts end before what is told later. */
+/* Parts end before what comes later. */
 static void note_range(struct builder *builder, const struct new_range *range)
 {
 	if (builder->reading == READING_FIRST)

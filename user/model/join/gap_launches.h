@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which launches fell into times when another user of CUPTI had the GPU's records (struct model_gap), and so why their
- * GPU work is missing.  Calls are told in order of time; a launch shortly after a gap belongs to it if the agent
+ * GPU work is missing.  Calls come in order of time; a launch shortly after a gap belongs to it if the agent
  * recorded nothing until later, so it waits for the first launch that was recorded.
  */
 #ifndef GPUTRACE_GAP_LAUNCHES_H

@@ -17,7 +17,7 @@ bool builder_add_jit(struct builder *builder, struct process_image program, cons
 {
 	if (jit->span.start_ns > jit->span.end_ns)
 		return false;
-	/* without times it tells nothing; an operation that is newer than this has no name */
+	/* without times it says nothing; an operation that is newer than this has no name */
 	if (!jit->span.end_ns || jit->operation < GPT_AGENT_JIT_CACHE_LOAD || jit->operation > GPT_AGENT_JIT_COMPILE)
 		return true;
 	receive_jit(builder, program, jit->corr, jit);
@@ -66,7 +66,7 @@ static void sort_jits(struct builder *builder, size_t from)
 			      offsetof(struct model_jit, start_ns));
 }
 
-/* False: it has to wait, as its call has not been told yet. */
+/* False: it has to wait, as its call has not come yet. */
 static bool add_jit(struct builder *builder, const struct pending_jit *pending, uint64_t until_ns)
 {
 	const struct new_jit *from = &pending->jit;

@@ -207,7 +207,7 @@ static size_t place_pending(struct builder *builder, uint64_t until_ns, struct p
 			    struct order_key *keys)
 {
 	struct gpu_work *gpu = &builder->gpu;
-	/* where the wall clock was set, the call tells which of two times is meant */
+	/* where the wall clock was set, the call says which of two times is meant */
 	bool in_doubt = until_ns != UINT64_MAX && wall_clock_steps(&builder->first->clock);
 	size_t placed = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory: which release belongs to which allocation.  An address has one owner at a time, so order tells. */
+/* Memory: which release belongs to which allocation.  An address has one owner at a time, so order decides. */
 #include <stdlib.h>
 
 #include "model/join/tables.h"
@@ -25,7 +25,7 @@ static int compare_times(const void *left, const void *right)
 	return (a->corr > b->corr) - (a->corr < b->corr);
 }
 
-/* False: it has to wait, as its call has not been told yet. */
+/* False: it has to wait, as its call has not come yet. */
 static bool place(struct builder *builder, const struct pending_memory *pending, uint64_t until_ns)
 {
 	const struct new_memory *from = &pending->memory;

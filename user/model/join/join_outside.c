@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What the agent hands over is more than this trace: its buffers hold work of before, and while another gputrace
- * listens it goes on when our probes are gone.  Correlation ids rise with the calls, so they tell which is which.
+ * listens it goes on when our probes are gone.  Correlation ids rise with the calls, so they show which is which.
  */
 #include "model/join/tables.h"
 
 #include <string.h>
 
-/* By time: an id that was taken before the trace may be told of in it, where its thread had to wait. */
+/* By time: an id that was taken before the trace may be reported in it, where its thread had to wait. */
 void corr_range_add(struct corr_range *range, uint32_t corr, uint64_t start_ns)
 {
 	if (!range->any || start_ns < range->first_ns) {
@@ -95,8 +95,8 @@ static bool is_older(const struct builder *builder, const struct corr_range *ran
 {
 	uint64_t start_ns = known(builder)->processes.list.items[op->process].start_ns;
 	uint32_t earlier = known(builder)->processes.states.items[op->process].earlier_corr;
-	/* of threads that had to wait between id and call, one may have told a higher id before the trace than another
-	 * in it */
+	/* of threads that had to wait between id and call, one may have reported a higher id before the trace than
+	 * another in it */
 	bool is_before = corr_is_before(range, op->corr) || (earlier && (int32_t)(op->corr - earlier) <= 0);
 
 	return op->corr && is_before && (!start_ns || start_ns < builder->model->start_ns);

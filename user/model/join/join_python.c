@@ -55,7 +55,7 @@ void builder_end_pyevent(struct builder *builder, const struct python_moment *at
 		spans_end(&builder->pyevents, thread, at->frame, kind, at->time_ns);
 }
 
-/* Parts end before what is told later. */
+/* Parts end before what comes later. */
 static void note_moment(struct builder *builder, uint64_t time_ns)
 {
 	if (builder->reading == READING_FIRST)

@@ -105,7 +105,7 @@ static struct model_sync sync_of(struct builder *builder, const struct pending_s
 				   .kind = (uint8_t)from->kind};
 }
 
-/* False: it has to wait, as its call has not been told yet. */
+/* False: it has to wait, as its call has not come yet. */
 static bool add_sync(struct builder *builder, const struct pending_sync *pending, uint64_t until_ns)
 {
 	struct model_sync sync = sync_of(builder, pending);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A model while it is made: the builder's tables and the steps that follow when all has been told.  For model/ alone;
+ * A model while it is made: the builder's tables and the steps that follow when all has come.  For model/ alone;
  * inputs know builder.h.  What has to wait for clocks, calls or devices is kept as it came (pending_*) and joined into
  * a table of the model then.
  */
@@ -91,7 +91,7 @@ struct parts {
 	struct work look;
 	struct recordings recordings; /* of events */
 	struct lookup allocations;    /* (process + 1, address) to index in memories + 1; 0: not live */
-	size_t deferred;	      /* of those of pass 1, how many have been told */
+	size_t deferred;	      /* of those of pass 1, how many have been replayed */
 	uint64_t until_ns;	      /* what begins before this has been handed over */
 	uint32_t native_ips;	      /* of stacks.ips, those that have their names */
 	bool handed_over;	      /* a part is out that the next one lets go of */
@@ -110,7 +110,7 @@ struct builder {
 	struct deferred_events deferred; /* of pass 1 */
 	struct collected collected;
 	struct parts parts;
-	uint64_t reported_ns; /* when what is told now was told */
+	uint64_t reported_ns; /* when what comes now was reported */
 	struct model *model;  /* its source and what the user asked for are written as they come */
 	struct string_pool strings;
 	struct process_table processes;
@@ -163,7 +163,7 @@ void close_python_spans(struct builder *builder, uint32_t process, uint64_t time
 void join_python_spans(struct builder *builder);
 
 /*
- * Functions and NVTX ranges of a source that is read twice (spans.h).  Of pass 1, before anything is told;
+ * Functions and NVTX ranges of a source that is read twice (spans.h).  Of pass 1, before anything comes;
  * join_python_spans and ranges_finish end it.  Of the second.  And its parts, of which the threads are the model's
  * already: their spans go into the model until the next part is taken, but stay the builder's.
  */
@@ -248,7 +248,7 @@ void collect_finish(struct builder *builder);
 void collect_named(struct builder *builder); /* of pass 2, from what is joined now */
 void collected_free(struct collected *collected);
 
-/* What is told late, when its time has come. */
+/* What came late, when its time has come. */
 void gpu_work_add(struct builder *builder, struct process_image program, const struct new_gpu_work *work,
 		  struct kernel_texts texts);
 

@@ -196,7 +196,7 @@ void collect_activity(struct builder *builder, struct process_image program, con
 	if (builder->reading == READING_WHOLE)
 		return;
 	lateness_see_call(&builder->lateness, program.epoch, activity->corr);
-	if (builder->reading == READING_FIRST) /* of a call that may have been told, too */
+	if (builder->reading == READING_FIRST) /* of a call that may have been reported, too */
 		totals_add_call(&builder->collected.totals, program.process, activity->corr, true);
 	if (builder->reading == READING_SECOND || !has_place(builder, about_ns))
 		return;
@@ -263,7 +263,7 @@ static uint64_t to_monotonic(void *context, uint32_t process, uint64_t wall_ns)
 	return moment.start_ns > doubt_ns ? moment.start_ns - doubt_ns : 0;
 }
 
-/* Where the wall clock was set, a call tells which of two times is meant: what was told late is there before it. */
+/* Where the wall clock was set, a call says which of two times is meant: what came late is there before it. */
 static void feed_first(struct deferred_events *deferred)
 {
 	for (size_t i = 0; i < deferred->list.count; i++)

@@ -96,7 +96,7 @@ struct builder *builder_new_second(struct builder *first)
 	return builder;
 }
 
-/* ---- what is told late ------------------------------------------------------------------------------------------- */
+/* ---- what comes late --------------------------------------------------------------------------------------------- */
 
 static void feed_deferred_event(struct builder *builder, const struct deferred_event *event)
 {

@@ -129,7 +129,7 @@ static void take(struct step_backwards *all, const struct model *model, const st
 			pass->end_ns = mark->end_ns;
 		return;
 	}
-	/* one thread's: another that is not told from it cuts nothing */
+	/* one thread's: another that cannot be distinguished cuts nothing */
 	if (pass->thread == NONE)
 		pass->thread = mark->thread;
 	if (mark->thread == pass->thread && pass->end_ns && mark->start_ns >= pass->end_ns)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Backward passes.  The engine runs one on threads of its own or on the thread that asked for it, and nothing tells of
+ * Backward passes.  The engine runs one on threads of its own or on the thread that asked for it, and nothing reports
  * its begin and end; but the thread that runs forward ops waits meanwhile.  So a pass is over when that thread goes on:
  * at the end of what was the last of it.
  *
@@ -13,7 +13,7 @@
 
 #include "model/steps/step_candidates.h"
 
-/* What tells of a pass, or that it is over. */
+/* What says that a pass begins, or that it is over. */
 struct backward_mark {
 	uint64_t start_ns, end_ns;
 	uint64_t of; /* whose pass: PyTorch's number of the thread, or 1 + code of the outermost function */

@@ -15,7 +15,7 @@ struct step_candidate {
 	uint32_t name;	      /* model.strings: of the op; NONE: of none yet */
 	uint64_t last_end_ns; /* of the latest boundary's op, function or range: what begins before is inside of it */
 	uint64_t open;	      /* 1 + model_span.number of the latest one, which may go on; 0: not such */
-	/* boundaries that ops tell: whether the ops around them, if any, are around all steps */
+	/* boundaries that ops show: whether the ops around them, if any, are around all steps */
 	bool nests;
 	uint64_t first_ns;	  /* the first such boundary, 0: none yet */
 	uint64_t around_until_ns; /* the first end of those around it */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Steps that were counted while they were made, where a schedule had only some of them recorded: the agent told of each
- * when it began, and what was to become of it.
+ * Steps that were counted while they were made, where a schedule had only some of them recorded: the agent reported
+ * each when it began, and what was to become of it.
  */
 #ifndef GPUTRACE_MODEL_STEP_REPORTED_H
 #define GPUTRACE_MODEL_STEP_REPORTED_H

@@ -10,7 +10,7 @@
 
 /* ---- the round --------------------------------------------------------------------------------------------------- */
 
-/* Without a request only ops tell of steps, and all parts know whether there are any. */
+/* Without a request only ops show steps, and all parts know whether there are any. */
 static bool can_have_steps(const struct model *part, const struct step_request *request)
 {
 	for (uint32_t i = 0; i < part->thread_count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What agents told of themselves: whether they listened, to which CUPTI, since when, and what they lost. */
+/* What agents reported of themselves: whether they listened, to which CUPTI, since when, and what they lost. */
 #ifndef GPUTRACE_AGENTS_H
 #define GPUTRACE_AGENTS_H
 

@@ -177,7 +177,7 @@ void calls_finish(struct calls *calls)
 }
 
 /*
- * Threads that call at once are told a little out of order: one that comes too late goes back by a few places.  More
+ * Threads that call at once are reported a little out of order: one that comes too late goes back by a few places. More
  * than this, and all are sorted.
  */
 #define BACK_MAX 64

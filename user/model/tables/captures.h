@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * When the streams of a process were captured into graphs, where only CUPTI's records of calls tell.  The thread that
+ * When the streams of a process were captured into graphs, where only CUPTI's records of calls say so.  The thread that
  * begins a capture ends it; meanwhile others may work for it, as those of autograd do.
  */
 #ifndef GPUTRACE_CAPTURES_H

@@ -35,7 +35,7 @@ void device_table_free(struct device_table *table); /* all but list, which is th
 bool device_table_add(struct device_table *table, uint32_t process, const struct new_device *device);
 void device_table_add_context(struct device_table *table, uint32_t process, uint32_t context, uint32_t device);
 
-/* A stream of an address space, which numbers it within its context; and what it tells of an operation in it. */
+/* A stream of an address space, which numbers it within its context; and what it says of an operation in it. */
 void device_table_add_stream(struct device_table *table, uint32_t epoch, const struct new_stream *stream);
 void device_table_set_stream(struct device_table *table, uint32_t epoch, struct model_gpu *op);
 

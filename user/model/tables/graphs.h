@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Graphs of a program: which call made the node that an operation is of, and how many operations a launch of a graph
- * should have had: as many nodes as have run in any launch of that executable graph.  Nothing else tells the number, as
+ * should have had: as many nodes as have run in any launch of that executable graph.  Nothing else says the number, as
  * a graph may be older than the trace, and not every node gives a record.  A node that the program switched off for a
  * while (cudaGraphNodeSetEnabled) counts as missing meanwhile.
  */

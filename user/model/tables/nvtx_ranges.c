@@ -32,7 +32,7 @@ void ranges_free(struct ranges *ranges)
 	ranges_free_readings(ranges);
 }
 
-/* Of these most of what is told is of no use any more. */
+/* Of these most of what is reported is of no use any more. */
 #define IDS_FORGOTTEN_AT_ONCE 4096
 
 static uint32_t lane_of(struct ranges *ranges, uint32_t epoch, const struct new_range *event)

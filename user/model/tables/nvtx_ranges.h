@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * NVTX ranges: begins and ends as the agents told them, paired.  Pushes and pops pair on their thread and domain,
+ * NVTX ranges: starts and ends as the agents reported them, paired.  Pushes and pops pair on their thread and domain,
  * starts and ends by id.  Everything here is written by targets: hostile.
  */
 #ifndef GPUTRACE_MODEL_NVTX_RANGES_H

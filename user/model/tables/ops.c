@@ -14,7 +14,7 @@
 /* More than any program has had traces; a target may make up more. */
 #define STOPS_MAX 4096u
 
-/* So many ops of a thread that begin at one time are looked through for one that was told before, as open. */
+/* Of the ops of a thread that begin at one time this many are searched for one that was reported before, as open. */
 #define TWICE_MAX 8u
 
 void ops_init(struct ops *ops, struct process_table *processes, struct string_pool *strings,
@@ -42,7 +42,7 @@ void ops_free(struct ops *ops)
 	forward_ops_free(&ops->forwards);
 }
 
-/* ---- what is told ----------------------------------------------------------------------------------------------- */
+/* ---- what is reported -------------------------------------------------------------------------------------------- */
 
 void ops_add_text(struct ops *ops, struct process_image program, uint32_t key, struct text text)
 {
@@ -189,7 +189,7 @@ static void put_outer_first(struct model_op *items, uint32_t count)
 	}
 }
 
-/* Whether a later record, which stands before this one by now, tells of the same op. */
+/* Whether a later record, which stands before this one by now, is of the same op. */
 static bool is_reported_again(const struct model_op *kept, uint32_t count, const struct model_op *op)
 {
 	for (uint32_t i = 0; i < TWICE_MAX && i < count; i++) {

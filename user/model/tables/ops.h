@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Ops of PyTorch, as the agents told them: each is known when it has ended, so children come before what is around
+ * Ops of PyTorch, as the agents reported them: each is known when it has ended, so children come before what is around
  * them.  Here they are put in order, by thread and begin, and those that do not nest are found.  Of a trace in parts
  * each has the ops that begin in it, and those of before that are still open (model_op.continued).  Everything here is
  * written by targets: hostile.
@@ -72,7 +72,7 @@ void ops_init(struct ops *ops, struct process_table *processes, struct string_po
 	      const struct sampled_stacks *sampled, uint64_t seed);
 void ops_free(struct ops *ops); /* all but the list and the collectives, which are the model's */
 
-/* What a key of new_op stands for, and the string of that; NONE: not told. */
+/* What a key of new_op stands for, and the string of that; NONE: not reported. */
 void ops_add_text(struct ops *ops, struct process_image program, uint32_t key, struct text text);
 uint32_t ops_text(struct ops *ops, struct process_image program, uint32_t key);
 

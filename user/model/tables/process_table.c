@@ -8,7 +8,7 @@
 #include "base/distance.h"
 
 /*
- * Two start times closer than this are the same process where nothing else is known: /proc tells it in ticks of 10 ms,
+ * Two start times closer than this are the same process where nothing else is known: /proc has it in ticks of 10 ms,
  * a fork record in ns, and without being asked to no kernel gives a pid again within 100 ms.
  */
 #define SAME_START_NS 100000000ull

@@ -19,8 +19,8 @@ struct process_state {
 	uint32_t clock;		    /* its track in wall_clock.h, NONE */
 	uint64_t described_ns;	    /* of the latest description */
 	uint64_t borrow_stopped_ns; /* the agent said that it no longer borrows CUPTI, 0: it did not */
-	uint32_t earlier_corr;	    /* the highest id of a call that was told from before the recording, 0: none */
-	bool forked;		    /* a fork told of its beginning: the next one is another process's */
+	uint32_t earlier_corr;	    /* the highest id of a call from before the recording that was reported, 0: none */
+	bool forked;		    /* a fork began it: the next one is another process's */
 };
 
 /* How CUPTI may name a thread; 0: not known. */
@@ -54,7 +54,7 @@ void process_table_free(struct process_table *processes);
 uint32_t process_table_find(struct process_table *processes, uint32_t pid);
 struct process_image process_table_image(struct process_table *processes, uint32_t pid);
 
-/* The program that it ran at a time, where what is told of that time may stand behind an exec that came after. */
+/* The program that it ran at a time, where a record of that time may stand after an exec that came later. */
 struct process_image process_table_image_at(struct process_table *processes, uint32_t pid, uint64_t time_ns);
 
 /* The address space that a process had then. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* CUPTI 12.8 and later number the recordings of events; before, their order in time tells. */
+/* CUPTI 12.8 and later number the recordings of events; before, their order in time decides. */
 #include "model/tables/recordings.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Python stacks that the agent had taken for what it tells of itself, an op of PyTorch or an event of its memory.  The
+ * Python stacks that the agent had taken for what it reports itself, an op of PyTorch or an event of its memory.  The
  * stack comes first, by the ring buffer; what it belongs to comes in a batch, when it is over, and names it by a number
  * of the agent's.
  */

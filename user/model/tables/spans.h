@@ -103,7 +103,7 @@ struct span_place *spans_order_by_thread(struct spans *spans, size_t threads);
 void spans_collect(struct spans *spans);
 void spans_finish_collecting(struct spans *spans);
 
-/* The second, which is told the same in the same order: before the first begin. */
+/* The second, which is fed with the same in the same order: before the first start. */
 void spans_read_again(struct spans *spans, const struct spans *first);
 
 enum span_fate {
@@ -120,7 +120,7 @@ enum span_fate {
 enum span_fate spans_next_fate(const struct spans *spans);
 
 /*
- * Of pass 2, to which all has been told that was before until_ns: the part is what began before that and was
+ * Of pass 2, which was fed with all that was before until_ns: the part is what began before that and was
  * open since the last part; what is over goes out of the list.  last: all the rest.
  */
 void spans_take_part(struct spans *spans, uint64_t until_ns, bool last, size_t threads);

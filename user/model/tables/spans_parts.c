@@ -181,7 +181,7 @@ static void find_places(struct spans *spans, const struct taking *taking)
 /* Whether this part is the last that has it. */
 static bool is_over(const struct taking *taking, struct model_span *span)
 {
-	/* what was told is not what was told before */
+	/* what was reported is not what was reported before */
 	if (taking->last && span->truncated && span->end_ns == UINT64_MAX)
 		span->end_ns = span->start_ns;
 	return taking->last || span->end_ns < taking->until_ns;

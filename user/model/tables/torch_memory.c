@@ -30,7 +30,7 @@ void torch_memory_free(struct torch_memory *memory)
 	lookup_free(&memory->lost_of);
 }
 
-/* ---- what is told ------------------------------------------------------------------------------------------------ */
+/* ---- what is reported -------------------------------------------------------------------------------------------- */
 
 void torch_memory_add(struct torch_memory *memory, struct process_image program, const struct new_torch_memory *event)
 {
@@ -138,7 +138,7 @@ static bool take_back(struct torch_memory *memory, uint32_t device, struct model
 	return true;
 }
 
-/* What is known from the events before; false: the event tells nothing. */
+/* What is known from the events before; false: the event says nothing. */
 static bool complete(struct torch_memory *memory, uint32_t epoch, struct model_torch_memory *event, bool has_totals)
 {
 	uint32_t device = find_device(memory, epoch, event, has_totals);

@@ -38,7 +38,7 @@ void wall_clock_add_sample(struct wall_clock_track *track, struct clock_sample s
 	array_push(&track->samples, sample);
 }
 
-/* Any order that is the same every time: equal times are told apart by what they say. */
+/* Any order that is the same every time: equal times are ordered by what they say. */
 static int compare_samples(const void *left, const void *right)
 {
 	const struct clock_sample *a = left, *b = right;

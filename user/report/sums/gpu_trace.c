@@ -86,7 +86,7 @@ static void add_text(struct row *row, const char *text)
 	row->cells[row->count++] = (struct cell){.text = (char *)text, .kind = CELL_TEXT};
 }
 
-/* To the microsecond: rows are told apart by it. */
+/* To the microsecond: it distinguishes rows. */
 static struct number number_start(uint64_t ns)
 {
 	struct number number;
@@ -119,7 +119,7 @@ static void add_size(struct row *row, const uint32_t size[3])
 	add_cell(row, (struct cell){.kind = CELL_UNKNOWN}, shown);
 }
 
-/* unknown: the number is none where the source did not tell it. */
+/* unknown: the number is none where the source did not say it. */
 static void add_integer_of(struct row *row, const struct model_gpu *op, enum model_gpu_unknown unknown, uint64_t value,
 			   struct number (*how)(uint64_t))
 {

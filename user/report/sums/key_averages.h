@@ -6,7 +6,7 @@
 #include "report/sums/key_sorts.h"
 #include "report/report.h"
 
-#define KEY_STACK_MAX 32u /* Python lines that rows can be told apart by */
+#define KEY_STACK_MAX 32u /* Python lines that can distinguish rows */
 
 struct key_averages_options {
 	const struct key_sort *sort; /* NULL: by Self CUDA, where there is none by Self CPU */

@@ -51,7 +51,7 @@ struct cells {
 	const char *label, *what; /* what: for programs */
 	const struct step *step;
 	uint64_t wall_ns, busy_ns, launches;
-	const struct step_row *row; /* whose ops are told, NULL */
+	const struct step_row *row; /* whose ops are listed, NULL */
 };
 
 static void add_gpu(struct table *table, const struct step_table *steps, struct time_unit unit,
