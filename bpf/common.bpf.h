@@ -93,6 +93,14 @@ struct {
 	__type(value, struct gpt_agent_text);
 } agent_texts SEC(".maps") __attribute__((weak));
 
+/* Threads that are off the CPU (wait.bpf.c). */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, GPT_MAX_THREADS); /* attach/ makes it small where no waits are recorded */
+	__type(key, __u32);		      /* thread id */
+	__type(value, struct gpt_off_cpu);
+} off_cpu SEC(".maps") __attribute__((weak));
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1); /* always empty */

@@ -80,6 +80,26 @@ static __always_inline void here_python(struct gpt_process_state *process, struc
 	here->stack_id = id;
 }
 
+/*
+ * A thread may be met before it has its pthread_self() or its name, which the first of its calls find: a process that
+ * starts runs its loader.
+ */
+static __always_inline void here_refresh(struct gpt_thread_state *thread, __u32 tid)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u64 pthread = BPF_CORE_READ(task, thread.fsbase), comm[2] = {};
+	const __u64 *known = (const __u64 *)thread->comm;
+
+	bpf_get_current_comm(comm, sizeof(comm));
+	if (likely(pthread == thread->pthread && comm[0] == known[0] && comm[1] == known[1]))
+		return;
+	if (pthread != thread->pthread) {
+		thread->pthread = pthread;
+		thread->tstate = thread->searched = thread->refused_ns = 0;
+	}
+	thread_announce(thread, tid);
+}
+
 /* False: there is no working memory. */
 static __always_inline bool here_read(struct gpt_process_state *process, struct gpt_thread_state *thread,
 				      struct here *here)
@@ -88,6 +108,7 @@ static __always_inline bool here_read(struct gpt_process_state *process, struct 
 	__u64 sp = BPF_CORE_READ(registers, sp), id;
 	struct walk_slot *slot = slot_acquire(thread->pid);
 
+	here_refresh(thread, (__u32)bpf_get_current_pid_tgid());
 	here->stack_id = here->native_id = 0;
 	here->stack_state = process->python_state;
 	if (unlikely(!slot))

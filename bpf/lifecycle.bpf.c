@@ -117,6 +117,8 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	__u32 pid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
 
 	bpf_map_delete_elem(&threads, &tid);
+	if (config.off_cpu_min_ns)
+		bpf_map_delete_elem(&off_cpu, &tid);
 	if (BPF_CORE_READ(task, signal, live.counter) != 0)
 		return 0;
 	if (!bpf_map_lookup_elem(&processes, &pid))

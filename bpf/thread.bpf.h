@@ -67,12 +67,32 @@ static __always_inline bool is_same_process(const struct gpt_process_state *proc
 	return !process->start_ticks || task_start_ticks(task) - process->start_ticks + 1 <= 2;
 }
 
+/* Says what the calling thread is called, which may change. */
+static __noinline void thread_announce(struct gpt_thread_state *thread, __u32 tid)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct gpt_thread *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+
+	bpf_get_current_comm(thread->comm, sizeof(thread->comm));
+	if (!record) {
+		count_one(GPT_COUNTER_OTHER_LOST);
+		return;
+	}
+	record_begin(&record->hdr, sizeof(*record), GPT_THREAD);
+	record->time_ns = bpf_ktime_get_ns();
+	record->pid = thread->pid;
+	record->tid = tid;
+	record->own_tid = thread_own_tid(task);
+	record->pointer = thread->pthread;
+	__builtin_memcpy(record->comm, thread->comm, sizeof(record->comm));
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
 /* A function of its own, so that its state is not on the stack while Python is walked: 512 bytes are all there is. */
 static __noinline struct gpt_thread_state *thread_create(struct gpt_process_state *process, __u32 tid, __u32 pid)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	struct gpt_thread_state fresh = {.pid = pid, .program = process->program};
-	struct gpt_thread *record;
+	struct gpt_thread_state fresh = {.pid = pid, .program = process->program}, *thread;
 
 	if (!is_same_process(process, task)) {
 		bpf_map_delete_elem(&processes, &pid);
@@ -85,20 +105,10 @@ static __noinline struct gpt_thread_state *thread_create(struct gpt_process_stat
 		count_one(GPT_COUNTER_THREADS_FULL);
 		return 0;
 	}
-	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
-	if (record) {
-		record_begin(&record->hdr, sizeof(*record), GPT_THREAD);
-		record->time_ns = bpf_ktime_get_ns();
-		record->pid = pid;
-		record->tid = tid;
-		record->own_tid = thread_own_tid(task);
-		record->pointer = fresh.pthread;
-		bpf_get_current_comm(record->comm, sizeof(record->comm));
-		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-	} else {
-		count_one(GPT_COUNTER_OTHER_LOST);
-	}
-	return bpf_map_lookup_elem(&threads, &tid);
+	thread = bpf_map_lookup_elem(&threads, &tid);
+	if (thread)
+		thread_announce(thread, tid);
+	return thread;
 }
 
 /* An entry of another program is one whose thread's end no one saw: ids come round again. */

@@ -135,8 +135,11 @@ struct pid {
 };
 
 /* kernel/sched/sched.h; with CONFIG_CFS_BANDWIDTH */
+struct rq;
+
 struct cfs_rq {
 	int throttle_count;
+	struct rq *rq; /* with CONFIG_FAIR_GROUP_SCHED */
 };
 
 struct sched_entity {
@@ -168,11 +171,6 @@ struct task_struct___state {
 /* From Linux 6.18 on, with CONFIG_CFS_BANDWIDTH: a throttled task leaves the run queue on its way to user space. */
 struct task_struct___throttled {
 	bool throttled;
-};
-
-/* arch/x86/include/asm/current.h: from Linux 6.2 to 6.14 the home of __preempt_count */
-struct pcpu_hot {
-	int preempt_count;
 };
 
 /* include/linux/trace_events.h: what a program on a syscalls:sys_enter_* tracepoint gets */

@@ -20,11 +20,12 @@
 #define GPT_SLOTS_PER_CPU 4	      /* uprobe programs that may be preempted in the middle on one CPU */
 
 struct gpt_config {
-	__u32 trace_all;      /* every process of the machine */
-	__u32 native;	      /* take native stacks */
-	__u32 hold_new_files; /* have a gputrace thread stopped that maps a file of interest without probes */
-	__u32 period_ns;      /* of CPU time between two samples; 0: none are taken */
-	__u64 off_cpu_min_ns; /* the shortest wait that is recorded */
+	__u32 trace_all;	     /* every process of the machine */
+	__u32 native;		     /* take native stacks */
+	__u32 hold_new_files;	     /* have a gputrace thread stopped that maps a file of interest without probes */
+	__u32 period_ns;	     /* of CPU time between two samples; 0: none are taken */
+	__s64 preempt_count_from_rq; /* where a CPU has its count, from its struct rq on; 0: not known */
+	__u64 off_cpu_min_ns;	     /* the shortest wait that is recorded; 0: none is */
 };
 
 /* Per process. */
@@ -77,6 +78,7 @@ struct gpt_thread_state {
 	__u64 lost;			       /* calls since the last that was recorded, for which there was no room */
 	/* the backward pass this thread works for (torch.bpf.c), 0: none */
 	__u64 backward_stack, backward_sp, backward_return;
+	char comm[GPT_COMM]; /* as it was announced last */
 	/* where the return address lies of the NCCL call that the thread is in (nccl.bpf.h), and that; 0: in none */
 	__u64 nccl_sp, nccl_return;
 };

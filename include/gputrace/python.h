@@ -111,8 +111,9 @@ struct gpt_pylayout {
 
 /* One process as the walker sees it. */
 struct gpt_python {
-	__u64 runtime;	 /* address of _PyRuntime (3.6: of interp_head) */
-	__u64 code_type; /* address of PyCode_Type: what every code object's type must be; 0: do not check */
+	__u64 runtime;	     /* address of _PyRuntime (3.6: of interp_head) */
+	__u64 runtime_bytes; /* of _PyRuntime; 0: not known */
+	__u64 code_type;     /* address of PyCode_Type: what every code object's type must be; 0: do not check */
 	struct gpt_pylayout layout;
 };
 

@@ -21,7 +21,8 @@ enum gpt_stack_state {
 	GPT_STACK_BACKWARD = 7,	      /* no frames of its own: the stack is that of the call to backward() which the
 				       * thread works for (PyTorch's autograd engine) */
 	GPT_STACK_AMBIGUOUS = 8,      /* the thread runs several interpreters, and which is innermost is not known */
-	GPT_STACK_NOT_RECORDED = 9,   /* another tool recorded the call, without one; in no log */
+	GPT_STACK_NOT_RECORDED = 9,   /* another tool recorded the call, without one; in a log: of a waker, none was
+				       * taken as the wait was short until then */
 };
 
 /* Whether a process sees the files that gputrace sees. */

@@ -20,6 +20,7 @@
 #include "attach/probes/probes.h"
 #include "attach/load/features.h"
 #include "attach/load/guard.h"
+#include "attach/load/preempt_count.h"
 #include "attach/inject/read_only.h"
 #include "base/monotonic.h"
 #include "base/msg.h"
@@ -73,8 +74,20 @@ static void note_refused(struct attach *attach, const char *what, int error)
 	msg_warn("%s", note);
 }
 
+static int attach_switches(struct attach *attach)
+{
+	const struct gputrace_bpf *bpf = attach->programs.bpf;
+	int error = links_attach_raw_tracepoint(&attach->activity, bpf_program__fd(bpf->progs.thread_waking),
+						"sched_waking");
+
+	if (!error)
+		error = links_attach_raw_tracepoint(&attach->activity, bpf_program__fd(bpf->progs.thread_switch),
+						    "sched_switch");
+	return error;
+}
+
 /* Once all that is followed from the start is known. */
-static void attach_clocks(struct attach *attach)
+static void attach_activity(struct attach *attach)
 {
 	int error = 0;
 
@@ -82,10 +95,13 @@ static void attach_clocks(struct attach *attach)
 		error = links_attach_cpu_clock(&attach->activity,
 					       bpf_program__fd(attach->programs.bpf->progs.sample_cpu),
 					       attach->options.sample_period_ns);
-	if (!error)
-		return;
-	links_detach(&attach->activity);
-	note_refused(attach, "--cpu: no samples, as the kernel refuses perf events", error);
+	if (error) {
+		links_detach(&attach->activity);
+		note_refused(attach, "--cpu: no samples, as the kernel refuses perf events", error);
+	}
+	error = attach->options.off_cpu_min_ns ? attach_switches(attach) : 0;
+	if (error)
+		note_refused(attach, "--off-cpu: no waits, as the kernel refuses the scheduler's tracepoints", error);
 }
 
 /* A number by which agents know this trace from another. */
@@ -121,6 +137,8 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 		.trace_all = options->scope == ATTACH_ALL,
 		.native = options->native,
 		.period_ns = (uint32_t)options->sample_period_ns,
+		.preempt_count_from_rq = options->off_cpu_min_ns ? preempt_count_from_rq() : 0,
+		.off_cpu_min_ns = options->off_cpu_min_ns,
 		.hold_new_files = options->scope == ATTACH_COMMAND,
 	};
 	struct attach *attach = xcalloc(1, sizeof(*attach));
@@ -366,7 +384,7 @@ int attach_start(struct attach *attach, char *why, size_t why_size)
 	processes_probe_all(&attach->processes);
 	for (size_t i = 0; i < attach->files.list.count; i++)
 		file_attach_torch(&attach->files, attach->files.list.items[i]);
-	attach_clocks(attach);
+	attach_activity(attach);
 	return let_agents_in(attach, why, why_size);
 }
 

@@ -47,6 +47,7 @@ struct attach_options {
 	const char *agent_path;	      /* libgputrace-agent.so, NULL: not found */
 	const char *cupti;	      /* the libcupti that agents shall use, NULL: what fits the process */
 	uint64_t sample_period_ns;    /* of CPU time between two samples of a CPU; 0: none are taken */
+	uint64_t off_cpu_min_ns;      /* the shortest wait of a thread that is recorded; 0: none is */
 	bool native;		      /* take native stacks too */
 	bool python_calls;	      /* entry and end of every Python call, where the interpreter allows it */
 	unsigned activity_sets;	      /* of the agent besides kernels: 1 << enum gpt_agent_activity_set */

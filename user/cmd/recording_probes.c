@@ -72,6 +72,7 @@ int recording_attach(struct recording *recording)
 		.agent_path = recording->agent_path,
 		.cupti = options->cupti,
 		.sample_period_ns = options->cpu_frequency ? 1000000000 / options->cpu_frequency : 0,
+		.off_cpu_min_ns = options->off_cpu_min_ns,
 		.native = options->native,
 		.python_calls = options->python_calls,
 		.ops = options->ops,

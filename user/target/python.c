@@ -192,6 +192,8 @@ static int examine_runtime(struct candidate *candidate, uint64_t runtime, const 
 		return err;
 	out->walk.runtime = runtime;
 	out->bias = candidate->bias;
+	if (row->version >= RUNTIME_SINCE && !image_symbol(candidate->image, "_PyRuntime", &type))
+		out->walk.runtime_bytes = type.size;
 	if (!image_symbol(candidate->image, "PyCode_Type", &type))
 		out->walk.code_type = type.address + candidate->bias;
 	if (!mapped)

@@ -60,6 +60,10 @@ static void set_uprobe_type(struct gputrace_bpf *bpf)
 static void leave_out(struct gputrace_bpf *bpf, const struct gpt_config *config)
 {
 	bpf_program__set_autoload(bpf->progs.sample_cpu, config->period_ns != 0);
+	bpf_program__set_autoload(bpf->progs.thread_switch, config->off_cpu_min_ns != 0);
+	bpf_program__set_autoload(bpf->progs.thread_waking, config->off_cpu_min_ns != 0);
+	if (!config->off_cpu_min_ns)
+		bpf_map__set_max_entries(bpf->maps.off_cpu, 1);
 }
 
 static void explain(int error, char *why, size_t why_size)

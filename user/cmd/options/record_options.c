@@ -138,6 +138,18 @@ int parse_frequency(struct parse *parse, const char *value)
 	return 0;
 }
 
+#define OFF_CPU_MIN_NS 100000
+
+int parse_off_cpu(struct parse *parse, const char *value)
+{
+	parse->options->off_cpu_min_ns = OFF_CPU_MIN_NS;
+	if (value && value_duration(value, &parse->options->off_cpu_min_ns))
+		return option_fail(parse,
+				   "--off-cpu=%s: the shortest wait to record is accepted after it, as 100us or 1ms",
+				   value);
+	return 0;
+}
+
 int parse_native(struct parse *parse, const char *value)
 {
 	parse->options->native = true;

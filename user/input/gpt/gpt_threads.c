@@ -4,7 +4,7 @@
 
 static uint8_t stack_state_of(uint8_t state)
 {
-	return state <= GPT_STACK_AMBIGUOUS ? state : GPT_STACK_UNREADABLE;
+	return state <= GPT_STACK_NOT_RECORDED ? state : GPT_STACK_UNREADABLE;
 }
 
 bool gpt_add_sample(struct builder *builder, const struct gpt_record *record)

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where threads wait: who leaves a CPU, what for, who wakes it, and when it runs again.  Both programs run for every
+ * switch and every wake-up of the machine: for a thread that is not followed each is one or two look-ups.
+ */
+#include "common.bpf.h"
+#include "here.bpf.h"
+
+#define TASK_UNINTERRUPTIBLE 2 /* include/linux/sched.h */
+#define TASK_STOPPED_OR_TRACED (4 | 8)
+
+#define S_IFMT 0170000
+#define S_IFIFO 0010000
+#define S_IFSOCK 0140000
+#define ANON_INODE_FS_MAGIC 0x09041934 /* include/uapi/linux/magic.h: eventfd, timerfd and their like */
+
+/* ---- what for ---------------------------------------------------------------------------------------------------- */
+
+static __always_inline struct file *file_of(__u64 descriptor)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files = BPF_CORE_READ(table, fd), *file = 0;
+
+	if (descriptor >= BPF_CORE_READ(table, max_fds))
+		return 0;
+	bpf_probe_read_kernel(&file, sizeof(file), files + descriptor);
+	return file;
+}
+
+/* By what the descriptor is of. */
+static __noinline __u32 reason_of_descriptor(__u64 descriptor)
+{
+	struct inode *inode = BPF_CORE_READ(file_of(descriptor), f_inode);
+	__u32 kind = BPF_CORE_READ(inode, i_mode) & S_IFMT;
+
+	if (kind == S_IFIFO)
+		return GPT_WAIT_PIPE;
+	if (kind == S_IFSOCK)
+		return GPT_WAIT_SOCKET;
+	return BPF_CORE_READ(inode, i_sb, s_magic) == ANON_INODE_FS_MAGIC ? GPT_WAIT_EVENT : GPT_WAIT_FILE;
+}
+
+/*
+ * arch/x86/entry/syscalls/syscall_64.tbl.  Sets *arg to the descriptor or the address, which are first arguments; 0 is
+ * standard input and no futex.
+ */
+static __always_inline __u32 reason_of_call(struct pt_regs *registers, int call, __u64 *arg)
+{
+	__u64 first = BPF_CORE_READ(registers, di);
+
+	switch (call) {
+	case 202: /* futex */
+	case 449: /* futex_waitv */
+	case 455: /* futex_wait */
+		*arg = first;
+		return GPT_WAIT_FUTEX;
+	case 0:	  /* read */
+	case 1:	  /* write */
+	case 17:  /* pread64 */
+	case 18:  /* pwrite64 */
+	case 19:  /* readv */
+	case 20:  /* writev */
+	case 40:  /* sendfile, which writes */
+	case 74:  /* fsync */
+	case 75:  /* fdatasync */
+	case 275: /* splice */
+	case 295: /* preadv */
+	case 296: /* pwritev */
+	case 327: /* preadv2 */
+	case 328: /* pwritev2 */
+		*arg = first;
+		return reason_of_descriptor(first);
+	case 42:  /* connect */
+	case 43:  /* accept */
+	case 44:  /* sendto */
+	case 45:  /* recvfrom */
+	case 46:  /* sendmsg */
+	case 47:  /* recvmsg */
+	case 288: /* accept4 */
+	case 299: /* recvmmsg */
+	case 307: /* sendmmsg */
+		*arg = first;
+		return GPT_WAIT_SOCKET;
+	case 232: /* epoll_wait */
+	case 281: /* epoll_pwait */
+	case 441: /* epoll_pwait2 */
+		*arg = first;
+		return GPT_WAIT_POLL;
+	case 7:	  /* poll */
+	case 23:  /* select */
+	case 270: /* pselect6 */
+	case 271: /* ppoll */
+		return GPT_WAIT_POLL;
+	case 35:  /* nanosleep */
+	case 230: /* clock_nanosleep */
+		return GPT_WAIT_SLEEP;
+	case 61:  /* wait4 */
+	case 247: /* waitid */
+		return GPT_WAIT_CHILD;
+	case 16: /* ioctl */
+		*arg = first;
+		return GPT_WAIT_IOCTL;
+	default:
+		return GPT_WAIT_OTHER;
+	}
+}
+
+static __always_inline bool is_throttled(struct task_struct *task)
+{
+	struct task_struct___throttled *newer = (void *)task;
+	struct cfs_rq *queue = 0;
+
+	if (bpf_core_field_exists(newer->throttled))
+		return BPF_CORE_READ(newer, throttled);
+	if (!bpf_core_field_exists(task->se.cfs_rq) || !bpf_core_field_exists(queue->throttle_count))
+		return false;
+	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
+}
+
+static __always_inline __u64 state_of(struct task_struct *task)
+{
+	struct task_struct___state *older = (void *)task;
+
+	if (bpf_core_field_exists(older->state))
+		return BPF_CORE_READ(older, state);
+	return BPF_CORE_READ(task, __state);
+}
+
+/*
+ * What CPython up to 3.14 keeps in _PyRuntime itself and waits for by a futex is its main interpreter's lock: the mutex
+ * and the condition of struct _gil_runtime_state.  Its other locks are on the heap or on stacks.
+ */
+static __always_inline bool is_gil(const struct gpt_process_state *process, __u64 address)
+{
+	return process->python_state == GPT_STACK_OK &&
+	       address - process->python.runtime < process->python.runtime_bytes;
+}
+
+/* Sets time_ns last: from then on a waker looks at the entry. */
+static __always_inline void explain(struct gpt_wait *wait, const struct gpt_process_state *process,
+				    struct task_struct *task, bool preempted, __u64 now)
+{
+	struct pt_regs *registers = here_registers();
+	__u64 state = preempted ? 0 : state_of(task), arg = 0;
+	int call = (int)BPF_CORE_READ(registers, orig_ax); /* -1 where it came by an interrupt or a fault */
+	__u32 reason;
+
+	if (call < -1)
+		call = -1;
+	if (!state) {
+		reason = is_throttled(task) ? GPT_WAIT_THROTTLED : GPT_WAIT_PREEMPTED;
+		if (call == 24 && !preempted && reason == GPT_WAIT_PREEMPTED)
+			reason = GPT_WAIT_YIELDED;
+	} else if (state & TASK_STOPPED_OR_TRACED) {
+		reason = GPT_WAIT_STOPPED;
+	} else if (call < 0) {
+		reason = GPT_WAIT_PAGE_FAULT;
+	} else {
+		reason = reason_of_call(registers, call, &arg);
+		if (reason == GPT_WAIT_FUTEX && is_gil(process, arg))
+			reason = GPT_WAIT_GIL;
+	}
+	wait->woken_ns = state ? 0 : now;
+	wait->reason = reason;
+	wait->syscall = call;
+	wait->arg = arg;
+	asm volatile("" ::: "memory");
+	wait->time_ns = now;
+}
+
+/* ---- off and on -------------------------------------------------------------------------------------------------- */
+
+/* The thread's entry, made at its first switch: from what happens to be in the slot, as all of it is written next. */
+static __always_inline struct gpt_wait *wait_of(__u32 tid, struct gpt_thread_state *thread)
+{
+	struct gpt_off_cpu *off = bpf_map_lookup_elem(&off_cpu, &tid);
+	struct walk_slot *slot;
+
+	if (likely(off))
+		return &off->wait;
+	slot = slot_acquire(thread->pid);
+	if (!slot)
+		return 0;
+	__builtin_memset(slot->code, 0, sizeof(struct gpt_off_cpu));
+	bpf_map_update_elem(&off_cpu, &tid, slot->code, BPF_ANY);
+	slot_release(slot);
+	off = bpf_map_lookup_elem(&off_cpu, &tid);
+	return off ? &off->wait : 0;
+}
+
+static __always_inline void leave_cpu(struct task_struct *task, bool preempted, __u64 now)
+{
+	__u32 pid, tid;
+	struct gpt_process_state *process;
+	struct gpt_thread_state *thread;
+	struct gpt_wait *wait;
+	struct here here;
+
+	if (!BPF_CORE_READ(task, mm)) /* the kernel's own, or on its way out */
+		return;
+	pid = BPF_CORE_READ(task, tgid);
+	process = bpf_map_lookup_elem(&processes, &pid);
+	if (!process)
+		return;
+	tid = BPF_CORE_READ(task, pid);
+	thread = thread_get(process, tid, pid);
+	wait = thread ? wait_of(tid, thread) : 0;
+	if (!wait || !here_read(process, thread, &here)) {
+		count_one(GPT_COUNTER_WAITS_LOST);
+		return;
+	}
+	record_begin(&wait->hdr, sizeof(*wait), GPT_WAIT);
+	wait->stack_id = here.stack_id;
+	wait->native_id = here.native_id;
+	wait->stack_state = here.stack_state;
+	wait->waker_stack_id = 0;
+	wait->pid = pid;
+	wait->tid = tid;
+	wait->waker_pid = wait->waker_tid = wait->holder_tid = 0;
+	wait->waker = GPT_WAKER_NONE;
+	wait->waker_stack_state = GPT_STACK_OK;
+	wait->pad = 0;
+	__builtin_memset(wait->waker_comm, 0, sizeof(wait->waker_comm));
+	explain(wait, process, task, preempted, now);
+}
+
+static __always_inline void enter_cpu(struct task_struct *task, __u64 now)
+{
+	struct gpt_wait *record, *wait;
+	struct gpt_off_cpu *off;
+	__u32 tid;
+
+	if (!BPF_CORE_READ(task, mm))
+		return;
+	tid = BPF_CORE_READ(task, pid);
+	off = bpf_map_lookup_elem(&off_cpu, &tid);
+	if (!off || !off->wait.time_ns)
+		return;
+	wait = &off->wait;
+	if (now - wait->time_ns >= config.off_cpu_min_ns && wait->pid == (__u32)BPF_CORE_READ(task, tgid)) {
+		wait->end_ns = now;
+		record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+		if (record) {
+			__builtin_memcpy(record, wait, sizeof(*record));
+			bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+		} else {
+			count_one(GPT_COUNTER_WAITS_LOST);
+		}
+	}
+	wait->time_ns = 0;
+}
+
+/* (preempt, previous, next): the current task is still the previous one, with its memory. */
+SEC("raw_tp/sched_switch")
+int thread_switch(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	enter_cpu((struct task_struct *)ctx->args[2], now);
+	leave_cpu((struct task_struct *)ctx->args[1], ctx->args[0], now);
+	return 0;
+}
+
+/* ---- who wakes --------------------------------------------------------------------------------------------------- */
+
+/* include/linux/preempt.h: a soft interrupt that is served, a hard one, an NMI */
+#define INTERRUPTS (0x100 | 0xf0000 | 0xf00000)
+
+/*
+ * -1: not known.  The count lies in memory of this CPU, as its run queue does, to which the current task leads; how far
+ * one is from the other attach/ knows of the kernel's BTF (attach/load/preempt_count.h).
+ */
+static __always_inline int interrupts(void)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct rq *queue;
+	int count = 0;
+
+	if (!config.preempt_count_from_rq || !bpf_core_field_exists(task->se.cfs_rq))
+		return -1;
+	queue = BPF_CORE_READ(task, se.cfs_rq, rq);
+	if (!queue || bpf_probe_read_kernel(&count, sizeof(count), (char *)queue + config.preempt_count_from_rq))
+		return -1;
+	return count & INTERRUPTS;
+}
+
+/* What the thread that wakes runs: only of those that are followed, and where the wait is one that may be recorded. */
+static __always_inline void note_waker(struct gpt_wait *wait, bool is_long)
+{
+	__u64 pid_tid = bpf_get_current_pid_tgid();
+	__u32 pid = pid_tid >> 32, tid = pid_tid;
+	struct gpt_process_state *process = bpf_map_lookup_elem(&processes, &pid);
+	struct gpt_thread_state *thread;
+	struct here here = {.stack_state = GPT_STACK_NOT_RECORDED};
+
+	wait->waker_pid = pid;
+	wait->waker_tid = tid;
+	bpf_get_current_comm(wait->waker_comm, sizeof(wait->waker_comm));
+	wait->waker = GPT_WAKER_OTHER;
+	if (!process)
+		return;
+	thread = thread_get(process, tid, pid);
+	if (!thread)
+		return;
+	wait->waker = GPT_WAKER_THREAD;
+	if (is_long && !here_read(process, thread, &here))
+		here.stack_state = GPT_STACK_LOST;
+	wait->waker_stack_id = here.stack_id;
+	wait->waker_stack_state = here.stack_state;
+}
+
+/* (thread): the current task wakes it, or an interrupt that came in its way. */
+SEC("raw_tp/sched_waking")
+int thread_waking(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx->args[0];
+	__u32 tid = BPF_CORE_READ(task, pid);
+	struct gpt_off_cpu *off = bpf_map_lookup_elem(&off_cpu, &tid);
+	__u64 now, since;
+	int in;
+
+	if (!off || !off->wait.time_ns || off->wait.woken_ns)
+		return 0;
+	now = bpf_ktime_get_ns();
+	since = off->wait.time_ns;
+	if (now < since)
+		return 0;
+	off->wait.woken_ns = now;
+	in = interrupts();
+	if (in > 0)
+		off->wait.waker = GPT_WAKER_INTERRUPT;
+	else if (!in)
+		note_waker(&off->wait, now - since >= config.off_cpu_min_ns);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
