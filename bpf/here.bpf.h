@@ -56,27 +56,24 @@ static __always_inline __u64 here_native(struct gpt_process_state *process, stru
  * is counted then, and not in the list (CPython, Python/pystate.c, new_threadstate).  So a thread that is not there now
  * is not remembered as one that runs no Python, as it is where it makes a call.
  */
-static __always_inline void here_refused(struct gpt_thread_state *thread, __u8 state, __u64 now)
-{
-	thread->refused_ns = state == GPT_STACK_NO_THREAD ? now | 1 : now & ~1ULL;
-	thread->searched = 0;
-}
-
 static __always_inline void here_python(struct gpt_process_state *process, struct gpt_thread_state *thread,
 					struct walk_slot *slot, __u64 sp, struct here *here)
 {
 	__u64 now = bpf_ktime_get_ns(), id = 0;
 
-	if (unlikely(!thread->tstate && thread->refused_ns && now - thread->refused_ns < GPT_SEARCH_AGAIN_NS)) {
-		here->stack_state = thread->refused_ns & 1 ? GPT_STACK_NO_THREAD : GPT_STACK_UNREADABLE;
+	if (unlikely(!thread->tstate && now < thread->search_after_ns)) {
+		here->stack_state = thread->refused_state;
 		return;
 	}
 	slot->steps_most = GPT_ATOMIC_STEPS;
 	slot->threads_most = GPT_ATOMIC_THREADS;
 	here->stack_state = python_stack(process, thread, slot, sp, &id);
-	if (unlikely(!thread->tstate &&
-		     (here->stack_state == GPT_STACK_UNREADABLE || here->stack_state == GPT_STACK_NO_THREAD)))
-		here_refused(thread, here->stack_state, now);
+	if (unlikely(!thread->tstate)) {
+		thread->searched = 0;
+		thread->refused_state = here->stack_state;
+		thread->search_after_ns = now + (here->stack_state == GPT_STACK_UNREADABLE ? GPT_SEARCH_LONG_AGAIN_NS
+											   : GPT_SEARCH_AGAIN_NS);
+	}
 	here->stack_id = id;
 }
 
@@ -95,7 +92,7 @@ static __always_inline void here_refresh(struct gpt_thread_state *thread, __u32 
 		return;
 	if (pthread != thread->pthread) {
 		thread->pthread = pthread;
-		thread->tstate = thread->searched = thread->refused_ns = 0;
+		thread->tstate = thread->searched = thread->search_after_ns = 0;
 	}
 	thread_announce(thread, tid);
 }

@@ -88,10 +88,11 @@ static __always_inline __u32 reason_of_call(struct pt_regs *registers, int call,
 		*arg = first;
 		return GPT_WAIT_POLL;
 	case 7:	  /* poll */
-	case 23:  /* select */
-	case 270: /* pselect6 */
 	case 271: /* ppoll */
-		return GPT_WAIT_POLL;
+		return BPF_CORE_READ(registers, si) ? GPT_WAIT_POLL : GPT_WAIT_SLEEP;
+	case 23:  /* select: of no descriptor it is CPython's time.sleep() before 3.11 */
+	case 270: /* pselect6 */
+		return first ? GPT_WAIT_POLL : GPT_WAIT_SLEEP;
 	case 35:  /* nanosleep */
 	case 230: /* clock_nanosleep */
 		return GPT_WAIT_SLEEP;

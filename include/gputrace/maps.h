@@ -65,11 +65,10 @@ struct gpt_python_news {
 
 /* Per thread that made a call. */
 struct gpt_thread_state {
-	__u64 tstate;	  /* its PyThreadState, 0: not known */
-	__u64 searched;	  /* the interpreter's counter of thread states, plus 1, when it was looked for; 0: never */
-	__u64 refused_ns; /* when it was looked for with interrupts off and not found, the lowest bit
-			   * set: there was no such thread state; 0: never */
-	__u64 pthread;	  /* pthread_self() (glibc: the thread pointer) */
+	__u64 tstate;	/* its PyThreadState, 0: not known */
+	__u64 searched; /* the interpreter's counter of thread states, plus 1, when it was looked for; 0: never */
+	__u64 search_after_ns; /* until then it is not looked for with interrupts off: it was, and had refused_state */
+	__u64 pthread;	       /* pthread_self() (glibc: the thread pointer) */
 	__u32 pid;
 	__u32 open_file; /* index into files; with pid, so that the structure has no holes */
 	__u64 program;	 /* gpt_process_state.program when it was made: threads of another are not meant */
@@ -79,6 +78,7 @@ struct gpt_thread_state {
 	/* the backward pass this thread works for (torch.bpf.c), 0: none */
 	__u64 backward_stack, backward_sp, backward_return;
 	char comm[GPT_COMM]; /* as it was announced last */
+	__u64 refused_state;
 	/* where the return address lies of the NCCL call that the thread is in (nccl.bpf.h), and that; 0: in none */
 	__u64 nccl_sp, nccl_return;
 };
@@ -91,8 +91,12 @@ struct gpt_thread_state {
  */
 #define GPT_ATOMIC_THREADS 4096
 #define GPT_ATOMIC_STEPS 64
-/* A thread whose state was not found among those is looked for again after this long. */
-#define GPT_SEARCH_AGAIN_NS 1000000000ULL
+/*
+ * A thread whose state was not found is looked for again after this long: where there were more states; where it had
+ * none, as one that starts has none yet that says whose it is.
+ */
+#define GPT_SEARCH_LONG_AGAIN_NS 50000000ULL
+#define GPT_SEARCH_AGAIN_NS 10000000ULL
 
 /* A thread that is off the CPU, or was. */
 struct gpt_off_cpu {

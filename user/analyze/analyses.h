@@ -28,6 +28,7 @@
 #include "analyze/sums/memory_peaks.h"
 #include "analyze/sums/nvtx.h"
 #include "analyze/sums/op_stacks.h"
+#include "analyze/sums/off_cpu.h"
 #include "analyze/sums/ops.h"
 #include "analyze/sums/per_step.h"
 #include "analyze/sums/stack_sums.h"
@@ -76,6 +77,7 @@
 	X(UTILIZATION, REPORT, WITH_GPU)                                                                               \
 	X(THREADS, REPORT, ALWAYS)                                                                                     \
 	X(CPU_LINES, REPORT, ALWAYS)                                                                                   \
+	X(OFF_CPU, REPORT, ALWAYS)                                                                                     \
 	X(CPU_STACKS, ASKED, ALWAYS)                                                                                   \
 	X(WHY, ASKED, ALWAYS) /* with UNTIMED and IDLE */                                                              \
 	X(ARRIVALS, ASKED, ALWAYS)                                                                                     \
@@ -166,6 +168,7 @@ struct analyses {
 	struct stack_sums call_stacks; /* launches by stack */
 	struct stack_sums cpu_stacks;  /* CPU time by stack */
 	struct cpu_lines cpu_lines;    /* CPU time by line */
+	struct off_cpu off_cpu;	       /* waits by line */
 	struct call_tree tree;
 	struct line_costs line_costs;
 	struct activity_sums gpu_sums, api_sums;

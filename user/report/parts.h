@@ -18,6 +18,7 @@ void report_steps(struct report *report);	 /* steps.c */
 void report_memcpys(struct report *report);	 /* memcpys.c */
 void report_idle(struct report *report);	 /* idle.c */
 void report_waits(struct report *report);	 /* waits.c */
+void report_off_cpu(struct report *report);	 /* off_cpu.c */
 void report_cpu_lines(struct report *report);	 /* cpu_lines.c */
 void report_jit(struct report *report);		 /* jit.c */
 void report_torch_memory(struct report *report); /* torch_memory.c */

@@ -83,6 +83,7 @@ static void put_parts(struct report *report)
 		report_calls(report);
 	}
 	report_cpu_lines(report);
+	report_off_cpu(report);
 	report_jit(report);
 	report_torch_memory(report);
 	report_memory(report);

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Spends its time in known functions, and says how much: CPU time as its threads' own clocks have it, waits as it timed them.
 
-    activity.py TRUTH      "busy", "waits" by lines on standard input: each answered with "done"
+    activity.py TRUTH      "busy", "waits", "competes" by lines on standard input: each answered with "done"
 
 busy: functions that own the CPU in the main thread, in another thread, and in a forked child.  CPython 3.7 and later.
 waits: one function for each thing that a thread can wait for.
+competes: two threads that want the interpreter.
 """
 
 import json
@@ -75,78 +76,106 @@ def busy():
 
 # ---- waits -------------------------------------------------------------------------------------
 
-def timed(wait):
+def timed(wait, *arguments):
     start = time.monotonic_ns()
-    wait()
+    wait(*arguments)
     return time.monotonic_ns() - start
 
 
-def sleeps():
-    return [timed(lambda: time.sleep(WAIT_S)) for _ in range(WAITS)]
+def sleeps(seconds):
+    time.sleep(seconds)
 
 
-def reads_pipe():
-    read, write = os.pipe()
+def reads_pipe(pipe):
+    os.read(pipe, 1)
 
-    def writes():
-        for _ in range(WAITS):
+
+def writes_pipe(pipe):
+    for _ in range(WAITS):
+        time.sleep(WAIT_S)
+        os.write(pipe, b"x")
+
+
+def takes_lock(lock):
+    lock.acquire()
+    lock.release()
+
+
+def holds_lock(lock, taken, let_go):
+    for _ in range(WAITS):
+        with lock:
+            taken.release()
             time.sleep(WAIT_S)
-            os.write(write, b"x")
+        let_go.acquire()
 
-    thread = threading.Thread(target=writes, name="writer")
+
+def waits_for_child(child):
+    os.waitpid(child, 0)
+
+
+def beside(function, *arguments):
+    thread = threading.Thread(target=function, args=arguments)
     thread.start()
-    durations = [timed(lambda: os.read(read, 1)) for _ in range(WAITS)]
+    return thread
+
+
+def wait_for_pipe():
+    read, write = os.pipe()
+    thread = beside(writes_pipe, write)
+    durations = [timed(reads_pipe, read) for _ in range(WAITS)]
     thread.join()
     return durations
 
 
-def waits_for_lock():
-    lock = threading.Lock()
-    taken = threading.Semaphore(0)
-    let_go = threading.Semaphore(0)
-
-    def holds():
-        for _ in range(WAITS):
-            with lock:
-                taken.release()
-                time.sleep(WAIT_S)
-            let_go.acquire()
-
-    def takes():
-        with lock:
-            pass
-
-    thread = threading.Thread(target=holds, name="holder")
-    thread.start()
+def wait_for_lock():
+    lock, taken, let_go = threading.Lock(), threading.Semaphore(0), threading.Semaphore(0)
+    thread = beside(holds_lock, lock, taken, let_go)
     durations = []
     for _ in range(WAITS):
         taken.acquire()
-        durations.append(timed(takes))
+        durations.append(timed(takes_lock, lock))
         let_go.release()
     thread.join()
     return durations
 
 
-def waits_for_child():
+def wait_for_children():
     durations = []
     for _ in range(WAITS):
         child = os.fork()
         if not child:
             time.sleep(WAIT_S)
             os._exit(0)
-        durations.append(timed(lambda: os.waitpid(child, 0)))
+        durations.append(timed(waits_for_child, child))
     return durations
 
 
 def waits():
-    for wait in (sleeps, reads_pipe, waits_for_lock, waits_for_child):
-        note_waits(wait.__name__, wait())
+    note_waits("sleeps", [timed(sleeps, WAIT_S) for _ in range(WAITS)])
+    note_waits("reads_pipe", wait_for_pipe())
+    note_waits("takes_lock", wait_for_lock())
+    note_waits("waits_for_child", wait_for_children())
+
+
+def competes_for_gil(until_s):
+    x = 0
+    while time.monotonic() < until_s:
+        x += 1
+
+
+def competes():
+    until_s = time.monotonic() + 0.5
+    threads = [threading.Thread(target=competes_for_gil, args=(until_s,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 truth["pid"] = os.getpid()
 print("ready", flush=True)
 for line in sys.stdin:
-    {"busy": busy, "waits": waits}[line.strip()]()
+    {"busy": busy, "waits": waits, "competes": competes}[line.strip()]()
     with open(sys.argv[1], "w") as file:
         json.dump(truth, file)
     print("done", flush=True)

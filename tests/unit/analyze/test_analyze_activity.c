@@ -85,11 +85,110 @@ static void two_threads_of_a_line_are_counted(void **state)
 	model_free(model);
 }
 
+/* ---- waits ------------------------------------------------------------------------------------------------------- */
+
+static const struct off_cpu_row *row_for(const struct analyses *all, uint32_t reason)
+{
+	for (size_t i = 0; i < all->off_cpu.count; i++)
+		if (all->off_cpu.rows[i].reason == reason)
+			return &all->off_cpu.rows[i];
+	return NULL;
+}
+
+static void analyze_waits(struct analyses *all, struct model *model, struct model_wait *waits, uint32_t count)
+{
+	model->waits = waits;
+	model->wait_count = count;
+	analyze_model(all, model, ANALYSES(ANALYZE_OFF_CPU));
+	model->waits = NULL;
+	model->wait_count = 0;
+}
+
+static struct model_wait wait_in(const struct model *model, enum gpt_wait_reason reason)
+{
+	return (struct model_wait){.start_ns = 100,
+				   .woken_ns = 150,
+				   .end_ns = 180,
+				   .thread = model->calls[0].thread,
+				   .stack = model->calls[0].stack,
+				   .native = NONE,
+				   .waker = NONE,
+				   .waker_stack = NONE,
+				   .holder = NONE,
+				   .reason = (uint8_t)reason};
+}
+
+static void a_wait_is_for_its_reason_until_it_is_woken_and_then_for_a_cpu(void **state)
+{
+	struct model *model = sample_model(1, 20);
+	struct model_wait wait = wait_in(model, GPT_WAIT_PIPE);
+	struct analyses all;
+	const struct off_cpu_row *row;
+
+	wait.woken_by = GPT_WAKER_THREAD;
+	wait.waker = wait.thread;
+	wait.waker_stack = wait.stack;
+	analyze_waits(&all, model, &wait, 1);
+	assert_int_equal(all.off_cpu.ns, 80);
+	row = row_for(&all, GPT_WAIT_PIPE);
+	assert_int_equal(row->ns, 50);
+	assert_int_equal(row->count, 1);
+	assert_int_equal(row->waker, row->line);
+	row = row_for(&all, OFF_CPU_RUNNABLE);
+	assert_int_equal(row->ns, 30);
+	assert_string_equal(off_cpu_reason(row->reason), "no CPU (runnable)");
+	analyses_free(&all);
+	model_free(model);
+}
+
+static void a_thread_that_never_slept_has_one_reason_and_no_waker(void **state)
+{
+	struct model *model = sample_model(1, 20);
+	struct model_wait wait = wait_in(model, GPT_WAIT_PREEMPTED);
+	struct analyses all;
+
+	wait.woken_ns = wait.start_ns;
+	analyze_waits(&all, model, &wait, 1);
+	assert_int_equal(all.off_cpu.count, 1);
+	assert_int_equal(all.off_cpu.rows[0].ns, 80);
+	assert_int_equal(all.off_cpu.rows[0].waker, OFF_CPU_WAKER_UNKNOWN);
+	analyses_free(&all);
+	model_free(model);
+}
+
+static void wakers_that_are_not_followed_have_their_names(void **state)
+{
+	struct model *model = sample_model(1, 20);
+	struct model_wait waits[] = {wait_in(model, GPT_WAIT_FILE), wait_in(model, GPT_WAIT_FILE),
+				     wait_in(model, GPT_WAIT_SLEEP)};
+	struct analyses all;
+	const struct off_cpu_row *row;
+
+	for (int i = 0; i < 2; i++) {
+		waits[i].woken_by = GPT_WAKER_OTHER;
+		strcpy(waits[i].waker_name, "kworker");
+		waits[i].woken_ns = 0;
+	}
+	waits[2].woken_by = GPT_WAKER_INTERRUPT;
+	analyze_waits(&all, model, waits, 3);
+	row = row_for(&all, GPT_WAIT_FILE);
+	assert_int_equal(row->ns, 160); /* when it was woken is not known */
+	assert_int_equal(row->count, 2);
+	assert_int_equal(row->waker, OFF_CPU_WAKER_NAME);
+	assert_string_equal(all.off_cpu.names.items[0].text, "kworker");
+	assert_int_equal(row_for(&all, GPT_WAIT_SLEEP)->waker, OFF_CPU_WAKER_INTERRUPT);
+	analyses_free(&all);
+	model_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cpu_time_stands_on_the_innermost_line_and_in_the_totals_of_its_callers),
 		cmocka_unit_test(two_threads_of_a_line_are_counted),
+		cmocka_unit_test(a_wait_is_for_its_reason_until_it_is_woken_and_then_for_a_cpu),
+		cmocka_unit_test(a_thread_that_never_slept_has_one_reason_and_no_waker),
+		cmocka_unit_test(wakers_that_are_not_followed_have_their_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -363,6 +363,17 @@ static void the_cpu_is_sampled_when_asked_for(void **state)
 	assert_refused(PARSE("report", "x.gpt", "--cpu"), "--cpu", "report");
 }
 
+static void waits_are_recorded_when_asked_for(void **state)
+{
+	assert_int_equal(PARSE("-p", "1"), 0);
+	assert_int_equal(options.off_cpu_min_ns, 0);
+	assert_int_equal(PARSE("-p", "1", "--off-cpu"), 0);
+	assert_int_equal(options.off_cpu_min_ns, 100000);
+	assert_int_equal(PARSE("-p", "1", "--off-cpu=20us"), 0);
+	assert_int_equal(options.off_cpu_min_ns, 20000);
+	assert_refused(PARSE("-p", "1", "--off-cpu=soon"), "--off-cpu=soon", "as 100us or 1ms");
+}
+
 static void forward_lines_are_recorded_with_ops(void **state)
 {
 	assert_int_equal(PARSE("-p", "1", "--ops"), 0);
@@ -923,6 +934,7 @@ int main(void)
 		cmocka_unit_test(the_ring_buffer_is_a_power_of_two),
 		cmocka_unit_test(python_calls_are_recorded_when_asked_for),
 		cmocka_unit_test(the_cpu_is_sampled_when_asked_for),
+		cmocka_unit_test(waits_are_recorded_when_asked_for),
 		cmocka_unit_test(folded_stacks_can_be_those_of_ops),
 		cmocka_unit_test(the_table_of_ops_has_options_of_its_own),
 		cmocka_unit_test(ops_are_recorded_or_their_table_is_asked_for),

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Where threads wait (--off-cpu): reasons, lines and wakers against what the program timed itself."""
+
+import json
+
+import machine
+import pytest
+import reading
+import tracing
+
+# What a wait of the program's takes besides: from its own clock into the kernel, and back with the interpreter's lock.
+AROUND = 0.2
+
+
+def off_cpu_table(folder, log="trace.gpt"):
+    said = tracing.gputrace(folder, "report", "--format", "json", "--table", "off_cpu", log).must_be(0).stdout
+    (table,) = json.loads(said)["tables"]
+    return table["rows"]
+
+
+@pytest.fixture(scope="module")
+def waiting(every_python, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("waiting")
+    with tracing.Running([every_python, machine.PROGRAMS / "activity.py", folder / "truth.json"], folder) as program:
+        program.wait_line("ready")
+        with tracing.Tracer(folder, "-p", program.pid, "--agent", "off", "--off-cpu", names=()) as tracer:
+            program.ask("waits")
+            tracer.interrupt().must_be(0)
+        program.end()
+    return folder, reading.program(folder / "truth.json")
+
+
+def rows_of(folder, reason, function):
+    return [row for row in off_cpu_table(folder) if row["reason"] == reason and row["line"].endswith(" " + function)]
+
+
+@pytest.mark.parametrize("function, reason", [
+    ("sleeps", "sleep"), ("reads_pipe", "pipe"), ("takes_lock", "lock (futex)"), ("waits_for_child", "child process")])
+def test_each_wait_has_its_reason_line_and_time(waiting, function, reason):
+    folder, truth = waiting
+    rows = rows_of(folder, reason, function)
+    wanted = truth["waits"][function]
+    # one may have a stack that could not be read just then; a thread that is slow to come back waits less than it timed
+    assert wanted["count"] - 1 <= sum(row["waits"] for row in rows) <= wanted["count"] + 2, rows
+    assert (1 - AROUND) * wanted["ns"] <= sum(row["ns"] for row in rows) <= (1 + AROUND) * wanted["ns"], (rows, wanted)
+
+
+def test_who_woke_it_is_the_line_that_did(waiting):
+    folder, _ = waiting
+    assert {row["waker"] for row in rows_of(folder, "sleep", "sleeps")} == {"(an interrupt)"}
+    assert {row["waker"].split()[-1] for row in rows_of(folder, "pipe", "reads_pipe")} == {"writes_pipe"}
+    assert {row["waker"].split()[-1] for row in rows_of(folder, "lock (futex)", "takes_lock")} == {"holds_lock"}
+
+
+def test_threads_that_compete_for_the_interpreter_wait_for_its_lock(every_python, tmp_path):
+    with tracing.Running([every_python, machine.PROGRAMS / "activity.py", tmp_path / "truth.json"], tmp_path) as program:
+        program.wait_line("ready")
+        with tracing.Tracer(tmp_path, "-p", program.pid, "--agent", "off", "--off-cpu", names=()) as tracer:
+            program.ask("competes")
+            tracer.interrupt().must_be(0)
+        program.end()
+    waits = [row for row in off_cpu_table(tmp_path) if row["reason"] == "GIL"]
+    assert any("competes_for_gil" in row["line"] for row in waits), off_cpu_table(tmp_path)
+    assert not [row for row in off_cpu_table(tmp_path) if row["reason"] == "lock (futex)" and "competes_for_gil" in row["line"]]
+
+
+def test_waits_shorter_than_the_least_are_left_out(tmp_path):
+    with tracing.Running([machine.any_python(), machine.PROGRAMS / "activity.py", tmp_path / "truth.json"], tmp_path) as program:
+        program.wait_line("ready")
+        with tracing.Tracer(tmp_path, "-p", program.pid, "--agent", "off", "--off-cpu=10s", names=()) as tracer:
+            program.ask("waits")
+            tracer.interrupt().must_be(0)
+        program.end()
+    assert "Waits off the CPU" not in tracing.gputrace(tmp_path, "report", "trace.gpt").must_be(0).stdout

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Where threads were off the CPU (--off-cpu), by Python line, reason and who woke them.  A wait is two sums: until it
+ * was woken, for its reason; and after that, as the thread was runnable and had no CPU.  So sums are exact.
+ */
+#ifndef GPUTRACE_ANALYZE_OFF_CPU_H
+#define GPUTRACE_ANALYZE_OFF_CPU_H
+
+#include "analyze/line_tally.h"
+
+/* In the place of a reason: it was woken, and runnable. */
+#define OFF_CPU_RUNNABLE GPT_WAIT_REASONS
+
+/* off_cpu_row.waker: a line, a name (off_cpu.names, by the bits below), or one of these. */
+#define OFF_CPU_WAKER_NAME 0x80000000u
+#define OFF_CPU_WAKER_INTERRUPT (NONE - 1)
+#define OFF_CPU_WAKER_UNKNOWN NONE
+
+#define OFF_CPU_NAMES_MAX 256u /* different names of threads that woke others; the rest are one */
+
+struct off_cpu_name {
+	char text[MODEL_WAKER_NAME];
+};
+
+struct off_cpu_row {
+	uint32_t line;
+	uint32_t process;		/* index, PROCESS_MANY */
+	uint32_t user_line, user_lines; /* as line_tally_row */
+	uint32_t reason;		/* enum gpt_wait_reason, OFF_CPU_RUNNABLE */
+	uint32_t waker;
+	uint64_t ns, count;
+};
+
+struct off_cpu {
+	const struct model *model; /* the latest part */
+	struct tally sums;	   /* caller_place, reason, index in wakers, process */
+	struct tally wakers;	   /* enum gpt_waker, caller or index in names */
+	ARRAY(struct off_cpu_name) names;
+	uint64_t ns;
+	uint32_t process;	  /* of all; NONE, PROCESS_MANY */
+	struct off_cpu_row *rows; /* most time first */
+	size_t count;
+};
+
+void off_cpu_free(struct off_cpu *off);
+void off_cpu_add_wait(struct off_cpu *off, const struct wait_event *event);
+void off_cpu_finish(struct off_cpu *off, struct lines *lines);
+
+/* "GIL", "sleep", "no CPU (runnable)"; by off_cpu_row.reason. */
+const char *off_cpu_reason(uint32_t reason);
+
+/* What it does with a trace (analyses.h). */
+#define ANALYSIS_OFF_CPU(X)                                                                                            \
+	X(OFF_CPU, begin, all->off_cpu = ((struct off_cpu){.model = event->first, .process = NONE}))                   \
+	X(OFF_CPU, part, all->off_cpu.model = event->part)                                                             \
+	X(OFF_CPU, wait, off_cpu_add_wait(&all->off_cpu, event))                                                       \
+	X(OFF_CPU, finish, off_cpu_finish(&all->off_cpu, event->lines))                                                \
+	X(OFF_CPU, free, off_cpu_free(&all->off_cpu))
+
+#endif
