@@ -306,7 +306,7 @@ def test_a_process_whose_memory_does_not_answer_is_given_up_and_its_threads_are_
 def test_an_interpreter_that_lies_ends_nothing_and_its_text_is_safe(version, lie, cudart, tmp_path):
     liar = fake_python.build(version, tmp_path / f"python{version}")
     with started([liar, lie, cudart, "1000000"]) as pid:
-        done = dump("-p", pid)
+        done = dump("-p", pid, "--locals")
     assert done.returncode in (MOVES, STILL), done.stderr
     assert f"process {pid}: " in done.stdout
     assert not [c for c in done.stdout if (c < " " and c != "\n") or "\x7f" <= c < "\xa0"]
@@ -417,3 +417,31 @@ def test_for_people_alike_threads_are_one_block_and_the_guilty_thread_is_named()
 def test_where_there_is_no_such_process_it_is_said(words, what, tmp_path):
     done = tracing.command(tmp_path, "unshare", "-pf", "--mount-proc", machine.GPUTRACE, "dump", *words).must_be(FAILED)
     assert f"no process has {what} loaded" in done.stderr
+
+
+def test_a_call_of_cuda_that_does_not_return_is_named(tmp_path):
+    """On the simulated GPU, where one call waits inside of another."""
+    command = [machine.SIMGPU_RUN, machine.any_python(), HANGS, "cuda"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "BUILD": str(machine.BUILD)}) as process:
+        (pid, tid) = json.loads(process.stdout.readline())["waiter"]
+        found = dump_still(pid)
+        process.kill()
+    thread = threads_of(found)[pid, tid]
+    assert thread["wait"]["kind"] == "cuda"
+    assert re.fullmatch(r"waits in (cudaDeviceSynchronize|cuCtxSynchronize)(_v2)? \(libcuda(rt)?\.so\.\d+\)", thread["wait"]["text"])
+    assert inner_line(thread) == LINES["cuda", "waiter"]
+
+
+def test_local_variables_are_what_the_program_has(every_python):
+    with running("variables", python=every_python) as program:
+        dump_still(program.pid)
+        _, found = dump_json("-p", program.pid, "--locals")
+        text = dump("-p", program.pid, "--locals").stdout
+        without = dump("-p", program.pid).stdout
+    (thread,) = (thread for thread in threads_of(found).values() if thread["python"])
+    (frame,) = (frame for frame in thread["frames"] if frame["function"].endswith("sleeps_with"))
+    assert frame["locals"] == {
+        "small": "7", "negative": str(-(1 << 40)), "large": "<int of 4 digits of 30 bits>", "yes": "True", "no": "False",
+        "ratio": "-0.5", "nothing": "None", "text": "'größe '", "long_text": "'" + "x" * 60 + "...'", "numbers": "<list of 3>",
+        "pair": "<tuple of 2>", "table": "<dict of 1>", "few": "<set of 2>", "thing": "<Event>"}
+    assert "\n          negative = -1099511627776\n" in text and "negative" not in without

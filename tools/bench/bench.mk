@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What tracing costs; included by the top Makefile.
 #
-#   bench            all of them but scale, view, ops, foreign and merge, one after the other; fails when one misses the project's numbers
+#   bench            all of them but scale, view, ops, foreign, merge and dump, one after the other; fails when one misses the project's numbers
 #   bench-probe      a launch probe with its Python stack against an empty uprobe (root)
 #   bench-calls      a Python call under --python-calls against a bare one (root)
 #   bench-rate       nothing lost at the highest rate; the collector's CPU; attach and detach (root)
@@ -12,6 +12,7 @@
 #   bench-ops        what recording PyTorch's ops costs beside torch.profiler (root, PyTorch, minutes)
 #   bench-foreign    CPU and memory of a report of a Kineto trace and of databases of nsys and nvprof, made here (two minutes)
 #   bench-merge      time, CPU and memory of gputrace merge of two logs of 10 million launches, made here (minutes, 7 GB of disk)
+#   bench-dump       what `gputrace dump` of 200 and of 1,600 threads takes, and the longest pause of a program meanwhile (root)
 #   bench-scale      time, CPU and memory from a log of 50 million launches to report and files (root, minutes, 1 GB of disk);
 #                    SCALE_FLAGS="--launches 3000000 --only report" for less
 #   bench-view       when `gputrace view` of a log of 10 million slices shows the first, how fast it answers a zoom (root, to record)
@@ -35,7 +36,7 @@ $(BENCH)/hammer.so: tools/bench/hammer.c $(BUILD)/flags
 	$(say) LINK $@
 	$(Q)$(CC) $(BASE_CFLAGS) -O2 -g -shared -fPIC -o $@ $<
 
-.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge bench-ways
+.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge bench-dump bench-ways
 benches: $(BENCHES) $(BENCH)/hammer.so
 
 bench-ways: all simgpu
@@ -46,5 +47,5 @@ bench:
 	@$(MAKE) --no-print-directory all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run
 
-bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge: bench-%: all benches simgpu
+bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge bench-dump: bench-%: all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run $*

@@ -16,6 +16,7 @@
 
 struct choice {
 	look_list *looks;
+	bool locals;
 	bool gpu;	   /* those that have CUDA; else those that have Python */
 	unsigned left_out; /* for want of room */
 };
@@ -29,10 +30,10 @@ static bool is_chosen(const struct choice *choice, const char *path)
 	return kind == LIBRARY_PYTHON || !strncmp(path_base(path), "python", 6);
 }
 
-static int start(look_list *looks, pid_t pid)
+static int start(look_list *looks, pid_t pid, bool locals)
 {
 	struct look look = {0};
-	int error = look_start(&look, pid);
+	int error = look_start(&look, pid, locals);
 
 	if (error)
 		msg_error("pid %d: cannot be looked at: %s", (int)pid, strerror(-error));
@@ -52,14 +53,14 @@ static int add_if_chosen(pid_t pid, void *context)
 			chosen = mappings.list.items[i].inode && is_chosen(choice, mappings.list.items[i].path);
 	mappings_free(&mappings);
 	if (chosen && choice->looks->count < PROCESSES_MAX)
-		start(choice->looks, pid);
+		start(choice->looks, pid, choice->locals);
 	else
 		choice->left_out += chosen;
 	return 0;
 }
 
 /* Those that the command line names, and their descendants; how many were named. */
-static size_t add_named(look_list *looks, const struct pid_list *pids)
+static size_t add_named(look_list *looks, const struct pid_list *pids, bool locals)
 {
 	size_t named;
 
@@ -68,12 +69,12 @@ static size_t add_named(look_list *looks, const struct pid_list *pids)
 
 		if (group && group != pid)
 			msg_warn("pid %d: is a thread of process %d, which is looked at", (int)pid, (int)group);
-		start(looks, group ? group : pid);
+		start(looks, group ? group : pid, locals);
 	}
 	named = looks->count;
 	for (size_t i = 0; i < named; i++)
 		if (!looks->items[i].process->refused)
-			peers_add_family(looks, looks->items[i].process->pid);
+			peers_add_family(looks, looks->items[i].process->pid, locals);
 	return named;
 }
 
@@ -141,14 +142,14 @@ static int print(FILE *out, const struct screen *screen, void *context)
 enum exit_code dump_command(const struct options *options)
 {
 	look_list looks = {0};
-	struct choice choice = {.looks = &looks, .gpu = options->gpu_processes};
+	struct choice choice = {.looks = &looks, .locals = options->locals, .gpu = options->gpu_processes};
 	struct printed printed;
 	struct graph graph;
 	enum exit_code code;
 	size_t named;
 
 	if (options->pids.list.count) {
-		named = add_named(&looks, &options->pids);
+		named = add_named(&looks, &options->pids, options->locals);
 	} else {
 		process_each(add_if_chosen, &choice);
 		named = looks.count;

@@ -71,6 +71,18 @@ static void put_wait(FILE *out, const struct dump_wait *wait)
 	fputs("]}", out);
 }
 
+static void put_locals(FILE *out, const struct dump_frame *frame)
+{
+	fputs(", \"locals\": {", out);
+	for (unsigned i = 0; i < frame->local_count; i++) {
+		fputs(i ? ", " : "", out);
+		put_string(out, frame->locals[i].name);
+		fputs(": ", out);
+		put_string(out, frame->locals[i].value);
+	}
+	fputc('}', out);
+}
+
 static void put_frame(FILE *out, const struct dump_frame *frame)
 {
 	if (!frame->function) {
@@ -81,6 +93,8 @@ static void put_frame(FILE *out, const struct dump_frame *frame)
 	put_string(out, frame->function);
 	put_member(out, "file", frame->file);
 	put_number(out, "line", frame->line);
+	if (frame->locals)
+		put_locals(out, frame);
 	fputc('}', out);
 }
 

@@ -51,6 +51,7 @@ static bool open_memory(struct looker *looker)
 	}
 	looker->native = (struct native){.pid = process->pid, .mappings = &looker->mappings, .arena = looker->arena};
 	error = python_look_begin(&looker->python, process->pid, &looker->mappings, looker->arena, why, sizeof(why));
+	looker->python.locals = looker->wants_locals;
 	if (!error) {
 		process->python = arena_text(looker->arena, "%s", looker->python.info.version);
 		looker->has_python = true;
@@ -198,10 +199,11 @@ static void close_files(void)
 	syscall(SYS_close_range, 3, ~0U, 0); /* Linux 5.9 */
 }
 
-static void __attribute__((noreturn)) work(struct look *look)
+static void __attribute__((noreturn)) work(struct look *look, bool locals)
 {
 	struct looker looker = {.process = look->process, .arena = look->arena};
 
+	looker.wants_locals = locals;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	close_files();
 	prctl(PR_SET_NAME, "gputrace-look");
@@ -229,7 +231,7 @@ static const char *refusal(pid_t pid, struct process_info *info)
 	return info->zombie ? "has ended: a zombie, whose parent has not waited for it" : NULL;
 }
 
-int look_start(struct look *look, pid_t pid)
+int look_start(struct look *look, pid_t pid, bool locals)
 {
 	struct process_info info = {0};
 	int error = arena_make(&look->arena, ARENA_BYTES);
@@ -251,7 +253,7 @@ int look_start(struct look *look, pid_t pid)
 		return 0;
 	look->child = fork();
 	if (!look->child)
-		work(look);
+		work(look, locals);
 	return look->child < 0 ? -errno : 0;
 }
 

@@ -21,8 +21,8 @@ struct look {
 
 typedef ARRAY(struct look) look_list;
 
-/* Starts the looks at a process; -errno. */
-int look_start(struct look *look, pid_t pid);
+/* Starts the looks at a process; locals: with the values of local variables.  -errno */
+int look_start(struct look *look, pid_t pid, bool locals);
 
 /* Waits for them; one whose child waits for the process it looks at is given up. */
 void looks_finish(look_list *looks);

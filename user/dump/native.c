@@ -97,7 +97,7 @@ const char *native_cuda_call(struct native *native, uint64_t sp, const char **li
 
 		if (!is_cuda(mapping) || !follows_call(native, words[i]) || !find(native, mapping, words[i], &symbol))
 			continue;
-		if (strncmp(symbol.name, "cu", 2) != 0 && strncmp(symbol.name, "nccl", 4) != 0)
+		if (!symbol.dynamic || (strncmp(symbol.name, "cu", 2) != 0 && strncmp(symbol.name, "nccl", 4) != 0))
 			continue;
 		*library = arena_text(native->arena, "%s", path_base(mapping->path));
 		return arena_text(native->arena, "%s", symbol.name);

@@ -27,8 +27,9 @@ void native_free(struct native *native);
 const char *native_function(struct native *native, uint64_t address, const char **library);
 
 /*
- * The innermost function of CUDA or NCCL that a return address on the stack from sp on lies in; NULL: none.  What a
- * function has left there without being in it any more is taken for one, too, so ask only of a thread that waits.
+ * The innermost function of CUDA's or NCCL's interface that a return address on the stack from sp on lies in; NULL:
+ * none.  What a function has left there without being in it any more is taken for one, too, so ask only of a thread
+ * that waits.
  */
 const char *native_cuda_call(struct native *native, uint64_t sp, const char **library);
 

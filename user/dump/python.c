@@ -246,7 +246,7 @@ static void read_stack(struct python_look *look, struct dump_thread *thread, str
 void python_look_threads(struct python_look *look, struct dump_process *process)
 {
 	state_list all = {0};
-	unsigned tid_at;
+	unsigned tid_at = 0;
 
 	free(look->stacks);
 	look->stacks = xcalloc(process->thread_count + 1, sizeof(*look->stacks));

@@ -47,6 +47,7 @@ struct python_look {
 	ARRAY(struct python_code) codes;
 	size_t text_left; /* bytes that names may still take */
 	struct python_gil gil;
+	bool locals;		  /* the values of local variables are wanted, too */
 	struct raw_stack *stacks; /* one for each thread of the process, in their order */
 };
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/safe_text.h"
+#include "dump/locals.h"
 #include "dump/memory.h"
 #include "dump/python.h"
 
@@ -121,6 +122,8 @@ void python_look_names(struct python_look *look, struct dump_process *process, u
 		frame->function = code->function ? code->function : "?";
 		frame->file = code->file;
 		frame->line = python_line(look, code, raw->lasti);
+		if (look->locals)
+			locals_read(look, raw, frame);
 		thread->frame_count++;
 	}
 }

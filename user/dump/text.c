@@ -38,7 +38,7 @@ static bool is_alike(const struct dump_thread *a, const struct dump_thread *b)
 	for (unsigned i = 0; i < a->frame_count; i++)
 		if (a->frames[i].line != b->frames[i].line ||
 		    !is_same_text(a->frames[i].function, b->frames[i].function) ||
-		    !is_same_text(a->frames[i].file, b->frames[i].file))
+		    !is_same_text(a->frames[i].file, b->frames[i].file) || a->frames[i].local_count)
 			return false;
 	return true;
 }
@@ -72,6 +72,8 @@ static void print_frames(FILE *out, const struct dump_thread *thread)
 				frame->line);
 		else
 			fprintf(out, "      %s (%s)\n", frame->function, frame->file ? frame->file : "?");
+		for (unsigned k = 0; k < frame->local_count; k++)
+			fprintf(out, "          %s = %s\n", frame->locals[k].name, frame->locals[k].value);
 	}
 }
 

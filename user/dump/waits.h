@@ -14,6 +14,7 @@ struct looker {
 	struct native native;
 	bool has_memory; /* its memory may be read */
 	bool has_python;
+	bool wants_locals;
 	struct python_look python;
 	struct held_values held;
 };

@@ -317,6 +317,18 @@ def coroutine():
     loop.run_until_complete(waits())  # at waiter
 
 
+def cuda():
+    """A kernel that never ends, on the simulated GPU."""
+    driver, runtime = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libcudart.so.13")
+    driver.sim_kernel.restype = ctypes.c_void_p
+    shape = type("Shape", (ctypes.Structure,), {"_fields_": [(axis, ctypes.c_uint) for axis in "xyz"]})(1, 1, 1)
+    runtime.cudaLaunchKernel(ctypes.c_void_p(driver.sim_kernel(b"endless_100000000000us")), shape, shape, None,
+                             ctypes.c_size_t(0), None)
+    here("waiter")
+    ready()
+    runtime.cudaDeviceSynchronize()  # at waiter
+
+
 def deep():
     def recurse(n):
         if n:
@@ -328,6 +340,17 @@ def deep():
 
     sys.setrecursionlimit(3000)
     recurse(900)
+
+
+def variables():
+    def sleeps_with(small, negative, large, yes, no, ratio, nothing, text, long_text, numbers, pair, table, few, thing):
+        ready()
+        sleep()
+        not_set = 1  # noqa: F841
+
+    here("waiter")
+    sleeps_with(7, -(1 << 40), 1 << 100, True, False, -0.5, None, "gr\u00f6\u00dfe\n", "x" * 1000, [1, 2, 3], (1, 2), {1: 2},
+                {1, 2}, threading.Event())
 
 
 def moves():

@@ -38,6 +38,12 @@ static int parse_all(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int parse_locals(struct parse *parse, const char *value)
+{
+	parse->options->locals = true;
+	return 0;
+}
+
 static int parse_dump_pid(struct parse *parse, const char *value)
 {
 	if (strcmp(value, "gpu") != 0)
@@ -84,6 +90,7 @@ const struct option_row option_rows[] = {
 	 parse_pid},
 	{"pid", 'p', "a process id, or gpu", "PID[,PID...]|gpu",
 	 "look at these processes and their children, or at all that have CUDA loaded", DUMP, parse_dump_pid},
+	{"locals", 0, NULL, NULL, "with the local variables of each Python frame, as short text", DUMP, parse_locals},
 	{"all", 0, NULL, NULL, "look at all processes that have Python", DUMP, parse_all},
 	{"duration", 'd', "a time such as 10s", "TIME",
 	 "10 (seconds), 500ms, 2m, 1h (default: until Ctrl-C or until the program ends)", RECORD | WHY, parse_duration},

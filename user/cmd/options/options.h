@@ -120,6 +120,7 @@ struct options {
 	const char *tree_option;  /* one that is for that tree alone, NULL: none was given */
 	const char *table_option; /* one that is for that table alone, NULL: none was given */
 	bool all_processes;	  /* dump: all that have Python */
+	bool locals;		  /* dump: values of local variables */
 	bool gpu_processes;	  /* dump: all that have CUDA */
 	uint16_t port;		  /* view: 0: any */
 	uint64_t max_size;	  /* of a file, bytes; 0: any */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Nothing is called: a number, a string and None are shown by what lies in memory, a container by how many it has, all
+ * else by its type.  The thread may change a value while it is read.
+ */
+#include "dump/locals.h"
+
+#include <string.h>
+
+#include "dump/memory.h"
+
+#define TEXT_CHARS 60
+#define NAME_CHARS 64
+#define TYPE_NAME_AT 24 /* PyTypeObject.tp_name (cpython/object.h) */
+/* Objects/..., the same from 3.6 to 3.15: what comes after the PyObject */
+#define VALUE_AT 16		    /* PyFloatObject.ob_fval, PyCellObject.ob_ref, ob_size, PyDictObject.ma_used */
+#define SET_USED_AT 24		    /* PySetObject.used (cpython/setobject.h) */
+#define DIGITS_AT 24		    /* PyLongObject: ob_size or lv_tag, then digits of 30 bits */
+#define TAGGED_SINCE (3u << 8 | 12) /* lv_tag (cpython/longintrepr.h): count << 3 | sign, 2: negative */
+
+static bool is_type(const char *name, const char *wanted)
+{
+	return !strcmp(name, wanted);
+}
+
+static const char *int_text(struct python_look *look, uint64_t object, bool is_bool)
+{
+	int64_t word = (int64_t)memory_word(look->pid, object + VALUE_AT);
+	bool tagged = look->info.walk.layout.version >= TAGGED_SINCE;
+	bool negative = tagged ? (word & 3) == 2 : word < 0;
+	uint64_t count = tagged ? (uint64_t)word >> 3 : (uint64_t)(negative ? -word : word);
+	unsigned long long value = count > 0 ? memory_int(look->pid, object + DIGITS_AT) : 0;
+
+	if (count > 2)
+		return arena_text(look->arena, "<int of %llu digits of 30 bits>", (unsigned long long)count);
+	if (count > 1)
+		value |= (unsigned long long)memory_int(look->pid, object + DIGITS_AT + 4) << 30;
+	if (is_bool)
+		return value ? "True" : "False";
+	return arena_text(look->arena, "%s%llu", negative ? "-" : "", value);
+}
+
+static const char *float_text(struct python_look *look, uint64_t object)
+{
+	double value;
+
+	return memory_read(look->pid, object + VALUE_AT, &value, sizeof(value))
+		       ? arena_text(look->arena, "%.17g", value)
+		       : "<float>";
+}
+
+static const char *count_text(struct python_look *look, const char *type, uint64_t object)
+{
+	static const struct {
+		const char *type;
+		unsigned at;
+	} containers[] = {{"list", VALUE_AT},  {"tuple", VALUE_AT},  {"dict", VALUE_AT},
+			  {"bytes", VALUE_AT}, {"set", SET_USED_AT}, {"frozenset", SET_USED_AT}};
+
+	for (size_t i = 0; i < sizeof(containers) / sizeof(containers[0]); i++)
+		if (is_type(type, containers[i].type))
+			return arena_text(look->arena, "<%s of %llu>", type,
+					  (unsigned long long)memory_word(look->pid, object + containers[i].at));
+	return arena_text(look->arena, "<%s>", type);
+}
+
+static const char *value_text(struct python_look *look, uint64_t object)
+{
+	uint64_t type = memory_word(look->pid, object + look->info.walk.layout.object_type);
+	uint64_t at = type ? memory_word(look->pid, type + TYPE_NAME_AT) : 0;
+	char name[NAME_CHARS + 1] = "";
+	const char *text;
+
+	for (size_t bytes = NAME_CHARS; at && bytes && !memory_read(look->pid, at, name, bytes); bytes /= 2)
+		; /* it ends before its page does */
+	if (!*name)
+		return "<not readable>";
+	if (is_type(name, "int") || is_type(name, "bool"))
+		return int_text(look, object, is_type(name, "bool"));
+	if (is_type(name, "float"))
+		return float_text(look, object);
+	if (is_type(name, "NoneType"))
+		return "None";
+	text = is_type(name, "str") ? python_text(look, object, TEXT_CHARS) : NULL;
+	return text ? arena_text(look->arena, "'%s'", text) : count_text(look, name, object);
+}
+
+static bool is_cell(struct python_look *look, uint64_t object)
+{
+	uint64_t type = memory_word(look->pid, object + look->info.walk.layout.object_type);
+	uint64_t at = type ? memory_word(look->pid, type + TYPE_NAME_AT) : 0;
+	char name[sizeof("cell")] = "";
+
+	return at && memory_read(look->pid, at, name, sizeof(name)) && !memcmp(name, "cell", sizeof(name));
+}
+
+void locals_read(struct python_look *look, const struct raw_frame *raw, struct dump_frame *frame)
+{
+	const struct gpt_pylayout *layout = &look->info.walk.layout;
+	uint64_t names = memory_word(look->pid, raw->code + layout->code_local_names);
+	uint64_t count = names ? memory_word(look->pid, names + layout->var_size) : 0;
+	struct dump_local *locals;
+
+	count = count < DUMP_LOCALS_MAX ? count : DUMP_LOCALS_MAX;
+	locals = arena_take(look->arena, count * sizeof(*locals));
+	for (uint64_t i = 0; locals && i < count; i++) {
+		uint64_t object = memory_word(look->pid, raw->frame + layout->frame_localsplus + 8 * i) & ~7ULL;
+		uint64_t name = memory_word(look->pid, names + layout->tuple_items + 8 * i);
+		struct dump_local *local = &locals[frame->local_count];
+
+		if (object && is_cell(look, object))
+			object = memory_word(look->pid, object + VALUE_AT);
+		if (!object) /* not set yet, or deleted */
+			continue;
+		local->name = python_text(look, name, NAME_CHARS);
+		local->value = value_text(look, object);
+		if (local->name)
+			frame->local_count++;
+	}
+	frame->locals = locals;
+}
