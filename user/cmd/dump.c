@@ -36,7 +36,8 @@ static int start(look_list *looks, pid_t pid, bool locals)
 	int error = look_start(&look, pid, locals);
 
 	if (error)
-		msg_error("pid %d: no look at it can be started (%s); name fewer processes", (int)pid, strerror(-error));
+		msg_error("pid %d: no look at it can be started (%s); name fewer processes", (int)pid,
+			  strerror(-error));
 	else
 		array_push(looks, look);
 	return error;
@@ -154,7 +155,8 @@ enum exit_code dump_command(const struct options *options)
 		process_each(add_if_chosen, &choice);
 		named = looks.count;
 		if (!named)
-			msg_error("no process has %s loaded; name one with -p PID", options->gpu_processes ? "CUDA" : "Python");
+			msg_error("no process has %s loaded; name one with -p PID",
+				  options->gpu_processes ? "CUDA" : "Python");
 		if (choice.left_out)
 			msg_warn("%u more processes are not looked at", choice.left_out);
 	}
