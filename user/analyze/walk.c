@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "analyze/walk_events.h"
 #include "model/order.h"
 
 /* ---- the next one of each kind ------------------------------------------------------------------------------- */

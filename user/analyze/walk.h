@@ -36,4 +36,7 @@ void walk_begin(struct walk *walk, struct analyses *all, const struct model *fir
 void walk_add_part(struct walk *walk, const struct model *part);
 void walk_free(struct walk *walk);
 
+/* To the analyses one event and what it was joined with.  The index: in this part, of its kind; it is taken already. */
+void walk_feed(struct walk *walk, enum walk_kind kind, uint32_t index);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Each event with what it was joined with, for the analyses. */
-#include "analyze/walk_events.h"
+#include "analyze/walk.h"
 
 #define MEMORY_PAGEABLE 1u /* CUpti_ActivityMemoryKind */
 

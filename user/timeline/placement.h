@@ -51,6 +51,9 @@ void timeline_placement_free(struct timeline_placement *placement);
 /* Places what is in the part that is the timeline's model now. */
 void timeline_place_part(struct timeline *timeline);
 
+/* After that: widens the timeline's end_ns, and with the first part start_ns. */
+void timeline_span_part(struct timeline *timeline, bool first);
+
 /* Each places what the part has of its kind; before: so many from `from` on, and none is placed yet. */
 void placed_begin(struct placed *placed, uint32_t from, uint32_t end);
 #define PLACE(one, many, ...) void place_##many(struct timeline *timeline, struct timeline_placement *placement);

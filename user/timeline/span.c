@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "timeline/span.h"
+/* From when to when a timeline goes. */
+#include "timeline/placement.h"
 
 #include "timeline/calls_of_threads.h"
 #include "timeline/members.h"
-#include "timeline/placement.h"
 
 /* Times of what was handed over are since the start, which stays. */
 static void include_start(struct timeline *timeline, uint64_t start_ns)

@@ -9,7 +9,6 @@
 #include "timeline/ids.h"
 #include "timeline/kinds.h"
 #include "timeline/placement.h"
-#include "timeline/span.h"
 #include "timeline/steps.h"
 #include "timeline/tracks.h"
 #include "timeline/visit.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "model/tables/op_numbers.h"
+/* Numbers of ops around nodes of autograd. */
+#include "model/tables/op_order.h"
 
 #include <string.h>
 

@@ -13,4 +13,11 @@
 void op_order_take(struct ops *ops, const struct ops *known, struct model_thread *threads, size_t thread_count,
 		   uint64_t until_ns);
 
+/*
+ * "autograd::engine::evaluate_function: X" is the op around a node of autograd, and PyTorch numbers only the node: as
+ * Kineto does, it gets the number, and the forward thread, of the first op inside of it.  Of the ops in order; the
+ * first op inside may be one that belongs to a later part, and still waits.
+ */
+void op_numbers_give(struct ops *ops, const struct ops *known);
+
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "model/collectives.h"
-#include "model/tables/op_numbers.h"
 #include "model/tables/op_order.h"
 #include "model/tables/op_sweep.h"
 #include "model/order.h"
