@@ -148,10 +148,9 @@ static bool is_pending(struct attach *attach)
 /* What cannot be had this way, and whether any agent came at all. */
 static void report_what_is_missing(struct attach *attach)
 {
-	emit_note(
-		attach->emit, attach->emit_context, 0,
-		"recorded without root, by the agents alone: no collections and imports of Python, no NCCL calls by "
-		"name, no launches of processes without an agent; launches of PyTorch's backward threads have no line");
+	emit_note(attach->emit, attach->emit_context, 0,
+		  "recorded without root, by the agents alone: no collections and imports of Python, no NCCL calls by "
+		  "name, no launches of processes without an agent");
 	if (!shares_count(attach->shares))
 		emit_note(attach->emit, attach->emit_context, 0,
 			  "no process has loaded the agent: none started CUDA, or the driver does not load what "

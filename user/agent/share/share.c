@@ -78,6 +78,36 @@ static bool listens(void)
 	return control && control->batch;
 }
 
+static uint64_t (*_Atomic inherited)(void);
+
+void share_inherit(uint64_t (*function)(void))
+{
+	atomic_store(&inherited, function);
+}
+
+/* enum gpt_stack_state */
+static uint32_t take_stack(uint64_t *id, uint32_t lost)
+{
+	uint32_t stack_state = stacks_take(id, lost);
+	uint64_t (*of_another)(void) = atomic_load_explicit(&inherited, memory_order_relaxed);
+
+	if (!of_another || (stack_state != GPT_STACK_NO_THREAD && stack_state != GPT_STACK_EMPTY))
+		return stack_state;
+	*id = of_another();
+	return *id ? GPT_STACK_BACKWARD : stack_state;
+}
+
+uint64_t share_stack_id(void)
+{
+	uint64_t id = 0;
+
+	if (listens()) {
+		stacks_announce_thread();
+		take_stack(&id, GPT_COUNTER_STACKS_LOST);
+	}
+	return id;
+}
+
 void share_call(uint32_t corr, uint32_t api)
 {
 	uint64_t now_ns = clock_now_ns(), stack_id;
@@ -87,7 +117,7 @@ void share_call(uint32_t corr, uint32_t api)
 	if (!listens())
 		return;
 	stacks_announce_thread();
-	stack_state = stacks_take(&stack_id, GPT_COUNTER_STACKS_LOST);
+	stack_state = take_stack(&stack_id, GPT_COUNTER_STACKS_LOST);
 	record = ring_reserve(sizeof(*record));
 	if (!record) {
 		ring_count(GPT_COUNTER_CALLS_LOST);
@@ -116,7 +146,7 @@ void share_stack(uint32_t what, uint64_t number)
 	if (!listens())
 		return;
 	stacks_announce_thread();
-	stack_state = stacks_take(&stack_id, GPT_COUNTER_OP_STACKS_LOST);
+	stack_state = take_stack(&stack_id, GPT_COUNTER_OP_STACKS_LOST);
 	record = ring_reserve(sizeof(*record));
 	if (!record) {
 		ring_count(GPT_COUNTER_OP_STACKS_LOST);

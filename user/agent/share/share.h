@@ -22,6 +22,12 @@ void share_state(uint32_t state);
 void share_batch(const void *data, uint64_t bytes);
 void share_stack(uint32_t what, uint64_t number);
 
+/* The stack of the calling thread, sent if it is new, or the one that it inherits; 0: it has none. */
+uint64_t share_stack_id(void);
+
+/* Who knows for which stack a thread without Python frames works: asked at its calls. */
+void share_inherit(uint64_t (*inherited)(void));
+
 /* Nothing more will be said: where the collector has gone its memory goes back to the system. */
 void share_leave(void);
 

@@ -9,7 +9,9 @@
 
 #include "agent/thread_id.h"
 #include "agent/import_table.h"
+#include "agent/torch/backward_lines.h"
 #include "agent/torch/observer.h"
+#include "agent/share/control.h"
 #include "agent/old_glibc.h"
 #include "agent/path.h"
 #include "agent/torch/schedule.h"
@@ -39,15 +41,33 @@ static struct {
 	bool has_python; /* of one look: the library is there */
 } passes;
 
-static struct vector detour(void *engine, const void *roots, const void *inputs, bool keep, bool create,
-			    bool accumulate, const void *outputs)
+/*
+ * What an exception that goes through the detour calls (Itanium C++ ABI, _Unwind_Personality_Fn): the clean-up of its
+ * frame is all done here, and there is nothing to land on.
+ */
+#define CLEANUP_PHASE 2	  /* _UA_CLEANUP_PHASE */
+#define CONTINUE_UNWIND 8 /* _URC_CONTINUE_UNWIND */
+
+__attribute__((used)) static int backward_passes_personality(int version, int actions, uint64_t class, void *exception,
+							     void *context)
+{
+	if (actions & CLEANUP_PHASE)
+		backward_lines_leave();
+	return CONTINUE_UNWIND;
+}
+
+__attribute__((noinline)) static struct vector detour(void *engine, const void *roots, const void *inputs, bool keep,
+						      bool create, bool accumulate, const void *outputs)
 {
 	volatile uint64_t mark = atomic_fetch_add(&passes.last_mark, 1) + 1;
 	struct vector grads;
 
+	__asm__ volatile(".cfi_personality 0x1b, backward_passes_personality"); /* pc-relative, 4 bytes */
 	if (schedule_pass_begins(&mark, thread_id()))
 		observer_follow_schedule();
+	backward_lines_enter();
 	grads = passes.real(engine, roots, inputs, keep, create, accumulate, outputs);
+	backward_lines_leave();
 	if (schedule_pass_ends(&mark, thread_id()))
 		observer_follow_schedule();
 	mark = 0;
@@ -103,13 +123,17 @@ bool backward_passes_follow(const struct torch *torch, uint64_t now)
 {
 	uint64_t libraries = own_libraries_loaded();
 
-	if (!schedule_wants_passes() || (libraries == passes.libraries && now < passes.next_look_ns))
+	if (!schedule_wants_passes() && !share_listener())
+		return true;
+	if ((libraries == passes.libraries && now < passes.next_look_ns))
 		return !passes.has_python || passes.at;
 	passes.libraries = libraries;
 	passes.next_look_ns = now + LOOK_NS;
 	passes.has_python = false;
 	if (!passes.real)
 		begin(torch);
+	if (share_listener())
+		backward_lines_find(torch);
 	dl_iterate_phdr(look_at, NULL);
 	return !passes.has_python || passes.at;
 }

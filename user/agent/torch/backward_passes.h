@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * When a backward pass of PyTorch begins and ends, for a schedule that counts steps by backward passes (schedule.h).
- * Python starts each pass by one call from libtorch_python to torch::autograd::Engine::execute.  The agent puts a
- * detour in front of that call.  Passes that C++ code starts are not seen.
+ * When a backward pass of PyTorch begins and ends, for a schedule that counts steps by backward passes (schedule.h)
+ * and, where there is no BPF, for their lines (backward_lines.h).  Python starts each pass by one call from
+ * libtorch_python to torch::autograd::Engine::execute.  The agent puts a detour in front of that call.  Passes that C++
+ * code starts are not seen.
  */
 #ifndef GPUTRACE_AGENT_BACKWARD_PASSES_H
 #define GPUTRACE_AGENT_BACKWARD_PASSES_H
@@ -13,8 +14,8 @@
 #include "agent/torch/torch.h"
 
 /*
- * On the thread of ops, repeatedly while there is a session.  False: libtorch_python is loaded, but the way it calls
- * the engine is unknown.
+ * On the thread of ops, or on the agent's where no session of ops is wanted, repeatedly while there is one.  False:
+ * libtorch_python is loaded, but the way it calls the engine is unknown.
  */
 bool backward_passes_follow(const struct torch *torch, uint64_t now);
 

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""PyTorch recorded by the agent alone: its backward passes have the lines that they have by BPF."""
+
+import collections
+
+import chrome_invariants as chrome
+import machine
+import pytest
+import reading
+import tracing
+
+pytestmark = pytest.mark.torch
+
+
+def stacks(folder, way, *options):
+    """{stack: how many launches have it}"""
+    program = tracing.on_simgpu(folder / "gpu.json", machine.tool("get-torch"), machine.PROGRAMS / "torch_passes.py")
+    done = tracing.trace(folder, program, "--way", way, *options, names=("trace.json",))
+    assert "done" in done.stdout
+    events = chrome.events(chrome.load(folder / "trace.json"), "cuda_runtime", "cuda_driver")
+    return collections.Counter(reading.stack_of(event) for event in events if "Launch" in event["name"])
+
+
+@pytest.mark.parametrize("options", [(), ("--ops",)], ids=("launches", "ops"))
+def test_passes_have_the_lines_that_they_have_by_bpf(tmp_path, options):
+    """From two threads, inside of one another, and such that raise, while torch.profiler records too."""
+    told = stacks(tmp_path, "bpf", *options)
+    assert sum(told.values()) > 500 and not any(stack.startswith("none: ") for stack in told)
+    assert stacks(tmp_path, "agent", *options) == told
