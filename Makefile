@@ -33,10 +33,10 @@ CFLAGS ?= -O2 -g
 EXTRA_CFLAGS ?=
 EXTRA_LDFLAGS ?=
 BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARNINGS) -Iinclude -Iuser -I$(BUILD)/bpf -DGPUTRACE_VERSION='"$(VERSION)"'
-LIBS := -lbpf -lelf -lz -lisal -liberty -lzstd -lsqlite3 -lm
+LIBS := -lbpf -lelf -lz -lisal -liberty -lzstd -lsqlite3 -lncursesw -ltinfo -lm
 
 USER_DIRS := $(patsubst user/%/,%,$(wildcard $(foreach d,base target log attach capture model input analyze timeline report export \
-	view dump cmd,user/$(d)/ user/$(d)/*/)))
+	top view dump cmd,user/$(d)/ user/$(d)/*/)))
 USER_SRC := $(foreach d,$(USER_DIRS),$(wildcard user/$(d)/*.c))
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 # CUPTI's records: for the agent, and for gputrace, which reads foreign buffers.  Compiled once, with the agent's flags.

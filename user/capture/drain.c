@@ -50,6 +50,7 @@ struct drain {
 	/* Of the thread alone. */
 	unsigned held; /* records appended since the log was locked, 0: it is not */
 	uint64_t flushed_ns;
+	_Atomic uint64_t flush_each_ns;
 
 	/* Written by the thread, read by others. */
 	atomic_uint_fast64_t calls;
@@ -132,11 +133,11 @@ static int64_t empty_ring(struct drain *drain)
 }
 
 /* Bounds what a gputrace crash can take from the log. */
-static void flush_each_second(struct drain *drain)
+static void flush_now_and_then(struct drain *drain)
 {
 	uint64_t now_ns = monotonic_ns();
 
-	if (now_ns - drain->flushed_ns < SECOND_NS)
+	if (now_ns - drain->flushed_ns < drain->flush_each_ns)
 		return;
 	drain->flushed_ns = now_ns;
 	fail(drain, &drain->log_error, log_writer_flush(drain->log));
@@ -194,7 +195,7 @@ static void *drain_main(void *context)
 		/* One pass takes what was there when it began. */
 		while (finish && bytes > 0)
 			bytes = empty_ring(drain);
-		flush_each_second(drain);
+		flush_now_and_then(drain);
 		end_pass(drain, asked, finish);
 		if (!finish)
 			(void)epoll_wait(drain->epoll, &event, 1, poll_timeout_ms(drain, bytes));
@@ -247,6 +248,7 @@ int drain_start(struct shares *shares, int ring_fd, struct log_writer *log,
 	int error;
 
 	drain->log = log;
+	drain->flush_each_ns = SECOND_NS;
 	drain->wanted = wanted;
 	drain->end_ns = UINT64_MAX;
 	drain->cut = xmalloc(sizeof(*drain->cut));
@@ -279,6 +281,11 @@ uint64_t drain_end(struct drain *drain, uint64_t end_ns)
 	end_ns = drain->end_ns;
 	log_writer_unlock(drain->log);
 	return end_ns;
+}
+
+void drain_flush_each(struct drain *drain, uint64_t ns)
+{
+	drain->flush_each_ns = ns;
 }
 
 int drain_fd(const struct drain *drain)

@@ -31,6 +31,9 @@ int drain_start(struct shares *shares, int ring_fd, struct log_writer *log,
  */
 uint64_t drain_end(struct drain *drain, uint64_t end_ns);
 
+/* How often what was recorded is written into the file, in ns: a second where nothing is said. */
+void drain_flush_each(struct drain *drain, uint64_t ns);
+
 /* Readable when there is something to take, or drain_error has become another. */
 int drain_fd(const struct drain *drain);
 

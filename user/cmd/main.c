@@ -12,6 +12,7 @@ static enum exit_code run(const struct options *options)
 {
 	switch (options->subcommand) {
 	case SUBCOMMAND_RECORD:
+	case SUBCOMMAND_TOP:
 		return record_command(options);
 	case SUBCOMMAND_REPORT:
 		return report_command(options);

@@ -184,8 +184,12 @@ static int open_log(struct recording *recording)
 	session = session_record(recording->options);
 	err = log_writer_append(recording->log, &session->hdr);
 	free(session);
-	if (!err)
-		early_cycles_start(&recording->early, recording->options, recording->file.fd);
+	if (err)
+		return err;
+	early_cycles_start(&recording->early, recording->options, recording->file.fd);
+	err = top_process_start(&recording->top, recording->options, recording->file.fd);
+	if (err)
+		msg_error("the screen cannot be started: %s", strerror(-err));
 	return err;
 }
 
@@ -230,6 +234,7 @@ static int on_begin(void *context)
 	struct recording *recording = context;
 	int err;
 
+	top_process_begin(&recording->top);
 	if (!recording->command.pid)
 		return 0;
 	err = command_release(&recording->command);
@@ -266,7 +271,11 @@ static int run_it(struct recording *recording)
 		.cycles_over = recording->early.pid ? on_cycles_over : NULL,
 		.context = recording,
 	};
-	int err = run_trace(recording->attach, recording->log, recording->drain, &options, &recording->result);
+	int err;
+
+	if (recording->top.pid)
+		drain_flush_each(recording->drain, TOP_FLUSH_NS);
+	err = run_trace(recording->attach, recording->log, recording->drain, &options, &recording->result);
 
 	if (err && !recording->command.exec_errno)
 		msg_error("the recording could not begin: %s", strerror(-err));
@@ -275,6 +284,7 @@ static int run_it(struct recording *recording)
 
 static void close_all(struct recording *recording)
 {
+	top_process_end(&recording->top);
 	early_cycles_end(&recording->early);
 	drain_close(recording->drain);
 	attach_close(recording->attach);
@@ -322,11 +332,13 @@ enum exit_code record_command(const struct options *options)
 	attach_close(recording.attach);
 	recording.attach = NULL;
 	early_cycles_end(&recording.early);
+	top_process_end(&recording.top);
+	msg_set_level(options->level);
 	recording_say_end(&recording);
 	interrupt_watch();
 	stop_signals_close(recording.signals, &recording.old_signals);
 	recording.signals = -1;
-	code = recording_deliver(&recording);
+	code = options->subcommand == SUBCOMMAND_TOP ? recording_result(&recording) : recording_deliver(&recording);
 	if (refused)
 		code = EXIT_FAILED;
 	command_leave_terminal(&recording.command, recording.result.reason == GPT_END_INTERRUPTED);

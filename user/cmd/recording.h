@@ -11,6 +11,7 @@
 #include "cmd/options/options.h"
 #include "cmd/early_cycles.h"
 #include "cmd/log_file.h"
+#include "cmd/top.h"
 
 struct attach;
 struct drain;
@@ -29,6 +30,7 @@ struct recording {
 	int signals; /* -1: not open */
 	sigset_t old_signals;
 	struct early_cycles early;
+	struct top_process top;
 	struct attach *attach;
 	struct drain *drain;
 	struct run_result result;
@@ -51,6 +53,9 @@ void recording_say_target(const struct recording *recording);
 
 /* Why the recording is over, and how the command ended. */
 void recording_say_end(struct recording *recording);
+
+/* Whether the recording went as it should. */
+enum exit_code recording_result(const struct recording *recording);
 
 /* With the recording over, the user's own log gets its name before anything else can fail; then all outputs. */
 enum exit_code recording_deliver(struct recording *recording);

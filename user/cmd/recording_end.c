@@ -50,6 +50,13 @@ static void keep_log(struct recording *recording, const char *because)
 		msg_warn("%s; the trace is in %s: gputrace report %s", because, name, name);
 }
 
+enum exit_code recording_result(const struct recording *recording)
+{
+	enum gpt_end_reason reason = recording->result.reason;
+
+	return reason == GPT_END_DISK || reason == GPT_END_ERROR ? EXIT_FAILED : EXIT_GOOD;
+}
+
 enum exit_code recording_deliver(struct recording *recording)
 {
 	struct delivery delivery = {
@@ -58,7 +65,7 @@ enum exit_code recording_deliver(struct recording *recording)
 		.report = !options_use_stdout(recording->options),
 		.skip = recording->log_output,
 	};
-	bool failed = recording->result.reason == GPT_END_DISK || recording->result.reason == GPT_END_ERROR;
+	bool failed = recording_result(recording) != EXIT_GOOD;
 	enum exit_code code;
 	bool all_written;
 	int err = recording->file.output.path ? log_file_keep(&recording->file) : 0;

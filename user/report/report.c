@@ -116,6 +116,7 @@ static void begin_with(struct report *report, const char *table)
 	if (!options->format)
 		return;
 	table_writer_open(&report->own_writer, report->out, options->format, table);
+	report->own_writer.keeper = options->keeper;
 	report->writer = &report->own_writer;
 	report->rows = options->format->rows;
 	report->color = false;

@@ -20,6 +20,7 @@ struct report_options {
 	bool color;			   /* the caller looks at isatty and NO_COLOR */
 	unsigned rows;			   /* per table of the page, 0: 10 */
 	const struct table_format *format; /* csv, json, md; NULL: a page of text */
+	void *keeper;			   /* of a format that writes nothing: where it keeps what it gets */
 	const char *table;		   /* the one table that is wanted of these, NULL: all */
 	char **tables;			   /* on -ENOENT the names of all there are go here, to be freed; NULL */
 	struct attribution attribution;

@@ -59,6 +59,7 @@ struct table_writer {
 	uint64_t tables, rows;	  /* written so far; rows: of this table */
 	ARRAY(char *) kept_notes; /* csv of several tables: id of a table, note; until the end */
 	ARRAY(char *) ids;	  /* of all there were */
+	void *keeper;		  /* report_options.keeper */
 };
 
 /* only: the id of the one table that is wanted, NULL: all.  It and out stay the caller's. */

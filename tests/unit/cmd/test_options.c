@@ -496,7 +496,8 @@ static void options_after_the_command_belong_to_it(void **state)
 
 static void a_word_without_the_two_dashes_is_never_run(void **state)
 {
-	assert_refused(PARSE("top"), "no subcommand 'top'", "report, export, diff, merge, why, view, dump, doctor");
+	assert_refused(PARSE("htop"), "no subcommand 'htop'",
+		       "top, report, export, diff, merge, why, view, dump, doctor");
 	assert_refused(PARSE("-q", "python", "x.py"), "gputrace -- python", "two dashes");
 	assert_refused(PARSE("-p", "1", "2"), "'2'", "-p 41230,41231");
 	assert_refused(PARSE("-d", "--", "python"), "--", "duration");

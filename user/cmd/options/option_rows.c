@@ -71,6 +71,7 @@ static int parse_port(struct parse *parse, const char *value)
 }
 
 #define RECORD SUBCOMMAND_RECORD
+#define TOP SUBCOMMAND_TOP
 #define REPORT SUBCOMMAND_REPORT
 #define EXPORT SUBCOMMAND_EXPORT
 #define DOCTOR SUBCOMMAND_DOCTOR
@@ -79,11 +80,11 @@ static int parse_port(struct parse *parse, const char *value)
 #define VIEW SUBCOMMAND_VIEW
 #define MERGE SUBCOMMAND_MERGE
 #define DUMP SUBCOMMAND_DUMP
-#define ALL (RECORD | REPORT | EXPORT | DOCTOR | DIFF | WHY | VIEW | MERGE | DUMP)
+#define ALL (RECORD | REPORT | EXPORT | DOCTOR | DIFF | WHY | VIEW | MERGE | DUMP | TOP)
 
 const struct option_row option_rows[] = {
 	{"pid", 'p', "a process id", "PID[,PID...]",
-	 "trace these processes and the children they start (default: all processes)", RECORD, parse_pid},
+	 "trace these processes and the children they start (default: all processes)", RECORD | TOP, parse_pid},
 	{"pid", 'p', "a process id", "PID[,PID...]", "look at these processes and the children they start", WHY,
 	 parse_pid},
 	{"pid", 'p', "a process id", "PID[,PID...]", "what can be traced in this process, and what cannot", DOCTOR,
@@ -93,7 +94,12 @@ const struct option_row option_rows[] = {
 	{"locals", 0, NULL, NULL, "with the local variables of each Python frame, as short text", DUMP, parse_locals},
 	{"all", 0, NULL, NULL, "look at all processes that have Python", DUMP, parse_all},
 	{"duration", 'd', "a time such as 10s", "TIME",
-	 "10 (seconds), 500ms, 2m, 1h (default: until Ctrl-C or until the program ends)", RECORD | WHY, parse_duration},
+	 "10 (seconds), 500ms, 2m, 1h (default: until Ctrl-C or until the program ends)", RECORD | WHY | TOP,
+	 parse_duration},
+	{"interval", 0, "a time such as 500ms", "TIME",
+	 "from one look to the next (default 500ms, without a terminal 2s); more where the\n"
+	 "looks would take over 2 % of a processor",
+	 TOP, parse_interval},
 	{"output", 'o', "a file name", "FILE",
 	 ".json or .json.gz (Chrome trace), .folded (flame graph), .gpt (log),\n"
 	 ".speedscope.json, .pb.gz (pprof), .prof (pstats, snakeviz), .pftrace (Perfetto),\n"
@@ -131,13 +137,13 @@ const struct option_row option_rows[] = {
 	 "that was captured (default: lines that were captured, folded stacks of launches)",
 	 RECORD | REPORT | EXPORT | DIFF, parse_graphs},
 	{"agent", 0, "auto, require or off", "auto|require|off",
-	 "CUPTI agent: if possible, or fail, or launches without GPU times", RECORD | WHY, parse_agent},
+	 "CUPTI agent: if possible, or fail, or launches without GPU times", RECORD | WHY | TOP, parse_agent},
 	{"way", 0, "auto, bpf or agent", "auto|bpf|agent",
 	 "how a COMMAND is recorded: by the kernel (needs root), by the agent alone (needs\n"
 	 "no right); default: by the kernel where that is permitted",
 	 RECORD | WHY, parse_way},
 	{"cupti", 0, "the path of a libcupti", "PATH", "the libcupti to use, instead of the one that fits the process",
-	 RECORD | DOCTOR | WHY, parse_cupti},
+	 RECORD | DOCTOR | WHY | TOP, parse_cupti},
 	{"min-complete", 0, "a percentage", "PERCENT",
 	 "exit with 3 when the trace is less complete than this (default 0)", RECORD, parse_min_complete},
 	{"min-complete", 0, "a percentage", "PERCENT",
@@ -148,21 +154,22 @@ const struct option_row option_rows[] = {
 	 "what to record besides kernels, by commas: cuda (copies, fills and all CUDA\n"
 	 "calls), sync (waits for the GPU), memory, nvtx (ranges of a program that\n"
 	 "gputrace starts); default: cuda,memory",
-	 RECORD, parse_trace},
-	{"kernels-only", 0, NULL, NULL, "nothing besides kernels: the lowest cost", RECORD, parse_kernels_only},
+	 RECORD | TOP, parse_trace},
+	{"kernels-only", 0, NULL, NULL, "nothing besides kernels: the lowest cost", RECORD | TOP, parse_kernels_only},
 	{"label", 'M', "a name and a value, NAME=VALUE", "NAME=VALUE",
 	 "keep this with the trace, in its log, report and timeline, as in -M run=17;\n"
 	 "repeatable",
 	 RECORD, parse_label},
 	{"as-root", 0, NULL, NULL, "run COMMAND as root, not as the user who called sudo", RECORD, parse_as_root},
 	{"cpu", 0, NULL, NULL,
-	 "which lines have the CPU: samples of all threads that are followed, --frequency a second", RECORD, parse_cpu},
+	 "which lines have the CPU: samples of all threads that are followed, --frequency a second", RECORD | TOP,
+	 parse_cpu},
 	{"frequency", 'F', "a number", "HZ",
-	 "--cpu, and how often each CPU is sampled a second, 1 to 10000 (default 99)", RECORD, parse_frequency},
+	 "--cpu, and how often each CPU is sampled a second, 1 to 10000 (default 99)", RECORD | TOP, parse_frequency},
 	{"off-cpu", 0, NULL, "[MIN]",
 	 "where the threads that are followed wait, for what and who woke them; waits shorter\n"
 	 "than MIN (default 100us) are left out: --off-cpu=1ms",
-	 RECORD, parse_off_cpu},
+	 RECORD | TOP, parse_off_cpu},
 	{"native", 0, NULL, NULL, "also take native stacks between Python and the launch", RECORD, parse_native},
 	{"python-calls", 0, NULL, NULL,
 	 "every Python call exactly, where the interpreter allows it\n"
@@ -171,7 +178,7 @@ const struct option_row option_rows[] = {
 	{"memory", 0, NULL, NULL,
 	 "--ops, and what PyTorch's allocators hand out and take back: [memory] in the\n"
 	 "trace, and who held memory at its peak, to the end, and when it ran out",
-	 RECORD, parse_memory},
+	 RECORD | TOP, parse_memory},
 	{"memory-lines", 0, NULL, NULL,
 	 "--memory, with the Python line of each such event; without it those of GPUs and\n"
 	 "of 64 KB and more on the CPU have one. Costs one launch's price for each",
@@ -179,7 +186,7 @@ const struct option_row option_rows[] = {
 	{"ops", 0, NULL, NULL,
 	 "PyTorch's ops and what the program names (record_function), and which op\n"
 	 "each launch belongs to",
-	 RECORD, parse_ops},
+	 RECORD | TOP, parse_ops},
 	{"shapes", 0, NULL, NULL,
 	 "--ops, and what each was called with: dimensions, types and strides of tensors,\n"
 	 "values of numbers",
@@ -239,7 +246,7 @@ const struct option_row option_rows[] = {
 	{"api-sum", 0, NULL, NULL, "instead of the report CUDA calls by name, as nvprof", RECORD | REPORT,
 	 parse_api_sum},
 	{"buffer", 0, "a size such as 64M", "SIZE", "ring buffer, 64K to 1G, a power of two (default 64M)",
-	 RECORD | WHY, parse_buffer},
+	 RECORD | WHY | TOP, parse_buffer},
 	{"from", 0, "a time", "TIME",
 	 "only what begins at that time or later: 90, 500ms, 2m or 1:30 after the start,\n"
 	 "14:03:20 or 2026-11-22T14:03:20 by the wall clock here (Z or +01:00: not here)",

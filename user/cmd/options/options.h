@@ -31,6 +31,7 @@ enum subcommand {
 	SUBCOMMAND_VIEW = 1 << 10,
 	SUBCOMMAND_MERGE = 1 << 8,
 	SUBCOMMAND_DUMP = 1 << 9,
+	SUBCOMMAND_TOP = 1 << 12,
 };
 
 enum metric {
@@ -64,6 +65,7 @@ struct options {
 	enum subcommand help_for; /* SUBCOMMAND_HELP: which one it was asked of */
 	struct pid_list pids;
 	uint64_t duration_ns; /* 0: no limit */
+	uint64_t interval_ns; /* top: from one look to the next, 0: as usual */
 	struct {
 		ARRAY(const char *) list; /* as given; "-" at most once */
 	} outputs;

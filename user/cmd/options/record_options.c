@@ -55,6 +55,13 @@ int parse_label(struct parse *parse, const char *value)
 	return 0;
 }
 
+int parse_interval(struct parse *parse, const char *value)
+{
+	if (value_duration(value, &parse->options->interval_ns) == 0)
+		return 0;
+	return option_fail(parse, "--interval %s: a time above 0 is accepted, as in 500ms or 2", value);
+}
+
 static const char *const agent_names[] = {
 	[ATTACH_AGENT_AUTO] = "auto", [ATTACH_AGENT_REQUIRE] = "require", [ATTACH_AGENT_OFF] = "off", NULL};
 

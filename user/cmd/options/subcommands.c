@@ -22,6 +22,16 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.exit_status = "0 good, 1 failed, 2 wrong usage, 3 the trace is incomplete.",
 	},
 	{
+		.name = "top",
+		.subcommand = SUBCOMMAND_TOP,
+		.summary = "the report of the last seconds as a screen, while programs run",
+		.examples = "sudo gputrace top                             the whole machine\n"
+			    "sudo gputrace top -p 41230 --ops              a process, with PyTorch's ops\n"
+			    "sudo gputrace top -d 1m | tee top.txt         without a terminal: blocks of lines\n",
+		.synopsis = "top [OPTIONS] [-p PID[,PID...]]\n",
+		.exit_status = "0 ended by q, Ctrl-C or with the programs, 1 failed, 2 wrong usage.",
+	},
+	{
 		.name = "report",
 		.subcommand = SUBCOMMAND_REPORT,
 		.reads_log = true,

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The screen of `gputrace top`: a process of ours that reads the log as far as it is written and shows the last seconds
+ * (top/screen.h).  It is forked before there are threads, and shows nothing before it is told to.
+ */
+#ifndef GPUTRACE_CMD_TOP_H
+#define GPUTRACE_CMD_TOP_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include <termios.h>
+
+#include "cmd/options/options.h"
+
+/* How often the log is written while it is shown. */
+#define TOP_FLUSH_NS 500000000ull
+
+struct top_process {
+	pid_t pid; /* 0: there is none */
+	int to;	   /* it hears there that it may begin, and of the end */
+	bool on_terminal;
+	struct termios terminal; /* as it was before */
+};
+
+/* Starts nothing where another subcommand runs.  0 or -errno. */
+int top_process_start(struct top_process *top, const struct options *options, int log_fd);
+
+/* The recording has begun. */
+void top_process_begin(struct top_process *top);
+
+/* The recording is over: waits until the screen is as it was. */
+void top_process_end(struct top_process *top);
+
+#endif

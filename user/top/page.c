@@ -1,0 +1,650 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "top/page.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "base/path.h"
+#include "report/text.h"
+
+#define HEADER_GPUS 4u	/* at most so many GPUs have a line */
+#define BAR_COLUMNS 20u /* of a GPU's busy part */
+#define CAUSES_SHOWN 3u
+#define BLOCK_ROWS 5u
+#define STACKS_SHOWN 20u
+
+static const struct {
+	const char *id, *other; /* other: where the first is not there */
+	const char *name;
+	bool in_block; /* without a terminal, too */
+} tabs[] = {
+	{"gpu_lines", "call_lines", "lines", true},
+	{"own_lines", NULL, "own", false},
+	{"idle", NULL, "idle", true},
+	{"kernels", NULL, "kernels", true},
+	{"ops", NULL, "ops", false},
+	{"waits", NULL, "waits", true},
+	{"copies", NULL, "copies", false},
+	{"cpu_lines", NULL, "cpu", true},
+	{"processes", NULL, "procs", false},
+	{"losses", NULL, "lost", false},
+};
+
+#define TABS (sizeof(tabs) / sizeof(tabs[0]))
+
+static const char help[] = "1-9 0, Left, Right   another table\n"
+			   "Up, Down, PgUp, PgDn another row\n"
+			   "Enter                the stacks of a row; Esc goes back\n"
+			   "s, r                 sort by the next column; in the other order\n"
+			   "/                    only rows with a text; Enter keeps it, Esc drops it\n"
+			   "Space                stop the screen, and go on; the recording never stops\n"
+			   "w                    write the last 30 s as a Chrome trace\n"
+			   "q                    end\n";
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+static const struct kept_table *table_of(const struct top_data *data, unsigned tab)
+{
+	const struct kept_table *table = kept_table(data->tables, tabs[tab].id);
+
+	return table || !tabs[tab].other ? table : kept_table(data->tables, tabs[tab].other);
+}
+
+static bool row_has(const struct kept_table *table, size_t row, const char *text)
+{
+	for (unsigned i = 0; i < table->table.count; i++) {
+		const struct cell *cell = kept_cell(table, row, i);
+
+		if ((cell->text && strcasestr(cell->text, text)) || (cell->full && strcasestr(cell->full, text)))
+			return true;
+	}
+	return false;
+}
+
+struct order {
+	const struct kept_table *table;
+	unsigned column;
+	bool is_reversed;
+};
+
+static double value_of(const struct cell *cell)
+{
+	if (cell->kind == CELL_SIGNED)
+		return (double)(int64_t)cell->integer;
+	return cell->kind == CELL_NUMBER ? cell->number : (double)cell->integer;
+}
+
+/* Numbers from the largest on, texts by the alphabet. */
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	const struct order *order = context;
+	size_t first_row = *(const size_t *)a, second_row = *(const size_t *)b;
+	const struct cell *first = kept_cell(order->table, first_row, order->column);
+	const struct cell *second = kept_cell(order->table, second_row, order->column);
+	int by;
+
+	if (first->kind == CELL_TEXT)
+		by = strcmp(first->text ? first->text : "", second->text ? second->text : "");
+	else
+		by = (value_of(first) < value_of(second)) - (value_of(first) > value_of(second));
+	if (order->is_reversed)
+		by = -by;
+	return by ? by : (first_row > second_row) - (first_row < second_row);
+}
+
+/* The rows that are shown, in their order; to be freed. */
+static size_t *shown_rows(const struct top_view *view, const struct kept_table *table, size_t *count)
+{
+	size_t *rows = xcalloc(kept_rows(table) + 1, sizeof(*rows));
+	struct order order = {.table = table, .column = view->sort, .is_reversed = view->is_reversed};
+
+	*count = 0;
+	for (size_t i = 0; i < kept_rows(table); i++)
+		if (!*view->filter || row_has(table, i, view->filter))
+			rows[(*count)++] = i;
+	if (view->is_sorted && view->sort < table->table.count)
+		qsort_r(rows, *count, sizeof(*rows), compare_rows, &order);
+	return rows;
+}
+
+/* The number of the chosen row in its table; false: there is none. */
+static bool chosen_row(const struct top_view *view, const struct kept_table *table, size_t *row)
+{
+	size_t count, *rows;
+
+	if (!table)
+		return false;
+	rows = shown_rows(view, table, &count);
+	if (view->row < count)
+		*row = rows[view->row];
+	free(rows);
+	return view->row < count;
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+/* Takes the text over. */
+static void add_line(struct top_page *page, char *text, enum top_look look)
+{
+	array_push(&page->lines, ((struct top_line){text, look}));
+}
+
+/* Shortened to the width of the page; frees the text. */
+static void add_text(struct top_page *page, char *text, unsigned width, enum top_look look)
+{
+	char *fitting = NULL;
+	size_t size;
+	FILE *out = open_memstream(&fitting, &size);
+
+	if (out) {
+		text_put(out, text, width, TEXT_TRUNCATE_END);
+		fclose(out);
+		add_line(page, fitting, look);
+	}
+	free(text);
+}
+
+/* Each line of a text, as far as there is room. */
+static void add_lines(struct top_page *page, const char *text, unsigned width, unsigned height)
+{
+	while (*text && page->lines.count < height) {
+		size_t length = strcspn(text, "\n");
+
+		add_text(page, xasprintf("%.*s", (int)length, text), width, TOP_PLAIN);
+		text += length + (text[length] == '\n');
+	}
+}
+
+static char *clock_text(const struct top_data *data)
+{
+	time_t seconds = (time_t)data->end_wall_s;
+	char text[16] = "";
+	struct tm local;
+
+	if (localtime_r(&seconds, &local))
+		strftime(text, sizeof(text), "%H:%M:%S", &local);
+	return xasprintf("%s.%" PRIu64, text, data->end_wall_ms / 100);
+}
+
+static char *title_text(const struct top_view *view, const struct top_data *data)
+{
+	char *clock, *text;
+
+	if (!data->span_ns)
+		return xasprintf("gputrace top  %s   waiting for the first records", data->target);
+	clock = clock_text(data);
+	text = xasprintf("gputrace top  %s   the %s up to %s, every %s%s", data->target,
+			 number_time(data->span_ns).text, clock, number_time(data->interval_ns).text,
+			 view && view->paused ? "   [stopped: Space goes on]" : "");
+	free(clock);
+	return text;
+}
+
+static double cell_value(const struct kept_table *table, size_t row, const char *key)
+{
+	unsigned column = kept_column(table, key);
+
+	return column < TABLE_COLUMNS_MAX ? value_of(kept_cell(table, row, column)) : 0;
+}
+
+static const char *cell_text(const struct kept_table *table, size_t row, const char *key)
+{
+	unsigned column = kept_column(table, key);
+	const struct cell *cell = column < TABLE_COLUMNS_MAX ? kept_cell(table, row, column) : NULL;
+
+	return !cell ? "" : cell->full ? cell->full : cell->text ? cell->text : "";
+}
+
+static char *gpu_text(const struct kept_table *gpus, size_t row)
+{
+	double busy = cell_value(gpus, row, "busy_percent");
+	unsigned full = (unsigned)(busy * BAR_COLUMNS / 100 + 0.5);
+	char bar[BAR_COLUMNS + 1];
+
+	for (unsigned i = 0; i < BAR_COLUMNS; i++)
+		bar[i] = i < full ? '#' : '.';
+	bar[BAR_COLUMNS] = '\0';
+	return xasprintf("GPU %.0f [%s] busy %5.1f %%  idle %5.1f %%  %s launches  %s", cell_value(gpus, row, "gpu"),
+			 bar, busy, cell_value(gpus, row, "idle_percent"),
+			 number_count((uint64_t)cell_value(gpus, row, "launches")).text, cell_text(gpus, row, "name"));
+}
+
+struct cause {
+	const char *name;
+	double ns;
+};
+
+static int compare_causes(const void *a, const void *b)
+{
+	double first = ((const struct cause *)a)->ns, second = ((const struct cause *)b)->ns;
+
+	return (first < second) - (first > second);
+}
+
+/* The largest of them; NULL: nothing idled. */
+static char *idle_text(const struct kept_table *idle)
+{
+	ARRAY(struct cause) causes = {0};
+	char *text = NULL;
+
+	for (size_t row = 0; idle && row < kept_rows(idle); row++) {
+		const char *name = cell_text(idle, row, "why");
+		size_t i = 0;
+
+		while (i < causes.count && strcmp(causes.items[i].name, name) != 0)
+			i++;
+		if (i == causes.count)
+			array_push(&causes, ((struct cause){name, 0}));
+		causes.items[i].ns += cell_value(idle, row, "idle_ns");
+	}
+	if (causes.count)
+		qsort(causes.items, causes.count, sizeof(*causes.items), compare_causes);
+	for (size_t i = 0; i < causes.count && i < CAUSES_SHOWN; i++) {
+		char *longer = xasprintf("%s%s %s", text ? text : "idle: ", causes.items[i].name,
+					 number_time((uint64_t)causes.items[i].ns).text);
+
+		free(text);
+		text = i + 1 < causes.count && i + 1 < CAUSES_SHOWN ? xasprintf("%s, ", longer) : xstrdup(longer);
+		free(longer);
+	}
+	array_free(&causes);
+	return text;
+}
+
+static void add_header(struct top_page *page, const struct top_view *view, const struct top_data *data, unsigned width)
+{
+	const struct kept_table *gpus = kept_table(data->tables, "gpus");
+	char *idle = idle_text(kept_table(data->tables, "idle"));
+
+	add_text(page, title_text(view, data), width, TOP_BOLD);
+	for (size_t i = 0; gpus && i < kept_rows(gpus) && i < HEADER_GPUS; i++)
+		add_text(page, gpu_text(gpus, i), width, TOP_PLAIN);
+	if (gpus && kept_rows(gpus) > HEADER_GPUS)
+		add_text(page, xasprintf("and %zu more GPUs", kept_rows(gpus) - HEADER_GPUS), width, TOP_PLAIN);
+	if (!gpus && data->span_ns)
+		add_text(page, xstrdup("no GPU work in this time"), width, TOP_PLAIN);
+	if (idle)
+		add_text(page, idle, width, TOP_PLAIN);
+}
+
+static char *tabs_text(const struct top_view *view, const struct top_data *data)
+{
+	char *text = xstrdup("");
+
+	for (unsigned i = 0; i < TABS; i++) {
+		bool chosen = i == view->tab;
+		char *longer;
+
+		if (!chosen && !table_of(data, i))
+			continue;
+		longer = xasprintf("%s%s%u %s%s", text, chosen ? "[" : " ", (i + 1) % 10, tabs[i].name,
+				   chosen ? "]" : "");
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+/* The rows as text, title row first: as a page of the report has them. */
+static char *rows_text(const struct kept_table *table, const size_t *rows, size_t count, unsigned width)
+{
+	struct table part = {.columns = table->columns, .count = table->table.count};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	for (size_t i = 0; i < count; i++)
+		for (unsigned k = 0; k < part.count; k++)
+			array_push(&part.cells, *kept_cell(table, rows[i], k));
+	if (out) {
+		table_put(&part, out, &(struct table_look){.width = width, .truncates = true});
+		fclose(out);
+	}
+	array_free(&part.cells); /* the texts stay the table's */
+	return text;
+}
+
+static void keep_chosen_in_sight(struct top_view *view, size_t count, unsigned room)
+{
+	if (view->row >= count)
+		view->row = count ? count - 1 : 0;
+	if (view->row < view->first)
+		view->first = view->row;
+	if (view->row >= view->first + room)
+		view->first = view->row - room + 1;
+	if (view->first + room > count)
+		view->first = count > room ? count - room : 0;
+}
+
+static void add_rows(struct top_page *page, struct top_view *view, const struct kept_table *table, unsigned width,
+		     unsigned height)
+{
+	unsigned room = height > page->lines.count + 1 ? height - (unsigned)page->lines.count - 1 : 0;
+	size_t count, *rows = shown_rows(view, table, &count), title = page->lines.count;
+	char *text;
+
+	keep_chosen_in_sight(view, count, room ? room : 1);
+	text = rows_text(table, rows + view->first, count - view->first < room ? count - view->first : room, width);
+	add_lines(page, text ? text : "", width, height);
+	if (page->lines.count > title)
+		page->lines.items[title].look = TOP_BOLD;
+	if (count && title + 1 + view->row - view->first < page->lines.count)
+		page->lines.items[title + 1 + view->row - view->first].look = TOP_CHOSEN;
+	free(text);
+	free(rows);
+}
+
+static void add_body(struct top_page *page, struct top_view *view, const struct top_data *data, unsigned width,
+		     unsigned height)
+{
+	const struct kept_table *table = table_of(data, view->tab);
+	const char *stacks = view->stacks ? view->stacks : "";
+
+	if (view->mode == TOP_HELP) {
+		add_lines(page, help, width, height);
+	} else if (view->mode == TOP_STACKS) {
+		for (size_t i = 0; i < view->first && strchr(stacks, '\n'); i++)
+			stacks = strchr(stacks, '\n') + 1;
+		add_lines(page, stacks, width, height);
+	} else if (table) {
+		add_rows(page, view, table, width, height);
+	} else {
+		add_text(page, xasprintf("  %s: nothing in this time", tabs[view->tab].name), width, TOP_PLAIN);
+	}
+}
+
+static char *bottom_text(const struct top_view *view)
+{
+	if (view->mode == TOP_FILTER)
+		return xasprintf("rows with: %s_", view->filter);
+	if (*view->status)
+		return xstrdup(view->status);
+	if (view->mode == TOP_STACKS || view->mode == TOP_HELP)
+		return xstrdup("Esc goes back  Up, Down move  q end");
+	if (*view->filter)
+		return xasprintf("rows with '%s'   / another text   ? help   q end", view->filter);
+	return xstrdup("Enter stacks  s sort  / filter  Space stop  w write 30 s  ? help  q end");
+}
+
+void top_page_make(struct top_page *page, struct top_view *view, const struct top_data *data, unsigned width,
+		   unsigned height)
+{
+	*page = (struct top_page){0};
+	text_begin();
+	add_header(page, view, data, width);
+	add_text(page, tabs_text(view, data), width, TOP_BOLD);
+	if (page->lines.count + 2 < height)
+		add_body(page, view, data, width, height - 1);
+	while (page->lines.count + 1 < height)
+		add_line(page, xstrdup(""), TOP_PLAIN);
+	add_text(page, bottom_text(view), width, TOP_BOLD);
+	while (page->lines.count > height)
+		free(page->lines.items[--page->lines.count].text);
+	text_end();
+}
+
+void top_page_free(struct top_page *page)
+{
+	for (size_t i = 0; i < page->lines.count; i++)
+		free(page->lines.items[i].text);
+	array_free(&page->lines);
+}
+
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
+
+static void choose_tab(struct top_view *view, unsigned tab)
+{
+	if (tab >= TABS)
+		return;
+	view->tab = tab;
+	view->row = view->first = 0;
+	view->is_sorted = view->is_reversed = false;
+	view->sort = 0;
+}
+
+/* To the next tab that has something, in that direction. */
+static void move_tab(struct top_view *view, const struct top_data *data, unsigned by)
+{
+	unsigned tab = view->tab;
+
+	do
+		tab = (tab + by) % TABS;
+	while (tab != view->tab && !table_of(data, tab));
+	choose_tab(view, tab);
+}
+
+/* By the next column that is shown; after the last one in the table's own order. */
+static void sort_by_next(struct top_view *view, const struct kept_table *table)
+{
+	unsigned column = view->is_sorted ? view->sort + 1 : 0;
+
+	if (!table)
+		return;
+	while (column < table->table.count && !column_is_shown(&table->columns[column]))
+		column++;
+	view->is_sorted = column < table->table.count;
+	view->sort = column;
+	if (view->is_sorted)
+		snprintf(view->status, sizeof(view->status), "sorted by %s", table->columns[column].title);
+	else
+		snprintf(view->status, sizeof(view->status), "in the order of the report");
+}
+
+static void move_row(struct top_view *view, size_t down, size_t up)
+{
+	size_t *at = view->mode == TOP_STACKS ? &view->first : &view->row;
+
+	*at += down;
+	*at -= *at < up ? *at : up;
+}
+
+static bool move_by_key(struct top_view *view, uint32_t key)
+{
+	switch (key) {
+	case TOP_KEY_UP:
+		move_row(view, 0, 1);
+		return true;
+	case TOP_KEY_DOWN:
+		move_row(view, 1, 0);
+		return true;
+	case TOP_KEY_PAGE_UP:
+		move_row(view, 0, 10);
+		return true;
+	case TOP_KEY_PAGE_DOWN:
+		move_row(view, 10, 0);
+		return true;
+	case TOP_KEY_HOME:
+		move_row(view, 0, SIZE_MAX);
+		return true;
+	case TOP_KEY_END:
+		move_row(view, SIZE_MAX / 2, 0);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void type_filter(struct top_view *view, uint32_t key)
+{
+	size_t length = strlen(view->filter);
+
+	if (key == TOP_KEY_ENTER || key == TOP_KEY_ESCAPE)
+		view->mode = TOP_TABLE;
+	if (key == TOP_KEY_ESCAPE)
+		view->filter[0] = '\0';
+	if (key == TOP_KEY_BACKSPACE && length)
+		view->filter[length - 1] = '\0';
+	if (key >= ' ' && key < 0x7f && length + 1 < sizeof(view->filter)) {
+		view->filter[length] = (char)key;
+		view->filter[length + 1] = '\0';
+	}
+}
+
+static void leave(struct top_view *view)
+{
+	if (view->mode == TOP_TABLE)
+		view->filter[0] = '\0';
+	else if (view->mode == TOP_STACKS)
+		view->first = 0;
+	view->mode = TOP_TABLE;
+}
+
+enum top_wish top_view_key(struct top_view *view, const struct top_data *data, uint32_t key)
+{
+	view->status[0] = '\0';
+	if (view->mode == TOP_FILTER) {
+		type_filter(view, key);
+		return TOP_NOTHING;
+	}
+	if (move_by_key(view, key))
+		return TOP_NOTHING;
+	if (key >= '0' && key <= '9') {
+		view->mode = TOP_TABLE;
+		choose_tab(view, (key - '0' + 9) % 10);
+	}
+	switch (key) {
+	case 'q':
+		return TOP_QUIT;
+	case 'w':
+		return TOP_WRITE;
+	case ' ':
+		view->paused = !view->paused;
+		break;
+	case '/':
+		view->mode = TOP_FILTER;
+		break;
+	case '?':
+	case 'h':
+		view->mode = view->mode == TOP_HELP ? TOP_TABLE : TOP_HELP;
+		break;
+	case 's':
+		sort_by_next(view, table_of(data, view->tab));
+		break;
+	case 'r':
+		view->is_reversed = !view->is_reversed;
+		view->is_sorted = true;
+		break;
+	case TOP_KEY_LEFT:
+		move_tab(view, data, TABS - 1);
+		break;
+	case TOP_KEY_RIGHT:
+	case '\t':
+		move_tab(view, data, 1);
+		break;
+	case TOP_KEY_ESCAPE:
+		leave(view);
+		break;
+	case TOP_KEY_ENTER:
+		return view->mode == TOP_TABLE ? TOP_OPEN_STACKS : TOP_NOTHING;
+	default:
+		break;
+	}
+	return TOP_NOTHING;
+}
+
+/* ---- stacks ------------------------------------------------------------------------------------------------------ */
+
+char *top_row_needle(const struct top_view *view, const struct top_data *data)
+{
+	const struct kept_table *table = table_of(data, view->tab);
+	const char *file;
+	size_t row = 0;
+
+	if (!chosen_row(view, table, &row))
+		return NULL;
+	if (kept_column(table, "kernel") < TABLE_COLUMNS_MAX)
+		return xasprintf(";%s", cell_text(table, row, "kernel"));
+	file = cell_text(table, row, "file");
+	return *file ? xasprintf("(%s:%.0f)", path_base(file), cell_value(table, row, "line_number")) : NULL;
+}
+
+struct folded {
+	const char *text;
+	size_t length; /* without the value */
+	uint64_t value;
+};
+
+static int compare_values(const void *a, const void *b)
+{
+	uint64_t first = ((const struct folded *)a)->value, second = ((const struct folded *)b)->value;
+
+	return (first < second) - (first > second);
+}
+
+/* Innermost first, a frame a line. */
+static void put_stack(FILE *out, const struct folded *stack)
+{
+	const char *end = stack->text + stack->length;
+
+	fprintf(out, "%s\n", number_time(stack->value).text);
+	while (end > stack->text) {
+		const char *begin = memrchr(stack->text, ';', (size_t)(end - stack->text));
+
+		begin = begin ? begin + 1 : stack->text;
+		fprintf(out, "    %.*s\n", (int)(end - begin), begin);
+		end = begin == stack->text ? begin : begin - 1;
+	}
+}
+
+char *top_stacks(const char *folded, const char *needle)
+{
+	ARRAY(struct folded) stacks = {0};
+	char *text = NULL;
+	size_t size, wanted = strlen(needle);
+	FILE *out = open_memstream(&text, &size);
+
+	while (*folded) {
+		size_t length = strcspn(folded, "\n");
+		const char *value = memrchr(folded, ' ', length);
+
+		if (value && memmem(folded, length, needle, wanted))
+			array_push(&stacks,
+				   ((struct folded){folded, (size_t)(value - folded), strtoull(value + 1, NULL, 10)}));
+		folded += length + (folded[length] == '\n');
+	}
+	if (stacks.count)
+		qsort(stacks.items, stacks.count, sizeof(*stacks.items), compare_values);
+	for (size_t i = 0; out && i < stacks.count && i < STACKS_SHOWN; i++)
+		put_stack(out, &stacks.items[i]);
+	if (out && !stacks.count)
+		fprintf(out, "no stack with %s in this time\n", needle);
+	if (out)
+		fclose(out);
+	array_free(&stacks);
+	return text;
+}
+
+void top_view_free(struct top_view *view)
+{
+	free(view->stacks);
+}
+
+/* ---- without a terminal ------------------------------------------------------------------------------------------ */
+
+void top_block_put(FILE *out, const struct top_data *data, unsigned width)
+{
+	struct top_page page = {0};
+	size_t rows[BLOCK_ROWS];
+
+	for (size_t i = 0; i < BLOCK_ROWS; i++)
+		rows[i] = i;
+	text_begin();
+	add_header(&page, NULL, data, width);
+	for (size_t i = 0; i < page.lines.count; i++)
+		fprintf(out, "%s\n", page.lines.items[i].text);
+	for (unsigned i = 0; i < TABS; i++) {
+		const struct kept_table *table = tabs[i].in_block ? table_of(data, i) : NULL;
+		size_t count = table ? kept_rows(table) : 0;
+		char *text = table ? rows_text(table, rows, count < BLOCK_ROWS ? count : BLOCK_ROWS, width) : NULL;
+
+		if (text)
+			fprintf(out, "%s\n%s", table->title, text);
+		free(text);
+	}
+	fprintf(out, "\n");
+	text_end();
+	top_page_free(&page);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "top/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_KEPT 500u /* of a table */
+
+static char *copy(const char *text)
+{
+	return text ? xstrdup(text) : NULL;
+}
+
+static struct kept_table *last_of(const struct table_writer *writer)
+{
+	const struct kept_tables *tables = writer->keeper;
+
+	return &tables->list.items[tables->list.count - 1];
+}
+
+static void begin_table(struct table_writer *writer)
+{
+	const struct table_section *section = &writer->section;
+	struct kept_tables *tables = writer->keeper;
+	struct kept_table kept = {.id = xstrdup(section->id),
+				  .title = xstrdup(section->title),
+				  .columns = xcalloc(section->count + 1, sizeof(*kept.columns))};
+
+	for (unsigned i = 0; i < section->count; i++) {
+		kept.columns[i] = section->columns[i];
+		kept.columns[i].title = xstrdup(section->columns[i].title);
+		kept.columns[i].key = copy(section->columns[i].key);
+	}
+	table_begin(&kept.table, kept.columns);
+	array_push(&tables->list, kept);
+}
+
+static void put_row(struct table_writer *writer, const struct cell *cells)
+{
+	struct kept_table *kept = last_of(writer);
+
+	for (unsigned i = 0; i < kept->table.count && kept_rows(kept) < ROWS_KEPT; i++) {
+		struct cell cell = cells[i];
+
+		cell.text = copy(cells[i].text);
+		cell.full = copy(cells[i].full);
+		array_push(&kept->table.cells, cell);
+	}
+}
+
+static void end_table(struct table_writer *writer)
+{
+	struct kept_table *kept = last_of(writer);
+
+	for (size_t i = 0; i < writer->section.notes.count; i++)
+		array_push(&kept->notes, xstrdup(writer->section.notes.items[i]));
+}
+
+const struct table_format table_format_kept = {
+	.name = "kept", .rows = ROWS_KEPT, .begin_table = begin_table, .put_row = put_row, .end_table = end_table};
+
+const struct kept_table *kept_table(const struct kept_tables *tables, const char *id)
+{
+	for (size_t i = 0; i < tables->list.count; i++)
+		if (!strcmp(tables->list.items[i].id, id) && kept_rows(&tables->list.items[i]))
+			return &tables->list.items[i];
+	return NULL;
+}
+
+unsigned kept_column(const struct kept_table *table, const char *key)
+{
+	for (unsigned i = 0; i < table->table.count; i++)
+		if (table->columns[i].key && !strcmp(table->columns[i].key, key))
+			return i;
+	return TABLE_COLUMNS_MAX;
+}
+
+static void free_table(struct kept_table *kept)
+{
+	for (unsigned i = 0; i < kept->table.count; i++) {
+		free((void *)(uintptr_t)kept->columns[i].title);
+		free((void *)(uintptr_t)kept->columns[i].key);
+	}
+	table_free(&kept->table);
+	for (size_t i = 0; i < kept->notes.count; i++)
+		free(kept->notes.items[i]);
+	array_free(&kept->notes);
+	free(kept->columns);
+	free(kept->id);
+	free(kept->title);
+}
+
+void kept_tables_free(struct kept_tables *tables)
+{
+	for (size_t i = 0; i < tables->list.count; i++)
+		free_table(&tables->list.items[i]);
+	array_free(&tables->list);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The tables of a report, kept as values: a format of table_writer.h that writes nothing.
+ *
+ *	struct report_options options = {.format = &table_format_kept, .keeper = &tables};
+ *	report_write(nowhere, trace, &options);
+ */
+#ifndef GPUTRACE_TOP_TABLES_H
+#define GPUTRACE_TOP_TABLES_H
+
+#include "base/array.h"
+#include "report/table_writer.h"
+
+struct kept_table {
+	char *id, *title;
+	struct column *columns; /* own copies, as report.c's may be gone; ended as theirs */
+	struct table table;	/* of these columns, without notes */
+	ARRAY(char *) notes;	/* sentences about it */
+};
+
+struct kept_tables {
+	ARRAY(struct kept_table) list;
+};
+
+extern const struct table_format table_format_kept;
+
+/* NULL: there is none of that id, or it has no rows. */
+const struct kept_table *kept_table(const struct kept_tables *tables, const char *id);
+void kept_tables_free(struct kept_tables *tables);
+
+/* The column with that key, TABLE_COLUMNS_MAX: it has none. */
+unsigned kept_column(const struct kept_table *table, const char *key);
+
+static inline size_t kept_rows(const struct kept_table *table)
+{
+	return table->table.count ? table->table.cells.count / table->table.count : 0;
+}
+
+static inline const struct cell *kept_cell(const struct kept_table *table, size_t row, unsigned column)
+{
+	return &table->table.cells.items[row * table->table.count + column];
+}
+
+#endif
