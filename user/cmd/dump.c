@@ -100,11 +100,12 @@ static enum exit_code verdict(const look_list *looks, size_t named)
 	for (size_t i = 0; i < named; i++) {
 		const struct dump_process *process = looks->items[i].process;
 
-		if (process->refused) {
-			msg_error("pid %d: %s", (int)process->pid, process->refused);
+		if (process->refused || process->silent) {
+			msg_error("pid %d: %s", (int)process->pid,
+				  process->refused ? process->refused : process->no_python);
 			return EXIT_FAILED;
 		}
-		if (!process->silent && !family_moves(looks, process->pid))
+		if (!family_moves(looks, process->pid))
 			code = EXIT_STANDS_STILL;
 	}
 	return code;

@@ -42,7 +42,7 @@ static const char *int_text(struct python_look *look, uint64_t object, bool is_b
 
 static const char *float_text(struct python_look *look, uint64_t object)
 {
-	double value;
+	double value = 0;
 
 	return memory_read(look->pid, object + VALUE_AT, &value, sizeof(value))
 		       ? arena_text(look->arena, "%.17g", value)

@@ -27,12 +27,18 @@ static bool is_same_text(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
+/* How long they still sleep differs by the time at which each went to sleep. */
+static bool is_same_wait(const struct dump_wait *a, const struct dump_wait *b)
+{
+	return a->kind == b->kind && (a->kind == WAIT_TIMER || is_same_text(a->text, b->text));
+}
+
 /* Alike in all that is printed of them but their numbers and names. */
 static bool is_alike(const struct dump_thread *a, const struct dump_thread *b)
 {
 	if (a->in_cycle || b->in_cycle || a->holds_gil || b->holds_gil || a->moves != b->moves ||
 	    a->frame_count != b->frame_count || a->torn != b->torn || a->unreadable != b->unreadable ||
-	    !is_same_text(a->wait.text, b->wait.text) || !is_same_text(a->library, b->library) ||
+	    !is_same_wait(&a->wait, &b->wait) || !is_same_text(a->library, b->library) ||
 	    !is_same_text(a->native, b->native))
 		return false;
 	for (unsigned i = 0; i < a->frame_count; i++)
