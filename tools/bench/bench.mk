@@ -11,6 +11,7 @@
 #   bench-export     CPU from model to files
 #   bench-ops        what recording PyTorch's ops costs beside torch.profiler (root, PyTorch, minutes)
 #   bench-foreign    CPU and memory of a report of a Kineto trace and of databases of nsys and nvprof, made here (two minutes)
+#   bench-blame      what --cpu and --off-cpu cost a program, and a switch (root)
 #   bench-merge      time, CPU and memory of gputrace merge of two logs of 10 million launches, made here (minutes, 7 GB of disk)
 #   bench-dump       what `gputrace dump` of 200 and of 1,600 threads takes, and the longest pause of a program meanwhile (root)
 #   bench-scale      time, CPU and memory from a log of 50 million launches to report and files (root, minutes, 1 GB of disk);
@@ -36,7 +37,7 @@ $(BENCH)/hammer.so: tools/bench/hammer.c $(BUILD)/flags
 	$(say) LINK $@
 	$(Q)$(CC) $(BASE_CFLAGS) -O2 -g -shared -fPIC -o $@ $<
 
-.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge bench-dump bench-ways
+.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge bench-blame bench-dump bench-ways
 benches: $(BENCHES) $(BENCH)/hammer.so
 
 bench-ways: all simgpu
@@ -47,5 +48,5 @@ bench:
 	@$(MAKE) --no-print-directory all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run
 
-bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge bench-dump: bench-%: all benches simgpu
+bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge bench-blame bench-dump: bench-%: all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run $*

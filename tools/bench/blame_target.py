@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Told on standard input: "spin N" additions, "switch N" round trips of two threads that share one CPU; says how many
+seconds of CPU time each took, which others do not add to."""
+import os
+import sys
+import threading
+import time
+
+
+def spin(count):
+    x = 0
+    for i in range(count):
+        x += i
+
+
+def answers(from_pipe, to_pipe, count):
+    for _ in range(count):
+        os.write(to_pipe, os.read(from_pipe, 1))
+
+
+def switch(count):
+    """Each round trip is two switches of the CPU that both threads are bound to, and two wake-ups."""
+    cpus = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cpus)})
+    there, back = os.pipe(), os.pipe()
+    thread = threading.Thread(target=answers, args=(there[0], back[1], count))
+    thread.start()
+    for _ in range(count):
+        os.write(there[1], b"x")
+        os.read(back[0], 1)
+    thread.join()
+    for pipe in (*there, *back):
+        os.close(pipe)
+    os.sched_setaffinity(0, cpus)
+
+
+for line in sys.stdin:
+    word, count = line.split()
+    start = time.process_time()
+    {"spin": spin, "switch": switch}[word](int(count))
+    print(time.process_time() - start, flush=True)
