@@ -93,3 +93,17 @@ def test_without_perf_events_the_trace_goes_on_and_says_so(tmp_path):
     assert "no samples" in tracing.gputrace(tmp_path, "report", "trace.gpt").must_be(0).stdout
     assert "perf events limited Permission denied: no samples (--cpu)" in " ".join(
         tracing.gputrace(tmp_path, "doctor", preexec_fn=refused).stdout.split())
+
+
+def test_a_program_in_another_pid_namespace_is_sampled_like_any(tmp_path):
+    command = ["unshare", "--pid", "--fork", "--mount-proc", machine.any_python(), machine.PROGRAMS / "activity.py", tmp_path / "truth.json"]
+    with tracing.Running(command, tmp_path) as program:
+        program.wait_line("ready")
+        with tracing.Tracer(tmp_path, "-p", program.pid, "--agent", "off", "-F", FREQUENCY, names=()) as tracer:
+            program.ask("busy")
+            tracer.interrupt().must_be(0)
+        program.end()
+    sums, truth = by_function(cpu_table(tmp_path)), reading.program(tmp_path / "truth.json")
+    assert truth["pid"] == 1
+    for name, ns in truth["cpu"].items():
+        assert abs(sums.get(name, 0) - ns) <= TOLERANCE * ns, (name, sums, truth["cpu"])

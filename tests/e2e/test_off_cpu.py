@@ -72,3 +72,16 @@ def test_waits_shorter_than_the_least_are_left_out(tmp_path):
             tracer.interrupt().must_be(0)
         program.end()
     assert "Waits off the CPU" not in tracing.gputrace(tmp_path, "report", "trace.gpt").must_be(0).stdout
+
+
+def test_each_of_3000_threads_has_its_wait_and_none_is_lost(tmp_path):
+    with tracing.Running([machine.any_python(), machine.PROGRAMS / "activity.py", tmp_path / "truth.json"], tmp_path) as program:
+        program.wait_line("ready")
+        with tracing.Tracer(tmp_path, "-p", program.pid, "--agent", "off", "--off-cpu=1us", "--cpu", names=()) as tracer:
+            program.ask("crowd")
+            done = tracer.interrupt().must_be(0)
+        program.end()
+    assert "waits of threads lost" not in done.stdout and "samples of threads lost" not in done.stdout
+    rows = [row for row in off_cpu_table(tmp_path) if row["reason"] == "lock (futex)" and row["called_from"]]
+    threads = sum(row["waits"] for row in rows if "waits_in_crowd" in row["called_from"])
+    assert threads >= 3000, rows[:5]

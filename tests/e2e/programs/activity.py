@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Spends its time in known functions, and says how much: CPU time as its threads' own clocks have it, waits as it timed them.
 
-    activity.py TRUTH      "busy", "waits", "competes" by lines on standard input: each answered with "done"
+    activity.py TRUTH      "busy", "waits", "competes", "crowd" by lines on standard input: each answered with "done"
 
 busy: functions that own the CPU in the main thread, in another thread, and in a forked child.  CPython 3.7 and later.
 waits: one function for each thing that a thread can wait for.
-competes: two threads that want the interpreter.
+competes: two threads that want the interpreter.  crowd: thousands that wait for one event.
 """
 
 import json
@@ -17,6 +17,7 @@ import time
 CPU_S = 0.6
 WAIT_S = 0.05
 WAITS = 6
+CROWD = 3000
 truth = {"cpu": {}, "waits": {}}
 
 
@@ -172,10 +173,23 @@ def competes():
         thread.join()
 
 
+def waits_in_crowd(event):
+    event.wait()
+
+
+def crowd():
+    event = threading.Event()
+    threads = [beside(waits_in_crowd, event) for _ in range(CROWD)]
+    event.set()
+    for thread in threads:
+        thread.join()
+    truth["crowd"] = CROWD
+
+
 truth["pid"] = os.getpid()
 print("ready", flush=True)
 for line in sys.stdin:
-    {"busy": busy, "waits": waits, "competes": competes}[line.strip()]()
+    {"busy": busy, "waits": waits, "competes": competes, "crowd": crowd}[line.strip()]()
     with open(sys.argv[1], "w") as file:
         json.dump(truth, file)
     print("done", flush=True)
