@@ -22,10 +22,10 @@ class Run:
         self.tables = {table["id"]: table for table in json.loads(text)["tables"]}
         self.idle = self.tables["idle"]["rows"]
 
-    def ms(self, asked, cause):
-        """On the line that is to blame for it, by its cause."""
+    def ms(self, asked, *causes):
+        """On the line that is to blame for it, by these causes."""
         truth = self.truth[asked]
-        rows = [row for row in self.idle if row["line_number"] == truth["line"] and row["cause_id"] == cause]
+        rows = [row for row in self.idle if row["line_number"] == truth["line"] and row["cause_id"] in causes]
         assert all(row["process"].endswith(f" {truth['pid']}") for row in rows), rows
         return sum(row["idle_ns"] for row in rows) / 1e6
 

@@ -55,10 +55,8 @@ static void put_line(struct sink *out, struct analyses *all, uint32_t place)
 /* Of another process than the one that launches, its name. */
 static void put_culprit(struct sink *out, struct analyses *all, const struct idle_charge *charge)
 {
-	uint32_t place = charge->what.part[0], process = charge->process;
+	uint32_t place = charge->what.part[0], process = idle_charge_process(&all->idle, charge);
 
-	if (charge->culprit != NONE)
-		process = all->model->threads[charge->culprit].process;
 	if (process != charge->process)
 		folded_put_frame(out, all->model->processes[process].name);
 	if (place != charge->launch_place || process != charge->process)

@@ -37,20 +37,20 @@ def line_of(mark, file=THIS):
 
 
 def truth(mark, seconds, pid=None, file=THIS):
-    return {"line": line_of(mark, file), "pid": pid or os.getpid(), "ms": seconds * 1e3, "launch": line_of("launch")}
+    """What an injection returns: only plain values, as its time counts."""
+    return mark, seconds, pid or os.getpid(), file
 
 
 def run(cause, times):
     """wall_ms: by the clock, whatever else ran on the machine."""
-    inject, found, begin = globals()[cause], None, time.monotonic()
+    inject, sum_s, begin = globals()[cause], 0, time.monotonic()
     for _ in range(times):
         launch()
-        one = inject(0.3 / times)
+        mark, took_s, pid, file = inject(0.3 / times)
         launch()
-        if found:
-            one["ms"] += found["ms"]
-        found = one
-    return dict(found, wall_ms=(time.monotonic() - begin) * 1e3)
+        sum_s += took_s
+    wall_ms = (time.monotonic() - begin) * 1e3
+    return {"line": line_of(mark, file), "pid": pid, "ms": sum_s * 1e3, "wall_ms": wall_ms, "launch": line_of("launch")}
 
 
 def busy(seconds):
@@ -110,6 +110,11 @@ def lock(seconds):
     return truth("hold", HELPER.answer())
 
 
+def runnable_seconds():
+    """How long this thread had to wait for a CPU so far."""
+    return int(pathlib.Path(f"/proc/self/task/{threading.get_native_id()}/schedstat").read_text().split()[1]) / 1e9
+
+
 PYLIB = ctypes.PyDLL(None)
 
 
@@ -121,9 +126,10 @@ def gil(seconds):
         begin = time.monotonic()
         PYLIB.usleep(int(seconds * 1e6))  # gil
         return time.monotonic() - begin
+    before = runnable_seconds()
     HELPER.ask(hold)
     time.sleep(0.002)
-    return truth("gil", HELPER.answer())
+    return truth("gil", HELPER.answer() - (runnable_seconds() - before))
 
 
 KEPT = []
@@ -195,11 +201,6 @@ PIPE = Tokenizer()
 def tokenizer(seconds):
     took = PIPE.ask(seconds)
     return truth("token", took, PIPE.process.pid, PIPE.file)
-
-
-def runnable_seconds():
-    """How long this thread had to wait for a CPU so far."""
-    return int(pathlib.Path(f"/proc/self/task/{threading.get_native_id()}/schedstat").read_text().split()[1]) / 1e9
 
 
 def stolen(seconds):

@@ -136,6 +136,14 @@ static inline struct idle_charge idle_charge_at(const struct idle *idle, size_t 
 	return idle->resolved.items[index];
 }
 
+/* Whose line it is on: of what is not known where the launching thread waited. */
+static inline uint32_t idle_charge_process(const struct idle *idle, const struct idle_charge *charge)
+{
+	return charge->culprit == NONE || charge->inner == WHY_UNSAMPLED
+		       ? charge->process
+		       : idle->model->threads[charge->culprit].process;
+}
+
 /* The innermost frame of a place that is no library's, as a caller (callers.h); of none the innermost one. */
 uint32_t idle_caller_of_place(struct idle *idle, uint32_t place);
 

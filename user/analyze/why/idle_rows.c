@@ -45,18 +45,13 @@ static struct tally_key what_of(const struct idle_charge *charge)
 				   by_line ? NONE : part[3]}};
 }
 
-static uint32_t process_of(const struct idle *idle, const struct idle_charge *charge)
-{
-	return charge->culprit == NONE ? charge->process : idle->model->threads[charge->culprit].process;
-}
-
 static void add_charge(struct idle *idle, struct line_tally *by_line, struct row_keys *keys, struct lines *lines,
 		       const struct idle_charge *charge)
 {
 	struct tally_key launch = {{lines_at(lines, charge, charge->launch_place).line}};
 	uint32_t parts[2] = {number_of(&keys->what, what_of(charge)), number_of(&keys->launch_lines, launch)};
 
-	line_tally_add(by_line, lines_at(lines, charge, charge->what.part[0]), parts, process_of(idle, charge),
+	line_tally_add(by_line, lines_at(lines, charge, charge->what.part[0]), parts, idle_charge_process(idle, charge),
 		       charge->ns, charge->count);
 }
 

@@ -80,17 +80,12 @@ static struct tally_key key_of_gap(const struct idle_charge *charge)
 	return key;
 }
 
-static uint32_t process_of_gap(const struct why *why, const struct idle_charge *charge)
-{
-	return charge->culprit == NONE ? charge->process : why->model->threads[charge->culprit].process;
-}
-
 /* What of gaps is looked at; more: after calls. */
 static void add_gaps(struct tally *all, struct why *why, struct lines *lines)
 {
 	for (size_t i = 0; i < idle_charge_count(why->idle); i++) {
 		struct idle_charge charge = idle_charge_at(why->idle, i);
-		struct tally_key key = why_charge_key(key_of_gap(&charge), process_of_gap(why, &charge));
+		struct tally_key key = why_charge_key(key_of_gap(&charge), idle_charge_process(why->idle, &charge));
 
 		if (!charge.looked_at)
 			continue;

@@ -162,14 +162,15 @@ const struct option_row option_rows[] = {
 	 RECORD, parse_label},
 	{"as-root", 0, NULL, NULL, "run COMMAND as root, not as the user who called sudo", RECORD, parse_as_root},
 	{"cpu", 0, NULL, NULL,
-	 "which lines have the CPU: samples of all threads that are followed, --frequency a second", RECORD | TOP,
+	 "which lines have the CPU: samples of all threads that are followed, --frequency a second", RECORD | WHY | TOP,
 	 parse_cpu},
 	{"frequency", 'F', "a number", "HZ",
-	 "--cpu, and how often each CPU is sampled a second, 1 to 10000 (default 99)", RECORD | TOP, parse_frequency},
+	 "--cpu, and how often each CPU is sampled a second, 1 to 10000 (default 99)", RECORD | WHY | TOP,
+	 parse_frequency},
 	{"off-cpu", 0, NULL, "[MIN]",
 	 "where the threads that are followed wait, for what and who woke them; waits shorter\n"
 	 "than MIN (default 100us) are left out: --off-cpu=1ms",
-	 RECORD | TOP, parse_off_cpu},
+	 RECORD | WHY | TOP, parse_off_cpu},
 	{"native", 0, NULL, NULL, "also take native stacks between Python and the launch", RECORD, parse_native},
 	{"python-calls", 0, NULL, NULL,
 	 "every Python call exactly, where the interpreter allows it\n"
