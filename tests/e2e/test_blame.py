@@ -72,3 +72,66 @@ def test_lines_have_idle_time_where_it_ran(sampled):
 def test_a_thread_that_was_sampled_before_it_ran_python_is_a_python_thread(tmp_path):
     run = Run(tmp_path, ("--cpu", "-F", "5000"), "sleep")
     assert {row["line_number"] for row in run.tables["gpu_lines"]["rows"]} == {run.truth["sleep"]["launch"]}
+
+
+# ---- with waits ------------------------------------------------------------------------------------------------------
+
+WAITS = {"busy": {"ran"}, "sleep": {"sleep"}, "lock": {"lock"}, "gil": {"gil"}, "garbage": {"gc"}, "queue": {"pipe"},
+         "tokenizer": {"pipe"}, "stolen": {"no_cpu"}}
+OFTEN = {"busy*60": {"ran"}, "sleep*60": {"sleep", "no_cpu"}, "queue*60": {"pipe"}, "tokenizer*60": {"pipe"}}
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory):
+    return Run(tmp_path_factory.mktemp("once"), ("--cpu", "--off-cpu"), *WAITS)
+
+
+@pytest.fixture(scope="module")
+def often(tmp_path_factory):
+    return Run(tmp_path_factory.mktemp("often"), ("--cpu", "--off-cpu"), *OFTEN)
+
+
+@pytest.mark.parametrize("cause", WAITS)
+def test_what_keeps_the_gpu_idle_is_on_its_process_line_and_cause(once, cause):
+    assert once.ms(cause, *WAITS[cause]) >= 0.95 * once.truth[cause]["ms"], (once.truth[cause], once.idle)
+
+
+@pytest.mark.parametrize("cause", OFTEN)
+def test_so_is_what_comes_often_and_is_short(often, cause):
+    # a worker begins while who asked it still runs, for more than a twentieth of 5 ms
+    share = 0.8 if cause == "queue*60" else 0.95
+    assert often.ms(cause, *OFTEN[cause]) >= share * often.truth[cause]["ms"], (often.truth[cause], often.idle)
+
+
+def test_nothing_is_on_another_line(once):
+    """But that this machine had no CPU for."""
+    injected = sum(truth["ms"] for cause, truth in once.truth.items() if cause != "stolen")
+    lines = {truth["line"] for truth in once.truth.values()}
+    others = [row for row in once.idle if row["cause_id"] not in ("", "no_cpu") and row["line_number"] not in lines]
+    assert sum(row["idle_ns"] for row in others) / 1e6 < 0.1 * injected, others
+
+
+def test_why_names_processes_and_what_to_try(once):
+    text = tracing.gputrace(once.folder, "why", once.log, "--format", "json").must_be(0).stdout
+    (lost,) = [table for table in json.loads(text)["tables"] if table["id"] == "why_losses"]
+    causes = {row["cause_id"]: row for row in lost["rows"]}
+    assert "blames.py:" in causes["lock"]["where"] and "Hold the lock for less" in causes["lock"]["try"], causes
+    assert "It waited for thread " in causes["lock"]["seen"] and "keeps the GIL" in causes["gil"]["try"], causes
+    pids = {str(once.truth[cause]["pid"]) for cause in ("queue", "tokenizer")}
+    assert any(f"(pid {pid})" in causes["pipe"]["seen"] or f" {pid})" in causes["pipe"]["where"] for pid in pids), causes
+
+
+@pytest.mark.torch
+def test_a_worker_of_pytorchs_data_loader_is_named_with_its_line(tmp_path):
+    truth, log = tmp_path / "truth.json", tmp_path / "trace.gpt"
+    command = tracing.on_simgpu(tmp_path / "gpu-%p.json", machine.tool("get-torch"), machine.PROGRAMS / "torch_worker.py", truth)
+    tracing.gputrace(tmp_path, "-q", "--cpu", "--off-cpu", "-o", log, "--", *command, env={"SIMGPU_KERNEL_NS": 2000}).must_be(0)
+    said = json.loads(truth.read_text())
+    text = tracing.gputrace(tmp_path, "report", log, "--format", "json", "--table", "idle").must_be(0).stdout
+    rows = [row for row in json.loads(text)["tables"][0]["rows"] if row["line_number"] == said["line"]]
+    assert all(row["process"].endswith(f" {said['pid']}") for row in rows), (said, rows)
+    assert sum(row["idle_ns"] for row in rows if row["cause_id"] == "data") / 1e6 >= 0.95 * said["computed_ms"], (said, rows)
+    text = tracing.gputrace(tmp_path, "why", log).must_be(0).stdout
+    named = {title: below for title, _, below in losses(text)}
+    assert f"torch_worker.py:{said['line']} Slow.__getitem__ (" in named["the GPU waits for data"], text
+    assert "num_workers" in named["the GPU waits for data"], text

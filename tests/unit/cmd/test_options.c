@@ -587,7 +587,7 @@ static void why_reads_a_log_or_records(void **state)
 	assert_string_equal(options.command[0], "python3");
 	assert_null(options.command[3]);
 	options_free(&options);
-	assert_int_equal(PARSE("why", "--cpu", "-p", "12"), 0);
+	assert_int_equal(PARSE("why", "--cpu", "--off-cpu", "-p", "12"), 0);
 	assert_int_equal(PARSE("why", "--agent", "off", "-p", "12"), 0);
 	assert_false(options.ops);
 	options_free(&options);
@@ -600,6 +600,7 @@ static void why_refuses_what_is_of_the_other_kind(void **state)
 	assert_refused(PARSE("why", "a.gpt", "-d", "1s"), "--duration", "a.gpt");
 	assert_refused(PARSE("why", "a.gpt", "-o", "b.json"), "--output", "a.gpt");
 	assert_refused(PARSE("why", "a.gpt", "--cpu"), "--cpu", "a.gpt");
+	assert_refused(PARSE("why", "a.gpt", "--off-cpu"), "--off-cpu", "a.gpt");
 	assert_refused(PARSE("why", "-p", "12", "--from", "1"), "--from", "FILE.gpt");
 	assert_refused(PARSE("why", "-p", "12", "-o", "-"), "--output -", "answer");
 	assert_refused(PARSE("why", "--"), "command", "--");

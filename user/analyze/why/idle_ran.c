@@ -28,6 +28,16 @@ void ran_threads_free(struct ran_threads *ran)
 	array_free(&ran->others);
 }
 
+static uint64_t later(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
 /* ---- what is kept ------------------------------------------------------------------------------------------------ */
 
 /* The first sample at that time or later. */
@@ -163,33 +173,57 @@ void ran_add_wait(struct ran_threads *ran, const struct model *model, const stru
 						      .reason = wait->reason}));
 }
 
-static bool has_wait_in(const struct ran_thread *thread, uint64_t from_ns, uint64_t to_ns)
-{
-	size_t next = wait_beyond(thread, from_ns);
+/* A thread was there at that time. */
+struct sight {
+	uint64_t time_ns;
+	uint32_t place; /* CALLER_UNSEEN: there is none */
+};
 
-	return next < thread->waits.count && thread->waits.items[next].start_ns < to_ns;
+/* The latest before that time, and the first from it on: a sample, or an end of a wait. */
+static struct sight sight_before(const struct ran_thread *thread, uint64_t time_ns)
+{
+	size_t sample = sample_from(thread, time_ns), wait = wait_beyond(thread, time_ns);
+	struct sight sight = {.place = CALLER_UNSEEN};
+
+	if (sample)
+		sight = (struct sight){thread->samples.items[sample - 1].time_ns,
+				       thread->samples.items[sample - 1].place};
+	if (wait && thread->waits.items[wait - 1].end_ns >= sight.time_ns)
+		sight = (struct sight){thread->waits.items[wait - 1].end_ns, thread->waits.items[wait - 1].place};
+	return sight;
+}
+
+static struct sight sight_after(const struct ran_thread *thread, uint64_t time_ns)
+{
+	size_t sample = sample_from(thread, time_ns), wait = wait_beyond(thread, time_ns);
+	struct sight sight = {.time_ns = UINT64_MAX, .place = CALLER_UNSEEN};
+
+	if (sample < thread->samples.count)
+		sight = (struct sight){thread->samples.items[sample].time_ns, thread->samples.items[sample].place};
+	if (wait < thread->waits.count && thread->waits.items[wait].start_ns < sight.time_ns)
+		sight = (struct sight){later(thread->waits.items[wait].start_ns, time_ns),
+				       thread->waits.items[wait].place};
+	return sight;
 }
 
 uint32_t ran_nearest_place(const struct ran_threads *ran, uint32_t number, const struct ran_span *span)
 {
 	const struct ran_thread *thread = ran->all[number];
-	size_t next = thread ? sample_from(thread, span->from_ns) : 0;
-	const struct ran_sample *after = thread && next < thread->samples.count ? &thread->samples.items[next] : NULL;
-	const struct ran_sample *before = thread && next ? &thread->samples.items[next - 1] : NULL;
+	uint64_t far_ns = ran->period_ns ? ran->period_ns : 1, before_ns, after_ns;
+	struct sight before, after;
 
-	if (after && after->time_ns < span->to_ns)
-		return after->place;
-	if (thread && has_wait_in(thread, span->from_ns, span->to_ns))
-		return thread->waits.items[wait_beyond(thread, span->from_ns)].place;
-	if (after && (after->time_ns >= span->most_ns || after->time_ns - span->to_ns >= ran->period_ns ||
-		      has_wait_in(thread, span->to_ns, after->time_ns)))
-		after = NULL;
-	if (before && (before->time_ns < span->least_ns || span->from_ns - before->time_ns >= ran->period_ns ||
-		       has_wait_in(thread, before->time_ns, span->from_ns)))
-		before = NULL;
-	if (before && after && after->time_ns - span->to_ns < span->from_ns - before->time_ns)
-		return after->place;
-	return before ? before->place : after ? after->place : CALLER_UNSEEN;
+	if (!thread)
+		return CALLER_UNSEEN;
+	after = sight_after(thread, span->from_ns);
+	if (after.time_ns < span->to_ns)
+		return after.place;
+	before = sight_before(thread, span->from_ns);
+	before_ns = before.place != CALLER_UNSEEN && before.time_ns >= span->least_ns ? span->from_ns - before.time_ns
+										      : UINT64_MAX;
+	after_ns = after.time_ns < span->most_ns ? after.time_ns - span->to_ns : UINT64_MAX;
+	if (before_ns >= far_ns && after_ns >= far_ns)
+		return CALLER_UNSEEN;
+	return after_ns < before_ns ? after.place : before.place;
 }
 
 /* Between two waits for the GIL a thread asks for it, and does nothing else. */
@@ -263,16 +297,6 @@ struct dividing {
 	ran_take *take;
 	void *context;
 };
-
-static uint64_t later(uint64_t a_ns, uint64_t b_ns)
-{
-	return a_ns > b_ns ? a_ns : b_ns;
-}
-
-static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
-{
-	return a_ns < b_ns ? a_ns : b_ns;
-}
 
 /* What of it lies in the part that is divided. */
 static void hand_over(const struct dividing *dividing, struct ran_piece piece)

@@ -96,9 +96,8 @@ void ran_divide(const struct ran_threads *ran, const struct model *model, uint32
 		ran_take *take, void *context);
 
 /*
- * Where a thread was that did something known from one time to the other: what it was sampled or left a CPU at
- * meanwhile, or else the nearest sample at most a period away that no wait separates from it, in [least_ns, most_ns).
- * CALLER_UNSEEN: not known.
+ * Where a thread was that did something known from one time to the other: where it was sampled or left a CPU meanwhile,
+ * or else at the nearest of such times, less than a period away and in [least_ns, most_ns).  CALLER_UNSEEN: not known.
  */
 uint32_t ran_nearest_place(const struct ran_threads *ran, uint32_t thread, const struct ran_span *span);
 

@@ -248,11 +248,12 @@ static int why_check(struct parse *parse)
 				   "why looks at %s or at what it records itself (-p PID, -- COMMAND): one of "
 				   "the two",
 				   options->log);
-	if (options->duration_ns || options->outputs.list.count || options->cpu_frequency)
+	if (options->duration_ns || options->outputs.list.count || options->cpu_frequency || options->off_cpu_min_ns)
 		return option_fail(parse, "--%s: is for what is recorded; why reads %s",
-				   options->duration_ns	    ? "duration"
-				   : options->cpu_frequency ? "cpu"
-							    : "output",
+				   options->duration_ns	     ? "duration"
+				   : options->cpu_frequency  ? "cpu"
+				   : options->off_cpu_min_ns ? "off-cpu"
+							     : "output",
 				   options->log);
 	return 0;
 }
