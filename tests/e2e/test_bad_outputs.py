@@ -7,6 +7,7 @@ import gzip
 import html.parser
 import json
 import marshal
+import pickle
 import sqlite3
 import subprocess
 import xml.etree.ElementTree
@@ -35,8 +36,10 @@ def event(cat, name, ts, dur, pid=70, tid=71, **args):
 
 
 def launch(number, name, at):
-    """A call in an op in a Python function, and its kernel."""
-    return [event("python_function", f"{name}(3): {name}", at, 40),
+    """A call in an op in a Python function, its kernel, and memory of PyTorch's."""
+    memory = {"Addr": 4096 + 512 * number, "Bytes": 512, "Total Allocated": 512 * number, "Total Reserved": 0, "Device Id": 0, "Device Type": 1}
+    return [{"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 70, "tid": 71, "ts": at + 6, "args": memory},
+            event("python_function", f"{name}(3): {name}", at, 40),
             event("user_annotation", name, at + 1, 35),
             event("cpu_op", name, at + 2, 30, **{"Sequence number": number, "Input Dims": [[2]], "Input type": ["float"]}),
             event("cuda_runtime", "cudaLaunchKernel", at + 5, 4, correlation=number + 1),
@@ -146,6 +149,7 @@ READERS = {
     ".pb.gz": lambda path: gzip.decompress(path.read_bytes()),
     ".prof": lambda path: marshal.loads(path.read_bytes()),
     ".sqlite": read_sqlite,
+    ".pickle": lambda path: pickle.loads(path.read_bytes())["device_traces"],
     ".svg": xml.etree.ElementTree.parse,
     ".html": lambda path: html.parser.HTMLParser().feed(path.read_bytes().decode()),
     ".pftrace": timelines.pftrace,
@@ -161,6 +165,9 @@ def odd(request, tmp_path_factory):
 @pytest.mark.parametrize("suffix", of_export())
 def test_what_is_made_of_an_odd_file_is_taken_by_who_it_is_for(odd, suffix):
     output = odd.parent / f"odd-out{suffix}"
+    if suffix == ".pickle" and b"[memory]" not in odd.read_bytes():
+        assert_one_line(gputrace(odd.parent, "export", odd, "-o", output), FAILED, f"{output}: not written: PyTorch's allocations")
+        return
     assert_one_line(gputrace(odd.parent, "export", odd, "-o", output), 0, f"{output}: written")
     READERS[suffix](output)
 
