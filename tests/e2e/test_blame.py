@@ -130,7 +130,7 @@ def test_a_worker_of_pytorchs_data_loader_is_named_with_its_line(tmp_path):
     text = tracing.gputrace(tmp_path, "report", log, "--format", "json", "--table", "idle").must_be(0).stdout
     rows = [row for row in json.loads(text)["tables"][0]["rows"] if row["line_number"] == said["line"]]
     assert all(row["process"].endswith(f" {said['pid']}") for row in rows), (said, rows)
-    assert sum(row["idle_ns"] for row in rows if row["cause_id"] == "data") / 1e6 >= 0.95 * said["computed_ms"], (said, rows)
+    assert sum(row["idle_ns"] for row in rows if row["cause_id"] == "data") / 1e6 >= 0.9 * said["computed_ms"], (said, rows)
     text = tracing.gputrace(tmp_path, "why", log).must_be(0).stdout
     named = {title: below for title, _, below in losses(text)}
     assert f"torch_worker.py:{said['line']} Slow.__getitem__ (" in named["the GPU waits for data"], text

@@ -91,8 +91,7 @@ static void explain(struct report *report, size_t shown)
 		gpu |= rows[i].cause == WHY_GPU;
 	}
 	if (late)
-		report_line(report, "  launched late: the GPU had nothing to do until that line launched%s",
-			    model_is_foreign(report->model) ? "" : "; --cpu and --off-cpu record what ran");
+		report_line(report, "  launched late: the GPU had nothing to do until that line launched");
 	if (unsampled)
 		report_line(report, "  not sampled: no sample and no wait says what the thread did");
 	if (after)
