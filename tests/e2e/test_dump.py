@@ -48,6 +48,8 @@ WAITS = {
             "waiter": ("file", "whose other end process {child.pid}")},
     "sigstop": {"waiter": ("stopped", "is stopped by a signal")},
     "sleeps": {"waiter": ("timer", "sleeps")},
+    "parked": {"waiter": ("futex", "waits at a futex$")},
+    "endless": {"waiter": ("timer", "sleeps$")},
     "coroutine": {"waiter": ("file", "epoll_wait|to read from")},
     "deep": {"waiter": ("timer", "sleeps")},
 }

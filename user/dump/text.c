@@ -7,6 +7,8 @@
 
 #include "base/safe_text.h"
 
+#define NAME_SHOWN 160 /* bytes of a command line; in JSON all of it is */
+
 static void print_safe(FILE *out, const char *text)
 {
 	char safe[SAFE_TEXT_MAX(16) + 1];
@@ -136,9 +138,20 @@ static void print_threads(FILE *out, const struct dump_process *process, const s
 	free(ranks);
 }
 
+/* Whole characters of UTF-8. */
+static int shown_bytes(const char *name)
+{
+	size_t bytes = strnlen(name, NAME_SHOWN);
+
+	while (bytes && ((unsigned char)name[bytes] & 0xc0) == 0x80)
+		bytes--;
+	return (int)bytes;
+}
+
 static void print_process(FILE *out, const struct dump_process *process, const struct graph *graph)
 {
-	fprintf(out, "process %d: %s\n", (int)process->pid, process->name);
+	fprintf(out, "process %d: %.*s%s\n", (int)process->pid, shown_bytes(process->name), process->name,
+		strlen(process->name) > NAME_SHOWN ? "..." : "");
 	if (process->refused) {
 		fprintf(out, "  %s\n", process->refused);
 		return;

@@ -18,6 +18,9 @@
 #define MUTEX_OWNER_AT 8 /* pthread_mutex_t: __lock, __count, __owner, __nusers, __kind (glibc's struct_mutex.h) */
 #define MUTEX_KIND_AT 16
 #define MUTEX_KIND_MAX 0x3ff
+#define SLEEP_MOST_S 1000000000 /* more is no time */
+#define MUTEX_ROBUST 16		/* PTHREAD_MUTEX_ROBUST_NORMAL_NP, nptl/pthreadP.h */
+#define PID_MOST (4u << 20)	/* PID_MAX_LIMIT, include/linux/threads.h */
 
 /* What a system call does with its arguments. */
 enum call_kind {
@@ -259,6 +262,14 @@ static void set_mutex(struct looker *looker, struct dump_wait *wait, uint32_t ow
 	}
 }
 
+/* Other locks have values of their own in a futex: -1, or pointers. */
+static bool is_robust_mutex(const uint32_t words[5])
+{
+	uint32_t kind = words[MUTEX_KIND_AT / 4], owner = words[0] & FUTEX_TID_MASK;
+
+	return words[0] & FUTEX_WAITERS && owner && owner <= PID_MOST && kind <= MUTEX_KIND_MAX && kind & MUTEX_ROBUST;
+}
+
 /* A mutex of the C library, or the end of a thread (pthread_join); false: neither. */
 static bool find_native(struct looker *looker, const struct dump_thread *thread, struct dump_wait *wait)
 {
@@ -277,8 +288,8 @@ static bool find_native(struct looker *looker, const struct dump_thread *thread,
 		set_mutex(looker, wait, words[MUTEX_OWNER_AT / 4]);
 		return true;
 	}
-	if (command == FUTEX_WAIT && expected & FUTEX_WAITERS && (expected & FUTEX_TID_MASK) && words[0] == expected) {
-		set_mutex(looker, wait, expected & FUTEX_TID_MASK); /* a robust one */
+	if (command == FUTEX_WAIT && is_robust_mutex(words) && words[0] == expected) {
+		set_mutex(looker, wait, expected & FUTEX_TID_MASK);
 		return true;
 	}
 	if (!joined || joined == thread || words[0] != expected)
@@ -352,6 +363,9 @@ static void set_timer(struct looker *looker, const struct dump_thread *thread, c
 	if (!looker->has_memory || !memory_read(looker->process->pid, thread->args[row->arg], &until, sizeof(until)))
 		return;
 	seconds = (double)until.tv_sec + (double)until.tv_nsec / (double)SECOND_NS;
+	/* the thread may have gone on, and have something else there */
+	if (until.tv_sec < 0 || until.tv_sec > SLEEP_MOST_S || until.tv_nsec < 0 || until.tv_nsec >= (long)SECOND_NS)
+		return;
 	if (row->number != SYS_clock_nanosleep || !(thread->args[1] & TIMER_ABSTIME))
 		wait->text = arena_text(looker->arena, "sleeps for %.1f s", seconds);
 	else if (thread->args[0] == CLOCK_MONOTONIC)

@@ -297,6 +297,22 @@ def sigstop():
     os.kill(os.getpid(), signal.SIGSTOP)  # at waiter
 
 
+def parked():
+    """A lock of another library, of which -1 says that somebody waits."""
+    word = ctypes.c_int32(-1)
+    here("waiter")
+    ready()
+    LIBC.syscall(202, ctypes.byref(word), 128, -1, None)  # futex, FUTEX_WAIT_PRIVATE  # at waiter
+
+
+def endless():
+    """A sleep until a time that never comes."""
+    until = (ctypes.c_long * 2)(1 << 47, 0)
+    here("waiter")
+    ready()
+    LIBC.syscall(230, 1, 1, until, None)  # clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME  # at waiter
+
+
 def sleeps():
     """To be frozen by its cgroup, or just asleep."""
     here("waiter")

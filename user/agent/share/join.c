@@ -90,19 +90,17 @@ static bool hear(int connection, struct gpt_share_message *message, int descript
 /* A part of what own memory holds, in a message of its own. */
 static bool answer(int connection, const struct gpt_share_message *question)
 {
-	struct {
-		struct gpt_share_answer head;
-		uint8_t data[GPT_SHARE_READ_MAX];
-	} *reply = mmap(NULL, sizeof(*reply), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const size_t most = sizeof(struct gpt_share_answer) + GPT_SHARE_READ_MAX;
+	struct gpt_share_answer *reply = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	bool said;
 
 	if (reply == MAP_FAILED)
 		return false;
-	if (question->bytes && question->bytes <= sizeof(reply->data) &&
+	if (question->bytes && question->bytes <= GPT_SHARE_READ_MAX &&
 	    !own_memory_read(reply->data, question->bytes, question->address))
-		reply->head.bytes = question->bytes;
-	said = say(connection, reply, sizeof(reply->head) + reply->head.bytes);
-	munmap(reply, sizeof(*reply));
+		reply->bytes = question->bytes;
+	said = say(connection, reply, sizeof(*reply) + reply->bytes);
+	munmap(reply, most);
 	return said;
 }
 

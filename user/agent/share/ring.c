@@ -33,7 +33,8 @@ static void set_head(struct gpt_share_head *head, uint32_t bytes, uint32_t flags
 void *ring_reserve(uint64_t bytes)
 {
 	struct gpt_share_ring *memory = opened();
-	uint64_t need = sizeof(struct gpt_share_head) + gpt_padded(bytes), produced, fill;
+	uint64_t need = sizeof(struct gpt_share_head) + gpt_padded(bytes), fill;
+	__u64 produced;
 	struct gpt_share_head *head;
 
 	if (!memory)
