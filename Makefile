@@ -208,7 +208,7 @@ $(BUILD)/lint/%.ok: %.c $(BUILD)/%.o .clang-tidy
 	@mkdir -p $(@D)
 	$(say) TIDY $<
 	$(Q)clang-tidy --quiet $< -- $(patsubst -I$(BUILD)/%,-isystem$(BUILD)/%,$(filter-out -W%,$(BASE_CFLAGS))) -DGPUTRACE_PREFIX='""' \
-		-Xclang -analyzer-config -Xclang max-nodes=$(LINT_STATES) 2>$@.err || \
+		$(if $(filter user/agent/%,$<),-Ibpf) -Xclang -analyzer-config -Xclang max-nodes=$(LINT_STATES) 2>$@.err || \
 		{ cat $@.err; false; }
 	@touch $@
 

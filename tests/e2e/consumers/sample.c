@@ -5,6 +5,7 @@
  * parts: it is read as a long log is, in parts as small as can be.  hostile: a function, its file and a kernel have a
  * name of every control character, of what formats use as marks, and of what is not UTF-8.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,8 @@ static int write_format(const char *folder, const struct export_format *format, 
 	if (fd < 0)
 		return -1;
 	error = export_write(fd, format, trace, &options);
+	if (error == -ENODATA && format->no_data)
+		error = 0; /* the run has nothing of PyTorch */
 	return close(fd) || error ? -1 : 0;
 }
 

@@ -126,7 +126,8 @@ void idle_finish(struct idle *idle, struct lines *lines)
 	}
 	sorted = line_tally_rows(&by_line, &count);
 	idle->rows = xcalloc(count + 2, sizeof(*idle->rows));
-	for (size_t i = 0; i < count; i++)
+	/* without charges there are neither rows nor keys */
+	for (size_t i = 0; keys.what.entries && i < count; i++)
 		idle->rows[idle->count++] = row_of(&sorted[i], &keys);
 	add_edges(idle);
 	free(sorted);
