@@ -107,6 +107,21 @@ struct gpt_pylayout {
 	__u16 frame_values;	 /* PyObject ** f_valuestack */
 	__u16 frame_blocks;	 /* PyTryBlock f_blockstack[], of three ints each; the third is b_level */
 	__u16 frame_block_count; /* int f_iblock */
+	/* PyGenObject, which coroutines are, too: gi_frame, a pointer, up to 3.10; since then the frame itself,
+	 * gi_iframe */
+	__u16 gen_frame;
+	__u16 gen_frame_state;			      /* one byte, and what is in it; ABSENT before 3.11 */
+	__u8 gen_created, gen_running;		      /* FRAME_CREATED, FRAME_EXECUTING */
+	__u8 gen_suspended_first, gen_suspended_last; /* FRAME_SUSPENDED and what follows it */
+	/* Where a frame keeps how far its stack of values reaches: a pointer behind the last one (f_stacktop up to 3.9,
+	 * stackpointer from 3.14 on) or an int, f_stackdepth in 3.10, stacktop, which counts the variables, too, since
+	 */
+	__u16 frame_stack;
+	__u16 frame_stack_is_count;
+	__u16 type_cached_keys; /* PyHeapTypeObject.ht_cached_keys */
+	/* The lists of tasks of asyncio in _PyThreadStateImpl and in PyInterpreterState; 0: none (before 3.14) */
+	__u16 ts_tasks;
+	__u32 interp_tasks;
 };
 
 /* One process as the walker sees it. */

@@ -50,14 +50,28 @@ WAITS = {
     "sleeps": {"waiter": ("timer", "sleeps")},
     "parked": {"waiter": ("futex", "waits at a futex$")},
     "endless": {"waiter": ("timer", "sleeps$")},
+    "tasks": {"waiter": ("file", "epoll_wait|to read from")},
     "coroutine": {"waiter": ("file", "epoll_wait|to read from")},
     "deep": {"waiter": ("timer", "sleeps")},
 }
+# What each task of the program `tasks` awaits: the kind, and words of the text ({ROLE} is what is said of that task).
+TASKS = {
+    "main": ("future", "waits for a Future$"), "future": ("future", "waits for a Future$"), "unnamed": ("future", "waits for a Future$"),
+    "eager": ("future", "waits for a Future$"), "generator": ("future", "waits for a Future$"),
+    "lock": ("lock", "waits for an asyncio.Lock$"), "event": ("event", "an asyncio.Event to be set"),
+    "queue": ("queue", "waits for an item of a queue"), "join": ("queue", "until all items of a queue are done"),
+    "semaphore": ("semaphore", "waits for an asyncio.Semaphore"), "condition": ("condition", "waits to be notified"),
+    "sleep": ("sleep", r"sleeps for 100000 s \(asyncio.sleep\)"), "one": ("task", "waits for task {two}$"),
+    "two": ("task", "waits for task {one}$"), "itself": ("tasks", r"1 of 1 tasks and Futures \(asyncio.gather\): task {itself}$"),
+    "gather": ("tasks", r"2 of 2 tasks and Futures \(asyncio.gather\): task {event}, task {queue}$"),
+    "limit": ("task", "task {event}$"),
+}
+TASK_CYCLES = {"one", "two", "itself"}
 # Who is in a cycle, and what others wait for that waits for no one.
 CYCLES = {"cycle": {"one", "two"}, "itself": {"waiter"}, "pipe": {"child", "waiter"}, "imports": {"worker", "waiter"},
           "tcp": {"child", "waiter"}}
 ROOTS = {"holder": {"holder"}, "reentrant": {"holder"}, "gil": {"holder"}, "stopped": {"worker"}, "owned": {"owner"},
-         "forked": {"waiter"}, "sockets": {"child"}}
+         "forked": {"waiter"}, "sockets": {"child"}, "tasks": {"waiter"}}
 
 
 def lines_at():
@@ -82,6 +96,7 @@ class Program:
         self.process = subprocess.Popen([python, HANGS, kind, *map(str, arguments)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, start_new_session=True)
         self.roles = json.loads(self.process.stdout.readline())
+        self.tasks = json.loads(self.process.stdout.readline()) if kind == "tasks" else {}
         # tests/roots runs an interpreter as another process than the script that is started
         self.pid = next((pid for pid, _ in self.roles.values() if pid == self.process.pid), None) or self.process.pid
 
@@ -115,8 +130,8 @@ def dump_still(*pids):
 @pytest.fixture(scope="module")
 def hangs(every_python, tmp_path_factory):
     """All of them at once, and one dump of all."""
-    # Where the GIL of 3.6 is, nothing says: it has no _PyRuntime.
-    kinds = [kind for kind in WAITS if kind != "gil" or "3.6" not in str(every_python)]
+    # Where the GIL of 3.6 is, nothing says: it has no _PyRuntime.  Its tasks of asyncio are not known.
+    kinds = [kind for kind in WAITS if kind not in ("gil", "tasks") or "3.6" not in str(every_python)]
     programs = {kind: Program(every_python, kind, tmp_path_factory.mktemp(kind)) for kind in kinds}
     try:
         yield programs, dump_still(*(program.pid for program in programs.values()))
@@ -179,6 +194,32 @@ def test_who_is_to_blame_is_named_and_no_one_else(hangs, kind):
     assert roots == {tuple(program.roles[role]) for role in ROOTS.get(kind, ())}
     in_cycles = {key for key, thread in threads_of(found).items() if thread["in_cycle"] and key[0] in family}
     assert in_cycles == set().union(*cycles)
+
+
+def test_tasks_of_asyncio_are_what_the_program_says(hangs):
+    programs, found = hangs
+    if "tasks" not in programs:
+        said = {process["pid"]: process["no_tasks"] for process in found["processes"]}
+        assert re.search("where CPython 3.6.* keeps them is not known", said[programs["coroutine"].pid])
+        return
+    program = programs["tasks"]
+    (process,) = (process for process in found["processes"] if process["pid"] == program.pid)
+    tasks = {task["id"]: task for task in process["tasks"]}
+    assert set(tasks) == {number for number, _, _ in program.tasks.values()} and process["tasks_left_out"] == 0
+    words = {role: name or f"0x{number:x}" for role, (number, _, name) in program.tasks.items()}
+    for role, (number, awaited, name) in program.tasks.items():
+        task, (kind, text) = tasks[number], TASKS[role]
+        for other, said in words.items():
+            text = text.replace("{%s}" % other, said)
+        assert task["kind"] == kind and re.search(text, task["text"]), (role, task)
+        assert task["name"] == name or (name is None and role == "unnamed"), (role, task)
+        assert task["awaits"] == awaited and task["in_cycle"] == (role in TASK_CYCLES) and not task["torn"], (role, task)
+        own = [frame["line"] for frame in task["frames"] if frame["file"].endswith("hangs.py")]
+        assert own[0] == LINES["tasks", {"eager": "future", "unnamed": "future"}.get(role, role)], (role, task)
+        assert task["tid"] == program.roles["waiter"][1]
+    thread = threads_of(found)[tuple(program.roles["waiter"])]
+    assert thread["python_name"] == "a loop's thread"
+    assert [process["pid"] for process in found["processes"] if process["tasks"]].count(program.pid) == 1
 
 
 def test_a_child_that_has_ended_and_was_not_waited_for_is_named(hangs):
@@ -317,6 +358,17 @@ def test_an_interpreter_that_lies_ends_nothing_and_its_text_is_safe(version, lie
         assert "its list of Python frames cannot be read to its end" in done.stdout
 
 
+def test_tasks_that_lie_end_nothing_and_their_text_is_safe():
+    with running("lying_tasks") as program:
+        found = dump_still(program.pid)
+        text = dump("-p", program.pid).stdout
+    (process,) = found["processes"]
+    assert process["tasks"] and process["tasks_left_out"] and threads_of(found)[tuple(program.roles["waiter"])]["frames"]
+    assert f"{process['tasks_left_out']} more tasks of asyncio were left out" in text
+    assert not [c for c in text if (c < " " and c != "\n") or "\x7f" <= c < "\xa0"]
+    assert max(map(len, text.splitlines())) < 1000
+
+
 # ---- what is done to the process ----------------------------------------------------------------------------------
 
 def refuse(*numbers):
@@ -414,6 +466,19 @@ def test_for_people_alike_threads_are_one_block_and_the_guilty_thread_is_named()
     (pid, holder), (_, waiter) = held.roles["holder"], held.roles["waiter"]
     assert f"\n  thread {waiter} " in text
     assert re.search(rf"^  1 thread waits for thread {holder} \S+ of process {pid}, which sleeps, .*hangs.py:\d+\)$", text, re.M), text
+
+
+def test_for_people_a_loop_s_tasks_are_below_its_thread():
+    with running("tasks") as program:
+        dump_still(program.pid)
+        text = dump("-p", program.pid).stdout
+    (_, loop) = program.roles["waiter"]
+    block = re.search(rf"^  thread {loop} \S+ \"a loop's thread\"\n.*?\n\n", text, re.M | re.S)[0]
+    assert re.search(r"^    task (the \w+|0x\w+), and 2 alike\n      waits for a Future\n        .*inner \(.*hangs.py:\d+\)$", block, re.M), text
+    assert re.search(r"^    task the sleep\n      sleeps for 100000 s", block, re.M), text
+    ends = text[text.index("who waits for whom"):]
+    assert re.search(r"each of these waits for the next\n    task the (one|two) of process \d+ waits for task the (two|one), in .*\n    task the", ends), text
+    assert re.search(r"a task waits for itself\n    task the itself of process", ends), text
 
 
 @pytest.mark.parametrize("words,what", ((("-p", "gpu"), "CUDA"), (("--all",), "Python")))

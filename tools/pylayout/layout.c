@@ -244,6 +244,53 @@ static void print_waits(void)
 #endif
 }
 
+/* Tasks of asyncio, and attributes of objects (user/dump/). */
+static void print_tasks(void)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+	FIELD("gen_frame", PyGenObject, gi_iframe);
+	FIELD("gen_frame_state", PyGenObject, gi_frame_state);
+	number("gen_created", (unsigned char)FRAME_CREATED);
+	number("gen_running", (unsigned char)FRAME_EXECUTING);
+	number("gen_suspended_first", (unsigned char)FRAME_SUSPENDED);
+#if PY_VERSION_HEX >= 0x030f0000
+	number("gen_suspended_last", (unsigned char)FRAME_SUSPENDED_YIELD_FROM_LOCKED);
+#elif PY_VERSION_HEX >= 0x030d0000
+	number("gen_suspended_last", (unsigned char)FRAME_SUSPENDED_YIELD_FROM);
+#else
+	number("gen_suspended_last", (unsigned char)FRAME_SUSPENDED);
+#endif
+#else
+	FIELD("gen_frame", PyGenObject, gi_frame);
+	absent("gen_frame_state");
+	number("gen_created", 0);
+	number("gen_running", 0);
+	number("gen_suspended_first", 0);
+	number("gen_suspended_last", 0);
+#endif
+#if PY_VERSION_HEX >= 0x030e0000
+	FIELD("frame_stack", _PyInterpreterFrame, stackpointer);
+	number("frame_stack_is_count", 0);
+#elif PY_VERSION_HEX >= 0x030b0000
+	FIELD("frame_stack", _PyInterpreterFrame, stacktop);
+	number("frame_stack_is_count", 1);
+#elif PY_VERSION_HEX >= 0x030a0000
+	FIELD("frame_stack", PyFrameObject, f_stackdepth);
+	number("frame_stack_is_count", 1);
+#else
+	FIELD("frame_stack", PyFrameObject, f_stacktop);
+	number("frame_stack_is_count", 0);
+#endif
+	FIELD("type_cached_keys", PyHeapTypeObject, ht_cached_keys);
+#if PY_VERSION_HEX >= 0x030e0000
+	FIELD("ts_tasks", _PyThreadStateImpl, asyncio_tasks_head);
+	FIELD("interp_tasks", PyInterpreterState, asyncio_tasks_head);
+#else
+	number("ts_tasks", 0);
+	number("interp_tasks", 0);
+#endif
+}
+
 static void print_row(void)
 {
 	printf("\t{\n\t\t/* headers of " PY_VERSION " */\n");
@@ -263,6 +310,7 @@ static void print_row(void)
 	print_code();
 	print_strings();
 	print_waits();
+	print_tasks();
 	printf("\t},\n");
 }
 

@@ -78,12 +78,14 @@ struct dump_wait {
 };
 
 struct dump_thread {
-	pid_t tid, ns_tid; /* ns_tid: in its own pid namespace */
-	char name[16];	   /* what the kernel calls it */
-	char state;	   /* as in /proc/PID/stat */
-	char wchan[64];	   /* "": not known */
-	uint64_t run_ns;   /* on a processor, since it was started */
-	uint64_t switches; /* that it made itself */
+	pid_t tid, ns_tid;	 /* ns_tid: in its own pid namespace */
+	char name[16];		 /* what the kernel calls it */
+	const char *python_name; /* threading.Thread.name, NULL: not known */
+	bool has_tasks;		 /* it runs a loop of asyncio that has some */
+	char state;		 /* as in /proc/PID/stat */
+	char wchan[64];		 /* "": not known */
+	uint64_t run_ns;	 /* on a processor, since it was started */
+	uint64_t switches;	 /* that it made itself */
 	pid_t tracer;
 	bool in_call; /* the next ones are known: it is in a system call, or waits for a page */
 	long call;    /* number of the system call, -1: none */
@@ -107,6 +109,20 @@ struct dump_thread {
 	bool in_cycle;
 };
 
+/* A task of asyncio that is not done. */
+struct dump_task {
+	uint64_t id, loop;	   /* addresses of the task's and its loop's object */
+	const char *name;	   /* NULL: 3.7 has none */
+	pid_t tid;		   /* of the thread that runs its loop, 0: none is seen to */
+	const char *kind;	   /* of what it awaits, a word for programs (docs/formats.md) */
+	const char *text;	   /* "waits for task Task-2" */
+	unsigned awaits;	   /* number of a task from 1, the first where it awaits several; 0: none */
+	unsigned cycle;		   /* number of its cycle from 1, 0: in none */
+	bool torn;		   /* it changed while it was read, each time */
+	struct dump_frame *frames; /* coroutines, innermost first */
+	unsigned frame_count;
+};
+
 enum dump_stage {
 	STAGE_BEGUN,   /* nothing is known yet */
 	STAGE_KERNEL,  /* what the kernel knows of its threads */
@@ -125,8 +141,12 @@ struct dump_process {
 	pid_t gil_holder;	    /* tid, 0: no one or not known */
 	struct dump_thread *threads;
 	unsigned thread_count, threads_left_out;
-	uint64_t look_ns;  /* the longer of the two looks */
-	_Atomic int stage; /* enum dump_stage */
+	struct dump_task *tasks;
+	unsigned task_count, task_cycles;
+	unsigned tasks_left_out;
+	const char *no_tasks; /* why the tasks of its asyncio are not known, NULL: they are, or it has none */
+	uint64_t look_ns;     /* the longer of the two looks */
+	_Atomic int stage;    /* enum dump_stage */
 };
 
 #endif

@@ -98,10 +98,21 @@ static void put_frame(FILE *out, const struct dump_frame *frame)
 	fputc('}', out);
 }
 
+static void put_frames(FILE *out, const struct dump_frame *frames, unsigned count)
+{
+	fputs(",\n    \"frames\": [", out);
+	for (unsigned i = 0; i < count; i++) {
+		fputs(i ? ",\n     " : "", out);
+		put_frame(out, &frames[i]);
+	}
+	fputc(']', out);
+}
+
 static void put_thread(FILE *out, const struct dump_thread *thread)
 {
 	fprintf(out, "   {\"tid\": %d", (int)thread->tid);
 	put_member(out, "name", thread->name);
+	put_member(out, "python_name", thread->python_name);
 	fprintf(out, ", \"state\": \"%c\"", thread->state >= 'A' && thread->state <= 'z' ? thread->state : '?');
 	put_bool(out, "moves", thread->moves);
 	put_bool(out, "python", thread->tstate != 0);
@@ -119,12 +130,33 @@ static void put_thread(FILE *out, const struct dump_thread *thread)
 	put_member(out, "native", thread->native);
 	put_member(out, "library", thread->library);
 	put_wait(out, &thread->wait);
-	fputs(",\n    \"frames\": [", out);
-	for (unsigned i = 0; i < thread->frame_count; i++) {
-		fputs(i ? ",\n     " : "", out);
-		put_frame(out, &thread->frames[i]);
+	put_frames(out, thread->frames, thread->frame_count);
+	fputc('}', out);
+}
+
+static void put_task(FILE *out, const struct dump_process *process, const struct dump_task *task)
+{
+	fprintf(out, "   {\"id\": %llu, \"loop\": %llu", (unsigned long long)task->id, (unsigned long long)task->loop);
+	put_member(out, "name", task->name);
+	put_number(out, "tid", (unsigned long long)task->tid);
+	put_member(out, "kind", task->kind);
+	put_member(out, "text", task->text);
+	put_number(out, "awaits", task->awaits ? process->tasks[task->awaits - 1].id : 0);
+	put_bool(out, "in_cycle", task->cycle != 0);
+	put_bool(out, "torn", task->torn);
+	put_frames(out, task->frames, task->frame_count);
+	fputc('}', out);
+}
+
+static void put_tasks(FILE *out, const struct dump_process *process)
+{
+	put_member(out, "no_tasks", process->no_tasks);
+	fprintf(out, ", \"tasks_left_out\": %u, \"tasks\": [", process->tasks_left_out);
+	for (unsigned i = 0; i < process->task_count; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		put_task(out, process, &process->tasks[i]);
 	}
-	fputs("]}", out);
+	fputc(']', out);
 }
 
 static void put_process(FILE *out, const struct dump_process *process)
@@ -145,7 +177,9 @@ static void put_process(FILE *out, const struct dump_process *process)
 		fputs(i ? ",\n" : "\n", out);
 		put_thread(out, &process->threads[i]);
 	}
-	fputs("]}", out);
+	fputc(']', out);
+	put_tasks(out, process);
+	fputc('}', out);
 }
 
 static void put_node(FILE *out, const struct graph_node *node)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dump/memory.h"
+#include "target/python_objects.h"
 
 #define TEXT_CHARS 60
 #define NAME_CHARS 64
@@ -64,15 +65,22 @@ static const char *count_text(struct python_look *look, const char *type, uint64
 	return arena_text(look->arena, "<%s>", type);
 }
 
+void object_type_name(struct python_look *look, uint64_t object, char *name)
+{
+	uint64_t type = object ? memory_word(look->pid, object + look->info.walk.layout.object_type) : 0;
+	uint64_t at = type ? memory_word(look->pid, type + TYPE_NAME_AT) : 0;
+
+	memset(name, 0, TYPE_NAME_BYTES);
+	for (size_t bytes = TYPE_NAME_BYTES - 1; at && bytes && !memory_read(look->pid, at, name, bytes); bytes /= 2)
+		; /* it ends before its page does */
+}
+
 static const char *value_text(struct python_look *look, uint64_t object)
 {
-	uint64_t type = memory_word(look->pid, object + look->info.walk.layout.object_type);
-	uint64_t at = type ? memory_word(look->pid, type + TYPE_NAME_AT) : 0;
-	char name[NAME_CHARS + 1] = "";
+	char name[TYPE_NAME_BYTES];
 	const char *text;
 
-	for (size_t bytes = NAME_CHARS; at && bytes && !memory_read(look->pid, at, name, bytes); bytes /= 2)
-		; /* it ends before its page does */
+	object_type_name(look, object, name);
 	if (!*name)
 		return "<not readable>";
 	if (is_type(name, "int") || is_type(name, "bool"))
@@ -94,6 +102,33 @@ static bool is_cell(struct python_look *look, uint64_t object)
 	return at && memory_read(look->pid, at, name, sizeof(name)) && !memcmp(name, "cell", sizeof(name));
 }
 
+/* What a cell has in it; any other object itself. */
+static uint64_t variable_at(struct python_look *look, const struct raw_frame *raw, uint64_t index)
+{
+	uint64_t object =
+		memory_word(look->pid, raw->frame + look->info.walk.layout.frame_localsplus + 8 * index) & ~7ULL;
+
+	return object && is_cell(look, object) ? memory_word(look->pid, object + VALUE_AT) : object;
+}
+
+uint64_t locals_find(struct python_look *look, const struct raw_frame *raw, const char *name)
+{
+	const struct gpt_pylayout *layout = &look->info.walk.layout;
+	struct python_reader reader = {look->pid, layout};
+	uint64_t names = memory_word(look->pid, raw->code + layout->code_local_names);
+	uint64_t count = names ? memory_word(look->pid, names + layout->var_size) : 0;
+
+	for (uint64_t i = 0; i < count && i < DUMP_LOCALS_MAX; i++)
+		if (python_is_str(&reader, memory_word(look->pid, names + layout->tuple_items + 8 * i), name))
+			return variable_at(look, raw, i);
+	return 0;
+}
+
+const char *locals_value(struct python_look *look, uint64_t object)
+{
+	return object ? value_text(look, object) : NULL;
+}
+
 void locals_read(struct python_look *look, const struct raw_frame *raw, struct dump_frame *frame)
 {
 	const struct gpt_pylayout *layout = &look->info.walk.layout;
@@ -104,12 +139,10 @@ void locals_read(struct python_look *look, const struct raw_frame *raw, struct d
 	count = count < DUMP_LOCALS_MAX ? count : DUMP_LOCALS_MAX;
 	locals = arena_take(look->arena, count * sizeof(*locals));
 	for (uint64_t i = 0; locals && i < count; i++) {
-		uint64_t object = memory_word(look->pid, raw->frame + layout->frame_localsplus + 8 * i) & ~7ULL;
+		uint64_t object = variable_at(look, raw, i);
 		uint64_t name = memory_word(look->pid, names + layout->tuple_items + 8 * i);
 		struct dump_local *local = &locals[frame->local_count];
 
-		if (object && is_cell(look, object))
-			object = memory_word(look->pid, object + VALUE_AT);
 		if (!object) /* not set yet, or deleted */
 			continue;
 		local->name = python_text(look, name, NAME_CHARS);

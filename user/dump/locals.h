@@ -8,4 +8,14 @@
 /* Fills in the variables of a frame that have a value. */
 void locals_read(struct python_look *look, const struct raw_frame *raw, struct dump_frame *frame);
 
+/* Value of a variable of a frame, 0: it has none of that name, or it is not set. */
+uint64_t locals_find(struct python_look *look, const struct raw_frame *raw, const char *name);
+
+/* A value as it is shown; NULL: there is none. */
+const char *locals_value(struct python_look *look, uint64_t object);
+
+/* tp_name of an object's type, "": not readable; `name` has TYPE_NAME_BYTES. */
+#define TYPE_NAME_BYTES 65
+void object_type_name(struct python_look *look, uint64_t object, char *name);
+
 #endif

@@ -15,6 +15,7 @@
 #include "base/monotonic.h"
 #include "base/safe_text.h"
 #include "dump/kernel.h"
+#include "dump/tasks.h"
 #include "dump/waits.h"
 #include "target/process.h"
 #include "target/reader.h"
@@ -177,6 +178,8 @@ static void look_twice(struct looker *looker)
 	}
 	reread_woken(looker);
 	compare(looker, &before);
+	if (looker->has_python)
+		tasks_read(&looker->python, process);
 	for (unsigned i = 0; i < process->thread_count; i++) {
 		struct dump_thread *thread = &process->threads[i];
 

@@ -82,33 +82,42 @@ static uint64_t first_frame(const struct python_look *look, const uint8_t *bytes
 							  : word;
 }
 
-static void walk(const struct python_look *look, uint64_t frame, uint64_t base, struct raw_stack *stack)
+bool python_frame_read(const struct python_look *look, uint64_t address, uint8_t *copy, struct raw_frame *out)
 {
 	const struct gpt_pylayout *layout = &look->info.walk.layout;
 	bool objects = layout->walk == GPT_PY_WALK_OBJECTS;
 	size_t bytes = objects ? layout->frame_instr + 4u : layout->frame_localsplus;
+
+	if (bytes > GPT_PY_FRAME_BYTES_MAX || !memory_read(look->pid, address, copy, bytes))
+		return false;
+	*out = (struct raw_frame){.frame = address};
+	out->code = word_at(copy, layout->frame_code) & ~7ULL; /* tags of a _PyStackRef, 3.14 and later */
+	if (objects) {
+		memcpy(&out->lasti, copy + layout->frame_instr, 4);
+		out->lasti = out->lasti > 0 ? out->lasti * layout->lasti_scale : out->lasti;
+	} else {
+		out->lasti = (int32_t)(word_at(copy, layout->frame_instr) - out->code) - layout->code_instructions;
+	}
+	return true;
+}
+
+static void walk(const struct python_look *look, uint64_t frame, uint64_t base, struct raw_stack *stack)
+{
+	const struct gpt_pylayout *layout = &look->info.walk.layout;
 	uint8_t copy[GPT_PY_FRAME_BYTES_MAX];
 	unsigned steps = 0;
 
 	stack->count = stack->depth = 0;
 	stack->hash = 0;
-	stack->unreadable = bytes > sizeof(copy);
+	stack->unreadable = false;
 	while (frame && frame != base && !stack->unreadable) {
-		struct raw_frame raw = {.frame = frame};
+		struct raw_frame raw;
 
-		if (++steps > STEPS_MAX || !memory_read(look->pid, frame, copy, bytes)) {
+		if (++steps > STEPS_MAX || !python_frame_read(look, frame, copy, &raw)) {
 			stack->unreadable = true;
 			return;
 		}
 		frame = word_at(copy, layout->frame_back);
-		raw.code = word_at(copy, layout->frame_code) & ~7ULL; /* tags of a _PyStackRef, 3.14 and later */
-		if (objects) {
-			memcpy(&raw.lasti, copy + layout->frame_instr, 4);
-			raw.lasti = raw.lasti > 0 ? raw.lasti * layout->lasti_scale : raw.lasti;
-		} else {
-			raw.lasti =
-				(int32_t)(word_at(copy, layout->frame_instr) - raw.code) - layout->code_instructions;
-		}
 		if (layout->owner_skip && copy[layout->frame_owner] >= layout->owner_skip)
 			continue;
 		keep_frame(stack, raw);

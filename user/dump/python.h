@@ -59,6 +59,9 @@ void python_look_end(struct python_look *look);
 /* Gives each thread its thread state and its stack as it lies in memory, twice read. */
 void python_look_threads(struct python_look *look, struct dump_process *process);
 
+/* Reads a frame at an address; copy: GPT_PY_FRAME_BYTES_MAX bytes, which get its fixed part. */
+bool python_frame_read(const struct python_look *look, uint64_t address, uint8_t *copy, struct raw_frame *out);
+
 /* Names and lines of the stack of the thread at that index. */
 void python_look_names(struct python_look *look, struct dump_process *process, unsigned index);
 

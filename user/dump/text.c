@@ -35,20 +35,24 @@ static bool is_same_wait(const struct dump_wait *a, const struct dump_wait *b)
 	return a->kind == b->kind && (a->kind == WAIT_TIMER || is_same_text(a->text, b->text));
 }
 
+static bool are_same_frames(const struct dump_frame *a, const struct dump_frame *b, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (a[i].line != b[i].line || !is_same_text(a[i].function, b[i].function) ||
+		    !is_same_text(a[i].file, b[i].file) || a[i].local_count)
+			return false;
+	return true;
+}
+
 /* Alike in all that is printed of them but their numbers and names. */
 static bool is_alike(const struct dump_thread *a, const struct dump_thread *b)
 {
-	if (a->in_cycle || b->in_cycle || a->holds_gil || b->holds_gil || a->moves != b->moves ||
-	    a->frame_count != b->frame_count || a->torn != b->torn || a->unreadable != b->unreadable ||
-	    !is_same_wait(&a->wait, &b->wait) || !is_same_text(a->library, b->library) ||
-	    !is_same_text(a->native, b->native))
+	if (a->in_cycle || b->in_cycle || a->has_tasks || b->has_tasks || a->holds_gil || b->holds_gil ||
+	    a->moves != b->moves || a->frame_count != b->frame_count || a->torn != b->torn ||
+	    a->unreadable != b->unreadable || !is_same_wait(&a->wait, &b->wait) ||
+	    !is_same_text(a->library, b->library) || !is_same_text(a->native, b->native))
 		return false;
-	for (unsigned i = 0; i < a->frame_count; i++)
-		if (a->frames[i].line != b->frames[i].line ||
-		    !is_same_text(a->frames[i].function, b->frames[i].function) ||
-		    !is_same_text(a->frames[i].file, b->frames[i].file) || a->frames[i].local_count)
-			return false;
-	return true;
+	return are_same_frames(a->frames, b->frames, a->frame_count);
 }
 
 /* Smaller comes first. */
@@ -68,21 +72,76 @@ static int importance(const struct graph *graph, const struct dump_thread *threa
 	return thread->wait.kind == WAIT_FUTEX ? 5 : 4;
 }
 
-static void print_frames(FILE *out, const struct dump_thread *thread)
+static void print_frames(FILE *out, const struct dump_frame *frames, unsigned count, const char *indent)
 {
-	for (unsigned i = 0; i < thread->frame_count; i++) {
-		const struct dump_frame *frame = &thread->frames[i];
+	for (unsigned i = 0; i < count; i++) {
+		const struct dump_frame *frame = &frames[i];
 
 		if (!frame->function)
-			fprintf(out, "      ... %u more frames ...\n", frame->line);
+			fprintf(out, "%s... %u more frames ...\n", indent, frame->line);
 		else if (frame->line)
-			fprintf(out, "      %s (%s:%u)\n", frame->function, frame->file ? frame->file : "?",
+			fprintf(out, "%s%s (%s:%u)\n", indent, frame->function, frame->file ? frame->file : "?",
 				frame->line);
 		else
-			fprintf(out, "      %s (%s)\n", frame->function, frame->file ? frame->file : "?");
+			fprintf(out, "%s%s (%s)\n", indent, frame->function, frame->file ? frame->file : "?");
 		for (unsigned k = 0; k < frame->local_count; k++)
-			fprintf(out, "          %s = %s\n", frame->locals[k].name, frame->locals[k].value);
+			fprintf(out, "%s    %s = %s\n", indent, frame->locals[k].name, frame->locals[k].value);
 	}
+}
+
+/* ---- tasks --------------------------------------------------------------------------------------------------- */
+
+static void print_task_name(FILE *out, const struct dump_task *task)
+{
+	if (task->name)
+		fprintf(out, "task %s", task->name);
+	else
+		fprintf(out, "task %#llx", (unsigned long long)task->id);
+}
+
+/* Alike in all that is printed of them but their names. */
+static bool are_tasks_alike(const struct dump_task *a, const struct dump_task *b)
+{
+	return a->tid == b->tid && !a->cycle && !b->cycle && a->torn == b->torn && a->frame_count == b->frame_count &&
+	       is_same_text(a->text, b->text) && are_same_frames(a->frames, b->frames, a->frame_count);
+}
+
+static void print_task(FILE *out, const struct dump_task *task, unsigned count)
+{
+	fputs("    ", out);
+	print_task_name(out, task);
+	if (count > 1)
+		fprintf(out, ", and %u alike", count - 1);
+	fprintf(out, "\n      %s\n", task->text);
+	if (task->torn)
+		fprintf(out, "      it changed while it was read: the frames may not belong together\n");
+	print_frames(out, task->frames, task->frame_count, "        ");
+}
+
+/* Those whose loop this thread runs; 0: that no thread is seen to run. */
+static void print_tasks(FILE *out, const struct dump_process *process, pid_t tid)
+{
+	bool *printed = xcalloc(process->task_count + 1, sizeof(*printed));
+	bool any = false;
+
+	for (unsigned i = 0; i < process->task_count; i++) {
+		const struct dump_task *task = &process->tasks[i];
+		unsigned count = 0;
+
+		if (task->tid != tid || printed[i])
+			continue;
+		if (!tid && !any)
+			fputs("\n  tasks of asyncio of which no thread is seen to run the loop\n", out);
+		any = true;
+		for (unsigned k = i; k < process->task_count; k++) {
+			if (k != i && (printed[k] || !are_tasks_alike(task, &process->tasks[k])))
+				continue;
+			printed[k] = true;
+			count++;
+		}
+		print_task(out, task, count);
+	}
+	free(printed);
 }
 
 static void print_state(FILE *out, const struct dump_thread *thread)
@@ -99,12 +158,22 @@ static void print_state(FILE *out, const struct dump_thread *thread)
 		fprintf(out, "    its stack changed while it was read: the frames may not belong together\n");
 }
 
+/* Since 3.14 the kernel has the first 15 bytes of Python's name. */
+static bool is_named_otherwise(const struct dump_thread *thread)
+{
+	const char *name = thread->python_name;
+
+	return name && strncmp(name, thread->name, sizeof(thread->name) - 1) != 0;
+}
+
 static void print_block(FILE *out, const struct dump_process *process, unsigned first, unsigned count, bool *printed)
 {
 	const struct dump_thread *thread = &process->threads[first];
 
 	fprintf(out, "\n  thread %d ", (int)thread->tid);
 	print_safe(out, thread->name);
+	if (count == 1 && is_named_otherwise(thread))
+		fprintf(out, " \"%s\"", thread->python_name);
 	if (count > 1)
 		fprintf(out, ", and %u alike", count - 1);
 	fputc('\n', out);
@@ -113,7 +182,9 @@ static void print_block(FILE *out, const struct dump_process *process, unsigned 
 			printed[i] = true;
 	printed[first] = true;
 	print_state(out, thread);
-	print_frames(out, thread);
+	print_frames(out, thread->frames, thread->frame_count, "      ");
+	if (thread->has_tasks)
+		print_tasks(out, process, thread->tid);
 }
 
 static void print_threads(FILE *out, const struct dump_process *process, const struct graph *graph)
@@ -170,7 +241,12 @@ static void print_process(FILE *out, const struct dump_process *process, const s
 	if (process->ended_children)
 		fprintf(out, "  has ended children that it has not waited for (zombies): %s\n",
 			process->ended_children);
+	if (process->no_tasks)
+		fprintf(out, "  no tasks of asyncio: %s\n", process->no_tasks);
+	if (process->tasks_left_out)
+		fprintf(out, "  %u more tasks of asyncio were left out\n", process->tasks_left_out);
 	print_threads(out, process, graph);
+	print_tasks(out, process, 0);
 }
 
 /* ---- who waits for whom -------------------------------------------------------------------------------------- */
@@ -214,6 +290,30 @@ static void print_cycle(FILE *out, const struct graph *graph, unsigned cycle)
 	} while (at != first);
 }
 
+static void print_task_cycle(FILE *out, const struct dump_process *process, unsigned cycle)
+{
+	unsigned first = 0, at;
+
+	while (process->tasks[first].cycle != cycle)
+		first++;
+	fprintf(out, "  a cycle: %s\n",
+		process->tasks[first].awaits == first + 1 ? "a task waits for itself"
+							  : "each of these waits for the next");
+	at = first;
+	do {
+		const struct dump_task *task = &process->tasks[at];
+
+		fputs("    ", out);
+		print_task_name(out, task);
+		fprintf(out, " of process %d %s", (int)process->pid, task->text);
+		if (task->frame_count)
+			fprintf(out, ", in %s (%s:%u)", task->frames[0].function,
+				task->frames[0].file ? task->frames[0].file : "?", task->frames[0].line);
+		fputc('\n', out);
+		at = task->awaits - 1;
+	} while (at != first);
+}
+
 static void print_root(FILE *out, const struct graph_node *node)
 {
 	fprintf(out, "  %u thread%s wait%s for ", node->waiting, plural(node->waiting), node->waiting == 1 ? "s" : "");
@@ -234,10 +334,15 @@ void dump_print_text(FILE *out, const look_list *looks, const struct graph *grap
 	}
 	for (size_t i = 0; i < graph->nodes.count; i++)
 		any |= graph_is_root(&graph->nodes.items[i]);
+	for (size_t i = 0; i < looks->count; i++)
+		any |= looks->items[i].process->task_cycles != 0;
 	if (any)
 		fputs("\nwho waits for whom\n", out);
 	for (unsigned i = 1; i <= graph->cycles; i++)
 		print_cycle(out, graph, i);
+	for (size_t i = 0; i < looks->count; i++)
+		for (unsigned k = 1; k <= looks->items[i].process->task_cycles; k++)
+			print_task_cycle(out, looks->items[i].process, k);
 	for (size_t i = 0; i < graph->nodes.count; i++)
 		if (graph_is_root(&graph->nodes.items[i]))
 			print_root(out, &graph->nodes.items[i]);

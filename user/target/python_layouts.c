@@ -26,7 +26,10 @@
 	.str_kind_mask = 7, .str_compact_shift = 5, .str_ascii_shift = 6, .bytes_data = 32, .gil = 0,                  \
 	.gil_is_pointer = 0, .gil_holder = GPT_PY_ABSENT, .gil_locked = GPT_PY_ABSENT, .gil_cond = GPT_PY_ABSENT,      \
 	.gil_end = GPT_PY_ABSENT, .code_stack_size = 28, .code_local_count = 24, .code_exceptions = GPT_PY_ABSENT,     \
-	.code_local_names = 64, .frame_values = 64, .frame_blocks = 136, .frame_block_count = 128
+	.code_local_names = 64, .frame_values = 64, .frame_blocks = 136, .frame_block_count = 128, .gen_frame = 16,    \
+	.gen_frame_state = GPT_PY_ABSENT, .gen_created = 0, .gen_running = 0, .gen_suspended_first = 0,                \
+	.gen_suspended_last = 0, .frame_stack = 72, .frame_stack_is_count = 0, .type_cached_keys = 856, .ts_tasks = 0, \
+	.interp_tasks = 0
 /* headers of 3.7.16 */
 #define PYTHON_3_7                                                                                                     \
 	PYTHON_3_6, .version = 3 << 8 | 7, .runtime_interpreters_head = 24, .interp_next_unique_id = 2560,             \
@@ -38,14 +41,17 @@
 	PYTHON_3_7, .version = 3 << 8 | 8, .runtime_interpreters_head = 32, .interp_next_unique_id = 2664,             \
 		    .interp_modules = 56, .code_first_line = 40, .code_name = 112, .code_filename = 104,               \
 		    .code_linetable = 120, .gil = 1152, .code_stack_size = 32, .code_local_count = 28,                 \
-		    .code_local_names = 72
+		    .code_local_names = 72, .type_cached_keys = 872
 /* headers of 3.9.18 */
-#define PYTHON_3_9 PYTHON_3_8, .version = 3 << 8 | 9, .interp_next_unique_id = 3496, .interp_modules = 856, .gil = 352
+#define PYTHON_3_9                                                                                                     \
+	PYTHON_3_8, .version = 3 << 8 | 9, .interp_next_unique_id = 3496, .interp_modules = 856, .gil = 352,           \
+		    .type_cached_keys = 864
 /* headers of 3.10.13 */
 #define PYTHON_3_10                                                                                                    \
 	PYTHON_3_9, .version = 3 << 8 | 10, .linetable = GPT_LINES_310, .lasti_scale = 2,                              \
 		    .interp_next_unique_id = 3448, .ts_cframe = 48, .frame_instr = 96, .frame_localsplus = 352,        \
-		    .frame_blocks = 112, .frame_block_count = 104
+		    .frame_blocks = 112, .frame_block_count = 104, .frame_stack = 80, .frame_stack_is_count = 1,       \
+		    .type_cached_keys = 872
 /* headers of 3.11.7 */
 #define PYTHON_3_11                                                                                                    \
 	PYTHON_3_10, .version = 3 << 8 | 11, .walk = GPT_PY_WALK_CFRAME, .linetable = GPT_LINES_LOCATIONS,             \
@@ -57,7 +63,9 @@
 		     .code_name = 120, .code_filename = 112, .code_qualname = 128, .code_instructions = 184,           \
 		     .code_first_traceable = 168, .code_linetable = 136, .gil = 360, .code_stack_size = 68,            \
 		     .code_local_count = 76, .code_exceptions = 40, .code_local_names = 96,                            \
-		     .frame_values = GPT_PY_ABSENT, .frame_blocks = GPT_PY_ABSENT, .frame_block_count = GPT_PY_ABSENT
+		     .frame_values = GPT_PY_ABSENT, .frame_blocks = GPT_PY_ABSENT, .frame_block_count = GPT_PY_ABSENT, \
+		     .gen_frame = 80, .gen_frame_state = 75, .gen_created = 254, .gen_suspended_first = 255,           \
+		     .gen_suspended_last = 255, .frame_stack = 64
 /* headers of 3.12.1 */
 #define PYTHON_3_12                                                                                                    \
 	PYTHON_3_11, .version = 3 << 8 | 12, .owner_skip = 3, .interp_threads_head = 72, .interp_next_unique_id = 64,  \
@@ -65,24 +73,28 @@
 		     .ts_datastack_chunk = 232, .cframe_current_frame = 0, .frame_back = 8, .frame_owner = 70,         \
 		     .frame_code = 0, .code_first_line = 68, .code_instructions = 192, .code_first_traceable = 176,    \
 		     .str_ascii_data = 40, .str_compact_data = 56, .gil = 384, .gil_is_pointer = 1,                    \
-		     .code_stack_size = 64, .code_local_count = 72
+		     .code_stack_size = 64, .code_local_count = 72, .gen_frame = 72, .gen_frame_state = 67,            \
+		     .type_cached_keys = 880
 /* headers of 3.13.0 */
 #define PYTHON_3_13                                                                                                    \
 	PYTHON_3_12, .version = 3 << 8 | 13, .walk = GPT_PY_WALK_CURRENT, .runtime_interpreters_head = 632,            \
 		     .interp_next = 7264, .interp_threads_head = 7344, .interp_next_unique_id = 7336,                  \
 		     .interp_modules = 7656, .ts_thread_id = 152, .ts_native_thread_id = 160, .ts_cframe = 0,          \
 		     .ts_frame = 72, .cframe_current_frame = GPT_PY_ABSENT, .code_instructions = 200,                  \
-		     .code_first_traceable = 184, .gil = 16
+		     .code_first_traceable = 184, .gil = 16, .gen_created = 253, .gen_suspended_first = 254
 /* headers of 3.14.10 */
 #define PYTHON_3_14                                                                                                    \
 	PYTHON_3_13, .version = 3 << 8 | 14, .runtime_interpreters_head = 808, .interp_next = 7272,                    \
 		     .interp_modules = 7688, .tuple_items = 32, .frame_owner = 74, .frame_localsplus = 80,             \
-		     .code_instructions = 208, .code_first_traceable = 192
+		     .code_instructions = 208, .code_first_traceable = 192, .frame_stack_is_count = 0,                 \
+		     .ts_tasks = 880, .interp_tasks = 10880
 /* headers of 3.15.2 */
 #define PYTHON_3_15                                                                                                    \
 	PYTHON_3_14, .version = 3 << 8 | 15, .runtime_interpreters_head = 936, .interp_next = 7264,                    \
 		     .interp_threads_head = 7336, .interp_next_unique_id = 7328, .interp_modules = 7592,               \
-		     .ts_thread_id = 176, .ts_native_thread_id = 184, .ts_datastack_chunk = 256, .ts_base_frame = 888
+		     .ts_thread_id = 176, .ts_native_thread_id = 184, .ts_datastack_chunk = 256, .ts_base_frame = 888, \
+		     .gen_created = 0, .gen_running = 4, .gen_suspended_first = 1, .gen_suspended_last = 3,            \
+		     .type_cached_keys = 888, .ts_tasks = 1048, .interp_tasks = 10856
 
 /* the later value of a member counts */
 #pragma GCC diagnostic ignored "-Woverride-init"

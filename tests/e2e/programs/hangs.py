@@ -333,6 +333,133 @@ def coroutine():
     loop.run_until_complete(waits())  # at waiter
 
 
+def tasks():
+    """Tasks of a loop in a thread with a name.  A second line says of each {"role": [id, id of what it awaits, its name]}."""
+    import asyncio
+    made, awaited = {}, {"one": "two", "two": "one", "itself": "itself", "gather": "event", "limit": "event"}
+
+    async def main():
+        loop = asyncio.get_event_loop()
+        lock, flag, items, few = asyncio.Lock(), asyncio.Event(), asyncio.Queue(), asyncio.Semaphore(0)
+        changed = asyncio.Condition()
+
+        async def future():
+            async def inner():
+                await loop.create_future()  # at future
+
+            await inner()
+
+        async def wants_lock():
+            async with lock:  # at lock
+                pass
+
+        async def event():
+            await flag.wait()  # at event
+
+        async def queue():
+            await items.get()  # at queue
+
+        async def join():
+            await items.join()  # at join
+
+        async def semaphore():
+            await few.acquire()  # at semaphore
+
+        async def condition():
+            async with changed:
+                await changed.wait()  # at condition
+
+        async def sleeps():
+            await asyncio.sleep(FOREVER_S)  # at sleep
+
+        async def one():
+            await made["two"]  # at one
+
+        async def two():
+            await made["one"]  # at two
+
+        async def itself():
+            await asyncio.gather(asyncio.current_task())  # at itself
+
+        async def gather():
+            await asyncio.gather(made["event"], made["queue"])  # at gather
+
+        async def limit():
+            await asyncio.wait_for(made["event"], FOREVER_S)  # at limit
+
+        async def numbers():
+            yield 1
+            await loop.create_future()  # at generator
+
+        async def generator():
+            async for _ in numbers():
+                pass
+
+        await lock.acquire()
+        items.put_nowait(0)
+        items.get_nowait()
+        for role, function in {"future": future, "lock": wants_lock, "event": event, "queue": queue, "join": join,
+                               "semaphore": semaphore, "condition": condition, "sleep": sleeps, "one": one, "two": two,
+                               "itself": itself, "gather": gather, "limit": limit, "generator": generator}.items():
+            made[role] = loop.create_task(function())
+        if sys.version_info >= (3, 12):
+            made["eager"] = asyncio.Task(future(), loop=loop, eager_start=True)
+        made["unnamed"] = loop.create_task(future())
+        if sys.version_info >= (3, 8):
+            for role in made:
+                if role != "unnamed":
+                    made[role].set_name("the " + role)
+        while not all(task._fut_waiter for task in made.values()):
+            await asyncio.sleep(0.01)
+        made["main"] = asyncio.current_task()
+        here("waiter")
+        ready()
+        print(json.dumps({role: [id(task), id(made[awaited[role]]) if role in awaited else None,
+                                 task.get_name() if sys.version_info >= (3, 8) and role != "unnamed" else None]
+                          for role, task in made.items()}), flush=True)
+        await loop.create_future()  # at main
+
+    def runs():
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
+        loop.run_until_complete(main())  # at waiter
+
+    started = threading.Thread(target=runs, name="a loop's thread", daemon=True)
+    started.start()
+    started.join()
+
+
+def lying_tasks():
+    """More tasks than are listed, and objects of asyncio whose counts and lengths lie.  CPython 3.8 to 3.13."""
+    import asyncio
+
+    def lie(thing, at, value):
+        ctypes.c_uint64.from_address(id(thing) + at).value = value
+
+    async def main():
+        loop = asyncio.get_event_loop()
+        several = [loop.create_future() for _ in range(3)]
+        made = [loop.create_task(asyncio.wait_for(loop.create_future(), FOREVER_S)) for _ in range(5000)]
+        gathers = loop.create_task(asyncio.wait({asyncio.gather(*several)}))
+        made[0].set_name("x" * 1000 + "\x1b[2J")
+        made[1].set_name("y" * 1000)
+        await asyncio.sleep(0)
+        for thing in (made[1].get_name(), threading.current_thread().name):
+            lie(thing, 16, 1 << 40)  # length of a str
+        lie(several[0].get_loop().__dict__, 16, 1 << 60)
+        lie(gathers.get_coro().cr_frame.f_locals, 16, 1 << 60)
+        for name in ("_all_tasks", "_scheduled_tasks"):
+            if hasattr(asyncio.tasks, name):
+                lie(getattr(asyncio.tasks, name).data, 32, (1 << 60) - 1)  # mask of a set
+        here("waiter")
+        ready()
+        sleep()  # at waiter
+
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    loop.run_until_complete(main())
+
+
 def cuda():
     """A kernel that never ends, on the simulated GPU."""
     driver, runtime = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libcudart.so.13")
