@@ -70,7 +70,9 @@ static bool visit_task(void *context, uint64_t object, uint64_t unused)
 	if (*place != UINT32_MAX)
 		return true;
 	*place = (uint32_t)tasks->list.count;
-	array_push(&tasks->list, ((struct raw_task){.object = object}));
+	array_push(&tasks->list,
+		   ((struct raw_task){
+			   .object = object, .task_type = tasks->task_type, .future_type = tasks->future_type}));
 	return true;
 }
 
@@ -239,19 +241,33 @@ static void read_chain(struct task_reader *tasks, uint64_t object, struct chain 
 	}
 }
 
-static void read_task(struct task_reader *tasks, struct raw_task *raw, struct dump_task *task)
+static bool are_same(const struct chain *a, const struct chain *b)
+{
+	if (a->count != b->count || a->runs != b->runs || a->begun != b->begun)
+		return false;
+	for (unsigned i = 0; i < a->count; i++)
+		if (a->frames[i].frame != b->frames[i].frame || a->frames[i].code != b->frames[i].code ||
+		    a->frames[i].lasti != b->frames[i].lasti)
+			return false;
+	return true;
+}
+
+/* False: it has ended meanwhile. */
+static bool read_task(struct task_reader *tasks, struct raw_task *raw)
 {
 	static struct chain again;
 	const struct task_layout *layout = tasks->layout;
 
 	read_chain(tasks, word(tasks, raw->object + layout->coro), &raw->chain);
-	task->torn = true;
-	for (int i = 0; i < READ_TWICE_MOST && task->torn; i++) {
+	raw->torn = true;
+	for (int i = 0; i < READ_TWICE_MOST && raw->torn; i++) {
 		raw->waiter = word(tasks, raw->object + layout->waiter);
 		read_chain(tasks, word(tasks, raw->object + layout->coro), &again);
-		task->torn = memcmp(&again, &raw->chain, sizeof(again)) != 0;
+		raw->torn = !are_same(&again, &raw->chain);
 		raw->chain = again;
 	}
+	return python_is_a(&tasks->reader, raw->object, raw->task_type) &&
+	       !memory_int(tasks->look->pid, raw->object + layout->state);
 }
 
 static void name_frames(struct task_reader *tasks, const struct chain *chain, struct dump_task *task)
@@ -359,24 +375,33 @@ static void find_cycles(struct dump_process *process)
 	}
 }
 
-static void describe(struct task_reader *tasks)
+static void describe(struct task_reader *tasks, struct raw_task *raw, struct dump_task *task)
+{
+	task->id = raw->object;
+	task->name = task_name(tasks, raw->object);
+	task->torn = raw->torn;
+	set_loop(tasks, raw, task);
+	name_frames(tasks, &raw->chain, task);
+}
+
+static void describe_all(struct task_reader *tasks)
 {
 	struct dump_process *process = tasks->process;
 
 	process->tasks = arena_take(tasks->look->arena, (tasks->list.count + 1) * sizeof(*process->tasks));
-	process->task_count = process->tasks ? (unsigned)tasks->list.count : 0;
-	for (unsigned i = 0; i < process->task_count; i++) {
+	if (!process->tasks)
+		return;
+	for (size_t i = 0; i < tasks->list.count; i++) {
 		struct raw_task *raw = &tasks->list.items[i];
-		struct dump_task *task = &process->tasks[i];
 
-		task->id = raw->object;
-		task->name = task_name(tasks, raw->object);
-		set_loop(tasks, raw, task);
-		read_task(tasks, raw, task);
-		name_frames(tasks, &raw->chain, task);
+		if (!read_task(tasks, raw))
+			continue;
+		describe(tasks, raw, &process->tasks[process->task_count]);
+		raw->number = ++process->task_count;
 	}
-	for (unsigned i = 0; i < process->task_count; i++)
-		task_words(tasks, i);
+	for (size_t i = 0; i < tasks->list.count; i++)
+		if (tasks->list.items[i].number)
+			task_words(tasks, &tasks->list.items[i]);
 	find_cycles(process);
 }
 
@@ -396,7 +421,7 @@ void tasks_read(struct python_look *look, struct dump_process *process)
 			add_all(&tasks, interpreter);
 		interpreter = memory_word(look->pid, interpreter + layout->interp_next);
 	}
-	describe(&tasks);
+	describe_all(&tasks);
 	lookup_free(&tasks.places);
 	array_free(&tasks.list);
 }

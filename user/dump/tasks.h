@@ -22,7 +22,10 @@ struct chain {
 };
 
 struct raw_task {
-	uint64_t object, waiter; /* waiter: the Future that it awaits, 0: none */
+	uint64_t object, waiter;	 /* waiter: the Future that it awaits, 0: none */
+	uint64_t task_type, future_type; /* of its interpreter */
+	unsigned number;		 /* of its struct dump_task, from 1; 0: it has ended meanwhile */
+	bool torn;
 	struct chain chain;
 };
 
@@ -43,7 +46,7 @@ struct task_reader {
 /* Fills in the process's tasks, and its threads' names in Python. */
 void tasks_read(struct python_look *look, struct dump_process *process);
 
-/* Fills in what the task at that index awaits. */
-void task_words(struct task_reader *tasks, unsigned index);
+/* Fills in what a task awaits. */
+void task_words(struct task_reader *tasks, const struct raw_task *raw);
 
 #endif

@@ -91,7 +91,7 @@ static unsigned task_at(const struct task_reader *tasks, uint64_t object)
 {
 	const uint32_t *place = lookup_get(&tasks->places, 1, object);
 
-	return place && *place < tasks->process->task_count ? *place + 1 : 0;
+	return place ? tasks->list.items[*place].number : 0;
 }
 
 static const char *label(struct task_reader *tasks, unsigned number)
@@ -192,14 +192,15 @@ static void set_purpose(struct task_reader *tasks, struct dump_task *task, const
 	}
 }
 
-void task_words(struct task_reader *tasks, unsigned index)
+void task_words(struct task_reader *tasks, const struct raw_task *raw)
 {
-	const struct raw_task *raw = &tasks->list.items[index];
-	struct dump_task *task = &tasks->process->tasks[index];
+	struct dump_task *task = &tasks->process->tasks[raw->number - 1];
 	char type[TYPE_NAME_BYTES];
 	const struct purpose *purpose;
 	unsigned at = 0;
 
+	tasks->task_type = raw->task_type;
+	tasks->future_type = raw->future_type;
 	if (!raw->waiter) {
 		task->kind = raw->chain.runs ? "runs" : raw->chain.count && !raw->chain.begun ? "not_begun" : "ready";
 		task->text = raw->chain.runs			     ? "runs"
