@@ -58,7 +58,11 @@ static int attach_lifecycle(struct attach *attach, char *why, size_t why_size)
 	}
 	error = links_attach_tracepoint(&attach->lifecycle, bpf_program__fd(bpf->progs.library_mapped),
 					"syscalls/sys_enter_mmap");
-	if (error)
+	if (error == -EACCES || error == -EPERM)
+		emit_text(attach->emit, attach->emit_context, GPT_NOTE, 0,
+			  "libraries loaded while tracing may be noticed late: CAP_DAC_READ_SEARCH is missing, without "
+			  "which tracefs cannot be read");
+	else if (error)
 		emit_text(attach->emit, attach->emit_context, GPT_NOTE, 0,
 			  "libraries loaded while tracing may be noticed late: no syscall tracepoints in this kernel");
 	return 0;

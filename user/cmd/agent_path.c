@@ -5,18 +5,28 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <gputrace/agent.h>
 
 #include "base/array.h"
+#include "cmd/privileges.h"
+
+/* Whoever may change it may have any process load what he likes. */
+static bool is_roots(const char *path)
+{
+	struct stat of;
+
+	return !stat(path, &of) && !of.st_uid && !(of.st_mode & (S_IWGRP | S_IWOTH));
+}
 
 /* Absolute, because the traced command may have another current directory. */
 static char *usable(const char *path)
 {
 	char *absolute = realpath(path, NULL);
 
-	if (absolute && access(absolute, R_OK) == 0)
+	if (absolute && access(absolute, R_OK) == 0 && (!privileges_of_file() || is_roots(absolute)))
 		return absolute;
 	free(absolute);
 	return NULL;
@@ -33,7 +43,7 @@ static char *usable_in(const char *directory, const char *below)
 
 char *agent_path_find(void)
 {
-	const char *named = getenv("GPUTRACE_AGENT");
+	const char *named = secure_getenv("GPUTRACE_AGENT");
 	char own[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
 	char *found = NULL;
@@ -43,6 +53,9 @@ char *agent_path_find(void)
 	if (length > 0) {
 		own[length] = 0;
 		*strrchr(own, '/') = 0;
+	}
+	/* Anybody may make a link to the executable in a folder of his. */
+	if (length > 0 && (!privileges_of_file() || is_roots(own))) {
 		found = usable_in(own, "");
 		if (!found)
 			found = usable_in(own, "/../lib/gputrace");

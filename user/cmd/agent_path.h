@@ -5,7 +5,8 @@
 
 /*
  * $GPUTRACE_AGENT, else beside the executable (build tree), ../lib/gputrace from it (installed anywhere), else in
- * the prefix of the build.  An absolute path in memory of the caller, or NULL.
+ * the prefix of the build.  An absolute path in memory of the caller, or NULL.  A gputrace with capabilities of its
+ * file takes only what root alone can change, and not $GPUTRACE_AGENT.
  */
 char *agent_path_find(void);
 

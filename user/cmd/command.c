@@ -18,6 +18,7 @@
 #include "base/array.h"
 #include "base/msg.h"
 #include "cmd/caller.h"
+#include "cmd/privileges.h"
 
 #define INJECTION "CUDA_INJECTION64_PATH"
 #define CHAINED "GPUTRACE_CHAINED_INJECTION"
@@ -114,6 +115,8 @@ static void __attribute__((noreturn)) run_child(const struct command_options *op
 	while (got < 0 && errno == EINTR);
 	if (got != 1)
 		_exit(EXIT_NOT_EXECUTED);
+	if (privileges_of_file())
+		privileges_drop();
 	err = options->caller ? caller_become(options->caller) : 0;
 	if (err)
 		fail_child(failed, -err);

@@ -48,6 +48,27 @@ static bool check_capabilities(void)
 	return good;
 }
 
+/* What the rest of the capabilities is for. */
+static bool check_lending(void)
+{
+	uint64_t effective = privileges_effective();
+	char own[128], all[128];
+
+	privileges_missing_to_lend(effective, false, own, sizeof(own));
+	privileges_missing_to_lend(effective, true, all, sizeof(all));
+	if (*own)
+		doctor_say(HEALTH_LIMITED, "running ones", "no GPU times of processes that run already: %s missing: %s",
+			   all, privileges_remedy());
+	else if (*all)
+		doctor_say(HEALTH_LIMITED, "running ones",
+			   "no GPU times of other users' processes that run already: %s missing: %s", all,
+			   privileges_remedy());
+	else
+		doctor_say(HEALTH_OK, "running ones",
+			   "the agent may be let into processes that run already, those of other users, too");
+	return true;
+}
+
 static bool check_pid_namespace(void)
 {
 	bool good = process_in_initial_pid_namespace();
@@ -224,9 +245,9 @@ static bool check_kprobes(void)
 bool doctor_check_kernel(void)
 {
 	static bool (*const checks[])(void) = {
-		check_version,	check_capabilities, check_pid_namespace, check_lockdown,    check_bpf,
-		check_btf,	check_ring_buffer,  check_uprobes,	 check_tracepoints, check_tracefs,
-		check_features, check_perf_events,  check_kprobes,
+		check_version, check_capabilities, check_lending,     check_pid_namespace, check_lockdown,
+		check_bpf,     check_btf,	   check_ring_buffer, check_uprobes,	   check_tracepoints,
+		check_tracefs, check_features,	   check_perf_events, check_kprobes,
 	};
 	bool works = true;
 

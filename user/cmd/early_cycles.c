@@ -16,6 +16,7 @@
 #include "cmd/deliver.h"
 #include "cmd/options/format.h"
 #include "cmd/interrupt.h"
+#include "cmd/privileges.h"
 
 #define BEHIND_OTHERS 5 /* nice(1): a third of what others get; with 19 a busy machine gives it no time at all */
 
@@ -73,6 +74,7 @@ static void become_server(void)
 	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t end;
 
+	privileges_drop();
 	interrupt_watch();
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	sigemptyset(&end);

@@ -7,6 +7,24 @@
 #include "attach/inject/lend.h"
 #include "cmd/options/command_line.h"
 #include "cmd/commands.h"
+#include "cmd/privileges.h"
+
+/* Files of others are opened with the rights of who runs it, whatever capabilities gputrace has. */
+static bool only_reads(const struct options *options)
+{
+	switch (options->subcommand) {
+	case SUBCOMMAND_REPORT:
+	case SUBCOMMAND_EXPORT:
+	case SUBCOMMAND_DIFF:
+	case SUBCOMMAND_MERGE:
+	case SUBCOMMAND_VIEW:
+		return true;
+	case SUBCOMMAND_WHY:
+		return options->log != NULL;
+	default:
+		return false;
+	}
+}
 
 static enum exit_code run(const struct options *options)
 {
@@ -56,6 +74,8 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	msg_set_level(options.level);
+	if (only_reads(&options))
+		privileges_drop();
 	code = run(&options);
 	options_free(&options);
 	return code;

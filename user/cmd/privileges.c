@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -22,16 +25,32 @@
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
-/* CAP_SYS_ADMIN contains the first two, not the third (capabilities(7)). */
-static const struct needed_capability {
+struct needed_capability {
 	const char *name;
 	unsigned bit;
-	bool in_sys_admin;
-} needed[] = {
+	bool in_sys_admin; /* capabilities(7) */
+};
+
+static const struct needed_capability needed[] = {
 	{"CAP_BPF", CAP_BPF, true},
 	{"CAP_PERFMON", CAP_PERFMON, true},
 	{"CAP_SYS_PTRACE", CAP_SYS_PTRACE, false},
 };
+
+/* To let the agent into a process that runs (attach/inject/lend.h): mounts and a root of its own for the lender, */
+static const struct needed_capability needed_to_lend[] = {
+	{"CAP_SYS_ADMIN", CAP_SYS_ADMIN, false},
+	{"CAP_SYS_CHROOT", CAP_SYS_CHROOT, false},
+};
+
+/* another's ids, and paths through another's folder in /proc. */
+static const struct needed_capability needed_for_others[] = {
+	{"CAP_SETUID", CAP_SETUID, false},
+	{"CAP_SETGID", CAP_SETGID, false},
+	{"CAP_DAC_READ_SEARCH", CAP_DAC_READ_SEARCH, false},
+};
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
 uint64_t privileges_effective(void)
 {
@@ -48,21 +67,51 @@ uint64_t privileges_effective(void)
 	return effective;
 }
 
+static void add_missing(uint64_t effective, const struct needed_capability *rows, size_t count, char *buffer,
+			size_t size)
+{
+	size_t used = strlen(buffer);
+
+	for (size_t i = 0; i < count && used < size; i++) {
+		bool has = effective >> rows[i].bit & 1;
+
+		if (has || (rows[i].in_sys_admin && (effective >> CAP_SYS_ADMIN & 1)))
+			continue;
+		used += (size_t)snprintf(buffer + used, size - used, "%s%s", used ? ", " : "", rows[i].name);
+	}
+}
+
 const char *privileges_missing(uint64_t effective, char *buffer, size_t size)
 {
-	size_t used = 0;
-
 	buffer[0] = 0;
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
-		bool has = effective >> needed[i].bit & 1;
-
-		if (has || (needed[i].in_sys_admin && (effective >> CAP_SYS_ADMIN & 1)))
-			continue;
-		used += (size_t)snprintf(buffer + used, size - used, "%s%s", used ? ", " : "", needed[i].name);
-		if (used >= size)
-			break;
-	}
+	add_missing(effective, needed, COUNT(needed), buffer, size);
 	return buffer;
+}
+
+const char *privileges_missing_to_lend(uint64_t effective, bool others, char *buffer, size_t size)
+{
+	buffer[0] = 0;
+	add_missing(effective, needed_to_lend, COUNT(needed_to_lend), buffer, size);
+	if (others)
+		add_missing(effective, needed_for_others, COUNT(needed_for_others), buffer, size);
+	return buffer;
+}
+
+bool privileges_of_file(void)
+{
+	return geteuid() && getauxval(AT_SECURE);
+}
+
+void privileges_drop(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	if (!geteuid())
+		return;
+	/* To have less is always permitted. */
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	(void)syscall(SYS_capset, &header, none);
 }
 
 const char *privileges_remedy(void)

@@ -13,10 +13,25 @@ uint64_t privileges_effective(void);
 /* Names of those that a trace needs and `effective` lacks, joined by ", "; "" when none. */
 const char *privileges_missing(uint64_t effective, char *buffer, size_t size);
 
-/* "6.18.5-x" -> 6 << 8 | 18; 0 when it does not look like a release. */
+/*
+ * The same for GPU times of processes that run already: the agent is let into them.  others: into those of other users,
+ * too.
+ */
+const char *privileges_missing_to_lend(uint64_t effective, bool others, char *buffer, size_t size);
+
+/*
+ * Whether who runs it has fewer rights than it has: its capabilities are its file's (setcap(8)).  Then it loads into
+ * processes nothing that its caller could have made.
+ */
+bool privileges_of_file(void);
+
+/* Gives up all capabilities for good; root keeps its own.  Of the calling thread. */
+void privileges_drop(void);
+
 /* What who lacks them is to do; to be said after "missing: ". */
 const char *privileges_remedy(void);
 
+/* "6.18.5-x" -> 6 << 8 | 18; 0 when it does not look like a release. */
 unsigned privileges_kernel_version(const char *release);
 
 #define PRIVILEGES_KERNEL_MIN (5u << 8 | 10)

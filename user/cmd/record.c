@@ -26,6 +26,7 @@
 #include "cmd/options/subcommands.h"
 #include "cmd/target_check.h"
 #include "log/writer.h"
+#include "target/process.h"
 
 void recording_emit(void *context, const struct gpt_record *record)
 {
@@ -156,6 +157,11 @@ static int check_all(struct recording *recording)
 		if (err)
 			return refuse_command(options->command[0], err);
 	}
+	if (options->cupti && privileges_of_file()) {
+		msg_error("--cupti: a gputrace with capabilities of its file loads no library of its caller's choice: "
+			  "run it with sudo");
+		return -EPERM;
+	}
 	err = target_check_pids(&options->pids);
 	if (err)
 		return err;
@@ -227,6 +233,33 @@ static void say_whose_ranges(struct recording *recording)
 		 theirs);
 	emit_text(recording_emit, recording, GPT_NOTE, (uint32_t)recording->command.pid, note);
 	msg_warn("%s", note);
+}
+
+static bool has_others(const struct options *options)
+{
+	struct process_owner of;
+	bool found = recording_scope(options) == ATTACH_ALL;
+
+	for (size_t i = 0; i < options->pids.list.count && !found; i++)
+		found = !process_owner(options->pids.list.items[i], &of) && of.file_uid != geteuid();
+	return found;
+}
+
+/* A command has its agent from the start. */
+static void say_missing_rights(struct recording *recording)
+{
+	uint64_t effective = privileges_effective();
+	char missing[128], own[128], note[256];
+
+	if (recording->options->command || !recording->agent_path)
+		return;
+	privileges_missing_to_lend(effective, has_others(recording->options), missing, sizeof(missing));
+	if (!*missing)
+		return;
+	snprintf(note, sizeof(note), "no GPU times of %sprocesses that run already: %s missing",
+		 *privileges_missing_to_lend(effective, false, own, sizeof(own)) ? "" : "other users' ", missing);
+	emit_text(recording_emit, recording, GPT_NOTE, 0, note);
+	msg_warn("%s; gputrace doctor says more", note);
 }
 
 static int on_begin(void *context)
@@ -319,6 +352,7 @@ enum exit_code record_command(const struct options *options)
 	if (start_command(&recording) || open_log(&recording) || recording_attach(&recording))
 		goto cleanup;
 	say_whose_ranges(&recording);
+	say_missing_rights(&recording);
 	/* What runs already will not change its mind; a command or the whole machine may have more to come. */
 	if (recording_scope(options) == ATTACH_PIDS && recording_lacks_python_calls(&recording, false))
 		goto cleanup;
@@ -335,6 +369,7 @@ enum exit_code record_command(const struct options *options)
 	top_process_end(&recording.top);
 	msg_set_level(options->level);
 	recording_say_end(&recording);
+	privileges_drop();
 	interrupt_watch();
 	stop_signals_close(recording.signals, &recording.old_signals);
 	recording.signals = -1;

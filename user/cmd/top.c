@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/msg.h"
 #include "cmd/interrupt.h"
+#include "cmd/privileges.h"
 #include "cmd/output.h"
 #include "cmd/session.h"
 #include "top/screen.h"
@@ -57,6 +58,7 @@ static void become_screen(void)
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	prctl(PR_SET_NAME, "gputrace-top");
+	privileges_drop();
 	interrupt_watch();
 	signal(SIGINT, SIG_IGN);
 	sigemptyset(&end);

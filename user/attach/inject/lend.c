@@ -342,9 +342,12 @@ static void end_lender(pid_t lender)
 {
 	int status;
 
-	kill(lender, SIGKILL);
-	while (waitpid(lender, &status, __WALL) == lender && WIFSTOPPED(status))
-		;
+	/* It has another's ids: kill(2) takes CAP_KILL.  Before Linux 5.19 its tracer's way only lets it go on: to its
+	 * end. */
+	do
+		if (kill(lender, SIGKILL))
+			ptrace(PTRACE_KILL, lender, NULL, NULL);
+	while (waitpid(lender, &status, __WALL) == lender && WIFSTOPPED(status));
 }
 
 int inject_lend_main(int argc, char **argv)

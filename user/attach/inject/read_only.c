@@ -191,6 +191,9 @@ static int write_program(int folder)
 	if (write(file, &program, sizeof(program)) != sizeof(program) || fchmod(file, 0555))
 		error = -errno;
 	close(file);
+	/* So far its owner could write: who runs gputrace may have other capabilities than root's. */
+	if (!error && fchmodat(folder, ".", 0555, 0))
+		error = -errno;
 	return error;
 }
 
@@ -200,7 +203,7 @@ static int make_nowhere(void)
 
 	if (context < 0)
 		return -errno;
-	if (syscall(SYS_fsconfig, context, CONTEXT_SET_STRING, "mode", "0555", 0) ||
+	if (syscall(SYS_fsconfig, context, CONTEXT_SET_STRING, "mode", "0755", 0) ||
 	    syscall(SYS_fsconfig, context, CONTEXT_CREATE, NULL, NULL, 0))
 		error = -errno;
 	if (!error) {
