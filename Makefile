@@ -11,6 +11,7 @@
 #   make bench           what tracing costs, against the project's numbers
 #   make lint check-format check-includes check-docs check-sanitize fuzz-short
 #   make install PREFIX=/usr/local DESTDIR=
+#   make install CAPS=1  for a group to trace without root (CAPS_GROUP=gputrace): docs/security.md
 #   make wheel deb tarball    what others install without building
 #
 # The tests' rules are in tests/*.mk, the simulated GPU's in tests/simgpu/simgpu.mk, the benches' in tools/bench/bench.mk,
@@ -163,9 +164,26 @@ $(AGENT): $(AGENT_OBJ) $(CUPTI_OBJ) user/agent/agent.map $(BUILD)/members
 		-Wl,-soname,libgputrace-agent.so -o $@ $(AGENT_OBJ) $(CUPTI_OBJ) \
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
+# What tests/e2e/test_capabilities.py shows to be needed; before Linux 5.11 locked memory is counted, too.
+CAPS ?=
+CAPS_GROUP ?= gputrace
+CAPS_SET := cap_bpf,cap_perfmon,cap_sys_ptrace,cap_sys_admin,cap_sys_chroot,cap_setuid,cap_setgid,cap_dac_read_search
+ifneq ($(filter 5.10.%,$(shell uname -r)),)
+CAPS_SET := $(CAPS_SET),cap_sys_resource
+endif
+
+# In this order: with another group a file loses its capabilities.
 install: all pages
+ifneq ($(CAPS),)
+	@getent group '$(CAPS_GROUP)' >/dev/null || \
+		{ echo 'install: no group $(CAPS_GROUP): groupadd $(CAPS_GROUP), or CAPS_GROUP=NAME' >&2 && exit 1; }
+endif
 	$(call install_tree,$(BUILD)/gputrace,$(AGENT),$(DESTDIR)$(PREFIX),site-functions)
 	$(call install_documents,$(DESTDIR)$(PREFIX)/share/doc/gputrace)
+ifneq ($(CAPS),)
+	chmod 750 $(DESTDIR)$(PREFIX)/bin/gputrace && chgrp '$(CAPS_GROUP)' $(DESTDIR)$(PREFIX)/bin/gputrace && \
+		PATH="$$PATH:/usr/sbin:/sbin" setcap '$(CAPS_SET)=ep' $(DESTDIR)$(PREFIX)/bin/gputrace
+endif
 
 # ---- set-up, demo, tidiness -------------------------------------------------------------------
 deps:

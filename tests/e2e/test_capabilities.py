@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""gputrace by a user with capabilities: with all of them the trace is root's, without one it is named; readers have none."""
+
+import os
+import pathlib
+import shutil
+import signal
+import tempfile
+
+import chrome_invariants as chrome
+import machine
+import pytest
+import reading
+import tracing
+
+USER, OTHER, ROOT = 65534, 1000, 0
+ALWAYS = ("bpf", "perfmon", "sys_ptrace")
+OWN = (*ALWAYS, "sys_admin", "sys_chroot")
+ALL = (*OWN, "setuid", "setgid", "dac_read_search")
+
+
+def as_uid(uid):
+    return ("setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups")
+
+
+def holding(*names):
+    """A user with these capabilities and no other."""
+    some = ",".join(f"+{name}" for name in names)
+    return (*as_uid(USER), f"--inh-caps=-all,{some}", f"--ambient-caps=-all,{some}")
+
+
+def without(*names):
+    return holding(*(name for name in ALL if name not in names))
+
+
+@pytest.fixture
+def desk():
+    """A folder of everyone's, with a copy of gputrace: the build folder may be root's own."""
+    folder = pathlib.Path(tempfile.mkdtemp())
+    folder.chmod(0o777)
+    for path in (machine.GPUTRACE, machine.AGENT):
+        shutil.copy(path, folder)
+    yield folder
+    shutil.rmtree(folder)
+
+
+class Traced:
+    """What one trace of a program that runs already says, by that gputrace; the program is of that user."""
+
+    def __init__(self, desk, owner, command, everything=False):
+        program = tracing.on_simgpu(desk / "gpu.json", machine.SYSTEM_PYTHON, machine.PROGRAMS / "obedient.py")
+        with tracing.Running([*as_uid(owner), *program], desk) as target:
+            target.wait_line("ready")
+            target.ask("steps 2")
+            target.ask("finish")
+            target.ask("forget")
+            scope = [] if everything else ["-p", str(target.pid)]
+            with tracing.Running([*command, "-v", "-o", desk / "each-%p.json", *scope], desk) as tracer:
+                tracer.wait_line("gputrace: tracing", "stderr")
+                target.ask("steps 3")
+                target.ask("finish")
+                target.ask(f"truth {desk}/program.json")
+                self.done = tracer.end(signal.SIGINT).must_be(0)
+            self.trace = reading.trace_of(desk / f"each-{target.pid}.json")
+            self.truth = reading.program(desk / "program.json")
+        self.receipt = reading.receipt(self.trace)
+        self.notes = " ".join(self.trace["gputrace"]["notes"])
+
+    def assert_lines(self):
+        """Every launch is there with its stack."""
+        calls = reading.truth_calls(self.truth)
+        assert reading.trace_stacks(self.trace, calls, self.truth["pid"]) == reading.truth_stacks(self.truth)
+        assert self.receipt["lost"] == 0
+
+    def assert_whole(self):
+        """The same, each with the GPU time that the program reckons."""
+        self.assert_lines()
+        assert reading.trace_line_ns(self.trace) == reading.truth_line_ns(self.truth)
+        assert self.receipt["launches_joined"] == self.receipt["launches_expected"] > 0
+
+    def assert_no_times(self):
+        self.assert_lines()
+        assert not chrome.events(self.trace, *chrome.GPU)
+        assert self.receipt["launches_no_agent"] == self.receipt["launches"] > 0
+
+
+@pytest.mark.parametrize("owner", (USER, OTHER, ROOT), ids=("own", "another's", "root's"))
+def test_with_all_of_them_a_process_is_seen_whole(desk, owner):
+    traced = Traced(desk, owner, (*holding(*ALL), desk / "gputrace"))
+    traced.assert_whole()
+    assert not traced.notes
+
+
+def test_with_all_of_them_the_whole_machine_is_seen(desk):
+    traced = Traced(desk, OTHER, (*holding(*ALL), desk / "gputrace"), everything=True)
+    traced.assert_whole()
+    assert "CAP_" not in traced.notes
+
+
+def test_one_s_own_processes_take_five(desk):
+    traced = Traced(desk, USER, (*holding(*OWN), desk / "gputrace"))
+    traced.assert_whole()
+    assert "CAP_DAC_READ_SEARCH is missing, without which tracefs cannot be read" in traced.notes
+
+
+@pytest.mark.parametrize("lacks", ALWAYS)
+def test_without_one_of_three_there_is_no_trace(desk, lacks):
+    """CAP_SYS_ADMIN holds two of them."""
+    done = tracing.command(desk, *without(lacks, "sys_admin"), desk / "gputrace", "-p", str(os.getpid()), "-d", "1s").must_be(1)
+    assert f"not permitted: CAP_{lacks.upper()} missing" in done.stderr
+
+
+@pytest.mark.parametrize("lacks, owner, whose", [
+    ("sys_admin", USER, ""), ("sys_chroot", USER, ""), ("setuid", OTHER, "other users' "), ("setgid", OTHER, "other users' "),
+    ("dac_read_search", OTHER, "other users' ")])
+def test_without_one_of_five_there_are_no_times_and_it_is_named(desk, lacks, owner, whose):
+    traced = Traced(desk, owner, (*without(lacks), desk / "gputrace"))
+    traced.assert_no_times()
+    said = f"no GPU times of {whose}processes that run already: CAP_{lacks.upper()} missing"
+    assert said in traced.notes
+    assert said in traced.done.stderr
+
+
+def test_a_command_takes_no_chroot_and_no_ids(desk):
+    """Its agent comes with its environment; its libraries are seen in time by a tracepoint, whose number tracefs has."""
+    program = tracing.on_simgpu(desk / "gpu.json", machine.SYSTEM_PYTHON, machine.WORKLOADS / "train.py", "--steps", "30", "--truth",
+                                desk / "program.json")
+    caller = (*holding(*ALWAYS, "sys_admin", "dac_read_search"), desk / "gputrace")
+    done = tracing.command(desk, *caller, "-o", desk / "trace.json", "--", *program).must_be(0)
+    trace = reading.trace_of(desk / "trace.json")
+    assert reading.trace_line_ns(trace) == reading.truth_line_ns(reading.program(desk / "program.json"))
+    assert reading.receipt(trace)["complete_percent"] == 100
+    assert "missing" not in done.stderr and not trace["gputrace"]["notes"]
+
+
+@pytest.mark.parametrize("caller, row", [
+    (holding(*ALL), "running ones ok the agent may be let into processes that run already, those of other users, too"),
+    (without("sys_chroot", "setgid"), "running ones limited no GPU times of processes that run already: CAP_SYS_CHROOT, CAP_SETGID missing"),
+    (without("setuid"), "running ones limited no GPU times of other users' processes that run already: CAP_SETUID missing"),
+    (holding("bpf", "sys_ptrace"), "capabilities missing CAP_PERFMON: run it with sudo")])
+def test_doctor_says_what_is_open_and_what_is_missing(desk, caller, row):
+    done = tracing.command(desk, *caller, desk / "gputrace", "doctor").must_be(0)
+    assert row in " ".join(done.stdout.split())
+
+
+def permitted(pid):
+    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("CapPrm")), 16)
+
+
+def test_they_are_kept_for_new_processes_and_given_up_before_outputs(desk):
+    command = [*holding(*ALL), desk / "gputrace", "-v", "-o", desk / "trace.json"]
+    with tracing.Running(command, desk) as tracer:
+        tracer.wait_line("gputrace: tracing", "stderr")
+        assert permitted(tracer.pid)
+        tracer.process.send_signal(signal.SIGINT)
+        tracing.until(lambda: not permitted(tracer.pid))  # also of one that has ended
+        tracer.end().must_be(0)
+
+
+@pytest.mark.parametrize("arguments", [
+    ["report", "LOG"], ["export", "LOG", "-o", "copy.json"], ["why", "LOG"], ["diff", "LOG", "LOG"],
+    ["merge", "LOG", "LOG", "-o", "all.json"], ["view", "LOG"]], ids=lambda words: words[0])
+def test_a_log_is_read_with_the_rights_of_who_reads_it(desk, arguments):
+    log = desk / "secret.gpt"
+    program = [machine.SYSTEM_PYTHON, machine.WORKLOADS / "train.py", "--steps", "2"]
+    tracing.gputrace(desk, "-o", log, "--", *tracing.on_simgpu(desk / "gpu.json", *program)).must_be(0)
+    log.chmod(0o600)
+    reader = holding("dac_read_search")
+    tracing.command(desk, *reader, "head", "-c", "1", log).must_be(0)
+    done = tracing.command(desk, *reader, desk / "gputrace", *(log if word == "LOG" else word for word in arguments)).must_be(1)
+    assert "Permission denied" in done.stderr and "secret.gpt" in done.stderr
+
+
+# ---- make install CAPS=1 ----------------------------------------------------------------------------------------------
+
+
+def install(folder, group):
+    build = os.environ.get("GPUTRACE_BUILD", "build")
+    return tracing.command(folder, "make", "-s", "-C", machine.ROOT, f"BUILD={build}", f"DESTDIR={folder}", "PREFIX=/usr/local",
+                           "CAPS=1", f"CAPS_GROUP={group}", "install")
+
+
+@pytest.fixture
+def installed(desk):
+    """The group is the user's."""
+    desk.chmod(0o755)
+    install(desk, USER).must_be(0)
+    desk.chmod(0o777)
+    return desk / "usr/local/bin/gputrace"
+
+
+def test_installed_with_capabilities_its_group_sees_root_s_processes_whole(desk, installed):
+    Traced(desk, ROOT, (*as_uid(USER), installed)).assert_whole()
+    # setpriv itself has root's rights until it executes something
+    assert "Permission denied" in tracing.command(desk, *as_uid(OTHER), "env", installed, "--version").must_be(126).stderr
+
+
+def test_installed_with_capabilities_it_lends_them_to_nobody(desk, installed):
+    """Neither to a command nor to a library of the caller's."""
+    caller = (*as_uid(USER), installed)
+    done = tracing.command(desk, *caller, "--", "grep", "Cap[PEIA]", "/proc/self/status").must_be(0)
+    assert {line.split()[1] for line in done.stdout.splitlines() if line.startswith("Cap")} == {"0" * 16}
+    done = tracing.command(desk, *caller, "--cupti", "/tmp/libcupti.so", "-p", str(os.getpid())).must_be(1)
+    assert "--cupti: a gputrace with capabilities of its file loads no library of its caller's choice" in done.stderr
+    theirs = desk / "libgputrace-agent.so"
+    os.chown(theirs, USER, USER)
+    for command, environment in ((caller, {"GPUTRACE_AGENT": theirs}), ((*as_uid(USER), linked(desk, installed)), {})):
+        said = tracing.command(desk, *command, "-v", "--", "true", env=environment).must_be(0).stderr
+        assert str(theirs) not in said and "probe sites" in said
+
+
+def linked(desk, installed):
+    """The same file beside an agent of the user's: a hard link, where the kernel lets users make them."""
+    (desk / "gputrace").unlink()
+    os.link(installed, desk / "gputrace")
+    return desk / "gputrace"
+
+
+def test_an_installation_for_a_group_that_is_not_there_is_refused(desk):
+    done = install(desk, "no-such-group")
+    assert done.code != 0 and "no group no-such-group: groupadd no-such-group, or CAPS_GROUP=NAME" in done.stderr
+    assert not (desk / "usr").exists()
