@@ -210,6 +210,33 @@ def test_installed_with_capabilities_it_lends_them_to_nobody(desk, installed):
         assert str(theirs) not in said and "probe sites" in said
 
 
+PLAYS_TRACER = """import os, socket, struct, sys
+ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+us, init = (struct.pack("3i", pid, os.getuid(), os.getgid()) for pid in (os.getpid(), 1))
+try:
+    ours.sendmsg([b"g"], [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS, init)])
+except PermissionError:
+    ours.sendmsg([b"g"], [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS, us)])
+pid = os.fork()
+if not pid:
+    for number, fd in ((3, its.fileno()), (4, os.open(sys.argv[1], os.O_RDONLY)), (5, os.open("/", os.O_RDONLY))):
+        os.dup2(os.dup(fd), number)
+        os.set_inheritable(number, True)
+    os.execv(sys.argv[1] + "-link", ["gputrace-lend", sys.argv[2]])
+its.close()
+print(os.waitpid(pid, 0)[1] >> 8, ours.recv(64), flush=True)
+"""
+
+
+def test_installed_with_capabilities_it_lends_no_file_of_its_caller_s(desk, installed):
+    """Anybody of the group may execute it by the name of the process that lends."""
+    readable = desk / "agent"
+    readable.write_text("theirs")
+    os.link(installed, f"{readable}-link")
+    done = tracing.command(desk, *as_uid(USER), machine.SYSTEM_PYTHON, "-c", PLAYS_TRACER, readable, str(os.getpid())).must_be(0)
+    assert done.stdout == "2 b''\n"
+
+
 def linked(desk, installed):
     """The same file beside an agent of the user's: a hard link, where the kernel lets users make them."""
     (desk / "gputrace").unlink()

@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -350,6 +351,30 @@ static void end_lender(pid_t lender)
 	while (waitpid(lender, &status, __WALL) == lender && WIFSTOPPED(status));
 }
 
+/* What its caller says has no weight where its caller has fewer rights. */
+static bool is_for_gputrace(void)
+{
+	char word = 0, control[CMSG_SPACE(sizeof(struct ucred))];
+	struct iovec text = {.iov_base = &word, .iov_len = 1};
+	struct msghdr message = {
+		.msg_iov = &text, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+	struct cmsghdr *header;
+	struct ucred from;
+	int on = 1;
+
+	if (!geteuid() || !getauxval(AT_SECURE))
+		return true;
+	if (setsockopt(LEND_SOCKET, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) ||
+	    recvmsg(LEND_SOCKET, &message, MSG_CMSG_CLOEXEC) != 1 || word != LEND_GREETING)
+		return false;
+	header = CMSG_FIRSTHDR(&message);
+	if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_CREDENTIALS ||
+	    header->cmsg_len != CMSG_LEN(sizeof(from)))
+		return false;
+	memcpy(&from, CMSG_DATA(header), sizeof(from));
+	return from.pid == LEND_GREETING_PID && from.uid == getuid() && process_in_initial_pid_namespace();
+}
+
 int inject_lend_main(int argc, char **argv)
 {
 	struct lend_answer answer = {.step = LEND_PROCESS};
@@ -357,7 +382,7 @@ int inject_lend_main(int argc, char **argv)
 	char path[32];
 	int folder;
 
-	if (borrower <= 0)
+	if (borrower <= 0 || !is_for_gputrace())
 		return 2;
 	prctl(PR_SET_NAME, INJECT_LENDER);
 	setsid(); /* Ctrl-C is not for us */

@@ -66,7 +66,13 @@ struct lend_answer {
 	int32_t number;
 };
 
-/* What the tracer says, a byte each; lend_answer's error answers LEND_END. */
+/*
+ * What the tracer says, a byte each; lend_answer's error answers LEND_END.  The first comes with credentials in which
+ * the pid is that of init: only who has CAP_SYS_ADMIN may say so (unix(7)), and init itself has another uid.  A
+ * gputrace with capabilities of its file lends nothing for anybody else, as everybody can execute it by that name.
+ */
+#define LEND_GREETING 'g'
+#define LEND_GREETING_PID 1
 #define LEND_USED 'u'
 #define LEND_END 'e'
 

@@ -79,6 +79,26 @@ static bool receive(const struct lender *lender, struct lend_answer *answer)
 	return false;
 }
 
+/* Where it is not permitted the keeper decides. */
+static void greet(int socket)
+{
+	const struct ucred us = {.pid = LEND_GREETING_PID, .uid = getuid(), .gid = getgid()};
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(us))];
+	} control = {
+		.header = {.cmsg_len = CMSG_LEN(sizeof(us)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_CREDENTIALS}};
+	char word = LEND_GREETING;
+	struct iovec text = {.iov_base = &word, .iov_len = 1};
+	const struct msghdr message = {.msg_iov = &text,
+				       .msg_iovlen = 1,
+				       .msg_control = control.bytes,
+				       .msg_controllen = sizeof(control.bytes)};
+
+	memcpy(CMSG_DATA(&control.header), &us, sizeof(us));
+	(void)sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
 static int start_keeper(struct lender *lender, pid_t borrower, int file, int nowhere)
 {
 	int fds[LEND_DESCRIPTORS] = {[LEND_FILE] = file, [LEND_NOWHERE] = nowhere}, ends[2];
@@ -93,6 +113,8 @@ static int start_keeper(struct lender *lender, pid_t borrower, int file, int now
 	if (!lender->pid)
 		become_keeper(number, fds);
 	close(ends[1]);
+	if (lender->pid > 0)
+		greet(lender->socket);
 	return lender->pid < 0 ? -errno : 0;
 }
 
