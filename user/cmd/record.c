@@ -141,7 +141,7 @@ static int choose_way(struct recording *recording)
 		return -EIO;
 	}
 	if (err)
-		msg_info("%s: recorded by the agent alone, as with --way agent", recording->why);
+		msg_info("recorded by the agent alone, as with --way agent; by BPF it is %s", recording->why);
 	return 0;
 }
 
