@@ -49,22 +49,19 @@ def test_each_function_has_the_cpu_time_that_its_thread_counted(busy):
         assert abs(sums.get(name, 0) - ns) <= TOLERANCE * ns, (name, sums, truth["cpu"])
 
 
-def test_the_function_that_called_has_the_total(busy):
-    folder, truth = busy
-    totals = by_function(cpu_table(folder), "total_ns")
+def test_no_line_has_more_itself_than_with_what_it_called(busy):
+    folder, _ = busy
     for row in cpu_table(folder):
         assert row["total_ns"] >= row["self_ns"] and row["threads"] >= 1 and row["samples"] >= 1
-    # burn() only calls: where it has a sample of its own its total is that of all that burn
-    if "burn" in totals:
-        assert totals["burn"] >= (1 - TOLERANCE) * sum(truth["cpu"].values())
 
 
 def test_folded_stacks_by_cpu_are_the_same_time(busy):
-    folder, _ = busy
+    folder, truth = busy
     tracing.gputrace(folder, "export", "--metric", "cpu", "-o", "cpu.folded", "trace.gpt").must_be(0)
     counts = reading.folded(folder / "cpu.folded")
     assert sum(counts.values()) == sum(row["self_ns"] for row in cpu_table(folder))
-    assert any("burn (activity.py" in stack and "burns_in_thread (activity.py" in stack for stack in counts)
+    below = sum(count for stack, count in counts.items() if "burn (activity.py" in stack)
+    assert below >= (1 - TOLERANCE) * sum(truth["cpu"].values())
 
 
 def test_profiles_have_the_same_time(busy):

@@ -45,11 +45,13 @@ def test_each_wait_has_its_reason_line_and_time(waiting, function, reason):
     assert (1 - AROUND) * wanted["ns"] <= sum(row["ns"] for row in rows) <= (1 + AROUND) * wanted["ns"], (rows, wanted)
 
 
-def test_who_woke_it_is_the_line_that_did(waiting):
+def test_who_woke_it_is_the_line_that_did(every_python, waiting):
     folder, _ = waiting
     assert {row["waker"] for row in rows_of(folder, "sleep", "sleeps")} == {"(an interrupt)"}
     assert {row["waker"].split()[-1] for row in rows_of(folder, "pipe", "reads_pipe")} == {"writes_pipe"}
-    assert {row["waker"].split()[-1] for row in rows_of(folder, "lock (futex)", "takes_lock")} == {"holds_lock"}
+    wakers = {row["waker"].split()[-1] for row in rows_of(folder, "lock (futex)", "takes_lock")}
+    # waits for the GIL are among them on 3.6, which does not say where that is
+    assert "holds_lock" in wakers and (wakers == {"holds_lock"} or "3.6" in str(every_python))
 
 
 def test_threads_that_compete_for_the_interpreter_wait_for_its_lock(every_python, tmp_path):
@@ -59,9 +61,10 @@ def test_threads_that_compete_for_the_interpreter_wait_for_its_lock(every_python
             program.ask("competes")
             tracer.interrupt().must_be(0)
         program.end()
-    waits = [row for row in off_cpu_table(tmp_path) if row["reason"] == "GIL"]
-    assert any("competes_for_gil" in row["line"] for row in waits), off_cpu_table(tmp_path)
-    assert not [row for row in off_cpu_table(tmp_path) if row["reason"] == "lock (futex)" and "competes_for_gil" in row["line"]]
+    # where the GIL of 3.6 is, nothing says: it has no _PyRuntime
+    known, other = ("lock (futex)", "GIL") if "3.6" in str(every_python) else ("GIL", "lock (futex)")
+    reasons = {row["reason"] for row in off_cpu_table(tmp_path) if "competes_for_gil" in row["line"]}
+    assert known in reasons and other not in reasons, off_cpu_table(tmp_path)
 
 
 def test_waits_shorter_than_the_least_are_left_out(tmp_path):

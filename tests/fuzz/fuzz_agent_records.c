@@ -12,6 +12,12 @@
 #include "cupti/records.h"
 
 unsigned short gputrace_agent_semaphore = 1, gputrace_agent_batch_semaphore = 1;
+const volatile struct gpt_share_control *volatile share_control;
+void share_batch(const void *data, uint64_t bytes)
+{
+	abort(); /* there is no ring */
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define TYPES (GPT_AGENT_TYPES_END - GPT_AGENT_HELLO)

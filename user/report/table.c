@@ -2,8 +2,9 @@
 /* Layout of a table on a page. */
 #include "report/table.h"
 
-#define GAP 2u	      /* columns between two columns */
-#define NAME_LEAST 6u /* a name is not truncated below this */
+#define GAP 2u		 /* columns between two columns */
+#define WHOLE_WIDTH 160u /* of a page on which names are whole: columns stay under each other up to here */
+#define NAME_LEAST 6u	 /* a name is not truncated below this */
 
 /* Whether the page has that column. */
 static bool is_shown(const struct table *table, unsigned column)
@@ -99,7 +100,7 @@ void table_put(const struct table *table, FILE *out, const struct table_look *lo
 	for (unsigned c = 0; c < table->count; c++)
 		texts[c] = table->columns[c].title;
 	measure(table, widths);
-	shrink(table, widths, look->width);
+	shrink(table, widths, look->truncates || look->width > WHOLE_WIDTH ? look->width : WHOLE_WIDTH);
 	fputs(look->color ? "\033[2m" : "", out);
 	put_row(table, out, widths, texts, look->truncates);
 	fputs(look->color ? "\033[0m\n" : "\n", out);

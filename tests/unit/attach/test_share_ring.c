@@ -52,18 +52,19 @@ static uint64_t consume(struct share_ring *ring, bool over, struct taken *taken)
 static void *put(struct share_ring *ring, uint32_t bytes, uint32_t flags)
 {
 	uint64_t at = ring->shared->writer.produced;
-	struct gpt_share_head *head = (struct gpt_share_head *)(ring->shared->data + (at & (BYTES - 1)));
+	struct gpt_share_head head = {.bytes = bytes, .flags = flags};
+	uint8_t *place = ring->shared->data + (at & (BYTES - 1));
 
-	*head = (struct gpt_share_head){.bytes = bytes, .flags = flags};
-	ring->shared->writer.produced = at + sizeof(*head) + gpt_padded(bytes);
-	return head + 1;
+	memcpy(place, &head, sizeof(head)); /* one that lies need not be aligned */
+	ring->shared->writer.produced = at + sizeof(head) + gpt_padded(bytes);
+	return place + sizeof(head);
 }
 
 static void put_call(struct share_ring *ring, uint32_t corr)
 {
-	struct gpt_call *call = put(ring, sizeof(*call), GPT_SHARE_SET);
+	const struct gpt_call call = {.hdr = {.size = sizeof(call), .type = GPT_CALL}, .pid = 1, .corr = corr};
 
-	*call = (struct gpt_call){.hdr = {.size = sizeof(*call), .type = GPT_CALL}, .pid = 1, .corr = corr};
+	memcpy(put(ring, sizeof(call), GPT_SHARE_SET), &call, sizeof(call));
 }
 
 static void records_come_out_as_they_went_in_round_and_round(void **state)
