@@ -29,6 +29,7 @@ static void join_now(void)
 
 	if (join(&joined) && stacks_open(joined.ring->reader.pid)) {
 		ring_open(joined.ring, joined.bytes);
+		stacks_look(); /* before a thread launches: of several at once one alone could */
 		if (!fork_registered)
 			fork_gate_in_child(share_forked);
 		fork_registered = true;

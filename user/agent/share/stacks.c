@@ -386,6 +386,11 @@ static void slot_release(struct walk_slot *slot)
 	__atomic_store_n(&slot->owned, 0, __ATOMIC_RELEASE);
 }
 
+void stacks_look(void)
+{
+	take_news(ring_reader());
+}
+
 uint32_t stacks_take(uint64_t *id, uint32_t lost)
 {
 	struct gpt_thread_state thread = {.tstate = self.tstate,

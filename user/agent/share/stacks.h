@@ -12,6 +12,9 @@ bool stacks_open(uint32_t pid);
 /* The ring's data is someone else's from now on: the child of a fork. */
 void stacks_forget(void);
 
+/* Takes over what the collector knows of the Python, where that is new, as each stacks_take() does. */
+void stacks_look(void);
+
 /*
  * Returns enum gpt_stack_state and sets *id, which is 0 unless GPT_STACK_OK.  lost: the counter of stacks for which
  * there was no room.

@@ -355,8 +355,8 @@ void shares_set_python(struct shares *shares, pid_t pid, uint32_t python_state, 
 
 	if (!reader)
 		return;
-	__atomic_store_n(&reader->news, (reader->news & ~1u) + 1, __ATOMIC_RELEASE);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	/* what follows stays after it */
+	(void)__atomic_exchange_n(&reader->news, (reader->news & ~1u) + 1, __ATOMIC_ACQ_REL);
 	reader->python_state = python_state;
 	reader->several |= several;
 	if (python)
