@@ -128,9 +128,15 @@ def test_a_worker_of_pytorchs_data_loader_is_named_with_its_line(tmp_path):
     tracing.gputrace(tmp_path, "-q", "--cpu", "--off-cpu", "-o", log, "--", *command, env={"SIMGPU_KERNEL_NS": 2000}).must_be(0)
     said = json.loads(truth.read_text())
     text = tracing.gputrace(tmp_path, "report", log, "--format", "json", "--table", "idle").must_be(0).stdout
-    rows = [row for row in json.loads(text)["tables"][0]["rows"] if row["line_number"] == said["line"]]
+    every = json.loads(text)["tables"][0]["rows"]
+    rows = [row for row in every if row["line_number"] == said["line"]]
     assert all(row["process"].endswith(f" {said['pid']}") for row in rows), (said, rows)
-    assert sum(row["idle_ns"] for row in rows if row["cause_id"] == "data") / 1e6 >= 0.9 * said["computed_ms"], (said, rows)
+    on_line = sum(row["idle_ns"] for row in rows if row["cause_id"] == "data") / 1e6
+    # The worker's other threads (the queue's feeder, the sharer of descriptors) want the GIL that this line has.  Where
+    # several want it at once its holder is not known, and the wait is on who waits (docs/formats.md).
+    for_gil = sum(row["idle_ns"] for row in every if row["process"] and row["process"].endswith(f" {said['pid']}") and
+                  row["cause_id"] == "data" and "waited for the GIL" in row["why"]) / 1e6
+    assert on_line >= 0.4 * said["computed_ms"] and on_line + for_gil >= 0.9 * said["computed_ms"], (said, every)
     text = tracing.gputrace(tmp_path, "why", log).must_be(0).stdout
     named = {title: below for title, _, below in losses(text)}
     assert f"torch_worker.py:{said['line']} Slow.__getitem__ (" in named["the GPU waits for data"], text
