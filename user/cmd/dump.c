@@ -127,6 +127,7 @@ static size_t drop_refused(look_list *looks)
 struct printed {
 	const look_list *looks;
 	const struct graph *graph;
+	const rank_list *ranks;
 	bool json;
 };
 
@@ -135,9 +136,9 @@ static int print(FILE *out, const struct screen *screen, void *context)
 	const struct printed *printed = context;
 
 	if (printed->json)
-		dump_print_json(out, printed->looks, printed->graph);
+		dump_print_json(out, printed->looks, printed->graph, printed->ranks);
 	else
-		dump_print_text(out, printed->looks, printed->graph);
+		dump_print_text(out, printed->looks, printed->graph, printed->ranks);
 	return 0;
 }
 
@@ -147,6 +148,7 @@ enum exit_code dump_command(const struct options *options)
 	struct choice choice = {.looks = &looks, .locals = options->locals, .gpu = options->gpu_processes};
 	struct printed printed;
 	struct graph graph;
+	rank_list ranks;
 	enum exit_code code;
 	size_t named;
 
@@ -166,8 +168,10 @@ enum exit_code dump_command(const struct options *options)
 		named = drop_refused(&looks);
 	peers_find(&looks);
 	graph_make(&graph, &looks);
-	printed = (struct printed){&looks, &graph, options->format && !strcmp(options->format, "json")};
+	ranks_find(&ranks, &looks);
+	printed = (struct printed){&looks, &graph, &ranks, options->format && !strcmp(options->format, "json")};
 	code = print_on_stdout(print, &printed) ? EXIT_FAILED : verdict(&looks, named);
+	array_free(&ranks);
 	graph_free(&graph);
 	looks_free(&looks);
 	return code;

@@ -132,6 +132,8 @@ enum dump_stage {
 struct dump_process {
 	pid_t pid, parent;
 	const char *name;
+	/* RANK, WORLD_SIZE and MASTER_ADDR:MASTER_PORT that its program was started with, NULL: it was not */
+	const char *rank, *world_size, *job;
 	const char *refused;   /* why there is nothing to say, NULL: there is */
 	const char *python;    /* version, NULL: none */
 	const char *no_python; /* why its Python cannot be seen, NULL: it has none, or it is seen */

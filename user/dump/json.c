@@ -2,6 +2,7 @@
 /* For programs: one document, docs/formats.md. */
 #include "dump/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/safe_text.h"
@@ -221,7 +222,28 @@ static void put_roots(FILE *out, const struct graph *graph)
 	}
 }
 
-void dump_print_json(FILE *out, const look_list *looks, const struct graph *graph)
+static void put_ranks(FILE *out, const rank_list *ranks)
+{
+	for (size_t i = 0; i < ranks->count; i++) {
+		const struct dump_rank *rank = &ranks->items[i];
+
+		fprintf(out, "%s{\"pid\": %d", i ? ",\n" : "\n", (int)rank->process->pid);
+		put_number(out, "tid", rank->thread ? (unsigned long long)rank->thread->tid : 0);
+		fprintf(out, rank->number < 0 ? ", \"rank\": null" : ", \"rank\": %lld", (long long)rank->number);
+		put_number(out, "world_size",
+			   rank->process->world_size ? strtoull(rank->process->world_size, NULL, 10) : 0);
+		put_member(out, "job", rank->process->job);
+		put_member(out, "collective", rank->collective ? rank->collective->function : NULL);
+		fputs(", \"at\": ", out);
+		if (rank->line)
+			put_frame(out, rank->line);
+		else
+			fputs("null", out);
+		fputc('}', out);
+	}
+}
+
+void dump_print_json(FILE *out, const look_list *looks, const struct graph *graph, const rank_list *ranks)
 {
 	fprintf(out,
 		"{\"schema\": \"gputrace dump\", \"version\": %d, \"generator\": \"gputrace " GPUTRACE_VERSION "\",\n",
@@ -235,5 +257,7 @@ void dump_print_json(FILE *out, const look_list *looks, const struct graph *grap
 	put_cycles(out, graph);
 	fputs("],\n\"roots\": [", out);
 	put_roots(out, graph);
+	fputs("],\n\"ranks\": [", out);
+	put_ranks(out, ranks);
 	fputs("]}\n", out);
 }

@@ -156,6 +156,31 @@ static void reread_woken(struct looker *looker)
 	}
 }
 
+static const char *number_of(const struct looker *looker, const char *variable)
+{
+	char *value = process_variable(looker->process->pid, variable);
+	bool good = value && *value && strlen(value) < PROCESS_RANK_MAX && !value[strspn(value, "0123456789")];
+	const char *kept = good ? arena_text(looker->arena, "%s", value) : NULL;
+
+	free(value);
+	return kept;
+}
+
+static void read_rank(const struct looker *looker)
+{
+	struct dump_process *process = looker->process;
+	char *address, *port;
+
+	process->rank = number_of(looker, "RANK");
+	process->world_size = number_of(looker, "WORLD_SIZE");
+	address = process_variable(process->pid, "MASTER_ADDR");
+	port = process_variable(process->pid, "MASTER_PORT");
+	if (process->rank && address && port)
+		process->job = arena_text(looker->arena, "%s:%s", address, port);
+	free(address);
+	free(port);
+}
+
 static void look_twice(struct looker *looker)
 {
 	struct dump_process *process = looker->process;
@@ -165,6 +190,8 @@ static void look_twice(struct looker *looker)
 	if (!error) {
 		struct timespec distance = {.tv_nsec = LOOKS_DISTANCE_MS * (long)MS};
 
+		if (looker->has_memory)
+			read_rank(looker);
 		keep_before(looker, &before);
 		nanosleep(&distance, NULL);
 		error = look_once(looker);

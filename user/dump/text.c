@@ -323,7 +323,86 @@ static void print_root(FILE *out, const struct graph_node *node)
 	fputc('\n', out);
 }
 
-void dump_print_text(FILE *out, const look_list *looks, const struct graph *graph)
+/* ---- ranks --------------------------------------------------------------------------------------------------- */
+
+static bool has_no_stack(const struct dump_rank *rank)
+{
+	return !rank->thread || !rank->thread->frame_count;
+}
+
+static void print_rank_state(FILE *out, const struct dump_rank *rank)
+{
+	if (rank->collective)
+		fprintf(out, "in %s", rank->collective->function);
+	else
+		fputs(has_no_stack(rank) ? "no Python stack is known" : "in no collective", out);
+	if (rank->line)
+		fprintf(out, ", at %s (%s:%u)", rank->line->function, rank->line->file, rank->line->line);
+	if (!rank->collective && rank->thread && rank->thread->wait.text)
+		fprintf(out, "; %s", rank->thread->wait.text);
+	fputs(rank->process->moves ? "; it moves\n" : "\n", out);
+}
+
+static void print_ranks_alike(FILE *out, const rank_list *ranks, size_t first)
+{
+	bool numbered = ranks->items[first].number >= 0;
+	const char *before;
+	unsigned count = 0;
+
+	for (size_t i = first; i < ranks->count; i++)
+		count += ranks->items[i].alike == first;
+	if (numbered)
+		before = count == 1 ? "  rank " : "  ranks ";
+	else
+		before = count == 1 ? "  process " : "  processes ";
+	for (size_t i = first; i < ranks->count; i++) {
+		const struct dump_rank *rank = &ranks->items[i];
+
+		if (rank->alike != first)
+			continue;
+		if (!numbered)
+			fprintf(out, "%s%d", before, (int)rank->process->pid);
+		else
+			fprintf(out, "%s%lld (process %d)", before, (long long)rank->number, (int)rank->process->pid);
+		before = ", ";
+	}
+	fputs(": ", out);
+	print_rank_state(out, &ranks->items[first]);
+}
+
+/* Of one job, those that are in no collective first: the others may wait for them. */
+static void print_job(FILE *out, const rank_list *ranks, size_t from, size_t to)
+{
+	const struct dump_process *process = ranks->items[from].process;
+	long size = process->world_size ? strtol(process->world_size, NULL, 10) : 0;
+	size_t known = 0;
+
+	fprintf(out, "\nranks%s%s\n", process->job ? " of the job at " : "", process->job ? process->job : "");
+	for (int in_one = 0; in_one <= 1; in_one++)
+		for (size_t i = from; i < to; i++)
+			if (ranks->items[i].alike == i && !ranks->items[i].collective == !in_one)
+				print_ranks_alike(out, ranks, i);
+	for (size_t i = from; i < to; i++)
+		known += ranks->items[i].number >= 0 &&
+			 (i == from || ranks->items[i].number != ranks->items[i - 1].number);
+	if (known && size > (long)known)
+		fprintf(out, "  %ld of %ld ranks were not looked at\n", size - (long)known, size);
+}
+
+static void print_ranks(FILE *out, const rank_list *ranks)
+{
+	size_t to;
+
+	for (size_t from = 0; from < ranks->count; from = to) {
+		to = from + 1;
+		while (to < ranks->count && ranks_are_of_one_job(&ranks->items[from], &ranks->items[to]))
+			to++;
+		if (to - from > 1)
+			print_job(out, ranks, from, to);
+	}
+}
+
+void dump_print_text(FILE *out, const look_list *looks, const struct graph *graph, const rank_list *ranks)
 {
 	bool any = graph->cycles != 0;
 
@@ -346,4 +425,5 @@ void dump_print_text(FILE *out, const look_list *looks, const struct graph *grap
 	for (size_t i = 0; i < graph->nodes.count; i++)
 		if (graph_is_root(&graph->nodes.items[i]))
 			print_root(out, &graph->nodes.items[i]);
+	print_ranks(out, ranks);
 }

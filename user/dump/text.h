@@ -4,8 +4,9 @@
 #define GPUTRACE_DUMP_TEXT_H
 
 #include "dump/graph.h"
+#include "dump/ranks.h"
 
-void dump_print_text(FILE *out, const look_list *looks, const struct graph *graph);
-void dump_print_json(FILE *out, const look_list *looks, const struct graph *graph);
+void dump_print_text(FILE *out, const look_list *looks, const struct graph *graph, const rank_list *ranks);
+void dump_print_json(FILE *out, const look_list *looks, const struct graph *graph, const rank_list *ranks);
 
 #endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "dump/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/library.h"
+
+/* The collectives, send and recv, of PyTorch 1.1 to 2.15; helpers in it have names that begin with an underscore. */
+#define COLLECTIVES_FILE "/torch/distributed/distributed_c10d.py"
+
+static bool is_collective(const struct dump_frame *frame)
+{
+	size_t length = frame->file ? strlen(frame->file) : 0, end = sizeof(COLLECTIVES_FILE) - 1;
+
+	return frame->function && *frame->function != '_' && length > end &&
+	       !strcmp(frame->file + length - end, COLLECTIVES_FILE);
+}
+
+/* The outermost: some are made of others. */
+static const struct dump_frame *find_collective(const struct dump_thread *thread)
+{
+	for (unsigned i = thread->frame_count; i > 0; i--)
+		if (is_collective(&thread->frames[i - 1]))
+			return &thread->frames[i - 1];
+	return NULL;
+}
+
+static const struct dump_frame *find_line(const struct dump_thread *thread)
+{
+	for (unsigned i = 0; i < thread->frame_count; i++)
+		if (thread->frames[i].function && thread->frames[i].file && !file_is_library(thread->frames[i].file))
+			return &thread->frames[i];
+	return NULL;
+}
+
+static void find_thread(struct dump_rank *rank)
+{
+	for (unsigned i = 0; i < rank->process->thread_count; i++) {
+		const struct dump_thread *thread = &rank->process->threads[i];
+		const struct dump_frame *collective = find_collective(thread);
+		bool first = thread->tid == rank->process->pid;
+
+		if (rank->collective ? collective && first : collective || first) {
+			rank->thread = thread;
+			rank->collective = collective;
+			rank->line = find_line(thread);
+		}
+	}
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+/* Workers and tools that a rank starts have its environment: they are no ranks of their own. */
+static bool is_of_parent(const look_list *looks, const struct dump_process *process)
+{
+	for (size_t i = 0; i < looks->count; i++) {
+		const struct dump_process *other = looks->items[i].process;
+
+		if (other->pid == process->parent && other->pid != process->pid)
+			return is_same(other->rank, process->rank) && is_same(other->job, process->job);
+	}
+	return false;
+}
+
+static int compare_text(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "");
+}
+
+static int by_job_and_rank(const void *a, const void *b)
+{
+	const struct dump_rank *first = a, *second = b;
+	int jobs = compare_text(first->process->job, second->process->job);
+
+	if (jobs)
+		return jobs;
+	if (first->number != second->number)
+		return first->number < second->number ? -1 : 1;
+	return first->process->pid < second->process->pid ? -1 : 1;
+}
+
+bool ranks_are_of_one_job(const struct dump_rank *a, const struct dump_rank *b)
+{
+	return !compare_text(a->process->job, b->process->job);
+}
+
+static bool is_same_frame(const struct dump_frame *a, const struct dump_frame *b)
+{
+	return a == b ||
+	       (a && b && a->line == b->line && is_same(a->function, b->function) && is_same(a->file, b->file));
+}
+
+/* In the same collective, or waiting alike in none, and at the same line. */
+static bool are_alike(const struct dump_rank *a, const struct dump_rank *b)
+{
+	if ((a->number < 0) != (b->number < 0) || !a->collective != !b->collective || !a->thread != !b->thread ||
+	    a->process->moves != b->process->moves || !is_same_frame(a->line, b->line))
+		return false;
+	if (a->collective)
+		return is_same(a->collective->function, b->collective->function);
+	return !a->thread || (a->thread->wait.kind == b->thread->wait.kind &&
+			      (a->line || is_same(a->thread->wait.text, b->thread->wait.text)));
+}
+
+static void find_alike(const rank_list *ranks)
+{
+	for (size_t i = 0; i < ranks->count; i++) {
+		size_t first = 0;
+
+		while (first < i && !(ranks_are_of_one_job(&ranks->items[first], &ranks->items[i]) &&
+				      are_alike(&ranks->items[first], &ranks->items[i])))
+			first++;
+		ranks->items[i].alike = first;
+	}
+}
+
+void ranks_find(rank_list *ranks, const look_list *looks)
+{
+	memset(ranks, 0, sizeof(*ranks));
+	for (size_t i = 0; i < looks->count; i++) {
+		struct dump_rank rank = {.process = looks->items[i].process, .number = -1};
+
+		find_thread(&rank);
+		if (rank.process->rank && !is_of_parent(looks, rank.process))
+			rank.number = strtol(rank.process->rank, NULL, 10);
+		if (!rank.process->refused && (rank.number >= 0 || rank.collective))
+			array_push(ranks, rank);
+	}
+	if (ranks->count)
+		qsort(ranks->items, ranks->count, sizeof(*ranks->items), by_job_and_rank);
+	find_alike(ranks);
+}

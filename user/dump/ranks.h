@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The ranks of distributed jobs among the processes that were looked at: which collective of torch.distributed each one
+ * is in, by its Python stack, or at which line it is instead.
+ */
+#ifndef GPUTRACE_DUMP_RANKS_H
+#define GPUTRACE_DUMP_RANKS_H
+
+#include "dump/look.h"
+
+struct dump_rank {
+	const struct dump_process *process;
+	const struct dump_thread *thread;    /* in a collective, else the process's first one; NULL: none was seen */
+	const struct dump_frame *collective; /* the call's own frame, NULL: in none */
+	const struct dump_frame *line;	     /* the innermost frame that is of no library, NULL: none */
+	int64_t number;			     /* RANK, -1: not known */
+	size_t alike; /* index of the first of its job that is in the same place, may be its own */
+};
+
+typedef ARRAY(struct dump_rank) rank_list;
+
+/* By job, then by rank. Free with array_free; processes are those of looks. */
+void ranks_find(rank_list *ranks, const look_list *looks);
+
+/* Of one job: a neighbour in the list belongs to it. */
+bool ranks_are_of_one_job(const struct dump_rank *a, const struct dump_rank *b);
+
+#endif
