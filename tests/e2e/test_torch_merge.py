@@ -186,3 +186,19 @@ def test_what_does_not_belong_together_is_refused(run, logs, code, said):
     done = run.merge("-o", "refused.json", logs=logs).must_be(code)
     assert said in done.stderr
     assert not (run.folder / "refused.json").exists()
+
+
+@pytest.mark.parametrize("way", ["bpf", "agent"])
+def test_torchrun_starts_one_gputrace_for_each_rank(tmp_path, way):
+    ranks = 4
+    traced = [machine.GPUTRACE, "-o", tmp_path / "rank-%q{RANK}.gpt", "--ops", "--way", way, "--", machine.SIMGPU_RUN,
+              machine.tool("get-torch"), machine.PROGRAMS / "torch_of_torchrun.py", tmp_path]
+    torchrun = [machine.tool("get-torch"), "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", ranks, "--no-python"]
+    done = subprocess.run([str(word) for word in torchrun + traced], cwd=tmp_path, capture_output=True, text=True, check=False,
+                          timeout=tracing.PATIENCE_S, env=tracing.environment(tmp_path, SIMGPU_NCCL=1))
+    assert done.returncode == 0, done.stderr
+    logs = [f"rank-{rank}.gpt" for rank in range(ranks)]
+    merged = tracing.gputrace(tmp_path, "merge", *logs, "--format", "json").must_be(0)
+    tables = {table["id"]: table["rows"] for table in json.loads(merged.stdout)["tables"]}
+    pids = [json.loads((tmp_path / f"{rank}.json").read_text())["pid"] for rank in range(ranks)]
+    assert [(row["rank"], row["pid"]) for row in tables["merge_ranks"]] == list(enumerate(pids))

@@ -232,6 +232,26 @@ static void file_names_that_cannot_be_are_refused(void **state)
 	assert_refused(PARSE("-o", "%p.gpt"), "%p.gpt", "a log holds all processes");
 }
 
+static void variables_of_the_environment_are_put_into_names(void **state)
+{
+	setenv("GPT_RANK", "3", 1);
+	setenv("GPT_OTHER", "%q{GPT_RANK}", 1);
+	setenv("GPT_EMPTY", "", 1);
+	setenv("GPT_SLASH", "../x", 1);
+	assert_int_equal(PARSE("-o", "a/%q{GPT_RANK}-%q{GPT_RANK}.gpt", "-o", "%q{GPT_OTHER}.json"), 0);
+	assert_string_equal(options.outputs.list.items[0], "a/3-3.gpt");
+	assert_string_equal(options.outputs.list.items[1], "%q{GPT_RANK}.json");
+	assert_refused(PARSE("-o", "%q{GPT_EMPTY}.gpt"), "%q{GPT_EMPTY}.gpt", "the variable GPT_EMPTY is empty");
+	assert_refused(PARSE("-o", "%q{GPT_SLASH}.gpt"), "GPT_SLASH", "has a / in it");
+	assert_refused(PARSE("-o", "%q{GPT_RANK.gpt"), "%q{GPT_RANK.gpt", "%q{ has no } after it");
+	unsetenv("SUDO_UID");
+	assert_refused(PARSE("-o", "%q{GPT_NONE}.gpt"), "no variable GPT_NONE", "export it");
+	setenv("SUDO_UID", "1000", 1);
+	assert_refused(PARSE("-o", "%q{GPT_NONE}.gpt"), "sudo has not kept the variable GPT_NONE",
+		       "sudo --preserve-env=GPT_NONE keeps it");
+	unsetenv("SUDO_UID");
+}
+
 static void one_file_per_process_has_the_pid_in_its_name(void **state)
 {
 	char *path = format_path_for_process("a/%p-b-%p.json", "41230.2");
@@ -926,6 +946,7 @@ int main(void)
 		cmocka_unit_test(the_suffix_picks_the_format),
 		cmocka_unit_test(an_unknown_suffix_is_told_the_known_ones),
 		cmocka_unit_test(file_names_that_cannot_be_are_refused),
+		cmocka_unit_test(variables_of_the_environment_are_put_into_names),
 		cmocka_unit_test(one_file_per_process_has_the_pid_in_its_name),
 		cmocka_unit_test(a_folder_gets_the_names_that_torch_profiler_gives),
 		cmocka_unit_test(standard_output_needs_a_format),

@@ -106,6 +106,7 @@ const struct option_row option_rows[] = {
 	 ".arrow (pyarrow), .sqlite (tables of nsys), .html (page), .svg (flame graph),\n"
 	 ".pickle (PyTorch's memory_viz, with --memory);\n"
 	 "%p in the name: one file per process; %r: one per rank of a job (--ops);\n"
+	 "%q{VARIABLE}: what that is in gputrace's environment, such as RANK;\n"
 	 "FOLDER/: one per process, named as torch.profiler does for TensorBoard;\n"
 	 "-: standard output; repeatable",
 	 RECORD | EXPORT, option_add_output},

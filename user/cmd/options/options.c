@@ -2,12 +2,16 @@
 /* What is asked of options once they are read. */
 #include "cmd/options/options.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void options_free(struct options *options)
 {
 	array_free(&options->pids.list);
 	array_free(&options->outputs.list);
+	for (size_t i = 0; i < options->outputs.made.count; i++)
+		free(options->outputs.made.items[i]);
+	array_free(&options->outputs.made);
 	array_free(&options->labels.list);
 	array_free(&options->logs.list);
 	name_list_free(&options->slice.processes);

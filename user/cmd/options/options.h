@@ -67,7 +67,8 @@ struct options {
 	uint64_t duration_ns; /* 0: no limit */
 	uint64_t interval_ns; /* top: from one look to the next, 0: as usual */
 	struct {
-		ARRAY(const char *) list; /* as given; "-" at most once */
+		ARRAY(const char *) list; /* as given, with variables put in; "-" at most once */
+		ARRAY(char *) made;	  /* those of them that had variables */
 	} outputs;
 	struct {
 		ARRAY(const char *) list; /* "key=value", as given */

@@ -1,14 +1,72 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "cmd/options/option_parser.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/options/format.h"
+
+#define VARIABLE "%q{" /* NAME}: as Nsight Systems has it */
+
+/* The variable's value, to be put into the output's name; NULL: it cannot, which was said. */
+static const char *value_of_variable(struct parse *parse, const char *output, const char *name)
+{
+	const char *value = getenv(name);
+
+	if (!value && getenv("SUDO_UID"))
+		option_fail(parse, "--output %s: sudo has not kept the variable %s: sudo --preserve-env=%s keeps it",
+			    output, name, name);
+	else if (!value)
+		option_fail(parse, "--output %s: gputrace's environment has no variable %s: export it", output, name);
+	else if (!*value || strchr(value, '/'))
+		option_fail(parse, "--output %s: the variable %s %s: give it a value that is part of a file's name",
+			    output, name, *value ? "has a / in it" : "is empty");
+	else
+		return value;
+	return NULL;
+}
+
+/* With all %q{NAME} replaced; NULL: that cannot be, which was said.  A %q{ in a value is not looked at. */
+static char *put_variables(struct parse *parse, const char *output)
+{
+	char *path = xstrdup("");
+
+	for (const char *from = output, *at; from; from = at) {
+		const char *end, *value = "";
+		char *longer, *name;
+
+		at = strstr(from, VARIABLE);
+		end = at ? strchr(at, '}') : NULL;
+		if (at && !end)
+			option_fail(parse, "--output %s: %%q{ has no } after it: %%q{RANK} is meant so", output);
+		if (at) {
+			name = end ? strndup(at + sizeof(VARIABLE) - 1, (size_t)(end - at) + 1 - sizeof(VARIABLE))
+				   : NULL;
+			value = name ? value_of_variable(parse, output, name) : NULL;
+			free(name);
+		}
+		longer = value ? xasprintf("%s%.*s%s", path, at ? (int)(at - from) : INT_MAX, from, value) : NULL;
+		free(path);
+		path = longer;
+		at = path && end ? end + 1 : NULL;
+	}
+	return path;
+}
 
 int option_add_output(struct parse *parse, const char *value)
 {
 	struct options *options = parse->options;
 
+	if (strstr(value, VARIABLE)) {
+		char *made = put_variables(parse, value);
+
+		if (!made)
+			return -EINVAL;
+		array_push(&options->outputs.made, made);
+		value = made;
+	}
 	if (!strcmp(value, "-") && options_use_stdout(options))
 		return option_fail(parse, "--output -: given twice; there is only one standard output");
 	array_push(&options->outputs.list, value);
