@@ -11,7 +11,10 @@
 #define TABLE_MAX (64u << 10)
 #define STACK_MAX (1u << 20) /* of a waiting thread's C stack, in which its wait_entry lies */
 #define PARKING_SINCE (3u << 8 | 13)
-#define MUTEX_SINCE (3u << 8 | 14) /* threading.Lock is a PyMutex (Modules/_threadmodule.c) */
+/* threading.Lock has a PyMutex in it, not a pointer to a lock (Modules/_threadmodule.c): in some of 3.13, and
+ * since 3.14 */
+#define MUTEX_SINCE (3u << 8 | 13)
+#define MUTEX_ALWAYS_SINCE (3u << 8 | 14)
 
 /* Modules/_threadmodule.c, 3.6 to 3.15: both kinds have the lock, or the pointer to it, after their PyObject. */
 #define LOCK_AT 16
@@ -141,8 +144,10 @@ static bool is_lock_at(const struct python_look *look, uint64_t object, uint64_t
 {
 	if (!object || object & 7)
 		return false;
-	if (look->info.walk.layout.version >= MUTEX_SINCE)
-		return object + LOCK_AT == address;
+	if (look->info.walk.layout.version >= MUTEX_SINCE && object + LOCK_AT == address)
+		return true;
+	if (look->info.walk.layout.version >= MUTEX_ALWAYS_SINCE)
+		return false;
 	return memory_word(look->pid, object + LOCK_AT) == address;
 }
 
