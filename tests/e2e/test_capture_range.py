@@ -103,6 +103,27 @@ def test_a_process_that_runs_already(tmp_path):
     assert done.code == 0 and fills(tmp_path / "one.json") == (20, 20)
 
 
+def test_a_trace_without_ranges_beside_one_with_them_has_all_and_no_word_of_ranges(tmp_path):
+    folders = [tmp_path / "ranges", tmp_path / "plain"]
+    with tracing.Running(program(tmp_path, 10, "wait", 3, "start", 20, "stop", 3), tmp_path) as target:
+        target.wait_line("ready")
+        for folder in folders:
+            folder.mkdir()
+        with tracing.Tracer(folders[0], "-p", target.pid, *CAPTURE, names=("one.json",)) as ranges:
+            ranges.wait_logged(lambda log: any(logfile.records(log, SCHEDULE)))
+            with tracing.Tracer(folders[1], "-p", target.pid, names=("one.json", "one.gpt")) as plain:
+                for tracer in (ranges, plain):
+                    tracer.wait_logged(logfile.says_ready)
+                target.process.stdin.write("\n")
+                target.process.stdin.flush()
+                whole, done = plain.end(), ranges.end()
+        target.wait_line("through")
+    assert (done.code, whole.code) == (0, 0), (done, whole)
+    assert fills(folders[0] / "one.json") == (20, 20)
+    assert fills(folders[1] / "one.json") == (26, 26)
+    assert not any(logfile.records(folders[1] / "one.gpt", SCHEDULE))
+
+
 @pytest.mark.torch
 def test_the_ops_and_kernels_of_a_range_of_torch_cuda_profiler(tmp_path):
     code = """if True:

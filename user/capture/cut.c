@@ -49,7 +49,12 @@ static void cut_op(struct gpt_agent_op *op, uint64_t end_ns)
 	op->flags |= GPT_AGENT_OP_OPEN;
 }
 
-static const struct gpt_record *cut_batch(const struct gpt_agent_batch *batch, uint64_t end_ns,
+static bool is_of_schedule(const struct gpt_record *record)
+{
+	return record->type == GPT_AGENT_SCHEDULE || record->type == GPT_AGENT_STEP;
+}
+
+static const struct gpt_record *cut_batch(const struct gpt_agent_batch *batch, uint64_t end_ns, bool schedule,
 					  struct gpt_agent_batch *room)
 {
 	const struct gpt_record *inner;
@@ -59,12 +64,12 @@ static const struct gpt_record *cut_batch(const struct gpt_agent_batch *batch, u
 	while ((inner = batch_next(batch, &at))) {
 		struct gpt_record *copy = (struct gpt_record *)(room->data + bytes);
 
-		if (!belongs(inner, end_ns))
+		if (!belongs(inner, end_ns) || (!schedule && is_of_schedule(inner)))
 			continue;
-		memcpy(copy, inner, inner->size);
+		memmove(copy, inner, inner->size);
 		if (copy->type == GPT_AGENT_OP)
 			cut_op((struct gpt_agent_op *)copy, end_ns);
-		bytes += inner->size;
+		bytes += copy->size; /* where it was may be overwritten */
 	}
 	/* What is no record is for the reader, which counts it. */
 	if (at < batch->bytes)
@@ -93,10 +98,24 @@ const struct gpt_record *cut_at(const struct gpt_record *record, uint64_t end_ns
 	const struct gpt_agent_batch *batch = (const struct gpt_agent_batch *)record;
 
 	if (record->type == GPT_AGENT_BATCH && record->size >= sizeof(*batch) && batch->time_ns >= end_ns)
-		return cut_batch(batch, end_ns, (struct gpt_agent_batch *)room);
+		return cut_batch(batch, end_ns, true, (struct gpt_agent_batch *)room);
 	if (!belongs(record, end_ns))
 		return NULL;
 	if (record->type == GPT_WAIT && record->size >= sizeof(struct gpt_wait))
 		return cut_wait((const struct gpt_wait *)record, end_ns, (struct gpt_wait *)room);
+	return record;
+}
+
+const struct gpt_record *cut_schedule(const struct gpt_record *record, struct gpt_record *room)
+{
+	const struct gpt_agent_batch *batch = (const struct gpt_agent_batch *)record;
+	const struct gpt_record *inner;
+	size_t at = 0;
+
+	if (record->type != GPT_AGENT_BATCH || record->size < sizeof(*batch))
+		return record;
+	while ((inner = batch_next(batch, &at)))
+		if (is_of_schedule(inner))
+			return cut_batch(batch, UINT64_MAX, false, (struct gpt_agent_batch *)room);
 	return record;
 }

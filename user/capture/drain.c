@@ -41,6 +41,7 @@ struct drain {
 	struct log_writer *log;
 	uint64_t end_ns; /* of the recording; under the log's lock */
 	struct cut_room *cut;
+	bool no_schedule; /* drain_leave_out_schedules */
 	bool (*wanted)(const struct gpt_record *record);
 	struct notices *notices;
 	int epoll, wake; /* wake: an eventfd */
@@ -94,8 +95,12 @@ static void let_others_append(struct drain *drain)
 /* What of it belongs to the recording, NULL: nothing. */
 static const struct gpt_record *cut(struct drain *drain, const struct gpt_record *record)
 {
-	return record->size > GPT_RECORD_MAX ? record
-					     : cut_at(record, drain->end_ns, (struct gpt_record *)drain->cut->bytes);
+	if (record->size > GPT_RECORD_MAX)
+		return record;
+	record = cut_at(record, drain->end_ns, (struct gpt_record *)drain->cut->bytes);
+	if (record && drain->no_schedule)
+		record = cut_schedule(record, (struct gpt_record *)drain->cut->bytes);
+	return record;
 }
 
 static void take_record(void *context, const struct gpt_record *record)
@@ -286,6 +291,13 @@ uint64_t drain_end(struct drain *drain, uint64_t end_ns)
 void drain_flush_each(struct drain *drain, uint64_t ns)
 {
 	drain->flush_each_ns = ns;
+}
+
+void drain_leave_out_schedules(struct drain *drain)
+{
+	log_writer_lock(drain->log);
+	drain->no_schedule = true;
+	log_writer_unlock(drain->log);
 }
 
 int drain_fd(const struct drain *drain)

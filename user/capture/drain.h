@@ -34,6 +34,9 @@ uint64_t drain_end(struct drain *drain, uint64_t end_ns);
 /* How often what was recorded is written into the file, in ns: a second where nothing is said. */
 void drain_flush_each(struct drain *drain, uint64_t ns);
 
+/* Of a recording without a schedule: what agents say of another gputrace's does not come into the log. */
+void drain_leave_out_schedules(struct drain *drain);
+
 /* Readable when there is something to take, or drain_error has become another. */
 int drain_fd(const struct drain *drain);
 

@@ -98,6 +98,8 @@ int recording_attach(struct recording *recording)
 			  attach_wants, &recording->drain);
 	if (err)
 		snprintf(recording->why, sizeof(recording->why), "the ring buffer cannot be read: %s", strerror(-err));
+	if (!err && !options->schedule.active)
+		drain_leave_out_schedules(recording->drain);
 	if (!err)
 		err = follow_processes(recording);
 	if (!err)

@@ -158,6 +158,41 @@ static void a_damaged_batch_is_left_to_its_reader(void **state)
 	assert_ptr_equal(cut(&batch), &batch);
 }
 
+static void put_step(union batch *batch, uint64_t time_ns)
+{
+	const struct gpt_agent_schedule schedule = {.hdr = {.size = sizeof(schedule), .type = GPT_AGENT_SCHEDULE}};
+	const struct gpt_agent_step step = {.hdr = {.size = sizeof(step), .type = GPT_AGENT_STEP}, .time_ns = time_ns};
+
+	put(batch, &schedule);
+	put(batch, &step);
+}
+
+static void a_recording_without_a_schedule_has_no_other_s(void **state)
+{
+	union batch plain = batch_at(END_NS - 1), batch = batch_at(END_NS - 1), expected = batch_at(END_NS - 1);
+	const struct gpt_record other = {.size = sizeof(other), .type = GPT_AGENT_SCHEDULE};
+
+	put_op(&plain, 10, 20);
+	assert_ptr_equal(cut_schedule(&plain.head.hdr, (struct gpt_record *)room), &plain);
+	assert_ptr_equal(cut_schedule(&other, (struct gpt_record *)room), &other); /* no batch: not of an agent */
+	put_step(&batch, 30);
+	put_op(&batch, 10, 20), put_op(&expected, 10, 20);
+	put_step(&batch, 40);
+	put_stats(&batch), put_stats(&expected);
+	assert_memory_equal(cut_schedule(&batch.head.hdr, (struct gpt_record *)room), &expected,
+			    expected.head.hdr.size);
+}
+
+static void what_was_cut_at_the_end_is_cut_again_in_place(void **state)
+{
+	union batch batch = batch_at(END_NS + 500), expected = batch_at(END_NS + 500);
+
+	put_op(&batch, END_NS, END_NS + 1);
+	put_step(&batch, 30);
+	put_op(&batch, 10, 20), put_op(&expected, 10, 20);
+	assert_memory_equal(cut_schedule(cut(&batch), (struct gpt_record *)room), &expected, expected.head.hdr.size);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +204,8 @@ int main(void)
 		cmocka_unit_test(of_a_batch_from_after_the_end_the_events_that_began_before_belong),
 		cmocka_unit_test(an_op_that_goes_on_was_open_at_the_end),
 		cmocka_unit_test(a_damaged_batch_is_left_to_its_reader),
+		cmocka_unit_test(a_recording_without_a_schedule_has_no_other_s),
+		cmocka_unit_test(what_was_cut_at_the_end_is_cut_again_in_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
