@@ -439,7 +439,8 @@ def test_a_process_without_python_has_its_threads():
 
 @pytest.mark.parametrize("words,said", (
     ((), "dump needs a process"), (("-p", "gpu", "--all"), "exclude each other"), (("-p", "x"), "is not a process id"),
-    (("-p", "1", "--format", "csv"), "dump has text and json")))
+    (("-p", "1", "--format", "csv"), "dump has text and json"), (("-p", "1", "--when", "hang=0.5s"), "hang=TIME is accepted, of 1 s or more"),
+    (("-p", "1", "--when", "slow"), "hang=TIME is accepted"), (("-p", "1", "--keep"), "it needs --when hang=TIME")))
 def test_what_cannot_be_meant_is_refused(words, said):
     done = dump(*words)
     assert done.returncode == USAGE and said in done.stderr
@@ -513,3 +514,62 @@ def test_local_variables_are_what_the_program_has(every_python):
         "ratio": "-0.5", "nothing": "None", "text": "'größe '", "long_text": "'" + "x" * 60 + "...'", "numbers": "<list of 3>",
         "pair": "<tuple of 2>", "table": "<dict of 1>", "few": "<set of 2>", "thing": "<Event>"}
     assert "\n          negative = -1099511627776\n" in text and "negative" not in without
+
+
+# ---- when it hangs (--when) -------------------------------------------------------------------------------------
+
+def when(*words, **more):
+    return subprocess.Popen([machine.GPUTRACE, "dump", "--when", "hang=1s", *map(str, words)], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, **more)
+
+
+@pytest.mark.parametrize("kind", ("cycle", "stopped", "empty", "barrier", "imports", "pipe", "tcp", "sigstop"))
+def test_a_program_that_hangs_is_dumped_by_itself(kind, tmp_path):
+    with running(kind, tmp_path) as program:
+        dumped, said = when("-p", program.pid, "--format", "json").communicate(timeout=tracing.PATIENCE_S)
+    (found,) = (process for process in json.loads(dumped)["processes"] if process["pid"] == program.pid)
+    assert not found["moves"] and f"pid {program.pid}: has not got on for 1 s" in said
+
+
+def test_it_is_seen_on_each_python(every_python):
+    with running("cycle", python=every_python) as program:
+        watcher = when("-p", program.pid)
+        dumped, said = watcher.communicate(timeout=tracing.PATIENCE_S)
+    assert watcher.returncode == STILL and "a cycle: each of these waits for the next" in dumped, said
+
+
+def test_what_waits_for_outside_sleeps_computes_or_has_a_child_that_does_is_no_hang(tmp_path):
+    seconds = 4
+    programs = [Program(machine.any_python(), "idle", kind, seconds) for kind in ("server", "steps", "child", "computes")]
+    environment = {**os.environ, "BUILD": str(machine.BUILD)}
+    kernel = [machine.SIMGPU_RUN, machine.any_python(), HANGS, "cuda", f"long_{seconds}000000us"]
+    with subprocess.Popen(kernel, stdout=subprocess.PIPE, env=environment) as gpu:
+        (pid, _) = json.loads(gpu.stdout.readline())["waiter"]
+        watcher = when("-p", ",".join(str(one) for one in (pid, *(program.pid for program in programs))))
+        dumped, said = watcher.communicate(timeout=tracing.PATIENCE_S)
+    for program in programs:
+        program.end()
+    assert (watcher.returncode, dumped) == (MOVES, ""), said
+    assert "no hang was seen; what was watched has ended" in said
+
+
+def test_with_keep_there_is_one_dump_for_each_hang():
+    with running("twice") as program:
+        watcher = when("-p", program.pid, "--keep")
+        for _ in range(2):
+            while not watcher.stdout.readline().startswith(f"process {program.pid}"):
+                assert watcher.poll() is None
+            program.process.stdin.write("\n")
+            program.process.stdin.flush()
+        dumped, said = watcher.communicate(timeout=tracing.PATIENCE_S)
+    assert watcher.returncode == STILL and "process" not in dumped.replace("of process", ""), dumped
+    assert said.count("has not got on for 1 s") == 2
+
+
+def test_ctrl_c_ends_the_watch():
+    with running("sleeps") as program:
+        watcher = when("-p", program.pid)
+        assert "watching" in watcher.stderr.readline()
+        watcher.send_signal(signal.SIGINT)
+        dumped, said = watcher.communicate(timeout=tracing.PATIENCE_S)
+    assert (watcher.returncode, dumped, said) == (MOVES, "", "gputrace: no hang was seen\n")

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "cmd/dump_looks.h"
 #include "cmd/print.h"
 #include "cmd/target_check.h"
-#include "dump/text.h"
 #include "target/library.h"
 #include "target/process.h"
 
@@ -16,7 +16,7 @@
 
 struct choice {
 	look_list *looks;
-	bool locals;
+	enum look_depth depth;
 	bool gpu;	   /* those that have CUDA; else those that have Python */
 	unsigned left_out; /* for want of room */
 };
@@ -30,10 +30,10 @@ static bool is_chosen(const struct choice *choice, const char *path)
 	return kind == LIBRARY_PYTHON || !strncmp(path_base(path), "python", 6);
 }
 
-static int start(look_list *looks, pid_t pid, bool locals)
+static int start(look_list *looks, pid_t pid, enum look_depth depth)
 {
 	struct look look = {0};
-	int error = look_start(&look, pid, locals);
+	int error = look_start(&look, pid, depth);
 
 	if (error)
 		msg_error("pid %d: no look at it can be started (%s); name fewer processes", (int)pid,
@@ -54,14 +54,14 @@ static int add_if_chosen(pid_t pid, void *context)
 			chosen = mappings.list.items[i].inode && is_chosen(choice, mappings.list.items[i].path);
 	mappings_free(&mappings);
 	if (chosen && choice->looks->count < PROCESSES_MAX)
-		start(choice->looks, pid, choice->locals);
+		start(choice->looks, pid, choice->depth);
 	else
 		choice->left_out += chosen;
 	return 0;
 }
 
 /* Those that the command line names, and their descendants; how many were named. */
-static size_t add_named(look_list *looks, const struct pid_list *pids, bool locals)
+static size_t add_named(look_list *looks, const struct pid_list *pids, enum look_depth depth)
 {
 	size_t named;
 
@@ -70,12 +70,12 @@ static size_t add_named(look_list *looks, const struct pid_list *pids, bool loca
 
 		if (group && group != pid)
 			msg_warn("pid %d: is a thread of process %d, which is looked at", (int)pid, (int)group);
-		start(looks, group ? group : pid, locals);
+		start(looks, group ? group : pid, depth);
 	}
 	named = looks->count;
 	for (size_t i = 0; i < named; i++)
 		if (!looks->items[i].process->refused)
-			peers_add_family(looks, looks->items[i].process->pid, locals);
+			peers_add_family(looks, looks->items[i].process->pid, depth);
 	return named;
 }
 
@@ -142,35 +142,46 @@ static int print(FILE *out, const struct screen *screen, void *context)
 	return 0;
 }
 
+size_t dump_looks_start(look_list *looks, const struct options *options, enum look_depth depth)
+{
+	struct choice choice = {.looks = looks, .depth = depth, .gpu = options->gpu_processes};
+
+	if (options->pids.list.count)
+		return add_named(looks, &options->pids, depth);
+	process_each(add_if_chosen, &choice);
+	if (!looks->count)
+		msg_error("no process has %s loaded; name one with -p PID", options->gpu_processes ? "CUDA" : "Python");
+	if (choice.left_out)
+		msg_warn("%u more processes are not looked at", choice.left_out);
+	return looks->count;
+}
+
+int dump_looks_print(const struct options *options, const look_list *looks, const struct graph *graph,
+		     const rank_list *ranks)
+{
+	struct printed printed = {looks, graph, ranks, options->format && !strcmp(options->format, "json")};
+
+	return print_on_stdout(print, &printed);
+}
+
 enum exit_code dump_command(const struct options *options)
 {
 	look_list looks = {0};
-	struct choice choice = {.looks = &looks, .locals = options->locals, .gpu = options->gpu_processes};
-	struct printed printed;
 	struct graph graph;
 	rank_list ranks;
 	enum exit_code code;
 	size_t named;
 
-	if (options->pids.list.count) {
-		named = add_named(&looks, &options->pids, options->locals);
-	} else {
-		process_each(add_if_chosen, &choice);
-		named = looks.count;
-		if (!named)
-			msg_error("no process has %s loaded; name one with -p PID",
-				  options->gpu_processes ? "CUDA" : "Python");
-		if (choice.left_out)
-			msg_warn("%u more processes are not looked at", choice.left_out);
-	}
+	if (options->hang_ns)
+		return dump_watch(options);
+	named = dump_looks_start(&looks, options, options->locals ? LOOK_LOCALS : LOOK_ALL);
 	looks_finish(&looks);
 	if (!options->pids.list.count)
 		named = drop_refused(&looks);
 	peers_find(&looks);
 	graph_make(&graph, &looks);
 	ranks_find(&ranks, &looks);
-	printed = (struct printed){&looks, &graph, &ranks, options->format && !strcmp(options->format, "json")};
-	code = print_on_stdout(print, &printed) ? EXIT_FAILED : verdict(&looks, named);
+	code = dump_looks_print(options, &looks, &graph, &ranks) ? EXIT_FAILED : verdict(&looks, named);
 	array_free(&ranks);
 	graph_free(&graph);
 	looks_free(&looks);

@@ -181,6 +181,24 @@ static void read_rank(const struct looker *looker)
 	free(port);
 }
 
+static void refuse(const struct looker *looker, int error)
+{
+	struct dump_process *process = looker->process;
+
+	if (!process->refused)
+		process->refused = error == -ESRCH
+					   ? "has ended"
+					   : arena_text(looker->arena, "cannot be looked at: %s", strerror(-error));
+}
+
+static void look_once_only(struct looker *looker)
+{
+	int error = look_once(looker);
+
+	if (error)
+		refuse(looker, error);
+}
+
 static void look_twice(struct looker *looker)
 {
 	struct dump_process *process = looker->process;
@@ -197,10 +215,7 @@ static void look_twice(struct looker *looker)
 		error = look_once(looker);
 	}
 	if (error) {
-		process->refused = process->refused ? process->refused
-				   : error == -ESRCH
-					   ? "has ended"
-					   : arena_text(looker->arena, "cannot be looked at: %s", strerror(-error));
+		refuse(looker, error);
 		return;
 	}
 	reread_woken(looker);
@@ -229,16 +244,19 @@ static void close_files(void)
 	syscall(SYS_close_range, 3, ~0U, 0); /* Linux 5.9 */
 }
 
-static void __attribute__((noreturn)) work(struct look *look, bool locals)
+static void __attribute__((noreturn)) work(struct look *look, enum look_depth depth)
 {
 	struct looker looker = {.process = look->process, .arena = look->arena};
 
-	looker.wants_locals = locals;
+	looker.wants_locals = depth == LOOK_LOCALS;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	close_files();
 	prctl(PR_SET_NAME, "gputrace-look");
 	readers_work_here();
-	look_twice(&looker);
+	if (depth == LOOK_STACKS)
+		look_once_only(&looker);
+	else
+		look_twice(&looker);
 	look->process->stage = STAGE_THREADS;
 	_exit(0);
 }
@@ -261,7 +279,7 @@ static const char *refusal(pid_t pid, struct process_info *info)
 	return info->zombie ? "has ended: a zombie, whose parent has not waited for it" : NULL;
 }
 
-int look_start(struct look *look, pid_t pid, bool locals)
+int look_start(struct look *look, pid_t pid, enum look_depth depth)
 {
 	struct process_info info = {0};
 	int error = arena_make(&look->arena, ARENA_BYTES);
@@ -283,7 +301,7 @@ int look_start(struct look *look, pid_t pid, bool locals)
 		return 0;
 	look->child = fork();
 	if (!look->child)
-		work(look, locals);
+		work(look, depth);
 	return look->child < 0 ? -errno : 0;
 }
 

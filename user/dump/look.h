@@ -21,8 +21,14 @@ struct look {
 
 typedef ARRAY(struct look) look_list;
 
-/* Starts the looks at a process; locals: with the values of local variables.  -errno */
-int look_start(struct look *look, pid_t pid, bool locals);
+enum look_depth {
+	LOOK_STACKS, /* once: its threads and their Python stacks, nothing of what they wait for */
+	LOOK_ALL,    /* twice */
+	LOOK_LOCALS, /* with the values of local variables */
+};
+
+/* Starts the looks at a process.  -errno */
+int look_start(struct look *look, pid_t pid, enum look_depth depth);
 
 /* Waits for them; one whose child waits for the process it looks at is given up. */
 void looks_finish(look_list *looks);

@@ -82,7 +82,7 @@ static bool is_known(const look_list *looks, pid_t pid)
 	return false;
 }
 
-void peers_add_family(look_list *looks, pid_t pid, bool locals)
+void peers_add_family(look_list *looks, pid_t pid, enum look_depth depth)
 {
 	pid_t members[FAMILY_MAX] = {pid};
 	relative_list all = {0};
@@ -97,7 +97,7 @@ void peers_add_family(look_list *looks, pid_t pid, bool locals)
 			if (one->parent != members[i] || one->state == 'Z' || is_known(looks, one->pid))
 				continue;
 			members[count++] = one->pid;
-			if (!look_start(&look, one->pid, locals))
+			if (!look_start(&look, one->pid, depth))
 				array_push(looks, look);
 		}
 	array_free(&all);

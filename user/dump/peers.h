@@ -6,7 +6,7 @@
 #include "dump/look.h"
 
 /* Adds looks at all descendants of the process. */
-void peers_add_family(look_list *looks, pid_t pid, bool locals);
+void peers_add_family(look_list *looks, pid_t pid, enum look_depth depth);
 
 /* Completes the waits of all threads. */
 void peers_find(look_list *looks);

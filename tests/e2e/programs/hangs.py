@@ -461,11 +461,12 @@ def lying_tasks():
 
 
 def cuda():
-    """A kernel that never ends, on the simulated GPU."""
+    """A kernel that never ends, or takes as long as is asked for, on the simulated GPU."""
     driver, runtime = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libcudart.so.13")
     driver.sim_kernel.restype = ctypes.c_void_p
+    kernel = (sys.argv[2] if sys.argv[2:] else "endless_100000000000us").encode()
     shape = type("Shape", (ctypes.Structure,), {"_fields_": [(axis, ctypes.c_uint) for axis in "xyz"]})(1, 1, 1)
-    runtime.cudaLaunchKernel(ctypes.c_void_p(driver.sim_kernel(b"endless_100000000000us")), shape, shape, None,
+    runtime.cudaLaunchKernel(ctypes.c_void_p(driver.sim_kernel(kernel)), shape, shape, None,
                              ctypes.c_size_t(0), None)
     here("waiter")
     ready()
@@ -514,6 +515,49 @@ def moves():
     for line in sys.stdin:
         print(longest[0], flush=True)
         longest[0] = 0.0
+
+
+def twice():
+    """Hangs, goes on when a line comes, hangs, and ends when another comes."""
+    lock = threading.Lock()
+    lock.acquire()
+
+    def lets_go():
+        for _ in range(2):
+            sys.stdin.readline()
+            lock.release()
+
+    thread(lets_go)
+    here("waiter")
+    ready()
+    lock.acquire()
+    lock.acquire()
+
+
+def idle():
+    """Waits for what comes from outside, or sleeps, or computes at one line, each longer than is asked for."""
+    seconds = float(sys.argv[3])
+    here("waiter")
+    ready()
+    if sys.argv[2] == "server":
+        server = socket.socket()
+        server.bind(("127.0.0.1", 0))
+        server.listen(1)
+        server.settimeout(seconds)
+        try:
+            server.accept()
+        except socket.timeout:
+            return
+    elif sys.argv[2] == "steps":
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(0.2)
+    elif sys.argv[2] == "child":
+        subprocess.check_call([sys.executable, "-c", "import sys, time; end = time.time() + float(sys.argv[1])\n"
+                               "while time.time() < end: pass", str(seconds)])
+    else:
+        end = time.monotonic() + seconds
+        all(time.monotonic() < end for _ in iter(int, 1))
 
 
 def crowd():

@@ -44,6 +44,26 @@ static int parse_locals(struct parse *parse, const char *value)
 	return 0;
 }
 
+/* Looks come eight times as often, and cost more than nothing. */
+#define HANG_MIN_NS 1000000000ull
+
+static int parse_when(struct parse *parse, const char *value)
+{
+	static const char hang[] = "hang=";
+
+	if (!strncmp(value, hang, sizeof(hang) - 1) &&
+	    value_duration(value + sizeof(hang) - 1, &parse->options->hang_ns) == 0 &&
+	    parse->options->hang_ns >= HANG_MIN_NS)
+		return 0;
+	return option_fail(parse, "--when %s: hang=TIME is accepted, of 1 s or more, as in hang=30s", value);
+}
+
+static int parse_keep(struct parse *parse, const char *value)
+{
+	parse->options->keeps_on = true;
+	return 0;
+}
+
 static int parse_dump_pid(struct parse *parse, const char *value)
 {
 	if (strcmp(value, "gpu") != 0)
@@ -92,6 +112,9 @@ const struct option_row option_rows[] = {
 	{"pid", 'p', "a process id, or gpu", "PID[,PID...]|gpu",
 	 "look at these processes and their children, or at all that have CUDA loaded", DUMP, parse_dump_pid},
 	{"locals", 0, NULL, NULL, "with the local variables of each Python frame, as short text", DUMP, parse_locals},
+	{"when", 0, "hang=TIME", "hang=TIME", "watch, and look when a process has not got on for that time: hang=30s",
+	 DUMP, parse_when},
+	{"keep", 0, NULL, NULL, "with --when: go on watching after a hang", DUMP, parse_keep},
 	{"all", 0, NULL, NULL, "look at all processes that have Python", DUMP, parse_all},
 	{"duration", 'd', "a time such as 10s", "TIME",
 	 "10 (seconds), 500ms, 2m, 1h (default: until Ctrl-C or until the program ends)", RECORD | WHY | TOP,

@@ -265,6 +265,8 @@ static int dump_check(struct parse *parse)
 
 	if (!given)
 		return option_fail(parse, "dump needs a process: gputrace dump -p PID, -p gpu or --all");
+	if (options->keeps_on && !options->hang_ns)
+		return option_fail(parse, "--keep goes on after a hang: it needs --when hang=TIME");
 	return given > 1 ? option_fail(parse, "-p PID, -p gpu and --all exclude each other; one of them") : 0;
 }
 

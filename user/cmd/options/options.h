@@ -124,6 +124,8 @@ struct options {
 	const char *table_option; /* one that is for that table alone, NULL: none was given */
 	bool all_processes;	  /* dump: all that have Python */
 	bool locals;		  /* dump: values of local variables */
+	uint64_t hang_ns;	  /* dump: watch, until a process stands still for so long; 0: now */
+	bool keeps_on;		  /* dump: and go on then */
 	bool gpu_processes;	  /* dump: all that have CUDA */
 	uint16_t port;		  /* view: 0: any */
 	uint64_t max_size;	  /* of a file, bytes; 0: any */

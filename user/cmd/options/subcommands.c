@@ -112,10 +112,11 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.summary = "it hangs: what each thread does and waits for, now, without stopping any",
 		.examples = "sudo gputrace dump -p 41230                   a process and its children\n"
 			    "sudo gputrace dump -p gpu                     all that have CUDA loaded\n"
-			    "sudo gputrace dump -p 41230 --format json     for programs\n",
-		.synopsis = "dump -p PID[,PID...]|gpu [--format text|json]\n"
-			    "dump --all [--format text|json]\n",
-		.exit_status = "0 it moves, 1 failed, 2 wrong usage, 4 it stands still.",
+			    "sudo gputrace dump -p 41230 --format json     for programs\n"
+			    "sudo gputrace dump --when hang=30s -p 41230   once it has hung for 30 s\n",
+		.synopsis = "dump -p PID[,PID...]|gpu [--format text|json] [--when hang=TIME [--keep]]\n"
+			    "dump --all [--format text|json] [--when hang=TIME [--keep]]\n",
+		.exit_status = "0 it moves, or no hang was seen, 1 failed, 2 wrong usage, 4 it stands still.",
 	},
 	{
 		.name = "doctor",

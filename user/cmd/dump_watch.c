@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* gputrace dump --when: looks from time to time, and prints what dump prints once a process hangs. */
+#include "cmd/dump_looks.h"
+
+#include <inttypes.h>
+#include <poll.h>
+
+#include "base/monotonic.h"
+#include "cmd/interrupt.h"
+#include "dump/watch.h"
+
+#define MS 1000000ull
+#define LOOKS_A_LIMIT 8	  /* as often within the time that a hang lasts ... */
+#define PAUSE_MIN_MS 250  /* ... but no more often, */
+#define PAUSE_MAX_MS 5000 /* and no less */
+
+struct watching {
+	const struct options *options;
+	struct watch watch;
+	bool any;	     /* a hang was seen */
+	enum exit_code code; /* not EXIT_GOOD: it failed */
+};
+
+static uint64_t pause_ms(const struct options *options)
+{
+	uint64_t ms = options->hang_ns / LOOKS_A_LIMIT / MS;
+
+	if (ms < PAUSE_MIN_MS)
+		return PAUSE_MIN_MS;
+	return ms < PAUSE_MAX_MS ? ms : PAUSE_MAX_MS;
+}
+
+/* Every process that was named, or found, has ended. */
+static bool have_all_ended(const look_list *looks, size_t named)
+{
+	for (size_t i = 0; i < named; i++)
+		if (!looks->items[i].process->refused)
+			return false;
+	return true;
+}
+
+static void say_hang(const struct watching *watching, pid_t pid, enum watch_state state)
+{
+	double limit_s = (double)watching->options->hang_ns / 1e9;
+
+	if (state == WATCH_AT_LINE)
+		msg_info("pid %d: runs, or waits in a CUDA call, at the same lines for %g s", (int)pid,
+			 limit_s * WATCH_RUNS_TIMES);
+	else
+		msg_info("pid %d: has not got on for %g s", (int)pid, limit_s);
+}
+
+/* A whole look, after which some may be seen to get on: prints it if one of them hangs. */
+static void look_closely(struct watching *watching, const pid_t *pids, size_t count)
+{
+	look_list looks = {0};
+	struct graph graph;
+	rank_list ranks;
+	uint64_t now_ns;
+	bool hangs = false;
+
+	dump_looks_start(&looks, watching->options, watching->options->locals ? LOOK_LOCALS : LOOK_ALL);
+	looks_finish(&looks);
+	peers_find(&looks);
+	graph_make(&graph, &looks);
+	ranks_find(&ranks, &looks);
+	watch_take(&watching->watch, &looks, now_ns = monotonic_ns());
+	for (size_t i = 0; i < count; i++) {
+		enum watch_state state =
+			watch_state_of(&watching->watch, &looks, pids[i], watching->options->hang_ns, now_ns);
+		bool one = state != WATCH_GETS_ON && watch_is_hang(&looks, &graph, &ranks, pids[i], state);
+
+		if (state != WATCH_GETS_ON)
+			watch_judged(&watching->watch, pids[i], one, now_ns);
+		if (one)
+			say_hang(watching, pids[i], state);
+		hangs |= one;
+	}
+	if (hangs && dump_looks_print(watching->options, &looks, &graph, &ranks))
+		watching->code = EXIT_FAILED;
+	watching->any |= hangs;
+	array_free(&ranks);
+	graph_free(&graph);
+	looks_free(&looks);
+}
+
+static void look_at(struct watching *watching, const look_list *looks, size_t named)
+{
+	pid_t *pids = xcalloc(named + 1, sizeof(*pids));
+	uint64_t now_ns = monotonic_ns();
+	bool any = false;
+
+	watch_take(&watching->watch, looks, now_ns);
+	for (size_t i = 0; i < named; i++) {
+		pids[i] = looks->items[i].process->pid;
+		any |= watch_state_of(&watching->watch, looks, pids[i], watching->options->hang_ns, now_ns) !=
+		       WATCH_GETS_ON;
+	}
+	if (any)
+		look_closely(watching, pids, named);
+	free(pids);
+}
+
+/* False: there is nothing left to watch. */
+static bool look_again(struct watching *watching, bool is_first)
+{
+	look_list looks = {0};
+	size_t named = dump_looks_start(&looks, watching->options, LOOK_STACKS);
+	bool goes_on = named != 0;
+
+	looks_finish(&looks);
+	if (is_first && named && have_all_ended(&looks, named)) {
+		msg_error("pid %d: %s", (int)looks.items[0].process->pid, looks.items[0].process->refused);
+		watching->code = EXIT_FAILED;
+	}
+	if (!is_first && watching->options->pids.list.count)
+		goes_on = !have_all_ended(&looks, named);
+	if (goes_on && watching->code == EXIT_GOOD)
+		look_at(watching, &looks, named);
+	looks_free(&looks);
+	return goes_on && watching->code == EXIT_GOOD && (!watching->any || watching->options->keeps_on);
+}
+
+enum exit_code dump_watch(const struct options *options)
+{
+	struct watching watching = {.options = options};
+	struct pollfd stop = {.events = POLLIN};
+	bool is_first = true;
+
+	interrupt_watch();
+	stop.fd = interrupt()->fd;
+	while (look_again(&watching, is_first)) {
+		if (is_first)
+			msg_info("watching; a hang of %g s prints what each thread waits for (Ctrl-C ends)",
+				 (double)options->hang_ns / 1e9);
+		is_first = false;
+		poll(&stop, 1, (int)pause_ms(options));
+		if (is_interrupted())
+			break;
+	}
+	watch_free(&watching.watch);
+	if (watching.code != EXIT_GOOD)
+		return watching.code;
+	if (!watching.any)
+		msg_info(is_interrupted() ? "no hang was seen" : "no hang was seen; what was watched has ended");
+	return watching.any ? EXIT_STANDS_STILL : EXIT_GOOD;
+}
