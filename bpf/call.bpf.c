@@ -198,7 +198,7 @@ int call_symbol(struct pt_regs *ctx)
 	thread->open_sp = sp;
 	thread->open_return = stack.return_address;
 	thread->open_file = GPT_COOKIE_FILE(cookie);
-	thread->open_text = PT_REGS_IP(ctx) - GPT_COOKIE_DISTANCE(cookie); /* the probe's own address tells */
+	thread->open_text = PT_REGS_IP(ctx) - GPT_COOKIE_DISTANCE(cookie); /* the probe's own address says which */
 
 	call_stacks(ctx, process, thread, sp, &stacks);
 	if (unlikely(thread->nccl_sp))

@@ -84,7 +84,7 @@ struct {
 
 /*
  * Where the text of the agent is that has spoken in a process: a call that returns into it is the agent's own.  Said by
- * the file that the process has loaded, which may be anybody's, so it holds for that process alone.
+ * the file that the process has loaded, which may be anyone's, so it holds for that process alone.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

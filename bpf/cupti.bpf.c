@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who uses CUPTI's activity API: CUPTI has one registration of buffers for the whole process and tells no one when
+ * Who uses CUPTI's activity API: CUPTI has one registration of buffers for the whole process and informs no one when
  * another takes it.  These calls are rare: a session of torch.profiler makes some twenty of them.
  */
 #include "common.bpf.h"
@@ -87,7 +87,7 @@ DONE_COPY(done_copy_small, GPT_CUPTI_DONE_SMALL)
 DONE_COPY(done_copy_large, GPT_CUPTI_DONE_LARGE)
 
 /* Not copied: the collector must be quick. */
-static __always_inline bool done_tell(struct gpt_cupti_done *head)
+static __always_inline bool done_send(struct gpt_cupti_done *head)
 {
 	head->hdr.size = sizeof(*head);
 	head->copied = 0;
@@ -116,7 +116,7 @@ int cupti_done(struct pt_regs *ctx)
 		sent = done_copy_small(&head);
 	else if (head.bytes <= GPT_CUPTI_DONE_LARGE)
 		sent = done_copy_large(&head);
-	if (!sent && !done_tell(&head)) {
+	if (!sent && !done_send(&head)) {
 		count_one(GPT_COUNTER_OTHER_LOST);
 		keep_own_stack(ctx);
 	}

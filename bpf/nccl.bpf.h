@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What a thread does in NCCL.  A call outside of a group launches before it returns, those of a group in the
- * ncclGroupEnd that ends it.  Whether the thread is still in that call is told by its place, as for a node of a
+ * ncclGroupEnd that ends it.  Whether the thread is still in that call is known by its place, as for a node of a
  * backward pass (torch.bpf.h), until one of the function's own exits says that it is not.
  */
 #ifndef GPUTRACE_NCCL_BPF_H

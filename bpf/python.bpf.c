@@ -5,7 +5,7 @@
 
 /*
  * Entry of PyCode_Type.tp_dealloc(code): what its address means afterwards is another function.  A reader may hear of
- * the death of an object that it was never told of.
+ * the death of an object that it was never informed of.
  */
 SEC("uprobe")
 int code_dealloc(struct pt_regs *ctx)

@@ -21,9 +21,9 @@ static __always_inline long tstate_frame(const struct gpt_pylayout *layout, __u6
 }
 
 /*
- * Takes note of a thread state that executes something. Which thread executes it is told by thread_id, except that
- * 3.12 and older let any thread run an interpreter through the state of another: there the C stack tells (ts_cframe),
- * and where that cannot, nothing does.
+ * Takes note of a thread state that executes something. Which thread executes it is known by thread_id, except that
+ * 3.12 and older let any thread run an interpreter through the state of another: there the C stack shows it
+ * (ts_cframe), and where that cannot, nothing does.
  */
 static __always_inline void find_note(struct find_progress *progress, const struct gpt_pylayout *layout, __u64 tstate,
 				      bool ours)

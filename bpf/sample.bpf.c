@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What runs: a perf event on each CPU (PERF_COUNT_SW_CPU_CLOCK) interrupts whoever has it.  A thread that is followed
- * is recorded, with its stacks; for all others this is one look-up.
+ * What runs: a perf event on each CPU (PERF_COUNT_SW_CPU_CLOCK) interrupts the thread that has it.  A thread that is
+ * followed is recorded, with its stacks; for all others this is one look-up.
  */
 #include "common.bpf.h"
 #include "here.bpf.h"

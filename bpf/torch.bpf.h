@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The stack that a node of a backward pass passes to the thread that runs it, until the node returns.
- * That is told by its place: the engine's loop, which called it, is below, and whatever that loop calls next puts its
+ * That is known by its place: the engine's loop, which called it, is below, and whatever that loop calls next puts its
  * own return address where the node's was.
  */
 #ifndef GPUTRACE_TORCH_BPF_H

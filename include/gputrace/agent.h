@@ -3,7 +3,7 @@
  * The contract between the agent, which lives inside a CUDA process, and the collector.
  *
  * The agent talks to the collector by calling exported functions that do nothing: each begins with a
- * 5-byte nop on which the collector puts a uprobe.  Two counters tell the agent who listens (the kernel
+ * 5-byte nop on which the collector puts a uprobe.  Two counters say to the agent who listens (the kernel
  * raises them when a probe is attached and lowers them when the collector goes, also by SIGKILL):
  * GPUTRACE_AGENT_SEMAPHORE, of the probes on _call and _state, is the session's switch: at zero the agent
  * leaves CUPTI and ends its thread.  GPUTRACE_AGENT_BATCH_SEMAPHORE belongs to the probe on _batch.
@@ -52,8 +52,8 @@
  *     entry of each outermost call of cuda_api.h; api is GPT_API(domain, cbid).
  * gputrace_agent_batch(const void *data, u64 bytes): on the agent's thread; bytes <= GPT_AGENT_BATCH_MAX.
  * gputrace_agent_stack(u32 what, u64 number): on the application's thread: its Python stack belongs to what the agent
- *     is about to tell of under that number (enum gpt_stack_of; GPT_STACK_AT in the log).  Its semaphore says only that
- *     somebody listens; what stacks are wanted of is told by other semaphores.
+ *     is about to report under that number (enum gpt_stack_of; GPT_STACK_AT in the log).  Its semaphore says only that
+ *     someone listens; what stacks are wanted of is known by other semaphores.
  * gputrace_agent_state(u32 state, u32 abi): on any thread, at each change of state; from GPT_AGENT_READY on,
  *     until GPT_AGENT_STOPPED, every call of cuda_api.h in this process is reported by gputrace_agent_call.
  */
@@ -116,7 +116,7 @@ enum gpt_agent_life {
 	GPT_AGENT_DEAD = 3,    /* in the child of a fork: no thread, and CUDA does not survive it either */
 };
 
-/* Kinds that a session of torch.profiler has only when it is told to: CUpti_ActivityKind CUDA_EVENT, SYNCHRONIZATION.
+/* Kinds that a session of torch.profiler has only when it is asked to: CUpti_ActivityKind CUDA_EVENT, SYNCHRONIZATION.
  */
 #define GPT_AGENT_SHARED_KINDS (1ULL << 36 | 1ULL << 38)
 
@@ -207,7 +207,7 @@ struct gpt_agent_api {
 
 /*
  * A call as CUPTI itself recorded it (kinds RUNTIME and DRIVER), where there is no API callback.  It does not say which
- * line called: that the probe on the public symbol saw, and thread, time and order tell that it was the same call.
+ * line called: that the probe on the public symbol saw, and thread, time and order show that it was the same call.
  * Of a runtime call and the driver calls inside it there is one, that of the outermost that CUPTI knows.
  */
 struct gpt_agent_api_activity {
@@ -235,7 +235,7 @@ struct gpt_agent_kernel {
 	__u32 static_shared_bytes, dynamic_shared_bytes;
 	__u32 local_bytes_per_thread;
 	__u32 registers; /* per thread */
-	__s32 priority;	 /* 0 where CUPTI does not tell */
+	__s32 priority;	 /* 0 where CUPTI does not say */
 	__u32 channel, channel_type;
 };
 
@@ -275,14 +275,14 @@ struct gpt_agent_overhead {
 	__u32 pad;
 };
 
-/* The CPU waited for the GPU, or told a stream to wait: from the call's entry to its end, by CLOCK_REALTIME. */
+/* The CPU waited for the GPU, or made a stream wait: from the call's entry to its end, by CLOCK_REALTIME. */
 struct gpt_agent_sync {
 	struct gpt_record hdr;
 	__u64 start_wall_ns, end_wall_ns;
 	__u32 corr, kind;
 	__u32 context, stream; /* stream: UINT32_MAX where it is not about one */
 	__u32 event;	       /* the two event kinds: CUPTI's id of it */
-	__s32 result;	       /* 0 before CUPTI 12.8: then only successful ones are told */
+	__s32 result;	       /* 0 before CUPTI 12.8: then only successful ones are reported */
 	__u64 event_record;    /* as gpt_agent_event, 0: not known (before CUPTI 12.8) */
 };
 
@@ -360,8 +360,8 @@ struct gpt_agent_range {
 };
 
 /*
- * An op of PyTorch, as at::RecordFunction tells of it; those of a thread come by their ends.  One that has been open
- * for a second is told with GPT_AGENT_OP_OPEN, and so is what is open when the session ends: a later record of the same
+ * An op of PyTorch, as at::RecordFunction reports it; those of a thread come by their ends.  One that has been open
+ * for a second is sent with GPT_AGENT_OP_OPEN, and so is what is open when the session ends: a later record of the same
  * thread, start and name takes the place of that.  Names are GPT_AGENT_NAMEs whose ids have GPT_AGENT_NAME_OF_OP set.
  */
 struct gpt_agent_op {
@@ -423,7 +423,7 @@ struct gpt_agent_torch_memory {
 	struct gpt_record hdr;
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u64 address;
-	__s64 bytes;	  /* ALLOCATED: of the block, FREED: the same below 0, 0: not told; OUT: that were asked for */
+	__s64 bytes; /* ALLOCATED: of the block, FREED: the same below 0, 0: not reported; OUT: that were asked for */
 	__u64 allocated;  /* in all after it, as the allocator says; where has_totals */
 	__u64 reserved;	  /* the same of what it has of the system */
 	__u64 stack;	  /* gpt_stack_at.number, 0: none was taken */
@@ -434,7 +434,7 @@ struct gpt_agent_torch_memory {
 	__u8 has_totals;
 };
 
-/* Whether they are told, and of whose memory. */
+/* Whether they are reported, and of whose memory. */
 struct gpt_agent_torch_memory_state {
 	struct gpt_record hdr;
 	__u64 time_ns;

@@ -203,7 +203,7 @@ enum gpt_api_twin {
 	X(DRIVER, 797, 777)
 
 /*
- * Calls that no one follows: among CUPTI's own records of calls they tell that what their thread asks for between the
+ * Calls that no one follows: among CUPTI's own records of calls they show that what their thread asks for between the
  * two becomes nodes of a graph.  X(domain, symbol, BEGINS or ENDS, cbid, cbid of the twin)
  */
 #define GPT_CUDA_CAPTURE_CALLS(X)                                                                                      \

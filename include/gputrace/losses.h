@@ -60,6 +60,6 @@ enum gpt_loss_kind {
 	X(op_inputs_lost, op_inputs_lost, EXTRA, "inputs of PyTorch ops not kept by the agent")                        \
 	X(torch_memory_lost, torch_memory_lost, EXTRA, "events of PyTorch's allocators not kept by the agent")         \
 	X(late_steps, late_steps, CALL, "steps of the schedule that began before CUPTI recorded: launches not seen")   \
-	X(steps_lost, steps_lost, EXTRA, "steps of training not told by the agent")
+	X(steps_lost, steps_lost, EXTRA, "steps of training not reported by the agent")
 
 #endif

@@ -39,7 +39,7 @@ struct gpt_process_state {
 	__u64 generation;   /* begins as program, grows when a described code object dies: stack ids start over */
 	__u64 shim_code;    /* _Py_InitCleanup, whose frames are no one's; 0: not met yet */
 	__u32 called, pad;  /* 1: it has called CUDA since it was forked or executed something */
-	__u64 mapped_ns;    /* when a file whose name says nothing was last told of */
+	__u64 mapped_ns;    /* when a file whose name says nothing was last reported */
 	struct gpt_python python;
 };
 
@@ -171,7 +171,7 @@ struct gpt_nccl_file {
 #define GPT_COOKIE_DISTANCE(cookie) ((cookie) >> 36)
 #define GPT_COOKIE_DISTANCE_MAX ((1ULL << 28) - 1)
 
-/* Per file with symbol probes: size of its executable segment, to tell whether an address lies in it. */
+/* Per file with symbol probes: size of its executable segment, to show whether an address lies in it. */
 struct gpt_file_state {
 	__u64 text_bytes;
 };
@@ -232,7 +232,7 @@ struct gpt_py_arg {
 };
 
 /*
- * A probe's program tells where it is by how far it is from _PyRuntime, which lies in the same file: the same in every
+ * A probe's program shows where it is by how far it is from _PyRuntime, which lies in the same file: the same in every
  * process, wherever the file is mapped, and no kernel is too old for it.
  */
 struct gpt_py_site_key {

@@ -7,7 +7,7 @@
  * capture/ gives the log what the ring buffer gave it without interpreting it; in the file the records are packed
  * (log.h), and reading a log gives them back byte for byte.  All integers are little-endian, all records are multiples
  * of eight bytes, all times are CLOCK_MONOTONIC nanoseconds unless a field says otherwise.  A reader skips types it
- * does not know; fields are only ever appended, `size` tells which are there.
+ * does not know; fields are only ever appended, `size` shows which are there.
  */
 #ifndef GPUTRACE_RECORD_H
 #define GPUTRACE_RECORD_H
@@ -50,14 +50,14 @@ enum gpt_record_type {
 	GPT_AGENT_BATCH = 13, /* struct gpt_agent_batch: records of the agent, see agent.h */
 	GPT_PYEVENT = 14,     /* struct gpt_pyevent: a collection or an import begins or ends */
 	GPT_PYCALL = 15,      /* struct gpt_pycall: a Python function is entered or left */
-	GPT_CUPTI_USE = 16,   /* struct gpt_cupti_use: somebody sets CUPTI's activity API up or down */
+	GPT_CUPTI_USE = 16,   /* struct gpt_cupti_use: someone sets CUPTI's activity API up or down */
 	GPT_CUPTI_DONE = 17,  /* struct gpt_cupti_done: CUPTI gave torch.profiler a buffer of records */
-	GPT_STACK_AT = 18,    /* struct gpt_stack_at: the Python stack of something that the agent tells of */
+	GPT_STACK_AT = 18,    /* struct gpt_stack_at: the Python stack of something that the agent reports */
 	GPT_SAMPLE = 19,      /* struct gpt_sample: what a thread ran at that moment */
 	GPT_WAIT = 20,	      /* struct gpt_wait: a thread was off the CPU, and runs again */
 
 	/* from the collector */
-	GPT_NCCL = 25, /* struct gpt_nccl, from the kernel: what the launch is part of that its next GPT_CALL tells */
+	GPT_NCCL = 25, /* struct gpt_nccl, from the kernel: what the launch that the next GPT_CALL reports is part of */
 	GPT_GENERATED = 22,	/* struct gpt_generated: a line of generated code that launches a kernel */
 	GPT_PYTHON_SOURCE = 26, /* struct gpt_python_source: the text of a notebook's cell */
 	GPT_SESSION = 32,	/* struct gpt_session: options, host */
@@ -283,7 +283,7 @@ enum gpt_cupti_function {
 	GPT_CUPTI_ATTRIBUTE = 5, /* cuptiActivitySetAttribute */
 };
 
-/* A call of the activity API by somebody in the process; of the agent's own calls only GPT_CUPTI_REGISTER. */
+/* A call of the activity API by someone in the process; of the agent's own calls only GPT_CUPTI_REGISTER. */
 struct gpt_cupti_use {
 	struct gpt_record hdr;
 	__u64 time_ns; /* at entry */
@@ -380,9 +380,9 @@ struct gpt_process_event {
 };
 
 #define GPT_MAPPED_STOPPED 1 /* flags: the thread must be stopped until its probes are in place */
-#define GPT_MAPPED_OTHER 2   /* its name says nothing; those that follow within GPT_MAPPED_OTHER_NS are not told */
+#define GPT_MAPPED_OTHER 2   /* its name says nothing; those that follow within GPT_MAPPED_OTHER_NS are not reported */
 #define GPT_MAPPED_OTHER_NS 5000000ULL
-#define GPT_MAPPED_MORE 4   /* and what the process maps in the rest of GPT_MAPPED_WINDOW_NS is not told */
+#define GPT_MAPPED_MORE 4   /* and what the process maps in the rest of GPT_MAPPED_WINDOW_NS is not reported */
 #define GPT_MAPPED_PROBED 8 /* with STOPPED: its probes are in place, but the process's Python is not known yet */
 
 struct gpt_mapped {

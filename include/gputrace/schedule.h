@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Which steps of training are recorded, counted as torch.profiler.schedule does.  The collector tells the agent by
- * semaphores, one for each bit of these numbers: it writes nothing else into a process.
+ * Which steps of training are recorded, counted as torch.profiler.schedule does.  The collector gives them to the agent
+ * by semaphores, one for each bit of these numbers: it writes nothing else into a process.
  */
 #ifndef GPUTRACE_SCHEDULE_H
 #define GPUTRACE_SCHEDULE_H
@@ -31,7 +31,7 @@ _Static_assert(sizeof(struct gpt_schedule) == GPT_SCHEDULE_FIELDS * sizeof(uint3
 #define GPT_SCHEDULE_BEGUN GPT_SCHEDULE_BITS
 #define GPT_SCHEDULE_SEMAPHORES (GPT_SCHEDULE_BITS + 1u)
 
-/* How many bits of the field are told, the lowest first. */
+/* How many bits of the field are reported, the lowest first. */
 static inline unsigned gpt_schedule_field_bits(unsigned field)
 {
 	static const uint8_t bits[GPT_SCHEDULE_FIELDS] = {16, 16, 16, 16, 16, 1, 3, 32, GPT_LISTENER_BITS};

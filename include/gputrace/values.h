@@ -116,7 +116,7 @@ enum gpt_agent_state {
 	GPT_AGENT_STOPPED = 3, /* left CUPTI */
 	GPT_AGENT_FAILED = 4,  /* see gpt_agent_hello.failure; nothing will follow */
 	/* Another holds the subscriber and does not record: GPU records follow, and a gpt_agent_api_activity for each
-	 * call, which no one but the probes on the public symbols tells of while it is made. */
+	 * call, which no one but the probes on the public symbols reports while it is made. */
 	GPT_AGENT_BORROWING = 5,
 };
 
@@ -124,7 +124,7 @@ enum gpt_agent_failure {
 	GPT_AGENT_OK = 0,
 	GPT_AGENT_NO_CUPTI = 1,	      /* no libcupti found; text: where it looked */
 	GPT_AGENT_CUPTI_UNUSABLE = 2, /* found, but has not what we need; text: what */
-	GPT_AGENT_OCCUPIED = 3,	      /* another tool holds the subscriber; text: its name if CUPTI tells */
+	GPT_AGENT_OCCUPIED = 3,	      /* another tool holds the subscriber; text: its name if CUPTI says it */
 	GPT_AGENT_NO_CUDA = 4,	      /* CUPTI answers 15 or 999: no usable driver */
 	GPT_AGENT_CUPTI_ERROR = 5,    /* text: function and result */
 	GPT_AGENT_NO_RESOURCES = 6,   /* memory or thread */
@@ -195,12 +195,12 @@ enum gpt_collective_field {
 	GPT_COLLECTIVE_RANK_START,  /* the lowest global rank, -1: not known */
 	GPT_COLLECTIVE_RANK_STRIDE, /* from one global rank to the next, -1: not known */
 	GPT_COLLECTIVE_PEER, /* global rank of whom a send is for, or a receive from; -1: neither, or not known */
-	GPT_COLLECTIVE_POINT_TO_POINT, /* 1, 0; -1: this PyTorch does not tell */
-	GPT_COLLECTIVE_ASYNC,	       /* 1, 0; -1: this PyTorch does not tell */
+	GPT_COLLECTIVE_POINT_TO_POINT, /* 1, 0; -1: this PyTorch does not say */
+	GPT_COLLECTIVE_ASYNC,	       /* 1, 0; -1: this PyTorch does not say */
 	GPT_COLLECTIVE_FIELDS,
 };
 
-/* c10::DeviceType, as far as it is told from others. */
+/* c10::DeviceType, as far as it differs from others. */
 enum gpt_torch_device {
 	GPT_TORCH_CPU = 0,
 	GPT_TORCH_CUDA = 1,
@@ -220,7 +220,7 @@ enum gpt_agent_torch_memory_of {
 
 enum gpt_agent_ops_state {
 	GPT_AGENT_OPS_WAITING = 1,   /* no PyTorch in the process yet */
-	GPT_AGENT_OPS_OBSERVING = 2, /* what begins from then on is told */
+	GPT_AGENT_OPS_OBSERVING = 2, /* what begins from then on is reported */
 	GPT_AGENT_OPS_STOPPED = 3,
 	GPT_AGENT_OPS_REFUSED = 4, /* a PyTorch that is not known, or that does not let itself be observed */
 };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A Chromium without a screen, which does what somebody at a page does: by its debugging pipe."""
+"""A Chromium without a screen, which does what someone at a page does: by its debugging pipe."""
 
 import json
 import os

@@ -132,5 +132,5 @@ def totals_told(path):
 
 
 def registrations(path):
-    """Who registered buffers with CUPTI, in order: 1 the agent, 0 somebody else."""
+    """Who registered buffers with CUPTI, in order: 1 the agent, 0 someone else."""
     return [use.values["own"] for use in records(path, CUPTI_USE) if use.values["what"] == REGISTER]

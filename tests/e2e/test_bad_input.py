@@ -231,7 +231,7 @@ def test_a_link_of_another_user_is_not_followed(cudart, tmp_path, name):
     link.symlink_to(victim)
     os.chown(link, 12345, 12345, follow_symlinks=False)
     done = launching(tmp_path, cudart, "-o", link)
-    assert_one_line(done, FAILED, str(link), "symbolic link that belongs to somebody else")
+    assert_one_line(done, FAILED, str(link), "symbolic link that belongs to someone else")
     assert victim.read_text() == "precious" and link.is_symlink()
 
 
@@ -241,7 +241,7 @@ def test_a_folder_behind_a_link_of_another_user_is_not_written_to(cudart, tmp_pa
     link.symlink_to("real")
     os.chown(link, 12345, 12345, follow_symlinks=False)
     done = launching(tmp_path, cudart, "-o", link / "trace.json")
-    assert_one_line(done, FAILED, str(link / "trace.json"), "symbolic link that belongs to somebody else")
+    assert_one_line(done, FAILED, str(link / "trace.json"), "symbolic link that belongs to someone else")
     assert_empty(tmp_path / "real")
 
 

@@ -65,7 +65,7 @@ class Holder(tracing.Running):
             self.ask(command)
 
     def must_be_undisturbed(self, name):
-        """The session has every event that the first has, before anybody came, and of what was done no other."""
+        """The session has every event that the first has, before anyone came, and of what was done no other."""
         expected, got = (events_of(self.folder / f"{session}.json") for session in ("once", name))
         assert expected["kernel", "X", None] == N
         got["overhead", "X", None] = expected["overhead", "X", None]  # of CUPTI's own work; may be from just before

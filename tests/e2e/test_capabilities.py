@@ -229,7 +229,7 @@ print(os.waitpid(pid, 0)[1] >> 8, ours.recv(64), flush=True)
 
 
 def test_installed_with_capabilities_it_lends_no_file_of_its_caller_s(desk, installed):
-    """Anybody of the group may execute it by the name of the process that lends."""
+    """Anyone of the group may execute it by the name of the process that lends."""
     readable = desk / "agent"
     readable.write_text("theirs")
     os.link(installed, f"{readable}-link")

@@ -118,7 +118,7 @@ def library(public):
 
 @contextlib.contextmanager
 def traced_victim(folder, library, *options, limit=None):
-    """A trace of the whole machine, and in it somebody who loads the library and launches; each launch has to be there."""
+    """A trace of the whole machine, and in it someone who loads the library and launches; each launch has to be there."""
     with tracing.Tracer(folder, "--agent", "off", *options, limit=limit) as tracer:
         yield tracer
         with tracing.target(folder, "late") as victim:

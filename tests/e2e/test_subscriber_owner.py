@@ -19,7 +19,7 @@ def recorder(tmp_path_factory):
         *(f"{machine.SIMGPU}/{name}" for name in ("libcuda.so.1", "libcudart.so.13", "libcupti.so.13")))
 
 
-@pytest.mark.parametrize("name", ["somebody's recorder", ""])
+@pytest.mark.parametrize("name", ["someone's recorder", ""])
 def test_it_is_left_alone_and_named_if_it_gave_a_name(recorder, tmp_path, name):
     with tracing.Running([recorder, name], tmp_path) as running:
         running.wait_line("ready")

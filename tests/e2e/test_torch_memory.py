@@ -228,7 +228,7 @@ def test_a_snapshot_has_every_event_of_the_trace(run, snapshot):
 
 
 def test_a_snapshot_has_what_the_allocator_says_it_holds(run, snapshot):
-    """Of what was handed out before the trace PyTorch told nobody."""
+    """Of what was handed out before the trace PyTorch told no one."""
     theirs = {} if snapshot is None else {block["address"]: block["size"] for segment in run.truth["segments"]
                                            for block in segment["blocks"] if block["state"] == "active_allocated"}
     for address, block in (snapshot.blocks if snapshot else {}).items():

@@ -76,7 +76,7 @@ class Run:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """GPU times are of the wall clock (CUPTI's), the program's are not: a run in which somebody set it is made again."""
+    """GPU times are of the wall clock (CUPTI's), the program's are not: a run in which someone set it is made again."""
     for _ in range(RUNS_MOST):
         run = Run(tmp_path_factory.mktemp("merge"))
         if not run.clock_was_set:

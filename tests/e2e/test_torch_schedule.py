@@ -129,7 +129,7 @@ def lasting(tmp_path_factory):
     """A process that trains for as long as it is let."""
     folder = tmp_path_factory.mktemp("lasting")
     target = subprocess.Popen([str(word) for word in program(folder, "cpu", 10**9)])
-    # it waits for somebody who observes it before it begins
+    # it waits for someone who observes it before it begins
     tracing.gputrace(folder, "-p", target.pid, "--schedule", "active=1,repeat=1", "--step", "range:iteration").must_be(0)
     yield target
     target.kill()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The page of `gputrace view` in a browser, as somebody uses it: keys, mouse, search, a narrow window, a second tab; what is not read
+"""The page of `gputrace view` in a browser, as someone uses it: keys, mouse, search, a narrow window, a second tab; what is not read
 yet, cut short, empty or gone is said."""
 
 import contextlib

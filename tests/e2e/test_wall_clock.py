@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""GPU times when somebody sets the wall clock, by which CUPTI tells them, in the middle of a trace."""
+"""GPU times when someone sets the wall clock, by which CUPTI tells them, in the middle of a trace."""
 
 import pathlib
 import time

@@ -399,7 +399,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
             out[alone], err = process.communicate(timeout=60)
             self.assertEqual((process.returncode, err), (0, ""))
         self.assertIn("subscribe 0\n", out[0])
-        self.assertEqual(out[0], out[1], "as in a process that has never had anybody listen")
+        self.assertEqual(out[0], out[1], "as in a process that has never had anyone listen")
         record = Record(f"{self.folder.name}/record.{process.pid}")
         self.assertEqual(record.stats()["memsets"], 1)
 

@@ -23,7 +23,7 @@ struct fake_torch {
 	unsigned (*callbacks)(void); /* registered ones */
 	void (*hold_list)(void);     /* as a thread has it that is gone: who takes a callback away waits for ever */
 	void (*slow_list)(void);     /* who takes a callback away goes on when let_go is called, after a while */
-	bool (*list_is_held)(void);  /* somebody takes one away just now */
+	bool (*list_is_held)(void);  /* someone takes one away just now */
 	void (*let_go)(void);
 };
 

@@ -21,7 +21,7 @@ SPIN, SWITCHES = 3000000, 40000
 
 
 class Target:
-    """blame_target.py, ready to be told."""
+    """blame_target.py, ready for its orders."""
 
     def __init__(self):
         self.process = subprocess.Popen([sys.executable, HERE / "blame_target.py"], stdin=subprocess.PIPE,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Told on standard input: "spin N" additions, "switch N" round trips of two threads that share one CPU; says how many
+"""Takes orders on standard input: "spin N" additions, "switch N" round trips of two threads that share one CPU; says how many
 seconds of CPU time each took, which others do not add to."""
 import os
 import sys

@@ -1,4 +1,4 @@
-"""A process that calls a Python function when told to: bench_calls' counterpart.
+"""A process that calls a Python function on request: bench_calls' counterpart.
 
 Reads lines "CALLS" from standard input, answers each with nanoseconds per call.
 """

@@ -44,7 +44,7 @@ class Target:
     def answer(self):
         return self.process.stdout.readline().strip()
 
-    def tell(self, text):
+    def ask(self, text):
         self.process.stdin.write(text + "\n")
         self.process.stdin.flush()
 
@@ -56,7 +56,7 @@ class Target:
         """Least nanoseconds per launch: others share the machine."""
         rounds = []
         for _ in range(COST_ROUNDS):
-            self.tell(f"cost {COST_CALLS}")
+            self.ask(f"cost {COST_CALLS}")
             rounds.append(float(self.answer()))
         return min(rounds)
 

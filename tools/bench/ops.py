@@ -130,31 +130,31 @@ def judge_lines(added):
     return judge("a forward line of a launch", line / launch, MOST_OF_LAUNCH)
 
 
-def told_and_lost(gputrace, log, folder):
+def recorded_and_lost(gputrace, log, folder):
     """Of the log, by its export."""
     out = folder / "storm.json"
     subprocess.run([gputrace, "export", log, "-o", out], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    told = lost = inputs = 0
+    recorded = lost = inputs = 0
     with open(out) as file:
         for line in file:
-            told += '"cat":"cpu_op"' in line
+            recorded += '"cat":"cpu_op"' in line
             found = re.search(r'"ops_lost": ([0-9]+)', line)
             lost = int(found.group(1)) if found else lost
             found = re.search(r'"op_inputs_lost": ([0-9]+)', line)
             inputs = int(found.group(1)) if found else inputs
-    return told, lost, inputs
+    return recorded, lost, inputs
 
 
 def judge_storm(gputrace, target, folder, flag):
     log = folder / "storm.gpt"
     with Trace(gputrace, target, flag, log):
         done, seconds = target.ask("storm {} {} {}".format(*STORM)).split()
-    told, lost, inputs = told_and_lost(gputrace, log, folder)
+    recorded, lost, inputs = recorded_and_lost(gputrace, log, folder)
     print(f"  {' '.join(TRACES[flag])}: {int(done):,} ops of {STORM[0]} threads, {int(done) / float(seconds) / 1e6:.2f} million a second: "
-          f"{told:,} told, {lost:,} lost ({100 * lost / int(done):.1f} %), inputs of {inputs:,} lost")
-    if told + lost == int(done):
+          f"{recorded:,} recorded, {lost:,} lost ({100 * lost / int(done):.1f} %), inputs of {inputs:,} lost")
+    if recorded + lost == int(done):
         return 0
-    print(f"MISSED  told and lost are {told + lost:,} of {int(done):,}")
+    print(f"MISSED  recorded and lost are {recorded + lost:,} of {int(done):,}")
     return 1
 
 

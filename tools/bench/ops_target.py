@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A PyTorch program that says what its ops cost; told by lines on standard input, answers with a line each.
+"""A PyTorch program that says what its ops cost; takes lines on standard input, answers with a line each.
 
     ops_target.py HAMMER.so LIBCUDART
 
@@ -7,7 +7,7 @@
     number N ROUNDS PROFILER the same where autograd gives the op a number
     train N ROUNDS PROFILER  the same of a step of training
     launch N ROUNDS none     the same of a launch of no kernel after each
-    observed                 answers once somebody observes PyTorch's ops
+    observed                 answers once someone observes PyTorch's ops
     storm THREADS CALLS N    THREADS threads make CALLS calls of a scripted function with N ops each, and hold no GIL: says
                              how many ops that were, and how long it took in seconds
 

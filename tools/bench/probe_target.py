@@ -1,4 +1,4 @@
-"""A process that launches at a given Python depth when told to: bench_probe's counterpart.
+"""A process that launches at a given Python depth on request: bench_probe's counterpart.
 
 Reads lines "DEPTH CALLS" from standard input, answers each with nanoseconds per launch.
 """

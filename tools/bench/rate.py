@@ -36,7 +36,7 @@ GPT_CALL_ARGS, GPT_END = 2, 38
 
 
 class Target:
-    """rate_target.py, ready to be told."""
+    """rate_target.py, ready for its orders."""
 
     def __init__(self, options, threads=THREADS):
         command = [sys.executable, HERE / "rate_target.py", options.hammer, options.cudart, str(threads), str(DEPTH)]
@@ -47,7 +47,7 @@ class Target:
     def answer(self):
         return self.process.stdout.readline().strip()
 
-    def tell(self, text):
+    def ask(self, text):
         self.process.stdin.write(text + "\n")
         self.process.stdin.flush()
 
@@ -55,7 +55,7 @@ class Target:
         """Median nanoseconds per launch."""
         rounds = []
         for _ in range(COST_ROUNDS):
-            self.tell(f"cost {COST_CALLS}")
+            self.ask(f"cost {COST_CALLS}")
             rounds.append(float(self.answer()))
         return statistics.median(rounds)
 
@@ -113,7 +113,7 @@ def bench_rate(options, folder):
     target, log = Target(options), folder / "rate.gpt"
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     tracer = trace(options, target, log)
-    target.tell(f"run {options.seconds}")
+    target.ask(f"run {options.seconds}")
     made = int(target.answer())
     tracer.send_signal(2)
     finish(tracer)
@@ -140,7 +140,7 @@ def bench_attach(options, folder):
     times = []
     for _ in range(7):
         target, log = Target(options, threads=1), folder / "attach.gpt"
-        target.tell("run 1.5")
+        target.ask("run 1.5")
         time.sleep(0.2)
         started = time.monotonic_ns()
         tracer = trace(options, target, log, "-d", "200ms")
@@ -158,7 +158,7 @@ def bench_detach(options, folder):
     target.cost()
     before = target.cost()
     tracer = trace(options, target, folder / "detach.gpt")
-    target.tell("cost 200000")
+    target.ask("cost 200000")
     traced = float(target.answer())
     tracer.send_signal(2)
     finish(tracer)

@@ -58,18 +58,18 @@ class View:
         first, slowest, places = None, 0, 0
         while True:
             body, ms = self.ask("tracks")
-            told = json.loads(body)
+            said = json.loads(body)
             slowest = max(slowest, ms)
-            if told["tracks"]:
-                drawn, ms = self.slices(0, told["span"])
+            if said["tracks"]:
+                drawn, ms = self.slices(0, said["span"])
                 slowest = max(slowest, ms)
                 if first is None and json.loads(drawn)["rows"]:
-                    first, places = self.since(), told.get("places", 0)
+                    first, places = self.since(), said.get("places", 0)
                 part = random.choice(LENGTHS)
-                start = random.random() * told["span"] * (1 - part)
-                slowest = max(slowest, self.slices(start, start + told["span"] * part)[1])
-            if told["done"]:
-                return first, places, self.since(), told, slowest
+                start = random.random() * said["span"] * (1 - part)
+                slowest = max(slowest, self.slices(start, start + said["span"] * part)[1])
+            if said["done"]:
+                return first, places, self.since(), said, slowest
             time.sleep(PAUSE_S)
 
     def slowest_zoom(self, span, part):
@@ -100,11 +100,11 @@ def main():
     log = scale.log_of(options, "kernels", options.launches)
     random.seed(1)
     view = View(options.gputrace, log)
-    first, places, everything, told, meanwhile = view.read()
-    zooms = {part: view.slowest_zoom(told["span"], part) for part in LENGTHS}
+    first, places, everything, said, meanwhile = view.read()
+    zooms = {part: view.slowest_zoom(said["span"], part) for part in LENGTHS}
     most_mb = view.end()
     slowest = max(meanwhile, *zooms.values())
-    print(f"view of {options.launches:,} launches, {told['slices']:,} slices ({os.path.getsize(log) / 1e6:.0f} MB), {most_mb:.0f} MB of memory")
+    print(f"view of {options.launches:,} launches, {said['slices']:,} slices ({os.path.getsize(log) / 1e6:.0f} MB), {most_mb:.0f} MB of memory")
     print(judged(first, FIRST_MOST_S, f"first slices after {first:.2f} s (at most {FIRST_MOST_S}), of {places} places, all after {everything:.2f} s"))
     for part, ms in zooms.items():
         print(f"  a zoom to {part:8g} of the span: {ms:6.1f} ms")

@@ -44,7 +44,7 @@ template <typename Kind> constexpr unsigned comms_kind()
 		return 0;
 }
 
-/* What a collective tells of itself.  Before 2.11 it tells too little to be of use. */
+/* What a collective says of itself.  Before 2.11 it says too little to be of use. */
 template <typename Comms> void comms()
 {
 	if constexpr (requires(Comms c) { c.pgName_; c.groupRanks_; }) {

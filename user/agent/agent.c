@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * The agent's life in its process: its start, its one thread, and its end.  It lives only while
- * somebody listens, never prints, never exits, and waits for nothing without a bound.
+ * someone listens, never prints, never exits, and waits for nothing without a bound.
  */
 #include <stdatomic.h>
 #include <stdlib.h>

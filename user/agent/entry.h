@@ -16,7 +16,7 @@ void agent_start(void);
 
 /*
  * The same for a process that already runs: everything slow happens on the agent's thread.  One that runs
- * is followed by another if somebody still listens when it ends.
+ * is followed by another if someone still listens when it ends.
  */
 void agent_start_deferred(const char *cupti);
 

@@ -40,7 +40,7 @@ bool import_in_segment(const struct dl_phdr_info *info, uint32_t type, uintptr_t
 
 /*
  * Leads an entry for `function` to the detour; *before is what stood there, and stays as it is where that has been
- * done.  One that has not been used yet leads back into its own library; false: it leads elsewhere, and is somebody
+ * done.  One that has not been used yet leads back into its own library; false: it leads elsewhere, and is someone
  * else's.
  */
 bool import_detour(const struct import_table *table, void *_Atomic *at, void *function, void *detour, void **before);

@@ -19,7 +19,7 @@ typedef int (*clock_function)(clockid_t clock, struct timespec *t);
 
 static clock_function vdso_clock; /* NULL: there is none */
 
-/* In assembly, as somebody may stand before syscall(2), too. */
+/* In assembly, as someone may stand before syscall(2), too. */
 static void ask_kernel(struct timespec *t)
 {
 #if defined(__x86_64__)

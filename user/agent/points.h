@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The agent's only way to send: functions that do nothing but carry a probe, and the counters that tell
+ * The agent's only way to send: functions that do nothing but carry a probe, and the counters that say
  * whether a probe is there; see gputrace/agent.h for what they promise.  A collector without BPF has the same said
  * by share/: both may listen.
  */
@@ -82,19 +82,19 @@ static inline unsigned points_take_ops(void)
 	return *(volatile unsigned short *)&gputrace_agent_ops_semaphore + SHARE_WANTS(ops);
 }
 
-/* Somebody wants what ops are called with. */
+/* Someone wants what ops are called with. */
 static inline bool points_take_shapes(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_shapes_semaphore != 0 || SHARE_WANTS(shapes);
 }
 
-/* Somebody wants the Python stacks of ops that have an autograd number. */
+/* Someone wants the Python stacks of ops that have an autograd number. */
 static inline bool points_take_forward_lines(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_forward_lines_semaphore != 0 || SHARE_WANTS(forward_lines);
 }
 
-/* Somebody wants the events of PyTorch's allocators. */
+/* Someone wants the events of PyTorch's allocators. */
 static inline bool points_take_torch_memory(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_torch_memory_semaphore != 0 || SHARE_WANTS(torch_memory);
@@ -132,7 +132,7 @@ static inline bool points_schedule_begun(void)
 	       SHARE_WANTS(schedule_begun);
 }
 
-/* Somebody listens who was not there when we began. */
+/* Someone listens who was not there when we began. */
 static inline bool points_asked_again(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_anew_semaphore != 0;
@@ -164,7 +164,8 @@ static inline bool points_take_ranges(void)
 	       (SHARE_WANTS(activity_sets) >> GPT_AGENT_SET_NVTX & 1);
 }
 
-/* ---- to whoever listens ------------------------------------------------------------------------------------------ */
+/* ---- to those who listen ------------------------------------------------------------------------------------------
+ */
 
 static inline void points_call(uint32_t corr, uint32_t api)
 {

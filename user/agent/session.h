@@ -17,7 +17,7 @@
  */
 bool session_start(struct session *session);
 
-/* Says again, to somebody who has come later, what is said once: HELLO now, names and devices when they come up. */
+/* Says again, to someone who has come later, what is said once: HELLO now, names and devices when they come up. */
 void session_repeat(struct session *session);
 
 /* The regular work, at least every 20 ms: takes records, watches the clock, flushes and counts when it is time. */

@@ -55,7 +55,7 @@ struct session {
 /* What the collector is to know of a session that runs: enum gpt_agent_state. */
 uint32_t session_state(const struct session *session);
 
-/* Whether somebody listens for that: enum gpt_agent_activity_set, GPT_AGENT_SET_COUNT for what is always wanted. */
+/* Whether someone listens for that: enum gpt_agent_activity_set, GPT_AGENT_SET_COUNT for what is always wanted. */
 bool session_wants(const struct session *session, unsigned set);
 
 /* Notes why a call of CUPTI failed; false. */

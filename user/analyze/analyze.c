@@ -26,7 +26,7 @@ int analyze_with(struct analyses *all, struct trace *trace, const enum analysis 
 	walk_begin(&walk, all, part);
 	for (; part; part = all->had_enough ? NULL : trace_next(trace)) {
 		walk.part = part;
-		if (options->each_gpu) /* somebody else's, who expects no other thread */
+		if (options->each_gpu) /* someone else's, who expects no other thread */
 			look(&walk);
 		else
 			trace_look(trace, look, &walk);

@@ -27,7 +27,7 @@
 #define ANSWER_NS 5000000000ULL /* CUPTI starts in 0.2 s, and waits for the driver's locks */
 #define OLDER_ANSWER_NS 100000000ULL
 #define SETTLE_PAUSE_NS 2000000L
-#define LEFT_OUT_TOLD_NS 1000000000ULL
+#define LEFT_OUT_SAID_NS 1000000000ULL
 #define UNUSED_NS 20000000ULL
 
 /* It does so inside cuInit, and begins before any other call. */
@@ -337,7 +337,7 @@ static bool is_left_out(struct agents *agents, struct followed *process, uint64_
 	case FORK_MAY_ENTER:
 		return false;
 	case FORK_UNKNOWN_YET:
-		if (now_ns - process->fork.ns >= LEFT_OUT_TOLD_NS)
+		if (now_ns - process->fork.ns >= LEFT_OUT_SAID_NS)
 			memcpy(entry->last_why, why, sizeof(entry->last_why));
 		++*pending;
 		break;
@@ -349,7 +349,7 @@ static bool is_left_out(struct agents *agents, struct followed *process, uint64_
 	case FORK_LEFT_OUT:
 		if (!entry->left_out_ns)
 			entry->left_out_ns = now_ns;
-		if (process->fork.seen && !process->called_ns && now_ns - entry->left_out_ns < LEFT_OUT_TOLD_NS)
+		if (process->fork.seen && !process->called_ns && now_ns - entry->left_out_ns < LEFT_OUT_SAID_NS)
 			break;
 		report_not_in(agents, process, why);
 		entry->state = ENTRY_REFUSED; /* --agent require does not mean it: no trace could have its GPU times */
@@ -365,7 +365,7 @@ static void report_no_ops(const struct agents *agents, struct followed *process,
 	char note[192];
 
 	if (!agents->ops || !process->forked || !process->fork.observed || !process->fork.ns ||
-	    now_ns - process->fork.ns < LEFT_OUT_TOLD_NS)
+	    now_ns - process->fork.ns < LEFT_OUT_SAID_NS)
 		return;
 	process->fork.ns = 0;
 	if (!is_first_said(agents, process, offsetof(struct followed, forks_without_ops_said)))

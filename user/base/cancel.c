@@ -52,7 +52,7 @@ static int write_all(int fd, const char *data, size_t bytes, const struct cancel
 	return 0;
 }
 
-/* ---- somebody who may not read --------------------------------------------------------------------------------- */
+/* ---- someone who may not read --------------------------------------------------------------------------------- */
 
 struct writing {
 	int fd, done;	      /* one of its own, as it may outlive the caller's; an eventfd */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What file systems for SQLite have in common that are one file, which is a descriptor: nobody else has it open,
+ * What file systems for SQLite have in common that are one file, which is a descriptor: no one else has it open,
  * nothing is beside it, and nothing is looked for by a name.
  */
 #ifndef GPUTRACE_BASE_SQLITE_VFS_H

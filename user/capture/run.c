@@ -34,7 +34,7 @@
 #define COMMAND_GRACE_NS (3 * SECOND_NS)
 
 /* How long after a cycle its GPU work has been recorded, where it does not go on for long. */
-#define CYCLE_TOLD_NS SECOND_NS
+#define CYCLE_SAID_NS SECOND_NS
 
 /* This many are reported at a time, the latest: a process may say what it likes. */
 #define CYCLES_MOST 16u
@@ -239,7 +239,7 @@ static void check_cycles(struct run *run, uint64_t now_ns)
 	if (over <= run->cycles_reported)
 		return;
 	if (!run->cycle_due_ns)
-		run->cycle_due_ns = now_ns + CYCLE_TOLD_NS;
+		run->cycle_due_ns = now_ns + CYCLE_SAID_NS;
 	if (now_ns < run->cycle_due_ns)
 		return;
 	run->cycle_due_ns = 0;

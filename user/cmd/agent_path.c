@@ -13,7 +13,7 @@
 #include "base/array.h"
 #include "cmd/privileges.h"
 
-/* Whoever may change it may have any process load what he likes. */
+/* A user who may change it may have any process load what he likes. */
 static bool is_roots(const char *path)
 {
 	struct stat of;
@@ -54,7 +54,7 @@ char *agent_path_find(void)
 		own[length] = 0;
 		*strrchr(own, '/') = 0;
 	}
-	/* Anybody may make a link to the executable in a folder of his. */
+	/* Anyone may make a link to the executable in a folder of his. */
 	if (length > 0 && (!privileges_of_file() || is_roots(own))) {
 		found = usable_in(own, "");
 		if (!found)

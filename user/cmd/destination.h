@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where a file named by the user lies, found without following a symbolic link that somebody else could have
+ * Where a file named by the user lies, found without following a symbolic link that someone else could have
  * put in the way: gputrace runs as root.
  */
 #ifndef GPUTRACE_CMD_DESTINATION_H
@@ -16,7 +16,7 @@ struct destination {
 
 /*
  * Walks path component by component.  Links that root, we or the user behind sudo own are followed; -ELOOP: one of
- * somebody else (or too many), -EISDIR: it names a directory, -EINVAL: something that is no regular file is there,
+ * someone else (or too many), -EISDIR: it names a directory, -EINVAL: something that is no regular file is there,
  * -ENOENT, -EACCES ... as usual.  Free with destination_free in any case.
  */
 int destination_find(const char *path, struct destination *out);

@@ -14,7 +14,7 @@
 
 #include "base/array.h"
 
-/* Somebody who races us for a name loses soon; a stale file of a crash does not matter. */
+/* Someone who races us for a name loses soon; a stale file of a crash does not matter. */
 #define NAME_ATTEMPTS 16
 
 int output_give_to_sudo_user(int fd)
@@ -107,7 +107,7 @@ const char *output_error(int err)
 {
 	switch (-err) {
 	case ELOOP:
-		return "leads through a symbolic link that belongs to somebody else: name the real place";
+		return "leads through a symbolic link that belongs to someone else: name the real place";
 	case EISDIR:
 		return "is a directory: name a file in it";
 	case EINVAL:

@@ -12,7 +12,7 @@
 
 #include "base/array.h"
 
-/* Of the command line; more does not help anybody who reads a report. */
+/* Of the command line; more does not help anyone who reads a report. */
 #define TARGET_MAX 1024
 
 static char *join_command(char **command)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The screen of `gputrace top`: a process of ours that reads the log as far as it is written and shows the last seconds
- * (top/screen.h).  It is forked before there are threads, and shows nothing before it is told to.
+ * (top/screen.h).  It is forked before there are threads, and shows nothing before it is asked to.
  */
 #ifndef GPUTRACE_CMD_TOP_H
 #define GPUTRACE_CMD_TOP_H

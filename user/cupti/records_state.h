@@ -43,7 +43,8 @@ struct records_kind {
 	uint8_t kind;
 	uint8_t set;		/* enum gpt_agent_activity_set; GPT_AGENT_SET_COUNT: always */
 	bool of_calls;		/* only where nothing else reports calls: records->call_classes */
-	bool unknown_to_kineto; /* it complains of such records; those of waits and events it asks for when told to */
+	bool unknown_to_kineto; /* it complains of such records; those of waits and events it asks for where that is set
+				 */
 };
 #define RECORDS_KINDS 13
 extern const struct records_kind records_kinds[RECORDS_KINDS];

@@ -105,8 +105,8 @@ static void keep_before(const struct looker *looker, before_list *before)
 }
 
 /*
- * Whether each thread got on: it ran, its stack is another one, or it woke, which only tells of one that executes
- * Python: threads of libraries wake by the clock.  Waking for the GIL is no progress.
+ * Whether each thread got on: it ran, its stack is another one, or it woke, which says something only of one that
+ * executes Python: threads of libraries wake by the clock.  Waking for the GIL is no progress.
  */
 static void compare(const struct looker *looker, const before_list *before)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which tool's file it is, and its rows as a source that can be told again. */
+/* Which tool's file it is, and its rows as a source that can be read again. */
 #include "input/foreign_trace.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Any file that gputrace reads as a trace: its own logs, and those of other tools, told from each other by what is in
+ * Any file that gputrace reads as a trace: its own logs, and those of other tools, kept apart by what is in
  * them, not by their names.  Of another tool's file the events are sorted first (rows.h).
  */
 #ifndef GPUTRACE_INPUT_FOREIGN_TRACE_H

@@ -166,7 +166,7 @@ void builder_add_foreign_losses(struct builder *builder, const struct model_agen
 bool builder_add_agent_clock_sample(struct builder *builder, struct process_image program, uint64_t reported_ns,
 				    struct clock_sample sample);
 
-/* Somebody registers buffers for the GPU's records: own: the agent, else another client of CUPTI. */
+/* Someone registers buffers for the GPU's records: own: the agent, else another client of CUPTI. */
 void builder_add_registration(struct builder *builder, uint32_t pid, uint64_t time_ns, bool own);
 
 /* A kernel's name (mangled), before the first kernel that has it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is known of all of a long trace as soon as its first part is at hand: pass 1 has counted.  Whoever
- * writes a file while the parts come needs it where numbers must differ over the whole file.
+ * What is known of all of a long trace as soon as its first part is at hand: pass 1 has counted.  A file
+ * that is written while the parts come needs it where numbers must differ over the whole file.
  */
 #ifndef GPUTRACE_MODEL_TOTALS_H
 #define GPUTRACE_MODEL_TOTALS_H

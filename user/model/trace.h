@@ -27,7 +27,7 @@ struct steps;
 
 struct trace {
 	const struct trace_kind *kind;
-	const struct steps *steps; /* of training, found in it by whoever opened it (steps.h); NULL: not looked for */
+	const struct steps *steps; /* of training, found in it by its opener (steps.h); NULL: not looked for */
 	int error;		   /* -errno: the last round ended early; 0 */
 	const struct model *part;  /* that was handed over last, NULL: none yet */
 };

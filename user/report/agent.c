@@ -136,7 +136,7 @@ static void put_none_in_file(struct report *report)
 	free(text);
 }
 
-/* Nobody is sent to a process that has ended. */
+/* No one is sent to a process that has ended. */
 static char *remedy_of(const struct hint *hint, const struct model_process *process)
 {
 	if (hint->remedy != let_it_in && hint->remedy != see_what_works)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a page calls a kernel: its demangled name without what kernels of templates have in common, so that what tells
- * them apart is not pushed off the page.
+ * What a page calls a kernel: its demangled name without what kernels of templates have in common, so that
+ * what distinguishes them is not pushed off the page.
  *
  *	void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>,
  *		false>(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)

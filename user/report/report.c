@@ -18,7 +18,7 @@ static void put_nothing_in_file(struct report *report)
 {
 	char *text =
 		xasprintf("No CUDA call and no GPU work is in this file, which covers %s. Its tool records them "
-			  "where it is told to: torch.profiler with ProfilerActivity.CUDA, nsys with --trace=cuda.",
+			  "where it is asked to: torch.profiler with ProfilerActivity.CUDA, nsys with --trace=cuda.",
 			  number_time(report->all->window.end_ns - report->all->window.start_ns).text);
 
 	report_text(report, 2, text);

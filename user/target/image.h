@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * An ELF file that some process has mapped: symbols, sections, addresses.  The file belongs to somebody we
+ * An ELF file that some process has mapped: symbols, sections, addresses.  The file belongs to someone we
  * do not trust: every offset and length in it is checked.
  */
 #ifndef GPUTRACE_IMAGE_H

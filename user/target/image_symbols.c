@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The symbol tables of an ELF file, .dynsym and .symtab: by name, all of them, and by address.  Tables are read
- * at first use; an index by address is built only when somebody asks for one.
+ * at first use; an index by address is built only when someone asks for one.
  */
 #include "target/image_internal.h"
 

@@ -2,7 +2,7 @@
 /*
  * Whether Kineto, the part of PyTorch's libtorch_cpu that torch.profiler uses, records GPU work at this moment.  It
  * keeps a flag of its own while it asks CUPTI for correlation ids, which it does in every session.  Where that flag
- * lies is no promise of anybody: it is read from the code of two small functions that the library exports.
+ * lies is no promise of anyone: it is read from the code of two small functions that the library exports.
  */
 #ifndef GPUTRACE_KINETO_H
 #define GPUTRACE_KINETO_H

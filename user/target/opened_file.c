@@ -43,7 +43,7 @@ static bool is_root_mount(const char *line, dev_t device)
 
 /*
  * Root's FUSE file systems are those among our own mounts that say so.  What others say is of their own user
- * namespace, where anybody can be root.
+ * namespace, where anyone can be root.
  */
 static bool is_served_by_root(struct reader_area *area, dev_t device)
 {

@@ -298,7 +298,7 @@ def sigstop():
 
 
 def parked():
-    """A lock of another library, of which -1 says that somebody waits."""
+    """A lock of another library, of which -1 says that someone waits."""
     word = ctypes.c_int32(-1)
     here("waiter")
     ready()

@@ -15,6 +15,12 @@ INT64, HALF, FLOAT = 4, 6, 7  # ncclDataType_t
 TYPES = {INT64: "Long", HALF: "Half", FLOAT: "Float"}
 
 
+def say(line):
+    """In one write: ranks have one standard output, and an unbuffered print writes a line and its end one by one."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 class UniqueId(ctypes.Structure):
     _fields_ = [("internal", ctypes.c_char * 128)]
 
@@ -101,9 +107,9 @@ class Rank:
         self.said.append(None)
         self.call(self.cuda.cuLaunchKernel, self.kernel, 1, 1, 1, 32, 1, 1, 0, None, None, None)
 
-    def tell(self):
+    def report(self):
         self.call(self.cuda.cuCtxSynchronize)
-        print(json.dumps(self.said), flush=True)
+        say(json.dumps(self.said))
         self.said = []
 
 
@@ -121,14 +127,14 @@ def main():
     if sys.stdin.isatty() or not sys.stdin.readable():
         sys.exit("lines on standard input say when to work")
     lines = sys.stdin
-    print("ready", flush=True)
+    say("ready")
     if not lines.buffer.peek(1):  # started by this program
         rank.work()
-        rank.tell()
+        rank.report()
     for _ in lines:
         rank.work()
-        rank.tell()
-        print("done", flush=True)
+        rank.report()
+        say("done")
 
 
 main()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Somebody else's profiler: subscribes to CUPTI under the name in its first argument ("": gives none), records kernels,
+ * Someone else's profiler: subscribes to CUPTI under the name in its first argument ("": gives none), records kernels,
  * and launches them when it is told to by lines on standard input: "work N" launches N and answers "done".  In the end
  * it says how many calls and kernels it was told of.
  */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Backward passes of all kinds on a GPU, seen by torch.profiler, too: usage: torch_forward.py FILE.  Waits until somebody
+"""Backward passes of all kinds on a GPU, seen by torch.profiler, too: usage: torch_forward.py FILE.  Waits until someone
 observes PyTorch (--ops), replays a CUDA graph, then works under torch.profiler, whose trace goes to FILE, and writes to
 FILE.lines which line made each node of autograd: [[node, number, line]]."""
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Ops that are called with all kinds of inputs, seen by torch.profiler, too: usage: torch_inputs.py DEVICE FILE.  Waits
-until somebody observes PyTorch (--ops), then works under torch.profiler, whose trace goes to FILE."""
+until someone observes PyTorch (--ops), then works under torch.profiler, whose trace goes to FILE."""
 
 import sys
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Memory that PyTorch's allocators hand out, take back and have not: usage: torch_memory.py DEVICE FILE.  Waits until
-somebody observes PyTorch (--memory), then works under torch.profiler, whose trace goes to FILE; what it knows of its
+someone observes PyTorch (--memory), then works under torch.profiler, whose trace goes to FILE; what it knows of its
 memory goes to FILE.truth."""
 
 import ctypes

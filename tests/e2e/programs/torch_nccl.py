@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Collectives of two ranks, each a process of its own, on the simulated NCCL; usage: torch_nccl.py FOLDER.  Each waits
-until somebody observes PyTorch (--ops), then works under torch.profiler, whose trace goes to FOLDER/theirs-RANK.json."""
+until someone observes PyTorch (--ops), then works under torch.profiler, whose trace goes to FOLDER/theirs-RANK.json."""
 
 import subprocess
 import sys

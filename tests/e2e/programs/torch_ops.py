@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Ops of all kinds, seen by torch.profiler, too: usage: torch_ops.py DEVICE FILE.  Waits until somebody observes PyTorch
+"""Ops of all kinds, seen by torch.profiler, too: usage: torch_ops.py DEVICE FILE.  Waits until someone observes PyTorch
 (--ops), then works under torch.profiler, whose trace goes to FILE, and its table to FILE.table."""
 
 import sys

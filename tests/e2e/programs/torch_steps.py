@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Training under torch.profiler with a schedule: usage: torch_steps.py DEVICE FILE.  Waits until somebody observes PyTorch
+"""Training under torch.profiler with a schedule: usage: torch_steps.py DEVICE FILE.  Waits until someone observes PyTorch
 (--ops).  Each iteration says its number by the name of a record_function; one of them has more to do than the others.
 FILE: the trace of torch.profiler's active steps."""
 

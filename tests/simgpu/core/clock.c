@@ -1,6 +1,6 @@
 /*
  * clock.c: the time base. Everything is placed on CLOCK_MONOTONIC; CUPTI's times are CLOCK_REALTIME,
- * reached by an offset that is sampled again when somebody has set the clock (NTP slews both clocks
+ * reached by an offset that is sampled again when someone has set the clock (NTP slews both clocks
  * alike). Work that ended before and is recorded after that gets the new offset.
  */
 #include <errno.h>

@@ -10,7 +10,7 @@
 
 #define GATE_LOOK_NS 1000000
 
-static _Atomic uint64_t timed;	 /* kernel records since somebody has limited the pool */
+static _Atomic uint64_t timed;	 /* kernel records since someone has limited the pool */
 static _Atomic unsigned falling; /* records of GPU work that will have CUPTI's own clock */
 
 unsigned sim_clocks_registered; /* for programs */

@@ -28,7 +28,7 @@ LOCAL uint64_t clock_convert(uint64_t mono); /* GPU time to that clock */
 /* ---- kinds.c ---- */
 LOCAL bool kind_enabled(uint32_t kind);
 LOCAL bool kinds_any_enabled(void);
-LOCAL bool pool_is_limited(void); /* somebody has set the attribute */
+LOCAL bool pool_is_limited(void); /* someone has set the attribute */
 LOCAL bool api_recorded(enum sim_api_domain domain, uint32_t cbid);
 LOCAL uint32_t thread_id(void);
 LOCAL bool buffers_per_thread(void); /* an attribute, which the client may set */

@@ -141,7 +141,7 @@ RUNTIME(SIM_QUIET, cudaGraphGetNodes, v10000, (cudaGraph_t graph, cudaGraphNode_
 	return runtime_result(cuGraphGetNodes(graph, nodes, numNodes));
 }
 
-/* Nodes here have no edges that anybody set. */
+/* Nodes here have no edges that anyone set. */
 RUNTIME(SIM_QUIET, cudaGraphNodeGetDependencies, v12030,
 	(cudaGraphNode_t node, cudaGraphNode_t *pDependencies, cudaGraphEdgeData *edgeData, size_t *pNumDependencies),
 	(node, pDependencies, edgeData, pNumDependencies))

@@ -202,7 +202,7 @@ static void the_report_says_when_there_was_no_pytorch(void **state)
 	log_batch(&log, PID, TID, 900000);
 	log_agent_ops(&log, GPT_AGENT_OPS_WAITING, 0, "");
 	text = report_of(&log);
-	assert_has(text, "  no process had PyTorch loaded that could have told of ops\n");
+	assert_has(text, "  no process had PyTorch loaded that could have reported ops\n");
 	free(text);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Writing to somebody who may not read: whole, in order, and given up at once when it is cancelled. */
+/* Writing to someone who may not read: whole, in order, and given up at once when it is cancelled. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

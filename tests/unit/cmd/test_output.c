@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Output files: never half-written, never through somebody else's link, owned by the user behind sudo. */
+/* Output files: never half-written, never through someone else's link, owned by the user behind sudo. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

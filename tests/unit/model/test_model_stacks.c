@@ -552,7 +552,7 @@ static void native_stacks_are_named_and_demangled(void **state)
 	log_begin(&log, 0, 0);
 	log_native_stack(&log, PID, 3, 4, (uint64_t[]){0x10, 0x20, 0x30, 0x40});
 	log_call(&log, (struct gpt_call){.pid = PID, .tid = TID, .native_id = 3, .api = CUDA_LAUNCH, .stack_state = 1});
-	/* symbols come when somebody had time to look them up */
+	/* symbols come when someone had time to look them up */
 	log_native_sym(&log, PID, 0x10, "_ZN2at6native4gemmEPfi", "/usr/lib/libtorch.so");
 	log_native_sym(&log, PID, 0x20, "main", "/usr/bin/x");
 	log_native_sym(&log, PID, 0x30, "", "/usr/lib/libcublas.so.13");

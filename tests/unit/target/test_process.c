@@ -416,7 +416,7 @@ static void a_file_of_another_mount_namespace_is_opened(void **state)
 	remove_folder(folder);
 }
 
-/* Has `folder` as its root; and becomes somebody else. */
+/* Has `folder` as its root; and becomes someone else. */
 static void live_in(const void *folder)
 {
 	if (chroot(folder) || chdir("/") || setuid(1234) || prctl(PR_SET_PDEATHSIG, SIGKILL))

@@ -44,7 +44,7 @@ void buffers_done(void *context, uint32_t stream, uint8_t *buffer, size_t size, 
 void buffers_take(void (*parse)(void *user, uint8_t *buffer, size_t valid), void *user);
 
 /*
- * The agent's thread, when CUPTI has forgotten our buffers because somebody else registered, and holds none any more:
+ * The agent's thread, when CUPTI has forgotten our buffers because someone else registered, and holds none any more:
  * calls parse for each that did not come back, with its whole size, and readies it.
  */
 void buffers_reclaim(void (*parse)(void *user, uint8_t *buffer, size_t valid), void *user);

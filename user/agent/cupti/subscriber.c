@@ -42,7 +42,7 @@ static void borrow(struct session *session)
 	session->borrowed = true;
 }
 
-/* It gives no name.  Where somebody else may be the owner, nothing is touched. */
+/* It gives no name.  Where someone else may be the owner, nothing is touched. */
 static bool borrow_from_owner(struct session *session)
 {
 	char owner[CUPTI_OLD_NAME_SIZE + 1];

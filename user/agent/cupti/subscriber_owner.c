@@ -92,7 +92,7 @@ static const char *injected(void)
 	return NULL;
 }
 
-/* ---- somebody who is in no table --------------------------------------------------------------------------------- */
+/* ---- someone who is in no table --------------------------------------------------------------------------------- */
 
 /* A client of CUPTI's activity API has the name in its file, to link with it or to ask the loader for it. */
 static const char recorder[] = "cuptiActivityRegisterCallbacks";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Who holds CUPTI's subscriber, as far as the process itself shows.  CUPTI says only that somebody does, and his name
+ * Who holds CUPTI's subscriber, as far as the process itself shows.  CUPTI says only that someone does, and his name
  * when he gave one (13.0 and later).
  */
 #ifndef GPUTRACE_AGENT_SUBSCRIBER_OWNER_H

@@ -2,7 +2,7 @@
 /*
  * Where in the source the kernel of a launch is, by the calls to the driver: code is loaded (its line table says the
  * places), a function is taken from it, that function is launched, or becomes a node of a graph.  Each step is followed
- * by its handle, so kernels of one name in two modules are distinct.  Code that was loaded before anybody followed,
+ * by its handle, so kernels of one name in two modules are distinct.  Code that was loaded before anyone followed,
  * and functions that the driver gives out in other ways, have no place.
  */
 #ifndef GPUTRACE_AGENT_KERNEL_PLACES_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* What a collector without BPF wants: its control, read by whoever asks what is wanted (points.h). */
+/* What a collector without BPF wants: its control, read where the agent asks what is wanted (points.h). */
 #ifndef GPUTRACE_AGENT_SHARE_CONTROL_H
 #define GPUTRACE_AGENT_SHARE_CONTROL_H
 

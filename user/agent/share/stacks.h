@@ -21,7 +21,7 @@ void stacks_look(void);
  */
 uint32_t stacks_take(uint64_t *id, uint32_t lost);
 
-/* Tells the collector of the thread at its first call. */
+/* Makes the thread known to the collector at its first call. */
 void stacks_announce_thread(void);
 
 uint32_t stacks_pid(void);

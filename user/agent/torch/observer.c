@@ -64,7 +64,7 @@ static uint64_t take_name(struct op_buffer *buffer, const void *op)
 
 /* ---- inputs ------------------------------------------------------------------------------------ */
 
-/* After take_name, which forgets what has to be told again. */
+/* After take_name, which forgets what has to be said again. */
 static uint64_t take_inputs(struct op_buffer *buffer, const void *op)
 {
 	uint32_t count = op_inputs_take(observer.torch.layout, op, buffer->words);

@@ -15,7 +15,7 @@
 
 extern bool op_clock_counts; /* stamps are the processor's counter; changes in op_clock_choose alone */
 
-/* Of whoever has the switch where it costs less than a line of the cache. */
+/* Of the thread that has the switch where it costs less than a line of the cache. */
 static inline uint64_t op_clock_stamp_if(bool counts)
 {
 #if defined(__x86_64__)

@@ -115,7 +115,7 @@ static void wake(void)
 	futex_wake(&ops.exiting);
 }
 
-/* Whether inputs are wanted, and can be read: looked at only once somebody wants them. */
+/* Whether inputs are wanted, and can be read: looked at only once someone wants them. */
 static bool takes_inputs(void)
 {
 	if (!points_take_shapes())
@@ -245,7 +245,7 @@ static bool has_successor(void)
 	return (ops.listener & ~points_schedule().listener) && wanted(); /* a counter of ops falls before its number */
 }
 
-/* Whether somebody has come who has heard nothing yet; for one who is not of the schedule it ends. */
+/* Whether someone has come who has heard nothing yet; for one who is not of the schedule it ends. */
 static bool somebody_came(void)
 {
 	unsigned listeners = points_take_ops();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The session of PyTorch's ops: a thread of its own that waits for a PyTorch, has its ops observed as long as somebody
+ * The session of PyTorch's ops: a thread of its own that waits for a PyTorch, has its ops observed as long as someone
  * listens who wants them, and hands them over.  It needs no CUDA and knows nothing of CUPTI.
  */
 #ifndef GPUTRACE_AGENT_OPS_H

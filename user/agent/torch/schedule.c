@@ -60,7 +60,7 @@ static void rest(bool rests)
 	void (*wake)(void) = atomic_load(&schedule.wake_cupti);
 
 	atomic_store(&schedule_resting, rests);
-	atomic_fetch_add(&schedule.turns, 1); /* whoever reads this sees the rest */
+	atomic_fetch_add(&schedule.turns, 1); /* who reads this sees the rest */
 	if (wake)
 		wake();
 }

@@ -3,7 +3,7 @@
  * What PyTorch's allocators hand out and take back.  They report to a profiler of PyTorch's own (c10::
  * reportMemoryUsageToProfiler, and on the CPU c10::ProfiledCPUMemoryReporter); the calls that do so are led through
  * gputrace's detours, which put the event into the thread's buffer and go on.  On the CPU the reporter itself is not
- * asked: it keeps a table of all blocks as soon as somebody profiles.
+ * asked: it keeps a table of all blocks as soon as someone profiles.
  */
 #ifndef GPUTRACE_AGENT_TORCH_MEMORY_H
 #define GPUTRACE_AGENT_TORCH_MEMORY_H

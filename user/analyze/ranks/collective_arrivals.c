@@ -44,7 +44,7 @@ struct taken {
 
 struct arrival_collector {
 	struct pause *pauses;	  /* by model.processes */
-	struct taken **processes; /* by model.processes; NULL: it met nobody */
+	struct taken **processes; /* by model.processes; NULL: it met no one */
 	struct tally places;	  /* stack, caller: numbered as they are met */
 	uint32_t process_count;
 };
@@ -201,19 +201,19 @@ void arrival_collector_add_call(struct arrival_collector *taker, const struct mo
 				const struct call_event *event)
 {
 	struct pause *pause = &taker->pauses[event->process];
-	const struct model_collective *told;
+	const struct model_collective *reported;
 	struct pending *pending;
 	struct taken *taken;
 
 	note_pause(pause, event);
 	if (event->call->class != GPT_CLASS_LAUNCH)
 		return;
-	told = model_collective_of_call(part, event->call);
-	if (!told)
+	reported = model_collective_of_call(part, event->call);
+	if (!reported)
 		return;
 	taken = taken_of(taker, part, event->process);
 	pending = &taken->pending[taken->next_pending++ % PENDING];
-	*pending = (struct pending){.op = number_of_collective(told, event->call), .paused_ns = pause->longest_ns};
+	*pending = (struct pending){.op = number_of_collective(reported, event->call), .paused_ns = pause->longest_ns};
 	if (pending->paused_ns) {
 		pending->from = number_of(taker, pause->from);
 		pending->to = number_of(taker, pause->to);
@@ -244,23 +244,24 @@ static void add_pause(const struct taken *taken, struct collective_arrival *arri
 }
 
 static void begin_arrival(struct arrival_collector *taker, struct taken *taken, const struct model *part,
-			  const struct gpu_event *event, const struct model_collective *told, uint64_t op)
+			  const struct gpu_event *event, const struct model_collective *reported, uint64_t op)
 {
 	struct collective_arrival arrival = {.arrived_ns = event->op->start_ns,
 					     .ended_ns = event->op->end_ns,
-					     .name = told->params,
+					     .name = reported->params,
 					     .pause_from = NONE,
 					     .pause_to = NONE};
 	struct collective collective;
 
-	if (told->sequence < 0 || !collective_read(&collective, part->strings[told->params]) || !is_met(&collective))
+	if (reported->sequence < 0 || !collective_read(&collective, part->strings[reported->params]) ||
+	    !is_met(&collective))
 		return;
 	learn_rank(taken, &collective);
 	if (taken->rank.met.list.count == ARRIVALS_MAX) {
 		taken->rank.left_out++;
 		return;
 	}
-	arrival.key = key_of(&collective, told->sequence);
+	arrival.key = key_of(&collective, reported->sequence);
 	arrival.line = number_of(taker, (struct place){event->launch->stack, event->launch_caller});
 	add_pause(taken, &arrival, op);
 	taken->ops[taken->rank.met.list.count % LOOK_BACK] = op;
@@ -269,20 +270,20 @@ static void begin_arrival(struct arrival_collector *taker, struct taken *taken, 
 
 void arrival_collector_add_gpu(struct arrival_collector *taker, const struct model *part, const struct gpu_event *event)
 {
-	const struct model_collective *told = NULL;
+	const struct model_collective *reported = NULL;
 	struct collective_arrival *arrival;
 	struct taken *taken;
 	uint64_t op;
 
 	if (event->op->kind == MODEL_KERNEL && event->launch && gpu_ns(event->op))
-		told = model_collective_of_call(part, event->launch);
-	if (!told)
+		reported = model_collective_of_call(part, event->launch);
+	if (!reported)
 		return;
-	op = number_of_collective(told, event->launch);
+	op = number_of_collective(reported, event->launch);
 	taken = taken_of(taker, part, event->op->process);
 	arrival = begun(taken, op);
 	if (!arrival)
-		begin_arrival(taker, taken, part, event, told, op);
+		begin_arrival(taker, taken, part, event, reported, op);
 	else if (event->op->end_ns > arrival->ended_ns)
 		arrival->ended_ns = event->op->end_ns;
 }
@@ -377,7 +378,7 @@ static int by_key(const void *left, const void *right)
 	return (a->arrived_ns > b->arrived_ns) - (a->arrived_ns < b->arrived_ns);
 }
 
-/* Of those with one number nobody can say which is which. */
+/* Of those with one number no one can say which is which. */
 static void drop_repeated(struct arriving_rank *rank)
 {
 	struct collective_arrival *list = rank->met.list.items;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* Less than this share of the time that a step took longer explains nothing. */
-#define TOLD_SHARE 20
+#define SHOWN_SHARE 20
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
@@ -246,7 +246,7 @@ static void compare(struct step_row *row, struct tally *usual, const struct step
 			uint64_t ns = on_gpu ? op->gpu_self_ns : op->cpu_self_ns;
 			uint64_t usual_ns = tally_at(usual, key_of(op, on_gpu))->ns;
 
-			if (ns > usual_ns && ns - usual_ns > longer_ns / TOLD_SHARE)
+			if (ns > usual_ns && ns - usual_ns > longer_ns / SHOWN_SHARE)
 				insert(row,
 				       (struct step_op){.name = op->name, .on_gpu = on_gpu, .more_ns = ns - usual_ns});
 		}

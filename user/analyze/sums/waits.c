@@ -22,7 +22,7 @@ void waits_free(struct waits *waits)
 /* More threads do not wait at once; a target cannot make this slow. */
 #define OPEN_MAX 4096u
 
-static bool may_be_told(uint64_t end_ns, uint64_t time_ns)
+static bool may_still_come(uint64_t end_ns, uint64_t time_ns)
 {
 	return end_ns >= time_ns || time_ns - end_ns < BEHIND_NS;
 }
@@ -33,7 +33,7 @@ void waits_begin_part(struct waits *waits, const struct model *part)
 
 	waits->model = part;
 	for (size_t i = 0; i < waits->open.count; i++)
-		if (may_be_told(waits->open.items[i].end_ns, waits->until_ns))
+		if (may_still_come(waits->open.items[i].end_ns, waits->until_ns))
 			waits->open.items[kept++] = waits->open.items[i];
 	waits->open.count = kept;
 	waits->until_ns = part->more ? part->until_ns : UINT64_MAX;
@@ -101,7 +101,7 @@ void waits_add_call(struct waits *waits, const struct call_event *event)
 	if (!call->end_ns || event->wait_reported || !call_waits(event))
 		return;
 	add(waits, &waits->calls, key, call->end_ns - call->start_ns);
-	if (may_be_told(call->end_ns, waits->until_ns) && waits->open.count < OPEN_MAX)
+	if (may_still_come(call->end_ns, waits->until_ns) && waits->open.count < OPEN_MAX)
 		array_push(&waits->open, ((struct wait_open){.number = call->number,
 							     .start_ns = call->start_ns,
 							     .end_ns = call->end_ns,

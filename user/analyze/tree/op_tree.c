@@ -63,21 +63,21 @@ bool op_name_is_step(const char *name)
 
 /* ---- ends ------------------------------------------------------------------------------------------------------- */
 
-static void tell(struct op_tree *tree, struct op_node *node)
+static void report_node(struct op_tree *tree, struct op_node *node)
 {
 	tree->take(tree->context, node);
 	free_node(node);
 }
 
 /* There is more inside of a node than one of its name. */
-static void tell_only(struct op_tree *tree, struct op_node *node)
+static void report_only(struct op_tree *tree, struct op_node *node)
 {
 	struct op_node *only = node->only;
 
 	if (!only)
 		return;
 	node->only = NULL;
-	tell(tree, only);
+	report_node(tree, only);
 	free(only);
 }
 
@@ -125,7 +125,7 @@ static void leave(struct op_tree *tree, struct op_tree_thread *thread)
 		around->only = xmalloc(sizeof(*around->only));
 		*around->only = node;
 	} else {
-		tell(tree, &node);
+		report_node(tree, &node);
 	}
 }
 
@@ -157,7 +157,7 @@ static void add_inside(struct op_tree *tree, struct op_tree_thread *thread, uint
 		end_ns = around->end_ns;
 	around->children++;
 	around->inside_ns += end_ns > start_ns ? end_ns - start_ns : 0;
-	tell_only(tree, around);
+	report_only(tree, around);
 }
 
 void op_tree_add_op(struct op_tree *tree, const struct op_event *event)
@@ -181,7 +181,7 @@ void op_tree_add_op(struct op_tree *tree, const struct op_event *event)
 	if (node.async || thread->open.count == OP_TREE_OPEN_MAX) {
 		tree->left_out += !node.async;
 		node.inside = !node.async;
-		tell(tree, &node);
+		report_node(tree, &node);
 		return;
 	}
 	node.inside = thread->open.count > 0;

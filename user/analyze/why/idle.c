@@ -209,7 +209,7 @@ static uint64_t charge_from_launch(struct idle_charging *charging, const struct 
 	return sum + why_thread_pieces(threads, thread, NULL, end, to, WHY_RANK_COMPILE, idle_charge, charging, NULL);
 }
 
-/* What is not known yet; lead: of whats, what it is put on where samples do not tell, NONE. */
+/* What is not known yet; lead: of whats, what it is put on where samples do not say, NONE. */
 static void charge_unknown(struct idle_charging *charging, uint32_t thread, uint32_t lead, uint64_t ns)
 {
 	charging->culprit = thread;
@@ -219,7 +219,7 @@ static void charge_unknown(struct idle_charging *charging, uint32_t thread, uint
 	charging->once = false;
 }
 
-/* An earlier wait that is to blame for what samples do not tell. */
+/* An earlier wait that is to blame for what samples do not say. */
 struct lead {
 	struct idle_charging *charging;
 	uint32_t thread;
@@ -252,7 +252,7 @@ struct lateness {
 	struct why_rests rests; /* in which the thread did nothing that is known by itself */
 };
 
-/* What is known of its thread without samples; what these can tell more of waits for them. */
+/* What is known of its thread without samples; what these can say more of waits for them. */
 static void take_late(void *context, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
 {
 	struct lateness *late = context;
@@ -282,7 +282,7 @@ static void take_late(void *context, struct tally_key key, uint64_t from_ns, uin
 		idle_charge(late->charging, key, from_ns, to_ns);
 }
 
-/* A gap of whose thread nothing is known by itself; how much of it samples and waits do not tell. */
+/* A gap of whose thread nothing is known by itself; how much of it samples and waits do not say. */
 static uint64_t blame_rests(const struct lateness *late)
 {
 	uint64_t unknown_ns = 0;

@@ -6,7 +6,7 @@
  *
  * A gap is put on what the thread of the launch that ended it was doing meanwhile, the first of these that fits:
  * compiling; collecting garbage; importing; in a CUDA call that does not return at once (it waits, copies, allocates);
- * in a DataLoader; or while a collective of its process went on over gloo or MPI.  What PyTorch's ops do not tell of
+ * in a DataLoader; or while a collective of its process went on over gloo or MPI.  What PyTorch's ops do not say of
  * that, as they were not recorded, the frames of the thread's next CUDA call may: it came out of the DataLoader.  Of
  * what is left as much is put on earlier calls in which that thread waited for the GPU as they took: had it not waited,
  * it would have been ahead by that.  What then is left is the price of a launch, where the gap and the kernel after it
@@ -14,7 +14,7 @@
  *
  * With samples and waits of threads (--cpu, --off-cpu) what is left of the gap is divided by these first (idle_ran.h):
  * the line that ran, what the thread waited for, and what others did meanwhile that it waited for, as far as wake-ups
- * lead.  What they do not tell is put on earlier waits for the GPU as above, and what then is left is not known.
+ * lead.  What they do not say is put on earlier waits for the GPU as above, and what then is left is not known.
  *
  * What is kept besides sums: of each thread what it did since a GPU last ended a gap (bounded, why_threads.h,
  * idle_ran.h).

@@ -87,7 +87,7 @@ static struct tally_key key_of_call(const struct why_thread *thread, const struc
 	}
 }
 
-/* Nothing else tells where a thread was between two calls: the later one was made inside of a DataLoader's next. */
+/* Nothing else shows where a thread was between two calls: the later one was made inside of a DataLoader's next. */
 static void note_loading(struct idle *idle, struct why_thread *thread, const struct model_call *call)
 {
 	struct why_loader loader = {.code = NONE};

@@ -10,7 +10,7 @@ static const char *name_of(const struct model *model, uint32_t name)
 	return name == NONE || name >= model->string_count ? "?" : model->strings[name];
 }
 
-/* How a thread waits, whoever it waits for. */
+/* How a thread waits, whatever it waits for. */
 static const char *wait_words(enum why_cause cause, uint32_t reason)
 {
 	switch (cause) {

@@ -73,7 +73,7 @@ static const struct why_share *who_ran(const struct why_sharing *sharing, uint32
 	return most;
 }
 
-/* The operation was launched, its process had nothing else on the GPU, and somebody else had. */
+/* The operation was launched, its process had nothing else on the GPU, and someone else had. */
 static void charge_other_process(struct why *why, struct why_sharing *sharing, const struct why_share *own,
 				 const struct gpu_event *event, uint64_t start_ns)
 {

@@ -26,7 +26,7 @@ int lender_start(struct lender *lender, pid_t borrower, int file_fd, char *why, 
 /* To be called before the borrower gets the path: should we die now, the path is kept until it has been used. */
 void lender_use(struct lender *lender);
 
-/* 0, or -EOWNERDEAD when somebody, as the borrower's user may, has killed it meanwhile. */
+/* 0, or -EOWNERDEAD when someone, as the borrower's user may, has killed it meanwhile. */
 #define LENDER_KILLED "the process that lends it the agent's file was killed"
 int lender_stop(struct lender *lender);
 
@@ -69,7 +69,7 @@ struct lend_answer {
 /*
  * What the tracer says, a byte each; lend_answer's error answers LEND_END.  The first comes with credentials in which
  * the pid is that of init: only who has CAP_SYS_ADMIN may say so (unix(7)), and init itself has another uid.  A
- * gputrace with capabilities of its file lends nothing for anybody else, as everybody can execute it by that name.
+ * gputrace with capabilities of its file lends nothing for anyone else, as everybody can execute it by that name.
  */
 #define LEND_GREETING 'g'
 #define LEND_GREETING_PID 1

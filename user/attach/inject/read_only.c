@@ -39,7 +39,7 @@ struct mount_attributes {
 
 #define BUSY_TRIES 2000 /* 1 ms apart, each lasts 0.1 ms: an execve is near all the time when many are entered */
 
-/* ---- a file of somebody else's file system --------------------------------------------------------------------------
+/* ---- a file of someone else's file system --------------------------------------------------------------------------
  */
 
 /* What the mount forbids so far stays forbidden. */

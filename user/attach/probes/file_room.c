@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Anybody can have files with the names of CUDA's libraries, as many as he likes, and map and unmap them.  So no one
+ * Anyone can have files with the names of CUDA's libraries, as many as he likes, and map and unmap them.  So no one
  * takes more of the table, of descriptors and of numbers than he leaves for the others, and what no one maps any more
  * goes.  Files that only root could make, and those that several users map, count for none of them.
  */
@@ -17,7 +17,7 @@
 #define FILES_MAX 16384u	   /* of all kinds, most of which have nothing for us */
 #define OPEN_MAX 4096u		   /* of them kept open; at most half of what there may be */
 #define NAMED_MAX 4u		   /* of one user, that the log names as not probed */
-#define UNMAPPED_MAX 64u	   /* that wait for somebody to map them again ... */
+#define UNMAPPED_MAX 64u	   /* that wait for someone to map them again ... */
 #define UNMAPPED_NS 10000000000ULL /* ... for so long */
 
 void files_limit(struct files *files)

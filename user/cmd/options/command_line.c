@@ -30,7 +30,8 @@ static int code_of(const struct option_row *row)
 
 static void build_tables(bool stop_at_word, struct option longs[OPTION_ROWS_MAX], char shorts[2 * OPTION_ROWS_MAX + 3])
 {
-	/* "+" ends at COMMAND, "-" gives words as option 1; ":" tells a missing value from an unknown option. */
+	/* "+" ends at COMMAND, "-" gives words as option 1; ":" distinguishes a missing value from an unknown option.
+	 */
 	char *at = shorts;
 
 	*at++ = stop_at_word ? '+' : '-';
@@ -115,7 +116,7 @@ static int parse_option(struct parse *parse, int code, char **argv)
 	return row->parse(parse, optarg);
 }
 
-/* A word that is no subcommand is never run: whoever mistypes one does not start a program of that name. */
+/* A word that is no subcommand is never run: one that is mistyped starts no program of that name. */
 static int refuse_word(struct parse *parse, const char *word)
 {
 	char names[256] = "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Flame graphs of the data in the page: root above, a box as wide as its share.  What is shown stands in the address
-// after #, so that it can be sent to somebody: value=gpu, zoom=NODE, search=TEXT.
+// after #, so that it can be sent to someone: value=gpu, zoom=NODE, search=TEXT.
 "use strict";
 
 function gputraceFlames(data) {

@@ -62,14 +62,14 @@ function gputraceTimeline(source) {
 		view.style.height = Math.min(total + 2, Math.max(160, window.innerHeight * 0.7)) + "px";
 	}
 
-	// How deep a track goes is told as far as it is known; what is drawn may go deeper.
+	// How deep a track goes is reported as far as it is known; what is drawn may go deeper.
 	function makeRoom() {
 		let grows = false;
 
 		for (const [track, depth] of answer.rows) {
-			const told = (info.tracks.find((one) => one[0] === track) || [0, 0, 0, 0])[3];
+			const known = (info.tracks.find((one) => one[0] === track) || [0, 0, 0, 0])[3];
 
-			if (depth >= Math.max(told, deepest.get(track) || 1)) {
+			if (depth >= Math.max(known, deepest.get(track) || 1)) {
 				deepest.set(track, depth + 1);
 				grows = true;
 			}
@@ -204,7 +204,7 @@ function gputraceTimeline(source) {
 			number: boxes[at + NUMBER], left, right: Math.max(right, left + 1), top, guessed});
 		pen.globalAlpha = (state.find && !found ? 0.35 : 1) * (guessed ? 0.6 : 1);
 		pen.fillStyle = found ? color("--found") : fill(label, count > 1);
-		// of several, how high it is tells which part of that time they took
+		// of several, how high it is shows which part of that time they took
 		const part = row.kind === MEMORY ? Math.max(1, (ROW - 1) * boxes[at + NUMBER] / most) :
 			count > 1 ? Math.max(3, (ROW - 1) * Math.min(1, boxes[at + BUSY] / Math.max(1, boxes[at + LENGTH]))) : ROW - 1;
 		const name = row.kind === MEMORY ? bytes(boxes[at + NUMBER]) : guessed ? "\u2248 " + shown(label) :
@@ -551,11 +551,11 @@ function gputraceTimeline(source) {
 		get("tl-right").addEventListener("click", () => pan(0.5));
 		get("tl-all").addEventListener("click", () => show(0, info.span));
 		search.addEventListener("input", () => { state.find = search.value; state.note = ""; keep(); draw(); });
-		const tell = (note) => { state.note = note; draw(); };
+		const reply = (note) => { state.note = note; draw(); };
 		const findFirst = () => source.find(state.find, null, (hit) => {
 			if (hit)
 				goTo(hit);
-			tell(hit ? "; from the start on again" : info.done ? "; nothing is called so" : "; nothing that was read is called so");
+			reply(hit ? "; from the start on again" : info.done ? "; nothing is called so" : "; nothing that was read is called so");
 		});
 		const findNext = () => state.find && source.find(state.find, state.at ? state.at.time : state.from, (hit) => hit ? goTo(hit) : findFirst());
 
@@ -583,10 +583,10 @@ function gputraceLevels(data) {
 	const last = data.levels[data.levels.length - 1];
 
 	return {
-		open: (tell) => tell(data.info),
-		ask: (wanted, tell) => tell(data.levels.filter((level) => level.from <= wanted.from && level.to >= wanted.to).pop()),
+		open: (reply) => reply(data.info),
+		ask: (wanted, reply) => reply(data.levels.filter((level) => level.from <= wanted.from && level.to >= wanted.to).pop()),
 		first: () => data.levels.length > 1 ? {from: last.from, to: last.to} : {from: 0, to: data.info.span},
-		find: (text, after, tell) => {
+		find: (text, after, reply) => {
 			let best = null;
 
 			for (const [track, depth, boxes] of last.rows)
@@ -596,14 +596,14 @@ function gputraceLevels(data) {
 					if ((after === null || start > after) && (!best || start < best.start) && (name + "\n" + where).toLowerCase().includes(text.toLowerCase()))
 						best = {track, depth, start, length: boxes[i + 1]};
 				}
-			tell(best);
+			reply(best);
 		},
-		stack: (id, tell) => {
+		stack: (id, reply) => {
 			const [own, ...frames] = last.stacks[id] || [-1];
 
-			tell({own: own === undefined ? -1 : own, frames: frames.map((frame) => last.frames[frame])});
+			reply({own: own === undefined ? -1 : own, frames: frames.map((frame) => last.frames[frame])});
 		},
-		linked: (number, gpu, tell) => {
+		linked: (number, gpu, reply) => {
 			const kinds = new Map(data.info.tracks.map(([track, , , , kind]) => [track, kind]));
 			let first = null;
 
@@ -612,7 +612,7 @@ function gputraceLevels(data) {
 					if (boxes[i + 5] === number && boxes[i + 3] === 1 && kinds.get(track) !== 100 && gputraceIsOnGpu(kinds.get(track)) === (gpu === 1) &&
 						(!first || last.from + boxes[i] < first.start))
 						first = {track, depth, start: last.from + boxes[i], length: boxes[i + 1], name: last.labels[boxes[i + 2]][0], where: last.labels[boxes[i + 2]][1]};
-			tell(first);
+			reply(first);
 		},
 		said: (info, state, level) => {
 			if (data.levels.length === 1)
@@ -624,7 +624,7 @@ function gputraceLevels(data) {
 }
 
 // A gputrace that answers (view): what it is asked, one question at a time, the latest next.
-function gputraceLive(told) {
+function gputraceLive(status) {
 	const get = (what, given) => fetch(what + "?" + new URLSearchParams(given)).then((response) => {
 		if (!response.ok)
 			throw new Error(response.status);
@@ -634,19 +634,19 @@ function gputraceLive(told) {
 	let busy = false, waiting = null, isGone = false, drawGone = () => {};
 	const gone = () => {
 		isGone = true;
-		told.textContent = ended + ".";
+		status.textContent = ended + ".";
 		drawGone();
 	};
 
 	function askNext() {
 		if (busy || !waiting)
 			return;
-		const [wanted, tell] = waiting;
+		const [wanted, reply] = waiting;
 
 		busy = true;
 		waiting = null;
-		drawGone = () => tell();
-		get("slices", wanted).then(tell, gone).then(() => {
+		drawGone = () => reply();
+		get("slices", wanted).then(reply, gone).then(() => {
 			busy = false;
 			askNext();
 		});
@@ -656,7 +656,7 @@ function gputraceLive(told) {
 		get("sums", {}).then((given) => {
 			if (!given.ready)
 				return setTimeout(askForSums, 500);
-			told.textContent = "";
+			status.textContent = "";
 			document.getElementById("why").textContent = given.why;
 			document.getElementById("report").textContent = given.report;
 			gputraceFlames(given.profile);
@@ -664,25 +664,25 @@ function gputraceLive(told) {
 	}
 
 	return {
-		open: (tell) => {
+		open: (reply) => {
 			const poll = () => get("tracks", {}).then((given) => {
-				tell(given);
-				told.textContent = given.done ? "the sums are being made ..." : "the log is being read ...";
+				reply(given);
+				status.textContent = given.done ? "the sums are being made ..." : "the log is being read ...";
 				given.done ? askForSums() : setTimeout(poll, 300);
 			}).catch(gone);
 
 			poll();
 		},
-		ask: (wanted, tell) => {
-			waiting = [wanted, tell];
+		ask: (wanted, reply) => {
+			waiting = [wanted, reply];
 			askNext();
 		},
 		first: (info) => ({from: 0, to: info.span}),
-		stack: (id, tell) => get("stack", {id}).then(tell, gone),
-		linked: (number, gpu, tell) => get("linked", {number, gpu}).then(tell, gone),
-		find: (text, after, tell) => get("find", after === null ? {text} : {text, after: Math.max(0, Math.floor(after))}).then(tell, gone),
-		said: (info, state, answer) => isGone ? ": " + ended : (info.done ? "" : "; read so far: " + gputraceTime(info.read) +
-			(info.places ? ", after that estimates from " + info.places + " places, " + (100 * info.sampled).toFixed(1) + " % of the log" : "")) + (answer && answer.left_out ? "; not all rows fit" : ""),
+		stack: (id, reply) => get("stack", {id}).then(reply, gone),
+		linked: (number, gpu, reply) => get("linked", {number, gpu}).then(reply, gone),
+		find: (text, after, reply) => get("find", after === null ? {text} : {text, after: Math.max(0, Math.floor(after))}).then(reply, gone),
+		said: (info, state, reply) => isGone ? ": " + ended : (info.done ? "" : "; read so far: " + gputraceTime(info.read) +
+			(info.places ? ", after that estimates from " + info.places + " places, " + (100 * info.sampled).toFixed(1) + " % of the log" : "")) + (reply && reply.left_out ? "; not all rows fit" : ""),
 	};
 }
 

@@ -351,7 +351,7 @@ static const char *const sync_columns[] = {
 
 /*
  * nsys numbers kinds of waits otherwise than the table of kinds in its own files says, and each version in its own way
- * (seen: 2020 to 2025): the call's name tells, else which of stream and event is set.
+ * (seen: 2020 to 2025): the call's name says it, else which of stream and event is set.
  */
 static uint32_t kind_of_wait(const struct database_reader *reader, const struct row_sync *sync)
 {

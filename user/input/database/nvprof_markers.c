@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Begins and ends of markers, paired as they are read where the start is within reach, so that one row is stored and
- * told instead of two.  What is not paired here is told as it stands, and model/ pairs it.
+ * passed on instead of two.  What is not paired here is passed on as it stands, and model/ pairs it.
  */
 #include "input/database/database_reader.h"
 
@@ -47,7 +47,7 @@ struct markers {
 	struct lookup domains; /* (1, text) to key */
 	struct open_marker *open;
 	struct lookup apart; /* (epoch, id): of these not every start was paired here, and so none is any more */
-	uint32_t pid, tid;   /* of the latest thread that was told to the file; 0: of none */
+	uint32_t pid, tid;   /* of the latest thread that the file was given; 0: of none */
 	int64_t domain;	     /* of the row before, and what it is */
 	uint32_t domain_text;
 	uint16_t domain_key;

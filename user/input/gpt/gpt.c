@@ -8,7 +8,7 @@
 #include "input/gpt/gpt_records.h"
 #include "log/reader.h"
 
-/* Types that are not here tell the model nothing (GPT_MAPPED), or are newer than this reader. */
+/* Types that are not here say nothing to the model (GPT_MAPPED), or are newer than this reader. */
 static const struct {
 	size_t size; /* least */
 	bool (*add)(struct builder *builder, const struct gpt_record *record);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A log of gputrace's own (.gpt) read into a model: takes its records apart, checks their lengths and tells the
+ * A log of gputrace's own (.gpt) read into a model: takes its records apart, checks their lengths and says to the
  * builder what they say.  Knows no table of the model and no byte of the log outside of a record.
  */
 #ifndef GPUTRACE_INPUT_GPT_H

@@ -68,7 +68,7 @@ bool gpt_add_stats(struct builder *builder, const struct gpt_sender *sender, con
 	struct gpt_agent_stats stats = {};
 	struct model_agent_losses losses;
 
-	/* An older agent tells less. */
+	/* An older agent says less. */
 	memcpy(&stats, record, record->size < sizeof(stats) ? record->size : sizeof(stats));
 #define TAKE(member, ...) losses.member = stats.member;
 	GPT_AGENT_LOSSES(TAKE)

@@ -7,7 +7,7 @@
 
 #include "input/gpt/gpt_records.h"
 
-/* Known types by their number less GPT_AGENT_HELLO; those that are not here tell the model nothing, or are newer. */
+/* Known types by their number less GPT_AGENT_HELLO; those that are not here say nothing to the model, or are newer. */
 static const struct {
 	size_t size; /* least */
 	bool adds_events;

@@ -10,7 +10,7 @@
 #define FIRST 7u  /* at each eighth of the time */
 #define MOST 127u /* spread over it */
 #define OTHERS 8u /* for what the first have not */
-#define PIDS 256u /* that are told from each other */
+#define PIDS 256u /* that are kept apart */
 
 /* ---- the index -------------------------------------------------------------------------------------------------- */
 
@@ -28,7 +28,7 @@ static void add_segment(struct gpt_places *places, const struct gpt_log_segment 
 	places->bytes += place.bytes;
 	if (!header->first_ns && !header->last_ns)
 		return;
-	/* what it tells of earlier times is told late: calls of those times are not in it */
+	/* what it reports of earlier times comes late: calls of those times are not in it */
 	if (*before_ns > place.from_ns && *before_ns < place.to_ns)
 		place.from_ns = *before_ns;
 	if (place.to_ns > *before_ns)

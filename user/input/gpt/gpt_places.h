@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "log/reader.h"
 
-/* A segment, as the index tells it. */
+/* A segment, as the index has it. */
 struct gpt_place {
 	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC: where the one before ends, and its latest time */
 	uint64_t records;	 /* those inside others included, without those that it repeats */
@@ -42,7 +42,7 @@ void gpt_places_free(struct gpt_places *places);
  */
 void gpt_places_choose(struct gpt_places *places, uint64_t most_bytes);
 
-/* Nothing but its segment: calls whose GPU work is told elsewhere have none, what is open at its ends stays so. */
+/* Nothing but its segment: calls whose GPU work is reported elsewhere have none, what is open at its ends stays so. */
 struct log_restriction gpt_restrict_to_place(const struct gpt_place *place);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The records of a log, by kind: each function takes one apart and tells the builder what it says.  The caller has
- * checked that the record is as long as its fixed part; false: it does not make sense.
+ * The records of a log, by kind: each function takes one apart and passes on what it says to the builder.  The caller
+ * has checked that the record is as long as its fixed part; false: it does not make sense.
  */
 #ifndef GPUTRACE_INPUT_GPT_RECORDS_H
 #define GPUTRACE_INPUT_GPT_RECORDS_H

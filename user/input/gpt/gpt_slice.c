@@ -8,12 +8,12 @@
 
 /*
  * A stream takes about a thousand launches before cudaLaunchKernel blocks, so work of a millisecond each waits for a
- * second; the agent tells of it in another.
+ * second; the agent reports it in another.
  */
 #define AROUND_NS 10000000000ull
 
 /*
- * What a slice is understood by, whenever it was told: processes, agents (whose last state comes with their last
+ * What a slice is understood by, whenever it was reported: processes, agents (whose last state comes with their last
  * losses), devices, nodes of graphs; and ranges and functions, which can be open for hours.  Code, stacks, names and
  * threads are repeated where they are needed.
  */
@@ -68,7 +68,7 @@ struct log_restriction gpt_restrict(const struct gpt_span *span, uint64_t from_n
 					 .always_count = sizeof(always) / sizeof(always[0])};
 	uint64_t offset_ns = (uint64_t)span->wall_offset_ns;
 
-	/* GPU work stands with the time at which it was told, too, so a wall clock that was set hides nothing */
+	/* GPU work stands with the time at which it was reported, too, so a wall clock that was set hides nothing */
 	wanted.from_wall_ns = wanted.from_ns ? wanted.from_ns + offset_ns : 0;
 	wanted.to_wall_ns = wanted.to_ns != UINT64_MAX ? wanted.to_ns + offset_ns : UINT64_MAX;
 	return wanted;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What of a log a slice of its recording needs: by the index, before any of it is read.  Launches wait in queues, so
- * those whose work is in the slice are before it, and work, returns and records of its launches are told after it.
+ * those whose work is in the slice are before it, and work, returns and records of its launches are reported after it.
  */
 #ifndef GPUTRACE_INPUT_GPT_SLICE_H
 #define GPUTRACE_INPUT_GPT_SLICE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A log as a source of records that can be told again; see gpt_trace.h. */
+/* A log as a source of records that can be read again; see gpt_trace.h. */
 #include "input/gpt/gpt_trace.h"
 
 #include <errno.h>

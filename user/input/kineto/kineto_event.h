@@ -82,7 +82,7 @@ struct kineto_event {
 	bool captured;
 
 	bool unfinished, pid_is_text;
-	int8_t async; /* of a collective: 1, 0; -1: not told */
+	int8_t async; /* of a collective: 1, 0; -1: not reported */
 };
 
 /* False: the reader has stopped. */
@@ -96,7 +96,7 @@ struct kineto_own {
 	bool one_is_first; /* of its steps the only one has the number 0 */
 };
 
-#define KINETO_UNREAD 6u /* categories that are told apart; the last has all others, too */
+#define KINETO_UNREAD 6u /* categories that are counted apart; the last has all others, too */
 #define KINETO_UNREAD_NAME 32u
 
 struct kineto_unread {
@@ -136,11 +136,11 @@ bool kineto_own_event(struct foreign_file *file, const struct kineto_event *even
 /* Whether an op may be a step that gputrace found. */
 bool kineto_own_step(const struct kineto_event *event, struct kineto_own *own);
 
-/* What is told of a call, or of GPU work, besides. */
+/* What else is reported of a call, or of GPU work. */
 void kineto_own_call(const struct kineto_event *event, struct row_call *call);
 void kineto_own_gpu(struct foreign_file *file, const struct kineto_event *event, struct row_gpu *gpu);
 
-/* All was told. */
+/* The end of the file. */
 void kineto_own_finish(struct kineto_own *own, struct foreign_file *file);
 
 /* What an op says of the collective that it stands for: a text of the form of model/collectives.h; ROW_NO_TEXT: it is

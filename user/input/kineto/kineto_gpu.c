@@ -9,7 +9,7 @@ static uint32_t at_most(int64_t value, uint32_t most)
 	return value < 0 ? 0 : value > most ? most : (uint32_t)value;
 }
 
-/* Static and dynamic shared memory are one number; memory that is local to threads is not told at all. */
+/* Static and dynamic shared memory are one number; memory that is local to threads is not there at all. */
 static uint8_t unknown_of(const struct kineto_event *event)
 {
 	unsigned unknown = MODEL_GPU_NO_STATIC_SHARED | MODEL_GPU_NO_LOCAL;

@@ -219,7 +219,8 @@ void kineto_own_gpu(struct foreign_file *file, const struct kineto_event *event,
 		foreign_node(file, 0, work->graph_node, kineto_id(event->numbers[KINETO_CAPTURED_BY]));
 }
 
-/* ---- all was told ------------------------------------------------------------------------------------------------ */
+/* ---- the end of the file --------------------------------------------------------------------------------------------
+ */
 
 /* Names that consumers would take for steps of torch.profiler have a word in front of them. */
 static void bare_names(struct rows *rows)
@@ -244,7 +245,7 @@ static void bare_names(struct rows *rows)
 
 /*
  * Steps were found in ops, and are again; the only one, with the number 0, stands for all where none were found. Others
- * were found in what the file does not have as such (--step), and are told as torch.profiler's.
+ * were found in what the file does not have as such (--step), and are reported as torch.profiler's.
  */
 void kineto_own_finish(struct kineto_own *own, struct foreign_file *file)
 {

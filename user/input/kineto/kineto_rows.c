@@ -145,7 +145,7 @@ static void add_function(struct foreign_file *file, const struct kineto_event *e
 	}
 	function.row.text = kineto_text(file, &event->name, &reading->scratch);
 	kineto_stacks_note(&reading->stacks, file, function.row.text);
-	if (JSON_IS(&event->from, "snapshots")) /* drawn from stacks, which are told */
+	if (JSON_IS(&event->from, "snapshots")) /* drawn from stacks, which are reported */
 		return;
 	foreign_thread(file, function.row.pid, function.row.tid);
 	rows_add(&file->rows, &function.row, sizeof(function));

@@ -22,7 +22,7 @@ void kineto_stacks_close(struct kineto_stacks *stacks);
 /* Functions that the file has besides, by the text of their name: stacks do not say where a function begins. */
 void kineto_stacks_note(struct kineto_stacks *stacks, struct foreign_file *file, uint32_t name);
 
-/* All was told. */
+/* The end of the file. */
 void kineto_stacks_finish(struct kineto_stacks *stacks, struct foreign_file *file);
 
 /* 1 + index of the stack in the file, 0: there is none.  scratch: for the text. */

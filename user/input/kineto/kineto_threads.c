@@ -58,7 +58,7 @@ static void prepare(struct kineto_threads *threads)
 	threads->backwards = xcalloc(KEPT, sizeof(*threads->backwards));
 }
 
-/* The first that is told of a thread stays. */
+/* The first that is reported of a thread stays. */
 static void feed(struct foreign_file *file, uint32_t pid, uint32_t tid, uint32_t number)
 {
 	lookup_put(&file->torch_threads, foreign_epoch(pid), tid, number);

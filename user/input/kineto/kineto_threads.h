@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which number PyTorch has for a thread.  A backward op of a Kineto trace names the thread of its forward op by that
- * number ("Fwd thread id"), forward ops do not have it: an arrow from the one to the other ("fwdbwd") tells it, once
+ * number ("Fwd thread id"), forward ops do not have it: an arrow from the one to the other ("fwdbwd") gives it, once
  * for all ops of the thread.  Where a process has ops with sequence numbers on one thread only, no arrow is needed.
  */
 #ifndef GPUTRACE_INPUT_KINETO_THREADS_H
@@ -38,7 +38,7 @@ void kineto_threads_begin_arrow(struct kineto_threads *threads, struct foreign_f
 void kineto_threads_end_arrow(struct kineto_threads *threads, struct foreign_file *file, struct kineto_moment at,
 			      uint64_t id);
 
-/* All was told: what arrows did not tell. */
+/* All was reported: what arrows did not say. */
 void kineto_threads_finish(struct kineto_threads *threads, struct foreign_file *file);
 
 #endif

@@ -45,7 +45,7 @@ struct foreign_stack {
 /* The call that a node of a CUDA graph was captured from. */
 struct foreign_node {
 	uint64_t node;
-	uint32_t pid; /* 0: not told, correlation ids are unique in the file */
+	uint32_t pid; /* 0: not reported, correlation ids are unique in the file */
 	uint32_t corr;
 	uint32_t next; /* of the same call, NONE */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tells a builder what the sorted rows of another tool's file say.  Keeps what a row alone does not tell: the Python
- * functions that are open in a thread (the stack of what begins inside), and whose call a correlation id is.
+ * Passes on to a builder what the sorted rows of another tool's file say.  Keeps what a row alone does not say: the
+ * Python functions that are open in a thread (the stack of what begins inside), and whose call a correlation id is.
  */
 #ifndef GPUTRACE_INPUT_ROW_FEED_H
 #define GPUTRACE_INPUT_ROW_FEED_H

@@ -31,8 +31,8 @@ struct row_stacks {
 	struct lookup lane_lookup; /* (pid + 1, tid) to lane */
 	ARRAY(struct lane) lanes;
 	ARRAY(uint32_t) callers; /* lanes with such calls */
-	struct lookup codes;	 /* (pid + 1, text) that were told */
-	struct lookup stacks;	 /* (pid + 1, key) that were told */
+	struct lookup codes;	 /* (pid + 1, text) that were passed on */
+	struct lookup stacks;	 /* (pid + 1, key) that were passed on */
 };
 
 static void init(struct row_stacks *stacks)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The Python functions that are open in each thread of another tool's file, and the stack that they are; and stacks
- * that the file has as such.  A frame is a function, a file and a line; lines that the file does not tell are not
+ * that the file has as such.  A frame is a function, a file and a line; lines that the file does not have are not
  * known.
  */
 #ifndef GPUTRACE_INPUT_ROW_STACKS_H
@@ -16,7 +16,7 @@ struct row_stacks;
 struct row_stacks *row_stacks_new(const struct foreign_file *file);
 void row_stacks_free(struct row_stacks *stacks);
 
-/* A round, for one builder, which is told of functions, code and stacks. */
+/* A round, for one builder, which gets functions, code and stacks. */
 void row_stacks_begin(struct row_stacks *stacks);
 void row_stacks_enter(struct row_stacks *stacks, struct builder *builder, const struct row_function *function);
 void row_stacks_leave(struct row_stacks *stacks, struct builder *builder, const struct row *row);

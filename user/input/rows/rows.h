@@ -93,7 +93,7 @@ enum row_range_what {
 	ROW_RANGE_PUSH,
 	ROW_RANGE_POP, /* of those that are over by then; both times that */
 	ROW_RANGE_START,
-	ROW_RANGE_END,	 /* both times that; so are those of a start, as its end is told by itself */
+	ROW_RANGE_END,	 /* both times that; so are those of a start, as its end is known by itself */
 	ROW_RANGE_WHOLE, /* a start that knows its end; both times are its start, as if it did not */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The receipt's counts of a long log (receipt.h), made by another thread while whoever asked for a part looks at
+ * The receipt's counts of a long log (receipt.h), made by another thread while the caller looks at
  * it: both only read it.
  *
  *	count_async_add(&count, part);		for each part, in order of time

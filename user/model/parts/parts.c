@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Pass 2, part by part.  Whenever enough has come, what began before a certain time is joined and handed
- * over: pass 1 knows that nothing that began before it, and nothing that refers to its calls, is still to be
- * told.  What has been handed over goes when the next part is asked for, but for what something still refers to.
+ * over: pass 1 knows that nothing that began before it, and nothing that refers to its calls, is still to
+ * come.  What has been handed over goes when the next part is asked for, but for what something still refers to.
  */
 #include <string.h>
 
@@ -296,7 +296,7 @@ static void count_part(struct builder *builder)
 	receipt_finish(&builder->parts.count.count, model, receipt);
 }
 
-/* What it shows is not read any more by whoever looked at the part before. */
+/* What it shows is not read any more by the caller that had the part before. */
 static void hand_over(struct builder *builder, uint64_t until_ns)
 {
 	struct model *model = builder->model;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Steps of training, seen without code of ours in the program: from one boundary to the next, where a boundary is
- * something that a program does once a step.  They are found by a round through a trace of its own, before whoever
- * shows them: so how many there are, which is the median one, and when each begins and ends is known then.
+ * something that a program does once a step.  They are found by a round through a trace of its own, before the caller
+ *that shows them: so how many there are, which is the median one, and when each begins and ends is known then.
  *
  *	PROFILER   ProfilerStep#N of torch.profiler: as they are, from begin to end, with that number
  *	OPTIMIZER  the end of an op Optimizer.step#...; several optimizers: of the one that came first on its thread

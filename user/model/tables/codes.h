@@ -40,7 +40,7 @@ void codes_remove(struct codes *codes, uint32_t epoch, uint64_t key);
 /* The code object that is at an address now; one that no one described is "?". */
 uint32_t codes_at(struct codes *codes, uint32_t epoch, uint64_t address);
 
-/* No code object is there: whoever walked to it was not among frames any more. */
+/* No code object is there: the walk that led to it was not among frames any more. */
 #define FRAME_OF_NO_CODE (NONE - 1)
 
 /* The frame of an instruction (byte offset; -1: not started) of the object that is at an address now; NONE: one of the

@@ -14,13 +14,13 @@ struct gaps {
 	struct process_table *processes;
 	ARRAY(struct model_gap) list;
 	ARRAY(uint32_t) latest;		   /* by process: index into list, NONE */
-	ARRAY(uint64_t) first_register_ns; /* by process: whoever was the first to register, 0: no one yet */
+	ARRAY(uint64_t) first_register_ns; /* by process: when the first registered, 0: no one yet */
 };
 
 void gaps_init(struct gaps *gaps, struct process_table *processes);
 void gaps_free(struct gaps *gaps); /* all but the list, which is the model's */
 
-/* Somebody registers buffers for the GPU's records: own: the agent, else another user of CUPTI. */
+/* Someone registers buffers for the GPU's records: own: the agent, else another user of CUPTI. */
 void gaps_add_registration(struct gaps *gaps, uint32_t pid, uint64_t time_ns, bool own);
 
 /* The process becomes another program: whatever was going on in it is over. */

@@ -40,7 +40,7 @@ void graphs_add_clone(struct graphs *graphs, uint32_t epoch, uint64_t node, uint
 /* Correlation id of the call that made a node or what it was cloned from, 0: not known. */
 uint32_t graphs_node_corr(const struct graphs *graphs, uint32_t epoch, uint64_t node);
 
-/* A node of an executable graph has run, whoever launched it (pass 1). */
+/* A node of an executable graph has run, by any launch (pass 1). */
 void graphs_collect(struct graphs *graphs, uint32_t epoch, uint32_t graph, uint64_t node);
 
 /* How many nodes of an executable graph have run; 0: not known. */

@@ -83,7 +83,7 @@ void ops_add_state(struct ops *ops, struct process_image program, const struct n
 uint64_t ops_lost(const struct ops *ops);
 uint64_t op_inputs_lost(const struct ops *ops); /* ops whose inputs were */
 
-/* The thread of a pending op; known: the ops of whoever has read the whole trace.  NONE. */
+/* The thread of a pending op; known: the ops, once the whole trace is read.  NONE. */
 uint32_t ops_thread(const struct ops *known, uint32_t process, uint32_t tid);
 uint32_t ops_thread_of(const struct ops *known, const struct pending_op *pending);
 
@@ -92,7 +92,7 @@ void ops_find_threads(struct ops *ops);
 
 /*
  * Puts those in order that begin before until_ns (UINT64_MAX: all); threads learn where theirs are.  known: the ops of
- * whoever has read the whole trace, with its threads; end_ns: of the trace.
+ * a caller that has read the whole trace, with its threads; end_ns: of the trace.
  */
 void ops_join(struct ops *ops, const struct ops *known, struct model_thread *threads, uint64_t end_ns,
 	      uint64_t until_ns);

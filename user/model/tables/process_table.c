@@ -171,7 +171,7 @@ void process_table_add_fork(struct process_table *processes, const struct new_fo
 	struct model_process *before = latest(processes, event->pid), *child;
 	const struct model_process *parent;
 
-	/* Whoever had the pid and was forked, too, has ended since, however short a time ago. */
+	/* The process that had the pid and was forked, too, has ended since, however short a time ago. */
 	if (before && processes->states.items[before - processes->list.items].forked) {
 		if (!before->exit_ns)
 			before->exit_ns = event->time_ns;

@@ -37,7 +37,7 @@ struct loose_span {
 struct span_fates {
 	struct number_set lost, lasting; /* lasting: had not ended when the source did */
 	ARRAY(uint64_t) kept;		 /* by lane: how many were not lost */
-	ARRAY(uint64_t) ends; /* by lane, where whoever owns the lanes has put it: when what lasts there is over */
+	ARRAY(uint64_t) ends; /* by lane, where the owner of the lanes has put it: when what lasts there is over */
 };
 
 /* Where the spans of a thread are in an ordered list. */
@@ -80,7 +80,7 @@ void spans_end(struct spans *spans, uint32_t lane, uint64_t depth, enum model_sp
 
 /*
  * One that is in no lane: what it is called here until it ends, and its end.  NONE: it is a moment, or nothing is to be
- * told of it.  False: it would end before it began.
+ * informed of it.  False: it would end before it began.
  */
 uint32_t spans_add(struct spans *spans, const struct model_span *span);
 bool spans_end_at(struct spans *spans, uint32_t added, uint64_t time_ns);

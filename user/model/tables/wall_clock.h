@@ -44,7 +44,7 @@ void wall_clock_add_sample(struct wall_clock_track *track, struct clock_sample s
 /* Call once, after the last sample and before the first conversion. */
 void wall_clock_prepare(struct wall_clock *clock);
 
-/* Steps of the wall clock seen by whoever saw most of them. */
+/* Steps of the wall clock as the process saw them that saw most. */
 uint64_t wall_clock_steps(const struct wall_clock *clock);
 
 /*

@@ -85,7 +85,7 @@ static void put_clock_notes(struct report *report, const struct ranks *ranks)
 				    name, number_time(clock->fit.error_ns).text);
 		if (clock->kind == RANK_CLOCK_FITTED && !clock->fit.has_drift)
 			report_line(report,
-				    "  too few collectives, or too close ones, to tell how much faster the clock of %s "
+				    "  too few collectives, or too close ones, to say how much faster the clock of %s "
 				    "runs",
 				    name);
 	}
@@ -139,7 +139,7 @@ static void put_unknown(struct report *report, const struct ranks *ranks)
 {
 	static const char *const why[] = {
 		[ARRIVALS_NO_OPS] = "a rank is known by its collectives, which --ops records",
-		[ARRIVALS_ON_CPU] = "its collectives went over gloo or MPI; those that ran on a GPU (nccl) tell a rank",
+		[ARRIVALS_ON_CPU] = "its collectives went over gloo or MPI; those that ran on a GPU (nccl) name a rank",
 		[ARRIVALS_NO_COLLECTIVE] = "no collective with GPU times was recorded",
 	};
 
@@ -261,7 +261,7 @@ static void put_late(struct report *report, const struct ranks *ranks)
 	if (!ranks->compared)
 		report_line(report, "  no collective has GPU times on two ranks or more: it cannot be said");
 	else if (!ranks->late.count)
-		report_line(report, "  no one, by more than the clocks can tell");
+		report_line(report, "  no one, by more than the clocks can show");
 	if (ranks->late.count > shown)
 		report_line(report, "  ... and %s more places", number_count(ranks->late.count - shown).text);
 }

@@ -84,7 +84,7 @@ static void put_refused(struct report *report)
 			report_line(report, "  ops of %s %u: %s", process->name, process->pid, process->ops_detail);
 	}
 	if (!report->all->ops.rows.count && count_in_state(model, GPT_AGENT_OPS_WAITING))
-		report_line(report, "  no process had PyTorch loaded that could have told of ops");
+		report_line(report, "  no process had PyTorch loaded that could have reported ops");
 }
 
 void report_ops(struct report *report)

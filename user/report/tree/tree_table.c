@@ -42,7 +42,7 @@ static const char *kind_name(enum tree_node_kind kind)
 	return names[kind];
 }
 
-/* A name with what tells its depth where blanks would not. */
+/* A name with what shows its depth where blanks would not. */
 static void add_name(struct table *table, size_t depth, const char *label, const char *name)
 {
 	char *indented = xstrdup(label);

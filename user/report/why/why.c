@@ -25,7 +25,7 @@ static bool is_same(const struct why_line *a, const struct why_line *b)
 }
 
 /* Of several that are the same line to a reader (collections by generation, modules) the first. */
-static bool is_told(const struct why_loss *loss, size_t index)
+static bool is_shown(const struct why_loss *loss, size_t index)
 {
 	bool by_line = loss->cause == WHY_IMPORT || loss->cause == WHY_GC || loss->cause == WHY_COMPILE;
 
@@ -42,7 +42,7 @@ static char *line_text(const struct report *report, const struct why_loss *loss,
 	uint64_t ns = loss->lines[index].ns;
 
 	for (size_t i = index + 1; i < loss->line_count; i++)
-		if (is_told(loss, i) && is_same(&loss->lines[i], &loss->lines[index]))
+		if (is_shown(loss, i) && is_same(&loss->lines[i], &loss->lines[index]))
 			ns += loss->lines[i].ns;
 	text = only ? xstrdup(where) : xasprintf("%s: %s", where, number_time(ns).text);
 	free(where);
@@ -54,9 +54,9 @@ static void put_lines(struct report *report, const struct why_loss *loss)
 	size_t count = 0, shown = 0;
 
 	for (size_t i = 0; i < loss->line_count; i++)
-		count += !is_told(loss, i);
+		count += !is_shown(loss, i);
 	for (size_t i = 0; i < loss->line_count && shown < LINES_SHOWN; i++)
-		if (!is_told(loss, i))
+		if (!is_shown(loss, i))
 			put_field(report, shown++ ? "" : "where", line_text(report, loss, i, count == 1));
 	if (count > shown)
 		put_field(report, "", xasprintf("... and %s more", number_count(count - shown).text));

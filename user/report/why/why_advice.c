@@ -189,7 +189,7 @@ char *why_unsaid(const struct analyses *all)
 	if (model_is_foreign(all->model) && !all->gpu_ops)
 		return xasprintf(
 			"%s CUDA call%s and no GPU work are in this file: when the GPU worked is not known. Its "
-			"tool records it where it is told to: torch.profiler with ProfilerActivity.CUDA, nsys "
+			"tool records it where it is asked to: torch.profiler with ProfilerActivity.CUDA, nsys "
 			"with --trace=cuda.",
 			all->calls ? number_count(all->calls).text : "No", all->calls == 1 ? "" : "s");
 	if (!all->calls && !all->gpu_ops)

@@ -5,7 +5,7 @@
 #include "report/why/why_tables.h"
 #include "report/why/why_words.h"
 
-#define LOSSES_TOLD 3u /* in notes, where tables are for people */
+#define LOSSES_SHOWN 3u /* in notes, where tables are for people */
 
 static const char *verdict_of(const struct analyses *all, bool unsaid)
 {
@@ -52,7 +52,7 @@ static void put_answer(struct report *report)
 }
 
 /* Where tables are pasted, cells are too narrow for sentences. */
-static void tell(struct report *report, const struct why_loss *loss, size_t number)
+static void write_loss(struct report *report, const struct why_loss *loss, size_t number)
 {
 	char *where = why_where(report->all, loss, &loss->lines[0]), *seen = why_evidence(report->all, loss);
 	char *advice = why_advice(report->all, loss);
@@ -117,8 +117,8 @@ static void put_losses(struct report *report, size_t count)
 	for (size_t i = 0; i < count; i++)
 		add_loss(report, &table, &why->losses[i], unit);
 	report_table(report, &table);
-	for (size_t i = 0; report->options->format->is_brief && i < count && i < LOSSES_TOLD; i++)
-		tell(report, &why->losses[i], i + 1);
+	for (size_t i = 0; report->options->format->is_brief && i < count && i < LOSSES_SHOWN; i++)
+		write_loss(report, &why->losses[i], i + 1);
 }
 
 static void put_lines(struct report *report, size_t count)

@@ -30,7 +30,7 @@ char *why_where(const struct analyses *all, const struct why_loss *loss, const s
 /* The figures of the log that show it. */
 char *why_evidence(const struct analyses *all, const struct why_loss *loss);
 
-/* The same of causes that samples and waits of threads tell (why_waits.c). */
+/* The same of causes that samples and waits of threads show (why_waits.c). */
 char *why_ran_evidence(const struct analyses *all, const struct why_loss *loss);
 char *why_waits_evidence(const struct analyses *all, const struct why_loss *loss);
 
