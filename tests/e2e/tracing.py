@@ -24,7 +24,8 @@ ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 
-DROPPED = ("SUDO_UID", "SUDO_GID", "NO_COLOR", "CUDA_INJECTION64_PATH", "LD_PRELOAD", "GPUTRACE_AGENT")
+DROPPED = ("SUDO_UID", "SUDO_GID", "NO_COLOR", "CUDA_INJECTION64_PATH", "LD_PRELOAD", "GPUTRACE_AGENT",
+           "PYTHONUNBUFFERED")  # with it a print writes a line and its end one by one, which other processes get between
 MARK = "GPUTRACE_TEST_MARK"
 
 
