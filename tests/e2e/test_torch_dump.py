@@ -36,7 +36,8 @@ def ranks_of(pid, pids):
     for _ in range(TRIES):
         done = dump(pid, "--format", "json")
         found = {rank["pid"]: rank for rank in json.loads(done.stdout)["ranks"]}
-        if done.returncode == STILL and all(found.get(pid, {}).get("collective") for pid in pids[:2]):
+        if done.returncode == STILL and all(found.get(pid, {}).get("collective") for pid in pids[:2]) and (
+                pids[2] not in found or found[pids[2]]["at"]):
             return found
     raise AssertionError(done.stdout + done.stderr)
 
@@ -65,3 +66,12 @@ def test_without_ranks_in_the_environment_those_in_a_collective_are_named(tmp_pa
     assert sorted(found) == sorted(said["pids"][:2])
     assert all(one["rank"] is None and one["collective"] == "all_reduce" for one in found.values())
     assert re.search(r"\nranks\n  processes \d+, \d+: in all_reduce, at step ", text), text
+
+
+def test_a_rank_that_is_in_another_collective_is_named_with_that(tmp_path):
+    with running(tmp_path, "other") as (pid, said):
+        found = ranks_of(pid, said["pids"])
+        text = dump(pid).stdout
+    assert [found[pid]["collective"] for pid in said["pids"]] == ["all_reduce", "all_reduce", "recv"]
+    assert [found[pid]["at"]["line"] for pid in said["pids"]] == [said["lines"][mark] for mark in ("step", "step", "recv")]
+    assert re.search(r"\n  rank 2 \(process \d+\): in recv, at step \(.*\)\n", text), text

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Three ranks over gloo that hang: usage: torch_hangs.py FOLDER [spawn].  Rank 2 never comes to the collective in which
-the others wait; it has a child with its environment.  Prints a line of JSON when all are about to: pids, lines."""
+"""Three ranks over gloo that hang: usage: torch_hangs.py FOLDER [spawn | other].  Rank 2 never comes to the collective in
+which the others wait: it has a child with its environment, for which it waits, or receives what no one sends (other).
+Prints a line of JSON when all are about to: pids, lines."""
 
 import json
 import os
@@ -20,6 +21,8 @@ def load():
 def step(rank, x):
     import torch.distributed as dist
 
+    if rank == RANKS - 1 and os.environ.get("OTHER"):
+        dist.recv(x, src=0)  # at recv
     if rank == RANKS - 1:
         load()
     dist.all_reduce(x)  # at step
@@ -37,24 +40,25 @@ def work(rank, folder):
     step(rank, x)
 
 
-def start(folder, spawn):
+def start(folder, how):
     """As torchrun does, or by PyTorch's own means, which put no rank into the environment."""
-    if spawn:
+    if how == "spawn":
         import torch.multiprocessing
 
         torch.multiprocessing.spawn(work, (folder,), nprocs=RANKS, join=False)
         return
     for rank in range(RANKS):
         job = {"RANK": str(rank), "WORLD_SIZE": str(RANKS), "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"}
+        job["OTHER"] = "1" if how == "other" else ""
         subprocess.Popen([sys.executable, __file__, folder, str(rank)], env={**os.environ, **job})
 
 
 if __name__ == "__main__":
     here = pathlib.Path(sys.argv[1])
-    if sys.argv[2:] and sys.argv[2] != "spawn":
+    if sys.argv[2:] and sys.argv[2].isdigit():
         work(int(sys.argv[2]), here)
         sys.exit()
-    start(here, sys.argv[2:] == ["spawn"])
+    start(here, sys.argv[2] if sys.argv[2:] else "")
     files = [here / f"{rank}.pid" for rank in range(RANKS)]
     while not all(path.exists() for path in files):
         time.sleep(0.01)
