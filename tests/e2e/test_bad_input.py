@@ -81,7 +81,7 @@ def assert_empty(folder):
     (["doctor", "now"], ["now", "-p PID"]),
     (["true"], ["no subcommand 'true'", "gputrace -- true"]),
 ])
-def test_a_wrong_command_line_is_told_in_one_line(tmp_path, arguments, needles):
+def test_a_wrong_command_line_is_reported_in_one_line(tmp_path, arguments, needles):
     assert_one_line(tracing.gputrace(tmp_path, *arguments), USAGE, *needles)
     assert_empty(tmp_path)
 
@@ -99,7 +99,7 @@ def test_a_wrong_command_line_is_told_in_one_line(tmp_path, arguments, needles):
     (["report", "/tmp"], ["/tmp", "not a regular file"]),
     (["report", "/dev/zero"], ["/dev/zero", "not a regular file"]),
 ])
-def test_what_cannot_be_had_is_told_in_one_line(tmp_path, arguments, needles):
+def test_what_cannot_be_had_is_reported_in_one_line(tmp_path, arguments, needles):
     assert_one_line(tracing.gputrace(tmp_path, *arguments), FAILED, *needles)
     assert_empty(tmp_path)
 

@@ -190,7 +190,7 @@ def thread_named(pid, name):
     return next((tid for found, tid in tracing.named_threads(pid) if found.startswith(name)), None)
 
 
-def test_launches_before_the_agent_records_are_told_and_count_as_incomplete(tmp_path):
+def test_launches_before_the_agent_records_are_reported_and_count_as_incomplete(tmp_path):
     """The agent waits for a program to start CUDA; what it launches until it is noticed has no GPU times.  Here its
     thread is held meanwhile, so that it notices late."""
     with tracing.target(tmp_path, "late", truth=tmp_path / "gpu.json") as target:

@@ -395,7 +395,7 @@ def test_a_program_that_works_moves_and_is_neither_traced_signalled_nor_written_
     assert "; it moves" in done.stdout and "; gets on" in done.stdout
 
 
-def test_who_may_not_read_a_process_is_told_so(public):
+def test_who_may_not_read_a_process_is_reported_so(public):
     with running("sleeps") as program:
         done = tracing.command(public, *tracing.AS_NOBODY, public / "gputrace", "dump", "-p", program.pid)
     done.must_be(FAILED)

@@ -81,7 +81,7 @@ def test_a_child_that_starts_cuda_by_itself_has_gpu_times(tmp_path):
     assert_all_timed(tmp_path, reading.trace_of(tmp_path / "trace.json"), "program.json")
 
 
-def test_a_child_whose_agent_came_with_the_fork_is_told_to_have_none(tmp_path):
+def test_a_child_whose_agent_came_with_the_fork_is_reported_to_have_none(tmp_path):
     """libcuda was there already, and so was the agent, which waited for CUDA: it does not survive a fork."""
     with tracing.target(tmp_path, "late", truth=tmp_path / "gpu-%p.json") as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:

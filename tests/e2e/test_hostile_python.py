@@ -78,7 +78,7 @@ def test_a_walk_that_goes_astray_gives_no_stack(told, lie):
 
 
 @pytest.mark.parametrize("lie", ["thread_in_kernel", "interpreter_in_kernel"])
-def test_a_state_that_is_not_laid_out_so_is_told_once(told, lie):
+def test_a_state_that_is_not_laid_out_so_is_reported_once(told, lie):
     lying = told(lie)
     (note,) = lying.notes
     assert all(stack.startswith("none: ") for stack in lying.stacks) and "not laid out as in its headers" in note
@@ -86,7 +86,7 @@ def test_a_state_that_is_not_laid_out_so_is_told_once(told, lie):
 
 @pytest.mark.parametrize("version", ["3.13", "3.14", "3.15"], indirect=True)  # those that have them
 @pytest.mark.parametrize("lie", ["offsets_at_the_edges", "offsets_beyond"])
-def test_debug_offsets_that_make_no_sense_are_told_once(told, lie):
+def test_debug_offsets_that_make_no_sense_are_reported_once(told, lie):
     lying = told(lie)
     (note,) = lying.notes
     assert all(stack.startswith("none: ") for stack in lying.stacks) and "debug offsets that make no sense" in note
@@ -112,7 +112,7 @@ def test_values_that_change_while_they_are_read_end_nothing(told):
 
 
 @pytest.mark.parametrize("version", ["3.6", "3.7", "3.9"])  # the extensions of later ones need that symbol, too
-def test_an_interpreter_without_the_symbol_that_leads_to_its_state_is_told_once(cudart, version, tmp_path):
+def test_an_interpreter_without_the_symbol_that_leads_to_its_state_is_reported_once(cudart, version, tmp_path):
     python = pythons.without_runtime(version, tmp_path)
     program = [python, machine.WORKLOADS / "real_cudart.py", cudart, "--steps", "3"]
     tracing.trace(tmp_path, program)

@@ -125,7 +125,7 @@ def test_a_training_program_with_graphs_is_attached_in_the_middle(tmp_path):
     assert receipt["launches_expected"] == receipt["launches_joined"] > 1000
 
 
-def test_whether_the_agent_works_is_not_told_by_the_name_of_a_thread(tmp_path):
+def test_whether_the_agent_works_is_not_reported_by_the_name_of_a_thread(tmp_path):
     """Threads that CUPTI makes have the name of the thread that called it, and stay."""
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         trace_once(target, tmp_path, 0)
@@ -147,7 +147,7 @@ def test_an_agent_that_says_that_it_works_is_left_alone_and_the_report_says_so(t
     assert said in notes(tmp_path) and said in " ".join(done.stdout.split())
 
 
-def test_what_keeps_the_agent_out_when_the_trace_ends_is_told(tmp_path):
+def test_what_keeps_the_agent_out_when_the_trace_ends_is_reported(tmp_path):
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         os.kill(target.pid, signal.SIGSTOP)
         tracing.until(lambda: tracing.state(pathlib.Path(f"/proc/{target.pid}")) == "T")

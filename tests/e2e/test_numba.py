@@ -50,7 +50,7 @@ def test_every_launch_is_there_once(run):
     assert f"{3 * ROUNDS} of {3 * ROUNDS} launches joined" in run.text
 
 
-def test_rows_of_kernels_are_told_apart(run):
+def test_rows_of_kernels_are_kept_apart(run):
     assert "__main__::saxpy[abi:v1]  " in run.text and "__main__::scale[abi:v2]  " in run.text
 
 

@@ -169,7 +169,7 @@ def test_the_timeline_has_every_kernel_on_its_stream_with_the_line_that_launched
     assert len(rows) == 1, "a function is at one depth"
 
 
-def test_a_slice_that_is_picked_is_told_by_name_time_and_line(run):
+def test_a_slice_that_is_picked_is_known_by_name_time_and_line(run):
     slices = timeline_of((run.folder / "page.html").read_text(encoding="utf-8"))
     kernel = next(one for one in slices if one[5] == "gemm_60us")
     page = run.shown(at=f"{kernel[0]}.{kernel[2]}.{kernel[3]}")

@@ -184,12 +184,12 @@ def test_no_name_of_an_op_steers_a_terminal(odd):
 
 
 @pytest.mark.torch
-def test_a_forked_worker_goes_on_and_does_not_tell_its_ops_as_the_programs(odd):
+def test_a_forked_worker_goes_on_and_does_not_say_its_ops_as_the_programs(odd):
     assert names(odd.first)["aten::relu"] == 7
 
 
 @pytest.mark.torch
-def test_an_op_that_is_open_at_the_end_is_told_and_its_end_in_a_later_trace_is_nothing(odd):
+def test_an_op_that_is_open_at_the_end_is_reported_and_its_end_in_a_later_trace_is_nothing(odd):
     assert names(odd.first)["open across"] == 1
     assert names(odd.second)["aten::relu"] == 3
     assert "open across" not in names(odd.second)

@@ -52,7 +52,7 @@ def test_kernels_of_one_name_have_each_its_own_file_and_line(run):
     assert sorted(run.places_of("same_name")) == sorted([run.places["first"], run.places["second"]] * 3)
 
 
-def test_the_report_and_folded_stacks_tell_kernels_of_one_name_apart(run):
+def test_the_report_and_folded_stacks_say_kernels_of_one_name_apart(run):
     for place in (run.places["first"], run.places["second"]):
         assert re.search(rf" 3 +[\d.,]+ +{re.escape(label('same_name', place))} ", run.report)
         stacks = run.stacks_of(label("same_name", place))

@@ -19,7 +19,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("cause", CASES)
-def test_a_training_loop_is_told_what_it_loses_per_step(tmp_path, cause):
+def test_a_training_loop_is_shown_what_it_loses_per_step(tmp_path, cause):
     title, seen, advice = CASES[cause]
     truth = tmp_path / "truth.json"
     program = [machine.tool("get-torch"), machine.PROGRAMS / "torch_loses_time.py", cause, truth]

@@ -67,7 +67,7 @@ def each_alone(viewed, start, end):
     return found
 
 
-def test_every_kernel_of_a_stretch_is_told_as_it_ran(viewed):
+def test_every_kernel_of_a_stretch_is_reported_as_it_ran(viewed):
     """However long the program stood still between two."""
     first, last = kernels(viewed.slices())[0], kernels(viewed.slices())[-1]
     alone = each_alone(viewed, first[1], last[1] + last[2] + 1)

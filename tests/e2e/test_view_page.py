@@ -180,7 +180,7 @@ def test_a_click_says_what_a_slice_is_and_two_show_it_alone(page, view):
     assert length(alone) == 72000
 
 
-def test_a_click_tells_the_launch_of_a_kernel_and_its_stack(page, view):
+def test_a_click_says_the_launch_of_a_kernel_and_its_stack(page, view):
     left, top, _ = at_kernels(page, view)
 
     def picked():

@@ -483,7 +483,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         fates = {size: {e["fate"] for e in ground_truth.work(entries) if e["bytes"] == size} for size in (10, 20, 30)}
         self.assertEqual(fates, {10: {"sent"}, 20: {"unseen"}, 30: {"sent"}})
 
-    def test_a_count_of_dropped_records_that_is_not_to_be_had_is_told_as_such(self):
+    def test_a_count_of_dropped_records_that_is_not_to_be_had_is_reported_as_such(self):
         _, record, entries = self.run_to_end(self.launch(20), SIMGPU_DROPPED_FAILS="1")
         self.check_exact(record, entries)
         self.assertEqual(record.stats()["cupti_dropped"], 0)

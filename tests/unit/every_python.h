@@ -85,7 +85,7 @@ static inline void add_from_roots(void)
 }
 
 /* Says which are missing; -1 when one is that CI has to have. */
-static inline int tell_missing(void)
+static inline int feed_missing(void)
 {
 	const char *ci = getenv("CI");
 	int result = 0;
@@ -118,7 +118,7 @@ static inline int find_every_python(void)
 	free(paths);
 	if (geteuid() == 0)
 		add_from_roots();
-	return tell_missing();
+	return feed_missing();
 }
 
 static inline void forget_every_python(void)

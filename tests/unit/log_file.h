@@ -86,7 +86,7 @@ LOG_FN void log_file_sign(struct log_file *file, size_t at)
 					     bytes < file->bytes.size - at ? bytes : file->bytes.size - at);
 }
 
-/* A segment that says and holds what it is told, with kinds and processes as pack() found them; its offset. */
+/* A segment that says and holds what it is given, with kinds and processes as pack() found them; its offset. */
 LOG_FN size_t log_file_put(struct log_file *file, struct gpt_log_segment header, const struct pack_out *lists,
 			   const void *body, size_t body_bytes)
 {

@@ -24,7 +24,7 @@
 #define CUDA_LAUNCH GPT_API(GPT_DOMAIN_RUNTIME, 211)
 #define CU_LAUNCH GPT_API(GPT_DOMAIN_DRIVER, 307)
 
-/* What the log hands over, divided as told; of a slice, where there is one. */
+/* What the log hands over, divided as reported; of a slice, where there is one. */
 static char *handed_over(int fd, const struct trace_division *division, const struct slice *slice)
 {
 	struct sliced_trace sliced;

@@ -134,7 +134,7 @@ def test_a_trace_of_the_archive_has_its_own_clock_and_says_whose_it_is(merged):
     assert names(found, "process") == ["python3 (rank 2, node-b)"]
 
 
-def test_clocks_that_perfetto_knows_are_told_of_the_machine_whose_times_a_file_has(merged):
+def test_clocks_that_perfetto_knows_are_reported_the_machine_whose_times_a_file_has(merged):
     """CLOCK_BOOTTIME is ahead by what the machine slept: node-b 5 s, node-a, whose log is older, no one knows."""
     for name, slept in (("tar/rank-0.pftrace", 0), ("tar/rank-2.pftrace", SLEPT_NS), ("rank-2.pftrace", 0), ("all.pftrace", 0)):
         clocks = timelines.pftrace(merged / name)["clocks"]

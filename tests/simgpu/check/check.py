@@ -108,7 +108,7 @@ class Shapes(Case):
 
 
 class Truth(Case):
-    def test_c_program_is_told_completely(self):
+    def test_c_program_is_reported_completely(self):
         done, entries = self.run_with_truth(os.path.join(build, "launch"), "20")
         self.assertEqual(done.stdout, "rounds 20 kernels 60 copies 40 fills 20 graphs 20\n")
         kinds = collections.Counter((e["kind"], e["graph"] != 0) for e in truth.work(entries))

@@ -229,7 +229,7 @@ static void the_return_of_a_call_that_began_before_us_is_not_ours(void **state)
 	assert_int_equal(returns_dropped(), 0);
 }
 
-static void no_one_is_told_when_no_one_listens(void **state)
+static void nothing_is_sent_when_no_one_listens(void **state)
 {
 	struct call_return got;
 	struct call call;
@@ -345,7 +345,7 @@ int main(void)
 		TEST(a_driver_call_of_its_own_is_reported),
 		TEST(the_launch_stubs_of_cuda_13_are_launches),
 		TEST(the_return_of_a_call_that_began_before_us_is_not_ours),
-		TEST(no_one_is_told_when_no_one_listens),
+		TEST(nothing_is_sent_when_no_one_listens),
 		TEST(a_reported_call_may_still_return_after_the_end),
 		TEST(odd_callbacks_do_no_harm),
 		TEST(an_asynchronous_error_is_kept_until_it_is_asked_for),

@@ -145,7 +145,7 @@ static void a_sparse_tensor_has_no_strides(void **state)
 	assert_inputs("[[3, 3]] [\"float\"] [[]] [\"\"]");
 }
 
-static void nothing_is_told_of_undefined_nested_and_symbolic_tensors(void **state)
+static void nothing_is_said_of_undefined_nested_and_symbolic_tensors(void **state)
 {
 	uint64_t symbolic = matrix(2, 2);
 
@@ -205,7 +205,7 @@ static void a_list_of_numbers_is_a_concrete_value(void **state)
 	assert_inputs("[[]] [\"ScalarList\"] [[]] [\"[3, -1, None]\"]");
 }
 
-static void of_an_empty_list_its_type_is_told(void **state)
+static void of_an_empty_list_its_type_is_reported(void **state)
 {
 	input(layout()->tag_list, list(layout()->kind_tensor));
 	assert_inputs("[[]] [\"TensorList\"] [[]] [\"\"]");
@@ -223,7 +223,7 @@ static void an_undefined_tensor_hides_the_list_it_is_in(void **state)
 	assert_inputs("[[]] [\"\"] [[]] [\"\"]");
 }
 
-static void of_long_lists_no_elements_are_told(void **state)
+static void of_long_lists_no_elements_are_reported(void **state)
 {
 	uint64_t one = matrix(2, 3);
 
@@ -238,14 +238,14 @@ static void of_long_lists_no_elements_are_told(void **state)
 	assert_inputs("[[]] [\"\"] [[]] [\"\"]");
 }
 
-static void nothing_is_told_of_what_is_neither_tensor_nor_number(void **state)
+static void nothing_is_said_of_what_is_neither_tensor_nor_number(void **state)
 {
 	input(layout()->tag_none, 0);
 	input(200, 0x1234);
 	assert_inputs("[[], []] [\"\", \"\"] [[], []] [\"\", \"\"]");
 }
 
-static void what_has_no_room_is_told_as_such(void **state)
+static void what_has_no_room_is_reported_as_such(void **state)
 {
 	static const int64_t many[400];
 	uint64_t words[OP_INPUTS_WORDS], object = tensor(FLOAT, STRIDED_KEYS, 0, NULL, NULL);
@@ -297,16 +297,16 @@ int main(void)
 		cmocka_unit_test_setup(a_tensor_has_dimensions_type_and_strides, begin),
 		cmocka_unit_test_setup(more_dimensions_than_stand_in_a_tensor_are_elsewhere, begin),
 		cmocka_unit_test_setup(a_sparse_tensor_has_no_strides, begin),
-		cmocka_unit_test_setup(nothing_is_told_of_undefined_nested_and_symbolic_tensors, begin),
+		cmocka_unit_test_setup(nothing_is_said_of_undefined_nested_and_symbolic_tensors, begin),
 		cmocka_unit_test_setup(numbers_are_written_as_pytorch_prints_them, begin),
 		cmocka_unit_test_setup(a_complex_number_has_both_parts, begin),
 		cmocka_unit_test_setup(lists_have_their_elements, begin),
 		cmocka_unit_test_setup(a_list_of_numbers_is_a_concrete_value, begin),
-		cmocka_unit_test_setup(of_an_empty_list_its_type_is_told, begin),
+		cmocka_unit_test_setup(of_an_empty_list_its_type_is_reported, begin),
 		cmocka_unit_test_setup(an_undefined_tensor_hides_the_list_it_is_in, begin),
-		cmocka_unit_test_setup(of_long_lists_no_elements_are_told, begin),
-		cmocka_unit_test_setup(nothing_is_told_of_what_is_neither_tensor_nor_number, begin),
-		cmocka_unit_test_setup(what_has_no_room_is_told_as_such, begin),
+		cmocka_unit_test_setup(of_long_lists_no_elements_are_reported, begin),
+		cmocka_unit_test_setup(nothing_is_said_of_what_is_neither_tensor_nor_number, begin),
+		cmocka_unit_test_setup(what_has_no_room_is_reported_as_such, begin),
 		cmocka_unit_test_setup(behind_the_room_nothing_is_written, begin),
 		cmocka_unit_test_setup(words_that_are_no_inputs_and_texts_without_room_are_refused, begin),
 	};

@@ -268,7 +268,7 @@ static const char *place_of_launch(uint64_t function, uint32_t corr)
 	return kernel_places_find(corr, 0);
 }
 
-static void kernels_of_one_name_in_two_modules_are_told_apart(void **state)
+static void kernels_of_one_name_in_two_modules_are_kept_apart(void **state)
 {
 	load(LOAD, 0x100, 12);
 	load(LOAD, 0x200, 40);
@@ -462,7 +462,7 @@ int main(void)
 		cmocka_unit_test(kernels_beyond_those_that_are_kept_are_counted),
 		cmocka_unit_test(all_functions_of_a_large_module_have_a_place_or_are_counted),
 		cmocka_unit_test(functions_whose_relocations_take_too_long_to_find_are_counted),
-		cmocka_unit_test_setup(kernels_of_one_name_in_two_modules_are_told_apart, begin),
+		cmocka_unit_test_setup(kernels_of_one_name_in_two_modules_are_kept_apart, begin),
 		cmocka_unit_test_setup(a_launch_by_a_configuration_names_its_function_second, begin),
 		cmocka_unit_test_setup(a_kernel_of_a_library_is_known_by_its_function_too, begin),
 		cmocka_unit_test_setup(what_is_not_known_has_no_place, begin),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The session of PyTorch's ops, with a libtorch_cpu of our own: what is told, when, and what is refused. */
+/* The session of PyTorch's ops, with a libtorch_cpu of our own: what is reported, when, and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -122,7 +122,7 @@ static bool is_named(const struct gpt_agent_op *op, const char *text, size_t byt
 	return false;
 }
 
-static unsigned told_names(void)
+static unsigned reported_names(void)
 {
 	unsigned n = 0;
 
@@ -141,7 +141,7 @@ static void run(const char *name)
 
 /* ---- */
 
-static void an_op_is_told_with_its_times_thread_name_and_numbers(void **state)
+static void an_op_is_reported_with_its_times_thread_name_and_numbers(void **state)
 {
 	uint64_t before, after;
 	struct fake_op one;
@@ -166,7 +166,7 @@ static void an_op_is_told_with_its_times_thread_name_and_numbers(void **state)
 }
 
 /* In its ring the one is shorter than the other. */
-static void an_op_without_a_forward_thread_is_told_like_one_with_it(void **state)
+static void an_op_without_a_forward_thread_is_reported_like_one_with_it(void **state)
 {
 	struct fake_op one;
 
@@ -222,7 +222,7 @@ static void a_stack_is_taken_of_an_op_with_a_number_where_that_is_wanted(void **
 }
 
 /* This one has ops, and nothing of what would be known of their inputs. */
-static void ops_are_told_without_inputs_where_those_cannot_be_read(void **state)
+static void ops_are_reported_without_inputs_where_those_cannot_be_read(void **state)
 {
 	gputrace_agent_shapes_semaphore = 1;
 	observe();
@@ -249,7 +249,7 @@ static void what_is_inside_comes_first_and_a_name_once(void **state)
 	assert_true(is_named(op(0), "aten::addmm", 11) && is_named(op(3), "aten::linear", 12));
 	assert_true(op(1)->start_ns <= op(0)->start_ns && op(0)->end_ns <= op(1)->end_ns);
 	assert_int_equal(op(0)->sequence, -1);
-	assert_int_equal(told_names(), 2);
+	assert_int_equal(reported_names(), 2);
 	assert_int_equal(last_state()->told, 4);
 	assert_int_equal(last_state()->lost, 0);
 }
@@ -282,7 +282,7 @@ static void an_op_that_ends_on_another_thread_is_no_part_of_the_nesting(void **s
 	assert_true(is_named(op(0), "rpc", 3) || is_named(op(1), "rpc", 3));
 }
 
-static void what_is_open_when_no_one_listens_any_more_is_told_as_open(void **state)
+static void what_is_open_when_no_one_listens_any_more_is_reported_as_open(void **state)
 {
 	struct fake_op one;
 
@@ -335,7 +335,7 @@ static void somebody_who_comes_later_hears_the_names_too(void **state)
 	gputrace_agent_ops_semaphore = 1;
 	leave();
 	assert_true(is_named(op(0), "aten::add", 9));
-	assert_int_equal(told_names(), 1);
+	assert_int_equal(reported_names(), 1);
 }
 
 /* To the bits of the numbers of those who listen; they are the last before that of the start. */
@@ -399,7 +399,7 @@ static void a_layout_that_is_not_the_versions_is_refused(void **state)
 static void a_name_of_100_kb_is_cut_at_a_character_and_marked(void **state)
 {
 	static char name[100001], other[100001];
-	const struct gpt_agent_name *told;
+	const struct gpt_agent_name *reported;
 
 	memset(name, 'x', 100000);
 	memcpy(name + OP_NAME_MAX - 1, "\xc3\xa9", 2); /* a character over the end */
@@ -409,11 +409,11 @@ static void a_name_of_100_kb_is_cut_at_a_character_and_marked(void **state)
 	run(other);
 	run("it \"says\" \\");
 	leave();
-	told = said_record(GPT_AGENT_NAME, 0);
-	assert_int_equal(told->bytes, OP_NAME_MAX - 1 + 3);
-	assert_memory_equal(told->text, name, OP_NAME_MAX - 1);
-	assert_memory_equal(told->text + OP_NAME_MAX - 1, "...", 3);
-	assert_int_equal(told_names(), 3);
+	reported = said_record(GPT_AGENT_NAME, 0);
+	assert_int_equal(reported->bytes, OP_NAME_MAX - 1 + 3);
+	assert_memory_equal(reported->text, name, OP_NAME_MAX - 1);
+	assert_memory_equal(reported->text + OP_NAME_MAX - 1, "...", 3);
+	assert_int_equal(reported_names(), 3);
 	assert_true(is_named(op(2), "it \"says\" \\", 11));
 }
 
@@ -455,7 +455,7 @@ static void threads_that_come_and_go_share_what_the_first_had(void **state)
 }
 
 #ifndef __SANITIZE_ADDRESS__ /* which ends a program that has no address space left */
-static void a_thread_that_cannot_be_made_is_told_with_the_limit_and_later_made(void **state)
+static void a_thread_that_cannot_be_made_is_reported_with_the_limit_and_later_made(void **state)
 {
 	struct rlimit before, none;
 
@@ -476,7 +476,7 @@ static void a_thread_that_cannot_be_made_is_told_with_the_limit_and_later_made(v
 }
 #endif
 
-static void a_forked_child_tells_nothing_and_takes_the_observer_away(void **state)
+static void a_forked_child_says_nothing_and_takes_the_observer_away(void **state)
 {
 	size_t before;
 	int status;
@@ -608,15 +608,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #ifndef __SANITIZE_ADDRESS__
 		/* first: later threads have the stacks of ended ones */
-		behaviour(a_thread_that_cannot_be_made_is_told_with_the_limit_and_later_made),
+		behaviour(a_thread_that_cannot_be_made_is_reported_with_the_limit_and_later_made),
 #endif
-		behaviour(an_op_is_told_with_its_times_thread_name_and_numbers),
-		behaviour(an_op_without_a_forward_thread_is_told_like_one_with_it),
+		behaviour(an_op_is_reported_with_its_times_thread_name_and_numbers),
+		behaviour(an_op_without_a_forward_thread_is_reported_like_one_with_it),
 		behaviour(a_stack_is_taken_of_an_op_with_a_number_where_that_is_wanted),
-		behaviour(ops_are_told_without_inputs_where_those_cannot_be_read),
+		behaviour(ops_are_reported_without_inputs_where_those_cannot_be_read),
 		behaviour(what_is_inside_comes_first_and_a_name_once),
 		behaviour(an_op_that_ends_on_another_thread_is_no_part_of_the_nesting),
-		behaviour(what_is_open_when_no_one_listens_any_more_is_told_as_open),
+		behaviour(what_is_open_when_no_one_listens_any_more_is_reported_as_open),
 		behaviour(an_end_without_a_begin_is_nothing),
 		behaviour(the_observer_goes_with_the_last_listener),
 		behaviour(two_who_were_there_first_and_are_counted_as_one_are_heard),
@@ -627,7 +627,7 @@ int main(void)
 		behaviour(a_name_of_100_kb_is_cut_at_a_character_and_marked),
 		behaviour(what_has_no_room_is_counted),
 		behaviour(threads_that_come_and_go_share_what_the_first_had),
-		behaviour(a_forked_child_tells_nothing_and_takes_the_observer_away),
+		behaviour(a_forked_child_says_nothing_and_takes_the_observer_away),
 		behaviour(a_forked_child_whose_list_of_callbacks_a_thread_had_that_is_gone_runs_its_ops),
 		behaviour(a_grandchild_has_no_observer_that_its_parent_is_just_taking_away),
 		behaviour(only_one_fork_waits_for_who_waits_for_ever),

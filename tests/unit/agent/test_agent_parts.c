@@ -293,7 +293,7 @@ static void the_monotonic_clock_is_read_without_a_system_call(void **state)
 	assert_true(kernel_clock_ns() - kernel_clock_ns() + 1000000000u < 2000000000u);
 }
 
-static void a_step_of_the_wall_clock_is_told_with_both_offsets(void **state)
+static void a_step_of_the_wall_clock_is_reported_with_both_offsets(void **state)
 {
 	const struct gpt_agent_clock *first, *last_before, *after;
 	struct clock_watch watch = {0};
@@ -372,7 +372,7 @@ static void a_process_without_the_driver_is_left_alone(void **state)
 }
 
 /* The bits above tell what a number is of. */
-static void names_of_ops_that_have_no_number_left_are_not_told(void **state)
+static void names_of_ops_that_have_no_number_left_are_not_reported(void **state)
 {
 	assert_true(op_names_open());
 	op_names_use_up(2);
@@ -391,7 +391,7 @@ static void names_of_ops_that_have_no_number_left_are_not_told(void **state)
 
 static struct {
 	_Atomic bool inside, forks, in_the_middle;
-	_Atomic unsigned children; /* told of their fork */
+	_Atomic unsigned children; /* reported of their fork */
 } forks;
 
 /* In the middle of something that a child must not inherit, until a fork waits for it, or would have gone by. */
@@ -479,12 +479,12 @@ int main(void)
 		TEST(the_driver_is_looked_for_once_until_a_library_comes),
 		TEST(the_offset_of_the_wall_clock_is_sampled),
 		TEST(the_monotonic_clock_is_read_without_a_system_call),
-		TEST(a_step_of_the_wall_clock_is_told_with_both_offsets),
+		TEST(a_step_of_the_wall_clock_is_reported_with_both_offsets),
 		TEST(versions_are_read_from_file_names),
 		TEST(cuptis_own_numbers_have_a_cuda_major),
 		TEST(mapped_libraries_are_picked_out_of_maps),
 		TEST(a_process_without_the_driver_is_left_alone),
-		TEST(names_of_ops_that_have_no_number_left_are_not_told),
+		TEST(names_of_ops_that_have_no_number_left_are_not_reported),
 		TEST(a_fork_waits_until_no_thread_is_in_the_middle_of_something),
 	};
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which steps of a training are recorded, with a libtorch_cpu of our own: counted, told, and what of them is observed.
+/* Which steps of a training are recorded, with a libtorch_cpu of our own: counted, reported, and what of them is
+ * observed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +44,7 @@ static bool is_state(uint32_t state)
 	return last && last->state == state;
 }
 
-static void tell(const struct gpt_schedule *schedule)
+static void feed(const struct gpt_schedule *schedule)
 {
 	const uint32_t *field = &schedule->skip_first;
 	unsigned short *bit = gputrace_agent_schedule_semaphores;
@@ -56,7 +57,7 @@ static void tell(const struct gpt_schedule *schedule)
 
 static void observe(struct gpt_schedule schedule)
 {
-	tell(&schedule);
+	feed(&schedule);
 	gputrace_agent_ops_semaphore = 1;
 	ops_start();
 	UNTIL(is_state(GPT_AGENT_OPS_OBSERVING));
@@ -89,7 +90,7 @@ static int end(void **state)
 	gputrace_agent_anew_semaphore = 0;
 	if (gputrace_agent_ops_semaphore)
 		leave();
-	tell(&(struct gpt_schedule){0});
+	feed(&(struct gpt_schedule){0});
 	dlclose(library);
 	return 0;
 }
@@ -109,7 +110,7 @@ static void iterate(const char *op)
 	run("Optimizer.step#SGD.step", GPT_AGENT_OP_USER_SCOPE);
 }
 
-/* The names of all ops that were told, after each other. */
+/* The names of all ops that were reported, after each other. */
 static const char *ops_told(void)
 {
 	static char text[1024];
@@ -125,7 +126,7 @@ static const char *ops_told(void)
 	return text;
 }
 
-/* The steps that were told: number, phase and cycle. */
+/* The steps that were reported: number, phase and cycle. */
 static const char *steps_reported(void)
 {
 	static const char phases[] = {'-', 'w', 'a', '.'};
@@ -165,7 +166,7 @@ static void steps_are_counted_as_torch_profiler_schedule_counts(void **state)
 	}
 }
 
-static void only_ops_of_warm_up_and_active_steps_are_told(void **state)
+static void only_ops_of_warm_up_and_active_steps_are_reported(void **state)
 {
 	observe((struct gpt_schedule){.wait = 1, .warmup = 1, .active = 1, .repeat = 2});
 	for (int i = 0; i < 8; i++)
@@ -199,7 +200,7 @@ static void the_op_that_begins_a_step_is_the_first_of_it(void **state)
 {
 	struct fake_op step;
 	const struct gpt_agent_op *op;
-	const struct gpt_agent_step *told;
+	const struct gpt_agent_step *reported;
 
 	observe((struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1});
 	for (int i = 0; i < 3; i++) {
@@ -212,9 +213,9 @@ static void the_op_that_begins_a_step_is_the_first_of_it(void **state)
 	assert_string_equal(steps_reported(), "7-0 8a0 9.0");
 	assert_string_equal(ops_told(), "aten::add Optimizer.step#SGD.step ProfilerStep#8");
 	op = said_record(GPT_AGENT_OP, 2);
-	told = said_record(GPT_AGENT_STEP, 1);
-	assert_true(told->time_ns <= op->start_ns);
-	assert_int_equal(told->by, GPT_STEP_BY_PROFILER);
+	reported = said_record(GPT_AGENT_STEP, 1);
+	assert_true(reported->time_ns <= op->start_ns);
+	assert_int_equal(reported->by, GPT_STEP_BY_PROFILER);
 }
 
 static void a_range_of_the_name_begins_a_step(void **state)
@@ -265,7 +266,7 @@ static void a_range_that_begins_before_the_session_says_that_its_first_launches_
 {
 	const struct gpt_agent_step *step;
 
-	tell(&captures);
+	feed(&captures);
 	capture(true); /* waits in vain */
 	observe(captures);
 	run("first", GPT_AGENT_OP_FUNCTION);
@@ -324,12 +325,12 @@ static void the_first_step_can_be_recorded_from_the_begin_on(void **state)
 
 static void who_comes_without_a_schedule_has_everything_recorded(void **state)
 {
-	const struct gpt_agent_schedule *told;
+	const struct gpt_agent_schedule *reported;
 
 	observe((struct gpt_schedule){.wait = 100, .active = 1});
 	iterate("0");
 	gputrace_agent_anew_semaphore = 1;
-	UNTIL((told = said_record(GPT_AGENT_SCHEDULE, 1)) && told->shared);
+	UNTIL((reported = said_record(GPT_AGENT_SCHEDULE, 1)) && reported->shared);
 	iterate("1");
 	leave();
 	assert_string_equal(ops_told(), "1 Optimizer.step#SGD.step");
@@ -477,9 +478,9 @@ static void an_active_step_that_begins_before_cupti_records_says_so(void **state
 	assert_int_equal(step->late, 0);
 }
 
-static void the_schedule_is_told_as_it_was_understood(void **state)
+static void the_schedule_is_reported_as_it_was_understood(void **state)
 {
-	const struct gpt_agent_schedule *told;
+	const struct gpt_agent_schedule *reported;
 
 	observe((struct gpt_schedule){.skip_first = 65535,
 				      .wait = 1,
@@ -490,16 +491,16 @@ static void the_schedule_is_told_as_it_was_understood(void **state)
 				      .by = GPT_STEP_BY_BACKWARD,
 				      .name = 0xdeadbeef});
 	leave();
-	told = said_record(GPT_AGENT_SCHEDULE, 0);
-	assert_non_null(told);
-	assert_int_equal(told->skip_first, 65535);
-	assert_int_equal(told->wait, 1);
-	assert_int_equal(told->warmup, 40000);
-	assert_int_equal(told->active, 3);
-	assert_int_equal(told->repeat, 5);
-	assert_int_equal(told->skip_first_wait, 1);
-	assert_int_equal(told->by, GPT_STEP_BY_BACKWARD);
-	assert_int_equal(told->shared, 0);
+	reported = said_record(GPT_AGENT_SCHEDULE, 0);
+	assert_non_null(reported);
+	assert_int_equal(reported->skip_first, 65535);
+	assert_int_equal(reported->wait, 1);
+	assert_int_equal(reported->warmup, 40000);
+	assert_int_equal(reported->active, 3);
+	assert_int_equal(reported->repeat, 5);
+	assert_int_equal(reported->skip_first_wait, 1);
+	assert_int_equal(reported->by, GPT_STEP_BY_BACKWARD);
+	assert_int_equal(reported->shared, 0);
 }
 
 static void who_comes_when_another_has_left_has_the_schedule_that_it_asks_for(void **state)
@@ -510,7 +511,7 @@ static void who_comes_when_another_has_left_has_the_schedule_that_it_asks_for(vo
 	iterate("2");
 	UNTIL(said_record(GPT_AGENT_STEP, 2));
 	/* the counter of listeners is never seen to fall */
-	tell(&(struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1, .listener = 0xffc00});
+	feed(&(struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1, .listener = 0xffc00});
 	UNTIL(said_record(GPT_AGENT_SCHEDULE, 1));
 	iterate("3");
 	iterate("4");
@@ -547,7 +548,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_are_counted_as_torch_profiler_schedule_counts),
-		WITH_TORCH(only_ops_of_warm_up_and_active_steps_are_told),
+		WITH_TORCH(only_ops_of_warm_up_and_active_steps_are_reported),
 		WITH_TORCH(between_the_cycles_only_named_ranges_are_seen_and_after_them_nothing),
 		WITH_TORCH(the_op_that_begins_a_step_is_the_first_of_it),
 		WITH_TORCH(a_range_of_the_name_begins_a_step),
@@ -563,7 +564,7 @@ int main(void)
 		WITH_TORCH(a_pass_that_ends_with_an_exception_begins_no_step_and_hides_none),
 		WITH_TORCH(nothing_is_late_where_no_cupti_is_waited_for),
 		WITH_TORCH(an_active_step_that_begins_before_cupti_records_says_so),
-		WITH_TORCH(the_schedule_is_told_as_it_was_understood),
+		WITH_TORCH(the_schedule_is_reported_as_it_was_understood),
 		WITH_TORCH(who_comes_when_another_has_left_has_the_schedule_that_it_asks_for),
 		WITH_TORCH(no_step_is_counted_before_the_recording_begins),
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Events of PyTorch's allocators, with libraries of our own: what is told, and that calls lead where they did. */
+/* Events of PyTorch's allocators, with libraries of our own: what is reported, and that calls lead where they did. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -134,7 +134,7 @@ static void *address(uintptr_t value)
 	return (void *)value;
 }
 
-static void blocks_of_the_cpu_are_told_and_the_reporter_hears_of_them_too(void **state)
+static void blocks_of_the_cpu_are_reported_and_the_reporter_hears_of_them_too(void **state)
 {
 	uint64_t before = clock_now_ns();
 
@@ -302,7 +302,7 @@ static void a_call_that_leads_to_somebody_else_is_left_alone_and_that_is_said(vo
 	atomic_store(entry, before);
 }
 
-static void a_forked_child_goes_on_as_before_and_tells_nothing(void **state)
+static void a_forked_child_goes_on_as_before_and_says_nothing(void **state)
 {
 	pid_t child;
 	int status;
@@ -323,8 +323,8 @@ static void a_forked_child_goes_on_as_before_and_tells_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(blocks_of_the_cpu_are_told_and_the_reporter_hears_of_them_too, begin,
-						end),
+		cmocka_unit_test_setup_teardown(blocks_of_the_cpu_are_reported_and_the_reporter_hears_of_them_too,
+						begin, end),
 		cmocka_unit_test_setup_teardown(events_of_a_gpu_have_what_its_allocator_says, begin, end),
 		cmocka_unit_test_setup_teardown(what_a_library_says_of_the_cpu_has_its_sign_and_its_totals, begin, end),
 		cmocka_unit_test_setup_teardown(a_library_that_comes_later_is_followed_too, begin, end),
@@ -333,7 +333,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(calls_are_put_back_when_no_one_listens_any_more, begin, end),
 		cmocka_unit_test_setup_teardown(a_call_that_leads_to_somebody_else_is_left_alone_and_that_is_said,
 						begin, end),
-		cmocka_unit_test_setup_teardown(a_forked_child_goes_on_as_before_and_tells_nothing, begin, end),
+		cmocka_unit_test_setup_teardown(a_forked_child_goes_on_as_before_and_says_nothing, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

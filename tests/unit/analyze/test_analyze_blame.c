@@ -643,7 +643,7 @@ static void why_says_what_a_waker_is_called_that_is_not_traced(void **state)
 	end_words(&gap);
 }
 
-static void why_says_that_no_sample_tells_and_what_to_record(void **state)
+static void why_says_that_no_sample_says_and_what_to_record(void **state)
 {
 	struct gap gap;
 
@@ -657,7 +657,7 @@ static void why_says_that_no_sample_tells_and_what_to_record(void **state)
 }
 
 /* Stacks without Python: a program in C. */
-static void a_program_without_python_is_not_told_of_python(void **state)
+static void a_program_without_python_hears_nothing_of_python(void **state)
 {
 	struct log_builder log;
 	struct model *model;
@@ -715,8 +715,8 @@ int main(void)
 		cmocka_unit_test(a_folded_line_has_the_launch_then_what_happened_and_the_line_to_blame),
 		cmocka_unit_test(why_says_each_cause_and_what_to_try),
 		cmocka_unit_test(why_says_what_a_waker_is_called_that_is_not_traced),
-		cmocka_unit_test(why_says_that_no_sample_tells_and_what_to_record),
-		cmocka_unit_test(a_program_without_python_is_not_told_of_python),
+		cmocka_unit_test(why_says_that_no_sample_says_and_what_to_record),
+		cmocka_unit_test(a_program_without_python_hears_nothing_of_python),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

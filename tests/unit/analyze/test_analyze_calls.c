@@ -4,7 +4,7 @@
 
 #define WAIT_API GPT_API(GPT_DOMAIN_RUNTIME, 131) /* cudaStreamSynchronize */
 
-static void a_wait_that_cupti_told_of_counts_by_its_word_and_says_for_which_stream(void **state)
+static void a_wait_that_cupti_reported_counts_by_its_word_and_says_for_which_stream(void **state)
 {
 	struct model *model = sample_model(1, 20);
 	struct analyses all;
@@ -21,7 +21,7 @@ static void a_wait_that_cupti_told_of_counts_by_its_word_and_says_for_which_stre
 	model_free(model);
 }
 
-static void a_wait_that_no_one_told_of_is_the_time_in_its_call(void **state)
+static void a_wait_that_no_one_reported_is_the_time_in_its_call(void **state)
 {
 	struct model *model = sample_model(1, 20);
 	struct analyses all;
@@ -166,8 +166,8 @@ static void compilations_are_by_line_and_by_what_was_done(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_wait_that_cupti_told_of_counts_by_its_word_and_says_for_which_stream),
-		cmocka_unit_test(a_wait_that_no_one_told_of_is_the_time_in_its_call),
+		cmocka_unit_test(a_wait_that_cupti_reported_counts_by_its_word_and_says_for_which_stream),
+		cmocka_unit_test(a_wait_that_no_one_reported_is_the_time_in_its_call),
 		cmocka_unit_test(a_wait_for_an_event_names_the_line_that_recorded_it),
 		cmocka_unit_test(time_in_calls_is_by_function_with_the_line_that_has_most),
 		cmocka_unit_test(a_call_that_has_not_returned_counts_without_time),

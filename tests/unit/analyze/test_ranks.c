@@ -12,7 +12,7 @@
 
 static const char *const names[RANKS_MAX] = {"a.gpt", "b.gpt", "c.gpt"};
 
-/* Adds its log, as divided as told. */
+/* Adds its log, as divided as reported. */
 static void add(struct ranks *ranks, const struct rank *rank, const struct trace_division *division)
 {
 	struct log_builder log = {0};
@@ -100,7 +100,7 @@ static void ends_that_spread_say_how_large_the_error_is(void **state)
 	ranks_free(&ranks);
 }
 
-static void few_collectives_tell_an_offset_and_no_drift(void **state)
+static void few_collectives_give_an_offset_and_no_drift(void **state)
 {
 	const struct rank first = RANK(0, "boot-a", .first = 50),
 			  second = RANK(1, "boot-b", .first = 50, .collectives = 5, .offset_ns = 12345678);
@@ -168,7 +168,7 @@ static void how_long_a_machine_had_slept_is_what_its_log_says(void **state)
 	}
 }
 
-static void who_is_late_is_told_with_its_line_and_how_much_in_all(void **state)
+static void who_is_late_is_reported_with_its_line_and_how_much_in_all(void **state)
 {
 	const struct rank first = RANK(0, "boot-a", .world = 3),
 			  second = RANK(1, "boot-b", .world = 3, .late_every = 4, .late_ms = 20, .offset_ns = 777),
@@ -287,11 +287,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_offset_of_days_and_a_drift_are_found_again),
 		cmocka_unit_test(ends_that_spread_say_how_large_the_error_is),
-		cmocka_unit_test(few_collectives_tell_an_offset_and_no_drift),
+		cmocka_unit_test(few_collectives_give_an_offset_and_no_drift),
 		cmocka_unit_test(collectives_are_matched_by_their_number_not_by_their_place),
 		cmocka_unit_test(logs_of_one_boot_have_one_clock),
 		cmocka_unit_test(how_long_a_machine_had_slept_is_what_its_log_says),
-		cmocka_unit_test(who_is_late_is_told_with_its_line_and_how_much_in_all),
+		cmocka_unit_test(who_is_late_is_reported_with_its_line_and_how_much_in_all),
 		cmocka_unit_test(logs_read_in_parts_say_the_same),
 		cmocka_unit_test(logs_that_do_not_belong_together_are_refused),
 		cmocka_unit_test(by_wall_clock_they_stay_where_that_puts_them),

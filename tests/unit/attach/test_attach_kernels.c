@@ -35,7 +35,7 @@ static void a_kernel_without_loops_or_cookies_gets_the_older_programs(void **sta
 	assert_false(features_need_old_programs(1, 1)); /* 5.17 and later */
 }
 
-static void what_cannot_be_told_is_taken_to_be_there(void **state)
+static void what_cannot_be_said_is_taken_to_be_there(void **state)
 {
 	assert_false(features_need_old_programs(-EPERM, -EPERM));
 	assert_true(features_need_old_programs(0, -EPERM));
@@ -257,7 +257,7 @@ int main(void)
 		cmocka_unit_test(the_kernel_checks_the_walk_of_frames_once_for_each_program),
 		cmocka_unit_test(the_page_of_a_site_is_in_memory_before_its_probe),
 		cmocka_unit_test(a_kernel_without_loops_or_cookies_gets_the_older_programs),
-		cmocka_unit_test(what_cannot_be_told_is_taken_to_be_there),
+		cmocka_unit_test(what_cannot_be_said_is_taken_to_be_there),
 		cmocka_unit_test(a_site_is_known_by_the_kernels_own_number_of_its_device),
 		cmocka_unit_test(keys_of_one_site_are_equal_in_every_byte),
 		cmocka_unit_test(both_objects_have_all_that_the_skeleton_names),

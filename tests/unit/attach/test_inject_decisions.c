@@ -218,7 +218,7 @@ static void errno_is_found_in_each_form_of_its_function(void **state)
 	assert_int_equal(inject_errno_slot(turned, sizeof(turned), ADDRESS), ADDRESS + 16 + 16);
 }
 
-static void other_code_tells_no_errno(void **state)
+static void other_code_has_no_errno(void **state)
 {
 	uint8_t text[32] = {0x48, 0x8b, 0x05, 0x79, 0xb7, 0x1a, 0x00, 0x64, 0x48, 0x03, 0x04, 0x25, 0, 0, 0, 0, 0xc3};
 
@@ -245,7 +245,7 @@ int main(void)
 		cmocka_unit_test(the_first_stack_grows_to_its_limit_and_not_into_what_is_below),
 		cmocka_unit_test(a_thread_is_on_its_own_stack_between_what_its_descriptor_says),
 		cmocka_unit_test(errno_is_found_in_each_form_of_its_function),
-		cmocka_unit_test(other_code_tells_no_errno),
+		cmocka_unit_test(other_code_has_no_errno),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ static void the_number_of_a_call_that_was_recorded_belongs(void **state)
 	assert_ptr_equal(cut(&call), &call);
 }
 
-static void what_tells_of_no_event_belongs(void **state)
+static void what_is_no_event_belongs(void **state)
 {
 	const struct gpt_process_event event = {.hdr = {.size = sizeof(event), .type = GPT_EXIT}, .time_ns = END_NS};
 	const struct gpt_record newer = {.size = sizeof(newer), .type = 60000};
@@ -198,7 +198,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_call_belongs_by_its_time),
 		cmocka_unit_test(the_number_of_a_call_that_was_recorded_belongs),
-		cmocka_unit_test(what_tells_of_no_event_belongs),
+		cmocka_unit_test(what_is_no_event_belongs),
 		cmocka_unit_test(a_wait_that_goes_on_is_open),
 		cmocka_unit_test(a_batch_from_before_the_end_is_what_it_was),
 		cmocka_unit_test(of_a_batch_from_after_the_end_the_events_that_began_before_belong),

@@ -336,7 +336,7 @@ static void on_cycles_over(void *context, uint32_t first, uint32_t last)
 	fake.schedule_is_over = true;
 }
 
-static void cycles_that_are_over_are_told_of_once_they_are_in_the_log(void **state)
+static void cycles_that_are_over_are_reported_once_they_are_in_the_log(void **state)
 {
 	struct run_options options = {.end_with_schedule = true, .cycles_over = on_cycles_over};
 
@@ -346,7 +346,7 @@ static void cycles_that_are_over_are_told_of_once_they_are_in_the_log(void **sta
 	assert_int_equal(last_over, 2);
 }
 
-static void of_very_many_cycles_the_latest_are_told_of(void **state)
+static void of_very_many_cycles_the_latest_are_reported(void **state)
 {
 	struct run_options options = {.end_with_schedule = true, .cycles_over = on_cycles_over};
 
@@ -588,8 +588,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		behaviour(a_duration_ends_the_trace_in_time),
 		behaviour(a_trace_ends_when_no_followed_process_lives),
-		behaviour(cycles_that_are_over_are_told_of_once_they_are_in_the_log),
-		behaviour(of_very_many_cycles_the_latest_are_told_of),
+		behaviour(cycles_that_are_over_are_reported_once_they_are_in_the_log),
+		behaviour(of_very_many_cycles_the_latest_are_reported),
 		behaviour(a_trace_ends_when_all_cycles_of_the_schedule_are_recorded),
 		behaviour(a_trace_of_the_machine_does_not_end_with_its_processes),
 		behaviour(a_trace_ends_with_its_command),

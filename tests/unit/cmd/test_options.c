@@ -214,7 +214,7 @@ static void the_suffix_picks_the_format(void **state)
 	}
 }
 
-static void an_unknown_suffix_is_told_the_known_ones(void **state)
+static void an_unknown_suffix_is_answered_with_the_known_ones(void **state)
 {
 	static const char *const bad[] = {"trace.txt", "trace", "json", "dir.json/trace", ".gpt"};
 
@@ -549,7 +549,7 @@ static void unknown_options_are_named(void **state)
 	assert_refused(PARSE("--quiet=3"), "--quiet", "takes no value");
 }
 
-static void a_missing_value_is_told_what_it_is(void **state)
+static void a_missing_value_is_shown_what_it_is(void **state)
 {
 	assert_refused(PARSE("-d"), "--duration", "a time such as 10s");
 	assert_refused(PARSE("--pid"), "--pid", "a process id");
@@ -944,7 +944,7 @@ int main(void)
 		cmocka_unit_test(pids_are_a_list_without_doubles),
 		cmocka_unit_test(wrong_pids_are_refused_and_the_wrong_one_is_named),
 		cmocka_unit_test(the_suffix_picks_the_format),
-		cmocka_unit_test(an_unknown_suffix_is_told_the_known_ones),
+		cmocka_unit_test(an_unknown_suffix_is_answered_with_the_known_ones),
 		cmocka_unit_test(file_names_that_cannot_be_are_refused),
 		cmocka_unit_test(variables_of_the_environment_are_put_into_names),
 		cmocka_unit_test(one_file_per_process_has_the_pid_in_its_name),
@@ -973,7 +973,7 @@ int main(void)
 		cmocka_unit_test(a_command_and_pids_exclude_each_other),
 		cmocka_unit_test(dashes_without_a_command_are_refused),
 		cmocka_unit_test(unknown_options_are_named),
-		cmocka_unit_test(a_missing_value_is_told_what_it_is),
+		cmocka_unit_test(a_missing_value_is_shown_what_it_is),
 		cmocka_unit_test(a_slice_is_a_span_processes_a_thread_and_a_gpu),
 		cmocka_unit_test(what_is_no_slice_is_refused),
 		cmocka_unit_test(a_greatest_size_is_for_files_that_can_be_cut),

@@ -152,7 +152,7 @@ static void a_long_name_is_written_too(void **state)
 	assert_string_equal(content(name), "new");
 }
 
-static void a_probe_tells_what_opening_would_and_leaves_nothing(void **state)
+static void a_probe_says_what_opening_would_and_leaves_nothing(void **state)
 {
 	char *good = in_folder("a.json"), *bad = in_folder("none/a.json");
 
@@ -303,7 +303,7 @@ int main(void)
 		file_test(an_old_file_is_replaced),
 		file_test(files_are_readable_as_the_umask_says),
 		file_test(a_long_name_is_written_too),
-		file_test(a_probe_tells_what_opening_would_and_leaves_nothing),
+		file_test(a_probe_says_what_opening_would_and_leaves_nothing),
 		file_test(names_that_are_no_files_are_refused),
 		file_test(links_of_our_own_are_followed),
 		file_test(a_link_of_a_stranger_is_not_followed),

@@ -47,7 +47,7 @@ static void a_process_of_which_no_rank_is_known_has_no_file_of_a_rank(void **sta
 	assert_files(&rank, "trace-%p.json", true, "trace-100.json", -1);
 }
 
-static void ranks_are_told_without_being_in_the_name_where_that_is_asked_for(void **state)
+static void ranks_are_said_without_being_in_the_name_where_that_is_asked_for(void **state)
 {
 	const struct rank rank = RANK(1, "boot");
 
@@ -70,7 +70,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_rank_that_is_known_names_its_file),
 		cmocka_unit_test(a_process_of_which_no_rank_is_known_has_no_file_of_a_rank),
-		cmocka_unit_test(ranks_are_told_without_being_in_the_name_where_that_is_asked_for),
+		cmocka_unit_test(ranks_are_said_without_being_in_the_name_where_that_is_asked_for),
 		cmocka_unit_test(files_of_one_rank_have_names_of_their_own),
 	};
 

@@ -157,7 +157,7 @@ static void a_wait_is_drawn_beside_the_stream_as_kineto_does(void **state)
 	model_free(model);
 }
 
-static void memory_comes_and_goes_as_kineto_tells_it(void **state)
+static void memory_comes_and_goes_as_kineto_says_it(void **state)
 {
 	struct model *model = sample_model(1, 1);
 	char *text = exported(model, chrome_write, -1, false);
@@ -523,7 +523,7 @@ int main(void)
 		cmocka_unit_test(a_kernel_row_says_how_full_the_gpu_was),
 		cmocka_unit_test(the_head_names_every_cause_of_loss),
 		cmocka_unit_test(a_wait_is_drawn_beside_the_stream_as_kineto_does),
-		cmocka_unit_test(memory_comes_and_goes_as_kineto_tells_it),
+		cmocka_unit_test(memory_comes_and_goes_as_kineto_says_it),
 		cmocka_unit_test(correlations_of_two_processes_do_not_meet),
 		cmocka_unit_test(one_process_of_two_can_be_exported),
 		cmocka_unit_test(calls_without_correlation_get_a_number_of_their_own),

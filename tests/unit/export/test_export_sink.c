@@ -156,7 +156,7 @@ static void gzip_gives_back_what_was_put(void **state)
 	free(read_back);
 }
 
-static void a_full_disk_is_told_once_at_the_end(void **state)
+static void a_full_disk_is_reported_once_at_the_end(void **state)
 {
 	for (int gzip = 0; gzip < 2; gzip++) {
 		char *text = large_text();
@@ -216,7 +216,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(bytes_that_are_not_utf8_are_replaced, begin, end),
 		cmocka_unit_test(a_large_file_arrives_whole),
 		cmocka_unit_test(gzip_gives_back_what_was_put),
-		cmocka_unit_test(a_full_disk_is_told_once_at_the_end),
+		cmocka_unit_test(a_full_disk_is_reported_once_at_the_end),
 		cmocka_unit_test(an_export_can_be_abandoned),
 		cmocka_unit_test(the_suffix_picks_the_format),
 	};

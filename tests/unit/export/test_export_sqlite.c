@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What goes wrong while a database is written is told, once, as of any file. */
+/* What goes wrong while a database is written is reported, once, as of any file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static int written(int fd, const struct cancel *cancel)
 	return error;
 }
 
-static void a_file_that_cannot_be_written_is_told(void **state)
+static void a_file_that_cannot_be_written_is_reported(void **state)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
@@ -57,7 +57,7 @@ static void a_database_can_be_written_after_one_that_failed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_file_that_cannot_be_written_is_told),
+		cmocka_unit_test(a_file_that_cannot_be_written_is_reported),
 		cmocka_unit_test(an_export_can_be_abandoned),
 		cmocka_unit_test(a_database_can_be_written_after_one_that_failed),
 	};

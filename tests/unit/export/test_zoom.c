@@ -137,7 +137,7 @@ static void what_nests_is_deeper_and_a_long_one_around_it_moves_it_down(void **s
 	(void)state;
 	zoom_add(zoom, 0, &(struct zoom_slice){.start_ns = 2000, .end_ns = 3000, .label = 0});
 	zoom_add(zoom, 0, &(struct zoom_slice){.start_ns = 2100, .end_ns = 2200, .label = 1});
-	/* told when it ended: parts later */
+	/* reported when it ended: parts later */
 	zoom_add_long_slice(zoom, 0, &(struct zoom_slice){.start_ns = 1500, .end_ns = 9000, .label = 2}, false);
 	zoom_add_long_slice(zoom, 0, &(struct zoom_slice){.start_ns = 1000, .end_ns = 9500, .label = 2}, false);
 	sink_open_memory(&json);

@@ -193,12 +193,12 @@ static void a_collective_says_what_torch_profiler_says_of_it(void **state)
 		"\"args\":{\"dtype\":\"Float\"}}]";
 	struct trace *trace = open_bytes(op, strlen(op), &whole);
 	const struct model *model = trace_first(trace);
-	const struct model_collective *told = model_collective_of(model, 1);
+	const struct model_collective *reported = model_collective_of(model, 1);
 	struct collective collective;
 
-	assert_non_null(told);
-	assert_int_equal(told->sequence, 17);
-	assert_true(collective_read(&collective, model->strings[told->params]));
+	assert_non_null(reported);
+	assert_int_equal(reported->sequence, 17);
+	assert_true(collective_read(&collective, model->strings[reported->params]));
 	assert_string_equal(collective.fields[GPT_COLLECTIVE_NAME], "allreduce");
 	assert_string_equal(collective.fields[GPT_COLLECTIVE_DESCRIPTION], "default \"pg\"");
 	assert_string_equal(collective.fields[GPT_COLLECTIVE_RANKS], "[0, 1]");

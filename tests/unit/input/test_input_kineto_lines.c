@@ -82,7 +82,7 @@ static void assert_stack(const char *document, const char *expected)
 
 /* ---- forward lines ----------------------------------------------------------------------------------------------- */
 
-static void an_arrow_tells_which_threads_op_a_backward_node_is_of(void **state)
+static void an_arrow_says_which_threads_op_a_backward_node_is_of(void **state)
 {
 	assert_forward("[" FORWARD_A "," FORWARD_B "," BEGIN "," BACKWARD "," END "," LAUNCH "]", "/b.py:22 second");
 }
@@ -128,7 +128,7 @@ static void without_an_arrow_and_with_two_threads_it_is_not_known(void **state)
 	assert_forward("[" FORWARD_A "," FORWARD_B "," BACKWARD "," LAUNCH "]", "");
 }
 
-static void an_arrow_with_one_end_or_from_another_process_tells_nothing(void **state)
+static void an_arrow_with_one_end_or_from_another_process_says_nothing(void **state)
 {
 	assert_forward("[" FORWARD_A "," FORWARD_B "," BEGIN "," BACKWARD "," LAUNCH "]", "");
 	assert_forward("[" FORWARD_A "," FORWARD_B ",{\"ph\":\"s\",\"id\":9,\"pid\":80,\"tid\":73,\"ts\":20,"
@@ -306,13 +306,13 @@ static void a_text_that_is_no_stack_is_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_arrow_tells_which_threads_op_a_backward_node_is_of),
+		cmocka_unit_test(an_arrow_says_which_threads_op_a_backward_node_is_of),
 		cmocka_unit_test(the_op_around_a_node_has_what_is_known_of_the_node),
 		cmocka_unit_test(what_is_launched_around_a_node_has_its_forward_line),
 		cmocka_unit_test(arrows_may_stand_anywhere_in_the_file),
 		cmocka_unit_test(without_an_arrow_it_is_that_of_the_only_thread_there_is),
 		cmocka_unit_test(without_an_arrow_and_with_two_threads_it_is_not_known),
-		cmocka_unit_test(an_arrow_with_one_end_or_from_another_process_tells_nothing),
+		cmocka_unit_test(an_arrow_with_one_end_or_from_another_process_says_nothing),
 		cmocka_unit_test(forward_lines_are_the_same_in_parts),
 		cmocka_unit_test(a_thread_of_the_engine_has_the_line_that_called_it_also_where_it_is_in_no_node),
 		cmocka_unit_test(where_two_threads_are_in_the_engine_it_is_not_known_which),

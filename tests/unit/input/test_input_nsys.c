@@ -81,7 +81,7 @@ static const char *const document[] = {
 	NULL,
 };
 
-static void a_launch_has_its_kernel_and_what_is_told_of_both(void **state)
+static void a_launch_has_its_kernel_and_what_is_reported_both(void **state)
 {
 	struct trace *trace = open_database(document);
 	const struct model *model = trace_first(trace);
@@ -450,7 +450,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_wait_is_for_is_known_by_its_call_and_its_ids),
 		cmocka_unit_test(a_session_is_as_long_as_it_lasted_whenever_it_began),
-		cmocka_unit_test(a_launch_has_its_kernel_and_what_is_told_of_both),
+		cmocka_unit_test(a_launch_has_its_kernel_and_what_is_reported_both),
 		cmocka_unit_test(copies_waits_and_memory_have_the_kinds_that_cupti_gave_them),
 		cmocka_unit_test(names_the_gpu_and_the_session_are_those_of_the_file),
 		cmocka_unit_test(a_native_stack_is_no_python_stack),

@@ -192,7 +192,7 @@ static void a_call_says_whose_its_stack_is_and_what_came_of_it(void **state)
 	two_pass_trace_close(trace);
 }
 
-static void a_node_without_numbers_is_told_by_what_is_around_it(void **state)
+static void a_node_without_numbers_is_known_by_what_is_around_it(void **state)
 {
 	struct trace *trace = open_text("[" EVENT(
 		"cpu_op", "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", "72", "10", "20",
@@ -220,7 +220,7 @@ int main(void)
 		cmocka_unit_test(a_step_of_torch_profiler_has_its_name_again),
 		cmocka_unit_test(the_recording_lasts_as_long_as_it_did),
 		cmocka_unit_test(a_call_says_whose_its_stack_is_and_what_came_of_it),
-		cmocka_unit_test(a_node_without_numbers_is_told_by_what_is_around_it),
+		cmocka_unit_test(a_node_without_numbers_is_known_by_what_is_around_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

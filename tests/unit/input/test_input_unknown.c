@@ -21,8 +21,8 @@
 	"\"ts\":20,\"dur\":5,\"args\":{"
 
 static const char bare[] = "[" KERNEL "}}," COPY "}}]";
-static const char told[] = "[" KERNEL "\"registers per thread\":0,\"shared memory\":64,\"grid\":[4,2,1],\"block\":"
-			   "[128,1,1]}}," COPY "\"bytes\":0}}]";
+static const char reported[] = "[" KERNEL "\"registers per thread\":0,\"shared memory\":64,\"grid\":[4,2,1],\"block\":"
+			       "[128,1,1]}}," COPY "\"bytes\":0}}]";
 
 /* Tables of nsys without the columns that are asked for, and with an empty one. */
 static const char *const of_nsys[] = {
@@ -85,9 +85,9 @@ static void they_are_null_in_json_and_a_dash_on_the_page(void **state)
 
 static void a_zero_that_the_file_has_stays_a_zero(void **state)
 {
-	assert_said(open_text(told), &table_format_csv, "gpu_trace",
+	assert_said(open_text(reported), &table_format_csv, "gpu_trace",
 		    "\n0,5000,0,,64,,,,,0,0,7,add,kernel,4,2,1,128,1,1,");
-	assert_said(open_text(told), &table_format_csv, "gpu_trace", "\n10000,5000,,,,0,0,Pinned,Device,");
+	assert_said(open_text(reported), &table_format_csv, "gpu_trace", "\n10000,5000,,,,0,0,Pinned,Device,");
 }
 
 static void a_database_without_a_column_or_a_value_has_none(void **state)
@@ -101,7 +101,7 @@ static void a_database_without_a_column_or_a_value_has_none(void **state)
 static void copies_of_unknown_size_have_no_sum_and_no_rate(void **state)
 {
 	assert_said(open_text(bare), &table_format_csv, "copies", "\n5000,,1,,,Host to Device,");
-	assert_said(open_text(told), &table_format_csv, "copies", "\n5000,0,1,0,,Host to Device,");
+	assert_said(open_text(reported), &table_format_csv, "copies", "\n5000,0,1,0,,Host to Device,");
 }
 
 /* As a gputrace file, read again. */

@@ -176,7 +176,7 @@ static void assert_frame_is_damage(const void *frame, size_t bytes, uint32_t pac
 }
 
 #define FRAME_OF_8 0x28, 0xb5, 0x2f, 0xfd, 0xe0	      /* zstd's magic; one segment, content size in 8 bytes */
-#define FRAME_OF_0 0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58 /* content size not told, window of 2 MB */
+#define FRAME_OF_0 0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58 /* content size not reported, window of 2 MB */
 
 static void a_frame_that_claims_terabytes_is_damage(void **state)
 {
@@ -188,13 +188,13 @@ static void a_frame_that_claims_terabytes_is_damage(void **state)
 /* Four bytes a block, each of which unpacks to 128 KiB. */
 static void a_frame_that_unpacks_to_terabytes_is_damage(void **state)
 {
-	const uint8_t told[] = {FRAME_OF_8, 100, 0, 0, 0, 0, 0, 0, 0}, untold[] = {FRAME_OF_0};
+	const uint8_t reported[] = {FRAME_OF_8, 100, 0, 0, 0, 0, 0, 0, 0}, untold[] = {FRAME_OF_0};
 	const uint8_t block[] = {0x02, 0, 0x10, 'x'}, last[] = {0x03, 0, 0x10, 'x'};
 	struct log_builder frame = {0};
 
 	for (unsigned which = 0; which < 2; which++) {
 		frame.size = 0;
-		log_raw(&frame, which ? told : untold, which ? sizeof(told) : sizeof(untold));
+		log_raw(&frame, which ? reported : untold, which ? sizeof(reported) : sizeof(untold));
 		for (unsigned i = 0; i < 4u << 20; i++)
 			log_raw(&frame, block, sizeof(block));
 		log_raw(&frame, last, sizeof(last));
@@ -232,7 +232,7 @@ static void a_number_that_comes_twice_is_damage(void **state)
 	three_free(&three);
 }
 
-static void a_number_that_is_missing_is_told_and_the_descriptions_are_taken_from_the_next(void **state)
+static void a_number_that_is_missing_is_reported_and_the_descriptions_are_taken_from_the_next(void **state)
 {
 	struct three three;
 	struct given given;
@@ -277,7 +277,7 @@ int main(void)
 		cmocka_unit_test(a_frame_that_unpacks_to_terabytes_is_damage),
 		cmocka_unit_test(nonsense_in_a_frame_is_damage),
 		cmocka_unit_test(a_number_that_comes_twice_is_damage),
-		cmocka_unit_test(a_number_that_is_missing_is_told_and_the_descriptions_are_taken_from_the_next),
+		cmocka_unit_test(a_number_that_is_missing_is_reported_and_the_descriptions_are_taken_from_the_next),
 		cmocka_unit_test(a_log_that_begins_later_is_read_with_its_descriptions),
 	};
 

@@ -476,7 +476,7 @@ static void records_that_lie_of_their_lengths_are_taken_for_what_is_there(void *
 #define CODES 4
 #define STACKS 8
 
-/* What a reader knows, by pid. Code objects are told by their first lines, threads by when they were named. */
+/* What a reader knows, by pid. Code objects are reported by their first lines, threads by when they were named. */
 struct reader {
 	struct known {
 		uint32_t codes[CODES];

@@ -527,7 +527,7 @@ static void a_disk_without_room_for_anything_leaves_an_empty_log(void **state)
 	assert_int_equal(found.file_bytes, 0);
 }
 
-static void a_disk_that_fills_at_the_very_end_is_told(void **state)
+static void a_disk_that_fills_at_the_very_end_is_reported(void **state)
 {
 	/* Into the records, into GPT_END, and into the index. */
 	for (rlim_t less = 1; less < 3000; less += 37) {
@@ -587,7 +587,7 @@ int main(void)
 		cmocka_unit_test(an_index_that_has_no_room_is_left_out_rather_than_a_segment),
 		cmocka_unit_test(a_disk_with_room_for_an_end_only_has_that),
 		cmocka_unit_test(a_disk_without_room_for_anything_leaves_an_empty_log),
-		cmocka_unit_test(a_disk_that_fills_at_the_very_end_is_told),
+		cmocka_unit_test(a_disk_that_fills_at_the_very_end_is_reported),
 	};
 
 	signal(SIGXFSZ, SIG_IGN);

@@ -250,7 +250,7 @@ static void a_record_inside_another_is_of_the_same_call(void **state)
 }
 
 /* Two calls around the start of a record, with a clock that cannot tell which came first. */
-static void what_the_clock_cannot_tell_apart_has_no_call(void **state)
+static void what_the_clock_cannot_keep_apart_has_no_call(void **state)
 {
 	struct gpt_agent_clock sample = {.mono_ns = 1 * US};
 	struct log_builder log;
@@ -454,7 +454,7 @@ int main(void)
 		cmocka_unit_test(another_function_before_it_is_another_call),
 		cmocka_unit_test(a_driver_call_inside_stands_for_the_runtime_call_that_was_not_seen),
 		cmocka_unit_test(a_record_inside_another_is_of_the_same_call),
-		cmocka_unit_test(what_the_clock_cannot_tell_apart_has_no_call),
+		cmocka_unit_test(what_the_clock_cannot_keep_apart_has_no_call),
 		cmocka_unit_test(a_call_that_had_to_wait_is_found_where_nothing_else_can_be_meant),
 		cmocka_unit_test(work_of_calls_before_and_after_the_trace_is_left_out),
 		cmocka_unit_test(a_launch_without_a_record_is_missed_while_the_agent_borrows),

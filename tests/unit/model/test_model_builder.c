@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The builder told by values alone: no log, no record. */
+/* The builder reported by values alone: no log, no record. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -94,7 +94,7 @@ static void gpu_work_that_ends_before_it_starts_does_not_make_sense(void **state
 	model_free(model);
 }
 
-static void what_no_source_told_is_not_recorded(void **state)
+static void what_no_source_reported_is_not_recorded(void **state)
 {
 	struct model *model = finished(builder_new());
 
@@ -168,7 +168,7 @@ int main(void)
 		cmocka_unit_test(a_stack_has_the_frames_that_the_source_names_by_keys_of_its_own),
 		cmocka_unit_test(gpu_work_has_its_call_whichever_came_first),
 		cmocka_unit_test(gpu_work_that_ends_before_it_starts_does_not_make_sense),
-		cmocka_unit_test(what_no_source_told_is_not_recorded),
+		cmocka_unit_test(what_no_source_reported_is_not_recorded),
 		cmocka_unit_test(a_span_whose_end_was_lost_is_left_out),
 		cmocka_unit_test(what_nests_by_order_alone_ends_from_the_inside),
 		cmocka_unit_test(what_is_open_at_the_end_is_truncated),

@@ -330,7 +330,7 @@ static void calls_are_in_order_of_time_and_keep_their_partners(void **state)
 	model_free(model);
 }
 
-/* Each with its kernel; one thread's are told that many others too late. */
+/* Each with its kernel; one thread's are reported that many others too late. */
 static void check_late(uint32_t event)
 {
 	enum { CALLS = 300 };
@@ -358,7 +358,7 @@ static void check_late(uint32_t event)
 	model_free(model);
 }
 
-static void calls_that_are_told_late_come_where_they_belong(void **state)
+static void calls_that_are_reported_late_come_where_they_belong(void **state)
 {
 	check_late(1);
 	check_late(40);
@@ -454,7 +454,7 @@ int main(void)
 		cmocka_unit_test(the_return_of_the_same_call_wins_over_that_of_the_call_inside),
 		cmocka_unit_test(a_return_before_its_call_in_time_is_not_believed),
 		cmocka_unit_test(calls_are_in_order_of_time_and_keep_their_partners),
-		cmocka_unit_test(calls_that_are_told_late_come_where_they_belong),
+		cmocka_unit_test(calls_that_are_reported_late_come_where_they_belong),
 		cmocka_unit_test(threads_and_processes_count_their_calls),
 		cmocka_unit_test(operations_carry_what_cupti_said),
 	};

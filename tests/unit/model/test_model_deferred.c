@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A long trace in which some things are told late: parts come in order of time, small ones, and each event once, with
- * what it refers to.
+ * A long trace in which some things are reported late: parts come in order of time, small ones, and each event once,
+ * with what it refers to.
  */
 #include "model_of.h"
 
@@ -38,7 +38,7 @@ static void step(uint32_t launch, uint64_t kernel_ns)
 								     .corr = launch + 1});
 }
 
-static void tell_kernel(uint32_t launch, uint64_t end_ns)
+static void feed_kernel(uint32_t launch, uint64_t end_ns)
 {
 	log_batch(&builder, PID, TID, end_ns);
 	log_agent_kernel(&builder, (struct gpt_agent_kernel){.start_wall_ns = time_of(launch) + 1000,
@@ -89,7 +89,7 @@ static void a_kernel_that_runs_for_a_long_time_holds_nothing_up(void **state)
 	begin();
 	for (uint32_t i = 0; i < LAUNCHES; i++)
 		step(i, i == 3 ? 0 : 5000);
-	tell_kernel(3, time_of(LAUNCHES));
+	feed_kernel(3, time_of(LAUNCHES));
 	log_end(&builder, time_of(LAUNCHES + 1));
 	seen = hand_over();
 	assert_int_equal(seen.calls, LAUNCHES);
@@ -99,7 +99,7 @@ static void a_kernel_that_runs_for_a_long_time_holds_nothing_up(void **state)
 	assert_true(seen.most_calls < 50);
 }
 
-static void what_another_profiler_kept_for_itself_is_told_at_its_end(void **state)
+static void what_another_profiler_kept_for_itself_is_reported_at_its_end(void **state)
 {
 	struct seen seen;
 
@@ -107,7 +107,7 @@ static void what_another_profiler_kept_for_itself_is_told_at_its_end(void **stat
 	for (uint32_t i = 0; i < LAUNCHES; i++)
 		step(i, i >= 100 && i < 200 ? 0 : 5000);
 	for (uint32_t i = 200; i-- > 100;)
-		tell_kernel(i, time_of(LAUNCHES));
+		feed_kernel(i, time_of(LAUNCHES));
 	log_end(&builder, time_of(LAUNCHES + 1));
 	seen = hand_over();
 	assert_int_equal(seen.operations, LAUNCHES);
@@ -174,7 +174,7 @@ static uint64_t as_it_is(void *context, uint32_t process, uint64_t wall_ns)
 	return wall_ns;
 }
 
-static void of_each_stretch_the_least_that_it_or_a_later_one_tells_is_known(void **state)
+static void of_each_stretch_the_least_that_it_or_a_later_one_says_is_known(void **state)
 {
 	struct lateness_index lateness = {0};
 
@@ -224,11 +224,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_kernel_that_runs_for_a_long_time_holds_nothing_up),
-		cmocka_unit_test(what_another_profiler_kept_for_itself_is_told_at_its_end),
+		cmocka_unit_test(what_another_profiler_kept_for_itself_is_reported_at_its_end),
 		cmocka_unit_test(a_kernel_that_began_before_the_trace_is_of_its_first_part),
 		cmocka_unit_test(ids_go_on_where_cupti_s_run_over),
 		cmocka_unit_test(a_reference_to_a_call_of_long_ago_is_late),
-		cmocka_unit_test(of_each_stretch_the_least_that_it_or_a_later_one_tells_is_known),
+		cmocka_unit_test(of_each_stretch_the_least_that_it_or_a_later_one_says_is_known),
 		cmocka_unit_test(of_very_many_recordings_the_latest_are_kept),
 	};
 

@@ -50,7 +50,7 @@ static void of_several_ops_with_one_number_the_one_that_began_last_made_the_node
 
 	forward_log_layer(&forward, "aten::detach", 90, 95, 7, 18); /* makes none, and has the next number */
 	forward_log_layer(&forward, "aten::addmm", 105, 109, 7, 21);
-	forward_log_layer(&forward, "aten::linear", 100, 110, 7, 20); /* ends later, and is told later */
+	forward_log_layer(&forward, "aten::linear", 100, 110, 7, 20); /* ends later, and is reported later */
 	forward_log_layer(&forward, "aten::relu", 120, 130, 8, 22);
 	forward_log_launch(&forward, 205, 1);
 	forward_log_node(&forward, "AddmmBackward0", 200, 210, 7, FORWARD_THREAD);

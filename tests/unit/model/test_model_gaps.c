@@ -199,7 +199,7 @@ static void launches_between_registering_and_the_first_with_gpu_times_are_not_ex
 	model_free(model);
 }
 
-static void an_agent_that_does_not_tell_its_activity_sets_has_all(void **state)
+static void an_agent_that_does_not_say_its_activity_sets_has_all(void **state)
 {
 	struct log_builder log;
 	struct model *model;
@@ -259,7 +259,7 @@ int main(void)
 		cmocka_unit_test(of_a_session_read_from_its_own_buffers_the_rest_is_a_gap),
 		cmocka_unit_test(launches_before_the_agent_recorded_are_not_expected_when_no_one_else_did),
 		cmocka_unit_test(launches_between_registering_and_the_first_with_gpu_times_are_not_expected_either),
-		cmocka_unit_test(an_agent_that_does_not_tell_its_activity_sets_has_all),
+		cmocka_unit_test(an_agent_that_does_not_say_its_activity_sets_has_all),
 		cmocka_unit_test(launches_before_the_agent_recorded_are_a_gap_when_another_did),
 		cmocka_unit_test(an_agent_that_kept_aside_until_another_began_leaves_the_rest_to_that_gap),
 	};

@@ -25,7 +25,7 @@ static void what_was_added_is_in_it_and_nothing_else(void **state)
 	number_set_free(&set);
 }
 
-static void numbers_that_were_never_told_of_are_not_in_it(void **state)
+static void numbers_that_were_never_reported_are_not_in_it(void **state)
 {
 	struct number_set set = {0};
 
@@ -47,7 +47,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_added_is_in_it_and_nothing_else),
-		cmocka_unit_test(numbers_that_were_never_told_of_are_not_in_it),
+		cmocka_unit_test(numbers_that_were_never_reported_are_not_in_it),
 		cmocka_unit_test(it_is_small_where_few_are_in_it),
 	};
 

@@ -143,7 +143,7 @@ static void inputs_of_an_op_are_those_that_its_number_stands_for(void **state)
 	model = model_of(&log);
 	assert_null(inputs_of(model, 0));
 	assert_string_equal(inputs_of(model, 1), INPUTS);
-	assert_null(inputs_of(model, 2)); /* no one told what 8 is */
+	assert_null(inputs_of(model, 2)); /* no one reported what 8 is */
 	assert_int_equal(model_source(model)->receipt.bad_records, 0);
 	model_free(model);
 }
@@ -477,7 +477,7 @@ static void one_that_begins_in_another_and_ends_after_it_overlaps_it(void **stat
 	model_free(model);
 }
 
-static void an_op_that_was_told_while_open_is_there_once(void **state)
+static void an_op_that_was_reported_while_open_is_there_once(void **state)
 {
 	struct log_builder log;
 	struct model *model;
@@ -578,9 +578,9 @@ static void what_does_not_make_sense_is_counted_and_left_out(void **state)
 
 	begin(&log);
 	op(&log, OUTER, 150, 110, 0);	 /* ends before it begins */
-	op(&log, OUTER, 110, 901, 0);	 /* ends after it was told */
+	op(&log, OUTER, 110, 901, 0);	 /* ends after it was reported */
 	op(&log, OUTER, 5, 30, 0);	 /* of another trace: not bad */
-	op(&log, LAST + 1, 200, 210, 0); /* a name that no one told */
+	op(&log, LAST + 1, 200, 210, 0); /* a name that no one reported */
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_ops(model, "? 200-210");
@@ -608,7 +608,7 @@ int main(void)
 		cmocka_unit_test(a_call_is_of_the_innermost_op_that_was_open),
 		cmocka_unit_test(an_asynchronous_op_is_no_part_of_the_nesting),
 		cmocka_unit_test(one_that_begins_in_another_and_ends_after_it_overlaps_it),
-		cmocka_unit_test(an_op_that_was_told_while_open_is_there_once),
+		cmocka_unit_test(an_op_that_was_reported_while_open_is_there_once),
 		cmocka_unit_test(an_open_op_goes_no_further_than_known_where_ops_were_lost),
 		cmocka_unit_test(an_open_op_goes_no_further_than_its_process),
 		cmocka_unit_test(an_open_op_goes_no_further_than_ops_were_observed),

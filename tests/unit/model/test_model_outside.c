@@ -49,7 +49,7 @@ static void work_that_was_over_when_the_trace_began_is_left_out(void **state)
 	model_free(model);
 }
 
-static void work_of_earlier_calls_that_runs_in_the_trace_is_told_as_older(void **state)
+static void work_of_earlier_calls_that_runs_in_the_trace_is_reported_as_older(void **state)
 {
 	struct model *model;
 
@@ -96,7 +96,7 @@ static void between_them_a_launch_that_was_not_seen_is_a_loss(void **state)
 	model_free(model);
 }
 
-static void ids_that_ran_over_tell_the_same(void **state)
+static void ids_that_ran_over_say_the_same(void **state)
 {
 	struct model *model;
 
@@ -114,8 +114,8 @@ static void ids_that_ran_over_tell_the_same(void **state)
 	model_free(model);
 }
 
-/* An id that a thread was given before the trace, and told of in it, is no beginning. */
-static void the_call_that_was_told_first_is_the_beginning(void **state)
+/* An id that a thread was given before the trace, and reported of in it, is no beginning. */
+static void the_call_that_was_reported_first_is_the_beginning(void **state)
 {
 	struct model *model;
 
@@ -153,7 +153,7 @@ static void calls_from_before_the_beginning_are_left_out(void **state)
 	model_free(model);
 }
 
-/* Its thread had to wait between id and call, and another with a higher id was told before. */
+/* Its thread had to wait between id and call, and another with a higher id was reported before. */
 static void work_of_a_call_that_was_left_out_is_older_whatever_its_id(void **state)
 {
 	struct model *model;
@@ -177,11 +177,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_that_was_over_when_the_trace_began_is_left_out),
-		cmocka_unit_test(work_of_earlier_calls_that_runs_in_the_trace_is_told_as_older),
+		cmocka_unit_test(work_of_earlier_calls_that_runs_in_the_trace_is_reported_as_older),
 		cmocka_unit_test(work_of_calls_made_when_the_trace_had_ended_is_left_out),
 		cmocka_unit_test(between_them_a_launch_that_was_not_seen_is_a_loss),
-		cmocka_unit_test(ids_that_ran_over_tell_the_same),
-		cmocka_unit_test(the_call_that_was_told_first_is_the_beginning),
+		cmocka_unit_test(ids_that_ran_over_say_the_same),
+		cmocka_unit_test(the_call_that_was_reported_first_is_the_beginning),
 		cmocka_unit_test(calls_from_before_the_beginning_are_left_out),
 		cmocka_unit_test(work_of_a_call_that_was_left_out_is_older_whatever_its_id),
 	};

@@ -386,7 +386,7 @@ static void a_step_of_the_wall_clock_moves_no_kernel(void **state)
 }
 
 /* Set back by 3 s: the wall times from 11 s to 14 s come twice. */
-static void a_wall_time_that_came_twice_is_told_apart_by_its_call(void **state)
+static void a_wall_time_that_came_twice_is_kept_apart_by_its_call(void **state)
 {
 	struct log_builder log;
 	struct model *model;
@@ -490,7 +490,7 @@ int main(void)
 		cmocka_unit_test(gpu_times_become_monotonic_by_the_nearest_sample),
 		cmocka_unit_test(the_agents_own_samples_count_where_they_are_nearer),
 		cmocka_unit_test(a_step_of_the_wall_clock_moves_no_kernel),
-		cmocka_unit_test(a_wall_time_that_came_twice_is_told_apart_by_its_call),
+		cmocka_unit_test(a_wall_time_that_came_twice_is_kept_apart_by_its_call),
 		cmocka_unit_test(a_gpu_start_before_its_call_is_reported_beyond_the_clock_error),
 		cmocka_unit_test(a_clock_that_never_stops_stepping_does_not_stop_us),
 		cmocka_unit_test(the_session_is_as_it_was_recorded),

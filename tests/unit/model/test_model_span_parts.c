@@ -49,7 +49,8 @@ struct events {
 	uint64_t end_ns;
 };
 
-/* ---- what is told ------------------------------------------------------------------------------------------------ */
+/* ---- what is reported
+ * ------------------------------------------------------------------------------------------------ */
 
 static struct new_range range_of(const struct event *event)
 {
@@ -64,7 +65,7 @@ static struct new_range range_of(const struct event *event)
 				  .domain_name = {domain, event->frame % 2}};
 }
 
-static void tell_call(struct builder *builder, const struct event *event)
+static void feed_call(struct builder *builder, const struct event *event)
 {
 	struct new_call call = {
 		.time_ns = event->time_ns, .pid = event->pid, .tid = event->tid + 50, .corr = (uint32_t)event->id};
@@ -72,14 +73,14 @@ static void tell_call(struct builder *builder, const struct event *event)
 	builder_add_call(builder, &call);
 }
 
-static void tell_return(struct builder *builder, const struct event *event)
+static void feed_return(struct builder *builder, const struct event *event)
 {
 	struct new_return back = {.end_ns = event->time_ns, .corr = (uint32_t)event->id, .tid = event->tid};
 
 	builder_add_return(builder, builder_process_image(builder, event->pid), &back);
 }
 
-static void tell(struct builder *builder, const struct event *event)
+static void feed(struct builder *builder, const struct event *event)
 {
 	struct python_moment at = {
 		.time_ns = event->time_ns, .frame = event->frame, .pid = event->pid, .tid = event->tid};
@@ -112,10 +113,10 @@ static void tell(struct builder *builder, const struct event *event)
 				    event->time_ns > 200 ? event->time_ns - 200 : 0, event->time_ns);
 		break;
 	case CALL:
-		tell_call(builder, event);
+		feed_call(builder, event);
 		break;
 	case RETURN:
-		tell_return(builder, event);
+		feed_return(builder, event);
 		break;
 	case EXEC:
 		builder_add_exec(builder, event->pid, event->time_ns, (struct text){"x", 1});
@@ -126,7 +127,7 @@ static void tell(struct builder *builder, const struct event *event)
 	}
 }
 
-static void tell_begin(struct builder *builder, const struct events *events)
+static void feed_begin(struct builder *builder, const struct events *events)
 {
 	struct new_end end = {.time_ns = events->end_ns};
 
@@ -181,9 +182,9 @@ static struct model *read_whole(const struct events *events)
 {
 	struct builder *builder = builder_new();
 
-	tell_begin(builder, events);
+	feed_begin(builder, events);
 	for (size_t i = 0; i < events->count; i++)
-		tell(builder, &events->list[i]);
+		feed(builder, &events->list[i]);
 	return builder_finish(builder);
 }
 
@@ -191,9 +192,9 @@ static struct builder *read_first(const struct events *events)
 {
 	struct builder *first = builder_new_first();
 
-	tell_begin(first, events);
+	feed_begin(first, events);
 	for (size_t i = 0; i < events->count; i++)
-		tell(first, &events->list[i]);
+		feed(first, &events->list[i]);
 	builder_finish_first(first);
 	assert_int_equal(first->functions.list.count, 0);
 	assert_int_equal(first->ranges.spans.list.count, 0);
@@ -328,7 +329,7 @@ static bool has_kind(const struct events *events, enum what what)
 	return has;
 }
 
-/* What is told from each event on is no earlier than this. */
+/* What is reported from each event on is no earlier than this. */
 static void find_begins(const struct events *events, uint64_t *begins)
 {
 	begins[events->count] = UINT64_MAX;
@@ -347,11 +348,11 @@ static void assert_same_in_parts(const struct events *events, const struct model
 	ranges.ranges = true;
 	ranges.any_lost = has_kind(events, LOSE);
 	find_begins(events, begins);
-	tell_begin(second, events);
+	feed_begin(second, events);
 	for (size_t i = 0; i < events->count; i++) {
 		bool last = i + 1 == events->count;
 
-		tell(second, &events->list[i]);
+		feed(second, &events->list[i]);
 		if ((i + 1) % each && !last)
 			continue;
 		hand_over_spans(second, begins[i + 1], last);
@@ -436,7 +437,7 @@ static void ranges_of_programs_that_end_are_the_same_in_parts(void **state)
 	assert_mix(&mix, 60);
 }
 
-/* Some have no room in a interval, which is told at its end. */
+/* Some have no room in a interval, which is reported at its end. */
 static void where_ranges_were_lost_parts_leave_out_the_same(void **state)
 {
 	const struct mix mix = {.of = {[MARK] = 10,

@@ -234,7 +234,7 @@ static void what_the_engine_has_around_a_node_is_of_the_pass(void **state)
 	assert_steps(&log, (struct step_request){.source = STEP_BACKWARD}, "3 41231 : 0 100-150* 1 150-190");
 }
 
-static void without_ops_the_stacks_of_calls_tell_of_passes(void **state)
+static void without_ops_the_stacks_of_calls_say_of_passes(void **state)
 {
 	static const struct gpt_pyframe in_forward[] = {{.code = 1, .lasti = 2}},
 					in_backward[] = {{.code = 2, .lasti = 2}, {.code = 1, .lasti = 4}};
@@ -434,7 +434,7 @@ static void steps_are_kept_by_number(void **state)
 
 /* ---- those of a schedule ----------------------------------------------------------------------------------------- */
 
-static void told(struct log_builder *log, uint64_t time_ns, uint64_t number, uint8_t phase, uint32_t cycle)
+static void reported(struct log_builder *log, uint64_t time_ns, uint64_t number, uint8_t phase, uint32_t cycle)
 {
 	struct gpt_agent_step step = {.time_ns = time_ns,
 				      .number = number,
@@ -457,12 +457,12 @@ static void two_cycles(struct log_builder *log)
 {
 	begin(log);
 	schedule(log);
-	told(log, 100, 0, GPT_STEP_WAITING, 0);
-	told(log, 200, 1, GPT_STEP_WARMUP, 0);
-	told(log, 300, 2, GPT_STEP_ACTIVE, 0);
-	told(log, 400, 3, GPT_STEP_ACTIVE, 0);
-	told(log, 500, 4, GPT_STEP_WARMUP, 1);
-	told(log, 600, 5, GPT_STEP_ACTIVE, 1);
+	reported(log, 100, 0, GPT_STEP_WAITING, 0);
+	reported(log, 200, 1, GPT_STEP_WARMUP, 0);
+	reported(log, 300, 2, GPT_STEP_ACTIVE, 0);
+	reported(log, 400, 3, GPT_STEP_ACTIVE, 0);
+	reported(log, 500, 4, GPT_STEP_WARMUP, 1);
+	reported(log, 600, 5, GPT_STEP_ACTIVE, 1);
 }
 
 static void of_a_schedule_only_steps_that_were_active_are_shown(void **state)
@@ -508,20 +508,20 @@ static void steps_are_kept_by_their_cycle(void **state)
 	model_free(model);
 }
 
-static void steps_that_a_process_tells_out_of_order_do_not_overlap(void **state)
+static void steps_that_a_process_says_out_of_order_do_not_overlap(void **state)
 {
 	struct log_builder log;
 
 	begin(&log);
 	schedule(&log);
-	told(&log, 300, 2, GPT_STEP_ACTIVE, 0);
-	told(&log, 200, 3, GPT_STEP_ACTIVE, 0);
-	told(&log, 400, 4, GPT_STEP_ACTIVE, UINT32_MAX);
-	told(&log, 800, 9, GPT_STEP_OVER, 0);
+	reported(&log, 300, 2, GPT_STEP_ACTIVE, 0);
+	reported(&log, 200, 3, GPT_STEP_ACTIVE, 0);
+	reported(&log, 400, 4, GPT_STEP_ACTIVE, UINT32_MAX);
+	reported(&log, 800, 9, GPT_STEP_OVER, 0);
 	assert_steps(&log, fitting, "2 41231 : 2 300-400 4 400-800");
 }
 
-static void steps_that_began_late_or_were_not_told_are_in_the_receipt(void **state)
+static void steps_that_began_late_or_were_not_reported_are_in_the_receipt(void **state)
 {
 	struct gpt_agent_step event = {
 		.time_ns = 700, .tid = TID, .phase = GPT_STEP_ACTIVE, .by = GPT_STEP_BY_BACKWARD, .late = 1, .lost = 7};
@@ -551,7 +551,7 @@ int main(void)
 		cmocka_unit_test(a_backward_pass_is_over_when_its_thread_goes_on),
 		cmocka_unit_test(what_is_computed_again_in_a_node_is_of_the_pass),
 		cmocka_unit_test(what_the_engine_has_around_a_node_is_of_the_pass),
-		cmocka_unit_test(without_ops_the_stacks_of_calls_tell_of_passes),
+		cmocka_unit_test(without_ops_the_stacks_of_calls_say_of_passes),
 		cmocka_unit_test(a_step_begins_with_its_range_and_the_last_ends_with_it),
 		cmocka_unit_test(a_record_function_is_a_range),
 		cmocka_unit_test(a_range_that_is_open_lasts_until_the_trace_ends),
@@ -565,8 +565,8 @@ int main(void)
 		cmocka_unit_test(of_a_schedule_only_steps_that_were_active_are_shown),
 		cmocka_unit_test(they_can_be_found_by_something_else_where_that_is_requested),
 		cmocka_unit_test(steps_are_kept_by_their_cycle),
-		cmocka_unit_test(steps_that_a_process_tells_out_of_order_do_not_overlap),
-		cmocka_unit_test(steps_that_began_late_or_were_not_told_are_in_the_receipt),
+		cmocka_unit_test(steps_that_a_process_says_out_of_order_do_not_overlap),
+		cmocka_unit_test(steps_that_began_late_or_were_not_reported_are_in_the_receipt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

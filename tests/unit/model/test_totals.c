@@ -28,7 +28,7 @@ static void an_id_that_comes_again_is_noticed(void **state)
 	corr_set_free(&set);
 }
 
-static void ids_too_far_apart_cannot_be_told(void **state)
+static void ids_too_far_apart_cannot_be_said(void **state)
 {
 	struct corr_set set = {0};
 
@@ -129,7 +129,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ids_that_differ_do_not_repeat),
 		cmocka_unit_test(an_id_that_comes_again_is_noticed),
-		cmocka_unit_test(ids_too_far_apart_cannot_be_told),
+		cmocka_unit_test(ids_too_far_apart_cannot_be_said),
 		cmocka_unit_test(of_many_processes_with_ids_far_apart_memory_is_bounded),
 		cmocka_unit_test(calls_keep_cuptis_ids_in_a_long_log),
 		cmocka_unit_test(calls_with_an_id_of_long_before_get_new_ones_in_a_long_log),

@@ -307,7 +307,7 @@ static struct model *model_with_stacks(void)
 	return end_of(&ops);
 }
 
-static void rows_are_told_apart_by_python_lines(void **state)
+static void rows_are_kept_apart_by_python_lines(void **state)
 {
 	char *text = table_of(model_with_stacks(), &(struct key_averages_options){.stack_frames = 1});
 
@@ -338,7 +338,7 @@ static struct model *model_with_shapes(void)
 	return end_of(&ops);
 }
 
-static void rows_are_told_apart_by_shapes(void **state)
+static void rows_are_kept_apart_by_shapes(void **state)
 {
 	char *text = table_of(model_with_shapes(), &(struct key_averages_options){.by_shape = true});
 
@@ -556,8 +556,8 @@ int main(void)
 		cmocka_unit_test(rows_are_sorted_by_what_is_asked_for),
 		cmocka_unit_test(as_many_rows_are_printed_as_are_asked_for),
 		cmocka_unit_test(the_top_level_is_what_was_in_no_op),
-		cmocka_unit_test(rows_are_told_apart_by_python_lines),
-		cmocka_unit_test(rows_are_told_apart_by_shapes),
+		cmocka_unit_test(rows_are_kept_apart_by_python_lines),
+		cmocka_unit_test(rows_are_kept_apart_by_shapes),
 		cmocka_unit_test(a_list_of_tensors_has_no_shapes_in_the_table),
 		cmocka_unit_test(without_recorded_shapes_the_table_says_so),
 		cmocka_unit_test(flops_are_those_of_pytorchs_formulas),

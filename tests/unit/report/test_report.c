@@ -131,7 +131,7 @@ static void a_recursive_line_counts_a_stack_once(void **state)
 	free(text);
 }
 
-static void files_of_one_name_are_told_apart(void **state)
+static void files_of_one_name_are_kept_apart(void **state)
 {
 	char *text;
 
@@ -301,7 +301,7 @@ static void the_receipt_stands_at_the_end(void **state)
 	free(text);
 }
 
-static void losses_are_told_by_cause(void **state)
+static void losses_are_known_by_cause(void **state)
 {
 	char *text;
 
@@ -422,7 +422,7 @@ static void records_that_went_elsewhere_are_explained(void **state)
 	free(text);
 }
 
-static void what_came_from_another_profilers_buffers_is_told(void **state)
+static void what_came_from_another_profilers_buffers_is_reported(void **state)
 {
 	char *text = report_of(model, 100, false);
 
@@ -529,7 +529,7 @@ static void without_gpu_times_it_says_why_and_what_to_do(void **state)
 	}
 }
 
-static void of_a_process_that_has_ended_nobody_is_told_to_look_at_it(void **state)
+static void of_a_process_that_has_ended_no_one_is_sent_to_look_at_it(void **state)
 {
 	const struct {
 		enum gpt_agent_state agent_state;
@@ -817,7 +817,7 @@ int main(void)
 		TEST(utilisation_counts_overlapping_kernels_once),
 		TEST(lines_have_their_own_and_their_total_time),
 		TEST(a_recursive_line_counts_a_stack_once),
-		TEST(files_of_one_name_are_told_apart),
+		TEST(files_of_one_name_are_kept_apart),
 		TEST(library_lines_are_not_ones_own_code),
 		TEST(kernels_name_the_line_that_launches_most),
 		TEST(copies_say_how_fast_and_from_which_memory),
@@ -828,17 +828,17 @@ int main(void)
 		TEST(graphs_are_on_the_lines_that_were_captured),
 		TEST(what_was_not_recorded_is_named),
 		TEST(the_receipt_stands_at_the_end),
-		TEST(losses_are_told_by_cause),
+		TEST(losses_are_known_by_cause),
 		TEST(every_cause_of_loss_has_a_line),
 		TEST(launches_without_gpu_times_have_a_table_of_their_own),
 		TEST(busy_and_idle_are_of_the_time_with_gpu_times),
 		TEST(records_that_went_elsewhere_are_explained),
-		TEST(what_came_from_another_profilers_buffers_is_told),
+		TEST(what_came_from_another_profilers_buffers_is_reported),
 		TEST(an_agent_that_only_kept_aside_says_why),
 		TEST(a_truncated_log_says_so_before_the_receipt),
 		TEST(failed_calls_are_counted_and_placed),
 		TEST(without_gpu_times_it_says_why_and_what_to_do),
-		TEST(of_a_process_that_has_ended_nobody_is_told_to_look_at_it),
+		TEST(of_a_process_that_has_ended_no_one_is_sent_to_look_at_it),
 		TEST(how_full_the_ring_buffer_was_is_said),
 		TEST(without_gpu_times_tables_count_launches),
 		TEST(an_empty_trace_is_helped),

@@ -65,7 +65,7 @@ static void assert_says(write_fn *write, const char *document, const char *expec
 	free(text);
 }
 
-static void a_file_without_cuda_calls_is_told_which_option_its_tool_lacked(void **state)
+static void of_a_file_without_cuda_calls_the_option_that_its_tool_lacked_is_named(void **state)
 {
 	char *text = said(write_report, "[" OP "]");
 
@@ -87,7 +87,7 @@ static void a_line_that_is_not_known_has_no_number(void **state)
 	assert_says(write_lines, "[" FUNCTION "," CALL "," KERNEL "]", "\n       -   9,000  100.0");
 }
 
-static void a_file_of_torch_profiler_without_stacks_is_told_which_option_has_them(void **state)
+static void a_file_of_torch_profiler_without_stacks_is_reported_which_option_has_them(void **state)
 {
 	char *text = said(write_report, "[" FUNCTION "," CALL "," KERNEL "]");
 
@@ -154,10 +154,10 @@ int main(void)
 		cmocka_unit_test(the_name_of_a_gpu_is_whole),
 		cmocka_unit_test(one_record_is_said_in_the_singular),
 		cmocka_unit_test(paths_without_their_folder_are_of_libraries_by_their_first_part),
-		cmocka_unit_test(a_file_without_cuda_calls_is_told_which_option_its_tool_lacked),
+		cmocka_unit_test(of_a_file_without_cuda_calls_the_option_that_its_tool_lacked_is_named),
 		cmocka_unit_test(why_says_the_same_of_it),
 		cmocka_unit_test(a_line_that_is_not_known_has_no_number),
-		cmocka_unit_test(a_file_of_torch_profiler_without_stacks_is_told_which_option_has_them),
+		cmocka_unit_test(a_file_of_torch_profiler_without_stacks_is_reported_which_option_has_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,7 +158,7 @@ static void of_two_that_can_have_called_backward_it_is_neither(void **state)
 	free(text);
 }
 
-static void ranges_beyond_what_is_followed_are_told(void **state)
+static void ranges_beyond_what_is_followed_are_reported(void **state)
 {
 	struct log_builder log;
 	char *text;
@@ -200,7 +200,7 @@ int main(void)
 		cmocka_unit_test(a_name_within_itself_counts_once),
 		cmocka_unit_test(operators_that_pytorch_numbers_are_one_row),
 		cmocka_unit_test(a_backward_pass_counts_for_the_thread_that_waits_for_it),
-		cmocka_unit_test(ranges_beyond_what_is_followed_are_told),
+		cmocka_unit_test(ranges_beyond_what_is_followed_are_reported),
 		cmocka_unit_test(of_two_that_can_have_called_backward_it_is_neither),
 		cmocka_unit_test(ranges_without_gpu_work_have_a_table_longest_first),
 	};

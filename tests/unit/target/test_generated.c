@@ -13,7 +13,7 @@
 
 #include "target/generated.h"
 
-/* Of the lines told: "LINE kernel|nodes|ops|file:line", one after the other. */
+/* Of the lines reported: "LINE kernel|nodes|ops|file:line", one after the other. */
 struct said {
 	char text[4096];
 	unsigned lines;
@@ -129,7 +129,7 @@ static void text_that_is_cut_or_no_code_says_what_it_says(void **state)
 	assert_says("], Original ATen: [ # Source Nodes: [\nextern_kernels.x(", "");
 }
 
-static void more_launches_than_are_told_are_left_out(void **state)
+static void more_launches_than_are_reported_are_left_out(void **state)
 {
 	char *text = calloc(GENERATED_LINES_MAX + 8, 8), *at = text;
 	struct said said;
@@ -152,7 +152,7 @@ int main(void)
 		cmocka_unit_test(a_call_of_a_library_is_a_launch_where_a_comment_stands_above_it),
 		cmocka_unit_test(what_stands_in_a_kernels_text_is_no_launch),
 		cmocka_unit_test(text_that_is_cut_or_no_code_says_what_it_says),
-		cmocka_unit_test(more_launches_than_are_told_are_left_out),
+		cmocka_unit_test(more_launches_than_are_reported_are_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -183,7 +183,7 @@ static int stop_at_first(const struct image_symbol *symbol, void *context)
 	return 42;
 }
 
-static void every_symbol_of_both_tables_is_visited_until_told_to_stop(void **state)
+static void every_symbol_of_both_tables_is_visited_until_asked_to_stop(void **state)
 {
 	struct fixture *f = *state;
 	unsigned count = 0;
@@ -280,7 +280,7 @@ int main(void)
 		cmocka_unit_test(an_address_finds_the_function_around_it),
 		cmocka_unit_test(an_address_and_its_offset_hold_the_same),
 		cmocka_unit_test(no_mapping_of_a_library_gives_a_bias_but_the_loaders),
-		cmocka_unit_test(every_symbol_of_both_tables_is_visited_until_told_to_stop),
+		cmocka_unit_test(every_symbol_of_both_tables_is_visited_until_asked_to_stop),
 		cmocka_unit_test(what_is_not_elf_of_this_machine_is_refused),
 		cmocka_unit_test(a_file_that_shrinks_while_open_does_no_harm),
 		cmocka_unit_test(truncated_symbols_are_absent_not_fatal),

@@ -93,7 +93,7 @@ static struct {
 } memory;
 static const void *pointer = &memory;
 
-static void memory_tells_whether_it_records(void **state)
+static void memory_says_whether_it_records(void **state)
 {
 	struct kineto_flag flag = {
 		.guard = (uintptr_t)&memory.guard, .instance = (uintptr_t)&pointer, .by_pointer = true, .offset = 16};
@@ -120,7 +120,7 @@ int main(void)
 		cmocka_unit_test(the_flag_is_the_byte_that_decides_after_the_first_call),
 		cmocka_unit_test(code_that_ends_early_is_not_understood),
 		cmocka_unit_test(the_instance_is_where_the_function_finds_it),
-		cmocka_unit_test(memory_tells_whether_it_records),
+		cmocka_unit_test(memory_says_whether_it_records),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,7 +127,7 @@ static void whatever_they_say_what_is_accepted_can_be_walked(void **state)
 	assert_true(refused > 1000 && taken > 1000);
 }
 
-static void a_free_threaded_build_is_told_as_such(void **state)
+static void a_free_threaded_build_is_reported_as_such(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(series) / sizeof(*series); i++) {
@@ -157,7 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_they_say_replaces_the_table),
 		cmocka_unit_test(whatever_they_say_what_is_accepted_can_be_walked),
-		cmocka_unit_test(a_free_threaded_build_is_told_as_such),
+		cmocka_unit_test(a_free_threaded_build_is_reported_as_such),
 		cmocka_unit_test(other_series_have_none),
 	};
 

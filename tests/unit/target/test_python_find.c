@@ -40,7 +40,7 @@ static const char script[] =
 	"    kept = __import__('_interpreters' if sys.version_info >= (3, 13) else '_xxsubinterpreters').create()\n"
 	"gate = threading.Lock(); gate.acquire()\n"
 	"out = []\n"
-	"def tell(thread, frame):\n"
+	"def feed(thread, frame):\n"
 	"    out.append('thread %d %d' % (thread.ident, getattr(thread, 'native_id', 0) or 0))\n"
 	"    while frame:\n"
 	"        code = frame.f_code\n"
@@ -67,7 +67,7 @@ static const char script[] =
 	"        before, now = now, blocked()\n"
 	"    frames = sys._current_frames()\n"
 	"    for thread in threading.enumerate():\n"
-	"        tell(thread, frames[thread.ident])\n"
+	"        feed(thread, frames[thread.ident])\n"
 	"    os.write(1, ('\\n'.join(out) + '\\nready\\n').encode('utf-8'))\n"
 	"    gate.acquire()\n"
 	"def worker():\n"
@@ -99,38 +99,38 @@ static const char script[] =
 
 /* ---- what the script says ---------------------------------------------------------------------- */
 
-struct told_frame {
+struct reported_frame {
 	unsigned long long code, table_bytes, table_sum;
-	unsigned long long local; /* the object in the first local variable; 0: not told */
+	unsigned long long local; /* the object in the first local variable; 0: not reported */
 	int first_line, lasti;
 	char name[TEXT_MAX], qualname[TEXT_MAX], file[TEXT_MAX];
 };
 
-struct told_thread {
+struct reported_thread {
 	unsigned long long ident, native;
 	unsigned depth;
-	struct told_frame frames[FRAMES_MAX];
+	struct reported_frame frames[FRAMES_MAX];
 };
 
-struct told {
+struct reported {
 	unsigned count;
-	struct told_thread threads[4];
+	struct reported_thread threads[4];
 };
 
-static void listen_to(struct child *child, struct told *told)
+static void listen_to(struct child *child, struct reported *reported)
 {
 	char line[4 * TEXT_MAX];
 
-	memset(told, 0, sizeof(*told));
+	memset(reported, 0, sizeof(*reported));
 	while (fgets(line, sizeof(line), child->from) && strcmp(line, "ready\n")) {
-		struct told_thread *thread = told->count ? &told->threads[told->count - 1] : NULL;
+		struct reported_thread *thread = reported->count ? &reported->threads[reported->count - 1] : NULL;
 
 		if (strncmp(line, "thread", 6) == 0) {
-			assert_true(told->count < 4);
-			thread = &told->threads[told->count++];
+			assert_true(reported->count < 4);
+			thread = &reported->threads[reported->count++];
 			assert_int_equal(sscanf(line, "thread %llu %llu", &thread->ident, &thread->native), 2);
 		} else {
-			struct told_frame *frame;
+			struct reported_frame *frame;
 
 			assert_non_null(thread);
 			assert_true(thread->depth < FRAMES_MAX);
@@ -142,7 +142,7 @@ static void listen_to(struct child *child, struct told *told)
 					 9);
 		}
 	}
-	assert_int_equal(told->count, 3);
+	assert_int_equal(reported->count, 3);
 }
 
 /* ---- the reference walker ---------------------------------------------------------------------- */
@@ -214,24 +214,24 @@ static void read_string(const struct gpt_pylayout *l, uint64_t object, char text
 	text[used] = '\0';
 }
 
-static void check_code(const struct gpt_pylayout *l, uint64_t code, const struct told_frame *told)
+static void check_code(const struct gpt_pylayout *l, uint64_t code, const struct reported_frame *reported)
 {
 	uint64_t table = word(code + l->code_linetable), bytes = word(table + l->var_size), sum = 0;
 	char text[TEXT_MAX];
 
-	assert_int_equal(half(code + l->code_first_line), told->first_line);
+	assert_int_equal(half(code + l->code_first_line), reported->first_line);
 	read_string(l, word(code + l->code_name), text);
-	assert_string_equal(text, told->name);
+	assert_string_equal(text, reported->name);
 	read_string(l, word(code + l->code_filename), text);
-	assert_string_equal(text, told->file);
+	assert_string_equal(text, reported->file);
 	if (l->code_qualname != GPT_PY_ABSENT) {
 		read_string(l, word(code + l->code_qualname), text);
-		assert_string_equal(text, told->qualname);
+		assert_string_equal(text, reported->qualname);
 	}
-	assert_int_equal(bytes, told->table_bytes);
+	assert_int_equal(bytes, reported->table_bytes);
 	for (uint64_t i = 0; i < bytes; i++)
 		sum += byte(table + l->bytes_data + i);
-	assert_int_equal(sum, told->table_sum);
+	assert_int_equal(sum, reported->table_sum);
 }
 
 static int lasti_of(const struct gpt_pylayout *l, uint64_t frame, uint64_t code)
@@ -254,7 +254,7 @@ static bool is_in_chunks(const struct gpt_pylayout *l, uint64_t thread, uint64_t
 	return found;
 }
 
-static void check_thread(const struct gpt_python *python, uint64_t thread, const struct told_thread *told,
+static void check_thread(const struct gpt_python *python, uint64_t thread, const struct reported_thread *reported,
 			 bool is_reporter)
 {
 	const struct gpt_pylayout *l = &python->layout;
@@ -264,25 +264,25 @@ static void check_thread(const struct gpt_python *python, uint64_t thread, const
 	if (l->walk == GPT_PY_WALK_CFRAME)
 		frame = word(frame + l->cframe_current_frame);
 	if (l->ts_native_thread_id != GPT_PY_ABSENT)
-		assert_int_equal(half(thread + l->ts_native_thread_id), told->native);
+		assert_int_equal(half(thread + l->ts_native_thread_id), reported->native);
 	for (; frame; frame = word(frame + l->frame_back)) {
 		uint64_t code = word(frame + l->frame_code) & ~7ull; /* 3.14: tags in the low bits */
 
 		if (l->owner_skip && byte(frame + l->frame_owner) >= l->owner_skip)
 			continue;
-		assert_true(depth < told->depth);
+		assert_true(depth < reported->depth);
 		assert_int_equal(word(code + l->object_type), python->code_type);
-		assert_int_equal(code, told->frames[depth].code);
-		check_code(l, code, &told->frames[depth]);
-		if (!is_reporter || depth > 0) /* its innermost frame has moved on since it told */
-			assert_int_equal(lasti_of(l, frame, code), told->frames[depth].lasti);
-		if (told->frames[depth].local)
-			assert_int_equal(word(frame + l->frame_localsplus) & ~7ull, told->frames[depth].local);
+		assert_int_equal(code, reported->frames[depth].code);
+		check_code(l, code, &reported->frames[depth]);
+		if (!is_reporter || depth > 0) /* its innermost frame has moved on since it reported */
+			assert_int_equal(lasti_of(l, frame, code), reported->frames[depth].lasti);
+		if (reported->frames[depth].local)
+			assert_int_equal(word(frame + l->frame_localsplus) & ~7ull, reported->frames[depth].local);
 		if (l->ts_datastack_chunk != GPT_PY_ABSENT)
 			in_chunks += is_in_chunks(l, thread, frame, &chunks);
 		depth++;
 	}
-	assert_int_equal(depth, told->depth);
+	assert_int_equal(depth, reported->depth);
 	if (l->ts_datastack_chunk == GPT_PY_ABSENT)
 		return;
 	/* 200 frames of 10 locals fill several chunks; two generators are elsewhere. */
@@ -291,18 +291,18 @@ static void check_thread(const struct gpt_python *python, uint64_t thread, const
 		assert_true(chunks > 1);
 }
 
-static unsigned check_threads(const struct gpt_python *python, uint64_t interpreter, const struct told *told)
+static unsigned check_threads(const struct gpt_python *python, uint64_t interpreter, const struct reported *reported)
 {
 	const struct gpt_pylayout *l = &python->layout;
 	unsigned seen = 0;
 
 	for (uint64_t thread = word(interpreter + l->interp_threads_head); thread; thread = word(thread + l->ts_next)) {
-		const struct told_thread *same = NULL;
+		const struct reported_thread *same = NULL;
 
 		assert_int_equal(word(thread + l->ts_interp), interpreter);
-		for (unsigned i = 0; i < told->count; i++)
-			if (told->threads[i].ident == word(thread + l->ts_thread_id))
-				same = &told->threads[i];
+		for (unsigned i = 0; i < reported->count; i++)
+			if (reported->threads[i].ident == word(thread + l->ts_thread_id))
+				same = &reported->threads[i];
 		assert_non_null(same);
 		check_thread(python, thread, same,
 			     strcmp(same->frames[0].name, "tell") == 0 ||
@@ -313,7 +313,7 @@ static unsigned check_threads(const struct gpt_python *python, uint64_t interpre
 }
 
 /* The newest comes first; it was never run, and has no thread with frames. Returns the other. */
-static uint64_t check_interpreters(const struct gpt_python *python, const struct told *told)
+static uint64_t check_interpreters(const struct gpt_python *python, const struct reported *reported)
 {
 	const struct gpt_pylayout *l = &python->layout;
 	uint64_t newest = word(python->runtime + l->runtime_interpreters_head), first = word(newest + l->interp_next);
@@ -325,7 +325,7 @@ static uint64_t check_interpreters(const struct gpt_python *python, const struct
 		assert_int_equal(word(thread + l->ts_interp), newest);
 		assert_int_equal(word(thread + l->ts_next), 0);
 	}
-	assert_int_equal(check_threads(python, first, told), told->count);
+	assert_int_equal(check_threads(python, first, reported), reported->count);
 	return first;
 }
 
@@ -369,7 +369,7 @@ static void check_dealloc(const struct python_info *info)
 	image_close(image);
 }
 
-/* It grows by one for the thread that the child starts when told to. */
+/* It grows by one for the thread that the child starts when reported to. */
 static void check_counter(const struct gpt_python *python, uint64_t interpreter, const struct child *child)
 {
 	uint64_t counter = interpreter + python->layout.interp_next_unique_id;
@@ -398,7 +398,7 @@ static void check_table(const struct gpt_pylayout *layout)
 static void check_supported(const struct python *python)
 {
 	const char *const argv[] = {python->path, script_path, NULL};
-	struct told *told = xcalloc(1, sizeof(*told));
+	struct reported *reported = xcalloc(1, sizeof(*reported));
 	struct python_info info;
 	struct child child;
 	uint64_t first;
@@ -406,7 +406,7 @@ static void check_supported(const struct python *python)
 
 	print_message("%s (%s)\n", python->path, python->release);
 	start(&child, argv, NULL, NULL);
-	listen_to(&child, told);
+	listen_to(&child, reported);
 	if (find(child.pid, &info, why, sizeof(why)))
 		fail_msg("%s", why);
 	assert_string_equal(info.version, python->release);
@@ -416,14 +416,14 @@ static void check_supported(const struct python *python)
 	check_table(&info.walk.layout);
 	check_dealloc(&info);
 	walked = child.pid;
-	first = check_interpreters(&info.walk, told);
+	first = check_interpreters(&info.walk, reported);
 	if (info.walk.layout.interp_next_unique_id)
 		check_counter(&info.walk, first, &child);
 	else
 		assert_int_equal(python->minor, 6);
 	python_info_free(&info);
 	end(&child);
-	free(told);
+	free(reported);
 }
 
 static bool is_supported(const struct python *python)

@@ -150,7 +150,7 @@ static void calls_of_two_processes_have_different_correlations(void **state)
 	model_free(model);
 }
 
-/* Also where their numbers happen to differ: a reader is told which are CUPTI's own. */
+/* Also where their numbers happen to differ: a reader is reported which are CUPTI's own. */
 static void calls_of_several_processes_are_always_numbered_again(void **state)
 {
 	struct model *model = sample_model(2, 1);

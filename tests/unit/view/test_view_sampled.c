@@ -75,7 +75,8 @@ static struct trace *open_trace(int fd, const struct trace_division *division, c
 	return trace;
 }
 
-/* ---- what a browser is told ------------------------------------------------------------------------------------- */
+/* ---- what a browser is reported -------------------------------------------------------------------------------------
+ */
 
 /* To be freed. */
 static char *answer(struct view *view, const char *path, const char *query)
@@ -101,12 +102,12 @@ static void assert_answer(struct view *view, const char *path, const char *query
 	free(text);
 }
 
-struct told_box {
+struct reported_box {
 	uint64_t track, depth, start_ns, length, label, count, busy_ns;
 };
 
-struct told {
-	ARRAY(struct told_box) boxes;
+struct reported {
+	ARRAY(struct reported_box) boxes;
 	char *text;
 };
 
@@ -127,16 +128,16 @@ static char *every_slice(struct view *view)
 }
 
 /* The boxes of a list in an answer, which becomes its own: "rows" or "estimates". */
-static struct told told_of(char *text, const char *list)
+static struct reported reported_of(char *text, const char *list)
 {
-	struct told told = {.text = text};
-	uint64_t from_ns = strtoull(strstr(told.text, "\"from\":") + 7, NULL, 10);
+	struct reported reported = {.text = text};
+	uint64_t from_ns = strtoull(strstr(reported.text, "\"from\":") + 7, NULL, 10);
 	char name[32], *at;
 
 	snprintf(name, sizeof(name), "\"%s\":[", list);
-	at = strstr(told.text, name);
+	at = strstr(reported.text, name);
 	for (at = at ? at + strlen(name) : NULL; at && (*at == '\n' || *at == ',' || *at == '[');) {
-		struct told_box box = {0};
+		struct reported_box box = {0};
 
 		at += strcspn(at, "[");
 		box.track = strtoull(at + 1, &at, 10);
@@ -149,17 +150,17 @@ static struct told told_of(char *text, const char *list)
 			for (unsigned i = 0; i < 6; i++)
 				*fields[i] = strtoull(at + 1, &at, 10);
 			box.start_ns += from_ns;
-			array_push(&told.boxes, box);
+			array_push(&reported.boxes, box);
 		}
 		at += 2;
 	}
-	return told;
+	return reported;
 }
 
-static void free_told(struct told *told)
+static void free_reported(struct reported *reported)
 {
-	array_free(&told->boxes);
-	free(told->text);
+	array_free(&reported->boxes);
+	free(reported->text);
 }
 
 static bool is_on_gpu(struct view *view, uint64_t track)
@@ -284,7 +285,7 @@ static void the_first_picture_has_what_only_a_late_part_of_the_log_has(void **st
 {
 	int fd = log_of_phases();
 	struct view *view = sampled_view(fd);
-	struct told rows;
+	struct reported rows;
 	char query[64];
 
 	(void)state;
@@ -295,25 +296,25 @@ static void the_first_picture_has_what_only_a_late_part_of_the_log_has(void **st
 	assert_answer(view, "find", "text=late&after=0", "\"start\"", true);
 	assert_answer(view, "find", "text=rare&after=0", "\"start\"", true);
 	snprintf(query, sizeof(query), "from=%llu&to=30000000000&width=100", STEP_AT(DEFERRED_STEP) + STEP_NS);
-	rows = told_of(answer(view, "slices", query), "rows");
+	rows = reported_of(answer(view, "slices", query), "rows");
 	assert_true(rows.boxes.count > 0);
 	assert_non_null(strstr(rows.text, "[\"late\""));
 	assert_null(strstr(rows.text, "[\"early\""));
-	free_told(&rows);
+	free_reported(&rows);
 	view_free(view);
 	close(fd);
 }
 
-static uint64_t count_of(struct view *view, const struct told *told, uint64_t *busy_ns)
+static uint64_t count_of(struct view *view, const struct reported *reported, uint64_t *busy_ns)
 {
 	uint64_t count = 0;
 
 	*busy_ns = 0;
-	for (size_t i = 0; i < told->boxes.count; i++) {
-		if (!is_on_gpu(view, told->boxes.items[i].track))
+	for (size_t i = 0; i < reported->boxes.count; i++) {
+		if (!is_on_gpu(view, reported->boxes.items[i].track))
 			continue;
-		count += told->boxes.items[i].count;
-		*busy_ns += told->boxes.items[i].busy_ns;
+		count += reported->boxes.items[i].count;
+		*busy_ns += reported->boxes.items[i].busy_ns;
 	}
 	return count;
 }
@@ -322,8 +323,8 @@ static void what_is_read_and_what_is_expected_are_about_what_there_is(void **sta
 {
 	int fd = log_of_phases();
 	struct view *view = sampled_view(fd);
-	struct told rows = told_of(answer(view, "slices", ALL "1000"), "rows");
-	struct told expected = told_of(answer(view, "slices", ALL "1000"), "estimates");
+	struct reported rows = reported_of(answer(view, "slices", ALL "1000"), "rows");
+	struct reported expected = reported_of(answer(view, "slices", ALL "1000"), "estimates");
 	uint64_t busy_ns, expected_ns, read = count_of(view, &rows, &busy_ns);
 	uint64_t count = read + count_of(view, &expected, &expected_ns);
 
@@ -333,8 +334,8 @@ static void what_is_read_and_what_is_expected_are_about_what_there_is(void **sta
 	assert_in_range(busy_ns + expected_ns, STEPS * KERNEL_NS * 3 / 4, STEPS * KERNEL_NS * 5 / 4);
 	for (size_t i = 0; i < expected.boxes.count; i++)
 		assert_true(expected.boxes.items[i].busy_ns <= expected.boxes.items[i].length);
-	free_told(&rows);
-	free_told(&expected);
+	free_reported(&rows);
+	free_reported(&expected);
 	view_free(view);
 	close(fd);
 }
@@ -350,7 +351,7 @@ struct checked_trace {
 
 static int by_place(const void *left, const void *right)
 {
-	const struct told_box *a = left, *b = right;
+	const struct reported_box *a = left, *b = right;
 
 	if (a->track != b->track)
 		return a->track < b->track ? -1 : 1;
@@ -366,14 +367,14 @@ static void check(struct checked_trace *checked)
 {
 	struct zoom_progress progress = zoom_progress(view_zoom(checked->view));
 	uint64_t read_ns = progress.read_ns - progress.start_ns, kernels = 0, there = 0;
-	struct told rows;
+	struct reported rows;
 
 	if (progress.done || progress.read_ns < STEP_AT(1))
 		return;
-	rows = told_of(every_slice(checked->view), "rows");
+	rows = reported_of(every_slice(checked->view), "rows");
 	qsort(rows.boxes.items, rows.boxes.count, sizeof(*rows.boxes.items), by_place);
 	for (size_t i = 0; i < rows.boxes.count; i++) {
-		const struct told_box *box = &rows.boxes.items[i];
+		const struct reported_box *box = &rows.boxes.items[i];
 
 		assert_int_equal(box->count, 1);
 		if (i && !by_place(box - 1, box))
@@ -385,7 +386,7 @@ static void check(struct checked_trace *checked)
 	for (uint32_t i = 0; i < STEPS; i++)
 		kernels += STEP_AT(i) + MS < progress.read_ns;
 	assert_int_equal(there, kernels);
-	free_told(&rows);
+	free_reported(&rows);
 	checked->checks++;
 }
 
