@@ -149,11 +149,14 @@ size_t dump_looks_start(look_list *looks, const struct options *options, enum lo
 	if (options->pids.list.count)
 		return add_named(looks, &options->pids, depth);
 	process_each(add_if_chosen, &choice);
-	if (!looks->count)
-		msg_error("no process has %s loaded; name one with -p PID", options->gpu_processes ? "CUDA" : "Python");
-	if (choice.left_out)
+	if (choice.left_out && depth != LOOK_STACKS)
 		msg_warn("%u more processes are not looked at", choice.left_out);
 	return looks->count;
+}
+
+void dump_say_none(const struct options *options)
+{
+	msg_error("no process has %s loaded; name one with -p PID", options->gpu_processes ? "CUDA" : "Python");
 }
 
 int dump_looks_print(const struct options *options, const look_list *looks, const struct graph *graph,
@@ -175,6 +178,8 @@ enum exit_code dump_command(const struct options *options)
 	if (options->hang_ns)
 		return dump_watch(options);
 	named = dump_looks_start(&looks, options, options->locals ? LOOK_LOCALS : LOOK_ALL);
+	if (!looks.count && !options->pids.list.count)
+		dump_say_none(options);
 	looks_finish(&looks);
 	if (!options->pids.list.count)
 		named = drop_refused(&looks);

@@ -9,9 +9,12 @@
 
 /*
  * Starts looks at the processes that the options name, and at their descendants: those that are named, or that -p gpu
- * and --all find, are the first so many.  0: there is none, which was said.
+ * and --all find, are the first of the list, and their number is returned.
  */
 size_t dump_looks_start(look_list *looks, const struct options *options, enum look_depth depth);
+
+/* That -p gpu or --all has found none. */
+void dump_say_none(const struct options *options);
 
 /* On standard output, in the format that was asked for. -errno, which was said */
 int dump_looks_print(const struct options *options, const look_list *looks, const struct graph *graph,

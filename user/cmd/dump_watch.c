@@ -101,6 +101,18 @@ static void look_at(struct watching *watching, const look_list *looks, size_t na
 	free(pids);
 }
 
+/* There has to be something to watch. */
+static void check_first(struct watching *watching, const look_list *looks, size_t named)
+{
+	if (named && !have_all_ended(looks, named))
+		return;
+	if (named)
+		msg_error("pid %d: %s", (int)looks->items[0].process->pid, looks->items[0].process->refused);
+	else
+		dump_say_none(watching->options);
+	watching->code = EXIT_FAILED;
+}
+
 /* False: there is nothing left to watch. */
 static bool look_again(struct watching *watching, bool is_first)
 {
@@ -109,11 +121,9 @@ static bool look_again(struct watching *watching, bool is_first)
 	bool goes_on = named != 0;
 
 	looks_finish(&looks);
-	if (is_first && named && have_all_ended(&looks, named)) {
-		msg_error("pid %d: %s", (int)looks.items[0].process->pid, looks.items[0].process->refused);
-		watching->code = EXIT_FAILED;
-	}
-	if (!is_first && watching->options->pids.list.count)
+	if (is_first)
+		check_first(watching, &looks, named);
+	else if (watching->options->pids.list.count)
 		goes_on = !have_all_ended(&looks, named);
 	if (goes_on && watching->code == EXIT_GOOD)
 		look_at(watching, &looks, named);
