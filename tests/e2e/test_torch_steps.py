@@ -92,7 +92,7 @@ def test_python_functions_are_boundaries_where_calls_show_them(run):
         assert "no such steps" in tracing.gputrace(run.folder, "report", run.folder / "trace.gpt", "--step",
                                                    "py:loss_of").must_be(0).stderr
     else:
-        words = "loss_of() as the stacks of CUDA calls show it"
+        words = "loss_of() as recorded stacks show it"
         assert run.table("--step", "py:torch_steps.py:loss_of")[1] == f"Steps   by {words}, {STEPS} of them"
 
 

@@ -332,6 +332,92 @@ static void a_function_is_seen_in_stacks_where_calls_go_on_elsewhere(void **stat
 		     "4 41231 step by stacks: 0 110-210 1 210-230");
 }
 
+/* A server's loop: main waits for a request, handle() deals with it. */
+static void begin_server(struct log_builder *log)
+{
+	static const struct gpt_pyframe waits[] = {{.code = 1, .lasti = 2}},
+					handles[] = {{.code = 2, .lasti = 2}, {.code = 1, .lasti = 8}};
+
+	log_begin(log, 10, 0);
+	log_process(log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_function(log, PID, 1, "main", "server.py", 10);
+	log_function(log, PID, 2, "handle", "server.py", 20);
+	log_stack(log, PID, 7, 1, waits);
+	log_stack(log, PID, 8, 2, handles);
+}
+
+static void sampled(struct log_builder *log, uint64_t time_ns, uint64_t stack)
+{
+	log_sample(log, (struct gpt_sample){.time_ns = time_ns,
+					    .stack_id = stack,
+					    .pid = PID,
+					    .tid = TID,
+					    .period_ns = 10,
+					    .place = GPT_SAMPLE_USER});
+}
+
+static void waited(struct log_builder *log, uint64_t start_ns, uint64_t end_ns, uint64_t stack)
+{
+	log_wait(log, (struct gpt_wait){.time_ns = start_ns,
+					.end_ns = end_ns,
+					.stack_id = stack,
+					.pid = PID,
+					.tid = TID,
+					.syscall = -1,
+					.reason = GPT_WAIT_SLEEP});
+}
+
+static const struct step_request handle = {.source = STEP_FUNCTION, .name = "handle"};
+
+static void calls_alone_do_not_tell_runs_of_a_function_apart(void **state)
+{
+	struct log_builder log;
+
+	begin_server(&log);
+	launch(&log, TID, 120, 8);
+	launch(&log, TID, 220, 8);
+	assert_steps(&log, handle, "4 41231 handle by stacks: 0 120-220");
+}
+
+static void a_wait_elsewhere_ends_the_run_of_a_function(void **state)
+{
+	struct log_builder log;
+
+	begin_server(&log);
+	launch(&log, TID, 120, 8);
+	waited(&log, 150, 190, 7);
+	launch(&log, TID, 220, 8);
+	waited(&log, 230, 260, 8);
+	waited(&log, 270, 290, 7);
+	assert_steps(&log, handle, "4 41231 handle by stacks: 0 120-220 1 220-260");
+}
+
+static void a_sample_shows_a_function_before_it_launches_and_one_elsewhere_that_it_is_over(void **state)
+{
+	struct log_builder log;
+
+	begin_server(&log);
+	sampled(&log, 110, 8);
+	launch(&log, TID, 120, 8);
+	sampled(&log, 150, 7);
+	sampled(&log, 160, 0); /* its stack is not known */
+	launch(&log, TID, 220, 8);
+	sampled(&log, 230, 8);
+	sampled(&log, 240, 8);
+	assert_steps(&log, handle, "4 41231 handle by stacks: 0 110-220 1 220-240");
+}
+
+static void a_function_that_makes_no_call_has_steps_by_samples_and_waits(void **state)
+{
+	struct log_builder log;
+
+	begin_server(&log);
+	waited(&log, 100, 140, 8);
+	sampled(&log, 150, 7);
+	waited(&log, 160, 190, 8);
+	assert_steps(&log, handle, "4 41231 handle by stacks: 0 100-160 1 160-190");
+}
+
 static void a_function_whose_calls_were_traced_is_exact(void **state)
 {
 	struct log_builder log;
@@ -556,6 +642,10 @@ int main(void)
 		cmocka_unit_test(a_record_function_is_a_range),
 		cmocka_unit_test(a_range_that_is_open_lasts_until_the_trace_ends),
 		cmocka_unit_test(a_function_is_seen_in_stacks_where_calls_go_on_elsewhere),
+		cmocka_unit_test(calls_alone_do_not_tell_runs_of_a_function_apart),
+		cmocka_unit_test(a_wait_elsewhere_ends_the_run_of_a_function),
+		cmocka_unit_test(a_sample_shows_a_function_before_it_launches_and_one_elsewhere_that_it_is_over),
+		cmocka_unit_test(a_function_that_makes_no_call_has_steps_by_samples_and_waits),
 		cmocka_unit_test(a_function_whose_calls_were_traced_is_exact),
 		cmocka_unit_test(a_trace_without_ops_has_steps_only_where_they_are_requested),
 		cmocka_unit_test(names_that_only_begin_like_steps_are_none),

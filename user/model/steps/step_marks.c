@@ -239,27 +239,84 @@ static uint64_t around_function(struct step_marks *all, const struct model *part
 	return all->around.items[stack];
 }
 
-static void add_call_under(struct step_marks *all, const struct model *part, const struct model_call *call)
+/* What a thread was seen under: a CUDA call, a sample, a wait. */
+struct sight {
+	uint64_t start_ns, end_ns;
+	uint32_t thread, stack;
+	uint8_t stack_state;
+};
+
+static void add_sight(struct step_marks *all, const struct model *part, const struct sight *sight)
 {
-	const struct model_thread *thread = &part->threads[call->thread];
-	uint64_t end_ns = call->end_ns > call->start_ns ? call->end_ns : call->start_ns, around;
-	uint64_t *under = &all->under.items[call->thread];
+	const struct model_thread *thread = &part->threads[sight->thread];
+	uint64_t *under = &all->under.items[sight->thread];
+	uint64_t around, start_ns, end_ns;
 	struct step_candidate *candidate;
 
 	/* of an inherited stack the frames run on another thread */
-	if (thread->pycalls || thread->pycalls_elsewhere || call->stack == NONE ||
-	    call->stack_state == GPT_STACK_BACKWARD)
+	if (thread->pycalls || thread->pycalls_elsewhere || sight->stack == NONE ||
+	    sight->stack_state == GPT_STACK_BACKWARD)
 		return;
-	around = around_function(all, part, call->stack);
+	around = around_function(all, part, sight->stack);
 	if (around) {
-		candidate = step_candidate_at(all->candidates, STEP_FUNCTION, part, call->thread);
+		candidate = step_candidate_at(all->candidates, STEP_FUNCTION, part, sight->thread);
 		candidate->from_stacks = true;
+		/* a wait or a sample in a call ends before it */
+		start_ns = sight->start_ns > candidate->last_end_ns ? sight->start_ns : candidate->last_end_ns;
+		end_ns = sight->end_ns > candidate->last_end_ns ? sight->end_ns : candidate->last_end_ns;
 		if (around == *under)
 			step_lasts(candidate, end_ns);
 		else
-			step_begins(all->candidates, candidate, call->start_ns, end_ns);
+			step_begins(all->candidates, candidate, start_ns, end_ns);
 	}
 	*under = around;
+}
+
+static struct sight sight_of_call(const struct model_call *call)
+{
+	return (struct sight){.start_ns = call->start_ns,
+			      .end_ns = call->end_ns > call->start_ns ? call->end_ns : call->start_ns,
+			      .thread = call->thread,
+			      .stack = call->stack,
+			      .stack_state = call->stack_state};
+}
+
+/* The next ones of a part. */
+struct seen_activity {
+	uint32_t sample, wait;
+};
+
+/* Samples and waits until then.  A wait is in its place by its end: its thread does nothing else meanwhile. */
+static void add_activity(struct step_marks *all, const struct model *part, struct seen_activity *seen,
+			 uint64_t until_ns)
+{
+	uint32_t samples = in_part_end(&part->samples_in_part, part->sample_count);
+	uint32_t waits = in_part_end(&part->waits_in_part, part->wait_count);
+
+	for (;;) {
+		const struct model_sample *sample = seen->sample < samples ? &part->samples[seen->sample] : NULL;
+		const struct model_wait *wait = seen->wait < waits ? &part->waits[seen->wait] : NULL;
+
+		if (sample && sample->time_ns < until_ns && (!wait || sample->time_ns <= wait->end_ns)) {
+			seen->sample++;
+			add_sight(all, part,
+				  &(struct sight){.start_ns = sample->time_ns,
+						  .end_ns = sample->time_ns,
+						  .thread = sample->thread,
+						  .stack = sample->stack,
+						  .stack_state = sample->stack_state});
+		} else if (wait && wait->end_ns <= until_ns) {
+			seen->wait++;
+			add_sight(all, part,
+				  &(struct sight){.start_ns = wait->start_ns,
+						  .end_ns = wait->end_ns,
+						  .thread = wait->thread,
+						  .stack = wait->stack,
+						  .stack_state = wait->stack_state});
+		} else {
+			return;
+		}
+	}
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -267,16 +324,22 @@ static void add_call_under(struct step_marks *all, const struct model *part, con
 static void add_calls(struct step_marks *all, const struct model *part)
 {
 	bool functions = is_requested(all, STEP_FUNCTION), backward = is_requested(all, STEP_BACKWARD);
+	struct seen_activity seen = {.sample = part->samples_in_part.from, .wait = part->waits_in_part.from};
 
 	for (uint32_t i = part->calls_in_part.from; i < in_part_end(&part->calls_in_part, part->call_count); i++) {
 		const struct model_call *call = &part->calls[i];
+		struct sight sight = sight_of_call(call);
 
 		step_candidates_saw(all->candidates, part->threads[call->thread].process, call->start_ns);
-		if (functions)
-			add_call_under(all, part, call);
+		if (functions) {
+			add_activity(all, part, &seen, call->start_ns);
+			add_sight(all, part, &sight);
+		}
 		if (backward)
 			step_backwards_add_call(all->backwards, part, call);
 	}
+	if (functions)
+		add_activity(all, part, &seen, UINT64_MAX);
 }
 
 void step_marks_add_part(struct step_marks *all, const struct model *part)

@@ -7,7 +7,7 @@
  *	PROFILER   ProfilerStep#N of torch.profiler: as they are, from begin to end, with that number
  *	OPTIMIZER  the end of an op Optimizer.step#...; several optimizers: of the one that came first on its thread
  *	BACKWARD   the end of a backward pass: of its last op, or, without ops, of the last CUDA call in it
- *	FUNCTION   the begin of a Python function; from the stacks of CUDA calls where not all Python calls were traced
+ *	FUNCTION   the begin of a Python function; by stacks of calls, samples and waits where it was not traced
  *	RANGE      the begin of an NVTX range, or of a record_function
  *
  * Where boundaries are ends, the first step began before it was seen: it is step 0, and struct step_track.first_cut.
@@ -62,7 +62,7 @@ struct step_track {
 	ARRAY(struct step) list; /* by start; they do not overlap */
 	bool first_cut;		 /* the first of them began before it was seen */
 	bool nests;	   /* with the ops of the thread: none begins in one and ends after it, as far as is known */
-	bool from_stacks;  /* boundaries are as exact as CUDA calls are close by */
+	bool from_stacks;  /* boundaries are as exact as what has a stack is close by */
 	uint64_t left_out; /* steps beyond STEPS_MAX */
 };
 

@@ -22,7 +22,7 @@ static char *found_by(const struct step_track *track)
 				 track->from_stacks ? " as the stacks of CUDA calls show them" : "", count);
 	case STEP_FUNCTION:
 		return xasprintf("by %s()%s, %s of them", track->name,
-				 track->from_stacks ? " as the stacks of CUDA calls show it" : "", count);
+				 track->from_stacks ? " as recorded stacks show it" : "", count);
 	case STEP_CAPTURE:
 		return xasprintf("from cudaProfilerStart to cudaProfilerStop, %s of them", count);
 	default:

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Steps of a server, which has no optimizer (--step py:FUNCTION): against the requests that it counted itself."""
+
+import json
+import re
+
+import machine
+import pytest
+import tracing
+
+
+@pytest.fixture(scope="module")
+def served(every_python, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("served")
+    command = tracing.on_simgpu(folder / "gpu.json", every_python, machine.PROGRAMS / "serves.py", folder / "truth.json")
+    tracing.gputrace(folder, "-q", "--off-cpu=10us", "-F", "999", "-o", "trace.gpt", "--", *command).must_be(0)
+    return folder, json.loads((folder / "truth.json").read_text())
+
+
+def tables(folder, subcommand, *options):
+    said = tracing.gputrace(folder, subcommand, "trace.gpt", *options, "--format", "json").must_be(0).stdout
+    return {table["id"]: table for table in json.loads(said)["tables"]}
+
+
+def test_the_requests_are_steps_of_the_function_that_handles_them(served):
+    """But that two of them are one step where the wait between them is not in the log."""
+    folder, truth = served
+    text = tracing.gputrace(folder, "report", "trace.gpt", "--step", "py:serves.py:handle").must_be(0).stdout
+    (steps,) = re.findall(r"^Steps   by handle\(\) as recorded stacks show it, (\d+) of them$", text, re.M)
+    assert truth["requests"] - 2 <= int(steps) <= truth["requests"]
+
+
+def test_its_steps_have_the_launches_of_the_requests(served):
+    folder, truth = served
+    whole, *_ = tables(folder, "report", "--step", "py:handle")["steps"]["rows"]
+    assert whole["what"] == "all" and whole["launches"] == 2 * truth["requests"]
+
+
+def test_idle_time_of_the_steps_is_on_the_line_that_ran(served):
+    folder, truth = served
+    rows = tables(folder, "report", "--step", "py:handle")["idle"]["rows"]
+    ran = sum(row["idle_ns"] for row in rows if row["line_number"] == truth["line"] and row["cause_id"] == "ran") / 1e6
+    assert ran >= 0.8 * truth["ms"], rows
