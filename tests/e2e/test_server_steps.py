@@ -30,6 +30,15 @@ def test_the_requests_are_steps_of_the_function_that_handles_them(served):
     assert truth["requests"] - 2 <= int(steps) <= truth["requests"]
 
 
+def test_a_burst_that_nothing_ends_has_all_work_of_the_gpu(served):
+    folder, _ = served
+    found = tables(folder, "report", "--step", "burst:100s")
+    whole, *_ = found["steps"]["rows"]
+    (gpu,) = found["gpus"]["rows"]
+    assert found["steps"]["about"] == "by bursts of GPU work, more than 100s without any between them, 1 of them"
+    assert whole["gpu_busy_ns"] == gpu["busy_ns"] > 0
+
+
 def test_its_steps_have_the_launches_of_the_requests(served):
     folder, truth = served
     whole, *_ = tables(folder, "report", "--step", "py:handle")["steps"]["rows"]

@@ -324,10 +324,11 @@ static void print_sorted(FILE *out, char *text)
 /* By whatever steps can be found. */
 static void print_steps(FILE *out, struct trace *trace)
 {
-	static const struct step_request requests[] = {{STEP_FITTING, NULL, NULL},
-						       {STEP_BACKWARD, NULL, NULL},
-						       {STEP_RANGE, "*", NULL},
-						       {STEP_FUNCTION, "step", NULL}};
+	static const struct step_request requests[] = {{.source = STEP_FITTING},
+						       {.source = STEP_BACKWARD},
+						       {.source = STEP_RANGE, .name = "*"},
+						       {.source = STEP_FUNCTION, .name = "step"},
+						       {.source = STEP_BURST, .name = "1us", .gap_ns = 1000}};
 
 	for (size_t w = 0; w < sizeof(requests) / sizeof(requests[0]); w++) {
 		struct steps steps;

@@ -762,6 +762,11 @@ static void steps_are_requested_by_what_they_end_or_begin_with(void **state)
 	assert_int_equal(PARSE("report", "a.gpt", "--step", "py:step"), 0);
 	assert_null(options.step.request.file);
 	assert_refused(PARSE("report", "a.gpt", "--step", "epoch"), "--step epoch", "range:batch");
+	assert_int_equal(PARSE("report", "a.gpt", "--step", "burst:5ms"), 0);
+	assert_int_equal(options.step.request.source, STEP_BURST);
+	assert_int_equal(options.step.request.gap_ns, 5000000);
+	assert_refused(PARSE("report", "a.gpt", "--step", "burst:"), "--step burst:", "burst:5ms");
+	assert_refused(PARSE("report", "a.gpt", "--step", "burst:soon"), "--step burst:soon", "burst:5ms");
 	assert_refused(PARSE("report", "a.gpt", "--step", "py:"), "--step py:", "range:batch");
 	assert_refused(PARSE("report", "a.gpt", "--step", "py:train.py:"), "--step py:train.py:", "range:batch");
 }
@@ -827,6 +832,8 @@ static void what_cannot_be_scheduled_is_refused(void **state)
 {
 	assert_refused(PARSE("--schedule", "active=1"), "--schedule", "-p PID");
 	assert_refused(PARSE("-p", "1", "--schedule", "active=1", "--step", "py:step"), "--step py:step", "backward");
+	assert_refused(PARSE("-p", "1", "--schedule", "active=1", "--step", "burst:5ms"),
+		       "--step burst:5ms: --schedule has to know", "--steps N..M");
 	assert_refused(PARSE("-p", "1", "--schedule", "active=1", "--step", "py:a.py:step"),
 		       "--step py:a.py:step:", "--steps N..M");
 	assert_refused(PARSE("-p", "1", "--schedule", "active=1", "--step", "range:b*"), "range:b*", "whole name");

@@ -438,6 +438,30 @@ static void a_function_whose_calls_were_traced_is_exact(void **state)
 		     "4 41231 step: 0 100-200 1 200-240");
 }
 
+/* ---- bursts of GPU work ------------------------------------------------------------------------------------------ */
+
+static void kernel(struct log_builder *log, uint32_t corr, uint64_t start_ns, uint64_t end_ns)
+{
+	log_launch(log, PID, TID, start_ns - 5, 0, corr);
+	log_batch(log, PID, TID, 900);
+	log_agent_kernel(log, (struct gpt_agent_kernel){
+				      .start_wall_ns = start_ns, .end_wall_ns = end_ns, .corr = corr, .name = 1});
+}
+
+static void bursts_are_apart_by_more_than_was_requested(void **state)
+{
+	struct log_builder log;
+
+	begin(&log);
+	kernel(&log, 1, 100, 150);
+	kernel(&log, 2, 110, 120); /* on another stream: the first goes on */
+	kernel(&log, 3, 200, 210); /* 50 later: not more */
+	kernel(&log, 4, 261, 270);
+	kernel(&log, 5, 400, 420);
+	assert_steps(&log, (struct step_request){.source = STEP_BURST, .name = "50ns", .gap_ns = 50},
+		     "6 41231 50ns: 0 100-261 1 261-400 2 400-420");
+}
+
 /* ---- what is not there ------------------------------------------------------------------------------------------- */
 
 static void a_trace_without_ops_has_steps_only_where_they_are_requested(void **state)
@@ -647,6 +671,7 @@ int main(void)
 		cmocka_unit_test(a_sample_shows_a_function_before_it_launches_and_one_elsewhere_that_it_is_over),
 		cmocka_unit_test(a_function_that_makes_no_call_has_steps_by_samples_and_waits),
 		cmocka_unit_test(a_function_whose_calls_were_traced_is_exact),
+		cmocka_unit_test(bursts_are_apart_by_more_than_was_requested),
 		cmocka_unit_test(a_trace_without_ops_has_steps_only_where_they_are_requested),
 		cmocka_unit_test(names_that_only_begin_like_steps_are_none),
 		cmocka_unit_test(a_step_is_found_by_time),

@@ -100,6 +100,13 @@ static int find_step_by(struct parse *parse)
 	case STEP_BACKWARD:
 		schedule->by = GPT_STEP_BY_BACKWARD;
 		return 0;
+	case STEP_BURST:
+		return option_fail(
+			parse,
+			"--step burst:%s: --schedule has to know of a step when it begins, and bursts of GPU "
+			"work are found in the log. Instead: record without --schedule, and report of its "
+			"log with this --step and --steps N..M",
+			request->name);
 	default:
 		return option_fail(
 			parse,

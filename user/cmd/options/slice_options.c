@@ -54,8 +54,8 @@ int parse_step(struct parse *parse, const char *value)
 	if (value_step(value, &parse->options->step) == 0)
 		return 0;
 	return option_fail(parse,
-			   "--step %s: accepted are optimizer, backward, profiler, range:NAME and py:FUNCTION, as in "
-			   "range:batch or py:train.py:train_step",
+			   "--step %s: accepted are optimizer, backward, profiler, range:NAME, py:FUNCTION and "
+			   "burst:TIME, as in range:batch, py:train.py:train_step or burst:5ms",
 			   value);
 }
 

@@ -248,6 +248,7 @@ int value_step(const char *text, struct step_value *step)
 		enum step_source source;
 	} plain[] = {{"optimizer", STEP_OPTIMIZER}, {"backward", STEP_BACKWARD}, {"profiler", STEP_PROFILER}};
 	bool is_function = !strncmp(text, "py:", 3), is_range = !strncmp(text, "range:", 6);
+	bool is_burst = !strncmp(text, "burst:", 6);
 	char *name, *colon;
 
 	step_value_free(step);
@@ -256,10 +257,14 @@ int value_step(const char *text, struct step_value *step)
 			step->request.source = plain[i].source;
 			return 0;
 		}
-	if (!is_function && !is_range)
+	if (!is_function && !is_range && !is_burst)
 		return -EINVAL;
 	step->text = xstrdup(text);
 	name = strchr(step->text, ':') + 1;
+	if (is_burst) {
+		step->request = (struct step_request){.source = STEP_BURST, .name = name};
+		return value_duration(name, &step->request.gap_ns);
+	}
 	colon = is_function ? strrchr(name, ':') : NULL;
 	step->request = (struct step_request){.source = is_function ? STEP_FUNCTION : STEP_RANGE, .name = name};
 	if (colon) {

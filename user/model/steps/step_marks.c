@@ -15,6 +15,8 @@ void step_marks_begin(struct step_marks *all, struct step_candidates *candidates
 		array_push(&all->under, 0);
 		array_push(&all->open, (struct open_ops){});
 	}
+	for (uint32_t i = 0; i < model->process_count; i++)
+		array_push(&all->bursts, ((struct step_burst){.thread = NONE}));
 }
 
 void step_marks_free(struct step_marks *all)
@@ -24,6 +26,7 @@ void step_marks_free(struct step_marks *all)
 	array_free(&all->open);
 	array_free(&all->under);
 	array_free(&all->around);
+	array_free(&all->bursts);
 }
 
 static bool is_requested(const struct step_marks *all, enum step_source source)
@@ -342,6 +345,36 @@ static void add_calls(struct step_marks *all, const struct model *part)
 		add_activity(all, part, &seen, UINT64_MAX);
 }
 
+/* ---- bursts of GPU work ------------------------------------------------------------------------------------------ */
+
+static void add_gpu(struct step_marks *all, const struct model *part, const struct model_gpu *op)
+{
+	struct step_burst *burst = &all->bursts.items[op->process];
+	struct step_candidate *candidate;
+	bool first = burst->thread == NONE;
+
+	if (first && op->call != NONE)
+		burst->thread = part->calls[op->call].thread;
+	if (burst->thread == NONE)
+		return;
+	candidate = step_candidate_at(all->candidates, STEP_BURST, part, burst->thread);
+	if (first || (op->start_ns > burst->end_ns && op->start_ns - burst->end_ns > all->request->gap_ns))
+		step_begins(all->candidates, candidate, op->start_ns, op->end_ns);
+	else if (op->end_ns > burst->end_ns)
+		step_lasts(candidate, op->end_ns);
+	if (op->end_ns > burst->end_ns)
+		burst->end_ns = op->end_ns;
+}
+
+static void add_bursts(struct step_marks *all, const struct model *part)
+{
+	for (uint32_t i = part->gpu_in_part.from; i < in_part_end(&part->gpu_in_part, part->gpu_count); i++)
+		if (part->gpu[i].end_ns > part->gpu[i].start_ns) /* it has times */
+			add_gpu(all, part, &part->gpu[i]);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
 void step_marks_add_part(struct step_marks *all, const struct model *part)
 {
 	add_ops(all, part);
@@ -349,5 +382,7 @@ void step_marks_add_part(struct step_marks *all, const struct model *part)
 	if (is_requested(all, STEP_FUNCTION))
 		add_traced_functions(all, part);
 	add_calls(all, part);
+	if (is_requested(all, STEP_BURST))
+		add_bursts(all, part);
 	step_backwards_end_part(all->backwards, part);
 }

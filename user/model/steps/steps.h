@@ -9,6 +9,7 @@
  *	BACKWARD   the end of a backward pass: of its last op, or, without ops, of the last CUDA call in it
  *	FUNCTION   the begin of a Python function; by stacks of calls, samples and waits where it was not traced
  *	RANGE      the begin of an NVTX range, or of a record_function
+ *	BURST      the first GPU operation of the process after none of its GPUs had work for longer than gap_ns
  *
  * Where boundaries are ends, the first step began before it was seen: it is step 0, and struct step_track.first_cut.
  * Where they are begins the last step ends with its function or range.  What lies before and after is in no step.
@@ -35,6 +36,7 @@ enum step_source {
 	STEP_BACKWARD,
 	STEP_FUNCTION,
 	STEP_RANGE,
+	STEP_BURST,
 	STEP_CAPTURE, /* not requested: between cudaProfilerStart and cudaProfilerStop, as they were recorded */
 	STEP_SOURCES
 };
@@ -45,6 +47,7 @@ struct step_request {
 	const char
 		*name; /* FUNCTION: as Python has it, or its end after a dot; RANGE: with * at its end, how it begins */
 	const char *file; /* FUNCTION: the end of its path, after a slash; NULL: any */
+	uint64_t gap_ns;  /* BURST, whose name is how that was requested */
 };
 
 struct step {

@@ -23,6 +23,9 @@ static char *found_by(const struct step_track *track)
 	case STEP_FUNCTION:
 		return xasprintf("by %s()%s, %s of them", track->name,
 				 track->from_stacks ? " as recorded stacks show it" : "", count);
+	case STEP_BURST:
+		return xasprintf("by bursts of GPU work, more than %s without any between them, %s of them",
+				 track->name, count);
 	case STEP_CAPTURE:
 		return xasprintf("from cudaProfilerStart to cudaProfilerStop, %s of them", count);
 	default:
