@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Whether Kineto, the part of PyTorch's libtorch_cpu that torch.profiler uses, records GPU work at this moment.  It
- * keeps a flag of its own while it asks CUPTI for correlation ids, which it does in every session.  Where that flag
- * lies is no promise of anyone: it is read from the code of two small functions that the library exports.
+ * keeps a flag of its own while it asks CUPTI for correlation ids, which it does in every session.  No
+ * document says where that flag lies: it is read from the code of two small functions that the library exports.
  */
 #ifndef GPUTRACE_KINETO_H
 #define GPUTRACE_KINETO_H

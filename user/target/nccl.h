@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where libnccl keeps rank and number of ranks in a communicator.  That is no promise of anyone: it is read from the
- * code of the two public functions that give them, ncclCommUserRank and ncclCommCount, and not known where these look
+ * Where libnccl keeps rank and number of ranks in a communicator.  No document says so: it is read from the code
+ * of the two public functions that give them, ncclCommUserRank and ncclCommCount, and not known where these look
  * otherwise.
  */
 #ifndef GPUTRACE_NCCL_TARGET_H
