@@ -129,13 +129,37 @@ static __always_inline __u64 state_of(struct task_struct *task)
 }
 
 /*
- * What CPython up to 3.14 keeps in _PyRuntime itself and waits for by a futex is its main interpreter's lock: the mutex
- * and the condition of struct _gil_runtime_state.  Its other locks are on the heap or on stacks.
+ * The mutex or the condition of the main interpreter's struct _gil_runtime_state.  Where that was not there yet when
+ * the Python was examined: what CPython up to 3.14 keeps in _PyRuntime itself and waits for by a futex is in it, too;
+ * its other locks are on the heap or on stacks.
  */
 static __always_inline bool is_gil(const struct gpt_process_state *process, __u64 address)
 {
-	return process->python_state == GPT_STACK_OK &&
-	       address - process->python.runtime < process->python.runtime_bytes;
+	const struct gpt_python *python = &process->python;
+
+	if (process->python_state != GPT_STACK_OK)
+		return false;
+	return python->gil ? address - python->gil < python->layout.gil_end
+			   : address - python->runtime < python->runtime_bytes;
+}
+
+/*
+ * Who has the GIL now: locked, last_holder and the number that the thread itself gave there (3.11 and later).  0: not
+ * known, as where numbers are those of another pid namespace.
+ */
+static __always_inline __u32 gil_holder(const struct gpt_process_state *process, struct task_struct *task)
+{
+	const struct gpt_pylayout *layout = &process->python.layout;
+	__u64 gil = process->python.gil, state = 0;
+	__u32 locked = 0, tid = 0;
+
+	if (!gil || layout->ts_native_thread_id == GPT_PY_ABSENT || BPF_CORE_READ(task, thread_pid, level))
+		return 0;
+	if (bpf_probe_read_user(&locked, 4, (void *)(gil + layout->gil_locked)) || locked != 1 ||
+	    bpf_probe_read_user(&state, 8, (void *)(gil + layout->gil_holder)) || !state ||
+	    bpf_probe_read_user(&tid, 4, (void *)(state + layout->ts_native_thread_id)))
+		return 0;
+	return tid;
 }
 
 /* Sets time_ns last: from then on a waker looks at the entry. */
@@ -159,8 +183,10 @@ static __always_inline void explain(struct gpt_wait *wait, const struct gpt_proc
 		reason = GPT_WAIT_PAGE_FAULT;
 	} else {
 		reason = reason_of_call(registers, call, &arg);
-		if (reason == GPT_WAIT_FUTEX && is_gil(process, arg))
+		if (reason == GPT_WAIT_FUTEX && is_gil(process, arg)) {
 			reason = GPT_WAIT_GIL;
+			wait->holder_tid = gil_holder(process, task);
+		}
 	}
 	wait->woken_ns = state ? 0 : now;
 	wait->reason = reason;

@@ -93,7 +93,8 @@ struct gpt_pylayout {
 	__u16 dict_keys, tuple_items;
 	__u16 pad2;
 
-	/* What a thread waits for (user/dump/); not for the walker.  struct _gil_runtime_state (pycore_gil.h): */
+	/* What a thread waits for (user/dump/, bpf/wait.bpf.c); not for the walker.  struct _gil_runtime_state
+	 * (pycore_gil.h): */
 	__u32 gil;	      /* where it is in _PyRuntimeState, or the pointer to it in PyInterpreterState; 0: 3.6 */
 	__u16 gil_is_pointer; /* 1: the latter (3.12 and later) */
 	__u16 gil_holder, gil_locked;
@@ -129,6 +130,7 @@ struct gpt_python {
 	__u64 runtime;	     /* address of _PyRuntime (3.6: of interp_head) */
 	__u64 runtime_bytes; /* of _PyRuntime; 0: not known */
 	__u64 code_type;     /* address of PyCode_Type: what every code object's type must be; 0: do not check */
+	__u64 gil;	     /* address of the first interpreter's struct _gil_runtime_state; 0: not known */
 	struct gpt_pylayout layout;
 };
 

@@ -4,10 +4,13 @@ the right process, line and cause, and on no other."""
 
 import json
 
+import logfile
 import machine
 import pytest
 import tracing
 from test_why import losses
+
+WAIT, FOR_GIL = 20, 2  # the record, and its reason
 
 CAUSES = {"busy": "ran", "garbage": "gc"}  # that samples alone tell
 
@@ -76,7 +79,7 @@ def test_a_thread_that_was_sampled_before_it_ran_python_is_a_python_thread(tmp_p
 
 # ---- with waits ------------------------------------------------------------------------------------------------------
 
-WAITS = {"busy": {"ran"}, "sleep": {"sleep"}, "lock": {"lock"}, "gil": {"gil"}, "garbage": {"gc"}, "queue": {"pipe"},
+WAITS = {"busy": {"ran"}, "sleep": {"sleep"}, "lock": {"lock"}, "gil": {"gil", "no_cpu"}, "garbage": {"gc"}, "queue": {"pipe"},
          "tokenizer": {"pipe"}, "stolen": {"no_cpu"}}
 OFTEN = {"busy*60": {"ran"}, "sleep*60": {"sleep", "no_cpu"}, "queue*60": {"pipe"}, "tokenizer*60": {"pipe"}}
 
@@ -101,6 +104,15 @@ def test_so_is_what_comes_often_and_is_short(often, cause):
     # a worker begins while who asked it still runs, for more than a twentieth of 5 ms
     share = 0.8 if cause == "queue*60" else 0.95
     assert often.ms(cause, *OFTEN[cause]) >= share * often.truth[cause]["ms"], (often.truth[cause], often.idle)
+
+
+def test_who_has_the_gil_is_read_where_a_thread_waits_for_it(once):
+    """From 3.11 on, where a thread state has the thread's number.  Between two that have it no one does."""
+    waits = [record.values for record in logfile.records(once.log, WAIT)
+             if record.values["reason"] == FOR_GIL and record.values["pid"] == once.truth["gil"]["pid"]]
+    held = [wait for wait in waits if wait["holder_tid"]]
+    assert len(held) > 0.8 * len(waits) > 0, waits
+    assert not any(wait["holder_tid"] == wait["tid"] for wait in held), held
 
 
 def test_nothing_is_on_another_line(once):

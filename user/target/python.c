@@ -108,6 +108,23 @@ static int check_state(pid_t pid, uint64_t runtime, const struct gpt_pylayout *l
 	return err;
 }
 
+/* Of the first interpreter, which is the last of the list; 0: not known. */
+static uint64_t find_gil(pid_t pid, uint64_t runtime, const struct gpt_pylayout *layout)
+{
+	uint64_t interpreter = 0, next, gil = 0;
+
+	if (!layout->gil || !layout->gil_is_pointer)
+		return layout->gil ? runtime + layout->gil : 0;
+	if (read_word(pid, runtime + layout->runtime_interpreters_head, &next))
+		return 0;
+	for (int i = 0; i < INTERPRETERS_MAX && next; i++) {
+		interpreter = next;
+		if (read_word(pid, interpreter + layout->interp_next, &next))
+			return 0;
+	}
+	return next || !interpreter || read_word(pid, interpreter + layout->gil, &gil) ? 0 : gil;
+}
+
 /* PyCode_Type's name is "code" when bias, symbol and object header are what we take them for. */
 static bool is_code_type(pid_t pid, uint64_t type)
 {
@@ -216,6 +233,7 @@ static int examine_runtime(struct candidate *candidate, uint64_t runtime, const 
 	if (!out->walk.code_type || !is_code_type(candidate->pid, out->walk.code_type))
 		return refuse(candidate, why, -EPROTO, "CPython %s has no code type where it should be", out->version);
 	python_version_print(&candidate->version, out->version, sizeof(out->version));
+	out->walk.gil = find_gil(candidate->pid, runtime, &out->walk.layout);
 	return 0;
 }
 

@@ -119,16 +119,18 @@ PYLIB = ctypes.PyDLL(None)
 
 
 def gil(seconds):
-    """Another thread calls C that does not release the GIL."""
+    """Another thread calls C that does not release the GIL, which this one wants all the time."""
+    held = []
+
     def hold():
         HELPER.begun.set()
-        time.sleep(0.001)
         begin = time.monotonic()
+        held.append(True)
         PYLIB.usleep(int(seconds * 1e6))  # gil
         return time.monotonic() - begin
     before = runnable_seconds()
     HELPER.ask(hold)
-    time.sleep(0.002)
+    while not held: pass
     return truth("gil", HELPER.answer() - (runnable_seconds() - before))
 
 
