@@ -99,9 +99,9 @@ def test_programs_that_become_others_which_map_the_same_library_miss_no_call(tmp
 
 # Each waits for what it starts with WUNTRACED, and stops itself, says so or hangs where that stops.
 BETWEEN = {
-    "sudo": lambda command: ["sudo", "-n", "-u", "no one", *command],
-    "su": lambda command: ["su", "-s", "/bin/sh", "no one", "-c", quoted(command)],
-    "runuser": lambda command: ["runuser", "-u", "no one", "--", *command],
+    "sudo": lambda command: ["sudo", "-n", "-u", "nobody", *command],
+    "su": lambda command: ["su", "-s", "/bin/sh", "nobody", "-c", quoted(command)],
+    "runuser": lambda command: ["runuser", "-u", "nobody", "--", *command],
     "nsenter": lambda command: ["nsenter", "--pid", "--target", os.getpid(), *command],
     "unshare": lambda command: ["unshare", "--pid", "--fork", "--mount-proc", *command],
     "script": lambda command: ["script", "-qec", quoted(command), "/dev/null"],
@@ -230,8 +230,8 @@ def test_under_nohup_a_trace_outlives_its_terminal(cudart, tmp_path):
 
 
 def under_sudo(folder, path, *arguments):
-    """As sudo runs it for no one, with a PATH of its own; the shell has the environment that sudo was called with."""
-    as_sudo = ["env", "SUDO_USER=no one", "SUDO_UID=65534", "SUDO_GID=65534", "PATH=/usr/bin:/bin", machine.GPUTRACE]
+    """As sudo runs it for nobody, with a PATH of its own; the shell has the environment that sudo was called with."""
+    as_sudo = ["env", "SUDO_USER=nobody", "SUDO_UID=65534", "SUDO_GID=65534", "PATH=/usr/bin:/bin", machine.GPUTRACE]
     line = quoted([*as_sudo, "-q", *tracing.outputs(folder, "trace.json"), "--agent", "off", *arguments])
     return tracing.command(folder, "sh", "-c", f"{line}; exit $?", env={"PATH": f"{path}:/usr/bin:/bin"})
 
@@ -248,7 +248,7 @@ def environment(public):
 
 def test_under_sudo_a_command_is_found_by_the_callers_path_and_runs_as_the_caller(tmp_path, environment):
     done = under_sudo(tmp_path, environment, "--", "who-runs-this").must_be(0)
-    assert "user 65534, groups 65534, home /nonexistent, no one, sudo none" in done.stdout
+    assert "user 65534, groups 65534, home /nonexistent, nobody, sudo none" in done.stdout
     assert (tmp_path / "trace.json").stat().st_uid == 65534
 
 

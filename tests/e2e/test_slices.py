@@ -193,7 +193,7 @@ def test_a_gpu_has_its_own_work(tmp_path):
 
 @pytest.mark.parametrize("options, said", [
     (("--process", "1"), "--process 1: is not in"),
-    (("--process", "no one.py"), "--process no one.py: is not in"),
+    (("--process", "nobody.py"), "--process nobody.py: is not in"),
     (("--thread", "1"), "--thread 1: is not in"),
     (("--gpu", "7"), "--gpu 7: is not in"),
     (("--from", "2h"), "--from 2h: is after the end of"),
