@@ -369,7 +369,7 @@ static void add_gpu(struct step_marks *all, const struct model *part, const stru
 static void add_bursts(struct step_marks *all, const struct model *part)
 {
 	for (uint32_t i = part->gpu_in_part.from; i < in_part_end(&part->gpu_in_part, part->gpu_count); i++)
-		if (part->gpu[i].end_ns > part->gpu[i].start_ns) /* it has times */
+		if (part->gpu[i].start_ns && part->gpu[i].end_ns > part->gpu[i].start_ns) /* it has times */
 			add_gpu(all, part, &part->gpu[i]);
 }
 
