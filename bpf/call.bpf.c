@@ -197,6 +197,7 @@ int call_symbol(struct pt_regs *ctx)
 	}
 	thread->open_sp = sp;
 	thread->open_return = stack.return_address;
+	thread->open_reported = 0;
 	thread->open_file = GPT_COOKIE_FILE(cookie);
 	thread->open_text = PT_REGS_IP(ctx) - GPT_COOKIE_DISTANCE(cookie); /* the probe's own address says which */
 
@@ -251,10 +252,16 @@ int call_agent(struct pt_regs *ctx)
 		return 0;
 	}
 	if (unlikely(thread->open_sp)) {
-		/* The agent came while this very call was on its way: its symbol probe has reported it already. */
-		if (call_lasts(PT_REGS_SP(ctx), thread->open_sp, thread->open_return))
+		/*
+		 * The agent came while this very call was on its way: its symbol probe has reported it already.  It
+		 * stays open: until the agent says that it reports the calls, symbol probes see those nested in it.
+		 */
+		if (!thread->open_reported && call_lasts(PT_REGS_SP(ctx), thread->open_sp, thread->open_return)) {
 			flags = GPT_CALL_NESTED_IN_SYMBOL;
-		thread->open_sp = 0;
+			thread->open_reported = 1;
+		} else {
+			thread->open_sp = 0;
+		}
 	}
 	call_stacks(ctx, process, thread, PT_REGS_SP(ctx), &stacks);
 	if (unlikely(thread->nccl_sp))

@@ -74,7 +74,8 @@ struct gpt_thread_state {
 	__u64 program;	 /* gpt_process_state.program when it was made: threads of another are not meant */
 	/* the latest call seen by a symbol probe, to recognise calls nested in it */
 	__u64 open_sp, open_return, open_text; /* open_text: start of the library's text */
-	__u64 lost;			       /* calls since the last that was recorded, for which there was no room */
+	__u32 open_reported;		       /* whether the agent has reported that call, too */
+	__u32 lost;			       /* calls since the last that was recorded, for which there was no room */
 	/* the backward pass this thread works for (torch.bpf.c), 0: none */
 	__u64 backward_stack, backward_sp, backward_return;
 	char comm[GPT_COMM]; /* as it was announced last */

@@ -7,6 +7,7 @@ import pathlib
 import gptlog
 
 CALL, CALL_ARGS, MAPPED, CUPTI_USE = 1, 2, 12, 16
+NESTED_IN_SYMBOL = 1  # flag of CALL
 PROCESS, PROBES, SYMBOL, NOTE, END = 33, 34, 35, 37, 38
 SOURCE = 26
 HELLO, KERNEL, MEMCPY, MEMSET, AGENT_CLOCK, STATS, OPS = 64, 67, 68, 69, 74, 75, 85
@@ -84,6 +85,11 @@ def stack_states(path):
 def mapped_times(path, pid):
     """When that process mapped files with code, as far as it was told."""
     return sorted(record.values["time_ns"] for record in records(path, MAPPED) if record.values["pid"] == pid)
+
+
+def has_call_seen_by_both(path):
+    """Whether an agent reported a call that a symbol probe had reported."""
+    return any(call.flags & NESTED_IN_SYMBOL for call in records(path, CALL))
 
 
 def has_kernel(path):

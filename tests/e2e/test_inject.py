@@ -93,6 +93,34 @@ def test_each_later_trace_has_them_too_and_the_agent_comes_once(tmp_path):
         assert len(mapped_agents(target.pid)) == 1
 
 
+def test_each_launch_while_the_agent_begins_is_there_once(tmp_path):
+    """It gets callbacks before it can say so: symbol probes see a runtime call and the driver's call in it meanwhile."""
+    gate = tmp_path / "gate"
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json", env={"SIMGPU_CALLBACK_GATE": gate}) as target:
+        target.ask("steps 1")
+        target.ask("finish")
+        target.ask("forget")
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            def is_seen_by_both(log):
+                target.ask("steps 1")
+                return logfile.has_call_seen_by_both(log)
+
+            tracer.wait_logged(is_seen_by_both)
+            target.ask("threads 4 2")
+            gate.touch()
+            tracer.wait_logged(logfile.says_ready)
+            target.ask("threads 4 2")
+            target.ask("finish")
+            target.ask(f"truth {tmp_path}/program.json")
+            tracer.interrupt().must_be(0)
+    trace = reading.trace_of(tmp_path / "trace.json")
+    truth = reading.program(tmp_path / "program.json")
+    receipt = reading.receipt(trace)
+    assert receipt["launches"] == receipt["launches_expected"] == sum(entry["count"] for entry in truth["stacks"])
+    assert reading.trace_stacks(trace, reading.truth_calls(truth), truth["pid"]) == reading.truth_stacks(truth)
+    assert_all_timed(tmp_path, trace, "program.json")
+
+
 def assert_others_were_under_way(trace, entries):
     """Work without a launch is of calls that CUPTI had taken when the agent began to be told of calls."""
     calls = {call["corr"]: call for call in simulated.calls(entries)}

@@ -30,15 +30,16 @@ struct sim_options {
 	uint32_t zero_every; /* every Nth kernel record has start = end = 0; 0: none */
 	uint64_t delay_ns;   /* records become deliverable this long after their end */
 	bool verbose;
-	const char *injection;	  /* CUDA_INJECTION64_PATH, or NULL */
-	const char *truth;	  /* SIMGPU_TRUTH, or NULL; %p stands for the pid */
-	const char *cupti;	  /* SIMGPU_CUPTI_VERSION, or NULL */
-	const char *open_buffers; /* SIMGPU_OPEN_BUFFERS, or NULL */
-	int thread_buffers;	  /* SIMGPU_THREAD_BUFFERS; -1: as the version does */
-	uint64_t pool_records;	  /* SIMGPU_POOL; 0: no end */
-	bool dropped_fails;	  /* SIMGPU_DROPPED_FAILS */
-	bool clock_falls;	  /* SIMGPU_CLOCK_FALLS */
-	const char *enable_gate;  /* SIMGPU_ENABLE_GATE, or NULL */
+	const char *injection;	   /* CUDA_INJECTION64_PATH, or NULL */
+	const char *truth;	   /* SIMGPU_TRUTH, or NULL; %p stands for the pid */
+	const char *cupti;	   /* SIMGPU_CUPTI_VERSION, or NULL */
+	const char *open_buffers;  /* SIMGPU_OPEN_BUFFERS, or NULL */
+	int thread_buffers;	   /* SIMGPU_THREAD_BUFFERS; -1: as the version does */
+	uint64_t pool_records;	   /* SIMGPU_POOL; 0: no end */
+	bool dropped_fails;	   /* SIMGPU_DROPPED_FAILS */
+	bool clock_falls;	   /* SIMGPU_CLOCK_FALLS */
+	const char *enable_gate;   /* SIMGPU_ENABLE_GATE, or NULL */
+	const char *callback_gate; /* SIMGPU_CALLBACK_GATE, or NULL */
 };
 
 SIM_EXPORT const struct sim_options *sim_options(void);

@@ -51,6 +51,12 @@ static void note_context(CUcontext context)
 	any_context |= context != NULL;
 }
 
+static void wait_for(const char *gate)
+{
+	while (access(gate, F_OK) != 0)
+		nanosleep(&(struct timespec){.tv_nsec = GATE_LOOK_NS}, NULL);
+}
+
 void faults_enable(uint32_t kind)
 {
 	const char *gate = sim_options()->enable_gate;
@@ -59,8 +65,16 @@ void faults_enable(uint32_t kind)
 		return;
 	any_context = false;
 	sim_for_each_context(note_context);
-	while (any_context && access(gate, F_OK) != 0)
-		nanosleep(&(struct timespec){.tv_nsec = GATE_LOOK_NS}, NULL);
+	if (any_context)
+		wait_for(gate);
+}
+
+void faults_enable_callback(uint32_t domain, uint32_t cbid)
+{
+	const char *gate = sim_options()->callback_gate;
+
+	if (gate && domain == CUPTI_CB_DOMAIN_RESOURCE && cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED)
+		wait_for(gate);
 }
 
 bool faults_dropped(void)

@@ -49,7 +49,8 @@ LOCAL enum fault_times faults_of_kernel(void); /* of the next kernel record */
 LOCAL void faults_clock_registered(void);
 LOCAL bool faults_clock_falls(void);	 /* whether the next record of GPU work has not the client's clock */
 LOCAL void faults_enable(uint32_t kind); /* returns when the kind may be enabled */
-LOCAL bool faults_dropped(void);	 /* whether the count of dropped records is not to be had */
+LOCAL void faults_enable_callback(uint32_t domain, uint32_t cbid); /* the same of a callback */
+LOCAL bool faults_dropped(void); /* whether the count of dropped records is not to be had */
 
 /* ---- records.c ---- */
 LOCAL void records_emit(void *record); /* its kind says how long it is */

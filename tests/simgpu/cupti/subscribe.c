@@ -145,6 +145,8 @@ CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscrib
 
 	if (result || cbid >= CBID_LIMIT)
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (enable)
+		faults_enable_callback(domain, cbid);
 	atomic_store(&wanted[domain][cbid], enable != 0);
 	return CUPTI_SUCCESS;
 }
