@@ -230,6 +230,25 @@ static void kernels_shorter_than_their_launches_are_the_price_of_launching(void 
 	finish(&all, model);
 }
 
+static void a_kernel_whose_gap_an_earlier_call_took_is_not_among_the_small_ones(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin(&log);
+	run(&log, TRAIN, 1, 10 * MS, 20 * MS);
+	call(&log, CUDA_MALLOC, EARLIER, 2, 12 * MS, 12 * MS + 40 * US); /* the first gap and a part of the second */
+	for (uint32_t i = 1; i <= 100; i++)
+		run(&log, TRAIN, 2 + i, 20 * MS + i * 30 * US, 20 * MS + i * 30 * US + 3 * US);
+	model = end(&log, &all);
+	assert_int_equal(loss_of(&all, WHY_ALLOC)->ns, 40 * US);
+	assert_int_equal(loss_of(&all, WHY_LAUNCH)->count, 99);
+	assert_int_equal(all.idle.launch_kernel_ns, 99 * 3 * US);
+	assert_int_equal(all.idle.launch_interval_ns, 99 * 30 * US);
+	finish(&all, model);
+}
+
 static void copy(struct log_builder *log, uint32_t corr, uint64_t start_ns, uint64_t end_ns)
 {
 	log_batch(log, PID, TID, end_ns);
@@ -568,6 +587,7 @@ int main(void)
 		cmocka_unit_test(time_in_a_collection_is_not_the_line_s),
 		cmocka_unit_test(memory_that_is_handed_out_in_a_gap_is_alloc),
 		cmocka_unit_test(kernels_shorter_than_their_launches_are_the_price_of_launching),
+		cmocka_unit_test(a_kernel_whose_gap_an_earlier_call_took_is_not_among_the_small_ones),
 		cmocka_unit_test(a_copy_counts_as_far_as_no_kernel_runs_beside_it),
 		cmocka_unit_test(work_that_was_launched_in_time_is_no_one_s_loss),
 		cmocka_unit_test(a_busy_gpu_loses_nothing),

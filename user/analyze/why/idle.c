@@ -180,19 +180,21 @@ static uint32_t thread_of(struct idle *idle, const struct gpu_event *event, uint
 }
 
 /* What it is shorter than: the time from one operation's begin to the next one's. */
-static bool is_price_of_launch(const struct idle_charging *charging, const struct idle_device *device,
-			       const struct gpu_event *event, uint64_t gap_ns)
+static bool is_price_of_launch(const struct idle_device *device, const struct gpu_event *event, uint64_t gap_ns)
 {
-	uint64_t interval_ns = event->op->start_ns - device->began_ns;
+	return gap_ns < LAUNCH_MOST_NS && event->op->kind == MODEL_KERNEL && event->launch->class == GPT_CLASS_LAUNCH &&
+	       gpu_ns(event->op) < LAUNCH_KERNEL_NS && gpu_ns(event->op) < event->op->start_ns - device->began_ns;
+}
 
-	if (gap_ns >= LAUNCH_MOST_NS || event->op->kind != MODEL_KERNEL || event->launch->class != GPT_CLASS_LAUNCH ||
-	    gpu_ns(event->op) >= LAUNCH_KERNEL_NS || gpu_ns(event->op) >= interval_ns)
-		return false;
-	if (charging->looked_at) {
+/* ns: 0 where all of the gap is known by something else; the kernel does not count then. */
+static void charge_price_of_launch(struct idle_charging *charging, const struct idle_device *device,
+				   const struct gpu_event *event, uint64_t ns)
+{
+	if (ns && charging->looked_at) {
 		charging->idle->launch_kernel_ns += gpu_ns(event->op);
-		charging->idle->launch_interval_ns += interval_ns;
+		charging->idle->launch_interval_ns += event->op->start_ns - device->began_ns;
 	}
-	return true;
+	charge(charging, why_key(WHY_PLACE_NEXT, WHY_LAUNCH, 0, NONE), ns);
 }
 
 /* In the call that launched what counts is that it stood there; after it nothing but what no launch gets past. */
@@ -333,10 +335,10 @@ static void charge_late(struct idle_charging *charging, const struct idle_device
 	rest -= why_thread_pieces(&idle->threads, thread, peers, from, launched, WHY_RANK_PEER, take_late, &late,
 				  &late.rests);
 	begun = to - launched - charge_from_launch(charging, event, thread, launched, to);
-	if (rest + begun && is_price_of_launch(charging, device, event, to - from)) {
+	if (rest + begun && is_price_of_launch(device, event, to - from)) {
 		rest += begun;
 		rest -= charge_leads(charging, thread, from, event->launch->start_ns, rest);
-		charge(charging, why_key(WHY_PLACE_NEXT, WHY_LAUNCH, 0, NONE), rest);
+		charge_price_of_launch(charging, device, event, rest);
 	} else if (ran_is_known(&idle->ran)) {
 		struct lead lead = {.charging = charging, .thread = late.thread};
 
@@ -408,9 +410,8 @@ static void charge_gap(struct idle *idle, const struct idle_device *device, cons
 		charging.launch_place = caller_place(idle->model, launch->stack, event->launch_caller);
 	if (launch && rest >= GAP_LEAST_NS && launch->start_ns > from) {
 		charge_late(&charging, device, event, from, to);
-	} else if (launch && launch->start_ns + LAUNCH_BEGINS_NS > from &&
-		   is_price_of_launch(&charging, device, event, rest)) {
-		charge(&charging, why_key(WHY_PLACE_NEXT, WHY_LAUNCH, 0, NONE), rest);
+	} else if (launch && launch->start_ns + LAUNCH_BEGINS_NS > from && is_price_of_launch(device, event, rest)) {
+		charge_price_of_launch(&charging, device, event, rest);
 	} else if (rest < GAP_LEAST_NS) {
 		charging.launch_place = NONE;
 		charge(&charging, why_key(NONE, WHY_SHORT, 0, NONE), rest);
