@@ -10,6 +10,7 @@ import os
 import re
 
 import chrome_invariants as chrome
+import machine
 import truth as simulated
 
 
@@ -140,6 +141,14 @@ def trace_of(path):
 
 def receipt(trace):
     return trace["gputrace"]["receipt"]
+
+
+def losses(trace):
+    """{cause: count} of what the receipt says was lost."""
+    with open(machine.ROOT / "include/gputrace/losses.h") as header:
+        causes = re.findall(r"X\(\w+, (\w+), (?:CALL|GPU|STACK|EXTRA),", header.read())
+    assert len(causes) > 20
+    return {cause: receipt(trace)[cause] for cause in causes if receipt(trace).get(cause)}
 
 
 def _calls(trace, names, pid=None):

@@ -70,7 +70,7 @@ class Traced:
         """Every launch is there with its stack."""
         calls = reading.truth_calls(self.truth)
         assert reading.trace_stacks(self.trace, calls, self.truth["pid"]) == reading.truth_stacks(self.truth)
-        assert self.receipt["lost"] == 0
+        assert reading.losses(self.trace) == {}
 
     def assert_whole(self):
         """The same, each with the GPU time that the program reckons."""

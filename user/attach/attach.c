@@ -24,12 +24,16 @@
 #include "attach/inject/read_only.h"
 #include "base/monotonic.h"
 #include "base/msg.h"
+#include "base/path.h"
 #include "target/reader.h"
 
 #define LOOK_TIME_SHARE 5 /* of what looking at a user's processes has taken one part comes back in this many */
 #define AGENT_CHECK_NS 200000000ULL
 #define TITLE_CHECK_NS 1000000000ULL
 #define HOLD_LOOK_NS 1000000ULL
+/* After a mapping that was perhaps not reported: those that were have been heard of by then. */
+#define MISSED_LOOK_NS 100000000ULL
+#define LOOKS_SHARE 20	     /* looking at all takes one part of the time in this many at most */
 #define AGENT_SETTLE_MS 1000 /* so that what is asked for after the start of the trace has GPU times */
 
 /* ---- opening and closing -------------------------------------------------------------------- */
@@ -447,9 +451,68 @@ static bool reconcile_calls(struct attach *attach)
 	return again;
 }
 
+/* Whose mapping is reported by their names; what else has calls in it is found by a later look anyway. */
+static unsigned count_named_files(const struct followed *process)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < process->files.count; i++)
+		count += library_kind_has_calls(library_kind_of_name(path_base(process->files.items[i]->path)));
+	return count;
+}
+
 static void look_at_due(void *context, struct followed *process)
 {
+	unsigned before = count_named_files(process), after;
+
 	attach_examine_mapped(context, process);
+	after = count_named_files(process);
+	if (process->mapping_missed && after > before)
+		process->found_late += after - before;
+	process->mapping_missed = false;
+}
+
+static void look_at_all(struct attach *attach, uint64_t when_ns)
+{
+	for (size_t i = 0; i < attach->processes.list.count;) {
+		struct followed *process = attach->processes.list.items[i];
+
+		if (process_is_over(process)) {
+			attach_report_late(attach, process);
+			processes_remove(&attach->processes, process->pid);
+			continue;
+		}
+		processes_look_later(process, when_ns);
+		i++;
+	}
+	if (attach->options.scope == ATTACH_ALL)
+		process_each(add_if_of_interest, attach);
+	else
+		add_descendants(attach);
+	attach->reconcile = true;
+}
+
+/*
+ * From Linux 7.0 on a program of a tracepoint may be preempted, and then it is not run for another process on the same
+ * CPU; that of a syscall's is not run while bpf(2) is at a map there.  It may have been a process that is traced.
+ */
+void attach_look_after_misses(struct attach *attach, uint64_t now_ns)
+{
+	uint64_t changes;
+
+	(void)programs_missed(&attach->programs, &changes);
+	if (changes == attach->changes_missed || now_ns - attach->all_looked_ns < attach->all_looks_ns * LOOKS_SHARE)
+		return;
+	attach->changes_missed = changes;
+	look_at_all(attach, now_ns + MISSED_LOOK_NS);
+	for (size_t i = 0; i < attach->processes.list.count; i++) {
+		struct followed *process = attach->processes.list.items[i];
+
+		process->mapping_missed = true;
+		process->found_late += process->entered_ns >= now_ns;
+	}
+	attach->all_looked_ns = now_ns;
+	attach->all_looks_ns = monotonic_ns() - now_ns;
 }
 
 uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
@@ -475,6 +538,7 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
 	if (check_agents && processes_remove_over(&attach->processes))
 		attach->reconcile = true;
 	if (check_agents) {
+		attach_look_after_misses(attach, now_ns);
 		attach->agents_checked_ns = now_ns;
 		processes_sweep_files(&attach->processes, attach->agent);
 	}
@@ -498,21 +562,7 @@ void attach_missed(struct attach *attach, uint64_t count)
 	attach->missed += count;
 	if (attach->shares)
 		return; /* agents come by themselves, and processes are seen to end */
-	for (size_t i = 0; i < attach->processes.list.count;) {
-		struct followed *process = attach->processes.list.items[i];
-
-		if (process_is_over(process)) {
-			processes_remove(&attach->processes, process->pid);
-			continue;
-		}
-		/* It may run another program by now. */
-		process->has_python = process->written = false;
-		process->look_again_ns = monotonic_ns();
-		i++;
-	}
-	if (attach->options.scope == ATTACH_ALL)
-		process_each(add_if_of_interest, attach);
-	else
-		add_descendants(attach);
-	attach->reconcile = true;
+	for (size_t i = 0; i < attach->processes.list.count; i++) /* it may run another program by now */
+		attach->processes.list.items[i]->has_python = attach->processes.list.items[i]->written = false;
+	look_at_all(attach, monotonic_ns());
 }

@@ -69,6 +69,9 @@ struct followed {
 	uint64_t title;		/* a hash of the command line in the latest of them */
 	bool python_reported;	/* an interpreter that cannot be walked was reported */
 	uint64_t look_again_ns; /* 0: nothing to wait for */
+	uint64_t entered_ns;	/* when the BPF side came to know it by us; 0: it knew before */
+	bool mapping_missed;	/* perhaps: the next look is for that */
+	unsigned found_late;	/* itself, and files with calls in it, as the kernel did not report them */
 	unsigned looks;
 	unsigned early_looks;	 /* of processes_look: how many more at once ... */
 	uint64_t looked_ns;	 /* ... and since when they come back */

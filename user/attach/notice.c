@@ -110,12 +110,21 @@ void attach_examine_mapped(struct attach *attach, struct followed *process)
 /* In a process to which the driver has brought the agent nothing was missed: it begins before the first call. */
 void attach_report_late(struct attach *attach, struct followed *process)
 {
-	if (process->late.ns && !(process->brought && process->agent_heard))
+	bool whole = process->brought && process->agent_heard;
+
+	if (process->late.ns && !whole)
 		emit_note(attach->emit, attach->emit_context, (uint32_t)process->pid,
 			  "pid %d: calls may be missing: %s was mapped for %.1f ms before its probes were in place%s",
 			  process->pid, process->late.name, (double)process->late.ns / 1e6,
 			  process->late.refused ? ", as another tracer holds the process" : "");
+	if (process->found_late && !whole) {
+		emit_note(attach->emit, attach->emit_context, (uint32_t)process->pid,
+			  "pid %d: calls may be missing: the kernel did not report that it began, or what it mapped",
+			  process->pid);
+		attach->found_late += process->found_late;
+	}
 	process->late.ns = 0;
+	process->found_late = 0;
 }
 
 /* The process has mapped a library, and perhaps waits for its probes. */

@@ -125,7 +125,7 @@ static int find_entry(struct processes *processes, const struct followed *proces
  * One that is there already knows more than we do.  Where a forked child has none it has ended, and what has its pid
  * now is a process of someone else.  -errno
  */
-static int make_entry(struct processes *processes, const struct followed *process, bool inherited)
+static int make_entry(struct processes *processes, struct followed *process, bool inherited)
 {
 	struct gpt_process_state fresh = {.ours = process->ours, .python_state = GPT_STACK_UNKNOWN_LAYOUT};
 	uint32_t key = (uint32_t)process->pid;
@@ -137,8 +137,10 @@ static int make_entry(struct processes *processes, const struct followed *proces
 		return -ESRCH;
 	fresh.start_ticks = process->start_ticks;
 	fresh.program = fresh.generation = monotonic_ns();
-	if (!bpf_map_update_elem(processes_map(processes), &key, &fresh, BPF_NOEXIST))
+	if (!bpf_map_update_elem(processes_map(processes), &key, &fresh, BPF_NOEXIST)) {
+		process->entered_ns = fresh.program;
 		return 0;
+	}
 	/* The BPF side may have made one meanwhile. */
 	return errno == EEXIST ? find_entry(processes, process) : -errno;
 }

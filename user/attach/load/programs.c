@@ -251,17 +251,24 @@ int programs_load(struct programs *programs, const struct gpt_config *config, si
 	return 0;
 }
 
-uint64_t programs_missed(const struct programs *programs)
+uint64_t programs_missed(const struct programs *programs, uint64_t *changes)
 {
+	const struct gputrace_bpf *bpf = programs->bpf;
 	struct bpf_program *program;
 	uint64_t missed = 0;
 
-	bpf_object__for_each_program(program, programs->bpf->obj)
+	*changes = 0;
+	bpf_object__for_each_program(program, bpf->obj)
 	{
 		struct bpf_prog_info info = {};
 		uint32_t bytes = sizeof(info);
 
-		if (!bpf_obj_get_info_by_fd(loaded_fd(programs, program), &info, &bytes))
+		if (bpf_obj_get_info_by_fd(loaded_fd(programs, program), &info, &bytes))
+			continue;
+		if (program == bpf->progs.process_fork || program == bpf->progs.process_exec ||
+		    program == bpf->progs.process_exit || program == bpf->progs.library_mapped)
+			*changes += info.recursion_misses;
+		else
 			missed += info.recursion_misses;
 	}
 	return missed;
