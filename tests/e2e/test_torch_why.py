@@ -28,7 +28,7 @@ def test_a_training_loop_is_shown_what_it_loses_per_step(tmp_path, cause):
     named = [named for named, _, _ in losses(text)]
     assert title in named if cause == "small" else named[0] == title, text  # who is kept from launching waits for Python
     _, lost, below = losses(text)[named.index(title)]
-    assert f"{said['steps']} steps of training" in text
+    assert f"{said['steps']} steps of training" in text, text
     assert any(f"torch_loses_time.py:{line} " in below.split("seen")[0] for line in said["lines"]), text
     assert seen in below and advice in below, text
     assert said["least_ms"] <= lost * 1.05 and lost <= said["most_ms"] * 1.05, (text, said)
