@@ -148,7 +148,9 @@ def losses(trace):
     with open(machine.ROOT / "include/gputrace/losses.h") as header:
         causes = re.findall(r"X\(\w+, (\w+), (?:CALL|GPU|STACK|EXTRA),", header.read())
     assert len(causes) > 20
-    return {cause: receipt(trace)[cause] for cause in causes if receipt(trace).get(cause)}
+    found = {cause: receipt(trace)[cause] for cause in causes if receipt(trace).get(cause)}
+    assert bool(found) == bool(receipt(trace)["lost"])
+    return found
 
 
 def _calls(trace, names, pid=None):

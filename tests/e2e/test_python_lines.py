@@ -101,7 +101,7 @@ def test_every_launch_that_did_work_is_joined(on_gpu):
 
 
 def test_other_processes_that_begin_and_end_take_nothing_from_a_trace(tmp_path):
-    """From Linux 7.0 on the kernel does not report each of them (recursion_misses); one of ours would be found again."""
+    """Linux 7.2 does not report each of them (recursion_misses); one of ours would be found again."""
     other = ["sh", "-c", "while :; do /bin/true; done"]
     program = [machine.any_python(), machine.WORKLOADS / "train.py", *SIMULATED_RUN, "--truth", tmp_path / "program.json"]
     with tracing.Running(other, tmp_path), tracing.Running(other, tmp_path):

@@ -463,12 +463,16 @@ static unsigned count_named_files(const struct followed *process)
 
 static void look_at_due(void *context, struct followed *process)
 {
-	unsigned before = count_named_files(process), after;
+	unsigned before, after;
 
+	if (!process->mapping_missed) {
+		attach_examine_mapped(context, process);
+		return;
+	}
+	before = count_named_files(process);
 	attach_examine_mapped(context, process);
 	after = count_named_files(process);
-	if (process->mapping_missed && after > before)
-		process->found_late += after - before;
+	process->found_late += after > before ? after - before : 0;
 	process->mapping_missed = false;
 }
 
@@ -493,26 +497,44 @@ static void look_at_all(struct attach *attach, uint64_t when_ns)
 }
 
 /*
- * From Linux 7.0 on a program of a tracepoint may be preempted, and then it is not run for another process on the same
- * CPU; that of a syscall's is not run while bpf(2) is at a map there.  It may have been a process that is traced.
+ * Where a program of a tracepoint may be preempted (seen on Linux 7.2: include/linux/tracepoint.h) it is not run for
+ * another process on the same CPU meanwhile; that of a syscall is not while bpf(2) is at a map there.  It may have been
+ * a process that is traced.
  */
-void attach_look_after_misses(struct attach *attach, uint64_t now_ns)
+static void look_after_misses(struct attach *attach, uint64_t missed, uint64_t when_ns)
 {
-	uint64_t changes;
+	uint64_t now_ns = monotonic_ns();
 
-	(void)programs_missed(&attach->programs, &changes);
-	if (changes == attach->changes_missed || now_ns - attach->all_looked_ns < attach->all_looks_ns * LOOKS_SHARE)
-		return;
-	attach->changes_missed = changes;
-	look_at_all(attach, now_ns + MISSED_LOOK_NS);
+	attach->changes_missed = missed;
+	look_at_all(attach, when_ns);
+	attach->all_looked_ns = now_ns;
+	attach->all_looks_ns = monotonic_ns() - now_ns;
 	for (size_t i = 0; i < attach->processes.list.count; i++) {
 		struct followed *process = attach->processes.list.items[i];
 
 		process->mapping_missed = true;
 		process->found_late += process->entered_ns >= now_ns;
+		attach->all_looks_ns += process->look_cost_ns;
 	}
-	attach->all_looked_ns = now_ns;
-	attach->all_looks_ns = monotonic_ns() - now_ns;
+}
+
+static void look_where_missed(struct attach *attach, uint64_t now_ns)
+{
+	uint64_t missed = programs_missed_changes(&attach->programs);
+
+	if (missed != attach->changes_missed && now_ns - attach->all_looked_ns >= attach->all_looks_ns * LOOKS_SHARE)
+		look_after_misses(attach, missed, now_ns + MISSED_LOOK_NS);
+}
+
+void attach_look_after_last_misses(struct attach *attach)
+{
+	uint64_t missed = programs_missed_changes(&attach->programs);
+
+	if (missed != attach->changes_missed)
+		look_after_misses(attach, missed, monotonic_ns());
+	for (size_t i = 0; i < attach->processes.list.count; i++)
+		if (attach->processes.list.items[i]->mapping_missed)
+			look_at_due(attach, attach->processes.list.items[i]);
 }
 
 uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
@@ -535,10 +557,11 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
 				      process->pid, process->called_ns, now_ns))
 			report_cupti_client(attach, process);
 	}
+	if (check_agents)
+		look_where_missed(attach, now_ns);
 	if (check_agents && processes_remove_over(&attach->processes))
 		attach->reconcile = true;
 	if (check_agents) {
-		attach_look_after_misses(attach, now_ns);
 		attach->agents_checked_ns = now_ns;
 		processes_sweep_files(&attach->processes, attach->agent);
 	}

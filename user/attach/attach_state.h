@@ -33,7 +33,7 @@ struct attach {
 	uint64_t missed;	  /* records that never came here */
 	uint64_t changes_missed;  /* starts, ends and mappings that the kernel did not report, as last looked */
 	uint64_t all_looked_ns;	  /* when all were last looked at for that ... */
-	uint64_t all_looks_ns;	  /* ... and how long it took */
+	uint64_t all_looks_ns;	  /* ... and how long it takes */
 	uint64_t found_late;	  /* processes, and files with calls in them, that were only found then */
 	bool reconcile;		  /* what is wanted may have changed */
 	uint64_t heard_ns;	  /* as attach_tick says */
@@ -50,8 +50,9 @@ bool attach_answer_holds(struct attach *attach);
 /* Looks at what the process has mapped, and notes what may have been missed of it. */
 void attach_examine_mapped(struct attach *attach, struct followed *process);
 
-/* Looks at all once more when the kernel has not reported every start, end and mapping. */
-void attach_look_after_misses(struct attach *attach, uint64_t now_ns);
+/* Before the probes go: looks at all where the kernel has not reported every start, end and mapping since the last
+ * look. */
+void attach_look_after_last_misses(struct attach *attach);
 
 /* What may be missing of the process since it mapped a library, if that was not said. */
 void attach_report_late(struct attach *attach, struct followed *process);

@@ -96,8 +96,6 @@ static void add_bpf_counters(const struct attach *attach, uint64_t counters[GPT_
 
 void attach_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_COUNT])
 {
-	uint64_t changes; /* each was followed by a look at all */
-
 	memset(counters, 0, GPT_COUNTER_COUNT * sizeof(counters[0]));
 	if (attach->shares)
 		shares_add_counters(attach->shares, counters);
@@ -109,7 +107,7 @@ void attach_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_
 	for (size_t i = 0; i < attach->files.list.count; i++)
 		counters[GPT_COUNTER_FILES_UNPROBED] += attach->files.list.items[i]->refused >> FILE_CALLS & 1;
 	if (!attach->shares)
-		counters[GPT_COUNTER_MISSED] += programs_missed(&attach->programs, &changes) + attach->found_late;
+		counters[GPT_COUNTER_MISSED] += programs_missed(&attach->programs) + attach->found_late;
 }
 
 static bool agents_pending(const struct attach *attach)
@@ -132,17 +130,20 @@ static void pause_ms(unsigned ms)
 
 static void report_looks_at_all(struct attach *attach)
 {
+	char note[160];
+
 	if (attach->missed) {
-		emit_note(attach->emit, attach->emit_context, 0,
-			  "%" PRIu64 " changes of processes came too fast to be followed one by one: all were looked "
-			  "at again",
-			  attach->missed);
-		msg_warn("%" PRIu64 " changes of processes came too fast to be followed one by one", attach->missed);
+		snprintf(note, sizeof(note),
+			 "%" PRIu64 " changes of processes came too fast to be followed one by one: all were looked at "
+			 "again",
+			 attach->missed);
+		emit_text(attach->emit, attach->emit_context, GPT_NOTE, 0, note);
+		msg_warn("%s", note);
 	}
 	if (attach->changes_missed)
 		emit_note(attach->emit, attach->emit_context, 0,
 			  "the kernel did not report %" PRIu64 " starts, ends and mappings of this machine's "
-			  "processes, as other BPF programs were being run: all that is traced was looked at again",
+			  "processes, as it had preempted a BPF program: all that is traced was looked at again",
 			  attach->changes_missed);
 }
 
@@ -175,9 +176,9 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		return;
 	}
 	agents_end_entering(&attach->agents);
-	attach_look_after_misses(attach, monotonic_ns());
 	/* An agent has to know of another user of CUPTI before it leaves. */
 	drain(drain_context);
+	attach_look_after_last_misses(attach);
 	for (size_t i = 0; i < attach->processes.list.count; i++) {
 		processes_update_agent(&attach->processes, attach->processes.list.items[i]);
 		processes_update_title(&attach->processes, attach->processes.list.items[i]);

@@ -251,27 +251,37 @@ int programs_load(struct programs *programs, const struct gpt_config *config, si
 	return 0;
 }
 
-uint64_t programs_missed(const struct programs *programs, uint64_t *changes)
+static bool is_of_all_processes(const struct gputrace_bpf *bpf, const struct bpf_program *program)
 {
-	const struct gputrace_bpf *bpf = programs->bpf;
+	return program == bpf->progs.process_fork || program == bpf->progs.process_exec ||
+	       program == bpf->progs.process_exit || program == bpf->progs.library_mapped;
+}
+
+static uint64_t sum_missed(const struct programs *programs, bool of_all_processes)
+{
 	struct bpf_program *program;
 	uint64_t missed = 0;
 
-	*changes = 0;
-	bpf_object__for_each_program(program, bpf->obj)
+	bpf_object__for_each_program(program, programs->bpf->obj)
 	{
 		struct bpf_prog_info info = {};
 		uint32_t bytes = sizeof(info);
 
-		if (bpf_obj_get_info_by_fd(loaded_fd(programs, program), &info, &bytes))
-			continue;
-		if (program == bpf->progs.process_fork || program == bpf->progs.process_exec ||
-		    program == bpf->progs.process_exit || program == bpf->progs.library_mapped)
-			*changes += info.recursion_misses;
-		else
+		if (is_of_all_processes(programs->bpf, program) == of_all_processes &&
+		    !bpf_obj_get_info_by_fd(loaded_fd(programs, program), &info, &bytes))
 			missed += info.recursion_misses;
 	}
 	return missed;
+}
+
+uint64_t programs_missed(const struct programs *programs)
+{
+	return sum_missed(programs, false);
+}
+
+uint64_t programs_missed_changes(const struct programs *programs)
+{
+	return sum_missed(programs, true);
 }
 
 void programs_unload(struct programs *programs)

@@ -42,10 +42,11 @@ int programs_load(struct programs *programs, const struct gpt_config *config, si
 /* A program's descriptor, for links; loads it first where that was put off. -errno */
 int programs_fd(struct programs *programs, const struct bpf_program *program);
 /*
- * How often the kernel did not run a program where it should have, as far as it counts that (Linux 5.12): in *changes
- * those of the programs that hear of every process of the machine (bpf/lifecycle.bpf.c), the others are returned.
+ * How often the kernel did not run a program where it should have, as far as it counts that (Linux 5.12): programs that
+ * run in traced processes, and those that run for every process of the machine (bpf/lifecycle.bpf.c).
  */
-uint64_t programs_missed(const struct programs *programs, uint64_t *changes);
+uint64_t programs_missed(const struct programs *programs);
+uint64_t programs_missed_changes(const struct programs *programs);
 void programs_unload(struct programs *programs);
 
 #endif
