@@ -58,14 +58,10 @@ int agent_batch(struct pt_regs *ctx)
 
 static __always_inline void note_agent_text(struct pt_regs *ctx, __u32 pid)
 {
-	struct gpt_agent_text text;
-	__u64 cookie;
+	struct gpt_text_segment text;
 
-	if (!site_cookie(ctx, &cookie))
-		return;
-	text.start = PT_REGS_IP(ctx) - GPT_AGENT_COOKIE_DISTANCE(cookie);
-	text.bytes = GPT_AGENT_COOKIE_BYTES(cookie);
-	bpf_map_update_elem(&agent_texts, &pid, &text, BPF_ANY);
+	if (site_text(ctx, &text))
+		bpf_map_update_elem(&agent_texts, &pid, &text, BPF_ANY);
 }
 
 /* gputrace_agent_state(state, abi): who reports the calls of this process from now on */

@@ -90,7 +90,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, GPT_MAX_PROCESSES);
 	__type(key, __u32); /* thread group id */
-	__type(value, struct gpt_agent_text);
+	__type(value, struct gpt_text_segment);
 } agent_texts SEC(".maps") __attribute__((weak));
 
 /* Threads that are off the CPU (wait.bpf.c). */

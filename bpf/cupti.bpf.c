@@ -4,30 +4,36 @@
  * another takes it.  These calls are rare: a session of torch.profiler makes some twenty of them.
  */
 #include "common.bpf.h"
+#include "site.bpf.h"
 #include "thread.bpf.h"
 
 #include <gputrace/agent.h>
 
-static __always_inline bool returns_into_agent(struct pt_regs *ctx, __u32 pid)
+static __always_inline bool lies_in(const struct gpt_text_segment *text, __u64 address)
 {
-	const struct gpt_agent_text *text = bpf_map_lookup_elem(&agent_texts, &pid);
-	__u64 address = 0;
-
-	if (!text || bpf_probe_read_user(&address, sizeof(address), (void *)PT_REGS_SP(ctx)))
-		return false;
-	return true_return_address(PT_REGS_SP(ctx), address) - text->start < text->bytes;
+	return text && address - text->start < text->bytes;
 }
 
+/*
+ * Who calls is known by where the call returns to.  CUPTI's own functions call each other, as
+ * cuptiActivityEnableAndDump does cuptiActivityEnable (11.8 to 13.5): such a call is the outer one's, and those are
+ * probed too.
+ */
 static __always_inline int cupti_use(struct pt_regs *ctx, __u8 what)
 {
-	__u64 pid_tid = bpf_get_current_pid_tgid();
+	__u64 pid_tid = bpf_get_current_pid_tgid(), address = 0;
 	__u32 pid = pid_tid >> 32;
 	struct gpt_cupti_use *record;
+	struct gpt_text_segment cupti;
 	bool own;
 
 	if (!traced_process(pid))
 		return 0;
-	own = returns_into_agent(ctx, pid);
+	if (!bpf_probe_read_user(&address, sizeof(address), (void *)PT_REGS_SP(ctx)))
+		address = true_return_address(PT_REGS_SP(ctx), address);
+	if (site_text(ctx, &cupti) && lies_in(&cupti, address))
+		return 0;
+	own = lies_in(bpf_map_lookup_elem(&agent_texts, &pid), address);
 	/* Of the agent only where its session begins: it flushes ten times a second. */
 	if (own && what != GPT_CUPTI_REGISTER)
 		return 0;

@@ -50,4 +50,16 @@ static __always_inline bool site_cookie(void *ctx, __u64 *cookie)
 
 #endif
 
+/* Where the library is that holds the probe: its cookie is a GPT_TEXT_COOKIE. */
+static __always_inline bool site_text(struct pt_regs *ctx, struct gpt_text_segment *text)
+{
+	__u64 cookie;
+
+	if (!site_cookie(ctx, &cookie))
+		return false;
+	text->start = PT_REGS_IP(ctx) - GPT_TEXT_COOKIE_DISTANCE(cookie);
+	text->bytes = GPT_TEXT_COOKIE_BYTES(cookie);
+	return true;
+}
+
 #endif

@@ -177,15 +177,15 @@ struct gpt_file_state {
 	__u64 text_bytes;
 };
 
-/* The executable segment of an agent in a process. */
-struct gpt_agent_text {
+/* The executable segment of a library in a process. */
+struct gpt_text_segment {
 	__u64 start, bytes;
 };
 
-/* Cookie of the probe on gputrace_agent_state: how far it is from the start of that segment, and the segment's size. */
-#define GPT_AGENT_COOKIE(distance, bytes) ((__u64)(distance) << 32 | (__u64)(bytes))
-#define GPT_AGENT_COOKIE_DISTANCE(cookie) ((cookie) >> 32)
-#define GPT_AGENT_COOKIE_BYTES(cookie) ((cookie)&0xffffffff)
+/* Cookie of a probe whose program has to know that segment: how far it is from its start, and the segment's size. */
+#define GPT_TEXT_COOKIE(distance, bytes) ((__u64)(distance) << 32 | (__u64)(bytes))
+#define GPT_TEXT_COOKIE_DISTANCE(cookie) ((cookie) >> 32)
+#define GPT_TEXT_COOKIE_BYTES(cookie) ((cookie)&0xffffffff)
 
 struct gpt_file_key {
 	__u64 inode;

@@ -20,7 +20,8 @@ struct CUpti_Subscriber_st {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct CUpti_Subscriber_st the_subscriber;
-static char holder[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN]; /* under the lock; "": did not give a name */
+static char holder[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN]; /* its name, as the real CUPTI (13.0 to 13.5) writes it; under
+							  the lock */
 static _Atomic int subscribed, running;
 static __thread int inside; /* callbacks this thread is in */
 static _Atomic unsigned char wanted[DOMAINS][CBID_LIMIT];
@@ -84,7 +85,7 @@ void subscriber_resource(uint32_t cbid, const struct sim_resource *resource)
 static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *userdata,
 			     CUpti_SubscriberParams *params)
 {
-	const char *name = params && params->subscriberName ? params->subscriberName : "";
+	const char *name = params && params->subscriberName ? params->subscriberName : "<not provided>";
 	CUptiResult result = CUPTI_SUCCESS;
 
 	if (!subscriber)
@@ -97,7 +98,7 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackF
 			snprintf(params->oldSubscriberName, params->oldSubscriberSize, "%s", holder);
 	} else {
 		the_subscriber = (struct CUpti_Subscriber_st){callback, userdata};
-		snprintf(holder, sizeof(holder), "%s", name);
+		snprintf(holder, sizeof(holder), "CUPTI for %s", name);
 		memset((void *)wanted, 0, sizeof(wanted));
 		*subscriber = &the_subscriber;
 		atomic_store(&subscribed, callback ? 1 : 2);

@@ -3,6 +3,7 @@
 #include "agent/cupti/subscriber.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include <gputrace/cuda_api.h>
 
@@ -14,7 +15,14 @@
 
 #define OPEN_CALLS_NS 5000000u /* a launch takes microseconds; a synchronisation is not waited for */
 
-/* Only to name the tool that holds the subscriber (13.0 and later); it cannot be had, so nothing changes. */
+/* What stands before a name that was given, and instead of one that was not (CUPTI 13.0 to 13.5, by their code). */
+#define OWNER_NAME_BEFORE "CUPTI for "
+#define OWNER_NAME_NONE "<not provided>"
+
+/*
+ * Only to name the tool that holds the subscriber (13.0 and later), "" where it gave no name; it cannot be had, so
+ * nothing changes.
+ */
 static void ask_owner(const struct session *session, char *name, size_t size)
 {
 	struct cupti_subscriber_params params = {
@@ -27,6 +35,10 @@ static void ask_owner(const struct session *session, char *name, size_t size)
 	if (session->cupti.subscribe_v2(&subscriber, callbacks_api, NULL, &params) == CUPTI_OK)
 		session->cupti.unsubscribe(subscriber); /* just set free, too late for us */
 	name[size - 1] = '\0';
+	if (!strncmp(name, OWNER_NAME_BEFORE, strlen(OWNER_NAME_BEFORE)))
+		memmove(name, name + strlen(OWNER_NAME_BEFORE), strlen(name + strlen(OWNER_NAME_BEFORE)) + 1);
+	if (!strcmp(name, OWNER_NAME_NONE))
+		name[0] = '\0';
 }
 
 /*

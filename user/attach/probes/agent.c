@@ -7,7 +7,6 @@
 #include <gputrace/agent.h>
 
 #include "attach/load/features.h"
-#include "attach/load/site_cookies.h"
 #include "target/image.h"
 
 /* Tried once: it takes a moment. */
@@ -40,18 +39,6 @@ struct agent_probe {
 	bool needs_text; /* so that a call of CUPTI by the agent can be distinguished from one by another client */
 };
 
-static int agent_text_cookie(const struct probed_file *file, struct uprobe *uprobe)
-{
-	uint64_t text, bytes;
-	int error = file_text_segment(file->fd, uprobe->offset, &text, &bytes);
-
-	if (!error && bytes > UINT32_MAX)
-		error = -ENOEXEC;
-	if (!error)
-		uprobe->cookie = GPT_AGENT_COOKIE(uprobe->offset - text, bytes);
-	return error;
-}
-
 static int attach_agent_probe(struct files *files, struct probed_file *file, const struct image *image,
 			      const struct agent_probe *probe)
 {
@@ -59,9 +46,7 @@ static int attach_agent_probe(struct files *files, struct probed_file *file, con
 	int error = agent_uprobe(image, probe->function, probe->semaphore, &uprobe);
 
 	if (!error && probe->needs_text)
-		error = agent_text_cookie(file, &uprobe);
-	if (!error && probe->needs_text && files->programs->sites >= 0)
-		error = sites_write(files->programs->sites, file->device, file->inode, &uprobe, 1);
+		error = file_give_text(files, file, &uprobe);
 	return error ? error : file_attach_uprobes(files, file, probe->links, probe->program, &uprobe, 1);
 }
 

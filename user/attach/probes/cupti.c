@@ -52,12 +52,16 @@ int file_attach_cupti(struct files *files, struct probed_file *file)
 	const struct {
 		const char *function;
 		const struct bpf_program *program;
+		bool calls_another; /* of these, by which the other would not show who calls; not in every CUPTI */
 	} probes[] = {
-		{"cuptiActivityRegisterCallbacks", bpf->progs.cupti_register},
-		{"cuptiActivityEnable", bpf->progs.cupti_enable},
-		{"cuptiActivityDisable", bpf->progs.cupti_disable},
-		{"cuptiActivityFlushAll", bpf->progs.cupti_flush},
-		{"cuptiActivitySetAttribute", bpf->progs.cupti_attribute},
+		{"cuptiActivityRegisterCallbacks", bpf->progs.cupti_register, false},
+		{"cuptiActivityEnable", bpf->progs.cupti_enable, false},
+		{"cuptiActivityEnableAndDump", bpf->progs.cupti_enable, true},
+		{"cuptiActivityDisable", bpf->progs.cupti_disable, false},
+		{"cuptiActivityFlushAll", bpf->progs.cupti_flush, false},
+		{"cuptiActivityFlush", bpf->progs.cupti_flush, true},
+		{"cuptiActivitySetAttribute", bpf->progs.cupti_attribute, false},
+		{"cuptiActivitySetAttribute_v2", bpf->progs.cupti_attribute, true},
 	};
 	struct image *image = NULL;
 	int error;
@@ -72,6 +76,12 @@ int file_attach_cupti(struct files *files, struct probed_file *file)
 
 		/* At the very entry, however slow the instruction: the program reads the return address. */
 		error = image_symbol_offset(image, probes[i].function, &uprobe.offset);
+		if (error == -ENOENT && probes[i].calls_another) {
+			error = 0;
+			continue;
+		}
+		if (!error)
+			error = file_give_text(files, file, &uprobe);
 		if (!error)
 			error = file_attach_uprobes(files, file, &file->cupti_links, probes[i].program, &uprobe, 1);
 	}

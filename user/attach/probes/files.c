@@ -301,6 +301,20 @@ int file_text_segment(int fd, uint64_t offset, uint64_t *start, uint64_t *bytes)
 	return -ENOEXEC;
 }
 
+int file_give_text(const struct files *files, const struct probed_file *file, struct uprobe *uprobe)
+{
+	uint64_t text, bytes;
+	int error = file_text_segment(file->fd, uprobe->offset, &text, &bytes);
+
+	if (!error && bytes > UINT32_MAX)
+		error = -ENOEXEC;
+	if (error)
+		return error;
+	uprobe->cookie = GPT_TEXT_COOKIE(uprobe->offset - text, bytes);
+	return files->programs->sites < 0 ? 0
+					  : sites_write(files->programs->sites, file->device, file->inode, uprobe, 1);
+}
+
 /* ---- processes ----------------------------------------------------------------------------------------------- */
 
 /* Links that are left by processes before they are closed: many at once take as long as one. */

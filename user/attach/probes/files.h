@@ -187,6 +187,9 @@ void files_mark_known(struct files *files, const struct probed_file *file, bool 
 /* The executable segment that holds a file offset: where it starts in the file, and its size; -ENOEXEC. */
 int file_text_segment(int fd, uint64_t offset, uint64_t *start, uint64_t *bytes);
 
+/* Before the probe is attached: its program will know the executable segment that it is in (GPT_TEXT_COOKIE). -errno */
+int file_give_text(const struct files *files, const struct probed_file *file, struct uprobe *uprobe);
+
 bool library_kind_has_calls(enum library_kind kind);
 void files_close(struct files *files);
 
