@@ -111,6 +111,7 @@ static void a_gpu_is_busy_once_where_operations_overlap(void **state)
 	analyze_model(&all, model, ANALYSES(ANALYZE_UTILIZATION));
 	assert_int_equal(all.utilization.rows.count, 1);
 	assert_int_equal(all.utilization.rows.items[0].busy_ns, 20 * 290000);
+	assert_int_equal(all.utilization.rows.items[0].outside_ns, 0);
 	assert_int_equal(all.utilization.rows.items[0].kernel_ns, 20 * 235000);
 	assert_int_equal(all.utilization.rows.items[0].launches, 60);
 	analyses_free(&all);
@@ -126,6 +127,7 @@ static void what_runs_outside_of_the_recording_makes_no_gpu_busy(void **state)
 	model->end_ns = model->gpu[0].start_ns + 90000;
 	analyze_model(&all, model, ANALYSES(ANALYZE_UTILIZATION));
 	assert_int_equal(all.utilization.rows.items[0].busy_ns, 50000);
+	assert_int_equal(all.utilization.rows.items[0].outside_ns, 290000 - 50000);
 	analyses_free(&all);
 	model_free(model);
 }

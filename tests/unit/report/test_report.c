@@ -405,6 +405,19 @@ static void busy_and_idle_are_of_the_time_with_gpu_times(void **state)
 	free(text);
 }
 
+static void work_after_the_end_is_no_overlap(void **state)
+{
+	char *text = report_of(model, 100, false);
+
+	assert_null(strstr(text, "before or after the recording"));
+	free(text);
+	model->end_ns = model->gpu[model->gpu_count / 2].start_ns;
+	text = report_of(model, 100, false);
+	assert_has(text, "\n  2.9 ms of GPU work ran before or after the recording: in the tables, not in busy\n"
+			 "  operations took 6.1 ms in 5.8 ms of busy time: several run at once (streams overlap)\n");
+	free(text);
+}
+
 static void records_that_went_elsewhere_are_explained(void **state)
 {
 	char *text = report_of(model, 100, false);
@@ -832,6 +845,7 @@ int main(void)
 		TEST(every_cause_of_loss_has_a_line),
 		TEST(launches_without_gpu_times_have_a_table_of_their_own),
 		TEST(busy_and_idle_are_of_the_time_with_gpu_times),
+		TEST(work_after_the_end_is_no_overlap),
 		TEST(records_that_went_elsewhere_are_explained),
 		TEST(what_came_from_another_profilers_buffers_is_reported),
 		TEST(an_agent_that_only_kept_aside_says_why),

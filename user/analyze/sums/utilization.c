@@ -42,12 +42,12 @@ void utilization_add_gpu(struct utilization *all, const struct gpu_event *event)
 	struct utilization_row *row = row_of(all, op->device);
 	uint64_t start = op->start_ns < all->window->start_ns ? all->window->start_ns : op->start_ns;
 	uint64_t end = op->end_ns > all->window->end_ns ? all->window->end_ns : op->end_ns;
+	uint64_t before_ns = row->busy_ns;
 
 	row->launches +=
 		event->first && (event->launch->class == GPT_CLASS_LAUNCH || event->launch->class == GPT_CLASS_GRAPH);
-	if (end <= start)
-		return;
 	row->busy_ns += cover(&row->busy_until_ns, start, end);
+	row->outside_ns += cover(&row->until_ns, op->start_ns, op->end_ns) - (row->busy_ns - before_ns);
 	if (op->kind == MODEL_KERNEL)
 		row->kernel_ns += cover(&row->kernel_until_ns, start, end);
 }

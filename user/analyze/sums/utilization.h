@@ -10,9 +10,11 @@
 struct utilization_row {
 	uint32_t device;			 /* model_device.id */
 	uint64_t busy_ns;			 /* covered by any operation */
+	uint64_t outside_ns;			 /* covered before or after the recording */
 	uint64_t kernel_ns;			 /* by kernels: the rest of busy only by memcpys and memsets */
 	uint64_t launches;			 /* of kernels and graphs, seen and with GPU work */
 	uint64_t busy_until_ns, kernel_until_ns; /* covered up to here */
+	uint64_t until_ns;			 /* also outside the recording */
 };
 
 struct utilization {

@@ -58,13 +58,19 @@ static void put_untimed(struct report *report)
 
 void report_overlap(struct report *report, uint64_t gpu_ns)
 {
-	uint64_t busy_ns = 0;
+	uint64_t busy_ns = 0, outside_ns = 0, covered_ns;
 
-	for (size_t i = 0; i < report->all->utilization.rows.count; i++)
+	for (size_t i = 0; i < report->all->utilization.rows.count; i++) {
 		busy_ns += report->all->utilization.rows.items[i].busy_ns;
-	if (gpu_ns > busy_ns + busy_ns / 100)
+		outside_ns += report->all->utilization.rows.items[i].outside_ns;
+	}
+	covered_ns = busy_ns + outside_ns;
+	if (outside_ns > covered_ns / 100)
+		report_line(report, "  %s of GPU work ran before or after the recording: in the tables, not in busy",
+			    number_time(outside_ns).text);
+	if (gpu_ns > covered_ns + covered_ns / 100)
 		report_line(report, "  operations took %s in %s of busy time: several run at once (streams overlap)",
-			    number_time(gpu_ns).text, number_time(busy_ns).text);
+			    number_time(gpu_ns).text, number_time(covered_ns).text);
 }
 
 static void put_table(struct report *report)
