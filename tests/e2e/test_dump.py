@@ -50,6 +50,7 @@ WAITS = {
     "sleeps": {"waiter": ("timer", "sleeps")},
     "parked": {"waiter": ("futex", "waits at a futex$")},
     "endless": {"waiter": ("timer", "sleeps$")},
+    "forgets": {"waiter": ("file", r"waits for files \(poll\)$")},
     "tasks": {"waiter": ("file", "epoll_wait|to read from")},
     "coroutine": {"waiter": ("file", "epoll_wait|to read from")},
     "deep": {"waiter": ("timer", "sleeps")},

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "dump/waits.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -137,6 +139,17 @@ static void add_file(struct looker *looker, struct dump_thread *thread, int fd, 
 	wait->file_count++;
 }
 
+/* The kernel has copied what it waits for; where the program has changed that since, it names files that are not there.
+ */
+static bool is_open(const struct looker *looker, const struct dump_thread *thread, int fd)
+{
+	char path[64];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", (int)looker->process->pid, (int)thread->tid, fd);
+	return !lstat(path, &status) || errno != ENOENT;
+}
+
 static void add_polled(struct looker *looker, struct dump_thread *thread)
 {
 	struct pollfd polled[DUMP_POLLED_MAX];
@@ -146,7 +159,7 @@ static void add_polled(struct looker *looker, struct dump_thread *thread)
 	    !memory_read(looker->process->pid, thread->args[0], polled, count * sizeof(polled[0])))
 		return;
 	for (size_t i = 0; i < count; i++)
-		if (polled[i].fd >= 0)
+		if (polled[i].fd >= 0 && is_open(looker, thread, polled[i].fd))
 			add_file(looker, thread, polled[i].fd, !(polled[i].events & POLLIN));
 }
 
@@ -161,7 +174,7 @@ static void add_selected(struct looker *looker, struct dump_thread *thread)
 		if (!at || !looker->has_memory || !memory_read(looker->process->pid, at, &set, (count + 63) / 64 * 8))
 			continue;
 		for (size_t fd = 0; fd < count; fd++)
-			if (FD_ISSET(fd, &set))
+			if (FD_ISSET(fd, &set) && is_open(looker, thread, (int)fd))
 				add_file(looker, thread, (int)fd, writes);
 	}
 }

@@ -313,6 +313,23 @@ def endless():
     LIBC.syscall(230, 1, 1, until, None)  # clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME  # at waiter
 
 
+def forgets():
+    """A poll of a pipe; once the kernel has copied what it waits for, that memory is used for something else."""
+    reads, _ = os.pipe()
+    polled = (ctypes.c_int * 2)(reads, 1)  # struct pollfd: fd, events POLLIN
+    own = LIBC.syscall(186)  # gettid
+    here("waiter")
+
+    def reuse():
+        while not open(f"/proc/self/task/{own}/syscall").read().startswith("7 "):
+            time.sleep(0.01)
+        polled[0] = 0x49434741
+        ready()
+
+    threading.Thread(target=reuse, daemon=True).start()
+    LIBC.syscall(7, polled, 1, -1)  # poll  # at waiter
+
+
 def sleeps():
     """To be frozen by its cgroup, or just asleep."""
     here("waiter")

@@ -127,8 +127,8 @@ static void put_borrowed(struct report *report)
 
 	if (!complete->borrowed)
 		return;
-	text = xasprintf("CUPTI was borrowed between the sessions of the torch.profiler in pid %" PRIu32
-			 "%s, which keeps it: calls met their GPU work by thread and time.",
+	text = xasprintf("PyTorch before 2.15 keeps CUPTI's callbacks for torch.profiler: in pid %" PRIu32
+			 "%s calls met their GPU work by thread and time.",
 			 complete->borrowed_pid, complete->borrowed > 1 ? " and others" : "");
 	report_text(report, 2, text);
 	free(text);
