@@ -163,7 +163,7 @@ static __always_inline bool agent_reports_calls(__u32 pid)
 {
 	__u8 *state = any_agent ? bpf_map_lookup_elem(&agents, &pid) : 0;
 
-	return state && *state == GPT_AGENT_READY;
+	return state && *state != GPT_AGENT_BORROWING;
 }
 
 SEC("uprobe")

@@ -15,8 +15,9 @@
  * GPUTRACE_AGENT_RESUME_SEMAPHORE, raised while the other still is, means that the other has finished: the agent
  * registers again; then both are lowered.  That YIELD falls alone means nothing: so it is when the collector dies.
  * GPUTRACE_AGENT_SHARE_SEMAPHORE, raised while YIELD is: the other wants kinds of GPT_AGENT_SHARED_KINDS too.
- * GPUTRACE_AGENT_ANEW_SEMAPHORE, the same: a collector has come to an agent that spoke to another
- * before; while it is raised the agent says again what it says once (state, HELLO, names, devices).
+ * GPUTRACE_AGENT_CALLS_SEMAPHORE, raised after the state GPT_AGENT_GIVING_UP: the collector has its own probes on
+ * calls. GPUTRACE_AGENT_ANEW_SEMAPHORE, the same: a collector has come to an agent that spoke to another before; while
+ * it is raised the agent says again what it says once (state, HELLO, names, devices).
  *
  * PyTorch's ops are a session of their own, which needs no CUDA: it lasts as long as GPUTRACE_AGENT_OPS_SEMAPHORE is
  * raised (with GPUTRACE_AGENT_BATCH_SEMAPHORE), on a thread of its own.  Its last record is a GPT_AGENT_OPS (STOPPED,
@@ -43,14 +44,14 @@
  * What agent and collector must have in common: one of another number is left alone and named.  Raised by each change
  * of the exported names; tests/unit/agent_library.sh holds the two together.
  */
-#define GPT_AGENT_ABI 7
+#define GPT_AGENT_ABI 8
 
 /*
  * Exported symbols of the agent.
  *
  * gputrace_agent_call(u32 corr, u32 api): on the application's thread, from CUPTI's API callback at the
  *     entry of each outermost call of cuda_api.h; api is GPT_API(domain, cbid).
- * gputrace_agent_batch(const void *data, u64 bytes): on the agent's thread; bytes <= GPT_AGENT_BATCH_MAX.
+ * gputrace_agent_batch(const void *data, u64 bytes): on one thread at a time; bytes <= GPT_AGENT_BATCH_MAX.
  * gputrace_agent_stack(u32 what, u64 number): on the application's thread: its Python stack belongs to what the agent
  *     is about to report under that number (enum gpt_stack_of; GPT_STACK_AT in the log).  Its semaphore says only that
  *     someone listens; what stacks are wanted of is known by other semaphores.
@@ -78,6 +79,7 @@
 #define GPUTRACE_AGENT_RESUME "gputrace_agent_resume"
 #define GPUTRACE_AGENT_ANEW "gputrace_agent_anew"
 #define GPUTRACE_AGENT_SHARE "gputrace_agent_share"
+#define GPUTRACE_AGENT_CALLS "gputrace_agent_calls"
 #define GPUTRACE_AGENT_OPS "gputrace_agent_ops"
 #define GPUTRACE_AGENT_SHAPES "gputrace_agent_shapes"		    /* and what they are called with */
 #define GPUTRACE_AGENT_TORCH_MEMORY "gputrace_agent_torch_memory"   /* events of PyTorch's allocators */
@@ -95,6 +97,7 @@
 #define GPUTRACE_AGENT_RESUME_SEMAPHORE "gputrace_agent_resume_semaphore"		/* the same */
 #define GPUTRACE_AGENT_ANEW_SEMAPHORE "gputrace_agent_anew_semaphore"			/* the same */
 #define GPUTRACE_AGENT_SHARE_SEMAPHORE "gputrace_agent_share_semaphore"			/* the same */
+#define GPUTRACE_AGENT_CALLS_SEMAPHORE "gputrace_agent_calls_semaphore"			/* the same */
 #define GPUTRACE_AGENT_OPS_SEMAPHORE "gputrace_agent_ops_semaphore"			/* the same */
 #define GPUTRACE_AGENT_SHAPES_SEMAPHORE "gputrace_agent_shapes_semaphore"		/* the same */
 #define GPUTRACE_AGENT_STACK_SEMAPHORE "gputrace_agent_stack_semaphore"			/* the same */

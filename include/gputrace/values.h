@@ -118,6 +118,8 @@ enum gpt_agent_state {
 	/* Another holds the subscriber and does not record: GPU records follow, and a gpt_agent_api_activity for each
 	 * call, which no one but the probes on the public symbols reports while it is made. */
 	GPT_AGENT_BORROWING = 5,
+	/* Only to the collector, in no log: READY, and another is about to take the subscriber; BORROWING follows. */
+	GPT_AGENT_GIVING_UP = 6,
 };
 
 enum gpt_agent_failure {

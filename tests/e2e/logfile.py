@@ -11,7 +11,7 @@ NESTED_IN_SYMBOL = 1  # flag of CALL
 PROCESS, PROBES, SYMBOL, NOTE, END = 33, 34, 35, 37, 38
 SOURCE = 26
 HELLO, KERNEL, MEMCPY, MEMSET, AGENT_CLOCK, STATS, OPS = 64, 67, 68, 69, 74, 75, 85
-READY, FAILED = 2, 4  # states of HELLO
+READY, STOPPED, FAILED, BORROWING = 2, 3, 4, 5  # states of HELLO
 OBSERVING, REFUSED = 2, 4  # states of OPS
 REGISTER = 1  # of CUPTI_USE
 STACK_OK, STACK_UNREADABLE = 0, 4  # stack_state of calls
@@ -115,6 +115,11 @@ def gpu_correlations(path):
 def says_failed(path):
     """Whether an agent said that it cannot work."""
     return any(hello.values["state"] == FAILED for hello in records(path, HELLO))
+
+
+def agent_states(path):
+    """What agents said of themselves, in order."""
+    return [hello.values["state"] for hello in records(path, HELLO)]
 
 
 def says_ready(path):

@@ -275,7 +275,7 @@ def test_it_complains_of_nothing(lasting_holder):
 
 
 def test_its_first_session_falls_into_our_trace(any_cupti, tmp_path):
-    """It subscribes then, and tries once: so the subscriber must not be ours."""
+    """It subscribes then, and tries once: so the agent must have given the subscriber up."""
     with Holder(tmp_path, used=False) as holder:
         with holder.trace() as tracer:
             holder.ask(f"mix first {ROUNDS}")
@@ -283,12 +283,42 @@ def test_its_first_session_falls_into_our_trace(any_cupti, tmp_path):
             holder.session("once")
             tracer.wait_logged(lambda log: logfile.registrations(log) == [1, 0, 1])
             holder.ask(f"mix third {ROUNDS}")
-            tracer.interrupt().must_be(0)
+            done = tracer.interrupt().must_be(0)
         tracing.until(holder.agent_has_gone)
         holder.session("later")
+    states = logfile.agent_states(tmp_path / "trace.gpt")
+    assert states.index(logfile.READY) < states.index(logfile.BORROWING)
+    assert set(states[states.index(logfile.BORROWING):]) == {logfile.BORROWING, logfile.STOPPED}
+    assert "PyTorch before 2.15 keeps CUPTI's callbacks" in " ".join(done.stdout.split())
     holder.must_be_undisturbed("later")
     for name in ("first", "third"):
         must_be_under_its_line(traced(holder), holder.did(name))
+
+
+def test_without_its_profiler_the_agent_has_cupti_to_itself(tmp_path):
+    with Holder(tmp_path, used=False) as holder:
+        with holder.trace() as tracer:
+            holder.ask(f"mix traced {ROUNDS}")
+            done = tracer.interrupt().must_be(0)
+    assert logfile.BORROWING not in logfile.agent_states(tmp_path / "trace.gpt")
+    assert "callbacks" not in done.stdout
+    must_be_under_its_line(traced(holder), holder.did("traced"))
+    assert reading.losses(traced(holder)) == {}
+
+
+def test_without_bpf_calls_are_seen_until_its_first_session(tmp_path):
+    """What comes after it no one sees, and that is said."""
+    with Holder(tmp_path, used=False, by=[machine.GPUTRACE, "--way", "agent", *tracing.outputs(tmp_path, "trace.json"), "--"]) as holder:
+        holder.ask(f"mix first {ROUNDS}")
+        holder.session("once")
+        holder.session("later")
+        done = holder.end().must_be(0)
+    holder.must_be_undisturbed("later")
+    trace = traced(holder)
+    must_be_under_its_line(trace, holder.did("first"))
+    assert any("calls are missing from when torch.profiler began" in note for note in trace["gputrace"]["notes"])
+    assert reading.receipt(trace)["missed"] == 1
+    assert "1 hit" in done.stdout or "hits that the kernel" in done.stdout
 
 
 def test_its_first_session_falls_into_the_trace_of_a_command(any_cupti, tmp_path):

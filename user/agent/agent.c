@@ -114,12 +114,17 @@ static void report_failure(struct session *session)
 /* CUPTI is found: subscribes and says so. */
 static bool start_session(struct session *session)
 {
-	if (!session_start(session))
-		return false;
-	session_hello(session, session_state(session));
-	batch_flush(&session->batch);
-	send_state(session_state(session));
-	return true;
+	bool started;
+
+	yield_hold();
+	started = session_start(session);
+	if (started) {
+		session_hello(session, session_state(session));
+		batch_flush(&session->batch);
+		send_state(session_state(session));
+	}
+	yield_let_go();
+	return started;
 }
 
 /* For a CUPTI that crashes without a usable driver: first see that there is one. */
@@ -191,8 +196,10 @@ static void run_session(struct session *session)
 
 	while (points_listening() && !atomic_load(&agent.exiting)) {
 		if (points_asked_again() && clock_now_ns() >= repeat_ns) {
+			yield_hold();
 			session_repeat(session);
 			send_state(session_state(session));
+			yield_let_go();
 			repeat_ns = clock_now_ns() + REPEAT_NS;
 		}
 		session_tick(session);

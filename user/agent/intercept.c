@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include <gputrace/cupti_users.h>
+
 #include "agent/import_table.h"
 #include "agent/path.h"
 #include "agent/own_maps.h"
@@ -18,30 +20,42 @@
 #if defined(__x86_64__)
 /* Arguments are kept; what prepare returns is jumped to. At entry rsp is 8 off a multiple of 16. */
 #define DETOUR(prepare)                                                                                                \
-	"push %rdi\n\tpush %rsi\n\tsub $8, %rsp\n\tcall " #prepare                                                     \
-	"\n\tadd $8, %rsp\n\tpop %rsi\n\tpop %rdi\n\tjmp *%rax"
+	"push %rdi\n\tpush %rsi\n\tpush %rdx\n\tpush %rcx\n\tsub $8, %rsp\n\tcall " #prepare                           \
+	"\n\tadd $8, %rsp\n\tpop %rcx\n\tpop %rdx\n\tpop %rsi\n\tpop %rdi\n\tjmp *%rax"
 #elif defined(__aarch64__)
 #define DETOUR(prepare)                                                                                                \
-	"stp x29, x30, [sp, #-32]!\n\tstp x0, x1, [sp, #16]\n\tbl " #prepare                                           \
-	"\n\tmov x16, x0\n\tldp x0, x1, [sp, #16]\n\tldp x29, x30, [sp], #32\n\tbr x16"
+	"stp x29, x30, [sp, #-48]!\n\tstp x0, x1, [sp, #16]\n\tstp x2, x3, [sp, #32]\n\tbl " #prepare                  \
+	"\n\tmov x16, x0\n\tldp x0, x1, [sp, #16]\n\tldp x2, x3, [sp, #32]\n\tldp x29, x30, [sp], #48\n\tbr x16"
 #endif
 
-enum { BUFFERS, CLOCK, FUNCTIONS };
+enum { BUFFERS, CLOCK, SUBSCRIBER, SUBSCRIBER_V2, FUNCTIONS };
 
 static void *real[FUNCTIONS];
-static void (*before[FUNCTIONS])(void);
+static struct intercept_before before;
 
 /* Called by the detours below. */
 __attribute__((used)) static void *prepare_buffers(void)
 {
-	before[BUFFERS]();
+	before.buffers();
 	return real[BUFFERS];
 }
 
 __attribute__((used)) static void *prepare_clock(void)
 {
-	before[CLOCK]();
+	before.clock();
 	return real[CLOCK];
+}
+
+__attribute__((used)) static void *prepare_subscriber(void)
+{
+	before.subscriber();
+	return real[SUBSCRIBER];
+}
+
+__attribute__((used)) static void *prepare_subscriber_v2(void)
+{
+	before.subscriber();
+	return real[SUBSCRIBER_V2];
 }
 
 __attribute__((naked)) static void detour_buffers(void)
@@ -54,12 +68,24 @@ __attribute__((naked)) static void detour_clock(void)
 	__asm__ volatile(DETOUR(prepare_clock));
 }
 
+__attribute__((naked)) static void detour_subscriber(void)
+{
+	__asm__ volatile(DETOUR(prepare_subscriber));
+}
+
+__attribute__((naked)) static void detour_subscriber_v2(void)
+{
+	__asm__ volatile(DETOUR(prepare_subscriber_v2));
+}
+
 static const struct {
 	const char *symbol;
 	void (*detour)(void);
 } functions[FUNCTIONS] = {
 	[BUFFERS] = {"cuptiActivityRegisterCallbacks", detour_buffers},
 	[CLOCK] = {"cuptiActivityRegisterTimestampCallback", detour_clock},
+	[SUBSCRIBER] = {"cuptiSubscribe", detour_subscriber},
+	[SUBSCRIBER_V2] = {"cuptiSubscribe_v2", detour_subscriber_v2},
 };
 
 static struct {
@@ -71,6 +97,7 @@ static struct {
 	unsigned count;
 	unsigned long long libraries; /* how many had ever been loaded when we looked last */
 	const char *cupti;	      /* name of its file */
+	bool kineto_subscribes;	      /* the one entry by which Kineto would */
 } table;
 
 /* ---- one library ------------------------------------------------------------------------------- */
@@ -93,7 +120,11 @@ static void replace(const struct import_table *library, const char *cupti, void 
 	    !leads_to(library, cupti, stands, function))
 		return;
 	*entry = (struct entry){at, stands, function};
-	table.count += import_store(library->info, at, (void *)functions[function].detour);
+	if (!import_store(library->info, at, (void *)functions[function].detour))
+		return;
+	table.count++;
+	table.kineto_subscribes |= function == SUBSCRIBER && !strncmp(path_base(library->info->dlpi_name),
+								      GPT_KINETO_FILE, strlen(GPT_KINETO_FILE));
 }
 
 static int look_at(struct dl_phdr_info *info, size_t size, void *unused)
@@ -121,7 +152,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *unused)
 
 /* ---- all of them ------------------------------------------------------------------------------- */
 
-void intercept_follow(const struct cupti *cupti, void (*before_buffers)(void), void (*before_clock)(void))
+void intercept_follow(const struct cupti *cupti, const struct intercept_before *callers)
 {
 	uint64_t loaded = own_libraries_loaded();
 
@@ -129,11 +160,17 @@ void intercept_follow(const struct cupti *cupti, void (*before_buffers)(void), v
 		return;
 	table.libraries = loaded;
 	table.cupti = path_base(cupti->path);
-	before[BUFFERS] = before_buffers;
-	before[CLOCK] = before_clock;
+	before = *callers;
 	real[BUFFERS] = (void *)cupti->register_buffers;
 	real[CLOCK] = (void *)cupti->register_timestamp;
+	real[SUBSCRIBER] = (void *)cupti->subscribe;
+	real[SUBSCRIBER_V2] = (void *)cupti->subscribe_v2;
 	dl_iterate_phdr(look_at, NULL);
+}
+
+bool intercept_has_kineto_subscribe(void)
+{
+	return table.kineto_subscribes;
 }
 
 static int put_back(struct dl_phdr_info *info, size_t size, void *unused)
@@ -155,4 +192,5 @@ void intercept_end(void)
 	dl_iterate_phdr(put_back, NULL);
 	table.count = 0;
 	table.libraries = 0;
+	table.kineto_subscribes = false;
 }

@@ -25,6 +25,7 @@ SEMAPHORE unsigned short gputrace_agent_yield_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_resume_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_anew_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_share_semaphore = 0;
+SEMAPHORE unsigned short gputrace_agent_calls_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_ops_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_shapes_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_stack_semaphore = 0;
@@ -69,6 +70,11 @@ POINT void gputrace_agent_resume(void)
 }
 
 POINT void gputrace_agent_anew(void)
+{
+	__asm__ volatile(POINT_BODY);
+}
+
+POINT void gputrace_agent_calls(void)
 {
 	__asm__ volatile(POINT_BODY);
 }

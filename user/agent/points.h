@@ -20,6 +20,7 @@
 extern unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
 extern unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore;
 extern unsigned short gputrace_agent_anew_semaphore, gputrace_agent_share_semaphore;
+extern unsigned short gputrace_agent_calls_semaphore;
 extern unsigned short gputrace_agent_ops_semaphore, gputrace_agent_shapes_semaphore;
 extern unsigned short gputrace_agent_stack_semaphore, gputrace_agent_forward_lines_semaphore;
 extern unsigned short gputrace_agent_torch_memory_semaphore, gputrace_agent_memory_lines_semaphore;
@@ -41,6 +42,7 @@ void gputrace_agent_yield(void);
 void gputrace_agent_resume(void);
 void gputrace_agent_anew(void);
 void gputrace_agent_share(void);
+void gputrace_agent_calls(void);
 void gputrace_agent_ops(void);
 void gputrace_agent_shapes(void);
 void gputrace_agent_forward_lines(void);
@@ -74,6 +76,13 @@ static inline bool points_must_yield(void)
 static inline bool points_must_share(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_share_semaphore != 0;
+}
+
+/* A collector listens that can see calls by itself, and does not yet. */
+static inline bool points_calls_unseen(void)
+{
+	return *(volatile unsigned short *)&gputrace_agent_semaphore != 0 &&
+	       *(volatile unsigned short *)&gputrace_agent_calls_semaphore == 0;
 }
 
 /* How many listen who want PyTorch's ops. */

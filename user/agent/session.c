@@ -116,9 +116,14 @@ static void clear(struct session *session)
 bool session_start(struct session *session)
 {
 	clear(session);
-	/* The subscriber comes first: the activity API would let us take another tool's records away. */
-	if (!open_memory(session) || !subscriber_take(session))
+	if (!open_memory(session))
 		return false;
+	yield_hear(session);
+	/* The subscriber comes first: the activity API would let us take another tool's records away. */
+	if (!subscriber_take(session)) {
+		yield_watch(NULL);
+		return false;
+	}
 	if (learn_sizes(session) && switch_on(session)) {
 		yield_watch(session);
 		schedule_watch_cupti(session->wake);
@@ -131,6 +136,7 @@ bool session_start(struct session *session)
 	}
 	subscriber_leave(session);
 	buffers_stop();
+	yield_watch(NULL);
 	return false;
 }
 
@@ -160,14 +166,12 @@ static void want_more(struct session *session)
 
 void session_repeat(struct session *session)
 {
-	yield_hold();
 	names_clear(&session->names);
 	session->records.devices_seen = 0;
 	session->dumped = false;
 	want_more(session);
 	session_hello(session, session_state(session));
 	batch_flush(&session->batch);
-	yield_let_go();
 }
 
 static void send_returns(struct session *session)
@@ -387,8 +391,8 @@ void session_stop(struct session *session, uint64_t wait_ns)
 		yield_reclaim(session);
 	else
 		stop_recording(session, wait_ns);
+	subscriber_leave(session); /* while another that is about to subscribe still waits */
 	yield_watch(NULL);
-	subscriber_leave(session);
 	buffers_stop();
 	take(session);
 	clock_send(&session->clock, &session->batch);

@@ -425,6 +425,23 @@ static void report_cupti_client(struct attach *attach, const struct followed *pr
 	emit_text(attach->emit, attach->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
 }
 
+/* An agent that waits for it hears that calls of its process are seen. */
+static void report_calls_seen(struct attach *attach)
+{
+	for (size_t i = 0; i < attach->processes.list.count; i++) {
+		struct followed *process = attach->processes.list.items[i];
+		int error = 0;
+
+		if (process->agent_gives_up)
+			error = file_raise_agent_counter(&process->calls_links, attach_process_agent(attach, process),
+							 process->pid, GPUTRACE_AGENT_CALLS,
+							 GPUTRACE_AGENT_CALLS_SEMAPHORE);
+		if (error && error != -ESRCH)
+			msg_warn("pid %d: another profiler is about to use CUPTI, and the agent cannot be reached: %s",
+				 (int)process->pid, strerror(-error));
+	}
+}
+
 /* Symbol probes in every file that someone without a speaking agent maps, and soon in no other; true: not yet. */
 static bool reconcile_calls(struct attach *attach)
 {
@@ -448,6 +465,7 @@ static bool reconcile_calls(struct attach *attach)
 		else
 			again |= !file_detach_calls(&attach->files, file, attach->heard_ns);
 	}
+	report_calls_seen(attach);
 	return again;
 }
 

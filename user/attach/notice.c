@@ -276,6 +276,19 @@ static void note_last_words(struct followed *process, const struct gpt_agent_bat
 	}
 }
 
+/* Without BPF no one sees the calls of a process whose agent has given up CUPTI's callbacks, or could not have them. */
+static void report_calls_unseen(struct attach *attach, struct followed *process)
+{
+	if (!attach->shares || !process->foreign_buffers.borrowed || process->calls_unseen)
+		return;
+	process->calls_unseen = true;
+	attach->found_late++;
+	emit_note(attach->emit, attach->emit_context, (uint32_t)process->pid,
+		  "pid %d: calls are missing from when torch.profiler began: before PyTorch 2.15 it keeps CUPTI's "
+		  "callbacks, and without root nothing else reports calls",
+		  process->pid);
+}
+
 static void notice_batch(struct attach *attach, const struct gpt_agent_batch *batch)
 {
 	struct followed *process = follow(attach, (pid_t)batch->pid);
@@ -284,6 +297,7 @@ static void notice_batch(struct attach *attach, const struct gpt_agent_batch *ba
 		return;
 	process->agent_heard = true;
 	foreign_buffers_learn(&attach->foreign_reader, &process->foreign_buffers, batch);
+	report_calls_unseen(attach, process);
 	note_last_words(process, batch);
 	note_steps(attach, process, batch);
 	if (processes_update_agent(&attach->processes, process))

@@ -65,6 +65,7 @@ static void remove_at(struct processes *processes, size_t index)
 	foreign_buffers_forget(&process->foreign_buffers);
 	entering_forget(&process->entry.entering);
 	links_detach(&process->restart_links);
+	links_detach(&process->calls_links);
 	files_remove_process(processes->files, process->pid);
 	array_free(&process->files);
 	if (process->pidfd >= 0)
@@ -215,7 +216,9 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	cupti_client_forget(&process->cupti_client);
 	foreign_buffers_forget(&process->foreign_buffers);
 	links_detach(&process->restart_links);
+	links_detach(&process->calls_links);
 	process->files.count = 0;
+	process->agent_gives_up = false;
 	process->agent_live = process->agent_calls = process->agent_stopped = process->agent_heard = false;
 	process->ops_live = process->has_schedule = process->makes_steps = process->schedule_over = false;
 	process->cycle = process->cycles_over = 0;
@@ -470,12 +473,16 @@ bool processes_update_agent(struct processes *processes, struct followed *proces
 
 	if (processes->shares) {
 		state = (uint8_t)shares_state(processes->shares, process->pid);
-		process->agent_live = state == GPT_AGENT_READY || state == GPT_AGENT_BORROWING;
+		process->agent_live =
+			state == GPT_AGENT_READY || state == GPT_AGENT_BORROWING || state == GPT_AGENT_GIVING_UP;
 	} else {
 		process->agent_live =
 			!bpf_map_lookup_elem(bpf_map__fd(processes->files->programs->bpf->maps.agents), &key, &state);
 	}
 	process->agent_calls = process->agent_live && state == GPT_AGENT_READY;
+	process->agent_gives_up = process->agent_live && state == GPT_AGENT_GIVING_UP;
+	if (!process->agent_gives_up)
+		links_detach(&process->calls_links);
 	if (process->agent_live)
 		links_detach(&process->restart_links);
 	return process->agent_live != live || process->agent_calls != calls;

@@ -9,11 +9,17 @@
 
 #include "cupti/apis.h"
 #include "agent/cupti/callbacks.h"
+#include "agent/cupti/recording.h"
 #include "agent/fork_gate.h"
+#include "agent/intercept.h"
 #include "agent/kernels/kernel_places.h"
 #include "agent/cupti/subscriber_owner.h"
+#include "agent/points.h"
 
 #define OPEN_CALLS_NS 5000000u /* a launch takes microseconds; a synchronisation is not waited for */
+/* The collector puts its probes on calls within some tens of milliseconds where the machine is not overloaded. */
+#define PROBES_NS 500000000u
+#define PROBES_PAUSE_NS 1000000u
 
 /* What stands before a name that was given, and instead of one that was not (CUPTI 13.0 to 13.5, by their code). */
 #define OWNER_NAME_BEFORE "CUPTI for "
@@ -76,7 +82,7 @@ bool subscriber_take(struct session *session)
 
 	switch (result) {
 	case CUPTI_OK:
-		if (!owner_kineto_subscribes())
+		if (!owner_kineto_subscribes() || intercept_has_kineto_subscribe())
 			return true;
 		session->cupti.unsubscribe(session->subscriber); /* no one has it, and no one but Kineto shall */
 		borrow(session);
@@ -151,24 +157,66 @@ bool subscriber_report_calls(struct session *session)
 }
 
 /* Calls that were just reported are still on their way to the GPU: waits until they return. */
-void subscriber_end_calls(struct session *session)
+static void await_returns(void)
 {
-	const struct cupti *cupti = &session->cupti;
 	uint64_t end = clock_now_ns() + OPEN_CALLS_NS;
 
 	callbacks_stop();
+	while (callbacks_open() && clock_now_ns() < end)
+		fork_gate_pause(OPEN_CALLS_NS / 50);
+}
+
+void subscriber_end_calls(struct session *session)
+{
+	const struct cupti *cupti = &session->cupti;
+
 	if (session->borrowed) {
+		callbacks_stop();
 		fork_gate_pause(OPEN_CALLS_NS); /* which calls are open is unknown */
 		return;
 	}
-	while (callbacks_open() && clock_now_ns() < end)
-		fork_gate_pause(OPEN_CALLS_NS / 50);
+	await_returns();
 	session->records.limited = true;
 	session->records.last_corr = callbacks_last_corr();
 	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RUNTIME);
 	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_DRIVER);
 	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RESOURCE);
 	follow_always(session);
+}
+
+/* Until then the agent goes on reporting calls. */
+static void await_probes(struct session *session)
+{
+	uint64_t end = clock_now_ns() + PROBES_NS;
+
+	if (!points_calls_unseen())
+		return;
+	points_state(GPT_AGENT_GIVING_UP);
+	session_hello(session, GPT_AGENT_READY); /* the collector looks when it hears something */
+	batch_flush(&session->batch);
+	while (points_calls_unseen() && clock_now_ns() < end)
+		fork_gate_pause(PROBES_PAUSE_NS);
+}
+
+void subscriber_give_up(struct session *session)
+{
+	void *subscriber = session->subscriber;
+
+	if (session->borrowed || !subscriber)
+		return;
+	await_probes(session);
+	await_returns();
+	borrow(session);
+	if (!session->rests) {
+		take_calls_from_records(session);
+		if (!session->away && !session->expected_ns)
+			recording_enable(session);
+	}
+	session_hello(session, GPT_AGENT_BORROWING);
+	batch_flush(&session->batch);
+	if (points_listening())
+		points_state(GPT_AGENT_BORROWING);
+	session->cupti.unsubscribe(subscriber);
 }
 
 void subscriber_leave(struct session *session)

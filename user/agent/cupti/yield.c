@@ -10,6 +10,7 @@
 #include "agent/intercept.h"
 #include "agent/points.h"
 #include "agent/cupti/recording.h"
+#include "agent/cupti/subscriber.h"
 
 /* GPU work whose record was not handed over when we left cannot be older. */
 #define OLDEST_NS (3600ull * 1000000000)
@@ -212,10 +213,31 @@ static void before_buffers(void)
 	before(give_way);
 }
 
+static void before_subscriber(void)
+{
+	struct session *session;
+
+	fork_gate_enter();
+	if (hold_until(clock_now_ns() + HOLD_NS)) {
+		session = atomic_load(&watch.session);
+		if (session)
+			subscriber_give_up(session);
+		yield_let_go();
+	}
+	fork_gate_leave();
+}
+
+void yield_hear(const struct session *session)
+{
+	static const struct intercept_before callers = {before_buffers, before_clock, before_subscriber};
+
+	intercept_follow(&session->cupti, &callers);
+}
+
 void yield_watch(struct session *session)
 {
 	if (session)
-		intercept_follow(&session->cupti, before_buffers, before_clock);
+		yield_hear(session);
 	else
 		intercept_end();
 	atomic_store(&watch.session, session);

@@ -14,13 +14,19 @@
 #include "agent/session_state.h"
 
 /*
- * Around all that the agent's thread does with a session that has begun: meanwhile another that is about to register
- * waits, up to a second.
+ * Around a session's start and all that the agent's thread does with it: meanwhile another that is about to register
+ * or to subscribe waits, up to a second.
  */
 void yield_hold(void);
 void yield_let_go(void);
 
-/* Held, at every tick: from now on we hear of others before they register.  NULL: no more. */
+/*
+ * Held, before CUPTI is used: from now on one that is about to subscribe waits until the session has begun. yield_watch
+ * ends it.
+ */
+void yield_hear(const struct session *session);
+
+/* Held, at every tick: from now on we hear of others before they register or subscribe.  NULL: no more. */
 void yield_watch(struct session *session);
 
 /* In the child of a fork there is no agent. */
