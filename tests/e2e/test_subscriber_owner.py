@@ -37,3 +37,31 @@ def test_it_is_left_alone_and_named_if_it_gave_a_name(recorder, tmp_path, name):
     trace = reading.trace_of(tmp_path / "trace.json")
     assert len([e for e in chrome.events(trace, *chrome.API) if e["name"] == "cudaLaunchKernel"]) == N
     assert reading.receipt(trace)["gpu_operations"] == 0
+
+
+@pytest.mark.parametrize("ends", ["0", "1"], ids=["records-go-on", "unsubscribing-ends-them"])
+def test_one_that_subscribes_meanwhile_finds_it_free_and_kernels_go_on(recorder, tmp_path, monkeypatch, ends):
+    monkeypatch.setenv("SIMGPU_UNSUBSCRIBE_ENDS", ends)
+    with tracing.Running([recorder, "later"], tmp_path) as running:
+        running.wait_line("ready")
+        running.ask(f"work {N}")
+        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
+
+            def ready(log):
+                running.ask("work 1")  # before the first call of a process the agent is not asked in
+                return logfile.says_ready(log)
+
+            tracer.wait_logged(ready)
+            running.ask(f"work {N}")
+            running.ask("subscribe")
+            running.ask(f"work {N}")
+            tracer.interrupt().must_be(0)
+        recorded = running.end()
+    assert f"told of {N} calls, 0 kernels" in recorded.stdout
+    states = logfile.agent_states(tmp_path / "trace.gpt")
+    assert states.index(logfile.READY) < states.index(logfile.BORROWING)
+    trace = reading.trace_of(tmp_path / "trace.json")
+    receipt = reading.receipt(trace)
+    assert reading.losses(trace) == {}
+    assert receipt["launches_joined"] == receipt["gpu_operations"] == receipt["gpu_operations_joined"] > 2 * N
+    assert receipt["launches"] - receipt["launches_joined"] <= receipt["launches_agent_away"]

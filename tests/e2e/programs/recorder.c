@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Someone else's profiler: subscribes to CUPTI under the name in its first argument ("": gives none), records kernels,
- * and launches them when it is told to by lines on standard input: "work N" launches N and answers "done".  In the end
- * it says how many calls and kernels it was told of.
+ * and launches them when it is told to by lines on standard input: "work N" launches N and answers "done".  With the
+ * argument "later" it only subscribes, at the line "subscribe".  In the end it says how many calls and kernels it was
+ * told of.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -62,15 +63,20 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 	free(buffer);
 }
 
-static int record(const char *name)
+static int subscribe(const char *name)
 {
 	struct params params = {.size = sizeof(params), .name = name};
 	void *subscriber;
 	unsigned failed = *name ? cuptiSubscribe_v2(&subscriber, (void *)called, NULL, &params)
 				: cuptiSubscribe(&subscriber, (void *)called, NULL);
 
-	return failed || cuptiEnableCallback(1, subscriber, RUNTIME, LAUNCH_KERNEL) ||
-	       cuptiActivityRegisterCallbacks((void *)request, (void *)complete) || cuptiActivityEnable(KERNEL);
+	return failed || cuptiEnableCallback(1, subscriber, RUNTIME, LAUNCH_KERNEL);
+}
+
+static int record(const char *name)
+{
+	return subscribe(name) || cuptiActivityRegisterCallbacks((void *)request, (void *)complete) ||
+	       cuptiActivityEnable(KERNEL);
 }
 
 static void work(unsigned count)
@@ -88,12 +94,17 @@ int main(int argc, char **argv)
 	char line[64];
 
 	cudaFree(NULL);
-	if (argc != 2 || record(argv[1]))
+	if (argc != 2 || (strcmp(argv[1], "later") && record(argv[1])))
 		return 1;
 	puts("ready");
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
-		work((unsigned)strtoul(line + strlen("work "), NULL, 10));
+		if (!strcmp(line, "subscribe\n")) {
+			if (subscribe(""))
+				return 1;
+		} else {
+			work((unsigned)strtoul(line + strlen("work "), NULL, 10));
+		}
 		puts("done");
 		fflush(stdout);
 	}

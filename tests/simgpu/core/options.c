@@ -48,6 +48,7 @@ static void options_read(void)
 	options.pool_records = number("SIMGPU_POOL", 0);
 	options.dropped_fails = number("SIMGPU_DROPPED_FAILS", 0) != 0;
 	options.clock_falls = number("SIMGPU_CLOCK_FALLS", 0) != 0;
+	options.unsubscribe_ends = number("SIMGPU_UNSUBSCRIBE_ENDS", 0) != 0;
 	options.enable_gate = text_or_null("SIMGPU_ENABLE_GATE");
 	options.callback_gate = text_or_null("SIMGPU_CALLBACK_GATE");
 	options.thread_buffers = (int)number("SIMGPU_THREAD_BUFFERS", (uint64_t)-1);

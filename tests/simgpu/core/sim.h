@@ -38,6 +38,7 @@ struct sim_options {
 	uint64_t pool_records;	   /* SIMGPU_POOL; 0: no end */
 	bool dropped_fails;	   /* SIMGPU_DROPPED_FAILS */
 	bool clock_falls;	   /* SIMGPU_CLOCK_FALLS */
+	bool unsubscribe_ends;	   /* SIMGPU_UNSUBSCRIBE_ENDS */
 	const char *enable_gate;   /* SIMGPU_ENABLE_GATE, or NULL */
 	const char *callback_gate; /* SIMGPU_CALLBACK_GATE, or NULL */
 };

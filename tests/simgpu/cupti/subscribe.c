@@ -118,6 +118,12 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber, CUpti_Callback
 	return subscribe(subscriber, callback, userdata, pParams);
 }
 
+static void disable_all_kinds(void)
+{
+	for (uint32_t kind = 0; kind < KIND_LIMIT; kind++)
+		cuptiActivityDisable((CUpti_ActivityKind)kind);
+}
+
 /* Returns when no other thread is in a callback any more. */
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
 {
@@ -129,6 +135,10 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
 	while (atomic_load(&running) > inside)
 		sched_yield();
 	pthread_mutex_unlock(&lock);
+	if (sim_options()->unsubscribe_ends) {
+		disable_all_kinds();
+		buffers_register(NULL, NULL);
+	}
 	return CUPTI_SUCCESS;
 }
 
@@ -184,8 +194,7 @@ CUptiResult cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle subsc
 /* Everything off and unsubscribed; what comes after it starts over. */
 CUptiResult cuptiFinalize(void)
 {
-	for (uint32_t kind = 0; kind < KIND_LIMIT; kind++)
-		cuptiActivityDisable((CUpti_ActivityKind)kind);
+	disable_all_kinds();
 	delivery_flush(true);
 	if (atomic_load(&subscribed))
 		cuptiUnsubscribe(&the_subscriber);

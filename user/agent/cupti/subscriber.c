@@ -200,6 +200,7 @@ static void await_probes(struct session *session)
 
 void subscriber_give_up(struct session *session)
 {
+	bool records = !session->rests && !session->away && !session->expected_ns;
 	void *subscriber = session->subscriber;
 
 	if (session->borrowed || !subscriber)
@@ -207,16 +208,20 @@ void subscriber_give_up(struct session *session)
 	await_probes(session);
 	await_returns();
 	borrow(session);
-	if (!session->rests) {
+	if (!session->rests)
 		take_calls_from_records(session);
-		if (!session->away && !session->expected_ns)
-			recording_enable(session);
-	}
+	if (records)
+		recording_enable(session);
 	session_hello(session, GPT_AGENT_BORROWING);
 	batch_flush(&session->batch);
 	if (points_listening())
 		points_state(GPT_AGENT_BORROWING);
+	/* No document says whether what is recorded, and where to, outlasts the subscriber. */
+	if (records)
+		session->cupti.flush_all(0);
 	session->cupti.unsubscribe(subscriber);
+	if (records)
+		recording_begin(session);
 }
 
 void subscriber_leave(struct session *session)

@@ -130,8 +130,9 @@ static const char *advice(const struct analyses *all, const struct why_loss *los
 	case WHY_SYNC:
 		return sync_advice(line);
 	case WHY_LAUNCH:
-		return "Launch them together: torch.compile(mode=\"reduce-overhead\") or a CUDA graph replays them all "
-		       "with one launch; larger batches make each one longer.";
+		return "Launch them together: a CUDA graph replays them all with one launch (in PyTorch also "
+		       "torch.compile(mode=\"reduce-overhead\"), in JAX one jit around the loop); larger batches make "
+		       "each one longer.";
 	case WHY_ALLOC:
 		return "Allocate before the loop and use it again. In PyTorch: no torch.cuda.empty_cache() in the "
 		       "loop, "
