@@ -78,8 +78,7 @@ int agent_state(struct pt_regs *ctx)
 	}
 	any_agent = 1;
 	note_agent_text(ctx, pid);
-	if ((state == GPT_AGENT_READY || state == GPT_AGENT_BORROWING || state == GPT_AGENT_GIVING_UP) &&
-	    abi == GPT_AGENT_ABI)
+	if (gpt_agent_is_live(state) && abi == GPT_AGENT_ABI)
 		bpf_map_update_elem(&agents, &pid, &at_work, BPF_ANY);
 	else
 		bpf_map_delete_elem(&agents, &pid);

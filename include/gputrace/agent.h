@@ -15,9 +15,11 @@
  * GPUTRACE_AGENT_RESUME_SEMAPHORE, raised while the other still is, means that the other has finished: the agent
  * registers again; then both are lowered.  That YIELD falls alone means nothing: so it is when the collector dies.
  * GPUTRACE_AGENT_SHARE_SEMAPHORE, raised while YIELD is: the other wants kinds of GPT_AGENT_SHARED_KINDS too.
+ * GPUTRACE_AGENT_ANEW_SEMAPHORE, raised by a collector that comes to an agent which spoke to another before: the agent
+ * says again what it says once (state, HELLO, names, devices).
+ *
  * GPUTRACE_AGENT_CALLS_SEMAPHORE, raised after the state GPT_AGENT_GIVING_UP: the collector has its own probes on
- * calls. GPUTRACE_AGENT_ANEW_SEMAPHORE, the same: a collector has come to an agent that spoke to another before; while
- * it is raised the agent says again what it says once (state, HELLO, names, devices).
+ * calls, and the agent no longer needs to report them.
  *
  * PyTorch's ops are a session of their own, which needs no CUDA: it lasts as long as GPUTRACE_AGENT_OPS_SEMAPHORE is
  * raised (with GPUTRACE_AGENT_BATCH_SEMAPHORE), on a thread of its own.  Its last record is a GPT_AGENT_OPS (STOPPED,

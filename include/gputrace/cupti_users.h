@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Who may hold CUPTI's subscriber in a process, by the library that he loads into it: for the agent, which stays away
- * from the activity API then, and for `gputrace doctor`.
+ * Who may hold CUPTI's subscriber in a process, by the library that the tool loads into it: for the agent, which stays
+ * away from the activity API then, and for `gputrace doctor`.
  */
 #ifndef GPUTRACE_CUPTI_USERS_H
 #define GPUTRACE_CUPTI_USERS_H

@@ -22,6 +22,8 @@ enum gpt_loss_kind {
 	X(FILES_UNPROBED, files_unprobed, CALL, "files with CUDA calls that could not be probed")                      \
 	X(PROCESSES_SILENT, processes_silent, CALL,                                                                    \
 	  "processes left alone: they keep readers of their memory or files waiting")                                  \
+	X(PROCESSES_UNSEEN, processes_unseen, CALL,                                                                    \
+	  "processes whose calls no one saw once another profiler had CUPTI's callbacks")                              \
 	X(MISSED, missed, CALL, "hits that the kernel did not hand to gputrace's programs")                            \
 	X(STACKS_LOST, stacks_lost, STACK, "stacks lost: the ring buffer was full")                                    \
 	X(CODE_LOST, code_lost, STACK, "code objects lost: the ring buffer was full")                                  \

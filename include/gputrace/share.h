@@ -20,7 +20,7 @@
 #define GPUTRACE_SHARE "GPUTRACE_SHARE" /* environment: the socket's name, without the NUL that it begins with */
 
 /* Raised by each change of what stands here. */
-#define GPT_SHARE_ABI 2
+#define GPT_SHARE_ABI 3
 
 /* ---- coming together: messages of a SOCK_SEQPACKET socket ------------------------------------------------------- */
 

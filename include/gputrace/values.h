@@ -118,9 +118,15 @@ enum gpt_agent_state {
 	/* Another holds the subscriber and does not record: GPU records follow, and a gpt_agent_api_activity for each
 	 * call, which no one but the probes on the public symbols reports while it is made. */
 	GPT_AGENT_BORROWING = 5,
-	/* Only to the collector, in no log: READY, and another is about to take the subscriber; BORROWING follows. */
+	/* READY, and another is about to take the subscriber: BORROWING follows. In no log. */
 	GPT_AGENT_GIVING_UP = 6,
 };
+
+/* A session is open: GPU records follow. */
+static inline _Bool gpt_agent_is_live(unsigned int state)
+{
+	return state == GPT_AGENT_READY || state == GPT_AGENT_BORROWING || state == GPT_AGENT_GIVING_UP;
+}
 
 enum gpt_agent_failure {
 	GPT_AGENT_OK = 0,
@@ -252,6 +258,7 @@ enum gpt_counter {
 	GPT_COUNTER_PROCESSES_SILENT, /* whose memory or files did not answer (counted by the collector) */
 	GPT_COUNTER_SAMPLES_LOST,     /* ... or no working memory, for a GPT_SAMPLE */
 	GPT_COUNTER_WAITS_LOST,	      /* ... for a GPT_WAIT, or in the table of threads that wait */
+	GPT_COUNTER_PROCESSES_UNSEEN, /* whose calls no one saw for a while (counted by the collector) */
 	GPT_COUNTER_COUNT,
 };
 

@@ -28,64 +28,43 @@
 	"\n\tmov x16, x0\n\tldp x0, x1, [sp, #16]\n\tldp x2, x3, [sp, #32]\n\tldp x29, x30, [sp], #48\n\tbr x16"
 #endif
 
-enum { BUFFERS, CLOCK, SUBSCRIBER, SUBSCRIBER_V2, FUNCTIONS };
+/* X(index, function of CUPTI, member of struct cupti with its address, member of struct intercept_before) */
+#define FUNCTIONS(X)                                                                                                   \
+	X(BUFFERS, cuptiActivityRegisterCallbacks, register_buffers, buffers)                                          \
+	X(CLOCK, cuptiActivityRegisterTimestampCallback, register_timestamp, clock)                                    \
+	X(SUBSCRIBER, cuptiSubscribe, subscribe, subscriber)                                                           \
+	X(SUBSCRIBER_V2, cuptiSubscribe_v2, subscribe_v2, subscriber)
 
-static void *real[FUNCTIONS];
+enum {
+#define INDEX(index, function, address, member) index,
+	FUNCTIONS(INDEX)
+#undef INDEX
+		FUNCTION_COUNT
+};
+
+static void *real[FUNCTION_COUNT];
 static struct intercept_before before;
 
-/* Called by the detours below. */
-__attribute__((used)) static void *prepare_buffers(void)
-{
-	before.buffers();
-	return real[BUFFERS];
-}
-
-__attribute__((used)) static void *prepare_clock(void)
-{
-	before.clock();
-	return real[CLOCK];
-}
-
-__attribute__((used)) static void *prepare_subscriber(void)
-{
-	before.subscriber();
-	return real[SUBSCRIBER];
-}
-
-__attribute__((used)) static void *prepare_subscriber_v2(void)
-{
-	before.subscriber();
-	return real[SUBSCRIBER_V2];
-}
-
-__attribute__((naked)) static void detour_buffers(void)
-{
-	__asm__ volatile(DETOUR(prepare_buffers));
-}
-
-__attribute__((naked)) static void detour_clock(void)
-{
-	__asm__ volatile(DETOUR(prepare_clock));
-}
-
-__attribute__((naked)) static void detour_subscriber(void)
-{
-	__asm__ volatile(DETOUR(prepare_subscriber));
-}
-
-__attribute__((naked)) static void detour_subscriber_v2(void)
-{
-	__asm__ volatile(DETOUR(prepare_subscriber_v2));
-}
+#define DETOUR_OF(index, function, address, member)                                                                    \
+	__attribute__((used)) static void *prepare_##function(void)                                                    \
+	{                                                                                                              \
+		before.member();                                                                                       \
+		return real[index];                                                                                    \
+	}                                                                                                              \
+	__attribute__((naked)) static void detour_##function(void)                                                     \
+	{                                                                                                              \
+		__asm__ volatile(DETOUR(prepare_##function));                                                          \
+	}
+FUNCTIONS(DETOUR_OF)
+#undef DETOUR_OF
 
 static const struct {
 	const char *symbol;
 	void (*detour)(void);
-} functions[FUNCTIONS] = {
-	[BUFFERS] = {"cuptiActivityRegisterCallbacks", detour_buffers},
-	[CLOCK] = {"cuptiActivityRegisterTimestampCallback", detour_clock},
-	[SUBSCRIBER] = {"cuptiSubscribe", detour_subscriber},
-	[SUBSCRIBER_V2] = {"cuptiSubscribe_v2", detour_subscriber_v2},
+} functions[FUNCTION_COUNT] = {
+#define ROW(index, function, address, member) [index] = {#function, detour_##function},
+	FUNCTIONS(ROW)
+#undef ROW
 };
 
 static struct {
@@ -123,8 +102,7 @@ static void replace(const struct import_table *library, const char *cupti, void 
 	if (!import_store(library->info, at, (void *)functions[function].detour))
 		return;
 	table.count++;
-	table.kineto_subscribes |= function == SUBSCRIBER && !strncmp(path_base(library->info->dlpi_name),
-								      GPT_KINETO_FILE, strlen(GPT_KINETO_FILE));
+	table.kineto_subscribes |= function == SUBSCRIBER && path_names(library->info->dlpi_name, GPT_KINETO_FILE);
 }
 
 static int look_at(struct dl_phdr_info *info, size_t size, void *unused)
@@ -143,7 +121,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *unused)
 	while ((at = import_table_next_call(&library, &i, &name))) {
 		if (name[0] != 'c' || name[1] != 'u')
 			continue;
-		for (function = 0; function < FUNCTIONS; function++)
+		for (function = 0; function < FUNCTION_COUNT; function++)
 			if (!strcmp(name, functions[function].symbol))
 				replace(&library, cupti, at, function);
 	}
@@ -161,10 +139,9 @@ void intercept_follow(const struct cupti *cupti, const struct intercept_before *
 	table.libraries = loaded;
 	table.cupti = path_base(cupti->path);
 	before = *callers;
-	real[BUFFERS] = (void *)cupti->register_buffers;
-	real[CLOCK] = (void *)cupti->register_timestamp;
-	real[SUBSCRIBER] = (void *)cupti->subscribe;
-	real[SUBSCRIBER_V2] = (void *)cupti->subscribe_v2;
+#define REAL(index, function, address, member) real[index] = (void *)cupti->address;
+	FUNCTIONS(REAL)
+#undef REAL
 	dl_iterate_phdr(look_at, NULL);
 }
 

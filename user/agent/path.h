@@ -3,6 +3,7 @@
 #ifndef GPUTRACE_AGENT_PATH_H
 #define GPUTRACE_AGENT_PATH_H
 
+#include <stdbool.h>
 #include <string.h>
 
 /* Last component of a path; NULL: "". */
@@ -11,6 +12,12 @@ static inline const char *path_base(const char *path)
 	const char *slash = path ? strrchr(path, '/') : NULL;
 
 	return slash ? slash + 1 : path ? path : "";
+}
+
+/* Whether the name of the file begins so. */
+static inline bool path_names(const char *path, const char *beginning)
+{
+	return !strncmp(path_base(path), beginning, strlen(beginning));
 }
 
 #endif

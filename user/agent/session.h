@@ -12,12 +12,13 @@
 #include "agent/session_state.h"
 
 /*
- * Subscribes, or does without where only Kineto has, and switches everything on; session->cupti and session->cuda are
- * filled.  False: session->failure, result and detail say why, and CUPTI is as it was before.
+ * Held (cupti/yield.h).  Subscribes, or does without where only Kineto has, and switches everything on; session->cupti
+ * and session->cuda are filled.  False: session->failure, result and detail say why, and CUPTI is as it was before.
  */
 bool session_start(struct session *session);
 
-/* Says again, to someone who has come later, what is said once: HELLO now, names and devices when they come up. */
+/* Held.  Says again, to someone who has come later, what is said once: HELLO now, names and devices when they come up.
+ */
 void session_repeat(struct session *session);
 
 /* The regular work, at least every 20 ms: takes records, watches the clock, flushes and counts when it is time. */

@@ -76,6 +76,6 @@ void session_hello(struct session *session, uint32_t state)
 	memcpy(hello->text, session->cupti.path, path);
 	memcpy(hello->text + path, session->detail, detail);
 	memcpy(hello->text + path + detail, sets, recorded);
-	if (state == GPT_AGENT_READY || state == GPT_AGENT_BORROWING)
+	if (gpt_agent_is_live(state))
 		send_sizes(session);
 }

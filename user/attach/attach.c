@@ -437,7 +437,8 @@ static void report_calls_seen(struct attach *attach)
 							 process->pid, GPUTRACE_AGENT_CALLS,
 							 GPUTRACE_AGENT_CALLS_SEMAPHORE);
 		if (error && error != -ESRCH)
-			msg_warn("pid %d: another profiler is about to use CUPTI, and the agent cannot be reached: %s",
+			msg_warn("pid %d: another profiler is about to have CUPTI's callbacks, and the agent cannot be "
+				 "asked to wait: calls may be missing for a moment (%s)",
 				 (int)process->pid, strerror(-error));
 	}
 }

@@ -35,6 +35,7 @@ struct attach {
 	uint64_t all_looked_ns;	  /* when all were last looked at for that ... */
 	uint64_t all_looks_ns;	  /* ... and how long it takes */
 	uint64_t found_late;	  /* processes, and files with calls in them, that were only found then */
+	uint64_t unseen;	  /* processes whose calls no one has seen for a while */
 	bool reconcile;		  /* what is wanted may have changed */
 	uint64_t heard_ns;	  /* as attach_tick says */
 	uint64_t agents_checked_ns;

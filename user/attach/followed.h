@@ -90,9 +90,9 @@ struct followed {
 	uint64_t called_ns;	    /* the first time that it was seen to call CUDA, 0 not yet */
 	bool agent_older;	    /* its agent was there when we first looked */
 	struct links restart_links; /* raised until an agent that was there before us has spoken */
-	bool calls_unseen;	    /* and the log has that */
-	bool agent_gives_up;	    /* it waits for probes on calls, until it hears of them */
-	struct links calls_links;   /* by these */
+	bool agent_gives_up;	    /* another is about to have CUPTI's callbacks: it waits for probes on calls */
+	struct links calls_links;   /* raised once these are in place */
+	bool calls_unseen;	    /* no one reports its calls, and a note says so */
 	ARRAY(struct probed_file *) files;
 };
 

@@ -276,17 +276,18 @@ static void note_last_words(struct followed *process, const struct gpt_agent_bat
 	}
 }
 
-/* Without BPF no one sees the calls of a process whose agent has given up CUPTI's callbacks, or could not have them. */
+/* Without BPF no one sees the calls of a process in which another has CUPTI's callbacks. */
 static void report_calls_unseen(struct attach *attach, struct followed *process)
 {
 	if (!attach->shares || !process->foreign_buffers.borrowed || process->calls_unseen)
 		return;
 	process->calls_unseen = true;
-	attach->found_late++;
-	emit_note(attach->emit, attach->emit_context, (uint32_t)process->pid,
-		  "pid %d: calls are missing from when torch.profiler began: before PyTorch 2.15 it keeps CUPTI's "
-		  "callbacks, and without root nothing else reports calls",
-		  process->pid);
+	attach->unseen++;
+	emit_note(
+		attach->emit, attach->emit_context, (uint32_t)process->pid,
+		"pid %d: calls are missing from when another profiler had CUPTI's callbacks (torch.profiler keeps them "
+		"before PyTorch 2.15): without root nothing else reports calls",
+		process->pid);
 }
 
 static void notice_batch(struct attach *attach, const struct gpt_agent_batch *batch)

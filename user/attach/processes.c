@@ -218,7 +218,7 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	links_detach(&process->restart_links);
 	links_detach(&process->calls_links);
 	process->files.count = 0;
-	process->agent_gives_up = false;
+	process->agent_gives_up = process->calls_unseen = false;
 	process->agent_live = process->agent_calls = process->agent_stopped = process->agent_heard = false;
 	process->ops_live = process->has_schedule = process->makes_steps = process->schedule_over = false;
 	process->cycle = process->cycles_over = 0;
@@ -473,8 +473,7 @@ bool processes_update_agent(struct processes *processes, struct followed *proces
 
 	if (processes->shares) {
 		state = (uint8_t)shares_state(processes->shares, process->pid);
-		process->agent_live =
-			state == GPT_AGENT_READY || state == GPT_AGENT_BORROWING || state == GPT_AGENT_GIVING_UP;
+		process->agent_live = gpt_agent_is_live(state);
 	} else {
 		process->agent_live =
 			!bpf_map_lookup_elem(bpf_map__fd(processes->files->programs->bpf->maps.agents), &key, &state);

@@ -98,12 +98,6 @@ bool subscriber_take(struct session *session)
 	}
 }
 
-/* How calls are reported where there are no callbacks. */
-static void take_calls_from_records(struct session *session)
-{
-	session->records.call_classes |= apis_classes(session->wanted);
-}
-
 /* Calls that say where in the source kernels are, or what is recorded; also between the steps that are recorded. */
 static void follow_always(const struct session *session)
 {
@@ -152,7 +146,7 @@ bool subscriber_report_calls(struct session *session)
 {
 	if (!session->borrowed)
 		return enable_callbacks(session);
-	take_calls_from_records(session);
+	session->records.call_classes |= apis_classes(session->wanted);
 	return true;
 }
 
@@ -184,7 +178,7 @@ void subscriber_end_calls(struct session *session)
 	follow_always(session);
 }
 
-/* Until then the agent goes on reporting calls. */
+/* The agent reports calls until the collector's probes do; without them it ends after PROBES_NS. */
 static void await_probes(struct session *session)
 {
 	uint64_t end = clock_now_ns() + PROBES_NS;
@@ -198,6 +192,7 @@ static void await_probes(struct session *session)
 		fork_gate_pause(PROBES_PAUSE_NS);
 }
 
+/* What takes the place of callbacks begins before they end: probes, CUPTI's records of calls. */
 void subscriber_give_up(struct session *session)
 {
 	bool records = !session->rests && !session->away && !session->expected_ns;
@@ -209,7 +204,7 @@ void subscriber_give_up(struct session *session)
 	await_returns();
 	borrow(session);
 	if (!session->rests)
-		take_calls_from_records(session);
+		subscriber_report_calls(session);
 	if (records)
 		recording_enable(session);
 	session_hello(session, GPT_AGENT_BORROWING);

@@ -26,15 +26,10 @@ static const struct tool {
 
 #define OURS "libgputrace-agent"
 
-static bool begins(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
 /* path: PATH_MAX bytes for where it is */
 static int is_kineto(struct dl_phdr_info *info, size_t size, void *path)
 {
-	if (!begins(path_base(info->dlpi_name), GPT_KINETO_FILE))
+	if (!path_names(info->dlpi_name, GPT_KINETO_FILE))
 		return 0;
 	snprintf(path, PATH_MAX, "%s", info->dlpi_name);
 	return 1;
@@ -70,7 +65,7 @@ static int is_tool(struct dl_phdr_info *info, size_t size, void *context)
 	size_t i;
 
 	for (i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
-		if (begins(file, tools[i].file)) {
+		if (path_names(file, tools[i].file)) {
 			snprintf(search->name, search->size, "%s, %s", tools[i].name, file);
 			return 1;
 		}
@@ -86,7 +81,7 @@ static const char *injected(void)
 
 	for (i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
 		path = secure_getenv(variables[i]);
-		if (path && *path && !begins(path_base(path), OURS))
+		if (path && *path && !path_names(path, OURS))
 			return path;
 	}
 	return NULL;
@@ -129,12 +124,11 @@ static bool is_ours(const struct dl_phdr_info *info)
 /* Under the loader's lock: no more than noting where to look. */
 static int note_segments(struct dl_phdr_info *info, size_t size, void *context)
 {
-	const char *file = path_base(info->dlpi_name);
 	struct segments *segments = context;
 	size_t i;
 
 	for (i = 0; i < sizeof(passed_over) / sizeof(passed_over[0]); i++)
-		if (begins(file, passed_over[i]))
+		if (path_names(info->dlpi_name, passed_over[i]))
 			return 0;
 	if (is_ours(info)) /* by whatever name it was loaded */
 		return 0;

@@ -147,20 +147,6 @@ void yield_let_go(void)
 	atomic_flag_clear(&watch.busy);
 }
 
-/* The session that records now, held; NULL: there is nothing to do. */
-static struct session *hold_recording(void)
-{
-	struct session *session;
-
-	if (!atomic_load(&watch.session) || !hold_until(clock_now_ns() + HOLD_NS))
-		return NULL;
-	session = atomic_load(&watch.session);
-	if (session && !session->away)
-		return session;
-	yield_let_go();
-	return NULL;
-}
-
 /* Nothing is enabled, so that CUPTI has no reason to keep an empty buffer, and gives back all that it can. */
 static void call_in(struct session *session)
 {
@@ -171,6 +157,8 @@ static void call_in(struct session *session)
 /* A clock is about to be given. Here, as what is complete now has its times by the clock that there is now. */
 static void expect(struct session *session)
 {
+	if (session->away)
+		return;
 	call_in(session);
 	session->expected_ns = clock_now_ns();
 }
@@ -179,6 +167,8 @@ static void give_way(struct session *session)
 {
 	uint64_t end;
 
+	if (session->away)
+		return;
 	call_in(session);
 	for (end = clock_now_ns() + CALL_IN_NS; buffers_held() && clock_now_ns() < end;) {
 		fork_gate_pause(CALL_IN_PAUSE_NS);
@@ -189,15 +179,16 @@ static void give_way(struct session *session)
 		session->stale_until_ns = clock_now_ns() + STALE_NS;
 }
 
-/* On a thread of the program: so inside the gate. */
+/* On a thread of the program: so inside the gate.  It waits for a session that is just beginning. */
 static void before(void (*what)(struct session *session))
 {
 	struct session *session;
 
 	fork_gate_enter();
-	session = hold_recording();
-	if (session) {
-		what(session);
+	if (hold_until(clock_now_ns() + HOLD_NS)) {
+		session = atomic_load(&watch.session);
+		if (session)
+			what(session);
 		yield_let_go();
 	}
 	fork_gate_leave();
@@ -215,16 +206,7 @@ static void before_buffers(void)
 
 static void before_subscriber(void)
 {
-	struct session *session;
-
-	fork_gate_enter();
-	if (hold_until(clock_now_ns() + HOLD_NS)) {
-		session = atomic_load(&watch.session);
-		if (session)
-			subscriber_give_up(session);
-		yield_let_go();
-	}
-	fork_gate_leave();
+	before(subscriber_give_up);
 }
 
 void yield_hear(const struct session *session)

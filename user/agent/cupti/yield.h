@@ -21,8 +21,8 @@ void yield_hold(void);
 void yield_let_go(void);
 
 /*
- * Held, before CUPTI is used: from now on one that is about to subscribe waits until the session has begun. yield_watch
- * ends it.
+ * Held, before CUPTI is used: from now on another that is about to register or to subscribe waits until the session has
+ * begun.  yield_watch ends it.
  */
 void yield_hear(const struct session *session);
 

@@ -27,7 +27,7 @@
 
 static bool is_torch(const char *path)
 {
-	return !strncmp(path_base(path), NAME, strlen(NAME));
+	return path_names(path, NAME);
 }
 
 /* The copy of that number, in the order in which the loader has them. */

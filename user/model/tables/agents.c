@@ -13,7 +13,7 @@ static void set_version(uint32_t *version, uint32_t reported)
 void agents_add_state(struct agents *agents, uint32_t process_index, const struct new_agent_state *event)
 {
 	struct model_process *process = &agents->processes->list.items[process_index];
-	bool listens = event->state == GPT_AGENT_READY || event->state == GPT_AGENT_BORROWING;
+	bool listens = gpt_agent_is_live(event->state);
 
 	process->agent_state = event->state;
 	process->agent_failure = event->failure;

@@ -127,15 +127,15 @@ static void put_borrowed(struct report *report)
 
 	if (!complete->borrowed)
 		return;
-	text = xasprintf("PyTorch before 2.15 keeps CUPTI's callbacks for torch.profiler: in pid %" PRIu32
-			 "%s calls met their GPU work by thread and time.",
-			 complete->borrowed_pid, complete->borrowed > 1 ? " and others" : "");
+	text = xasprintf(
+		"Another profiler had CUPTI's callbacks (torch.profiler keeps them before PyTorch 2.15): in pid "
+		"%" PRIu32 "%s calls met their GPU work by thread and time.",
+		complete->borrowed_pid, complete->borrowed > 1 ? " and others" : "");
 	report_text(report, 2, text);
 	free(text);
 }
 
-/* Everything that is not as it should be, by cause; nothing when all is well. */
-/* Of one what is written for several. */
+/* The words of a row are for several: of one it is said as of one. */
 static void put_cause(struct report *report, const struct complete_row *row)
 {
 	static const struct {
@@ -164,6 +164,10 @@ static void put_cause(struct report *report, const struct complete_row *row)
 		{"places ", "place "},
 		{"ops ", "op "},
 		{"events ", "event "},
+		{"processes whose ", "process whose "},
+		{"processes left alone: they keep ", "process left alone: it keeps "},
+		{"samples ", "sample "},
+		{"waits ", "wait "},
 	};
 
 	for (size_t i = 0; row->count == 1 && i < sizeof(words) / sizeof(words[0]); i++) {
@@ -177,6 +181,7 @@ static void put_cause(struct report *report, const struct complete_row *row)
 	report_line(report, "  %s %s", number_count(row->count).text, row->words);
 }
 
+/* Everything that is not as it should be, by cause; nothing when all is well. */
 static void put_causes(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
