@@ -44,9 +44,9 @@
 
 /*
  * What agent and collector must have in common: one of another number is left alone and named.  Raised by each change
- * of the exported names; tests/unit/agent_library.sh holds the two together.
+ * of the exported names and of what they take; tests/unit/agent_library.sh holds the two together.
  */
-#define GPT_AGENT_ABI 8
+#define GPT_AGENT_ABI 9
 
 /*
  * Exported symbols of the agent.
@@ -70,8 +70,13 @@
 #define GPUTRACE_AGENT_STATE "gputrace_agent_state"
 #define GPUTRACE_AGENT_STACK "gputrace_agent_stack"
 #define GPUTRACE_AGENT_ASLEEP "//proc/" /* a path that begins so: loaded, not started */
-/* void (const char *cupti): begins a session, at once back; cupti: path of the one to use, NULL: looks for one */
+/*
+ * void (const char *asked): begins a session, at once back.  asked: the path of the libcupti to use, NULL or "": it
+ * looks for one.  "@NAME:" in front of that: first it comes together with the collector whose socket has that name
+ * (gputrace/share.h).
+ */
 #define GPUTRACE_AGENT_START "gputrace_agent_start"
+#define GPUTRACE_AGENT_JOIN '@'
 #define GPUTRACE_AGENT_ABI_SYMBOL "gputrace_agent_abi" /* u32, read from the file */
 #define GPUTRACE_AGENT_STATUS "gputrace_agent_status"  /* struct gpt_agent_status, read from the process's memory */
 #define GPUTRACE_AGENT_SEMAPHORE "gputrace_agent_semaphore"		/* unsigned short, in .probes */

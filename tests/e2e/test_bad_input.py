@@ -383,7 +383,7 @@ def test_doctor_says_what_can_be_traced_in_a_process(cudart, every_python, tmp_p
 def test_doctor_without_root_says_what_is_missing(public):
     done = tracing.command(public, *tracing.AS_NOBODY, public / "gputrace", "doctor").must_be(0)
     assert "missing" in done.stdout and "CAP_BPF" in done.stdout
-    assert "only gputrace -- COMMAND works here, by the agent alone" in done.stderr
+    assert "only the agent alone works here, for gputrace -- COMMAND and your own processes" in done.stderr
 
 
 @pytest.mark.parametrize("name,begin,said", (

@@ -135,7 +135,7 @@ def test_a_command_takes_no_chroot_and_no_ids(desk):
 
 @pytest.mark.parametrize("caller, row", [
     (holding(*ALL), "running ones ok the agent may be let into processes that run already, those of other users, too"),
-    (without("sys_chroot", "setgid"), "running ones limited no GPU times of processes that run already: CAP_SYS_CHROOT, CAP_SETGID missing"),
+    (without("sys_chroot", "setgid"), "running ones limited by BPF no GPU times of processes that run already: CAP_SYS_CHROOT, CAP_SETGID missing"),
     (without("setuid"), "running ones limited no GPU times of other users' processes that run already: CAP_SETUID missing"),
     (holding("bpf", "sys_ptrace"), "capabilities missing CAP_PERFMON: run it with sudo")])
 def test_doctor_says_what_is_open_and_what_is_missing(desk, caller, row):

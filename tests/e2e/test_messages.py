@@ -31,7 +31,7 @@ def said(done):
 def test_doctor_and_a_trace_say_what_is_missing_and_not_what_is_there(tmp_path, public, how, has, lacks):
     doctor = said(tracing.command(tmp_path, *how, public / "gputrace", "doctor").must_be(0))
     trace = said(tracing.command(tmp_path, *how, public / "gputrace", "--way", "bpf", "--", "true").must_be(1))
-    assert "without BPF ok gputrace -- COMMAND records by the agent alone" in doctor
+    assert "without BPF ok the agent alone records a COMMAND, and your own processes (-p PID)" in doctor
     assert all(text in doctor for text in has), doctor
     assert not [text for text in lacks if text in doctor + trace]
     assert trace.startswith("gputrace: ") and ("BTF cannot be read" in trace or "CAP_BPF" in trace)

@@ -191,8 +191,11 @@ def command_line(pid):
 
 
 @pytest.mark.parametrize("arguments, text", [
-    (["-p", "1"], "a command needs no right: gputrace ... -- COMMAND"),
-    (["--way", "agent", "-p", "1"], "--way agent: only a COMMAND is recorded so, not processes that run already"),
+    (["-p", "1"], "missing; run it with sudo; without root only your own processes can be recorded, and pid 1 belongs to user 0"),
+    (["--way", "agent", "-p", "1"], "--way agent: without root only your own processes can be recorded, and pid 1 belongs to user 0"),
+    (["--native", "--", "true"], "missing; run it with sudo; without that the agent alone records: it excludes --native"),
+    ([], "run it with sudo; without that the agent alone records: a COMMAND, or processes of yours that are named (--pid)"),
+    (["--way", "agent"], "--way agent: a COMMAND, or processes of yours that are named (--pid), not the whole machine"),
     (["--way", "agent", "--native", "--", "true"], "--way agent: it excludes --native"),
     (["--way", "agent", "--cpu", "--", "true"], "--way agent: it excludes --cpu and --frequency"),
     (["--way", "agent", "--python-calls", "--", "true"], "--way agent: it excludes --python-calls"),

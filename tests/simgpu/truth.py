@@ -4,12 +4,13 @@ import json
 
 
 def load(path):
-    """All lines of the file; a process that was killed leaves zero bytes after the last one."""
+    """All lines of the file.  Zero bytes are what a process has not written yet, and one that was killed never will."""
     with open(path, "rb") as file:
         lines = file.read().rstrip(b"\0").split(b"\n")
     if lines and lines[-1]:
         lines.pop()  # cut off in the middle
-    return [json.loads(line) for line in lines if line]
+    whole = (line.rpartition(b"\0")[2] for line in lines)
+    return [json.loads(line) for line in whole if line]
 
 
 def calls(entries, *classes):

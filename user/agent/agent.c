@@ -46,10 +46,11 @@ static struct {
 	_Atomic uint32_t stopped; /* futex: 1 when the thread has left CUPTI */
 	_Atomic uint32_t again;	  /* a start was asked for while one was under way or at its end */
 	atomic_flag asking;
-	char asked[512]; /* while `asking`: cupti of the latest start */
+	char asked[512]; /* while `asking`: of the latest start, as GPUTRACE_AGENT_START */
 	/* The rest belongs to the thread that moved life to GPT_AGENT_STARTING. */
 	enum start start;
-	char cupti[512]; /* the one that the collector names for the session, "": none */
+	char cupti[512];    /* the one that the collector names for the session, "": none */
+	char collector[64]; /* the socket of a collector to come together with first, "": none */
 	bool fork_registered, exit_registered;
 	pid_t pid;			      /* whose end at_exit is about */
 	char callers_name[THREAD_NAME_BYTES]; /* which our thread began with */
@@ -176,6 +177,12 @@ static bool start_deferred(struct session *session)
 	memset(&session->cupti, 0, sizeof(session->cupti));
 	session->detail[0] = '\0';
 	session->result = session->failure = 0;
+	if (agent.collector[0]) {
+		fork_gate_leave();
+		share_join(agent.collector);
+		fork_gate_enter();
+		send_state(GPT_AGENT_LOADED);
+	}
 	if (!wait_for_cuda(session))
 		return false;
 	give_back_name();
@@ -231,24 +238,38 @@ static bool have_session(struct session *session)
 }
 
 /*
- * Keeps the path of the libcupti that the latest caller of gputrace_agent_start wants.  When two threads call at the
- * same time, the first one's path is used for both.
+ * Keeps what the latest caller of gputrace_agent_start wants.  When two threads call at the same time, the first one's
+ * wish is used for both.
  */
-static void ask(const char *cupti)
+static void ask(const char *asked)
 {
 	if (atomic_flag_test_and_set(&agent.asking))
 		return;
 	agent.asked[0] = '\0';
-	if (cupti && strnlen(cupti, sizeof(agent.asked)) < sizeof(agent.asked))
-		strcpy(agent.asked, cupti);
+	if (asked && strnlen(asked, sizeof(agent.asked)) < sizeof(agent.asked))
+		strcpy(agent.asked, asked);
 	atomic_flag_clear(&agent.asking);
+}
+
+static bool joins(const char *asked)
+{
+	return asked && *asked == GPUTRACE_AGENT_JOIN;
 }
 
 static void take_asked(void)
 {
+	const char *path = agent.asked, *colon;
+
 	if (atomic_flag_test_and_set(&agent.asking))
 		return;
-	strcpy(agent.cupti, agent.asked);
+	colon = joins(agent.asked) ? strchr(agent.asked, ':') : NULL;
+	agent.collector[0] = '\0';
+	if (colon && (size_t)(colon - agent.asked) <= sizeof(agent.collector)) {
+		memcpy(agent.collector, agent.asked + 1, (size_t)(colon - agent.asked) - 1);
+		agent.collector[colon - agent.asked - 1] = '\0';
+		path = colon + 1;
+	}
+	strcpy(agent.cupti, path);
 	atomic_flag_clear(&agent.asking);
 }
 
@@ -264,7 +285,7 @@ static bool run_once(struct session *session)
 	share_leave();
 	set_life(GPT_AGENT_IDLE);
 	/* The other way round in agent_start_deferred: one of the two sees what the other did. */
-	if (!atomic_exchange(&agent.again, 0) || !points_listening() || atomic_load(&agent.exiting) || !begin_life())
+	if (!atomic_exchange(&agent.again, 0) || atomic_load(&agent.exiting) || !begin_life())
 		return false;
 	agent.start = START_DEFERRED;
 	take_asked();
@@ -378,12 +399,12 @@ void agent_start(void)
 	fork_gate_leave();
 }
 
-void agent_start_deferred(const char *cupti)
+void agent_start_deferred(const char *asked)
 {
 	ops_start();
-	if (!points_listening())
+	if (!points_listening() && !joins(asked))
 		return;
-	ask(cupti);
+	ask(asked);
 	atomic_store(&agent.again, 1);
 	if (!begin_life())
 		return;

@@ -16,9 +16,9 @@
 #include "agent/share/share.h"
 #include "agent/torch/ops.h"
 
-__attribute__((visibility("default"))) void gputrace_agent_start(const char *cupti)
+__attribute__((visibility("default"))) void gputrace_agent_start(const char *asked)
 {
-	agent_start_deferred(cupti);
+	agent_start_deferred(asked);
 }
 
 __attribute__((visibility("default"), used)) const uint32_t gputrace_agent_abi = GPT_AGENT_ABI;
@@ -60,7 +60,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	const char *chained = secure_getenv("GPUTRACE_CHAINED_INJECTION");
 	int result = chained && *chained ? chain_load(chained) : 1;
 
-	share_join();
+	share_join(NULL);
 	/*
 	 * The driver calls once, in cuInit, when there is no GPU context yet.  Where there is one CUPTI has taken 5 s
 	 * to enable kernel records, which no one's thread but ours may wait for.

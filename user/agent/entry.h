@@ -16,12 +16,12 @@ void agent_start(void);
 
 /*
  * The same for a process that already runs: everything slow happens on the agent's thread.  One that runs
- * is followed by another if someone still listens when it ends.
+ * is followed by another if someone still listens when it ends.  asked: as GPUTRACE_AGENT_START.
  */
-void agent_start_deferred(const char *cupti);
+void agent_start_deferred(const char *asked);
 
 /* What the collector calls to wake an agent that is in the process already: see gputrace/agent.h. */
-void gputrace_agent_start(const char *cupti);
+void gputrace_agent_start(const char *asked);
 extern const uint32_t gputrace_agent_abi;
 
 #endif

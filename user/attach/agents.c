@@ -25,6 +25,7 @@
 #define LAST_PAUSE_NS 640000000ULL
 #define MAX_TRIES 24		/* 12 s in all */
 #define ANSWER_NS 5000000000ULL /* CUPTI starts in 0.2 s, and waits for the driver's locks */
+#define JOINED_NS 2000000000ULL
 #define OLDER_ANSWER_NS 100000000ULL
 #define SETTLE_PAUSE_NS 2000000L
 #define LEFT_OUT_SAID_NS 1000000000ULL
@@ -184,6 +185,12 @@ static int suspect_others(struct agents *agents, struct followed *process)
 	if (!lasts)
 		return is_unused_for_long(&process->entry, now_ns) ? 0 : -EAGAIN;
 	process->entry.unused_ns = 0;
+	if (agents->processes->shares) { /* nothing says when it ends but another look */
+		snprintf(process->entry.last_why, sizeof(process->entry.last_why), "%s",
+			 lasts > 0 ? "torch.profiler records there"
+				   : "whether torch.profiler records there cannot be seen");
+		return -EAGAIN;
+	}
 	if (!watch(agents->processes->files, process))
 		return 0;
 	return cupti_client_suspect(&process->cupti_client, agents->file, process->pid, now_ns);
@@ -220,7 +227,7 @@ static void settle(struct agents *agents, struct followed *process, int error, c
 		msg_debug(
 			"pid %d: the agent came in by thread %d, which was stopped for %.0f us and back after %.0f us",
 			process->pid, result->tid, (double)result->stopped_ns / 1e3, (double)result->away_ns / 1e3);
-	} else if (error == -ESRCH && process_is_over(process)) {
+	} else if ((error == -ESRCH || agents->processes->shares) && process_is_over(process)) {
 		entry->state = ENTRY_REFUSED; /* its end will be noticed; nothing to report */
 	} else if ((error != -EAGAIN && error != -ESRCH) || entry->tries >= MAX_TRIES) {
 		give_up(agents, process, result->why);
@@ -243,7 +250,7 @@ static void try_now(struct agents *agents, struct followed *process)
 	}
 	error = suspect_others(agents, process);
 	if (error == -EAGAIN) {
-		entry->next_ns = monotonic_ns() + FIRST_PAUSE_NS;
+		entry->next_ns = monotonic_ns() + (entry->unused_ns ? FIRST_PAUSE_NS : LAST_PAUSE_NS);
 		return;
 	}
 	if (error) {
@@ -252,13 +259,14 @@ static void try_now(struct agents *agents, struct followed *process)
 		return;
 	}
 	entry->asked_for_ops = has_ops(agents, process);
-	error = entering_begin(process->pid, agents->file_fd,
-			       &(struct entering_request){.start_ticks = process->start_ticks,
-							  .cupti = agents->cupti,
-							  .unless_driver = driver_may_bring_it(process),
-							  .driver = process->brought,
-							  .ops = entry->asked_for_ops},
-			       &entry->entering);
+	error = entering_begin(
+		process->pid, agents->file_fd,
+		&(struct entering_request){.start_ticks = process->start_ticks,
+					   .asked = agents->asked,
+					   .unless_driver = !agents->processes->shares && driver_may_bring_it(process),
+					   .driver = process->brought,
+					   .ops = entry->asked_for_ops},
+		&entry->entering);
 	if (!error) {
 		entry->state = ENTRY_ENTERING;
 	} else if (error == -EAGAIN) { /* no try: it has not come to one */
@@ -349,9 +357,11 @@ static bool is_left_out(struct agents *agents, struct followed *process, uint64_
 	case FORK_LEFT_OUT:
 		if (!entry->left_out_ns)
 			entry->left_out_ns = now_ns;
-		if (process->fork.seen && !process->called_ns && now_ns - entry->left_out_ns < LEFT_OUT_SAID_NS)
+		if ((process->fork.seen || agents->processes->shares) && !process->called_ns &&
+		    now_ns - entry->left_out_ns < LEFT_OUT_SAID_NS)
 			break;
-		report_not_in(agents, process, why);
+		if (!agents->processes->shares || is_first_said(agents, process, offsetof(struct followed, forks_said)))
+			report_not_in(agents, process, why);
 		entry->state = ENTRY_REFUSED; /* --agent require does not mean it: no trace could have its GPU times */
 		break;
 	}
@@ -397,6 +407,10 @@ unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 			entry->driver_fails = true;
 			entry->state = ENTRY_WAITING;
 		}
+		/* Without BPF it has come together with gputrace by then, or gone. */
+		if (agents->processes->shares && entry->state == ENTRY_ASKED && !process->agent_joined &&
+		    now_ns - entry->asked_ns > JOINED_NS)
+			entry->state = ENTRY_WAITING;
 		/* PyTorch came after it had called CUDA, as where it was imported later. */
 		if (entry->state == ENTRY_DRIVER && has_ops(agents, process) && !entry->asked_for_ops)
 			entry->state = ENTRY_WAITING;

@@ -9,7 +9,7 @@ struct agents {
 	struct processes *processes;
 	int file_fd;			/* of the agent, from read_only_open; -1: no one gets it */
 	const struct probed_file *file; /* the same, for its counters */
-	const char *cupti;		/* which libcupti it shall use, NULL: the one it finds */
+	const char *asked;		/* what it is asked to do: GPUTRACE_AGENT_START */
 	bool ops;			/* it shall observe PyTorch's ops */
 	attach_emit emit;
 	void *emit_context;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -174,7 +175,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	files_limit(&attach->files);
 	attach->agents = (struct agents){.processes = &attach->processes,
 					 .file_fd = -1,
-					 .cupti = options->cupti,
+					 .asked = options->cupti,
 					 .ops = options->ops,
 					 .emit = emit,
 					 .emit_context = context};
@@ -228,6 +229,7 @@ void attach_close(struct attach *attach)
 		close(attach->agents.file_fd);
 	foreign_reader_close(&attach->foreign_reader);
 	shares_close(attach->shares);
+	free(attach->join);
 	symbols_free(attach->symbols);
 	generated_files_free(attach->generated);
 	array_free(&attach->holds);
@@ -282,7 +284,7 @@ static int add_if_child(pid_t pid, void *context)
 	return 0;
 }
 
-static void add_descendants(struct attach *attach)
+void attach_add_descendants(struct attach *attach)
 {
 	struct descendants search = {.attach = attach, .more = true};
 
@@ -311,7 +313,7 @@ int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
 		return -ENOSPC;
 	}
 	process->named = true;
-	if (attach->shares)
+	if (attach->shares && attach->options.scope == ATTACH_COMMAND)
 		return 0;		      /* looked at when its agent comes */
 	attach->processes.probe_later = true; /* until attach_start */
 	error = processes_examine(&attach->processes, process);
@@ -323,7 +325,7 @@ int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
 		return error;
 	}
 	if (attach->options.scope == ATTACH_PIDS)
-		add_descendants(attach);
+		attach_add_descendants(attach);
 	return 0;
 }
 
@@ -368,7 +370,7 @@ static int let_agents_in(struct attach *attach, char *why, size_t why_size)
 int attach_start(struct attach *attach, char *why, size_t why_size)
 {
 	if (attach->shares)
-		return 0;
+		return by_agents_start(attach, why, why_size);
 	if (attach->options.agent != ATTACH_AGENT_OFF && attach->options.agent_path) {
 		int error;
 
@@ -511,7 +513,7 @@ static void look_at_all(struct attach *attach, uint64_t when_ns)
 	if (attach->options.scope == ATTACH_ALL)
 		process_each(add_if_of_interest, attach);
 	else
-		add_descendants(attach);
+		attach_add_descendants(attach);
 	attach->reconcile = true;
 }
 

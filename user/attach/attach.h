@@ -42,7 +42,7 @@ struct attach_options {
 	enum attach_scope scope;
 	enum attach_way way;
 	const char *share_name; /* of ATTACH_WAY_AGENT: by which agents find gputrace (shares_name) */
-	uid_t uid;		/* the same: whose processes they are */
+	uid_t uid;		/* the same: of all processes that are recorded */
 	enum attach_agent agent;
 	const char *agent_path;	      /* libgputrace-agent.so, NULL: not found */
 	const char *cupti;	      /* the libcupti that agents shall use, NULL: what fits the process */

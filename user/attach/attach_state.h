@@ -17,6 +17,7 @@ struct attach {
 	struct attach_options options;
 	struct programs programs;
 	struct shares *shares; /* of ATTACH_WAY_AGENT, else NULL */
+	char *join;	       /* what agents are asked that are let into a process then: GPUTRACE_AGENT_START */
 	struct files files;
 	struct processes processes;
 	struct agents agents;
@@ -55,11 +56,15 @@ void attach_examine_mapped(struct attach *attach, struct followed *process);
  * look. */
 void attach_look_after_last_misses(struct attach *attach);
 
+/* The children of those that are followed, which were started before they were heard of. */
+void attach_add_descendants(struct attach *attach);
+
 /* What may be missing of the process since it mapped a library, if that was not said. */
 void attach_report_late(struct attach *attach, struct followed *process);
 
 /* ATTACH_WAY_AGENT (by_agents.c): what its functions do there. */
 int by_agents_open(struct attach *attach, char *why, size_t why_size);
+int by_agents_start(struct attach *attach, char *why, size_t why_size);
 uint64_t by_agents_tick(struct attach *attach, uint64_t now_ns);
 void by_agents_stop(struct attach *attach, uint64_t end_ns, void (*drain)(void *), void *drain_context);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A trace without BPF: the processes whose agents come by themselves, until they end.  No file is probed and no process
- * is entered.
+ * A trace without BPF, until all processes have ended: those whose agents come by themselves, as the driver loads them,
+ * and those that run already, which are entered (agents.h) where the kernel permits it.  No file is probed.
  */
 #include "attach/attach.h"
 
@@ -14,13 +14,17 @@
 
 #include "attach/attach_state.h"
 #include "attach/emit.h"
+#include "attach/inject/read_only.h"
 #include "base/monotonic.h"
 #include "base/msg.h"
+#include "base/array.h"
 
 #define CHECK_NS 200000000ULL
 #define TITLE_CHECK_NS 1000000000ULL
 #define COME_IN_MAX 16	    /* agents that are let in before something else is heard */
 #define ROOM_MAX (8u << 20) /* of a ring: the target pays for it */
+#define SETTLE_NS 3000000000ULL
+#define SETTLE_PAUSE_NS 2000000L
 
 int by_agents_open(struct attach *attach, char *why, size_t why_size)
 {
@@ -34,6 +38,11 @@ int by_agents_open(struct attach *attach, char *why, size_t why_size)
 		return error;
 	}
 	attach->processes.shares = attach->shares;
+	if (options->scope == ATTACH_PIDS) {
+		attach->join = xasprintf("%c%s:%s", GPUTRACE_AGENT_JOIN, options->share_name,
+					 options->cupti ? options->cupti : "");
+		attach->agents.asked = attach->join;
+	}
 	control = shares_control(attach->shares);
 	control->activity_sets = options->activity_sets;
 	control->shapes = options->shapes;
@@ -55,18 +64,26 @@ static void emit_event(struct attach *attach, const struct followed *process, ui
 	attach->emit(attach->emit_context, &event.hdr);
 }
 
+static void forget_program(struct attach *attach, struct followed *process)
+{
+	shares_end(attach->shares, process->pid);
+	processes_forget_program(&attach->processes, process);
+	symbols_forget_process(attach->symbols, (uint32_t)process->pid);
+	emit_event(attach, process, GPT_EXEC);
+}
+
 /* An agent comes once in a program: what was known of the process is another's. */
 static struct followed *begin_program(struct attach *attach, pid_t pid)
 {
 	struct followed *process = processes_find(&attach->processes, pid);
 
-	if (process && process->written) {
-		shares_end(attach->shares, pid);
-		processes_forget_program(&attach->processes, process);
-		symbols_forget_process(attach->symbols, (uint32_t)pid);
-		emit_event(attach, process, GPT_EXEC);
-	}
-	return processes_add(&attach->processes, pid, true, false);
+	if (process && process->agent_joined)
+		forget_program(attach, process);
+	if (attach->options.scope == ATTACH_COMMAND)
+		process = processes_add(&attach->processes, pid, true, false);
+	if (process)
+		process->agent_joined = true;
+	return process;
 }
 
 /* What its Python is is said before its agent begins, so that the first launch has its stack. */
@@ -78,6 +95,7 @@ static void let_in(struct attach *attach, pid_t pid)
 		shares_refuse(attach->shares);
 		return;
 	}
+	process->has_python = false; /* its ring has to hear of it */
 	processes_examine(&attach->processes, process);
 	if (shares_finish(attach->shares))
 		msg_debug("pid %d: its agent has gone while it was let in", (int)pid);
@@ -104,6 +122,65 @@ static void remove_over(struct attach *attach)
 	}
 }
 
+static void update_agents(struct attach *attach)
+{
+	for (size_t i = 0; i < attach->processes.list.count; i++)
+		processes_update_agent(&attach->processes, attach->processes.list.items[i]);
+}
+
+/* Without the agent nothing is recorded of a process. */
+static int check_refused(const struct attach *attach, char *why, size_t why_size)
+{
+	for (size_t i = 0; i < attach->processes.list.count; i++) {
+		const struct followed *process = attach->processes.list.items[i];
+
+		if (!process->named || !process->entry.why[0])
+			continue;
+		snprintf(why, why_size,
+			 "process %d: the agent cannot be let in, and without root nothing else records: %s",
+			 (int)process->pid, process->entry.why);
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+int by_agents_start(struct attach *attach, char *why, size_t why_size)
+{
+	uint64_t end_ns = monotonic_ns() + SETTLE_NS;
+	struct timespec pause = {.tv_nsec = SETTLE_PAUSE_NS};
+
+	if (!attach->join)
+		return 0;
+	attach->agents.file_fd = read_only_open(attach->options.agent_path);
+	if (attach->agents.file_fd < 0) {
+		snprintf(why, why_size, "%s: %s", attach->options.agent_path, strerror(-attach->agents.file_fd));
+		return attach->agents.file_fd;
+	}
+	while (agents_tick(&attach->agents, monotonic_ns()) && monotonic_ns() < end_ns) {
+		nanosleep(&pause, NULL);
+		let_agents_in(attach);
+		update_agents(attach);
+	}
+	return check_refused(attach, why, why_size);
+}
+
+/* No one says when a process maps a library, forks, or executes another program, which has no agent. */
+static void look_at_running(struct attach *attach)
+{
+	if (!attach->join)
+		return;
+	attach_add_descendants(attach);
+	for (size_t i = 0; i < attach->processes.list.count; i++) {
+		struct followed *process = attach->processes.list.items[i];
+
+		if (process->agent_joined && !process_is_over(process) &&
+		    !process_maps_file(process->pid, attach->agents.file_fd))
+			forget_program(attach, process);
+		if (!process->agent_joined)
+			processes_look_later(process, monotonic_ns());
+	}
+}
+
 static void look_at(void *context, struct followed *process)
 {
 	struct attach *attach = context;
@@ -117,16 +194,17 @@ uint64_t by_agents_tick(struct attach *attach, uint64_t now_ns)
 	bool check_titles = now_ns - attach->titles_checked_ns > TITLE_CHECK_NS;
 
 	let_agents_in(attach);
-	for (size_t i = 0; i < attach->processes.list.count; i++) {
-		if (check_titles)
-			processes_update_title(&attach->processes, attach->processes.list.items[i]);
-		if (check)
-			processes_update_agent(&attach->processes, attach->processes.list.items[i]);
-	}
-	if (check_titles)
+	for (size_t i = 0; check_titles && i < attach->processes.list.count; i++)
+		processes_update_title(&attach->processes, attach->processes.list.items[i]);
+	if (check_titles) {
+		look_at_running(attach);
 		attach->titles_checked_ns = now_ns;
-	if (check)
+	}
+	if (check) {
+		update_agents(attach);
 		attach->agents_checked_ns = now_ns;
+	}
+	agents_tick(&attach->agents, now_ns);
 	remove_over(attach);
 	processes_report_silent(&attach->processes);
 	return processes_look_due(&attach->processes, look_at, attach);
@@ -151,7 +229,7 @@ static void report_what_is_missing(struct attach *attach)
 	emit_note(attach->emit, attach->emit_context, 0,
 		  "recorded without root, by the agents alone: no collections and imports of Python, no NCCL calls by "
 		  "name, no launches of processes without an agent");
-	if (!shares_count(attach->shares))
+	if (!attach->join && !shares_count(attach->shares))
 		emit_note(attach->emit, attach->emit_context, 0,
 			  "no process has loaded the agent: none started CUDA, or the driver does not load what "
 			  "CUDA_INJECTION64_PATH names there");
@@ -160,10 +238,14 @@ static void report_what_is_missing(struct attach *attach)
 void by_agents_stop(struct attach *attach, uint64_t end_ns, void (*drain)(void *), void *drain_context)
 {
 	struct gpt_share_control *control = shares_control(attach->shares);
-	struct timespec pause = {.tv_nsec = 2000000L};
+	struct timespec pause = {.tv_nsec = SETTLE_PAUSE_NS};
 
-	for (size_t i = 0; i < attach->processes.list.count; i++)
+	agents_end_entering(&attach->agents);
+	for (size_t i = 0; i < attach->processes.list.count; i++) {
 		processes_update_title(&attach->processes, attach->processes.list.items[i]);
+		if (attach->join)
+			agents_report_waiting(&attach->agents, attach->processes.list.items[i]);
+	}
 	control->session = control->ops = 0;
 	drain(drain_context);
 	while (is_pending(attach) && monotonic_ns() < end_ns) {

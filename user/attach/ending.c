@@ -34,7 +34,7 @@ unsigned attach_site_count(const struct attach *attach)
 	unsigned sites = 0;
 
 	for (size_t i = 0; i < attach->files.list.count; i++)
-		if (links_are_attached(&attach->files.list.items[i]->call_links))
+		if (attach->shares || links_are_attached(&attach->files.list.items[i]->call_links))
 			sites += (unsigned)attach->files.list.items[i]->sites.list.count;
 	return sites;
 }

@@ -60,6 +60,7 @@ struct followed {
 	bool agent_calls;	  /* it reports the calls of the process: no symbol probes are needed */
 	bool agent_stopped;	  /* its last HELLO said so */
 	bool agent_heard;	  /* it has sent something */
+	bool agent_joined;	  /* without BPF: it has come together with gputrace */
 	unsigned hidden_runtimes; /* files with a CUDA runtime linked in without names */
 	char hidden_runtime[64];  /* one of them */
 	bool ops_live;		  /* it waits for ops of PyTorch, or observes them */

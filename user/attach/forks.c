@@ -130,6 +130,12 @@ enum fork_verdict fork_judge(struct processes *processes, const struct followed 
 
 	if (!process->forked)
 		return FORK_MAY_ENTER;
+	if (processes->shares) {
+		if (process->named || !parent || !followed_maps(parent, LIBRARY_CUDA))
+			return FORK_MAY_ENTER;
+		return leave_out(why, why_size, of,
+				 "whether it can use CUDA is not known without root; if it does, name it (-p)");
+	}
 	if (process->fork.cuda_up && !shares_memory(process->pid, of))
 		return lost(why, why_size, of);
 	verdict = fork_look(process->pid, of, why, why_size);

@@ -137,7 +137,7 @@ static bool watch_deaths(struct processes *processes, struct followed *process, 
 /* Before the walker begins: it would not know of a subinterpreter that is made between. */
 static void probe_subinterpreters(struct processes *processes, struct followed *process)
 {
-	for (size_t i = 0; i < process->files.count; i++)
+	for (size_t i = 0; !processes->shares && i < process->files.count; i++)
 		file_attach_subinterpreters(processes->files, process->files.items[i]);
 }
 
@@ -156,7 +156,7 @@ void python_examine(struct processes *processes, struct followed *process, const
 		return;
 	}
 	error = find_in_others(process, mappings, error, &python, why, sizeof(why));
-	file = python_file(process, &python);
+	file = processes->shares ? NULL : python_file(process, &python); /* nothing is probed there */
 	more = watch_deaths(processes, process, file, &python) || processes->shares;
 	if (!error) {
 		if (!process->has_python) {

@@ -220,6 +220,7 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	process->files.count = 0;
 	process->agent_gives_up = process->calls_unseen = false;
 	process->agent_live = process->agent_calls = process->agent_stopped = process->agent_heard = false;
+	process->agent_joined = false;
 	process->ops_live = process->has_schedule = process->makes_steps = process->schedule_over = false;
 	process->cycle = process->cycles_over = 0;
 	process->forked = false;
@@ -438,7 +439,7 @@ int processes_examine(struct processes *processes, struct followed *process)
 		if (first && info.forked && !process->forked)
 			fork_note_older(process, info.parent);
 		processes_update_agent(processes, process);
-		if (!processes->shares)
+		if (!processes->shares || process->named || !process->ours)
 			examine_files(processes, process, &mappings);
 		for (size_t i = 0; first && !(process->forked && process->fork.seen) && i < process->files.count; i++)
 			process->agent_older |= process->files.items[i]->kind == LIBRARY_AGENT;

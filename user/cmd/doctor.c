@@ -16,7 +16,7 @@ static int stay_silent(enum libbpf_print_level level, const char *format, va_lis
 
 enum exit_code doctor_command(const struct options *options)
 {
-	bool works, alone = false;
+	bool works, there = true, alone;
 
 	libbpf_set_print(stay_silent);
 	text_begin();
@@ -24,15 +24,16 @@ enum exit_code doctor_command(const struct options *options)
 	works &= doctor_check_software();
 	alone = doctor_check_alone();
 	for (size_t i = 0; i < options->pids.list.count; i++)
-		works &= doctor_check_process(options->pids.list.items[i], options->cupti);
+		there &= doctor_check_process(options->pids.list.items[i], options->cupti, &alone);
 	text_end();
 	fflush(stdout);
-	if (!works && alone && !options->pids.list.count) {
-		msg_warn("only gputrace -- COMMAND works here, by the agent alone; what is missing above opens running "
-			 "processes and the whole machine");
+	if (!works && alone && there) {
+		msg_warn("only the agent alone works here, for %s; what is missing above opens other users' processes "
+			 "and the whole machine",
+			 options->pids.list.count ? "these processes" : "gputrace -- COMMAND and your own processes");
 		return EXIT_GOOD;
 	}
-	if (!works)
+	if (!works || !there)
 		msg_error("no trace can work here until what is missing above is there");
-	return works ? EXIT_GOOD : EXIT_FAILED;
+	return works && there ? EXIT_GOOD : EXIT_FAILED;
 }

@@ -24,7 +24,10 @@ bool doctor_check_software(void);
 /* Recording by the agent alone, without BPF: returns false when a command cannot be traced that way either. */
 bool doctor_check_alone(void);
 
-/* One process, and the libcupti that is named for it (NULL: none): returns false when it cannot be traced. */
-bool doctor_check_process(pid_t pid, const char *cupti);
+/*
+ * One process, and the libcupti that is named for it (NULL: none): returns false when it cannot be traced.  *enters
+ * gets false where the agent cannot come into it.
+ */
+bool doctor_check_process(pid_t pid, const char *cupti, bool *enters);
 
 #endif

@@ -57,8 +57,9 @@ static bool check_lending(void)
 	privileges_missing_to_lend(effective, false, own, sizeof(own));
 	privileges_missing_to_lend(effective, true, all, sizeof(all));
 	if (*own)
-		doctor_say(HEALTH_LIMITED, "running ones", "no GPU times of processes that run already: %s missing: %s",
-			   all, privileges_remedy());
+		doctor_say(HEALTH_LIMITED, "running ones",
+			   "by BPF no GPU times of processes that run already: %s missing: %s", all,
+			   privileges_remedy());
 	else if (*all)
 		doctor_say(HEALTH_LIMITED, "running ones",
 			   "no GPU times of other users' processes that run already: %s missing: %s", all,

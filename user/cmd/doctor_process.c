@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "cmd/agent_path.h"
 #include "cmd/doctor_checks.h"
+#include "cmd/privileges.h"
 #include "cmd/target_check.h"
 #include "target/cupti.h"
 #include "target/library.h"
@@ -227,7 +228,7 @@ static const char *after_parent(const struct subject *subject, char *text, size_
 }
 
 /* Whether it could come in now; nothing is stopped for it. */
-static void check_agent(const struct subject *subject)
+static bool check_agent(const struct subject *subject)
 {
 	struct inject_result result;
 	char *path = agent_path_find();
@@ -236,9 +237,16 @@ static void check_agent(const struct subject *subject)
 	char text[128];
 	const char *after = fd < 0 ? "" : after_parent(subject, text, sizeof(text), &result);
 
+	int scope;
+
 	if (!after)
 		err = -ENOTSUP;
-
+	if (!err && !privileges_may_stop_own(&scope)) {
+		snprintf(result.why, sizeof(result.why),
+			 "kernel.yama.ptrace_scope is %d: sudo sysctl kernel.yama.ptrace_scope=0, or root, lets it",
+			 scope);
+		err = -EPERM;
+	}
 	if (fd < 0)
 		doctor_say(HEALTH_LIMITED, "  agent", "%s cannot be read: no GPU times",
 			   path ? path : GPUTRACE_AGENT_FILE);
@@ -253,6 +261,7 @@ static void check_agent(const struct subject *subject)
 	if (fd >= 0)
 		close(fd);
 	free(path);
+	return !err;
 }
 
 static void check_seccomp(const struct subject *subject)
@@ -263,7 +272,7 @@ static void check_seccomp(const struct subject *subject)
 	doctor_say(HEALTH_OK, "  seccomp", "%s", mode >= 0 && mode <= 2 ? modes[mode] : "not known");
 }
 
-bool doctor_check_process(pid_t pid, const char *cupti)
+bool doctor_check_process(pid_t pid, const char *cupti, bool *enters)
 {
 	struct subject subject = {.pid = pid};
 	char name[32];
@@ -282,7 +291,7 @@ bool doctor_check_process(pid_t pid, const char *cupti)
 		doctor_say(HEALTH_OK, name, "%s", *subject.info.cmdline ? subject.info.cmdline : subject.info.comm);
 		check_python(&subject);
 		check_libraries(&subject);
-		check_agent(&subject);
+		*enters &= check_agent(&subject);
 		check_cupti(&subject, cupti);
 		check_torch(&subject);
 		check_cupti_users(&subject);

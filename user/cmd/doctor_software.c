@@ -13,6 +13,7 @@
 #include "cmd/agent_path.h"
 #include "base/path.h"
 #include "cmd/doctor_checks.h"
+#include "cmd/privileges.h"
 #include "target/python.h"
 #include "model/model.h"
 
@@ -32,16 +33,26 @@ bool doctor_check_alone(void)
 {
 	struct share_control control;
 	char *path = agent_path_find();
-	int err = path ? share_control_open(&control) : -ENOENT;
+	int err = path ? share_control_open(&control) : -ENOENT, scope;
 
 	free(path);
 	if (!err)
 		share_control_close(&control);
-	doctor_say(err ? HEALTH_MISSING : HEALTH_OK, "without BPF", "%s%s%s",
-		   !err		    ? "gputrace -- COMMAND records by the agent alone: --way agent, no right is needed"
-		   : err == -ENOENT ? "it takes the agent"
-				    : "no memory can be shared (memfd_create, F_SEAL_FUTURE_WRITE; Linux 5.1):",
-		   err && err != -ENOENT ? " " : "", err && err != -ENOENT ? strerror(-err) : "");
+	if (err == -ENOENT)
+		doctor_say(HEALTH_MISSING, "without BPF", "it takes the agent");
+	else if (err)
+		doctor_say(HEALTH_MISSING, "without BPF",
+			   "no memory can be shared (memfd_create, F_SEAL_FUTURE_WRITE; Linux 5.1): %s",
+			   strerror(-err));
+	else if (privileges_may_stop_own(&scope))
+		doctor_say(HEALTH_OK, "without BPF",
+			   "the agent alone records a COMMAND, and your own processes (-p PID): --way agent, no right "
+			   "is needed");
+	else
+		doctor_say(HEALTH_LIMITED, "without BPF",
+			   "the agent alone records a COMMAND: --way agent, no right is needed; -p PID takes "
+			   "kernel.yama.ptrace_scope 0, and it is %d",
+			   scope);
 	return !err;
 }
 

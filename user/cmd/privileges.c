@@ -23,6 +23,8 @@
 #define CAP_BPF 39
 #endif
 
+#define YAMA_NO_ATTACH 3 /* Documentation/admin-guide/LSM/Yama.rst: no one may stop another's thread, root neither */
+
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
 struct needed_capability {
@@ -95,6 +97,17 @@ const char *privileges_missing_to_lend(uint64_t effective, bool others, char *bu
 	if (others)
 		add_missing(effective, needed_for_others, COUNT(needed_for_others), buffer, size);
 	return buffer;
+}
+
+bool privileges_may_stop_own(int *scope)
+{
+	FILE *yama = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+
+	if (!yama || fscanf(yama, "%d", scope) != 1)
+		*scope = 0;
+	if (yama)
+		fclose(yama);
+	return !*scope || (*scope < YAMA_NO_ATTACH && privileges_effective() >> CAP_SYS_PTRACE & 1);
 }
 
 bool privileges_of_file(void)

@@ -19,6 +19,9 @@ const char *privileges_missing(uint64_t effective, char *buffer, size_t size);
  */
 const char *privileges_missing_to_lend(uint64_t effective, bool others, char *buffer, size_t size);
 
+/* Whether Yama, if there is one, lets gputrace stop a thread of a process of its own user; *scope: its ptrace_scope. */
+bool privileges_may_stop_own(int *scope);
+
 /*
  * Whether who runs it has fewer rights than it has: its capabilities are its file's (setcap(8)).  Then it loads into
  * processes nothing that its caller could have made.

@@ -104,8 +104,8 @@ static int refuse_command(const char *name, int err)
 /* What only the kernel's programs see. */
 static const char *needs_bpf(const struct options *options)
 {
-	if (!options->command)
-		return "only a COMMAND is recorded so, not processes that run already";
+	if (recording_scope(options) == ATTACH_ALL)
+		return "a COMMAND, or processes of yours that are named (--pid), not the whole machine";
 	if (options->agent == ATTACH_AGENT_OFF)
 		return "it excludes --agent off";
 	if (options->native)
@@ -115,26 +115,62 @@ static const char *needs_bpf(const struct options *options)
 	return options->python_calls ? "it excludes --python-calls" : NULL;
 }
 
+/* By the agents alone those of one user are recorded, without root one's own.  why: BPF is not permitted, or NULL. */
+static int find_owner(struct recording *recording, const char *why)
+{
+	const struct pid_list *pids = &recording->options->pids;
+	struct process_owner of;
+
+	recording->owner = recording->caller ? recording->caller->uid : geteuid();
+	for (size_t i = 0; i < pids->list.count; i++) {
+		pid_t pid = pids->list.items[i];
+
+		if (process_owner(pid, &of))
+			continue; /* it has ended, which is said later */
+		if (geteuid() && of.file_uid != geteuid()) {
+			msg_error(
+				"%s%swithout root only your own processes can be recorded, and pid %d belongs to user "
+				"%u",
+				why ? why : "", why ? "; " : "--way agent: ", (int)pid, of.file_uid);
+			return -EPERM;
+		}
+		if (i && of.file_uid != recording->owner) {
+			msg_error("--pid %d: belongs to user %u, and --pid %d does not: by the agent alone processes "
+				  "of one user are recorded",
+				  (int)pid, of.file_uid, (int)pids->list.items[0]);
+			return -EINVAL;
+		}
+		recording->owner = of.file_uid;
+	}
+	return 0;
+}
+
 /* By the agents alone, where that is asked for or nothing else is permitted. */
 static int choose_way(struct recording *recording)
 {
 	const struct options *options = recording->options;
 	const char *bpf = needs_bpf(options);
-	int err = 0;
+	int err = 0, owned;
 
 	if (options->way != RECORD_WAY_AGENT)
 		err = privileges_check(recording->why, sizeof(recording->why));
 	if (options->way != RECORD_WAY_AGENT && !err)
 		return 0;
-	if (options->way == RECORD_WAY_BPF || (bpf && options->way != RECORD_WAY_AGENT)) {
-		msg_error("%s%s", recording->why,
-			  options->command ? "" : "; a command needs no right: gputrace ... -- COMMAND");
+	if (options->way == RECORD_WAY_BPF) {
+		msg_error("%s", recording->why);
+		return err;
+	}
+	if (bpf && options->way == RECORD_WAY_AUTO) {
+		msg_error("%s; without that the agent alone records: %s", recording->why, bpf);
 		return err;
 	}
 	if (bpf) {
 		msg_error("--way agent: %s", bpf);
 		return -EINVAL;
 	}
+	owned = find_owner(recording, err ? recording->why : NULL);
+	if (owned)
+		return owned;
 	recording->share_name = shares_name();
 	if (!recording->share_name) {
 		msg_error("--way agent: no random name can be had: %s", strerror(errno));
@@ -251,7 +287,7 @@ static void say_missing_rights(struct recording *recording)
 	uint64_t effective = privileges_effective();
 	char missing[128], own[128], note[256];
 
-	if (recording->options->command || !recording->agent_path)
+	if (recording->options->command || !recording->agent_path || recording->share_name)
 		return;
 	privileges_missing_to_lend(effective, has_others(recording->options), missing, sizeof(missing));
 	if (!*missing)

@@ -25,6 +25,7 @@ struct recording {
 	struct log_file file;
 	struct log_writer *log;
 	char *share_name;      /* by which agents find this gputrace where it records without BPF, else NULL */
+	uid_t owner;	       /* the same: of the processes that are recorded */
 	struct caller *caller; /* as whom the command runs, NULL: as gputrace */
 	struct command command;
 	int signals; /* -1: not open */

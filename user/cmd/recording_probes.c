@@ -67,7 +67,7 @@ int recording_attach(struct recording *recording)
 		.scope = recording_scope(options),
 		.way = recording->share_name ? ATTACH_WAY_AGENT : ATTACH_WAY_BPF,
 		.share_name = recording->share_name,
-		.uid = recording->caller ? recording->caller->uid : geteuid(),
+		.uid = recording->owner,
 		.agent = options->agent,
 		.agent_path = recording->agent_path,
 		.cupti = options->cupti,

@@ -379,7 +379,7 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(const void *
 
 	if (!callbacks || callbacks->size < sizeof(*callbacks) || !callbacks->module_table || !open_tables())
 		return 0;
-	share_join();
+	share_join(NULL);
 	put_functions(callbacks, NVTX_MODULE_CORE);
 	put_functions(callbacks, NVTX_MODULE_CORE2);
 	return 1;

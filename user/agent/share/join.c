@@ -16,8 +16,9 @@
 #include "agent/clock.h"
 #include "agent/share/own_memory.h"
 
-#define ANSWER_S 1u		  /* for one message */
-#define PATIENCE_NS 3000000000ull /* for all of them */
+#define ANSWER_S 1u /* for one message */
+#define PATIENT_S 10u
+#define PATIENCE 3u /* times as long for all of them */
 
 enum { CONTROL, RING, DESCRIPTORS };
 
@@ -31,9 +32,9 @@ static bool is_trusted(int connection)
 	       (peer.uid == geteuid() || peer.uid == 0);
 }
 
-static int reach(const char *name)
+static int reach(const char *name, unsigned answer_s)
 {
-	struct timeval patience = {.tv_sec = ANSWER_S};
+	struct timeval patience = {.tv_sec = answer_s};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	size_t length = strnlen(name, sizeof(address.sun_path));
 	int connection;
@@ -104,11 +105,11 @@ static bool answer(int connection, const struct gpt_share_message *question)
 	return said;
 }
 
-static bool talk(int connection, int descriptors[DESCRIPTORS])
+static bool talk(int connection, unsigned answer_s, int descriptors[DESCRIPTORS])
 {
 	struct gpt_share_hello hello = {.bytes = sizeof(hello), .abi = GPT_SHARE_ABI, .agent_abi = GPT_AGENT_ABI};
 	struct gpt_share_message message = {0};
-	uint64_t end_ns = clock_now_ns() + PATIENCE_NS;
+	uint64_t end_ns = clock_now_ns() + PATIENCE * answer_s * 1000000000ull;
 
 	if (!say(connection, &hello, sizeof(hello)))
 		return false;
@@ -136,11 +137,17 @@ static bool map_control(int descriptor, struct joined *out)
 	return out->control->bytes >= sizeof(struct gpt_share_control);
 }
 
-/* Its data twice, one after the other. */
+static bool map_at(void *address, uint64_t bytes, int descriptor, off_t offset)
+{
+	int flags = descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+
+	return mmap(address, bytes, PROT_READ | PROT_WRITE, flags | MAP_FIXED, descriptor, offset) != MAP_FAILED;
+}
+
 static bool map_ring(int descriptor, struct joined *out)
 {
 	off_t whole = lseek(descriptor, 0, SEEK_END);
-	uint8_t *memory;
+	struct own_ring *ring;
 	uint64_t bytes;
 
 	if (whole <= (off_t)sizeof(struct gpt_share_ring))
@@ -148,32 +155,29 @@ static bool map_ring(int descriptor, struct joined *out)
 	bytes = (uint64_t)whole - sizeof(struct gpt_share_ring);
 	if (bytes > GPT_SHARE_BYTES_MAX || bytes & (bytes - 1) || bytes % (uint64_t)sysconf(_SC_PAGESIZE))
 		return false;
-	memory = mmap(NULL, sizeof(struct gpt_share_ring) + 2 * bytes, PROT_NONE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (memory == MAP_FAILED)
+	ring = mmap(NULL, sizeof(*ring) + 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (ring == MAP_FAILED)
 		return false;
-	if (mmap(memory, sizeof(struct gpt_share_ring) + bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-		 descriptor, 0) == MAP_FAILED ||
-	    mmap(memory + sizeof(struct gpt_share_ring) + bytes, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-		 descriptor, sizeof(struct gpt_share_ring)) == MAP_FAILED) {
-		munmap(memory, sizeof(struct gpt_share_ring) + 2 * bytes);
+	if (!map_at(ring, GPT_SHARE_PAGE, -1, 0) || !map_at(&ring->shared, (uint64_t)whole, descriptor, 0) ||
+	    !map_at(ring->shared.data + bytes, bytes, descriptor, sizeof(struct gpt_share_ring))) {
+		munmap(ring, sizeof(*ring) + 2 * bytes);
 		return false;
 	}
-	out->ring = (struct gpt_share_ring *)memory;
-	out->bytes = bytes;
+	ring->bytes = bytes;
+	out->ring = ring;
 	return true;
 }
 
-bool join(struct joined *out)
+bool join(const char *name, bool patient, struct joined *out)
 {
-	const char *name = secure_getenv(GPUTRACE_SHARE);
-	int connection = name ? reach(name) : -1, descriptors[DESCRIPTORS] = {-1, -1}, i;
+	unsigned answer_s = patient ? PATIENT_S : ANSWER_S;
+	int connection = reach(name, answer_s), descriptors[DESCRIPTORS] = {-1, -1}, i;
 	bool joined;
 
 	*out = (struct joined){0};
 	if (connection < 0)
 		return false;
-	joined = talk(connection, descriptors) && map_control(descriptors[CONTROL], out) &&
+	joined = talk(connection, answer_s, descriptors) && map_control(descriptors[CONTROL], out) &&
 		 map_ring(descriptors[RING], out);
 	if (!joined && out->control)
 		munmap((void *)out->control, sizeof(*out->control));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Coming together with the collector that the environment names (gputrace/share.h). */
+/* Coming together with a collector (gputrace/share.h). */
 #ifndef GPUTRACE_AGENT_SHARE_JOIN_H
 #define GPUTRACE_AGENT_SHARE_JOIN_H
 
@@ -8,13 +8,17 @@
 
 #include <gputrace/share.h>
 
+#include "agent/share/ring.h"
+
 struct joined {
 	const volatile struct gpt_share_control *control;
-	struct gpt_share_ring *ring; /* with its data twice */
-	uint64_t bytes;		     /* of the data */
+	struct own_ring *ring;
 };
 
-/* False: there is no collector, it does not answer, or what it sends is not what it should be. Nothing is left open. */
-bool join(struct joined *out);
+/*
+ * name: of its socket.  patient: no one waits for the calling thread.  False: there is no collector, it does not
+ * answer, or what it sends is not what it should be. Nothing is left open.
+ */
+bool join(const char *name, bool patient, struct joined *out);
 
 #endif

@@ -4,25 +4,21 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-static struct {
-	struct gpt_share_ring *volatile memory;
-	uint64_t bytes; /* a power of two */
-} ring;
+static struct own_ring *current;
 
-void ring_open(struct gpt_share_ring *memory, uint64_t bytes)
+void ring_open(struct own_ring *ring)
 {
-	ring.bytes = bytes;
-	__atomic_store_n(&ring.memory, memory, __ATOMIC_RELEASE);
+	__atomic_store_n(&current, ring, __ATOMIC_RELEASE);
 }
 
 void ring_forget(void)
 {
-	__atomic_store_n(&ring.memory, NULL, __ATOMIC_RELAXED);
+	__atomic_store_n(&current, NULL, __ATOMIC_RELAXED);
 }
 
-static struct gpt_share_ring *opened(void)
+static struct own_ring *opened(void)
 {
-	return __atomic_load_n(&ring.memory, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&current, __ATOMIC_ACQUIRE);
 }
 
 static void set_head(struct gpt_share_head *head, uint32_t bytes, uint32_t flags)
@@ -32,7 +28,8 @@ static void set_head(struct gpt_share_head *head, uint32_t bytes, uint32_t flags
 
 void *ring_reserve(uint64_t bytes)
 {
-	struct gpt_share_ring *memory = opened();
+	struct own_ring *ring = opened();
+	struct gpt_share_ring *memory = ring ? &ring->shared : NULL;
 	uint64_t need = sizeof(struct gpt_share_head) + gpt_padded(bytes), fill;
 	__u64 produced;
 	struct gpt_share_head *head;
@@ -42,11 +39,11 @@ void *ring_reserve(uint64_t bytes)
 	produced = __atomic_load_n(&memory->writer.produced, __ATOMIC_RELAXED);
 	do {
 		fill = produced - __atomic_load_n(&memory->reader.consumed, __ATOMIC_ACQUIRE);
-		if (fill > ring.bytes || need > ring.bytes - fill)
+		if (fill > ring->bytes || need > ring->bytes - fill)
 			return NULL;
 	} while (!__atomic_compare_exchange_n(&memory->writer.produced, &produced, produced + need, true,
 					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-	head = (struct gpt_share_head *)(memory->data + (produced & (ring.bytes - 1) & ~7ull));
+	head = (struct gpt_share_head *)(memory->data + (produced & (ring->bytes - 1) & ~7ull));
 	set_head(head, (uint32_t)bytes, GPT_SHARE_SET | GPT_SHARE_BUSY);
 	return head + 1;
 }
@@ -67,31 +64,31 @@ void ring_discard(void *record)
 
 void ring_count(uint32_t which)
 {
-	struct gpt_share_ring *memory = opened();
+	struct own_ring *ring = opened();
 
-	if (memory && which < GPT_COUNTER_COUNT)
-		__atomic_fetch_add(&memory->writer.counters[which], 1, __ATOMIC_RELAXED);
+	if (ring && which < GPT_COUNTER_COUNT)
+		__atomic_fetch_add(&ring->shared.writer.counters[which], 1, __ATOMIC_RELAXED);
 }
 
 const volatile struct gpt_share_reader *ring_reader(void)
 {
-	struct gpt_share_ring *memory = opened();
+	struct own_ring *ring = opened();
 
-	return memory ? &memory->reader : NULL;
+	return ring ? &ring->shared.reader : NULL;
 }
 
 void ring_state(uint32_t state)
 {
-	struct gpt_share_ring *memory = opened();
+	struct own_ring *ring = opened();
 
-	if (memory)
-		__atomic_store_n(&memory->writer.state, state, __ATOMIC_RELEASE);
+	if (ring)
+		__atomic_store_n(&ring->shared.writer.state, state, __ATOMIC_RELEASE);
 }
 
 void ring_release(void)
 {
-	struct gpt_share_ring *memory = opened();
+	struct own_ring *ring = opened();
 
-	if (memory)
-		madvise(memory->data, ring.bytes, MADV_REMOVE);
+	if (ring)
+		madvise(ring->shared.data, ring->bytes, MADV_REMOVE);
 }

@@ -8,8 +8,17 @@
 
 #include <gputrace/share.h>
 
-/* bytes: of data; memory has its data twice, one after the other, so that no record is in two pieces. */
-void ring_open(struct gpt_share_ring *memory, uint64_t bytes);
+/* A mapped ring: its data stands twice, one after the other, so that no record is in two pieces. */
+struct own_ring {
+	union {
+		uint64_t bytes; /* of data once, a power of two; out of the collector's reach */
+		uint8_t own_page[GPT_SHARE_PAGE];
+	};
+	struct gpt_share_ring shared;
+};
+
+/* Instead of one before, if there was.  It has to stay mapped for ever: any thread may be about to write there. */
+void ring_open(struct own_ring *ring);
 
 /* In the child of a fork. */
 void ring_forget(void);

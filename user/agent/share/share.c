@@ -2,6 +2,7 @@
 #include "agent/share/share.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <gputrace/record.h>
@@ -23,31 +24,32 @@ enum { APART, JOINING, DONE };
 static _Atomic uint32_t state; /* futex */
 static bool fork_registered;
 
-static void join_now(void)
+static void join_now(const char *name, bool patient)
 {
 	struct joined joined;
 
-	if (join(&joined) && stacks_open(joined.ring->reader.pid)) {
-		ring_open(joined.ring, joined.bytes);
+	if (!fork_registered)
+		fork_gate_in_child(share_forked);
+	fork_registered = true;
+	if (join(name, patient, &joined) && stacks_open(joined.ring->shared.reader.pid)) {
+		ring_open(joined.ring);
 		stacks_look(); /* before a thread launches: of several at once one alone could */
-		if (!fork_registered)
-			fork_gate_in_child(share_forked);
-		fork_registered = true;
 		__atomic_store_n(&share_control, joined.control, __ATOMIC_RELEASE);
 	}
 	atomic_store(&state, DONE);
 	futex_wake(&state);
 }
 
-void share_join(void)
+void share_join(const char *name)
 {
+	const char *wanted = name ? name : secure_getenv(GPUTRACE_SHARE);
+	uint32_t before = atomic_load(&state);
 	uint64_t end_ns;
-	uint32_t apart = APART;
 
-	if (atomic_load(&state) == DONE)
+	if (!wanted || (before == DONE && (!name || share_listener())))
 		return;
-	if (atomic_compare_exchange_strong(&state, &apart, JOINING)) {
-		join_now();
+	if (before != JOINING && atomic_compare_exchange_strong(&state, &before, JOINING)) {
+		join_now(wanted, name != NULL);
 		return;
 	}
 	/* The other thread's first call must not come before its collector. */
@@ -58,10 +60,12 @@ void share_join(void)
 
 void share_leave(void)
 {
-	if (share_control && !share_listener()) {
+	if (!share_control)
+		return;
+	if (!share_listener())
 		ring_release();
+	if (!SHARE_WANTS(session) && !SHARE_WANTS(ops))
 		stacks_release();
-	}
 }
 
 void share_forked(void)

@@ -11,10 +11,12 @@
 #include <stdint.h>
 
 /*
- * Where the environment names a collector: comes together with it, once in a process.  Takes milliseconds, at most
- * three seconds where it does not answer; at once back where there is none.  Any thread that may wait.
+ * Comes together with the collector whose socket has that name; NULL: with the one that the environment names, once in
+ * a process.  Nothing while another one lives.  Takes milliseconds, at most three seconds where it does not answer
+ * (half a minute with a name); at once back where there is none.  Any thread that may wait, outside of the fork gate
+ * unless it is the program's.
  */
-void share_join(void);
+void share_join(const char *name);
 
 /* As the functions of agent.h that have these names; nothing where no such collector listens. */
 void share_call(uint32_t corr, uint32_t api);
@@ -28,7 +30,7 @@ uint64_t share_stack_id(void);
 /* Who knows for which stack a thread without Python frames works: asked at its calls. */
 void share_inherit(uint64_t (*inherited)(void));
 
-/* Nothing more will be said: where the collector has gone its memory goes back to the system. */
+/* The session is over: what it took of memory goes back to the system, the ring's only where the collector has gone. */
 void share_leave(void);
 
 /* In the child of a fork: the ring is the parent's. */

@@ -300,15 +300,20 @@ static void watch_interpreters(void)
 
 bool stacks_open(uint32_t pid)
 {
-	size_t bytes = WALKER_BYTES;
-	uint8_t *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint8_t *memory = (uint8_t *)slots;
 
+	if (!memory)
+		memory = mmap(NULL, WALKER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			      -1, 0);
 	if (memory == MAP_FAILED)
 		return false;
 	slots = (struct walk_slot *)memory;
 	pages = (struct own_pages *)(memory + SLOTS * sizeof(*slots));
 	tables = (struct tables *)(memory + SLOTS * (sizeof(*slots) + sizeof(*pages)));
+	stacks_release();
 	python.pid = pid;
+	python.news = 0;
+	python.head = 0;
 	own_process.python_state = GPT_STACK_UNKNOWN_LAYOUT;
 	own_process.unsure = 1;
 	own_process.program = own_process.generation = clock_now_ns();

@@ -6,7 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Before the first call of the others: memory for it, false where there is none.  pid: as the collector sees it. */
+/*
+ * Before the first call of the others, and again for each further collector: memory for it, false where there is none.
+ * pid: as the collector sees it.
+ */
 bool stacks_open(uint32_t pid);
 
 /* The ring's data is someone else's from now on: the child of a fork. */

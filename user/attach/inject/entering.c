@@ -20,8 +20,8 @@ struct entering {
 	struct entering *next;
 	pid_t pid;
 	int agent_fd;			 /* its own */
-	char *cupti;			 /* NULL: none */
-	struct entering_request request; /* without cupti */
+	char *asked;			 /* NULL: none */
+	struct entering_request request; /* without asked */
 	/* Under the lock. */
 	bool ended, forgotten;
 	bool gone; /* the thread does not look at it any more */
@@ -37,7 +37,7 @@ static void free_entering(struct entering *entering)
 {
 	if (entering->agent_fd >= 0)
 		close(entering->agent_fd);
-	free(entering->cupti);
+	free(entering->asked);
 	free(entering);
 }
 
@@ -60,7 +60,7 @@ static int enter(const struct entering *entering, struct inject_result *result)
 	if (request->driver && !brings)
 		return -ENODATA;
 	if (!brings)
-		return inject_agent(entering->pid, request->start_ticks, entering->agent_fd, entering->cupti, result);
+		return inject_agent(entering->pid, request->start_ticks, entering->agent_fd, entering->asked, result);
 	error = request->ops ? inject_observer(entering->pid, request->start_ticks, entering->agent_fd, result) : 0;
 	return error ? error : -EALREADY;
 }
@@ -115,8 +115,8 @@ int entering_begin(pid_t pid, int agent_fd, const struct entering_request *reque
 
 	entering->pid = pid;
 	entering->request = *request;
-	entering->request.cupti = NULL;
-	entering->cupti = request->cupti ? xstrdup(request->cupti) : NULL;
+	entering->request.asked = NULL;
+	entering->asked = request->asked ? xstrdup(request->asked) : NULL;
 	entering->agent_fd = fcntl(agent_fd, F_DUPFD_CLOEXEC, 0);
 	error = entering->agent_fd < 0 ? -errno : take_place(entering);
 	if (!error) {

@@ -23,7 +23,7 @@ struct entering;
 /* What to do, by inject.h. */
 struct entering_request {
 	uint64_t start_ticks; /* of the process, as process_start_ticks */
-	const char *cupti;    /* as inject_agent; NULL: none */
+	const char *asked;    /* as inject_agent; NULL: none */
 	bool unless_driver;   /* the answer is -EALREADY where inject_driver_brings */
 	bool driver;	      /* it should: nothing is done but for ops; -ENODATA where it does not */
 	bool ops;	      /* PyTorch's, also where the driver brings the agent: inject_observer */

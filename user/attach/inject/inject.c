@@ -261,10 +261,10 @@ static int check_idle(struct injection *injection)
 	return check_alive(injection);
 }
 
-static int wake(struct injection *injection, const char *cupti)
+static int wake(struct injection *injection, const char *asked)
 {
 	struct remote_call call = {
-		.addresses = &injection->addresses, .function = injection->addresses.agent_start, .path = cupti};
+		.addresses = &injection->addresses, .function = injection->addresses.agent_start, .path = asked};
 	int error = check_idle(injection);
 
 	if (error)
@@ -290,24 +290,24 @@ static int enter_observer(struct injection *injection, int agent_fd)
 	return load(injection, agent_fd, true);
 }
 
-/* A CUPTI can only be named to an agent that is there. */
-static int enter(struct injection *injection, int agent_fd, const char *cupti)
+/* Only an agent that is there can be asked for something. */
+static int enter(struct injection *injection, int agent_fd, const char *asked)
 {
 	int error;
 
 	if (injection->addresses.agent_start)
-		return wake(injection, cupti);
-	error = load(injection, agent_fd, cupti != NULL);
-	if (error || !cupti)
+		return wake(injection, asked);
+	error = load(injection, agent_fd, asked != NULL);
+	if (error || !asked)
 		return error;
 	error = inject_addresses_find(injection->pid, &injection->mappings, &injection->addresses,
 				      injection->result->why, sizeof(injection->result->why));
 	if (!error && !injection->addresses.agent_start)
 		error = refuse(injection, -EAGAIN, "the agent was loaded and is not there");
-	return error ? error : wake(injection, cupti);
+	return error ? error : wake(injection, asked);
 }
 
-static int inject(pid_t pid, uint64_t start_ticks, int agent_fd, const char *cupti, bool observer,
+static int inject(pid_t pid, uint64_t start_ticks, int agent_fd, const char *asked, bool observer,
 		  struct inject_result *result)
 {
 	struct injection injection;
@@ -321,14 +321,14 @@ static int inject(pid_t pid, uint64_t start_ticks, int agent_fd, const char *cup
 	if (!error)
 		error = choose(&injection, &thread);
 	if (!error)
-		error = observer ? enter_observer(&injection, agent_fd) : enter(&injection, agent_fd, cupti);
+		error = observer ? enter_observer(&injection, agent_fd) : enter(&injection, agent_fd, asked);
 	mappings_free(&injection.mappings);
 	return error;
 }
 
-int inject_agent(pid_t pid, uint64_t start_ticks, int agent_fd, const char *cupti, struct inject_result *result)
+int inject_agent(pid_t pid, uint64_t start_ticks, int agent_fd, const char *asked, struct inject_result *result)
 {
-	return inject(pid, start_ticks, agent_fd, cupti, false, result);
+	return inject(pid, start_ticks, agent_fd, asked, false, result);
 }
 
 int inject_observer(pid_t pid, uint64_t start_ticks, int agent_fd, struct inject_result *result)

@@ -25,12 +25,12 @@
 
 /*
  * Makes the process that has the pid and this start (process_start_ticks) load the agent (agent_fd: its file, from
- * read_only_open) or, where that file's agent is mapped already, start it; cupti: the libcupti it shall use, NULL: what
- * it finds.  0: the call was made; the agent itself reports whether a session starts.  -EAGAIN: not at this moment, try
- * again; -ESRCH: the process has ended; other -errno: not in this process.
+ * read_only_open) or, where that file's agent is mapped already, start it; asked: what it is to do
+ * (GPUTRACE_AGENT_START), NULL: nothing particular.  0: the call was made; the agent itself reports whether a session
+ * starts.  -EAGAIN: not at this moment, try again; -ESRCH: the process has ended; other -errno: not in this process.
  */
-#define INJECT_PATH_MAX 256u /* bytes of the path of a libcupti with its NUL */
-int inject_agent(pid_t pid, uint64_t start_ticks, int agent_fd, const char *cupti, struct inject_result *result);
+#define INJECT_PATH_MAX 256u /* bytes of what the agent is asked, with its NUL */
+int inject_agent(pid_t pid, uint64_t start_ticks, int agent_fd, const char *asked, struct inject_result *result);
 
 /* The same for PyTorch's ops alone, in a process whose driver brings the agent: one that is loaded now waits for that.
  */

@@ -36,11 +36,6 @@
 #include "attach/inject/read_only.h"
 #include "target/process.h"
 
-/*
- * The loader takes two libraries of the same name for one: pids come round again, so the descriptor's number
- * distinguishes two gputraces apart.
- */
-#define NUMBER_FIRST 16
 #define NUMBER_COUNT 900
 
 /* How long a path that may still be used is kept when the tracer has gone; it is looked after so often. */
@@ -168,19 +163,24 @@ static int hide(int number)
 
 	if (dup2(LEND_FILE, number) < 0)
 		return -errno;
-	for (int i = 0; i < NUMBER_FIRST; i++)
+	for (int i = 0; i < LEND_NUMBER_FIRST; i++)
 		(void)fcntl(i, F_SETFD, FD_CLOEXEC);
 	execve("/" READ_ONLY_PROGRAM, argv, environment);
 	return -errno;
 }
 
-static void lend(const struct loan *loan, struct lend_answer *answer)
+int lend_number(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
+	return LEND_NUMBER_FIRST + (int)(now.tv_nsec / 1000 % NUMBER_COUNT);
+}
+
+static void lend(const struct loan *loan, struct lend_answer *answer)
+{
 	answer->pid = (int32_t)getpid();
-	answer->number = NUMBER_FIRST + (int32_t)(now.tv_nsec / 1000 % NUMBER_COUNT);
+	answer->number = lend_number();
 	answer->step = LEND_NAMESPACE;
 	answer->error = enter_namespaces(loan->borrower);
 	if (answer->error)

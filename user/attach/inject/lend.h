@@ -2,7 +2,8 @@
 /*
  * A gputrace file, opened in a process where its name may mean nothing: lent by a small process that has the same
  * user and namespaces as the borrower, as /proc/PID/fd/N.  No copy, nothing left behind, and the very inode that
- * carries our probes.
+ * carries our probes.  A gputrace without any capability lends its own descriptor: who may follow that path is of the
+ * same user, and has nothing to gain.
  */
 #ifndef GPUTRACE_ATTACH_INJECT_LEND_H
 #define GPUTRACE_ATTACH_INJECT_LEND_H
@@ -14,6 +15,7 @@
 struct lender {
 	pid_t pid; /* of its keeper */
 	int socket;
+	int own_file;  /* our own descriptor is lent; -1: there is a lender */
 	char path[48]; /* for the borrower to open */
 };
 
@@ -40,6 +42,13 @@ int inject_lend_main(int argc, char **argv);
 
 /* ---- between the two sides (lender.c, lend.c) ---------------------------------------------------------
  */
+
+/*
+ * The loader takes two libraries of the same name for one: pids come round again, so the descriptor's number
+ * distinguishes two gputraces apart.
+ */
+#define LEND_NUMBER_FIRST 16
+int lend_number(void);
 
 enum lend_descriptor {
 	LEND_SOCKET = 3,  /* SOCK_SEQPACKET to the tracer */

@@ -4,18 +4,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "attach/inject/stop.h"
 #include "attach/inject/read_only.h"
+#include "target/process.h"
 
 #define PATIENCE_MS 5000 /* a look through the borrower's root may take as long as its user likes */
 #define HURRIED_MS 100	 /* when the tracer is to end */
@@ -118,13 +121,45 @@ static int start_keeper(struct lender *lender, pid_t borrower, int file, int now
 	return lender->pid < 0 ? -errno : 0;
 }
 
+static bool has_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	return syscall(SYS_capget, &header, sets) || sets[0].permitted || sets[1].permitted;
+}
+
+/* It is looked for through the borrower's root, as it will be by itself. */
+static int lend_own(struct lender *lender, pid_t borrower, int file_fd, char *why, size_t why_size)
+{
+	struct lend_answer answer = {.step = LEND_PATH, .error = -ENOTSUP};
+	struct stat lent, own;
+	char path[80];
+
+	lender->own_file = fcntl(file_fd, F_DUPFD_CLOEXEC, lend_number());
+	if (lender->own_file < 0) {
+		snprintf(why, why_size, "the agent's file cannot be lent: %s", strerror(errno));
+		return -errno;
+	}
+	snprintf(lender->path, sizeof(lender->path), "/proc/%d/fd/%d", (int)getpid(), lender->own_file);
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)process_thread(borrower), lender->path);
+	if (!process_stat(borrower, path, &lent) && !fstat(lender->own_file, &own) && lent.st_ino == own.st_ino &&
+	    lent.st_dev == own.st_dev)
+		return 0;
+	lender_stop(lender);
+	return explain(&answer, why, why_size);
+}
+
 int lender_start(struct lender *lender, pid_t borrower, int file_fd, char *why, size_t why_size)
 {
 	struct lend_answer answer = {.step = LEND_PROCESS};
-	int nowhere = read_only_nowhere(), file;
+	int nowhere, file;
 	char path[32];
 
-	*lender = (struct lender){.socket = -1};
+	*lender = (struct lender){.socket = -1, .own_file = -1};
+	if (!has_capabilities())
+		return lend_own(lender, borrower, file_fd, why, why_size);
+	nowhere = read_only_nowhere();
 	if (nowhere < 0) {
 		snprintf(why, why_size, "nothing can be mounted for the process that lends it the agent's file: %s",
 			 strerror(-nowhere));
@@ -147,7 +182,8 @@ int lender_start(struct lender *lender, pid_t borrower, int file_fd, char *why, 
 
 static void say(const struct lender *lender, char word)
 {
-	(void)send(lender->socket, &word, 1, MSG_NOSIGNAL);
+	if (lender->socket >= 0)
+		(void)send(lender->socket, &word, 1, MSG_NOSIGNAL);
 }
 
 void lender_use(struct lender *lender)
@@ -168,12 +204,15 @@ int lender_stop(struct lender *lender)
 	}
 	if (lender->pid > 0)
 		waitpid(lender->pid, NULL, 0);
-	*lender = (struct lender){.socket = -1};
+	if (lender->own_file >= 0)
+		close(lender->own_file);
+	*lender = (struct lender){.socket = -1, .own_file = -1};
 	return end.error;
 }
 
 void lender_leave(struct lender *lender)
 {
-	close(lender->socket);
-	*lender = (struct lender){.socket = -1};
+	if (lender->socket >= 0)
+		close(lender->socket);
+	*lender = (struct lender){.socket = -1, .own_file = -1}; /* our own descriptor stays open as long as we live */
 }

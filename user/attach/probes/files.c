@@ -85,9 +85,12 @@ bool file_note_refused(struct files *files, struct probed_file *file, enum file_
 void files_mark_known(struct files *files, const struct probed_file *file, bool known)
 {
 	struct gpt_file_key key = {.inode = file->inode, .device = sites_kernel_device(file->device)};
-	int map = bpf_map__fd(files->programs->bpf->maps.known_files);
 	uint8_t one = 1;
+	int map;
 
+	if (!files->programs->bpf)
+		return; /* no one is held */
+	map = bpf_map__fd(files->programs->bpf->maps.known_files);
 	if (known)
 		bpf_map_update_elem(map, &key, &one, BPF_ANY);
 	else

@@ -110,8 +110,13 @@ void file_attach_torch(struct files *files, struct probed_file *file)
 		search.image = image;
 		image_each_symbol(image, torch_symbol, &search);
 		find_flag(file, &search);
-		error = attach_engine(files, file, &search);
 	}
+	if (!files->programs->bpf) { /* nothing is probed */
+		image_close(image);
+		return;
+	}
+	if (!error)
+		error = attach_engine(files, file, &search);
 	if (error)
 		file_note_refused(files, file, FILE_ENGINE, error);
 	if (image && files->foreign_buffers) {

@@ -2,6 +2,7 @@
 #include "attach/share/share_ring.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -47,6 +48,10 @@ failed:
 
 void share_ring_close(struct share_ring *ring)
 {
+	/* The process goes on with it mapped; it has no use for the memory. */
+	if (ring->fd >= 0)
+		(void)fallocate(ring->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, sizeof(struct gpt_share_ring),
+				(off_t)ring->bytes);
 	if (ring->shared)
 		munmap(ring->shared, sizeof(struct gpt_share_ring) + 2 * ring->bytes);
 	if (ring->fd >= 0)

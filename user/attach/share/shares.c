@@ -234,6 +234,14 @@ static bool says_hello(int connection, pid_t pid)
 	return false;
 }
 
+/* Address 0 cannot be read: that is what the kernel answers to who may read the process. */
+static bool may_read(const struct shares *shares, pid_t pid)
+{
+	struct iovec here = {&(char){0}, 1}, there = {NULL, 1};
+
+	return shares->by_call && process_vm_readv(pid, &here, 1, &there, 1, 0) < 0 && errno == EFAULT;
+}
+
 pid_t shares_next(struct shares *shares)
 {
 	struct ucred peer;
@@ -247,7 +255,8 @@ pid_t shares_next(struct shares *shares)
 			shares->waiting_until_ns = monotonic_ns() + PATIENCE_NS;
 			shares->waiting_by_call =
 				shares->by_call && shares->filters >= 0 && count_filters(peer.pid) == shares->filters;
-			process_read_by(peer.pid, read_memory, shares);
+			if (!may_read(shares, peer.pid))
+				process_read_by(peer.pid, read_memory, shares);
 			return peer.pid;
 		}
 		close(connection);

@@ -34,8 +34,8 @@ struct gpt_share_control *shares_control(struct shares *shares);
 int shares_fd(const struct shares *shares);
 
 /*
- * The process of the next agent that waits and may come in, 0: none is there.  Until shares_let_in or shares_refuse its
- * memory is read by itself (process_read_memory).
+ * The process of the next agent that waits and may come in, 0: none is there.  Until shares_finish or shares_refuse its
+ * memory is read by itself (process_read_memory), where the kernel does not let gputrace read it.
  */
 pid_t shares_next(struct shares *shares);
 

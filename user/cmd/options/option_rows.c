@@ -163,8 +163,8 @@ const struct option_row option_rows[] = {
 	{"agent", 0, "auto, require or off", "auto|require|off",
 	 "CUPTI agent: if possible, or fail, or launches without GPU times", RECORD | WHY | TOP, parse_agent},
 	{"way", 0, "auto, bpf or agent", "auto|bpf|agent",
-	 "how a COMMAND is recorded: by the kernel (needs root), by the agent alone (needs\n"
-	 "no right); default: by the kernel where that is permitted",
+	 "how to record: by the kernel (needs root), or by the agent alone (needs no right;\n"
+	 "a COMMAND, or your own processes); default: by the kernel where that is permitted",
 	 RECORD | WHY, parse_way},
 	{"cupti", 0, "the path of a libcupti", "PATH", "the libcupti to use, instead of the one that fits the process",
 	 RECORD | DOCTOR | WHY | TOP, parse_cupti},

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Processes that run already, traced by the agent alone, as a user who may do nothing."""
+
+import contextlib
+import errno
+import os
+import pathlib
+import shutil
+import signal
+import tempfile
+
+import logfile
+import machine
+import pytest
+import reading
+import tracing
+
+AS_USER = machine.PROGRAMS / "as_user.sh"
+AS_OTHER = ("setpriv", "--reuid=1001", "--regid=1001", "--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all")
+OBEDIENT = machine.PROGRAMS / "obedient.py"
+PTRACE = 101  # x86-64
+
+
+@pytest.fixture
+def desk():
+    """A folder of everyone's, with a copy of gputrace: the build folder may be root's own."""
+    folder = pathlib.Path(tempfile.mkdtemp())
+    folder.chmod(0o777)
+    for path in (machine.GPUTRACE, machine.AGENT):
+        shutil.copy(path, folder)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def target(desk, *arguments, python="/usr/bin/python3", by=(AS_USER,), name="gpu"):
+    """programs/obedient.py on the simulated GPU, by uid 1000."""
+    command = tracing.on_simgpu(desk / f"{name}.json", python, OBEDIENT, *arguments)
+    with tracing.Running([*by, *command], desk, env={"TMPDIR": desk}) as running:
+        running.pid = int(running.wait_line("ready").split()[1])
+        yield running
+
+
+@contextlib.contextmanager
+def tracer(desk, *arguments, by=(AS_USER,), way="agent", name="trace"):
+    command = [*by, desk / "gputrace", "-v", "--way", way, *tracing.outputs(desk, f"{name}.gpt", f"{name}.json"), *arguments]
+    with tracing.Running(command, desk, env={"TMPDIR": desk}) as running:
+        running.wait_line("gputrace: tracing", "stderr")
+        yield running
+
+
+def wait_logged(desk, condition, name="trace"):
+    """Until condition(log) holds for the log that is being written."""
+    tracing.until(lambda: any(map(condition, desk.glob(f"{name}.gpt.part-*"))))
+
+
+def works(target, desk, name="program"):
+    """What it knows of its own launches from here on."""
+    target.ask("finish")
+    target.ask("forget")
+    target.ask("steps 3")
+    target.ask("threads 2 2")
+    target.ask("finish")
+    target.ask(f"truth {desk}/{name}.json")
+
+
+def trace_once(target, desk, *options, by=(AS_USER,)):
+    target.ask("finish")
+    with tracer(desk, "-p", target.pid, *options, by=by) as running:
+        works(target, desk)
+        done = running.end(signal.SIGINT).must_be(0)
+    return must_be_whole(desk, done)
+
+
+def must_be_whole(desk, done, trace="trace", program="program"):
+    """Each launch that the program knows of is there, with its stack and with the time that the simulated GPU reckoned."""
+    trace = reading.trace_of(desk / f"{trace}.json")
+    truth = reading.program(desk / f"{program}.json")
+    assert reading.trace_stacks(trace, reading.truth_calls(truth), truth["pid"]) == reading.truth_stacks(truth), done
+    assert reading.trace_line_ns(trace) == reading.truth_line_ns(truth)
+    receipt = reading.receipt(trace)
+    assert receipt["launches_joined"] == receipt["launches_expected"] == receipt["launches"] > 0
+    assert receipt["complete_percent"] == 100
+    assert reading.losses(trace) == {}
+    assert any("recorded without root" in note for note in trace["gputrace"]["notes"])
+    return trace
+
+
+def test_one_that_runs_is_seen_whole(every_python, desk):
+    """A Python in a root of its own can only be started by root."""
+    by = () if "roots" in str(every_python) else (AS_USER,)
+    with target(desk, python=every_python, by=by) as running:
+        running.ask("steps 2")
+        trace_once(running, desk, by=by)
+
+
+def test_root_traces_another_user_s_so(desk):
+    with target(desk) as running:
+        trace_once(running, desk, by=())
+
+
+def test_each_later_trace_is_whole_and_nothing_is_kept(desk):
+    with target(desk) as running:
+        for _ in range(4):
+            trace_once(running, desk)
+            tracing.until(lambda: "gputrace-agent" not in tracing.threads(running.pid))
+            assert ring_kb(running.pid) == 0
+        assert agents(running.pid) == 1
+        running.end().must_be(0)
+
+
+def ring_kb(pid):
+    """What it keeps of its rings in memory."""
+    kept, ours = 0, False
+    for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        if "-" in line.split()[0]:
+            ours = "gputrace-ring" in line
+            offset = int(line.split()[2], 16)
+        elif line.startswith("Rss:") and ours:
+            kept += int(line.split()[1]) - (8 if offset == 0 else 0)  # its first two pages
+    return max(kept, 0)
+
+
+def agents(pid):
+    lines = pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()
+    return sum("libgputrace-agent" in line and " r-xp " in line for line in lines)
+
+
+def test_one_that_starts_cuda_later_is_seen_from_then_on(desk):
+    with target(desk, "late") as running, tracer(desk, "-p", running.pid) as traced:
+        running.ask("load_simulated")
+        wait_logged(desk, logfile.says_ready)
+        works(running, desk)
+        done = traced.end(signal.SIGINT).must_be(0)
+    must_be_whole(desk, done)
+
+
+def test_what_it_executes_in_its_place_is_seen_too(desk):
+    with target(desk) as running, tracer(desk, "-p", running.pid) as traced:
+        works(running, desk, "first")
+        made = len(reading.simulated_launches(reading.simulated.load(desk / "gpu.json")))
+        wait_logged(desk, lambda log: len(logfile.gpu_correlations(log)) >= made)
+        running.process.stdin.write(f"become /usr/bin/python3 {OBEDIENT}\n")
+        running.process.stdin.flush()
+        running.wait_line("ready")
+        wait_logged(desk, lambda log: logfile.agent_states(log).count(logfile.READY) == 2)
+        works(running, desk, "second")
+        done = traced.end(signal.SIGINT).must_be(0)
+    trace = reading.trace_of(desk / "trace.json")
+    expected = reading.truth_line_ns(reading.program(desk / "first.json"))
+    for line, ns in reading.truth_line_ns(reading.program(desk / "second.json")).items():
+        expected[line] = expected.get(line, 0) + ns
+    assert reading.trace_line_ns(trace) == expected, done
+
+
+def test_two_at_once_and_a_child(desk):
+    """Each child that it had when it was named, too."""
+    with target(desk) as one, target(desk, "late", name="other") as two:
+        two.ask(f"pipe_child /usr/bin/python3 {OBEDIENT}")
+        with tracer(desk, "-p", f"{one.pid},{two.pid}") as traced:
+            works(one, desk)
+            two.ask("tell_child forget")
+            two.ask("tell_child steps 3")
+            two.ask("tell_child finish")
+            two.ask(f"tell_child truth {desk}/child.json")
+            done = traced.end(signal.SIGINT).must_be(0)
+    trace = reading.trace_of(desk / "trace.json")
+    for name in ("program", "child"):
+        truth = reading.program(desk / f"{name}.json")
+        assert reading.trace_stacks(trace, reading.truth_calls(truth), truth["pid"]) == reading.truth_stacks(truth), done
+
+
+def test_it_goes_on_when_gputrace_is_killed_and_can_be_traced_again(desk):
+    with target(desk) as running:
+        with tracer(desk, "-p", running.pid, name="killed") as traced:
+            works(running, desk)
+            traced.kill_all()
+            traced.process.wait(tracing.PATIENCE_S)
+        running.ask("steps 2")
+        tracing.until(lambda: "gputrace-agent" not in tracing.threads(running.pid))
+        tracing.until(lambda: ring_kb(running.pid) == 0)
+        trace_once(running, desk)
+        running.end().must_be(0)
+
+
+@pytest.mark.parametrize("first, second", [("agent", "agent"), ("bpf", "agent"), ("agent", "bpf")])
+def test_two_gputraces_of_one_process(desk, first, second):
+    """By BPF a second one hears the agent that works for the first; by the agent alone it says why it has nothing."""
+    with target(desk) as running, tracer(desk, "-p", running.pid, by=(), way=first) as one:
+        with tracer(desk, "-p", running.pid, by=(), way=second, name="second") as two:
+            if second == "bpf":
+                wait_logged(desk, logfile.says_ready, "second")
+            works(running, desk)
+            done = two.end(signal.SIGINT)
+        one.end(signal.SIGINT).must_be(0)
+    truth = reading.program(desk / "program.json")
+    assert reading.trace_line_ns(reading.trace_of(desk / "trace.json")) == reading.truth_line_ns(truth)
+    if second == "bpf":
+        assert reading.trace_line_ns(reading.trace_of(desk / "second.json")) == reading.truth_line_ns(truth)
+    else:
+        assert "its agent is at work, for another gputrace or still for an earlier trace" in " ".join(done.stdout.split()), done
+
+
+def test_a_kernel_that_does_not_let_it_be_stopped_is_named(desk):
+    with target(desk) as running:
+        done = tracing.command(desk, AS_USER, desk / "gputrace", "-p", running.pid, "-d", "1s",
+                               preexec_fn=tracing.refusing(PTRACE, errno.EPERM)).must_be(1)
+        running.end().must_be(0)
+    assert f"process {running.pid}: the agent cannot be let in, and without root nothing else records" in done.stderr
+    assert "kernel.yama.ptrace_scope" in done.stderr
+
+
+def test_another_user_s_process_is_refused(desk):
+    with target(desk) as running:
+        done = tracing.command(desk, *AS_OTHER, desk / "gputrace", "-p", running.pid, "-d", "1s").must_be(1)
+    assert "CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE missing" in done.stderr
+    assert f"without root only your own processes can be recorded, and pid {running.pid} belongs to user 1000" in done.stderr
+
+
+def test_processes_of_two_users_are_refused(desk):
+    with target(desk) as running:
+        done = tracing.command(desk, desk / "gputrace", "--way", "agent", "-p", f"{os.getpid()},{running.pid}", "-d", "1s").must_be(1)
+    assert f"--pid {running.pid}: belongs to user 1000, and --pid {os.getpid()} does not" in done.stderr
+
+
+def test_one_without_cuda_is_waited_for_and_that_is_said(desk):
+    with tracing.Running([AS_USER, "/usr/bin/python3", OBEDIENT, "late"], desk) as running:
+        pid = int(running.wait_line("ready").split()[1])
+        done = tracing.command(desk, AS_USER, desk / "gputrace", "-p", pid, "-d", "1s", "-o", desk / "trace.gpt").must_be(0)
+    assert f"no CUDA library is mapped in pid {pid} (yet): waiting for one" in done.stderr, done
+
+
+def test_doctor_says_that_it_works(desk):
+    with target(desk) as running:
+        done = tracing.command(desk, AS_USER, desk / "gputrace", "doctor", "-p", running.pid).must_be(0)
+        another = tracing.command(desk, *AS_OTHER, desk / "gputrace", "doctor", "-p", running.pid).must_be(1)
+    assert "only the agent alone works here, for these processes" in done.stderr
+    assert "can come in by thread" in done.stdout
+    assert "no trace can work here until what is missing above is there" in another.stderr
