@@ -351,6 +351,32 @@ static void every_cause_of_loss_has_a_line(void **state)
 	free(text);
 }
 
+static void one_loss_is_said_in_the_singular(void **state)
+{
+	static const struct {
+		enum gpt_counter counter;
+		const char *line;
+	} rows[] = {
+		{GPT_COUNTER_MISSED, "\n  1 hit that the kernel did not hand to gputrace's programs\n"},
+		{GPT_COUNTER_PROCESSES_SILENT,
+		 "\n  1 process left alone: it keeps readers of its memory or files waiting\n"},
+		{GPT_COUNTER_PROCESSES_UNSEEN,
+		 "\n  1 process whose calls no one saw once another profiler had CUPTI's callbacks\n"},
+		{GPT_COUNTER_SAMPLES_LOST, "\n  1 sample of threads lost: the ring buffer was full\n"},
+	};
+	char *text;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t *counter = &model_source(model)->receipt.counters[rows[i].counter];
+
+		*counter = 1;
+		text = report_of(model, 100, false);
+		*counter = 0;
+		assert_has(text, rows[i].line);
+		free(text);
+	}
+}
+
 /* The calls of one thread as if no agent had recorded while it made them. */
 static uint32_t leave_untimed(uint32_t thread)
 {
@@ -843,6 +869,7 @@ int main(void)
 		TEST(the_receipt_stands_at_the_end),
 		TEST(losses_are_known_by_cause),
 		TEST(every_cause_of_loss_has_a_line),
+		TEST(one_loss_is_said_in_the_singular),
 		TEST(launches_without_gpu_times_have_a_table_of_their_own),
 		TEST(busy_and_idle_are_of_the_time_with_gpu_times),
 		TEST(work_after_the_end_is_no_overlap),

@@ -165,7 +165,7 @@ static void put_cause(struct report *report, const struct complete_row *row)
 		{"ops ", "op "},
 		{"events ", "event "},
 		{"processes whose ", "process whose "},
-		{"processes left alone: they keep ", "process left alone: it keeps "},
+		{"processes left alone: they keep readers of their ", "process left alone: it keeps readers of its "},
 		{"samples ", "sample "},
 		{"waits ", "wait "},
 	};
