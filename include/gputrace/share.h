@@ -53,6 +53,22 @@ struct gpt_share_answer {
 	__u8 data[];
 };
 
+/*
+ * ---- asking an agent that waits: for gputrace -p PID where no thread of the process may be stopped -----------------
+ *
+ * An agent that finds GPUTRACE_WAIT in its environment (`gputrace env`) listens on an abstract SOCK_SEQPACKET socket:
+ * GPUTRACE_WAIT_NAME with the process's number in its own pid namespace, and the first of GPUTRACE_WAIT_NAMES numbers
+ * that is free.  Who connects sends what gputrace_agent_start takes (agent.h), in one message of less than
+ * GPT_SHARE_ASK_MAX bytes, and hears GPT_SHARE_ASKED once that was called, or GPT_SHARE_AT_WORK where the agent is not
+ * idle.  The kernel says who is at each end.
+ */
+#define GPUTRACE_WAIT "GPUTRACE_WAIT"
+#define GPUTRACE_WAIT_NAME "gputrace-agent-%u-%u"
+#define GPUTRACE_WAIT_NAMES 8u
+#define GPT_SHARE_ASK_MAX 256u
+#define GPT_SHARE_ASKED 'a'
+#define GPT_SHARE_AT_WORK 'w'
+
 /* ---- the control: what the collector wants of all agents --------------------------------------------------------- */
 
 /*

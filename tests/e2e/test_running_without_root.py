@@ -3,6 +3,7 @@
 
 import contextlib
 import errno
+import json
 import os
 import pathlib
 import shutil
@@ -183,10 +184,11 @@ def test_it_goes_on_when_gputrace_is_killed_and_can_be_traced_again(desk):
         running.end().must_be(0)
 
 
+@pytest.mark.parametrize("waits", (False, True), ids=("entered", "asked"))
 @pytest.mark.parametrize("first, second", [("agent", "agent"), ("bpf", "agent"), ("agent", "bpf")])
-def test_two_gputraces_of_one_process(desk, first, second):
+def test_two_gputraces_of_one_process(desk, first, second, waits):
     """By BPF a second one hears the agent that works for the first; by the agent alone it says why it has nothing."""
-    with target(desk) as running, tracer(desk, "-p", running.pid, by=(), way=first) as one:
+    with (waiting if waits else target)(desk) as running, tracer(desk, "-p", running.pid, by=(), way=first) as one:
         with tracer(desk, "-p", running.pid, by=(), way=second, name="second") as two:
             if second == "bpf":
                 wait_logged(desk, logfile.says_ready, "second")
@@ -237,3 +239,116 @@ def test_doctor_says_that_it_works(desk):
     assert "only the agent alone works here, for these processes" in done.stderr
     assert "can come in by thread" in done.stdout
     assert "no trace can work here until what is missing above is there" in another.stderr
+
+
+WAITS = 'eval "$("$0" env)" && exec "$@"'
+VM_READ = 310  # process_vm_readv(2) on x86-64
+
+
+@contextlib.contextmanager
+def waiting(desk, *arguments):
+    """The same program, started after eval "$(gputrace env)"."""
+    with target(desk, *arguments, by=(AS_USER, "sh", "-c", WAITS, desk / "gputrace")) as running:
+        yield running
+
+
+def sockets(pid):
+    """Names of the abstract sockets on which agents of that process wait."""
+    return [line.split()[-1] for line in pathlib.Path("/proc/net/unix").read_text().splitlines()
+            if line.split()[-1].startswith(f"@gputrace-agent-{pid}-")]
+
+
+def no_ptrace():
+    """For preexec_fn: as Yama's ptrace_scope 1, which lets no one stop or read a process that is not a descendant."""
+    tracing.refusing(PTRACE, errno.EPERM)()
+    tracing.refusing(VM_READ, errno.EPERM)()
+
+
+def test_one_that_waits_needs_no_right(desk):
+    with waiting(desk) as running:
+        assert len(sockets(running.pid)) == 1
+        for _ in range(2):
+            running.ask("finish")
+            command = [AS_USER, desk / "gputrace", "-v", *tracing.outputs(desk, "trace.gpt", "trace.json"), "-p", running.pid]
+            with tracing.Running(command, desk, preexec_fn=no_ptrace) as traced:
+                traced.wait_line("gputrace: tracing", "stderr")
+                works(running, desk)
+                done = traced.end(signal.SIGINT).must_be(0)
+            must_be_whole(desk, done)
+            assert f"pid {running.pid}: the agent that waits there was asked" in done.stderr
+        running.end().must_be(0)
+    assert not sockets(running.pid)
+
+
+def test_one_that_waits_can_be_traced_in_each_other_way(desk):
+    with waiting(desk) as running:
+        for by in ((), (AS_USER,)):
+            trace_once(running, desk, by=by)
+        with tracer(desk, "-p", running.pid, by=(), way="bpf") as traced:
+            works(running, desk)
+            traced.end(signal.SIGINT).must_be(0)
+        assert reading.trace_line_ns(reading.trace_of(desk / "trace.json")) == reading.truth_line_ns(reading.program(desk / "program.json"))
+
+
+def test_one_that_waits_has_no_descriptor_for_it_and_its_children_neither(desk):
+    with waiting(desk) as running:
+        inodes = {line.split()[-2] for line in pathlib.Path("/proc/net/unix").read_text().splitlines()
+                  if line.split()[-1] in sockets(running.pid)}
+        running.ask("fork_child")
+        child = next(int(line.split()[1]) for line in running.said if line.startswith("child"))
+        for pid in (running.pid, child):
+            open_files = [os.readlink(path) for path in pathlib.Path(f"/proc/{pid}/fd").iterdir()]
+            assert not [name for name in open_files for inode in inodes if inode in name]
+        assert "gputrace-waits" not in tracing.threads(child)
+        assert tracing.threads(running.pid).count("gputrace-waits") == 2
+        assert "waits there to be asked" in tracing.command(desk, AS_USER, desk / "gputrace", "doctor", "-p", running.pid).stdout
+
+
+@pytest.mark.parametrize("by, sessions", [(AS_OTHER, 0), ((AS_USER,), 1)], ids=("another user", "its user"))
+def test_one_that_waits_listens_to_its_user_alone(desk, by, sessions):
+    ask = "import socket, sys; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(chr(0) + sys.argv[1]); " \
+          "s.send(b'@no-one-is-there:'); print(s.recv(1))"
+    with waiting(desk) as running:
+        tracing.command(desk, *by, "/usr/bin/python3", "-c", ask, sockets(running.pid)[0][1:])
+        assert tracing.agent_status(running.pid)[1] == sessions
+        tracing.until(lambda: tracing.agent_status(running.pid)[0] == 0)
+        trace_once(running, desk)
+
+
+def test_a_name_that_another_has_taken_is_passed_over(desk):
+    """As a process of another pid namespace with the same number, or someone else's."""
+    command = tracing.on_simgpu(desk / "gpu.json", "/usr/bin/python3", machine.PROGRAMS / "takes_name.py", "gputrace-agent-{}-0",
+                                "/usr/bin/python3", OBEDIENT)
+    with tracing.Running([AS_USER, "sh", "-c", WAITS, desk / "gputrace", *command], desk) as running:
+        running.pid = int(running.wait_line("ready").split()[1])
+        assert len(sockets(running.pid)) == 2
+        trace_once(running, desk)
+
+
+def test_env_keeps_a_library_that_the_driver_is_to_load(desk):
+    said = tracing.command(desk, desk / "gputrace", "env", env={"CUDA_INJECTION64_PATH": "/opt/it's theirs.so"}).must_be(0).stdout
+    shown = tracing.command(desk, "sh", "-c", f'{said}\nprintf "%s\\n" "$CUDA_INJECTION64_PATH" "$GPUTRACE_CHAINED_INJECTION" "$GPUTRACE_WAIT"')
+    assert shown.stdout.splitlines() == [str(desk / machine.AGENT.name), "/opt/it's theirs.so", "1"]
+
+
+@pytest.mark.torch
+def test_torch_profiler_that_records_loses_nothing_and_is_waited_for(desk):
+    program = [machine.tool("get-torch"), machine.PROGRAMS / "profiles.py"]
+    with tracing.Running(tracing.on_simgpu(desk / "gpu.json", *program), desk) as running:
+        running.wait_line("ready")
+        pid = next(pid for pid in tracing.marked(running.mark) if "profiles.py" in pathlib.Path(f"/proc/{pid}/cmdline").read_text())
+        for command in ("work 100", "start", "work 100", f"stop {desk / 'alone.json'}", "start", "work 100"):
+            running.ask(command)
+        with tracer(desk, "-p", pid, by=()) as traced:
+            running.ask("work 100")
+            running.ask(f"stop {desk / 'beside.json'}")
+            wait_logged(desk, logfile.says_ready)
+            running.ask("work 100")
+            done = traced.end(signal.SIGINT).must_be(0)
+    assert kernels(desk / "beside.json") == 2 * kernels(desk / "alone.json") > 0
+    receipt = reading.receipt(reading.trace_of(desk / "trace.json"))
+    assert receipt["launches_joined"] == receipt["launches_expected"] == kernels(desk / "alone.json"), done
+
+
+def kernels(path):
+    return sum(event.get("cat") == "kernel" for event in json.loads(path.read_text())["traceEvents"])

@@ -419,3 +419,11 @@ void agent_start_deferred(const char *asked)
 	memset(&agent.session.cupti, 0, sizeof(agent.session.cupti));
 	give_up_thread(&agent.session);
 }
+
+bool agent_start_asked(const char *asked)
+{
+	if (life() != GPT_AGENT_IDLE)
+		return false;
+	agent_start_deferred(asked);
+	return true;
+}

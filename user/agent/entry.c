@@ -14,6 +14,7 @@
 
 #include "agent/old_glibc.h"
 #include "agent/share/share.h"
+#include "agent/share/wait.h"
 #include "agent/torch/ops.h"
 
 __attribute__((visibility("default"))) void gputrace_agent_start(const char *asked)
@@ -61,6 +62,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	int result = chained && *chained ? chain_load(chained) : 1;
 
 	share_join(NULL);
+	share_wait(agent_start_asked);
 	/*
 	 * The driver calls once, in cuInit, when there is no GPU context yet.  Where there is one CUPTI has taken 5 s
 	 * to enable kernel records, which no one's thread but ours may wait for.

@@ -3,6 +3,7 @@
 #ifndef GPUTRACE_AGENT_ENTRY_H
 #define GPUTRACE_AGENT_ENTRY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -19,6 +20,9 @@ void agent_start(void);
  * is followed by another if someone still listens when it ends.  asked: as GPUTRACE_AGENT_START.
  */
 void agent_start_deferred(const char *asked);
+
+/* The same where it is idle; false: it is not. */
+bool agent_start_asked(const char *asked);
 
 /* What the collector calls to wake an agent that is in the process already: see gputrace/agent.h. */
 void gputrace_agent_start(const char *asked);

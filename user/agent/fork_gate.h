@@ -17,7 +17,7 @@
 void fork_gate_open(void);
 
 /* In a child: called once each, in the order in which they were added; FORK_GATE_CHILDREN at most. */
-#define FORK_GATE_CHILDREN 5u
+#define FORK_GATE_CHILDREN 6u
 void fork_gate_in_child(void (*forked)(void));
 
 /* Waits while the program forks. */

@@ -168,6 +168,12 @@ static bool is_unused_for_long(struct agent_entry *entry, uint64_t now_ns)
 	return now_ns - entry->unused_ns >= UNUSED_NS;
 }
 
+static void say_who_records(struct followed *process, int lasts)
+{
+	snprintf(process->entry.last_why, sizeof(process->entry.last_why), "%s",
+		 lasts > 0 ? "torch.profiler records there" : "whether torch.profiler records there cannot be seen");
+}
+
 /*
  * CUPTI has one set of buffers: to register ours in the middle of another's session would be to take its records.  Of
  * those who use it only PyTorch does not subscribe, which the agent would see.  -EAGAIN: ask again soon.
@@ -186,10 +192,8 @@ static int suspect_others(struct agents *agents, struct followed *process)
 		return is_unused_for_long(&process->entry, now_ns) ? 0 : -EAGAIN;
 	process->entry.unused_ns = 0;
 	if (agents->processes->shares) { /* nothing says when it ends but another look */
-		snprintf(process->entry.last_why, sizeof(process->entry.last_why), "%s",
-			 lasts > 0 ? "torch.profiler records there"
-				   : "whether torch.profiler records there cannot be seen");
-		return -EAGAIN;
+		say_who_records(process, lasts);
+		return lasts > 0 ? -EAGAIN : 0; /* agents_may_join looks again */
 	}
 	if (!watch(agents->processes->files, process))
 		return 0;
@@ -202,6 +206,28 @@ static void try_again_later(struct agent_entry *entry)
 
 	entry->state = ENTRY_WAITING;
 	entry->next_ns = monotonic_ns() + (pause_ns < LAST_PAUSE_NS ? pause_ns : LAST_PAUSE_NS);
+}
+
+bool agents_may_join(struct agents *agents, struct followed *process)
+{
+	const struct timespec pause = {.tv_nsec = UNUSED_NS};
+	int lasts = 0;
+
+	if (process->entry.unused_ns || !followed_maps(process, LIBRARY_TORCH) ||
+	    !followed_maps(process, LIBRARY_CUPTI))
+		return true;
+	for (int looks = 0; looks < 2 && !lasts; looks++) {
+		if (looks)
+			nanosleep(&pause, NULL);
+		lasts = kineto_session_lasts(process->pid, agents->processes->files, process->files.items,
+					     process->files.count);
+	}
+	if (!lasts)
+		return true;
+	say_who_records(process, lasts);
+	try_again_later(&process->entry);
+	process->entry.next_ns = monotonic_ns() + LAST_PAUSE_NS;
+	return false;
 }
 
 /* What has become of an attempt. */
@@ -224,9 +250,13 @@ static void settle(struct agents *agents, struct followed *process, int error, c
 	if (!error) {
 		entry->state = ENTRY_ASKED;
 		entry->asked_ns = monotonic_ns();
-		msg_debug(
-			"pid %d: the agent came in by thread %d, which was stopped for %.0f us and back after %.0f us",
-			process->pid, result->tid, (double)result->stopped_ns / 1e3, (double)result->away_ns / 1e3);
+		if (result->tid)
+			msg_debug("pid %d: the agent came in by thread %d, which was stopped for %.0f us and back "
+				  "after %.0f us",
+				  process->pid, result->tid, (double)result->stopped_ns / 1e3,
+				  (double)result->away_ns / 1e3);
+		else
+			msg_debug("pid %d: the agent that waits there was asked", process->pid);
 	} else if ((error == -ESRCH || agents->processes->shares) && process_is_over(process)) {
 		entry->state = ENTRY_REFUSED; /* its end will be noticed; nothing to report */
 	} else if ((error != -EAGAIN && error != -ESRCH) || entry->tries >= MAX_TRIES) {

@@ -22,6 +22,13 @@ struct agents {
  */
 unsigned agents_tick(struct agents *agents, uint64_t now_ns);
 
+/*
+ * Whether the agent that has come may come together with gputrace (share/): not while torch.profiler records in its
+ * process, which may not have been seen before, as its memory can be read by the agent alone.  If not it is tried
+ * again.
+ */
+bool agents_may_join(struct agents *agents, struct followed *process);
+
 /* The same until all have answered or could not be entered, at most timeout_ms. */
 void agents_settle(struct agents *agents, unsigned timeout_ms);
 

@@ -81,8 +81,6 @@ static struct followed *begin_program(struct attach *attach, pid_t pid)
 		forget_program(attach, process);
 	if (attach->options.scope == ATTACH_COMMAND)
 		process = processes_add(&attach->processes, pid, true, false);
-	if (process)
-		process->agent_joined = true;
 	return process;
 }
 
@@ -91,10 +89,11 @@ static void let_in(struct attach *attach, pid_t pid)
 {
 	struct followed *process = begin_program(attach, pid);
 
-	if (!process || shares_let_in(attach->shares)) {
+	if (!process || (attach->join && !agents_may_join(&attach->agents, process)) || shares_let_in(attach->shares)) {
 		shares_refuse(attach->shares);
 		return;
 	}
+	process->agent_joined = true;
 	process->has_python = false; /* its ring has to hear of it */
 	processes_examine(&attach->processes, process);
 	if (shares_finish(attach->shares))
@@ -137,7 +136,8 @@ static int check_refused(const struct attach *attach, char *why, size_t why_size
 		if (!process->named || !process->entry.why[0])
 			continue;
 		snprintf(why, why_size,
-			 "process %d: the agent cannot be let in, and without root nothing else records: %s",
+			 "process %d: the agent cannot be let in, and without root nothing else records: %s; what is "
+			 "started after `gputrace env` needs no right for it",
 			 (int)process->pid, process->entry.why);
 		return -ENOTSUP;
 	}

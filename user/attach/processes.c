@@ -443,7 +443,9 @@ int processes_examine(struct processes *processes, struct followed *process)
 			examine_files(processes, process, &mappings);
 		for (size_t i = 0; first && !(process->forked && process->fork.seen) && i < process->files.count; i++)
 			process->agent_older |= process->files.items[i]->kind == LIBRARY_AGENT;
-		python_examine(processes, process, &mappings, &info, known_ns);
+		/* Without BPF its memory can perhaps only be read by its agent. */
+		if (!processes->shares || process->agent_joined)
+			python_examine(processes, process, &mappings, &info, known_ns);
 		if (!processes->probe_later && !processes->shares)
 			probe_files(processes, process);
 	}

@@ -12,12 +12,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <gputrace/agent.h>
 #include <gputrace/cupti_search.h>
 #include <gputrace/share.h>
 
 #include "base/array.h"
 #include "base/msg.h"
+#include "base/path.h"
+#include "cmd/agent_path.h"
 #include "cmd/caller.h"
+#include "cmd/commands.h"
 #include "cmd/privileges.h"
 
 #define INJECTION "CUDA_INJECTION64_PATH"
@@ -70,11 +74,40 @@ static void set_injection(const char *agent_path)
 {
 	const char *theirs = getenv(INJECTION);
 
-	if (theirs && *theirs && strcmp(theirs, agent_path) != 0)
-		setenv(CHAINED, theirs, 1);
-	else
+	/* The agent may be there already (`gputrace env`), and theirs behind it. */
+	if (!theirs || !*theirs)
 		unsetenv(CHAINED);
+	else if (strcmp(path_base(theirs), GPUTRACE_AGENT_FILE) != 0)
+		setenv(CHAINED, theirs, 1);
 	setenv(INJECTION, agent_path, 1);
+}
+
+/* In single quotes, as a shell takes it. */
+static void print_variable(const char *name, const char *value)
+{
+	printf("export %s='", name);
+	for (; *value; value++)
+		fputs(*value == '\'' ? "'\\''" : (const char[]){*value, 0}, stdout);
+	puts("'");
+}
+
+enum exit_code env_command(void)
+{
+	char *agent_path = agent_path_find();
+	const char *theirs;
+
+	if (!agent_path) {
+		msg_error("%s was not found; gputrace doctor says where it is looked for", GPUTRACE_AGENT_FILE);
+		return EXIT_FAILED;
+	}
+	set_injection(agent_path);
+	print_variable(INJECTION, agent_path);
+	theirs = getenv(CHAINED);
+	if (theirs)
+		print_variable(CHAINED, theirs);
+	print_variable(GPUTRACE_WAIT, "1");
+	free(agent_path);
+	return fflush(stdout) ? EXIT_FAILED : EXIT_GOOD;
 }
 
 const char *command_other_ranges(const char *agent_path)

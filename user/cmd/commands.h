@@ -31,4 +31,7 @@ enum exit_code dump_command(const struct options *options);
 /* `gputrace doctor`: one line per thing that a trace needs or can use, with the remedy where it is not there. */
 enum exit_code doctor_command(const struct options *options);
 
+/* `gputrace env`: what makes the driver load the agent, and that wait, in a shell's words. */
+enum exit_code env_command(void);
+
 #endif

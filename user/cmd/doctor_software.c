@@ -51,7 +51,7 @@ bool doctor_check_alone(void)
 	else
 		doctor_say(HEALTH_LIMITED, "without BPF",
 			   "the agent alone records a COMMAND: --way agent, no right is needed; -p PID takes "
-			   "kernel.yama.ptrace_scope 0, and it is %d",
+			   "kernel.yama.ptrace_scope 0, and it is %d, or a program started after `gputrace env`",
 			   scope);
 	return !err;
 }

@@ -48,6 +48,8 @@ static enum exit_code run(const struct options *options)
 		return dump_command(options);
 	case SUBCOMMAND_DOCTOR:
 		return doctor_command(options);
+	case SUBCOMMAND_ENV:
+		return env_command();
 	case SUBCOMMAND_HELP:
 		usage_print(stdout, options->help_for);
 		return EXIT_GOOD;

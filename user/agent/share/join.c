@@ -22,8 +22,7 @@
 
 enum { CONTROL, RING, DESCRIPTORS };
 
-/* Whose socket that is: ours, or root's.  Another user could have taken the name of one who is gone. */
-static bool is_trusted(int connection)
+bool share_trusts(int connection)
 {
 	struct ucred peer;
 	socklen_t bytes = sizeof(peer);
@@ -49,7 +48,7 @@ static int reach(const char *name, unsigned answer_s)
 	    !setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) &&
 	    !connect(connection, (const struct sockaddr *)&address,
 		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) &&
-	    is_trusted(connection))
+	    share_trusts(connection))
 		return connection;
 	close(connection);
 	return -1;

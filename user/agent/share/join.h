@@ -21,4 +21,8 @@ struct joined {
  */
 bool join(const char *name, bool patient, struct joined *out);
 
+/* Whether the other end of the socket is of the same user, or of root: another could have taken a name that was free.
+ */
+bool share_trusts(int connection);
+
 #endif

@@ -18,6 +18,7 @@
 #include "attach/inject/lend.h"
 #include "attach/inject/remote_call.h"
 #include "attach/inject/stop.h"
+#include "attach/inject/waiting.h"
 #include "target/library.h"
 
 /* A thread that was there a moment ago has often moved: other threads of a Python wait for its lock 200 times a second.
@@ -27,6 +28,8 @@
 #define SECCOMP_STRICT 1
 
 _Static_assert(INJECT_PATH_MAX == FRAME_PATH_MAX, "a path has to fit into the frame");
+
+static const char at_work[] = "its agent is at work, for another gputrace or still for an earlier trace";
 
 struct injection {
 	pid_t pid;
@@ -256,8 +259,7 @@ static int check_idle(struct injection *injection)
 	uint32_t life = read_life(injection);
 
 	if (life == GPT_AGENT_STARTING || life == GPT_AGENT_RUNNING)
-		return refuse(injection, -EAGAIN,
-			      "its agent is at work, for another gputrace or still for an earlier trace");
+		return refuse(injection, -EAGAIN, at_work);
 	return check_alive(injection);
 }
 
@@ -326,9 +328,24 @@ static int inject(pid_t pid, uint64_t start_ticks, int agent_fd, const char *ask
 	return error;
 }
 
+/* By a waiting agent only what a collector without BPF wants: one that may probe it stops a thread as well. */
+static int ask_waiting(pid_t pid, const char *asked, struct inject_result *result)
+{
+	int error = asked && *asked == GPUTRACE_AGENT_JOIN ? waiting_agent_ask(pid, asked) : -ENOENT;
+
+	memset(result, 0, sizeof(*result));
+	if (error == -EAGAIN)
+		snprintf(result->why, sizeof(result->why), "the agent that waits there does not answer");
+	if (error == -EBUSY)
+		snprintf(result->why, sizeof(result->why), "%s", at_work);
+	return error == -EBUSY ? -EAGAIN : error;
+}
+
 int inject_agent(pid_t pid, uint64_t start_ticks, int agent_fd, const char *asked, struct inject_result *result)
 {
-	return inject(pid, start_ticks, agent_fd, asked, false, result);
+	int error = ask_waiting(pid, asked, result);
+
+	return error != -ENOENT ? error : inject(pid, start_ticks, agent_fd, asked, false, result);
 }
 
 int inject_observer(pid_t pid, uint64_t start_ticks, int agent_fd, struct inject_result *result)

@@ -8,6 +8,7 @@
  *   safe_point     which thread may be borrowed, by thread_state (/proc), thread_code, stack and seccomp
  *   addresses      the functions and instructions in the process that are needed
  *   remote_call    one call by a stopped thread: stop, and frame (the bytes on its stack)
+ *   waiting        an agent that waits to be asked, and needs none of this
  *   lend, lender   the agent's file, opened in a process with other namespaces; read_only: so that no one can write it
  *
  * Knows nothing of probes or of what the agent does.  Waits for whatever the process does: up to 10 s for a stop, 5 s

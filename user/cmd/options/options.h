@@ -31,6 +31,7 @@ enum subcommand {
 	SUBCOMMAND_VIEW = 1 << 10,
 	SUBCOMMAND_MERGE = 1 << 8,
 	SUBCOMMAND_DUMP = 1 << 9,
+	SUBCOMMAND_ENV = 1 << 11,
 	SUBCOMMAND_TOP = 1 << 12,
 };
 

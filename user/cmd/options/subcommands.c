@@ -127,6 +127,15 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.synopsis = "doctor [-p PID [--cupti PATH]]\n",
 		.exit_status = "0 when a trace can work, 1 otherwise, 2 wrong usage.",
 	},
+	{
+		.name = "env",
+		.subcommand = SUBCOMMAND_ENV,
+		.summary = "lines for a shell: programs started after them can be traced later, without any right",
+		.examples = "eval \"$(gputrace env)\"; python serve.py &     in a job script, or a container's entry\n"
+			    "gputrace -p $! -d 10s -o trace.json           later, as the same user\n",
+		.synopsis = "env\n",
+		.exit_status = "0 good, 1 failed, 2 wrong usage.",
+	},
 	{.subcommand = SUBCOMMAND_HELP},
 	{.subcommand = SUBCOMMAND_VERSION},
 };

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * One thread listens.  It has a table of descriptors of its own, so that the program neither closes its socket nor
+ * gives it to a child.  A thread that it starts would have that table, too, in which CUPTI and the driver do not find
+ * their files: so another one, which has the program's, starts what is asked for.
+ */
+#include "agent/share/wait.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <gputrace/share.h>
+
+#include "agent/fork_gate.h"
+#include "agent/own_thread.h"
+#include "agent/share/join.h"
+
+/* Linux 5.9, the same number on all machines; include/uapi/linux/close_range.h */
+#define SYS_CLOSE_RANGE 436
+#define UNSHARE_TABLE 2u
+
+#define SPEAKS_S 1 /* how long one that has connected is listened to */
+#define FAILED_PAUSE_NS 100000000u
+#define IDLE_NS 3600000000000u
+
+static struct {
+	bool (*start)(const char *asked);
+	_Atomic bool waits;
+	bool fork_registered;
+	_Atomic uint32_t asked; /* futex: 1 when `text` is to be done */
+	_Atomic uint32_t begun; /* futex: 1 when it has been begun */
+	char text[GPT_SHARE_ASK_MAX];
+	bool started; /* what came of it */
+} waiting;
+
+static void starting_thread(void)
+{
+	prctl(PR_SET_NAME, "gputrace-waits");
+	for (;;) {
+		fork_gate_wait(&waiting.asked, 0, IDLE_NS);
+		if (!atomic_exchange(&waiting.asked, 0))
+			continue;
+		waiting.started = waiting.start(waiting.text);
+		futex_set(&waiting.begun);
+	}
+}
+
+/* The first name that is free: processes of several pid namespaces may have one number. */
+static int listen_here(void)
+{
+	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	unsigned i;
+	int length;
+
+	for (i = 0; listener >= 0 && i < GPUTRACE_WAIT_NAMES; i++) {
+		length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, GPUTRACE_WAIT_NAME,
+				  (unsigned)getpid(), i);
+		if (!bind(listener, (const struct sockaddr *)&address,
+			  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)))
+			return listen(listener, 1) ? -1 : listener;
+	}
+	return -1;
+}
+
+static bool begin(const char *text)
+{
+	strcpy(waiting.text, text);
+	atomic_store(&waiting.begun, 0);
+	futex_set(&waiting.asked);
+	while (!atomic_load(&waiting.begun))
+		futex_wait(&waiting.begun, 0, IDLE_NS);
+	return waiting.started;
+}
+
+static void serve(int connection)
+{
+	struct timeval patience = {.tv_sec = SPEAKS_S};
+	char text[GPT_SHARE_ASK_MAX], answer;
+	struct iovec part = {text, sizeof(text) - 1};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	ssize_t got;
+
+	if (!share_trusts(connection) || setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) ||
+	    setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)))
+		return;
+	got = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
+	if (got <= 0 || message.msg_flags & MSG_TRUNC)
+		return;
+	text[got] = '\0';
+	answer = begin(text) ? GPT_SHARE_ASKED : GPT_SHARE_AT_WORK;
+	send(connection, &answer, 1, MSG_NOSIGNAL);
+}
+
+static void __attribute__((noreturn)) serve_all(int listener)
+{
+	int connection;
+
+	for (;;) {
+		connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		if (connection >= 0) {
+			serve(connection);
+			close(connection);
+		} else if (errno != EINTR) {
+			nanosleep(&(struct timespec){.tv_nsec = FAILED_PAUSE_NS}, NULL);
+		}
+	}
+}
+
+static void listening_thread(void)
+{
+	int listener = -1;
+
+	prctl(PR_SET_NAME, "gputrace-waits");
+	fork_gate_leave();
+	if (!syscall(SYS_CLOSE_RANGE, 0u, ~0u, UNSHARE_TABLE))
+		listener = listen_here();
+	if (listener >= 0)
+		serve_all(listener);
+	fork_gate_enter();
+}
+
+/* Its threads are not in the child, which may start CUDA itself. */
+static void forked(void)
+{
+	atomic_store(&waiting.waits, false);
+	atomic_store(&waiting.asked, 0);
+}
+
+void share_wait(bool (*start)(const char *asked))
+{
+	const char *wanted = secure_getenv(GPUTRACE_WAIT);
+
+	if (!wanted || !*wanted || atomic_exchange(&waiting.waits, true))
+		return;
+	if (!waiting.fork_registered)
+		fork_gate_in_child(forked);
+	waiting.fork_registered = true;
+	waiting.start = start;
+	if (own_thread_start(starting_thread))
+		own_thread_start(listening_thread);
+}
