@@ -290,6 +290,20 @@ def test_one_that_waits_can_be_traced_in_each_other_way(desk):
         assert reading.trace_line_ns(reading.trace_of(desk / "trace.json")) == reading.truth_line_ns(reading.program(desk / "program.json"))
 
 
+def test_one_that_waits_with_another_copy_of_the_agent_is_traced_on(desk):
+    """As where gputrace was installed anew meanwhile."""
+    other = desk / "other"
+    other.mkdir()
+    for path in (machine.GPUTRACE, machine.AGENT):
+        shutil.copy(path, other)
+    with target(desk, by=(AS_USER, "sh", "-c", WAITS, other / "gputrace")) as running:
+        with tracer(desk, "-p", running.pid) as traced:
+            wait_logged(desk, lambda log: logfile.totals_told(log) > 12)  # four a second: gputrace has looked three times
+            works(running, desk)
+            done = traced.end(signal.SIGINT).must_be(0)
+        must_be_whole(desk, done)
+
+
 def test_one_that_waits_has_no_descriptor_for_it_and_its_children_neither(desk):
     with waiting(desk) as running:
         inodes = {line.split()[-2] for line in pathlib.Path("/proc/net/unix").read_text().splitlines()

@@ -173,8 +173,7 @@ static void look_at_running(struct attach *attach)
 	for (size_t i = 0; i < attach->processes.list.count; i++) {
 		struct followed *process = attach->processes.list.items[i];
 
-		if (process->agent_joined && !process_is_over(process) &&
-		    !process_maps_file(process->pid, attach->agents.file_fd))
+		if (process->agent_joined && !process_is_over(process) && shares_has_left(attach->shares, process->pid))
 			forget_program(attach, process);
 		if (!process->agent_joined)
 			processes_look_later(process, monotonic_ns());

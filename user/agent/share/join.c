@@ -17,7 +17,7 @@
 #include "agent/share/own_memory.h"
 
 #define ANSWER_S 1u /* for one message */
-#define PATIENT_S 10u
+#define PATIENT_S 3u
 #define PATIENCE 3u /* times as long for all of them */
 
 enum { CONTROL, RING, DESCRIPTORS };

@@ -13,7 +13,7 @@
 /*
  * Comes together with the collector whose socket has that name; NULL: with the one that the environment names, once in
  * a process.  Nothing while another one lives.  Takes milliseconds, at most three seconds where it does not answer
- * (half a minute with a name); at once back where there is none.  Any thread that may wait, outside of the fork gate
+ * (nine with a name); at once back where there is none.  Any thread that may wait, outside of the fork gate
  * unless it is the program's.
  */
 void share_join(const char *name);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -354,6 +355,20 @@ uint32_t shares_state(struct shares *shares, pid_t pid)
 	struct share *share = find(shares, pid);
 
 	return share ? __atomic_load_n(&share->ring.shared->writer.state, __ATOMIC_ACQUIRE) : 0;
+}
+
+bool shares_has_left(struct shares *shares, pid_t pid)
+{
+	struct share *share = shares_state(shares, pid) ? find(shares, pid) : NULL;
+	struct mappings mappings = {};
+	struct stat ring;
+	bool left = share && !fstat(share->ring.fd, &ring) && !mappings_read(pid, &mappings) && mappings.list.count;
+
+	/* One that ends has no mappings any more. */
+	for (size_t i = 0; left && i < mappings.list.count; i++)
+		left = mappings.list.items[i].inode != ring.st_ino || mappings.list.items[i].device != ring.st_dev;
+	mappings_free(&mappings);
+	return left;
 }
 
 void shares_set_python(struct shares *shares, pid_t pid, uint32_t python_state, const struct gpt_python *python,

@@ -48,6 +48,9 @@ void shares_refuse(struct shares *shares);
 bool shares_has(struct shares *shares, pid_t pid);
 uint32_t shares_state(struct shares *shares, pid_t pid);
 
+/* Whether the process has executed another program since its agent spoke: that does not map its ring. */
+bool shares_has_left(struct shares *shares, pid_t pid);
+
 /* What is known of its Python, NULL: only the state is new. */
 void shares_set_python(struct shares *shares, pid_t pid, uint32_t python_state, const struct gpt_python *python,
 		       bool several);
