@@ -320,13 +320,26 @@ def test_one_that_waits_has_no_descriptor_for_it_and_its_children_neither(desk):
 
 @pytest.mark.parametrize("by, sessions", [(AS_OTHER, 0), ((AS_USER,), 1)], ids=("another user", "its user"))
 def test_one_that_waits_listens_to_its_user_alone(desk, by, sessions):
-    ask = "import socket, sys; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(chr(0) + sys.argv[1]); " \
-          "s.send(b'@no-one-is-there:'); print(s.recv(1))"
     with waiting(desk) as running:
-        tracing.command(desk, *by, "/usr/bin/python3", "-c", ask, sockets(running.pid)[0][1:])
+        ask(desk, running, by)
         assert tracing.agent_status(running.pid)[1] == sessions
         tracing.until(lambda: tracing.agent_status(running.pid)[0] == 0)
         trace_once(running, desk)
+
+
+def ask(desk, running, by):
+    """Asks the agent that waits for something, as a gputrace of that user would."""
+    program = "import socket, sys; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(chr(0) + sys.argv[1]); " \
+              "s.send(b'@no-one-is-there:'); print(s.recv(1))"
+    tracing.command(desk, *by, "/usr/bin/python3", "-c", program, sockets(running.pid)[0][1:])
+
+
+def test_nobody_of_a_user_namespace_listens_to_no_one_of_that_number(desk):
+    """There every foreign user is shown as 65534."""
+    with target(desk, by=(AS_USER, "unshare", "--user", "--map-user=65534", "sh", "-c", WAITS, desk / "gputrace")) as running:
+        ask(desk, running, AS_OTHER)
+        assert tracing.agent_status(running.pid)[1] == 0
+        running.end().must_be(0)
 
 
 def test_a_name_that_another_has_taken_is_passed_over(desk):
