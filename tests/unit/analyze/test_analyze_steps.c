@@ -77,6 +77,73 @@ static void a_step_is_not_named_as_the_op_that_took_longer(void **state)
 	found_free(&found);
 }
 
+/* Each takes a microsecond longer than the one before. */
+static struct ops_log longer_steps(uint32_t count)
+{
+	uint64_t at_us = 100;
+	struct ops_log ops = {0};
+
+	log_begin(&ops.log, 10, 0);
+	log_process(&ops.log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_batch(&ops.log, PID, TID, 9000000000);
+	for (uint32_t i = 0; i < count; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "ProfilerStep#%u", i);
+		log_agent_op_name(&ops.log, ADAM + i, name);
+		ops_log_op(&ops, (struct gpt_agent_op){.start_ns = at_us,
+						       .end_ns = at_us + 1000 + i,
+						       .name = ADAM + i,
+						       .sequence = -1,
+						       .scope = GPT_AGENT_OP_USER_SCOPE});
+		at_us += 1000 + i;
+	}
+	return ops;
+}
+
+static void one_step_in_a_hundred_is_slower_than_p99(void **state)
+{
+	static const struct {
+		uint32_t steps;
+		size_t rows, p99; /* SIZE_MAX: none */
+		uint64_t number;
+	} cases[] = {{99, 5, SIZE_MAX, 0}, {100, 5, 1, 98}, {200, 5, 2, 197}, {1000, 6, 5, 989}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct ops_log ops = longer_steps(cases[i].steps);
+		const struct step_table *table;
+		struct found found;
+		struct analyses all;
+
+		assert_int_equal(analyze(&all, find(&found, &ops), ANALYSES(ANALYZE_OPS, ANALYZE_STEPS), NULL), 0);
+		table = &all.steps.list.items[0];
+		assert_int_equal(table->count, cases[i].steps);
+		assert_int_equal(table->slowest_count, cases[i].rows);
+		assert_int_equal(table->p99, cases[i].p99);
+		if (table->p99 != SIZE_MAX)
+			assert_int_equal(table->slowest[table->p99].step.number, cases[i].number);
+		analyses_free(&all);
+		found_free(&found);
+	}
+}
+
+static void the_report_says_which_step_is_p99(void **state)
+{
+	struct ops_log ops = longer_steps(1000);
+	struct found found;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_write(out, find(&found, &ops), &(struct report_options){.width = 100}), 0);
+	fclose(out);
+	if (!strstr(text, "\n  median: 499  ") || !strstr(text, "\n          995  ") ||
+	    !strstr(text, "\n     p99: 989  "))
+		fail_msg("%s", text);
+	free(text);
+	found_free(&found);
+}
+
 static void a_kernel_counts_in_each_step_that_it_runs_in(void **state)
 {
 	struct ops_log ops = steps_log();
@@ -135,6 +202,8 @@ int main(void)
 		cmocka_unit_test(steps_are_summed_up_and_the_median_one_is_a_row),
 		cmocka_unit_test(the_slowest_step_says_which_ops_took_longer),
 		cmocka_unit_test(a_step_is_not_named_as_the_op_that_took_longer),
+		cmocka_unit_test(one_step_in_a_hundred_is_slower_than_p99),
+		cmocka_unit_test(the_report_says_which_step_is_p99),
 		cmocka_unit_test(a_kernel_counts_in_each_step_that_it_runs_in),
 		cmocka_unit_test(the_report_has_a_table_of_steps),
 		cmocka_unit_test(a_trace_in_which_no_steps_were_looked_for_has_no_table),

@@ -31,6 +31,21 @@ static void begin_row(struct step_row *row, const struct step *step, const struc
 	ops_by_name_init(&row->ops, model);
 }
 
+/* That with one slower step in a hundred: it may be among the slowest. */
+static void add_p99(struct step_table *table, const size_t *order, const struct model *model)
+{
+	size_t at = table->count / 100;
+
+	table->p99 = SIZE_MAX;
+	if (table->count < STEP_P99_MIN || wall_of(&table->list[order[at]]) == wall_of(&table->median.step))
+		return;
+	table->p99 = at;
+	if (at < table->slowest_count)
+		return;
+	table->p99 = table->slowest_count++;
+	begin_row(&table->slowest[table->p99], &table->list[order[at]], model);
+}
+
 /* The slowest ones, and that with as many slower as faster ones. */
 static void begin_rows(struct step_table *table, const struct model *model)
 {
@@ -48,6 +63,7 @@ static void begin_rows(struct step_table *table, const struct model *model)
 		table->slowest_count--;
 	for (size_t i = 0; i < table->slowest_count; i++)
 		begin_row(&table->slowest[i], &table->list[order[i]], model);
+	add_p99(table, order, model);
 	free(order);
 }
 

@@ -17,6 +17,7 @@
 
 #define STEP_TABLES_MAX 4u  /* processes that have a table */
 #define STEP_SLOWEST_MAX 5u /* rows of steps that are slower than the median one */
+#define STEP_P99_MIN 100u   /* steps: of fewer no one is slower than 99 of 100 */
 #define STEP_OPS_MAX 3u	    /* ops of a row */
 
 /* How much longer an op took in a step than in the median one, without the ops inside of it. */
@@ -42,8 +43,9 @@ struct step_table {
 	uint64_t wall_ns, busy_ns, launches; /* of all of these */
 	uint64_t untimed;		     /* of the launches, those that should have GPU times and have none */
 	struct step_row median;
-	struct step_row slowest[STEP_SLOWEST_MAX]; /* most wall time first */
+	struct step_row slowest[STEP_SLOWEST_MAX + 1]; /* most wall time first; the last may be that of p99 */
 	size_t slowest_count;
+	size_t p99; /* which of them is as slow as 99 of 100 steps at most, SIZE_MAX: none */
 	bool has_ops, has_gpu;
 
 	size_t at; /* in the list: no event that is still to come begins before the end of the one before it */

@@ -93,10 +93,12 @@ static void add_row(struct report *report, struct table *table, const struct ste
 static void add_step(struct report *report, struct table *table, const struct step_table *steps, struct time_unit unit,
 		     const struct step_row *row)
 {
-	char *label = row == &steps->median ? xasprintf("median: %" PRIu64, row->step.number)
-					    : xasprintf("%" PRIu64, row->step.number);
+	bool is_p99 = steps->p99 != SIZE_MAX && row == &steps->slowest[steps->p99];
+	const char *what = row == &steps->median ? "median" : is_p99 ? "p99" : "slow";
+	char *label = row == &steps->median || is_p99 ? xasprintf("%s: %" PRIu64, what, row->step.number)
+						      : xasprintf("%" PRIu64, row->step.number);
 	struct cells cells = {.label = label,
-			      .what = row == &steps->median ? "median" : "slow",
+			      .what = what,
 			      .step = &row->step,
 			      .wall_ns = row->step.end_ns - row->step.start_ns,
 			      .busy_ns = row->busy_ns,
