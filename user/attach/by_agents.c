@@ -15,9 +15,9 @@
 #include "attach/attach_state.h"
 #include "attach/emit.h"
 #include "attach/inject/read_only.h"
+#include "base/array.h"
 #include "base/monotonic.h"
 #include "base/msg.h"
-#include "base/array.h"
 
 #define CHECK_NS 200000000ULL
 #define TITLE_CHECK_NS 1000000000ULL

@@ -439,7 +439,8 @@ int processes_examine(struct processes *processes, struct followed *process)
 		if (first && info.forked && !process->forked)
 			fork_note_older(process, info.parent);
 		processes_update_agent(processes, process);
-		if (!processes->shares || process->named || !process->ours)
+		/* What we started comes by itself, and waits for the answer. */
+		if (!processes->shares || !process->ours)
 			examine_files(processes, process, &mappings);
 		for (size_t i = 0; first && !(process->forked && process->fork.seen) && i < process->files.count; i++)
 			process->agent_older |= process->files.items[i]->kind == LIBRARY_AGENT;
