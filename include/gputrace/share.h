@@ -20,7 +20,7 @@
 #define GPUTRACE_SHARE "GPUTRACE_SHARE" /* environment: the socket's name, without the NUL that it begins with */
 
 /* Raised by each change of what stands here. */
-#define GPT_SHARE_ABI 3
+#define GPT_SHARE_ABI 4
 
 /* ---- coming together: messages of a SOCK_SEQPACKET socket ------------------------------------------------------- */
 
@@ -94,7 +94,9 @@ struct gpt_share_control {
 /* The collector's page. */
 struct gpt_share_reader {
 	__u64 consumed; /* bytes, ever growing */
-	__u64 pad[7];
+	__u64 pad[6];
+	__u32 resume; /* as given_way: that other profiler's session is over, CUPTI's activity API is free again */
+	__u32 pad3;
 	/* What is known of the process's Python: whole while news is even, and read again when it has changed. */
 	__u32 news;
 	__u32 python_state; /* enum gpt_stack_state */
@@ -107,8 +109,8 @@ struct gpt_share_reader {
 struct gpt_share_writer {
 	__u64 produced; /* bytes, ever growing */
 	__u64 pad[7];
-	__u32 state; /* enum gpt_agent_state of the latest gputrace_agent_state */
-	__u32 pad2;
+	__u32 state;	 /* enum gpt_agent_state of the latest gputrace_agent_state */
+	__u32 given_way; /* how often another profiler has registered its buffers; 0: the agent records */
 	__u64 counters[GPT_COUNTER_COUNT];
 };
 

@@ -377,5 +377,43 @@ def test_torch_profiler_that_records_loses_nothing_and_is_waited_for(desk):
     assert receipt["launches_joined"] == receipt["launches_expected"] == kernels(desk / "alone.json"), done
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("scope", ("command", "pid"))
+def test_the_agent_comes_back_after_a_session_of_torch_profiler(any_cupti, desk, scope):
+    """Each of two sessions has all its kernels; what is launched after each is recorded again."""
+    program = [*tracing.on_simgpu(desk / "gpu.json", machine.tool("get-torch"), machine.PROGRAMS / "profiles.py")]
+    outputs = tracing.outputs(desk, "trace.gpt", "trace.json")
+    command = [desk / "gputrace", "-v", "--way", "agent", *outputs, "--", *program] if scope == "command" else program
+    with contextlib.ExitStack() as stack:
+        running = stack.enter_context(tracing.Running(command, desk))
+        running.wait_line("ready")
+        running.ask("work 100")
+        by = running
+        if scope == "pid":
+            pid = next(pid for pid in tracing.marked(running.mark) if "profiles.py" in pathlib.Path(f"/proc/{pid}/cmdline").read_text())
+            by = stack.enter_context(tracer(desk, "-p", pid, by=()))
+        wait_logged(desk, logfile.says_ready)
+        for session in ("first", "second"):
+            states = ready_states(desk)
+            running.ask("start")
+            running.ask("work 100")
+            by.wait_line("torch.profiler records, and the agent does not", "stderr")
+            running.ask(f"stop {desk / session}.json")
+            tracing.until(lambda: ready_states(desk) > states)
+            running.ask("work 100")
+        done = by.end(signal.SIGINT if scope == "pid" else None)
+        assert done.code == 0, done
+    assert kernels(desk / "first.json") == kernels(desk / "second.json") == 100
+    receipt = reading.receipt(reading.trace_of(desk / "trace.json"))
+    before = 101 if scope == "command" else 0
+    assert receipt["launches"] == before + 400, done
+    assert receipt["launches_joined"] == before + 200
+
+
+def ready_states(desk):
+    """How often the agent has said that it records."""
+    return max(logfile.agent_states(log).count(logfile.READY) for log in desk.glob("trace.gpt.part-*"))
+
+
 def kernels(path):
     return sum(event.get("cat") == "kernel" for event in json.loads(path.read_text())["traceEvents"])

@@ -150,7 +150,18 @@ static inline bool points_asked_again(void)
 /* It has finished. */
 static inline bool points_may_resume(void)
 {
-	return *(volatile unsigned short *)&gputrace_agent_resume_semaphore != 0;
+	return *(volatile unsigned short *)&gputrace_agent_resume_semaphore != 0 || share_may_resume();
+}
+
+/* Another user of CUPTI is about to register its buffers; and the agent has registered again. */
+static inline void points_give_way(void)
+{
+	share_give_way();
+}
+
+static inline void points_take_up(void)
+{
+	share_take_up();
 }
 
 /* What the listeners want besides kernels: bit 1 << enum gpt_agent_activity_set. */

@@ -13,6 +13,7 @@
 #include <gputrace/agent.h>
 
 #include "attach/attach_state.h"
+#include "attach/clients/kineto_session.h"
 #include "attach/emit.h"
 #include "attach/inject/read_only.h"
 #include "base/array.h"
@@ -25,6 +26,8 @@
 #define ROOM_MAX (8u << 20) /* of a ring: the target pays for it */
 #define SETTLE_NS 3000000000ULL
 #define SETTLE_PAUSE_NS 2000000L
+/* From the end of a session of torch.profiler on, until when CUPTI has given it all its records. */
+#define OVER_NS 1000000000ULL
 
 int by_agents_open(struct attach *attach, char *why, size_t why_size)
 {
@@ -127,6 +130,43 @@ static void update_agents(struct attach *attach)
 		processes_update_agent(&attach->processes, attach->processes.list.items[i]);
 }
 
+/*
+ * Once its agent has given way to torch.profiler, which shows in PyTorch's memory while it records: until its session
+ * is over.  Another profiler does not show, nor does a session that begins and ends between two looks: the agent stays
+ * away.
+ */
+static void follow_session(struct attach *attach, struct followed *process, uint64_t now_ns)
+{
+	uint32_t number = shares_given_way(attach->shares, process->pid);
+	int lasts;
+
+	if (number != process->gave_way.number) {
+		memset(&process->gave_way, 0, sizeof(process->gave_way));
+		process->gave_way.number = number;
+		if (number && process->ours)
+			processes_find_files(&attach->processes, process);
+	}
+	if (!number || !followed_maps(process, LIBRARY_TORCH))
+		return;
+	lasts = kineto_session_lasts(process->pid, &attach->files, process->files.items, process->files.count);
+	if (lasts)
+		process->gave_way.over_ns = 0;
+	else if (process->gave_way.recorded && !process->gave_way.over_ns)
+		process->gave_way.over_ns = now_ns;
+	if (lasts > 0 && !process->gave_way.recorded)
+		msg_debug("pid %d: torch.profiler records, and the agent does not", (int)process->pid);
+	process->gave_way.recorded |= lasts > 0;
+	if (process->gave_way.over_ns && now_ns - process->gave_way.over_ns >= OVER_NS)
+		shares_let_resume(attach->shares, process->pid, number);
+}
+
+static void follow_sessions(struct attach *attach, uint64_t now_ns)
+{
+	for (size_t i = 0; i < attach->processes.list.count; i++)
+		if (attach->processes.list.items[i]->agent_joined)
+			follow_session(attach, attach->processes.list.items[i], now_ns);
+}
+
 /* Without the agent nothing is recorded of a process. */
 static int check_refused(const struct attach *attach, char *why, size_t why_size)
 {
@@ -201,6 +241,7 @@ uint64_t by_agents_tick(struct attach *attach, uint64_t now_ns)
 	}
 	if (check) {
 		update_agents(attach);
+		follow_sessions(attach, now_ns);
 		attach->agents_checked_ns = now_ns;
 	}
 	agents_tick(&attach->agents, now_ns);

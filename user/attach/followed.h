@@ -93,7 +93,12 @@ struct followed {
 	struct links restart_links; /* raised until an agent that was there before us has spoken */
 	bool agent_gives_up;	    /* another is about to have CUPTI's callbacks: it waits for probes on calls */
 	struct links calls_links;   /* raised once these are in place */
-	bool calls_unseen;	    /* no one reports its calls, and a note says so */
+	struct {
+		uint32_t number;  /* shares_given_way */
+		bool recorded;	  /* torch.profiler was seen to record since */
+		uint64_t over_ns; /* since when it was seen not to any more, 0: it was not */
+	} gave_way;		  /* without BPF: its agent, to another profiler */
+	bool calls_unseen;	  /* no one reports its calls, and a note says so */
 	ARRAY(struct probed_file *) files;
 };
 

@@ -221,6 +221,7 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	process->agent_gives_up = process->calls_unseen = false;
 	process->agent_live = process->agent_calls = process->agent_stopped = process->agent_heard = false;
 	process->agent_joined = false;
+	memset(&process->gave_way, 0, sizeof(process->gave_way));
 	process->ops_live = process->has_schedule = process->makes_steps = process->schedule_over = false;
 	process->cycle = process->cycles_over = 0;
 	process->forked = false;
@@ -459,6 +460,17 @@ int processes_examine(struct processes *processes, struct followed *process)
 		user_budget_charge(&processes->time, process->uid, known_ns, process->look_cost_ns);
 	mappings_free(&mappings);
 	process_info_free(&info);
+	return error;
+}
+
+int processes_find_files(struct processes *processes, struct followed *process)
+{
+	struct mappings mappings = {};
+	int error = mappings_read(process->pid, &mappings);
+
+	if (!error)
+		examine_files(processes, process, &mappings);
+	mappings_free(&mappings);
 	return error;
 }
 

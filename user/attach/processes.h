@@ -57,6 +57,9 @@ void processes_sweep_files(struct processes *processes, const struct probed_file
 /* Ends probe_later and probes what was found meanwhile. */
 void processes_probe_all(struct processes *processes);
 
+/* Looks which files with anything for us it has mapped, and probes none. -errno */
+int processes_find_files(struct processes *processes, struct followed *process);
+
 /* The process runs another program now. */
 void processes_forget_program(struct processes *processes, struct followed *process);
 

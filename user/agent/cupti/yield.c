@@ -167,6 +167,7 @@ static void give_way(struct session *session)
 {
 	uint64_t end;
 
+	points_give_way();
 	if (session->away)
 		return;
 	call_in(session);
@@ -258,6 +259,10 @@ static void take_up(struct session *session)
 	session->unsettled = true;
 	session->away = !recording_begin(session);
 	session->refused = session->away;
+	if (session->away)
+		points_give_way(); /* not each tick again */
+	else
+		points_take_up();
 	/* why it was refused, or what is recorded from now on */
 	session_hello(session, session_state(session));
 }

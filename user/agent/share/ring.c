@@ -85,6 +85,14 @@ void ring_state(uint32_t state)
 		__atomic_store_n(&ring->shared.writer.state, state, __ATOMIC_RELEASE);
 }
 
+void ring_given_way(uint32_t number)
+{
+	struct own_ring *ring = opened();
+
+	if (ring)
+		__atomic_store_n(&ring->shared.writer.given_way, number, __ATOMIC_RELEASE);
+}
+
 void ring_release(void)
 {
 	struct own_ring *ring = opened();

@@ -34,6 +34,7 @@ void ring_count(uint32_t which);
 /* What the collector says of the process, and where the agent's state is said; NULL: there is no ring. */
 const volatile struct gpt_share_reader *ring_reader(void);
 void ring_state(uint32_t state);
+void ring_given_way(uint32_t number);
 
 /* The collector has gone: the memory goes back to the system, and the addresses stay. */
 void ring_release(void);

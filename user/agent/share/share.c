@@ -68,6 +68,26 @@ void share_leave(void)
 		stacks_release();
 }
 
+static _Atomic uint32_t given_way;
+
+void share_give_way(void)
+{
+	ring_given_way(atomic_fetch_add(&given_way, 1) + 1);
+}
+
+void share_take_up(void)
+{
+	ring_given_way(0);
+}
+
+bool share_may_resume(void)
+{
+	const volatile struct gpt_share_reader *reader = share_listener() ? ring_reader() : NULL;
+	uint32_t number = atomic_load(&given_way);
+
+	return reader && number && reader->resume == number;
+}
+
 void share_forked(void)
 {
 	share_control = NULL;

@@ -8,6 +8,7 @@
 #ifndef GPUTRACE_AGENT_SHARE_SHARE_H
 #define GPUTRACE_AGENT_SHARE_SHARE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -29,6 +30,14 @@ uint64_t share_stack_id(void);
 
 /* Who knows for which stack a thread without Python frames works: asked at its calls. */
 void share_inherit(uint64_t (*inherited)(void));
+
+/*
+ * Another profiler is about to register its buffers: the collector looks when that has finished, and only what was said
+ * last counts.  share_may_resume: it has, and the agent may register again.  share_take_up: that was done.
+ */
+void share_give_way(void);
+bool share_may_resume(void);
+void share_take_up(void);
 
 /* The session is over: what it took of memory goes back to the system, the ring's only where the collector has gone. */
 void share_leave(void);

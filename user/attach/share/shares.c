@@ -357,6 +357,21 @@ uint32_t shares_state(struct shares *shares, pid_t pid)
 	return share ? __atomic_load_n(&share->ring.shared->writer.state, __ATOMIC_ACQUIRE) : 0;
 }
 
+uint32_t shares_given_way(struct shares *shares, pid_t pid)
+{
+	struct share *share = find(shares, pid);
+
+	return share ? __atomic_load_n(&share->ring.shared->writer.given_way, __ATOMIC_ACQUIRE) : 0;
+}
+
+void shares_let_resume(struct shares *shares, pid_t pid, uint32_t given_way)
+{
+	struct share *share = find(shares, pid);
+
+	if (share)
+		__atomic_store_n(&share->ring.shared->reader.resume, given_way, __ATOMIC_RELEASE);
+}
+
 bool shares_has_left(struct shares *shares, pid_t pid)
 {
 	struct share *share = shares_state(shares, pid) ? find(shares, pid) : NULL;

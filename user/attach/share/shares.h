@@ -48,6 +48,13 @@ void shares_refuse(struct shares *shares);
 bool shares_has(struct shares *shares, pid_t pid);
 uint32_t shares_state(struct shares *shares, pid_t pid);
 
+/*
+ * How often another profiler has registered with CUPTI there, 0: the agent records; and that the last of them has
+ * finished.
+ */
+uint32_t shares_given_way(struct shares *shares, pid_t pid);
+void shares_let_resume(struct shares *shares, pid_t pid, uint32_t given_way);
+
 /* Whether the process has executed another program since its agent spoke: that does not map its ring. */
 bool shares_has_left(struct shares *shares, pid_t pid);
 
