@@ -198,6 +198,7 @@ def command_line(pid):
     (["--way", "agent"], "--way agent: a COMMAND, or processes of yours that are named (--pid), not the whole machine"),
     (["--way", "agent", "--native", "--", "true"], "--way agent: it excludes --native"),
     (["--way", "agent", "--cpu", "--", "true"], "--way agent: it excludes --cpu and --frequency"),
+    (["--way", "agent", "--off-cpu", "--", "true"], "--way agent: it excludes --off-cpu"),
     (["--way", "agent", "--python-calls", "--", "true"], "--way agent: it excludes --python-calls"),
     (["--way", "agent", "--agent", "off", "--", "true"], "--way agent: it excludes --agent off"),
     (["--way", "bpf", "--", "true"], "CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE missing")])

@@ -112,6 +112,8 @@ static const char *needs_bpf(const struct options *options)
 		return "it excludes --native";
 	if (options->cpu_frequency)
 		return "it excludes --cpu and --frequency";
+	if (options->off_cpu_min_ns)
+		return "it excludes --off-cpu";
 	return options->python_calls ? "it excludes --python-calls" : NULL;
 }
 
