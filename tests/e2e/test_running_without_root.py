@@ -171,6 +171,18 @@ def test_two_at_once_and_a_child(desk):
         assert reading.trace_stacks(trace, reading.truth_calls(truth), truth["pid"]) == reading.truth_stacks(truth), done
 
 
+def test_what_it_has_forked_is_left_out_and_that_is_said(desk):
+    with target(desk) as running:
+        running.ask("fork_child")
+        child = next(int(line.split()[1]) for line in running.said if line.startswith("child"))
+        with tracer(desk, "-p", running.pid) as traced:
+            wait_logged(desk, lambda log: logfile.has_note(log, "whether it can use CUDA is not known without root"))
+            works(running, desk)
+            done = traced.end(signal.SIGINT).must_be(0)
+        must_be_whole(desk, done)
+        assert not agents(child)
+
+
 def test_it_goes_on_when_gputrace_is_killed_and_can_be_traced_again(desk):
     with target(desk) as running:
         with tracer(desk, "-p", running.pid, name="killed") as traced:
