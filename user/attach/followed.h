@@ -97,7 +97,7 @@ struct followed {
 		uint32_t number;  /* shares_given_way */
 		bool recorded;	  /* torch.profiler was seen to record since */
 		uint64_t over_ns; /* since when it was seen not to any more, 0: it was not */
-	} gave_way;		  /* without BPF: its agent, to another profiler */
+	} gave_way;		  /* without BPF: of its agent, which has made way for another profiler */
 	bool calls_unseen;	  /* no one reports its calls, and a note says so */
 	ARRAY(struct probed_file *) files;
 };
