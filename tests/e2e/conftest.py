@@ -91,12 +91,23 @@ def cudart():
     return machine.cudart()
 
 
-@pytest.fixture
-def public():
-    """A folder that any user may enter, with a copy of gputrace: the build folder may be root's own."""
+def folder_of_gputrace(mode):
+    """With a copy of it: the build folder may be root's own."""
     folder = pathlib.Path(tempfile.mkdtemp())
-    folder.chmod(0o755)
+    folder.chmod(mode)
     for path in (machine.GPUTRACE, machine.AGENT):
         shutil.copy(path, folder)
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def public():
+    """A folder that any user may enter."""
+    yield from folder_of_gputrace(0o755)
+
+
+@pytest.fixture
+def desk():
+    """A folder in which any user may write."""
+    yield from folder_of_gputrace(0o777)

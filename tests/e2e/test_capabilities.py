@@ -3,9 +3,7 @@
 
 import os
 import pathlib
-import shutil
 import signal
-import tempfile
 
 import chrome_invariants as chrome
 import machine
@@ -31,17 +29,6 @@ def holding(*names):
 
 def without(*names):
     return holding(*(name for name in ALL if name not in names))
-
-
-@pytest.fixture
-def desk():
-    """A folder of everyone's, with a copy of gputrace: the build folder may be root's own."""
-    folder = pathlib.Path(tempfile.mkdtemp())
-    folder.chmod(0o777)
-    for path in (machine.GPUTRACE, machine.AGENT):
-        shutil.copy(path, folder)
-    yield folder
-    shutil.rmtree(folder)
 
 
 class Traced:

@@ -8,7 +8,6 @@ import os
 import pathlib
 import shutil
 import signal
-import tempfile
 
 import logfile
 import machine
@@ -20,17 +19,6 @@ AS_USER = machine.PROGRAMS / "as_user.sh"
 AS_OTHER = ("setpriv", "--reuid=1001", "--regid=1001", "--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all")
 OBEDIENT = machine.PROGRAMS / "obedient.py"
 PTRACE = 101  # x86-64
-
-
-@pytest.fixture
-def desk():
-    """A folder of everyone's, with a copy of gputrace: the build folder may be root's own."""
-    folder = pathlib.Path(tempfile.mkdtemp())
-    folder.chmod(0o777)
-    for path in (machine.GPUTRACE, machine.AGENT):
-        shutil.copy(path, folder)
-    yield folder
-    shutil.rmtree(folder)
 
 
 @contextlib.contextmanager

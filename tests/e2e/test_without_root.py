@@ -4,9 +4,7 @@
 import collections
 import os
 import pathlib
-import shutil
 import signal
-import tempfile
 
 import chrome_invariants as chrome
 import logfile
@@ -20,17 +18,6 @@ AS_USER = machine.PROGRAMS / "as_user.sh"
 DOCKER = ("/usr/bin/python3", machine.PROGRAMS / "docker_seccomp.py")
 CUDART = machine.SIMGPU / "libcudart.so.13"
 LAUNCHES = 4000
-
-
-@pytest.fixture
-def desk():
-    """A folder of everyone's, with a copy of gputrace: the build folder may be root's own."""
-    folder = pathlib.Path(tempfile.mkdtemp())
-    folder.chmod(0o777)
-    for path in (machine.GPUTRACE, machine.AGENT):
-        shutil.copy(path, folder)
-    yield folder
-    shutil.rmtree(folder)
 
 
 def as_user(folder, command, *options, prefix=(), flags=(), names=("trace.gpt", "trace.json"), **more):
