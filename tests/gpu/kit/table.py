@@ -24,6 +24,7 @@ CHECKS = (
           beside=True),
     Check("command", "same:command", "gputrace -- COMMAND sees what torch.profiler sees", 80),
     Check("attach", "same:attach", "gputrace -p PID sees what torch.profiler sees", 80),
+    Check("agent", "same:by_the_agent", "gputrace -p PID without BPF sees what torch.profiler sees", 80),
     Check("cudnn", "same:convolutions", "the same with cuDNN", 60, silicon_only="cuDNN runs on a GPU only"),
     Check("triton", "same:compiled", "the same with what torch.compile makes", 110,
           silicon_only="Triton compiles for a GPU only"),

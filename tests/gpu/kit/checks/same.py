@@ -65,7 +65,7 @@ def name_gpu(bench, trace):
                 devices=trace["deviceProperties"])
 
 
-def attached(bench, what, kinds, **environment):
+def attached(bench, what, kinds, options=(), **environment):
     """Compares what there was to compare; the trace."""
     steps = bench.size(STEPS, QUICK_STEPS)
     with Torch(**environment) as torch:
@@ -73,7 +73,7 @@ def attached(bench, what, kinds, **environment):
         say_missing(bench, what, torch)
         if not kinds:
             return None
-        with Trace(bench.folder / "trace", "-p", torch.pid) as trace:
+        with Trace(bench.folder / "trace", "-p", torch.pid, *options) as trace:
             if not trace.wait_for_gpu_times(torch, kinds[0]):
                 bench.found(f"{what}: GPU times", "none came", False, messages=trace.messages)
                 return None
@@ -90,6 +90,10 @@ def attach(bench):
     trace = attached(bench, "-p PID", KINDS)
     if trace:
         name_gpu(bench, trace)
+
+
+def by_the_agent(bench):
+    attached(bench, "--way agent", KINDS, ("--way", "agent"))
 
 
 def convolutions(bench):
