@@ -127,21 +127,29 @@ static void one_step_in_a_hundred_is_slower_than_p99(void **state)
 	}
 }
 
-static void the_report_says_which_step_is_p99(void **state)
+/* Free with free(). */
+static char *report_of(struct ops_log *ops)
 {
-	struct ops_log ops = longer_steps(1000);
 	struct found found;
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(report_write(out, find(&found, &ops), &(struct report_options){.width = 100}), 0);
+	assert_int_equal(report_write(out, find(&found, ops), &(struct report_options){.width = 100}), 0);
 	fclose(out);
+	found_free(&found);
+	return text;
+}
+
+static void the_report_says_which_step_is_p99(void **state)
+{
+	struct ops_log ops = longer_steps(1000);
+	char *text = report_of(&ops);
+
 	if (!strstr(text, "\n  median: 499  ") || !strstr(text, "\n          995  ") ||
 	    !strstr(text, "\n     p99: 989  "))
 		fail_msg("%s", text);
 	free(text);
-	found_free(&found);
 }
 
 static void a_kernel_counts_in_each_step_that_it_runs_in(void **state)
@@ -162,13 +170,8 @@ static void a_kernel_counts_in_each_step_that_it_runs_in(void **state)
 static void the_report_has_a_table_of_steps(void **state)
 {
 	struct ops_log ops = steps_log();
-	struct found found;
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	char *text = report_of(&ops);
 
-	assert_int_equal(report_write(out, find(&found, &ops), &(struct report_options){.width = 100}), 0);
-	fclose(out);
 	if (!strstr(text,
 		    "Steps   by Optimizer.step (Adam.step), 9 of them\n"
 		    "       step  wall us  GPU busy  GPU idle  launches  ops that took longer than in the median step\n"
@@ -180,7 +183,6 @@ static void the_report_has_a_table_of_steps(void **state)
 		    "after\n"))
 		fail_msg("%s", text);
 	free(text);
-	found_free(&found);
 }
 
 static void a_trace_in_which_no_steps_were_looked_for_has_no_table(void **state)
