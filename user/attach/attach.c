@@ -34,7 +34,6 @@
 #define HOLD_LOOK_NS 1000000ULL
 /* After a mapping that was perhaps not reported: those that were have been heard of by then. */
 #define MISSED_LOOK_NS 100000000ULL
-#define LOOKS_SHARE 20	     /* looking at all takes one part of the time in this many at most */
 #define AGENT_SETTLE_MS 1000 /* so that what is asked for after the start of the trace has GPU times */
 
 /* ---- opening and closing -------------------------------------------------------------------- */

@@ -12,6 +12,8 @@
 #include "attach/share/shares.h"
 #include "attach/symbols.h"
 
+#define LOOKS_SHARE 20 /* looking at all takes one part of the time in this many at most */
+
 struct attach {
 	bool schedule_over; /* of some process, which may be gone */
 	struct attach_options options;

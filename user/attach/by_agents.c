@@ -22,9 +22,9 @@
 
 #define CHECK_NS 200000000ULL
 #define TITLE_CHECK_NS 1000000000ULL
-#define COME_IN_MAX 16	    /* agents that are let in before something else is heard */
-#define ROOM_MAX (8u << 20) /* of a ring: the target pays for it */
-#define SETTLE_NS 3000000000ULL
+#define COME_IN_MAX 16		/* agents that are let in before something else is heard */
+#define ROOM_MAX (8u << 20)	/* of a ring: the target pays for it */
+#define SETTLE_NS 3000000000ULL /* until the recording begins with those that have come in by then */
 #define SETTLE_PAUSE_NS 2000000L
 /* From the end of a session of torch.profiler on, until when CUPTI has given it all its records. */
 #define OVER_NS 1000000000ULL
@@ -207,9 +207,16 @@ int by_agents_start(struct attach *attach, char *why, size_t why_size)
 /* No one says when a process maps a library, forks, or executes another program, which has no agent. */
 static void look_at_running(struct attach *attach)
 {
+	uint64_t begin_ns = monotonic_ns();
+
 	if (!attach->join)
 		return;
-	attach_add_descendants(attach);
+	/* It reads of each process of the machine who its parent is. */
+	if (begin_ns - attach->all_looked_ns >= attach->all_looks_ns * LOOKS_SHARE) {
+		attach_add_descendants(attach);
+		attach->all_looked_ns = begin_ns;
+		attach->all_looks_ns = monotonic_ns() - begin_ns;
+	}
 	for (size_t i = 0; i < attach->processes.list.count; i++) {
 		struct followed *process = attach->processes.list.items[i];
 
