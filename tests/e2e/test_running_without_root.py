@@ -291,7 +291,7 @@ def test_one_that_waits_can_be_traced_in_each_other_way(desk):
 
 
 def test_one_that_waits_with_another_copy_of_the_agent_is_traced_on(desk):
-    """As where gputrace was installed anew meanwhile."""
+    """As after an upgrade of gputrace while the program runs."""
     other = desk / "other"
     other.mkdir()
     for path in (machine.GPUTRACE, machine.AGENT):

@@ -238,8 +238,8 @@ static bool have_session(struct session *session)
 }
 
 /*
- * Keeps what the latest caller of gputrace_agent_start wants.  When two threads call at the same time, the first one's
- * wish is used for both.
+ * Keeps what the latest caller of gputrace_agent_start wants.  When two threads call at the same time, what the first
+ * one asks for is used for both.
  */
 static void ask(const char *asked)
 {

@@ -25,7 +25,7 @@
 #define LAST_PAUSE_NS 640000000ULL
 #define MAX_TRIES 24		/* 12 s in all */
 #define ANSWER_NS 5000000000ULL /* CUPTI starts in 0.2 s, and waits for the driver's locks */
-#define JOINED_NS 2000000000ULL
+#define JOINED_NS 2000000000ULL /* without BPF: until it is asked again */
 #define OLDER_ANSWER_NS 100000000ULL
 #define SETTLE_PAUSE_NS 2000000L
 #define LEFT_OUT_SAID_NS 1000000000ULL

@@ -74,7 +74,7 @@ static void set_injection(const char *agent_path)
 {
 	const char *theirs = getenv(INJECTION);
 
-	/* The agent may be there already (`gputrace env`), and theirs behind it. */
+	/* `gputrace env` has named the agent there, and the user's library in CHAINED. */
 	if (!theirs || !*theirs)
 		unsetenv(CHAINED);
 	else if (strcmp(path_base(theirs), GPUTRACE_AGENT_FILE) != 0)

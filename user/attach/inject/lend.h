@@ -2,8 +2,8 @@
 /*
  * A gputrace file, opened in a process where its name may mean nothing: lent by a small process that has the same
  * user and namespaces as the borrower, as /proc/PID/fd/N.  No copy, nothing left behind, and the very inode that
- * carries our probes.  A gputrace without any capability lends its own descriptor: who may follow that path is of the
- * same user, and has nothing to gain.
+ * carries our probes.  A gputrace without any capability has no lender: the path is that of a descriptor in gputrace
+ * itself.  Only processes of its own user can follow it, and these may trace gputrace anyway.
  */
 #ifndef GPUTRACE_ATTACH_INJECT_LEND_H
 #define GPUTRACE_ATTACH_INJECT_LEND_H
@@ -15,7 +15,7 @@
 struct lender {
 	pid_t pid; /* of its keeper */
 	int socket;
-	int own_file;  /* our own descriptor is lent; -1: there is a lender */
+	int own_file;  /* the descriptor in gputrace itself, -1: there is a lender */
 	char path[48]; /* for the borrower to open */
 };
 

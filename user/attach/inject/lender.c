@@ -129,22 +129,24 @@ static bool has_capabilities(void)
 	return syscall(SYS_capget, &header, sets) || sets[0].permitted || sets[1].permitted;
 }
 
-/* It is looked for through the borrower's root, as it will be by itself. */
-static int lend_own(struct lender *lender, pid_t borrower, int file_fd, char *why, size_t why_size)
+/* Whether the borrower can reach the file is tried through its root. */
+static int lend_without_lender(struct lender *lender, pid_t borrower, int file_fd, char *why, size_t why_size)
 {
 	struct lend_answer answer = {.step = LEND_PATH, .error = -ENOTSUP};
-	struct stat lent, own;
+	struct stat reached, file;
+	int error;
 	char path[80];
 
 	lender->own_file = fcntl(file_fd, F_DUPFD_CLOEXEC, lend_number());
 	if (lender->own_file < 0) {
-		snprintf(why, why_size, "the agent's file cannot be lent: %s", strerror(errno));
-		return -errno;
+		error = -errno;
+		snprintf(why, why_size, "the agent's file cannot be lent: %s", strerror(-error));
+		return error;
 	}
 	snprintf(lender->path, sizeof(lender->path), "/proc/%d/fd/%d", (int)getpid(), lender->own_file);
 	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)process_thread(borrower), lender->path);
-	if (!process_stat(borrower, path, &lent) && !fstat(lender->own_file, &own) && lent.st_ino == own.st_ino &&
-	    lent.st_dev == own.st_dev)
+	if (!process_stat(borrower, path, &reached) && !fstat(lender->own_file, &file) &&
+	    reached.st_ino == file.st_ino && reached.st_dev == file.st_dev)
 		return 0;
 	lender_stop(lender);
 	return explain(&answer, why, why_size);
@@ -158,7 +160,7 @@ int lender_start(struct lender *lender, pid_t borrower, int file_fd, char *why, 
 
 	*lender = (struct lender){.socket = -1, .own_file = -1};
 	if (!has_capabilities())
-		return lend_own(lender, borrower, file_fd, why, why_size);
+		return lend_without_lender(lender, borrower, file_fd, why, why_size);
 	nowhere = read_only_nowhere();
 	if (nowhere < 0) {
 		snprintf(why, why_size, "nothing can be mounted for the process that lends it the agent's file: %s",
@@ -214,5 +216,5 @@ void lender_leave(struct lender *lender)
 {
 	if (lender->socket >= 0)
 		close(lender->socket);
-	*lender = (struct lender){.socket = -1, .own_file = -1}; /* our own descriptor stays open as long as we live */
+	*lender = (struct lender){.socket = -1, .own_file = -1}; /* own_file stays open as long as gputrace runs */
 }
