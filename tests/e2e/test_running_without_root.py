@@ -210,6 +210,17 @@ def test_a_kernel_that_does_not_let_it_be_stopped_is_named(desk):
         running.end().must_be(0)
     assert f"process {running.pid}: the agent cannot be let in, and without root nothing else records" in done.stderr
     assert "kernel.yama.ptrace_scope" in done.stderr
+    assert "`gputrace env`" in done.stderr
+
+
+def test_one_that_no_right_would_open_is_not_sent_to_gputrace_env(desk):
+    program = machine.compile_program(machine.PROGRAMS / "maps_only.c", desk / "static", "-static")
+    with tracing.Running([AS_USER, program, machine.SIMGPU / "libcuda.so.1"], desk) as running:
+        running.wait_line("ready")
+        done = tracing.command(desk, AS_USER, desk / "gputrace", "-p", running.pid, "-d", "1s").must_be(1)
+        running.end().must_be(0)
+    assert "statically linked" in done.stderr
+    assert "gputrace env" not in done.stderr
 
 
 def test_another_user_s_process_is_refused(desk):

@@ -79,9 +79,10 @@ static void report_not_in(const struct agents *agents, const struct followed *pr
 	msg_debug("%s", note);
 }
 
-static void give_up(struct agents *agents, struct followed *process, const char *why)
+static void give_up(struct agents *agents, struct followed *process, int error, const char *why)
 {
 	process->entry.state = ENTRY_REFUSED;
+	process->entry.no_right = error == -EPERM || error == -EACCES;
 	if (!process->brought)
 		cupti_client_forget(&process->cupti_client);
 	snprintf(process->entry.why, sizeof(process->entry.why), "%s", why);
@@ -260,7 +261,7 @@ static void settle(struct agents *agents, struct followed *process, int error, c
 	} else if ((error == -ESRCH || agents->processes->shares) && process_is_over(process)) {
 		entry->state = ENTRY_REFUSED; /* its end will be noticed; nothing to report */
 	} else if ((error != -EAGAIN && error != -ESRCH) || entry->tries >= MAX_TRIES) {
-		give_up(agents, process, result->why);
+		give_up(agents, process, error, result->why);
 	} else {
 		snprintf(entry->last_why, sizeof(entry->last_why), "%s",
 			 result->why[0] ? result->why : "none of its threads could be borrowed just then");

@@ -176,9 +176,9 @@ static int check_refused(const struct attach *attach, char *why, size_t why_size
 		if (!process->named || !process->entry.why[0])
 			continue;
 		snprintf(why, why_size,
-			 "process %d: the agent cannot be let in, and without root nothing else records: %s; what is "
-			 "started after `gputrace env` needs no right for it",
-			 (int)process->pid, process->entry.why);
+			 "process %d: the agent cannot be let in, and without root nothing else records: %s%s",
+			 (int)process->pid, process->entry.why,
+			 process->entry.no_right ? "; what is started after `gputrace env` needs no right for it" : "");
 		return -ENOTSUP;
 	}
 	return 0;

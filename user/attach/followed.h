@@ -27,6 +27,7 @@ struct agent_entry {
 	uint64_t next_ns, asked_ns;
 	uint64_t unused_ns;   /* since when CUPTI was seen not to be used by torch.profiler; 0 not looked, or it is */
 	uint64_t left_out_ns; /* since when: forks.h; 0 it is not */
+	bool no_right;	      /* refused, as the kernel lets no one enter it */
 	char why[192];	      /* refused */
 	char last_why[192];   /* waiting: what kept it out the last time */
 };

@@ -280,7 +280,7 @@ static int check_file(struct injection *injection, int agent_fd)
 	struct statvfs files;
 
 	if (!injection->addresses.agent_start && !fstatvfs(agent_fd, &files) && files.f_flag & ST_NOEXEC)
-		return refuse(injection, -EACCES, "the agent's file lies on a file system that is mounted noexec");
+		return refuse(injection, -ENOEXEC, "the agent's file lies on a file system that is mounted noexec");
 	return 0;
 }
 
