@@ -8,6 +8,8 @@ import os
 import pathlib
 import shutil
 import signal
+import subprocess
+import time
 
 import logfile
 import machine
@@ -181,6 +183,25 @@ def test_it_goes_on_when_gputrace_is_killed_and_can_be_traced_again(desk):
         tracing.until(lambda: "gputrace-agent" not in tracing.threads(running.pid))
         tracing.until(lambda: ring_kb(running.pid) == 0)
         trace_once(running, desk)
+        running.end().must_be(0)
+
+
+@pytest.mark.parametrize("waits", (False, True), ids=("entered", "asked"))
+def test_a_gputrace_killed_at_any_moment_of_its_way_in_leaves_the_program_whole(desk, waits):
+    """From its start to after the agent's first records, in steps of 15 ms, while the program launches and executes others."""
+    with (waiting if waits else target)(desk) as running:
+        for step in range(24):
+            with subprocess.Popen([AS_USER, desk / "gputrace", "--way", "agent", "-p", str(running.pid)], cwd=desk,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as killed:
+                end = time.monotonic() + step * 0.015
+                while time.monotonic() < end:
+                    running.ask("threads 2 1")
+                    running.ask("vforks 1")
+                killed.kill()
+        tracing.until(lambda: "gputrace-agent" not in tracing.threads(running.pid))
+        tracing.until(lambda: ring_kb(running.pid) == 0)
+        trace_once(running, desk)
+        assert agents(running.pid) == 1
         running.end().must_be(0)
 
 
