@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/read_at.h"
 
 #if defined(__x86_64__)
@@ -26,6 +27,7 @@
 #define SEGMENTS_MAX 512
 #define DYNAMIC_BYTES_MAX (1u << 20)
 #define SONAME_MAX 255 /* NAME_MAX */
+#define SEARCH_CHUNK ((size_t)256 << 10)
 
 /* A read of exactly that many bytes. */
 static int read_fully(int fd, void *buffer, size_t bytes, uint64_t offset)
@@ -84,15 +86,18 @@ cleanup:
 	return err;
 }
 
+static bool is_readable(const struct image *image, const Elf64_Shdr *header, uint64_t most)
+{
+	return !(header->sh_flags & SHF_COMPRESSED) && header->sh_size <= most && header->sh_offset <= image->size &&
+	       header->sh_size <= image->size - header->sh_offset;
+}
+
 Elf_Data *image_section_data(const struct image *image, Elf_Scn *section, uint32_t type, uint64_t most)
 {
 	const Elf64_Shdr *header = elf64_getshdr(section);
 
-	if (!header || header->sh_type != type || (header->sh_flags & SHF_COMPRESSED) || header->sh_size > most)
-		return NULL;
-	if (header->sh_offset > image->size || header->sh_size > image->size - header->sh_offset)
-		return NULL;
-	return elf_getdata(section, NULL);
+	return header && header->sh_type == type && is_readable(image, header, most) ? elf_getdata(section, NULL)
+										     : NULL;
 }
 
 static char *read_soname(const struct image *image)
@@ -179,47 +184,64 @@ const char *image_soname(const struct image *image)
 	return image->soname;
 }
 
-bool image_has_section(const struct image *image, const char *name)
+/* The first of that name, and of that type unless it is SHT_NULL. */
+static Elf_Scn *find_section(const struct image *image, const char *name, uint32_t type)
 {
 	Elf_Scn *section = NULL;
 	size_t names;
 
 	if (elf_getshdrstrndx(image->elf, &names))
-		return false;
+		return NULL;
 	while ((section = elf_nextscn(image->elf, section))) {
 		const Elf64_Shdr *header = elf64_getshdr(section);
 		const char *its = header ? elf_strptr(image->elf, names, header->sh_name) : NULL;
 
-		if (its && !strcmp(its, name))
-			return true;
+		if (its && !strcmp(its, name) && (type == SHT_NULL || header->sh_type == type))
+			return section;
 	}
-	return false;
+	return NULL;
+}
+
+bool image_has_section(const struct image *image, const char *name)
+{
+	return find_section(image, name, SHT_NULL);
 }
 
 int image_section(const struct image *image, const char *name, uint32_t type, uint64_t most, uint64_t *address,
 		  const uint8_t **data, size_t *bytes)
 {
-	Elf_Scn *section = NULL;
-	size_t names;
+	Elf_Scn *section = find_section(image, name, type);
+	const Elf_Data *content = section ? image_section_data(image, section, type, most) : NULL;
 
-	if (elf_getshdrstrndx(image->elf, &names))
+	if (!content)
 		return -ENOENT;
-	while ((section = elf_nextscn(image->elf, section))) {
-		const Elf64_Shdr *header = elf64_getshdr(section);
-		const char *text = header ? elf_strptr(image->elf, names, header->sh_name) : NULL;
-		const Elf_Data *content;
+	*address = elf64_getshdr(section)->sh_addr;
+	*data = content->d_buf;
+	*bytes = content->d_buf ? content->d_size : 0;
+	return 0;
+}
 
-		if (!text || strcmp(text, name) != 0 || header->sh_type != type)
-			continue;
-		content = image_section_data(image, section, type, most);
-		if (!content)
-			return -ENOENT;
-		*address = header->sh_addr;
-		*data = content->d_buf;
-		*bytes = content->d_buf ? content->d_size : 0;
-		return 0;
+bool image_section_holds(const struct image *image, const char *name, uint64_t most, const void *text, size_t length)
+{
+	Elf_Scn *section = find_section(image, name, SHT_PROGBITS);
+	const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
+	uint8_t *chunk;
+	bool found = false;
+
+	if (!header || !is_readable(image, header, most) || !length || length > SEARCH_CHUNK)
+		return false;
+	chunk = xmalloc(SEARCH_CHUNK);
+	for (uint64_t at = 0; !found && at < header->sh_size; at += SEARCH_CHUNK - (length - 1)) {
+		uint64_t rest = header->sh_size - at;
+		int64_t got =
+			read_at(image->fd, chunk, rest < SEARCH_CHUNK ? rest : SEARCH_CHUNK, header->sh_offset + at);
+
+		if (got <= 0)
+			break;
+		found = memmem(chunk, (size_t)got, text, length);
 	}
-	return -ENOENT;
+	free(chunk);
+	return found;
 }
 
 static const struct image_segment *segment_at(const struct image *image, uint64_t address)

@@ -50,6 +50,10 @@ bool image_has_section(const struct image *image, const char *name);
 int image_section(const struct image *image, const char *name, uint32_t type, uint64_t most, uint64_t *address,
 		  const uint8_t **data, size_t *bytes);
 
+/* Whether the bytes are in a section of that name (SHT_PROGBITS) of at most `most` bytes.  It is read in pieces, and
+ * nothing of it is kept. */
+bool image_section_holds(const struct image *image, const char *name, uint64_t most, const void *text, size_t length);
+
 /* The symbol whose address the dynamic linker stores at a linked address (a slot of the GOT); NULL: none. */
 const char *image_slot_symbol(const struct image *image, uint64_t address);
 

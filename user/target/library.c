@@ -91,13 +91,9 @@ enum library_kind library_kind_of_image(const struct image *image, const char *p
 bool library_hides_runtime(const struct image *image)
 {
 	static const char error_name[] = "\0cudaErrorMemoryAllocation";
-	const uint8_t *data;
-	uint64_t address;
-	size_t bytes;
 
 	return image_has_section(image, ".nv_fatbin") &&
-	       !image_section(image, ".rodata", SHT_PROGBITS, CONSTANTS_SEARCHED, &address, &data, &bytes) && data &&
-	       memmem(data, bytes, error_name, sizeof(error_name));
+	       image_section_holds(image, ".rodata", CONSTANTS_SEARCHED, error_name, sizeof(error_name));
 }
 
 /* ---- which calls in it ------------------------------------------------------------------------ */

@@ -182,6 +182,27 @@ static void a_runtime_without_names_is_known_by_what_it_holds(void **state)
 	image_close(image);
 }
 
+/* The file is read in pieces of 256 KB. */
+static void a_runtime_without_names_is_known_where_pieces_of_the_file_meet(void **state)
+{
+	static const int before[] = {262144 - 26, 262144 - 13, 262144 - 1, 3 * 262144 - 60, 5 * 262144};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++) {
+		char source[256];
+		struct image *image;
+
+		snprintf(
+			source, sizeof(source),
+			"__attribute__((section(\".nv_fatbin\"), used)) static int code = 1;\n"
+			"const struct { char before[%d], text[32]; } held = {{1}, \"\\0cudaErrorMemoryAllocation\"};\n",
+			before[i]);
+		image = build_image(source, NULL, "-O1 -shared -fPIC -s");
+		assert_true(library_hides_runtime(image));
+		image_close(image);
+	}
+}
+
 static void a_program_that_only_calls_the_runtime_is_not_one(void **state)
 {
 	struct image *image = build_image("extern int cudaLaunchKernel(void);\n"
@@ -245,6 +266,7 @@ int main(void)
 		cmocka_unit_test(versioned_runtime_symbols_and_aliases_give_one_site_each),
 		cmocka_unit_test(a_static_runtime_is_found_by_its_local_symbols),
 		cmocka_unit_test(a_runtime_without_names_is_known_by_what_it_holds),
+		cmocka_unit_test(a_runtime_without_names_is_known_where_pieces_of_the_file_meet),
 		cmocka_unit_test(a_program_that_only_calls_the_runtime_is_not_one),
 		cmocka_unit_test(an_executable_with_the_interpreter_inside_is_python),
 		cmocka_unit_test(every_call_of_a_real_libcudart_has_a_cheap_site),

@@ -117,7 +117,8 @@ static void examine(struct files *files, struct probed_file *file, int fd)
 		file->kind = LIBRARY_OTHER;
 	if (library_kind_has_calls(file->kind) && !file->sites.list.count && image_symbols_too_large(image))
 		file->unfit = -EFBIG;
-	file->hides_runtime = file->kind == LIBRARY_OTHER && library_hides_runtime(image);
+	/* Without BPF no library's calls are seen. */
+	file->hides_runtime = files->programs->bpf && file->kind == LIBRARY_OTHER && library_hides_runtime(image);
 	image_close(image);
 }
 
