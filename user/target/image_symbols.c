@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The symbol tables of an ELF file, .dynsym and .symtab: by name, all of them, and by address.  Tables are read
- * at first use; an index by address is built only when someone asks for one.
+ * The symbol tables of an ELF file, .dynsym and .symtab: by name, all of them, and by address.  A table is read
+ * when it is first searched: .symtab, which may be ten times as large (libtorch_cpu.so), only for what .dynsym has not.
+ * An index by address is built only when someone asks for one.
  */
 #include "target/image_internal.h"
 
@@ -40,7 +41,7 @@ struct address_entry {
 };
 
 struct image_tables {
-	bool loaded, sorted, too_large;
+	bool loaded[TABLE_COUNT], sorted, too_large;
 	struct symbol_table list[TABLE_COUNT];
 	ARRAY(struct address_entry) by_address;
 };
@@ -112,32 +113,33 @@ static void load_versions(const struct image *image, Elf_Scn *section, struct sy
 	table->version_count = data->d_size / sizeof(Elf64_Half);
 }
 
-static const struct image_tables *tables_of(const struct image *image)
+static const struct symbol_table *table_of(const struct image *image, unsigned number)
 {
-	struct image_tables *tables = image->tables;
+	const uint32_t type = number == TABLE_DYNAMIC ? SHT_DYNSYM : SHT_SYMTAB;
+	struct symbol_table *table = &image->tables->list[number];
 	Elf_Scn *section = NULL;
 
-	if (tables->loaded)
-		return tables;
-	tables->loaded = true;
+	if (image->tables->loaded[number])
+		return table;
+	image->tables->loaded[number] = true;
 	while ((section = elf_nextscn(image->elf, section))) {
 		const Elf64_Shdr *header = elf64_getshdr(section);
 
 		if (!header)
 			continue;
-		if (header->sh_type == SHT_DYNSYM)
-			load_table(image, section, SHT_DYNSYM, &tables->list[TABLE_DYNAMIC]);
-		else if (header->sh_type == SHT_SYMTAB)
-			load_table(image, section, SHT_SYMTAB, &tables->list[TABLE_STATIC]);
-		else if (header->sh_type == SHT_GNU_versym)
-			load_versions(image, section, &tables->list[TABLE_DYNAMIC]);
+		if (header->sh_type == type)
+			load_table(image, section, type, table);
+		else if (header->sh_type == SHT_GNU_versym && number == TABLE_DYNAMIC)
+			load_versions(image, section, table);
 	}
-	return tables;
+	return table;
 }
 
 bool image_symbols_too_large(const struct image *image)
 {
-	return tables_of(image)->too_large;
+	for (unsigned t = 0; t < TABLE_COUNT; t++)
+		table_of(image, t);
+	return image->tables->too_large;
 }
 
 static uint64_t bytes_within(Elf_Scn *section, uint64_t most)
@@ -198,10 +200,8 @@ static bool symbol_is_preferred(const struct symbol_table *table, size_t index)
 
 int image_symbol(const struct image *image, const char *name, struct image_symbol *out)
 {
-	const struct image_tables *tables = tables_of(image);
-
-	for (int t = 0; t < TABLE_COUNT; t++) {
-		const struct symbol_table *table = &tables->list[t];
+	for (unsigned t = 0; t < TABLE_COUNT; t++) {
+		const struct symbol_table *table = table_of(image, t);
 		const Elf64_Sym *found = NULL;
 
 		for (size_t i = 0; i < table->count; i++) {
@@ -227,10 +227,8 @@ int image_symbol(const struct image *image, const char *name, struct image_symbo
 int image_each_symbol(const struct image *image, int (*fn)(const struct image_symbol *symbol, void *context),
 		      void *context)
 {
-	const struct image_tables *tables = tables_of(image);
-
-	for (int t = 0; t < TABLE_COUNT; t++) {
-		const struct symbol_table *table = &tables->list[t];
+	for (unsigned t = 0; t < TABLE_COUNT; t++) {
+		const struct symbol_table *table = table_of(image, t);
 
 		for (size_t i = 0; i < table->count; i++) {
 			struct image_symbol symbol;
@@ -265,9 +263,8 @@ static void sort_tables(struct image *image)
 {
 	struct image_tables *tables = image->tables;
 
-	tables_of(image);
 	for (uint32_t t = 0; t < TABLE_COUNT; t++) {
-		const struct symbol_table *table = &tables->list[t];
+		const struct symbol_table *table = table_of(image, t);
 
 		for (size_t i = 0; i < table->count; i++) {
 			const Elf64_Sym *symbol = &table->symbols[i];

@@ -13,8 +13,8 @@
 /* libkineto::CuptiActivityApi::bufferCompleted, PyTorch 2.11 to 2.15; its arguments: bpf/cupti.bpf.c */
 #define BUFFER_COMPLETED "_ZN9libkineto16CuptiActivityApi15bufferCompletedEP8CUctx_stjPhmm"
 
-/* What is looked for, in one go: libtorch_cpu has 600,000 symbols. */
-enum torch_function { ENGINE_BEGIN, ENGINE_NODE, BUFFERS, SINGLETON, PUSH, TORCH_FUNCTIONS };
+/* What is probed, looked for in one go: libtorch_cpu has 600,000 symbols. */
+enum torch_function { ENGINE_BEGIN, ENGINE_NODE, BUFFERS, TORCH_FUNCTIONS };
 
 /* The engine's by the part of their mangled names that does not change with their parameters. */
 static const struct {
@@ -24,8 +24,6 @@ static const struct {
 	[ENGINE_BEGIN] = {"_ZN5torch8autograd6Engine23execute_with_graph_task", true},
 	[ENGINE_NODE] = {"_ZN5torch8autograd6Engine17evaluate_function", true},
 	[BUFFERS] = {BUFFER_COMPLETED, false},
-	[SINGLETON] = {KINETO_SINGLETON, false},
-	[PUSH] = {KINETO_PUSH, false},
 };
 
 struct torch_search {
@@ -89,11 +87,13 @@ static int attach_profiler(struct files *files, struct probed_file *file, const 
 }
 
 /* Without it whether torch.profiler records shows in what it does (cupti_client.h). */
-static void find_flag(struct probed_file *file, const struct torch_search *search)
+static void find_flag(struct probed_file *file, const struct image *image)
 {
-	file->kineto_known = search->found[SINGLETON].address && search->found[PUSH].address &&
-			     !kineto_find_flag(search->image, search->found[SINGLETON].address,
-					       search->found[PUSH].address, &file->kineto);
+	struct image_symbol singleton, push;
+
+	file->kineto_known = !image_symbol(image, KINETO_SINGLETON, &singleton) &&
+			     !image_symbol(image, KINETO_PUSH, &push) &&
+			     !kineto_find_flag(image, singleton.address, push.address, &file->kineto);
 }
 
 void file_attach_torch(struct files *files, struct probed_file *file)
@@ -106,17 +106,17 @@ void file_attach_torch(struct files *files, struct probed_file *file)
 		return;
 	file->torch_tried = true;
 	error = file_open_image(file, &image);
-	if (!error) {
-		search.image = image;
-		image_each_symbol(image, torch_symbol, &search);
-		find_flag(file, &search);
-	}
+	if (!error)
+		find_flag(file, image);
 	if (!files->programs->bpf) { /* nothing is probed */
 		image_close(image);
 		return;
 	}
-	if (!error)
+	if (!error) {
+		search.image = image;
+		image_each_symbol(image, torch_symbol, &search);
 		error = attach_engine(files, file, &search);
+	}
 	if (error)
 		file_note_refused(files, file, FILE_ENGINE, error);
 	if (image && files->foreign_buffers) {
