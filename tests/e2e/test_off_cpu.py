@@ -3,10 +3,13 @@
 
 import json
 
+import chrome_invariants as chrome
 import machine
 import pytest
 import reading
+import timelines
 import tracing
+from viewed import Viewed
 
 # What a wait of the program's takes besides: from its own clock into the kernel, and back with the interpreter's lock.
 AROUND = 0.2
@@ -55,6 +58,46 @@ def test_who_woke_it_is_the_line_that_did(every_python, waiting):
     wakers = {row["waker"].split()[-1] for row in rows_of(folder, "lock (futex)", "takes_lock")}
     # waits for the GIL are among them on 3.6, which does not say where that is
     assert "holds_lock" in wakers and (wakers == {"holds_lock"} or "3.6" in str(every_python))
+
+
+def test_the_timeline_has_each_wait_beside_its_thread(waiting):
+    folder, truth = waiting
+    tracing.gputrace(folder, "export", "trace.gpt", "-o", "waits.json").must_be(0)
+    chrome.assert_valid(folder / "waits.json")
+    trace = chrome.load(folder / "waits.json")
+    slices = chrome.events(trace, "off_cpu")
+    rows = {(e["pid"], e["tid"]): e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"}
+    assert {rows[e["pid"], e["tid"]] for e in slices} == {f"thread {e['args']['thread']} waits" for e in slices}
+    assert sum(row["waits"] for row in off_cpu_table(folder) if row["reason"] != "no CPU (runnable)") == len(slices)
+    for function, reason in (("sleeps", "sleep"), ("reads_pipe", "pipe"), ("waits_for_child", "child process")):
+        wanted = truth["waits"][function]
+        own = [e for e in slices if e["name"] == reason and e["args"]["thread"] == wanted["tid"] and
+               "Call stack" in e["args"] and reading.innermost(e)[0] == function]
+        ns = sum(chrome.ns(e["dur"]) for e in own)
+        # one may have a stack that could not be read just then
+        assert wanted["count"] - 1 <= len(own) <= wanted["count"] + 2, (function, own)
+        assert (1 - AROUND) * wanted["ns"] <= ns <= (1 + AROUND) * wanted["ns"], (function, ns, wanted)
+    woken = [e for e in slices if e["name"] == "pipe" and e["args"].get("waker line")]
+    assert woken and {e["args"]["waker line"].split()[-1] for e in woken} == {"writes_pipe"}
+    assert {e["args"]["waker process"] for e in woken} == {truth["pid"]}
+
+
+def test_perfettos_own_form_has_the_same_waits(waiting):
+    folder, _ = waiting
+    tracing.gputrace(folder, "export", "trace.gpt", "-o", "same.json", "-o", "same.pftrace").must_be(0)
+    found, trace = timelines.pftrace(folder / "same.pftrace"), chrome.load(folder / "same.json")
+    assert timelines.slices(found) == timelines.slices_of_chrome(trace)
+    waits = [s for s in found["slices"] if s["cat"] == ["off_cpu"]]
+    parents = {found["tracks"][str(found["tracks"][str(s["track"])]["parent"])]["thread"][1] == s["args"]["thread"] for s in waits}
+    assert parents == {True}
+
+
+def test_the_view_shows_them_too(waiting):
+    folder, truth = waiting
+    viewed = Viewed(folder / "trace.gpt")
+    labels = [track[1] for track in viewed.tracks()["tracks"]]
+    assert viewed.end() == 0
+    assert f"thread {truth['pid']} waits" in labels, labels
 
 
 def test_threads_that_compete_for_the_interpreter_wait_for_its_lock(every_python, tmp_path):

@@ -42,3 +42,27 @@ struct timeline_native_stack visit_native_frames(struct visit *visit, const stru
 		array_push(&visit->names, model->strings[model->native_frames[native->first + i]]);
 	return (struct timeline_native_stack){.names = visit->names.items, .count = (uint32_t)visit->names.count};
 }
+
+/* enum gpt_stack_state */
+static const char *const stack_reasons[] = {
+	[GPT_STACK_NO_PYTHON] = "no Python in the process",
+	[GPT_STACK_NO_THREAD] = "not a Python thread",
+	[GPT_STACK_EMPTY] = "no Python frame",
+	[GPT_STACK_UNREADABLE] = "could not be read",
+	[GPT_STACK_UNKNOWN_LAYOUT] = "this Python is not supported or was not examined yet",
+	[GPT_STACK_LOST] = "lost",
+	[GPT_STACK_AMBIGUOUS] = "several interpreters on one thread",
+	[GPT_STACK_NOT_RECORDED] = "not recorded",
+};
+
+void draft_stack(struct visit *visit, struct draft *draft, uint32_t stack, uint8_t state, struct timeline_stack *kept)
+{
+	if (state == GPT_STACK_BACKWARD)
+		draft_text(draft, TIMELINE_ARG_STACK_OF, "the call to backward() that this thread works for");
+	if (stack != NONE) {
+		*kept = visit_frames(visit, stack);
+		draft_arg(draft, TIMELINE_ARG_STACK)->stack = kept;
+	} else if (state < sizeof(stack_reasons) / sizeof(stack_reasons[0]) && stack_reasons[state]) {
+		draft_text(draft, TIMELINE_ARG_NO_STACK, stack_reasons[state]);
+	}
+}

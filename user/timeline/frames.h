@@ -9,6 +9,9 @@
 /* The frames of a stack of the model; they are valid until the next call. */
 struct timeline_stack visit_frames(struct visit *visit, uint32_t stack);
 
+/* The arguments that are a stack of the model, kept in *kept as visit_frames has it; or why there is none. */
+void draft_stack(struct visit *visit, struct draft *draft, uint32_t stack, uint8_t state, struct timeline_stack *kept);
+
 /* The native frames of a call between Python and CUDA; call->native is not NONE.  The same holds for them. */
 struct timeline_native_stack visit_native_frames(struct visit *visit, const struct model_call *call);
 

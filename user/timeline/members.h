@@ -27,4 +27,10 @@ static inline uint64_t span_end(const struct model *model, const struct model_sp
 	return span->open ? model->until_ns : span->end_ns;
 }
 
+/* One that began before the recording, or before the slice of it, is drawn from there on. */
+static inline uint64_t wait_drawn_from(const struct model *model, const struct model_wait *wait)
+{
+	return wait->start_ns < model->start_ns && model->start_ns < wait->end_ns ? model->start_ns : wait->start_ns;
+}
+
 #endif

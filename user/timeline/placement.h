@@ -28,8 +28,8 @@ struct stream_nature {
 };
 
 struct timeline_placement {
-	/* keys: beside THREADS process and tid, beside GPUS process, device and stream or NONE; RANGES: thread, domain
-	 * or NONE, started or not */
+	/* keys: beside THREADS process and tid, beside THREADS_KNOWN the thread, beside GPUS process, device and stream
+	 * or NONE; RANGES: thread, domain or NONE, started or not */
 #define TIMELINE_PLACED_KIND(one, many, ...) struct placed many;
 	TIMELINE_PLACED(TIMELINE_PLACED_KIND)
 #undef TIMELINE_PLACED_KIND

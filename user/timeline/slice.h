@@ -31,7 +31,8 @@
 	X(TORCH_MEMORY, INSTANT, "cpu_instant_event", "torch_memory") /* an allocator of PyTorch's */                  \
 	X(STEP, OF_OP, "user_annotation", "step")		      /* of training */                                \
 	X(JIT, SLICE, "jit", "jit")		/* the driver compiled code for the GPU, or used its cache */          \
-	X(CUPTI, SLICE, "overhead", "overhead") /* what CUPTI itself cost */
+	X(CUPTI, SLICE, "overhead", "overhead") /* what CUPTI itself cost */                                           \
+	X(OFF_CPU, SLICE, "off_cpu", "off_cpu") /* a thread was off the CPU */
 
 enum timeline_category {
 #define TIMELINE_CATEGORY(category, ...) TIMELINE_##category,
@@ -196,7 +197,16 @@ enum timeline_arg_type {
 	X(TORCH_BYTES, SIGNED, "Bytes") /* below 0: they came back */                                                  \
 	X(ALLOCATED, NUMBER, "Total Allocated")                                                                        \
 	X(RESERVED, NUMBER, "Total Reserved")                                                                          \
-	X(IN_OP, TEXT, "op") /* the innermost one that was open */
+	X(IN_OP, TEXT, "op") /* the innermost one that was open */                                                     \
+	/* waits off the CPU */                                                                                        \
+	X(BEGIN, TEXT, "begin")			    /* "before the trace" */                                           \
+	X(RUNNABLE, NUMBER, "runnable ns")	    /* of its end: it was woken, and had no CPU */                     \
+	X(NATIVE_FUNCTION, TEXT, "native function") /* the innermost one */                                            \
+	X(WAKER, TEXT, "woken by")		    /* a thread's name, "(an interrupt)" */                            \
+	X(WAKER_PROCESS, NUMBER, "waker process")   /* its pid */                                                      \
+	X(WAKER_THREAD, NUMBER, "waker thread")	    /* its tid */                                                      \
+	X(WAKER_LINE, FRAME, "waker line")	    /* the innermost, as it did */                                     \
+	X(HOLDER, NUMBER, "GIL held by")	    /* a tid */
 
 enum timeline_arg_key {
 #define TIMELINE_ARG_ENUMERATOR(enumerator, type, name) TIMELINE_ARG_##enumerator,

@@ -32,8 +32,8 @@ struct slice_rows {
 };
 
 /*
- * The row for a slice; slices of one key come by start time.  ROW_NONE: more than ROWS_MAX overlap.  The end of one
- * that is still open is UINT64_MAX until slice_rows_end.
+ * The row for a slice; slices of one key come by start, or all by end.  ROW_NONE: more than ROWS_MAX overlap.  The end
+ * of one that is still open is UINT64_MAX until slice_rows_end.
  */
 uint32_t slice_rows_place(struct slice_rows *rows, struct tally_key key, uint64_t start_ns, uint64_t end_ns);
 void slice_rows_end(struct slice_rows *rows, uint32_t row, uint64_t end_ns);

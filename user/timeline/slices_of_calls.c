@@ -20,18 +20,6 @@ static void draft_given(struct draft *draft, const struct model_args *args)
 		draft_number(draft, TIMELINE_ARG_LAUNCH_STREAM, args->stream);
 }
 
-/* enum gpt_stack_state */
-static const char *const stack_reasons[] = {
-	[GPT_STACK_NO_PYTHON] = "no Python in the process",
-	[GPT_STACK_NO_THREAD] = "not a Python thread",
-	[GPT_STACK_EMPTY] = "no Python frame",
-	[GPT_STACK_UNREADABLE] = "could not be read",
-	[GPT_STACK_UNKNOWN_LAYOUT] = "this Python is not supported or was not examined yet",
-	[GPT_STACK_LOST] = "lost",
-	[GPT_STACK_AMBIGUOUS] = "several interpreters on one thread",
-	[GPT_STACK_NOT_RECORDED] = "not recorded",
-};
-
 static void draft_arrows(struct visit *visit, struct draft *draft, const struct model_call *call)
 {
 	const struct timeline *timeline = visit->timeline;
@@ -71,15 +59,7 @@ static void visit_call(struct visit *visit, uint32_t index)
 		draft_signed(&draft, TIMELINE_ARG_RESULT, call->result);
 	if (call->args != NONE)
 		draft_given(&draft, &timeline->model->args[call->args]);
-	if (call->stack_state == GPT_STACK_BACKWARD)
-		draft_text(&draft, TIMELINE_ARG_STACK_OF, "the call to backward() that this thread works for");
-	if (call->stack != NONE) {
-		stack = visit_frames(visit, call->stack);
-		draft_arg(&draft, TIMELINE_ARG_STACK)->stack = &stack;
-	} else if (call->stack_state < sizeof(stack_reasons) / sizeof(stack_reasons[0]) &&
-		   stack_reasons[call->stack_state]) {
-		draft_text(&draft, TIMELINE_ARG_NO_STACK, stack_reasons[call->stack_state]);
-	}
+	draft_stack(visit, &draft, call->stack, call->stack_state, &stack);
 	if (call->captured)
 		draft_arg(&draft, TIMELINE_ARG_CAPTURED)->truth = true;
 	draft_line(&draft, timeline->model, TIMELINE_ARG_FORWARD_LINE, call->forward, &forward);

@@ -84,6 +84,17 @@ static void include_gpus(struct timeline *timeline)
 #undef INCLUDE_TIMED
 }
 
+/* As waits are drawn: none goes back to before the recording. */
+static void include_waits(struct timeline *timeline)
+{
+	const struct model *model = timeline->model;
+	uint32_t end = in_part_end(&model->waits_in_part, model->wait_count);
+
+	for (uint32_t i = model->waits_in_part.from; i < end; i++)
+		if (placed_row(&timeline->placement->waits, i) != ROW_NONE)
+			include(timeline, wait_drawn_from(model, &model->waits[i]), model->waits[i].end_ns);
+}
+
 void timeline_span_part(struct timeline *timeline, bool first)
 {
 	const struct timeline_placement *placement = timeline->placement;
@@ -100,6 +111,7 @@ void timeline_span_part(struct timeline *timeline, bool first)
 	include_ops(timeline);
 	include_calls(timeline);
 	include_gpus(timeline);
+	include_waits(timeline);
 	/* CUPTI's overhead may end long after the recording, which goes no further for it. */
 	if (placement->overhead_order.count)
 		include_start(timeline, model->overheads[placement->overhead_order.items[0]].start_ns);

@@ -50,6 +50,7 @@ enum timeline_track_kind {
 	TIMELINE_TRACK_STREAM,	 /* GPU operations of a stream; what overlaps is on rows */
 	TIMELINE_TRACK_WAITS,	 /* waits for a stream, or for events and all of a GPU */
 	TIMELINE_TRACK_CUPTI,	 /* what CUPTI cost a thread */
+	TIMELINE_TRACK_OFF_CPU,	 /* waits of a thread off the CPU, which need not nest with its slices */
 };
 
 /* Slices that overlap are on at most this many tracks of one stream, or one thread. */
@@ -63,7 +64,7 @@ struct timeline_track {
 	uint32_t row;	  /* slices that overlap are on rows 1, 2 and so on */
 	uint32_t first;	  /* the track of row 0 */
 	uint32_t number;  /* from 0, among those of its kind; not of THREAD, INTERPRETER, PYTHON, STEPS */
-	uint32_t thread;  /* INTERPRETER, STEPS, RANGES: the track of the thread */
+	uint32_t thread;  /* INTERPRETER, STEPS, RANGES, OFF_CPU: the track of the thread */
 	uint32_t tid;	  /* as the system has it; 0: of no thread, or not known */
 	uint32_t device;  /* STREAM, WAITS: model_device.id */
 	uint32_t stream;  /* the same: CUPTI's id; WAITS: TIMELINE_NONE: of no stream */
@@ -82,14 +83,15 @@ struct timeline_counter {
 /*
  * Kinds of slices that may overlap and so are placed on rows: a line for each kind, in the order of their tracks.
  *	X(one, many, time, track, beside): model_ONEs with a time of their own (TIMED) or a span that is found elsewhere
- * (SPANNED); on TIMELINE_TRACK_track, beside THREADS or GPUS or as RANGES are (tracks.c)
+ * (SPANNED); on TIMELINE_TRACK_track, beside THREADS, THREADS_KNOWN to the model or GPUS, or as RANGES are (tracks.c)
  */
 #define TIMELINE_PLACED(X)                                                                                             \
 	X(jit, jits, TIMED, COMPILER, THREADS)                                                                         \
 	X(range, ranges, SPANNED, RANGES, RANGES)                                                                      \
 	X(gpu, gpu, TIMED, STREAM, GPUS)                                                                               \
 	X(sync, syncs, TIMED, WAITS, GPUS)                                                                             \
-	X(overhead, overheads, SPANNED, CUPTI, THREADS)
+	X(overhead, overheads, SPANNED, CUPTI, THREADS)                                                                \
+	X(wait, waits, SPANNED, OFF_CPU, THREADS_KNOWN)
 
 /* What a part has of each kind, in the order in which it is handed over (kinds.h). */
 #define TIMELINE_VISITS(X)                                                                                             \
@@ -104,13 +106,14 @@ struct timeline_counter {
 	X(operations) /* of GPUs */                                                                                    \
 	X(syncs)                                                                                                       \
 	X(memories)                                                                                                    \
-	X(overheads)
+	X(overheads)                                                                                                   \
+	X(waits) /* off the CPU, by end */
 
 /* What is not in the timeline. */
 struct timeline_omissions {
 	uint64_t untimed; /* GPU operations without times */
 	uint64_t unseen;  /* GPU operations whose launch was not seen: they are there, but no arrow leads to them */
-			  /* Beyond TIMELINE_ROWS_MAX at a time; of waits also those on no known device. */
+			  /* Beyond TIMELINE_ROWS_MAX at a time; of syncs also those on no known device. */
 #define TIMELINE_OMITTED(one, many, ...) uint64_t many;
 	TIMELINE_PLACED(TIMELINE_OMITTED)
 #undef TIMELINE_OMITTED
@@ -191,8 +194,9 @@ static inline uint64_t timeline_time(const struct timeline *timeline, uint64_t t
 /*
  * Hands over everything, part after part of the trace, after visitor->part with that part, in each kind after
  * kind, each by start (Python functions and NVTX: thread by thread).  What has a length comes in the part in which it
- * ends, if it is a Python function or NVTX; else in that in which it begins; collections and imports come in the first.
- * Once for a timeline.  Returns 0, also when the visitor has had enough, or -errno: the trace ended early.
+ * ends, if it is a Python function, NVTX or a wait off the CPU; else in that in which it begins; collections and
+ * imports come in the first. Once for a timeline.  Returns 0, also when the visitor has had enough, or -errno: the
+ * trace ended early.
  */
 int timeline_visit(struct timeline *timeline, const struct timeline_visitor *visitor);
 

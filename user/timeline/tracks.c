@@ -169,6 +169,20 @@ static void add_beside_THREADS(struct timeline *timeline, enum timeline_track_ki
 	}
 }
 
+/* Rows by thread of the model. */
+static void add_beside_THREADS_KNOWN(struct timeline *timeline, enum timeline_track_kind kind, struct placed *placed)
+{
+	for (size_t i = placed->tracks.count; i < placed->rows.all.count; i++) {
+		uint32_t thread = timeline->thread_tracks[placed->rows.all.items[i].key.part[0]];
+		const struct timeline_track *of = &timeline->tracks.items[thread];
+		struct timeline_track track = track_of(kind, of->group, of->process);
+
+		track.tid = of->tid;
+		track.thread = thread;
+		add_row(timeline, placed, track);
+	}
+}
+
 /* Rows by (thread, domain, whether they are started). */
 static void add_beside_RANGES(struct timeline *timeline, enum timeline_track_kind kind, struct placed *placed)
 {

@@ -13,7 +13,7 @@ import re
 API = {"cuda_runtime", "cuda_driver"}
 GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
 CPU = API | {"python_function", "python_gc", "python_import", "user_annotation", "overhead", "jit",
-             "cpu_op"}
+             "cpu_op", "off_cpu"}
 SYNC = {"cuda_sync"}
 EVENT_KEYS = {"ph", "name", "cat", "pid", "tid", "ts", "dur", "id", "bp", "s", "args"}
 PHASES = {"X", "M", "s", "f", "i"}
@@ -38,6 +38,7 @@ ARGS = {
     "cpu_op": {"External id": int, "Record function id": int, "Ev Idx": int},
     "overhead": {},
     "jit": {"cache bytes": int},
+    "off_cpu": {"thread": int},
     "cuda_sync": {"cuda_sync_kind": str, "correlation": int, **PLACE},
 }
 

@@ -59,6 +59,33 @@ static void a_run_of_two_processes_has_the_same_numbers_however_it_is_cut(void *
 	model_free(model);
 }
 
+/* They come with the part in which they end. */
+static void waits_off_the_cpu_are_the_same_however_a_run_is_cut(void **state)
+{
+	struct model *model = sample_model(1, 20);
+	struct model_wait waits[10];
+
+	for (uint32_t i = 0; i < 10; i++) {
+		const struct model_call *call = &model->calls[i * 4];
+
+		waits[i] = (struct model_wait){.start_ns = call->start_ns,
+					       .end_ns = model->calls[i * 4 + 20].start_ns,
+					       .thread = call->thread,
+					       .stack = call->stack,
+					       .native = NONE,
+					       .waker = NONE,
+					       .waker_stack = NONE,
+					       .holder = NONE,
+					       .reason = GPT_WAIT_SLEEP};
+	}
+	model->waits = waits;
+	model->wait_count = 10;
+	assert_same_events(model, -1);
+	model->waits = NULL;
+	model->wait_count = 0;
+	model_free(model);
+}
+
 static void a_part_without_anything_changes_nothing(void **state)
 {
 	struct model *model = sample_model(1, 3);
@@ -356,6 +383,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_run_of_one_process_has_the_same_events_however_it_is_cut),
 		cmocka_unit_test(a_run_of_two_processes_has_the_same_numbers_however_it_is_cut),
+		cmocka_unit_test(waits_off_the_cpu_are_the_same_however_a_run_is_cut),
 		cmocka_unit_test(a_part_without_anything_changes_nothing),
 		cmocka_unit_test(operations_beyond_all_rows_are_counted_once),
 		cmocka_unit_test(an_arrow_to_a_later_part_is_that_parts),

@@ -201,6 +201,7 @@ static void put_receipt(struct chrome *chrome, struct sink *out)
 		{"file_syncs_not_plotted", omitted->syncs},
 		{"file_jit_not_plotted", omitted->jits},
 		{"file_ranges_not_plotted", omitted->ranges},
+		{"file_waits_not_plotted", omitted->waits},
 	};
 
 	struct model_loss losses[MODEL_LOSSES];

@@ -14,6 +14,7 @@
 #define WAITS_TID 500000000u	  /* + index of a track of waits, or + a stream without operations */
 #define RANGES_TID 600000000u	  /* + index of a track of NVTX ranges */
 #define COMPILER_TID 700000000u	  /* + index of a track of compilations */
+#define OFF_CPU_TID 800000000u	  /* + index of a track of waits off the CPU */
 #define STREAM_WAITS_TID 1000000u /* + the stream's number: Kineto's tracks for waits */
 
 #define DEVICES 64u
@@ -105,6 +106,10 @@ static void number_track(const struct chrome_numbers *numbers, const struct time
 		break;
 	case TIMELINE_TRACK_RANGES:
 		row->tid = RANGES_TID + track->number;
+		row->order = numbers->rows.items[track->thread].tid;
+		break;
+	case TIMELINE_TRACK_OFF_CPU:
+		row->tid = OFF_CPU_TID + track->number;
 		row->order = numbers->rows.items[track->thread].tid;
 		break;
 	case TIMELINE_TRACK_STREAM:

@@ -25,7 +25,8 @@ function gputraceTimeline(source) {
 	const LEAST_NS = 50;
 	const CATEGORIES = [["CUDA call", 205], ["driver call", 195], ["kernel", 352], ["copy", 145], ["fill", 165], ["wait for the GPU", 52],
 		["Python function", 28], ["garbage collection", 80], ["import", 95], ["range", 285], ["mark", 285], ["op", 250],
-		["named by the program", 275], ["memory", 0], ["step", 315], ["JIT compiler", 120], ["CUPTI", 0]];
+		["named by the program", 275], ["memory", 0], ["step", 315], ["JIT compiler", 120], ["CUPTI", 0],
+		["wait off the CPU", 65]];
 
 	const get = (id) => document.getElementById(id);
 	const view = get("tl-view"), space = get("tl-space"), canvas = get("tl-canvas"), tip = get("tl-tip");

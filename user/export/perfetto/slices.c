@@ -2,7 +2,7 @@
 /*
  * A slice is two packets, its start and its end, and readers put packets in order by time; where times are the same the
  * order in the file decides, and an end closes what was opened last.  So what nests is written as it nests: it waits
- * for its part to end.  What is on a stream meets nothing else there and is written at once.
+ * for its part to end.  What is on a stream, or off the CPU, meets nothing else there and is written at once.
  */
 #include "export/perfetto/file.h"
 
@@ -163,7 +163,8 @@ bool perfetto_put_slice(void *context, const struct timeline_slice *slice)
 		put_origin(file, slice->flow_from_track, slice->flow_from_ns, slice->flow_in);
 	if (slice->link.number)
 		put_origin(file, slice->link.from_track, slice->link.from_ns, LINKS + slice->link.number);
-	if (is_instant(slice) || kind == TIMELINE_TRACK_STREAM || is_long(file, slice)) {
+	if (is_instant(slice) || kind == TIMELINE_TRACK_STREAM || kind == TIMELINE_TRACK_OFF_CPU ||
+	    is_long(file, slice)) {
 		uint64_t uuid = is_long(file, slice) ? row_of_long(file, slice) : track_uuid(file, slice->track);
 
 		make_begin(file, &file->packet, slice, uuid);

@@ -278,7 +278,8 @@ static bool see_slice(void *context, const struct timeline_slice *slice)
 	uint32_t track = collect->tracks.items[slice->track];
 	struct zoom_slice kept = {.start_ns = slice->start_ns, .end_ns = slice->end_ns};
 	bool is_long = slice->start_ns < collect->part_from_ns &&
-		       (slice->category == TIMELINE_PYTHON || slice->category == TIMELINE_RANGE);
+		       (slice->category == TIMELINE_PYTHON || slice->category == TIMELINE_RANGE ||
+			slice->category == TIMELINE_OFF_CPU);
 
 	if (slice->category == TIMELINE_TORCH_MEMORY) {
 		zoom_see_torch_memory(collect, slice);
