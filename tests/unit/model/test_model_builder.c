@@ -154,7 +154,7 @@ static void what_is_open_at_the_end_is_truncated(void **state)
 	struct spans spans = {0};
 
 	begin(&spans, 100, 5);
-	spans_close_lane(&spans, 0, 3);
+	spans_close_track(&spans, 0, 3);
 	assert_true(spans.list.items[0].truncated);
 	assert_int_equal(spans.list.items[0].end_ns, 5);
 	assert_int_equal(spans.lost, 0);

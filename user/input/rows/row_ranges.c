@@ -35,14 +35,14 @@ void row_ranges_add(struct rows *rows, const struct row_range *range, bool ended
 		add_end(rows, *range);
 }
 
-struct lane {
+struct track {
 	ARRAY(uint64_t) ends; /* of those that are open, outermost first */
 };
 
 struct row_ranges {
 	const struct foreign_file *file;
-	struct lookup lane_lookup; /* (pid + 1, tid << 16 | domain) to lane */
-	ARRAY(struct lane) lanes;
+	struct lookup track_lookup; /* (pid + 1, tid << 16 | domain) to track */
+	ARRAY(struct track) tracks;
 	uint32_t *names; /* by text: which string of the builder's model it is, NONE: not known yet */
 };
 
@@ -52,16 +52,16 @@ struct row_ranges *row_ranges_new(const struct foreign_file *file)
 
 	ranges->file = file;
 	ranges->names = xmalloc(file->rows.texts.count * sizeof(*ranges->names));
-	lookup_init(&ranges->lane_lookup, file->rows.seed);
+	lookup_init(&ranges->track_lookup, file->rows.seed);
 	return ranges;
 }
 
 static void reset(struct row_ranges *ranges)
 {
-	for (size_t i = 0; i < ranges->lanes.count; i++)
-		array_free(&ranges->lanes.items[i].ends);
-	array_free(&ranges->lanes);
-	lookup_free(&ranges->lane_lookup);
+	for (size_t i = 0; i < ranges->tracks.count; i++)
+		array_free(&ranges->tracks.items[i].ends);
+	array_free(&ranges->tracks);
+	lookup_free(&ranges->track_lookup);
 }
 
 void row_ranges_free(struct row_ranges *ranges)
@@ -75,45 +75,45 @@ void row_ranges_begin(struct row_ranges *ranges)
 {
 	reset(ranges);
 	memset(ranges->names, 0xff, ranges->file->rows.texts.count * sizeof(*ranges->names));
-	lookup_init(&ranges->lane_lookup, ranges->file->rows.seed);
+	lookup_init(&ranges->track_lookup, ranges->file->rows.seed);
 }
 
-static struct lane *find_lane(struct row_ranges *ranges, const struct row_range *range)
+static struct track *find_track(struct row_ranges *ranges, const struct row_range *range)
 {
-	uint32_t *index = lookup_put(&ranges->lane_lookup, foreign_epoch(range->row.pid),
-				     (uint64_t)range->row.tid << 16 | range->domain, (uint32_t)ranges->lanes.count);
+	uint32_t *index = lookup_put(&ranges->track_lookup, foreign_epoch(range->row.pid),
+				     (uint64_t)range->row.tid << 16 | range->domain, (uint32_t)ranges->tracks.count);
 
-	if (*index == ranges->lanes.count)
-		array_push(&ranges->lanes, ((struct lane){.ends = {0}}));
-	return &ranges->lanes.items[*index];
+	if (*index == ranges->tracks.count)
+		array_push(&ranges->tracks, ((struct track){.ends = {0}}));
+	return &ranges->tracks.items[*index];
 }
 
 /* Those that are over by then. */
-static bool pop(struct lane *lane, struct builder *builder, struct process_image program, struct new_range event,
+static bool pop(struct track *track, struct builder *builder, struct process_image program, struct new_range event,
 		uint64_t time_ns)
 {
 	bool sense = true;
 
-	while (lane->ends.count && lane->ends.items[lane->ends.count - 1] <= time_ns) {
-		event.time_ns = lane->ends.items[--lane->ends.count];
+	while (track->ends.count && track->ends.items[track->ends.count - 1] <= time_ns) {
+		event.time_ns = track->ends.items[--track->ends.count];
 		sense = builder_pop_range(builder, program, &event) && sense;
 	}
 	return sense;
 }
 
-static bool push(struct lane *lane, struct builder *builder, struct process_image program,
+static bool push(struct track *track, struct builder *builder, struct process_image program,
 		 const struct row_range *range, const struct new_range *event)
 {
 	uint64_t end_ns = range->unfinished ? UINT64_MAX : range->row.end_ns;
-	bool sense = pop(lane, builder, program, *event, range->row.start_ns);
+	bool sense = pop(track, builder, program, *event, range->row.start_ns);
 
-	if (lane->ends.count >= OPEN_MAX)
+	if (track->ends.count >= OPEN_MAX)
 		return false;
 	/* one that seems to last longer than what is around it ends with that */
-	if (lane->ends.count && end_ns > lane->ends.items[lane->ends.count - 1])
-		end_ns = lane->ends.items[lane->ends.count - 1];
+	if (track->ends.count && end_ns > track->ends.items[track->ends.count - 1])
+		end_ns = track->ends.items[track->ends.count - 1];
 	sense = builder_push_range(builder, program, event) && sense;
-	array_push(&lane->ends, end_ns);
+	array_push(&track->ends, end_ns);
 	return sense;
 }
 
@@ -141,9 +141,9 @@ bool row_ranges_feed(struct row_ranges *ranges, struct builder *builder, const s
 	case ROW_RANGE_MARK:
 		return builder_mark_range(builder, program, &event);
 	case ROW_RANGE_PUSH:
-		return push(find_lane(ranges, range), builder, program, range, &event);
+		return push(find_track(ranges, range), builder, program, range, &event);
 	case ROW_RANGE_POP:
-		return pop(find_lane(ranges, range), builder, program, event, range->row.start_ns);
+		return pop(find_track(ranges, range), builder, program, event, range->row.start_ns);
 	case ROW_RANGE_START:
 		return builder_start_range(builder, program, &event);
 	case ROW_RANGE_END:

@@ -19,7 +19,7 @@ struct open_function {
 	bool is_frame, is_backward;
 };
 
-struct lane {
+struct row_thread {
 	uint32_t pid, tid;
 	ARRAY(struct open_function) open;
 	uint64_t key;	    /* of the stack, 0: not made since functions came or went */
@@ -28,27 +28,27 @@ struct lane {
 
 struct row_stacks {
 	const struct foreign_file *file;
-	struct lookup lane_lookup; /* (pid + 1, tid) to lane */
-	ARRAY(struct lane) lanes;
-	ARRAY(uint32_t) callers; /* lanes with such calls */
+	struct lookup thread_lookup; /* (pid + 1, tid) to thread */
+	ARRAY(struct row_thread) threads;
+	ARRAY(uint32_t) callers; /* threads with such calls */
 	struct lookup codes;	 /* (pid + 1, text) that were passed on */
 	struct lookup stacks;	 /* (pid + 1, key) that were passed on */
 };
 
 static void init(struct row_stacks *stacks)
 {
-	lookup_init(&stacks->lane_lookup, stacks->file->rows.seed);
+	lookup_init(&stacks->thread_lookup, stacks->file->rows.seed);
 	lookup_init(&stacks->codes, stacks->file->rows.seed);
 	lookup_init(&stacks->stacks, stacks->file->rows.seed);
 }
 
 static void reset(struct row_stacks *stacks)
 {
-	for (size_t i = 0; i < stacks->lanes.count; i++)
-		array_free(&stacks->lanes.items[i].open);
-	array_free(&stacks->lanes);
+	for (size_t i = 0; i < stacks->threads.count; i++)
+		array_free(&stacks->threads.items[i].open);
+	array_free(&stacks->threads);
 	array_free(&stacks->callers);
-	lookup_free(&stacks->lane_lookup);
+	lookup_free(&stacks->thread_lookup);
 	lookup_free(&stacks->codes);
 	lookup_free(&stacks->stacks);
 }
@@ -74,18 +74,18 @@ void row_stacks_begin(struct row_stacks *stacks)
 	init(stacks);
 }
 
-static struct lane *find_lane(struct row_stacks *stacks, const struct row *row, bool make)
+static struct row_thread *find_thread(struct row_stacks *stacks, const struct row *row, bool make)
 {
-	uint32_t *index = make ? lookup_put(&stacks->lane_lookup, foreign_epoch(row->pid), row->tid, NONE)
-			       : lookup_get(&stacks->lane_lookup, foreign_epoch(row->pid), row->tid);
+	uint32_t *index = make ? lookup_put(&stacks->thread_lookup, foreign_epoch(row->pid), row->tid, NONE)
+			       : lookup_get(&stacks->thread_lookup, foreign_epoch(row->pid), row->tid);
 
 	if (!index)
 		return NULL;
 	if (*index == NONE) {
-		*index = (uint32_t)stacks->lanes.count;
-		array_push(&stacks->lanes, ((struct lane){.pid = row->pid, .tid = row->tid}));
+		*index = (uint32_t)stacks->threads.count;
+		array_push(&stacks->threads, ((struct row_thread){.pid = row->pid, .tid = row->tid}));
 	}
-	return &stacks->lanes.items[*index];
+	return &stacks->threads.items[*index];
 }
 
 /* ---- code -------------------------------------------------------------------------------------------------------- */
@@ -122,16 +122,16 @@ static void feed_code(struct row_stacks *stacks, struct builder *builder, uint32
 
 /* ---- open functions ---------------------------------------------------------------------------------------------- */
 
-static struct python_moment moment(const struct lane *lane, size_t depth, uint64_t time_ns)
+static struct python_moment moment(const struct row_thread *thread, size_t depth, uint64_t time_ns)
 {
 	return (struct python_moment){
-		.time_ns = time_ns, .frame = OUTERMOST - depth, .pid = lane->pid, .tid = lane->tid};
+		.time_ns = time_ns, .frame = OUTERMOST - depth, .pid = thread->pid, .tid = thread->tid};
 }
 
-static void remove_caller(struct row_stacks *stacks, const struct lane *lane)
+static void remove_caller(struct row_stacks *stacks, const struct row_thread *thread)
 {
 	uint32_t *callers = stacks->callers.items;
-	uint32_t index = (uint32_t)(lane - stacks->lanes.items);
+	uint32_t index = (uint32_t)(thread - stacks->threads.items);
 
 	for (size_t i = 0; i < stacks->callers.count; i++)
 		if (callers[i] == index)
@@ -139,25 +139,25 @@ static void remove_caller(struct row_stacks *stacks, const struct lane *lane)
 }
 
 /* Those that are over by then. */
-static void leave(struct row_stacks *stacks, struct lane *lane, struct builder *builder, uint64_t time_ns)
+static void leave(struct row_stacks *stacks, struct row_thread *thread, struct builder *builder, uint64_t time_ns)
 {
-	while (lane->open.count && lane->open.items[lane->open.count - 1].end_ns <= time_ns) {
+	while (thread->open.count && thread->open.items[thread->open.count - 1].end_ns <= time_ns) {
 		struct python_moment at;
 
-		lane->open.count--;
-		if (lane->open.items[lane->open.count].is_backward && !--lane->backwards)
-			remove_caller(stacks, lane);
-		at = moment(lane, lane->open.count, lane->open.items[lane->open.count].end_ns);
+		thread->open.count--;
+		if (thread->open.items[thread->open.count].is_backward && !--thread->backwards)
+			remove_caller(stacks, thread);
+		at = moment(thread, thread->open.count, thread->open.items[thread->open.count].end_ns);
 		builder_wait(builder);
 		builder_leave_function(builder, &at);
-		lane->key = 0;
+		thread->key = 0;
 	}
 }
 
 void row_stacks_enter(struct row_stacks *stacks, struct builder *builder, const struct row_function *function)
 {
 	const struct row *row = &function->row;
-	struct lane *lane = find_lane(stacks, row, true);
+	struct row_thread *thread = find_thread(stacks, row, true);
 	struct open_function open = {.end_ns = row->end_ns,
 				     .text = row->text,
 				     .called_from = function->called_from,
@@ -165,50 +165,50 @@ void row_stacks_enter(struct row_stacks *stacks, struct builder *builder, const 
 				     .is_backward = function->is_backward};
 	struct python_moment at;
 
-	leave(stacks, lane, builder, row->start_ns);
-	if (lane->open.count >= OPEN_MAX) {
+	leave(stacks, thread, builder, row->start_ns);
+	if (thread->open.count >= OPEN_MAX) {
 		builder_count_bad(builder);
 		return;
 	}
 	/* one that seems to last longer than what is around it ends with that */
-	if (lane->open.count && open.end_ns > lane->open.items[lane->open.count - 1].end_ns)
-		open.end_ns = lane->open.items[lane->open.count - 1].end_ns;
+	if (thread->open.count && open.end_ns > thread->open.items[thread->open.count - 1].end_ns)
+		open.end_ns = thread->open.items[thread->open.count - 1].end_ns;
 	feed_code(stacks, builder, row->pid, row->text);
-	at = moment(lane, lane->open.count, row->start_ns);
+	at = moment(thread, thread->open.count, row->start_ns);
 	builder_wait(builder);
 	if (!builder_enter_function(builder, &at, code_key(row->text)))
 		builder_count_bad(builder);
-	if (open.is_backward && !lane->backwards++)
-		array_push(&stacks->callers, (uint32_t)(lane - stacks->lanes.items));
-	array_push(&lane->open, open);
-	lane->key = 0;
+	if (open.is_backward && !thread->backwards++)
+		array_push(&stacks->callers, (uint32_t)(thread - stacks->threads.items));
+	array_push(&thread->open, open);
+	thread->key = 0;
 }
 
 void row_stacks_leave(struct row_stacks *stacks, struct builder *builder, const struct row *row)
 {
-	struct lane *lane = find_lane(stacks, row, false);
+	struct row_thread *thread = find_thread(stacks, row, false);
 
-	if (lane)
-		leave(stacks, lane, builder, row->start_ns);
+	if (thread)
+		leave(stacks, thread, builder, row->start_ns);
 }
 
 void row_stacks_end(struct row_stacks *stacks, struct builder *builder, uint64_t end_ns)
 {
-	for (size_t i = 0; i < stacks->lanes.count; i++)
-		leave(stacks, &stacks->lanes.items[i], builder, end_ns);
+	for (size_t i = 0; i < stacks->threads.count; i++)
+		leave(stacks, &stacks->threads.items[i], builder, end_ns);
 }
 
 /* ---- stacks ------------------------------------------------------------------------------------------------------ */
 
 /* Of the outermost `count`, innermost first; a frame's line is where what is inside was called from. */
-static uint32_t make_frames(const struct lane *lane, size_t count, struct new_frame frames[GPT_PYSTACK_MAX_FRAMES],
-			    uint32_t *left_out)
+static uint32_t make_frames(const struct row_thread *thread, size_t count,
+			    struct new_frame frames[GPT_PYSTACK_MAX_FRAMES], uint32_t *left_out)
 {
-	uint32_t depth = 0, line = count < lane->open.count ? lane->open.items[count].called_from : 0;
+	uint32_t depth = 0, line = count < thread->open.count ? thread->open.items[count].called_from : 0;
 
 	*left_out = 0;
 	for (size_t i = count; i-- > 0;) {
-		const struct open_function *open = &lane->open.items[i];
+		const struct open_function *open = &thread->open.items[i];
 
 		line = line <= INT32_MAX ? line : 0;
 		if (open->is_frame && depth < GPT_PYSTACK_MAX_FRAMES)
@@ -221,74 +221,76 @@ static uint32_t make_frames(const struct lane *lane, size_t count, struct new_fr
 }
 
 /* That of the outermost `count` functions, 0: they are no frames. */
-static uint64_t feed_stack(struct row_stacks *stacks, struct builder *builder, const struct lane *lane, size_t count)
+static uint64_t feed_stack(struct row_stacks *stacks, struct builder *builder, const struct row_thread *thread,
+			   size_t count)
 {
 	struct new_frame frames[GPT_PYSTACK_MAX_FRAMES] = {{0}};
 	struct new_stack stack = {.frames = frames};
 	uint32_t *was_given;
 
-	stack.depth = make_frames(lane, count, frames, &stack.missing);
+	stack.depth = make_frames(thread, count, frames, &stack.missing);
 	stack.gap = stack.depth;
 	if (!stack.depth)
 		return 0;
 	stack.key = hash_bytes(stacks->file->rows.seed, frames, stack.depth * sizeof(frames[0])) | 1;
-	was_given = lookup_put(&stacks->stacks, foreign_epoch(lane->pid), stack.key, 0);
+	was_given = lookup_put(&stacks->stacks, foreign_epoch(thread->pid), stack.key, 0);
 	if (!*was_given)
 		builder_wait(builder);
 	if (!*was_given)
-		builder_add_stack(builder, lane->pid, &stack);
+		builder_add_stack(builder, thread->pid, &stack);
 	*was_given = 1;
 	return stack.key;
 }
 
-static uint64_t stack_of(struct row_stacks *stacks, struct builder *builder, struct lane *lane)
+static uint64_t stack_of(struct row_stacks *stacks, struct builder *builder, struct row_thread *thread)
 {
-	if (!lane->key)
-		lane->key = feed_stack(stacks, builder, lane, lane->open.count);
-	return lane->key;
+	if (!thread->key)
+		thread->key = feed_stack(stacks, builder, thread, thread->open.count);
+	return thread->key;
 }
 
 uint64_t row_stacks_find(struct row_stacks *stacks, struct builder *builder, const struct row *row)
 {
-	struct lane *lane = find_lane(stacks, row, false);
+	struct row_thread *thread = find_thread(stacks, row, false);
 
-	if (!lane)
+	if (!thread)
 		return 0;
-	leave(stacks, lane, builder, row->start_ns);
-	return stack_of(stacks, builder, lane);
+	leave(stacks, thread, builder, row->start_ns);
+	return stack_of(stacks, builder, thread);
 }
 
 uint64_t row_stacks_around(struct row_stacks *stacks, struct builder *builder, const struct row *row)
 {
-	struct lane *lane = find_lane(stacks, row, false);
+	struct row_thread *thread = find_thread(stacks, row, false);
 	size_t count;
 
-	if (!lane)
+	if (!thread)
 		return 0;
-	leave(stacks, lane, builder, row->start_ns);
-	for (count = lane->open.count; count && lane->open.items[count - 1].end_ns < row->end_ns; count--)
+	leave(stacks, thread, builder, row->start_ns);
+	for (count = thread->open.count; count && thread->open.items[count - 1].end_ns < row->end_ns; count--)
 		;
-	return count == lane->open.count ? stack_of(stacks, builder, lane) : feed_stack(stacks, builder, lane, count);
+	return count == thread->open.count ? stack_of(stacks, builder, thread)
+					   : feed_stack(stacks, builder, thread, count);
 }
 
 uint64_t row_stacks_backward(struct row_stacks *stacks, struct builder *builder, const struct row *row)
 {
 	const struct foreign_file *file = stacks->file;
-	const uint32_t *thread = lookup_get(&file->thread_lookup, foreign_epoch(row->pid), row->tid);
-	struct lane *caller = NULL;
+	const uint32_t *place = lookup_get(&file->thread_lookup, foreign_epoch(row->pid), row->tid);
+	struct row_thread *caller = NULL;
 
-	if (!thread || !file->threads.items[*thread].has_nodes)
+	if (!place || !file->threads.items[*place].has_nodes)
 		return 0;
 	for (size_t i = stacks->callers.count; i-- > 0;)
-		leave(stacks, &stacks->lanes.items[stacks->callers.items[i]], builder, row->start_ns);
+		leave(stacks, &stacks->threads.items[stacks->callers.items[i]], builder, row->start_ns);
 	for (size_t i = 0; i < stacks->callers.count; i++) {
-		struct lane *lane = &stacks->lanes.items[stacks->callers.items[i]];
+		struct row_thread *thread = &stacks->threads.items[stacks->callers.items[i]];
 
-		if (lane->pid != row->pid)
+		if (thread->pid != row->pid)
 			continue;
 		if (caller)
 			return 0;
-		caller = lane;
+		caller = thread;
 	}
 	return caller ? stack_of(stacks, builder, caller) : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What goes on inside interpreters: garbage collections, imports and functions, each thread's in a lane.  Of a source
+ * What goes on inside interpreters: garbage collections, imports and functions, each thread's in a track.  Of a source
  * that is read twice collections and imports are few: pass 1 keeps them for all parts of the second.
  */
 #include <stdlib.h>
@@ -88,18 +88,18 @@ void builder_leave_function(struct builder *builder, const struct python_moment 
 
 static void close_thread(struct builder *builder, uint32_t thread, uint64_t time_ns)
 {
-	spans_close_lane(&builder->pyevents, thread, time_ns);
-	spans_close_lane(&builder->functions, thread, time_ns);
+	spans_close_track(&builder->pyevents, thread, time_ns);
+	spans_close_track(&builder->functions, thread, time_ns);
 }
 
 void close_python_spans(struct builder *builder, uint32_t process, uint64_t time_ns)
 {
-	size_t lanes = builder->pyevents.lanes.count;
+	size_t tracks = builder->pyevents.tracks.count;
 
 	note_moment(builder, time_ns);
-	if (builder->functions.lanes.count > lanes)
-		lanes = builder->functions.lanes.count;
-	for (uint32_t i = 0; i < lanes; i++)
+	if (builder->functions.tracks.count > tracks)
+		tracks = builder->functions.tracks.count;
+	for (uint32_t i = 0; i < tracks; i++)
 		if (builder->processes.threads.items[i].process == process)
 			close_thread(builder, i, time_ns);
 }

@@ -122,7 +122,7 @@ struct builder {
 	struct wall_clock clock;
 	struct agents agents;
 	struct gaps gaps;
-	struct spans pyevents;	/* garbage collections and imports; a thread is a lane */
+	struct spans pyevents;	/* garbage collections and imports; a thread is a track */
 	struct spans functions; /* the same of Python functions */
 	struct ranges ranges;
 	struct nccl_calls nccl_calls;

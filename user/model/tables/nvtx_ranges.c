@@ -35,14 +35,14 @@ void ranges_free(struct ranges *ranges)
 /* Of these most of what is reported is of no use any more. */
 #define IDS_FORGOTTEN_AT_ONCE 4096
 
-static uint32_t lane_of(struct ranges *ranges, uint32_t epoch, const struct new_range *event)
+static uint32_t track_of(struct ranges *ranges, uint32_t epoch, const struct new_range *event)
 {
-	uint32_t *lane = lookup_put(&ranges->by_thread, epoch, (uint64_t)event->tid << 16 | event->domain,
-				    (uint32_t)ranges->latest.count);
+	uint32_t *track = lookup_put(&ranges->by_thread, epoch, (uint64_t)event->tid << 16 | event->domain,
+				     (uint32_t)ranges->latest.count);
 
-	if (*lane == ranges->latest.count)
+	if (*track == ranges->latest.count)
 		array_push(&ranges->latest, 0);
-	return *lane;
+	return *track;
 }
 
 static uint32_t name_of(struct ranges *ranges, const struct new_range *event)
@@ -114,14 +114,14 @@ bool ranges_mark(struct ranges *ranges, struct process_image program, const stru
 bool ranges_push(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	struct range_owner owner = {.program = program, .tid = range->tid};
-	uint32_t lane = lane_of(ranges, program.epoch, range);
-	bool in_order = go_on(&ranges->latest.items[lane], range->time_ns);
+	uint32_t track = track_of(ranges, program.epoch, range);
+	bool in_order = go_on(&ranges->latest.items[track], range->time_ns);
 	struct model_span span;
 
 	set_span(ranges, range, MODEL_SPAN_PUSHED, &span);
-	span.start_ns = ranges->latest.items[lane];
+	span.start_ns = ranges->latest.items[track];
 	add_owner(ranges, &owner, &span);
-	if (!spans_begin(&ranges->spans, lane, spans_next_depth(&ranges->spans, lane), &span)) {
+	if (!spans_begin(&ranges->spans, track, spans_next_depth(&ranges->spans, track), &span)) {
 		ranges->owners.count = ranges->spans.list.count;
 		return false;
 	}
@@ -130,11 +130,11 @@ bool ranges_push(struct ranges *ranges, struct process_image program, const stru
 
 bool ranges_pop(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
-	uint32_t lane = lane_of(ranges, program.epoch, range);
-	bool in_order = go_on(&ranges->latest.items[lane], range->time_ns);
+	uint32_t track = track_of(ranges, program.epoch, range);
+	bool in_order = go_on(&ranges->latest.items[track], range->time_ns);
 
-	spans_end(&ranges->spans, lane, spans_last_depth(&ranges->spans, lane), MODEL_SPAN_PUSHED,
-		  ranges->latest.items[lane]);
+	spans_end(&ranges->spans, track, spans_last_depth(&ranges->spans, track), MODEL_SPAN_PUSHED,
+		  ranges->latest.items[track]);
 	return in_order;
 }
 

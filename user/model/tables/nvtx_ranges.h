@@ -51,9 +51,9 @@ struct ranges {
 	struct string_pool *strings;
 	struct spans spans;
 	ARRAY(struct range_owner) owners; /* parallel to it */
-	ARRAY(uint64_t) latest;		  /* by lane: its latest time, as a thread's times only go on */
+	ARRAY(uint64_t) latest;		  /* by track: its latest time, as a thread's times only go on */
 	ARRAY(uint64_t) execs;		  /* when an epoch ended */
-	struct lookup by_thread;	  /* (epoch, tid and domain) to lane */
+	struct lookup by_thread;	  /* (epoch, tid and domain) to track */
 	struct lookup by_id;		  /* (epoch, id) to what spans_add says, NONE: it has ended */
 	struct lookup tids;	   /* (epoch, tid in the process's pid namespace) to thread, where the two differ */
 	struct lookup epoch_execs; /* (epoch, 0) to execs */

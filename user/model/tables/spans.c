@@ -7,9 +7,9 @@
 
 void spans_free(struct spans *spans)
 {
-	for (size_t i = 0; i < spans->lanes.count; i++)
-		array_free(&spans->lanes.items[i].open);
-	array_free(&spans->lanes);
+	for (size_t i = 0; i < spans->tracks.count; i++)
+		array_free(&spans->tracks.items[i].open);
+	array_free(&spans->tracks);
 	number_set_free(&spans->fates.lost);
 	number_set_free(&spans->fates.lasting);
 	array_free(&spans->fates.kept);
@@ -20,26 +20,26 @@ void spans_free(struct spans *spans)
 	free(spans->places);
 }
 
-static struct span_lane *lane_of(struct spans *spans, uint32_t lane)
+static struct span_track *track_of(struct spans *spans, uint32_t track)
 {
-	while (spans->lanes.count <= lane)
-		array_push(&spans->lanes, ((struct span_lane){0}));
-	return &spans->lanes.items[lane];
+	while (spans->tracks.count <= track)
+		array_push(&spans->tracks, ((struct span_track){0}));
+	return &spans->tracks.items[track];
 }
 
-uint64_t spans_next_depth(struct spans *spans, uint32_t lane)
+uint64_t spans_next_depth(struct spans *spans, uint32_t track)
 {
-	return SPAN_DEPTH_OUTERMOST - lane_of(spans, lane)->open.count;
+	return SPAN_DEPTH_OUTERMOST - track_of(spans, track)->open.count;
 }
 
-uint64_t spans_last_depth(struct spans *spans, uint32_t lane)
+uint64_t spans_last_depth(struct spans *spans, uint32_t track)
 {
-	return spans_next_depth(spans, lane) + 1;
+	return spans_next_depth(spans, track) + 1;
 }
 
-static struct open_span *innermost(struct span_lane *lane)
+static struct open_span *innermost(struct span_track *track)
 {
-	return lane->open.count ? &lane->open.items[lane->open.count - 1] : NULL;
+	return track->open.count ? &track->open.items[track->open.count - 1] : NULL;
 }
 
 static bool is_read_twice(const struct spans *spans)
@@ -47,27 +47,27 @@ static bool is_read_twice(const struct spans *spans)
 	return spans->collecting || spans->known;
 }
 
-static void lose(struct spans *spans, struct span_lane *lane, const struct open_span *open)
+static void lose(struct spans *spans, struct span_track *track, const struct open_span *open)
 {
 	if (open->at == SPAN_NOWHERE)
 		return;
 	spans->lost++;
 	if (spans->collecting) {
 		number_set_add(&spans->fates.lost, open->at);
-		spans->fates.kept.items[lane - spans->lanes.items]--;
+		spans->fates.kept.items[track - spans->tracks.items]--;
 	} else {
 		spans->list.items[open->at].lost = true;
 	}
 }
 
 /* What is below the depth is over, and its end was not seen. */
-static void lose_below(struct spans *spans, struct span_lane *lane, uint64_t depth)
+static void lose_below(struct spans *spans, struct span_track *track, uint64_t depth)
 {
 	struct open_span *open;
 
-	while ((open = innermost(lane)) && open->depth < depth) {
-		lose(spans, lane, open);
-		lane->open.count--;
+	while ((open = innermost(track)) && open->depth < depth) {
+		lose(spans, track, open);
+		track->open.count--;
 	}
 }
 
@@ -97,17 +97,17 @@ void spans_add_whole(struct spans *spans, const struct model_span *span, uint64_
 		spans_end_at(spans, spans_add(spans, span), end_ns);
 }
 
-bool spans_begin(struct spans *spans, uint32_t lane_index, uint64_t depth, const struct model_span *span)
+bool spans_begin(struct spans *spans, uint32_t track_index, uint64_t depth, const struct model_span *span)
 {
-	struct span_lane *lane = lane_of(spans, lane_index);
+	struct span_track *track = track_of(spans, track_index);
 
 	/* one at the same depth is over, too */
-	lose_below(spans, lane, depth < SPAN_DEPTH_OUTERMOST ? depth + 1 : depth);
+	lose_below(spans, track, depth < SPAN_DEPTH_OUTERMOST ? depth + 1 : depth);
 	if (is_read_twice(spans))
-		return spans_begin_twice(spans, lane_index, depth, span);
+		return spans_begin_twice(spans, track_index, depth, span);
 	if (spans->list.count >= NONE - 1)
 		return false;
-	array_push(&lane->open, ((struct open_span){.depth = depth, .at = spans_add(spans, span)}));
+	array_push(&track->open, ((struct open_span){.depth = depth, .at = spans_add(spans, span)}));
 	return true;
 }
 
@@ -131,17 +131,17 @@ static bool is_of_kind(const struct spans *spans, const struct open_span *open, 
 	return spans->collecting || open->at == SPAN_NOWHERE || spans->list.items[open->at].kind == kind;
 }
 
-void spans_end(struct spans *spans, uint32_t lane_index, uint64_t depth, enum model_span_kind kind, uint64_t time_ns)
+void spans_end(struct spans *spans, uint32_t track_index, uint64_t depth, enum model_span_kind kind, uint64_t time_ns)
 {
-	struct span_lane *lane = lane_of(spans, lane_index);
+	struct span_track *track = track_of(spans, track_index);
 	const struct open_span *open;
 
-	lose_below(spans, lane, depth);
-	open = innermost(lane);
+	lose_below(spans, track, depth);
+	open = innermost(track);
 	if (!open || open->depth != depth || !is_of_kind(spans, open, kind))
 		return;
 	end(spans, open, time_ns);
-	lane->open.count--;
+	track->open.count--;
 }
 
 bool spans_end_at(struct spans *spans, uint32_t added, uint64_t time_ns)
@@ -158,12 +158,12 @@ bool spans_end_at(struct spans *spans, uint32_t added, uint64_t time_ns)
 	return true;
 }
 
-void spans_close_lane(struct spans *spans, uint32_t lane_index, uint64_t time_ns)
+void spans_close_track(struct spans *spans, uint32_t track_index, uint64_t time_ns)
 {
-	struct span_lane *lane = lane_of(spans, lane_index);
+	struct span_track *track = track_of(spans, track_index);
 
-	while (lane->open.count) {
-		uint64_t at = lane->open.items[--lane->open.count].at;
+	while (track->open.count) {
+		uint64_t at = track->open.items[--track->open.count].at;
 
 		if (!spans->collecting && at != SPAN_NOWHERE)
 			set_end(&spans->list.items[at], time_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Begins and ends on threads, paired.  What nests with each other is in one lane: what a thread's interpreter does, or
- * the NVTX ranges of a thread and domain.  Each span has a depth in its lane, as an address on a stack that grows
+ * Begins and ends on threads, paired.  What nests with each other is in one track: what a thread's interpreter does, or
+ * the NVTX ranges of a thread and domain.  Each span has a depth in its track, as an address on a stack that grows
  * downwards: what is deeper (lower) than something that begins or ends is over, and where its end did not come, that
  * was lost.  Knows nothing of what the spans are.
  *
@@ -23,11 +23,11 @@ struct open_span {
 
 #define SPAN_NOWHERE UINT64_MAX /* it has no place in the list, but pairs like the others */
 
-struct span_lane {
+struct span_track {
 	ARRAY(struct open_span) open; /* the outermost first */
 };
 
-/* Of pass 1 or 2: one that is in no lane and has not ended. */
+/* Of pass 1 or 2: one that is in no track and has not ended. */
 struct loose_span {
 	uint64_t at; /* as of struct open_span */
 	uint64_t start_ns;
@@ -36,8 +36,8 @@ struct loose_span {
 /* What became of the spans, by the order of their begins. */
 struct span_fates {
 	struct number_set lost, lasting; /* lasting: had not ended when the source did */
-	ARRAY(uint64_t) kept;		 /* by lane: how many were not lost */
-	ARRAY(uint64_t) ends; /* by lane, where the owner of the lanes has put it: when what lasts there is over */
+	ARRAY(uint64_t) kept;		 /* by track: how many were not lost */
+	ARRAY(uint64_t) ends; /* by track, where the owner of the tracks has put it: when what lasts there is over */
 };
 
 /* Where the spans of a thread are in an ordered list. */
@@ -49,7 +49,7 @@ struct spans {
 	/* In order of begins; those without an end are `truncated`.  Of pass 2 what may be handed over yet;
 	 * until its end is known, end_ns says by when it is over at the latest (UINT64_MAX: not known). */
 	ARRAY(struct model_span) list;
-	ARRAY(struct span_lane) lanes;
+	ARRAY(struct span_track) tracks;
 	uint64_t lost; /* begins whose end was not seen although it must have come */
 
 	bool collecting;		/* pass 1 */
@@ -68,28 +68,28 @@ struct spans {
 
 void spans_free(struct spans *spans); /* all but the list, which is the model's */
 
-/* A depth below all that is open in the lane, for what nests by its order alone; and that of the last one begun. */
-uint64_t spans_next_depth(struct spans *spans, uint32_t lane);
-uint64_t spans_last_depth(struct spans *spans, uint32_t lane);
+/* A depth below all that is open in the track, for what nests by its order alone; and that of the last one begun. */
+uint64_t spans_next_depth(struct spans *spans, uint32_t track);
+uint64_t spans_last_depth(struct spans *spans, uint32_t track);
 
 /* A span begins at its start_ns.  False: there are more than can be.  See spans_next_fate. */
-bool spans_begin(struct spans *spans, uint32_t lane, uint64_t depth, const struct model_span *span);
+bool spans_begin(struct spans *spans, uint32_t track, uint64_t depth, const struct model_span *span);
 
 /* What is open at that depth, and of that kind, ends; nothing where its begin was not seen. */
-void spans_end(struct spans *spans, uint32_t lane, uint64_t depth, enum model_span_kind kind, uint64_t time_ns);
+void spans_end(struct spans *spans, uint32_t track, uint64_t depth, enum model_span_kind kind, uint64_t time_ns);
 
 /*
- * One that is in no lane: what it is called here until it ends, and its end.  NONE: it is a moment, or nothing is to be
- * informed of it.  False: it would end before it began.
+ * One that is in no track: what it is called here until it ends, and its end.  NONE: it is a moment, or nothing is to
+ * be informed of it.  False: it would end before it began.
  */
 uint32_t spans_add(struct spans *spans, const struct model_span *span);
 bool spans_end_at(struct spans *spans, uint32_t added, uint64_t time_ns);
 
-/* One that is in no lane, and its end, which is not before its begin. */
+/* One that is in no track, and its end, which is not before its begin. */
 void spans_add_whole(struct spans *spans, const struct model_span *span, uint64_t end_ns);
 
-/* What is open in the lane lasts until then, and is `truncated`. */
-void spans_close_lane(struct spans *spans, uint32_t lane, uint64_t time_ns);
+/* What is open in the track lasts until then, and is `truncated`. */
+void spans_close_track(struct spans *spans, uint32_t track, uint64_t time_ns);
 
 /*
  * After the last one: leaves out what was lost, puts each thread's together, in the order of the list; one place for
@@ -135,7 +135,7 @@ static inline uint64_t spans_waiting(const struct spans *spans)
 bool spans_are_elsewhere(const struct spans *spans, uint32_t thread, uint64_t count);
 
 /* For spans.c. */
-bool spans_begin_twice(struct spans *spans, uint32_t lane, uint64_t depth, const struct model_span *span);
+bool spans_begin_twice(struct spans *spans, uint32_t track, uint64_t depth, const struct model_span *span);
 uint32_t spans_add_twice(struct spans *spans, const struct model_span *span);
 void spans_add_whole_twice(struct spans *spans, const struct model_span *span, uint64_t end_ns);
 bool spans_end_twice(struct spans *spans, uint32_t added, uint64_t time_ns);

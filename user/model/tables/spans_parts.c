@@ -12,20 +12,20 @@ void spans_collect(struct spans *spans)
 	spans->collecting = true;
 }
 
-static void collect_lane(struct spans *spans, uint32_t lane)
+static void collect_track(struct spans *spans, uint32_t track)
 {
-	while (spans->fates.kept.count <= lane)
+	while (spans->fates.kept.count <= track)
 		array_push(&spans->fates.kept, 0);
-	spans->fates.kept.items[lane]++;
+	spans->fates.kept.items[track]++;
 }
 
 void spans_finish_collecting(struct spans *spans)
 {
-	for (size_t i = 0; i < spans->lanes.count; i++) {
-		const struct span_lane *lane = &spans->lanes.items[i];
+	for (size_t i = 0; i < spans->tracks.count; i++) {
+		const struct span_track *track = &spans->tracks.items[i];
 
-		for (size_t k = 0; k < lane->open.count; k++)
-			number_set_add(&spans->fates.lasting, lane->open.items[k].at);
+		for (size_t k = 0; k < track->open.count; k++)
+			number_set_add(&spans->fates.lasting, track->open.items[k].at);
 	}
 	for (size_t i = 0; i < spans->loose.count; i++)
 		if (spans->loose.items[i].at != SPAN_NOWHERE)
@@ -83,7 +83,7 @@ static uint64_t begin_next(struct spans *spans, const struct model_span *span)
 	return fate == SPAN_LASTS ? SPAN_NOWHERE : begin;
 }
 
-bool spans_begin_twice(struct spans *spans, uint32_t lane, uint64_t depth, const struct model_span *span)
+bool spans_begin_twice(struct spans *spans, uint32_t track, uint64_t depth, const struct model_span *span)
 {
 	struct open_span open = {.depth = depth};
 
@@ -92,9 +92,9 @@ bool spans_begin_twice(struct spans *spans, uint32_t lane, uint64_t depth, const
 		return true;
 	}
 	if (spans->collecting)
-		collect_lane(spans, lane);
+		collect_track(spans, track);
 	open.at = begin_next(spans, span);
-	array_push(&spans->lanes.items[lane].open, open);
+	array_push(&spans->tracks.items[track].open, open);
 	return true;
 }
 
@@ -212,9 +212,9 @@ static void move(const uint32_t *moved, uint64_t *at)
 
 static void follow(struct spans *spans, const uint32_t *moved)
 {
-	for (size_t i = 0; i < spans->lanes.count; i++)
-		for (size_t k = 0; k < spans->lanes.items[i].open.count; k++)
-			move(moved, &spans->lanes.items[i].open.items[k].at);
+	for (size_t i = 0; i < spans->tracks.count; i++)
+		for (size_t k = 0; k < spans->tracks.items[i].open.count; k++)
+			move(moved, &spans->tracks.items[i].open.items[k].at);
 	for (size_t i = 0; i < spans->loose.count; i++)
 		move(moved, &spans->loose.items[i].at);
 }
