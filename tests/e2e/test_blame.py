@@ -133,6 +133,35 @@ def test_why_names_processes_and_what_to_try(once):
     assert any(f"(pid {pid})" in causes["pipe"]["seen"] or f" {pid})" in causes["pipe"]["where"] for pid in pids), causes
 
 
+IN_STEPS = ["busy", "sleep", "garbage", "tokenizer", "lock"]
+
+
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory):
+    """Each cause is in a step of its own: one begins with the work after an idle time of more than 100 ms."""
+    run = Run(tmp_path_factory.mktemp("steps"), ("--cpu", "--off-cpu"), *IN_STEPS)
+    text = tracing.gputrace(run.folder, "report", run.log, "--step", "burst:100ms", "--format", "json").must_be(0).stdout
+    return run, {table["id"]: table["rows"] for table in json.loads(text)["tables"]}
+
+
+def test_what_keeps_the_gpu_idle_is_in_its_step_by_its_cause(steps):
+    run, tables = steps
+    shown = [row for row in tables["steps"] if row["what"] in ("median", "slow")]
+    assert len(shown) >= 3, shown
+    for step in shown:
+        cause = IN_STEPS[step["step"]]
+        rows = {row["cause_id"]: row["idle_ns"] / 1e6 for row in tables["step_idle"] if row["step"] == step["step"]}
+        assert sum(ms for name, ms in rows.items() if name in WAITS[cause]) >= 0.95 * run.truth[cause]["ms"], (cause, rows)
+        assert step["idle_cause_id"] in WAITS[cause] and step["idle_cause_ns"] / 1e6 == max(rows.values()), (step, rows)
+
+
+def test_steps_and_what_is_outside_of_them_add_up_to_the_idle_time_of_each_cause(steps):
+    _, tables = steps
+    for cause in {row["cause_id"] for row in tables["idle"] if row["cause_id"]}:
+        of_steps = sum(row["idle_ns"] for row in tables["step_idle"] if row["cause_id"] == cause and row["what"] in ("all", "outside"))
+        assert of_steps == sum(row["idle_ns"] for row in tables["idle"] if row["cause_id"] == cause), cause
+
+
 @pytest.mark.torch
 def test_a_worker_of_pytorchs_data_loader_is_named_with_its_line(tmp_path):
     truth, log = tmp_path / "truth.json", tmp_path / "trace.gpt"

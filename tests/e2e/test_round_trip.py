@@ -30,7 +30,7 @@ COLUMNS_OF_THE_LOG = {("receipt", "lost"), ("receipt", "complete_percent"), ("re
 TABLES_OF_THE_LOG = {"losses", "no_gpu_times"}
 NOTES_OF_THE_LOG = {"receipt", "why"}  # the latter name options of gputrace
 # nsys has no table for these; without imports and collections `idle` and `why` tell otherwise what the CPU did.
-NOT_IN_SQLITE = {"python", "ops", "steps", "key_averages", "torch_memory", "torch_memory_peaks", "idle", "why", "why_losses",
+NOT_IN_SQLITE = {"python", "ops", "steps", "step_idle", "key_averages", "torch_memory", "torch_memory_peaks", "idle", "why", "why_losses",
                  "why_lines", "why_lost"}
 COLUMNS_NOT_IN_SQLITE = {("source_lines", f"{where}_{what}_bytes") for where in ("gpu", "cpu") for what in ("at_peak", "not_freed")}
 COLUMNS_NOT_IN_SQLITE.add(("source_lines", "idle_ns"))

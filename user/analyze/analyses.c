@@ -32,9 +32,11 @@ struct finish_event {
 
 static void begin_idle(struct analyses *all, const struct begin_event *event)
 {
-	if (all->has[ANALYZE_IDLE])
-		idle_init(&all->idle, event->first, &all->window, event->steps,
-			  all->has[ANALYZE_PER_STEP] ? &all->blocks : NULL);
+	if (!all->has[ANALYZE_IDLE])
+		return;
+	idle_init(&all->idle, event->first, &all->window, event->steps,
+		  all->has[ANALYZE_PER_STEP] ? &all->blocks : NULL);
+	idle_steps_init(&all->idle.steps, all->has[ANALYZE_STEPS] && event->steps ? &all->steps : NULL);
 }
 
 static void begin_part_of_idle(struct analyses *all, const struct model *part)

@@ -166,6 +166,37 @@ static void rows_add_up_to_what_the_gpus_idled_and_why_has_the_same(void **state
 	}
 }
 
+/* Whatever the causes are, and wherever steps begin. */
+static void idle_time_of_steps_and_outside_adds_up_to_the_rows_of_each_cause(void **state)
+{
+	const struct step_request bursts = {.source = STEP_BURST, .name = "2us", .gap_ns = 2000};
+	uint64_t in_steps = 0;
+
+	for (uint64_t number = 1; number <= 60; number++) {
+		struct model *model = random_model(number, number % 3 ? 150 : 1000);
+		struct trace *trace = WHOLE_TRACE(model);
+		struct steps steps;
+		struct analyses all;
+
+		assert_int_equal(steps_find(&steps, trace, &bursts), 0);
+		trace->steps = &steps;
+		assert_int_equal(analyze(&all, trace, ANALYSES(ANALYZE_OPS, ANALYZE_STEPS, ANALYZE_IDLE), NULL), 0);
+		for (enum why_cause cause = 0; all.idle.steps.sums && cause < WHY_CAUSES; cause++) {
+			uint64_t ns = 0;
+
+			for (uint32_t slot = 0; slot < STEP_SLOTS; slot++)
+				ns += all.idle.steps.sums[slot][cause];
+			assert_int_equal(ns, rows_ns(&all.idle, cause));
+		}
+		for (size_t i = 0; i < all.steps.list.count; i++)
+			in_steps += idle_steps_all(&all.idle.steps, i).sum_ns;
+		analyses_free(&all);
+		steps_free(&steps);
+		random_model_free(model);
+	}
+	assert_true(in_steps);
+}
+
 /* ---- events one by one ------------------------------------------------------------------------------------- */
 
 static struct model_process process;
@@ -312,6 +343,7 @@ int main(void)
 		cmocka_unit_test(time_outside_of_operations_follows_the_others_and_is_no_ones),
 		cmocka_unit_test(a_launch_that_was_not_seen_is_no_lines_time),
 		cmocka_unit_test(rows_add_up_to_what_the_gpus_idled_and_why_has_the_same),
+		cmocka_unit_test(idle_time_of_steps_and_outside_adds_up_to_the_rows_of_each_cause),
 		cmocka_unit_test(waits_that_no_gap_can_reach_any_more_are_not_kept),
 		cmocka_unit_test(waits_are_kept_as_long_as_a_device_has_been_idle),
 		cmocka_unit_test(time_in_two_waits_at_once_is_charged_once),

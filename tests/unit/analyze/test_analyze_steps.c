@@ -174,13 +174,116 @@ static void the_report_has_a_table_of_steps(void **state)
 
 	if (!strstr(text,
 		    "Steps   by Optimizer.step (Adam.step), 9 of them\n"
-		    "       step  wall us  GPU busy  GPU idle  launches  ops that took longer than in the median step\n"
-		    "        all    450.0     145.0     305.0         9\n"
-		    "  median: 4     50.0      15.0      35.0         1\n"
-		    "          6    100.0      40.0      60.0         2  aten::copy_ +45.0 us, aten::copy_ +25.0 us "
-		    "on the GPU\n"
+		    "       step  wall us  GPU busy  GPU idle  launches  idle mostly          ops that took longer "
+		    "than "
+		    "in the median step\n"
+		    "        all    450.0     145.0     305.0         9  small kernels 100 %\n"
+		    "  median: 4     50.0      15.0      35.0         1  small kernels 100 %\n"
+		    "          6    100.0      40.0      60.0         2  small kernels 100 %  aten::copy_ +45.0 us, "
+		    "aten::copy_ +25.0 us on the GPU\n"
 		    "  outside of them: 150.0 us before, step 0 among it, which began before it was seen; 400.0 us "
 		    "after\n"))
+		fail_msg("%s", text);
+	free(text);
+}
+
+/* ---- idle time by cause ------------------------------------------------------------------------------------------ */
+
+static void add_profiler_step(struct ops_log *ops, uint32_t number, uint64_t start_us, uint64_t end_us)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "ProfilerStep#%u", number);
+	log_agent_op_name(&ops->log, ADAM + number, name);
+	ops_log_op(ops, (struct gpt_agent_op){.start_ns = start_us,
+					      .end_ns = end_us,
+					      .name = ADAM + number,
+					      .sequence = -1,
+					      .scope = GPT_AGENT_OP_USER_SCOPE});
+}
+
+#define NEXT 20 /* the name of a DataLoader's next */
+
+/*
+ * In us:
+ *	steps         |0: 25.............275|1: 275...............650|2: 650..850|
+ *	DataLoader                |200..............400|
+ *	GPU     7..12   55..75                            425..450                885..890
+ */
+static struct ops_log steps_with_a_loader_across(void)
+{
+	struct ops_log ops = {0};
+
+	log_begin(&ops.log, 10, 0);
+	log_process(&ops.log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_batch(&ops.log, PID, TID, 900000);
+	log_agent_name(&ops.log, 1, "kernel");
+	log_agent_op_name(&ops.log, NEXT, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+	add_profiler_step(&ops, 0, 25, 275);
+	add_profiler_step(&ops, 1, 275, 650);
+	add_profiler_step(&ops, 2, 650, 850);
+	ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 200,
+					       .end_ns = 400,
+					       .name = NEXT,
+					       .sequence = -1,
+					       .scope = GPT_AGENT_OP_USER_SCOPE});
+	ops_log_launch(&ops, TID, 2, 5);
+	ops_log_launch(&ops, TID, 50, 20);
+	ops_log_launch(&ops, TID, 420, 25);
+	ops_log_launch(&ops, TID, 880, 5);
+	return ops;
+}
+
+static void assert_idle(const struct analyses *all, size_t which, uint64_t data_us, uint64_t late_us,
+			uint64_t launch_us)
+{
+	struct idle_by_cause idle = idle_steps_slot(&all->idle.steps, step_slot(0, which));
+
+	assert_int_equal(idle.ns[WHY_DATA], data_us * 1000);
+	assert_int_equal(idle.ns[WHY_PROGRAM], late_us * 1000);
+	assert_int_equal(idle.ns[WHY_LAUNCH], launch_us * 1000);
+	assert_int_equal(idle.sum_ns, (data_us + late_us + launch_us) * 1000);
+}
+
+static void a_cause_that_crosses_a_step_bound_is_split_there(void **state)
+{
+	struct ops_log ops = steps_with_a_loader_across();
+	struct found found;
+	struct analyses all;
+	struct idle_by_cause in_steps;
+
+	assert_int_equal(analyze(&all, find(&found, &ops), ANALYSES(ANALYZE_OPS, ANALYZE_STEPS, ANALYZE_IDLE), NULL),
+			 0);
+	assert_int_equal(all.steps.list.items[0].median.step.number, 0);
+	assert_int_equal(all.steps.list.items[0].slowest[0].step.number, 1);
+	assert_idle(&all, STEP_SLOT_MEDIAN, 75, 125, 30);
+	assert_idle(&all, 0, 125, 25 + 200, 0);
+	assert_idle(&all, STEP_SLOT_OTHER, 0, 200, 0);
+	assert_idle(&all, STEP_SLOT_OUTSIDE, 0, 0, 13 + 35);
+	in_steps = idle_steps_all(&all.idle.steps, 0);
+	assert_int_equal(in_steps.ns[WHY_DATA], 200000);
+	assert_int_equal(in_steps.largest, WHY_PROGRAM);
+	assert_int_equal(in_steps.sum_ns + (35 + 13) * 1000, all.idle.sum);
+	analyses_free(&all);
+	found_free(&found);
+}
+
+static void the_report_has_idle_time_of_steps_by_cause(void **state)
+{
+	struct ops_log ops = steps_with_a_loader_across();
+	char *text = report_of(&ops);
+
+	if (!strstr(text, "  median: 0    250.0      20.0     230.0         1  the program 54 %\n") ||
+	    !strstr(text,
+		    "\nGPU idle in steps by cause   % of idle time between operations, in the steps and outside of "
+		    "them\n"
+		    "     us     %  cause          where\n"
+		    "  550.0  66.4  the program    in steps\n"
+		    "  200.0  24.2  data loading   in steps\n"
+		    "   30.0   3.6  small kernels  in steps\n"
+		    "   48.0   5.8  small kernels  outside of them\n"
+		    "  Python, the program: launched late; what ran until then is not known without samples and waits\n"
+		    "    (--cpu, --off-cpu)\n"))
 		fail_msg("%s", text);
 	free(text);
 }
@@ -208,6 +311,8 @@ int main(void)
 		cmocka_unit_test(the_report_says_which_step_is_p99),
 		cmocka_unit_test(a_kernel_counts_in_each_step_that_it_runs_in),
 		cmocka_unit_test(the_report_has_a_table_of_steps),
+		cmocka_unit_test(a_cause_that_crosses_a_step_bound_is_split_there),
+		cmocka_unit_test(the_report_has_idle_time_of_steps_by_cause),
 		cmocka_unit_test(a_trace_in_which_no_steps_were_looked_for_has_no_table),
 	};
 

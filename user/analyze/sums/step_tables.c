@@ -149,6 +149,33 @@ static struct step_row *row_of(struct step_table *table, const struct step *step
 	return NULL;
 }
 
+static size_t slot_of(const struct step_table *table, const struct step *step)
+{
+	if (step->start_ns == table->median.step.start_ns)
+		return STEP_SLOT_MEDIAN;
+	for (size_t i = 0; i < table->slowest_count; i++)
+		if (step->start_ns == table->slowest[i].step.start_ns)
+			return i;
+	return STEP_SLOT_OTHER;
+}
+
+struct step_place step_tables_at(const struct step_tables *all, uint32_t process, uint64_t time_ns)
+{
+	size_t number = all->of_process ? all->of_process[process] : 0, at;
+	const struct step_table *table;
+
+	if (!number)
+		return (struct step_place){.slot = 0, .until_ns = UINT64_MAX};
+	table = &all->list.items[--number];
+	at = step_at(table->list, table->count, time_ns);
+	if (at != SIZE_MAX && time_ns < table->list[at].end_ns)
+		return (struct step_place){.slot = step_slot(number, slot_of(table, &table->list[at])),
+					   .until_ns = table->list[at].end_ns};
+	at = at == SIZE_MAX ? 0 : at + 1;
+	return (struct step_place){.slot = step_slot(number, STEP_SLOT_OUTSIDE),
+				   .until_ns = at < table->count ? table->list[at].start_ns : UINT64_MAX};
+}
+
 /* ProfilerStep#N, or the range by which steps are known: that it took longer explains nothing. */
 static bool is_step(const struct model_op *op, const struct step *step)
 {

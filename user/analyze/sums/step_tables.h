@@ -58,6 +58,28 @@ struct step_tables {
 	size_t left_out;      /* processes beyond STEP_TABLES_MAX */
 };
 
+/*
+ * Slots for sums by step that need one for each row, and not one for each step: slot 0 is of processes without a table,
+ * then follow those of each table: of its rows, of its other steps, and of what is in no step.
+ */
+#define STEP_SLOT_MEDIAN (STEP_SLOWEST_MAX + 1u)
+#define STEP_SLOT_OTHER (STEP_SLOT_MEDIAN + 1u)
+#define STEP_SLOT_OUTSIDE (STEP_SLOT_OTHER + 1u)
+#define STEP_SLOTS_OF_TABLE (STEP_SLOT_OUTSIDE + 1u)
+#define STEP_SLOTS (1u + STEP_TABLES_MAX * STEP_SLOTS_OF_TABLE)
+
+/* which: in slowest, or one of those above. */
+static inline uint32_t step_slot(size_t table, size_t which)
+{
+	return (uint32_t)(1 + table * STEP_SLOTS_OF_TABLE + which);
+}
+
+/* Where a process is at a time, and until when (UINT64_MAX: to the end). */
+struct step_place {
+	uint32_t slot;
+	uint64_t until_ns;
+};
+
 /* steps: NULL where none were looked for; they have to stay. */
 void step_tables_init(struct step_tables *all, const struct steps *steps, const struct model *model);
 void step_tables_begin_part(struct step_tables *all, const struct model *part);
@@ -66,6 +88,9 @@ void step_tables_add_call(struct step_tables *all, const struct call_event *even
 void step_tables_add_gpu(struct step_tables *all, const struct gpu_event *event);
 void step_tables_add_op(struct step_tables *all, const struct op_event *event, uint32_t process);
 void step_tables_finish(struct step_tables *all);
+
+/* Known from step_tables_init on, for times in any order. */
+struct step_place step_tables_at(const struct step_tables *all, uint32_t process, uint64_t time_ns);
 
 /* What it does with a trace (analyses.h). */
 #define ANALYSIS_STEPS(X)                                                                                              \

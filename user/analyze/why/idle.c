@@ -71,6 +71,7 @@ void idle_free(struct idle *idle)
 	array_free(&idle->pieces);
 	array_free(&idle->resolved);
 	tally_free(&idle->idle_blocks);
+	idle_steps_free(&idle->steps);
 	free(idle->rows);
 }
 
@@ -103,18 +104,15 @@ static void add_to_sum(const struct idle_charging *charging, struct idle_sum *su
 		sum->longest_ns = part_ns;
 }
 
-void idle_charge(void *context, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
+/* Its number in charges. */
+static size_t charge_account(const struct idle_charging *charging, struct tally_key key, uint64_t ns)
 {
-	const struct idle_charging *charging = context;
 	struct idle *idle = charging->idle;
 	struct tally_key whose = {{charging->launch_place, charging->process, charging->culprit, charging->via}};
 	uint32_t when = charging->block == STEP_BLOCK_NONE ? NO_BLOCK : charging->block;
 	enum why_cause cause = key.part[1], inner = charging->inner == WHY_CAUSES ? cause : charging->inner;
-	uint64_t ns = to_ns - from_ns;
 	struct tally_entry *entry;
 
-	if (!ns)
-		return;
 	if (key.part[0] == WHY_PLACE_NEXT)
 		key.part[0] = charging->launch_place;
 	key.part[1] |= (charging->after ? AFTER : 0) | (uint32_t)inner << INNER_SHIFT;
@@ -130,12 +128,34 @@ void idle_charge(void *context, struct tally_key key, uint64_t from_ns, uint64_t
 	idle->sum += ns;
 	if (charging->looked_at)
 		add_to_sum(charging, &idle->sums[cause], ns);
+	return (size_t)(entry - idle->charges.entries);
 }
 
-/* All of it to one key. */
-static void charge(struct idle_charging *charging, struct tally_key key, uint64_t ns)
+void idle_charge_spans(struct idle_charging *charging, struct tally_key key, struct idle_spans *spans, uint64_t ns)
 {
-	idle_charge(charging, key, 0, ns);
+	size_t number;
+
+	if (!ns)
+		return;
+	number = charge_account(charging, key, ns);
+	while (ns && spans->count) {
+		struct why_rest *first = spans->next;
+		uint64_t first_ns = first->to_ns - first->from_ns, part_ns = first_ns < ns ? first_ns : ns;
+
+		idle_steps_add(&charging->idle->steps, number, charging->process, first->from_ns,
+			       first->from_ns + part_ns);
+		first->from_ns += part_ns;
+		ns -= part_ns;
+		spans->next += part_ns == first_ns;
+		spans->count -= part_ns == first_ns;
+	}
+}
+
+void idle_charge(void *context, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
+{
+	struct why_rest all = {from_ns, to_ns};
+
+	idle_charge_spans(context, key, &(struct idle_spans){.next = &all, .count = 1}, to_ns - from_ns);
 }
 
 struct idle_charge idle_charge_made(const struct idle *idle, size_t index)
@@ -186,62 +206,76 @@ static bool is_price_of_launch(const struct idle_device *device, const struct gp
 	       gpu_ns(event->op) < LAUNCH_KERNEL_NS && gpu_ns(event->op) < event->op->start_ns - device->began_ns;
 }
 
-/* ns: 0 where all of the gap is known by something else; the kernel does not count then. */
+/* ns: of the spans; 0 where all of the gap is known by something else; the kernel does not count then. */
 static void charge_price_of_launch(struct idle_charging *charging, const struct idle_device *device,
-				   const struct gpu_event *event, uint64_t ns)
+				   const struct gpu_event *event, struct idle_spans *spans, uint64_t ns)
 {
 	if (ns && charging->looked_at) {
 		charging->idle->launch_kernel_ns += gpu_ns(event->op);
 		charging->idle->launch_interval_ns += event->op->start_ns - device->began_ns;
 	}
-	charge(charging, why_key(WHY_PLACE_NEXT, WHY_LAUNCH, 0, NONE), ns);
+	idle_charge_spans(charging, why_key(WHY_PLACE_NEXT, WHY_LAUNCH, 0, NONE), spans, ns);
 }
 
-/* In the call that launched what counts is that it stood there; after it nothing but what no launch gets past. */
+/*
+ * In the call that launched what counts is that it stood there; after it nothing but what no launch gets past.  rests:
+ * what is left is added to them.
+ */
 static uint64_t charge_from_launch(struct idle_charging *charging, const struct gpu_event *event,
-				   struct why_thread *thread, uint64_t from, uint64_t to)
+				   struct why_thread *thread, uint64_t from, uint64_t to, struct why_rests *rests)
 {
 	struct why_threads *threads = &charging->idle->threads;
 	uint64_t end = event->launch->end_ns < to ? event->launch->end_ns : to, sum = 0;
 
 	if (end > from && thread == why_thread(threads, event->launch->thread))
-		sum += why_thread_pieces(threads, thread, NULL, from, end, WHY_RANK_CALL, idle_charge, charging, NULL);
+		sum += why_thread_pieces(threads, thread, NULL, from, end, WHY_RANK_CALL, idle_charge, charging, rests);
 	else
 		end = from;
-	return sum + why_thread_pieces(threads, thread, NULL, end, to, WHY_RANK_COMPILE, idle_charge, charging, NULL);
+	return sum + why_thread_pieces(threads, thread, NULL, end, to, WHY_RANK_COMPILE, idle_charge, charging, rests);
 }
 
 /* What is not known yet; lead: of whats, what it is put on where samples do not say, NONE. */
-static void charge_unknown(struct idle_charging *charging, uint32_t thread, uint32_t lead, uint64_t ns)
+static void charge_unknown(struct idle_charging *charging, uint32_t thread, uint32_t lead, struct idle_spans *spans,
+			   uint64_t ns)
 {
 	charging->culprit = thread;
 	charging->once = true;
-	charge(charging, why_key(WHY_PLACE_NEXT, WHY_UNSAMPLED, lead, NONE), ns);
+	idle_charge_spans(charging, why_key(WHY_PLACE_NEXT, WHY_UNSAMPLED, lead, NONE), spans, ns);
 	charging->culprit = NONE;
 	charging->once = false;
 }
 
-/* An earlier wait that is to blame for what samples do not say. */
+/* Earlier waits that are to blame for what nothing else is, in the spans. */
 struct lead {
 	struct idle_charging *charging;
-	uint32_t thread;
+	struct idle_spans *spans;
+	uint32_t thread; /* where samples may still say it */
 };
+
+static void take_lead(void *context, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct lead *lead = context;
+
+	idle_charge_spans(lead->charging, key, lead->spans, to_ns - from_ns);
+}
 
 static void defer_lead(void *context, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct lead *lead = context;
 
-	charge_unknown(lead->charging, lead->thread, number_of(&lead->charging->idle->whats, key), to_ns - from_ns);
+	charge_unknown(lead->charging, lead->thread, number_of(&lead->charging->idle->whats, key), lead->spans,
+		       to_ns - from_ns);
 }
 
 /* What earlier waits took of the time that is left. */
 static uint64_t charge_leads(struct idle_charging *charging, struct why_thread *thread, uint64_t from,
-			     uint64_t launch_ns, uint64_t rest)
+			     uint64_t launch_ns, struct idle_spans *spans, uint64_t rest)
 {
+	struct lead lead = {.charging = charging, .spans = spans};
 	uint64_t sum;
 
 	charging->after = true;
-	sum = why_thread_leads(thread, from, launch_ns, rest, idle_charge, charging);
+	sum = why_thread_leads(thread, from, launch_ns, rest, take_lead, &lead);
 	charging->after = false;
 	return sum;
 }
@@ -254,6 +288,18 @@ struct lateness {
 	struct why_rests rests; /* in which the thread did nothing that is known by itself */
 };
 
+/* A DataLoader's next, or a collective: what the thread did in it, as far as that is known. */
+static void blame_known(struct idle_charging *charging, uint32_t thread, struct tally_key key,
+			const struct ran_span *span)
+{
+	struct why_rests unknown = {0};
+	uint64_t ns = idle_blame(charging, thread, &key, span, &unknown);
+	struct idle_spans spans = idle_spans_of(&unknown);
+
+	idle_charge_spans(charging, key, &spans, ns);
+	array_free(&unknown);
+}
+
 /* What is known of its thread without samples; what these can say more of waits for them. */
 static void take_late(void *context, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
 {
@@ -262,7 +308,7 @@ static void take_late(void *context, struct tally_key key, uint64_t from_ns, uin
 	struct ran_span span = {.from_ns = from_ns, .to_ns = to_ns, .least_ns = from_ns, .most_ns = to_ns};
 
 	if (ran_is_known(ran) && (key.part[1] == WHY_DATA || key.part[1] == WHY_PEER)) {
-		charge(late->charging, key, idle_blame(late->charging, late->thread, &key, &span));
+		blame_known(late->charging, late->thread, key, &span);
 		return;
 	}
 	if (key.part[0] == WHY_PLACE_NEXT) {
@@ -285,7 +331,7 @@ static void take_late(void *context, struct tally_key key, uint64_t from_ns, uin
 }
 
 /* A gap of whose thread nothing is known by itself; how much of it samples and waits do not say. */
-static uint64_t blame_rests(const struct lateness *late)
+static uint64_t blame_rests(const struct lateness *late, struct why_rests *unknown)
 {
 	uint64_t unknown_ns = 0;
 
@@ -296,7 +342,7 @@ static uint64_t blame_rests(const struct lateness *late)
 					      .least_ns = rest->from_ns,
 					      .most_ns = rest->to_ns};
 
-		unknown_ns += idle_blame(late->charging, late->thread, NULL, &span);
+		unknown_ns += idle_blame(late->charging, late->thread, NULL, &span, unknown);
 	}
 	return unknown_ns;
 }
@@ -314,10 +360,33 @@ static enum why_cause cause_of_late(const struct gpu_event *event)
 }
 
 static void charge_rest(struct idle_charging *charging, const struct gpu_event *event, const struct why_recent *before,
-			uint64_t ns)
+			struct idle_spans *spans, uint64_t ns)
 {
-	charge(charging, why_key(WHY_PLACE_NEXT, cause_of_late(event), before ? before->place : CALLER_UNSEEN, NONE),
-	       ns);
+	idle_charge_spans(charging,
+			  why_key(WHY_PLACE_NEXT, cause_of_late(event), before ? before->place : CALLER_UNSEEN, NONE),
+			  spans, ns);
+}
+
+/* What is left of a gap, with samples or waits: until the launch by these, then the GPU's. */
+static void charge_by_samples(const struct lateness *late, struct why_thread *thread, uint64_t launch_ns,
+			      const struct why_rests *begun, uint64_t begun_ns)
+{
+	struct idle_charging *charging = late->charging;
+	struct why_rests unknown = {0};
+	uint64_t rest = blame_rests(late, &unknown);
+	struct idle_spans spans = idle_spans_of(&unknown), after = idle_spans_of(begun);
+	struct lead lead = {.charging = charging, .spans = &spans, .thread = late->thread};
+
+	rest -= why_thread_leads(thread, late->from_ns, launch_ns, rest, defer_lead, &lead);
+	charge_unknown(charging, late->thread, NONE, &spans, rest);
+	idle_charge_spans(charging, why_key(WHY_PLACE_NEXT, WHY_GPU, 0, NONE), &after, begun_ns);
+	array_free(&unknown);
+}
+
+static void append(struct why_rests *to, const struct why_rests *from)
+{
+	for (size_t i = 0; i < from->count; i++)
+		array_push(to, from->items[i]);
 }
 
 static void charge_late(struct idle_charging *charging, const struct idle_device *device, const struct gpu_event *event,
@@ -328,29 +397,30 @@ static void charge_late(struct idle_charging *charging, const struct idle_device
 	struct why_thread *thread = why_thread(&idle->threads, late.thread);
 	const struct why_recent *before = why_thread_before(thread, event->launch->start_ns, false);
 	const struct why_thread *peers = idle->threads.peers[event->op->process];
-	uint64_t launched = event->launch->start_ns < to ? event->launch->start_ns : to, rest, begun;
+	uint64_t launched = event->launch->start_ns < to ? event->launch->start_ns : to, rest, begun_ns;
+	struct why_rests begun = {0};
+	struct idle_spans spans;
+	bool price;
 
 	late.to_ns = launched;
 	rest = launched - from;
 	rest -= why_thread_pieces(&idle->threads, thread, peers, from, launched, WHY_RANK_PEER, take_late, &late,
 				  &late.rests);
-	begun = to - launched - charge_from_launch(charging, event, thread, launched, to);
-	if (rest + begun && is_price_of_launch(device, event, to - from)) {
-		rest += begun;
-		rest -= charge_leads(charging, thread, from, event->launch->start_ns, rest);
-		charge_price_of_launch(charging, device, event, rest);
-	} else if (ran_is_known(&idle->ran)) {
-		struct lead lead = {.charging = charging, .thread = late.thread};
-
-		rest = blame_rests(&late);
-		rest -= why_thread_leads(thread, from, event->launch->start_ns, rest, defer_lead, &lead);
-		charge_unknown(charging, late.thread, NONE, rest);
-		charge(charging, why_key(WHY_PLACE_NEXT, WHY_GPU, 0, NONE), begun);
+	begun_ns = to - launched - charge_from_launch(charging, event, thread, launched, to, &begun);
+	price = rest + begun_ns && is_price_of_launch(device, event, to - from);
+	if (!price && ran_is_known(&idle->ran)) {
+		charge_by_samples(&late, thread, event->launch->start_ns, &begun, begun_ns);
 	} else {
-		rest += begun;
-		rest -= charge_leads(charging, thread, from, event->launch->start_ns, rest);
-		charge_rest(charging, event, before, rest);
+		append(&late.rests, &begun);
+		spans = idle_spans_of(&late.rests);
+		rest += begun_ns;
+		rest -= charge_leads(charging, thread, from, event->launch->start_ns, &spans, rest);
+		if (price)
+			charge_price_of_launch(charging, device, event, &spans, rest);
+		else
+			charge_rest(charging, event, before, &spans, rest);
 	}
+	array_free(&begun);
 	array_free(&late.rests);
 }
 
@@ -363,19 +433,47 @@ static uint64_t charge_begun_copy(struct idle_charging *charging, const struct g
 
 	if (!launch || launch->class != GPT_CLASS_MEMCPY || event->op->memcpy_kind != WHY_HTOD || end <= from)
 		return 0;
-	charge(charging, why_key(WHY_PLACE_NEXT, WHY_COPY, why_copy_detail(event->op), NONE), end - from);
+	idle_charge(charging, why_key(WHY_PLACE_NEXT, WHY_COPY, why_copy_detail(event->op), NONE), from, end);
 	return end - from;
 }
 
 /* When a call that only a file names gave its work to the GPU is not known: not before it has returned. */
-static uint64_t charge_begun(struct idle_charging *charging, const struct gpu_event *event, uint64_t from, uint64_t to)
+static void charge_begun(struct idle_charging *charging, const struct gpu_event *event, uint64_t from, uint64_t to,
+			 struct why_rests *rests)
 {
 	struct why_thread *thread = why_thread(&charging->idle->threads, event->launch->thread);
 
 	if (api_is_named(event->launch->api))
-		return charge_from_launch(charging, event, thread, from, to);
-	return why_thread_pieces(&charging->idle->threads, thread, NULL, from, to, WHY_RANK_COMPILE, idle_charge,
-				 charging, NULL);
+		charge_from_launch(charging, event, thread, from, to, rests);
+	else
+		why_thread_pieces(&charging->idle->threads, thread, NULL, from, to, WHY_RANK_COMPILE, idle_charge,
+				  charging, rests);
+}
+
+static uint64_t sum_of(const struct why_rests *rests)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < rests->count; i++)
+		ns += rests->items[i].to_ns - rests->items[i].from_ns;
+	return ns;
+}
+
+/* No launch came late: what the launching call did, and what the GPU did itself. */
+static void charge_in_time(struct idle_charging *charging, const struct gpu_event *event, uint64_t from, uint64_t to)
+{
+	uint64_t copy_ns = charge_begun_copy(charging, event, from, to);
+	struct why_rests rests = {0};
+	struct idle_spans spans;
+
+	if (event->launch && !copy_ns)
+		charge_begun(charging, event, from, to, &rests);
+	else
+		array_push(&rests, ((struct why_rest){from + copy_ns, to}));
+	spans = idle_spans_of(&rests);
+	idle_charge_spans(charging, why_key(WHY_PLACE_NEXT, event->launch ? WHY_GPU : WHY_UNSEEN, 0, NONE), &spans,
+			  sum_of(&rests));
+	array_free(&rests);
 }
 
 uint32_t idle_block_of(const struct idle *idle, const struct gpu_event *event)
@@ -399,6 +497,8 @@ static void charge_gap(struct idle *idle, const struct idle_device *device, cons
 					 .inner = WHY_CAUSES,
 					 .culprit = NONE,
 					 .via = NONE};
+	struct why_rest all = {from, to};
+	struct idle_spans spans = {.next = &all, .count = 1};
 	uint64_t rest = to - from;
 
 	idle->gaps++;
@@ -411,15 +511,12 @@ static void charge_gap(struct idle *idle, const struct idle_device *device, cons
 	if (launch && rest >= GAP_LEAST_NS && launch->start_ns > from) {
 		charge_late(&charging, device, event, from, to);
 	} else if (launch && launch->start_ns + LAUNCH_BEGINS_NS > from && is_price_of_launch(device, event, rest)) {
-		charge_price_of_launch(&charging, device, event, rest);
+		charge_price_of_launch(&charging, device, event, &spans, rest);
 	} else if (rest < GAP_LEAST_NS) {
 		charging.launch_place = NONE;
-		charge(&charging, why_key(NONE, WHY_SHORT, 0, NONE), rest);
+		idle_charge_spans(&charging, why_key(NONE, WHY_SHORT, 0, NONE), &spans, rest);
 	} else {
-		rest -= charge_begun_copy(&charging, event, from, to);
-		if (launch && rest == to - from)
-			rest -= charge_begun(&charging, event, from, to);
-		charge(&charging, why_key(WHY_PLACE_NEXT, launch ? WHY_GPU : WHY_UNSEEN, 0, NONE), rest);
+		charge_in_time(&charging, event, from, to);
 	}
 }
 

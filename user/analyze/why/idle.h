@@ -27,6 +27,7 @@
 #include "analyze/sums/step_blocks.h"
 #include "analyze/why/causes.h"
 #include "analyze/why/idle_ran.h"
+#include "analyze/why/idle_steps.h"
 #include "analyze/why/why_threads.h"
 #include "model/steps/steps.h"
 
@@ -97,6 +98,7 @@ struct idle {
 	bool has_ops;				       /* ops of PyTorch were recorded */
 	struct step_blocks *blocks;		       /* NULL: sums by block of steps are not wanted */
 	struct tally idle_blocks;		       /* block: of looked_idle_ns */
+	struct idle_steps steps;		       /* idle_steps_init: sums by step are wanted */
 
 	uint64_t sum;	       /* between operations */
 	struct idle_row *rows; /* most time first, edges after the others */

@@ -11,6 +11,7 @@ struct blame {
 	enum why_cause first;	     /* how the launching thread waits; of that itself WHY_CAUSES */
 	uint32_t via;		     /* where; NONE */
 	uint64_t unknown_ns;	     /* of the launching thread */
+	struct why_rests *unknown;   /* the same */
 };
 
 static enum why_cause cause_of_wait(enum gpt_wait_reason reason)
@@ -50,7 +51,7 @@ static bool is_everyones(enum why_cause inner)
 }
 
 /* key: what the thread of the step did. */
-static void put(struct blame *blame, struct tally_key key, uint64_t ns)
+static void put_spans(struct blame *blame, struct tally_key key, struct idle_spans *spans, uint64_t ns)
 {
 	struct idle_charging *charging = blame->charging;
 	struct idle *idle = charging->idle;
@@ -71,19 +72,28 @@ static void put(struct blame *blame, struct tally_key key, uint64_t ns)
 	} else if (blame->steps && !is_everyones(inner)) {
 		key.part[1] = blame->first;
 	}
-	idle_charge(charging, key, 0, ns);
+	idle_charge_spans(charging, key, spans, ns);
 	charging->inner = WHY_CAUSES;
 	charging->culprit = NONE;
 	charging->via = NONE;
 	charging->once = false;
 }
 
-static void put_unknown(struct blame *blame, uint64_t ns)
+static void put(struct blame *blame, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
 {
-	if (blame->steps)
-		put(blame, why_key(blame->via, WHY_UNSAMPLED, 0, NONE), ns);
-	else
-		blame->unknown_ns += ns;
+	struct why_rest all = {from_ns, to_ns};
+
+	put_spans(blame, key, &(struct idle_spans){.next = &all, .count = 1}, to_ns - from_ns);
+}
+
+static void put_unknown(struct blame *blame, uint64_t from_ns, uint64_t to_ns)
+{
+	if (blame->steps) {
+		put(blame, why_key(blame->via, WHY_UNSAMPLED, 0, NONE), from_ns, to_ns);
+		return;
+	}
+	blame->unknown_ns += to_ns - from_ns;
+	array_push(blame->unknown, ((struct why_rest){from_ns, to_ns}));
 }
 
 static void divide_other(struct blame *blame, uint64_t from_ns, uint64_t to_ns);
@@ -98,8 +108,8 @@ static void put_wait(struct blame *blame, const struct ran_piece *piece)
 	if (by == NONE && wait->reason == GPT_WAIT_GIL)
 		by = ran_gil_holder(&idle->ran, idle->model, blame->thread, wait);
 	if (by == NONE || blame->steps == RAN_STEPS) {
-		put(blame, why_key(wait->place, cause_of_wait(wait->reason), wait->reason, wait->other),
-		    piece->to_ns - piece->from_ns);
+		put(blame, why_key(wait->place, cause_of_wait(wait->reason), wait->reason, wait->other), piece->from_ns,
+		    piece->to_ns);
 		return;
 	}
 	if (!blame->steps) {
@@ -127,19 +137,19 @@ static void take_piece(void *context, const struct ran_piece *piece)
 {
 	struct blame *blame = context;
 	const struct model *model = blame->charging->idle->model;
-	uint64_t ns = piece->to_ns - piece->from_ns;
+	uint64_t from_ns = piece->from_ns, to_ns = piece->to_ns;
 
 	if (piece->sample)
 		put(blame,
 		    why_key(piece->sample->place, cause_of_sample(model, piece->sample),
 			    function_of(model, piece->sample->native), NONE),
-		    ns);
+		    from_ns, to_ns);
 	else if (piece->no_cpu)
-		put(blame, why_key(piece->wait->place, WHY_NO_CPU, piece->wait->reason, NONE), ns);
+		put(blame, why_key(piece->wait->place, WHY_NO_CPU, piece->wait->reason, NONE), from_ns, to_ns);
 	else if (piece->wait)
 		put_wait(blame, piece);
 	else
-		put_unknown(blame, ns);
+		put_unknown(blame, from_ns, to_ns);
 }
 
 bool is_work_of_cpu(enum why_cause cause)
@@ -147,20 +157,23 @@ bool is_work_of_cpu(enum why_cause cause)
 	return cause == WHY_GC || cause == WHY_IMPORT || cause == WHY_COMPILE;
 }
 
-/* What of something known by itself the thread had no CPU for. */
+/* What of something known by itself the thread had a CPU for. */
 struct owned {
 	struct blame *blame;
-	uint64_t no_cpu_ns;
+	struct why_rests rests;
+	uint64_t ns;
 };
 
 static void take_owned(void *context, const struct ran_piece *piece)
 {
 	struct owned *owned = context;
 
-	if (!piece->no_cpu)
+	if (piece->no_cpu) {
+		take_piece(owned->blame, piece);
 		return;
-	owned->no_cpu_ns += piece->to_ns - piece->from_ns;
-	take_piece(owned->blame, piece);
+	}
+	owned->ns += piece->to_ns - piece->from_ns;
+	array_push(&owned->rests, ((struct why_rest){piece->from_ns, piece->to_ns}));
 }
 
 /* A collection, an import, a CUDA call. */
@@ -168,9 +181,12 @@ static void put_own(struct blame *blame, struct tally_key key, const struct ran_
 {
 	struct owned owned = {.blame = blame};
 	const struct idle *idle = blame->charging->idle;
+	struct idle_spans spans;
 
 	ran_divide(&idle->ran, idle->model, blame->thread, span, take_owned, &owned);
-	put(blame, key, span->to_ns - span->from_ns - owned.no_cpu_ns);
+	spans = idle_spans_of(&owned.rests);
+	put_spans(blame, key, &spans, owned.ns);
+	array_free(&owned.rests);
 }
 
 static void take_activity(void *context, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
@@ -189,7 +205,7 @@ static void take_activity(void *context, struct tally_key key, uint64_t from_ns,
 	if (is_work_of_cpu(key.part[1]))
 		put_own(blame, key, &span);
 	else
-		put(blame, key, to_ns - from_ns);
+		put(blame, key, from_ns, to_ns);
 }
 
 /*
@@ -221,15 +237,23 @@ void idle_blame_own(struct idle_charging *charging, uint32_t thread, struct tall
 {
 	struct blame blame = {.charging = charging, .thread = thread, .first = WHY_CAUSES, .via = NONE};
 	struct owned owned = {.blame = &blame};
+	struct idle_spans spans;
 
 	ran_divide(&charging->idle->ran, charging->idle->model, thread, span, take_owned, &owned);
-	idle_charge(charging, key, 0, span->to_ns - span->from_ns - owned.no_cpu_ns);
+	spans = idle_spans_of(&owned.rests);
+	idle_charge_spans(charging, key, &spans, owned.ns);
+	array_free(&owned.rests);
 }
 
 uint64_t idle_blame(struct idle_charging *charging, uint32_t thread, const struct tally_key *own,
-		    const struct ran_span *span)
+		    const struct ran_span *span, struct why_rests *unknown)
 {
-	struct blame blame = {.charging = charging, .own = own, .thread = thread, .first = WHY_CAUSES, .via = NONE};
+	struct blame blame = {.charging = charging,
+			      .own = own,
+			      .thread = thread,
+			      .first = WHY_CAUSES,
+			      .via = NONE,
+			      .unknown = unknown};
 
 	ran_divide(&charging->idle->ran, charging->idle->model, thread, span, take_piece, &blame);
 	return blame.unknown_ns;

@@ -26,6 +26,20 @@ struct idle_charging {
 /* Charges that time to a key (why_take). */
 void idle_charge(void *charging, struct tally_key key, uint64_t from_ns, uint64_t to_ns);
 
+/* Time of a gap that is charged from its front on. */
+struct idle_spans {
+	struct why_rest *next;
+	size_t count;
+};
+
+static inline struct idle_spans idle_spans_of(const struct why_rests *rests)
+{
+	return (struct idle_spans){.next = rests->items, .count = rests->count};
+}
+
+/* Charges the first ns of the spans to a key, as one charge, and takes them off. */
+void idle_charge_spans(struct idle_charging *charging, struct tally_key key, struct idle_spans *spans, uint64_t ns);
+
 /* A charge as it was made, before what is not known was shared out; by number in charges. */
 struct idle_charge idle_charge_made(const struct idle *idle, size_t index);
 
@@ -33,11 +47,11 @@ struct idle_charge idle_charge_made(const struct idle *idle, size_t index);
 void idle_resolve(struct idle *idle);
 
 /*
- * Charges what a thread ran and waited for in a part of it; how much of that is not known, and not charged.  own: what
- * the thread did anyway, as its DataLoader's next; NULL: not known.
+ * Charges what a thread ran and waited for in a part of it; how much of that is not known, and not charged: it is added
+ * to unknown.  own: what the thread did anyway, as its DataLoader's next; NULL: not known.
  */
 uint64_t idle_blame(struct idle_charging *charging, uint32_t thread, const struct tally_key *own,
-		    const struct ran_span *span);
+		    const struct ran_span *span, struct why_rests *unknown);
 
 /* Whether a thread needs a CPU for it all the time: a call that waits for the GPU does not. */
 bool is_work_of_cpu(enum why_cause cause);

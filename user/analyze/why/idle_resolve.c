@@ -19,6 +19,7 @@ struct group {
 
 struct resolving {
 	struct idle *idle;
+	uint32_t at;	      /* in charges: the one that is resolved */
 	struct group *groups; /* by whose */
 	uint32_t *before;     /* by charge */
 };
@@ -37,9 +38,10 @@ static void move_sum(struct idle *idle, const struct idle_charge *from, enum why
 }
 
 /* The share of one sampled charge in what is not known of its group. */
-static void add_share(struct idle *idle, const struct idle_charge *unknown, const struct idle_charge *sampled,
-		      uint64_t ns)
+static void add_share(const struct resolving *resolving, const struct idle_charge *unknown,
+		      const struct idle_charge *sampled, uint64_t ns)
 {
+	struct idle *idle = resolving->idle;
 	struct idle_charge share = *sampled;
 
 	share.block = unknown->block;
@@ -49,12 +51,13 @@ static void add_share(struct idle *idle, const struct idle_charge *unknown, cons
 	if (!ns)
 		return;
 	move_sum(idle, unknown, share.what.part[1], ns);
+	idle_steps_take(&idle->steps, resolving->at, share.what.part[1], ns);
 	array_push(&idle->resolved, share);
 }
 
 static void share_out(const struct resolving *resolving, const struct idle_charge *unknown, const struct group *group)
 {
-	struct idle *idle = resolving->idle;
+	const struct idle *idle = resolving->idle;
 	struct idle_charge sampled = idle_charge_made(idle, group->latest);
 	uint64_t left_ns = unknown->ns;
 
@@ -62,15 +65,22 @@ static void share_out(const struct resolving *resolving, const struct idle_charg
 		struct idle_charge other = idle_charge_made(idle, i);
 		uint64_t ns = (uint64_t)((__uint128_t)unknown->ns * other.ns / group->ns);
 
-		add_share(idle, unknown, &other, ns);
+		add_share(resolving, unknown, &other, ns);
 		left_ns -= ns;
 	}
-	add_share(idle, unknown, &sampled, left_ns);
+	add_share(resolving, unknown, &sampled, left_ns);
+}
+
+static void put_all(const struct resolving *resolving, const struct idle_charge *charge)
+{
+	idle_steps_take(&resolving->idle->steps, resolving->at, charge->what.part[1], charge->ns);
+	array_push(&resolving->idle->resolved, *charge);
 }
 
 /* It is put on an earlier wait, where there was one (why_thread_leads). */
-static void put_after(struct idle *idle, struct idle_charge unknown)
+static void put_after(const struct resolving *resolving, struct idle_charge unknown)
 {
+	struct idle *idle = resolving->idle;
 	uint32_t lead = unknown.what.part[2];
 
 	if (unknown.what.part[1] == WHY_UNSAMPLED && lead != NONE) {
@@ -86,7 +96,7 @@ static void put_after(struct idle *idle, struct idle_charge unknown)
 	} else if (unknown.what.part[1] == WHY_UNSAMPLED) {
 		unknown.what.part[2] = 0;
 	}
-	array_push(&idle->resolved, unknown);
+	put_all(resolving, &unknown);
 }
 
 static void make_groups(struct resolving *resolving)
@@ -119,12 +129,13 @@ void idle_resolve(struct idle *idle)
 		struct idle_charge charge = idle_charge_made(idle, i);
 		const struct group *group = &resolving.groups[idle->charges.entries[i].key.part[1]];
 
+		resolving.at = (uint32_t)i;
 		if (charge.inner != WHY_UNSAMPLED)
-			array_push(&idle->resolved, charge);
+			put_all(&resolving, &charge);
 		else if (idle->ran.waits && group->samples >= SAMPLES_LEAST)
 			share_out(&resolving, &charge, group);
 		else
-			put_after(idle, charge);
+			put_after(&resolving, charge);
 	}
 	free(resolving.groups);
 	free(resolving.before);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/parts.h"
+#include "report/why/why_words.h"
 
 /* By what they were found: "by Optimizer.step (AdamW.step), 120 of them". */
 static char *found_by(const struct step_track *track)
@@ -55,7 +56,28 @@ struct cells {
 	const struct step *step;
 	uint64_t wall_ns, busy_ns, launches;
 	const struct step_row *row; /* whose ops are listed, NULL */
+	struct idle_by_cause idle;  /* of the account of idle time */
 };
+
+/* The largest cause of its idle time, and how much of that it is. */
+static void add_idle(struct table *table, const struct cells *cells)
+{
+	const struct idle_by_cause *idle = &cells->idle;
+	const char *cause = why_short(idle->largest);
+	char *text;
+
+	if (!idle->sum_ns) {
+		for (unsigned i = 0; i < 4; i++)
+			table_add_unknown(table, "");
+		return;
+	}
+	text = xasprintf("%s %.0f %%", cause, 100 * (double)idle->ns[idle->largest] / (double)idle->sum_ns);
+	table_add_named(table, text, cause);
+	table_add(table, why_cause_name(idle->largest));
+	table_add_integer(table, number_time(idle->ns[idle->largest]), idle->ns[idle->largest]);
+	table_add_integer(table, number_time(idle->sum_ns), idle->sum_ns);
+	free(text);
+}
 
 static void add_gpu(struct table *table, const struct step_table *steps, struct time_unit unit,
 		    const struct cells *cells)
@@ -83,11 +105,24 @@ static void add_row(struct report *report, struct table *table, const struct ste
 		table_add_unknown(table, "");
 	table_add_ns(table, cells->wall_ns, unit);
 	add_gpu(table, steps, unit, cells);
+	add_idle(table, cells);
 	ops = cells->row && steps->has_ops ? ops_of(report, cells->row) : xstrdup("");
 	table_add(table, ops);
 	table_add(table, report->model->processes[steps->process].name);
 	table_add_id(table, report->model->processes[steps->process].pid);
 	free(ops);
+}
+
+/* Of a step that has a row. */
+static struct idle_by_cause idle_of(const struct report *report, const struct step_table *steps,
+				    const struct step_row *row)
+{
+	const struct idle_steps *idle = &report->all->idle.steps;
+	size_t which = row == &steps->median ? STEP_SLOT_MEDIAN : (size_t)(row - steps->slowest);
+
+	if (!idle->sums)
+		return (struct idle_by_cause){0};
+	return idle_steps_slot(idle, step_slot((size_t)(steps - report->all->steps.list.items), which));
 }
 
 static void add_step(struct report *report, struct table *table, const struct step_table *steps, struct time_unit unit,
@@ -103,7 +138,8 @@ static void add_step(struct report *report, struct table *table, const struct st
 			      .wall_ns = row->step.end_ns - row->step.start_ns,
 			      .busy_ns = row->busy_ns,
 			      .launches = row->launches,
-			      .row = row == &steps->median ? NULL : row};
+			      .row = row == &steps->median ? NULL : row,
+			      .idle = idle_of(report, steps, row)};
 
 	add_row(report, table, steps, unit, &cells);
 	free(label);
@@ -113,6 +149,8 @@ static void put_table(struct report *report, const struct step_table *steps)
 {
 	struct time_unit unit = time_unit_for(steps->wall_ns);
 	const char *ops = steps->has_ops ? "ops that took longer than in the median step" : COLUMN_NOT_SHOWN;
+	const struct idle_steps *idle = &report->all->idle.steps;
+	struct idle_by_cause all = {0};
 	char wall[16];
 	const struct column columns[] = {
 		COLUMN_NUMBER("step", NULL, UNIT_TEXT),
@@ -122,6 +160,11 @@ static void put_table(struct report *report, const struct step_table *steps)
 		COLUMN_NUMBER(steps->has_gpu ? "GPU busy" : COLUMN_NOT_SHOWN, "gpu_busy_ns", UNIT_NS),
 		COLUMN_NUMBER(steps->has_gpu ? "GPU idle" : COLUMN_NOT_SHOWN, "gpu_idle_ns", UNIT_NS),
 		COLUMN_NUMBER(steps->has_gpu ? "launches" : COLUMN_NOT_SHOWN, "launches", UNIT_COUNT),
+		COLUMN_NAME(idle->sums && steps->has_gpu ? "idle mostly" : COLUMN_NOT_SHOWN, "idle_cause",
+			    TEXT_TRUNCATE_END),
+		COLUMN_DATA("idle_cause_id", UNIT_TEXT),
+		COLUMN_DATA("idle_cause_ns", UNIT_NS),
+		COLUMN_DATA("idle_between_operations_ns", UNIT_NS),
 		COLUMN_NAME(ops, "slower_ops", TEXT_TRUNCATE_END),
 		COLUMN_DATA("process", UNIT_TEXT),
 		COLUMN_DATA("pid", UNIT_ID),
@@ -129,6 +172,8 @@ static void put_table(struct report *report, const struct step_table *steps)
 	};
 	struct table table;
 
+	if (idle->sums)
+		all = idle_steps_all(idle, (size_t)(steps - report->all->steps.list.items));
 	snprintf(wall, sizeof(wall), "wall %s", unit.name);
 	table_begin(&table, columns);
 	add_row(report, &table, steps, unit,
@@ -136,7 +181,8 @@ static void put_table(struct report *report, const struct step_table *steps)
 				.what = "all",
 				.wall_ns = steps->wall_ns,
 				.busy_ns = steps->busy_ns,
-				.launches = steps->launches});
+				.launches = steps->launches,
+				.idle = all});
 	add_step(report, &table, steps, unit, &steps->median);
 	for (size_t i = 0; i < steps->slowest_count; i++)
 		add_step(report, &table, steps, unit, &steps->slowest[i]);
@@ -181,4 +227,5 @@ void report_steps(struct report *report)
 	}
 	if (all->left_out)
 		report_line(report, "  ... and steps of %zu more processes", all->left_out);
+	report_step_idle(report);
 }
