@@ -58,15 +58,6 @@ static struct tree_place place_of(struct call_tree *tree, const struct model_cal
 	return place;
 }
 
-static void add(struct call_tree *tree, struct tree_place place, uint32_t ops, uint32_t what, uint64_t ns)
-{
-	struct tally_entry *sum = tally_at(&tree->sums, (struct tally_key){{place.thread, ops, place.functions, what}});
-
-	sum->ns += ns;
-	sum->count++;
-	tree->sum_ns += ns;
-}
-
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
 /* Work of a graph that is put on the call which was captured: in which op that was made is not kept. */
@@ -88,7 +79,7 @@ static void add_operation(struct call_tree *tree, struct tree_place place, uint3
 		place = place_of(tree, captured);
 		ops = OP_PATH_NONE;
 	}
-	add(tree, place, ops, operation_pack_label(op), gpu_ns(op));
+	call_tree_add(tree, place, ops, operation_pack_label(op), gpu_ns(op));
 }
 
 void call_tree_add_call(struct call_tree *tree, const struct call_event *event)
@@ -103,7 +94,7 @@ void call_tree_add_call(struct call_tree *tree, const struct call_event *event)
 	if (place.thread == call->thread && place.functions < TREE_NO_STACK)
 		call_tree_own(tree, call->thread, place.functions);
 	if (tree->by == TREE_BY_CPU) {
-		add(tree, place, ops, call->api, cpu_ns);
+		call_tree_add(tree, place, ops, call->api, cpu_ns);
 		tree->threads[call->thread].cpu_ns += cpu_ns;
 	}
 	for (uint32_t op = call->first_gpu; tree->by == TREE_BY_GPU && op != NONE; op = tree->model->gpu[op].next)
@@ -123,12 +114,6 @@ void call_tree_add_gpu(struct call_tree *tree, const struct gpu_event *event)
 		add_operation(tree, unseen, OP_PATH_NONE, op);
 	else if (event->launch->number == CALL_OUTSIDE)
 		add_operation(tree, place_of(tree, event->launch), OP_PATH_NONE, op);
-}
-
-void call_tree_add_self(struct call_tree *tree, uint32_t thread, uint32_t ops, uint32_t functions, uint64_t ns)
-{
-	if (tree->by == TREE_BY_CPU && ns)
-		add(tree, (struct tree_place){thread, functions}, ops, TREE_SELF, ns);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */

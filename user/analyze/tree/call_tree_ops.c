@@ -29,6 +29,15 @@ static uint32_t deeper(const struct call_tree *tree, uint32_t one, uint32_t othe
 	return one == NONE || paths[other].depth > paths[one].depth ? other : one;
 }
 
+void call_tree_add(struct call_tree *tree, struct tree_place place, uint32_t ops, uint32_t what, uint64_t ns)
+{
+	struct tally_entry *sum = tally_at(&tree->sums, (struct tally_key){{place.thread, ops, place.functions, what}});
+
+	sum->ns += ns;
+	sum->count++;
+	tree->sum_ns += ns;
+}
+
 /* ---- forward ops ------------------------------------------------------------------------------------------------- */
 
 static uint32_t slot_of(uint32_t process, uint64_t torch_thread, int64_t sequence)
@@ -106,7 +115,8 @@ static void settle(struct call_tree *tree, uint32_t index, const struct tree_op 
 
 	note_level(tree, op);
 	ns = op->inside_ns < ns ? ns - op->inside_ns : 0;
-	call_tree_add_self(tree, thread, op->path, level, ns);
+	if (tree->by == TREE_BY_CPU && ns)
+		call_tree_add(tree, (struct tree_place){thread, level}, op->path, TREE_SELF, ns);
 	tree->threads[index].cpu_ns += ns;
 	if (op->slot != NONE && tree->numbers[op->slot].op == op->number)
 		tree->numbers[op->slot].forward = forward_at(tree, op->path, level, thread);

@@ -13,8 +13,8 @@ struct tree_place {
 /* A call is made there: returns the path of the ops around it, whose functions may stand around its own. */
 uint32_t call_tree_enter_call(struct call_tree *tree, const struct model_call *call, struct tree_place *place);
 
-/* Time of an op without what is inside of it. */
-void call_tree_add_self(struct call_tree *tree, uint32_t thread, uint32_t ops, uint32_t functions, uint64_t ns);
+/* Adds time to a sum; ops, what: as in its key. */
+void call_tree_add(struct call_tree *tree, struct tree_place place, uint32_t ops, uint32_t what, uint64_t ns);
 
 /* Notes that these functions are a thread's own. */
 void call_tree_own(struct call_tree *tree, uint32_t thread, uint32_t functions);
