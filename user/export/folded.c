@@ -7,33 +7,8 @@
 
 #include "analyze/analyze.h"
 #include "base/array.h"
-#include "base/path.h"
 #include "export/folded_lines.h"
 #include "export/stack_frames.h"
-
-static void put_python_frame(struct sink *out, const struct stack_frame *frame)
-{
-	struct sink text;
-
-	sink_open_memory(&text);
-	sink_text(&text, frame->before);
-	sink_text(&text, frame->name);
-	sink_literal(&text, " (");
-	sink_text(&text, path_base(frame->file));
-	sink_char(&text, ':');
-	sink_u64(&text, frame->line);
-	sink_short(&text, ")", 2); /* with its NUL */
-	folded_put_frame(out, text.buffer);
-	sink_close(&text);
-}
-
-void folded_take_frame(void *out, const struct stack_frame *frame)
-{
-	if (frame->kind == STACK_FRAME_PYTHON)
-		put_python_frame(out, frame);
-	else
-		folded_put_frame(out, frame->name);
-}
 
 static char *line_text(const struct model *model, const struct stack_row *row)
 {

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
+#include "export/stack_frames.h"
+
 static int by_text(const void *left, const void *right)
 {
 	return strcmp(((const struct folded_line *)left)->text, ((const struct folded_line *)right)->text);
@@ -53,4 +56,28 @@ void folded_put_frame(struct sink *out, const char *text)
 
 		*blank = '_';
 	}
+}
+
+static void put_python_frame(struct sink *out, const struct stack_frame *frame)
+{
+	struct sink text;
+
+	sink_open_memory(&text);
+	sink_text(&text, frame->before);
+	sink_text(&text, frame->name);
+	sink_literal(&text, " (");
+	sink_text(&text, path_base(frame->file));
+	sink_char(&text, ':');
+	sink_u64(&text, frame->line);
+	sink_short(&text, ")", 2); /* with its NUL */
+	folded_put_frame(out, text.buffer);
+	sink_close(&text);
+}
+
+void folded_take_frame(void *out, const struct stack_frame *frame)
+{
+	if (frame->kind == STACK_FRAME_PYTHON)
+		put_python_frame(out, frame);
+	else
+		folded_put_frame(out, frame->name);
 }
