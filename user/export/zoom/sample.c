@@ -129,8 +129,3 @@ void zoom_drop_samples(struct zoom *zoom)
 		memset(&zoom->tracks.items[i].sampled, 0, sizeof(zoom->tracks.items[i].sampled));
 	}
 }
-
-uint64_t zoom_sampled_from(const struct zoom *zoom)
-{
-	return zoom->shows_samples && !zoom->progress.done ? zoom->progress.read_ns : UINT64_MAX;
-}

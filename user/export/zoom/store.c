@@ -386,3 +386,8 @@ struct zoom_progress zoom_progress(struct zoom *zoom)
 	pthread_mutex_unlock(&zoom->lock);
 	return progress;
 }
+
+uint64_t zoom_sampled_from(const struct zoom *zoom)
+{
+	return zoom->shows_samples && !zoom->progress.done ? zoom->progress.read_ns : UINT64_MAX;
+}
