@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "cmd/dump_looks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/msg.h"
+#include "base/path.h"
+#include "cmd/print.h"
+#include "cmd/target_check.h"
+#include "target/library.h"
+#include "target/process.h"
+
+#define PROCESSES_MAX 256 /* that are looked at */
+
+struct choice {
+	look_list *looks;
+	enum look_depth depth;
+	bool gpu;	   /* those that have CUDA; else those that have Python */
+	unsigned left_out; /* for want of room */
+};
+
+static bool is_chosen(const struct choice *choice, const char *path)
+{
+	enum library_kind kind = library_kind_of_name(path);
+
+	if (choice->gpu)
+		return kind == LIBRARY_CUDA || kind == LIBRARY_CUDART;
+	return kind == LIBRARY_PYTHON || !strncmp(path_base(path), "python", 6);
+}
+
+static int start(look_list *looks, pid_t pid, enum look_depth depth)
+{
+	struct look look = {0};
+	int error = look_start(&look, pid, depth);
+
+	if (error)
+		msg_error("pid %d: no look at it can be started (%s); name fewer processes", (int)pid,
+			  strerror(-error));
+	else
+		array_push(looks, look);
+	return error;
+}
+
+static int add_if_chosen(pid_t pid, void *context)
+{
+	struct choice *choice = context;
+	struct mappings mappings = {0};
+	bool chosen = false;
+
+	if (!mappings_read(pid, &mappings))
+		for (size_t i = 0; i < mappings.list.count && !chosen; i++)
+			chosen = mappings.list.items[i].inode && is_chosen(choice, mappings.list.items[i].path);
+	mappings_free(&mappings);
+	if (chosen && choice->looks->count < PROCESSES_MAX)
+		start(choice->looks, pid, choice->depth);
+	else
+		choice->left_out += chosen;
+	return 0;
+}
+
+/* Those that the command line names, and their descendants; how many were named. */
+static size_t add_named(look_list *looks, const struct pid_list *pids, enum look_depth depth)
+{
+	size_t named;
+
+	for (size_t i = 0; i < pids->list.count; i++) {
+		pid_t pid = pids->list.items[i], group = target_thread_group(pid);
+
+		if (group && group != pid)
+			msg_warn("pid %d: is a thread of process %d, which is looked at", (int)pid, (int)group);
+		start(looks, group ? group : pid, depth);
+	}
+	named = looks->count;
+	for (size_t i = 0; i < named; i++)
+		if (!looks->items[i].process->refused)
+			peers_add_family(looks, looks->items[i].process->pid, depth);
+	return named;
+}
+
+size_t dump_looks_start(look_list *looks, const struct options *options, enum look_depth depth)
+{
+	struct choice choice = {.looks = looks, .depth = depth, .gpu = options->gpu_processes};
+
+	if (options->pids.list.count)
+		return add_named(looks, &options->pids, depth);
+	process_each(add_if_chosen, &choice);
+	if (choice.left_out && depth != LOOK_STACKS)
+		msg_warn("%u more processes are not looked at", choice.left_out);
+	return looks->count;
+}
+
+void dump_say_none(const struct options *options)
+{
+	msg_error("no process has %s loaded; name one with -p PID", options->gpu_processes ? "CUDA" : "Python");
+}
+
+struct printed {
+	const look_list *looks;
+	const struct graph *graph;
+	const rank_list *ranks;
+	bool json;
+};
+
+static int print(FILE *out, const struct screen *screen, void *context)
+{
+	const struct printed *printed = context;
+
+	if (printed->json)
+		dump_print_json(out, printed->looks, printed->graph, printed->ranks);
+	else
+		dump_print_text(out, printed->looks, printed->graph, printed->ranks);
+	return 0;
+}
+
+int dump_looks_print(const struct options *options, const look_list *looks, const struct graph *graph,
+		     const rank_list *ranks)
+{
+	struct printed printed = {looks, graph, ranks, options->format && !strcmp(options->format, "json")};
+
+	return print_on_stdout(print, &printed);
+}
