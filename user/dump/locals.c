@@ -7,9 +7,11 @@
 
 #include <string.h>
 
+#include "base/safe_text.h"
 #include "dump/memory.h"
 #include "target/python_objects.h"
 
+#define TEXT_MAX_CHARS 1024
 #define TEXT_CHARS 60
 #define NAME_CHARS 64
 #define TYPE_NAME_AT 24 /* PyTypeObject.tp_name (cpython/object.h) */
@@ -18,6 +20,35 @@
 #define SET_USED_AT 24		    /* PySetObject.used (cpython/setobject.h) */
 #define DIGITS_AT 24		    /* PyLongObject: ob_size or lv_tag, then digits of 30 bits */
 #define TAGGED_SINCE (3u << 8 | 12) /* lv_tag (cpython/longintrepr.h): count << 3 | sign, 2: negative */
+
+const char *python_text(struct python_look *look, uint64_t object, unsigned most)
+{
+	const struct gpt_pylayout *layout = &look->info.walk.layout;
+	uint8_t bytes[4 * TEXT_MAX_CHARS];
+	text_buffer safe = {0};
+	const char *text = NULL;
+	uint64_t length = memory_word(look->pid, object + layout->str_length), data;
+	uint32_t state = memory_int(look->pid, object + layout->str_state);
+	unsigned kind = state >> layout->str_kind_shift & layout->str_kind_mask;
+	bool cut;
+
+	if (!object || !(state >> layout->str_compact_shift & 1) || (kind != 1 && kind != 2 && kind != 4))
+		return NULL;
+	data = object + (state >> layout->str_ascii_shift & 1 ? layout->str_ascii_data : layout->str_compact_data);
+	most = most < TEXT_MAX_CHARS ? most : TEXT_MAX_CHARS;
+	cut = length > most;
+	length = cut ? most : length;
+	if (!memory_read(look->pid, data, bytes, length * kind))
+		return NULL;
+	safe_text_append_kind(&safe, bytes, length * kind, kind);
+	if (safe.count <= look->text_left) {
+		look->text_left -= safe.count;
+		text = arena_text(look->arena, "%.*s%s", (int)safe.count, safe.count ? safe.items : "",
+				  cut ? "..." : "");
+	}
+	array_free(&safe);
+	return text;
+}
 
 static bool is_type(const char *name, const char *wanted)
 {

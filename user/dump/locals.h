@@ -5,6 +5,9 @@
 
 #include "dump/python.h"
 
+/* A str object as safe text of at most `most` characters, and of 1024; NULL: it is none. */
+const char *python_text(struct python_look *look, uint64_t object, unsigned most);
+
 /* Fills in the variables of a frame that have a value. */
 void locals_read(struct python_look *look, const struct raw_frame *raw, struct dump_frame *frame);
 

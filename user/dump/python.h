@@ -65,9 +65,6 @@ bool python_frame_read(const struct python_look *look, uint64_t address, uint8_t
 /* Names and lines of the stack of the thread at that index. */
 void python_look_names(struct python_look *look, struct dump_process *process, unsigned index);
 
-/* A str object as safe text of at most `most` characters; NULL: it is none. */
-const char *python_text(struct python_look *look, uint64_t object, unsigned most);
-
 const struct python_code *python_code(struct python_look *look, uint64_t address);
 uint32_t python_line(const struct python_look *look, const struct python_code *code, int32_t lasti);
 

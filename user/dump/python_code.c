@@ -2,7 +2,6 @@
 /* Code objects of a process: names, files, lines.  Every length is bounded: the process says them. */
 #include <string.h>
 
-#include "base/safe_text.h"
 #include "dump/locals.h"
 #include "dump/memory.h"
 #include "dump/python.h"
@@ -10,35 +9,6 @@
 #define NAME_MAX_CHARS 256
 #define FILE_MAX_CHARS 1024
 #define TABLE_MAX (256u << 10) /* bytes of a line table, as model/tables/codes.c */
-
-const char *python_text(struct python_look *look, uint64_t object, unsigned most)
-{
-	const struct gpt_pylayout *layout = &look->info.walk.layout;
-	uint8_t bytes[4 * FILE_MAX_CHARS];
-	text_buffer safe = {0};
-	const char *text = NULL;
-	uint64_t length = memory_word(look->pid, object + layout->str_length), data;
-	uint32_t state = memory_int(look->pid, object + layout->str_state);
-	unsigned kind = state >> layout->str_kind_shift & layout->str_kind_mask;
-	bool cut;
-
-	if (!object || !(state >> layout->str_compact_shift & 1) || (kind != 1 && kind != 2 && kind != 4))
-		return NULL;
-	data = object + (state >> layout->str_ascii_shift & 1 ? layout->str_ascii_data : layout->str_compact_data);
-	most = most < FILE_MAX_CHARS ? most : FILE_MAX_CHARS;
-	cut = length > most;
-	length = cut ? most : length;
-	if (!memory_read(look->pid, data, bytes, length * kind))
-		return NULL;
-	safe_text_append_kind(&safe, bytes, length * kind, kind);
-	if (safe.count <= look->text_left) {
-		look->text_left -= safe.count;
-		text = arena_text(look->arena, "%.*s%s", (int)safe.count, safe.count ? safe.items : "",
-				  cut ? "..." : "");
-	}
-	array_free(&safe);
-	return text;
-}
 
 static void read_lines(struct python_look *look, uint64_t address, struct python_code *code)
 {

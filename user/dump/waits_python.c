@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "dump/locals.h"
 #include "dump/memory.h"
 #include "dump/waits.h"
 
