@@ -28,14 +28,6 @@
 #include "log/writer.h"
 #include "target/process.h"
 
-void recording_emit(void *context, const struct gpt_record *record)
-{
-	struct recording *recording = context;
-
-	/* The error sticks to the log and ends the run at its next record. */
-	(void)log_writer_append(recording->log, record);
-}
-
 static size_t find_log_output(const struct options *options)
 {
 	struct format format;

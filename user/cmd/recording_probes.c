@@ -16,6 +16,14 @@
 #include "cmd/session.h"
 #include "log/writer.h"
 
+void recording_emit(void *context, const struct gpt_record *record)
+{
+	struct recording *recording = context;
+
+	/* The error sticks to the log and ends the run at its next record. */
+	(void)log_writer_append(recording->log, record);
+}
+
 enum attach_scope recording_scope(const struct options *options)
 {
 	if (options->command)
