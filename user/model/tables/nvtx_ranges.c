@@ -205,23 +205,6 @@ void ranges_process_execs(struct ranges *ranges, uint32_t pid, uint64_t time_ns)
 	array_push(&ranges->execs, time_ns);
 }
 
-/* Its program's end, or the trace's. */
-uint64_t ranges_last_moment(const struct ranges *ranges, const struct range_owner *owner, uint64_t end_ns)
-{
-	const struct model_process *process = &ranges->processes->list.items[owner->program.process];
-	const uint32_t *exec = lookup_get(&ranges->epoch_execs, owner->program.epoch, 0);
-	uint64_t last = exec ? ranges->execs.items[*exec] : process->exit_ns;
-
-	return last && last < end_ns ? last : end_ns;
-}
-
-uint32_t ranges_thread_of(struct ranges *ranges, const struct range_owner *owner)
-{
-	const uint32_t *thread = lookup_get(&ranges->tids, owner->program.epoch, owner->tid);
-
-	return thread ? *thread : process_table_find_thread(ranges->processes, owner->program.process, owner->tid);
-}
-
 static int compare(const void *left, const void *right, void *list)
 {
 	const struct order_key *a = left, *b = right;
@@ -263,24 +246,6 @@ static int by_epoch(const void *left, const void *right)
 	if (a->epoch != b->epoch)
 		return a->epoch < b->epoch ? -1 : 1;
 	return (a->to_ns > b->to_ns) - (a->to_ns < b->to_ns);
-}
-
-/* The first loss that was not over when a range began, NULL: none. */
-const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t epoch, uint64_t start_ns)
-{
-	size_t low = 0, high = ranges->losses.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct range_loss *loss = &ranges->losses.items[middle];
-
-		if (loss->epoch < epoch || (loss->epoch == epoch && loss->to_ns < start_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < ranges->losses.count && ranges->losses.items[low].epoch == epoch ? &ranges->losses.items[low]
-										      : NULL;
 }
 
 /*

@@ -156,18 +156,6 @@ void ops_find_threads(struct ops *ops)
 	}
 }
 
-uint32_t ops_thread(const struct ops *known, uint32_t process, uint32_t tid)
-{
-	const uint32_t *thread = lookup_get(&known->threads, process + 1, tid);
-
-	return thread ? *thread : NONE;
-}
-
-uint32_t ops_thread_of(const struct ops *known, const struct pending_op *pending)
-{
-	return ops_thread(known, pending->process, pending->tid);
-}
-
 /* Of those that begin at one time, what ends last is around the others; of those what came last. */
 static void put_outer_first(struct model_op *items, uint32_t count)
 {

@@ -84,8 +84,17 @@ uint64_t ops_lost(const struct ops *ops);
 uint64_t op_inputs_lost(const struct ops *ops); /* ops whose inputs were */
 
 /* The thread of a pending op; known: the ops, once the whole trace is read.  NONE. */
-uint32_t ops_thread(const struct ops *known, uint32_t process, uint32_t tid);
-uint32_t ops_thread_of(const struct ops *known, const struct pending_op *pending);
+static inline uint32_t ops_thread(const struct ops *known, uint32_t process, uint32_t tid)
+{
+	const uint32_t *thread = lookup_get(&known->threads, process + 1, tid);
+
+	return thread ? *thread : NONE;
+}
+
+static inline uint32_t ops_thread_of(const struct ops *known, const struct pending_op *pending)
+{
+	return ops_thread(known, pending->process, pending->tid);
+}
 
 /* After the last one of the trace: makes the threads that no one else knew. */
 void ops_find_threads(struct ops *ops);
