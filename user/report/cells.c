@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "report/table.h"
+#include "report/table_writer.h"
 
 void table_begin(struct table *table, const struct column *columns)
 {
@@ -118,4 +119,35 @@ void table_free(struct table *table)
 		free(table->notes.items[i].text);
 	array_free(&table->cells);
 	array_free(&table->notes);
+}
+
+static const struct {
+	const char *type, *name;
+} units[] = {
+	[UNIT_TEXT] = {"string", NULL},		[UNIT_ID] = {"integer", NULL},
+	[UNIT_COUNT] = {"integer", "count"},	[UNIT_COUNT_AVG] = {"number", "count"},
+	[UNIT_NS] = {"integer", "ns"},		[UNIT_NS_AVG] = {"number", "ns"},
+	[UNIT_BYTES] = {"integer", "bytes"},	[UNIT_BYTES_AVG] = {"number", "bytes"},
+	[UNIT_PERCENT] = {"number", "percent"}, [UNIT_BYTES_PER_S] = {"number", "bytes_per_s"},
+	[UNIT_NUMBER] = {"number", NULL},
+};
+
+const char *unit_type(enum unit unit)
+{
+	return units[unit].type;
+}
+
+const char *unit_name(enum unit unit)
+{
+	return units[unit].name;
+}
+
+void cell_put_number(const struct cell *cell, FILE *out)
+{
+	if (cell->kind == CELL_INTEGER)
+		fprintf(out, "%" PRIu64, cell->integer);
+	else if (cell->kind == CELL_SIGNED)
+		fprintf(out, "%" PRId64, (int64_t)cell->integer);
+	else
+		fprintf(out, "%.10g", cell->number);
 }

@@ -3,7 +3,6 @@
 #include "report/table_writer.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,34 +161,3 @@ int table_writer_close(struct table_writer *writer, char **ids)
 }
 
 /* ---- units and numbers ------------------------------------------------------------------------------------------- */
-
-static const struct {
-	const char *type, *name;
-} units[] = {
-	[UNIT_TEXT] = {"string", NULL},		[UNIT_ID] = {"integer", NULL},
-	[UNIT_COUNT] = {"integer", "count"},	[UNIT_COUNT_AVG] = {"number", "count"},
-	[UNIT_NS] = {"integer", "ns"},		[UNIT_NS_AVG] = {"number", "ns"},
-	[UNIT_BYTES] = {"integer", "bytes"},	[UNIT_BYTES_AVG] = {"number", "bytes"},
-	[UNIT_PERCENT] = {"number", "percent"}, [UNIT_BYTES_PER_S] = {"number", "bytes_per_s"},
-	[UNIT_NUMBER] = {"number", NULL},
-};
-
-const char *unit_type(enum unit unit)
-{
-	return units[unit].type;
-}
-
-const char *unit_name(enum unit unit)
-{
-	return units[unit].name;
-}
-
-void cell_put_number(const struct cell *cell, FILE *out)
-{
-	if (cell->kind == CELL_INTEGER)
-		fprintf(out, "%" PRIu64, cell->integer);
-	else if (cell->kind == CELL_SIGNED)
-		fprintf(out, "%" PRId64, (int64_t)cell->integer);
-	else
-		fprintf(out, "%.10g", cell->number);
-}

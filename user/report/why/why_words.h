@@ -14,7 +14,7 @@
 /* A line that reads no more than that at once reads one number: .item() and the like. */
 #define WHY_NUMBER_BYTES 8u
 
-/* For programs ("python", "data", ...), and for people. */
+/* Of a cause (why_causes.c): for programs ("python", "data", ...), and for people. */
 const char *why_cause_name(enum why_cause cause);
 const char *why_title(const struct analyses *all, enum why_cause cause); /* of a loss */
 const char *why_short(enum why_cause cause);
