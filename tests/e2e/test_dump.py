@@ -489,17 +489,27 @@ def test_where_there_is_no_such_process_it_is_said(words, what, tmp_path):
     assert f"no process has {what} loaded" in done.stderr
 
 
-def test_a_call_of_cuda_that_does_not_return_is_named(tmp_path):
-    """On the simulated GPU, where one call waits inside of another."""
-    command = [machine.SIMGPU_RUN, machine.any_python(), HANGS, "cuda"]
+@contextlib.contextmanager
+def on_the_simulated_gpu(kind):
+    """The pid and tid of its waiting thread."""
+    command = [machine.SIMGPU_RUN, machine.any_python(), HANGS, kind]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "BUILD": str(machine.BUILD)}) as process:
-        (pid, tid) = json.loads(process.stdout.readline())["waiter"]
+        try:
+            yield tuple(json.loads(process.stdout.readline())["waiter"])
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("kind,calls", (("cuda", "cudaDeviceSynchronize|cuCtxSynchronize"), ("cuda_event", "cudaEventSynchronize|cuEventSynchronize"),
+                                        ("cuda_stream", "cudaStreamSynchronize|cuStreamSynchronize")))
+def test_a_call_of_cuda_that_does_not_return_is_named(kind, calls):
+    """On the simulated GPU, where one call waits inside of another."""
+    with on_the_simulated_gpu(kind) as (pid, tid):
         found = dump_still(pid)
-        process.kill()
     thread = threads_of(found)[pid, tid]
     assert thread["wait"]["kind"] == "cuda"
-    assert re.fullmatch(r"waits in (cudaDeviceSynchronize|cuCtxSynchronize)(_v2)? \(libcuda(rt)?\.so\.\d+\)", thread["wait"]["text"])
-    assert inner_line(thread) == LINES["cuda", "waiter"]
+    assert re.fullmatch(rf"waits in ({calls})(_v2)? \(libcuda(rt)?\.so\.\d+\)", thread["wait"]["text"])
+    assert inner_line(thread) == LINES[kind, "waiter"]
 
 
 def test_local_variables_are_what_the_program_has(every_python):

@@ -34,11 +34,7 @@ static int start(look_list *looks, pid_t pid, enum look_depth depth)
 	struct look look = {0};
 	int error = look_start(&look, pid, depth);
 
-	if (error)
-		msg_error("pid %d: no look at it can be started (%s); name fewer processes", (int)pid,
-			  strerror(-error));
-	else
-		array_push(looks, look);
+	array_push(looks, look);
 	return error;
 }
 
@@ -52,10 +48,13 @@ static int add_if_chosen(pid_t pid, void *context)
 		for (size_t i = 0; i < mappings.list.count && !chosen; i++)
 			chosen = mappings.list.items[i].inode && is_chosen(choice, mappings.list.items[i].path);
 	mappings_free(&mappings);
-	if (chosen && choice->looks->count < PROCESSES_MAX)
-		start(choice->looks, pid, choice->depth);
-	else
+	if (chosen && choice->looks->count < PROCESSES_MAX) {
+		if (start(choice->looks, pid, choice->depth)) /* one that is refused is dropped */
+			msg_error("pid %d: %s", (int)pid,
+				  choice->looks->items[choice->looks->count - 1].process->refused);
+	} else {
 		choice->left_out += chosen;
+	}
 	return 0;
 }
 

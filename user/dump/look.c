@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "base/msg.h"
 #include "base/safe_text.h"
 #include "dump/kernel.h"
 #include "dump/tasks.h"
@@ -21,9 +22,10 @@
 #include "target/reader.h"
 
 #define MS 1000000ull
-#define ARENA_BYTES (256u << 20) /* of addresses; memory is taken as it is used */
-#define PATIENCE_NS (1000 * MS)	 /* with a child that does not run */
-#define RUN_MAX_NS (10000 * MS)	 /* of a child: a process that lies costs no more */
+#define ARENA_BYTES (256u << 20)  /* of addresses; memory is taken as it is used */
+#define REFUSAL_BYTES (64u << 10) /* of an arena that has only the reason */
+#define PATIENCE_NS (1000 * MS)	  /* with a child that does not run */
+#define RUN_MAX_NS (10000 * MS)	  /* of a child: a process that lies costs no more */
 #define WOKEN_LOOKS 5
 #define MOVES_RUN_NS (10 * MS) /* of 500 ms: one that waits with a time-out takes less */
 
@@ -279,15 +281,32 @@ static const char *refusal(pid_t pid, struct process_info *info)
 	return info->zombie ? "has ended: a zombie, whose parent has not waited for it" : NULL;
 }
 
+static int refuse_start(struct look *look, int error)
+{
+	look->process->refused =
+		arena_text(look->arena, "no look at it can be started (%s); name fewer processes", strerror(-error));
+	return error;
+}
+
+/* With room for the reason at least. */
+static int make_room(struct look *look)
+{
+	int error = arena_make(&look->arena, ARENA_BYTES);
+
+	if (error && arena_make(&look->arena, REFUSAL_BYTES)) {
+		msg_error("out of memory (%u bytes asked for); name fewer processes", REFUSAL_BYTES);
+		exit(1);
+	}
+	look->process = arena_take(look->arena, sizeof(*look->process));
+	return error;
+}
+
 int look_start(struct look *look, pid_t pid, enum look_depth depth)
 {
 	struct process_info info = {0};
-	int error = arena_make(&look->arena, ARENA_BYTES);
+	int error = make_room(look);
 
 	look->child = 0;
-	if (error)
-		return error;
-	look->process = arena_take(look->arena, sizeof(*look->process));
 	look->process->pid = pid;
 	look->process->name = "";
 	look->process->refused = refusal(pid, &info);
@@ -299,18 +318,36 @@ int look_start(struct look *look, pid_t pid, enum look_depth depth)
 	process_info_free(&info);
 	if (look->process->refused)
 		return 0;
+	if (error)
+		return refuse_start(look, error);
 	look->child = fork();
 	if (!look->child)
 		work(look, depth);
-	return look->child < 0 ? -errno : 0;
+	if (look->child > 0)
+		return 0;
+	error = -errno;
+	look->child = 0;
+	return refuse_start(look, error);
 }
 
-/* What the kernel knows, by ourselves: the child does not answer, and may still write to its own. */
-static void take_kernel_s(struct look *look)
+/* status: of the child as wait(2) has it, -1: it has not ended. */
+static const char *why_unread(const struct look *look, int status)
+{
+	if (status < 0)
+		return "its memory or its files do not answer";
+	if (WIFSIGNALED(status))
+		return arena_text(look->arena, "the process of gputrace that read it was ended by signal %d%s",
+				  WTERMSIG(status), WTERMSIG(status) == SIGKILL ? ", as for want of memory" : "");
+	return "the process of gputrace that read it had too little memory";
+}
+
+/* What the kernel knows, by ourselves: the child has ended, or does not answer and may still write to its own. */
+static void take_kernel_s(struct look *look, int status)
 {
 	struct dump_process *process = look->process, *fresh;
 
-	kill(look->child, SIGKILL);
+	if (status < 0)
+		kill(look->child, SIGKILL);
 	fresh = arena_take(look->arena, sizeof(*fresh));
 	if (!fresh)
 		return;
@@ -319,7 +356,7 @@ static void take_kernel_s(struct look *look)
 				       .name = process->name,
 				       .forked = process->forked,
 				       .silent = true,
-				       .no_python = "its memory or its files do not answer"};
+				       .no_python = why_unread(look, status)};
 	look->process = fresh;
 	if (kernel_threads(look->arena, fresh))
 		fresh->refused = "has ended";
@@ -344,10 +381,10 @@ static bool is_stuck(struct look *look)
 	return now_ns - look->waits_since_ns > PATIENCE_NS || run_ns > RUN_MAX_NS;
 }
 
-static void finish(struct look *look)
+static void finish(struct look *look, int status)
 {
 	if (look->process->stage != STAGE_THREADS && !look->process->refused)
-		take_kernel_s(look);
+		take_kernel_s(look, status);
 	look->child = 0;
 }
 
@@ -359,11 +396,12 @@ void looks_finish(look_list *looks)
 		left = 0;
 		for (size_t i = 0; i < looks->count; i++) {
 			struct look *look = &looks->items[i];
+			int status = -1;
 
 			if (!look->child)
 				continue;
-			if (waitpid(look->child, NULL, WNOHANG) != 0 || is_stuck(look))
-				finish(look);
+			if (waitpid(look->child, &status, WNOHANG) != 0 || is_stuck(look))
+				finish(look, status);
 			else
 				left++;
 		}

@@ -27,7 +27,10 @@ enum look_depth {
 	LOOK_LOCALS, /* with the values of local variables */
 };
 
-/* Starts the looks at a process.  -errno */
+/*
+ * Starts the looks at a process.  -errno: there is no memory or process for one, and the look is refused with the
+ * reason.  The look is the caller's in any case.
+ */
 int look_start(struct look *look, pid_t pid, enum look_depth depth);
 
 /* Waits for them; one whose child waits for the process it looks at is given up. */

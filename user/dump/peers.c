@@ -97,8 +97,8 @@ void peers_add_family(look_list *looks, pid_t pid, enum look_depth depth)
 			if (one->parent != members[i] || one->state == 'Z' || is_known(looks, one->pid))
 				continue;
 			members[count++] = one->pid;
-			if (!look_start(&look, one->pid, depth))
-				array_push(looks, look);
+			look_start(&look, one->pid, depth); /* what it is refused for is in it */
+			array_push(looks, look);
 		}
 	array_free(&all);
 }

@@ -19,6 +19,7 @@ import time
 
 LIBC = ctypes.CDLL(None)
 FOREVER_S = 100000
+ENDLESS = "endless_100000000000us"
 roles = {}
 
 
@@ -477,17 +478,77 @@ def lying_tasks():
     loop.run_until_complete(main())
 
 
-def cuda():
-    """A kernel that never ends, or takes as long as is asked for, on the simulated GPU."""
+def launch(kernel, stream=None):
+    """On the simulated GPU; the CUDA runtime."""
     driver, runtime = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libcudart.so.13")
     driver.sim_kernel.restype = ctypes.c_void_p
-    kernel = (sys.argv[2] if sys.argv[2:] else "endless_100000000000us").encode()
     shape = type("Shape", (ctypes.Structure,), {"_fields_": [(axis, ctypes.c_uint) for axis in "xyz"]})(1, 1, 1)
-    runtime.cudaLaunchKernel(ctypes.c_void_p(driver.sim_kernel(kernel)), shape, shape, None,
-                             ctypes.c_size_t(0), None)
+    runtime.cudaLaunchKernel(ctypes.c_void_p(driver.sim_kernel(kernel.encode())), shape, shape, None,
+                             ctypes.c_size_t(0), stream)
+    return runtime
+
+
+def cuda():
+    """A kernel that never ends, or takes as long as is asked for, on the simulated GPU."""
+    runtime = launch(sys.argv[2] if sys.argv[2:] else ENDLESS)
     here("waiter")
     ready()
     runtime.cudaDeviceSynchronize()  # at waiter
+
+
+def cuda_event():
+    """An event after a kernel that never ends."""
+    runtime, event = launch(ENDLESS), ctypes.c_void_p()
+    runtime.cudaEventCreate(ctypes.byref(event))
+    runtime.cudaEventRecord(event, None)
+    here("waiter")
+    ready()
+    runtime.cudaEventSynchronize(event)  # at waiter
+
+
+def cuda_stream():
+    """A stream that waits for an event of another stream, whose kernel never ends."""
+    runtime, event, streams = ctypes.CDLL("libcudart.so.13"), ctypes.c_void_p(), (ctypes.c_void_p * 2)()
+    for at in range(2):
+        runtime.cudaStreamCreate(ctypes.byref(streams, at * ctypes.sizeof(ctypes.c_void_p)))
+    first, second = map(ctypes.c_void_p, streams)
+    runtime.cudaEventCreate(ctypes.byref(event))
+    launch(ENDLESS, first)
+    runtime.cudaEventRecord(event, first)
+    runtime.cudaStreamWaitEvent(second, event, 0)
+    here("waiter")
+    ready()
+    runtime.cudaStreamSynchronize(second)  # at waiter
+
+
+def no_memory():
+    """A worker gets no memory and ends; who waits for what it makes is left."""
+    items, failed = queue.Queue(), []
+
+    def works():
+        try:
+            items.put(bytearray(1 << 40))
+        except MemoryError:
+            failed.append(True)
+
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+    thread(works).join()
+    assert failed
+    here("waiter")
+    ready()
+    items.get()  # at waiter
+
+
+def reclaim():
+    """Its cgroup has no memory left.  sys.argv[2]: what of its cgroup it writes its number to."""
+    with open(sys.argv[2], "w") as members:
+        members.write(str(os.getpid()))
+    here("waiter")
+    ready()
+    kept = []
+    while True:
+        kept.append(b"x" * (1 << 20))  # at waiter
 
 
 def deep():
