@@ -9,7 +9,7 @@
 #   make check-gpu       on the GPU of this machine, with PyTorch
 #   make gpu-kit         the same as a folder to take along: one static gputrace, checks, no installation
 #   make bench           what tracing costs, against the project's numbers
-#   make lint check-format check-includes check-docs check-sanitize fuzz-short
+#   make lint check-format check-includes check-circles check-docs check-sanitize fuzz-short
 #   make install PREFIX=/usr/local DESTDIR=
 #   make install CAPS=1  for a group to trace without root (CAPS_GROUP=gputrace): docs/security.md
 #   make wheel deb tarball    what others install without building
@@ -75,7 +75,7 @@ say = @printf '  %-7s %s\n'
 Q := @
 endif
 
-.PHONY: all clean help deps install demo format check-format check-includes check-docs lint FORCE
+.PHONY: all clean help deps install demo format check-format check-includes check-circles check-docs lint FORCE
 .DELETE_ON_ERROR:
 all: $(BUILD)/gputrace $(AGENT)
 
@@ -203,6 +203,10 @@ check-format:
 # The table of docs/design/folders.md.
 check-includes:
 	@tools/check-includes
+
+# Files of one folder that need each other.
+check-circles: $(BUILD)/user/cmd/main.o $(LIB_OBJ) $(AGENT_OBJ)
+	@tools/check-circles $^
 
 # Files and tests that pages name.
 lint: check-docs
