@@ -133,7 +133,7 @@ int image_open(int fd, struct image **out)
 
 	*out = NULL;
 	image->fd = fd;
-	image->tables = image_tables_new();
+	image->tables = xcalloc(1, sizeof(*image->tables));
 	if (fstat(fd, &st))
 		err = -errno;
 	else if (!S_ISREG(st.st_mode))
@@ -165,7 +165,8 @@ void image_close(struct image *image)
 {
 	if (!image)
 		return;
-	image_tables_free(image->tables);
+	array_free(&image->tables->by_address);
+	free(image->tables);
 	if (image->elf)
 		elf_end(image->elf);
 	free(image->soname);

@@ -13,7 +13,30 @@ struct image_segment {
 	bool executable, writable;
 };
 
-struct image_tables;
+enum { TABLE_DYNAMIC, TABLE_STATIC, TABLE_COUNT };
+
+struct symbol_table {
+	const Elf64_Sym *symbols;
+	size_t count;
+	const char *strings;
+	size_t strings_size; /* the last byte is NUL */
+	const Elf64_Half *versions;
+	size_t version_count;
+	bool dynamic;
+};
+
+struct address_entry {
+	uint64_t address, size;
+	uint32_t symbol;
+	uint32_t table;
+};
+
+/* Filled by image_symbols.c. */
+struct image_tables {
+	bool loaded[TABLE_COUNT], sorted, too_large;
+	struct symbol_table list[TABLE_COUNT];
+	ARRAY(struct address_entry) by_address;
+};
 
 struct image {
 	int fd;
@@ -24,9 +47,6 @@ struct image {
 	char *soname;
 	struct image_tables *tables; /* loaded at first use */
 };
-
-struct image_tables *image_tables_new(void);
-void image_tables_free(struct image_tables *tables);
 
 /* A section's content when it has at most `most` bytes, lies in the file and is not compressed; else NULL. */
 Elf_Data *image_section_data(const struct image *image, Elf_Scn *section, uint32_t type, uint64_t most);

@@ -22,43 +22,6 @@
 
 #define VERSION_HIDDEN 0x8000 /* not the default version of the symbol (.gnu.version) */
 
-enum { TABLE_DYNAMIC, TABLE_STATIC, TABLE_COUNT };
-
-struct symbol_table {
-	const Elf64_Sym *symbols;
-	size_t count;
-	const char *strings;
-	size_t strings_size; /* the last byte is NUL */
-	const Elf64_Half *versions;
-	size_t version_count;
-	bool dynamic;
-};
-
-struct address_entry {
-	uint64_t address, size;
-	uint32_t symbol;
-	uint32_t table;
-};
-
-struct image_tables {
-	bool loaded[TABLE_COUNT], sorted, too_large;
-	struct symbol_table list[TABLE_COUNT];
-	ARRAY(struct address_entry) by_address;
-};
-
-struct image_tables *image_tables_new(void)
-{
-	return xcalloc(1, sizeof(struct image_tables));
-}
-
-void image_tables_free(struct image_tables *tables)
-{
-	if (!tables)
-		return;
-	array_free(&tables->by_address);
-	free(tables);
-}
-
 static bool is_too_large(Elf_Scn *section, uint64_t most)
 {
 	const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;

@@ -103,43 +103,6 @@ static uint64_t start_monotonic_ns(unsigned long long ticks)
 	return since_boot > suspended ? since_boot - suspended : 0;
 }
 
-static bool has_ended(char state)
-{
-	return state == 'Z' || state == 'X';
-}
-
-/* 'X': it is gone. */
-static char thread_state(pid_t pid, pid_t tid)
-{
-	char text[STATUS_MAX], name[32];
-	struct stat_fields fields;
-
-	snprintf(name, sizeof(name), "task/%d/stat", tid);
-	return read_file(pid, name, text, sizeof(text)) < 0 || parse_stat(text, &fields) ? 'X' : fields.state;
-}
-
-pid_t process_thread(pid_t pid)
-{
-	struct dirent *entry;
-	pid_t found = 0;
-	char path[32];
-	DIR *threads;
-
-	if (!has_ended(thread_state(pid, pid)))
-		return pid;
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	threads = opendir(path);
-	while (threads && !found && (entry = readdir(threads))) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (tid > 0 && !has_ended(thread_state(pid, tid)))
-			found = tid;
-	}
-	if (threads)
-		closedir(threads);
-	return found ? found : pid;
-}
-
 /* What a time namespace adds to times since boot, in ticks: time_namespaces(7). */
 static int64_t namespace_ticks(void)
 {
@@ -216,16 +179,6 @@ void process_name(pid_t pid, char *out, size_t size)
 		clean_controls(out, length);
 	}
 	out[length] = '\0';
-}
-
-char process_state(pid_t pid)
-{
-	char text[STATUS_MAX];
-	struct stat_fields fields;
-
-	if (read_file(pid, "stat", text, sizeof(text)) < 0 || parse_stat(text, &fields))
-		return 0;
-	return fields.state;
 }
 
 static void read_status(pid_t pid, struct process_info *out)
@@ -314,8 +267,8 @@ int process_info_read(pid_t pid, struct process_info *out)
 	out->pid = pid;
 	out->parent = fields.parent;
 	out->threads = fields.threads;
-	thread = has_ended(fields.state) ? process_thread(pid) : pid;
-	out->zombie = has_ended(fields.state) && thread == pid;
+	thread = process_thread(pid);
+	out->zombie = (fields.state == 'Z' || fields.state == 'X') && thread == pid;
 	out->kernel_thread = fields.flags & PF_KTHREAD;
 	out->forked = fields.flags & PF_FORKNOEXEC;
 	out->start_ns = start_monotonic_ns(fields.start_ticks);
