@@ -31,36 +31,6 @@ void descriptions_free(struct descriptions *descriptions)
 
 /* ---- references ------------------------------------------------------------------------------------------------ */
 
-/* The symbols of a native stack may come after it: they are looked for when it is needed. */
-static void need_symbols(struct descriptions *descriptions, const struct description *stack)
-{
-	const struct gpt_native_stack *record = (const struct gpt_native_stack *)stack->data;
-	size_t room = (stack->bytes - sizeof(*record)) / sizeof(record->ip[0]);
-
-	for (size_t i = 0; i < record->depth && i < room; i++)
-		description_need(&descriptions->store, description_find(&descriptions->store, stack->space,
-									DESCRIPTION_NATIVE_SYM, record->ip[i]));
-}
-
-void descriptions_refer(struct descriptions *descriptions, uint32_t pid, enum description_kind kind, uint64_t id)
-{
-	uint64_t hash = (id ^ (uint64_t)pid << 40 ^ (uint64_t)kind << 32) * 0x9e3779b97f4a7c15ull;
-	struct asked *asked = &descriptions->asked[hash >> 32 & (ASKED_COUNT - 1)];
-	struct process_numbers *process;
-	struct description *description;
-
-	/* Whatever changes within a chunk is described in it: only the first question matters. */
-	if (asked->id == id && asked->pid == pid && asked->kind == kind && asked->chunk == descriptions->store.chunk)
-		return;
-	*asked = (struct asked){.id = id, .pid = pid, .kind = (uint16_t)kind, .chunk = descriptions->store.chunk};
-	process = descriptions_process(descriptions, pid);
-	description = process ? description_find(&descriptions->store, process->space, kind, id) : NULL;
-	if (!description)
-		descriptions->missed = true;
-	else if (description_need(&descriptions->store, description) && kind == DESCRIPTION_NATIVE_STACK)
-		need_symbols(descriptions, description);
-}
-
 static void refer_to_thread(struct descriptions *descriptions, uint32_t pid, uint32_t tid)
 {
 	descriptions_refer(descriptions, pid, DESCRIPTION_THREAD, tid);
@@ -273,7 +243,7 @@ static void look_at_native_stack(struct descriptions *descriptions, const struct
 	made = description_make(&descriptions->store, process->space, DESCRIPTION_NATIVE_STACK, stack->id, record,
 				record->size);
 	if (made)
-		need_symbols(descriptions, made);
+		descriptions_need_symbols(descriptions, made);
 }
 
 static void look_at_native_sym(struct descriptions *descriptions, const struct gpt_record *record)

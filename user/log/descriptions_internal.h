@@ -53,6 +53,8 @@ struct process_numbers *descriptions_process(struct descriptions *descriptions, 
 
 /* The record refers to something of the process that has this pid now. */
 void descriptions_refer(struct descriptions *descriptions, uint32_t pid, enum description_kind kind, uint64_t id);
+/* The symbols of a native stack may come after it: they are looked for when it is needed. */
+void descriptions_need_symbols(struct descriptions *descriptions, const struct description *stack);
 /* To those with the ids from 0 to count - 1, where they are. */
 void descriptions_need_all(struct descriptions *descriptions, uint32_t space, enum description_kind kind,
 			   uint32_t count);

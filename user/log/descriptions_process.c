@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which process a pid means at this point of the log, and what every segment with a record of it repeats. */
+/*
+ * Which process a pid means at this point of the log, what every segment with a record of it repeats, and what other
+ * records refer to by its numbers.
+ */
 #include "log/descriptions_internal.h"
 
 #include <string.h>
@@ -59,6 +62,35 @@ struct process_numbers *descriptions_process(struct descriptions *descriptions, 
 		need_process(descriptions, process);
 	}
 	return process;
+}
+
+void descriptions_need_symbols(struct descriptions *descriptions, const struct description *stack)
+{
+	const struct gpt_native_stack *record = (const struct gpt_native_stack *)stack->data;
+	size_t room = (stack->bytes - sizeof(*record)) / sizeof(record->ip[0]);
+
+	for (size_t i = 0; i < record->depth && i < room; i++)
+		description_need(&descriptions->store, description_find(&descriptions->store, stack->space,
+									DESCRIPTION_NATIVE_SYM, record->ip[i]));
+}
+
+void descriptions_refer(struct descriptions *descriptions, uint32_t pid, enum description_kind kind, uint64_t id)
+{
+	uint64_t hash = (id ^ (uint64_t)pid << 40 ^ (uint64_t)kind << 32) * 0x9e3779b97f4a7c15ull;
+	struct asked *asked = &descriptions->asked[hash >> 32 & (ASKED_COUNT - 1)];
+	struct process_numbers *process;
+	struct description *description;
+
+	/* Whatever changes within a chunk is described in it: only the first question matters. */
+	if (asked->id == id && asked->pid == pid && asked->kind == kind && asked->chunk == descriptions->store.chunk)
+		return;
+	*asked = (struct asked){.id = id, .pid = pid, .kind = (uint16_t)kind, .chunk = descriptions->store.chunk};
+	process = descriptions_process(descriptions, pid);
+	description = process ? description_find(&descriptions->store, process->space, kind, id) : NULL;
+	if (!description)
+		descriptions->missed = true;
+	else if (description_need(&descriptions->store, description) && kind == DESCRIPTION_NATIVE_STACK)
+		descriptions_need_symbols(descriptions, description);
 }
 
 /* Another program, or another process: what was numbered means nothing any more. */
