@@ -256,43 +256,6 @@ int attach_wait_fd(const struct attach *attach)
 
 /* ---- what to follow ---------------------------------------------------------------------------- */
 
-struct descendants {
-	struct attach *attach;
-	bool more;
-};
-
-/* Children that were started before we came. */
-static int add_if_child(pid_t pid, void *context)
-{
-	struct descendants *search = context;
-	struct processes *processes = &search->attach->processes;
-	const struct followed *parent;
-	struct process_info info;
-
-	if (processes_find(processes, pid) || process_info_read(pid, &info))
-		return 0;
-	parent = processes_find(processes, info.parent);
-	if (parent && !info.zombie) {
-		struct followed *child = processes_add(processes, pid, parent->ours, false);
-
-		if (child)
-			processes_examine(processes, child);
-		search->more = true;
-	}
-	process_info_free(&info);
-	return 0;
-}
-
-void attach_add_descendants(struct attach *attach)
-{
-	struct descendants search = {.attach = attach, .more = true};
-
-	while (search.more) {
-		search.more = false;
-		process_each(add_if_child, &search);
-	}
-}
-
 int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
 {
 	struct process_info info;
@@ -324,7 +287,7 @@ int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
 		return error;
 	}
 	if (attach->options.scope == ATTACH_PIDS)
-		attach_add_descendants(attach);
+		processes_add_descendants(&attach->processes);
 	return 0;
 }
 
@@ -512,7 +475,7 @@ static void look_at_all(struct attach *attach, uint64_t when_ns)
 	if (attach->options.scope == ATTACH_ALL)
 		process_each(add_if_of_interest, attach);
 	else
-		attach_add_descendants(attach);
+		processes_add_descendants(&attach->processes);
 	attach->reconcile = true;
 }
 

@@ -58,9 +58,6 @@ void attach_examine_mapped(struct attach *attach, struct followed *process);
  * look. */
 void attach_look_after_last_misses(struct attach *attach);
 
-/* The children of those that are followed, which were started before they were heard of. */
-void attach_add_descendants(struct attach *attach);
-
 /* What may be missing of the process since it mapped a library, if that was not said. */
 void attach_report_late(struct attach *attach, struct followed *process);
 

@@ -213,7 +213,7 @@ static void look_at_running(struct attach *attach)
 		return;
 	/* It reads of each process of the machine who its parent is. */
 	if (begin_ns - attach->all_looked_ns >= attach->all_looks_ns * LOOKS_SHARE) {
-		attach_add_descendants(attach);
+		processes_add_descendants(&attach->processes);
 		attach->all_looked_ns = begin_ns;
 		attach->all_looks_ns = monotonic_ns() - begin_ns;
 	}

@@ -14,6 +14,9 @@
  */
 struct followed *processes_add(struct processes *processes, pid_t pid, bool ours, bool inherited);
 
+/* The children of those that are followed, which were started before they were heard of. */
+void processes_add_descendants(struct processes *processes);
+
 /* The process maps the file, or its parent did: what is probed in it is probed in this process, too. */
 void processes_use_file(struct processes *processes, struct followed *process, struct probed_file *file);
 void processes_remove(struct processes *processes, pid_t pid);

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Anyone can have files with the names of CUDA's libraries, as many as he likes, and map and unmap them.  So no one
- * takes more of the table, of descriptors and of numbers than he leaves for the others, and what no one maps any more
- * goes.  Files that only root could make, and those that several users map, count for none of them.
+ * takes more of the table, of descriptors and of numbers than he leaves for the others.  Files that only root could
+ * make, and those that several users map, count for none of them.
  */
 #include "attach/probes/files.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "attach/emit.h"
-#include "target/image.h"
 
-#define FILES_MAX 16384u	   /* of all kinds, most of which have nothing for us */
-#define OPEN_MAX 4096u		   /* of them kept open; at most half of what there may be */
-#define NAMED_MAX 4u		   /* of one user, that the log names as not probed */
-#define UNMAPPED_MAX 64u	   /* that wait for someone to map them again ... */
-#define UNMAPPED_NS 10000000000ULL /* ... for so long */
+#define OPEN_MAX 4096u /* files kept open; at most half of what there may be */
+#define NAMED_MAX 4u   /* of one user, that the log names as not probed */
 
 void files_limit(struct files *files)
 {
@@ -109,88 +104,9 @@ int files_number(const struct files *files, struct probed_file *file, struct fil
 	return 0;
 }
 
-/* ---- giving it back -------------------------------------------------------------------------------------------- */
-
 void files_give_number(struct file_numbers *numbers, int *number)
 {
 	if (*number >= 0)
 		numbers->of[*number] = NULL;
 	*number = -1;
-}
-
-void files_forget(struct files *files, size_t index)
-{
-	struct probed_file *file = files->list.items[index], *last = files->list.items[--files->list.count];
-
-	files->list.items[index] = last;
-	*lookup_get(&files->by_inode, 1 + (uint32_t)last->device, last->inode) = (uint32_t)index;
-	lookup_drop(&files->by_inode, 1 + (uint32_t)file->device, file->inode);
-	file_move_links(file, &files->left);
-	files_mark_known(files, file, false);
-	files->left_out += file->refused >> FILE_CALLS & 1;
-	files_give_number(&files->call_numbers, &file->number);
-	files_give_number(&files->nccl_numbers, &file->nccl_number);
-	library_sites_free(&file->sites);
-	array_free(&file->subinterpreter_uprobes);
-	array_free(&file->pids);
-	if (file->fd >= 0)
-		close(file->fd);
-	free(file->path);
-	free(file);
-}
-
-/* The one that no one has mapped for longest; files.list.count: there is none. */
-static size_t find_oldest(const struct files *files, size_t *count)
-{
-	size_t oldest = files->list.count;
-
-	*count = 0;
-	for (size_t i = 0; i < files->list.count; i++) {
-		const struct probed_file *file = files->list.items[i];
-
-		if (file->mapped || file->kind == LIBRARY_OTHER || file->of_root)
-			continue;
-		++*count;
-		if (oldest == files->list.count || file->unmapped_ns < files->list.items[oldest]->unmapped_ns)
-			oldest = i;
-	}
-	return oldest;
-}
-
-/* Whether it has nothing for us, and has not been asked for, or looked into, for a while. */
-static bool is_stale(const struct probed_file *file, uint64_t now_ns)
-{
-	return file->kind == LIBRARY_OTHER && !file->of_root && file->fd < 0 && now_ns - file->asked_ns > UNMAPPED_NS;
-}
-
-void files_sweep(struct files *files, uint64_t now_ns)
-{
-	size_t oldest, count;
-
-	for (size_t i = 0; i < files->list.count; i++) {
-		struct probed_file *file = files->list.items[i];
-
-		if (file->mapped)
-			file->unmapped_ns = 0;
-		else if (!file->unmapped_ns)
-			file->unmapped_ns = now_ns;
-	}
-	while ((oldest = find_oldest(files, &count)) < files->list.count &&
-	       (count > UNMAPPED_MAX || now_ns - files->list.items[oldest]->unmapped_ns > UNMAPPED_NS))
-		files_forget(files, oldest);
-	links_detach(&files->left);
-	for (size_t i = files->list.count; i-- > 0 && files->list.count > FILES_MAX / 4;)
-		if (is_stale(files->list.items[i], now_ns))
-			files_forget(files, i);
-}
-
-void files_close(struct files *files)
-{
-	while (files->list.count)
-		files_forget(files, files->list.count - 1);
-	links_detach(&files->left);
-	array_free(&files->list);
-	lookup_free(&files->by_inode);
-	user_counts_free(&files->crowded);
-	user_counts_free(&files->named);
 }

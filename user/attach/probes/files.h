@@ -105,6 +105,7 @@ struct file_numbers {
 };
 
 #define FILE_OF_ALL ((uid_t)-1)
+#define FILES_MAX 16384u /* of all kinds, most of which have nothing for us */
 
 struct files {
 	struct programs *programs;
@@ -146,6 +147,7 @@ struct probed_file *files_get(struct files *files, pid_t pid, uid_t uid, const s
 
 /* Closes and forgets those that are not `mapped`: at once where there are many, else after a while. */
 void files_sweep(struct files *files, uint64_t now_ns);
+void files_close(struct files *files);
 
 /* A number of `most` for the file, where it has none; -ENOSPC */
 int files_number(const struct files *files, struct probed_file *file, struct file_numbers *numbers, int most,
@@ -191,7 +193,6 @@ int file_text_segment(int fd, uint64_t offset, uint64_t *start, uint64_t *bytes)
 int file_give_text(const struct files *files, const struct probed_file *file, struct uprobe *uprobe);
 
 bool library_kind_has_calls(enum library_kind kind);
-void files_close(struct files *files);
 
 /* ---- file_room.c ------------------------------------------------------------------------------------------------- */
 
@@ -203,8 +204,5 @@ bool files_have_room(struct files *files, uid_t uid);
 
 /* Whether the log names one more file of the user that is not probed; which are not is noted, once for each user. */
 bool files_may_name(struct files *files, uid_t uid);
-
-/* Takes out its probes and forgets it. */
-void files_forget(struct files *files, size_t index);
 
 #endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Files that no one maps any more go, so that there is room for others. */
+#include "attach/probes/files.h"
+
+#include <unistd.h>
+
+#define UNMAPPED_MAX 64u	   /* that wait for someone to map them again ... */
+#define UNMAPPED_NS 10000000000ULL /* ... for so long */
+
+/* Takes out its probes and forgets it. */
+static void forget(struct files *files, size_t index)
+{
+	struct probed_file *file = files->list.items[index], *last = files->list.items[--files->list.count];
+
+	files->list.items[index] = last;
+	*lookup_get(&files->by_inode, 1 + (uint32_t)last->device, last->inode) = (uint32_t)index;
+	lookup_drop(&files->by_inode, 1 + (uint32_t)file->device, file->inode);
+	file_move_links(file, &files->left);
+	files_mark_known(files, file, false);
+	files->left_out += file->refused >> FILE_CALLS & 1;
+	files_give_number(&files->call_numbers, &file->number);
+	files_give_number(&files->nccl_numbers, &file->nccl_number);
+	library_sites_free(&file->sites);
+	array_free(&file->subinterpreter_uprobes);
+	array_free(&file->pids);
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->path);
+	free(file);
+}
+
+/* The one that no one has mapped for longest; files.list.count: there is none. */
+static size_t find_oldest(const struct files *files, size_t *count)
+{
+	size_t oldest = files->list.count;
+
+	*count = 0;
+	for (size_t i = 0; i < files->list.count; i++) {
+		const struct probed_file *file = files->list.items[i];
+
+		if (file->mapped || file->kind == LIBRARY_OTHER || file->of_root)
+			continue;
+		++*count;
+		if (oldest == files->list.count || file->unmapped_ns < files->list.items[oldest]->unmapped_ns)
+			oldest = i;
+	}
+	return oldest;
+}
+
+/* Whether it has nothing for us, and has not been asked for, or looked into, for a while. */
+static bool is_stale(const struct probed_file *file, uint64_t now_ns)
+{
+	return file->kind == LIBRARY_OTHER && !file->of_root && file->fd < 0 && now_ns - file->asked_ns > UNMAPPED_NS;
+}
+
+void files_sweep(struct files *files, uint64_t now_ns)
+{
+	size_t oldest, count;
+
+	for (size_t i = 0; i < files->list.count; i++) {
+		struct probed_file *file = files->list.items[i];
+
+		if (file->mapped)
+			file->unmapped_ns = 0;
+		else if (!file->unmapped_ns)
+			file->unmapped_ns = now_ns;
+	}
+	while ((oldest = find_oldest(files, &count)) < files->list.count &&
+	       (count > UNMAPPED_MAX || now_ns - files->list.items[oldest]->unmapped_ns > UNMAPPED_NS))
+		forget(files, oldest);
+	links_detach(&files->left);
+	for (size_t i = files->list.count; i-- > 0 && files->list.count > FILES_MAX / 4;)
+		if (is_stale(files->list.items[i], now_ns))
+			forget(files, i);
+}
+
+void files_close(struct files *files)
+{
+	while (files->list.count)
+		forget(files, files->list.count - 1);
+	links_detach(&files->left);
+	array_free(&files->list);
+	lookup_free(&files->by_inode);
+	user_counts_free(&files->crowded);
+	user_counts_free(&files->named);
+}
