@@ -15,7 +15,7 @@
 #include "agent/cuda_driver.h"
 #include "agent/entry.h"
 #include "agent/fork_gate.h"
-#include "agent/torch/backward_lines.h"
+#include "agent/torch/backward_passes.h"
 #include "agent/torch/ops.h"
 #include "agent/own_thread.h"
 #include "agent/points.h"
@@ -211,7 +211,7 @@ static void run_session(struct session *session)
 		}
 		session_tick(session);
 		ops_start();
-		backward_lines_follow(clock_now_ns());
+		backward_passes_follow_alone(clock_now_ns());
 		fork_gate_wait(&agent.exiting, 0, TICK_NS);
 	}
 	if (atomic_load(&agent.exiting))
@@ -280,7 +280,7 @@ static bool run_once(struct session *session)
 		set_life(GPT_AGENT_RUNNING);
 		take_name();
 		run_session(session);
-		backward_lines_end();
+		backward_passes_end_alone();
 	}
 	share_leave();
 	set_life(GPT_AGENT_IDLE);

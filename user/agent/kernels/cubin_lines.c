@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The state machine of a DWARF line table, versions 2 to 4. */
+/* The state machine of a DWARF line table, versions 2 to 4, and what it says of each kernel (cubin.h). */
 #include "agent/kernels/cubin_reader.h"
 
 /* A unit of the line table: what its header says, and the registers of its state machine. */
@@ -169,7 +169,8 @@ static void read_unit(struct cubin_reader *reader, struct cubin_bytes all)
 		run(reader, &unit, &all);
 }
 
-void cubin_read_lines(struct cubin_reader *reader)
+/* Puts a file and a line to each function that the line table has some of. */
+static void read_lines(struct cubin_reader *reader)
 {
 	struct cubin_bytes table = cubin_content(reader, &reader->lines), unit;
 
@@ -178,4 +179,27 @@ void cubin_read_lines(struct cubin_reader *reader)
 		if (!unit.failed)
 			read_unit(reader, unit);
 	}
+}
+
+unsigned cubin_kernels(const void *cubin, size_t size, struct cubin_kernel kernels[CUBIN_KERNELS_MAX],
+		       uint64_t *left_out)
+{
+	struct cubin_reader reader = {.cubin = cubin, .size = size};
+	unsigned count = 0;
+
+	if (cubin_find_functions(&reader))
+		read_lines(&reader);
+	for (unsigned i = 0; i < reader.count; i++) {
+		const struct cubin_function *function = &reader.functions[i];
+
+		if (function->found)
+			kernels[count++] = (struct cubin_kernel){.name = function->name,
+								 .folder = function->folder,
+								 .file = function->file,
+								 .line = function->line};
+	}
+	*left_out += reader.beyond;
+	if (reader.rows >= CUBIN_ROWS_MAX || reader.steps >= CUBIN_STEPS_MAX) /* more may have followed */
+		*left_out += reader.count - count;
+	return count;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* A cubin that is being read: cubin.c knows its ELF file, cubin_lines.c its line table. */
+/* A cubin that is being read: cubin_elf.c knows its ELF file, cubin_lines.c its line table. */
 #ifndef GPUTRACE_AGENT_CUBIN_READER_H
 #define GPUTRACE_AGENT_CUBIN_READER_H
 
@@ -38,6 +38,9 @@ struct cubin_address {
 	uint16_t section; /* 0: not known */
 };
 
+/* Reads the header, finds the sections and the kernels' functions; false: there are none, or no line table. */
+bool cubin_find_functions(struct cubin_reader *reader);
+
 /* Empty where the section is not, or not whole, in the cubin. */
 struct cubin_bytes cubin_content(const struct cubin_reader *reader, const Elf64_Shdr *section);
 
@@ -47,8 +50,5 @@ struct cubin_bytes cubin_content(const struct cubin_reader *reader, const Elf64_
  * in the order of the line table, as compilers write them: then one look through them is enough for all.
  */
 bool cubin_relocated(struct cubin_reader *reader, uint64_t offset, struct cubin_address *at);
-
-/* Puts a file and a line to each function that the line table has some of. */
-void cubin_read_lines(struct cubin_reader *reader);
 
 #endif

@@ -15,6 +15,7 @@
 #include <gputrace/agent.h>
 
 #include "agent/clock.h"
+#include "agent/share/control.h"
 #include "agent/share/own_memory.h"
 
 #define ANSWER_S 1u /* for one message */
@@ -23,6 +24,8 @@
 
 /* In a user namespace this is the number of everyone whom it does not have: kernel.overflowuid. */
 #define OVERFLOW_UID 65534u
+
+const volatile struct gpt_share_control *volatile share_control;
 
 enum { CONTROL, RING, DESCRIPTORS };
 

@@ -17,8 +17,6 @@
 
 #define JOIN_WAITS_NS 4000000000ull /* longer than a thread takes to join */
 
-const volatile struct gpt_share_control *volatile share_control;
-
 enum { APART, JOINING, DONE };
 
 static _Atomic uint32_t state; /* futex */

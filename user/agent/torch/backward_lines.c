@@ -5,11 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "agent/own_maps.h"
-#include "agent/points.h"
 #include "agent/share/share.h"
 #include "agent/thread_id.h"
-#include "agent/torch/backward_passes.h"
 
 /* Of c10::DebugInfoKind, an unsigned char: far from those that PyTorch counts up (7 in 2.15, ThreadLocalDebugInfo.h).
  */
@@ -40,9 +37,6 @@ static struct {
 		struct guard guard;
 	} passes[PASSES];
 	_Atomic uint32_t last_order;
-	struct torch torch; /* of the agent's thread, where there is no session of ops */
-	bool opened;
-	uint64_t libraries;
 } lines;
 
 /* Passes of the thread for which there was no place: the innermost ones. */
@@ -125,29 +119,4 @@ void backward_lines_leave(void)
 		lines.end(&pass->guard);
 	atomic_fetch_sub(&lines.under_way, 1);
 	atomic_store(&pass->thread, 0);
-}
-
-void backward_lines_follow(uint64_t now)
-{
-	uint64_t libraries = own_libraries_loaded();
-	char why[256];
-
-	if (!share_listener() || points_take_ops())
-		return;
-	if (!lines.opened && libraries != lines.libraries) {
-		lines.libraries = libraries;
-		lines.opened = torch_open(&lines.torch, why, sizeof(why)) == TORCH_READY;
-	}
-	if (lines.opened)
-		backward_passes_follow(&lines.torch, now);
-}
-
-void backward_lines_end(void)
-{
-	if (!lines.opened)
-		return;
-	backward_passes_end();
-	torch_close(&lines.torch);
-	lines.opened = false;
-	lines.libraries = 0;
 }

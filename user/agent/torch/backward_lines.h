@@ -13,17 +13,11 @@
 
 #include "agent/torch/torch.h"
 
-/* On the agent's thread, repeatedly while there is a session: finds PyTorch, where --ops does not, and follows it. */
-void backward_lines_follow(uint64_t now);
-
-/* The same where PyTorch is known. */
+/* Finds the functions of PyTorch that it needs. */
 void backward_lines_find(const struct torch *torch);
 
 /* A pass begins on the calling thread, and ends: by a return, or by an exception that goes through. */
 void backward_lines_enter(void);
 void backward_lines_leave(void);
-
-/* At the end of the agent's session. */
-void backward_lines_end(void);
 
 #endif

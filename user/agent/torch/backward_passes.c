@@ -16,6 +16,7 @@
 #include "agent/path.h"
 #include "agent/torch/schedule.h"
 #include "agent/own_maps.h"
+#include "agent/points.h"
 
 #define LOOK_NS 250000000u /* how long a call that the loader has put back goes by unseen */
 
@@ -40,6 +41,13 @@ static struct {
 	void *before;
 	bool has_python; /* of one look: the library is there */
 } passes;
+
+/* On the agent's thread, where there is no session of ops. */
+static struct {
+	struct torch torch;
+	bool opened;
+	uint64_t libraries;
+} alone;
 
 /*
  * What an exception that goes through the detour calls (Itanium C++ ABI, _Unwind_Personality_Fn): the clean-up of its
@@ -154,4 +162,29 @@ void backward_passes_end(void)
 	passes.at = NULL;
 	passes.libraries = passes.next_look_ns = 0;
 	passes.has_python = false;
+}
+
+void backward_passes_follow_alone(uint64_t now)
+{
+	uint64_t libraries = own_libraries_loaded();
+	char why[256];
+
+	if (!share_listener() || points_take_ops())
+		return;
+	if (!alone.opened && libraries != alone.libraries) {
+		alone.libraries = libraries;
+		alone.opened = torch_open(&alone.torch, why, sizeof(why)) == TORCH_READY;
+	}
+	if (alone.opened)
+		backward_passes_follow(&alone.torch, now);
+}
+
+void backward_passes_end_alone(void)
+{
+	if (!alone.opened)
+		return;
+	backward_passes_end();
+	torch_close(&alone.torch);
+	alone.opened = false;
+	alone.libraries = 0;
 }

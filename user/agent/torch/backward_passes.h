@@ -14,12 +14,16 @@
 #include "agent/torch/torch.h"
 
 /*
- * On the thread of ops, or on the agent's where no session of ops is wanted, repeatedly while there is one.  False:
- * libtorch_python is loaded, but the way it calls the engine is unknown.
+ * On the thread of ops, repeatedly while there is a session.  False: libtorch_python is loaded, but the way it calls
+ * the engine is unknown.
  */
 bool backward_passes_follow(const struct torch *torch, uint64_t now);
 
 /* Removes the detour; passes that are running end as usual. */
 void backward_passes_end(void);
+
+/* On the agent's thread, repeatedly while there is a session: finds PyTorch, where --ops does not, and follows it. */
+void backward_passes_follow_alone(uint64_t now);
+void backward_passes_end_alone(void);
 
 #endif

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* ELF sections, symbols and relocations; see cubin.h. */
-#include "agent/kernels/cubin.h"
-
-#include <elf.h>
-#include <stdbool.h>
+/* ELF sections, symbols and relocations of a cubin. */
 #include <string.h>
 
 #include "agent/kernels/cubin_reader.h"
@@ -157,31 +153,14 @@ bool cubin_relocated(struct cubin_reader *reader, uint64_t offset, struct cubin_
 	return true;
 }
 
-unsigned cubin_kernels(const void *cubin, size_t size, struct cubin_kernel kernels[CUBIN_KERNELS_MAX],
-		       uint64_t *left_out)
+bool cubin_find_functions(struct cubin_reader *reader)
 {
-	struct cubin_reader reader = {.cubin = cubin, .size = size};
-	unsigned count = 0;
+	const unsigned char *ident = reader->header.e_ident;
 
-	if (!copy_at(&reader, 0, &reader.header, sizeof(reader.header)) ||
-	    memcmp(reader.header.e_ident, ELFMAG, SELFMAG) || reader.header.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    reader.header.e_ident[EI_DATA] != ELFDATA2LSB || reader.header.e_shentsize != sizeof(Elf64_Shdr) ||
-	    !find_sections(&reader))
-		return 0;
-	find_functions(&reader);
-	if (reader.count)
-		cubin_read_lines(&reader);
-	for (unsigned i = 0; i < reader.count; i++) {
-		const struct cubin_function *function = &reader.functions[i];
-
-		if (function->found)
-			kernels[count++] = (struct cubin_kernel){.name = function->name,
-								 .folder = function->folder,
-								 .file = function->file,
-								 .line = function->line};
-	}
-	*left_out += reader.beyond;
-	if (reader.rows >= CUBIN_ROWS_MAX || reader.steps >= CUBIN_STEPS_MAX) /* more may have followed */
-		*left_out += reader.count - count;
-	return count;
+	if (!copy_at(reader, 0, &reader->header, sizeof(reader->header)) || memcmp(ident, ELFMAG, SELFMAG) ||
+	    ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB ||
+	    reader->header.e_shentsize != sizeof(Elf64_Shdr) || !find_sections(reader))
+		return false;
+	find_functions(reader);
+	return reader->count;
 }
