@@ -19,6 +19,7 @@ import tracing
 
 HANGS = machine.PROGRAMS / "hangs.py"
 MOVES, FAILED, USAGE, STILL = 0, 1, 2, 4
+BETWEEN_LOOKS_NS = 500000000
 TRIES = 40  # until all have come to where they hang; a look takes half a second
 
 # What each role waits for: the kind, and words of the text ({ROLE} is a thread, {ROLE.pid} a process).
@@ -195,6 +196,18 @@ def test_who_is_to_blame_is_named_and_no_one_else(hangs, kind):
     assert roots == {tuple(program.roles[role]) for role in ROOTS.get(kind, ())}
     in_cycles = {key for key, thread in threads_of(found).items() if thread["in_cycle"] and key[0] in family}
     assert in_cycles == set().union(*cycles)
+
+
+def test_a_thread_that_has_waited_between_the_looks_is_reported_so_and_one_that_woke_is_not(hangs):
+    programs, found = hangs
+    threads = threads_of(found)
+    for kind, program in programs.items():
+        for role in set(WAITS[kind]) & set(program.roles):
+            thread = threads[tuple(program.roles[role])]
+            if thread["wait"]["kind"] == "gil":  # it wakes every 5 ms
+                assert thread["wait"]["for_ns"] is None and thread["switches"], (kind, role, thread)
+            else:
+                assert BETWEEN_LOOKS_NS <= thread["wait"]["for_ns"] < 60e9 and not thread["run_ns"], (kind, role, thread)
 
 
 def test_tasks_of_asyncio_are_what_the_program_says(hangs):
@@ -470,6 +483,47 @@ def test_for_people_alike_threads_are_one_block_and_the_guilty_thread_is_named()
     assert re.search(rf"^  1 thread waits for thread {holder} \S+ of process {pid}, which sleeps, .*hangs.py:\d+\)$", text, re.M), text
 
 
+def block_of(text, tid):
+    """What is printed for people of a thread."""
+    return re.search(rf"^  thread {tid} .*?(?=\n\n|\Z)", text, re.M | re.S)[0]
+
+
+def test_how_long_a_thread_has_been_in_its_call_is_known_of_one_that_waits_all_the_time(every_python):
+    with running("wakes", python=every_python) as program:
+        began = time.monotonic()
+        _, found = dump_json("-p", program.pid)
+        longest_ns = (time.monotonic() - began) * 1e9
+        text = dump("-p", program.pid).stdout
+    threads = threads_of(found)
+    waits, wakes = (threads[tuple(program.roles[role])] for role in ("keeper", "waiter"))
+    assert BETWEEN_LOOKS_NS <= waits["wait"]["for_ns"] <= longest_ns
+    assert wakes["wait"]["for_ns"] is None and wakes["switches"] > 5
+    assert inner_line(waits) == LINES["wakes", "keeper"] and inner_line(wakes) == LINES["wakes", "waiter"]
+    assert re.search(r"^    sleeps.*; in this one call for 0\.[5-9] s or more$", block_of(text, program.roles["keeper"][1]), re.M), text
+    assert "one call" not in block_of(text, program.roles["waiter"][1])
+
+
+def test_of_a_call_of_cuda_that_wakes_it_is_known_that_the_frames_were_the_same(tmp_path):
+    library = machine.compile_library(machine.PROGRAMS / "cuda_in_steps.c", tmp_path / "libcudart.so.99")
+    with running("cuda_steps", library) as program:
+        _, found = dump_json("-p", program.pid)
+        text = dump("-p", program.pid).stdout
+    thread = threads_of(found)[tuple(program.roles["waiter"])]
+    assert thread["wait"]["text"] == "waits in cudaStreamSynchronize (libcudart.so.99)"
+    assert inner_line(thread) == LINES["cuda_steps", "waiter"]
+    assert thread["wait"]["for_ns"] is None and thread["same_frames_ns"] >= BETWEEN_LOOKS_NS
+    block = block_of(text, program.roles["waiter"][1])
+    assert re.search(r"waits in cudaStreamSynchronize .*; the same Python frames at each look for 0\.[5-9] s$", block, re.M), text
+    assert "one call" not in block
+
+
+def test_a_stopped_thread_is_in_no_call_but_has_not_run():
+    with running("sigstop") as program:
+        dump_still(program.pid)
+        text = dump("-p", program.pid).stdout
+    assert re.search(r"^    is stopped by a signal .*; has not run for 0\.[5-9] s or more$", text, re.M), text
+
+
 def test_for_people_a_loop_s_tasks_are_below_its_thread():
     with running("tasks") as program:
         dump_still(program.pid)
@@ -540,6 +594,27 @@ def test_a_program_that_hangs_is_dumped_by_itself(kind, tmp_path):
         dumped, said = when("-p", program.pid, "--format", "json").communicate(timeout=tracing.PATIENCE_S)
     (found,) = (process for process in json.loads(dumped)["processes"] if process["pid"] == program.pid)
     assert not found["moves"] and f"pid {program.pid}: has not got on for 1 s" in said
+
+
+def test_the_watch_knows_longer_waits_than_two_looks_do():
+    with running("cycle") as program:
+        began = time.monotonic()
+        dumped, said = when("-p", program.pid, "--format", "json").communicate(timeout=tracing.PATIENCE_S)
+        longest_ns = (time.monotonic() - began) * 1e9
+        text = when("-p", program.pid).communicate(timeout=tracing.PATIENCE_S)[0]
+    threads = threads_of(json.loads(dumped))
+    for role in ("one", "two"):
+        thread = threads[tuple(program.roles[role])]
+        assert 1e9 <= thread["wait"]["for_ns"] <= longest_ns and 1e9 <= thread["same_frames_ns"] <= longest_ns, said
+        assert re.search(r"; in this one call for [1-9]\.\d s or more$", block_of(text, program.roles[role][1]), re.M), text
+
+
+def test_the_watch_says_no_longer_wait_of_a_thread_that_woke_since(tmp_path):
+    library = machine.compile_library(machine.PROGRAMS / "cuda_in_steps.c", tmp_path / "libcudart.so.99")
+    with running("cycle") as hung, running("cuda_steps", library) as steps:
+        dumped, _ = when("-p", f"{hung.pid},{steps.pid}", "--format", "json").communicate(timeout=tracing.PATIENCE_S)
+    thread = threads_of(json.loads(dumped))[tuple(steps.roles["waiter"])]
+    assert thread["wait"]["for_ns"] is None and thread["same_frames_ns"] >= 1e9, thread
 
 
 def test_it_is_seen_on_each_python(every_python):

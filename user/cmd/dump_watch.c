@@ -65,6 +65,7 @@ static void look_closely(struct watching *watching, const pid_t *pids, size_t co
 	graph_make(&graph, &looks);
 	ranks_find(&ranks, &looks);
 	watch_take(&watching->watch, &looks, now_ns = monotonic_ns());
+	watch_say_since(&watching->watch, &looks);
 	for (size_t i = 0; i < count; i++) {
 		enum watch_state state =
 			watch_state_of(&watching->watch, &looks, pids[i], watching->options->hang_ns, now_ns);

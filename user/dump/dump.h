@@ -101,6 +101,8 @@ struct dump_thread {
 	uint64_t stack_hash;	   /* of all frames that were walked */
 	bool torn;		   /* it changed while it was read, each time */
 	bool unreadable;	   /* the list of frames leads nowhere or has no end */
+	uint64_t not_run_ns;	   /* it waits, and has not run for so long or longer; 0: not known */
+	uint64_t same_frames_ns;   /* for so long, each look has seen these frames; 0: not known */
 	bool holds_gil, wants_gil; /* wants: in one of the looks it waited for it */
 
 	struct dump_wait wait;
@@ -148,6 +150,7 @@ struct dump_process {
 	unsigned tasks_left_out;
 	const char *no_tasks; /* why the tasks of its asyncio are not known, NULL: they are, or it has none */
 	uint64_t look_ns;     /* the longer of the two looks */
+	uint64_t begun_ns;    /* CLOCK_MONOTONIC, before the latest look at its threads, 0: there was none */
 	_Atomic int stage;    /* enum dump_stage */
 };
 

@@ -56,7 +56,7 @@ static void put_file(FILE *out, const struct dump_file *file)
 	fputs("]}", out);
 }
 
-static void put_wait(FILE *out, const struct dump_wait *wait)
+static void put_wait(FILE *out, const struct dump_wait *wait, uint64_t for_ns)
 {
 	fprintf(out, ", \"wait\": {\"kind\": \"%s\"", wait_kind_name(wait->kind));
 	put_member(out, "text", wait->text);
@@ -64,6 +64,7 @@ static void put_wait(FILE *out, const struct dump_wait *wait)
 	put_number(out, "owner_pid", (unsigned long long)wait->owner_pid);
 	put_number(out, "owner_tid", (unsigned long long)wait->owner_tid);
 	put_member(out, "owner_at", wait->where);
+	put_number(out, "for_ns", for_ns);
 	fputs(", \"files\": [", out);
 	for (unsigned i = 0; i < wait->file_count; i++) {
 		fputs(i ? ", " : "", out);
@@ -130,7 +131,8 @@ static void put_thread(FILE *out, const struct dump_thread *thread)
 	put_member(out, "wchan", *thread->wchan ? thread->wchan : NULL);
 	put_member(out, "native", thread->native);
 	put_member(out, "library", thread->library);
-	put_wait(out, &thread->wait);
+	put_number(out, "same_frames_ns", thread->frame_count ? thread->same_frames_ns : 0);
+	put_wait(out, &thread->wait, thread->not_run_ns);
 	put_frames(out, thread->frames, thread->frame_count);
 	fputc('}', out);
 }

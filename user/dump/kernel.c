@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
+
 #define STATUS_MAX 4096
 
 static bool read_small(int folder, const char *name, char *text, size_t size)
@@ -117,6 +119,7 @@ int kernel_threads(struct arena *arena, struct dump_process *process)
 	unsigned count, kept = 0;
 	DIR *folder;
 
+	process->begun_ns = monotonic_ns();
 	snprintf(name, sizeof(name), "/proc/%d/task", (int)process->pid);
 	folder = opendir(name);
 	if (!folder)
@@ -156,6 +159,29 @@ void kernel_thread_again(pid_t pid, struct dump_thread *thread)
 		read_thread(fd, thread);
 		close(fd);
 	}
+}
+
+struct thread_runs runs_of(const struct dump_thread *thread)
+{
+	struct thread_runs runs = {.run_ns = thread->run_ns,
+				   .switches = thread->switches,
+				   .state = thread->state,
+				   .in_call = thread->in_call,
+				   .call = thread->call,
+				   .sp = thread->sp,
+				   .pc = thread->pc};
+
+	memcpy(runs.args, thread->args, sizeof(runs.args));
+	return runs;
+}
+
+/* A kernel that does not count the time on a processor says 0. */
+bool has_not_run_since(const struct thread_runs *earlier, const struct dump_thread *thread)
+{
+	return thread->run_ns && thread->state != 'R' && earlier->run_ns == thread->run_ns &&
+	       earlier->switches == thread->switches && earlier->state == thread->state &&
+	       earlier->in_call == thread->in_call && earlier->call == thread->call && earlier->sp == thread->sp &&
+	       earlier->pc == thread->pc && !memcmp(earlier->args, thread->args, sizeof(earlier->args));
 }
 
 bool kernel_is_frozen(pid_t pid)

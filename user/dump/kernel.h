@@ -9,6 +9,20 @@
 /* Fills in the threads of the process; -ESRCH: it has ended, -ENOMEM. */
 int kernel_threads(struct arena *arena, struct dump_process *process);
 
+/* What says whether a thread has run: all is equal in two looks only if it has not run between them. */
+struct thread_runs {
+	uint64_t run_ns, switches;
+	char state;
+	bool in_call;
+	long call;
+	uint64_t args[6], sp, pc;
+};
+
+struct thread_runs runs_of(const struct dump_thread *thread);
+
+/* Whether it waits, and has since an earlier look. */
+bool has_not_run_since(const struct thread_runs *earlier, const struct dump_thread *thread);
+
 /* What changes of one of them, again. */
 void kernel_thread_again(pid_t pid, struct dump_thread *thread);
 

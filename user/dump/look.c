@@ -32,11 +32,15 @@
 /* What of the first look is compared with the second. */
 struct before {
 	pid_t tid;
-	uint64_t run_ns, switches, stack_hash;
-	bool gil;
+	struct thread_runs runs;
+	uint64_t stack_hash;
+	bool gil, torn;
 };
 
-typedef ARRAY(struct before) before_list;
+struct before_list {
+	ARRAY(struct before) list;
+	uint64_t end_ns; /* after that look */
+};
 
 /* ---- in the child -------------------------------------------------------------------------------------------- */
 
@@ -96,21 +100,32 @@ static bool waits_for_gil(const struct looker *looker, const struct dump_thread 
 	       thread->args[0] - gil < looker->python.info.walk.layout.gil_end;
 }
 
-static void keep_before(const struct looker *looker, before_list *before)
+static void keep_before(const struct looker *looker, struct before_list *before)
 {
+	before->end_ns = monotonic_ns();
 	for (unsigned i = 0; i < looker->process->thread_count; i++) {
 		const struct dump_thread *thread = &looker->process->threads[i];
 
-		array_push(before, ((struct before){thread->tid, thread->run_ns, thread->switches, thread->stack_hash,
-						    waits_for_gil(looker, thread)}));
+		array_push(&before->list, ((struct before){thread->tid, runs_of(thread), thread->stack_hash,
+							   waits_for_gil(looker, thread), thread->torn}));
 	}
+}
+
+/* What two looks know of how long it has been where it is. */
+static void set_durations(struct dump_thread *thread, const struct before *old, uint64_t distance_ns)
+{
+	if (has_not_run_since(&old->runs, thread))
+		thread->not_run_ns = distance_ns;
+	if (thread->tstate && !thread->torn && !old->torn && !thread->unreadable &&
+	    thread->stack_hash == old->stack_hash)
+		thread->same_frames_ns = distance_ns;
 }
 
 /*
  * Whether each thread got on: it ran, its stack is another one, or it woke, which says something only of one that
  * executes Python: threads of libraries wake by the clock.  Waking for the GIL is no progress.
  */
-static void compare(const struct looker *looker, const before_list *before)
+static void compare(const struct looker *looker, const struct before_list *before)
 {
 	struct dump_process *process = looker->process;
 
@@ -120,15 +135,16 @@ static void compare(const struct looker *looker, const before_list *before)
 		const struct before *old = NULL;
 		bool gil = waits_for_gil(looker, thread);
 
-		for (size_t k = 0; k < before->count && !old; k++)
-			if (before->items[k].tid == thread->tid)
-				old = &before->items[k];
+		for (size_t k = 0; k < before->list.count && !old; k++)
+			if (before->list.items[k].tid == thread->tid)
+				old = &before->list.items[k];
 		if (!old) {
 			thread->moves = process->moves = true;
 			continue;
 		}
-		thread->moved_run_ns = thread->run_ns - old->run_ns;
-		thread->moved_switches = thread->switches - old->switches;
+		thread->moved_run_ns = thread->run_ns - old->runs.run_ns;
+		thread->moved_switches = thread->switches - old->runs.switches;
+		set_durations(thread, old, process->begun_ns - before->end_ns);
 		gil |= old->gil;
 		thread->wants_gil = gil;
 		thread->moves = thread->moved_run_ns > MOVES_RUN_NS || old->stack_hash != thread->stack_hash ||
@@ -204,7 +220,7 @@ static void look_once_only(struct looker *looker)
 static void look_twice(struct looker *looker)
 {
 	struct dump_process *process = looker->process;
-	before_list before = {0};
+	struct before_list before = {0};
 	int error = look_once(looker);
 
 	if (!error) {
@@ -233,7 +249,7 @@ static void look_twice(struct looker *looker)
 			thread->native = native_function(&looker->native, thread->pc, &thread->library);
 		waits_find(looker, i);
 	}
-	array_free(&before);
+	array_free(&before.list);
 }
 
 /* One that is given up may last: who reads what gputrace writes must not wait for it. */

@@ -7,6 +7,7 @@
 
 #include "base/safe_text.h"
 
+#define TENTH_NS 100000000ull
 #define NAME_SHOWN 160 /* bytes of a command line; in JSON all of it is */
 
 static void print_safe(FILE *out, const char *text)
@@ -49,7 +50,8 @@ static bool is_alike(const struct dump_thread *a, const struct dump_thread *b)
 {
 	if (a->in_cycle || b->in_cycle || a->has_tasks || b->has_tasks || a->holds_gil || b->holds_gil ||
 	    a->moves != b->moves || a->frame_count != b->frame_count || a->torn != b->torn ||
-	    a->unreadable != b->unreadable || !is_same_wait(&a->wait, &b->wait) ||
+	    a->unreadable != b->unreadable || !a->not_run_ns != !b->not_run_ns ||
+	    !a->same_frames_ns != !b->same_frames_ns || !is_same_wait(&a->wait, &b->wait) ||
 	    !is_same_text(a->library, b->library) || !is_same_text(a->native, b->native))
 		return false;
 	return are_same_frames(a->frames, b->frames, a->frame_count);
@@ -144,10 +146,51 @@ static void print_tasks(FILE *out, const struct dump_process *process, pid_t tid
 	free(printed);
 }
 
-static void print_state(FILE *out, const struct dump_thread *thread)
+/* In tenths, and never more than it is. */
+static double seconds(uint64_t ns)
 {
-	fprintf(out, "    %s%s%s\n", thread->wait.text ? thread->wait.text : "waits",
+	uint64_t tenths = ns / TENTH_NS;
+
+	return (double)tenths / 10;
+}
+
+/* In a call of CUDA that wakes, and on a processor, a thread may be where it was; of others more is known. */
+static bool may_be_in_one_call(const struct dump_thread *thread)
+{
+	return thread->frame_count && (thread->wait.kind == WAIT_CUDA || thread->wait.kind == WAIT_NONE);
+}
+
+/* What holds it is no call that it made. */
+static bool is_held(const struct dump_thread *thread)
+{
+	switch (thread->wait.kind) {
+	case WAIT_STOPPED:
+	case WAIT_TRACED:
+	case WAIT_FROZEN:
+	case WAIT_FAULT:
+		return true;
+	default:
+		return !thread->in_call || thread->call < 0;
+	}
+}
+
+/* not_run_ns, same_frames_ns: of all that are alike. */
+static void print_since(FILE *out, const struct dump_thread *thread, uint64_t not_run_ns, uint64_t same_frames_ns)
+{
+	if (not_run_ns >= TENTH_NS)
+		fprintf(out,
+			is_held(thread) ? "; has not run for %.1f s or more" : "; in this one call for %.1f s or more",
+			seconds(not_run_ns));
+	else if (same_frames_ns >= TENTH_NS && may_be_in_one_call(thread))
+		fprintf(out, "; the same Python frames at each look for %.1f s", seconds(same_frames_ns));
+}
+
+static void print_state(FILE *out, const struct dump_thread *thread, uint64_t not_run_ns, uint64_t same_frames_ns)
+{
+	fprintf(out, "    %s%s%s", thread->wait.text ? thread->wait.text : "waits",
 		thread->holds_gil ? "; holds the GIL" : "", thread->moves ? "; gets on" : "");
+	print_since(out, thread, not_run_ns, same_frames_ns);
+	fputc('\n', out);
 	if (thread->native)
 		fprintf(out, "    in %s (%s)\n", thread->native, thread->library);
 	else if (thread->library && !thread->frame_count)
@@ -169,6 +212,7 @@ static bool is_named_otherwise(const struct dump_thread *thread)
 static void print_block(FILE *out, const struct dump_process *process, unsigned first, unsigned count, bool *printed)
 {
 	const struct dump_thread *thread = &process->threads[first];
+	uint64_t not_run_ns = thread->not_run_ns, same_frames_ns = thread->same_frames_ns;
 
 	fprintf(out, "\n  thread %d ", (int)thread->tid);
 	print_safe(out, thread->name);
@@ -177,11 +221,17 @@ static void print_block(FILE *out, const struct dump_process *process, unsigned 
 	if (count > 1)
 		fprintf(out, ", and %u alike", count - 1);
 	fputc('\n', out);
-	for (unsigned i = first; i < process->thread_count; i++)
-		if (is_alike(thread, &process->threads[i]))
-			printed[i] = true;
+	for (unsigned i = first; i < process->thread_count; i++) {
+		const struct dump_thread *other = &process->threads[i];
+
+		if (!is_alike(thread, other))
+			continue;
+		printed[i] = true;
+		not_run_ns = other->not_run_ns < not_run_ns ? other->not_run_ns : not_run_ns;
+		same_frames_ns = other->same_frames_ns < same_frames_ns ? other->same_frames_ns : same_frames_ns;
+	}
 	printed[first] = true;
-	print_state(out, thread);
+	print_state(out, thread, not_run_ns, same_frames_ns);
 	print_frames(out, thread->frames, thread->frame_count, "      ");
 	if (thread->has_tasks)
 		print_tasks(out, process, thread->tid);

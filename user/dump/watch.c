@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "dump/watch.h"
 
+#include <string.h>
+
 #include "target/process.h"
 
 #define RUNS_SHARE 50 /* of the time, one part: it gets on */
@@ -33,7 +35,7 @@ static void compare(struct watched *watched, const struct dump_process *process,
 		const struct watched_thread *old = find_thread(watched, thread->tid);
 
 		stacks |= !old || old->stack_hash != thread->stack_hash || thread->torn;
-		runs |= old && (thread->run_ns - old->run_ns) * RUNS_SHARE > now_ns - watched->seen_ns;
+		runs |= old && (thread->run_ns - old->runs.run_ns) * RUNS_SHARE > now_ns - watched->seen_ns;
 	}
 	if (process->silent)
 		return;
@@ -43,22 +45,43 @@ static void compare(struct watched *watched, const struct dump_process *process,
 		watched->still_ns = now_ns;
 }
 
-static void keep(struct watched *watched, const struct dump_process *process, uint64_t now_ns)
+static struct watched_thread next_of(const struct watched_thread *old, const struct dump_thread *thread,
+				     uint64_t now_ns)
 {
-	watched->threads.count = 0;
+	struct watched_thread next = {.tid = thread->tid,
+				      .runs = runs_of(thread),
+				      .stack_hash = thread->stack_hash,
+				      .has_frames = thread->tstate && !thread->torn && !thread->unreadable,
+				      .not_run_ns = now_ns,
+				      .same_frames_ns = now_ns};
+
+	if (old && has_not_run_since(&old->runs, thread))
+		next.not_run_ns = old->not_run_ns;
+	if (old && old->has_frames && next.has_frames && old->stack_hash == next.stack_hash)
+		next.same_frames_ns = old->same_frames_ns;
+	return next;
+}
+
+/* is_same: the process that was watched before, not a later one of its number. */
+static void keep(struct watched *watched, const struct dump_process *process, bool is_same, uint64_t now_ns)
+{
+	struct watched old = *watched;
+
+	memset(&watched->threads, 0, sizeof(watched->threads));
 	watched->seen_ns = now_ns;
 	for (unsigned i = 0; i < process->thread_count; i++) {
 		const struct dump_thread *thread = &process->threads[i];
 
-		array_push(&watched->threads,
-			   ((struct watched_thread){thread->tid, thread->run_ns, thread->stack_hash}));
+		array_push(&watched->threads, next_of(is_same ? find_thread(&old, thread->tid) : NULL, thread, now_ns));
 	}
+	array_free(&old.threads);
 }
 
 static void take_process(struct watch *watch, const struct dump_process *process, uint64_t now_ns)
 {
 	struct watched *watched = find(watch, process->pid);
 	uint64_t start_ticks;
+	bool is_same;
 
 	if (process->refused || process_start_ticks(process->pid, &start_ticks))
 		return;
@@ -66,7 +89,8 @@ static void take_process(struct watch *watch, const struct dump_process *process
 		array_push(&watch->list, (struct watched){.pid = process->pid});
 		watched = &watch->list.items[watch->list.count - 1];
 	}
-	if (watched->seen_ns && watched->start_ticks == start_ticks) {
+	is_same = watched->seen_ns && watched->start_ticks == start_ticks;
+	if (is_same) {
 		compare(watched, process, now_ns);
 	} else {
 		watched->start_ticks = start_ticks;
@@ -74,7 +98,7 @@ static void take_process(struct watch *watch, const struct dump_process *process
 		watched->judged_ns = 0;
 		watched->hung = false;
 	}
-	keep(watched, process, now_ns);
+	keep(watched, process, is_same, now_ns);
 }
 
 void watch_take(struct watch *watch, const look_list *looks, uint64_t now_ns)
@@ -89,6 +113,30 @@ void watch_take(struct watch *watch, const look_list *looks, uint64_t now_ns)
 		else
 			array_free(&watch->list.items[i].threads);
 	watch->list.count = kept;
+}
+
+static void say_since(const struct watched *watched, const struct dump_process *process)
+{
+	for (unsigned i = 0; i < process->thread_count; i++) {
+		struct dump_thread *thread = &process->threads[i];
+		const struct watched_thread *known = find_thread(watched, thread->tid);
+
+		/* Its times are those at which looks had ended: the latest one began before that. */
+		if (known && known->not_run_ns + thread->not_run_ns < process->begun_ns)
+			thread->not_run_ns = process->begun_ns - known->not_run_ns;
+		if (known && known->same_frames_ns + thread->same_frames_ns < process->begun_ns)
+			thread->same_frames_ns = process->begun_ns - known->same_frames_ns;
+	}
+}
+
+void watch_say_since(const struct watch *watch, const look_list *looks)
+{
+	for (size_t i = 0; i < looks->count; i++) {
+		const struct watched *watched = find(watch, looks->items[i].process->pid);
+
+		if (watched)
+			say_since(watched, looks->items[i].process);
+	}
 }
 
 void watch_free(struct watch *watch)

@@ -7,6 +7,7 @@
 #define GPUTRACE_DUMP_WATCH_H
 
 #include "dump/graph.h"
+#include "dump/kernel.h"
 #include "dump/ranks.h"
 
 /* One that runs, or waits in a CUDA call, at one line may compute: so many times as long is a hang. */
@@ -14,7 +15,10 @@
 
 struct watched_thread {
 	pid_t tid;
-	uint64_t run_ns, stack_hash;
+	struct thread_runs runs;
+	uint64_t stack_hash;
+	bool has_frames;		     /* that were read whole */
+	uint64_t not_run_ns, same_frames_ns; /* the first look since which it has not run; has the same frames */
 };
 
 struct watched {
@@ -48,6 +52,9 @@ void watch_free(struct watch *watch);
 enum watch_state watch_state_of(const struct watch *watch, const look_list *looks, pid_t pid, uint64_t limit_ns,
 				uint64_t now_ns);
 void watch_judged(struct watch *watch, pid_t pid, bool hangs, uint64_t now_ns);
+
+/* Gives the threads of whole looks, which were taken last, how long the watch has known them where they are. */
+void watch_say_since(const struct watch *watch, const look_list *looks);
 
 /*
  * Whether one of a process and its descendants that stands still so hangs, by a whole look (LOOK_ALL): its first

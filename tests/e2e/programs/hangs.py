@@ -638,6 +638,28 @@ def idle():
         all(time.monotonic() < end for _ in iter(int, 1))
 
 
+def wakes():
+    """Sleeps again and again at one line, as a thread beside it sleeps once."""
+    def keeps():
+        here("keeper")
+        sleep()  # at keeper
+
+    thread(keeps)
+    until(lambda: "keeper" in roles)
+    here("waiter")
+    ready()
+    while True:
+        time.sleep(0.05)  # at waiter
+
+
+def cuda_steps():
+    """A call of a library like CUDA's that sleeps again and again.  sys.argv[2]: the library."""
+    library = ctypes.CDLL(sys.argv[2])
+    here("waiter")
+    ready()
+    library.cudaStreamSynchronize(None)  # at waiter
+
+
 def crowd():
     count, all_there = int(sys.argv[2]), threading.Semaphore(0)
 
