@@ -3,11 +3,15 @@
 
 import errno
 import json
+import re
 
+import chrome_invariants as chrome
 import machine
 import pytest
 import reading
+import timelines
 import tracing
+from viewed import Viewed
 
 # A clock tick is met or not: 600 ms are some 300 samples at 499 Hz.
 FREQUENCY = 499
@@ -70,6 +74,30 @@ def test_profiles_have_the_same_time(busy):
     profiles = json.loads((folder / "cpu.speedscope.json").read_text())["profiles"]
     (sampled,) = [profile for profile in profiles if profile["name"] == "CPU time (samples)"]
     assert sum(sampled["weights"]) == sum(row["self_ns"] for row in cpu_table(folder))
+
+
+def test_the_timeline_has_a_slice_for_each_sample_beside_its_thread(busy):
+    folder, truth = busy
+    tracing.gputrace(folder, "export", "-o", "cpu.json", "-o", "cpu.pftrace", "trace.gpt").must_be(0)
+    chrome.assert_valid(folder / "cpu.json")
+    trace = chrome.load(folder / "cpu.json")
+    slices = chrome.events(trace, "cpu_sample")
+    rows = {(e["pid"], e["tid"]): e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"}
+    assert {rows[e["pid"], e["tid"]] for e in slices} == {f"thread {e['args']['thread']} samples" for e in slices}
+    table = cpu_table(folder)
+    assert sum(e["args"]["period ns"] for e in slices) == sum(row["self_ns"] for row in table)
+    for name, ns in truth["cpu"].items():
+        within = sum(e["args"]["period ns"] for e in slices if "Call stack" in e["args"] and name in reading.stack_of(e))
+        assert abs(within - ns) <= TOLERANCE * ns, (name, within, ns)
+    assert timelines.slices(timelines.pftrace(folder / "cpu.pftrace")) == timelines.slices_of_chrome(trace)
+
+
+def test_the_view_has_the_samples_too(busy):
+    folder, _ = busy
+    viewed = Viewed(folder / "trace.gpt")
+    labels = [track[1] for track in viewed.tracks()["tracks"]]
+    assert viewed.end() == 0
+    assert any(re.fullmatch(r"thread \d+ samples", label) for label in labels), labels
 
 
 def test_without_samples_there_is_no_table_and_folded_says_so(tmp_path):

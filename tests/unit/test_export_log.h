@@ -11,6 +11,7 @@
  *   and the collector, generation 1, 40 us after the wait
  * and before the first step `import model`, 500 us, which imports `layers`, 300 us;
  * and on a thread without Python (pt_autograd_0): cuLaunchKernel, gemm, 60 us.
+ * With the CPU: the main thread was sampled in Block.forward and in the kernel, and off the CPU in between.
  */
 #ifndef GPUTRACE_TEST_EXPORT_LOG_H
 #define GPUTRACE_TEST_EXPORT_LOG_H
@@ -30,6 +31,7 @@ struct sample {
 	uint32_t pid;
 	uint32_t corr;
 	const char *name; /* of a function, its file and a kernel; NULL: their own */
+	bool cpu;	  /* with samples and waits of the main thread */
 };
 
 LOG_FN void sample_call(struct sample *sample, uint32_t tid, uint64_t time_ns, uint64_t stack, uint16_t api)
@@ -95,6 +97,33 @@ LOG_FN void sample_memory(struct sample *sample, uint32_t corr, uint32_t operati
 								 .kind = 3});
 }
 
+/* A sample of the first 20 us, a wait of 600 us, and 10 us later a sample that stands for 20 us. */
+LOG_FN void sample_cpu(struct sample *sample, uint64_t at)
+{
+	struct gpt_sample ran = {.pid = sample->pid, .tid = sample->pid, .period_ns = 20000};
+
+	ran.time_ns = at + 20000;
+	ran.stack_id = 1;
+	ran.stack_state = GPT_STACK_OK;
+	ran.place = GPT_SAMPLE_USER;
+	log_sample(&sample->log, ran);
+	log_wait(&sample->log, (struct gpt_wait){.time_ns = at + 40000,
+						 .woken_ns = at + 630000,
+						 .end_ns = at + 640000,
+						 .stack_id = 5,
+						 .pid = sample->pid,
+						 .tid = sample->pid,
+						 .syscall = -1,
+						 .reason = GPT_WAIT_SLEEP,
+						 .stack_state = GPT_STACK_OK,
+						 .waker = GPT_WAKER_INTERRUPT});
+	ran.time_ns = at + 650000;
+	ran.stack_id = 0;
+	ran.stack_state = GPT_STACK_NO_THREAD;
+	ran.place = GPT_SAMPLE_KERNEL;
+	log_sample(&sample->log, ran);
+}
+
 /* One step that begins at `at`. */
 LOG_FN void sample_step(struct sample *sample, uint64_t at)
 {
@@ -110,6 +139,8 @@ LOG_FN void sample_step(struct sample *sample, uint64_t at)
 	sample_call(sample, tid + 58, at + 45000, 0, apis[5]);
 	sample_inside(sample, at + 650000, 0x7000, NULL, false);
 	sample_inside(sample, at + 690000, 0x7000, NULL, true);
+	if (sample->cpu)
+		sample_cpu(sample, at);
 	log_batch(&sample->log, sample->pid, tid + 99, at + 900000);
 	for (uint32_t i = 0; i < 6; i++)
 		sample_return(sample, i < 5 ? tid : tid + 58, first + i, apis[i], at + (i < 5 ? 10000 * i : 45000),
@@ -213,9 +244,8 @@ LOG_FN void sample_process(struct sample *sample, uint32_t pid, uint32_t steps, 
 }
 
 /* The whole log, with one process or more; times of later processes lie a little after those of the first. */
-LOG_FN int sample_log_named(uint32_t processes, uint32_t steps, const char *name)
+LOG_FN int sample_log_of(struct sample sample, uint32_t processes, uint32_t steps)
 {
-	struct sample sample = {.name = name};
 	int fd;
 
 	log_begin(&sample.log, SAMPLE_START, SAMPLE_WALL);
@@ -231,7 +261,7 @@ LOG_FN int sample_log_named(uint32_t processes, uint32_t steps, const char *name
 
 LOG_FN int sample_log(uint32_t processes, uint32_t steps)
 {
-	return sample_log_named(processes, steps, NULL);
+	return sample_log_of((struct sample){0}, processes, steps);
 }
 
 #endif

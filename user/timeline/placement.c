@@ -208,5 +208,7 @@ void timeline_placement_free(struct timeline_placement *placement)
 	tally_free(&placement->counters);
 	array_free(&placement->natures);
 	array_free(&placement->overhead_order);
+	array_free(&placement->sample_starts);
+	array_free(&placement->known_until);
 	free(placement);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which row everything goes to that may overlap: GPU operations, waits, compilations, NVTX ranges, CUPTI's overhead.
- * One pass over each in its order of start, part after part of the trace, before slices of the part are handed over.
- * Which slice is on which row is kept for the current part only.
+ * Which row everything goes to that may overlap: GPU operations, waits, compilations, NVTX ranges, CUPTI's overhead,
+ * samples. One pass over each in its order of start, part after part of the trace, before slices of the part are handed
+ * over. Which slice is on which row is kept for the current part only.
  */
 #ifndef GPUTRACE_TIMELINE_PLACEMENT_H
 #define GPUTRACE_TIMELINE_PLACEMENT_H
@@ -42,6 +42,8 @@ struct timeline_placement {
 	struct tally counters; /* that were met, as timeline_counter_key has them */
 	/* The overheads of the timeline in this part by start; the model has them as they came. */
 	ARRAY(uint32_t) overhead_order;
+	ARRAY(uint64_t) sample_starts;	   /* of the samples in this part */
+	ARRAY(uint64_t) known_until;	   /* by thread: of its samples and waits so far, the latest end */
 	struct timeline_omissions omitted; /* so far */
 };
 

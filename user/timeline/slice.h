@@ -30,9 +30,10 @@
 	X(NAMED_OP, OF_OP, "user_annotation", "user_annotation")      /* record_function */                            \
 	X(TORCH_MEMORY, INSTANT, "cpu_instant_event", "torch_memory") /* an allocator of PyTorch's */                  \
 	X(STEP, OF_OP, "user_annotation", "step")		      /* of training */                                \
-	X(JIT, SLICE, "jit", "jit")		/* the driver compiled code for the GPU, or used its cache */          \
-	X(CUPTI, SLICE, "overhead", "overhead") /* what CUPTI itself cost */                                           \
-	X(OFF_CPU, SLICE, "off_cpu", "off_cpu") /* a thread was off the CPU */
+	X(JIT, SLICE, "jit", "jit")			 /* the driver compiled code for the GPU, or used its cache */ \
+	X(CUPTI, SLICE, "overhead", "overhead")		 /* what CUPTI itself cost */                                  \
+	X(OFF_CPU, SLICE, "off_cpu", "off_cpu")		 /* a thread was off the CPU */                                \
+	X(CPU_SAMPLE, SLICE, "cpu_sample", "cpu_sample") /* a thread ran, as a sample says */
 
 enum timeline_category {
 #define TIMELINE_CATEGORY(category, ...) TIMELINE_##category,
@@ -198,7 +199,7 @@ enum timeline_arg_type {
 	X(ALLOCATED, NUMBER, "Total Allocated")                                                                        \
 	X(RESERVED, NUMBER, "Total Reserved")                                                                          \
 	X(IN_OP, TEXT, "op") /* the innermost one that was open */                                                     \
-	/* waits off the CPU */                                                                                        \
+	/* waits off the CPU, samples */                                                                               \
 	X(BEGIN, TEXT, "begin")			    /* "before the trace" */                                           \
 	X(RUNNABLE, NUMBER, "runnable ns")	    /* of its end: it was woken, and had no CPU */                     \
 	X(NATIVE_FUNCTION, TEXT, "native function") /* the innermost one */                                            \
@@ -206,7 +207,9 @@ enum timeline_arg_type {
 	X(WAKER_PROCESS, NUMBER, "waker process")   /* its pid */                                                      \
 	X(WAKER_THREAD, NUMBER, "waker thread")	    /* its tid */                                                      \
 	X(WAKER_LINE, FRAME, "waker line")	    /* the innermost, as it did */                                     \
-	X(HOLDER, NUMBER, "GIL held by")	    /* a tid */
+	X(HOLDER, NUMBER, "GIL held by")	    /* a tid */                                                        \
+	X(PERIOD, NUMBER, "period ns")		    /* of CPU time that a sample stands for */                         \
+	X(IN_KERNEL, TRUTH, "in kernel")	    /* the thread was in the kernel then */
 
 enum timeline_arg_key {
 #define TIMELINE_ARG_ENUMERATOR(enumerator, type, name) TIMELINE_ARG_##enumerator,

@@ -95,6 +95,17 @@ static void include_waits(struct timeline *timeline)
 			include(timeline, wait_drawn_from(model, &model->waits[i]), model->waits[i].end_ns);
 }
 
+static void include_samples(struct timeline *timeline)
+{
+	const struct timeline_placement *placement = timeline->placement;
+	const struct model *model = timeline->model;
+
+	for (uint32_t i = 0; i < placement->sample_starts.count; i++)
+		if (placement->samples.row_of[i] != ROW_NONE)
+			include(timeline, placement->sample_starts.items[i],
+				model->samples[placement->samples.from + i].time_ns);
+}
+
 void timeline_span_part(struct timeline *timeline, bool first)
 {
 	const struct timeline_placement *placement = timeline->placement;
@@ -112,6 +123,7 @@ void timeline_span_part(struct timeline *timeline, bool first)
 	include_calls(timeline);
 	include_gpus(timeline);
 	include_waits(timeline);
+	include_samples(timeline);
 	/* CUPTI's overhead may end long after the recording, which goes no further for it. */
 	if (placement->overhead_order.count)
 		include_start(timeline, model->overheads[placement->overhead_order.items[0]].start_ns);

@@ -51,6 +51,7 @@ enum timeline_track_kind {
 	TIMELINE_TRACK_WAITS,	 /* waits for a stream, or for events and all of a GPU */
 	TIMELINE_TRACK_CUPTI,	 /* what CUPTI cost a thread */
 	TIMELINE_TRACK_OFF_CPU,	 /* waits of a thread off the CPU, which need not nest with its slices */
+	TIMELINE_TRACK_CPU_SAMPLES, /* what a thread ran, by samples, which need not nest with its slices either */
 };
 
 /* Slices that overlap are on at most this many tracks of one stream, or one thread. */
@@ -64,7 +65,7 @@ struct timeline_track {
 	uint32_t row;	  /* slices that overlap are on rows 1, 2 and so on */
 	uint32_t first;	  /* the track of row 0 */
 	uint32_t number;  /* from 0, among those of its kind; not of THREAD, INTERPRETER, PYTHON, STEPS */
-	uint32_t thread;  /* INTERPRETER, STEPS, RANGES, OFF_CPU: the track of the thread */
+	uint32_t thread;  /* INTERPRETER, STEPS, RANGES, OFF_CPU, CPU_SAMPLES: the track of the thread */
 	uint32_t tid;	  /* as the system has it; 0: of no thread, or not known */
 	uint32_t device;  /* STREAM, WAITS: model_device.id */
 	uint32_t stream;  /* the same: CUPTI's id; WAITS: TIMELINE_NONE: of no stream */
@@ -91,7 +92,8 @@ struct timeline_counter {
 	X(gpu, gpu, TIMED, STREAM, GPUS)                                                                               \
 	X(sync, syncs, TIMED, WAITS, GPUS)                                                                             \
 	X(overhead, overheads, SPANNED, CUPTI, THREADS)                                                                \
-	X(wait, waits, SPANNED, OFF_CPU, THREADS_KNOWN)
+	X(wait, waits, SPANNED, OFF_CPU, THREADS_KNOWN)                                                                \
+	X(sample, samples, SPANNED, CPU_SAMPLES, THREADS_KNOWN)
 
 /* What a part has of each kind, in the order in which it is handed over (kinds.h). */
 #define TIMELINE_VISITS(X)                                                                                             \
@@ -107,7 +109,8 @@ struct timeline_counter {
 	X(syncs)                                                                                                       \
 	X(memories)                                                                                                    \
 	X(overheads)                                                                                                   \
-	X(waits) /* off the CPU, by end */
+	X(waits)   /* off the CPU, by end */                                                                           \
+	X(samples) /* of what threads ran, by end */
 
 /* What is not in the timeline. */
 struct timeline_omissions {
@@ -194,8 +197,8 @@ static inline uint64_t timeline_time(const struct timeline *timeline, uint64_t t
 /*
  * Hands over everything, part after part of the trace, after visitor->part with that part, in each kind after
  * kind, each by start (Python functions and NVTX: thread by thread).  What has a length comes in the part in which it
- * ends, if it is a Python function, NVTX or a wait off the CPU; else in that in which it begins; collections and
- * imports come in the first. Once for a timeline.  Returns 0, also when the visitor has had enough, or -errno: the
+ * ends, if it is a Python function, NVTX, a wait off the CPU or a sample; else in that in which it begins; collections
+ * and imports come in the first. Once for a timeline.  Returns 0, also when the visitor has had enough, or -errno: the
  * trace ended early.
  */
 int timeline_visit(struct timeline *timeline, const struct timeline_visitor *visitor);

@@ -13,7 +13,7 @@ import re
 API = {"cuda_runtime", "cuda_driver"}
 GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
 CPU = API | {"python_function", "python_gc", "python_import", "user_annotation", "overhead", "jit",
-             "cpu_op", "off_cpu"}
+             "cpu_op", "off_cpu", "cpu_sample"}
 SYNC = {"cuda_sync"}
 EVENT_KEYS = {"ph", "name", "cat", "pid", "tid", "ts", "dur", "id", "bp", "s", "args"}
 PHASES = {"X", "M", "s", "f", "i"}
@@ -39,6 +39,7 @@ ARGS = {
     "overhead": {},
     "jit": {"cache bytes": int},
     "off_cpu": {"thread": int},
+    "cpu_sample": {"thread": int, "period ns": int},
     "cuda_sync": {"cuda_sync_kind": str, "correlation": int, **PLACE},
 }
 

@@ -22,16 +22,17 @@ def sample_program():
     return build_program("tests/e2e/consumers/sample")
 
 
-@pytest.fixture(scope="session", params=[["1"], ["3"], ["3", "parts"]], ids=["one process", "three processes", "three processes in parts"])
+@pytest.fixture(scope="session", params=[["1"], ["1", "cpu"], ["3"], ["3", "parts"]],
+                ids=["one process", "with the CPU", "three processes", "three processes in parts"])
 def sample(request, sample_program, tmp_path_factory):
     """A folder with sample.json, sample.json.gz, sample.folded and so on, and report.txt; 20 steps per process."""
     folder = tmp_path_factory.mktemp("sample")
-    processes, *parts = request.param
-    report = subprocess.run([sample_program, folder, processes, "20", *parts], check=True, capture_output=True).stdout
+    processes, *how = request.param
+    report = subprocess.run([sample_program, folder, processes, "20", *how], check=True, capture_output=True).stdout
     (folder / "report.txt").write_bytes(report)
     (folder / "processes").write_text(processes)
-    if parts:
-        (folder / "parts").touch()
+    for mode in how:
+        (folder / mode).touch()
     return folder
 
 

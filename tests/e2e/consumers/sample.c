@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Writes the sample run of tests/unit/test_export_log.h into a folder in every format, for checks with real
- * consumers:  sample FOLDER PROCESSES STEPS [parts|hostile]
+ * consumers:  sample FOLDER PROCESSES STEPS [parts|hostile|cpu]
  * parts: it is read as a long log is, in parts as small as can be.  hostile: a function, its file and a kernel have a
- * name of every control character, of what formats use as marks, and of what is not UTF-8.
+ * name of every control character, of what formats use as marks, and of what is not UTF-8.  cpu: with samples and
+ * waits of threads.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -70,14 +71,16 @@ int main(int argc, char **argv)
 {
 	const struct report_options options = {.width = 100};
 	const struct trace_division whole = {.whole_bytes = UINT64_MAX}, parts = {.chunk_records = 1, .part_events = 1};
+	struct sample sample = {0};
 	struct trace *trace;
 	const char *why, *how = argc == 5 ? argv[4] : "";
 	int fd, failed = 0;
 
 	if (argc != 4 && argc != 5)
 		return 2;
-	fd = sample_log_named((uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]),
-			      strcmp(how, "hostile") ? NULL : hostile_name());
+	sample.name = strcmp(how, "hostile") ? NULL : hostile_name();
+	sample.cpu = !strcmp(how, "cpu");
+	fd = sample_log_of(sample, (uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]));
 	if (gpt_trace_open(fd, strcmp(how, "parts") ? &whole : &parts, NULL, &trace, &why)) {
 		fprintf(stderr, "%s\n", why ? why : "gpt_trace_open failed");
 		return 1;

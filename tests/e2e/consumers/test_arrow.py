@@ -18,7 +18,8 @@ def both(sample):
 
 def python_name(event):
     """Of `file(line): function` the function."""
-    return event["name"].partition("): ")[2] if event["cat"] == "python_function" else event["name"]
+    is_python = event["cat"] in ("python_function", "cpu_sample") and "): " in event["name"]
+    return event["name"].partition("): ")[2] if is_python else event["name"]
 
 
 def test_a_row_for_each_slice(both):

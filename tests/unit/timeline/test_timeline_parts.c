@@ -86,6 +86,21 @@ static void waits_off_the_cpu_are_the_same_however_a_run_is_cut(void **state)
 	model_free(model);
 }
 
+/* Each is cut at the one before and at waits, which may be in an earlier part. */
+static void samples_of_the_cpu_are_the_same_however_a_run_is_cut(void **state)
+{
+	struct model *model = NULL;
+	const char *why;
+	int fd = sample_log_of((struct sample){.cpu = true}, 2, 20);
+
+	assert_int_equal(model_build(fd, &model, &why), 0);
+	close(fd);
+	assert_int_equal(model->sample_count, 80);
+	assert_same_events(model, -1);
+	assert_same_events(model, 1);
+	model_free(model);
+}
+
 static void a_part_without_anything_changes_nothing(void **state)
 {
 	struct model *model = sample_model(1, 3);
@@ -384,6 +399,7 @@ int main(void)
 		cmocka_unit_test(a_run_of_one_process_has_the_same_events_however_it_is_cut),
 		cmocka_unit_test(a_run_of_two_processes_has_the_same_numbers_however_it_is_cut),
 		cmocka_unit_test(waits_off_the_cpu_are_the_same_however_a_run_is_cut),
+		cmocka_unit_test(samples_of_the_cpu_are_the_same_however_a_run_is_cut),
 		cmocka_unit_test(a_part_without_anything_changes_nothing),
 		cmocka_unit_test(operations_beyond_all_rows_are_counted_once),
 		cmocka_unit_test(an_arrow_to_a_later_part_is_that_parts),

@@ -8,14 +8,15 @@
 #include "model/model.h"
 
 /* As CHROME_OVERHEAD_PID. */
-#define DEVICE_PID 7000000u	  /* + device, for ids that no GPU has (HTA takes pids below 64 for GPUs) */
-#define STREAM_TID 10000000u	  /* + index of the stream's track */
-#define ID_STEP 20000000u	  /* added to a pid or tid that was used before */
-#define WAITS_TID 500000000u	  /* + index of a track of waits, or + a stream without operations */
-#define RANGES_TID 600000000u	  /* + index of a track of NVTX ranges */
-#define COMPILER_TID 700000000u	  /* + index of a track of compilations */
-#define OFF_CPU_TID 800000000u	  /* + index of a track of waits off the CPU */
-#define STREAM_WAITS_TID 1000000u /* + the stream's number: Kineto's tracks for waits */
+#define DEVICE_PID 7000000u	   /* + device, for ids that no GPU has (HTA takes pids below 64 for GPUs) */
+#define STREAM_TID 10000000u	   /* + index of the stream's track */
+#define ID_STEP 20000000u	   /* added to a pid or tid that was used before */
+#define WAITS_TID 500000000u	   /* + index of a track of waits, or + a stream without operations */
+#define RANGES_TID 600000000u	   /* + index of a track of NVTX ranges */
+#define COMPILER_TID 700000000u	   /* + index of a track of compilations */
+#define OFF_CPU_TID 800000000u	   /* + index of a track of waits off the CPU */
+#define CPU_SAMPLES_TID 900000000u /* + index of a track of samples */
+#define STREAM_WAITS_TID 1000000u  /* + the stream's number: Kineto's tracks for waits */
 
 #define DEVICES 64u
 #define STREAMS 1000000u /* streams below keep their number */
@@ -110,6 +111,10 @@ static void number_track(const struct chrome_numbers *numbers, const struct time
 		break;
 	case TIMELINE_TRACK_OFF_CPU:
 		row->tid = OFF_CPU_TID + track->number;
+		row->order = numbers->rows.items[track->thread].tid;
+		break;
+	case TIMELINE_TRACK_CPU_SAMPLES:
+		row->tid = CPU_SAMPLES_TID + track->number;
 		row->order = numbers->rows.items[track->thread].tid;
 		break;
 	case TIMELINE_TRACK_STREAM:

@@ -164,7 +164,7 @@ bool perfetto_put_slice(void *context, const struct timeline_slice *slice)
 	if (slice->link.number)
 		put_origin(file, slice->link.from_track, slice->link.from_ns, LINKS + slice->link.number);
 	if (is_instant(slice) || kind == TIMELINE_TRACK_STREAM || kind == TIMELINE_TRACK_OFF_CPU ||
-	    is_long(file, slice)) {
+	    kind == TIMELINE_TRACK_CPU_SAMPLES || is_long(file, slice)) {
 		uint64_t uuid = is_long(file, slice) ? row_of_long(file, slice) : track_uuid(file, slice->track);
 
 		make_begin(file, &file->packet, slice, uuid);

@@ -143,6 +143,7 @@ static uint64_t parent_of(const struct perfetto *file, const struct timeline_tra
 	case TIMELINE_TRACK_STEPS:
 	case TIMELINE_TRACK_RANGES:
 	case TIMELINE_TRACK_OFF_CPU:
+	case TIMELINE_TRACK_CPU_SAMPLES:
 		return track->thread != TIMELINE_NONE ? track_uuid(file, track->thread)
 						      : group_uuid(file, track->group);
 	default:

@@ -119,11 +119,6 @@ static struct place place_of_slice(struct collect *collect, const struct timelin
 	const struct arrow *arrow = &collect->arrows[slice->flow_in % ARROWS];
 	struct place place = {collect->nothing, collect->nothing};
 
-	if (slice->name.code != TIMELINE_NONE) {
-		place.where = place_of(collect, slice->name.code,
-				       timeline_code(collect->timeline, slice->name.code).first_line);
-		return place;
-	}
 	for (uint32_t i = 0; i < slice->arg_count && place.where == collect->nothing; i++) {
 		const struct timeline_arg *arg = &slice->args[i];
 
@@ -133,6 +128,9 @@ static struct place place_of_slice(struct collect *collect, const struct timelin
 			 arg->frame->code != TIMELINE_NONE)
 			place.where = place_of(collect, arg->frame->code, arg->frame->line);
 	}
+	if (place.where == collect->nothing && slice->name.code != TIMELINE_NONE)
+		place.where = place_of(collect, slice->name.code,
+				       timeline_code(collect->timeline, slice->name.code).first_line);
 	if (place.where == collect->nothing && slice->flow_in && arrow->flow == slice->flow_in)
 		place = (struct place){arrow->where, arrow->stack};
 	return place;
@@ -279,7 +277,7 @@ static bool see_slice(void *context, const struct timeline_slice *slice)
 	struct zoom_slice kept = {.start_ns = slice->start_ns, .end_ns = slice->end_ns};
 	bool is_long = slice->start_ns < collect->part_from_ns &&
 		       (slice->category == TIMELINE_PYTHON || slice->category == TIMELINE_RANGE ||
-			slice->category == TIMELINE_OFF_CPU);
+			slice->category == TIMELINE_OFF_CPU || slice->category == TIMELINE_CPU_SAMPLE);
 
 	if (slice->category == TIMELINE_TORCH_MEMORY) {
 		zoom_see_torch_memory(collect, slice);
