@@ -20,7 +20,6 @@ uint32_t caller_without_frame(struct callers *callers, uint32_t thread, uint8_t 
 	    callers->latest.part[1] == key.part[1])
 		return callers->latest_caller;
 	callers->latest = key;
-	callers->latest_caller =
-		CALLER_NO_FRAME | (uint32_t)(tally_at(&callers->no_frame, key) - callers->no_frame.entries);
+	callers->latest_caller = CALLER_NO_FRAME | tally_number(&callers->no_frame, key);
 	return callers->latest_caller;
 }

@@ -32,6 +32,12 @@ struct tally {
 /* The entry of that key; a new one has zero sums.  Valid until the next call. */
 struct tally_entry *tally_at(struct tally *tally, struct tally_key key);
 
+/* Its number in entries. */
+static inline uint32_t tally_number(struct tally *tally, struct tally_key key)
+{
+	return (uint32_t)(tally_at(tally, key) - tally->entries);
+}
+
 /*
  * The entries sorted by time, or by count if there are no times, most first; equal ones by key.  The caller frees the
  * array.

@@ -73,7 +73,7 @@ static void keep(struct interpreter_process *process, struct interpreter_span sp
 static uint32_t row_of(struct interpreter *all, const struct model_span *span)
 {
 	struct tally_key key = {{span->kind, (uint32_t)span->generation, span->name}};
-	size_t known = all->rows.count, row = (size_t)(tally_at(&all->keys, key) - all->keys.entries);
+	size_t known = all->rows.count, row = tally_number(&all->keys, key);
 
 	if (row == known)
 		array_push(&all->rows,

@@ -55,7 +55,7 @@ static bool came_before(const struct key_event *event, const struct key_row *row
 static struct key_row *count_in(struct key_averages *keys, struct tally_key key, const struct key_event *event)
 {
 	size_t known = keys->rows.count;
-	size_t index = (size_t)(tally_at(&keys->keys, key) - keys->keys.entries);
+	size_t index = tally_number(&keys->keys, key);
 	struct key_row *row;
 
 	if (index == known)
@@ -84,7 +84,7 @@ static uint32_t chain_of(struct key_averages *keys, uint32_t index)
 	while (depth-- > 0) {
 		struct tally_key key = {{model->stack_frames[stack->first + depth], chain}};
 
-		chain = (uint32_t)(tally_at(&keys->chains, key) - keys->chains.entries) + 1;
+		chain = tally_number(&keys->chains, key) + 1;
 	}
 	return chain;
 }

@@ -58,7 +58,7 @@ static struct memory_holder *holder_of(struct memory_peaks *all, const struct mo
 	struct tally_key key = {{place, space, device, allocation->process}};
 	size_t known = all->callers.count, index;
 
-	index = (size_t)(tally_at(&all->callers, key) - all->callers.entries);
+	index = tally_number(&all->callers, key);
 	if (index == known) {
 		array_push(&all->holders, ((struct memory_holder){.peak = peak_of(all, space, device),
 								  .next = all->first[allocation->process]}));

@@ -110,7 +110,7 @@ static uint32_t row_of(struct nvtx *all, const struct model_span *range)
 		all->names.items[name].thread = range->thread;
 		all->names.items[name].name = range->name;
 	}
-	row = (size_t)(tally_at(&all->keys, (struct tally_key){{name, range->domain}}) - all->keys.entries);
+	row = tally_number(&all->keys, (struct tally_key){{name, range->domain}});
 	if (row == known)
 		array_push(&all->rows, ((struct nvtx_row){.name = name, .domain = range->domain}));
 	return (uint32_t)row;

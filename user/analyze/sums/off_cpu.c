@@ -39,7 +39,7 @@ static uint32_t waker_of(struct off_cpu *off, const struct wait_event *event)
 		key.part[1] = event->waker_caller;
 	else if (event->wait->woken_by == GPT_WAKER_OTHER)
 		key.part[1] = name_of(off, event->wait->waker_name);
-	return (uint32_t)(tally_at(&off->wakers, key) - off->wakers.entries);
+	return tally_number(&off->wakers, key);
 }
 
 static void add(struct off_cpu *off, const struct wait_event *event, uint32_t reason, uint32_t waker, uint64_t ns)

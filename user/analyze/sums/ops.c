@@ -28,7 +28,7 @@ static uint32_t row_of(struct ops_by_name *all, const struct model_op *op)
 {
 	bool annotated = op->scope == GPT_AGENT_OP_USER_SCOPE;
 	size_t known = all->rows.count;
-	size_t row = (size_t)(tally_at(&all->keys, (struct tally_key){{op->name, annotated}}) - all->keys.entries);
+	size_t row = tally_number(&all->keys, (struct tally_key){{op->name, annotated}});
 
 	if (row == known)
 		array_push(&all->rows, ((struct op_row){.name = op->name,

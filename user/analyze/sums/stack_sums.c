@@ -50,7 +50,7 @@ static void add(struct stack_sums *all, struct tally_key place, uint32_t api, co
 		key.part[2] = operation_pack_label(op);
 		key.part[3] = captured;
 	}
-	key.part[0] = (uint32_t)(tally_at(&all->places, place) - all->places.entries);
+	key.part[0] = tally_number(&all->places, place);
 	sum = tally_at(&all->sums, key);
 	sum->ns += value;
 	sum->count++;

@@ -192,7 +192,7 @@ static struct torch_memory_row *row_of(struct maker *maker, const struct tally_k
 	struct place_lines at = lines_of(maker->lines, holder->part[0]);
 	struct tally_key key = {{at.line, holder->part[1], holder->part[2]}};
 	size_t known = maker->known.count;
-	size_t index = (size_t)(tally_at(&maker->known, key) - maker->known.entries);
+	size_t index = tally_number(&maker->known, key);
 
 	if (index == known)
 		maker->rows[index] = (struct torch_memory_row){.line = at.line,

@@ -30,7 +30,7 @@ static struct utilization_row *row_of(struct utilization *all, uint32_t device)
 {
 	size_t known = all->rows.count, row;
 
-	row = (size_t)(tally_at(&all->devices, (struct tally_key){{device}}) - all->devices.entries);
+	row = tally_number(&all->devices, (struct tally_key){{device}});
 	if (row == known)
 		array_push(&all->rows, ((struct utilization_row){.device = device}));
 	return &all->rows.items[row];

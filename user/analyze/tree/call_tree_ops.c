@@ -69,7 +69,7 @@ static uint32_t forward_at(struct call_tree *tree, uint32_t ops, uint32_t functi
 {
 	struct tally_key key = {{ops, functions, thread}};
 
-	return (uint32_t)(tally_at(&tree->forwards, key) - tree->forwards.entries);
+	return tally_number(&tree->forwards, key);
 }
 
 /* Of several ops with one number the last made the node. */
@@ -185,7 +185,7 @@ static uint32_t path_at(struct call_tree *tree, uint32_t around, const struct mo
 	uint32_t name = op->node != NONE ? op->node : op->name;
 	struct tally_key key = {{around, name, find_forward(tree, op) + 1}};
 
-	return (uint32_t)(tally_at(&tree->op_paths, key) - tree->op_paths.entries) + 1;
+	return tally_number(&tree->op_paths, key) + 1;
 }
 
 static void add_inside(struct tree_op *around, uint64_t start_ns, uint64_t end_ns)

@@ -28,39 +28,6 @@ void why_free(struct why *why)
 		free(why->losses[i].lines);
 }
 
-/* ---- sums -------------------------------------------------------------------------------------------------------- */
-
-void why_charge_block(struct why *why, const struct tally_key *key, uint32_t block, uint64_t ns, uint64_t count)
-{
-	bool by_api = key->part[1] == WHY_SYNC || key->part[1] == WHY_ALLOC;
-	uint32_t caller = idle_caller_of_place(why->idle, key->part[0]);
-	struct tally_entry *entry;
-
-	if (block == STEP_BLOCK_NONE)
-		return;
-	entry = tally_at(&why->in_blocks,
-			 (struct tally_key){{caller, key->part[1], by_api ? key->part[2] : NONE, block}});
-	entry->ns += ns;
-	entry->count += count;
-}
-
-void why_charge(struct why *why, struct tally_key key, uint64_t ns)
-{
-	struct idle_sum *sum = &why->sums[key.part[1]];
-	struct tally_entry *entry;
-
-	if (!ns)
-		return;
-	entry = tally_at(&why->charges, why_charge_key(key, why->at_process));
-	entry->ns += ns;
-	entry->count++;
-	why_charge_block(why, &key, why->at_block, ns, 1);
-	sum->ns += ns;
-	sum->count++;
-	if (ns > sum->longest_ns)
-		sum->longest_ns = ns;
-}
-
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 static bool is_copy(const struct model_gpu *op)
@@ -137,7 +104,7 @@ static void follow_copies(struct why *why, struct why_device *device, const stru
 static struct why_device *device_of(struct why *why, uint32_t number)
 {
 	size_t known = why->devices.count;
-	size_t index = (size_t)(tally_at(&why->device_index, (struct tally_key){{number}}) - why->device_index.entries);
+	size_t index = tally_number(&why->device_index, (struct tally_key){{number}});
 
 	if (index == known)
 		array_push(&why->devices, ((struct why_device){.device = number, .first_ns = UINT64_MAX}));

@@ -14,7 +14,7 @@ static uint32_t frame_id(struct profile *profile, const struct profile_frame *fr
 	/* lines are below 2^28: CPython's are, as a line has bytes */
 	struct tally_key key = {
 		{frame->line << 4 | (uint32_t)frame->kind, frame->name, frame->file, frame->first_line}};
-	uint32_t id = (uint32_t)(tally_at(&profile->frame_ids, key) - profile->frame_ids.entries);
+	uint32_t id = tally_number(&profile->frame_ids, key);
 
 	if (id == profile->frames.count)
 		array_push(&profile->frames, *frame);
@@ -24,7 +24,7 @@ static uint32_t frame_id(struct profile *profile, const struct profile_frame *fr
 static uint32_t node_below(struct profile *profile, uint32_t parent, uint32_t frame)
 {
 	struct tally_key key = {{parent, frame}};
-	uint32_t id = (uint32_t)(tally_at(&profile->node_ids, key) - profile->node_ids.entries);
+	uint32_t id = tally_number(&profile->node_ids, key);
 
 	if (id == profile->nodes.count)
 		array_push(&profile->nodes, ((struct profile_node){.parent = parent, .frame = frame}));

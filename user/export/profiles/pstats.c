@@ -69,7 +69,7 @@ static void find_weights(struct pstats *pstats)
 static struct sums *edge_at(struct pstats *pstats, uint32_t function, uint32_t caller)
 {
 	struct tally_key key = {{function, caller}};
-	size_t edge = (size_t)(tally_at(&pstats->edges, key) - pstats->edges.entries);
+	size_t edge = tally_number(&pstats->edges, key);
 
 	if (edge == pstats->edge_sums.count)
 		array_push(&pstats->edge_sums, ((struct sums){.caller = caller, .function = function}));
