@@ -2,19 +2,11 @@
 /* Arguments of slices as debug annotations: whatever a timeline has, by its type. */
 #include "export/perfetto/file.h"
 
-static const struct {
-	const char *name;
-	uint8_t type;
-} keys[TIMELINE_ARG_COUNT] = {
-#define KEY(enumerator, type, name) [TIMELINE_ARG_##enumerator] = {name, TIMELINE_TYPE_##type},
-	TIMELINE_ARGS(KEY)
-#undef KEY
+static const uint8_t types[TIMELINE_ARG_COUNT] = {
+#define TYPE(enumerator, type, name) [TIMELINE_ARG_##enumerator] = TIMELINE_TYPE_##type,
+	TIMELINE_ARGS(TYPE)
+#undef TYPE
 };
-
-const char *perfetto_arg_name(enum timeline_arg_key key)
-{
-	return keys[key].name;
-}
 
 /* More than an argument of numbers has. */
 #define NUMBERS_MAX 96u
@@ -34,7 +26,7 @@ static char *triple_at(char *at, const uint32_t *values)
 /* The value of one that is a number, or three, or a text that the file has once; NULL: it is none of them. */
 static char *value_at(struct perfetto *file, char *at, const struct timeline_arg *arg)
 {
-	switch ((enum timeline_arg_type)keys[arg->key].type) {
+	switch ((enum timeline_arg_type)types[arg->key]) {
 	case TIMELINE_TYPE_NUMBER:
 		return proto_number_at(at, ANNOTATION_UINT, arg->number);
 	case TIMELINE_TYPE_SIGNED:
@@ -80,7 +72,7 @@ static void put_text(struct sink *event, const struct timeline_arg *arg)
 	size_t begin = proto_begin(event, EVENT_ANNOTATIONS);
 
 	proto_number(event, ANNOTATION_NAME, arg->key + 1ull);
-	switch (keys[arg->key].type) {
+	switch (types[arg->key]) {
 	case TIMELINE_TYPE_JSON: /* checked, so it is ASCII or UTF-8 */
 		proto_bytes(event, ANNOTATION_STRING, arg->json.text, arg->json.size);
 		break;
@@ -99,7 +91,7 @@ static void put_arg(struct perfetto *file, struct sink *event, const struct time
 	if (at) {
 		proto_end_at(at, begin);
 		proto_wrote(event, at);
-	} else if (keys[arg->key].type == TIMELINE_TYPE_STACK) { /* has a field of its own */
+	} else if (types[arg->key] == TIMELINE_TYPE_STACK) { /* has a field of its own */
 		proto_number(event, EVENT_CALLSTACK, perfetto_stack(file, arg->stack));
 	} else {
 		put_text(event, arg);

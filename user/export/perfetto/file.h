@@ -205,6 +205,5 @@ void perfetto_put_waiting(struct perfetto *file);
 
 /* Arguments as annotations, into a sink that collects in memory. */
 void perfetto_put_args(struct perfetto *file, struct sink *event, const struct timeline_slice *slice);
-const char *perfetto_arg_name(enum timeline_arg_key key);
 
 #endif

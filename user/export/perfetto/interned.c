@@ -84,6 +84,12 @@ static const char *const categories[TIMELINE_CATEGORIES] = {
 #undef CATEGORY
 };
 
+static const char *const arg_names[TIMELINE_ARG_COUNT] = {
+#define NAME(enumerator, type, name) [TIMELINE_ARG_##enumerator] = name,
+	TIMELINE_ARGS(NAME)
+#undef NAME
+};
+
 void perfetto_intern_all_known(struct perfetto *file)
 {
 	size_t packet, inner, begin = data_begin(file, &packet);
@@ -91,7 +97,7 @@ void perfetto_intern_all_known(struct perfetto *file)
 	for (uint32_t i = 0; i < TIMELINE_CATEGORIES; i++)
 		put_entry(&file->interned, INTERNED_CATEGORIES, i + 1, categories[i]);
 	for (uint32_t i = 0; i < TIMELINE_ARG_COUNT; i++)
-		put_entry(&file->interned, INTERNED_ANNOTATIONS, i + 1, perfetto_arg_name((enum timeline_arg_key)i));
+		put_entry(&file->interned, INTERNED_ANNOTATIONS, i + 1, arg_names[i]);
 	inner = proto_begin(&file->interned, INTERNED_MAPPINGS);
 	proto_number(&file->interned, INTERNED_ID, MAPPING);
 	proto_end(&file->interned, inner);
