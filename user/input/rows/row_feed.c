@@ -149,40 +149,7 @@ void row_feed_end(struct row_feed *feed, struct builder *builder)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-bool row_feed_once(struct row_feed *feed, uint32_t text, enum given_as as)
-{
-	bool was_given;
-
-	if (text >= feed->file->rows.texts.count)
-		return false;
-	was_given = feed->given[text] & as;
-	feed->given[text] |= (uint8_t)as;
-	return !was_given;
-}
-
 /* Whatever is no event waits until no one looks at the part before (builder_look). */
-
-void row_feed_put_text(struct row_feed *feed, struct builder *builder, struct process_image program, uint32_t text,
-		       enum given_as as)
-{
-	if (!feed->recent && !row_feed_once(feed, text, as))
-		return;
-	builder_wait(builder);
-	if (as == GIVEN_OP)
-		builder_add_op_text(builder, program, row_feed_key(text), row_feed_text(feed, text));
-	else
-		builder_add_name(builder, program, row_feed_key(text), row_feed_text(feed, text), (struct text){0});
-}
-
-struct process_image row_feed_image(const struct row_feed *feed, struct builder *builder, const struct row *row)
-{
-	const struct recent_call *recent = feed->recent ? &feed->recent[row->corr % RECENT_CALLS] : NULL;
-
-	if (row->pid)
-		return builder_process_image(builder, row->pid);
-	return builder_process_image(builder,
-				     recent && recent->pid && recent->corr == row->corr ? recent->pid : feed->main_pid);
-}
 
 static void feed_context(struct row_feed *feed, struct builder *builder, struct process_image program, uint32_t context,
 			 uint32_t device)

@@ -50,9 +50,6 @@ static inline struct text row_feed_text(const struct row_feed *feed, uint32_t te
 	return text < rows->texts.count ? rows->texts.items[text] : (struct text){.bytes = "", .size = 0};
 }
 
-/* Whether a text has not been reported so in this round; it counts as reported then. */
-bool row_feed_once(struct row_feed *feed, uint32_t text, enum given_as as);
-
 /* Texts are given to each program; of several all are, as keys are theirs. */
 void row_feed_put_text(struct row_feed *feed, struct builder *builder, struct process_image program, uint32_t text,
 		       enum given_as as);

@@ -1,7 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What happens on threads: ops, calls, events of PyTorch's allocators, with their stacks. */
+/*
+ * What happens on threads: ops, calls, events of PyTorch's allocators, with their texts and stacks.  A call says whose
+ * the work is that has its number.
+ */
 #include "input/rows/row_feed_state.h"
 #include "input/rows/row_stacks.h"
+
+/* Whether a text has not been reported so in this round; it counts as reported then. */
+static bool is_new(struct row_feed *feed, uint32_t text, enum given_as as)
+{
+	bool was_given;
+
+	if (text >= feed->file->rows.texts.count)
+		return false;
+	was_given = feed->given[text] & as;
+	feed->given[text] |= (uint8_t)as;
+	return !was_given;
+}
+
+void row_feed_put_text(struct row_feed *feed, struct builder *builder, struct process_image program, uint32_t text,
+		       enum given_as as)
+{
+	if (!feed->recent && !is_new(feed, text, as))
+		return;
+	builder_wait(builder);
+	if (as == GIVEN_OP)
+		builder_add_op_text(builder, program, row_feed_key(text), row_feed_text(feed, text));
+	else
+		builder_add_name(builder, program, row_feed_key(text), row_feed_text(feed, text), (struct text){0});
+}
+
+struct process_image row_feed_image(const struct row_feed *feed, struct builder *builder, const struct row *row)
+{
+	const struct recent_call *recent = feed->recent ? &feed->recent[row->corr % RECENT_CALLS] : NULL;
+
+	if (row->pid)
+		return builder_process_image(builder, row->pid);
+	return builder_process_image(builder,
+				     recent && recent->pid && recent->corr == row->corr ? recent->pid : feed->main_pid);
+}
 
 /* own: of the file, one more; else that of the functions that are open. */
 static uint64_t stack_of(struct row_feed *feed, struct builder *builder, const struct row *row, uint32_t own)
