@@ -204,7 +204,7 @@ check-format:
 check-includes:
 	@tools/check-includes
 
-# Files of one folder that need each other.
+# No two files of one folder need each other.
 check-circles: $(BUILD)/user/cmd/main.o $(LIB_OBJ) $(AGENT_OBJ)
 	@tools/check-circles $^
 

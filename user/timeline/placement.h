@@ -11,15 +11,6 @@
 #include "timeline/open_ranges.h"
 #include "timeline/timeline.h"
 
-/* The rows of one kind of slices, and which of those of the current part are on which. */
-struct placed {
-	struct slice_rows rows;
-	uint32_t from;	  /* the first of the part */
-	uint32_t *row_of; /* by index in the model, less `from`; ROW_NONE: not in the timeline */
-	size_t room;
-	ARRAY(uint32_t) tracks; /* by row; those of new rows follow once the part is placed */
-};
-
 /* What the first operation on a row says of its stream; a row may be there before that. */
 struct stream_nature {
 	bool known;
@@ -56,8 +47,7 @@ void timeline_place_part(struct timeline *timeline);
 /* After that: widens the timeline's end_ns, and with the first part start_ns. */
 void timeline_span_part(struct timeline *timeline, bool first);
 
-/* Each places what the part has of its kind; before: so many from `from` on, and none is placed yet. */
-void placed_begin(struct placed *placed, uint32_t from, uint32_t end);
+/* Each places what the part has of its kind. */
 #define PLACE(one, many, ...) void place_##many(struct timeline *timeline, struct timeline_placement *placement);
 TIMELINE_PLACED(PLACE)
 #undef PLACE
@@ -71,16 +61,5 @@ void label_row(const struct timeline *timeline, const struct timeline_track *tra
 	void label_##many(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size);
 TIMELINE_PLACED(LABEL)
 #undef LABEL
-
-/* Of something in the part: its row, ROW_NONE, and the track of what has one. */
-static inline uint32_t placed_row(const struct placed *placed, uint32_t index)
-{
-	return placed->row_of[index - placed->from];
-}
-
-static inline uint32_t placed_track(const struct placed *placed, uint32_t index)
-{
-	return placed->tracks.items[placed_row(placed, index)];
-}
 
 #endif

@@ -56,3 +56,11 @@ void slice_rows_free(struct slice_rows *rows)
 	array_free(&rows->all);
 	tally_free(&rows->by_key);
 }
+
+void placed_begin(struct placed *placed, uint32_t from, uint32_t end)
+{
+	placed->from = from;
+	placed->row_of = array_reserve(placed->row_of, sizeof(*placed->row_of), 0, end - from, &placed->room);
+	for (uint32_t i = 0; i < end - from; i++)
+		placed->row_of[i] = ROW_NONE;
+}

@@ -46,4 +46,27 @@ uint32_t slice_rows_first(struct slice_rows *rows, struct tally_key key);
 
 void slice_rows_free(struct slice_rows *rows);
 
+/* The rows of one kind of slices, and which of those of the current part are on which. */
+struct placed {
+	struct slice_rows rows;
+	uint32_t from;	  /* the first of the part */
+	uint32_t *row_of; /* by index in the model, less `from`; ROW_NONE: not in the timeline */
+	size_t room;
+	ARRAY(uint32_t) tracks; /* by row; those of new rows follow once the part is placed */
+};
+
+/* A part: so many from `from` on, and none is placed yet. */
+void placed_begin(struct placed *placed, uint32_t from, uint32_t end);
+
+/* Of something in the part: its row, ROW_NONE, and the track of what has one. */
+static inline uint32_t placed_row(const struct placed *placed, uint32_t index)
+{
+	return placed->row_of[index - placed->from];
+}
+
+static inline uint32_t placed_track(const struct placed *placed, uint32_t index)
+{
+	return placed->tracks.items[placed_row(placed, index)];
+}
+
 #endif

@@ -1,11 +1,72 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What ran on the GPUs, and where the arrows from its calls end. */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "timeline/arrows.h"
 #include "timeline/collectives.h"
 #include "timeline/frames.h"
 #include "timeline/ids.h"
-#include "timeline/occupancy.h"
 #include "timeline/kinds.h"
+#include "timeline/members.h"
+#include "timeline/occupancy.h"
+#include "timeline/placement.h"
+
+static void learn_nature(struct timeline_placement *placement, uint32_t row, const struct model_gpu *op)
+{
+	while (row >= placement->natures.count)
+		array_push(&placement->natures, ((struct stream_nature){0}));
+	if (!placement->natures.items[row].known)
+		placement->natures.items[row] = (struct stream_nature){true, op->stream_flags, op->priority};
+}
+
+void place_gpu(struct timeline *timeline, struct timeline_placement *placement)
+{
+	struct placed *placed = &placement->gpu;
+	const struct model *model = timeline->model;
+	uint32_t from = model->gpu_in_part.from, end = in_part_end(&model->gpu_in_part, model->gpu_count);
+
+	placed_begin(placed, from, end);
+	for (uint32_t i = from; i < end; i++) {
+		const struct model_gpu *op = &model->gpu[i];
+		uint32_t row;
+
+		if (!timeline_has_process(timeline, op->process))
+			continue;
+		if (!op->end_ns || op->end_ns < op->start_ns) {
+			placement->omitted.untimed++;
+			continue;
+		}
+		row = slice_rows_place(&placed->rows, (struct tally_key){{op->process, op->device, op->stream}},
+				       op->start_ns, op->end_ns);
+		placed->row_of[i - from] = row;
+		placement->omitted.gpu += row == ROW_NONE;
+		placement->omitted.unseen += op->call == NONE && !op->before;
+		if (row != ROW_NONE)
+			learn_nature(placement, row, op);
+	}
+}
+
+/* " (default, priority -5)": what kind of stream it is, as far as that is not the ordinary. */
+static void describe_stream(const struct timeline_track *track, char *text, size_t size)
+{
+	text[0] = '\0';
+	if (track->is_default && track->priority)
+		snprintf(text, size, " (default, priority %d)", track->priority);
+	else if (track->is_default)
+		snprintf(text, size, " (default)");
+	else if (track->priority)
+		snprintf(text, size, " (priority %d)", track->priority);
+}
+
+void label_gpu(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
+{
+	char kind[48], rest[96];
+
+	describe_stream(track, kind, sizeof(kind));
+	label_row(timeline, track, true, rest, sizeof(rest));
+	snprintf(text, size, "stream %" PRIu32 "%s%s", track->stream, kind, rest);
+}
 
 /* What the arguments of one operation point to. */
 struct pointed_to {

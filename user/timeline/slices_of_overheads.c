@@ -1,8 +1,55 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What CUPTI itself cost. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "timeline/kinds.h"
+#include "timeline/members.h"
 #include "timeline/placement.h"
 #include "timeline/visit.h"
+
+static int by_start(const void *left, const void *right, void *context)
+{
+	const struct model_overhead *overheads = context;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	uint64_t start_a = overheads[a].start_ns, start_b = overheads[b].start_ns;
+
+	if (start_a != start_b)
+		return start_a < start_b ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+void place_overheads(struct timeline *timeline, struct timeline_placement *placement)
+{
+	struct placed *placed = &placement->overheads;
+	const struct model *model = timeline->model;
+	uint32_t from = model->overheads_in_part.from,
+		 end = in_part_end(&model->overheads_in_part, model->overhead_count);
+
+	placed_begin(placed, from, end);
+	placement->overhead_order.count = 0;
+	for (uint32_t i = from; i < end; i++)
+		if (timeline_has_process(timeline, model->overheads[i].process) && model->overheads[i].end_ns &&
+		    model->overheads[i].end_ns >= model->overheads[i].start_ns)
+			array_push(&placement->overhead_order, i);
+	if (placement->overhead_order.count)
+		qsort_r(placement->overhead_order.items, placement->overhead_order.count, sizeof(uint32_t), by_start,
+			model->overheads);
+	for (size_t k = 0; k < placement->overhead_order.count; k++) {
+		uint32_t index = placement->overhead_order.items[k];
+		const struct model_overhead *overhead = &model->overheads[index];
+
+		placed->row_of[index - from] =
+			slice_rows_place(&placed->rows, (struct tally_key){{overhead->process, overhead->tid}},
+					 overhead->start_ns, overhead->end_ns);
+	}
+}
+
+void label_overheads(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
+{
+	snprintf(text, size, "thread %" PRIu32 " CUPTI", track->tid);
+}
 
 /* Kineto's names for CUpti_ActivityOverheadKind (cupti_activity.h, 13.0). */
 static const char *overhead_name(uint32_t kind)

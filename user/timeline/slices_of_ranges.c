@@ -1,9 +1,70 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* NVTX ranges and marks: what the program itself calls its times. */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "timeline/kinds.h"
 #include "timeline/members.h"
 #include "timeline/placement.h"
 #include "timeline/visit.h"
+
+/* Pushed ones nest, so only the outermost takes a row, and that is always the first. */
+static void place_range(struct slice_rows *rows, const struct model_span *range, struct open_range *placed)
+{
+	struct tally_key key = {{range->thread, range->domain, range->kind == MODEL_SPAN_STARTED}};
+	uint32_t first = range->kind == MODEL_SPAN_STARTED ? ROW_NONE : slice_rows_first(rows, key);
+
+	placed->takes_row = first == ROW_NONE || rows->all.items[first].last_end_ns <= range->start_ns;
+	placed->row = placed->takes_row ? slice_rows_place(rows, key, range->start_ns, range->end_ns) : first;
+}
+
+/* The end of one that is open is UINT64_MAX: as good as the true one, after everything that begins in this part. */
+static struct open_range place_new_or_open(struct timeline *timeline, struct timeline_placement *placement,
+					   const struct model_span *range)
+{
+	const struct open_range *before = open_ranges_find(&placement->open_ranges, range);
+	struct open_range placed = {.key = range->number, .thread = range->thread, .row = ROW_NONE};
+
+	if (before) {
+		if (before->takes_row && before->row != ROW_NONE)
+			slice_rows_end(&placement->ranges.rows, before->row, range->end_ns);
+		return *before;
+	}
+	placed.number = placement->next_range++;
+	if (timeline_has_thread(timeline, range->thread)) {
+		place_range(&placement->ranges.rows, range, &placed);
+		placement->omitted.ranges += placed.row == ROW_NONE;
+	}
+	return placed;
+}
+
+void place_ranges(struct timeline *timeline, struct timeline_placement *placement)
+{
+	struct placed *placed = &placement->ranges;
+	const struct model *model = timeline->model;
+
+	placed_begin(placed, 0, model->range_count);
+	placement->range_numbers = array_reserve(placement->range_numbers, sizeof(*placement->range_numbers), 0,
+						 model->range_count, &placement->range_room);
+	open_ranges_next_part(&placement->open_ranges);
+	for (uint32_t i = 0; i < model->range_count; i++) {
+		struct open_range range = place_new_or_open(timeline, placement, &model->ranges[i]);
+
+		placed->row_of[i] = range.row;
+		placement->range_numbers[i] = range.number;
+		if (model->ranges[i].open)
+			open_ranges_keep(&placement->open_ranges, &range);
+	}
+}
+
+void label_ranges(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
+{
+	char rest[96];
+
+	label_row(timeline, track, false, rest, sizeof(rest));
+	snprintf(text, size, "thread %" PRIu32 " NVTX%s%s%.100s%s", track->tid, track->started ? " started ranges" : "",
+		 *track->name ? " " : "", track->name, rest);
+}
 
 static void visit_range(struct visit *visit, uint32_t index)
 {

@@ -3,10 +3,62 @@
  * Waits for the GPU as Kineto draws them: on the GPU's side, those of a stream on a track beside it, those for an event
  * or for everything on tracks of the device.  HTA's critical path knows them by these names.
  */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "timeline/ids.h"
 #include "timeline/kinds.h"
+#include "timeline/members.h"
 #include "timeline/placement.h"
 #include "timeline/visit.h"
+
+/*
+ * A wait may name a stream whose operations come in later parts, on a track that has a number then.  Streams of the
+ * first process with GPU work have their own number anyway.
+ */
+static void reserve_streams(struct timeline *timeline, const struct model_sync *sync)
+{
+	const uint32_t streams[] = {sync->stream, sync->recorded_on};
+
+	if (!timeline->totals || sync->process == timeline->first_on_gpu || sync->device == NONE)
+		return;
+	for (size_t i = 0; i < 2; i++)
+		if (streams[i] != NONE)
+			slice_rows_reserve(&timeline->placement->gpu.rows,
+					   (struct tally_key){{sync->process, sync->device, streams[i]}});
+}
+
+void place_syncs(struct timeline *timeline, struct timeline_placement *placement)
+{
+	struct placed *placed = &placement->syncs;
+	const struct model *model = timeline->model;
+	uint32_t from = model->syncs_in_part.from, end = in_part_end(&model->syncs_in_part, model->sync_count);
+
+	placed_begin(placed, from, end);
+	for (uint32_t i = from; i < end; i++) {
+		const struct model_sync *sync = &model->syncs[i];
+
+		if (!timeline_has_process(timeline, sync->process))
+			continue;
+		if (sync->device != NONE)
+			placed->row_of[i - from] = slice_rows_place(
+				&placed->rows, (struct tally_key){{sync->process, sync->device, sync->stream}},
+				sync->start_ns, sync->end_ns);
+		placement->omitted.syncs += placed->row_of[i - from] == ROW_NONE;
+		reserve_streams(timeline, sync);
+	}
+}
+
+void label_syncs(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
+{
+	char rest[96];
+
+	label_row(timeline, track, true, rest, sizeof(rest));
+	if (track->stream == TIMELINE_NONE)
+		snprintf(text, size, "waits for events and for all of GPU %" PRIu32 "%s", track->device, rest);
+	else
+		snprintf(text, size, "stream %" PRIu32 " (sync)%s", track->stream, rest);
+}
 
 static const char *sync_name(uint8_t kind)
 {

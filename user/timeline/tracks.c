@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "timeline/tracks.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "model/totals.h"
@@ -271,6 +273,19 @@ void timeline_add_tracks(struct timeline *timeline)
 	TIMELINE_PLACED(ADD)
 #undef ADD
 	set_natures(timeline);
+}
+
+void label_row(const struct timeline *timeline, const struct timeline_track *track, bool of_gpu, char *text,
+	       size_t size)
+{
+	const struct model_process *process = &timeline->model->processes[track->process];
+	char of[64] = "", row[32] = "";
+
+	if (of_gpu && timeline->several)
+		snprintf(of, sizeof(of), " of %.20s %" PRIu32, process->name, process->pid);
+	if (track->row)
+		snprintf(row, sizeof(row), " (overlap %" PRIu32 ")", track->row);
+	snprintf(text, size, "%s%s", of, row);
 }
 
 void timeline_find_busiest(struct timeline *timeline)
