@@ -8,6 +8,7 @@ import html.parser
 import json
 import marshal
 import pickle
+import shutil
 import sqlite3
 import subprocess
 import xml.etree.ElementTree
@@ -124,6 +125,14 @@ def test_a_report_for_which_there_is_no_room_says_so(launches, tmp_path, argumen
             if form[1:] and arguments == ["why"] and form[1] != "json":
                 continue
             assert_one_line(gputrace(tmp_path, *arguments, launches, *form, *(["-q"] if "csv" in form else []), stdout=full), FAILED, "No space left on device")
+
+
+def test_a_report_that_no_thread_can_write_into_a_pipe_says_what_to_do(launches, public):
+    shutil.copy(launches, public / "launches.json")
+    (public / "launches.json").chmod(0o644)
+    words = ["prlimit", "--nproc=1", "setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", public / "gputrace", "report", public / "launches.json"]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=tracing.PATIENCE_S, check=False)
+    assert_one_line(done, FAILED, "no thread can be started for it", "or write to a file")
 
 
 # ---- files that are odd -----------------------------------------------------------------------------------------------

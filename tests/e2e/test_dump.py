@@ -350,6 +350,11 @@ def test_a_process_whose_memory_does_not_answer_is_given_up_and_its_threads_are_
     with served(server, public) as waiting, \
             started([*tracing.AS_NOBODY, liar, "runtime_waits", library, "1000000"], WAITING_FILE=str(waiting)) as pid:
         done = dump("-p", pid, "--format", "json")
+        watcher = when("-p", pid)
+        warned = watcher.stderr.readline()
+        watcher.send_signal(signal.SIGINT)
+        watcher.communicate(timeout=tracing.PATIENCE_S)
+    assert re.fullmatch(rf"gputrace: .*pid {pid}: .* do not answer; until it can be read, no hang of it is seen\n", warned), warned
     assert done.returncode == FAILED and "its memory or its files do not answer" in done.stderr
     (process,) = json.loads(done.stdout)["processes"]
     assert not process["answers"] and "do not answer" in process["no_python"] and process["threads"]

@@ -68,7 +68,8 @@ def test_a_dump_with_too_little_memory_says_so_and_one_with_enough_is_whole():
                 resource.RLIMIT_AS, (limit * MB, limit * MB)))  # noqa: B023
             assert done.returncode in (FAILED, STILL), (limit, done)
             if done.returncode == FAILED:
-                assert done.stderr.startswith("gputrace: "), (limit, done)
+                assert done.stderr.startswith("gputrace: ") and "(ulimit -v" in done.stderr, (limit, done)
+                assert "could not be written" not in done.stderr, (limit, done)  # what was found is shown
             else:
                 threads = threads_of(json.loads(done.stdout))
                 assert len([thread for thread in threads.values() if thread["frames"]]) == 201, limit

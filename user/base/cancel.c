@@ -23,6 +23,8 @@
 /* Of a regular file, between two looks: a disk takes it within milliseconds. */
 #define PIECE_BYTES (1u << 20)
 
+#define STACK_BYTES (64u << 10) /* the usual 8 MB of addresses may not be there */
+
 bool is_cancelled(const struct cancel *cancel)
 {
 	return cancel && atomic_load(cancel->flag);
@@ -123,7 +125,7 @@ static int write_by_thread(int fd, const void *data, size_t bytes, const struct 
 		(struct writing){.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0), .done = eventfd(0, EFD_CLOEXEC), .bytes = bytes};
 	memcpy(writing->data, data, bytes);
 	pthread_mutex_init(&writing->lock, NULL);
-	error = writing->fd < 0 || writing->done < 0 ? -errno : thread_start(writing_main, writing, 0, NULL);
+	error = writing->fd < 0 || writing->done < 0 ? -errno : thread_start(writing_main, writing, STACK_BYTES, NULL);
 	if (error) {
 		free_writing(writing);
 		return error;
@@ -143,7 +145,7 @@ int write_unless(int fd, const void *data, size_t bytes, const struct cancel *ca
 
 	if (is_cancelled(cancel))
 		return -ECANCELED;
-	if (!cancel || !bytes || (!fstat(fd, &stat) && S_ISREG(stat.st_mode)))
+	if (!cancel || cancel->fd < 0 || !bytes || (!fstat(fd, &stat) && S_ISREG(stat.st_mode)))
 		return write_all(fd, data, bytes, cancel);
 	return write_by_thread(fd, data, bytes, cancel);
 }

@@ -10,7 +10,7 @@
 /* The canceller sets both, the flag first. */
 struct cancel {
 	const atomic_int *flag; /* not 0: end it */
-	int fd;			/* readable from then on; -1: no one waits for it */
+	int fd;			/* readable from then on; -1: no write is cancelled while it waits */
 };
 
 /* NULL: false. */

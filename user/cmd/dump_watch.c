@@ -105,6 +105,10 @@ static void look_at(struct watching *watching, const look_list *looks, size_t na
 /* There has to be something to watch. */
 static void check_first(struct watching *watching, const look_list *looks, size_t named)
 {
+	for (size_t i = 0; i < named; i++)
+		if (looks->items[i].process->silent)
+			msg_warn("pid %d: %s; until it can be read, no hang of it is seen",
+				 (int)looks->items[i].process->pid, looks->items[i].process->no_python);
 	if (named && !have_all_ended(looks, named))
 		return;
 	if (named)

@@ -299,8 +299,10 @@ static const char *refusal(pid_t pid, struct process_info *info)
 
 static int refuse_start(struct look *look, int error)
 {
-	look->process->refused =
-		arena_text(look->arena, "no look at it can be started (%s); name fewer processes", strerror(-error));
+	look->process->refused = arena_text(
+		look->arena,
+		"no look at it can be started (%s); name fewer processes, or allow more (ulimit -v, ulimit -u)",
+		strerror(-error));
 	return error;
 }
 
@@ -354,7 +356,7 @@ static const char *why_unread(const struct look *look, int status)
 	if (WIFSIGNALED(status))
 		return arena_text(look->arena, "the process of gputrace that read it was ended by signal %d%s",
 				  WTERMSIG(status), WTERMSIG(status) == SIGKILL ? ", as for want of memory" : "");
-	return "the process of gputrace that read it had too little memory";
+	return "the process of gputrace that read it had too little memory; allow more (ulimit -v)";
 }
 
 /* What the kernel knows, by ourselves: the child has ended, or does not answer and may still write to its own. */
