@@ -2,6 +2,7 @@
 /* What the agent hands over: batches of records, copied as they are, and its state. */
 #include "common.bpf.h"
 #include "site.bpf.h"
+#include "thread.bpf.h"
 
 #include <gputrace/agent.h>
 
@@ -32,11 +33,16 @@ int agent_batch(struct pt_regs *ctx)
 {
 	__u64 pid_tid = bpf_get_current_pid_tgid(), from = PT_REGS_PARM1(ctx);
 	__u32 bytes = PT_REGS_PARM2(ctx), pid = pid_tid >> 32;
+	struct gpt_process_state *process = traced_process(pid);
 	struct gpt_agent_batch head = {};
+	struct gpt_thread_state *thread;
 	long failed;
 
-	if (!traced_process(pid))
+	if (!process)
 		return 0;
+	thread = config.off_cpu_min_ns ? thread_get(process, pid_tid, pid) : 0;
+	if (thread)
+		thread->is_agents = 1;
 	count_one(GPT_COUNTER_BATCHES);
 	record_begin(&head.hdr, sizeof(head) + ((bytes + 7) & ~7u), GPT_AGENT_BATCH);
 	head.time_ns = bpf_ktime_get_ns();

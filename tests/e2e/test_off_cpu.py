@@ -123,6 +123,16 @@ def test_waits_shorter_than_the_least_are_left_out(tmp_path):
     assert "Waits off the CPU" not in tracing.gputrace(tmp_path, "report", "trace.gpt").must_be(0).stdout
 
 
+def test_waits_of_the_agent_s_own_threads_are_no_waits_of_the_program(tmp_path):
+    """The program's threads have theirs in the same table."""
+    tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "truth.json", machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "50"),
+                  "--off-cpu=1us", "--ops", names=("trace.gpt",))
+    rows = off_cpu_table(tmp_path)
+    assert any("train.py" in row["line"] for row in rows), rows
+    # what it waited for before it sent its first batch is there
+    assert sum(row["waits"] for row in rows if "(thread gputrace-" in row["line"]) <= 10, rows
+
+
 def test_each_of_3000_threads_has_its_wait_and_none_is_lost(tmp_path):
     with tracing.Running([machine.any_python(), machine.PROGRAMS / "activity.py", tmp_path / "truth.json"], tmp_path) as program:
         program.wait_line("ready")

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/parts.h"
 #include "report/why/why_tables.h"
@@ -19,47 +20,62 @@ static void put_field(struct report *report, const char *name, char *text)
 	free(text);
 }
 
-static bool is_same(const struct why_line *a, const struct why_line *b)
+/* What a reader takes for one line: rows of the loss that read the same (collections by generation, kinds of waits). */
+struct place {
+	char *where;
+	uint64_t ns;
+};
+
+static int by_text(const void *left, const void *right)
 {
-	return a->line == b->line && a->process == b->process;
+	return strcmp(((const struct place *)left)->where, ((const struct place *)right)->where);
 }
 
-/* Of several that are the same line to a reader (collections by generation, modules) the first. */
-static bool is_shown(const struct why_loss *loss, size_t index)
+static int by_time(const void *left, const void *right)
 {
-	bool by_line = loss->cause == WHY_IMPORT || loss->cause == WHY_GC || loss->cause == WHY_COMPILE;
+	const struct place *a = left, *b = right;
 
-	for (size_t i = 0; by_line && i < index; i++)
-		if (is_same(&loss->lines[i], &loss->lines[index]))
-			return true;
-	return false;
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? 1 : -1;
+	return by_text(left, right);
 }
 
-/* Where that line is, and the time of all that are the same to a reader. */
-static char *line_text(const struct report *report, const struct why_loss *loss, size_t index, bool only)
+/* Most first; the caller frees them and their texts. */
+static struct place *places_of(const struct report *report, const struct why_loss *loss, size_t *count)
 {
-	char *where = why_where(report->all, loss, &loss->lines[index]), *text;
-	uint64_t ns = loss->lines[index].ns;
+	struct place *places = xcalloc(loss->line_count + 1, sizeof(*places));
+	size_t kept = 0;
 
-	for (size_t i = index + 1; i < loss->line_count; i++)
-		if (is_shown(loss, i) && is_same(&loss->lines[i], &loss->lines[index]))
-			ns += loss->lines[i].ns;
-	text = only ? xstrdup(where) : xasprintf("%s: %s", where, number_time(ns).text);
-	free(where);
-	return text;
+	for (size_t i = 0; i < loss->line_count; i++)
+		places[i] = (struct place){why_where(report->all, loss, &loss->lines[i]), loss->lines[i].ns};
+	qsort(places, loss->line_count, sizeof(*places), by_text);
+	for (size_t i = 0; i < loss->line_count; i++) {
+		if (!kept || strcmp(places[kept - 1].where, places[i].where)) {
+			places[kept++] = places[i];
+			continue;
+		}
+		places[kept - 1].ns += places[i].ns;
+		free(places[i].where);
+	}
+	qsort(places, kept, sizeof(*places), by_time);
+	*count = kept;
+	return places;
 }
 
 static void put_lines(struct report *report, const struct why_loss *loss)
 {
-	size_t count = 0, shown = 0;
+	size_t count;
+	struct place *places = places_of(report, loss, &count);
 
-	for (size_t i = 0; i < loss->line_count; i++)
-		count += !is_shown(loss, i);
-	for (size_t i = 0; i < loss->line_count && shown < LINES_SHOWN; i++)
-		if (!is_shown(loss, i))
-			put_field(report, shown++ ? "" : "where", line_text(report, loss, i, count == 1));
-	if (count > shown)
-		put_field(report, "", xasprintf("... and %s more", number_count(count - shown).text));
+	for (size_t i = 0; i < count && i < LINES_SHOWN; i++)
+		put_field(report, i ? "" : "where",
+			  count == 1 ? xstrdup(places[i].where)
+				     : xasprintf("%s: %s", places[i].where, number_time(places[i].ns).text));
+	if (count > LINES_SHOWN)
+		put_field(report, "", xasprintf("... and %s more", number_count(count - LINES_SHOWN).text));
+	for (size_t i = 0; i < count; i++)
+		free(places[i].where);
+	free(places);
 }
 
 static void put_loss(struct report *report, const struct why_loss *loss, size_t number)
