@@ -64,9 +64,11 @@ static int read_segments(struct image *image, const Elf64_Ehdr *header)
 	    read_fully(image->fd, table, header->e_phnum * sizeof(*table), header->e_phoff))
 		goto cleanup;
 	image->segments = xcalloc(header->e_phnum, sizeof(*image->segments));
+	image->program = header->e_type == ET_EXEC;
 	for (size_t i = 0; i < header->e_phnum; i++) {
 		const Elf64_Phdr *from = &table[i];
 
+		image->program |= from->p_type == PT_INTERP;
 		if (from->p_type != PT_LOAD || from->p_filesz == 0)
 			continue;
 		if (from->p_offset > image->size || from->p_filesz > image->size - from->p_offset ||
@@ -92,6 +94,12 @@ static bool is_readable(const struct image *image, const Elf64_Shdr *header, uin
 	       header->sh_size <= image->size - header->sh_offset;
 }
 
+bool image_section_read(const struct image *image, const Elf64_Shdr *header, uint64_t at, void *buffer, size_t bytes)
+{
+	return is_readable(image, header, UINT64_MAX) && at <= header->sh_size && bytes <= header->sh_size - at &&
+	       !read_fully(image->fd, buffer, bytes, header->sh_offset + at);
+}
+
 Elf_Data *image_section_data(const struct image *image, Elf_Scn *section, uint32_t type, uint64_t most)
 {
 	const Elf64_Shdr *header = elf64_getshdr(section);
@@ -100,28 +108,68 @@ Elf_Data *image_section_data(const struct image *image, Elf_Scn *section, uint32
 										     : NULL;
 }
 
-static char *read_soname(const struct image *image)
+/* The entries of the dynamic section; strings: the section of their texts. */
+static const Elf64_Dyn *dynamic_entries(const struct image *image, size_t *count, size_t *strings)
 {
 	Elf_Scn *section = NULL;
-	Elf_Data *data = NULL;
-	const char *text;
 
-	while ((section = elf_nextscn(image->elf, section)))
-		if ((data = image_section_data(image, section, SHT_DYNAMIC, DYNAMIC_BYTES_MAX)))
-			break;
-	if (!data || !data->d_buf)
-		return xstrdup("");
-	for (size_t i = 0; i < data->d_size / sizeof(Elf64_Dyn); i++) {
-		const Elf64_Dyn *entry = (const Elf64_Dyn *)data->d_buf + i;
+	while ((section = elf_nextscn(image->elf, section))) {
+		const Elf_Data *data = image_section_data(image, section, SHT_DYNAMIC, DYNAMIC_BYTES_MAX);
 
-		if (entry->d_tag == DT_NULL)
-			break;
-		if (entry->d_tag != DT_SONAME)
+		if (!data)
 			continue;
-		text = elf_strptr(image->elf, elf64_getshdr(section)->sh_link, entry->d_un.d_val);
-		return xstrdup(text && strlen(text) <= SONAME_MAX ? text : "");
+		*count = data->d_buf ? data->d_size / sizeof(Elf64_Dyn) : 0;
+		*strings = elf64_getshdr(section)->sh_link;
+		return data->d_buf;
 	}
-	return xstrdup("");
+	*count = 0;
+	return NULL;
+}
+
+/* A name of at most SONAME_MAX bytes, "" where it is none; only so much of the section is read, which may have 6 MB. */
+static void read_name(const struct image *image, size_t strings, uint64_t at, char name[SONAME_MAX + 1])
+{
+	Elf_Scn *section = elf_getscn(image->elf, strings);
+	const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
+	size_t bytes = SONAME_MAX + 1;
+
+	name[0] = '\0';
+	if (!header || header->sh_type != SHT_STRTAB || at >= header->sh_size)
+		return;
+	if (header->sh_size - at < bytes)
+		bytes = header->sh_size - at;
+	if (!image_section_read(image, header, at, name, bytes) || !memchr(name, '\0', bytes))
+		name[0] = '\0';
+}
+
+static void read_dynamic(struct image *image)
+{
+	size_t count, strings = 0;
+	const Elf64_Dyn *entry = dynamic_entries(image, &count, &strings);
+	char name[SONAME_MAX + 1] = "";
+
+	for (; count && entry->d_tag != DT_NULL; entry++, count--) {
+		if (entry->d_tag == DT_SONAME && !*name)
+			read_name(image, strings, entry->d_un.d_val, name);
+		image->program |= entry->d_tag == DT_FLAGS_1 && entry->d_un.d_val & DF_1_PIE;
+	}
+	image->soname = xstrdup(name);
+}
+
+bool image_needs(const struct image *image, const char *stem)
+{
+	size_t count, strings = 0;
+	const Elf64_Dyn *entry = dynamic_entries(image, &count, &strings);
+	char name[SONAME_MAX + 1];
+
+	for (; count && entry->d_tag != DT_NULL; entry++, count--) {
+		if (entry->d_tag != DT_NEEDED)
+			continue;
+		read_name(image, strings, entry->d_un.d_val, name);
+		if (!strncmp(name, stem, strlen(stem)))
+			return true;
+	}
+	return false;
 }
 
 int image_open(int fd, struct image **out)
@@ -153,7 +201,7 @@ int image_open(int fd, struct image **out)
 	image->elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF || !elf64_getehdr(image->elf))
 		goto cleanup;
-	image->soname = read_soname(image);
+	read_dynamic(image);
 	*out = image;
 	return 0;
 cleanup:
@@ -183,6 +231,11 @@ int image_fd(const struct image *image)
 const char *image_soname(const struct image *image)
 {
 	return image->soname;
+}
+
+bool image_is_program(const struct image *image)
+{
+	return image->program;
 }
 
 /* The first of that name, and of that type unless it is SHT_NULL. */

@@ -17,7 +17,8 @@ struct image;
 struct image_symbol {
 	uint64_t address; /* as linked (before load bias) */
 	uint64_t size;
-	const char *name; /* without version; valid while the image is open */
+	const char
+		*name; /* without version; of image_symbol the one it was given, else valid while the image is open */
 	bool function;
 	bool dynamic; /* from .dynsym, else from .symtab */
 };
@@ -29,6 +30,9 @@ int image_fd(const struct image *image);
 
 /* Defined symbol by exact name: .dynsym first (default version preferred), then .symtab. -ENOENT. */
 int image_symbol(const struct image *image, const char *name, struct image_symbol *out);
+
+/* The same of .dynsym alone: what others may call. */
+int image_exported(const struct image *image, const char *name, struct image_symbol *out);
 
 /* Every defined symbol of both tables; stops when fn returns non-zero and returns that. */
 int image_each_symbol(const struct image *image, int (*fn)(const struct image_symbol *symbol, void *context),
@@ -58,6 +62,12 @@ bool image_section_holds(const struct image *image, const char *name, uint64_t m
 const char *image_slot_symbol(const struct image *image, uint64_t address);
 
 const char *image_soname(const struct image *image); /* "" when there is none */
+
+/* Whether it says that it is to be started; a shared library may say so, too. */
+bool image_is_program(const struct image *image);
+
+/* Whether it names a library whose file name begins with `stem` as one that it needs. */
+bool image_needs(const struct image *image, const char *stem);
 
 /* Linked address -> offset in the file, by the program headers; -ERANGE. */
 int image_file_offset(const struct image *image, uint64_t address, uint64_t *offset);

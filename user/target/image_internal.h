@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What image.c (file and headers) and image_symbols.c (symbol tables) share; for no one else. */
+/* What image.c (file and headers), image_symbols.c (symbol tables) and image_hash.c share; for no one else. */
 #ifndef GPUTRACE_IMAGE_INTERNAL_H
 #define GPUTRACE_IMAGE_INTERNAL_H
 
+#include <elf.h>
 #include <libelf.h>
 
 #include "target/image.h"
@@ -18,7 +19,7 @@ enum { TABLE_DYNAMIC, TABLE_STATIC, TABLE_COUNT };
 struct symbol_table {
 	const Elf64_Sym *symbols;
 	size_t count;
-	const char *strings;
+	char *strings;
 	size_t strings_size; /* the last byte is NUL */
 	const Elf64_Half *versions;
 	size_t version_count;
@@ -31,8 +32,25 @@ struct address_entry {
 	uint32_t table;
 };
 
-/* Filled by image_symbols.c. */
+#define VERSION_HIDDEN 0x8000 /* not the default version of the symbol (.gnu.version) */
+
+/* A table of hashes, and what it is about. */
+struct symbol_hash {
+	bool looked_for, usable;
+	const Elf64_Shdr *table, *symbols, *strings, *versions; /* versions: NULL: there are none */
+	struct {
+		uint32_t buckets, first, words, shift;
+	} head;
+};
+
+struct hash_found {
+	bool any;
+	Elf64_Sym symbol; /* the default version of the name, else the first */
+};
+
+/* Filled by image_symbols.c and image_hash.c. */
 struct image_tables {
+	struct symbol_hash hash;
 	bool loaded[TABLE_COUNT], sorted, too_large;
 	struct symbol_table list[TABLE_COUNT];
 	ARRAY(struct address_entry) by_address;
@@ -45,8 +63,24 @@ struct image {
 	struct image_segment *segments;
 	size_t segment_count;
 	char *soname;
+	bool program;
 	struct image_tables *tables; /* loaded at first use */
 };
+
+/* A name and an address in this file: not imported, absolute, thread-local, a section or a source file. */
+static inline bool symbol_is_definition(const Elf64_Sym *symbol)
+{
+	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+
+	return symbol->st_shndx != SHN_UNDEF && symbol->st_shndx != SHN_ABS && symbol->st_shndx != SHN_COMMON &&
+	       (type == STT_FUNC || type == STT_OBJECT || type == STT_NOTYPE || type == STT_GNU_IFUNC);
+}
+
+/* Whether the table of hashes says if there is a symbol of that name; found->any: there is. */
+bool image_hash_find(const struct image *image, const char *name, struct hash_found *found);
+
+/* A part of a section, if that lies in the file and is not compressed. */
+bool image_section_read(const struct image *image, const Elf64_Shdr *header, uint64_t at, void *buffer, size_t bytes);
 
 /* A section's content when it has at most `most` bytes, lies in the file and is not compressed; else NULL. */
 Elf_Data *image_section_data(const struct image *image, Elf_Scn *section, uint32_t type, uint64_t most);

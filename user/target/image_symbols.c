@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The symbol tables of an ELF file, .dynsym and .symtab: by name, all of them, and by address.  A table is read
- * when it is first searched: .symtab, which may be ten times as large (libtorch_cpu.so), only for what .dynsym has not.
+ * when it is first searched: .dynsym only where its hashes do not answer, .symtab, which may be ten times as large
+ * (libtorch_cpu.so), only for what .dynsym has not.
  * An index by address is built only when someone asks for one.
  */
 #include "target/image_internal.h"
@@ -20,8 +21,6 @@
 /* Functions can lie inside each other (assembler); how many starts to look back for one that covers. */
 #define COVER_DEPTH 32
 
-#define VERSION_HIDDEN 0x8000 /* not the default version of the symbol (.gnu.version) */
-
 static bool is_too_large(Elf_Scn *section, uint64_t most)
 {
 	const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
@@ -33,7 +32,7 @@ static void load_strings(const struct image *image, uint32_t section, struct sym
 {
 	Elf_Scn *from = elf_getscn(image->elf, section);
 	Elf_Data *data = from ? image_section_data(image, from, SHT_STRTAB, STRINGS_BYTES_MAX) : NULL;
-	char *text, *at;
+	char *text;
 	size_t size;
 
 	image->tables->too_large |= is_too_large(from, STRINGS_BYTES_MAX);
@@ -43,10 +42,6 @@ static void load_strings(const struct image *image, uint32_t section, struct sym
 	size = data->d_size;
 	while (size && text[size - 1])
 		size--;
-	/* .symtab writes versions into the name ("cudaMalloc@@libcudart.so.13"); libelf's copy is ours to edit. */
-	if (!table->dynamic)
-		for (at = text; size && (at = memchr(at, '@', size - (size_t)(at - text)));)
-			*at = '\0';
 	table->strings = text;
 	table->strings_size = size;
 }
@@ -130,27 +125,39 @@ uint64_t image_symbols_bytes(const struct image *image)
 	return bytes;
 }
 
-/* A name and an address in this file: not imported, absolute, thread-local, a section or a source file. */
 static bool symbol_is_defined(const struct symbol_table *table, const Elf64_Sym *symbol)
 {
-	unsigned type = ELF64_ST_TYPE(symbol->st_info);
-
-	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS || symbol->st_shndx == SHN_COMMON)
-		return false;
-	if (type != STT_FUNC && type != STT_OBJECT && type != STT_NOTYPE && type != STT_GNU_IFUNC)
-		return false;
-	return symbol->st_name && symbol->st_name < table->strings_size && table->strings[symbol->st_name];
+	return symbol_is_definition(symbol) && symbol->st_name && symbol->st_name < table->strings_size &&
+	       table->strings[symbol->st_name];
 }
 
-static void fill(const struct symbol_table *table, const Elf64_Sym *symbol, struct image_symbol *out)
+/* .symtab writes versions into the name ("cudaMalloc@@libcudart.so.13"). */
+static bool has_name(const struct symbol_table *table, const Elf64_Sym *symbol, const char *name, size_t length)
+{
+	const char *its = table->strings + symbol->st_name;
+
+	return !strncmp(its, name, length) && (!its[length] || (!table->dynamic && its[length] == '@'));
+}
+
+static void fill(const Elf64_Sym *symbol, const char *name, bool dynamic, struct image_symbol *out)
 {
 	*out = (struct image_symbol){
 		.address = symbol->st_value,
 		.size = symbol->st_size,
-		.name = table->strings + symbol->st_name,
+		.name = name,
 		.function = ELF64_ST_TYPE(symbol->st_info) == STT_FUNC,
-		.dynamic = table->dynamic,
+		.dynamic = dynamic,
 	};
+}
+
+/* Without the version; libelf's copy of the names is ours to edit. */
+static const char *bare_name(const struct symbol_table *table, const Elf64_Sym *symbol)
+{
+	char *name = table->strings + symbol->st_name, *version = table->dynamic ? NULL : strchr(name, '@');
+
+	if (version)
+		*version = '\0';
+	return name;
 }
 
 /* The one a linker would bind to: in .dynsym the default version, in .symtab a global. */
@@ -161,30 +168,49 @@ static bool symbol_is_preferred(const struct symbol_table *table, size_t index)
 	return index >= table->version_count || !(table->versions[index] & VERSION_HIDDEN);
 }
 
+static const Elf64_Sym *search_table(const struct symbol_table *table, const char *name)
+{
+	const Elf64_Sym *found = NULL;
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < table->count; i++) {
+		const Elf64_Sym *symbol = &table->symbols[i];
+
+		if (!symbol_is_defined(table, symbol) || !has_name(table, symbol, name, length))
+			continue;
+		if (symbol_is_preferred(table, i))
+			return symbol;
+		if (!found)
+			found = symbol;
+	}
+	return found;
+}
+
+static int find_in(const struct image *image, unsigned number, const char *name, struct image_symbol *out)
+{
+	const Elf64_Sym *symbol = search_table(table_of(image, number), name);
+
+	if (!symbol)
+		return -ENOENT;
+	fill(symbol, name, number == TABLE_DYNAMIC, out);
+	return 0;
+}
+
+int image_exported(const struct image *image, const char *name, struct image_symbol *out)
+{
+	struct hash_found found;
+
+	if (!image_hash_find(image, name, &found))
+		return find_in(image, TABLE_DYNAMIC, name, out);
+	if (!found.any)
+		return -ENOENT;
+	fill(&found.symbol, name, true, out);
+	return 0;
+}
+
 int image_symbol(const struct image *image, const char *name, struct image_symbol *out)
 {
-	for (unsigned t = 0; t < TABLE_COUNT; t++) {
-		const struct symbol_table *table = table_of(image, t);
-		const Elf64_Sym *found = NULL;
-
-		for (size_t i = 0; i < table->count; i++) {
-			const Elf64_Sym *symbol = &table->symbols[i];
-
-			if (!symbol_is_defined(table, symbol) || strcmp(table->strings + symbol->st_name, name))
-				continue;
-			if (symbol_is_preferred(table, i)) {
-				found = symbol;
-				break;
-			}
-			if (!found)
-				found = symbol;
-		}
-		if (found) {
-			fill(table, found, out);
-			return 0;
-		}
-	}
-	return -ENOENT;
+	return image_exported(image, name, out) ? find_in(image, TABLE_STATIC, name, out) : 0;
 }
 
 int image_each_symbol(const struct image *image, int (*fn)(const struct image_symbol *symbol, void *context),
@@ -199,7 +225,7 @@ int image_each_symbol(const struct image *image, int (*fn)(const struct image_sy
 
 			if (!symbol_is_defined(table, &table->symbols[i]))
 				continue;
-			fill(table, &table->symbols[i], &symbol);
+			fill(&table->symbols[i], bare_name(table, &table->symbols[i]), table->dynamic, &symbol);
 			stop = fn(&symbol, context);
 			if (stop)
 				return stop;
@@ -246,22 +272,21 @@ static void sort_tables(struct image *image)
 	tables->sorted = true;
 }
 
-/* Both in the same executable segment: how far a function without a size may reach. */
-static bool in_one_segment(const struct image *image, uint64_t start, uint64_t address)
+/* How far a function without a size may reach: to the next one, in its section (_init is followed by another, .plt). */
+static bool is_in_its_section(const struct image *image, const Elf64_Sym *symbol, uint64_t address)
 {
-	for (size_t i = 0; i < image->segment_count; i++) {
-		const struct image_segment *segment = &image->segments[i];
+	Elf_Scn *section = elf_getscn(image->elf, symbol->st_shndx);
+	const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
 
-		if (segment->executable && start >= segment->address && address - segment->address < segment->bytes)
-			return true;
-	}
-	return false;
+	return header && address - header->sh_addr < header->sh_size;
 }
 
 int image_symbol_at(struct image *image, uint64_t address, struct image_symbol *out)
 {
 	struct image_tables *tables = image->tables;
 	const struct address_entry *entry = NULL;
+	const struct symbol_table *table;
+	const Elf64_Sym *symbol;
 	size_t low = 0, high, nearest;
 
 	if (!tables->sorted)
@@ -280,12 +305,15 @@ int image_symbol_at(struct image *image, uint64_t address, struct image_symbol *
 		if (address - tables->by_address.items[i - 1].address < tables->by_address.items[i - 1].size)
 			entry = &tables->by_address.items[i - 1];
 	/* Assembler functions without a size reach to the next function. */
-	if (!entry && nearest && tables->by_address.items[nearest - 1].size == 0 &&
-	    in_one_segment(image, tables->by_address.items[nearest - 1].address, address))
+	if (!entry && nearest && tables->by_address.items[nearest - 1].size == 0)
 		entry = &tables->by_address.items[nearest - 1];
 	if (!entry)
 		return -ENOENT;
-	fill(&tables->list[entry->table], &tables->list[entry->table].symbols[entry->symbol], out);
+	table = &tables->list[entry->table];
+	symbol = &table->symbols[entry->symbol];
+	if (!symbol->st_size && !is_in_its_section(image, symbol, address))
+		return -ENOENT;
+	fill(symbol, bare_name(table, symbol), table->dynamic, out);
 	return 0;
 }
 

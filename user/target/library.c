@@ -63,18 +63,34 @@ enum library_kind library_kind_of_name(const char *path)
 	return is_python_name(base) ? LIBRARY_PYTHON : LIBRARY_OTHER;
 }
 
+/*
+ * A shared library exports its interpreter, or no extension module could use it; a program need not.  The names that
+ * are not exported have 74 MB in libtorch_cuda.so.
+ */
 bool library_holds_python(const struct image *image)
 {
+	int (*find)(const struct image *, const char *, struct image_symbol *) =
+		image_is_program(image) ? image_symbol : image_exported;
 	struct image_symbol symbol;
 
 	/* _PyRuntime came with 3.7; and may be hidden, which is no reason to overlook who has the rest. */
-	return image_symbol(image, "_PyRuntime", &symbol) == 0 || image_symbol(image, "Py_Initialize", &symbol) == 0;
+	return find(image, "_PyRuntime", &symbol) == 0 || find(image, "Py_Initialize", &symbol) == 0;
+}
+
+/* The linker puts it beside code for the GPU into what needs no libcudart, and keeps it to itself. */
+static bool holds_runtime(const struct image *image)
+{
+	struct image_symbol symbol;
+
+	if (image_exported(image, "cudaLaunchKernel", &symbol) == 0)
+		return true;
+	return (image_is_program(image) || image_has_section(image, ".nv_fatbin")) &&
+	       !image_needs(image, "libcudart") && image_symbol(image, "cudaLaunchKernel", &symbol) == 0;
 }
 
 enum library_kind library_kind_of_image(const struct image *image, const char *path)
 {
 	enum library_kind kind = library_kind_of_name(path);
-	struct image_symbol symbol;
 
 	if (kind == LIBRARY_OTHER)
 		kind = library_kind_of_name(image_soname(image));
@@ -83,9 +99,7 @@ enum library_kind library_kind_of_image(const struct image *image, const char *p
 	/* An executable with both is taken for the interpreter: its CUDA calls are still seen in libcuda. */
 	if (library_holds_python(image))
 		return LIBRARY_PYTHON_STATIC;
-	if (image_symbol(image, "cudaLaunchKernel", &symbol) == 0)
-		return LIBRARY_CUDART_STATIC;
-	return LIBRARY_OTHER;
+	return holds_runtime(image) ? LIBRARY_CUDART_STATIC : LIBRARY_OTHER;
 }
 
 bool library_hides_runtime(const struct image *image)

@@ -166,6 +166,28 @@ static void a_static_runtime_is_found_by_its_local_symbols(void **state)
 	image_close(image);
 }
 
+/* As nvcc links it into an extension module: local, beside code for the GPU. */
+static void a_static_runtime_of_a_library_is_found_where_it_needs_no_other(void **state)
+{
+	static const char source[] =
+		"__attribute__((section(\".nv_fatbin\"), used)) static int code = 1;\n"
+		"__attribute__((noinline)) static int cudaLaunchKernel(volatile int *x) { return *x; }\n"
+		"int entry(void) { int x = 3; return cudaLaunchKernel(&x); }\n";
+	char *other = build_file(folder, "libcudart.so.13", "int other;\n", NULL,
+				 "-shared -fPIC -Wl,-soname,libcudart.so.13");
+	char *flags = xasprintf("-O1 -shared -fPIC -Wl,--no-as-needed '%s'", other);
+	struct image *image = build_image(source, NULL, "-O1 -shared -fPIC");
+
+	(void)state;
+	assert_int_equal(library_kind_of_image(image, "/x/extension.so"), LIBRARY_CUDART_STATIC);
+	image_close(image);
+	image = build_image(source, NULL, flags);
+	assert_int_equal(library_kind_of_image(image, "/x/extension.so"), LIBRARY_OTHER);
+	image_close(image);
+	free(flags);
+	free(other);
+}
+
 static void a_runtime_without_names_is_known_by_what_it_holds(void **state)
 {
 	static const char stripped[] = "__attribute__((section(\".nv_fatbin\"), used)) static int code = 1;\n"
@@ -225,6 +247,19 @@ static void an_executable_with_the_interpreter_inside_is_python(void **state)
 	image_close(image);
 }
 
+/* What it does not export is of no use to extension modules: not CPython's, whatever it is called. */
+static void a_library_that_exports_the_interpreter_is_python(void **state)
+{
+	struct image *image = build_image("int _PyRuntime;\n", NULL, "-O1 -shared -fPIC");
+
+	(void)state;
+	assert_int_equal(library_kind_of_image(image, "/x/libengine.so"), LIBRARY_PYTHON_STATIC);
+	image_close(image);
+	image = build_image("__attribute__((used)) static int _PyRuntime;\n", NULL, "-O1 -shared -fPIC");
+	assert_int_equal(library_kind_of_image(image, "/x/libengine.so"), LIBRARY_OTHER);
+	image_close(image);
+}
+
 /* Every entry of the real libraries begins with a push; all calls but those that 13 dropped are there. */
 static void every_call_of_a_real_libcudart_has_a_cheap_site(void **state)
 {
@@ -265,10 +300,12 @@ int main(void)
 		cmocka_unit_test(driver_thunks_are_probed_at_their_jump_by_the_names_of_the_table),
 		cmocka_unit_test(versioned_runtime_symbols_and_aliases_give_one_site_each),
 		cmocka_unit_test(a_static_runtime_is_found_by_its_local_symbols),
+		cmocka_unit_test(a_static_runtime_of_a_library_is_found_where_it_needs_no_other),
 		cmocka_unit_test(a_runtime_without_names_is_known_by_what_it_holds),
 		cmocka_unit_test(a_runtime_without_names_is_known_where_pieces_of_the_file_meet),
 		cmocka_unit_test(a_program_that_only_calls_the_runtime_is_not_one),
 		cmocka_unit_test(an_executable_with_the_interpreter_inside_is_python),
+		cmocka_unit_test(a_library_that_exports_the_interpreter_is_python),
 		cmocka_unit_test(every_call_of_a_real_libcudart_has_a_cheap_site),
 	};
 

@@ -99,6 +99,85 @@ static void a_local_symbol_comes_from_the_static_table(void **state)
 	assert_true(symbol.function);
 }
 
+struct compared {
+	struct image *image;
+	unsigned same, others; /* others: of the name another version is the default one */
+};
+
+static int compare_exported(const struct image_symbol *symbol, void *context)
+{
+	struct compared *compared = context;
+	struct image_symbol found;
+
+	if (!symbol->dynamic)
+		return 1;
+	assert_int_equal(image_exported(compared->image, symbol->name, &found), 0);
+	assert_true(found.dynamic);
+	if (found.address != symbol->address) {
+		compared->others++;
+		return 0;
+	}
+	assert_int_equal(found.size, symbol->size);
+	assert_int_equal(found.function, symbol->function);
+	compared->same++;
+	return 0;
+}
+
+/* The C library has thousands, in all bindings and versions. */
+static void hashes_lead_to_each_symbol_of_the_table(void **state)
+{
+	struct compared libc = {0};
+	struct image_symbol symbol;
+	Dl_info info;
+	char name[32];
+
+	(void)state;
+	assert_true(dladdr((void *)printf, &info));
+	assert_int_equal(image_open(open_file(info.dli_fname), &libc.image), 0);
+	image_each_symbol(libc.image, compare_exported, &libc);
+	assert_true(libc.same > 2000 && libc.others < libc.same / 10);
+	assert_int_equal(image_exported(libc.image, "pthread_cond_wait", &symbol), 0);
+	assert_ptr_equal((char *)info.dli_fbase + symbol.address, dlsym(RTLD_DEFAULT, "pthread_cond_wait"));
+	for (int i = 0; i < 2000; i++) {
+		snprintf(name, sizeof(name), "no_such_name_%d", i);
+		assert_int_equal(image_exported(libc.image, name, &symbol), -ENOENT);
+	}
+	image_close(libc.image);
+}
+
+static void a_library_without_such_hashes_has_its_symbols_too(void **state)
+{
+	struct fixture *f = *state;
+	char *path =
+		build_file(f->folder, "libolder.so", source, versions, "-O1 -g0 -shared -fPIC -Wl,--hash-style=sysv");
+	struct image_symbol api, expected;
+	struct image *image;
+
+	assert_int_equal(image_open(open_file(path), &image), 0);
+	assert_false(image_has_section(image, ".gnu.hash"));
+	assert_int_equal(image_exported(image, "api", &api), 0);
+	assert_int_equal(image_symbol(image, "api_new", &expected), 0);
+	assert_int_equal(api.address, expected.address);
+	assert_int_equal(image_exported(image, "hidden_helper", &api), -ENOENT);
+	image_close(image);
+	free(path);
+}
+
+static void what_a_library_needs_and_whether_it_is_a_program_is_known(void **state)
+{
+	struct fixture *f = *state;
+	char *path = build_file(f->folder, "program", "int main(void) { return 0; }\n", NULL, "-O1");
+	struct image *image;
+
+	assert_false(image_is_program(f->image));
+	assert_false(image_needs(f->image, "libcudart"));
+	assert_int_equal(image_open(open_file(path), &image), 0);
+	assert_true(image_is_program(image));
+	assert_true(image_needs(image, "libc.so"));
+	image_close(image);
+	free(path);
+}
+
 static void imported_and_absent_symbols_are_not_found(void **state)
 {
 	struct fixture *f = *state;
@@ -120,6 +199,11 @@ static void an_address_finds_the_function_around_it(void **state)
 	assert_int_equal(image_symbol_at(f->image, helper.address + helper.size - 1, &found), 0);
 	assert_string_equal(found.name, "hidden_helper");
 	assert_int_equal(image_symbol_at(f->image, 8, &found), -ENOENT);
+	/* _init has no size, and ends where .plt begins */
+	assert_int_equal(image_symbol(f->image, "_init", &helper), 0);
+	assert_int_equal(image_symbol_at(f->image, helper.address + 1, &found), 0);
+	assert_string_equal(found.name, "_init");
+	assert_int_equal(image_symbol_at(f->image, helper.address + 0x30, &found), -ENOENT);
 	assert_int_equal(image_symbol_at(f->image, UINT64_MAX, &found), -ENOENT);
 }
 
@@ -244,7 +328,7 @@ static void a_file_that_shrinks_while_open_does_no_harm(void **state)
 	assert_int_equal(image_symbol(image, "limit", &symbol), 0);
 	assert_int_equal(truncate(copy, 100), 0);
 	assert_int_equal(image_read(image, symbol.address, &word, sizeof(int)), -ERANGE);
-	assert_int_equal(image_symbol(image, "entry", &symbol), 0);
+	assert_int_equal(image_symbol(image, "entry", &symbol), -ENOENT);
 	image_close(image);
 	free(copy);
 	free(command);
@@ -276,6 +360,9 @@ int main(void)
 		cmocka_unit_test(an_exported_symbol_is_found_with_its_contents),
 		cmocka_unit_test(the_default_version_of_a_symbol_is_preferred),
 		cmocka_unit_test(a_local_symbol_comes_from_the_static_table),
+		cmocka_unit_test(hashes_lead_to_each_symbol_of_the_table),
+		cmocka_unit_test(a_library_without_such_hashes_has_its_symbols_too),
+		cmocka_unit_test(what_a_library_needs_and_whether_it_is_a_program_is_known),
 		cmocka_unit_test(imported_and_absent_symbols_are_not_found),
 		cmocka_unit_test(an_address_finds_the_function_around_it),
 		cmocka_unit_test(an_address_and_its_offset_hold_the_same),
