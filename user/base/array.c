@@ -45,6 +45,15 @@ char *xasprintf(const char *format, ...)
 	return check(length < 0 ? NULL : text, 1);
 }
 
+char *xjoin(char *text, const char *separator, char *more)
+{
+	char *both = xasprintf("%s%s%s", text, *text ? separator : "", more);
+
+	free(text);
+	free(more);
+	return both;
+}
+
 void *array_grow(void *items, size_t item_size, size_t wanted, size_t *capacity)
 {
 	size_t larger = *capacity ? *capacity * 2 : 16;

@@ -41,5 +41,7 @@ void *xmalloc(size_t bytes);
 void *xcalloc(size_t count, size_t bytes);
 char *xstrdup(const char *text);
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* "text, more", or more where text is empty; frees both. */
+char *xjoin(char *text, const char *separator, char *more);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How far two times are from each other, whichever is later. */
+/* Two times: which is later, and how far they are from each other. */
 #ifndef GPUTRACE_BASE_DISTANCE_H
 #define GPUTRACE_BASE_DISTANCE_H
 
@@ -8,6 +8,16 @@
 static inline uint64_t time_distance(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : b - a;
+}
+
+static inline uint64_t later(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
+static inline uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
 }
 
 #endif

@@ -125,3 +125,20 @@ void safe_text_append_kind(text_buffer *out, const void *bytes, size_t size, uns
 		out->count += write_character(out->items + out->count, c);
 	}
 }
+
+void put_json_string(FILE *out, const char *text)
+{
+	size_t size = text ? strlen(text) : 0;
+	char *safe = xmalloc(SAFE_TEXT_MAX(size) + 1);
+	size_t length = safe_text_copy(safe, text ? text : "", size);
+
+	fputs(text ? "\"" : "null", out);
+	for (size_t i = 0; i < length; i++) {
+		if (safe[i] == '"' || safe[i] == '\\')
+			fputc('\\', out);
+		fputc(safe[i], out);
+	}
+	if (text)
+		fputc('"', out);
+	free(safe);
+}

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/array.h"
 
@@ -35,5 +36,8 @@ void safe_text_append_utf8(text_buffer *out, const void *bytes, size_t size);
 
 /* The same for a CPython string: 1 (Latin-1), 2 (UCS-2) or 4 (UCS-4) bytes per character, little-endian. */
 void safe_text_append_kind(text_buffer *out, const void *bytes, size_t size, unsigned kind);
+
+/* Writes a string of JSON with its quotes, made safe; NULL: null. */
+void put_json_string(FILE *out, const char *text);
 
 #endif

@@ -2,34 +2,16 @@
 /* For programs: one document, docs/formats.md. */
 #include "dump/text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/safe_text.h"
 
 #define DUMP_VERSION 1
 
-static void put_string(FILE *out, const char *text)
-{
-	size_t size = text ? strlen(text) : 0;
-	char *safe = xmalloc(SAFE_TEXT_MAX(size) + 1);
-	size_t length = safe_text_copy(safe, text ? text : "", size);
-
-	fputs(text ? "\"" : "null", out);
-	for (size_t i = 0; i < length; i++) {
-		if (safe[i] == '"' || safe[i] == '\\')
-			fputc('\\', out);
-		fputc(safe[i], out);
-	}
-	if (text)
-		fputc('"', out);
-	free(safe);
-}
-
 static void put_member(FILE *out, const char *name, const char *text)
 {
 	fprintf(out, ", \"%s\": ", name);
-	put_string(out, text);
+	put_json_string(out, text);
 }
 
 static void put_bool(FILE *out, const char *name, bool value)
@@ -78,9 +60,9 @@ static void put_locals(FILE *out, const struct dump_frame *frame)
 	fputs(", \"locals\": {", out);
 	for (unsigned i = 0; i < frame->local_count; i++) {
 		fputs(i ? ", " : "", out);
-		put_string(out, frame->locals[i].name);
+		put_json_string(out, frame->locals[i].name);
 		fputs(": ", out);
-		put_string(out, frame->locals[i].value);
+		put_json_string(out, frame->locals[i].value);
 	}
 	fputc('}', out);
 }
@@ -92,7 +74,7 @@ static void put_frame(FILE *out, const struct dump_frame *frame)
 		return;
 	}
 	fputs("{\"function\": ", out);
-	put_string(out, frame->function);
+	put_json_string(out, frame->function);
 	put_member(out, "file", frame->file);
 	put_number(out, "line", frame->line);
 	if (frame->locals)

@@ -39,14 +39,6 @@ struct reshaper {
 	ARRAY(uint8_t) out;
 };
 
-static const struct schema_field *field_named(const struct schema_fields *fields, const char *name)
-{
-	for (uint32_t i = 0; i < fields->count; i++)
-		if (!strcmp(fields->items[i].name, name))
-			return &fields->items[i];
-	return NULL;
-}
-
 static bool same_fields(const struct schema_fields *left, const struct schema_fields *right)
 {
 	if (left->count != right->count)
@@ -66,7 +58,7 @@ static bool same_layout(const struct schema_type *left, const struct schema_type
 static void find_moves(struct moves *moves, const struct schema_fields *from, const struct schema_fields *to)
 {
 	for (uint32_t i = 0; i < to->count; i++) {
-		const struct schema_field *target = &to->items[i], *source = field_named(from, target->name);
+		const struct schema_field *target = &to->items[i], *source = schema_field(from, target->name);
 
 		if (!source)
 			continue;
@@ -85,8 +77,8 @@ static void find_shape(struct shape *shape, const struct schema_type *from, cons
 	shape->fixed.known = sizeof(struct gpt_record);
 	find_moves(&shape->fixed, &from->fixed, &to->fixed);
 	find_moves(&shape->element, &from->element, &to->element);
-	shape->from_length = field_named(&from->fixed, "bytes");
-	shape->length = field_named(&to->fixed, "bytes");
+	shape->from_length = schema_field(&from->fixed, "bytes");
+	shape->length = schema_field(&to->fixed, "bytes");
 }
 
 struct reshaper *reshaper_new(const struct schema *from, struct schema *to)

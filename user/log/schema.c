@@ -80,7 +80,7 @@ static bool word_name(struct words word, char name[SCHEMA_NAME_MAX + 1])
 	return true;
 }
 
-static const struct schema_field *find_field(const struct schema_fields *fields, const char *name)
+const struct schema_field *schema_field(const struct schema_fields *fields, const char *name)
 {
 	for (uint32_t i = 0; i < fields->count; i++)
 		if (!strcmp(fields->items[i].name, name))
@@ -101,7 +101,7 @@ static bool read_code(struct words word, const struct schema_fields *fields, str
 
 	if (word_starts(&word, "+")) {
 		char name[SCHEMA_NAME_MAX + 1];
-		const struct schema_field *base = word_name(word, name) ? find_field(fields, name) : NULL;
+		const struct schema_field *base = word_name(word, name) ? schema_field(fields, name) : NULL;
 
 		if (!base)
 			return false;
@@ -128,7 +128,7 @@ static bool read_field(struct words word, struct schema_fields *fields, size_t *
 	uint32_t width;
 
 	if (fields->count == SCHEMA_FIELDS_MAX || !take_until(&word, ':', &name) || !take_until(&word, ':', &bits) ||
-	    !word_name(name, field.name) || find_field(fields, field.name) || !word_number(bits, 64, &width) ||
+	    !word_name(name, field.name) || schema_field(fields, field.name) || !word_number(bits, 64, &width) ||
 	    (width != 8 && width != 16 && width != 32 && width != 64) || !read_code(word, fields, &field))
 		return false;
 	field.bytes = (uint8_t)(width / 8);

@@ -91,6 +91,9 @@ int schema_parse(const char *text, size_t bytes, struct schema **schema);
 
 void schema_free(struct schema *schema);
 
+/* NULL: there is none of that name. */
+const struct schema_field *schema_field(const struct schema_fields *fields, const char *name);
+
 /* NULL: not in the schema. */
 static inline const struct schema_type *schema_type(const struct schema *schema, uint16_t type)
 {

@@ -7,36 +7,11 @@
 #include "base/safe_text.h"
 #include "report/table_writer.h"
 
-/* Strings of traces are safe text already; what is not (a title, a command line) becomes so here. */
-static void put_string(FILE *out, const char *text)
-{
-	size_t size = strlen(text);
-	char *safe = xmalloc(SAFE_TEXT_MAX(size) + 1);
-	size_t length = safe_text_copy(safe, text, size);
-
-	fputc('"', out);
-	for (size_t i = 0; i < length; i++) {
-		if (safe[i] == '"' || safe[i] == '\\')
-			fputc('\\', out);
-		fputc(safe[i], out);
-	}
-	fputc('"', out);
-	free(safe);
-}
-
-static void put_string_or_null(FILE *out, const char *text)
-{
-	if (text)
-		put_string(out, text);
-	else
-		fputs("null", out);
-}
-
 static void begin(struct table_writer *writer)
 {
 	fprintf(writer->out, "{\"schema\": \"%s\", \"version\": %d, \"generator\": ", TABLES_SCHEMA,
 		TABLES_SCHEMA_VERSION);
-	put_string(writer->out, "gputrace " GPUTRACE_VERSION);
+	put_json_string(writer->out, "gputrace " GPUTRACE_VERSION);
 	fputs(", \"tables\": [", writer->out);
 }
 
@@ -47,11 +22,11 @@ static void begin_table(struct table_writer *writer)
 	const char *between = "";
 
 	fputs(writer->tables ? ",\n{\"id\": " : "\n{\"id\": ", out);
-	put_string(out, section->id);
+	put_json_string(out, section->id);
 	fputs(", \"title\": ", out);
-	put_string(out, section->title);
+	put_json_string(out, section->title);
 	fputs(", \"about\": ", out);
-	put_string_or_null(out, section->about);
+	put_json_string(out, section->about);
 	fputs(",\n \"columns\": [", out);
 	for (unsigned i = 0; i < section->count; i++) {
 		const struct column *column = &section->columns[i];
@@ -60,7 +35,7 @@ static void begin_table(struct table_writer *writer)
 			continue;
 		fprintf(out, "%s{\"name\": \"%s\", \"type\": \"%s\", \"unit\": ", between, column->key,
 			unit_type(column->unit));
-		put_string_or_null(out, unit_name(column->unit));
+		put_json_string(out, unit_name(column->unit));
 		fputc('}', out);
 		between = ", ";
 	}
@@ -72,7 +47,7 @@ static void put_value(const struct cell *cell, FILE *out)
 	if (cell->kind == CELL_UNKNOWN)
 		fputs("null", out);
 	else if (cell->kind == CELL_TEXT)
-		put_string(out, cell->full ? cell->full : cell->text);
+		put_json_string(out, cell->full ? cell->full : cell->text);
 	else
 		cell_put_number(cell, out);
 }
@@ -100,7 +75,7 @@ static void end_table(struct table_writer *writer)
 	fputs("],\n \"notes\": [", writer->out);
 	for (size_t i = 0; i < section->notes.count; i++) {
 		fputs(i ? ", " : "", writer->out);
-		put_string(writer->out, section->notes.items[i]);
+		put_json_string(writer->out, section->notes.items[i]);
 	}
 	fputs("]}", writer->out);
 }

@@ -16,7 +16,7 @@ static struct difference compare(const struct estimate *before, const struct est
 
 bool difference_is_seen(const struct difference *difference)
 {
-	double change = fabs(difference->after - difference->before);
+	double change = difference_change(difference);
 
 	if (change <= DIFFERENCE_LEAST * fmax(fabs(difference->before), fabs(difference->after)))
 		return false;
@@ -49,11 +49,6 @@ static const struct difference *sorted_by(const struct difference_row *row, bool
 	return by_launches ? &row->count : &row->cost;
 }
 
-static double change_of(const struct difference *difference)
-{
-	return fabs(difference->after - difference->before);
-}
-
 static int by_change(const void *left, const void *right, void *context)
 {
 	const bool *by_launches = context;
@@ -63,8 +58,8 @@ static int by_change(const void *left, const void *right, void *context)
 
 	if (seen_a != seen_b)
 		return seen_a ? -1 : 1;
-	if (change_of(in_a) != change_of(in_b))
-		return change_of(in_a) > change_of(in_b) ? -1 : 1;
+	if (difference_change(in_a) != difference_change(in_b))
+		return difference_change(in_a) > difference_change(in_b) ? -1 : 1;
 	return strcmp((a->before ? a->before : a->after)->key, (b->before ? b->before : b->after)->key);
 }
 

@@ -7,12 +7,19 @@
 #ifndef GPUTRACE_ANALYZE_DIFFERENCES_H
 #define GPUTRACE_ANALYZE_DIFFERENCES_H
 
+#include <math.h>
+
 #include "analyze/sums/per_step_rows.h"
 
 struct difference {
 	double before, after; /* per step; of a trace without steps, in all */
 	double noise;	      /* of after - before; NAN: not known */
 };
+
+static inline double difference_change(const struct difference *difference)
+{
+	return fabs(difference->after - difference->before);
+}
 
 struct difference_row {
 	const struct per_step_row *before, *after; /* NULL: not in that trace */

@@ -135,12 +135,6 @@ static uint64_t flops_of(const struct model *model, const struct op_node *node)
 	return op_flops(model->strings[node->name], model->strings[node->inputs]);
 }
 
-static void add_memory(struct op_memory *sum, struct op_memory memory)
-{
-	sum->cpu += memory.cpu;
-	sum->gpu += memory.gpu;
-}
-
 static void add_node(void *context, const struct op_node *node)
 {
 	struct key_averages *keys = context;
@@ -157,9 +151,9 @@ static void add_node(void *context, const struct op_node *node)
 	row->cpu_self_ns += op_node_self_ns(node);
 	row->gpu_self_ns += node->gpu_self_ns;
 	row->gpu_ns += node->gpu_ns;
-	add_memory(&row->memory, node->memory);
+	op_memory_add(&row->memory, node->memory);
 	if (!node->async)
-		add_memory(&row->memory_self, op_node_self_memory(node));
+		op_memory_add(&row->memory_self, op_node_self_memory(node));
 	for (size_t i = 0; i < node->spans.list.count; i++) {
 		const struct op_gpu_span *span = &node->spans.list.items[i];
 
@@ -220,8 +214,8 @@ void key_averages_add_memory(struct key_averages *keys, const struct torch_memor
 	if (!memory->bytes || (!out && op_tree_add_memory(&keys->tree, event, bytes)))
 		return;
 	row = count_in(keys, (struct tally_key){{out, KEY_MEMORY}}, &came);
-	add_memory(&row->memory, bytes);
-	add_memory(&row->memory_self, bytes);
+	op_memory_add(&row->memory, bytes);
+	op_memory_add(&row->memory_self, bytes);
 }
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */

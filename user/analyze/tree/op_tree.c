@@ -103,12 +103,6 @@ static bool may_be_one(const struct op_node *node, const struct op_node *inner)
 	return node->children == 1 && node->name != NONE && node->name == inner->name;
 }
 
-static void add_memory(struct op_memory *sum, struct op_memory memory)
-{
-	sum->cpu += memory.cpu;
-	sum->gpu += memory.gpu;
-}
-
 /* The innermost one is over. */
 static void leave(struct op_tree *tree, struct op_tree_thread *thread)
 {
@@ -119,7 +113,7 @@ static void leave(struct op_tree *tree, struct op_tree_thread *thread)
 		be_one_with_only(&node);
 	if (around) {
 		around->gpu_ns += node.gpu_ns;
-		add_memory(&around->memory_inside, node.memory);
+		op_memory_add(&around->memory_inside, node.memory);
 	}
 	if (around && may_be_one(around, &node)) {
 		around->only = xmalloc(sizeof(*around->only));
@@ -294,7 +288,7 @@ bool op_tree_add_memory(struct op_tree *tree, const struct torch_memory_event *e
 			continue;
 		inside = true;
 		for (size_t k = 0; k < thread->open.count; k++)
-			add_memory(&thread->open.items[k].memory, memory);
+			op_memory_add(&thread->open.items[k].memory, memory);
 	}
 	tree->busy.count = kept;
 	return inside;

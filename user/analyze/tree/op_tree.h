@@ -40,6 +40,12 @@ struct op_memory {
 	uint64_t cpu, gpu;
 };
 
+static inline void op_memory_add(struct op_memory *sum, struct op_memory memory)
+{
+	sum->cpu += memory.cpu;
+	sum->gpu += memory.gpu;
+}
+
 struct op_node {
 	uint64_t start_ns, end_ns;
 	struct op_memory memory, memory_inside; /* inside: of ops directly inside */

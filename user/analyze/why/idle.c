@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/why/idle_internal.h"
+#include "base/distance.h"
 
 /* Shorter gaps are what the hardware needs between two operations. */
 #define GAP_LEAST_NS 5000u
@@ -434,16 +435,6 @@ static struct idle_device *device_of(struct idle *idle, uint32_t number)
 	if (index == known)
 		array_push(&idle->devices, ((struct idle_device){.device = number, .first_ns = UINT64_MAX}));
 	return &idle->devices.items[index];
-}
-
-static uint64_t later(uint64_t a_ns, uint64_t b_ns)
-{
-	return a_ns > b_ns ? a_ns : b_ns;
-}
-
-static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
-{
-	return a_ns < b_ns ? a_ns : b_ns;
 }
 
 void idle_add_gpu(struct idle *idle, const struct gpu_event *event)

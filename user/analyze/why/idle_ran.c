@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/callers.h"
+#include "base/distance.h"
 
 /* Samples and waits of a thread that are kept without a look at whether they are needed. */
 #define KEPT_LEAST 256u
@@ -26,16 +27,6 @@ void ran_threads_free(struct ran_threads *ran)
 	}
 	free(ran->all);
 	array_free(&ran->others);
-}
-
-static uint64_t later(uint64_t a_ns, uint64_t b_ns)
-{
-	return a_ns > b_ns ? a_ns : b_ns;
-}
-
-static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
-{
-	return a_ns < b_ns ? a_ns : b_ns;
 }
 
 /* ---- what is kept ------------------------------------------------------------------------------------------------ */

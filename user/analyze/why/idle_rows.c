@@ -27,11 +27,6 @@ struct row_keys {
 	struct tally launch_lines;
 };
 
-static uint32_t number_of(struct tally *tally, struct tally_key key)
-{
-	return (uint32_t)(tally_at(tally, key) - tally->entries);
-}
-
 #define AFTER 0x100u
 
 /* A line is one row whatever ran of its native functions, and wherever its launch came from. */
@@ -49,7 +44,7 @@ static void add_charge(struct idle *idle, struct line_tally *by_line, struct row
 		       const struct idle_charge *charge)
 {
 	struct tally_key launch = {{lines_at(lines, charge, charge->launch_place).line}};
-	uint32_t parts[2] = {number_of(&keys->what, what_of(charge)), number_of(&keys->launch_lines, launch)};
+	uint32_t parts[2] = {tally_number(&keys->what, what_of(charge)), tally_number(&keys->launch_lines, launch)};
 
 	line_tally_add(by_line, lines_at(lines, charge, charge->what.part[0]), parts, idle_charge_process(idle, charge),
 		       charge->ns, charge->count);

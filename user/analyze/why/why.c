@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Copies are charged as soon as an operation comes before whose begin they lie; gaps are the account's (idle.c). */
 #include "analyze/why/why_internal.h"
+#include "base/distance.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,16 +110,6 @@ static struct why_device *device_of(struct why *why, uint32_t number)
 	if (index == known)
 		array_push(&why->devices, ((struct why_device){.device = number, .first_ns = UINT64_MAX}));
 	return &why->devices.items[index];
-}
-
-static uint64_t later(uint64_t a_ns, uint64_t b_ns)
-{
-	return a_ns > b_ns ? a_ns : b_ns;
-}
-
-static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
-{
-	return a_ns < b_ns ? a_ns : b_ns;
 }
 
 void why_add_gpu(struct why *why, const struct gpu_event *event)

@@ -4,20 +4,11 @@
 #include <stdlib.h>
 
 #include "analyze/why/why_internal.h"
+#include "base/distance.h"
 #include "model/collectives.h"
 
 /* What a GPU needs to go over to another's work. */
 #define WAIT_LEAST_NS 5000u
-
-static uint64_t later(uint64_t a_ns, uint64_t b_ns)
-{
-	return a_ns > b_ns ? a_ns : b_ns;
-}
-
-static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
-{
-	return a_ns < b_ns ? a_ns : b_ns;
-}
 
 void why_shared_free(struct why *why)
 {

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "base/distance.h"
 #include "model/tables/nvtx_ranges.h"
 
 /* Its program's end, or the trace's. */
@@ -126,11 +127,6 @@ static const struct range_thread *known_thread(struct ranges *ranges, const stru
 		remember(&ranges->readings, owner, *found);
 	}
 	return &first->threads.items[ranges->readings.latest_thread];
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* Its thread, whether it is left out, and when it is over at the latest. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Records as they come, by thread, in order; then one sweep over each thread's with what is open. */
+#include "base/distance.h"
 #include "model/tables/ops.h"
 
 #include <stdlib.h>
@@ -188,11 +189,6 @@ static bool is_reported_again(const struct model_op *kept, uint32_t count, const
 			return op->truncated;
 	}
 	return false;
-}
-
-static uint64_t earlier(uint64_t one_ns, uint64_t other_ns)
-{
-	return one_ns < other_ns ? one_ns : other_ns;
 }
 
 /*

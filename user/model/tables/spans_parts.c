@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/distance.h"
 #include "model/tables/spans.h"
 
 /* ---- pass 1 ------------------------------------------------------------------------------------------- */
@@ -46,11 +47,6 @@ enum span_fate spans_next_fate(const struct spans *spans)
 	if (number_set_has(&spans->known->lost, spans->begun))
 		return SPAN_LOST;
 	return number_set_has(&spans->known->lasting, spans->begun) ? SPAN_LASTS : SPAN_ENDS;
-}
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
 }
 
 /* Where it is in the list. */

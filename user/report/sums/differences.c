@@ -56,11 +56,6 @@ static struct time_unit unit_for(enum measure measure, double most)
 	return (struct time_unit){measure == MEASURE_BYTES ? "B" : "", 1};
 }
 
-static double change_of(const struct difference *difference)
-{
-	return fabs(difference->after - difference->before);
-}
-
 static double most_of(const struct difference *difference)
 {
 	return fmax(fabs(difference->before), fabs(difference->after));
@@ -270,7 +265,7 @@ static size_t rows_shown(const struct report *report, const struct difference_ro
 
 	if (report->rows == UINT_MAX)
 		return rows->list.count;
-	while (shown && measure != MEASURE_COUNT && change_of(&rows->list.items[shown - 1].cost) < 0.05 * unit)
+	while (shown && measure != MEASURE_COUNT && difference_change(&rows->list.items[shown - 1].cost) < 0.05 * unit)
 		shown--;
 	return shown;
 }

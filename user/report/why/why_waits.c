@@ -58,15 +58,6 @@ static uint32_t most_of(const struct tally *tally, uint64_t *ns)
 	return most;
 }
 
-static char *joined(char *text, const char *separator, char *more)
-{
-	char *both = xasprintf("%s%s%s", text, *text ? separator : "", more);
-
-	free(text);
-	free(more);
-	return both;
-}
-
 /* "worker (pid 4711, thread QueueFeeder)" */
 static char *thread_text(const struct model *model, uint32_t number)
 {
@@ -105,14 +96,14 @@ static char *inner_shares(const struct shares *shares)
 	char *text = xstrdup("");
 
 	for (size_t i = 0; i < shares->inner.count && i < 3; i++)
-		text = joined(text, ", ",
-			      xasprintf("%s %s", number_time(sorted[i].ns).text,
-					inner_text((enum why_cause)sorted[i].key.part[0])));
+		text = xjoin(text, ", ",
+			     xasprintf("%s %s", number_time(sorted[i].ns).text,
+				       inner_text((enum why_cause)sorted[i].key.part[0])));
 	free(sorted);
 	return text;
 }
 
-static char *often_text(const struct why_loss *loss)
+char *why_how_often(const struct why_loss *loss)
 {
 	return loss->count == 1 ? xstrdup("once")
 				: xasprintf("%s times, %s at the longest", number_count(loss->count).text,
@@ -144,7 +135,7 @@ static char *others_text(const struct analyses *all, const struct shares *shares
 char *why_waits_evidence(const struct analyses *all, const struct why_loss *loss)
 {
 	struct shares shares = shares_of(all, loss->cause);
-	char *often = often_text(loss), *others = others_text(all, &shares);
+	char *often = why_how_often(loss), *others = others_text(all, &shares);
 	char *at = loss->via_line == NONE ? NULL : line_label(&all->lines, loss->via_line), *text;
 
 	text = xasprintf("The GPU had nothing to do %s, while the thread that launches waited%s%s.%s", often,
@@ -161,13 +152,13 @@ char *why_ran_evidence(const struct analyses *all, const struct why_loss *loss)
 	struct shares shares = shares_of(all, loss->cause);
 	uint64_t ns;
 	uint32_t function = most_of(&shares.functions, &ns);
-	char *often = often_text(loss), *text;
+	char *often = why_how_often(loss), *text;
 
 	text = xasprintf("The GPU had nothing to do %s, while the thread that launches ran, by samples.", often);
 	if (function != NONE && *why_name(all, function) != '[') /* no symbol, but a file */
-		text = joined(text, " ",
-			      xasprintf("The native function seen most is %s: %s.", why_name(all, function),
-					number_time(ns).text));
+		text = xjoin(text, " ",
+			     xasprintf("The native function seen most is %s: %s.", why_name(all, function),
+				       number_time(ns).text));
 	free(often);
 	free_shares(&shares);
 	return text;

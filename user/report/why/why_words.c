@@ -15,16 +15,6 @@ static const char *plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
-/* "text, more" */
-static char *joined(char *text, const char *separator, char *more)
-{
-	char *both = xasprintf("%s%s%s", text, *text ? separator : "", more);
-
-	free(text);
-	free(more);
-	return both;
-}
-
 /* ---- where ------------------------------------------------------------------------------------------------------- */
 
 static char *where(const struct analyses *all, const struct why_loss *loss, const struct why_line *line)
@@ -98,22 +88,14 @@ char *why_where(const struct analyses *all, const struct why_loss *loss, const s
 	label = process_label(process);
 	shown = xasprintf("(%s)", label);
 	free(label);
-	return joined(text, " ", shown);
+	return xjoin(text, " ", shown);
 }
 
 /* ---- what shows it ----------------------------------------------------------------------------------------------- */
 
-/* "12 times, 3.1 ms at the longest" */
-static char *how_often(const struct why_loss *loss)
-{
-	return loss->count == 1 ? xstrdup("once")
-				: xasprintf("%s times, %s at the longest", number_count(loss->count).text,
-					    number_time(loss->longest_ns).text);
-}
-
 static char *python_evidence(const struct analyses *all, const struct why_loss *loss)
 {
-	char *often = how_often(loss), *text;
+	char *often = why_how_often(loss), *text;
 
 	text = xasprintf("The GPU ran out of work %s, and the thread that launches was in no CUDA call%s meanwhile%s.",
 			 often, model_has_all_calls(all->model) ? "" : " that gputrace follows",
@@ -124,7 +106,7 @@ static char *python_evidence(const struct analyses *all, const struct why_loss *
 
 static char *unsampled_evidence(const struct why_loss *loss)
 {
-	char *often = how_often(loss), *text;
+	char *often = why_how_often(loss), *text;
 
 	text = xasprintf("The GPU had nothing to do %s, and what the thread that launches did is in no sample and no "
 			 "wait.",
@@ -142,7 +124,7 @@ static const char *loader_of(const char *name)
 
 static char *data_evidence(const struct analyses *all, const struct why_loss *loss)
 {
-	char *often = how_often(loss), *text;
+	char *often = why_how_often(loss), *text;
 
 	if (loss->lines[0].extra == WHY_SEEN_BY_FRAMES)
 		text = xasprintf("The GPU ran out of work %s, and the next CUDA call was made inside the DataLoader "
@@ -170,13 +152,13 @@ static char *sync_evidence(const struct analyses *all, const struct why_loss *lo
 			 line->calls == 1 ? "it" : "them");
 	if (!line->reads)
 		return text;
-	return joined(text, " ",
-		      xasprintf("The line reads %s back from the GPU, %s time%s%s.",
-				number_bytes(line->read_bytes / line->reads).text, number_count(line->reads).text,
-				plural(line->reads),
-				line->read_bytes / line->reads <= WHY_NUMBER_BYTES
-					? ": one number, as .item(), float() or an `if` of a tensor do"
-					: ""));
+	return xjoin(text, " ",
+		     xasprintf("The line reads %s back from the GPU, %s time%s%s.",
+			       number_bytes(line->read_bytes / line->reads).text, number_count(line->reads).text,
+			       plural(line->reads),
+			       line->read_bytes / line->reads <= WHY_NUMBER_BYTES
+				       ? ": one number, as .item(), float() or an `if` of a tensor do"
+				       : ""));
 }
 
 static char *launch_evidence(const struct analyses *all, const struct why_loss *loss)
@@ -197,18 +179,18 @@ static char *calls_evidence(const struct why_loss *loss)
 	for (size_t i = 0; i < loss->line_count && i < 3; i++) {
 		const struct why_line *line = &loss->lines[i];
 
-		text = joined(text, ", ",
-			      xasprintf("%s call%s of %s took %s", number_count(line->calls).text, plural(line->calls),
-					api_name((uint16_t)line->detail), number_time(line->calls_ns).text));
+		text = xjoin(text, ", ",
+			     xasprintf("%s call%s of %s took %s", number_count(line->calls).text, plural(line->calls),
+				       api_name((uint16_t)line->detail), number_time(line->calls_ns).text));
 	}
 	for (size_t i = 0; i < loss->line_count; i++)
 		failed += loss->lines[i].failed;
-	text = joined(text, "", xstrdup("."));
+	text = xjoin(text, "", xstrdup("."));
 	if (failed)
-		text = joined(text, " ",
-			      xasprintf("%s of the calls failed: there was no memory, and the caller gave some back "
-					"and asked again.",
-					number_count(failed).text));
+		text = xjoin(text, " ",
+			     xasprintf("%s of the calls failed: there was no memory, and the caller gave some back "
+				       "and asked again.",
+				       number_count(failed).text));
 	return text;
 }
 
@@ -218,10 +200,10 @@ static char *import_evidence(const struct analyses *all, const struct why_loss *
 	char *text = xstrdup("");
 
 	for (size_t i = 0; i < loss->line_count && i < 3; i++)
-		text = joined(text, ", ",
-			      xasprintf("import of %s %s", why_name(all, loss->lines[i].detail),
-					number_time(loss->lines[i].ns).text));
-	return joined(text, "", xstrdup(" without work on the GPU."));
+		text = xjoin(text, ", ",
+			     xasprintf("import of %s %s", why_name(all, loss->lines[i].detail),
+				       number_time(loss->lines[i].ns).text));
+	return xjoin(text, "", xstrdup(" without work on the GPU."));
 }
 
 static char *gc_evidence(const struct why_loss *loss)
@@ -241,13 +223,13 @@ static char *gc_evidence(const struct why_loss *loss)
 	}
 	for (unsigned i = 3; i-- > 0;)
 		if (count[i])
-			text = joined(text, ", ",
-				      xasprintf("%s collection%s of generation %u: %s", number_count(count[i]).text,
-						plural(count[i]), i, number_time(of[i]).text));
+			text = xjoin(text, ", ",
+				     xasprintf("%s collection%s of generation %u: %s", number_count(count[i]).text,
+					       plural(count[i]), i, number_time(of[i]).text));
 	if (other)
-		text = joined(text, ", ", xasprintf("%s collection%s", number_count(other).text, plural(other)));
-	return joined(text, "",
-		      xasprintf(" without work on the GPU, %s at the longest.", number_time(loss->longest_ns).text));
+		text = xjoin(text, ", ", xasprintf("%s collection%s", number_count(other).text, plural(other)));
+	return xjoin(text, "",
+		     xasprintf(" without work on the GPU, %s at the longest.", number_time(loss->longest_ns).text));
 }
 
 static char *compiled_what(const struct analyses *all, const struct why_line *line)
@@ -271,10 +253,10 @@ static char *compile_evidence(const struct analyses *all, const struct why_loss 
 	for (size_t i = 0; i < loss->line_count && i < 3; i++) {
 		char *what = compiled_what(all, &loss->lines[i]);
 
-		text = joined(text, ", ", xasprintf("%s %s", number_time(loss->lines[i].ns).text, what));
+		text = xjoin(text, ", ", xasprintf("%s %s", number_time(loss->lines[i].ns).text, what));
 		free(what);
 	}
-	return joined(text, "", xstrdup(" while the GPU had nothing to do."));
+	return xjoin(text, "", xstrdup(" while the GPU had nothing to do."));
 }
 
 static char *copy_name(uint32_t detail, char *buffer, size_t size)
@@ -298,18 +280,18 @@ static char *copy_evidence(const struct why_loss *loss)
 			 number_bytes(line->copies ? line->copy_bytes / line->copies : 0).text,
 			 number_time(line->copy_ns).text);
 	if (line->copy_ns)
-		text = joined(text, "", xasprintf(" (%.1f GB/s)", (double)line->copy_bytes / (double)line->copy_ns));
+		text = xjoin(text, "", xasprintf(" (%.1f GB/s)", (double)line->copy_bytes / (double)line->copy_ns));
 	if (line->calls)
-		text = joined(text, "",
-			      xasprintf(", and the program stood in %s of these calls for %s",
-					number_count(line->calls).text, number_time(line->calls_ns).text));
-	return joined(text, "", xasprintf(". For %s no kernel ran.", number_time(line->ns).text));
+		text = xjoin(text, "",
+			     xasprintf(", and the program stood in %s of these calls for %s",
+				       number_count(line->calls).text, number_time(line->calls_ns).text));
+	return xjoin(text, "", xasprintf(". For %s no kernel ran.", number_time(line->ns).text));
 }
 
 static char *process_evidence(const struct analyses *all, const struct why_loss *loss)
 {
 	const struct model_process *other = &all->model->processes[loss->lines[0].detail];
-	char *often = how_often(loss), *text;
+	char *often = why_how_often(loss), *text;
 
 	text = xasprintf("Work of this program was launched and had to wait %s, while %s (pid %" PRIu32
 			 ") ran kernels on the same GPU.",
@@ -339,7 +321,7 @@ static char *rank_evidence(const struct analyses *all, const struct why_loss *lo
 
 static char *peer_evidence(const struct analyses *all, const struct why_loss *loss)
 {
-	char *often = how_often(loss), *text;
+	char *often = why_how_often(loss), *text;
 
 	text = xasprintf("The GPU had nothing to do %s, while %s of its process had not ended: it ends when the last "
 			 "process has come to it and the data has gone from CPU to CPU.",

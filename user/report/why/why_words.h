@@ -30,7 +30,10 @@ char *why_where(const struct analyses *all, const struct why_loss *loss, const s
 /* The figures of the log that show it. */
 char *why_evidence(const struct analyses *all, const struct why_loss *loss);
 
-/* The same of causes that samples and waits of threads show (why_waits.c). */
+/* "12 times, 3.1 ms at the longest" */
+char *why_how_often(const struct why_loss *loss);
+
+/* As why_evidence, of causes that samples and waits of threads show (why_waits.c). */
 char *why_ran_evidence(const struct analyses *all, const struct why_loss *loss);
 char *why_waits_evidence(const struct analyses *all, const struct why_loss *loss);
 
