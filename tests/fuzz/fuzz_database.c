@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Databases of profilers that no one wrote so: read whole and in parts, both keep what a model promises. */
+/* Databases of profilers that no one wrote so. */
 #include <sqlite3.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "input/foreign_trace.h"
-#include "model_check.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+#include "foreign_input.h"
 
 #define TID "1174405191" /* pid 70, thread 71 */
 
@@ -72,38 +62,4 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 	if (size < 512 || seed % 64 == 0)
 		size = make(seed & 64 ? nsys : nvprof, data, max_size);
 	return LLVMFuzzerMutate(data, size, max_size);
-}
-
-static void check(int fd, const struct trace_division *division)
-{
-	struct trace *trace;
-	const char *wrong;
-	char *why;
-
-	if (foreign_trace_open(fd, division, &trace, &why)) {
-		free(why);
-		return;
-	}
-	for (const struct model *part = trace_first(trace); part; part = trace_next(trace)) {
-		wrong = part->more || part->continued ? NULL : model_check(part);
-		if (wrong) {
-			fprintf(stderr, "broken promise: %s\n", wrong);
-			abort();
-		}
-	}
-	two_pass_trace_close(trace);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	static const struct trace_division in_one = {.whole_bytes = UINT64_MAX},
-					   in_parts = {.chunk_records = 2, .part_events = 2};
-	int fd = memfd_create("database", MFD_CLOEXEC);
-
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		abort();
-	check(fd, &in_one);
-	check(fd, &in_parts);
-	close(fd);
-	return 0;
 }

@@ -45,6 +45,21 @@ static inline void remove_folder(char *folder)
 	free(folder);
 }
 
+/* One for all tests of a program: what begins and ends the group. */
+__attribute__((unused)) static char *tests_folder;
+
+static inline int make_tests_folder(void **state)
+{
+	tests_folder = make_folder();
+	return 0;
+}
+
+static inline int remove_tests_folder(void **state)
+{
+	remove_folder(tests_folder);
+	return 0;
+}
+
 /* Compiles C source (and a linker version script, NULL: none) to folder/name with more flags. Free the path. */
 static inline char *build_file(const char *folder, const char *name, const char *source, const char *versions,
 			       const char *flags)

@@ -125,4 +125,21 @@ static struct model *forward_log_end(struct forward_log *forward)
 	return model_of(&forward->log);
 }
 
+/* Two layers of 40 and 7 us backward, 5 us in a node whose forward op no one saw, 3 us forward. */
+LOG_FN struct model *forward_log_training_step(void)
+{
+	struct forward_log forward = forward_log_begin();
+
+	forward_log_layer(&forward, "aten::mm", 100, 110, 7, 20);
+	forward_log_call(&forward, TID, 105, 3, forward_log_stack(&forward, "forward", 20), GPT_STACK_OK);
+	forward_log_layer(&forward, "aten::add", 120, 130, 8, 21);
+	forward_log_launch(&forward, 205, 7);
+	forward_log_node(&forward, "AddBackward0", 200, 210, 8, FORWARD_THREAD);
+	forward_log_launch(&forward, 225, 40);
+	forward_log_node(&forward, "MmBackward0", 220, 230, 7, FORWARD_THREAD);
+	forward_log_launch(&forward, 285, 5);
+	forward_log_node(&forward, "AccumulateGrad", 280, 290, -1, FORWARD_THREAD);
+	return forward_log_end(&forward);
+}
+
 #endif

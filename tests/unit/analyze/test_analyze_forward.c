@@ -5,23 +5,6 @@
 #include "forward_log.h"
 #include "report/report.h"
 
-/* Two layers of 40 and 7 us backward, 5 us in a node whose forward op no one saw, 3 us forward. */
-static struct model *training_step(void)
-{
-	struct forward_log forward = forward_log_begin();
-
-	forward_log_layer(&forward, "aten::mm", 100, 110, 7, 20);
-	forward_log_call(&forward, TID, 105, 3, forward_log_stack(&forward, "forward", 20), GPT_STACK_OK);
-	forward_log_layer(&forward, "aten::add", 120, 130, 8, 21);
-	forward_log_launch(&forward, 205, 7);
-	forward_log_node(&forward, "AddBackward0", 200, 210, 8, FORWARD_THREAD);
-	forward_log_launch(&forward, 225, 40);
-	forward_log_node(&forward, "MmBackward0", 220, 230, 7, FORWARD_THREAD);
-	forward_log_launch(&forward, 285, 5);
-	forward_log_node(&forward, "AccumulateGrad", 280, 290, -1, FORWARD_THREAD);
-	return forward_log_end(&forward);
-}
-
 static char *report_with(const struct model *model, struct attribution attribution)
 {
 	const struct report_options options = {.width = 100, .attribution = attribution};
@@ -62,7 +45,7 @@ static void assert_has_not(const char *text, const char *part)
 
 static void backward_work_is_on_the_line_that_called_backward(void **state)
 {
-	struct model *model = training_step();
+	struct model *model = forward_log_training_step();
 	char *text = report_with(model, (struct attribution){});
 
 	assert_has(text, "52.0      52.0  94.5      3  model.py:40  step\n");
@@ -77,7 +60,7 @@ static void backward_work_is_on_the_line_that_called_backward(void **state)
 
 static void or_on_the_lines_of_forward_ops_and_what_has_none_stays(void **state)
 {
-	struct model *model = training_step();
+	struct model *model = forward_log_training_step();
 	char *text = report_with(model, (struct attribution){.forward = true});
 
 	assert_has(text, "43.0      43.0  78.2      2  model.py:20  forward\n");
@@ -91,7 +74,7 @@ static void or_on_the_lines_of_forward_ops_and_what_has_none_stays(void **state)
 
 static void folded_stacks_of_forward_ops_name_the_node(void **state)
 {
-	struct model *model = training_step();
+	struct model *model = forward_log_training_step();
 	char *text = folded_with(model, (struct attribution){.forward = true}, false);
 
 	assert_string_equal(text, "python3;forward (model.py:20);[backward];MmBackward0;cudaLaunchKernel;kernel 40000\n"
@@ -107,7 +90,7 @@ static void folded_stacks_of_forward_ops_name_the_node(void **state)
 
 static void a_kernel_names_the_line_that_its_time_is_put_on(void **state)
 {
-	struct model *model = training_step();
+	struct model *model = forward_log_training_step();
 	char *text = report_with(model, (struct attribution){.forward = true});
 
 	assert_has(text, "model.py:20 forward");

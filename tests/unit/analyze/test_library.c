@@ -15,22 +15,6 @@
 #include "built_library.h"
 #include "target/library.h"
 
-static char *folder;
-
-static int make(void **state)
-{
-	(void)state;
-	folder = make_folder();
-	return 0;
-}
-
-static int clean(void **state)
-{
-	(void)state;
-	remove_folder(folder);
-	return 0;
-}
-
 static void names_tell_the_kind(void **state)
 {
 	static const struct {
@@ -67,7 +51,7 @@ static void names_tell_the_kind(void **state)
 
 static struct image *build_image(const char *source, const char *versions, const char *flags)
 {
-	char *path = build_file(folder, "sample", source, versions, flags);
+	char *path = build_file(tests_folder, "sample", source, versions, flags);
 	struct image *image;
 
 	assert_int_equal(image_open(open_file(path), &image), 0);
@@ -173,7 +157,7 @@ static void a_static_runtime_of_a_library_is_found_where_it_needs_no_other(void 
 		"__attribute__((section(\".nv_fatbin\"), used)) static int code = 1;\n"
 		"__attribute__((noinline)) static int cudaLaunchKernel(volatile int *x) { return *x; }\n"
 		"int entry(void) { int x = 3; return cudaLaunchKernel(&x); }\n";
-	char *other = build_file(folder, "libcudart.so.13", "int other;\n", NULL,
+	char *other = build_file(tests_folder, "libcudart.so.13", "int other;\n", NULL,
 				 "-shared -fPIC -Wl,-soname,libcudart.so.13");
 	char *flags = xasprintf("-O1 -shared -fPIC -Wl,--no-as-needed '%s'", other);
 	struct image *image = build_image(source, NULL, "-O1 -shared -fPIC");
@@ -309,5 +293,5 @@ int main(void)
 		cmocka_unit_test(every_call_of_a_real_libcudart_has_a_cheap_site),
 	};
 
-	return cmocka_run_group_tests_name("target/library", tests, make, clean);
+	return cmocka_run_group_tests_name("target/library", tests, make_tests_folder, remove_tests_folder);
 }

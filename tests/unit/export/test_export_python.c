@@ -4,14 +4,10 @@
 
 #include "export/chrome/chrome.h"
 #include "export/export.h"
+#include "python_log.h"
 #include "report/report.h"
 #include "test_export_log.h"
 #include "whole_trace.h"
-
-#define MAIN 0x1000
-#define STEP 0x2000
-#define FORWARD 0x3000
-#define MS 1000000ull
 
 static char *chrome_text(const struct model *model)
 {
@@ -35,33 +31,21 @@ static void assert_has(const char *text, const char *part)
 	}
 }
 
-static void call(struct log_builder *log, uint64_t ms, uint64_t frame, uint64_t code)
-{
-	struct gpt_pycall record = {.time_ns = ms * MS, .pid = PID, .tid = PID, .code = code, .frame = frame};
-
-	log_put(log, GPT_PYCALL, &record, sizeof(record), NULL, 0);
-}
-
 /* `main` runs already, twice calls `step`, and each time `forward` launches; the first launch has lost its stack. */
 static struct model *traced_calls(void)
 {
 	struct log_builder log;
 
-	log_begin(&log, 0, 0);
-	log_function(&log, PID, MAIN, "main", "/src/train.py", 90);
-	log_function(&log, PID, STEP, "step", "/src/train.py", 20);
-	log_function(&log, PID, FORWARD, "forward", "/src/model.py", 40);
-	log_stack(&log, PID, 1, 3,
-		  (struct gpt_pyframe[]){{.code = FORWARD, .lasti = 4}, {.code = STEP, .lasti = 6}, {.code = MAIN}});
+	python_log_begin(&log);
 	for (uint64_t i = 1; i <= 2; i++) {
-		call(&log, 10 * i, 0x9000, STEP);
-		call(&log, 10 * i + 2, 0x8000, FORWARD);
+		python_log_call(&log, 10 * i, 0x9000, STEP);
+		python_log_call(&log, 10 * i + 2, 0x8000, FORWARD);
 		log_launch(&log, PID, PID, (10 * i + 3) * MS, i - 1, (uint32_t)(2 * i - 1));
 		log_launch(&log, PID, PID, (10 * i + 4) * MS, 1, (uint32_t)(2 * i));
-		call(&log, 10 * i + 6, 0x8000, 0);
-		call(&log, 10 * i + 8, 0x9000, 0);
+		python_log_call(&log, 10 * i + 6, 0x8000, 0);
+		python_log_call(&log, 10 * i + 8, 0x9000, 0);
 	}
-	call(&log, 40, 0x9000, STEP);
+	python_log_call(&log, 40, 0x9000, STEP);
 	log_end(&log, 50 * MS);
 	return model_of(&log);
 }

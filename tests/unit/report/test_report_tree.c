@@ -269,26 +269,9 @@ static void or_shown(void **state)
 
 /* ---- ops --------------------------------------------------------------------------------------------------------- */
 
-/* Two layers of 40 and 7 us backward, 5 us in a node whose forward op no one saw, 3 us forward. */
-static struct model *training_step(void)
-{
-	struct forward_log forward = forward_log_begin();
-
-	forward_log_layer(&forward, "aten::mm", 100, 110, 7, 20);
-	forward_log_call(&forward, TID, 105, 3, forward_log_stack(&forward, "forward", 20), GPT_STACK_OK);
-	forward_log_layer(&forward, "aten::add", 120, 130, 8, 21);
-	forward_log_launch(&forward, 205, 7);
-	forward_log_node(&forward, "AddBackward0", 200, 210, 8, FORWARD_THREAD);
-	forward_log_launch(&forward, 225, 40);
-	forward_log_node(&forward, "MmBackward0", 220, 230, 7, FORWARD_THREAD);
-	forward_log_launch(&forward, 285, 5);
-	forward_log_node(&forward, "AccumulateGrad", 280, 290, -1, FORWARD_THREAD);
-	return forward_log_end(&forward);
-}
-
 static void backward_nodes_name_their_forward_op(void **state)
 {
-	struct model *model = training_step();
+	struct model *model = forward_log_training_step();
 
 	assert_tree(model, (struct attribution){}, &all_of_it,
 		    "\n"
@@ -311,7 +294,7 @@ static void backward_nodes_name_their_forward_op(void **state)
 
 static void or_stand_under_its_functions(void **state)
 {
-	struct model *model = training_step();
+	struct model *model = forward_log_training_step();
 
 	assert_tree(model, (struct attribution){.forward = true}, &all_of_it,
 		    "\n"
@@ -335,7 +318,7 @@ static void or_stand_under_its_functions(void **state)
 
 static void by_cpu_time_ops_have_what_is_left_of_their_own(void **state)
 {
-	struct model *model = training_step();
+	struct model *model = forward_log_training_step();
 
 	char *text =
 		tree_of_trace(WHOLE_TRACE(model), (struct attribution){}, &(struct tree_options){.by = TREE_BY_CPU});

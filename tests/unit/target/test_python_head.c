@@ -29,22 +29,6 @@ static const char *const flags[] = {
 	"-shared -fPIC -O2 -fstack-protector-strong",
 };
 
-static char *folder;
-
-static int make(void **state)
-{
-	(void)state;
-	folder = make_folder();
-	return 0;
-}
-
-static int clean(void **state)
-{
-	(void)state;
-	remove_folder(folder);
-	return 0;
-}
-
 static int find_in(const char *path, uint64_t *head)
 {
 	struct image *image;
@@ -60,7 +44,7 @@ static void a_stripped_file_has_it_where_its_symbol_was(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
-		char *path = build_file(folder, "libpython3.6m.so.1.0", source, NULL, flags[i]);
+		char *path = build_file(tests_folder, "libpython3.6m.so.1.0", source, NULL, flags[i]);
 		char *strip = xasprintf("strip -s '%s'", path);
 		uint64_t named = 0, decoded = 1;
 
@@ -85,7 +69,7 @@ static void a_file_without_either_has_none(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
-		char *path = build_file(folder, "libpython3.6m.so.1.0", sources[i], NULL, "-shared -fPIC -O2");
+		char *path = build_file(tests_folder, "libpython3.6m.so.1.0", sources[i], NULL, "-shared -fPIC -O2");
 
 		assert_int_equal(find_in(path, &head), -ENOENT);
 		unlink(path);
@@ -134,5 +118,5 @@ int main(void)
 		cmocka_unit_test(only_a_function_that_loads_and_returns_a_word_is_believed),
 	};
 
-	return cmocka_run_group_tests_name("target/python_head", tests, make, clean);
+	return cmocka_run_group_tests_name("target/python_head", tests, make_tests_folder, remove_tests_folder);
 }

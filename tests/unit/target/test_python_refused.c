@@ -13,22 +13,6 @@
 #include "built_library.h"
 #include "python_child.h"
 
-static char *folder;
-
-static int make(void **state)
-{
-	(void)state;
-	folder = make_folder();
-	return 0;
-}
-
-static int clean(void **state)
-{
-	(void)state;
-	remove_folder(folder);
-	return 0;
-}
-
 static void load_and_wait(const void *path)
 {
 	if (path && !dlopen(path, RTLD_NOW)) {
@@ -108,7 +92,7 @@ static void what_cannot_be_walked_is_refused_with_the_reason(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(made_up) / sizeof(*made_up); i++) {
-		char *path = build_file(folder, made_up[i].name, made_up[i].source, NULL, "-shared -fPIC");
+		char *path = build_file(tests_folder, made_up[i].name, made_up[i].source, NULL, "-shared -fPIC");
 		char why[512];
 		int err = find_with_library(path, why, sizeof(why));
 
@@ -128,5 +112,5 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_walked_is_refused_with_the_reason),
 	};
 
-	return cmocka_run_group_tests_name("target/python, refused", tests, make, clean);
+	return cmocka_run_group_tests_name("target/python, refused", tests, make_tests_folder, remove_tests_folder);
 }

@@ -40,27 +40,11 @@ static const struct {
 	{"nothing that says", "app", "char text[] = \"\";", -ENOENT, "", false},
 };
 
-static char *folder;
-
-static int make(void **state)
-{
-	(void)state;
-	folder = make_folder();
-	return 0;
-}
-
-static int clean(void **state)
-{
-	(void)state;
-	remove_folder(folder);
-	return 0;
-}
-
 static void the_version_is_what_all_sources_agree_on(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
-		char *path = build_file(folder, files[i].name, files[i].source, NULL, "-shared -fPIC");
+		char *path = build_file(tests_folder, files[i].name, files[i].source, NULL, "-shared -fPIC");
 		char why[128] = "", text[32] = "";
 		struct python_version version;
 		struct image *image;
@@ -87,7 +71,7 @@ static uint64_t build_with_text_at(size_t pad, struct image **image)
 {
 	char *source =
 		xasprintf("const struct { char pad[%zu], text[7], more[100]; } all = {{1}, \"3.9.18\", {1}};", pad);
-	char *path = build_file(folder, "libpython3.9.so", source, NULL, "-shared -fPIC");
+	char *path = build_file(tests_folder, "libpython3.9.so", source, NULL, "-shared -fPIC");
 	struct image_symbol symbol;
 	uint64_t offset;
 
@@ -127,5 +111,5 @@ int main(void)
 		cmocka_unit_test(a_text_is_found_across_the_edge_of_what_is_read_at_once),
 	};
 
-	return cmocka_run_group_tests_name("target/python_version", tests, make, clean);
+	return cmocka_run_group_tests_name("target/python_version", tests, make_tests_folder, remove_tests_folder);
 }

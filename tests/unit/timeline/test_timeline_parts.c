@@ -5,13 +5,9 @@
 #include <errno.h>
 
 #include "chrome_lines.h"
+#include "python_log.h"
 #include "sample_model.h"
 #include "trace_cut.h"
-
-#define MAIN 0x1000
-#define STEP 0x2000
-#define FORWARD 0x3000
-#define MS 1000000ull
 
 static struct kept keep_cut(struct trace *cut)
 {
@@ -173,26 +169,6 @@ static void an_arrow_to_a_later_part_is_that_parts(void **state)
 
 /* ---- Python ------------------------------------------------------------------------------------------------------ */
 
-static void begin(struct log_builder *log)
-{
-	log_begin(log, 0, 0);
-	log_function(log, PID, MAIN, "main", "/src/train.py", 90);
-	log_function(log, PID, STEP, "step", "/src/train.py", 20);
-	log_function(log, PID, FORWARD, "forward", "/src/model.py", 40);
-	log_stack(log, PID, 1, 3,
-		  (struct gpt_pyframe[]){{.code = FORWARD, .lasti = 4}, {.code = STEP, .lasti = 6}, {.code = MAIN}});
-	log_stack(log, PID, 2, 3,
-		  (struct gpt_pyframe[]){{.code = FORWARD, .lasti = 4}, {.code = STEP, .lasti = 8}, {.code = MAIN}});
-	log_stack(log, PID, 3, 2, (struct gpt_pyframe[]){{.code = STEP, .lasti = 6}, {.code = MAIN}});
-}
-
-static void traced(struct log_builder *log, uint64_t ms, uint64_t frame, uint64_t code)
-{
-	struct gpt_pycall record = {.time_ns = ms * MS, .pid = PID, .tid = PID, .code = code, .frame = frame};
-
-	log_put(log, GPT_PYCALL, &record, sizeof(record), NULL, 0);
-}
-
 static void range(struct log_builder *log, uint32_t tid, uint16_t what, uint64_t ms, uint64_t id, const char *name,
 		  const char *domain)
 {
@@ -209,7 +185,7 @@ static void functions_from_stacks_go_on_over_parts(void **state)
 	struct trace *cut;
 	struct kept kept;
 
-	begin(&log);
+	python_log_begin(&log);
 	log_launch(&log, PID, PID + 1, 5 * MS, 1, 100);
 	for (uint32_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++)
 		log_launch(&log, PID, PID, (10 + i) * MS, stacks[i], i + 1);
@@ -236,19 +212,19 @@ static void traced_functions_go_on_over_parts(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	python_log_begin(&log);
 	log_stack_truncated(&log, PID, 4, 2,
 			    (struct gpt_pyframe[]){{.code = FORWARD, .lasti = 4}, {.code = STEP, .lasti = 6}});
 	log_launch(&log, PID, PID, 5 * MS, 4, 1);
 	for (uint64_t i = 1; i <= 4; i++) {
-		traced(&log, 10 * i, 0x9000, STEP);
-		traced(&log, 10 * i + 2, 0x8000, FORWARD);
+		python_log_call(&log, 10 * i, 0x9000, STEP);
+		python_log_call(&log, 10 * i + 2, 0x8000, FORWARD);
 		log_launch(&log, PID, PID, (10 * i + 3) * MS, i == 1 ? 0 : 1, (uint32_t)(3 * i));
 		log_launch(&log, PID, PID, (10 * i + 4) * MS, 1, (uint32_t)(3 * i + 1));
-		traced(&log, 10 * i + 6, 0x8000, 0);
+		python_log_call(&log, 10 * i + 6, 0x8000, 0);
 		log_launch(&log, PID, PID, (10 * i + 7) * MS, 3, (uint32_t)(3 * i + 2));
 		if (i < 4)
-			traced(&log, 10 * i + 8, 0x9000, 0);
+			python_log_call(&log, 10 * i + 8, 0x9000, 0);
 	}
 	log_end(&log, 60 * MS);
 	model = model_of(&log);
@@ -289,12 +265,12 @@ static void what_is_open_when_the_last_part_ends_goes_until_there(void **state)
 	struct model *model;
 	struct kept kept;
 
-	begin(&log);
+	python_log_begin(&log);
 	log_process(&log, PID, 1, 5, 1, 0x30c, "python3", "", "", "");
-	traced(&log, 10, 0x9000, STEP);
+	python_log_call(&log, 10, 0x9000, STEP);
 	log_launch(&log, PID, PID, 20 * MS, 3, 1);
 	log_launch(&log, PID, PID, 30 * MS, 3, 2);
-	traced(&log, 40, 0x9000, 0);
+	python_log_call(&log, 40, 0x9000, 0);
 	log_batch(&log, PID, PID, 45 * MS);
 	range(&log, PID, GPT_AGENT_RANGE_PUSHED, 15, 0, "epoch", "");
 	range(&log, PID, GPT_AGENT_RANGE_POPPED, 35, 0, "", "");
@@ -322,7 +298,7 @@ static void ranges_keep_row_and_number_over_parts(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	python_log_begin(&log);
 	log_process(&log, PID, 1, 5, 1, 0x30c, "python3", "", "", "");
 	log_launch(&log, PID, PID, 1 * MS, 1, 1);
 	log_launch(&log, PID, TID, 2 * MS, 1, 2);

@@ -1,38 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* When Python functions ran, and where NVTX ranges are, on a timeline. */
 #include "timeline_of.h"
-
-#define MAIN 0x1000
-#define STEP 0x2000
-#define FORWARD 0x3000
-#define MS 1000000ull
-
-static void begin(struct log_builder *log)
-{
-	log_begin(log, 0, 0);
-	log_function(log, PID, MAIN, "main", "/src/train.py", 90);
-	log_function(log, PID, STEP, "step", "/src/train.py", 20);
-	log_function(log, PID, FORWARD, "forward", "/src/model.py", 40);
-	/* forward, called from one line of step and from another, and step alone */
-	log_stack(log, PID, 1, 3,
-		  (struct gpt_pyframe[]){{.code = FORWARD, .lasti = 4}, {.code = STEP, .lasti = 6}, {.code = MAIN}});
-	log_stack(log, PID, 2, 3,
-		  (struct gpt_pyframe[]){{.code = FORWARD, .lasti = 4}, {.code = STEP, .lasti = 8}, {.code = MAIN}});
-	log_stack(log, PID, 3, 2, (struct gpt_pyframe[]){{.code = STEP, .lasti = 6}, {.code = MAIN}});
-}
+#include "python_log.h"
 
 static void launch(struct log_builder *log, uint64_t ms, uint64_t stack)
 {
 	static uint32_t corr;
 
 	log_launch(log, PID, PID, ms * MS, stack, ++corr);
-}
-
-static void traced(struct log_builder *log, uint64_t ms, uint64_t frame, uint64_t code)
-{
-	struct gpt_pycall record = {.time_ns = ms * MS, .pid = PID, .tid = PID, .code = code, .frame = frame};
-
-	log_put(log, GPT_PYCALL, &record, sizeof(record), NULL, 0);
 }
 
 static void assert_function(const struct kept *kept, uint32_t n, const char *name, uint64_t start_ms, uint64_t end_ms,
@@ -55,7 +30,7 @@ static void a_function_runs_while_its_caller_stays_on_the_line(void **state)
 	struct model *model;
 	struct kept kept;
 
-	begin(&log);
+	python_log_begin(&log);
 	launch(&log, 10, 1);
 	launch(&log, 20, 1);
 	launch(&log, 30, 2); /* step has gone on, so this is another run of forward */
@@ -77,7 +52,7 @@ static void an_inherited_stack_draws_no_function(void **state)
 	struct model *model;
 	struct kept kept;
 
-	begin(&log);
+	python_log_begin(&log);
 	log_call(&log, (struct gpt_call){.time_ns = 10 * MS,
 					 .pid = PID,
 					 .tid = TID,
@@ -102,13 +77,13 @@ static void traced_functions_are_exact_and_what_was_open_before_is_drawn_around_
 	struct model *model;
 	struct kept kept;
 
-	begin(&log);
-	traced(&log, 10, 0x9000, STEP);
-	traced(&log, 12, 0x8000, FORWARD);
+	python_log_begin(&log);
+	python_log_call(&log, 10, 0x9000, STEP);
+	python_log_call(&log, 12, 0x8000, FORWARD);
 	launch(&log, 13, 1);
-	traced(&log, 16, 0x8000, 0);
-	traced(&log, 18, 0x9000, 0);
-	traced(&log, 40, 0x9000, STEP);
+	python_log_call(&log, 16, 0x8000, 0);
+	python_log_call(&log, 18, 0x9000, 0);
+	python_log_call(&log, 40, 0x9000, STEP);
 	log_end(&log, 50 * MS);
 	model = model_of(&log);
 	kept = keep(model, -1);
@@ -129,7 +104,7 @@ static void frames_that_were_left_out_are_a_slice_without_a_function(void **stat
 	struct model *model;
 	struct kept kept;
 
-	begin(&log);
+	python_log_begin(&log);
 	log_stack_truncated(&log, PID, 4, 2,
 			    (struct gpt_pyframe[]){{.code = FORWARD, .lasti = 4}, {.code = STEP, .lasti = 6}});
 	launch(&log, 10, 4);
@@ -154,7 +129,7 @@ static void pushed_ranges_nest_and_started_ones_have_rows(void **state)
 	struct model *model;
 	struct kept kept;
 
-	begin(&log);
+	python_log_begin(&log);
 	log_process(&log, PID, 1, 5, 1, 0x30c, "python3", "", "", "");
 	log_batch(&log, PID, PID, 49 * MS);
 	range(&log, GPT_AGENT_RANGE_PUSHED, 10, 0, "outer");
