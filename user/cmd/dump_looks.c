@@ -98,6 +98,7 @@ struct printed {
 	const look_list *looks;
 	const struct graph *graph;
 	const rank_list *ranks;
+	const ras_list *services;
 	bool json;
 };
 
@@ -106,16 +107,16 @@ static int print(FILE *out, const struct screen *screen, void *context)
 	const struct printed *printed = context;
 
 	if (printed->json)
-		dump_print_json(out, printed->looks, printed->graph, printed->ranks);
+		dump_print_json(out, printed->looks, printed->graph, printed->ranks, printed->services);
 	else
-		dump_print_text(out, printed->looks, printed->graph, printed->ranks);
+		dump_print_text(out, printed->looks, printed->graph, printed->ranks, printed->services);
 	return 0;
 }
 
 int dump_looks_print(const struct options *options, const look_list *looks, const struct graph *graph,
-		     const rank_list *ranks)
+		     const rank_list *ranks, const ras_list *services)
 {
-	struct printed printed = {looks, graph, ranks, options->format && !strcmp(options->format, "json")};
+	struct printed printed = {looks, graph, ranks, services, options->format && !strcmp(options->format, "json")};
 
 	return print_on_stdout(print, &printed);
 }

@@ -136,10 +136,11 @@ struct dump_process {
 	const char *name;
 	/* RANK, WORLD_SIZE and MASTER_ADDR:MASTER_PORT that its program was started with, NULL: it was not */
 	const char *rank, *world_size, *job;
-	const char *refused;   /* why there is nothing to say, NULL: there is */
-	const char *python;    /* version, NULL: none */
-	const char *no_python; /* why its Python cannot be seen, NULL: it has none, or it is seen */
-	char state;	       /* of its first thread */
+	const char *ras_address; /* NCCL_RAS_ADDR of the same environment, NULL: it has none */
+	const char *refused;	 /* why there is nothing to say, NULL: there is */
+	const char *python;	 /* version, NULL: none */
+	const char *no_python;	 /* why its Python cannot be seen, NULL: it has none, or it is seen */
+	char state;		 /* of its first thread */
 	bool forked, frozen, moves, silent;
 	const char *ended_children; /* zombies that it has not waited for, NULL: none */
 	pid_t gil_holder;	    /* tid, 0: no one or not known */

@@ -227,7 +227,30 @@ static void put_ranks(FILE *out, const rank_list *ranks)
 	}
 }
 
-void dump_print_json(FILE *out, const look_list *looks, const struct graph *graph, const rank_list *ranks)
+static void put_services(FILE *out, const ras_list *services)
+{
+	for (size_t i = 0; i < services->count; i++) {
+		const struct dump_ras *ras = &services->items[i];
+
+		fputs(i ? ",\n{\"pids\": [" : "\n{\"pids\": [", out);
+		for (unsigned k = 0; k < ras->pid_count; k++)
+			fprintf(out, "%s%d", k ? ", " : "", (int)ras->pids[k]);
+		fputc(']', out);
+		put_member(out, "address", ras->address);
+		put_number(out, "accepted", (unsigned long long)ras->accepted);
+		put_member(out, "why", ras->why);
+		fputs(", \"lines\": ", out);
+		fputs(ras->lines ? "[" : "null", out);
+		for (unsigned k = 0; ras->lines && k < ras->line_count; k++) {
+			fputs(k ? ",\n " : "", out);
+			put_json_string(out, ras->lines[k]);
+		}
+		fputs(ras->lines ? "]}" : "}", out);
+	}
+}
+
+void dump_print_json(FILE *out, const look_list *looks, const struct graph *graph, const rank_list *ranks,
+		     const ras_list *services)
 {
 	fprintf(out,
 		"{\"schema\": \"gputrace dump\", \"version\": %d, \"generator\": \"gputrace " GPUTRACE_VERSION "\",\n",
@@ -243,5 +266,7 @@ void dump_print_json(FILE *out, const look_list *looks, const struct graph *grap
 	put_roots(out, graph);
 	fputs("],\n\"ranks\": [", out);
 	put_ranks(out, ranks);
+	fputs("],\n\"ras\": [", out);
+	put_services(out, services);
 	fputs("]}\n", out);
 }

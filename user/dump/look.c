@@ -187,8 +187,11 @@ static const char *number_of(const struct looker *looker, const char *variable)
 static void read_rank(const struct looker *looker)
 {
 	struct dump_process *process = looker->process;
-	char *address, *port;
+	char *address, *port, *ras = process_variable(process->pid, "NCCL_RAS_ADDR");
 
+	if (ras)
+		process->ras_address = arena_text(looker->arena, "%s", ras);
+	free(ras);
 	process->rank = number_of(looker, "RANK");
 	process->world_size = number_of(looker, "WORLD_SIZE");
 	address = process_variable(process->pid, "MASTER_ADDR");

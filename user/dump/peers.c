@@ -230,13 +230,18 @@ static uint64_t tcp_peer(pid_t pid, const char *table, uint64_t inode)
 	return peer;
 }
 
+uint64_t peers_tcp_peer(pid_t pid, uint64_t inode)
+{
+	uint64_t peer = tcp_peer(pid, "tcp", inode);
+
+	return peer ? peer : tcp_peer(pid, "tcp6", inode);
+}
+
 static uint64_t socket_peer(pid_t pid, uint64_t inode)
 {
 	uint64_t peer = unix_peer(inode);
 
-	if (!peer)
-		peer = tcp_peer(pid, "tcp", inode);
-	return peer ? peer : tcp_peer(pid, "tcp6", inode);
+	return peer ? peer : peers_tcp_peer(pid, inode);
 }
 
 /* ---- ends ---------------------------------------------------------------------------------------------------- */

@@ -8,6 +8,12 @@
 /* Adds looks at all descendants of the process. */
 void peers_add_family(look_list *looks, pid_t pid, enum look_depth depth);
 
+/*
+ * The other end of a TCP connection whose two ends are in the process's network namespace, as an inode; 0: not known,
+ * or no one has accepted it.
+ */
+uint64_t peers_tcp_peer(pid_t pid, uint64_t inode);
+
 /* Completes the waits of all threads. */
 void peers_find(look_list *looks);
 

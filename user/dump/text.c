@@ -452,7 +452,25 @@ static void print_ranks(FILE *out, const rank_list *ranks)
 	}
 }
 
-void dump_print_text(FILE *out, const look_list *looks, const struct graph *graph, const rank_list *ranks)
+/* ---- NCCL's RAS service -------------------------------------------------------------------------------------- */
+
+static void print_service(FILE *out, const struct dump_ras *ras)
+{
+	if (!ras->lines) {
+		fprintf(out, "\nprocess %d%s listens at %s, as NCCL's RAS service does: %s%s\n", (int)ras->pids[0],
+			ras->pid_count > 1 ? ", as others do," : "", ras->address, ras->why ? "it " : "",
+			ras->why ? ras->why : "--nccl-ras asks it for its status");
+		return;
+	}
+	fprintf(out, "\nNCCL's RAS service says (process %d, %s):\n", (int)ras->accepted, ras->address);
+	for (unsigned i = 0; i < ras->line_count; i++)
+		fprintf(out, *ras->lines[i] ? "  %s\n" : "%s\n", ras->lines[i]);
+	if (ras->why)
+		fprintf(out, "  (it %s)\n", ras->why);
+}
+
+void dump_print_text(FILE *out, const look_list *looks, const struct graph *graph, const rank_list *ranks,
+		     const ras_list *services)
 {
 	bool any = graph->cycles != 0;
 
@@ -476,4 +494,7 @@ void dump_print_text(FILE *out, const look_list *looks, const struct graph *grap
 		if (graph_is_root(&graph->nodes.items[i]))
 			print_root(out, &graph->nodes.items[i]);
 	print_ranks(out, ranks);
+	for (size_t i = 0; i < services->count; i++)
+		if (services->items[i].pid_count)
+			print_service(out, &services->items[i]);
 }

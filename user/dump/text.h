@@ -5,8 +5,11 @@
 
 #include "dump/graph.h"
 #include "dump/ranks.h"
+#include "dump/ras.h"
 
-void dump_print_text(FILE *out, const look_list *looks, const struct graph *graph, const rank_list *ranks);
-void dump_print_json(FILE *out, const look_list *looks, const struct graph *graph, const rank_list *ranks);
+void dump_print_text(FILE *out, const look_list *looks, const struct graph *graph, const rank_list *ranks,
+		     const ras_list *services);
+void dump_print_json(FILE *out, const look_list *looks, const struct graph *graph, const rank_list *ranks,
+		     const ras_list *services);
 
 #endif

@@ -64,6 +64,12 @@ static int parse_keep(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int parse_nccl_ras(struct parse *parse, const char *value)
+{
+	parse->options->asks_ras = true;
+	return 0;
+}
+
 static int parse_dump_pid(struct parse *parse, const char *value)
 {
 	if (strcmp(value, "gpu") != 0)
@@ -116,6 +122,8 @@ const struct option_row option_rows[] = {
 	 DUMP, parse_when},
 	{"keep", 0, NULL, NULL, "with --when: go on watching after a hang", DUMP, parse_keep},
 	{"all", 0, NULL, NULL, "look at all processes that have Python", DUMP, parse_all},
+	{"nccl-ras", 0, NULL, NULL, "ask NCCL's RAS service in these processes for the job's status", DUMP,
+	 parse_nccl_ras},
 	{"duration", 'd', "a time such as 10s", "TIME",
 	 "10 (seconds), 500ms, 2m, 1h (default: until Ctrl-C or until the program ends)", RECORD | WHY | TOP,
 	 parse_duration},

@@ -125,6 +125,7 @@ struct options {
 	const char *table_option; /* one that is for that table alone, NULL: none was given */
 	bool all_processes;	  /* dump: all that have Python */
 	bool locals;		  /* dump: values of local variables */
+	bool asks_ras;		  /* dump: NCCL's RAS service is asked */
 	uint64_t hang_ns;	  /* dump: watch, until a process stands still for so long; 0: now */
 	bool keeps_on;		  /* dump: and go on then */
 	bool gpu_processes;	  /* dump: all that have CUDA */

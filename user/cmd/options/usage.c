@@ -56,7 +56,7 @@ static const struct heading {
 	 {"pid", "duration", "output", "trace", "ops", "memory", "schedule", "tree", "lines", "help"}},
 	{"What to trace",
 	 SUBCOMMAND_RECORD | SUBCOMMAND_WHY | SUBCOMMAND_DOCTOR | SUBCOMMAND_DUMP | SUBCOMMAND_TOP,
-	 {"pid", "all", "locals", "when", "keep", "duration", "as-root", "way", "agent", "cupti"}},
+	 {"pid", "all", "locals", "nccl-ras", "when", "keep", "duration", "as-root", "way", "agent", "cupti"}},
 	{"What to record",
 	 SUBCOMMAND_RECORD,
 	 {"cpu", "frequency", "off-cpu", "kernels-only", "native", "python-calls", "shapes", "forward-lines",

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * NCCL's RAS service (NCCL 2.24 and later): a thread of each process of a job listens at a loopback port, and knows
+ * which ranks of the job answer and how far each one is.  What it says is evidence, not a finding of gputrace's.
+ */
+#ifndef GPUTRACE_DUMP_RAS_H
+#define GPUTRACE_DUMP_RAS_H
+
+#include <sys/socket.h>
+
+#include "dump/look.h"
+
+/* Processes of one job that listen at one address: each of them answers for the whole job. */
+struct dump_ras {
+	struct arena *arena; /* of the first one's look, which has all texts */
+	const char *job;     /* as dump_process.job */
+	const char *address; /* "127.0.0.1:28028" */
+	const pid_t *pids;   /* at least one */
+	unsigned pid_count;
+	pid_t accepted;	    /* the one of them that accepted the connection, 0: none */
+	const char *why;    /* why there is no answer, or not all of it; NULL: there is, or none was asked */
+	const char **lines; /* the answer, safe text */
+	unsigned line_count;
+
+	struct sockaddr_storage at;
+	char network[64]; /* its network namespace, as /proc/PID/ns/net has it */
+};
+
+typedef ARRAY(struct dump_ras) ras_list;
+
+/* Free with array_free; processes and texts are those of looks. */
+void ras_find(ras_list *list, const look_list *looks);
+
+/* Asks each service for its status, for a bounded time. */
+void ras_ask_all(ras_list *list);
+
+/* Asks one: fills in what it answers. */
+void ras_ask(struct dump_ras *ras);
+
+/* Which process has a socket among its files; 0: none of them. */
+pid_t ras_owner(const pid_t *pids, unsigned count, uint64_t inode);
+
+#endif
