@@ -106,7 +106,8 @@ bool library_hides_runtime(const struct image *image)
 {
 	static const char error_name[] = "\0cudaErrorMemoryAllocation";
 
-	return image_has_section(image, ".nv_fatbin") &&
+	/* what needs libcudart may know the names of its errors, too */
+	return image_has_section(image, ".nv_fatbin") && !image_needs(image, "libcudart") &&
 	       image_section_holds(image, ".rodata", CONSTANTS_SEARCHED, error_name, sizeof(error_name));
 }
 

@@ -155,18 +155,21 @@ static void a_static_runtime_of_a_library_is_found_where_it_needs_no_other(void 
 {
 	static const char source[] =
 		"__attribute__((section(\".nv_fatbin\"), used)) static int code = 1;\n"
+		"const char *name(int i) { return &\"\\0cudaErrorMemoryAllocation\"[i]; }\n"
 		"__attribute__((noinline)) static int cudaLaunchKernel(volatile int *x) { return *x; }\n"
 		"int entry(void) { int x = 3; return cudaLaunchKernel(&x); }\n";
 	char *other = build_file(tests_folder, "libcudart.so.13", "int other;\n", NULL,
 				 "-shared -fPIC -Wl,-soname,libcudart.so.13");
-	char *flags = xasprintf("-O1 -shared -fPIC -Wl,--no-as-needed '%s'", other);
-	struct image *image = build_image(source, NULL, "-O1 -shared -fPIC");
+	char *flags = xasprintf("-O1 -shared -fPIC -fno-merge-constants -Wl,--no-as-needed '%s'", other);
+	struct image *image = build_image(source, NULL, "-O1 -shared -fPIC -fno-merge-constants");
 
 	(void)state;
 	assert_int_equal(library_kind_of_image(image, "/x/extension.so"), LIBRARY_CUDART_STATIC);
+	assert_true(library_hides_runtime(image));
 	image_close(image);
 	image = build_image(source, NULL, flags);
 	assert_int_equal(library_kind_of_image(image, "/x/extension.so"), LIBRARY_OTHER);
+	assert_false(library_hides_runtime(image));
 	image_close(image);
 	free(flags);
 	free(other);

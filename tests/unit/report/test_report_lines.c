@@ -117,6 +117,42 @@ static void a_function_has_its_source_with_figures_beside_it(void **state)
 	free(path);
 }
 
+/* It launches 10 us, after which the GPU has nothing to do for 390 us until it launches again; train 40 us at once. */
+static void a_function_that_keeps_the_gpu_waiting_owns_more_than_one_that_uses_it_less_long(void **state)
+{
+	static const uint64_t starts[] = {110000, 150000, 550000};
+	struct log_builder log;
+	struct model *model;
+	char *text;
+
+	log_begin(&log, 1000, WALL - 1000);
+	log_process(&log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_place(&log, 0xc0de, "train", "/x/train.py", 5, 2);
+	log_place(&log, 0xdead, "late", "/x/train.py", 25, 22);
+	for (uint32_t i = 0; i < 3; i++)
+		log_launch(&log, PID, TID, starts[i] - 5000, i ? 0xdead : 0xc0de, i + 1);
+	log_batch(&log, PID, TID, 900000);
+	log_agent_name(&log, 1, "kernel");
+	for (uint32_t i = 0; i < 3; i++) {
+		log_agent_api(&log, (struct gpt_agent_api){.start_ns = starts[i] - 5000,
+							   .end_ns = starts[i] - 4000,
+							   .corr = i + 1,
+							   .tid = TID,
+							   .api = CUDA_LAUNCH});
+		log_agent_kernel(&log, (struct gpt_agent_kernel){.start_wall_ns = WALL + starts[i] - 1000,
+								 .end_wall_ns = WALL + starts[i] + (i ? 9000 : 39000),
+								 .corr = i + 1,
+								 .name = 1});
+	}
+	log_end(&log, 1000000);
+	model = model_of(&log);
+	text = lines_of(model, (struct lines_options){});
+	assert_has(text, "GPU idle for it: 390.0 us, kept by its own lines: 390.0 us\n");
+	assert_true(strstr(text, "Function: late") < strstr(text, "Function: train"));
+	free(text);
+	model_free(model);
+}
+
 static void memory_stands_beside_its_line_and_beside_those_that_called_it(void **state)
 {
 	char *path = in_folder("train.py"), *text;
@@ -398,6 +434,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		file_test(a_function_has_its_source_with_figures_beside_it),
+		cmocka_unit_test(a_function_that_keeps_the_gpu_waiting_owns_more_than_one_that_uses_it_less_long),
 		file_test(memory_stands_beside_its_line_and_beside_those_that_called_it),
 		file_test(programs_get_memory_as_columns_where_it_was_recorded),
 		file_test(programs_get_lines_with_costs_as_rows),

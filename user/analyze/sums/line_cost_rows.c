@@ -145,7 +145,7 @@ static uint32_t row_of_frame(const struct maker *maker, const struct model_stack
 static uint64_t owned_of(const struct maker *maker, const struct line_cost *cost)
 {
 	if (maker->costs->has_gpu)
-		return cost->gpu_ns;
+		return cost->gpu_ns + cost->idle_ns;
 	return maker->has_launches ? cost->launches : cost->gpu_memory.at_peak + cost->cpu_memory.at_peak;
 }
 

@@ -42,8 +42,8 @@ struct function_cost {
 	uint32_t process;	  /* that had it first */
 	uint32_t first_row, rows; /* in line_costs.rows, by line */
 	struct line_cost own, under;
-	/* GPU time (where there is none, launches, and where there are none, bytes at the peak) of which it is the
-	 * innermost function that is no library's, else the innermost one */
+	/* GPU time and time that GPUs idled for it (where there is no GPU, launches, and where there are none, bytes
+	 * at the peak) of which it is the innermost function that is no library's, else the innermost one */
 	uint64_t owned;
 };
 

@@ -204,6 +204,9 @@ static void put_head(const struct listing *listing, const struct function *funct
 		    number_time(under->gpu_ns).text,
 		    number_percent((double)under->gpu_ns, (double)listing->costs->gpu_ns).text,
 		    number_time(own->gpu_ns).text);
+	if (under->idle_ns)
+		report_line(report, "GPU idle for it: %s, kept by its own lines: %s", number_time(under->idle_ns).text,
+			    number_time(own->idle_ns).text);
 	put_memory(report, "GPU", &under->gpu_memory);
 	put_memory(report, "CPU", &under->cpu_memory);
 	report_line(report, "File: %s", function->code->file);
