@@ -30,6 +30,7 @@ struct subject {
 	struct process_info info;
 	struct mappings mappings;
 	unsigned launch_sites;
+	ARRAY(const char *) hiding; /* files with a CUDA runtime without names; names of mappings */
 	bool agent;
 };
 
@@ -95,9 +96,7 @@ static void check_library(struct subject *subject, const struct mapping *mapping
 	if (!err)
 		kind = library_kind_of_image(image, mapping->path);
 	if (!err && kind == LIBRARY_OTHER && library_hides_runtime(image))
-		doctor_say(HEALTH_LIMITED, "  CUDA",
-			   "%s: a runtime is linked in and its names are stripped: the agent sees its calls",
-			   path_base(mapping->path));
+		array_push(&subject->hiding, path_base(mapping->path));
 	if (!err && kind != LIBRARY_CUDA && kind != LIBRARY_CUDART && kind != LIBRARY_CUDART_STATIC)
 		goto cleanup;
 	if (!err)
@@ -130,6 +129,22 @@ static void check_libraries(struct subject *subject)
 	}
 	if (!subject->launch_sites)
 		doctor_say(HEALTH_LIMITED, "  CUDA", "nothing that launches is mapped (yet): it is waited for");
+}
+
+/* NVIDIA's own libraries are so, all of them. */
+static void say_hiding(const struct subject *subject, bool enters)
+{
+	size_t count = subject->hiding.count, more = count > 2 ? count - 2 : 0;
+	char others[32] = "";
+
+	if (!count)
+		return;
+	if (more)
+		snprintf(others, sizeof(others), " and %zu more", more);
+	doctor_say(enters ? HEALTH_OK : HEALTH_LIMITED, "  CUDA",
+		   "%s%s%s%s: a runtime is linked in and its names are stripped: %s", subject->hiding.items[0],
+		   count > 1 ? ", " : "", count > 1 ? subject->hiding.items[1] : "", others,
+		   enters ? "the agent sees its calls" : "only the agent, which cannot come in, sees its calls");
 }
 
 static void check_cupti(const struct subject *subject, const char *given)
@@ -279,6 +294,7 @@ bool doctor_check_process(pid_t pid, const char *cupti, bool *enters)
 {
 	struct subject subject = {.pid = pid};
 	char name[32];
+	bool agent_enters;
 	int err = target_thread_group(pid) == pid ? process_info_read(pid, &subject.info) : -ESRCH;
 
 	snprintf(name, sizeof(name), "pid %d", (int)pid);
@@ -294,12 +310,15 @@ bool doctor_check_process(pid_t pid, const char *cupti, bool *enters)
 		doctor_say(HEALTH_OK, name, "%s", *subject.info.cmdline ? subject.info.cmdline : subject.info.comm);
 		check_python(&subject);
 		check_libraries(&subject);
-		*enters &= check_agent(&subject);
+		agent_enters = check_agent(&subject);
+		*enters &= agent_enters;
+		say_hiding(&subject, agent_enters);
 		check_cupti(&subject, cupti);
 		check_torch(&subject);
 		check_cupti_users(&subject);
 		check_seccomp(&subject);
 	}
+	array_free(&subject.hiding);
 	mappings_free(&subject.mappings);
 	process_info_free(&subject.info);
 	return !err;
