@@ -394,6 +394,7 @@ void processes_update_title(struct processes *processes, struct followed *proces
 	if (title && *title && hash_of_title(title) != process->title && !process_is_over(process) &&
 	    !process_info_read(process->pid, &info)) {
 		process->title = hash_of_title(title);
+		info.cmdline = xstrdup(title);
 		emit_process(processes->emit, processes->emit_context, &info, known_ns, 0, "");
 		process_info_free(&info);
 	}
@@ -423,6 +424,7 @@ int processes_examine(struct processes *processes, struct followed *process)
 
 	if (error)
 		return error;
+	info.cmdline = process_cmdline(process->pid);
 	process->uid = info.uid;
 	if (process->program && program != process->program)
 		processes_forget_program(processes, process);

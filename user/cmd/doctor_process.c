@@ -307,6 +307,7 @@ bool doctor_check_process(pid_t pid, const char *cupti, bool *enters)
 			   : err == -EACCES  ? "another user's, and the capabilities to look into it are missing"
 					     : strerror(-err));
 	} else {
+		subject.info.cmdline = process_cmdline(pid);
 		doctor_say(HEALTH_OK, name, "%s", *subject.info.cmdline ? subject.info.cmdline : subject.info.comm);
 		check_python(&subject);
 		check_libraries(&subject);

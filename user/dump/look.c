@@ -332,6 +332,7 @@ int look_start(struct look *look, pid_t pid, enum look_depth depth)
 	look->process->name = "";
 	look->process->refused = refusal(pid, &info);
 	if (info.pid) {
+		info.cmdline = process_cmdline(pid);
 		look->process->name = command_of(look, &info);
 		look->process->parent = info.parent;
 		look->process->forked = info.forked;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What /proc says of a process.  Names come from the process itself, which may put
- * anything into them: what is meant for a person is cleaned of control characters here.
+ * What /proc says of a process without waiting for it.  Names come from the process itself, which may put anything into
+ * them: what is meant for a person is cleaned of control characters here.
  */
 #include "target/process.h"
 
@@ -17,8 +17,6 @@
 
 #include "base/monotonic.h"
 
-#define CMDLINE_MAX 4096
-#define ENVIRON_MAX (256u << 10) /* the kernel takes up to a quarter of the stack, 2 MB; most have a few KB */
 #define STATUS_MAX 8192
 #define PF_KTHREAD 0x00200000u /* include/linux/sched.h */
 #define PF_FORKNOEXEC 0x00000040u
@@ -55,8 +53,7 @@ static ssize_t read_file(pid_t pid, const char *name, char *buffer, size_t size)
 	return err ? err : (ssize_t)done;
 }
 
-/* ASCII controls, and the C1 controls that UTF-8 writes as C2 80 .. C2 9F: terminals act on both. */
-static void clean_controls(char *text, size_t bytes)
+void process_clean_controls(char *text, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++) {
 		unsigned char c = (unsigned char)text[i];
@@ -101,6 +98,43 @@ static uint64_t start_monotonic_ns(unsigned long long ticks)
 	uint64_t suspended = clock_ns(CLOCK_BOOTTIME) - monotonic;
 
 	return since_boot > suspended ? since_boot - suspended : 0;
+}
+
+static bool has_ended(char state)
+{
+	return state == 'Z' || state == 'X';
+}
+
+/* 'X': it is gone. */
+static char thread_state(pid_t pid, pid_t tid)
+{
+	char text[STATUS_MAX], name[32];
+	struct stat_fields fields;
+
+	snprintf(name, sizeof(name), "task/%d/stat", tid);
+	return read_file(pid, name, text, sizeof(text)) < 0 || parse_stat(text, &fields) ? 'X' : fields.state;
+}
+
+pid_t process_thread(pid_t pid)
+{
+	struct dirent *entry;
+	pid_t found = 0;
+	char path[32];
+	DIR *threads;
+
+	if (!has_ended(thread_state(pid, pid)))
+		return pid;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	threads = opendir(path);
+	while (threads && !found && (entry = readdir(threads))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid > 0 && !has_ended(thread_state(pid, tid)))
+			found = tid;
+	}
+	if (threads)
+		closedir(threads);
+	return found ? found : pid;
 }
 
 /* What a time namespace adds to times since boot, in ticks: time_namespaces(7). */
@@ -176,9 +210,19 @@ void process_name(pid_t pid, char *out, size_t size)
 		length = (size_t)(fields.comm_end - fields.comm);
 		length = length < size ? length : size - 1;
 		memcpy(out, fields.comm, length);
-		clean_controls(out, length);
+		process_clean_controls(out, length);
 	}
 	out[length] = '\0';
+}
+
+char process_state(pid_t pid)
+{
+	char text[STATUS_MAX];
+	struct stat_fields fields;
+
+	if (read_file(pid, "stat", text, sizeof(text)) < 0 || parse_stat(text, &fields))
+		return 0;
+	return fields.state;
 }
 
 static void read_status(pid_t pid, struct process_info *out)
@@ -220,23 +264,6 @@ static enum gpt_mounts find_mounts(pid_t pid)
 	return its.st_ino == ours.st_ino && its.st_dev == ours.st_dev ? GPT_MOUNTS_SAME : GPT_MOUNTS_OTHER;
 }
 
-static char *read_cmdline(pid_t pid)
-{
-	char *text;
-	ssize_t bytes = process_read_text(pid, "cmdline", 0, CMDLINE_MAX, &text);
-
-	if (bytes < 0)
-		return xstrdup("");
-	while (bytes && text[bytes - 1] == '\0')
-		bytes--;
-	for (ssize_t i = 0; i < bytes; i++)
-		if (text[i] == '\0')
-			text[i] = ' ';
-	text[bytes] = '\0';
-	clean_controls(text, (size_t)bytes);
-	return text;
-}
-
 static char *read_exe(pid_t pid)
 {
 	char path[64], *target = xmalloc(PATH_MAX + 1);
@@ -267,8 +294,8 @@ int process_info_read(pid_t pid, struct process_info *out)
 	out->pid = pid;
 	out->parent = fields.parent;
 	out->threads = fields.threads;
-	thread = process_thread(pid);
-	out->zombie = (fields.state == 'Z' || fields.state == 'X') && thread == pid;
+	thread = has_ended(fields.state) ? process_thread(pid) : pid;
+	out->zombie = has_ended(fields.state) && thread == pid;
 	out->kernel_thread = fields.flags & PF_KTHREAD;
 	out->forked = fields.flags & PF_FORKNOEXEC;
 	out->start_ns = start_monotonic_ns(fields.start_ticks);
@@ -277,17 +304,11 @@ int process_info_read(pid_t pid, struct process_info *out)
 	if (length >= sizeof(out->comm))
 		length = sizeof(out->comm) - 1;
 	memcpy(out->comm, fields.comm, length);
-	clean_controls(out->comm, length);
+	process_clean_controls(out->comm, length);
 	read_status(pid, out);
 	out->mounts = find_mounts(thread);
 	out->exe = read_exe(thread);
-	out->cmdline = read_cmdline(thread);
 	return 0;
-}
-
-char *process_cmdline(pid_t pid)
-{
-	return read_cmdline(process_thread(pid));
 }
 
 void process_info_free(struct process_info *info)
@@ -295,44 +316,6 @@ void process_info_free(struct process_info *info)
 	free(info->exe);
 	free(info->cmdline);
 	info->exe = info->cmdline = NULL;
-}
-
-/* The value in the text of an environment, NULL. */
-static const char *variable_in(const char *text, ssize_t bytes, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (ssize_t at = 0; at < bytes; at += (ssize_t)strlen(text + at) + 1)
-		if (!strncmp(text + at, name, length) && text[at + (ssize_t)length] == '=')
-			return text + at + length + 1;
-	return NULL;
-}
-
-char *process_variable(pid_t pid, const char *name)
-{
-	char *text = NULL;
-	ssize_t bytes = process_read_text(pid, "environ", 0, ENVIRON_MAX, &text);
-	const char *found = variable_in(text, bytes, name);
-	char *value = found ? xstrdup(found) : NULL;
-
-	free(text);
-	return value;
-}
-
-static void copy_rank(char out[PROCESS_RANK_MAX], const char *value)
-{
-	if (value && strlen(value) < PROCESS_RANK_MAX && strspn(value, "0123456789") == strlen(value))
-		strcpy(out, value);
-}
-
-void process_read_ranks(struct process_info *info)
-{
-	char *text = NULL;
-	ssize_t bytes = process_read_text(process_thread(info->pid), "environ", 0, ENVIRON_MAX, &text);
-
-	copy_rank(info->rank, variable_in(text, bytes, "RANK"));
-	copy_rank(info->local_rank, variable_in(text, bytes, "LOCAL_RANK"));
-	free(text);
 }
 
 static bool is_kernel_thread(pid_t pid)

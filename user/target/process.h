@@ -29,7 +29,7 @@ struct process_info {
 	bool forked; /* and has executed nothing since */
 	char comm[16];
 	char *exe;     /* readlink of /proc/PID/exe, "" when not readable */
-	char *cmdline; /* arguments joined by blanks, control characters replaced by '?', at most 4096 bytes */
+	char *cmdline; /* process_cmdline, where the caller has asked for it; else NULL */
 	/* RANK and LOCAL_RANK that its program was started with, digits; "" it was not, or process_read_ranks not
 	 * called */
 	char rank[PROCESS_RANK_MAX], local_rank[PROCESS_RANK_MAX];
@@ -51,7 +51,7 @@ int process_start_ticks(pid_t pid, uint64_t *ticks);
  */
 pid_t process_thread(pid_t pid);
 
-/* As process_info.cmdline. */
+/* Its arguments joined by blanks, control characters replaced by '?', at most 4096 bytes. Free with free(). */
 char *process_cmdline(pid_t pid);
 
 /* A variable of the environment that its program was started with, NULL when it has none. Free with free(). */
@@ -71,6 +71,9 @@ int process_owner(pid_t pid, struct process_owner *out);
 
 /* What the kernel calls it, without control characters; "" when it has ended. */
 void process_name(pid_t pid, char *out, size_t size);
+
+/* Replaces ASCII controls, and the C1 controls that UTF-8 writes as C2 80 .. C2 9F, by '?': terminals act on both. */
+void process_clean_controls(char *text, size_t bytes);
 
 /* State letter of proc(5), 0 when there is no such process. */
 char process_state(pid_t pid);

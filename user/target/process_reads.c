@@ -12,6 +12,8 @@
 #include "target/reader.h"
 
 #define MEMORY_PIECE (64u << 10)
+#define CMDLINE_MAX 4096
+#define ENVIRON_MAX (256u << 10) /* the kernel takes up to a quarter of the stack, 2 MB; most have a few KB */
 
 /* The next READER_DATA bytes of the file at area->path, from its start or from where its last run ended. */
 static void read_text(struct reader_area *area)
@@ -84,6 +86,61 @@ ssize_t process_read_text(pid_t pid, const char *name, uint64_t at, size_t most,
 	text[count] = '\0';
 	*out = text;
 	return (ssize_t)count;
+}
+
+char *process_cmdline(pid_t pid)
+{
+	char *text;
+	ssize_t bytes = process_read_text(pid, "cmdline", 0, CMDLINE_MAX, &text);
+
+	if (bytes < 0)
+		return xstrdup("");
+	while (bytes && text[bytes - 1] == '\0')
+		bytes--;
+	for (ssize_t i = 0; i < bytes; i++)
+		if (text[i] == '\0')
+			text[i] = ' ';
+	text[bytes] = '\0';
+	process_clean_controls(text, (size_t)bytes);
+	return text;
+}
+
+/* The value in the text of an environment, NULL. */
+static const char *variable_in(const char *text, ssize_t bytes, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (ssize_t at = 0; at < bytes; at += (ssize_t)strlen(text + at) + 1)
+		if (!strncmp(text + at, name, length) && text[at + (ssize_t)length] == '=')
+			return text + at + length + 1;
+	return NULL;
+}
+
+char *process_variable(pid_t pid, const char *name)
+{
+	char *text = NULL;
+	ssize_t bytes = process_read_text(pid, "environ", 0, ENVIRON_MAX, &text);
+	const char *found = variable_in(text, bytes, name);
+	char *value = found ? xstrdup(found) : NULL;
+
+	free(text);
+	return value;
+}
+
+static void copy_rank(char out[PROCESS_RANK_MAX], const char *value)
+{
+	if (value && strlen(value) < PROCESS_RANK_MAX && strspn(value, "0123456789") == strlen(value))
+		strcpy(out, value);
+}
+
+void process_read_ranks(struct process_info *info)
+{
+	char *text = NULL;
+	ssize_t bytes = process_read_text(info->pid, "environ", 0, ENVIRON_MAX, &text);
+
+	copy_rank(info->rank, variable_in(text, bytes, "RANK"));
+	copy_rank(info->local_rank, variable_in(text, bytes, "LOCAL_RANK"));
+	free(text);
 }
 
 static void stat_path(struct reader_area *area)
