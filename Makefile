@@ -204,7 +204,7 @@ check-format:
 check-includes:
 	@tools/check-includes
 
-# No two files of one folder need each other.
+# No files of one folder need each other in a circle.
 check-circles: $(BUILD)/user/cmd/main.o $(LIB_OBJ) $(AGENT_OBJ)
 	@tools/check-circles $^
 

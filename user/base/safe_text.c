@@ -101,44 +101,18 @@ size_t safe_text_copy(char *out, const void *bytes, size_t size)
 	return written;
 }
 
-void safe_text_append_utf8(text_buffer *out, const void *bytes, size_t size)
-{
-	out->items = array_reserve(out->items, 1, out->count, SAFE_TEXT_MAX(size), &out->capacity);
-	if (size)
-		out->count += safe_text_copy(out->items + out->count, bytes, size);
-}
-
-void safe_text_append_kind(text_buffer *out, const void *bytes, size_t size, unsigned kind)
+size_t safe_text_copy_kind(char *out, const void *bytes, size_t size, unsigned kind)
 {
 	const uint8_t *at = bytes;
-	size_t plain = kind == 1 ? plain_prefix(at, size) : 0;
+	size_t plain = kind == 1 ? plain_prefix(at, size) : 0, written = plain;
 
-	/* four bytes are the most for a character of UCS-4, three for one of fewer bytes */
-	out->items = array_reserve(out->items, 1, out->count, SAFE_TEXT_MAX(size), &out->capacity);
 	if (plain)
-		memcpy(out->items + out->count, at, plain);
-	out->count += plain;
+		memcpy(out, at, plain);
 	for (size_t i = plain; i + kind <= size; i += kind) {
 		uint32_t c = 0;
 
 		memcpy(&c, at + i, kind);
-		out->count += write_character(out->items + out->count, c);
+		written += write_character(out + written, c);
 	}
-}
-
-void put_json_string(FILE *out, const char *text)
-{
-	size_t size = text ? strlen(text) : 0;
-	char *safe = xmalloc(SAFE_TEXT_MAX(size) + 1);
-	size_t length = safe_text_copy(safe, text ? text : "", size);
-
-	fputs(text ? "\"" : "null", out);
-	for (size_t i = 0; i < length; i++) {
-		if (safe[i] == '"' || safe[i] == '\\')
-			fputc('\\', out);
-		fputc(safe[i], out);
-	}
-	if (text)
-		fputc('"', out);
-	free(safe);
+	return written;
 }

@@ -28,13 +28,16 @@ bool safe_text_is_control(uint32_t c);
 /* As safe_text_append_utf8, to memory of SAFE_TEXT_MAX(size) bytes; returns the bytes written. */
 size_t safe_text_copy(char *out, const void *bytes, size_t size);
 
+/* The same of a CPython string: 1 (Latin-1), 2 (UCS-2) or 4 (UCS-4) bytes per character, little-endian. */
+size_t safe_text_copy_kind(char *out, const void *bytes, size_t size, unsigned kind);
+
 /*
  * Appends bytes that should be UTF-8.  White space becomes a blank; other control characters, marks that
  * change the direction of text, and bytes that are not UTF-8 become U+FFFD.
  */
 void safe_text_append_utf8(text_buffer *out, const void *bytes, size_t size);
 
-/* The same for a CPython string: 1 (Latin-1), 2 (UCS-2) or 4 (UCS-4) bytes per character, little-endian. */
+/* The same for a CPython string. */
 void safe_text_append_kind(text_buffer *out, const void *bytes, size_t size, unsigned kind);
 
 /* Writes a string of JSON with its quotes, made safe; NULL: null. */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Safe texts that need memory (safe_text.h). */
+#include "base/safe_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void safe_text_append_utf8(text_buffer *out, const void *bytes, size_t size)
+{
+	out->items = array_reserve(out->items, 1, out->count, SAFE_TEXT_MAX(size), &out->capacity);
+	if (size)
+		out->count += safe_text_copy(out->items + out->count, bytes, size);
+}
+
+void safe_text_append_kind(text_buffer *out, const void *bytes, size_t size, unsigned kind)
+{
+	/* four bytes are the most for a character of UCS-4, three for one of fewer bytes */
+	out->items = array_reserve(out->items, 1, out->count, SAFE_TEXT_MAX(size), &out->capacity);
+	if (size)
+		out->count += safe_text_copy_kind(out->items + out->count, bytes, size, kind);
+}
+
+void put_json_string(FILE *out, const char *text)
+{
+	size_t size = text ? strlen(text) : 0;
+	char *safe = xmalloc(SAFE_TEXT_MAX(size) + 1);
+	size_t length = safe_text_copy(safe, text ? text : "", size);
+
+	fputs(text ? "\"" : "null", out);
+	for (size_t i = 0; i < length; i++) {
+		if (safe[i] == '"' || safe[i] == '\\')
+			fputc('\\', out);
+		fputc(safe[i], out);
+	}
+	if (text)
+		fputc('"', out);
+	free(safe);
+}
