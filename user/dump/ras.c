@@ -12,10 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PORT 28028	 /* NCCL's, unless NCCL_RAS_ADDR names another one */
-#define LISTENS "0A"	 /* the state, in /proc/net/tcp */
-#define PIDS_MAX 256	 /* of a service */
-#define SERVICES_ASKED 4 /* the others are said not to be */
+#define PORT 28028   /* NCCL's, unless NCCL_RAS_ADDR names another one */
+#define LISTENS "0A" /* the state, in /proc/net/tcp */
+#define PIDS_MAX 256 /* of a service */
 #define ADDRESS_CHARS 64
 
 /* A socket that listens, in one network namespace. */
@@ -209,13 +208,4 @@ void ras_find(ras_list *list, const look_list *looks)
 	for (size_t i = 0; i < looks->count; i++)
 		find_of(list, &looks->items[i], &listeners);
 	array_free(&listeners.list);
-}
-
-void ras_ask_all(ras_list *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (i < SERVICES_ASKED)
-			ras_ask(&list->items[i]);
-		else
-			list->items[i].why = "was not asked: four others were";
 }

@@ -34,9 +34,6 @@ void ras_find(ras_list *list, const look_list *looks);
 /* Asks each service for its status, for a bounded time. */
 void ras_ask_all(ras_list *list);
 
-/* Asks one: fills in what it answers. */
-void ras_ask(struct dump_ras *ras);
-
 /* Which process has a socket among its files; 0: none of them. */
 pid_t ras_owner(const pid_t *pids, unsigned count, uint64_t inode);
 

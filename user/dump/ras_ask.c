@@ -19,6 +19,7 @@
 #include "dump/peers.h"
 #include "dump/ras.h"
 
+#define SERVICES_ASKED 4 /* the others are said not to be */
 #define MS 1000000ull
 #define PATIENCE_NS (5000 * MS) /* with a service, in all */
 #define ACCEPT_NS (300 * MS)	/* until it has accepted a connection */
@@ -261,7 +262,7 @@ static void ask_status(struct conversation *talk)
 		keep_lines(talk);
 }
 
-void ras_ask(struct dump_ras *ras)
+static void ask(struct dump_ras *ras)
 {
 	struct conversation talk = {.ras = ras, .fd = -1, .until_ns = monotonic_ns() + PATIENCE_NS};
 
@@ -273,4 +274,13 @@ void ras_ask(struct dump_ras *ras)
 	if (talk.fd >= 0)
 		close(talk.fd);
 	free(talk.received);
+}
+
+void ras_ask_all(ras_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (i < SERVICES_ASKED)
+			ask(&list->items[i]);
+		else
+			list->items[i].why = "was not asked: four others were";
 }
