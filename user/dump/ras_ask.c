@@ -21,6 +21,7 @@
 
 #define SERVICES_ASKED 4 /* the others are said not to be */
 #define MS 1000000ull
+#define SERVICES_ASKED 4	/* the others are said not to be */
 #define PATIENCE_NS (5000 * MS) /* with a service, in all */
 #define ACCEPT_NS (300 * MS)	/* until it has accepted a connection */
 #define TRIES 64		/* ports are shared (SO_REUSEPORT): another process may get a connection */
