@@ -408,24 +408,6 @@ static int tracepoint_id(const char *tracepoint)
 	return id;
 }
 
-int links_attach_tracepoint(struct links *links, int program_fd, const char *tracepoint)
-{
-	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT};
-	int id = tracepoint_id(tracepoint), fd;
-
-	if (id < 0)
-		return id;
-	attr.config = (uint64_t)id;
-	fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	array_push(&links->fds, fd);
-	/* One event on one CPU is enough: a program on a tracepoint runs wherever it is hit. */
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program_fd) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
-		return -errno;
-	return 0;
-}
-
 static int attach_cpu(struct links *links, int program_fd, struct perf_event_attr *attr, int cpu)
 {
 	int fd = (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -436,6 +418,18 @@ static int attach_cpu(struct links *links, int program_fd, struct perf_event_att
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program_fd) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
 		return -errno;
 	return 0;
+}
+
+int links_attach_tracepoint(struct links *links, int program_fd, const char *tracepoint)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT};
+	int id = tracepoint_id(tracepoint);
+
+	if (id < 0)
+		return id;
+	attr.config = (uint64_t)id;
+	/* One event on one CPU is enough: a program on a tracepoint runs wherever it is hit. */
+	return attach_cpu(links, program_fd, &attr, 0);
 }
 
 int links_attach_cpu_clock(struct links *links, int program_fd, uint64_t period_ns)
