@@ -3,6 +3,7 @@
 #ifndef AGENT_POINTS_H
 #define AGENT_POINTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -81,6 +82,33 @@ static inline const void *said_record(uint16_t type, unsigned n)
 	}
 	return NULL;
 }
+
+static inline const struct gpt_agent_ops *last_ops(void)
+{
+	const struct gpt_agent_ops *last = NULL, *one;
+
+	for (unsigned n = 0; (one = said_record(GPT_AGENT_OPS, n)); n++)
+		last = one;
+	return last;
+}
+
+static inline bool ops_are(uint32_t state)
+{
+	const struct gpt_agent_ops *last = last_ops();
+
+	return last && last->state == state;
+}
+
+#define PATIENCE_MS 20000
+
+#define UNTIL(condition)                                                                                               \
+	do {                                                                                                           \
+		const struct timespec pause = {.tv_nsec = 1000000};                                                    \
+		unsigned waited;                                                                                       \
+		for (waited = 0; !(condition) && waited < PATIENCE_MS; waited++)                                       \
+			nanosleep(&pause, NULL);                                                                       \
+		assert_true(waited < PATIENCE_MS);                                                                     \
+	} while (0)
 
 /* agent.mk wraps the clock for every test of the agent: some step it. */
 #include <time.h>

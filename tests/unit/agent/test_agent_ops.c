@@ -21,7 +21,6 @@
 #include "agent_points.h"
 #include "fake_torch.h"
 
-#define PATIENCE_MS 20000
 #define LOADED(version) "fake_torch_" version "/libtorch_cpu.so"
 
 static void *library;
@@ -44,31 +43,6 @@ static void load(const char *name)
 	assert_non_null(torch);
 }
 
-static const struct gpt_agent_ops *last_state(void)
-{
-	const struct gpt_agent_ops *last = NULL, *one;
-
-	for (unsigned n = 0; (one = said_record(GPT_AGENT_OPS, n)); n++)
-		last = one;
-	return last;
-}
-
-static bool is_state(uint32_t state)
-{
-	const struct gpt_agent_ops *last = last_state();
-
-	return last && last->state == state;
-}
-
-#define UNTIL(condition)                                                                                               \
-	do {                                                                                                           \
-		const struct timespec pause = {.tv_nsec = 1000000};                                                    \
-		unsigned waited;                                                                                       \
-		for (waited = 0; !(condition) && waited < PATIENCE_MS; waited++)                                       \
-			nanosleep(&pause, NULL);                                                                       \
-		assert_true(waited < PATIENCE_MS);                                                                     \
-	} while (0)
-
 static void listen(void)
 {
 	gputrace_agent_ops_semaphore = 1;
@@ -79,14 +53,14 @@ static void observe(void)
 {
 	load(LOADED("2.14"));
 	listen();
-	UNTIL(is_state(GPT_AGENT_OPS_OBSERVING));
+	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
 }
 
 /* No one listens any more; all that must be sent has been. */
 static void leave(void)
 {
 	gputrace_agent_ops_semaphore = 0;
-	UNTIL(is_state(GPT_AGENT_OPS_STOPPED) || is_state(GPT_AGENT_OPS_REFUSED));
+	UNTIL(ops_are(GPT_AGENT_OPS_STOPPED) || ops_are(GPT_AGENT_OPS_REFUSED));
 }
 
 static int begin(void **state)
@@ -230,7 +204,7 @@ static void ops_are_reported_without_inputs_where_those_cannot_be_read(void **st
 	leave();
 	gputrace_agent_shapes_semaphore = 0;
 	assert_int_equal(op(0)->inputs, 0);
-	assert_string_equal(last_state()->text + strlen(last_state()->text) + 1,
+	assert_string_equal(last_ops()->text + strlen(last_ops()->text) + 1,
 			    "no inputs of ops: PyTorch 2.14.1 has not all functions that say how it keeps them");
 }
 
@@ -250,8 +224,8 @@ static void what_is_inside_comes_first_and_a_name_once(void **state)
 	assert_true(op(1)->start_ns <= op(0)->start_ns && op(0)->end_ns <= op(1)->end_ns);
 	assert_int_equal(op(0)->sequence, -1);
 	assert_int_equal(reported_names(), 2);
-	assert_int_equal(last_state()->told, 4);
-	assert_int_equal(last_state()->lost, 0);
+	assert_int_equal(last_ops()->told, 4);
+	assert_int_equal(last_ops()->lost, 0);
 }
 
 static void *finish_there(void *one)
@@ -303,13 +277,13 @@ static void an_end_without_a_begin_is_nothing(void **state)
 	load(LOADED("2.14"));
 	torch->begin(&before, "before", GPT_AGENT_OP_FUNCTION, -1, 0);
 	listen();
-	UNTIL(is_state(GPT_AGENT_OPS_OBSERVING));
+	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
 	torch->finish(&before);
 	torch->begin(&before, "first session", GPT_AGENT_OP_FUNCTION, -1, 0);
 	leave();
 	said.bytes = 0;
 	listen();
-	UNTIL(is_state(GPT_AGENT_OPS_OBSERVING));
+	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
 	torch->finish(&before);
 	leave();
 	assert_null(op(0));
@@ -361,12 +335,12 @@ static void two_who_were_there_first_and_are_counted_as_one_are_heard(void **sta
 static void a_pytorch_that_is_loaded_later_is_observed(void **state)
 {
 	listen();
-	UNTIL(is_state(GPT_AGENT_OPS_WAITING));
+	UNTIL(ops_are(GPT_AGENT_OPS_WAITING));
 	load(LOADED("2.14"));
-	UNTIL(is_state(GPT_AGENT_OPS_OBSERVING));
+	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
 	run("aten::add");
 	leave();
-	assert_int_equal(last_state()->version, 2 << 16 | 14 << 8 | 1);
+	assert_int_equal(last_ops()->version, 2 << 16 | 14 << 8 | 1);
 	assert_true(is_named(op(0), "aten::add", 9));
 }
 
@@ -375,8 +349,8 @@ static void assert_refused(const char *why)
 	const char *text;
 
 	listen();
-	UNTIL(is_state(GPT_AGENT_OPS_REFUSED));
-	text = last_state()->text;
+	UNTIL(ops_are(GPT_AGENT_OPS_REFUSED));
+	text = last_ops()->text;
 	assert_string_equal(text + strlen(text) + 1, why);
 	run("aten::add");
 	leave();
@@ -427,8 +401,8 @@ static void what_has_no_room_is_counted(void **state)
 	for (unsigned i = OP_BUFFER_SLOTS + 10; i-- > 0;)
 		torch->finish(&open[i]);
 	leave();
-	assert_int_equal(last_state()->told, OP_BUFFER_SLOTS);
-	assert_int_equal(last_state()->lost, 10);
+	assert_int_equal(last_ops()->told, OP_BUFFER_SLOTS);
+	assert_int_equal(last_ops()->lost, 10);
 	free(open);
 }
 
@@ -450,8 +424,8 @@ static void threads_that_come_and_go_share_what_the_first_had(void **state)
 			UNTIL(op(i - 1));
 	}
 	leave();
-	assert_int_equal(last_state()->told, OP_BUFFERS_MAX + 8);
-	assert_int_equal(last_state()->lost, 0);
+	assert_int_equal(last_ops()->told, OP_BUFFERS_MAX + 8);
+	assert_int_equal(last_ops()->lost, 0);
 }
 
 #ifndef __SANITIZE_ADDRESS__ /* which ends a program that has no address space left */
@@ -467,11 +441,11 @@ static void a_thread_that_cannot_be_made_is_reported_with_the_limit_and_later_ma
 	ops_start();
 	ops_start();
 	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
-	assert_true(is_state(GPT_AGENT_OPS_REFUSED));
-	assert_non_null(strstr(last_state()->text + strlen(last_state()->text) + 1, "RLIMIT_AS"));
+	assert_true(ops_are(GPT_AGENT_OPS_REFUSED));
+	assert_non_null(strstr(last_ops()->text + strlen(last_ops()->text) + 1, "RLIMIT_AS"));
 	assert_null(said_record(GPT_AGENT_OPS, 1)); /* once */
 	ops_start();
-	UNTIL(is_state(GPT_AGENT_OPS_OBSERVING));
+	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
 	leave();
 }
 #endif
@@ -496,7 +470,7 @@ static void a_forked_child_says_nothing_and_takes_the_observer_away(void **state
 	assert_int_equal(status, 0);
 	run("parent");
 	leave();
-	assert_int_equal(last_state()->told, 2);
+	assert_int_equal(last_ops()->told, 2);
 }
 
 static void a_forked_child_whose_list_of_callbacks_a_thread_had_that_is_gone_runs_its_ops(void **state)

@@ -21,28 +21,8 @@
 #include "agent_points.h"
 #include "fake_torch.h"
 
-#define PATIENCE_MS 20000
-
 static void *library;
 static const struct fake_torch *torch;
-
-#define UNTIL(condition)                                                                                               \
-	do {                                                                                                           \
-		const struct timespec pause = {.tv_nsec = 1000000};                                                    \
-		unsigned waited;                                                                                       \
-		for (waited = 0; !(condition) && waited < PATIENCE_MS; waited++)                                       \
-			nanosleep(&pause, NULL);                                                                       \
-		assert_true(waited < PATIENCE_MS);                                                                     \
-	} while (0)
-
-static bool is_state(uint32_t state)
-{
-	const struct gpt_agent_ops *last = NULL, *one;
-
-	for (unsigned n = 0; (one = said_record(GPT_AGENT_OPS, n)); n++)
-		last = one;
-	return last && last->state == state;
-}
 
 static void feed(const struct gpt_schedule *schedule)
 {
@@ -60,13 +40,13 @@ static void observe(struct gpt_schedule schedule)
 	feed(&schedule);
 	gputrace_agent_ops_semaphore = 1;
 	ops_start();
-	UNTIL(is_state(GPT_AGENT_OPS_OBSERVING));
+	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
 }
 
 static void leave(void)
 {
 	gputrace_agent_ops_semaphore = 0;
-	UNTIL(is_state(GPT_AGENT_OPS_STOPPED));
+	UNTIL(ops_are(GPT_AGENT_OPS_STOPPED));
 }
 
 static int begin(void **state)
@@ -530,7 +510,7 @@ static void no_step_is_counted_before_the_recording_begins(void **state)
 	said.bytes = 0;
 	gputrace_agent_ops_semaphore = 1;
 	ops_start();
-	UNTIL(is_state(GPT_AGENT_OPS_OBSERVING));
+	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
 	iterate("before");
 	iterate("before");
 	gputrace_agent_schedule_semaphores[GPT_SCHEDULE_BEGUN] = 1;

@@ -20,7 +20,6 @@
 #include "agent_points.h"
 #include "fake_c10.h"
 
-#define PATIENCE_MS 20000
 #define CPU_NEW "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm"
 
 static void *torch_library, *cuda_library;
@@ -67,24 +66,6 @@ static bool sees(unsigned what)
 	return last && last->seen == what;
 }
 
-static bool ops_stopped(void)
-{
-	const struct gpt_agent_ops *last = NULL, *one;
-
-	for (unsigned n = 0; (one = said_record(GPT_AGENT_OPS, n)); n++)
-		last = one;
-	return last && last->state == GPT_AGENT_OPS_STOPPED;
-}
-
-#define UNTIL(condition)                                                                                               \
-	do {                                                                                                           \
-		const struct timespec pause = {.tv_nsec = 1000000};                                                    \
-		unsigned waited;                                                                                       \
-		for (waited = 0; !(condition) && waited < PATIENCE_MS; waited++)                                       \
-			nanosleep(&pause, NULL);                                                                       \
-		assert_true(waited < PATIENCE_MS);                                                                     \
-	} while (0)
-
 #define OF_CPU (1u << GPT_AGENT_TORCH_MEMORY_OF_CPU)
 #define OF_CUDA (1u << GPT_AGENT_TORCH_MEMORY_OF_CUDA)
 
@@ -99,7 +80,7 @@ static void leave(void)
 {
 	gputrace_agent_ops_semaphore = gputrace_agent_torch_memory_semaphore = gputrace_agent_memory_lines_semaphore =
 		0;
-	UNTIL(ops_stopped());
+	UNTIL(ops_are(GPT_AGENT_OPS_STOPPED));
 }
 
 static int begin(void **state)
