@@ -98,7 +98,24 @@ static void take_process(struct watch *watch, const struct dump_process *process
 		watched->judged_ns = 0;
 		watched->hung = false;
 	}
+	watched->parent = process->parent;
 	keep(watched, process, is_same, now_ns);
+}
+
+static bool has_ended(const struct watched *watched)
+{
+	uint64_t start_ticks;
+
+	return process_start_ticks(watched->pid, &start_ticks) || start_ticks != watched->start_ticks ||
+	       process_state(watched->pid) == 'Z';
+}
+
+static void take_end(const struct watch *watch, const struct watched *ended, uint64_t now_ns)
+{
+	struct watched *parent = find(watch, ended->parent);
+
+	if (parent && parent != ended)
+		parent->still_ns = parent->line_ns = now_ns;
 }
 
 void watch_take(struct watch *watch, const look_list *looks, uint64_t now_ns)
@@ -107,6 +124,9 @@ void watch_take(struct watch *watch, const look_list *looks, uint64_t now_ns)
 
 	for (size_t i = 0; i < looks->count; i++)
 		take_process(watch, looks->items[i].process, now_ns);
+	for (size_t i = 0; i < watch->list.count; i++)
+		if (watch->list.items[i].seen_ns != now_ns && has_ended(&watch->list.items[i]))
+			take_end(watch, &watch->list.items[i], now_ns);
 	for (size_t i = 0; i < watch->list.count; i++)
 		if (watch->list.items[i].seen_ns == now_ns)
 			watch->list.items[kept++] = watch->list.items[i];

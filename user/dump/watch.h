@@ -22,7 +22,7 @@ struct watched_thread {
 };
 
 struct watched {
-	pid_t pid;
+	pid_t pid, parent;
 	uint64_t start_ticks;		      /* with the pid it says which process is meant */
 	uint64_t still_ns, line_ns;	      /* since when no thread gets on; since when no stack is another one */
 	uint64_t seen_ns;		      /* latest look */
@@ -41,7 +41,10 @@ enum watch_state {
 	WATCH_AT_LINE, /* no stack became another one for WATCH_RUNS_TIMES the limit */
 };
 
-/* Compares looks (LOOK_STACKS, or deeper ones) with those before; what is not among them is forgotten. */
+/*
+ * Compares looks (LOOK_STACKS, or deeper ones) with those before; what is not among them is forgotten.  The parent of a
+ * process that has ended has got on: it may have waited for that.
+ */
 void watch_take(struct watch *watch, const look_list *looks, uint64_t now_ns);
 void watch_free(struct watch *watch);
 

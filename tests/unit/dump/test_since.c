@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Since when threads are where they are, by looks at one process that each have one thread. */
+/* Since when threads are where they are, and processes do not get on, by looks at processes of one thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -142,6 +144,39 @@ static void frames_that_were_not_read_whole_are_not_the_same(void **state)
 	watch_free(&watch);
 }
 
+/* Both stand still, until the child ends. */
+static void the_end_of_a_child_is_progress_of_its_parent(void **state)
+{
+	struct dump_thread threads[] = {waiting(), waiting()};
+	struct dump_process processes[] = {{.pid = getpid(), .threads = &threads[0], .thread_count = 1},
+					   {.parent = getpid(), .threads = &threads[1], .thread_count = 1}};
+	struct look looks[] = {{.process = &processes[0]}, {.process = &processes[1]}};
+	look_list both = {.items = looks, .count = 2, .capacity = 2},
+		  alone = {.items = looks, .count = 1, .capacity = 1};
+	struct watch watch = {0};
+	pid_t child = fork();
+
+	(void)state;
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	processes[1].pid = child;
+	watch_take(&watch, &both, 1000 * MS);
+	watch_take(&watch, &both, 3000 * MS);
+	assert_int_equal(watch_state_of(&watch, &both, getpid(), 1000 * MS, 3000 * MS), WATCH_STILL);
+	watch_take(&watch, &alone, 4000 * MS); /* it was not looked at, and lives */
+	assert_int_equal(watch_state_of(&watch, &alone, getpid(), 1000 * MS, 4000 * MS), WATCH_STILL);
+	watch_take(&watch, &both, 4500 * MS);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	watch_take(&watch, &alone, 5000 * MS);
+	assert_int_equal(watch_state_of(&watch, &alone, getpid(), 1000 * MS, 5000 * MS), WATCH_GETS_ON);
+	watch_take(&watch, &alone, 6000 * MS);
+	assert_int_equal(watch_state_of(&watch, &alone, getpid(), 1000 * MS, 6000 * MS), WATCH_STILL);
+	watch_free(&watch);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +185,7 @@ int main(void)
 		cmocka_unit_test(of_a_thread_that_runs_or_whose_run_time_is_not_counted_nothing_is_known),
 		cmocka_unit_test(a_watch_counts_from_the_end_of_the_first_look_to_the_begin_of_the_latest),
 		cmocka_unit_test(what_ran_between_two_looks_of_a_watch_has_what_the_last_looks_know),
+		cmocka_unit_test(the_end_of_a_child_is_progress_of_its_parent),
 		cmocka_unit_test(frames_that_were_not_read_whole_are_not_the_same),
 	};
 
