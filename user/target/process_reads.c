@@ -110,7 +110,9 @@ static const char *variable_in(const char *text, ssize_t bytes, const char *name
 {
 	size_t length = strlen(name);
 
-	for (ssize_t at = 0; text && at < bytes; at += (ssize_t)strlen(text + at) + 1)
+	if (!text)
+		return NULL;
+	for (ssize_t at = 0; at < bytes; at += (ssize_t)strlen(text + at) + 1)
 		if (!strncmp(text + at, name, length) && text[at + (ssize_t)length] == '=')
 			return text + at + length + 1;
 	return NULL;
