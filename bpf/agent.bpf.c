@@ -27,7 +27,7 @@ BATCH_COPY(batch_copy_small, GPT_AGENT_BATCH_SMALL)
 BATCH_COPY(batch_copy_medium, GPT_AGENT_BATCH_MEDIUM)
 BATCH_COPY(batch_copy_large, GPT_AGENT_BATCH_MAX)
 
-/* gputrace_agent_batch(data, bytes) */
+/* gputrace_agent_batch(data, bytes, own_thread) */
 SEC("uprobe")
 int agent_batch(struct pt_regs *ctx)
 {
@@ -40,7 +40,7 @@ int agent_batch(struct pt_regs *ctx)
 
 	if (!process)
 		return 0;
-	thread = config.off_cpu_min_ns ? thread_get(process, pid_tid, pid) : 0;
+	thread = config.off_cpu_min_ns && PT_REGS_PARM3(ctx) == 1 ? thread_get(process, pid_tid, pid) : 0;
 	if (thread)
 		thread->is_agents = 1;
 	count_one(GPT_COUNTER_BATCHES);

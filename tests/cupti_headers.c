@@ -267,7 +267,7 @@ void share_batch(const void *data, uint64_t bytes)
 static uint8_t got[65536] __attribute__((aligned(8)));
 static size_t got_bytes;
 
-void gputrace_agent_batch(const void *data, uint64_t bytes)
+void gputrace_agent_batch(const void *data, uint64_t bytes, uint64_t own_thread)
 {
 	memcpy(got + got_bytes, data, bytes);
 	got_bytes += bytes;

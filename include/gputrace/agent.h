@@ -46,14 +46,15 @@
  * What agent and collector must have in common: one of another number is left alone and named.  Raised by each change
  * of the exported names and of what they take; tests/unit/agent_library.sh holds the two together.
  */
-#define GPT_AGENT_ABI 9
+#define GPT_AGENT_ABI 10
 
 /*
  * Exported symbols of the agent.
  *
  * gputrace_agent_call(u32 corr, u32 api): on the application's thread, from CUPTI's API callback at the
  *     entry of each outermost call of cuda_api.h; api is GPT_API(domain, cbid).
- * gputrace_agent_batch(const void *data, u64 bytes): on one thread at a time; bytes <= GPT_AGENT_BATCH_MAX.
+ * gputrace_agent_batch(const void *data, u64 bytes, u64 own_thread): on one thread at a time; bytes <=
+ *     GPT_AGENT_BATCH_MAX; own_thread: 1 on a thread of the agent's own, whose waits are no one's, else 0.
  * gputrace_agent_stack(u32 what, u64 number): on the application's thread: its Python stack belongs to what the agent
  *     is about to report under that number (enum gpt_stack_of; GPT_STACK_AT in the log).  Its semaphore says only that
  *     someone listens; what stacks are wanted of is known by other semaphores.

@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint64_t seen[TYPES]; /* records by type in what was sent */
 
-void gputrace_agent_batch(const void *data, uint64_t bytes)
+void gputrace_agent_batch(const void *data, uint64_t bytes, uint64_t own_thread)
 {
 	const uint8_t *at = data, *end = at + bytes;
 	struct gpt_record record;

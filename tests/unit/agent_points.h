@@ -44,7 +44,7 @@ void gputrace_agent_call(uint32_t corr, uint32_t api)
 	said.calls++;
 }
 
-void gputrace_agent_batch(const void *data, uint64_t bytes)
+void gputrace_agent_batch(const void *data, uint64_t bytes, uint64_t own_thread)
 {
 	if (bytes <= GPT_AGENT_BATCH_MAX && said.bytes + bytes <= sizeof(said.data)) {
 		memcpy(said.data + said.bytes, data, bytes);

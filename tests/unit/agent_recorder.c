@@ -54,7 +54,7 @@ void gputrace_agent_call(uint32_t corr, uint32_t api)
 		*(volatile unsigned short *)&gputrace_agent_semaphore = 0;
 }
 
-void gputrace_agent_batch(const void *data, uint64_t bytes)
+void gputrace_agent_batch(const void *data, uint64_t bytes, uint64_t own_thread)
 {
 	put(2, data, (uint32_t)bytes);
 	agent_recorder_batches++;

@@ -297,6 +297,7 @@ static void register_fork(void);
 static void agent_thread(void)
 {
 	prctl(PR_GET_NAME, agent.callers_name);
+	agent.session.batch.own_thread = true;
 	register_fork();
 	while (run_once(&agent.session))
 		;
@@ -368,6 +369,7 @@ static void give_up_thread(struct session *session)
 static void start_here(struct session *session)
 {
 	session->batch.send = batch_to_collector;
+	session->batch.own_thread = false;
 	session->wake = wake;
 	send_state(GPT_AGENT_LOADED);
 	find_cupti(session);
@@ -410,6 +412,7 @@ void agent_start_deferred(const char *asked)
 		return;
 	atomic_store(&agent.again, 0);
 	agent.session.batch.send = batch_to_collector;
+	agent.session.batch.own_thread = false;
 	agent.session.wake = wake;
 	send_state(GPT_AGENT_LOADED);
 	take_asked();

@@ -6,5 +6,5 @@
 void batch_to_collector(struct batch *batch)
 {
 	if (points_batch_listening())
-		points_batch(batch->data, batch->used);
+		points_batch(batch->data, batch->used, batch->own_thread);
 }

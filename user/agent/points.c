@@ -54,7 +54,7 @@ POINT void gputrace_agent_state(uint32_t state, uint32_t abi)
 	__asm__ volatile(POINT_BODY);
 }
 
-POINT void gputrace_agent_batch(const void *data, uint64_t bytes)
+POINT void gputrace_agent_batch(const void *data, uint64_t bytes, uint64_t own_thread)
 {
 	__asm__ volatile(POINT_BODY);
 }

@@ -32,7 +32,7 @@ void gputrace_agent_call(uint32_t corr, uint32_t api);
 void gputrace_agent_state(uint32_t state, uint32_t abi);
 
 /* To be called only while points_batch_listening(). */
-void gputrace_agent_batch(const void *data, uint64_t bytes);
+void gputrace_agent_batch(const void *data, uint64_t bytes, uint64_t own_thread);
 
 /* See gputrace/agent.h. Where no one listens it does nothing. */
 void gputrace_agent_stack(uint32_t what, uint64_t number);
@@ -201,9 +201,9 @@ static inline void points_state(uint32_t state)
 		share_state(state);
 }
 
-static inline void points_batch(const void *data, uint64_t bytes)
+static inline void points_batch(const void *data, uint64_t bytes, bool own_thread)
 {
-	gputrace_agent_batch(data, bytes);
+	gputrace_agent_batch(data, bytes, own_thread);
 	if (share_control)
 		share_batch(data, bytes);
 }

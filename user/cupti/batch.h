@@ -3,6 +3,7 @@
 #ifndef GPUTRACE_CUPTI_BATCH_H
 #define GPUTRACE_CUPTI_BATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,6 +11,7 @@
 
 struct batch {
 	uint32_t used;
+	bool own_thread;		   /* who sends it is a thread of the agent's own */
 	void (*send)(struct batch *batch); /* what is in it, which is dropped then */
 	/* as long as a batch may be; records are multiples of 8 bytes */
 	uint8_t data[GPT_AGENT_BATCH_MAX] __attribute__((aligned(8)));

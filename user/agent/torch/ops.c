@@ -390,6 +390,7 @@ static void ops_thread(void)
 	choose_clock();
 	register_fork();
 	ops.sender.batch.send = batch_to_collector;
+	ops.sender.batch.own_thread = true;
 	ops.sender.types = &ops.torch.types;
 	do {
 		run();
@@ -403,6 +404,7 @@ static void refuse_without_thread(void)
 {
 	if (!ops.no_thread) {
 		ops.sender.batch.send = batch_to_collector;
+		ops.sender.batch.own_thread = false;
 		strcpy(ops.why, own_thread_why_not());
 		enter_state(GPT_AGENT_OPS_REFUSED);
 	}
