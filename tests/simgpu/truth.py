@@ -4,13 +4,14 @@ import json
 
 
 def load(path):
-    """All lines of the file.  Zero bytes are what a process has not written yet, and one that was killed never will."""
+    """All lines of the file.  Zero bytes are what a process has not written yet, and one that was killed never will: it
+    may have written the end of a line before its beginning."""
     with open(path, "rb") as file:
         lines = file.read().rstrip(b"\0").split(b"\n")
     if lines and lines[-1]:
         lines.pop()  # cut off in the middle
     whole = (line.rpartition(b"\0")[2] for line in lines)
-    return [json.loads(line) for line in whole if line]
+    return [json.loads(line) for line in whole if line.startswith(b'{"is":')]
 
 
 def calls(entries, *classes):

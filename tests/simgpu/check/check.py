@@ -143,6 +143,12 @@ class Truth(Case):
             self.assertEqual(len({e["node"] for e in group}), 4)
             self.assertTrue(all(e["source_node"] and e["source_graph"] for e in group))
 
+    def test_a_line_whose_end_is_written_first_is_not_read(self):
+        path = self.path("torn.json")
+        with open(path, "wb") as file:
+            file.write(b'{"is":"gpu","corr":1}\n{"is":"g' + bytes(9) + b'"corr":2}\n' + bytes(99))
+        self.assertEqual([entry["corr"] for entry in truth.load(path)], [1])
+
     def test_a_killed_process_leaves_its_truth(self):
         path = self.path("killed.json")
         command = [os.path.join(SIM, "simgpu-run"), "--truth", path, sys.executable,
