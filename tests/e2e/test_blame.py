@@ -3,6 +3,8 @@
 the right process, line and cause, and on no other."""
 
 import json
+import os
+import pathlib
 
 import logfile
 import machine
@@ -16,10 +18,10 @@ CAUSES = {"busy": "ran", "garbage": "gc"}  # that samples alone tell
 
 
 class Run:
-    def __init__(self, folder, options, *causes):
+    def __init__(self, folder, options, *causes, env=None):
         self.folder, self.log, truth = folder, folder / "trace.gpt", folder / "truth.json"
         command = tracing.on_simgpu(folder / "gpu-%p.json", machine.any_python(), machine.PROGRAMS / "blames.py", truth, *causes)
-        tracing.gputrace(folder, "-q", *options, "-o", self.log, "--", *command).must_be(0)
+        tracing.gputrace(folder, "-q", *options, "-o", self.log, "--", *command, env=env).must_be(0)
         self.truth = json.loads(truth.read_text())
         text = tracing.gputrace(folder, "report", self.log, "--format", "json").must_be(0).stdout
         self.tables = {table["id"]: table for table in json.loads(text)["tables"]}
@@ -80,13 +82,21 @@ def test_a_thread_that_was_sampled_before_it_ran_python_is_a_python_thread(tmp_p
 # ---- with waits ------------------------------------------------------------------------------------------------------
 
 WAITS = {"busy": {"ran"}, "sleep": {"sleep"}, "lock": {"lock"}, "gil": {"gil", "no_cpu"}, "garbage": {"gc"}, "queue": {"pipe"},
-         "tokenizer": {"pipe"}, "stolen": {"no_cpu"}}
+         "tokenizer": {"pipe"}, "replier": {"pipe"}, "spins": {"ran"}, "fault": {"fault"}, "quota": {"no_cpu"}, "stolen": {"no_cpu"}}
 OFTEN = {"busy*60": {"ran"}, "sleep*60": {"sleep", "no_cpu"}, "queue*60": {"pipe"}, "tokenizer*60": {"pipe"}}
+
+
+def has_quotas():
+    """Whether the CPU controller of cgroups, of either version, is there to make one with a quota."""
+    enabled = pathlib.Path("/sys/fs/cgroup/cgroup.subtree_control")
+    return os.access("/sys/fs/cgroup/cpu/tasks", os.W_OK) or (enabled.exists() and "cpu" in enabled.read_text().split())
 
 
 @pytest.fixture(scope="module")
 def once(tmp_path_factory):
-    return Run(tmp_path_factory.mktemp("once"), ("--cpu", "--off-cpu"), *WAITS)
+    zmq = machine.package(machine.any_python(), "pyzmq==27.3.0")
+    return Run(tmp_path_factory.mktemp("once"), ("--cpu", "--off-cpu"), *(cause for cause in WAITS if cause != "quota" or has_quotas()),
+               env={"PYTHONPATH": zmq})
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +106,8 @@ def often(tmp_path_factory):
 
 @pytest.mark.parametrize("cause", WAITS)
 def test_what_keeps_the_gpu_idle_is_on_its_process_line_and_cause(once, cause):
+    if cause not in once.truth:
+        pytest.skip("no cgroup with a quota can be made here")
     assert once.ms(cause, *WAITS[cause]) >= 0.95 * once.truth[cause]["ms"], (once.truth[cause], once.idle)
 
 
@@ -115,6 +127,14 @@ def test_who_has_the_gil_is_read_where_a_thread_waits_for_it(once):
     assert not any(wait["holder_tid"] == wait["tid"] for wait in held), held
 
 
+@pytest.mark.parametrize("cause, why", [("stolen", "no CPU: others had it"), ("quota", "no CPU: its cgroup's quota was used up")])
+def test_how_a_thread_had_no_cpu_is_said(once, cause, why):
+    if cause not in once.truth:
+        pytest.skip("no cgroup with a quota can be made here")
+    rows = [row for row in once.idle if row["line_number"] == once.truth[cause]["line"] and row["cause_id"] == "no_cpu"]
+    assert {row["why"] for row in rows if row["idle_ns"] > 1e8} == {why}, once.idle
+
+
 def test_nothing_is_on_another_line(once):
     """But that this machine had no CPU for."""
     injected = sum(truth["ms"] for cause, truth in once.truth.items() if cause != "stolen")
@@ -129,7 +149,7 @@ def test_why_names_processes_and_what_to_try(once):
     causes = {row["cause_id"]: row for row in lost["rows"]}
     assert "blames.py:" in causes["lock"]["where"] and "Hold the lock for less" in causes["lock"]["try"], causes
     assert "It waited for thread " in causes["lock"]["seen"] and "keeps the GIL" in causes["gil"]["try"], causes
-    pids = {str(once.truth[cause]["pid"]) for cause in ("queue", "tokenizer")}
+    pids = {str(once.truth[cause]["pid"]) for cause in ("queue", "tokenizer", "replier")}
     assert any(f"(pid {pid})" in causes["pipe"]["seen"] or f" {pid})" in causes["pipe"]["where"] for pid in pids), causes
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Keeps the simulated GPU idle in known ways: `blames.py TRUTH CAUSE...` launches, lets the cause take 300 ms (or, as
 CAUSE*60, 60 times 5 ms), launches again, and writes for each cause what it cost by its own clock: TRUTH is {CAUSE: {"line",
-"pid", "ms", "wall_ms", "launch"}}.  Standard library only.
+"pid", "ms", "wall_ms", "launch"}}.  Standard library only, but for zmq.
 
 A line that must have all of the time is one line of source."""
 
+import atexit
 import ctypes
 import gc
 import json
@@ -203,6 +204,149 @@ PIPE = Tokenizer()
 def tokenizer(seconds):
     took = PIPE.ask(seconds)
     return truth("token", took, PIPE.process.pid, PIPE.file)
+
+
+REPLIER = """import sys, time, zmq
+socket = zmq.Context().socket(zmq.REP)
+socket.bind(sys.argv[1])
+while True:
+    seconds, begin = float(socket.recv()), time.thread_time()
+    while time.thread_time() - begin < seconds: pass  # reply
+    socket.send(str(time.thread_time() - begin).encode())
+"""
+
+
+class Replier:
+    process = None
+
+    def ask(self, seconds):
+        import zmq
+        if not self.process:
+            self.file = pathlib.Path(sys.argv[1]).with_name("replier.py")
+            self.file.write_text(REPLIER)
+            address = f"ipc://{self.file.with_name('socket')}"
+            self.process = subprocess.Popen([sys.executable, self.file, address])
+            atexit.register(self.process.kill)
+            self.socket = zmq.Context().socket(zmq.REQ)
+            self.socket.connect(address)
+        self.socket.send(str(seconds).encode())
+        return float(self.socket.recv())
+
+
+REPLIES = Replier()
+
+
+def replier(seconds):
+    """A server of ZeroMQ's: its threads, sockets and eventfds are between the line and who waits."""
+    took = REPLIES.ask(seconds)
+    return truth("reply", took, REPLIES.process.pid, REPLIES.file)
+
+
+def fill(shared):
+    """Sleeps until it is asked, as it would else need a CPU of its own all the time."""
+    while True:
+        while not shared[0]:
+            time.sleep(0.001)
+        seconds, shared[0], begin = shared[0], 0, time.monotonic()
+        while time.monotonic() - begin < seconds: time.sleep(0.0005)
+        shared[1] = 1
+
+
+class Shared:
+    process = None
+
+    def __init__(self):
+        self.memory = multiprocessing.RawArray(ctypes.c_double, 2)
+
+    def ask(self, seconds):
+        if not self.process:
+            self.process = multiprocessing.get_context("fork").Process(target=fill, args=(self.memory,), daemon=True)
+            self.process.start()
+        self.memory[1], self.memory[0] = 0, seconds
+
+
+SHARED = Shared()
+
+
+def spins(seconds):
+    """A queue in shared memory, as inference engines have them: who waits looks all the time."""
+    SHARED.ask(seconds)
+    begin = time.thread_time()
+    while not SHARED.memory[1]: pass  # spin
+    return truth("spin", time.thread_time() - begin)
+
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+PAGE = 4096
+USERFAULTFD, UFFD_USER_MODE_ONLY = 323, 1  # x86-64; linux/userfaultfd.h
+UFFDIO_API, UFFDIO_REGISTER, UFFDIO_ZEROPAGE, UFFD_API, MISSING = 0xc018aa3f, 0xc020aa00, 0xc020aa04, 0xaa, 1
+
+
+class Page:
+    """A page that is not there before someone has brought it: its first reader waits in a page fault."""
+
+    def __init__(self):
+        LIBC.mmap.restype, LIBC.mmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+        LIBC.memcpy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
+        self.faults = LIBC.syscall(USERFAULTFD, os.O_CLOEXEC | UFFD_USER_MODE_ONLY)
+        self.address = LIBC.mmap(None, PAGE, 3, 0x22, -1, 0)
+        self.ioctl(UFFDIO_API, UFFD_API, 0, 0)
+        self.ioctl(UFFDIO_REGISTER, self.address, PAGE, MISSING, 0)
+
+    def ioctl(self, number, *values):
+        request = (ctypes.c_uint64 * len(values))(*values)
+        if LIBC.ioctl(self.faults, ctypes.c_ulong(number), request):
+            raise OSError(ctypes.get_errno(), "userfaultfd")
+
+    def bring(self):
+        self.ioctl(UFFDIO_ZEROPAGE, self.address, PAGE, 0, 0)
+
+
+def fault(seconds):
+    """A page of a slow disk."""
+    page, byte = Page(), ctypes.create_string_buffer(1)
+
+    def bring():
+        HELPER.begun.set()
+        time.sleep(seconds)
+        page.bring()
+    HELPER.ask(bring)
+    begin = time.monotonic()
+    LIBC.memcpy(byte, page.address, 1)  # fault
+    took = time.monotonic() - begin
+    os.close(page.faults)
+    return truth("fault", took)
+
+
+class Quota:
+    """A cgroup with a fifth of a CPU, and this thread in it (in version 2, which may not be there, this process)."""
+
+    def __enter__(self):
+        top = pathlib.Path("/sys/fs/cgroup/cpu")
+        self.folder = (top if top.exists() else top.parent) / f"gputrace-blames-{os.getpid()}"
+        self.folder.mkdir()
+        if top.exists():
+            self.members, self.whose = "tasks", threading.get_native_id()
+            self.old = top / open("/proc/self/cgroup").read().partition(",cpuacct:/")[2].partition("\n")[0]
+            (self.folder / "cpu.cfs_period_us").write_text("50000")
+            (self.folder / "cpu.cfs_quota_us").write_text("10000")
+        else:
+            self.members, self.whose = "cgroup.procs", os.getpid()
+            self.old = top.parent / open("/proc/self/cgroup").read().partition("0::/")[2].strip()
+            (self.folder / "cpu.max").write_text("10000 50000")
+        (self.folder / self.members).write_text(str(self.whose))
+
+    def __exit__(self, *_):
+        (self.old / self.members).write_text(str(self.whose))
+        self.folder.rmdir()
+
+
+def quota(seconds):
+    with Quota():
+        ran, begin = time.thread_time(), time.monotonic()
+        while (now := time.monotonic()) - begin < seconds: pass  # quota
+        took = now - begin - (time.thread_time() - ran)
+    return truth("quota", took)
 
 
 def stolen(seconds):

@@ -115,10 +115,13 @@ static char *others_text(const struct analyses *all, const struct shares *shares
 {
 	uint32_t culprit = most_of(&shares->culprits, NULL), other = most_of(&shares->others, NULL);
 	const struct ran_other *unknown;
+	size_t more = shares->culprits.count - 1;
 	char *who, *what, *text;
 
 	if (culprit != NONE) {
 		who = thread_text(all->model, culprit);
+		if (more)
+			who = xjoin(who, " ", xasprintf("and %zu more %s", more, more == 1 ? "thread" : "threads"));
 		what = inner_shares(shares);
 		text = xasprintf(" It waited for %s: %s.", who, what);
 		free(who);
