@@ -2,6 +2,7 @@
 """Idle time of the GPU by what a program made it wait for on purpose, and measured itself (programs/blames.py): it is on
 the right process, line and cause, and on no other."""
 
+import csv
 import json
 import os
 import pathlib
@@ -180,6 +181,14 @@ def test_steps_and_what_is_outside_of_them_add_up_to_the_idle_time_of_each_cause
     for cause in {row["cause_id"] for row in tables["idle"] if row["cause_id"]}:
         of_steps = sum(row["idle_ns"] for row in tables["step_idle"] if row["cause_id"] == cause and row["what"] in ("all", "outside"))
         assert of_steps == sum(row["idle_ns"] for row in tables["idle"] if row["cause_id"] == cause), cause
+
+
+def test_the_same_is_in_csv(steps):
+    run, tables = steps
+    options = ("--step", "burst:100ms", "--table", "step_idle", "--format", "csv")
+    rows = list(csv.DictReader(tracing.gputrace(run.folder, "report", run.log, *options).must_be(0).stdout.splitlines()))
+    assert [(int(row["idle_ns"]), row["cause_id"], row["what"], row["step"]) for row in rows] == [
+        (row["idle_ns"], row["cause_id"], row["what"], "" if row["step"] is None else str(row["step"])) for row in tables["step_idle"]]
 
 
 @pytest.mark.torch
