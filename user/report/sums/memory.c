@@ -68,10 +68,11 @@ static void put_kept(struct report *report)
 	for (size_t i = 0; i < memory->count; i++)
 		kept |= memory->rows[i].unreleased != 0;
 	if (kept)
-		report_line(
-			report,
-			"  still held: an allocator as PyTorch's keeps memory for later tensors, so this alone is no "
-			"leak; --memory records what grows");
+		report_line(report,
+			    "  still held: an allocator as PyTorch's keeps memory for later tensors, so this alone is "
+			    "no leak; %s",
+			    report->all->torch_memory.count ? "the table of PyTorch's memory has what grows"
+							    : "--memory records what grows");
 }
 
 static void put_lines(struct report *report)
