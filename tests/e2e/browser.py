@@ -89,22 +89,22 @@ class Page:
     def call(self, method, **given):
         return self.browser.call(method, session=self.session, **given)
 
-    def told(self, script):
-        """What a script gives."""
+    def evaluate(self, script):
+        """The value of a script."""
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True)
         assert "exceptionDetails" not in answer, (script, answer)
         return answer["result"].get("value")
 
     def text(self, name):
         """Of the element of that id."""
-        return self.told(f"(document.getElementById('{name}') || {{textContent: ''}}).textContent")
+        return self.evaluate(f"(document.getElementById('{name}') || {{textContent: ''}}).textContent")
 
     def until(self, name, part):
         tracing.until(lambda: part in self.text(name))
         return self.text(name)
 
     def focus(self, name):
-        self.told(f"document.getElementById('{name}').focus()")
+        self.evaluate(f"document.getElementById('{name}').focus()")
 
     def key(self, key):
         text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
@@ -113,8 +113,8 @@ class Page:
 
     def box(self, name):
         """(left, top, width, height) of an element in the window."""
-        return self.told(f"(() => {{ const box = document.getElementById('{name}').getBoundingClientRect(); "
-                         "return [box.left, box.top, box.width, box.height]; })()")
+        return self.evaluate(f"(() => {{ const box = document.getElementById('{name}').getBoundingClientRect(); "
+                             "return [box.left, box.top, box.width, box.height]; })()")
 
     def click(self, left, top, times=1):
         for count in range(1, times + 1):

@@ -83,7 +83,7 @@ def stack_states(path):
 
 
 def mapped_times(path, pid):
-    """When that process mapped files with code, as far as it was told."""
+    """When that process mapped files with code, as far as the log says."""
     return sorted(record.values["time_ns"] for record in records(path, MAPPED) if record.values["pid"] == pid)
 
 
@@ -137,8 +137,8 @@ def says_refused(path):
     return any(ops.values["state"] == REFUSED for ops in records(path, OPS))
 
 
-def totals_told(path):
-    """How often an agent has told its totals: four times a second, also while another client of CUPTI records."""
+def totals_reported(path):
+    """How often an agent has reported its totals: four times a second, also while another client of CUPTI records."""
     return sum(1 for _ in records(path, STATS))
 
 

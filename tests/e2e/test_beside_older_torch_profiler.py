@@ -339,7 +339,7 @@ def test_its_first_session_falls_into_the_trace_of_a_command(any_cupti, tmp_path
 
 
 def test_launches_under_capture_are_reported_from_lost_ones(tmp_path):
-    """No callback tells of a graph's nodes, but CUPTI's records of calls tell when a capture begins and ends."""
+    """No callback reports a graph's nodes, but CUPTI's records of calls say when a capture begins and ends."""
     command = [machine.older_torch(), machine.WORKLOADS / "torch_graph.py", "--replays", "20"]
     tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *command))
     receipt = reading.receipt(traced_in(tmp_path))

@@ -34,7 +34,7 @@ class Traced(tracing.Running):
             self.ask(command)
 
     def wait_registrations(self, *expected):
-        """Until the log tells who registered, in that order: 1 the agent."""
+        """Until the log says who registered, in that order: 1 the agent."""
         tracing.until(lambda: any(logfile.registrations(log) == list(expected)
                                   for log in self.folder.glob("trace.gpt.part-*")))
 
@@ -63,10 +63,10 @@ def wait_ours(tracer):
 
 
 def wait_looks(folder):
-    """Until the agent has told its totals four times more: a second of its own time, whatever the machine does."""
+    """Until the agent has reported its totals four times more: a second of its own time, whatever the machine does."""
     (log,) = folder.glob("trace.gpt.part-*")
-    before = logfile.totals_told(log)
-    tracing.until(lambda: logfile.totals_told(log) >= before + 4)
+    before = logfile.totals_reported(log)
+    tracing.until(lambda: logfile.totals_reported(log) >= before + 4)
 
 
 def truth_of(folder):

@@ -15,7 +15,7 @@ from test_why import losses
 
 WAIT, FOR_GIL = 20, 2  # the record, and its reason
 
-CAUSES = {"busy": "ran", "garbage": "gc"}  # that samples alone tell
+CAUSES = {"busy": "ran", "garbage": "gc"}  # that only samples show
 
 
 class Run:

@@ -139,7 +139,7 @@ if sys.argv[2:]:
 
 
 def test_launches_of_a_process_that_refused_the_agent_count_as_incomplete(tmp_path):
-    """One of two: a debugger has it.  What it launched is told, with its lines."""
+    """One of two: a debugger has it.  What it launched is reported, with its lines."""
     truths = tmp_path / "a.json", tmp_path / "b.json"
     with tracing.target(tmp_path, truth=truths[0]) as first, tracing.target(tmp_path, truth=truths[1]) as second, \
          tracing.Running(["python3", "-c", DEBUGGER, second.pid], tmp_path) as debugger:

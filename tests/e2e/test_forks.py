@@ -45,7 +45,7 @@ def test_a_child_of_a_process_where_cuda_is_up_is_left_alone_and_silently_as_it_
 def calls_until_said(target, folder, note):
     """What a child calls before it has probes of its own is not seen."""
     def said():
-        target.ask("tell_child steps 1")
+        target.ask("ask_child steps 1")
         return any(logfile.has_note(log, note) for log in folder.glob("trace.gpt.part-*"))
 
     tracing.until(said)
@@ -58,7 +58,7 @@ def test_children_of_a_process_where_cuda_is_up_that_call_it_have_one_word_for_a
             first = fork_child(target)
             calls_until_said(target, tmp_path, f"pid {first}: no GPU times")
             fork_child(target)
-            target.ask("tell_child steps 1")
+            target.ask("ask_child steps 1")
             target.ask("finish")
             tracer.interrupt().must_be(0)
     assert notes(tmp_path).count(DEAD.format(target.pid)) == 1
@@ -71,12 +71,12 @@ def test_a_child_that_starts_cuda_by_itself_has_gpu_times(tmp_path):
     with tracing.target(tmp_path, "late", env=env) as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
             child = fork_child(target)
-            target.ask("tell_child load_simulated")
+            target.ask("ask_child load_simulated")
             tracing.until(lambda: "gputrace-agent" in tracing.threads(child))
-            target.ask("tell_child forget")
-            target.ask("tell_child steps 3")
-            target.ask("tell_child finish")
-            target.ask(f"tell_child truth {tmp_path}/program.json")
+            target.ask("ask_child forget")
+            target.ask("ask_child steps 3")
+            target.ask("ask_child finish")
+            target.ask(f"ask_child truth {tmp_path}/program.json")
             tracer.interrupt().must_be(0)
     assert_all_timed(tmp_path, reading.trace_of(tmp_path / "trace.json"), "program.json")
 
@@ -87,8 +87,8 @@ def test_a_child_whose_agent_came_with_the_fork_is_reported_to_have_none(tmp_pat
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
             tracing.until(lambda: "gputrace-agent" in tracing.threads(target.pid))
             child = fork_child(target)
-            target.ask("tell_child load_simulated")
-            target.ask("tell_child steps 3")
+            target.ask("ask_child load_simulated")
+            target.ask("ask_child steps 3")
             said = tracer.wait_line(f"pid {child}: no GPU times", "stderr")
             tracer.interrupt().must_be(0)
     assert "its agent came with a fork, and cannot start over" in said

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The kit for machines with a GPU: what it needs, that its run ends and says what happened whatever a check does, and
-that drift of GPU times is told from noise.
+that drift of GPU times is distinguished from noise.
 
 What its checks find is not looked at here: make check-gpu-simulated.
 """

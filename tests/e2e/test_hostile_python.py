@@ -26,7 +26,7 @@ def liar(version, tmp_path_factory):
     return fake_python.build(version, tmp_path_factory.mktemp("liar") / f"python{version}")
 
 
-class Told:
+class Traced:
     """What gputrace says of the liar, and of an honest Python that ran beside it."""
 
     def __init__(self, folder, liar, lie, cudart):
@@ -46,24 +46,24 @@ class Told:
 
 
 @pytest.fixture
-def told(request, liar, cudart, tmp_path):
-    return lambda lie: Told(tmp_path, liar, lie, cudart)
+def traced(request, liar, cudart, tmp_path):
+    return lambda lie: Traced(tmp_path, liar, lie, cudart)
 
 
-def test_a_made_up_interpreter_that_keeps_to_the_layout_is_walked(told):
-    honest = told("honest")
+def test_a_made_up_interpreter_that_keeps_to_the_layout_is_walked(traced):
+    honest = traced("honest")
     assert honest.stacks == {STACK} and honest.notes == []
 
 
 @pytest.mark.parametrize("lie", ["endless_threads", "endless_interpreters"])
-def test_a_thread_that_is_not_found_in_an_endless_list_has_no_stack(told, lie):
-    (stack,) = told(lie).stacks
+def test_a_thread_that_is_not_found_in_an_endless_list_has_no_stack(traced, lie):
+    (stack,) = traced(lie).stacks
     assert stack.startswith("none: ")
 
 
 @pytest.mark.parametrize("lie", ["endless_frames", "frame_is_its_own_caller", "thousands_of_frames"])
-def test_frames_without_an_end_are_truncated(told, lie):
-    endless = told(lie)
+def test_frames_without_an_end_are_truncated(traced, lie):
+    endless = traced(lie)
     for event in endless.events:
         frames = set(reading.stack_of(event).split(";"))
         assert event["args"]["Call stack cut"]
@@ -72,43 +72,43 @@ def test_frames_without_an_end_are_truncated(told, lie):
 
 @pytest.mark.parametrize("lie", ["top_in_kernel", "top_not_canonical", "caller_in_kernel", "caller_at_one",
                                  "caller_at_the_end_of_a_page", "code_is_no_code", "code_in_kernel"])
-def test_a_walk_that_goes_astray_gives_no_stack(told, lie):
-    (stack,) = told(lie).stacks
+def test_a_walk_that_goes_astray_gives_no_stack(traced, lie):
+    (stack,) = traced(lie).stacks
     assert stack.startswith("none: ")
 
 
 @pytest.mark.parametrize("lie", ["thread_in_kernel", "interpreter_in_kernel"])
-def test_a_state_that_is_not_laid_out_so_is_reported_once(told, lie):
-    lying = told(lie)
+def test_a_state_that_is_not_laid_out_so_is_reported_once(traced, lie):
+    lying = traced(lie)
     (note,) = lying.notes
     assert all(stack.startswith("none: ") for stack in lying.stacks) and "not laid out as in its headers" in note
 
 
 @pytest.mark.parametrize("version", ["3.13", "3.14", "3.15"], indirect=True)  # those that have them
 @pytest.mark.parametrize("lie", ["offsets_at_the_edges", "offsets_beyond"])
-def test_debug_offsets_that_make_no_sense_are_reported_once(told, lie):
-    lying = told(lie)
+def test_debug_offsets_that_make_no_sense_are_reported_once(traced, lie):
+    lying = traced(lie)
     (note,) = lying.notes
     assert all(stack.startswith("none: ") for stack in lying.stacks) and "debug offsets that make no sense" in note
 
 
 @pytest.mark.parametrize("lie", ["endless_names", "negative_names", "names_of_no_kind", "names_in_kernel"])
-def test_names_that_cannot_be_read_leave_their_frames(told, lie):
-    (stack,) = told(lie).stacks
+def test_names_that_cannot_be_read_leave_their_frames(traced, lie):
+    (stack,) = traced(lie).stacks
     assert len(stack.split(";")) == 3
     assert len(stack) < 10000
 
 
-def test_names_do_not_command_a_terminal_or_break_a_format(told, tmp_path):
-    commanding = told("names_that_command_terminals")
+def test_names_do_not_command_a_terminal_or_break_a_format(traced, tmp_path):
+    commanding = traced("names_that_command_terminals")
     (line,) = [line for line in reading.folded(tmp_path / "trace.folded") if "beta (" in line and "gamma (" in line]
     for text in (commanding.report, line, *commanding.stacks):
         assert not [c for c in text if (c < " " and c != "\n") or "\x7f" <= c < "\xa0"]
     assert "gotcha" in line and "\n" not in line
 
 
-def test_values_that_change_while_they_are_read_end_nothing(told):
-    told("everything_changes")  # what there is to see, Told has seen
+def test_values_that_change_while_they_are_read_end_nothing(traced):
+    traced("everything_changes")  # Traced checks it
 
 
 @pytest.mark.parametrize("version", ["3.6", "3.7", "3.9"])  # the extensions of later ones need that symbol, too

@@ -194,7 +194,7 @@ def make_library_with_symbols(path, count):
 
 
 def assert_bounded(times_ns):
-    """What is told of one process's mappings: 64 in half a second (GPT_MAPPED_MOST), so not twice that and one more."""
+    """The records of one process's mappings: 64 in half a second (GPT_MAPPED_MOST), so not twice that and one more."""
     assert all(after - before >= 500000000 for before, after in zip(times_ns, times_ns[128:]))
 
 

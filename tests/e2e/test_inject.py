@@ -122,12 +122,12 @@ def test_each_launch_while_the_agent_begins_is_there_once(tmp_path):
 
 
 def assert_others_were_under_way(trace, entries):
-    """Work without a launch is of calls that CUPTI had taken when the agent began to be told of calls."""
+    """Work without a launch is of calls that CUPTI had taken before the agent began to receive callbacks."""
     calls = {call["corr"]: call for call in simulated.calls(entries)}
     operations = chrome.events(trace, *chrome.GPU)
     others = [calls[reading.cupti_correlation(op)] for op in operations if op["args"].get("launch") == "before the trace"]
-    told = [calls[reading.cupti_correlation(op)] for op in operations if "launch" not in op["args"]]
-    first_return = min(call["exit"] for call in told)
+    joined = [calls[reading.cupti_correlation(op)] for op in operations if "launch" not in op["args"]]
+    first_return = min(call["exit"] for call in joined)
     assert all(call["enter"] < first_return for call in others)
     receipt = reading.receipt(trace)
     assert len(others) == receipt["gpu_operations_before"] == receipt["gpu_operations"] - receipt["gpu_operations_joined"]

@@ -134,7 +134,7 @@ LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1]); print('ready', flush=True
 
 
 def test_what_a_false_agent_says_of_itself_holds_for_its_own_process(tmp_path):
-    """Where its text is and how long: by that the calls of CUPTI that an agent makes are told from those of others."""
+    """Where its text is and how long: by that the calls of CUPTI that an agent makes are distinguished from those of others."""
     (tmp_path / "false").mkdir()
     (tmp_path / "false/agent.c").write_text(FALSE_AGENT)
     false = machine.compile_library(tmp_path / "false/agent.c", tmp_path / "false/libgputrace-agent.so")

@@ -32,8 +32,8 @@ class Run:
         self.truth = simulated.load(folder / "gpu.json")
         self.log = folder / "trace.gpt"
         self.text = tracing.gputrace(folder, "report", self.log).must_be(0).stdout
-        told = json.loads(tracing.gputrace(folder, "report", self.log, "--format", "json").must_be(0).stdout)
-        self.tables = {table["id"]: table["rows"] for table in told["tables"]}
+        report = json.loads(tracing.gputrace(folder, "report", self.log, "--format", "json").must_be(0).stdout)
+        self.tables = {table["id"]: table["rows"] for table in report["tables"]}
 
     def kernel_ns(self, name):
         return sum(ns for kernel, ns in reading.simulated_kernel_ns(self.truth).items() if name in kernel)
@@ -68,5 +68,5 @@ def test_who_waits_for_the_gpu_is_named_by_the_programs_line_too(run):
 
 
 def test_why_names_lines_of_the_program(run):
-    told = tracing.gputrace(run.log.parent, "why", run.log).must_be(0).stdout
-    assert PROGRAM.name + ":" in told and "dispatcher.py" not in told
+    why = tracing.gputrace(run.log.parent, "why", run.log).must_be(0).stdout
+    assert PROGRAM.name + ":" in why and "dispatcher.py" not in why

@@ -230,8 +230,8 @@ def test_children_that_a_running_process_has_are_traced(cudart, tmp_path):
         child = [machine.any_python(), machine.PROGRAMS / "obedient.py", cudart]
         parent.ask("pipe_child " + " ".join(map(str, child)))
         with tracing.Tracer(tmp_path, "-p", parent.pid) as tracer:
-            parent.ask("tell_child steps 4")
-            parent.ask(f"tell_child truth {tmp_path}/truth-child.json")
+            parent.ask("ask_child steps 4")
+            parent.ask(f"ask_child truth {tmp_path}/truth-child.json")
             parent.ask("steps 2")
             parent.ask(f"truth {tmp_path}/truth-parent.json")
             tracer.interrupt().must_be(0)

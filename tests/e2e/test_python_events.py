@@ -63,7 +63,7 @@ def test_each_collection_is_a_slice_of_its_generation(inside):
 def test_collections_lie_at_their_times_on_their_threads(inside):
     trace, truth = inside
     slices = sorted(chrome.events(trace, "python_gc"), key=lambda e: e["ts"])
-    # Slices and callbacks are on one clock, which begins anywhere in the trace: the first pair tells where.
+    # Slices and callbacks are on one clock, which begins anywhere in the trace: the first pair says where.
     first = truth["collections"][0]
     offset = first[1] - chrome.ns(slices[0]["ts"])
     longest = max(stop - start for _, start, stop, _ in truth["collections"])

@@ -29,7 +29,7 @@ COLUMNS_OF_THE_LOG = {("receipt", "lost"), ("receipt", "complete_percent"), ("re
                       ("receipt", "gputrace_cpu_ns"), ("recording", "start_ns"), ("gpu_trace", "correlation")}
 TABLES_OF_THE_LOG = {"losses", "no_gpu_times"}
 NOTES_OF_THE_LOG = {"receipt", "why"}  # the latter name options of gputrace
-# nsys has no table for these; without imports and collections `idle` and `why` tell otherwise what the CPU did.
+# nsys has no table for these; without imports and collections `idle` and `why` differ on what the CPU did.
 NOT_IN_SQLITE = {"python", "ops", "steps", "step_idle", "key_averages", "torch_memory", "torch_memory_peaks", "idle", "why", "why_losses",
                  "why_lines", "why_lost"}
 COLUMNS_NOT_IN_SQLITE = {("source_lines", f"{where}_{what}_bytes") for where in ("gpu", "cpu") for what in ("at_peak", "not_freed")}
@@ -104,8 +104,8 @@ def test_a_database_has_the_same_idle_time_by_other_causes(run):
 @pytest.mark.torch
 @pytest.mark.parametrize("file", FILES)
 def test_so_are_those_of_a_training_with_pytorch(torch_run, file):
-    # without ops a database cannot tell forward lines, nor a tree of them
-    # nor what the CPU did, as ops and collections tell it, and with that which lines GPUs idled for
+    # without ops a database cannot have forward lines, nor a tree of them
+    # nor what the CPU did, as ops and collections say it, and with that which lines GPUs idled for
     for which in ("report", "capture", "lists") if file.endswith(".sqlite") else REPORTS:
         assert_same(torch_run, file, which)
 

@@ -150,10 +150,10 @@ def test_two_at_once_and_a_child(desk):
         two.ask(f"pipe_child /usr/bin/python3 {OBEDIENT}")
         with tracer(desk, "-p", f"{one.pid},{two.pid}") as traced:
             works(one, desk)
-            two.ask("tell_child forget")
-            two.ask("tell_child steps 3")
-            two.ask("tell_child finish")
-            two.ask(f"tell_child truth {desk}/child.json")
+            two.ask("ask_child forget")
+            two.ask("ask_child steps 3")
+            two.ask("ask_child finish")
+            two.ask(f"ask_child truth {desk}/child.json")
             done = traced.end(signal.SIGINT).must_be(0)
     trace = reading.trace_of(desk / "trace.json")
     for name in ("program", "child"):
@@ -330,7 +330,7 @@ def test_one_that_waits_with_another_copy_of_the_agent_is_traced_on(desk):
         shutil.copy(path, other)
     with target(desk, by=(AS_USER, "sh", "-c", WAITS, other / "gputrace")) as running:
         with tracer(desk, "-p", running.pid) as traced:
-            wait_logged(desk, lambda log: logfile.totals_told(log) > 12)  # four a second: gputrace has looked three times
+            wait_logged(desk, lambda log: logfile.totals_reported(log) > 12)  # four a second: gputrace has looked three times
             works(running, desk)
             done = traced.end(signal.SIGINT).must_be(0)
         must_be_whole(desk, done)

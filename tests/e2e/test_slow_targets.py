@@ -31,14 +31,14 @@ def stuck(tmp_path):
         yield running
 
 
-def tell(running, text=""):
+def send(running, text=""):
     running.process.stdin.write(text + "\n")
     running.process.stdin.flush()
 
 
 def made(running):
     """How many launches it has made since it was told to start."""
-    tell(running)
+    send(running)
     return int(running.wait_line("made").split()[1])
 
 
@@ -53,7 +53,7 @@ BUFFER = ("--buffer", "1M")
 
 def test_every_launch_is_recorded_while_the_agent_is_let_into_a_slow_process(tmp_path, hammer, stuck):
     with tracing.Tracer(tmp_path, "-p", hammer.pid, "-p", stuck.pid, *BUFFER) as tracer:
-        tell(hammer)
+        send(hammer)
         stuck.ask("map")
         tracer.wait_logged(logfile.has_note, BUSY)
         launches = made(hammer)
@@ -65,7 +65,7 @@ def test_every_launch_is_recorded_while_the_agent_is_let_into_a_slow_process(tmp
 
 def test_nothing_is_lost_where_a_slow_process_is_there_from_the_start(tmp_path, hammer, stuck):
     stuck.ask("map")
-    tell(hammer)
+    send(hammer)
     with tracing.Tracer(tmp_path, "-p", hammer.pid, "-p", stuck.pid, *BUFFER) as tracer:
         tracer.wait_logged(logfile.has_note, BUSY)
         launches = made(hammer)

@@ -63,33 +63,33 @@ def of_two_interpreters(folder, python, how):
     return expected, {tid: sorted(launches) for tid, launches in got.items()}
 
 
-def not_told(folder, incomplete):
-    """Up to 3.9 nothing tells which interpreter a thread runs: there a stack may say so, and be missing."""
+def not_reported(folder, incomplete):
+    """Up to 3.9 nothing says which interpreter a thread runs: there a stack may say so, and be missing."""
     if stacks.recorded(folder / "truth.json")[1]["python"] >= [3, 10]:
         return incomplete
     return [(e, g) for e, g in incomplete if g.incomplete != "several interpreters on one thread"]
 
 
-def assert_exact_or_told(folder, expected, got):
-    stacks.assert_complete(not_told(folder, stacks.assert_equal(expected, got)))
+def assert_exact_or_reported(folder, expected, got):
+    stacks.assert_complete(not_reported(folder, stacks.assert_equal(expected, got)))
 
 
 def test_two_interpreters_in_turns_on_one_thread_have_their_own_stacks(every_python, tmp_path):
     expected, got = of_two_interpreters(tmp_path, every_python, "turns")
     assert stacks.count(expected) >= 80
-    assert_exact_or_told(tmp_path, expected, got)
+    assert_exact_or_reported(tmp_path, expected, got)
 
 
 def test_two_interpreters_on_two_threads_have_their_own_stacks(every_python, tmp_path):
     expected, got = of_two_interpreters(tmp_path, every_python, "own")
     assert stacks.count(expected) >= 180
-    assert_exact_or_told(tmp_path, expected, got)
+    assert_exact_or_reported(tmp_path, expected, got)
 
 
 def test_an_interpreter_that_was_made_on_another_thread_never_has_a_wrong_stack(every_python, tmp_path):
     """Up to 3.12 its thread state names the thread that made it: then its stack may be missing."""
     expected, got = of_two_interpreters(tmp_path, every_python, "lent")
-    incomplete = not_told(tmp_path, stacks.assert_equal(expected, got))
+    incomplete = not_reported(tmp_path, stacks.assert_equal(expected, got))
     theirs = [pair for pair in incomplete if pair[0].frames[-1].startswith("<string>")]
     assert stacks.count(expected) >= 140
     stacks.assert_complete([pair for pair in incomplete if pair not in theirs])

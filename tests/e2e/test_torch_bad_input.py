@@ -45,7 +45,7 @@ def target(tmp_path):
 
 
 def names(folder):
-    """{name: count} of the ops in a trace; steps are told of launches, too."""
+    """{name: count} of the ops in a trace; launches have steps reported, too."""
     trace = reading.trace_of(folder / "trace.json")
     receipt = reading.receipt(trace)
     assert receipt.get("ops_lost", 0) == receipt["bad_records"] == 0

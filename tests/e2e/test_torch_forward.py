@@ -157,7 +157,7 @@ def test_the_report_says_how_much_has_a_forward_line(run):
 
 
 def test_every_forward_op_has_an_arrow_to_its_node_as_with_torch_profiler(run):
-    """torch.profiler sees the threads that began after it only where it is told so."""
+    """torch.profiler sees the threads that began after it only where an option says so."""
     ours = Seen(run.folder / "trace.json").arrows()
     assert sum(run.truth.seen.arrows().values()) > 50
     assert {ends: count for ends, count in ours.items() if ends[1] not in ELSEWHERE} == run.truth.seen.arrows()

@@ -35,7 +35,7 @@ class Seen:
         self.memory = [e for e in every if begin < float(e["ts"]) < end]
         self.ops = [e for e in self.events if e.get("cat") == "cpu_op" and e["ph"] == "X"]
 
-    def told(self):
+    def reported(self):
         """{tid: [what an event says]}; blocks of the CPU of which the section did not see the start are left out, as
         torch.profiler knows of fewer of them, and so are the CPU's sums, which begin with who sums up."""
         threads, held = collections.defaultdict(list), set()
@@ -82,9 +82,9 @@ def run(request, tmp_path_factory):
 
 
 def test_the_same_events_are_there_with_bytes_addresses_and_sums(run):
-    theirs = run.theirs.told()
+    theirs = run.theirs.reported()
     assert sum(map(len, theirs.values())) > 100
-    ours = run.ours.told()
+    ours = run.ours.reported()
     for tid in theirs:
         assert ours[tid] == theirs[tid]
 
@@ -142,7 +142,7 @@ def test_the_report_says_who_held_memory_when_there_was_not_enough(run):
 
 
 def test_allocations_have_their_python_line(run):
-    main = max(run.ours.told().items(), key=lambda thread: len(thread[1]))[0]
+    main = max(run.ours.reported().items(), key=lambda thread: len(thread[1]))[0]
     for event in run.ours.memory:
         args = event["args"]
         asked = run.option == "--memory-lines" or (args["Bytes"] > 0 and (args["Device Type"] or args["Bytes"] >= 65536))
@@ -228,7 +228,7 @@ def test_a_snapshot_has_every_event_of_the_trace(run, snapshot):
 
 
 def test_a_snapshot_has_what_the_allocator_says_it_holds(run, snapshot):
-    """Of what was handed out before the trace PyTorch told no one."""
+    """PyTorch reported no block that was handed out before the trace."""
     theirs = {} if snapshot is None else {block["address"]: block["size"] for segment in run.truth["segments"]
                                            for block in segment["blocks"] if block["state"] == "active_allocated"}
     for address, block in (snapshot.blocks if snapshot else {}).items():

@@ -48,11 +48,11 @@ class Run:
             for tracer in tracers:
                 tracer.terminate()
                 tracer.wait()
-        told = [json.loads((folder / f"readings-{rank}.json").read_text()) for rank in range(RANKS)]
-        ahead = [each for one in told for each in one["ahead"]]
+        ranks = [json.loads((folder / f"readings-{rank}.json").read_text()) for rank in range(RANKS)]
+        ahead = [each for one in ranks for each in one["ahead"]]
         self.clock_was_set = max(ahead) - min(ahead) > CLOCK_SET_NS
-        self.pids = [one["pid"] for one in told]
-        self.readings = list(zip(*(one["readings"] for one in told)))  # [(of rank 0, of rank 1)]
+        self.pids = [one["pid"] for one in ranks]
+        self.readings = list(zip(*(one["readings"] for one in ranks)))  # [(of rank 0, of rank 1)]
 
     def read(self):
         self.done = self.merge("-o", "all.json.gz", "-o", "all.pftrace", "-o", "rank-%r.json.gz", "--format", "json").must_be(0)
@@ -165,8 +165,8 @@ def test_one_log_says_whose_rank_it_is_without_the_others(run):
         (named,) = folder.glob(f"*_{run.pids[rank]}.*.pt.trace.json.gz")
         with gzip.open(named, "rt", encoding="utf-8") as file:
             documents = [json.load(file), json.loads((folder / f"of-{rank}.json").read_text())]
-        told = [document["distributedInfo"] for document in documents]
-        assert [(one["rank"], one["world_size"]) for one in told] == [(rank, RANKS)] * 2
+        infos = [document["distributedInfo"] for document in documents]
+        assert [(one["rank"], one["world_size"]) for one in infos] == [(rank, RANKS)] * 2
 
 
 def test_a_rank_that_is_missing_is_said(run):

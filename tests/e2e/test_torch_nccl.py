@@ -27,9 +27,9 @@ def facts(event, unknown=()):
     return tuple((name, event["args"][name]) for name in FIELDS if name in event["args"] and name not in unknown)
 
 
-def name_of(told):
+def name_of(reported):
     """Versions differ: allreduce, all_reduce."""
-    return dict(told)["Collective name"].replace("_", "")
+    return dict(reported)["Collective name"].replace("_", "")
 
 
 class Seen:
@@ -44,7 +44,7 @@ class Seen:
         ids = {e["args"]["External id"] for e in self.ops}
         self.gpu = [e for e in events if e.get("cat") in chrome.GPU and e["args"].get("External id") in ids]
 
-    def told(self, unknown=()):
+    def reported(self, unknown=()):
         return [facts(op, unknown) for op in self.ops]
 
     def gpu_work(self, unknown=()):
@@ -78,9 +78,9 @@ def run(request, tmp_path_factory):
 
 def test_collectives_say_what_they_say_to_torch_profiler(run):
     for theirs, ours in run.ranks:
-        names = set(map(name_of, theirs.told()))
+        names = set(map(name_of, theirs.reported()))
         assert {"allreduce", "broadcast", "barrier"} <= names and names & {"send", "recv"}
-        assert ours.told(theirs.unknown()) == theirs.told()
+        assert ours.reported(theirs.unknown()) == theirs.reported()
 
 
 def test_their_kernels_say_it_too(run):
@@ -90,7 +90,7 @@ def test_their_kernels_say_it_too(run):
 
 
 def test_a_collective_has_one_number_on_all_ranks(run):
-    ids = [{dict(told)["Comms Id"] for told in ours.told() if name_of(told) == "allreduce"} for _, ours in run.ranks]
+    ids = [{dict(one)["Comms Id"] for one in ours.reported() if name_of(one) == "allreduce"} for _, ours in run.ranks]
     assert ids[0] == ids[1] and len(ids[0]) > 4
 
 

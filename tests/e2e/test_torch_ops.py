@@ -33,7 +33,7 @@ class Seen:
             if op["name"] != ELSEWHERE:
                 self.threads[op["tid"]].append(op)
 
-    def told(self, tid):
+    def reported(self, tid):
         """[(category, name, sequence number, forward thread)] of a thread, by start; Kineto writes ' for "."""
         return [(e["cat"], e["name"].replace('"', "'"), e["args"].get("Sequence number"), e["args"].get("Fwd thread id"))
                 for e in self.threads[tid]]
@@ -89,29 +89,29 @@ def run(request, tmp_path_factory):
 def test_the_same_ops_are_there_with_their_sequence_numbers(run):
     assert len(run.theirs.ops) > 500
     for tid in run.theirs.threads:
-        ours, theirs = run.ours.told(tid), run.theirs.told(tid)
-        if run.theirs.coarse:  # nor does it tell forward threads
+        ours, theirs = run.ours.reported(tid), run.theirs.reported(tid)
+        if run.theirs.coarse:  # it has no forward threads either
             ours, theirs = (collections.Counter(op[:3] for op in ops) for ops in (ours, theirs))
         assert ours == theirs
 
 
 def test_ops_nest_as_they_do_for_torch_profiler(run):
     if run.theirs.coarse:
-        pytest.skip("its torch.profiler tells whole microseconds, which do not say what is inside of what")
+        pytest.skip("its torch.profiler reports whole microseconds, which do not say what is inside of what")
     for tid in run.theirs.threads:
         assert run.ours.nesting(tid) == run.theirs.nesting(tid)
 
 
 def test_arrows_lead_from_forward_to_backward_ops_as_theirs_do(run):
     if run.theirs.coarse:
-        pytest.skip("its torch.profiler tells whole microseconds, and arrows begin between ops")
+        pytest.skip("its torch.profiler reports whole microseconds, and arrows begin between ops")
     assert sum(run.theirs.arrows().values()) > 50
     assert run.ours.arrows() == run.theirs.arrows()
 
 
 def test_arrows_are_the_same_in_what_is_made_of_their_file(run):
     if run.theirs.coarse:
-        pytest.skip("its torch.profiler tells whole microseconds, and arrows begin between ops")
+        pytest.skip("its torch.profiler reports whole microseconds, and arrows begin between ops")
     again = run.folder / "again.json"
     tracing.gputrace(run.folder, "export", run.folder / "theirs.json", "-o", again).must_be(0)
     assert Seen(again).arrows() == run.theirs.arrows()

@@ -24,6 +24,6 @@ def stacks(folder, way, *options):
 @pytest.mark.parametrize("options", [(), ("--ops",)], ids=("launches", "ops"))
 def test_passes_have_the_lines_that_they_have_by_bpf(tmp_path, options):
     """From two threads, inside of one another, and such that raise, while torch.profiler records too."""
-    told = stacks(tmp_path, "bpf", *options)
-    assert sum(told.values()) > 500 and not any(stack.startswith("none: ") for stack in told)
-    assert stacks(tmp_path, "agent", *options) == told
+    by_bpf = stacks(tmp_path, "bpf", *options)
+    assert sum(by_bpf.values()) > 500 and not any(stack.startswith("none: ") for stack in by_bpf)
+    assert stacks(tmp_path, "agent", *options) == by_bpf

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""`gputrace view`: a browser shows the log; what it is told of a stretch is what the program did; strangers get nothing; sudo's rights are given up."""
+"""`gputrace view`: a browser shows the log; what it gets of a period is what the program did; strangers get nothing; sudo's rights are given up."""
 
 import os
 import pathlib
@@ -85,10 +85,10 @@ def test_at_a_coarse_resolution_boxes_stand_for_all_kernels_and_their_time(viewe
 
 def test_the_next_slice_of_a_name_is_found(viewed):
     viewed.tracks()
-    hit = viewed.told("find?text=GEMM_60&after=0")
+    hit = viewed.fetch("find?text=GEMM_60&after=0")
     assert hit["length"] == 60000
-    assert viewed.told(f"find?text=gemm_60&after={hit['start']}")["start"] > hit["start"]
-    assert viewed.told("find?text=nowhere&after=0") is None
+    assert viewed.fetch(f"find?text=gemm_60&after={hit['start']}")["start"] > hit["start"]
+    assert viewed.fetch("find?text=nowhere&after=0") is None
 
 
 def test_the_sums_are_those_of_why_and_of_the_report(viewed, folder):
@@ -132,7 +132,7 @@ def test_a_browser_shows_the_log_and_the_kernel_that_is_asked_for(viewed, folder
     if tried.returncode:
         pytest.skip(f"{browse[0]} does not run here: {(tried.stderr.strip() or b'?').splitlines()[-1]}")
     viewed.sums()
-    hit = viewed.told("find?text=gemm_60us&after=0")
+    hit = viewed.fetch("find?text=gemm_60us&after=0")
     state = urllib.parse.urlencode({"from": hit["start"] - 1000, "to": hit["start"] + 61000, "find": "gemm_60us",
                                     "at": f"{hit['track']}.{hit['depth']}.{hit['start']}"})
     shown = subprocess.run([*browse, "--virtual-time-budget=20000", f"{viewed.address}#{state}"], stdout=subprocess.PIPE,

@@ -82,13 +82,13 @@ def page(chromium, view):
 
 def shown(page):
     """(from, to) in nanoseconds, as the address has it."""
-    given = urllib.parse.parse_qs(page.told("location.hash.slice(1)"))
+    given = urllib.parse.parse_qs(page.evaluate("location.hash.slice(1)"))
     return int(given["from"][0]), int(given["to"][0])
 
 
 def picked(page):
     """The slice that is picked, as the address has it."""
-    return urllib.parse.parse_qs(page.told("location.hash.slice(1)")).get("at", [None])[0]
+    return urllib.parse.parse_qs(page.evaluate("location.hash.slice(1)")).get("at", [None])[0]
 
 
 def length(stretch):
@@ -102,9 +102,9 @@ def shows_other(page, before):
 
 def at_kernels(page, view):
     """The page shows the kernels; (left, top) of the first in the window, nanoseconds a pixel."""
-    hit = view.told("find?text=gemm_60us")
+    hit = view.fetch("find?text=gemm_60us")
     wide_ns = 20 * hit["length"]
-    page.told(f"location.hash = 'from={hit['start']}&to={hit['start'] + wide_ns}'")
+    page.evaluate(f"location.hash = 'from={hit['start']}&to={hit['start'] + wide_ns}'")
     page.until("tl-about", " 1.200 ms")
     left, top, width, _ = page.box("tl-canvas")
     return left + GUTTER, top + AXIS + 20 + 8, wide_ns / (width - GUTTER)
@@ -136,7 +136,7 @@ def test_letters_that_are_searched_for_do_not_move_the_picture(page):
         for letter in "wasd":
             page.key(letter)
     assert shown(page) == before
-    assert page.told("document.getElementById('tl-search').value") == "wasd"
+    assert page.evaluate("document.getElementById('tl-search').value") == "wasd"
 
 
 def test_a_search_goes_from_slice_to_slice_round_the_log(page):
@@ -231,7 +231,7 @@ def test_arrows_walk_the_flame_graph(page):
 def test_a_narrow_window_has_room_for_slices(chromium, view):
     narrow = chromium.open(view.address, width=360)
     narrow.until("report", "Complete")
-    assert narrow.told("document.documentElement.scrollWidth <= window.innerWidth")
+    assert narrow.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     _, _, width, _ = narrow.box("tl-view")
     first_coloured = f"""(() => {{ const canvas = document.getElementById("tl-canvas"), pen = canvas.getContext("2d");
         const row = pen.getImageData(0, {AXIS + 20 + 8}, {int(width)}, 1).data;
@@ -239,8 +239,8 @@ def test_a_narrow_window_has_room_for_slices(chromium, view):
         for (let i = {int(0.3 * width)}; i < {int(width) - 2} && first < 0; i++)
             if (row[4 * i] > row[4 * i + 1] + 20) first = i; // the colour of kernels
         return first; }})()"""
-    tracing.until(lambda: narrow.told(first_coloured) >= 0)
-    assert narrow.told(first_coloured) > 0.35 * width - 2
+    tracing.until(lambda: narrow.evaluate(first_coloured) >= 0)
+    assert narrow.evaluate(first_coloured) > 0.35 * width - 2
     narrow.close()
 
 
@@ -337,8 +337,8 @@ def test_what_is_not_read_yet_does_not_look_idle(chromium, half_read):
     page = chromium.open(half_read)
     page.until("tl-about", "read so far: 500.000 ms, after that estimates from 3 places, 6.3 % of the log")
     first, second = AXIS + 20 + 2, AXIS + 20 + 22 + 2
-    tracing.until(lambda: page.told(COLOURS % (GUTTER, GUTTER, first, first, first, second))["estimate"] > 2)
-    colours = page.told(COLOURS % (GUTTER, GUTTER, first, first, first, second))
+    tracing.until(lambda: page.evaluate(COLOURS % (GUTTER, GUTTER, first, first, first, second))["estimate"] > 2)
+    colours = page.evaluate(COLOURS % (GUTTER, GUTTER, first, first, first, second))
     assert colours["idle"] == 1  # of a stretch without grid: nothing but paper
     assert colours["unread"] > 1 and colours["blank"] > 1  # hatched, whatever is drawn there
     page.focus("tl-search")

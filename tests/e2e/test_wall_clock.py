@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""GPU times when someone sets the wall clock, by which CUPTI tells them, in the middle of a trace."""
+"""GPU times when someone sets the wall clock, in which CUPTI reports them, in the middle of a trace."""
 
 import pathlib
 import time
@@ -16,7 +16,7 @@ OPERATIONS = 20 * STEPS  # that they put on the GPU
 SECOND_NS = 10**9
 
 
-def told(folder):
+def logged(folder):
     """How many GPU operations the log holds."""
     return sum(logfile.gpu_operations(log) for log in folder.glob("trace.gpt.part-*"))
 
@@ -50,8 +50,8 @@ def test_a_wall_clock_that_is_set_moves_no_gpu_operation(tmp_path, seconds):
             tracing.until(lambda: sampled(tmp_path, ahead))  # a clock that is set back at once is seen by no one
             running.ask(f"steps {STEPS}")
             running.ask("finish")
-            # the simulated GPU gives an operation the wall clock's time when it tells of it
-            tracing.until(lambda: told(tmp_path) == phase * OPERATIONS)
+            # the simulated GPU gives an operation the wall clock's time when it reports it
+            tracing.until(lambda: logged(tmp_path) == phase * OPERATIONS)
         running.end().must_be(0)
     trace = reading.trace_of(tmp_path / "trace.json")
     receipt = reading.receipt(trace)
@@ -77,7 +77,7 @@ def faketime(seconds):
 
 @pytest.mark.parametrize("seconds", [86400, -600, "libfaketime"])
 def test_a_process_whose_clocks_are_not_the_machines_has_its_gpu_times(tmp_path, seconds):
-    """As under libfaketime, which tells another CLOCK_MONOTONIC, too: that of the probes is the kernel's."""
+    """As under libfaketime, which fakes CLOCK_MONOTONIC, too: that of the probes is the kernel's."""
     variables = faketime(86400) if seconds == "libfaketime" else set_clock(tmp_path, seconds)
     program = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")
     command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.gpt", "trace.json"), "--", "env", *variables, *program]

@@ -81,13 +81,13 @@ def test_a_user_has_launches_lines_times_and_completeness(desk):
 
 def test_the_same_run_says_the_same_as_by_bpf(desk):
     """Two runs: thread ids and times of day differ, lines, kernels and durations do not."""
-    told = []
+    traces = []
     for way in ("bpf", "agent"):
         tracing.command(desk, desk / "gputrace", "--way", way, *tracing.outputs(desk, "trace.json"), "--", *trains(desk)).must_be(0)
-        told.append(reading.trace_of(desk / "trace.json"))
-    assert reading.trace_line_ns(told[0]) == reading.trace_line_ns(told[1])
-    assert sorted(map(tuple, launches(told[0]).values())) == sorted(map(tuple, launches(told[1]).values()))
-    names = [{event["name"] for event in chrome.events(trace)} for trace in told]
+        traces.append(reading.trace_of(desk / "trace.json"))
+    assert reading.trace_line_ns(traces[0]) == reading.trace_line_ns(traces[1])
+    assert sorted(map(tuple, launches(traces[0]).values())) == sorted(map(tuple, launches(traces[1]).values()))
+    names = [{event["name"] for event in chrome.events(trace)} for trace in traces]
     assert {name for name in names[0] ^ names[1] if not name.startswith(("import ", "gc "))} == set()
 
 

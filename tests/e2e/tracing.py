@@ -289,7 +289,7 @@ def agent_status_address(pid):
 
 
 def agent_counters(pid, name, count=1):
-    """Of those by which it is told what is wanted of it: the kernel raises them."""
+    """Of the semaphores that enable what it records: the kernel raises them."""
     with open(f"/proc/{pid}/mem", "rb") as memory:
         memory.seek(agent_address(pid, name))
         return struct.unpack(f"<{count}H", memory.read(2 * count))

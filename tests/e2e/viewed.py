@@ -31,24 +31,24 @@ class Viewed:
         answer = connection.getresponse()
         return answer.status, answer.read()
 
-    def told(self, path):
+    def fetch(self, path):
         status, body = self.ask(path)
         assert status == 200, (path, status)
         return json.loads(body)
 
     def tracks(self):
         """Once all was read."""
-        tracing.until(lambda: self.told("tracks")["done"])
-        return self.told("tracks")
+        tracing.until(lambda: self.fetch("tracks")["done"])
+        return self.fetch("tracks")
 
     def sums(self):
-        tracing.until(lambda: self.told("sums")["ready"])
-        return self.told("sums")
+        tracing.until(lambda: self.fetch("sums")["ready"])
+        return self.fetch("sums")
 
     def slices(self, **asked):
         """[(label of the track, start, length, name, where, count, busy)]"""
         info = self.tracks()
-        given = self.told("slices?" + urllib.parse.urlencode({"from": 0, "to": info["span"], "width": 4000, **asked}))
+        given = self.fetch("slices?" + urllib.parse.urlencode({"from": 0, "to": info["span"], "width": 4000, **asked}))
         labels = {track[0]: track[1] for track in info["tracks"]}
         return [(labels[track], given["from"] + boxes[i], boxes[i + 1], *given["labels"][str(boxes[i + 2])][:2], boxes[i + 3], boxes[i + 4])
                 for track, _, boxes in given["rows"] for i in range(0, len(boxes), 6)]

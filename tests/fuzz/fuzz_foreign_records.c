@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Hostile buffers of another process through the collector's reader: whatever they hold, whatever sizes were told and
+ * Hostile buffers of another process through the collector's reader: whatever they hold, whatever sizes it reports and
  * wherever names point, what comes out are whole records of agent.h in batches of the right size.
  */
 #include <errno.h>
@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint64_t i = 3; i-- > 0 && tsc.pairs.count < 3;)
 		tsc_clock_add(&tsc, (struct tsc_pair){TICKS - i * 1500000000, WALL - OFFSET - i * 500000000, 30});
 	memcpy(sizes, right_sizes, sizeof(sizes));
-	if (data[0] & 1) /* as a target may tell them */
+	if (data[0] & 1) /* as a target may report them */
 		sizes[data[1] % GPT_AGENT_KINDS] = (uint16_t)(data[2] << 3 | data[0] >> 5);
 	terms.unwanted = data[0] & 2 ? 1ull << (data[2] % 64) : 0;
 	terms.clock = data[0] & 4 ? NULL : &tsc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* libFuzzer target: any bytes as a generated file; what is told of a line must lie within them. */
+/* libFuzzer target: any bytes as a generated file; results must lie within them. */
 #include <stdlib.h>
 
 #include "target/generated.h"

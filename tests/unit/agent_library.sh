@@ -51,7 +51,7 @@ gputrace_agent_yield gputrace_agent_yield_semaphore"
 shown=$(nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort | tr '\n' ' ')
 [ "$shown" = "$wanted " ] || fail "shows: $shown"
 
-# whose number tells an agent that shows other names from this one
+# whose number distinguishes an agent that shows other names from this one
 names="$(sed -n 's/^#define GPT_AGENT_ABI //p' include/gputrace/agent.h) $(echo "$shown" | cksum | cut -d ' ' -f 1)"
 [ "$names" = "10 576501709" ] || fail "the names or GPT_AGENT_ABI have changed; both must: number and checksum are now $names"
 

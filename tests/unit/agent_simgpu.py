@@ -421,11 +421,11 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 "    while 'gputrace-agent' not in threads(): time.sleep(0.01)\n"
                 "    listening.value = 0\n"
                 "    while not idle(): time.sleep(0.01)\n"
-                "def told(name): return ctypes.c_uint.in_dll(recorder, f'agent_recorder_{name}').value\n"
+                "def recorder_count(name): return ctypes.c_uint.in_dll(recorder, f'agent_recorder_{name}').value\n"
                 # three batches: half a second of the agent's own time, whatever the machine does besides
                 "def tick():\n"
-                "    before = told('batches')\n"
-                "    while told('batches') < before + 3: time.sleep(0.01)\n"
+                "    before = recorder_count('batches')\n"
+                "    while recorder_count('batches') < before + 3: time.sleep(0.01)\n"
                 "def life(): return (ctypes.c_uint32 * 3).in_dll(agent, 'gputrace_agent_status')[1]\n"
                 "def begin():\n"  # again: it has its own thread do it
                 "    listening.value = 2; agent.InitializeInjection()\n"

@@ -199,7 +199,7 @@ def _instant(event, *names):
 
 
 def _torch_memory(event):
-    """What an allocator of PyTorch's told."""
+    """An event of an allocator of PyTorch's."""
     out = event["name"] == "[OutOfMemory]"
     wanted = {"Device Type", "Device Id", "Bytes", "Total Allocated", "Total Reserved"} | (set() if out else {"Addr"})
     if not all(_is_int(event["args"].get(name)) for name in wanted):

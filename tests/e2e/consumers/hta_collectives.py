@@ -14,7 +14,7 @@ COLUMNS = ["collective_name", "in_msg_nelems", "out_msg_nelems", "msg_dtype", "g
 
 
 def collectives(trace, rank):
-    """{correlation: [kernel, what it tells]} of those that ran on the GPU."""
+    """{correlation: [kernel, its columns]} of those that ran on the GPU."""
     rows = trace.get_trace(rank)
     names = trace.symbol_table.get_sym_table()
     rows = rows[(rows["stream"] >= 0) & (rows["group_size"] > 0)]

@@ -351,7 +351,7 @@ static void library_waits(void)
 	}
 static const struct {
 	const char *name;
-	void (*tell)(void);
+	void (*make)(void);
 } lies[] = {
 	LIE(honest),
 	LIE(endless_threads),
@@ -393,7 +393,7 @@ int main(int argc, char **argv)
 	make_python();
 	for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++)
 		if (strcmp(argv[1], lies[i].name) == 0)
-			lies[i].tell();
+			lies[i].make();
 	library = dlopen(argv[2], RTLD_NOW);
 	launch = library ? (launch_function)(uintptr_t)dlsym(library, "cudaLaunchKernel") : NULL;
 	if (!launch)

@@ -126,7 +126,7 @@ class Work:
             subprocess.run(["/bin/true"], check=True, close_fds=True, stdin=subprocess.DEVNULL)
             os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
 
-    def tell_child(self, *words):
+    def ask_child(self, *words):
         self.child.stdin.write(" ".join(words) + "\n")
         self.child.stdin.flush()
         self.child.stdout.readline()

@@ -30,16 +30,16 @@ static const char *secret;
 
 static void got(pid_t pid, const char *what, const char *detail)
 {
-	static char told[256][512];
+	static char printed[256][512];
 	char line[512];
 	int i = 0;
 
 	snprintf(line, sizeof(line), "%s %s", what, detail);
-	for (; i < 256 && told[i][0]; i++)
-		if (!strcmp(told[i], line))
+	for (; i < 256 && printed[i][0]; i++)
+		if (!strcmp(printed[i], line))
 			return;
 	if (i < 256)
-		strcpy(told[i], line);
+		strcpy(printed[i], line);
 	printf("got %s (pid %d)\n", line, pid);
 }
 

@@ -2,8 +2,8 @@
 /*
  * Someone else's profiler: subscribes to CUPTI under the name in its first argument ("": gives none), records kernels,
  * and launches them when it is told to by lines on standard input: "work N" launches N and answers "done".  With the
- * argument "later" it only subscribes, at the line "subscribe".  In the end it says how many calls and kernels it was
- * told of.
+ * argument "later" it only subscribes, at the line "subscribe".  In the end it says how many calls and kernels it
+ * received.
  */
 #include <stddef.h>
 #include <stdint.h>

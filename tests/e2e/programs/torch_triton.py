@@ -53,7 +53,7 @@ def kernels_of(folder, name, blank_lines, factor):
 
 
 def place(kernel):
-    """As Python itself tells: the function's file, and the line of its def, which is after those of its decorators."""
+    """As Python itself says: the function's file, and the line of its def, which is after those of its decorators."""
     first = kernel.fn.__code__.co_firstlineno
     path = kernel.fn.__code__.co_filename
     lines = pathlib.Path(path).read_text().splitlines()

@@ -32,8 +32,8 @@ def has_kernel(path):
     return any(KERNEL in segment.kinds for _, segment in _segments(path))
 
 
-def totals_told(path):
-    """How often the agent has told its totals: four times a second."""
+def totals_reported(path):
+    """How often the agent has reported its totals: four times a second."""
     return sum(segment.kinds.get(STATS, 0) for _, segment in _segments(path))
 
 

@@ -54,7 +54,7 @@ class Torch:
         self.process.stdin.close()
         self.process.stdout.close()
 
-    def tell(self, *words):
+    def send(self, *words):
         """Without waiting for the answer."""
         self.process.stdin.write(" ".join(str(word) for word in words) + "\n")
         self.process.stdin.flush()
@@ -67,7 +67,7 @@ class Torch:
         raise RuntimeError(f"the program ended ({self.process.wait()}) and should have answered")
 
     def ask(self, *words):
-        self.tell(*words)
+        self.send(*words)
         return self.answer()
 
     def make(self, *kinds):
@@ -125,10 +125,10 @@ class Trace:
         return False
 
     def wait_looks(self, looks=4, most_s=PATIENCE_S):
-        """Until the agent has told its totals so often from now on: a second of its own time.  False: it never did."""
-        end, before = time.monotonic() + most_s, sum(map(logged.totals_told, self.folder.glob("trace.gpt.part-*")))
+        """Until the agent has reported its totals so often from now on: a second of its own time.  False: it never did."""
+        end, before = time.monotonic() + most_s, sum(map(logged.totals_reported, self.folder.glob("trace.gpt.part-*")))
         while time.monotonic() < end:
-            if self.logged(lambda log: logged.totals_told(log) >= before + looks):
+            if self.logged(lambda log: logged.totals_reported(log) >= before + looks):
                 return True
             time.sleep(0.05)
         return False

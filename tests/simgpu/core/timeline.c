@@ -177,7 +177,7 @@ void sim_submit_set(CUstream stream, void *dst, uint32_t value, uint32_t value_s
 
 /* ---- waiting ---- */
 
-static void tell_sync(uint32_t type, uint64_t start, CUcontext context, uint32_t stream, CUevent event)
+static void report_sync(uint32_t type, uint64_t start, CUcontext context, uint32_t stream, CUevent event)
 {
 	const struct sim_tool *tool = sim_tool();
 
@@ -218,7 +218,7 @@ void sim_stream_synchronize(CUstream handle)
 	uint64_t start = sim_now();
 
 	sim_sleep_until(stream_end(stream));
-	tell_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, start, stream->context, stream->id, NULL);
+	report_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, start, stream->context, stream->id, NULL);
 }
 
 void sim_context_synchronize(CUcontext context)
@@ -230,7 +230,7 @@ void sim_context_synchronize(CUcontext context)
 		end = later(end, stream->last_end);
 	pthread_mutex_unlock(&lock);
 	sim_sleep_until(end);
-	tell_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE, start, context, UINT32_MAX, NULL);
+	report_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE, start, context, UINT32_MAX, NULL);
 }
 
 /* ---- events ---- */
@@ -276,7 +276,7 @@ void sim_event_synchronize(CUevent event)
 
 	if (event->recorded)
 		sim_sleep_until(event->time);
-	tell_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, start, event->context, UINT32_MAX, event);
+	report_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, start, event->context, UINT32_MAX, event);
 }
 
 /* Waiting for an event of a capture pulls the stream into that capture. */
@@ -294,5 +294,5 @@ void sim_stream_wait_event(CUstream handle, CUevent event)
 	if (event->recorded)
 		stream->last_end = later(stream->last_end, event->time);
 	pthread_mutex_unlock(&lock);
-	tell_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, start, stream->context, stream->id, event);
+	report_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, start, stream->context, stream->id, event);
 }

@@ -1,5 +1,5 @@
 /*
- * records.c: turns what the core tells into activity records. Each is made in the newest layout and
+ * records.c: turns what the core reports into activity records. Each is made in the newest layout and
  * cut to the length of the version that is being played.
  */
 #include <stdatomic.h>

@@ -31,7 +31,7 @@ _Static_assert(offsetof(CUpti_CallbackData, symbolName) == 32, "symbol name");
 _Static_assert(offsetof(CUpti_CallbackData, correlationData) == 56, "correlation data");
 _Static_assert(offsetof(CUpti_CallbackData, correlationId) == 64, "correlation id");
 
-static void tell(CUpti_CallbackDomain domain, uint32_t cbid, const void *data)
+static void call_back(CUpti_CallbackDomain domain, uint32_t cbid, const void *data)
 {
 	if (cbid >= CBID_LIMIT || !atomic_load_explicit(&wanted[domain][cbid], memory_order_relaxed))
 		return;
@@ -57,7 +57,7 @@ void subscriber_api(struct sim_api *call, int exiting)
 		.correlationId = call->correlation,
 	};
 
-	tell((CUpti_CallbackDomain)call->info->domain, call->info->cbid, &data);
+	call_back((CUpti_CallbackDomain)call->info->domain, call->info->cbid, &data);
 }
 
 void subscriber_resource(uint32_t cbid, const struct sim_resource *resource)
@@ -79,7 +79,7 @@ void subscriber_resource(uint32_t cbid, const struct sim_resource *resource)
 									  : NULL,
 	};
 
-	tell(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
+	call_back(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
 }
 
 static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *userdata,

@@ -1,7 +1,7 @@
 /*
  * module.c: libcuda's modules, libraries, functions and occupancy. A module is whatever it was
  * loaded from; any function asked for exists, under the name it was asked for. Modules and their functions
- * have handles of their own; CUPTI is told of those that are ELF files.
+ * have handles of their own; CUPTI gets those that are ELF files.
  */
 #include <cupti_callbacks.h>
 #include <elf.h>

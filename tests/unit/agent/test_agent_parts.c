@@ -371,7 +371,7 @@ static void a_process_without_the_driver_is_left_alone(void **state)
 	assert_false(cuda_works());
 }
 
-/* The bits above tell what a number is of. */
+/* The bits above say what a number is of. */
 static void names_of_ops_that_have_no_number_left_are_not_reported(void **state)
 {
 	assert_true(op_names_open());

@@ -91,7 +91,7 @@ static void iterate(const char *op)
 }
 
 /* The names of all ops that were reported, after each other. */
-static const char *ops_told(void)
+static const char *ops_reported(void)
 {
 	static char text[1024];
 	const struct gpt_agent_op *op;
@@ -153,8 +153,9 @@ static void only_ops_of_warm_up_and_active_steps_are_reported(void **state)
 		iterate((const char *[]){"0", "1", "2", "3", "4", "5", "6", "7"}[i]);
 	leave();
 	assert_string_equal(steps_reported(), "0-0 1w0 2a0 3-1 4w1 5a1 6.0");
-	assert_string_equal(ops_told(), "1 Optimizer.step#SGD.step 2 Optimizer.step#SGD.step 4 Optimizer.step#SGD.step "
-					"5 Optimizer.step#SGD.step");
+	assert_string_equal(ops_reported(),
+			    "1 Optimizer.step#SGD.step 2 Optimizer.step#SGD.step 4 Optimizer.step#SGD.step "
+			    "5 Optimizer.step#SGD.step");
 }
 
 static void between_the_cycles_only_named_ranges_are_seen_and_after_them_nothing(void **state)
@@ -191,7 +192,7 @@ static void the_op_that_begins_a_step_is_the_first_of_it(void **state)
 	}
 	leave();
 	assert_string_equal(steps_reported(), "7-0 8a0 9.0");
-	assert_string_equal(ops_told(), "aten::add Optimizer.step#SGD.step ProfilerStep#8");
+	assert_string_equal(ops_reported(), "aten::add Optimizer.step#SGD.step ProfilerStep#8");
 	op = said_record(GPT_AGENT_OP, 2);
 	reported = said_record(GPT_AGENT_STEP, 1);
 	assert_true(reported->time_ns <= op->start_ns);
@@ -239,7 +240,7 @@ static void what_lies_between_start_and_stop_of_the_profiler_is_recorded(void **
 	}
 	leave();
 	assert_string_equal(steps_reported(), "0a0 0-1 1a1 1-2");
-	assert_string_equal(ops_told(), "first second");
+	assert_string_equal(ops_reported(), "first second");
 }
 
 static void a_range_that_begins_before_the_session_says_that_its_first_launches_are_missing(void **state)
@@ -270,7 +271,7 @@ static void after_as_many_ranges_as_are_wanted_it_is_over(void **state)
 	run("second", GPT_AGENT_OP_FUNCTION);
 	leave();
 	assert_string_equal(steps_reported(), "0a0 0.0 1.0");
-	assert_string_equal(ops_told(), "first");
+	assert_string_equal(ops_reported(), "first");
 }
 
 static void *train_elsewhere(void *unused)
@@ -299,7 +300,7 @@ static void the_first_step_can_be_recorded_from_the_begin_on(void **state)
 	iterate("0");
 	iterate("1");
 	leave();
-	assert_string_equal(ops_told(), "0 Optimizer.step#SGD.step");
+	assert_string_equal(ops_reported(), "0 Optimizer.step#SGD.step");
 	assert_string_equal(steps_reported(), "0a0 1.0");
 }
 
@@ -313,7 +314,7 @@ static void who_comes_without_a_schedule_has_everything_recorded(void **state)
 	UNTIL((reported = said_record(GPT_AGENT_SCHEDULE, 1)) && reported->shared);
 	iterate("1");
 	leave();
-	assert_string_equal(ops_told(), "1 Optimizer.step#SGD.step");
+	assert_string_equal(ops_reported(), "1 Optimizer.step#SGD.step");
 	assert_string_equal(steps_reported(), "0-0 1-0 2-0");
 }
 
@@ -336,14 +337,14 @@ static bool pass(bool ends)
 static void the_end_of_a_backward_pass_begins_a_step(void **state)
 {
 	observe((struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1, .by = GPT_STEP_BY_BACKWARD});
-	assert_int_equal(torch->callbacks(), 0); /* no op tells of a step */
+	assert_int_equal(torch->callbacks(), 0); /* no op reports a step */
 	pass(true);
 	iterate("1");
 	pass(true);
 	iterate("2");
 	leave();
 	assert_string_equal(steps_reported(), "0-0 1a0 2.0");
-	assert_string_equal(ops_told(), "1 Optimizer.step#SGD.step aten::mm");
+	assert_string_equal(ops_reported(), "1 Optimizer.step#SGD.step aten::mm");
 }
 
 static void a_pass_inside_of_one_begins_no_step(void **state)
@@ -498,8 +499,8 @@ static void who_comes_when_another_has_left_has_the_schedule_that_it_asks_for(vo
 	iterate("5");
 	leave();
 	assert_string_equal(steps_reported(), "0a0 1a0 2.0 0-0 1a0 2.0");
-	assert_string_equal(ops_told(), "0 Optimizer.step#SGD.step 1 Optimizer.step#SGD.step "
-					"4 Optimizer.step#SGD.step");
+	assert_string_equal(ops_reported(), "0 Optimizer.step#SGD.step 1 Optimizer.step#SGD.step "
+					    "4 Optimizer.step#SGD.step");
 }
 
 static void no_step_is_counted_before_the_recording_begins(void **state)
@@ -519,7 +520,7 @@ static void no_step_is_counted_before_the_recording_begins(void **state)
 	iterate("2");
 	leave();
 	assert_string_equal(steps_reported(), "0-0 1a0 2.0");
-	assert_string_equal(ops_told(), "1 Optimizer.step#SGD.step");
+	assert_string_equal(ops_reported(), "1 Optimizer.step#SGD.step");
 }
 
 #define WITH_TORCH(test) cmocka_unit_test_setup_teardown(test, begin, end)

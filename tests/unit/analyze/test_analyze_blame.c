@@ -274,7 +274,7 @@ static void collection(struct log_builder *log, uint32_t pid, uint32_t tid, uint
 	log_put(log, GPT_PYEVENT, &event, sizeof(event), NULL, 0);
 }
 
-/* As the kernel tells it: a timer ends all waits but the last, and CPython does not say who has the GIL. */
+/* As the kernel reports it: a timer ends all waits but the last, and CPython does not say who has the GIL. */
 static void ask_for_gil(struct gap *gap, uint32_t tid, uint64_t from_ns, uint64_t to_ns, uint32_t waker, uint64_t stack)
 {
 	uint64_t at = from_ns;
@@ -484,7 +484,7 @@ static void wake_ups_are_followed_eight_steps_far(void **state)
 	free_gap(&gap, own(&gap, LINE_HOLDS, WHY_LOCK) + begun(&gap));
 }
 
-/* The thread had no wait that gaps could be put on; samples tell what it did after one. */
+/* The thread had no wait that gaps could be put on; samples show what it did after one. */
 static void what_samples_know_is_not_put_on_an_earlier_wait_for_the_gpu(void **state)
 {
 	struct gap gap;

@@ -31,7 +31,7 @@ static void kernel(struct log_builder *log, uint32_t corr, uint64_t start_ns, ui
 				      .start_wall_ns = start_ns, .end_wall_ns = end_ns, .corr = corr, .name = 1});
 }
 
-/* A call with its return, as the agent tells of them. */
+/* A call with its return, as the agent reports them. */
 static void call(struct log_builder *log, uint32_t api, uint64_t stack, uint32_t corr, uint64_t start_ns,
 		 uint64_t end_ns)
 {

@@ -12,7 +12,7 @@
 #include "report/sums/differences.h"
 
 #define STEP_US 100u
-#define TOLD_NS 900000000u /* when the agent tells of all of it */
+#define REPORTED_NS 900000000u /* when the agent reports all of it */
 #define FORWARD 0x1000u
 #define ADDED 0x2000u
 
@@ -47,7 +47,7 @@ static void put_op(struct ops_log *ops, uint32_t name, uint64_t start_us, uint64
 static void put_launch(struct ops_log *ops, uint64_t stack, uint64_t time_us, uint64_t gpu_us, uint32_t kernel)
 {
 	log_launch(&ops->log, PID, TID, time_us * 1000, stack, ++ops->corr);
-	log_batch(&ops->log, PID, TID, TOLD_NS);
+	log_batch(&ops->log, PID, TID, REPORTED_NS);
 	log_agent_kernel(&ops->log, (struct gpt_agent_kernel){.start_wall_ns = time_us * 1000 + 5000,
 							      .end_wall_ns = (time_us + 5 + gpu_us) * 1000,
 							      .corr = ops->corr,
@@ -66,13 +66,13 @@ static void run(struct compared *run, const struct program *program)
 	log_function(&ops.log, PID, ADDED, "added", "/src/train.py", 200);
 	log_stack(&ops.log, PID, 1, 1, &(struct gpt_pyframe){.code = FORWARD, .lasti = 4});
 	log_stack(&ops.log, PID, 2, 1, &(struct gpt_pyframe){.code = ADDED, .lasti = 2});
-	log_batch(&ops.log, PID, TID, TOLD_NS);
+	log_batch(&ops.log, PID, TID, REPORTED_NS);
 	log_agent_name(&ops.log, 1, "void gemm_128x64<float>(int)");
 	log_agent_name(&ops.log, 2, "void gemm_64x64<float>(int)");
 	log_agent_op_name(&ops.log, ADAM, "Optimizer.step#Adam.step");
 	log_agent_op_name(&ops.log, MM, "aten::mm");
 	for (uint32_t i = 0; i <= program->steps; i++) {
-		log_batch(&ops.log, PID, TID, TOLD_NS);
+		log_batch(&ops.log, PID, TID, REPORTED_NS);
 		put_op(&ops, MM, at_us + 5, at_us + 10);
 		put_op(&ops, ADAM, at_us + STEP_US - 1, at_us + STEP_US);
 		put_launch(&ops, 1, at_us + 6, program->gpu_us + (i % 2 ? program->jitter_us : 0), 1);

@@ -15,7 +15,7 @@
 #include "built_library.h"
 #include "target/library.h"
 
-static void names_tell_the_kind(void **state)
+static void names_give_the_kind(void **state)
 {
 	static const struct {
 		const char *path;
@@ -283,7 +283,7 @@ static void every_call_of_a_real_libcudart_has_a_cheap_site(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_tell_the_kind),
+		cmocka_unit_test(names_give_the_kind),
 		cmocka_unit_test(driver_thunks_are_probed_at_their_jump_by_the_names_of_the_table),
 		cmocka_unit_test(versioned_runtime_symbols_and_aliases_give_one_site_each),
 		cmocka_unit_test(a_static_runtime_is_found_by_its_local_symbols),

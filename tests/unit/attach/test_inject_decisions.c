@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which thread may be borrowed, by what /proc says of it; and the instructions by which a libc tells its errno. */
+/* Which thread may be borrowed, by what /proc says of it; and the instructions by which a libc returns its errno. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

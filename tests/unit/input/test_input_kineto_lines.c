@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Lines that a Kineto trace tells beside its Python functions: of forward ops by arrows, and in stacks as text. */
+/* Lines that a Kineto trace has beside its Python functions: of forward ops by arrows, and in stacks as text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -198,7 +198,7 @@ static void try_all(void (*check)(struct trial *trial))
 
 /* ---- which stay, and where -------------------------------------------------------------------------------------- */
 
-/* Each event that was marked is where its mark and its order say; `serial` tells which one stands at a place. */
+/* Each event that was marked is where its mark and its order say; `serial` says which one stands at a place. */
 static void check_places(const struct kept_events *events, const uint8_t *marks, uint32_t count,
 			 const struct model_in_part *part, uint32_t left,
 			 uint64_t (*serial)(const struct sample *, uint32_t), const struct sample *after)

@@ -169,7 +169,7 @@ static void make(struct events *events, const struct mix *mix, unsigned seed)
 			events->list[i].id = call = 1000 + i;
 		else if (events->list[i].what == RETURN)
 			events->list[i].id = call;
-	/* what agents tell comes a little late */
+	/* records of agents come a little late */
 	for (size_t i = 1; i < events->count; i++)
 		if (events->list[i].what > LEAVE && events->list[i].what < EXEC && rand() % 4 == 0)
 			events->list[i].time_ns -= (uint64_t)rand() % 10;

@@ -509,7 +509,7 @@ static void a_step_is_found_by_time(void **state)
 	assert_true(step_at(list, 3, 99) == SIZE_MAX);
 	assert_int_equal(step_at(list, 3, 100), 0);
 	assert_int_equal(step_at(list, 3, 299), 1);
-	assert_int_equal(step_at(list, 3, 350), 1); /* between two: whether it is in that one, its end tells */
+	assert_int_equal(step_at(list, 3, 350), 1); /* between two: its end says whether it is in that one */
 	assert_int_equal(step_at(list, 3, 1000), 2);
 	steps_free(&steps);
 }

@@ -30,7 +30,7 @@ static void begin(struct log_builder *log)
 	log_agent_torch_memory_state(log, 0, "");
 }
 
-/* Of the CPU's allocator, which tells no more. */
+/* Of the CPU's allocator, which reports no more. */
 static void cpu(struct log_builder *log, uint64_t time_ns, uint64_t address, uint64_t bytes, uint64_t stack)
 {
 	log_agent_torch_memory(log, (struct gpt_agent_torch_memory){.time_ns = time_ns,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finding CPython and its layout: every interpreter on this machine runs a script that tells its own frames, and
+ * Finding CPython and its layout: every interpreter on this machine runs a script that reports its own frames, and
  * a walker that knows nothing but struct gpt_python must find the same ones.
  */
 #include <stdarg.h>
@@ -24,7 +24,7 @@
 /*
  * There is a second interpreter, newer and thus before the first in the list; 3.6 and 3.7 have no module for it.
  * The main thread blocks in os.read below recursion, a lambda called from C, a generator, a method, and names of
- * each width of characters; a worker blocks in a lock; a reporter tells the frames of all, then blocks.
+ * each width of characters; a worker blocks in a lock; a reporter writes the frames of all, then blocks.
  */
 static const char script[] =
 	"import os, sys, threading, time\n"
@@ -40,7 +40,7 @@ static const char script[] =
 	"    kept = __import__('_interpreters' if sys.version_info >= (3, 13) else '_xxsubinterpreters').create()\n"
 	"gate = threading.Lock(); gate.acquire()\n"
 	"out = []\n"
-	"def feed(thread, frame):\n"
+	"def report_thread(thread, frame):\n"
 	"    out.append('thread %d %d' % (thread.ident, getattr(thread, 'native_id', 0) or 0))\n"
 	"    while frame:\n"
 	"        code = frame.f_code\n"
@@ -67,7 +67,7 @@ static const char script[] =
 	"        before, now = now, blocked()\n"
 	"    frames = sys._current_frames()\n"
 	"    for thread in threading.enumerate():\n"
-	"        feed(thread, frames[thread.ident])\n"
+	"        report_thread(thread, frames[thread.ident])\n"
 	"    os.write(1, ('\\n'.join(out) + '\\nready\\n').encode('utf-8'))\n"
 	"    gate.acquire()\n"
 	"def worker():\n"
@@ -305,7 +305,7 @@ static unsigned check_threads(const struct gpt_python *python, uint64_t interpre
 				same = &reported->threads[i];
 		assert_non_null(same);
 		check_thread(python, thread, same,
-			     strcmp(same->frames[0].name, "tell") == 0 ||
+			     strcmp(same->frames[0].name, "report_thread") == 0 ||
 				     strcmp(same->frames[0].name, "reporter") == 0);
 		seen++;
 	}

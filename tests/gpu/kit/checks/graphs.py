@@ -26,7 +26,7 @@ def attach_while_replaying(bench):
             bench.found("attach while a graph replays", torch.missing["graph"], "skipped")
             return
         alone = torch.ask("run-for", 1, "graph")
-        torch.tell("run-until", stop, "graph")
+        torch.send("run-until", stop, "graph")
         with Trace(bench.folder / "trace", "-p", torch.pid) as trace:
             first = first_record(trace)
             time.sleep(bench.size(5, 1))  # for how long it replays beside the trace

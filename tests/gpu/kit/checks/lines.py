@@ -15,7 +15,7 @@ OLDEST_RUNTIME = (12, 8)  # cudaLibraryLoadData
 MOST_APART_US = 6  # a GPU begins and ends a kernel in some us, and its kernels read a clock that ticks each us or so
 
 
-def told(truth):
+def calls_by_stack(truth):
     """{(call, stack innermost first): count}"""
     counts = collections.Counter()
     for entry in truth["stacks"]:
@@ -49,7 +49,7 @@ def ground_truth(bench):
         return
     truth = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
     trace = traces.load(folder / "trace.json")
-    wanted, receipt = told(truth), traces.receipt(trace)
+    wanted, receipt = calls_by_stack(truth), traces.receipt(trace)
     found = seen(trace, {call for call, _ in wanted})
     bench.found("launches by line", f"{sum((wanted & found).values())} of {sum(wanted.values())} calls under exactly the "
                 f"stack that made them, {len(wanted)} stacks", wanted == found,

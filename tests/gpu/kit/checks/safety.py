@@ -63,7 +63,7 @@ class Disturbance:
 def trained(programs, stop, meanwhile):
     """The losses of each program, which all train until that is done."""
     for torch in programs:
-        torch.tell("train", stop)
+        torch.send("train", stop)
     meanwhile()
     stop.touch()
     return [torch.answer() for torch in programs]

@@ -59,7 +59,7 @@ def compare(bench, what, trace, theirs):
 
 
 def name_gpu(bench, trace):
-    """It was there before the trace began, so that CUPTI tells of it only when asked."""
+    """It was there before the trace began, so that CUPTI reports it only when asked."""
     names = [device.get("name") for device in trace["deviceProperties"]]
     bench.found("-p PID: the GPU is named", ", ".join(map(str, names)) or "none", names[:1] == [bench.facts["gpu"]],
                 devices=trace["deviceProperties"])
