@@ -418,6 +418,8 @@ struct gpt_text {
 	char text[]; /* NUL-terminated UTF-8 */
 };
 
+#define GPT_SESSION_STEP "step:" /* before what was given as --step */
+
 struct gpt_session {
 	struct gpt_record hdr;
 	__u32 metric_launches; /* 1: folded lines count launches by choice of the user */
@@ -427,7 +429,8 @@ struct gpt_session {
 	/*
 	 * "gputrace version\0host\0kernel release\0target as the user named it\0"; logs of before do not have the rest:
 	 * "least completeness in thousandths of a percent\0agent: auto, require or off\0boot id of the machine\0"
-	 * "ns that the machine had slept: CLOCK_BOOTTIME - CLOCK_MONOTONIC\0", and any number of labels "key=value\0"
+	 * "ns that the machine had slept: CLOCK_BOOTTIME - CLOCK_MONOTONIC\0", and any number of labels "key=value\0",
+	 * among them what was given as --step: "step:py:handle\0", without a "="
 	 */
 	char text[];
 };

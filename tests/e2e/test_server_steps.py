@@ -45,6 +45,20 @@ def test_its_steps_have_the_launches_of_the_requests(served):
     assert whole["what"] == "all" and whole["launches"] == 2 * truth["requests"]
 
 
+def test_the_step_of_the_recording_is_that_of_its_log(served, tmp_path):
+    """Unless another one is asked for."""
+    folder, _ = served
+    command = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.PROGRAMS / "serves.py", tmp_path / "truth.json")
+    options = ("--off-cpu=10us", "-F", "999", "--step", "py:serves.py:handle", "-M", "run=17", "-o", "trace.gpt")
+    text = tracing.gputrace(tmp_path, *options, "--", *command).must_be(0).stdout
+    (title,) = re.findall(r"^Steps   by handle.*$", text, re.M)
+    found = tables(tmp_path, "report")
+    assert found["steps"]["about"] == title.partition("Steps   ")[2]
+    assert [(row["label"], row["value"]) for row in found["labels"]["rows"]] == [("run", "17")]
+    assert "burst" in tables(tmp_path, "report", "--step", "burst:100s")["steps"]["about"]
+    assert "steps" not in tables(folder, "report")
+
+
 def test_idle_time_of_the_steps_is_on_the_line_that_ran(served):
     folder, truth = served
     rows = tables(folder, "report", "--step", "py:handle")["idle"]["rows"]

@@ -198,14 +198,27 @@ static bool steps_are_shown(const struct reading *reading)
 	       options->outputs.list.count || !instead;
 }
 
+/* As was asked for; else as the recording had it. */
+static const struct step_request *request_of(struct reading *reading)
+{
+	const struct options *options = reading->delivery->options;
+	const struct model *first = trace_first(reading->recorded);
+	const char *recorded = first ? model_source(first)->step : NULL;
+	static const struct step_request reported;
+
+	/* those of a schedule were found by that request already */
+	if (options->schedule.active)
+		return &reported;
+	if (options->step.request.source == STEP_FITTING && recorded && !value_step(recorded, &reading->recorded_step))
+		return &reading->recorded_step.request;
+	return &options->step.request;
+}
+
 /* In all that was read: a slice cuts what marks steps. */
 static enum exit_code find_steps(struct reading *reading)
 {
 	const struct options *options = reading->delivery->options;
-	const struct step_request reported = {0};
-	/* those of a schedule were found by that request already */
-	int err = steps_find(&reading->steps, reading->recorded,
-			     options->schedule.active ? &reported : &options->step.request);
+	int err = steps_find(&reading->steps, reading->recorded, request_of(reading));
 	enum exit_code code;
 
 	if (err)
@@ -281,6 +294,7 @@ void reading_close(struct reading *reading)
 	if (reading->owns_recorded)
 		two_pass_trace_close(reading->recorded);
 	steps_free(&reading->steps);
+	step_value_free(&reading->recorded_step);
 	free(reading->pids);
 }
 

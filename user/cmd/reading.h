@@ -24,6 +24,7 @@ struct reading {
 	struct slicing slicing;
 	struct sliced_trace sliced;
 	bool is_sliced;
+	struct step_value recorded_step;     /* by what the recording found them; or nothing */
 	struct steps steps;		     /* of training, in what was asked for */
 	uint64_t steps_from_ns, steps_to_ns; /* --steps: what all of them span */
 };

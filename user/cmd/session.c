@@ -80,9 +80,18 @@ static void read_slept(char text[SLEPT_MAX])
 	snprintf(text, SLEPT_MAX, "%" PRId64, ns < SLEPT_LEAST_NS ? 0 : ns);
 }
 
+/* What finds the steps, for who reads the log later; "": nothing was given, or a schedule has its own. */
+static char *step_text(const struct options *options)
+{
+	const char *given = options->step.given;
+	bool kept = given && !options->schedule.active && !strchr(given, '=');
+
+	return kept ? xasprintf("%s%s", GPT_SESSION_STEP, given) : xstrdup("");
+}
+
 struct gpt_session *session_record(const struct options *options)
 {
-	char *target = session_target(options);
+	char *target = session_target(options), *step = step_text(options);
 	struct gpt_session *record;
 	struct utsname host = {0};
 	char min_complete[16], boot[BOOT_ID_MAX], slept[SLEPT_MAX];
@@ -106,6 +115,7 @@ struct gpt_session *session_record(const struct options *options)
 		bytes += strlen(texts[i]) + 1;
 	for (size_t i = 0; i < options->labels.list.count; i++)
 		bytes += strlen(options->labels.list.items[i]) + 1;
+	bytes += *step ? strlen(step) + 1 : 0;
 	size = gpt_padded(sizeof(*record) + bytes);
 	record = xcalloc(1, size);
 	record->hdr = (struct gpt_record){.size = (uint32_t)size, .type = GPT_SESSION};
@@ -118,6 +128,9 @@ struct gpt_session *session_record(const struct options *options)
 		at = stpcpy(at, texts[i]) + 1;
 	for (size_t i = 0; i < options->labels.list.count; i++)
 		at = stpcpy(at, options->labels.list.items[i]) + 1;
+	if (*step)
+		stpcpy(at, step);
+	free(step);
 	free(target);
 	return record;
 }

@@ -86,6 +86,9 @@ void builder_set_boot(struct builder *builder, struct text boot, int64_t slept_n
  * out. */
 void builder_add_label(struct builder *builder, struct text label);
 
+/* By what the recording found steps (--step). */
+void builder_set_step(struct builder *builder, struct text step);
+
 /* What the user asked for; min_complete: thousandths of a percent. */
 void builder_set_options(struct builder *builder, uint32_t min_complete, bool metric_launches,
 			 enum model_gpu_times gpu_times);

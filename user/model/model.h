@@ -44,6 +44,7 @@ struct model_source {
 	int64_t slept_ns;	/* CLOCK_BOOTTIME = time + this (at the start); 0 where it is not recorded */
 	const char *labels[MODEL_LABELS_MAX]; /* "key=value", as the user gave them (-M) */
 	uint32_t label_count;
+	const char *step; /* by what the recording found steps (--step), NULL: as they fit */
 	struct model_receipt receipt;
 };
 

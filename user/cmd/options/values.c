@@ -252,6 +252,7 @@ int value_step(const char *text, struct step_value *step)
 	char *name, *colon;
 
 	step_value_free(step);
+	step->given = text;
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
 		if (!strcmp(text, plain[i].name)) {
 			step->request.source = plain[i].source;

@@ -67,7 +67,8 @@ struct steps_value {
 /* By what steps are found; the texts are parts of `text`. */
 struct step_value {
 	struct step_request request;
-	char *text; /* NULL: none */
+	const char *given; /* as the caller has it */
+	char *text;	   /* NULL: none */
 };
 
 /* "10..12", "10", "10..", "..12" */

@@ -42,6 +42,7 @@ bool gpt_add_session(struct builder *builder, const struct gpt_record *record)
 {
 	const struct gpt_session *event = (const struct gpt_session *)record;
 	enum model_gpu_times gpu_times = MODEL_GPU_TIMES_UNKNOWN;
+	const size_t step = strlen(GPT_SESSION_STEP);
 	struct text fields[8];
 	size_t at = 0;
 
@@ -57,6 +58,8 @@ bool gpt_add_session(struct builder *builder, const struct gpt_record *record)
 	for (struct text label; (label = gpt_field(event->text, event->bytes, &at)).size;)
 		if (memchr(label.bytes, '=', label.size))
 			builder_add_label(builder, label);
+		else if (label.size > step && !memcmp(label.bytes, GPT_SESSION_STEP, step))
+			builder_set_step(builder, (struct text){label.bytes + step, label.size - step});
 	builder_set_options(builder, min_complete_of(event, fields[4]), event->metric_launches != 0, gpu_times);
 	return true;
 }

@@ -62,6 +62,11 @@ void builder_add_label(struct builder *builder, struct text label)
 		source->labels[source->label_count++] = keep(builder, label);
 }
 
+void builder_set_step(struct builder *builder, struct text step)
+{
+	model_source(builder->model)->step = keep(builder, step);
+}
+
 void builder_set_options(struct builder *builder, uint32_t min_complete, bool metric_launches,
 			 enum model_gpu_times gpu_times)
 {
