@@ -112,12 +112,12 @@ def takes_lock(lock):
     lock.release()
 
 
-def holds_lock(lock, taken, let_go):
+def holds_lock(lock, taken, may_go_on):
     for _ in range(WAITS):
         with lock:
             taken.release()
             time.sleep(WAIT_S)
-        let_go.acquire()
+        may_go_on.acquire()
 
 
 def waits_for_child(child):
@@ -139,13 +139,13 @@ def wait_for_pipe():
 
 
 def wait_for_lock():
-    lock, taken, let_go = threading.Lock(), threading.Semaphore(0), threading.Semaphore(0)
-    thread = beside(holds_lock, lock, taken, let_go)
+    lock, taken, may_go_on = threading.Lock(), threading.Semaphore(0), threading.Semaphore(0)
+    thread = beside(holds_lock, lock, taken, may_go_on)
     durations = []
     for _ in range(WAITS):
         taken.acquire()
         durations.append(timed(takes_lock, lock))
-        let_go.release()
+        may_go_on.release()
     thread.join()
     return durations
 
