@@ -236,7 +236,7 @@ static size_t mutate_column(uint8_t *packed, size_t size, size_t max_size, unsig
 {
 	const uint8_t *at = packed, *end = packed + size, *begin;
 	uint8_t column[512], *to;
-	size_t behind, starts[512], count = 0, changed;
+	size_t following, starts[512], count = 0, changed;
 	uint64_t number, bytes;
 
 	if (!varint_get(&at, end, &number))
@@ -257,16 +257,16 @@ static size_t mutate_column(uint8_t *packed, size_t size, size_t max_size, unsig
 	memcpy(column, at, bytes);
 	/* half of them stay as long as they are */
 	changed = LLVMFuzzerMutate(column, bytes, seed / 1024 % 2 && bytes ? bytes : bytes + 8);
-	behind = (size_t)(end - at) - bytes;
-	if ((size_t)(begin - packed) + VARINT_MAX + changed + behind > max_size)
+	following = (size_t)(end - at) - bytes;
+	if ((size_t)(begin - packed) + VARINT_MAX + changed + following > max_size)
 		return LLVMFuzzerMutate(packed, size, max_size);
 	to = packed + (begin - packed);
-	memmove(to + VARINT_MAX + changed, at + bytes, behind);
+	memmove(to + VARINT_MAX + changed, at + bytes, following);
 	at = to + VARINT_MAX + changed;
 	to = varint_put(to, changed);
 	memcpy(to, column, changed);
-	memmove(to + changed, at, behind);
-	return (size_t)(to - packed) + changed + behind;
+	memmove(to + changed, at, following);
+	return (size_t)(to - packed) + changed + following;
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Databases as profilers write them, made by test code from what is documented of their tables: statements, run in
- * memory, as a file; and files read back as traces.  Behind cmocka.h.
+ * memory, as a file; and files read back as traces.  Include it after cmocka.h.
  */
 #ifndef GPUTRACE_TEST_DATABASE_BUILDER_H
 #define GPUTRACE_TEST_DATABASE_BUILDER_H

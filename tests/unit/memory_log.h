@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A program whose lines hold memory of PyTorch, as a log; behind cmocka.h. */
+/* A program whose lines hold memory of PyTorch, as a log. Include it after cmocka.h. */
 #ifndef GPUTRACE_MEMORY_LOG_H
 #define GPUTRACE_MEMORY_LOG_H
 

@@ -161,12 +161,12 @@ static void forward_lines_are_the_same_in_parts(void **state)
 #define TRAIN EVENT("python_function", "/a.py(3): train", "71", "0", "100", "")
 #define RUN(tid, ts, dur) EVENT("python_function", ENGINE, tid, ts, dur, "\"CallFrom\":\"/a.py:9\"")
 #define OTHER EVENT("python_function", "/b.py(3): other", "73", "0", "100", "")
-#define BEHIND EVENT("cuda_runtime", "cudaLaunchKernel", "72", "75", "5", "\"cbid\":211,\"correlation\":6")
+#define AFTER EVENT("cuda_runtime", "cudaLaunchKernel", "72", "75", "5", "\"cbid\":211,\"correlation\":6")
 #define OF_NO_NODE EVENT("cuda_runtime", "cudaLaunchKernel", "74", "55", "5", "\"cbid\":211,\"correlation\":7")
 
 static void a_thread_of_the_engine_has_the_line_that_called_it_also_where_it_is_in_no_node(void **state)
 {
-	struct trace *trace = open_text("[" TRAIN "," RUN("71", "40", "50") "," BACKWARD "," LAUNCH "," BEHIND "]");
+	struct trace *trace = open_text("[" TRAIN "," RUN("71", "40", "50") "," BACKWARD "," LAUNCH "," AFTER "]");
 	const struct model *model = trace_first(trace);
 
 	assert_null(model_check(model));

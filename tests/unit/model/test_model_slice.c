@@ -110,12 +110,12 @@ static void adjoining_slices_have_each_event_once(void **state)
 
 	assert_int_equal(wanted.calls.count, whole->call_count);
 	for (uint64_t cut = SAMPLE_START; cut < STEP_AT(STEPS); cut += 37000) {
-		struct slice before = everything(), behind = everything();
+		struct slice before = everything(), after = everything();
 		struct contents left, right;
 
-		before.to_ns = behind.from_ns = cut;
+		before.to_ns = after.from_ns = cut;
 		left = slice_of(whole, &before, 0);
-		right = slice_of(whole, &behind, 0);
+		right = slice_of(whole, &after, 0);
 		assert_int_equal(left.calls.count + right.calls.count, whole->call_count);
 		assert_int_equal(left.gpu.count + right.gpu.count, whole->gpu_count);
 		assert_int_equal(left.syncs.count + right.syncs.count, whole->sync_count);

@@ -192,7 +192,7 @@ static void a_range_is_in_every_part_in_which_it_is_open(void **state)
 
 static void a_thread_says_whether_other_parts_have_ranges_of_it(void **state)
 {
-	const uint64_t before = 5, behind = 50, between = 20;
+	const uint64_t before = 5, after = 50, between = 20;
 	struct trace *trace = trace_cut_at(&spans, &before, 1);
 	const struct model *part = trace_first(trace);
 
@@ -200,7 +200,7 @@ static void a_thread_says_whether_other_parts_have_ranges_of_it(void **state)
 	part = trace_next(trace);
 	assert_true(part->threads[0].ranges == 3 && !part->threads[0].ranges_elsewhere);
 	trace_cut_free(trace);
-	trace = trace_cut_at(&spans, &behind, 1);
+	trace = trace_cut_at(&spans, &after, 1);
 	trace_first(trace);
 	part = trace_next(trace);
 	assert_true(!part->threads[0].ranges && part->threads[0].ranges_elsewhere);
