@@ -235,11 +235,11 @@ static void a_kernel_that_could_not_be_timed_counts_against_it(void **state)
 
 static void nothing_is_complete_beside_a_loss_of_whatever_kind(void **state)
 {
-	static const uint32_t aside[] = {GPT_COUNTER_OTHER_LOST, GPT_COUNTER_PYEVENT_LOST, GPT_COUNTER_PYCALLS_LOST};
+	static const uint32_t counters[] = {GPT_COUNTER_OTHER_LOST, GPT_COUNTER_PYEVENT_LOST, GPT_COUNTER_PYCALLS_LOST};
 
-	for (size_t i = 0; i < sizeof(aside) / sizeof(aside[0]); i++) {
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
 		begin("auto");
-		check(aside[i], 2, MODEL_COMPLETE - 1);
+		check(counters[i], 2, MODEL_COMPLETE - 1);
 	}
 	log_begin(&builder, 0, 0); /* and where nothing was seen at all */
 	check(GPT_COUNTER_OTHER_LOST, 1, MODEL_COMPLETE - 1);

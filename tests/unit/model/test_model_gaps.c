@@ -147,8 +147,8 @@ static void of_a_session_read_from_its_own_buffers_the_rest_is_a_gap(void **stat
 	model_free(model);
 }
 
-/* An agent that kept aside at first; it registers at 500 ms, another at other_ns. */
-static void begin_aside(struct log_builder *log, uint64_t other_ns)
+/* An agent that deferred its start; it registers at 500 ms, another at other_ns. */
+static void begin_deferred(struct log_builder *log, uint64_t other_ns)
 {
 	log_begin(log, 0, 0);
 	log_batch(log, PID, TID, 10 * MS);
@@ -168,7 +168,7 @@ static void launches_before_the_agent_recorded_are_not_expected_when_no_one_else
 	struct log_builder log;
 	struct model *model;
 
-	begin_aside(&log, 0);
+	begin_deferred(&log, 0);
 	log_launch(&log, PID, TID, 700 * MS, 0, 4);	    /* this one is missing */
 	use(&log, PID, 900 * MS, GPT_CUPTI_REGISTER, true); /* what it does later changes nothing */
 	log_end(&log, 1000 * MS);
@@ -187,7 +187,7 @@ static void launches_between_registering_and_the_first_with_gpu_times_are_not_ex
 	struct log_builder log;
 	struct model *model;
 
-	begin_aside(&log, 0);
+	begin_deferred(&log, 0);
 	log_launch(&log, PID, TID, 501 * MS, 0, 4);
 	log_launch(&log, PID, TID, 601 * MS, 0, 5); /* this one is missing */
 	log_end(&log, 1000 * MS);
@@ -220,7 +220,7 @@ static void launches_before_the_agent_recorded_are_a_gap_when_another_did(void *
 	struct log_builder log;
 	struct model *model;
 
-	begin_aside(&log, 0);
+	begin_deferred(&log, 0);
 	log_batch_foreign(&log, PID, 400 * MS, 0, 0);
 	foreign_kernel(&log, 1, 101 * MS);
 	log_end(&log, 1000 * MS);
@@ -233,12 +233,12 @@ static void launches_before_the_agent_recorded_are_a_gap_when_another_did(void *
 	model_free(model);
 }
 
-static void an_agent_that_kept_aside_until_another_began_leaves_the_rest_to_that_gap(void **state)
+static void an_agent_that_deferred_its_start_until_another_began_leaves_the_rest_to_that_gap(void **state)
 {
 	struct log_builder log;
 	struct model *model;
 
-	begin_aside(&log, 150 * MS);
+	begin_deferred(&log, 150 * MS);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
 	/* the first is within what was on its way */
@@ -261,7 +261,7 @@ int main(void)
 		cmocka_unit_test(launches_between_registering_and_the_first_with_gpu_times_are_not_expected_either),
 		cmocka_unit_test(an_agent_that_does_not_say_its_activity_sets_has_all),
 		cmocka_unit_test(launches_before_the_agent_recorded_are_a_gap_when_another_did),
-		cmocka_unit_test(an_agent_that_kept_aside_until_another_began_leaves_the_rest_to_that_gap),
+		cmocka_unit_test(an_agent_that_deferred_its_start_until_another_began_leaves_the_rest_to_that_gap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ static void add_launches(struct log_builder *log, uint32_t pid)
 	}
 }
 
-/* Agents that come, or keep aside, or do not; sessions of others; launches with and without GPU work. */
+/* Agents that start, or defer their start, or do not come; sessions of others; launches with and without GPU work. */
 static struct model *some_model(unsigned seed)
 {
 	struct log_builder log;

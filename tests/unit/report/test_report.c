@@ -486,7 +486,7 @@ static void drop_gpu(void)
 	model->processes[0].gpu_ops = 0;
 }
 
-static void an_agent_that_only_kept_aside_says_why(void **state)
+static void an_agent_that_only_deferred_its_start_says_why(void **state)
 {
 	char *text;
 
@@ -875,7 +875,7 @@ int main(void)
 		TEST(work_after_the_end_is_no_overlap),
 		TEST(records_that_went_elsewhere_are_explained),
 		TEST(what_came_from_another_profilers_buffers_is_reported),
-		TEST(an_agent_that_only_kept_aside_says_why),
+		TEST(an_agent_that_only_deferred_its_start_says_why),
 		TEST(a_truncated_log_says_so_before_the_receipt),
 		TEST(failed_calls_are_counted_and_placed),
 		TEST(without_gpu_times_it_says_why_and_what_to_do),
