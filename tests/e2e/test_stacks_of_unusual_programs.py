@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Programs that stretch the interpreter: recursion without end, a crowd of threads, several interpreters, greenlets,
+"""Programs that strain the interpreter: recursion without end, a crowd of threads, several interpreters, greenlets,
 interactive code, JIT'ed trampolines; what it says of each launch, against the trace, on every CPython."""
 
 import collections

@@ -53,21 +53,21 @@ def kernels(slices):
 
 
 def each_alone(viewed, start, end):
-    """The kernels that begin in a stretch, looked at as closely as it takes for each to stand by itself."""
+    """The kernels that begin in a period, looked at as closely as it takes for each to stand by itself."""
     found = {}
     for one in kernels(viewed.slices(**{"from": start, "to": end})):
         if one[5] == 1:
             found[one[1]] = one
         elif one[1] > start or one[1] + one[2] < end:
             found.update(each_alone(viewed, one[1], one[1] + max(one[2], 1)))
-        else:  # as wide as the stretch
+        else:  # as wide as the period
             middle = (start + end) // 2
             found.update(each_alone(viewed, start, middle))
             found.update(each_alone(viewed, middle, end))
     return found
 
 
-def test_every_kernel_of_a_stretch_is_reported_as_it_ran(viewed):
+def test_every_kernel_of_a_period_is_reported_as_it_ran(viewed):
     """However long the program stood still between two."""
     first, last = kernels(viewed.slices())[0], kernels(viewed.slices())[-1]
     alone = each_alone(viewed, first[1], last[1] + last[2] + 1)

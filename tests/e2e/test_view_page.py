@@ -91,8 +91,8 @@ def picked(page):
     return urllib.parse.parse_qs(page.evaluate("location.hash.slice(1)")).get("at", [None])[0]
 
 
-def length(stretch):
-    return stretch[1] - stretch[0]
+def length(period):
+    return period[1] - period[0]
 
 
 def shows_other(page, before):
@@ -339,7 +339,7 @@ def test_what_is_not_read_yet_does_not_look_idle(chromium, half_read):
     first, second = AXIS + 20 + 2, AXIS + 20 + 22 + 2
     tracing.until(lambda: page.evaluate(COLOURS % (GUTTER, GUTTER, first, first, first, second))["estimate"] > 2)
     colours = page.evaluate(COLOURS % (GUTTER, GUTTER, first, first, first, second))
-    assert colours["idle"] == 1  # of a stretch without grid: nothing but paper
+    assert colours["idle"] == 1  # of a range without grid: nothing but paper
     assert colours["unread"] > 1 and colours["blank"] > 1  # hatched, whatever is drawn there
     page.focus("tl-search")
     for letter in "gemm":
