@@ -35,7 +35,7 @@ struct callback {
 static struct callback callback;
 static unsigned callbacks;
 static bool held;
-static _Atomic bool slow, taken; /* the list: until release_list; by remove_callback */
+static _Atomic bool slow, taken; /* the list: until release; by remove_callback */
 static _Atomic uint64_t last_thread;
 
 #define EXPORT(name) __asm__(name) __attribute__((visibility("default")))
@@ -76,7 +76,7 @@ static bool list_is_held(void)
 	return taken;
 }
 
-static void release_list(void)
+static void release(void)
 {
 	slow = false;
 }
@@ -171,5 +171,4 @@ static unsigned count(void)
 }
 
 extern const struct fake_torch fake_torch;
-const struct fake_torch fake_torch = {begin,	 finish,    make_async,	  count,
-				      hold_list, slow_list, list_is_held, release_list};
+const struct fake_torch fake_torch = {begin, finish, make_async, count, hold_list, slow_list, list_is_held, release};

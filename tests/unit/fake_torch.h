@@ -22,9 +22,9 @@ struct fake_torch {
 	void (*make_async)(struct fake_op *op);
 	unsigned (*callbacks)(void); /* registered ones */
 	void (*hold_list)(void);     /* as a thread has it that is gone: who takes a callback away waits for ever */
-	void (*slow_list)(void);     /* who takes a callback away goes on when release_list is called, after a while */
+	void (*slow_list)(void);     /* who takes a callback away goes on when release is called, after a while */
 	bool (*list_is_held)(void);  /* someone takes one away just now */
-	void (*release_list)(void);
+	void (*release)(void);	     /* the list */
 };
 
 /* Exported as fake_torch. */

@@ -518,7 +518,7 @@ static void a_grandchild_has_no_observer_that_its_parent_is_just_taking_away(voi
 		torch->slow_list();
 		run("child");
 		UNTIL(torch->list_is_held());
-		torch->release_list();
+		torch->release();
 		_exit(grandchild(has_no_observer));
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
