@@ -70,7 +70,7 @@ def test_what_is_not_wanted_is_not_recorded_and_every_kernel_is(tmp_path, option
 
 
 def test_what_the_trace_of_another_program_wants_is_not_recorded(tmp_path):
-    """Two of one program add up (test_two_traces_at_once.py); another program hears nothing of it."""
+    """Two of one program add up (test_two_traces_at_once.py); another program is not affected."""
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     second.mkdir()

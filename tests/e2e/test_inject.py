@@ -526,7 +526,7 @@ CALL = "import ctypes, sys\nctypes.CDLL(sys.argv[1])\ngetattr(ctypes.CDLL(sys.ar
 
 @pytest.mark.parametrize("version", LIBCS)
 def test_a_program_that_forks_all_the_time_goes_on(tmp_path, version):
-    """Its fork handlers wait for what the thread has that is borrowed; glibc 2.31 holds a lock for them."""
+    """Its fork handlers wait for locks of the thread that gputrace uses; glibc 2.31 holds a lock for them."""
     library = machine.compile_library(machine.PROGRAMS / "fork_locks.c", tmp_path / "fork_locks.so", "-pthread")
     program = [LIBCS[version](), "-c", CALL, machine.SIMGPU / "libcuda.so.1", library, "fork_locks"]
     with tracing.Running(program, tmp_path) as running:
@@ -644,22 +644,22 @@ def assert_right(running, folder):
 
 
 CYCLES = int(os.environ.get("GPUTRACE_TEST_CYCLES", 25))
-SETTLED = 8  # the first ones fill caches: stacks of threads, arenas, CUPTI's own
+WARM_UP = 8  # the first ones fill caches: stacks of threads, arenas, CUPTI's own
 
 
 def test_a_busy_process_is_attached_and_left_again_and_again(tmp_path):
     came = 0
     with busy(tmp_path) as running:
         for number in range(CYCLES):
-            if number == SETTLED:
-                settled, kb = figures(running.pid), resident_kb(running.pid)
+            if number == WARM_UP:
+                warm, kb = figures(running.pid), resident_kb(running.pid)
             done = tracing.gputrace(tmp_path, "-v", "-p", running.pid, "-d", "50ms", "-o", tmp_path / "trace.json")
             done.must_be(0)
             came += "the agent came in" in done.stderr
             assert not has_thread(running.pid, "gputrace")
         threads, files, mappings = figures(running.pid)
-        assert (threads, files) == settled[:2]
-        assert mappings <= settled[2] + 16  # malloc's own arenas come and go
+        assert (threads, files) == warm[:2]
+        assert mappings <= warm[2] + 16  # malloc's own arenas come and go
         assert resident_kb(running.pid) < kb + 40 * CYCLES + 20000
         assert_right(running, tmp_path)
     assert came >= CYCLES * 0.9

@@ -61,7 +61,7 @@ def test_a_process_has_no_lines_of_one_that_had_its_pid_and_its_memory_before(ev
 
 
 def test_a_process_that_gets_the_pid_of_a_traced_child_is_not_traced(tmp_path):
-    """gputrace hears of the child when that has ended and its pid is a stranger's."""
+    """gputrace learns of the child after it has ended and its pid is a stranger's."""
     library = machine.cudart()
     with tracing.target(tmp_path, library) as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:

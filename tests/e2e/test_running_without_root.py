@@ -208,7 +208,7 @@ def test_a_gputrace_killed_at_any_moment_of_its_way_in_leaves_the_program_whole(
 @pytest.mark.parametrize("waits", (False, True), ids=("entered", "asked"))
 @pytest.mark.parametrize("first, second", [("agent", "agent"), ("bpf", "agent"), ("agent", "bpf")])
 def test_two_gputraces_of_one_process(desk, first, second, waits):
-    """By BPF a second one hears the agent that works for the first; by the agent alone it says why it has nothing."""
+    """By BPF a second one receives the records of the agent that works for the first; by the agent alone it says why it has nothing."""
     with (waiting if waits else target)(desk) as running, tracer(desk, "-p", running.pid, by=(), way=first) as one:
         with tracer(desk, "-p", running.pid, by=(), way=second, name="second") as two:
             if second == "bpf":

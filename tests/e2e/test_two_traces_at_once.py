@@ -133,7 +133,7 @@ class Two:
         return [tracing.agent_counters(self.pids[which], f"gputrace_agent_{name}_semaphore")[0] for name in names]
 
 
-WISHES = ("ops", "torch_memory", "shapes")
+OPTIONS = ("ops", "torch_memory", "shapes")
 
 
 @pytest.mark.parametrize("first", (0, 1), ids=("the one with ops first", "the plain one first"))
@@ -143,8 +143,8 @@ def test_an_agent_is_asked_for_what_the_trace_of_its_own_process_wants(tmp_path,
          two.trace(1 - first, *options[1 - first]) as other:
         for tracer in (one, other):
             tracer.wait_logged(logfile.says_ready)
-        assert two.counters(0, *WISHES) == [1, 1, 1]
-        assert two.counters(1, *WISHES) == [0, 0, 0]
+        assert two.counters(0, *OPTIONS) == [1, 1, 1]
+        assert two.counters(1, *OPTIONS) == [0, 0, 0]
         for tracer in (one, other):
             tracer.interrupt().must_be(0)
 

@@ -167,7 +167,7 @@ static void move_indices(struct cut *cut)
 
 /* ---- spans ------------------------------------------------------------------------------------------------------- */
 
-/* The thread's of the whole's that are open at some time in the part, after *count. */
+/* Adds the thread's spans that are open at some time in the part to `to`; returns how many. */
 static uint32_t add_spans(const struct cut *cut, const struct model_span *spans, uint32_t first, uint32_t count,
 			  struct model_span *to, bool *elsewhere)
 {
