@@ -19,7 +19,6 @@
 #include "dump/peers.h"
 #include "dump/ras.h"
 
-#define SERVICES_ASKED 4 /* the others are said not to be */
 #define MS 1000000ull
 #define SERVICES_ASKED 4	/* the others are said not to be */
 #define PATIENCE_NS (5000 * MS) /* with a service, in all */
