@@ -42,7 +42,7 @@ int agent_batch(struct pt_regs *ctx)
 		return 0;
 	thread = config.off_cpu_min_ns && PT_REGS_PARM3(ctx) == 1 ? thread_get(process, pid_tid, pid) : 0;
 	if (thread)
-		thread->is_agents = 1;
+		thread->of_agent = 1;
 	count_one(GPT_COUNTER_BATCHES);
 	record_begin(&head.hdr, sizeof(head) + ((bytes + 7) & ~7u), GPT_AGENT_BATCH);
 	head.time_ns = bpf_ktime_get_ns();

@@ -232,7 +232,7 @@ static __always_inline void leave_cpu(struct task_struct *task, bool preempted, 
 		return;
 	tid = BPF_CORE_READ(task, pid);
 	thread = thread_get(process, tid, pid);
-	if (thread && thread->is_agents)
+	if (thread && thread->of_agent)
 		return;
 	wait = thread ? wait_of(tid, thread) : 0;
 	if (!wait || !here_read(process, thread, &here)) {

@@ -54,7 +54,7 @@
  * gputrace_agent_call(u32 corr, u32 api): on the application's thread, from CUPTI's API callback at the
  *     entry of each outermost call of cuda_api.h; api is GPT_API(domain, cbid).
  * gputrace_agent_batch(const void *data, u64 bytes, u64 own_thread): on one thread at a time; bytes <=
- *     GPT_AGENT_BATCH_MAX; own_thread: 1 on a thread of the agent's own, whose waits are no one's, else 0.
+ *     GPT_AGENT_BATCH_MAX; own_thread: 1 on a thread of the agent's own, whose waits are not recorded, else 0.
  * gputrace_agent_stack(u32 what, u64 number): on the application's thread: its Python stack belongs to what the agent
  *     is about to report under that number (enum gpt_stack_of; GPT_STACK_AT in the log).  Its semaphore says only that
  *     someone listens; what stacks are wanted of is known by other semaphores.

@@ -82,7 +82,7 @@ struct gpt_thread_state {
 	__u64 refused_state;
 	/* where the return address lies of the NCCL call that the thread is in (nccl.bpf.h), and that; 0: in none */
 	__u64 nccl_sp, nccl_return;
-	__u64 is_agents; /* the agent says so (agent.h): its waits are no one's */
+	__u64 of_agent; /* 1: the agent has it for its own work (agent.h), and its waits are not recorded */
 };
 
 /* ---- what threads did (sample.bpf.c, wait.bpf.c) ----------------------------------------------------------------- */

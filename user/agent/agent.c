@@ -366,12 +366,18 @@ static void give_up_thread(struct session *session)
 	give_up(session);
 }
 
-static void start_here(struct session *session)
+/* On the thread that asks, which is one of the program's. */
+static void begin_start(struct session *session)
 {
 	session->batch.send = batch_to_collector;
 	session->batch.own_thread = false;
 	session->wake = wake;
 	send_state(GPT_AGENT_LOADED);
+}
+
+static void start_here(struct session *session)
+{
+	begin_start(session);
 	find_cupti(session);
 	/* Here, and not on the thread: so that the very first launch is seen. */
 	if (session->failure != GPT_AGENT_OK || (!session->cupti.fragile && !start_session(session))) {
@@ -411,10 +417,7 @@ void agent_start_deferred(const char *asked)
 	if (!begin_life())
 		return;
 	atomic_store(&agent.again, 0);
-	agent.session.batch.send = batch_to_collector;
-	agent.session.batch.own_thread = false;
-	agent.session.wake = wake;
-	send_state(GPT_AGENT_LOADED);
+	begin_start(&agent.session);
 	take_asked();
 	agent.start = START_DEFERRED;
 	if (start_thread())

@@ -55,7 +55,6 @@ enum exit_code dump_command(const struct options *options)
 	look_list looks = {0};
 	struct graph graph;
 	rank_list ranks;
-	ras_list services;
 	enum exit_code code;
 	size_t named;
 
@@ -70,11 +69,7 @@ enum exit_code dump_command(const struct options *options)
 	peers_find(&looks);
 	graph_make(&graph, &looks);
 	ranks_find(&ranks, &looks);
-	ras_find(&services, &looks);
-	if (options->asks_ras)
-		ras_ask_all(&services);
-	code = dump_looks_print(options, &looks, &graph, &ranks, &services) ? EXIT_FAILED : verdict(&looks, named);
-	array_free(&services);
+	code = dump_looks_print(options, &looks, &graph, &ranks) ? EXIT_FAILED : verdict(&looks, named);
 	array_free(&ranks);
 	graph_free(&graph);
 	looks_free(&looks);

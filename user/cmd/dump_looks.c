@@ -114,9 +114,16 @@ static int print(FILE *out, const struct screen *screen, void *context)
 }
 
 int dump_looks_print(const struct options *options, const look_list *looks, const struct graph *graph,
-		     const rank_list *ranks, const ras_list *services)
+		     const rank_list *ranks)
 {
-	struct printed printed = {looks, graph, ranks, services, options->format && !strcmp(options->format, "json")};
+	ras_list services;
+	struct printed printed = {looks, graph, ranks, &services, options->format && !strcmp(options->format, "json")};
+	int error;
 
-	return print_on_stdout(print, &printed);
+	ras_find(&services, looks);
+	if (options->asks_ras)
+		ras_ask_all(&services);
+	error = print_on_stdout(print, &printed);
+	array_free(&services);
+	return error;
 }

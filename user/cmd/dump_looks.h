@@ -18,7 +18,7 @@ void dump_say_none(const struct options *options);
 
 /* On standard output, in the format that was asked for. -errno, which was said */
 int dump_looks_print(const struct options *options, const look_list *looks, const struct graph *graph,
-		     const rank_list *ranks, const ras_list *services);
+		     const rank_list *ranks);
 
 /* --when: until a process hangs, or all have ended. */
 enum exit_code dump_watch(const struct options *options);

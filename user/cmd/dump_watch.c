@@ -56,7 +56,6 @@ static void look_closely(struct watching *watching, const pid_t *pids, size_t co
 	look_list looks = {0};
 	struct graph graph;
 	rank_list ranks;
-	ras_list services = {0};
 	uint64_t now_ns;
 	bool hangs = false;
 
@@ -78,14 +77,9 @@ static void look_closely(struct watching *watching, const pid_t *pids, size_t co
 			say_hang(watching, pids[i], state);
 		hangs |= one;
 	}
-	if (hangs)
-		ras_find(&services, &looks);
-	if (hangs && watching->options->asks_ras)
-		ras_ask_all(&services);
-	if (hangs && dump_looks_print(watching->options, &looks, &graph, &ranks, &services))
+	if (hangs && dump_looks_print(watching->options, &looks, &graph, &ranks))
 		watching->code = EXIT_FAILED;
 	watching->any |= hangs;
-	array_free(&services);
 	array_free(&ranks);
 	graph_free(&graph);
 	looks_free(&looks);

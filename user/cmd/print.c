@@ -51,9 +51,8 @@ int print_on_stdout(print_fn *print, void *context)
 	if (err && is_interrupted())
 		return -ECANCELED;
 	if (err == -EAGAIN)
-		msg_error("the report could not be written: no thread can be started for it; raise ulimit -v or ulimit "
-			  "-u, "
-			  "or write to a file");
+		msg_error("the report could not be written: no thread can be started for it; raise ulimit -v or "
+			  "ulimit -u, or write to a file");
 	else if (err && err != -ENOENT)
 		msg_error("the report could not be written: %s", strerror(-err));
 	return err;

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/types.h>
 
 #define DUMP_FRAMES_MAX 128   /* of a stack are kept ... */
@@ -154,5 +155,11 @@ struct dump_process {
 	uint64_t begun_ns;    /* CLOCK_MONOTONIC, before the latest look at its threads, 0: there was none */
 	_Atomic int stage;    /* enum dump_stage */
 };
+
+/* NULL equals itself. */
+static inline bool is_same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
 
 #endif

@@ -49,11 +49,6 @@ static void find_thread(struct dump_rank *rank)
 	}
 }
 
-static bool is_same(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
-}
-
 /* Workers and tools that a rank starts have its environment: they are no ranks of their own. */
 static bool is_of_parent(const look_list *looks, const struct dump_process *process)
 {
@@ -61,7 +56,7 @@ static bool is_of_parent(const look_list *looks, const struct dump_process *proc
 		const struct dump_process *other = looks->items[i].process;
 
 		if (other->pid == process->parent && other->pid != process->pid)
-			return is_same(other->rank, process->rank) && is_same(other->job, process->job);
+			return is_same_text(other->rank, process->rank) && is_same_text(other->job, process->job);
 	}
 	return false;
 }
@@ -90,8 +85,8 @@ bool ranks_are_of_one_job(const struct dump_rank *a, const struct dump_rank *b)
 
 static bool is_same_frame(const struct dump_frame *a, const struct dump_frame *b)
 {
-	return a == b ||
-	       (a && b && a->line == b->line && is_same(a->function, b->function) && is_same(a->file, b->file));
+	return a == b || (a && b && a->line == b->line && is_same_text(a->function, b->function) &&
+			  is_same_text(a->file, b->file));
 }
 
 /* In the same collective, or waiting alike in none, and at the same line. */
@@ -101,9 +96,9 @@ static bool are_alike(const struct dump_rank *a, const struct dump_rank *b)
 	    a->process->moves != b->process->moves || !is_same_frame(a->line, b->line))
 		return false;
 	if (a->collective)
-		return is_same(a->collective->function, b->collective->function);
+		return is_same_text(a->collective->function, b->collective->function);
 	return !a->thread || (a->thread->wait.kind == b->thread->wait.kind &&
-			      (a->line || is_same(a->thread->wait.text, b->thread->wait.text)));
+			      (a->line || is_same_text(a->thread->wait.text, b->thread->wait.text)));
 }
 
 static void find_alike(const rank_list *ranks)

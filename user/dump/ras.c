@@ -157,11 +157,6 @@ static const char *address_text(struct arena *arena, const struct sockaddr_stora
 	return arena_text(arena, at->ss_family == AF_INET ? "%s:%u" : "[%s]:%u", text, port_of(at));
 }
 
-static bool is_same(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
-}
-
 static struct dump_ras *service_of(ras_list *list, const struct look *look, const char *network,
 				   const struct listener *listener)
 {
@@ -169,7 +164,7 @@ static struct dump_ras *service_of(ras_list *list, const struct look *look, cons
 		struct dump_ras *ras = &list->items[i];
 
 		if (!memcmp(&ras->at, &listener->at, sizeof(ras->at)) && !strcmp(ras->network, network) &&
-		    is_same(ras->job, look->process->job))
+		    is_same_text(ras->job, look->process->job))
 			return ras;
 	}
 	array_push(list, ((struct dump_ras){.arena = look->arena,

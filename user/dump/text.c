@@ -25,11 +25,6 @@ static const char *plural(unsigned count)
 
 /* ---- threads ------------------------------------------------------------------------------------------------- */
 
-static bool is_same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
-}
-
 /* How long they still sleep differs by the time at which each went to sleep. */
 static bool is_same_wait(const struct dump_wait *a, const struct dump_wait *b)
 {

@@ -15,6 +15,14 @@ void draft_stack(struct visit *visit, struct draft *draft, uint32_t stack, uint8
 /* The native frames of a call between Python and CUDA; call->native is not NONE.  The same holds for them. */
 struct timeline_native_stack visit_native_frames(struct visit *visit, const struct model_call *call);
 
+/* The innermost function of model.natives[native]; NULL: there is none. */
+static inline const char *innermost_native(const struct model *model, uint32_t native)
+{
+	const struct model_native *stack = native != NONE ? &model->natives[native] : NULL;
+
+	return stack && stack->depth ? model->strings[model->native_frames[stack->first]] : NULL;
+}
+
 /* The innermost frame of a stack. */
 static inline struct timeline_frame innermost_frame(const struct model *model, uint32_t stack)
 {

@@ -55,7 +55,7 @@ struct placed {
 	ARRAY(uint32_t) tracks; /* by row; those of new rows follow once the part is placed */
 };
 
-/* A part: so many from `from` on, and none is placed yet. */
+/* Begins a part of the trace, with what has the indexes [from, end) in the model: none of it has a row yet. */
 void placed_begin(struct placed *placed, uint32_t from, uint32_t end);
 
 /* Of something in the part: its row, ROW_NONE, and the track of what has one. */

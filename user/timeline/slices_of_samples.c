@@ -90,8 +90,7 @@ static void visit_sample(struct visit *visit, uint32_t index)
 	const struct timeline_placement *placement = visit->timeline->placement;
 	const struct model *model = visit->timeline->model;
 	const struct model_sample *sample = &model->samples[index];
-	const struct model_native *native = sample->native != NONE ? &model->natives[sample->native] : NULL;
-	const char *function = native && native->depth ? model->strings[model->native_frames[native->first]] : NULL;
+	const char *function = innermost_native(model, sample->native);
 	struct timeline_stack stack;
 	struct draft draft;
 

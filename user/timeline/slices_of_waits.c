@@ -54,7 +54,7 @@ static void visit_wait(struct visit *visit, uint32_t index)
 	const struct timeline *timeline = visit->timeline;
 	const struct model *model = timeline->model;
 	const struct model_wait *wait = &model->waits[index];
-	const struct model_native *native = wait->native != NONE ? &model->natives[wait->native] : NULL;
+	const char *function = innermost_native(model, wait->native);
 	uint64_t from_ns = wait_drawn_from(model, wait);
 	struct timeline_stack stack;
 	struct timeline_frame line;
@@ -70,8 +70,8 @@ static void visit_wait(struct visit *visit, uint32_t index)
 	if (wait_runnable_ns(wait))
 		draft_number(&draft, TIMELINE_ARG_RUNNABLE, wait_runnable_ns(wait));
 	draft_stack(visit, &draft, wait->stack, wait->stack_state, &stack);
-	if (native && native->depth)
-		draft_text(&draft, TIMELINE_ARG_NATIVE_FUNCTION, model->strings[model->native_frames[native->first]]);
+	if (function)
+		draft_text(&draft, TIMELINE_ARG_NATIVE_FUNCTION, function);
 	draft_waker(&draft, model, wait, &line);
 	if (wait->holder != NONE)
 		draft_number(&draft, TIMELINE_ARG_HOLDER, model->threads[wait->holder].tid);

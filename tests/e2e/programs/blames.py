@@ -322,17 +322,20 @@ class Quota:
     """A cgroup with a fifth of a CPU, and this thread in it (in version 2, which may not be there, this process)."""
 
     def __enter__(self):
-        top = pathlib.Path("/sys/fs/cgroup/cpu")
-        self.folder = (top if top.exists() else top.parent) / f"gputrace-blames-{os.getpid()}"
+        top = pathlib.Path("/sys/fs/cgroup")
+        first, controller = (top / "cpu").exists(), ""
+        if first:
+            top, controller = top / "cpu", "cpu"
+        lines = [line.split(":", 2) for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines()]
+        self.old = top / next(path[1:] for _, names, path in lines if controller in names.split(","))
+        self.folder = top / f"gputrace-blames-{os.getpid()}"
         self.folder.mkdir()
-        if top.exists():
+        if first:
             self.members, self.whose = "tasks", threading.get_native_id()
-            self.old = top / open("/proc/self/cgroup").read().partition(",cpuacct:/")[2].partition("\n")[0]
             (self.folder / "cpu.cfs_period_us").write_text("50000")
             (self.folder / "cpu.cfs_quota_us").write_text("10000")
         else:
             self.members, self.whose = "cgroup.procs", os.getpid()
-            self.old = top.parent / open("/proc/self/cgroup").read().partition("0::/")[2].strip()
             (self.folder / "cpu.max").write_text("10000 50000")
         (self.folder / self.members).write_text(str(self.whose))
 

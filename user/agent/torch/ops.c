@@ -383,14 +383,19 @@ static bool begin_life(void)
 	return atomic_compare_exchange_strong(&ops.alive, &none, 1);
 }
 
+static void begin_batches(bool own_thread)
+{
+	ops.sender.batch.send = batch_to_collector;
+	ops.sender.batch.own_thread = own_thread;
+}
+
 static void ops_thread(void)
 {
 	prctl(PR_SET_NAME, "gputrace-ops");
 	ops.no_thread = false;
 	choose_clock();
 	register_fork();
-	ops.sender.batch.send = batch_to_collector;
-	ops.sender.batch.own_thread = true;
+	begin_batches(true);
 	ops.sender.types = &ops.torch.types;
 	do {
 		run();
@@ -403,8 +408,7 @@ static void ops_thread(void)
 static void refuse_without_thread(void)
 {
 	if (!ops.no_thread) {
-		ops.sender.batch.send = batch_to_collector;
-		ops.sender.batch.own_thread = false;
+		begin_batches(false);
 		strcpy(ops.why, own_thread_why_not());
 		enter_state(GPT_AGENT_OPS_REFUSED);
 	}
