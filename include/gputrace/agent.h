@@ -413,7 +413,7 @@ enum gpt_agent_op_flag {
 struct gpt_agent_ops {
 	struct gpt_record hdr;
 	__u64 time_ns;
-	__u64 told;	   /* ops, since OBSERVING */
+	__u64 reported;	   /* ops, since OBSERVING */
 	__u64 lost;	   /* ops that had no room, since OBSERVING */
 	__u64 lost_ns;	   /* the first of them since the record before this one was sent, 0: none */
 	__u32 state;	   /* enum gpt_agent_ops_state */
@@ -449,11 +449,11 @@ struct gpt_agent_torch_memory {
 struct gpt_agent_torch_memory_state {
 	struct gpt_record hdr;
 	__u64 time_ns;
-	__u64 told;
-	__u64 lost;  /* that had no room, since the first */
-	__u32 seen;  /* 1 << enum gpt_agent_torch_memory_of; 0: none, or no more */
-	__u32 bytes; /* of text */
-	char text[]; /* why something is not seen; not terminated */
+	__u64 reported; /* events, since the first */
+	__u64 lost;	/* that had no room, since the first */
+	__u32 seen;	/* 1 << enum gpt_agent_torch_memory_of; 0: none, or no more */
+	__u32 bytes;	/* of text */
+	char text[];	/* why something is not seen; not terminated */
 };
 
 /* A step of training begins, and the one before it ends. */

@@ -72,7 +72,7 @@ def test_a_child_that_starts_cuda_by_itself_has_gpu_times(tmp_path):
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
             child = fork_child(target)
             target.ask("ask_child load_simulated")
-            tracing.until(lambda: "gputrace-agent" in tracing.threads(child))
+            tracer.wait_logged(logfile.says_ready)
             target.ask("ask_child forget")
             target.ask("ask_child steps 3")
             target.ask("ask_child finish")

@@ -468,7 +468,7 @@
 
 #define SCHEMA_AGENT_OPS(F, A, S)                                                                                      \
 	F(S, time_ns, time_ns, "time")                                                                                 \
-	F(S, told, told, "delta")                                                                                      \
+	F(S, reported, reported, "delta")                                                                              \
 	F(S, lost, lost, "delta")                                                                                      \
 	F(S, lost_ns, lost_ns, "delta")                                                                                \
 	F(S, state, state, "id")                                                                                       \
@@ -491,7 +491,7 @@
 
 #define SCHEMA_AGENT_TORCH_MEMORY_STATE(F, A, S)                                                                       \
 	F(S, time_ns, time_ns, "time")                                                                                 \
-	F(S, told, told, "delta")                                                                                      \
+	F(S, reported, reported, "delta")                                                                              \
 	F(S, lost, lost, "delta")                                                                                      \
 	F(S, seen, seen, "id")                                                                                         \
 	F(S, bytes, bytes, "id")

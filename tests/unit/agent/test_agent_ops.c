@@ -224,7 +224,7 @@ static void what_is_inside_comes_first_and_a_name_once(void **state)
 	assert_true(op(1)->start_ns <= op(0)->start_ns && op(0)->end_ns <= op(1)->end_ns);
 	assert_int_equal(op(0)->sequence, -1);
 	assert_int_equal(reported_names(), 2);
-	assert_int_equal(last_ops()->told, 4);
+	assert_int_equal(last_ops()->reported, 4);
 	assert_int_equal(last_ops()->lost, 0);
 }
 
@@ -401,7 +401,7 @@ static void what_has_no_room_is_counted(void **state)
 	for (unsigned i = OP_BUFFER_SLOTS + 10; i-- > 0;)
 		torch->finish(&open[i]);
 	leave();
-	assert_int_equal(last_ops()->told, OP_BUFFER_SLOTS);
+	assert_int_equal(last_ops()->reported, OP_BUFFER_SLOTS);
 	assert_int_equal(last_ops()->lost, 10);
 	free(open);
 }
@@ -424,7 +424,7 @@ static void threads_that_come_and_go_share_what_the_first_had(void **state)
 			UNTIL(op(i - 1));
 	}
 	leave();
-	assert_int_equal(last_ops()->told, OP_BUFFERS_MAX + 8);
+	assert_int_equal(last_ops()->reported, OP_BUFFERS_MAX + 8);
 	assert_int_equal(last_ops()->lost, 0);
 }
 
@@ -470,7 +470,7 @@ static void a_forked_child_says_nothing_and_takes_the_observer_away(void **state
 	assert_int_equal(status, 0);
 	run("parent");
 	leave();
-	assert_int_equal(last_ops()->told, 2);
+	assert_int_equal(last_ops()->reported, 2);
 }
 
 static void a_forked_child_whose_list_of_callbacks_a_thread_had_that_is_gone_runs_its_ops(void **state)

@@ -142,7 +142,7 @@ static void blocks_of_the_cpu_are_reported_and_the_reporter_hears_of_them_too(vo
 	assert_int_equal(event(2)->kind, GPT_AGENT_TORCH_MEMORY_OUT);
 	assert_int_equal(event(2)->bytes, 1u << 30);
 	assert_null(event(3));
-	assert_int_equal(last_state()->told, 3);
+	assert_int_equal(last_state()->reported, 3);
 	assert_int_equal(last_state()->lost, 0);
 }
 

@@ -70,7 +70,7 @@ static void send_state(void)
 	struct gpt_agent_ops *record = batch_add(&ops.sender.batch, GPT_AGENT_OPS, sizeof(*record) + path + why);
 
 	record->time_ns = clock_now_ns();
-	record->told = ops.sender.sent;
+	record->reported = ops.sender.sent;
 	record->lost = lost - ops.lost_before;
 	record->lost_ns = lost_ns;
 	record->state = ops.state;

@@ -89,7 +89,7 @@ void ops_memory_send_state(struct batch *batch)
 		return;
 	record = batch_add(batch, GPT_AGENT_TORCH_MEMORY_STATE, sizeof(*record) + why);
 	record->time_ns = clock_now_ns();
-	record->told = memory.sent;
+	record->reported = memory.sent;
 	record->lost = torch_memory_lost();
 	record->seen = memory.on ? memory.seen : 0;
 	record->bytes = (uint32_t)why;
