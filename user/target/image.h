@@ -34,6 +34,9 @@ int image_symbol(const struct image *image, const char *name, struct image_symbo
 /* The same of .dynsym alone: what others may call. */
 int image_exported(const struct image *image, const char *name, struct image_symbol *out);
 
+/* What other files of a process may call by that name: a library exports it, a program need not.  -ENOENT. */
+int image_callable(const struct image *image, const char *name, struct image_symbol *out);
+
 /* Every defined symbol of both tables; stops when fn returns non-zero and returns that. */
 int image_each_symbol(const struct image *image, int (*fn)(const struct image_symbol *symbol, void *context),
 		      void *context);

@@ -213,6 +213,12 @@ int image_symbol(const struct image *image, const char *name, struct image_symbo
 	return image_exported(image, name, out) ? find_in(image, TABLE_STATIC, name, out) : 0;
 }
 
+/* The names that a library does not export are not read: libtorch_cuda.so has 74 MB of them. */
+int image_callable(const struct image *image, const char *name, struct image_symbol *out)
+{
+	return image_is_program(image) ? image_symbol(image, name, out) : image_exported(image, name, out);
+}
+
 int image_each_symbol(const struct image *image, int (*fn)(const struct image_symbol *symbol, void *context),
 		      void *context)
 {

@@ -63,18 +63,14 @@ enum library_kind library_kind_of_name(const char *path)
 	return is_python_name(base) ? LIBRARY_PYTHON : LIBRARY_OTHER;
 }
 
-/*
- * A shared library exports its interpreter, or no extension module could use it; a program need not.  The names that
- * are not exported have 74 MB in libtorch_cuda.so.
- */
+/* Extension modules call it. */
 bool library_holds_python(const struct image *image)
 {
-	int (*find)(const struct image *, const char *, struct image_symbol *) =
-		image_is_program(image) ? image_symbol : image_exported;
 	struct image_symbol symbol;
 
 	/* _PyRuntime came with 3.7; and may be hidden, which is no reason to overlook who has the rest. */
-	return find(image, "_PyRuntime", &symbol) == 0 || find(image, "Py_Initialize", &symbol) == 0;
+	return image_callable(image, "_PyRuntime", &symbol) == 0 ||
+	       image_callable(image, "Py_Initialize", &symbol) == 0;
 }
 
 /* The linker puts it beside code for the GPU into what needs no libcudart, and keeps it to itself. */

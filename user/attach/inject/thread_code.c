@@ -40,7 +40,7 @@ static const struct safe_code *code_of(const struct entered_process *process, co
 	return NULL;
 }
 
-/* An allocator that takes the place of libc's; static ones in an executable keep the name, too. */
+/* An allocator that takes the place of libc's: one in a library that keeps it to itself is not what the agent calls. */
 static bool has_allocator(pid_t pid, const struct mapping *mapping)
 {
 	static const char *const names[] = {"malloc", "free", "calloc"};
@@ -52,7 +52,7 @@ static bool has_allocator(pid_t pid, const struct mapping *mapping)
 	if (fd < 0 || image_open(fd, &image))
 		return true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		has |= !image_symbol(image, names[i], &symbol);
+		has |= !image_callable(image, names[i], &symbol);
 	image_close(image);
 	return has;
 }
