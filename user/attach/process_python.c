@@ -68,17 +68,19 @@ static void set_python(struct processes *processes, const struct followed *proce
 		set_bpf_python(processes, process, python_state, python);
 }
 
-static void look_again(struct followed *process)
+static void look_at(struct followed *process, uint64_t when_ns)
 {
-	uint64_t when_ns = monotonic_ns() + (LOOK_AGAIN_NS << process->looks);
-
-	if (process->looks >= MAX_LOOKS)
-		return;
 	/* Settled already: many libraries are mapped in the time of one look. */
 	if (process->look_again_ns && process->look_again_ns <= when_ns)
 		return;
 	process->looks++;
 	process->look_again_ns = when_ns;
+}
+
+static void look_again(struct followed *process)
+{
+	if (process->looks < MAX_LOOKS)
+		look_at(process, monotonic_ns() + (LOOK_AGAIN_NS << process->looks));
 }
 
 /* Whether the first look at an interpreter that cannot be walked was only just now. */
@@ -182,7 +184,9 @@ void python_examine(struct processes *processes, struct followed *process, const
 		}
 		look_again(process);
 	} else if (error == -EPROTO && is_young(process)) {
-		look_again(process); /* an interpreter that starts may be seen half set up */
+		/* An interpreter that starts may be seen half set up; what has not changed by then is reported. */
+		look_again(process);
+		look_at(process, process->unfit_since_ns + PATIENCE_NS);
 	} else {
 		set_python(processes, process, error == -ENOENT ? GPT_STACK_NO_PYTHON : GPT_STACK_UNKNOWN_LAYOUT, NULL);
 		if (error != -ENOENT && !process->python_reported) {
