@@ -22,6 +22,8 @@ import pytest
 import reading
 import tracing
 
+pytestmark = pytest.mark.apart
+
 KIT = machine.BUILD / "gpu-kit"
 MOST_BYTES = 40 << 20
 
