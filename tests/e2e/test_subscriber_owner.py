@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A profiler that is not torch.profiler holds CUPTI: nothing of CUPTI is touched, and launches are all there is."""
 
+import re
+
 import logfile
 import machine
 import pytest
@@ -65,3 +67,20 @@ def test_one_that_subscribes_meanwhile_finds_it_free_and_kernels_go_on(recorder,
     assert reading.losses(trace) == {}
     assert receipt["launches_joined"] == receipt["gpu_operations"] == receipt["gpu_operations_joined"] > 2 * N
     assert receipt["launches"] - receipt["launches_joined"] <= receipt["launches_agent_away"]
+
+
+def test_without_root_it_is_said_since_when_another_has_the_records(recorder, tmp_path):
+    with tracing.Running([recorder, "later"], tmp_path) as running:
+        running.wait_line("ready")
+        running.ask("work 1")
+        with tracing.Tracer(tmp_path, "--way", "agent", "-p", running.pid) as tracer:
+            tracer.wait_logged(logfile.says_ready)
+            running.ask(f"work {N}")
+            running.ask("record")
+            running.ask(f"work {N}")
+            done = tracer.interrupt().must_be(0)
+        recorded = running.end()
+    assert f"told of 0 calls, {N} kernels" in recorded.stdout
+    assert reading.receipt(reading.trace_of(tmp_path / "trace.json"))["launches_joined"] == N
+    said = " ".join(done.stdout.split())
+    assert re.search(rf"Note: pid {running.pid}: another profiler had CUPTI's records for the last \d+\.\d s: launches", said), said

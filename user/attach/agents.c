@@ -14,7 +14,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "attach/clients/kineto_session.h"
 #include "attach/emit.h"
 #include "attach/forks.h"
 #include "attach/inject/inject.h"
@@ -187,8 +186,8 @@ static int suspect_others(struct agents *agents, struct followed *process)
 	if (process->brought || process->cupti_client.state != CUPTI_CLIENT_NONE ||
 	    !followed_maps(process, LIBRARY_TORCH) || !followed_maps(process, LIBRARY_CUPTI))
 		return 0;
-	lasts = kineto_session_lasts(process->pid, agents->processes->files, process->files.items,
-				     process->files.count);
+	lasts = kineto_session_lasts(process->pid, agents->processes->files, process->files.items, process->files.count,
+				     &process->kineto);
 	if (!lasts)
 		return is_unused_for_long(&process->entry, now_ns) ? 0 : -EAGAIN;
 	process->entry.unused_ns = 0;
@@ -221,7 +220,7 @@ bool agents_may_join(struct agents *agents, struct followed *process)
 		if (looks)
 			nanosleep(&pause, NULL);
 		lasts = kineto_session_lasts(process->pid, agents->processes->files, process->files.items,
-					     process->files.count);
+					     process->files.count, &process->kineto);
 	}
 	if (!lasts)
 		return true;

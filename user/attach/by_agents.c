@@ -13,7 +13,6 @@
 #include <gputrace/agent.h>
 
 #include "attach/attach_state.h"
-#include "attach/clients/kineto_session.h"
 #include "attach/emit.h"
 #include "attach/inject/read_only.h"
 #include "base/array.h"
@@ -67,8 +66,19 @@ static void emit_event(struct attach *attach, const struct followed *process, ui
 	attach->emit(attach->emit_context, &event.hdr);
 }
 
+/* At its end: the agent has not come back. */
+static void report_gave_way(struct attach *attach, const struct followed *process)
+{
+	if (process->gave_way.number)
+		emit_note(attach->emit, attach->emit_context, (uint32_t)process->pid,
+			  "pid %d: another profiler had CUPTI's records for the last %.1f s: launches of that time "
+			  "have no GPU times",
+			  (int)process->pid, (double)(monotonic_ns() - process->gave_way.since_ns) / 1e9);
+}
+
 static void forget_program(struct attach *attach, struct followed *process)
 {
+	report_gave_way(attach, process);
 	shares_end(attach->shares, process->pid);
 	processes_forget_program(&attach->processes, process);
 	symbols_forget_process(attach->symbols, (uint32_t)process->pid);
@@ -119,6 +129,7 @@ static void remove_over(struct attach *attach)
 
 		if (!process_is_over(process) || !shares_end(attach->shares, process->pid))
 			continue;
+		report_gave_way(attach, process);
 		emit_event(attach, process, GPT_EXIT);
 		processes_remove(&attach->processes, process->pid);
 	}
@@ -143,12 +154,14 @@ static void follow_session(struct attach *attach, struct followed *process, uint
 	if (number != process->gave_way.number) {
 		memset(&process->gave_way, 0, sizeof(process->gave_way));
 		process->gave_way.number = number;
+		process->gave_way.since_ns = now_ns;
 		if (number && process->ours)
 			processes_find_files(&attach->processes, process);
 	}
 	if (!number || !followed_maps(process, LIBRARY_TORCH))
 		return;
-	lasts = kineto_session_lasts(process->pid, &attach->files, process->files.items, process->files.count);
+	lasts = kineto_session_lasts(process->pid, &attach->files, process->files.items, process->files.count,
+				     &process->kineto);
 	if (lasts)
 		process->gave_way.over_ns = 0;
 	else if (process->gave_way.recorded && !process->gave_way.over_ns)
@@ -288,10 +301,13 @@ void by_agents_stop(struct attach *attach, uint64_t end_ns, void (*drain)(void *
 	struct timespec pause = {.tv_nsec = SETTLE_PAUSE_NS};
 
 	agents_end_entering(&attach->agents);
+	follow_sessions(attach, monotonic_ns());
 	for (size_t i = 0; i < attach->processes.list.count; i++) {
 		processes_update_title(&attach->processes, attach->processes.list.items[i]);
 		if (attach->join)
 			agents_report_waiting(&attach->agents, attach->processes.list.items[i]);
+		report_gave_way(attach, attach->processes.list.items[i]);
+		attach->processes.list.items[i]->gave_way.number = 0;
 	}
 	control->session = control->ops = 0;
 	drain(drain_context);

@@ -5,6 +5,7 @@
 
 #include "attach/clients/cupti_client.h"
 #include "attach/clients/foreign_buffers.h"
+#include "attach/clients/kineto_session.h"
 #include "attach/emit.h"
 #include "attach/hold.h"
 #include "attach/inject/entering.h"
@@ -95,11 +96,13 @@ struct followed {
 	bool agent_gives_up;	    /* another is about to have CUPTI's callbacks: it waits for probes on calls */
 	struct links calls_links;   /* raised once these are in place */
 	struct {
-		uint32_t number;  /* shares_given_way */
-		bool recorded;	  /* torch.profiler was seen to record since */
-		uint64_t over_ns; /* since when it was seen not to any more, 0: it was not */
-	} gave_way;		  /* without BPF: of its agent, which has made way for another profiler */
-	bool calls_unseen;	  /* no one reports its calls, and a note says so */
+		uint32_t number;   /* shares_given_way */
+		uint64_t since_ns; /* when that was first seen */
+		bool recorded;	   /* torch.profiler was seen to record since */
+		uint64_t over_ns;  /* since when it was seen not to any more, 0: it was not */
+	} gave_way;		   /* without BPF: of its agent, which has made way for another profiler */
+	struct kineto_place kineto;
+	bool calls_unseen; /* no one reports its calls, and a note says so */
 	ARRAY(struct probed_file *) files;
 };
 

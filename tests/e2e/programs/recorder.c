@@ -2,8 +2,8 @@
 /*
  * Someone else's profiler: subscribes to CUPTI under the name in its first argument ("": gives none), records kernels,
  * and launches them when it is told to by lines on standard input: "work N" launches N and answers "done".  With the
- * argument "later" it only subscribes, at the line "subscribe".  In the end it says how many calls and kernels it
- * received.
+ * argument "later" it only subscribes, at the line "subscribe", or only records, at the line "record".  In the end it
+ * says how many calls and kernels it received.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -73,10 +73,9 @@ static int subscribe(const char *name)
 	return failed || cuptiEnableCallback(1, subscriber, RUNTIME, LAUNCH_KERNEL);
 }
 
-static int record(const char *name)
+static int record(void)
 {
-	return subscribe(name) || cuptiActivityRegisterCallbacks((void *)request, (void *)complete) ||
-	       cuptiActivityEnable(KERNEL);
+	return cuptiActivityRegisterCallbacks((void *)request, (void *)complete) || cuptiActivityEnable(KERNEL);
 }
 
 static void work(unsigned count)
@@ -94,13 +93,16 @@ int main(int argc, char **argv)
 	char line[64];
 
 	cudaFree(NULL);
-	if (argc != 2 || (strcmp(argv[1], "later") && record(argv[1])))
+	if (argc != 2 || (strcmp(argv[1], "later") && (subscribe(argv[1]) || record())))
 		return 1;
 	puts("ready");
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
 		if (!strcmp(line, "subscribe\n")) {
 			if (subscribe(""))
+				return 1;
+		} else if (!strcmp(line, "record\n")) {
+			if (record())
 				return 1;
 		} else {
 			work((unsigned)strtoul(line + strlen("work "), NULL, 10));

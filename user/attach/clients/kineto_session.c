@@ -24,23 +24,31 @@ static int find_bias(const struct probed_file *file, const struct mappings *mapp
 	return error;
 }
 
-static int file_records(pid_t pid, const struct probed_file *file, const struct mappings *mappings)
+static int file_records(pid_t pid, const struct probed_file *file, const struct mappings *mappings,
+			struct kineto_place *place)
 {
-	uint64_t bias;
-	int error = file->kineto_known ? find_bias(file, mappings, &bias) : -ENOENT;
+	int error = file->kineto_known ? find_bias(file, mappings, &place->bias) : -ENOENT;
 
-	return error ? error : kineto_records(pid, bias, &file->kineto);
+	place->flag = file->kineto;
+	if (!error)
+		error = kineto_records(pid, place->bias, &place->flag);
+	place->known = error >= 0;
+	return error;
 }
 
-int kineto_session_lasts(pid_t pid, struct files *files, struct probed_file *const *mapped, size_t count)
+int kineto_session_lasts(pid_t pid, struct files *files, struct probed_file *const *mapped, size_t count,
+			 struct kineto_place *place)
 {
 	struct mappings mappings = {};
-	int answer = mappings_read(pid, &mappings);
+	int answer = place->known ? kineto_records(pid, place->bias, &place->flag) : -ENOENT;
 
+	if (answer >= 0)
+		return answer;
+	answer = mappings_read(pid, &mappings);
 	for (size_t i = 0; i < count && !answer; i++)
 		if (mapped[i]->kind == LIBRARY_TORCH) {
 			file_attach_torch(files, mapped[i]);
-			answer = file_records(pid, mapped[i], &mappings);
+			answer = file_records(pid, mapped[i], &mappings, place);
 		}
 	mappings_free(&mappings);
 	return answer;
