@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <stdatomic.h>
-#include <stddef.h>
 
 #include "agent/old_glibc.h"
 #include "agent/own_maps.h"

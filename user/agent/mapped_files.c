@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 #include "agent/mapped_files.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "agent/path.h"

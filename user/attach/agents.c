@@ -16,7 +16,6 @@
 
 #include "attach/emit.h"
 #include "attach/forks.h"
-#include "attach/inject/inject.h"
 #include "base/monotonic.h"
 #include "base/msg.h"
 

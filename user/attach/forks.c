@@ -6,7 +6,6 @@
  */
 #include "attach/forks.h"
 
-#include <errno.h>
 #include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,6 @@
 #ifndef GPUTRACE_MSG_H
 #define GPUTRACE_MSG_H
 
-#include <stdbool.h>
-
 enum msg_level {
 	MSG_QUIET = 0,	/* errors only */
 	MSG_NORMAL = 1, /* and warnings, progress */

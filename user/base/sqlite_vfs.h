@@ -7,7 +7,6 @@
 #define GPUTRACE_BASE_SQLITE_VFS_H
 
 #include <sqlite3.h>
-#include <sys/types.h>
 
 int sqlite_vfs_close(sqlite3_file *file);
 int sqlite_vfs_nothing(sqlite3_file *file, int what);

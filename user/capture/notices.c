@@ -2,7 +2,6 @@
 /* A list under a lock, and an eventfd; knows of records only how much of them has to go. */
 #include "capture/notices.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>

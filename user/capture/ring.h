@@ -6,7 +6,6 @@
 #ifndef GPUTRACE_RING_H
 #define GPUTRACE_RING_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include <gputrace/record.h>

@@ -4,7 +4,6 @@
 #ifndef GPUTRACE_CALLER_H
 #define GPUTRACE_CALLER_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 struct caller {

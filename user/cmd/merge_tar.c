@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cmd/interrupt.h"
-#include "cmd/print.h"
 #include "export/export.h"
 #include "export/tar.h"
 

@@ -12,7 +12,6 @@
 #include "attach/attach.h"
 #include "capture/clock.h"
 #include "capture/drain.h"
-#include "cmd/caller.h"
 #include "cmd/session.h"
 #include "log/writer.h"
 

@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/msg.h"
 #include "cmd/interrupt.h"
 #include "cmd/privileges.h"

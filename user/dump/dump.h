@@ -7,7 +7,6 @@
 #define GPUTRACE_DUMP_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

@@ -18,7 +18,6 @@
 #include <unistd.h>
 #include <sys/wait.h>
 
-#include "base/msg.h"
 #include "dump/kernel.h"
 #include "target/process.h"
 

@@ -7,7 +7,6 @@
 
 #include "base/path.h"
 #include "dump/locals.h"
-#include "dump/memory.h"
 #include "dump/waits.h"
 
 #define BOOTSTRAP "<frozen importlib._bootstrap>" /* CPython 3.6 to 3.15 */

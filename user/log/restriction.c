@@ -2,8 +2,6 @@
 /* Times, processes and kinds of a segment's header against those that are wanted. */
 #include "log/restriction.h"
 
-#include <stddef.h>
-
 static bool overlaps(uint64_t first, uint64_t last, uint64_t from, uint64_t to)
 {
 	return (first || last) && first <= to && last >= from;

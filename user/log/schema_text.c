@@ -10,7 +10,6 @@
 #include <gputrace/agent.h>
 #include <gputrace/record.h>
 
-#include "base/array.h"
 #include "log/schema_rows.h"
 
 /* Each struct once more, packed, from its rows: the same offsets and size, or a row is missing or misplaced. */

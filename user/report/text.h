@@ -6,7 +6,6 @@
 #ifndef GPUTRACE_REPORT_TEXT_H
 #define GPUTRACE_REPORT_TEXT_H
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 

@@ -3,8 +3,6 @@
 #ifndef GPUTRACE_TARGET_CUPTI_H
 #define GPUTRACE_TARGET_CUPTI_H
 
-#include <stdbool.h>
-
 #include "target/process.h"
 
 struct cupti_choice {

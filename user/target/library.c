@@ -6,7 +6,6 @@
 #include "target/library.h"
 
 #include <ctype.h>
-#include <elf.h>
 #include <errno.h>
 #include <string.h>
 

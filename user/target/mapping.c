@@ -2,7 +2,6 @@
 /* The files a process has mapped (process.h). */
 #include "target/process.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -17,7 +17,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "target/process.h"
 #include "target/reader.h"
 

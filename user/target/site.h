@@ -7,7 +7,6 @@
 #ifndef GPUTRACE_SITE_H
 #define GPUTRACE_SITE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "target/image.h"

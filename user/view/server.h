@@ -7,7 +7,6 @@
 #ifndef GPUTRACE_VIEW_SERVER_H
 #define GPUTRACE_VIEW_SERVER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "export/sink.h"

@@ -6,7 +6,6 @@
 #include "agent/cupti/callbacks.h"
 
 #include <stdatomic.h>
-#include <stddef.h>
 #include <string.h>
 
 #include <gputrace/agent.h>

@@ -4,7 +4,6 @@
 #define GPUTRACE_AGENT_SHARE_JOIN_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include <gputrace/share.h>
 

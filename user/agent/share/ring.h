@@ -3,7 +3,6 @@
 #ifndef GPUTRACE_AGENT_SHARE_RING_H
 #define GPUTRACE_AGENT_SHARE_RING_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <gputrace/share.h>

@@ -8,9 +8,6 @@
 #ifndef GPUTRACE_AGENT_BACKWARD_LINES_H
 #define GPUTRACE_AGENT_BACKWARD_LINES_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "agent/torch/torch.h"
 
 /* Finds the functions of PyTorch that it needs. */

@@ -4,7 +4,6 @@
 #include "agent/torch/op_clock.h"
 
 #include <fcntl.h>
-#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 

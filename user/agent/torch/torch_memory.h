@@ -8,7 +8,6 @@
 #ifndef GPUTRACE_AGENT_TORCH_MEMORY_H
 #define GPUTRACE_AGENT_TORCH_MEMORY_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

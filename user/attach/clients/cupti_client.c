@@ -15,7 +15,6 @@
 #include "base/monotonic.h"
 #include "base/msg.h"
 #include "target/image.h"
-#include "target/site.h"
 
 /*
  * A torch.profiler that records calls cuptiActivityPushExternalCorrelationId at every op, and ops launch kernels.  So a

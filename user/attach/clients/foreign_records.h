@@ -7,7 +7,6 @@
 #ifndef GPUTRACE_ATTACH_CLIENTS_FOREIGN_RECORDS_H
 #define GPUTRACE_ATTACH_CLIENTS_FOREIGN_RECORDS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>

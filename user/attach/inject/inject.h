@@ -18,7 +18,6 @@
 #define GPUTRACE_ATTACH_INJECT_INJECT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -3,7 +3,6 @@
 #ifndef GPUTRACE_ATTACH_INJECT_STACK_H
 #define GPUTRACE_ATTACH_INJECT_STACK_H
 
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

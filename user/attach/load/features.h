@@ -7,7 +7,6 @@
 #define GPUTRACE_ATTACH_LOAD_FEATURES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 enum feature {
 	FEATURE_RING_BUFFER,   /* Linux 5.8; nothing works without */

@@ -12,7 +12,6 @@
 #define GPUTRACE_ATTACH_LOAD_GUARD_H
 
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 /*

@@ -2,8 +2,6 @@
 /* Probes on the functions of our agent, by which it sends and learns what to record. */
 #include "attach/probes/probes.h"
 
-#include <errno.h>
-
 #include <gputrace/agent.h>
 
 #include "attach/load/features.h"

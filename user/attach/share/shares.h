@@ -7,7 +7,6 @@
 #define GPUTRACE_ATTACH_SHARE_SHARES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -2,7 +2,6 @@
 /* getopt_long behind the tables of options and of subcommands. */
 #include "cmd/options/command_line.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>

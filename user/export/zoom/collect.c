@@ -6,7 +6,6 @@
 
 #include "analyze/library.h"
 #include "export/zoom/collect.h"
-#include "model/model.h"
 
 #define LABELS_MAX (4u << 20)
 

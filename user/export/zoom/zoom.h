@@ -16,7 +16,6 @@
 #define GPUTRACE_ZOOM_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "export/sink.h"

@@ -4,8 +4,6 @@
 
 #include <gputrace/agent.h>
 
-#include "log/segment.h"
-
 /*
  * A stream takes about a thousand launches before cudaLaunchKernel blocks, so work of a millisecond each waits for a
  * second; the agent reports it in another.

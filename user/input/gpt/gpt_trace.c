@@ -2,7 +2,6 @@
 /* A log as a source of records that can be read again; see gpt_trace.h. */
 #include "input/gpt/gpt_trace.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/array.h"

@@ -7,7 +7,6 @@
 #ifndef GPUTRACE_WALL_CLOCK_H
 #define GPUTRACE_WALL_CLOCK_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/array.h"

@@ -6,7 +6,6 @@
 
 #include "report/sums/gpu_trace.h"
 #include "report/kernel_label.h"
-#include "report/parts.h"
 
 static void add_average(struct table *table, const struct activity_row *row)
 {
