@@ -7,7 +7,8 @@
 /* Two samples of one offset differ by no more than their errors and the clocks' own rounding. */
 #define ROUNDING_NS 100
 
-struct clock_pair clock_measure(unsigned tries)
+/* The narrowest of `tries` samples. */
+static struct clock_pair clock_measure(unsigned tries)
 {
 	struct clock_pair best = {.error_ns = UINT64_MAX};
 	uint64_t before, after;
@@ -26,7 +27,8 @@ struct clock_pair clock_measure(unsigned tries)
 	return best;
 }
 
-bool clock_pair_differs(const struct clock_pair *a, const struct clock_pair *b)
+/* True when they cannot be two samples of the same offset. */
+static bool clock_pair_differs(const struct clock_pair *a, const struct clock_pair *b)
 {
 	int64_t difference = a->wall_offset_ns - b->wall_offset_ns;
 	uint64_t size = difference < 0 ? -(uint64_t)difference : (uint64_t)difference;

@@ -41,12 +41,6 @@ static inline uint64_t clock_wall_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The narrowest of `tries` samples. */
-struct clock_pair clock_measure(unsigned tries);
-
-/* True when the pair cannot be the same offset measured again. */
-bool clock_pair_differs(const struct clock_pair *a, const struct clock_pair *b);
-
 /* Sends a sample. */
 void clock_send(struct clock_watch *watch, struct batch *batch);
 

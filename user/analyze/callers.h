@@ -31,11 +31,6 @@ static inline bool stack_has_frames(const struct model *model, uint32_t stack)
 	return stack != NONE && model->stacks[stack].depth;
 }
 
-static inline bool call_has_frames(const struct model *model, const struct model_call *call)
-{
-	return stack_has_frames(model, call->stack);
-}
-
 /*
  * In the place of a caller the stack, where it has frames: callers without one have other numbers.  Sums by it say
  * who called the innermost line, too (lines_of_place).

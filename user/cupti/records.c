@@ -65,7 +65,8 @@ static bool is_stray(const struct records *records, const struct kind *kind, con
 	       (records->strays_since_ns && (!times[0] || times[0] >= records->strays_since_ns));
 }
 
-bool records_convert(struct records *records, uint8_t *record, size_t bytes)
+/* One record of at most `bytes` bytes; false: it is truncated, or of a kind that was not asked for. */
+static bool records_convert(struct records *records, uint8_t *record, size_t bytes)
 {
 	const struct kind *kind = bytes >= 4 ? kind_find((uint32_t)kind_load(record, 0, 4)) : NULL;
 	size_t size = kind ? records->sizes[kind->kind] : 0;

@@ -30,9 +30,6 @@ unsigned records_probe(struct records *records, uint8_t *scratch);
 /* The same from sizes that another reports, in any state. */
 void records_set_sizes(struct records *records, const uint16_t sizes[CUPTI_KIND_COUNT]);
 
-/* One record of at most `bytes` bytes: false when it is truncated or of a kind we did not ask for. */
-bool records_convert(struct records *records, uint8_t *record, size_t bytes);
-
 /* A buffer as CUPTI gave it back. */
 void records_buffer(struct records *records, uint8_t *buffer, size_t valid);
 

@@ -10,13 +10,6 @@
 #define STACK_WORDS 1024 /* of a stack are looked through */
 #define CALL_BYTES 7	 /* the longest call instruction without a prefix (Intel SDM, CALL) */
 
-void native_free(struct native *native)
-{
-	for (size_t i = 0; i < native->images.count; i++)
-		image_close(native->images.items[i].image);
-	array_free(&native->images);
-}
-
 static struct native_image *image_of(struct native *native, const struct mapping *mapping)
 {
 	struct native_image made = {.device = mapping->device, .inode = mapping->inode};

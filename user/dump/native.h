@@ -14,14 +14,13 @@ struct native_image {
 	uint64_t bias;
 };
 
+/* Stays until the process that looks ends. */
 struct native {
 	pid_t pid;
 	const struct mappings *mappings;
 	struct arena *arena;
 	ARRAY(struct native_image) images;
 };
-
-void native_free(struct native *native);
 
 /* Name of the function, or NULL; *library: the file's name, NULL: none is mapped there. */
 const char *native_function(struct native *native, uint64_t address, const char **library);

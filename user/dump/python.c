@@ -36,16 +36,6 @@ int python_look_begin(struct python_look *look, pid_t pid, const struct mappings
 	return error;
 }
 
-void python_look_end(struct python_look *look)
-{
-	for (size_t i = 0; i < look->codes.count; i++)
-		array_free(&look->codes.items[i].lines);
-	array_free(&look->codes);
-	lookup_free(&look->code_places);
-	free(look->stacks);
-	python_info_free(&look->info);
-}
-
 /* ---- frames -------------------------------------------------------------------------------------------------- */
 
 static uint64_t word_at(const uint8_t *bytes, unsigned at)

@@ -38,7 +38,7 @@ struct python_gil {
 	uint64_t holder;  /* a thread state, 0: it is free */
 };
 
-/* Private to the process that looks; the texts are in the arena. */
+/* Private to the process that looks, and stays until that ends; the texts are in the arena. */
 struct python_look {
 	pid_t pid; /* by which its memory is read */
 	struct arena *arena;
@@ -54,7 +54,6 @@ struct python_look {
 /* 0, or as python_find says; `why`: a sentence where it is not -ENOENT. */
 int python_look_begin(struct python_look *look, pid_t pid, const struct mappings *mappings, struct arena *arena,
 		      char *why, size_t why_size);
-void python_look_end(struct python_look *look);
 
 /* Gives each thread its thread state and its stack as it lies in memory, twice read. */
 void python_look_threads(struct python_look *look, struct dump_process *process);

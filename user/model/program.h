@@ -196,7 +196,6 @@ struct model_process {
 	bool mps;						 /* it shares the GPU through an MPS server */
 	struct model_agent_losses agent_losses;			 /* what the agent that runs now has reported */
 	enum gpt_agent_ops_state ops_state;			 /* PyTorch's ops; 0: never heard of them */
-	uint32_t torch_version;					 /* major << 16 | minor << 8 | patch, 0: not known */
 	const char *ops_detail;					 /* why they are refused, "" not known */
 	bool torch_memory_reported;				 /* events of its allocators are */
 	const char *torch_memory_detail;			 /* which are not, and why; "" all are */

@@ -171,7 +171,6 @@ static bool take_modrm(struct cursor *cursor, struct instruction *out)
 
 	if (byte < 0)
 		return false;
-	out->has_modrm = true;
 	out->mod = (uint8_t)(byte >> 6);
 	out->reg = (uint8_t)((byte >> 3 & 7) | ((out->rex & 4) << 1));
 	out->rm = (uint8_t)(byte & 7);

@@ -18,10 +18,9 @@ struct instruction {
 	uint8_t map;	/* enum instruction_map */
 	uint8_t opcode;
 	bool prefix_66, prefix_f2, prefix_f3;
-	bool prefix_refused; /* segment overrides and lock: the kernel takes no uprobe there (is_prefix_bad) */
-	bool prefix_other;   /* 67, fs, gs */
-	uint8_t rex;	     /* the byte, 0: none */
-	bool has_modrm;
+	bool prefix_refused;  /* segment overrides and lock: the kernel takes no uprobe there (is_prefix_bad) */
+	bool prefix_other;    /* 67, fs, gs */
+	uint8_t rex;	      /* the byte, 0: none */
 	uint8_t mod, reg, rm; /* reg and rm with the REX bits; rm is a register only when mod is 3 */
 	bool relative;	      /* immediate is a jump distance from the end of the instruction */
 	int64_t immediate;    /* sign-extended; 0: none */

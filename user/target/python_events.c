@@ -176,7 +176,6 @@ void python_events_find(const struct image *image, uint16_t version, struct pyth
 	find_usdt(&search);
 	out->gc = has_kinds(&search, GPT_PY_GC_BEGIN, GPT_PY_GC_END);
 	out->imports = has_kinds(&search, GPT_PY_IMPORT_BEGIN, GPT_PY_IMPORT_END);
-	out->usdt = out->gc || out->imports;
 	if (!out->gc) {
 		drop_kinds(out, 1u << GPT_PY_GC_BEGIN | 1u << GPT_PY_GC_END);
 		image_each_symbol(image, take_gc_callback, &search);

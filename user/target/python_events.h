@@ -21,7 +21,6 @@ struct python_site {
 struct python_sites {
 	ARRAY(struct python_site) list;
 	bool gc, imports; /* both ends are there */
-	bool usdt;	  /* by the interpreter's own probes */
 };
 
 /*

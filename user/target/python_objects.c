@@ -207,7 +207,7 @@ void python_set_each(const struct python_reader *reader, uint64_t set, python_vi
 
 /* ---- objects ----------------------------------------------------------------------------------------------------- */
 
-uint64_t python_type(const struct python_reader *reader, uint64_t object)
+static uint64_t python_type(const struct python_reader *reader, uint64_t object)
 {
 	return object ? python_read_word(reader, object + reader->layout->object_type) : 0;
 }

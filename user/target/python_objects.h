@@ -46,7 +46,6 @@ uint64_t python_attribute(const struct python_reader *reader, uint64_t object, c
 uint64_t python_module_global(const struct python_reader *reader, uint64_t interpreter, const char *module,
 			      const char *name);
 
-uint64_t python_type(const struct python_reader *reader, uint64_t object);
 /* Whether its type is that one or inherits first from it. */
 bool python_is_a(const struct python_reader *reader, uint64_t object, uint64_t wanted);
 uint64_t python_basicsize(const struct python_reader *reader, uint64_t type);

@@ -27,7 +27,7 @@ struct cxx_string {
 };
 
 struct cxx_numbers {
-	const int64_t *begin, *end, *room_end;
+	const int64_t *begin, *end;
 };
 
 static struct {

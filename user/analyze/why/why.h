@@ -35,10 +35,9 @@ struct why_line {
 
 struct why_loss {
 	enum why_cause cause;
-	uint64_t ns, count;   /* of parts of gaps */
-	uint64_t longest_ns;  /* of them */
-	uint64_t in_steps_ns; /* of ns */
-	uint32_t via_line; /* where threads that launch waited most for those that are to blame; NONE: they did not */
+	uint64_t ns, count;  /* of parts of gaps */
+	uint64_t longest_ns; /* of them */
+	uint32_t via_line;   /* where threads that launch waited most for those that are to blame; NONE: they did not */
 	struct why_line *lines; /* most first */
 	size_t line_count;
 };

@@ -130,7 +130,8 @@ static uint32_t load(const struct sock_filter *at, const struct seccomp_data *da
 	}
 }
 
-unsigned seccomp_run(const struct sock_filter *program, size_t count, const struct seccomp_data *data)
+/* What one filter says of one call; SECCOMP_RET_KILL_PROCESS for a program that is none. */
+static unsigned seccomp_run(const struct sock_filter *program, size_t count, const struct seccomp_data *data)
 {
 	uint32_t a = 0, x = 0, memory[BPF_MEMWORDS] = {0};
 
@@ -172,7 +173,8 @@ unsigned seccomp_run(const struct sock_filter *program, size_t count, const stru
 	return SECCOMP_RET_KILL_PROCESS;
 }
 
-bool seccomp_survives(const struct sock_filter *program, size_t count)
+/* True when the filter lets a thread live that loads a library and starts a thread. */
+static bool seccomp_survives(const struct sock_filter *program, size_t count)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		struct seccomp_data data = {.nr = calls[i].number, .arch = MACHINE};

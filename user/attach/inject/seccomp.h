@@ -9,13 +9,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* What one filter says of one call; SECCOMP_RET_KILL_PROCESS for a program that is none. */
-unsigned seccomp_run(const struct sock_filter *program, size_t count, const struct seccomp_data *data);
-
-/* True when the filter lets a thread live that loads a library and starts a thread. */
-bool seccomp_survives(const struct sock_filter *program, size_t count);
-
-/* The same for all filters of a thread that we have stopped: 0, -EACCES it would die, else they cannot be read. */
+/* All filters of a stopped thread: 0: it lives; -EACCES: it would be killed; else they cannot be read. */
 int seccomp_check(pid_t tid);
 
 #endif

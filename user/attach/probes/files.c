@@ -35,7 +35,7 @@ bool library_kind_has_calls(enum library_kind kind)
 	return kind == LIBRARY_CUDART || kind == LIBRARY_CUDA || kind == LIBRARY_CUDART_STATIC;
 }
 
-struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode)
+static struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode)
 {
 	const uint32_t *index = lookup_get(&files->by_inode, 1 + (uint32_t)device, inode);
 

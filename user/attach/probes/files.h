@@ -160,8 +160,6 @@ struct probed_file *files_get_path(struct files *files, const char *path);
 /* The file as ELF, by a descriptor of its own; the caller closes it. -errno */
 int file_open_image(const struct probed_file *file, struct image **out);
 
-struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode);
-
 /*
  * Notes in the log, once for a file and a purpose, what is missing as its probes could not be attached.  True when it
  * did: of a user's many files only the first are named, and all are counted.

@@ -345,11 +345,6 @@ int shares_finish(struct shares *shares)
 
 /* ---- what is known of a process --------------------------------------------------------------------------------- */
 
-bool shares_has(struct shares *shares, pid_t pid)
-{
-	return find(shares, pid) != NULL;
-}
-
 uint32_t shares_state(struct shares *shares, pid_t pid)
 {
 	struct share *share = find(shares, pid);

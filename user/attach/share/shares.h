@@ -43,8 +43,7 @@ int shares_let_in(struct shares *shares);
 int shares_finish(struct shares *shares);
 void shares_refuse(struct shares *shares);
 
-/* Whether the process has a ring, and what its agent says of itself: enum gpt_agent_state, 0 nothing. */
-bool shares_has(struct shares *shares, pid_t pid);
+/* What the agent of a process says of itself: enum gpt_agent_state; 0: nothing, or the process has no ring. */
 uint32_t shares_state(struct shares *shares, pid_t pid);
 
 /*

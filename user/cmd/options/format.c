@@ -73,7 +73,7 @@ const char *format_names(void)
 	return list;
 }
 
-const char *format_suffixes(void)
+static const char *format_suffixes(void)
 {
 	static char list[LIST_MAX];
 

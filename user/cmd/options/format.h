@@ -19,9 +19,8 @@ struct format {
 bool format_by_name(const char *name, struct format *out);
 bool format_by_path(const char *path, struct format *out);
 
-/* "json, json.gz, folded, gpt" and ".json, .json.gz, .folded, .gpt", with all there are. */
+/* "json, json.gz, folded, gpt", with all there are. */
 const char *format_names(void);
-const char *format_suffixes(void);
 
 /* NULL when path can be an output, else what is wrong with it. */
 const char *format_check_path(const char *path);

@@ -87,7 +87,7 @@ void gpt_feed_end(struct builder *builder, const struct log_reader *reader)
 		builder_add_note(builder, gpt_text(too_long, sizeof(too_long)));
 }
 
-int gpt_feed_all(struct builder *builder, struct log_reader *reader)
+static int gpt_feed_all(struct builder *builder, struct log_reader *reader)
 {
 	const struct gpt_record *record;
 

@@ -12,7 +12,4 @@ void gpt_feed_begin(struct builder *builder, const struct log_reader *reader);
 void gpt_feed_record(struct builder *builder, const struct gpt_record *record);
 void gpt_feed_end(struct builder *builder, const struct log_reader *reader);
 
-/* The three, for a log that is read once.  0 or -errno of reading. */
-int gpt_feed_all(struct builder *builder, struct log_reader *reader);
-
 #endif

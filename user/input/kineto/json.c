@@ -109,7 +109,7 @@ char json_peek(struct json *json)
 	return *json->at;
 }
 
-bool json_take(struct json *json, char c)
+static bool json_take(struct json *json, char c)
 {
 	if (json_peek(json) != c || json->at >= json->end)
 		return false;

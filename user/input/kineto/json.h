@@ -43,9 +43,8 @@ void json_close(struct json *json);
 /* More after what is kept; false: there is no more, or error, or the value is too long (-EFBIG). */
 bool json_refill(struct json *json, const char *keep);
 
-/* The next character that is no blank, '\0' where the buffer ends; takes it if it is that. */
+/* The next character that is no blank, '\0' where the buffer ends. */
 char json_peek(struct json *json);
-bool json_take(struct json *json, char c);
 
 /* Values, each after blanks.  False: the reader has stopped. */
 bool json_string(struct json *json, struct json_text *text);

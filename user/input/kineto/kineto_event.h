@@ -81,7 +81,7 @@ struct kineto_event {
 	bool inherited; /* the stack is that of the call to backward() */
 	bool captured;
 
-	bool unfinished, pid_is_text;
+	bool unfinished;
 	int8_t async; /* of a collective: 1, 0; -1: not reported */
 };
 

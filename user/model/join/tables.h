@@ -93,7 +93,6 @@ struct parts {
 	struct lookup allocations;    /* (process + 1, address) to index in memories + 1; 0: not live */
 	size_t deferred;	      /* of those of pass 1, how many have been replayed */
 	uint64_t until_ns;	      /* what begins before this has been handed over */
-	uint32_t native_ips;	      /* of stacks.ips, those that have their names */
 	bool handed_over;	      /* a part is out that the next one lets go of */
 };
 

@@ -86,7 +86,8 @@ void graphs_collect(struct graphs *graphs, uint32_t epoch, uint32_t graph, uint6
 	note_node(graphs, executable(graphs, epoch, graph), node);
 }
 
-uint32_t graphs_node_count(const struct graphs *graphs, uint32_t epoch, uint32_t graph)
+/* How many nodes of an executable graph have run; 0: not known. */
+static uint32_t graphs_node_count(const struct graphs *graphs, uint32_t epoch, uint32_t graph)
 {
 	const uint32_t *index = lookup_get(&graphs->executables, epoch, graph);
 

@@ -43,9 +43,6 @@ uint32_t graphs_node_corr(const struct graphs *graphs, uint32_t epoch, uint64_t 
 /* A node of an executable graph has run, by any launch (pass 1). */
 void graphs_collect(struct graphs *graphs, uint32_t epoch, uint32_t graph, uint64_t node);
 
-/* How many nodes of an executable graph have run; 0: not known. */
-uint32_t graphs_node_count(const struct graphs *graphs, uint32_t epoch, uint32_t graph);
-
 /*
  * Of the calls of a part: model_call.nodes_missing, as pass 1 knows the nodes.  states: of the
  * model's processes.

@@ -115,8 +115,6 @@ void ops_add_state(struct ops *ops, struct process_image program, const struct n
 	/* that it stopped says nothing of what there was before */
 	if (state->state != GPT_AGENT_OPS_STOPPED || !process->ops_state)
 		process->ops_state = state->state;
-	if (state->version)
-		process->torch_version = state->version;
 	process->ops_detail = string_keep(ops->strings, state->detail.bytes, state->detail.size);
 }
 
