@@ -334,9 +334,11 @@ class Quota:
             self.members, self.whose = "tasks", threading.get_native_id()
             (self.folder / "cpu.cfs_period_us").write_text("50000")
             (self.folder / "cpu.cfs_quota_us").write_text("10000")
+            (self.folder / "cpu.shares").write_text("100000")  # before all who are in no group
         else:
             self.members, self.whose = "cgroup.procs", os.getpid()
             (self.folder / "cpu.max").write_text("10000 50000")
+            (self.folder / "cpu.weight").write_text("10000")
         (self.folder / self.members).write_text(str(self.whose))
 
     def __exit__(self, *_):
