@@ -96,7 +96,7 @@
 /*
  * GPT_SCHEDULE_SEMAPHORES of them, GPUTRACE_AGENT_SCHEDULE_STEP bytes apart, and as many counters: those raised are the
  * bits of a struct gpt_schedule, field by field, and GPT_SCHEDULE_BEGUN.  The fields are read when the session of ops
- * begins, so they are raised before its counter, and fall behind it.
+ * begins, so they are raised before its counter, and lowered after it.
  */
 #define GPUTRACE_AGENT_SCHEDULE "gputrace_agent_schedule"
 #define GPUTRACE_AGENT_SCHEDULE_SEMAPHORES "gputrace_agent_schedule_semaphores"

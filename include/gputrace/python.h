@@ -114,8 +114,9 @@ struct gpt_pylayout {
 	__u16 gen_frame_state;			      /* one byte, and what is in it; ABSENT before 3.11 */
 	__u8 gen_created, gen_running;		      /* FRAME_CREATED, FRAME_EXECUTING */
 	__u8 gen_suspended_first, gen_suspended_last; /* FRAME_SUSPENDED and what follows it */
-	/* Where a frame keeps how far its stack of values reaches: a pointer behind the last one (f_stacktop up to 3.9,
-	 * stackpointer from 3.14 on) or an int, f_stackdepth in 3.10, stacktop, which counts the variables, too, since
+	/* Where a frame keeps how far its stack of values reaches: a pointer to the place after the last one
+	 * (f_stacktop up to 3.9, stackpointer from 3.14 on) or an int, f_stackdepth in 3.10, stacktop, which counts the
+	 * variables, too, since
 	 */
 	__u16 frame_stack;
 	__u16 frame_stack_is_count;

@@ -77,12 +77,12 @@ def test_a_process_that_has_ended_and_that_nobody_has_waited_for_is_said_to_have
 @pytest.mark.parametrize("arguments, code, has", [
     (["--", "report", "all.gpt"], 1, "report: a subcommand comes first, its options after it: gputrace report ..."),
     (["-o", "of-%p.json", "--", "true"], 0, "of-%p.json: no process made a CUDA call or reported ops, so there is no file"),
-    (["--", "train.py"], 1, "train.py: command not found in PATH: name it with its path, or behind its interpreter (python train.py)"),
+    (["--", "train.py"], 1, "train.py: command not found in PATH: name it with its path, or after its interpreter (python train.py)"),
     (["--", "/etc/passwd"], 1, "/etc/passwd: cannot be executed: Permission denied: name its interpreter before it (python /etc/passwd)"),
     (["-p", "4194303"], 1, "--pid 4194303: no such process: ps -e lists those that run"),
     (["-o", "/nowhere/of.json", "--", "true"], 1, "its directory does not exist: make it first"),
     (["report", "/dev/zero"], 1, "/dev/zero: is not a regular file, as a log is: gputrace -o FILE.gpt records one")],
-                         ids=("subcommand behind --", "no process", "not in PATH", "no program", "no pid", "no folder", "no log"))
+                         ids=("subcommand after --", "no process", "not in PATH", "no program", "no pid", "no folder", "no log"))
 def test_what_could_not_be_done_is_said_with_the_reason_and_what_to_do(tmp_path, arguments, code, has):
     assert has in said(tracing.gputrace(tmp_path, *arguments).must_be(code))
 

@@ -118,7 +118,7 @@ void fork_gate_in_child(void (*forked)(void))
 		atomic_store(&gate.children[index], forked);
 }
 
-static void let_go(void)
+static void count_out(void)
 {
 	atomic_fetch_sub(&gate.inside, 1);
 	if (atomic_load(&gate.forking))
@@ -135,7 +135,7 @@ void fork_gate_enter(void)
 		forking = atomic_load(&gate.forking);
 		if (!forking)
 			break;
-		let_go();
+		count_out();
 		if (!waits)
 			atomic_fetch_add(&gate.waiting, 1);
 		waits = true;
@@ -149,7 +149,7 @@ void fork_gate_enter(void)
 void fork_gate_leave(void)
 {
 	own_inside--;
-	let_go();
+	count_out();
 }
 
 void fork_gate_begin_unsure(void)

@@ -148,8 +148,8 @@ static bool look_at(struct held *held)
 	return true;
 }
 
-/* True when it is over with it. */
-static bool let_go(const struct held *held)
+/* Lets a thread run that the caller has released; true: nothing is left to do for it. */
+static bool release(const struct held *held)
 {
 	const struct stopped thread = {.pid = held->hold.pid, .tid = held->hold.tid};
 
@@ -177,7 +177,7 @@ static int64_t look_at_own(const struct holder_thread *thread)
 		changed |= look_at(held);
 		if (held->state == HOLD_ASKED && (now_ns - held->hold.time_ns) / 8 < pause_ns)
 			pause_ns = (now_ns - held->hold.time_ns) / 8;
-		if (let_go(held))
+		if (release(held))
 			holder->list.items[i--] = holder->list.items[--holder->list.count];
 	}
 	if (changed)

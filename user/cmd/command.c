@@ -260,7 +260,8 @@ void command_close(struct command *command)
 		close(command->go);
 	if (command->failed >= 0)
 		close(command->failed);
-	/* It ends by itself at the end of file; no zombie, and nothing of it behind us in the terminal. */
+	/* It ends by itself at the end of file; no zombie, and nothing of it in the terminal after gputrace has ended.
+	 */
 	if (held && command->pid && !command->ended)
 		waitpid(command->pid, &command->status, 0);
 	*command = (struct command){.go = -1, .failed = -1};

@@ -86,7 +86,7 @@ static int refuse_command(const char *name, int err)
 	else if (err == -ENOENT && strchr(name, '/'))
 		msg_error("%s: command not found: no file is there", name);
 	else if (err == -ENOENT)
-		msg_error("%s: command not found in PATH: name it with its path, or behind its interpreter (python %s)",
+		msg_error("%s: command not found in PATH: name it with its path, or after its interpreter (python %s)",
 			  name, name);
 	else
 		say_not_executed(name, err);

@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #define DUMP_FRAMES_MAX 128   /* of a stack are kept ... */
-#define DUMP_FRAMES_OUTER 16  /* ... of which so many are the outermost */
+#define DUMP_FRAMES_OUTER 16  /* ... of which that many are the outermost */
 #define DUMP_THREADS_MAX 8192 /* of a process */
 #define DUMP_LOCALS_MAX 64    /* of a frame */
 #define DUMP_POLLED_MAX 16    /* files that a thread waits for at once */
@@ -23,7 +23,7 @@ struct dump_local {
 };
 
 struct dump_frame {
-	const char *function; /* NULL: not a frame; so many as `line` says were left out */
+	const char *function; /* NULL: not a frame; `line` says how many were left out */
 	const char *file;
 	uint32_t line; /* 0: not known */
 	unsigned local_count;

@@ -80,7 +80,7 @@ static inline void trace_wait(struct trace *trace)
 		trace->kind->wait(trace);
 }
 
-/* The last part, after a round through those before it unless it is at hand.  NULL: error. */
+/* The last part; reads all parts up to it unless it is the current one.  NULL: error. */
 const struct model *trace_last(struct trace *trace);
 
 /* A model that is a whole trace. */

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "report/text.h"
 
-#define HEADER_GPUS 4u	/* at most so many GPUs have a line */
+#define HEADER_GPUS 4u	/* at most that many GPUs have a line */
 #define BAR_COLUMNS 20u /* of a GPU's busy part */
 #define CAUSES_SHOWN 3u
 #define BLOCK_ROWS 5u
@@ -492,7 +492,7 @@ static void leave(struct top_view *view)
 	view->mode = TOP_TABLE;
 }
 
-enum top_wish top_view_key(struct top_view *view, const struct top_data *data, uint32_t key)
+enum top_request top_view_key(struct top_view *view, const struct top_data *data, uint32_t key)
 {
 	view->status[0] = '\0';
 	if (view->mode == TOP_FILTER) {

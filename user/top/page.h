@@ -38,7 +38,7 @@ enum top_key {
 };
 
 /* What a key asks of others. */
-enum top_wish {
+enum top_request {
 	TOP_NOTHING,
 	TOP_QUIT,
 	TOP_WRITE,	/* the last seconds into a file */
@@ -88,7 +88,7 @@ void top_page_make(struct top_page *page, struct top_view *view, const struct to
 		   unsigned height);
 void top_page_free(struct top_page *page);
 
-enum top_wish top_view_key(struct top_view *view, const struct top_data *data, uint32_t key);
+enum top_request top_view_key(struct top_view *view, const struct top_data *data, uint32_t key);
 
 /* A part of a folded stack that all stacks of the chosen row have; to be freed, NULL: it is no row with stacks. */
 char *top_row_needle(const struct top_view *view, const struct top_data *data);

@@ -14,7 +14,7 @@
 #include "top/page.h"
 
 #define SPAN_NS 2000000000ull /* that is shown, or one interval where that is longer */
-#define COST_MOST 50u	      /* looks take one part in so many of a processor: 2 % */
+#define COST_MOST 50u	      /* looks take at most 1/50 of a processor: 2 % */
 #define BLOCK_COLUMNS 100u
 #define ESCAPE_MS 25 /* the rest of a key's sequence comes within */
 

@@ -59,12 +59,12 @@ static void show(struct shown *shown, unsigned width, unsigned height)
 	top_page_make(&shown->page, &shown->view, &shown->data, width, height);
 }
 
-static enum top_wish press(struct shown *shown, uint32_t key)
+static enum top_request press(struct shown *shown, uint32_t key)
 {
-	enum top_wish wish = top_view_key(&shown->view, &shown->data, key);
+	enum top_request request = top_view_key(&shown->view, &shown->data, key);
 
 	show(shown, 80, 24);
-	return wish;
+	return request;
 }
 
 static void type(struct shown *shown, const char *text)

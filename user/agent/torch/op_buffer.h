@@ -24,7 +24,7 @@
 #define OP_BUFFER_BLOCK_CHUNKS 4u /* mapped at a time: most threads need only one block */
 #define OP_BUFFER_BLOCKS (OP_BUFFER_CHUNKS / OP_BUFFER_BLOCK_CHUNKS)
 #define OP_BUFFER_BLOCK_BYTES (OP_BUFFER_BLOCK_CHUNKS * (size_t)OP_BUFFER_CHUNK_BYTES)
-#define OP_BUFFER_WAKE_BYTES (128u << 10) /* the reader is woken after each so many bytes */
+#define OP_BUFFER_WAKE_BYTES (128u << 10) /* the reader is woken each time that many bytes were added */
 #define OP_BUFFER_NAMES 512u		  /* power of two */
 #define OP_BUFFER_INPUTS 4096u		  /* power of two */
 #define OP_BUFFER_STACK_BITS 48u

@@ -32,7 +32,8 @@ struct torch_layout {
 	uint16_t complex_value; /* in ComplexHolder */
 	/* c10::detail::ListImpl: a vector of IValues, and a pointer to the c10::Type of all */
 	uint16_t list_bytes, list_values, list_type, type_kind, kind_tensor;
-	/* c10::TensorImpl; up to this many dimensions are inline, more are behind a pointer: sizes, then strides */
+	/* c10::TensorImpl; up to this many dimensions are inline, more are where a pointer points: sizes, then strides
+	 */
 	uint16_t tensor_dims, tensor_inline, tensor_inline_dims, tensor_type, tensor_keys;
 	uint16_t tensor_symbolic, symbolic_bit;
 	uint64_t keys_nested, keys_unstrided; /* bits of DispatchKeySet */

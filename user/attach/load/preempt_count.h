@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* How far a CPU's preempt count lies behind its struct rq, bytes; 0: this kernel's BTF does not say. */
+/* Bytes from a CPU's struct rq to its preempt count; 0: this kernel's BTF does not say. */
 int64_t preempt_count_from_rq(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* getopt_long behind the tables of options and of subcommands. */
+/* Reads the command line by getopt_long and the tables of options and of subcommands. */
 #include "cmd/options/command_line.h"
 
 #include <getopt.h>
@@ -17,7 +17,8 @@
 /* Not what CUPTI knows of waits: their calls are seen anyway, and HTA counts such rows as work of the GPU. */
 #define SETS_DEFAULT (1u << GPT_AGENT_SET_CUDA | 1u << GPT_AGENT_SET_MEMORY)
 
-/* What getopt_long calls an option: its letter, or a number behind all letters, the same for all rows of a name. */
+/* What getopt_long calls an option: its letter, or a number greater than all letters, the same for all rows of a name.
+ */
 static int code_of(const struct option_row *row)
 {
 	const struct option_row *first = option_rows;
@@ -27,27 +28,28 @@ static int code_of(const struct option_row *row)
 	return row->letter ? row->letter : UCHAR_MAX + 1 + (int)(first - option_rows);
 }
 
-static void build_tables(bool stop_at_word, struct option longs[OPTION_ROWS_MAX], char shorts[2 * OPTION_ROWS_MAX + 3])
+static void build_tables(bool stop_at_word, struct option long_options[OPTION_ROWS_MAX],
+			 char short_options[2 * OPTION_ROWS_MAX + 3])
 {
 	/* "+" ends at COMMAND, "-" gives words as option 1; ":" distinguishes a missing value from an unknown option.
 	 */
-	char *at = shorts;
+	char *at = short_options;
 
 	*at++ = stop_at_word ? '+' : '-';
 	*at++ = ':';
 	for (const struct option_row *row = option_rows; row->name; row++) {
-		*longs++ = (struct option){row->name,
-					   row->value	  ? required_argument
-					   : row->metavar ? optional_argument
-							  : no_argument,
-					   NULL, code_of(row)};
+		*long_options++ = (struct option){row->name,
+						  row->value	 ? required_argument
+						  : row->metavar ? optional_argument
+								 : no_argument,
+						  NULL, code_of(row)};
 		if (!row->letter)
 			continue;
 		*at++ = row->letter;
 		if (row->value)
 			*at++ = ':';
 	}
-	*longs = (struct option){0};
+	*long_options = (struct option){0};
 	*at = 0;
 }
 
@@ -131,7 +133,7 @@ static int refuse_word(struct parse *parse, const char *word)
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
 						 subcommand_rows[i].name);
 	return option_fail(parse,
-			   "there is no subcommand '%s' (there are %s); a program to start and trace stands behind "
+			   "there is no subcommand '%s' (there are %s); a program to start and trace goes after "
 			   "two dashes: gputrace -- %s",
 			   word, names, word);
 }
@@ -140,8 +142,8 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 {
 	const struct subcommand_row *named = argc > 1 ? subcommand_by_name(argv[1]) : NULL;
 	struct parse parse = {.options = out, .why = why, .why_size = why_size};
-	struct option longs[OPTION_ROWS_MAX];
-	char shorts[2 * OPTION_ROWS_MAX + 3];
+	struct option long_options[OPTION_ROWS_MAX];
+	char short_options[2 * OPTION_ROWS_MAX + 3];
 	bool recording = !named, may_start = recording || named->subcommand == SUBCOMMAND_WHY;
 	int code, err = 0;
 
@@ -154,10 +156,10 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 		argv++;
 		argc--;
 	}
-	build_tables(recording, longs, shorts);
+	build_tables(recording, long_options, short_options);
 	opterr = 0;
 	optind = 0; /* glibc: start afresh, also with another order of words and options */
-	while (!err && (code = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+	while (!err && (code = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
 		err = code == 1 ? parse_word(&parse, optarg) : parse_option(&parse, code, argv);
 		if (out->subcommand == SUBCOMMAND_HELP || out->subcommand == SUBCOMMAND_VERSION)
 			return err;

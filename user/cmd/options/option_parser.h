@@ -101,7 +101,7 @@ int parse_min_percent(struct parse *parse, const char *value);
 int parse_depth(struct parse *parse, const char *value);
 int parse_show_all(struct parse *parse, const char *value);
 
-/* --lines: a word behind it says of what, where there is a log besides. */
+/* --lines: a word after it says of what, where there is a log besides. */
 int parse_lines(struct parse *parse, const char *value);
 bool take_lines_word(struct parse *parse, const char *word);
 

@@ -54,7 +54,7 @@ struct database_rows database_select(struct database *base, const char *table, c
 bool database_next(struct database_rows *rows);
 void database_end(struct database_rows *rows);
 
-/* Of the row at hand: an integer, else `none`; a text or a blob, valid until the next row, else of size 0. */
+/* Of the current row: an integer, else `none`; a text or a blob, valid until the next row, else of size 0. */
 static inline int64_t database_number(const struct database_rows *rows, unsigned column, int64_t none)
 {
 	sqlite3_value *value;

@@ -61,7 +61,7 @@ struct gpt_sender {
 
 /*
  * Records in a batch, each a row and a function that takes it apart.
- *	X(TYPE, name, least, adds): GPT_AGENT_TYPE with at least so many bytes is for gpt_add_NAME; adds: EVENTS, and it
+ *	X(TYPE, name, least, adds): GPT_AGENT_TYPE with at least `least` bytes is for gpt_add_NAME; adds: EVENTS, and it
  * changes no table that the parts of a long log share (builder_look), or TABLES
  */
 #define GPT_ADDS_EVENTS true

@@ -50,7 +50,7 @@ static uint64_t before(uint64_t ns, uint64_t by_ns)
 	return ns > by_ns ? ns - by_ns : 0;
 }
 
-static uint64_t behind(uint64_t ns, uint64_t by_ns)
+static uint64_t after(uint64_t ns, uint64_t by_ns)
 {
 	return ns < UINT64_MAX - by_ns ? ns + by_ns : UINT64_MAX;
 }
@@ -59,7 +59,7 @@ struct log_restriction gpt_restrict(const struct gpt_span *span, uint64_t from_n
 				    uint32_t pid_count)
 {
 	struct log_restriction wanted = {.from_ns = before(from_ns, AROUND_NS),
-					 .to_ns = behind(to_ns, AROUND_NS),
+					 .to_ns = after(to_ns, AROUND_NS),
 					 .pids = pids,
 					 .pid_count = pid_count,
 					 .always = always,

@@ -28,7 +28,7 @@ void builder_add_event_record(struct builder *builder, struct process_image prog
 	receive_event_record(builder, program, record->corr, record);
 }
 
-/* What is known of the calls that recorded events is that of the model at hand. */
+/* What is known of the calls that recorded events is what the current model knows. */
 static void make_recordings(struct builder *builder, struct recordings *recordings)
 {
 	for (size_t i = 0; i < builder->pending_event_records.count; i++) {

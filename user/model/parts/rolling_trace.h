@@ -13,7 +13,7 @@ struct rolling_trace {
 	struct trace trace;
 	struct trace *inner;
 	uint64_t from_ns;   /* the span begins: parts that end before are left out; the caller sets it */
-	uint64_t passed_ns; /* where the part at hand begins, 0: nothing is before it */
+	uint64_t passed_ns; /* where the current part begins, 0: nothing is before it */
 };
 
 /* inner stays the caller's, who asks it for nothing meanwhile. */

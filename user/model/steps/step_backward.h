@@ -26,13 +26,13 @@ struct backward_pass {
 	bool has_ops;	 /* its passes are found by them */
 	uint64_t of;	 /* 0: no pass was seen yet */
 	uint32_t thread; /* that went on after one, NONE */
-	uint64_t end_ns; /* of the pass at hand, 0: none */
+	uint64_t end_ns; /* of the current pass, 0: none */
 };
 
 struct step_backwards {
 	struct step_candidates *candidates;
 	bool by_calls;			    /* where a process has no ops */
-	ARRAY(struct backward_mark) marks;  /* of the part at hand */
+	ARRAY(struct backward_mark) marks;  /* of the current part */
 	ARRAY(struct backward_pass) passes; /* by process */
 	ARRAY(uint64_t) nodes_until;	    /* by thread: the end of the backward op that it is in, or was in last */
 	ARRAY(uint8_t) stacks;		    /* by stack: enum backward_stack */

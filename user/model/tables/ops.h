@@ -52,7 +52,7 @@ struct ops {
 	struct string_pool *strings;
 	const struct sampled_stacks *sampled;
 	ARRAY(struct pending_op) pending;
-	ARRAY(struct model_op) list; /* in order: of all, or of the part at hand */
+	ARRAY(struct model_op) list; /* in order: of all, or of the current part */
 	ARRAY(struct model_collective) collectives;
 	struct lookup texts;   /* (epoch, key) to string */
 	struct lookup threads; /* (process + 1, tid) to thread, NONE until ops_find_threads */

@@ -28,7 +28,7 @@ struct torch_block {
 
 struct torch_memory {
 	ARRAY(struct pending_torch_memory) pending;
-	ARRAY(struct model_torch_memory) list; /* by time: of all, or of the part at hand */
+	ARRAY(struct model_torch_memory) list; /* by time: of all, or of the current part */
 	ARRAY(struct torch_block) blocks;
 	uint32_t free_block;
 	size_t held;		   /* blocks */
