@@ -40,7 +40,7 @@ class Run:
         command = tracing.on_simgpu(folder / "gpu.json", *program) if device == "cuda" else program
         tracing.trace(folder, command, "--forward-lines", names=("trace.gpt",))
 
-    def ours(self, by):
+    def traced(self, by):
         path = self.folder / f"{by}.folded"
         tracing.gputrace(self.folder, "export", self.folder / "trace.gpt", "-o", path, "--folded-by", by).must_be(0)
         return read(path)
@@ -52,20 +52,20 @@ def run(request, tmp_path_factory):
 
 
 def test_the_stacks_of_ops_by_their_own_cpu_time_are_those_of_torch_profiler(run):
-    ours = {stack for stack, *_ in run.ours("self-cpu")}
-    theirs = {stack for stack, _, of_op in read(run.folder / "cpu.txt") if of_op}
-    assert {stack[-1] for stack in theirs} == {"torch_export_stacks.py multiply", "torch_export_stacks.py scale"}
-    assert ours == theirs
+    traced = {stack for stack, *_ in run.traced("self-cpu")}
+    profiled = {stack for stack, _, of_op in read(run.folder / "cpu.txt") if of_op}
+    assert {stack[-1] for stack in profiled} == {"torch_export_stacks.py multiply", "torch_export_stacks.py scale"}
+    assert traced == profiled
 
 
 def test_gpu_time_by_stack_is_that_of_torch_profiler(run):
     """Which writes it twice: for the op, and for its kernel."""
     if run.device == "cpu":
         return
-    theirs, ours = collections.Counter(), collections.Counter()
+    profiled, traced = collections.Counter(), collections.Counter()
     for stack, microseconds, _ in read(run.folder / "cuda.txt"):
-        theirs[stack] += microseconds
-    for stack, microseconds, _ in run.ours("self-cuda"):
-        ours[stack] += 2 * microseconds
-    assert len(theirs) >= 3
-    assert ours == theirs
+        profiled[stack] += microseconds
+    for stack, microseconds, _ in run.traced("self-cuda"):
+        traced[stack] += 2 * microseconds
+    assert len(profiled) >= 3
+    assert traced == profiled

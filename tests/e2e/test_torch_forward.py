@@ -29,9 +29,9 @@ class Truth:
     """{(node, line of its forward op): GPU operations launched in it}, of one run of the program."""
 
     def __init__(self, folder):
-        self.seen = Seen(folder / "theirs.json")
+        self.seen = Seen(folder / "profiled.json")
         self.line_of = {(name, number): line for name, number, line in
-                        json.loads((folder / "theirs.json.lines").read_text())}
+                        json.loads((folder / "profiled.json.lines").read_text())}
         self.work = simulated.work(simulated.load(folder / "gpu.json"))
         self.in_nodes, self.of_python = collections.Counter(), 0
         around = self.around_all()
@@ -69,7 +69,7 @@ class Truth:
 
 class Run:
     def __init__(self, folder, version):
-        program = [PYTHONS[version](), PROGRAM, folder / "theirs.json"]
+        program = [PYTHONS[version](), PROGRAM, folder / "profiled.json"]
         self.folder = folder
         self.done = tracing.trace(folder, tracing.on_simgpu(folder / "gpu.json", *program), "--forward-lines")
         self.truth = Truth(folder)
@@ -158,10 +158,10 @@ def test_the_report_says_how_much_has_a_forward_line(run):
 
 def test_every_forward_op_has_an_arrow_to_its_node_as_with_torch_profiler(run):
     """torch.profiler sees the threads that began after it only where an option says so."""
-    ours = Seen(run.folder / "trace.json").arrows()
+    traced = Seen(run.folder / "trace.json").arrows()
     assert sum(run.truth.seen.arrows().values()) > 50
-    assert {ends: count for ends, count in ours.items() if ends[1] not in ELSEWHERE} == run.truth.seen.arrows()
-    assert {ends[1] for ends in ours} > ELSEWHERE
+    assert {ends: count for ends, count in traced.items() if ends[1] not in ELSEWHERE} == run.truth.seen.arrows()
+    assert {ends[1] for ends in traced} > ELSEWHERE
 
 
 def test_a_graphs_work_is_on_the_whole_captured_stack(newest):

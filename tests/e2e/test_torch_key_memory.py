@@ -25,10 +25,10 @@ def memory_text(count):
 class Run:
     def __init__(self, folder, device):
         self.folder, self.device = folder, device
-        program = [machine.tool("get-torch"), machine.PROGRAMS / "torch_key_memory.py", device, folder / "theirs.json"]
+        program = [machine.tool("get-torch"), machine.PROGRAMS / "torch_key_memory.py", device, folder / "profiled.json"]
         command = tracing.on_simgpu(folder / "gpu.json", *program) if device == "cuda" else program
         tracing.trace(folder, command, "--memory", names=("trace.gpt",))
-        self.theirs = json.loads((folder / "theirs.json").read_text())
+        self.profiled = json.loads((folder / "profiled.json").read_text())
 
     def rows(self, *options):
         done = tracing.gputrace(self.folder, "report", self.folder / "trace.gpt", "--ops", "--rows", 100000, *options)
@@ -53,12 +53,12 @@ def run(request, tmp_path_factory):
 
 def test_the_memory_of_ops_is_that_of_torch_profiler(run):
     columns = {key: title for key, title in COLUMNS.items() if key.startswith("cpu") or run.device == "cuda"}
-    theirs = sorted((row["name"], *(memory_text(row[key]) for key in columns)) for row in run.theirs
+    profiled = sorted((row["name"], *(memory_text(row[key]) for key in columns)) for row in run.profiled
                     if any(row[key] for key in columns))
-    ours = sorted((row["Name"], *(row[title] for title in columns.values())) for row in run.rows()
+    traced = sorted((row["Name"], *(row[title] for title in columns.values())) for row in run.rows()
                   if any(row[title] != "0 B" for title in columns.values()))
-    assert {"aten::empty", "step", "[memory]"} <= {name for name, *_ in theirs}
-    assert ours == theirs
+    assert {"aten::empty", "step", "[memory]"} <= {name for name, *_ in profiled}
+    assert traced == profiled
 
 
 def test_programs_get_it_in_bytes(run):
@@ -67,19 +67,19 @@ def test_programs_get_it_in_bytes(run):
     keys = {"cpu": "cpu_memory_bytes", "cpu_self": "self_cpu_memory_bytes"}
     if run.device == "cuda":
         keys.update(gpu="gpu_memory_bytes", gpu_self="self_gpu_memory_bytes")
-    theirs = sorted([row["name"], *(row[key] for key in keys)] for row in run.theirs if any(row[key] for key in keys))
+    profiled = sorted([row["name"], *(row[key] for key in keys)] for row in run.profiled if any(row[key] for key in keys))
     rows = [row if isinstance(row, dict) else dict(zip([column["name"] for column in table["columns"]], row)) for row in table["rows"]]
-    ours = sorted([row["name"], *(row[key] for key in keys.values())] for row in rows if any(row[key] for key in keys.values()))
-    assert ours == theirs
+    traced = sorted([row["name"], *(row[key] for key in keys.values())] for row in rows if any(row[key] for key in keys.values()))
+    assert traced == profiled
 
 
 
 @pytest.mark.parametrize("key, of", [("cpu_memory_usage", "cpu"), ("self_cpu_memory_usage", "cpu_self"),
                                      ("cuda_memory_usage", "gpu"), ("self_device_memory_usage", "gpu_self")])
 def test_rows_are_in_the_order_of_their_memory(run, key, of):
-    theirs = [memory_text(row[of]) for row in sorted(run.theirs, key=lambda row: -row[of]) if row[of] > 0]
+    profiled = [memory_text(row[of]) for row in sorted(run.profiled, key=lambda row: -row[of]) if row[of] > 0]
     if of.startswith("gpu") and run.device == "cpu":
-        assert not theirs and COLUMNS[of] not in run.rows("--sort", key)[0]
+        assert not profiled and COLUMNS[of] not in run.rows("--sort", key)[0]
         return
-    assert theirs
-    assert [row[COLUMNS[of]] for row in run.rows("--sort", key)][:len(theirs)] == theirs
+    assert profiled
+    assert [row[COLUMNS[of]] for row in run.rows("--sort", key)][:len(profiled)] == profiled

@@ -53,16 +53,16 @@ class Seen:
 
 class Run:
     def __init__(self, folder, device, python, option):
-        program = [python, machine.PROGRAMS / "torch_memory.py", device, folder / "theirs.json"]
+        program = [python, machine.PROGRAMS / "torch_memory.py", device, folder / "profiled.json"]
         command = tracing.on_simgpu(folder / "gpu.json", *program) if device == "cuda" else program
         self.folder, self.device, self.option = folder, device, option
         self.done = tracing.trace(folder, command, option)
-        self.ours, self.theirs = Seen(folder / "trace.json"), Seen(folder / "theirs.json")
-        self.truth = json.loads((folder / "theirs.json.truth").read_text())
+        self.traced, self.profiled = Seen(folder / "trace.json"), Seen(folder / "profiled.json")
+        self.truth = json.loads((folder / "profiled.json.truth").read_text())
 
     def kept(self):
         """How large the block is that is never freed, as torch.profiler says: PyTorch may round up."""
-        (size,) = {e["args"]["Bytes"] for e in self.theirs.memory if KEPT <= e["args"]["Bytes"] < 2 * KEPT}
+        (size,) = {e["args"]["Bytes"] for e in self.profiled.memory if KEPT <= e["args"]["Bytes"] < 2 * KEPT}
         return [f"{size / 1e6:.1f}", "MB"]
 
     def report(self):
@@ -82,17 +82,17 @@ def run(request, tmp_path_factory):
 
 
 def test_the_same_events_are_there_with_bytes_addresses_and_sums(run):
-    theirs = run.theirs.reported()
-    assert sum(map(len, theirs.values())) > 100
-    ours = run.ours.reported()
-    for tid in theirs:
-        assert ours[tid] == theirs[tid]
+    profiled = run.profiled.reported()
+    assert sum(map(len, profiled.values())) > 100
+    traced = run.traced.reported()
+    for tid in profiled:
+        assert traced[tid] == profiled[tid]
 
 
 def test_sums_of_the_cpu_follow_from_the_events(run):
     """But for shared memory, whose allocator says of each block that it is all there is."""
     last, shared, count = 0, set(), 0
-    for event in run.ours.events:
+    for event in run.traced.events:
         args = event.get("args", {})
         if event["name"] != "[memory]" or args["Device Type"] != 0:
             continue
@@ -108,11 +108,11 @@ def test_sums_of_the_cpu_follow_from_the_events(run):
 
 
 def test_an_event_is_in_the_innermost_op_around_it(run):
-    """By the times in the file, of ours: ops are those that torch.profiler has, which another test shows."""
+    """By the times in the file of gputrace: ops are those that torch.profiler has, which another test shows."""
     by_thread = collections.defaultdict(list)
-    for op in run.ours.ops:
+    for op in run.traced.ops:
         by_thread[op["tid"]].append(op)
-    for event in run.ours.memory:
+    for event in run.traced.memory:
         time = float(event["ts"])
         around = [op for op in by_thread[event["tid"]] if float(op["ts"]) <= time < float(op["ts"]) + float(op["dur"])]
         innermost = max(around, key=lambda op: (float(op["ts"]), -float(op["dur"])), default=None)
@@ -122,7 +122,7 @@ def test_an_event_is_in_the_innermost_op_around_it(run):
 
 def test_the_peak_is_that_of_the_allocator(run):
     if run.device == "cuda":
-        assert max(e["args"]["Total Allocated"] for e in run.ours.memory if e["args"]["Device Type"] == 1) == run.truth["peak"]
+        assert max(e["args"]["Total Allocated"] for e in run.traced.memory if e["args"]["Device Type"] == 1) == run.truth["peak"]
     (row,) = run.rows("peak")
     assert row[:2] == ["80.0", "MB"]
 
@@ -142,8 +142,8 @@ def test_the_report_says_who_held_memory_when_there_was_not_enough(run):
 
 
 def test_allocations_have_their_python_line(run):
-    main = max(run.ours.reported().items(), key=lambda thread: len(thread[1]))[0]
-    for event in run.ours.memory:
+    main = max(run.traced.reported().items(), key=lambda thread: len(thread[1]))[0]
+    for event in run.traced.memory:
         args = event["args"]
         asked = run.option == "--memory-lines" or (args["Bytes"] > 0 and (args["Device Type"] or args["Bytes"] >= 65536))
         if asked and event["tid"] == main:
@@ -215,24 +215,24 @@ def snapshot(run):
 def test_a_snapshot_has_every_event_of_the_trace(run, snapshot):
     """That these are torch.profiler's is shown above."""
     signs = {"alloc": 1, "free_requested": -1, "free_completed": -1}
-    ours = [e["args"] for e in sorted((e for e in run.ours.events if e["name"] in MEMORY), key=lambda e: float(e["ts"]))
+    traced = [e["args"] for e in sorted((e for e in run.traced.events if e["name"] in MEMORY), key=lambda e: float(e["ts"]))
             if e["args"]["Device Type"] == 1]
-    blocks = [(args["Addr"], args["Bytes"]) for args in ours if "Addr" in args]
+    blocks = [(args["Addr"], args["Bytes"]) for args in traced if "Addr" in args]
     said = collections.defaultdict(list)
     for event in snapshot.events if snapshot else []:
         said[event["action"]].append((event.get("addr"), event["size"] * signs.get(event["action"], 1)))
     assert said["alloc"] == [block for block in blocks if block[1] > 0]
     assert said["free_requested"] == said["free_completed"] == [block for block in blocks if block[1] < 0]
-    assert said["oom"] == [(None, args["Bytes"]) for args in ours if "Addr" not in args]
+    assert said["oom"] == [(None, args["Bytes"]) for args in traced if "Addr" not in args]
     assert len(said["oom"]) == (run.device == "cuda")
 
 
 def test_a_snapshot_has_what_the_allocator_says_it_holds(run, snapshot):
     """PyTorch reported no block that was handed out before the trace."""
-    theirs = {} if snapshot is None else {block["address"]: block["size"] for segment in run.truth["segments"]
+    profiled = {} if snapshot is None else {block["address"]: block["size"] for segment in run.truth["segments"]
                                            for block in segment["blocks"] if block["state"] == "active_allocated"}
     for address, block in (snapshot.blocks if snapshot else {}).items():
-        assert theirs[address] == block["size"]
+        assert profiled[address] == block["size"]
     if snapshot:
         (kept,) = [block for block in snapshot.blocks.values() if KEPT <= block["size"] < 2 * KEPT]
         frame = kept["frames"][0]

@@ -62,12 +62,12 @@ class Run:
         self.done = tracing.trace(folder, tracing.on_simgpu(folder / "gpu-%p.json", *program), "--ops",
                                   env={"SIMGPU_NCCL": 1})
         events = json.loads((folder / "trace.json").read_text())["traceEvents"]
-        self.ranks = []  # [(theirs, ours)]
+        self.ranks = []  # [(profiled, traced)]
         self.pids = []
         for rank in range(RANKS):
-            theirs = json.loads((folder / f"theirs-{rank}.json").read_text())["traceEvents"]
-            pid = next(e["pid"] for e in theirs if e["name"] == COLLECTIVE)
-            self.ranks.append((Seen(theirs, pid), Seen(events, pid)))
+            profiled = json.loads((folder / f"profiled-{rank}.json").read_text())["traceEvents"]
+            pid = next(e["pid"] for e in profiled if e["name"] == COLLECTIVE)
+            self.ranks.append((Seen(profiled, pid), Seen(events, pid)))
             self.pids.append(pid)
 
 
@@ -77,20 +77,20 @@ def run(request, tmp_path_factory):
 
 
 def test_collectives_say_what_they_say_to_torch_profiler(run):
-    for theirs, ours in run.ranks:
-        names = set(map(name_of, theirs.reported()))
+    for profiled, traced in run.ranks:
+        names = set(map(name_of, profiled.reported()))
         assert {"allreduce", "broadcast", "barrier"} <= names and names & {"send", "recv"}
-        assert ours.reported(theirs.unknown()) == theirs.reported()
+        assert traced.reported(profiled.unknown()) == profiled.reported()
 
 
 def test_their_kernels_say_it_too(run):
-    for theirs, ours in run.ranks:
-        assert sum("ncclDevKernel" in event["name"] for event in theirs.gpu) > 20
-        assert ours.gpu_work(theirs.unknown()) == theirs.gpu_work()
+    for profiled, traced in run.ranks:
+        assert sum("ncclDevKernel" in event["name"] for event in profiled.gpu) > 20
+        assert traced.gpu_work(profiled.unknown()) == profiled.gpu_work()
 
 
 def test_a_collective_has_one_number_on_all_ranks(run):
-    ids = [{dict(one)["Comms Id"] for one in ours.reported() if name_of(one) == "allreduce"} for _, ours in run.ranks]
+    ids = [{dict(one)["Comms Id"] for one in traced.reported() if name_of(one) == "allreduce"} for _, traced in run.ranks]
     assert ids[0] == ids[1] and len(ids[0]) > 4
 
 
@@ -119,8 +119,8 @@ class Both:
 
     def __init__(self, run):
         tracing.gputrace(run.folder, "export", run.folder / "trace.gpt", "-o", run.folder / "own.%p.json").must_be(0)
-        self.ours = hta(*(run.folder / f"own.{pid}.json" for pid in run.pids))
-        self.theirs = hta(*(run.folder / f"theirs-{rank}.json" for rank in range(RANKS)))
+        self.traced = hta(*(run.folder / f"own.{pid}.json" for pid in run.pids))
+        self.profiled = hta(*(run.folder / f"profiled-{rank}.json" for rank in range(RANKS)))
 
 
 @pytest.fixture(scope="module")
@@ -149,9 +149,9 @@ def kernels_of(folder, pid):
 @pytest.mark.parametrize("run", ["newest"], indirect=True)
 def test_hta_sees_collectives_as_it_does_in_torch_profilers_files(run, both):
     for rank in map(str, range(RANKS)):
-        theirs, ours = both.theirs["collectives"][rank], both.ours["collectives"][rank]
-        assert len(theirs) > 20
-        assert {corr: ours.get(corr) for corr in theirs} == theirs
+        profiled, traced = both.profiled["collectives"][rank], both.traced["collectives"][rank]
+        assert len(profiled) > 20
+        assert {corr: traced.get(corr) for corr in profiled} == profiled
 
 
 @pytest.mark.parametrize("run", ["newest"], indirect=True)
@@ -161,4 +161,4 @@ def test_hta_has_the_overlap_of_collectives_and_computing_that_the_gpu_had(run, 
         together = sum(max(0, min(one[1], other[1]) - max(one[0], other[0])) for one in collectives for other in others)
         percent = 100 * together / sum(end - begin for begin, end in collectives)
         assert percent > 0
-        assert both.ours["overlap_percent"][str(rank)] == pytest.approx(percent, abs=0.02)
+        assert both.traced["overlap_percent"][str(rank)] == pytest.approx(percent, abs=0.02)

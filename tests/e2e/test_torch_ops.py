@@ -73,11 +73,11 @@ class Seen:
 
 class Run:
     def __init__(self, folder, device, version):
-        program = [PYTHONS[version](), machine.PROGRAMS / "torch_ops.py", device, folder / "theirs.json"]
+        program = [PYTHONS[version](), machine.PROGRAMS / "torch_ops.py", device, folder / "profiled.json"]
         command = tracing.on_simgpu(folder / "gpu.json", *program) if device == "cuda" else program
         self.folder = folder
         self.done = tracing.trace(folder, command, "--ops")
-        self.ours, self.theirs = Seen(folder / "trace.json"), Seen(folder / "theirs.json")
+        self.traced, self.profiled = Seen(folder / "trace.json"), Seen(folder / "profiled.json")
 
 
 @pytest.fixture(scope="module", params=[(device, version) for device in ("cpu", "cuda") for version in PYTHONS],
@@ -87,38 +87,38 @@ def run(request, tmp_path_factory):
 
 
 def test_the_same_ops_are_there_with_their_sequence_numbers(run):
-    assert len(run.theirs.ops) > 500
-    for tid in run.theirs.threads:
-        ours, theirs = run.ours.reported(tid), run.theirs.reported(tid)
-        if run.theirs.coarse:  # it has no forward threads either
-            ours, theirs = (collections.Counter(op[:3] for op in ops) for ops in (ours, theirs))
-        assert ours == theirs
+    assert len(run.profiled.ops) > 500
+    for tid in run.profiled.threads:
+        traced, profiled = run.traced.reported(tid), run.profiled.reported(tid)
+        if run.profiled.coarse:  # it has no forward threads either
+            traced, profiled = (collections.Counter(op[:3] for op in ops) for ops in (traced, profiled))
+        assert traced == profiled
 
 
 def test_ops_nest_as_they_do_for_torch_profiler(run):
-    if run.theirs.coarse:
+    if run.profiled.coarse:
         pytest.skip("its torch.profiler reports whole microseconds, which do not say what is inside of what")
-    for tid in run.theirs.threads:
-        assert run.ours.nesting(tid) == run.theirs.nesting(tid)
+    for tid in run.profiled.threads:
+        assert run.traced.nesting(tid) == run.profiled.nesting(tid)
 
 
 def test_arrows_lead_from_forward_to_backward_ops_as_theirs_do(run):
-    if run.theirs.coarse:
+    if run.profiled.coarse:
         pytest.skip("its torch.profiler reports whole microseconds, and arrows begin between ops")
-    assert sum(run.theirs.arrows().values()) > 50
-    assert run.ours.arrows() == run.theirs.arrows()
+    assert sum(run.profiled.arrows().values()) > 50
+    assert run.traced.arrows() == run.profiled.arrows()
 
 
 def test_arrows_are_the_same_in_what_is_made_of_their_file(run):
-    if run.theirs.coarse:
+    if run.profiled.coarse:
         pytest.skip("its torch.profiler reports whole microseconds, and arrows begin between ops")
     again = run.folder / "again.json"
-    tracing.gputrace(run.folder, "export", run.folder / "theirs.json", "-o", again).must_be(0)
-    assert Seen(again).arrows() == run.theirs.arrows()
+    tracing.gputrace(run.folder, "export", run.folder / "profiled.json", "-o", again).must_be(0)
+    assert Seen(again).arrows() == run.profiled.arrows()
 
 
 def test_gpu_work_is_under_the_same_op(run):
-    assert run.ours.kernels() == run.theirs.kernels()
+    assert run.traced.kernels() == run.profiled.kernels()
 
 
 def test_nothing_was_lost(run):
@@ -128,7 +128,7 @@ def test_nothing_was_lost(run):
 
 def test_an_op_that_ends_on_another_thread_is_counted_where_it_is_not_drawn(run):
     """Which thread ends it is a race, each of the two times."""
-    drawn = sum(e["name"] == ELSEWHERE and e["ph"] == "X" for e in run.ours.events)
+    drawn = sum(e["name"] == ELSEWHERE and e["ph"] == "X" for e in run.traced.events)
     counted = reading.receipt(reading.trace_of(run.folder / "trace.json"))["file_ops_not_plotted"]
     assert drawn + counted == 2
 
@@ -139,7 +139,7 @@ def test_the_file_keeps_its_promises(run):
 
 def test_the_table_has_the_same_ops_as_that_of_torch_profiler(run):
     """Of the whole run, so not the same counts: the names and what the columns are."""
-    ours = tracing.gputrace(run.folder, "report", run.folder / "trace.gpt", "--ops").must_be(0).stdout.splitlines()
-    theirs = (run.folder / "theirs.json.table").read_text().splitlines()
-    assert ours[1].split() == theirs[1].split()
-    assert [len(dashes) for dashes in ours[0].split()[1:]] == [len(dashes) for dashes in theirs[0].split()[1:]]
+    traced = tracing.gputrace(run.folder, "report", run.folder / "trace.gpt", "--ops").must_be(0).stdout.splitlines()
+    profiled = (run.folder / "profiled.json.table").read_text().splitlines()
+    assert traced[1].split() == profiled[1].split()
+    assert [len(dashes) for dashes in traced[0].split()[1:]] == [len(dashes) for dashes in profiled[0].split()[1:]]

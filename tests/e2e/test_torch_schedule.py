@@ -48,16 +48,16 @@ class Beside:
 
     def __init__(self, folder):
         self.folder = folder
-        self.done = tracing.gputrace(folder, "--schedule", ",".join(SCHEDULE), "-o", folder / "ours.%c.json", "-o",
+        self.done = tracing.gputrace(folder, "--schedule", ",".join(SCHEDULE), "-o", folder / "traced.%c.json", "-o",
                                      folder / "trace.gpt", "--", *program(folder, "cuda", STEPS, *SCHEDULE)).must_be(0)
         # they end after gputrace, whose command goes on
         tracing.until(lambda: (folder / "gpu.json").exists())
 
-    def ours(self, cycle):
-        return slices(self.folder / f"ours.{cycle}.json")
+    def traced(self, cycle):
+        return slices(self.folder / f"traced.{cycle}.json")
 
-    def theirs(self, cycle):
-        return slices(self.folder / f"theirs.{cycle}.json")
+    def profiled(self, cycle):
+        return slices(self.folder / f"profiled.{cycle}.json")
 
 
 @pytest.fixture(scope="module")
@@ -67,20 +67,20 @@ def beside(tmp_path_factory):
 
 @pytest.mark.parametrize("cycle", ACTIVE)
 def test_the_steps_of_a_cycle_and_their_ops_are_those_of_torch_profiler(beside, cycle):
-    ours = ops_of_steps(beside.ours(cycle))
-    assert sorted(ours) == ACTIVE[cycle]
-    assert ours == ops_of_steps(beside.theirs(cycle))
+    traced = ops_of_steps(beside.traced(cycle))
+    assert sorted(traced) == ACTIVE[cycle]
+    assert traced == ops_of_steps(beside.profiled(cycle))
     for number in ACTIVE[cycle]:
-        assert ours[number]["aten::sigmoid"] == number + 1  # as the program has them
+        assert traced[number]["aten::sigmoid"] == number + 1  # as the program has them
 
 
 @pytest.mark.parametrize("cycle", ACTIVE)
 def test_kernels_of_a_cycle_are_those_of_torch_profiler(beside, cycle):
-    assert names(beside.ours(cycle), "kernel") == names(beside.theirs(cycle), "kernel")
+    assert names(beside.traced(cycle), "kernel") == names(beside.profiled(cycle), "kernel")
 
 
 def test_there_is_a_file_for_each_cycle_and_the_trace_ends_with_the_last(beside):
-    assert sorted(path.name for path in beside.folder.glob("ours.*.json")) == ["ours.1.json", "ours.2.json"]
+    assert sorted(path.name for path in beside.folder.glob("traced.*.json")) == ["traced.1.json", "traced.2.json"]
     assert "all cycles of --schedule are recorded" in beside.done.stderr
 
 
@@ -95,7 +95,7 @@ def test_the_log_gives_the_same_files(beside):
     tracing.gputrace(beside.folder, "export", beside.folder / "trace.gpt", "-o", beside.folder / "again.%c.json").must_be(0)
     for cycle in ACTIVE:
         assert (beside.folder / f"again.{cycle}.json").read_bytes() == (
-            beside.folder / f"ours.{cycle}.json").read_bytes()
+            beside.folder / f"traced.{cycle}.json").read_bytes()
 
 
 def test_several_cycles_do_not_fit_into_one_file(beside):
@@ -121,7 +121,7 @@ def test_a_process_can_have_its_own_file_of_each_cycle(beside):
     assert len(list(beside.folder.glob("own.*.json"))) == len(ACTIVE)
     for cycle in ACTIVE:
         path, = beside.folder.glob(f"own.{cycle}.*.json")
-        assert ops_of_steps(slices(path)) == ops_of_steps(beside.ours(cycle))
+        assert ops_of_steps(slices(path)) == ops_of_steps(beside.traced(cycle))
 
 
 @pytest.fixture(scope="module")
@@ -172,9 +172,9 @@ def test_a_schedule_is_kept_in_a_process_that_was_traced_without_one(running, tm
 
 
 def test_files_of_a_cycle_are_there_while_the_recording_goes_on(running, tmp_path):
-    path = tmp_path / "ours.1.json"
+    path = tmp_path / "traced.1.json"
     with tracing.Tracer(tmp_path, "-p", running.pid, "--schedule", "wait=60000,active=2,skip_first_wait=1", "--step",
-                        "range:iteration", names=("ours.%c.json",)) as trace:
+                        "range:iteration", names=("traced.%c.json",)) as trace:
         tracing.until(path.exists)
         assert trace.process.poll() is None
         early = json.loads(path.read_text())
@@ -185,7 +185,7 @@ def test_files_of_a_cycle_are_there_while_the_recording_goes_on(running, tmp_pat
     # with the receipt that only the end knows
     assert sigmoids(path) == counts
     assert not json.loads(path.read_text())["gputrace"]["receipt"]["truncated"]
-    assert [file.name for file in tmp_path.glob("ours*")] == ["ours.1.json"]
+    assert [file.name for file in tmp_path.glob("traced*")] == ["traced.1.json"]
 
 
 def test_a_trace_has_its_own_schedule_though_the_program_saw_no_one_leave(running, tmp_path):
@@ -193,8 +193,8 @@ def test_a_trace_has_its_own_schedule_though_the_program_saw_no_one_leave(runnin
     before = tmp_path / "before"
     before.mkdir()
     with tracing.Tracer(before, "-p", running.pid, "--schedule", "wait=60000,active=2,skip_first_wait=1", "--step",
-                        "range:iteration", names=("ours.%c.json",)) as trace:
-        tracing.until((before / "ours.1.json").exists)
+                        "range:iteration", names=("traced.%c.json",)) as trace:
+        tracing.until((before / "traced.1.json").exists)
         running.send_signal(signal.SIGSTOP)
         trace.process.kill()
         trace.process.wait()
@@ -211,10 +211,10 @@ def test_a_trace_has_its_own_schedule_though_the_program_saw_no_one_leave(runnin
 
 
 def test_a_program_that_ends_before_its_first_active_step_has_no_file(tmp_path):
-    done = tracing.gputrace(tmp_path, "--schedule", "wait=30,active=2", "-o", tmp_path / "ours.%c.json", "--",
+    done = tracing.gputrace(tmp_path, "--schedule", "wait=30,active=2", "-o", tmp_path / "traced.%c.json", "--",
                             *program(tmp_path, "cpu", 4)).must_be(3)
     assert "ended after 5 steps; the first to be recorded is the one after 30" in done.stderr
-    assert not list(tmp_path.glob("ours*"))
+    assert not list(tmp_path.glob("traced*"))
 
 
 class ManyCycles:

@@ -43,11 +43,11 @@ class Seen:
 
 class Run:
     def __init__(self, folder, device, version):
-        program = [PYTHONS[version](), machine.PROGRAMS / "torch_inputs.py", device, folder / "theirs.json"]
+        program = [PYTHONS[version](), machine.PROGRAMS / "torch_inputs.py", device, folder / "profiled.json"]
         command = tracing.on_simgpu(folder / "gpu.json", *program) if device == "cuda" else program
         self.device = device
         self.done = tracing.trace(folder, command, "--shapes")
-        self.ours, self.theirs = Seen(folder / "trace.json"), Seen(folder / "theirs.json")
+        self.traced, self.profiled = Seen(folder / "trace.json"), Seen(folder / "profiled.json")
 
 
 @pytest.fixture(scope="module", params=[("cpu", "newest"), ("cpu", "older"), ("cuda", "newest")], ids="-".join)
@@ -56,25 +56,25 @@ def run(request, tmp_path_factory):
 
 
 def test_every_op_has_the_inputs_that_torch_profiler_gives_it(run):
-    assert sum(len(ops) for ops in run.theirs.threads.values()) > 100
-    if run.theirs.coarse:  # no order in whole microseconds, no strides, no concrete inputs, nothing of lists
-        for tid, sizes in run.theirs.sizes().items():
-            assert run.ours.sizes()[tid] == sizes
+    assert sum(len(ops) for ops in run.profiled.threads.values()) > 100
+    if run.profiled.coarse:  # no order in whole microseconds, no strides, no concrete inputs, nothing of lists
+        for tid, sizes in run.profiled.sizes().items():
+            assert run.traced.sizes()[tid] == sizes
         return
-    for tid, ops in run.theirs.threads.items():
-        assert run.ours.threads[tid] == ops
+    for tid, ops in run.profiled.threads.items():
+        assert run.traced.threads[tid] == ops
 
 
 def test_inputs_of_all_kinds_were_among_them(run):
-    if run.device == "cuda" or run.theirs.coarse:
-        assert run.theirs.has("Input Dims", [2, 3, 8, 8])
+    if run.device == "cuda" or run.profiled.coarse:
+        assert run.profiled.has("Input Dims", [2, 3, 8, 8])
         return
     for key, value in (("Concrete Inputs", "0.10000000000000001"), ("Concrete Inputs", "nan"), ("Concrete Inputs", "1.-2.j"),
                        ("Concrete Inputs", "[1.5, 2.5]"), ("Input type", "TensorList"), ("Input type", "c10::Float8_e4m3fn"),
                        ("Input Strides", [1, 3, 6, 6, 12, 12, 24]), ("Input Dims", [[4], [4], [4]])):
-        assert run.theirs.has(key, value), (key, value)
+        assert run.profiled.has(key, value), (key, value)
 
 
 def test_nothing_was_lost(run):
-    receipt = reading.receipt(run.ours.trace)
+    receipt = reading.receipt(run.traced.trace)
     assert (receipt["ops_lost"], receipt.get("op_inputs_lost", 0), receipt["bad_records"]) == (0, 0, 0)

@@ -41,7 +41,7 @@ def hta(path):
 
 class Run:
     def __init__(self, folder, device, version):
-        program = [PYTHONS[version](), machine.PROGRAMS / "torch_steps.py", device, folder / "theirs.json"]
+        program = [PYTHONS[version](), machine.PROGRAMS / "torch_steps.py", device, folder / "profiled.json"]
         command = tracing.on_simgpu(folder / "gpu.json", *program) if device == "cuda" else program
         self.folder, self.device = folder, device
         self.done = tracing.trace(folder, command, "--ops", names=("trace.gpt",))
@@ -106,11 +106,11 @@ def test_launches_of_the_step_that_has_more_to_do_are_those_of_the_program(run):
 
 
 def test_steps_of_the_timeline_have_the_ops_that_they_have_for_torch_profiler(run):
-    ours, theirs = ops_of_steps(run.timeline()), ops_of_steps(run.folder / "theirs.json")
-    assert sorted(ours) == list(range(STEPS + 1))
-    assert sorted(theirs) == [3, 4]  # the active ones
-    assert sum(theirs[3].values()) > 50
-    assert {number: ours[number] for number in theirs} == theirs
+    traced, profiled = ops_of_steps(run.timeline()), ops_of_steps(run.folder / "profiled.json")
+    assert sorted(traced) == list(range(STEPS + 1))
+    assert sorted(profiled) == [3, 4]  # the active ones
+    assert sum(profiled[3].values()) > 50
+    assert {number: traced[number] for number in profiled} == profiled
 
 
 def test_files_with_steps_keep_their_promises(run):
@@ -123,11 +123,11 @@ def test_files_with_steps_keep_their_promises(run):
 
 def test_hta_finds_the_gpu_work_of_each_step_as_in_the_file_of_torch_profiler(run):
     if run.device == "cuda":
-        ours, theirs = hta(run.timeline()), hta(run.folder / "theirs.json")
-        assert ours["critical_path"]
-        assert sorted(theirs["gpu_rows_of_steps"]) == ["3", "4"]
-        for number, count in theirs["gpu_rows_of_steps"].items():
-            assert ours["gpu_rows_of_steps"][number] == count
+        traced, profiled = hta(run.timeline()), hta(run.folder / "profiled.json")
+        assert traced["critical_path"]
+        assert sorted(profiled["gpu_rows_of_steps"]) == ["3", "4"]
+        for number, count in profiled["gpu_rows_of_steps"].items():
+            assert traced["gpu_rows_of_steps"][number] == count
 
 
 def test_a_slice_of_steps_has_what_begins_in_them(run):

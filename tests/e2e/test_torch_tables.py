@@ -55,10 +55,10 @@ class Table:
 class Run:
     def __init__(self, folder, device, version):
         self.folder, self.device, self.python = folder, device, PYTHONS[version]()
-        program = [self.python, machine.PROGRAMS / "torch_tables.py", device, folder / "theirs.json"]
+        program = [self.python, machine.PROGRAMS / "torch_tables.py", device, folder / "profiled.json"]
         command = tracing.on_simgpu(folder / "gpu.json", *program) if device == "cuda" else program
         tracing.trace(folder, command, "--ops", "--shapes", names=("trace.gpt", "trace.json"))
-        self.theirs = json.loads((folder / "theirs.json").read_text())
+        self.profiled = json.loads((folder / "profiled.json").read_text())
 
     def table(self, *options):
         done = tracing.gputrace(self.folder, "report", self.folder / "trace.gpt", "--ops", *options)
@@ -83,38 +83,38 @@ def run(request, tmp_path_factory):
 
 
 def test_the_rows_are_those_of_torch_profiler_with_their_counts(run):
-    theirs = collections.Counter((cut(row["name"]), row["count"]) for row in run.theirs["by name"]
+    profiled = collections.Counter((cut(row["name"]), row["count"]) for row in run.profiled["by name"]
                                  if is_seen_by_both(row))
-    ours = collections.Counter((row["Name"], int(row["# of Calls"])) for row in run.everything().rows
+    traced = collections.Counter((row["Name"], int(row["# of Calls"])) for row in run.everything().rows
                                if is_compared(row["Name"]))
-    assert len(theirs) > 30
-    assert ours == theirs
+    assert len(profiled) > 30
+    assert traced == profiled
 
 
 def test_gpu_times_are_those_of_torch_profiler(run):
     if run.device == "cpu":
         assert "Self CUDA" not in run.table().titles
         return
-    theirs = sorted((cut(row["name"]), row["gpu_self"], row["gpu"]) for row in run.theirs["by name"]
+    profiled = sorted((cut(row["name"]), row["gpu_self"], row["gpu"]) for row in run.profiled["by name"]
                     if is_seen_by_both(row) and row["gpu"])
-    ours = sorted((row["Name"], microseconds(row["Self CUDA"]), microseconds(row["CUDA total"]))
+    traced = sorted((row["Name"], microseconds(row["Self CUDA"]), microseconds(row["CUDA total"]))
                   for row in run.everything().rows if microseconds(row["CUDA total"]))
-    assert [name for name, *_ in ours] == [name for name, *_ in theirs]
-    for (name, *our_times), (_, *their_times) in zip(ours, theirs):
+    assert [name for name, *_ in traced] == [name for name, *_ in profiled]
+    for (name, *our_times), (_, *their_times) in zip(traced, profiled):
         assert our_times == pytest.approx(their_times, rel=1e-3, abs=0.01), name
 
 
 def test_cpu_times_are_those_of_torch_profiler_within_noise(run):
     """Each takes its time beside the other; and a thread may be interrupted between the two."""
-    theirs = sum(row["cpu_self"] for row in run.theirs["by name"])
-    ours = microseconds(run.everything().totals["Self CPU"])
-    assert theirs / 3 < ours < theirs * 3
+    profiled = sum(row["cpu_self"] for row in run.profiled["by name"])
+    traced = microseconds(run.everything().totals["Self CPU"])
+    assert profiled / 3 < traced < profiled * 3
 
 
 def test_the_top_level_is_that_of_torch_profiler(run):
-    theirs = sorted(cut(row["name"]) for row in run.theirs["by name"]
+    profiled = sorted(cut(row["name"]) for row in run.profiled["by name"]
                     if not row["inside"] and is_seen_by_both(row))
-    assert sorted(name for name in run.everything("--top-level").names() if is_compared(name)) == theirs
+    assert sorted(name for name in run.everything("--top-level").names() if is_compared(name)) == profiled
 
 
 def test_the_numbers_are_what_pytorch_makes_of_the_same_events(run):
@@ -125,13 +125,13 @@ def test_the_numbers_are_what_pytorch_makes_of_the_same_events(run):
         times = [row["cpu_self"], row["cpu"]] + ([row["gpu_self"], row["gpu"]] if run.device == "cuda" else [])
         shown[(cut(row["name"]), row["count"], *(f"{microseconds(time_text(ns)):.3f}" for ns in times))] += 1
     columns = ["Self CPU", "CPU total"] + (["Self CUDA", "CUDA total"] if run.device == "cuda" else [])
-    ours, rows = collections.Counter(), run.everything().rows
+    traced, rows = collections.Counter(), run.everything().rows
     ops = {row["Name"] for row in rows if microseconds(row["CPU total"])}
     for row in rows:
         if row["Name"] in ops and not microseconds(row["CPU total"]):
             continue  # an annotation on the GPU's side, which Kineto makes
-        ours[row["Name"], int(row["# of Calls"]), *(f"{microseconds(row[column]):.3f}" for column in columns)] += 1
-    assert ours == shown
+        traced[row["Name"], int(row["# of Calls"]), *(f"{microseconds(row[column]):.3f}" for column in columns)] += 1
+    assert traced == shown
 
 
 def time_text(ns):
@@ -151,10 +151,10 @@ def test_rows_are_sorted_by_the_key(run, key, column):
 def test_rows_by_gpu_time_are_in_the_order_of_torch_profiler(run):
     if run.device == "cpu":
         return
-    theirs = sorted((row for row in run.theirs["by name"] if row["gpu_self"] and is_compared(row["name"])),
+    profiled = sorted((row for row in run.profiled["by name"] if row["gpu_self"] and is_compared(row["name"])),
                     key=lambda row: -row["gpu_self"])
-    ours = [name for name in run.everything("--sort", "self_cuda_time_total").names() if is_compared(name)]
-    assert ours[:len(theirs)] == [cut(row["name"]) for row in theirs]
+    traced = [name for name in run.everything("--sort", "self_cuda_time_total").names() if is_compared(name)]
+    assert traced[:len(profiled)] == [cut(row["name"]) for row in profiled]
 
 
 def flops_of(run, rows):
@@ -164,18 +164,18 @@ def flops_of(run, rows):
 
 
 def test_rows_by_shape_are_those_of_torch_profiler(run):
-    theirs = collections.Counter((cut(row["name"]), row["count"], row["shapes"]) for row in run.theirs["by shape"]
+    profiled = collections.Counter((cut(row["name"]), row["count"], row["shapes"]) for row in run.profiled["by shape"]
                                  if is_seen_by_both(row))
-    ours = collections.Counter((row["Name"], int(row["# of Calls"]), row["Input Shapes"])
+    traced = collections.Counter((row["Name"], int(row["# of Calls"]), row["Input Shapes"])
                                for row in run.everything("--group-by-shape").rows if is_compared(row["Name"]))
-    assert len(theirs) > 50
-    assert ours == theirs
+    assert len(profiled) > 50
+    assert traced == profiled
 
 
 def test_flops_are_those_of_torch_profiler(run):
-    theirs = {row["name"]: row["flops"] for row in run.theirs["by name"] if row["flops"]}
-    assert {"aten::addmm", "aten::mm", "aten::bmm", "aten::add", "aten::mul"} <= theirs.keys()
-    assert flops_of(run, run.everything().rows) == pytest.approx(theirs, rel=1e-3)
+    profiled = {row["name"]: row["flops"] for row in run.profiled["by name"] if row["flops"]}
+    assert {"aten::addmm", "aten::mm", "aten::bmm", "aten::add", "aten::mul"} <= profiled.keys()
+    assert flops_of(run, run.everything().rows) == pytest.approx(profiled, rel=1e-3)
 
 
 def test_a_row_for_each_python_line_says_the_line(run):

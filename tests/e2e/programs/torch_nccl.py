@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Collectives of two ranks, each a process of its own, on the simulated NCCL; usage: torch_nccl.py FOLDER.  Each waits
-until someone observes PyTorch (--ops), then works under torch.profiler, whose trace goes to FOLDER/theirs-RANK.json."""
+until someone observes PyTorch (--ops), then works under torch.profiler, whose trace goes to FOLDER/profiled-RANK.json."""
 
 import subprocess
 import sys
@@ -61,7 +61,7 @@ def run(folder, rank):
         with record_function("section"):
             step()
             step()
-    profiler.export_chrome_trace(f"{folder}/theirs-{rank}.json")
+    profiler.export_chrome_trace(f"{folder}/profiled-{rank}.json")
     dist.destroy_process_group()
     print("worked", rank, flush=True)
 

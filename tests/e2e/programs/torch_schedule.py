@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Training under torch.profiler with a schedule: usage: torch_schedule.py DEVICE FOLDER STEPS [NAME=NUMBER...].  Waits until
 someone observes PyTorch (--ops), with a schedule or without.  Each iteration has a number of sigmoids of its own, so that
-no two steps look alike.  FOLDER gets the trace of each of torch.profiler's cycles: theirs.1.json ...; without numbers for
+no two steps look alike.  FOLDER gets the trace of each of torch.profiler's cycles: profiled.1.json ...; without numbers for
 torch.profiler.schedule there is no torch.profiler."""
 
 import contextlib
@@ -33,7 +33,7 @@ def profiler():
     cycles = iter(range(1, 1 + STEPS))
 
     def ready(done):
-        done.export_chrome_trace("%s/theirs.%d.json" % (FOLDER, next(cycles)))
+        done.export_chrome_trace("%s/profiled.%d.json" % (FOLDER, next(cycles)))
 
     activities = [ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * (DEVICE == "cuda")
     return profile(activities=activities, schedule=schedule(**NUMBERS), on_trace_ready=ready)
@@ -44,11 +44,11 @@ def main():
     model = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.GELU(), torch.nn.Linear(64, 8)).to(DEVICE)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, foreach=True)
     wait_for_observer()
-    with profiler() if NUMBERS else contextlib.nullcontext() as theirs:
+    with profiler() if NUMBERS else contextlib.nullcontext() as profiled:
         for number in range(STEPS):
             iteration(model, optimizer, number)
-            if theirs:
-                theirs.step()
+            if profiled:
+                profiled.step()
 
 
 main()
