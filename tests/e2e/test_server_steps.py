@@ -64,3 +64,39 @@ def test_idle_time_of_the_steps_is_on_the_line_that_ran(served):
     rows = tables(folder, "report", "--step", "py:handle")["idle"]["rows"]
     ran = sum(row["idle_ns"] for row in rows if row["line_number"] == truth["line"] and row["cause_id"] == "ran") / 1e6
     assert ran >= 0.8 * truth["ms"], rows
+
+
+def test_a_function_is_named_by_its_module_or_its_first_line(served):
+    folder, truth = served
+    lines = (machine.PROGRAMS / "serves.py").read_text().splitlines()
+    first = lines.index("def handle():") + 1
+    for name in ("serves.handle", "programs.serves.handle", "serves:handle", f"serves.py:{first}"):
+        found = tables(folder, "report", "--step", f"py:{name}")
+        whole, *_ = found["steps"]["rows"]
+        assert whole["launches"] == 2 * truth["requests"], name
+    assert found["steps"]["about"].startswith("by handle() as recorded stacks show it, ")
+
+
+def test_a_name_that_no_function_has_is_told_with_similar_ones(served):
+    folder, _ = served
+    said = tracing.gputrace(folder, "report", "trace.gpt", "--step", "py:serves.unrelated").must_be(0).stderr
+    assert "no such steps were found" in said and "Similar are" not in said
+    said = tracing.gputrace(folder, "report", "trace.gpt", "--step", "py:serves.handles").must_be(0).stderr
+    assert re.search(r"no function of that name was seen in trace.gpt. Similar are: handle at /.*/serves.py:\d+$", said, re.M)
+
+
+def test_a_name_that_two_functions_have_is_told_with_both_places(tmp_path):
+    program = tmp_path / "twice.py"
+    program.write_text("""import ctypes
+def launch(): ctypes.CDLL("libcudart.so.13").cudaDeviceSynchronize()
+class A:
+    def run(self): launch()
+class B:
+    def run(self): launch()
+A().run(), B().run()
+""")
+    command = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), program)
+    tracing.gputrace(tmp_path, "-q", "-o", "trace.gpt", "--", *command).must_be(0)
+    said = tracing.gputrace(tmp_path, "report", "trace.gpt", "--step", "py:run").must_be(0).stderr
+    assert "several functions have that name" in said
+    assert re.search(r"run at \S*/twice.py:4, \S*run at \S*/twice.py:6. py:FILE:LINE names one", said)

@@ -101,6 +101,36 @@ static const char *name_of(const struct reading *reading)
 	return reading->delivery->log_name ? reading->delivery->log_name : "the trace";
 }
 
+/* "handle at /app/server.py:31, other at /app/other.py:7 and more"; the caller frees it. */
+static char *places_of(const struct step_function_list *list)
+{
+	char *text = xstrdup("");
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct step_function *function = &list->items[i];
+
+		text = xjoin(text, ", ",
+			     xasprintf("%s at %s:%" PRIu32, function->name, function->file, function->line));
+	}
+	return list->more ? xjoin(text, " ", xstrdup("and more")) : text;
+}
+
+/* An ambiguous name of a function, and one that no function has. */
+static void warn_of_functions(const struct reading *reading)
+{
+	const struct steps *steps = &reading->steps;
+	char *named = places_of(&steps->functions), *similar = places_of(&steps->similar);
+
+	if (steps->functions.count > 1)
+		msg_warn("--step: several functions have that name, and a call of any of them is a step: %s. "
+			 "py:FILE:LINE names one",
+			 named);
+	else if (!steps->functions.count && steps->similar.count)
+		msg_warn("--step: no function of that name was seen in %s. Similar are: %s", name_of(reading), similar);
+	free(named);
+	free(similar);
+}
+
 /* What they span; they are some. */
 static void span_steps(struct reading *reading)
 {
@@ -223,6 +253,7 @@ static enum exit_code find_steps(struct reading *reading)
 
 	if (err)
 		return reading_failed(reading, err);
+	warn_of_functions(reading);
 	if (options_want_steps(options)) {
 		code = options->slice.cycle ? keep_cycle(reading) : keep_steps(reading);
 		return !code && reading->is_long && !reading->is_foreign ? read_again(reading) : code;

@@ -761,6 +761,10 @@ static void steps_are_requested_by_what_they_end_or_begin_with(void **state)
 	assert_string_equal(options.step.request.name, "step");
 	assert_int_equal(PARSE("report", "a.gpt", "--step", "py:step"), 0);
 	assert_null(options.step.request.file);
+	assert_int_equal(PARSE("report", "a.gpt", "--step", "py:train.py:81"), 0);
+	assert_int_equal(options.step.request.line, 81);
+	assert_refused(PARSE("report", "a.gpt", "--step", "py:train.py:0"), "--step py:train.py:0", "range:batch");
+	assert_refused(PARSE("report", "a.gpt", "--step", "py:train.py:8x"), "--step py:train.py:8x", "range:batch");
 	assert_refused(PARSE("report", "a.gpt", "--step", "epoch"), "--step epoch", "range:batch");
 	assert_int_equal(PARSE("report", "a.gpt", "--step", "burst:5ms"), 0);
 	assert_int_equal(options.step.request.source, STEP_BURST);

@@ -332,6 +332,89 @@ static void a_function_is_seen_in_stacks_where_calls_go_on_elsewhere(void **stat
 		     "4 41231 step by stacks: 0 110-210 1 210-230");
 }
 
+static void functions_of_two_modules(struct log_builder *log)
+{
+	static const struct gpt_pyframe core[] = {{.code = 1, .lasti = 2}}, other[] = {{.code = 2, .lasti = 2}},
+					package[] = {{.code = 3, .lasti = 2}};
+
+	log_begin(log, 10, 0);
+	log_process(log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_function(log, PID, 1, "step", "/src/engine/core.py", 10);
+	log_function(log, PID, 2, "Engine.step", "/src/engine/other.py", 20);
+	log_function(log, PID, 3, "step", "/src/trainer/__init__.py", 30);
+	log_stack(log, PID, 7, 1, core);
+	log_stack(log, PID, 8, 1, other);
+	log_stack(log, PID, 9, 1, package);
+	launch(log, TID, 100, 7);
+	launch(log, TID, 200, 8);
+	launch(log, TID, 300, 9);
+}
+
+static void assert_function(const char *file, const char *name, uint32_t line, const char *expected)
+{
+	struct log_builder log;
+
+	functions_of_two_modules(&log);
+	assert_steps(&log, (struct step_request){.source = STEP_FUNCTION, .name = name, .file = file, .line = line},
+		     expected);
+}
+
+static void a_function_is_named_by_its_module_its_class_or_its_first_line(void **state)
+{
+	assert_function(NULL, "engine.core.step", 0, "4 41231 engine.core.step by stacks: 0 100-100");
+	assert_function(NULL, "core.step", 0, "4 41231 core.step by stacks: 0 100-100");
+	assert_function(NULL, "ore.step", 0, "");
+	assert_function(NULL, "core.engine.step", 0, "");
+	assert_function(NULL, "other.Engine.step", 0, "4 41231 other.Engine.step by stacks: 0 200-200");
+	assert_function(NULL, "Engine.step", 0, "4 41231 Engine.step by stacks: 0 200-200");
+	assert_function(NULL, "other.step", 0, "");
+	assert_function(NULL, "trainer.step", 0, "4 41231 trainer.step by stacks: 0 300-300");
+	assert_function("engine.core", "step", 0, "4 41231 step by stacks: 0 100-100");
+	assert_function("engine", "step", 0, "");
+	assert_function("other.py", "20", 20, "4 41231 Engine.step by stacks: 0 200-200");
+	assert_function("other.py", "21", 21, "");
+}
+
+/* "name file:line, ..." */
+static void assert_functions(const struct step_function_list *list, const char *expected)
+{
+	char text[512] = "";
+
+	for (size_t i = 0; i < list->count; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s %s:%u", i ? ", " : "",
+			 list->items[i].name, list->items[i].file, list->items[i].line);
+	assert_string_equal(text, expected);
+}
+
+static void assert_found(const char *name, const char *functions, const char *similar)
+{
+	struct step_request request = {.source = STEP_FUNCTION, .name = name};
+	struct log_builder log;
+	struct model *model;
+	struct steps steps;
+
+	functions_of_two_modules(&log);
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_int_equal(steps_find(&steps, WHOLE_TRACE(model), &request), 0);
+	assert_functions(&steps.functions, functions);
+	assert_functions(&steps.similar, similar);
+	steps_free(&steps);
+	model_free(model);
+}
+
+static void functions_that_a_name_fits_and_those_with_a_similar_one_are_known(void **state)
+{
+	static const char all[] = "step /src/engine/core.py:10, Engine.step /src/engine/other.py:20, "
+				  "step /src/trainer/__init__.py:30";
+
+	assert_found("step", all, "");
+	assert_found("core.Step", "", all);
+	assert_found("stpe", "", "");
+	assert_found("steps", "", all);
+	assert_found("backward", "", "");
+}
+
 /* A server's loop: main waits for a request, handle() deals with it. */
 static void begin_server(struct log_builder *log)
 {
@@ -671,6 +754,8 @@ int main(void)
 		cmocka_unit_test(a_sample_shows_a_function_before_it_launches_and_one_elsewhere_that_it_is_over),
 		cmocka_unit_test(a_function_that_makes_no_call_has_steps_by_samples_and_waits),
 		cmocka_unit_test(a_function_whose_calls_were_traced_is_exact),
+		cmocka_unit_test(a_function_is_named_by_its_module_its_class_or_its_first_line),
+		cmocka_unit_test(functions_that_a_name_fits_and_those_with_a_similar_one_are_known),
 		cmocka_unit_test(bursts_are_apart_by_more_than_was_requested),
 		cmocka_unit_test(a_trace_without_ops_has_steps_only_where_they_are_requested),
 		cmocka_unit_test(names_that_only_begin_like_steps_are_none),

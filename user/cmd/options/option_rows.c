@@ -294,7 +294,8 @@ const struct option_row option_rows[] = {
 	 REPORT | EXPORT | DIFF | WHY | VIEW, parse_gpu},
 	{"step", 0, "what steps are found by", "BY",
 	 "where a step of training ends or begins: optimizer, backward, profiler,\n"
-	 "range:NAME (NVTX, record_function), py:FUNCTION or py:FILE:FUNCTION,\n"
+	 "range:NAME (NVTX, record_function), py:FUNCTION, py:MODULE.FUNCTION,\n"
+	 "py:FILE:FUNCTION or py:FILE:LINE (a function's first line),\n"
 	 "burst:TIME (GPU work after that long without any)\n"
 	 "(default: the first of the first three that --ops recorded)",
 	 REPORT | EXPORT | DIFF | WHY | VIEW, parse_step},

@@ -241,6 +241,19 @@ int value_steps(const char *text, struct steps_value *steps)
 	return 0;
 }
 
+/* "81" after a file is a line; no name of a function begins with a digit. */
+static int take_line(struct step_request *request)
+{
+	uint64_t line;
+
+	if (*request->name < '0' || *request->name > '9')
+		return 0;
+	if (value_count(request->name, UINT32_MAX, &line) != 0)
+		return -EINVAL;
+	request->line = (uint32_t)line;
+	return 0;
+}
+
 int value_step(const char *text, struct step_value *step)
 {
 	static const struct {
@@ -273,7 +286,9 @@ int value_step(const char *text, struct step_value *step)
 		step->request.file = name;
 		step->request.name = colon + 1;
 	}
-	return *step->request.name && (!colon || *name) ? 0 : -EINVAL;
+	if (!*step->request.name || (colon && !*name))
+		return -EINVAL;
+	return colon ? take_line(&step->request) : 0;
 }
 
 void step_value_free(struct step_value *step)

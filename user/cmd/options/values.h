@@ -74,7 +74,8 @@ struct step_value {
 /* "10..12", "10", "10..", "..12" */
 int value_steps(const char *text, struct steps_value *steps);
 
-/* "optimizer", "backward", "profiler", "range:batch", "py:train_step", "py:train.py:train_step", "burst:5ms". */
+/* "optimizer", "backward", "profiler", "range:batch", "py:train_step", "py:train.py:train_step", "py:train.py:81",
+ * "burst:5ms". */
 int value_step(const char *text, struct step_value *step);
 void step_value_free(struct step_value *step);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/lookup.h"
+#include "model/steps/step_functions.h"
 
 #define NOT_LOOKED_AT UINT64_MAX
 
@@ -195,25 +196,10 @@ static void add_ranges(struct step_marks *all, const struct model *part)
 
 /* ---- functions --------------------------------------------------------------------------------------------------- */
 
-/* Whether text ends in that, after the character. */
-static bool ends_after(const char *text, const char *in, char after)
-{
-	size_t length = strlen(text), wanted = strlen(in);
-
-	return length >= wanted && !strcmp(text + length - wanted, in) &&
-	       (length == wanted || text[length - wanted - 1] == after);
-}
-
-static bool is_function(const struct step_request *request, const struct model_code *code)
-{
-	return ends_after(code->name, request->name, '.') &&
-	       (!request->file || ends_after(code->file, request->file, '/'));
-}
-
 static void add_traced_functions(struct step_marks *all, const struct model *part)
 {
 	for (uint32_t i = 0; i < part->pycall_count; i++)
-		if (is_function(all->request, &part->codes[part->pycalls[i].code]))
+		if (step_is_function(all->request, &part->codes[part->pycalls[i].code]))
 			add_span(all, part, STEP_FUNCTION, &part->pycalls[i]);
 }
 
@@ -226,7 +212,7 @@ static uint64_t look_around(const struct step_request *request, const struct mod
 	for (uint32_t i = stack->depth; i-- > 0;) {
 		uint32_t frame = part->stack_frames[stack->first + i];
 
-		if (is_function(request, &part->codes[part->frames[frame].code]))
+		if (step_is_function(request, &part->codes[part->frames[frame].code]))
 			return around >> 1 | 1;
 		around = hash_bytes(around, &frame, sizeof(frame));
 	}

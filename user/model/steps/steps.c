@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "model/steps/step_functions.h"
 #include "model/steps/step_marks.h"
 #include "model/steps/step_reported.h"
 #include "model/trace.h"
@@ -69,6 +70,15 @@ static void choose(struct steps *steps, struct step_candidates *all, const struc
 	free(best);
 }
 
+/* A function that was requested by its line has its name. */
+static void name_by_line(struct steps *steps, const struct step_request *request)
+{
+	for (size_t i = 0; request->line && steps->functions.count && i < steps->tracks.count; i++) {
+		free(steps->tracks.items[i].name);
+		steps->tracks.items[i].name = xstrdup(steps->functions.items[0].name);
+	}
+}
+
 int steps_find(struct steps *steps, struct trace *trace, const struct step_request *request)
 {
 	const struct model *part = trace_first(trace), *last = part;
@@ -93,6 +103,9 @@ int steps_find(struct steps *steps, struct trace *trace, const struct step_reque
 	if (!trace->error) {
 		step_backwards_finish(&backwards, last);
 		choose(steps, &candidates, request, last);
+		if (request->source == STEP_FUNCTION)
+			step_functions_find(steps, request, last);
+		name_by_line(steps, request);
 	}
 	step_marks_free(&marks);
 	step_backwards_free(&backwards);
@@ -109,6 +122,7 @@ void steps_free(struct steps *steps)
 		array_free(&steps->tracks.items[i].list);
 	}
 	array_free(&steps->tracks);
+	step_functions_free(steps);
 }
 
 static bool is_of(const struct step_track *track, const struct model_process *process)

@@ -44,9 +44,9 @@ enum step_source {
 /* By what steps are to be found. */
 struct step_request {
 	enum step_source source;
-	const char
-		*name; /* FUNCTION: as Python has it, or its end after a dot; RANGE: with * at its end, how it begins */
-	const char *file; /* FUNCTION: the end of its path, after a slash; NULL: any */
+	const char *name; /* FUNCTION: step_functions.h; RANGE: with * at its end, how it begins */
+	const char *file; /* FUNCTION: the end of its path, after a slash, or its module; NULL: any */
+	uint32_t line;	  /* FUNCTION: where it begins in the file, whatever its name; 0: it has that name */
 	uint64_t gap_ns;  /* BURST, whose name is how that was requested */
 };
 
@@ -69,12 +69,29 @@ struct step_track {
 	uint64_t left_out; /* steps beyond STEPS_MAX */
 };
 
+/* A Python function of the trace. */
+struct step_function {
+	char *name, *file;
+	uint32_t line; /* where it begins */
+};
+
+/* As many are kept of a list. */
+#define STEP_FUNCTIONS_MAX 5u
+
+struct step_function_list {
+	struct step_function *items;
+	size_t count, capacity;
+	bool more; /* than were kept */
+};
+
 struct steps {
 	ARRAY(struct step_track) tracks; /* of processes that have steps, in the order of the trace */
 	bool scheduled;			 /* they are those that a schedule had recorded (step_reported.h) */
 	uint64_t seen;			 /* with a schedule: steps that were seen to begin, of the process with most */
-	bool captured;			 /* by cudaProfilerStart and cudaProfilerStop */
-	uint64_t schedule_first;	 /* and the first that it would have recorded, counted from 0 */
+	struct step_function_list functions; /* FUNCTION: those that the request names */
+	struct step_function_list similar;   /* and those with a similar name */
+	bool captured;			     /* by cudaProfilerStart and cudaProfilerStop */
+	uint64_t schedule_first;	     /* and the first that it would have recorded, counted from 0 */
 };
 
 /* 0 or -errno of reading; freed in any case. */
