@@ -124,10 +124,10 @@ check-torch-all: all simgpu
 		$(PYTEST) -m torch -k "$$only" $(PYTEST_FLAGS) || failed="$$failed $$version"; done; \
 	[ -z "$$failed" ] || { echo "check-torch-all: failed with PyTorch$$failed"; exit 1; }
 
-# MARKED="torch or apart" and MARKED="not torch and not apart" are halves that may run at the same time.
+# MARKED=apart and MARKED="not apart" may run at the same time.
 check-e2e-all: all simgpu $(CONSUMED)
 	@tools/get-torch >/dev/null
-	@marked="($(or $(MARKED),torch or not torch))"; tools/get-trace-processor installed >/dev/null 2>&1 || \
+	@marked="($(or $(MARKED),apart or not apart))"; tools/get-trace-processor installed >/dev/null 2>&1 || \
 		marked="$$marked and not trace_processor"; $(PYTEST) -m "$$marked" $(PYTEST_FLAGS)
 
 check-kernels: all simgpu

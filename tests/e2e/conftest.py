@@ -25,7 +25,7 @@ def pytest_configure(config):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "torch: needs PyTorch, several GB once (make check-torch)")
     config.addinivalue_line("markers", "trace_processor: needs Perfetto's trace_processor (make check-trace-processor)")
-    config.addinivalue_line("markers", "apart: traces its own programs alone, mostly without BPF; runs beside the rest in .ci/run")
+    config.addinivalue_line("markers", "apart: traces nothing, so that it runs beside the rest in .ci/run")
     config.addinivalue_line("markers", "kernels: depends on the kernel, so it runs on others too (make check-kernels)")
 
 

@@ -22,8 +22,6 @@ import pytest
 import reading
 import tracing
 
-pytestmark = pytest.mark.apart
-
 KIT = machine.BUILD / "gpu-kit"
 MOST_BYTES = 40 << 20
 

@@ -14,8 +14,6 @@ import reading
 import tracing
 from reading import simulated
 
-pytestmark = pytest.mark.apart
-
 BARE = "3.11"  # the CPython of Debian 12, which comes without pip
 MOST_BYTES = 10 << 20
 USER = 1000

@@ -17,8 +17,6 @@ import pytest
 import reading
 import tracing
 
-pytestmark = pytest.mark.apart
-
 AS_USER = machine.PROGRAMS / "as_user.sh"
 AS_OTHER = ("setpriv", "--reuid=1001", "--regid=1001", "--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all")
 OBEDIENT = machine.PROGRAMS / "obedient.py"

@@ -14,8 +14,6 @@ import reading
 import stacks
 import tracing
 
-pytestmark = pytest.mark.apart
-
 AS_USER = machine.PROGRAMS / "as_user.sh"
 DOCKER = ("/usr/bin/python3", machine.PROGRAMS / "docker_seccomp.py")
 CUDART = machine.SIMGPU / "libcudart.so.13"
