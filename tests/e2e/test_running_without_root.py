@@ -16,9 +16,11 @@ import machine
 import pytest
 import reading
 import tracing
+from reading import chrome
 
 AS_USER = machine.PROGRAMS / "as_user.sh"
 AS_OTHER = ("setpriv", "--reuid=1001", "--regid=1001", "--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all")
+CUDART = machine.SIMGPU / "libcudart.so.13"
 OBEDIENT = machine.PROGRAMS / "obedient.py"
 PTRACE = 101  # x86-64
 
@@ -348,6 +350,29 @@ def test_one_that_waits_has_no_descriptor_for_it_and_its_children_neither(desk):
         assert "gputrace-waits" not in tracing.threads(child)
         assert tracing.threads(running.pid).count("gputrace-waits") == 2
         assert "waits there to be asked" in tracing.command(desk, AS_USER, desk / "gputrace", "doctor", "-p", running.pid).stdout
+
+
+def test_one_that_closes_all_descriptors_all_the_time_keeps_its_own(desk):
+    """Each of them may have the number that the agent's socket had."""
+    program = tracing.on_simgpu(desk / "gpu.json", "/usr/bin/python3", machine.PROGRAMS / "closes_meanwhile.py", CUDART)
+    with tracing.Running([AS_USER, "sh", "-c", WAITS, desk / "gputrace", *program], desk) as running:
+        pid = running.wait_line("ready").split()[1]
+        for number in range(6):
+            command = [AS_USER, desk / "gputrace", "-v", *tracing.outputs(desk, f"{number}.gpt", f"{number}.json"), "-p", pid]
+            with tracing.Running(command, desk, preexec_fn=no_ptrace) as traced:
+                traced.wait_line("gputrace: tracing", "stderr")
+                wait_logged(desk, logfile.says_ready, number)
+                running.ask("work 20")
+                traced.end(signal.SIGINT).must_be(0)
+            trace = reading.trace_of(desk / f"{number}.json")
+            assert len([e for e in chrome.events(trace, *chrome.API) if e["name"] == "cudaLaunchKernel"]) == 20
+            if not number:  # CUPTI is loaded from here on: the loader, too, opens files
+                running.ask("close")
+        running.ask("stop")
+        rounds, broken = next(line.split()[1::2] for line in running.said if line.startswith("closed"))
+        running.end().must_be(0)
+    assert int(rounds) > 100
+    assert broken == "0"
 
 
 @pytest.mark.parametrize("by, sessions", [(AS_OTHER, 0), ((AS_USER,), 1)], ids=("another user", "its user"))

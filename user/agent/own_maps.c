@@ -6,8 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
-void own_maps_each(void (*take)(char *line, void *context), void *context)
+#include "agent/own_thread.h"
+
+struct reading {
+	void (*take)(char *line, void *context);
+	void *context;
+};
+
+static void read_maps(void *own)
 {
+	const struct reading *reading = own;
 	char text[8192], *line, *end;
 	size_t kept = 0;
 	ssize_t got;
@@ -20,7 +28,7 @@ void own_maps_each(void (*take)(char *line, void *context), void *context)
 		text[kept] = '\0';
 		for (line = text; (end = strchr(line, '\n')); line = end + 1) {
 			*end = '\0';
-			take(line, context);
+			reading->take(line, reading->context);
 		}
 		kept -= (size_t)(line - text);
 		if (kept == sizeof(text) - 1)
@@ -28,6 +36,13 @@ void own_maps_each(void (*take)(char *line, void *context), void *context)
 		memmove(text, line, kept);
 	}
 	close(fd);
+}
+
+void own_maps_each(void (*take)(char *line, void *context), void *context)
+{
+	struct reading reading = {take, context};
+
+	own_table_run(read_maps, &reading);
 }
 
 static int count_loaded(struct dl_phdr_info *info, size_t size, void *loaded)

@@ -6,9 +6,17 @@
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "agent/fork_gate.h"
 #include "agent/old_glibc.h"
+
+/* Linux 5.9, the same number on all machines; include/uapi/linux/close_range.h */
+#define SYS_CLOSE_RANGE 436
+#define UNSHARE_TABLE 2u
+
+#define ERRAND_NS 1000000000u
 
 static void *thread(void *run)
 {
@@ -19,7 +27,7 @@ static void *thread(void *run)
 	return NULL;
 }
 
-bool own_thread_start(void (*run)(void))
+static bool start(void *(*run)(void *), void *context)
 {
 	sigset_t all, before;
 	pthread_t id;
@@ -27,12 +35,50 @@ bool own_thread_start(void (*run)(void))
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&id, NULL, thread, (void *)run);
+	error = pthread_create(&id, NULL, run, context);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error)
 		return false;
 	pthread_detach(id);
 	return true;
+}
+
+bool own_thread_start(void (*run)(void))
+{
+	return start(thread, (void *)run);
+}
+
+bool own_table_begin(void)
+{
+	return !syscall(SYS_CLOSE_RANGE, 0u, ~0u, UNSHARE_TABLE);
+}
+
+struct errand {
+	void (*run)(void *);
+	void *context;
+	_Atomic uint32_t done; /* futex */
+};
+
+static void *run_errand(void *own)
+{
+	struct errand *errand = own;
+
+	own_table_begin();
+	errand->run(errand->context);
+	futex_set(&errand->done);
+	return NULL;
+}
+
+void own_table_run(void (*run)(void *context), void *context)
+{
+	struct errand errand = {.run = run, .context = context};
+
+	if (!start(run_errand, &errand)) {
+		run(context);
+		return;
+	}
+	while (!atomic_load(&errand.done))
+		futex_wait(&errand.done, 0, ERRAND_NS);
 }
 
 /* glibc's: as large as RLIMIT_STACK says, or this where that says nothing. */

@@ -15,6 +15,7 @@
 #include <gputrace/agent.h>
 
 #include "agent/clock.h"
+#include "agent/own_thread.h"
 #include "agent/share/control.h"
 #include "agent/share/own_memory.h"
 
@@ -189,22 +190,36 @@ static bool map_ring(int descriptor, struct joined *out)
 	return true;
 }
 
-bool join(const char *name, bool patient, struct joined *out)
-{
-	unsigned answer_s = patient ? PATIENT_S : ANSWER_S;
-	int connection = reach(name, answer_s), descriptors[DESCRIPTORS] = {-1, -1}, i;
+struct joining {
+	const char *name;
+	unsigned answer_s;
+	struct joined *out;
 	bool joined;
+};
 
-	*out = (struct joined){0};
+static void join_here(void *context)
+{
+	struct joining *joining = context;
+	struct joined *out = joining->out;
+	int connection = reach(joining->name, joining->answer_s), descriptors[DESCRIPTORS] = {-1, -1}, i;
+
 	if (connection < 0)
-		return false;
-	joined = talk(connection, answer_s, descriptors) && map_control(descriptors[CONTROL], out) &&
-		 map_ring(descriptors[RING], out);
-	if (!joined && out->control)
+		return;
+	joining->joined = talk(connection, joining->answer_s, descriptors) && map_control(descriptors[CONTROL], out) &&
+			  map_ring(descriptors[RING], out);
+	if (!joining->joined && out->control)
 		munmap((void *)out->control, sizeof(*out->control));
 	for (i = 0; i < DESCRIPTORS; i++)
 		if (descriptors[i] >= 0)
 			close(descriptors[i]);
 	close(connection);
-	return joined;
+}
+
+bool join(const char *name, bool patient, struct joined *out)
+{
+	struct joining joining = {.name = name, .answer_s = patient ? PATIENT_S : ANSWER_S, .out = out};
+
+	*out = (struct joined){0};
+	own_table_run(join_here, &joining);
+	return joining.joined;
 }

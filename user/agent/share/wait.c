@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
@@ -26,10 +25,6 @@
 #include "agent/fork_gate.h"
 #include "agent/own_thread.h"
 #include "agent/share/join.h"
-
-/* Linux 5.9, the same number on all machines; include/uapi/linux/close_range.h */
-#define SYS_CLOSE_RANGE 436
-#define UNSHARE_TABLE 2u
 
 #define SPEAKS_S 1 /* how long one that has connected is listened to */
 #define FAILED_PAUSE_NS 100000000u
@@ -125,7 +120,7 @@ static void listening_thread(void)
 
 	prctl(PR_SET_NAME, "gputrace-waits");
 	fork_gate_leave();
-	if (!syscall(SYS_CLOSE_RANGE, 0u, ~0u, UNSHARE_TABLE))
+	if (own_table_begin())
 		listener = listen_here();
 	if (listener >= 0)
 		serve_all(listener);
