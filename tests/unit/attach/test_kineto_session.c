@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "attach/clients/kineto_session.h"
@@ -42,11 +43,24 @@ static void a_place_that_cannot_be_read_any_more_is_looked_for_in_the_files(void
 	assert_int_equal(kineto_session_lasts(getpid(), NULL, NULL, 0, &place), 0); /* there is no file */
 }
 
+static void a_place_that_is_known_says_nothing_of_two_copies(void **state)
+{
+	struct probed_file copies[2] = {{.kind = LIBRARY_TORCH, .torch_tried = true},
+					{.kind = LIBRARY_TORCH, .torch_tried = true}};
+	struct probed_file *const mapped[] = {&copies[0], &copies[1]};
+	struct kineto_place place = known_place();
+
+	records = 0;
+	assert_int_equal(kineto_session_lasts(getpid(), NULL, mapped, 1, &place), 0);
+	assert_int_equal(kineto_session_lasts(getpid(), NULL, mapped, 2, &place), -ENOENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_place_that_is_known_is_read_without_its_file),
 		cmocka_unit_test(a_place_that_cannot_be_read_any_more_is_looked_for_in_the_files),
+		cmocka_unit_test(a_place_that_is_known_says_nothing_of_two_copies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

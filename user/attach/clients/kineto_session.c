@@ -40,8 +40,13 @@ int kineto_session_lasts(pid_t pid, struct files *files, struct probed_file *con
 			 struct kineto_place *place)
 {
 	struct mappings mappings = {};
-	int answer = place->known ? kineto_records(pid, place->bias, &place->flag) : -ENOENT;
+	unsigned copies = 0;
+	int answer = -ENOENT;
 
+	for (size_t i = 0; i < count; i++)
+		copies += mapped[i]->kind == LIBRARY_TORCH;
+	if (place->known && copies <= 1) /* one place says nothing of another copy */
+		answer = kineto_records(pid, place->bias, &place->flag);
 	if (answer >= 0)
 		return answer;
 	answer = mappings_read(pid, &mappings);
