@@ -32,7 +32,7 @@ def test_it_is_left_alone_and_named_if_it_gave_a_name(recorder, tmp_path, name):
             done = tracer.interrupt().must_be(0)
         running.ask(f"work {N}")
         recorded = running.end()
-    assert f"told of {3 * N} calls, {3 * N} kernels" in recorded.stdout
+    assert f"received {3 * N} calls, {3 * N} kernels" in recorded.stdout
     assert logfile.registrations(tmp_path / "trace.gpt") == []  # by neither of us while we watched
     assert "No GPU times" in done.stdout
     assert "another tool holds CUPTI (" + (name or "recorder") in " ".join(done.stdout.split())
@@ -59,7 +59,7 @@ def test_one_that_subscribes_meanwhile_finds_it_free_and_kernels_go_on(recorder,
             running.ask(f"work {N}")
             tracer.interrupt().must_be(0)
         recorded = running.end()
-    assert f"told of {N} calls, 0 kernels" in recorded.stdout
+    assert f"received {N} calls, 0 kernels" in recorded.stdout
     states = logfile.agent_states(tmp_path / "trace.gpt")
     assert states.index(logfile.READY) < states.index(logfile.BORROWING)
     trace = reading.trace_of(tmp_path / "trace.json")
@@ -80,7 +80,7 @@ def test_without_root_it_is_said_since_when_another_has_the_records(recorder, tm
             running.ask(f"work {N}")
             done = tracer.interrupt().must_be(0)
         recorded = running.end()
-    assert f"told of 0 calls, {N} kernels" in recorded.stdout
+    assert f"received 0 calls, {N} kernels" in recorded.stdout
     assert reading.receipt(reading.trace_of(tmp_path / "trace.json"))["launches_joined"] == N
     said = " ".join(done.stdout.split())
     assert re.search(rf"Note: pid {running.pid}: another profiler had CUPTI's records for the last \d+\.\d s: launches", said), said

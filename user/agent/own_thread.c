@@ -16,7 +16,7 @@
 #define SYS_CLOSE_RANGE 436
 #define UNSHARE_TABLE 2u
 
-#define ERRAND_NS 1000000000u
+#define JOB_WAIT_NS 1000000000u
 
 static void *thread(void *run)
 {
@@ -53,32 +53,32 @@ bool own_table_begin(void)
 	return !syscall(SYS_CLOSE_RANGE, 0u, ~0u, UNSHARE_TABLE);
 }
 
-struct errand {
+struct job {
 	void (*run)(void *);
 	void *context;
 	_Atomic uint32_t done; /* futex */
 };
 
-static void *run_errand(void *own)
+static void *run_job(void *own)
 {
-	struct errand *errand = own;
+	struct job *job = own;
 
 	own_table_begin();
-	errand->run(errand->context);
-	futex_set(&errand->done);
+	job->run(job->context);
+	futex_set(&job->done);
 	return NULL;
 }
 
 void own_table_run(void (*run)(void *context), void *context)
 {
-	struct errand errand = {.run = run, .context = context};
+	struct job job = {.run = run, .context = context};
 
-	if (!start(run_errand, &errand)) {
+	if (!start(run_job, &job)) {
 		run(context);
 		return;
 	}
-	while (!atomic_load(&errand.done))
-		futex_wait(&errand.done, 0, ERRAND_NS);
+	while (!atomic_load(&job.done))
+		futex_wait(&job.done, 0, JOB_WAIT_NS);
 }
 
 /* glibc's: as large as RLIMIT_STACK says, or this where that says nothing. */

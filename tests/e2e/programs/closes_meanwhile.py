@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Launches when it is told to, while a thread of it closes every descriptor again and again and opens its own: a line of
+"""Launches on request, while a thread of it closes every descriptor again and again and opens its own: a line of
 standard input is a command, `done` follows each.
 
 closes_meanwhile.py LIBCUDART

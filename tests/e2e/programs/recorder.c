@@ -111,6 +111,6 @@ int main(int argc, char **argv)
 		fflush(stdout);
 	}
 	cuptiActivityFlushAll(1);
-	printf("told of %u calls, %u kernels\n", calls / 2, kernels);
+	printf("received %u calls, %u kernels\n", calls / 2, kernels);
 	return 0;
 }

@@ -52,10 +52,14 @@ static bool is_in_module(const struct model_code *code, const char *name)
 	return false;
 }
 
+static bool is_of_file(const struct model_code *code, const char *file)
+{
+	return ends_after(code->file, file, '/') || is_module(code->file, file, strlen(file));
+}
+
 bool step_is_function(const struct step_request *request, const struct model_code *code)
 {
-	if (request->file && !ends_after(code->file, request->file, '/') &&
-	    !is_module(code->file, request->file, strlen(request->file)))
+	if (request->file && !is_of_file(code, request->file))
 		return false;
 	if (request->line)
 		return code->first_line == request->line;
@@ -112,8 +116,7 @@ static bool is_similar(const struct step_request *request, const struct model_co
 	const char *seen = last_part(code->name), *wanted = last_part(request->name);
 
 	if (request->line)
-		return ends_after(code->file, request->file, '/') ||
-		       is_module(code->file, request->file, strlen(request->file));
+		return is_of_file(code, request->file);
 	if (!*seen || !code->described)
 		return false;
 	return edits(seen, wanted) <= strlen(wanted) / 3 || (strlen(wanted) > 2 && strstr(seen, wanted)) ||

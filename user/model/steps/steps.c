@@ -73,7 +73,9 @@ static void choose(struct steps *steps, struct step_candidates *all, const struc
 /* A function that was requested by its line has its name. */
 static void name_by_line(struct steps *steps, const struct step_request *request)
 {
-	for (size_t i = 0; request->line && steps->functions.count && i < steps->tracks.count; i++) {
+	if (!request->line || !steps->functions.count)
+		return;
+	for (size_t i = 0; i < steps->tracks.count; i++) {
 		free(steps->tracks.items[i].name);
 		steps->tracks.items[i].name = xstrdup(steps->functions.items[0].name);
 	}

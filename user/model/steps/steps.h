@@ -88,10 +88,10 @@ struct steps {
 	ARRAY(struct step_track) tracks; /* of processes that have steps, in the order of the trace */
 	bool scheduled;			 /* they are those that a schedule had recorded (step_reported.h) */
 	uint64_t seen;			 /* with a schedule: steps that were seen to begin, of the process with most */
+	bool captured;			 /* by cudaProfilerStart and cudaProfilerStop */
+	uint64_t schedule_first;	 /* and the first that it would have recorded, counted from 0 */
 	struct step_function_list functions; /* FUNCTION: those that the request names */
 	struct step_function_list similar;   /* and those with a similar name */
-	bool captured;			     /* by cudaProfilerStart and cudaProfilerStop */
-	uint64_t schedule_first;	     /* and the first that it would have recorded, counted from 0 */
 };
 
 /* 0 or -errno of reading; freed in any case. */
