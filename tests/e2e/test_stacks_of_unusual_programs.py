@@ -118,13 +118,13 @@ def test_a_function_is_never_taken_for_one_that_died_before_it_in_its_place(ever
 
 # ---- backward passes ----------------------------------------------------------------------------
 
-def passes(folder, python):
+def passes(folder, python, *driver):
     """{number of a launch: the function that it is under, None where that is not known} for programs/engine.py"""
     engine = folder / "libtorch_cpu.so"
     old_glibc = machine.ROOT / "tests/simgpu/core/old-glibc.h"  # it is loaded in the roots of older suites, too
     subprocess.run([os.environ.get("CC", "gcc"), "-O1", "-fno-omit-frame-pointer", "-shared", "-fPIC", "-include",
                     old_glibc, "-o", engine, machine.PROGRAMS / "engine.c", "-ldl", "-lpthread"], check=True)
-    command = [python, machine.PROGRAMS / "engine.py", engine, machine.cudart()]
+    command = [python, machine.PROGRAMS / "engine.py", engine, machine.cudart(), *driver]
     with tracing.Running(command, folder) as program:
         program.wait_line("ready")
         with tracing.Tracer(folder, "--agent", "off", "-p", program.pid) as tracer:
@@ -137,7 +137,7 @@ def passes(folder, python):
 
 
 def test_a_node_passes_on_the_stack_of_its_backward_until_it_returns(every_python, tmp_path):
-    got = passes(tmp_path, every_python)
+    got = passes(tmp_path, every_python, machine.SIMGPU / "libcuda.so.1")
     assert sorted(got) == list(range(1, 18))
     # In the node, deeper in it, and deeper when it has returned.
     assert [got[number] for number in (1, 2, 3)] == ["first_pass", "first_pass", None]
@@ -147,6 +147,13 @@ def test_a_node_passes_on_the_stack_of_its_backward_until_it_returns(every_pytho
     assert [got[number] for number in (9, 10, 11, 12, 13)] == ["third_pass", None, None, None, None]
     # On the thread that called backward(), its own frames; none when Python has left that thread.
     assert [got[number] for number in (14, 15, 16, 17)] == ["fourth_pass"] * 3 + [None]
+
+
+def test_a_program_without_the_driver_does_not_pay_for_what_backward_passes_launch(tmp_path):
+    """The probes on the engine are not in it, or launches of its nodes had the stack of the pass."""
+    got = passes(tmp_path, machine.any_python())
+    assert sorted(got) == list(range(1, 18))
+    assert [got[number] for number in range(1, 14)] == [None] * 13
 
 
 # ---- how the interpreter runs -------------------------------------------------------------------

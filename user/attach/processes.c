@@ -360,6 +360,8 @@ static void probe_files(struct processes *processes, struct followed *process)
 			else if (!process->agent_calls)
 				file_attach_calls(processes->files, file);
 		}
+	for (size_t i = 0; i < process->files.count; i++)
+		process->files.items[i]->engine_wanted |= followed_maps(process, LIBRARY_CUDA);
 }
 
 /* The program that the process executes, as the BPF side counts them; 0: it is not followed there. */

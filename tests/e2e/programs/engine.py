@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Backward passes on the engine of engine.c: engine.py LIBTORCH LIBCUDART; goes on when a line comes."""
+"""Backward passes on the engine of engine.c: engine.py LIBTORCH LIBCUDART [LIBCUDA]; goes on when a line comes.
+
+The driver is mapped as by a program that uses it, and not loaded: libcudart would find it.
+"""
 
 import ctypes
+import mmap
 import sys
 
 lib = ctypes.CDLL(sys.argv[1])
@@ -30,6 +34,10 @@ def fourth_pass():  # on the thread that calls
 
 def main():
     lib.setup(sys.argv[2].encode())
+    drivers = []
+    for path in sys.argv[3:]:
+        with open(path, "rb") as file:
+            drivers.append(mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC))
     print("ready", flush=True)
     sys.stdin.readline()
     first_pass()

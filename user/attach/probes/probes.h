@@ -49,8 +49,8 @@ void file_attach_python(struct files *files, struct probed_file *file, const str
 /* ---- PyTorch ---- */
 
 /*
- * The autograd engine, and the profiler's buffers.  Takes a tenth of a second (the library has 200,000 symbols), so not
- * while a process waits for it.
+ * The autograd engine, once it is wanted, and the profiler's buffers.  Takes a tenth of a second at first (the library
+ * has 200,000 symbols), so not while a process waits for it.
  */
 void file_attach_torch(struct files *files, struct probed_file *file);
 

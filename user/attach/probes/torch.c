@@ -53,24 +53,30 @@ static int torch_symbol(const struct image_symbol *symbol, void *context)
 	return !search->missing;
 }
 
-static int attach_engine(struct files *files, struct probed_file *file, const struct torch_search *search)
+/* Where the engine is probed; -errno */
+static int find_engine(struct files *files, struct probed_file *file, const struct torch_search *search)
+{
+	file->engine_begin = (struct uprobe){.offset = search->found[ENGINE_BEGIN].site.offset};
+	file->engine_node =
+		(struct uprobe){.offset = search->found[ENGINE_NODE].site.offset,
+				.cookie = GPT_COOKIE(0, 0, search->found[ENGINE_NODE].site.sp_adjust, 0, 0)};
+	file->engine_known = search->found[ENGINE_BEGIN].address && search->found[ENGINE_NODE].address;
+	if (!file->engine_known)
+		return -ENOENT;
+	return files->programs->sites < 0
+		       ? 0
+		       : sites_write(files->programs->sites, file->device, file->inode, &file->engine_node, 1);
+}
+
+static int attach_engine(struct files *files, struct probed_file *file)
 {
 	const struct gputrace_bpf *bpf = files->programs->bpf;
-	struct uprobe begin = {.offset = search->found[ENGINE_BEGIN].site.offset};
-	struct uprobe node = {.offset = search->found[ENGINE_NODE].site.offset,
-			      .cookie = GPT_COOKIE(0, 0, search->found[ENGINE_NODE].site.sp_adjust, 0, 0)};
-	int error;
+	int error = file_attach_uprobes(files, file, &file->engine_links, bpf->progs.backward_begin,
+					&file->engine_begin, 1);
 
-	if (!search->found[ENGINE_BEGIN].address || !search->found[ENGINE_NODE].address)
-		return -ENOENT;
-	if (files->programs->sites >= 0) {
-		error = sites_write(files->programs->sites, file->device, file->inode, &node, 1);
-		if (error)
-			return error;
-	}
-	error = file_attach_uprobes(files, file, &file->engine_links, bpf->progs.backward_begin, &begin, 1);
 	if (!error)
-		error = file_attach_uprobes(files, file, &file->engine_links, bpf->progs.backward_node, &node, 1);
+		error = file_attach_uprobes(files, file, &file->engine_links, bpf->progs.backward_node,
+					    &file->engine_node, 1);
 	if (error)
 		links_detach(&file->engine_links);
 	return error;
@@ -96,16 +102,12 @@ static void find_flag(struct probed_file *file, const struct image *image)
 			     !kineto_find_flag(image, singleton.address, push.address, &file->kineto);
 }
 
-void file_attach_torch(struct files *files, struct probed_file *file)
+static void look_into(struct files *files, struct probed_file *file)
 {
 	struct torch_search search = {.missing = TORCH_FUNCTIONS};
 	struct image *image = NULL;
-	int error;
+	int error = file_open_image(file, &image);
 
-	if (file->kind != LIBRARY_TORCH || file->torch_tried)
-		return;
-	file->torch_tried = true;
-	error = file_open_image(file, &image);
 	if (!error)
 		find_flag(file, image);
 	if (!files->programs->bpf) { /* nothing is probed */
@@ -115,7 +117,7 @@ void file_attach_torch(struct files *files, struct probed_file *file)
 	if (!error) {
 		search.image = image;
 		image_each_symbol(image, torch_symbol, &search);
-		error = attach_engine(files, file, &search);
+		error = find_engine(files, file, &search);
 	}
 	if (error)
 		file_note_refused(files, file, FILE_ENGINE, error);
@@ -125,4 +127,22 @@ void file_attach_torch(struct files *files, struct probed_file *file)
 			file_note_refused(files, file, FILE_PROFILER, error);
 	}
 	image_close(image);
+}
+
+void file_attach_torch(struct files *files, struct probed_file *file)
+{
+	int error;
+
+	if (file->kind != LIBRARY_TORCH)
+		return;
+	if (!file->torch_tried) {
+		file->torch_tried = true;
+		look_into(files, file);
+	}
+	if (!file->engine_wanted || !file->engine_known)
+		return;
+	file->engine_known = false; /* once */
+	error = attach_engine(files, file);
+	if (error)
+		file_note_refused(files, file, FILE_ENGINE, error);
 }
