@@ -6,18 +6,23 @@
 
 The program says itself how long each round took: rounds with and without the trace alternate, so that what else the
 machine does is in both.  Held against the project's numbers: --cpu -F 99 at most 1 % of the program's time, -F 19 0.2 %;
-a switch of a thread that is recorded at most 1.5 us dearer, one of a thread that is not followed 0.3 us.
+a switch of a thread that is recorded at most 1.5 us dearer, one of a thread that is not followed 0.3 us; the program stopped
+for at most a tenth of the time that py-spy stops it at the same rate, and the same line named.
 """
 import argparse
+import collections
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+GET_PYPI = HERE.parent / "get-pypi"
 SPIN, SWITCHES = 3000000, 40000
+PAUSES_S, RATE = 2, 99
 
 
 class Target:
@@ -69,6 +74,61 @@ def compare(options, traced, asked, text, *flags):
     return statistics.median(without), statistics.median(within)
 
 
+class PySpy:
+    """Sampling the process; said: the program, and what was folded when it has ended."""
+
+    def __init__(self, spy, pid, folder):
+        self.folded = pathlib.Path(folder) / "spy.folded"
+        self.process = subprocess.Popen([spy, "record", "--rate", str(RATE), "--format", "raw", "--output", self.folded, "--duration",
+                                         "unlimited", "--pid", str(pid)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, universal_newlines=True)
+        for line in self.process.stdout:
+            if "Sampling process" in line:
+                return
+        raise SystemExit("blame: py-spy did not begin")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.process.send_signal(2)
+        self.process.communicate()
+
+
+def culprit(folded):
+    """The innermost Python function of most samples, with its line."""
+    counts = collections.Counter()
+    for line in folded.read_text().splitlines():
+        stack, count = line.rsplit(" ", 1)
+        counts[next((frame for frame in reversed(stack.split(";")) if ".py:" in frame), "none")] += int(count)
+    return counts.most_common(1)[0][0]
+
+
+def stopped_times(options, target):
+    """Medians of milliseconds in a second: alone, sampled by gputrace, by py-spy; and what each names."""
+    found = subprocess.run([GET_PYPI, sys.executable, "py-spy<1"], check=True, stdout=subprocess.PIPE, universal_newlines=True)
+    spy = pathlib.Path(found.stdout.strip()) / "bin/py-spy"
+    stopped = collections.defaultdict(list)
+    with tempfile.TemporaryDirectory() as folder:
+        cpu = pathlib.Path(folder) / "cpu.folded"
+        for _ in range(options.rounds):
+            stopped["alone"].append(target.ask(f"pauses {PAUSES_S}"))
+            with Trace(options.gputrace, target.process.pid, folder, "-F", str(RATE), "--metric", "cpu", "-o", cpu):
+                stopped["gputrace"].append(target.ask(f"pauses {PAUSES_S}"))
+            with PySpy(spy, target.process.pid, folder) as sampled:
+                stopped["py-spy"].append(target.ask(f"pauses {PAUSES_S}"))
+        named = culprit(cpu), culprit(sampled.folded)
+    return {name: statistics.median(seconds) * 1000 / PAUSES_S for name, seconds in stopped.items()}, named
+
+
+def judge_stops(options, target):
+    stopped, named = stopped_times(options, target)
+    print(f"stopped, ms a second: {stopped['alone']:.3f} alone, {stopped['gputrace']:.3f} under --cpu -F {RATE} (at most a tenth of the "
+          f"next), {stopped['py-spy']:.3f} under py-spy at {RATE} Hz")
+    print(f"most samples: {named[0]}; py-spy: {named[1]}")
+    return stopped["gputrace"] - stopped["alone"] > (stopped["py-spy"] - stopped["alone"]) / 10
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("gputrace")
@@ -90,6 +150,7 @@ def main():
         missed |= most is not None and cost_us > most
         print(f"--off-cpu, a switch {name}: {cost_us:+.2f} us, {within / without:.2f} times"
               + (f" (at most {most} us)" if most else ""), flush=True)
+    missed |= judge_stops(options, target)
     target.end()
     other.end()
     return missed

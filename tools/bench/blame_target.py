@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Takes orders on standard input: "spin N" additions, "switch N" round trips of two threads that share one CPU; says how many
-seconds of CPU time each took, which others do not add to."""
+"""Takes orders on standard input: "spin N" additions, "switch N" round trips of two threads that share one CPU: says how many
+seconds of CPU time each took, which others do not add to.  "pauses N" runs for N seconds: says for how many of them it was
+stopped, that is neither had a CPU nor waited for one."""
 import os
 import sys
 import threading
@@ -34,8 +35,21 @@ def switch(count):
     os.sched_setaffinity(0, cpus)
 
 
+def accounted():
+    """Seconds that the kernel says it had a CPU or waited for one: proc(5), schedstat."""
+    with open("/proc/thread-self/schedstat") as file:
+        return sum(int(word) for word in file.read().split()[:2]) / 1e9
+
+
+def pauses(seconds):
+    start, before = time.perf_counter(), accounted()
+    while time.perf_counter() < start + seconds:
+        pass
+    return time.perf_counter() - start - (accounted() - before)
+
+
 for line in sys.stdin:
     word, count = line.split()
     start = time.process_time()
-    {"spin": spin, "switch": switch}[word](int(count))
-    print(time.process_time() - start, flush=True)
+    stopped = {"spin": spin, "switch": switch, "pauses": pauses}[word](int(count))
+    print(time.process_time() - start if stopped is None else stopped, flush=True)
