@@ -124,11 +124,11 @@ check-torch-all: all simgpu
 		$(PYTEST) -m torch -k "$$only" $(PYTEST_FLAGS) || failed="$$failed $$version"; done; \
 	[ -z "$$failed" ] || { echo "check-torch-all: failed with PyTorch$$failed"; exit 1; }
 
-# MARKED=apart and MARKED="not apart" may run at the same time.
+# DIVIDED=FOLDER, which does not exist yet: two that run at the same time divide the files between them.
 check-e2e-all: all simgpu $(CONSUMED)
 	@tools/get-torch >/dev/null
-	@marked="($(or $(MARKED),apart or not apart))"; tools/get-trace-processor installed >/dev/null 2>&1 || \
-		marked="$$marked and not trace_processor"; $(PYTEST) -m "$$marked" $(PYTEST_FLAGS)
+	@marked=; tools/get-trace-processor installed >/dev/null 2>&1 || marked='not trace_processor'; \
+		export GPUTRACE_TEST_DIVIDED="$(abspath $(DIVIDED))"; $(PYTEST) -m "$$marked" $(PYTEST_FLAGS)
 
 check-kernels: all simgpu
 	@tools/deps test kernels

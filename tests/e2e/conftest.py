@@ -2,6 +2,7 @@
 """What every end-to-end test needs: root, a build, and the helper modules."""
 
 import collections
+import fcntl
 import os
 import pathlib
 import shutil
@@ -19,13 +20,51 @@ import machine  # noqa: E402
 
 LONG_S = 300  # a run of which it is said where its time went
 
+# A folder in which several runs at a time note the files whose tests they take (make check-e2e-all DIVIDED=FOLDER).
+DIVIDED = os.environ.get("GPUTRACE_TEST_DIVIDED")
+
+
+class Divided:
+    """Takes the files that no other run has taken.  A test that is marked `alone` waits until those of the others are over."""
+
+    def __init__(self, folder):
+        folder.mkdir(exist_ok=True)
+        self.folder, self.taken = folder, {}
+        self.next, self.running = (os.open(folder / name, os.O_CREAT | os.O_RDWR) for name in ("next", "running"))
+
+    def takes(self, file):
+        if file not in self.taken:
+            try:
+                os.close(os.open(self.folder / f"{file.parent.name}-{file.name}", os.O_CREAT | os.O_EXCL))
+                self.taken[file] = True
+            except FileExistsError:
+                self.taken[file] = False
+        return self.taken[file]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item):
+        """True: there is nothing to do; that of another run is not even reported."""
+        fcntl.flock(self.running, fcntl.LOCK_UN)
+        if not self.takes(item.path):
+            return True
+        fcntl.flock(self.next, fcntl.LOCK_EX)  # or who waits for all others to be over would wait for ever
+        fcntl.flock(self.running, fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
+        fcntl.flock(self.next, fcntl.LOCK_UN)
+        return None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self):
+        fcntl.flock(self.running, fcntl.LOCK_UN)
+
 
 def pytest_configure(config):
     # A shell's background job has it ignored, and so has all that it starts: no Ctrl-C of a test would come then.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "torch: needs PyTorch, several GB once (make check-torch)")
     config.addinivalue_line("markers", "trace_processor: needs Perfetto's trace_processor (make check-trace-processor)")
-    config.addinivalue_line("markers", "apart: traces nothing, so that it runs beside the rest in .ci/run")
+    config.addinivalue_line("markers", "alone: no other test runs meanwhile where two runs divide the files between them")
+    if DIVIDED:
+        config.pluginmanager.register(Divided(pathlib.Path(DIVIDED)))
     config.addinivalue_line("markers", "kernels: depends on the kernel, so it runs on others too (make check-kernels)")
 
 

@@ -13,6 +13,8 @@ import pytest
 import tracing
 from test_why import losses
 
+pytestmark = pytest.mark.alone  # what another takes of the processors would be a cause, too
+
 WAIT, FOR_GIL = 20, 2  # the record, and its reason
 
 CAUSES = {"busy": "ran", "garbage": "gc"}  # that only samples show

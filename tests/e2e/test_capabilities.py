@@ -78,6 +78,7 @@ def test_with_all_of_them_a_process_is_seen_whole(desk, owner):
     assert not traced.notes
 
 
+@pytest.mark.alone
 def test_with_all_of_them_the_whole_machine_is_seen(desk):
     traced = Traced(desk, OTHER, (*holding(*ALL), desk / "gputrace"), everything=True)
     traced.assert_whole()

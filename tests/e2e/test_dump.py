@@ -17,8 +17,6 @@ import machine
 import pytest
 import tracing
 
-pytestmark = pytest.mark.apart
-
 HANGS = machine.PROGRAMS / "hangs.py"
 MOVES, FAILED, USAGE, STILL = 0, 1, 2, 4
 BETWEEN_LOOKS_NS = 500000000

@@ -12,8 +12,6 @@ import machine
 import pytest
 from test_dump import FAILED, LINES, STILL, dump, dump_still, inner_line, running, threads_of
 
-pytestmark = pytest.mark.apart
-
 AT_ONCE = 50
 LIMITS_MB = (16, 64, 200, *range(256, 320, 4), 400, 600)  # of address space; a look takes 256
 MB = 1 << 20

@@ -13,8 +13,6 @@ import machine
 import pytest
 from test_dump import block_of, dump, dump_json
 
-pytestmark = pytest.mark.apart
-
 SERVER = machine.PROGRAMS / "ras_server.py"
 ASKED = ["CLIENT PROTOCOL 2", "TIMEOUT 2", "STATUS"]
 PATIENCE_S = 5

@@ -12,6 +12,8 @@ import pytest
 import reading
 import tracing
 
+pytestmark = pytest.mark.alone  # the whole machine is traced
+
 USER = 65534
 FILES = 2500
 MANY_FILES = 20000

@@ -11,6 +11,8 @@ import timelines
 import tracing
 from viewed import Viewed
 
+pytestmark = pytest.mark.alone  # threads wait for who else takes the processors
+
 # What a wait of the program's takes besides: from its own clock into the kernel, and back with the interpreter's lock.
 AROUND = 0.2
 

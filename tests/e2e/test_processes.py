@@ -297,6 +297,7 @@ def test_threads_that_launch_at_the_same_time_are_exact(cudart, every_python, tm
     assert reading.trace_stacks(trace, LAUNCH) == reading.truth_stacks(reading.program(tmp_path / "truth.json"))
 
 
+@pytest.mark.alone
 def test_the_whole_machine_is_traced_without_p_and_every_process_gets_its_file(cudart, tmp_path):
     with tracing.target(tmp_path, cudart) as early, tracing.Tracer(tmp_path, names=["trace-%p.json"]) as tracer:
         with tracing.target(tmp_path, cudart) as late:

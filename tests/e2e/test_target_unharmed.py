@@ -309,6 +309,7 @@ def test_no_probe_and_no_thread_is_left_where_the_agent_was(tmp_path, copied_sim
         assert not has_agent_thread(pid)
 
 
+@pytest.mark.alone  # another that is traced may have probes in the same libpython
 def test_the_interpreter_is_left_untouched(cudart, every_python, tmp_path):
     with tracing.target(tmp_path, cudart, python=every_python) as target:
         with open(f"/proc/{target.pid}/maps") as maps:

@@ -8,7 +8,7 @@ import pytest
 import tracing
 from test_why import losses, why
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.alone]  # as test_blame.py
 
 CASES = {
     "data": ("the GPU waits for data", "_SingleProcessDataLoaderIter.__next__", "num_workers"),
