@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,8 @@ static char *frames[4096];
 static unsigned frame_count;
 static volatile int running = 1;
 static pthread_t launcher;
+static uint64_t first_interpreter;
+static bool published;
 
 static void put(char *part, size_t offset, uint64_t value, size_t bytes)
 {
@@ -96,6 +99,13 @@ static void set_top(uint64_t frame)
 #endif
 }
 
+/* Once the lie is complete: before, nothing can be walked. */
+static void publish(void)
+{
+	published = true;
+	put_word(_PyRuntime, RUNTIME_INTERPRETERS_HEAD, first_interpreter);
+}
+
 /* An interpreter with one thread, this one, in gamma() < beta() < alpha(). */
 static void make_python(void)
 {
@@ -136,7 +146,9 @@ static void make_python(void)
 	set_top(at(frames[frame_count - 1]));
 	put_word(interpreters[0], INTERP_NEXT_UNIQUE_ID, 2);
 	put_word(interpreters[0], INTERP_THREADS_HEAD, at(threads[0]));
-	put_word(_PyRuntime, RUNTIME_INTERPRETERS_HEAD, at(interpreters[0]));
+	first_interpreter = at(interpreters[0]);
+	if (published)
+		publish();
 }
 
 /* ---- lies ------------------------------------------------------------------------------------- */
@@ -220,7 +232,7 @@ static void thread_in_kernel(void)
 
 static void interpreter_in_kernel(void)
 {
-	put_word(_PyRuntime, RUNTIME_INTERPRETERS_HEAD, 0xffff888000001000ull);
+	first_interpreter = 0xffff888000001000ull;
 }
 
 static void code_is_no_code(void)
@@ -337,6 +349,7 @@ static void put_waiting_file(void *at, size_t bytes, int protection)
 
 static void runtime_waits(void)
 {
+	publish(); /* it cannot be written to any more */
 	put_waiting_file(_PyRuntime, PART, PROT_READ | PROT_WRITE);
 }
 
@@ -394,6 +407,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++)
 		if (strcmp(argv[1], lies[i].name) == 0)
 			lies[i].make();
+	if (!published)
+		publish();
 	library = dlopen(argv[2], RTLD_NOW);
 	launch = library ? (launch_function)(uintptr_t)dlsym(library, "cudaLaunchKernel") : NULL;
 	if (!launch)
