@@ -13,6 +13,11 @@
 #ifndef GPUTRACE_SHARE_H
 #define GPUTRACE_SHARE_H
 
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include <gputrace/record.h>
 #include <gputrace/python.h>
 #include <gputrace/schedule.h>
@@ -65,6 +70,18 @@ struct gpt_share_answer {
 #define GPUTRACE_WAIT "GPUTRACE_WAIT"
 #define GPUTRACE_WAIT_NAME "gputrace-agent-%u-%u"
 #define GPUTRACE_WAIT_NAMES 8u
+
+/* The abstract address of a name (unix(7)) for bind and connect, and its length; 0: the name is empty or too long. */
+static inline socklen_t gpt_share_address(struct sockaddr_un *address, const char *name)
+{
+	size_t length = strlen(name);
+
+	if (!length || length >= sizeof(address->sun_path) - 1)
+		return 0;
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	memcpy(address->sun_path + 1, name, length);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+}
 #define GPT_SHARE_ASK_MAX 256u
 #define GPT_SHARE_ASKED 'a'
 #define GPT_SHARE_AT_WORK 'w'

@@ -43,7 +43,7 @@ static void load(const char *name)
 	assert_non_null(torch);
 }
 
-static void listen(void)
+static void begin_listening(void)
 {
 	gputrace_agent_ops_semaphore = 1;
 	ops_start();
@@ -52,7 +52,7 @@ static void listen(void)
 static void observe(void)
 {
 	load(LOADED("2.14"));
-	listen();
+	begin_listening();
 	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
 }
 
@@ -276,13 +276,13 @@ static void an_end_without_a_begin_is_nothing(void **state)
 
 	load(LOADED("2.14"));
 	torch->begin(&before, "before", GPT_AGENT_OP_FUNCTION, -1, 0);
-	listen();
+	begin_listening();
 	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
 	torch->finish(&before);
 	torch->begin(&before, "first session", GPT_AGENT_OP_FUNCTION, -1, 0);
 	leave();
 	said.bytes = 0;
-	listen();
+	begin_listening();
 	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
 	torch->finish(&before);
 	leave();
@@ -334,7 +334,7 @@ static void two_who_were_there_first_and_are_counted_as_one_are_heard(void **sta
 
 static void a_pytorch_that_is_loaded_later_is_observed(void **state)
 {
-	listen();
+	begin_listening();
 	UNTIL(ops_are(GPT_AGENT_OPS_WAITING));
 	load(LOADED("2.14"));
 	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
@@ -348,7 +348,7 @@ static void assert_refused(const char *why)
 {
 	const char *text;
 
-	listen();
+	begin_listening();
 	UNTIL(ops_are(GPT_AGENT_OPS_REFUSED));
 	text = last_ops()->text;
 	assert_string_equal(text + strlen(text) + 1, why);

@@ -69,7 +69,7 @@ static bool sees(unsigned what)
 #define OF_CPU (1u << GPT_AGENT_TORCH_MEMORY_OF_CPU)
 #define OF_CUDA (1u << GPT_AGENT_TORCH_MEMORY_OF_CUDA)
 
-static void listen(void)
+static void begin_listening(void)
 {
 	gputrace_agent_torch_memory_semaphore = 1;
 	gputrace_agent_ops_semaphore = 1;
@@ -119,7 +119,7 @@ static void blocks_of_the_cpu_are_reported_and_the_reporter_hears_of_them_too(vo
 {
 	uint64_t before = clock_now_ns();
 
-	listen();
+	begin_listening();
 	UNTIL(sees(OF_CPU));
 	c10->allocate(address(0x1000), 400);
 	assert_int_equal(c10->heard->bytes, 400);
@@ -149,7 +149,7 @@ static void blocks_of_the_cpu_are_reported_and_the_reporter_hears_of_them_too(vo
 static void events_of_a_gpu_have_what_its_allocator_says(void **state)
 {
 	load_cuda();
-	listen();
+	begin_listening();
 	UNTIL(sees(OF_CPU | OF_CUDA));
 	cuda->report(address(0x2000), 512, 1024, 4096, (struct fake_device){GPT_TORCH_CUDA, 3});
 	cuda->report(address(0x2000), -512, 512, 4096, (struct fake_device){GPT_TORCH_CUDA, 3});
@@ -173,7 +173,7 @@ static void events_of_a_gpu_have_what_its_allocator_says(void **state)
 static void what_a_library_says_of_the_cpu_has_its_sign_and_its_totals(void **state)
 {
 	load_cuda();
-	listen();
+	begin_listening();
 	UNTIL(sees(OF_CPU | OF_CUDA));
 	cuda->report(address(0x3000), 4000, 0, 8000, (struct fake_device){GPT_TORCH_CPU, -1});
 	cuda->report(address(0x3000), -4000, 0, 4000, (struct fake_device){GPT_TORCH_CPU, -1});
@@ -189,7 +189,7 @@ static void what_a_library_says_of_the_cpu_has_its_sign_and_its_totals(void **st
 
 static void a_library_that_comes_later_is_followed_too(void **state)
 {
-	listen();
+	begin_listening();
 	UNTIL(sees(OF_CPU));
 	load_cuda();
 	UNTIL(sees(OF_CPU | OF_CUDA));
@@ -201,7 +201,7 @@ static void a_library_that_comes_later_is_followed_too(void **state)
 static void stacks_are_taken_of_what_is_worth_one_unless_all_are_wanted(void **state)
 {
 	load_cuda();
-	listen();
+	begin_listening();
 	UNTIL(sees(OF_CPU | OF_CUDA));
 	c10->allocate(address(0x1000), GPT_AGENT_TORCH_MEMORY_LARGE - 1);
 	c10->allocate(address(0x2000), GPT_AGENT_TORCH_MEMORY_LARGE);
@@ -251,7 +251,7 @@ static void calls_are_put_back_when_no_one_listens_any_more(void **state)
 	dl_iterate_phdr(find_entry, NULL);
 	assert_non_null(entry);
 	before = atomic_load(entry);
-	listen();
+	begin_listening();
 	UNTIL(sees(OF_CPU));
 	assert_ptr_not_equal(atomic_load(entry), before);
 	leave();
@@ -274,7 +274,7 @@ static void a_call_that_leads_to_somebody_else_is_left_alone_and_that_is_said(vo
 	before = atomic_load(entry);
 	assert_true(mprotect((void *)((uintptr_t)entry & ~4095ul), 4096, PROT_READ | PROT_WRITE) == 0);
 	atomic_store(entry, (void *)somebody_elses_call);
-	listen();
+	begin_listening();
 	UNTIL(last_state());
 	assert_int_equal(last_state()->seen, 0);
 	assert_true(last_state()->bytes > 0 && memmem(last_state()->text, last_state()->bytes, "libc10", 6));
@@ -288,7 +288,7 @@ static void a_forked_child_goes_on_as_before_and_says_nothing(void **state)
 	pid_t child;
 	int status;
 
-	listen();
+	begin_listening();
 	UNTIL(sees(OF_CPU));
 	child = fork();
 	if (!child) {

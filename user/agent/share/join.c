@@ -57,21 +57,18 @@ bool share_trusts(int connection)
 static int reach(const char *name, unsigned answer_s)
 {
 	struct timeval patience = {.tv_sec = answer_s};
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	size_t length = strnlen(name, sizeof(address.sun_path));
+	struct sockaddr_un address;
+	socklen_t length = gpt_share_address(&address, name);
 	int connection;
 
-	if (!length || length >= sizeof(address.sun_path) - 1)
+	if (!length)
 		return -1;
-	memcpy(address.sun_path + 1, name, length);
 	connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (connection < 0)
 		return -1;
 	if (!setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) &&
 	    !setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) &&
-	    !connect(connection, (const struct sockaddr *)&address,
-		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) &&
-	    share_trusts(connection))
+	    !connect(connection, (const struct sockaddr *)&address, length) && share_trusts(connection))
 		return connection;
 	close(connection);
 	return -1;

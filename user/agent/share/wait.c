@@ -56,17 +56,17 @@ static void starting_thread(void)
 static int listen_here(void)
 {
 	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	unsigned i;
-	int length;
+	struct sockaddr_un address;
+	char name[64];
 
-	for (i = 0; listener >= 0 && i < GPUTRACE_WAIT_NAMES; i++) {
-		length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, GPUTRACE_WAIT_NAME,
-				  (unsigned)getpid(), i);
-		if (!bind(listener, (const struct sockaddr *)&address,
-			  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)))
-			return listen(listener, 1) ? -1 : listener;
+	for (unsigned i = 0; listener >= 0 && i < GPUTRACE_WAIT_NAMES; i++) {
+		snprintf(name, sizeof(name), GPUTRACE_WAIT_NAME, (unsigned)getpid(), i);
+		if (!bind(listener, (const struct sockaddr *)&address, gpt_share_address(&address, name)) &&
+		    !listen(listener, 1))
+			return listener;
 	}
+	if (listener >= 0)
+		close(listener);
 	return -1;
 }
 

@@ -28,21 +28,20 @@ static bool is_of(int connection, pid_t pid)
 /* A socket, or -1. own: the process's number in its own pid namespace. */
 static int reach(pid_t pid, pid_t own)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct sockaddr_un address;
 	struct timeval patience = {.tv_sec = ANSWER_S};
 
 	for (unsigned i = 0; i < GPUTRACE_WAIT_NAMES; i++) {
-		int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, GPUTRACE_WAIT_NAME,
-				      (unsigned)own, i);
+		char name[64];
 		int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
 		if (connection < 0)
 			return -1;
+		snprintf(name, sizeof(name), GPUTRACE_WAIT_NAME, (unsigned)own, i);
 		/* A connection waits as long as may be sent, where too many have come before. */
 		if (!setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) &&
 		    !setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) &&
-		    !connect(connection, (const struct sockaddr *)&address,
-			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) &&
+		    !connect(connection, (const struct sockaddr *)&address, gpt_share_address(&address, name)) &&
 		    is_of(connection, pid))
 			return connection;
 		close(connection);

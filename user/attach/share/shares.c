@@ -73,19 +73,16 @@ char *shares_name(void)
 
 static int listen_as(const char *name)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	size_t length = strlen(name);
+	struct sockaddr_un address;
+	socklen_t length = gpt_share_address(&address, name);
 	int fd;
 
-	if (length >= sizeof(address.sun_path) - 1)
+	if (!length)
 		return -ENAMETOOLONG;
-	memcpy(address.sun_path + 1, name, length);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	if (bind(fd, (const struct sockaddr *)&address,
-		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) ||
-	    listen(fd, BACKLOG)) {
+	if (bind(fd, (const struct sockaddr *)&address, length) || listen(fd, BACKLOG)) {
 		int error = -errno;
 
 		close(fd);
