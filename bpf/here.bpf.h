@@ -17,6 +17,18 @@ struct here {
 	__u8 stack_state;
 };
 
+/*
+ * The current task, and a member of it or of what it leads to: from Linux 5.11 on without a helper for each, which here
+ * are many.  What cannot be read is 0.
+ */
+#ifndef GPT_OLD_KERNEL
+#define current_task() bpf_get_current_task_btf()
+#define READ(pointer, member) ((pointer)->member)
+#else
+#define current_task() ((struct task_struct *)bpf_get_current_task())
+#define READ(pointer, member) BPF_CORE_READ(pointer, member)
+#endif
+
 /* As the thread had them in user space, also where it is in the kernel. NULL for a thread of the kernel. */
 static __always_inline struct pt_regs *here_registers(void)
 {
@@ -24,9 +36,9 @@ static __always_inline struct pt_regs *here_registers(void)
 	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 #else
 	/* arch/x86/include/asm/processor.h, task_pt_regs: THREAD_SIZE without KASAN, no padding before FRED (6.9) */
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct task_struct *task = current_task();
 
-	return (struct pt_regs *)(BPF_CORE_READ(task, stack) + 16384 - sizeof(struct pt_regs));
+	return (struct pt_regs *)(READ(task, stack) + 16384 - sizeof(struct pt_regs));
 #endif
 }
 
@@ -83,8 +95,8 @@ static __always_inline void here_python(struct gpt_process_state *process, struc
  */
 static __always_inline void here_refresh(struct gpt_thread_state *thread, __u32 tid)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	__u64 pthread = BPF_CORE_READ(task, thread.fsbase), comm[2] = {};
+	struct task_struct *task = current_task();
+	__u64 pthread = READ(task, thread.fsbase), comm[2] = {};
 	const __u64 *known = (const __u64 *)thread->comm;
 
 	bpf_get_current_comm(comm, sizeof(comm));
@@ -102,7 +114,7 @@ static __always_inline bool here_read(struct gpt_process_state *process, struct 
 				      struct here *here)
 {
 	struct pt_regs *registers = here_registers();
-	__u64 sp = BPF_CORE_READ(registers, sp), id;
+	__u64 sp = READ(registers, sp), id;
 	struct walk_slot *slot = slot_acquire(thread->pid);
 
 	here_refresh(thread, (__u32)bpf_get_current_pid_tgid());
@@ -112,7 +124,7 @@ static __always_inline bool here_read(struct gpt_process_state *process, struct 
 		return false;
 	if (process->python_state == GPT_STACK_OK)
 		here_python(process, thread, slot, sp, here);
-	here->native_id = here_native(process, slot, BPF_CORE_READ(registers, ip));
+	here->native_id = here_native(process, slot, READ(registers, ip));
 	slot_release(slot);
 	if (here->stack_id)
 		return true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Where threads wait: who leaves a CPU, what for, who wakes it, and when it runs again.  Both programs run for every
- * switch and every wake-up of the machine: for a thread that is not followed each is one or two look-ups.
+ * switch and every wake-up of the machine: for a thread that is not followed each is one or two look-ups.  They are of
+ * the kind whose tasks are read without a helper (tp_btf).
  */
 #include "common.bpf.h"
 #include "here.bpf.h"
@@ -18,11 +19,12 @@
 
 static __always_inline struct file *file_of(__u64 descriptor)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **files = BPF_CORE_READ(table, fd), *file = 0;
+	struct task_struct *task = current_task();
+	struct files_struct *open_files = READ(task, files);
+	struct fdtable *table = READ(open_files, fdt);
+	struct file **files = READ(table, fd), *file = 0;
 
-	if (descriptor >= BPF_CORE_READ(table, max_fds))
+	if (descriptor >= READ(table, max_fds))
 		return 0;
 	bpf_probe_read_kernel(&file, sizeof(file), files + descriptor);
 	return file;
@@ -47,7 +49,7 @@ static __noinline __u32 reason_of_descriptor(__u64 descriptor)
  */
 static __always_inline __u32 reason_of_call(struct pt_regs *registers, int call, __u64 *arg)
 {
-	__u64 first = BPF_CORE_READ(registers, di);
+	__u64 first = READ(registers, di);
 
 	switch (call) {
 	case 202: /* futex */
@@ -89,7 +91,7 @@ static __always_inline __u32 reason_of_call(struct pt_regs *registers, int call,
 		return GPT_WAIT_POLL;
 	case 7:	  /* poll */
 	case 271: /* ppoll */
-		return BPF_CORE_READ(registers, si) ? GPT_WAIT_POLL : GPT_WAIT_SLEEP;
+		return READ(registers, si) ? GPT_WAIT_POLL : GPT_WAIT_SLEEP;
 	case 23:  /* select: of no descriptor it is CPython's time.sleep() before 3.11 */
 	case 270: /* pselect6 */
 		return first ? GPT_WAIT_POLL : GPT_WAIT_SLEEP;
@@ -113,10 +115,10 @@ static __always_inline bool is_throttled(struct task_struct *task)
 	struct cfs_rq *queue = 0;
 
 	if (bpf_core_field_exists(newer->throttled))
-		return BPF_CORE_READ(newer, throttled);
+		return newer->throttled;
 	if (!bpf_core_field_exists(task->se.cfs_rq) || !bpf_core_field_exists(queue->throttle_count))
 		return false;
-	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
+	return task->se.cfs_rq->throttle_count > 0;
 }
 
 static __always_inline __u64 state_of(struct task_struct *task)
@@ -124,8 +126,8 @@ static __always_inline __u64 state_of(struct task_struct *task)
 	struct task_struct___state *older = (void *)task;
 
 	if (bpf_core_field_exists(older->state))
-		return BPF_CORE_READ(older, state);
-	return BPF_CORE_READ(task, __state);
+		return older->state;
+	return task->__state;
 }
 
 /*
@@ -153,7 +155,7 @@ static __always_inline __u32 gil_holder(const struct gpt_process_state *process,
 	__u64 gil = process->python.gil, state = 0;
 	__u32 locked = 0, tid = 0;
 
-	if (!gil || layout->ts_native_thread_id == GPT_PY_ABSENT || BPF_CORE_READ(task, thread_pid, level))
+	if (!gil || layout->ts_native_thread_id == GPT_PY_ABSENT || task->thread_pid->level)
 		return 0;
 	if (bpf_probe_read_user(&locked, 4, (void *)(gil + layout->gil_locked)) || locked != 1 ||
 	    bpf_probe_read_user(&state, 8, (void *)(gil + layout->gil_holder)) || !state ||
@@ -168,7 +170,7 @@ static __always_inline void explain(struct gpt_wait *wait, const struct gpt_proc
 {
 	struct pt_regs *registers = here_registers();
 	__u64 state = preempted ? 0 : state_of(task), arg = 0;
-	int call = (int)BPF_CORE_READ(registers, orig_ax); /* -1 where it came by an interrupt or a fault */
+	int call = (int)READ(registers, orig_ax); /* -1 where it came by an interrupt or a fault */
 	__u32 reason;
 
 	if (call < -1)
@@ -224,13 +226,13 @@ static __always_inline void leave_cpu(struct task_struct *task, bool preempted, 
 	struct gpt_wait *wait;
 	struct here here;
 
-	if (!BPF_CORE_READ(task, mm)) /* the kernel's own, or on its way out */
+	if (!task->mm) /* the kernel's own, or on its way out */
 		return;
-	pid = BPF_CORE_READ(task, tgid);
+	pid = task->tgid;
 	process = bpf_map_lookup_elem(&processes, &pid);
 	if (!process)
 		return;
-	tid = BPF_CORE_READ(task, pid);
+	tid = task->pid;
 	thread = thread_get(process, tid, pid);
 	if (thread && thread->of_agent)
 		return;
@@ -260,14 +262,14 @@ static __always_inline void enter_cpu(struct task_struct *task, __u64 now)
 	struct gpt_off_cpu *off;
 	__u32 tid;
 
-	if (!BPF_CORE_READ(task, mm))
+	if (!task->mm)
 		return;
-	tid = BPF_CORE_READ(task, pid);
+	tid = task->pid;
 	off = bpf_map_lookup_elem(&off_cpu, &tid);
 	if (!off || !off->wait.time_ns)
 		return;
 	wait = &off->wait;
-	if (now - wait->time_ns >= config.off_cpu_min_ns && wait->pid == (__u32)BPF_CORE_READ(task, tgid)) {
+	if (now - wait->time_ns >= config.off_cpu_min_ns && wait->pid == (__u32)task->tgid) {
 		wait->end_ns = now;
 		record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 		if (record) {
@@ -281,13 +283,13 @@ static __always_inline void enter_cpu(struct task_struct *task, __u64 now)
 }
 
 /* (preempt, previous, next): the current task is still the previous one, with its memory. */
-SEC("raw_tp/sched_switch")
-int thread_switch(struct bpf_raw_tracepoint_args *ctx)
+SEC("tp_btf/sched_switch")
+int thread_switch(__u64 *ctx)
 {
 	__u64 now = bpf_ktime_get_ns();
 
-	enter_cpu((struct task_struct *)ctx->args[2], now);
-	leave_cpu((struct task_struct *)ctx->args[1], ctx->args[0], now);
+	enter_cpu((struct task_struct *)ctx[2], now);
+	leave_cpu((struct task_struct *)ctx[1], ctx[0], now);
 	return 0;
 }
 
@@ -302,13 +304,15 @@ int thread_switch(struct bpf_raw_tracepoint_args *ctx)
  */
 static __always_inline int interrupts(void)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct task_struct *task = current_task();
+	struct cfs_rq *group;
 	struct rq *queue;
 	int count = 0;
 
 	if (!config.preempt_count_from_rq || !bpf_core_field_exists(task->se.cfs_rq))
 		return -1;
-	queue = BPF_CORE_READ(task, se.cfs_rq, rq);
+	group = READ(task, se.cfs_rq);
+	queue = READ(group, rq);
 	if (!queue || bpf_probe_read_kernel(&count, sizeof(count), (char *)queue + config.preempt_count_from_rq))
 		return -1;
 	return count & INTERRUPTS;
@@ -340,11 +344,11 @@ static __always_inline void note_waker(struct gpt_wait *wait, bool is_long)
 }
 
 /* (thread): the current task wakes it, or an interrupt that came in its way. */
-SEC("raw_tp/sched_waking")
-int thread_waking(struct bpf_raw_tracepoint_args *ctx)
+SEC("tp_btf/sched_waking")
+int thread_waking(__u64 *ctx)
 {
-	struct task_struct *task = (struct task_struct *)ctx->args[0];
-	__u32 tid = BPF_CORE_READ(task, pid);
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	__u32 tid = task->pid;
 	struct gpt_off_cpu *off = bpf_map_lookup_elem(&off_cpu, &tid);
 	__u64 now, since;
 	int in;

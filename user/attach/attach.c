@@ -85,12 +85,10 @@ static void note_refused(struct attach *attach, const char *what, int error)
 static int attach_switches(struct attach *attach)
 {
 	const struct gputrace_bpf *bpf = attach->programs.bpf;
-	int error = links_attach_raw_tracepoint(&attach->activity, bpf_program__fd(bpf->progs.thread_waking),
-						"sched_waking");
+	int error = links_attach_raw_tracepoint(&attach->activity, bpf_program__fd(bpf->progs.thread_waking), NULL);
 
 	if (!error)
-		error = links_attach_raw_tracepoint(&attach->activity, bpf_program__fd(bpf->progs.thread_switch),
-						    "sched_switch");
+		error = links_attach_raw_tracepoint(&attach->activity, bpf_program__fd(bpf->progs.thread_switch), NULL);
 	return error;
 }
 

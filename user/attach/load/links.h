@@ -77,6 +77,7 @@ int links_raise_counter(struct links *links, int file_fd, const struct uprobe *u
 /* A tracepoint by "category/name"; finds its id also where no tracefs is mounted. */
 int links_attach_tracepoint(struct links *links, int program_fd, const char *tracepoint);
 
+/* NULL: the program itself says which (tp_btf). */
 int links_attach_raw_tracepoint(struct links *links, int program_fd, const char *tracepoint);
 
 /*
