@@ -38,7 +38,7 @@ _Static_assert(CUPTI_API_VERSION == EXPECTED_API, "not the headers that were mea
 
 /* ---- numbers ----------------------------------------------------------------------------------- */
 
-#define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs);
+#define SAME(agent, cupti) _Static_assert((int)(agent) == (int)(cupti), #cupti);
 SAME(CUPTI_OK, CUPTI_SUCCESS)
 SAME(CUPTI_MAX_LIMIT_REACHED, CUPTI_ERROR_MAX_LIMIT_REACHED)
 SAME(CUPTI_NOT_INITIALIZED, CUPTI_ERROR_NOT_INITIALIZED)
@@ -120,46 +120,46 @@ SAME(CUPTI_STATE_WARNING, CUPTI_CBID_STATE_WARNING)
 /* ---- offsets ----------------------------------------------------------------------------------- */
 
 #define AT(member, offset, bytes)                                                                                      \
-	_Static_assert(offsetof(THEIRS, member) == (offset), #member " lies elsewhere");                               \
-	_Static_assert(sizeof(((THEIRS *)0)->member) == (bytes), #member " has another size");
-#define RECORD_AT(member, offset, bytes, ours, our_bytes) AT(member, offset, bytes)
+	_Static_assert(offsetof(OF_CUPTI, member) == (offset), #member " lies elsewhere");                             \
+	_Static_assert(sizeof(((OF_CUPTI *)0)->member) == (bytes), #member " has another size");
+#define RECORD_AT(member, offset, bytes, agent, our_bytes) AT(member, offset, bytes)
 #define DATA_AT(name, member, offset, bytes) AT(member, offset, bytes)
 
-#define THEIRS CUpti_CallbackData
+#define OF_CUPTI CUpti_CallbackData
 CUPTI_CALLBACK_DATA(DATA_AT)
-#undef THEIRS
-#define THEIRS CUpti_ResourceData
+#undef OF_CUPTI
+#define OF_CUPTI CUpti_ResourceData
 CUPTI_RESOURCE_DATA(DATA_AT)
-#undef THEIRS
-#define THEIRS CUpti_GraphData
+#undef OF_CUPTI
+#define OF_CUPTI CUpti_GraphData
 CUPTI_GRAPH_DATA(DATA_AT)
-#undef THEIRS
-#define THEIRS CUpti_ModuleResourceData
+#undef OF_CUPTI
+#define OF_CUPTI CUpti_ModuleResourceData
 CUPTI_MODULE_DATA(DATA_AT)
-#undef THEIRS
+#undef OF_CUPTI
 #if CUPTI_API_VERSION >= 20
-#define THEIRS CUpti_StateData
+#define OF_CUPTI CUpti_StateData
 CUPTI_STATE_DATA(DATA_AT)
-#undef THEIRS
+#undef OF_CUPTI
 #endif
-#define THEIRS NEWEST_Kernel
+#define OF_CUPTI NEWEST_Kernel
 CUPTI_KERNEL_FIELDS(RECORD_AT)
 AT(name, CUPTI_KERNEL_NAME, 8)
 #if CUPTI_API_VERSION >= 130100
 #define WITH_PRIORITY 1
 CUPTI_KERNEL_FIELDS_13_1(RECORD_AT)
 #endif
-#undef THEIRS
-#define THEIRS NEWEST_Memcpy
+#undef OF_CUPTI
+#define OF_CUPTI NEWEST_Memcpy
 CUPTI_MEMCPY_FIELDS(RECORD_AT)
-#undef THEIRS
-#define THEIRS NEWEST_MemcpyPtoP
+#undef OF_CUPTI
+#define OF_CUPTI NEWEST_MemcpyPtoP
 CUPTI_MEMCPY2_FIELDS(RECORD_AT)
-#undef THEIRS
-#define THEIRS NEWEST_Memset
+#undef OF_CUPTI
+#define OF_CUPTI NEWEST_Memset
 CUPTI_MEMSET_FIELDS(RECORD_AT)
-#undef THEIRS
-#define THEIRS NEWEST_Overhead
+#undef OF_CUPTI
+#define OF_CUPTI NEWEST_Overhead
 CUPTI_OVERHEAD_FIELDS(RECORD_AT)
 AT(objectKind, CUPTI_OVERHEAD_OBJECT_KIND, 4)
 #if CUPTI_API_VERSION >= 22
@@ -167,58 +167,58 @@ AT(objectKind, CUPTI_OVERHEAD_OBJECT_KIND, 4)
 CUPTI_OVERHEAD_FIELDS_12_4(RECORD_AT)
 AT(overheadData, CUPTI_OVERHEAD_DATA, 8)
 #endif
-#undef THEIRS
-#define THEIRS NEWEST_Synchronization
+#undef OF_CUPTI
+#define OF_CUPTI NEWEST_Synchronization
 CUPTI_SYNC_FIELDS(RECORD_AT)
 #if CUPTI_API_VERSION >= 26
 #define WITH_EVENT_RECORD 1
 CUPTI_SYNC_FIELDS_12_8(RECORD_AT)
 #endif
-#undef THEIRS
-#define THEIRS NEWEST_CudaEvent
+#undef OF_CUPTI
+#define OF_CUPTI NEWEST_CudaEvent
 CUPTI_EVENT_FIELDS(RECORD_AT)
 #ifdef WITH_EVENT_RECORD
 CUPTI_EVENT_FIELDS_12_8(RECORD_AT)
 #endif
-#undef THEIRS
-#define THEIRS NEWEST_Memory
+#undef OF_CUPTI
+#define OF_CUPTI NEWEST_Memory
 CUPTI_MEMORY_FIELDS(RECORD_AT)
 AT(memoryPoolConfig.memoryPoolType, CUPTI_MEMORY_POOL_TYPE, 4)
-#undef THEIRS
-#define THEIRS CUpti_ActivityAPI
+#undef OF_CUPTI
+#define OF_CUPTI CUpti_ActivityAPI
 CUPTI_API_FIELDS(RECORD_AT)
 AT(cbid, CUPTI_API_CBID, 4)
-#undef THEIRS
-#define THEIRS NEWEST_Jit
+#undef OF_CUPTI
+#define OF_CUPTI NEWEST_Jit
 CUPTI_JIT_FIELDS(RECORD_AT)
 #ifdef WITH_OVERHEAD_CORRELATION /* the same version, 12.4 */
 #define WITH_JIT_THREAD 1
 CUPTI_JIT_FIELDS_12_4(RECORD_AT)
 #endif
-#undef THEIRS
-#define THEIRS NEWEST_Device
+#undef OF_CUPTI
+#define OF_CUPTI NEWEST_Device
 CUPTI_DEVICE_FIELDS(RECORD_AT)
 AT(name, CUPTI_DEVICE_NAME, 8)
 AT(migUuid, CUPTI_DEVICE_MIG_UUID, 16)
-#undef THEIRS
-#define THEIRS NEWEST_Context
+#undef OF_CUPTI
+#define OF_CUPTI NEWEST_Context
 CUPTI_CONTEXT_FIELDS(RECORD_AT)
-#undef THEIRS
-#define THEIRS NEWEST_Stream
+#undef OF_CUPTI
+#define OF_CUPTI NEWEST_Stream
 CUPTI_STREAM_FIELDS(RECORD_AT)
-#undef THEIRS
+#undef OF_CUPTI
 
 #if CUPTI_API_VERSION >= 130000
-#define THEIRS CUpti_SubscriberParams
+#define OF_CUPTI CUpti_SubscriberParams
 AT(structSize, offsetof(struct cupti_subscriber_params, size), 8)
 AT(subscriberName, offsetof(struct cupti_subscriber_params, name), 8)
 AT(oldSubscriberName, offsetof(struct cupti_subscriber_params, old_name), 8)
 AT(oldSubscriberSize, offsetof(struct cupti_subscriber_params, old_name_size), 8)
 SAME(CUPTI_OLD_NAME_SIZE, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN)
-#undef THEIRS
+#undef OF_CUPTI
 #endif
 
-/* ---- functions: a call through our pointer is a call of theirs ----------------------------------- */
+/* ---- functions: a call through our pointer is a call of cupti ----------------------------------- */
 
 /* Handles, enumerations and pointers pass alike in the ABI; what must agree is their size and number. */
 #define CALLABLE(function, count_of_sizes, ...)                                                                        \
@@ -304,7 +304,8 @@ static void *record_at(uint8_t *buffer, size_t *used, size_t size, uint32_t kind
 		memcpy(&value_, &(member), sizeof(member) < 8 ? sizeof(member) : 8);                                   \
 		value_;                                                                                                \
 	})
-#define EXACT(member, offset, bytes, ours_member, our_bytes) EXPECT(VALUE(ours->ours_member) == VALUE(theirs->member));
+#define EXACT(member, offset, bytes, agent_member, our_bytes)                                                          \
+	EXPECT(VALUE(agent->agent_member) == VALUE(cupti->member));
 
 static const char reduce_kernel[] = "_Z9reduce_2dIfLi4EEvPT_S1_i";
 static const char example_gpu[] = "Example GPU";
@@ -377,54 +378,54 @@ static size_t fill_buffer(void)
 
 static void check_kernels(void)
 {
-	const NEWEST_Kernel *theirs = (const NEWEST_Kernel *)buffer;
-	const struct gpt_agent_kernel *ours = sent(GPT_AGENT_KERNEL, 0), *second = sent(GPT_AGENT_KERNEL, 1),
+	const NEWEST_Kernel *cupti = (const NEWEST_Kernel *)buffer;
+	const struct gpt_agent_kernel *agent = sent(GPT_AGENT_KERNEL, 0), *second = sent(GPT_AGENT_KERNEL, 1),
 				      *third = sent(GPT_AGENT_KERNEL, 2);
 	const struct gpt_agent_name *name = sent(GPT_AGENT_NAME, 0);
 
-	EXPECT(ours && second && third && name && !sent(GPT_AGENT_KERNEL, 3) && !sent(GPT_AGENT_NAME, 1));
-	if (!ours || !second || !third || !name)
+	EXPECT(agent && second && third && name && !sent(GPT_AGENT_KERNEL, 3) && !sent(GPT_AGENT_NAME, 1));
+	if (!agent || !second || !third || !name)
 		return;
 	CUPTI_KERNEL_FIELDS(EXACT)
 #ifdef WITH_PRIORITY
 	CUPTI_KERNEL_FIELDS_13_1(EXACT)
 #else
-	EXPECT(ours->priority == 0);
+	EXPECT(agent->priority == 0);
 #endif
-	EXPECT((const void *)name < (const void *)ours && name->id != 0);
+	EXPECT((const void *)name < (const void *)agent && name->id != 0);
 	EXPECT(name->bytes == strlen(reduce_kernel) && !memcmp(name->text, reduce_kernel, name->bytes));
-	EXPECT(ours->name == name->id && second->name == name->id && third->name == 0);
+	EXPECT(agent->name == name->id && second->name == name->id && third->name == 0);
 	EXPECT(second->start_wall_ns == 0 && second->end_wall_ns == 0 && second->corr == 2);
 }
 
 static void check_device(size_t offset)
 {
-	const NEWEST_Device *theirs = (const NEWEST_Device *)(buffer + offset);
-	const struct gpt_agent_device *ours = sent(GPT_AGENT_DEVICE, 0);
+	const NEWEST_Device *cupti = (const NEWEST_Device *)(buffer + offset);
+	const struct gpt_agent_device *agent = sent(GPT_AGENT_DEVICE, 0);
 
-	EXPECT(ours != NULL);
-	if (!ours)
+	EXPECT(agent != NULL);
+	if (!agent)
 		return;
-	EXPECT(ours->memory_bytes == theirs->globalMemorySize && ours->id == theirs->id);
-	EXPECT(ours->multiprocessors == theirs->numMultiprocessors && ours->warp_size == 32);
-	EXPECT(ours->max_threads_per_multiprocessor == 64 * 32);
-	EXPECT(ours->compute_major == theirs->computeCapabilityMajor);
-	EXPECT(ours->compute_minor == theirs->computeCapabilityMinor);
-	EXPECT(ours->max_shared_per_block == theirs->maxSharedMemoryPerBlock && ours->mig == 0);
-	EXPECT(ours->max_registers_per_block == theirs->maxRegistersPerBlock);
-	EXPECT(!memcmp(ours->uuid, &theirs->uuid, 16));
-	EXPECT(ours->bytes == strlen(example_gpu) && !memcmp(ours->name, example_gpu, ours->bytes));
+	EXPECT(agent->memory_bytes == cupti->globalMemorySize && agent->id == cupti->id);
+	EXPECT(agent->multiprocessors == cupti->numMultiprocessors && agent->warp_size == 32);
+	EXPECT(agent->max_threads_per_multiprocessor == 64 * 32);
+	EXPECT(agent->compute_major == cupti->computeCapabilityMajor);
+	EXPECT(agent->compute_minor == cupti->computeCapabilityMinor);
+	EXPECT(agent->max_shared_per_block == cupti->maxSharedMemoryPerBlock && agent->mig == 0);
+	EXPECT(agent->max_registers_per_block == cupti->maxRegistersPerBlock);
+	EXPECT(!memcmp(agent->uuid, &cupti->uuid, 16));
+	EXPECT(agent->bytes == strlen(example_gpu) && !memcmp(agent->name, example_gpu, agent->bytes));
 }
 
-#define CHECK(type, struct_name, Theirs, FIELDS)                                                                       \
+#define CHECK(type, struct_name, Record, FIELDS)                                                                       \
 	do {                                                                                                           \
-		const Theirs *theirs = (const Theirs *)(buffer + offset);                                              \
-		const struct struct_name *ours = sent(type, n);                                                        \
-		EXPECT(ours != NULL);                                                                                  \
-		if (ours) {                                                                                            \
+		const Record *cupti = (const Record *)(buffer + offset);                                               \
+		const struct struct_name *agent = sent(type, n);                                                       \
+		EXPECT(agent != NULL);                                                                                 \
+		if (agent) {                                                                                           \
 			FIELDS                                                                                         \
 		}                                                                                                      \
-		offset += sizeof(Theirs);                                                                              \
+		offset += sizeof(Record);                                                                              \
 	} while (0)
 
 static void check_records(struct records *records)
@@ -434,7 +435,8 @@ static void check_records(struct records *records)
 
 	check_kernels();
 	CHECK(GPT_AGENT_MEMCPY, gpt_agent_memcpy, NEWEST_Memcpy,
-	      CUPTI_MEMCPY_FIELDS(EXACT) EXPECT(ours->from_device == ours->device && ours->to_device == ours->device););
+	      CUPTI_MEMCPY_FIELDS(EXACT)
+		      EXPECT(agent->from_device == agent->device && agent->to_device == agent->device););
 	n = 1;
 	CHECK(GPT_AGENT_MEMCPY, gpt_agent_memcpy, NEWEST_MemcpyPtoP, CUPTI_MEMCPY2_FIELDS(EXACT));
 	n = 0;
@@ -444,7 +446,7 @@ static void check_records(struct records *records)
 	      CUPTI_OVERHEAD_FIELDS(EXACT) CUPTI_OVERHEAD_FIELDS_12_4(EXACT));
 #else
 	CHECK(GPT_AGENT_OVERHEAD, gpt_agent_overhead, NEWEST_Overhead,
-	      CUPTI_OVERHEAD_FIELDS(EXACT) EXPECT(ours->corr == 0););
+	      CUPTI_OVERHEAD_FIELDS(EXACT) EXPECT(agent->corr == 0););
 #endif
 	check_device(offset);
 	offset += sizeof(NEWEST_Device);
@@ -457,27 +459,27 @@ static void check_records(struct records *records)
 	      CUPTI_EVENT_FIELDS(EXACT) CUPTI_EVENT_FIELDS_12_8(EXACT));
 #else
 	CHECK(GPT_AGENT_SYNC, gpt_agent_sync, NEWEST_Synchronization,
-	      CUPTI_SYNC_FIELDS(EXACT) EXPECT(ours->event_record == 0 && ours->result == 0););
+	      CUPTI_SYNC_FIELDS(EXACT) EXPECT(agent->event_record == 0 && agent->result == 0););
 	CHECK(GPT_AGENT_EVENT, gpt_agent_event, NEWEST_CudaEvent,
-	      CUPTI_EVENT_FIELDS(EXACT) EXPECT(ours->event_record == 0););
+	      CUPTI_EVENT_FIELDS(EXACT) EXPECT(agent->event_record == 0););
 #endif
 	CHECK(GPT_AGENT_MEMORY, gpt_agent_memory, NEWEST_Memory, CUPTI_MEMORY_FIELDS(EXACT));
 	n = 1;
 	CHECK(GPT_AGENT_MEMORY, gpt_agent_memory, NEWEST_Memory,
-	      EXPECT(ours->pool == theirs->memoryPoolConfig.address && ours->pool_bytes == 0););
+	      EXPECT(agent->pool == cupti->memoryPoolConfig.address && agent->pool_bytes == 0););
 	n = 0;
 	CHECK(GPT_AGENT_API_ACTIVITY, gpt_agent_api_activity, CUpti_ActivityAPI,
-	      CUPTI_API_FIELDS(EXACT) EXPECT(ours->api == GPT_API(GPT_DOMAIN_DRIVER, 307)););
+	      CUPTI_API_FIELDS(EXACT) EXPECT(agent->api == GPT_API(GPT_DOMAIN_DRIVER, 307)););
 	n = 1;
 	offset += sizeof(CUpti_ActivityAPI);
 	CHECK(GPT_AGENT_API_ACTIVITY, gpt_agent_api_activity, CUpti_ActivityAPI,
-	      CUPTI_API_FIELDS(EXACT) EXPECT(ours->api == GPT_API(GPT_DOMAIN_RUNTIME, 211)););
+	      CUPTI_API_FIELDS(EXACT) EXPECT(agent->api == GPT_API(GPT_DOMAIN_RUNTIME, 211)););
 	EXPECT(!sent(GPT_AGENT_API_ACTIVITY, 2));
 	n = 0;
 #ifdef WITH_JIT_THREAD
 	CHECK(GPT_AGENT_JIT, gpt_agent_jit, NEWEST_Jit, CUPTI_JIT_FIELDS(EXACT) CUPTI_JIT_FIELDS_12_4(EXACT));
 #else
-	CHECK(GPT_AGENT_JIT, gpt_agent_jit, NEWEST_Jit, CUPTI_JIT_FIELDS(EXACT) EXPECT(ours->tid == 0););
+	CHECK(GPT_AGENT_JIT, gpt_agent_jit, NEWEST_Jit, CUPTI_JIT_FIELDS(EXACT) EXPECT(agent->tid == 0););
 #endif
 	EXPECT(records->stats.kernels == 3 && records->stats.memcpys == 2 && records->stats.memsets == 1);
 	EXPECT(records->stats.others == 11 && records->stats.untimed == 1 && records->stats.malformed == 0);

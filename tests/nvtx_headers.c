@@ -9,7 +9,7 @@
 
 #include "agent/nvtx/nvtx_abi.h"
 
-#define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs);
+#define SAME(agent, nvtx) _Static_assert((int)(agent) == (int)(nvtx), #nvtx);
 SAME(NVTX_TABLE_CALLBACKS, NVTX_ETID_CALLBACKS)
 SAME(NVTX_MODULE_CORE, NVTX_CB_MODULE_CORE)
 SAME(NVTX_MODULE_CORE2, NVTX_CB_MODULE_CORE2)
@@ -20,9 +20,9 @@ SAME(NVTX_NO_TRACKING, NVTX_NO_PUSH_POP_TRACKING)
 #define ID(module, function, id) SAME(id, NVTX_CBID_##module##_##function)
 NVTX_CALLBACKS(ID)
 
-#define AT(ours, theirs)                                                                                               \
-	SAME(offsetof(struct nvtx_attributes, ours), offsetof(nvtxEventAttributes_t, theirs))                          \
-	SAME(sizeof(((struct nvtx_attributes *)0)->ours), sizeof(((nvtxEventAttributes_t *)0)->theirs))
+#define AT(agent, nvtx)                                                                                                \
+	SAME(offsetof(struct nvtx_attributes, agent), offsetof(nvtxEventAttributes_t, nvtx))                           \
+	SAME(sizeof(((struct nvtx_attributes *)0)->agent), sizeof(((nvtxEventAttributes_t *)0)->nvtx))
 AT(version, version)
 AT(size, size)
 AT(category, category)

@@ -30,9 +30,9 @@ class Browser:
 
         def give_pipe():
             # descriptors may lie where the others are to go
-            ours = os.dup2(commands[0], 103), os.dup2(answers[1], 104)
-            os.dup2(ours[0], FROM_US)
-            os.dup2(ours[1], TO_US)
+            ends = os.dup2(commands[0], 103), os.dup2(answers[1], 104)
+            os.dup2(ends[0], FROM_US)
+            os.dup2(ends[1], TO_US)
 
         self.process = subprocess.Popen(
             [path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe",

@@ -187,13 +187,13 @@ def test_nothing_is_left_of_us(steady_holder):
     holder.must_be_undisturbed("later")
 
 
-def must_have_read_its_buffers(trace, theirs):
+def must_have_read_its_buffers(trace, profiled):
     """What torch.profiler recorded is in our trace, too, under the function that did it."""
     calls = {corr: call for corr, (call, _) in chrome.correlations(trace).items()}
-    ours = collections.Counter(e["args"]["correlation"] for e in chrome.events(trace, *chrome.GPU))
-    recorded_by_it = collections.Counter(corr for _, corr in seen_by(theirs))
+    traced = collections.Counter(e["args"]["correlation"] for e in chrome.events(trace, *chrome.GPU))
+    recorded_by_it = collections.Counter(corr for _, corr in seen_by(profiled))
     assert sum(recorded_by_it.values()) >= N
-    assert {corr: ours[corr] for corr in recorded_by_it} == recorded_by_it
+    assert {corr: traced[corr] for corr in recorded_by_it} == recorded_by_it
     assert {reading.innermost(calls[corr])[0] for corr in recorded_by_it} == {"work"}
 
 

@@ -191,20 +191,20 @@ def test_installed_with_capabilities_it_lends_them_to_nobody(desk, installed):
     assert {line.split()[1] for line in done.stdout.splitlines() if line.startswith("Cap")} == {"0" * 16}
     done = tracing.command(desk, *caller, "--cupti", "/tmp/libcupti.so", "-p", str(os.getpid())).must_be(1)
     assert "--cupti: a gputrace with capabilities of its file loads no library of its caller's choice" in done.stderr
-    theirs = desk / "libgputrace-agent.so"
-    os.chown(theirs, USER, USER)
-    for command, environment in ((caller, {"GPUTRACE_AGENT": theirs}), ((*as_uid(USER), linked(desk, installed)), {})):
+    others = desk / "libgputrace-agent.so"
+    os.chown(others, USER, USER)
+    for command, environment in ((caller, {"GPUTRACE_AGENT": others}), ((*as_uid(USER), linked(desk, installed)), {})):
         said = tracing.command(desk, *command, "-v", "--", "true", env=environment).must_be(0).stderr
-        assert str(theirs) not in said and "probe sites" in said
+        assert str(others) not in said and "probe sites" in said
 
 
 PLAYS_TRACER = """import os, socket, struct, sys
-ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+near, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 us, init = (struct.pack("3i", pid, os.getuid(), os.getgid()) for pid in (os.getpid(), 1))
 try:
-    ours.sendmsg([b"g"], [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS, init)])
+    near.sendmsg([b"g"], [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS, init)])
 except PermissionError:
-    ours.sendmsg([b"g"], [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS, us)])
+    near.sendmsg([b"g"], [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS, us)])
 pid = os.fork()
 if not pid:
     for number, fd in ((3, its.fileno()), (4, os.open(sys.argv[1], os.O_RDONLY)), (5, os.open("/", os.O_RDONLY))):
@@ -212,7 +212,7 @@ if not pid:
         os.set_inheritable(number, True)
     os.execv(sys.argv[1] + "-link", ["gputrace-lend", sys.argv[2]])
 its.close()
-print(os.waitpid(pid, 0)[1] >> 8, ours.recv(64), flush=True)
+print(os.waitpid(pid, 0)[1] >> 8, near.recv(64), flush=True)
 """
 
 

@@ -126,12 +126,12 @@ def test_a_program_that_goes_on_is(tmp_path):
 def test_doctor_cuts_nothing_in_a_pipe_and_breaks_lines_on_a_terminal(tmp_path):
     with tracing.Running(["sh", "-c", "read line", "x" * 200], tmp_path) as running:
         piped = tracing.gputrace(tmp_path, "doctor", "-p", running.pid).stdout
-        ours, theirs = os.openpty()
-        subprocess.run(["stty", "cols", "80"], stdin=theirs, check=True)
-        done = subprocess.run([machine.GPUTRACE, "doctor", "-p", str(running.pid)], stdout=theirs, stdin=subprocess.DEVNULL,
+        outer, terminal = os.openpty()
+        subprocess.run(["stty", "cols", "80"], stdin=terminal, check=True)
+        done = subprocess.run([machine.GPUTRACE, "doctor", "-p", str(running.pid)], stdout=terminal, stdin=subprocess.DEVNULL,
                               env=tracing.environment(tmp_path))
-        os.close(theirs)
-        shown = read_all(ours).replace("\r\n", "\n")
+        os.close(terminal)
+        shown = read_all(outer).replace("\r\n", "\n")
     assert done.returncode == 0 and "x" * 200 in piped and "x" * 200 in shown
     assert all(len(line) <= 80 for line in shown.splitlines() if "xx" not in line)
     assert shown.split() == piped.split()

@@ -29,10 +29,10 @@ def test_a_row_is_what_the_headers_of_its_series_say(version, tmp_path):
     kept = fake_python.rows(machine.ROOT / "user/target/python_layouts.c")
     series = f"3 << 8 | {version.split('.')[1]}"
     assert list(made) == [series]
-    ours, theirs = dict(kept[series]), dict(made[series])
-    for name in [name for name in ours if name.startswith(MAY_MOVE) and not same]:
-        ours.pop(name), theirs.pop(name)
-    assert len(ours) > 30 and ours == theirs
+    in_table, in_headers = dict(kept[series]), dict(made[series])
+    for name in [name for name in in_table if name.startswith(MAY_MOVE) and not same]:
+        in_table.pop(name), in_headers.pop(name)
+    assert len(in_table) > 30 and in_table == in_headers
 
 
 @pytest.mark.parametrize("version", ["3.13", "3.14", "3.15"])

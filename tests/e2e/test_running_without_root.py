@@ -104,12 +104,12 @@ def test_each_later_trace_is_whole_and_nothing_is_kept(desk):
 
 def ring_kb(pid):
     """What it keeps of its rings in memory."""
-    kept, ours = 0, False
+    kept, of_ring = 0, False
     for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
         if "-" in line.split()[0]:
-            ours = "gputrace-ring" in line
+            of_ring = "gputrace-ring" in line
             offset = int(line.split()[2], 16)
-        elif line.startswith("Rss:") and ours:
+        elif line.startswith("Rss:") and of_ring:
             kept += int(line.split()[1]) - (8 if offset == 0 else 0)  # its first two pages
     return max(kept, 0)
 

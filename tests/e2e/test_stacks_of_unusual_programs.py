@@ -90,9 +90,9 @@ def test_an_interpreter_that_was_made_on_another_thread_never_has_a_wrong_stack(
     """Up to 3.12 its thread state names the thread that made it: then its stack may be missing."""
     expected, got = of_two_interpreters(tmp_path, every_python, "lent")
     incomplete = not_reported(tmp_path, stacks.assert_equal(expected, got))
-    theirs = [pair for pair in incomplete if pair[0].frames[-1].startswith("<string>")]
+    elsewhere = [pair for pair in incomplete if pair[0].frames[-1].startswith("<string>")]
     assert stacks.count(expected) >= 140
-    stacks.assert_complete([pair for pair in incomplete if pair not in theirs])
+    stacks.assert_complete([pair for pair in incomplete if pair not in elsewhere])
 
 
 def test_greenlets_have_the_frames_they_switched_to(every_python, tmp_path):

@@ -95,7 +95,7 @@ def test_every_gpu_activity_is_there_once_with_its_name_and_duration(run):
 
 def test_every_gpu_activity_starts_when_it_did(run):
     pairs = zip(traced_activities(run.trace), simulated_activities(run.work))
-    offsets = [ours[3] - theirs[3] for ours, theirs in pairs]
+    offsets = [traced[3] - profiled[3] for traced, profiled in pairs]
     # One clock and another begin: the difference may only vary by what the receipt admits, at both ends.
     assert max(offsets) - min(offsets) <= 2 * reading.receipt(run.trace)["clock_error_ns"]
 
@@ -216,12 +216,12 @@ def test_torch_profiler_sees_the_same_activities(run_of, tmp_path, program, opti
         (tmp_path / name).mkdir()
     kineto = profiled(tmp_path / "kineto", program, option, count)
     before = activities(Run(tmp_path / "before", program, option, 0).trace)  # all that comes before what it profiles
-    ours = activities(run_of(program).trace)
+    traced = activities(run_of(program).trace)
     assert sum(counts(kineto).values()) > 10 * count
-    assert counts(ours) - counts(before) == counts(kineto)
+    assert counts(traced) - counts(before) == counts(kineto)
     for key, durations in kineto.items():
         # Kineto takes both ends through a fitted clock: good to some nanoseconds
-        assert sum(durations) == pytest.approx(sum(ours[key]) - sum(before[key]), rel=1e-3), key
+        assert sum(durations) == pytest.approx(sum(traced[key]) - sum(before[key]), rel=1e-3), key
 
 
 @pytest.fixture

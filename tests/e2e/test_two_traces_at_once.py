@@ -76,10 +76,10 @@ def test_the_second_has_all_that_the_first_has_of_its_time(tmp_path):
     # The first one is not disturbed by who comes and goes
     assert sum(operations(first).values()) == len(reading.simulated.work(reading.simulated.load(pair.truth)))
     # The second has the same operations from its first to its last, with their names
-    ours = operations(second)
-    assert len(ours) > 50
-    between = range(min(key[2] for key in ours), max(key[2] for key in ours) + 1)
-    assert ours == collections.Counter({key: n for key, n in operations(first).items() if key[2] in between})
+    found = operations(second)
+    assert len(found) > 50
+    between = range(min(key[2] for key in found), max(key[2] for key in found) + 1)
+    assert found == collections.Counter({key: n for key, n in operations(first).items() if key[2] in between})
     assert second["deviceProperties"] == first["deviceProperties"]
 
 

@@ -163,11 +163,11 @@ def test_gputrace_ends_with_a_whole_log_when_the_program_is_killed(desk):
 
 def shared_kb(pid):
     """What the process keeps of its ring in memory."""
-    kept, ours = 0, False
+    kept, of_ring = 0, False
     for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
         if "-" in line.split()[0]:
-            ours = "gputrace-ring" in line
-        elif line.startswith("Rss:") and ours:
+            of_ring = "gputrace-ring" in line
+        elif line.startswith("Rss:") and of_ring:
             kept += int(line.split()[1])
     return max(kept - 8, 0)  # its first two pages
 

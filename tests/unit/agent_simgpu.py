@@ -639,11 +639,11 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         for way, (seen, record, entries) in self.on_each_way(self.SESSION, self.cupti_client()).items():
             with self.subTest(way=way):
                 self.assertEqual(seen, ["20", "30", "0"])
-                ours = [w for w in record.work() if w[0] == "memset" and w[2] in (10, 40)]
+                fills = [w for w in record.work() if w[0] == "memset" and w[2] in (10, 40)]
                 truth = [w for w in expected_work(entries) if w[0] == "memset" and w[2] in (10, 40)]
                 # the last of the first ten may still have been on its way, and go to the other
-                self.assertLessEqual({w[1] for w in ours}, {w[1] for w in truth})
-                self.assertEqual(sum(w[2] == 40 for w in ours), 40)
+                self.assertLessEqual({w[1] for w in fills}, {w[1] for w in truth})
+                self.assertEqual(sum(w[2] == 40 for w in fills), 40)
                 self.assertEqual([record.stats()[loss] for loss in ("strayed", "malformed", "cupti_dropped")], [0] * 3)
 
     def test_what_another_client_misses_that_is_not_linked_with_cupti_is_bounded_and_counted(self):

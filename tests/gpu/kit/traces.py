@@ -102,7 +102,7 @@ def own_function(stack):
     return next((function for file, function in stack if file.endswith(OWN_FILE) and function not in NOT_BY_BOTH), "")
 
 
-def ours(trace, under="marked_steps"):
+def traced(trace, under="marked_steps"):
     """What ran under that function."""
     calls = {correlation(call): frames(call) for call in slices(trace, *API)}
     found = []

@@ -298,8 +298,7 @@ static void hand_over(const struct dividing *dividing, struct ran_piece piece)
 		dividing->take(dividing->context, &piece);
 }
 
-/* A thread had a CPU from one to the other. */
-struct stretch {
+struct time_on_cpu {
 	uint64_t from_ns, to_ns;
 };
 
@@ -310,34 +309,34 @@ static void put_unknown(const struct dividing *dividing, uint64_t from_ns, uint6
 }
 
 /* Samples before the first one that is looked at own no time of the part: they lie more than a period before it. */
-static size_t first_sample(const struct dividing *dividing, const struct stretch *stretch)
+static size_t first_sample(const struct dividing *dividing, const struct time_on_cpu *on_cpu)
 {
 	uint64_t period_ns = dividing->ran->period_ns, from_ns = dividing->span->from_ns;
 
-	return sample_from(dividing->thread, later(stretch->from_ns, from_ns > period_ns ? from_ns - period_ns : 0));
+	return sample_from(dividing->thread, later(on_cpu->from_ns, from_ns > period_ns ? from_ns - period_ns : 0));
 }
 
-static void put_stretch(const struct dividing *dividing, const struct stretch *stretch)
+static void put_on_cpu(const struct dividing *dividing, const struct time_on_cpu *on_cpu)
 {
 	const struct ran_thread *thread = dividing->thread;
-	uint64_t at = stretch->from_ns, end_ns = earlier(stretch->to_ns, dividing->span->to_ns);
+	uint64_t at = on_cpu->from_ns, end_ns = earlier(on_cpu->to_ns, dividing->span->to_ns);
 
-	for (size_t i = first_sample(dividing, stretch); i < thread->samples.count && at < end_ns; i++) {
+	for (size_t i = first_sample(dividing, on_cpu); i < thread->samples.count && at < end_ns; i++) {
 		const struct ran_sample *sample = &thread->samples.items[i];
 		const struct ran_sample *next = i + 1 < thread->samples.count ? sample + 1 : NULL;
 		uint64_t from = sample->time_ns > sample->period_ns ? sample->time_ns - sample->period_ns : 0;
-		uint64_t to = earlier(sample->time_ns + sample->period_ns, stretch->to_ns);
+		uint64_t to = earlier(sample->time_ns + sample->period_ns, on_cpu->to_ns);
 
-		if (sample->time_ns >= stretch->to_ns)
+		if (sample->time_ns >= on_cpu->to_ns)
 			break;
-		if (next && next->time_ns < stretch->to_ns)
+		if (next && next->time_ns < on_cpu->to_ns)
 			to = earlier(to, sample->time_ns + (next->time_ns - sample->time_ns) / 2);
 		from = later(from, at);
 		put_unknown(dividing, at, from);
 		hand_over(dividing, (struct ran_piece){.from_ns = from, .to_ns = to, .sample = sample});
 		at = later(to, at);
 	}
-	put_unknown(dividing, at, stretch->to_ns);
+	put_unknown(dividing, at, on_cpu->to_ns);
 }
 
 static void put_wait(const struct dividing *dividing, const struct ran_wait *wait)
@@ -349,8 +348,8 @@ static void put_wait(const struct dividing *dividing, const struct ran_wait *wai
 	hand_over(dividing, (struct ran_piece){.from_ns = woken, .to_ns = wait->end_ns, .wait = wait, .no_cpu = true});
 }
 
-/* Where the stretch begins in which the part does; first: the first wait that ends in the part. */
-static uint64_t stretch_from(const struct dividing *dividing, size_t first)
+/* Since when the thread had a CPU where the part starts; first: the first wait that ends in the part. */
+static uint64_t on_cpu_from(const struct dividing *dividing, size_t first)
 {
 	const struct ran_wait *before = first ? &dividing->thread->waits.items[first - 1] : NULL;
 	uint64_t least_ns = dividing->span->least_ns;
@@ -366,7 +365,7 @@ void ran_divide(const struct ran_threads *ran, const struct model *model, uint32
 	struct ran_span span = *whole;
 	struct dividing dividing = {
 		.ran = ran, .model = model, .thread = thread, .span = &span, .take = take, .context = context};
-	struct stretch stretch;
+	struct time_on_cpu on_cpu;
 	size_t next;
 
 	if (thread->from_ns > span.from_ns) { /* what came before is not kept */
@@ -376,19 +375,19 @@ void ran_divide(const struct ran_threads *ran, const struct model *model, uint32
 		span.from_ns = span.least_ns = known_ns;
 	}
 	next = wait_beyond(thread, span.from_ns);
-	stretch.from_ns = stretch_from(&dividing, next);
+	on_cpu.from_ns = on_cpu_from(&dividing, next);
 	for (; next < thread->waits.count && thread->waits.items[next].start_ns < span.to_ns; next++) {
 		const struct ran_wait *wait = &thread->waits.items[next];
 
-		stretch.to_ns = wait->start_ns;
-		if (stretch.to_ns > stretch.from_ns)
-			put_stretch(&dividing, &stretch);
+		on_cpu.to_ns = wait->start_ns;
+		if (on_cpu.to_ns > on_cpu.from_ns)
+			put_on_cpu(&dividing, &on_cpu);
 		put_wait(&dividing, wait);
-		stretch.from_ns = wait->end_ns;
+		on_cpu.from_ns = wait->end_ns;
 	}
-	stretch.to_ns = span.most_ns;
+	on_cpu.to_ns = span.most_ns;
 	if (next < thread->waits.count)
-		stretch.to_ns = earlier(thread->waits.items[next].start_ns, span.most_ns);
-	if (stretch.to_ns > stretch.from_ns)
-		put_stretch(&dividing, &stretch);
+		on_cpu.to_ns = earlier(thread->waits.items[next].start_ns, span.most_ns);
+	if (on_cpu.to_ns > on_cpu.from_ns)
+		put_on_cpu(&dividing, &on_cpu);
 }

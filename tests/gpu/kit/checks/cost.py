@@ -55,9 +55,9 @@ def say(bench, load, rounds):
         good = True if way != "with agent" else medians[way] <= medians["torch.profiler"]
         bench.found_on_silicon(f"{load} step, {way}", f"{medians[way] / 1e3:.1f} us, {100 * (medians[way] / base - 1):+.1f} % "
                                f"(bare {base / 1e3:.1f} us)", good, rounds_ns=rounds)
-    after, theirs = medians["after detach"] / base, medians["after torch.profiler"] / base
-    bench.found_on_silicon(f"{load} step, after detach", f"{after:.3f} times a bare one; after torch.profiler {theirs:.3f} times",
-                           after <= MOST_AFTER * max(theirs, 1))
+    after, profiled = medians["after detach"] / base, medians["after torch.profiler"] / base
+    bench.found_on_silicon(f"{load} step, after detach", f"{after:.3f} times a bare one; after torch.profiler {profiled:.3f} times",
+                           after <= MOST_AFTER * max(profiled, 1))
 
 
 def interleaved(bench):

@@ -38,9 +38,9 @@ def attach_while_replaying(bench):
     replayed = [event for event in traces.slices(trace, *traces.GPU) if event["args"].get("graph id")]
     # What replays were at when we came has no launch in the trace; it is said of each operation, and all of it is first.
     earlier = [event for event in replayed if event["args"].get("launch") == "before the trace"]
-    ours = [event for event in replayed if event["args"].get("launch") != "before the trace"]
-    in_order = max((event["ts"] for event in earlier), default=-1) < min((event["ts"] for event in ours), default=0)
-    records = collections.Counter(map(traces.correlation, ours))
+    traced = [event for event in replayed if event["args"].get("launch") != "before the trace"]
+    in_order = max((event["ts"] for event in earlier), default=-1) < min((event["ts"] for event in traced), default=0)
+    records = collections.Counter(map(traces.correlation, traced))
     sizes = collections.Counter(records.values())
     receipt = traces.receipt(trace)
     joined, expected = receipt["launches_joined"], receipt["launches_expected"]

@@ -49,7 +49,7 @@ def accounted(trace, tracer, launches, timed):
     return missing == 0 or traces.receipt(trace)["gap_launches"] >= missing or any(text in said for text in REASONS)
 
 
-def judge_ours(bench, what, tracer, under, must=False):
+def judge_traced(bench, what, tracer, under, must=False):
     """GPU times of what ran under a mark: a figure, unless they must be there."""
     trace = traces.load(tracer.folder / "trace.json")
     launches, timed = traces.launches_under(trace, under)
@@ -74,8 +74,8 @@ def recording(bench):
             tracer.stop()
         torch.end()
     session.judge(bench, "torch.profiler recorded when we came")
-    judge_ours(bench, "GPU times in its session", tracer, "steps_in_session")
-    judge_ours(bench, "GPU times after it", tracer, "marked_steps", must=True)
+    judge_traced(bench, "GPU times in its session", tracer, "steps_in_session")
+    judge_traced(bench, "GPU times after it", tracer, "marked_steps", must=True)
 
 
 def start_and_stop(bench, torch, tracer):
@@ -99,8 +99,8 @@ def starting(bench):
             session = start_and_stop(bench, torch, tracer)
         torch.end()
     session.judge(bench, "torch.profiler started while we traced")
-    judge_ours(bench, "GPU times in that session", tracer, "steps_in_session")
-    judge_ours(bench, "GPU times after that session", tracer, "marked_steps", must=True)
+    judge_traced(bench, "GPU times in that session", tracer, "steps_in_session")
+    judge_traced(bench, "GPU times after that session", tracer, "marked_steps", must=True)
 
 
 def first_use(bench):
@@ -115,8 +115,8 @@ def first_use(bench):
         torch.end()
     session.judge(bench, "torch.profiler first used while we trace")
     later.judge(bench, "that torch.profiler after we have left")
-    judge_ours(bench, "GPU times in that first session", tracer, "steps_in_session")
-    judge_ours(bench, "GPU times after that first session", tracer, "marked_steps", must=True)
+    judge_traced(bench, "GPU times in that first session", tracer, "steps_in_session")
+    judge_traced(bench, "GPU times after that first session", tracer, "marked_steps", must=True)
 
 
 def idle(bench):
@@ -134,7 +134,7 @@ def idle(bench):
         again.work()
         again.stop()
         torch.end()
-    judge_ours(bench, "GPU times beside an idle torch.profiler", tracer, "marked_steps", must=True)
+    judge_traced(bench, "GPU times beside an idle torch.profiler", tracer, "marked_steps", must=True)
     again.judge(bench, "the idle torch.profiler's next session")
 
 
@@ -156,8 +156,8 @@ def holder(bench):
         torch.end()
     bench.found("another subscriber misses nothing", f"{seen['kernels']} of {made} kernels in its records",
                 started == seen["result"] == 0 and seen["kernels"] == made, seen=seen)
-    judge_ours(bench, "GPU times beside it", tracer, "marked_steps")
-    judge_ours(bench, "GPU times once it is gone", later, "marked_steps", must=True)
+    judge_traced(bench, "GPU times beside it", tracer, "marked_steps")
+    judge_traced(bench, "GPU times once it is gone", later, "marked_steps", must=True)
 
 
 def second(bench):
@@ -175,5 +175,5 @@ def second(bench):
     if not came:
         bench.found("two gputraces on one process", "no GPU times came", False, messages=one.messages + two.messages)
         return
-    judge_ours(bench, "two gputraces: the first", one, "marked_steps", must=True)
-    judge_ours(bench, "two gputraces: the second", two, "marked_steps", must=True)
+    judge_traced(bench, "two gputraces: the first", one, "marked_steps", must=True)
+    judge_traced(bench, "two gputraces: the second", two, "marked_steps", must=True)

@@ -27,23 +27,23 @@ def profiled(torch, folder, steps, kinds):
     return traces.profilers(traces.load(path))
 
 
-def compare(bench, what, trace, theirs):
-    ours, receipt = traces.ours(trace), traces.receipt(trace)
-    counts, functions = (ours.counts(), theirs.counts()), (ours.functions(), theirs.functions())
+def compare(bench, what, trace, kineto):
+    traced, receipt = traces.traced(trace), traces.receipt(trace)
+    counts, functions = (traced.counts(), kineto.counts()), (traced.functions(), kineto.functions())
     joined = receipt["launches_joined"], receipt["launches_expected"]
-    bench.found(f"{what}: the same GPU work", f"{ours.kernels()} kernels of {len(ours.durations())} names, "
-                f"{len(ours.operations) - ours.kernels()} copies and fills; torch.profiler: {theirs.kernels()}, "
-                f"{len(theirs.operations) - theirs.kernels()}", counts[0] == counts[1] and ours.kernels() > 0,
+    bench.found(f"{what}: the same GPU work", f"{traced.kernels()} kernels of {len(traced.durations())} names, "
+                f"{len(traced.operations) - traced.kernels()} copies and fills; torch.profiler: {kineto.kernels()}, "
+                f"{len(kineto.operations) - kineto.kernels()}", counts[0] == counts[1] and traced.kernels() > 0,
                 difference=traces.difference(*counts), counts=[[*key, n] for key, n in counts[0].items()],
                 notes=traces.notes(trace))
     bench.found(f"{what}: every launch joined", f"{joined[0]} of {joined[1]}, {receipt['lost']} lost",
                 joined[0] == joined[1] > 0 and not receipt["lost"], receipt=receipt)
-    shapes = ours.shapes(), theirs.shapes()
+    shapes = traced.shapes(), kineto.shapes()
     bench.found(f"{what}: the same shapes", f"{sum((shapes[0] & shapes[1]).values())} of {sum(shapes[1].values())} with the "
                 "same grid, block, registers, shared memory, bytes", shapes[0] == shapes[1],
                 difference=traces.difference(*shapes))
-    estimated = ours.occupancies()
-    other = {kernel: [estimated.get(kernel), percent] for kernel, percent in theirs.occupancies().items()
+    estimated = traced.occupancies()
+    other = {kernel: [estimated.get(kernel), percent] for kernel, percent in kineto.occupancies().items()
              if percent and estimated.get(kernel) != percent}
     bench.found(f"{what}: the same estimated occupancy", f"{len(estimated) - len(other)} of {len(estimated)} kernels",
                 not other and any(estimated.values()), other=[[*kernel, *values] for kernel, values in other.items()])
@@ -51,11 +51,11 @@ def compare(bench, what, trace, theirs):
     bench.found(f"{what}: under the right function", f"{under} of {sum(functions[1].values())} operations under the "
                 f"function where torch.profiler has them", functions[0] == functions[1] and under > 0,
                 difference=traces.difference(*functions))
-    gap, worst, worst_gap = traces.duration_gap_us(ours, theirs)
+    gap, worst, worst_gap = traces.duration_gap_us(traced, kineto)
     figure = "no kernel in both" if gap is None else (
         f"medians of a kernel differ by {gap:.3f} us in the median, {worst_gap:.2f} us at most ({worst[:40]})")
     bench.found(f"{what}: the same durations", figure, gap is not None and gap <= MOST_GAP_US,
-                ours_ns=ours.durations(), profiler_ns=theirs.durations())
+                ours_ns=traced.durations(), profiler_ns=kineto.durations())
 
 
 def name_gpu(bench, trace):
@@ -79,10 +79,10 @@ def attached(bench, what, kinds, options=(), **environment):
                 return None
             torch.ask("run", steps, *kinds)
             trace.stop()
-        theirs = profiled(torch, bench.folder, steps, kinds)
+        kineto = profiled(torch, bench.folder, steps, kinds)
         torch.end()
     trace = traces.load(bench.folder / "trace/trace.json")
-    compare(bench, what, trace, theirs)
+    compare(bench, what, trace, kineto)
     return trace
 
 
@@ -121,6 +121,6 @@ def command(bench):
         return
     with Torch() as torch:
         torch.make(*KINDS)
-        theirs = profiled(torch, bench.folder, steps, kinds)
+        kineto = profiled(torch, bench.folder, steps, kinds)
         torch.end()
-    compare(bench, "-- COMMAND", traces.load(folder / "trace.json"), theirs)
+    compare(bench, "-- COMMAND", traces.load(folder / "trace.json"), kineto)
