@@ -96,6 +96,11 @@ def test_a_filter_of_system_calls_lets_it_work(desk, filtered):
     assert_whole(desk, as_user(desk, trains(desk), prefix=filtered))
 
 
+def test_a_filter_of_the_programs_own_is_not_met(desk):
+    """It ends who makes a call that the agent makes where there is none."""
+    assert_whole(desk, as_user(desk, [*DOCKER, "--kill", "close_range", *trains(desk)]))
+
+
 def test_a_root_that_cannot_be_written_and_a_tmp_without_execution_are_enough(desk):
     """The agent is loaded from the one place that can be written and executed."""
     assert_whole(desk, as_user(desk, trains(desk), flags=("--read-only",), env={"HOME": "/nonexistent"}))

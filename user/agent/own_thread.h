@@ -17,8 +17,8 @@ bool own_table_begin(void);
 /*
  * Runs it on a thread with an empty table of descriptors, and comes back when it has ended.  What it opens there the
  * program cannot close, and the agent cannot take a file of the program's for its own.  It may not take a lock that a
- * fork leaves behind, as the thread is not inside the gate.  Before Linux 5.9, or where there is no room for a thread,
- * it has the program's table.
+ * fork leaves behind, as the thread is not inside the gate.  Before Linux 5.9, under a filter of system calls, or where
+ * there is no room for a thread, it has the program's table.
  */
 void own_table_run(void (*run)(void *context), void *context);
 
