@@ -50,6 +50,11 @@ def says(path, kind, text):
     return any(text in record.tail for record in records(path, kind))
 
 
+def has_process(path, pid):
+    """Whether that process was looked at."""
+    return any(record.values["pid"] == pid for record in records(path, PROCESS))
+
+
 def has_python(path, pid):
     """Whether the walker knows the interpreter of that process."""
     return any(record.values["pid"] == pid and record.values["python"] for record in records(path, PROCESS))

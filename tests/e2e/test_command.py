@@ -7,8 +7,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import logfile
 import machine
 import pytest
+import pythons
 import reading
 import tracing
 
@@ -89,6 +91,27 @@ def test_a_program_that_gputrace_has_not_looked_at_waits_before_its_first_launch
             tracing.until(lambda: is_held_or_over(running.mark, python))
         running.end().must_be(0)
     assert launches(tmp_path) == 2
+
+
+def test_a_program_that_opens_python_late_has_a_stack_at_its_first_launch(cudart, tmp_path):
+    """It was looked at when it had no Python, and what it maps has probes, as another program has it, too."""
+    program, environment = pythons.opened("3.12", tmp_path)
+    other = [machine.any_python(), "-c", f"import ctypes, time; ctypes.CDLL('{cudart}'); print('mapped', flush=True); time.sleep(600)"]
+    late = [*program, "1", machine.PROGRAMS / "embedded.py", cudart, tmp_path / "truth.json"]
+    both = f"{quoted(other)} & read line; {quoted(late)}; kill $!"
+    command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.gpt", "trace.json"), "--", "/bin/sh", "-c", both]
+    with tracing.Running(command, tmp_path, env={**environment, "EMBEDDED_WAITS": "1"}) as running:
+        running.wait_line("mapped")
+        running.process.stdin.write("start it\n")
+        pid = int(running.wait_line("ready").split()[1])
+        tracing.until(lambda: any(logfile.has_process(log, pid) for log in tmp_path.glob("trace.gpt.part-*")))
+        with tracing.first_thread_stopped(running.pid):
+            running.process.stdin.write("go on\n")
+            tracing.until(lambda: is_held_or_over(running.mark, str(program[0])))
+        running.end().must_be(0)
+    made = [event for event in reading.chrome.events(reading.trace_of(tmp_path / "trace.json"), "cuda_runtime")
+            if event["name"] == "cudaLaunchKernel"]
+    assert made and [event for event in made if "Call stack" not in event["args"]] == []
 
 
 def test_programs_that_become_others_which_map_the_same_library_miss_no_call(tmp_path):

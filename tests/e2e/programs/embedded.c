@@ -5,7 +5,8 @@
  *
  *     embedded LIBPYTHON|- ROUNDS FILE LIBCUDART WORD...
  *
- * With a LIBPYTHON that is opened while running; with - this is linked with one.
+ * With a LIBPYTHON that is opened while running; with - this is linked with one.  Where EMBEDDED_WAITS is set it says
+ * its pid before that, and goes on when a line comes.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void (*initialize)(int);
 static int (*run)(const char *, void *);
@@ -103,6 +105,11 @@ int main(int argc, char **argv)
 {
 	if (argc < 5)
 		return 2;
+	if (getenv("EMBEDDED_WAITS")) {
+		printf("ready %d\n", (int)getpid());
+		fflush(stdout);
+		getchar();
+	}
 	if (strcmp(argv[1], "-") && !dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL)) {
 		fprintf(stderr, "%s\n", dlerror());
 		return 1;
