@@ -41,20 +41,28 @@ class Divided:
                 self.taken[file] = False
         return self.taken[file]
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item):
-        """True: there is nothing to do; that of another run is not even reported."""
+    def wait_for(self, item):
         fcntl.flock(self.running, fcntl.LOCK_UN)
-        if not self.takes(item.path):
-            return True
         fcntl.flock(self.next, fcntl.LOCK_EX)  # or who waits for all others to be over would wait for ever
         fcntl.flock(self.running, fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
         fcntl.flock(self.next, fcntl.LOCK_UN)
-        return None
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self):
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session):
+        """As pytest's own; a file is taken one test before its first, which has to be known then."""
+        if session.testsfailed:
+            raise session.Interrupted(f"{session.testsfailed} errors while tests were collected")
+        items = (item for item in session.items if self.takes(item.path))
+        item = next(items, None)
+        while item:
+            following = next(items, None)
+            self.wait_for(item)
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if session.shouldfail or session.shouldstop:
+                raise session.Failed(session.shouldfail) if session.shouldfail else session.Interrupted(session.shouldstop)
+            item = following
         fcntl.flock(self.running, fcntl.LOCK_UN)
+        return True
 
 
 def pytest_configure(config):

@@ -43,7 +43,7 @@ class Traced:
         self.notes = [note for note in self.trace["gputrace"]["notes"] if f"(pid {self.pid})" in note]
         truth = reading.program(folder / "program.json")
         assert reading.trace_stacks(self.trace, reading.truth_calls(truth), truth["pid"]) == reading.truth_stacks(truth)
-        assert len(self.events) == launches
+        assert len(self.events) == launches, self.trace["gputrace"]["notes"]
 
 
 @pytest.fixture
