@@ -25,11 +25,12 @@ DIVIDED = os.environ.get("GPUTRACE_TEST_DIVIDED")
 
 
 class Divided:
-    """Takes the files that no other run has taken.  A test that is marked `alone` waits until those of the others are over."""
+    """Takes the files that no other run has taken.  A test that is marked `alone` waits until those of the others are over;
+    what a file's tests start together with it lasts until its last one, and so they stay alone."""
 
     def __init__(self, folder):
         folder.mkdir(exist_ok=True)
-        self.folder, self.taken = folder, {}
+        self.folder, self.taken, self.alone = folder, {}, None
         self.next, self.running = (os.open(folder / name, os.O_CREAT | os.O_RDWR) for name in ("next", "running"))
 
     def takes(self, file):
@@ -42,9 +43,13 @@ class Divided:
         return self.taken[file]
 
     def wait_for(self, item):
+        alone = item.path if item.get_closest_marker("alone") else None
+        if alone and alone == self.alone:
+            return
+        self.alone = alone
         fcntl.flock(self.running, fcntl.LOCK_UN)
         fcntl.flock(self.next, fcntl.LOCK_EX)  # or who waits for all others to be over would wait for ever
-        fcntl.flock(self.running, fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
+        fcntl.flock(self.running, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         fcntl.flock(self.next, fcntl.LOCK_UN)
 
     @pytest.hookimpl(tryfirst=True)

@@ -8,6 +8,8 @@ import pythons
 import reading
 import tracing
 
+pytestmark = pytest.mark.alone  # two programs begin at the same time, and each is to be held at its library
+
 LAUNCH = {"cudaLaunchKernel"}
 LAUNCHES = 200
 LAUNCHES_OF_A_SECOND = 500  # with their pauses; the patience that gputrace has with an interpreter that starts is 0.3 s
