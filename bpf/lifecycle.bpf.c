@@ -210,8 +210,7 @@ int library_mapped(struct trace_event_raw_sys_enter *ctx)
 	key.device = BPF_CORE_READ(dentry, d_inode, i_sb, s_dev);
 	probed = bpf_map_lookup_elem(&known_files, &key);
 	held = !other && config.hold_new_files && process && process->ours &&
-	       (!probed || (name_of_calls(name) && (process->python_state == GPT_STACK_UNKNOWN_LAYOUT ||
-						    process->python_state == GPT_STACK_NO_PYTHON)));
+	       (!probed || (name_of_calls(name) && process->python_state != GPT_STACK_OK));
 	count = held || other ? 0 : count_mapped(pid);
 	if (count > GPT_MAPPED_MOST)
 		return 0;

@@ -383,7 +383,7 @@ struct gpt_process_event {
 #define GPT_MAPPED_OTHER 2   /* its name says nothing; those that follow within GPT_MAPPED_OTHER_NS are not reported */
 #define GPT_MAPPED_OTHER_NS 5000000ULL
 #define GPT_MAPPED_MORE 4   /* and what the process maps in the rest of GPT_MAPPED_WINDOW_NS is not reported */
-#define GPT_MAPPED_PROBED 8 /* with STOPPED: its probes are in place, but the process's Python is not known yet */
+#define GPT_MAPPED_PROBED 8 /* with STOPPED: its probes are in place, but no Python of the process is known (yet) */
 
 struct gpt_mapped {
 	struct gpt_record hdr;

@@ -69,7 +69,7 @@ struct probed_file {
 	bool subinterpreters_tried;
 	struct links engine_links; /* PyTorch: the autograd engine */
 	struct uprobe engine_begin, engine_node;
-	bool engine_known;  /* these are, and have not been tried */
+	bool engine_known;  /* these were found, and are not attached yet */
 	bool engine_wanted; /* a process that maps it has the driver: what launches nothing does not pay for it */
 	struct links profiler_links; /* PyTorch: its profiler's buffers */
 	struct links nccl_links;     /* NCCL: its calls, and their ends */

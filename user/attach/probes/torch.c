@@ -53,19 +53,21 @@ static int torch_symbol(const struct image_symbol *symbol, void *context)
 	return !search->missing;
 }
 
-/* Where the engine is probed; -errno */
+/* Where the engine is to be probed; -errno, and it is not then. */
 static int find_engine(struct files *files, struct probed_file *file, const struct torch_search *search)
 {
+	int error = 0;
+
+	if (!search->found[ENGINE_BEGIN].address || !search->found[ENGINE_NODE].address)
+		return -ENOENT;
 	file->engine_begin = (struct uprobe){.offset = search->found[ENGINE_BEGIN].site.offset};
 	file->engine_node =
 		(struct uprobe){.offset = search->found[ENGINE_NODE].site.offset,
 				.cookie = GPT_COOKIE(0, 0, search->found[ENGINE_NODE].site.sp_adjust, 0, 0)};
-	file->engine_known = search->found[ENGINE_BEGIN].address && search->found[ENGINE_NODE].address;
-	if (!file->engine_known)
-		return -ENOENT;
-	return files->programs->sites < 0
-		       ? 0
-		       : sites_write(files->programs->sites, file->device, file->inode, &file->engine_node, 1);
+	if (files->programs->sites >= 0)
+		error = sites_write(files->programs->sites, file->device, file->inode, &file->engine_node, 1);
+	file->engine_known = !error;
+	return error;
 }
 
 static int attach_engine(struct files *files, struct probed_file *file)
