@@ -13,7 +13,7 @@ import argparse
 import collections
 import os
 import pathlib
-import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -43,24 +43,29 @@ class Target:
         self.process.wait()
 
 
-class Trace:
-    def __init__(self, gputrace, pid, folder, *options):
-        self.log = pathlib.Path(folder) / "blame.gpt"
-        self.process = subprocess.Popen([gputrace, "-v", "-p", str(pid), "--agent", "off", "-o", self.log, *options],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+class Tool:
+    """Runs beside the target until the `with` block is left."""
+
+    def __init__(self, command, begins):
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                         universal_newlines=True)
-        for line in self.process.stderr:
-            if "gputrace: tracing" in line:
+        for line in self.process.stdout:
+            if begins in line:
                 return
-        raise SystemExit("blame: gputrace did not begin")
+        raise SystemExit(f"blame: {command[0]} did not begin")
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
-        self.process.send_signal(2)
+        self.process.send_signal(signal.SIGINT)
         self.process.communicate()
-        self.log.unlink()
+
+
+def trace(gputrace, pid, folder, *options):
+    log = pathlib.Path(folder) / "blame.gpt"
+    log.unlink(missing_ok=True)
+    return Tool([gputrace, "-v", "-p", str(pid), "--agent", "off", "-o", log, *options], "gputrace: tracing")
 
 
 def compare(options, traced, asked, text, *flags):
@@ -69,30 +74,9 @@ def compare(options, traced, asked, text, *flags):
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(options.rounds):
             without.append(asked.ask(text))
-            with Trace(options.gputrace, traced.process.pid, folder, *flags):
+            with trace(options.gputrace, traced.process.pid, folder, *flags):
                 within.append(asked.ask(text))
     return statistics.median(without), statistics.median(within)
-
-
-class PySpy:
-    """Sampling the process; said: the program, and what was folded when it has ended."""
-
-    def __init__(self, spy, pid, folder):
-        self.folded = pathlib.Path(folder) / "spy.folded"
-        self.process = subprocess.Popen([spy, "record", "--rate", str(RATE), "--format", "raw", "--output", self.folded, "--duration",
-                                         "unlimited", "--pid", str(pid)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, universal_newlines=True)
-        for line in self.process.stdout:
-            if "Sampling process" in line:
-                return
-        raise SystemExit("blame: py-spy did not begin")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.process.send_signal(2)
-        self.process.communicate()
 
 
 def culprit(folded):
@@ -110,14 +94,16 @@ def stopped_times(options, target):
     spy = pathlib.Path(found.stdout.strip()) / "bin/py-spy"
     stopped = collections.defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
-        cpu = pathlib.Path(folder) / "cpu.folded"
+        cpu, by_spy = pathlib.Path(folder) / "cpu.folded", pathlib.Path(folder) / "spy.folded"
+        sample = [spy, "record", "--rate", str(RATE), "--format", "raw", "--output", by_spy, "--duration", "unlimited", "--pid",
+                  str(target.process.pid)]
         for _ in range(options.rounds):
             stopped["alone"].append(target.ask(f"pauses {PAUSES_S}"))
-            with Trace(options.gputrace, target.process.pid, folder, "-F", str(RATE), "--metric", "cpu", "-o", cpu):
+            with trace(options.gputrace, target.process.pid, folder, "-F", str(RATE), "--metric", "cpu", "-o", cpu):
                 stopped["gputrace"].append(target.ask(f"pauses {PAUSES_S}"))
-            with PySpy(spy, target.process.pid, folder) as sampled:
+            with Tool(sample, "Sampling process"):
                 stopped["py-spy"].append(target.ask(f"pauses {PAUSES_S}"))
-        named = culprit(cpu), culprit(sampled.folded)
+        named = culprit(cpu), culprit(by_spy)
     return {name: statistics.median(seconds) * 1000 / PAUSES_S for name, seconds in stopped.items()}, named
 
 
@@ -126,7 +112,7 @@ def judge_stops(options, target):
     print(f"stopped, ms a second: {stopped['alone']:.3f} alone, {stopped['gputrace']:.3f} under --cpu -F {RATE} (at most a tenth of the "
           f"next), {stopped['py-spy']:.3f} under py-spy at {RATE} Hz")
     print(f"most samples: {named[0]}; py-spy: {named[1]}")
-    return stopped["gputrace"] - stopped["alone"] > (stopped["py-spy"] - stopped["alone"]) / 10
+    return named[0] != named[1] or stopped["gputrace"] - stopped["alone"] > (stopped["py-spy"] - stopped["alone"]) / 10
 
 
 def main():
