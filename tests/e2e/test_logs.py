@@ -134,8 +134,11 @@ def _patched(traced, folder, offset, replacement):
     return log
 
 
+_NOT_READ = 'it is neither a gputrace log nor a trace in a form that gputrace reads (docs/formats.md, "Files that are read")'
+
+
 @pytest.mark.parametrize("offset, replacement, says", [
-    (0, b"ELF\n", "it is not a gputrace log"),
+    (0, b"ELF\n", _NOT_READ),
     (4, struct.pack("<H", 1), "it was written by an older gputrace (log version 1): report it with that one, or record again"),
     (4, struct.pack("<H", 3), "it was written by another version of gputrace: report it with that one"),
     (6, struct.pack("<H", 0), "its header is damaged"),
@@ -152,7 +155,7 @@ def test_a_log_with_a_wrong_header_is_refused(traced, tmp_path, offset, replacem
     assert not (tmp_path / "out.json").exists()
 
 
-@pytest.mark.parametrize("size, says", [(0, "it is empty"), (1, "it is too short to be a gputrace log"),
+@pytest.mark.parametrize("size, says", [(0, "it is empty"), (1, _NOT_READ),
                                         (23, "it is too short to be a gputrace log"), (24, "its header is damaged"),
                                         (63, "its header is damaged"), (1000, "its header is damaged")])
 def test_a_file_without_a_whole_header_is_refused(traced, tmp_path, size, says):

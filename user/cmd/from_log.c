@@ -24,6 +24,10 @@ int from_log_open(const char *path)
 		msg_error("%s: %s", path, strerror(errno));
 		goto fail;
 	}
+	if (S_ISDIR(stat.st_mode)) {
+		msg_error("%s: is a folder: name a file that is in it", path);
+		goto fail;
+	}
 	if (!S_ISREG(stat.st_mode)) {
 		msg_error("%s: is not a regular file, as a log is: gputrace -o FILE.gpt records one", path);
 		goto fail;

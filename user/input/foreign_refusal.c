@@ -12,6 +12,9 @@
 
 #define LOG_HELPS "; report and export read the .gpt log that it was made from"
 #define NSYS_HELPS "report: `nsys export --type sqlite FILE` makes the database that gputrace reads"
+#define NSYS_WROTE(type)                                                                                               \
+	"as `nsys export --type " type "` writes it: `nsys export --type sqlite` makes the database that gputrace "    \
+	"reads"
 #define XLA_HELPS                                                                                                      \
 	"trace of JAX or TensorFlow: gputrace reads none of these. To see the GPU work of such a program trace it "    \
 	"with gputrace or with nsys"
@@ -28,6 +31,11 @@ static const struct {
 	{BEGINS("<html"), "is an HTML page, to be looked at in a browser" LOG_HELPS},
 	{BEGINS("<svg"), "is an SVG picture, to be looked at in a browser" LOG_HELPS},
 	{BEGINS("<?xml"), "is XML: gputrace reads its own logs, JSON of torch.profiler, and SQLite of nsys and nvprof"},
+	{BEGINS("\x89HDF\r\n"), "is HDF5, " NSYS_WROTE("hdf")},
+	{BEGINS("PAR1"), "is Parquet, " NSYS_WROTE("parquetdir")},
+	{BEGINS("PERFILE2"), "is a recording of perf, which has no work of a GPU: trace the program with gputrace"},
+	{BEGINS("\xff\xfe"), "is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes the UTF-8 that gputrace reads"},
+	{BEGINS("\xfe\xff"), "is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes the UTF-8 that gputrace reads"},
 	{BEGINS("ARROW1"), "is an Arrow file, for pyarrow and pandas" LOG_HELPS},
 	{BEGINS("NVR\0"), "is a report of Nsight Compute (ncu): it has counters of kernels and no timeline; trace the "
 			  "program with gputrace or with nsys"},
@@ -48,6 +56,13 @@ static const struct {
 	const char *text, *sentence;
 } near_begin[] = {
 	{"speedscope.app/file-format-schema", "is a profile for speedscope" LOG_HELPS},
+	{"-chakra.",
+	 "is an execution trace of PyTorch, which has no times of the GPU: gputrace reads what torch.profiler's "
+	 "export_chrome_trace() writes"},
+	/* a line for all strings, then a line for each event */
+	{"[\"[Unknown]\"", "is JSON lines, " NSYS_WROTE("json")},
+	{"\"CudaEvent\"", "is JSON lines, " NSYS_WROTE("json")},
+	{"\"TraceProcessEvent\"", "is JSON lines, " NSYS_WROTE("json")},
 	{"\"gputrace-tables\"", "has tables of a report, for programs" LOG_HELPS},
 };
 

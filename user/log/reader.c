@@ -26,12 +26,17 @@ static int check_common(struct log_reader *reader, int64_t got, const char **why
 	*why = NULL;
 	if (got < 0)
 		return (int)got;
-	if (got < COMMON_BYTES) {
-		*why = got ? "it is too short to be a gputrace log" : "it is empty";
+	if (!got) {
+		*why = "it is empty";
 		return -EPROTO;
 	}
-	if (header->magic != GPT_LOG_MAGIC) {
-		*why = "it is not a gputrace log";
+	if (got < (int64_t)sizeof(header->magic) || header->magic != GPT_LOG_MAGIC) {
+		*why = "it is neither a gputrace log nor a trace in a form that gputrace reads (docs/formats.md, "
+		       "\"Files that are read\")";
+		return -EPROTO;
+	}
+	if (got < COMMON_BYTES) {
+		*why = "it is too short to be a gputrace log";
 		return -EPROTO;
 	}
 	if (header->version == 1) {

@@ -35,9 +35,9 @@ static void a_file_of_something_else_is_refused(void **state)
 	const char *why, text[] = "{\"traceEvents\": [], \"schemaVersion\": 1}";
 
 	assert_int_equal(build_bytes(text, sizeof(text), &why), -EPROTO);
-	assert_string_equal(why, "it is not a gputrace log");
+	assert_non_null(strstr(why, "it is neither a gputrace log nor a trace"));
 	assert_int_equal(build_bytes(text, 7, &why), -EPROTO);
-	assert_string_equal(why, "it is too short to be a gputrace log");
+	assert_non_null(strstr(why, "it is neither a gputrace log nor a trace"));
 }
 
 static void a_descriptor_that_cannot_be_read_gives_its_error(void **state)

@@ -43,6 +43,8 @@ static void a_log_truncated_in_its_header_is_refused(void **state)
 		given = given_by(&three.file, plain);
 		assert_int_equal(given.err, -EPROTO);
 		assert_string_equal(given.why, size == 0   ? "it is empty"
+					       : size < 4  ? "it is neither a gputrace log nor a trace in a form that "
+							     "gputrace reads (docs/formats.md, \"Files that are read\")"
 					       : size < 24 ? "it is too short to be a gputrace log"
 							   : "its header is damaged");
 	}
