@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """gputrace by a user with capabilities: with all of them the trace is root's, without one it is named; readers have none."""
 
+import ctypes
 import os
 import pathlib
 import signal
@@ -146,9 +147,12 @@ def test_they_are_kept_for_new_processes_and_given_up_before_outputs(desk):
         tracer.end().must_be(0)
 
 
-@pytest.mark.parametrize("arguments", [
+readers = pytest.mark.parametrize("arguments", [
     ["report", "LOG"], ["export", "LOG", "-o", "copy.json"], ["why", "LOG"], ["diff", "LOG", "LOG"],
     ["merge", "LOG", "LOG", "-o", "all.json"], ["view", "LOG"]], ids=lambda words: words[0])
+
+
+@readers
 def test_a_log_is_read_with_the_rights_of_who_reads_it(desk, arguments):
     log = desk / "secret.gpt"
     program = [machine.SYSTEM_PYTHON, machine.WORKLOADS / "train.py", "--steps", "2"]
@@ -158,6 +162,24 @@ def test_a_log_is_read_with_the_rights_of_who_reads_it(desk, arguments):
     tracing.command(desk, *reader, "head", "-c", "1", log).must_be(0)
     done = tracing.command(desk, *reader, desk / "gputrace", *(log if word == "LOG" else word for word in arguments)).must_be(1)
     assert "Permission denied" in done.stderr and "secret.gpt" in done.stderr
+
+
+def has_landlock():
+    create_ruleset, version_flag = 444, 1  # include/uapi/asm-generic/unistd.h, include/uapi/linux/landlock.h
+    return ctypes.CDLL(None).syscall(create_ruleset, None, 0, version_flag) > 0
+
+
+@readers
+def test_a_reader_is_confined_before_it_opens_what_it_reads(tmp_path, arguments):
+    if not has_landlock():
+        pytest.skip("this kernel has no Landlock")
+    named = ["absent.gpt" if word == "LOG" else word for word in arguments]
+    tracing.command(tmp_path, "strace", "-o", "calls", "-e", "trace=landlock_restrict_self,openat",
+                    machine.GPUTRACE, *named).must_be(1)
+    calls = (tmp_path / "calls").read_text().splitlines()
+    confined = next(number for number, call in enumerate(calls) if call.startswith("landlock_restrict_self(") and call.endswith("= 0"))
+    opened = next(number for number, call in enumerate(calls) if "absent.gpt" in call)
+    assert confined < opened
 
 
 # ---- make install CAPS=1 ----------------------------------------------------------------------------------------------

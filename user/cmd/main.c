@@ -7,6 +7,7 @@
 #include "attach/inject/lend.h"
 #include "cmd/options/command_line.h"
 #include "cmd/commands.h"
+#include "cmd/confine.h"
 #include "cmd/privileges.h"
 
 /* Files of others are opened with the rights of who runs it, whatever capabilities gputrace has. */
@@ -76,8 +77,10 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	msg_set_level(options.level);
-	if (only_reads(&options))
+	if (only_reads(&options)) {
 		privileges_drop();
+		confine_reader(&options);
+	}
 	code = run(&options);
 	options_free(&options);
 	return code;
