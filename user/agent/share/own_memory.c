@@ -82,41 +82,117 @@ int own_memory_read_kept(void *to, uint64_t bytes, uint64_t from)
 	return 0;
 }
 
-/* A copy of the page, NULL where it cannot be read. */
-static const uint8_t *copy_of(struct own_pages *pages, uint64_t page)
-{
-	uint32_t i;
+/* ---- pages of a walk -------------------------------------------------------------------------------------------- */
 
-	if (!page)
-		return NULL;
-	for (i = 0; i < pages->count; i++)
+#define PAGED_BYTES (4 * OWN_PAGE_BYTES)
+
+/* The bytes of all pages before the first one that cannot be read. */
+static int64_t copy_by_call(const struct iovec *here, const struct iovec *there, uint32_t count)
+{
+	return syscall(SYS_process_vm_readv, own.pid, here, 1ul, there, (unsigned long)count, 0ul);
+}
+
+static int64_t copy_by_file(const struct iovec *here, const struct iovec *there, uint32_t count)
+{
+	int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	int64_t got = 0;
+
+	if (fd < 0)
+		return -1;
+	for (uint32_t i = 0; i < count; i++) {
+		if (pread(fd, (uint8_t *)here->iov_base + got, OWN_PAGE_BYTES, (off_t)there[i].iov_base) !=
+		    OWN_PAGE_BYTES)
+			break;
+		got += OWN_PAGE_BYTES;
+	}
+	close(fd);
+	return got;
+}
+
+/* Copies the pages from this one on; those from the first on that cannot be read are dropped. */
+static void copy_pages(struct own_pages *pages, uint32_t first)
+{
+	uint32_t count = pages->count - first;
+	struct iovec here = {.iov_base = pages->copies[first], .iov_len = (size_t)count * OWN_PAGE_BYTES};
+	struct iovec there[OWN_PAGES];
+	int64_t got;
+
+	if (!count)
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		there[i] = (struct iovec){.iov_base = (void *)(pages->numbers[first + i] << PAGE_BITS),
+					  .iov_len = OWN_PAGE_BYTES};
+	got = own.by_call ? copy_by_call(&here, there, count) : copy_by_file(&here, there, count);
+	pages->count = first + (got > 0 ? (uint32_t)(got / OWN_PAGE_BYTES) : 0);
+}
+
+void own_pages_begin(struct own_pages *pages, uint32_t thread)
+{
+	uint32_t count = 0;
+
+	if (pages->thread == thread)
+		for (uint32_t i = 0; i < pages->count; i++)
+			if (pages->used >> i & 1)
+				pages->numbers[count++] = pages->numbers[i];
+	pages->thread = thread;
+	pages->count = count;
+	pages->used = 0;
+	copy_pages(pages, 0);
+}
+
+/* OWN_PAGES: there is no copy. */
+static uint32_t index_of(const struct own_pages *pages, uint64_t page)
+{
+	for (uint32_t i = 0; i < pages->count; i++)
 		if (pages->numbers[i] == page)
-			return pages->copies[i];
-	i = pages->count < OWN_PAGES ? pages->count : pages->next++ % OWN_PAGES;
-	pages->numbers[i] = 0; /* a read that fails may have changed the copy */
-	if (own_memory_read(pages->copies[i], OWN_PAGE_BYTES, page << PAGE_BITS))
-		return NULL;
-	pages->numbers[i] = page;
-	if (pages->count == i)
-		pages->count++;
-	return pages->copies[i];
+			return i;
+	return OWN_PAGES;
+}
+
+/* Copies those that are missing, by one call. */
+static void have_pages(struct own_pages *pages, uint64_t first, uint64_t last)
+{
+	uint32_t count = pages->count, missing = 0;
+
+	for (uint64_t page = first; page <= last; page++)
+		missing += index_of(pages, page) == OWN_PAGES;
+	if (!missing)
+		return;
+	if (count + missing > OWN_PAGES)
+		count = pages->count = pages->used = 0;
+	for (uint64_t page = first; page <= last; page++)
+		if (index_of(pages, page) == OWN_PAGES)
+			pages->numbers[pages->count++] = page;
+	copy_pages(pages, count);
 }
 
 int own_memory_read_paged(struct own_pages *pages, void *to, uint64_t bytes, uint64_t from)
 {
-	uint64_t at = from & (OWN_PAGE_BYTES - 1), first = bytes;
-	const uint8_t *copy;
+	uint64_t first = from >> PAGE_BITS, last = (from + bytes - 1) >> PAGE_BITS;
+	uint8_t *at = to;
 
-	if (from + bytes < from)
+	if (!bytes || last < first)
 		return -1;
-	if (first > OWN_PAGE_BYTES - at)
-		first = OWN_PAGE_BYTES - at;
-	copy = copy_of(pages, from >> PAGE_BITS);
-	if (!copy)
-		return -1;
-	memcpy(to, copy + at, first);
-	return first == bytes ? 0 : own_memory_read_paged(pages, (uint8_t *)to + first, bytes - first, from + first);
+	if (bytes > PAGED_BYTES)
+		return own_memory_read(to, bytes, from);
+	have_pages(pages, first, last);
+	for (uint64_t page = first; page <= last; page++) {
+		uint32_t i = index_of(pages, page);
+		uint64_t begin = page == first ? from & (OWN_PAGE_BYTES - 1) : 0, part = OWN_PAGE_BYTES - begin;
+
+		if (i == OWN_PAGES)
+			return -1;
+		if (part > bytes)
+			part = bytes;
+		memcpy(at, pages->copies[i] + begin, part);
+		pages->used |= 1u << i;
+		at += part;
+		bytes -= part;
+	}
+	return 0;
 }
+
+/* ---- what is mapped --------------------------------------------------------------------------------------------- */
 
 struct search {
 	uint64_t address;

@@ -16,19 +16,25 @@ int own_memory_read(void *to, uint64_t bytes, uint64_t from);
 int own_memory_read_kept(void *to, uint64_t bytes, uint64_t from);
 
 /*
- * Pages that one walk has read by the kernel: what lies beside what was read, as frames of CPython 3.10 and older do,
- * is had from the copy.  `count` is 0 at the beginning of a walk.
+ * Copies of the pages that one walk of a stack reads by the kernel.  A call costs more than the pages that it copies,
+ * so all that the thread's last walk used are copied by one call when the next begins: a thread that launches in a loop
+ * has its frames where they were.
  */
 #define OWN_PAGE_BYTES 4096u
-#define OWN_PAGES 8u
+#define OWN_PAGES 16u
 
 struct own_pages {
-	uint32_t count, next;
+	uint32_t thread; /* whose last walk it was */
+	uint32_t count;
+	uint32_t used; /* a bit for each page */
 	uint64_t numbers[OWN_PAGES];
 	uint8_t copies[OWN_PAGES][OWN_PAGE_BYTES];
 };
 
-/* As own_memory_read, of at most a page. */
+/* Begins a walk of this thread. */
+void own_pages_begin(struct own_pages *pages, uint32_t thread);
+
+/* As own_memory_read; what is longer than some pages is read as it is. */
 int own_memory_read_paged(struct own_pages *pages, void *to, uint64_t bytes, uint64_t from);
 
 /* Whether what is mapped there can be written. */

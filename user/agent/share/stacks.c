@@ -48,7 +48,6 @@ static __thread struct {
 
 static struct gpt_process_state own_process;
 
-#define PAGED_BYTES 600u    /* a thread state, what lies around a _PyCFrame; a window of frames is read as it is */
 #define RUNTIME_BYTES 4096u /* of _PyRuntime, which lies in a library that is never unloaded */
 
 /*
@@ -62,8 +61,7 @@ static long memory_read(void *to, uint64_t bytes, uint64_t from)
 
 	if (kept)
 		return own_memory_read_kept(to, bytes, from);
-	return self.pages && bytes <= PAGED_BYTES ? own_memory_read_paged(self.pages, to, bytes, from)
-						  : own_memory_read(to, bytes, from);
+	return self.pages ? own_memory_read_paged(self.pages, to, bytes, from) : own_memory_read(to, bytes, from);
 }
 
 static void *record_reserve(uint64_t bytes)
@@ -418,7 +416,7 @@ uint32_t stacks_take(uint64_t *id, uint32_t lost)
 		return GPT_STACK_LOST;
 	}
 	self.pages = &pages[slot - slots];
-	self.pages->count = 0;
+	own_pages_begin(self.pages, thread_number());
 	state = python_stack(&own_process, &thread, slot, (uint64_t)__builtin_frame_address(0), &stack);
 	self.pages = NULL;
 	slot_release(slot);

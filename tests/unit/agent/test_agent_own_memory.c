@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Reads of the process's own memory, which may be unmapped meanwhile: right bytes or an error, and what is had again.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "agent/share/own_memory.h"
+#include "agent_points.h"
+
+#define PAGES 24u
+#define PAGE 4096u
+#define THREAD 7u
+
+static struct own_pages pages;
+static uint8_t *memory;
+
+/* Each eight bytes are the number of the place. */
+static void set_up(bool by_call)
+{
+	own_memory_begin(by_call);
+	memset(&pages, 0, sizeof(pages));
+	memory = mmap(NULL, (size_t)PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	for (uint64_t i = 0; i < PAGES * PAGE / 8; i++)
+		memcpy(memory + i * 8, &i, 8);
+}
+
+static int by_call(void **state)
+{
+	set_up(true);
+	return 0;
+}
+
+static int by_file(void **state)
+{
+	set_up(false);
+	return 0;
+}
+
+static int unmap(void **state)
+{
+	return munmap(memory, (size_t)PAGES * PAGE);
+}
+
+static bool reads(uint32_t at, uint32_t bytes)
+{
+	static uint8_t got[PAGES * PAGE];
+
+	memset(got, 0xee, sizeof(got));
+	if (own_memory_read_paged(&pages, got, bytes, (uint64_t)(memory + at)))
+		return false;
+	assert_memory_equal(got, memory + at, bytes);
+	return true;
+}
+
+static void what_lies_over_pages_is_read_whole(void **state)
+{
+	own_pages_begin(&pages, THREAD);
+	assert_true(reads(0, 8));
+	assert_true(reads(PAGE - 3, 6));
+	assert_true(reads(PAGE / 2, 4 * PAGE));
+	assert_true(reads(5, 9 * PAGE)); /* longer than is kept */
+	assert_int_equal(pages.count, 5);
+}
+
+static void more_pages_than_are_kept_are_read_all_the_same(void **state)
+{
+	own_pages_begin(&pages, THREAD);
+	for (uint32_t i = 0; i < PAGES; i++)
+		assert_true(reads(i * PAGE + 16, 8));
+	assert_true(reads(8 * PAGE + 1, 4 * PAGE));
+	for (uint32_t i = 0; i < PAGES; i++)
+		assert_true(reads(i * PAGE, PAGE));
+}
+
+static void what_the_last_walk_used_is_there_when_the_next_begins(void **state)
+{
+	own_pages_begin(&pages, THREAD);
+	assert_true(reads(0, 8) && reads(3 * PAGE, 8) && reads(5 * PAGE - 4, 8));
+	own_pages_begin(&pages, THREAD);
+	assert_int_equal(pages.count, 4);
+	memset(memory, 1, PAGE); /* a copy is of when the walk began */
+	assert_int_equal(own_memory_read_paged(&pages, &(uint64_t){0}, 8, (uint64_t)memory), 0);
+	assert_int_equal(pages.copies[0][0], 0);
+	own_pages_begin(&pages, THREAD);
+	assert_int_equal(pages.count, 1); /* the only one used since */
+	assert_int_equal(pages.copies[0][0], 1);
+	own_pages_begin(&pages, THREAD + 1);
+	assert_int_equal(pages.count, 0);
+}
+
+static void a_page_that_is_gone_is_an_error_and_the_others_are_read(void **state)
+{
+	own_pages_begin(&pages, THREAD);
+	assert_true(reads(0, 8) && reads(2 * PAGE, 8) && reads(4 * PAGE, 8));
+	munmap(memory + 2 * PAGE, PAGE);
+	own_pages_begin(&pages, THREAD);
+	assert_int_equal(pages.count, 1); /* those before it */
+	assert_false(reads(2 * PAGE, 8));
+	assert_false(reads(2 * PAGE - 4, 8));
+	assert_false(reads(PAGE, 3 * PAGE));
+	assert_true(reads(0, 8) && reads(PAGE, PAGE) && reads(4 * PAGE, 8));
+	assert_int_equal(own_memory_read_paged(&pages, &(uint64_t){0}, 8, 0), -1);
+	assert_int_equal(own_memory_read_paged(&pages, &(uint64_t){0}, 8, UINT64_MAX - 3), -1);
+	assert_int_equal(own_memory_read_paged(&pages, &(uint64_t){0}, 0, (uint64_t)memory), -1);
+}
+
+#define each_way(name)                                                                                                 \
+	{#name " by call", name, by_call, unmap, NULL},                                                                \
+	{                                                                                                              \
+#name " by file", name, by_file, unmap, NULL                                                           \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		each_way(what_lies_over_pages_is_read_whole),
+		each_way(more_pages_than_are_kept_are_read_all_the_same),
+		each_way(what_the_last_walk_used_is_there_when_the_next_begins),
+		each_way(a_page_that_is_gone_is_an_error_and_the_others_are_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
