@@ -225,8 +225,8 @@ def test_a_file_that_is_none_is_named_and_no_output_is_made(launches, tmp_path, 
 
 def test_what_is_no_file_is_not_waited_for(tmp_path):
     subprocess.run(["mkfifo", tmp_path / "pipe.json"], check=True)
-    for path in (tmp_path / "pipe.json", tmp_path):
-        assert_one_line(gputrace(tmp_path, "report", path), FAILED, str(path), "is not a regular file")
+    for path, says in ((tmp_path / "pipe.json", "is not a regular file"), (tmp_path, "is a folder: name a file that is in it")):
+        assert_one_line(gputrace(tmp_path, "report", path), FAILED, str(path), says)
 
 
 def test_of_a_file_that_is_cut_what_is_there_is_read_and_it_is_said(launches, tmp_path):

@@ -137,6 +137,7 @@ def permitted(pid):
     return int(next(line.split()[1] for line in lines if line.startswith("CapPrm")), 16)
 
 
+@pytest.mark.alone  # the whole machine is traced
 def test_they_are_kept_for_new_processes_and_given_up_before_outputs(desk):
     command = [*holding(*ALL), desk / "gputrace", "-v", "-o", desk / "trace.json"]
     with tracing.Running(command, desk) as tracer:
