@@ -26,6 +26,8 @@
 /* For kernels that still run when the trace ends: the collector waits for our last batch a while, not for ever. */
 #define WAIT_LISTENER_NS 300000000u
 #define REPEAT_NS 250000000u /* between two answers to those who come later */
+#define SCHEDULE_ENDS_NS                                                                                               \
+	80000000u /* for a schedule to be over; after 100 ms gputrace takes this agent for an older one */
 #define WAIT_EXIT_NS 100000000u
 #define THREAD_NAME_BYTES 16	/* TASK_COMM_LEN, linux/sched.h */
 #define EXIT_MAX_NS 1500000000u /* how long the end of the process may be held up by us, if all goes wrong */
@@ -197,18 +199,40 @@ static bool start_deferred(struct session *session)
 
 /* ---- the thread -------------------------------------------------------------------------------- */
 
+struct answering {
+	uint64_t asked_ns, repeat_ns; /* 0: no one asks; from when on the next answer is due */
+};
+
+/*
+ * Says to who has come what was said before.  Who comes ends a schedule, which the thread of ops sees: while CUPTI
+ * still rests by it the session cannot say that it records.
+ */
+static void answer(struct session *session, struct answering *answering)
+{
+	uint64_t now = clock_now_ns();
+
+	if (!points_asked_again()) {
+		answering->asked_ns = 0;
+		return;
+	}
+	if (!answering->asked_ns)
+		answering->asked_ns = now;
+	if (now < answering->repeat_ns || (session->rests && now - answering->asked_ns < SCHEDULE_ENDS_NS))
+		return;
+	yield_hold();
+	session_repeat(session);
+	send_state(session_state(session));
+	yield_let_go();
+	answering->repeat_ns = clock_now_ns() + REPEAT_NS;
+}
+
 static void run_session(struct session *session)
 {
-	uint64_t wait_ns, repeat_ns = 0;
+	struct answering answering = {0};
+	uint64_t wait_ns;
 
 	while (points_listening() && !atomic_load(&agent.exiting)) {
-		if (points_asked_again() && clock_now_ns() >= repeat_ns) {
-			yield_hold();
-			session_repeat(session);
-			send_state(session_state(session));
-			yield_let_go();
-			repeat_ns = clock_now_ns() + REPEAT_NS;
-		}
+		answer(session, &answering);
 		session_tick(session);
 		ops_start();
 		backward_passes_follow_alone(clock_now_ns());
