@@ -112,7 +112,6 @@ void layout()
 	NUMBER(tag_bool, (unsigned)Value::Tag::Bool);
 	NUMBER(tag_list, (unsigned)Value::Tag::GenericList);
 	NUMBER(complex_value, offsetof(Complex, val));
-	NUMBER(list_bytes, sizeof(List));
 	NUMBER(list_values, offsetof(List, list));
 	NUMBER(list_type, offsetof(List, elementType));
 	NUMBER(type_kind, offsetof(c10::Type, kind_));

@@ -31,7 +31,7 @@ struct torch_layout {
 	uint16_t tag_symint, tag_symfloat, tag_symbool;
 	uint16_t complex_value; /* in ComplexHolder */
 	/* c10::detail::ListImpl: a vector of IValues, and a pointer to the c10::Type of all */
-	uint16_t list_bytes, list_values, list_type, type_kind, kind_tensor;
+	uint16_t list_values, list_type, type_kind, kind_tensor;
 	/* c10::TensorImpl; up to this many dimensions are inline, more are where a pointer points: sizes, then strides
 	 */
 	uint16_t tensor_dims, tensor_inline, tensor_inline_dims, tensor_type, tensor_keys;

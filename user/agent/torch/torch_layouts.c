@@ -11,12 +11,11 @@
 	.op_bytes = 288, .op_thread = 88, .op_scope = 96, .op_sequence = 200, .op_inputs = 208,                        \
 	.op_forward_thread = 248, .op_handle = 256, .op_async = 264, .op_debug_handle = 272, .value_bytes = 16,        \
 	.value_payload = 0, .value_tag = 8, .tag_none = 0, .tag_tensor = 1, .tag_double = 3, .tag_complex = 4,         \
-	.tag_int = 5, .tag_bool = 8, .tag_list = 12, .complex_value = 32, .list_bytes = 64, .list_values = 24,         \
-	.list_type = 48, .type_kind = 8, .kind_tensor = 3, .tensor_dims = 72, .tensor_inline = 80,                     \
-	.tensor_inline_dims = 5, .tensor_type = 176, .tensor_keys = 184, .keys_nested = 33554432,                      \
-	.keys_unstrided = 31457280, .type_bytes = 72, .type_name = 56, .type_name_bytes = 64, .types = 19,             \
-	.type_float = 6, .type_long = 4, .type_undefined = 18, .tag_symint = 6, .tag_symfloat = 7, .tag_symbool = 7,   \
-	.tensor_symbolic = 182, .symbolic_bit = 16
+	.tag_int = 5, .tag_bool = 8, .tag_list = 12, .complex_value = 32, .list_values = 24, .list_type = 48,          \
+	.type_kind = 8, .kind_tensor = 3, .tensor_dims = 72, .tensor_inline = 80, .tensor_inline_dims = 5,             \
+	.tensor_type = 176, .tensor_keys = 184, .keys_nested = 33554432, .keys_unstrided = 31457280, .type_bytes = 72, \
+	.type_name = 56, .type_name_bytes = 64, .types = 19, .type_float = 6, .type_long = 4, .type_undefined = 18,    \
+	.tag_symint = 6, .tag_symfloat = 7, .tag_symbool = 7, .tensor_symbolic = 182, .symbolic_bit = 16
 #define TORCH_1_13_OLD_STRINGS                                                                                         \
 	TORCH_1_13, .old_strings = true, .op_bytes = 264, .op_sequence = 176, .op_inputs = 184,                        \
 		    .op_forward_thread = 224, .op_handle = 232, .op_async = 240, .op_debug_handle = 248
@@ -32,8 +31,8 @@
 #define TORCH_2_2 TORCH_2_1, .version = 2 << 16 | 2 << 8, .types = 28, .type_undefined = 27
 #define TORCH_2_2_OLD_STRINGS TORCH_2_1_OLD_STRINGS, .version = 2 << 16 | 2 << 8, .types = 28, .type_undefined = 27
 #define TORCH_2_3                                                                                                      \
-	TORCH_2_2, .version = 2 << 16 | 3 << 8, .complex_value = 16, .list_bytes = 56, .list_values = 16,              \
-		   .list_type = 40, .tensor_dims = 64, .tensor_inline = 72, .tensor_type = 168, .tensor_keys = 176,    \
+	TORCH_2_2, .version = 2 << 16 | 3 << 8, .complex_value = 16, .list_values = 16, .list_type = 40,               \
+		   .tensor_dims = 64, .tensor_inline = 72, .tensor_type = 168, .tensor_keys = 176,                     \
 		   .keys_nested = 33554432, .keys_unstrided = 29360128, .types = 38, .type_undefined = 37,             \
 		   .tensor_symbolic = 174
 #define TORCH_2_3_OLD_STRINGS                                                                                          \
