@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/temporary.h"
 #include "cmd/destination.h"
 #include "cmd/options/format.h"
 
@@ -90,17 +91,19 @@ static bool allow_folder(int ruleset, const char *path, uint64_t allowed)
 	return done;
 }
 
-/* Where temporary files are made (rows.c, store.c): here only where nowhere else can be written. */
+/* Where temporary files are made: in the current folder, the last of these, only where nowhere else can be written. */
 static bool allow_temporary(int ruleset, uint64_t writes)
 {
-	const char *directories[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
 	bool writable = false, done = true;
 
-	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]) && done; i++) {
-		writable |= directories[i] && access(directories[i], W_OK) == 0;
-		done = allow_folder(ruleset, directories[i], writes);
+	for (unsigned i = 0; i < TEMPORARY_FOLDERS && done; i++) {
+		const char *folder = temporary_folder(i);
+
+		if (i + 1 < TEMPORARY_FOLDERS || !writable)
+			done = allow_folder(ruleset, folder, writes);
+		writable |= folder && access(folder, W_OK) == 0;
 	}
-	return done && (writable || allow_folder(ruleset, ".", writes));
+	return done;
 }
 
 /* The folder in which a file of that name will be, which may be a link. */

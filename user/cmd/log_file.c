@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/temporary.h"
 
 static char *name_in(const char *directory)
 {
@@ -38,7 +39,6 @@ static int open_temporary(const char *directory, struct log_file *file)
 
 int log_file_open(const char *path, struct log_file *out, const char **where)
 {
-	const char *directories[] = {getenv("TMPDIR"), "/var/tmp", "."};
 	int err = -ENOENT;
 
 	*out = (struct log_file){.fd = -1, .output = {.fd = -1}};
@@ -48,9 +48,9 @@ int log_file_open(const char *path, struct log_file *out, const char **where)
 		out->fd = out->output.fd;
 		return err;
 	}
-	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]) && err; i++)
-		if (directories[i] && *directories[i])
-			err = open_temporary(directories[i], out);
+	for (unsigned i = 0; i < TEMPORARY_FOLDERS && err; i++)
+		if (temporary_folder(i))
+			err = open_temporary(temporary_folder(i), out);
 	return err;
 }
 

@@ -14,7 +14,7 @@ struct log_file {
 };
 
 /*
- * path: the .gpt to record into, or NULL for a temporary in $TMPDIR or /var/tmp, else in the current directory.
+ * path: the .gpt to record into, or NULL for a temporary one (base/temporary.h).
  * On failure *where is the path that could not be had.
  */
 int log_file_open(const char *path, struct log_file *out, const char **where);

@@ -3,10 +3,10 @@
 #include "export/zoom/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/temporary.h"
 #include "log/varint.h"
 
 #define TAIL_BYTES (1u << 20)
@@ -17,17 +17,6 @@
 _Static_assert(READ_BYTES >= PACKED_MAX, "a block is read at once");
 
 /* ---- the file --------------------------------------------------------------------------------------------------- */
-
-static int open_nameless(void)
-{
-	const char *directories[] = {getenv("TMPDIR"), "/var/tmp", "/tmp", "."};
-	int fd = -1;
-
-	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]) && fd < 0; i++)
-		if (directories[i] && *directories[i])
-			fd = open(directories[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	return fd;
-}
 
 /* Without a file, or where its disk is full, all stays in memory. */
 static void write_tail(struct zoom_file *file)
@@ -320,7 +309,7 @@ struct zoom *zoom_new(void)
 	struct zoom *zoom = xcalloc(1, sizeof(*zoom));
 
 	pthread_mutex_init(&zoom->lock, NULL);
-	zoom->file.fd = open_nameless();
+	zoom->file.fd = temporary_open();
 	sink_open_memory(&zoom->file.tail);
 	texts_begin(&zoom->texts);
 	return zoom;

@@ -3,11 +3,11 @@
 #include "input/rows/rows.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/temporary.h"
 
 #define PIECE_BYTES (128u << 20)
 #define RUN_BYTES (256u << 10) /* read ahead of each run */
@@ -64,31 +64,6 @@ void rows_close(struct rows *rows)
 }
 
 /* ---- the temporary file ------------------------------------------------------------------------------------------ */
-
-/* Has no name, or loses it at once, and is no one else's to read. */
-static int open_temporary(void)
-{
-	const char *directories[] = {getenv("TMPDIR"), "/var/tmp", "."};
-	int err = -ENOENT;
-
-	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
-		char *name;
-		int fd;
-
-		if (!directories[i] || !*directories[i])
-			continue;
-		name = xasprintf("%s/gputrace-rows-XXXXXX", directories[i]);
-		fd = mkostemp(name, O_CLOEXEC);
-		if (fd >= 0)
-			unlink(name);
-		else
-			err = -errno;
-		free(name);
-		if (fd >= 0)
-			return fd;
-	}
-	return err;
-}
 
 static void write_all(struct rows *rows, const void *bytes, size_t size)
 {
@@ -185,7 +160,7 @@ static void write_piece(struct rows *rows)
 	struct row_run run = {.from = rows->written};
 
 	if (rows->fd < 0)
-		rows->fd = open_temporary();
+		rows->fd = temporary_open();
 	if (rows->fd < 0) {
 		rows->error = rows->fd;
 		return;

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Temporary files, which may be large: in $TMPDIR, /var/tmp, /tmp, or else the current folder. */
+#ifndef GPUTRACE_TEMPORARY_H
+#define GPUTRACE_TEMPORARY_H
+
+#define TEMPORARY_FOLDERS 4u
+
+/* The folders in their order; NULL: this one is not set. */
+const char *temporary_folder(unsigned i);
+
+/* A file that has no name and that no one else may read: its descriptor, the caller's to close, or -errno. */
+int temporary_open(void);
+
+#endif
