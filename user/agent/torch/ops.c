@@ -294,11 +294,18 @@ static uint64_t tick(void)
 	return filled > OP_BUFFER_RING_BYTES / BUSY_PART ? BUSY_TICK_NS : TICK_NS;
 }
 
+/* Before anyone hears that the session is over: a range that begins then is for the next one. */
+static void send_schedule_and_end(void)
+{
+	if (ops.scheduled)
+		schedule_send(&ops.sender.batch);
+	schedule_end();
+}
+
 static void send_last(void)
 {
 	ops_send_buffers(&ops.sender);
-	if (ops.scheduled)
-		schedule_send(&ops.sender.batch);
+	send_schedule_and_end();
 	ops_send_open(&ops.sender, ops.session, UINT64_MAX, true);
 	ops_memory_send_state(&ops.sender.batch);
 	look_for_others();
@@ -344,8 +351,7 @@ static void run(void)
 	if (ops.state == GPT_AGENT_OPS_OBSERVING)
 		finish(heard);
 	else if (ops.state == GPT_AGENT_OPS_WAITING && heard) {
-		if (ops.scheduled)
-			schedule_send(&ops.sender.batch);
+		send_schedule_and_end();
 		enter_state(GPT_AGENT_OPS_STOPPED);
 	}
 	schedule_end();

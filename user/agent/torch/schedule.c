@@ -352,8 +352,8 @@ bool schedule_begin(void (*wake)(void))
 void schedule_end(void)
 {
 	pthread_mutex_lock(&schedule.lock);
-	atomic_store(&schedule.on, false);
-	rest(false);
+	if (atomic_exchange(&schedule.on, false))
+		rest(false);
 	pthread_mutex_unlock(&schedule.lock);
 }
 

@@ -31,7 +31,7 @@ bool schedule_cupti_rests(uint32_t *turn);
 
 /* At its start; false: there is no schedule. wake: called on any thread to have a step sent soon. */
 bool schedule_begin(void (*wake)(void));
-void schedule_end(void);
+void schedule_end(void); /* also where there was none */
 
 /* Another gputrace has come, which wants everything. */
 void schedule_share(void);
