@@ -26,8 +26,8 @@
 /* For kernels that still run when the trace ends: the collector waits for our last batch a while, not for ever. */
 #define WAIT_LISTENER_NS 300000000u
 #define REPEAT_NS 250000000u /* between two answers to those who come later */
-#define SCHEDULE_ENDS_NS                                                                                               \
-	80000000u /* for a schedule to be over; after 100 ms gputrace takes this agent for an older one */
+/* For another's schedule to be over: after 100 ms without an answer gputrace takes this agent for an older one. */
+#define SCHEDULE_ENDS_NS 80000000u
 #define WAIT_EXIT_NS 100000000u
 #define THREAD_NAME_BYTES 16	/* TASK_COMM_LEN, linux/sched.h */
 #define EXIT_MAX_NS 1500000000u /* how long the end of the process may be held up by us, if all goes wrong */

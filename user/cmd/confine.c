@@ -11,7 +11,7 @@
 
 #include "base/temporary.h"
 #include "cmd/destination.h"
-#include "cmd/options/format.h"
+#include "cmd/outputs.h"
 
 /* include/uapi/linux/landlock.h, Linux 6.12: the headers of a build may be older than the kernel that it runs on. */
 #define CREATE_RULESET_VERSION 1u
@@ -109,7 +109,7 @@ static bool allow_temporary(int ruleset, uint64_t writes)
 /* The folder in which a file of that name will be, which may be a link. */
 static bool allow_output(int ruleset, const char *path, uint64_t writes)
 {
-	char *file = format_path_is_folder(path) ? format_path_in_folder(path, "", 0) : xstrdup(path);
+	char *file = outputs_file_of(path);
 	struct destination destination = {.directory = -1};
 	bool done = true;
 

@@ -32,9 +32,14 @@ static bool is_stdout(const char *path)
 	return strcmp(path, "-") == 0;
 }
 
+char *outputs_file_of(const char *path)
+{
+	return format_path_is_folder(path) ? format_path_in_folder(path, "", 0) : xstrdup(path);
+}
+
 static int probe(const char *path)
 {
-	char *file = format_path_is_folder(path) ? format_path_in_folder(path, "", 0) : xstrdup(path);
+	char *file = outputs_file_of(path);
 	int err = output_probe(file);
 
 	free(file);

@@ -5,6 +5,9 @@
 
 #include "cmd/reading.h"
 
+/* A file that an output will be: one in its folder where it is a folder; the caller frees it. */
+char *outputs_file_of(const char *path);
+
 /* Tries every output, before a trace that may take hours. Prints what is wrong; 0 or -errno of the first. */
 int outputs_check(const struct options *options);
 

@@ -22,6 +22,7 @@
 #include "own_folder.h"
 
 #define NOT_CONFINED 99
+#define ELSEWHERE "/root" /* where neither an output nor a temporary file belongs */
 
 static long landlock_version(void)
 {
@@ -33,7 +34,7 @@ static int errno_of(long result)
 	return result < 0 ? errno : 0;
 }
 
-/* The error of the attempt in a confined process, 0: it was let. */
+/* The error of the attempt in a confined process, 0: it was permitted. */
 static int confined(const struct options *options, int (*attempt)(const char *path), const char *path)
 {
 	pid_t child = fork();
@@ -106,17 +107,10 @@ static int listens(const char *path)
 	return errno_of(bind(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), (void *)&address, sizeof(address)));
 }
 
-/* Outside of what is let for temporary files: beside the test's own folder there may be no other that can be written.
- */
-static const char *elsewhere(void)
-{
-	return "/root";
-}
-
 static void a_file_is_read_anywhere_and_written_nowhere_else(void **state)
 {
 	const struct options options = {.subcommand = SUBCOMMAND_REPORT};
-	char *made = xasprintf("%s/gputrace-test-confined", elsewhere());
+	char *made = xstrdup(ELSEWHERE "/gputrace-test-confined");
 
 	if (landlock_version() < 1 || geteuid())
 		skip();
@@ -124,7 +118,7 @@ static void a_file_is_read_anywhere_and_written_nowhere_else(void **state)
 	assert_int_equal(confined(&options, reads, made), 0);
 	assert_int_equal(confined(&options, creates, made), EACCES);
 	assert_int_equal(confined(&options, removes, made), EACCES);
-	assert_int_equal(confined(&options, makes_temporary, elsewhere()), EACCES);
+	assert_int_equal(confined(&options, makes_temporary, ELSEWHERE), EACCES);
 	assert_int_equal(removes(made), 0);
 	assert_int_equal(confined(&options, creates, made), EACCES);
 	assert_int_equal(confined(&options, makes_temporary, "/var/tmp"), 0);
@@ -134,7 +128,7 @@ static void a_file_is_read_anywhere_and_written_nowhere_else(void **state)
 static void an_output_is_written_where_its_name_leads(void **state)
 {
 	struct options options = {.subcommand = SUBCOMMAND_EXPORT};
-	char *made = xasprintf("%s/gputrace-test-confined.json", elsewhere()), *link = in_folder("link.json");
+	char *made = xstrdup(ELSEWHERE "/gputrace-test-confined.json"), *link = in_folder("link.json");
 	const char *outputs[] = {"-", link};
 
 	if (landlock_version() < 1 || geteuid())

@@ -31,25 +31,39 @@ uint32_t own_memory_pid(void)
 }
 
 /* Opened each time: of a descriptor that stays open no one knows what the program makes of it. */
-static int read_file(void *to, uint64_t bytes, uint64_t from)
+static int64_t copy_by_file(uint8_t *to, const struct iovec *there, uint32_t count)
 {
 	int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-	ssize_t got;
+	int64_t got = 0;
 
 	if (fd < 0)
 		return -1;
-	got = pread(fd, to, bytes, (off_t)from);
+	for (uint32_t i = 0; i < count; i++) {
+		size_t bytes = there[i].iov_len;
+
+		if (pread(fd, to + got, bytes, (off_t)there[i].iov_base) != (ssize_t)bytes)
+			break;
+		got += (int64_t)bytes;
+	}
 	close(fd);
-	return got == (ssize_t)bytes ? 0 : -1;
+	return got;
+}
+
+/* One piece after the other; the bytes of all that come before the first one that cannot be read, or -1. */
+static int64_t copy(void *to, uint64_t bytes, const struct iovec *there, uint32_t count)
+{
+	struct iovec here = {.iov_base = to, .iov_len = bytes};
+
+	if (!own.by_call)
+		return copy_by_file(to, there, count);
+	return syscall(SYS_process_vm_readv, own.pid, &here, 1ul, there, (unsigned long)count, 0ul);
 }
 
 int own_memory_read(void *to, uint64_t bytes, uint64_t from)
 {
-	struct iovec here = {.iov_base = to, .iov_len = bytes}, there = {.iov_base = (void *)from, .iov_len = bytes};
+	struct iovec there = {.iov_base = (void *)from, .iov_len = bytes};
 
-	if (!own.by_call)
-		return read_file(to, bytes, from);
-	return syscall(SYS_process_vm_readv, own.pid, &here, 1ul, &there, 1ul, 0ul) == (long)bytes ? 0 : -1;
+	return copy(to, bytes, &there, 1) == (int64_t)bytes ? 0 : -1;
 }
 
 static uint64_t *place_of(uint64_t page)
@@ -86,34 +100,10 @@ int own_memory_read_kept(void *to, uint64_t bytes, uint64_t from)
 
 #define PAGED_BYTES (4 * OWN_PAGE_BYTES)
 
-/* The bytes of all pages before the first one that cannot be read. */
-static int64_t copy_by_call(const struct iovec *here, const struct iovec *there, uint32_t count)
-{
-	return syscall(SYS_process_vm_readv, own.pid, here, 1ul, there, (unsigned long)count, 0ul);
-}
-
-static int64_t copy_by_file(const struct iovec *here, const struct iovec *there, uint32_t count)
-{
-	int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-	int64_t got = 0;
-
-	if (fd < 0)
-		return -1;
-	for (uint32_t i = 0; i < count; i++) {
-		if (pread(fd, (uint8_t *)here->iov_base + got, OWN_PAGE_BYTES, (off_t)there[i].iov_base) !=
-		    OWN_PAGE_BYTES)
-			break;
-		got += OWN_PAGE_BYTES;
-	}
-	close(fd);
-	return got;
-}
-
 /* Copies the pages from this one on; those from the first on that cannot be read are dropped. */
 static void copy_pages(struct own_pages *pages, uint32_t first)
 {
 	uint32_t count = pages->count - first;
-	struct iovec here = {.iov_base = pages->copies[first], .iov_len = (size_t)count * OWN_PAGE_BYTES};
 	struct iovec there[OWN_PAGES];
 	int64_t got;
 
@@ -122,7 +112,7 @@ static void copy_pages(struct own_pages *pages, uint32_t first)
 	for (uint32_t i = 0; i < count; i++)
 		there[i] = (struct iovec){.iov_base = (void *)(pages->numbers[first + i] << PAGE_BITS),
 					  .iov_len = OWN_PAGE_BYTES};
-	got = own.by_call ? copy_by_call(&here, there, count) : copy_by_file(&here, there, count);
+	got = copy(pages->copies[first], (uint64_t)count * OWN_PAGE_BYTES, there, count);
 	pages->count = first + (got > 0 ? (uint32_t)(got / OWN_PAGE_BYTES) : 0);
 }
 
