@@ -95,10 +95,7 @@ void dump_say_none(const struct options *options)
 }
 
 struct printed {
-	const look_list *looks;
-	const struct graph *graph;
-	const rank_list *ranks;
-	const ras_list *services;
+	struct dump_findings found;
 	bool json;
 };
 
@@ -107,9 +104,9 @@ static int print(FILE *out, const struct screen *screen, void *context)
 	const struct printed *printed = context;
 
 	if (printed->json)
-		dump_print_json(out, printed->looks, printed->graph, printed->ranks, printed->services);
+		dump_print_json(out, &printed->found);
 	else
-		dump_print_text(out, printed->looks, printed->graph, printed->ranks, printed->services);
+		dump_print_text(out, &printed->found);
 	return 0;
 }
 
@@ -117,13 +114,17 @@ int dump_looks_print(const struct options *options, const look_list *looks, cons
 		     const rank_list *ranks)
 {
 	ras_list services;
-	struct printed printed = {looks, graph, ranks, &services, options->format && !strcmp(options->format, "json")};
+	collective_list collectives;
+	struct printed printed = {{looks, graph, ranks, &collectives, &services},
+				  options->format && !strcmp(options->format, "json")};
 	int error;
 
+	collectives_find(&collectives, looks, ranks);
 	ras_find(&services, looks);
 	if (options->asks_ras)
 		ras_ask_all(&services);
 	error = print_on_stdout(print, &printed);
 	array_free(&services);
+	collectives_free(&collectives);
 	return error;
 }

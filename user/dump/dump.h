@@ -125,6 +125,40 @@ struct dump_task {
 	unsigned frame_count;
 };
 
+enum work_state {
+	WORK_SCHEDULED, /* given to NCCL or gloo */
+	WORK_STARTED,	/* and PyTorch has seen that it began */
+	WORK_COMPLETED,
+	WORK_GIVEN_UP, /* PyTorch waits for it no more, and has not seen its end: it timed out, or failed */
+	WORK_UNKNOWN,
+};
+
+/* A word for programs. */
+const char *work_state_name(enum work_state state);
+
+/* A collective, a send or a receive, as PyTorch's Flight Recorder has it. */
+struct dump_work {
+	const char *name; /* "nccl:all_reduce" */
+	uint64_t number;  /* of the collectives of its group, the same in all ranks; or of its sends and receives */
+	bool is_p2p;
+	enum work_state state;
+	int64_t since_ns; /* when it was given away, CLOCK_REALTIME */
+	/* The rest only of what has not completed. */
+	const char *sizes; /* of its inputs, NULL: not known */
+	struct dump_frame *frames;
+	unsigned frame_count;
+};
+
+/* A process group, with what was recorded of it in its order. */
+struct dump_group {
+	uint64_t id; /* in its process, of one recorder */
+	const char *name, *description;
+	const uint64_t *ranks; /* its members, as ranks of the job; NULL: not known */
+	unsigned rank_count;
+	struct dump_work *works;
+	unsigned work_count;
+};
+
 enum dump_stage {
 	STAGE_BEGUN,   /* nothing is known yet */
 	STAGE_KERNEL,  /* what the kernel knows of its threads */
@@ -149,7 +183,11 @@ struct dump_process {
 	struct dump_task *tasks;
 	unsigned task_count, task_cycles;
 	unsigned tasks_left_out;
-	const char *no_tasks; /* why the tasks of its asyncio are not known, NULL: they are, or it has none */
+	const char *no_tasks;	   /* why the tasks of its asyncio are not known, NULL: they are, or it has none */
+	bool has_torch;		   /* PyTorch's libraries are mapped */
+	struct dump_group *groups; /* of its Flight Recorders, each group's of one recorder */
+	unsigned group_count;
+	int64_t groups_at_ns; /* CLOCK_REALTIME, when they were read */
 	uint64_t look_ns;     /* the longer of the two looks */
 	uint64_t begun_ns;    /* CLOCK_MONOTONIC, before the latest look at its threads, 0: there was none */
 	_Atomic int stage;    /* enum dump_stage */

@@ -206,6 +206,15 @@ static void put_roots(FILE *out, const struct graph *graph)
 	}
 }
 
+static void put_line(FILE *out, const struct dump_frame *line)
+{
+	fputs(", \"at\": ", out);
+	if (line)
+		put_frame(out, line);
+	else
+		fputs("null", out);
+}
+
 static void put_ranks(FILE *out, const rank_list *ranks)
 {
 	for (size_t i = 0; i < ranks->count; i++) {
@@ -218,12 +227,50 @@ static void put_ranks(FILE *out, const rank_list *ranks)
 			   rank->process->world_size ? strtoull(rank->process->world_size, NULL, 10) : 0);
 		put_member(out, "job", rank->process->job);
 		put_member(out, "collective", rank->collective ? rank->collective->function : NULL);
-		fputs(", \"at\": ", out);
-		if (rank->line)
-			put_frame(out, rank->line);
-		else
-			fputs("null", out);
+		put_line(out, rank->line);
 		fputc('}', out);
+	}
+}
+
+static void put_collective_rank(FILE *out, const struct collective_rank *rank)
+{
+	const struct dump_work *work = rank->work;
+
+	fprintf(out, "{\"pid\": %d", (int)rank->process->pid);
+	fprintf(out, rank->rank < 0 ? ", \"rank\": null" : ", \"rank\": %lld", (long long)rank->rank);
+	put_member(out, "part", part_name(rank->part));
+	put_member(out, "operation", work ? work->name : NULL);
+	put_number(out, "number", work ? work->number : 0);
+	put_member(out, "state", work ? work_state_name(work->state) : NULL);
+	put_member(out, "sizes", work ? work->sizes : NULL);
+	put_number(out, "for_ns", rank->waited_ns);
+	fprintf(out, ", \"behind\": %u", rank->behind);
+	put_line(out, rank->line);
+	put_frames(out, work ? work->frames : NULL, work ? work->frame_count : 0);
+	fputc('}', out);
+}
+
+static void put_collectives(FILE *out, const collective_list *collectives)
+{
+	for (size_t i = 0; i < collectives->count; i++) {
+		const struct collective *collective = &collectives->items[i];
+
+		fputs(i ? ",\n{\"operation\": " : "\n{\"operation\": ", out);
+		put_json_string(out, collective->name);
+		put_number(out, "number", collective->number);
+		put_bool(out, "point_to_point", collective->is_p2p);
+		put_member(out, "job", collective->process->job);
+		put_member(out, "group", collective->group->name);
+		put_member(out, "description", collective->group->description);
+		fprintf(out, ", \"not_looked_at\": %u, \"members\": [", collective->not_looked_at);
+		for (unsigned k = 0; k < collective->group->rank_count; k++)
+			fprintf(out, "%s%llu", k ? ", " : "", (unsigned long long)collective->group->ranks[k]);
+		fputs("],\n  \"ranks\": [", out);
+		for (size_t k = 0; k < collective->ranks.count; k++) {
+			fputs(k ? ",\n   " : "\n   ", out);
+			put_collective_rank(out, &collective->ranks.items[k]);
+		}
+		fputs("]}", out);
 	}
 }
 
@@ -249,9 +296,10 @@ static void put_services(FILE *out, const ras_list *services)
 	}
 }
 
-void dump_print_json(FILE *out, const look_list *looks, const struct graph *graph, const rank_list *ranks,
-		     const ras_list *services)
+void dump_print_json(FILE *out, const struct dump_findings *found)
 {
+	const look_list *looks = found->looks;
+
 	fprintf(out,
 		"{\"schema\": \"gputrace dump\", \"version\": %d, \"generator\": \"gputrace " GPUTRACE_VERSION "\",\n",
 		DUMP_VERSION);
@@ -261,12 +309,14 @@ void dump_print_json(FILE *out, const look_list *looks, const struct graph *grap
 		put_process(out, looks->items[i].process);
 	}
 	fputs("],\n\"cycles\": [", out);
-	put_cycles(out, graph);
+	put_cycles(out, found->graph);
 	fputs("],\n\"roots\": [", out);
-	put_roots(out, graph);
+	put_roots(out, found->graph);
 	fputs("],\n\"ranks\": [", out);
-	put_ranks(out, ranks);
+	put_ranks(out, found->ranks);
+	fputs("],\n\"collectives\": [", out);
+	put_collectives(out, found->collectives);
 	fputs("],\n\"ras\": [", out);
-	put_services(out, services);
+	put_services(out, found->services);
 	fputs("]}\n", out);
 }

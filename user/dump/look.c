@@ -15,6 +15,7 @@
 #include "base/monotonic.h"
 #include "base/msg.h"
 #include "base/safe_text.h"
+#include "dump/flight_recorder.h"
 #include "dump/kernel.h"
 #include "dump/tasks.h"
 #include "dump/waits.h"
@@ -243,6 +244,8 @@ static void look_twice(struct looker *looker)
 	compare(looker, &before);
 	if (looker->has_python)
 		tasks_read(&looker->python, process);
+	if (looker->has_memory)
+		flight_recorder_read(looker);
 	for (unsigned i = 0; i < process->thread_count; i++) {
 		struct dump_thread *thread = &process->threads[i];
 

@@ -26,11 +26,11 @@ static const struct dump_frame *find_collective(const struct dump_thread *thread
 	return NULL;
 }
 
-static const struct dump_frame *find_line(const struct dump_thread *thread)
+const struct dump_frame *rank_line(const struct dump_frame *frames, unsigned count)
 {
-	for (unsigned i = 0; i < thread->frame_count; i++)
-		if (thread->frames[i].function && thread->frames[i].file && !file_is_library(thread->frames[i].file))
-			return &thread->frames[i];
+	for (unsigned i = 0; i < count; i++)
+		if (frames[i].function && frames[i].file && !file_is_library(frames[i].file))
+			return &frames[i];
 	return NULL;
 }
 
@@ -44,7 +44,7 @@ static void find_thread(struct dump_rank *rank)
 		if (rank->collective ? collective && first : collective || first) {
 			rank->thread = thread;
 			rank->collective = collective;
-			rank->line = find_line(thread);
+			rank->line = rank_line(thread->frames, thread->frame_count);
 		}
 	}
 }
@@ -83,7 +83,7 @@ bool ranks_are_of_one_job(const struct dump_rank *a, const struct dump_rank *b)
 	return !compare_text(a->process->job, b->process->job);
 }
 
-static bool is_same_frame(const struct dump_frame *a, const struct dump_frame *b)
+bool is_same_frame(const struct dump_frame *a, const struct dump_frame *b)
 {
 	return a == b || (a && b && a->line == b->line && is_same_text(a->function, b->function) &&
 			  is_same_text(a->file, b->file));

@@ -22,6 +22,12 @@ typedef ARRAY(struct dump_rank) rank_list;
 /* By job, then by rank. Free with array_free; processes are those of looks. */
 void ranks_find(rank_list *ranks, const look_list *looks);
 
+/* The innermost frame that is of no library, NULL: none. */
+const struct dump_frame *rank_line(const struct dump_frame *frames, unsigned count);
+
+/* NULL is the same as NULL. */
+bool is_same_frame(const struct dump_frame *a, const struct dump_frame *b);
+
 /* Of one job: a neighbour in the list belongs to it. */
 bool ranks_are_of_one_job(const struct dump_rank *a, const struct dump_rank *b);
 

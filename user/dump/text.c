@@ -7,7 +7,6 @@
 
 #include "base/safe_text.h"
 
-#define TENTH_NS 100000000ull
 #define NAME_SHOWN 160 /* bytes of a command line; in JSON all of it is */
 
 static void print_safe(FILE *out, const char *text)
@@ -141,14 +140,6 @@ static void print_tasks(FILE *out, const struct dump_process *process, pid_t tid
 	free(printed);
 }
 
-/* In tenths, and never more than it is. */
-static double seconds(uint64_t ns)
-{
-	uint64_t tenths = ns / TENTH_NS;
-
-	return (double)tenths / 10;
-}
-
 /* In a call of CUDA that wakes, and on a processor, a thread may be where it was; of others more is known. */
 static bool may_be_in_one_call(const struct dump_thread *thread)
 {
@@ -175,9 +166,9 @@ static void print_since(FILE *out, const struct dump_thread *thread, uint64_t no
 	if (not_run_ns >= TENTH_NS)
 		fprintf(out,
 			is_held(thread) ? "; has not run for %.1f s or more" : "; in this one call for %.1f s or more",
-			seconds(not_run_ns));
+			dump_seconds(not_run_ns));
 	else if (same_frames_ns >= TENTH_NS && may_be_in_one_call(thread))
-		fprintf(out, "; the same Python frames at each look for %.1f s", seconds(same_frames_ns));
+		fprintf(out, "; the same Python frames at each look for %.1f s", dump_seconds(same_frames_ns));
 }
 
 static void print_state(FILE *out, const struct dump_thread *thread, uint64_t not_run_ns, uint64_t same_frames_ns)
@@ -464,9 +455,10 @@ static void print_service(FILE *out, const struct dump_ras *ras)
 		fprintf(out, "  (it %s)\n", ras->why);
 }
 
-void dump_print_text(FILE *out, const look_list *looks, const struct graph *graph, const rank_list *ranks,
-		     const ras_list *services)
+void dump_print_text(FILE *out, const struct dump_findings *found)
 {
+	const look_list *looks = found->looks;
+	const struct graph *graph = found->graph;
 	bool any = graph->cycles != 0;
 
 	for (size_t i = 0; i < looks->count; i++) {
@@ -488,8 +480,9 @@ void dump_print_text(FILE *out, const look_list *looks, const struct graph *grap
 	for (size_t i = 0; i < graph->nodes.count; i++)
 		if (graph_is_root(&graph->nodes.items[i]))
 			print_root(out, &graph->nodes.items[i]);
-	print_ranks(out, ranks);
-	for (size_t i = 0; i < services->count; i++)
-		if (services->items[i].pid_count)
-			print_service(out, &services->items[i]);
+	print_ranks(out, found->ranks);
+	dump_print_collectives(out, found);
+	for (size_t i = 0; i < found->services->count; i++)
+		if (found->services->items[i].pid_count)
+			print_service(out, &found->services->items[i]);
 }

@@ -369,21 +369,21 @@ static void set_timer(struct looker *looker, const struct dump_thread *thread, c
 		      struct dump_wait *wait)
 {
 	struct timespec until = {0};
-	double seconds;
+	double seconds, left;
 
 	wait->kind = WAIT_TIMER;
 	wait->text = "sleeps";
 	if (!looker->has_memory || !memory_read(looker->process->pid, thread->args[row->arg], &until, sizeof(until)))
 		return;
 	seconds = (double)until.tv_sec + (double)until.tv_nsec / (double)SECOND_NS;
+	left = seconds - (double)monotonic_ns() / (double)SECOND_NS;
 	/* the thread may have gone on, and have something else there */
 	if (until.tv_sec < 0 || until.tv_sec > SLEEP_MOST_S || until.tv_nsec < 0 || until.tv_nsec >= (long)SECOND_NS)
 		return;
 	if (row->number != SYS_clock_nanosleep || !(thread->args[1] & TIMER_ABSTIME))
 		wait->text = arena_text(looker->arena, "sleeps for %.1f s", seconds);
 	else if (thread->args[0] == CLOCK_MONOTONIC)
-		wait->text = arena_text(looker->arena, "sleeps, %.1f s are left",
-					seconds - (double)monotonic_ns() / (double)SECOND_NS);
+		wait->text = arena_text(looker->arena, "sleeps, %.1f s are left", left > 0 ? left : 0);
 }
 
 static void set_path(struct looker *looker, const struct dump_thread *thread, const struct call_row *row,
