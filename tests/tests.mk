@@ -2,6 +2,7 @@
 # What is checked, and with what; included by the top Makefile.
 #
 #   check            everything that needs neither PyTorch nor a GPU; installs what it needs first
+#   check-dockerfile what stands in Dockerfile, stage by stage, in roots of a bare Debian 12 (root, minutes)
 #   check-fresh      the README's first commands, `make check` among them, on a bare Debian 12 (root, half an hour)
 #   check-unit       unit tests and the agent's (no root needed for most)
 #   check-e2e        the real program on real processes (root)
@@ -72,7 +73,7 @@ $(CONSUMED): %: %.o $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
 .SECONDARY:
-.PHONY: unit check check-fresh check-unit check-unit-programs check-e2e check-e2e-all check-hold check-inject check-torch check-torch-all \
+.PHONY: unit check check-fresh check-dockerfile check-unit check-unit-programs check-e2e check-e2e-all check-hold check-inject check-torch check-torch-all \
 	check-trace-processor check-kernels check-sanitize check-threads fuzz-programs fuzz-short
 unit: $(UNIT_BIN) $(RELOG) $(LOG_RECORDS) $(TEED) $(TRACE_DUMP) $(CUT)
 
@@ -82,6 +83,9 @@ check:
 	@tools/fetch || echo "check: goes on without that"
 	@$(MAKE) --no-print-directory check-unit
 	@$(MAKE) --no-print-directory check-e2e
+
+check-dockerfile:
+	@BUILD=$(BUILD) tools/check-fresh --dockerfile
 
 check-fresh:
 	@tools/deps test
