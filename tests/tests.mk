@@ -157,10 +157,11 @@ FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target cupti log model i
 FUZZ_AGENT := $(FUZZ)/user/agent/batch_send.o
 FUZZ_CUBIN := $(patsubst %,$(FUZZ)/user/agent/kernels/%.o,cubin_bytes cubin_elf cubin_lines)
 FUZZ_HTTP := $(FUZZ)/user/view/http_request.o
+FUZZ_DUMP := $(patsubst %.c,$(FUZZ)/%.o,$(wildcard user/dump/*.c) user/analyze/library.c)
 FUZZ_FOREIGN := $(patsubst %,$(FUZZ)/user/attach/%.o,clients/foreign_records clients/tsc emit)
 FUZZ_TRACE_CUT := $(FUZZ)/unit/trace_cut.o $(FUZZ)/unit/trace_cut_part.o
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
-OBJECTS += $(FUZZ_LIB) $(FUZZ_AGENT) $(FUZZ_CUBIN) $(FUZZ_HTTP) $(FUZZ_FOREIGN) $(FUZZ_TRACE_CUT) $(FUZZ_BIN:%=%.o)
+OBJECTS += $(FUZZ_LIB) $(FUZZ_AGENT) $(FUZZ_CUBIN) $(FUZZ_HTTP) $(FUZZ_DUMP) $(FUZZ_FOREIGN) $(FUZZ_TRACE_CUT) $(FUZZ_BIN:%=%.o)
 
 $(FUZZ)/user/%.o: user/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -182,6 +183,7 @@ $(FUZZ)/libgputrace.a: $(FUZZ_LIB) $(BUILD)/members
 
 $(FUZZ)/fuzz_agent_records: $(FUZZ_AGENT)
 $(FUZZ)/fuzz_cubin: $(FUZZ_CUBIN)
+$(FUZZ)/fuzz_dump_file: $(FUZZ_DUMP)
 $(FUZZ)/fuzz_foreign_records: $(FUZZ_FOREIGN)
 $(FUZZ)/fuzz_http_request: $(FUZZ_HTTP)
 $(FUZZ)/fuzz_log: $(FUZZ_TRACE_CUT)

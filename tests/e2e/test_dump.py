@@ -664,3 +664,23 @@ def test_ctrl_c_ends_the_watch():
         watcher.send_signal(signal.SIGINT)
         dumped, said = watcher.communicate(timeout=tracing.PATIENCE_S)
     assert (watcher.returncode, dumped, said) == (MOVES, "", "gputrace: no hang was seen\n")
+
+
+def test_files_that_merge_cannot_take_are_refused_by_name(tmp_path):
+    def refused(words, *arguments):
+        assert words in tracing.gputrace(tmp_path, "merge", *arguments).must_be(FAILED).stderr
+
+    program = subprocess.Popen(["sleep", "100"])
+    with program:
+        whole, cut, other = (tmp_path / name for name in ("whole.json", "cut.json", "other.json"))
+        whole.write_text(dump("-p", program.pid, "--format", "json").stdout)
+        program.kill()
+    cut.write_text(whole.read_text()[:-20])
+    other.write_text('{"traceEvents": []}')
+    refused("no process of these dumps is a rank of a distributed job", whole)
+    refused("cut.json: ends in the middle, or is damaged", whole, cut)
+    refused("other.json: is not what gputrace dump --format json writes", whole, other)
+    refused("--output all.json: dumps have no timeline", whole, "-o", "all.json")
+    refused("--format csv: of dumps there are text and json", whole, "--format", "csv")
+    report = tracing.gputrace(tmp_path, "report", whole).must_be(FAILED)
+    assert "whole.json: is what gputrace dump has written: gputrace merge takes it" in report.stderr

@@ -163,3 +163,24 @@ def test_a_recorder_that_is_off_is_said_to_have_nothing(tmp_path):
         text = dump(pid).stdout
     assert json.loads(done.stdout)["collectives"] == []
     assert "\nPyTorch's Flight Recorder has nothing of these ranks" in text, text
+
+
+def test_dumps_of_two_hosts_say_together_what_one_of_all_says(tmp_path):
+    with on_nccl(tmp_path, python=machine.older_torch()) as (pid, said):
+        unfinished(pid)
+        files = [tmp_path / "a.json", tmp_path / "b.json", tmp_path / "all.json"]
+        for name, pids, file in zip(("node-a", "node-b", "all"), (said["pids"][:1], said["pids"][1:], [pid]), files):
+            command = f"hostname {name} && exec {machine.GPUTRACE} dump -p {','.join(map(str, pids))} --format json > {file}"
+            subprocess.run(["unshare", "--uts", "sh", "-c", command], check=False)
+    merged = tracing.gputrace(tmp_path, "merge", *files[:2], "--format", "json").must_be(0)
+    found, whole = json.loads(merged.stdout), json.loads(files[2].read_text())
+    assert [one.pop("host") for one in found["ranks"]] == ["node-a", "node-b", "node-b"]
+    for collective in found["collectives"] + whole["collectives"]:
+        for one in collective["ranks"]:
+            one.pop("for_ns")
+            assert one.pop("host", None) == (None if collective in whole["collectives"] else "node-a" if one["rank"] == 0 else "node-b")
+    assert found["collectives"] == whole["collectives"] and found["ranks"] == whole["ranks"]
+    text = tracing.gputrace(tmp_path, "merge", *files[:2]).must_be(0).stdout
+    assert text.startswith("dumps of node-a (1 process), node-b (2 processes)\n\nranks of the job at localhost:29500\n"), text
+    assert re.search(r"\n    rank 2 \(process \d+ on node-b\): not called; the last one was nccl:broadcast 5\n    ranks 0 \(process \d+ on "
+                     r"node-a\), 1 \(process \d+ on node-b\): nccl:all_reduce 6 of ", text), text

@@ -11,6 +11,7 @@
 #include "analyze/analyze.h"
 #include "analyze/ranks/ranks.h"
 #include "cmd/interrupt.h"
+#include "cmd/merge_dumps.h"
 #include "cmd/merge_logs.h"
 #include "cmd/outputs.h"
 #include "cmd/print.h"
@@ -133,6 +134,8 @@ enum exit_code merge_command(const struct options *options)
 	struct ranks ranks = {0};
 	enum exit_code code;
 
+	if (merge_is_of_dumps(options))
+		return merge_dumps(options);
 	interrupt_watch();
 	code = outputs_check(options) ? EXIT_FAILED : read_logs(options, &ranks);
 	if (!code)

@@ -27,11 +27,6 @@ const char *work_state_name(enum work_state state)
 	return names[state];
 }
 
-static bool is_pending(const struct dump_work *work)
-{
-	return work->state == WORK_SCHEDULED || work->state == WORK_STARTED;
-}
-
 static uint64_t waited_ns(const struct dump_process *process, const struct dump_work *work)
 {
 	return process->groups_at_ns > work->since_ns ? (uint64_t)(process->groups_at_ns - work->since_ns) : 0;
@@ -40,7 +35,9 @@ static uint64_t waited_ns(const struct dump_process *process, const struct dump_
 /* What has no MASTER_ADDR is of a job with what its parent has started. */
 static bool are_of_one_job(const struct dump_process *a, const struct dump_process *b)
 {
-	return a->job || b->job ? is_same_text(a->job, b->job) : a == b || a->parent == b->parent;
+	if (a->job || b->job)
+		return is_same_text(a->job, b->job);
+	return a == b || (a->parent == b->parent && is_same_text(a->host, b->host));
 }
 
 static bool are_one_group(const struct dump_group *a, const struct dump_group *b)
@@ -48,18 +45,21 @@ static bool are_one_group(const struct dump_group *a, const struct dump_group *b
 	return is_same_text(a->name, b->name) && is_same_text(a->description, b->description);
 }
 
-static const struct dump_process *process_with(const look_list *looks, pid_t pid)
+static const struct dump_process *parent_of(const look_list *looks, const struct dump_process *process)
 {
-	for (size_t i = 0; i < looks->count; i++)
-		if (looks->items[i].process->pid == pid)
-			return looks->items[i].process;
+	for (size_t i = 0; i < looks->count; i++) {
+		const struct dump_process *other = looks->items[i].process;
+
+		if (other->pid == process->parent && is_same_text(other->host, process->host))
+			return other;
+	}
 	return NULL;
 }
 
 /* A child that was forked has a copy of all that its parent had recorded. */
 static bool is_copy(const look_list *looks, const struct dump_process *process)
 {
-	const struct dump_process *parent = process->forked ? process_with(looks, process->parent) : NULL;
+	const struct dump_process *parent = process->forked ? parent_of(looks, process) : NULL;
 
 	return parent && parent->group_count;
 }
@@ -70,7 +70,7 @@ static const struct dump_work *find_first_pending(const struct dump_process *pro
 						  bool is_p2p)
 {
 	for (unsigned i = 0; i < group->work_count; i++)
-		if (group->works[i].is_p2p == is_p2p && is_pending(&group->works[i]))
+		if (group->works[i].is_p2p == is_p2p && !work_is_over(&group->works[i]))
 			return waited_ns(process, &group->works[i]) >= WAITS_MIN_NS ? &group->works[i] : NULL;
 	return NULL;
 }
@@ -156,7 +156,7 @@ static unsigned count_behind(const struct dump_group *group, const struct dump_w
 	unsigned count = 0;
 
 	for (const struct dump_work *work = first + 1; work < group->works + group->work_count; work++)
-		count += work->is_p2p == first->is_p2p && is_pending(work);
+		count += work->is_p2p == first->is_p2p && !work_is_over(work);
 	return count;
 }
 
@@ -239,7 +239,8 @@ static void compare_ranks(struct collective *collective)
 		rank->alike = 0;
 		while (rank->alike < i && !say_the_same(&collective->ranks.items[rank->alike], rank))
 			rank->alike++;
-		known += rank->rank >= 0 && is_member(collective->group, rank->rank);
+		if (rank->rank >= 0 && is_member(collective->group, rank->rank))
+			known += !i || rank[-1].rank != rank->rank;
 	}
 	if (!collective->is_p2p && known && known < collective->group->rank_count)
 		collective->not_looked_at = collective->group->rank_count - known;

@@ -149,6 +149,11 @@ struct dump_work {
 	unsigned frame_count;
 };
 
+static inline bool work_is_over(const struct dump_work *work)
+{
+	return work->state != WORK_SCHEDULED && work->state != WORK_STARTED;
+}
+
 /* A process group, with what was recorded of it in its order. */
 struct dump_group {
 	uint64_t id; /* in its process, of one recorder */
@@ -166,6 +171,7 @@ enum dump_stage {
 };
 
 struct dump_process {
+	const char *host; /* of a dump that was made elsewhere, NULL: here */
 	pid_t pid, parent;
 	const char *name;
 	/* RANK, WORLD_SIZE and MASTER_ADDR:MASTER_PORT that its program was started with, NULL: it was not */

@@ -365,7 +365,7 @@ static void add_work(const struct ring *ring, unsigned index, struct dump_group 
 		.state = state_of(ring, index),
 		.since_ns = entry->created_ns,
 	};
-	if (work->state != WORK_SCHEDULED && work->state != WORK_STARTED)
+	if (work_is_over(work))
 		return;
 	work->sizes = sizes_of(ring, index);
 	if (++*stacks <= STACKS_MAX)

@@ -2,11 +2,14 @@
 /* For programs: one document, docs/formats.md. */
 #include "dump/text.h"
 
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/safe_text.h"
 
 #define DUMP_VERSION 1
+#define FINISHED_SHOWN 256u /* the newest of a group */
 
 static void put_member(FILE *out, const char *name, const char *text)
 {
@@ -119,6 +122,55 @@ static void put_thread(FILE *out, const struct dump_thread *thread)
 	fputc('}', out);
 }
 
+/* Finished ones are there as far as another rank may ask for them (dump_file.c). */
+static void put_works(FILE *out, const struct dump_group *group)
+{
+	const char *between = "";
+	unsigned finished = 0;
+
+	for (unsigned i = 0; i < group->work_count; i++)
+		finished += work_is_over(&group->works[i]);
+	for (unsigned i = 0; i < group->work_count; i++) {
+		const struct dump_work *work = &group->works[i];
+
+		if (work_is_over(work) && finished-- > FINISHED_SHOWN)
+			continue;
+		fprintf(out, "%s\n     {\"operation\": ", between);
+		put_json_string(out, work->name);
+		put_number(out, "number", work->number);
+		put_bool(out, "point_to_point", work->is_p2p);
+		put_member(out, "state", work_state_name(work->state));
+		put_number(out, "since_ns", (unsigned long long)work->since_ns);
+		if (!work_is_over(work)) {
+			put_member(out, "sizes", work->sizes);
+			put_frames(out, work->frames, work->frame_count);
+		}
+		fputc('}', out);
+		between = ",";
+	}
+}
+
+static void put_groups(FILE *out, const struct dump_process *process)
+{
+	put_bool(out, "torch", process->has_torch);
+	put_number(out, "groups_at_ns", (unsigned long long)process->groups_at_ns);
+	fputs(", \"groups\": [", out);
+	for (unsigned i = 0; i < process->group_count; i++) {
+		const struct dump_group *group = &process->groups[i];
+
+		fputs(i ? ",\n   {\"name\": " : "\n   {\"name\": ", out);
+		put_json_string(out, group->name);
+		put_member(out, "description", group->description);
+		fputs(", \"members\": [", out);
+		for (unsigned k = 0; k < group->rank_count; k++)
+			fprintf(out, "%s%llu", k ? ", " : "", (unsigned long long)group->ranks[k]);
+		fputs("],\n    \"works\": [", out);
+		put_works(out, group);
+		fputs("]}", out);
+	}
+	fputc(']', out);
+}
+
 static void put_task(FILE *out, const struct dump_process *process, const struct dump_task *task)
 {
 	fprintf(out, "   {\"id\": %llu, \"loop\": %llu", (unsigned long long)task->id, (unsigned long long)task->loop);
@@ -151,6 +203,10 @@ static void put_process(FILE *out, const struct dump_process *process)
 	put_member(out, "refused", process->refused);
 	put_member(out, "python", process->python);
 	put_member(out, "no_python", process->no_python);
+	put_member(out, "rank", process->rank);
+	put_member(out, "world_size", process->world_size);
+	put_member(out, "job", process->job);
+	put_bool(out, "forked", process->forked);
 	put_bool(out, "moves", process->moves);
 	put_bool(out, "frozen", process->frozen);
 	put_bool(out, "answers", !process->silent);
@@ -164,6 +220,7 @@ static void put_process(FILE *out, const struct dump_process *process)
 	}
 	fputc(']', out);
 	put_tasks(out, process);
+	put_groups(out, process);
 	fputc('}', out);
 }
 
@@ -206,6 +263,13 @@ static void put_roots(FILE *out, const struct graph *graph)
 	}
 }
 
+/* Of merged dumps. */
+static void put_host(FILE *out, const struct dump_process *process)
+{
+	if (process->host)
+		put_member(out, "host", process->host);
+}
+
 static void put_line(FILE *out, const struct dump_frame *line)
 {
 	fputs(", \"at\": ", out);
@@ -221,6 +285,7 @@ static void put_ranks(FILE *out, const rank_list *ranks)
 		const struct dump_rank *rank = &ranks->items[i];
 
 		fprintf(out, "%s{\"pid\": %d", i ? ",\n" : "\n", (int)rank->process->pid);
+		put_host(out, rank->process);
 		put_number(out, "tid", rank->thread ? (unsigned long long)rank->thread->tid : 0);
 		fprintf(out, rank->number < 0 ? ", \"rank\": null" : ", \"rank\": %lld", (long long)rank->number);
 		put_number(out, "world_size",
@@ -237,6 +302,7 @@ static void put_collective_rank(FILE *out, const struct collective_rank *rank)
 	const struct dump_work *work = rank->work;
 
 	fprintf(out, "{\"pid\": %d", (int)rank->process->pid);
+	put_host(out, rank->process);
 	fprintf(out, rank->rank < 0 ? ", \"rank\": null" : ", \"rank\": %lld", (long long)rank->rank);
 	put_member(out, "part", part_name(rank->part));
 	put_member(out, "operation", work ? work->name : NULL);
@@ -296,14 +362,37 @@ static void put_services(FILE *out, const ras_list *services)
 	}
 }
 
+static void put_found_ranks(FILE *out, const struct dump_findings *found)
+{
+	fputs("\"ranks\": [", out);
+	put_ranks(out, found->ranks);
+	fputs("],\n\"collectives\": [", out);
+	put_collectives(out, found->collectives);
+	fputc(']', out);
+}
+
+void dump_print_ranks_json(FILE *out, const struct dump_findings *found)
+{
+	fprintf(out,
+		"{\"schema\": \"gputrace dump ranks\", \"version\": %d, \"generator\": \"gputrace " GPUTRACE_VERSION
+		"\",\n",
+		DUMP_VERSION);
+	put_found_ranks(out, found);
+	fputs("}\n", out);
+}
+
 void dump_print_json(FILE *out, const struct dump_findings *found)
 {
 	const look_list *looks = found->looks;
+	char host[HOST_NAME_MAX + 1] = "";
 
+	gethostname(host, sizeof(host) - 1);
 	fprintf(out,
 		"{\"schema\": \"gputrace dump\", \"version\": %d, \"generator\": \"gputrace " GPUTRACE_VERSION "\",\n",
 		DUMP_VERSION);
-	fputs("\"processes\": [", out);
+	fputs("\"host\": ", out);
+	put_json_string(out, host);
+	fputs(",\n\"processes\": [", out);
 	for (size_t i = 0; i < looks->count; i++) {
 		fputs(i ? ",\n" : "\n", out);
 		put_process(out, looks->items[i].process);
@@ -312,11 +401,9 @@ void dump_print_json(FILE *out, const struct dump_findings *found)
 	put_cycles(out, found->graph);
 	fputs("],\n\"roots\": [", out);
 	put_roots(out, found->graph);
-	fputs("],\n\"ranks\": [", out);
-	put_ranks(out, found->ranks);
-	fputs("],\n\"collectives\": [", out);
-	put_collectives(out, found->collectives);
-	fputs("],\n\"ras\": [", out);
+	fputs("],\n", out);
+	put_found_ranks(out, found);
+	fputs(",\n\"ras\": [", out);
 	put_services(out, found->services);
 	fputs("]}\n", out);
 }

@@ -55,7 +55,8 @@ static bool is_of_parent(const look_list *looks, const struct dump_process *proc
 	for (size_t i = 0; i < looks->count; i++) {
 		const struct dump_process *other = looks->items[i].process;
 
-		if (other->pid == process->parent && other->pid != process->pid)
+		if (other->pid == process->parent && other->pid != process->pid &&
+		    is_same_text(other->host, process->host))
 			return is_same_text(other->rank, process->rank) && is_same_text(other->job, process->job);
 	}
 	return false;

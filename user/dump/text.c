@@ -396,10 +396,8 @@ static void print_ranks_alike(FILE *out, const rank_list *ranks, size_t first)
 
 		if (rank->alike != first)
 			continue;
-		if (!numbered)
-			fprintf(out, "%s%d", before, (int)rank->process->pid);
-		else
-			fprintf(out, "%s%lld (process %d)", before, (long long)rank->number, (int)rank->process->pid);
+		fputs(before, out);
+		dump_print_rank(out, rank->process, rank->number);
 		before = ", ";
 	}
 	fputs(": ", out);
@@ -425,8 +423,9 @@ static void print_job(FILE *out, const rank_list *ranks, size_t from, size_t to)
 		fprintf(out, "  %ld of %ld ranks were not looked at\n", size - (long)known, size);
 }
 
-static void print_ranks(FILE *out, const rank_list *ranks)
+void dump_print_ranks(FILE *out, const struct dump_findings *found)
 {
+	const rank_list *ranks = found->ranks;
 	size_t to;
 
 	for (size_t from = 0; from < ranks->count; from = to) {
@@ -436,6 +435,7 @@ static void print_ranks(FILE *out, const rank_list *ranks)
 		if (to - from > 1)
 			print_job(out, ranks, from, to);
 	}
+	dump_print_collectives(out, found);
 }
 
 /* ---- NCCL's RAS service -------------------------------------------------------------------------------------- */
@@ -480,8 +480,7 @@ void dump_print_text(FILE *out, const struct dump_findings *found)
 	for (size_t i = 0; i < graph->nodes.count; i++)
 		if (graph_is_root(&graph->nodes.items[i]))
 			print_root(out, &graph->nodes.items[i]);
-	print_ranks(out, found->ranks);
-	dump_print_collectives(out, found);
+	dump_print_ranks(out, found);
 	for (size_t i = 0; i < found->services->count; i++)
 		if (found->services->items[i].pid_count)
 			print_service(out, &found->services->items[i]);

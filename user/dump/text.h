@@ -29,7 +29,14 @@ struct dump_findings {
 void dump_print_text(FILE *out, const struct dump_findings *found);
 void dump_print_json(FILE *out, const struct dump_findings *found);
 
-/* The part of the text with what did not finish. */
+/* Only what is known of ranks: the text's part, and a document of its own. */
+void dump_print_ranks(FILE *out, const struct dump_findings *found);
+void dump_print_ranks_json(FILE *out, const struct dump_findings *found);
+
+/* Of these what did not finish. */
 void dump_print_collectives(FILE *out, const struct dump_findings *found);
+
+/* "3 (process 4711 on HOST)"; number: -1, it is not known */
+void dump_print_rank(FILE *out, const struct dump_process *process, int64_t number);
 
 #endif

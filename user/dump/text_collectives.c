@@ -2,6 +2,17 @@
 /* For people: what was given to NCCL or gloo and has not finished. */
 #include "dump/text.h"
 
+void dump_print_rank(FILE *out, const struct dump_process *process, int64_t number)
+{
+	const char *host = process->host;
+
+	if (number < 0)
+		fprintf(out, "%d", (int)process->pid);
+	else
+		fprintf(out, "%lld (process %d", (long long)number, (int)process->pid);
+	fprintf(out, "%s%s%s", host ? " on " : "", host ? host : "", number < 0 ? "" : ")");
+}
+
 static void print_work(FILE *out, const struct collective_rank *rank)
 {
 	const struct dump_work *work = rank->work;
@@ -68,10 +79,7 @@ static void print_alike(FILE *out, const struct collective *collective, size_t f
 		if (ranks[i].alike != first)
 			continue;
 		fputs(printed++ ? ", " : "", out);
-		if (numbered)
-			fprintf(out, "%lld (process %d)", (long long)ranks[i].rank, (int)ranks[i].process->pid);
-		else
-			fprintf(out, "%d", (int)ranks[i].process->pid);
+		dump_print_rank(out, ranks[i].process, ranks[i].rank);
 	}
 	fputs(": ", out);
 	print_part(out, collective, &ranks[first], waited_ns);

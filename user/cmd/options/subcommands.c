@@ -74,12 +74,16 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.name = "merge",
 		.subcommand = SUBCOMMAND_MERGE,
 		.reads_log = true,
-		.summary = "logs of several ranks on one clock: who was late, at which collective, by which line",
-		.examples = "gputrace merge rank*.gpt                       clocks, ranks, who was late\n"
-			    "gputrace merge rank*.gpt -o all.json.gz        and one timeline of all ranks\n"
-			    "gputrace merge rank*.gpt -o all.tar            one for each, with Perfetto's manifest\n"
-			    "gputrace merge rank*.gpt -o rank-%r.json.gz    one for each, for HTA\n",
-		.synopsis = "merge FILE.gpt... [OPTIONS]\n",
+		.summary = "logs of several ranks on one clock: who was late, at which collective, by which line; "
+			   "dumps of several hosts",
+		.examples =
+			"gputrace merge rank*.gpt                       clocks, ranks, who was late\n"
+			"gputrace merge rank*.gpt -o all.json.gz        and one timeline of all ranks\n"
+			"gputrace merge rank*.gpt -o all.tar            one for each, with Perfetto's manifest\n"
+			"gputrace merge rank*.gpt -o rank-%r.json.gz    one for each, for HTA\n"
+			"gputrace merge host*.json                      dumps of a hung job: which rank has not come\n",
+		.synopsis = "merge FILE.gpt... [OPTIONS]\n"
+			    "merge DUMP.json...\n",
 		.exit_status = "0 good, 1 failed or logs that do not belong together, 2 wrong usage.",
 	},
 	{

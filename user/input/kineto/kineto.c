@@ -19,6 +19,7 @@ struct reader {
 	struct kineto_reading reading;
 	bool has_events; /* there is an array of them */
 	bool is_list;	 /* and nothing around it */
+	bool is_dump;	 /* by gputrace dump */
 	uint64_t events;
 };
 
@@ -147,6 +148,12 @@ static bool read_beside(struct reader *reader, const struct json_text *key)
 		if (!json_string(json, &text))
 			return false;
 		reader->file->host = keep(reader, &text);
+		return true;
+	}
+	if (JSON_IS(key, "schema") && json_peek(json) == '"') {
+		if (!json_string(json, &text))
+			return false;
+		reader->is_dump = JSON_BEGINS(&text, "gputrace dump");
 		return true;
 	}
 	if (JSON_IS(key, "gputrace") && json_peek(json) == '{')
@@ -294,6 +301,10 @@ static int feed_end(struct reader *reader, char **why)
 		return file->rows.error;
 	if (json->error && json->error != -EBADMSG && json->error != -ENODATA && json->error != -EFBIG)
 		return json->error;
+	if (!reader->has_events && reader->is_dump) {
+		*why = xstrdup("is what gputrace dump has written: gputrace merge takes it, with those of other hosts");
+		return -EPROTO;
+	}
 	if (!reader->has_events) {
 		*why = json->stopped || json->error
 			       ? xstrdup("is neither a log of gputrace nor a trace in a form that it reads "
