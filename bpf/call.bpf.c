@@ -166,6 +166,32 @@ static __always_inline bool agent_reports_calls(__u32 pid)
 	return state && *state != GPT_AGENT_BORROWING;
 }
 
+/*
+ * A call that the agent reports, too, of a thread whose last one by a symbol probe is open: has that one ended?  Only
+ * what this library calls on behalf of it does not say so.
+ */
+static __always_inline void end_open_call(struct pt_regs *ctx, __u32 tid)
+{
+	struct gpt_thread_state *thread = bpf_map_lookup_elem(&threads, &tid);
+	__u64 cookie, sp, return_address = 0;
+
+	if (!thread || !thread->open_sp || !site_cookie(ctx, &cookie))
+		return;
+	sp = PT_REGS_SP(ctx) + GPT_COOKIE_SP(cookie);
+	bpf_probe_read_user(&return_address, sizeof(return_address), (void *)sp);
+	if (!nested_in_open_call(thread, sp, true_return_address(sp, return_address)))
+		thread->open_sp = 0;
+}
+
+/* Whether a newer call of the thread than its open one would have been seen by a symbol probe. */
+static __always_inline bool symbols_are_probed(const struct gpt_thread_state *thread)
+{
+	__u32 index = thread->open_file;
+	struct gpt_file_state *file = bpf_map_lookup_elem(&files, &index);
+
+	return file && !file->leaves;
+}
+
 SEC("uprobe")
 int call_symbol(struct pt_regs *ctx)
 {
@@ -177,8 +203,12 @@ int call_symbol(struct pt_regs *ctx)
 	struct gpt_call_args *record;
 	struct call_stacks stacks;
 
-	if (!process || agent_reports_calls(pid))
+	if (!process)
 		return 0;
+	if (agent_reports_calls(pid)) {
+		end_open_call(ctx, tid);
+		return 0;
+	}
 	if (!process->called)
 		process->called = 1;
 	thread = thread_get(process, tid, pid);
@@ -257,7 +287,7 @@ int call_agent(struct pt_regs *ctx)
 		 * stays open: until the agent says that it reports the calls, symbol probes see those nested in it.
 		 */
 		if (!thread->open_reported && call_lasts(PT_REGS_SP(ctx), thread->open_sp, thread->open_return)) {
-			flags = GPT_CALL_NESTED_IN_SYMBOL;
+			flags = GPT_CALL_NESTED_IN_SYMBOL | (symbols_are_probed(thread) ? GPT_CALL_SURELY_NESTED : 0);
 			thread->open_reported = 1;
 		} else {
 			thread->open_sp = 0;

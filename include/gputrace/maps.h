@@ -176,6 +176,7 @@ struct gpt_nccl_file {
 /* Per file with symbol probes: size of its executable segment, to show whether an address lies in it. */
 struct gpt_file_state {
 	__u64 text_bytes;
+	__u64 leaves; /* its call probes are being detached, or are */
 };
 
 /* The executable segment of a library in a process. */

@@ -40,6 +40,16 @@ def test_a_whole_trace_is_complete(tmp_path):
     assert run.receipt["complete_percent"] == 100
 
 
+def test_a_launch_in_which_cuda_and_the_agent_start_is_one_launch(tmp_path):
+    """The program's first call: its symbol probe has seen it some milliseconds before CUPTI reports it."""
+    program = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.PROGRAMS / "hangs.py", "cuda", "once_100us")
+    tracing.gputrace(tmp_path, "-o", "trace.json", "--min-complete", "100", "--", *program).must_be(0)
+    trace = reading.trace_of(tmp_path / "trace.json")
+    (launch,) = [event for event in trace["traceEvents"] if event.get("name") == "cudaLaunchKernel"]
+    assert launch["args"]["correlation"] and launch["dur"] > 0
+    assert reading.receipt(trace)["launches_expected"] == reading.receipt(trace)["launches_joined"] == 1
+
+
 @pytest.mark.parametrize("again", range(3))
 def test_a_program_of_which_all_is_known_gets_no_note(tmp_path, again):
     """Also not while its interpreter starts, which is looked at whenever one of many libraries is mapped."""

@@ -169,9 +169,10 @@ static void launch_with_args(struct log_builder *log, uint32_t tid, uint64_t tim
 						  .shared_bytes = 1024});
 }
 
-static void nested_agent_call(struct log_builder *log, uint32_t tid, uint64_t time_ns, uint32_t corr, uint16_t api)
+static void agent_call(struct log_builder *log, uint32_t tid, uint64_t time_ns, uint32_t corr, uint16_t api,
+		       uint16_t flags)
 {
-	log_call(log, (struct gpt_call){.hdr.flags = GPT_CALL_NESTED_IN_SYMBOL,
+	log_call(log, (struct gpt_call){.hdr.flags = flags,
 					.time_ns = time_ns,
 					.pid = PID,
 					.tid = tid,
@@ -179,6 +180,30 @@ static void nested_agent_call(struct log_builder *log, uint32_t tid, uint64_t ti
 					.api = api,
 					.origin = GPT_ORIGIN_AGENT,
 					.stack_state = GPT_STACK_NO_PYTHON});
+}
+
+static void nested_agent_call(struct log_builder *log, uint32_t tid, uint64_t time_ns, uint32_t corr, uint16_t api)
+{
+	agent_call(log, tid, time_ns, corr, api, GPT_CALL_NESTED_IN_SYMBOL);
+}
+
+/* CUDA and the agent have started in it, which takes long; the symbol probes have seen no other since. */
+static void a_call_in_which_the_agent_has_come_is_the_one_that_the_agent_reports(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	(void)state;
+	log_begin(&log, 0, 0);
+	launch_with_args(&log, TID, 10000000);
+	log_batch(&log, PID, TID, 20000000);
+	log_agent_ready(&log, "kernels");
+	agent_call(&log, TID, 300000000, 1, CUDA_LAUNCH, GPT_CALL_NESTED_IN_SYMBOL | GPT_CALL_SURELY_NESTED);
+	log_end(&log, 400000000);
+	model = model_of(&log);
+	assert_int_equal(model->call_count, 1);
+	assert_int_equal(model->calls[0].corr, 1);
+	model_free(model);
 }
 
 /* The first call after the symbol probes have gone, by a thread whose last one was before the agent: both are launches.
@@ -449,6 +474,7 @@ int main(void)
 		cmocka_unit_test(a_process_that_died_keeps_its_late_records),
 		cmocka_unit_test(the_second_call_of_one_correlation_id_is_the_same_call),
 		cmocka_unit_test(a_call_from_before_the_agent_is_not_the_one_that_the_agent_reports_later),
+		cmocka_unit_test(a_call_in_which_the_agent_has_come_is_the_one_that_the_agent_reports),
 		cmocka_unit_test(a_call_seen_by_symbol_and_agent_is_one_call_with_both_their_knowledge),
 		cmocka_unit_test(a_nested_call_whose_symbol_record_was_lost_is_a_call_of_its_own),
 		cmocka_unit_test(the_return_of_the_same_call_wins_over_that_of_the_call_inside),

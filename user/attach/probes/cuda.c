@@ -17,8 +17,11 @@
 #include "base/msg.h"
 #include "base/path.h"
 
-/* A record of the BPF side is in the queue by then: who empties the ring buffer is woken by it (capture/drain.c). */
-#define UNHEARD_NS 100000000ULL
+/*
+ * A record of the BPF side is in the queue by then: who empties the ring buffer is woken by it (capture/drain.c).  And
+ * a call in which CUDA has started, and the agent has come, is over, or the agent has reported it.
+ */
+#define UNHEARD_NS 1000000000ULL
 
 /* Where the arguments of a call are, by its id; both twins of a row have the same. */
 static enum gpt_api_args args_of_api(uint16_t api)
@@ -44,12 +47,18 @@ static void report_sites(struct files *files, const struct probed_file *file)
 	emit_text(files->emit, files->emit_context, GPT_PROBES, 0, text);
 }
 
+static void set_state(struct files *files, const struct probed_file *file, const struct gpt_file_state *state)
+{
+	uint32_t index = (uint32_t)file->number;
+
+	bpf_map_update_elem(bpf_map__fd(files->programs->bpf->maps.files), &index, state, BPF_ANY);
+}
+
 static int attach_calls(struct files *files, struct probed_file *file)
 {
 	const struct bpf_program *program = files->programs->bpf->progs.call_symbol;
 	int error = 0;
 	uint32_t index;
-	struct gpt_file_state state = {};
 	struct uprobe *uprobes;
 	uint64_t text = 0, bytes = 0;
 
@@ -61,8 +70,8 @@ static int attach_calls(struct files *files, struct probed_file *file)
 	if (error)
 		return error;
 	index = (uint32_t)file->number;
-	state.text_bytes = bytes;
-	bpf_map_update_elem(bpf_map__fd(files->programs->bpf->maps.files), &index, &state, BPF_ANY);
+	file->text_bytes = bytes;
+	set_state(files, file, &(struct gpt_file_state){.text_bytes = bytes});
 	uprobes = xcalloc(file->sites.list.count + 1, sizeof(*uprobes));
 	for (size_t i = 0; i < file->sites.list.count; i++) {
 		const struct library_site *site = &file->sites.list.items[i];
@@ -127,6 +136,7 @@ bool file_detach_calls(struct files *files, struct probed_file *file, uint64_t h
 	if (!may_detach(files, file, heard_ns))
 		return false;
 	file->unwanted_ns = 0;
+	set_state(files, file, &(struct gpt_file_state){.text_bytes = file->text_bytes, .leaves = 1});
 	links_detach(&file->call_links);
 	return true;
 }

@@ -59,6 +59,7 @@ struct probed_file {
 	unsigned pids_added;		   /* how many there were so far */
 	bool shared;			   /* in all, as these became too many or one refused them */
 	struct library_sites sites;	   /* CUDA kinds */
+	uint64_t text_bytes;		   /* of its executable segment, once it has call probes */
 	uint64_t unwanted_ns;		   /* since when no one needs its call probes, which stand yet; 0: some do */
 	struct links call_links;	   /* symbol probes, or an agent's call and state functions */
 	struct links batch_links;	   /* an agent's batch function */

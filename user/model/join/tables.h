@@ -79,6 +79,7 @@ struct collected {
 	ARRAY(struct context_device) context_devices; /* until then */
 	uint32_t latest_context;		      /* of these, that of the latest operation */
 	struct recent_call *recent;		      /* the latest calls by correlation id */
+	ARRAY(uint64_t) symbol_times;		      /* by thread: its latest call that a symbol probe saw, 0: none */
 	struct totals totals;
 };
 

@@ -11,6 +11,7 @@ void collected_free(struct collected *collected)
 {
 	array_free(&collected->corr_ranges);
 	array_free(&collected->context_devices);
+	array_free(&collected->symbol_times);
 	lookup_free(&collected->contexts);
 	free(collected->recent);
 	totals_free(&collected->totals);
@@ -153,6 +154,22 @@ static bool is_inside_recent(const struct recent_call *recent, uint32_t epoch, c
 	return recent->epoch == epoch && recent->corr == call->corr && call->time_ns - recent->time_ns < INSIDE_CALL_NS;
 }
 
+/* One that is the thread's latest call by a symbol probe adds to that: it is not handed over before. */
+static void note_symbol_call(struct builder *builder, const struct new_call *call, uint32_t thread)
+{
+	struct collected *collected = &builder->collected;
+	uint64_t *latest;
+
+	while (collected->symbol_times.count <= thread)
+		array_push(&collected->symbol_times, 0);
+	latest = &collected->symbol_times.items[thread];
+	if (call->args)
+		*latest = call->time_ns;
+	else if (call->nested_in_symbol && *latest && call->time_ns - *latest < LATENESS_DEFER_NS &&
+		 *latest >= builder->model->start_ns)
+		lateness_note_begin(&builder->lateness, NONE, *latest);
+}
+
 void collect_call(struct builder *builder, const struct new_call *call)
 {
 	struct process_image program = builder_process_image(builder, call->pid);
@@ -163,6 +180,8 @@ void collect_call(struct builder *builder, const struct new_call *call)
 	calls_count(&builder->calls, thread, call->time_ns);
 	if (has_place(builder, call->time_ns) && call->time_ns >= builder->model->start_ns)
 		lateness_note_begin(&builder->lateness, NONE, call->time_ns);
+	if (call->args || call->nested_in_symbol)
+		note_symbol_call(builder, call, thread);
 	if (!call->corr) {
 		totals_add_call(&collected->totals, program.process, 0, false);
 		return;

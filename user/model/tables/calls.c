@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "model/order.h"
+#include "model/tables/lateness.h"
 
 void calls_init(struct calls *calls, struct process_table *processes, struct stacks *stacks, uint64_t seed)
 {
@@ -62,6 +63,12 @@ static bool is_from_before(const struct calls *calls, const struct model_call *o
 	return ready_ns && open->start_ns < ready_ns && time_ns > open->start_ns + SAME_CALL_NS;
 }
 
+/* Those that last longer may have been handed over. */
+static bool is_surely_that(const struct model_call *open, const struct new_call *event)
+{
+	return event->surely_nested && event->time_ns - open->start_ns < LATENESS_DEFER_NS;
+}
+
 /* The symbol probe saw this call first: it only learns its correlation id, and a stack where it had none. */
 static bool merge_into(struct calls *calls, uint32_t index, uint32_t epoch, const struct new_call *from)
 {
@@ -98,7 +105,8 @@ static bool is_known(struct calls *calls, const struct new_call *event, struct p
 	if (*known != index) /* the driver's call inside a runtime call that was seen already */
 		return true;
 	if (!event->nested_in_symbol || open == NONE ||
-	    is_from_before(calls, &calls->list.items[open], caller.process, event->time_ns) ||
+	    (!is_surely_that(&calls->list.items[open], event) &&
+	     is_from_before(calls, &calls->list.items[open], caller.process, event->time_ns)) ||
 	    !merge_into(calls, open, caller.epoch, event))
 		return false;
 	*known = open;
