@@ -116,7 +116,10 @@ static const struct dump_group *find_group(const struct dump_process *process, c
 	return NULL;
 }
 
-/* The one with that number, else the last one before it, else the first one after it; NULL: there is none. */
+/*
+ * The one with that number, of several that were called as a group the one that has not finished; else the last one
+ * before it, else the first one after it; NULL: there is none.
+ */
 static const struct dump_work *find_work(const struct dump_group *group, uint64_t number, bool is_p2p)
 {
 	const struct dump_work *found = NULL;
@@ -126,9 +129,10 @@ static const struct dump_work *find_work(const struct dump_group *group, uint64_
 
 		if (work->is_p2p != is_p2p || (found && work->number > number))
 			continue;
-		if (work->number == number)
+		if (work->number == number && !work_is_over(work))
 			return work;
-		found = work;
+		if (!found || found->number != number)
+			found = work;
 	}
 	return found;
 }

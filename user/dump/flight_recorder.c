@@ -317,7 +317,7 @@ static void read_stack(const struct ring *ring, unsigned index, struct dump_work
 {
 	struct python_look *python = &ring->looker->python;
 	struct traceback_frame frames[FRAMES_MAX];
-	struct cpp_vector list;
+	struct cpp_vector list = {0};
 	uint64_t count;
 
 	if (!ring->looker->has_python || !entry_at(ring, index)->traceback ||
@@ -422,7 +422,7 @@ static void read_all_ranks(const struct ring *ring, unsigned first)
 
 	for (unsigned i = 0; i < GROUPS_MAX && depth; i++) {
 		uint64_t address = waiting[--depth];
-		struct ranks_node node;
+		struct ranks_node node = {0};
 
 		if (!address || !memory_read(ring->pid, address, &node, sizeof(node)))
 			continue;
@@ -488,8 +488,8 @@ static bool take_recorder(struct ring *ring, uint64_t address)
 /* Recorders of backends that have one of their own (2.15): a list of nodes, each with the backend's name. */
 static void follow_registry(struct ring *ring, uint64_t address)
 {
-	struct registry_node node;
-	struct recorder recorder;
+	struct registry_node node = {0};
+	struct recorder recorder = {0};
 
 	for (unsigned i = 0; i < RECORDERS_MAX; i++) {
 		if (!is_heap(&ring->looker->mappings, address) ||

@@ -115,6 +115,23 @@ static void each_rank_is_said_to_have_done_what_it_has_recorded(void **state)
 	end(&job);
 }
 
+/* Operations of a group have one number, and one event, which the last entry has. */
+static void of_operations_that_were_called_as_a_group_the_whole_waits(void **state)
+{
+	struct job job;
+
+	(void)state;
+	begin(&job);
+	add(&job, 0, 4, "nccl:_all_gather_base", WORK_UNKNOWN);
+	add(&job, 0, 4, "nccl:_all_gather_base", WORK_UNKNOWN);
+	add(&job, 0, 4, "nccl:coalesced", WORK_SCHEDULED);
+	collectives_find(&job.collectives, &job.list, &job.ranks);
+	assert_int_equal(job.collectives.count, 1);
+	assert_int_equal(job.collectives.items[0].ranks.items[0].part, PART_WAITS);
+	assert_string_equal(job.collectives.items[0].name, "nccl:coalesced");
+	end(&job);
+}
+
 static void what_was_called_just_now_is_on_its_way(void **state)
 {
 	struct job job;
@@ -186,6 +203,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_rank_is_said_to_have_done_what_it_has_recorded),
+		cmocka_unit_test(of_operations_that_were_called_as_a_group_the_whole_waits),
 		cmocka_unit_test(what_was_called_just_now_is_on_its_way),
 		cmocka_unit_test(another_job_s_group_of_the_same_name_is_another_one),
 		cmocka_unit_test(what_a_forked_child_has_of_its_parent_is_not_its_own),
