@@ -181,8 +181,9 @@ static bool may_have_layout(const struct recorder *recorder, const struct layout
 {
 	uint64_t count = ring_bytes(recorder) / layout->bytes;
 
+	/* until the ring is full, `next` counts the entries, or (before 2.10) nothing */
 	return ring_bytes(recorder) % layout->bytes == 0 && count <= recorder->most &&
-	       (count == recorder->most || count == recorder->next);
+	       (count == recorder->most || count == recorder->next || !recorder->next);
 }
 
 static bool is_string(const struct ring *ring, unsigned index, const struct cpp_string *string)

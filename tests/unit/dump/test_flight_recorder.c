@@ -167,6 +167,10 @@ static void free_memory(struct memory *memory)
 		(entry)->sizes = (struct small_8){.begin = (entry)->sizes.own, 4, 8, {4, 8, 16, 99}};                  \
 	} while (0)
 
+/* FlightRecorder::record: before 2.10 it counts `next` once the ring is full. */
+#define IS_2_10_2_7 0
+#define IS_2_10_2_10 1
+
 /* A recorder with a ring of RING entries, to which `count` were given; the data have its address. */
 #define MAKE(version, recorder_version, count)                                                                         \
 	do {                                                                                                           \
@@ -182,7 +186,7 @@ static void free_memory(struct memory *memory)
 		made->entries.end = ring + ((count) < RING ? (count) : RING);                                          \
 		made->entries.limit = ring + RING;                                                                     \
 		made->most = RING;                                                                                     \
-		made->next = (count) % RING;                                                                           \
+		made->next = IS_2_10_##recorder_version || (count) >= RING ? (count) % RING : 0;                       \
 		made->id = (count);                                                                                    \
 		made->ranks.header.parent = node;                                                                      \
 		set_string(memory, &node->group, "0");                                                                 \
