@@ -85,6 +85,7 @@ check:
 	@$(MAKE) --no-print-directory check-e2e
 
 check-dockerfile:
+	@tools/deps test
 	@BUILD=$(BUILD) tools/check-fresh --dockerfile
 
 check-fresh:

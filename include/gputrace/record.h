@@ -81,11 +81,11 @@ enum gpt_call_origin {
 #define GPT_CALL_NESTED_IN_SYMBOL                                                                                      \
 	1 /* flags: an agent call whose symbol probe already gave the previous                                         \
 	   * GPT_CALL_ARGS of this thread: the same call, now with its corr */
+#define GPT_CALL_AFTER_LOSS                                                                                            \
+	2 /* flags: there was no room for one call or more of this thread just before, as symbol probes saw them */
 #define GPT_CALL_SURELY_NESTED                                                                                         \
 	4 /* flags, with GPT_CALL_NESTED_IN_SYMBOL: the symbol probes were there until now, and would have seen        \
 	   * another call; without it the thread may have made one since */
-#define GPT_CALL_AFTER_LOSS                                                                                            \
-	2 /* flags: there was no room for one call or more of this thread just before, as symbol probes saw them */
 
 struct gpt_call {
 	struct gpt_record hdr;

@@ -118,7 +118,7 @@ def said_by_pytorch(folder, rank):
     ("newest", "nccl2", {}), ("newest", "nccl2", {"TORCH_FR_BUFFER_SIZE": 4}), ("newest", "nccl", {"TORCH_DIST_USE_NCCL2": 0}),
     ("older", "nccl", {"TORCH_FR_BUFFER_SIZE": 4})], ids=["newest", "newest-small", "newest-stock", "older-small"])
 def test_what_the_gpu_has_not_finished_is_what_pytorch_says_and_who_has_not_called_it_is_named(torch, backend, settings, tmp_path):
-    """Also where the recorder's ring has begun anew; the stacks of those who wait are in no collective."""
+    """Also where the recorder's ring has wrapped around; the stacks of those who wait are in no collective."""
     with on_nccl(tmp_path, python=machine.older_torch() if torch == "older" else None, **settings) as (pid, said):
         found, text = unfinished(pid)
         own = [said_by_pytorch(tmp_path, rank) for rank in range(3)]
@@ -135,7 +135,7 @@ def test_what_the_gpu_has_not_finished_is_what_pytorch_says_and_who_has_not_call
         assert (one["operation"], one["number"], one["state"]) == (entry["profiling_name"], entry["collective_seq_id"], entry["state"])
         assert one["sizes"] == ", ".join(map(str, entry["input_sizes"])) == "[4, 8]"
         assert (one["at"]["function"], one["at"]["line"]) == ("step", said["lines"]["step"])
-        assert one["for_ns"] >= 5e8 and one["behind"] == 1 and not entry["retired"]
+        assert one["for_ns"] >= 5e8 and one["later"] == 1 and not entry["retired"]
     assert (ranks[2]["operation"], ranks[2]["number"]) == (before, 5)
     assert (before, 5, "0") in own[2] and (name, 6, "0") not in own[2]
     assert [(one["rank"], one["part"], one["sizes"], one["at"]["line"]) for one in found[send, 1]["ranks"]] == [
@@ -145,7 +145,7 @@ def test_what_the_gpu_has_not_finished_is_what_pytorch_says_and_who_has_not_call
     assert re.match(rf"\nnot finished, by PyTorch's Flight Recorder\n  {name} 6 in group 0 \(default_pg\) of 3 ranks, job at "
                     rf"localhost:29500\n    rank 2 \(process {third}\): not called; the last one was {before} 5\n    ranks 0 "
                     rf"\(process {first}\), 1 \(process {second}\): {name} 6 of \[4, 8\], called [0-9.]+ s ago, at step "
-                    rf"\(.*torch_recorder.py:{said['lines']['step']}\); 1 more behind it\n  {send} 1 in group ", ends), ends
+                    rf"\(.*torch_recorder.py:{said['lines']['step']}\); 1 more after it\n  {send} 1 in group ", ends), ends
 
 
 def test_a_rank_that_called_another_collective_in_its_place_is_named_with_that(tmp_path):

@@ -45,21 +45,10 @@ static bool are_one_group(const struct dump_group *a, const struct dump_group *b
 	return is_same_text(a->name, b->name) && is_same_text(a->description, b->description);
 }
 
-static const struct dump_process *parent_of(const look_list *looks, const struct dump_process *process)
-{
-	for (size_t i = 0; i < looks->count; i++) {
-		const struct dump_process *other = looks->items[i].process;
-
-		if (other->pid == process->parent && is_same_text(other->host, process->host))
-			return other;
-	}
-	return NULL;
-}
-
 /* A child that was forked has a copy of all that its parent had recorded. */
 static bool is_copy(const look_list *looks, const struct dump_process *process)
 {
-	const struct dump_process *parent = process->forked ? parent_of(looks, process) : NULL;
+	const struct dump_process *parent = process->forked ? rank_parent(looks, process) : NULL;
 
 	return parent && parent->group_count;
 }
@@ -155,7 +144,7 @@ static enum part part_of(const struct dump_work *work, uint64_t number)
 	}
 }
 
-static unsigned count_behind(const struct dump_group *group, const struct dump_work *first)
+static unsigned count_later(const struct dump_group *group, const struct dump_work *first)
 {
 	unsigned count = 0;
 
@@ -188,7 +177,7 @@ static void add_rank(struct collective *collective, const struct dump_process *p
 		rank.line = rank_line(rank.work->frames, rank.work->frame_count);
 		if (rank.part == PART_WAITS) {
 			rank.waited_ns = waited_ns(process, rank.work);
-			rank.behind = count_behind(group, rank.work);
+			rank.later = count_later(group, rank.work);
 		}
 	}
 	array_push(&collective->ranks, rank);
@@ -226,7 +215,7 @@ static bool say_the_same(const struct collective_rank *a, const struct collectiv
 	if (a->part != b->part || (a->rank < 0) != (b->rank < 0) || !a->work != !b->work)
 		return false;
 	return !a->work || (a->work->number == b->work->number && a->work->state == b->work->state &&
-			    a->behind == b->behind && is_same_text(a->work->name, b->work->name) &&
+			    a->later == b->later && is_same_text(a->work->name, b->work->name) &&
 			    is_same_text(a->work->sizes, b->work->sizes) && is_same_frame(a->line, b->line));
 }
 

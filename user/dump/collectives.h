@@ -29,7 +29,7 @@ struct collective_rank {
 	const struct dump_work *work;  /* the one in question, or its last one; NULL: PART_NOTHING */
 	const struct dump_frame *line; /* of work: the innermost frame that is of no library, NULL: not known */
 	uint64_t waited_ns;	       /* since it was called there, 0: it has finished, or the clock was set */
-	unsigned behind;	       /* that were called after it and have not finished either */
+	unsigned later;		       /* that were called after it and have not finished either */
 	size_t alike;		       /* index of the first of its collective that says the same, may be its own */
 };
 

@@ -104,26 +104,7 @@ static bool read_bool(struct reader *reader, bool *into)
 	return true;
 }
 
-static bool read_pid(struct reader *reader, pid_t *into)
-{
-	int64_t value;
-
-	if (!json_number(&reader->json, 0, 0, &value))
-		return false;
-	*into = value > 0 && value <= INT32_MAX ? (pid_t)value : 0;
-	return true;
-}
-
-static bool read_count(struct reader *reader, uint32_t *into)
-{
-	int64_t value;
-
-	if (!json_number(&reader->json, 0, 0, &value))
-		return false;
-	*into = value > 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
-	return true;
-}
-
+/* 0: none, or it is less than that or does not fit. */
 static bool read_number(struct reader *reader, uint64_t *into)
 {
 	int64_t value;
@@ -131,6 +112,26 @@ static bool read_number(struct reader *reader, uint64_t *into)
 	if (!json_number(&reader->json, 0, 0, &value))
 		return false;
 	*into = value > 0 ? (uint64_t)value : 0;
+	return true;
+}
+
+static bool read_count(struct reader *reader, uint32_t *into)
+{
+	uint64_t value;
+
+	if (!read_number(reader, &value))
+		return false;
+	*into = value <= UINT32_MAX ? (uint32_t)value : 0;
+	return true;
+}
+
+static bool read_pid(struct reader *reader, pid_t *into)
+{
+	uint32_t value;
+
+	if (!read_count(reader, &value))
+		return false;
+	*into = value <= INT32_MAX ? (pid_t)value : 0;
 	return true;
 }
 

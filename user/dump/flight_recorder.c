@@ -25,7 +25,7 @@
 #define RECORDERS_MAX 16
 #define RING_MAX (1u << 24)   /* entries that a ring may have */
 #define ENTRIES_READ_MAX 8192 /* the newest, ... */
-#define ENTRIES_READ_LESS 8   /* so many times fewer at each new try, ... */
+#define ENTRIES_READ_LESS 8   /* so many times fewer at each try, ... */
 #define TRIES_MAX 3
 #define GROUPS_MAX 1024
 #define RANKS_MAX 65536 /* of a group */
@@ -201,7 +201,7 @@ static bool is_entry(const struct ring *ring, unsigned index)
 	       is_string(ring, index, &entry->name) && entry->is_p2p <= 1 && entry->created_ns > 0;
 }
 
-/* Numbers go up by one; they begin anew where the recorder was reset, and what is older counts no more. */
+/* Numbers go up by one; they start at 0 again where the recorder was reset, and what is older counts no more. */
 static bool take_since_reset(struct ring *ring)
 {
 	unsigned first = 0;
@@ -221,7 +221,7 @@ static bool take_since_reset(struct ring *ring)
 	return !ring->count || id_at(ring, ring->count - 1) + 1 == ring->recorder.id;
 }
 
-/* The newest ones, in two pieces where the ring has begun anew. */
+/* The newest ones, in two pieces where the ring has wrapped around. */
 static bool copy_entries(struct ring *ring, unsigned most)
 {
 	const struct recorder *recorder = &ring->recorder;

@@ -310,7 +310,7 @@ static void put_collective_rank(FILE *out, const struct collective_rank *rank)
 	put_member(out, "state", work ? work_state_name(work->state) : NULL);
 	put_member(out, "sizes", work ? work->sizes : NULL);
 	put_number(out, "for_ns", rank->waited_ns);
-	fprintf(out, ", \"behind\": %u", rank->behind);
+	fprintf(out, ", \"later\": %u", rank->later);
 	put_line(out, rank->line);
 	put_frames(out, work ? work->frames : NULL, work ? work->frame_count : 0);
 	fputc('}', out);

@@ -49,17 +49,24 @@ static void find_thread(struct dump_rank *rank)
 	}
 }
 
-/* Workers and tools that a rank starts have its environment: they are no ranks of their own. */
-static bool is_of_parent(const look_list *looks, const struct dump_process *process)
+const struct dump_process *rank_parent(const look_list *looks, const struct dump_process *process)
 {
 	for (size_t i = 0; i < looks->count; i++) {
 		const struct dump_process *other = looks->items[i].process;
 
 		if (other->pid == process->parent && other->pid != process->pid &&
 		    is_same_text(other->host, process->host))
-			return is_same_text(other->rank, process->rank) && is_same_text(other->job, process->job);
+			return other;
 	}
-	return false;
+	return NULL;
+}
+
+/* Workers and tools that a rank starts have its environment: they are no ranks of their own. */
+static bool is_of_parent(const look_list *looks, const struct dump_process *process)
+{
+	const struct dump_process *parent = rank_parent(looks, process);
+
+	return parent && is_same_text(parent->rank, process->rank) && is_same_text(parent->job, process->job);
 }
 
 static int compare_text(const char *a, const char *b)

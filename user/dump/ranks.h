@@ -22,6 +22,9 @@ typedef ARRAY(struct dump_rank) rank_list;
 /* By job, then by rank. Free with array_free; processes are those of looks. */
 void ranks_find(rank_list *ranks, const look_list *looks);
 
+/* Its parent, if that was looked at, too. */
+const struct dump_process *rank_parent(const look_list *looks, const struct dump_process *process);
+
 /* The innermost frame that is of no library, NULL: none. */
 const struct dump_frame *rank_line(const struct dump_frame *frames, unsigned count);
 

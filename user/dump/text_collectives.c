@@ -54,8 +54,8 @@ static void print_part(FILE *out, const struct collective *collective, const str
 	}
 	if (rank->line)
 		fprintf(out, ", at %s (%s:%u)", rank->line->function, rank->line->file, rank->line->line);
-	if (rank->behind)
-		fprintf(out, "; %u more behind it", rank->behind);
+	if (rank->later)
+		fprintf(out, "; %u more after it", rank->later);
 	fputc('\n', out);
 }
 

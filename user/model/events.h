@@ -153,8 +153,8 @@ struct new_call {
 	uint32_t corr; /* correlation id, 0: none */
 	uint16_t api;
 	uint8_t stack_state;   /* enum gpt_stack_state */
-	bool surely_nested;    /* the next, and no newer one can have been missed */
 	bool nested_in_symbol; /* the same call as the thread's latest with arguments, now with its correlation id */
+	bool surely_nested;    /* with that: no later call of the thread can have been missed */
 	bool after_loss;       /* calls of its thread just before it were lost */
 	const struct model_args *args; /* as a probe on the public symbol saw them, NULL: not seen by one */
 };

@@ -105,7 +105,7 @@ static void each_rank_is_said_to_have_done_what_it_has_recorded(void **state)
 		"  nccl:all_reduce 4 in group 0 (default_pg) of 7 ranks, job at localhost:1\n"
 		"    rank 5 (process 105): not called, nor any other in this group\n"
 		"    rank 0 (process 100): nccl:all_reduce 4, called 2.0 s ago, at step (/home/me/train.py:7); 1 more "
-		"behind it\n"
+		"after it\n"
 		"    rank 1 (process 101): nccl:all_reduce 4 has begun, called 2.0 s ago, at step "
 		"(/home/me/train.py:7)\n"
 		"    rank 2 (process 102): finished\n"
