@@ -32,14 +32,6 @@ static uint64_t waited_ns(const struct dump_process *process, const struct dump_
 	return process->groups_at_ns > work->since_ns ? (uint64_t)(process->groups_at_ns - work->since_ns) : 0;
 }
 
-/* What has no MASTER_ADDR is of a job with what its parent has started. */
-static bool are_of_one_job(const struct dump_process *a, const struct dump_process *b)
-{
-	if (a->job || b->job)
-		return is_same_text(a->job, b->job);
-	return a == b || (a->parent == b->parent && is_same_text(a->host, b->host));
-}
-
 static bool are_one_group(const struct dump_group *a, const struct dump_group *b)
 {
 	return is_same_text(a->name, b->name) && is_same_text(a->description, b->description);
@@ -71,7 +63,7 @@ static void add(collective_list *list, const struct dump_process *process, const
 		struct collective *collective = &list->items[i];
 
 		if (collective->is_p2p || !are_one_group(collective->group, group) ||
-		    !are_of_one_job(collective->process, process))
+		    !rank_is_of_job(collective->process, process))
 			continue;
 		if (work->number < collective->number)
 			collective->number = work->number;
@@ -255,13 +247,13 @@ static void add_ranks(struct collective *collective, const look_list *looks, con
 		return;
 	}
 	for (size_t i = 0; i < ranks->count; i++)
-		if (ranks->items[i].number >= 0 && are_of_one_job(ranks->items[i].process, collective->process))
+		if (ranks->items[i].number >= 0 && rank_is_of_job(ranks->items[i].process, collective->process))
 			add_rank(collective, ranks->items[i].process, ranks->items[i].number);
 	for (size_t i = 0; i < looks->count; i++) {
 		const struct dump_process *process = looks->items[i].process;
 
 		if (number_of(ranks, process) < 0 && !is_copy(looks, process) &&
-		    are_of_one_job(process, collective->process))
+		    rank_is_of_job(process, collective->process))
 			add_rank(collective, process, -1);
 	}
 }

@@ -74,10 +74,20 @@ static int compare_text(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "");
 }
 
+static int compare_jobs(const struct dump_process *a, const struct dump_process *b)
+{
+	int jobs = compare_text(a->job, b->job);
+
+	if (jobs || a->job)
+		return jobs;
+	jobs = compare_text(a->host, b->host);
+	return jobs ? jobs : (a->parent > b->parent) - (a->parent < b->parent);
+}
+
 static int by_job_and_rank(const void *a, const void *b)
 {
 	const struct dump_rank *first = a, *second = b;
-	int jobs = compare_text(first->process->job, second->process->job);
+	int jobs = compare_jobs(first->process, second->process);
 
 	if (jobs)
 		return jobs;
@@ -86,9 +96,9 @@ static int by_job_and_rank(const void *a, const void *b)
 	return first->process->pid < second->process->pid ? -1 : 1;
 }
 
-bool ranks_are_of_one_job(const struct dump_rank *a, const struct dump_rank *b)
+bool rank_is_of_job(const struct dump_process *a, const struct dump_process *b)
 {
-	return !compare_text(a->process->job, b->process->job);
+	return a == b || !compare_jobs(a, b);
 }
 
 bool is_same_frame(const struct dump_frame *a, const struct dump_frame *b)
@@ -114,7 +124,7 @@ static void find_alike(const rank_list *ranks)
 	for (size_t i = 0; i < ranks->count; i++) {
 		size_t first = 0;
 
-		while (first < i && !(ranks_are_of_one_job(&ranks->items[first], &ranks->items[i]) &&
+		while (first < i && !(rank_is_of_job(ranks->items[first].process, ranks->items[i].process) &&
 				      are_alike(&ranks->items[first], &ranks->items[i])))
 			first++;
 		ranks->items[i].alike = first;

@@ -31,7 +31,7 @@ const struct dump_frame *rank_line(const struct dump_frame *frames, unsigned cou
 /* NULL is the same as NULL. */
 bool is_same_frame(const struct dump_frame *a, const struct dump_frame *b);
 
-/* Of one job: a neighbour in the list belongs to it. */
-bool ranks_are_of_one_job(const struct dump_rank *a, const struct dump_rank *b);
+/* Whether both are of one job.  What has no MASTER_ADDR is of a job with what its parent has started. */
+bool rank_is_of_job(const struct dump_process *a, const struct dump_process *b);
 
 #endif

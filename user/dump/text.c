@@ -430,7 +430,7 @@ void dump_print_ranks(FILE *out, const struct dump_findings *found)
 
 	for (size_t from = 0; from < ranks->count; from = to) {
 		to = from + 1;
-		while (to < ranks->count && ranks_are_of_one_job(&ranks->items[from], &ranks->items[to]))
+		while (to < ranks->count && rank_is_of_job(ranks->items[from].process, ranks->items[to].process))
 			to++;
 		if (to - from > 1)
 			print_job(out, ranks, from, to);

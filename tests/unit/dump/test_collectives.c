@@ -167,6 +167,34 @@ static void another_job_s_group_of_the_same_name_is_another_one(void **state)
 	end(&job);
 }
 
+/* As at the init_method of a file: no MASTER_ADDR. */
+static void what_has_no_address_of_its_job_is_of_one_with_its_parent_s_others(void **state)
+{
+	struct dump_process processes[] = {
+		{.pid = 4, .parent = 9, .rank = "1", .host = "b"}, {.pid = 1, .parent = 9, .rank = "0", .host = "b"},
+		{.pid = 2, .parent = 9, .rank = "1", .host = "a"}, {.pid = 3, .parent = 8, .rank = "0", .host = "b"},
+		{.pid = 5, .parent = 9, .rank = "0", .host = "a"},
+	};
+	static const int pids[] = {5, 2, 3, 1, 4};
+	static const bool one_job[] = {true, false, false, true};
+	look_list looks = {0};
+	rank_list ranks;
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++)
+		array_push(&looks, ((struct look){.process = &processes[i]}));
+	ranks_find(&ranks, &looks);
+	assert_int_equal(ranks.count, 5);
+	for (size_t i = 0; i < 5; i++) {
+		assert_int_equal(ranks.items[i].process->pid, pids[i]);
+		if (i < 4)
+			assert_int_equal(rank_is_of_job(ranks.items[i].process, ranks.items[i + 1].process),
+					 one_job[i]);
+	}
+	array_free(&ranks);
+	array_free(&looks);
+}
+
 static void what_a_forked_child_has_of_its_parent_is_not_its_own(void **state)
 {
 	struct job job;
@@ -206,6 +234,7 @@ int main(void)
 		cmocka_unit_test(of_operations_that_were_called_as_a_group_the_whole_waits),
 		cmocka_unit_test(what_was_called_just_now_is_on_its_way),
 		cmocka_unit_test(another_job_s_group_of_the_same_name_is_another_one),
+		cmocka_unit_test(what_has_no_address_of_its_job_is_of_one_with_its_parent_s_others),
 		cmocka_unit_test(what_a_forked_child_has_of_its_parent_is_not_its_own),
 		cmocka_unit_test(ranks_without_a_recorder_are_told_how_to_have_one),
 	};
