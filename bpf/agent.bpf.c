@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the agent hands over: batches of records, copied as they are, and its state. */
+/* Data from the agent: batches of records, copied as they are, and its state. */
 #include "common.bpf.h"
 #include "site.bpf.h"
 #include "thread.bpf.h"
@@ -70,7 +70,7 @@ static __always_inline void note_agent_text(struct pt_regs *ctx, __u32 pid)
 		bpf_map_update_elem(&agent_texts, &pid, &text, BPF_ANY);
 }
 
-/* gputrace_agent_state(state, abi): who reports the calls of this process from now on */
+/* gputrace_agent_state(state, abi): says whether the agent reports the calls of this process from now on */
 SEC("uprobe")
 int agent_state(struct pt_regs *ctx)
 {
@@ -91,7 +91,7 @@ int agent_state(struct pt_regs *ctx)
 	return 0;
 }
 
-/* gputrace_agent_activity_set_NAME(): never called; a probe there raises the counter that says NAME is wanted */
+/* gputrace_agent_activity_set_NAME(): never called; a probe on it raises the counter that requests NAME */
 SEC("uprobe")
 int agent_activity_set(struct pt_regs *ctx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The Python stack of a thread at a moment that the agent has chosen: when an op of PyTorch begins, for instance. */
+/* The Python stack of a thread at a moment chosen by the agent, for instance when an op of PyTorch begins. */
 #include "common.bpf.h"
 #include "python.bpf.h"
 #include "thread.bpf.h"

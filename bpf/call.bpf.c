@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A thread enters a CUDA call: on the public symbols of libcudart and libcuda (call_symbol), or, where the agent
- * is inside, on the function its CUPTI callback calls (call_agent).  This is the hot path: docs/design/bpf.md
- * says what each step costs.
+ * A thread enters a CUDA call. The probes are on the public symbols of libcudart and libcuda (call_symbol) or, where
+ * the agent is loaded, on the function that its CUPTI callback calls (call_agent). This is the hot path:
+ * docs/design/bpf.md says what each step costs.
  */
 #include "common.bpf.h"
 #include "native.bpf.h"
@@ -22,19 +22,19 @@ struct {
 	__type(value, struct gpt_file_state);
 } files SEC(".maps");
 
-/* What lies on the stack at a function's entry: return address, then arguments that did not fit registers. */
+/* The stack at a function's entry: return address, then the arguments that did not fit into registers. */
 struct entry_stack {
 	__u64 return_address;
 	__u64 argument[3];
 };
 
-/* What gpt_call says of stacks. */
+/* The stack fields of gpt_call. */
 struct call_stacks {
 	__u64 stack_id, native_id;
 	__u8 state;
 };
 
-/* Fills the stacks of a call; the slot is taken and given back here. */
+/* Fills the stacks of a call; acquires and releases the slot. */
 static __always_inline void call_stacks(void *ctx, struct gpt_process_state *process, struct gpt_thread_state *thread,
 					__u64 sp, struct call_stacks *stacks)
 {
@@ -65,8 +65,8 @@ static __always_inline void call_stacks(void *ctx, struct gpt_process_state *pro
 }
 
 /*
- * True when the thread is still inside the call that its last symbol probe saw, and this entry was called from
- * that library: a driver call made by a runtime call on its own behalf.
+ * True if the thread is still inside the call that its last symbol probe saw, and this entry was called from that
+ * library: a driver call that a runtime call makes on its own behalf.
  */
 static __always_inline bool nested_in_open_call(const struct gpt_thread_state *thread, __u64 sp, __u64 return_address)
 {
@@ -158,7 +158,7 @@ static __always_inline void read_arguments(struct pt_regs *ctx, __u32 layout, co
 	}
 }
 
-/* By its CUPTI callback, from which the same calls come. */
+/* True if the agent's CUPTI callback reports this process's calls, so that symbol probes must not. */
 static __always_inline bool agent_reports_calls(__u32 pid)
 {
 	__u8 *state = any_agent ? bpf_map_lookup_elem(&agents, &pid) : 0;
@@ -167,8 +167,8 @@ static __always_inline bool agent_reports_calls(__u32 pid)
 }
 
 /*
- * A call that the agent reports, too, of a thread whose last one by a symbol probe is open: has that one ended?  Only
- * what this library calls on behalf of it does not say so.
+ * The thread makes a call that the agent reports too, while its last call seen by a symbol probe is open. Closes that
+ * call, unless this one is made by its library on its behalf.
  */
 static __always_inline void end_open_call(struct pt_regs *ctx, __u32 tid)
 {
@@ -183,7 +183,7 @@ static __always_inline void end_open_call(struct pt_regs *ctx, __u32 tid)
 		thread->open_sp = 0;
 }
 
-/* Whether a newer call of the thread than its open one would have been seen by a symbol probe. */
+/* Whether a symbol probe would have seen a newer call of the thread than its open one. */
 static __always_inline bool symbols_are_probed(const struct gpt_thread_state *thread)
 {
 	__u32 index = thread->open_file;
@@ -229,7 +229,7 @@ int call_symbol(struct pt_regs *ctx)
 	thread->open_return = stack.return_address;
 	thread->open_reported = 0;
 	thread->open_file = GPT_COOKIE_FILE(cookie);
-	thread->open_text = PT_REGS_IP(ctx) - GPT_COOKIE_DISTANCE(cookie); /* the probe's own address says which */
+	thread->open_text = PT_REGS_IP(ctx) - GPT_COOKIE_DISTANCE(cookie); /* found by the probe's own address */
 
 	call_stacks(ctx, process, thread, sp, &stacks);
 	if (unlikely(thread->nccl_sp))
@@ -283,8 +283,8 @@ int call_agent(struct pt_regs *ctx)
 	}
 	if (unlikely(thread->open_sp)) {
 		/*
-		 * The agent came while this very call was on its way: its symbol probe has reported it already.  It
-		 * stays open: until the agent says that it reports the calls, symbol probes see those nested in it.
+		 * The agent came during this very call: its symbol probe has reported it already. The call stays open:
+		 * until the agent announces that it reports the calls, symbol probes see the calls nested in it.
 		 */
 		if (!thread->open_reported && call_lasts(PT_REGS_SP(ctx), thread->open_sp, thread->open_return)) {
 			flags = GPT_CALL_NESTED_IN_SYMBOL | (symbols_are_probed(thread) ? GPT_CALL_SURELY_NESTED : 0);
@@ -316,7 +316,7 @@ int call_agent(struct pt_regs *ctx)
 	return 0;
 }
 
-/* The floor that benches measure against: a probe that does nothing. */
+/* The lower bound for benchmarks: a probe that does nothing. */
 SEC("uprobe")
 int empty(struct pt_regs *ctx)
 {

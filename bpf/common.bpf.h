@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What every program shares: maps, configuration, counters, who is traced.  Maps are weak so that each object
- * file may define them; the BPF linker makes one of each.
+ * Shared by all programs: maps, configuration, counters, the test whether a process is traced. Maps are weak so that
+ * each object file may define them; the BPF linker makes one of each.
  */
 #ifndef GPUTRACE_COMMON_BPF_H
 #define GPUTRACE_COMMON_BPF_H
@@ -29,7 +29,7 @@ static __always_inline void record_begin(struct gpt_record *record, __u32 size, 
 	record->flags = 0;
 }
 
-/* A code object that was described. */
+/* Identifies a code object that was described. */
 struct code_key {
 	__u64 code;
 	__u64 program;
@@ -42,10 +42,10 @@ struct code_key {
 /* Set by attach/ before loading. */
 extern const volatile struct gpt_config config;
 
-/* Set once an agent has spoken anywhere: until then no one needs to be asked whether one does. */
+/* Set once any agent has reported its state; until then no process needs a look-up in `agents`. */
 extern __u32 any_agent;
 
-/* Which of the marks of code objects count, and how many were described at this age (python_code.bpf.h). */
+/* The current age of the marks of code objects, and how many objects were described at this age (python_code.bpf.h). */
 extern __u32 code_age, code_descriptions;
 
 struct {
@@ -60,7 +60,7 @@ struct {
 	__type(value, struct gpt_process_state);
 } processes SEC(".maps") __attribute__((weak));
 
-/* Processes with an agent at work, and its state: where it is GPT_AGENT_READY, symbol probes keep quiet. */
+/* Processes with an agent at work, and the agent's state; with GPT_AGENT_READY, symbol probes report nothing. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, GPT_MAX_PROCESSES);
@@ -83,8 +83,8 @@ struct {
 } counters SEC(".maps") __attribute__((weak));
 
 /*
- * Where the text of the agent is that has spoken in a process: a call that returns into it is the agent's own.  Said by
- * the file that the process has loaded, which may be anyone's, so it holds for that process alone.
+ * The text segment of the agent that reported its state in a process; a call that returns into it is the agent's own.
+ * It is reported by the file that the process has loaded, which may be anyone's, so it holds for that process alone.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -96,7 +96,7 @@ struct {
 /* Threads that are off the CPU (wait.bpf.c). */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, GPT_MAX_THREADS); /* attach/ makes it small where no waits are recorded */
+	__uint(max_entries, GPT_MAX_THREADS); /* attach/ makes it small if no waits are recorded */
 	__type(key, __u32);		      /* thread id */
 	__type(value, struct gpt_off_cpu);
 } off_cpu SEC(".maps") __attribute__((weak));
@@ -109,10 +109,11 @@ struct {
 } no_program SEC(".maps") __attribute__((weak));
 
 /*
- * For every uprobe program, somewhere off its hot path; goes nowhere. From Linux 6.13 on the stack of a program that
- * uses 64 bytes or more lies in memory of the CPU (bpf_enable_priv_stack, kernel/bpf/verifier.c). A uprobe program can
- * be preempted by another run of itself, which then works on the same memory: wrong stacks, and a kernel panic, seen on
- * a 7.2 that preempts. A program that holds a tail call keeps the thread's own stack (check_max_stack_depth).
+ * Every uprobe program calls this somewhere off its hot path; the tail call always fails. From Linux 6.13 on the stack
+ * of a program that uses 64 bytes or more lies in per-CPU memory (bpf_enable_priv_stack, kernel/bpf/verifier.c). A
+ * uprobe program can be preempted by another run of itself, which then works on the same memory: wrong stacks, and a
+ * kernel panic, seen on a 7.2 that preempts. A program that contains a tail call keeps the thread's own stack
+ * (check_max_stack_depth).
  */
 static __always_inline void keep_own_stack(void *ctx)
 {
@@ -121,25 +122,25 @@ static __always_inline void keep_own_stack(void *ctx)
 #endif
 }
 
-/* The compiler may otherwise undo a bound that the verifier has to see in the very register used. */
+/* Written in asm, as the compiler may otherwise undo a bound that the verifier must see in the register used. */
 #define BOUND(value, mask) asm volatile("%0 &= %1" : "+r"(value) : "i"(mask))
 
 static __always_inline void count_one(__u32 which)
 {
 	__u64 *counter = bpf_map_lookup_elem(&counters, &which);
 
-	/* Atomic although per CPU: uprobe programs can be preempted by one another (Linux 6.0 and later). */
+	/* Atomic although per CPU: one uprobe program can preempt another (Linux 6.0 and later). */
 	if (counter)
 		__sync_fetch_and_add(counter, 1);
 }
 
-/* When the process of a task was started, as /proc/PID/stat has it: in ticks of USER_HZ, 100 a second on every x86. */
+/* Start time of the task's process as in /proc/PID/stat: in ticks of USER_HZ, 100 a second on every x86. */
 static __always_inline __u64 task_start_ticks(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, group_leader, start_boottime) / 10000000;
 }
 
-/* One that is met for the first time although its beginning was not seen: attach/ will examine its Python. */
+/* Adds a process whose start was not seen; attach/ will examine its Python. */
 static __noinline struct gpt_process_state *process_take_up(__u32 pid)
 {
 	struct gpt_process_state fresh = {};
@@ -152,7 +153,7 @@ static __noinline struct gpt_process_state *process_take_up(__u32 pid)
 	return bpf_map_lookup_elem(&processes, &pid);
 }
 
-/* The state of the calling process when it is traced, else NULL: all are when the whole machine is. */
+/* Returns the state of the calling process, NULL if it is not traced. With trace_all every process is. */
 static __always_inline struct gpt_process_state *traced_process(__u32 pid)
 {
 	struct gpt_process_state *process = bpf_map_lookup_elem(&processes, &pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The configuration that attach/ writes before loading, and the switches that programs set. */
+/* The configuration, which attach/ writes before loading, and the switches that programs set. */
 #include "common.bpf.h"
 
 const volatile struct gpt_config config = {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who uses CUPTI's activity API: CUPTI has one registration of buffers for the whole process and informs no one when
- * another takes it.  These calls are rare: a session of torch.profiler makes some twenty of them.
+ * Clients of CUPTI's activity API: CUPTI has one registration of buffers for the whole process and informs no client
+ * when another takes it. These calls are rare: a session of torch.profiler makes some twenty of them.
  */
 #include "common.bpf.h"
 #include "site.bpf.h"
@@ -15,9 +15,8 @@ static __always_inline bool lies_in(const struct gpt_text_segment *text, __u64 a
 }
 
 /*
- * Who calls is known by where the call returns to.  CUPTI's own functions call each other, as
- * cuptiActivityEnableAndDump does cuptiActivityEnable (11.8 to 13.5): such a call is the outer one's, and those are
- * probed too.
+ * The return address identifies the caller. CUPTI's own functions call each other, as cuptiActivityEnableAndDump does
+ * cuptiActivityEnable (11.8 to 13.5): such a call belongs to the outer one, and the outer functions are probed too.
  */
 static __always_inline int cupti_use(struct pt_regs *ctx, __u8 what)
 {
@@ -34,7 +33,7 @@ static __always_inline int cupti_use(struct pt_regs *ctx, __u8 what)
 	if (site_text(ctx, &cupti) && lies_in(&cupti, address))
 		return 0;
 	own = lies_in(bpf_map_lookup_elem(&agent_texts, &pid), address);
-	/* Of the agent only where its session begins: it flushes ten times a second. */
+	/* Of the agent's calls only the start of its session is sent: it flushes ten times a second. */
 	if (own && what != GPT_CUPTI_REGISTER)
 		return 0;
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
@@ -51,7 +50,7 @@ static __always_inline int cupti_use(struct pt_regs *ctx, __u8 what)
 	record->what = what;
 	record->own = own;
 	record->pad = 0;
-	/* The agent has to hear of it soon. */
+	/* The agent must be informed soon. */
 	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
@@ -92,7 +91,7 @@ CUPTI_USE(cupti_attribute, GPT_CUPTI_ATTRIBUTE)
 DONE_COPY(done_copy_small, GPT_CUPTI_DONE_SMALL)
 DONE_COPY(done_copy_large, GPT_CUPTI_DONE_LARGE)
 
-/* Not copied: the collector must be quick. */
+/* Sends the record without a copy of the buffer: the collector must read it soon. */
 static __always_inline bool done_send(struct gpt_cupti_done *head)
 {
 	head->hdr.size = sizeof(*head);
@@ -116,7 +115,7 @@ int cupti_done(struct pt_regs *ctx)
 		return 0;
 	record_begin(&head.hdr, sizeof(head), GPT_CUPTI_DONE);
 	head.time_ns = bpf_ktime_get_ns();
-	/* A failed read leaves zeros: no record begins so. */
+	/* A failed read leaves zeros, with which no record begins. */
 	bpf_probe_read_user(head.head, sizeof(head.head), (void *)head.address);
 	if (head.bytes <= GPT_CUPTI_DONE_SMALL)
 		sent = done_copy_small(&head);
@@ -130,8 +129,8 @@ int cupti_done(struct pt_regs *ctx)
 }
 
 /*
- * A session that began before we came shows itself by the correlation ids that PyTorch pushes around every op while
- * one records.  Probed only until that is settled: this one is hot.
+ * A session that began before gputrace came is found by the correlation ids that PyTorch pushes around every op during
+ * a session. The probe is hot, so it is only attached until that is settled.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

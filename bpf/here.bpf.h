@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the current thread does, for programs that interrupt it wherever it is: its Python stack, its innermost native
- * function, the registers with which it left user space.  These programs run with interrupts off, so what they look at
- * is bounded (maps.h, GPT_ATOMIC_THREADS).
+ * What the current thread is doing, for programs that may interrupt it anywhere: its Python stack, its innermost native
+ * function, the registers with which it left user space. These programs run with interrupts off, so their searches are
+ * bounded (maps.h, GPT_ATOMIC_THREADS).
  */
 #ifndef GPUTRACE_HERE_BPF_H
 #define GPUTRACE_HERE_BPF_H
@@ -18,8 +18,8 @@ struct here {
 };
 
 /*
- * The current task, and a member of it or of what it leads to: from Linux 5.11 on without a helper for each, which here
- * are many.  What cannot be read is 0.
+ * The current task, and READ() for a member of it or of an object it points to. From Linux 5.11 on this needs no helper
+ * call for each read; there are many here. An unreadable member reads as 0.
  */
 #ifndef GPT_OLD_KERNEL
 #define current_task() bpf_get_current_task_btf()
@@ -29,7 +29,7 @@ struct here {
 #define READ(pointer, member) BPF_CORE_READ(pointer, member)
 #endif
 
-/* As the thread had them in user space, also where it is in the kernel. NULL for a thread of the kernel. */
+/* The thread's user-space registers, also while it is in the kernel. NULL for a kernel thread. */
 static __always_inline struct pt_regs *here_registers(void)
 {
 #ifndef GPT_OLD_KERNEL
@@ -42,7 +42,7 @@ static __always_inline struct pt_regs *here_registers(void)
 #endif
 }
 
-/* The id of a native stack of one address, sent the first time it is met; 0: no room. */
+/* Returns the id of a native stack of one address, and sends the stack the first time; 0: no room. */
 static __always_inline __u64 here_native(struct gpt_process_state *process, struct walk_slot *slot, __u64 ip)
 {
 	struct gpt_native_stack *native = (struct gpt_native_stack *)slot->native;
@@ -64,9 +64,9 @@ static __always_inline __u64 here_native(struct gpt_process_state *process, stru
 }
 
 /*
- * What was not found is looked for again after a while.  A thread may be interrupted while its state is being made: it
- * is counted then, and not in the list (CPython, Python/pystate.c, new_threadstate).  So a thread that is not there now
- * is not remembered as one that runs no Python, as it is where it makes a call.
+ * A thread state that was not found is searched for again after a while. A thread may be interrupted while its state is
+ * being created, when it is counted but not in the list yet (CPython, Python/pystate.c, new_threadstate). So a failed
+ * search here does not mark the thread as one without Python, as a failed search at a call does.
  */
 static __always_inline void here_python(struct gpt_process_state *process, struct gpt_thread_state *thread,
 					struct walk_slot *slot, __u64 sp, struct here *here)
@@ -90,8 +90,8 @@ static __always_inline void here_python(struct gpt_process_state *process, struc
 }
 
 /*
- * A thread may be met before it has its pthread_self() or its name, which the first of its calls find: a process that
- * starts runs its loader.
+ * A thread may be interrupted before it has its pthread_self() or its name, as the loader runs first in a new process.
+ * Both are set by the time of its first call.
  */
 static __always_inline void here_refresh(struct gpt_thread_state *thread, __u32 tid)
 {
@@ -109,7 +109,7 @@ static __always_inline void here_refresh(struct gpt_thread_state *thread, __u32 
 	thread_announce(thread, tid);
 }
 
-/* False: there is no working memory. */
+/* False: no slot was free. */
 static __always_inline bool here_read(struct gpt_process_state *process, struct gpt_thread_state *thread,
 				      struct here *here)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Processes that come, change and go, and libraries that are mapped: raw tracepoints and one syscall tracepoint,
- * as kprobes and fentry cannot be counted on.
+ * Starts, execs and ends of processes, and mappings of libraries. Uses raw tracepoints and one syscall tracepoint, as
+ * kprobes and fentry are not always available.
  */
 #include "common.bpf.h"
 
@@ -46,8 +46,8 @@ static __always_inline void send_event(__u16 type, __u32 pid, __u32 other, struc
 }
 
 /*
- * A pid that begins means no one else: what is still there is of a process whose end was not seen, as a kernel may
- * leave out a program while it runs on the same CPU (bpf_prog_info.recursion_misses).
+ * Removes leftovers of an earlier process with this pid, whose end was not seen: a kernel may skip a program while it
+ * runs on the same CPU (bpf_prog_info.recursion_misses).
  */
 static __always_inline void process_forget(__u32 pid)
 {
@@ -56,7 +56,7 @@ static __always_inline void process_forget(__u32 pid)
 	bpf_map_delete_elem(&processes, &pid);
 }
 
-/* (parent, child): the child of a traced process is traced, from its first instruction on. */
+/* (parent, child): the child of a traced process is traced from its first instruction on. */
 SEC("raw_tp/sched_process_fork")
 int process_fork(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -84,7 +84,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* (task, old pid, bprm): another program in the same process. */
+/* (task, old pid, bprm): the process executes another program. */
 SEC("raw_tp/sched_process_exec")
 int process_exec(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -128,7 +128,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* Files of these names need their probes before they are used; all others are looked into soon after. */
+/* Files with these names need their probes before they are used; all others are examined soon after. */
 static __always_inline bool name_of_interest(const char *name)
 {
 	if (name[0] != 'l' || name[1] != 'i' || name[2] != 'b')
@@ -140,7 +140,7 @@ static __always_inline bool name_of_interest(const char *name)
 	       (name[3] == 't' && name[4] == 'o' && name[5] == 'r' && name[6] == 'c'); /* libtorch */
 }
 
-/* Files with CUDA calls, and some of their neighbours: from now on calls are made, and need their stacks. */
+/* Files with CUDA calls, and some of their neighbours: calls made from now on need stacks. */
 static __always_inline bool name_of_calls(const char *name)
 {
 	return name[3] == 'c' && name[4] == 'u' && name[5] == 'd';
@@ -159,7 +159,7 @@ static __always_inline struct file *file_of_descriptor(int fd)
 }
 
 /*
- * Counts the mappings of a process in the current window, this one included.  A process may map as often as it likes,
+ * Counts the mappings of a process in the current window, including this one. A process may map as often as it likes,
  * and would fill the ring.
  */
 static __always_inline __u64 count_mapped(__u32 pid)
@@ -168,7 +168,7 @@ static __always_inline __u64 count_mapped(__u32 pid)
 	__u64 now_ns = bpf_ktime_get_ns();
 
 	if (rate && now_ns - rate->since_ns < GPT_MAPPED_WINDOW_NS)
-		return ++rate->count; /* two threads at once may get one number: one record more */
+		return ++rate->count; /* two threads at once may get the same number: one more record is sent */
 	fresh.since_ns = now_ns;
 	fresh.count = 1;
 	bpf_map_update_elem(&mapped_rates, &pid, &fresh, BPF_ANY);
@@ -237,8 +237,8 @@ int library_mapped(struct trace_event_raw_sys_enter *ctx)
 		event->hdr.flags = probed ? GPT_MAPPED_STOPPED | GPT_MAPPED_PROBED : GPT_MAPPED_STOPPED;
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 	/*
-	 * Wakes a thread of gputrace on this very CPU, which goes before all others: it runs before this one is back
-	 * from the call, and has it stopped there. Not one instruction of the library has run then.
+	 * Wakes a thread of gputrace on this very CPU, which has priority over all others: it runs before this thread
+	 * returns from the call, and stops it there. Not one instruction of the library has run by then.
 	 */
 	if (held)
 		bpf_perf_event_output(ctx, &hold_requests, BPF_F_CURRENT_CPU, &hold, sizeof(hold));

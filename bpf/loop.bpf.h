@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Loops of more rounds than the verifier can follow one by one. A loop's body is a `static __always_inline long
- * name(struct walk *walk)` that returns non-zero when it is done; LOOP_STEP(name) makes it one that LOOP can repeat.
- * All that a body remembers is in the slot.
+ * name(struct walk *walk)` that returns non-zero when it is done; LOOP_STEP(name) makes it one that LOOP can repeat. A
+ * body keeps all its state in the slot.
  *
- * Linux 5.17 has bpf_loop. A body is a global function, which the verifier checks once for a program, and not again for
- * each way that leads to it: half of what loading costs.  Older kernels (GPT_OLD_KERNEL) get a plain loop around a
- * global function, which the verifier checks once and on its own (5.6): a round costs it a few instructions. What such
- * a function may take are scalars only (kernel/bpf/btf.c, btf_prepare_func_args of 5.10), so the body looks up slot and
+ * Linux 5.17 has bpf_loop. There a body is a global function, which the verifier checks once for a program instead of
+ * once for each path to it; this halves the load time. Older kernels (GPT_OLD_KERNEL) get a plain loop around a global
+ * function, which the verifier checks once and on its own (5.6), so a round costs the verifier a few instructions. Such
+ * a function may take scalars only (kernel/bpf/btf.c, btf_prepare_func_args of 5.10), so the body looks up slot and
  * process again.
  */
 #ifndef GPUTRACE_LOOP_BPF_H
@@ -24,7 +24,7 @@ struct walk {
 };
 
 #ifndef GPT_OLD_KERNEL
-/* The most rounds that a program may make, where it is bound (slot.bpf.h). */
+/* The program's own limit of rounds, if it has one (slot.bpf.h), else `most`. */
 #define AT_MOST(bound, most) ((bound) ?: (most))
 #endif
 
@@ -56,10 +56,10 @@ struct walk {
 		return name##_once(walk->slot, walk->process) != 0;                                                    \
 	}
 
-/* At most `most` rounds, a constant. */
+/* Runs at most `most` rounds; `most` is a constant. */
 #define LOOP(most, name, walk) ((void)bpf_loop(most, name##_step, walk, 0))
 
-/* The same where one round is most often enough: that one comes without the price of bpf_loop. */
+/* The same, where one round is usually enough: the first round avoids the cost of bpf_loop. */
 #define LOOP_SHORT(most, name, walk)                                                                                   \
 	((void)(name##_once((walk)->slot, (walk)->process) || bpf_loop(most, name##_step, walk, 0)))
 
@@ -83,8 +83,8 @@ static __always_inline bool walk_of_this_cpu(struct walk *walk)
 }
 
 /*
- * The verifier keeps a state for every round that may be the last, 8192 of them at most (BPF_COMPLEXITY_LIMIT_JMP_SEQ,
- * kernel/bpf/verifier.c): longer loops are loops of loops.
+ * The verifier keeps a state for every round that may be the last, at most 8192 (BPF_COMPLEXITY_LIMIT_JMP_SEQ,
+ * kernel/bpf/verifier.c): longer loops are nested.
  */
 #define LOOP_PLAIN 1024
 #define LOOP_INNER 64

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The native stack of the calling thread, by frame pointers; sent the first time it is met. */
+/* The native stack of the calling thread, by frame pointers; it is sent the first time it occurs. */
 #ifndef GPUTRACE_NATIVE_BPF_H
 #define GPUTRACE_NATIVE_BPF_H
 
@@ -19,10 +19,10 @@ static __always_inline long native_hash(struct walk *walk)
 LOOP_STEP(native_hash)
 
 /*
- * Fills slot->native_ip; returns the bytes used. The probe is in front of the function's own frame, so the kernel's
- * walk along frame pointers begins with the caller's frame, and the caller itself is missing: Linux 6.11 puts it in
- * where the probed instruction is `push %rbp` (is_uprobe_at_func_entry, arch/x86/events/core.c), we wherever it did
- * not.
+ * Fills slot->native_ip; returns the bytes used. The probe fires before the function has set up its own frame, so the
+ * kernel's walk along frame pointers starts with the caller's frame, and the caller itself is missing. Linux 6.11 adds
+ * the caller where the probed instruction is `push %rbp` (is_uprobe_at_func_entry, arch/x86/events/core.c); this
+ * function adds it in all other cases.
  */
 static __always_inline long native_read(void *ctx, struct walk_slot *slot, __u64 return_address)
 {
@@ -35,7 +35,7 @@ static __always_inline long native_read(void *ctx, struct walk_slot *slot, __u64
 	return bytes > 0 ? bytes + 16 : 16;
 }
 
-/* Returns the id, 0 when there is no stack. */
+/* Returns the stack's id, 0 if there is none. */
 static __noinline __u64 native_stack(void *ctx, struct gpt_process_state *process, struct walk_slot *slot, __u64 sp)
 {
 	struct walk walk = {.slot = slot, .process = process};

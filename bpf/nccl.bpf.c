@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * NCCL calls: operation and communicator.  They are few beside the calls of CUDA: one or more a kernel of some
- * ten microseconds at least.
+ * NCCL calls: operation and communicator. They are few compared with CUDA calls: one or a few for each kernel, which
+ * takes at least some ten microseconds.
  */
 #include "common.bpf.h"
 #include "nccl.bpf.h"
@@ -43,7 +43,7 @@ static __always_inline struct gpt_nccl_comm_key comm_key(const struct gpt_thread
 	return (struct gpt_nccl_comm_key){.comm = comm, .program = thread->program, .pid = thread->pid};
 }
 
-/* A hash of the unique id: no rank but those of the communicator has the same. 0: it cannot be read. */
+/* A hash of the unique id: only the ranks of one communicator have the same. 0: it cannot be read. */
 static __noinline __u64 hash_id(__u64 address)
 {
 	__u64 words[GPT_NCCL_ID_BYTES / 8], hash = 0xcbf29ce484222325ull;
@@ -64,7 +64,7 @@ static __always_inline __s32 read_number(__u64 address)
 	return bpf_probe_read_user(&value, sizeof(value), (void *)address) ? -1 : value;
 }
 
-/* Rank and number of ranks, where libnccl itself reads them. */
+/* Reads rank and number of ranks from where libnccl itself reads them. */
 static __always_inline void read_ranks(struct gpt_nccl_group *call, __u32 file)
 {
 	const struct gpt_nccl_file *known = bpf_map_lookup_elem(&nccl_files, &file);
@@ -122,7 +122,7 @@ static __always_inline void look_up_comm(struct gpt_nccl_group *call, const stru
 	call->sequence = comm && !alone ? (__s64)comm->collectives++ : -1;
 }
 
-/* What several calls of a group have in common. */
+/* Adds a call to a group; keeps what the group's calls have in common. */
 static __always_inline void add_to_group(struct gpt_nccl_group *group, const struct gpt_nccl_group *call)
 {
 	if (!group->calls) {
@@ -146,7 +146,7 @@ static __always_inline void add_to_group(struct gpt_nccl_group *group, const str
 		group->count += call->count;
 }
 
-/* From here on until it returns, what the thread launches is the group's. */
+/* Until the function returns, the thread's launches belong to the group. */
 static __always_inline void enter(struct gpt_thread_state *thread, __u64 sp)
 {
 	__u64 word = 0;
@@ -157,7 +157,7 @@ static __always_inline void enter(struct gpt_thread_state *thread, __u64 sp)
 
 static __always_inline void group_ends(struct gpt_thread_state *thread, struct gpt_nccl_thread *nccl, __u64 sp)
 {
-	if (!nccl->depth) /* it began before the trace: not all of it was seen */
+	if (!nccl->depth) /* the group began before the trace: not all of it was seen */
 		nccl->group.calls = 0;
 	else if (!--nccl->depth)
 		enter(thread, sp);
@@ -173,7 +173,7 @@ static __always_inline void nccl_operation(struct pt_regs *ctx, struct gpt_threa
 	look_up_comm(&call, thread);
 	if (!nccl->depth)
 		nccl->group.calls = 0;
-	enter(thread, sp); /* also in a group, for the functions of NCCL that it calls */
+	enter(thread, sp); /* also in a group, to recognize the NCCL functions that this one calls */
 	add_to_group(&nccl->group, &call);
 }
 
@@ -197,7 +197,7 @@ int nccl_call(struct pt_regs *ctx)
 		return 0;
 	}
 	sp = PT_REGS_SP(ctx) + GPT_COOKIE_SP(cookie);
-	if (nccl_lasts(thread, sp)) /* one function of NCCL calls another */
+	if (nccl_lasts(thread, sp)) /* an NCCL function calls another one */
 		return 0;
 	thread->nccl_sp = 0;
 	switch (GPT_COOKIE_API(cookie)) {
@@ -220,7 +220,7 @@ int nccl_call(struct pt_regs *ctx)
 		nccl->init_id = hash_id(GPT_COOKIE_ARGS(cookie) == GPT_NCCL_ARGS_INIT ? sp + 8 : PT_REGS_PARM5(ctx));
 		break;
 	case GPT_NCCL_DESTROY:
-	case GPT_NCCL_ABORT: /* another may lie at that address */
+	case GPT_NCCL_ABORT: /* another communicator may get that address */
 		key = comm_key(thread, PT_REGS_PARM1(ctx));
 		bpf_map_delete_elem(&nccl_comms, &key);
 		break;

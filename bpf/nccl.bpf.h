@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a thread does in NCCL.  A call outside of a group launches before it returns, those of a group in the
- * ncclGroupEnd that ends it.  Whether the thread is still in that call is known by its place, as for a node of a
- * backward pass (torch.bpf.h), until one of the function's own exits says that it is not.
+ * What a thread does in NCCL. A call outside of a group launches before it returns; the calls of a group launch in the
+ * ncclGroupEnd that ends it. The stack pointer shows whether the thread is still in that call, as for a node of a
+ * backward pass (torch.bpf.h), until a probe on one of the function's exits reports the end.
  */
 #ifndef GPUTRACE_NCCL_BPF_H
 #define GPUTRACE_NCCL_BPF_H
@@ -17,7 +17,7 @@ struct {
 	__type(value, struct gpt_nccl_thread);
 } nccl_threads SEC(".maps") __attribute__((weak));
 
-/* Whether what has this stack pointer is called by the NCCL call that the thread entered last. */
+/* Whether a function with this stack pointer is called by the NCCL call that the thread entered last. */
 static __always_inline bool nccl_lasts(const struct gpt_thread_state *thread, __u64 sp)
 {
 	return call_lasts(sp, thread->nccl_sp, thread->nccl_return);

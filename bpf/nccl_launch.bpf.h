@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The launches that a thread makes in NCCL: for call.bpf.c. */
+/* Launches that a thread makes inside NCCL; used by call.bpf.c. */
 #ifndef GPUTRACE_NCCL_LAUNCH_BPF_H
 #define GPUTRACE_NCCL_LAUNCH_BPF_H
 
@@ -16,7 +16,7 @@ static __always_inline bool is_launch(__u16 api)
 #undef NCCL_LAUNCH
 }
 
-/* A thread that was in NCCL makes a call of CUDA; in front of that call's own record. */
+/* A thread that has entered NCCL makes a CUDA call. Sends the GPT_NCCL record before the record of that call. */
 static __noinline int nccl_launch(struct gpt_thread_state *thread, __u64 sp, __u64 now, __u16 api)
 {
 	__u64 pid_tid = bpf_get_current_pid_tgid();

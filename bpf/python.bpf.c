@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What changes under the walker: code objects that die, interpreters that are made. */
+/* Changes that affect the walker: code objects that die, interpreters that are created. */
 #include "common.bpf.h"
 #include "python.bpf.h"
 
 /*
- * Entry of PyCode_Type.tp_dealloc(code): what its address means afterwards is another function.  A reader may hear of
- * the death of an object that it was never informed of.
+ * Entry of PyCode_Type.tp_dealloc(code): afterwards the address stands for another function. A reader may get the death
+ * of an object that was never described to it.
  */
 SEC("uprobe")
 int code_dealloc(struct pt_regs *ctx)
@@ -37,7 +37,7 @@ int code_dealloc(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Entry of Py_NewInterpreter and its like: from here on a thread may have several thread states. */
+/* Entry of Py_NewInterpreter and similar functions: from here on a thread may have several thread states. */
 SEC("uprobe")
 int interpreter_new(struct pt_regs *ctx)
 {
@@ -58,8 +58,9 @@ struct {
 } python_news SEC(".maps");
 
 /*
- * Never attached: attach/ runs it. To write the map itself would be to put back what programs change meanwhile, and
- * what is true of a program that the process has left by an exec. Returns 1 when it is another one now.
+ * Never attached: attach/ runs it. If attach/ wrote the map itself, it would undo what programs change meanwhile, and
+ * could write facts about a program that the process has left by an exec. Returns 1 if the process now executes another
+ * program.
  */
 SEC("raw_tp")
 int python_learn(struct bpf_raw_tracepoint_args *ctx)
@@ -75,10 +76,13 @@ int python_learn(struct bpf_raw_tracepoint_args *ctx)
 	process = bpf_map_lookup_elem(&processes, &pid);
 	if (!process || process->program != news->program)
 		return 1;
-	/* No one reads it until python_state says so; where that is so already it says the same of the same program. */
+	/*
+	 * Nothing reads `python` until python_state allows it; if it does already, this writes the same values for the
+	 * same program.
+	 */
 	if (news->known)
 		process->python = news->python;
-	/* Stacks get new ids, and all code objects of the machine are described again: this is rare. */
+	/* Stacks get new ids, and all code objects of the machine are described again; this is rare. */
 	if (process->unsure && !news->unsure) {
 		process->generation = bpf_ktime_get_ns();
 		__sync_fetch_and_add(&code_age, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The Python stack of the calling thread: finds its thread state, walks its frames, and sends stack and code objects
- * the first time they are met.
+ * The Python stack of the calling thread: finds its thread state, walks its frames, and sends each stack and code
+ * object the first time it occurs.
  */
 #ifndef GPUTRACE_PYTHON_BPF_H
 #define GPUTRACE_PYTHON_BPF_H
@@ -26,7 +26,7 @@ static __always_inline bool stack_is_known(__u64 id)
 	return bpf_map_lookup_elem(&stacks, &id) != 0;
 }
 
-/* Key and value from where they are, and not by way of the stack: of its 512 bytes hardly any are left there. */
+/* Key and value are passed in place, not copied to the BPF stack: hardly any of its 512 bytes are left here. */
 static __always_inline void stack_remember(const struct gpt_pystack *stack)
 {
 	bpf_map_update_elem(&stacks, &stack->id, &stack->depth, BPF_ANY);
@@ -35,8 +35,8 @@ static __always_inline void stack_remember(const struct gpt_pystack *stack)
 #endif
 
 /*
- * The innermost frame by the copy of the thread state; 0: the thread executes no Python.  The entry frames of 3.12 lie
- * beside the _PyCFrame, both being locals of _PyEval_EvalFrameDefault: they come with it in one read.
+ * Finds the innermost frame from the copy of the thread state; 0: the thread executes no Python. In 3.12 the entry
+ * frames and the _PyCFrame are neighbours, as both are locals of _PyEval_EvalFrameDefault: one read gets both.
  */
 static __always_inline long walk_first_frame(struct walk *walk, __u64 tstate)
 {
@@ -48,7 +48,7 @@ static __always_inline long walk_first_frame(struct walk *walk, __u64 tstate)
 	word = load64(walk->slot->tstate, frame_at);
 	progress->around = 0;
 	progress->base = tstate + layout->ts_base_frame;
-	if (layout->walk == GPT_PY_WALK_CFRAME && !layout->owner_skip) /* 3.11: no frame lies beside it */
+	if (layout->walk == GPT_PY_WALK_CFRAME && !layout->owner_skip) /* 3.11: no frame is next to it */
 		return tstate_frame(layout, word, &progress->frame);
 	if (layout->walk == GPT_PY_WALK_CFRAME) {
 		BOUND(current_at, SLOT_AROUND / 4 - 1);
@@ -86,8 +86,8 @@ static __always_inline void walk_run(struct walk *walk)
 }
 
 /*
- * Brings the frames of a stack that is too deep into order: the innermost, then one that says how many were left
- * out, then the outermost.  Returns how many entries that makes.
+ * Orders the frames of a stack that is too deep: the innermost frames, then an entry with the number of frames left
+ * out, then the outermost frames. Returns the number of entries.
  */
 static __noinline __u32 stack_order(struct walk_slot *slot)
 {
@@ -95,7 +95,7 @@ static __noinline __u32 stack_order(struct walk_slot *slot)
 	__u32 depth = slot->progress.depth, ring_from = slot->progress.ring_from;
 	struct gpt_pyframe *outer = (struct gpt_pyframe *)slot->window;
 
-	if (slot->progress.frame) /* left in the middle: what the ring holds is not the outer end */
+	if (slot->progress.frame) /* the walk stopped early: the ring does not hold the outermost frames */
 		return GPT_PYSTACK_MAX_FRAMES;
 	for (__u32 i = 0; i < GPT_PYSTACK_OUTER_FRAMES; i++) {
 		__u32 at = depth - GPT_PYSTACK_OUTER_FRAMES + i;
@@ -110,7 +110,7 @@ static __noinline __u32 stack_order(struct walk_slot *slot)
 	return GPT_PYSTACK_MAX_FRAMES;
 }
 
-/* Sends a stack that was not sent before, after the code objects it names. */
+/* Sends a new stack, after the code objects it names. */
 static __noinline long stack_send(struct gpt_process_state *process, struct walk_slot *slot, __u32 pid, __u64 id,
 				  __u32 age)
 {
@@ -136,7 +136,7 @@ static __noinline long stack_send(struct gpt_process_state *process, struct walk
 	return 0;
 }
 
-/* Sets the walk to the thread's innermost frame, 0 where it has none; enum gpt_stack_state. */
+/* Sets the walk to the thread's innermost frame, 0 if it has none. Returns enum gpt_stack_state. */
 static __always_inline long walk_begin(struct walk *walk, struct gpt_process_state *process,
 				       struct gpt_thread_state *thread, __u64 sp)
 {
@@ -149,7 +149,7 @@ static __always_inline long walk_begin(struct walk *walk, struct gpt_process_sta
 		state = tstate_find(process, thread, walk->slot, sp);
 		if (state != GPT_STACK_OK)
 			return state;
-		several = true; /* looked for just now */
+		several = true; /* the search was just made */
 		if (!tstate_read(walk->layout, thread, walk->slot, true))
 			return GPT_STACK_UNREADABLE;
 	}
@@ -166,8 +166,8 @@ static __always_inline long walk_begin(struct walk *walk, struct gpt_process_sta
 }
 
 /*
- * The Python stack of the calling thread: returns enum gpt_stack_state and sets *id (0 unless GPT_STACK_OK).
- * `slot` is the caller's, `sp` the thread's stack pointer.
+ * Walks the Python stack of the calling thread: returns enum gpt_stack_state and sets *id (0 unless GPT_STACK_OK). The
+ * caller owns `slot`; `sp` is the thread's stack pointer.
  */
 static __always_inline long python_stack(struct gpt_process_state *process, struct gpt_thread_state *thread,
 					 struct walk_slot *slot, __u64 sp, __u64 *id)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Every entry into the interpreter's frame function and every way out of it, for --python-calls.  The ends are
- * instructions of the function's own, not return probes: the kernel gives up on more than 64 open returns of a
- * thread (MAX_URETPROBE_DEPTH, linux/uprobes.h), which is less than what programs nest.
+ * Every entry into the interpreter's frame function and every exit from it, for --python-calls. Exits are probed at
+ * instructions of the function itself, not by return probes: the kernel allows at most 64 open returns of a thread
+ * (MAX_URETPROBE_DEPTH, linux/uprobes.h), and programs nest deeper.
  */
 #include "common.bpf.h"
 #include "python_code.bpf.h"
 #include "python_site.bpf.h"
 #include "thread.bpf.h"
 
-/* The code object is described before the first entry that names it, as it is before a stack. */
+/* Describes the code object before the first entry that names it, as is done before a stack. */
 static __always_inline void code_describe(struct gpt_process_state *process, __u64 code, __u32 pid)
 {
 	struct code_key key = {.code = code, .program = process->program, .pid = pid, .age = code_age};
@@ -32,7 +32,7 @@ static __always_inline __u64 code_entered(struct pt_regs *ctx, const struct gpt_
 {
 	__u64 first = PT_REGS_PARM1(ctx), second = PT_REGS_PARM2(ctx), frame, code = 0;
 
-	/* Two reads: the verifier takes none at an offset that was chosen. */
+	/* Keeps the two register reads apart: the verifier accepts no read at a variable offset of ctx. */
 	asm volatile("" : "+r"(first), "+r"(second));
 	frame = layout->version >= 0x0309 ? second : first;
 	bpf_probe_read_user(&code, 8, (void *)(frame + layout->frame_code));

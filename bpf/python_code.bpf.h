@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Describes code objects while they are alive: names, file, first line, line table, copied out of the process
- * the first time one stands in a stack.  Runs only for stacks that were not seen before.
+ * Describes code objects while they are alive: names, file, first line, line table, copied out of the process the first
+ * time the object is in a stack. Runs only for new stacks.
  */
 #ifndef GPUTRACE_PYTHON_CODE_BPF_H
 #define GPUTRACE_PYTHON_CODE_BPF_H
@@ -41,11 +41,11 @@ static __always_inline void code_forget(const struct code_key *key)
 #endif
 
 /*
- * What dies is found here, however long ago it was described: `codes` forgets.  Each slot holds the age of the
- * last description of a code object that hashed to it.  Two objects may share one: the death of an object that was
- * never described then costs a generation, and nothing is wrong.  So that not all marks are set in the end, code_age
- * grows with every GPT_CODE_MARKS_AGE descriptions. It is part of each stack's id and of each key in `codes`: all is
- * described again.
+ * Marks show whether a dying code object was ever described, however long ago; `codes` is an LRU map and forgets. Each
+ * slot holds the age of the last description of a code object that hashed to it. Two objects may share a slot: the
+ * death of an object that was never described then costs a generation, which does no harm. To keep the table from
+ * filling up with marks, code_age grows with every GPT_CODE_MARKS_AGE descriptions. It is part of each stack's id and
+ * of each key in `codes`, so everything is described again.
  */
 #ifndef GPT_USER_SPACE
 
@@ -65,7 +65,7 @@ static __always_inline __u32 *code_mark(__u64 code, __u64 program)
 
 #endif
 
-/* Before the object is described, so that its death cannot be missed. */
+/* Called before the object is described, so that its death cannot be missed. */
 static __always_inline void code_mark_set(__u64 code, __u64 program, __u32 age)
 {
 	__u32 *mark = code_mark(code, program), before;
@@ -76,14 +76,14 @@ static __always_inline void code_mark_set(__u64 code, __u64 program, __u32 age)
 	if ((__s32)(age - before) <= 0)
 		return;
 #ifndef GPT_OLD_KERNEL
-	/* A program that comes between has set the age before this one at least, which code_was_marked takes, too. */
+	/* A program that ran in between has set at least the age before this one, which code_was_marked accepts too. */
 	__sync_val_compare_and_swap(mark, before, age);
 #else
 	*(volatile __u32 *)mark = age; /* not preempted here (slot.bpf.h) */
 #endif
 }
 
-/* Also by the age before: it may have ended while a program worked with it. */
+/* Accepts the previous age too: the age may have changed while a program worked with it. */
 static __always_inline bool code_was_marked(__u64 code, __u64 program)
 {
 	const __u32 *mark = code_mark(code, program);
@@ -91,7 +91,7 @@ static __always_inline bool code_was_marked(__u64 code, __u64 program)
 	return mark && *mark && code_age - *mark <= 1;
 }
 
-/* After a description. Two programs may count one, or end an age twice: neither matters. */
+/* Called after a description. Two programs may count as one, or end an age twice: neither matters. */
 static __always_inline void code_age_count(void)
 {
 	if (++code_descriptions < CODE_MARKS_AGE)
@@ -100,7 +100,7 @@ static __always_inline void code_age_count(void)
 	__sync_fetch_and_add(&code_age, 1);
 }
 
-/* Where a string's characters are and how many bytes they take; 0 when it is not a compact string. */
+/* Returns the address of a string's characters and sets how many bytes they take; 0 when it is not a compact string. */
 static __always_inline __u64 string_data(const struct gpt_pylayout *layout, __u64 string, __u8 *kind, __u64 *bytes)
 {
 	__u64 length = 0;
@@ -155,8 +155,8 @@ static __always_inline __u32 string_copy(const struct gpt_pylayout *layout, __u6
 }
 
 /*
- * Sends the next piece in a record of one of two sizes; the ring buffer takes constant sizes only. -1: there is no
- * room, 1: it cannot be read.
+ * Sends the next piece of a line table in a record of one of two sizes, as the ring buffer takes constant sizes only.
+ * -1: no room; 1: the table cannot be read.
  */
 #define LINES_PIECE(name, room)                                                                                        \
 	static __always_inline long name(const struct walk_slot *slot, __u32 bytes)                                    \
@@ -213,12 +213,12 @@ static __always_inline long lines_send(struct walk *walk, __u64 table, __u64 cod
 	send->bytes = bytes;
 	send->done = send->lost = 0;
 	LOOP(GPT_CODE_LINES_MAX / GPT_CODE_LINES_CHUNK, lines_send_piece, walk);
-	return send->lost ? -1 : 0; /* a table that cannot be read is shorter than its object said */
+	return send->lost ? -1 : 0; /* an unreadable table is shorter than its object says */
 }
 
 /*
- * CPython 3.12 and later make an instance under a frame of its own, which checks what __init__ returns
- * (_Py_InitCleanup, Python/specialize.c: one static object of no line whose name and file are one string).
+ * CPython 3.12 and later create an instance under an extra frame, which checks what __init__ returns (_Py_InitCleanup,
+ * Python/specialize.c: one static object without lines, whose name and file are the same string).
  */
 static __always_inline void note_shim(struct walk *walk, __u64 code)
 {
@@ -229,7 +229,7 @@ static __always_inline void note_shim(struct walk *walk, __u64 code)
 		walk->process->shim_code = code;
 }
 
-/* Sends the description of one code object; one that cannot be read is sent as such. */
+/* Sends the description of one code object; an unreadable object is sent without names. */
 static __noinline long code_send(struct walk *walk, __u64 code)
 {
 	const struct gpt_pylayout *layout = walk->layout;
@@ -311,8 +311,8 @@ static __always_inline long codes_send_next(struct walk *walk)
 LOOP_STEP(codes_send_next)
 
 /*
- * Makes the slot's stack ready to be sent: describes each code object that was not described yet at this age.  False
- * when there was no room for one: what a reader knows of its address may be an object that is dead.
+ * Prepares the slot's stack for sending: describes each code object that was not described yet at this age. False if
+ * there was no room for one: the last description of its address may be of a dead object.
  */
 static __always_inline bool codes_send(struct gpt_process_state *process, struct walk_slot *slot, __u32 depth,
 				       __u32 age)

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The collector's pauses and imports: where they start and end, by the interpreter's own USDT probes or by its
- * functions.  Only entries and plain instructions are probed, no returns: a return probe would change the
- * program's stack.
+ * Garbage collections and imports: where they start and end, by the interpreter's own USDT probes or by its functions.
+ * Only entries and plain instructions are probed, no returns: a return probe would change the program's stack.
  */
 #include "common.bpf.h"
 #include "python_code.bpf.h"
 #include "python_site.bpf.h"
 #include "thread.bpf.h"
 
-/* Imports that went through the function all methods are called by: those returns of it are the ends. */
+/*
+ * Open imports that went through the function by which all methods are called: only its returns from these are ends of
+ * imports.
+ */
 struct import_key {
 	__u64 frame;
 	__u32 tid;
@@ -57,7 +59,7 @@ static __always_inline void event_send(const struct event_head *head)
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* The ring buffer takes constant sizes only: the record says how much of it counts. */
+/* The ring buffer takes constant sizes only: the record says how much of it is used. */
 static __always_inline struct gpt_pyevent *event_reserve_named(const struct event_head *head)
 {
 	struct gpt_pyevent *record = bpf_ringbuf_reserve(&ring, sizeof(*record) + GPT_PYEVENT_NAME_MAX, 0);
@@ -77,7 +79,7 @@ static __always_inline void event_submit_named(struct gpt_pyevent *record, __u32
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* An argument of a USDT probe, from wherever the compiler had it; -1 when it cannot be read. */
+/* Reads an argument of a USDT probe from where the compiler had it; -1 if it cannot be read. */
 static __always_inline __s64 argument(struct pt_regs *ctx, const struct gpt_py_arg *arg)
 {
 	__u64 value = 0;
@@ -129,7 +131,7 @@ static __always_inline void import_begins_str(const struct gpt_pylayout *layout,
 	event_submit_named(record, bytes, bytes ? kind : 0);
 }
 
-/* "start" or "stop": which of the arguments it is differs with what the compiler left of the function. */
+/* 1 for "start", 2 for "stop", else 0: which argument it is depends on how the compiler changed the function. */
 static __always_inline int phase_of(__u64 text)
 {
 	char phase[6] = {};
@@ -161,7 +163,7 @@ static __always_inline void gc_callback(struct pt_regs *ctx, struct event_head *
 }
 
 /*
- * Whether the method called is importlib's _find_and_load. Its name comes as a _Py_Identifier up to 3.10
+ * Whether the called method is importlib's _find_and_load. Its name is passed as a _Py_Identifier up to 3.10
  * (cpython/object.h: `next` goes before `string` up to 3.9), as a str from 3.11 on.
  */
 static __always_inline bool is_find_and_load(const struct gpt_pylayout *layout, __u64 name)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * From one frame to the next, in as few reads as can be: copies frames in windows and walks them in the copy.
+ * Walks frames with as few reads as possible: copies frames in windows and walks them in the copy.
  *
- * A read of target memory costs about 45 ns whatever its size and a failing one 450 ns (docs/design/bpf.md),
- * so frames are read in windows that are clipped to the interpreter's own stack chunk.
+ * A read of target memory costs about 45 ns whatever its size and a failing one 450 ns (docs/design/bpf.md), so frames
+ * are read in windows that are clipped to the interpreter's own stack chunk.
  */
 #ifndef GPUTRACE_PYTHON_FRAMES_BPF_H
 #define GPUTRACE_PYTHON_FRAMES_BPF_H
@@ -12,7 +12,7 @@
 #include "loop.bpf.h"
 #include "slot.bpf.h"
 
-#define MAX_STEPS 4096 /* of 16 or 32 frames: a list that goes on is not one of the interpreter's */
+#define MAX_STEPS 4096 /* of 16 or 32 frames each: a longer list is not the interpreter's */
 
 #define FRAME_OWNED_BY_THREAD 0 /* pycore_frame.h, 3.11 to 3.15 */
 
@@ -22,9 +22,9 @@ static __always_inline __u64 load64(const __u8 *bytes, __u32 offset)
 }
 
 /*
- * Where frames are kept: the first ones one after the other; from the step on that begins after GPT_PYSTACK_MAX_FRAMES
- * in a ring, which has the last ones met in the end.  Without a branch for each frame: the verifier follows both sides
- * of every one, and a step has many.
+ * Frames are kept one after the other up to GPT_PYSTACK_MAX_FRAMES. The first step that begins after that many switches
+ * to a ring, which holds the last frames in the end. There is no branch for each frame: the verifier follows both sides
+ * of every branch, and a step has many.
  */
 static __always_inline void kept_begin(struct walk_progress *progress)
 {
@@ -33,7 +33,7 @@ static __always_inline void kept_begin(struct walk_progress *progress)
 	progress->kept_first = 0;
 }
 
-/* After each step. */
+/* Called after each step. */
 static __always_inline void kept_count(struct walk_progress *progress, __u32 depth)
 {
 	progress->depth = depth;
@@ -44,7 +44,10 @@ static __always_inline void kept_count(struct walk_progress *progress, __u32 dep
 	progress->kept_first = SLOT_RING_FIRST;
 }
 
-/* Keeps a frame as that of this depth; returns the depth of the next one: the same when no one is to see this one. */
+/*
+ * Keeps a frame at this depth; returns the depth of the next frame, which is the same if this one is the shim and shall
+ * not be shown.
+ */
 static __always_inline __u32 frame_keep(struct walk_slot *slot, __u32 depth, __u64 code, __u64 lasti, __u64 shim)
 {
 	__u64 at = (depth & slot->progress.kept_mask) + slot->progress.kept_first, other = code ^ shim;
@@ -105,7 +108,7 @@ LOOP_STEP(walk_objects)
 
 /* ---- frames from 3.11: structures in the chunks of the thread's data stack ------------------ */
 
-/* Moves on to the chunk before when the frame lies there. */
+/* Moves to the previous chunk if the frame lies there. */
 static __always_inline void walk_find_chunk(struct walk_progress *progress, const struct gpt_pylayout *layout)
 {
 	__u64 previous = 0, bytes = 0;
@@ -137,7 +140,7 @@ static __always_inline long walk_read(struct walk *walk, __u64 first, __u64 byte
 	return 0;
 }
 
-/* Copies the window that ends with the frame, as far down as the chunk goes. */
+/* Copies the window that ends with the frame and starts as low as the chunk and the buffer allow. */
 static __always_inline long walk_read_chunk(struct walk *walk, __u64 need)
 {
 	const struct walk_progress *progress = &walk->slot->progress;
@@ -148,16 +151,16 @@ static __always_inline long walk_read_chunk(struct walk *walk, __u64 need)
 	return walk_read(walk, progress->frame - room, room + need);
 }
 
-/* Where things are in a frame. Constants where the version's layout is a usual one: half the price of a walk. */
+/* Offsets of a frame's members. Constants for the usual layouts: this halves the cost of a walk. */
 struct frame_shape {
 	__u32 code, back, instr, owner, size;
-	__u32 owner_skip; /* as gpt_pylayout */
+	__u32 owner_skip; /* as in gpt_pylayout */
 	__u64 code_mask;  /* without the tag of a _PyStackRef (3.14 and later, pycore_stackref.h) */
 };
 
 /*
- * A frame outside the chunk is most often one of a kind: a generator's, in its object, or the interpreter's own on
- * the C stack, which is passed over. Only one that is the thread's lies in the chunk before.
+ * A frame outside the chunk is usually a generator's, inside its object, or the interpreter's own on the C stack, which
+ * is skipped. Only a frame owned by the thread lies in the previous chunk.
  */
 static __always_inline long walk_fill(struct walk *walk, const struct frame_shape shape)
 {
@@ -184,9 +187,9 @@ static __always_inline long walk_fill(struct walk *walk, const struct frame_shap
 #define FRAMES_PER_STEP 32 /* frames walked in one call of the loop's body */
 
 /*
- * The frames of one window, as many as a step takes. In the chunk lie none of the interpreter's own. A frame that is
- * not in the window any more is left to the next step, which begins with another one.  An instruction is kept as its
- * distance from the code object: what lies before the first one is taken off when the stack is sent.
+ * Walks the frames of one window, as many as a step takes. A chunk holds none of the interpreter's own frames. A frame
+ * outside the window is left to the next step, which begins with another window. An instruction is kept as its distance
+ * from the code object; the bytes before the first instruction are subtracted when the stack is sent.
  */
 static __always_inline long walk_frames(struct walk *walk, const struct frame_shape shape, int frames)
 {
@@ -207,7 +210,7 @@ static __always_inline long walk_frames(struct walk *walk, const struct frame_sh
 			return !progress->frame;
 	}
 	window = progress->window;
-	last = progress->window_bytes - shape.size; /* walk_fill reads a whole frame at least */
+	last = progress->window_bytes - shape.size; /* walk_fill reads at least a whole frame */
 #pragma unroll
 	for (int i = 0; i < frames; i++) {
 		at = frame - window;
@@ -225,7 +228,7 @@ static __always_inline long walk_frames(struct walk *walk, const struct frame_sh
 	progress->frame = frame;
 	progress->hash = hash;
 	kept_count(progress, depth);
-	/* Most stacks end in one of the interpreter's own frames, outside the chunk: not worth a step of the loop. */
+	/* Most stacks end in one of the interpreter's own frames, outside the chunk: handling it here saves a step. */
 	if (frame && owner_skip && !in_chunk(progress)) {
 		const __u8 *copy = slot->window;
 

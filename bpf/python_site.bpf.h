@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where in an interpreter a probe was hit: what the programs of python_events and python_calls begin with. */
+/* Finds where in an interpreter a probe was hit; shared by the programs of python_events and python_calls. */
 #ifndef GPUTRACE_PYTHON_SITE_BPF_H
 #define GPUTRACE_PYTHON_SITE_BPF_H
 
@@ -12,7 +12,7 @@ struct {
 	__type(value, struct gpt_py_site);
 } python_sites SEC(".maps") __attribute__((weak));
 
-/* A process whose interpreter is known; the others that map the same file are none of gputrace's. */
+/* Returns the process if its interpreter is known. Other processes that map the same file are not traced. */
 static __always_inline struct gpt_process_state *python_process(__u32 pid)
 {
 	struct gpt_process_state *process = bpf_map_lookup_elem(&processes, &pid);

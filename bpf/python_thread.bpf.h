@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Which PyThreadState is the calling thread's: looked for in the interpreters' lists, remembered, checked at each use.
- */
+/* Finds the calling thread's PyThreadState in the interpreters' lists; it is remembered and checked at each use. */
 #ifndef GPUTRACE_PYTHON_THREAD_BPF_H
 #define GPUTRACE_PYTHON_THREAD_BPF_H
 
@@ -11,7 +10,7 @@
 
 #define MAX_INTERPRETER_THREADS 16384 /* thread states searched for the current one */
 
-/* The innermost frame as a thread state has it, 0: none. */
+/* Reads the thread state's innermost frame, 0: none. */
 static __always_inline long tstate_frame(const struct gpt_pylayout *layout, __u64 word, __u64 *frame)
 {
 	*frame = word;
@@ -21,9 +20,9 @@ static __always_inline long tstate_frame(const struct gpt_pylayout *layout, __u6
 }
 
 /*
- * Takes note of a thread state that executes something. Which thread executes it is known by thread_id, except that
- * 3.12 and older let any thread run an interpreter through the state of another: there the C stack shows it
- * (ts_cframe), and where that cannot, nothing does.
+ * Notes a thread state that executes something. thread_id identifies the executing thread, except that 3.12 and older
+ * let any thread run an interpreter through the state of another thread. The C stack shows the true one there
+ * (ts_cframe); without ts_cframe nothing does.
  */
 static __always_inline void find_note(struct find_progress *progress, const struct gpt_pylayout *layout, __u64 tstate,
 				      bool ours)
@@ -34,7 +33,7 @@ static __always_inline void find_note(struct find_progress *progress, const stru
 	    !frame || frame == tstate + layout->ts_base_frame)
 		return;
 	if (progress->several && layout->ts_cframe) {
-		/* The lowest one is innermost. */
+		/* The lowest address is the innermost. */
 		if (bpf_probe_read_user(&word, 8, (void *)(tstate + layout->ts_cframe)) ||
 		    word - progress->stack >= progress->stack_bytes)
 			return;
@@ -52,7 +51,7 @@ static __always_inline void find_note(struct find_progress *progress, const stru
 	}
 }
 
-/* One interpreter's head of list, or one thread state. */
+/* Looks at one interpreter's list head, or at one thread state. */
 static __always_inline long find_tstate(struct walk *walk)
 {
 	struct find_progress *progress = &walk->slot->find;
@@ -66,7 +65,7 @@ static __always_inline long find_tstate(struct walk *walk)
 		    bpf_probe_read_user(&next, 8, (void *)(interpreter + layout->interp_next)))
 			return 1;
 		progress->tstate = tstate;
-		progress->interpreter = next; /* 0 from now on: these are the main interpreter's */
+		progress->interpreter = next; /* 0: the thread states that follow are the main interpreter's */
 		progress->several |= next != 0;
 		return 0;
 	}
@@ -84,7 +83,7 @@ LOOP_STEP(find_tstate)
 
 #ifndef GPT_USER_SPACE
 
-/* Where the first thread's C stack ends. */
+/* The end of the first thread's C stack. */
 static __always_inline __u64 first_stack_end(void)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
@@ -92,7 +91,7 @@ static __always_inline __u64 first_stack_end(void)
 	return BPF_CORE_READ(task, mm, start_stack);
 }
 
-/* What Python knows the thread by: pthread_self(), which in glibc is the thread pointer. */
+/* Python identifies the thread by pthread_self(), which in glibc is the thread pointer. */
 static __always_inline __u64 own_thread_pointer(void)
 {
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread.fsbase);
@@ -100,7 +99,7 @@ static __always_inline __u64 own_thread_pointer(void)
 
 #endif
 
-/* The part of the thread's C stack that is in use. In glibc and musl a thread's control block lies above its stack. */
+/* Finds the used part of the thread's C stack. In glibc and musl a thread's control block lies above its stack. */
 static __always_inline void find_stack(struct find_progress *progress, __u64 sp, __u64 pthread)
 {
 	__u64 end = first_stack_end();
@@ -112,9 +111,9 @@ static __always_inline void find_stack(struct find_progress *progress, __u64 sp,
 }
 
 /*
- * Looks through the interpreters' lists; remembers also that the thread is not there. Where there are several
- * interpreters a thread may have a state of each: what it executes is what a younger one than the main
- * interpreter was called for.
+ * Searches the interpreters' lists, and remembers also if the thread is not there. With several interpreters a thread
+ * may have a state in each; the thread executes in one that is younger than the main interpreter, if it has frames
+ * there.
  */
 static __noinline long tstate_find(struct gpt_process_state *process, struct gpt_thread_state *thread,
 				   struct walk_slot *slot, __u64 sp)
@@ -125,7 +124,7 @@ static __noinline long tstate_find(struct gpt_process_state *process, struct gpt
 	bool ended;
 
 	thread->tstate = 0;
-	/* A thread that was interrupted while its program was being loaded had none when its entry was made. */
+	/* A thread whose entry was made while its program was being loaded had no thread pointer then. */
 	thread->pthread = own_thread_pointer();
 	if (bpf_probe_read_user(&interpreter, 8,
 				(void *)(process->python.runtime + walk.layout->runtime_interpreters_head)))
@@ -141,7 +140,9 @@ static __noinline long tstate_find(struct gpt_process_state *process, struct gpt
 	progress->wanted = thread->pthread;
 	find_stack(progress, sp, thread->pthread);
 	LOOP(AT_MOST(slot->threads_most, MAX_INTERPRETER_THREADS), find_tstate, &walk);
-	/* Threads come and go meanwhile: a list that was left in the middle says nothing about who is not in it. */
+	/*
+	 * Threads come and go during the search: a search that stopped early does not prove that the thread is absent.
+	 */
 	ended = !progress->tstate && !progress->interpreter;
 	thread->searched = ended && made && !progress->several ? made + 1 : 0;
 	if (progress->several) {
@@ -158,7 +159,7 @@ static __noinline long tstate_find(struct gpt_process_state *process, struct gpt
 	return ended ? GPT_STACK_NO_THREAD : GPT_STACK_UNREADABLE;
 }
 
-/* Copies the thread state into the slot; false when it is not (or no longer) this thread's, unless it was chosen. */
+/* Copies the thread state into the slot. False if it is not (or no longer) this thread's; `chosen` skips that check. */
 static __always_inline bool tstate_read(const struct gpt_pylayout *layout, const struct gpt_thread_state *thread,
 					struct walk_slot *slot, bool chosen)
 {
@@ -167,7 +168,7 @@ static __always_inline bool tstate_read(const struct gpt_pylayout *layout, const
 	if (!thread->tstate)
 		return false;
 	if (layout->walk != GPT_PY_WALK_OBJECTS)
-		bytes = layout->ts_datastack_chunk + 24ULL; /* chunk, top, limit: the last of what is needed */
+		bytes = layout->ts_datastack_chunk + 24ULL; /* chunk, top, limit: the last members needed */
 	BOUND(bytes, SLOT_TSTATE - 1);
 	BOUND(id_at, SLOT_TSTATE - 1);
 	if (bpf_probe_read_user(slot->tstate, bytes, (void *)thread->tstate))
@@ -176,8 +177,8 @@ static __always_inline bool tstate_read(const struct gpt_pylayout *layout, const
 }
 
 /*
- * Whether a thread state was made since this thread's was looked for: one without frames may be a dead one, left in
- * memory by a PyGILState_Release() whose thread came back with another.
+ * Whether a thread state was created since the last search for this thread. A state without frames may be a dead one,
+ * left in memory by a PyGILState_Release() whose thread came back with another state.
  */
 static __always_inline bool tstate_was_made(struct gpt_process_state *process, const struct gpt_thread_state *thread)
 {

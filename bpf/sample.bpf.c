@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What runs: a perf event on each CPU (PERF_COUNT_SW_CPU_CLOCK) interrupts the thread that has it.  A thread that is
- * followed is recorded, with its stacks; for all others this is one look-up.
+ * Samples of running threads: a perf event on each CPU (PERF_COUNT_SW_CPU_CLOCK) interrupts the current thread. A
+ * thread of a followed process is recorded with its stacks; for all others this is one look-up.
  */
 #include "common.bpf.h"
 #include "here.bpf.h"
 
-/* Where the code segment lies in what such a program gets: bpf_user_pt_regs_t regs comes first
- * (include/uapi/linux/bpf_perf_event.h). Its lowest two bits are 3 in user space. */
+/*
+ * Offset of the code segment register in the context of a perf event program: bpf_user_pt_regs_t regs comes first
+ * (include/uapi/linux/bpf_perf_event.h). Its lowest two bits are 3 in user space.
+ */
 #define CONTEXT_CS (17 * 8)
 
 SEC("perf_event")

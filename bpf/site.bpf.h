@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which of a program's probes has fired: the cookie that attach/ gave to its site. Linux 5.15 keeps one with the probe
- * (bpf_get_attach_cookie); before, the file offset of the probe is the key of a map.
+ * Which of a program's probes has fired: the cookie that attach/ gave to its site. Linux 5.15 and later keep a cookie
+ * with the probe (bpf_get_attach_cookie); older kernels use a map with the file offset of the probe as key.
  */
 #ifndef GPUTRACE_SITE_BPF_H
 #define GPUTRACE_SITE_BPF_H
@@ -26,7 +26,7 @@ struct {
 } sites SEC(".maps") __attribute__((weak));
 
 /*
- * While a uprobe's handlers run, the thread's utask->vaddr points to what says which trace_uprobe they run for
+ * While a uprobe's handlers run, the thread's utask->vaddr points to a struct that names their trace_uprobe
  * (uprobe_dispatcher, kernel/trace/trace_uprobe.c of Linux 5.10 to 5.16), and that knows its file and offset.
  */
 static __always_inline bool site_cookie(void *ctx, __u64 *cookie)
@@ -50,7 +50,7 @@ static __always_inline bool site_cookie(void *ctx, __u64 *cookie)
 
 #endif
 
-/* Where the library is that holds the probe: its cookie is a GPT_TEXT_COOKIE. */
+/* The text segment of the library that contains the probe; the probe's cookie is a GPT_TEXT_COOKIE. */
 static __always_inline bool site_text(struct pt_regs *ctx, struct gpt_text_segment *text)
 {
 	__u64 cookie;

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Working memory of a program that is too large for the BPF stack.  A uprobe program can be preempted and
- * another one run on the same CPU (Linux 6.0 and later), so a plain per-CPU buffer would be overwritten in the
- * middle of a walk: each CPU has a few slots, and a program owns the one it took until it gives it back.
+ * Working memory that is too large for the BPF stack. One uprobe program can preempt another on the same CPU (Linux 6.0
+ * and later), so a plain per-CPU buffer would be overwritten in the middle of a walk: each CPU has a few slots, and a
+ * program owns its slot from slot_acquire to slot_release.
  */
 #ifndef GPUTRACE_SLOT_BPF_H
 #define GPUTRACE_SLOT_BPF_H
 
 #include "common.bpf.h"
 
-#define SLOT_TSTATE 512	  /* bytes of a PyThreadState that are looked at, at most */
+#define SLOT_TSTATE 512	  /* bytes of a PyThreadState that are read, at most */
 #define SLOT_WINDOW 16384 /* bytes of frames copied at once: DATA_STACK_CHUNK_SIZE, pycore_pystate.h */
 #define SLOT_AROUND 512	  /* bytes around a _PyCFrame */
-#define SLOT_FRAMES 256	  /* GPT_PYSTACK_MAX_FRAMES, those of the step that goes beyond, the ring */
+#define SLOT_FRAMES 256	  /* GPT_PYSTACK_MAX_FRAMES, the rest of the step that exceeds it, the ring */
 #define SLOT_RING GPT_PYSTACK_OUTER_FRAMES
 #define SLOT_RING_FIRST (SLOT_FRAMES - SLOT_RING)
-#define SLOT_FIELDS 256 /* no field of a frame lies further from its start */
+#define SLOT_FIELDS 256 /* every field of a frame lies within this many bytes of its start */
 #define SLOT_CODE (sizeof(struct gpt_code) + 2 * GPT_CODE_NAME_MAX + GPT_CODE_FILE_MAX + 64)
 
 /*
- * How far a loop has come. In the slot and not on the stack also for the verifier's sake: it follows every value
- * that a stack variable can take, but none of a map's; and before Linux 6.7 it looked at a loop's body with the
- * first values alone, and took out what they do not reach.
+ * Progress of a loop. It is in the slot and not on the stack also for the verifier's sake: the verifier follows every
+ * value that a stack variable can take, but none of a map's. Before Linux 6.7 it looked at a loop's body with the first
+ * values alone, and removed the code that these do not reach.
  */
 struct walk_progress {
 	__u64 frame;
-	__u64 window, window_bytes; /* what slot->window is a copy of */
-	__u64 chunk, chunk_bytes;   /* the part of the interpreter's stack that frame is expected in */
-	__u64 around;		    /* what slot->around is a copy of, 0: nothing */
-	__u64 base;		    /* the frame below all others, where there is one (ts_base_frame) */
+	__u64 window, window_bytes; /* the range that slot->window is a copy of */
+	__u64 chunk, chunk_bytes;   /* the part of the interpreter's stack in which frame is expected */
+	__u64 around;		    /* the address that slot->around is a copy of, 0: empty */
+	__u64 base;		    /* the frame below all others, if there is one (ts_base_frame) */
 	__u64 hash;
 	__u32 depth;
-	__u32 ring_from; /* frames at this depth and beyond are in the ring, 0: none is */
+	__u32 ring_from; /* frames from this depth on are in the ring, 0: none */
 	__u32 kept_mask, kept_first;
 	__u32 failed;
 	__u32 pad;
@@ -39,20 +39,20 @@ struct walk_progress {
 
 struct find_progress {
 	__u64 wanted;				/* pthread_self() */
-	__u64 interpreter, tstate;		/* to look at next */
-	__u64 found, active_main, active_other; /* of our thread: any, and those with frames */
-	__u64 stack, stack_bytes;		/* its C stack, as far as something may lie deeper in it */
-	__u32 several, ambiguous, other_runs;	/* other_runs: an interpreter other than the main one, on some thread */
+	__u64 interpreter, tstate;		/* the next to look at */
+	__u64 found, active_main, active_other; /* of the calling thread: any state, and states with frames */
+	__u64 stack, stack_bytes;		/* its C stack: the range in which a deeper _PyCFrame may still lie */
+	__u32 several, ambiguous, other_runs;	/* other_runs: a subinterpreter runs, on some thread */
 	__u32 pad;
 };
 
-/* The code objects of a stack, and the line table of one of them. */
+/* Progress of sending the code objects of a stack, and the line table of one of them. */
 struct send_progress {
 	__u32 next, depth;
 	__u64 table, code;
-	__u32 bytes, done; /* bytes: in all */
-	__u32 lost;	   /* a piece of the table */
-	__u32 incomplete;  /* a code object */
+	__u32 bytes, done; /* bytes: total */
+	__u32 lost;	   /* a piece of the table was lost */
+	__u32 incomplete;  /* a code object was lost */
 	__u32 age;	   /* code_age when the stack was walked */
 	__u32 pad;
 };
@@ -61,14 +61,17 @@ struct walk_slot {
 	__u64 owned;
 	__u32 pid;
 	__u32 native_next;
-	__u32 steps_most, threads_most; /* how far a program may look that runs with interrupts off; 0: to the end */
+	__u32 steps_most, threads_most; /* limits for programs that run with interrupts off; 0: no limit */
 	struct find_progress find;
 	struct walk_progress progress;
 	struct send_progress send;
 	__u8 tstate[SLOT_TSTATE + SLOT_FIELDS];
 	__u8 around[SLOT_AROUND + SLOT_FIELDS];
 	__u8 window[SLOT_WINDOW + 2 * SLOT_FIELDS];
-	/* struct gpt_pystack and its frames, struct gpt_native_stack and its addresses: as they are sent */
+	/*
+	 * struct gpt_pystack and its frames, struct gpt_native_stack and its addresses: in the layout in which they are
+	 * sent
+	 */
 	__u8 stack[sizeof(struct gpt_pystack)];
 	struct gpt_pyframe frames[SLOT_FRAMES];
 	__u8 native[sizeof(struct gpt_native_stack)];
@@ -80,7 +83,7 @@ struct walk_slot {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, GPT_SLOTS_PER_CPU); /* times the number of CPUs: attach/ */
+	__uint(max_entries, GPT_SLOTS_PER_CPU); /* attach/ multiplies it by the number of CPUs */
 	__type(key, __u32);
 	__type(value, struct walk_slot);
 } slots SEC(".maps") __attribute__((weak));
@@ -107,7 +110,7 @@ static __always_inline struct walk_slot *slot_acquire(__u32 pid)
 
 static __always_inline void slot_release(struct walk_slot *slot)
 {
-	/* Only programs on this CPU look at it: order of program suffices. */
+	/* Only programs on this CPU read it: program order suffices. */
 	*(volatile __u64 *)&slot->owned = 0;
 }
 
@@ -115,8 +118,8 @@ static __always_inline void slot_release(struct walk_slot *slot)
 
 /*
  * Before Linux 6.0 a uprobe's programs run with preemption off (__uprobe_perf_func, kernel/trace/trace_uprobe.c), and
- * never inside another one (bpf_prog_active in trace_call_bpf, kernel/trace/bpf_trace.c): one slot for a CPU, without
- * the compare-and-swap that came with 5.12.
+ * never inside another one (bpf_prog_active in trace_call_bpf, kernel/trace/bpf_trace.c): one slot per CPU suffices,
+ * without the compare-and-swap that came with 5.12.
  */
 static __always_inline struct walk_slot *slot_of_this_cpu(void)
 {

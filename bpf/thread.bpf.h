@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The calling thread's entry in the thread table; made, and the thread announced, at its first call. */
+/*
+ * The calling thread's entry in the thread table. At the thread's first call the entry is made and the thread is
+ * announced.
+ */
 #ifndef GPUTRACE_THREAD_BPF_H
 #define GPUTRACE_THREAD_BPF_H
 
 #include "common.bpf.h"
 
-/* Most return instances of a thread: MAX_URETPROBE_DEPTH, include/linux/uprobes.h */
+/* Maximum number of return instances of a thread: MAX_URETPROBE_DEPTH, include/linux/uprobes.h */
 #define URETPROBES_MAX 64
 
 /*
- * Where the call whose return address lies at sp returns to, although `word` lies there.  The list has the innermost
- * call first; of several uretprobes on one call each entry has the true address (prepare_uretprobe,
+ * The true return address of the call whose return address slot is at sp and now holds `word`. The list has the
+ * innermost call first; with several uretprobes on one call each entry has the true address (prepare_uretprobe,
  * kernel/events/uprobes.c).
  */
 __weak __noinline __u64 replaced_return_address(__u64 sp, __u64 word)
@@ -28,9 +31,9 @@ __weak __noinline __u64 replaced_return_address(__u64 sp, __u64 word)
 }
 
 /*
- * The return address that a call was made with, where `word` lies in its place now.  When another tool has a uretprobe
- * on the function, the kernel puts the address of its trampoline there once the probes on that instruction have run.
- * That trampoline begins a page: an address within a page is the true one.
+ * The true return address of a call, given the `word` that is now in its place. When another tool has a uretprobe on
+ * the function, the kernel puts the address of its trampoline there once the probes on that instruction have run. The
+ * trampoline begins a page: an address within a page is the true one.
  */
 static __always_inline __u64 true_return_address(__u64 sp, __u64 word)
 {
@@ -38,8 +41,8 @@ static __always_inline __u64 true_return_address(__u64 sp, __u64 word)
 }
 
 /*
- * Whether what has this stack pointer is called by a call whose (true) return address lay at entry_sp (0: none): it
- * lies there until the call has returned and something else is called in its place.
+ * Whether a function with this stack pointer is called by the call whose (true) return address was at entry_sp (0:
+ * none). That address stays there until the call has returned and another call overwrites it.
  */
 static __always_inline bool call_lasts(__u64 sp, __u64 entry_sp, __u64 return_address)
 {
@@ -49,7 +52,7 @@ static __always_inline bool call_lasts(__u64 sp, __u64 entry_sp, __u64 return_ad
 	       true_return_address(entry_sp, word) == return_address;
 }
 
-/* The thread's id as itself knows it: of the innermost pid namespace. */
+/* The thread's id in the innermost pid namespace, as the thread itself sees it. */
 static __always_inline __u32 thread_own_tid(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
@@ -61,13 +64,13 @@ static __always_inline __u32 thread_own_tid(struct task_struct *task)
 	return nr;
 }
 
-/* Whether the entry is this task's, and not one of before with the same pid; attach/ may have been off by a tick. */
+/* Whether the entry is this task's and not that of an earlier one with the same pid; attach/ may be off by a tick. */
 static __always_inline bool is_same_process(const struct gpt_process_state *process, struct task_struct *task)
 {
 	return !process->start_ticks || task_start_ticks(task) - process->start_ticks + 1 <= 2;
 }
 
-/* Says what the calling thread is called, which may change. */
+/* Reports the name of the calling thread, which may change. */
 static __noinline void thread_announce(struct gpt_thread_state *thread, __u32 tid)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
@@ -88,7 +91,7 @@ static __noinline void thread_announce(struct gpt_thread_state *thread, __u32 ti
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* A function of its own, so that its state is not on the stack while Python is walked: 512 bytes are all there is. */
+/* A function of its own, so that its variables are not on the stack (512 bytes in all) while Python is walked. */
 static __noinline struct gpt_thread_state *thread_create(struct gpt_process_state *process, __u32 tid, __u32 pid)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
@@ -99,7 +102,7 @@ static __noinline struct gpt_thread_state *thread_create(struct gpt_process_stat
 		return 0;
 	}
 
-	/* What Python knows the thread by: pthread_self(), which in glibc is the thread pointer. */
+	/* Python identifies the thread by pthread_self(), which in glibc is the thread pointer. */
 	fresh.pthread = BPF_CORE_READ(task, thread.fsbase);
 	if (bpf_map_update_elem(&threads, &tid, &fresh, BPF_ANY)) {
 		count_one(GPT_COUNTER_THREADS_FULL);
@@ -111,7 +114,7 @@ static __noinline struct gpt_thread_state *thread_create(struct gpt_process_stat
 	return thread;
 }
 
-/* An entry of another program is one whose thread's end no one saw: ids come round again. */
+/* An entry of another program is stale: the end of its thread was not seen, and the id was reused. */
 static __always_inline struct gpt_thread_state *thread_get(struct gpt_process_state *process, __u32 tid, __u32 pid)
 {
 	struct gpt_thread_state *thread = bpf_map_lookup_elem(&threads, &tid);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * PyTorch's autograd engine runs the backward pass on threads of its own, which have no Python frames.  What ties
- * such work to the program is the graph task: the thread that called backward() hands it to the engine, and every
- * node is evaluated for one.  A node's thread inherits the Python stack of the call it works for.
+ * PyTorch's autograd engine runs the backward pass on threads of its own, which have no Python frames. The graph task
+ * ties their work to the program: the thread that called backward() passes it to the engine, and every node is
+ * evaluated for one graph task. A node's thread inherits the Python stack of the call for which it works.
  */
 #include "common.bpf.h"
 #include "python.bpf.h"
@@ -19,7 +19,7 @@ struct graph_task_key {
 
 struct graph_task {
 	__u64 stack_id; /* gpt_pystack.id of the caller */
-	__u32 tid;	/* who that was */
+	__u32 tid;	/* the caller's thread */
 	__u32 pad;
 };
 
@@ -30,7 +30,7 @@ struct {
 	__type(value, struct graph_task);
 } graph_tasks SEC(".maps");
 
-/* A std::shared_ptr by reference: its first word is the object. */
+/* Reads the key from a std::shared_ptr passed by reference: its first word is the object. */
 static __always_inline bool read_key(struct graph_task_key *key, const struct gpt_process_state *process, __u32 pid,
 				     __u64 shared_pointer)
 {
@@ -74,15 +74,15 @@ int backward_begin(struct pt_regs *ctx)
 	if (caller.stack_id)
 		bpf_map_update_elem(&graph_tasks, &key, &caller, BPF_ANY);
 	else
-		bpf_map_delete_elem(&graph_tasks, &key); /* the address may have meant another task */
+		bpf_map_delete_elem(&graph_tasks, &key); /* another task may have had this address */
 	return 0;
 }
 
 /*
- * A node begins on a thread that works for another: it inherits that thread's stack until it returns.  On the thread
+ * A node begins on a thread that works for another: it inherits that thread's stack until it returns. On the thread
  * that called backward() nothing is inherited: its own frames are below, or the enclosing node, which passes its stack
- * on.  A node inside another one, as the engine runs them while a node's backward() waits, belongs to the outer one;
- * where it works for another stack neither has one until the outer one is over.
+ * on. A node inside another one, as the engine runs them while a node's backward() waits, belongs to the outer one; if
+ * the two work for different stacks, neither has one until the outer one ends.
  */
 static __always_inline void node_begins(struct gpt_thread_state *thread, const struct graph_task *task, __u32 tid,
 					__u64 sp)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where threads wait: who leaves a CPU, what for, who wakes it, and when it runs again.  Both programs run for every
- * switch and every wake-up of the machine: for a thread that is not followed each is one or two look-ups.  They are of
- * the kind whose tasks are read without a helper (tp_btf).
+ * Waits of threads: which thread leaves a CPU, the reason, which thread wakes it, and when it runs again. Both programs
+ * run for every switch and every wake-up of the machine; for a thread that is not followed they make one or two
+ * look-ups. They are of the type that reads tasks without a helper (tp_btf).
  */
 #include "common.bpf.h"
 #include "here.bpf.h"
@@ -15,7 +15,7 @@
 #define S_IFSOCK 0140000
 #define ANON_INODE_FS_MAGIC 0x09041934 /* include/uapi/linux/magic.h: eventfd, timerfd and their like */
 
-/* ---- what for ---------------------------------------------------------------------------------------------------- */
+/* ---- reasons ----------------------------------------------------------------------------------------------------- */
 
 static __always_inline struct file *file_of(__u64 descriptor)
 {
@@ -30,7 +30,7 @@ static __always_inline struct file *file_of(__u64 descriptor)
 	return file;
 }
 
-/* By what the descriptor is of. */
+/* The reason by the type of the descriptor's file. */
 static __noinline __u32 reason_of_descriptor(__u64 descriptor)
 {
 	struct inode *inode = BPF_CORE_READ(file_of(descriptor), f_inode);
@@ -44,8 +44,8 @@ static __noinline __u32 reason_of_descriptor(__u64 descriptor)
 }
 
 /*
- * arch/x86/entry/syscalls/syscall_64.tbl.  Sets *arg to the descriptor or the address, which are first arguments; 0 is
- * standard input and no futex.
+ * Numbers from arch/x86/entry/syscalls/syscall_64.tbl. Sets *arg to the first argument if it is a descriptor or an
+ * address. *arg 0 may be standard input; it is never a futex.
  */
 static __always_inline __u32 reason_of_call(struct pt_regs *registers, int call, __u64 *arg)
 {
@@ -92,7 +92,7 @@ static __always_inline __u32 reason_of_call(struct pt_regs *registers, int call,
 	case 7:	  /* poll */
 	case 271: /* ppoll */
 		return READ(registers, si) ? GPT_WAIT_POLL : GPT_WAIT_SLEEP;
-	case 23:  /* select: of no descriptor it is CPython's time.sleep() before 3.11 */
+	case 23:  /* select: without descriptors it is CPython's time.sleep() before 3.11 */
 	case 270: /* pselect6 */
 		return first ? GPT_WAIT_POLL : GPT_WAIT_SLEEP;
 	case 35:  /* nanosleep */
@@ -131,9 +131,9 @@ static __always_inline __u64 state_of(struct task_struct *task)
 }
 
 /*
- * The mutex or the condition of the main interpreter's struct _gil_runtime_state.  Where that was not there yet when
- * the Python was examined: what CPython up to 3.14 keeps in _PyRuntime itself and waits for by a futex is in it, too;
- * its other locks are on the heap or on stacks.
+ * Whether the address is the mutex or the condition in the main interpreter's struct _gil_runtime_state. If that did
+ * not exist yet when the Python was examined, any address in _PyRuntime counts: of what CPython up to 3.14 keeps there,
+ * it waits only for the GIL by a futex; its other locks are on the heap or on stacks.
  */
 static __always_inline bool is_gil(const struct gpt_process_state *process, __u64 address)
 {
@@ -146,8 +146,8 @@ static __always_inline bool is_gil(const struct gpt_process_state *process, __u6
 }
 
 /*
- * Who has the GIL now: locked, last_holder and the number that the thread itself gave there (3.11 and later).  0: not
- * known, as where numbers are those of another pid namespace.
+ * The thread that holds the GIL now, from locked, last_holder and the thread id that the holder itself stored there
+ * (3.11 and later). 0: unknown, for instance if ids are of another pid namespace.
  */
 static __always_inline __u32 gil_holder(const struct gpt_process_state *process, struct task_struct *task)
 {
@@ -164,13 +164,13 @@ static __always_inline __u32 gil_holder(const struct gpt_process_state *process,
 	return tid;
 }
 
-/* Sets time_ns last: from then on a waker looks at the entry. */
+/* Fills in the reason. Sets time_ns last: from then on a waker reads the entry. */
 static __always_inline void explain(struct gpt_wait *wait, const struct gpt_process_state *process,
 				    struct task_struct *task, bool preempted, __u64 now)
 {
 	struct pt_regs *registers = here_registers();
 	__u64 state = preempted ? 0 : state_of(task), arg = 0;
-	int call = (int)READ(registers, orig_ax); /* -1 where it came by an interrupt or a fault */
+	int call = (int)READ(registers, orig_ax); /* -1: entered by an interrupt or a fault */
 	__u32 reason;
 
 	if (call < -1)
@@ -198,9 +198,9 @@ static __always_inline void explain(struct gpt_wait *wait, const struct gpt_proc
 	wait->time_ns = now;
 }
 
-/* ---- off and on -------------------------------------------------------------------------------------------------- */
+/* ---- leaving and entering a CPU ---------------------------------------------------------------------------------- */
 
-/* The thread's entry, made at its first switch: from what happens to be in the slot, as all of it is written next. */
+/* The thread's entry, created at its first switch from zeroed memory of a slot. */
 static __always_inline struct gpt_wait *wait_of(__u32 tid, struct gpt_thread_state *thread)
 {
 	struct gpt_off_cpu *off = bpf_map_lookup_elem(&off_cpu, &tid);
@@ -226,7 +226,7 @@ static __always_inline void leave_cpu(struct task_struct *task, bool preempted, 
 	struct gpt_wait *wait;
 	struct here here;
 
-	if (!task->mm) /* the kernel's own, or on its way out */
+	if (!task->mm) /* a kernel thread, or one that is exiting */
 		return;
 	pid = task->tgid;
 	process = bpf_map_lookup_elem(&processes, &pid);
@@ -293,14 +293,15 @@ int thread_switch(__u64 *ctx)
 	return 0;
 }
 
-/* ---- who wakes --------------------------------------------------------------------------------------------------- */
+/* ---- wakers ------------------------------------------------------------------------------------------------------ */
 
-/* include/linux/preempt.h: a soft interrupt that is served, a hard one, an NMI */
+/* include/linux/preempt.h: serving a soft interrupt, a hard interrupt, an NMI */
 #define INTERRUPTS (0x100 | 0xf0000 | 0xf00000)
 
 /*
- * -1: not known.  The count lies in memory of this CPU, as its run queue does, to which the current task leads; how far
- * one is from the other attach/ knows of the kernel's BTF (attach/load/preempt_count.h).
+ * The interrupts in progress on this CPU, 0: none, -1: unknown. The preempt count is in per-CPU memory, like the run
+ * queue, which is reachable from the current task. attach/ gets the distance between both from the kernel's BTF
+ * (attach/load/preempt_count.h).
  */
 static __always_inline int interrupts(void)
 {
@@ -318,7 +319,7 @@ static __always_inline int interrupts(void)
 	return count & INTERRUPTS;
 }
 
-/* What the thread that wakes runs: only of those that are followed, and where the wait is one that may be recorded. */
+/* Notes the waking thread, with its stack if it is followed and the wait is long enough to be recorded. */
 static __always_inline void note_waker(struct gpt_wait *wait, bool is_long)
 {
 	__u64 pid_tid = bpf_get_current_pid_tgid();
@@ -343,7 +344,7 @@ static __always_inline void note_waker(struct gpt_wait *wait, bool is_long)
 	wait->waker_stack_state = here.stack_state;
 }
 
-/* (thread): the current task wakes it, or an interrupt that came in its way. */
+/* (thread): the current task wakes it, or an interrupt that came while that ran. */
 SEC("tp_btf/sched_waking")
 int thread_waking(__u64 *ctx)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The agent goes where libcuda is mapped: what only has libcudart has not used the GPU yet.  Processes that we
- * started get it from the driver, unless who started them has cleaned their environment; and of those that were forked
- * some cannot use CUDA (forks.c).  Where PyTorch's ops are wanted it goes where PyTorch is, too, whatever the driver
- * does.
+ * The agent goes into processes that map libcuda: a process with only libcudart has not used the GPU yet. A process
+ * that gputrace started gets it from the driver, unless something has cleaned its environment. Some forked processes
+ * cannot use CUDA (forks.c). If PyTorch's ops are wanted the agent also goes into processes that map PyTorch, whatever
+ * the driver does.
  */
 #include "attach/agents.h"
 
@@ -21,15 +21,15 @@
 
 #define FIRST_PAUSE_NS 5000000ULL /* doubles up to LAST_PAUSE_NS */
 #define LAST_PAUSE_NS 640000000ULL
-#define MAX_TRIES 24		/* 12 s in all */
+#define MAX_TRIES 24		/* 12 s in total */
 #define ANSWER_NS 5000000000ULL /* CUPTI starts in 0.2 s, and waits for the driver's locks */
-#define JOINED_NS 2000000000ULL /* without BPF: until it is asked again */
+#define JOINED_NS 2000000000ULL /* without BPF: time until it is asked again */
 #define OLDER_ANSWER_NS 100000000ULL
 #define SETTLE_PAUSE_NS 2000000L
 #define LEFT_OUT_SAID_NS 1000000000ULL
 #define UNUSED_NS 20000000ULL
 
-/* It does so inside cuInit, and begins before any other call. */
+/* True after a call without the agent: the driver loads it inside cuInit, before any other call. */
 static bool driver_has_failed(const struct followed *process)
 {
 	return process->called_ns && !followed_maps(process, LIBRARY_AGENT);
@@ -37,7 +37,7 @@ static bool driver_has_failed(const struct followed *process)
 
 static bool driver_may_bring_it(const struct followed *process)
 {
-	/* Where it has come, no one listened. */
+	/* An agent that is mapped already had no listener. */
 	return !process->entry.driver_fails && !followed_maps(process, LIBRARY_AGENT) && !driver_has_failed(process);
 }
 
@@ -46,14 +46,17 @@ static bool has_ops(const struct agents *agents, const struct followed *process)
 	return agents->ops && followed_maps(process, LIBRARY_TORCH) && !(process->forked && process->fork.observed);
 }
 
-/* Of what we started we see each library come, perhaps while its loader is still at work: it is up when it calls. */
+/*
+ * A process that gputrace started is seen to map each library, perhaps while its loader is still at work: it is ready
+ * once it calls CUDA.
+ */
 static bool is_wanted(const struct agents *agents, const struct followed *process)
 {
 	return has_ops(agents, process) ||
 	       (followed_maps(process, LIBRARY_CUDA) && (!process->ours || process->called_ns));
 }
 
-/* Its agent is at work, or was; to the driver's one that of ops must be added. */
+/* Its agent is at work, or was. To an agent from the driver, the observer of ops must still be added. */
 static bool is_served(const struct agents *agents, const struct followed *process)
 {
 	return (process->agent_live || process->agent_stopped) && !(process->brought && has_ops(agents, process));
@@ -87,7 +90,10 @@ static void give_up(struct agents *agents, struct followed *process, int error, 
 	report_not_in(agents, process, why);
 }
 
-/* One note is for all that a process forks: a DataLoader has many workers, and makes them again for each epoch. */
+/*
+ * True for the first of a process's forks: one note covers all, as a DataLoader has many workers and forks them again
+ * for each epoch.
+ */
 static bool is_first_said(const struct agents *agents, const struct followed *process, size_t said)
 {
 	struct followed *parent = processes_find(agents->processes, process->fork.of);
@@ -114,7 +120,7 @@ static void report_cuda_lost(const struct agents *agents, struct followed *proce
 	report_not_in(agents, process, why);
 }
 
-/* The agent sees the calls of every runtime.  A copy that a fork made need not make any. */
+/* The agent sees the calls of every runtime. A forked copy may make no calls at all. */
 static void report_hidden_runtime(const struct agents *agents, const struct followed *process)
 {
 	char note[320], more[32] = "";
@@ -145,10 +151,10 @@ void agents_report_waiting(const struct agents *agents, struct followed *process
 		report_not_in(agents, process, "it was being tried, and something in the process took too long");
 	else if (entry->state == ENTRY_ASKED)
 		report_not_in(agents, process, "it was asked to start and has not answered");
-	entry->state = ENTRY_REFUSED; /* reported once */
+	entry->state = ENTRY_REFUSED; /* report only once */
 }
 
-/* Every CUPTI of the process: there may be several, and only who calls knows which. */
+/* Probes every CUPTI of the process: there may be several, and which one is used shows only at a call. */
 static bool watch(struct files *files, const struct followed *process)
 {
 	bool any = false;
@@ -159,7 +165,7 @@ static bool watch(struct files *files, const struct followed *process)
 	return any;
 }
 
-/* Between a session's last step and CUPTI's last buffer of it nothing shows it: so it is looked at twice. */
+/* Nothing shows a session between its last step and CUPTI's last buffer, so it must be seen unused for UNUSED_NS. */
 static bool is_unused_for_long(struct agent_entry *entry, uint64_t now_ns)
 {
 	if (!entry->unused_ns)
@@ -174,8 +180,9 @@ static void say_who_records(struct followed *process, int lasts)
 }
 
 /*
- * CUPTI has one set of buffers: to register ours in the middle of another's session would be to take its records.  Of
- * those who use it only PyTorch does not subscribe, which the agent would see.  -EAGAIN: ask again soon.
+ * CUPTI has one set of buffers: registering the agent's in the middle of another client's session would take that
+ * client's records. Of the other clients only PyTorch does not subscribe; the agent would see a subscriber. -EAGAIN:
+ * ask again soon.
  */
 static int suspect_others(struct agents *agents, struct followed *process)
 {
@@ -190,7 +197,7 @@ static int suspect_others(struct agents *agents, struct followed *process)
 	if (!lasts)
 		return is_unused_for_long(&process->entry, now_ns) ? 0 : -EAGAIN;
 	process->entry.unused_ns = 0;
-	if (agents->processes->shares) { /* nothing says when it ends but another look */
+	if (agents->processes->shares) { /* only another look shows when it ends */
 		say_who_records(process, lasts);
 		return lasts > 0 ? -EAGAIN : 0; /* agents_may_join looks again */
 	}
@@ -229,12 +236,12 @@ bool agents_may_join(struct agents *agents, struct followed *process)
 	return false;
 }
 
-/* What has become of an attempt. */
+/* Handles the result of an attempt. */
 static void settle(struct agents *agents, struct followed *process, int error, const struct inject_result *result)
 {
 	struct agent_entry *entry = &process->entry;
 
-	if (error == -ENODATA) { /* its environment was cleaned: it is as any other process */
+	if (error == -ENODATA) { /* its environment was cleaned: treat it like any other process */
 		process->brought = false;
 		entry->state = ENTRY_WAITING;
 		return;
@@ -257,7 +264,7 @@ static void settle(struct agents *agents, struct followed *process, int error, c
 		else
 			msg_debug("pid %d: the agent that waits there was asked", process->pid);
 	} else if ((error == -ESRCH || agents->processes->shares) && process_is_over(process)) {
-		entry->state = ENTRY_REFUSED; /* its end will be noticed; nothing to report */
+		entry->state = ENTRY_REFUSED; /* its end will be noticed: nothing to report */
 	} else if ((error != -EAGAIN && error != -ESRCH) || entry->tries >= MAX_TRIES) {
 		give_up(agents, process, error, result->why);
 	} else {
@@ -273,7 +280,7 @@ static void try_now(struct agents *agents, struct followed *process)
 	struct inject_result result = {0};
 	int error;
 
-	if (process_is_over(process)) { /* its pid may be another process's by now */
+	if (process_is_over(process)) { /* its pid may be reused by now */
 		entry->state = ENTRY_REFUSED;
 		return;
 	}
@@ -298,7 +305,7 @@ static void try_now(struct agents *agents, struct followed *process)
 		&entry->entering);
 	if (!error) {
 		entry->state = ENTRY_ENTERING;
-	} else if (error == -EAGAIN) { /* no try: it has not come to one */
+	} else if (error == -EAGAIN) { /* not counted: no try was made */
 		if (!entry->last_why[0])
 			snprintf(entry->last_why, sizeof(entry->last_why), "%s",
 				 "others that are being entered take too long");
@@ -328,7 +335,7 @@ static bool is_watched(const struct followed *process, const struct probed_file 
 	return false;
 }
 
-/* The probe is hot while a session lasts: it goes once there is no one left to find. */
+/* The probe is hot while a session lasts: it is detached once no suspected session is left. */
 static void stop_watching(struct agents *agents)
 {
 	const struct processes *processes = agents->processes;
@@ -344,7 +351,7 @@ static void stop_watching(struct agents *agents)
 	}
 }
 
-/* An agent that works for another gputrace says so within a tick of its own; it needs no one to let it in. */
+/* An agent that works for another gputrace reports that within a tick of its own; it need not be let in. */
 static bool may_answer(struct followed *process, uint64_t now_ns)
 {
 	if (!process->restart_links.fds.count)
@@ -361,7 +368,9 @@ void agents_end_entering(struct agents *agents)
 		look_at_entering(agents, agents->processes->list.items[i]);
 }
 
-/* Noted once it has lived for a while: most forks execute something at once. */
+/*
+ * Whether a forked process is left out. That is only noted once it has lived for a while: most forks call exec at once.
+ */
 static bool is_left_out(struct agents *agents, struct followed *process, uint64_t now_ns, unsigned *pending)
 {
 	struct agent_entry *entry = &process->entry;
@@ -378,7 +387,7 @@ static bool is_left_out(struct agents *agents, struct followed *process, uint64_
 			memcpy(entry->last_why, why, sizeof(entry->last_why));
 		++*pending;
 		break;
-	case FORK_CUDA_LOST: /* nothing of it can be missing, until it calls all the same */
+	case FORK_CUDA_LOST: /* nothing is missing unless it calls CUDA all the same */
 		memcpy(entry->last_why, why, sizeof(entry->last_why));
 		process->fork.unsaid = true;
 		entry->state = ENTRY_REFUSED;
@@ -391,13 +400,15 @@ static bool is_left_out(struct agents *agents, struct followed *process, uint64_
 			break;
 		if (!agents->processes->shares || is_first_said(agents, process, offsetof(struct followed, forks_said)))
 			report_not_in(agents, process, why);
-		entry->state = ENTRY_REFUSED; /* --agent require does not mean it: no trace could have its GPU times */
+		entry->state = ENTRY_REFUSED; /* not an error for --agent require: no trace could have its GPU times */
 		break;
 	}
 	return true;
 }
 
-/* A worker that its parent has forked: the thread that takes ops is not in the copy, and the first op ends observing.
+/*
+ * Notes that a forked worker's ops are not recorded: the thread that takes ops is not in the copy, and the first op
+ * ends observing.
  */
 static void report_no_ops(const struct agents *agents, struct followed *process, uint64_t now_ns)
 {
@@ -436,11 +447,11 @@ unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 			entry->driver_fails = true;
 			entry->state = ENTRY_WAITING;
 		}
-		/* Without BPF it has come together with gputrace by then, or gone. */
+		/* Without BPF the agent has joined gputrace by then, or is gone. */
 		if (agents->processes->shares && entry->state == ENTRY_ASKED && !process->agent_joined &&
 		    now_ns - entry->asked_ns > JOINED_NS)
 			entry->state = ENTRY_WAITING;
-		/* PyTorch came after it had called CUDA, as where it was imported later. */
+		/* PyTorch was mapped after the first CUDA call, as with a late import. */
 		if (entry->state == ENTRY_DRIVER && has_ops(agents, process) && !entry->asked_for_ops)
 			entry->state = ENTRY_WAITING;
 		if (entry->state == ENTRY_WAITING && entry->next_ns <= now_ns && !may_answer(process, now_ns))

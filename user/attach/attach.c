@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Keeps probes where they are needed while processes come, change and go.  Symbol probes stand in a file as long
- * as some followed process that maps it has no agent that reports its calls.
+ * Keeps probes where they are needed while processes start, change and end. A file has symbol probes as long as some
+ * followed process that maps it has no agent that reports its calls.
  */
 #include "attach/attach.h"
 
@@ -28,13 +28,13 @@
 #include "base/path.h"
 #include "target/reader.h"
 
-#define LOOK_TIME_SHARE 5 /* of what looking at a user's processes has taken one part comes back in this many */
+#define LOOK_TIME_SHARE 5 /* one ns of a user's time for looks is refilled in this many ns */
 #define AGENT_CHECK_NS 200000000ULL
 #define TITLE_CHECK_NS 1000000000ULL
 #define HOLD_LOOK_NS 1000000ULL
-/* After a mapping that was perhaps not reported: those that were have been heard of by then. */
+/* After a mapping that may not have been reported: reported ones have been noticed by then. */
 #define MISSED_LOOK_NS 100000000ULL
-#define AGENT_SETTLE_MS 1000 /* so that what is asked for after the start of the trace has GPU times */
+#define AGENT_SETTLE_MS 1000 /* so that work requested after the start of the trace has GPU times */
 
 /* ---- opening and closing -------------------------------------------------------------------- */
 
@@ -72,7 +72,7 @@ static int attach_lifecycle(struct attach *attach, char *why, size_t why_size)
 	return 0;
 }
 
-/* What cannot be recorded is a note, and the trace goes on without it. */
+/* Notes what cannot be recorded; the trace goes on without it. */
 static void note_refused(struct attach *attach, const char *what, int error)
 {
 	char note[256];
@@ -92,7 +92,7 @@ static int attach_switches(struct attach *attach)
 	return error;
 }
 
-/* Once all that is followed from the start is known. */
+/* Called once all processes that are followed from the start are known. */
 static void attach_activity(struct attach *attach)
 {
 	int error = 0;
@@ -110,7 +110,7 @@ static void attach_activity(struct attach *attach)
 		note_refused(attach, "--off-cpu: no waits, as the kernel refuses the scheduler's tracepoints", error);
 }
 
-/* A number by which agents know this trace from another. */
+/* A number by which agents distinguish this trace from others. */
 static uint32_t listener_number(void)
 {
 	uint32_t number = 0;
@@ -124,9 +124,9 @@ static uint32_t listener_number(void)
 }
 
 /*
- * A process forked by one that is traced has its parent's probes in its copy of the code, but a probe of one process is
- * heard in no other: until ours are in it, its calls are not seen.  Of a command all children must be seen whole, so
- * there only agents, which do not live on in a fork, are asked each for itself.
+ * A fork of a traced process has its parent's probes in its copy of the code, but a per-process probe fires in no other
+ * process: the fork's calls are not seen until gputrace attaches probes to it. All children of a command must be seen
+ * from the start. So for a command only agents, which do not survive a fork, are probed per process.
  */
 static enum files_apart files_apart(enum attach_scope scope)
 {
@@ -274,7 +274,7 @@ int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
 	}
 	process->named = true;
 	if (attach->shares && attach->options.scope == ATTACH_COMMAND)
-		return 0;		      /* looked at when its agent comes */
+		return 0;		      /* it is examined when its agent joins */
 	attach->processes.probe_later = true; /* until attach_start */
 	error = processes_examine(&attach->processes, process);
 	if (error) {
@@ -289,7 +289,7 @@ int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
 	return 0;
 }
 
-/* Follows a process of the whole machine when it has anything for us. */
+/* For a trace of the whole machine: follows a process if it maps anything of interest. */
 static int add_if_of_interest(pid_t pid, void *context)
 {
 	struct attach *attach = context;
@@ -347,7 +347,10 @@ int attach_start(struct attach *attach, char *why, size_t why_size)
 			attach->agents.file = attach->agent;
 		}
 	}
-	/* Probes may be in a file for all who map it: every Python is known before the first goes in. */
+	/*
+	 * A probe may be in a file for all processes that map it: every Python must be known before the first probe is
+	 * attached.
+	 */
 	attach->processes.probe_later = true;
 	if (attach->options.scope == ATTACH_ALL)
 		process_each(add_if_of_interest, attach);
@@ -371,9 +374,9 @@ int attach_begin_steps(struct attach *attach, char *why, size_t why_size)
 	return error;
 }
 
-/* ---- keeping it so ---------------------------------------------------------------------------------- */
+/* ---- keeping it up to date -------------------------------------------------------------------------- */
 
-/* Warns of a session that began before the attach. */
+/* Notes a session that began before gputrace attached. */
 static void report_cupti_client(struct attach *attach, const struct followed *process)
 {
 	bool foreign = false;
@@ -387,7 +390,7 @@ static void report_cupti_client(struct attach *attach, const struct followed *pr
 	emit_text(attach->emit, attach->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
 }
 
-/* An agent that waits for it hears that calls of its process are seen. */
+/* Informs agents that wait for it that calls of their processes are seen. */
 static void report_calls_seen(struct attach *attach)
 {
 	for (size_t i = 0; i < attach->processes.list.count; i++) {
@@ -405,7 +408,10 @@ static void report_calls_seen(struct attach *attach)
 	}
 }
 
-/* Symbol probes in every file that someone without a speaking agent maps, and soon in no other; true: not yet. */
+/*
+ * Puts symbol probes into every file that a process without a reporting agent maps, and removes them soon from all
+ * others; true: some are not removed yet.
+ */
 static bool reconcile_calls(struct attach *attach)
 {
 	bool all = attach->options.scope == ATTACH_ALL, again = false;
@@ -432,7 +438,10 @@ static bool reconcile_calls(struct attach *attach)
 	return again;
 }
 
-/* Whose mapping is reported by their names; what else has calls in it is found by a later look anyway. */
+/*
+ * Counts the files whose mapping is reported because of their names; other files with calls are found by a later look
+ * anyway.
+ */
 static unsigned count_named_files(const struct followed *process)
 {
 	unsigned count = 0;
@@ -478,9 +487,9 @@ static void look_at_all(struct attach *attach, uint64_t when_ns)
 }
 
 /*
- * Where a program of a tracepoint may be preempted (seen on Linux 7.2: include/linux/tracepoint.h) it is not run for
- * another process on the same CPU meanwhile; that of a syscall is not while bpf(2) is at a map there.  It may have been
- * a process that is traced.
+ * If a tracepoint's program may be preempted (seen on Linux 7.2: include/linux/tracepoint.h), it does not run meanwhile
+ * for another process on the same CPU; a syscall's program does not run while bpf(2) uses a map there. A traced process
+ * may have been missed that way.
  */
 static void look_after_misses(struct attach *attach, uint64_t missed, uint64_t when_ns)
 {
@@ -565,8 +574,8 @@ void attach_missed(struct attach *attach, uint64_t count)
 {
 	attach->missed += count;
 	if (attach->shares)
-		return; /* agents come by themselves, and processes are seen to end */
-	for (size_t i = 0; i < attach->processes.list.count; i++) /* it may run another program by now */
+		return; /* agents connect by themselves, and process_is_over finds ends */
+	for (size_t i = 0; i < attach->processes.list.count; i++) /* the process may run another program by now */
 		attach->processes.list.items[i]->has_python = attach->processes.list.items[i]->written = false;
 	look_at_all(attach, monotonic_ns());
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A trace without BPF, until all processes have ended: those whose agents come by themselves, as the driver loads them,
- * and those that run already, which are entered (agents.h) where the kernel permits it.  No file is probed.
+ * A trace without BPF, until all processes have ended. It has the processes whose agents connect by themselves, as the
+ * driver loads them, and running processes, into which agents are injected (agents.h) if the kernel permits it. No file
+ * is probed.
  */
 #include "attach/attach.h"
 
@@ -21,11 +22,11 @@
 
 #define CHECK_NS 200000000ULL
 #define TITLE_CHECK_NS 1000000000ULL
-#define COME_IN_MAX 16		/* agents that are let in before something else is heard */
-#define ROOM_MAX (8u << 20)	/* of a ring: the target pays for it */
-#define SETTLE_NS 3000000000ULL /* until the recording begins with those that have come in by then */
+#define COME_IN_MAX 16		/* agents that are let in before other work is done */
+#define ROOM_MAX (8u << 20)	/* of a ring: its memory is charged to the target */
+#define SETTLE_NS 3000000000ULL /* then the recording begins with the agents that have joined */
 #define SETTLE_PAUSE_NS 2000000L
-/* From the end of a session of torch.profiler on, until when CUPTI has given it all its records. */
+/* After the end of a torch.profiler session: time for CUPTI to give it all its records. */
 #define OVER_NS 1000000000ULL
 
 int by_agents_open(struct attach *attach, char *why, size_t why_size)
@@ -66,7 +67,7 @@ static void emit_event(struct attach *attach, const struct followed *process, ui
 	attach->emit(attach->emit_context, &event.hdr);
 }
 
-/* At its end: the agent has not come back. */
+/* Called at the process's end: its agent has not resumed. */
 static void report_gave_way(struct attach *attach, const struct followed *process)
 {
 	if (process->gave_way.number)
@@ -85,7 +86,7 @@ static void forget_program(struct attach *attach, struct followed *process)
 	emit_event(attach, process, GPT_EXEC);
 }
 
-/* An agent comes once in a program: what was known of the process is another's. */
+/* An agent joins once in a program: if it has joined before, the process now runs another program. */
 static struct followed *begin_program(struct attach *attach, pid_t pid)
 {
 	struct followed *process = processes_find(&attach->processes, pid);
@@ -97,7 +98,7 @@ static struct followed *begin_program(struct attach *attach, pid_t pid)
 	return process;
 }
 
-/* What its Python is is said before its agent begins, so that the first launch has its stack. */
+/* The process's Python is published before its agent starts, so that the first launch has its stack. */
 static void let_in(struct attach *attach, pid_t pid)
 {
 	struct followed *process = begin_program(attach, pid);
@@ -107,7 +108,7 @@ static void let_in(struct attach *attach, pid_t pid)
 		return;
 	}
 	process->agent_joined = true;
-	process->has_python = false; /* its ring has to hear of it */
+	process->has_python = false; /* its ring must get it */
 	processes_examine(&attach->processes, process);
 	if (shares_finish(attach->shares))
 		msg_debug("pid %d: its agent has gone while it was let in", (int)pid);
@@ -121,7 +122,7 @@ static void let_agents_in(struct attach *attach)
 		let_in(attach, pid);
 }
 
-/* Those that have ended, once all that they left is in the log. */
+/* Removes processes that have ended, once all their remaining records are in the log. */
 static void remove_over(struct attach *attach)
 {
 	for (size_t i = attach->processes.list.count; i-- > 0;) {
@@ -142,9 +143,9 @@ static void update_agents(struct attach *attach)
 }
 
 /*
- * Once its agent has given way to torch.profiler, which shows in PyTorch's memory while it records: until its session
- * is over.  Another profiler does not show, nor does a session that begins and ends between two looks: the agent stays
- * away.
+ * Follows a session of torch.profiler, to which the agent has given way, until it is over. PyTorch's memory shows the
+ * session while it records. It does not show another profiler, nor a session that starts and ends between two looks:
+ * the agent stays away then.
  */
 static void follow_session(struct attach *attach, struct followed *process, uint64_t now_ns)
 {
@@ -180,7 +181,7 @@ static void follow_sessions(struct attach *attach, uint64_t now_ns)
 			follow_session(attach, attach->processes.list.items[i], now_ns);
 }
 
-/* Without the agent nothing is recorded of a process. */
+/* Without its agent nothing of a process is recorded. */
 static int check_refused(const struct attach *attach, char *why, size_t why_size)
 {
 	for (size_t i = 0; i < attach->processes.list.count; i++) {
@@ -217,14 +218,17 @@ int by_agents_start(struct attach *attach, char *why, size_t why_size)
 	return check_refused(attach, why, why_size);
 }
 
-/* No one says when a process maps a library, forks, or executes another program, which has no agent. */
+/*
+ * Polls running processes: nothing reports when a process maps a library, forks, or executes another program, which has
+ * no agent.
+ */
 static void look_at_running(struct attach *attach)
 {
 	uint64_t begin_ns = monotonic_ns();
 
 	if (!attach->join)
 		return;
-	/* It reads of each process of the machine who its parent is. */
+	/* This reads the parent of every process of the machine. */
 	if (begin_ns - attach->all_looked_ns >= attach->all_looks_ns * LOOKS_SHARE) {
 		processes_add_descendants(&attach->processes);
 		attach->all_looked_ns = begin_ns;
@@ -283,7 +287,7 @@ static bool is_pending(struct attach *attach)
 	return false;
 }
 
-/* What cannot be had this way, and whether any agent came at all. */
+/* Notes what cannot be recorded without BPF, and if no agent came at all. */
 static void report_what_is_missing(struct attach *attach)
 {
 	emit_note(attach->emit, attach->emit_context, 0,
@@ -316,7 +320,7 @@ void by_agents_stop(struct attach *attach, uint64_t end_ns, void (*drain)(void *
 		drain(drain_context);
 	}
 	control->batch = 0;
-	/* Of those that ended just now what they had begun to write is not waited for. */
+	/* Records that just ended processes left unfinished are not waited for. */
 	remove_over(attach);
 	drain(drain_context);
 	remove_over(attach);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The children of those that are followed, found in /proc. */
+/* Finds the children of followed processes in /proc. */
 #include "attach/processes.h"
 
 struct descendants {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Builds the records of attach/. */
+/* Builds attach/'s own records. */
 #include "attach/emit.h"
 
 #include <stdarg.h>
@@ -94,7 +94,7 @@ void emit_native_symbol(attach_emit emit, void *context, uint32_t pid, uint64_t 
 
 #define GENERATED_TEXT_MAX 1024u /* bytes kept of each text of a generated file */
 
-/* Puts the text and a NUL after it; returns where it goes on. */
+/* Appends the text and a NUL; returns the end. */
 static char *put_generated(char *at, const char *bytes, size_t size)
 {
 	size_t length = strnlen(bytes, size), kept = length < GENERATED_TEXT_MAX ? length : GENERATED_TEXT_MAX;

@@ -9,21 +9,21 @@
 #include <gputrace/record.h>
 
 /*
- * Where attach/ puts records of its own (GPT_PROCESS, GPT_PROBES, GPT_NOTE, GPT_NATIVE_SYM, GPT_GENERATED,
- * GPT_PYTHON_SOURCE).  `record` is whole and only valid during the call.
+ * Receives attach/'s own records (GPT_PROCESS, GPT_PROBES, GPT_NOTE, GPT_NATIVE_SYM, GPT_GENERATED, GPT_PYTHON_SOURCE).
+ * `record` is complete and only valid during the call.
  */
 typedef void (*attach_emit)(void *context, const struct gpt_record *record);
 
 /* GPT_PROBES or GPT_NOTE; pid 0: the whole trace. */
 void emit_text(attach_emit emit, void *context, uint16_t type, uint32_t pid, const char *text);
 
-/* GPT_NOTE; what does not fit a line is truncated. */
+/* GPT_NOTE; text that does not fit on a line is truncated. */
 void emit_note(attach_emit emit, void *context, uint32_t pid, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
 struct process_info;
 
-/* GPT_PROCESS; known_ns: before info was read; python: major << 8 | minor or 0, python_path may be "". */
+/* GPT_PROCESS; known_ns: a time before info was read; python: major << 8 | minor or 0, python_path may be "". */
 void emit_process(attach_emit emit, void *context, const struct process_info *info, uint64_t known_ns, uint16_t python,
 		  const char *python_path);
 
@@ -36,7 +36,7 @@ struct generated_line;
 /* GPT_PYTHON_SOURCE */
 void emit_source(attach_emit emit, void *context, uint32_t pid, const char *path, const char *source, size_t bytes);
 
-/* GPT_GENERATED; what is longer than the log keeps of it ends in "...". */
+/* GPT_GENERATED; text that is longer than the log keeps is cut and ends in "...". */
 void emit_generated(attach_emit emit, void *context, uint32_t pid, const char *path, const struct generated_line *line);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is counted, and how a trace ends: the agents first, then every probe. */
+/* Counters, and the end of a trace: first the agents stop, then every probe is detached. */
 #include "attach/attach.h"
 
 #include <errno.h>
@@ -178,7 +178,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		return;
 	}
 	agents_end_entering(&attach->agents);
-	/* An agent has to know of another user of CUPTI before it leaves. */
+	/* An agent must know of another user of CUPTI before it leaves. */
 	drain(drain_context);
 	attach_look_after_last_misses(attach);
 	for (size_t i = 0; i < attach->processes.list.count; i++) {
@@ -187,7 +187,10 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		agents_report_waiting(&attach->agents, attach->processes.list.items[i]);
 	}
 	links_detach(&attach->activity);
-	/* Symbol probes first; then the agents' call probes, which asks them to stop and send what they have. */
+	/*
+	 * First the symbol probes, then the agents' call probes: detaching those asks agents to stop and to send what
+	 * they have.
+	 */
 	detach_calls(attach, false);
 	detach_calls(attach, true);
 	drain(drain_context);
@@ -196,7 +199,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		drain(drain_context);
 	}
 	detach_all(attach);
-	/* Only now, when every agent has left: a counter that falls must not be the last thing one sees. */
+	/* Only now, when every agent has left: a falling counter must not be the last thing that an agent sees. */
 	for (size_t i = 0; i < attach->processes.list.count; i++)
 		cupti_client_forget(&attach->processes.list.items[i]->cupti_client);
 	links_detach(&attach->lifecycle);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * CUDA does not survive a fork: where it was up before, the child cannot use it and is left alone.  A child that shares
- * its parent's memory (vfork, CLONE_VM) has none of its own: an agent let in there would be the parent's, and end with
- * the child.  A child that loads a libcuda of its own after the fork is like any other process.
+ * CUDA does not survive a fork: if it was up before, the child cannot use it and is left alone. A child that shares its
+ * parent's memory (vfork, CLONE_VM) has none of its own: an agent let in there would be the parent's, and end with the
+ * child. A child that loads a libcuda of its own after the fork is like any other process.
  */
 #include "attach/forks.h"
 
@@ -15,13 +15,15 @@
 #include "base/monotonic.h"
 
 #define PAGE 4096ULL
-#define PAGES_COMPARED 64 /* of a mapping of libcuda */
+#define PAGES_COMPARED 64 /* pages of a mapping of libcuda */
 /* Documentation/admin-guide/mm/pagemap.rst */
 #define PAGEMAP_FRAME ((1ULL << 55) - 1)
 #define PAGEMAP_FILE (1ULL << 61)
 #define PAGEMAP_PRESENT (1ULL << 63)
 
-/* An agent says so; where none has spoken, it has been called.  One that waits for CUDA asks it, which is a call, too.
+/*
+ * The agent reports it. Without a report, a CUDA call shows it; after one it does not, as an agent that waits for CUDA
+ * calls CUDA to ask.
  */
 static bool cuda_is_up(const struct followed *process)
 {
@@ -53,7 +55,7 @@ static bool shares_memory(pid_t one, pid_t other)
 	return syscall(SYS_kcmp, one, other, KCMP_VM, 0, 0) == 0;
 }
 
-/* Of the first pages of a mapping; how many, or -errno.  Free with free(). */
+/* Reads the pagemap entries of the first pages of a mapping; returns how many, or -errno. Free with free(). */
 static ssize_t read_pagemap(pid_t pid, const struct mapping *mapping, uint64_t **out)
 {
 	uint64_t pages = (mapping->end - mapping->start) / PAGE;
@@ -66,8 +68,8 @@ static ssize_t read_pagemap(pid_t pid, const struct mapping *mapping, uint64_t *
 }
 
 /*
- * What a loader has written into a library's data stays one page in memory for parent and child until one of them
- * writes to it, which neither may where the loader has made it read-only.
+ * A page of a library's data that the loader has written stays shared by parent and child until one of them writes to
+ * it, which neither can if the loader has made it read-only.
  */
 static bool shares_a_page(pid_t child, pid_t parent, const struct mapping *mapping)
 {
@@ -85,7 +87,7 @@ static bool shares_a_page(pid_t child, pid_t parent, const struct mapping *mappi
 	return shares;
 }
 
-/* Whether the child has the libcuda that its parent had loaded before the fork, and not one of its own. */
+/* Whether the child has the libcuda that its parent loaded before the fork, and not one of its own. */
 static bool inherited_cuda(pid_t pid, pid_t of)
 {
 	struct mappings mappings = {};
@@ -144,7 +146,7 @@ enum fork_verdict fork_judge(struct processes *processes, const struct followed 
 		return FORK_MAY_ENTER;
 	if (cuda_is_up(parent))
 		return lost(why, why_size, of);
-	if (parent->agent_heard) /* it waits for CUDA */
+	if (parent->agent_heard) /* the agent waits for CUDA */
 		return FORK_MAY_ENTER;
 	leave_out(why, why_size, of, "whether CUDA was up there is not known, as the agent is not in it");
 	return parent->entry.state == ENTRY_REFUSED ? FORK_LEFT_OUT : FORK_UNKNOWN_YET;

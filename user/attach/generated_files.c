@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which files were read, and what was found in them; see generated_files.h. */
+/* Remembers which files were read, and reports what they contain; see generated_files.h. */
 #include "attach/generated_files.h"
 
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include "target/python_source.h"
 
 #define FILE_BYTES_MAX (16u << 20)
-#define ALL_BYTES_MAX (256u << 20) /* of all files; reading them keeps the thread that attaches probes */
-#define FILES_MAX 65536u	   /* read or not */
+#define ALL_BYTES_MAX (256u << 20) /* of all files; reading delays the thread that attaches probes */
+#define FILES_MAX 65536u	   /* including files that were not read */
 
 struct generated_files {
 	attach_emit emit;
@@ -25,7 +25,7 @@ struct generated_files {
 	bool full; /* a limit was reached and reported */
 };
 
-/* What is read now. */
+/* The file that is being read. */
 struct reading {
 	struct generated_files *files;
 	uint32_t pid;
@@ -48,7 +48,7 @@ void generated_files_free(struct generated_files *files)
 	free(files);
 }
 
-/* The file's name; false: not one that could be of a generated file.  Names that are not ASCII are left out. */
+/* Gets the file's name; false: it cannot be a generated file. Names that are not ASCII are left out. */
 static bool path_of(const struct gpt_code *code, char *path, size_t size)
 {
 	uint64_t at = gpt_padded(code->name_bytes) + gpt_padded(code->qualname_bytes);
@@ -123,7 +123,7 @@ static void read_file(struct reading *reading, int fd)
 	free(text);
 }
 
-/* A cell is in no file: the interpreter is found again for each, as that is rare. */
+/* A cell is in no file. Cells are rare, so the interpreter is found again for each. */
 static void read_cell(struct generated_files *files, uint32_t pid, const char *path)
 {
 	struct python_info python = {};
@@ -152,7 +152,7 @@ void generated_files_add(struct generated_files *files, const struct gpt_code *c
 	if (!path_of(code, path, sizeof(path)) || tally_at(&files->seen, key_of(code->pid, path))->count++)
 		return;
 	if (files->seen.count > FILES_MAX) {
-		tally_free(&files->seen); /* they may be read again: the sum of bytes is a bound, too */
+		tally_free(&files->seen); /* files may be read again: the sum of bytes is a bound, too */
 		files->seen = (struct tally){0};
 	}
 	if (file_is_cell(path)) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A thread on each CPU takes the requests of the BPF side there, stops, looks and lets go; the first thread asks them.
- * It is woken in the middle of the target's system call and has a higher priority: it comes before the target is back.
+ * One thread per CPU takes the BPF side's requests there: it stops the target's thread, looks at it and lets it go. The
+ * first thread of gputrace asks these threads. The per-CPU thread is woken in the middle of the target's system call
+ * and has a higher priority: it runs before the target is back.
  */
 #include "attach/hold.h"
 
@@ -35,22 +36,22 @@
 #define SECOND_NS 1000000000ull
 #define LOOK_MIN_NS 20000ull
 #define LOOK_MAX_NS 10000000ull
-#define END_NS 500000000ull /* for those that have not stopped when the trace ends */
+#define END_NS 500000000ull /* for threads that have not stopped when the trace ends */
 
 struct held {
 	struct hold hold;
-	int cpu; /* whose thread has stopped it: ptrace is between threads */
+	int cpu; /* whose holder thread has stopped it: ptrace is between threads */
 	uint64_t offset;
 	uint32_t fd;
 	enum hold_state state;
-	int status; /* of the stop */
+	int status; /* of the stop, from waitpid */
 	bool released;
 };
 
 struct holder_thread {
 	struct holder *holder;
 	int cpu;
-	size_t buffer; /* its number in the perf buffer */
+	size_t buffer; /* its index in the perf buffer */
 	int wake;      /* an eventfd */
 	pthread_t thread;
 	bool started;
@@ -59,16 +60,16 @@ struct holder_thread {
 struct holder {
 	struct perf_buffer *requests;
 	ARRAY(int) cpus;
-	struct holder_thread *threads; /* one for each of the cpus */
-	pthread_mutex_t lock;	       /* of what follows */
+	struct holder_thread *threads; /* one for each of `cpus` */
+	pthread_mutex_t lock;	       /* protects the members below */
 	pthread_cond_t changed;
 	ARRAY(struct held) list;
 	bool finish;
 };
 
-/* ---- a thread --------------------------------------------------------------------------------------------------- */
+/* ---- the thread of a CPU ---------------------------------------------------------------------------------------- */
 
-/* Asks for the stop before anything else: who has the lock may not run just now. */
+/* Requests the stop before anything else: the holder of the lock may not be running. */
 static void take_request(struct holder *holder, int cpu, const struct gpt_hold *request)
 {
 	struct held held = {
@@ -87,7 +88,7 @@ static void take_request(struct holder *holder, int cpu, const struct gpt_hold *
 	pthread_mutex_unlock(&holder->lock);
 }
 
-/* PERF_RECORD_SAMPLE with PERF_SAMPLE_RAW, perf_event_open(2). One that is lost is a hold that does not come. */
+/* PERF_RECORD_SAMPLE with PERF_SAMPLE_RAW, perf_event_open(2). A lost event means a missing hold. */
 static enum bpf_perf_event_ret take_event(void *context, int cpu, struct perf_event_header *header)
 {
 	const struct {
@@ -104,7 +105,7 @@ static enum bpf_perf_event_ret take_event(void *context, int cpu, struct perf_ev
 	return LIBBPF_PERF_EVENT_CONT;
 }
 
-/* Whether the thread stands where the call returns that mapped the library, and no later. */
+/* Whether the thread is stopped at the return of the call that mapped the library, and not later. */
 static bool is_in_time(const struct held *held)
 {
 	struct user_regs_struct regs;
@@ -113,7 +114,10 @@ static bool is_in_time(const struct held *held)
 	       regs.rdx & PROT_EXEC && (uint32_t)regs.r8 == held->fd && regs.r9 == held->offset;
 }
 
-/* Its parent does not see its end before its tracer has; if we are both, the end is for who waits for the command. */
+/*
+ * A parent does not see a process's end before its tracer has. If gputrace is both, the end is left to the code that
+ * waits for the command.
+ */
 static void reap(const struct hold *hold)
 {
 	struct process_info info;
@@ -128,7 +132,7 @@ static void reap(const struct hold *hold)
 		(void)waitpid(hold->tid, &status, __WALL | WNOHANG);
 }
 
-/* True when something has changed. */
+/* True if the state has changed. */
 static bool look_at(struct held *held)
 {
 	int error;
@@ -148,20 +152,20 @@ static bool look_at(struct held *held)
 	return true;
 }
 
-/* Lets a thread run that the caller has released; true: nothing is left to do for it. */
+/* Lets the thread run if the caller has released it; true: nothing is left to do for it. */
 static bool release(const struct held *held)
 {
 	const struct stopped thread = {.pid = held->hold.pid, .tid = held->hold.tid};
 
 	if (!held->released || held->state == HOLD_ASKED)
 		return false;
-	/* -ESRCH: it has been killed meanwhile. */
+	/* -ESRCH: the thread has been killed meanwhile. */
 	if ((held->state == HOLD_IN_TIME || held->state == HOLD_LATE) && stop_leave(&thread, held->status) == -ESRCH)
 		reap(&held->hold);
 	return true;
 }
 
-/* Looks at those that this thread has stopped; in how many ns to look again, -1: nothing is expected. */
+/* Looks at the threads that this one has stopped; returns in how many ns to look again, -1: nothing is expected. */
 static int64_t look_at_own(const struct holder_thread *thread)
 {
 	struct holder *holder = thread->holder;
@@ -198,7 +202,10 @@ static bool finishes(struct holder *holder)
 	return finish;
 }
 
-/* What it does takes microseconds, and the target waits. Without the right to do so it comes late at times. */
+/*
+ * Raises the thread's priority: its work takes microseconds, and the target waits. Without the privilege for that it is
+ * late at times.
+ */
 static void go_first(int cpu)
 {
 	const struct sched_param priority = {.sched_priority = 1};
@@ -234,13 +241,13 @@ static void *thread_main(void *context)
 		(void)ppoll(fds, 2, pause_ns < 0 ? NULL : &pause, NULL);
 		(void)!read(thread->wake, &count, sizeof(count));
 	}
-	/* Who has not stopped by then the kernel lets go when this thread ends. */
+	/* The kernel releases threads that have not stopped by then when this thread ends. */
 	for (uint64_t begin_ns = monotonic_ns(); look_at_own(thread) >= 0 && monotonic_ns() - begin_ns < END_NS;)
 		usleep(100);
 	return NULL;
 }
 
-/* ---- from outside ----------------------------------------------------------------------------------------------- */
+/* ---- the interface ---------------------------------------------------------------------------------------------- */
 
 static void wake_all(struct holder *holder)
 {
@@ -251,7 +258,10 @@ static void wake_all(struct holder *holder)
 			(void)!write(holder->threads[i].wake, &one, sizeof(one));
 }
 
-/* A target waits for the holder, who waits for the lock: who has it runs as the holder does. */
+/*
+ * Priority inheritance: a target waits for the holder's thread, which waits for the lock, so the lock's owner must run
+ * with that priority.
+ */
 static void init_lock(struct holder *holder)
 {
 	pthread_mutexattr_t attributes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * When a process is looked at (processes.h): one that changes all the time, or whose user has much looked at, waits, so
- * that the others do not.
+ * Decides when a process is looked at (processes.h): one that changes all the time, or whose user takes much time,
+ * waits, so that the others do not.
  */
 #include <stdlib.h>
 
@@ -12,14 +12,14 @@
 #include "base/monotonic.h"
 #include "target/reader.h"
 
-#define EARLY_LOOKS 64		   /* at once; a program with PyTorch maps 40 files of interest when it starts */
-#define EARLY_BACK_NS 500000000ULL /* then one in that time */
-#define USER_TIME_NS 1000000000ULL /* of looks at once */
-#define OTHER_SHARE 4		   /* a fifth of the time at most goes to files whose names say nothing */
-#define LOOKS_NS 50000000ULL	   /* of those that wait, before something else is heard */
+#define EARLY_LOOKS 64		   /* at once; a program with PyTorch maps 40 files of interest at its start */
+#define EARLY_BACK_NS 500000000ULL /* then one more in each such time */
+#define USER_TIME_NS 1000000000ULL /* of looks allowed at once */
+#define OTHER_SHARE 4		   /* at most a fifth of the time goes to files whose names say nothing */
+#define LOOKS_NS 50000000ULL	   /* of due looks, before other work is done */
 
 struct due {
-	uint64_t used_ns; /* by its user */
+	uint64_t used_ns; /* time used by its user */
 	struct followed *process;
 };
 
@@ -72,7 +72,7 @@ void processes_look_soon(struct processes *processes, struct followed *process)
 	if (!processes_have_time(processes, process, now_ns))
 		wait_ns = EARLY_BACK_NS;
 	processes_look_later(process, now_ns + wait_ns);
-	process->looks = 0; /* those that a starting Python has are not used up by this */
+	process->looks = 0; /* this does not use up the looks of a starting Python */
 }
 
 static int by_use(const void *left, const void *right)

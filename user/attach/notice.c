@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the kernel reports of the processes that are followed, record by record. */
+/* Handles what the kernel reports about followed processes, record by record. */
 #include "attach/attach.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "base/path.h"
 #include "attach/forks.h"
 
-/* A stop takes effect within microseconds; of one that does not the others wait no longer than this. */
+/* A stop takes effect within microseconds; other work waits no longer than HOLD_QUICK_NS for one that does not. */
 #define HOLD_QUICK_NS 1000000ULL
 #define HOLD_MAX_NS 500000000ULL
 
@@ -35,7 +35,7 @@ static void notice_fork(struct attach *attach, const struct gpt_process_event *e
 	child = processes_add(&attach->processes, (pid_t)event->pid, parent && parent->ours, true);
 	if (!child || !parent)
 		return;
-	/* The child is a copy: it has the parent's libraries and Python until it executes something else. */
+	/* The child is a copy: it has the parent's libraries and Python until it calls exec. */
 	for (size_t i = 0; i < parent->files.count; i++)
 		processes_use_file(&attach->processes, child, parent->files.items[i]);
 	fork_note(child, parent);
@@ -59,9 +59,9 @@ static void notice_exec(struct attach *attach, const struct gpt_process_event *e
 	attach->reconcile = true;
 }
 
-/* ---- gputrace's processes that wait for their probes ------------------------------------------------------------ */
+/* ---- processes held for their probes ---------------------------------------------------------------------------- */
 
-/* Files of that name whose calls are seen. */
+/* Counts the files of that name whose calls are seen. */
 static unsigned count_probed(const struct attach *attach, const char *name)
 {
 	unsigned count = 0;
@@ -74,7 +74,7 @@ static unsigned count_probed(const struct attach *attach, const char *name)
 	return count;
 }
 
-/* Calls of that time may have been made, and no one has seen them. */
+/* Notes the time in which calls may have been made unseen. */
 static void note_late(struct followed *process)
 {
 	const struct hold *mapped = &process->mapped;
@@ -88,8 +88,8 @@ static void note_late(struct followed *process)
 }
 
 /*
- * A process to be held was not known before, though something may have had it probed meanwhile. One that has ended does
- * not show what the file was: there its name has to do.
+ * A file that needed a hold was not probed before, though another process may have had it probed meanwhile. For a
+ * process that has ended, only the name shows what the file was.
  */
 void attach_examine_mapped(struct attach *attach, struct followed *process)
 {
@@ -107,7 +107,7 @@ void attach_examine_mapped(struct attach *attach, struct followed *process)
 		process->mapped.time_ns = 0;
 }
 
-/* In a process to which the driver has brought the agent nothing was missed: it begins before the first call. */
+/* If the driver has loaded the agent, nothing was missed: the agent starts before the first call. */
 void attach_report_late(struct attach *attach, struct followed *process)
 {
 	bool whole = process->brought && process->agent_heard;
@@ -127,7 +127,7 @@ void attach_report_late(struct attach *attach, struct followed *process)
 	process->found_late = 0;
 }
 
-/* The process has mapped a library, and perhaps waits for its probes. */
+/* Handles a library that the process has mapped; the process may wait for its probes. */
 static void look_at_mapped(struct attach *attach, const struct hold *hold, enum hold_state state)
 {
 	struct followed *process = follow(attach, hold->pid);
@@ -139,13 +139,13 @@ static void look_at_mapped(struct attach *attach, const struct hold *hold, enum 
 	if (state != HOLD_IN_TIME && state != HOLD_LATE && !processes_may_look(&attach->processes, process))
 		return;
 	attach_examine_mapped(attach, process);
-	/* Without a stop the mapping may not be there yet. */
+	/* Without a stop the mapping may not exist yet. */
 	if (state != HOLD_IN_TIME && state != HOLD_LATE)
 		processes_look_later(process, monotonic_ns() + 1000000);
 	attach->reconcile = true;
 }
 
-/* True when it could be let go, or is given up. */
+/* True if the thread was released, or is given up. */
 static bool answer_hold(struct attach *attach, struct hold *hold, uint64_t patience_ns)
 {
 	enum hold_state state = holder_look(attach->holder, hold, patience_ns);
@@ -200,8 +200,7 @@ static void notice_mapped(struct attach *attach, const struct gpt_mapped *event)
 			    .probed = event->hdr.flags & GPT_MAPPED_PROBED};
 	struct followed *process = processes_find(&attach->processes, hold.pid);
 
-	/* A runtime or a Python that is linked into a file of any name; whatever is mapped meanwhile is looked at, too.
-	 */
+	/* A runtime or a Python may be linked into a file of any name. The look covers whatever is mapped meanwhile. */
 	if (event->hdr.flags & GPT_MAPPED_OTHER) {
 		if (process)
 			processes_look_soon(&attach->processes, process);
@@ -227,7 +226,7 @@ const struct probed_file *attach_process_agent(const struct attach *attach, cons
 	return attach->agent;
 }
 
-/* Steps of a cycle may follow those of another at once. */
+/* Steps of one cycle may directly follow those of another. */
 static void note_cycle(struct followed *process, const struct gpt_agent_step *step)
 {
 	uint32_t cycle = step->phase == GPT_STEP_ACTIVE ? step->cycle + 1 : 0;
@@ -258,7 +257,7 @@ static void note_steps(struct attach *attach, struct followed *process, const st
 	}
 }
 
-/* What attach/ has to know of a batch: whether the agent, or its observer of ops, has said its last word. */
+/* Takes from a batch what attach/ needs: whether the agent, or its observer of ops, has ended. */
 static void note_last_words(struct followed *process, const struct gpt_agent_batch *batch)
 {
 	const struct gpt_record *record;
@@ -276,7 +275,7 @@ static void note_last_words(struct followed *process, const struct gpt_agent_bat
 	}
 }
 
-/* Without BPF no one sees the calls of a process in which another has CUPTI's callbacks. */
+/* Without BPF, nothing sees the calls of a process in which another client has CUPTI's callbacks. */
 static void report_calls_unseen(struct attach *attach, struct followed *process)
 {
 	if (!attach->shares || !process->foreign_buffers.borrowed || process->calls_unseen)
@@ -338,7 +337,10 @@ static void notice_thread(struct attach *attach, const struct gpt_thread *thread
 	}
 }
 
-/* Of the agents' batches only those in which one speaks of itself: there may be thousands a second. */
+/*
+ * Of the agents' batches, only those with records about the agent itself or steps are wanted: there may be thousands a
+ * second.
+ */
 static bool batch_is_wanted(const struct gpt_agent_batch *batch)
 {
 	const struct gpt_record *record;

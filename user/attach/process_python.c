@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* When to look at it again, which probes it needs, and what the BPF side gets; see process_python.h. */
+/* Decides when to look at a Python again, which probes it needs, and what the BPF side gets; see process_python.h. */
 #include "attach/process_python.h"
 
 #include <errno.h>
@@ -16,9 +16,9 @@
 
 #define LOOK_AGAIN_NS 5000000ULL /* first wait for something not there yet; doubles */
 #define MAX_LOOKS 12		 /* 5 ms, 10 ms, ... 10 s */
-#define PATIENCE_NS 300000000ULL /* before an interpreter whose memory makes no sense is given up */
+#define PATIENCE_NS 300000000ULL /* before giving up an interpreter whose memory makes no sense */
 
-/* Whether an interpreter of the process has functions that make others, which could not be probed. */
+/* Whether the functions that create subinterpreters in this process could not be probed. */
 static bool makes_unseen(const struct followed *process)
 {
 	for (size_t i = 0; i < process->files.count; i++)
@@ -28,8 +28,8 @@ static bool makes_unseen(const struct followed *process)
 }
 
 /*
- * What the walker may do from now on with the program that was looked at; nothing when that is over.  Where the death
- * of code objects is not seen nothing of them is remembered.
+ * Sets what the walker may do from now on with the examined program; nothing if that has ended. If the death of code
+ * objects is not seen, the BPF side remembers none of them.
  */
 static void set_bpf_python(struct processes *processes, const struct followed *process, uint32_t python_state,
 			   const struct gpt_python *python)
@@ -58,7 +58,7 @@ static void set_bpf_python(struct processes *processes, const struct followed *p
 			  strerror(errno));
 }
 
-/* Of a process with an agent and without BPF the agent sees the death of code objects, and new interpreters. */
+/* Without BPF, the agent itself sees the death of code objects and new interpreters. */
 static void set_python(struct processes *processes, const struct followed *process, uint32_t python_state,
 		       const struct gpt_python *python)
 {
@@ -70,7 +70,7 @@ static void set_python(struct processes *processes, const struct followed *proce
 
 static void look_at(struct followed *process, uint64_t when_ns)
 {
-	/* Settled already: many libraries are mapped in the time of one look. */
+	/* A look is due already: many libraries are mapped in the time of one look. */
 	if (process->look_again_ns && process->look_again_ns <= when_ns)
 		return;
 	process->looks++;
@@ -83,7 +83,7 @@ static void look_again(struct followed *process)
 		look_at(process, monotonic_ns() + (LOOK_AGAIN_NS << process->looks));
 }
 
-/* Whether the first look at an interpreter that cannot be walked was only just now. */
+/* Whether the first look at an unwalkable interpreter was only just now. */
 static bool is_young(struct followed *process)
 {
 	uint64_t now_ns = monotonic_ns();
@@ -98,7 +98,7 @@ static bool holds_python(const struct probed_file *file)
 	return file->kind == LIBRARY_PYTHON || file->kind == LIBRARY_PYTHON_STATIC;
 }
 
-/* In a file whose name does not say so: what was looked into already is not looked into again. */
+/* Looks for Python in files whose names do not show it: files that were examined already are not examined again. */
 static int find_in_others(const struct followed *process, const struct mappings *mappings, int error,
 			  struct python_info *out, char *why, size_t why_size)
 {
@@ -113,7 +113,7 @@ static int find_in_others(const struct followed *process, const struct mappings 
 	return error;
 }
 
-/* The file among the probed ones that python_find found the interpreter in. */
+/* The probed file in which python_find found the interpreter. */
 static struct probed_file *python_file(const struct followed *process, const struct python_info *python)
 {
 	for (size_t i = 0; i < process->files.count; i++) {
@@ -126,7 +126,7 @@ static struct probed_file *python_file(const struct followed *process, const str
 	return NULL;
 }
 
-/* Before the walker begins, where its type objects are set up by then; true when that is so from now on. */
+/* Called before the walker starts, if Python's type objects are set up by then; true if deaths are seen from now on. */
 static bool watch_deaths(struct processes *processes, struct followed *process, struct probed_file *file,
 			 const struct python_info *python)
 {
@@ -136,7 +136,7 @@ static bool watch_deaths(struct processes *processes, struct followed *process, 
 	return process->deaths_seen;
 }
 
-/* Before the walker begins: it would not know of a subinterpreter that is made between. */
+/* Called before the walker starts: it would miss a subinterpreter that is created in between. */
 static void probe_subinterpreters(struct processes *processes, struct followed *process)
 {
 	for (size_t i = 0; !processes->shares && i < process->files.count; i++)
@@ -152,13 +152,13 @@ void python_examine(struct processes *processes, struct followed *process, const
 	struct probed_file *file;
 	bool more;
 
-	/* Later looks may not be allowed: that at its beginning was done by its agent. */
+	/* Later looks may not be permitted: the agent did the look at its start. */
 	if (processes->shares && error && process->has_python) {
 		python_info_free(&python);
 		return;
 	}
 	error = find_in_others(process, mappings, error, &python, why, sizeof(why));
-	file = processes->shares ? NULL : python_file(process, &python); /* nothing is probed there */
+	file = processes->shares ? NULL : python_file(process, &python); /* without BPF nothing is probed */
 	more = watch_deaths(processes, process, file, &python) || processes->shares;
 	if (!error) {
 		if (!process->has_python) {
@@ -177,14 +177,14 @@ void python_examine(struct processes *processes, struct followed *process, const
 		else
 			look_again(process); /* its type objects are not set up yet */
 	} else if (error == -EAGAIN) {
-		/* Ready for its first frame; checked against its state as soon as it has one. */
+		/* It is ready for its first frame; the layout is checked as soon as it has one. */
 		if (python.walk.runtime && !process->has_python) {
 			probe_subinterpreters(processes, process);
 			set_python(processes, process, GPT_STACK_OK, &python.walk);
 		}
 		look_again(process);
 	} else if (error == -EPROTO && is_young(process)) {
-		/* An interpreter that starts may be seen half set up; what has not changed by then is reported. */
+		/* A starting interpreter may be seen half set up; it is reported if that has not changed by then. */
 		look_again(process);
 		look_at(process, process->unfit_since_ns + PATIENCE_NS);
 	} else {

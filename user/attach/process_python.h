@@ -8,7 +8,10 @@
 struct mappings;
 struct process_info;
 
-/* Looks at it, or again; sets process->look_again_ns where it is not ready.  known_ns: before info was read. */
+/*
+ * Examines the Python, or does so again; sets process->look_again_ns if it is not ready. known_ns: a time before info
+ * was read.
+ */
 void python_examine(struct processes *processes, struct followed *process, const struct mappings *mappings,
 		    const struct process_info *info, uint64_t known_ns);
 

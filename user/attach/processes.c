@@ -22,9 +22,9 @@
 #include "base/msg.h"
 
 #define SILENT_AGAIN_NS 1000000000ULL
-#define SLICE_NS 200000000ULL /* of one look, before others have theirs */
+#define SLICE_NS 200000000ULL /* of one look, before others get theirs */
 #define SLICE_AGAIN_NS 20000000ULL
-#define LOOKS_OVER 5 /* from a process's end on; by then all that it left in the ring buffer has been read */
+#define LOOKS_OVER 5 /* after a process's end; by then all that it left in the ring buffer has been read */
 
 static int processes_map(const struct processes *processes)
 {
@@ -41,7 +41,7 @@ bool process_is_over(const struct followed *process)
 	return process_start_ticks(process->pid, &start_ticks) || start_ticks != process->start_ticks;
 }
 
-/* Good to a tick: what a time namespace adds need not be whole ticks. */
+/* Exact to a tick: a time namespace's offset need not be whole ticks. */
 static bool is_same_start(uint64_t one, uint64_t other)
 {
 	return one - other + 1 <= 2;
@@ -100,8 +100,8 @@ bool processes_remove_over(struct processes *processes)
 }
 
 /*
- * Looks for the entry of the BPF map, which a child of a followed process has from its first moment on.  0: it is
- * there; -ENOENT: there is none, or a process that had the pid before left one, which is gone now; -ESRCH: a process
+ * Looks for the process's entry in the BPF map; the child of a followed process has one from its first moment on. 0: it
+ * exists; -ENOENT: there is none, or an earlier process with the pid left one, which is now removed; -ESRCH: a process
  * that was started later has the pid, so this one has ended.
  */
 static int find_entry(struct processes *processes, const struct followed *process)
@@ -123,8 +123,8 @@ static int find_entry(struct processes *processes, const struct followed *proces
 }
 
 /*
- * One that is there already knows more than we do.  Where a forked child has none it has ended, and what has its pid
- * now is a process of someone else.  -errno
+ * Creates the process's entry in the BPF map. An existing entry is kept: it has newer facts. If a forked child has
+ * none, the child has ended, and the process that has its pid now is not followed. -errno
  */
 static int make_entry(struct processes *processes, struct followed *process, bool inherited)
 {
@@ -142,11 +142,11 @@ static int make_entry(struct processes *processes, struct followed *process, boo
 		process->entered_ns = fresh.program;
 		return 0;
 	}
-	/* The BPF side may have made one meanwhile. */
+	/* The BPF side may have created one meanwhile. */
 	return errno == EEXIST ? find_entry(processes, process) : -errno;
 }
 
-/* Of the processes that there is room for a user may have as many as are left for the others. */
+/* Whether the user has too many processes: a user may have as many of the possible ones as are left for the others. */
 static bool is_crowded(struct processes *processes, uid_t uid)
 {
 	size_t count = 0;
@@ -171,7 +171,7 @@ static int find_owner(struct processes *processes, struct followed *process, boo
 	struct process_owner of;
 
 	if (process_owner(process->pid, &of))
-		return 0; /* it is over: process_is_over has the word */
+		return 0; /* it has ended: process_is_over decides */
 	process->uid = of.uid;
 	if (!is_crowded(processes, of.uid))
 		return 0;
@@ -187,14 +187,16 @@ struct followed *processes_add(struct processes *processes, pid_t pid, bool ours
 
 	if (process && !process_is_over(process))
 		return process;
-	processes_remove(processes, pid); /* its end was lost, and its pid has come again */
+	processes_remove(processes, pid); /* its end was missed, and its pid was reused */
 	process = xcalloc(1, sizeof(*process));
 	process->pid = pid;
 	process->ours = process->brought = ours;
 	process->forked = inherited;
 	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* Linux 5.3 */
 	error = process_start_ticks(pid, &process->start_ticks);
-	/* If it is not over by now, start and descriptor are of one process. One that is has left records to be read.
+	/*
+	 * If it has not ended by now, start and descriptor are of one process. An ended one has left records to be
+	 * read.
 	 */
 	if (!error)
 		error = find_owner(processes, process, inherited);
@@ -243,7 +245,7 @@ void processes_use_file(struct processes *processes, struct followed *process, s
 		if (process->files.items[i] == file)
 			return;
 	array_push(&process->files, file);
-	/* An agent does not live on in the copy that a fork makes. */
+	/* An agent does not survive in the copy that a fork makes. */
 	if (!process->forked || file->kind != LIBRARY_AGENT)
 		file_add_process(processes->files, file, process->pid);
 }
@@ -264,7 +266,7 @@ static bool is_looked_into(const struct mappings *mappings, size_t index)
 	       (!index || !before->executable || before->inode != mapping->inode || before->device != mapping->device);
 }
 
-/* How many were met so far in this look; one that the process has unmapped since still counts. */
+/* before: how many this look has found so far; runtimes that the process has unmapped since still count. */
 static void note_hidden_runtime(struct followed *process, const struct probed_file *file, unsigned before)
 {
 	if (!before)
@@ -276,8 +278,8 @@ static void note_hidden_runtime(struct followed *process, const struct probed_fi
 }
 
 /*
- * Every distinct file that the process has mapped with code in it.  One that it has unmapped is not its any more; where
- * there are too many for one look those of before stay until the rest was looked into.
+ * Looks at every distinct file that the process has mapped with code in it. An unmapped file is removed from its list;
+ * if there are too many files for one look, earlier ones stay until the rest was examined.
  */
 static void examine_files(struct processes *processes, struct followed *process, const struct mappings *mappings)
 {
@@ -323,7 +325,10 @@ static void probe_agent(struct processes *processes, struct followed *process, s
 		msg_debug("pid %d: its agent cannot be asked: %s", process->pid, strerror(-error));
 }
 
-/* Before it is loaded: its session begins in the driver's cuInit, and from its first moment on it has a listener. */
+/*
+ * Probes the agent before it is loaded: its session starts in the driver's cuInit, and it has a listener from its first
+ * moment on.
+ */
 static void expect_agent(struct processes *processes, struct followed *process)
 {
 	bool expected = process->named;
@@ -336,8 +341,8 @@ static void expect_agent(struct processes *processes, struct followed *process)
 }
 
 /*
- * Python is known by now, so that the first call has its stack; libcudart before libcuda, so that no driver call
- * inside a runtime call is taken for one of its own.
+ * Python is known by now, so that the first call has its stack. libcudart is probed before libcuda, so that no driver
+ * call inside a runtime call is taken for a call of its own.
  */
 static void probe_files(struct processes *processes, struct followed *process)
 {
@@ -364,7 +369,7 @@ static void probe_files(struct processes *processes, struct followed *process)
 		process->files.items[i]->engine_wanted |= followed_maps(process, LIBRARY_CUDA);
 }
 
-/* The program that the process executes, as the BPF side counts them; 0: it is not followed there. */
+/* The BPF side's number of the program that the process executes; 0: it is not followed there. */
 static uint64_t program_of(const struct processes *processes, const struct followed *process)
 {
 	uint32_t key = (uint32_t)process->pid;
@@ -393,7 +398,7 @@ void processes_update_title(struct processes *processes, struct followed *proces
 
 	if (process->written && processes_have_time(processes, process, known_ns))
 		title = process_cmdline(process->pid);
-	/* One that ends has none any more. */
+	/* A process that ends has no title any more. */
 	if (title && *title && hash_of_title(title) != process->title && !process_is_over(process) &&
 	    !process_info_read(process->pid, &info)) {
 		process->title = hash_of_title(title);
@@ -420,7 +425,7 @@ int processes_examine(struct processes *processes, struct followed *process)
 {
 	struct mappings mappings = {};
 	struct process_info info = {};
-	uint64_t known_ns = monotonic_ns(); /* what is read from here on may be older than an exec after it */
+	uint64_t known_ns = monotonic_ns(); /* what is read from here on may be older than a later exec */
 	uint64_t program = program_of(processes, process);
 	int error = process_info_read(process->pid, &info);
 	bool first;
@@ -445,19 +450,19 @@ int processes_examine(struct processes *processes, struct followed *process)
 		if (first && info.forked && !process->forked)
 			fork_note_older(process, info.parent);
 		processes_update_agent(processes, process);
-		/* What we started comes by itself, and waits for the answer. */
+		/* An agent in a process that gputrace started connects by itself, and waits for the answer. */
 		if (!processes->shares || !process->ours)
 			examine_files(processes, process, &mappings);
 		for (size_t i = 0; first && !(process->forked && process->fork.seen) && i < process->files.count; i++)
 			process->agent_older |= process->files.items[i]->kind == LIBRARY_AGENT;
-		/* Without BPF its memory can perhaps only be read by its agent. */
+		/* Without BPF, perhaps only its agent can read its memory. */
 		if (!processes->shares || process->agent_joined)
 			python_examine(processes, process, &mappings, &info, known_ns);
 		if (!processes->probe_later && !processes->shares)
 			probe_files(processes, process);
 	}
 	if (!error && !mappings.list.count)
-		error = -ESRCH; /* it ends: its memory is gone before its number is */
+		error = -ESRCH; /* it is ending: its memory is gone before its pid is */
 	if (error == -ETIMEDOUT)
 		process->look_again_ns = monotonic_ns() + SILENT_AGAIN_NS;
 	process->look_cost_ns = monotonic_ns() - known_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Addresses to symbols: what was reported already, and the images of the files they lie in. */
+/* Maps addresses to symbols: remembers reported addresses, and keeps the images of their files. */
 #include "attach/symbols.h"
 
 #include <inttypes.h>
@@ -9,9 +9,9 @@
 #include "base/path.h"
 #include "target/image.h"
 
-#define REPORTED_SLOTS (1u << 16) /* (pid, address) pairs remembered; one that was evicted is reported again */
+#define REPORTED_SLOTS (1u << 16) /* (pid, address) pairs remembered; an evicted one is reported again */
 #define MAX_IMAGES 512		  /* open files kept */
-#define BYTES_MAX (512ULL << 20)  /* of their tables of symbols */
+#define BYTES_MAX (512ULL << 20)  /* of their symbol tables */
 
 struct reported {
 	uint64_t ip;
@@ -22,8 +22,8 @@ struct symbol_file {
 	dev_t device;
 	uint64_t inode;
 	struct image *image; /* NULL: not readable as ELF, or no room for its symbols */
-	uint64_t bytes;	     /* that these take */
-	uid_t uid;	     /* whose process had it first; 0: root's, or only root can make it */
+	uint64_t bytes;	     /* size of its symbols */
+	uid_t uid;	     /* user of the first process that mapped it; 0: root's, or only root can create it */
 	char *name;
 };
 
@@ -31,10 +31,10 @@ struct symbols {
 	attach_emit emit;
 	void *context;
 	struct reported *reported;
-	bool any;     /* was reported */
+	bool any;     /* something was reported */
 	bool crowded; /* the log has a note that there is no room */
 	ARRAY(struct symbol_file) files;
-	uint32_t mappings_pid; /* whose mappings are held */
+	uint32_t mappings_pid; /* process whose mappings are kept */
 	struct mappings mappings;
 };
 
@@ -61,7 +61,7 @@ static bool was_reported(struct symbols *symbols, uint32_t pid, uint64_t ip)
 	return false;
 }
 
-/* Of the room for tables a user other than root may take as much as is left for the others. */
+/* A user other than root may take as much of the room for tables as is left for the others. */
 static bool has_room(struct symbols *symbols, const struct symbol_file *file)
 {
 	uint64_t all = 0, of_user = 0;
@@ -83,7 +83,7 @@ static void note_crowded(struct symbols *symbols, pid_t pid, const struct symbol
 	symbols->crowded = true;
 }
 
-/* Takes over the descriptor. */
+/* Takes ownership of the descriptor. */
 static void open_image(struct symbols *symbols, pid_t pid, const struct opened_file *opened, struct symbol_file *file)
 {
 	struct process_owner of;
@@ -136,7 +136,7 @@ static void report(struct symbols *symbols, uint32_t pid, uint64_t ip)
 	struct symbol_file *file = NULL;
 	uint64_t bias;
 
-	if (!mapping) { /* mapped since we looked */
+	if (!mapping) { /* mapped since the last look */
 		mappings_free(&symbols->mappings);
 		if (mappings_read((pid_t)pid, &symbols->mappings))
 			return;

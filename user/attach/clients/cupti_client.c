@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What CUPTI does not report is seen by probes on its functions.  The order of calls in a session of torch.profiler
+ * Probes on CUPTI's functions show what CUPTI does not report. The order of calls in a session of torch.profiler
  * (PyTorch 2.15): RegisterTimestampCallback, RegisterCallbacks, Enable..., Disable..., FlushAll, SetAttribute.
  */
 #include "attach/clients/cupti_client.h"
@@ -17,23 +17,23 @@
 #include "target/image.h"
 
 /*
- * A torch.profiler that records calls cuptiActivityPushExternalCorrelationId at every op, and ops launch kernels.  So a
- * process that launches for this long without such a call has no recording torch.profiler.
+ * While it records, torch.profiler calls cuptiActivityPushExternalCorrelationId at every op, and ops launch kernels. So
+ * a process that launches for this long without such a call has no recording torch.profiler.
  */
 #define QUIET_NS 250000000ULL
 #define KINDS_UNKNOWN 1ULL /* CUPTI_ACTIVITY_KIND_INVALID is 0 */
 
-/* A call that follows its last flush shows that the flush is over; when none comes, time has to. */
+/* A later call shows that the last flush is over; if none comes, it is taken to be over after this time. */
 #define AFTER_FLUSH_NS 2000000000ULL
-/* For a session that is ended and never flushed. */
+/* The same for a session that ends without a flush. */
 #define AFTER_DISABLE_NS 5000000000ULL
 
 /*
- * The agent looks every 20 ms (user/agent/agent.c): of a session that was shorter it would see YIELD and RESUME at
- * once, and not know that CUPTI has forgotten its buffers.
+ * The agent looks every 20 ms (user/agent/agent.c). For a shorter session it would see YIELD and RESUME at once, and
+ * not know that CUPTI has dropped its buffers.
  */
 #define SEEN_NS 60000000ULL
-/* It answers within two looks; if its thread could not run meanwhile it is asked again. */
+/* The agent answers within two looks; if its thread could not run meanwhile it is asked again. */
 #define ANSWER_NS 1000000000ULL
 #define REPEATS_MAX 5
 
@@ -56,7 +56,7 @@ static void begin(struct cupti_client *client, const struct probed_file *agent, 
 		client->asked_ns = monotonic_ns();
 }
 
-/* After begin(), whose counter comes first (agent/cupti/yield.c). */
+/* Called after begin(), whose counter must be raised first (agent/cupti/yield.c). */
 static void share(struct cupti_client *client, const struct probed_file *agent, pid_t pid)
 {
 	int error = 0;
@@ -86,7 +86,7 @@ static void finish(struct cupti_client *client, const struct probed_file *agent,
 	client->asked_ns = monotonic_ns();
 }
 
-/* Once more, as it has not answered. */
+/* Asks once more, as the agent has not answered. */
 static void finish_again(struct cupti_client *client)
 {
 	links_detach(&client->resume);
@@ -99,7 +99,7 @@ static void finish_again(struct cupti_client *client)
 /* The agent has registered again. */
 static void settle(struct cupti_client *client)
 {
-	links_detach(&client->yield); /* first: YIELD without RESUME is an order */
+	links_detach(&client->yield); /* lowered first: YIELD without RESUME is an order */
 	links_detach(&client->resume);
 	links_detach(&client->share);
 	client->state = CUPTI_CLIENT_NONE;
@@ -108,7 +108,7 @@ static void settle(struct cupti_client *client)
 	client->repeats = 0;
 }
 
-/* ---- its session ------------------------------------------------------------------------------------------------- */
+/* ---- the other client's session ---------------------------------------------------------------------------------- */
 
 static uint64_t kind_bit(uint32_t kind)
 {
@@ -129,7 +129,7 @@ static void note_foreign(struct cupti_client *client, const struct probed_file *
 		begin(client, agent, pid);
 		break;
 	case GPT_CUPTI_DISABLE:
-		if (client->state == CUPTI_CLIENT_SUSPECTED) /* so it did record, and has said nothing until its end */
+		if (client->state == CUPTI_CLIENT_SUSPECTED) /* it did record, and made no call before its end */
 			begin(client, agent, pid);
 		client->kinds &= ~(kind_bit(use->value) | KINDS_UNKNOWN);
 		break;
@@ -181,7 +181,7 @@ int cupti_client_suspect(struct cupti_client *client, const struct probed_file *
 	return 0;
 }
 
-/* True when it is found to record; when it is not, the agent hears of that. */
+/* True if the client is found to record; if it does not, the agent is informed of that. */
 static bool settle_suspicion(struct cupti_client *client, const struct files *files, const struct probed_file *agent,
 			     pid_t pid, uint64_t calls_ns, uint64_t now_ns)
 {
@@ -194,7 +194,7 @@ static bool settle_suspicion(struct cupti_client *client, const struct files *fi
 		client->last_ns = push_ns;
 		return true;
 	}
-	/* Before the first call there is nothing to time, and no evidence. */
+	/* Before the first CUDA call there is nothing to time, and no evidence. */
 	if (calls_ns && now_ns > quiet_ns && now_ns - quiet_ns >= QUIET_NS)
 		finish(client, agent, pid);
 	return false;

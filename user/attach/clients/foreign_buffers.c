@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Copy and clock; see foreign_buffers.h. */
+/* Copies buffers and keeps the clock; see foreign_buffers.h. */
 #include "attach/clients/foreign_buffers.h"
 
 #include <errno.h>
@@ -16,17 +16,16 @@
 #include "attach/emit.h"
 #include "target/process.h"
 
-/* Kineto's buffers are 4 MB (CuptiActivityApi.h), NVIDIA advises up to 10. */
+/* Kineto's buffers are 4 MB (CuptiActivityApi.h), NVIDIA recommends up to 10 MB. */
 #define BUFFER_MAX (16u << 20)
 
-/* Where the clock's rate changes between two samples, times are off by part of it: NTP changes it by 500 ppm at most.
- */
+/* If the clock's rate changes between two samples, times are off by part of that: NTP changes it by 500 ppm at most. */
 #define SAMPLE_NS 250000000ull
 
 /* ---- clock ---------------------------------------------------------------------------------------------------------
  */
 
-/* Kinds that the user did not ask for, or that no one here understands. */
+/* Kinds that the user did not request, or that gputrace does not understand. */
 static uint64_t unwanted_kinds(unsigned activity_sets)
 {
 	uint64_t unwanted = ~0ull;
@@ -105,7 +104,7 @@ void foreign_buffers_forget(struct foreign_buffers *buffers)
 /* ---- buffers -------------------------------------------------------------------------------------------------------
  */
 
-/* Whether what stands there is still what CUPTI wrote: freed memory is used again from its beginning. */
+/* Whether the buffer still has what CUPTI wrote: freed memory is reused from its start. */
 static bool is_unchanged(const struct gpt_cupti_done *done, const uint8_t *head, size_t bytes)
 {
 	static const uint8_t unread[GPT_CUPTI_DONE_HEAD];
@@ -115,14 +114,14 @@ static bool is_unchanged(const struct gpt_cupti_done *done, const uint8_t *head,
 	return !memcmp(head, done->head, bytes) && memcmp(unread, done->head, sizeof(unread)) != 0;
 }
 
-/* Copied from the process; -errno, -ESTALE when it has been used for something else since. */
+/* Copies the buffer from the process; -errno, -ESTALE if its memory was reused since. */
 static int read_buffer(const struct foreign_reader *reader, const struct gpt_cupti_done *done)
 {
 	uint8_t head[GPT_CUPTI_DONE_HEAD];
 	size_t head_bytes = done->bytes < sizeof(head) ? (size_t)done->bytes : sizeof(head);
 	int error = process_read_memory((pid_t)done->pid, done->address, reader->copy, done->bytes);
 
-	/* and once more after the copy, which takes a while */
+	/* check once more after the copy, which takes a while */
 	if (!error)
 		error = process_read_memory((pid_t)done->pid, done->address, head, head_bytes);
 	if (error)
@@ -130,7 +129,7 @@ static int read_buffer(const struct foreign_reader *reader, const struct gpt_cup
 	return is_unchanged(done, reader->copy, head_bytes) && is_unchanged(done, head, head_bytes) ? 0 : -ESTALE;
 }
 
-/* The buffer as it was when CUPTI gave it back, in gputrace's memory. */
+/* Gets the buffer as it was when CUPTI gave it back, into gputrace's memory. */
 static int copy_buffer(struct foreign_reader *reader, const struct gpt_cupti_done *done)
 {
 	if (!done->bytes || done->bytes > BUFFER_MAX)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Foreign buffers: while torch.profiler records, CUPTI puts its records into the buffers of torch.profiler and not into
- * the agent's.  A probe fires when CUPTI has given one back to torch.profiler.  It is copied from outside before
+ * Foreign buffers: while torch.profiler records, CUPTI puts its records into torch.profiler's buffers and not into the
+ * agent's. A probe fires when CUPTI has given a buffer back to torch.profiler. The buffer is copied from outside before
  * torch.profiler frees it, at the end of its session.
  */
 #ifndef GPUTRACE_ATTACH_CLIENTS_FOREIGN_BUFFERS_H
@@ -20,21 +20,21 @@ struct foreign_reader {
 	size_t copy_bytes;
 };
 
-/* Of a process; starts zeroed. */
+/* State of one process; starts zeroed. */
 struct foreign_buffers {
 	struct foreign_records *records; /* NULL until its agent has sent the sizes of records */
-	bool borrowed;			 /* the agent is no subscriber and hears of no call */
-	bool reported;			 /* that something could not be taken */
+	bool borrowed;			 /* the agent is no subscriber and gets no calls */
+	bool reported;			 /* a note that something could not be taken was written */
 };
 
 /* activity_sets: bits of enum gpt_agent_activity_set. */
 void foreign_reader_open(struct foreign_reader *reader, unsigned activity_sets, attach_emit emit, void *context);
 void foreign_reader_close(struct foreign_reader *reader);
 
-/* Now and then: keeps the clock. */
+/* Samples the clock; call now and then. */
 void foreign_reader_tick(struct foreign_reader *reader, uint64_t now_ns);
 
-/* A batch of the process's agent: what it says about records. */
+/* Takes what a batch of the process's agent says about record sizes and calls. */
 void foreign_buffers_learn(const struct foreign_reader *reader, struct foreign_buffers *buffers,
 			   const struct gpt_agent_batch *batch);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Clocks, names and batches around the agent's conversion; see foreign_records.h.  All that is read is hostile. */
+/* Clocks, names and batches around the agent's conversion; see foreign_records.h. All input is hostile. */
 #include "attach/clients/foreign_records.h"
 
 #include <stdlib.h>
@@ -8,34 +8,34 @@
 #include "base/distance.h"
 #include "base/lookup.h"
 
-/* Ids of names that no agent gives: they count from 1. */
+/* Start of the ids of names; no agent uses these, as agents count from 1. */
 #define FIRST_NAME 0x80000000u
 
 /*
- * A time stamp belongs to the clock that it is near to: of an operation that has just ended it is within hours.
- * CLOCK_REALTIME is 2^60 ns since the epoch, a counter of 3 GHz takes 12 years to get there.
+ * A time stamp belongs to the clock whose current value is near: an operation that has just ended is within hours of
+ * it. CLOCK_REALTIME is 2^60 ns since the epoch, a counter of 3 GHz takes 12 years to get there.
  */
 #define NEAR_NS (24ull * 3600 * 1000000000)
 #define NEAR_TICKS (4 * NEAR_NS) /* at up to 4 GHz */
 
-/* Names are read in pieces that end where a page does: the next page may not be there. */
+/* Names are read in pieces that end at a page boundary: the next page may not be mapped. */
 #define PIECE 256u
-#define TEXTS 4096u	      /* addresses remembered of one buffer */
-#define TEXT_BYTES (4u << 20) /* of names, of one buffer */
+#define TEXTS 4096u	      /* addresses remembered for one buffer */
+#define TEXT_BYTES (4u << 20) /* bytes of names for one buffer */
 
 struct foreign_records {
 	struct records records;
 	struct names names;
 	struct batch batch;
 
-	/* of the buffer that is being read */
+	/* for the buffer that is being read */
 	struct records_source source;
 	const struct foreign_terms *terms;
 	const struct foreign_buffer *buffer;
 	struct foreign_result result;
-	bool in_ticks;	     /* of the records in the batch */
-	uint64_t error_ns;   /* of their times */
-	struct lookup known; /* (1, address) to where its text is + 1; 0: it cannot be read */
+	bool in_ticks;	     /* the records in the batch have times in ticks */
+	uint64_t error_ns;   /* bound for their times */
+	struct lookup known; /* (1, address) to the offset of its text + 1; 0: it cannot be read */
 	uint32_t text_used;
 	char *texts; /* TEXT_BYTES */
 	char scratch[NAMES_TEXT_MAX + 2];
@@ -44,7 +44,7 @@ struct foreign_records {
 /* ---- batches -------------------------------------------------------------------------------------------------------
  */
 
-/* batch.send: a batch as if an agent had sent it. */
+/* batch.send: sends a batch as if from an agent. */
 static void send_batch(struct batch *batch)
 {
 	struct foreign_records *process =
@@ -73,7 +73,7 @@ static void send_batch(struct batch *batch)
 /* ---- times ---------------------------------------------------------------------------------------------------------
  */
 
-/* A batch has times of one clock. */
+/* A batch has times of one clock only. */
 static void use_clock(struct foreign_records *process, bool ticks)
 {
 	if (process->in_ticks == ticks)
@@ -98,7 +98,7 @@ static bool take_ticks(struct foreign_records *process, uint64_t *times, unsigne
 		process->result.unconverted++;
 		return false;
 	}
-	/* What began before the first reading began before the trace. */
+	/* An operation that began before the first sample began before the trace. */
 	if (!tsc_clock_convert(process->terms->clock, both, &error_ns) || both[1] < process->terms->since_ns)
 		return false;
 	use_clock(process, true);
@@ -127,7 +127,7 @@ static bool place_times(void *context, uint64_t *times, unsigned count)
 /* ---- names ---------------------------------------------------------------------------------------------------------
  */
 
-/* Into scratch, ended; false: there is no text. */
+/* Reads the text into scratch, with a NUL; false: it cannot be read. */
 static bool read_text(struct foreign_records *process, uint64_t address)
 {
 	pid_t pid = process->buffer->pid;
@@ -145,7 +145,7 @@ static bool read_text(struct foreign_records *process, uint64_t address)
 			return true;
 		at += piece;
 	}
-	process->scratch[at] = '\0'; /* longer than any is: truncated */
+	process->scratch[at] = '\0'; /* too long: truncated */
 	return true;
 }
 
@@ -212,7 +212,7 @@ void foreign_records_calls(struct foreign_records *process, uint32_t classes)
 	process->records.call_classes = classes;
 }
 
-/* What happened to this buffer, for the sums of the whole trace. */
+/* Sends the counts for this buffer, for the sums of the whole trace. */
 static void send_stats(struct foreign_records *process)
 {
 	struct gpt_agent_stats *stats = batch_add(&process->batch, GPT_AGENT_STATS, sizeof(*stats));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The copy of a buffer that CUPTI filled for another profiler, into batches such as an agent sends.  The conversion is
- * the agent's own (cupti/records.h); here is what differs from outside: names lie in another process, and times may be
- * those of another clock.  Knows no probes.
+ * Converts the copy of a buffer that CUPTI filled for another profiler into batches such as an agent sends. The
+ * conversion of records is the agent's own (cupti/records.h). This file handles what differs from outside: names are in
+ * another process, and times may be of another clock. Knows no probes.
  */
 #ifndef GPUTRACE_ATTACH_CLIENTS_FOREIGN_RECORDS_H
 #define GPUTRACE_ATTACH_CLIENTS_FOREIGN_RECORDS_H
@@ -15,18 +15,18 @@
 #include "attach/emit.h"
 #include "attach/clients/tsc.h"
 
-/* What is kept for a process whose buffers are read. */
+/* State of a process whose buffers are read. */
 struct foreign_records;
 
 /* How to read records; the same for all buffers of a trace. */
 struct foreign_terms {
 	attach_emit emit; /* gets a GPT_AGENT_BATCH */
 	void *emit_context;
-	/* Copies from a process's memory: process_read_memory, in tests something else. 0 or -errno. */
+	/* Copies from a process's memory: process_read_memory, or a replacement in tests. 0 or -errno. */
 	int (*read)(pid_t pid, uint64_t address, void *buffer, size_t bytes);
-	const struct tsc_clock *clock; /* NULL: times that count ticks cannot be converted */
-	uint64_t unwanted;	       /* bit i: activity kind i */
-	uint64_t since_ns;	       /* what ended before was not of this trace */
+	const struct tsc_clock *clock; /* NULL: times in ticks cannot be converted */
+	uint64_t unwanted;	       /* bit i: activity kind i is left out */
+	uint64_t since_ns;	       /* records that ended before are not part of this trace */
 };
 
 struct foreign_buffer {
@@ -35,7 +35,7 @@ struct foreign_buffer {
 	pid_t pid;
 	uint32_t tid;
 	uint64_t time_ns;	/* when CUPTI gave it back */
-	uint64_t wall_ns;	/* now: CLOCK_REALTIME, ... */
+	uint64_t wall_ns;	/* at the copy: CLOCK_REALTIME, ... */
 	int64_t wall_offset_ns; /* ... less CLOCK_MONOTONIC, ... */
 	uint64_t ticks;		/* ... and tsc_now() */
 };
@@ -43,18 +43,18 @@ struct foreign_buffer {
 struct foreign_result {
 	uint64_t taken;	      /* records in the batches */
 	uint64_t left;	      /* bytes at the end that made no sense */
-	uint64_t unknown;     /* records whose clock is none that we know */
-	uint64_t unconverted; /* records in ticks, and there is no clock for them */
+	uint64_t unknown;     /* records with an unknown clock */
+	uint64_t unconverted; /* records in ticks without a clock to convert them */
 };
 
 /* NULL: no memory. */
 struct foreign_records *foreign_records_new(void);
 void foreign_records_free(struct foreign_records *process);
 
-/* The sizes of records, as the agent sends them; without them nothing can be read. */
+/* Sets the sizes of records, as the agent sends them; without them nothing can be read. */
 void foreign_records_sizes(struct foreign_records *process, const uint16_t sizes[GPT_AGENT_KINDS]);
 
-/* Bits of enum gpt_api_class of calls whose records are taken: where no agent reports calls. */
+/* Sets the classes (bits of enum gpt_api_class) of calls whose records are taken: where no agent reports calls. */
 void foreign_records_calls(struct foreign_records *process, uint32_t classes);
 
 struct foreign_result foreign_buffer_convert(struct foreign_records *process, const struct foreign_terms *terms,

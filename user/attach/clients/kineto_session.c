@@ -45,7 +45,7 @@ int kineto_session_lasts(pid_t pid, struct files *files, struct probed_file *con
 
 	for (size_t i = 0; i < count; i++)
 		copies += mapped[i]->kind == LIBRARY_TORCH;
-	if (place->known && copies <= 1) /* one place says nothing of another copy */
+	if (place->known && copies <= 1) /* one place does not show another copy's session */
 		answer = kineto_records(pid, place->bias, &place->flag);
 	if (answer >= 0)
 		return answer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Pairs of readings and the lines between them; see tsc.h. */
+/* Pairs of readings and the interpolation between them; see tsc.h. */
 #include "attach/clients/tsc.h"
 
 #include <stdio.h>
@@ -12,13 +12,13 @@
 #include "base/distance.h"
 #include "base/monotonic.h"
 
-/* A pair is disturbed by an interrupt or a preemption now and then: enough readings to find a quiet one. */
+/* An interrupt or a preemption sometimes disturbs a pair: this many readings include a quiet one. */
 #define TRIES 20
 
-/* A pair every 250 ms is 17 minutes; then the older half is thinned, as the clock is steered slowly. */
+/* At a pair every 250 ms this is 17 minutes; then the older half is thinned, as the clock is steered slowly. */
 #define PAIRS_MAX 4096
 
-#define RATE_NS 100000000    /* a noise of 20 ns makes 0.2 ppm of it */
+#define RATE_NS 100000000    /* a noise of 20 ns is 0.2 ppm of it */
 #define AHEAD_MAX_NS 1000000 /* after the last pair */
 #define AHEAD_ERROR 2000     /* NTP changes a clock's rate by up to 500 ppm (kernel/time/ntp.c, MAXFREQ) */
 
@@ -54,7 +54,9 @@ static bool is_invariant(void)
 
 #endif
 
-/* A kernel that has seen the counters of its CPUs disagree takes it off this list; where there is none we go by CPUID.
+/*
+ * A kernel that has seen the counters of its CPUs disagree removes "tsc" from this list; without the list CPUID
+ * decides.
  */
 static bool is_given_up(void)
 {
@@ -76,7 +78,7 @@ const char *tsc_unfit(void)
 	return is_given_up() ? "the kernel does not trust this machine's time stamp counter" : NULL;
 }
 
-/* Every second one of the older half goes. */
+/* Drops every second pair of the older half. */
 static void thin(struct tsc_clock *clock)
 {
 	size_t kept = 0, half = clock->pairs.count / 2;
@@ -119,7 +121,7 @@ static int64_t on_line(const struct tsc_pair *a, const struct tsc_pair *b, int64
 	return run ? (int64_t)((__int128)ticks * (int64_t)(b->mono_ns - a->mono_ns) / run) : 0;
 }
 
-/* How far a pair lies from the line between its neighbours: what the clock was steered by, and noise. */
+/* The distance of a pair from the line between its neighbours: the steering of the clock, and noise. */
 static uint64_t bend(const struct tsc_clock *clock, size_t index)
 {
 	const struct tsc_pair *pair = &clock->pairs.items[index];
@@ -132,7 +134,7 @@ static uint64_t bend(const struct tsc_clock *clock, size_t index)
 	return (uint64_t)(off < 0 ? -off : off);
 }
 
-/* The last pair at or before that reading. */
+/* Index of the last pair at or before that reading. */
 static size_t pair_before(const struct tsc_clock *clock, uint64_t ticks)
 {
 	size_t low = 0, high = clock->pairs.count - 1;
@@ -148,7 +150,9 @@ static size_t pair_before(const struct tsc_clock *clock, uint64_t ticks)
 	return low;
 }
 
-/* One reading; what CUPTI's fit of the GPU's clock puts a little into the future goes on at the rate of the whole run.
+/*
+ * Converts one reading. CUPTI's fit of the GPU's clock may put it a little into the future; it is extrapolated at the
+ * rate of the whole run.
  */
 static bool convert_one(const struct tsc_clock *clock, uint64_t *time, uint64_t *error_ns)
 {
@@ -179,7 +183,7 @@ static bool convert_one(const struct tsc_clock *clock, uint64_t *time, uint64_t 
 	return true;
 }
 
-/* By the rate of the clock around its start, over enough time that the pairs' noise does not matter. */
+/* The length by the clock's rate around the start, over enough time that the pairs' noise does not matter. */
 static uint64_t length_of(const struct tsc_clock *clock, const uint64_t times[2])
 {
 	const struct tsc_pair *first = clock->pairs.items, *last = first + clock->pairs.count - 1;
@@ -203,8 +207,10 @@ bool tsc_clock_convert(const struct tsc_clock *clock, uint64_t times[2], uint64_
 		return false;
 	if (both[1] < both[0])
 		both[1] = both[0];
-	/* A pair between them would make the length jump by its noise; as far as that goes the rate is the better
-	 * judge. */
+	/*
+	 * A pair between start and end would make the length jump by its noise; within the error the rate is the better
+	 * estimate.
+	 */
 	length = length_of(clock, times);
 	if (time_distance(length, both[1] - both[0]) <= error)
 		both[1] = both[0] + length;

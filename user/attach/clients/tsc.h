@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The time stamp counter in terms of CLOCK_MONOTONIC.  The kernel steers its clock (NTP), the counter runs free: so
- * pairs of both are taken through the run, and a reading is placed on the line between the two pairs around it.
+ * Converts the time stamp counter to CLOCK_MONOTONIC. The kernel steers its clock (NTP), the counter runs free. So
+ * pairs of both are sampled during the run, and a reading is interpolated between the two pairs around it.
  */
 #ifndef GPUTRACE_ATTACH_CLIENTS_TSC_H
 #define GPUTRACE_ATTACH_CLIENTS_TSC_H
@@ -21,21 +21,22 @@ struct tsc_clock {
 	ARRAY(struct tsc_pair) pairs; /* by ticks */
 };
 
-/* NULL, or why this machine's counter is no clock: not invariant, or given up by the kernel. */
+/* NULL, or why this machine's counter is no clock: not invariant, or rejected by the kernel. */
 const char *tsc_unfit(void);
 
-/* The counter now; 0 on machines without one. */
+/* The counter now; 0 on machines without it. */
 uint64_t tsc_now(void);
 
-/* Takes a pair; often enough that the clock's rate hardly changes between two. */
+/* Samples a pair. Call it so often that the clock's rate hardly changes between two pairs. */
 void tsc_clock_sample(struct tsc_clock *clock);
 
-/* A pair taken elsewhere; one that does not lie after the last in both clocks is left out. */
+/* Adds a pair sampled elsewhere; it is dropped if it is not after the last one in both clocks. */
 void tsc_clock_add(struct tsc_clock *clock, struct tsc_pair pair);
 
 /*
- * Begin and end of something: ticks to CLOCK_MONOTONIC ns.  False, with nothing changed, when it began before the first
- * pair, ended more than 1 ms after the last, or ran backwards.  Raises *error_ns to the bound of this conversion.
+ * Converts start and end of an interval from ticks to CLOCK_MONOTONIC ns. False, with nothing changed, if it began
+ * before the first pair, ended more than 1 ms after the last, or ran backwards. Raises *error_ns to the bound of this
+ * conversion.
  */
 bool tsc_clock_convert(const struct tsc_clock *clock, uint64_t times[2], uint64_t *error_ns);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Everything is looked up in the process's own libc, which need not be ours: by the names that glibc has exported
+ * Looks up everything in the process's own libc, which need not be gputrace's: by the names that glibc has exported
  * since 2.2.5, and by the bytes of instructions that each of its builds contains.
  */
 #include "attach/inject/addresses.h"
@@ -16,8 +16,8 @@
 #include "target/image.h"
 #include "target/library.h"
 
-#define TEXT_MAX (16u << 20) /* libc's is 1.5 MB */
-#define R_STATE_OFFSET 24    /* of r_state in struct r_debug, link.h of every glibc for 64 bits */
+#define TEXT_MAX (16u << 20) /* libc's text is 1.5 MB */
+#define R_STATE_OFFSET 24    /* offset of r_state in struct r_debug, link.h of every glibc for 64 bits */
 
 static int refuse(char *why, size_t why_size, const char *text)
 {
@@ -25,7 +25,7 @@ static int refuse(char *why, size_t why_size, const char *text)
 	return -ENOTSUP;
 }
 
-/* "libc.so.6" and, before glibc 2.34, "libc-2.31.so" after it. */
+/* True for "libc.so.6" and, before glibc 2.34, for names like "libc-2.31.so". */
 static bool name_is(const char *path, const char *library)
 {
 	const char *name = path_base(path);
@@ -46,11 +46,11 @@ static bool is_musl(const char *path)
 {
 	const char *name = path_base(path);
 
-	/* Debian's musl is a libc.so, which glibc only has as a script for the linker. */
+	/* Debian's musl is named libc.so; glibc has that name only for a linker script. */
 	return !strncmp(name, "ld-musl", 7) || !strncmp(name, "libc.musl", 9) || !strcmp(name, "libc.so");
 }
 
-/* The first mapping of the library, which holds its headers. */
+/* The first mapping of the library, which contains its headers. */
 static const struct mapping *find(const struct mappings *mappings, const char *library)
 {
 	for (size_t i = 0; i < mappings->list.count; i++) {
@@ -69,7 +69,7 @@ struct wanted {
 	uint64_t *end; /* NULL: not wanted */
 };
 
-/* Fills in the addresses of those that the library has and the table still lacks. */
+/* Fills in the addresses that the table still lacks and the library has. */
 static int look_up(pid_t pid, const struct mapping *mapping, const struct wanted *wanted, size_t count)
 {
 	struct image *image = NULL;
@@ -170,7 +170,7 @@ static int find_instructions(pid_t pid, const struct mappings *mappings, const s
 	return -ENOENT;
 }
 
-/* ---- an agent that is there already ------------------------------------------------------------------ */
+/* ---- an agent that is already loaded ----------------------------------------------------------------- */
 
 static int find_agent_start(pid_t pid, const struct mapping *mapping, struct inject_addresses *addresses, char *why,
 			    size_t why_size)
@@ -211,7 +211,7 @@ static int find_agent(pid_t pid, const struct mappings *mappings, struct inject_
 	return 0;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------- */
+/* ---- all addresses --------------------------------------------------------------------------------- */
 
 static int find_functions(pid_t pid, const struct mappings *mappings, const struct mapping *libc,
 			  struct inject_addresses *addresses, uint64_t *errno_location)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One detached thread for each; what it shares with the others lies under one lock. */
+/* One detached thread for each injection; one lock protects what they share. */
 #include "attach/inject/entering.h"
 
 #include <errno.h>
@@ -12,25 +12,25 @@
 #include "base/array.h"
 #include "base/thread.h"
 
-#define STACK_BYTES (512u << 10) /* paths, /proc texts and what is borrowed: 60 KB of it are used */
+#define STACK_BYTES (512u << 10) /* for paths, /proc texts and the borrowed thread's state: 60 KB are used */
 
-#define FINISH_LOOKS 500 /* 1 ms each: twice what a call and a stop may take at the end */
+#define FINISH_LOOKS 500 /* 1 ms each: twice the time that a call and a stop may take at the end */
 
 struct entering {
 	struct entering *next;
 	pid_t pid;
-	int agent_fd;			 /* its own */
+	int agent_fd;			 /* owned */
 	char *asked;			 /* NULL: none */
 	struct entering_request request; /* without asked */
-	/* Under the lock. */
+	/* Protected by the lock. */
 	bool ended, forgotten;
-	bool gone; /* the thread does not look at it any more */
+	bool gone; /* the thread does not access it any more */
 	int error;
 	struct inject_result result;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct entering *all; /* whose thread lives */
+static struct entering *all; /* those whose thread lives */
 static unsigned count;
 
 static void free_entering(struct entering *entering)
@@ -88,7 +88,7 @@ static void *entering_main(void *context)
 	return NULL;
 }
 
-/* Takes its place among all; -EAGAIN when there is none for it. */
+/* Adds it to `all`; -EAGAIN if there is no room for it. */
 static int take_place(struct entering *entering)
 {
 	int error = 0;
@@ -151,7 +151,7 @@ bool entering_ended(struct entering **entering, int *error, struct inject_result
 	return ended;
 }
 
-/* The second of the two frees it: the thread or the caller. */
+/* The thread or the caller frees it, whichever is second. */
 void entering_forget(struct entering **entering)
 {
 	bool gone;

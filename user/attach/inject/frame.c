@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From the lowest address: return addresses, three signal frames as the kernel makes them (arch/x86/include/asm/
- * sigframe.h), errno, the path, the extended state.  A frame is left by rt_sigreturn, which loads every register
- * at once: with two of them functions are called with arguments, with the last the thread is as it was.
+ * Layout from the lowest address: return addresses, three signal frames as the kernel makes them
+ * (arch/x86/include/asm/sigframe.h), errno, the path, the extended state. rt_sigreturn leaves a frame and loads every
+ * register at once: two of the frames call functions with arguments, the last one restores the thread.
  */
 #include "attach/inject/frame.h"
 
@@ -13,7 +13,7 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-#define RED_ZONE 128u /* below the stack pointer, and in use: System V ABI, x86-64 */
+#define RED_ZONE 128u /* in use below the stack pointer: System V ABI, x86-64 */
 #define UC_FLAGS 7u   /* UC_FP_XSTATE | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS, asm/ucontext.h */
 #define FXSAVE_SW_RESERVED 464u
 #define XSTATE_BV 512u
@@ -22,7 +22,7 @@
 #define XFEATURE_XTILE (3ULL << 17)
 #define XFEATURE_XTILEDATA (1ULL << 18)
 #define XSTATE_HEADER_END 576u
-#define EFLAGS_CLEARED 0x500ULL /* trap and direction */
+#define EFLAGS_CLEARED 0x500ULL /* trap and direction flags */
 #define ALL_SIGNALS (~0ULL)
 
 struct kernel_sigcontext {
@@ -46,11 +46,11 @@ struct fp_software_bytes {
 	uint32_t xstate_size, padding[7];
 };
 
-/* A call of a function, and then the frame after it. */
+/* A call of a function, which returns into the next frame. */
 struct step {
 	struct kernel_ucontext context;
-	uint64_t pad;	      /* so that the stack pointer at the entry of the function is 8 modulo 16 */
-	uint64_t next_return; /* where that function returns to: the restorer */
+	uint64_t pad;	      /* makes the stack pointer at the function's entry 8 modulo 16 */
+	uint64_t next_return; /* return address of that function: the restorer */
 };
 
 struct layout {
@@ -73,7 +73,7 @@ static void fill_context(struct kernel_ucontext *out, const struct user_regs_str
 {
 	*out = (struct kernel_ucontext){
 		.flags = UC_FLAGS,
-		/* The alternate stack is not known from outside: this is refused, and so nothing is changed. */
+		/* The alternate stack is not known from outside: the kernel refuses this value and changes nothing. */
 		.stack_flags = 0x100,
 		.blocked = blocked,
 		.context =
@@ -118,10 +118,10 @@ static void fill_step(struct step *step, const struct inject_addresses *addresse
 	step->next_return = addresses->restorer;
 }
 
-/* Where each part of the extended state ends, by CPUID, which takes 20 us and more in a virtual machine. */
+/* The end of each part of the extended state, by CPUID, which takes 20 us and more in a virtual machine. */
 static struct {
 	bool known;
-	size_t end[64]; /* 0: none, or not a part that user space sees */
+	size_t end[64]; /* 0: no such part, or not visible to user space */
 } parts;
 
 void frame_prepare(void)
@@ -136,9 +136,9 @@ void frame_prepare(void)
 }
 
 /*
- * How much of the state the kernel takes back: at most what it would have written for this thread, which is
- * without AMX's tiles (8 KB) as long as they were not asked for (arch/x86/kernel/fpu/signal.c,
- * check_xstate_in_sigframe: with a larger size it falls back to the 512 bytes of FXSAVE).
+ * The size of the state that the kernel restores: at most what it would have written for this thread. That excludes
+ * AMX's tiles (8 KB) unless they were requested (arch/x86/kernel/fpu/signal.c, check_xstate_in_sigframe: with a larger
+ * size it falls back to the 512 bytes of FXSAVE).
  */
 static size_t xstate_in_frame(const struct borrowed *thread, uint64_t *features)
 {
@@ -155,7 +155,10 @@ static size_t xstate_in_frame(const struct borrowed *thread, uint64_t *features)
 	return size;
 }
 
-/* errno by swab(), which copies pairs of bytes swapped: the one function of every libc that stores what it is given. */
+/*
+ * The source for swab(), which writes errno and copies pairs of bytes swapped. It is the one function of every libc
+ * that stores the data it is given.
+ */
 static uint64_t swapped_pairs(uint32_t value)
 {
 	return (value & 0xff00ff00u) >> 8 | (value & 0x00ff00ffu) << 8;
@@ -198,9 +201,9 @@ int frame_build(const struct inject_addresses *addresses, const struct borrowed 
 		return -EINVAL;
 	state = (end - xstate_bytes - 4) & ~63ULL;
 	out->path = (state - path_bytes) & ~15ULL;
-	layout_address = ((out->path - sizeof(layout)) & ~15ULL) - 8; /* 8 modulo 16 at the entry of a function */
+	layout_address = ((out->path - sizeof(layout)) & ~15ULL) - 8; /* 8 modulo 16 at a function's entry */
 	steps_address = layout_address + offsetof(struct layout, steps);
-	/* What dlopen may have left for dlerror() is fetched, so that the application does not find it. */
+	/* Fetches an error that dlopen may have left for dlerror(), so that the application does not find it. */
 	fill_step(&layout.steps[0], addresses, thread, loads ? addresses->dlerror : addresses->swab, steps_address);
 	fill_step(&layout.steps[1], addresses, thread, addresses->swab, steps_address + sizeof(struct step));
 	for (unsigned i = 0; i < 2; i++) {

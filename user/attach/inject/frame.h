@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The stack frame for one function call in a thread of another process.  We stop the thread, write this frame below its
- * stack pointer, and let it call the function.  The frame's return addresses lead the thread back to where it was, also
- * when gputrace has died meanwhile.  This part computes bytes only, it touches no process.
+ * The stack frame for one function call in a thread of another process. gputrace stops the thread, writes this frame
+ * below its stack pointer, and lets it call the function. The frame's return addresses lead the thread back to where it
+ * was, also when gputrace has died meanwhile. This part computes bytes only; it touches no process.
  */
 #ifndef GPUTRACE_ATTACH_INJECT_FRAME_H
 #define GPUTRACE_ATTACH_INJECT_FRAME_H
@@ -19,7 +19,7 @@
 
 /* The state of a stopped thread, to be restored after the call. */
 struct borrowed {
-	struct user_regs_struct regs; /* to resume with; a system call that we interrupted is restarted */
+	struct user_regs_struct regs; /* to resume with; an interrupted system call is restarted */
 	uint64_t blocked;	      /* signals */
 	uint32_t error;		      /* errno */
 	size_t xstate_bytes;
@@ -28,20 +28,20 @@ struct borrowed {
 
 struct frame {
 	uint64_t address; /* of bytes[0] in the process: the stack pointer at the call */
-	uint64_t path;	  /* address of the path */
+	uint64_t path;	  /* address of the path in the process */
 	size_t size;
 	uint8_t bytes[FRAME_MAX];
 };
 
 #define FRAME_PATH_MAX 256u /* bytes of a path with its NUL */
 
-/* To be called once before frame_build, by one thread: what takes long, while nothing is stopped. */
+/* Call once before frame_build, from one thread: does the slow part while nothing is stopped. */
 void frame_prepare(void);
 
 /*
- * The call returns into raise(signal), where a tracer takes over.  Without one, and with the signal ignored, it
- * goes on: dlerror() where the call `loads`, errno as it was, and rt_sigreturn to `thread`.  path: first argument of
- * the call, NULL none.
+ * The call returns into raise(signal), where a tracer takes over. Without one, and with the signal ignored, the thread
+ * goes on: it calls dlerror() if the call `loads`, restores errno, and returns to `thread` by rt_sigreturn. path: first
+ * argument of the call, NULL: none.
  */
 int frame_build(const struct inject_addresses *addresses, const struct borrowed *thread, const char *path, bool loads,
 		int signal, struct frame *out);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The order of things: who cannot be entered, the file lent, the thread chosen, the call made, the result seen. */
+/*
+ * The steps of an injection: checks the process, lends the file, chooses the thread, makes the call, checks the result.
+ */
 #include "attach/inject/inject.h"
 
 #include <errno.h>
@@ -21,10 +23,9 @@
 #include "attach/inject/waiting.h"
 #include "target/library.h"
 
-/* A thread that was there a moment ago has often moved: other threads of a Python wait for its lock 200 times a second.
- */
+/* A thread has often moved on since it was seen: other threads of a Python wait for its lock 200 times a second. */
 #define ATTEMPTS 12
-#define SLOW_LOOKS 100 /* for the library to be mapped, when the loader was busy: 10 ms each */
+#define SLOW_LOOKS 100 /* until the library is mapped, if the loader was busy: 10 ms each */
 #define SECCOMP_STRICT 1
 
 _Static_assert(INJECT_PATH_MAX == FRAME_PATH_MAX, "a path has to fit into the frame");
@@ -47,7 +48,7 @@ static int refuse(struct injection *injection, int error, const char *why)
 	return error;
 }
 
-/* A tracer is named by the thread that traces. */
+/* True for a thread of gputrace: status names the tracing thread, not its process. */
 static bool is_own_thread(pid_t tid)
 {
 	char path[64];
@@ -101,14 +102,14 @@ static int open_injection(struct injection *injection, pid_t pid, struct inject_
 				     sizeof(result->why));
 }
 
-/* The thread's stack pointer is looked up in them. */
+/* Reads the mappings again: the thread's stack pointer is looked up in them. */
 static int refresh_mappings(struct injection *injection)
 {
 	mappings_free(&injection->mappings);
 	return mappings_read(injection->pid, &injection->mappings);
 }
 
-/* A blocked thread, else one that runs, which will often be stopped in the wrong place. */
+/* Chooses a blocked thread, else a running one, which will often be stopped in the wrong place. */
 static int choose(struct injection *injection, struct safe_thread *thread)
 {
 	const char *why;
@@ -131,7 +132,7 @@ static int choose(struct injection *injection, struct safe_thread *thread)
 	return error ? refuse(injection, error, error == -ESRCH ? "it has ended" : why) : 0;
 }
 
-/* Not in step with anything the process does: 0.5 to 1.5 ms. */
+/* Waits 0.5 to 1.5 ms, not in step with anything that the process does. */
 static void wait_a_little(void)
 {
 	struct timespec pause;
@@ -160,7 +161,7 @@ static int try_call(struct injection *injection, struct remote_call *call)
 		return error;
 	call->process = &injection->process;
 	error = remote_call(&thread, call, injection->result);
-	/* A debugger is seen before: gputrace has come to hold the thread itself. */
+	/* A debugger was noticed earlier: this is gputrace itself, which now holds the thread. */
 	if (error == -EPERM && is_held_by_gputrace(injection, &thread))
 		error = -EAGAIN;
 	if (error == -EAGAIN && thread.call.number == SYSCALL_RUNNING) {
@@ -206,7 +207,7 @@ static int wait_mapped(struct injection *injection, int agent_fd, bool slow)
 		      "its loader refused the agent (a security module, seccomp or a limit of memory?)");
 }
 
-/* asleep: it does not begin a session by itself. */
+/* asleep: the agent does not start a session by itself. */
 static int load(struct injection *injection, int agent_fd, bool asleep)
 {
 	struct lender lender;
@@ -227,15 +228,15 @@ static int load(struct injection *injection, int agent_fd, bool asleep)
 	if (!error || error == -EINPROGRESS)
 		error = wait_mapped(injection, agent_fd, error == -EINPROGRESS);
 	if (error == -ETIMEDOUT)
-		lender_leave(&lender); /* the path is still to be opened: its pid may not become another's */
+		lender_leave(&lender); /* the path will still be opened: its pid must not be reused */
 	else if (lender_stop(&lender) == -EOWNERDEAD && error)
 		error = refuse(injection, -EAGAIN, LENDER_KILLED);
 	return error;
 }
 
 /*
- * What the agent says of itself.  It may lie: that decides nothing but whether this process is left alone or its own
- * agent called.  One that says nothing (it is older, or cannot be read) is called: at work it bears that.
+ * Reads the state that the agent reports. If it lies, the only effect is whether this process is left alone or its own
+ * agent called. An agent without a report (older, or unreadable) is called, which does no harm to an agent at work.
  */
 static uint32_t read_life(const struct injection *injection)
 {
@@ -284,7 +285,7 @@ static int check_file(struct injection *injection, int agent_fd)
 	return 0;
 }
 
-/* It sees for itself that ops are wanted. */
+/* An agent that is already loaded sees by itself that ops are wanted. */
 static int enter_observer(struct injection *injection, int agent_fd)
 {
 	if (injection->addresses.agent_start)
@@ -292,7 +293,7 @@ static int enter_observer(struct injection *injection, int agent_fd)
 	return load(injection, agent_fd, true);
 }
 
-/* Only an agent that is there can be asked for something. */
+/* Only a loaded agent can get a request. */
 static int enter(struct injection *injection, int agent_fd, const char *asked)
 {
 	int error;
@@ -319,7 +320,7 @@ static int inject(pid_t pid, uint64_t start_ticks, int agent_fd, const char *ask
 	injection.start_ticks = start_ticks;
 	if (!error)
 		error = check_file(&injection, agent_fd);
-	/* Before anything is started for it. */
+	/* Check this before anything is started for the process. */
 	if (!error)
 		error = choose(&injection, &thread);
 	if (!error)
@@ -328,7 +329,7 @@ static int inject(pid_t pid, uint64_t start_ticks, int agent_fd, const char *ask
 	return error;
 }
 
-/* By a waiting agent only what a collector without BPF wants: one that may probe it stops a thread as well. */
+/* Only a collector without BPF asks a waiting agent: a collector that may probe it can stop a thread as well. */
 static int ask_waiting(pid_t pid, const char *asked, struct inject_result *result)
 {
 	int error = asked && *asked == GPUTRACE_AGENT_JOIN ? waiting_agent_ask(pid, asked) : -ENOENT;

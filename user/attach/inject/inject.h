@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Entering a process: the agent is loaded into one that already runs.  One of its threads, found blocked in a harmless
- * system call, is stopped (ptrace), made to call dlopen (or the start function of an agent that is there already), and
- * put back as it was.  When gputrace dies meanwhile, the thread gets back by itself.
+ * Entering a process: loads the agent into a running process.  One of its threads, found blocked in a harmless
+ * system call, is stopped (ptrace), made to call dlopen (or the start function of an agent that is already loaded), and
+ * put back as it was.  If gputrace dies meanwhile, the thread gets back by itself.
  *
- *   inject         the whole way, one attempt; entering: attempts under way, each on a gputrace thread
+ *   inject         one whole attempt; entering: attempts under way, each on a gputrace thread
  *   safe_point     which thread may be borrowed, by thread_state (/proc), thread_code, stack and seccomp
- *   addresses      the functions and instructions in the process that are needed
+ *   addresses      the functions and instructions needed in the process
  *   remote_call    one call by a stopped thread: stop, and frame (the bytes on its stack)
- *   waiting        an agent that waits to be asked, and needs none of this
+ *   waiting        an agent that waits for a request, and needs none of this
  *   lend, lender   the agent's file, opened in a process with other namespaces; read_only: so that no one can write it
  *
  * Knows nothing of probes or of what the agent does.  Waits for whatever the process does: up to 10 s for a stop, 5 s
@@ -24,33 +24,35 @@
 #include "attach/inject/result.h"
 
 /*
- * Makes the process that has the pid and this start (process_start_ticks) load the agent (agent_fd: its file, from
- * read_only_open) or, where that file's agent is mapped already, start it; asked: what it is to do
- * (GPUTRACE_AGENT_START), NULL: nothing particular.  0: the call was made; the agent itself reports whether a session
- * starts.  -EAGAIN: not at this moment, try again; -ESRCH: the process has ended; other -errno: not in this process.
+ * Makes the process with this pid and start (process_start_ticks) load the agent (agent_fd: its file, from
+ * read_only_open) or, if that file's agent is already mapped, start it. asked: the request to the agent
+ * (GPUTRACE_AGENT_START), NULL: none. 0: the call was made; the agent itself reports whether a session starts. -EAGAIN:
+ * not at this moment, try again; -ESRCH: the process has ended; other -errno: not in this process.
  */
-#define INJECT_PATH_MAX 256u /* bytes of what the agent is asked, with its NUL */
+#define INJECT_PATH_MAX 256u /* bytes of the request to the agent, with its NUL */
 int inject_agent(pid_t pid, uint64_t start_ticks, int agent_fd, const char *asked, struct inject_result *result);
 
-/* The same for PyTorch's ops alone, in a process whose driver brings the agent: one that is loaded now waits for that.
+/*
+ * The same for PyTorch's ops alone, in a process whose driver brings the agent: an agent that is loaded now waits for
+ * the driver.
  */
 int inject_observer(pid_t pid, uint64_t start_ticks, int agent_fd, struct inject_result *result);
 
-/* Everything but the call: 0 when it would be made now; as inject_agent. */
+/* Does everything but the call: 0 if the call would be made now; else as inject_agent. */
 int inject_check(pid_t pid, int agent_fd, struct inject_result *result);
 
 /*
- * Where a thread has not stopped in time, waits until it has stopped or ended, and lets it run: to be called after
- * inject_agent, by the same thread.
+ * If a thread has not stopped in time, waits until it has stopped or ended, and lets it run. Call after inject_agent,
+ * from the same thread.
  */
 void inject_wait_late_stop(pid_t pid, const struct inject_result *result);
 
-/* gputrace is about to end: callers of inject_agent return soon, and no thread is borrowed any more. */
+/* Called when gputrace is about to end: callers of inject_agent return soon, and no thread is borrowed any more. */
 void inject_hurry(void);
 
 /*
- * Whether the driver will load an agent when the process starts CUDA: its environment names one, and there is such a
- * file.  A look through its root, which may take as long as its user likes.
+ * Whether the driver will load an agent when the process starts CUDA: its environment names one, and that file exists.
+ * The look-up goes through the process's root, and may take as long as its user likes.
  */
 bool inject_driver_brings(pid_t pid);
 

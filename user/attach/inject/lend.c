@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The process that lends the agent's file, and its keeper.  Who may follow the path may do all else to the lender that
- * ptrace(2) allows: that takes the same rights.  So there is nothing in it: its root is a file system of its own that
- * is empty but for a program of one system call, its namespaces are the borrower's, its only descriptor is the file on
- * a read-only mount.  And no one can make it do anything: it is stopped in the execve by which it becomes visible, by
- * its tracer, the keeper; a process has no second tracer.  It can be killed, but its pid is not free before we say so.
+ * The process that lends the agent's file, and its keeper. A process that may follow the path may do all else to the
+ * lender that ptrace(2) allows, as that takes the same rights. So the lender contains nothing: its root is a file
+ * system of its own, empty except for a program of one system call, its namespaces are the borrower's, its only
+ * descriptor is the file on a read-only mount. And no one can make it do anything: it becomes visible by an execve, in
+ * which its tracer, the keeper, stops it; a process has no second tracer. It can be killed, but its pid is not free
+ * before gputrace allows it.
  *
- * The keeper has the tracer's rights, so that the borrower's user may not look into it.  It is gputrace executed again,
- * with nothing of the tracer's memory or descriptors, and goes when the tracer says so or is gone.
+ * The keeper has the tracer's rights, so that the borrower's user may not look into it. It is gputrace executed again,
+ * with nothing of the tracer's memory or descriptors. It ends when the tracer says so or is gone.
  */
 #include "attach/inject/lend.h"
 
@@ -38,7 +39,7 @@
 
 #define NUMBER_COUNT 900
 
-/* How long a path that may still be used is kept when the tracer has gone; it is looked after so often. */
+/* How long a path that may still be used is kept after the tracer has gone, and how often that is checked. */
 #define KEEP_S 600
 #define LOOK_MS 100
 
@@ -49,7 +50,7 @@
 /* ---- the lender ------------------------------------------------------------------------------------------- */
 
 struct loan {
-	int borrower; /* its folder in /proc */
+	int borrower; /* descriptor of its folder in /proc */
 	int go, done; /* pipes from and to the keeper */
 };
 
@@ -60,7 +61,7 @@ static int enter_namespace(int borrower, int self, const char *name)
 	int fd, error;
 
 	snprintf(path, sizeof(path), "ns/%s", name);
-	/* A kernel may be too old for it, or built without. */
+	/* A kernel may be too old for that namespace, or built without it. */
 	if (fstatat(self, path, &b, 0) && errno == ENOENT)
 		return 0;
 	if (fstatat(borrower, path, &a, 0))
@@ -75,7 +76,7 @@ static int enter_namespace(int borrower, int self, const char *name)
 	return error;
 }
 
-/* The mount namespace takes our root with it, the user namespace our rights over the others. */
+/* Entering the mount namespace changes the root, entering the user namespace gives up the rights over the others. */
 static int enter_namespaces(int borrower)
 {
 	static const char *const names[] = {"net", "ipc", "uts", "cgroup", "time", "mnt"};
@@ -96,7 +97,7 @@ static int enter_namespaces(int borrower)
 	return error;
 }
 
-/* Those with which it opens files, as numbers of our user namespace. */
+/* Reads the ids with which the borrower opens files, as numbers of gputrace's user namespace. */
 static int read_ids(int borrower, uid_t *uid, gid_t *gid)
 {
 	bool have_uid = false, have_gid = false;
@@ -115,8 +116,8 @@ static int read_ids(int borrower, uid_t *uid, gid_t *gid)
 }
 
 /*
- * To be looked into by the borrower takes the same ids and no capability that it lacks: ptrace(2).  Before the execve
- * no one may; a change of ids would allow it where fs.suid_dumpable is 1.
+ * The borrower may only look into the lender if it has the same ids and every capability of the lender: ptrace(2).
+ * Before the execve no process may; a change of ids would allow it where fs.suid_dumpable is 1.
  */
 static int become(int borrower)
 {
@@ -137,7 +138,7 @@ static int become(int borrower)
 	return 0;
 }
 
-/* With the borrower's ids. */
+/* Checks access with the borrower's ids. */
 static bool may(int how)
 {
 	return !syscall(SYS_faccessat2, LEND_FILE, "", how, AT_EMPTY_PATH | AT_EACCESS);
@@ -156,7 +157,7 @@ static int try_file(struct lend_answer *answer)
 	return 0;
 }
 
-/* All that we have been given closes at the execve but the file. */
+/* The execve closes every descriptor except the file. */
 static int hide(int number)
 {
 	char *const argv[] = {(char *)READ_ONLY_PROGRAM, NULL}, *const environment[] = {NULL};
@@ -191,7 +192,7 @@ static void lend(const struct loan *loan, struct lend_answer *answer)
 		answer->error = try_file(answer);
 	if (answer->error)
 		return;
-	answer->step = LEND_OK; /* heard once it has stopped after the execve */
+	answer->step = LEND_OK; /* read once the lender has stopped after the execve */
 	(void)!write(loan->done, answer, sizeof(*answer));
 	answer->step = LEND_HIDE;
 	answer->error = hide(answer->number);
@@ -211,7 +212,7 @@ static void __attribute__((noreturn)) lender_main(const struct loan *loan)
 
 /* ---- its keeper ----------------------------------------------------------------------------------------------- */
 
-/* Until it has stopped at the end of its execve, where it stays; false: it has ended. */
+/* Waits until the lender has stopped at the end of its execve, where it stays; false: it has ended. */
 static bool wait_hidden(pid_t lender)
 {
 	int status;
@@ -226,12 +227,12 @@ static bool wait_hidden(pid_t lender)
 			return false;
 		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
 			return true;
-		/* The borrower's user sends signals: they are not heard. */
+		/* Signals from the borrower's user are dropped. */
 		ptrace(PTRACE_CONT, lender, NULL, NULL);
 	}
 }
 
-/* Looks through the borrower's root, as it will itself. */
+/* Looks up the path through the borrower's root, as the borrower will. */
 static int check_path(int borrower, const struct lend_answer *answer)
 {
 	struct stat lent, file;
@@ -244,7 +245,7 @@ static int check_path(int borrower, const struct lend_answer *answer)
 	return -ENOTSUP;
 }
 
-/* The last of the answers: a failed execve comes after a good one. */
+/* Reads the last answer: a failed execve comes after a good one. */
 static void hear(int done, struct lend_answer *answer)
 {
 	struct pollfd pipe = {.fd = done, .events = POLLIN};
@@ -253,7 +254,7 @@ static void hear(int done, struct lend_answer *answer)
 		;
 }
 
-/* Whether it still stands where it was stopped: one that was killed does not, and has lost its files before it dies. */
+/* Whether the lender is still stopped there: a killed one is not, and loses its files before it dies. */
 static bool is_held(pid_t lender)
 {
 	unsigned long message;
@@ -261,7 +262,7 @@ static bool is_held(pid_t lender)
 	return !ptrace(PTRACE_GETEVENTMSG, lender, NULL, &message);
 }
 
-/* The lender's pid, 0 when it could not be made, with the reason in the answer. */
+/* Returns the lender's pid, 0 if it could not be created, with the reason in the answer. */
 static pid_t make_lender(int borrower, struct lend_answer *answer)
 {
 	int self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC), go[2], done[2];
@@ -302,13 +303,13 @@ static pid_t make_lender(int borrower, struct lend_answer *answer)
 	return lender;
 }
 
-/* The file is mapped, or the process has ended. */
+/* True if the file is mapped, or the process has ended. */
 static bool is_settled(pid_t borrower, int borrower_folder)
 {
 	return faccessat(borrower_folder, "maps", F_OK, 0) || process_maps_file(borrower, LEND_FILE);
 }
 
-/* The tracer has gone without a word. */
+/* Keeps the lender when the tracer has gone without a message. */
 static void keep_for_borrower(pid_t borrower, int borrower_folder)
 {
 	for (int i = 0; i < KEEP_S * 1000 / LOOK_MS && !is_settled(borrower, borrower_folder); i++)
@@ -343,15 +344,17 @@ static void end_lender(pid_t lender)
 {
 	int status;
 
-	/* It has another's ids: kill(2) takes CAP_KILL.  Before Linux 5.19 its tracer's way only lets it go on: to its
-	 * end. */
+	/*
+	 * The lender has another user's ids: kill(2) needs CAP_KILL. Before Linux 5.19 PTRACE_KILL only lets it
+	 * continue, to its end.
+	 */
 	do
 		if (kill(lender, SIGKILL))
 			ptrace(PTRACE_KILL, lender, NULL, NULL);
 	while (waitpid(lender, &status, __WALL) == lender && WIFSTOPPED(status));
 }
 
-/* What its caller says has no weight where its caller has fewer rights. */
+/* Whether a gputrace with the same rights has started this: a caller with fewer rights is refused. */
 static bool is_for_gputrace(void)
 {
 	char word = 0, control[CMSG_SPACE(sizeof(struct ucred))];
@@ -385,7 +388,7 @@ int inject_lend_main(int argc, char **argv)
 	if (borrower <= 0 || !is_for_gputrace())
 		return 2;
 	prctl(PR_SET_NAME, INJECT_LENDER);
-	setsid(); /* Ctrl-C is not for us */
+	setsid(); /* Ctrl-C must not reach the keeper */
 	snprintf(path, sizeof(path), "/proc/%d", process_thread(borrower));
 	folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	answer.error = folder < 0 ? -ESRCH : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The tracer's side of a loan (lend.h): starts a keeper, hears of it, has it end; waits for no one long. */
+/* The tracer's side of a loan (lend.h): starts a keeper, reads its answers, ends it; never waits long. */
 #include "attach/inject/lend.h"
 
 #include <errno.h>
@@ -20,11 +20,11 @@
 #include "attach/inject/read_only.h"
 #include "target/process.h"
 
-#define PATIENCE_MS 5000 /* a look through the borrower's root may take as long as its user likes */
-#define HURRIED_MS 100	 /* when the tracer is to end */
+#define PATIENCE_MS 5000 /* a look-up through the borrower's root may take as long as its user likes */
+#define HURRIED_MS 100	 /* when the tracer must end */
 #define SLICE_MS 20
 
-/* With system calls only: there may be other threads. */
+/* Uses system calls only, as there may be other threads. */
 static void __attribute__((noreturn)) become_keeper(char *borrower, int fds[LEND_DESCRIPTORS])
 {
 	char *const argv[] = {(char *)INJECT_LENDER, borrower, NULL}, *const environment[] = {NULL};
@@ -33,7 +33,7 @@ static void __attribute__((noreturn)) become_keeper(char *borrower, int fds[LEND
 
 	for (int i = 0; i < LEND_SOCKET; i++)
 		fds[i] = null;
-	/* Out of the way of the numbers they get. */
+	/* Moves them out of the way of their final numbers. */
 	for (int i = LEND_SOCKET; i < LEND_DESCRIPTORS; i++)
 		fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, LEND_DESCRIPTORS);
 	for (int i = 0; i < LEND_DESCRIPTORS; i++)
@@ -64,7 +64,7 @@ static int explain(const struct lend_answer *answer, char *why, size_t why_size)
 	else
 		snprintf(why, why_size, "%s: %s", known ? steps[answer->step] : "the agent's file cannot be lent",
 			 strerror(-answer->error));
-	/* Also while it was being taken hold of. */
+	/* It may also have been killed while it was being seized. */
 	if (answer->error == -EOWNERDEAD || (answer->step == LEND_HIDE && answer->error == -ESRCH)) {
 		snprintf(why, why_size, "%s", LENDER_KILLED);
 		return -EAGAIN;
@@ -82,7 +82,7 @@ static bool receive(const struct lender *lender, struct lend_answer *answer)
 	return false;
 }
 
-/* Where it is not permitted the keeper decides. */
+/* If it is not permitted, the keeper decides. */
 static void greet(int socket)
 {
 	const struct ucred us = {.pid = LEND_GREETING_PID, .uid = getuid(), .gid = getgid()};
@@ -129,7 +129,7 @@ static bool has_capabilities(void)
 	return syscall(SYS_capget, &header, sets) || sets[0].permitted || sets[1].permitted;
 }
 
-/* Whether the borrower can reach the file is tried through its root. */
+/* A look-up through the borrower's root shows whether the borrower can reach the file. */
 static int lend_without_lender(struct lender *lender, pid_t borrower, int file_fd, char *why, size_t why_size)
 {
 	struct lend_answer answer = {.step = LEND_PATH, .error = -ENOTSUP};
@@ -167,7 +167,7 @@ int lender_start(struct lender *lender, pid_t borrower, int file_fd, char *why, 
 			 strerror(-nowhere));
 		return nowhere;
 	}
-	/* Without the right to read: the borrower opens it again, and its rights are checked then. */
+	/* Opened without the right to read: the borrower opens it again, and its rights are checked then. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
 	file = open(path, O_PATH | O_CLOEXEC);
 	answer.error = file < 0 ? -errno : start_keeper(lender, borrower, file, nowhere);
@@ -199,7 +199,7 @@ int lender_stop(struct lender *lender)
 
 	if (lender->socket >= 0) {
 		say(lender, LEND_END);
-		/* With it goes the lender: PTRACE_O_EXITKILL. */
+		/* Its end also kills the lender: PTRACE_O_EXITKILL. */
 		if (lender->pid > 0 && !receive(lender, &end))
 			kill(lender->pid, SIGKILL);
 		close(lender->socket);

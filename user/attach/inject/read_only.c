@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Mounts that are in no namespace; system calls by number, as glibc before 2.36 has no functions for them. */
+/*
+ * Creates mounts that are in no namespace; uses system calls by number, as glibc before 2.36 has no functions for them.
+ */
 #include "attach/inject/read_only.h"
 
 #include <elf.h>
@@ -37,12 +39,12 @@ struct mount_attributes {
 	uint64_t set, clear, propagation, userns_fd;
 };
 
-#define BUSY_TRIES 2000 /* 1 ms apart, each lasts 0.1 ms: an execve is near all the time when many are entered */
+#define BUSY_TRIES 2000 /* 1 ms apart, each takes 0.1 ms: with many injections an execve is always near */
 
-/* ---- a file of someone else's file system --------------------------------------------------------------------------
+/* ---- a file on an existing file system -----------------------------------------------------------------------------
  */
 
-/* What the mount forbids so far stays forbidden. */
+/* Keeps what the mount forbids already. */
 static unsigned long mount_flags(int folder)
 {
 	unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV;
@@ -55,10 +57,13 @@ static unsigned long mount_flags(int folder)
 
 struct reopening {
 	const char *folder, *name;
-	int fd; /* what it gets instead */
+	int fd; /* the descriptor to replace */
 };
 
-/* In a child with our files and a mount namespace of its own; only system calls, as we may have other threads. */
+/*
+ * Runs in a child with gputrace's descriptor table and a mount namespace of its own; makes only system calls, as
+ * gputrace may have other threads.
+ */
 static int reopen(const struct reopening *file)
 {
 	int place = -1, tree = -1, opened = -1, error = 0;
@@ -82,7 +87,7 @@ cleanup:
 	return error;
 }
 
-/* A clone of the mount that is nowhere, made read-only there. */
+/* Opens the file through a clone of the mount that is in no namespace and is made read-only there. */
 static int reopen_nowhere(const struct reopening *file)
 {
 	const struct mount_attributes read_only = {.set = MOUNT_RDONLY | MOUNT_NOSUID_NODEV};
@@ -103,8 +108,8 @@ static int reopen_nowhere(const struct reopening *file)
 }
 
 /*
- * Before Linux 5.12 only a mount that is somewhere can be made read-only: a child has a namespace for it.  When that
- * ends the mount is nowhere, and lives as long as what was opened through it.
+ * Before Linux 5.12 only a mount in a namespace can be made read-only: a child has a namespace for it. When that ends
+ * the mount is in no namespace, and lives as long as files opened through it.
  */
 static void replace_by_read_only(const struct reopening *file)
 {
@@ -143,7 +148,7 @@ bool read_only_is(int fd)
 	return !fstatvfs(fd, &files) && files.f_flag & ST_RDONLY;
 }
 
-/* ---- a file system of our own ---------------------------------------------------------------------------------------
+/* ---- a file system of its own ---------------------------------------------------------------------------------------
  */
 
 #define PROGRAM_ADDRESS 0x400000UL
@@ -154,7 +159,7 @@ struct program {
 	uint8_t code[16];
 };
 
-/* By hand: an interpreter and libraries would be files of the host in a process that must have none. */
+/* Written by hand: an interpreter and libraries would be files of the host in a process that must have none. */
 static const struct program program = {
 	.header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 		   .e_type = ET_EXEC,
@@ -191,7 +196,7 @@ static int write_program(int folder)
 	if (write(file, &program, sizeof(program)) != sizeof(program) || fchmod(file, 0555))
 		error = -errno;
 	close(file);
-	/* So far its owner could write: who runs gputrace may have other capabilities than root's. */
+	/* So far its owner could write: the user of gputrace may have other capabilities than root's. */
 	if (!error && fchmodat(folder, ".", 0555, 0))
 		error = -errno;
 	return error;
@@ -220,8 +225,8 @@ static int make_nowhere(void)
 }
 
 /*
- * A child that another gputrace thread has forked holds what is open for writing until its execve: busy, and there is
- * no second try with the same one.
+ * A child forked by another gputrace thread keeps the writable file open until its execve: the file system is busy
+ * then, and the same one cannot be tried again.
  */
 int read_only_nowhere(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Files of gputrace that a process which others may look into must see: opened so that no one, the file's owner and
- * uid 0 of a container included, can open them again for writing or go on from them to other files.
+ * Opens files of gputrace for a process that others may look into: no one, including the file's owner and uid 0 of a
+ * container, can reopen them for writing or get from them to other files.
  */
 #ifndef GPUTRACE_ATTACH_INJECT_READ_ONLY_H
 #define GPUTRACE_ATTACH_INJECT_READ_ONLY_H
@@ -9,15 +9,15 @@
 #include <stdbool.h>
 
 /*
- * The file itself (its inode, which carries probes) opened for reading by way of a read-only mount that is in no
- * namespace.  Where mounting is not allowed it is opened as it lies: read_only_is.  -errno
+ * Opens the file itself (its inode, which carries probes) for reading through a read-only mount that is in no
+ * namespace. If mounting is not allowed it is opened directly; read_only_is tells which. Returns -errno on failure.
  */
 int read_only_open(const char *path);
 bool read_only_is(int fd);
 
 /*
- * A folder on a file system of its own, read-only and in no namespace: for a process that shall see nothing.  In it is
- * only READ_ONLY_PROGRAM, static, which ends at once.  -errno
+ * Opens a folder on a file system of its own, read-only and in no namespace, as root of a process that must see
+ * nothing. It contains only READ_ONLY_PROGRAM, static, which ends at once. Returns -errno on failure.
  */
 int read_only_nowhere(void);
 

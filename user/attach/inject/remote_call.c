@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The thread is stopped, its registers are set to the call, and it runs on; at the end of the call it sends itself
- * a signal that it ignores, which stops it for us once more, and its registers, signal mask, extended state and
- * errno are put back.  Put back by ptrace, an interrupted system call goes on as after any stop, with what is left
- * of its time-out.
+ * The thread is stopped, its registers are set to the call, and it runs on. At the end of the call it sends itself a
+ * signal that it ignores, which stops it for gputrace once more, and its registers, signal mask, extended state and
+ * errno are restored. As ptrace restores them, an interrupted system call goes on as after any stop, with the rest of
+ * its time-out.
  *
- * Each step leaves the thread in a state from which it finds back alone (frame.c), because the kernel lets it
- * run the moment we die: registers last when going in, and last when coming back.
+ * Each step leaves the thread in a state from which it gets back by itself (frame.c), because the kernel lets it run
+ * the moment gputrace dies: registers are set last when going in, and last when coming back.
  */
 #include "attach/inject/remote_call.h"
 
@@ -29,7 +29,7 @@
 #include "attach/inject/stop.h"
 #include "base/array.h"
 
-/* ...of those that do nothing where no one handles them: it may be seen by the thread, should we die. */
+/* Chooses among the signals that are ignored by default: the thread may get it if gputrace dies. */
 int remote_signal(uint64_t caught)
 {
 	static const int ignored_by_default[] = {SIGURG, SIGWINCH, SIGCHLD};
@@ -46,7 +46,7 @@ int remote_signal(uint64_t caught)
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
 #endif
 
-/* What a stop makes of a system call that is to go on: include/linux/errno.h. */
+/* Results of a system call that was stopped and will be restarted: include/linux/errno.h. */
 #define ERESTARTSYS 512
 #define ERESTARTNOINTR 513
 #define ERESTARTNOHAND 514
@@ -58,16 +58,19 @@ struct remote {
 	const struct inject_addresses *addresses;
 	const struct entered_process *process;
 	uint64_t errno_address;
-	uint64_t max_ns;		  /* of the call */
-	int signal;			  /* that the thread sends itself */
-	struct user_regs_struct original; /* as it was stopped */
+	uint64_t max_ns;		  /* maximum duration of the call */
+	int signal;			  /* the one that the thread sends itself */
+	struct user_regs_struct original; /* at the stop */
 	struct borrowed thread;
 	struct frame frame;
 };
 
-/* ---- what it was doing ------------------------------------------------------------------------------- */
+/* ---- examining the thread ---------------------------------------------------------------------------- */
 
-/* The call that was interrupted once before: its number stands in the instruction in front (mov $number, %eax). */
+/*
+ * The number of the call that was interrupted once before: it is in the instruction before the system call (mov
+ * $number, %eax).
+ */
 static long restarted_call(const struct remote *remote)
 {
 	uint8_t text[7];
@@ -83,7 +86,7 @@ static long restarted_call(const struct remote *remote)
 static bool is_interrupted(const struct user_regs_struct *regs)
 {
 	switch ((int64_t)regs->rax) {
-	case -EINTR: /* of a call that does not go on after a stop, signal(7) */
+	case -EINTR: /* the call is not restarted after a stop, signal(7) */
 	case -ERESTARTSYS:
 	case -ERESTARTNOINTR:
 	case -ERESTARTNOHAND:
@@ -94,7 +97,7 @@ static bool is_interrupted(const struct user_regs_struct *regs)
 	}
 }
 
-/* Whether it stands where it was seen; then how it would go on by itself. */
+/* Checks that the thread is where it was seen, and finds how it would go on by itself. */
 static int examine_call(struct remote *remote, const struct safe_thread *seen)
 {
 	const struct user_regs_struct *regs = &remote->original;
@@ -118,8 +121,8 @@ static int examine_call(struct remote *remote, const struct safe_thread *seen)
 }
 
 /*
- * A thread in a restartable sequence (rseq(2)) would not notice that it was interrupted: the kernel looks at the
- * registers when it lets it run, and they are ours then.
+ * A thread in a restartable sequence (rseq(2)) would not notice the interruption: the kernel checks the registers when
+ * it lets the thread run, and these are gputrace's then.
  */
 static bool in_restartable_sequence(const struct remote *remote)
 {
@@ -134,7 +137,7 @@ static bool in_restartable_sequence(const struct remote *remote)
 	return process_read_memory(remote->at.pid, area.address + 8, &sequence, sizeof(sequence)) || sequence;
 }
 
-/* Stopped between two instructions of its own: it goes on with the next. */
+/* Stopped between two of its own instructions: it goes on with the next one. */
 static int examine_running(struct remote *remote, struct safe_thread *thread)
 {
 	const struct user_regs_struct *regs = &remote->original;
@@ -148,7 +151,7 @@ static int examine_running(struct remote *remote, struct safe_thread *thread)
 	return 0;
 }
 
-/* Until the thread was stopped the process could end and another get its pid; from here on it cannot. */
+/* Until the thread was stopped, the process could end and its pid be reused; now it cannot. */
 static int check_identity(const struct remote *remote)
 {
 	uint64_t start_ticks;
@@ -157,7 +160,7 @@ static int check_identity(const struct remote *remote)
 	return !error && start_ticks != remote->process->start_ticks ? -ESRCH : error;
 }
 
-/* Reads all that must be put back. */
+/* Reads all state that must be restored. */
 static int examine(struct remote *remote, struct safe_thread *seen)
 {
 	struct borrowed *thread = &remote->thread;
@@ -172,7 +175,7 @@ static int examine(struct remote *remote, struct safe_thread *seen)
 		error = thread_status_read(remote->at.pid, remote->at.tid, &status);
 	if (error)
 		return error;
-	/* It would handle the signal now, and its call would end. */
+	/* It would handle the pending signal now, and its call would end. */
 	if (status.pending & ~status.blocked)
 		return -EAGAIN;
 	remote->signal = remote_signal(status.caught);
@@ -198,7 +201,7 @@ static int set_mask(const struct remote *remote, uint64_t blocked)
 	return stop_ptrace(PTRACE_SETSIGMASK, remote->at.tid, (void *)sizeof(blocked), &blocked);
 }
 
-/* After the registers are set there is no failure: the thread comes back in any case. */
+/* Once the registers are set nothing fails: the thread comes back in any case. */
 static int go(struct remote *remote, const struct remote_call *call, uint64_t *gone_ns)
 {
 	struct user_regs_struct regs = remote->original;
@@ -215,12 +218,12 @@ static int go(struct remote *remote, const struct remote_call *call, uint64_t *g
 	regs.rdi = call->path ? remote->frame.path : 0;
 	regs.rsi = RTLD_NOW;
 	regs.rax = 0;
-	regs.orig_rax = (uint64_t)-1; /* or the kernel would begin the system call again with these registers */
-	regs.eflags &= ~0x500ULL;     /* trap and direction */
+	regs.orig_rax = (uint64_t)-1; /* else the kernel would restart the system call with these registers */
+	regs.eflags &= ~0x500ULL;     /* trap and direction flags */
 	error = stop_ptrace(PTRACE_SETREGS, remote->at.tid, NULL, &regs);
 	if (error)
 		return error;
-	/* No handler of the application may run in the middle of dlopen: it may want what dlopen holds. */
+	/* No handler of the application may run in the middle of dlopen: it may need a lock that dlopen holds. */
 	(void)set_mask(remote, ~(1ULL << (remote->signal - 1)));
 	*gone_ns = monotonic_ns();
 	(void)stop_ptrace(PTRACE_CONT, remote->at.tid, NULL, NULL);
@@ -233,7 +236,7 @@ static bool is_our_signal(const struct remote *remote, int status, struct user_r
 {
 	return status >> 16 == 0 && WSTOPSIG(status) == remote->signal &&
 	       !stop_ptrace(PTRACE_GETREGS, remote->at.tid, NULL, regs) &&
-	       remote->frame.address + 64 - regs->rsp < 8192; /* raise() and below */
+	       remote->frame.address + 64 - regs->rsp < 8192; /* raise() and its callees */
 }
 
 static int put_back(struct remote *remote)
@@ -251,7 +254,7 @@ static int put_back(struct remote *remote)
 	return stop_ptrace(PTRACE_DETACH, remote->at.tid, NULL, NULL);
 }
 
-/* It goes on without us: for a call that takes long. */
+/* Lets a long call go on without gputrace. */
 static int leave_alone(struct remote *remote)
 {
 	int status, error = stop_ptrace(PTRACE_INTERRUPT, remote->at.tid, NULL, NULL);
@@ -265,7 +268,7 @@ static int leave_alone(struct remote *remote)
 	return error ? error : -EINPROGRESS;
 }
 
-/* back_ns: when it had stopped at the end of the call. */
+/* back_ns: when the thread had stopped at the end of the call. */
 static int come_back(struct remote *remote, uint64_t *back_ns)
 {
 	struct user_regs_struct regs;
@@ -328,7 +331,9 @@ static int borrow(struct safe_thread *thread, const struct remote_call *call, st
 
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 
-/* On a busy machine we would lose the CPU while the thread waits for us, for milliseconds. */
+/*
+ * Raises gputrace's priority: on a busy machine it would lose the CPU for milliseconds while the thread waits for it.
+ */
 int remote_call(struct safe_thread *thread, const struct remote_call *call, struct inject_result *result)
 {
 	int before = getpriority(PRIO_PROCESS, 0), error;

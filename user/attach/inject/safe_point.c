@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A thread that waits in one of a few system calls is not in the middle of malloc or of the loader, unless a
- * signal handler made the call, which its stack shows.  A thread stopped anywhere else is: of 25 single-threaded
- * targets stopped at random in a loop of malloc and free 5 were ended by a corrupted heap.
+ * A thread that waits in one of a few system calls is not in the middle of malloc or of the loader, unless a signal
+ * handler made the call, which its stack shows. A thread stopped anywhere else may be: of 25 single-threaded targets
+ * stopped at random in a loop of malloc and free, 5 died of a corrupted heap.
  */
 #include "attach/inject/safe_point.h"
 
@@ -22,17 +22,17 @@
 #include "attach/inject/stack.h"
 #include "attach/inject/stop.h"
 
-#define THREADS_LOOKED_AT 256u	     /* of a process with more, any of them may serve */
-#define STACK_LOOKED_AT (256u << 10) /* for the frame of a signal handler; Python's C frames take 0.5 KB each */
+#define THREADS_LOOKED_AT 256u	     /* in a process with more, any of them may do */
+#define STACK_LOOKED_AT (256u << 10) /* to find a signal handler's frame; Python's C frames take 0.5 KB each */
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL /* Linux 6.9 */
 #endif
 
-/* Event loops wait for a second at most (uWSGI, libuv); who waits longer is looked at again by the next try. */
+/* Event loops wait for at most a second (uWSGI, libuv); for longer waits the next try looks again. */
 #define FRESH_LOOKS 1200
 /*
- * A system call with a time-out that we interrupt is restarted, with its whole time-out.  It is interrupted only in
- * the first millisecond, so its time-out fires at most this much too late.
+ * A system call with a time-out is restarted with its whole time-out after gputrace interrupts it. It is interrupted
+ * only in the first millisecond, so its time-out fires at most this much too late.
  */
 #define FRESH_PAUSE_NS 1000000L
 
@@ -44,9 +44,9 @@ static bool waits_for_ever(const struct thread_call *call, unsigned timeout_argu
 }
 
 /*
- * For something to happen, and not for a lock: that may be an allocator's, taken while another of its locks is held.
- * Semaphores and the condition variables of glibc before 2.41 wait for a zero to change, the others with a bit set; an
- * end of a thread is waited for without FUTEX_PRIVATE_FLAG.  Locks wait while they are 1, or 2 with other waiters.
+ * Accepts a wait for an event, not for a lock: that may be an allocator's, taken while another of its locks is held.
+ * Semaphores and the condition variables of glibc before 2.41 wait for a zero to change, later ones with a bit set; a
+ * wait for the end of a thread has no FUTEX_PRIVATE_FLAG. Locks wait while they are 1, or 2 with other waiters.
  */
 static struct safe_point point_of_futex(const struct thread_call *call)
 {
@@ -60,7 +60,7 @@ static struct safe_point point_of_futex(const struct thread_call *call)
 	return (struct safe_point){5, SAFE_POINT_ALWAYS};
 }
 
-/* The kernel lets these go on after a stop only by a new call, so their time-out starts over: signal(7). */
+/* After a stop, these calls only go on by a new call, so their time-out starts over: signal(7). */
 static struct safe_point point_of_epoll(const struct thread_call *call)
 {
 	bool pointer = call->number == SYS_epoll_pwait2;
@@ -90,7 +90,7 @@ struct safe_point safe_point_of_call(const struct thread_call *call)
 		{SYS_recvmsg, {3, SAFE_POINT_SOCKET}},
 		{SYS_accept, {3, SAFE_POINT_SOCKET}},
 		{SYS_accept4, {3, SAFE_POINT_SOCKET}},
-		/* What it was before is in the code in front of it: looked at once the thread stands. */
+		/* The original call's number is in the code before it: read once the thread is stopped. */
 		{SYSCALL_RESTARTED, {1, SAFE_POINT_ALWAYS}},
 	};
 
@@ -107,23 +107,23 @@ struct safe_point safe_point_of_call(const struct thread_call *call)
 /* ---- one thread ------------------------------------------------------------------------------------ */
 
 /*
- * What follows the return address in a frame of the kernel: a ucontext, with the code segment 0x33 at byte 192. The
- * address alone may be left over from a call of sigaction().
+ * In a signal frame of the kernel the return address is followed by a ucontext, with the code segment 0x33 at byte 192.
+ * The address alone may be left over from a call of sigaction().
  */
 static bool is_signal_frame(const uint64_t *words, size_t count)
 {
 	return count <= 24 || (words[24] & 0xffff) == 0x33;
 }
 
-/* The locks of allocators and libraries are taken before a fork, by handlers that may wait for anything. */
+/* Before a fork, handlers take the locks of allocators and libraries, and may wait for anything. */
 static bool is_in_fork(const struct entered_process *process, uint64_t word)
 {
 	return word > process->fork && word < process->fork_end;
 }
 
 /*
- * A signal handler may have interrupted anything: its return address is in the way back.  So is that of fork() for the
- * handlers that it calls.
+ * A signal handler may have interrupted anything: its return address is on the stack. So is an address in fork() for
+ * the handlers that it calls.
  */
 static bool in_signal_handler(const struct entered_process *process, const struct safe_thread *thread, uint64_t sp)
 {
@@ -131,7 +131,7 @@ static bool in_signal_handler(const struct entered_process *process, const struc
 	uint64_t end = thread->descriptor == STACK_OF_PROCESS ? stack->end : thread->descriptor;
 	uint64_t bytes = end - sp < STACK_LOOKED_AT ? end - sp : STACK_LOOKED_AT;
 	uint64_t *words = malloc(bytes);
-	bool found = true; /* what cannot be read is not safe */
+	bool found = true; /* an unreadable stack is not safe */
 
 	if (!words)
 		return true;
@@ -145,7 +145,7 @@ static bool in_signal_handler(const struct entered_process *process, const struc
 	return found;
 }
 
-/* fs_base: of a stopped thread, else 0. */
+/* fs_base: the stopped thread's, else 0. */
 static bool stack_is_usable(const struct entered_process *process, struct safe_thread *thread, uint64_t sp,
 			    uint64_t fs_base, const char **why)
 {
@@ -159,7 +159,7 @@ static bool stack_is_usable(const struct entered_process *process, struct safe_t
 	return thread->descriptor && room >= STACK_WANTED;
 }
 
-/* A time-out of the socket (SO_RCVTIMEO) would start over, and nothing in the call shows it. */
+/* A time-out of the socket (SO_RCVTIMEO) would start over, and the call does not show it. */
 static bool socket_has_timeout(pid_t pid, int number)
 {
 	struct timeval timeout = {1, 0};
@@ -195,7 +195,7 @@ struct candidate {
 	struct safe_point point;
 };
 
-/* Rank 0 when it will not do; why says what was in the way. */
+/* Sets rank 0 if the thread may not be borrowed; why says the reason. */
 static void look_at_thread(const struct entered_process *process, pid_t tid, struct candidate *out, const char **why)
 {
 	struct safe_thread *thread = &out->thread;
@@ -231,8 +231,8 @@ static void look_at_thread(const struct entered_process *process, pid_t tid, str
 }
 
 /*
- * Waits for the thread to start such a call, so that a time-out which starts over is no later than a pause: the look
- * before did not find it there.
+ * Waits for the thread to start such a call, so that its restarted time-out is late by at most a pause: the previous
+ * look did not find it there.
  */
 static bool wait_fresh(const struct entered_process *process, struct safe_thread *thread, const char **why)
 {

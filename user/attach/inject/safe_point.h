@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which thread of a process may be borrowed, and when: decided from /proc alone, nothing is stopped for it. */
+/* Chooses the thread of a process that may be borrowed, and when: from /proc alone, nothing is stopped for it. */
 #ifndef GPUTRACE_ATTACH_INJECT_SAFE_POINT_H
 #define GPUTRACE_ATTACH_INJECT_SAFE_POINT_H
 
@@ -9,15 +9,15 @@
 
 #include "attach/inject/thread_code.h"
 
-/* What else has to hold of a thread that is blocked in this call. */
+/* A further condition on a thread that is blocked in this call. */
 enum safe_point_condition {
 	SAFE_POINT_ALWAYS,
-	SAFE_POINT_FRESH,  /* only just begun: it cannot be taken up again with the rest of its time-out */
-	SAFE_POINT_SOCKET, /* its descriptor is no socket, or one without a time-out */
+	SAFE_POINT_FRESH,  /* just begun: it cannot be resumed with the rest of its time-out */
+	SAFE_POINT_SOCKET, /* its descriptor is no socket, or a socket without a time-out */
 };
 
 struct safe_point {
-	unsigned rank; /* 0: never; else the higher the better */
+	unsigned rank; /* 0: never; else higher is better */
 	enum safe_point_condition condition;
 };
 
@@ -32,17 +32,18 @@ struct safe_thread {
 };
 
 /*
- * The best thread now, not stopped.  -EAGAIN with a reason when there is none at this moment; takes up to 20 ms.
+ * Chooses the best thread now, and does not stop it. -EAGAIN with a reason if there is none at this moment; takes up to
+ * 20 ms.
  */
 int safe_point_choose(const struct entered_process *process, struct safe_thread *out, const char **why);
 
 /*
- * For a process that never waits: a thread that runs, with call.number SYSCALL_RUNNING.  Where it is can only be
- * seen once it is stopped, by safe_point_of_stop.
+ * For a process that never waits: chooses a running thread, with call.number SYSCALL_RUNNING. Its position is only
+ * known once it is stopped, by safe_point_of_stop.
  */
 int safe_point_choose_running(const struct entered_process *process, struct safe_thread *out);
 
-/* Whether a thread that was stopped outside of system calls may be borrowed there. */
+/* Whether a thread that was stopped outside of a system call may be borrowed there. */
 bool safe_point_of_stop(const struct entered_process *process, struct safe_thread *thread, uint64_t pc, uint64_t sp,
 			uint64_t fs_base);
 

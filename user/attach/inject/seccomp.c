@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Filters are classic BPF, a dozen kinds of instructions that cannot jump back (Documentation/userspace-api/
- * seccomp_filter.rst): they are run here over the calls to come, before any is made.
+ * Filters are classic BPF, a dozen kinds of instructions that cannot jump back
+ * (Documentation/userspace-api/seccomp_filter.rst). They are run here on the agent's calls before any of them is made.
  */
 #include "attach/inject/seccomp.h"
 
@@ -18,7 +18,7 @@
 
 #include "base/array.h"
 
-#define FILTERS_MAX 32u /* one upon the other; a container has one or two */
+#define FILTERS_MAX 32u /* stacked on one another; a container has one or two */
 #define THREAD_FLAGS                                                                                                   \
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |             \
 	 CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
@@ -29,7 +29,7 @@
 #define MACHINE AUDIT_ARCH_AARCH64
 #endif
 
-/* By dlopen, pthread_create and the agent's thread, with arguments that filters ask for. */
+/* Calls made by dlopen, pthread_create and the agent's thread, with the arguments that filters check. */
 static const struct {
 	int number;
 	uint64_t args[3];
@@ -130,7 +130,7 @@ static uint32_t load(const struct sock_filter *at, const struct seccomp_data *da
 	}
 }
 
-/* What one filter says of one call; SECCOMP_RET_KILL_PROCESS for a program that is none. */
+/* The result of one filter for one call; SECCOMP_RET_KILL_PROCESS for an invalid program. */
 static unsigned seccomp_run(const struct sock_filter *program, size_t count, const struct seccomp_data *data)
 {
 	uint32_t a = 0, x = 0, memory[BPF_MEMWORDS] = {0};
@@ -173,7 +173,7 @@ static unsigned seccomp_run(const struct sock_filter *program, size_t count, con
 	return SECCOMP_RET_KILL_PROCESS;
 }
 
-/* True when the filter lets a thread live that loads a library and starts a thread. */
+/* True if the filter does not kill a thread that loads a library and starts a thread. */
 static bool seccomp_survives(const struct sock_filter *program, size_t count)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
@@ -182,8 +182,10 @@ static bool seccomp_survives(const struct sock_filter *program, size_t count)
 
 		memcpy(data.args, calls[i].args, sizeof(calls[i].args));
 		action = seccomp_run(program, count, &data) & SECCOMP_RET_ACTION_FULL;
-		/* An error is no harm: the loader or the agent gives up. The signal of a trap would be blocked, and
-		 * kill. */
+		/*
+		 * An error does no harm: the loader or the agent gives up. The signal of a trap would be blocked, and
+		 * kill.
+		 */
 		if (action == SECCOMP_RET_KILL_PROCESS || action == SECCOMP_RET_KILL_THREAD ||
 		    action == SECCOMP_RET_TRAP || action == SECCOMP_RET_USER_NOTIF)
 			return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Whether a thread's seccomp filters would end it for what the agent has to do. */
+/* Whether a thread's seccomp filters would kill it for the agent's system calls. */
 #ifndef GPUTRACE_ATTACH_INJECT_SECCOMP_H
 #define GPUTRACE_ATTACH_INJECT_SECCOMP_H
 
@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* All filters of a stopped thread: 0: it lives; -EACCES: it would be killed; else they cannot be read. */
+/*
+ * Checks all filters of a stopped thread: 0: it survives; -EACCES: it would be killed; other -errno: they cannot be
+ * read.
+ */
 int seccomp_check(pid_t tid);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The kernel knows mappings and not stacks: many small ones may lie in one mapping.  glibc puts a thread's descriptor
- * at the upper end of its stack and notes in it where that stack begins; a stack pointer that lies between the two is
- * on it.  The first thread's is the one that the kernel calls [stack].
+ * The kernel knows mappings, not stacks: one mapping may hold many small stacks. glibc puts a thread's descriptor at
+ * the upper end of its stack and notes in it where that stack begins; a stack pointer between the two is on it. The
+ * first thread's stack is the one that the kernel names [stack].
  *
  * A stack that a program cuts out of a thread's own (an array in a function) looks like the thread's own.
  */
@@ -16,9 +16,9 @@
 #include "attach/inject/thread_state.h"
 
 #define PAGE 4096ULL
-/* What the kernel keeps between a stack that grows and what lies below it: stack_guard_gap, mm/mmap.c. */
+/* The gap that the kernel keeps between a growing stack and the mapping below it: stack_guard_gap, mm/mmap.c. */
 #define GUARD_GAP (256 * PAGE)
-#define SEARCHED (1u << 20) /* of a stack, upwards; what is used of it is seldom more */
+#define SEARCHED (1u << 20) /* bytes of a stack searched upwards; seldom more are in use */
 #define STACK_MAX (1ULL << 40)
 /*
  * struct pthread of glibc for x86-64, nptl/descr.h, aligned to 64 bytes: tcbhead_t in 704 bytes (tcb and self, words 0
@@ -38,11 +38,11 @@ uint64_t stack_room_to_grow(uint64_t sp, uint64_t start, uint64_t end, uint64_t 
 	if (lowest < below + GUARD_GAP)
 		lowest = below + GUARD_GAP;
 	if (lowest > start)
-		lowest = start; /* that much is there already */
+		lowest = start; /* already mapped down to there */
 	return sp > lowest ? sp - lowest : 0;
 }
 
-/* stackblock, stackblock_size and guardsize follow one another in every version, but not at the same place. */
+/* stackblock, stackblock_size and guardsize are consecutive in every version, but not at the same offset. */
 int stack_of_descriptor(const uint64_t *words, uint64_t address, pid_t ns_tid, uint64_t sp, uint64_t *low)
 {
 	int32_t tid;
@@ -71,8 +71,8 @@ static bool read_descriptor(pid_t pid, uint64_t address, pid_t ns_tid, uint64_t 
 }
 
 /*
- * Upwards from the stack pointer, page by page: from glibc 2.42 on the stacks of many threads may be one mapping, with
- * guards in between that cannot be read (MADV_GUARD_INSTALL, Linux 6.13).
+ * Searches upwards from the stack pointer, page by page: from glibc 2.42 on the stacks of many threads may be one
+ * mapping, with unreadable guards in between (MADV_GUARD_INSTALL, Linux 6.13).
  */
 static uint64_t search(pid_t pid, pid_t ns_tid, const struct mapping *mapping, uint64_t sp, uint64_t *low)
 {
@@ -89,7 +89,7 @@ static uint64_t search(pid_t pid, pid_t ns_tid, const struct mapping *mapping, u
 	return 0;
 }
 
-/* Not by prlimit(2), which takes CAP_SYS_RESOURCE for a process of another user. */
+/* Reads RLIMIT_STACK from /proc, as prlimit(2) needs CAP_SYS_RESOURCE for a process of another user. */
 static uint64_t limit_of(pid_t pid)
 {
 	unsigned long long bytes = 0;

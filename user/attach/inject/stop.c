@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A stop can be seen: the kernel ends some calls with EINTR for it, which programs do not expect without a signal
- * handler.  So a thread that is left unused goes on with its call restarted.
+ * A program can notice a stop: the kernel ends some calls with EINTR for it, which programs do not expect without a
+ * signal handler. So a thread that is left unused goes on with its call restarted.
  */
 #include "attach/inject/stop.h"
 
@@ -50,8 +50,8 @@ int stop_let_go(const struct stopped *thread, int status)
 }
 
 /*
- * waitpid for a thread that may be gputrace's child, too: its end is left for who waits for the child.  -EAGAIN: not
- * yet; -ESRCH: there is nothing to wait for any more.
+ * waitpid for a thread that may also be gputrace's child: its end is left to the code that waits for the child.
+ * -EAGAIN: not yet; -ESRCH: there is nothing to wait for any more.
  */
 static int wait_stopped(pid_t tid, int *status, int flags)
 {
@@ -96,11 +96,11 @@ bool stop_is_group_stop(int status)
 	return status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP;
 }
 
-/* ---- its system call -------------------------------------------------------------------------------- */
+/* ---- restarting its system call --------------------------------------------------------------------- */
 
 /*
- * Calls that the kernel ends with EINTR at any stop (signal(7)), and that have done nothing then: made once more they
- * do what they would have done, but that a time-out starts over.
+ * Calls that the kernel ends with EINTR at any stop (signal(7)), and that have done nothing by then: made again they do
+ * the same, except that a time-out starts over.
  */
 static bool may_be_restarted(long number)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* By the name of the file and by what it defines; see thread_code.h. */
+/* Judges a file by its name and by the functions that it defines; see thread_code.h. */
 #include "attach/inject/thread_code.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "target/image.h"
 
-#define SLEEP_FRAME 512u /* of libc's sleeping functions; their callers' return address lies in it */
+#define SLEEP_FRAME 512u /* bytes of a frame of libc's sleeping functions, with the caller's return address */
 
 bool thread_code_in_runtime(const struct mappings *mappings, uint64_t address)
 {
@@ -19,7 +19,7 @@ bool thread_code_in_runtime(const struct mappings *mappings, uint64_t address)
 	const struct mapping *mapping = mappings_at(mappings, address);
 	const char *name;
 
-	/* The last pages of a library's data (.bss) are anonymous and follow those of its file. */
+	/* The last pages of a library's data (.bss) are anonymous and follow its file mappings. */
 	while (mapping && !mapping->inode && mapping > mappings->list.items && mapping[-1].end == mapping->start)
 		mapping--;
 	if (!mapping || !mapping->inode)
@@ -40,7 +40,9 @@ static const struct safe_code *code_of(const struct entered_process *process, co
 	return NULL;
 }
 
-/* An allocator that takes the place of libc's: one in a library that keeps it to itself is not what the agent calls. */
+/*
+ * Whether the file has an allocator that replaces libc's. The agent does not call one that a library keeps to itself.
+ */
 static bool has_allocator(pid_t pid, const struct mapping *mapping)
 {
 	static const char *const names[] = {"malloc", "free", "calloc"};

@@ -65,7 +65,7 @@ bool thread_status_parse(const char *text, struct thread_status *out)
 		.tracer = (pid_t)number_of(text, "TracerPid", 10),
 		.seccomp = (int)number_of(text, "Seccomp", 10),
 	};
-	while (ids && *ids && *ids != '\n') { /* one for each nested namespace, its own last */
+	while (ids && *ids && *ids != '\n') { /* one id for each nested namespace, its own last */
 		char *end;
 		long id = strtol(ids, &end, 10);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What /proc says of one thread: the system call that it is in, its signals, its tracer.  Nothing is stopped for it. */
+/* What /proc says about one thread: its current system call, its signals, its tracer. Nothing is stopped for it. */
 #ifndef GPUTRACE_ATTACH_INJECT_THREAD_STATE_H
 #define GPUTRACE_ATTACH_INJECT_THREAD_STATE_H
 
@@ -12,25 +12,25 @@
 #define SYSCALL_RESTARTED 219 /* restart_syscall: a call with a time-out that was interrupted before */
 
 struct thread_call {
-	long number; /* or one of the above */
+	long number; /* or one of the values above */
 	uint64_t args[6];
 	uint64_t sp, pc;
 };
 
-/* The text of /proc/PID/task/TID/syscall; false when it is no such text. */
+/* Parses the text of /proc/PID/task/TID/syscall; false if it is malformed. */
 bool thread_call_parse(const char *text, struct thread_call *out);
 int thread_call_read(pid_t pid, pid_t tid, struct thread_call *out);
 
-/* What /proc/PID/task/TID/status says. */
+/* The contents of /proc/PID/task/TID/status. */
 struct thread_status {
 	char state;
-	uint64_t pending, blocked; /* signals: of the thread and of the process; bit 0 is signal 1 */
+	uint64_t pending, blocked; /* signals of the thread and of the process; bit 0 is signal 1 */
 	uint64_t caught;
-	uint64_t switches; /* voluntary context switches: how often it has begun to wait */
+	uint64_t switches; /* voluntary context switches: how often it has started to wait */
 	pid_t ns_tid;	   /* in its own pid namespace */
 	pid_t tracer;
 	int seccomp;	   /* 0 off, 1 strict, 2 filter */
-	bool shadow_stack; /* a return that was not preceded by a call would kill it */
+	bool shadow_stack; /* a return without a preceding call would kill it */
 };
 
 bool thread_status_parse(const char *text, struct thread_status *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* By the names that it may have; the kernel says whether the process is at the other end. */
+/* Tries the names that the agent's socket may have; the kernel tells whether the process is at the other end. */
 #include "attach/inject/waiting.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static bool is_of(int connection, pid_t pid)
 	return !getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) && peer.pid == pid;
 }
 
-/* A socket, or -1. own: the process's number in its own pid namespace. */
+/* Returns a socket, or -1. own: the process's pid in its own pid namespace. */
 static int reach(pid_t pid, pid_t own)
 {
 	struct sockaddr_un address;
@@ -38,7 +38,7 @@ static int reach(pid_t pid, pid_t own)
 		if (connection < 0)
 			return -1;
 		snprintf(name, sizeof(name), GPUTRACE_WAIT_NAME, (unsigned)own, i);
-		/* A connection waits as long as may be sent, where too many have come before. */
+		/* connect() waits for the send time-out if too many connections are pending. */
 		if (!setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) &&
 		    !setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) &&
 		    !connect(connection, (const struct sockaddr *)&address, gpt_share_address(&address, name)) &&

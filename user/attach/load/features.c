@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One small try for each feature. */
+/* One small test for each feature. */
 #include "attach/load/features.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static int probe_attach_cookie(void)
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL);
 }
 
-/* A kernel that has the link looks at the site only after the program, which is gputrace's and does nothing. */
+/* A kernel with such links checks the site only after the program, which is gputrace's and does nothing. */
 static int probe_multi_link(unsigned attach_type)
 {
 	const struct bpf_insn nothing[] = {
@@ -64,8 +64,8 @@ static int probe_session(void)
 }
 
 /*
- * The system call refuses callers that do not come from a probe: by an error, or by SIGILL (6.18 itself), so a child
- * makes it. In a kernel without, it is no system call.
+ * The system call rejects callers other than a probe: by an error, or by SIGILL (6.18 itself), so a child makes it. A
+ * kernel without it returns ENOSYS.
  */
 static int probe_fast_nop5(void)
 {
@@ -113,14 +113,14 @@ static int find_file_offset(struct dl_phdr_info *info, size_t size, void *offset
 	return 0;
 }
 
-/* Runs into the probe, and says afterwards whether the instruction is as before. */
+/* Runs into the probe, and reports afterwards whether the instruction is as before. */
 static void __attribute__((noreturn)) run_into_probe(int asked, int answer)
 {
 	uint8_t code[sizeof(nop5)];
 	char byte = 0;
 
 	if (read(asked, &byte, 1) != 1)
-		_exit(0); /* no one asks any more */
+		_exit(0); /* the parent is gone */
 	for (int i = 0; i < TRIES; i++)
 		probed_function();
 	if (write(answer, &byte, 1) != 1 || read(asked, &byte, 1) != 1)
@@ -141,8 +141,10 @@ static int probe_and_undo(int ask, int answered)
 	self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (self < 0)
 		return -errno;
-	/* In all processes of this program: a probe in one makes the kernel patch its scheduler, and emulators choke on
-	 * it. */
+	/*
+	 * Attached in all processes of this program: a probe in one makes the kernel patch its scheduler, which
+	 * emulators cannot handle.
+	 */
 	error = links_raise_counter(&links, self, &uprobe, -1);
 	close(self);
 	if (error)
@@ -155,7 +157,7 @@ static int probe_and_undo(int ask, int answered)
 	return error;
 }
 
-/* In a process that is not gputrace's: a child with a copy of this program. */
+/* Tries it in another process: a child with a copy of this program. */
 static int try_nop5(void)
 {
 	int ask[2] = {-1, -1}, answer[2] = {-1, -1}, status = 0, error = 0;
@@ -229,6 +231,6 @@ int feature_probe(enum feature feature)
 
 bool features_need_old_programs(int bpf_loop, int attach_cookie)
 {
-	/* What is unknown is assumed to be there: loading will say what is wrong. */
+	/* An unknown feature is assumed to be present: loading will report what is wrong. */
 	return bpf_loop == 0 || attach_cookie == 0;
 }

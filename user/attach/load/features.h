@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What this kernel offers, each found by trying it where that has no effect. Distributions add what is newer than
- * their kernel's number, so the number is not asked.
+ * Features of this kernel. Each is tried where that has no effect: distributions backport features, so the kernel's
+ * version number does not tell.
  */
 #ifndef GPUTRACE_ATTACH_LOAD_FEATURES_H
 #define GPUTRACE_ATTACH_LOAD_FEATURES_H
@@ -15,18 +15,17 @@ enum feature {
 	FEATURE_UPROBE_MULTI,  /* 6.6 */
 	FEATURE_SESSION,       /* 6.13 */
 	FEATURE_FAST_NOP5,     /* 6.18, x86-64 */
-	FEATURE_NOP5_UNDONE,   /* fast probes leave other processes again; not in 6.18.15; 80 ms where it must be tried
-				*/
+	FEATURE_NOP5_UNDONE,   /* fast probes are removed from other processes again; not in 6.18.15; 80 ms to test */
 	FEATURE_COUNT
 };
 
-/* 1: there, 0: not there, -errno: it is unknown (no permission, most often). */
+/* 1: present, 0: absent, -errno: unknown (usually no permission). */
 int feature_probe(enum feature feature);
 
-/* Begins to try FEATURE_NOP5_UNDONE in a process of its own; feature_probe waits for that then. */
+/* Starts the test of FEATURE_NOP5_UNDONE in a process of its own; feature_probe then waits for its result. */
 void feature_begin_nop5(void);
 
-/* Whether the programs for older kernels are the right ones, by what feature_probe said of both. */
+/* Whether the programs for older kernels are needed, given feature_probe's answers for both features. */
 bool features_need_old_programs(int bpf_loop, int attach_cookie);
 
 #endif

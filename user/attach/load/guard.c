@@ -23,7 +23,7 @@
 
 #define DEATH_SIGNAL SIGUSR1
 #define NO_CALL (-1L)
-#define CLOSE_CALL (-2L) /* no system call: closes as many descriptors as the second argument says, at the first */
+#define CLOSE_CALL (-2L) /* no system call: closes descriptors; arguments: their address, their number */
 #define CLOSERS_MOST 32u
 
 static pid_t the_guard; /* 0: none */
@@ -31,7 +31,7 @@ static pid_t the_guard; /* 0: none */
 /* ---- calls on behalf of gputrace ------------------------------------------------------------------------------------
  */
 
-/* Seen by both processes. */
+/* Shared by both processes. */
 static struct call {
 	_Atomic uint32_t asked, answered; /* futexes */
 	_Atomic long number;
@@ -70,7 +70,10 @@ static void close_one_by_one(const int *fds, size_t count)
 		close(fds[i]);
 }
 
-/* A process for each, which has the same table of files: a descriptor that takes a while keeps no other waiting. */
+/*
+ * Closes each descriptor in a process of its own with the same descriptor table, so that a slow one does not delay the
+ * others.
+ */
 static void close_at_once(const int *fds, size_t count)
 {
 	pid_t closers[CLOSERS_MOST];
@@ -87,7 +90,7 @@ static void close_at_once(const int *fds, size_t count)
 			;
 }
 
-/* The open ones, at most `most`; returns how many. */
+/* Lists open descriptors, at most `most`; returns how many. */
 static size_t open_fds(int fds[], size_t most)
 {
 	DIR *folder = opendir("/proc/self/fd");
@@ -102,7 +105,7 @@ static size_t open_fds(int fds[], size_t most)
 	return count;
 }
 
-/* Probes go soon: traced processes pay for them as long as they are there. */
+/* Closes everything fast: traced processes pay for probes until they are gone. */
 static void close_all(void)
 {
 	int fds[CLOSERS_MOST];
@@ -110,7 +113,7 @@ static void close_all(void)
 
 	while ((count = open_fds(fds, CLOSERS_MOST)))
 		close_at_once(fds, count);
-	/* What could not be listed. close_range: Linux 5.9 */
+	/* Descriptors that could not be listed. close_range: Linux 5.9 */
 	syscall(SYS_close_range, 0, ~0U, 0);
 }
 
@@ -121,7 +124,7 @@ static long make_call(long number, const long arguments[GUARD_ARGUMENTS])
 	return result < 0 ? -errno : result;
 }
 
-/* The same by the guard. */
+/* Makes a call in the guard, CLOSE_CALL included. */
 static long serve_call(long number, const long arguments[GUARD_ARGUMENTS])
 {
 	const int *fds = (const int *)arguments[0];
@@ -139,7 +142,7 @@ static void wake_guard(int unused)
 	atomic_fetch_add(&call->asked, 1);
 }
 
-/* Makes the calls that are asked for until the parent is dead. */
+/* Makes the requested calls until the parent is dead. */
 static void serve(pid_t parent)
 {
 	struct sigaction action = {.sa_handler = wake_guard};
@@ -150,7 +153,7 @@ static void serve(pid_t parent)
 	sigfillset(&signals);
 	sigdelset(&signals, DEATH_SIGNAL);
 	sigprocmask(SIG_SETMASK, &signals, NULL);
-	/* sent when the parent has closed all that it does not share */
+	/* sent when the parent has closed everything that it does not share */
 	prctl(PR_SET_PDEATHSIG, DEATH_SIGNAL);
 	for (;;) {
 		asked = atomic_load(&call->asked);
@@ -220,13 +223,13 @@ void guard_close(const int *fds, size_t count)
 	}
 }
 
-/* ---- its life ------------------------------------------------------------------------------------------------------
+/* ---- lifetime ------------------------------------------------------------------------------------------------------
  */
 
 static void __attribute__((noreturn)) guard_main(pid_t parent)
 {
 	prctl(PR_SET_NAME, "gputrace-guard");
-	setsid(); /* Ctrl-C is not for us */
+	setsid(); /* Ctrl-C must not reach the guard */
 	serve(parent);
 	close_all();
 	_exit(0);

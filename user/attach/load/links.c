@@ -22,8 +22,8 @@
 #include "base/thread.h"
 
 /*
- * BPF_LINK_CREATE for uprobe.multi as the kernel has it (include/uapi/linux/bpf.h, Linux 6.6): headers and libbpf
- * of Debian 12 are older.
+ * BPF_LINK_CREATE for uprobe.multi as in the kernel (include/uapi/linux/bpf.h, Linux 6.6): headers and libbpf of Debian
+ * 12 are older.
  */
 
 struct uprobe_multi_attr {
@@ -35,10 +35,10 @@ struct uprobe_multi_attr {
 #define INSTRUCTION_BYTES 16 /* MAX_UINSN_BYTES, arch/x86/include/asm/uprobes.h */
 
 /*
- * The kernel copies the probed instruction out of the file's page cache.  A page that is not there, or is not valid as
- * a whole, as in a file that a linker has just written, it reads without the locks that ext4 asks for: from Linux 6.16
- * on that is a warning (ext4_check_map_extents_env, with CONFIG_EXT4_DEBUG), and the end with panic_on_warn.  So the
- * page is brought in as a page fault does it, which takes the lock; read(2) is content with the valid part of it.
+ * The kernel copies the probed instruction out of the file's page cache. If the page is not there, or not valid as a
+ * whole, as in a file that a linker has just written, the kernel reads it without the locks that ext4 requires. From
+ * Linux 6.16 on that is a warning (ext4_check_map_extents_env, with CONFIG_EXT4_DEBUG), and a panic with panic_on_warn.
+ * So the page is brought in by a page fault, which takes the lock; read(2) would be content with the valid part of it.
  */
 static void bring_in_pages(int file_fd, const struct uprobe *uprobes, size_t count)
 {
@@ -59,7 +59,7 @@ static int create_link(const void *attr, size_t size)
 	return (int)guard_call(SYS_bpf, (const long[GUARD_ARGUMENTS]){BPF_LINK_CREATE, (long)attr, (long)size});
 }
 
-/* What a call points to must be where the guard sees it. */
+/* Copies the data of a call to memory that the guard shares. */
 static void *shared_copy(const void *data, size_t bytes)
 {
 	void *copy = guard_memory(bytes);
@@ -81,7 +81,7 @@ bool links_have_multi(int program_fd, unsigned attach_type)
 
 	if (fd >= 0)
 		close(fd);
-	/* A kernel that knows the link gets as far as looking at the file: a folder cannot be probed. */
+	/* A kernel with this link gets as far as checking the file: a folder cannot be probed. */
 	return fd < 0 && errno == EBADF;
 }
 
@@ -92,7 +92,7 @@ static void file_path(char path[PATH_SIZE], int file_fd)
 	snprintf(path, PATH_SIZE, "/proc/self/fd/%d", file_fd);
 }
 
-/* The thread's own id, which is no process's. */
+/* Tries a link for this thread's id, which is no process's. */
 static void *try_with_thread(void *context)
 {
 	struct uprobe_multi_attr *attr = context;
@@ -124,7 +124,7 @@ bool links_have_processes(int program_fd)
 	return attr.flags;
 }
 
-/* pid 0: in every process. A descriptor, or -errno. */
+/* pid 0: every process. Returns a descriptor, or -errno. */
 static int create_multi(int program_fd, const char *path, const struct uprobe *uprobes, size_t count, pid_t pid)
 {
 	struct uprobe_multi_attr *attr = guard_memory(sizeof(*attr));
@@ -192,7 +192,7 @@ static int link_perf_event(struct links *links, int program_fd, int perf_fd, uin
 		array_push(&links->fds, fd);
 		return 0;
 	}
-	/* Linux before 5.15 has no such link, and no cookie either: the event itself owns the program. */
+	/* Linux before 5.15 has neither this link nor cookies: the event itself owns the program. */
 	if (cookie)
 		return -EOPNOTSUPP;
 	error = (int)guard_call(SYS_ioctl, (const long[GUARD_ARGUMENTS]){perf_fd, PERF_EVENT_IOC_SET_BPF, program_fd});
@@ -356,7 +356,7 @@ void links_move(struct links *from, struct links *to)
 
 /* ---- tracepoints ------------------------------------------------------------------------------------------------- */
 
-/* A tracefs of our own that appears in no mount table; needs Linux 5.2. */
+/* Mounts a tracefs that appears in no mount table; needs Linux 5.2. */
 static int tracefs_detached(void)
 {
 	int context = (int)syscall(SYS_fsopen, "tracefs", 1 /* FSOPEN_CLOEXEC */), mount = -1;
@@ -445,7 +445,7 @@ int links_attach_cpu_clock(struct links *links, int program_fd, uint64_t period_
 
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		error = attach_cpu(links, program_fd, &attr, cpu);
-		if (error && error != -ENODEV) /* a CPU that is not online */
+		if (error && error != -ENODEV) /* -ENODEV: the CPU is offline */
 			return error;
 		any |= !error;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Variables of a CPU, and members of a structure, by the kernel's BTF. */
+/* Finds per-CPU variables, and members of a structure, in the kernel's BTF. */
 #include "attach/load/preempt_count.h"
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-/* Offset of a member, also of one in a structure or union without a name; false: there is none. */
+/* Finds the offset of a member, also inside an unnamed structure or union; false: there is none. */
 static bool find_member(const struct btf *btf, uint32_t type, const char *name, uint32_t *offset)
 {
 	const struct btf_type *structure = btf__type_by_id(btf, (uint32_t)btf__resolve_type(btf, type));
@@ -28,7 +28,7 @@ static bool find_member(const struct btf *btf, uint32_t type, const char *name, 
 	return false;
 }
 
-/* Adds to *offset where a variable is among those of a CPU; its type, 0: there is none. */
+/* Sets *offset to a variable's offset among the per-CPU variables; returns its type, 0: there is none. */
 static uint32_t find_variable(const struct btf *btf, const struct btf_type *section, const char *name, uint32_t *offset)
 {
 	for (uint32_t i = 0; i < btf_vlen(section); i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where the kernel keeps what a CPU is in the middle of.  A BPF program may name such a variable only where kallsyms
- * has data (CONFIG_KALLSYMS_ALL), but BTF has its place among the variables of a CPU, and a program finds another of
+ * Finds the kernel's preempt count of a CPU. A BPF program may name such a variable only if kallsyms has data
+ * (CONFIG_KALLSYMS_ALL), but BTF has its offset among the per-CPU variables, and a program can reach another one of
  * these.
  */
 #ifndef GPUTRACE_ATTACH_LOAD_PREEMPT_COUNT_H
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* Bytes from a CPU's struct rq to its preempt count; 0: this kernel's BTF does not say. */
+/* Bytes from a CPU's struct rq to its preempt count; 0: not in this kernel's BTF. */
 int64_t preempt_count_from_rq(void);
 
 #endif

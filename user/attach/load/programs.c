@@ -19,13 +19,15 @@
 #include "base/msg.h"
 #include "gputrace_old.skel.h"
 
-/* Both objects are made of the same files and are used through one skeleton: what it points into must agree. */
+/*
+ * Both objects are built from the same files and used through one skeleton: the layout of what it points to must agree.
+ */
 _Static_assert(offsetof(struct gputrace_bpf__rodata, config) == offsetof(struct gputrace_old_bpf__rodata, config),
 	       "the configuration is at the same place in both objects");
 
 #define VERIFIER_LOG (1u << 20)
 
-static char last_words[1024]; /* of libbpf, for the reason we give */
+static char last_words[1024]; /* libbpf's first warning, for the reason in `why` */
 
 static int keep_words(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -56,7 +58,7 @@ static void set_uprobe_type(struct gputrace_bpf *bpf)
 		bpf_program__set_expected_attach_type(program, ATTACH_TRACE_UPROBE_MULTI);
 }
 
-/* What is not asked for is not loaded: the verifier takes 10 to 30 ms for each. */
+/* Leaves out programs that are not needed: the verifier takes 10 to 30 ms for each. */
 static void leave_out(struct gputrace_bpf *bpf, const struct gpt_config *config)
 {
 	bpf_program__set_autoload(bpf->progs.sample_cpu, config->period_ns != 0);
@@ -68,7 +70,7 @@ static void leave_out(struct gputrace_bpf *bpf, const struct gpt_config *config)
 
 static void explain(int error, char *why, size_t why_size)
 {
-	/* To root the verifier says EACCES, too. */
+	/* The verifier returns EACCES also to root. */
 	if (error == -EPERM || (error == -EACCES && geteuid() != 0))
 		snprintf(why, why_size,
 			 "the kernel refuses to load BPF programs (%s): %s; `gputrace doctor` says what is missing",
@@ -88,14 +90,16 @@ static void explain(int error, char *why, size_t why_size)
 			 strerror(-error), last_words[0] ? ": " : "", last_words);
 }
 
-/* ---- programs that are loaded when they are needed ------------------------------------------- */
+/* ---- programs loaded when needed ------------------------------------------------------------- */
 
 #define LATER "uprobe.later"
 
-static struct programs *loading; /* whose object libbpf is about to load */
+static struct programs *loading; /* the one whose object libbpf is about to load */
 
-/* libbpf is about to load such a program: what it would give the kernel is kept, and a program that does nothing
- * loaded. */
+/*
+ * Called when libbpf is about to load such a program: keeps what the kernel would get, and has a program that does
+ * nothing loaded instead.
+ */
 static int put_off(struct bpf_program *program, struct bpf_prog_load_opts *options, long unused)
 {
 	static const struct bpf_insn nothing[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K}, {.code = BPF_JMP | BPF_EXIT}};
@@ -120,7 +124,7 @@ static int put_off(struct bpf_program *program, struct bpf_prog_load_opts *optio
 	return bpf_program__set_insns(program, (struct bpf_insn *)nothing, sizeof(nothing) / sizeof(nothing[0]));
 }
 
-/* Once: libbpf keeps it for the whole process. */
+/* Registers the section once: libbpf keeps the handler for the whole process. */
 static int know_later_section(void)
 {
 	LIBBPF_OPTS(libbpf_prog_handler_opts, options, .prog_prepare_load_fn = put_off);
@@ -153,7 +157,7 @@ static int load_later(const struct later_program *later)
 	return fd;
 }
 
-/* NULL: it is loaded with the object. */
+/* NULL: the program is loaded with the object. */
 static struct later_program *later_of(const struct programs *programs, const struct bpf_program *program)
 {
 	for (size_t i = 0; i < programs->later.count; i++)
@@ -194,7 +198,7 @@ static void forget_later(struct programs *programs)
 	array_free(&programs->later);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all programs ---------------------------------------------------------------------------- */
 
 struct gputrace_bpf *programs_open(bool old)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Keys and values of the map of sites; what is in it stays: a probe that is taken out may be on its last hit. */
+/* Keys and values of the map of sites. Entries are never removed: a probe that is being taken out may still be hit. */
 #include "attach/load/site_cookies.h"
 
 #include <sys/sysmacros.h>

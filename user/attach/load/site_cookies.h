@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where symbol probes are, for the programs of kernels that keep no cookie with a probe (before Linux 5.15): a map
- * from site to cookie. Attaches nothing.
+ * A map from symbol probe site to cookie, for kernels that keep no cookie with a probe (before Linux 5.15). Attaches
+ * nothing.
  */
 #ifndef GPUTRACE_ATTACH_LOAD_SITE_COOKIES_H
 #define GPUTRACE_ATTACH_LOAD_SITE_COOKIES_H
@@ -18,7 +18,7 @@ uint32_t sites_kernel_device(dev_t device);
 
 struct gpt_site_key sites_key(dev_t device, uint64_t inode, uint64_t offset);
 
-/* Moves the cookies of `uprobes` in one file into the map; before these are probed. -errno: -E2BIG */
+/* Moves the cookies of `uprobes` in one file into the map; call before they are attached. -errno: -E2BIG */
 int sites_write(int map, dev_t device, uint64_t inode, struct uprobe *uprobes, size_t count);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Probes on the functions of our agent, by which it sends and learns what to record. */
+/* Probes on the agent's functions: by them it sends records and gets requests. */
 #include "attach/probes/probes.h"
 
 #include <gputrace/agent.h>
@@ -7,7 +7,7 @@
 #include "attach/load/features.h"
 #include "target/image.h"
 
-/* Tried once: it takes a moment. */
+/* Tests it once, as that takes a moment. */
 static bool nop5_is_undone(void)
 {
 	static int undone = -1;
@@ -34,7 +34,7 @@ struct agent_probe {
 	const char *function, *semaphore;
 	const struct bpf_program *program;
 	struct links *links;
-	bool needs_text; /* so that a call of CUPTI by the agent can be distinguished from one by another client */
+	bool needs_text; /* distinguishes the agent's calls of CUPTI from other clients' */
 };
 
 static int attach_agent_probe(struct files *files, struct probed_file *file, const struct image *image,
@@ -48,7 +48,7 @@ static int attach_agent_probe(struct files *files, struct probed_file *file, con
 	return error ? error : file_attach_uprobes(files, file, probe->links, probe->program, &uprobe, 1);
 }
 
-/* What the user wants besides kernels, passed by counters. */
+/* Passes by semaphores what the user wants besides kernels. */
 static int attach_activity_sets(struct files *files, struct probed_file *file, const struct image *image)
 {
 	static const struct {
@@ -80,7 +80,7 @@ static int attach_activity_sets(struct files *files, struct probed_file *file, c
 	if (files->memory_lines && !error)
 		error = agent_uprobe(image, GPUTRACE_AGENT_MEMORY_LINES, GPUTRACE_AGENT_MEMORY_LINES_SEMAPHORE,
 				     &uprobes[count++]);
-	/* at once: each link costs a grace period of RCU when it goes */
+	/* one link for all: each costs an RCU grace period when it is detached */
 	return error ? error
 		     : file_attach_uprobes(files, file, &file->call_links,
 					   files->programs->bpf->progs.agent_activity_set, uprobes, count);
@@ -99,7 +99,10 @@ static struct uprobe schedule_place(struct uprobe first, unsigned place)
 	return first;
 }
 
-/* Before the session of ops, which reads it when it begins.  Goes after it: who has not left keeps its number. */
+/*
+ * Attached before the session of ops starts, which reads it, and detached after it: an agent that has not left keeps
+ * its number.
+ */
 static int attach_schedule(struct files *files, struct probed_file *file, const struct image *image)
 {
 	const uint32_t *field = &files->schedule.skip_first;
@@ -146,7 +149,7 @@ int files_begin_schedule(struct files *files)
 	return error;
 }
 
-/* Before anyone is asked to have stacks taken: none is missed then. */
+/* Attached before any agent is asked to have stacks taken, so that none is missed. */
 static int attach_stacks(struct files *files, struct probed_file *file, const struct image *image)
 {
 	const struct agent_probe probe = {GPUTRACE_AGENT_STACK, GPUTRACE_AGENT_STACK_SEMAPHORE,
@@ -159,7 +162,7 @@ int file_attach_agent(struct files *files, struct probed_file *file)
 {
 	const struct gputrace_bpf *bpf = files->programs->bpf;
 	const struct agent_probe probes[] = {
-		/* Who listens to batches must be there before the session that sends them begins. */
+		/* The listener for batches must be attached before the session that sends them starts. */
 		{GPUTRACE_AGENT_BATCH, GPUTRACE_AGENT_BATCH_SEMAPHORE, bpf->progs.agent_batch, &file->batch_links,
 		 false},
 		{GPUTRACE_AGENT_STATE, GPUTRACE_AGENT_SEMAPHORE, bpf->progs.agent_state, &file->call_links, true},
@@ -188,7 +191,7 @@ int file_attach_agent(struct files *files, struct probed_file *file)
 		file_note_refused(files, file, FILE_AGENT, error);
 		return error;
 	}
-	/* Where it is not probed in all processes each that maps it must be seen to. */
+	/* If it is not probed in all processes, each one that maps it must be noticed. */
 	if (file->shared || files->apart == FILES_SHARED)
 		files_mark_known(files, file, true);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Probes on the public functions of libcudart and libcuda: where no agent reports the calls. */
+/* Probes on the public functions of libcudart and libcuda, for processes whose agent does not report calls. */
 #include "attach/probes/probes.h"
 
 #include <errno.h>
@@ -18,12 +18,12 @@
 #include "base/path.h"
 
 /*
- * A record of the BPF side is in the queue by then: who empties the ring buffer is woken by it (capture/drain.c).  And
- * a call in which CUDA has started, and the agent has come, is over, or the agent has reported it.
+ * By then, a record of the BPF side is in the queue, as it wakes the thread that empties the ring buffer
+ * (capture/drain.c). And a call in which CUDA was started and the agent loaded is over, or the agent has reported it.
  */
 #define UNHEARD_NS 1000000000ULL
 
-/* Where the arguments of a call are, by its id; both twins of a row have the same. */
+/* The argument layout of a call by its id; both twins of a row have the same. */
 static enum gpt_api_args args_of_api(uint16_t api)
 {
 #define ROW(domain, symbol, class, args, twin, cbid, twin_cbid)                                                        \
@@ -77,7 +77,7 @@ static int attach_calls(struct files *files, struct probed_file *file)
 		const struct library_site *site = &file->sites.list.items[i];
 		uint64_t distance = site->site.offset - text;
 
-		if (distance > GPT_COOKIE_DISTANCE_MAX) /* nested calls are known by the stack alone then */
+		if (distance > GPT_COOKIE_DISTANCE_MAX) /* then only the stack identifies nested calls */
 			distance = 0;
 		uprobes[i].offset = site->site.offset;
 		uprobes[i].cookie =
@@ -117,8 +117,8 @@ int file_attach_calls(struct files *files, struct probed_file *file)
 }
 
 /*
- * A process that maps a probed file is not held.  So first the file is no longer known as one, and its probes go when
- * all who have mapped it before that have been heard of.
+ * A process that maps a known file is not held. So first the file is marked as not known; its probes are detached once
+ * all earlier mappings of it have been noticed.
  */
 static bool may_detach(struct files *files, struct probed_file *file, uint64_t heard_ns)
 {

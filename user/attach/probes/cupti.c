@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Probes on CUPTI's own functions, by which its clients are seen at work. */
+/* Probes on CUPTI's own functions, which show the activity of its clients. */
 #include "attach/probes/probes.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ int file_attach_cupti(struct files *files, struct probed_file *file)
 	const struct {
 		const char *function;
 		const struct bpf_program *program;
-		bool calls_another; /* of these, by which the other would not show who calls; not in every CUPTI */
+		bool calls_another; /* calls another of these, whose caller it would hide; not in every CUPTI */
 	} probes[] = {
 		{"cuptiActivityRegisterCallbacks", bpf->progs.cupti_register, false},
 		{"cuptiActivityEnable", bpf->progs.cupti_enable, false},
@@ -74,7 +74,7 @@ int file_attach_cupti(struct files *files, struct probed_file *file)
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !error; i++) {
 		struct uprobe uprobe = {};
 
-		/* At the very entry, however slow the instruction: the program reads the return address. */
+		/* Probed at the very entry, even if that instruction is slow: the program reads the return address. */
 		error = image_symbol_offset(image, probes[i].function, &uprobe.offset);
 		if (error == -ENOENT && probes[i].calls_another) {
 			error = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Anyone can have files with the names of CUDA's libraries, as many as he likes, and map and unmap them.  So no one
- * takes more of the table, of descriptors and of numbers than he leaves for the others.  Files that only root could
- * make, and those that several users map, count for none of them.
+ * Any user can create files with the names of CUDA's libraries, as many as they like, and map and unmap them. So no
+ * user takes more of the table, of descriptors and of numbers than they leave for the others. Files that only root
+ * could create, and files that several users map, count for none of them.
  */
 #include "attach/probes/files.h"
 
@@ -12,8 +12,8 @@
 
 #include "attach/emit.h"
 
-#define OPEN_MAX 4096u /* files kept open; at most half of what there may be */
-#define NAMED_MAX 4u   /* of one user, that the log names as not probed */
+#define OPEN_MAX 4096u /* files kept open; at most half of RLIMIT_NOFILE */
+#define NAMED_MAX 4u   /* unprobed files of one user that the log names */
 
 void files_limit(struct files *files)
 {
@@ -25,7 +25,7 @@ void files_limit(struct files *files)
 		files->open_most = limit.rlim_cur / 2;
 }
 
-/* Of room for `most` a user may take as much as is left for the others. */
+/* A user may take as much of the room for `most` as is left for the others. */
 static bool has_part(const struct files *files, uid_t uid, size_t of_user, size_t count, size_t most)
 {
 	return count < most && (!files->fair || uid == FILE_OF_ALL || of_user < most - count);

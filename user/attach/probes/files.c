@@ -20,13 +20,13 @@
 #include "base/path.h"
 #include "target/image.h"
 
-#define CHANGE_SETTLES_S 3 /* no filesystem has coarser times, two seconds at most */
+#define CHANGE_SETTLES_S 3 /* file times of every filesystem are finer: two seconds at most */
 
-/* One that takes long to look into is not looked into more often than takes a twentieth of the time. */
+/* A file that takes long to examine gets at most a twentieth of the time. */
 #define COST_LOW_NS 20000000ull
 #define COST_SHARE 20
 
-/* One that could not be opened is tried again after a second, two, four, ... */
+/* A file that could not be opened is tried again after a second, two, four, ... */
 #define FAILED_AGAIN_NS 1000000000ull
 #define FAILURES_MAX 6
 
@@ -89,7 +89,7 @@ void files_mark_known(struct files *files, const struct probed_file *file, bool 
 	int map;
 
 	if (!files->programs->bpf)
-		return; /* no one is held */
+		return; /* no process is held */
 	map = bpf_map__fd(files->programs->bpf->maps.known_files);
 	if (known)
 		bpf_map_update_elem(map, &key, &one, BPF_ANY);
@@ -104,7 +104,7 @@ int file_open_image(const struct probed_file *file, struct image **out)
 	return copy < 0 ? -errno : image_open(copy, out);
 }
 
-/* Looks into the file: what it is, and where it can be probed. */
+/* Examines the file: its kind, and its probe sites. */
 static void examine(struct files *files, struct probed_file *file, int fd)
 {
 	struct image *image = NULL;
@@ -135,8 +135,8 @@ static bool is_held_for(const char *path)
 }
 
 /*
- * Takes over what was opened.  A file that is kept open cannot give its inode to another; of the others, most of all
- * there are, the time of their last change shows it.
+ * Takes ownership of `opened`. The inode of a file that is kept open cannot be reused; for the other files, which are
+ * most, the time of their last change shows reuse.
  */
 static void look_into(struct files *files, struct probed_file *file, const struct opened_file *opened)
 {
@@ -170,7 +170,7 @@ static void look_into(struct files *files, struct probed_file *file, const struc
 		close(opened->fd);
 	if (file->unfit && library_kind_has_calls(file->kind))
 		file_note_refused(files, file, FILE_CALLS, file->unfit);
-	/* Files that never get call probes need no one held. */
+	/* For files that never get call probes no process needs to be held. */
 	if (file->fd >= 0 && !library_kind_has_calls(file->kind) && file->kind != LIBRARY_AGENT)
 		files_mark_known(files, file, true);
 }
@@ -190,7 +190,7 @@ static struct probed_file *add(struct files *files, dev_t device, uint64_t inode
 	return file;
 }
 
-/* Whether one with nothing in it for us is still the file that was looked into. */
+/* Whether a file with nothing to probe is still the one that was examined. */
 static bool is_unchanged(const struct probed_file *file, pid_t pid, const struct mapping *mapping)
 {
 	struct stat stat;
@@ -199,7 +199,7 @@ static bool is_unchanged(const struct probed_file *file, pid_t pid, const struct
 	       stat.st_ctim.tv_sec == file->changed.tv_sec && stat.st_ctim.tv_nsec == file->changed.tv_nsec;
 }
 
-/* When it may be looked into again, 0: at any time. */
+/* When it may be examined again, 0: at any time. */
 static uint64_t rests_until(const struct probed_file *file)
 {
 	if (file->failures)
@@ -208,7 +208,7 @@ static uint64_t rests_until(const struct probed_file *file)
 	return file->look_cost_ns > COST_LOW_NS ? file->looked_ns + file->look_cost_ns * COST_SHARE : 0;
 }
 
-/* Noted of files that could have CUDA calls; others are missed by no one. */
+/* Notes a failure for files that could have CUDA calls; nothing is missed in others. */
 static struct probed_file *note_failed(struct files *files, struct probed_file *file, int error)
 {
 	file->kind = LIBRARY_OTHER;
@@ -253,8 +253,8 @@ struct probed_file *files_get(struct files *files, pid_t pid, uid_t uid, const s
 		return NULL;
 	error = mapping_open_file(pid, mapping, &opened);
 	if (error == -ESRCH || error == -ENOENT || error == -ESTALE || error == -ENOEXEC || error == -ETIMEDOUT)
-		return NULL; /* it is gone, or no file; or it was reported that it does not answer */
-	/* Some filesystems show other device numbers in maps than in stat: go by what maps says. */
+		return NULL; /* it is gone, or is no file; or a note says that it does not answer */
+	/* Some filesystems show other device numbers in maps than in stat: use those of maps. */
 	file = file ? look_again(files, file, mapping->path)
 		    : add(files, mapping->device, mapping->inode, uid, mapping->path);
 	if (error)
@@ -321,12 +321,12 @@ int file_give_text(const struct files *files, const struct probed_file *file, st
 
 /* ---- processes ----------------------------------------------------------------------------------------------- */
 
-/* Links that are left by processes before they are closed: many at once take as long as one. */
+/* Links of ended processes are collected up to this number before they are closed: many at once take as long as one. */
 #define LEFT_MOST 64u
 
 /*
- * In the order in which they must be in a process: batches before the session that sends them, the schedule before
- * the session that reads it, calls last.
+ * The order in which they must be attached in a process: batches before the session that sends them, the schedule
+ * before the session that reads it, calls last.
  */
 static const size_t families[] = {
 	offsetof(struct probed_file, batch_links),	    offsetof(struct probed_file, schedule_links),
@@ -350,7 +350,7 @@ static bool is_apart(const struct files *files, const struct probed_file *file)
 	       (file->kind == LIBRARY_AGENT ? files->apart != FILES_SHARED : files->apart == FILES_APART);
 }
 
-/* 0 also where the process is over. */
+/* Returns 0 also if the process has ended. */
 static int put_into(const struct probed_file *file, struct links *links, size_t first, pid_t pid)
 {
 	int error = links_attach_process(links, first, file->fd, pid);
@@ -358,7 +358,10 @@ static int put_into(const struct probed_file *file, struct links *links, size_t 
 	return error == -ESRCH ? 0 : error;
 }
 
-/* Probes in all processes that map it: what stands in some stays until the same stands in all. */
+/*
+ * Moves the file's probes to all processes that map it: probes in some processes stay until the same are attached in
+ * all.
+ */
 static int share(struct probed_file *file)
 {
 	int error = 0;
@@ -408,8 +411,9 @@ void file_add_process(struct files *files, struct probed_file *file, pid_t pid)
 	for (size_t i = 0; i < file->pids.count; i++)
 		if (file->pids.items[i] == pid)
 			return;
-	/* The kernel identifies a process by its first thread's memory: one whose first thread has ended it does not
-	 * find.
+	/*
+	 * The kernel identifies a process by its first thread's memory: it does not find a process whose first thread
+	 * has ended.
 	 */
 	if (is_full(file) || process_thread(pid) != pid) {
 		error = share(file);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Files that no one maps any more go, so that there is room for others. */
+/* Removes files that no process maps any more, to make room for others. */
 #include "attach/probes/files.h"
 
 #include <unistd.h>
 
-#define UNMAPPED_MAX 64u	   /* that wait for someone to map them again ... */
-#define UNMAPPED_NS 10000000000ULL /* ... for so long */
+#define UNMAPPED_MAX 64u	   /* unmapped files that are kept in case they are mapped again ... */
+#define UNMAPPED_NS 10000000000ULL /* ... and for how long */
 
-/* Takes out its probes and forgets it. */
+/* Detaches the file's probes and forgets it. */
 static void forget(struct files *files, size_t index)
 {
 	struct probed_file *file = files->list.items[index], *last = files->list.items[--files->list.count];
@@ -29,7 +29,7 @@ static void forget(struct files *files, size_t index)
 	free(file);
 }
 
-/* The one that no one has mapped for longest; files.list.count: there is none. */
+/* Index of the file that has been unmapped for longest; files.list.count: there is none. */
 static size_t find_oldest(const struct files *files, size_t *count)
 {
 	size_t oldest = files->list.count;
@@ -47,7 +47,7 @@ static size_t find_oldest(const struct files *files, size_t *count)
 	return oldest;
 }
 
-/* Whether it has nothing for us, and has not been asked for, or looked into, for a while. */
+/* Whether the file has nothing to probe, and was not requested for a while. */
 static bool is_stale(const struct probed_file *file, uint64_t now_ns)
 {
 	return file->kind == LIBRARY_OTHER && !file->of_root && file->fd < 0 && now_ns - file->asked_ns > UNMAPPED_NS;

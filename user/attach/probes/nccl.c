@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Probes on the public functions of libnccl: their entries and, as there are no return probes, their own exits. */
+/* Probes on the public functions of libnccl: on their entries and, instead of return probes, on their own exits. */
 #include "attach/probes/probes.h"
 
 #include <errno.h>
@@ -98,7 +98,7 @@ static void report_sites(struct files *files, struct probed_file *file, size_t e
 	emit_text(files->emit, files->emit_context, GPT_PROBES, 0, text);
 }
 
-/* Some functions are not in every version; a plugin has none. */
+/* Some functions are missing in some versions; a plugin has none. */
 static int attach_all(struct files *files, struct probed_file *file, const struct image *image)
 {
 	const struct gputrace_bpf *bpf = files->programs->bpf;

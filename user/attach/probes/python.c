@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Probes inside interpreters: gives the BPF side the meaning of each site, and puts the probes there.  Which sites
- * there are is target/python_events.c's.
+ * Probes inside interpreters: gives the BPF side the meaning of each site, and attaches the probes.
+ * target/python_events.c finds the sites.
  */
 #include "attach/probes/probes.h"
 
@@ -121,7 +121,7 @@ int file_attach_dealloc(struct files *files, struct probed_file *file, uint64_t 
 	return error;
 }
 
-/* Where CPython makes an interpreter besides the main one (pylifecycle.c, 3.6 to 3.15). */
+/* Finds where CPython creates an interpreter besides the main one (pylifecycle.c, 3.6 to 3.15). */
 static void find_subinterpreter_sites(struct probed_file *file)
 {
 	static const char *const names[] = {"Py_NewInterpreter", "_Py_NewInterpreter", "Py_NewInterpreterFromConfig"};

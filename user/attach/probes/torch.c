@@ -13,10 +13,10 @@
 /* libkineto::CuptiActivityApi::bufferCompleted, PyTorch 2.11 to 2.15; its arguments: bpf/cupti.bpf.c */
 #define BUFFER_COMPLETED "_ZN9libkineto16CuptiActivityApi15bufferCompletedEP8CUctx_stjPhmm"
 
-/* What is probed, looked for in one go: libtorch_cpu has 600,000 symbols. */
+/* Functions to probe, found in one pass: libtorch_cpu has 600,000 symbols. */
 enum torch_function { ENGINE_BEGIN, ENGINE_NODE, BUFFERS, TORCH_FUNCTIONS };
 
-/* The engine's by the part of their mangled names that does not change with their parameters. */
+/* The engine's functions are matched by the part of their mangled names that does not depend on their parameters. */
 static const struct {
 	const char *name;
 	bool prefix;
@@ -53,7 +53,7 @@ static int torch_symbol(const struct image_symbol *symbol, void *context)
 	return !search->missing;
 }
 
-/* Where the engine is to be probed; -errno, and it is not then. */
+/* Finds the engine's probe sites; on -errno it is not probed. */
 static int find_engine(struct files *files, struct probed_file *file, const struct torch_search *search)
 {
 	int error = 0;
@@ -94,7 +94,7 @@ static int attach_profiler(struct files *files, struct probed_file *file, const 
 				   1);
 }
 
-/* Without it whether torch.profiler records shows in what it does (cupti_client.h). */
+/* Finds the flag that shows whether torch.profiler records; without it only its calls show that (cupti_client.h). */
 static void find_flag(struct probed_file *file, const struct image *image)
 {
 	struct image_symbol singleton, push;
@@ -112,7 +112,7 @@ static void look_into(struct files *files, struct probed_file *file)
 
 	if (!error)
 		find_flag(file, image);
-	if (!files->programs->bpf) { /* nothing is probed */
+	if (!files->programs->bpf) { /* without BPF nothing is probed */
 		image_close(image);
 		return;
 	}

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* From Linux 5.1 and 6.3, which not every header knows. */
+/* From Linux 5.1 and 6.3; not every header has them. */
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
@@ -18,8 +18,9 @@
 #endif
 
 /*
- * What the kernel goes through when the thread has ended (get_robust_list(2)); the C library's list takes its place
- * again.  The entry is not in the shared memory, where it could be bent: the futex lies at a distance from it.
+ * The list that the kernel walks when the thread has ended (get_robust_list(2)); at close the C library's list is
+ * restored. The entry is not in the shared memory, where it could be tampered with: it has an offset to the futex
+ * there.
  */
 static struct {
 	struct robust_list entry;

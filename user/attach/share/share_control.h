@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The collector's side of struct gpt_share_control (gputrace/share.h): memory that agents can read and not write.  It
- * says by itself when gputrace has ended, however it has: a robust futex of the thread that opened it.
+ * The collector's side of struct gpt_share_control (gputrace/share.h): memory that agents can read but not write. It
+ * shows when gputrace has ended, in whatever way, by a robust futex of the thread that opened it.
  */
 #ifndef GPUTRACE_ATTACH_SHARE_SHARE_CONTROL_H
 #define GPUTRACE_ATTACH_SHARE_SHARE_CONTROL_H
@@ -13,13 +13,13 @@ struct share_control {
 	struct gpt_share_control *shared;
 };
 
-/* By the thread that lives as long as gputrace.  -errno */
+/* Call from the thread that lives as long as gputrace. 0 or -errno. */
 int share_control_open(struct share_control *out);
 
-/* Agents see that no one listens any more. */
+/* Shows agents that no gputrace listens any more. */
 void share_control_close(struct share_control *control);
 
-/* A file in memory of that size, which no one can make smaller or larger.  -errno */
+/* Creates a file in memory of that size, which no one can resize. Returns its descriptor or -errno. */
 int share_memory_make(const char *name, uint64_t bytes);
 
 #endif

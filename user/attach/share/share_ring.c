@@ -10,7 +10,7 @@
 
 #include "attach/share/share_control.h"
 
-/* What may come, how long it is at least, and where the process stands in it. */
+/* Accepted types, their minimum size, and the offset of the pid in them. */
 static const struct kind {
 	uint16_t bytes, pid_at;
 } kinds[] = {
@@ -48,7 +48,7 @@ failed:
 
 void share_ring_close(struct share_ring *ring)
 {
-	/* The process goes on with it mapped; it has no use for the memory. */
+	/* The process keeps it mapped, but has no use for the memory. */
 	if (ring->fd >= 0)
 		(void)fallocate(ring->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, sizeof(struct gpt_share_ring),
 				(off_t)ring->bytes);
@@ -59,7 +59,7 @@ void share_ring_close(struct share_ring *ring)
 	*ring = (struct share_ring){.fd = -1};
 }
 
-/* The record in `room` is one, and says whose it is. */
+/* Checks the record in `room` and sets its pid. */
 static bool is_record(struct gpt_record *record, uint64_t bytes, uint32_t pid)
 {
 	const struct kind *kind = record->type < sizeof(kinds) / sizeof(kinds[0]) ? &kinds[record->type] : NULL;
@@ -84,14 +84,14 @@ static void take(struct share_ring *ring, const uint8_t *from, uint64_t bytes, u
 		ring->malformed++;
 }
 
-/* How far the record's end is from its head; 0: it is not (yet) to be had. */
+/* Bytes from the record's head to its end; 0: it is not complete (yet). */
 static uint64_t length(struct share_ring *ring, uint64_t head, uint64_t left, bool over)
 {
 	uint32_t bytes = (uint32_t)head, flags = (uint32_t)(head >> 32);
 	uint64_t need = sizeof(struct gpt_share_head) + gpt_padded(bytes);
 
 	if (!head)
-		return over ? sizeof(struct gpt_share_head) : 0; /* a thread ended just before it wrote its head */
+		return over ? sizeof(struct gpt_share_head) : 0; /* a thread ended just before it wrote the head */
 	if (!(flags & GPT_SHARE_SET) || !bytes || need > left) {
 		ring->broken = true;
 		ring->malformed++;

@@ -13,11 +13,11 @@
 
 struct share_ring {
 	int fd;
-	struct gpt_share_ring *shared; /* with its data twice */
-	uint64_t bytes;		       /* of the data */
+	struct gpt_share_ring *shared; /* with its data mapped twice */
+	uint64_t bytes;		       /* size of the data */
 	uint64_t consumed, bytes_max;
-	uint64_t malformed; /* records that cannot be, or of which only a part was written when the process ended */
-	bool broken;	    /* nothing more is read of it */
+	uint64_t malformed; /* invalid records, and records that were only partly written when the process ended */
+	bool broken;	    /* nothing more is read from it */
 };
 
 typedef void (*share_record)(void *context, const struct gpt_record *record);
@@ -27,8 +27,8 @@ int share_ring_open(uint64_t bytes, struct share_ring *out);
 void share_ring_close(struct share_ring *ring);
 
 /*
- * Hands over the records that are there, as those of process `pid`; room: GPT_RECORD_MAX bytes.  over: the process has
- * ended, what it has not finished it never will.  Returns how many bytes it took.
+ * Passes the available records to `record`, as those of process `pid`; room: GPT_RECORD_MAX bytes. over: the process
+ * has ended, so unfinished records will never be finished. Returns how many bytes it took.
  */
 uint64_t share_ring_consume(struct share_ring *ring, uint32_t pid, bool over, void *room, share_record record,
 			    void *context);

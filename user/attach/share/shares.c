@@ -23,9 +23,9 @@
 #include "target/process.h"
 
 #define BACKLOG 64
-#define SHARES_MAX 1024		  /* processes with a ring at a time */
+#define SHARES_MAX 1024		  /* maximum of processes with a ring at a time */
 #define ANSWER_US 200000	  /* an agent answers in microseconds, if its process runs */
-#define PATIENCE_NS 1000000000ull /* with one agent in all */
+#define PATIENCE_NS 1000000000ull /* total for one agent */
 #define STATUS_MAX 8192		  /* bytes of /proc/PID/status */
 #define READER_ROOM GPT_RECORD_MAX
 
@@ -33,7 +33,7 @@ struct share {
 	pid_t pid;
 	struct share_ring ring;
 	bool over;  /* the process has ended */
-	bool empty; /* and the drain has found nothing more since */
+	bool empty; /* and the drain has found no more records since */
 };
 
 struct shares {
@@ -41,16 +41,16 @@ struct shares {
 	int listener;
 	uid_t uid;
 	uint64_t bytes;
-	bool by_call; /* no filter of ours forbids process_vm_readv(2) */
-	int filters;  /* of system calls, that are on us; -1: not known */
+	bool by_call; /* gputrace's own filters allow process_vm_readv(2) */
+	int filters;  /* number of gputrace's own seccomp filters; -1: unknown */
 	bool waiting_by_call;
-	int waiting; /* connection of the agent of shares_next, -1: none */
+	int waiting; /* connection to the agent from shares_next, -1: none */
 	pid_t waiting_pid;
 	uint64_t waiting_until_ns;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	ARRAY(struct share *) list;
 	unsigned count;
-	uint64_t counters[GPT_COUNTER_COUNT]; /* of those that are gone, and refused for want of room */
+	uint64_t counters[GPT_COUNTER_COUNT]; /* of processes that are gone, or were refused as there was no room */
 	uint64_t bytes_max, malformed;	      /* the same */
 	_Alignas(8) uint8_t room[READER_ROOM];
 };
@@ -91,7 +91,7 @@ static int listen_as(const char *name)
 	return fd;
 }
 
-/* How many filters of system calls are on a process (Linux 5.9), -1: not known. A child has those of its parent. */
+/* The number of a process's seccomp filters (Linux 5.9), -1: unknown. A child has its parent's. */
 static int count_filters(pid_t pid)
 {
 	const char *line;
@@ -107,7 +107,7 @@ static int count_filters(pid_t pid)
 	return filters;
 }
 
-/* A filter may end who calls: it is a child that tries. */
+/* A filter may kill the caller, so a child tries the call. */
 static bool may_call(void)
 {
 	int status = -1;
@@ -171,7 +171,7 @@ int shares_fd(const struct shares *shares)
 	return shares->listener;
 }
 
-/* ---- an agent comes ------------------------------------------------------------------------------------------- */
+/* ---- letting an agent in -------------------------------------------------------------------------------------- */
 
 static bool ask(struct shares *shares, struct gpt_share_message *message)
 {
@@ -180,7 +180,7 @@ static bool ask(struct shares *shares, struct gpt_share_message *message)
 	       send(shares->waiting, message, sizeof(*message), MSG_NOSIGNAL) == (ssize_t)sizeof(*message);
 }
 
-/* Of the process's memory, by itself: no right to trace it is needed. */
+/* Asks the process to read its own memory: this needs no right to trace it. */
 static int read_part(struct shares *shares, uint64_t address, void *buffer, size_t bytes)
 {
 	struct gpt_share_message question = {.what = GPT_SHARE_READ, .bytes = (uint32_t)bytes, .address = address};
@@ -232,7 +232,7 @@ static bool says_hello(int connection, pid_t pid)
 	return false;
 }
 
-/* Address 0 cannot be read: that is what the kernel answers to who may read the process. */
+/* Address 0 cannot be read: the kernel returns EFAULT for it only to a process that may read the target. */
 static bool may_read(const struct shares *shares, pid_t pid)
 {
 	struct iovec here = {&(char){0}, 1}, there = {NULL, 1};
@@ -340,7 +340,7 @@ int shares_finish(struct shares *shares)
 	return error;
 }
 
-/* ---- what is known of a process --------------------------------------------------------------------------------- */
+/* ---- state of a process ----------------------------------------------------------------------------------------- */
 
 uint32_t shares_state(struct shares *shares, pid_t pid)
 {
@@ -371,7 +371,7 @@ bool shares_has_left(struct shares *shares, pid_t pid)
 	struct stat ring;
 	bool left = share && !fstat(share->ring.fd, &ring) && !mappings_read(pid, &mappings) && mappings.list.count;
 
-	/* One that ends has no mappings any more. */
+	/* A process that ends has no mappings any more. */
 	for (size_t i = 0; left && i < mappings.list.count; i++)
 		left = mappings.list.items[i].inode != ring.st_ino || mappings.list.items[i].device != ring.st_dev;
 	mappings_free(&mappings);
@@ -386,7 +386,7 @@ void shares_set_python(struct shares *shares, pid_t pid, uint32_t python_state, 
 
 	if (!reader)
 		return;
-	/* what follows stays after it */
+	/* the stores below stay after this */
 	(void)__atomic_exchange_n(&reader->news, (reader->news & ~1u) + 1, __ATOMIC_ACQ_REL);
 	reader->python_state = python_state;
 	reader->several |= several;
