@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What threads did (model.h): what ran, as a clock sampled it (--cpu), and where they waited (--off-cpu).  Both are
- * there only where they were asked for, and only of processes that were followed.
+ * What threads did (model.h): CPU samples taken by a timer (--cpu), and waits off the CPU (--off-cpu).  Both exist only
+ * if the user asked for them, and only for followed processes.
  */
 #ifndef GPUTRACE_MODEL_ACTIVITY_H
 #define GPUTRACE_MODEL_ACTIVITY_H
@@ -19,40 +19,40 @@ struct model_sample {
 	uint32_t thread;
 	uint32_t stack;	     /* of Python; model.stacks, NONE: see stack_state */
 	uint32_t native;     /* the innermost function in user space; model.natives, NONE */
-	uint32_t period_ns;  /* of CPU time that it stands for */
+	uint32_t period_ns;  /* CPU time that the sample stands for */
 	uint8_t stack_state; /* enum gpt_stack_state */
 	uint8_t place;	     /* enum gpt_sample_place */
 };
 
 /*
- * The thread was off the CPU.  Those of one thread do not overlap.  In order of end_ns: a wait belongs to the part in
- * which it ends, also where it began in an earlier one.
+ * The thread was off the CPU.  Waits of one thread do not overlap.  Sorted by end_ns: a wait belongs to the part in
+ * which it ends, even if it began in an earlier one.
  */
 struct model_wait {
 	uint64_t start_ns;
 	uint64_t woken_ns; /* runnable from then on, without a CPU; 0: not seen */
 	uint64_t end_ns;
-	uint64_t arg; /* futex: its address; else the descriptor that it waited for; 0: none */
+	uint64_t arg; /* a futex's address, else the file descriptor waited for; 0: none */
 	uint32_t thread;
-	uint32_t stack;			   /* of Python as it left the CPU; model.stacks, NONE: see stack_state */
-	uint32_t native;		   /* model.natives, NONE */
-	uint32_t waker;			   /* the thread that woke it; model.threads, NONE: see woken_by */
-	uint32_t waker_stack;		   /* what that ran then; model.stacks, NONE: see waker_stack_state */
-	uint32_t waker_pid, waker_tid;	   /* also of one that is not followed; 0: no thread */
-	uint32_t holder;		   /* GPT_WAIT_GIL: who had the lock; model.threads, NONE: not known */
-	int32_t syscall;		   /* -1: it was in none */
+	uint32_t stack;	      /* of Python as it left the CPU; model.stacks, NONE: see stack_state */
+	uint32_t native;      /* model.natives, NONE */
+	uint32_t waker;	      /* the thread that woke it; model.threads, NONE: see woken_by */
+	uint32_t waker_stack; /* the waker's Python stack at that time; model.stacks, NONE: see waker_stack_state */
+	uint32_t waker_pid, waker_tid; /* set even if the waker's process is not followed; 0: no thread */
+	uint32_t holder;	       /* GPT_WAIT_GIL: the thread that held the lock; model.threads, NONE: not known */
+	int32_t syscall;	       /* -1: not in a system call */
 	char waker_name[MODEL_WAKER_NAME]; /* ASCII, "": no thread */
 	uint8_t reason;			   /* enum gpt_wait_reason */
 	uint8_t woken_by;		   /* enum gpt_waker */
 	uint8_t stack_state;		   /* enum gpt_stack_state */
 	uint8_t waker_stack_state;
-	bool open; /* it had not ended when the recording did */
+	bool open; /* it was still waiting when the recording ended */
 };
 
 /* "GIL", "sleep" and so on. */
 const char *wait_reason_name(enum gpt_wait_reason reason);
 
-/* How long it was runnable and had no CPU. */
+/* How long the thread was runnable without a CPU. */
 static inline uint64_t wait_runnable_ns(const struct model_wait *wait)
 {
 	return wait->woken_ns && wait->woken_ns < wait->end_ns ? wait->end_ns - wait->woken_ns : 0;

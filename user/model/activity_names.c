@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Words for why a thread was off the CPU. */
+/* Names of the reasons why a thread was off the CPU. */
 #include "model/activity.h"
 
 const char *wait_reason_name(enum gpt_wait_reason reason)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names and classes of CUDA calls: from the table in cuda_api.h, and of other calls that files of other tools name. */
+/* Names and classes of CUDA calls: of the table in cuda_api.h, and of further calls named in other tools' files. */
 #include <pthread.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static const struct api_row rows[2][CBID_LIMIT] = {GPT_CUDA_API_TABLE(ROW) ROW(
 
 /* ---- calls that are not in the table ----------------------------------------------------------------------------- */
 
-#define NAMED_MAX 4095u /* of twelve bits; the first stands for all that find no place */
+#define NAMED_MAX 4095u /* twelve bits; number 0 stands for all names beyond */
 #define NAME_MAX_BYTES 128u
 
 struct named_call {
@@ -36,22 +36,22 @@ struct named_call {
 };
 
 /*
- * For all files of this run, as rows of two are compared by the number of their call (`gputrace diff`).  Rows are only
- * added, and their number is handed out after that.
+ * Shared by all files of this run, as `gputrace diff` compares rows of two files by call number.  Rows are only added,
+ * and a number is handed out only after its row is complete.
  */
 static struct named_call named[NAMED_MAX + 1] = {{"other calls", GPT_CLASS_NONE, false}};
 static uint32_t named_count = 1;
 static struct lookup named_lookup; /* (1, hash of the name) to index */
 static pthread_mutex_t naming = PTHREAD_MUTEX_INITIALIZER;
 
-/* What its name says of a call; the first that fits. */
+/* The class of a call by its name; the first match counts. */
 static enum gpt_api_class class_of_name(const char *name)
 {
 	static const struct {
 		const char *part;
 		enum gpt_api_class class;
 	} parts[] = {
-		/* they describe work, and do not ask for it */
+		/* these describe work without requesting it */
 		{"GraphAdd", GPT_CLASS_NONE},
 		{"NodeSetParams", GPT_CLASS_NONE},
 		{"NodeGetParams", GPT_CLASS_NONE},

@@ -3,8 +3,9 @@
  * Makes a model (model.h) of the events that an input feeds: one function for each kind of event, with values
  * (events.h), in the order of the source.  Then builder_finish joins calls, stacks and GPU work.
  *
- * Functions that return bool return false for what does not make sense; it is left out, and the input counts it
- * (builder_count_bad).  Lengths are the input's to check: every pointer given here is good for the size given.
+ * Functions that return bool return false for an event that makes no sense; the builder leaves it out and the input
+ * counts it (builder_count_bad).  The input checks lengths: every pointer passed here is valid for the size passed with
+ * it.
  */
 #ifndef GPUTRACE_MODEL_BUILDER_H
 #define GPUTRACE_MODEL_BUILDER_H
@@ -20,8 +21,8 @@ struct builder *builder_new(void);
 struct model *builder_finish(struct builder *builder);
 
 /*
- * A source that is too long to be held whole is fed twice, with the same events.  In pass 1 the builder collects facts
- * about the whole trace; in pass 2 it hands over a part (struct model_in_part) whenever one is complete:
+ * A source that is too long to fit in memory is fed twice, with the same events.  In pass 1 the builder collects facts
+ * about the whole trace; in pass 2 it hands over each part (struct model_in_part) as soon as it is complete:
  *
  *	first = builder_new_first();
  *	(feed all; builder_begin_chunk before each chunk)
@@ -31,86 +32,85 @@ struct model *builder_finish(struct builder *builder);
  *		part = builder_part(second, the next chunk);
  *	builder_discard(second); builder_discard(first);
  *
- * A chunk is a piece of the source, of any length, the same both times: its number, from 0 on.
+ * A chunk is a piece of the source, of any length, the same in both passes; chunks are numbered from 0.
  */
 struct builder *builder_new_first(void);
 void builder_finish_first(struct builder *builder);
 
-/* The first stays the caller's; there may be one second builder after the other. */
+/* The first builder remains the caller's; several second builders may follow one another. */
 struct builder *builder_new_second(struct builder *first);
 void builder_begin_chunk(struct builder *builder, uint32_t chunk);
 
 /*
- * What is complete when the chunks before this one have been fed; NULL: nothing more than before.  The last part (not
- * model.more) comes when all have been.  Valid until the builder is fed more.
+ * The part that is complete once all chunks before next_chunk have been fed; NULL: nothing new is complete.  The last
+ * part (model.more is false) comes once all chunks have been fed.  Valid until the builder is fed again.
  */
 const struct model *builder_part(struct builder *builder, uint32_t next_chunk);
 
 /*
- * Has look(context) read the part that was handed over last on a thread of its own, while the builder is fed the
- * next one and joins it: a part's events are in memory of their own.  Tables that parts share (stacks, strings, ops,
- * spans) are not: who feeds a builder more than events waits first, as the builder does before it hands over the next
+ * Runs look(context) on a separate thread to read the latest part, while the builder is fed and joins the next one.  A
+ * part's events have their own memory.  Tables that parts share (stacks, strings, ops, spans) do not: a caller that
+ * feeds the builder more than events must call builder_wait first, as the builder does before it hands over the next
  * part.
  */
 void builder_look(struct builder *builder, void (*look)(void *context), void *context);
 
-/* Until no one reads the part any more. */
+/* Waits until the look at the part has finished. */
 void builder_wait(struct builder *builder);
 
-/* Pass 2 was fed other events than pass 1, as where a file was changed meanwhile: the builder is of no use. */
+/* Pass 2 was fed different events from pass 1, e.g. because the file changed in between: the builder is unusable. */
 bool builder_diverged(const struct builder *builder);
 
-/* How much waits to be handed over: about as many events, 0 after the last part. */
+/* Approximate number of events not yet handed over; 0 after the last part. */
 uint64_t builder_waiting(const struct builder *builder);
 
-/* Instead, where reading failed, and of a first and a second builder: frees everything. */
+/* Frees everything: used instead of builder_finish after a read error, and for first and second builders. */
 void builder_discard(struct builder *builder);
 
 /* ---- the recording ----------------------------------------------------------------------------------------------- */
 
-/* When it began, and what CLOCK_REALTIME was ahead by then. */
+/* When the recording began, and how far CLOCK_REALTIME was ahead at that time. */
 void builder_set_start(struct builder *builder, uint64_t start_ns, int64_t wall_offset_ns);
 void builder_set_source(struct builder *builder, struct text version, struct text host, struct text kernel,
 			struct text target, uint32_t cpus);
 
-/* Whose file it is, where gputrace itself did not record it; see model_source.tool. */
+/* The tool that recorded the file, if not gputrace; see model_source.tool. */
 void builder_set_tool(struct builder *builder, struct text tool);
 
-/* Which rank of a job such a file is of; world: how many there are, 0: not known. */
+/* The rank in its job of another tool's file; world: the number of ranks, 0: not known. */
 void builder_set_rank(struct builder *builder, uint32_t rank, uint32_t world);
 
-/* Which boot of its machine: sources of one have one CLOCK_MONOTONIC.  Empty: not known. */
+/* The boot of the machine: sources from the same boot share one CLOCK_MONOTONIC.  Empty: not known. */
 void builder_set_boot(struct builder *builder, struct text boot, int64_t slept_ns);
 
-/* Something that the user wants to be known of the recording, "key=value"; those after the MODEL_LABELS_MAXth are left
- * out. */
+/* A label that the user gave the recording, "key=value"; labels beyond MODEL_LABELS_MAX are dropped. */
 void builder_add_label(struct builder *builder, struct text label);
 
-/* By what the recording found steps (--step). */
+/* How the recording found steps (--step). */
 void builder_set_step(struct builder *builder, struct text step);
 
-/* What the user asked for; min_complete: thousandths of a percent. */
+/* The user's options; min_complete: thousandths of a percent. */
 void builder_set_options(struct builder *builder, uint32_t min_complete, bool metric_launches,
 			 enum model_gpu_times gpu_times);
 void builder_set_end(struct builder *builder, const struct new_end *end);
 
-/* The source ends in the middle of something. */
+/* The source is truncated: it ends in the middle of a record. */
 void builder_set_torn(struct builder *builder);
 void builder_add_note(struct builder *builder, struct text text);
 void builder_add_probes(struct builder *builder, struct text text);
 void builder_add_clock_sample(struct builder *builder, struct clock_sample sample);
 
-/* Times by CLOCK_MONOTONIC are no better than this. */
+/* The error bound of times converted to CLOCK_MONOTONIC. */
 void builder_note_clock_error(struct builder *builder, uint64_t error_ns);
 void builder_count_bad(struct builder *builder);
 
 /* ---- processes and threads --------------------------------------------------------------------------------------- */
 
-/* The program that a process runs now, made when it is new; and that it ran at a time that may be past. */
+/* The process image of a pid now, created if it is new; and the one at time_ns, which may be in the past. */
 struct process_image builder_process_image(struct builder *builder, uint32_t pid);
 struct process_image builder_process_image_at(struct builder *builder, uint32_t pid, uint64_t time_ns);
 
-/* The source got so far: a trace without an end ends with the latest time. */
+/* Notes that the source reached time_ns: a trace without an end record ends at the latest such time. */
 void builder_see_time(struct builder *builder, uint64_t time_ns);
 void builder_add_thread(struct builder *builder, const struct new_thread *thread);
 void builder_add_fork(struct builder *builder, const struct new_fork *fork);
@@ -123,22 +123,22 @@ void builder_describe_process(struct builder *builder, const struct new_descript
 void builder_add_code(struct builder *builder, uint32_t pid, const struct new_code *code);
 bool builder_add_code_lines(struct builder *builder, uint32_t pid, uint64_t code, uint32_t offset, const void *bytes,
 			    uint32_t size);
-/* Source that is in no file, as that of a notebook's cell; the last of a file counts. */
+/* Source text that is in no file, e.g. a notebook cell's; the last one for a file name counts. */
 void builder_add_cell(struct builder *builder, struct text file, struct text source);
 void builder_add_generated_line(struct builder *builder, const struct new_generated_line *line);
 void builder_remove_code(struct builder *builder, uint32_t pid, uint64_t code);
 void builder_add_stack(struct builder *builder, uint32_t pid, const struct new_stack *stack);
 
-/* Before events that have it. */
+/* Comes before the events that refer to it. */
 void builder_add_sampled_stack(struct builder *builder, uint32_t pid, const struct new_sampled_stack *sampled);
 
-/* A native stack, and what one of its addresses is called: symbol (mangled, empty: not known) and module. */
+/* A native stack; and the name of one of its addresses: symbol (mangled, empty: not known) and module. */
 void builder_add_native_stack(struct builder *builder, uint32_t pid, uint64_t key, const uint64_t *ips, uint32_t depth);
 void builder_add_native_symbol(struct builder *builder, uint32_t pid, uint64_t ip, struct text symbol,
 			       struct text module);
 void builder_add_call(struct builder *builder, const struct new_call *call);
 
-/* Before that call, or after it. */
+/* May come before or after the call that it describes. */
 void builder_add_nccl_launch(struct builder *builder, const struct new_nccl_launch *launch);
 bool builder_add_return(struct builder *builder, struct process_image program, const struct new_return *back);
 bool builder_add_api_activity(struct builder *builder, struct process_image program,
@@ -146,12 +146,12 @@ bool builder_add_api_activity(struct builder *builder, struct process_image prog
 
 /* ---- inside the interpreter -------------------------------------------------------------------------------------- */
 
-/* name: of an import's module; generation: of a garbage collection, -1: not known. */
+/* name: the imported module; generation: the garbage collection's, -1: not known. */
 bool builder_begin_gc(struct builder *builder, const struct python_moment *at, int32_t generation);
 bool builder_begin_import(struct builder *builder, const struct python_moment *at, const struct python_text *name);
 void builder_end_pyevent(struct builder *builder, const struct python_moment *at, enum model_span_kind kind);
 
-/* A Python function is entered, or goes on; and left. */
+/* A Python function is entered or resumed; and left. */
 bool builder_enter_function(struct builder *builder, const struct python_moment *at, uint64_t code);
 void builder_leave_function(struct builder *builder, const struct python_moment *at);
 
@@ -160,7 +160,7 @@ void builder_leave_function(struct builder *builder, const struct python_moment 
 void builder_add_agent_state(struct builder *builder, struct process_image program,
 			     const struct new_agent_state *state);
 
-/* In all since the agent began; foreign: beyond that, of a buffer of another profiler. */
+/* Totals since the agent began; foreign losses come on top, from a buffer of another profiler. */
 void builder_set_agent_losses(struct builder *builder, struct process_image program,
 			      const struct model_agent_losses *losses);
 void builder_add_foreign_losses(struct builder *builder, const struct model_agent_losses *losses);
@@ -169,7 +169,7 @@ void builder_add_foreign_losses(struct builder *builder, const struct model_agen
 bool builder_add_agent_clock_sample(struct builder *builder, struct process_image program, uint64_t reported_ns,
 				    struct clock_sample sample);
 
-/* Someone registers buffers for the GPU's records: own: the agent, else another client of CUPTI. */
+/* A CUPTI client registers buffers for activity records; own: it is the agent, else another client. */
 void builder_add_registration(struct builder *builder, uint32_t pid, uint64_t time_ns, bool own);
 
 /* A kernel's name (mangled), before the first kernel that has it. */
@@ -178,7 +178,7 @@ void builder_add_name(struct builder *builder, struct process_image program, uin
 		      struct text place);
 bool builder_add_gpu_work(struct builder *builder, struct process_image program, const struct new_gpu_work *work);
 
-/* Where the next one may be made, which need not be copied then: for callers with many.  Valid until it is added. */
+/* Memory in which a caller with many operations builds the next one, which saves a copy.  Valid until it is added. */
 struct new_gpu_work *builder_room_for_gpu_work(struct builder *builder);
 
 /* A node of a graph was made by a call under capture, or as the clone of another. */
@@ -202,25 +202,25 @@ bool builder_push_range(struct builder *builder, struct process_image program, c
 bool builder_pop_range(struct builder *builder, struct process_image program, const struct new_range *range);
 bool builder_start_range(struct builder *builder, struct process_image program, const struct new_range *range);
 bool builder_end_range(struct builder *builder, struct process_image program, const struct new_range *range);
-/* One that was started and has ended, whose end no one reports. */
+/* A complete range, with its end: no end event follows. */
 bool builder_add_range(struct builder *builder, struct process_image program, const struct new_range *range);
 
-/* Begins and ends of ranges had no room in a interval. */
+/* Starts and ends of ranges were lost in that interval, for lack of room. */
 void builder_lose_ranges(struct builder *builder, struct process_image program, uint64_t count, uint64_t from_ns,
 			 uint64_t to_ns);
 
 /* ---- ops of PyTorch ---------------------------------------------------------------------------------------------- */
 
-/* What the keys of ops stand for, before the first op that has them. */
+/* The text of a key of ops; comes before the first op that has the key. */
 void builder_add_op_text(struct builder *builder, struct process_image program, uint32_t key, struct text text);
-/* False: it is not such a text (op_inputs.h). */
+/* False: not a text in the format of op_inputs.h. */
 bool builder_add_op_inputs(struct builder *builder, struct process_image program, uint32_t key, struct text text);
 bool builder_add_op(struct builder *builder, struct process_image program, const struct new_op *op);
 bool builder_add_torch_memory(struct builder *builder, struct process_image program,
 			      const struct new_torch_memory *event);
 void builder_add_torch_memory_state(struct builder *builder, struct process_image program,
 				    const struct new_torch_memory_state *state);
-/* Only some steps are recorded; the first of all is number `first`. */
+/* There is a schedule: only some steps are recorded, the first of them is number `first`. */
 void builder_set_schedule(struct builder *builder, uint64_t first, bool is_capture);
 /* False: there are too many. */
 bool builder_add_reported_step(struct builder *builder, struct process_image program,

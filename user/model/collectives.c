@@ -122,7 +122,7 @@ unsigned collective_element_bytes(const struct collective *collective)
 	return dtype_of(collective)->bytes;
 }
 
-/* ---- its number ---------------------------------------------------------------------------------------------------
+/* ---- ids and keys -------------------------------------------------------------------------------------------------
  */
 
 static uint64_t shift_mix(uint64_t value)
@@ -175,7 +175,10 @@ uint64_t collective_id(const struct collective *collective, int64_t sequence)
 	return combine((uint64_t)numbers[GPT_COLLECTIVE_GROUP_SIZE], hash);
 }
 
-/* The sequence number once more, spread over all bits: combine() loses some where numbers are close to each other. */
+/*
+ * Adds the sequence number again, spread over all bits, as combine() loses bits of numbers that are close to each
+ * other.
+ */
 uint64_t collective_key(const struct collective *collective, int64_t sequence)
 {
 	uint64_t spread = (uint64_t)sequence * 0x9e3779b97f4a7c15u;

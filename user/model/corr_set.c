@@ -17,7 +17,7 @@ void corr_set_give_up(struct corr_set *set)
 	corr_set_free(set);
 }
 
-/* Ids of a range below CORR_SET_RANGE_MAX are on as many pages, or one more. */
+/* Ids in a range below CORR_SET_RANGE_MAX need at most CORR_SET_PAGES pages, plus one. */
 static struct corr_set_page **page_of(struct corr_set *set, uint32_t corr)
 {
 	uint32_t at = (corr >> CORR_SET_PAGE_BITS) % (CORR_SET_PAGES * 2);

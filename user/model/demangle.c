@@ -17,8 +17,8 @@ static void take(const char *piece, size_t size, void *opaque)
 	text_buffer *text = output->text;
 
 	/*
-	 * libiberty has no way to stop a print that has begun, and an output of 2^n bytes would never end.
-	 * Its callback interface keeps everything on the stack, so nothing leaks when we leave like this.
+	 * libiberty has no way to stop a print that has begun, and an output of 2^n bytes would never end.  Its
+	 * callback interface keeps everything on the stack, so nothing leaks when longjmp() leaves it.
 	 */
 	if (size > DEMANGLE_OUTPUT_MAX - text->count)
 		longjmp(output->too_long, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* C++ names of hostile origin made readable: libiberty with bounds on its stack, its time and its output. */
+/* Demangles C++ names of hostile origin: libiberty with bounds on its stack, its time and its output. */
 #ifndef GPUTRACE_DEMANGLE_H
 #define GPUTRACE_DEMANGLE_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What an input feeds a builder with (builder.h), as plain values: what happened, in whose program, when.  Values are
- * those of the source; the builder keeps what it needs and copies all text.
+ * The events that an input feeds to a builder (builder.h), as plain values: what happened, in which process image,
+ * when.  Values are as in the source; the builder keeps what it needs and copies all text.
  *
  * A source names things by numbers of its own ("keys"): processes by pid, threads by tid, stacks, code objects and
  * kernel names by any number that is unique in the program.  Keys need not be addresses: a source that knows frames as
- * function, file and line gives each function a key of its own (new_code.is_named).
- * What a source cannot know it leaves at the value that says "not known" beside the field.
+ * function, file and line gives each function a key of its own (new_code.is_named).  For what it does not know, a
+ * source uses the value that the field's comment calls "not known".
  */
 #ifndef GPUTRACE_MODEL_EVENTS_H
 #define GPUTRACE_MODEL_EVENTS_H
@@ -24,20 +24,20 @@ struct text {
 };
 
 /*
- * A process between two execs: what its numbers belong to.  builder_process_image gives it; valid until the next exec
- * or fork that the builder is fed with.
+ * A process between two execs, to which its keys and ids belong.  Returned by builder_process_image; valid until the
+ * next exec or fork that is fed to the builder.
  */
 struct process_image {
 	uint32_t process; /* model.processes */
 	uint32_t epoch;	  /* never 0 */
 };
 
-/* An interval by the clock of its source; both 0: it could not be measured. */
+/* An interval on the source's clock; both 0: it could not be measured. */
 struct clock_span {
 	uint64_t start_ns, end_ns;
 };
 
-/* Which clock that was.  CLOCK_REALTIME is converted once all samples of it are known. */
+/* The clock of an interval or time.  CLOCK_REALTIME is converted once all its samples are known. */
 enum source_clock {
 	SOURCE_CLOCK_REALTIME,
 	SOURCE_CLOCK_MONOTONIC,
@@ -54,7 +54,7 @@ struct clock_sample {
 
 struct new_end {
 	uint64_t time_ns;
-	uint64_t cpu_ns; /* the recorder's own, 0: not known */
+	uint64_t cpu_ns; /* used by the recorder itself, 0: not known */
 	uint64_t ring_bytes, ring_bytes_max;
 	enum gpt_end_reason reason;
 	uint64_t counters[GPT_COUNTER_COUNT];
@@ -66,7 +66,7 @@ struct new_thread {
 	uint64_t time_ns;
 	uint32_t pid, tid;
 	struct text name;
-	bool has_other_names; /* the next two are what the source knows of them */
+	bool has_other_names; /* the next two fields are valid */
 	uint32_t own_tid;     /* in its own pid namespace, 0: not known */
 	uint32_t pointer;     /* lower half of pthread_self(), 0: not known */
 };
@@ -77,7 +77,7 @@ struct new_fork {
 	struct text name;
 };
 
-/* What a process is, as it was at time_ns; empty text, 0: not known. */
+/* The description of a process as of time_ns; empty text, 0: not known. */
 struct new_description {
 	uint64_t time_ns;
 	uint64_t start_ns;
@@ -90,7 +90,7 @@ struct new_description {
 
 /* ---- code, stacks ------------------------------------------------------------------------------------------------ */
 
-/* A string as CPython has it. */
+/* A string in CPython's representation. */
 struct python_text {
 	const void *bytes;
 	uint32_t size;	/* bytes */
@@ -98,18 +98,18 @@ struct python_text {
 	bool truncated; /* its end is missing */
 };
 
-/* Of a kernel, in model.strings, as model_gpu has them. */
+/* A kernel's texts: indices into model.strings, as in model_gpu. */
 struct kernel_texts {
 	uint32_t name, label, place;
 };
 
-/* What generated code says of one of its lines; see struct model_generated_line. */
+/* What a file of generated code says about one of its lines; see struct model_generated_line. */
 struct new_generated_line {
 	struct text file, kernel, nodes, ops, kernel_file;
 	uint32_t line, kernel_line;
 };
 
-/* What a key means from now on.  Its line table follows in parts (builder_add_code_lines). */
+/* The code object that a key stands for from now on.  Its line table follows in pieces (builder_add_code_lines). */
 struct new_code {
 	uint64_t key;
 	uint32_t first_line;	  /* of the function, 0: none */
@@ -117,8 +117,10 @@ struct new_code {
 	uint32_t linetable_bytes; /* in all, 0: no lines are known */
 	enum gpt_linetable linetable;
 	struct python_text name, qualname, file;
-	/* The source knows of a frame its function, file and line: texts are UTF-8, and new_frame.lasti is the line
-	 * itself, 0: not known. */
+	/*
+	 * The source has each frame's function, file and line: texts are UTF-8, and new_frame.lasti is the line number,
+	 * 0: not known.
+	 */
 	bool is_named;
 };
 
@@ -135,7 +137,10 @@ struct new_stack {
 	uint32_t missing; /* how many, MODEL_MISSING_UNKNOWN: some */
 };
 
-/* The agent had a stack taken for something that it reports under that number: an op, an event of memory. */
+/*
+ * A stack that was sampled at the agent's request for an event that it reports under the same number: an op, an event
+ * of memory.
+ */
 struct new_sampled_stack {
 	uint64_t time_ns;
 	uint64_t stack;	 /* key, 0: none */
@@ -152,11 +157,11 @@ struct new_call {
 	uint32_t pid, tid;
 	uint32_t corr; /* correlation id, 0: none */
 	uint16_t api;
-	uint8_t stack_state;   /* enum gpt_stack_state */
-	bool nested_in_symbol; /* the same call as the thread's latest with arguments, now with its correlation id */
-	bool surely_nested;    /* with that: no later call of the thread can have been missed */
-	bool after_loss;       /* calls of its thread just before it were lost */
-	const struct model_args *args; /* as a probe on the public symbol saw them, NULL: not seen by one */
+	uint8_t stack_state;	       /* enum gpt_stack_state */
+	bool nested_in_symbol;	       /* same call as the thread's latest with arguments; adds its correlation id */
+	bool surely_nested;	       /* then: no later call of the thread can have been missed */
+	bool after_loss;	       /* calls of this thread just before this one were lost */
+	const struct model_args *args; /* as seen by a probe on the public symbol, NULL: no probe saw them */
 };
 
 struct new_return {
@@ -168,7 +173,7 @@ struct new_return {
 	bool captured; /* the call became a node of a graph under capture: nothing was executed */
 };
 
-/* A call as CUPTI recorded it, where no callback reported it. */
+/* A call recorded by CUPTI's API activity, in place of a callback. */
 struct new_api_activity {
 	struct clock_span span;
 	enum source_clock clock;
@@ -180,10 +185,10 @@ struct new_api_activity {
 
 /* ---- inside the interpreter -------------------------------------------------------------------------------------- */
 
-/* Where in a thread's Python stack something begins or ends. */
+/* A time and a place in a thread's Python stack: a span starts or ends there. */
 struct python_moment {
 	uint64_t time_ns;
-	uint64_t frame; /* the begin and the end of one span have the same; deeper ones a lower */
+	uint64_t frame; /* equal at the start and the end of a span; lower for deeper frames */
 	uint32_t pid, tid;
 };
 
@@ -195,15 +200,15 @@ struct new_agent_state {
 	enum gpt_agent_failure failure;
 	uint32_t cupti_version, driver_version, runtime_version; /* 0: not known */
 	struct text cupti_path, detail;
-	bool has_activity_sets;	   /* the next is what the agent said */
+	bool has_activity_sets;	   /* the next field is valid */
 	struct text activity_sets; /* "kernels,cuda,sync" */
 };
 
-/* A GPU operation; what its kind does not have is 0.  Numbers in 8 bits are the largest that fits where they do not. */
+/* A GPU operation; fields that its kind lacks are 0.  8-bit fields saturate. */
 struct new_gpu_work {
 	struct clock_span span;
 	uint64_t bytes;	     /* memcpy, memset */
-	uint64_t graph_node; /* CUPTI's ids, as all here; 0: of no graph */
+	uint64_t graph_node; /* CUPTI's id, as are all ids here; 0: not of a graph */
 	uint32_t graph;
 	uint32_t corr, device, context, stream;
 	uint32_t name; /* kernel: key, 0: none */
@@ -242,15 +247,15 @@ struct new_jit {
 struct new_sync {
 	struct clock_span span;
 	enum source_clock clock;
-	uint64_t event_record; /* as new_event_record, 0: not known */
+	uint64_t event_record; /* as in new_event_record, 0: not known */
 	uint32_t corr, context, stream, event;
 	int32_t result;
 	uint32_t kind; /* enum gpt_agent_sync_kind, 0: not known */
 };
 
-/* An event was put into a stream. */
+/* A CUDA event was recorded on a stream. */
 struct new_event_record {
-	uint64_t event_record; /* of this putting, unique in the program; 0: not known */
+	uint64_t event_record; /* identifies this recording of the event, unique in the program; 0: not known */
 	uint32_t corr, context, stream, event;
 };
 
@@ -276,13 +281,13 @@ struct new_wait {
 	bool open;
 };
 
-/* Memory came from CUDA or went back to it. */
+/* Memory was allocated from CUDA or released to it. */
 struct new_memory {
 	uint64_t time_ns;
 	enum source_clock clock;
 	bool released;
 	uint64_t address, bytes;
-	uint64_t pool_bytes, pool_used_bytes; /* 0: from no pool */
+	uint64_t pool_bytes, pool_used_bytes; /* 0: not from a pool */
 	uint32_t corr, device;
 	uint32_t kind; /* CUpti_ActivityMemoryKind */
 };
@@ -305,55 +310,56 @@ struct new_stream {
 
 /* ---- ranges that the program names (NVTX) ------------------------------------------------------------------------ */
 
-/* A mark, a push or a start; ends need no names. */
+/* A mark, or the start or end of a range; ends need no names. */
 struct new_range {
 	uint64_t time_ns;
 	union {
-		uint64_t id;	 /* started: which, unique in the program */
-		uint64_t end_ns; /* whole */
+		uint64_t id;	 /* of a start/end range, unique in the program */
+		uint64_t end_ns; /* of a complete range (builder_add_range) */
 	};
 	uint32_t tid;	 /* in the process's own pid namespace */
 	uint16_t domain; /* key, 0: the default one */
 	struct text name, domain_name;
-	uint32_t *known_name; /* which string of the model the name is, NONE: not known yet; NULL: no one keeps it */
+	uint32_t *known_name; /* the caller's cache of the name's index in model.strings, NONE: not yet known; NULL: no
+			       * cache */
 };
 
 /* ---- NCCL ------------------------------------------------------------------------------------------------------- */
 
-/* The call of that thread and time is a launch that NCCL made for a collective. */
+/* The call at that time of that thread is a launch by NCCL for a collective. */
 struct new_nccl_launch {
 	uint64_t time_ns;
 	uint32_t pid, tid;
 	int64_t sequence;   /* of the collective on its communicator, -1: not known */
-	struct text fields; /* as of an op's collective (enum gpt_collective_field) */
+	struct text fields; /* as in an op's collective (enum gpt_collective_field) */
 };
 
 /* ---- ops of PyTorch ---------------------------------------------------------------------------------------------- */
 
-/* An op, reported when it has ended; or one that is open, reported once it has lasted, and perhaps again. */
+/* An op, reported when it ends; or a still open op, reported after it has run for a while, and perhaps repeatedly. */
 struct new_op {
-	uint64_t start_ns, end_ns;   /* CLOCK_MONOTONIC; of an open one: until when it is known to be open */
+	uint64_t start_ns, end_ns;   /* CLOCK_MONOTONIC; end_ns of an open op: until when it is known to be open */
 	int64_t sequence;	     /* autograd's number, -1: none */
-	uint64_t handle;	     /* PyTorch's number of it, 0: none */
-	uint64_t torch_thread;	     /* PyTorch's number of the thread it began on */
-	uint64_t forward_thread;     /* the same of the op that it is the backward of, 0: none */
-	uint32_t tid;		     /* that it began on, in the process's own pid namespace */
+	uint64_t handle;	     /* PyTorch's number of the op, 0: none */
+	uint64_t torch_thread;	     /* PyTorch's number of the thread on which it began */
+	uint64_t forward_thread;     /* torch_thread of its forward op, 0: none */
+	uint32_t tid;		     /* on which it began, in the process's own pid namespace */
 	uint64_t stack;		     /* new_sampled_stack.number, 0: none */
 	uint32_t name;		     /* key (builder_add_op_text) */
-	uint32_t inputs;	     /* key (builder_add_op_inputs), 0: none, or no one asked */
-	uint32_t collective;	     /* key of its fields (enum gpt_collective_field), 0: it is none */
+	uint32_t inputs;	     /* key (builder_add_op_inputs), 0: none, or not requested */
+	uint32_t collective;	     /* key of its fields (enum gpt_collective_field), 0: not a collective */
 	int64_t collective_sequence; /* of the collective in its process group, -1: not known */
 	uint8_t scope;		     /* enum gpt_agent_op_scope */
-	bool async;		     /* it is no part of the nesting of its thread */
+	bool async;		     /* it does not nest with the other ops of its thread */
 	bool open;
 };
 
-/* An allocator handed memory out, took it back, or had not enough. */
+/* A PyTorch allocator handed out memory, took it back, or ran out of it. */
 struct new_torch_memory {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint64_t address;
-	int64_t bytes;		      /* below 0: it came back, 0: that many are not known; or that were asked for */
-	uint64_t allocated, reserved; /* in all, after it; where has_totals */
+	int64_t bytes;		      /* negative: freed; 0: not known; out of memory: the bytes requested */
+	uint64_t allocated, reserved; /* totals after the event; valid with has_totals */
 	uint64_t stack;		      /* new_sampled_stack.number, 0: none */
 	uint32_t tid;		      /* in the process's own pid namespace */
 	uint8_t kind;		      /* enum gpt_agent_torch_memory_kind */
@@ -361,9 +367,9 @@ struct new_torch_memory {
 	bool has_totals;
 };
 
-/* Whether they are reported, as of now. */
+/* Whether memory events are reported, as of now. */
 struct new_torch_memory_state {
-	uint64_t lost;	    /* since the first */
+	uint64_t lost;	    /* events lost since the first */
 	struct text detail; /* why something is not reported */
 };
 
@@ -375,18 +381,18 @@ struct new_reported_step {
 	uint32_t cycle;
 	enum gpt_step_phase phase;
 	enum gpt_step_by by;
-	bool late;     /* it began before its launches could be seen */
+	bool late;     /* it began before gputrace could see its launches */
 	uint32_t lost; /* steps before it that could not be reported */
 };
 
-/* Whether ops are observed, as the agent said at a time. */
+/* Whether ops are observed, as the agent reported at time_ns. */
 struct new_op_state {
 	uint64_t time_ns;     /* CLOCK_MONOTONIC */
 	uint64_t lost;	      /* ops, since it began to observe */
 	uint64_t inputs_lost; /* ops whose inputs were lost, since then */
 	enum gpt_agent_ops_state state;
 	uint32_t version;   /* of PyTorch: major << 16 | minor << 8 | patch, 0: not known */
-	struct text detail; /* why it is refused */
+	struct text detail; /* why ops are not observed */
 };
 
 #endif

@@ -13,12 +13,12 @@ enum model_gpu_kind {
 	MODEL_GPU_KINDS,
 };
 
-/* What a source did not say of a GPU operation: such numbers are 0, and are no numbers. */
+/* Fields of a GPU operation that the source does not have: they are 0, which means not known. */
 enum model_gpu_unknown {
 	MODEL_GPU_NO_BYTES = 1,
 	MODEL_GPU_NO_LAUNCH = 2, /* grid or block */
 	MODEL_GPU_NO_REGISTERS = 4,
-	MODEL_GPU_NO_STATIC_SHARED = 8, /* alone: the dynamic number is that of both */
+	MODEL_GPU_NO_STATIC_SHARED = 8, /* alone: the dynamic number is the sum of both */
 	MODEL_GPU_NO_DYNAMIC_SHARED = 16,
 	MODEL_GPU_NO_LOCAL = 32,
 	MODEL_GPU_NO_SHARED = MODEL_GPU_NO_STATIC_SHARED | MODEL_GPU_NO_DYNAMIC_SHARED,
@@ -29,15 +29,14 @@ struct model_gpu {
 	uint64_t bytes;		   /* memcpy, memset */
 	uint32_t call;		   /* model.calls, NONE: its launch was not seen */
 	uint32_t next;		   /* next GPU operation of the same call, NONE */
-	uint32_t captured_by;	   /* of a graph: the call that became its node, NONE: not seen */
+	uint32_t captured_by;	   /* of a graph's operation: the call that was captured as its node, NONE: not seen */
 	uint32_t process;
 	uint32_t device;	  /* model_device.id */
 	uint32_t context, stream; /* CUPTI's ids */
 	uint32_t corr;
 	uint32_t name;	/* kernel: index into model.strings of the demangled name, else NONE */
-	uint32_t label; /* the same with the place after it: "add_kernel (kernels.py:12)"; where there is none the name
-			 */
-	uint32_t place; /* where its function is in the source: "/path/kernels.py:12"; NONE */
+	uint32_t label; /* the name followed by its place: "add_kernel (kernels.py:12)"; without a place, the name */
+	uint32_t place; /* source location of the kernel's function: "/path/kernels.py:12"; NONE */
 	uint32_t graph;
 	uint64_t graph_node;
 	uint32_t grid[3], block[3];
@@ -46,12 +45,12 @@ struct model_gpu {
 	uint32_t channel;	       /* of the GPU's queues */
 	uint8_t kind : 6;	       /* enum model_gpu_kind */
 	uint8_t foreign : 1;	       /* from a buffer of another profiler */
-	uint8_t before : 1;	       /* launched before the trace began, so that its launch was not seen */
+	uint8_t before : 1;	       /* its launch was not seen, as it precedes the trace */
 	uint8_t memcpy_kind, from, to; /* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind (memset: to) */
 	uint8_t cluster[3];	       /* of a kernel, in blocks; 0: none */
 	uint8_t channel_type;	       /* CUpti_ChannelType */
 	uint8_t stream_flags;	       /* enum gpt_agent_stream_flag, 0: not known */
-	int8_t priority;	       /* of the kernel, where CUPTI says it, else of the stream */
+	int8_t priority;	       /* of the kernel if CUPTI reports it, else of the stream */
 	uint8_t unknown;	       /* enum model_gpu_unknown, or-ed */
 };
 
@@ -62,11 +61,11 @@ struct model_overhead {
 	uint32_t tid;
 };
 
-/* The driver compiled code for the GPU, or took it from its cache. */
+/* The driver compiled code for the GPU, or loaded it from its cache. */
 struct model_jit {
 	uint64_t start_ns, end_ns;
 	uint64_t bytes; /* of the cache */
-	uint32_t call;	/* model.calls, NONE: none that is followed */
+	uint32_t call;	/* model.calls, NONE: in no call that gputrace follows */
 	uint32_t process;
 	uint32_t tid; /* 0: not known */
 	uint32_t corr;
@@ -74,29 +73,29 @@ struct model_jit {
 	uint8_t entry;	   /* enum gpt_agent_jit_entry, 0: not known */
 };
 
-/* A call that waited for the GPU, or made a stream wait; those without times are left out. */
+/* A call that waited for the GPU, or made a stream wait.  Untimed ones are left out. */
 struct model_sync {
 	uint64_t start_ns, end_ns;
 	uint32_t call; /* model.calls, NONE: not seen */
 	uint32_t process;
 	uint32_t device; /* model_device.id, NONE: not known */
 	uint32_t context;
-	uint32_t stream;      /* that waits or is waited for; NONE: all of the context, or an event */
-	uint32_t event;	      /* the two event kinds: CUPTI's id, else NONE */
-	uint32_t recorded_by; /* the call that put the event into a stream, NONE: not known */
+	uint32_t stream;      /* the stream that waits or is waited for; NONE: the whole context, or an event */
+	uint32_t event;	      /* CUPTI's id, for the two event kinds, else NONE */
+	uint32_t recorded_by; /* the call that recorded the event on a stream, NONE: not known */
 	uint32_t recorded_on; /* that stream, NONE */
 	uint32_t corr;
 	int32_t result;
 	uint8_t kind; /* enum gpt_agent_sync_kind */
 };
 
-/* Memory that came from CUDA or went back. */
+/* Memory that was allocated from CUDA or released to it. */
 struct model_memory {
 	uint64_t time_ns, address;
-	uint64_t bytes;			      /* of a release: those of its allocation, where that was seen */
-	uint64_t pool_bytes, pool_used_bytes; /* of the pool it is from, 0: from none */
+	uint64_t bytes;			      /* of a release: its allocation's, if that was seen */
+	uint64_t pool_bytes, pool_used_bytes; /* of its pool, 0: not from a pool */
 	uint32_t call;			      /* model.calls, NONE: not seen */
-	uint32_t other;			      /* the release of an allocation, or the reverse; NONE: not seen */
+	uint32_t other;			      /* an allocation's release, or a release's allocation; NONE: not seen */
 	uint32_t process;
 	uint32_t device; /* model_device.id */
 	uint32_t corr;
@@ -105,9 +104,10 @@ struct model_memory {
 };
 
 struct model_device {
-	uint32_t id; /* CUPTI's, unless another device has it: processes number the devices they see from 0 */
+	uint32_t id; /* CUPTI's id, unless another device has the same: each process numbers its visible devices from 0
+		      */
 	const char *name;
-	uint8_t uuid[16]; /* processes that name the same uuid share the device */
+	uint8_t uuid[16]; /* processes with the same uuid share the device */
 	uint64_t memory_bytes;
 	uint32_t multiprocessors, compute_major, compute_minor;
 	uint32_t warp_size, max_threads_per_multiprocessor, max_threads_per_block, max_blocks_per_multiprocessor;
@@ -115,14 +115,15 @@ struct model_device {
 	uint32_t max_shared_per_multiprocessor, max_shared_per_block;
 };
 
-/* A time in which another user of CUPTI had the GPU's records, so that they did not come to the agent. */
+/* An interval in which another CUPTI client had the activity records, so that the agent did not get them. */
 struct model_gap {
-	uint64_t start_ns, end_ns; /* end_ns 0: the other still had them when the process or the trace ended */
+	uint64_t start_ns, end_ns; /* end_ns 0: the other client still had them when the process or the trace ended */
 	uint32_t process;
-	bool idle; /* the agent came and kept aside: whether another had them, its buffers show */
+	bool idle; /* the agent started without recording; foreign buffers show whether another client had the records
+		    */
 };
 
-/* Of those names: "HtoD"; "Pageable". */
+/* Names of CUpti_ActivityMemcpyKind and CUpti_ActivityMemoryKind: "HtoD"; "Pageable". */
 const char *gpu_memcpy_kind(uint32_t kind);
 const char *gpu_memory_kind(uint32_t kind);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What stays is found from the marks on; then each array is put together again, and indices are replaced. */
+/* Finds the events that stay, starting from the marks; then compacts each array and replaces indices. */
 #include "model/keep.h"
 
 #include <string.h>
@@ -41,9 +41,9 @@ void keep_free(struct keep *keep)
 	memset(keep, 0, sizeof(*keep));
 }
 
-/* ---- what stays ------------------------------------------------------------------------------------------------- */
+/* ---- events that stay ------------------------------------------------------------------------------------------- */
 
-/* A call that no one marked stays; its operations have to be looked at. */
+/* Keeps an unmarked call; its operations must be visited, too. */
 static void keep_call(struct keep *keep, uint32_t call)
 {
 	if (call == NONE || keep->calls.marks[call] != KEEP_NOT)
@@ -68,7 +68,7 @@ static void keep_operations(struct keep *keep, const struct model *model, uint32
 	}
 }
 
-/* Of releases that stay. */
+/* Keeps the allocations of releases that stay. */
 static void keep_allocations(struct keep *keep, const struct model *model)
 {
 	uint8_t *marks = keep->memories.marks;
@@ -113,7 +113,7 @@ static void reserve_scratch(struct keep *keep, size_t bytes)
 	keep->scratch = xmalloc(keep->scratch_bytes);
 }
 
-/* Where the first event with each mark goes; [KEEP_MARKS]: how many stay. */
+/* The new index of the first event with each mark; [KEEP_MARKS]: the number of events that stay. */
 static void find_begins(const struct kept_events *events, uint32_t count, uint32_t begins[KEEP_MARKS + 1])
 {
 	uint32_t counts[KEEP_MARKS] = {0};
@@ -125,7 +125,7 @@ static void find_begins(const struct kept_events *events, uint32_t count, uint32
 		begins[mark] = begins[mark - 1] + counts[mark - 1];
 }
 
-/* What is in the part moves forward over what is gone; the others wait in a buffer until their places are free. */
+/* Moves the part's events forward over evicted ones; the others stay in a buffer until their places are free. */
 static void move_events(struct keep *keep, const struct kept_events *events, uint8_t *items, size_t size,
 			uint32_t count, const uint32_t begins[KEEP_MARKS + 1])
 {
@@ -153,7 +153,7 @@ static void move_events(struct keep *keep, const struct kept_events *events, uin
 	memcpy(items + kept + in_part, keep->scratch + kept, later);
 }
 
-/* Each to its place in another array. */
+/* Copies each event to its place in another array. */
 static void copy_events(const struct kept_events *events, const uint8_t *items, uint8_t *into, size_t size,
 			uint32_t count)
 {
@@ -167,7 +167,7 @@ static void copy_events(const struct kept_events *events, const uint8_t *items, 
 	}
 }
 
-/* into: another array with as much room, or `items` itself. */
+/* into: another array of at least that capacity, or `items` itself. */
 static void apply_to(struct keep *keep, struct kept_events *events, void *items, void *into, size_t size,
 		     uint32_t *count, struct model_in_part *part)
 {
@@ -217,7 +217,7 @@ void keep_apply(struct keep *keep, struct model *model)
 	follow_all(keep, model);
 }
 
-/* Room for as many events as the model has. */
+/* Reserves room for as many events as the model has. */
 #define RESERVE(many, array_count)                                                                                     \
 	(arrays->many.items =                                                                                          \
 		 array_reserve(arrays->many.items, sizeof(*model->many), 0, array_count, &arrays->many.capacity))

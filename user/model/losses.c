@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Every cause of loss in a receipt, as losses.h lists them: what the receipt, the report and the completeness go by. */
+/* Every cause of loss in a receipt, as listed in losses.h: used for the receipt, the report and the completeness. */
 #include <string.h>
 
 #include "model/model.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What was seen, joined and lost, in the model (model.h). */
+/* Counts of events seen, joined and lost, in the model (model.h). */
 #ifndef GPUTRACE_MODEL_LOSSES_H
 #define GPUTRACE_MODEL_LOSSES_H
 
@@ -9,7 +9,7 @@
 #include <gputrace/losses.h>
 #include <gputrace/values.h>
 
-/* What an agent lost; losses.h names the causes. */
+/* Losses of an agent; losses.h names the causes. */
 struct model_agent_losses {
 #define MODEL_LOSS_MEMBER(member, ...) uint64_t member;
 	GPT_AGENT_LOSSES(MODEL_LOSS_MEMBER)
@@ -17,45 +17,45 @@ struct model_agent_losses {
 #undef MODEL_LOSS_MEMBER
 };
 
-/* What was seen, lost, joined: the basis of every "Complete" line. */
+/* Counts of events seen, lost and joined: the basis of every "Complete" line. */
 struct model_receipt {
 	uint64_t counters[GPT_COUNTER_COUNT]; /* of the BPF side */
 	uint64_t calls;			      /* recorded, all classes */
 	uint64_t launches;		      /* recorded calls of class LAUNCH or GRAPH that did not fail */
-	uint64_t launches_failed;	      /* the same that returned an error */
-	uint64_t launches_captured;	      /* of the launches, those that became nodes of a graph under capture */
-	uint64_t launches_expected;	      /* of the others, those made while an agent recorded */
-	uint64_t launches_joined;	      /* of those, with at least one GPU operation */
-	uint64_t launches_whole;	      /* of those, with all that is to be known: see enum launch_fate */
-	uint64_t launches_short;	      /* of those joined, graph launches of which operations are missing */
-	uint64_t launches_agent_away; /* meant to have GPU times, made before the agent recorded or after it had left */
-	uint64_t launches_no_agent;   /* meant to have GPU times, in processes in which no agent ever recorded */
-	uint64_t operations_missing;  /* calls that should have GPU operations and have none, and nodes_missing */
+	uint64_t launches_failed;	      /* calls of these classes that returned an error */
+	uint64_t launches_captured;	      /* of the launches: became nodes of a graph under capture */
+	uint64_t launches_expected;	      /* of the other launches: made while an agent recorded */
+	uint64_t launches_joined;	      /* of the expected: with at least one GPU operation */
+	uint64_t launches_whole;      /* of the joined: with all GPU operations and stacks, see enum launch_fate */
+	uint64_t launches_short;      /* of the joined: graph launches with missing operations */
+	uint64_t launches_agent_away; /* should have GPU times; made before the agent recorded or after it left */
+	uint64_t launches_no_agent;   /* should have GPU times; in processes where no agent ever recorded */
+	uint64_t operations_missing;  /* calls that lack their GPU operations, plus nodes_missing */
 	uint64_t stacks_missing;      /* calls whose stack was lost */
 	uint64_t calls_with_stack;    /* any class */
 	uint64_t launches_with_stack;
-	uint64_t launches_with_line; /* of those whose innermost frame has one: its line table was not too long */
+	uint64_t launches_with_line; /* of launches with a stack: the innermost frame has a line, as its line table was
+				      * not too long */
 	uint64_t gpu_ops, gpu_ops_joined, gpu_ops_untimed;
 	uint64_t gpu_ops_before;       /* launched before the trace began: not joined, and not lost */
 	uint64_t gpu_ns;	       /* sum of durations of all GPU operations */
-	uint64_t gpu_ns_with_line;     /* of those whose call's innermost frame has a line */
-	uint64_t gpu_ns_with_function; /* of those whose call has a frame */
-	uint64_t graph_ns;	       /* of operations of graphs */
-	uint64_t graph_ns_captured;    /* of those put on the line that was captured */
+	uint64_t gpu_ns_with_line;     /* of operations whose call's innermost frame has a line */
+	uint64_t gpu_ns_with_function; /* of operations whose call has a frame */
+	uint64_t graph_ns;	       /* of graph operations */
+	uint64_t graph_ns_captured;    /* of graph operations attributed to the captured call */
 	uint64_t early;		       /* GPU operations that seem to start before their call, beyond clock_error_ns */
 	uint64_t early_max_ns;
-	uint64_t gaps, gap_ns;	  /* times that another user of CUPTI had the GPU's records; how long in all */
-	uint64_t gap_launches;	  /* of the launches expected and not joined, those that this explains */
-	uint64_t gpu_ops_foreign; /* of gpu_ops, those from buffers of another user of CUPTI */
+	uint64_t gaps, gap_ns;	  /* intervals in which another CUPTI client had the activity records; total length */
+	uint64_t gap_launches;	  /* of the launches expected but not joined: those in gaps */
+	uint64_t gpu_ops_foreign; /* of gpu_ops: from buffers of another CUPTI client */
 	uint64_t lost;		  /* records of any kind known to be lost, all causes */
-	/* causes of loss that counters do not hold, as losses.h names them: cupti_dropped and so on, sums over agents
-	 */
+	/* causes of loss that are not in counters (losses.h): cupti_dropped and so on, summed over agents */
 #define GPT_LOSS_MEMBER(member, ...) uint64_t member;
 	GPT_AGENT_LOSSES(GPT_LOSS_MEMBER)
-	GPT_AGENT_NOTES(GPT_LOSS_MEMBER) /* no loss */
+	GPT_AGENT_NOTES(GPT_LOSS_MEMBER) /* not a loss */
 	GPT_RECORD_LOSSES(GPT_LOSS_MEMBER)
 #undef GPT_LOSS_MEMBER
-	uint64_t python_unpaired; /* collections, imports, Python calls whose end was lost: left out */
+	uint64_t python_unpaired; /* collections, imports and Python calls left out because their end was lost */
 	uint64_t bad_records;	  /* records in the log that did not make sense */
 	uint64_t clock_error_ns;  /* bound of the wall clock conversion */
 	uint64_t clock_steps;	  /* steps of the wall clock during the trace */
@@ -64,7 +64,7 @@ struct model_receipt {
 	bool truncated;			/* the log ends in the middle of a record or without GPT_END */
 };
 
-/* One cause of loss, and how often it was met. */
+/* One cause of loss, and its count. */
 struct model_loss {
 	const char *name;  /* in the Chrome trace */
 	const char *words; /* after the count, for people */
@@ -78,7 +78,7 @@ enum {
 };
 #undef GPT_LOSS_ONE
 
-/* All causes there are, also those that were not met. */
+/* All causes, including those with a count of 0. */
 void model_losses(const struct model_receipt *receipt, struct model_loss losses[MODEL_LOSSES]);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which frames of a native stack stand between Python and the launch: neither the CUDA call itself with what it
- * does inside (its callback into gputrace's agent), nor the interpreter and what started it.  The frame of the CUDA
- * call is missing where its library keeps no frame pointers; the agent's frames are left out all the same.
+ * The frames of a native stack between Python and the launch, without the CUDA call and its inner frames (the callback
+ * into gputrace's agent), and without the interpreter and its callers.  The frame of the CUDA call is missing if its
+ * library keeps no frame pointers; the agent's frames are left out in any case.
  */
 #include "model/model.h"
 
@@ -14,7 +14,7 @@ static bool is_interpreter(const char *name)
 	return !strncmp(name, "_PyEval_", 8) || !strncmp(name, "PyEval_", 7) || !strncmp(name, "_PyFunction_", 12);
 }
 
-/* Functions of the agent: those with a name in its file, and those without. */
+/* Functions of the agent, with and without a symbol in its file. */
 static bool is_agent(const char *name)
 {
 	return !strncmp(name, "gputrace_agent_", 15) || !strcmp(name, "[libgputrace-agent.so]");

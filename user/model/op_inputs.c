@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A walk over the text that knows as much of JSON as such arrays need: what it lets through may stand in a JSON file.
- */
+/* Walks over the text with as much JSON syntax as these arrays need: accepted text can be copied to a JSON file. */
 #include "model/op_inputs.h"
 
 #define DEPTH_MAX 3 /* inputs, tensors of a list, dimensions */
@@ -28,7 +27,7 @@ static bool take_number(struct walk *walk)
 	return walk->at > first && (*first != '0' || walk->at == first + 1);
 }
 
-/* PyTorch's names of types and its numbers have none of what would have to be escaped. */
+/* PyTorch's type names and numbers have no characters that need escaping. */
 static bool take_string(struct walk *walk)
 {
 	while (walk->at < walk->end && *walk->at != '"') {
@@ -50,7 +49,7 @@ static bool take_element(struct walk *walk, bool of_strings, int depth)
 	return depth > 1 && take_number(walk);
 }
 
-/* After its bracket. */
+/* Starts after the opening bracket. */
 static bool take_array(struct walk *walk, bool of_strings, int depth)
 {
 	if (take(walk, ']'))

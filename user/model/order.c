@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A stable merge sort of what is in order, or in reverse order: most of a log is, buffer by buffer. */
+/* A stable merge sort of runs that are in order or in reverse order, as most of a log is, buffer by buffer. */
 #include "model/order.h"
 
 #include <stdbool.h>
@@ -7,10 +7,10 @@
 
 #include "base/array.h"
 
-#define RUN 32		  /* keys: what is in order for less is sorted by insertion up to here */
+#define RUN 32		  /* keys: shorter runs are extended to this by insertion sort */
 #define ITEM_SIZE_MAX 256 /* of elements moved */
 
-/* The first `sorted` are in order. */
+/* The first `sorted` keys are in order. */
 static void insertion_sort(struct order_key *keys, size_t sorted, size_t count)
 {
 	for (size_t i = sorted; i < count; i++) {
@@ -23,7 +23,7 @@ static void insertion_sort(struct order_key *keys, size_t sorted, size_t count)
 	}
 }
 
-/* How many of the keys in order are not later than this, or are earlier. */
+/* How many of the sorted keys are earlier than time_ns, or with `included` not later. */
 static size_t count_until(const struct order_key *keys, size_t count, uint64_t time_ns, bool included)
 {
 	size_t low = 0;
@@ -39,8 +39,9 @@ static size_t count_until(const struct order_key *keys, size_t count, uint64_t t
 	return low;
 }
 
-/* Merges keys[0..middle) with keys[middle..count), of which only what overlaps is looked at, and the left half of that
- * copied. */
+/*
+ * Merges keys[0..middle) with keys[middle..count).  Visits only the overlapping keys, and copies only their left half.
+ */
 static void merge(struct order_key *keys, size_t middle, size_t count, struct order_key *spare)
 {
 	size_t left = 0, right, out = 0, first;
@@ -68,7 +69,7 @@ static void turn_round(struct order_key *keys, size_t count)
 	}
 }
 
-/* How many of the first keys were in order, or in reverse order without two that are equal; they are in order now. */
+/* The length of the first run, in order or in strictly reverse order; reverses the latter. */
 static size_t find_run(struct order_key *keys, size_t count)
 {
 	size_t run = 1;
@@ -84,7 +85,7 @@ static size_t find_run(struct order_key *keys, size_t count)
 	return run;
 }
 
-/* How many of the first keys are in order afterwards: RUN at least, if there are as many. */
+/* Sorts the first keys and returns the length of that run: at least RUN, if there are as many keys. */
 static size_t make_run(struct order_key *keys, size_t count)
 {
 	size_t run = find_run(keys, count);
@@ -95,7 +96,7 @@ static size_t make_run(struct order_key *keys, size_t count)
 	return count < RUN ? count : RUN;
 }
 
-/* Merges neighbours; ends: where each run ends.  How many are left. */
+/* Merges neighbouring runs; ends: end of each run.  Returns how many runs remain. */
 static size_t merge_runs(struct order_key *keys, size_t *ends, size_t runs, struct order_key *spare)
 {
 	size_t begin = 0, left = 0;

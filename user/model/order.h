@@ -8,19 +8,19 @@
 
 struct order_key {
 	uint64_t time_ns;
-	uint32_t index; /* where the element is before sorting */
+	uint32_t index; /* of the element before sorting */
 };
 
-/* By time; equal times keep their order.  One pass where the keys are in order already. */
+/* Sorts by time; equal times keep their order.  Takes one pass if the keys are already in order. */
 void order_sort(struct order_key *keys, size_t count);
 
-/* Both, for elements with a time (uint64_t) at an offset. */
+/* Sorts and moves elements that have a time (uint64_t) at the offset time_at. */
 void order_by_time(void *items, size_t count, size_t item_size, size_t time_at);
 
-/* How many of elements that are in order have a time before that. */
+/* How many of the elements, which are in order, have a time before time_ns. */
 size_t order_count_before(const void *items, size_t count, size_t item_size, size_t time_at, uint64_t time_ns);
 
-/* Moves elements so that element i is the one that was at keys[i].index.  Uses up the indices. */
+/* Moves elements so that element i is the one that was at keys[i].index.  Overwrites the indices. */
 void order_apply(struct order_key *keys, size_t count, void *items, size_t item_size);
 
 #endif

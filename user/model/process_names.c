@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What processes are called. */
+/* Names of processes. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Interning of strings; owns the characters, knows no record. */
+/* Interning of strings; owns the characters, and is independent of records. */
 #include "model/string_pool.h"
 
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static void push_string(struct string_pool *pool, const char *string)
 	pool->strings.items[pool->strings.count++] = string;
 }
 
-/* Interns what is in scratch, which is safe by now, and empties it. */
+/* Interns the text in scratch, which is safe by now, and empties scratch. */
 static uint32_t intern_scratch(struct string_pool *pool)
 {
 	const char *text = pool->scratch.items;
@@ -90,7 +90,7 @@ static uint32_t intern_scratch(struct string_pool *pool)
 	uint32_t *index;
 
 	pool->scratch.count = 0;
-	/* strings of one hash are kept under the next epochs */
+	/* strings with an equal hash are under further epochs */
 	for (uint32_t epoch = 1;; epoch++) {
 		index = lookup_put(&pool->by_hash, epoch, hash, NONE);
 		if (*index == NONE)

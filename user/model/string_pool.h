@@ -15,30 +15,30 @@
 struct string_blocks; /* the characters; outlives the pool */
 
 /*
- * Where a part is looked at while strings are added, what it has of them stays where it is: they grow into another
- * array, and the one that was is freed at last.
+ * Strings can be added while another thread reads a part: the array that the part has stays in place.  Growth moves to
+ * a new array, and old arrays are freed at the end.
  */
 struct string_pool {
 	ARRAY(const char *) strings;
-	ARRAY(const char **) outgrown; /* arrays that `strings` was */
+	ARRAY(const char **) outgrown; /* former arrays of `strings` */
 	ARRAY(uint32_t) lengths;
 	struct string_blocks *blocks;
-	struct lookup by_hash; /* (1 and on, hash) to index */
+	struct lookup by_hash; /* (n, hash) to index; n is 1, 2, ... for strings of equal hash */
 	text_buffer scratch;
 };
 
 void string_pool_init(struct string_pool *pool, uint64_t seed);
 
-/* Frees what only interning needs; strings.items and blocks stay and become the caller's. */
+/* Frees all that only interning needs; strings.items and blocks stay and become the caller's. */
 void string_pool_close(struct string_pool *pool);
 void string_blocks_free(struct string_blocks *blocks);
 
-/* Index of a string given as claimed UTF-8, as a CPython string, as a mangled or plain C++ name. */
+/* Index of a string: of claimed UTF-8, of a CPython string, of a mangled or plain C++ name. */
 uint32_t string_intern(struct string_pool *pool, const void *bytes, size_t size);
 uint32_t string_intern_kind(struct string_pool *pool, const void *bytes, size_t size, unsigned kind);
 uint32_t string_intern_mangled(struct string_pool *pool, const void *bytes, size_t size);
 
-/* The same of a CPython string whose end is missing: "..." stands for it. */
+/* The same for a CPython string whose end is missing: "..." replaces it. */
 uint32_t string_intern_truncated(struct string_pool *pool, const void *bytes, size_t size, unsigned kind);
 
 /* The string itself; stays valid for the life of the blocks. */

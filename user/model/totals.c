@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Pages of bitmaps that all processes have together: 64 MB.  Whether further ids repeat is not known. */
+/* The maximum of bitmap pages of all processes: 64 MB.  Beyond it, repeated ids are not detected. */
 #define PAGES_MAX 8192u
 
 static struct totals_process *process_at(struct totals *totals, uint32_t process)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is known of all of a long trace as soon as its first part is at hand: pass 1 has counted.  A file
- * that is written while the parts come needs it where numbers must differ over the whole file.
+ * Totals of a whole long trace, counted in pass 1 and available with the first part.  An output that is written part by
+ * part needs them for numbers that must be unique in the whole file.
  */
 #ifndef GPUTRACE_MODEL_TOTALS_H
 #define GPUTRACE_MODEL_TOTALS_H
@@ -12,12 +12,12 @@
 /* Of a process. */
 struct process_totals {
 	bool has_calls, has_gpu_work; /* in some part */
-	bool corrs_repeat;	      /* two of its calls may have one correlation id */
+	bool corrs_repeat;	      /* two of its calls may share a correlation id */
 	uint32_t highest_corr;	      /* none of its calls has a higher one */
 };
 
 struct model_totals {
-	uint64_t calls, gpu_ops, syncs; /* at most as many are in all parts */
+	uint64_t calls, gpu_ops, syncs; /* upper bounds over all parts */
 	struct process_totals *processes;
 };
 
@@ -35,12 +35,12 @@ struct totals {
 	uint32_t pages; /* of all sets */
 };
 
-/* A call: merged: the id may be that of a call before, which this one is part of. */
+/* Adds a call.  merged: the id may be an earlier call's, of which this one is a part. */
 void totals_add_call(struct totals *totals, uint32_t process, uint32_t corr, bool merged);
 void totals_add_gpu_work(struct totals *totals, uint32_t process);
 void totals_add_sync(struct totals *totals);
 
-/* processes: how many there are. */
+/* processes: their number. */
 void totals_finish(struct totals *totals, uint32_t processes);
 void totals_free(struct totals *totals);
 

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A trace that is handed over part by part (struct model_in_part), as often as wanted: what report/ and export/ read. A
- * short one has one part, which is the whole model.  Memory does not depend on how long the trace is.
+ * A trace that is handed over part by part (struct model_in_part) and can be walked any number of times: what report/
+ * and export/ read.  A short one has one part, which is the whole model.  Memory use does not depend on the trace's
+ * length.
  *
  *	for (part = trace_first(trace); part; part = trace_next(trace))
  *		use(part);
  *	(trace->error)
  *
- * Or, where looking at a part takes long, on a thread of its own while the next part is made:
+ * Or, if looking at a part takes long, on a separate thread while the next part is made:
  *
  *	for (part = trace_first(trace); part; part = trace_next(trace))
  *		trace_look(trace, look, &what);
  *	trace_wait(trace);
  *
  * All parts have the tables of processes, threads and devices, and the garbage collections and imports, of the whole
- * trace, at the same indices.  Strings, codes, frames, stacks and native stacks keep their indices, too, but come as
- * they are met: a later part has more.  Everything else is as long-lived as its part, and a part is valid until the
- * next one is asked for; so is every pointer into it.  Each round gives the same parts.
+ * trace, at the same indices.  Strings, codes, frames, stacks and native stacks keep their indices, too, but are added
+ * as they occur: a later part has more.  Everything else lives as long as its part.  A part, and every pointer into it,
+ * is valid until the next one is requested.  Each walk gives the same parts.
  */
 #ifndef GPUTRACE_MODEL_TRACE_H
 #define GPUTRACE_MODEL_TRACE_H
@@ -27,16 +28,17 @@ struct steps;
 
 struct trace {
 	const struct trace_kind *kind;
-	const struct steps *steps; /* of training, found in it by its opener (steps.h); NULL: not looked for */
-	int error;		   /* -errno: the last round ended early; 0 */
-	const struct model *part;  /* that was handed over last, NULL: none yet */
+	const struct steps *steps; /* steps of training, found when it was opened (steps.h); NULL: not searched */
+	int error;		   /* -errno: the last walk ended early; 0 */
+	const struct model *part;  /* the part handed over last, NULL: none yet */
 };
 
 /* Where parts come from: one of these for each source. */
 struct trace_kind {
 	const struct model *(*first)(struct trace *trace);
 	const struct model *(*next)(struct trace *trace);
-	/* As trace_look and trace_wait; both NULL: a part goes when the next one is asked for, and is looked at before.
+	/*
+	 * As trace_look and trace_wait.  Both NULL: the next part replaces the current one, so the look runs at once.
 	 */
 	void (*look)(struct trace *trace, void (*look)(void *context), void *context);
 	void (*wait)(struct trace *trace);
@@ -50,7 +52,7 @@ static inline const struct model *trace_first(struct trace *trace)
 	return trace->part = trace->kind->first(trace);
 }
 
-/* NULL: that was the last, which stays valid and has sums that are complete; or error. */
+/* NULL: an error, or the current part was the last; it stays valid, and its sums are complete. */
 static inline const struct model *trace_next(struct trace *trace)
 {
 	const struct model *part = trace->kind->next(trace);
@@ -61,9 +63,9 @@ static inline const struct model *trace_next(struct trace *trace)
 }
 
 /*
- * Has look(context) look at the part that was handed over last, on a thread of its own or before this returns.  It only
- * reads the part, which is valid for it until it ends; the caller leaves the part, and what the look writes, alone
- * until trace_wait.  The next part comes when the look at the one before has ended: one look at a time, in order.
+ * Runs look(context) on the current part, on a separate thread or before this returns.  The look only reads the part,
+ * which stays valid until the look ends; the caller must not touch the part, or data that the look writes, before
+ * trace_wait.  The next part comes after the previous look has ended: one look at a time, in order.
  */
 static inline void trace_look(struct trace *trace, void (*look)(void *context), void *context)
 {
@@ -73,7 +75,7 @@ static inline void trace_look(struct trace *trace, void (*look)(void *context), 
 		look(context);
 }
 
-/* What looked has ended. */
+/* Waits until the look has ended. */
 static inline void trace_wait(struct trace *trace)
 {
 	if (trace->kind->wait)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which GPU operations have an arrow from their call.  That is known in the operation's part: a call whose operation
- * is in another part of the trace leaves the arrow to that part, also its start.
+ * Which GPU operations have an arrow from their call.  This is known in the operation's part: if the operation is in a
+ * different part from its call, that part has the whole arrow, including its start.
  */
 #ifndef GPUTRACE_TIMELINE_ARROWS_H
 #define GPUTRACE_TIMELINE_ARROWS_H
@@ -9,7 +9,7 @@
 #include "model/model.h"
 #include "timeline/placement.h"
 
-/* Of an operation in the part.  An arrow points forward in time, and Perfetto counts one that does not as an error. */
+/* op: in the part.  An arrow must point forward in time; Perfetto counts any other as an error. */
 static inline bool has_arrow(const struct timeline *timeline, uint32_t op)
 {
 	const struct model_gpu *gpu = &timeline->model->gpu[op];

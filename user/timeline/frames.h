@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Stacks of the model as a timeline hands them over. */
+/* Stacks of the model, in the form in which a timeline hands them over. */
 #ifndef GPUTRACE_TIMELINE_FRAMES_H
 #define GPUTRACE_TIMELINE_FRAMES_H
 
@@ -9,10 +9,15 @@
 /* The frames of a stack of the model; they are valid until the next call. */
 struct timeline_stack visit_frames(struct visit *visit, uint32_t stack);
 
-/* The arguments that are a stack of the model, kept in *kept as visit_frames has it; or why there is none. */
+/*
+ * Adds arguments with a stack, stored in *kept with the lifetime of visit_frames; or with the reason why there is none.
+ */
 void draft_stack(struct visit *visit, struct draft *draft, uint32_t stack, uint8_t state, struct timeline_stack *kept);
 
-/* The native frames of a call between Python and CUDA; call->native is not NONE.  The same holds for them. */
+/*
+ * The native frames of a call between Python and CUDA, valid until the next call of this function; call->native is not
+ * NONE.
+ */
 struct timeline_native_stack visit_native_frames(struct visit *visit, const struct model_call *call);
 
 /* The innermost function of model.natives[native]; NULL: there is none. */
@@ -31,7 +36,7 @@ static inline struct timeline_frame innermost_frame(const struct model *model, u
 	return (struct timeline_frame){.code = frame->code, .line = frame->line};
 }
 
-/* An argument that is the innermost frame of a stack, kept in *kept; none where there is no stack. */
+/* Adds an argument with the innermost frame of a stack, stored in *kept; adds none if there is no stack. */
 static inline void draft_line(struct draft *draft, const struct model *model, enum timeline_arg_key key, uint32_t stack,
 			      struct timeline_frame *kept)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Whether CUPTI's correlation ids can stay as they are: they are all different, and leave room for those of our own. */
+/* Decides whether CUPTI's correlation ids can be used: they must be unique, and leave room for gputrace's own. */
 #include "timeline/ids.h"
 
 #include "model/corr_set.h"
 #include "model/totals.h"
 #include "timeline/members.h"
 
-/* What decides. */
+/* The facts that decide. */
 struct met {
 	uint32_t highest;
 	bool repeated;

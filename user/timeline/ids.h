@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Numbers that join what belongs together, unique in a whole timeline: correlation (a call, its GPU work, its wait) and
- * flow (the arrow from a call to one operation).  CUDA promises its own only within a process.
+ * Numbers that link related slices, unique in a whole timeline: correlation (a call, its GPU work, its wait) and flow
+ * (the arrow from a call to one operation).  CUDA's own numbers are unique only within a process.
  */
 #ifndef GPUTRACE_TIMELINE_IDS_H
 #define GPUTRACE_TIMELINE_IDS_H
@@ -11,13 +11,13 @@
 
 /* Starts zeroed. */
 struct timeline_ids {
-	bool renumbered;     /* a call's number is not CUPTI's */
-	uint64_t first_free; /* no call has this number, or one above, by itself */
-	/* Of the whole trace, or at most this many; calls: one more than the highest number of one, or more. */
+	bool renumbered;     /* calls' numbers differ from CUPTI's */
+	uint64_t first_free; /* no call is shown with a CUPTI id of this or above */
+	/* Upper bounds for the whole trace; calls: above the highest number of any call. */
 	uint64_t calls, operations, syncs;
 };
 
-/* With the first part, before any number is asked for. */
+/* Called with the first part, before any number is requested. */
 void timeline_ids_find(struct timeline_ids *ids, const struct timeline *timeline);
 
 static inline uint64_t correlation_of_call(const struct timeline_ids *ids, const struct model_call *call)
@@ -30,13 +30,13 @@ static inline bool has_number(const struct model *model, uint32_t call)
 	return call != NONE && model->calls[call].number != CALL_OUTSIDE;
 }
 
-/* What an operation, or a sync, of the part is called where it has no call, or not the call's number. */
+/* The own number of an operation in the part, used if it has no call or does not have the call's number. */
 static inline uint64_t own_id_of_operation(const struct timeline_ids *ids, const struct model *model, uint32_t op)
 {
 	return ids->first_free + ids->calls + in_part_number(&model->gpu_in_part, op);
 }
 
-/* Its call's, or one of its own when its launch was not seen, or is not in the slice. */
+/* Its call's correlation, or its own number if its launch was not seen or is not in the slice. */
 static inline uint64_t correlation_of_operation(const struct timeline_ids *ids, const struct model *model, uint32_t op)
 {
 	uint32_t call = model->gpu[op].call;
@@ -54,7 +54,7 @@ static inline uint64_t correlation_of_sync(const struct timeline_ids *ids, const
 		       : ids->first_free + ids->calls + ids->operations + in_part_number(&model->syncs_in_part, sync);
 }
 
-/* The arrow to an operation that has a call: the correlation for the first one of a call, else one of its own. */
+/* The arrow to an operation that has a call: the correlation for the call's first operation, else its own number. */
 static inline uint64_t flow_to_operation(const struct timeline_ids *ids, const struct model *model, uint32_t op)
 {
 	const struct model_call *call = &model->calls[model->gpu[op].call];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Each hands over what a part of the trace has of one kind, in the order of their starts, until the visitor has had
- * enough. */
+/* Each function hands over a part's slices of one kind, by start, until the visitor stops. */
 #ifndef GPUTRACE_TIMELINE_KINDS_H
 #define GPUTRACE_TIMELINE_KINDS_H
 

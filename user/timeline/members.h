@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which processes, threads and calls of the model a timeline has, and until when a span goes. */
+/* Which processes, threads and calls of the model a timeline has, and where spans are drawn. */
 #ifndef GPUTRACE_TIMELINE_MEMBERS_H
 #define GPUTRACE_TIMELINE_MEMBERS_H
 
@@ -21,13 +21,13 @@ static inline bool timeline_has_call(const struct timeline *timeline, const stru
 	return timeline_has_thread(timeline, call->thread);
 }
 
-/* As far as it is known: of one that is open the end of the part. */
+/* The known end: of an open span the end of the part. */
 static inline uint64_t span_end(const struct model *model, const struct model_span *span)
 {
 	return span->open ? model->until_ns : span->end_ns;
 }
 
-/* One that began before the recording, or before the slice of it, is drawn from there on. */
+/* A wait that began before the recording, or before the slice of it, is drawn from the start of that. */
 static inline uint64_t wait_drawn_from(const struct model *model, const struct model_wait *wait)
 {
 	return wait->start_ns < model->start_ns && model->start_ns < wait->end_ns ? model->start_ns : wait->start_ns;

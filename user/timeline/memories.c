@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory as it comes and goes, and what is held then of what was handed out since the trace began. */
+/* Allocations and frees of memory, with the total then held of memory allocated since the trace began. */
 #include "timeline/ids.h"
 #include "timeline/members.h"
 #include "timeline/kinds.h"
@@ -31,7 +31,7 @@ void visit_memories(struct visit *visit)
 		counter = tally_at(held, timeline_counter_key(memory));
 		if (!memory->released)
 			counter->ns += memory->bytes;
-		else if (memory->other != NONE) /* else it is older than the trace, and not in the sum */
+		else if (memory->other != NONE) /* else it was allocated before the trace, and is not in the sum */
 			counter->ns -= memory->bytes;
 		visit_memory(visit,
 			     &(struct timeline_memory){
@@ -39,7 +39,7 @@ void visit_memories(struct visit *visit)
 						      ? TIMELINE_NONE
 						      : timeline->thread_tracks[model->calls[memory->call].thread],
 				     .group = timeline->process_groups[memory->process],
-				     .counter = (uint32_t)(counter - held->entries), /* as they were first met */
+				     .counter = (uint32_t)(counter - held->entries), /* in order of appearance */
 				     .released = memory->released,
 				     .kind = kind_name(memory->kind),
 				     .time_ns = memory->time_ns,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Slices of a track mostly come in order, so they are dealt out to their tracks first. */
+/* Slices of a track mostly come in order, so they are distributed to tracks before sorting. */
 #include "timeline/nesting.h"
 
-/* Counts them by track, and makes of the counts where those of each track begin. */
+/* Counts slices by track, and turns the counts into start indices. */
 static void find_begins(struct nesting *nesting)
 {
 	size_t begin = 0;
@@ -21,7 +21,7 @@ static void find_begins(struct nesting *nesting)
 	}
 }
 
-/* Afterwards the begins are ends. */
+/* Distributes slices to tracks; turns start indices into ends. */
 static void deal_out(struct nesting *nesting)
 {
 	for (size_t i = 0; i < nesting->slices.count; i++) {
@@ -32,7 +32,7 @@ static void deal_out(struct nesting *nesting)
 	}
 }
 
-/* Those that begin at once, the longer first. */
+/* Sorts slices with equal starts, longer ones first. */
 static void sort_equal(const struct nesting *nesting, struct order_key *keys, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

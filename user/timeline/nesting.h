@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The order in which slices of a part nest: a timeline hands them over kind after kind, and who draws them needs those
- * of a track one after the other, each after the ones around it.
+ * The order in which slices of a part nest.  A timeline hands slices over kind by kind, but a writer needs them track
+ * by track, each after the slices around it.
  *
  *	nesting_add(&nesting, track, start_ns, end_ns);		for each slice
  *	nesting_sort(&nesting);
@@ -24,9 +24,9 @@ struct nested {
 
 /* Starts zeroed. */
 struct nesting {
-	ARRAY(struct nested) slices; /* as they came */
-	ARRAY(size_t) ends;	     /* by track: where its slices end in `order` */
-	struct order_key *order;     /* once sorted; the index counts */
+	ARRAY(struct nested) slices; /* in order of arrival */
+	ARRAY(size_t) ends;	     /* by track: end index of its slices in `order` */
+	struct order_key *order;     /* valid once sorted; only the index matters */
 	size_t order_room;
 };
 
@@ -35,10 +35,10 @@ static inline void nesting_add(struct nesting *nesting, uint32_t track, uint64_t
 	array_push(&nesting->slices, ((struct nested){.start_ns = start_ns, .end_ns = end_ns, .track = track}));
 }
 
-/* By track, then by start; of what begins at once the longer first; what is the same as it came. */
+/* Sorts by track, then by start, then longer slices first; equal ones keep their order. */
 void nesting_sort(struct nesting *nesting);
 
-/* How many slices were added before it. */
+/* Index of the i-th slice in order of arrival. */
 static inline size_t nesting_place(const struct nesting *nesting, size_t i)
 {
 	return nesting->order[i].index;

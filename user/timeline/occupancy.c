@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How full a kernel makes a multiprocessor, estimated from its launch and the limits of the device.  The granules
- * are those of the occupancy calculator in the CUDA toolkit (cuda_occupancy.h, 13.0).
+ * How full a kernel makes a multiprocessor, estimated from its launch and the limits of the device.  Granules are taken
+ * from the CUDA toolkit's occupancy calculator (cuda_occupancy.h, 13.0).
  */
 #include "timeline/occupancy.h"
 

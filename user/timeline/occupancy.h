@@ -7,7 +7,7 @@
 
 #include "model/model.h"
 
-/* 0 where the limits of the device, or the numbers of the kernel that it takes, are not known. */
+/* All 0 if the device's limits or the kernel's numbers that this needs are not known. */
 struct occupancy {
 	double blocks_per_sm, warps_per_sm;
 	uint32_t percent; /* of the threads that a multiprocessor can hold */

@@ -27,7 +27,7 @@ void op_links_begin_part(struct op_links *links)
 	memset(&links->now, 0, sizeof(links->now));
 }
 
-/* PyTorch counts its threads, and what autograd does on each, from a small number on. */
+/* PyTorch's numbers of threads, and autograd's on each thread, start from small values. */
 static uint64_t key_of(uint64_t torch_thread, int64_t sequence)
 {
 	return torch_thread << 44 ^ (uint64_t)sequence;

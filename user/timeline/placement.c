@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is done with the kinds of slices that are placed: each has its functions in its own file. */
+/* Calls the functions of each placed kind of slices, which are in a file per kind. */
 #include "timeline/placement.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Drawn from the stacks of calls. */
+/* Draws slices from the stacks of calls. */
 #include "timeline/python_slices.h"
 
 #include <stdlib.h>
@@ -55,15 +55,15 @@ static uint32_t frames_of(const struct model *model, uint32_t index, struct fram
 	return count;
 }
 
-/* Of an inherited stack the frames run on another thread. */
+/* The call's stack, unless it is inherited: then its frames run on another thread. */
 static uint32_t own_stack(const struct model_call *call)
 {
 	return call->stack_state == GPT_STACK_BACKWARD ? NONE : call->stack;
 }
 
 /*
- * How many of the open frames still run: a frame whose function is the same may have moved to another line, and
- * then whatever it had called before has returned.
+ * How many of the open frames are still running: a frame of the same function may have moved to another line, and then
+ * the functions it had called before have returned.
  */
 static uint32_t frames_kept(struct python_thread *thread, const struct frame *frames, uint32_t count)
 {
@@ -148,7 +148,7 @@ static void advance(struct python_slices *slices, const struct model *model, str
 		--*open;
 }
 
-/* How many outer frames of a stack are of functions that were entered before the trace; NONE: it is unknown. */
+/* How many outer frames of a stack are of functions entered before the trace; NONE: not known. */
 static uint32_t frames_before(const struct python_slices *slices, const struct model *model, const struct frame *frames,
 			      uint32_t count)
 {
@@ -163,7 +163,7 @@ static uint32_t frames_before(const struct python_slices *slices, const struct m
 	return outer;
 }
 
-/* The outermost traced function around the last call was open when the part before ended: how far it goes now. */
+/* The outermost traced function around the last call was open at the end of the previous part: updates its end. */
 static void follow_around(struct python_thread *thread, const struct model *model, const struct model_thread *of)
 {
 	for (uint32_t i = 0; i < of->pycalls && model->pycalls[of->first_pycall + i].continued; i++) {
@@ -195,8 +195,8 @@ static void note_outer(struct python_slices *slices, struct python_thread *threa
 }
 
 /*
- * What was open before: drawn from stacks as ever, but from the begin to the end of the outermost traced call around
- * each CUDA call, so that the one holds the other.
+ * Functions open before the trace: drawn from stacks, too, but from the start to the end of the outermost traced call
+ * around each CUDA call, so that they enclose it.
  */
 static void draw_outer(struct python_slices *slices, const struct model *model, const struct timeline_calls *calls,
 		       uint32_t index)
@@ -232,7 +232,7 @@ static void resume(struct python_slices *slices, struct python_thread *thread)
 	}
 }
 
-/* Takes what is still open out of what was drawn. */
+/* Moves slices that are still open out of `drawn`. */
 static void suspend(struct python_slices *slices, struct python_thread *thread)
 {
 	size_t open = 0, kept = 0;

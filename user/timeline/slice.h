@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a timeline hands over: slices with their arguments, and memory as it comes and goes.  Values, made for one call
- * of the visitor and gone after it.  A format that knows the types of arguments can write those it has never heard of.
+ * The values that a timeline hands over: slices with their arguments, and allocations and frees of memory.  They are
+ * valid only during one call of the visitor.  A format that handles all types of arguments can write arguments that it
+ * does not know.
  */
 #ifndef GPUTRACE_TIMELINE_SLICE_H
 #define GPUTRACE_TIMELINE_SLICE_H
@@ -11,8 +12,8 @@
 #include <stdint.h>
 
 /*
- * X(CATEGORY, form, category, kind): a SLICE, one that belongs to an op of PyTorch (OF_OP), or a point in time
- * (INSTANT: end_ns is start_ns); what Kineto calls it; what it is called in a table that has all kinds.
+ * X(CATEGORY, form, category, kind): form: a SLICE, a slice that belongs to an op of PyTorch (OF_OP), or a point in
+ * time (INSTANT: end_ns is start_ns); category: Kineto's name; kind: the name in a table that has all kinds.
  */
 #define TIMELINE_CATEGORY_ROWS(X)                                                                                      \
 	X(RUNTIME_CALL, OF_OP, "cuda_runtime", "cuda_runtime") /* of the CUDA runtime */                               \
@@ -31,9 +32,9 @@
 	X(TORCH_MEMORY, INSTANT, "cpu_instant_event", "torch_memory") /* an allocator of PyTorch's */                  \
 	X(STEP, OF_OP, "user_annotation", "step")		      /* of training */                                \
 	X(JIT, SLICE, "jit", "jit")			 /* the driver compiled code for the GPU, or used its cache */ \
-	X(CUPTI, SLICE, "overhead", "overhead")		 /* what CUPTI itself cost */                                  \
+	X(CUPTI, SLICE, "overhead", "overhead")		 /* CUPTI's own overhead */                                    \
 	X(OFF_CPU, SLICE, "off_cpu", "off_cpu")		 /* a thread was off the CPU */                                \
-	X(CPU_SAMPLE, SLICE, "cpu_sample", "cpu_sample") /* a thread ran, as a sample says */
+	X(CPU_SAMPLE, SLICE, "cpu_sample", "cpu_sample") /* a thread ran, from a sample */
 
 enum timeline_category {
 #define TIMELINE_CATEGORY(category, ...) TIMELINE_##category,
@@ -44,7 +45,7 @@ enum timeline_category {
 
 /* One frame of a stack. */
 struct timeline_frame {
-	uint32_t code;	   /* for timeline_code(); TIMELINE_NONE: no frame, but some that were left out */
+	uint32_t code;	   /* for timeline_code(); TIMELINE_NONE: not a frame but a gap of missing frames */
 	uint32_t line;	   /* being executed, 0: not known */
 	uint32_t left_out; /* how many, TIMELINE_LEFT_OUT_UNKNOWN: some; 0: this is a frame */
 };
@@ -53,10 +54,10 @@ struct timeline_frame {
 #define TIMELINE_LEFT_OUT_UNKNOWN UINT32_MAX
 
 struct timeline_stack {
-	uint32_t id;			     /* equal stacks have equal ones, in the whole timeline */
+	uint32_t id;			     /* equal stacks have equal ids, in the whole timeline */
 	const struct timeline_frame *frames; /* innermost first */
 	uint32_t count;
-	bool truncated; /* frames were left out, also where no entry says it */
+	bool truncated; /* frames are missing, even if no entry says so */
 };
 
 /* Names of functions that are not Python, innermost first. */
@@ -67,7 +68,7 @@ struct timeline_native_stack {
 
 /* A stream that an argument names. */
 struct timeline_stream {
-	uint32_t track;	 /* where its operations are, TIMELINE_NONE: it has none */
+	uint32_t track;	 /* with its operations, TIMELINE_NONE: none */
 	uint32_t stream; /* CUPTI's id, TIMELINE_NONE: none, or not known */
 };
 
@@ -93,13 +94,13 @@ enum timeline_arg_type {
 };
 
 /*
- * All arguments there are: X(ENUMERATOR, TYPE, name).  The names are those of Kineto, where it has one: people know
- * them. A slice has its arguments in an order of its own; what is not there is not known, or does not apply.
+ * All arguments: X(ENUMERATOR, TYPE, name).  Names are Kineto's if it has one, as people know them.  The order of
+ * arguments is up to the slice; a missing one is not known, or does not apply.
  */
 #define TIMELINE_ARGS(X)                                                                                               \
-	/* that several categories have */                                                                             \
+	/* of several categories */                                                                                    \
 	X(CORRELATION, NUMBER, "correlation")		  /* of a call with its GPU work; unique in the timeline */    \
-	X(CUPTI_CORRELATION, NUMBER, "cupti correlation") /* CUPTI's own number, where it is another */                \
+	X(CUPTI_CORRELATION, NUMBER, "cupti correlation") /* CUPTI's own number, if different */                       \
 	X(END, TEXT, "end")				  /* "not seen" */                                             \
 	X(PROCESS, NUMBER, "process")			  /* its pid */                                                \
 	X(THREAD, NUMBER, "thread")			  /* its tid */                                                \
@@ -145,7 +146,7 @@ enum timeline_arg_type {
 	X(CUPTI_STREAM, NUMBER, "cupti stream") /* CUPTI's id of the stream */                                         \
 	/* waits */                                                                                                    \
 	X(SYNC_KIND, TEXT, "cuda_sync_kind")                                                                           \
-	X(EVENT_STREAM, STREAM, "wait_on_stream")		     /* that the event was recorded in */              \
+	X(EVENT_STREAM, STREAM, "wait_on_stream")		     /* on which the event was recorded */             \
 	X(EVENT_RECORD, NUMBER, "wait_on_cuda_event_record_corr_id") /* CORRELATION of that call, 0: not known */      \
 	X(EVENT, NUMBER, "wait_on_cuda_event_id")		     /* CUPTI's id */                                  \
 	X(CALL, TEXT, "call")					     /* "not seen" */                                  \
@@ -165,7 +166,7 @@ enum timeline_arg_type {
 	X(OP_HANDLE, NUMBER, "Record function id")    /* PyTorch's own number of it, 0: none */                        \
 	X(OP_SEQUENCE, SIGNED, "Sequence number")     /* autograd's */                                                 \
 	X(OP_FORWARD, NUMBER, "Fwd thread id")	      /* PyTorch's number of the thread of the forward op */           \
-	X(OP_UNNUMBERED, NUMBER, "of forward thread") /* the same of a node without a number (AccumulateGrad) */       \
+	X(OP_UNNUMBERED, NUMBER, "of forward thread") /* likewise, of a node without a number (AccumulateGrad) */      \
 	X(OP_CONCRETE, JSON, "Concrete Inputs")	      /* "1", "" of each input; of a tensor "" */                      \
 	X(OP_TYPES, JSON, "Input type")		      /* "float", "Scalar" */                                          \
 	X(OP_STRIDES, JSON, "Input Strides")                                                                           \
@@ -183,7 +184,7 @@ enum timeline_arg_type {
 	X(GROUP, TEXT, "Process Group Name")                                                                           \
 	X(GROUP_DESCRIPTION, TEXT, "Process Group Description")                                                        \
 	X(GROUP_RANKS, TEXT, "Process Group Ranks")                                                                    \
-	X(RANK, SIGNED, "Rank") /* in the group; of a send or a receive the other's */                                 \
+	X(RANK, SIGNED, "Rank") /* in the group; for a send or a receive the peer's */                                 \
 	X(RANK_START, SIGNED, "Global rank start")                                                                     \
 	X(RANK_STRIDE, SIGNED, "Global rank stride")                                                                   \
 	X(SOURCE_RANK, SIGNED, "Src Rank")	/* global */                                                           \
@@ -195,20 +196,20 @@ enum timeline_arg_type {
 	X(DEVICE_TYPE, SIGNED, "Device Type") /* c10::DeviceType: 0 CPU, 1 CUDA */                                     \
 	X(DEVICE_ID, SIGNED, "Device Id")     /* of CUDA model_device.id, else PyTorch's index: -1 the CPU */          \
 	X(ADDRESS, NUMBER, "Addr")                                                                                     \
-	X(TORCH_BYTES, SIGNED, "Bytes") /* below 0: they came back */                                                  \
+	X(TORCH_BYTES, SIGNED, "Bytes") /* negative: freed */                                                          \
 	X(ALLOCATED, NUMBER, "Total Allocated")                                                                        \
 	X(RESERVED, NUMBER, "Total Reserved")                                                                          \
-	X(IN_OP, TEXT, "op") /* the innermost one that was open */                                                     \
+	X(IN_OP, TEXT, "op") /* the innermost open one */                                                              \
 	/* waits off the CPU, samples */                                                                               \
 	X(BEGIN, TEXT, "begin")			    /* "before the trace" */                                           \
-	X(RUNNABLE, NUMBER, "runnable ns")	    /* of its end: it was woken, and had no CPU */                     \
+	X(RUNNABLE, NUMBER, "runnable ns")	    /* at its end: woken, but without a CPU */                         \
 	X(NATIVE_FUNCTION, TEXT, "native function") /* the innermost one */                                            \
 	X(WAKER, TEXT, "woken by")		    /* a thread's name, "(an interrupt)" */                            \
 	X(WAKER_PROCESS, NUMBER, "waker process")   /* its pid */                                                      \
 	X(WAKER_THREAD, NUMBER, "waker thread")	    /* its tid */                                                      \
 	X(WAKER_LINE, FRAME, "waker line")	    /* the innermost, as it did */                                     \
 	X(HOLDER, NUMBER, "GIL held by")	    /* a tid */                                                        \
-	X(PERIOD, NUMBER, "period ns")		    /* of CPU time that a sample stands for */                         \
+	X(PERIOD, NUMBER, "period ns")		    /* CPU time that a sample stands for */                            \
 	X(IN_KERNEL, TRUTH, "in kernel")	    /* the thread was in the kernel then */
 
 enum timeline_arg_key {
@@ -219,7 +220,7 @@ enum timeline_arg_key {
 };
 
 struct timeline_arg {
-	enum timeline_arg_key key; /* which also says the type */
+	enum timeline_arg_key key; /* implies the type */
 	union {
 		uint64_t number;
 		int64_t integer;
@@ -236,10 +237,10 @@ struct timeline_arg {
 	};
 };
 
-/* What a slice is called: a text in two parts, or a Python function. */
+/* The name of a slice: a text in two parts, or a Python function. */
 struct timeline_name {
-	const char *before, *text; /* one after the other; of a target: any bytes but NUL */
-	uint32_t code;		   /* for timeline_code(); TIMELINE_NONE: the texts count */
+	const char *before, *text; /* concatenated; from a target: any bytes but NUL */
+	uint32_t code;		   /* for timeline_code(); TIMELINE_NONE: use the texts */
 };
 
 struct timeline_slice {
@@ -249,17 +250,19 @@ struct timeline_slice {
 	struct timeline_name name;
 	const struct timeline_arg *args;
 	uint32_t arg_count;
-	/* Arrows from calls to their GPU work, by number: each begins at the start of one slice, ends at that of one.
+	/*
+	 * Arrows from calls to their GPU work, by number: each leads from the start of one slice to the start of
+	 * another.
 	 */
 	const uint64_t *flows_out;
 	uint32_t flow_out_count;
 	uint64_t flow_in; /* 0: none */
-	/* Where the arrow that ends here begins, if no slice says so; TIMELINE_NONE: one does. */
+	/* Start of the arrow that ends here, if no slice has it in flows_out; TIMELINE_NONE: a slice has. */
 	uint32_t flow_from_track;
 	uint64_t flow_from_ns;
-	uint64_t op; /* from 1, unique in the timeline: of an op; of a call or GPU work: the op it was made in, 0: none
-		      */
-	/* An arrow from a forward op to the backward one that this is, unless its number is 0. */
+	uint64_t op; /* number of the op, or of the op around a call or GPU work; from 1, unique in the timeline, 0:
+		      * none */
+	/* An arrow from a forward op to this backward op; number 0: none. */
 	struct timeline_link {
 		uint64_t number; /* from 1, unique in the timeline */
 		uint64_t from_ns;
@@ -267,7 +270,10 @@ struct timeline_slice {
 	} link;
 };
 
-/* Memory came from CUDA or went back: a point in time on the track of who asked, and a new value of a counter. */
+/*
+ * Memory was allocated from CUDA or released: a point in time on the calling thread's track, and a new value of a
+ * counter.
+ */
 struct timeline_memory {
 	uint32_t track; /* TIMELINE_NONE: the thread is not known */
 	uint32_t group; /* the process */
@@ -275,20 +281,22 @@ struct timeline_memory {
 	bool released;
 	const char *kind; /* "device", "pinned" ... */
 	uint64_t time_ns, address, bytes;
-	uint64_t correlation;		      /* of the call that asked, 0: not known */
+	uint64_t correlation;		      /* of the call, 0: not known */
 	uint64_t held_bytes;		      /* the counter's value from now on */
-	uint64_t pool_bytes, pool_used_bytes; /* of the pool it is from, 0: from none */
+	uint64_t pool_bytes, pool_used_bytes; /* of its pool, 0: not from a pool */
 };
 
 struct timeline_visitor {
 	void *context;
-	/* Called for each part, maybe with new groups, tracks and counters.  NULL: no one asks. */
+	/* Called for each part, which may add groups, tracks and counters.  NULL: not wanted. */
 	void (*part)(void *context);
-	/* Each says whether to go on. */
+	/* Both return whether to go on. */
 	bool (*slice)(void *context, const struct timeline_slice *slice);
 	bool (*memory)(void *context, const struct timeline_memory *memory);
-	/* A Python function that is still open at the end of the part, with how far that is known: it comes as a slice
-	 * with the part in which it ends.  Without arguments.  NULL: no one asks. */
+	/*
+	 * A Python function that is still open at the end of the part, up to the known end; without arguments.  It is
+	 * handed over as a slice with the part in which it ends.  NULL: not wanted.
+	 */
 	void (*open)(void *context, const struct timeline_slice *slice);
 };
 

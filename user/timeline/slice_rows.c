@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The first row that is free takes the slice. */
+/* A slice goes to the first free row. */
 #include "timeline/slice_rows.h"
 
 static uint32_t add_row(struct slice_rows *rows, struct tally_key key, uint32_t first, uint32_t number)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Rows for slices that must not overlap on one track: the slices of a stream, of a thread's compilations.  What
- * overlaps goes to another row of the same key, as concurrent kernels of a graph do.  Knows times and keys and nothing
- * else.
+ * Rows for slices that must not overlap on one track, e.g. the slices of a stream or a thread's compilations.  A slice
+ * that overlaps, such as a concurrent kernel of a graph, goes to another row of the same key.  Handles only times and
+ * keys.
  */
 #ifndef GPUTRACE_TIMELINE_SLICE_ROWS_H
 #define GPUTRACE_TIMELINE_SLICE_ROWS_H
@@ -19,7 +19,7 @@
 
 struct slice_row {
 	struct tally_key key;
-	uint32_t number; /* 0: where slices of the key go unless they overlap */
+	uint32_t number; /* 0: for slices of the key that do not overlap */
 	uint32_t first;	 /* row 0 of the same key */
 	uint32_t next;	 /* ROW_NONE: none */
 	uint64_t last_end_ns;
@@ -32,33 +32,33 @@ struct slice_rows {
 };
 
 /*
- * The row for a slice; slices of one key come by start, or all by end.  ROW_NONE: more than ROWS_MAX overlap.  The end
- * of one that is still open is UINT64_MAX until slice_rows_end.
+ * The row for a slice; slices of one key must come by start, or all by end.  ROW_NONE: more than ROWS_MAX overlap.  An
+ * open slice ends at UINT64_MAX until slice_rows_end.
  */
 uint32_t slice_rows_place(struct slice_rows *rows, struct tally_key key, uint64_t start_ns, uint64_t end_ns);
 void slice_rows_end(struct slice_rows *rows, uint32_t row, uint64_t end_ns);
 
-/* Row 0 of a key, for slices that may come. */
+/* Row 0 of a key, created for slices that may follow. */
 uint32_t slice_rows_reserve(struct slice_rows *rows, struct tally_key key);
 
-/* The same, ROW_NONE: nothing was placed under it. */
+/* The same without creating it; ROW_NONE: there is none. */
 uint32_t slice_rows_first(struct slice_rows *rows, struct tally_key key);
 
 void slice_rows_free(struct slice_rows *rows);
 
-/* The rows of one kind of slices, and which of those of the current part are on which. */
+/* The rows of one kind of slices, and the rows of the current part's slices. */
 struct placed {
 	struct slice_rows rows;
 	uint32_t from;	  /* the first of the part */
 	uint32_t *row_of; /* by index in the model, less `from`; ROW_NONE: not in the timeline */
 	size_t room;
-	ARRAY(uint32_t) tracks; /* by row; those of new rows follow once the part is placed */
+	ARRAY(uint32_t) tracks; /* by row; tracks of new rows are added once the part is placed */
 };
 
-/* Begins a part of the trace, with what has the indexes [from, end) in the model: none of it has a row yet. */
+/* Begins a part of the trace, with the slices [from, end) of the model; none has a row yet. */
 void placed_begin(struct placed *placed, uint32_t from, uint32_t end);
 
-/* Of something in the part: its row, ROW_NONE, and the track of what has one. */
+/* The row of a slice in the part, ROW_NONE; and the track of a slice that has a row. */
 static inline uint32_t placed_row(const struct placed *placed, uint32_t index)
 {
 	return placed->row_of[index - placed->from];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* CUDA calls, and where the arrows to their GPU work begin. */
+/* CUDA calls, and the starts of arrows to their GPU work. */
 #include "timeline/arrows.h"
 #include "timeline/calls_of_threads.h"
 #include "timeline/frames.h"
 #include "timeline/ids.h"
 #include "timeline/kinds.h"
 
-/* What the call was given, as far as it was taken from its arguments. */
+/* Adds the call's recorded arguments. */
 static void draft_given(struct draft *draft, const struct model_args *args)
 {
 	if (args->block[0]) {

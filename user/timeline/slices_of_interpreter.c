@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Collections and imports.  On tracks of their own: slices drawn from stacks may begin in the middle of an import and
- * end after it, and slices of one track have to nest.
+ * Collections and imports, on tracks of their own: slices of one track must nest, but slices drawn from stacks may
+ * begin in the middle of an import and end after it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static void visit_span(struct visit *visit, const struct model_span *span)
 	struct draft draft;
 	char text[48];
 
-	/* The interpreter's track stands after its thread's. */
+	/* The interpreter's track follows its thread's. */
 	draft_begin(&draft, is_gc ? TIMELINE_GC : TIMELINE_IMPORT, timeline->thread_tracks[span->thread] + 1,
 		    span->start_ns, span->end_ns);
 	if (!is_gc) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What ran on the GPUs, and where the arrows from its calls end. */
+/* GPU operations, and the ends of arrows from their calls. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -47,7 +47,7 @@ void place_gpu(struct timeline *timeline, struct timeline_placement *placement)
 	}
 }
 
-/* " (default, priority -5)": what kind of stream it is, as far as that is not the ordinary. */
+/* " (default, priority -5)": unusual properties of a stream. */
 static void describe_stream(const struct timeline_track *track, char *text, size_t size)
 {
 	text[0] = '\0';
@@ -68,7 +68,7 @@ void label_gpu(const struct timeline *timeline, const struct timeline_track *tra
 	snprintf(text, size, "stream %" PRIu32 "%s%s", track->stream, kind, rest);
 }
 
-/* What the arguments of one operation point to. */
+/* Storage to which one operation's arguments point. */
 struct pointed_to {
 	char name[256];
 	uint32_t cluster[3];
@@ -135,7 +135,7 @@ static void draft_graph(struct draft *draft, const struct timeline *timeline, co
 		draft_captured(draft, timeline, op->captured_by, to);
 }
 
-/* Of the call that asked for it: of a graph's operation the captured one. */
+/* Adds the forward line of the attributed call, which for a graph's operation is the captured one. */
 static void draft_forward(struct draft *draft, const struct model *model, const struct model_gpu *op,
 			  struct pointed_to *to)
 {

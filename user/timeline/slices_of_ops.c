@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Ops of PyTorch, with the arguments that Kineto gives them, and where their arrows begin. */
+/* Ops of PyTorch, with Kineto's arguments, and the starts of their arrows. */
 #include <string.h>
 
 #include "model/op_inputs.h"
@@ -58,7 +58,7 @@ static void visit_op(struct visit *visit, const struct model_op *op)
 	if (op->sequence >= 0) {
 		draft_signed(&draft, TIMELINE_ARG_OP_SEQUENCE, op->sequence);
 		draft_number(&draft, TIMELINE_ARG_OP_FORWARD, op->forward_thread);
-	} else if (op->forward_thread) { /* of these torch.profiler says nothing */
+	} else if (op->forward_thread) { /* torch.profiler reports nothing of these */
 		draft_number(&draft, TIMELINE_ARG_OP_UNNUMBERED, op->forward_thread);
 	}
 	if (op->inputs != NONE)

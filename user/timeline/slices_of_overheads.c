@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What CUPTI itself cost. */
+/* CUPTI's own overhead. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

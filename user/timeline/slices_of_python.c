@@ -21,7 +21,7 @@ static void visit_function(struct visit *visit, uint32_t track, const struct pyt
 	visit_slice(visit, &draft.slice);
 }
 
-/* What is drawn from calls need not nest with ops of PyTorch. */
+/* The track for slices drawn from calls, which need not nest with PyTorch ops. */
 static uint32_t drawn_track(const struct timeline *timeline, uint32_t track)
 {
 	const struct timeline_track *next = &timeline->tracks.items[track + 1];
@@ -42,7 +42,7 @@ static void show_open(struct visit *visit, uint32_t track, uint32_t code, uint64
 	visit->visitor->open(visit->visitor->context, &draft.slice);
 }
 
-/* Of one thread, outer ones first. */
+/* Shows open functions of one thread, outer ones first. */
 static void show_all_open(struct visit *visit, uint32_t thread, uint32_t track)
 {
 	const struct model *model = visit->timeline->model;

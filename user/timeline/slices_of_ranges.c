@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* NVTX ranges and marks: what the program itself calls its times. */
+/* NVTX ranges and marks, which the program names itself. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 #include "timeline/placement.h"
 #include "timeline/visit.h"
 
-/* Pushed ones nest, so only the outermost takes a row, and that is always the first. */
+/* Pushed ranges nest, so only the outermost one takes a row, always row 0. */
 static void place_range(struct slice_rows *rows, const struct model_span *range, struct open_range *placed)
 {
 	struct tally_key key = {{range->thread, range->domain, range->kind == MODEL_SPAN_STARTED}};
@@ -18,7 +18,7 @@ static void place_range(struct slice_rows *rows, const struct model_span *range,
 	placed->row = placed->takes_row ? slice_rows_place(rows, key, range->start_ns, range->end_ns) : first;
 }
 
-/* The end of one that is open is UINT64_MAX: as good as the true one, after everything that begins in this part. */
+/* The end of an open range is UINT64_MAX, which works like the true end: both are after all starts in this part. */
 static struct open_range place_new_or_open(struct timeline *timeline, struct timeline_placement *placement,
 					   const struct model_span *range)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What threads ran (--cpu): a slice for each sample, on a row beside its thread's. */
+/* CPU samples of threads (--cpu): a slice for each sample, on a row next to its thread's. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 #include "timeline/members.h"
 #include "timeline/placement.h"
 
-/* Until when it is known what a thread did: the end of its latest sample, or of its latest wait. */
+/* Until when a thread's activity is known: the end of its latest sample or wait. */
 static uint64_t *known_until(struct timeline_placement *placement, const struct model *model, uint32_t thread)
 {
 	while (placement->known_until.count <= thread)
@@ -16,7 +16,10 @@ static uint64_t *known_until(struct timeline_placement *placement, const struct 
 	return &placement->known_until.items[thread];
 }
 
-/* Waits come by end, samples by time: each sees what ended before it, in this part or an earlier one. */
+/*
+ * Applies the waits that ended by until_ns.  Waits come by end, samples by time, so each sample sees what ended before
+ * it, in this part or an earlier one.
+ */
 static void pass_waits(struct timeline_placement *placement, const struct model *model, uint32_t *next,
 		       uint64_t until_ns)
 {
@@ -30,7 +33,7 @@ static void pass_waits(struct timeline_placement *placement, const struct model 
 	}
 }
 
-/* A sample stands for the period that ended with it, less what is known by itself. */
+/* A sample stands for the period that ended with it, minus time that is already known. */
 static uint64_t start_of(const struct model_sample *sample, uint64_t known_ns)
 {
 	uint64_t start_ns = sample->time_ns > sample->period_ns ? sample->time_ns - sample->period_ns : 0;
@@ -73,7 +76,7 @@ void label_samples(const struct timeline *timeline, const struct timeline_track 
 	snprintf(text, size, "thread %" PRIu32 " samples%s", track->tid, rest);
 }
 
-/* The innermost function of Python, or the native one where the thread ran none. */
+/* Names a sample by the innermost Python function, or by the native one if there is none. */
 static void name_sample(struct draft *draft, const struct model *model, const struct model_sample *sample,
 			const char *native)
 {

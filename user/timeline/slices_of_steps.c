@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Steps of training: ProfilerStep#N, as torch.profiler calls them. */
+/* Steps of training, with torch.profiler's name ProfilerStep#N. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -10,7 +10,7 @@
 #include "timeline/steps.h"
 #include "timeline/visit.h"
 
-/* Numbers of steps as "ops" begin here, after those of ops and NVTX ranges. */
+/* First number of steps as "ops", above the numbers of ops and NVTX ranges. */
 #define STEP_OPS (1ull << 41)
 
 void timeline_steps_begin(struct timeline *timeline)
@@ -34,7 +34,10 @@ void timeline_steps_begin(struct timeline *timeline)
 		if (steps.thread == NONE || !steps.count)
 			continue;
 		thread = &model->threads[steps.thread];
-		/* Python functions need not nest with them; beside ops those that were not traced have another track */
+		/*
+		 * traced Python functions may not nest with steps; with ops, functions that were not traced have
+		 * another track
+		 */
 		steps.has_own_track = !track->nests || !thread->has_ops || thread->pycalls || thread->pycalls_elsewhere;
 		array_push(&timeline->steps, steps);
 	}
@@ -47,7 +50,7 @@ static void visit_step(struct visit *visit, const struct timeline_steps *steps, 
 	struct draft draft;
 	char number[24];
 
-	/* one of several files has a part of them */
+	/* one of several files only shows its slice of the steps */
 	if (model->slice && start_ns < model->start_ns)
 		start_ns = model->start_ns;
 	if (model->slice && end_ns > model->end_ns)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Waits for the GPU as Kineto draws them: on the GPU's side, those of a stream on a track beside it, those for an event
- * or for everything on tracks of the device.  HTA's critical path knows them by these names.
+ * Waits for the GPU, drawn as in Kineto, on the GPU's side: waits for a stream on a track next to it, waits for an
+ * event or for everything on tracks of the device.  HTA's critical path recognises these names.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include "timeline/visit.h"
 
 /*
- * A wait may name a stream whose operations come in later parts, on a track that has a number then.  Streams of the
- * first process with GPU work have their own number anyway.
+ * A wait may name a stream whose operations, and so its track's number, come only in later parts.  Streams of the first
+ * process with GPU work keep their own numbers anyway.
  */
 static void reserve_streams(struct timeline *timeline, const struct model_sync *sync)
 {

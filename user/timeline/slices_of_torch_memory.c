@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What PyTorch's allocators handed out and took back: moments, with the arguments that Kineto gives them. */
+/* Allocations and frees of PyTorch's allocators: points in time, with Kineto's arguments. */
 #include "timeline/frames.h"
 #include "timeline/kinds.h"
 #include "timeline/members.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Waits of threads off the CPU (--off-cpu): on a row beside their thread's, as what the thread did need not nest with
- * them. */
+/*
+ * Waits of threads off the CPU (--off-cpu): on a row next to their thread's, as the thread's slices need not nest with
+ * them.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From when to when a timeline goes. */
+/* The interval of a timeline. */
 #include "timeline/placement.h"
 
 #include "timeline/calls_of_threads.h"
 #include "timeline/members.h"
 
-/* Times of what was handed over are since the start, which stays. */
+/* Slices handed over have times relative to the start, so only the first part can change it. */
 static void include_start(struct timeline *timeline, uint64_t start_ns)
 {
 	if (!timeline->model->continued && start_ns < timeline->start_ns)
@@ -84,7 +84,7 @@ static void include_gpus(struct timeline *timeline)
 #undef INCLUDE_TIMED
 }
 
-/* As waits are drawn: none goes back to before the recording. */
+/* Includes waits as they are drawn: none begins before the recording. */
 static void include_waits(struct timeline *timeline)
 {
 	const struct model *model = timeline->model;
@@ -124,7 +124,7 @@ void timeline_span_part(struct timeline *timeline, bool first)
 	include_gpus(timeline);
 	include_waits(timeline);
 	include_samples(timeline);
-	/* CUPTI's overhead may end long after the recording, which goes no further for it. */
+	/* CUPTI's overhead may end long after the recording, so it does not extend the end. */
 	if (placement->overhead_order.count)
 		include_start(timeline, model->overheads[placement->overhead_order.items[0]].start_ns);
 	if (timeline->end_ns < timeline->start_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A timeline made and visited: one round over the parts of a trace. */
+/* Creates and visits a timeline, in one walk over the parts of a trace. */
 #include "timeline/timeline.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "timeline/tracks.h"
 #include "timeline/visit.h"
 
-/* Starts a part: what every look at it needs, and what it adds. */
+/* Starts a part: prepares the data for visiting it, and adds its groups, tracks and counters. */
 static void take_part(struct timeline *timeline, const struct model *part, bool first)
 {
 	timeline->model = part;

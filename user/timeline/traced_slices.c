@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Functions of which every call was traced. */
+/* Slices of Python functions, if every call was traced. */
 #include "timeline/members.h"
 #include "timeline/python_slices.h"
 
-/* The same function in the part before, which it did not end in; NULL: it is new. */
+/* The entry of a function that was open at the end of the previous part; NULL: it is new. */
 static const struct open_function *remembered(struct traced_slices *traced, const struct python_thread *thread,
 					      const struct model_span *call)
 {
@@ -17,7 +17,7 @@ static const struct open_function *remembered(struct traced_slices *traced, cons
 	return NULL;
 }
 
-/* By nesting in time: ends come before begins where both are the same. */
+/* Finds the parent by nesting in time: at equal times ends come before starts. */
 static struct open_function open_function(struct traced_slices *traced, struct python_slices *slices, uint32_t thread,
 					  const struct model_span *call)
 {
@@ -37,7 +37,7 @@ static struct open_function open_function(struct traced_slices *traced, struct p
 	return function;
 }
 
-/* What this part leaves open takes the place of what the one before did. */
+/* Replaces the previous part's open functions by this one's. */
 static void remember(struct traced_slices *traced, struct python_thread *thread)
 {
 	thread->functions.count = 0;

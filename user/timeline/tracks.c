@@ -12,7 +12,7 @@
 /* CUpti_ActivityMemoryKind (cupti_activity.h) */
 #define MEMORY_PINNED 2
 
-/* The model's own texts go with the part that they came with. */
+/* Copies a text, as the model's own texts live only as long as their part. */
 static const char *keep_text(struct timeline *timeline, const char *text)
 {
 	return *array_push(&timeline->texts, xstrdup(text));
@@ -76,7 +76,7 @@ void timeline_add_processes(struct timeline *timeline, int process)
 	timeline->first_on_gpu = timeline->totals ? first_expected_on_gpu(timeline) : TIMELINE_NONE;
 }
 
-/* What a track of a kind is before it is known whose it is. */
+/* A track of a kind, before its owner is set. */
 static struct timeline_track track_of(enum timeline_track_kind kind, uint32_t group, uint32_t process)
 {
 	return (struct timeline_track){.kind = kind,
@@ -93,7 +93,7 @@ static uint32_t add_track(struct timeline *timeline, struct timeline_track track
 	return (uint32_t)timeline->tracks.count - 1;
 }
 
-/* Of a thread, after its own track. */
+/* Adds a thread's steps track after its own track. */
 static void add_steps(struct timeline *timeline, uint32_t thread, struct timeline_track track)
 {
 	for (size_t i = 0; i < timeline->steps.count; i++) {
@@ -144,7 +144,7 @@ static void add_threads(struct timeline *timeline)
 	}
 }
 
-/* Rows become tracks in the order in which they were met: the next one, after the first row of its key. */
+/* Makes the next row a track: rows become tracks in order of appearance, after the first row of their key. */
 static void add_row(struct timeline *timeline, struct placed *placed, struct timeline_track track)
 {
 	uint32_t index = (uint32_t)placed->tracks.count;
@@ -157,7 +157,7 @@ static void add_row(struct timeline *timeline, struct placed *placed, struct tim
 	add_track(timeline, track);
 }
 
-/* Rows by (process, tid), of slices that are bound to a thread but not on its track. */
+/* Rows by (process, tid), for slices that belong to a thread but are not on its track. */
 static void add_beside_THREADS(struct timeline *timeline, enum timeline_track_kind kind, struct placed *placed)
 {
 	for (size_t i = placed->tracks.count; i < placed->rows.all.count; i++) {
@@ -185,7 +185,7 @@ static void add_beside_THREADS_KNOWN(struct timeline *timeline, enum timeline_tr
 	}
 }
 
-/* Rows by (thread, domain, whether they are started). */
+/* Rows by (thread, domain, whether started). */
 static void add_beside_RANGES(struct timeline *timeline, enum timeline_track_kind kind, struct placed *placed)
 {
 	for (size_t i = placed->tracks.count; i < placed->rows.all.count; i++) {
@@ -230,7 +230,7 @@ static void add_beside_GPUS(struct timeline *timeline, enum timeline_track_kind 
 	}
 }
 
-/* Of a stream that came up before its operations did it becomes known later. */
+/* Properties of a stream that appeared before its operations become known later. */
 static void set_natures(struct timeline *timeline)
 {
 	const struct timeline_placement *placement = timeline->placement;
@@ -255,7 +255,7 @@ static uint32_t first_placed_on_gpu(const struct timeline *timeline)
 	return first;
 }
 
-/* What only the first part adds. */
+/* Adds the tracks that only the first part adds. */
 static void begin_tracks(struct timeline *timeline)
 {
 	add_threads(timeline);

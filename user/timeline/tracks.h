@@ -10,14 +10,14 @@
 /* With the first part: groups for the processes and for CUPTI, whether several processes are active. */
 void timeline_add_processes(struct timeline *timeline, int process);
 
-/* Of each part, when it is placed: counters, GPUs and tracks that were not there before. */
+/* For each part, once it is placed: adds its new counters, GPUs and tracks. */
 void timeline_add_counters(struct timeline *timeline);
 void timeline_add_tracks(struct timeline *timeline);
 
-/* With the last part. */
+/* Called with the last part. */
 void timeline_find_busiest(struct timeline *timeline);
 
-/* Whose memory a model_memory counts to: the key of its counter. */
+/* The key of the counter to which a model_memory counts. */
 struct tally_key timeline_counter_key(const struct model_memory *memory);
 
 #endif

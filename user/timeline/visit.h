@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the files that hand slices over share: the visitor, whether it wants more, the one way to it, and what must be
- * remembered from one part of the trace to the next.
+ * Shared by the files that hand slices over: the visitor, whether it wants more, the functions that call it, and state
+ * that is kept from one part of the trace to the next.
  */
 #ifndef GPUTRACE_TIMELINE_VISIT_H
 #define GPUTRACE_TIMELINE_VISIT_H
@@ -15,30 +15,30 @@
 
 #define ARGS_MAX 48 /* more than any slice has */
 
-/* Stacks whose frames are kept: calls of some threads, each with few lines, alternate. */
+/* The number of stacks whose frames are kept: calls of several threads, each with few lines, alternate. */
 #define VISIT_STACKS 256u
 
 struct stack_frames {
-	ARRAY(struct timeline_frame) frames; /* none: there is no stack yet */
+	ARRAY(struct timeline_frame) frames; /* empty: no stack yet */
 	uint32_t stack;			     /* of the model */
 };
 
 struct visit {
 	const struct timeline *timeline;
 	const struct timeline_visitor *visitor;
-	bool ended;		     /* the visitor has had enough */
+	bool ended;		     /* the visitor stopped */
 	bool first, last;	     /* of the parts */
-	struct python_slices python; /* what is open */
-	struct tally held;	     /* memory, by counter; ns: bytes */
+	struct python_slices python; /* open functions */
+	struct tally held;	     /* allocated memory, by counter; `ns` counts bytes */
 	struct op_links links;	     /* of forward ops of PyTorch */
-	/* Memory for what the current slice points to. */
+	/* Storage to which the current slice points. */
 	struct stack_frames stacks[VISIT_STACKS]; /* by index of the stack */
 	ARRAY(const char *) names;
 	ARRAY(uint64_t) flows;
-	uint64_t highest; /* number of an op, or of an arrow to a backward one, where there are others in the file */
+	uint64_t highest; /* in a shared file: the highest number of an op, or of an arrow to a backward op */
 };
 
-/* A slice as it is put together, with its arguments. */
+/* A slice under construction, with its arguments. */
 struct draft {
 	struct timeline_slice slice;
 	struct timeline_arg args[ARGS_MAX];
@@ -56,7 +56,7 @@ static inline void draft_begin(struct draft *draft, enum timeline_category categ
 					       .args = draft->args};
 }
 
-/* The next argument of the slice, of which the caller fills the value in. */
+/* Adds an argument to the slice; the caller fills in its value. */
 static inline struct timeline_arg *draft_arg(struct draft *draft, enum timeline_arg_key key)
 {
 	struct timeline_arg *arg = &draft->args[draft->slice.arg_count++];
@@ -90,11 +90,11 @@ static inline void draft_triple(struct draft *draft, enum timeline_arg_key key, 
 	draft_arg(draft, key)->triple = values;
 }
 
-/* The same where there are others in the file: on its clock, with numbers of its own. */
+/* Like visit_slice and visit_memory, in a shared file: on its clock, with numbers of this timeline's own. */
 void visit_slice_among(struct visit *visit, const struct timeline_slice *slice);
 void visit_memory_among(struct visit *visit, const struct timeline_memory *memory);
 
-/* The first number that this timeline leaves free. */
+/* The first number that this timeline does not use. */
 uint64_t visit_numbers_end(const struct visit *visit);
 
 static inline void visit_slice(struct visit *visit, const struct timeline_slice *slice)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A model from the first event to the last: made, joined, handed over; see builder.h. */
+/* Builds a model from the first event to the last: creates, joins and hands it over; see builder.h. */
 #include "model/join/tables.h"
 
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static void move_tables(struct builder *builder)
 	memset(&builder->processes.threads, 0, sizeof(builder->processes.threads));
 }
 
-/* What only making a model needs. */
+/* Frees what only building a model needs. */
 static void free_builder(struct builder *builder)
 {
 	process_table_free(&builder->processes);
@@ -130,7 +130,7 @@ static void free_builder(struct builder *builder)
 	free(builder);
 }
 
-/* A trace without an end ends with the latest time. */
+/* A trace without an end record ends at the latest time. */
 static void find_end(struct builder *builder)
 {
 	struct model *model = builder->model;

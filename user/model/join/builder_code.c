@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What inputs say of code and of stacks (builder.h), each to the table that keeps it. */
+/* Feeds inputs' events about code and stacks (builder.h) to their tables. */
 #include <string.h>
 
 #include "model/join/tables.h"
@@ -29,7 +29,7 @@ bool builder_add_code_lines(struct builder *builder, uint32_t pid, uint64_t code
 void builder_add_generated_line(struct builder *builder, const struct new_generated_line *line)
 {
 	if (builder->first)
-		return; /* all are pass 1's, as a slice may end before they come */
+		return; /* taken from pass 1, as a slice may end before they arrive */
 	array_push(&builder->generated_lines,
 		   ((struct model_generated_line){.file = keep(builder, line->file),
 						  .line = line->line,
@@ -98,7 +98,7 @@ void builder_add_native_symbol(struct builder *builder, uint32_t pid, uint64_t i
 {
 	struct process_image program = builder_process_image(builder, pid);
 
-	/* Pass 2 knows all names from the first, as they come after the stacks that they are in */
+	/* Pass 2 takes names from pass 1, as they arrive after the stacks that need them */
 	if (!builder->first)
 		stacks_add_symbol(&builder->stacks, program.epoch, ip, symbol, module);
 }

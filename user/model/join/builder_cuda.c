@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What inputs say of CUDA calls, of agents and of what CUPTI says (builder.h), each to the table that keeps it. */
+/* Feeds inputs' events about CUDA calls, agents and CUPTI's records (builder.h) to their tables. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static void note_earlier(struct builder *builder, const struct new_call *call)
 
 void builder_add_call(struct builder *builder, const struct new_call *call)
 {
-	/* other probes were still being put in place */
+	/* before the start other probes were still being attached */
 	if (call->time_ns < builder->model->start_ns) {
 		note_earlier(builder, call);
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What inputs say of processes and threads (builder.h), each to the table that keeps it. */
+/* Feeds inputs' events about processes and threads (builder.h) to their tables. */
 #include "model/join/tables.h"
 
 struct process_image builder_process_image(struct builder *builder, uint32_t pid)

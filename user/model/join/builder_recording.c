@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What inputs say of the recording (builder.h). */
+/* Stores inputs' facts about the recording (builder.h). */
 #include <string.h>
 
 #include "model/join/tables.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What inputs say of ranges, of ops of PyTorch and of steps (builder.h), each to the table that keeps it. */
+/* Feeds inputs' events about ranges, PyTorch ops and steps (builder.h) to their tables. */
 #include <string.h>
 
 #include "model/op_inputs.h"
@@ -8,7 +8,7 @@
 
 /* ---- ranges that the program names ------------------------------------------------------------------------------- */
 
-/* Parts end before what comes later. */
+/* A part must end before ranges that arrive later. */
 static void note_range(struct builder *builder, const struct new_range *range)
 {
 	if (builder->reading == READING_FIRST)
@@ -81,7 +81,7 @@ bool builder_add_op(struct builder *builder, struct process_image program, const
 
 	if (op->end_ns < op->start_ns || builder->ops.pending.count >= NONE - 1)
 		return false;
-	/* what an agent had left over from another trace */
+	/* left over in the agent from an earlier trace */
 	if (op->start_ns < builder->model->start_ns)
 		return true;
 	if (!builder->first)
@@ -108,7 +108,7 @@ void builder_add_op_state(struct builder *builder, struct process_image program,
 		ops_add_state(&builder->ops, program, state);
 }
 
-/* No computer has a PB; sums of sizes that a target made up must not run over. */
+/* No computer has a PB of memory; sums of sizes invented by a target must not overflow. */
 #define TORCH_BYTES_MAX (1ll << 50)
 
 bool builder_add_torch_memory(struct builder *builder, struct process_image program,
@@ -120,7 +120,7 @@ bool builder_add_torch_memory(struct builder *builder, struct process_image prog
 	    builder->torch_memory.pending.count >= NONE - 1 ||
 	    (event->bytes < 0) != (event->kind == GPT_AGENT_TORCH_MEMORY_FREED && event->has_totals))
 		return false;
-	/* what an agent had left over from another trace */
+	/* left over in the agent from an earlier trace */
 	if (event->time_ns < builder->model->start_ns)
 		return true;
 	if (!builder->first)
@@ -148,7 +148,7 @@ void builder_set_schedule(struct builder *builder, uint64_t first, bool is_captu
 	builder->model->schedule = (struct model_schedule){.is_there = true, .is_capture = is_capture, .first = first};
 }
 
-/* Of a long trace pass 1 has all of them. */
+/* For a long trace, pass 1 has all steps. */
 bool builder_add_reported_step(struct builder *builder, struct process_image program,
 			       const struct new_reported_step *step)
 {

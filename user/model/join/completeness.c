@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * What became of each launch, and how much of what a trace should hold it holds.  Report, Chrome trace and exit status
- * ask here and nowhere else.
- */
+/* What became of each launch, and how complete a trace is: the only source for report, Chrome trace and exit status. */
 #include "model/model.h"
 
-/* With a correlation id, which an agent gives from READY on; or while it had CUPTI's own records of calls. */
+/*
+ * The call has a correlation id, which an agent gives from READY on; or the agent then received API activity records.
+ */
 static bool agent_recorded(const struct model_process *process, const struct model_call *call)
 {
 	return call->corr || (process->borrowed_ns && call->start_ns >= process->borrowed_ns &&
@@ -30,7 +29,7 @@ enum launch_fate launch_fate(const struct model *model, const struct model_call 
 		return LAUNCH_MISSED;
 	if (call->nodes_missing)
 		return LAUNCH_SHORT;
-	if (!model->gpu[call->first_gpu].end_ns) /* those without times come first */
+	if (!model->gpu[call->first_gpu].end_ns) /* untimed operations come first */
 		return LAUNCH_UNTIMED;
 	return call->stack_state == GPT_STACK_LOST ? LAUNCH_STACKLESS : LAUNCH_WHOLE;
 }
@@ -54,13 +53,13 @@ static uint64_t lost_of_kind(const struct model_receipt *receipt, enum gpt_loss_
 	return sum;
 }
 
-/* Of so many losses those that are not the same as what calls are known to lack. */
+/* The losses beyond those already counted as missing from calls. */
 static uint64_t beyond(uint64_t lost, uint64_t known)
 {
 	return lost > known ? lost - known : 0;
 }
 
-/* Whether there is nothing that may be missing without being counted as a launch. */
+/* Whether nothing can be missing that is not counted as a launch. */
 static bool all_is_known(const struct model_receipt *receipt)
 {
 	return !receipt->lost && !receipt->truncated && !receipt->bad_records &&
@@ -71,7 +70,7 @@ uint32_t model_completeness(const struct model *model)
 {
 	const struct model_receipt *receipt = &model_source(model)->receipt;
 	bool meant = model->gpu_times == MODEL_GPU_TIMES_MEANT;
-	/* sums in more bits than counters have: those come from logs */
+	/* wider than the counters, whose values come from logs */
 	__extension__ unsigned __int128 seen, missing, made;
 	uint64_t calls_lost = lost_of_kind(receipt, GPT_LOST_CALL);
 	uint32_t complete;

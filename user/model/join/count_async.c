@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A thread for each part of some size, which costs nothing beside what it counts. */
+/* Uses a thread for each part that is large enough to make up for its cost. */
 #include "model/join/count_async.h"
 
 #define WORTH_A_THREAD 4096u /* events */

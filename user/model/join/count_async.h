@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The receipt's counts of a long log (receipt.h), made by another thread while the caller looks at
- * it: both only read it.
+ * Counts a long log for the receipt (receipt.h) on another thread while the caller reads the part: both only read it.
  *
  *	count_async_add(&count, part);		for each part, in order of time
  *	count_async_wait(&count);		before the part changes

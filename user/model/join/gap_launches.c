@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The gap of a launch is found by its time; see gap_launches.h. */
+/* Finds a launch's gap by its time; see gap_launches.h. */
 #include "model/join/gap_launches.h"
 
 /*
- * Records of work that was on its way to us when another registered go to that one, too.  The agent takes what is
- * complete every 100 ms (user/agent/session.c).
+ * When another client registers, it also gets records of work that had not reached the agent yet.  The agent takes
+ * complete records every 100 ms (user/agent/session.c).
  */
 #define ON_ITS_WAY_NS 100000000
 
@@ -13,7 +13,7 @@ static bool begins_after(const struct model_gap *gap, uint32_t process, uint64_t
 	return gap->process != process ? gap->process > process : gap->start_ns > time_ns;
 }
 
-/* The latest gap of that process that has begun by then, NONE; the list is in order. */
+/* The process's latest gap that had begun by time_ns, NONE; the list is sorted. */
 static uint32_t latest_gap(const struct model *model, uint32_t process, uint64_t time_ns)
 {
 	uint32_t low = 0, high = model->gap_count;
@@ -50,7 +50,7 @@ static void move(struct gap_calls *from, struct gap_calls *to)
 	*from = (struct gap_calls){0};
 }
 
-/* Those at that time are no longer the latest. */
+/* Calls at an earlier time are no longer the latest. */
 static void go_on(struct gap_sums *sums, uint64_t time_ns)
 {
 	if (time_ns > sums->latest_ns)
@@ -87,7 +87,7 @@ void gap_launches_add(struct gap_launches *launches, const struct model *part, c
 		count(&sums->latest, call->start_ns, foreign, missed);
 		return;
 	}
-	/* the agent registers its buffers first and enables the kinds then: this shows that it has */
+	/* the agent enables kinds only after registering its buffers: a recorded launch shows that it has */
 	sums->recorded = true;
 	move(&sums->waiting, &sums->in);
 }
@@ -109,11 +109,11 @@ static void count_gap(const struct model_gap *gap, const struct gap_calls *calls
 	uint64_t end_ns = gap->end_ns ? gap->end_ns : process->exit_ns ? process->exit_ns : model->end_ns;
 	uint64_t start_ns = gap->start_ns;
 
-	/* Where no agent listened, nothing was taken away from it. */
+	/* Without a listening agent, no records were taken away from it. */
 	if (!process->agent_ready_ns || (calls->foreign && !calls->missed))
 		return;
 	if (gap->idle && !calls->foreign) {
-		/* no one recorded: these are from before the GPU's records began */
+		/* no client recorded: these launches are from before recording began */
 		receipt->launches_expected -= calls->missed;
 		receipt->launches_agent_away += calls->missed;
 		return;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What comes first once all is known: clocks, and which call each API activity record is of. */
+/* The first steps of joining: clocks, and the call of each API activity record. */
 #include "model/join/tables.h"
 
 /*
- * GPU work lies within the recording; an hour allows for work that was under way before it, and for clocks
- * that were set.  Beyond it a time is invented.
+ * GPU work lies within the recording; an hour allows for work that began earlier, and for clocks that were set.  A time
+ * beyond it is not real.
  */
 #define OUTSIDE_MAX_NS (3600ull * 1000000000)
 
-/* Error of the header's wall clock sample, which is two clock reads in a row. */
+/* Error of the header's wall clock sample, which is two successive clock reads. */
 #define HEADER_CLOCK_ERROR_NS 1000
 
 bool convert_span(struct builder *builder, uint32_t process, enum source_clock clock, struct clock_span span,
@@ -20,7 +20,7 @@ bool convert_span(struct builder *builder, uint32_t process, enum source_clock c
 	uint32_t track = all->processes.states.items[process].clock;
 	uint64_t length = span.end_ns - span.start_ns, start = span.start_ns;
 
-	/* one offset for both ends: CUPTI fitted them together, and the length is the GPU's own */
+	/* one offset for start and end: CUPTI fitted both together, and the length is the GPU's own */
 	if (clock != SOURCE_CLOCK_MONOTONIC || !start)
 		start -= (uint64_t)wall_clock_offset(&all->clock, track, start, not_before_ns);
 	if (start < first || start > last || length > last - start)
@@ -44,7 +44,7 @@ void prepare_clock(struct builder *builder)
 /* Rounding of two clocks that were read one after the other. */
 #define ROUNDING_NS 100
 
-/* Those that came, on one clock. */
+/* Converts the pending records to one clock. */
 static void place_activities(struct builder *builder)
 {
 	struct api_activities *table = &builder->api_activities;
@@ -62,7 +62,7 @@ static void place_activities(struct builder *builder)
 	table->pending.count = 0;
 }
 
-/* When each agent that borrowed CUPTI saw its last call. */
+/* Sets when each agent that borrowed CUPTI saw its last call. */
 void end_borrowing(struct builder *builder)
 {
 	const struct api_activities *table = &builder->api_activities;
@@ -71,7 +71,7 @@ void end_borrowing(struct builder *builder)
 		struct model_process *process = &builder->processes.list.items[i];
 		uint64_t stopped_ns = builder->processes.states.items[i].borrow_stopped_ns;
 
-		/* One that stopped before the trace did: what came after its last record it no longer saw. */
+		/* If it stopped before the trace ended, it did not see calls after its last record. */
 		if (stopped_ns && stopped_ns < builder->model->end_ns)
 			process->borrowed_end_ns = i < table->ranges.count ? table->ranges.items[i].end_ns : 0;
 		else

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What threads did: samples of what ran, and waits.  Their times need no clock but CLOCK_MONOTONIC, and no call. */
+/* Joins CPU samples and waits of threads.  Their times are on CLOCK_MONOTONIC, and they need no call. */
 #include <string.h>
 
 #include "model/order.h"
 #include "model/join/tables.h"
 
-/* A thread is known from pass 1 on. */
+/* Called in pass 1, too, so that threads are known from then on. */
 static uint32_t thread_of(struct builder *builder, uint32_t process, uint32_t tid)
 {
 	return process_table_find_thread(&builder->processes, process, tid);
@@ -38,7 +38,7 @@ bool builder_add_wait(struct builder *builder, struct process_image program, con
 	return true;
 }
 
-/* A Python stack by its key; its state is what the record says, or why the stack is not here. */
+/* Finds a Python stack by its key; its state remains the record's, or becomes the reason why the stack is missing. */
 static uint32_t find_stack(struct builder *builder, uint32_t epoch, uint64_t key, uint8_t *state)
 {
 	uint32_t stack = stacks_find(&builder->stacks, epoch, key);

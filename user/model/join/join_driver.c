@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the driver and CUPTI did besides: compilation for the GPU (JIT), and CUPTI's own overhead. */
+/* Joins the driver's compilations for the GPU (JIT) and CUPTI's own overhead. */
 #include <stdlib.h>
 
 #include "model/order.h"
@@ -17,7 +17,7 @@ bool builder_add_jit(struct builder *builder, struct process_image program, cons
 {
 	if (jit->span.start_ns > jit->span.end_ns)
 		return false;
-	/* without times it says nothing; an operation that is newer than this has no name */
+	/* useless without times; an operation newer than this code has no name */
 	if (!jit->span.end_ns || jit->operation < GPT_AGENT_JIT_CACHE_LOAD || jit->operation > GPT_AGENT_JIT_COMPILE)
 		return true;
 	receive_jit(builder, program, jit->corr, jit);
@@ -66,7 +66,7 @@ static void sort_jits(struct builder *builder, size_t from)
 			      offsetof(struct model_jit, start_ns));
 }
 
-/* False: it has to wait, as its call has not come yet. */
+/* False: it must wait, as its call has not arrived yet. */
 static bool add_jit(struct builder *builder, const struct pending_jit *pending, uint64_t until_ns)
 {
 	const struct new_jit *from = &pending->jit;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What came out of another profiler's buffers is more than ours: that profiler may have begun before our trace, or go
- * on when it ends; and CUPTI may have put into its hands a buffer of the agent's, which the agent has read, too.
+ * Another profiler's buffers hold records that are not of this trace: that profiler may have begun before the trace, or
+ * continue after it.  And CUPTI may have given it one of the agent's buffers, which the agent read, too.
  */
 #include "model/join/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Work of calls before our first or after our last; between them a call is missing, which shall be seen. */
+/* Work of calls before the trace's first or after its last.  Work between them lacks its call, which must be shown. */
 static bool is_strange(const struct corr_range *range, const struct model_gpu *op)
 {
 	if (!op->foreign || op->call != NONE || !op->corr)
@@ -16,7 +16,7 @@ static bool is_strange(const struct corr_range *range, const struct model_gpu *o
 	return corr_is_before(range, op->corr) || corr_is_behind(range, op->corr);
 }
 
-/* ---- what came twice -------------------------------------------------------------------------------------------- */
+/* ---- duplicates ------------------------------------------------------------------------------------------------- */
 
 struct identity {
 	const struct model_gpu *op;
@@ -28,7 +28,7 @@ static int compare(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* By what an operation is, then by time. */
+/* Sorts by identity of an operation, then by time. */
 static int compare_identities(const void *left, const void *right)
 {
 	const struct identity *a = left, *b = right;
@@ -56,7 +56,7 @@ static bool is_same_work(const struct model_gpu *a, const struct model_gpu *b)
 	       a->stream == b->stream && a->graph == b->graph && a->graph_node == b->graph_node;
 }
 
-/* In one stream one thing happens after the other: what overlaps is the same, whatever clock it was taken by. */
+/* Work of one stream runs sequentially, so overlapping records are of the same work, whatever their clocks. */
 static bool is_double(const struct model_gpu *a, const struct model_gpu *b)
 {
 	return a->foreign != b->foreign && is_same_work(a, b) && a->start_ns <= b->end_ns && b->start_ns <= a->end_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * GPU operations once all is known: each with its call, its device, its time on CLOCK_MONOTONIC; in order of time, each
- * in its call's list.
+ * Joins GPU operations: finds each one's call and device, converts its time to CLOCK_MONOTONIC, sorts them by time, and
+ * puts each in its call's list.
  */
 #include "model/join/tables.h"
 
@@ -48,7 +48,7 @@ struct new_gpu_work *builder_room_for_gpu_work(struct builder *builder)
 	return &room_for_pending(&builder->gpu)->work;
 }
 
-/* All but its texts. */
+/* Adds a pending operation without its texts. */
 static struct pending_gpu *add_pending(struct builder *builder, struct process_image program,
 				       const struct new_gpu_work *work)
 {
@@ -60,7 +60,7 @@ static struct pending_gpu *add_pending(struct builder *builder, struct process_i
 		pending->work = *work;
 	pending->program = program;
 	gpu->any_foreign |= work->foreign;
-	/* Pass 2 looks for it when the calls of the part are in order */
+	/* Pass 2 looks for the call once the part's calls are sorted */
 	pending->call = builder->first ? NONE : calls_find(&builder->calls, program.epoch, work->corr);
 	return pending;
 }
@@ -90,13 +90,13 @@ void gpu_work_add(struct builder *builder, struct process_image program, const s
 	add_pending(builder, program, work)->texts = texts;
 }
 
-/* What is to be known of an operation before it has its place. */
+/* The call and the time that determine an operation's place. */
 struct placing {
-	struct clock_span span; /* by CLOCK_MONOTONIC, both 0: it has none */
+	struct clock_span span; /* CLOCK_MONOTONIC, both 0: no times */
 	uint32_t call;		/* its place */
 };
 
-/* False: it is work of a call that was made before or after the trace. */
+/* False: its call was made before or after the trace. */
 static bool place(struct builder *builder, const struct pending_gpu *pending, struct placing *placing)
 {
 	const struct new_gpu_work *work = &pending->work;
@@ -115,8 +115,8 @@ static bool place(struct builder *builder, const struct pending_gpu *pending, st
 }
 
 /*
- * The operation of a pending record, with which it shares no memory.  Each member is named, also those that are 0: so
- * the compiler does not clear all of it first, which took half of the time.
+ * Fills in the operation of a pending record; the two share no memory.  Every member is named, even if 0, so that the
+ * compiler does not clear the struct first, which took half of the time.
  */
 static void set_operation(struct model_gpu *op, const struct builder *builder, const struct pending_gpu *pending,
 			  const struct placing *placing, uint32_t captured_by)
@@ -179,7 +179,7 @@ static void sort(struct model_gpu *ops, size_t count)
 	order_by_time(ops, count, sizeof(*ops), offsetof(struct model_gpu, start_ns));
 }
 
-/* A call that only a file names asked for its GPU work, whatever its name says. */
+/* A call known by name only launched its GPU work, whatever its name suggests. */
 static uint8_t class_of_work(const struct model_gpu *op)
 {
 	return op->kind == MODEL_MEMCPY	  ? GPT_CLASS_MEMCPY
@@ -187,7 +187,7 @@ static uint8_t class_of_work(const struct model_gpu *op)
 					  : GPT_CLASS_LAUNCH;
 }
 
-/* tails: by call, the last of its operations so far. */
+/* tails: by call, its last operation so far. */
 static void link_to_call(struct gpu_work *gpu, struct model_call *call, uint32_t op, uint32_t *tails)
 {
 	uint32_t *tail = &tails[gpu->list[op].call];
@@ -202,12 +202,12 @@ static void link_to_call(struct gpu_work *gpu, struct model_call *call, uint32_t
 	*tail = op;
 }
 
-/* Places what has come; what waits for its call stays pending.  How many of them have a key. */
+/* Places pending operations; those that wait for their call stay pending.  Returns the number of keys. */
 static size_t place_pending(struct builder *builder, uint64_t until_ns, struct placing *placings,
 			    struct order_key *keys)
 {
 	struct gpu_work *gpu = &builder->gpu;
-	/* where the wall clock was set, the call says which of two times is meant */
+	/* if the wall clock was set, the call decides between two possible times */
 	bool in_doubt = until_ns != UINT64_MAX && wall_clock_steps(&builder->first->clock);
 	size_t placed = 0;
 
@@ -226,7 +226,7 @@ static size_t place_pending(struct builder *builder, uint64_t until_ns, struct p
 	return placed;
 }
 
-/* How many operations before its turn one is asked for from memory. */
+/* How many operations ahead memory is prefetched. */
 #define JOINED_AHEAD 8
 #define CACHE_LINE 64
 
@@ -236,7 +236,7 @@ static void bring_near(const void *item, size_t size)
 		__builtin_prefetch((const char *)item + at);
 }
 
-/* Joins what has come, in order of time, after what was there. */
+/* Joins pending operations in order of time, appending to the joined ones. */
 static void join_pending(struct builder *builder, uint64_t until_ns)
 {
 	struct gpu_work *gpu = &builder->gpu;
@@ -253,8 +253,7 @@ static void join_pending(struct builder *builder, uint64_t until_ns)
 	gpu->joined.items = array_reserve(gpu->joined.items, sizeof(*gpu->joined.items), gpu->joined.count, placed,
 					  &gpu->joined.capacity);
 	for (size_t i = 0; i < placed; i++) {
-		/* pending records of several streams lie far apart: the memory of one of the next is brought near
-		 * meanwhile */
+		/* pending records of several streams lie far apart: prefetches a later one meanwhile */
 		if (i + JOINED_AHEAD < placed)
 			bring_near(&gpu->pending.items[keys[i + JOINED_AHEAD].index], sizeof(*gpu->pending.items));
 		join_one(builder, &gpu->pending.items[keys[i].index], &placings[keys[i].index],
@@ -268,7 +267,7 @@ static void join_pending(struct builder *builder, uint64_t until_ns)
 	gpu->waiting.count = 0;
 }
 
-/* Lists of operations anew: all that the calls at hand have is at hand, too. */
+/* Rebuilds the calls' lists of operations: all operations of the current calls are present. */
 static void link_to_calls(struct builder *builder)
 {
 	struct gpu_work *gpu = &builder->gpu;
@@ -288,7 +287,9 @@ static void link_to_calls(struct builder *builder)
 	free(tails);
 }
 
-/* Sorts by time; operations that start at until_ns or later, which are of a later part, go last. Returns their number.
+/*
+ * Sorts by time; operations that start at until_ns or later, and belong to a later part, go last.  Returns their
+ * number.
  */
 static uint32_t order_part(const struct builder *builder, struct model_gpu *ops, size_t count, uint64_t until_ns)
 {
@@ -300,7 +301,7 @@ static uint32_t order_part(const struct builder *builder, struct model_gpu *ops,
 		untimed++;
 	in_part = untimed + order_count_before(ops + untimed, count - untimed, sizeof(*ops),
 					       offsetof(struct model_gpu, start_ns), until_ns);
-	/* what has no time of its own comes with its call */
+	/* an untimed operation goes with its call */
 	later = xmalloc(untimed * sizeof(*later));
 	for (size_t i = 0; i < untimed; i++) {
 		if (calls_start(&builder->calls, ops[i].call) < until_ns)

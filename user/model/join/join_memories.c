@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory: which release belongs to which allocation.  An address has one owner at a time, so order decides. */
+/* Pairs allocations and releases of memory.  An address has one owner at a time, so order decides. */
 #include <stdlib.h>
 
 #include "model/join/tables.h"
 
 bool builder_add_memory(struct builder *builder, struct process_image program, const struct new_memory *memory)
 {
-	/* no GPU has a PB; sums of sizes that a target made up must not run over */
+	/* no GPU has a PB; sums of sizes invented by a target must not overflow */
 	if (memory->bytes >= 1ull << 50)
 		return false;
 	receive_memory(builder, program, memory->corr, memory);
@@ -19,13 +19,13 @@ static int compare_times(const void *left, const void *right)
 
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns ? -1 : 1;
-	/* a block that is released and handed out again within a tick of the clock */
+	/* a block that is released and allocated again within a clock tick */
 	if (a->released != b->released)
 		return a->released ? -1 : 1;
 	return (a->corr > b->corr) - (a->corr < b->corr);
 }
 
-/* False: it has to wait, as its call has not come yet. */
+/* False: it must wait, as its call has not arrived yet. */
 static bool place(struct builder *builder, const struct pending_memory *pending, uint64_t until_ns)
 {
 	const struct new_memory *from = &pending->memory;
@@ -55,7 +55,7 @@ static bool place(struct builder *builder, const struct pending_memory *pending,
 	return true;
 }
 
-/* Those without a place in the recording go; then in order of time, from that one on. */
+/* Drops events outside of the recording, and sorts the rest by time from index `from` on. */
 static void place_all(struct builder *builder, size_t from, uint64_t until_ns)
 {
 	size_t waiting = 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the agent hands over is more than this trace: its buffers hold work of before, and while another gputrace
- * listens it goes on when our probes are gone.  Correlation ids rise with the calls, so they show which is which.
+ * The agent also delivers work from outside of the trace: its buffers hold earlier work, and while another gputrace
+ * listens it continues after this one's probes are gone.  Correlation ids increase with calls, so they show which work
+ * is outside.
  */
 #include "model/join/tables.h"
 
 #include <string.h>
 
-/* By time: an id that was taken before the trace may be reported in it, where its thread had to wait. */
+/* Goes by time, not by id: an id taken before the trace may be reported in it if its thread was delayed. */
 void corr_range_add(struct corr_range *range, uint32_t corr, uint64_t start_ns)
 {
 	if (!range->any || start_ns < range->first_ns) {
@@ -71,7 +72,7 @@ bool lies_outside(const struct builder *builder, uint32_t call, struct clock_spa
 	       (span.end_ns < model->start_ns || (known(builder)->ended && span.start_ns >= model->end_ns));
 }
 
-/* Launched when the trace had ended: its number says so where by the GPU's clock it began just before the end. */
+/* Launched after the trace ended, by its correlation id, even if on the GPU's clock it began just before the end. */
 static bool is_launched_behind(const struct builder *builder, const struct corr_range *range,
 			       const struct model_gpu *op)
 {
@@ -79,7 +80,7 @@ static bool is_launched_behind(const struct builder *builder, const struct corr_
 	       op->end_ns >= known(builder)->model->end_ns;
 }
 
-/* Of an operation without a call: over when the trace began, or launched when it had ended. */
+/* Whether an operation without a call ended before the trace began, or was launched after it ended. */
 static bool is_outside(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
 {
 	if (op->foreign)
@@ -90,13 +91,15 @@ static bool is_outside(const struct builder *builder, const struct corr_range *r
 	       lies_outside(builder, op->call, (struct clock_span){.start_ns = op->start_ns, .end_ns = op->end_ns});
 }
 
-/* The same, launched before.  Of a process whose begin we saw nothing was. */
+/* Whether it was launched before the trace.  No work is older than a process whose start was seen. */
 static bool is_older(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
 {
 	uint64_t start_ns = known(builder)->processes.list.items[op->process].start_ns;
 	uint32_t earlier = known(builder)->processes.states.items[op->process].earlier_corr;
-	/* of threads that had to wait between id and call, one may have reported a higher id before the trace than
-	 * another in it */
+	/*
+	 * threads can be delayed between id and call: one may have reported a higher id before the trace than another
+	 * in it
+	 */
 	bool is_before = corr_is_before(range, op->corr) || (earlier && (int32_t)(op->corr - earlier) <= 0);
 
 	return op->corr && is_before && (!start_ns || start_ns < builder->model->start_ns);

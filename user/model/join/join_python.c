@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What goes on inside interpreters: garbage collections, imports and functions, each thread's in a track.  Of a source
- * that is read twice collections and imports are few: pass 1 keeps them for all parts of the second.
+ * Garbage collections, imports and functions of interpreters; each thread has a track.  Collections and imports are
+ * few: for a source that is read twice, pass 1 keeps them for all parts of pass 2.
  */
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ static bool begin_pyevent(struct builder *builder, const struct python_moment *a
 {
 	span.start_ns = at->time_ns;
 	span.thread = thread_at(builder, at);
-	/* Pass 1 has them all; what began before the recording did is left out */
+	/* pass 1 has them all; those that began before the recording are left out */
 	if (builder->first || at->time_ns < builder->model->start_ns)
 		return true;
 	return spans_begin(&builder->pyevents, span.thread, at->frame, &span);
@@ -55,7 +55,7 @@ void builder_end_pyevent(struct builder *builder, const struct python_moment *at
 		spans_end(&builder->pyevents, thread, at->frame, kind, at->time_ns);
 }
 
-/* Parts end before what comes later. */
+/* A part must end before events that arrive later. */
 static void note_moment(struct builder *builder, uint64_t time_ns)
 {
 	if (builder->reading == READING_FIRST)
@@ -149,7 +149,7 @@ void join_python_spans(struct builder *builder)
 		place_functions(builder);
 }
 
-/* ---- two readings ------------------------------------------------------------------------------------------------ */
+/* ---- two passes -------------------------------------------------------------------------------------------------- */
 
 void collect_spans(struct builder *builder)
 {

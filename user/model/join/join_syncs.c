@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Synchronisations: on which device, and for which recording of an event.  CUPTI 12.8 and later number the
- * recordings; before, it is the last one of that event whose call came before the wait's.
+ * Joins synchronisations: finds the device, and the recording of the event waited for.  CUPTI 12.8 and later number the
+ * recordings; for earlier versions it is the event's last recording whose call came before the wait's.
  */
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ void builder_add_event_record(struct builder *builder, struct process_image prog
 	receive_event_record(builder, program, record->corr, record);
 }
 
-/* What is known of the calls that recorded events is what the current model knows. */
+/* Takes the calls that recorded events from the current model. */
 static void make_recordings(struct builder *builder, struct recordings *recordings)
 {
 	for (size_t i = 0; i < builder->pending_event_records.count; i++) {
@@ -57,7 +57,7 @@ static void find_event(const struct builder *builder, const struct recordings *r
 	uint64_t number = pending->sync.event_record;
 	const struct recording *found = recordings_numbered(recordings, pending->program.epoch, number);
 
-	/* numbered, and not by us: what was recorded before the trace has no call of ours */
+	/* numbered but not found: the event was recorded before the trace, and the call is not in it */
 	if (!found && !recording_is_numbered(number)) {
 		wanted.time_ns = sync->call != NONE ? builder->calls.list.items[sync->call].start_ns : sync->start_ns;
 		found = recordings_latest(recordings, &wanted);
@@ -68,7 +68,7 @@ static void find_event(const struct builder *builder, const struct recordings *r
 	}
 }
 
-/* The GPU operations say on which device a context is; where it had none, its own record does. */
+/* Takes a context's device from its GPU operations; without any, its own record is used (device_of). */
 static void find_devices(struct builder *builder)
 {
 	for (size_t i = 0; i < builder->gpu.count; i++) {
@@ -105,7 +105,7 @@ static struct model_sync sync_of(struct builder *builder, const struct pending_s
 				   .kind = (uint8_t)from->kind};
 }
 
-/* False: it has to wait, as its call has not come yet. */
+/* False: it must wait, as its call has not arrived yet. */
 static bool add_sync(struct builder *builder, const struct pending_sync *pending, uint64_t until_ns)
 {
 	struct model_sync sync = sync_of(builder, pending);

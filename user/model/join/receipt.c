@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What was seen, lost and joined.  Counts over events that are joined; changes none of them. */
+/* Counts joined events, and what was seen and lost; does not change events. */
 #include "model/join/receipt.h"
 
 #include "model/join/tables.h"
@@ -9,7 +9,7 @@ static bool is_transfer(const struct model_call *call)
 	return call->class == GPT_CLASS_MEMCPY || call->class == GPT_CLASS_MEMSET;
 }
 
-/* Whether this call can be put on a Python line: that of its innermost frame. */
+/* Whether this call can be attributed to a Python line, its innermost frame's. */
 static bool has_line(const struct model *model, const struct model_call *call)
 {
 	const struct model_stack *stack;
@@ -115,7 +115,7 @@ static void sum_lost(struct model_receipt *receipt)
 		add_saturated(&receipt->lost, losses[i].count);
 }
 
-/* What events say: all that is not of the recording as a whole. */
+/* Copies the sums over events: everything except the recording's own values. */
 static void take_sums(const struct model_receipt *sums, struct model_receipt *receipt)
 {
 	receipt->calls = sums->calls;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A model while it is made: the builder's tables and the steps that follow when all has come.  For model/ alone;
- * inputs know builder.h.  What has to wait for clocks, calls or devices is kept as it came (pending_*) and joined into
- * a table of the model then.
+ * A model under construction: the builder's tables, and the steps that follow once all events have arrived.  Private to
+ * model/; inputs use builder.h.  Events that must wait for clocks, calls or devices are kept as they arrived
+ * (pending_*) and joined into a table of the model later.
  */
 #ifndef GPUTRACE_MODEL_TABLES_H
 #define GPUTRACE_MODEL_TABLES_H
@@ -34,7 +34,7 @@
 #include "model/tables/torch_memory.h"
 #include "model/tables/wall_clock.h"
 
-/* What one of the model's kinds (MODEL_JOINED_EVENTS) is before it is joined. */
+/* An event of one of the model's kinds (MODEL_JOINED_EVENTS) before it is joined. */
 #define PENDING(one, ...)                                                                                              \
 	struct pending_##one {                                                                                         \
 		struct process_image program;                                                                          \
@@ -43,14 +43,15 @@
 PENDING_EVENTS(PENDING)
 #undef PENDING
 
-/* How a source is read: at once; or twice, so that the second time its parts can be joined one after the other. */
+/* How a source is read: in one pass; or in two, so that pass 2 can join its parts one after the other. */
 enum reading {
 	READING_WHOLE,
-	READING_FIRST,	/* learns (lateness.h), and keeps no event but few */
-	READING_SECOND, /* knows what the first collected */
+	READING_FIRST,	/* pass 1: collects facts (lateness.h), and keeps only few events */
+	READING_SECOND, /* pass 2: has the facts from pass 1 */
 };
 
-/* Correlation ids of the calls of a process that we know, from the earliest to the latest; they rise, and may run over.
+/*
+ * Correlation ids of the known calls of a process, from the earliest to the latest; they increase, and may wrap around.
  */
 struct corr_range {
 	uint32_t first, last;
@@ -58,26 +59,26 @@ struct corr_range {
 	bool any;
 };
 
-/* On which device the earliest operation of a context was. */
+/* The device of a context's earliest operation. */
 struct context_device {
-	uint64_t start_ns; /* by its own clock */
+	uint64_t start_ns; /* on its own clock */
 	uint32_t process, context;
 	uint32_t device; /* CUPTI's id */
 };
 
-/* A call that was made not long ago. */
+/* A recent call. */
 struct recent_call {
 	uint64_t time_ns;
 	uint32_t epoch, corr, thread;
 };
 
-/* What pass 1 learns besides the lateness. */
+/* What pass 1 collects besides the lateness. */
 struct collected {
-	ARRAY(struct corr_range) corr_ranges; /* by process */
-	bool any_corr;			      /* some call has a correlation id */
-	struct lookup contexts;		      /* (process + 1, context) to model_device.id, once it is finished */
-	ARRAY(struct context_device) context_devices; /* until then */
-	uint32_t latest_context;		      /* of these, that of the latest operation */
+	ARRAY(struct corr_range) corr_ranges;	      /* by process */
+	bool any_corr;				      /* some call has a correlation id */
+	struct lookup contexts;			      /* (process + 1, context) to model_device.id, after pass 1 */
+	ARRAY(struct context_device) context_devices; /* during pass 1 */
+	uint32_t latest_context;		      /* index in context_devices of the latest operation's context */
 	struct recent_call *recent;		      /* the latest calls by correlation id */
 	ARRAY(uint64_t) symbol_times;		      /* by thread: its latest call that a symbol probe saw, 0: none */
 	struct totals totals;
@@ -86,18 +87,18 @@ struct collected {
 /* The parts of pass 2. */
 struct parts {
 	struct keep keep;
-	struct kept_arrays spare; /* events of the part before: those that are not in the model's arrays */
-	struct model shown;	  /* the part as it was handed over: the model goes on to the next one */
-	struct count_async count; /* these two read what is shown */
+	struct kept_arrays spare; /* arrays of the previous part's events, not used by the model */
+	struct model shown;	  /* the part as handed over, while the model goes on to the next one */
+	struct count_async count; /* count and look read `shown` */
 	struct work look;
 	struct recordings recordings; /* of events */
 	struct lookup allocations;    /* (process + 1, address) to index in memories + 1; 0: not live */
-	size_t deferred;	      /* of those of pass 1, how many have been replayed */
-	uint64_t until_ns;	      /* what begins before this has been handed over */
-	bool handed_over;	      /* a part is out that the next one lets go of */
+	size_t deferred;	      /* how many of pass 1's deferred events have been replayed */
+	uint64_t until_ns;	      /* events that start before this have been handed over */
+	bool handed_over;	      /* a part is handed over, to be evicted for the next one */
 };
 
-/* Whose thread is known at the end of a reading. */
+/* Its thread is known only at the end of a pass. */
 struct pending_reported_step {
 	struct model_reported_step step;
 	uint32_t tid;
@@ -105,13 +106,13 @@ struct pending_reported_step {
 
 struct builder {
 	enum reading reading;
-	struct builder *first; /* of pass 2: the builder of the first */
+	struct builder *first; /* pass 2: the builder of pass 1 */
 	struct lateness_index lateness;
 	struct deferred_events deferred; /* of pass 1 */
 	struct collected collected;
 	struct parts parts;
-	uint64_t reported_ns; /* when what comes now was reported */
-	struct model *model;  /* its source and what the user asked for are written as they come */
+	uint64_t reported_ns; /* when the current event was reported */
+	struct model *model;  /* its source and the user's options are written as they arrive */
 	struct string_pool strings;
 	struct process_table processes;
 	struct codes codes;
@@ -123,7 +124,7 @@ struct builder {
 	struct agents agents;
 	struct gaps gaps;
 	struct spans pyevents;	/* garbage collections and imports; a thread is a track */
-	struct spans functions; /* the same of Python functions */
+	struct spans functions; /* Python functions; likewise */
 	struct ranges ranges;
 	struct nccl_calls nccl_calls;
 	struct ops ops;
@@ -131,8 +132,8 @@ struct builder {
 	struct device_table devices;
 	struct graphs graphs;
 	struct lookup kernel_names;		    /* (epoch, key) to string */
-	struct lookup_latest kernel_name;	    /* of these */
-	struct lookup kernel_labels, kernel_places; /* the same of those that have a place */
+	struct lookup_latest kernel_name;	    /* caches look-ups in kernel_names */
+	struct lookup kernel_labels, kernel_places; /* the same for names with a place */
 	struct gpu_work gpu;
 #define PENDING_ARRAY(one, many, ...) ARRAY(struct pending_##one) pending_##many;
 	PENDING_EVENTS(PENDING_ARRAY)
@@ -142,77 +143,88 @@ struct builder {
 #undef JOINED
 	ARRAY(struct pending_reported_step) pending_reported_steps;
 	ARRAY(struct model_reported_step) reported_steps;
-	uint64_t late_steps, steps_lost; /* of reported_steps; beside them */
+	uint64_t late_steps, steps_lost; /* in reported_steps; missing from them */
 	ARRAY(struct model_generated_line) generated_lines;
 	ARRAY(struct model_cell_line) cell_lines;
 	ARRAY(const char *) probes;
 	ARRAY(const char *) notes;
-	uint64_t last_ns; /* latest time that was seen */
-	bool ended;	  /* the source has an end */
-	bool torn;	  /* it ends in the middle of something */
+	uint64_t last_ns; /* latest time seen */
+	bool ended;	  /* the source has an end record */
+	bool torn;	  /* it ends in the middle of a record */
 };
 
-/* After ops_find_threads. */
+/* Must be called after ops_find_threads. */
 void find_reported_steps(struct builder *builder);
 
-/* Before any conversion of a time: samples of the clocks, in order. */
+/* Must be called before any conversion of a time: sorts the clock samples. */
 void prepare_clock(struct builder *builder);
 
-/* Garbage collections, imports and functions of a process that becomes another program, or of all at the end. */
+/*
+ * Closes garbage collections, imports and functions of a process that execs; joins those of all processes at the end.
+ */
 void close_python_spans(struct builder *builder, uint32_t process, uint64_t time_ns);
 void join_python_spans(struct builder *builder);
 
 /*
- * Functions and NVTX ranges of a source that is read twice (spans.h).  Of pass 1, before anything comes;
- * join_python_spans and ranges_finish end it.  Of the second.  And its parts, of which the threads are the model's
- * already: their spans go into the model until the next part is taken, but stay the builder's.
+ * Functions and NVTX ranges of a source that is read twice (spans.h).  Starts pass 1, before any event;
+ * join_python_spans and ranges_finish end it.  Starts pass 2.  Hands over pass 2's parts, whose threads are already in
+ * the model: the model has their spans until the next part is taken, but the builder owns them.
  */
 void collect_spans(struct builder *builder);
 void read_spans_again(struct builder *builder);
 void hand_over_spans(struct builder *builder, uint64_t until_ns, bool last);
 
-/* CUPTI's records of calls: times on one clock, and which call each of them is; before calls are sorted. */
+/* API activity records: converts times to one clock and finds each record's call; before calls are sorted. */
 void join_api_activities(struct builder *builder, uint64_t part_ns);
 void end_borrowing(struct builder *builder);
 
-/* GPU operations from another profiler's buffers that are not of this trace, or known already; how many are left. */
+/*
+ * Drops GPU operations of another profiler's buffers that are outside of the trace or already known; returns how many
+ * remain.
+ */
 size_t leave_out_foreign(const struct builder *builder, struct model_gpu *ops, size_t count);
 
 void corr_range_add(struct corr_range *range, uint32_t corr, uint64_t start_ns);
 
-/* One for each process, to be freed; and whether a call with that id was made before or after those of the range. */
+/*
+ * One range for each process, which the caller frees; and whether a call with that id was made before or after the
+ * range.
+ */
 struct corr_range *corr_ranges(const struct builder *builder);
 bool corr_is_before(const struct corr_range *range, uint32_t corr);
 bool corr_is_behind(const struct corr_range *range, uint32_t corr);
 
-/* Whether something that has no call was over before the trace began, or began when it had ended. */
+/* Whether an event without a call ended before the trace began, or began after it ended. */
 bool lies_outside(const struct builder *builder, uint32_t call, struct clock_span span);
 
-/* GPU operations of before and after the trace go; those of calls before it that still ran are marked. */
+/* Drops GPU operations before and after the trace; marks those of earlier calls that were still running. */
 size_t leave_out_outside(const struct builder *builder, struct model_gpu *ops, size_t count);
 
-/* A span by its clock to monotonic; not_before_ns: when its call was made, 0.  False: no place in the recording. */
+/*
+ * Converts a span from its clock to CLOCK_MONOTONIC; not_before_ns: when its call was made, 0.  False: outside of the
+ * recording.
+ */
 bool convert_span(struct builder *builder, uint32_t process, enum source_clock clock, struct clock_span span,
 		  uint64_t not_before_ns, struct clock_span *monotonic);
 
-/* The arrays of the model are those of the builder's tables. */
+/* Points the model's array at the builder's table. */
 #define SHOW(model, field, table)                                                                                      \
 	do {                                                                                                           \
 		(model)->field##s = (table).items;                                                                     \
 		(model)->field##_count = (uint32_t)(table).count;                                                      \
 	} while (0)
 
-/* All of them but those that pass 2 has from the first. */
+/* Does so for all tables, except those that pass 2 takes from pass 1. */
 void show_tables(struct builder *builder);
 
-/* Sums over the finished model (receipt.h), in steps, of which counting the events is the last; and all of them. */
+/* Steps of the sums over the finished model (receipt.h), before the counting of events; and all of them. */
 void receipt_add_losses(const struct builder *builder, struct model *model);
 void decide_gpu_times(struct model *model, bool any_corr); /* any_corr: some call has a correlation id */
 void receipt_fill(struct builder *builder);
 
 /* ---- two passes -------------------------------------------------------------------------------------------------- */
 
-/* The builder that holds facts about the whole trace: clocks, devices, when things were over. */
+/* The builder that holds facts about the whole trace: clocks, devices, end times. */
 static inline struct builder *known(const struct builder *builder)
 {
 	return builder->first ? builder->first : (struct builder *)builder;
@@ -220,52 +232,52 @@ static inline struct builder *known(const struct builder *builder)
 
 /* What becomes of an event. */
 enum disposition {
-	JOIN,	/* it is joined in this pass */
-	DEFER,	/* it is kept for pass 2 */
-	IGNORE, /* nothing: that was collected from it, or it is known from pass 1 */
+	JOIN,	/* join it in this pass */
+	DEFER,	/* keep it for pass 2 */
+	IGNORE, /* drop it: all needed was collected from it, or pass 1 kept it */
 };
 
-/* corr: of the call it refers to, 0: none; start_ns: when it began by that clock, 0: not known. */
+/* corr: of the call that it refers to, 0: none; start_ns: its start on that clock, 0: not known. */
 enum disposition disposition_of(struct builder *builder, struct process_image program, uint32_t corr,
 				enum source_clock clock, uint64_t start_ns);
 void defer(struct builder *builder, const struct deferred_event *event);
 
-/* By that an event is pending until it is joined, or deferred to pass 2.  corr: of the call it refers to, 0: none. */
+/* Makes an event pending until it is joined, or defers it to pass 2.  corr: of the call that it refers to, 0: none. */
 #define RECEIVE(one, ...)                                                                                              \
 	void receive_##one(struct builder *builder, struct process_image program, uint32_t corr,                       \
 			   const struct new_##one *one);
 PENDING_EVENTS(RECEIVE)
 #undef RECEIVE
 
-/* The same of a call, which is never late. */
+/* The same for a call, which is never late. */
 void collect_call(struct builder *builder, const struct new_call *call);
 
-/* What pass 1 learns from what it does not keep; and its end. */
+/* Collects facts in pass 1 from events that it does not keep; and finishes pass 1. */
 void collect_return(struct builder *builder, struct process_image program, const struct new_return *back);
 void collect_activity(struct builder *builder, struct process_image program, const struct new_api_activity *activity);
 void collect_gpu_work(struct builder *builder, struct process_image program, const struct new_gpu_work *work);
 void collect_finish(struct builder *builder);
-void collect_named(struct builder *builder); /* of pass 2, from what is joined now */
+void collect_named(struct builder *builder); /* in pass 2, from what is being joined */
 void collected_free(struct collected *collected);
 
-/* What came late, when its time has come. */
+/* Adds a deferred operation when its time has come. */
 void gpu_work_add(struct builder *builder, struct process_image program, const struct new_gpu_work *work,
 		  struct kernel_texts texts);
 
-/* Of a part that was handed over what nothing refers to goes; the rest stands before what came for later parts. */
+/* Evicts events of a handed over part to which nothing refers; the rest is placed before events for later parts. */
 void evict(struct builder *builder);
 
 /*
- * Joins of one part, when the calls of it are in order: GPU operations first, their calls, devices and times, and each
- * call's list of them.  What has no call yet, and begins at settled_ns or later, waits for the next part; what begins
- * before until_ns belongs to this one.  Of a source that is read at once both are UINT64_MAX.
+ * Joins one part, once its calls are sorted: first GPU operations, with their calls, devices and times, and each call's
+ * list of them.  An event that has no call yet and begins at settled_ns or later waits for the next part; an event that
+ * begins before until_ns belongs to this one.  For a source that is read in one pass both are UINT64_MAX.
  */
 void join_gpu(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
 #define JOIN(one, many, ...) void join_##many(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
 MODEL_JOINED_EVENTS(JOIN)
 #undef JOIN
 
-/* All of them. */
+/* Calls all of them. */
 void join_events(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
 
 #endif

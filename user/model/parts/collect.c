@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What pass 1 takes from events that it does not keep. */
+/* Facts that pass 1 collects from events that it does not keep. */
 #include <string.h>
 
 #include "model/join/tables.h"
 
-/* Calls that collect_return finds again: a power of two. */
+/* Number of recent calls that collect_return can find: a power of two. */
 #define RECENT_CALLS 65536u
 
 void collected_free(struct collected *collected)
@@ -19,7 +19,7 @@ void collected_free(struct collected *collected)
 
 /* ---- late or not ------------------------------------------------------------------------------------------------- */
 
-/* About when it began: the wall clock may have been set since the recording began. */
+/* The approximate time on CLOCK_MONOTONIC: the wall clock may have been set since the recording began. */
 static uint64_t about(const struct builder *builder, enum source_clock clock, uint64_t time_ns)
 {
 	if (clock == SOURCE_CLOCK_MONOTONIC)
@@ -27,7 +27,7 @@ static uint64_t about(const struct builder *builder, enum source_clock clock, ui
 	return time_ns - (uint64_t)model_source(builder->model)->wall_offset_ns;
 }
 
-/* Whether it can have begun then; beyond it the time is invented. */
+/* A start further before the recording's is not a real time. */
 #define BEFORE_START_NS (3600ull * 1000000000)
 
 static bool has_place(const struct builder *builder, uint64_t about_ns)
@@ -35,7 +35,7 @@ static bool has_place(const struct builder *builder, uint64_t about_ns)
 	return about_ns + BEFORE_START_NS >= builder->model->start_ns && about_ns <= builder->reported_ns;
 }
 
-/* What began before the recording did is there from its start. */
+/* An event that began before the recording counts from the recording's start. */
 static bool is_late(const struct builder *builder, uint64_t about_ns)
 {
 	uint64_t start_ns = builder->model->start_ns;
@@ -64,7 +64,7 @@ enum disposition disposition_of(struct builder *builder, struct process_image pr
 	return IGNORE;
 }
 
-/* When an event began, by which clock, as its row in MODEL_EVENTS says. */
+/* The start of an event and its clock, by the timing in its row of MODEL_EVENTS. */
 #define CLOCK_OF_SPAN(event) ((enum source_clock)(event)->clock)
 #define START_OF_SPAN(event) ((event)->span.start_ns)
 #define CLOCK_OF_MOMENT(event) ((event)->clock)
@@ -74,7 +74,7 @@ enum disposition disposition_of(struct builder *builder, struct process_image pr
 #define CLOCK_OF_END(event) SOURCE_CLOCK_MONOTONIC
 #define START_OF_END(event) ((event)->end_ns)
 #define CLOCK_OF_CALL(event) SOURCE_CLOCK_MONOTONIC
-#define START_OF_CALL(event) 0 /* it has none of its own: its call waits for it */
+#define START_OF_CALL(event) 0 /* it has no time of its own: its call waits for it */
 #define ABOUT(timing, event)                                                                                           \
 	(START_OF_##timing(event) ? about(builder, CLOCK_OF_##timing(event), START_OF_##timing(event)) : 0)
 
@@ -132,7 +132,7 @@ static void note_corr(struct collected *collected, uint32_t process, uint32_t co
 	collected->any_corr = true;
 }
 
-/* Ids that calls have got from CUPTI's own records are not known before those are joined. */
+/* Correlation ids that calls got from API activity records are known only after those are joined. */
 void collect_named(struct builder *builder)
 {
 	if (!builder->first->api_activities.ranges.count)
@@ -146,7 +146,7 @@ void collect_named(struct builder *builder)
 	}
 }
 
-/* A call and the driver call inside it have one id. */
+/* A call and the driver call inside it share an id. */
 #define INSIDE_CALL_NS 1000000000u
 
 static bool is_inside_recent(const struct recent_call *recent, uint32_t epoch, const struct new_call *call)
@@ -154,7 +154,7 @@ static bool is_inside_recent(const struct recent_call *recent, uint32_t epoch, c
 	return recent->epoch == epoch && recent->corr == call->corr && call->time_ns - recent->time_ns < INSIDE_CALL_NS;
 }
 
-/* One that is the thread's latest call by a symbol probe adds to that: it is not handed over before. */
+/* A nested call completes its thread's latest call seen by a symbol probe, which must not be handed over before. */
 static void note_symbol_call(struct builder *builder, const struct new_call *call, uint32_t thread)
 {
 	struct collected *collected = &builder->collected;
@@ -197,7 +197,7 @@ void collect_call(struct builder *builder, const struct new_call *call)
 		.time_ns = call->time_ns, .epoch = program.epoch, .corr = call->corr, .thread = thread};
 }
 
-/* The thread that returns is the one that called, under the number that its process has for it. */
+/* The returning thread is the calling one, named by its own process's tid. */
 void collect_return(struct builder *builder, struct process_image program, const struct new_return *back)
 {
 	const struct recent_call *call =
@@ -215,7 +215,7 @@ void collect_activity(struct builder *builder, struct process_image program, con
 	if (builder->reading == READING_WHOLE)
 		return;
 	lateness_see_call(&builder->lateness, program.epoch, activity->corr);
-	if (builder->reading == READING_FIRST) /* of a call that may have been reported, too */
+	if (builder->reading == READING_FIRST) /* its call may have been counted already */
 		totals_add_call(&builder->collected.totals, program.process, activity->corr, true);
 	if (builder->reading == READING_SECOND || !has_place(builder, about_ns))
 		return;
@@ -226,7 +226,7 @@ void collect_activity(struct builder *builder, struct process_image program, con
 
 /* ---- the GPU ----------------------------------------------------------------------------------------------------- */
 
-/* Nearly all operations of a while are of one context. */
+/* Consecutive operations nearly always have the same context. */
 static struct context_device *context_device_of(struct collected *collected, uint32_t process,
 						const struct new_gpu_work *work)
 {
@@ -245,7 +245,7 @@ static struct context_device *context_device_of(struct collected *collected, uin
 	return &collected->context_devices.items[*index];
 }
 
-/* The earliest operation of a context says on which device that is. */
+/* A context's device is taken from its earliest operation. */
 static void collect_context(struct builder *builder, uint32_t process, const struct new_gpu_work *work)
 {
 	struct context_device *known = context_device_of(&builder->collected, process, work);
@@ -268,7 +268,7 @@ void collect_gpu_work(struct builder *builder, struct process_image program, con
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-/* Where a wall clock was set, a time that is converted without its call may be off by as much. */
+/* If the wall clock was set, a time converted without its call may be off by this much. */
 #define STEP_MAX_NS 10000000000u
 
 static uint64_t to_monotonic(void *context, uint32_t process, uint64_t wall_ns)
@@ -282,7 +282,7 @@ static uint64_t to_monotonic(void *context, uint32_t process, uint64_t wall_ns)
 	return moment.start_ns > doubt_ns ? moment.start_ns - doubt_ns : 0;
 }
 
-/* Where the wall clock was set, a call says which of two times is meant: what came late is there before it. */
+/* If the wall clock was set, a call decides between two possible times, so deferred events are fed before all calls. */
 static void feed_first(struct deferred_events *deferred)
 {
 	for (size_t i = 0; i < deferred->list.count; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a part of pass 2 leaves for the parts that follow. */
+/* Keeps events of a part of pass 2 that later parts need. */
 #include "model/join/tables.h"
 
-/* What has not been handed over stays. */
+/* Events not yet handed over stay. */
 static void mark_later(struct keep *keep, const struct model *model)
 {
 #define MARK(one, many, ...)                                                                                           \
@@ -18,7 +18,7 @@ static void mark_kept(uint8_t *marks, uint32_t index)
 		marks[index] = KEEP_REFERRED;
 }
 
-/* Calls that something may still come to refer to: the thread's latest, those that became nodes, those of events. */
+/* Calls to which later events may refer: each thread's latest, captured nodes, recordings of events. */
 static void mark_wanted_calls(struct builder *builder, struct keep *keep)
 {
 	const struct lookup *nodes = &builder->first->graphs.node_calls;
@@ -34,7 +34,7 @@ static void mark_wanted_calls(struct builder *builder, struct keep *keep)
 		mark_kept(keep->calls.marks, recordings->list.items[i].call);
 }
 
-/* Memory that is still held. */
+/* Marks memory that is still allocated. */
 static void mark_held(struct builder *builder, struct keep *keep)
 {
 	const struct lookup *held = &builder->parts.allocations;
@@ -54,13 +54,13 @@ static void move_allocations(struct lookup *allocations, const uint32_t *places)
 	}
 }
 
-/* The number of the first event of the next part. */
+/* Sets the number of the first event of the next part. */
 static void count_on(struct model_in_part *part, uint32_t count)
 {
 	part->number += in_part_end(part, count) - part->from;
 }
 
-/* What is in use now was at rest, and the other way round. */
+/* Swaps the array in use with the spare one. */
 #define EXCHANGE(list, spare_list, used)                                                                               \
 	do {                                                                                                           \
 		typeof((list)->items) items = (list)->items;                                                           \

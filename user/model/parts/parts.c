@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Pass 2, part by part.  Whenever enough has come, what began before a certain time is joined and handed
- * over: pass 1 knows that nothing that began before it, and nothing that refers to its calls, is still to
- * come.  What has been handed over goes when the next part is asked for, but for what something still refers to.
+ * Pass 2, part by part.  Whenever enough events have arrived, those that began before a certain time are joined and
+ * handed over: pass 1 found that no later event began before that time or refers to calls from before it.  Events
+ * handed over are evicted when the next part is requested, unless something still refers to them.
  */
 #include <string.h>
 
@@ -10,14 +10,14 @@
 #include "model/join/tables.h"
 
 /*
- * Times by several clocks disagree by their errors, which are far below this: all that belongs to something that began
- * before until_ns is among what began this much later.
+ * Far above the errors by which times on different clocks disagree: everything that belongs to an event before until_ns
+ * begins at most this much later.
  */
 #define SLACK_NS 10000000u
-/* The same where CUPTI's own records of calls have to find the calls that probes saw (api_activity.c, FAR_NS). */
+/* The same if API activity records must be matched to the calls that probes saw (api_activity.c, FAR_NS). */
 #define SLACK_OF_ACTIVITIES_NS 200000000u
 
-/* Calls that wait for what refers to them; beyond it they are handed over without. */
+/* The maximum of calls that wait for events referring to them; beyond it they are handed over without those. */
 #define WAITING_MAX (4u << 20)
 
 struct builder *builder_new_first(void)
@@ -45,7 +45,7 @@ static uint32_t copy_string(struct builder *second, uint32_t string)
 	return text ? string_intern(&second->strings, text, strlen(text)) : NONE;
 }
 
-/* What is of the whole trace is pass 1's, and is borrowed from there. */
+/* Takes the tables of the whole trace from pass 1, which owns or copies them. */
 static void borrow(struct builder *second)
 {
 	struct builder *first = second->first;
@@ -96,7 +96,7 @@ struct builder *builder_new_second(struct builder *first)
 	return builder;
 }
 
-/* ---- what comes late --------------------------------------------------------------------------------------------- */
+/* ---- deferred events --------------------------------------------------------------------------------------------- */
 
 static void feed_deferred_event(struct builder *builder, const struct deferred_event *event)
 {
@@ -134,7 +134,7 @@ static void feed_deferred_event(struct builder *builder, const struct deferred_e
 	}
 }
 
-/* Times are not exact yet, and a wall clock that was set may be far off; what comes too early waits where it is. */
+/* Times are not exact yet, and far off if the wall clock was set; events fed too early simply stay pending. */
 static void feed_deferred(struct builder *builder, uint64_t until_ns)
 {
 	const struct deferred_events *deferred = &builder->first->deferred;
@@ -147,13 +147,13 @@ static void feed_deferred(struct builder *builder, uint64_t until_ns)
 	}
 }
 
-/* ---- how far the part goes --------------------------------------------------------------------------------------- */
+/* ---- the end of a part ------------------------------------------------------------------------------------------- */
 
-/* Before the first call that something still refers to. */
+/* The start of the first call to which a later event refers. */
 static uint64_t first_awaited(const struct builder *builder, uint32_t chunk, uint64_t until_ns)
 {
 	const struct calls *calls = &builder->calls;
-	uint32_t last_epoch = 0; /* of none */
+	uint32_t last_epoch = 0; /* no epoch */
 	uint64_t awaited = 0;
 
 	for (size_t i = calls->settled; i < calls->list.count && calls->list.items[i].start_ns < until_ns; i++) {
@@ -175,7 +175,7 @@ static uint64_t less(uint64_t time_ns, uint64_t by_ns)
 	return time_ns > by_ns ? time_ns - by_ns : 0;
 }
 
-/* Everything that begins before this has come, when the chunks before this one have been read. */
+/* All events that begin before this time have arrived once the chunks before `chunk` have been read. */
 static uint64_t settled_until(const struct builder *builder, uint32_t chunk)
 {
 	bool activities = builder->first->api_activities.ranges.count;
@@ -191,10 +191,10 @@ static void move(const uint32_t *places, uint32_t *call)
 		*call = places[*call];
 }
 
-/* Calls that came are put in order among those that wait, which what was joined refers to. */
+/* Sorts new calls among the waiting ones, and updates references of joined events to them. */
 static void order_calls(struct builder *builder)
 {
-	struct model *model = builder->model; /* with all that was joined before */
+	struct model *model = builder->model; /* has all events joined before */
 	const uint32_t *places;
 
 	calls_finish(&builder->calls);
@@ -236,12 +236,12 @@ static void join_ops_part(struct builder *builder, uint64_t until_ns)
 		model->many##_in_part.later = model->one##_count - end;                                                \
 	} while (0);
 
-/* Of each array what begins before that belongs to this part. */
+/* In each array, events that begin before until_ns belong to this part. */
 static void set_in_part(struct model *model, uint64_t until_ns)
 {
 	uint32_t calls = model->call_count - model->calls_in_part.from;
 
-	/* most of what there is, and in order */
+	/* most of the events, and sorted */
 	model->calls_in_part.later = 0;
 	if (calls)
 		model->calls_in_part.later =
@@ -251,7 +251,7 @@ static void set_in_part(struct model *model, uint64_t until_ns)
 	MODEL_JOINED_EVENTS(SET_LATER)
 }
 
-/* What processes and threads have made so far. */
+/* Updates the counts of processes and threads so far. */
 static void count_processes(struct builder *builder)
 {
 	struct model *model = builder->model;
@@ -269,7 +269,7 @@ static void count_processes(struct builder *builder)
 		model->threads[i].calls = builder->processes.threads.items[i].calls;
 }
 
-/* Until when a part can go, which starts where the one before ended; the same time: it cannot yet. */
+/* The end of the next part, which starts where the previous one ended; equal to that: no part is complete yet. */
 static uint64_t part_until(struct builder *builder, uint32_t chunk, uint64_t settled_ns)
 {
 	uint64_t until_ns = settled_ns;
@@ -296,7 +296,7 @@ static void count_part(struct builder *builder)
 	receipt_finish(&builder->parts.count.count, model, receipt);
 }
 
-/* What it shows is not read any more by the caller that had the part before. */
+/* The reader of the previous part no longer reads the tables that this changes. */
 static void hand_over(struct builder *builder, uint64_t until_ns)
 {
 	struct model *model = builder->model;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A trace for one who wants span after span of it, each later than the one before: a round begins with the part in
- * which the span does, and that is at hand where the span before has ended.  So all spans together are one round.  A
- * span that begins earlier is had, too, by a round from the begin.
+ * A trace for a caller that walks one span of it after another, each later than the one before.  A walk starts with the
+ * part in which its span starts, which is still the current part if the previous span ended in it.  So all spans
+ * together take one walk.  A span that starts earlier works, too, but takes a new walk from the start.
  */
 #ifndef GPUTRACE_MODEL_ROLLING_TRACE_H
 #define GPUTRACE_MODEL_ROLLING_TRACE_H
@@ -12,11 +12,11 @@
 struct rolling_trace {
 	struct trace trace;
 	struct trace *inner;
-	uint64_t from_ns;   /* the span begins: parts that end before are left out; the caller sets it */
-	uint64_t passed_ns; /* where the current part begins, 0: nothing is before it */
+	uint64_t from_ns;   /* start of the span, set by the caller: parts that end earlier are skipped */
+	uint64_t passed_ns; /* start of the current part, 0: no part precedes it */
 };
 
-/* inner stays the caller's, who asks it for nothing meanwhile. */
+/* inner remains the caller's, who must not use it meanwhile. */
 void rolling_trace_open(struct rolling_trace *rolling, struct trace *inner);
 
 #endif

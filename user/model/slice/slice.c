@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What belongs to a slice, event by event; see slice.h. */
+/* Decides for each event whether it belongs to a slice; see slice.h. */
 #include "model/slice/slice.h"
 
 struct slice slice_of_process(const struct slice *slice, uint32_t process)
@@ -26,7 +26,7 @@ static bool has_process(const struct slice *slice, uint32_t process)
 	return !slice->processes || slice->processes[process];
 }
 
-/* Whether it is one of those that were asked for. */
+/* Whether the thread was requested. */
 static bool is_named(const struct slice *slice, const struct model *model, uint32_t thread)
 {
 	return has_process(slice, model->threads[thread].process) && (!slice->threads || slice->threads[thread]);
@@ -57,7 +57,7 @@ bool slice_has_call(const struct slice *slice, const struct model *part, const s
 	return !call->gpu_count && slice->givers[call->thread];
 }
 
-/* Of what has a call (NONE: not known) and a process, not looking at when. */
+/* Whether the slice has the call (NONE: not known) or process of an event, regardless of time. */
 static bool has_caller(const struct slice *slice, const struct model *part, uint32_t call, uint32_t process)
 {
 	if (!has_process(slice, process))
@@ -74,7 +74,7 @@ static bool has_gpu(const struct slice *slice, const struct model *part, const s
 	return op->call != NONE ? is_in_span(slice, op->process, part->calls[op->call].start_ns) : !slice->from_ns;
 }
 
-/* A thread by the system's number; 0: of no thread. */
+/* Whether the slice has a thread, by the system's number; 0: no thread. */
 static bool has_tid(const struct slice *slice, const struct model *part, uint32_t process, uint32_t tid)
 {
 	if (!has_process(slice, process))
@@ -122,7 +122,7 @@ static bool has_sample(const struct slice *slice, const struct model *part, cons
 	       slice_has_thread(slice, part, sample->thread);
 }
 
-/* By its end, as it is in a part. */
+/* Goes by the wait's end, as parts do. */
 static bool has_wait(const struct slice *slice, const struct model *part, const struct model_wait *wait)
 {
 	return is_in_span(slice, part->threads[wait->thread].process, wait->end_ns) &&
@@ -147,7 +147,7 @@ bool slice_cut_span(const struct slice *slice, bool is_last, struct model_span *
 
 	if (span->start_ns >= slice->to_ns || (span->start_ns < slice->from_ns && span->end_ns <= slice->from_ns))
 		return false;
-	/* its end was not read, and it may be long over */
+	/* its end was not read, so it may have ended long ago */
 	if (of_interpreter && span->truncated && span->start_ns < slice->read_from_ns)
 		return false;
 	if (span->start_ns < slice->from_ns)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Copies what is in a part's arrays, lets go of what is outside, and cuts what is open; see sliced_trace.h. */
+/* Copies a part's arrays, drops events outside of the slice, and cuts spans; see sliced_trace.h. */
 #include "model/slice/sliced_trace.h"
 
 #include <string.h>
 
-/* ---- arrays of our own ------------------------------------------------------------------------------------------ */
+/* ---- own arrays ------------------------------------------------------------------------------------------------- */
 
-/* An array of the part becomes a copy, in memory that is used again. */
+/* Copies an array of the part into reused memory. */
 static void *own(size_t *room, void *ours, const void *theirs, size_t bytes)
 {
 	if (!ours || *room < bytes) {
@@ -19,7 +19,7 @@ static void *own(size_t *room, void *ours, const void *theirs, size_t bytes)
 	return ours;
 }
 
-/* The arrays that are ours: X(one, many, ...) as in MODEL_EVENTS. */
+/* The arrays that the sliced trace owns: X(one, many, ...) as in MODEL_EVENTS. */
 #define OWN_ARRAYS(X)                                                                                                  \
 	MODEL_EVENTS(X)                                                                                                \
 	X(args, args)                                                                                                  \
@@ -28,7 +28,7 @@ static void *own(size_t *room, void *ours, const void *theirs, size_t bytes)
 	X(op, ops)                                                                                                     \
 	X(torch_memory, torch_memories)
 
-/* The counts in tables of ours are those of the slice. */
+/* Sets the slice's counts in the copied tables. */
 static void take_counts(struct sliced_trace *sliced, const struct model *inner)
 {
 	for (uint32_t i = 0; i < inner->thread_count; i++)
@@ -72,9 +72,9 @@ static void take_part(struct sliced_trace *sliced, const struct model *inner)
 	take_tables(sliced, inner);
 }
 
-/* ---- what has a length ------------------------------------------------------------------------------------------ */
+/* ---- spans ------------------------------------------------------------------------------------------------------ */
 
-/* Cuts a thread's spans in place, to after `count`; how many stay. */
+/* Cuts a thread's spans and writes those that stay to `to`; returns their number. */
 static uint32_t cut(const struct sliced_trace *sliced, uint32_t process, struct model_span *from, uint32_t spans,
 		    struct model_span *to)
 {
@@ -153,7 +153,7 @@ static void leave_out_torch_memories(struct sliced_trace *sliced, const struct m
 	part->torch_memory_count = kept;
 }
 
-/* A release of what was allocated before the slice is one of something that is not known. */
+/* Allocations before the slice are not known, so their releases lose the reference. */
 static void forget_allocations(const struct sliced_trace *sliced, struct model *part)
 {
 	for (uint32_t i = 0; i < part->memory_count; i++) {
@@ -185,7 +185,7 @@ static void number(struct sliced_trace *sliced)
 #undef NUMBER
 }
 
-/* Places start over; calls that are only referred to have none. */
+/* Numbers start over; calls that are only referred to have none. */
 static void number_calls(struct sliced_trace *sliced)
 {
 	struct model *part = &sliced->part;
@@ -238,7 +238,7 @@ static const struct model *make_part(struct sliced_trace *sliced, const struct m
 	return part;
 }
 
-/* It ends before the slice begins: nothing of it is in the slice. */
+/* Whether a part ends before the slice begins, so that none of it is in the slice. */
 static bool is_before(const struct slice *slice, const struct model *inner)
 {
 	return inner->more && inner->until_ns <= slice->from_ns;
@@ -283,7 +283,7 @@ static const struct model *next_of_slice(struct trace *trace)
 	return sliced->is_last ? NULL : pass_over(sliced, trace_next(sliced->inner));
 }
 
-/* ---- the whole of it -------------------------------------------------------------------------------------------- */
+/* ---- the whole slice -------------------------------------------------------------------------------------------- */
 
 static void count_part(struct sliced_trace *sliced, const struct model *part)
 {
@@ -325,7 +325,7 @@ static int find_givers(struct sliced_trace *sliced)
 	return sliced->inner->error;
 }
 
-/* Numbers are still those of the recording; but not who is in the slice. */
+/* Correlation ids and bounds remain the recording's; which processes have events is the slice's. */
 static void narrow_totals(struct sliced_trace *sliced, const struct model *inner)
 {
 	sliced->totals = *inner->totals;
@@ -339,7 +339,7 @@ static void narrow_totals(struct sliced_trace *sliced, const struct model *inner
 	}
 }
 
-/* A round through all parts; where the last one is known (else NULL), through those of the slice. */
+/* Walks through all parts; if the last one is known (else NULL), only through the slice's. */
 static int lateness(struct sliced_trace *sliced, const struct model *known_last)
 {
 	const struct model *inner = trace_first(sliced->inner), *last = inner;
@@ -364,7 +364,7 @@ static int lateness(struct sliced_trace *sliced, const struct model *known_last)
 		return sliced->inner->error;
 	last = known_last ? known_last : last;
 	sliced->is_made = !last->continued;
-	/* what was lost only the last part knows */
+	/* only the last part has the losses */
 	sliced->receipt = model_source(last)->receipt;
 	receipt_finish(&sliced->counts, last, &sliced->receipt);
 	receipt_count_free(&sliced->counts);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A slice of a trace as a trace of its own: parts come from another trace and are handed over without what lies
- * outside.  Its span, its counts of calls and its receipt are those of the slice; what was lost cannot be placed in
- * time, so losses stay those of all that was recorded.
+ * A slice of a trace as a trace of its own: it takes parts of another trace and hands them over without the events
+ * outside.  Interval, counts of calls and receipt are the slice's.  Losses have no known time, so they remain those of
+ * the whole recording.
  */
 #ifndef GPUTRACE_MODEL_SLICED_TRACE_H
 #define GPUTRACE_MODEL_SLICED_TRACE_H
@@ -12,7 +12,7 @@
 #include "model/slice/slice.h"
 #include "model/trace.h"
 
-/* What of a struct model_process is counted. */
+/* The counted fields of a struct model_process. */
 struct sliced_process {
 	uint64_t calls, gpu_ops, first_call_ns, last_call_ns;
 };
@@ -21,11 +21,13 @@ struct sliced_trace {
 	struct trace trace;
 	struct trace *inner;
 	struct slice slice;
-	const char *words; /* what of the recording it is, for people */
+	const char *words; /* description of the slice, for people */
 
-	struct model part; /* handed over; what it holds beside the arrays below is the inner part's */
+	struct model part; /* handed over; everything but the arrays below is the inner part's */
 	struct keep keep;
-	/* bytes after each of the part's arrays of events, and how many of each kind earlier parts had */
+	/*
+	 * capacity in bytes of each of the part's arrays of events, and number of events of each kind in earlier parts
+	 */
 #define SLICED_EVENTS(one, many, ...)                                                                                  \
 	size_t many##_room;                                                                                            \
 	uint64_t many##_number;
@@ -34,15 +36,15 @@ struct sliced_trace {
 	size_t args_room, ranges_room, pycalls_room, ops_room, torch_memories_room;
 	bool is_first, is_last;
 
-	/* the inner part's, with what is the slice's */
+	/* copies of the inner part's tables, with the slice's values */
 	struct model_process *processes;
 	struct model_thread *threads;
 	struct model_source *sources;
 	struct model_span *pyspans;
 
-	/* found once, by a round of their own */
-	bool is_made;	     /* the inner trace has one part, and so `part` is all of the slice */
-	uint64_t first_call; /* its place in the recording; UINT64_MAX: no call is in the slice */
+	/* found once, by a separate walk */
+	bool is_made;	     /* the inner trace has one part, so `part` is the whole slice */
+	uint64_t first_call; /* its number in the recording; UINT64_MAX: the slice has no call */
 	bool *givers;
 	uint64_t *thread_calls;
 	struct sliced_process *process_counts;
@@ -51,11 +53,13 @@ struct sliced_trace {
 	struct model_totals totals;
 };
 
-/* The slice, and what it points to, stay the caller's, as do trace and words.  0 or -errno of reading. */
+/* The slice and all it points to, `inner` and `words` remain the caller's.  Returns 0 or -errno of reading. */
 int sliced_trace_open(struct sliced_trace *sliced, struct trace *inner, const struct slice *slice, const char *words);
 
-/* The same with the last part of what inner is of, another's that stays at hand: inner is read no further than the
- * slice. */
+/*
+ * The same, given the last part of inner's trace, which must stay valid: inner is then read only up to the end of the
+ * slice.
+ */
 int sliced_trace_open_before(struct sliced_trace *sliced, struct trace *inner, const struct slice *slice,
 			     const char *words, const struct model *last);
 void sliced_trace_close(struct sliced_trace *sliced);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Marks of a part by time, and a state for each process. */
+/* Sorts the marks of a part by time, and keeps a state for each process. */
 #include "model/steps/step_backward.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ void step_backwards_free(struct step_backwards *all)
 
 void step_backwards_add_op(struct step_backwards *all, const struct model *model, const struct model_op *op)
 {
-	/* also autograd::engine::evaluate_function around a node, whose scope is that of other ops */
+	/* includes autograd::engine::evaluate_function around a node, which has the scope of other ops */
 	bool is_backward = op->forward_thread != 0;
 	uint64_t *nodes_until = &all->nodes_until.items[op->thread];
 	struct backward_mark mark = {.start_ns = op->start_ns,
@@ -47,7 +47,7 @@ void step_backwards_add_op(struct step_backwards *all, const struct model *model
 				     .thread = op->thread,
 				     .is_backward = is_backward};
 
-	/* what runs inside of a node is of the pass, also where it is computed forward again */
+	/* ops inside a node belong to the pass, including a recomputed forward */
 	if (op->start_ns < *nodes_until || !mark.of)
 		return;
 	if (is_backward)
@@ -59,7 +59,10 @@ void step_backwards_add_op(struct step_backwards *all, const struct model *model
 
 /* ---- by calls ---------------------------------------------------------------------------------------------------- */
 
-/* Whether it is what torch.autograd calls for a pass: torch/autograd/graph.py from 2.3 on, before it __init__.py. */
+/*
+ * Whether torch.autograd calls this function for a pass: in torch/autograd/graph.py from 2.3 on, earlier in
+ * __init__.py.
+ */
 static bool is_engine(const struct model_code *code)
 {
 	static const char init[] = "torch/autograd/__init__.py";
@@ -129,7 +132,7 @@ static void take(struct step_backwards *all, const struct model *model, const st
 			pass->end_ns = mark->end_ns;
 		return;
 	}
-	/* one thread's: another that cannot be distinguished cuts nothing */
+	/* only one thread counts: another one that cannot be distinguished ends no pass */
 	if (pass->thread == NONE)
 		pass->thread = mark->thread;
 	if (mark->thread == pass->thread && pass->end_ns && mark->start_ns >= pass->end_ns)

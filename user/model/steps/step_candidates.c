@@ -42,7 +42,7 @@ static void keep(struct step_candidates *all, struct step_candidate *candidate, 
 	all->kept++;
 }
 
-/* The latest one, NULL: there is none, or it was not kept. */
+/* The latest step, NULL: none, or it was not kept. */
 static struct step *latest(struct step_candidate *candidate)
 {
 	return candidate->list.count && candidate->list.count == candidate->seen
@@ -82,7 +82,7 @@ void step_lasts(struct step_candidate *candidate, uint64_t end_ns)
 	candidate->last_end_ns = end_ns;
 }
 
-/* Where boundaries are ends, one of them says nothing of how long a step takes. */
+/* If boundaries are ends, a single one does not show how long a step takes. */
 static uint64_t least(enum step_source source)
 {
 	return source == STEP_OPTIMIZER || source == STEP_BACKWARD ? 2 : 1;

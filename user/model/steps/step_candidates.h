@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What may be the steps of a process, while a trace is gone through: for each thread and each way to find them
- * (steps.h) the steps that its boundaries make.  At the end the way that fits best is taken.
+ * Candidates for the steps of a process, collected during a walk: for each thread and each source of steps (steps.h),
+ * the steps between its boundaries.  At the end the best source is chosen.
  */
 #ifndef GPUTRACE_MODEL_STEP_CANDIDATES_H
 #define GPUTRACE_MODEL_STEP_CANDIDATES_H
@@ -12,13 +12,13 @@
 struct step_candidate {
 	enum step_source source;
 	uint32_t process, thread;
-	uint32_t name;	      /* model.strings: of the op; NONE: of none yet */
-	uint64_t last_end_ns; /* of the latest boundary's op, function or range: what begins before is inside of it */
-	uint64_t open;	      /* 1 + model_span.number of the latest one, which may go on; 0: not such */
-	/* boundaries that ops show: whether the ops around them, if any, are around all steps */
+	uint32_t name;	      /* model.strings: the op's name; NONE: no op yet */
+	uint64_t last_end_ns; /* end of the latest boundary's op, function or range: an earlier start is inside of it */
+	uint64_t open; /* 1 + model_span.number of the latest boundary's span, which may continue; 0: not a span */
+	/* boundaries from ops: whether the ops around them, if any, enclose all steps */
 	bool nests;
 	uint64_t first_ns;	  /* the first such boundary, 0: none yet */
-	uint64_t around_until_ns; /* the first end of those around it */
+	uint64_t around_until_ns; /* the earliest end of the ops around it */
 	bool from_stacks;
 	uint64_t seen; /* steps, kept or not */
 	ARRAY(struct step) list;
@@ -28,36 +28,39 @@ struct step_candidates {
 	struct tally keys; /* source, thread; more: 1 + index */
 	ARRAY(struct step_candidate) list;
 	ARRAY(uint64_t) first_ns; /* by process: its first op or call, UINT64_MAX */
-	uint64_t kept;		  /* steps of all */
+	uint64_t kept;		  /* steps of all candidates */
 };
 
 void step_candidates_begin(struct step_candidates *all, const struct model *model);
 void step_candidates_free(struct step_candidates *all);
 
-/* The candidate of a thread; valid until the next one is asked for. */
+/* The candidate of a thread; valid until the next call. */
 struct step_candidate *step_candidate_at(struct step_candidates *all, enum step_source source,
 					 const struct model *model, uint32_t thread);
 
-/* Something is there at a time: the first step of its process has begun. */
+/* Notes activity of a process: its first step has begun by that time. */
 static inline void step_candidates_saw(struct step_candidates *all, uint32_t process, uint64_t time_ns)
 {
 	if (time_ns < all->first_ns.items[process])
 		all->first_ns.items[process] = time_ns;
 }
 
-/* A step that is one as it is. */
+/* Adds a complete step. */
 void step_is(struct step_candidates *all, struct step_candidate *candidate, struct step step);
 
-/* A boundary: a step ends here, from the last boundary on. */
+/* A boundary that ends the step since the last boundary. */
 void step_ends(struct step_candidates *all, struct step_candidate *candidate, uint64_t time_ns);
 
-/* A boundary: a step begins here, and the one before ends; as long as there is no other it lasts until end_ns. */
+/* A boundary that begins a step and ends the previous one; without a further boundary the step lasts until end_ns. */
 void step_begins(struct step_candidates *all, struct step_candidate *candidate, uint64_t start_ns, uint64_t end_ns);
 
-/* What the latest boundary began goes on until then. */
+/* The step that began at the latest boundary lasts until end_ns. */
 void step_lasts(struct step_candidate *candidate, uint64_t end_ns);
 
-/* Of each process that has none yet (best: by process, NULL) the one by that source with most steps, if it has any. */
+/*
+ * Chooses, for each process that has none yet (best: by process, NULL), the candidate of that source with most steps,
+ * if any.
+ */
 void step_candidates_choose(const struct step_candidates *all, enum step_source source, struct step_candidate **best);
 
 #endif

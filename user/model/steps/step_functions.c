@@ -12,7 +12,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Whether the text ends in that, after the character. */
+/* Whether the text is `in`, or ends in it after that character. */
 static bool ends_after(const char *text, const char *in, char after)
 {
 	size_t length = strlen(text), wanted = strlen(in);
@@ -21,7 +21,7 @@ static bool ends_after(const char *text, const char *in, char after)
 	       (length == wanted || text[length - wanted - 1] == after);
 }
 
-/* The length of the path without its end; 0: it does not end so. */
+/* The length of the path without that end; 0: it ends differently. */
 static size_t without(const char *path, size_t length, const char *end)
 {
 	size_t cut = strlen(end);
@@ -29,7 +29,7 @@ static size_t without(const char *path, size_t length, const char *end)
 	return length > cut && !strncmp(path + length - cut, end, cut) ? length - cut : 0;
 }
 
-/* Whether the file is that of the module whose dotted name has that length: core.py and core/__init__.py are "core". */
+/* Whether the file is of the module, whose dotted name has that length: core.py and core/__init__.py are "core". */
 static bool is_module(const char *file, const char *module, size_t length)
 {
 	size_t plain = without(file, strlen(file), ".py"), package = without(file, plain, "/__init__");
@@ -66,9 +66,9 @@ bool step_is_function(const struct step_request *request, const struct model_cod
 	return ends_after(code->name, request->name, '.') || (!request->file && is_in_module(code, request->name));
 }
 
-/* ---- what is said of them ---------------------------------------------------------------------------------------- */
+/* ---- similar names ----------------------------------------------------------------------------------------------- */
 
-/* What stands after the last dot. */
+/* The part after the last dot. */
 static const char *last_part(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -85,7 +85,7 @@ static unsigned least_of(unsigned a, unsigned b, unsigned c)
 	return least < c ? least : c;
 }
 
-/* How many letters to insert, delete or replace, whatever their case; UINT_MAX: a name is too long. */
+/* The number of letters to insert, delete or replace, ignoring case; UINT32_MAX: a name is too long. */
 static unsigned edits(const char *left, const char *right)
 {
 	unsigned row[NAME_MAX_COMPARED + 1];
@@ -110,7 +110,7 @@ static unsigned edits(const char *left, const char *right)
 	return row[width];
 }
 
-/* The last part of the name has a third of its letters wrong at most, or one name contains the other. */
+/* Whether at most a third of the letters of the names' last parts differ, or one contains the other. */
 static bool is_similar(const struct step_request *request, const struct model_code *code)
 {
 	const char *seen = last_part(code->name), *wanted = last_part(request->name);
@@ -123,7 +123,7 @@ static bool is_similar(const struct step_request *request, const struct model_co
 	       (strlen(seen) > 2 && strstr(wanted, seen));
 }
 
-/* Two processes that run one file have code objects of their own. */
+/* Adds a function once: processes that run the same file may have separate code objects. */
 static void add_once(struct step_function_list *list, const struct model_code *code)
 {
 	for (size_t i = 0; i < list->count; i++)

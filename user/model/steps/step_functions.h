@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which Python functions a request for steps names, and which of those that were seen have a similar name. */
+/* Which Python functions a request for steps names, and which functions of the trace have a similar name. */
 #ifndef GPUTRACE_MODEL_STEP_FUNCTIONS_H
 #define GPUTRACE_MODEL_STEP_FUNCTIONS_H
 

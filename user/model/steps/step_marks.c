@@ -42,7 +42,7 @@ static bool begins_with(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* The number after ProfilerStep#; false: it is no name of that kind. */
+/* The number after ProfilerStep#; false: not such a name. */
 static bool profiler_number(const char *name, uint64_t *number)
 {
 	static const char step[] = "ProfilerStep#";
@@ -56,7 +56,7 @@ static bool profiler_number(const char *name, uint64_t *number)
 	return digits && digits < 19 && !name[digits];
 }
 
-/* Where ops nest deeper than this, whether steps nest with them is not known. */
+/* If ops nest deeper than this, it is not known whether steps nest with them. */
 #define OPEN_MAX 1024u
 
 static void enter(struct step_marks *all, const struct model_op *op)
@@ -69,7 +69,7 @@ static void enter(struct step_marks *all, const struct model_op *op)
 		array_push(&open->list, ((struct open_op){.start_ns = op->start_ns, .end_ns = op->end_ns}));
 }
 
-/* The op that was entered last has a boundary at that time. */
+/* Updates candidate->nests for a boundary of the op entered last. */
 static void look_at_nesting(const struct step_marks *all, struct step_candidate *candidate, uint64_t boundary_ns)
 {
 	const struct open_ops *open = &all->open.items[candidate->thread];
@@ -94,7 +94,7 @@ static void add_optimizer(struct step_marks *all, const struct model *part, cons
 
 	if (candidate->name == NONE)
 		candidate->name = op->name;
-	/* one that is called by another, and the second of a step */
+	/* skips an optimizer called by another one, and a second one in a step */
 	if (op->truncated || op->start_ns < candidate->last_end_ns || op->name != candidate->name)
 		return;
 	look_at_nesting(all, candidate, op->end_ns);
@@ -110,7 +110,7 @@ static bool has_name(const struct step_request *request, const char *name)
 	return !strcmp(name, request->name);
 }
 
-/* A step begins with an op. */
+/* The candidate, if a step can begin with this op; NULL: the op is inside the latest one. */
 static struct step_candidate *begin_at(struct step_marks *all, enum step_source source, const struct model *part,
 				       const struct model_op *op)
 {
@@ -161,9 +161,9 @@ static void add_ops(struct step_marks *all, const struct model *part)
 	}
 }
 
-/* ---- what has a length and may go on into the next part ---------------------------------------------------------- */
+/* ---- spans that may continue in the next part -------------------------------------------------------------------- */
 
-/* The end of one that is open is not known yet. */
+/* The end of an open span is not known yet. */
 static void add_span(struct step_marks *all, const struct model *part, enum step_source source,
 		     const struct model_span *span)
 {
@@ -203,7 +203,9 @@ static void add_traced_functions(struct step_marks *all, const struct model *par
 			add_span(all, part, STEP_FUNCTION, &part->pycalls[i]);
 }
 
-/* The outermost frame of that function says which of its runs it may be: by the frames around it. */
+/*
+ * A hash of the frames around the function's outermost frame, which distinguishes its runs; 0: it is not on the stack.
+ */
 static uint64_t look_around(const struct step_request *request, const struct model *part,
 			    const struct model_stack *stack)
 {
@@ -228,7 +230,7 @@ static uint64_t around_function(struct step_marks *all, const struct model *part
 	return all->around.items[stack];
 }
 
-/* What a thread was seen under: a CUDA call, a sample, a wait. */
+/* A Python stack of a thread at some time: from a CUDA call, a sample or a wait. */
 struct sight {
 	uint64_t start_ns, end_ns;
 	uint32_t thread, stack;
@@ -242,7 +244,7 @@ static void add_sight(struct step_marks *all, const struct model *part, const st
 	uint64_t around, start_ns, end_ns;
 	struct step_candidate *candidate;
 
-	/* of an inherited stack the frames run on another thread */
+	/* frames of an inherited stack run on another thread */
 	if (thread->pycalls || thread->pycalls_elsewhere || sight->stack == NONE ||
 	    sight->stack_state == GPT_STACK_BACKWARD)
 		return;
@@ -270,12 +272,14 @@ static struct sight sight_of_call(const struct model_call *call)
 			      .stack_state = call->stack_state};
 }
 
-/* The next ones of a part. */
+/* The next sample and wait of a part. */
 struct seen_activity {
 	uint32_t sample, wait;
 };
 
-/* Samples and waits until then.  A wait is in its place by its end: its thread does nothing else meanwhile. */
+/*
+ * Adds samples and waits up to until_ns.  A wait can be ordered by its end, as its thread does nothing else meanwhile.
+ */
 static void add_activity(struct step_marks *all, const struct model *part, struct seen_activity *seen,
 			 uint64_t until_ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What of a trace is a boundary between steps, by what was requested: ops, NVTX ranges, Python functions, GPU work. */
+/* Finds the boundaries between steps in a trace, as requested: ops, NVTX ranges, Python functions, GPU work. */
 #ifndef GPUTRACE_MODEL_STEP_MARKS_H
 #define GPUTRACE_MODEL_STEP_MARKS_H
 
@@ -9,25 +9,28 @@ struct open_op {
 	uint64_t start_ns, end_ns;
 };
 
-/* Those of a thread that are open, outermost first. */
+/* The open ops of a thread, outermost first. */
 struct open_ops {
 	ARRAY(struct open_op) list;
 };
 
-/* The latest one of a process. */
+/* The latest burst of a process. */
 struct step_burst {
-	uint32_t thread; /* whose steps they are: the first that launched; NONE: there was none */
+	uint32_t thread; /* owner of the steps: the first thread that launched; NONE: none yet */
 	uint64_t end_ns;
 };
 
 struct step_marks {
 	struct step_candidates *candidates;
-	struct step_backwards *backwards; /* are given ops and calls, too */
+	struct step_backwards *backwards; /* also gets ops and calls */
 	const struct step_request *request;
 	ARRAY(struct open_ops) open; /* by thread */
-	/* by thread: the stack around the function that its last call was made under, as a hash; 0: not under it */
+	/*
+	 * by thread: hash of the stack around the requested function, under which its last call was made; 0: not under
+	 * it
+	 */
 	ARRAY(uint64_t) under;
-	ARRAY(uint64_t) around;		 /* by stack: the same; UINT64_MAX: not looked at */
+	ARRAY(uint64_t) around;		 /* by stack: the same hash; UINT64_MAX: not computed yet */
 	ARRAY(struct step_burst) bursts; /* by process */
 };
 

@@ -7,7 +7,7 @@
 struct process_steps {
 	struct step_track track;
 	uint64_t seen;
-	bool is_open; /* the latest step of its list goes on */
+	bool is_open; /* the latest step in the list has not ended */
 };
 
 static enum step_source source_of(enum gpt_step_by by)
@@ -33,7 +33,7 @@ static void add(struct process_steps *steps_of, const struct model *model, const
 	struct step_track *track = &steps_of->track;
 	size_t count = track->list.count;
 
-	/* a process may say what it likes: its steps do not overlap */
+	/* reports are not trusted: drops steps that would overlap */
 	if (step->thread == NONE || (count && step->time_ns < track->list.items[count - 1].start_ns))
 		return;
 	steps_of->seen++;

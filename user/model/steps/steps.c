@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A round through the parts of a trace, and what of all candidates is taken. */
+/* Walks through the parts of a trace, and chooses among all candidates. */
 #include "model/steps/steps.h"
 
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "model/steps/step_reported.h"
 #include "model/trace.h"
 
-/* ---- the round --------------------------------------------------------------------------------------------------- */
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
-/* Without a request only ops show steps, and all parts know whether there are any. */
+/* Steps without a request come from ops only, and every part knows whether the trace has ops. */
 static bool can_have_steps(const struct model *part, const struct step_request *request)
 {
 	for (uint32_t i = 0; i < part->thread_count; i++)
@@ -51,7 +51,7 @@ static struct step_track take_track(struct step_candidates *all, struct step_can
 		array_push(&track.list, candidate->list.items[i]);
 	if (track.first_cut && track.list.count)
 		track.list.items[0].start_ns = all->first_ns.items[candidate->process];
-	/* one that is open has no end but that of the trace */
+	/* an open step ends with the trace */
 	if (track.list.count && track.list.items[track.list.count - 1].end_ns == UINT64_MAX)
 		track.list.items[track.list.count - 1].end_ns = last->end_ns;
 	return track;
@@ -70,7 +70,7 @@ static void choose(struct steps *steps, struct step_candidates *all, const struc
 	free(best);
 }
 
-/* A function that was requested by its line has its name. */
+/* Names tracks by the function that was requested by its line. */
 static void name_by_line(struct steps *steps, const struct step_request *request)
 {
 	if (!request->line || !steps->functions.count)
@@ -115,7 +115,7 @@ int steps_find(struct steps *steps, struct trace *trace, const struct step_reque
 	return trace->error;
 }
 
-/* ---- what was found ---------------------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 void steps_free(struct steps *steps)
 {
@@ -163,7 +163,7 @@ size_t step_at(const struct step *list, size_t count, uint64_t time_ns)
 	return low ? low - 1 : SIZE_MAX;
 }
 
-/* Where a step has to be, by time and by number. */
+/* Bounds of the steps to keep, by time and by number. */
 struct bounds {
 	uint64_t from_ns, to_ns;
 	uint64_t first, last;
@@ -223,7 +223,7 @@ void steps_keep_cycle(struct steps *steps, uint32_t cycle)
 	drop_empty(steps);
 }
 
-/* What of the slice is the process's with these steps. */
+/* The slice's bounds for the process of these steps. */
 static struct bounds bounds_in(const struct step_track *track, const struct slice *slice, const struct model *model)
 {
 	for (uint32_t i = 0; i < model->process_count; i++) {

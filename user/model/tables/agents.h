@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What agents reported of themselves: whether they listened, to which CUPTI, since when, and what they lost. */
+/* What agents reported about themselves: whether they listened, to which CUPTI, since when, and their losses. */
 #ifndef GPUTRACE_AGENTS_H
 #define GPUTRACE_AGENTS_H
 
@@ -10,13 +10,13 @@
 struct agents {
 	struct process_table *processes;
 	struct string_pool *strings;
-	struct model_agent_losses past; /* of agents that an exec ended, and of buffers of other profilers */
+	struct model_agent_losses past; /* of agents ended by an exec, and of other profilers' buffers */
 };
 
 void agents_add_state(struct agents *agents, uint32_t process, const struct new_agent_state *state);
 void agents_add_past(struct agents *agents, const struct model_agent_losses *losses);
 
-/* The process is about to become another program: its agent's counters start over. */
+/* The process is about to exec: its agent's counters start over. */
 void agents_process_execs(struct agents *agents, uint32_t process);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One thread at a time: its calls as symbol probes saw them (`seen`, one moment each) and as CUPTI recorded them
- * (`activity`, from start to end).  A probe on the recorded function itself fires just before the start.  Where it
- * cannot be probed (a libcudart that is linked in, without symbols) a driver function inside it may have been seen
- * instead.
+ * Works thread by thread: compares its calls as seen by symbol probes (`seen`, one time each) and as recorded by CUPTI
+ * (`activity`, with start and end).  A probe on the recorded function itself fires just before the start.  If that
+ * function cannot be probed (a statically linked libcudart without symbols), a driver function inside it may have been
+ * seen instead.
  */
 #include "model/tables/api_activity.h"
 #include "model/tables/captures.h"
@@ -12,9 +12,9 @@
 #include <string.h>
 
 /*
- * From the probe to CUPTI's start lie the walk of the stack and the function's prologue, 2 to 30 us, or longer where
- * the thread was made to wait.  Up to the first the last call before is the one; up to the second only when nothing
- * else on either side could be.
+ * Between the probe and CUPTI's start are the stack walk and the function's prologue: 2 to 30 us, or longer if the
+ * thread was preempted.  Up to NEAR_NS the latest earlier call matches; up to FAR_NS only if neither side has another
+ * candidate.
  */
 #define NEAR_NS 200000
 #define FAR_NS 100000000
@@ -25,14 +25,14 @@ struct seen {
 	uint32_t call; /* in calls->list */
 };
 
-/* One thread, or what CUPTI's name for it means; both in order of time. */
+/* One thread, as identified by CUPTI's key; both lists are in order of time. */
 struct timeline {
 	const struct seen *seen;
 	const struct api_activity *activity;
 	size_t seen_count, activity_count;
 	size_t used;	   /* seen[0 .. used) belong to earlier records or to none */
-	size_t passed;	   /* seen[0 .. passed) are not after the start of the record in question */
-	uint64_t error_ns; /* what times of activity are good to */
+	size_t passed;	   /* seen[0 .. passed) are not after the start of the current record */
+	uint64_t error_ns; /* error bound of activity's times */
 };
 
 struct joining {
@@ -99,13 +99,13 @@ static bool lost_before(const struct joining *joining, const struct timeline *li
 	return index < line->seen_count ? call_of(joining, &line->seen[index])->after_loss : joining->terms->calls_lost;
 }
 
-/* Another call, before seen[at], that could as well be the record's: it is free, and after the record before. */
+/* Another call before seen[at] could also be the record's: it is unused, and after the previous record. */
 static bool has_rival(const struct timeline *line, const struct api_activity *activity, size_t at, uint64_t after_ns)
 {
 	return at > line->used && line->seen[at - 1].time_ns + line->error_ns >= after_ns;
 }
 
-/* Nothing else is in question for a call far from its record: no other call, and no other record before the next. */
+/* Whether a call far from its record has no alternative: no other call, and no other record before the next call. */
 static bool stands_alone(const struct timeline *line, size_t record, size_t at, uint64_t after_ns)
 {
 	const struct api_activity *activity = &line->activity[record];
@@ -117,8 +117,8 @@ static bool stands_alone(const struct timeline *line, size_t record, size_t at, 
 }
 
 /*
- * Whether seen[at], the last one that is not after the record's start, is the very call that was recorded; after_ns:
- * the end of the record before.
+ * Whether seen[at], the last one that is not after the record's start, is the recorded call; after_ns: the end of the
+ * previous record.
  */
 static bool is_entry(const struct joining *joining, const struct timeline *line, size_t record, size_t at,
 		     uint64_t after_ns)
@@ -129,16 +129,16 @@ static bool is_entry(const struct joining *joining, const struct timeline *line,
 	if (call_of(joining, seen)->api != activity->api || seen->time_ns + line->error_ns < after_ns ||
 	    seen->time_ns > activity->start_ns + line->error_ns)
 		return false;
-	/* Its own record may be missing, and this one that of a call that was lost. */
+	/* The call's own record may be missing, and this record may be of a lost call. */
 	if (lost_before(joining, line, at + 1))
 		return false;
-	/* By the clock it may as well be the next call after the recorded one. */
+	/* Within the clock error it may also be the next call after the recorded one. */
 	if (seen->time_ns + line->error_ns > activity->start_ns)
 		return !has_rival(line, activity, at, after_ns);
 	return activity->start_ns - seen->time_ns < NEAR_NS || stands_alone(line, record, at, after_ns);
 }
 
-/* A call of the same class inside the recorded one; it is not seen where the recorded one itself was. */
+/* Finds a call of the same class inside the recorded one; such a call is not seen if the recorded one itself was. */
 static size_t find_inside(const struct joining *joining, const struct timeline *line,
 			  const struct api_activity *activity, size_t from)
 {
@@ -201,7 +201,7 @@ static void give(struct api_activities *table, const struct api_activity *activi
 	struct model_call *call = &table->calls->list.items[index];
 
 	if (!calls_name(table->calls, activity->epoch, activity->corr, index))
-		return; /* an id that comes twice */
+		return; /* a repeated id */
 	if (!outermost)
 		return;
 	call->corr = activity->corr;
@@ -210,8 +210,8 @@ static void give(struct api_activities *table, const struct api_activity *activi
 }
 
 /*
- * A record inside the one before it is that of a driver call by a runtime call, where CUPTI makes both: it is the same
- * call.  One that merely overlaps it cannot be of the same thread.
+ * A record inside the previous one is the driver call of a runtime call, if CUPTI records both: it is the same call.  A
+ * record that merely overlaps the previous one cannot be of the same thread.
  */
 static void join_timeline(struct joining *joining, struct timeline *line)
 {
@@ -255,7 +255,7 @@ static int compare_seen(const void *left, const void *right)
 	return a->call < b->call ? -1 : a->call > b->call;
 }
 
-/* Outer ones before what is inside them. */
+/* Outer records come before those inside them. */
 static int compare_activities(const void *left, const void *right)
 {
 	const struct api_activity *a = left, *b = right;
@@ -273,7 +273,7 @@ static int compare_activities(const void *left, const void *right)
 	return a->corr < b->corr ? -1 : a->corr > b->corr;
 }
 
-/* Calls without a correlation id, under the name that CUPTI has for their thread; returns how many. */
+/* Collects calls without a correlation id, with CUPTI's key of their thread; returns their number. */
 static size_t collect_seen(const struct api_activities *table, bool by_pointer, struct seen *seen)
 {
 	const struct process_table *processes = table->processes;
@@ -301,7 +301,7 @@ static bool same_thread(const struct api_activity *activity, uint32_t process, u
 	return activity->process == process && activity->key == key;
 }
 
-/* activity[0 .. count) are all of one way to name threads, in order; so is seen. */
+/* All of activity[0 .. count) and `seen` have the same kind of thread keys, and are sorted. */
 static void join_all(struct joining *joining, const struct api_activity *activity, size_t count,
 		     const struct seen *seen, size_t seen_count)
 {
@@ -323,7 +323,7 @@ static void join_all(struct joining *joining, const struct api_activity *activit
 	}
 }
 
-/* What begins in a later part waits for that. */
+/* Keeps records that begin in a later part. */
 static void keep_later(struct api_activities *table, uint64_t part_ns)
 {
 	size_t kept = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Calls as CUPTI recorded them, where no API callback gave their correlation ids: which of the
- * calls that symbol probes saw each of them is.  Knows nothing of who read the records.
+ * Matches CUPTI's API activity records to the calls that symbol probes saw, where no API callback reported the
+ * correlation ids.  Independent of which client read the records.
  *
- * The calls of a thread follow one another, in both, so the n-th is the n-th; but either may have lost some,
- * and begins and ends at another time.  So it is the times that decide, and where they leave a choice the record
- * stays without its call: its GPU work then has no line rather than a wrong one.
+ * Both list a thread's calls in order, so ideally the n-th record is the n-th call.  But either may have lost some, and
+ * they start and end at different times.  So times decide, and an ambiguous record remains without a call: its GPU work
+ * then has no line rather than a wrong one.
  */
 #ifndef GPUTRACE_API_ACTIVITY_H
 #define GPUTRACE_API_ACTIVITY_H
@@ -14,7 +14,7 @@
 #include "model/events.h"
 #include "model/tables/process_table.h"
 
-/* One as it came. */
+/* A record as it arrived. */
 struct pending_api_activity {
 	struct process_image program;
 	struct new_api_activity activity;
@@ -28,37 +28,37 @@ struct api_activity {
 	uint32_t corr;
 	int32_t result;
 	uint16_t api;
-	bool by_pointer; /* key is one of pthread_self() */
+	bool by_pointer; /* key is from pthread_self() */
 };
 
-/* What was recorded in one process while calls were to be seen. */
+/* The range of records of one process in the time in which its calls could be seen. */
 struct api_activity_range {
 	uint32_t first, last; /* correlation ids */
 	uint64_t end_ns;      /* of the last call */
 	bool any;
 };
 
-/* Where a thread's records stand between two parts of a trace. */
+/* State of a thread's records between two parts of a trace. */
 struct api_activity_thread {
 	uint64_t end_ns;     /* of the last record, 0: none */
-	uint64_t capture_ns; /* since when it captures a graph, 0: it does not */
+	uint64_t capture_ns; /* since when it has been capturing a graph, 0: it is not */
 };
 
 struct api_activities {
 	struct process_table *processes;
 	struct calls *calls;
 	ARRAY(struct pending_api_activity) pending;
-	ARRAY(struct api_activity) list;	 /* of those with a place in the recording */
+	ARRAY(struct api_activity) list;	 /* those within the recording */
 	ARRAY(struct api_activity_range) ranges; /* by process */
-	struct lookup threads;			 /* (process and way to name threads, key) to index in thread_states */
+	struct lookup threads;			 /* (process and kind of key, key) to index in thread_states */
 	ARRAY(struct api_activity_thread) thread_states;
 };
 
 struct api_activity_terms {
-	uint64_t until_ns; /* calls were to be seen */
-	uint64_t part_ns;  /* those that begin before this are joined, and their calls are in the list */
-	uint64_t error_ns; /* what times of the list are good to */
-	bool calls_lost;   /* some that symbol probes saw had no room */
+	uint64_t until_ns; /* calls could be seen until then */
+	uint64_t part_ns;  /* records that start before this are joined; their calls are in the list */
+	uint64_t error_ns; /* error bound of the list's times */
+	bool calls_lost;   /* some calls seen by symbol probes were lost for lack of room */
 };
 
 void api_activities_init(struct api_activities *table, struct process_table *processes, struct calls *calls,
@@ -70,27 +70,27 @@ static inline bool api_activity_makes_sense(const struct new_api_activity *activ
 	return activity->corr && activity->span.start_ns && activity->span.end_ns >= activity->span.start_ns;
 }
 
-/* One that makes sense. */
+/* Adds a record that makes sense. */
 void api_activities_add(struct api_activities *table, struct process_image program,
 			const struct new_api_activity *activity);
 
-/* After the last one: puts one that came into the list, by its times on CLOCK_MONOTONIC. */
+/* After the last record: puts a pending one into the list, with its times on CLOCK_MONOTONIC. */
 void api_activities_place(struct api_activities *table, const struct pending_api_activity *pending, uint64_t start_ns,
 			  uint64_t end_ns);
 
-/* One of a process in the time in which calls were to be seen. */
+/* Notes a record of a process from the time in which calls could be seen. */
 void api_activities_note_range(struct api_activities *table, uint32_t process, uint32_t corr, uint64_t end_ns);
 
 /*
- * Then, with all of them in the list, or all of a part (the others stay): gives calls their correlation id, end and
- * result. Launches while the process captures a graph are taken for captured: wrongly where they have GPU work after
- * all.
+ * Then, with all records of the trace or of a part in the list (later ones stay): gives calls their correlation id, end
+ * and result.  Launches made while the process captures a graph are taken as captured, which is wrong for those that
+ * turn out to have GPU work.
  */
 void api_activities_join(struct api_activities *table, const struct api_activity_terms *terms);
 
 /*
- * Whether work with a correlation id that no call has was asked for before or after the time in which calls of this
- * process were to be seen.  False where nothing was recorded.
+ * Whether work whose correlation id belongs to no call was requested before or after the time in which calls of this
+ * process could be seen.  False if nothing was recorded.
  */
 bool api_activity_is_outside(const struct api_activities *table, uint32_t process, uint32_t corr);
 

@@ -2,9 +2,9 @@
 /*
  * CUDA calls of a log.
  *
- * A correlation id names one call of an address space for good: CUPTI counts them up in 32 bits, and a model
- * cannot hold as many calls as that, so ids that come round again are not looked for.  The first call of an
- * id is the outermost call, and is the one kept.
+ * A correlation id permanently names one call of an address space: CUPTI's 32-bit counter wraps only after more calls
+ * than a model can hold, so reused ids are not handled.  The first call with an id is the outermost one, and is the one
+ * kept.
  */
 #include "model/tables/calls.h"
 
@@ -49,12 +49,12 @@ static void set_stack(struct calls *calls, struct model_call *call, uint32_t epo
 			stacks_is_unreadable(calls->stacks, epoch, from->stack) ? GPT_STACK_UNREADABLE : GPT_STACK_LOST;
 }
 
-/* A symbol probe and the callback inside the same call are microseconds apart, but for preemption. */
+/* A symbol probe and the callback inside the same call are microseconds apart, unless the thread is preempted. */
 #define SAME_CALL_NS 1000000
 
 /*
- * Symbol probes go once the agent is ready.  A thread that made no call in between has its last one from before still
- * open to the probes (bpf/call.bpf.c), and calls made by an interpreter all have the same place on the stack.
+ * Symbol probes are removed once the agent is ready.  For a thread that made no call in between, the probes still
+ * consider its last earlier call open (bpf/call.bpf.c), and all calls of an interpreter have the same stack address.
  */
 static bool is_from_before(const struct calls *calls, const struct model_call *open, uint32_t process, uint64_t time_ns)
 {
@@ -63,13 +63,13 @@ static bool is_from_before(const struct calls *calls, const struct model_call *o
 	return ready_ns && open->start_ns < ready_ns && time_ns > open->start_ns + SAME_CALL_NS;
 }
 
-/* Those that last longer may have been handed over. */
+/* A longer call may have been handed over already. */
 static bool is_surely_that(const struct model_call *open, const struct new_call *event)
 {
 	return event->surely_nested && event->time_ns - open->start_ns < LATENESS_DEFER_NS;
 }
 
-/* The symbol probe saw this call first: it only learns its correlation id, and a stack where it had none. */
+/* The symbol probe saw this call first: only adds its correlation id, and a stack if it had none. */
 static bool merge_into(struct calls *calls, uint32_t index, uint32_t epoch, const struct new_call *from)
 {
 	struct model_call *call = &calls->list.items[index];
@@ -96,13 +96,13 @@ void calls_count(struct calls *calls, uint32_t thread, uint64_t time_ns)
 		process->last_call_ns = time_ns;
 }
 
-/* Whether the call is one that is known already, or becomes that; `index` is its own if it is not. */
+/* Whether the call is already known, or is merged into a known one; `index` is its index if not. */
 static bool is_known(struct calls *calls, const struct new_call *event, struct process_image caller, uint32_t open,
 		     uint32_t index)
 {
 	uint32_t *known = corr_index_put(&calls->by_corr, caller.epoch, event->corr, index);
 
-	if (*known != index) /* the driver's call inside a runtime call that was seen already */
+	if (*known != index) /* the driver call inside a runtime call seen before */
 		return true;
 	if (!event->nested_in_symbol || open == NONE ||
 	    (!is_surely_that(&calls->list.items[open], event) &&
@@ -185,12 +185,12 @@ void calls_finish(struct calls *calls)
 }
 
 /*
- * Threads that call at once are reported a little out of order: one that comes too late goes back by a few places. More
- * than this, and all are sorted.
+ * Concurrent threads' calls are reported slightly out of order: a late one moves back by a few places.  Beyond this
+ * distance all are sorted.
  */
 #define BACK_MAX 64
 
-/* Where a call belongs among those in front of it, which are in order. */
+/* The place of a call among the preceding ones, which are sorted. */
 static size_t place_before(const struct model_call *list, size_t at)
 {
 	size_t place = at;
@@ -211,7 +211,7 @@ static void put_back(struct model_call *list, uint32_t *was, size_t at, size_t p
 	was[place] = old;
 }
 
-/* All of them; what was at was[i] comes to i. */
+/* Sorts all calls; the one at was[i] moves to i. */
 static void sort_all(struct model_call *list, uint32_t *was, size_t count)
 {
 	struct order_key *keys = xmalloc(count * sizeof(*keys));
@@ -228,7 +228,7 @@ static void sort_all(struct model_call *list, uint32_t *was, size_t count)
 	free(keys);
 }
 
-/* From `at` on; those in front of it are in order. */
+/* Sorts from `at` on; the preceding calls are sorted. */
 static void sort_from(struct model_call *list, uint32_t *was, size_t at, size_t count)
 {
 	for (; at < count; at++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A capture lasts from the end of the call that begins it to the start of the one that ends it; see captures.h. */
+/* A capture lasts from the end of the call that begins it to the start of the call that ends it; see captures.h. */
 #include "model/tables/captures.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ uint64_t captures_end_thread(struct captures *captures, uint32_t process, uint64
 {
 	struct capture capture = {.process = process, .start_ns = captures->since_ns, .end_ns = until_ns};
 
-	/* one that never ended captured nothing that is known */
+	/* a capture that never ended has no known launches */
 	if (captures->since_ns && until_ns != UINT64_MAX)
 		array_push(&captures->list, capture);
 	return captures->since_ns;
@@ -70,7 +70,7 @@ static int compare_captures(const void *left, const void *right)
 	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-/* Sorted, and those of a process that overlap made one. */
+/* Sorts captures, and merges overlapping ones of a process. */
 static void merge(struct captures *captures)
 {
 	struct capture *all = captures->list.items;

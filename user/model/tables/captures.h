@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * When the streams of a process were captured into graphs, where only CUPTI's records of calls say so.  The thread that
- * begins a capture ends it; meanwhile others may work for it, as those of autograd do.
+ * When the streams of a process were captured into graphs, where only API activity records show it.  The thread that
+ * begins a capture also ends it; meanwhile other threads, such as autograd's, may add to the graph.
  */
 #ifndef GPUTRACE_CAPTURES_H
 #define GPUTRACE_CAPTURES_H
@@ -15,19 +15,22 @@ struct capture {
 
 struct captures {
 	ARRAY(struct capture) list;
-	uint64_t since_ns; /* the thread in question captures since then, 0: it does not */
+	uint64_t since_ns; /* since when the current thread has been capturing, 0: it is not */
 };
 
-/* The records that follow are another thread's, which captures since then (0: it does not). */
+/* The next records are of another thread, which has been capturing since since_ns (0: it is not). */
 void captures_begin_thread(struct captures *captures, uint64_t since_ns);
 
-/* There are no more records of the thread before until_ns (UINT64_MAX: at all).  Since when it captures then, 0. */
+/* The thread has no more records before until_ns (UINT64_MAX: at all).  Returns since when it is capturing then, 0. */
 uint64_t captures_end_thread(struct captures *captures, uint32_t process, uint64_t until_ns);
 
 /* The next record of the thread, in order of time. */
 void captures_note(struct captures *captures, const struct api_activity *activity);
 
-/* After the last: launches that were found (with a correlation id and an end) and fall into a capture are captured. */
+/*
+ * After the last record: marks as captured the launches in a capture whose record was found (with correlation id and
+ * end).
+ */
 void captures_mark(struct captures *captures, const struct process_table *processes, struct calls *calls);
 
 void captures_free(struct captures *captures);

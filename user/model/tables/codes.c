@@ -16,13 +16,13 @@ struct code_version {
 	uint32_t first_traceable; /* as new_code */
 	uint8_t linetable;	  /* enum gpt_linetable */
 	bool decoded;
-	bool whole;	      /* all of its table has come, or did before it was decoded */
+	bool whole;	      /* its table is complete, or was when it was decoded */
 	bool named;	      /* as new_code.is_named */
 	bool internal;	      /* see is_internal */
-	bool no_code;	      /* nothing of it could be read, not even that it is a code object */
-	uint32_t before;      /* version that stands until the table of this one is whole, NONE */
+	bool no_code;	      /* nothing could be read, not even whether it is a code object */
+	uint32_t before;      /* version in use until the table of this one is complete, NONE */
 	uint32_t table_bytes; /* in all */
-	ARRAY(uint8_t) table; /* what has come of it */
+	ARRAY(uint8_t) table; /* received so far */
 	line_ranges ranges;   /* of the table, when decoded */
 };
 
@@ -66,8 +66,8 @@ static uint32_t intern_text(struct codes *codes, const struct python_text *text,
 }
 
 /*
- * A notebook's cell is called by a hash of its text, which says nothing to its author and changes with each edit: it
- * becomes "cell 1" and so on in its folder, in the order in which the trace meets them.
+ * A notebook cell's file name is a hash of its text, which means nothing to its author and changes with each edit.  It
+ * is shown as "cell 1" and so on in its folder, in order of appearance in the trace.
  */
 static uint32_t name_cell(struct codes *codes, uint32_t file)
 {
@@ -106,8 +106,8 @@ static uint32_t find_code(struct codes *codes, uint32_t name, uint32_t file, uin
 }
 
 /*
- * Frames that the interpreter pushes for itself and that no traceback shows: CPython 3.12 and later make an instance
- * under one that checks what __init__ returns (_Py_InitCleanup in Python/specialize.c, which has no first line).
+ * Internal frames of the interpreter, which no traceback shows: CPython 3.12 and later create an instance under a frame
+ * that checks the result of __init__ (_Py_InitCleanup in Python/specialize.c, which has no first line).
  */
 static bool is_internal(const struct codes *codes, const uint32_t names[3], uint32_t first_line)
 {
@@ -130,16 +130,16 @@ static bool described_alike(const struct code_version *a, const struct code_vers
 }
 
 /*
- * Two threads that meet a code object at once describe it twice, and each description comes in pieces between which
- * stacks of other threads may stand.  So a description like the one that stands ends it only when its own table is
- * whole.
+ * Two threads that use a new code object at the same time describe it twice, and each description comes in pieces,
+ * possibly with other threads' stacks in between.  So a description equal to the current one replaces it only once its
+ * own table is complete.
  */
 static void replace_version(struct codes *codes, uint32_t *at, struct code_version made)
 {
 	struct code_version *stands = *at == NONE ? NULL : &codes->versions.items[*at];
 
 	if (stands && !stands->decoded && !stands->whole && described_alike(stands, &made))
-		return; /* what comes completes it */
+		return; /* the following pieces complete it */
 	if (stands && stands->whole && described_alike(stands, &made)) {
 		forget_before(codes, stands);
 		made.before = *at;
@@ -183,16 +183,18 @@ bool codes_add_lines(struct codes *codes, uint32_t epoch, uint64_t key, uint32_t
 	uint32_t *at = lookup_get(&codes->by_address, epoch, key);
 	struct code_version *version = at && *at != NONE ? &codes->versions.items[*at] : NULL;
 
-	/* its description was lost, and that is counted there */
+	/* its description was lost, which is counted elsewhere */
 	if (!version)
 		return true;
-	/* two threads met the code object at once, and the stack of the first was here before the second's table */
+	/*
+	 * two threads described the code object at once, and the first one's stack came before the second one's table
+	 */
 	if (version->decoded)
 		return offset <= version->table_bytes && size <= version->table_bytes - offset;
-	/* a chunk was lost, which is counted where it was: what follows it has no place, its lines stay unknown */
+	/* an earlier piece was lost, which is counted elsewhere: this one cannot be placed, and lines stay unknown */
 	if (offset > version->table.count)
 		return true;
-	/* two threads met the code object at once and each described it: what we have stands */
+	/* two threads described the code object at once: keep what is there */
 	if (offset < version->table.count && offset + size <= version->table.count)
 		return true;
 	if (offset != version->table.count)
@@ -263,7 +265,7 @@ uint32_t codes_frame(struct codes *codes, uint32_t epoch, uint64_t address, int3
 	if (at && *at != NONE) {
 		struct code_version *version = &codes->versions.items[*at];
 
-		/* The interpreter hides a frame that has not begun, too (_PyFrame_IsIncomplete, pycore_frame.h). */
+		/* The interpreter also hides a frame that has not begun (_PyFrame_IsIncomplete, pycore_frame.h). */
 		if (version->internal ||
 		    (version->linetable == GPT_LINES_LOCATIONS && lasti < (int32_t)version->first_traceable))
 			return NONE;

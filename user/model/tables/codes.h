@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Code objects: what a key (an address) in a program means at this point of the source, and which line an instruction
- * is on.  Code objects that are the same function of the same file are one model_code, whichever process
- * they are in; frames (code, line) are unique.
+ * Code objects: which one a key (an address) of a process image stands for at this point of the source, and the line of
+ * an instruction.  Code objects of the same function of the same file share one model_code, across processes; frames
+ * (code, line) are unique.
  */
 #ifndef GPUTRACE_CODES_H
 #define GPUTRACE_CODES_H
@@ -13,7 +13,7 @@
 #include "model/string_pool.h"
 #include "model/tables/linetable.h"
 
-struct code_version; /* what a key meant for a while: a model_code with the line table of that object */
+struct code_version; /* the meaning of a key for a time: a model_code with that object's line table */
 
 struct codes {
 	struct string_pool *strings;
@@ -23,7 +23,7 @@ struct codes {
 	struct lookup by_address; /* (epoch, address) to version, NONE: dead */
 	struct lookup by_content; /* (first line + 1, name and file) to model_code */
 	struct lookup by_line;	  /* (model_code + 1, line) to model_frame */
-	struct lookup by_cell;	  /* (1, file) of a notebook's cell to the name it is shown by */
+	struct lookup by_cell;	  /* (1, file) of a notebook cell to its display name */
 	uint32_t unknown;	  /* the model_code of objects that could not be read, NONE until needed */
 };
 
@@ -32,19 +32,21 @@ void codes_free(struct codes *codes); /* all but list and frames, which are the 
 
 void codes_add(struct codes *codes, uint32_t epoch, const struct new_code *code);
 
-/* A part of the line table of the object that has this key now.  False when it does not make sense. */
+/* A piece of the line table of the object that has this key now.  False: it does not make sense. */
 bool codes_add_lines(struct codes *codes, uint32_t epoch, uint64_t key, uint32_t offset, const void *bytes,
 		     uint32_t size);
 void codes_remove(struct codes *codes, uint32_t epoch, uint64_t key);
 
-/* The code object that is at an address now; one that no one described is "?". */
+/* The code object at an address now; "?" if it was never described. */
 uint32_t codes_at(struct codes *codes, uint32_t epoch, uint64_t address);
 
-/* No code object is there: the walk that led to it was not among frames any more. */
+/* No code object is at the address: the walk of the stack had left the chain of frames. */
 #define FRAME_OF_NO_CODE (NONE - 1)
 
-/* The frame of an instruction (byte offset; -1: not started) of the object that is at an address now; NONE: one of the
- * interpreter's own, which is no part of a stack; FRAME_OF_NO_CODE. */
+/*
+ * The frame of an instruction (byte offset; -1: not started) of the object now at an address; NONE: one of the
+ * interpreter's internal frames, which are not part of a stack; FRAME_OF_NO_CODE.
+ */
 uint32_t codes_frame(struct codes *codes, uint32_t epoch, uint64_t address, int32_t lasti);
 
 #endif

@@ -47,7 +47,7 @@ uint32_t *corr_index_put(struct corr_index *index, uint32_t epoch, uint32_t corr
 	return value;
 }
 
-/* False: nothing is left in it. */
+/* False: the page is now empty. */
 static bool move_page(struct corr_page *page, const uint32_t *places)
 {
 	bool any = false;

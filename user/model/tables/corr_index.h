@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From a correlation id of an address space to a 32-bit index.  CUPTI counts ids up, one for each call, so neighbours
- * share a page: most of them are found in memory that the one before has brought near.
- * The ids come from targets: pages are found by a seeded hash, and one that holds a single id is 264 bytes.
+ * Maps a correlation id of an address space to a 32-bit index.  CUPTI's ids increase by one per call, so neighbours
+ * share a page, and most look-ups hit memory that the previous one brought into the cache.  Ids come from targets and
+ * are hostile: pages are found by a seeded hash, and a page with a single id takes 264 bytes.
  */
 #ifndef GPUTRACE_MODEL_CORR_INDEX_H
 #define GPUTRACE_MODEL_CORR_INDEX_H
@@ -16,20 +16,20 @@
 #define CORR_PAGE 64u /* ids */
 
 struct corr_page {
-	uint32_t epoch, number;	    /* of which ids: number * CORR_PAGE and on */
+	uint32_t epoch, number;	    /* holds ids from number * CORR_PAGE on */
 	uint32_t values[CORR_PAGE]; /* UINT32_MAX: none */
 };
 
 struct corr_index {
 	struct lookup by_number; /* (epoch, number) to index in pages */
 	ARRAY(struct corr_page) pages;
-	uint32_t latest; /* page that was asked for last: most often it is the next, too */
+	uint32_t latest; /* the page used last, which is usually used next, too */
 };
 
 void corr_index_init(struct corr_index *index, uint64_t seed);
 void corr_index_free(struct corr_index *index);
 
-/* Makes the page the latest one; false: there is none of that number. */
+/* Makes the page the latest one; false: there is no such page. */
 bool corr_index_turn(struct corr_index *index, uint32_t epoch, uint32_t number);
 
 static inline bool corr_index_is_latest(const struct corr_index *index, uint32_t epoch, uint32_t number)
@@ -49,10 +49,10 @@ static inline uint32_t corr_index_get(struct corr_index *index, uint32_t epoch, 
 	return index->pages.items[index->latest].values[corr % CORR_PAGE];
 }
 
-/* Where the value of an id is, `initial` if there was none; valid until the next put. */
+/* A pointer to the value of an id, set to `initial` if it is new; valid until the next put. */
 uint32_t *corr_index_put(struct corr_index *index, uint32_t epoch, uint32_t corr, uint32_t initial);
 
-/* Replaces each value by places[value], and leaves out those that are UINT32_MAX there. */
+/* Replaces each value by places[value], and drops values that become UINT32_MAX. */
 void corr_index_move(struct corr_index *index, const uint32_t *places);
 
 #endif

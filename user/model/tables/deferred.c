@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* What is at one time stays in its order. */
+/* Events at the same time keep their order. */
 static int by_time(const void *left, const void *right, void *list)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;

@@ -10,8 +10,8 @@
 #include "model/tables/ops.h"
 
 /*
- * Kinds that are pending in the builder until they are joined: those of the model, and what joins them.
- *	X(one, many, time, timing), as MODEL_JOINED_EVENTS; a CALL says when it was
+ * Kinds of events that stay pending in the builder until they are joined: the model's, and kinds that help to join
+ * them.  X(one, many, time, timing), as MODEL_JOINED_EVENTS; CALL: the time is its call's
  */
 #define PENDING_EVENTS(X)                                                                                              \
 	MODEL_JOINED_EVENTS(X)                                                                                         \
@@ -29,10 +29,10 @@ enum deferred_kind {
 };
 
 struct deferred_event {
-	uint64_t time_ns; /* about when it began, by CLOCK_MONOTONIC; 0: not known */
+	uint64_t time_ns; /* approximate start, CLOCK_MONOTONIC; 0: not known */
 	struct process_image program;
 	struct kernel_texts kernel; /* in pass 1's strings */
-	struct op_texts texts;	    /* the same of an op */
+	struct op_texts texts;	    /* an op's, also in pass 1's strings */
 	enum deferred_kind kind;
 	union {
 		struct new_return back;
@@ -52,7 +52,7 @@ struct deferred_events {
 
 void deferred_events_free(struct deferred_events *deferred);
 
-/* After the last: by time. */
+/* Sorts by time, after the last event. */
 void deferred_events_sort(struct deferred_events *deferred);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Devices and streams of a source, and the numbers of devices. */
+/* Devices and streams of a source, and the numbering of devices. */
 #include "model/tables/device_table.h"
 
 #include <string.h>
 
-/* No machine has more; what a target makes up beyond this is refused. */
+/* No machine has more; further ones, invented by a target, are refused. */
 #define DEVICES_MAX 1024
 
 void device_table_init(struct device_table *table, struct string_pool *strings, uint64_t seed)
@@ -51,7 +51,7 @@ static struct model_device *find_device(struct device_table *table, const struct
 	if (device)
 		return device;
 	device = find_id(table, from->id);
-	/* one of the two did not say which it is: believe the number */
+	/* one of the two has no uuid: go by the id */
 	if (device && (!memcmp(from->uuid, unknown, 16) || !memcmp(device->uuid, unknown, 16)))
 		return device;
 	if (table->list.count >= DEVICES_MAX)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * GPUs: CUPTI numbers them per process (CUDA_VISIBLE_DEVICES), the model once: a device is its uuid, and
- * keeps CUPTI's number unless another device has it already.
+ * GPUs.  CUPTI numbers them per process (CUDA_VISIBLE_DEVICES), the model globally: a device is identified by its uuid,
+ * and keeps CUPTI's number unless another device already has it.
  */
 #ifndef GPUTRACE_DEVICE_TABLE_H
 #define GPUTRACE_DEVICE_TABLE_H
@@ -22,27 +22,29 @@ struct device_table {
 	ARRAY(struct model_device) list;
 	struct lookup by_id;		    /* (process + 1, CUPTI's id) to model_device.id */
 	struct lookup contexts;		    /* (process + 1, CUPTI's id of a context) to CUPTI's id of the device */
-	struct lookup stream_keys;	    /* (epoch, context and stream) to streams, the latest */
-	struct lookup_latest latest_stream; /* of these */
+	struct lookup stream_keys;	    /* (epoch, context and stream) to the latest index in streams */
+	struct lookup_latest latest_stream; /* caches look-ups in stream_keys */
 	ARRAY(struct device_stream) streams;
-	bool renumbered; /* some process's ids are not the model's */
+	bool renumbered; /* some process's ids differ from the model's */
 };
 
 void device_table_init(struct device_table *table, struct string_pool *strings, uint64_t seed);
 void device_table_free(struct device_table *table); /* all but list, which is the model's */
 
-/* False: there are more than any machine has. */
+/* False: there are more devices than any machine has. */
 bool device_table_add(struct device_table *table, uint32_t process, const struct new_device *device);
 void device_table_add_context(struct device_table *table, uint32_t process, uint32_t context, uint32_t device);
 
-/* A stream of an address space, which numbers it within its context; and what it says of an operation in it. */
+/*
+ * Adds a stream of an address space, numbered within its context; and fills in an operation's fields from its stream.
+ */
 void device_table_add_stream(struct device_table *table, uint32_t epoch, const struct new_stream *stream);
 void device_table_set_stream(struct device_table *table, uint32_t epoch, struct model_gpu *op);
 
-/* After the last one: puts the devices in order. */
+/* After the last device: sorts the devices. */
 void device_table_finish(struct device_table *table);
 
-/* model_device.id of a process's device by CUPTI's id of it; and of a context's, NONE: not known. */
+/* model_device.id of a process's device, by CUPTI's id; and of a context's device, NONE: not known. */
 uint32_t device_table_find(const struct device_table *table, uint32_t process, uint32_t id);
 uint32_t device_table_of_context(const struct device_table *table, uint32_t process, uint32_t context);
 

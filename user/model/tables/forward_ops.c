@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Numbers of a thread follow each other, so a table by number is full before one has to make room for another. */
+/* Numbers of a thread are consecutive, so a table indexed by number fills up before entries collide. */
 #include "model/tables/forward_ops.h"
 
 #include <stdlib.h>

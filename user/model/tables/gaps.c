@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A gap lasts from the other's registration of its buffers to the agent's next one; see gaps.h. */
+/* A gap lasts from another client's registration of buffers to the agent's next one; see gaps.h. */
 #include "model/tables/gaps.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ void gaps_free(struct gaps *gaps)
 	array_free(&gaps->first_register_ns);
 }
 
-/* The one that has not ended yet; a process has one at most. */
+/* The process's open gap, of which there is at most one. */
 static struct model_gap *open_gap(struct gaps *gaps, uint32_t process)
 {
 	struct model_gap *gap;
@@ -77,7 +77,7 @@ static int compare_gaps(const void *left, const void *right)
 	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-/* Where the agent began without buffers of its own: until it, or another, registered some. */
+/* Adds gaps of agents that began without buffers: until the agent, or another client, registered some. */
 static void add_idle_gaps(struct gaps *gaps)
 {
 	for (uint32_t i = 0; i < gaps->processes->list.count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * When another user of CUPTI in a process had the GPU's records, so that they did not come to the agent
- * (struct model_gap): found by who registers buffers when.  What fell into them is counted in gap_launches.h.
+ * Gaps, in which another CUPTI client of a process had the activity records, so that the agent did not get them (struct
+ * model_gap).  They follow from which client registers buffers when.  gap_launches.h counts the launches in gaps.
  */
 #ifndef GPUTRACE_GAPS_H
 #define GPUTRACE_GAPS_H
@@ -14,19 +14,19 @@ struct gaps {
 	struct process_table *processes;
 	ARRAY(struct model_gap) list;
 	ARRAY(uint32_t) latest;		   /* by process: index into list, NONE */
-	ARRAY(uint64_t) first_register_ns; /* by process: when the first registered, 0: no one yet */
+	ARRAY(uint64_t) first_register_ns; /* by process: time of the first registration, 0: none yet */
 };
 
 void gaps_init(struct gaps *gaps, struct process_table *processes);
 void gaps_free(struct gaps *gaps); /* all but the list, which is the model's */
 
-/* Someone registers buffers for the GPU's records: own: the agent, else another user of CUPTI. */
+/* A CUPTI client registers buffers for activity records; own: it is the agent, else another client. */
 void gaps_add_registration(struct gaps *gaps, uint32_t pid, uint64_t time_ns, bool own);
 
-/* The process becomes another program: whatever was going on in it is over. */
+/* The process execs: its open gap ends. */
 void gaps_process_execs(struct gaps *gaps, uint32_t pid, uint64_t time_ns);
 
-/* After the last record: adds what is known of agents, and puts the list in order. */
+/* After the last record: adds what is known about agents, and sorts the list. */
 void gaps_finish(struct gaps *gaps);
 
 #endif

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * A node that runs is a clone, made by instantiation, of one that was captured; or of a clone, where a graph is a
- * node of another.  A hostile target could make a cycle.
+ * A node that runs is a clone, made by instantiation, of a captured node; or of another clone, if a graph is a node of
+ * another graph.  A hostile target could make a cycle.
  */
 #define CLONES_MAX 8
 
@@ -71,7 +71,7 @@ static uint32_t executable(struct graphs *graphs, uint32_t epoch, uint32_t graph
 	return index;
 }
 
-/* The number of a node, which counts from now on. */
+/* The number of a node; counts the node if it is new. */
 static uint32_t note_node(struct graphs *graphs, uint32_t executable, uint64_t graph_node)
 {
 	size_t before = graphs->nodes.count;
@@ -114,7 +114,7 @@ void graphs_finish(const struct graphs *graphs, struct calls *calls)
 		const struct graph_launch *launch = &graphs->list.items[i];
 		struct model_call *call = &calls->list.items[launch->call];
 		uint32_t nodes = graphs->node_counts.items[launch->graph];
-		/* a graph within a graph: its nodes are the launch's, too */
+		/* a graph within a graph: its nodes also belong to the launch */
 		uint32_t missing = call->nodes_missing + (nodes - launch->nodes);
 
 		call->nodes_missing = missing < UINT16_MAX ? (uint16_t)missing : UINT16_MAX;
@@ -123,7 +123,7 @@ void graphs_finish(const struct graphs *graphs, struct calls *calls)
 
 /* ---- part by part ------------------------------------------------------------------------------------------------ */
 
-/* An operation's node, and of which executable graph. */
+/* An operation's node and its executable graph. */
 struct graph_node {
 	uint64_t node;
 	uint32_t graph;
@@ -142,7 +142,7 @@ static int compare_nodes(const void *left, const void *right)
 	return (a->node > b->node) - (a->node < b->node);
 }
 
-/* Of all graphs that the call launched: a graph within a graph has nodes of its own. */
+/* Counts missing nodes of all graphs that the call launched: a graph within a graph has its own nodes. */
 static uint32_t count_missing(const struct graphs *graphs, uint32_t epoch, struct graph_nodes *nodes)
 {
 	uint32_t missing = 0;

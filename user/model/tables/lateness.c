@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The least of each chunk, and from the end backwards that of all that follow; see lateness.h. */
+/* Collects the least value of each chunk, then propagates it from the end backwards; see lateness.h. */
 #include "model/tables/lateness.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static struct lateness_epoch *epoch_of(struct lateness_index *lateness, uint32_t
 	return &lateness->epochs.items[epoch];
 }
 
-/* So that ids below the first one, of calls before the trace, have room in 64 bits. */
+/* Leaves room in 64 bits for ids below the first one, of calls before the trace. */
 #define FIRST_TURN (1ull << 32)
 
 void lateness_begin_epoch(struct lateness_index *lateness, uint32_t number, uint32_t corr)
@@ -65,7 +65,7 @@ void lateness_note_begin(struct lateness_index *lateness, uint32_t process, uint
 	NOTE(&clock->begins, lateness->chunk, time_ns);
 }
 
-/* From here on each chunk has the least of itself and of all that follow. */
+/* Gives each chunk the least value of itself and all later ones. */
 #define CARRY_BACK(list)                                                                                               \
 	do {                                                                                                           \
 		for (size_t k = (list)->count; k-- > 1;)                                                               \
@@ -97,7 +97,7 @@ void lateness_finish(struct lateness_index *lateness,
 			lateness->begins.items[i - 1] = lateness->begins.items[i];
 }
 
-/* ---- what it says ------------------------------------------------------------------------------------------------ */
+/* ---- look-ups ---------------------------------------------------------------------------------------------------- */
 
 uint64_t lateness_begins(const struct lateness_index *lateness, uint32_t chunk)
 {

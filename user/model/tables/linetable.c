@@ -10,7 +10,7 @@
 
 /* Forms of a location entry (enum _PyCodeLocationInfoKind, Include/cpython/code.h). */
 enum {
-	LOCATION_ONE_LINE0 = 10, /* below: short forms on the line before */
+	LOCATION_ONE_LINE0 = 10, /* below: short forms, on the previous entry's line */
 	LOCATION_ONE_LINE2 = 12,
 	LOCATION_NO_COLUMNS = 13,
 	LOCATION_LONG = 14,

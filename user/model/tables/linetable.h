@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Line tables of CPython 3.6 to 3.14 decoded: byte offset of an instruction to its line.  Pure; the table
- * is hostile.
+ * Decodes line tables of CPython 3.6 to 3.14: byte offset of an instruction to its line.  Pure functions; the table is
+ * hostile.
  */
 #ifndef GPUTRACE_LINETABLE_H
 #define GPUTRACE_LINETABLE_H
@@ -14,15 +14,15 @@
 
 #include "base/array.h"
 
-/* Offsets below end, and not below the end of the range before, are on this line. */
+/* Offsets from the previous range's end up to, but not including, `end` are on this line. */
 struct line_range {
 	uint32_t end;
-	uint32_t line; /* 0: instructions that belong to no line */
+	uint32_t line; /* 0: the instructions have no line */
 };
 
 typedef ARRAY(struct line_range) line_ranges;
 
-/* Appends the ranges of a table; whole: it is not truncated.  An unknown kind has no ranges. */
+/* Appends the ranges of a table; whole: the table is not truncated.  An unknown kind has no ranges. */
 void linetable_decode(enum gpt_linetable kind, const uint8_t *table, size_t bytes, bool whole, uint32_t first_line,
 		      line_ranges *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* CUDA calls by which NCCL launches kernels, and for which collective: model.nccl_calls while it is made. */
+/* CUDA calls by which NCCL launches kernels, with their collective: becomes model.nccl_calls. */
 #ifndef GPUTRACE_MODEL_NCCL_CALLS_H
 #define GPUTRACE_MODEL_NCCL_CALLS_H
 
@@ -13,7 +13,7 @@ struct nccl_calls {
 
 void nccl_calls_add(struct nccl_calls *calls, const struct model_collective *call);
 
-/* By time and thread; of a long trace those of parts that are long over are evicted. */
+/* Sorts by time and thread; evicts calls of long past parts of a long trace. */
 void nccl_calls_order(struct nccl_calls *calls);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A set of numbers that count up from 0, of which few are in it: what is to be known of some of very many.  A bit for
- * each number near one that is in it, and 4 bytes for each 512 numbers.
+ * A sparse set of numbers that count up from 0: a flag that few of very many items have.  It takes a bit for each
+ * number close to a member, and 4 bytes for each 512 numbers.
  */
 #ifndef GPUTRACE_NUMBER_SET_H
 #define GPUTRACE_NUMBER_SET_H
@@ -17,9 +17,9 @@ struct number_page {
 	uint64_t bits[NUMBER_PAGE / 64];
 };
 
-/* Zeroed: none is in it. */
+/* Zeroed: empty. */
 struct number_set {
-	ARRAY(uint32_t) by_number; /* by number / NUMBER_PAGE: index into pages + 1, 0: none there */
+	ARRAY(uint32_t) by_number; /* by number / NUMBER_PAGE: index into pages + 1, 0: no page */
 	ARRAY(struct number_page) pages;
 };
 

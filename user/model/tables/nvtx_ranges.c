@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Pairing, and where what was never ended ends; see nvtx_ranges.h. */
+/* Pairs starts and ends, and ends ranges that never ended; see nvtx_ranges.h. */
 #include "model/tables/nvtx_ranges.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ void ranges_free(struct ranges *ranges)
 	ranges_free_readings(ranges);
 }
 
-/* Of these most of what is reported is of no use any more. */
+/* Ended ids are removed in batches of at least this many. */
 #define IDS_FORGOTTEN_AT_ONCE 4096
 
 static uint32_t track_of(struct ranges *ranges, uint32_t epoch, const struct new_range *event)
@@ -57,7 +57,7 @@ static uint32_t name_of(struct ranges *ranges, const struct new_range *event)
 	return name;
 }
 
-/* In place: a copy of what was just written would wait for it. */
+/* Writes in place: copying just written data would stall. */
 static void set_span(struct ranges *ranges, const struct new_range *event, enum model_span_kind kind,
 		     struct model_span *span)
 {
@@ -69,7 +69,7 @@ static void set_span(struct ranges *ranges, const struct new_range *event, enum 
 		span->domain = string_intern(ranges->strings, event->domain_name.bytes, event->domain_name.size);
 }
 
-/* Of a span that is about to begin. */
+/* Adds the owner of a span that is about to begin. */
 static void add_owner(struct ranges *ranges, const struct range_owner *owner, struct model_span *span)
 {
 	if (ranges->spans.collecting)
@@ -81,8 +81,8 @@ static void add_owner(struct ranges *ranges, const struct range_owner *owner, st
 }
 
 /*
- * False: the time is before that of the previous event on the same thread, which is damage; the event is then used with
- * the previous event's time.
+ * False: the time is before the previous event's on the same thread, which means damage; the event then gets the
+ * previous event's time.
  */
 static bool go_on(uint64_t *latest_ns, uint64_t time_ns)
 {
@@ -147,7 +147,7 @@ bool ranges_start(struct ranges *ranges, struct process_image program, const str
 	return true;
 }
 
-/* An id that has ended is forgotten, but not one by one. */
+/* Forgets an ended id; memory is released in batches. */
 static void forget_id(struct ranges *ranges, uint32_t *added)
 {
 	*added = NONE;
@@ -215,7 +215,7 @@ static int compare(const void *left, const void *right, void *list)
 		return of_a->thread < of_b->thread ? -1 : 1;
 	if (of_a->start_ns != of_b->start_ns)
 		return of_a->start_ns < of_b->start_ns ? -1 : 1;
-	if (of_a->end_ns != of_b->end_ns) /* what holds the other comes first */
+	if (of_a->end_ns != of_b->end_ns) /* enclosing ranges come first */
 		return of_a->end_ns > of_b->end_ns ? -1 : 1;
 	return (a->index > b->index) - (a->index < b->index);
 }
@@ -249,9 +249,9 @@ static int by_epoch(const void *left, const void *right)
 }
 
 /*
- * A pop may have met another push than its own where some were lost: what was open before is known to have been open
- * until then, what began meanwhile is not known at all (false).  After it pairs are right again: whatever is out of
- * balance ends one of those that were open.
+ * After a loss, a pop may have been paired with the wrong push.  A range open before the loss is only known to have
+ * been open until then; nothing is known about a range that began during it (false).  After the loss pairs are right
+ * again: an unbalanced pop ends a range that was open before.
  */
 static bool truncate_at_loss(const struct ranges *ranges, const struct range_owner *owner, struct model_span *range)
 {
@@ -280,7 +280,7 @@ void ranges_finish(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns)
 	for (size_t i = 0; i < ranges->spans.list.count; i++) {
 		struct model_span range = ranges->spans.list.items[i];
 
-		/* what an agent had left over from another trace */
+		/* left over in the agent from an earlier trace */
 		if (range.start_ns < start_ns)
 			continue;
 		if (range.truncated)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * NVTX ranges of a source that is read twice.  Pass 1 learns whose they are and when programs and losses
- * were, so that the second knows of each when it begins whether it is left out, and when it is over at the latest.
- * Before that what both look up.
+ * NVTX ranges of a source that is read twice.  Pass 1 collects owners, ends of programs and losses, so that pass 2
+ * knows at a range's start whether it is left out, and the latest possible end.  First come look-ups used by both
+ * passes.
  */
 #include <stdlib.h>
 
 #include "base/distance.h"
 #include "model/tables/nvtx_ranges.h"
 
-/* Its program's end, or the trace's. */
+/* The end of the owner's program, or of the trace. */
 uint64_t ranges_last_moment(const struct ranges *ranges, const struct range_owner *owner, uint64_t end_ns)
 {
 	const struct model_process *process = &ranges->processes->list.items[owner->program.process];
@@ -26,7 +26,7 @@ uint32_t ranges_thread_of(struct ranges *ranges, const struct range_owner *owner
 	return thread ? *thread : process_table_find_thread(ranges->processes, owner->program.process, owner->tid);
 }
 
-/* The first loss that was not over when a range began, NULL: none. */
+/* The first loss that had not ended when a range began, NULL: none. */
 const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t epoch, uint64_t start_ns)
 {
 	size_t low = 0, high = ranges->losses.count;
@@ -61,7 +61,7 @@ void ranges_collect(struct ranges *ranges, const struct model *model)
 	spans_collect(&ranges->spans);
 }
 
-/* Nearly always it is that of the begin before. */
+/* The owner is nearly always the previous start's. */
 static bool is_latest(const struct range_readings *readings, const struct range_owner *owner)
 {
 	return readings->latest_thread != NONE && readings->latest.program.epoch == owner->program.epoch &&
@@ -106,7 +106,7 @@ void ranges_finish_collecting(struct ranges *ranges, uint64_t end_ns)
 	}
 }
 
-/* ---- the second -------------------------------------------------------------------------------------------------- */
+/* ---- pass 2 ------------------------------------------------------------------------------------------------------ */
 
 void ranges_read_again(struct ranges *ranges, const struct ranges *first)
 {
@@ -129,7 +129,7 @@ static const struct range_thread *known_thread(struct ranges *ranges, const stru
 	return &first->threads.items[ranges->readings.latest_thread];
 }
 
-/* Its thread, whether it is left out, and when it is over at the latest. */
+/* Sets a range's thread, whether it is left out, and its latest possible end. */
 void ranges_know_begin(struct ranges *ranges, const struct range_owner *owner, struct model_span *span)
 {
 	const struct ranges *first = ranges->readings.first;
@@ -157,12 +157,12 @@ static int by_nesting(const void *left, const void *right)
 
 	if (a->start_ns != b->start_ns)
 		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->end_ns != b->end_ns) /* what holds the other comes first */
+	if (a->end_ns != b->end_ns) /* enclosing ranges come first */
 		return a->end_ns > b->end_ns ? -1 : 1;
 	return (a->number > b->number) - (a->number < b->number);
 }
 
-/* Mostly they are in that order as they began. */
+/* The order of starts is mostly right already. */
 static bool is_nested(const struct model_span *spans, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++)

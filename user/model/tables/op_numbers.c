@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Numbers of ops around nodes of autograd. */
+/* Numbers of ops around autograd nodes. */
 #include "model/tables/op_order.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static bool is_evaluation(const struct ops *ops, const struct model_op *op)
 	       !strncmp(string_at(ops->strings, op->name), prefix, sizeof(prefix) - 1);
 }
 
-/* epoch: of an inner one that still waits, and has not met its forward op; 0: of one in order. */
+/* epoch: of a pending inner op, whose forward op was not looked up yet; 0: the inner op is in the list. */
 static void take_number(struct ops *ops, struct model_op *op, const struct model_op *inner, uint32_t epoch)
 {
 	op->sequence = inner->sequence;
@@ -23,7 +23,7 @@ static void take_number(struct ops *ops, struct model_op *op, const struct model
 	op->forward = epoch ? forward_ops_find(&ops->forwards, epoch, inner) : inner->forward;
 }
 
-/* The first that waits and begins inside of the op, NULL. */
+/* The first pending op that begins inside the op, NULL. */
 static const struct pending_op *first_waiting(const struct ops *ops, const struct ops *known, const struct model_op *op)
 {
 	const struct pending_op *first = NULL;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Keys are sorted, and each op is copied once, to its place in the list of a part. */
+/* Sorts keys, and copies each op once, to its place in the list of a part. */
 #include "model/tables/op_order.h"
 
 #include <stdlib.h>
 
 #include "model/order.h"
 
-/* Those of before that are still open stay; their numbers and order are theirs. */
+/* Keeps earlier ops that are still open, with their numbers and order. */
 static void keep_open(struct ops *ops)
 {
 	size_t kept = 0;
@@ -20,14 +20,14 @@ static void keep_open(struct ops *ops)
 	ops->list.count = kept;
 }
 
-/* Pending ops that begin before a time. */
+/* Pending ops that begin before until_ns. */
 struct begun {
-	struct order_key *keys; /* by begin */
+	struct order_key *keys; /* by start */
 	size_t count;
-	size_t first_waiting; /* of the others; pending.count: there are none */
+	size_t first_waiting; /* the first other op; pending.count: none */
 };
 
-/* They learn their threads, and these how many they have. */
+/* Finds them, sets their threads, and counts the ops of threads. */
 static struct begun find_begun(struct ops *ops, const struct ops *known, struct model_thread *threads,
 			       uint64_t until_ns)
 {
@@ -73,7 +73,7 @@ static void find_forward(struct ops *ops, uint32_t epoch, struct model_op *op)
 	op->forward = is_node ? forward_ops_find(&ops->forwards, epoch, op) : NONE;
 }
 
-/* What an op has only when all that begins before it is known. */
+/* Sets values of an op that depend on all ops that begin earlier. */
 static void number_op(struct ops *ops, struct pending_op *pending)
 {
 	struct model_op *op = &pending->op;
@@ -87,7 +87,7 @@ static void number_op(struct ops *ops, struct pending_op *pending)
 									 .params = pending->collective}));
 }
 
-/* Threads know how many they have, and learn where theirs begin; how many all have. */
+/* Sets each thread's first index from its count of ops; returns the total. */
 static uint32_t make_room(struct model_thread *threads, size_t thread_count)
 {
 	uint32_t place = 0;

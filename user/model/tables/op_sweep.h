@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which op of PyTorch is the innermost one on a thread, asked for at times that rise on each thread. */
+/* Finds the innermost PyTorch op on a thread; times asked for must not decrease on each thread. */
 #ifndef GPUTRACE_MODEL_OP_SWEEP_H
 #define GPUTRACE_MODEL_OP_SWEEP_H
 
 #include "model/tables/ops.h"
 
 struct op_nesting {
-	ARRAY(uint32_t) open; /* in the list, outermost first */
+	ARRAY(uint32_t) open; /* indices of the list, outermost first */
 };
 
 struct op_sweep {
@@ -21,10 +21,10 @@ void op_sweep_begin(struct op_sweep *sweep, const struct ops *ops, const struct 
 		    size_t thread_count);
 void op_sweep_end(struct op_sweep *sweep);
 
-/* Those that are open then, outermost first, as indices of the list; count 0: none. */
+/* The ops open at time_ns, outermost first, as indices of the list; count 0: none. */
 const struct op_nesting *op_sweep_at(struct op_sweep *sweep, uint32_t thread, uint64_t time_ns);
 
-/* What ends until then is not open any more. */
+/* Removes ops that end at or before time_ns. */
 static inline void op_nesting_leave(const struct ops *ops, struct op_nesting *nesting, uint64_t time_ns)
 {
 	while (nesting->open.count && ops->list.items[nesting->open.items[nesting->open.count - 1]].end_ns <= time_ns)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Records as they come, by thread, in order; then one sweep over each thread's with what is open. */
+/*
+ * Collects records in order of arrival, sorts them by thread and start, then sweeps over each thread's ops with a stack
+ * of open ones.
+ */
 #include "base/distance.h"
 #include "model/tables/ops.h"
 
@@ -11,10 +14,10 @@
 #include "model/tables/op_sweep.h"
 #include "model/order.h"
 
-/* More than any program has had traces; a target may make up more. */
+/* More traces than any program has; a target could invent more. */
 #define STOPS_MAX 4096u
 
-/* Of the ops of a thread that begin at one time this many are searched for one that was reported before, as open. */
+/* How many ops of a thread with the same start are searched for an op reported earlier as open. */
 #define TWICE_MAX 8u
 
 void ops_init(struct ops *ops, struct process_table *processes, struct string_pool *strings,
@@ -42,7 +45,7 @@ void ops_free(struct ops *ops)
 	forward_ops_free(&ops->forwards);
 }
 
-/* ---- what is reported -------------------------------------------------------------------------------------------- */
+/* ---- reported events --------------------------------------------------------------------------------------------- */
 
 void ops_add_text(struct ops *ops, struct process_image program, uint32_t key, struct text text)
 {
@@ -92,7 +95,7 @@ void ops_add(struct ops *ops, struct process_image program, const struct new_op 
 	array_push(&ops->pending, pending);
 }
 
-/* One that begins to observe again counts from 0. */
+/* An agent that begins to observe again counts from 0. */
 static void count_losses(struct ops *ops, struct op_losses *losses, const struct new_op_state *state)
 {
 	if (state->lost < losses->ops)
@@ -112,7 +115,7 @@ void ops_add_state(struct ops *ops, struct process_image program, const struct n
 	count_losses(ops, &ops->losses.items[index], state);
 	if (state->state == GPT_AGENT_OPS_STOPPED && ops->stops.count < STOPS_MAX)
 		array_push(&ops->stops, ((struct op_stop){.time_ns = state->time_ns, .process = program.process}));
-	/* that it stopped says nothing of what there was before */
+	/* a stop does not change whether ops were observed before */
 	if (state->state != GPT_AGENT_OPS_STOPPED || !process->ops_state)
 		process->ops_state = state->state;
 	process->ops_detail = string_keep(ops->strings, state->detail.bytes, state->detail.size);
@@ -155,7 +158,7 @@ void ops_find_threads(struct ops *ops)
 	}
 }
 
-/* Of those that begin at one time, what ends last is around the others; of those what came last. */
+/* Of ops with the same start, the one that ends last encloses the others; among equal ends, the one that came last. */
 static void put_outer_first(struct model_op *items, uint32_t count)
 {
 	for (uint32_t first = 0, end; first < count; first = end) {
@@ -175,7 +178,7 @@ static void put_outer_first(struct model_op *items, uint32_t count)
 	}
 }
 
-/* Whether a later record, which stands before this one by now, is of the same op. */
+/* Whether a later record, which now precedes this one, is of the same op. */
 static bool is_reported_again(const struct model_op *kept, uint32_t count, const struct model_op *op)
 {
 	for (uint32_t i = 0; i < TWICE_MAX && i < count; i++) {
@@ -190,8 +193,8 @@ static bool is_reported_again(const struct model_op *kept, uint32_t count, const
 }
 
 /*
- * One that never ended goes on for as long as its process, unless its end may have been lost, or until its ops were no
- * longer observed: another gputrace that had asked for them may have left.
+ * An op that never ended lasts as long as its process, unless its end may have been lost, or until the process's ops
+ * were no longer observed, e.g. because another gputrace that had requested them left.
  */
 static void end_open(const struct ops *known, struct model_op *op, uint64_t end_ns)
 {
@@ -206,7 +209,7 @@ static void end_open(const struct ops *known, struct model_op *op, uint64_t end_
 		op->end_ns = last_ns;
 }
 
-/* What begins in an op and ends after it overlaps that. */
+/* An op that begins in another one and ends after it overlaps. */
 static void enter(struct ops *ops, struct op_nesting *nesting, uint32_t index)
 {
 	struct model_op *op = &ops->list.items[index];
@@ -255,8 +258,8 @@ void ops_join(struct ops *ops, const struct ops *known, struct model_thread *thr
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
 /*
- * The innermost one, as torch.profiler links GPU work: what a program names itself counts only where no other is open.
- * A collective is named inside of its op.
+ * The innermost op, by torch.profiler's rule for linking GPU work: an op that the program named itself counts only if
+ * no other is open.  A collective has such a named op inside its own op.
  */
 static uint64_t op_of_call(const struct ops *ops, const struct op_nesting *nesting)
 {
@@ -279,7 +282,7 @@ static const struct model_op *innermost_node(const struct ops *ops, const struct
 	return NULL;
 }
 
-/* Python that a node runs (a function of one's own, a hook, a forward that is computed again) has frames of its own. */
+/* Python code that a node runs (a custom function, a hook, a recomputed forward) has its own frames. */
 static bool is_of_python(const struct model_call *call, const struct model_op *node)
 {
 	return call->stack != NONE && call->stack_state != GPT_STACK_BACKWARD && call->stack != node->stack;

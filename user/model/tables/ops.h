@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Ops of PyTorch, as the agents reported them: each is known when it has ended, so children come before what is around
- * them.  Here they are put in order, by thread and begin, and those that do not nest are found.  Of a trace in parts
- * each has the ops that begin in it, and those of before that are still open (model_op.continued).  Everything here is
- * written by targets: hostile.
+ * Ops of PyTorch, as reported by the agents.  An op is reported when it ends, so children come before their parents.
+ * Here ops are sorted by thread and start, and ops that do not nest are found.  Each part of a trace has the ops that
+ * start in it, and earlier ones that are still open (model_op.continued).  All input is written by targets: hostile.
  */
 #ifndef GPUTRACE_MODEL_OPS_H
 #define GPUTRACE_MODEL_OPS_H
@@ -26,7 +25,7 @@ struct pending_op {
 	uint64_t sampled; /* new_sampled_stack.number, 0 */
 };
 
-/* What the keys of a new_op stand for: strings, NONE. */
+/* The texts of a new_op's keys: strings, NONE. */
 struct op_texts {
 	uint32_t name, inputs, collective;
 };
@@ -36,12 +35,12 @@ struct op_thread_name {
 	uint32_t process, tid;
 };
 
-/* What the agent had no room for. */
+/* Counts of ops and inputs for which the agent had no room. */
 struct op_losses {
 	uint64_t ops, inputs;
 };
 
-/* From then on the ops of the process are not observed, or their counts start over. */
+/* From time_ns on the ops of the process are not observed, or their counts start over. */
 struct op_stop {
 	uint64_t time_ns;
 	uint32_t process;
@@ -52,38 +51,38 @@ struct ops {
 	struct string_pool *strings;
 	const struct sampled_stacks *sampled;
 	ARRAY(struct pending_op) pending;
-	ARRAY(struct model_op) list; /* in order: of all, or of the current part */
+	ARRAY(struct model_op) list; /* sorted; of the whole trace or the current part */
 	ARRAY(struct model_collective) collectives;
 	struct lookup texts;   /* (epoch, key) to string */
 	struct lookup threads; /* (process + 1, tid) to thread, NONE until ops_find_threads */
 	struct lookup_latest latest_texts;
-	struct lookup_latest latest_threads;	   /* which there are, as the values change */
-	ARRAY(struct op_thread_name) thread_names; /* those of threads, as they were met */
-	struct lookup lost_of;			   /* (epoch, 0) to losses: what its latest session lost so far */
+	struct lookup_latest latest_threads;	   /* caches which keys exist, as values change */
+	ARRAY(struct op_thread_name) thread_names; /* of `threads`, in order of appearance */
+	struct lookup lost_of;			   /* (epoch, 0) to losses: of its latest session, so far */
 	ARRAY(struct op_losses) losses;
 	ARRAY(struct op_stop) stops; /* a few: one for each trace that had ops */
 	struct forward_ops forwards;
-	struct op_losses lost; /* in sessions that are over */
-	uint64_t number;       /* of the next one in order */
-	uint64_t until_ns;     /* those that begin before this have been in a part */
+	struct op_losses lost; /* in finished sessions */
+	uint64_t number;       /* of the next op in order */
+	uint64_t until_ns;     /* ops that start before this have been in a part */
 };
 
 void ops_init(struct ops *ops, struct process_table *processes, struct string_pool *strings,
 	      const struct sampled_stacks *sampled, uint64_t seed);
 void ops_free(struct ops *ops); /* all but the list and the collectives, which are the model's */
 
-/* What a key of new_op stands for, and the string of that; NONE: not reported. */
+/* Adds the text of a key of new_op; and returns its string, NONE: not reported. */
 void ops_add_text(struct ops *ops, struct process_image program, uint32_t key, struct text text);
 uint32_t ops_text(struct ops *ops, struct process_image program, uint32_t key);
 
-/* An op with those texts, or that its thread has one. */
+/* Adds an op with its texts; or only notes that its thread has ops. */
 void ops_add(struct ops *ops, struct process_image program, const struct new_op *op, struct op_texts texts);
 void ops_note_thread(struct ops *ops, struct process_image program, uint32_t tid);
 void ops_add_state(struct ops *ops, struct process_image program, const struct new_op_state *state);
 uint64_t ops_lost(const struct ops *ops);
-uint64_t op_inputs_lost(const struct ops *ops); /* ops whose inputs were */
+uint64_t op_inputs_lost(const struct ops *ops); /* ops whose inputs were lost */
 
-/* The thread of a pending op; known: the ops, once the whole trace is read.  NONE. */
+/* The thread of a pending op, NONE; known: the ops after the whole trace was read. */
 static inline uint32_t ops_thread(const struct ops *known, uint32_t process, uint32_t tid)
 {
 	const uint32_t *thread = lookup_get(&known->threads, process + 1, tid);
@@ -96,17 +95,17 @@ static inline uint32_t ops_thread_of(const struct ops *known, const struct pendi
 	return ops_thread(known, pending->process, pending->tid);
 }
 
-/* After the last one of the trace: makes the threads that no one else knew. */
+/* After the last op of the trace: creates the threads that are known from ops only. */
 void ops_find_threads(struct ops *ops);
 
 /*
- * Puts those in order that begin before until_ns (UINT64_MAX: all); threads learn where theirs are.  known: the ops of
- * a caller that has read the whole trace, with its threads; end_ns: of the trace.
+ * Sorts the ops that start before until_ns (UINT64_MAX: all), and sets each thread's range of ops.  known: the ops
+ * after the whole trace was read, with its threads; end_ns: of the trace.
  */
 void ops_join(struct ops *ops, const struct ops *known, struct model_thread *threads, uint64_t end_ns,
 	      uint64_t until_ns);
 
-/* Calls that were made before until_ns learn which op, and which node, they were made in; they are by start. */
+/* Sets op and node of the calls made before until_ns, which are sorted by start. */
 void ops_join_calls(const struct ops *ops, const struct model_thread *threads, size_t thread_count,
 		    struct model_call *calls, size_t count);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Processes and threads of a source: identity, names, births and ends. */
+/* Processes and threads of a source: identity, names, starts and ends. */
 #include "model/tables/process_table.h"
 
 #include <ctype.h>
@@ -8,8 +8,8 @@
 #include "base/distance.h"
 
 /*
- * Two start times closer than this are the same process where nothing else is known: /proc has it in ticks of 10 ms,
- * a fork record in ns, and without being asked to no kernel gives a pid again within 100 ms.
+ * Two start times closer than this are of the same process, unless known otherwise: /proc has them in ticks of 10 ms, a
+ * fork record in ns, and no kernel reuses a pid within 100 ms unless told to.
  */
 #define SAME_START_NS 100000000ull
 
@@ -34,7 +34,7 @@ void process_table_free(struct process_table *processes)
 	lookup_free(&processes->by_own_tid);
 }
 
-#define RANK_DIGITS_MAX 7 /* as PROCESS_RANK_MAX of target/process.h has room for */
+#define RANK_DIGITS_MAX 7 /* as many as fit into PROCESS_RANK_MAX (target/process.h) */
 
 static uint32_t add_process(struct process_table *processes, uint32_t pid)
 {
@@ -116,7 +116,7 @@ static const char *keep(struct process_table *processes, struct text text)
 	return string_keep(processes->strings, text.bytes, text.size);
 }
 
-/* Whether the process that is known by a pid can be the one that started at this time. */
+/* Whether the known process of a pid can be the one that started at start_ns. */
 static bool is_same(const struct model_process *process, uint64_t start_ns)
 {
 	if (process->exit_ns && start_ns > process->exit_ns)
@@ -128,7 +128,7 @@ static bool is_same(const struct model_process *process, uint64_t start_ns)
 	return !process->first_call_ns || start_ns <= process->first_call_ns + SAME_START_NS;
 }
 
-/* The process with this pid that started at start_ns; another one before it is over by then. */
+/* The process with this pid that started at start_ns; an earlier one with the pid has ended by then. */
 static struct model_process *find_started(struct process_table *processes, uint32_t pid, uint64_t start_ns)
 {
 	struct model_process *process = latest(processes, pid);
@@ -171,7 +171,7 @@ void process_table_add_fork(struct process_table *processes, const struct new_fo
 	struct model_process *before = latest(processes, event->pid), *child;
 	const struct model_process *parent;
 
-	/* The process that had the pid and was forked, too, has ended since, however short a time ago. */
+	/* An earlier process with this pid that also began with a fork has ended, however recently. */
 	if (before && processes->states.items[before - processes->list.items].forked) {
 		if (!before->exit_ns)
 			before->exit_ns = event->time_ns;
@@ -183,7 +183,7 @@ void process_table_add_fork(struct process_table *processes, const struct new_fo
 	child->parent = event->parent;
 	if (!*child->name)
 		child->name = keep(processes, event->name);
-	/* a fork is a copy of its parent until it says otherwise */
+	/* a forked process is a copy of its parent until it is described */
 	if (parent && parent != child && !processes->states.items[child - processes->list.items].described_ns) {
 		child->exe = parent->exe;
 		child->cmdline = parent->cmdline;
@@ -201,7 +201,7 @@ void process_table_add_exec(struct process_table *processes, uint32_t pid, uint6
 	struct model_process *process = &processes->list.items[index];
 	struct process_state *state = &processes->states.items[index];
 
-	/* the collector's own records may overtake those of the ring buffer */
+	/* the collector's own records may overtake the ring buffer's */
 	if (state->described_ns < time_ns) {
 		process->exe = process->cmdline = process->python_path = string_keep(processes->strings, "", 0);
 		process->rank = process->local_rank = -1;
@@ -250,7 +250,7 @@ void process_table_describe(struct process_table *processes, const struct new_de
 	process =
 		event->start_ns ? find_started(processes, event->pid, event->start_ns) : latest(processes, event->pid);
 	state = &processes->states.items[process - processes->list.items];
-	/* It may have been read before the program that runs now: another follows, if the process lives. */
+	/* It may be from before the current program: another description follows, if the process lives. */
 	if (event->time_ns < state->exec_ns)
 		return;
 	set_text(processes, &process->name, event->name);
@@ -276,7 +276,7 @@ void process_table_finish(struct process_table *processes)
 		const struct model_thread *thread = &processes->threads.items[i];
 		struct model_process *process = &processes->list.items[thread->process];
 
-		/* the main thread has the process's name unless it was renamed */
+		/* the main thread has the process's name, unless renamed */
 		if (thread->tid == process->pid && !*process->name)
 			process->name = thread->name;
 	}

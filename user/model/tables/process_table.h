@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who is who: processes and threads by the numbers the kernel gives and reuses.  A pid means the latest
- * process that had it; an address space ("epoch") is what numbers inside a process (addresses, stack ids,
- * correlation ids) belong to, and starts over at each exec.
+ * Processes and threads by the kernel's numbers, which are reused.  A pid means the latest process that had it.  An
+ * address space ("epoch") is the scope of numbers inside a process (addresses, stack ids, correlation ids); a new one
+ * starts at each exec.
  */
 #ifndef GPUTRACE_PROCESS_TABLE_H
 #define GPUTRACE_PROCESS_TABLE_H
@@ -14,13 +14,13 @@
 
 struct process_state {
 	uint32_t epoch;		    /* never 0 */
-	uint32_t epoch_before;	    /* the latest exec; 0: none */
-	uint64_t exec_ns;	    /* the latest */
+	uint32_t epoch_before;	    /* before the latest exec; 0: none */
+	uint64_t exec_ns;	    /* of the latest exec */
 	uint32_t clock;		    /* its track in wall_clock.h, NONE */
 	uint64_t described_ns;	    /* of the latest description */
-	uint64_t borrow_stopped_ns; /* the agent said that it no longer borrows CUPTI, 0: it did not */
-	uint32_t earlier_corr;	    /* the highest id of a call from before the recording that was reported, 0: none */
-	bool forked;		    /* a fork began it: the next one is another process's */
+	uint64_t borrow_stopped_ns; /* when the agent reported that it no longer borrows CUPTI, 0: never */
+	uint32_t earlier_corr;	    /* the highest reported id of a call from before the recording, 0: none */
+	bool forked;		    /* it began with a fork: a further fork of this pid is another process */
 };
 
 /* How CUPTI may name a thread; 0: not known. */
@@ -38,9 +38,9 @@ struct process_table {
 	ARRAY(struct thread_names) thread_names; /* parallel to threads */
 	struct lookup by_pid;			 /* (1, pid) to the latest process */
 	struct lookup by_tid;			 /* (process + 1, tid) to thread */
-	struct lookup by_own_tid;		 /* the same by thread_names.own_tid; the latest */
+	struct lookup by_own_tid;		 /* (process + 1, thread_names.own_tid) to the latest thread */
 	uint32_t last_epoch;
-	/* Who was asked for last: nearly always who is asked for next.  pid 0: no one. */
+	/* The latest look-up, which is nearly always the next one, too.  pid 0: none. */
 	struct {
 		uint32_t pid, process;
 	} last_process;
@@ -50,14 +50,14 @@ struct process_table {
 void process_table_init(struct process_table *processes, struct string_pool *strings, uint64_t seed);
 void process_table_free(struct process_table *processes);
 
-/* Index of the process that has this pid now, made when it is new. */
+/* Index of the process that has this pid now, created if it is new. */
 uint32_t process_table_find(struct process_table *processes, uint32_t pid);
 struct process_image process_table_image(struct process_table *processes, uint32_t pid);
 
-/* The program that it ran at a time, where a record of that time may stand after an exec that came later. */
+/* Its process image at time_ns: a record of that time may come after a later exec. */
 struct process_image process_table_image_at(struct process_table *processes, uint32_t pid, uint64_t time_ns);
 
-/* The address space that a process had then. */
+/* The address space of a process at time_ns. */
 static inline uint32_t epoch_at(const struct process_state *state, uint64_t time_ns)
 {
 	return time_ns < state->exec_ns && state->epoch_before ? state->epoch_before : state->epoch;
@@ -68,14 +68,14 @@ uint32_t process_table_find_thread(struct process_table *processes, uint32_t pro
 /* Whether a thread of the process has that number in its own pid namespace. */
 bool process_table_has_own_tid(const struct process_table *processes, uint32_t process, uint32_t own_tid);
 
-/* What became of them, in the order of the source. */
+/* Events of processes and threads, in the order of the source. */
 void process_table_add_thread(struct process_table *processes, const struct new_thread *thread);
 void process_table_add_fork(struct process_table *processes, const struct new_fork *fork);
 void process_table_add_exec(struct process_table *processes, uint32_t pid, uint64_t time_ns, struct text name);
 void process_table_add_exit(struct process_table *processes, uint32_t pid, uint64_t time_ns);
 void process_table_describe(struct process_table *processes, const struct new_description *description);
 
-/* Names for those that no one described. */
+/* Names processes that were never described. */
 void process_table_finish(struct process_table *processes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* CUPTI 12.8 and later number the recordings of events; before, their order in time decides. */
+/* CUPTI 12.8 and later number the recordings of events; for earlier versions their order in time decides. */
 #include "model/tables/recordings.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ void recordings_free(struct recordings *recordings)
 	lookup_free(&recordings->numbered);
 }
 
-/* What cudaEventSyncId is where it does not apply: CUPTI_SYNCHRONIZATION_INVALID_VALUE, as 32 or as 64 bits. */
+/* False for the values of cudaEventSyncId that mean "none": 0, CUPTI_SYNCHRONIZATION_INVALID_VALUE in 32 or 64 bits. */
 bool recording_is_numbered(uint64_t number)
 {
 	return number && number != UINT32_MAX && number != UINT64_MAX;
@@ -32,7 +32,7 @@ static void index_one(struct recordings *recordings, uint32_t index)
 
 	if (recording_is_numbered(recording->number))
 		*lookup_put(&recordings->numbered, recording->epoch, recording->number, 0) = index;
-	if (recording->call != NONE) /* its time is its call's */
+	if (recording->call != NONE) /* its time is the call's */
 		array_push(&recordings->by_event, index);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Python stacks that the agent had taken for what it reports itself, an op of PyTorch or an event of its memory.  The
- * stack comes first, by the ring buffer; what it belongs to comes in a batch, when it is over, and names it by a number
- * of the agent's.
+ * Python stacks that were sampled at the agent's request for events that it reports itself: PyTorch's ops and memory
+ * events.  The stack comes first, through the ring buffer; its event comes in a batch, when it is over, and refers to
+ * the stack by the agent's number.
  */
 #ifndef GPUTRACE_MODEL_TAKEN_STACKS_H
 #define GPUTRACE_MODEL_TAKEN_STACKS_H
@@ -11,7 +11,7 @@
 #include "base/lookup.h"
 #include "model/events.h"
 
-/* A stack is taken just before its op begins, but for a preemption; older ones belong to nothing. */
+/* A stack is sampled just before its op begins, unless the thread is preempted; older stacks belong to no event. */
 #define TAKEN_STACK_AGE_NS 1000000000u
 
 struct sampled_stack {
@@ -29,11 +29,11 @@ void sampled_stacks_free(struct sampled_stacks *sampled);
 void sampled_stacks_add(struct sampled_stacks *sampled, uint32_t epoch, const struct new_sampled_stack *from,
 			uint32_t stack);
 
-/* That of what began at time_ns; NONE: there is none. number: 0: none was taken. */
+/* The stack of an event that began at time_ns; NONE: there is none.  number 0: none was sampled. */
 uint32_t sampled_stacks_find(const struct sampled_stacks *sampled, uint32_t epoch, enum gpt_stack_of what,
 			     uint64_t number, uint64_t time_ns);
 
-/* All that began before until_ns has its stack. */
+/* Evicts stacks: all events that began before until_ns already have theirs. */
 void sampled_stacks_evict(struct sampled_stacks *sampled, uint64_t until_ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Pairs begins with ends.  What began before the trace has no begin and is left out; see spans.h. */
+/* Pairs starts with ends.  A span that began before the trace has no start and is left out; see spans.h. */
 #include "model/tables/spans.h"
 
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static void lose(struct spans *spans, struct span_track *track, const struct ope
 	}
 }
 
-/* What is below the depth is over, and its end was not seen. */
+/* Spans below the depth are over, but their end was not seen. */
 static void lose_below(struct spans *spans, struct span_track *track, uint64_t depth)
 {
 	struct open_span *open;
@@ -71,7 +71,7 @@ static void lose_below(struct spans *spans, struct span_track *track, uint64_t d
 	}
 }
 
-/* Never before the begin, whatever a damaged source says. */
+/* Never before the start, even in a damaged source. */
 static void set_end(struct model_span *span, uint64_t time_ns)
 {
 	span->end_ns = time_ns > span->start_ns ? time_ns : span->start_ns;
@@ -101,7 +101,7 @@ bool spans_begin(struct spans *spans, uint32_t track_index, uint64_t depth, cons
 {
 	struct span_track *track = track_of(spans, track_index);
 
-	/* one at the same depth is over, too */
+	/* a span at the same depth is over, too */
 	lose_below(spans, track, depth < SPAN_DEPTH_OUTERMOST ? depth + 1 : depth);
 	if (is_read_twice(spans))
 		return spans_begin_twice(spans, track_index, depth, span);

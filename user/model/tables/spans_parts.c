@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Spans of a source that is read twice: what pass 1 learns, and parts of the second; see spans.h. */
+/* Spans of a source that is read twice: the facts of pass 1, and the parts of pass 2; see spans.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ void spans_finish_collecting(struct spans *spans)
 			number_set_add(&spans->fates.lasting, spans->loose.items[i].at);
 }
 
-/* ---- the second -------------------------------------------------------------------------------------------------- */
+/* ---- pass 2 ------------------------------------------------------------------------------------------------------ */
 
 void spans_read_again(struct spans *spans, const struct spans *first)
 {
@@ -49,7 +49,7 @@ enum span_fate spans_next_fate(const struct spans *spans)
 	return number_set_has(&spans->known->lasting, spans->begun) ? SPAN_LASTS : SPAN_ENDS;
 }
 
-/* Where it is in the list. */
+/* Adds a span to the list and returns its index. */
 static uint64_t keep(struct spans *spans, const struct model_span *span, bool lasts)
 {
 	struct model_span *kept = array_push(&spans->list, *span);
@@ -64,7 +64,7 @@ static uint64_t keep(struct spans *spans, const struct model_span *span, bool la
 	return spans->list.count - 1;
 }
 
-/* Where the next one that begins is, if it is to be anywhere. */
+/* Begins the next span; returns its index, its number in pass 1, or SPAN_NOWHERE. */
 static uint64_t begin_next(struct spans *spans, const struct model_span *span)
 {
 	enum span_fate fate = spans_next_fate(spans);
@@ -74,7 +74,7 @@ static uint64_t begin_next(struct spans *spans, const struct model_span *span)
 		return begin;
 	if (span->lost || spans->list.count >= NONE - 1)
 		return SPAN_NOWHERE;
-	/* of one that lasts the end is known */
+	/* the end of a lasting span is already known */
 	begin = keep(spans, span, fate == SPAN_LASTS);
 	return fate == SPAN_LASTS ? SPAN_NOWHERE : begin;
 }
@@ -110,7 +110,7 @@ uint32_t spans_add_twice(struct spans *spans, const struct model_span *span)
 	return place;
 }
 
-/* Not before its start, and not after the time by which it is over. */
+/* Sets the end: not before the start, and not after its upper bound. */
 void spans_end_again(struct model_span *span, uint64_t time_ns)
 {
 	time_ns = later(span->start_ns, time_ns);
@@ -174,16 +174,16 @@ static void find_places(struct spans *spans, const struct taking *taking)
 	spans->part.count = count;
 }
 
-/* Whether this part is the last that has it. */
+/* Whether this part is the last that has the span. */
 static bool is_over(const struct taking *taking, struct model_span *span)
 {
-	/* what was reported is not what was reported before */
+	/* pass 2 was fed different events from pass 1 */
 	if (taking->last && span->truncated && span->end_ns == UINT64_MAX)
 		span->end_ns = span->start_ns;
 	return taking->last || span->end_ns < taking->until_ns;
 }
 
-/* Puts one into the part; whether it is over. */
+/* Puts a span into the part; returns whether it is over. */
 static bool hand_over(struct spans *spans, const struct taking *taking, struct model_span *span)
 {
 	struct span_place *place = &spans->places[span->thread];

@@ -35,14 +35,14 @@ static bool is_same(const struct stacks *stacks, const struct model_stack *a, co
 	       !memcmp(frames + a->first, frames + b->first, a->depth * sizeof(*frames));
 }
 
-/* The stack `made` of the last frames; they are taken back when there is an equal one already. */
+/* Interns the stack `made` of the last frames, which are removed again if an equal stack exists. */
 static uint32_t intern_stack(struct stacks *stacks, const struct model_stack made)
 {
 	uint64_t hash = hash_bytes(stacks->seed ^ made.missing, stacks->frames.items + made.first,
 				   made.depth * sizeof(*stacks->frames.items));
 	uint32_t *found = lookup_put(&stacks->by_content, made.depth, hash, NONE);
 
-	/* two stacks of one hash: both are kept, one of them is not shared */
+	/* two stacks with equal hashes: both are kept, and one of them is not shared */
 	if (*found != NONE && is_same(stacks, &stacks->list.items[*found], &made)) {
 		stacks->frames.count -= made.depth;
 		return *found;
@@ -65,7 +65,7 @@ void stacks_add_python(struct stacks *stacks, uint32_t epoch, const struct new_s
 			made.gap = made.depth;
 		if (index == NONE)
 			continue;
-		if (index == FRAME_OF_NO_CODE) { /* none is better than a wrong one */
+		if (index == FRAME_OF_NO_CODE) { /* no stack is better than a wrong one */
 			stacks->frames.count -= made.depth;
 			*lookup_put(&stacks->by_id, epoch, from->key, UNREADABLE) = UNREADABLE;
 			return;
@@ -149,7 +149,7 @@ uint32_t stacks_find_native(const struct stacks *stacks, uint32_t epoch, uint64_
 	return find(&stacks->native_by_id, epoch, id);
 }
 
-/* The other's string, as one of ours. */
+/* A string of `from`, interned in `stacks`. */
 static uint32_t take_string(struct stacks *stacks, const struct stacks *from, uint32_t string)
 {
 	const char *text = string_at(from->strings, string);

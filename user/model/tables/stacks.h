@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Python and native stacks by the keys the source gives them.  A Python stack is resolved to frames at its place
- * in the log, where its addresses mean what they meant; equal stacks are one.  Native frames are named at the
- * end: their symbols may come later.
+ * Python and native stacks by the keys the source gives them.  A Python stack is resolved to frames at its position in
+ * the log, while its addresses are still valid; equal stacks are stored once.  Native frames are named at the end, as
+ * their symbols may come later.
  */
 #ifndef GPUTRACE_STACKS_H
 #define GPUTRACE_STACKS_H
@@ -24,7 +24,7 @@ struct stacks {
 	ARRAY(struct model_stack) list;
 	ARRAY(uint32_t) frames;
 	struct lookup by_id;	     /* (epoch, id) to stack */
-	struct lookup_latest latest; /* of these */
+	struct lookup_latest latest; /* caches look-ups in by_id */
 	struct lookup by_content;    /* (depth and whether truncated, hash) to stack */
 
 	ARRAY(struct model_native) natives;
@@ -39,18 +39,18 @@ void stacks_free(struct stacks *stacks); /* all but list, frames, natives, nativ
 
 void stacks_add_python(struct stacks *stacks, uint32_t epoch, const struct new_stack *stack);
 
-/* A stack of addresses, and what one of them is called: its symbol (mangled, empty: not known) and module. */
+/* A stack of addresses; and the name of one address: symbol (mangled, empty: not known) and module. */
 void stacks_add_native(struct stacks *stacks, uint32_t epoch, uint64_t key, const uint64_t *ips, uint32_t depth);
 void stacks_add_symbol(struct stacks *stacks, uint32_t epoch, uint64_t ip, struct text symbol, struct text module);
 
-/* Whether the stack with this id is damaged: the unwinder read something that is no chain of frames. */
+/* Whether the stack with this id is damaged: what the unwinder read was not a chain of frames. */
 bool stacks_is_unreadable(const struct stacks *stacks, uint32_t epoch, uint64_t id);
 
 /* Index of the stack with this id, NONE: not seen (or id 0), or unreadable. */
 uint32_t stacks_find(struct stacks *stacks, uint32_t epoch, uint64_t id);
 uint32_t stacks_find_native(const struct stacks *stacks, uint32_t epoch, uint64_t id);
 
-/* Names the native frames that have no names yet, by the symbols that `named` knows (of the same source). */
+/* Names the native frames that have no name yet, from the symbols of `named` (of the same source). */
 void stacks_name_natives(struct stacks *stacks, const struct stacks *named);
 
 #endif

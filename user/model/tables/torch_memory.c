@@ -7,7 +7,7 @@
 #include "model/tables/op_sweep.h"
 #include "model/order.h"
 
-/* Addresses that are not held any more are forgotten when there are so many more than of those that are. */
+/* Freed addresses are dropped once they exceed the allocated ones by this and a factor. */
 #define FORGOTTEN_MIN 1024u
 
 void torch_memory_init(struct torch_memory *memory, uint64_t seed)
@@ -30,7 +30,7 @@ void torch_memory_free(struct torch_memory *memory)
 	lookup_free(&memory->lost_of);
 }
 
-/* ---- what is reported -------------------------------------------------------------------------------------------- */
+/* ---- reported events --------------------------------------------------------------------------------------------- */
 
 void torch_memory_add(struct torch_memory *memory, struct process_image program, const struct new_torch_memory *event)
 {
@@ -45,7 +45,7 @@ void torch_memory_add_state(struct torch_memory *memory, struct process_table *p
 
 	if (index == memory->losses.count)
 		array_push(&memory->losses, 0);
-	/* one that starts over counts from 0 */
+	/* an agent that starts over counts from 0 */
 	if (state->lost < memory->losses.items[index])
 		memory->lost += memory->losses.items[index];
 	memory->losses.items[index] = state->lost;
@@ -64,7 +64,7 @@ uint64_t torch_memory_lost(const struct torch_memory *memory)
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* Index in allocated: of a device, and on the CPU of shared memory by itself, whose allocator says how much it has. */
+/* Index in `allocated` of a device.  The CPU's shared memory has its own, as its allocator reports totals. */
 static uint32_t find_device(struct torch_memory *memory, uint32_t epoch, const struct model_torch_memory *event,
 			    bool has_totals)
 {
@@ -95,7 +95,7 @@ static uint32_t new_block(struct torch_memory *memory, const struct model_torch_
 	return index;
 }
 
-/* The block there, which is held no longer; NULL: none is known. */
+/* Removes and returns the block at an address; NULL: none is known. */
 static const struct torch_block *take_block(struct torch_memory *memory, uint32_t device, uint64_t address)
 {
 	uint32_t *found = lookup_get(&memory->by_address, device + 1, address), block = found ? *found : NONE;
@@ -116,14 +116,14 @@ static void hand_out(struct torch_memory *memory, uint32_t device, const struct 
 {
 	uint32_t block;
 
-	/* one that is there already came back, and that was lost */
+	/* a block already at the address was freed, and the event was lost */
 	take_block(memory, device, event->address);
 	block = new_block(memory, event);
 	*lookup_put(&memory->by_address, device + 1, event->address, NONE) = block;
 	memory->allocated.items[device] += (uint64_t)event->bytes;
 }
 
-/* False: how much came back is not known. */
+/* False: the freed size is not known. */
 static bool take_back(struct torch_memory *memory, uint32_t device, struct model_torch_memory *event, bool has_bytes)
 {
 	const struct torch_block *block = take_block(memory, device, event->address);
@@ -138,7 +138,7 @@ static bool take_back(struct torch_memory *memory, uint32_t device, struct model
 	return true;
 }
 
-/* What is known from the events before; false: the event says nothing. */
+/* Completes an event from earlier ones; false: the event is useless. */
 static bool complete(struct torch_memory *memory, uint32_t epoch, struct model_torch_memory *event, bool has_totals)
 {
 	uint32_t device = find_device(memory, epoch, event, has_totals);
@@ -162,7 +162,7 @@ static uint32_t innermost_stack(const struct ops *ops, const struct op_nesting *
 	return NONE;
 }
 
-/* A process numbers the devices that it sees from 0. */
+/* Each process numbers its visible devices from 0. */
 static int32_t device_of(const struct device_table *devices, uint32_t process, const struct new_torch_memory *event)
 {
 	if (event->device_type != GPT_TORCH_CUDA || event->device < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What PyTorch's allocators hand out and take back, by time, with the op and the Python stack of each event.  What the
- * CPU's allocator does not say, how large a block that comes back is and how much is held, follows from the events
- * before: of blocks from before the trace nothing is known, and their frees are left out.
+ * Allocations and frees of PyTorch's allocators, by time, with the op and the Python stack of each event.  The CPU's
+ * allocator does not report the size of a freed block and the total held; both follow from earlier events.  Blocks from
+ * before the trace are not known, and their frees are left out.
  */
 #ifndef GPUTRACE_MODEL_TORCH_MEMORY_H
 #define GPUTRACE_MODEL_TORCH_MEMORY_H
@@ -18,26 +18,26 @@ struct pending_torch_memory {
 	struct new_torch_memory memory;
 };
 
-/* A block that is held. */
+/* An allocated block. */
 struct torch_block {
 	uint64_t bytes;
 	uint64_t since_ns;
-	uint32_t op_name, stack; /* as it was handed out */
-	uint32_t next_free;	 /* of those that are not held any more, NONE */
+	uint32_t op_name, stack; /* of its allocation */
+	uint32_t next_free;	 /* free list of unused entries, NONE */
 };
 
 struct torch_memory {
 	ARRAY(struct pending_torch_memory) pending;
-	ARRAY(struct model_torch_memory) list; /* by time: of all, or of the current part */
+	ARRAY(struct model_torch_memory) list; /* by time; of the whole trace or the current part */
 	ARRAY(struct torch_block) blocks;
 	uint32_t free_block;
 	size_t held;		   /* blocks */
-	struct lookup by_address;  /* (index in allocated + 1, address) to blocks; NONE: it is not held */
-	ARRAY(uint64_t) allocated; /* on each device, of what is known */
-	struct lookup devices;	   /* (epoch, device) to that */
-	ARRAY(uint64_t) losses;	   /* of the session that runs */
-	struct lookup lost_of;	   /* (epoch, 0) to that */
-	uint64_t lost;		   /* of sessions that are over */
+	struct lookup by_address;  /* (index in allocated + 1, address) to blocks; NONE: not allocated */
+	ARRAY(uint64_t) allocated; /* on each device, of known blocks */
+	struct lookup devices;	   /* (epoch, device) to index in allocated */
+	ARRAY(uint64_t) losses;	   /* of the current session */
+	struct lookup lost_of;	   /* (epoch, 0) to index in losses */
+	uint64_t lost;		   /* of finished sessions */
 };
 
 void torch_memory_init(struct torch_memory *memory, uint64_t seed);
@@ -48,7 +48,7 @@ void torch_memory_add_state(struct torch_memory *memory, struct process_table *p
 			    const struct new_torch_memory_state *state);
 uint64_t torch_memory_lost(const struct torch_memory *memory);
 
-/* The list becomes what happened before until_ns and was in no list yet; ops are joined up to there. */
+/* Makes the list of the events before until_ns that were in no list yet; ops are joined up to there. */
 void torch_memory_join(struct torch_memory *memory, const struct ops *ops, const struct ops *known,
 		       const struct sampled_stacks *sampled, const struct device_table *devices,
 		       const struct model_thread *threads, uint64_t until_ns);

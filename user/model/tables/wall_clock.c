@@ -7,9 +7,9 @@
 #include "base/distance.h"
 #include "model/model.h"
 
-/* Samples that differ by more than both their errors and this lie on two sides of a step. */
+/* Samples that differ by more than both their errors plus this are on different sides of a step. */
 #define STEP_NS 1000
-/* A wall clock that is set more often than this is hostile; each one costs time in every conversion. */
+/* A wall clock that is set more often is hostile; each segment costs time in every conversion. */
 #define SEGMENTS_MAX 64
 /* A GPU operation may seem to start this much before its call by clock error alone. */
 #define EARLY_SLACK_NS 1000000
@@ -38,7 +38,7 @@ void wall_clock_add_sample(struct wall_clock_track *track, struct clock_sample s
 	array_push(&track->samples, sample);
 }
 
-/* Any order that is the same every time: equal times are ordered by what they say. */
+/* A deterministic order: equal times are ordered by the other members. */
 static int compare_samples(const void *left, const void *right)
 {
 	const struct clock_sample *a = left, *b = right;
@@ -50,7 +50,7 @@ static int compare_samples(const void *left, const void *right)
 	return (a->error_ns > b->error_ns) - (a->error_ns < b->error_ns);
 }
 
-/* Differences of hostile numbers, without overflow: half the range is more than any clock differs. */
+/* The difference of hostile numbers, without overflow: half the range is more than any clocks differ. */
 static uint64_t distance(int64_t a, int64_t b)
 {
 	return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
@@ -101,7 +101,7 @@ uint64_t wall_clock_steps(const struct wall_clock *clock)
 	return steps;
 }
 
-/* One way to understand a wall time. */
+/* One interpretation of a wall time. */
 struct reading {
 	const struct wall_clock_track *track;
 	size_t sample;
@@ -137,7 +137,7 @@ static size_t nearest_sample(const struct wall_clock_track *track, size_t first,
 	return low;
 }
 
-/* Of what each time is converted with the compiler makes one piece. */
+/* Functions used in every conversion are inlined. */
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE void compare_with_call(struct reading *reading, uint64_t not_before_ns)
@@ -155,7 +155,7 @@ static struct reading read_segment(const struct wall_clock_track *track, size_t 
 	size_t last = (segment + 1 < count ? track->segments.items[segment + 1] : track->samples.count) - 1;
 	struct reading reading = {.track = track};
 
-	/* a first guess finds the sample, the sample's own offset then gives the time */
+	/* a first guess finds the sample, whose own offset then gives the time */
 	reading.mono_ns = wall_ns - (uint64_t)samples[first].offset_ns;
 	reading.sample = nearest_sample(track, first, last, reading.mono_ns, track->near);
 	reading.mono_ns = wall_ns - (uint64_t)samples[reading.sample].offset_ns;
@@ -176,13 +176,13 @@ INLINE bool is_better(const struct reading *a, const struct reading *b)
 		return a->outside_ns < b->outside_ns;
 	if (a->too_early != b->too_early)
 		return !a->too_early;
-	/* A time that came twice: a GPU is more likely to begin soon than to wait for as long as the clock was set. */
+	/* The wall time came twice: a GPU more likely began soon than waited for as long as the clock was set back. */
 	if (time_distance(a->after_ns, b->after_ns) > EARLY_SLACK_NS)
 		return a->after_ns < b->after_ns;
 	return a->away_ns < b->away_ns;
 }
 
-/* Half the width of the sample and how far its neighbours on this side of a step disagree with it. */
+/* Half the width of the sample, plus its largest difference from neighbours on the same side of a step. */
 static uint64_t sample_error(const struct wall_clock_track *track, size_t index)
 {
 	const struct clock_sample *sample = &track->samples.items[index];
@@ -200,13 +200,13 @@ static uint64_t sample_error(const struct wall_clock_track *track, size_t index)
 
 /* ---- the sample that was used last ------------------------------------------------------------------------------- */
 
-/* Halfway between two samples, at which both are as near. */
+/* The time halfway between two samples. */
 static uint64_t middle_of(const struct clock_sample *samples)
 {
 	return samples[0].mono_ns + (samples[1].mono_ns - samples[0].mono_ns) / 2;
 }
 
-/* Where the clock was set, more than the distance decides. */
+/* Nothing is remembered if the clock was set, as the distance alone does not decide then. */
 static void remember(struct wall_clock_track *track, size_t index)
 {
 	const struct clock_sample *sample = &track->samples.items[index];
@@ -225,7 +225,7 @@ static void remember(struct wall_clock_track *track, size_t index)
 	}
 }
 
-/* The sample of a track that is the nearest to a time, if that is the one that was used last; else NULL. */
+/* The sample of a track nearest to a time, if it is the one used last; else NULL. */
 INLINE const struct clock_sample *latest_for(const struct wall_clock_track *track, uint64_t wall_ns)
 {
 	uint64_t mono_ns = wall_ns - (uint64_t)track->samples.items[0].offset_ns;
@@ -243,7 +243,7 @@ INLINE struct reading read_sample(const struct wall_clock_track *track, const st
 	return reading;
 }
 
-/* Nearly all times are read with the samples that were used last. */
+/* Nearly all times are converted with the samples used last. */
 INLINE bool read_by_latest(const struct wall_clock *clock, uint32_t agent, uint64_t wall_ns, uint64_t not_before_ns,
 			   const struct wall_clock_latest **latest)
 {
@@ -297,7 +297,7 @@ int64_t wall_clock_offset(struct wall_clock *clock, uint32_t agent, uint64_t wal
 		if (is_better(&chosen, &best))
 			best = chosen;
 	}
-	if (!best.track) /* not one sample */
+	if (!best.track) /* no samples */
 		return 0;
 	count_error(clock, sample_error(best.track, best.sample));
 	return best.track->samples.items[best.sample].offset_ns;

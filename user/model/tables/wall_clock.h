@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * CLOCK_REALTIME to CLOCK_MONOTONIC through a recording.  The difference is constant except for steps
- * (settimeofday, leap second; NTP slews both clocks alike), so samples between two steps agree within their
- * errors, and a time is converted with the nearest sample on its side of a step.
+ * Converts CLOCK_REALTIME to CLOCK_MONOTONIC in a recording.  The difference is constant except for steps
+ * (settimeofday, leap second; NTP slews both clocks alike), so samples between two steps agree within their errors, and
+ * a time is converted with the nearest sample on its side of a step.
  */
 #ifndef GPUTRACE_WALL_CLOCK_H
 #define GPUTRACE_WALL_CLOCK_H
@@ -12,9 +12,9 @@
 #include "base/array.h"
 #include "model/events.h"
 
-/* The sample that was used last, and for which times it is the nearest. */
+/* The sample used last, and the times for which it is the nearest. */
 struct wall_clock_latest {
-	uint64_t from_ns, to_ns; /* both included, by the offset of the first sample; from > to: not known */
+	uint64_t from_ns, to_ns; /* inclusive, by the offset of the first sample; from > to: not known */
 	uint64_t error_ns;
 	struct clock_sample sample;
 };
@@ -36,20 +36,20 @@ struct wall_clock {
 
 void wall_clock_free(struct wall_clock *clock);
 
-/* A new track for an agent: its index. */
+/* Adds a track for an agent; returns its index. */
 uint32_t wall_clock_add_agent(struct wall_clock *clock);
 void wall_clock_add_sample(struct wall_clock_track *track, struct clock_sample sample);
 
 /* Call once, after the last sample and before the first conversion. */
 void wall_clock_prepare(struct wall_clock *clock);
 
-/* Steps of the wall clock as the process saw them that saw most. */
+/* Steps of the wall clock, as seen by the process that saw the most. */
 uint64_t wall_clock_steps(const struct wall_clock *clock);
 
 /*
- * What to subtract from a wall time; agent: a track or NONE.  not_before_ns (0: not known) decides where the
- * wall clock was set back and a wall time came twice.  Counts into clock->error_ns.  At least one track
- * that is asked must have a sample.
+ * The offset to subtract from a wall time; agent: a track or NONE.  not_before_ns (0: not known) decides between two
+ * candidates if the wall clock was set back and a wall time came twice.  Updates clock->error_ns.  At least one of the
+ * tracks used must have a sample.
  */
 int64_t wall_clock_offset(struct wall_clock *clock, uint32_t agent, uint64_t wall_ns, uint64_t not_before_ns);
 
