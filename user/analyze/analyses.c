@@ -11,9 +11,9 @@ const enum analysis analyses_of_report[] = {
 		ANALYZE_END,
 };
 
-/* ---- what each does ---------------------------------------------------------------------------------------------- */
+/* ---- the hooks of each ------------------------------------------------------------------------------------------- */
 
-/* What hooks get beside events. */
+/* What hooks get that is not an event. */
 struct begin_event {
 	const struct model *first;
 	const struct steps *steps;
@@ -68,7 +68,7 @@ static void free_why(struct analyses *all)
 		why_free(&all->why);
 }
 
-/* All that all of them do. */
+/* Defines all hooks of all analyses. */
 #define ALL_DOES(name, ...) ANALYSIS_##name(DOES)
 
 #define DOES(name, hook, what)                                                                                         \
@@ -87,9 +87,9 @@ static analysis_hook *const does[HOOK_COUNT][ANALYZE_COUNT] = {
 #undef DOES
 };
 
-/* ---- a round ----------------------------------------------------------------------------------------------------- */
+/* ---- one run ----------------------------------------------------------------------------------------------------- */
 
-/* By all analyses. */
+/* Runs a hook of all analyses. */
 static void by_all(struct analyses *all, enum hook hook, const void *event)
 {
 	for (enum analysis which = ANALYZE_END + 1; which < ANALYZE_COUNT; which++)
@@ -97,7 +97,7 @@ static void by_all(struct analyses *all, enum hook hook, const void *event)
 			does[hook][which](all, event);
 }
 
-/* By those that it has. */
+/* Runs a hook of those that were asked for. */
 static void by_wanted(struct analyses *all, enum hook hook, const void *event)
 {
 	for (analysis_hook *const *next = all->hooks[hook]; *next; next++)
@@ -124,7 +124,7 @@ void analyses_begin(struct analyses *all, const struct model *first, const struc
 	*all = (struct analyses){.window = {.start_ns = first->start_ns, .end_ns = UINT64_MAX}};
 	for (; *which; which++)
 		all->has[*which] = true;
-	/* they are sums of its account */
+	/* both are made of idle.h's account */
 	all->has[ANALYZE_IDLE] |= all->has[ANALYZE_WHY] || all->has[ANALYZE_LINE_COSTS];
 	find_hooks(all);
 	if (options->attribution)
@@ -141,7 +141,7 @@ void analyses_begin(struct analyses *all, const struct model *first, const struc
 	by_all(all, HOOK_begin, &(struct begin_event){.first = first, .steps = steps, .options = options});
 }
 
-/* One operation, also one of a later part, says that there are some; for none that was the last part. */
+/* One operation, even of a later part, shows that there are some; that there are none is known with the last part. */
 static void leave_out_useless(struct analyses *all, const struct model *part)
 {
 	enum { ALWAYS, WITH_GPU, WITHOUT_GPU };

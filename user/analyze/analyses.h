@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * All analyses there are, and who of them is fed with which events: begin, add events in the order of events.h, finish,
- * look at the rows.
+ * The list of all analyses, and the events that each of them gets.  Use: begin, add events in the order of events.h,
+ * finish, read the rows.
  */
 #ifndef GPUTRACE_ANALYZE_ANALYSES_H
 #define GPUTRACE_ANALYZE_ANALYSES_H
@@ -43,13 +43,13 @@
 #include "analyze/why/why.h"
 
 /*
- * A row for each, in the order in which they finish: lines without Python are numbered as they are met then.  What one
- * does stands in its own header, as rows of ANALYSIS_name(X):
- *	X(ANALYSIS, hook, what is done) with `all`, a struct analyses, and the hook's `event` (enum hook)
- * begin, part and free are for all analyses, the others for those that were asked for.
+ * A row for each analysis, in the order in which they finish: lines without Python get their numbers in that order.  An
+ * analysis lists its hooks in its own header, as rows of ANALYSIS_name(X):
+ *	X(ANALYSIS, hook, statement) with `all`, a struct analyses, and the hook's `event` (enum hook)
+ * The hooks begin, part and free run for all analyses, the others only for those that were asked for.
  *	X(ANALYSIS, table, of_use)
- * table: one of the REPORT, or only for who has it in a list (ASKED); of_use: ALWAYS, or where a trace has GPU
- * operations (WITH_GPU) or none (WITHOUT_GPU).
+ * table: part of the REPORT, or made only on request (ASKED); of_use: ALWAYS, or only in a trace with GPU operations
+ * (WITH_GPU) or without them (WITHOUT_GPU).
  */
 #define ANALYSIS_ROWS(X)                                                                                               \
 	X(ACTIVITY_SUMS, ASKED, ALWAYS)                                                                                \
@@ -85,34 +85,36 @@
 	X(CALL_STACKS, ASKED, WITHOUT_GPU)
 
 enum analysis {
-	ANALYZE_END, /* of a list of them */
+	ANALYZE_END, /* ends a list */
 #define ANALYSIS(name, ...) ANALYZE_##name,
 	ANALYSIS_ROWS(ANALYSIS)
 #undef ANALYSIS
 		ANALYZE_COUNT,
 };
 
-/* A list. */
+/* A list of analyses. */
 #define ANALYSES(...) ((const enum analysis[]){__VA_ARGS__, ANALYZE_END})
 
-/* Those of the report. */
+/* The analyses of the report. */
 extern const enum analysis analyses_of_report[];
 
 struct analyses;
 
-/* All zero: what most want. */
+/* All zero is the usual choice. */
 struct analyze_options {
-	const struct attribution *attribution; /* NULL: the usual one */
+	const struct attribution *attribution; /* NULL: the default */
 	struct key_grouping keys;
 	enum tree_by tree_by;
-	bool if_of_use; /* leave out what is of no use, once that is known (ANALYSIS_ROWS) */
-	/* is handed every GPU operation that has times, in the order in which they began; analyses are as far then.
-	 * false: it has had enough, and no further part is read. */
+	bool if_of_use; /* leave out analyses that are of no use for this trace, once that is known (ANALYSIS_ROWS) */
+	/*
+	 * gets every GPU operation with times, in the order of their starts; the analyses have had all events up to it.
+	 * Returns false to stop: no further part is read.
+	 */
 	bool (*each_gpu)(void *context, const struct analyses *all, const struct gpu_event *event);
 	void *each_context;
 };
 
-/* When an analysis does something: once, with each part, each event, and at the end; see analyses.c. */
+/* When an analysis runs: once at the start, with each part, with each event, and at the end; see analyses.c. */
 enum hook {
 	HOOK_begin,
 	HOOK_part,
@@ -127,16 +129,16 @@ enum hook {
 
 typedef void analysis_hook(struct analyses *all, const void *event);
 
-/* Stays where it is while it is in use. */
+/* Must not move while in use. */
 struct analyses {
 	const struct model *model;			     /* the latest part */
-	bool has[ANALYZE_COUNT];			     /* who asked for it, and it is of use */
-	analysis_hook *hooks[HOOK_COUNT][ANALYZE_COUNT + 1]; /* of those, NULL after the last */
+	bool has[ANALYZE_COUNT];			     /* it was asked for, and is of use */
+	analysis_hook *hooks[HOOK_COUNT][ANALYZE_COUNT + 1]; /* the hooks of those, ended by NULL */
 	bool if_of_use;
 	struct attribution attribution;
 	uint64_t calls, gpu_ops;
 	struct window window;
-	uint64_t last_ns; /* latest start of a call, end of a GPU operation */
+	uint64_t last_ns; /* latest start of a call or end of a GPU operation */
 	uint32_t active;  /* processes with calls or GPU work */
 	struct callers callers;
 	struct lines lines;
@@ -177,16 +179,16 @@ struct analyses {
 	bool (*each_gpu)(void *context, const struct analyses *all, const struct gpu_event *event);
 	bool had_enough;
 	void *each_context;
-	struct complete complete; /* always */
+	struct complete complete; /* always made */
 };
 
-/* With the first part, which begins thereby, too; the tables of parts are looked at, their events are not. */
+/* first: the first part; analyses_begin_part is still called for it.  Reads the tables of parts, not their events. */
 void analyses_begin(struct analyses *all, const struct model *first, const struct steps *steps,
 		    const enum analysis *which, const struct analyze_options *options);
 void analyses_begin_part(struct analyses *all, const struct model *part);
 void analyses_free(struct analyses *all);
 
-/* Of each kind of events: one comes; whether an analysis wants them. */
+/* For each kind of events: feeds one; whether any analysis wants them. */
 #define ANALYSES_ADD(kind, one, ...)                                                                                   \
 	void analyses_add_##one(struct analyses *all, const struct one##_event *event);                                \
 	bool analyses_want_##one(const struct analyses *all);
@@ -195,17 +197,17 @@ EVENT_ROWS(ANALYSES_ADD, ANALYSES_ADD)
 
 void analyses_end_range(struct analyses *all, const struct range_event *event);
 
-/* To analyze_options.each_gpu. */
+/* Calls analyze_options.each_gpu. */
 void analyses_show_gpu(struct analyses *all, const struct gpu_event *event);
 
-/* So far the trace goes. */
+/* Notes that the trace reaches this time. */
 static inline void analyses_see_time(struct analyses *all, uint64_t time_ns)
 {
 	if (time_ns > all->last_ns)
 		all->last_ns = time_ns;
 }
 
-/* Whether the sums of call_event over operations are looked at. */
+/* Whether any analysis uses call_event's sums over operations. */
 static inline bool analyses_want_operations(const struct analyses *all)
 {
 	return (all->has[ANALYZE_NVTX] && nvtx_has_ranges(&all->nvtx)) ||

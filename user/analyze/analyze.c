@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One round through the parts of a trace. */
+/* Goes through the parts of a trace once. */
 #include "analyze/analyze.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ int analyze_with(struct analyses *all, struct trace *trace, const enum analysis 
 	walk_begin(&walk, all, part);
 	for (; part; part = all->had_enough ? NULL : trace_next(trace)) {
 		walk.part = part;
-		if (options->each_gpu) /* someone else's, who expects no other thread */
+		if (options->each_gpu) /* a caller's function, which expects no other thread */
 			look(&walk);
 		else
 			trace_look(trace, look, &walk);

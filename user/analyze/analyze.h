@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a trace says, as rows of data: the report prints them, and any other output can.  analyze() goes through the
- * parts of a trace once and feeds the analyses that were asked for; each holds sums while events come and has its rows
- * at the end, the same however many parts there are.
+ * The content of a trace as rows of data, for the report and any other output.  analyze() goes through the parts of a
+ * trace once and feeds the analyses that were asked for.  Each keeps sums while events come and has its rows at the
+ * end; they do not depend on the number of parts.
  *
  *	struct analyses all;
  *
@@ -19,9 +19,8 @@
 
 /*
  * which: a list (ANALYSES, analyses_of_report).  attribution: NULL for the default; stays the caller's.  The rows refer
- * to tables of the last part (all->model), which has to stay.  0 or -errno: the trace could not be read, and there are
- * no rows
- * (-EPIPE: each_gpu has had enough); analyses_free is for the caller either way.
+ * to tables of the last part (all->model), which must outlive them.  Returns 0 or -errno; on an error the trace could
+ * not be read and there are no rows (-EPIPE: each_gpu stopped it).  The caller calls analyses_free in either case.
  */
 int analyze(struct analyses *all, struct trace *trace, const enum analysis *which,
 	    const struct attribution *attribution);

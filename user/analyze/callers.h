@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who made a call, as a number that analyses sum by while events come: the innermost Python frame, or why there is
- * none.  What of it is the same line is known at the end, when all frames are (lines.h).
+ * The caller of a call, as a number by which analyses sum while events come: the innermost Python frame, or the reason
+ * why there is none.  Callers become lines at the end, when all frames are known (lines.h).
  */
 #ifndef GPUTRACE_ANALYZE_CALLERS_H
 #define GPUTRACE_ANALYZE_CALLERS_H
@@ -10,14 +10,15 @@
 #include "model/model.h"
 
 /* Callers below are indices into model.frames. */
-#define CALLER_NO_FRAME 0x80000000u    /* a thread and an enum gpt_stack_state: callers.no_frame by the bits below */
+#define CALLER_NO_FRAME 0x80000000u    /* a thread and an enum gpt_stack_state: the bits below index callers.no_frame */
 #define CALLER_UNSEEN UINT32_MAX       /* the call was not seen */
-#define CALLER_BEFORE (UINT32_MAX - 1) /* it was made before the trace began */
+#define CALLER_BEFORE (UINT32_MAX - 1) /* the call was made before the trace began */
 
 struct callers {
 	const struct model *model;
 	struct tally no_frame;	 /* thread, stack state */
-	struct tally_key latest; /* in no_frame, and its caller; CALLER_UNSEEN: none yet */
+	struct tally_key latest; /* the key in no_frame that was looked up last; latest_caller: its caller,
+				    CALLER_UNSEEN: none yet */
 	uint32_t latest_caller;
 };
 
@@ -32,15 +33,15 @@ static inline bool stack_has_frames(const struct model *model, uint32_t stack)
 }
 
 /*
- * In the place of a caller the stack, where it has frames: callers without one have other numbers.  Sums by it say
- * who called the innermost line, too (lines_of_place).
+ * The stack in place of the caller, where the stack has frames; callers without a frame have other numbers.  Sums by it
+ * also show who called the innermost line (lines_of_place).
  */
 static inline uint32_t caller_place(const struct model *model, uint32_t stack, uint32_t caller)
 {
 	return stack_has_frames(model, stack) ? stack : caller;
 }
 
-/* The same of whatever a thread does: stack_state is good where it has no stack. */
+/* The caller of anything that a thread does; stack_state counts where it has no stack. */
 static inline uint32_t caller_of_thread(struct callers *callers, uint32_t thread, uint32_t stack, uint8_t stack_state)
 {
 	const struct model *model = callers->model;

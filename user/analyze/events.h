@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What analyses are fed: one event at a time, in the order in which they began, each with what it was joined with.  So
+ * The events that analyses get, one at a time, in the order in which they began, each with what it was joined with.  So
  * an analysis never looks back into the arrays of a model.  An event, and what it points to, is gone with its part of
- * the trace; numbers of processes, threads, devices, strings, codes, frames, stacks and callers stay.
+ * the trace; numbers of processes, threads, devices, strings, codes, frames, stacks and callers stay valid.
  *
- * All come by the time at which they began; GPU operations without times come with the part in which they arrived,
- * before all else in it.  Of those that began at one time ranges come first, then ops of PyTorch, calls, and
- * operations. An operation that seems to start before the call that launched it comes before it.  Waits come when they
- * end.
+ * Events come by the time at which they began; GPU operations without times come first in the part in which they
+ * arrived.  Of events that began at the same time, ranges come first, then ops of PyTorch, calls, and operations.  An
+ * operation that seems to start before its launch comes before it.  Waits come when they end.
  */
 #ifndef GPUTRACE_ANALYZE_EVENTS_H
 #define GPUTRACE_ANALYZE_EVENTS_H
@@ -19,10 +18,10 @@
 #include "model/model.h"
 
 /*
- * Kinds of events, a row each (struct ONE_event): of several events at one time those of an earlier row come first.
- *	EVENTS(KIND, one, many, time): of model.many, by that member, what is in the part (MODEL_EVENTS)
- *	OTHER(KIND, one): those that are found in another way
- * feed_ONE (walk_events.c) hands one to the analyses.
+ * Kinds of events, a row each (struct ONE_event): of events at the same time, those of an earlier row come first.
+ *	EVENTS(KIND, one, many, time): those of the part in model.many (MODEL_EVENTS), ordered by that member
+ *	OTHER(KIND, one): found in another way
+ * feed_ONE (walk_events.c) feeds one to the analyses.
  */
 #define EVENT_ROWS(EVENTS, OTHER)                                                                                      \
 	OTHER(RANGE, range)                                                                                            \
@@ -38,11 +37,12 @@
 	EVENTS(WAIT, wait, waits, end_ns)                                                                              \
 	OTHER(TORCH_MEMORY, torch_memory)
 
-/* What shares of time are of: the recording. */
+/* The recording; shares of time are shares of it. */
 struct window {
 	uint64_t start_ns;
-	uint64_t end_ns;	/* UINT64_MAX until the last event where the trace has no end of its own */
-	uint64_t timed_from_ns; /* when GPU times begin: later where all who launched did before they had an agent */
+	uint64_t end_ns;	/* UINT64_MAX until the last event, where the trace has no end of its own */
+	uint64_t timed_from_ns; /* start of GPU times: later than start_ns if all processes that launched did so before
+				   they had an agent */
 };
 
 static inline uint64_t window_untimed_ns(const struct window *window)
@@ -54,37 +54,35 @@ struct call_event {
 	const struct model_call *call;
 	uint32_t process;
 	uint32_t caller;		   /* callers.h */
-	uint32_t stack;			   /* that it is put on; model.stacks, NONE */
-	enum launch_fate fate;		   /* what became of it as a launch */
-	uint64_t gpu_ns, gpu_count;	   /* of all its GPU operations: time, how many */
-	const struct model_gpu *operation; /* where it has exactly one, else NULL */
-	const struct model_call *captured; /* of a graph's operation: the call that became its node, NULL */
-	bool wait_reported;		   /* CUPTI reported its waiting, in a sync_event */
-	bool returned_early;		   /* a memcpy: before its copy had ended */
-	bool stages;			   /* a memcpy from or to memory that the driver copies through its own */
-	uint64_t operations_from_ns;	   /* no GPU operation that is still to come begins before this */
+	uint32_t stack;			   /* the stack it counts for; model.stacks, NONE */
+	enum launch_fate fate;		   /* what became of the launch */
+	uint64_t gpu_ns, gpu_count;	   /* time and number of all its GPU operations */
+	const struct model_gpu *operation; /* its GPU operation if it has exactly one, else NULL */
+	const struct model_call *captured; /* of a graph's operation: the call that became its node; else NULL */
+	bool wait_reported;		   /* CUPTI reported its wait in a sync_event */
+	bool returned_early;		   /* a memcpy that returned before its copy ended */
+	bool stages;		     /* a memcpy from or to memory that the driver copies through a buffer of its own */
+	uint64_t operations_from_ns; /* all GPU operations that are still to come begin at or after this */
 };
 
 struct gpu_event {
 	const struct model_gpu *op;
 	const struct model_call *launch;     /* NULL: not seen */
-	const struct model_call *attributed; /* whose line it is put on, launch or captured */
-	const struct model_call *captured;   /* of a graph: the call that became its node, NULL: not seen */
+	const struct model_call *attributed; /* the call whose line it counts on: launch or captured */
+	const struct model_call *captured;   /* of a graph: the captured call that became its node, NULL: not seen */
 	uint32_t launch_caller;		     /* callers.h; also where launch is NULL */
 	uint32_t stack;			     /* of attributed, or the forward op's; model.stacks, NONE */
-	uint32_t replay;		     /* stack of the graph's launch whose total has it, too; NONE */
+	uint32_t replay;		     /* stack of the graph's launch, whose total includes it, too; NONE */
 	uint32_t caller;		     /* of attributed; the innermost frame of `stack` where it has one */
-	bool first;			     /* of those of its launch */
+	bool first;			     /* the first operation of its launch */
 };
 
 struct sync_event {
 	const struct model_sync *sync;
 	uint32_t caller;	  /* of the call that waited */
-	uint32_t stack;		  /* of that, model.stacks; NONE */
-	uint32_t recorded_caller; /* of the call that put the event into a stream */
-	/* the call that waited, where it came in an earlier part: it may have come without call_event.wait_reported;
-	 * NULL
-	 */
+	uint32_t stack;		  /* the stack of that call, model.stacks; NONE */
+	uint32_t recorded_caller; /* of the call that recorded the event in a stream */
+	/* the call that waited, if it came in an earlier part, perhaps without call_event.wait_reported; else NULL */
 	const struct model_call *earlier;
 };
 
@@ -93,62 +91,61 @@ struct jit_event {
 	uint32_t caller; /* of the call that needed the code */
 };
 
-/* Memory that is handed out, or comes back; what comes back at one time with what is handed out comes first. */
+/* Memory is handed out or released; of events at the same time, releases come first. */
 struct memory_event {
 	const struct model_memory *memory;
-	const struct model_memory *allocation; /* of a release, NULL: not seen */
+	const struct model_memory *allocation; /* of a release: its allocation, NULL: not seen */
 	uint32_t place;			       /* caller_place of the call that allocated it */
 };
 
-/* An allocator of PyTorch's handed memory out, took it back, or had not enough. */
+/* An allocator of PyTorch handed out memory, took it back, or did not have enough. */
 struct torch_memory_event {
 	const struct model_torch_memory *memory;
 	uint32_t process;
-	uint32_t place, op_name; /* of what came back those of when it was handed out; caller_place, CALLER_UNSEEN: no
-				    stack */
-	bool was_seen;		 /* what came back was handed out in the trace */
+	uint32_t place, op_name; /* caller_place, CALLER_UNSEEN: no stack; of freed memory: of its allocation */
+	bool was_seen;		 /* of freed memory: it was allocated in the trace */
 };
 
-/* A thread ran at that moment (--cpu). */
+/* A thread was running at that moment (--cpu). */
 struct sample_event {
 	const struct model_sample *sample;
 	uint32_t process;
 	uint32_t caller; /* callers.h */
 };
 
-/* A thread was off the CPU, and runs again (--off-cpu): it comes when it ends. */
+/* A thread was off the CPU, and runs again (--off-cpu); comes when the wait ends. */
 struct wait_event {
 	const struct model_wait *wait;
 	uint32_t process;
-	uint32_t caller, waker_caller; /* callers.h; CALLER_UNSEEN where no thread that is followed woke it */
+	uint32_t caller, waker_caller; /* callers.h; CALLER_UNSEEN: no traced thread woke it */
 };
 
-/* A process ends, before memory events of that time. */
+/* A process ends; comes before memory events of that time. */
 struct exit_event {
 	uint64_t time_ns;
 	uint32_t process;
 };
 
-/* A garbage collection, or an import that is inside of no other; GPU operations that began by then come before it. */
+/* A garbage collection, or an import that is inside no other import; GPU operations that began by then come first. */
 struct span_event {
 	const struct model_span *span;
 	uint32_t process;
 };
 
 /*
- * An NVTX range or mark; it comes before the calls that were made in it.  One that is open when its part ends comes a
- * second time, with its end and the same number, before all else in the part in which it ends.
+ * An NVTX range or mark; it comes before the calls made in it.  A range that is open when its part ends comes a second
+ * time, with its end and the same number, first in the part in which it ends.
  */
 struct range_event {
 	const struct model_span *range;
 };
 
-/* An op of PyTorch; it comes before those inside of it and the calls that were made in it. */
+/* An op of PyTorch; it comes before the ops and calls inside it. */
 struct op_event {
 	const struct model_op *op;
 };
 
-/* What the driver needs to begin a memcpy. */
+/* The time that the driver needs to begin a memcpy. */
 #define MEMCPY_BEGINS_NS 5000u
 
 static inline bool memcpy_is_long(const struct model_call *call)
@@ -156,14 +153,14 @@ static inline bool memcpy_is_long(const struct model_call *call)
 	return call->class == GPT_CLASS_MEMCPY && call->end_ns > call->start_ns + MEMCPY_BEGINS_NS;
 }
 
-/* Whether its thread stood still in it until the GPU came so far. */
+/* Whether its thread was blocked in it until the GPU caught up. */
 static inline bool call_waits(const struct call_event *event)
 {
 	/* also an asynchronous memcpy, from pageable memory */
 	return event->call->class == GPT_CLASS_SYNC || (memcpy_is_long(event->call) && !event->returned_early);
 }
 
-/* Whether its thread stood still in it, be it for the GPU or as the driver copied. */
+/* Whether its thread was blocked in it, by the GPU or by the driver's copying. */
 static inline bool call_stands(const struct call_event *event)
 {
 	return call_waits(event) || (memcpy_is_long(event->call) && event->stages);
@@ -174,13 +171,13 @@ static inline bool call_failed(const struct model_call *call)
 	return call->end_ns && call->result;
 }
 
-/* Duration of a GPU operation; those without times are counted, not measured. */
+/* Duration of a GPU operation; 0 without times: such operations are counted, not measured. */
 static inline uint64_t gpu_ns(const struct model_gpu *op)
 {
 	return op->end_ns > op->start_ns ? op->end_ns - op->start_ns : 0;
 }
 
-/* The process that a row belongs to, as an index; NONE: no event yet. */
+/* In place of a row's process index: the row is of several processes.  NONE: no event yet. */
 #define PROCESS_MANY (NONE - 1)
 
 static inline void process_note(uint32_t *process, uint32_t another)
@@ -191,7 +188,7 @@ static inline void process_note(uint32_t *process, uint32_t another)
 		*process = PROCESS_MANY;
 }
 
-/* The same in a member of a sum, which starts at 0. */
+/* The same in a member of a sum, as index + 1: 0 is NONE. */
 static inline uint32_t process_of_sum(uint64_t member)
 {
 	return (uint32_t)member - 1;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A path's first component, without ".py"; paths of Windows have either slash. */
+/* Length of a path's first component, without ".py"; Windows paths have either slash. */
 static size_t first_part(const char *path)
 {
 	size_t length = strcspn(path, "/\\");
@@ -21,8 +21,8 @@ static bool is_in(const char *const *names, size_t count, const char *name, size
 }
 
 /*
- * The standard library, as CPython 3.6 to 3.14 have it, without modules that are built in.  Left out is what people
- * often call a file of their own: code, profile, test, trace.
+ * The standard library of CPython 3.6 to 3.14, without built-in modules and without names that people often give files
+ * of their own: code, profile, test, trace.
  */
 /* clang-format off */
 static const char *const standard[] = {
@@ -54,7 +54,7 @@ static bool is_standard(const char *path)
 	return is_in(standard, sizeof(standard) / sizeof(standard[0]), path, first_part(path));
 }
 
-/* Packages that people install: of those that are met beside GPUs the common ones. */
+/* Installed packages: the common ones on machines with GPUs. */
 /* clang-format off */
 static const char *const packages[] = {
 	"IPython", "PIL", "_pytest", "absl", "accelerate", "aiohttp", "albumentations", "anyio", "apex",
@@ -92,7 +92,7 @@ static bool is_absolute_of_windows(const char *path)
 		(path[2] == '/' || path[2] == '\\'));
 }
 
-/* Both as they may stand in a path; that of Windows may be written with either slash, and mixed. */
+/* Whether a folder is in the path; a Windows path may have either slash, even mixed. */
 static bool has_folder(const char *path, const char *folder)
 {
 	size_t length = strlen(folder);

@@ -14,13 +14,13 @@ void line_tally_add(struct line_tally *all, struct place_lines lines, const uint
 	entry->count += count;
 }
 
-/* key: of by_user. */
+/* key: a key of by_user. */
 static struct tally_entry *row_at(struct tally *rows, const struct tally_key *key)
 {
 	return tally_at(rows, (struct tally_key){{key->part[0], key->part[1], key->part[2]}});
 }
 
-/* more: the index of each row. */
+/* more: holds the index of each row. */
 static void name_users(struct line_tally_row *named, struct tally *rows, const struct tally *by_user)
 {
 	struct tally_entry *sorted = tally_sorted(by_user, false);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which frames are the same line, and how a line is called. */
+/* Which frames are the same line, and the names of lines. */
 #include "analyze/lines.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static int by_base(const void *left, const void *right)
 	return order ? order : strcmp(a->file, b->file);
 }
 
-/* Marks the lines whose file is not the only one of its name. */
+/* Marks lines whose file shares its name with another file. */
 static void mark_ambiguous(struct lines *lines)
 {
 	size_t count = lines->all.count;
@@ -76,7 +76,7 @@ static int by_place_and_time(const void *left, const void *right)
 	return order ? order : a < b ? -1 : a > b;
 }
 
-/* Gives generated lines what was reported of them last. */
+/* Gives each generated line the latest report about it. */
 static void find_what_they_say(struct lines *lines)
 {
 	const struct model *model = lines->callers->model;
@@ -180,7 +180,7 @@ static uint32_t line_of_reason(struct lines *lines, uint32_t thread, uint32_t st
 	return add_reason(lines, text);
 }
 
-/* A thread keeps its first reason: one that began before Python was known is not worth two rows. */
+/* A thread keeps its first reason, so that one that began before Python was known does not get two rows. */
 static uint32_t line_without_frame(struct lines *lines, const struct tally_key *no_frame)
 {
 	uint32_t *line = &lines->of_thread[no_frame->part[0]];
@@ -276,7 +276,7 @@ char *line_short_place(const struct lines *lines, uint32_t number)
 	return place ? place : line_place(lines, number);
 }
 
-/* Where a kernel's function is; a name that the compiler did not make is left whole. */
+/* Where a kernel's function is; only a name that the compiler made is shortened. */
 static char *kernel_place(const struct model_generated_line *says)
 {
 	const char *file = path_base(says->kernel_file);

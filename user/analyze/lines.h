@@ -18,11 +18,11 @@
 struct line {
 	const char *file, *function;
 	uint32_t number;
-	char *reason;				 /* not NULL: no Python line, and why */
+	char *reason;				 /* why there is no Python line; NULL: there is one */
 	bool ambiguous;				 /* another file has the same last component */
 	bool library;				 /* see line_is_library */
 	bool generated;				 /* by PyTorch's compiler */
-	const struct model_generated_line *says; /* what the generated file says of the line, NULL: nothing */
+	const struct model_generated_line *says; /* what its generated file says of it, NULL: nothing */
 };
 
 struct lines {
@@ -30,29 +30,29 @@ struct lines {
 	ARRAY(struct line) all;
 	uint32_t *of_frame;  /* by model.frames */
 	uint32_t *of_thread; /* by model.threads: its line without Python, NONE until needed */
-	uint32_t unseen;     /* of CALLER_UNSEEN and CALLER_BEFORE, NONE until needed */
+	uint32_t unseen;     /* the lines of CALLER_UNSEEN and CALLER_BEFORE, NONE until needed */
 	uint32_t before;
 };
 
 void lines_make(struct lines *lines, const struct callers *callers);
 void lines_free(struct lines *lines);
 
-/* "not a Python thread": why a call has no Python frame, by its enum gpt_stack_state. */
+/* Why a call has no Python frame, by its enum gpt_stack_state, e.g. "not a Python thread". */
 const char *line_reason(uint32_t stack_state);
 
-/* A thread has one line without Python, that of its first caller asked for here; so order matters. */
+/* All callers of a thread without a frame are one line, named by the first that is asked for here; so order matters. */
 uint32_t line_of(struct lines *lines, uint32_t caller);
 
 struct place_lines {
 	uint32_t line;	    /* the innermost */
-	uint32_t user_line; /* of a library's line: the innermost around it that is no library's, NONE */
-	uint32_t generated; /* and the innermost one between that PyTorch compiled, NONE */
+	uint32_t user_line; /* of a library's line: the innermost line around it that is no library's; NONE */
+	uint32_t generated; /* the innermost line between those two that PyTorch compiled; NONE */
 };
 
 /* place: caller_place. */
 struct place_lines lines_of_place(struct lines *lines, uint32_t place);
 
-/* Sums by line of sums by caller: part `part` of the keys is a caller, and becomes a line. */
+/* Sums by line, made of sums by caller: the caller in part `part` of each key becomes its line. */
 struct tally tally_by_line(struct lines *lines, const struct tally *sums, unsigned part);
 
 /* "model.py:42", "nn/model.py:42" where model.py alone would be ambiguous; the caller frees it. */
@@ -74,7 +74,10 @@ char *line_label(const struct lines *lines, uint32_t line);
 /* Function, or "" for a line without Python. */
 const char *line_function(const struct lines *lines, uint32_t line);
 
-/* Code that people install rather than write, what PyTorch compiles, and what the interpreter runs without a file. */
+/*
+ * Whether a line is of installed code, of code that PyTorch compiled, or of code that the interpreter runs without a
+ * file.
+ */
 static inline bool line_is_library(const struct lines *lines, uint32_t line)
 {
 	return lines->all.items[line].library;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What ran on a GPU as one number, for keys of sums: the kernel's name, or what kind of memcpy or memset it was. */
+/* A GPU operation as one number, for keys of sums: the kernel's name, or the kind of memcpy or memset. */
 #ifndef GPUTRACE_ANALYZE_OPERATION_PACK_H
 #define GPUTRACE_ANALYZE_OPERATION_PACK_H
 
 #include "model/model.h"
 
-#define OPERATION_NONE (NONE - 1)    /* in the place of a kernel's name: it is not known what ran */
-#define OPERATION_MEMORY 0x80000000u /* kind, memcpy kind, from, to in the bits below */
+#define OPERATION_NONE (NONE - 1)    /* in place of a kernel's name: the operation is not known */
+#define OPERATION_MEMORY 0x80000000u /* the bits below hold kind, memcpy kind, from, to */
 
 static inline uint32_t operation_pack(const struct model_gpu *op)
 {
@@ -16,13 +16,13 @@ static inline uint32_t operation_pack(const struct model_gpu *op)
 	       op->to;
 }
 
-/* The same with the place of the kernel's function after its name, where that is known. */
+/* The same; a kernel's name includes the place of its function, where that is known. */
 static inline uint32_t operation_pack_label(const struct model_gpu *op)
 {
 	return op->kind == MODEL_KERNEL ? op->label : operation_pack(op);
 }
 
-/* With kind, name, memcpy_kind, from and to, as gpu_name() needs them. */
+/* Sets kind, name, memcpy_kind, from and to, which gpu_name() needs. */
 static inline struct model_gpu operation_unpack(uint32_t packed)
 {
 	struct model_gpu op = {.kind = MODEL_KERNEL, .name = packed};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Merges the arrays of a part by the begins of their events. */
+/* Merges the arrays of a part by the start of their events. */
 #include "analyze/walk.h"
 
 #include <stdlib.h>
 
 #include "model/order.h"
 
-/* ---- the next one of each kind ------------------------------------------------------------------------------- */
+/* ---- the next event of each kind ----------------------------------------------------------------------------- */
 
-/* When the next event of a kind begins. */
+/* When the next event of a kind starts. */
 static uint64_t next_ns(const struct walk *walk, enum walk_kind kind)
 {
 	const struct model *part = walk->part;
@@ -38,11 +38,11 @@ static uint64_t next_ns(const struct walk *walk, enum walk_kind kind)
 		time_ns = part->processes[walk->exits[next]].exit_ns;
 		break;
 	}
-	/* those two are of the whole trace */
+	/* these two are of the whole trace */
 	return time_ns < walk->until_ns ? time_ns : UINT64_MAX;
 }
 
-/* Takes the next one of a kind: its index. */
+/* Takes the next event of a kind; returns its index. */
 static uint32_t take(struct walk *walk, enum walk_kind kind)
 {
 	uint32_t index = walk->next[kind]++;
@@ -51,7 +51,10 @@ static uint32_t take(struct walk *walk, enum walk_kind kind)
 	return index;
 }
 
-/* The kind whose turn it is, and until when it is: up to another's, of which the one that stands first comes first. */
+/*
+ * The kind whose turn it is, and until when: up to the next event of another kind; at the same time the earlier kind
+ * wins.
+ */
 static enum walk_kind next_kind(const struct walk *walk, uint64_t *until_ns)
 {
 	enum walk_kind next = 0, second = WALK_KINDS;
@@ -86,7 +89,7 @@ static void feed_all(struct walk *walk)
 
 /* ---- orders -------------------------------------------------------------------------------------------------- */
 
-/* The indices by time, and in their own order at one time; frees the keys. */
+/* Returns the indices by time, those of equal time in their own order; frees the keys. */
 static uint32_t *sorted(struct order_key *keys, uint32_t count)
 {
 	uint32_t *indices = xmalloc(count * sizeof(*indices));
@@ -108,7 +111,7 @@ static void sort_exits(struct walk *walk, const struct model *model)
 	walk->exits = sorted(exits, walk->exit_count);
 }
 
-/* The model has them by thread, in the order in which they began there; what is inside of an import comes after it. */
+/* The model has spans by thread, in the order of their starts; what is inside an import follows it. */
 static void sort_spans(struct walk *walk, const struct model *model)
 {
 	uint32_t thread = NONE;
@@ -133,7 +136,7 @@ static void sort_spans(struct walk *walk, const struct model *model)
 	walk->spans = sorted(spans, walk->span_count);
 }
 
-/* Those, too; and of what began in earlier parts, its end. */
+/* Sorts the ranges that begin in this part; feeds the ends of those that began in earlier parts. */
 static void begin_ranges(struct walk *walk)
 {
 	const struct model *part = walk->part;
@@ -156,7 +159,7 @@ static void begin_ranges(struct walk *walk)
 	walk->end[WALK_RANGE] = count;
 }
 
-/* And those; of several that begin at one time those around others stay first. */
+/* Sorts the ops that begin in this part; of those with the same start the outer ones stay first. */
 static void begin_ops(struct walk *walk)
 {
 	const struct model *part = walk->part;
@@ -174,9 +177,9 @@ static void begin_ops(struct walk *walk)
 	walk->end[WALK_OP] = count;
 }
 
-/* ---- waiting that CUPTI reported --------------------------------------------------------------------------------- */
+/* ---- waits that CUPTI reported ----------------------------------------------------------------------------------- */
 
-/* What an earlier part said of calls that are in this one. */
+/* Waits of this part's calls that an earlier part reported. */
 static void find_reported_ahead(struct walk *walk)
 {
 	const struct model_in_part *calls = &walk->part->calls_in_part;

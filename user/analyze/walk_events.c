@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Each event with what it was joined with, for the analyses. */
+/* Joins each event with what analyses need and feeds it to them. */
 #include "analyze/walk.h"
 
 #define MEMORY_PAGEABLE 1u /* CUpti_ActivityMemoryKind */
@@ -24,7 +24,7 @@ static void add_operations(const struct walk *walk, struct call_event *event)
 	}
 }
 
-/* Times of calls and of copies are of two clocks. */
+/* Calls and copies have times of two clocks. */
 #define CLOCKS_DIFFER_NS 1000u
 
 static void look_at_copy(const struct walk *walk, struct call_event *event)
@@ -71,13 +71,13 @@ static void feed_call(struct walk *walk, uint32_t index)
 	analyses_add_call(all, &event);
 }
 
-/* Of a GPU operation whose call was not seen, too. */
+/* Also of a GPU operation whose call was not seen. */
 static uint32_t caller_of_op(struct analyses *all, const struct model_gpu *op, uint32_t call)
 {
 	return call == NONE && op->before ? CALLER_BEFORE : caller_of_index(all, call);
 }
 
-/* On which stack it is put. */
+/* Sets the stack that it counts for. */
 static void attribute(struct analyses *all, struct gpu_event *event)
 {
 	const struct model *model = all->model;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Why there are no GPU times, process by process, and what to do about it. */
+/* Says for each process why it has no GPU times, and what to do about it. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +11,13 @@ struct hint {
 	const char *why, *remedy;
 };
 
-/* Remedies of which `gputrace doctor` of the process says more, as long as it runs. */
+/* Remedies on which `gputrace doctor` says more while the process runs. */
 static const char let_it_in[] = "start the program as `gputrace -- COMMAND`, or see what keeps the agent out";
 static const char see_what_works[] = "see what works in the process";
 
 static const char not_at_work[] = "gputrace's CUPTI agent was not at work in the process";
 
-/* Nothing is advised that was done, or that cannot be done any more. */
+/* Never advises what was done already, or cannot be done any more. */
 static const struct hint no_agent[] = {
 	{"the trace was taken with --agent off", "record without it"},
 	{not_at_work, "see that CUDA starts there (nvidia-smi); a note says so where the agent could not come in"},
@@ -32,7 +32,7 @@ enum {
 	AGENT_RUNS,
 };
 
-/* enum gpt_agent_failure */
+/* indexed by enum gpt_agent_failure */
 static const struct hint failures[] = {
 	[GPT_AGENT_OK] = {"the agent failed and did not say why", see_what_works},
 	[GPT_AGENT_NO_CUPTI] =
@@ -72,7 +72,7 @@ static bool is_pid_list(const char *target)
 	return !strncmp(target, "pid ", 4) && strspn(target + 4, "0123456789,") == strlen(target + 4);
 }
 
-/* As session.c writes what was traced. */
+/* Whether gputrace started the program, from the target text that session.c writes. */
 static bool was_started(const struct model *model)
 {
 	const char *target = model_source(model)->target;
@@ -107,7 +107,7 @@ static const struct hint *hint_of(const struct model *model, const struct model_
 	}
 }
 
-/* Beside others that have them: only where they were asked for, and an agent never recorded. */
+/* Next to processes that have them: only if GPU times were requested, and the process's agent never recorded. */
 static bool lacks_times(const struct report *report, const struct model_process *process)
 {
 	if (!report->all->gpu_ops)
@@ -124,7 +124,7 @@ static void put_head(struct report *report)
 		fputc('\n', report->out);
 }
 
-/* Nothing of gputrace's was at work where another tool recorded. */
+/* No part of gputrace ran where another tool recorded. */
 static void put_none_in_file(struct report *report)
 {
 	char *text = why_unsaid(report->all);
@@ -136,7 +136,7 @@ static void put_none_in_file(struct report *report)
 	free(text);
 }
 
-/* No one is sent to a process that has ended. */
+/* Does not send the user to a process that has ended. */
 static char *remedy_of(const struct hint *hint, const struct model_process *process)
 {
 	if (hint->remedy != let_it_in && hint->remedy != see_what_works)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Cells of tables: what is shown beside what it is. */
+/* Cells of tables: the text shown and the value. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tables as CSV (RFC 4180, lines end in a newline).  One table: names of columns and rows; its notes go to standard
- * error.  Several: in front of each a record of its id and title, an empty line between two, and the notes of all as
- * the last one, "notes".
+ * Tables as CSV (RFC 4180, lines end in a newline).  A single table: names of columns and rows; its notes go to
+ * standard error.  Several tables: each is preceded by a record of its id and title, an empty line separates them, and
+ * all notes are the last table, "notes".
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static void put_row(struct table_writer *writer, const struct cell *cells)
 	fputc('\n', writer->out);
 }
 
-/* Kept as records until the end; those of one table are messages. */
+/* Keeps notes as records until the end; those of a single table are messages. */
 static void end_table(struct table_writer *writer)
 {
 	for (size_t i = 0; i < writer->section.notes.count; i++) {

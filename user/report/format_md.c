@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tables as Markdown of GitHub's kind, short enough to be pasted into an issue: the first rows of the tables that
- * matter, as a page shows them.  Names cannot become markup, links or mentions: they are code, or escaped.
+ * Tables as GitHub's Markdown, short enough to paste into an issue: the first rows of the tables that matter, as a page
+ * shows them.  Names cannot become markup, links or mentions: they are code, or escaped.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define ROWS 5u
 #define NAME_WIDTH 72u
 
-/* Every character that could mean something, as an entity: those mean nothing (GFM 6.2). */
+/* Writes characters that could be markup as entities, which have no meaning (GFM 6.2). */
 static void put_escaped(FILE *out, const char *text)
 {
 	for (; *text; text++) {
@@ -22,7 +22,7 @@ static void put_escaped(FILE *out, const char *text)
 	}
 }
 
-/* A backslash would free the bar after it, a backtick would end the code. */
+/* A backslash would unescape the bar after it, a backtick would end the code. */
 static void put_code(FILE *out, const char *text)
 {
 	if (!*text)
@@ -39,7 +39,7 @@ static void put_code(FILE *out, const char *text)
 	fputc('`', out);
 }
 
-/* As a page shows it, on one line; the caller frees it. */
+/* Truncates as a page does, to one line; the caller frees it. */
 static char *cut(const char *text, enum text_truncate truncate)
 {
 	char *cut = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The first lines: which processes, for how long. */
+/* The first lines: processes, and how long they were traced. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static char *plural(uint64_t count, const char *one, const char *many)
 	return xasprintf("%s %s", number_count(count).text, count == 1 ? one : many);
 }
 
-/* Command truncated so that what follows it stays on the line. */
+/* Truncates the command so that what follows it stays on the line. */
 static void put_process(struct report *report, const struct model_process *process, const char *rest)
 {
 	char *command = process_command(process), *rank = process_rank(process);
@@ -42,7 +42,7 @@ static void put_slice(struct report *report)
 	free(text);
 }
 
-/* One line on a page, a table for programs; of no labels nothing. */
+/* One line on a page, a table for programs; nothing without labels. */
 static void put_labels(struct report *report)
 {
 	const struct model_source *source = model_source(report->model);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A name is read from left to right into a buffer that it cannot outgrow: each step copies a piece or drops it.
- * Name spaces and parameter lists always go.  Template arguments that say nothing by themselves (numbers, plain types)
- * go only where the rest would still be long: `gemm<float, 128>` keeps them.
+ * Reads a name from left to right into a buffer that it cannot outgrow: each step copies a piece or drops it.  Name
+ * spaces and parameter lists are always dropped.  Template arguments that say nothing by themselves (numbers, plain
+ * types) are dropped only if the rest would still be long: `gemm<float, 128>` keeps them.
  */
 #include "report/kernel_label.h"
 
@@ -13,16 +13,16 @@
 
 #include "base/array.h"
 
-#define WHOLE_MOST 40u /* bytes; a longer name loses arguments that say nothing */
-#define TAG_LONG 16u   /* bytes; a longer tag is a hash */
-#define DEPTH_MOST 32u /* of template arguments in each other; a deeper name is left as it is */
+#define WHOLE_MOST 40u /* bytes; longer names lose arguments that say nothing */
+#define TAG_LONG 16u   /* bytes; a tag of this length or more is a hash */
+#define DEPTH_MOST 32u /* nesting of template arguments; a name that nests deeper is left as it is */
 
 struct reading {
-	const char *at; /* what is not read yet */
-	char *label;	/* what was kept, not ended */
+	const char *at; /* the rest of the name */
+	char *label;	/* the text kept so far, not terminated */
 	size_t length;
-	bool brief;  /* without arguments that say nothing */
-	bool failed; /* it is no name of a kind that is known here */
+	bool brief;  /* drop arguments that say nothing */
+	bool failed; /* the name has no known form */
 };
 
 static bool in_name(char c)
@@ -52,7 +52,7 @@ static bool kept_ends(const struct reading *reading, size_t begin, const char *t
 	return reading->length - begin >= length && !memcmp(reading->label + reading->length - length, text, length);
 }
 
-/* What a reader learns nothing from: numbers, plain types, and what most kernels of PyTorch carry. */
+/* Words that tell a reader nothing: numbers, plain types, and what most kernels of PyTorch carry. */
 static bool says_nothing(const char *word, size_t length)
 {
 	static const char *const words[] = {
@@ -93,7 +93,7 @@ static bool says_nothing(const char *word, size_t length)
 	return false;
 }
 
-/* Whether that holds of all words of an argument. */
+/* Whether all words of an argument say nothing. */
 static bool argument_says_nothing(const char *argument, size_t length)
 {
 	for (size_t at = 0; at < length;) {
@@ -110,7 +110,7 @@ static bool argument_says_nothing(const char *argument, size_t length)
 
 static void read_name(struct reading *reading, unsigned depth);
 
-/* "<a, b>": those arguments that say something, or nothing at all. */
+/* "<a, b>": keeps the arguments that say something; drops the brackets if there are none. */
 static void read_arguments(struct reading *reading, unsigned depth)
 {
 	size_t open = reading->length;
@@ -140,7 +140,7 @@ static void read_arguments(struct reading *reading, unsigned depth)
 		reading->length = open;
 }
 
-/* From an opening bracket after the one that closes it; both of one kind, other brackets are not looked at. */
+/* Skips from an opening bracket past its closing one; ignores brackets of other kinds. */
 static void skip_brackets(struct reading *reading, char open, char close)
 {
 	size_t depth = 0;
@@ -178,7 +178,7 @@ static void read_parentheses(struct reading *reading, size_t begin, unsigned dep
 	skip(reading, " const");
 }
 
-/* "::": the name space before it goes from arguments; a lambda after it has no name to keep. */
+/* "::": drops the name space before it within arguments; a lambda after it has no name to keep. */
 static void read_scope(struct reading *reading, size_t begin, unsigned depth)
 {
 	bool is_lambda = reading->at[2] == '{';
@@ -195,7 +195,9 @@ static void read_scope(struct reading *reading, size_t begin, unsigned depth)
 	}
 }
 
-/* "[abi:v1]" after a name, "[abi:c8tJTIcFKzyF2ILShI4CrgQE...]": Numba's number of a function, and how it was made. */
+/*
+ * "[abi:v1]" after a name, "[abi:c8tJTIcFKzyF2ILShI4CrgQE...]": Numba's number of a function, and how it was compiled.
+ */
 static void read_tag(struct reading *reading)
 {
 	const char *end = strchr(reading->at, ']');
@@ -210,7 +212,7 @@ static void read_tag(struct reading *reading)
 	}
 }
 
-/* Up to what ends it: ',' or '>' of the arguments that it is one of, or the end. */
+/* Reads a name up to ',' or '>' of the arguments that it is in, or to the end. */
 static void read_name(struct reading *reading, unsigned depth)
 {
 	size_t begin = reading->length;

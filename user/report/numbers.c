@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Numbers for people: thousands separators, units that fit, always a point (never the locale's comma). */
+/* Numbers for people: thousands separators, fitting units, always a point (never the locale's comma). */
 #include "report/text.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Titles, lines of text and the cells that many tables have. */
+/* Titles, lines of text, and cells that many tables use. */
 #include "report/page.h"
 
 #include <inttypes.h>
@@ -46,7 +46,7 @@ void report_table(struct report *report, struct table *table)
 	table_free(table);
 }
 
-/* What is wider than the page goes on below, further in. */
+/* Text wider than the page continues below, indented further. */
 static void put_wrapped(struct report *report, const char *text)
 {
 	unsigned indent = (unsigned)strspn(text, " ");
@@ -99,7 +99,7 @@ size_t report_shown(const struct report *report, size_t count)
 	return count < report->rows ? count : report->rows;
 }
 
-/* Of what has no Python line nothing is known. */
+/* A row without a Python line has an unknown place. */
 void report_add_place(struct report *report, struct table *table, uint32_t line)
 {
 	const struct line *place = line == NONE ? NULL : &report->all->lines.all.items[line];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The report from top to bottom. */
+/* The whole report, from top to bottom. */
 #include "report/report.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #define WIDTH_LEAST 80u
 #define ROWS_DEFAULT 10u
 
-/* Of another tool's file no one can be asked any more. */
+/* A file of another tool has no process left to examine. */
 static void put_nothing_in_file(struct report *report)
 {
 	char *text =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The report, as text or as tables for programs (table_writer.h): what the GPUs did, which Python line asked for it,
- * which line let them idle, and how complete that is.  Reads the trace only, once, so a report from a log is the same
- * byte for byte.
+ * The report, as text or as tables for programs (table_writer.h): what the GPUs did, which Python line requested it,
+ * which line let them idle, and how complete that is.  It reads only the trace, once, so a report from a log is the
+ * same byte for byte.
  */
 #ifndef GPUTRACE_REPORT_H
 #define GPUTRACE_REPORT_H
@@ -16,19 +16,19 @@
 
 struct report_options {
 	unsigned width;			   /* columns, 0: 100; at least 80 are used */
-	bool truncates;			   /* names that are wider than the page: on a terminal */
+	bool truncates;			   /* truncates names that are wider than the page: for a terminal */
 	bool color;			   /* the caller looks at isatty and NO_COLOR */
 	unsigned rows;			   /* per table of the page, 0: 10 */
 	const struct table_format *format; /* csv, json, md; NULL: a page of text */
-	void *keeper;			   /* of a format that writes nothing: where it keeps what it gets */
-	const char *table;		   /* the one table that is wanted of these, NULL: all */
-	char **tables;			   /* on -ENOENT the names of all there are go here, to be freed; NULL */
+	void *keeper;			   /* for a format that writes nothing: where it keeps what it gets */
+	const char *table;		   /* the id of the one table that is requested, NULL: all */
+	char **tables;			   /* gets the names of all tables on -ENOENT, for the caller to free; NULL */
 	struct attribution attribution;
 };
 
 /*
- * Returns 0 or -errno when the trace could not be read, or out not written; -ENOENT when it has no table of the name
- * that is wanted.
+ * Returns 0 or -errno when the trace could not be read, or out not written; -ENOENT when it has no table of the
+ * requested name.
  */
 int report_write(FILE *out, struct trace *trace, const struct report_options *options);
 

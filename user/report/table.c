@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Layout of a table on a page. */
+/* Lays out a table on a page. */
 #include "report/table.h"
 
-#define GAP 2u		 /* columns between two columns */
-#define WHOLE_WIDTH 160u /* of a page on which names are whole: columns stay under each other up to here */
-#define NAME_LEAST 6u	 /* a name is not truncated below this */
+#define GAP 2u		 /* blanks between two columns */
+#define WHOLE_WIDTH 160u /* if names are not truncated, columns are aligned up to this page width */
+#define NAME_LEAST 6u	 /* a name is not truncated to less than this */
 
-/* Whether the page has that column. */
+/* Whether a page shows that column. */
 static bool is_shown(const struct table *table, unsigned column)
 {
 	return column_is_shown(&table->columns[column]);
@@ -29,7 +29,7 @@ static void measure(const struct table *table, unsigned widths[])
 	}
 }
 
-/* Takes columns from the widest name, one by one, until the page is wide enough. */
+/* Takes one character at a time from the widest name column, until the table fits the page. */
 static void shrink(const struct table *table, unsigned widths[], unsigned width)
 {
 	for (;;) {
@@ -49,7 +49,7 @@ static void shrink(const struct table *table, unsigned widths[], unsigned width)
 	}
 }
 
-/* What says in words why there is no line begins with a bracket: its beginning says most, of a path its end. */
+/* A reason for a missing line starts with a bracket and matters most at its start; a path matters most at its end. */
 static enum text_truncate how_truncated(const struct column *column, const char *text)
 {
 	return column->truncate == TEXT_TRUNCATE_START && *text == '(' ? TEXT_TRUNCATE_END : column->truncate;

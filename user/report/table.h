@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tables as values: columns, and rows of cells, each with what a person reads and what a program does.  On a page
- * (table_put) numbers go to the right and names to the left, columns are as wide as their contents, and names are
- * truncated, on a terminal, where the whole would be wider than the page.  As csv, json or md: table_writer.h.
+ * Tables as values: columns, and rows of cells, each with a text for people and a value for programs.  On a page
+ * (table_put) numbers are aligned to the right and names to the left, columns are as wide as their contents, and on a
+ * terminal names are truncated where the whole would be wider than the page.  As csv, json or md: table_writer.h.
  *
  *	static const struct column columns[] = {
  *		COLUMN_NUMBER("bytes", "bytes", UNIT_BYTES), COLUMN_NAME("line", "line", TEXT_TRUNCATE_MIDDLE),
@@ -22,10 +22,10 @@
 #include "base/array.h"
 #include "report/text.h"
 
-/* What a column is of, as a program reads it: always in these units, whatever a page shows. */
+/* The unit of a column for programs, whatever a page shows. */
 enum unit {
 	UNIT_TEXT,
-	UNIT_ID, /* a whole number that counts nothing */
+	UNIT_ID, /* an integer that is no count */
 	UNIT_COUNT,
 	UNIT_COUNT_AVG, /* a count with a fraction */
 	UNIT_NS,
@@ -34,18 +34,18 @@ enum unit {
 	UNIT_BYTES_AVG, /* bytes with a fraction */
 	UNIT_PERCENT,
 	UNIT_BYTES_PER_S,
-	UNIT_NUMBER, /* of something that has no unit above: its name says it */
+	UNIT_NUMBER, /* something else, which the column's name says */
 };
 
 struct column {
 	const char *title; /* on a page; NULL ends the list */
-	bool is_name;	   /* to the left, and may be truncated */
+	bool is_name;	   /* left-aligned, and may be truncated */
 	enum text_truncate truncate;
-	const char *key; /* in csv and json, with the unit in it: "self_ns"; NULL: the column is not there */
+	const char *key; /* in csv and json, with the unit in it: "self_ns"; NULL: not in these */
 	enum unit unit;
 };
 
-#define COLUMN_NOT_SHOWN "\n" /* a title: the column is for programs only */
+#define COLUMN_NOT_SHOWN "\n" /* as title: the column is for programs only */
 
 #define COLUMN_NUMBER(title, key, unit)                                                                                \
 	{                                                                                                              \
@@ -74,13 +74,13 @@ enum cell_kind {
 
 struct cell {
 	char *text; /* on a page; NULL: "" */
-	char *full; /* CELL_TEXT: for a program where that is not the text; NULL */
+	char *full; /* CELL_TEXT: text for programs if it differs from `text`; NULL */
 	uint64_t integer;
 	double number;
 	enum cell_kind kind;
 };
 
-/* A line of its own below a row, on a page. */
+/* A line below a row, on a page. */
 struct table_note {
 	size_t row;
 	char *text;
@@ -95,7 +95,7 @@ struct table {
 
 #define TABLE_COLUMNS_MAX 32u
 
-/* Whether a page has it. */
+/* Whether a page shows the column. */
 static inline bool column_is_shown(const struct column *column)
 {
 	return *column->title != *COLUMN_NOT_SHOWN;
@@ -103,34 +103,34 @@ static inline bool column_is_shown(const struct column *column)
 
 void table_begin(struct table *table, const struct column *columns);
 
-/* The next cell, by rows. */
+/* Add the next cell, row by row. */
 void table_add(struct table *table, const char *text);
 void table_add_named(struct table *table, const char *text, const char *full);
 void table_add_integer(struct table *table, struct number shown, uint64_t value);
-void table_add_value(struct table *table, struct number shown, double value); /* not a number: unknown */
+void table_add_value(struct table *table, struct number shown, double value); /* NAN: unknown */
 void table_add_unknown(struct table *table, const char *shown);
 
-/* Only for a page. */
+/* For a page only. */
 void table_add_number(struct table *table, struct number number);
 
-/* Those of units. */
+/* Cells by unit. */
 void table_add_id(struct table *table, uint64_t id); /* without separators */
 void table_add_signed(struct table *table, int64_t value);
 void table_add_count(struct table *table, uint64_t count);
 void table_add_bytes(struct table *table, uint64_t bytes);
-/* Bytes more after each step; shown ("+13.0 MB") where something grows. */
+/* Growth in bytes per step; shown ("+13.0 MB") only if positive. */
 void table_add_growth(struct table *table, double bytes);
 void table_add_ns(struct table *table, uint64_t ns, struct time_unit unit);
-void table_add_average(struct table *table, uint64_t ns, uint64_t count); /* in us on a page; of none: unknown */
+void table_add_average(struct table *table, uint64_t ns, uint64_t count); /* in us on a page; unknown if count is 0 */
 void table_add_percent(struct table *table, double part, double whole);
-void table_add_rate(struct table *table, double bytes, uint64_t ns); /* GB/s on a page; of no time: unknown */
+void table_add_rate(struct table *table, double bytes, uint64_t ns); /* GB/s on a page; unknown if ns is 0 */
 
-/* Below the row that was added last, from the first name on; the text becomes the table's. */
+/* A note below the latest row, from the first name column on; takes over the text. */
 void table_add_note(struct table *table, char *text);
 
 struct table_look {
-	unsigned width; /* of the page, for which names are truncated */
-	bool truncates; /* false: they are whole, and stick out of their column */
+	unsigned width; /* of the page, to which names are truncated */
+	bool truncates; /* false: names are whole, and stick out of their column */
 	bool color;
 };
 

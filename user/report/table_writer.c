@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sections, one after the other; what they look like is the formats' own. */
+/* Writes sections one after the other; the formats decide what they look like. */
 #include "report/table_writer.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ const struct table_format *table_format_by_name(const char *name)
 	return NULL;
 }
 
-/* Tables of which the first rows say what a trace says. */
+/* Whether the first rows of a table already tell the main facts. */
 static bool is_of_note(const char *id)
 {
 	static const char *const ids[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tables for programs, and for texts that are pasted: one after the other as csv, json or md.  A table is a section of
- * a report: an id, a title, columns, rows, and notes, which are sentences about it.  Rows are written as they come.
+ * Tables for programs, and for texts to paste: one after the other as csv, json or md.  A table is a section of a
+ * report: an id, a title, columns, rows, and notes, which are sentences about it.  Rows are written as they come.
  *
  *	struct table_writer writer;
  *
@@ -11,7 +11,7 @@
  *	table_writer_note(&writer, "one more");
  *	table_writer_close(&writer);
  *
- * docs/formats.md says what they look like.
+ * docs/formats.md describes the formats.
  */
 #ifndef GPUTRACE_TABLE_WRITER_H
 #define GPUTRACE_TABLE_WRITER_H
@@ -22,21 +22,21 @@
 #define TABLES_SCHEMA_VERSION 1
 
 struct table_section {
-	char *id, *title, *about; /* about: NULL where there is nothing to say */
+	char *id, *title, *about; /* about: NULL: none */
 	const struct column *columns;
 	unsigned count;
 	ARRAY(char *) notes;
-	bool is_whole; /* all its rows are wanted, also where a format has the first alone */
+	bool is_whole; /* all rows are wanted, even in a format that shows only the first */
 };
 
 struct table_writer;
 
-/* What a format does at these moments; those that are NULL are nothing to it. */
+/* A format's functions; NULL: nothing to do. */
 struct table_format {
 	const char *name;
-	unsigned rows;	   /* of a table that are of use, UINT_MAX: all */
-	bool is_one_table; /* what a reader takes for one table, so a list alone has nothing beside it */
-	bool is_brief;	   /* only the tables that matter, unless one is asked for */
+	unsigned rows;	   /* rows of a table that it shows, UINT_MAX: all */
+	bool is_one_table; /* its readers expect a single table, so a list is written without anything beside it */
+	bool is_brief;	   /* has only the important tables, unless one is requested */
 	void (*begin)(struct table_writer *writer);
 	void (*begin_table)(struct table_writer *writer);
 	void (*put_row)(struct table_writer *writer, const struct cell *cells);
@@ -52,44 +52,46 @@ const struct table_format *table_format_by_name(const char *name);
 struct table_writer {
 	FILE *out;
 	const struct table_format *format;
-	const char *only; /* the one table that is asked for, NULL: all */
+	const char *only; /* the id of the one table that is requested, NULL: all */
 	struct table_section section;
-	bool is_wanted;		  /* this section is */
-	bool is_begun;		  /* its table is */
-	uint64_t tables, rows;	  /* written so far; rows: of this table */
-	ARRAY(char *) kept_notes; /* csv of several tables: id of a table, note; until the end */
-	ARRAY(char *) ids;	  /* of all there were */
+	bool is_wanted;		  /* the current section is wanted */
+	bool is_begun;		  /* the current table has begun */
+	uint64_t tables, rows;	  /* written so far; rows: in the current table */
+	ARRAY(char *) kept_notes; /* csv of several tables: pairs of table id and note, until the end */
+	ARRAY(char *) ids;	  /* of all tables so far */
 	void *keeper;		  /* report_options.keeper */
 };
 
-/* only: the id of the one table that is wanted, NULL: all.  It and out stay the caller's. */
+/* only: the id of the one table that is requested, NULL: all.  only and out stay the caller's. */
 void table_writer_open(struct table_writer *writer, FILE *out, const struct table_format *format, const char *only);
 
-/* Ends the section before it. */
+/* Begins a section; ends the one before. */
 void table_writer_title(struct table_writer *writer, const char *id, const char *title, const char *about);
 
-/* Of this section all rows are wanted: they are what was asked for. */
+/* Marks the section's rows as requested: all of them are written. */
 void table_writer_want_all_rows(struct table_writer *writer);
 
-/* A sentence; blanks in front are left out. */
+/* Adds a note; leading blanks are left out. */
 void table_writer_note(struct table_writer *writer, const char *text);
 
-/* The table of this section; one without rows is written, too. */
+/* Writes the section's table, even without rows. */
 void table_writer_put(struct table_writer *writer, const struct table *table);
 
-/* The same row by row: cells has as many as there are columns, and stays the caller's. */
+/* The same row by row: cells has one cell per column, and stays the caller's. */
 void table_writer_begin_rows(struct table_writer *writer, const struct column *columns);
 void table_writer_put_row(struct table_writer *writer, const struct cell *cells);
 
-/* Ends what is open and frees all.  -ENOENT: there was no table of that id; where ids is not NULL, all there were are
- * in *ids (to be freed, else NULL).  Errors of out are out's. */
+/*
+ * Ends what is open and frees all. -ENOENT: there was no table of that id; then *ids, if ids is not NULL, gets the ids
+ * of all tables, for the caller to free (else NULL).  Write errors stay in out.
+ */
 int table_writer_close(struct table_writer *writer, char **ids);
 
-/* "integer", "number" or "string"; "ns", "count", NULL: it has none. */
+/* "integer", "number" or "string"; "ns", "count", NULL: no unit. */
 const char *unit_type(enum unit unit);
 const char *unit_name(enum unit unit);
 
-/* A cell's number as text that JSON and CSV have. */
+/* Writes a cell's number in a form valid in JSON and CSV. */
 void cell_put_number(const struct cell *cell, FILE *out);
 
 #endif

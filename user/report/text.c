@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Width of names on a terminal, shortening, line breaking. */
+/* Names on a terminal: width, shortening, line breaking. */
 #include "report/text.h"
 
 #include <locale.h>
@@ -31,7 +31,7 @@ void text_end(void)
 	utf8 = (locale_t)0;
 }
 
-/* One character of a name as it may be shown. */
+/* One character of a name, in the form in which it may be shown. */
 struct glyph {
 	const char *bytes;
 	unsigned length, width;
@@ -39,7 +39,7 @@ struct glyph {
 
 static const struct glyph unprintable = {"?", 1, 1};
 
-/* Reads one character; returns the bytes it has in text. */
+/* Reads one character; returns its length in bytes. */
 static size_t next_glyph(const char *text, struct glyph *glyph)
 {
 	unsigned char first = (unsigned char)*text;
@@ -75,7 +75,7 @@ unsigned text_width(const char *text)
 	return width;
 }
 
-/* Writes what fits into `columns`, leaving the first `skip` columns out; returns columns written. */
+/* Writes at most `columns` columns, after skipping the first `skip`; returns the columns written. */
 static unsigned put_part(FILE *out, const char *text, unsigned skip, unsigned columns)
 {
 	unsigned seen = 0, written = 0;
@@ -94,7 +94,7 @@ static unsigned put_part(FILE *out, const char *text, unsigned skip, unsigned co
 	return written;
 }
 
-/* How much of the room the beginning gets. */
+/* How much of the room goes to the beginning. */
 static unsigned head_of(unsigned room, enum text_truncate where)
 {
 	switch (where) {
@@ -126,7 +126,7 @@ unsigned text_put(FILE *out, const char *text, unsigned columns, enum text_trunc
 	return written + DOTS_WIDTH + put_part(out, text, width - (room - head), room - head);
 }
 
-/* The width of a word, with the unit after it where it is a number: "3.3 ms" is not broken. */
+/* The width of a word; for a number including the unit after it: "3.3 ms" is not broken. */
 static unsigned with_unit(const char *word, const char *after)
 {
 	static const char *const units[] = {"ns", "us", "ms", "s", "%", "B", "KB", "MB", "GB", "TB"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Text for a terminal: how wide it is, how to shorten it, how to write numbers.  Names come from targets:
- * what could move the cursor or turn the reading direction is replaced.
+ * Text for a terminal: its width, shortening, and the form of numbers.  Names come from targets: characters that could
+ * move the cursor or change the reading direction are replaced.
  */
 #ifndef GPUTRACE_REPORT_TEXT_H
 #define GPUTRACE_REPORT_TEXT_H
@@ -9,27 +9,27 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Makes wcwidth know UTF-8 on this thread, whatever the program's locale; text_end puts it back. */
+/* Makes wcwidth understand UTF-8 on this thread, whatever the program's locale; text_end undoes it. */
 void text_begin(void);
 void text_end(void);
 
 enum text_truncate {
 	TEXT_TRUNCATE_END,    /* keeps the beginning */
 	TEXT_TRUNCATE_MIDDLE, /* keeps both ends: names */
-	TEXT_TRUNCATE_THIRD,  /* keeps a third of its room from the beginning, the rest from the end: kernels */
+	TEXT_TRUNCATE_THIRD,  /* keeps a third of the room for the beginning, the rest for the end: kernels */
 	TEXT_TRUNCATE_START,  /* keeps the end: paths */
-	TEXT_WHOLE,	      /* never truncated: what a message says */
+	TEXT_WHOLE,	      /* never truncated: text of a message */
 };
 
-/* Columns that a name takes on the terminal. */
+/* The number of columns that a name takes on the terminal. */
 unsigned text_width(const char *text);
 
-/* Writes a name in at most `columns` columns; returns how many it took. */
+/* Writes a name in at most `columns` columns; returns the columns written. */
 unsigned text_put(FILE *out, const char *text, unsigned columns, enum text_truncate where);
 
 /*
- * Writes text broken at blanks into lines of at most `width` columns, those after the first indented, and ends
- * the last; `column` is where the first one starts.  A word that is wider than a line is put as `how` says.
+ * Writes text broken at blanks into lines of at most `width` columns, those after the first indented, and ends the
+ * last; `column` is where the first one starts.  A word that is wider than a line is truncated as `how` says.
  */
 void text_wrap(FILE *out, const char *text, unsigned column, unsigned indent, unsigned width, enum text_truncate how);
 
@@ -41,11 +41,11 @@ struct number {
 struct number number_count(uint64_t value);		 /* 51,204 */
 struct number number_tenths(double value);		 /* 4,310.8; what is not a number is "-" */
 struct number number_percent(double part, double whole); /* 13.2; "-" when whole is not positive */
-struct number number_thousandths(uint32_t value);	 /* 99.999, 99.9, 100: not rounded */
+struct number number_thousandths(uint32_t value);	 /* 99.999, 99.9, 100: exact, not rounded */
 struct number number_time(uint64_t ns);			 /* 812 ns, 2.4 us, 812.4 ms, 10.0 s */
 struct number number_bytes(uint64_t bytes);		 /* 512 B, 1.2 GB (1e9) */
 
-/* The unit for a column of times of which the largest is `ns`: all of them are written in it. */
+/* The unit for a column of times, all of which are written in it; `ns` is the largest. */
 struct time_unit {
 	const char *name; /* "us" */
 	double ns;

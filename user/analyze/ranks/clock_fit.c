@@ -7,15 +7,18 @@
 
 #include "base/array.h"
 
-#define SAMPLES 512u	     /* pairs of which slopes are made, each with each other one */
-#define DRIFT_PAIRS 16u	     /* a drift needs at least this many */
-#define DRIFT_SPAN_NS 1e9    /* over at least this */
-#define ROUNDS 3u	     /* of leaving out what is far off */
-#define FAR 4.0		     /* standard deviations, as the median of what is left over says */
-#define DEVIATION 1.4826     /* of a normal distribution, by that median */
-#define NEAR_LEAST_NS 1000.0 /* what is never far off */
+#define SAMPLES 512u	  /* number of pairs whose slopes are computed, each with each other */
+#define DRIFT_PAIRS 16u	  /* least number of pairs for a drift */
+#define DRIFT_SPAN_NS 1e9 /* least time between them */
+#define ROUNDS 3u	  /* rounds of leaving out outliers */
+#define FAR 4.0 /* an outlier is farther off than this many standard deviations, estimated from the median residual */
+#define DEVIATION 1.4826     /* standard deviation of a normal distribution, over that median */
+#define NEAR_LEAST_NS 1000.0 /* never an outlier below this */
 
-/* The difference of the clocks against time, both from the first pair on: small numbers, which doubles have exactly. */
+/*
+ * The difference of the clocks against time, both relative to the first pair: small numbers, which doubles hold
+ * exactly.
+ */
 struct point {
 	double at, ahead;
 };
@@ -54,7 +57,7 @@ static double left_over(const struct points *points, size_t i)
 	return points->list[i].ahead - points->level - points->slope * points->list[i].at;
 }
 
-/* The median slope between samples, which are spread evenly. */
+/* The median slope between evenly spread samples. */
 static void find_slope(struct points *points)
 {
 	size_t samples = points->count < SAMPLES ? points->count : SAMPLES, slopes = 0;
@@ -79,7 +82,7 @@ static void find_level(struct points *points)
 	points->level = median(points->scratch, points->count);
 }
 
-/* That half of what is left over lies below. */
+/* The error that `share` of the residuals do not exceed. */
 static double error_of(struct points *points, double share)
 {
 	for (size_t i = 0; i < points->count; i++)
@@ -93,7 +96,7 @@ static double reach(struct points *points)
 	return fmax(FAR * DEVIATION * error_of(points, 0.5), NEAR_LEAST_NS);
 }
 
-/* Least squares through what is near; how many that were. */
+/* Fits least squares through the points that are near; returns their number. */
 static size_t refine(struct points *points, bool has_drift)
 {
 	double near = reach(points), sum = 0, at = 0, ahead = 0, square = 0, product = 0;
@@ -121,7 +124,7 @@ static size_t refine(struct points *points, bool has_drift)
 	return (size_t)sum;
 }
 
-/* What fits into an int64_t. */
+/* Limits a value to what fits into an int64_t. */
 static double bounded(double ns)
 {
 	return fmax(fmin(ns, 4e18), -4e18);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The line between two clocks, found from moments that both of them saw: collectives, which end at about the same time
- * on all ranks.  Some pairs may be far off (a rank that was preempted, a kernel that had not to wait), so slope and
- * offset are medians first (Theil and Sen's), and a least squares line through what lies near to that then.
+ * The line between two clocks, from moments that both of them saw: collectives, which end at about the same time on all
+ * ranks.  Some pairs may be far off (a rank that was preempted, a kernel that did not have to wait).  So slope and
+ * offset are medians first (Theil and Sen's), then a least squares line through the pairs near it.
  */
 #ifndef GPUTRACE_ANALYZE_CLOCK_FIT_H
 #define GPUTRACE_ANALYZE_CLOCK_FIT_H
@@ -13,7 +13,7 @@
 
 #include "base/clock_line.h"
 
-/* One moment, on both clocks. */
+/* A moment on both clocks. */
 struct clock_pair {
 	uint64_t here_ns, there_ns;
 };
@@ -22,11 +22,11 @@ struct clock_fit {
 	struct clock_line line; /* from here to there */
 	uint64_t error_ns;	/* half of the pairs lie nearer to the line than this */
 	uint64_t error_most_ns; /* and 95 % nearer than this */
-	size_t pairs, used;	/* that there were; that the line was made of */
-	bool has_drift;		/* false: they are too few, or too near to each other, to know */
+	size_t pairs, used;	/* all pairs; pairs that the line was made of */
+	bool has_drift;		/* false: too few pairs, or too close together, to know */
 };
 
-/* The pairs are sorted; there is at least one. */
+/* Sorts the pairs, of which there must be at least one. */
 void clock_fit_make(struct clock_fit *fit, struct clock_pair *pairs, size_t count);
 
 #endif

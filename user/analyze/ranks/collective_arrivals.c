@@ -7,22 +7,22 @@
 
 #include "model/collectives.h"
 
-#define PENDING 256u /* collectives of a process that were launched and whose kernel has yet to start; the latest */
+#define PENDING 256u /* the latest launched collectives of a process whose kernels may not have started yet */
 #define NAMES_SEARCHED 256u
-#define LAUNCHED_BY (1ull << 63) /* a call's number, and not an op's */
+#define LAUNCHED_BY (1ull << 63) /* it is a call's number, not an op's */
 #define LOOK_BACK 8u		 /* kernels of one collective follow each other: this many others may be between */
 
-/* Where a call was made. */
+/* The place of a call. */
 struct place {
-	uint32_t stack, caller; /* NONE: nowhere */
+	uint32_t stack, caller; /* NONE: no place */
 };
 
-/* Of a process, since its last collective. */
+/* The pauses of a process since its last collective. */
 struct pause {
-	uint64_t last_ns; /* end of its calls so far, 0: none yet */
+	uint64_t last_ns; /* latest end of its calls, 0: none yet */
 	uint64_t longest_ns;
-	struct place last;     /* of that call */
-	struct place from, to; /* around the longest pause */
+	struct place last;     /* of the call that ended last */
+	struct place from, to; /* before and after the longest pause */
 };
 
 /* A collective that was launched. */
@@ -32,20 +32,20 @@ struct pending {
 	uint32_t from, to; /* arrival_collector.places */
 };
 
-/* What a process has so far; lines and names are callers and strings of the model still. */
+/* The state of a process; until the end, lines and names are callers and strings of the model. */
 struct taken {
 	struct arriving_rank rank;
-	uint64_t ops[LOOK_BACK]; /* of the last arrivals, by their index */
+	uint64_t ops[LOOK_BACK]; /* of the latest arrivals, by their index modulo LOOK_BACK */
 	struct pending pending[PENDING];
 	size_t next_pending;
 	bool knows_rank;
-	int64_t largest; /* group */
+	int64_t largest; /* size of the largest group so far */
 };
 
 struct arrival_collector {
 	struct pause *pauses;	  /* by model.processes */
-	struct taken **processes; /* by model.processes; NULL: it met no one */
-	struct tally places;	  /* stack, caller: numbered as they are met */
+	struct taken **processes; /* by model.processes; NULL: no collective yet */
+	struct tally places;	  /* stack, caller; numbered as they come */
 	uint32_t process_count;
 };
 
@@ -102,7 +102,7 @@ static bool is_met(const struct collective *collective)
 	       strcmp(name, "recv") != 0;
 }
 
-/* The number of the collective, and the op's name (FNV-1a), as it may be that several ops share a sequence number. */
+/* The number of the collective, hashed with the op's name (FNV-1a), as several ops may share a sequence number. */
 static uint64_t key_of(const struct collective *collective, int64_t sequence)
 {
 	uint64_t hash = collective_key(collective, sequence);
@@ -112,7 +112,7 @@ static uint64_t key_of(const struct collective *collective, int64_t sequence)
 	return hash;
 }
 
-/* The one of a list such as "[0, 2, 4]"; -1: it has none at that place, or leaves some out. */
+/* An element of a list such as "[0, 2, 4]"; -1: the list has none at that place, or is abbreviated. */
 static int64_t of_list(const char *list, int64_t place)
 {
 	long long value = -1;
@@ -126,7 +126,9 @@ static int64_t of_list(const char *list, int64_t place)
 	return list && sscanf(list, "%lld", &value) == 1 ? value : -1;
 }
 
-/* Members of a group are numbered from 0; which rank of all that is, its list or its first rank and their distance say.
+/*
+ * Members of a group are numbered from 0.  Their ranks in the job follow from the group's list, or from its first rank
+ * and the stride.
  */
 static int64_t global_rank(const struct collective *collective)
 {
@@ -144,7 +146,7 @@ static int64_t global_rank(const struct collective *collective)
 	return numbers[GPT_COLLECTIVE_RANK_START] + rank * numbers[GPT_COLLECTIVE_RANK_STRIDE];
 }
 
-/* Of the group that every rank of a job is in; earlier versions of PyTorch give no description. */
+/* Whether the group has every rank of the job; earlier versions of PyTorch give no description. */
 static bool is_of_all(const struct collective *collective)
 {
 	const char *about = collective->fields[GPT_COLLECTIVE_DESCRIPTION];
@@ -152,7 +154,7 @@ static bool is_of_all(const struct collective *collective)
 	return !*about || !strcmp(about, "default_pg");
 }
 
-/* The largest group says which rank this is. */
+/* The largest group determines the rank of the process. */
 static void learn_rank(struct taken *taken, const struct collective *collective)
 {
 	int64_t size = collective->numbers[GPT_COLLECTIVE_GROUP_SIZE];
@@ -191,7 +193,7 @@ static void note_pause(struct pause *pause, const struct call_event *event)
 	pause->last = (struct place){event->stack, event->caller};
 }
 
-/* Of the op that the collective is, or of the call by which NCCL launched it. */
+/* The number of the collective's op, or of the call by which NCCL launched it. */
 static uint64_t number_of_collective(const struct model_collective *collective, const struct model_call *launch)
 {
 	return collective->op ? collective->op : LAUNCHED_BY | launch->number;
@@ -221,7 +223,7 @@ void arrival_collector_add_call(struct arrival_collector *taker, const struct mo
 	pause->longest_ns = 0;
 }
 
-/* The arrival that an earlier kernel of the op began; NULL: this is the first. */
+/* The arrival that an earlier kernel of the op began; NULL: this kernel is the first. */
 static struct collective_arrival *begun(struct taken *taken, uint64_t op)
 {
 	size_t count = taken->rank.met.list.count;
@@ -288,9 +290,9 @@ void arrival_collector_add_gpu(struct arrival_collector *taker, const struct mod
 		arrival->ended_ns = event->op->end_ns;
 }
 
-/* ---- what outlives the trace ------------------------------------------------------------------------------------- */
+/* ---- the result -------------------------------------------------------------------------------------------------- */
 
-/* Texts of lines and of collectives, each once. */
+/* Keeps texts of lines and of collectives, each once. */
 struct keeping {
 	struct collective_arrivals *arrivals;
 	const struct model *model;
@@ -337,7 +339,7 @@ static uint32_t keep_line(struct keeping *keeping, uint32_t place)
 	return (uint32_t)(kept->more - 1);
 }
 
-/* Of collectives that differ in size alone there are many, with few texts: one of the latest. */
+/* Many collectives differ only in size and share a text: looks for it among the latest texts. */
 static uint32_t keep_equal_text(struct keeping *keeping, char *text)
 {
 	size_t count = keeping->arrivals->texts.list.count;
@@ -378,7 +380,7 @@ static int by_key(const void *left, const void *right)
 	return (a->arrived_ns > b->arrived_ns) - (a->arrived_ns < b->arrived_ns);
 }
 
-/* Of those with one number no one can say which is which. */
+/* Collectives of one process with the same number cannot be told apart. */
 static void drop_repeated(struct arriving_rank *rank)
 {
 	struct collective_arrival *list = rank->met.list.items;

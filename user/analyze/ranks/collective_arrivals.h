@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Collectives of torch.distributed and when ranks arrive at them: when each process of a trace came to each of them
- * (its kernel began), and when that was over (its kernel ended), under a number that is the same on every rank, so that
- * logs of several ranks can be compared.  The number is made of the process group, its size, the sequence number in it
- * and the op's name: neither of time nor of position.  Only those with GPU times; sends and receives are none.
+ * Collectives of torch.distributed, and when ranks arrive at them: for each process of a trace and each of its
+ * collectives, when the process came (its kernel began) and when it was over (its kernel ended), under a number that is
+ * the same on every rank, so that logs of several ranks can be compared.  The number is made of the process group, its
+ * size, the sequence number in it and the op's name; neither time nor position is in it.  Only collectives with GPU
+ * times count, no sends and receives.
  *
  * What is kept outlives the trace.  Memory follows the number of collectives, of which a process keeps at most
  * ARRIVALS_MAX.
@@ -15,26 +16,27 @@
 #include "analyze/lines.h"
 #include "base/array.h"
 
-#define ARRIVALS_MAX (1u << 20) /* of a process */
+#define ARRIVALS_MAX (1u << 20) /* per process */
 
 struct collective_arrival {
 	uint64_t key;		       /* the same on every rank */
 	uint64_t arrived_ns, ended_ns; /* on the trace's own clock */
-	uint64_t paused_ns; /* the longest time in which the process was in no CUDA call since its collective before */
+	uint64_t paused_ns; /* longest time without a CUDA call of the process, since its previous collective */
 	uint32_t name;	    /* arrivals.texts: "allreduce, group 0" */
-	uint32_t line;	    /* arrivals.texts: that launched it */
-	uint32_t pause_from, pause_to; /* arrivals.texts: lines of the calls around that time, NONE */
+	uint32_t line;	    /* arrivals.texts: the line that launched it */
+	uint32_t pause_from, pause_to; /* arrivals.texts: lines of the calls before and after that time, NONE */
 };
 
 /* A process that takes part. */
 struct arriving_rank {
-	uint32_t process; /* of the model */
+	uint32_t process; /* index in the model */
 	uint32_t pid;
 	char *process_name;
 	int64_t rank;	   /* global, -1: not known */
-	int64_t world;	   /* how many there are in the group of all, 0: not known */
-	uint64_t repeated; /* collectives whose number is that of another one of it: none of these is in the list */
-	uint64_t left_out; /* beyond ARRIVALS_MAX */
+	int64_t world;	   /* number of ranks in the group of all, 0: not known */
+	uint64_t repeated; /* collectives that share their number with another of the process; none of these is in the
+			      list */
+	uint64_t left_out; /* collectives beyond ARRIVALS_MAX */
 	struct {
 		ARRAY(struct collective_arrival) list; /* by key once finished */
 	} met;
@@ -43,12 +45,12 @@ struct arriving_rank {
 /* Why a log has no rank. */
 enum arrivals_lack {
 	ARRIVALS_NO_OPS,	/* ops of PyTorch were not recorded */
-	ARRIVALS_ON_CPU,	/* its collectives went over gloo or MPI, which launch nothing */
+	ARRIVALS_ON_CPU,	/* its collectives used gloo or MPI, which launch nothing */
 	ARRIVALS_NO_COLLECTIVE, /* none was seen with GPU times */
 };
 
 struct collective_arrivals {
-	enum arrivals_lack lack; /* of one without ranks */
+	enum arrivals_lack lack; /* if there are no ranks */
 	struct {
 		ARRAY(struct arriving_rank) list;
 	} ranks;
@@ -59,7 +61,7 @@ struct collective_arrivals {
 
 void collective_arrivals_free(struct collective_arrivals *arrivals);
 
-/* While events come. */
+/* State while events come. */
 struct arrival_collector;
 
 struct arrival_collector *arrival_collector_new(const struct model *first);
@@ -69,11 +71,11 @@ void arrival_collector_add_call(struct arrival_collector *taker, const struct mo
 void arrival_collector_add_gpu(struct arrival_collector *taker, const struct model *part,
 			       const struct gpu_event *event);
 
-/* Moves what was taken to *arrivals; model: the last part. */
+/* Moves the result to *arrivals; model: the last part. */
 void arrival_collector_finish(struct arrival_collector *taker, const struct model *model, struct lines *lines,
 			      struct collective_arrivals *arrivals);
 
-/* What it does with a trace (analyses.h). */
+/* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_ARRIVALS(X)                                                                                           \
 	X(ARRIVALS, begin,                                                                                             \
 	  all->arrival_collector = all->has[ANALYZE_ARRIVALS] ? arrival_collector_new(event->first) : NULL)            \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which logs belong together, and how their clocks do. */
+/* Which logs belong together, and how their clocks relate. */
 #include "analyze/ranks/ranks.h"
 
 #include <inttypes.h>
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DRIFT_MOST 1e-3		 /* clocks that a kernel disciplines stay within half of that of each other */
-#define APART_MOST_NS 3600e9	 /* wall clocks of two machines of one job */
-#define SAME_CLOCK_MOST_NS 600e9 /* ends of one collective by one clock: what NCCL waits by default */
+#define DRIFT_MOST 1e-3		 /* clocks disciplined by a kernel drift apart by at most half of this */
+#define APART_MOST_NS 3600e9	 /* most that wall clocks of two machines of one job differ by */
+#define SAME_CLOCK_MOST_NS 600e9 /* most between ends of one collective on one clock: NCCL's default timeout */
 
 /* ---- logs -------------------------------------------------------------------------------------------------------- */
 
@@ -85,7 +85,7 @@ const char *rank_clock_word(const struct ranks *ranks, size_t log)
 	return "wall clock";
 }
 
-/* ---- what cannot be ---------------------------------------------------------------------------------------------- */
+/* ---- logs that do not belong together ---------------------------------------------------------------------------- */
 
 static int by_rank(const void *left, const void *right)
 {
@@ -152,7 +152,7 @@ static char *wrong_ranks(struct ranks *ranks)
 
 /* ---- clocks ------------------------------------------------------------------------------------------------------ */
 
-/* When a collective ended, by one clock; where that has several ranks, the mean of them. */
+/* The end of a collective on one clock; the mean, if several ranks have that clock. */
 struct end {
 	uint64_t key, ended_ns;
 };
@@ -170,7 +170,7 @@ static int by_key(const void *left, const void *right)
 	return (a->ended_ns > b->ended_ns) - (a->ended_ns < b->ended_ns);
 }
 
-/* Leaves one of each; how far those of one key are apart at most goes to *apart_ns. */
+/* Leaves one end per key; *apart_ns grows to the largest distance between ends of one key. */
 static void sort_ends(struct ends *ends, uint64_t *apart_ns)
 {
 	struct end *list = ends->list.items;
@@ -208,7 +208,7 @@ static struct ends ends_of(const struct ranks *ranks, size_t clock, uint64_t *ap
 	return ends;
 }
 
-/* The pairs of both; NULL: how many they are alone. */
+/* Pairs the ends of both clocks; returns how many there are.  pairs: NULL to count only. */
 static size_t pair_up(const struct ends *here, const struct ends *there, struct clock_pair *pairs)
 {
 	size_t i = 0, k = 0, count = 0;
@@ -227,7 +227,7 @@ static size_t pair_up(const struct ends *here, const struct ends *there, struct 
 	return count;
 }
 
-/* The clock's moments become known on the first clock. */
+/* Adds the clock's ends to the known ones, on the first clock. */
 static void add_ends(struct ends *known, const struct ends *ends, const struct clock_line *line)
 {
 	uint64_t apart_ns = 0;
@@ -249,7 +249,7 @@ static void place_by_wall(const struct ranks *ranks, struct rank_clock *clock)
 		.offset_ns = (int64_t)((uint64_t)log->wall_offset_ns - (uint64_t)first->wall_offset_ns)};
 }
 
-/* How far apart their wall clocks would then be. */
+/* The distance between the wall clocks, if the clock were aligned so. */
 static double apart_by_wall(const struct ranks *ranks, const struct rank_clock *clock)
 {
 	return fabs((double)ranks->logs.items[clock->log].wall_offset_ns - (double)ranks->logs.items[0].wall_offset_ns -
@@ -278,7 +278,7 @@ static char *place(struct ranks *ranks, struct rank_clock *clock, const struct e
 	return NULL;
 }
 
-/* Of those that are not placed, the one with most in common; clocks.count: none is left. */
+/* Of the clocks not yet placed, the one with most in common; clocks.count: none is left. */
 static size_t next_clock(const struct ranks *ranks, const struct ends *ends, const struct ends *known, size_t *common)
 {
 	size_t best = ranks->clocks.count;

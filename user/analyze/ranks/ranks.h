@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Logs of several ranks of one job on one clock: which ranks are in them, how the clocks of their machines run beside
- * each other (clock_fit.h), and who was late to which collective (collective_arrivals.h).
+ * Logs of several ranks of one job on one clock: which ranks are in them, how the clocks of their machines relate
+ * (clock_fit.h), and which rank was late to which collective (collective_arrivals.h).
  *
- * Logs of one boot of one machine have one clock already.  Others are put beside the first one's, one after the other,
- * that with most collectives in common with those already there first.
+ * Logs of one boot of one machine share a clock.  Others are aligned with the first log's clock, one after the other,
+ * always the one with most collectives in common with those already aligned.
  */
 #ifndef GPUTRACE_ANALYZE_RANKS_H
 #define GPUTRACE_ANALYZE_RANKS_H
@@ -12,48 +12,48 @@
 #include "analyze/ranks/clock_fit.h"
 #include "analyze/ranks/collective_arrivals.h"
 
-/* What is known of a log. */
+/* The facts of a log. */
 struct rank_log {
 	const char *name;  /* its file */
-	char *host, *boot; /* boot: "" not known */
+	char *host, *boot; /* boot: "" if not known */
 	uint64_t start_ns, end_ns;
-	uint32_t processes;	/* of the model */
+	uint32_t processes;	/* number in the model */
 	int64_t wall_offset_ns; /* CLOCK_REALTIME = its time + this */
 	int64_t slept_ns;	/* CLOCK_BOOTTIME = its time + this */
 	struct collective_arrivals arrivals;
 	size_t clock; /* ranks.clocks */
 };
 
-/* How logs got onto the clock of the first one. */
+/* How a clock was aligned with the clock of the first log. */
 enum rank_clock_kind {
-	RANK_CLOCK_FIRST, /* it is that */
+	RANK_CLOCK_FIRST, /* it is that clock */
 	RANK_CLOCK_FITTED,
-	RANK_CLOCK_WALL, /* by the wall clocks of both, as was asked for: nothing else is known */
+	RANK_CLOCK_WALL, /* by both wall clocks, on request: nothing else is known */
 };
 
-/* Of a machine while it ran. */
+/* The clock of a machine, for one boot. */
 struct rank_clock {
 	enum rank_clock_kind kind;
-	size_t log;	      /* the first that has it */
-	struct clock_fit fit; /* to the clock of the first log; of WALL its line alone */
+	size_t log;	      /* the first log with this clock */
+	struct clock_fit fit; /* to the clock of the first log; for WALL only the line is set */
 	bool is_placed;
 };
 
-/* A rank, in the order of ranks, those without a number last. */
+/* A rank; rows are in the order of ranks, those without a number last. */
 struct rank_row {
 	size_t log;
 	const struct arriving_rank *of;
 	uint64_t compared;		 /* collectives that another rank was seen in, too */
-	uint64_t late, late_ns, most_ns; /* how often the last by more than the clocks' error; after the median rank */
-	uint64_t waited_ns;		 /* for the rank that came last */
+	uint64_t late, late_ns, most_ns; /* how often last, beyond the clocks' error; time after the median rank */
+	uint64_t waited_ns;		 /* for the last rank */
 };
 
-/* One rank was late at one place. */
+/* The times that one rank was late at one place. */
 struct late_row {
 	size_t rank;	     /* ranks.rows */
 	uint32_t name, line; /* texts of its log */
 	uint64_t count, ns, most_ns;
-	/* of the latest of them */
+	/* of the time that it was latest */
 	uint64_t paused_ns;
 	uint32_t pause_from, pause_to;
 };
@@ -63,22 +63,22 @@ struct ranks {
 	ARRAY(struct rank_clock) clocks;
 	ARRAY(struct rank_row) rows;
 	ARRAY(struct late_row) late; /* most time first */
-	int64_t world;		     /* of all, 0: there is no rank */
-	uint64_t arrivals, compared; /* collectives; of these, those with more than one rank */
-	uint64_t begin_ns;	     /* of all logs, on the clock of the first */
+	int64_t world;		     /* size of the job, 0: there is no rank */
+	uint64_t arrivals, compared; /* collectives; those with more than one rank */
+	uint64_t begin_ns;	     /* earliest start of all logs, on the clock of the first */
 };
 
-/* Adds a log; arrivals becomes the ranks' own.  Strings but name are copied. */
+/* Adds a log; takes over arrivals.  Copies strings, except name. */
 void ranks_add_log(struct ranks *ranks, const char *name, const struct model *last,
 		   struct collective_arrivals *arrivals);
 
 /*
- * Puts all on one clock.  NULL, or why they do not belong together, which the caller frees; by_wall: those without
- * collectives in common stay, by their wall clocks.
+ * Puts all logs on one clock.  Returns NULL, or why they do not belong together, which the caller frees.  by_wall: logs
+ * without collectives in common are accepted, by their wall clocks.
  */
 char *ranks_align(struct ranks *ranks, bool by_wall);
 
-/* After that: who was late. */
+/* To be called after ranks_align: finds the late ranks. */
 void ranks_compare(struct ranks *ranks);
 void ranks_free(struct ranks *ranks);
 
@@ -88,7 +88,7 @@ static inline const struct clock_line *rank_log_clock(const struct ranks *ranks,
 	return &ranks->clocks.items[ranks->logs.items[log].clock].fit.line;
 }
 
-/* By what a log is on that: "reference", "same boot", "collectives" or "wall clock". */
+/* What a log's clock was aligned by: "reference", "same boot", "collectives" or "wall clock". */
 const char *rank_clock_word(const struct ranks *ranks, size_t log);
 
 /* A text of a rank's log. */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Who came last to which collective, and by how much. */
+/* Finds which rank came last to which collective, and by how much. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/ranks/ranks.h"
 #include "base/tally.h"
 
-#define DEFERRED_LEAST_NS 1000u /* what a kernel's start on two GPUs differs by anyway */
+#define DEFERRED_LEAST_NS 1000u /* starts of kernels on two GPUs differ by this anyway */
 
-/* A rank comes to a collective. */
+/* The arrival of a rank at a collective. */
 struct arrival {
 	uint64_t key, at_ns;
 	uint32_t rank;
-	uint32_t arrival; /* of that rank */
+	uint32_t arrival; /* index in the arrivals of that rank */
 };
 
 static int by_key(const void *left, const void *right)
@@ -51,7 +51,7 @@ static struct arrival *collect(const struct ranks *ranks, size_t *count)
 	return list;
 }
 
-/* Of what the clocks of two ranks say of one moment. */
+/* The error between two ranks' clocks at one moment. */
 static uint64_t error_between(const struct ranks *ranks, const struct arrival *a, const struct arrival *b)
 {
 	size_t of_a = ranks->logs.items[ranks->rows.items[a->rank].log].clock;
@@ -62,7 +62,7 @@ static uint64_t error_between(const struct ranks *ranks, const struct arrival *a
 	return ranks->clocks.items[of_a].fit.error_most_ns + ranks->clocks.items[of_b].fit.error_most_ns;
 }
 
-/* Late by a clock that is not aligned would be a guess. */
+/* Lateness by a clock that is not aligned would be a guess. */
 static bool is_by_wall(const struct ranks *ranks, const struct arrival *arrival)
 {
 	return ranks->clocks.items[ranks->logs.items[ranks->rows.items[arrival->rank].log].clock].kind ==
@@ -96,7 +96,7 @@ static void add_late(struct ranks *ranks, struct tally *rows, const struct arriv
 	row->pause_to = arrival->pause_to;
 }
 
-/* One collective: by time, at least two. */
+/* Compares the arrivals at one collective: sorted by time, at least two. */
 static void compare(struct ranks *ranks, struct tally *rows, const struct arrival *list, size_t count)
 {
 	const struct arrival *last = &list[count - 1], *middle = &list[(count - 1) / 2];
@@ -129,7 +129,7 @@ static int by_time(const void *left, const void *right)
 
 void ranks_compare(struct ranks *ranks)
 {
-	struct tally rows = {0}; /* rank, name, line; more: index in late + 1 */
+	struct tally rows = {0}; /* key: rank, name, line; more: index in late + 1 */
 	struct arrival *list;
 	size_t count;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A row for each key, from the first activity on. */
+/* Makes a row for each key when its first activity comes. */
 #include "analyze/sums/activity_sums.h"
 
 #include <stdlib.h>

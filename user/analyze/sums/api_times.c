@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sums by API function and caller, of which both columns are made at the end. */
+/* Keeps sums by API function and caller; makes functions and lines of them at the end. */
 #include "analyze/sums/api_times.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static int by_time(const void *left, const void *right)
 void api_times_finish(struct api_times *times, struct lines *lines)
 {
 	struct tally by_line = tally_by_line(lines, &times->callers, 1);
-	struct tally rows = {0}; /* api; ns, count: most of a line, more: index of the row + 1 */
+	struct tally rows = {0}; /* key: api; ns, count: of the line with most; more: index of the row + 1 */
 
 	times->rows = xcalloc(by_line.count, sizeof(*times->rows));
 	for (size_t i = 0; i < by_line.count; i++) {
@@ -65,6 +65,6 @@ void api_times_finish(struct api_times *times, struct lines *lines)
 	}
 	tally_free(&rows);
 	tally_free(&by_line);
-	/* without a return all times are 0: by count */
+	/* without any return all times are 0: sorted by count */
 	qsort(times->rows, times->count, sizeof(*times->rows), by_time);
 }

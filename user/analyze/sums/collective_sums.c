@@ -29,7 +29,7 @@ void collective_sums_add_gpu(struct collective_sums *sums, const struct gpu_even
 /* ---- ranks ---------------------------------------------------------------------------------------------------------
  */
 
-/* What collectives have in common that are one row: not the rank, nor how the elements are split. */
+/* Collectives of one kind share a row; their ranks and splits of the elements may differ. */
 struct kind {
 	uint32_t params;
 	char *text;
@@ -55,11 +55,11 @@ static int by_text(const void *left, const void *right)
 	return order ? order : (a->params > b->params) - (a->params < b->params);
 }
 
-/* The sums by the first of the same kind. */
+/* The sums under the first params of each kind. */
 static struct tally merge_ranks(const struct collective_sums *sums)
 {
 	struct kind *kinds = xcalloc(sums->callers.count, sizeof(*kinds));
-	struct tally merged = {0}, first_of = {0}; /* params; more: of the first */
+	struct tally merged = {0}, first_of = {0}; /* key: params; more: the first params of its kind */
 	size_t count = 0;
 
 	for (size_t i = 0; i < sums->callers.count; i++) {
@@ -106,7 +106,7 @@ static int by_time(const void *left, const void *right)
 void collective_sums_finish(struct collective_sums *sums, struct lines *lines)
 {
 	struct tally merged = merge_ranks(sums), by_line = tally_by_line(lines, &merged, 1);
-	struct tally rows = {0}; /* params; ns: most time of a line, more: index of the row + 1 */
+	struct tally rows = {0}; /* key: params; ns: of the line with most, more: index of the row + 1 */
 
 	sums->rows = xcalloc(by_line.count, sizeof(*sums->rows));
 	for (size_t i = 0; i < by_line.count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* GPU time of collectives of torch.distributed: by what they said of themselves, and the line that launches most. */
+/* GPU time of collectives of torch.distributed, by their parameters, and the line that launches most. */
 #ifndef GPUTRACE_ANALYZE_COLLECTIVE_SUMS_H
 #define GPUTRACE_ANALYZE_COLLECTIVE_SUMS_H
 
@@ -7,7 +7,7 @@
 #include "analyze/lines.h"
 
 struct collective_row {
-	uint32_t params; /* model.strings: see collective_read(); of several ranks, or splits, one */
+	uint32_t params; /* model.strings: see collective_read(); ranks, and splits of the elements, share a row */
 	uint32_t line;	 /* with most of its time */
 	uint64_t ns, count;
 };

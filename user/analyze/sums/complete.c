@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Figures and causes out of the receipt and the processes. */
+/* Takes figures and causes from the receipt and the processes. */
 #include "analyze/sums/complete.h"
 
 #include <string.h>
@@ -19,7 +19,9 @@ static void add_row(struct complete *complete, const char *name, const char *wor
 		complete->rows[complete->count++] = (struct complete_row){name, words, count};
 }
 
-/* Kernels with a line table are Triton's and Numba's: without a Python no one misses what the agent did not look for.
+/*
+ * Kernels with a line table are Triton's and Numba's; without a Python it is no loss that the agent did not look for
+ * them.
  */
 static void add_notes(struct complete *complete, const struct model *model)
 {
@@ -77,15 +79,15 @@ static bool lists(const char *list, const char *name)
 	return false;
 }
 
-/* Where all calls are recorded, waits are among them, and what CUPTI adds to them is nothing that one misses. */
+/* If all calls are recorded, waits are among them, and what CUPTI adds to waits is no loss. */
 static bool lacks(const char *list, const char *name)
 {
-	if (!strcmp(name, "nvtx")) /* only of use where the program names ranges */
+	if (!strcmp(name, "nvtx")) /* matters only where the program names ranges */
 		return false;
 	return list && *list && !lists(list, name) && (strcmp(name, "sync") || !lists(list, "cuda"));
 }
 
-/* What some agent was not asked for, or its CUPTI did not give. */
+/* Sets that some agent was not asked for, or that its CUPTI did not provide. */
 static void find_sets(struct complete *complete, const struct model *model)
 {
 	static const char *const names[] = {
@@ -128,7 +130,7 @@ void complete_make(struct complete *complete, const struct model *model)
 		.operations_foreign = receipt->gpu_ops_foreign,
 		.gaps = receipt->gaps,
 		.gap_ns = receipt->gap_ns,
-		/* where records were dropped for want of buffers that is why */
+		/* if records were dropped for lack of buffers, that is the reason */
 		.other_client_suspected =
 			!receipt->buffers_refused &&
 			receipt->launches_joined + receipt->gap_launches < receipt->launches_expected / 2,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a trace says of itself: how much of it there is, what is missing and why.  From the receipt, not from events. */
+/* How complete a trace is: what it has, what is missing and why.  Made from the receipt, not from events. */
 #ifndef GPUTRACE_ANALYZE_COMPLETE_H
 #define GPUTRACE_ANALYZE_COMPLETE_H
 
@@ -10,13 +10,13 @@
 #include "model/model.h"
 
 enum complete_end {
-	COMPLETE_ENDED,	    /* as it was meant to */
+	COMPLETE_ENDED,	    /* as intended */
 	COMPLETE_TRUNCATED, /* the log ends before the trace did */
 	COMPLETE_DISK_FULL,
 	COMPLETE_FAILED, /* recording ended with an error */
 };
 
-/* Something that is not as it should be, and how often. */
+/* Something that went wrong, and how often. */
 struct complete_row {
 	const char *name;  /* for programs */
 	const char *words; /* after the count, for people */
@@ -28,9 +28,10 @@ struct complete_row {
 
 struct complete {
 	enum complete_end end;
-	const char *tool; /* of another that recorded it: it does not say what it lost, nor how good times are; NULL */
-	bool has_gpu_times; /* launches were meant to have some, or there are some */
-	uint64_t launches;  /* seen, also those that failed */
+	const char *tool; /* another tool that recorded the trace: its losses and the error of its times are not known;
+			     NULL: gputrace */
+	bool has_gpu_times; /* launches were meant to have GPU times, or some have */
+	uint64_t launches;  /* seen, including failed ones */
 	uint64_t launches_meant, launches_joined, launches_with_stack, launches_with_line, lost;
 	uint64_t gpu_ns, gpu_ns_with_line, gpu_ns_with_function;
 	uint64_t clock_error_ns;
@@ -38,8 +39,8 @@ struct complete {
 	struct complete_row rows[COMPLETE_ROWS_MAX];
 	size_t count;
 	uint64_t operations_foreign;	     /* GPU operations from foreign buffers */
-	uint32_t borrowed, borrowed_pid;     /* processes in which CUPTI was borrowed; the last of them */
-	uint64_t gaps, gap_ns;		     /* times that another client had CUPTI, how long in all */
+	uint32_t borrowed, borrowed_pid;     /* processes in which CUPTI was borrowed; pid of the last of them */
+	uint64_t gaps, gap_ns;		     /* times in which another client had CUPTI: number, sum */
 	bool other_client_suspected;	     /* most launches have no record, and nothing else explains it */
 	const char *sets[COMPLETE_SETS_MAX]; /* activity sets that some agent did not record */
 	size_t set_count;

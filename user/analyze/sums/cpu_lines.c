@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sums by stack, as line_sums.c keeps them; threads and native functions beside them. */
+/* Sums by stack, kept by line_sums.c; threads and native functions besides. */
 #include "analyze/sums/cpu_lines.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ void cpu_lines_add_sample(struct cpu_lines *cpu, const struct sample_event *even
 			->count++;
 }
 
-/* How many different threads each line has. */
+/* The number of different threads of each line. */
 static void count_threads(struct cpu_lines *cpu, struct lines *lines)
 {
 	struct tally pairs = tally_by_line(lines, &cpu->threads, 0), counts = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Rows of two traces, both by key, are merged; then Welch's interval for each. */
+/* Merges the rows of two traces by key; then Welch's interval for each. */
 #include "analyze/sums/differences.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ double difference_percent(const struct difference *difference)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* What is not in a trace is zero in each of its steps. */
+/* What a trace does not have is zero in each of its steps. */
 static const struct estimate nothing = {0};
 
 static void add_row(struct difference_rows *rows, const struct per_step_row *before, const struct per_step_row *after)

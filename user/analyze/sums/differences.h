@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Two traces compared, per step: what each row (per_step_rows.h) costs in the one and in the other, and whether that
- * is more than what the steps of one trace differ among themselves.  The noise of a difference is half the width of its
- * confidence interval of 99 % (Welch's).  Where a trace has no steps, or too few, it is not known.
+ * Two traces compared, per step: what each row (per_step_rows.h) costs in either, and whether the difference is more
+ * than the steps of one trace differ among themselves.  The noise of a difference is half the width of its confidence
+ * interval of 99 % (Welch's).  Where a trace has no steps, or too few, it is not known.
  */
 #ifndef GPUTRACE_ANALYZE_DIFFERENCES_H
 #define GPUTRACE_ANALYZE_DIFFERENCES_H
@@ -12,7 +12,7 @@
 #include "analyze/sums/per_step_rows.h"
 
 struct difference {
-	double before, after; /* per step; of a trace without steps, in all */
+	double before, after; /* per step; in all for a trace without steps */
 	double noise;	      /* of after - before; NAN: not known */
 };
 
@@ -23,35 +23,35 @@ static inline double difference_change(const struct difference *difference)
 
 struct difference_row {
 	const struct per_step_row *before, *after; /* NULL: not in that trace */
-	struct difference cost, count;		   /* as per_step_row's */
+	struct difference cost, count;		   /* those of per_step_row */
 };
 
-/* What changed most comes first; what did not change by more than the noise, last. */
+/* Sorted by change, largest first; rows that did not change by more than the noise are last. */
 struct difference_rows {
 	ARRAY(struct difference_row) list;
-	size_t changed; /* how many of them changed: by more than the noise, or by anything where that is not known */
+	size_t changed; /* how many rows changed: by more than the noise, or at all where the noise is not known */
 };
 
 struct differences {
 	const struct per_step_tables *before, *after;
-	bool by_launches; /* one of them has no GPU times: rows of GPU work are sorted by launches */
-	bool has_memory;  /* both have it */
+	bool by_launches; /* a trace has no GPU times: rows of GPU work are sorted by launches */
+	bool has_memory;  /* both traces have it */
 	struct difference wall_ns, gpu_ns, launches, other_calls, idle_ns, wait_ns, growth, peak;
 	struct difference_rows lines, kernels, ops, stacks, losses, waits, memory, peaks;
 };
 
-/* A change of less than this part of what there was is none. */
+/* A change of less than this share of the larger value is none. */
 #define DIFFERENCE_LEAST 0.0005
 
-/* Rows refer to those of the two, which have to stay. */
+/* Rows refer to rows of both tables, which must outlive them. */
 void differences_make(struct differences *all, const struct per_step_tables *before,
 		      const struct per_step_tables *after);
 void differences_free(struct differences *all);
 
-/* More than the noise; where that is not known, anything that is a change at all. */
+/* Whether it is more than the noise; where the noise is not known, whether it is a change at all. */
 bool difference_is_seen(const struct difference *difference);
 
-/* How much more, in percent of before; INFINITY: there was nothing before. */
+/* The change in percent of before; INFINITY: before is 0. */
 double difference_percent(const struct difference *difference);
 
 #endif

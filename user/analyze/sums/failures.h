@@ -15,7 +15,7 @@ struct failure_row {
 
 struct failures {
 	struct tally callers;	  /* result, api, caller */
-	uint64_t launches, calls; /* calls: launches, too */
+	uint64_t launches, calls; /* calls: including launches */
 	struct failure_row *rows; /* most first */
 	size_t count;
 };
@@ -24,7 +24,7 @@ void failures_free(struct failures *failures);
 void failures_add_call(struct failures *failures, const struct call_event *event);
 void failures_finish(struct failures *failures, struct lines *lines);
 
-/* What it does with a trace (analyses.h). */
+/* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_FAILURES(X)                                                                                           \
 	X(FAILURES, call, failures_add_call(&all->failures, event))                                                    \
 	X(FAILURES, finish, failures_finish(&all->failures, event->lines))                                             \

@@ -21,7 +21,7 @@ struct inputs {
 
 /* ---- inputs ----------------------------------------------------------------------------------------------------- */
 
-/* The element of an array that op_inputs_split let through; false: it has fewer. */
+/* An element of an array that op_inputs_split accepted; false: the array has fewer. */
 static bool element(const struct op_inputs_part_text *array, unsigned index, struct op_inputs_part_text *found)
 {
 	const char *at = array->text + 1, *end = array->text + array->size - 1;
@@ -45,7 +45,7 @@ static bool element(const struct op_inputs_part_text *array, unsigned index, str
 	return false;
 }
 
-/* "[4, 8]", and nothing else: no list of tensors. */
+/* Reads "[4, 8]" and nothing else, no list of tensors. */
 static bool take_dims(const struct op_inputs_part_text *text, struct dims *dims)
 {
 	const char *at = text->text, *end = at + text->size;
@@ -78,7 +78,7 @@ static bool concrete(const struct inputs *inputs, unsigned index, struct op_inpu
 {
 	if (!element(&inputs->parts[OP_INPUTS_CONCRETE], index, text) || text->size < 2)
 		return false;
-	text->text++; /* quotes */
+	text->text++; /* skips the quotes */
 	text->size -= 2;
 	return text->size > 0;
 }
@@ -92,7 +92,7 @@ static bool pair(const struct inputs *inputs, unsigned index, struct dims *dims)
 
 /* ---- formulas --------------------------------------------------------------------------------------------------- */
 
-/* 0 when it does not fit. */
+/* 0 on overflow. */
 static uint64_t times(uint64_t a, uint64_t b)
 {
 	uint64_t product;
@@ -116,7 +116,7 @@ static uint64_t elementwise(const struct inputs *inputs, unsigned first)
 	return tensor(inputs, first, &dims) ? elements(&dims, 0) : 0;
 }
 
-/* Two matrices, of batches too, of which the last dimension of the one is multiplied with one of the other. */
+/* The product of two matrices, or of batches of them: the last dimension of the first is summed over. */
 static uint64_t product(const struct inputs *inputs, unsigned first, bool batches)
 {
 	struct dims a, b;
@@ -163,7 +163,7 @@ static uint64_t convolution(const struct inputs *inputs, unsigned first)
 	       groups;
 }
 
-/* Two products of batches: (b, h, query, d) x (b, h, key, d), and with the value's (b, h, key, d_v). */
+/* Two batched products: (b, h, query, d) x (b, h, key, d), then with the value, (b, h, key, d_v). */
 static uint64_t attention(const struct inputs *inputs, unsigned first)
 {
 	struct dims query, key, value;
@@ -180,7 +180,7 @@ static uint64_t attention(const struct inputs *inputs, unsigned first)
 static const struct formula {
 	const char *name;
 	uint64_t (*flops)(const struct inputs *inputs, unsigned first);
-	unsigned first; /* of the inputs that it counts */
+	unsigned first; /* index of the first input that it uses */
 } formulas[] = {
 	{"aten::conv2d", convolution, 0},
 	{"aten::mm", matrices, 0},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sums over GPU operations.  Those without times come with the part of the trace in which they arrived; here their sums
- * stand before the others, so that which sum was the first does not depend on parts.
+ * Sums over GPU operations.  Operations without times come with the part of the trace in which they arrived; their sums
+ * are put first here, so that the order of sums does not depend on parts.
  */
 #ifndef GPUTRACE_ANALYZE_GPU_TALLY_H
 #define GPUTRACE_ANALYZE_GPU_TALLY_H
@@ -19,7 +19,7 @@ static inline struct tally_entry *gpu_tally_at(struct gpu_tally *sums, const str
 	return tally_at(op->start_ns ? &sums->timed : &sums->untimed, key);
 }
 
-/* All of them in one, which stays theirs. */
+/* Merges all sums into one tally, which sums keeps. */
 static inline const struct tally *gpu_tally_all(struct gpu_tally *sums)
 {
 	struct tally all = sums->untimed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A span is idle until operations come that overlap it. */
+/* A span counts as idle, less the operations that overlap it. */
 #include "analyze/sums/interpreter.h"
 
 #include <stdlib.h>
@@ -19,10 +19,10 @@ void interpreter_free(struct interpreter *all)
 	array_free(&all->rows);
 }
 
-/* Spans of a process that are kept without a look at whether they are over. */
+/* Spans of a process that are kept without checking whether they are over. */
 #define SPANS_KEPT 16u
 
-/* Takes away what of the spans is in [start, end), and those spans that end by then: later operations begin later. */
+/* Subtracts [start, end) from the idle time of spans; drops spans that end by then, as later operations begin later. */
 static void overlap(struct interpreter *all, struct interpreter_process *process, uint64_t start_ns, uint64_t end_ns)
 {
 	size_t kept = 0;
@@ -98,7 +98,7 @@ void interpreter_add_span(struct interpreter *all, const struct span_event *even
 	row->longest_ns = ns > row->longest_ns ? ns : row->longest_ns;
 	all->longest_ns = ns > all->longest_ns ? ns : all->longest_ns;
 	all->ns += ns;
-	/* whatever runs has begun before it */
+	/* operations that run now came before it */
 	if (process->busy_until_ns > span->start_ns) {
 		kept.start_ns = process->busy_until_ns < span->end_ns ? process->busy_until_ns : span->end_ns;
 		row->idle_ns -= kept.start_ns - span->start_ns;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What Python itself took time for: garbage collections by generation, imports by module (those inside another import
- * count with it).  The GPU idles with it as far as no operation of the same process ran meanwhile.
+ * Time that Python took for itself: garbage collections by generation, imports by module (those inside another import
+ * count with it).  The GPU is idle with it while no operation of the same process runs.
  *
- * What is kept besides sums: the collections and imports that an operation which is still to come may overlap.
+ * Kept besides sums: the collections and imports that a later operation may still overlap.
  */
 #ifndef GPUTRACE_ANALYZE_INTERPRETER_H
 #define GPUTRACE_ANALYZE_INTERPRETER_H
@@ -17,7 +17,7 @@ struct interpreter_row {
 	int32_t generation; /* of a collection, -1: not known */
 	uint32_t name;	    /* of an import: model.strings */
 	uint64_t ns, longest_ns, count;
-	uint64_t idle_ns; /* of ns, without work on the GPU */
+	uint64_t idle_ns; /* the part of ns without work on the GPU */
 };
 
 struct interpreter_span {
@@ -28,16 +28,16 @@ struct interpreter_span {
 /* Operations of a process by start. */
 struct interpreter_process {
 	uint64_t busy_until_ns;
-	ARRAY(struct interpreter_span) spans; /* that an operation may overlap */
-	size_t forget_at;		      /* at this count those are dropped that are over */
+	ARRAY(struct interpreter_span) spans; /* spans that an operation may still overlap */
+	size_t forget_at;		      /* at this count, spans that are over are dropped */
 };
 
 struct interpreter {
-	struct tally keys;		       /* kind, generation, name; in the order of rows until they are sorted */
+	struct tally keys;		       /* kind, generation, name; numbered like rows until those are sorted */
 	struct interpreter_process *processes; /* by model.processes */
 	uint32_t process_count;
 	uint64_t ns, longest_ns;
-	bool has_gpu;			    /* some operation had times: idle_ns means something */
+	bool has_gpu;			    /* some operation had times, so idle_ns is valid */
 	ARRAY(struct interpreter_row) rows; /* most time first */
 };
 
@@ -47,7 +47,7 @@ void interpreter_add_gpu(struct interpreter *all, const struct gpu_event *event)
 void interpreter_add_span(struct interpreter *all, const struct span_event *event);
 void interpreter_finish(struct interpreter *all);
 
-/* What it does with a trace (analyses.h). */
+/* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_INTERPRETER(X)                                                                                        \
 	X(INTERPRETER, begin, interpreter_init(&all->interpreter, event->first))                                       \
 	X(INTERPRETER, gpu, interpreter_add_gpu(&all->interpreter, event))                                             \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sums by the caller whose call needed the code. */
+/* Keeps sums by the caller whose call needed the code. */
 #include "analyze/sums/jit.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which lines made the driver compile: a program without code for this GPU pays for it at its first launches. */
+/* Lines that made the driver compile: a program without code for this GPU pays for it at its first launches. */
 #ifndef GPUTRACE_ANALYZE_JIT_H
 #define GPUTRACE_ANALYZE_JIT_H
 
@@ -23,7 +23,7 @@ void jit_free(struct jit *jit);
 void jit_add_jit(struct jit *jit, const struct jit_event *event);
 void jit_finish(struct jit *jit, struct lines *lines);
 
-/* What it does with a trace (analyses.h). */
+/* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_JIT(X)                                                                                                \
 	X(JIT, jit, jit_add_jit(&all->jit, event))                                                                     \
 	X(JIT, finish, jit_finish(&all->jit, event->lines))                                                            \

@@ -8,13 +8,13 @@
 
 #include "base/array.h"
 
-/* Names that demanglers write for what has none. */
+/* The name that demanglers write for an unnamed namespace. */
 static bool begins_unnamed(const char *at)
 {
 	return !strncmp(at, "(anonymous namespace)", 21);
 }
 
-/* After the return type, which is there where a template was demangled. */
+/* Skips the return type, which a demangled template has. */
 static const char *skip_type(const char *name)
 {
 	int depth = 0;
@@ -32,7 +32,7 @@ static const char *skip_type(const char *name)
 	return name;
 }
 
-/* The digits of a number that stands by itself, or in a product; 0: there is none. */
+/* The number of digits of a number that stands alone or in a product; 0: it is none. */
 static size_t number_length(const char *begin, const char *at)
 {
 	size_t length = strspn(at, "0123456789");

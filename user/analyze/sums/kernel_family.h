@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What kernels have in common that differ only in types, sizes of tiles and numbers that a compiler gave them: a name
- * without its return type, template arguments and parameters, and with # in the place of numbers that stand alone
- * after _ or in a product.
+ * The common name of kernels that differ only in types, tile sizes and numbers given by a compiler: the name without
+ * return type, template arguments and parameters, with # in place of numbers that stand alone after _ or in a product.
  *
  *	void at::native::vectorized_elementwise_kernel<4, ...>(int, ...)  at::native::vectorized_elementwise_kernel
  *	ampere_sgemm_128x64_tn                                            ampere_sgemm_#x#_tn

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sums by kernel and caller, of which both columns are made at the end. */
+/* Keeps sums by kernel and caller; makes kernels and lines of them at the end. */
 #include "analyze/sums/kernels.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static int by_time(const void *left, const void *right)
 void kernels_finish(struct kernels *kernels, struct lines *lines)
 {
 	struct tally by_line = tally_by_line(lines, gpu_tally_all(&kernels->callers), 1);
-	struct tally rows = {0}; /* name; ns: most time of a line, more: index of the row + 1 */
+	struct tally rows = {0}; /* key: name; ns: of the line with most, more: index of the row + 1 */
 
 	kernels->rows = xcalloc(by_line.count, sizeof(*kernels->rows));
 	for (size_t i = 0; i < by_line.count; i++) {

@@ -7,9 +7,9 @@
 #include "analyze/sums/flops.h"
 #include "model/op_inputs.h"
 
-#define HOW_NAMED 0u /* in the place of how: work that has a name */
+#define HOW_NAMED 0u /* in place of how: the work has a name */
 
-/* What came, for the row it belongs to. */
+/* An event, for the row that it belongs to. */
 struct key_event {
 	uint64_t start_ns, end_ns;
 	bool inside, async;
@@ -72,7 +72,7 @@ static struct key_row *count_in(struct key_averages *keys, struct tally_key key,
 
 /* ---- ops -------------------------------------------------------------------------------------------------------- */
 
-/* The innermost lines of a stack, as a chain that equal ones share. */
+/* The innermost lines of a stack, as a chain; equal lines share a chain. */
 static uint32_t chain_of(struct key_averages *keys, uint32_t index)
 {
 	const struct model *model = keys->tree.model;
@@ -89,7 +89,7 @@ static uint32_t chain_of(struct key_averages *keys, uint32_t index)
 	return chain;
 }
 
-/* As PyTorch's table has them: of a list of tensors "[]". */
+/* As PyTorch's table prints them: a list of tensors is "[]". */
 static uint32_t intern_shapes(struct key_averages *keys, const struct op_inputs_part_text *dims)
 {
 	char *text = xmalloc(dims->size);
@@ -111,7 +111,7 @@ static uint32_t intern_shapes(struct key_averages *keys, const struct op_inputs_
 	return shapes;
 }
 
-/* 1 + which of the shapes there are; 0: its inputs were not recorded, or make no sense. */
+/* 1 + index in shapes; 0: the inputs were not recorded, or are malformed. */
 static uint32_t shapes_of(struct key_averages *keys, uint32_t inputs)
 {
 	size_t known = keys->inputs.count;
@@ -197,7 +197,7 @@ void key_averages_add_gpu(struct key_averages *keys, const struct gpu_event *eve
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
-/* PyTorch's tables have a row for what happened in no op, and one for each time that there was not enough. */
+/* PyTorch's tables have a row for memory outside of ops, and one for each time that there was not enough. */
 void key_averages_add_memory(struct key_averages *keys, const struct torch_memory_event *event)
 {
 	const struct model_torch_memory *memory = event->memory;
@@ -257,7 +257,7 @@ static char *name_of(const struct model *model, const struct tally_key *key)
 	return op_name(model, key->part[0]);
 }
 
-/* PyTorch's table has "[]" where there are no inputs, and for what is no op. */
+/* PyTorch's table has "[]" for an op without inputs, and for all that is no op. */
 static const char *shapes_text(const struct key_averages *keys, const struct tally_key *key)
 {
 	bool of_op = key->part[1] == KEY_OP || key->part[1] == KEY_ANNOTATION;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Each sum goes to the lines and functions of its stack. */
+/* Adds each sum to the lines and functions of its stack. */
 #include "analyze/sums/line_cost_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A line with its function, by which lines are put in order. */
+/* A line with its function; the sort key of lines. */
 struct place {
 	const struct model_code *code;
 	uint32_t line, number, code_index;
@@ -17,7 +17,7 @@ struct maker {
 	uint32_t *code_of;			     /* by line: model.codes, NONE */
 	uint32_t *row_of;			     /* by line: its row, NONE: it has no cost, or no code */
 	uint32_t *function_of;			     /* by row */
-	uint32_t *lines_stamped, *functions_stamped; /* by row, by function: the sum that was added last */
+	uint32_t *lines_stamped, *functions_stamped; /* by row, by function: stamp of the sum added last */
 	uint32_t stamp;
 	bool has_launches;
 };
@@ -60,7 +60,7 @@ static void find_codes(struct maker *maker)
 	}
 }
 
-/* A row for each line that there is: those without costs go at the end. */
+/* Makes a row for each line; keep_costs removes those without costs. */
 static void make_rows(struct maker *maker)
 {
 	struct line_costs *costs = maker->costs;
@@ -92,7 +92,7 @@ static void make_rows(struct maker *maker)
 	free(places);
 }
 
-/* ---- sums to lines ----------------------------------------------------------------------------------------------- */
+/* ---- from sums to lines ------------------------------------------------------------------------------------------ */
 
 static void add_memory(struct line_memory *to, const struct line_memory *memory)
 {
@@ -172,7 +172,7 @@ static void add_stack(struct maker *maker, uint32_t place, const struct line_cos
 		add_under(maker, row_of_frame(maker, stack, i), cost, process);
 }
 
-/* place: a stack, or a caller without one; replay: another stack whose total has it, too, NONE. */
+/* place: a stack, or a caller without one; replay: another stack whose total includes it, too, NONE. */
 static void add(struct maker *maker, uint32_t place, uint32_t replay, uint32_t process, struct line_cost cost)
 {
 	const struct model_stack *stack;
@@ -271,7 +271,7 @@ static int by_owned(const void *left, const void *right)
 	return order ? order : (a->first_row > b->first_row) - (a->first_row < b->first_row);
 }
 
-/* Lines and functions without any cost go. */
+/* Removes lines and functions without costs. */
 static void keep_costs(struct line_costs *costs)
 {
 	size_t functions = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Rows of line_costs.h from its sums.  For line_costs.c alone. */
+/* Makes the rows of line_costs.h from its sums.  For line_costs.c alone. */
 #ifndef GPUTRACE_ANALYZE_LINE_COST_ROWS_H
 #define GPUTRACE_ANALYZE_LINE_COST_ROWS_H
 

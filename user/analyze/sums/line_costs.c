@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sums by stack while events come; line_cost_rows.c makes rows of them. */
+/* Keeps sums by stack while events come; line_cost_rows.c makes rows of them. */
 #include "analyze/sums/line_costs.h"
 
 #include <stdlib.h>

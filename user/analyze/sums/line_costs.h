@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What each Python line costs, on the GPU and on the CPU: its own part, and that of all that was called under it, every
- * stack counted once however often the line is in it.  Lines of a function follow each other, as a listing has them.
+ * The costs of each Python line, on the GPU and on the CPU: its own, and those of all that was called under it, where
+ * every stack counts once however often the line is in it.  The lines of a function follow each other, as in a listing.
  * Sums are kept by stack while events come; GPU time and launches are those of line_sums.h, idle time that of idle.h,
  * waits those of waits.h, memory of PyTorch that of torch_memory.h.
  */
@@ -24,40 +24,42 @@ struct line_memory {
 struct line_cost {
 	uint64_t gpu_ns;
 	uint64_t launches;			   /* calls that put work on a GPU */
-	uint64_t copies;			   /* memcpys and memsets of these */
+	uint64_t copies;			   /* those that are memcpys and memsets */
 	uint64_t copy_ns;			   /* time of memcpys and memsets, part of gpu_ns */
 	uint64_t wait_ns;			   /* of the CPU for the GPU */
-	uint64_t idle_ns;			   /* of a GPU that waited for it */
+	uint64_t idle_ns;			   /* of a GPU that waited for the line */
 	uint64_t cpu_ns;			   /* in CUDA calls */
 	struct line_memory gpu_memory, cpu_memory; /* of all GPUs, each at its own peak; of the CPU */
 };
 
 struct line_cost_row {
 	uint32_t line;
-	struct line_cost own, under; /* under: with its own */
+	struct line_cost own, under; /* under includes own */
 };
 
 struct function_cost {
-	uint32_t code;		  /* model.codes: one of those with its file, name and first line */
-	uint32_t process;	  /* that had it first */
+	uint32_t code;		  /* model.codes: one of the codes with its file, name and first line */
+	uint32_t process;	  /* the first process that had it */
 	uint32_t first_row, rows; /* in line_costs.rows, by line */
 	struct line_cost own, under;
-	/* GPU time and time that GPUs idled for it (where there is no GPU, launches, and where there are none, bytes
-	 * at the peak) of which it is the innermost function that is no library's, else the innermost one */
+	/*
+	 * GPU time and GPU idle time (without a GPU: launches; without launches: bytes at the peak) of stacks in which
+	 * it is the innermost function that is no library's, or else the innermost one
+	 */
 	uint64_t owned;
 };
 
 struct line_costs {
 	const struct model *model; /* the latest part */
 	struct gpu_tally gpu;	   /* stack or caller, process, stack of a graph's launch; more: time of copies */
-	struct tally copies;	   /* stack or caller; count */
-	struct tally calls;	   /* stack or caller, process; ns: in CUDA calls; more: put work on a GPU */
-	const struct idle *idle;   /* when it is finished */
-	struct waits waits;	   /* of which the sums alone are used */
+	struct tally copies;	   /* stack or caller, process, stack of a graph's launch; count */
+	struct tally calls;	   /* stack or caller, process; ns: in CUDA calls; more: calls that put work on a GPU */
+	const struct idle *idle;   /* set when finished */
+	struct waits waits;	   /* only its sums are used */
 	uint64_t gpu_ns;	   /* of all */
 	bool has_gpu;		   /* there are GPU operations */
 	bool has_memory;	   /* memory of PyTorch was recorded */
-	bool has_growth;	   /* and steps of training */
+	bool has_growth;	   /* memory was recorded, and steps of training are known */
 	struct line_cost_row *rows;
 	struct function_cost *functions; /* most owned first */
 	size_t count, function_count;
@@ -70,11 +72,11 @@ void line_costs_add_call(struct line_costs *costs, const struct call_event *even
 void line_costs_add_gpu(struct line_costs *costs, const struct gpu_event *event);
 void line_costs_add_sync(struct line_costs *costs, const struct sync_event *event);
 
-/* idle, memory: finished; memory of nothing where there is none. */
+/* idle, memory: finished; memory may be empty. */
 void line_costs_finish(struct line_costs *costs, struct lines *lines, const struct idle *idle,
 		       const struct torch_memory_sums *memory);
 
-/* What it does with a trace (analyses.h). */
+/* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_LINE_COSTS(X)                                                                                         \
 	X(LINE_COSTS, begin, line_costs_init(&all->line_costs, event->first))                                          \
 	X(LINE_COSTS, part, line_costs_begin_part(&all->line_costs, event->part))                                      \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sums are kept by stack while events come; lines are made of them at the end. */
+/* Keeps sums by stack while events come; makes lines of them at the end. */
 #include "analyze/sums/line_sums.h"
 
 #include <stdlib.h>
@@ -59,7 +59,7 @@ void line_sums_add_time(struct line_sums *sums, uint32_t stack, uint32_t caller,
 	sums->sum += ns;
 }
 
-/* To the total of each line of a stack, unless it has the stamp. */
+/* Adds to the total of each line of a stack, unless the line has the stamp. */
 static void add_stack(const struct line_sums *sums, struct lines *lines, const struct tally_entry *entry,
 		      uint32_t index, uint32_t *stamps, uint32_t stamp)
 {
@@ -96,7 +96,7 @@ static void sum_totals(struct line_sums *sums, const struct tally *stacks, struc
 	free(stamps);
 }
 
-/* own: the index of each line's row + 1. */
+/* own: key line; more: index of its row + 1. */
 static void find_user_lines(struct line_sums *sums, const struct tally *stacks, struct lines *lines, struct tally *own)
 {
 	struct tally users = {0};
@@ -128,7 +128,7 @@ static void find_user_lines(struct line_sums *sums, const struct tally *stacks, 
 
 static void sum_own(struct line_sums *sums, const struct tally *stacks, struct lines *lines)
 {
-	struct tally own = {0}; /* line; more: index of the row + 1 */
+	struct tally own = {0}; /* key: line; more: index of the row + 1 */
 
 	sums->rows = xcalloc(stacks->count, sizeof(*sums->rows));
 	for (size_t i = 0; i < stacks->count; i++) {
@@ -171,7 +171,7 @@ static int by_total(const void *left, const void *right)
 	return (a->line > b->line) - (a->line < b->line);
 }
 
-/* Until now totals has a row for each line that there is. */
+/* Until here totals has a row for every line. */
 static void keep_totals(struct line_sums *sums, const struct lines *lines)
 {
 	for (size_t i = 0; i < sums->count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * GPU time, or a number of calls, by Python line.  A line's own part is what it launched itself; its total is what ran
- * under it, every stack counted once however often the line is in it.
+ * GPU time, or a number of calls, by Python line.  A line's own part is what it launched itself.  Its total is all that
+ * ran under it, where every stack counts once however often the line is in it.
  */
 #ifndef GPUTRACE_ANALYZE_LINE_SUMS_H
 #define GPUTRACE_ANALYZE_LINE_SUMS_H
@@ -12,39 +12,41 @@
 
 struct line_row {
 	uint32_t line;
-	uint32_t process; /* of its own part, or where rows are by total of that; PROCESS_MANY: several */
+	uint32_t process; /* of its own part, or of the total in rows by total; PROCESS_MANY: several */
 	uint64_t self, total;
 	uint64_t launches; /* of its own part */
-	/* of a library's line, on most of its own part: the innermost of the user's own code, NONE; and of what PyTorch
-	 * compiled of that, NONE; how many different pairs of these there are */
+	/*
+	 * of a library's line, for most of its own part: the innermost line of the user's own code, NONE; the innermost
+	 * line between that PyTorch compiled, NONE; the number of different such pairs
+	 */
 	uint32_t user_line, generated_line, user_lines;
 };
 
 struct line_sums {
 	const struct model *model;
-	/* stack, or the caller of a call without one; process; stack of the graph's launch, NONE */
+	/* key: stack, or the caller of a call without one; process; stack of the graph's launch, NONE */
 	struct gpu_tally stacks;
 	uint64_t sum;
-	uint64_t backward[BACKWARD_PLACES]; /* of it */
-	struct line_row *rows;		    /* lines with a part of their own, by it */
-	struct line_row *totals;	    /* lines with Python that have a total, by it */
+	uint64_t backward[BACKWARD_PLACES]; /* parts of sum */
+	struct line_row *rows;		    /* lines with an own part, largest first */
+	struct line_row *totals;	    /* Python lines with a total, largest first */
 	size_t count, total_count;
 };
 
 void line_sums_init(struct line_sums *sums, const struct model *model);
 void line_sums_free(struct line_sums *sums);
 
-/* GPU time. */
+/* Adds GPU time. */
 void line_sums_add_gpu(struct line_sums *sums, const struct gpu_event *event);
-/* Calls that put work on a GPU: how many. */
+/* Adds 1 for a call that puts work on a GPU. */
 void line_sums_add_call(struct line_sums *sums, const struct call_event *event);
 
-/* Time of something else; stack: model.stacks, NONE; caller: callers.h. */
+/* Adds other time; stack: model.stacks, NONE; caller: callers.h. */
 void line_sums_add_time(struct line_sums *sums, uint32_t stack, uint32_t caller, uint32_t process, uint64_t ns);
 
 void line_sums_finish(struct line_sums *sums, struct lines *lines);
 
-/* What it does with a trace (analyses.h). */
+/* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_GPU_LINES(X)                                                                                          \
 	X(GPU_LINES, begin, line_sums_init(&all->gpu_lines, event->first))                                             \
 	X(GPU_LINES, part, all->gpu_lines.model = event->part)                                                         \

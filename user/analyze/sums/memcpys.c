@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sums by kind, and by kind and caller for the line of each. */
+/* Keeps sums by kind; and by kind and caller, to find the line of each kind. */
 #include "analyze/sums/memcpys.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ void memcpys_free(struct memcpys *memcpys)
 	free(memcpys->rows);
 }
 
-/* What had some bytes is numbered by the last memcpy that had any, what had none by the last. */
+/* A sum with bytes has the number of its last memcpy with bytes, a sum without bytes that of its last memcpy. */
 static void add_bytes(struct tally_entry *caller, uint64_t bytes, uint64_t number)
 {
 	if ((bytes && !caller->ns) || (!bytes == !caller->ns && number > caller->more))
@@ -44,7 +44,8 @@ void memcpys_add_gpu(struct memcpys *memcpys, const struct gpu_event *event)
 	add_bytes(tally_at(&memcpys->callers, key), op->bytes, number | ++memcpys->number);
 }
 
-/* Whether a line with that many bytes, reached then, stands before the best so far; without any bytes it is the latest.
+/*
+ * Whether a line is better than the best so far: more bytes, or as many reached earlier; without any bytes, the latest.
  */
 static bool is_better(const struct tally_entry *line, const struct tally_entry *best)
 {
@@ -63,7 +64,7 @@ static void find_lines(struct memcpys *memcpys, struct lines *lines)
 		uint32_t line = line_of(lines, caller->key.part[1]);
 		struct tally_entry *entry = tally_at(&by_line, (struct tally_key){{caller->key.part[0], line}});
 
-		/* of several callers on a line the last that had any reached that number */
+		/* of several callers on a line, the one with the latest memcpy that had bytes reached the sum */
 		if ((caller->ns && !entry->ns) || (!caller->ns == !entry->ns && caller->more > entry->more))
 			entry->more = caller->more;
 		entry->ns += caller->ns;

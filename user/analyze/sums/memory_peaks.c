@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A peak is that of a space; what a caller held then is noted when its part changes for the first time after it. */
+/* A peak is that of a space.  What a caller held then is noted when its amount first changes after the peak. */
 #include "analyze/sums/memory_peaks.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static enum memory_space space_of(const struct model_memory *memory)
 										       : MEMORY_SPACE_DEVICE;
 }
 
-/* Index in peaks. */
+/* Returns an index in peaks. */
 static uint32_t peak_of(struct memory_peaks *all, uint32_t space, uint32_t device)
 {
 	size_t known = all->spaces.count;
@@ -67,7 +67,7 @@ static struct memory_holder *holder_of(struct memory_peaks *all, const struct mo
 	return &all->holders.items[index];
 }
 
-/* Before what it holds changes at that time. */
+/* To be called before what a holder holds changes at that time. */
 static void note_peak(const struct memory_peaks *all, struct memory_holder *holder, uint64_t time_ns)
 {
 	uint64_t peak_ns = all->peaks.items[holder->peak].time_ns;
@@ -94,7 +94,7 @@ static void allocate(struct memory_peaks *all, const struct memory_event *event)
 	holder->now += memory->bytes;
 }
 
-/* Of a block from before the end of its process that end has taken back what was held. */
+/* If the process of the block has ended, its end has already released what was held. */
 static void release(struct memory_peaks *all, const struct memory_event *event)
 {
 	const struct model_memory *memory = event->memory, *allocation = event->allocation;
@@ -132,8 +132,8 @@ void memory_peaks_add_exit(struct memory_peaks *all, const struct exit_event *ev
 }
 
 /*
- * line, space, device; ns: bytes at the peak, count: blocks, more: bytes not released.  users: the same and the line of
- * the user's own; ns: blocks.  owners: line, space, device; more: process_note_in_sum.
+ * Key: line, space, device; ns: bytes at the peak, count: blocks, more: bytes not released.  users: the same key and
+ * the line of the user's own code; ns: blocks.  owners: line, space, device; more: process_note_in_sum.
  */
 static struct tally holders_by_line(struct memory_peaks *all, struct lines *lines, struct tally *users,
 				    struct tally *owners)
@@ -159,7 +159,7 @@ static struct tally holders_by_line(struct memory_peaks *all, struct lines *line
 	return by_line;
 }
 
-/* users: most blocks first. */
+/* users: sorted by blocks, most first. */
 static void name_users(struct memory_row *row, const struct tally_entry *users, size_t count)
 {
 	row->user_line = NONE;

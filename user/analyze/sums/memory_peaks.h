@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memory from CUDA: how much was held at most, and which lines had asked for what was held then.  Only what was
- * handed out during the trace: of older blocks nothing is known.  Blocks are not kept: each caller has what it holds
- * now, and what it held at the latest peak.
+ * Memory from CUDA: how much was held at most, and by which lines.  Only memory that was handed out during the trace
+ * counts: older blocks are not known.  Blocks are not kept: each caller has what it holds now, and what it held at the
+ * latest peak.
  */
 #ifndef GPUTRACE_ANALYZE_MEMORY_PEAKS_H
 #define GPUTRACE_ANALYZE_MEMORY_PEAKS_H
@@ -20,32 +20,32 @@ struct memory_peak {
 	uint32_t space;	 /* enum memory_space */
 	uint32_t device; /* model_device.id of MEMORY_SPACE_DEVICE, else 0 */
 	uint64_t now, most;
-	uint64_t time_ns; /* when most was reached first */
+	uint64_t time_ns; /* when most was first reached */
 };
 
 struct memory_row {
 	uint32_t line, space, device;
-	uint32_t process;		/* as line_tally_row's */
-	uint32_t user_line, user_lines; /* the same */
+	uint32_t process;		/* as in line_tally_row */
+	uint32_t user_line, user_lines; /* as in line_tally_row */
 	uint64_t at_peak, unreleased;	/* bytes */
 	uint64_t blocks;		/* handed out */
 };
 
-/* What one caller of one process has of a space. */
+/* The memory of a space that one caller of one process holds. */
 struct memory_holder {
 	uint64_t now, at_peak;
 	uint64_t unreleased, blocks;
-	uint64_t changed_ns; /* when now did */
+	uint64_t changed_ns; /* when now last changed */
 	uint32_t peak;
 	uint32_t next; /* holder of the same process, NONE */
 };
 
 struct memory_peaks {
 	struct tally spaces;  /* space, device; more: index in peaks */
-	struct tally callers; /* caller_place, space, device, process; in the order of holders */
+	struct tally callers; /* caller_place, space, device, process; numbered like holders */
 	ARRAY(struct memory_holder) holders;
-	uint32_t *first;   /* by model.processes: the latest of its holders, NONE */
-	uint64_t *exit_ns; /* by model.processes: when it ended, UINT64_MAX: not yet */
+	uint32_t *first;   /* by model.processes: its latest holder, NONE */
+	uint64_t *exit_ns; /* by model.processes: exit time, UINT64_MAX: not yet */
 	ARRAY(struct memory_peak) peaks;
 	struct memory_row *rows; /* most at the peak first */
 	size_t count;
@@ -57,7 +57,7 @@ void memory_peaks_add_memory(struct memory_peaks *all, const struct memory_event
 void memory_peaks_add_exit(struct memory_peaks *all, const struct exit_event *event);
 void memory_peaks_finish(struct memory_peaks *all, struct lines *lines);
 
-/* What it does with a trace (analyses.h). */
+/* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_MEMORY_PEAKS(X)                                                                                       \
 	X(MEMORY_PEAKS, begin, memory_peaks_init(&all->memory, event->first))                                          \
 	X(MEMORY_PEAKS, memory, memory_peaks_add_memory(&all->memory, event))                                          \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which ranges are open on a thread is found when a call comes. */
+/* Which ranges are open on a thread is determined when a call comes. */
 #include "analyze/sums/nvtx.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Ranges of a thread without calls that are kept without a look at whether they are over. */
+/* Ranges of a thread without calls that are kept without checking whether they are over. */
 #define BEGUN_KEPT 64u
 
 static bool has_ranges(const struct model_thread *thread)
@@ -138,7 +138,7 @@ static void end_those(const struct nvtx_thread *thread, struct nvtx_open *ranges
 	}
 }
 
-/* Before a look at which ranges are over. */
+/* To be called before checking which ranges are over. */
 static void end_ranges(struct nvtx_thread *thread)
 {
 	if (!thread->ended.count)
@@ -149,7 +149,7 @@ static void end_ranges(struct nvtx_thread *thread)
 	thread->ended.count = 0;
 }
 
-/* Of those that began since the latest call, what has ended by now no call will come after. */
+/* Drops ranges that began since the latest call and have ended by now: no call will come inside them. */
 static void forget(struct nvtx_thread *thread, uint64_t now_ns)
 {
 	size_t kept = 0;
@@ -200,7 +200,7 @@ static void leave_ended(struct nvtx_thread *thread, uint64_t time_ns)
 	thread->open.count = kept;
 }
 
-/* Which ranges of a thread are open at a time; times only go on. */
+/* Finds the ranges of a thread that are open at a time; times only increase. */
 static void advance(struct nvtx *all, struct nvtx_thread *thread, uint64_t time_ns)
 {
 	end_ranges(thread);
@@ -232,7 +232,10 @@ static uint32_t outermost_code(const struct model *model, const struct model_cal
 	return model->frames[model->stack_frames[stack->first + stack->depth - 1]].code;
 }
 
-/* The thread that waits in backward(): has ranges, began where the inherited stack does, and is the only one. */
+/*
+ * The thread that waits in backward(): the only one with ranges whose outermost function is that of the inherited
+ * stack.
+ */
 static struct nvtx_thread *thread_in_backward(struct nvtx *all, const struct call_event *event)
 {
 	uint32_t code = outermost_code(all->model, event->call);
@@ -265,7 +268,7 @@ static struct nvtx_thread *thread_of(struct nvtx *all, const struct call_event *
 	return thread;
 }
 
-/* A name counts once, however often it is open. */
+/* A name counts once, however many of its ranges are open. */
 static bool is_open_before(const struct nvtx_thread *thread, size_t index)
 {
 	for (size_t i = 0; i < index; i++)

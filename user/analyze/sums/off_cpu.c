@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sums by stack, reason and waker; lines are made of them at the end. */
+/* Keeps sums by stack, reason and waker; makes lines of them at the end. */
 #include "analyze/sums/off_cpu.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static uint32_t name_of(struct off_cpu *off, const char *name)
 	return (uint32_t)off->names.count - 1;
 }
 
-/* Index in wakers. */
+/* Returns an index in wakers. */
 static uint32_t waker_of(struct off_cpu *off, const struct wait_event *event)
 {
 	struct tally_key key = {{event->wait->woken_by}};
@@ -52,7 +52,7 @@ static void add(struct off_cpu *off, const struct wait_event *event, uint32_t re
 	off->ns += ns;
 }
 
-/* Those that never slept were runnable all the time, and their reason says so. */
+/* A thread that never slept was runnable all the time; its reason says so. */
 static bool was_runnable(uint8_t reason)
 {
 	return reason == GPT_WAIT_PREEMPTED || reason == GPT_WAIT_THROTTLED || reason == GPT_WAIT_YIELDED;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where threads were off the CPU (--off-cpu), by Python line, reason and who woke them.  A wait is two sums: until it
- * was woken, for its reason; and after that, as the thread was runnable and had no CPU.  So sums are exact.
+ * Time that threads were off the CPU (--off-cpu), by Python line, reason and waker.  A wait is in two sums: until it
+ * was woken, for its reason; and from then on, while the thread was runnable and had no CPU.  So sums are exact.
  */
 #ifndef GPUTRACE_ANALYZE_OFF_CPU_H
 #define GPUTRACE_ANALYZE_OFF_CPU_H
 
 #include "analyze/line_tally.h"
 
-/* In the place of a reason: it was woken, and runnable. */
+/* In place of a reason: the thread was woken, and runnable. */
 #define OFF_CPU_RUNNABLE GPT_WAIT_REASONS
 
 /* off_cpu_row.waker: a line, a name (off_cpu.names, by the bits below), or one of these. */
@@ -16,7 +16,7 @@
 #define OFF_CPU_WAKER_INTERRUPT (NONE - 1)
 #define OFF_CPU_WAKER_UNKNOWN NONE
 
-#define OFF_CPU_NAMES_MAX 256u /* different names of threads that woke others; the rest are one */
+#define OFF_CPU_NAMES_MAX 256u /* distinct names of threads that woke others; further ones share the last */
 
 struct off_cpu_name {
 	char text[MODEL_WAKER_NAME];
@@ -25,7 +25,7 @@ struct off_cpu_name {
 struct off_cpu_row {
 	uint32_t line;
 	uint32_t process;		/* index, PROCESS_MANY */
-	uint32_t user_line, user_lines; /* as line_tally_row */
+	uint32_t user_line, user_lines; /* as in line_tally_row */
 	uint32_t reason;		/* enum gpt_wait_reason, OFF_CPU_RUNNABLE */
 	uint32_t waker;
 	uint64_t ns, count;
@@ -49,7 +49,7 @@ void off_cpu_finish(struct off_cpu *off, struct lines *lines);
 /* "GIL", "sleep", "no CPU (runnable)"; by off_cpu_row.reason. */
 const char *off_cpu_reason(uint32_t reason);
 
-/* What it does with a trace (analyses.h). */
+/* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_OFF_CPU(X)                                                                                            \
 	X(OFF_CPU, begin, all->off_cpu = ((struct off_cpu){.model = event->first, .process = NONE}))                   \
 	X(OFF_CPU, part, all->off_cpu.model = event->part)                                                             \

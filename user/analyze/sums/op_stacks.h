@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Own time of ops of PyTorch by their Python stack (op_tree.h): whole microseconds of each, as torch.profiler sums. */
+/* Own time of ops of PyTorch by Python stack (op_tree.h): of each op whole microseconds, as torch.profiler sums. */
 #ifndef GPUTRACE_ANALYZE_OP_STACKS_H
 #define GPUTRACE_ANALYZE_OP_STACKS_H
 
@@ -8,10 +8,10 @@
 
 struct op_stacks {
 	struct op_tree tree;
-	struct tally sums; /* model.stacks, process; ns and more: microseconds on the CPU and on GPUs */
+	struct tally sums; /* model.stacks, process; ns, more: microseconds on the CPU, on GPUs */
 };
 
-/* Stays where it is while it is in use. */
+/* Must not move while in use. */
 void op_stacks_init(struct op_stacks *stacks, const struct model *first);
 void op_stacks_free(struct op_stacks *stacks);
 
@@ -20,7 +20,7 @@ static inline void op_stacks_finish(struct op_stacks *stacks)
 	op_tree_finish(&stacks->tree);
 }
 
-/* What it does with a trace (analyses.h). */
+/* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_OP_STACKS(X)                                                                                          \
 	X(OP_STACKS, begin, op_stacks_init(&all->op_stacks, event->first))                                             \
 	X(OP_STACKS, part, op_tree_begin_part(&all->op_stacks.tree, event->part))                                      \

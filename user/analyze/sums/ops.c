@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which ops are open on a thread is known when a call comes, since ops come before the calls that are made in them. */
+/* Ops come before the calls made in them, so the open ops of a thread are known when a call comes. */
 #include "analyze/sums/ops.h"
 
 #include <stdlib.h>
@@ -44,13 +44,13 @@ static void leave_until(struct op_thread *thread, uint64_t time_ns)
 		thread->open.count--;
 }
 
-/* Time that is a child's is not the row's own. */
+/* Time of a child is not the row's own. */
 static void take_from(struct op_row *row, uint64_t ns)
 {
 	row->cpu_self_ns -= ns < row->cpu_self_ns ? ns : row->cpu_self_ns;
 }
 
-/* Whether it is among those that are open now, or there was no room for it. */
+/* Returns whether the op is now open: not if it overlaps, or if there was no room. */
 static bool enter(struct ops_by_name *all, struct op_thread *thread, const struct model_op *op, uint32_t row)
 {
 	leave_until(thread, op->start_ns);

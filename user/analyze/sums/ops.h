@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Time by op of PyTorch.  An op has the GPU work that was launched while it was the innermost one open on its thread;
- * its total has that of the ops inside of it, too.  On the CPU its own time is what is left between the ops and CUDA
- * calls inside of it.
+ * Time by op of PyTorch.  An op has the GPU work that was launched while it was the innermost open op of its thread;
+ * its total includes that of the ops inside it.  On the CPU its own time is what remains between the ops and CUDA calls
+ * inside it.
  *
- * What is kept besides sums: the ops that are open on each thread.
+ * Kept besides sums: the open ops of each thread.
  */
 #ifndef GPUTRACE_ANALYZE_OPS_H
 #define GPUTRACE_ANALYZE_OPS_H
@@ -13,18 +13,18 @@
 #include "base/array.h"
 #include "base/tally.h"
 
-/* Of a thread, open at once; a target cannot make this slow. */
+/* Open ops per thread; a target cannot make this slow. */
 #define OPS_OPEN_MAX 1024u
 
 struct op_row {
 	uint32_t name;	/* model.strings, NONE: not known */
 	bool annotated; /* named by the program (record_function) */
-	bool hidden;	/* PyTorch's tables do not have such: it is as if it were not there */
+	bool hidden;	/* not in PyTorch's tables: treated as if it were not there */
 	uint64_t calls;
-	uint64_t cpu_ns, gpu_ns; /* an op of this name inside of another one counts again, as in PyTorch's tables */
-	uint64_t cpu_self_ns, gpu_self_ns; /* launched, or spent, in no op inside of it */
-	uint64_t gpu_once_ns;		   /* gpu_ns without counting again */
-	uint64_t last_call;		   /* 1 + number of the call that was counted last */
+	uint64_t cpu_ns, gpu_ns; /* an op inside another op of its name counts again, as in PyTorch's tables */
+	uint64_t cpu_self_ns, gpu_self_ns; /* launched or spent in it, but in no op inside */
+	uint64_t gpu_once_ns;		   /* gpu_ns, where nested ops of the name count once */
+	uint64_t last_call;		   /* 1 + number of the call counted last */
 };
 
 struct op_open {
@@ -38,11 +38,11 @@ struct op_thread {
 
 struct ops_by_name {
 	const struct model *model;
-	struct tally keys;	   /* name, annotated or not; in the order of rows until they are sorted */
-	ARRAY(struct op_row) rows; /* most GPU time of its own first, then most CPU time of its own */
+	struct tally keys;	   /* name, annotated; numbered like rows until those are sorted */
+	ARRAY(struct op_row) rows; /* most own GPU time first, then most own CPU time */
 	struct op_thread *threads; /* by model.threads; NULL: no op was recorded */
 	uint32_t thread_count;
-	uint64_t gpu_inside_ns; /* launched inside of some op */
+	uint64_t gpu_inside_ns; /* GPU time launched inside some op */
 	uint64_t cpu_self_ns;	/* of all rows */
 	uint64_t left_out;	/* ops beyond OPS_OPEN_MAX */
 };
@@ -52,14 +52,14 @@ void ops_by_name_free(struct ops_by_name *all);
 void ops_by_name_add_op(struct ops_by_name *all, const struct op_event *event);
 void ops_by_name_add_call(struct ops_by_name *all, const struct call_event *event);
 
-/* Whether some thread has any, in whatever part. */
+/* Whether some thread has ops, in any part. */
 static inline bool ops_by_name_has_ops(const struct ops_by_name *all)
 {
 	return all->threads != NULL;
 }
 void ops_by_name_finish(struct ops_by_name *all);
 
-/* What it does with a trace (analyses.h). */
+/* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_OPS(X)                                                                                                \
 	X(OPS, begin, ops_by_name_init(&all->ops, event->first))                                                       \
 	X(OPS, part, all->ops.model = all->collectives.model = event->part)                                            \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sums by block of steps. */
+/* Keeps sums by block of steps. */
 #include "analyze/sums/per_step.h"
 
 #include "analyze/callers.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * GPU time, calls and waits by who made the call, per step of training (step_blocks.h), so that two traces can be
- * compared. Work belongs to the step in which it was launched.
+ * GPU time, calls and waits by caller, per step of training (step_blocks.h), so that two traces can be compared.  Work
+ * belongs to the step in which it was launched.
  */
 #ifndef GPUTRACE_ANALYZE_PER_STEP_H
 #define GPUTRACE_ANALYZE_PER_STEP_H
@@ -16,25 +16,25 @@ struct per_step {
 	const struct model *model;
 	struct step_blocks *blocks;
 	struct gpu_tally gpu; /* stack, or the caller of a call without one; operation_pack.h; block */
-	struct tally calls;   /* the same, NONE, block: calls that put work on a GPU, in count; of them kernels and
-				 graphs, in more */
-	struct tally waits;   /* the same, api, block: calls that waited for a GPU */
-	struct op_tree tree;  /* ops of PyTorch */
-	struct tally ops;     /* name, annotated, block; ns: GPU time of its own, more: CPU time of its own, count */
-	uint64_t outside_ns;  /* GPU time that was launched in no step */
-	uint64_t wall_ns;     /* of all steps; of a trace without steps its length */
+	struct tally calls; /* stack or caller, NONE, block: calls that put work on a GPU; count: all, more: kernels and
+			       graphs */
+	struct tally waits; /* stack or caller, api, block: calls that waited for a GPU */
+	struct op_tree tree; /* ops of PyTorch */
+	struct tally ops;    /* name, annotated, block; ns: own GPU time, more: own CPU time, count */
+	uint64_t outside_ns; /* GPU time launched outside of steps */
+	uint64_t wall_ns;    /* of all steps; length of a trace without steps */
 };
 
-/* Stays where it is while it is in use; so do the blocks. */
+/* Must not move while in use; nor may the blocks. */
 void per_step_init(struct per_step *all, struct step_blocks *blocks, const struct model *first);
 void per_step_free(struct per_step *all);
 void per_step_begin_part(struct per_step *all, const struct model *part);
 void per_step_add_gpu(struct per_step *all, const struct gpu_event *event);
 void per_step_add_call(struct per_step *all, const struct call_event *event);
-/* The sums over GPU operations are gpu.timed from here on. */
+/* From here on gpu.timed holds all sums over GPU operations. */
 void per_step_finish(struct per_step *all, const struct window *window);
 
-/* What it does with a trace (analyses.h). */
+/* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_PER_STEP(X)                                                                                           \
 	X(PER_STEP, begin, per_step_init(&all->per_step, &all->blocks, event->first))                                  \
 	X(PER_STEP, part, per_step_begin_part(&all->per_step, event->part))                                            \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sums by block become rows: first by the numbers of this trace, then by keys. */
+/* Makes rows of sums by block: first by the numbers of this trace, then by keys. */
 #include "analyze/sums/per_step_rows.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "analyze/operation_pack.h"
 #include "base/path.h"
 
-/* A row while it is made: what it costs and how often it was there in each block. */
+/* A row in the making: its cost and count in each block. */
 struct draft {
 	char *key, *place, *name;
 	uint32_t what, api;
@@ -21,7 +21,7 @@ struct draft {
 struct drafts {
 	struct analyses *all;
 	ARRAY(struct draft) list;
-	struct tally known; /* the caller's numbers; more: index + 1 */
+	struct tally known; /* key: the caller's numbers; more: index + 1 */
 };
 
 /* ---- rows by key ------------------------------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static struct estimate of_no_step(const double *by_block)
 	return (struct estimate){.mean = by_block[0], .variance = NAN};
 }
 
-/* Rows of one key become the first of them.  whole: what they cost is of no step, and in the first block. */
+/* Merges rows of one key into the first of them.  whole: their cost is not per step, and is in the first block. */
 static void take_rows(struct per_step_rows *rows, struct drafts *drafts, bool whole)
 {
 	const struct step_blocks *blocks = &drafts->all->blocks;
@@ -108,7 +108,7 @@ static uint32_t user_frame(struct lines *lines, const struct model *model, uint3
 	return model->stack_frames[stack->first];
 }
 
-/* Its place without the number. */
+/* The place of a line without its number. */
 static char *file_of(const struct lines *lines, uint32_t line)
 {
 	char *place = line_place(lines, line), *colon = strrchr(place, ':');
@@ -137,7 +137,7 @@ static void name_line(struct drafts *drafts, struct draft *draft, uint32_t line,
 	free(file);
 }
 
-/* line: of the caller, which is no stack; NONE: it has none. */
+/* line: of caller, which is no stack; NONE: there is none. */
 static struct draft *caller_draft(struct drafts *drafts, uint32_t caller, uint32_t line, uint32_t what, uint32_t api)
 {
 	struct draft *draft;
@@ -299,7 +299,7 @@ static void make_memory(struct per_step_rows *rows, struct analyses *all)
 	take_rows(rows, &drafts, false);
 }
 
-/* A peak is of no step: there is no noise to hold it against. */
+/* A peak is not per step, so there is no noise to compare it with. */
 static void make_peaks(struct per_step_rows *rows, struct analyses *all)
 {
 	const struct torch_memory_sums *memory = &all->torch_memory;
@@ -312,7 +312,7 @@ static void make_peaks(struct per_step_rows *rows, struct analyses *all)
 
 /* ---- stacks ------------------------------------------------------------------------------------------------------ */
 
-/* Outermost first, by lines; functions without the numbers of their lines, so that an edit does not make another. */
+/* The stack, outermost first; without line numbers, so that an edit does not make another stack. */
 static char *stack_text(struct lines *lines, const struct model *model, uint32_t place)
 {
 	size_t size;
@@ -359,7 +359,7 @@ static void make_stacks(struct per_step_rows *rows, struct analyses *all)
 
 /* ---- a trace ----------------------------------------------------------------------------------------------------- */
 
-/* A member of sums, of which part `block` of the keys is their block. */
+/* A member of a sum; part `block` of a sum's key is its block. */
 enum member { SUM_NS, SUM_COUNT, SUM_MORE };
 
 static double member_of(const struct tally_entry *sum, enum member member)
@@ -367,7 +367,7 @@ static double member_of(const struct tally_entry *sum, enum member member)
 	return (double)(member == SUM_NS ? sum->ns : member == SUM_COUNT ? sum->count : sum->more);
 }
 
-/* less: SUM_... that is subtracted; the same: nothing is. */
+/* less: a SUM_... that is subtracted; the same as member: none is. */
 static struct estimate estimate_all(const struct step_blocks *all, const struct tally *sums, unsigned block,
 				    enum member member, enum member less)
 {

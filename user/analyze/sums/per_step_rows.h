@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a trace did per step as rows that outlive it, each with a key by which the row of another trace is known as the
- * same: a line by its file, function and how far it stands below the function's first line, so that what was edited
- * above a function does not matter; a kernel by its family; an op by its name; a stack by functions and files; what a
- * line loses by its cause, too, and how it waits by the call.
+ * What a trace did per step, as rows that outlive it.  Each has a key by which it is matched with the row of another
+ * trace: a line by its file, function and distance from the function's first line, so that edits above a function do
+ * not matter; a kernel by its family; an op by its name; a stack by functions and files.  A line's losses also have
+ * their cause in the key, and its waits their call.
  */
 #ifndef GPUTRACE_ANALYZE_PER_STEP_ROWS_H
 #define GPUTRACE_ANALYZE_PER_STEP_ROWS_H
@@ -13,39 +13,39 @@
 
 struct per_step_row {
 	char *key;
-	char *place, *name;	     /* of a line: where, and its function; else name alone, place is "" */
-	uint32_t what;		     /* of losses their enum why_cause, of memory model_torch_memory.device_type */
+	char *place, *name;	     /* of a line: its place and function; else only name is used, place is "" */
+	uint32_t what;		     /* losses: enum why_cause; memory: model_torch_memory.device_type */
 	uint32_t api;		     /* of waits, and of losses in calls that wait or allocate; else NONE */
-	struct estimate cost, count; /* ns of a GPU, of losses and waits ns, of memory bytes; how often */
+	struct estimate cost, count; /* cost: ns of a GPU, ns of losses or waits, bytes of memory; count: how often */
 };
 
-/* Sorted by key, no key twice. */
+/* Sorted by key; keys are unique. */
 struct per_step_rows {
 	ARRAY(struct per_step_row) list;
 };
 
-/* Of one trace. */
+/* The tables of one trace. */
 struct per_step_tables {
 	bool has_steps, has_gpu, has_ops, has_memory; /* has_gpu: there are GPU operations; has_memory: PyTorch's */
 	uint64_t steps, wall_ns, outside_ns;
-	/* a step; launches: of kernels and graphs, other_calls: of copies and fills */
+	/* per step; launches: of kernels and graphs, other_calls: of copies and fills */
 	struct estimate wall, gpu_ns, launches, other_calls;
 	struct estimate idle_ns, wait_ns, growth; /* growth: bytes that PyTorch holds more on GPUs */
-	struct estimate peak;			  /* of these, the most of any device: of no step */
+	struct estimate peak;			  /* the largest peak of any device, which is not per step */
 	struct per_step_rows lines;		  /* the innermost line of the user's own code, where there is one */
-	struct per_step_rows kernels;		  /* launches: how many ran */
-	struct per_step_rows ops;		  /* GPU time of its own; launches: how many ops */
+	struct per_step_rows kernels;		  /* count: kernels that ran */
+	struct per_step_rows ops;		  /* own GPU time; count: ops */
 	struct per_step_rows stacks;
-	struct per_step_rows losses; /* as `gputrace why` has them: by cause and line */
+	struct per_step_rows losses; /* of `gputrace why`: by cause and line */
 	struct per_step_rows waits;  /* of the CPU for a GPU, by line and call */
 	struct per_step_rows memory; /* of PyTorch, by line: bytes that are held more after a step */
-	struct per_step_rows peaks;  /* and held when most was */
+	struct per_step_rows peaks;  /* of PyTorch, by line: bytes held at the peak */
 };
 
-/* What is looked at for them. */
+/* The analyses that they need. */
 #define ANALYZE_PER_STEP_TABLES ANALYSES(ANALYZE_PER_STEP, ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_TORCH_MEMORY)
 
-/* all: finished, with these. */
+/* all: finished, with these analyses. */
 void per_step_tables_make(struct per_step_tables *tables, struct analyses *all);
 void per_step_tables_free(struct per_step_tables *tables);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a row says is packed into the keys of two tallies. */
+/* The properties of a row are packed into the keys of two tallies. */
 #include "analyze/sums/stack_sums.h"
 
 #include "analyze/operation_pack.h"
 
-#define BACKWARD (NONE - 1)  /* in the place of a thread: the stack is that of the call to backward() */
-#define NOT_KNOWN (1u << 30) /* with a thread: it may have frames, but they are not known */
+#define BACKWARD (NONE - 1)  /* in place of a thread: the stack is of the call to backward() */
+#define NOT_KNOWN (1u << 30) /* with a thread: there may be frames, but they are not known */
 #define NODE (1u << 31)	     /* with a string: the stack is of the forward op that made this node */
 
-#define CAPTURED (NONE - 1) /* in the place of the frame that was captured: the stack is that of the captured call */
+#define CAPTURED (NONE - 1) /* in place of the captured frame: the stack is of the captured call */
 
 void stack_sums_init(struct stack_sums *all, const struct model *model, const struct attribution *attribution)
 {
@@ -21,7 +21,7 @@ void stack_sums_free(struct stack_sums *all)
 	tally_free(&all->sums);
 }
 
-/* Whom a call without a stack is put under. */
+/* The thread under which a call without a stack is put. */
 static uint32_t thread_place(uint32_t thread, uint8_t stack_state)
 {
 	bool none = stack_state == GPT_STACK_NO_PYTHON || stack_state == GPT_STACK_NO_THREAD ||
@@ -30,7 +30,7 @@ static uint32_t thread_place(uint32_t thread, uint8_t stack_state)
 	return none ? thread : thread | NOT_KNOWN;
 }
 
-/* The innermost frame that the call which became a graph's node is put on; model.frames, NONE. */
+/* The innermost frame that the captured call of a graph's node counts for; model.frames, NONE. */
 static uint32_t captured_frame(const struct stack_sums *all, const struct model_call *captured)
 {
 	const struct model *model = all->model;
@@ -39,7 +39,7 @@ static uint32_t captured_frame(const struct stack_sums *all, const struct model_
 	return stack == NONE || !model->stacks[stack].depth ? NONE : model->stack_frames[model->stacks[stack].first];
 }
 
-/* op: NULL when nothing is known of what ran; captured: a frame of model.frames, CAPTURED, NONE. */
+/* op: NULL if the operation is not known; captured: a frame of model.frames, CAPTURED, NONE. */
 static void add(struct stack_sums *all, struct tally_key place, uint32_t api, const struct model_gpu *op,
 		uint32_t captured, uint64_t value)
 {
@@ -70,7 +70,7 @@ static struct tally_key place_of(const struct stack_sums *all, const struct mode
 	return (struct tally_key){{model->threads[call->thread].process, stack, from, call->native}};
 }
 
-/* Whether an operation is put on the call that was captured; that one has a stack then. */
+/* Whether an operation counts for the captured call, which then has a stack. */
 static bool is_on_captured(const struct stack_sums *all, const struct gpu_event *event)
 {
 	return all->attribution->graphs == GRAPHS_CAPTURE && event->captured && event->attributed == event->captured;

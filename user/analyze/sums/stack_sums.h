@@ -1,59 +1,59 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* GPU time, or launches, by the whole stack: process, Python, native frames, CUDA call, what ran.  For flame graphs. */
+/* GPU time, or launches, by whole stack: process, Python, native frames, CUDA call, operation.  For flame graphs. */
 #ifndef GPUTRACE_ANALYZE_STACK_SUMS_H
 #define GPUTRACE_ANALYZE_STACK_SUMS_H
 
 #include "analyze/events.h"
 #include "base/tally.h"
 
-/* In the place of a call's api. */
+/* In place of a call's api. */
 #define STACK_CALL_UNSEEN 0x10000u /* the launch was not seen */
-#define STACK_CALL_BEFORE 0x10001u /* it was made before the trace began */
-#define STACK_CALL_NONE 0x10002u   /* what ran is no call: the native frame, where there is one, is all of it */
+#define STACK_CALL_BEFORE 0x10001u /* the launch was made before the trace began */
+#define STACK_CALL_NONE 0x10002u   /* there is no call: the native frame, where there is one, is all of it */
 
 struct stack_row {
 	uint32_t process;
 	uint32_t stack;	  /* model.stacks, NONE */
-	uint32_t thread;  /* where there is no stack: model.threads, NONE: the call was not seen */
-	bool is_backward; /* the stack is that of the call to backward(), or of the forward op of `node` */
-	uint32_t node;	  /* model.strings: of a backward pass, where the stack is of the forward op; NONE */
-	bool is_captured; /* the stack is of the call that became a graph's node, not of the graph's launch */
-	bool is_unknown;  /* there may be a stack where there is none here, but it is not known */
+	uint32_t thread;  /* if there is no stack: model.threads, NONE: the call was not seen */
+	bool is_backward; /* the stack is of the call to backward(), or of the forward op of `node` */
+	uint32_t node;	  /* model.strings: the backward node, where the stack is of its forward op; NONE */
+	bool is_captured; /* the stack is of the captured call, not of the graph's launch */
+	bool is_unknown;  /* there is no stack here, but there may have been one */
 	uint32_t native;  /* model.natives, NONE */
 	uint32_t api;
-	uint32_t captured_frame;    /* model.frames, NONE: where the call was captured that became a graph's node */
-	bool has_operation;	    /* what ran is known: */
-	struct model_gpu operation; /* kind, name; memcpy_kind, from, to: no other member is set */
+	uint32_t captured_frame;    /* model.frames, NONE: innermost frame of the call that became a graph's node */
+	bool has_operation;	    /* the operation is known: */
+	struct model_gpu operation; /* only kind, name, memcpy_kind, from and to are set */
 	uint64_t value;
-	uint64_t count; /* operations that value is of, or calls */
+	uint64_t count; /* operations, or calls, in value */
 };
 
 struct stack_sums {
 	const struct model *model;
 	const struct attribution *attribution;
-	struct tally places; /* process, stack, thread where there is no stack, native */
-	struct tally sums;   /* place, api, operation, frame that was captured */
+	struct tally places; /* process, stack, thread if there is no stack, native */
+	struct tally sums;   /* place, api, operation, captured frame */
 };
 
 void stack_sums_init(struct stack_sums *all, const struct model *model, const struct attribution *attribution);
 void stack_sums_free(struct stack_sums *all);
 
-/* GPU time. */
+/* Adds GPU time. */
 void stack_sums_add_gpu(struct stack_sums *all, const struct gpu_event *event);
-/* Calls that put work on a GPU; a graph launch has many operations and counts once, without one. */
+/* Adds a call that puts work on a GPU; a graph launch, which has many operations, counts once, without an operation. */
 void stack_sums_add_call(struct stack_sums *all, const struct call_event *event);
 
-/* CPU time of a sample. */
+/* Adds the CPU time of a sample. */
 void stack_sums_add_sample(struct stack_sums *all, const struct sample_event *event);
 
-/* How many rows there are, in the order in which they were first met, and each of them. */
+/* The number of rows, in the order in which they first came, and each of them. */
 static inline size_t stack_sums_count(const struct stack_sums *all)
 {
 	return all->sums.count;
 }
 struct stack_row stack_sums_row(const struct stack_sums *all, size_t index);
 
-/* What it does with a trace (analyses.h). */
+/* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_GPU_STACKS(X)                                                                                         \
 	X(GPU_STACKS, begin, stack_sums_init(&all->gpu_stacks, event->first, &all->attribution))                       \
 	X(GPU_STACKS, part, all->gpu_stacks.model = event->part)                                                       \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which step is in which block, and what a mean per step is worth. */
+/* Assigns steps to blocks, and estimates means per step. */
 #include "analyze/sums/step_blocks.h"
 
 #include <math.h>
@@ -65,7 +65,7 @@ static size_t steps_of_block(const struct step_blocks_track *track, size_t block
 	return end - begin;
 }
 
-/* between: what lies between two steps is of the one before. */
+/* between: time between two steps belongs to the step before. */
 static uint32_t block_at(struct step_blocks *all, uint32_t process, uint64_t time_ns, bool between)
 {
 	struct step_blocks_track *track;
@@ -99,7 +99,7 @@ uint32_t step_blocks_since(struct step_blocks *all, uint32_t process, uint64_t t
 
 /* ---- estimates --------------------------------------------------------------------------------------------------- */
 
-/* Adds what a process has to the mean: its steps are `share` of all. */
+/* Adds the part of one process to the mean: its steps are `share` of all. */
 static void add_estimate(struct estimate *to, const struct step_blocks_track *track, const double *by_block,
 			 double share)
 {
@@ -167,7 +167,7 @@ struct estimate step_blocks_wall(const struct step_blocks *all, uint64_t wall_ns
 	return found;
 }
 
-/* Student's t for 99 % on both sides. */
+/* Student's t for 99 %, two-sided. */
 static double t_value(double freedom)
 {
 	static const double few[] = {63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169};
@@ -176,7 +176,7 @@ static double t_value(double freedom)
 		freedom = 1;
 	if (freedom < 11)
 		return few[(size_t)freedom - 1];
-	return 2.5758 + 4.95 / freedom + 9.8 / (freedom * freedom); /* to 0.003 */
+	return 2.5758 + 4.95 / freedom + 9.8 / (freedom * freedom); /* error below 0.003 */
 }
 
 double estimate_noise(double variance, double weight)

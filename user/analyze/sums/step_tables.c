@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which steps have rows, then sums as events come, then which ops are listed. */
+/* Chooses the steps with rows, sums as events come, then chooses the ops to list. */
 #include "analyze/sums/step_tables.h"
 
 #include <stdlib.h>
 
-/* Less than this share of the time that a step took longer explains nothing. */
+/* An op with less than this share (1/20) of a step's extra time explains nothing. */
 #define SHOWN_SHARE 20
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static void begin_row(struct step_row *row, const struct step *step, const struc
 	ops_by_name_init(&row->ops, model);
 }
 
-/* That with one slower step in a hundred: it may be among the slowest. */
+/* The step that one in a hundred exceeds: it may be among the slowest. */
 static void add_p99(struct step_table *table, const size_t *order, const struct model *model)
 {
 	size_t at = table->count / 100;
@@ -46,7 +46,7 @@ static void add_p99(struct step_table *table, const size_t *order, const struct 
 	begin_row(&table->slowest[table->p99], &table->list[order[at]], model);
 }
 
-/* The slowest ones, and that with as many slower as faster ones. */
+/* Begins rows for the slowest steps, and for the one with as many slower as faster steps. */
 static void begin_rows(struct step_table *table, const struct model *model)
 {
 	size_t *order = xmalloc(table->count * sizeof(*order)), median = table->count / 2;
@@ -101,7 +101,7 @@ void step_tables_init(struct step_tables *all, const struct steps *steps, const 
 	}
 }
 
-/* The rows of a table, the median one last. */
+/* The rows of a table; the median row is last. */
 static struct step_row *row_at(struct step_table *table, size_t index)
 {
 	return index < table->slowest_count ? &table->slowest[index] : &table->median;
@@ -130,7 +130,7 @@ static struct step_table *table_of(struct step_tables *all, uint32_t process)
 	return all->of_process && all->of_process[process] ? &all->list.items[all->of_process[process] - 1] : NULL;
 }
 
-/* The step that it is in, NULL: in none.  Times do not go back. */
+/* The step at that time, NULL: none.  Times do not decrease. */
 static const struct step *step_of(struct step_table *table, uint64_t time_ns)
 {
 	while (table->at < table->count && table->list[table->at].end_ns <= time_ns)
@@ -176,7 +176,7 @@ struct step_place step_tables_at(const struct step_tables *all, uint32_t process
 				   .until_ns = at < table->count ? table->list[at].start_ns : UINT64_MAX};
 }
 
-/* ProfilerStep#N, or the range by which steps are known: that it took longer explains nothing. */
+/* ProfilerStep#N, or the range that marks the steps: that it took longer explains nothing. */
 static bool is_step(const struct model_op *op, const struct step *step)
 {
 	return op->start_ns == step->start_ns && op->end_ns == step->end_ns;
@@ -215,13 +215,13 @@ void step_tables_add_call(struct step_tables *all, const struct call_event *even
 	if (!row)
 		return;
 	row->launches += is_launch;
-	/* what a call took stays its op's time: a wait is why a step is slow */
+	/* keeps the call's time in its op's own time: a wait is why a step is slow */
 	call.end_ns = 0;
 	of_op.call = &call;
 	ops_by_name_add_call(&row->ops, &of_op);
 }
 
-/* What of [from, to) lies in steps; parts of it are in later ones. */
+/* Adds what of [from, to) lies in steps, which may be later ones, too. */
 static void add_busy(struct step_table *table, uint64_t from_ns, uint64_t to_ns)
 {
 	for (size_t i = table->at; i < table->count && table->list[i].start_ns < to_ns; i++) {

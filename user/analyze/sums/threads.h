@@ -10,7 +10,7 @@
 
 struct threads {
 	uint8_t *launches; /* by model.threads */
-	uint32_t count;	   /* of those that do */
+	uint32_t count;	   /* threads that launch */
 };
 
 static inline void threads_init(struct threads *threads, const struct model *model)
@@ -33,7 +33,7 @@ static inline void threads_add_call(struct threads *threads, const struct call_e
 	}
 }
 
-/* What it does with a trace (analyses.h). */
+/* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_THREADS(X)                                                                                            \
 	X(THREADS, begin, threads_init(&all->threads, event->first))                                                   \
 	X(THREADS, call, threads_add_call(&all->threads, event))                                                       \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A peak is that of a space; what a holder held then is noted when its part changes for the first time after it. */
+/* A peak is that of a space.  What a holder held then is noted when its amount first changes after the peak. */
 #include "analyze/sums/torch_memory.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ static struct torch_holder *holder_of(struct torch_memory_sums *all, uint32_t sp
 	return &all->holders.items[index];
 }
 
-/* Before what it holds changes at that time. */
+/* To be called before what a holder holds changes at that time. */
 static void note_peak(const struct torch_space *space, struct torch_holder *holder, uint64_t time_ns)
 {
 	if (holder->changed_ns <= space->time_ns && space->time_ns < time_ns)
@@ -62,7 +62,7 @@ static void note_peak(const struct torch_space *space, struct torch_holder *hold
 	holder->changed_ns = time_ns;
 }
 
-/* Of the block of steps that it happens in, if it happens in one. */
+/* Adds to the block of steps in which it happens, if any. */
 static void note_change(struct torch_memory_sums *all, const struct torch_holder *holder,
 			const struct torch_memory_event *event)
 {
@@ -77,7 +77,7 @@ static void note_change(struct torch_memory_sums *all, const struct torch_holder
 	*(bytes < 0 ? &change->more : &change->ns) += (uint64_t)(bytes < 0 ? -bytes : bytes);
 }
 
-/* The CPU's allocators say it of themselves only: what is held of all of them is known to us. */
+/* Each CPU allocator reports only its own memory; the sum over all of them is known here. */
 static uint64_t allocated_of(const struct torch_space *space, const struct model_torch_memory *memory)
 {
 	return space->device_type == GPT_TORCH_CPU || memory->allocated < space->held ? space->held : memory->allocated;
@@ -105,7 +105,7 @@ static void allocate(struct torch_memory_sums *all, const struct torch_memory_ev
 	space->time_ns = memory->time_ns;
 }
 
-/* Of what was handed out before the trace, or the slice of it, nothing is in the sums. */
+/* Memory that was handed out before the trace, or before its slice, is in no sum. */
 static void take_back(struct torch_memory_sums *all, const struct torch_memory_event *event)
 {
 	const struct model_torch_memory *memory = event->memory;
@@ -179,11 +179,11 @@ static int by_held(const void *left, const void *right)
 	return (a->op_name > b->op_name) - (a->op_name < b->op_name);
 }
 
-/* Holders that become rows, each row as many as are of one line, op and space; in order of the tally's entries. */
+/* Makes rows of holders: those with the same line, op and space share a row; in the order of the tally's entries. */
 struct maker {
 	struct lines *lines;
-	struct tally known; /* line, op name, space */
-	struct tally users; /* row, user line; ns: blocks */
+	struct tally known; /* key: line, op name, space */
+	struct tally users; /* key: row, user line; ns: blocks */
 	struct torch_memory_row *rows;
 };
 
@@ -205,7 +205,7 @@ static struct torch_memory_row *row_of(struct maker *maker, const struct tally_k
 	return &maker->rows[index];
 }
 
-/* Sorts the rows; returns how many there are. */
+/* Sorts the rows; returns their number. */
 static size_t finish_rows(struct maker *maker)
 {
 	struct tally_entry *users = tally_sorted(&maker->users, false);
@@ -240,7 +240,7 @@ static void finish_out(const struct torch_memory_sums *all, struct torch_memory_
 	out->count = finish_rows(&maker);
 }
 
-/* How what rows hold changes from step to step; rows: of each holder. */
+/* Finds how much the memory of each row changes per step; rows: the row of each holder. */
 static void find_growth(const struct torch_memory_sums *all, const uint32_t *rows, size_t count)
 {
 	size_t blocks = all->blocks->count;
@@ -273,7 +273,7 @@ static int by_growth(const void *left, const void *right, void *context)
 	return a < b ? -1 : 1;
 }
 
-/* By enough to be named. */
+/* Whether a row grows by enough to be named. */
 static bool grows_enough(const struct torch_memory_sums *all, const struct torch_memory_row *row)
 {
 	const struct torch_space *space = &all->spaces.items[row->space];
@@ -282,7 +282,7 @@ static bool grows_enough(const struct torch_memory_sums *all, const struct torch
 	return row->grows && row->per_step * steps * TORCH_MEMORY_GROWTH_LEAST >= (double)space->most;
 }
 
-/* Before the rows are sorted; rows: of each holder. */
+/* Divides the growth of rows among holders, before the rows are sorted; rows: the row of each holder. */
 static void share_growth(struct torch_memory_sums *all, const uint32_t *rows)
 {
 	size_t blocks = all->blocks->count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Counts launches by caller, and makes rows of lines. */
+/* Counts launches by caller, and makes lines of them. */
 #include "analyze/sums/untimed.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static int by_launches(const void *left, const void *right)
 
 void untimed_finish(struct untimed *untimed, struct lines *lines)
 {
-	struct tally rows = {0}; /* line; more: index of the row + 1 */
+	struct tally rows = {0}; /* key: line; more: index of the row + 1 */
 
 	untimed->rows = xcalloc(untimed->callers.count, sizeof(*untimed->rows));
 	for (size_t i = 0; i < untimed->callers.count; i++) {

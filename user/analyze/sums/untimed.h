@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Launches that were to have GPU times and have none, by Python line. */
+/* Launches that should have GPU times and have none, by Python line. */
 #ifndef GPUTRACE_ANALYZE_UNTIMED_H
 #define GPUTRACE_ANALYZE_UNTIMED_H
 
@@ -14,7 +14,7 @@ struct untimed_row {
 
 struct untimed {
 	struct tally callers; /* caller, process */
-	struct tally firsts;  /* process; ns: when its first launch without GPU times was made */
+	struct tally firsts;  /* process; ns: time of its first launch without GPU times */
 	uint64_t launches;
 	struct untimed_row *rows; /* most launches first */
 	size_t count;
@@ -22,12 +22,12 @@ struct untimed {
 
 void untimed_free(struct untimed *untimed);
 void untimed_add_call(struct untimed *untimed, const struct call_event *event);
-/* When GPU times begin of the process that has them first. */
+/* The earliest time from which a process has GPU times. */
 uint64_t untimed_end(struct untimed *untimed, const struct model *model, const struct window *window);
 
 void untimed_finish(struct untimed *untimed, struct lines *lines);
 
-/* What it does with a trace (analyses.h). */
+/* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_UNTIMED(X)                                                                                            \
 	X(UNTIMED, call, untimed_add_call(&all->untimed, event))                                                       \
 	X(UNTIMED, finish, untimed_finish(&all->untimed, event->lines))                                                \

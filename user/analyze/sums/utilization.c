@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Time is covered by a sweep over operations by start. */
+/* Finds covered time in one pass over operations by start. */
 #include "analyze/sums/utilization.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ void utilization_free(struct utilization *all)
 	array_free(&all->rows);
 }
 
-/* How much of [start, end) lies after `until`, which moves on. */
+/* How much of [start, end) lies after `until`; advances `until`. */
 static uint64_t cover(uint64_t *until, uint64_t start, uint64_t end)
 {
 	uint64_t from = start > *until ? start : *until;

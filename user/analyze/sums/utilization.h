@@ -8,18 +8,18 @@
 #include "base/tally.h"
 
 struct utilization_row {
-	uint32_t device;			 /* model_device.id */
-	uint64_t busy_ns;			 /* covered by any operation */
-	uint64_t outside_ns;			 /* covered before or after the recording */
-	uint64_t kernel_ns;			 /* by kernels: the rest of busy only by memcpys and memsets */
-	uint64_t launches;			 /* of kernels and graphs, seen and with GPU work */
+	uint32_t device;     /* model_device.id */
+	uint64_t busy_ns;    /* covered by any operation */
+	uint64_t outside_ns; /* covered outside of the recording */
+	uint64_t kernel_ns;  /* covered by kernels; the rest of busy_ns is only memcpys and memsets */
+	uint64_t launches;   /* of kernels and graphs, that were seen and have GPU work */
 	uint64_t busy_until_ns, kernel_until_ns; /* covered up to here */
-	uint64_t until_ns;			 /* also outside the recording */
+	uint64_t until_ns;			 /* the same, outside of the recording, too */
 };
 
 struct utilization {
 	const struct window *window;
-	struct tally devices;		    /* device; in the order of rows until they are sorted */
+	struct tally devices;		    /* device; numbered like rows until those are sorted */
 	ARRAY(struct utilization_row) rows; /* by device */
 };
 
@@ -28,7 +28,7 @@ void utilization_free(struct utilization *all);
 void utilization_add_gpu(struct utilization *all, const struct gpu_event *event);
 void utilization_finish(struct utilization *all);
 
-/* What it does with a trace (analyses.h). */
+/* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_UTILIZATION(X)                                                                                        \
 	X(UTILIZATION, begin, utilization_init(&all->utilization, &all->window))                                       \
 	X(UTILIZATION, gpu, utilization_add_gpu(&all->utilization, event))                                             \

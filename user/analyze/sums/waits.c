@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sums by caller and what it waits for, of CUPTI's word and of calls apart. */
+/* Keeps sums by caller and what it waits for: CUPTI's records and calls separately. */
 #include "analyze/sums/waits.h"
 
 #include <stdlib.h>
@@ -14,12 +14,12 @@ void waits_free(struct waits *waits)
 	free(waits->rows);
 }
 
-/* ---- over the end of a part ---------------------------------------------------------------------------------- */
+/* ---- across the end of a part -------------------------------------------------------------------------------- */
 
-/* CUPTI's time of a wait may be as much after its call, by the error of clocks. */
+/* CUPTI's time of a wait may lie this much after its call, from the error of the clocks. */
 #define BEHIND_NS 1000000u
 
-/* More threads do not wait at once; a target cannot make this slow. */
+/* More threads than this do not wait at once; a target cannot make this slow. */
 #define OPEN_MAX 4096u
 
 static bool may_still_come(uint64_t end_ns, uint64_t time_ns)
@@ -67,8 +67,10 @@ static void add(struct waits *waits, struct tally *sums, struct tally_key key, u
 	waits->ns += ns;
 }
 
-/* Above the kind: the call, as a file of another tool names calls that wait as part of what they do; and whether an
- * event is waited for of which it is known who recorded it. */
+/*
+ * Bits above the kind: the api of the call, as files of other tools name calls that wait among others; and whether the
+ * call that recorded the awaited event is known.
+ */
 #define KIND_API 8
 #define KIND_RECORDED (1u << 24)
 
@@ -88,7 +90,7 @@ void waits_add_sync(struct waits *waits, const struct sync_event *event)
 
 	if (event->earlier)
 		take_back(waits, event->earlier);
-	/* that one lets a stream wait, and returns at once */
+	/* that kind makes a stream wait, and returns at once */
 	if (sync->kind != GPT_AGENT_SYNC_STREAM_WAITS_EVENT)
 		add(waits, &waits->reported, key, sync->end_ns - sync->start_ns);
 }
@@ -110,7 +112,7 @@ void waits_add_call(struct waits *waits, const struct call_event *event)
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
 
-/* By line, kind, and what is waited for: stream, line that recorded the event, api. */
+/* By line, kind and what is waited for: stream, line that recorded the event, or api. */
 static struct line_tally waits_by_line(const struct waits *waits, struct lines *lines)
 {
 	struct line_tally by_line = {0};

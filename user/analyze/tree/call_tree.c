@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where calls and GPU operations are put; ops that are open are in call_tree_ops.c. */
+/* Places calls and GPU operations in the tree; open ops are in call_tree_ops.c. */
 #include "analyze/tree/call_tree.h"
 
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static struct tree_place place_of(struct call_tree *tree, const struct model_cal
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-/* Work of a graph that is put on the call which was captured: in which op that was made is not kept. */
+/* The captured call that work of a graph is put on; the op in which it was made is not kept. */
 static const struct model_call *captured_call(const struct call_tree *tree, const struct model_gpu *op)
 {
 	const struct model *model = tree->model;
@@ -101,7 +101,7 @@ void call_tree_add_call(struct call_tree *tree, const struct call_event *event)
 		add_operation(tree, place, ops, &tree->model->gpu[op]);
 }
 
-/* Work of calls came with them. */
+/* Only work without a call here: the rest was added with its calls. */
 void call_tree_add_gpu(struct call_tree *tree, const struct gpu_event *event)
 {
 	const struct model_gpu *op = event->op;
@@ -126,7 +126,7 @@ static struct tree_place place_of_holder(struct call_tree *tree, uint32_t stack,
 				   .functions = python_path_of_stack(&tree->functions, tree->model, stack)};
 }
 
-/* Of the sum that a holder was just added to. */
+/* Adds to the growth of the sum that a holder was just added to. */
 static void add_growth(struct call_tree *tree, const struct tally_entry *sum, double growth)
 {
 	while (tree->growth.count < tree->sums.count)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * All that was traced as one tree of calls: processes and threads, Python functions, ops of PyTorch, and what ran: GPU
- * operations, or on the CPU CUDA calls; or the memory of PyTorch that they held at the peak.  Its sums are kept while
+ * operations, or CUDA calls on the CPU; or the memory of PyTorch that they held at the peak.  Its sums are kept while
  * events come, by path of functions, path of ops and what ran; the nodes are made at the end (call_tree_nodes.h).
  *
- *  - GPU work is put where it was launched (attribution.h); that of other threads' backward passes under the thread
- *    whose Python stack they inherit.
- *  - Where an op stands among the functions is known where its stack was taken as it began.  Else: what the program
- *    named itself (record_function) stands under the functions that did not return between the CUDA calls before
- *    and after its start, or its end; another op under those that all CUDA calls in it have in common.
- *  - A node of a backward pass is one with the op that evaluates it, and knows the forward op that made it.  Python
- *    that runs in one, on a thread of its own, stands under the functions that called backward(), where these are
- * known.
+ *  - GPU work is put where it was launched (attribution.h); work of a backward pass on other threads is put under the
+ *    thread whose Python stack they inherit.
+ *  - The place of an op among the functions is known if its stack was taken when it began.  Otherwise a range named by
+ *    the program (record_function) stands under the functions that did not return between the CUDA calls before and
+ *    after its start, or its end; any other op stands under the functions that all CUDA calls in it have in common.
+ *  - A node of a backward pass is merged with the op that evaluates it, and knows the forward op that made it.  Python
+ *    that runs in a node on a thread of its own stands under the functions that called backward(), where these are
+ *    known.
  *
- * What is kept besides sums: the ops that are open on each thread; which op the latest numbers of autograd's are of.
+ * Kept besides sums: the open ops of each thread; the ops of the latest autograd sequence numbers.
  */
 #ifndef GPUTRACE_ANALYZE_CALL_TREE_H
 #define GPUTRACE_ANALYZE_CALL_TREE_H
@@ -28,53 +28,55 @@
 enum tree_by {
 	TREE_BY_GPU,	/* GPU time of what was launched */
 	TREE_BY_CPU,	/* time in CUDA calls and ops, on their threads */
-	TREE_BY_MEMORY, /* bytes at the peak, of GPUs where they have any, else of the CPU */
+	TREE_BY_MEMORY, /* bytes at the peak: of GPUs if they have any, else of the CPU */
 };
 
-/* In the place of a thread, with a process: the one whose Python stack it is; no one is known. */
+/* In place of a thread, with a process: the thread whose Python stack is inherited; an unknown thread. */
 #define TREE_THREAD_INHERITED 0x80000000u
 #define TREE_THREAD_UNSEEN 0x40000000u
-/* In the place of a path of functions: an enum gpt_stack_state says why there is none; the call is not known. */
+/* In place of a path of functions: with the enum gpt_stack_state that says why there is none; the call is not known. */
 #define TREE_NO_STACK 0x80000000u
 #define TREE_UNSEEN (NONE - 1)
 #define TREE_BEFORE (NONE - 2)
 
-/* What ran by CPU time, beside CUDA calls by their API number; by GPU time it is an operation_pack_label(), and of
- * memory the innermost op (model.strings, NONE). */
-#define TREE_SELF NONE /* an op itself */
+/*
+ * What ran, besides CUDA calls, which have their API number, by CPU time.  By GPU time it is an operation_pack_label(),
+ * by memory the innermost op (model.strings, NONE).
+ */
+#define TREE_SELF NONE /* the op itself */
 
 #define OP_PATH_NONE 0u /* in no op */
 
-/* An op that is open on its thread, or an annotation of which the call after its end is awaited. */
+/* An op that is open on its thread, or an annotation that waits for the call after its end. */
 struct tree_op {
 	uint64_t start_ns, end_ns;
 	uint64_t inside_ns; /* CPU time of ops and calls directly inside */
 	uint64_t number;    /* model_op.number */
 	uint32_t path;	    /* op_paths */
-	uint32_t before;    /* path of functions of the thread's call before it; NONE: none */
-	uint32_t level;	    /* path of functions that it stands under as far as is known; NONE */
-	uint32_t stack;	    /* exact: that of its own stack, without those around a node that it is in */
-	uint32_t last;	    /* that of the latest call inside, NONE: none yet */
+	uint32_t before;    /* path of functions of the thread's previous call; NONE: none */
+	uint32_t level;	    /* path of functions that it stands under, as far as is known; NONE */
+	uint32_t stack;	    /* if exact: path of its own stack, without the functions around a node that it is in */
+	uint32_t last;	    /* path of the latest call inside, NONE: none yet */
 	uint32_t slot;	    /* in call_tree.numbers, NONE */
 	bool annotated;	    /* named by the program */
-	bool exact;	    /* level is that of its own stack */
-	bool inherited;	    /* its functions are another thread's */
+	bool exact;	    /* level is the path of its own stack */
+	bool inherited;	    /* its functions belong to another thread */
 };
 
 struct tree_thread {
 	ARRAY(struct tree_op) open;  /* outermost first */
 	ARRAY(struct tree_op) ended; /* annotations since the latest call */
 	uint32_t last;		     /* path of functions of the latest call, NONE: none yet */
-	uint64_t cpu_ns;	     /* of the tree's time, what went by on it */
+	uint64_t cpu_ns;	     /* the part of the tree's time that passed on it */
 };
 
-/* The forward op that had a number of autograd's: the last one that began with it. */
+/* The forward op of an autograd sequence number: the latest op that began with it. */
 struct tree_number {
 	uint64_t torch_thread, op;
 	int64_t sequence; /* -1: free */
 	uint32_t process;
 	uint32_t thread;  /* model.threads */
-	uint32_t forward; /* call_tree.forwards, NONE: the op goes on */
+	uint32_t forward; /* call_tree.forwards, NONE: the op is still open */
 };
 
 struct call_tree {
@@ -86,13 +88,13 @@ struct call_tree {
 	uint32_t thread_count;
 	bool has_ops;
 	struct tally op_paths; /* path around, name, 1 + forward: index + 1 is the path */
-	struct tally levels;   /* path of ops, path of functions that its innermost one stands under */
-	struct tally forwards; /* path of ops, path of functions, owner: a forward op with a number */
+	struct tally levels;   /* path of ops, path of functions that its innermost op stands under */
+	struct tally forwards; /* path of ops, path of functions, owner: a forward op with a sequence number */
 	struct tally owners;   /* process, outermost function; more: 1 + its thread */
-	struct tally sums;     /* thread, path of ops, path of functions, what ran; of memory more: bytes not freed */
-	ARRAY(double) growth;  /* of memory: of each of the sums, as torch_holder's; none: steps are not known */
-	struct tree_number *numbers; /* NULL: no op has one */
-	uint64_t sum_ns;	     /* of memory: bytes */
+	struct tally sums;     /* thread, path of ops, path of functions, what ran; for memory, more: bytes not freed */
+	ARRAY(double) growth;  /* for memory: growth of each sum (torch_holder); empty: no steps are known */
+	struct tree_number *numbers; /* NULL: no op has a number */
+	uint64_t sum_ns;	     /* for memory: bytes */
 	bool is_of_gpu_memory;	     /* TREE_BY_MEMORY */
 };
 
@@ -103,13 +105,13 @@ void call_tree_add_op(struct call_tree *tree, const struct op_event *event);
 void call_tree_add_call(struct call_tree *tree, const struct call_event *event);
 void call_tree_add_gpu(struct call_tree *tree, const struct gpu_event *event);
 
-/* Ops that are still open end. */
+/* Ends the ops that are still open. */
 void call_tree_finish(struct call_tree *tree);
 
-/* Of TREE_BY_MEMORY, after that: who held it at the peak.  memory: finished. */
+/* With TREE_BY_MEMORY, after call_tree_finish: adds the holders at the peak.  memory: finished. */
 void call_tree_add_memory(struct call_tree *tree, const struct torch_memory_sums *memory);
 
-/* A path of ops: that around it, its innermost op's name (model.strings, NONE), and that one's forward op, NONE. */
+/* The last element of a path of ops: the path around it, the op's name (model.strings, NONE), its forward op, NONE. */
 struct op_path {
 	uint32_t around, name, forward;
 };
@@ -121,7 +123,7 @@ static inline struct op_path op_path_of(const struct call_tree *tree, uint32_t p
 	return (struct op_path){part[0], part[1], part[2] - 1};
 }
 
-/* What it does with a trace (analyses.h). */
+/* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_CALL_TREE(X)                                                                                          \
 	X(CALL_TREE, begin, call_tree_init(&all->tree, event->first, &all->attribution, event->options->tree_by))      \
 	X(CALL_TREE, part, all->tree.model = event->part)                                                              \

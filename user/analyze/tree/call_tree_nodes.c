@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Each sum leads to a node: process, thread, functions and ops by how they stand to each other, and what ran. */
+/*
+ * Makes a node of each sum: process, thread, functions and ops in the order in which they enclose each other, and what
+ * ran.
+ */
 #include "analyze/tree/call_tree_nodes.h"
 
 #include <stdlib.h>
@@ -10,7 +13,7 @@
 #include "analyze/tree/op_tree.h"
 #include "base/lookup.h"
 
-/* What is needed while nodes are made. */
+/* State while nodes are made. */
 struct maker {
 	struct call_tree_nodes *nodes;
 	struct call_tree *tree;
@@ -20,11 +23,11 @@ struct maker {
 	struct lookup levels;		    /* path of ops, path of functions */
 	struct tally children;		    /* parent, kind, id, number of the forward op; more: node */
 	struct tally places;		    /* thread, path of ops, path of functions; more: 1 + node */
-	struct tally threads;		    /* process, thread: those that have sums */
-	uint32_t processes;		    /* that have sums */
-	uint32_t *threads_of;		    /* by model.processes: how many of its threads have sums */
-	uint32_t *forward_node;		    /* by call_tree.forwards, NONE: not made yet */
-	struct tally numbers;		    /* name of an op; count: numbers that were given */
+	struct tally threads;		    /* process, thread: those with sums */
+	uint32_t processes;		    /* processes with sums */
+	uint32_t *threads_of;		    /* by model.processes: number of its threads with sums */
+	uint32_t *forward_node;		    /* by call_tree.forwards: node, NONE: not made yet */
+	struct tally numbers;		    /* name of an op; count: numbers used */
 	ARRAY(uint32_t) functions, ops, at; /* of the current place, outermost first; `at`: functions around an op */
 };
 
@@ -133,7 +136,7 @@ static uint32_t process_of(const struct maker *maker, uint32_t thread)
 	return maker->model->threads[thread].process;
 }
 
-/* Process and thread, where there are several. */
+/* Adds process and thread, where there are several. */
 static uint32_t add_thread(struct maker *maker, uint32_t key, uint32_t functions)
 {
 	uint32_t process = process_of(maker, key), thread = thread_of(maker, key, functions), node = 0;
@@ -158,7 +161,7 @@ static void list_functions(struct maker *maker, uint32_t functions)
 		maker->functions.items[paths[functions].depth - 1] = paths[functions].code;
 }
 
-/* How many functions stand around an op: those of the deepest place that is known of it here, else all run in it. */
+/* The number of functions around an op: those of the deepest known place of the op on this path, else all run in it. */
 static uint32_t level_of(const struct maker *maker, uint32_t ops, uint32_t functions, uint32_t least)
 {
 	const struct python_path *paths = maker->tree->functions.all.items;
@@ -242,7 +245,7 @@ static void find_threads(struct maker *maker)
 	}
 }
 
-/* Those of which there are backward nodes, in the order in which the first of each ended. */
+/* Numbers the forward ops of backward nodes, in the order in which the first of each ended. */
 static void number_forwards(struct maker *maker)
 {
 	const struct tally *forwards = &maker->tree->forwards, *paths = &maker->tree->op_paths;
@@ -288,7 +291,7 @@ static void add_sums(struct maker *maker)
 	}
 }
 
-/* Parents stand before their children. */
+/* Parents come before their children in the list. */
 static void sum_up(struct call_tree_nodes *nodes)
 {
 	for (size_t i = nodes->all.count; i-- > 1;) {
@@ -309,7 +312,7 @@ static int by_time(const void *left, const void *right, void *context)
 	return of_a != of_b ? (of_a > of_b ? -1 : 1) : (a > b) - (a < b);
 }
 
-/* Children learn who is next, most time first; what has none is in no list. */
+/* Links the children of each node, most time first; nodes without time are left out. */
 static void link_children(struct call_tree_nodes *nodes)
 {
 	uint32_t *order = xmalloc(nodes->all.count * sizeof(*order));

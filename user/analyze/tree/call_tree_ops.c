@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Ops come before the calls and ops inside of them, so what is open on a thread is known when a call comes. */
+/* Ops come before the calls and ops inside them, so the open ops of a thread are known when a call comes. */
 #include "analyze/tree/call_tree_ops.h"
 
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include "analyze/callers.h"
 #include "analyze/tree/op_tree.h"
 
-#define NUMBERS (1u << 17) /* of autograd's, of all threads, that are kept: 5 MB; a power of two */
-#define ENDED_MAX 64u	   /* annotations of a thread that end between two calls */
+#define NUMBERS (1u << 17) /* autograd sequence numbers kept for all threads: 5 MB; a power of two */
+#define ENDED_MAX 64u	   /* annotations of a thread that may end between two calls */
 #define HASH 0x9e3779b97f4a7c15u
 
 static bool is_path(uint32_t functions)
@@ -72,7 +72,7 @@ static uint32_t forward_at(struct call_tree *tree, uint32_t ops, uint32_t functi
 	return tally_number(&tree->forwards, key);
 }
 
-/* Of several ops with one number the last made the node. */
+/* Of several ops with one sequence number, the last made the node. */
 static void note_number(struct call_tree *tree, const struct model_op *op, struct tree_op *open)
 {
 	uint32_t process = tree->model->threads[op->thread].process;
@@ -98,7 +98,7 @@ static void note_level(struct call_tree *tree, const struct tree_op *op)
 		tally_at(&tree->levels, (struct tally_key){{op->path, op->level}})->count++;
 }
 
-/* Where nothing else says who called a backward pass, its functions are inherited: see call_tree_owner(). */
+/* If nothing else shows who called a backward pass, its functions are inherited: see call_tree_owner(). */
 static uint32_t thread_of(const struct call_tree *tree, uint32_t thread, const struct tree_op *op)
 {
 	uint32_t process = tree->model->threads[thread].process;
@@ -106,7 +106,7 @@ static uint32_t thread_of(const struct call_tree *tree, uint32_t thread, const s
 	return op->inherited && op->level != NONE ? TREE_THREAD_INHERITED | process : thread;
 }
 
-/* All is known of it. */
+/* Adds an op whose place is final. */
 static void settle(struct call_tree *tree, uint32_t index, const struct tree_op *op)
 {
 	uint32_t thread = thread_of(tree, index, op);
@@ -155,7 +155,7 @@ static void leave_until(struct call_tree *tree, uint32_t index, uint64_t time_ns
 		leave(tree, index);
 }
 
-/* The forward op of a node, call_tree.forwards; its thread may have done nothing since. */
+/* The forward op of a node, call_tree.forwards; ends ops of its thread first, as that may have made no call since. */
 static uint32_t find_forward(struct call_tree *tree, const struct model_op *op)
 {
 	uint32_t process = tree->model->threads[op->thread].process;
@@ -178,7 +178,7 @@ void call_tree_finish(struct call_tree *tree)
 	}
 }
 
-/* ---- begins ------------------------------------------------------------------------------------------------------ */
+/* ---- starts ------------------------------------------------------------------------------------------------------ */
 
 static uint32_t path_at(struct call_tree *tree, uint32_t around, const struct model_op *op)
 {
@@ -195,15 +195,15 @@ static void add_inside(struct tree_op *around, uint64_t start_ns, uint64_t end_n
 	around->inside_ns += end_ns > start_ns ? end_ns - start_ns : 0;
 }
 
-/* A node of a backward pass inside of the op that evaluates it. */
+/* Whether the op is a node of a backward pass, and `around` the op that evaluates it. */
 static bool is_one_with(const struct call_tree *tree, const struct tree_op *around, const struct model_op *op)
 {
 	return op->node != NONE && op_path_of(tree, around->path).name == op->node;
 }
 
 /*
- * The functions of what runs in a node: after those that called the node, unless they are among them, as a stack that
- * is inherited is the caller's.
+ * The functions of what runs in a node: the functions that called the node, followed by its own, unless these already
+ * contain them, as an inherited stack is the caller's.
  */
 static uint32_t join_functions(struct call_tree *tree, const struct tree_thread *thread, uint32_t functions)
 {
@@ -225,7 +225,7 @@ static uint32_t join_functions(struct call_tree *tree, const struct tree_thread 
 	return functions;
 }
 
-/* What is known of the node holds for the op that evaluates it. */
+/* What is known of the node also holds for the op that evaluates it. */
 static void be_one_with(struct tree_op *around, struct tree_op *node)
 {
 	node->path = around->path;
@@ -247,7 +247,7 @@ static void find_level(struct call_tree *tree, const struct model_op *op, struct
 	open->exact = true;
 }
 
-/* Steps are around everything, each with a number of its own: they would make as many trees. */
+/* Steps enclose everything and each has its own number: there would be a tree per step. */
 static bool is_left_out(const struct call_tree *tree, const struct model_op *op)
 {
 	const char *name = op->name == NONE ? "" : tree->model->strings[op->name];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which ops are open on a thread is known when a call comes, since ops come before the calls that are made in them. */
+/* Ops come before the calls made in them, so the open ops of a thread are known when a call comes. */
 #include "analyze/tree/op_tree.h"
 
 #include <stdlib.h>
@@ -69,7 +69,7 @@ static void report_node(struct op_tree *tree, struct op_node *node)
 	free_node(node);
 }
 
-/* There is more inside of a node than one of its name. */
+/* Reports `only`: the node has more inside it than one op of its name. */
 static void report_only(struct op_tree *tree, struct op_node *node)
 {
 	struct op_node *only = node->only;
@@ -81,7 +81,7 @@ static void report_only(struct op_tree *tree, struct op_node *node)
 	free(only);
 }
 
-/* The node takes the place of the one inside of it. */
+/* Merges the node with the only op inside it. */
 static void be_one_with_only(struct op_node *node)
 {
 	struct op_node *only = node->only;
@@ -103,7 +103,7 @@ static bool may_be_one(const struct op_node *node, const struct op_node *inner)
 	return node->children == 1 && node->name != NONE && node->name == inner->name;
 }
 
-/* The innermost one is over. */
+/* Ends the innermost op. */
 static void leave(struct op_tree *tree, struct op_tree_thread *thread)
 {
 	struct op_node node = thread->open.items[--thread->open.count];
@@ -135,14 +135,14 @@ void op_tree_finish(struct op_tree *tree)
 		leave_until(tree, &tree->threads[i], UINT64_MAX);
 }
 
-/* ---- begins ----------------------------------------------------------------------------------------------------- */
+/* ---- starts ----------------------------------------------------------------------------------------------------- */
 
 static uint32_t name_of(const struct model *model, const struct model_op *op)
 {
 	return op->name != NONE && op_name_is_step(model->strings[op->name]) ? OP_NAME_STEPS : op->name;
 }
 
-/* Something is directly inside of what is open. */
+/* Notes that something is directly inside the innermost open op. */
 static void add_inside(struct op_tree *tree, struct op_tree_thread *thread, uint64_t start_ns, uint64_t end_ns)
 {
 	struct op_node *around = &thread->open.items[thread->open.count - 1];
@@ -239,7 +239,7 @@ static void add_gpu(struct op_tree *tree, struct op_tree_thread *thread, const s
 	}
 }
 
-/* Those that had no call before it have its stack. */
+/* Gives the call's stack to open ops that had no call before. */
 static void note_stack(struct op_tree_thread *thread, const struct model_call *call)
 {
 	for (size_t i = thread->open.count; i-- > 0 && !thread->open.items[i].called;) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Ops of PyTorch with the CUDA calls made in them, as torch.profiler sums them (torch/autograd/profiler_util.py): an op
- * is reported once it is over, with its own time and that of what is inside of it.
+ * is reported when it is over, with its own time and the time of what is inside it.
  *
- *  - An op has the GPU work that was launched while it was the innermost one that is no annotation (record_function).
- *  - An op that has one thing inside of it, and that is an op of its name, is one with it.
- *  - An asynchronous op is inside of nothing, and has no time of its own.
- *  - An op has the memory that was handed out and taken back while it was open, on whatever thread of its process.
+ *  - GPU work belongs to the innermost op at its launch that is no annotation (record_function).
+ *  - An op with exactly one child, which is an op of the same name, is merged with it.
+ *  - An asynchronous op is inside nothing, and has no own time.
+ *  - An op has the memory that was handed out and taken back while it was open, on any thread of its process.
  *  - An op of a backward pass has the Python stack of the forward op that made its node, where that is known.
  *
- * What is kept: the ops that are open on each thread.
+ * Kept: the open ops of each thread.
  */
 #ifndef GPUTRACE_ANALYZE_OP_TREE_H
 #define GPUTRACE_ANALYZE_OP_TREE_H
@@ -17,12 +17,12 @@
 #include "analyze/events.h"
 #include "base/array.h"
 
-/* Of a thread, open at once; a target cannot make this slow. */
+/* Open ops per thread; a target cannot make this slow. */
 #define OP_TREE_OPEN_MAX 1024u
 
-#define OP_NAME_STEPS (NONE - 1) /* in the place of a name: ProfilerStep#N, of whatever number */
+#define OP_NAME_STEPS (NONE - 1) /* in place of a name: ProfilerStep#N, for any N */
 
-/* From the first to the last work of an annotation on a stream. */
+/* The time from the first to the last work of an annotation on a stream. */
 struct op_gpu_span {
 	uint64_t start_ns, end_ns;
 	uint32_t device, context, stream;
@@ -32,10 +32,10 @@ struct op_gpu_spans {
 	ARRAY(struct op_gpu_span) list;
 };
 
-/* Of an annotation; work on further streams counts as work on the last of them. */
+/* Per annotation; work on further streams counts for the last of them. */
 #define OP_GPU_SPANS_MAX 64u
 
-/* Bytes handed out less those taken back: below 0 in two's complement, so sums of them are right. */
+/* Bytes handed out minus bytes taken back; negative values are in two's complement, so that sums are right. */
 struct op_memory {
 	uint64_t cpu, gpu;
 };
@@ -50,19 +50,19 @@ struct op_node {
 	uint64_t start_ns, end_ns;
 	struct op_memory memory, memory_inside; /* inside: of ops directly inside */
 	uint64_t inside_ns;			/* CPU time of ops and calls directly inside */
-	uint64_t gpu_self_ns;			/* of work launched in it, and in no op inside */
+	uint64_t gpu_self_ns;			/* of work launched in it, but in no op inside */
 	uint64_t gpu_ns;			/* of all work launched in it */
 	uint32_t children;			/* ops and calls directly inside */
 	uint32_t name;				/* model.strings, NONE: not known, OP_NAME_STEPS */
 	uint32_t inputs;			/* model.strings (op_inputs.h), NONE */
-	uint32_t stack;		   /* model.stacks: as it began, else that of the first call inside; NONE */
+	uint32_t stack;		   /* model.stacks: at its start, else that of the first call inside; NONE */
 	uint32_t thread;	   /* model.threads */
 	bool annotated;		   /* named by the program */
-	bool inside;		   /* of another op */
-	bool async;		   /* or it overlaps others of its thread */
+	bool inside;		   /* inside another op */
+	bool async;		   /* asynchronous, or overlapping other ops of its thread */
 	bool called;		   /* a call was made in it */
-	struct op_node *only;	   /* the op of its name inside of it, while there is nothing else; NULL */
-	struct op_gpu_spans spans; /* of an annotation: work launched in it, and in no annotation inside */
+	struct op_node *only;	   /* its only child so far, an op of the same name; NULL */
+	struct op_gpu_spans spans; /* of an annotation: work launched in it, but in no annotation inside */
 };
 
 static inline uint64_t op_node_cpu_ns(const struct op_node *node)
@@ -94,37 +94,37 @@ struct op_tree {
 	const struct model *model;	/* the latest part */
 	struct op_tree_thread *threads; /* by model.threads; NULL: no op was recorded */
 	uint32_t thread_count;
-	ARRAY(uint32_t) busy; /* threads with open ops, and some without */
-	uint64_t left_out;    /* ops beyond OP_TREE_OPEN_MAX: inside of nothing */
+	ARRAY(uint32_t) busy; /* all threads with open ops, and some without */
+	uint64_t left_out;    /* ops beyond OP_TREE_OPEN_MAX: reported at once, not part of the tree */
 	op_tree_fn *take;
 	void *context;
 };
 
-/* take gets ops when they are over. */
+/* take: gets each op when it is over. */
 void op_tree_init(struct op_tree *tree, const struct model *first, op_tree_fn *take, void *context);
 void op_tree_free(struct op_tree *tree);
 void op_tree_begin_part(struct op_tree *tree, const struct model *part);
 void op_tree_add_op(struct op_tree *tree, const struct op_event *event);
 
-/* Whether it was made inside of an op. */
+/* Returns whether the call was made inside an op. */
 bool op_tree_add_call(struct op_tree *tree, const struct call_event *event);
 
-/* Whether an op of the process was open. */
+/* Returns whether an op of the process was open. */
 bool op_tree_add_memory(struct op_tree *tree, const struct torch_memory_event *event, struct op_memory memory);
 
-/* Whether some thread has any, in whatever part. */
+/* Whether some thread has ops, in any part. */
 static inline bool op_tree_has_ops(const struct op_tree *tree)
 {
 	return tree->threads != NULL;
 }
 
-/* Those that are still open are reported, too. */
+/* Reports the ops that are still open. */
 void op_tree_finish(struct op_tree *tree);
 
-/* Whether PyTorch's tables have no ops of that name. */
+/* Whether PyTorch's tables leave out ops of that name. */
 bool op_name_is_hidden(const char *name);
 
-/* ProfilerStep#N of torch.profiler. */
+/* Whether it is a ProfilerStep#N of torch.profiler. */
 bool op_name_is_step(const char *name);
 
 #endif

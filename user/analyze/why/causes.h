@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What GPUs lose time to (why.h), and what a part of a gap is put on. */
+/* What GPUs lose time to (why.h), and the causes that parts of a gap are charged to. */
 #ifndef GPUTRACE_ANALYZE_CAUSES_H
 #define GPUTRACE_ANALYZE_CAUSES_H
 
 #include "base/tally.h"
 #include "model/model.h"
 
-/* Losses, then what is no one's.  detail, extra: parts of their keys. */
+/* Losses first, then time for which no line is to blame.  detail, extra: parts of their keys. */
 enum why_cause {
-	WHY_PYTHON,  /* between two CUDA calls of a thread that runs Python, without samples; detail: place of the one
-		      * before, CALLER_UNSEEN */
-	WHY_PROGRAM, /* the same of one that does not */
+	WHY_PYTHON,  /* between two CUDA calls of a thread that runs Python, without samples; detail: place of the first
+			of them, CALLER_UNSEEN */
+	WHY_PROGRAM, /* the same for a thread that runs no Python */
 	WHY_RAN,     /* a sampled line of Python; detail: native function (model.strings), NONE */
-	WHY_NATIVE,  /* the same where there is no Python */
-	WHY_LOCK,    /* of this and what follows to WHY_WAIT: detail: enum gpt_wait_reason, extra: ran_others, NONE; of
-		      * what another thread did meanwhile as of that (idle_charge.inner) */
+	WHY_NATIVE,  /* the same without Python */
+	WHY_LOCK, /* from here to WHY_WAIT: detail: enum gpt_wait_reason, extra: ran_others, NONE; if another thread was
+		     waited for, they say what that thread did (idle_charge.inner) */
 	WHY_GIL,
 	WHY_PIPE, /* or a socket, an event, a poll of several */
 	WHY_CHILD,
@@ -22,40 +22,40 @@ enum why_cause {
 	WHY_DISK,
 	WHY_FAULT,
 	WHY_NO_CPU,
-	WHY_WAIT,    /* for what is not known */
+	WHY_WAIT,    /* the reason is not known */
 	WHY_DATA,    /* a DataLoader's next; detail: name of the op (model.strings), extra: enum why_seen_by */
-	WHY_SYNC,    /* a call that waits; detail: api, extra: name of the outermost op it was in, NONE */
+	WHY_SYNC,    /* a call that waits; detail: api, extra: name of the outermost op around it, NONE */
 	WHY_LAUNCH,  /* kernels shorter than their launches */
-	WHY_ALLOC,   /* memory of CUDA; detail: api */
+	WHY_ALLOC,   /* CUDA allocates or frees memory; detail: api */
 	WHY_CALL,    /* another call that takes long; detail: api */
-	WHY_IMPORT,  /* detail: name of the module, extra: 0: the place is its own, NONE: that of the next launch */
-	WHY_GC,	     /* detail: generation, extra: the same */
+	WHY_IMPORT,  /* detail: name of the module; extra: 0: the place is the import's own, NONE: the next launch's */
+	WHY_GC,	     /* detail: generation; extra: as for WHY_IMPORT */
 	WHY_COMPILE, /* detail: enum why_compile, extra: api or name of the op */
-	WHY_COPY,    /* between host and device, alone, or a call that waited for it; detail: copy kind and memory */
-	WHY_PROCESS, /* launched, while another process's work ran; detail: which (model.processes) */
-	WHY_RANK, /* ranks waited for the last one in a collective; detail: that rank, extra: params of the collective
+	WHY_COPY, /* a copy between host and device, alone, or a call that waited for one; detail: copy kind and memory
 		   */
-	WHY_PEER, /* a collective of PyTorch's on the CPU had not ended; detail: name of the op */
-	WHY_UNSAMPLED, /* the thread had a CPU, or had not been seen to lose it, and no sample says what it ran */
+	WHY_PROCESS, /* work waited while another process's work ran; detail: that process (model.processes) */
+	WHY_RANK, /* ranks waited for the last one in a collective; detail: that rank, extra: the collective's params */
+	WHY_PEER, /* a collective of PyTorch on the CPU was not over; detail: name of the op */
+	WHY_UNSAMPLED, /* the thread had a CPU, or was not seen to lose it, and no sample shows what it ran */
 	WHY_LOSSES,
 	WHY_GPU = WHY_LOSSES, /* the launch was made before the gap */
 	WHY_UNSEEN,	      /* the launch was not seen */
 	WHY_SHORT,	      /* gaps of less than 5 us that are not the price of a launch */
 	WHY_CAUSES,
-	WHY_BEFORE = WHY_CAUSES, /* before the first operation of a device; this and the next are in no gap */
+	WHY_BEFORE = WHY_CAUSES, /* before the first operation of a device; this and the next are not in gaps */
 	WHY_AFTER,		 /* after its last */
 };
 
-/* How a DataLoader is known. */
+/* How a DataLoader was recognized. */
 enum why_seen_by {
 	WHY_SEEN_BY_OP,
-	WHY_SEEN_BY_FRAMES, /* of the CUDA call that came next; detail: its function (model.codes) */
-	WHY_SEEN_BY_STACKS, /* of samples and waits; the same detail */
+	WHY_SEEN_BY_FRAMES, /* the frames of the next CUDA call; detail: its function (model.codes) */
+	WHY_SEEN_BY_STACKS, /* the stacks of samples and waits; the same detail */
 };
 
 enum why_compile {
 	WHY_COMPILE_JIT,    /* the driver */
-	WHY_COMPILE_MODULE, /* code is loaded */
+	WHY_COMPILE_MODULE, /* loading of code */
 	WHY_COMPILE_TORCH,  /* torch.compile */
 };
 
@@ -70,7 +70,7 @@ static inline struct tally_key why_key(uint32_t place, enum why_cause cause, uin
 	return (struct tally_key){{place, cause, detail, extra}};
 }
 
-/* How a copy's kind and memory are one number, and back. */
+/* Packs a copy's kind and memory into one number. */
 static inline uint32_t why_copy_detail(const struct model_gpu *op)
 {
 	return (uint32_t)op->memcpy_kind | (uint32_t)op->from << 8 | (uint32_t)op->to << 16;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Gaps are charged as soon as the operation comes that ends them. */
+/* Charges a gap when the operation that ends it comes. */
 #include "analyze/why/idle.h"
 
 #include <stdlib.h>
@@ -8,18 +8,17 @@
 #include "analyze/why/idle_internal.h"
 #include "base/distance.h"
 
-/* Shorter gaps are what the hardware needs between two operations. */
+/* Hardware needs this much between two operations. */
 #define GAP_LEAST_NS 5000u
 
-/* A gap up to which a launch that comes late is the price of launching: from Python some 10 us, of an op of PyTorch 20
- * to 100. */
+/* Up to this gap, a late launch is the price of launching: from Python some 10 us, from an op of PyTorch 20 to 100. */
 #define LAUNCH_MOST_NS 200000u
-#define LAUNCH_KERNEL_NS 100000u /* and the kernel is shorter than that */
+#define LAUNCH_KERNEL_NS 100000u /* the kernel must be shorter than this, too */
 
-/* From a launch to the start of its kernel, where the GPU has nothing else to do. */
+/* Time from a launch to the start of its kernel on an idle GPU. */
 #define LAUNCH_BEGINS_NS 10000u
 
-/* Of a process with one step alone it is not known what is usual. */
+/* If a process has a single step, it is not known what is usual. */
 static void look_at_steps(struct idle *idle, const struct steps *steps, const struct model *model)
 {
 	uint64_t from_ns = UINT64_MAX, to_ns = 0;
@@ -77,8 +76,8 @@ void idle_free(struct idle *idle)
 }
 
 /*
- * Whose time it is: that of the thread that launched; of a backward pass, whose threads only begin when they are handed
- * work, that of the thread in front of them, until its own first launch.
+ * The thread whose time it is: the launching thread.  Threads of a backward pass start only when they get work, so
+ * until its own first launch such a thread's time is the forward thread's.
  */
 static uint32_t thread_of(struct idle *idle, const struct gpu_event *event, uint64_t from_ns)
 {
@@ -92,14 +91,14 @@ static uint32_t thread_of(struct idle *idle, const struct gpu_event *event, uint
 	return forward;
 }
 
-/* What it is shorter than: the time from one operation's begin to the next one's. */
+/* The kernel must be shorter than the time from the start of the operation before to its own. */
 static bool is_price_of_launch(const struct idle_device *device, const struct gpu_event *event, uint64_t gap_ns)
 {
 	return gap_ns < LAUNCH_MOST_NS && event->op->kind == MODEL_KERNEL && event->launch->class == GPT_CLASS_LAUNCH &&
 	       gpu_ns(event->op) < LAUNCH_KERNEL_NS && gpu_ns(event->op) < event->op->start_ns - device->began_ns;
 }
 
-/* ns: of the spans; 0 where all of the gap is known by something else; the kernel does not count then. */
+/* ns: of the spans; 0 if something else explains all of the gap: then the kernel does not count. */
 static void charge_price_of_launch(struct idle_charging *charging, const struct idle_device *device,
 				   const struct gpu_event *event, struct idle_spans *spans, uint64_t ns)
 {
@@ -111,8 +110,8 @@ static void charge_price_of_launch(struct idle_charging *charging, const struct 
 }
 
 /*
- * In the call that launched what counts is that it stood there; after it nothing but what no launch gets past.  rests:
- * what is left is added to them.
+ * In the launching call, time spent in the call counts; after it, only what no launch can get past.  rests: gets the
+ * time that remains.
  */
 static uint64_t charge_from_launch(struct idle_charging *charging, const struct gpu_event *event,
 				   struct why_thread *thread, uint64_t from, uint64_t to, struct why_rests *rests)
@@ -127,7 +126,7 @@ static uint64_t charge_from_launch(struct idle_charging *charging, const struct 
 	return sum + why_thread_pieces(threads, thread, NULL, end, to, WHY_RANK_COMPILE, idle_charge, charging, rests);
 }
 
-/* What is not known yet; lead: of whats, what it is put on where samples do not say, NONE. */
+/* Charges what is not known yet.  lead: number in whats of what to charge if samples do not say either, NONE. */
 static void charge_unknown(struct idle_charging *charging, uint32_t thread, uint32_t lead, struct idle_spans *spans,
 			   uint64_t ns)
 {
@@ -138,11 +137,11 @@ static void charge_unknown(struct idle_charging *charging, uint32_t thread, uint
 	charging->once = false;
 }
 
-/* Earlier waits that are to blame for what nothing else is, in the spans. */
+/* Time in the spans that nothing else explains, to be charged to earlier waits. */
 struct lead {
 	struct idle_charging *charging;
 	struct idle_spans *spans;
-	uint32_t thread; /* where samples may still say it */
+	uint32_t thread; /* for defer_lead: samples may still explain its time */
 };
 
 static void take_lead(void *context, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
@@ -160,7 +159,7 @@ static void defer_lead(void *context, struct tally_key key, uint64_t from_ns, ui
 		       to_ns - from_ns);
 }
 
-/* What earlier waits took of the time that is left. */
+/* Charges remaining time to earlier waits, as far as they go. */
 static uint64_t charge_leads(struct idle_charging *charging, struct why_thread *thread, uint64_t from,
 			     uint64_t launch_ns, struct idle_spans *spans, uint64_t rest)
 {
@@ -173,15 +172,15 @@ static uint64_t charge_leads(struct idle_charging *charging, struct why_thread *
 	return sum;
 }
 
-/* Of a gap that a late launch ended, until that launch. */
+/* A gap that a late launch ended, up to the launch. */
 struct lateness {
 	struct idle_charging *charging;
 	uint32_t thread;
 	uint64_t from_ns, to_ns;
-	struct why_rests rests; /* in which the thread did nothing that is known by itself */
+	struct why_rests rests; /* times in which nothing is known of the thread without samples */
 };
 
-/* A DataLoader's next, or a collective: what the thread did in it, as far as that is known. */
+/* Charges what the thread did in a DataLoader's next or a collective, as far as that is known. */
 static void blame_known(struct idle_charging *charging, uint32_t thread, struct tally_key key,
 			const struct ran_span *span)
 {
@@ -193,7 +192,7 @@ static void blame_known(struct idle_charging *charging, uint32_t thread, struct 
 	array_free(&unknown);
 }
 
-/* What is known of its thread without samples; what these can say more of waits for them. */
+/* Charges what is known of the thread without samples, unless samples can say more. */
 static void take_late(void *context, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
 {
 	struct lateness *late = context;
@@ -223,7 +222,7 @@ static void take_late(void *context, struct tally_key key, uint64_t from_ns, uin
 		idle_charge(late->charging, key, from_ns, to_ns);
 }
 
-/* A gap of whose thread nothing is known by itself; how much of it samples and waits do not say. */
+/* Divides times about which nothing else is known by samples and waits; returns how much these do not explain. */
 static uint64_t blame_rests(const struct lateness *late, struct why_rests *unknown)
 {
 	uint64_t unknown_ns = 0;
@@ -240,7 +239,7 @@ static uint64_t blame_rests(const struct lateness *late, struct why_rests *unkno
 	return unknown_ns;
 }
 
-/* A thread that launches and runs no Python is not said to. */
+/* Only lateness of a thread that runs Python is charged to Python. */
 static enum why_cause cause_of_late(const struct gpu_event *event)
 {
 	switch (event->launch->stack_state) {
@@ -260,7 +259,7 @@ static void charge_rest(struct idle_charging *charging, const struct gpu_event *
 			  spans, ns);
 }
 
-/* What is left of a gap, with samples or waits: until the launch by these, then the GPU's. */
+/* Charges the rest of a gap, with samples or waits: these until the launch, then the GPU. */
 static void charge_by_samples(const struct lateness *late, struct why_thread *thread, uint64_t launch_ns,
 			      const struct why_rests *begun, uint64_t begun_ns)
 {
@@ -317,7 +316,7 @@ static void charge_late(struct idle_charging *charging, const struct idle_device
 	array_free(&late.rests);
 }
 
-/* The program is in a call that copies, and nothing is on its way to the GPU yet. */
+/* Time in a call that copies, before anything is on its way to the GPU. */
 static uint64_t charge_begun_copy(struct idle_charging *charging, const struct gpu_event *event, uint64_t from,
 				  uint64_t to)
 {
@@ -330,7 +329,10 @@ static uint64_t charge_begun_copy(struct idle_charging *charging, const struct g
 	return end - from;
 }
 
-/* When a call that only a file names gave its work to the GPU is not known: not before it has returned. */
+/*
+ * For a call that only a file of another tool names, it is not known when it gave its work to the GPU: its time counts
+ * until it returns.
+ */
 static void charge_begun(struct idle_charging *charging, const struct gpu_event *event, uint64_t from, uint64_t to,
 			 struct why_rests *rests)
 {
@@ -352,7 +354,7 @@ static uint64_t sum_of(const struct why_rests *rests)
 	return ns;
 }
 
-/* No launch came late: what the launching call did, and what the GPU did itself. */
+/* No launch was late: charges what the launching call did, and the GPU's own time. */
 static void charge_in_time(struct idle_charging *charging, const struct gpu_event *event, uint64_t from, uint64_t to)
 {
 	uint64_t copy_ns = charge_begun_copy(charging, event, from, to);
@@ -413,7 +415,7 @@ static void charge_gap(struct idle *idle, const struct idle_device *device, cons
 	}
 }
 
-/* Where what is looked at begins or ends in a gap, it is two. */
+/* Splits a gap where the time looked at begins or ends. */
 static void charge_gaps(struct idle *idle, const struct idle_device *device, const struct gpu_event *event,
 			uint64_t from, uint64_t to)
 {

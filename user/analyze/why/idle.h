@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The account of idle time: each nanosecond in which a GPU has nothing to do is put once on a cause and on the line
- * that is to blame, and on the launch that ended the gap.  The report's table, profiles, --lines and `why` are sums of
- * it, so they agree to the nanosecond.
+ * The account of idle time: each nanosecond in which a GPU is idle is charged once, to a cause, to the line that is to
+ * blame, and to the launch that ended the gap.  The report's table, profiles, --lines and `why` are sums of it, so they
+ * agree to the nanosecond.
  *
- * A gap is put on what the thread of the launch that ended it was doing meanwhile, the first of these that fits:
- * compiling; collecting garbage; importing; in a CUDA call that does not return at once (it waits, copies, allocates);
- * in a DataLoader; or while a collective of its process went on over gloo or MPI.  What PyTorch's ops do not say of
- * that, as they were not recorded, the frames of the thread's next CUDA call may: it came out of the DataLoader.  Of
- * what is left as much is put on earlier calls in which that thread waited for the GPU as they took: had it not waited,
- * it would have been ahead by that.  What then is left is the price of a launch, where the gap and the kernel after it
- * are short, else Python.
+ * A gap is charged to what the thread of the launch that ended it was doing meanwhile, the first of these that fits:
+ * compiling; collecting garbage; importing; a CUDA call that does not return at once (it waits, copies, allocates); a
+ * DataLoader; a collective of its process over gloo or MPI.  Where PyTorch's ops were not recorded, the frames of the
+ * thread's next CUDA call may show that it came out of a DataLoader.  The rest is charged to earlier calls in which
+ * that thread waited for the GPU, up to the time that they took: without the wait it would have been ahead by that
+ * much.  What then remains is the price of a launch, where the gap and the kernel after it are short, else Python.
  *
- * With samples and waits of threads (--cpu, --off-cpu) what is left of the gap is divided by these first (idle_ran.h):
- * the line that ran, what the thread waited for, and what others did meanwhile that it waited for, as far as wake-ups
- * lead.  What they do not say is put on earlier waits for the GPU as above, and what then is left is not known.
+ * With samples and waits of threads (--cpu, --off-cpu) the rest of the gap is divided by these first (idle_ran.h): the
+ * line that ran, what the thread waited for, and what others did meanwhile that it waited for, as far as wake-ups lead.
+ * What they do not explain is charged to earlier waits for the GPU as above, and what then remains is unknown.
  *
- * What is kept besides sums: of each thread what it did since a GPU last ended a gap (bounded, why_threads.h,
- * idle_ran.h).
+ * Kept besides sums: what each thread did since a GPU last ended a gap (bounded, why_threads.h, idle_ran.h).
  */
 #ifndef GPUTRACE_ANALYZE_IDLE_H
 #define GPUTRACE_ANALYZE_IDLE_H
@@ -31,46 +29,46 @@
 #include "analyze/why/why_threads.h"
 #include "model/steps/steps.h"
 
-/* Time about which the trace cannot say who is to blame. */
+/* Whether the trace cannot say what is to blame for time of that cause. */
 static inline bool idle_is_edge(enum why_cause cause)
 {
 	return cause == WHY_BEFORE || cause == WHY_AFTER;
 }
 
 struct idle_row {
-	uint32_t line;			/* to blame; NONE: the cause has none */
+	uint32_t line;			/* the line to blame; NONE: the cause has none */
 	uint32_t user_line, user_lines; /* as line_tally_row's */
-	uint32_t launch_line;		/* that came late; NONE as above */
-	uint32_t process;		/* as line_tally_row's: of what is to blame */
+	uint32_t launch_line;		/* the line of the late launch; NONE as above */
+	uint32_t process;		/* as in line_tally_row, of what is to blame */
 	enum why_cause cause;
 	enum why_cause inner;	/* idle_charge.inner */
-	bool after;		/* it is not the time in the call of that cause, but time after it */
+	bool after;		/* the time is not in the call of that cause, but after it */
 	uint32_t detail, extra; /* of the cause (enum why_cause); of WHY_PYTHON 0 */
 	uint64_t ns, count;	/* of gaps, or parts of them */
 };
 
 struct idle_sum {
-	uint64_t ns, count, longest_ns; /* of parts of gaps */
-	uint64_t gap, gap_ns;		/* the latest gap that pieces were added of, and their sum */
+	uint64_t ns, count, longest_ns; /* count: parts of gaps */
+	uint64_t gap, gap_ns;		/* the latest gap in which pieces were added, and their sum */
 };
 
 struct idle_device {
 	uint32_t device;
 	uint64_t first_ns, busy_until_ns;
-	uint64_t began_ns; /* the latest operation */
+	uint64_t began_ns; /* start of the latest operation */
 };
 
-/* A charge: what a part of a gap was put on. */
+/* A charge: what a part of a gap is charged to. */
 struct idle_charge {
 	struct tally_key what; /* why_key */
 	bool after;	       /* idle_row.after */
-	enum why_cause inner;  /* what the culprit did; the cause itself where no other thread is in between */
-	uint32_t culprit;      /* model.threads: whose time it is; NONE: of the launching thread, or not known */
-	uint32_t via;	       /* caller_place: where the launching thread waited for the culprit, NONE */
+	enum why_cause inner;  /* what the culprit did; the cause itself if no other thread is in between */
+	uint32_t culprit; /* model.threads: the thread whose time it is; NONE: the launching thread, or not known */
+	uint32_t via;	  /* caller_place: where the launching thread waited for the culprit, NONE */
 	uint32_t launch_place; /* caller_place, NONE */
-	uint32_t process;      /* model.processes: whose GPU work came late */
-	uint32_t block;	       /* of steps, STEP_BLOCK_NONE */
-	bool looked_at;	       /* by `why`: in the steps, where there are some */
+	uint32_t process;      /* model.processes: the process whose GPU work came late */
+	uint32_t block;	       /* block of steps, STEP_BLOCK_NONE */
+	bool looked_at;	       /* by `why`: it is in the steps, where there are some */
 	uint64_t ns, count;
 };
 
@@ -79,33 +77,34 @@ struct idle {
 	const struct window *window;
 	struct why_threads threads;
 	struct ran_threads ran;
-	uint64_t gaps;		   /* charged so far */
-	uint64_t gaps_from_ns;	   /* no gap that is still to be charged begins before that */
-	struct tally device_index; /* device; in the order of devices */
+	uint64_t gaps;		   /* charged so far; identifies the current gap */
+	uint64_t gaps_from_ns;	   /* no gap that is still to be charged begins before this */
+	struct tally device_index; /* device; numbered like devices */
 	ARRAY(struct idle_device) devices;
 	uint64_t from_ns, to_ns; /* of all steps together; 0, UINT64_MAX: there are none */
 	uint64_t step_count;	 /* of all processes */
-	ARRAY(uint8_t) names;	 /* by model.strings: what an op of that name is, once asked for */
-	struct tally regions;	 /* process, name of an op: regions that torch.compile made */
-	struct tally calls;	 /* why_key: calls that wait or allocate, of the time looked at; more: failed */
+	ARRAY(uint8_t) names;	 /* by model.strings: kind of the op of that name, once looked up */
+	struct tally regions;	 /* process, name of an op: regions compiled by torch.compile */
+	struct tally calls;	 /* why_key: calls that wait or allocate, in the time looked at; more: failed ones */
 	struct tally whats, whose, charges;	       /* see idle_charge_made */
-	ARRAY(uint32_t) pieces;			       /* by charge: that it was made of */
-	ARRAY(struct idle_charge) resolved;	       /* when it is finished */
+	ARRAY(uint32_t) pieces;			       /* by charge: the number of pieces in it */
+	ARRAY(struct idle_charge) resolved;	       /* the final charges, when finished */
 	struct idle_sum sums[WHY_CAUSES];	       /* of the time looked at */
-	uint64_t looked_idle_ns;		       /* the same */
-	uint64_t launch_kernel_ns, launch_interval_ns; /* of WHY_LAUNCH: kernels; from the operation before to each */
-	uint64_t imports_before_ns;		       /* before what is looked at */
+	uint64_t looked_idle_ns;		       /* of the time looked at */
+	uint64_t launch_kernel_ns, launch_interval_ns; /* of WHY_LAUNCH: kernel time; time from the start of the
+							  operation before each to its own */
+	uint64_t imports_before_ns;		       /* imports before the time looked at */
 	bool has_ops;				       /* ops of PyTorch were recorded */
-	struct step_blocks *blocks;		       /* NULL: sums by block of steps are not wanted */
-	struct tally idle_blocks;		       /* block: of looked_idle_ns */
-	struct idle_steps steps;		       /* idle_steps_init: sums by step are wanted */
+	struct step_blocks *blocks;		       /* NULL: no sums by block of steps */
+	struct tally idle_blocks;		       /* block; ns: of looked_idle_ns */
+	struct idle_steps steps;		       /* sums by step, where idle_steps_init got tables */
 
-	uint64_t sum;	       /* between operations */
+	uint64_t sum;	       /* idle time between operations */
 	struct idle_row *rows; /* most time first, edges after the others */
-	size_t count, edges;   /* all rows; those that are edges */
+	size_t count, edges;   /* number of all rows, and of edges */
 };
 
-/* steps: NULL where none were looked for; blocks: NULL, see there.  Both have to stay. */
+/* steps: NULL where none were looked for; blocks: NULL, see idle.blocks.  Both must outlive the account. */
 void idle_init(struct idle *idle, const struct model *model, const struct window *window, const struct steps *steps,
 	       struct step_blocks *blocks);
 void idle_free(struct idle *idle);
@@ -124,10 +123,10 @@ static inline bool idle_looks_at(const struct idle *idle, uint64_t time_ns)
 	return time_ns >= idle->from_ns && time_ns < idle->to_ns;
 }
 
-/* That of the step in which it was launched. */
+/* The block of the step in which the operation was launched. */
 uint32_t idle_block_of(const struct idle *idle, const struct gpu_event *event);
 
-/* The charges, when it is finished: each cause, line and launch at least once. */
+/* The charges, when finished; several may be of one cause, line and launch. */
 static inline size_t idle_charge_count(const struct idle *idle)
 {
 	return idle->resolved.count;
@@ -138,7 +137,7 @@ static inline struct idle_charge idle_charge_at(const struct idle *idle, size_t 
 	return idle->resolved.items[index];
 }
 
-/* Whose line it is on: of what is not known where the launching thread waited. */
+/* The process of the line that is charged: the culprit's; for unsampled time the one whose launching thread waited. */
 static inline uint32_t idle_charge_process(const struct idle *idle, const struct idle_charge *charge)
 {
 	return charge->culprit == NONE || charge->inner == WHY_UNSAMPLED
@@ -146,16 +145,18 @@ static inline uint32_t idle_charge_process(const struct idle *idle, const struct
 		       : idle->model->threads[charge->culprit].process;
 }
 
-/* The innermost frame of a place that is no library's, as a caller (callers.h); of none the innermost one. */
+/* The innermost frame of a place that is no library's, else the innermost frame; as a caller (callers.h). */
 uint32_t idle_caller_of_place(struct idle *idle, uint32_t place);
 
-/* What happened there: "waited in cudaStreamSynchronize"; "" where that is no one's time.  The caller frees it. */
+/*
+ * What happened in the row's time: "waited in cudaStreamSynchronize"; "" if no line is to blame.  The caller frees it.
+ */
 char *idle_words(const struct model *model, const struct idle_row *row);
 
 /* The same of a charge. */
 char *idle_charge_words(const struct model *model, const struct idle_charge *charge);
 
-/* What it does with a trace (analyses.h). */
+/* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_IDLE(X)                                                                                               \
 	X(IDLE, begin, begin_idle(all, event))                                                                         \
 	X(IDLE, part, begin_part_of_idle(all, event->part))                                                            \

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What threads were doing, from calls, collections, imports, the driver's compiler and ops of PyTorch. */
+/* Notes what threads do, from calls, collections, imports, the driver's compiler and ops of PyTorch. */
 #include <string.h>
 
 #include "analyze/why/idle_internal.h"
 
-/* What an op is by its name. */
+/* The kind of an op, by its name. */
 enum {
 	NAME_NOT_ASKED,
 	NAME_PLAIN,
 	NAME_DATA,
-	NAME_COMPILE, /* as long as it takes; newer PyTorch (2.11) has it only while torch.profiler runs */
-	/* What else there is of torch.compile: a look for a region that fits, ops that are traced, and the region. */
+	NAME_COMPILE, /* covers the whole compilation; newer PyTorch (2.11) has it only while torch.profiler runs */
+	/* other ops of torch.compile: a lookup for a matching region, ops that are traced, and the region */
 	NAME_LOOKUP,
 	NAME_TRACED,
 	NAME_REGION,
-	NAME_PEER, /* a collective on the CPU, from its call to its end */
+	NAME_PEER, /* a collective on the CPU, from call to end */
 };
 
-/* A launch takes a few us: one that takes longer loads code, or waits for room in the stream. */
+/* A launch takes a few us; one that takes longer than this loads code, or waits for room in the stream. */
 #define LAUNCH_LONG_NS 200000u
 
-/* What a call that does not return at once is put on; WHY_LOSSES: it is none. */
+/* The cause that a call is charged to if it does not return at once; WHY_LOSSES: none. */
 static enum why_cause cause_of_call(const struct call_event *event)
 {
 	const struct model_call *call = event->call;
@@ -47,7 +47,7 @@ static enum why_cause cause_of_call(const struct call_event *event)
 	}
 }
 
-/* No gap that is still to be charged begins before this. */
+/* The time before which no gap is still to be charged. */
 static uint64_t gaps_from(struct idle *idle, const struct call_event *event)
 {
 	uint64_t from_ns = event->operations_from_ns;
@@ -87,7 +87,7 @@ static struct tally_key key_of_call(const struct why_thread *thread, const struc
 	}
 }
 
-/* Nothing else shows where a thread was between two calls: the later one was made inside of a DataLoader's next. */
+/* If nothing else shows where a thread was between two calls: the later call was made inside a DataLoader's next. */
 static void note_loading(struct idle *idle, struct why_thread *thread, const struct model_call *call)
 {
 	struct why_loader loader = {.code = NONE};
@@ -206,8 +206,8 @@ static uint8_t what_op_is(struct idle *idle, uint32_t name)
 }
 
 /*
- * A region that torch.compile made begins.  The first time it was compiled just before, if ops were traced then: since
- * the look for one that fits, where there was any to look through, else since the first op that was traced.
+ * A region compiled by torch.compile begins.  The first time, it was compiled just before if ops were traced then:
+ * since the lookup for a matching region, where there was one, else since the first traced op.
  */
 static void region_begins(struct idle *idle, struct why_thread *thread, const struct model_op *op)
 {
@@ -224,7 +224,7 @@ static void region_begins(struct idle *idle, struct why_thread *thread, const st
 	thread->looked_up_ns = thread->traced_from_ns = 0;
 }
 
-/* Whether it is one of those of torch.compile. */
+/* Returns whether the op is one of torch.compile's. */
 static bool follow_compiler(struct idle *idle, struct why_thread *thread, const struct model_op *op, uint8_t what)
 {
 	if (what == NAME_LOOKUP) {
@@ -239,8 +239,8 @@ static bool follow_compiler(struct idle *idle, struct why_thread *thread, const 
 }
 
 /*
- * Its process waits for others, whatever thread of gloo's it began on: where the program is is known by the op's stack,
- * or else by the CUDA call that it made before.
+ * The process waits for others, whichever of gloo's threads the collective began on.  The place in the program is that
+ * of the op's stack, or else of the latest CUDA call.
  */
 static void collective_begins(struct idle *idle, const struct model_op *op)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A part of a gap by what its thread ran and waited for, and the threads that it waited for (idle_ran.h). */
+/* Divides a part of a gap by what its thread ran and waited for, and by the threads that it waited for (idle_ran.h). */
 #include "analyze/why/idle_internal.h"
 
-/* Where it is in a chain of threads of which each waits for the next. */
+/* A position in a chain of threads, each of which waits for the next. */
 struct blame {
 	struct idle_charging *charging;
-	const struct tally_key *own; /* what the thread did anyway: its DataLoader's next; NULL: not known */
+	const struct tally_key *own; /* what the launching thread did in any case: DataLoader's next; NULL: not known */
 	uint32_t thread;	     /* model.threads */
-	unsigned steps;		     /* threads before it */
-	enum why_cause first;	     /* how the launching thread waits; of that itself WHY_CAUSES */
-	uint32_t via;		     /* where; NONE */
+	unsigned steps;		     /* threads before it in the chain */
+	enum why_cause first;	     /* how the launching thread waits; WHY_CAUSES for the launching thread itself */
+	uint32_t via;		     /* where it waits; NONE */
 	uint64_t unknown_ns;	     /* of the launching thread */
-	struct why_rests *unknown;   /* the same */
+	struct why_rests *unknown;   /* the same, as times */
 };
 
 static enum why_cause cause_of_wait(enum gpt_wait_reason reason)
@@ -43,14 +43,14 @@ static enum why_cause cause_of_wait(enum gpt_wait_reason reason)
 	}
 }
 
-/* What is to blame wherever it happens; other causes are those of the thread that waits for it. */
+/* Whether a cause is named wherever it happens; other time has the cause of the thread that waits for it. */
 static bool is_everyones(enum why_cause inner)
 {
 	return inner == WHY_GC || inner == WHY_IMPORT || inner == WHY_COMPILE || inner == WHY_DISK ||
 	       inner == WHY_FAULT || inner == WHY_NO_CPU;
 }
 
-/* key: what the thread of the step did. */
+/* key: what the thread at this position did. */
 static void put_spans(struct blame *blame, struct tally_key key, struct idle_spans *spans, uint64_t ns)
 {
 	struct idle_charging *charging = blame->charging;
@@ -157,7 +157,7 @@ bool is_work_of_cpu(enum why_cause cause)
 	return cause == WHY_GC || cause == WHY_IMPORT || cause == WHY_COMPILE;
 }
 
-/* What of something known by itself the thread had a CPU for. */
+/* Collects the time of an activity for which the thread had a CPU. */
 struct owned {
 	struct blame *blame;
 	struct why_rests rests;
@@ -176,7 +176,7 @@ static void take_owned(void *context, const struct ran_piece *piece)
 	array_push(&owned->rests, ((struct why_rest){piece->from_ns, piece->to_ns}));
 }
 
-/* A collection, an import, a CUDA call. */
+/* Charges a collection, an import or a compilation. */
 static void put_own(struct blame *blame, struct tally_key key, const struct ran_span *span)
 {
 	struct owned owned = {.blame = blame};
@@ -209,8 +209,8 @@ static void take_activity(void *context, struct tally_key key, uint64_t from_ns,
 }
 
 /*
- * What another thread did; place: where it was at the end, CALLER_UNSEEN: not known.  It may have been let go on for
- * many short waits of one thread, so samples beyond this one count, too.
+ * Divides what another thread did.  It may have been woken for many short waits of one thread, so samples outside this
+ * one count, too.
  */
 static void divide_other(struct blame *blame, uint64_t from_ns, uint64_t to_ns)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The charges of the account (idle_internal.h): each parcel of time on a key, for a process, in a block of steps. */
+/* The charges of the account (idle_internal.h): each piece of time on a key, for a process, in a block of steps. */
 #include "analyze/why/idle_internal.h"
 
-/* In the cause of a key of whats; in the block of one of charges. */
+/* AFTER, INNER_SHIFT: bits in the cause of a key of whats; LOOKED_AT, NO_BLOCK: in the block of a key of charges. */
 #define AFTER 0x100u
 #define INNER_SHIFT 16
 #define LOOKED_AT 0x100u
 #define NO_BLOCK 0xffu
 
-/* Pieces of one gap that count once are one part. */
+/* Pieces of one gap that are charged once count as one part. */
 static void add_to_sum(const struct idle_charging *charging, struct idle_sum *sum, uint64_t ns)
 {
 	bool more = charging->once && sum->gap == charging->idle->gaps;
@@ -24,7 +24,7 @@ static void add_to_sum(const struct idle_charging *charging, struct idle_sum *su
 		sum->longest_ns = part_ns;
 }
 
-/* Its number in charges. */
+/* Returns the charge's number in charges. */
 static size_t charge_account(const struct idle_charging *charging, struct tally_key key, uint64_t ns)
 {
 	struct idle *idle = charging->idle;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the parts of idle.h share. */
+/* Shared by the files of idle.h. */
 #ifndef GPUTRACE_ANALYZE_IDLE_INTERNAL_H
 #define GPUTRACE_ANALYZE_IDLE_INTERNAL_H
 
 #include "analyze/why/idle.h"
 
-/* Of what a thread does at one time the last of these counts. */
+/* Of what a thread does at the same time, the last of these counts. */
 enum why_rank { WHY_RANK_PEER = 1, WHY_RANK_DATA, WHY_RANK_CALL, WHY_RANK_IMPORT, WHY_RANK_GC, WHY_RANK_COMPILE };
 
-/* A part of a gap, and what is charged next. */
+/* A part of a gap, and how it is charged next. */
 struct idle_charging {
 	struct idle *idle;
-	uint64_t from_ns, to_ns; /* the whole of it */
+	uint64_t from_ns, to_ns; /* the whole part */
 	uint32_t launch_place;
 	uint32_t process;
 	uint32_t block;
@@ -20,13 +20,13 @@ struct idle_charging {
 	enum why_cause inner; /* idle_charge.inner */
 	uint32_t culprit;     /* idle_charge.culprit */
 	uint32_t via;	      /* idle_charge.via */
-	bool once;	      /* however often it is charged to one key, it counts once, as do its causes */
+	bool once;	      /* counts once, with its causes, however often it is charged to one key */
 };
 
-/* Charges that time to a key (why_take). */
+/* Charges that time to a key (a why_take). */
 void idle_charge(void *charging, struct tally_key key, uint64_t from_ns, uint64_t to_ns);
 
-/* Time of a gap that is charged from its front on. */
+/* Time of a gap, which is charged from its front. */
 struct idle_spans {
 	struct why_rest *next;
 	size_t count;
@@ -37,26 +37,29 @@ static inline struct idle_spans idle_spans_of(const struct why_rests *rests)
 	return (struct idle_spans){.next = rests->items, .count = rests->count};
 }
 
-/* Charges the first ns of the spans to a key, as one charge, and takes them off. */
+/* Charges the first ns of the spans to a key, as one charge, and removes them. */
 void idle_charge_spans(struct idle_charging *charging, struct tally_key key, struct idle_spans *spans, uint64_t ns);
 
-/* A charge as it was made, before what is not known was shared out; by number in charges. */
+/* A charge as first made, before unsampled time was shared out; index: in charges. */
 struct idle_charge idle_charge_made(const struct idle *idle, size_t index);
 
-/* Shares out what no sample owns, when all is charged (idle_resolve.c). */
+/* Shares out the time that no sample owns, after all is charged (idle_resolve.c). */
 void idle_resolve(struct idle *idle);
 
 /*
- * Charges what a thread ran and waited for in a part of it; how much of that is not known, and not charged: it is added
- * to unknown.  own: what the thread did anyway, as its DataLoader's next; NULL: not known.
+ * Charges what a thread ran and waited for in a part of a gap.  Returns how much of the part is not known; that is not
+ * charged, but added to unknown.  own: what the thread did in any case, such as its DataLoader's next; NULL: not known.
  */
 uint64_t idle_blame(struct idle_charging *charging, uint32_t thread, const struct tally_key *own,
 		    const struct ran_span *span, struct why_rests *unknown);
 
-/* Whether a thread needs a CPU for it all the time: a call that waits for the GPU does not. */
+/* Whether the cause needs a CPU all the time: a call that waits for the GPU does not. */
 bool is_work_of_cpu(enum why_cause cause);
 
-/* Charges a part in which a thread did what the key says, as a collection: but not as far as it had no CPU for it. */
+/*
+ * Charges a part in which a thread did what the key says, such as a collection; but not the time in which it had no
+ * CPU.
+ */
 void idle_blame_own(struct idle_charging *charging, uint32_t thread, struct tally_key key, const struct ran_span *span);
 
 #endif

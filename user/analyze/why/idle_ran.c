@@ -7,7 +7,7 @@
 #include "analyze/callers.h"
 #include "base/distance.h"
 
-/* Samples and waits of a thread that are kept without a look at whether they are needed. */
+/* Samples and waits of a thread that are kept without checking whether they are needed. */
 #define KEPT_LEAST 256u
 
 void ran_threads_init(struct ran_threads *ran, uint32_t thread_count)
@@ -29,9 +29,9 @@ void ran_threads_free(struct ran_threads *ran)
 	array_free(&ran->others);
 }
 
-/* ---- what is kept ------------------------------------------------------------------------------------------------ */
+/* ---- samples and waits that are kept ----------------------------------------------------------------------------- */
 
-/* The first sample at that time or later. */
+/* Index of the first sample at that time or later. */
 static size_t sample_from(const struct ran_thread *thread, uint64_t time_ns)
 {
 	size_t low = 0, high = thread->samples.count;
@@ -47,7 +47,7 @@ static size_t sample_from(const struct ran_thread *thread, uint64_t time_ns)
 	return low;
 }
 
-/* The first wait that ends after that time. */
+/* Index of the first wait that ends after that time. */
 static size_t wait_beyond(const struct ran_thread *thread, uint64_t time_ns)
 {
 	size_t low = 0, high = thread->waits.count;
@@ -80,7 +80,7 @@ static void drop_before(struct ran_threads *ran, struct ran_thread *thread, uint
 	ran->kept -= samples + waits;
 }
 
-/* The time before which one half of it lies. */
+/* A time that divides the thread's samples, or waits if there are more of them, in half. */
 static uint64_t middle_of(const struct ran_thread *thread)
 {
 	size_t samples = thread->samples.count, waits = thread->waits.count;
@@ -88,7 +88,7 @@ static uint64_t middle_of(const struct ran_thread *thread)
 	return waits > samples ? thread->waits.items[waits / 2].end_ns : thread->samples.items[samples / 2].time_ns;
 }
 
-/* What goes away is not known from then on, not even in part. */
+/* From then on, nothing before that time is known, not even in part. */
 static void drop_half(struct ran_threads *ran, struct ran_thread *thread)
 {
 	if (!thread->samples.count && !thread->waits.count)
@@ -130,7 +130,7 @@ void ran_add_sample(struct ran_threads *ran, const struct model *model, const st
 							  .period_ns = sample->period_ns}));
 }
 
-/* Of a thread that is not followed; NONE: it was none. */
+/* Index of the untraced waker; NONE: there is none. */
 static uint32_t other_of(struct ran_threads *ran, const struct model_wait *wait)
 {
 	struct ran_other other = {.pid = wait->waker_pid};
@@ -164,13 +164,16 @@ void ran_add_wait(struct ran_threads *ran, const struct model *model, const stru
 						      .reason = wait->reason}));
 }
 
-/* A thread was there at that time. */
+/* A time at which the place of a thread is known. */
 struct sight {
 	uint64_t time_ns;
-	uint32_t place; /* CALLER_UNSEEN: there is none */
+	uint32_t place; /* CALLER_UNSEEN: not found */
 };
 
-/* The latest before that time, and the first from it on: a sample, or an end of a wait. */
+/*
+ * The latest sight before that time: a sample, or an end of a wait; and the first from it on: a sample, or a start of a
+ * wait.
+ */
 static struct sight sight_before(const struct ran_thread *thread, uint64_t time_ns)
 {
 	size_t sample = sample_from(thread, time_ns), wait = wait_beyond(thread, time_ns);
@@ -217,10 +220,10 @@ uint32_t ran_nearest_place(const struct ran_threads *ran, uint32_t number, const
 	return after_ns < before_ns ? after.place : before.place;
 }
 
-/* Between two waits for the GIL a thread asks for it, and does nothing else. */
+/* Between two waits for the GIL a thread only asks for it, which takes at most this. */
 #define GIL_ASKS_NS 100000u
 
-/* The wait in which the thread got it, NULL: not known. */
+/* The wait in which the thread got the GIL, NULL: not known. */
 static const struct ran_wait *last_gil_wait(const struct ran_thread *thread, const struct ran_wait *wait)
 {
 	const struct ran_wait *end = thread->waits.items + thread->waits.count;
@@ -233,7 +236,7 @@ static const struct ran_wait *last_gil_wait(const struct ran_thread *thread, con
 	return wait;
 }
 
-/* Whether a wait for the GIL ended in that time. */
+/* Whether the thread got the GIL in that time. */
 static bool got_gil(const struct ran_thread *thread, uint64_t from_ns, uint64_t to_ns)
 {
 	for (size_t i = wait_beyond(thread, from_ns); i < thread->waits.count; i++) {
@@ -289,7 +292,7 @@ struct dividing {
 	void *context;
 };
 
-/* What of it lies in the part that is divided. */
+/* Hands over the part of a piece that lies in the span. */
 static void hand_over(const struct dividing *dividing, struct ran_piece piece)
 {
 	piece.from_ns = later(piece.from_ns, dividing->span->from_ns);
@@ -308,7 +311,7 @@ static void put_unknown(const struct dividing *dividing, uint64_t from_ns, uint6
 		hand_over(dividing, (struct ran_piece){.from_ns = from_ns, .to_ns = to_ns});
 }
 
-/* Samples before the first one that is looked at own no time of the part: they lie more than a period before it. */
+/* Earlier samples own no time of the span: they lie more than a period before it. */
 static size_t first_sample(const struct dividing *dividing, const struct time_on_cpu *on_cpu)
 {
 	uint64_t period_ns = dividing->ran->period_ns, from_ns = dividing->span->from_ns;
@@ -348,7 +351,7 @@ static void put_wait(const struct dividing *dividing, const struct ran_wait *wai
 	hand_over(dividing, (struct ran_piece){.from_ns = woken, .to_ns = wait->end_ns, .wait = wait, .no_cpu = true});
 }
 
-/* Since when the thread had a CPU where the part starts; first: the first wait that ends in the part. */
+/* When the thread got the CPU that it had at the start of the span; first: the first wait that ends in the span. */
 static uint64_t on_cpu_from(const struct dividing *dividing, size_t first)
 {
 	const struct ran_wait *before = first ? &dividing->thread->waits.items[first - 1] : NULL;
@@ -368,7 +371,7 @@ void ran_divide(const struct ran_threads *ran, const struct model *model, uint32
 	struct time_on_cpu on_cpu;
 	size_t next;
 
-	if (thread->from_ns > span.from_ns) { /* what came before is not kept */
+	if (thread->from_ns > span.from_ns) { /* earlier events were dropped */
 		uint64_t known_ns = earlier(thread->from_ns, span.to_ns);
 
 		put_unknown(&dividing, span.from_ns, known_ns);

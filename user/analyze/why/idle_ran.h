@@ -3,14 +3,14 @@
  * What threads ran (samples, --cpu) and waited for (--off-cpu), and how a part of a gap is divided by it:
  *
  *  - Between two waits a thread had a CPU.  Each sample there owns the time around it: up to the middle to the next
- *    sample, at most one period to either side, not beyond the waits and not beyond the gap; of the thread that
- * launches also not beyond calls, collections and what else is known of it by itself.
- *  - Time that no sample owns is not known by itself (idle_resolve.c).
- *  - A wait that another thread ended (a lock, a pipe, a child's end, ...) is what that thread did meanwhile, divided
- * in the same way, at most RAN_STEPS threads on; of the GIL, what the thread did that had it.  Other waits are the
- *    thread's own.  From when it was woken until it ran it had no CPU.
+ *    sample, at most one period to either side, not beyond the waits and not beyond the gap; for the launching thread
+ *    also not beyond calls, collections and whatever else is known without samples.
+ *  - Time that no sample owns is not known at first (idle_resolve.c).
+ *  - A wait that another thread ended (a lock, a pipe, a child's end, ...) is divided by what that thread did
+ *    meanwhile, in the same way, through at most RAN_STEPS threads; a wait for the GIL by what the thread did that held
+ *    it.  Other waits are the thread's own.  From when it was woken until it ran, it had no CPU.
  *
- * Bounded: of each thread the latest RAN_KEPT samples and waits, of all threads together RAN_KEPT_ALL.
+ * Bounded: the latest RAN_KEPT samples and waits of each thread, RAN_KEPT_ALL of all threads together.
  */
 #ifndef GPUTRACE_ANALYZE_IDLE_RAN_H
 #define GPUTRACE_ANALYZE_IDLE_RAN_H
@@ -31,10 +31,10 @@ struct ran_sample {
 };
 
 struct ran_wait {
-	uint64_t start_ns, woken_ns, end_ns; /* woken_ns: end_ns where that is not known */
+	uint64_t start_ns, woken_ns, end_ns; /* woken_ns: end_ns if it is not known */
 	uint32_t place;			     /* caller_place */
-	uint32_t by;			     /* model.threads: whose time it is; NONE: no thread that is known */
-	uint32_t other;			     /* ran_others: a thread that is not followed woke it; NONE */
+	uint32_t by;			     /* model.threads: the thread whose time it is; NONE: no known thread */
+	uint32_t other;			     /* ran_others: an untraced thread woke it; NONE */
 	uint8_t reason;			     /* enum gpt_wait_reason */
 };
 
@@ -42,21 +42,21 @@ struct ran_thread {
 	ARRAY(struct ran_sample) samples; /* by time */
 	ARRAY(struct ran_wait) waits;	  /* by time; they do not overlap */
 	size_t forget_at;
-	uint64_t from_ns; /* what came before is not kept */
+	uint64_t from_ns; /* earlier events are not kept */
 };
 
-/* A process that is not followed, and woke a thread that is. */
+/* An untraced process that woke a traced thread. */
 struct ran_other {
 	uint32_t pid;
 	char name[MODEL_WAKER_NAME];
 };
 
 struct ran_threads {
-	struct ran_thread **all; /* by model.threads; NULL: nothing of it is known */
+	struct ran_thread **all; /* by model.threads; NULL: nothing is known of it */
 	uint32_t count;
 	size_t kept;	    /* samples and waits of all */
-	bool samples;	    /* there were some so far */
-	bool waits;	    /* the same */
+	bool samples;	    /* some came so far */
+	bool waits;	    /* some came so far */
 	uint32_t period_ns; /* of the latest sample */
 	ARRAY(struct ran_other) others;
 };
@@ -64,7 +64,7 @@ struct ran_threads {
 void ran_threads_init(struct ran_threads *ran, uint32_t thread_count);
 void ran_threads_free(struct ran_threads *ran);
 
-/* from_ns: no gap that is still to be charged begins before that. */
+/* from_ns: no gap that is still to be charged begins before it. */
 void ran_add_sample(struct ran_threads *ran, const struct model *model, const struct sample_event *event,
 		    uint64_t from_ns);
 void ran_add_wait(struct ran_threads *ran, const struct model *model, const struct wait_event *event, uint64_t from_ns);
@@ -75,41 +75,41 @@ static inline bool ran_is_known(const struct ran_threads *ran)
 	return ran->samples || ran->waits;
 }
 
-/* A piece of a stretch of time of one thread, all in order; a sample, a wait, or neither: it is not known. */
+/* A piece of a thread's time, in order: of a sample, of a wait, or of neither if it is not known. */
 struct ran_piece {
 	uint64_t from_ns, to_ns;
 	const struct ran_sample *sample;
 	const struct ran_wait *wait;
-	bool no_cpu; /* of the wait: it had been woken, or was runnable all the time */
+	bool no_cpu; /* of the wait: the thread was woken, or was runnable all the time */
 };
 
-/* A part of what a thread did. */
+/* A part of a thread's time. */
 struct ran_span {
 	uint64_t from_ns, to_ns;
-	uint64_t least_ns, most_ns; /* samples between these count; at most from_ns, at least to_ns */
+	uint64_t least_ns, most_ns; /* samples between these count; least_ns <= from_ns, most_ns >= to_ns */
 };
 
 typedef void ran_take(void *context, const struct ran_piece *piece);
 
-/* Hands over the pieces of a part of what a thread did, which add up to it. */
+/* Hands over the pieces of a part of a thread's time, which add up to it. */
 void ran_divide(const struct ran_threads *ran, const struct model *model, uint32_t thread, const struct ran_span *span,
 		ran_take *take, void *context);
 
 /*
- * Where a thread was that did something known from one time to the other: where it was sampled or left a CPU meanwhile,
- * or else at the nearest of such times, less than a period away and in [least_ns, most_ns).  CALLER_UNSEEN: not known.
+ * The place of a thread in a span in which it did something known: where it was sampled or left a CPU in the span; else
+ * where at the nearest such time, less than a period away and in [least_ns, most_ns).  CALLER_UNSEEN: not known.
  */
 uint32_t ran_nearest_place(const struct ran_threads *ran, uint32_t thread, const struct ran_span *span);
 
 /*
- * Who had the GIL in a wait for it that a timer ended (CPython asks for it every 5 ms, sys.setswitchinterval): who let
- * the thread have it in the end, as each thread that drops it wakes one that waits.  NONE: another thread got it
- * meanwhile, or it is not known.
+ * The thread that had the GIL during a wait for it that a timer ended (CPython asks for it every 5 ms,
+ * sys.setswitchinterval): the thread that handed it over in the end, as each thread that drops it wakes one that waits.
+ * NONE: another thread got it meanwhile, or it is not known.
  */
 uint32_t ran_gil_holder(const struct ran_threads *ran, const struct model *model, uint32_t thread,
 			const struct ran_wait *wait);
 
-/* Whether a thread that waits so is let go on by another, whose time that is. */
+/* Whether another thread ended the wait, so that it is that thread's time. */
 bool ran_is_followed(const struct ran_wait *wait);
 
 #endif

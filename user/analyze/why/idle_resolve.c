@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What no sample owns, when all samples are known.  A program that comes to one launch again and again does the same
- * before it each time, mostly for less than a period: of the time between, as much is on a line as the samples of all
- * these gaps say.  Where they are too few, it stays unknown, but for what a wait before it took.
+ * Resolves time that no sample owns, when all samples are known.  A program that comes to one launch again and again
+ * does the same before it each time, mostly for less than a period: the time in between is divided among lines as the
+ * samples of all these gaps are.  If there are too few, it stays unknown, except for the time of an earlier wait.
  */
 #include <stdlib.h>
 
 #include "analyze/why/idle_internal.h"
 
-/* Fewer say nothing about the time between them. */
+/* Fewer samples say nothing about the time between them. */
 #define SAMPLES_LEAST 10u
 
-/* Samples of one launch, thread, and wait for that thread (whose of a charge). */
+/* The samples for one launch, thread, and wait for that thread (whose of a charge). */
 struct group {
 	uint64_t ns, samples;
-	uint32_t latest; /* of its sampled charges, NONE; before[] has the one before each */
+	uint32_t latest; /* its latest sampled charge, NONE; before[] has the one before each */
 };
 
 struct resolving {
 	struct idle *idle;
-	uint32_t at;	      /* in charges: the one that is resolved */
+	uint32_t at;	      /* index in charges of the one being resolved */
 	struct group *groups; /* by whose */
 	uint32_t *before;     /* by charge */
 };
@@ -37,7 +37,7 @@ static void move_sum(struct idle *idle, const struct idle_charge *from, enum why
 	idle->sums[to].ns += ns;
 }
 
-/* The share of one sampled charge in what is not known of its group. */
+/* Adds the share that one sampled charge has of its group's unknown time. */
 static void add_share(const struct resolving *resolving, const struct idle_charge *unknown,
 		      const struct idle_charge *sampled, uint64_t ns)
 {
@@ -77,7 +77,7 @@ static void put_all(const struct resolving *resolving, const struct idle_charge 
 	array_push(&resolving->idle->resolved, *charge);
 }
 
-/* It is put on an earlier wait, where there was one (why_thread_leads). */
+/* Charges it to an earlier wait, if there was one (why_thread_leads). */
 static void put_after(const struct resolving *resolving, struct idle_charge unknown)
 {
 	struct idle *idle = resolving->idle;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From charges to the rows of a table: by the line to blame, what happened there, and the line of the launch. */
+/* Makes table rows of charges: by the line to blame, what happened there, and the line of the launch. */
 #include <stdlib.h>
 
 #include "analyze/line_tally.h"
@@ -14,14 +14,14 @@ uint32_t idle_caller_of_place(struct idle *idle, uint32_t place)
 	return why_user_frame(&idle->threads, model, place, model->stack_frames[model->stacks[place].first]);
 }
 
-/* Short gaps are no one's. */
+/* Short gaps have no line. */
 static struct place_lines lines_at(struct lines *lines, const struct idle_charge *charge, uint32_t place)
 {
 	return charge->what.part[1] == WHY_SHORT ? (struct place_lines){NONE, NONE, NONE}
 						 : lines_of_place(lines, place);
 }
 
-/* What of a charge is in a row beside its line: two keys. */
+/* The keys of a row besides its line. */
 struct row_keys {
 	struct tally what; /* cause, what_else(), detail, extra */
 	struct tally launch_lines;
@@ -29,7 +29,7 @@ struct row_keys {
 
 #define AFTER 0x100u
 
-/* A line is one row whatever ran of its native functions, and wherever its launch came from. */
+/* A line is one row whatever native functions it ran, and wherever its launch came from. */
 static struct tally_key what_of(const struct idle_charge *charge)
 {
 	const uint32_t *part = charge->what.part;
@@ -68,7 +68,7 @@ static struct idle_row row_of(const struct line_tally_row *sum, const struct row
 				 .count = sum->count};
 }
 
-/* Before the first operation of a device, and after its last. */
+/* Adds the time before the first operation of devices, or after their last. */
 static void add_edge(struct idle *idle, enum why_cause cause, uint64_t ns, uint64_t count)
 {
 	if (!ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A charge has a part for each slot that it lies in; causes take from these. */
+/* A charge has a part for each slot that it lies in; causes take time from these. */
 #include "analyze/why/idle_steps.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static uint64_t left_of(const struct idle_steps *steps, uint32_t latest)
 	return ns;
 }
 
-/* No part gives more than it has left: ns are at most what all have. */
+/* No part gives more than it has left, as ns is at most what all parts have. */
 void idle_steps_take(struct idle_steps *steps, size_t charge, enum why_cause cause, uint64_t ns)
 {
 	uint32_t latest = charge < steps->latest.count ? steps->latest.items[charge] : NONE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What happened in a part of a gap, in a few words. */
+/* Says in a few words what happened in a part of a gap. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static const char *name_of(const struct model *model, uint32_t name)
 	return name == NONE || name >= model->string_count ? "?" : model->strings[name];
 }
 
-/* How a thread waits, whatever it waits for. */
+/* How a thread waits, whatever for. */
 static const char *wait_words(enum why_cause cause, uint32_t reason)
 {
 	switch (cause) {
@@ -36,7 +36,7 @@ static const char *wait_words(enum why_cause cause, uint32_t reason)
 	}
 }
 
-/* What the culprit did that another waited for. */
+/* What the culprit did while another thread waited for it. */
 static char *inner_words(const struct model *model, const struct idle_row *row)
 {
 	switch (row->inner) {
@@ -78,7 +78,7 @@ static const char *copy_words(uint32_t detail)
 	return (detail & 0xff) == WHY_HTOD ? "a copy to the GPU" : "a copy from the GPU";
 }
 
-/* "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__": what follows the mark. */
+/* The text after the #: "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__". */
 static const char *loader_words(const struct model *model, const struct idle_row *row)
 {
 	const char *name = row->extra == WHY_SEEN_BY_OP ? name_of(model, row->detail) : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Copies are charged as soon as an operation comes before whose begin they lie; gaps are the account's (idle.c). */
+/* Charges time of copies once a later operation has begun; the gaps are the account's (idle.c). */
 #include "analyze/why/why_internal.h"
 #include "base/distance.h"
 
@@ -36,7 +36,7 @@ static bool is_copy(const struct model_gpu *op)
 	return op->kind == MODEL_MEMCPY && (op->memcpy_kind == WHY_HTOD || op->memcpy_kind == WHY_DTOH);
 }
 
-/* What of the current copy was alone until that time is known by then. */
+/* Charges what the current copy was alone for, up to that time. */
 static void settle_copy(struct why *why, struct why_device *device, uint64_t until_ns)
 {
 	uint64_t end = device->copy_end_ns < until_ns ? device->copy_end_ns : until_ns;
@@ -88,7 +88,7 @@ static void follow_copies(struct why *why, struct why_device *device, const stru
 	note_copy(why, event, place);
 	if (start < device->work_until_ns)
 		start = device->work_until_ns;
-	if (device->copy_end_ns > device->copy_ns) { /* two at once: the first one has what they share */
+	if (device->copy_end_ns > device->copy_ns) { /* two copies at once: the first one gets the time they share */
 		if (end > device->copy_end_ns)
 			device->copy_end_ns = end;
 	} else if (end > start) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sums of time that is in no gap. */
+/* Sums of time in no gap. */
 #include "analyze/why/why_internal.h"
 
 void why_charge_block(struct why *why, const struct tally_key *key, uint32_t block, uint64_t ns, uint64_t count)

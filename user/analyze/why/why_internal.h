@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the parts of why.h share. */
+/* Shared by the files of why.h. */
 #ifndef GPUTRACE_ANALYZE_WHY_INTERNAL_H
 #define GPUTRACE_ANALYZE_WHY_INTERNAL_H
 
@@ -7,7 +7,7 @@
 
 #define WHY_PROCESS_SHIFT 8u
 
-/* The same key of one process; and back. */
+/* Adds a process to a key, and removes it. */
 static inline struct tally_key why_charge_key(struct tally_key key, uint32_t process)
 {
 	key.part[1] |= process << WHY_PROCESS_SHIFT;
@@ -23,10 +23,10 @@ static inline struct tally_key why_key_of_charge(struct tally_key key)
 /* Adds time that is in no gap to the sum of a key. */
 void why_charge(struct why *why, struct tally_key key, uint64_t ns);
 
-/* Adds it to those by block; STEP_BLOCK_NONE: to none. */
+/* Adds time to the sums by block; STEP_BLOCK_NONE: does nothing. */
 void why_charge_block(struct why *why, const struct tally_key *key, uint32_t block, uint64_t ns, uint64_t count);
 
-/* Of the device no operation is to come. */
+/* To be called when no operation of the device is still to come. */
 void why_settle_copies(struct why *why, struct why_device *device);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From sums by caller to losses by cause, each with its lines. */
+/* Makes losses by cause, each with its lines, from sums by caller. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,13 +28,13 @@ static void settle_all(struct why *why)
 	why->lost_ns = why->idle_ns + why->copy_alone_ns + why->blocked_ns;
 }
 
-/* Of a place the line of the user's own code; NONE: there is none to name. */
+/* The line of the user's own code at a place; NONE: there is none to name. */
 static uint32_t line_at(struct why *why, struct lines *lines, uint32_t place)
 {
 	return place == NONE ? NONE : line_of(lines, idle_caller_of_place(why->idle, place));
 }
 
-/* line, cause, detail, extra; with or without a process */
+/* Key: line, cause, detail, extra; with or without a process. */
 static struct tally_key by_line(struct why *why, struct lines *lines, const struct tally_key *key)
 {
 	struct tally_key same = *key, plain = why_key_of_charge(*key);
@@ -58,14 +58,14 @@ static void add_sum(struct tally *all, struct tally_key key, const struct tally_
 	entry->more += sum->more;
 }
 
-/* The same keys as those of charges, by line. */
+/* Adds sums by line; keys are as in charges. */
 static void add_by_line(struct tally *all, struct why *why, struct lines *lines, const struct tally *sums)
 {
 	for (size_t i = 0; i < sums->count; i++)
 		add_sum(all, by_line(why, lines, &sums->entries[i].key), &sums->entries[i]);
 }
 
-/* Of what other threads did that the one that launches waited for it is enough to know what it was. */
+/* For time of other threads that the launching thread waited for, it is enough to know what they did. */
 static struct tally_key key_of_gap(const struct idle_charge *charge)
 {
 	struct tally_key key = charge->what;
@@ -80,7 +80,7 @@ static struct tally_key key_of_gap(const struct idle_charge *charge)
 	return key;
 }
 
-/* What of gaps is looked at; more: after calls. */
+/* Adds the gaps that are looked at; more: time after calls. */
 static void add_gaps(struct tally *all, struct why *why, struct lines *lines)
 {
 	for (size_t i = 0; i < idle_charge_count(why->idle); i++) {
@@ -104,7 +104,7 @@ static void add_gaps(struct tally *all, struct why *why, struct lines *lines)
 	}
 }
 
-/* place; more: bytes */
+/* Key: line; more: bytes. */
 static void add_reads(struct tally *all, struct why *why, struct lines *lines)
 {
 	for (size_t i = 0; i < why->reads.count; i++) {
@@ -182,7 +182,7 @@ static int by_time(const void *left, const void *right)
 	return (a->cause > b->cause) - (a->cause < b->cause);
 }
 
-/* cause, line: where threads that launch waited for others. */
+/* Key: cause, line where launching threads waited for others. */
 static struct tally vias_by_line(struct why *why, struct lines *lines)
 {
 	struct tally vias = {0};

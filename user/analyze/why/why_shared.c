@@ -7,7 +7,7 @@
 #include "base/distance.h"
 #include "model/collectives.h"
 
-/* What a GPU needs to go over to another's work. */
+/* A GPU needs this much to switch to another process's work. */
 #define WAIT_LEAST_NS 5000u
 
 void why_shared_free(struct why *why)
@@ -45,7 +45,7 @@ static uint64_t overlap(const struct why_share *share, uint64_t from_ns, uint64_
 	return sum;
 }
 
-/* Whose work ran most of that time, and how long; NULL: no one's. */
+/* The process whose work ran most in that time, and how long; NULL: none ran. */
 static const struct why_share *who_ran(const struct why_sharing *sharing, uint32_t process, uint64_t from_ns,
 				       uint64_t to_ns, uint64_t *ns)
 {
@@ -64,7 +64,7 @@ static const struct why_share *who_ran(const struct why_sharing *sharing, uint32
 	return most;
 }
 
-/* The operation was launched, its process had nothing else on the GPU, and someone else had. */
+/* Charges the wait of a launched operation while its process had nothing on the GPU, and another process had. */
 static void charge_other_process(struct why *why, struct why_sharing *sharing, const struct why_share *own,
 				 const struct gpu_event *event, uint64_t start_ns)
 {
@@ -102,7 +102,7 @@ static void add_piece(struct why_share *share, uint64_t start_ns, uint64_t end_n
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------- */
 
-/* By then, of operations that began before. */
+/* Work up to that time, of operations that began before it. */
 static uint64_t worked_by(const struct why_sharing *sharing, uint64_t time_ns)
 {
 	uint64_t beyond = sharing->worked_until_ns > time_ns ? sharing->worked_until_ns - time_ns : 0;
@@ -128,7 +128,7 @@ static struct why_open_collective *open_of(struct why *why, uint64_t id, uint32_
 	return open;
 }
 
-/* What that rank's GPU did nothing else in until the last one came. */
+/* The time until the last rank came in which that rank's GPU did nothing else. */
 static uint64_t waited(struct why *why, const struct why_arrival *arrival, uint64_t last_ns)
 {
 	struct why_sharing *sharing = &why->devices.items[arrival->device].sharing;

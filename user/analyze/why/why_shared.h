@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What GPUs lose to others (why.h): work that was launched and waited while another process's ran on the same GPU, and
- * collectives in which all but the last rank waited for it.  Both only as far as all of these processes are in the
- * trace.  Bounded: WHY_SHARES processes of a GPU, the latest WHY_PIECES pieces of what each ran, the latest
- * WHY_OPEN_COLLECTIVES collectives that not all ranks have come to, of groups of WHY_RANKS at most.
+ * What GPUs lose to others (why.h): work that was launched and waited while another process's work ran on the same GPU,
+ * and collectives in which all other ranks waited for the last one.  Both only as far as all of these processes are in
+ * the trace.  Bounded: WHY_SHARES processes of a GPU, the latest WHY_PIECES pieces that each ran, the latest
+ * WHY_OPEN_COLLECTIVES collectives that not all ranks have reached, groups of at most WHY_RANKS.
  */
 #ifndef GPUTRACE_ANALYZE_WHY_SHARED_H
 #define GPUTRACE_ANALYZE_WHY_SHARED_H
@@ -31,18 +31,18 @@ struct why_share {
 	uint64_t piece_count;
 };
 
-/* Of a GPU. */
+/* The sharing of one GPU. */
 struct why_sharing {
 	ARRAY(struct why_share) shares;
-	uint64_t shared_until_ns;	      /* waits for other processes were counted up to here */
-	uint64_t worked_ns, worked_until_ns;  /* covered by what is no collective */
-	uint64_t met_until_ns, met_worked_ns; /* waits for ranks were counted up to here; worked_ns then */
+	uint64_t shared_until_ns;	      /* waits for other processes are counted up to here */
+	uint64_t worked_ns, worked_until_ns;  /* time covered by operations that are no collectives */
+	uint64_t met_until_ns, met_worked_ns; /* waits for ranks are counted up to here; worked_ns at that time */
 };
 
-/* A rank has come to a collective. */
+/* The arrival of a rank at a collective. */
 struct why_arrival {
 	uint64_t start_ns, end_ns;
-	uint64_t worked_ns; /* of its GPU by then */
+	uint64_t worked_ns; /* worked_ns of its GPU at that time */
 	uint32_t device;    /* index */
 	uint32_t process, place;
 	int64_t rank;
@@ -51,18 +51,18 @@ struct why_arrival {
 struct why_open_collective {
 	uint64_t id;
 	uint32_t size, count;
-	struct why_arrival *arrivals; /* NULL: the place is free */
+	struct why_arrival *arrivals; /* NULL: the slot is free */
 };
 
 struct why_open_collectives {
 	struct why_open_collective list[WHY_OPEN_COLLECTIVES]; /* a ring */
 	uint64_t begun;
-	uint64_t complete; /* to which all ranks came */
+	uint64_t complete; /* collectives that all ranks reached */
 };
 
 struct why;
 
-/* Before the device is busy with the operation; [start_ns, end_ns) of it are looked at. */
+/* To be called before the device counts as busy with the operation; only [start_ns, end_ns) of it counts. */
 void why_shared_add_gpu(struct why *why, size_t device, const struct gpu_event *event, uint64_t start_ns,
 			uint64_t end_ns, bool copy);
 void why_shared_free(struct why *why);

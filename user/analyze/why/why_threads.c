@@ -7,10 +7,10 @@
 #include "analyze/callers.h"
 #include "analyze/library.h"
 
-/* Pieces of a thread that are kept without a look at whether they are needed. */
+/* Activities of a thread that are kept without checking whether they are needed. */
 #define ACTIVITIES_KEPT 64u
 
-/* This many launches a stream takes before one has to wait: no one is ahead by more. */
+/* A stream takes this many launches before one has to wait, so no thread is ahead by more. */
 #define AHEAD_LAUNCHES 1024u
 
 #define RANKS 8u
@@ -67,7 +67,7 @@ struct why_thread *why_peers(struct why_threads *threads, uint32_t process)
 	return made(&threads->peers[process]);
 }
 
-/* ---- what it does ------------------------------------------------------------------------------------------------ */
+/* ---- activities -------------------------------------------------------------------------------------------------- */
 
 static void drop_first(struct why_thread *thread, size_t count)
 {
@@ -105,7 +105,7 @@ void why_thread_does(struct why_thread *thread, struct why_activity doing)
 	array_push(&thread->activities, doing);
 }
 
-/* ---- what of a gap it did ---------------------------------------------------------------------------------------- */
+/* ---- activities in a gap ----------------------------------------------------------------------------------------- */
 
 static int by_time(const void *left, const void *right)
 {
@@ -136,7 +136,7 @@ static void add_pieces(struct why_threads *threads, const struct why_thread *thr
 	}
 }
 
-/* peers: NULL only where no piece is of theirs. */
+/* peers: may be NULL if no piece is of peers. */
 static const struct why_activity *activity_of(const struct why_thread *thread, const struct why_thread *peers,
 					      uint32_t doing)
 {
@@ -207,8 +207,8 @@ void why_thread_waits(struct why_thread *thread, uint64_t start_ns, uint64_t end
 }
 
 /*
- * Waits since the launch that ended the gap before count together; where there was none since, those that counted for
- * that gap, as far as something is left of them.
+ * Waits since the launch that ended the gap before count together.  If there were none since, those that counted for
+ * that gap count on, as far as time is left in them.
  */
 uint64_t why_thread_leads(struct why_thread *thread, uint64_t from_ns, uint64_t launch_ns, uint64_t ns, why_take *take,
 			  void *context)
@@ -262,7 +262,7 @@ enum { NOT_ASKED, USERS, LIBRARYS, LOADERS };
 
 #define STACK_NOT_ASKED (CALLER_UNSEEN - 1)
 
-/* No one else's function of that name is in that file of PyTorch's. */
+/* PyTorch's file has no other function of that name. */
 static bool is_loader(const struct model_code *code)
 {
 	static const char file[] = "torch/utils/data/dataloader.py", name[] = "__next__";

@@ -17,13 +17,16 @@
 #include "base/safe_text.h"
 
 #define TAB 8u
-#define DECORATORS_MAX 64u /* lines between the first of a function and its name */
+#define DECORATORS_MAX 64u /* most lines from the first of a function to the one with its name */
 
-/* ---- which file -------------------------------------------------------------------------------------------------- */
+/* ---- finding the file -------------------------------------------------------------------------------------------- */
 
 #define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
 
-/* What the process itself would open, whose links lead nowhere else; -1: it is no more, or has none. */
+/*
+ * Opens the file that the process would open, following no link out of its root or working folder; -1: the process, or
+ * the file, is gone.
+ */
 static int open_live(const char *path, uint32_t pid)
 {
 	struct open_how how = {
@@ -41,8 +44,8 @@ static int open_live(const char *path, uint32_t pid)
 }
 
 /*
- * A target must not have us print what its user could not read: root reads only what all may, or what is the user's
- * who asked for it.
+ * A target must not make gputrace print what its user could not read: as root it reads only files that everyone may
+ * read, or that belong to the user who ran sudo.
  */
 static bool may_be_shown(const struct stat *stat)
 {
@@ -160,7 +163,7 @@ char *source_file_line(const struct source_file *file, uint32_t number)
 	return safe.items;
 }
 
-/* Columns before a line's text; of an empty one UINT_MAX. */
+/* Columns before a line's text; UINT_MAX for an empty line. */
 static unsigned indent_of(const struct source_file *file, uint32_t number)
 {
 	size_t length;
@@ -189,7 +192,7 @@ uint32_t source_file_block_end(const struct source_file *file, uint32_t first)
 
 		if (of_line == UINT_MAX)
 			continue;
-		/* decorators, and the end of a list of parameters, stand where the function does */
+		/* decorators, and the end of a list of parameters, have the function's indentation */
 		if (of_line <= indent && inside)
 			break;
 		inside |= of_line > indent;
@@ -200,7 +203,7 @@ uint32_t source_file_block_end(const struct source_file *file, uint32_t first)
 
 /* ---- whether it is what ran -------------------------------------------------------------------------------------- */
 
-/* "forward" of "Block.forward"; NULL: of what has no name in its source. */
+/* "forward" of "Block.forward"; NULL: the code has no name in its source. */
 static const char *plain_name(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -225,7 +228,7 @@ static bool has_function(const struct source_file *file, const struct model_code
 	return !name;
 }
 
-/* Whether the trace itself has its text. */
+/* Reads the text from the trace itself; whether it is there. */
 static bool read_recorded(struct source_file *out, const struct model *model, const struct model_code *code)
 {
 	text_buffer text = {0};

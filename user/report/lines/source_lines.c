@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which functions are listed, and which of their lines. */
+/* Chooses the functions to list, and their lines. */
 #include "report/lines/source_lines.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include "report/lines/source_table.h"
 
 #define FUNCTIONS_SHOWN 5u
-#define WHOLE_LINES 60u /* a function of at most this many is listed whole */
-#define AROUND_LINES 3u /* of a longer one those around lines that cost something */
+#define WHOLE_LINES 60u /* a function of at most this many lines is listed whole */
+#define AROUND_LINES 3u /* of a longer function, lines this near to one with costs are listed */
 
 struct listing {
 	struct report *report;
@@ -23,18 +23,18 @@ struct listing {
 	const struct lines_options *options;
 	int64_t started_ns; /* wall clock */
 	struct table table; /* for programs */
-	bool is_missing;    /* what was asked for */
+	bool is_missing;    /* the requested function or file */
 };
 
 /* ---- lines of a function ----------------------------------------------------------------------------------------- */
 
-/* Its rows, and the text that they stand beside. */
+/* A function with its rows, and the text next to them. */
 struct function {
 	const struct function_cost *cost;
 	const struct line_cost_row *rows;
 	const struct model_code *code;
 	struct source_file source;
-	uint32_t first, last; /* lines */
+	uint32_t first, last; /* numbers of its lines */
 };
 
 static uint32_t number_of(const struct listing *listing, const struct line_cost_row *row)
@@ -42,7 +42,7 @@ static uint32_t number_of(const struct listing *listing, const struct line_cost_
 	return listing->report->all->lines.all.items[row->line].number;
 }
 
-/* Of a module, a comprehension and the like no block begins in the first line. */
+/* Whether a block begins in the first line: not for a module, a comprehension and the like. */
 static bool has_block(const struct model_code *code)
 {
 	const char *dot = strrchr(code->name, '.');
@@ -54,7 +54,7 @@ static void find_range(const struct listing *listing, struct function *function)
 {
 	uint32_t known = 0, end;
 
-	/* line 0: which one is not known */
+	/* line 0: the line is not known */
 	while (known + 1 < function->cost->rows && !number_of(listing, &function->rows[known]))
 		known++;
 	function->first = function->code->first_line;
@@ -68,7 +68,7 @@ static void find_range(const struct listing *listing, struct function *function)
 		function->last = end;
 }
 
-/* Whether a line is listed that costs nothing. */
+/* Whether to list a line without costs. */
 static bool is_near(const struct listing *listing, const struct function *function, uint32_t row, uint32_t number)
 {
 	uint32_t next = row < function->cost->rows ? number_of(listing, &function->rows[row]) : 0;
@@ -80,7 +80,7 @@ static bool is_near(const struct listing *listing, const struct function *functi
 	return (next && next - number <= AROUND_LINES) || (before && number - before <= AROUND_LINES);
 }
 
-/* Rows from one on that have no text. */
+/* Writes rows that have no text. */
 static void put_rows(const struct listing *listing, const struct function *function, const struct margin *margin,
 		     uint32_t first, uint32_t end)
 {
@@ -152,7 +152,7 @@ static struct margin margin_of(const struct listing *listing, const struct funct
 	return margin;
 }
 
-/* Rows of a table, for programs. */
+/* Adds rows to the table for programs. */
 static void add_rows(struct listing *listing, const struct function *function)
 {
 	struct source_table_place place = {.code = function->code,
@@ -171,7 +171,9 @@ static void add_rows(struct listing *listing, const struct function *function)
 			    function->code->file, function->source.why);
 }
 
-/* torch.profiler calls the line where it began the first one, of a function that was open then. */
+/*
+ * Whether first_line is the function's: torch.profiler gives the line at its start, for a function that was open then.
+ */
 static bool is_first_line(const struct listing *listing, const struct function *function)
 {
 	for (size_t i = 0; i < function->cost->rows; i++) {
@@ -263,7 +265,7 @@ static bool ends_in(const char *text, const char *end, char before)
 	       (length == of_end || text[length - of_end - 1] == before);
 }
 
-/* A function by its name, with or without what it is in; a file by its path, or the end of that. */
+/* Matches a function by its name, with or without what contains it; a file by its path or the end of the path. */
 static bool is_asked_for(const struct model_code *code, const char *what)
 {
 	return ends_in(code->name, what, '.') || ends_in(code->file, what, '/');
@@ -321,7 +323,7 @@ static void put_functions(struct listing *listing)
 	}
 }
 
-/* "step (train.py), main (train.py)": those that own most, which the caller frees. */
+/* "step (train.py), main (train.py)": the functions that own most; the caller frees it. */
 static char *functions_there(const struct listing *listing)
 {
 	const struct line_costs *costs = listing->costs;

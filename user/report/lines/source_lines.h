@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Source with what each line costs in the margin, function by function, as line_profiler prints it. */
+/* Source with the costs of each line in the margin, function by function, as line_profiler prints it. */
 #ifndef GPUTRACE_REPORT_SOURCE_LINES_H
 #define GPUTRACE_REPORT_SOURCE_LINES_H
 
 #include "report/report.h"
 
 struct lines_options {
-	const char *what; /* a function, or a file; NULL: the functions that own most */
-	bool live;	  /* processes may still run: their own files are looked at */
-	char **there;	  /* where `what` is not in the trace: the functions that are, which the caller frees; NULL */
+	const char *what; /* a function or a file; NULL: the functions that own most */
+	bool live;	  /* processes may still run, and their own files are used */
+	char **there;	  /* if `what` is not in the trace: gets the functions that are, freed by the caller; NULL */
 };
 
-/* Returns 0 or -errno when the trace could not be read, or out not written; -ENOENT: `what` is not there. */
+/* Returns 0 or -errno when the trace could not be read, or out not written; -ENOENT: `what` is not in the trace. */
 int report_write_lines(FILE *out, struct trace *trace, const struct report_options *page,
 		       const struct lines_options *options);
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define TEXT_LEAST 80u /* columns of source, also where the page is too narrow */
+#define TEXT_LEAST 80u /* columns for source, even if the page is too narrow */
 
 static void set_time(char cell[MARGIN_CELL_BYTES], uint64_t ns, struct time_unit unit)
 {
@@ -129,7 +129,7 @@ void margin_put_row(const struct report *report, const struct margin *margin, co
 		report_put(report, text, report->width > used + TEXT_LEAST ? report->width - used : TEXT_LEAST,
 			   TEXT_TRUNCATE_END);
 	} else {
-		/* without blanks at the end */
+		/* no blanks at the end */
 		while (last && !*figures->cells[last - 1])
 			last--;
 		put_columns(report, margin, figures, last);

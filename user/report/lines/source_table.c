@@ -33,7 +33,7 @@ void source_table_begin(struct table *table, bool has_memory)
 	table_begin(table, has_memory ? with_memory : columns);
 }
 
-/* Blanks in front become such as are shown. */
+/* Replaces leading blanks by visible ones. */
 static void add_text(struct table *table, const char *text)
 {
 	size_t blanks = strspn(text, " ");

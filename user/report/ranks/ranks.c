@@ -10,7 +10,7 @@
 
 #define WIDTH_DEFAULT 100u
 #define ROWS_DEFAULT 10u
-#define ERROR_LARGE_NS 1000000u /* clocks that are so far off do not say who was late by milliseconds */
+#define ERROR_LARGE_NS 1000000u /* with a larger error, clocks cannot show lateness of milliseconds */
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
 
@@ -134,7 +134,7 @@ static void add_row(struct table *table, const struct ranks *ranks, const struct
 	table_add_integer(table, (struct number){""}, row->of->repeated + row->of->left_out);
 }
 
-/* Why a log has none. */
+/* Says why a log has no rank. */
 static void put_unknown(struct report *report, const struct ranks *ranks)
 {
 	static const char *const why[] = {
@@ -209,7 +209,7 @@ static void put_ranks(struct report *report, const struct ranks *ranks)
 			    number_count(left_out).text);
 }
 
-/* ---- who was late ------------------------------------------------------------------------------------------------ */
+/* ---- late ranks -------------------------------------------------------------------------------------------------- */
 
 static void add_late(struct table *table, const struct ranks *ranks, const struct late_row *row)
 {

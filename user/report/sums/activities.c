@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* nvprof's sums, and the frame around its list (gpu_trace.c). */
+/* nvprof's sums, and what surrounds its list (gpu_trace.c). */
 #include "report/sums/activities.h"
 
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static void put_after(struct report *report, unsigned lists)
 	report_list_complete(report);
 }
 
-/* The table of the one list that is asked for, NULL: several are. */
+/* The table of the one list that is requested, NULL: several are. */
 static const char *list_alone(unsigned lists)
 {
 	return lists == LIST_GPU_TRACE ? "gpu_trace"

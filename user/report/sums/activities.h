@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What nvprof printed: every GPU activity in the order in which they began, and sums of GPU activities and of CUDA
- * calls by name.  The list is written while the trace is read: memory does not depend on how long it is.
+ * nvprof's output: every GPU activity in the order in which they began, and sums of GPU activities and of CUDA calls by
+ * name.  The list is written while the trace is read: memory does not depend on its length.
  */
 #ifndef GPUTRACE_REPORT_ACTIVITIES_H
 #define GPUTRACE_REPORT_ACTIVITIES_H

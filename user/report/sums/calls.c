@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* CUDA calls as the CPU sees them: time spent in each kind, and those that failed. */
+/* CUDA calls as the CPU sees them: time by function, and failed calls. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ void report_calls(struct report *report)
 		LABEL_COLUMNS("mostly at", "line"),
 		COLUMN_END,
 	};
-	/* gputrace follows those of cuda_api.h; a file of another tool has all */
+	/* gputrace follows the calls of cuda_api.h; a file of another tool has all */
 	const char *of = model_has_all_calls(report->model)
 				 ? "% of the time in CUDA calls"
 				 : "% of the time in calls that gputrace follows; others count as Python's";

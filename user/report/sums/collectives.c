@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Collectives of torch.distributed and NCCL: what they moved, how fast, and from where. */
+/* Collectives of torch.distributed and NCCL: bytes, rate, and calling lines. */
 #include <stdlib.h>
 
 #include "model/collectives.h"
 #include "report/parts.h"
 
-/* The larger of what goes in and what comes out of one rank. */
+/* The larger of a rank's input and output. */
 static double bytes_of(const struct collective *collective)
 {
 	int64_t in = collective->numbers[GPT_COLLECTIVE_IN_ELEMENTS];

@@ -6,7 +6,7 @@
 
 #include "report/parts.h"
 
-#define PROBED_MOST 8u /* files with probes that are named */
+#define PROBED_MOST 8u /* most files with probes that are named */
 
 static void put_color(struct report *report, const char *escape)
 {
@@ -33,7 +33,7 @@ static void put_truncated(struct report *report)
 		put_warning(report, warnings[report->all->complete.end]);
 }
 
-/* Clauses on one line as long as they fit; frees them. */
+/* Puts clauses on one line as long as they fit; frees them. */
 static void put_clauses(struct report *report, char *clauses[], unsigned count)
 {
 	unsigned column = 0;
@@ -58,7 +58,7 @@ static void put_clauses(struct report *report, char *clauses[], unsigned count)
 	fputc('\n', report->out);
 }
 
-/* Where only functions are known, as torch.profiler has them, they count. */
+/* If only functions are known, as in torch.profiler's files, these count. */
 static char *under_python(const struct complete *complete)
 {
 	bool lines = !complete->tool || complete->gpu_ns_with_line || !complete->gpu_ns_with_function;
@@ -105,7 +105,7 @@ static bool lacks_stacks(const struct complete *complete)
 	       !strncmp(complete->tool, torch, sizeof(torch) - 1);
 }
 
-/* What no one can know of it. */
+/* Says what cannot be known of the trace. */
 static void put_tool(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
@@ -135,7 +135,7 @@ static void put_borrowed(struct report *report)
 	free(text);
 }
 
-/* The words of a row are for several: of one it is said as of one. */
+/* The words of a row are plural; with a count of 1 they become singular. */
 static void put_cause(struct report *report, const struct complete_row *row)
 {
 	static const struct {
@@ -181,7 +181,7 @@ static void put_cause(struct report *report, const struct complete_row *row)
 	report_line(report, "  %s %s", number_count(row->count).text, row->words);
 }
 
-/* Everything that is not as it should be, by cause; nothing when all is well. */
+/* All that went wrong, by cause; nothing if all is well. */
 static void put_causes(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
@@ -203,7 +203,7 @@ static void put_causes(struct report *report)
 			    "may have taken them.");
 }
 
-/* No one knows when something was lost. */
+/* The time at which something was lost is not known. */
 static void put_whole(struct report *report)
 {
 	if (report->model->slice && report->all->complete.lost)
@@ -223,7 +223,7 @@ static void put_threshold(struct report *report)
 	free(text);
 }
 
-/* "13.0" from the numbers CUPTI gives (cupti_version.h). */
+/* "13.0", from the numbers that CUPTI reports (cupti_version.h). */
 static char *cupti_name(uint32_t version)
 {
 	static const char *const before_13[] = {
@@ -238,7 +238,7 @@ static char *cupti_name(uint32_t version)
 	return xasprintf("CUPTI version %" PRIu32, version);
 }
 
-/* Adds ", text" once; takes text over. */
+/* Adds ", text" unless the list has it; frees text. */
 static void add_once(char **list, char *text)
 {
 	if (!strstr(*list, text)) {
@@ -250,7 +250,7 @@ static void add_once(char **list, char *text)
 	free(text);
 }
 
-/* Names of the first files with probes: what stands before the colon of each line (attach/probes/files.c). */
+/* Names of the first files with probes: the text before the colon of each line (attach/probes/files.c). */
 static char *probed_names(const struct model *model)
 {
 	char *names = xstrdup("");
@@ -302,7 +302,7 @@ static void put_list(struct report *report, const char *prefix, const char *cons
 		report_line(report, "  ... and %u more", count - report->rows);
 }
 
-/* What some agent was not asked for (--trace), or its CUPTI did not give. */
+/* Sets that some agent was not asked for (--trace), or that its CUPTI did not provide. */
 static void put_not_recorded(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which lines have the CPU. */
+/* CPU time by Python line. */
 #include <stdio.h>
 
 #include "report/parts.h"

@@ -14,7 +14,7 @@ static const char *device_name(const struct model *model, uint32_t id)
 	return "";
 }
 
-/* Kernels are what kernels cover, memcpys what only memcpys and memsets cover: they add up to busy. */
+/* kernels: time covered by kernels; copies: time covered only by memcpys and memsets; together they are busy time. */
 static void put_device(struct report *report, const struct utilization_row *row)
 {
 	double window = (double)report_timed_ns(report);
@@ -26,7 +26,7 @@ static void put_device(struct report *report, const struct utilization_row *row)
 				number_percent(window - (double)row->busy_ns, window).text,
 				number_count(row->launches).text, row->launches == 1 ? "" : "es");
 	unsigned taken = text_width(facts);
-	bool fits = text_width(name) + taken <= report->width; /* a name that is cut lacks the model */
+	bool fits = text_width(name) + taken <= report->width; /* a truncated name would lack the model */
 
 	report_put(report, name, fits ? report->width - taken : report->width, TEXT_TRUNCATE_MIDDLE);
 	if (fits) {
@@ -46,7 +46,7 @@ uint64_t report_timed_ns(const struct report *report)
 	return window->end_ns - window->start_ns - window_untimed_ns(window);
 }
 
-/* Where that is a hundredth of the recording. */
+/* Says so if GPU times cover less than 99 % of the recording. */
 static void put_untimed(struct report *report)
 {
 	uint64_t timed_ns = report_timed_ns(report), untimed_ns = window_untimed_ns(&report->all->window);

@@ -40,10 +40,10 @@ static struct number noise_in(const struct difference *difference, double unit)
 	return format("%.1f", difference->noise / unit);
 }
 
-/* What a value is. */
+/* The kind of a value. */
 enum measure { MEASURE_TIME, MEASURE_COUNT, MEASURE_BYTES };
 
-/* The unit that values are shown in of which this is the largest. */
+/* The unit for values, the largest of which is most. */
 static struct time_unit unit_for(enum measure measure, double most)
 {
 	static const struct time_unit bytes[] = {{"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}};
@@ -61,9 +61,9 @@ static double most_of(const struct difference *difference)
 	return fmax(fabs(difference->before), fabs(difference->after));
 }
 
-/* ---- a step ------------------------------------------------------------------------------------------------------ */
+/* ---- the step ---------------------------------------------------------------------------------------------------- */
 
-/* What a page shows of it, in a unit that fits. */
+/* Adds what a page shows, in a unit that fits. */
 static void add_shown(struct table *table, const struct difference *difference, struct time_unit unit)
 {
 	table_add_number(table, format("%.1f", difference->before / unit.ns));
@@ -81,7 +81,7 @@ static void add_shown(struct table *table, const struct difference *difference, 
 		COLUMN_NUMBER("change", NULL, UNIT_TEXT), COLUMN_NUMBER("", NULL, UNIT_TEXT),                          \
 		COLUMN_NUMBER("noise", NULL, UNIT_TEXT)
 
-/* The same for a program; NULL: there is nothing to say of it. */
+/* Adds what a program gets; NULL: no value. */
 static void add_data(struct table *table, const struct difference *difference)
 {
 	struct number none = {""};
@@ -113,7 +113,7 @@ static void add_difference(struct table *table, const char *name, const struct d
 	free(title);
 }
 
-/* As much as `gputrace why` names: all steps made a hundredth of the peak. */
+/* Whether growth is large enough for `gputrace why` to name it: all steps together added a hundredth of the peak. */
 static bool grows(const struct differences *all)
 {
 	double least = most_of(&all->peak) / TORCH_MEMORY_GROWTH_LEAST;
@@ -169,13 +169,13 @@ static void put_step(struct report *report, const struct differences *all)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* A mean is a sum of fractions. */
+/* Whether a mean is an integer; it is a sum of fractions. */
 static bool is_whole(double mean)
 {
 	return fabs(mean - round(mean)) < 1e-6;
 }
 
-/* "4", or "4 > 6" where that changed. */
+/* "4", or "4 > 6" if it changed. */
 static struct number launches_of(const struct difference *launches)
 {
 	struct number before = format(is_whole(launches->before) ? "%.0f" : "%.1f", launches->before);
@@ -188,7 +188,7 @@ static struct number launches_of(const struct difference *launches)
 	return both;
 }
 
-/* Where it is now, and where it was. */
+/* The place now, and the place before. */
 static char *place_of(const struct difference_row *row)
 {
 	const struct per_step_row *before = row->before, *after = row->after;
@@ -207,7 +207,7 @@ static const char *name_of(const struct difference_row *row)
 	return row->after ? row->after->name : row->before ? row->before->name : "";
 }
 
-/* Where it is, where it was, and its name. */
+/* Adds the place now, the place before, and the name. */
 static void add_place(struct table *table, const struct difference_row *row)
 {
 	char *place = place_of(row);
@@ -257,7 +257,7 @@ static void put_rest(struct report *report, const struct differences *all, const
 		report_line(report, "  %zu %s", quiet, how);
 }
 
-/* All that a program wants, else those that changed by as much as a tenth of the unit that they are shown in. */
+/* The number of rows to show: all for a program; else those whose change is shown as at least 0.1 of the unit. */
 static size_t rows_shown(const struct report *report, const struct difference_rows *rows, enum measure measure)
 {
 	size_t shown = rows->changed < report->rows ? rows->changed : report->rows;
@@ -270,7 +270,7 @@ static size_t rows_shown(const struct report *report, const struct difference_ro
 	return shown;
 }
 
-/* The table of the rows that are shown, on a page only if it has one, and how many others there are. */
+/* Writes the table of shown rows, on a page only if there are any, and the number of other rows. */
 static void put_table(struct report *report, struct table *table, const struct differences *all,
 		      const struct difference_rows *rows, size_t shown)
 {
@@ -323,12 +323,12 @@ static void put_rows(struct report *report, const struct differences *all, const
 
 /* ---- losses, waits, memory --------------------------------------------------------------------------------------- */
 
-/* A table of what lines cost besides GPU time. */
+/* A table of costs of lines other than GPU time. */
 struct costs {
 	const char *id, *title, *aside;
 	enum measure measure;
-	const char *kind; /* what says more than the line does: the column's name */
-	const char *call; /* another, of what is no wait: for programs; NULL: there is none */
+	const char *kind; /* name of the column that says more than the line */
+	const char *call; /* for programs: name of a column with the call of losses; NULL: none */
 	void (*add_kind)(struct table *table, const struct per_step_row *row);
 };
 
@@ -439,7 +439,7 @@ static void put_trace(struct report *report, const char *which, const char *name
 	free(steps);
 }
 
-/* The same for a program. */
+/* The same as a row for programs. */
 static void add_trace(struct table *table, const char *which, const char *name, const struct per_step_tables *tables)
 {
 	table_add(table, which);

@@ -13,16 +13,16 @@
 #include "report/table_writer.h"
 
 struct differences_options {
-	const char *before, *after; /* names of the two */
-	unsigned width, rows;	    /* 0: the usual ones; rows: of a table */
-	bool truncates;		    /* names that are wider than the page: on a terminal */
+	const char *before, *after; /* names of the two traces */
+	unsigned width, rows;	    /* 0: the defaults; rows: per table */
+	bool truncates;		    /* truncates names that are wider than the page: for a terminal */
 	bool color;
 	const struct table_format *format; /* csv, json, md; NULL: a page of text */
-	const char *table;		   /* the one table that is wanted of these, NULL: all */
-	char **tables;			   /* on -ENOENT the names of all there are go here, to be freed; NULL */
+	const char *table;		   /* the id of the one table that is requested, NULL: all */
+	char **tables;			   /* gets the names of all tables on -ENOENT, for the caller to free; NULL */
 };
 
-/* 0 or -errno of writing; -ENOENT: there is no table of the name that is wanted. */
+/* Returns 0 or -errno of writing; -ENOENT: there is no table of the requested name. */
 int report_write_differences(FILE *out, const struct differences *all, const struct differences_options *options);
 
 #endif

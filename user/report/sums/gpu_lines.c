@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* GPU time (or, where there is none, launches) by Python line. */
+/* GPU time, or launches if there is none, by Python line. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "report/parts.h"
 
-/* On which lines the time of graphs is. */
+/* Says which lines the time of graphs is on. */
 static void put_graphs(struct report *report, struct time_unit unit)
 {
 	const struct model_receipt *receipt = &model_source(report->model)->receipt;
@@ -27,7 +27,7 @@ static uint64_t in_nodes(const struct line_sums *sums)
 	return sums->backward[BACKWARD_ON_FORWARD] + sums->backward[BACKWARD_ON_CALLER];
 }
 
-/* Where forward lines were asked for: how much has one.  amount: of all in nodes. */
+/* If forward lines were requested: says how much time has one.  amount: all time in nodes. */
 static void put_backward(struct report *report, const struct line_sums *sums, const char *amount)
 {
 	uint64_t on_forward = sums->backward[BACKWARD_ON_FORWARD], all = in_nodes(sums);
@@ -52,7 +52,7 @@ static uint64_t rest_of(const struct line_sums *sums, size_t shown)
 	return rest;
 }
 
-/* Of a line that PyTorch's compiler wrote: from what, and which kernel it launches. */
+/* Notes for a line that PyTorch's compiler wrote: what it was made of, and which kernel it launches. */
 static void add_generated(struct table *table, const struct lines *lines, uint32_t line)
 {
 	char *made_of = line_made_of(lines, line), *launches = line_launches(lines, line);
@@ -65,7 +65,7 @@ static void add_generated(struct table *table, const struct lines *lines, uint32
 	free(launches);
 }
 
-/* Who called it, and where PyTorch compiled that, the generated and what that was made of. */
+/* Adds the calling line; if PyTorch compiled code in between, also the generated line and what that was made of. */
 static void add_user_line(struct report *report, struct table *table, const struct line_row *row)
 {
 	const struct lines *lines = &report->all->lines;
@@ -122,8 +122,8 @@ static void put_gpu_self(struct report *report, const struct line_sums *sums)
 }
 
 /*
- * Lines of the user's own code by what ran under them.  In most programs libraries do the launching, so the
- * table above names them; this one names the lines one can change.  Left out when it would say nothing new.
+ * Lines of the user's own code by what ran under them.  In most programs libraries do the launching, so the table above
+ * names them; this one names the lines that the user can change.  Left out if it would say nothing new.
  */
 static void put_gpu_own(struct report *report, const struct line_sums *sums)
 {

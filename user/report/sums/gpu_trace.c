@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The columns of nvprof --print-gpu-trace; on a page as wide as their usual contents, since no row waits for another.
+/*
+ * The columns of nvprof --print-gpu-trace; on a page they have a fixed width that usually suffices, as rows are written
+ * at once.
  */
 #include "report/sums/gpu_trace.h"
 
 #include <inttypes.h>
 
-/* In the order in which add_row fills them. */
+/* In the order in which fill_row fills them. */
 static const struct column columns[] = {
 	COLUMN_NUMBER("Start", "start_ns", UNIT_NS),
 	COLUMN_NUMBER("Duration", "duration_ns", UNIT_NS),
@@ -42,13 +44,13 @@ static const struct column columns[] = {
 
 static const unsigned widths[SHOWN - 1] = {14, 9, 14, 13, 5, 9, 9, 9, 8, 14, 14, 6, 7, 6};
 
-/* Cells that lie on the stack: a trace has millions of them. */
+/* Its cells are on the stack, as a trace has millions of rows. */
 struct row {
 	struct cell cells[COLUMNS];
 	struct number texts[COLUMNS];
 	char memcpy[32];
 	unsigned count;
-	bool shown; /* someone looks at texts */
+	bool shown; /* texts are used */
 };
 
 static void add_cell(struct row *row, struct cell cell, struct number shown)
@@ -80,13 +82,13 @@ static void add_unknown(struct row *row, unsigned count)
 		add_cell(row, (struct cell){.kind = CELL_UNKNOWN}, (struct number){"-"});
 }
 
-/* Stays the caller's. */
+/* text: stays the caller's. */
 static void add_text(struct row *row, const char *text)
 {
 	row->cells[row->count++] = (struct cell){.text = (char *)text, .kind = CELL_TEXT};
 }
 
-/* To the microsecond: it distinguishes rows. */
+/* To the microsecond, so that rows differ. */
 static struct number number_start(uint64_t ns)
 {
 	struct number number;
@@ -95,7 +97,7 @@ static struct number number_start(uint64_t ns)
 	return number;
 }
 
-/* What was launched before the recording may begin before it, too. */
+/* Work that was launched before the recording may also begin before it. */
 static void add_start(struct row *row, uint64_t start_ns, uint64_t window_ns)
 {
 	struct number shown = {"-"};
@@ -119,7 +121,7 @@ static void add_size(struct row *row, const uint32_t size[3])
 	add_cell(row, (struct cell){.kind = CELL_UNKNOWN}, shown);
 }
 
-/* unknown: the number is none where the source did not say it. */
+/* unknown: flag in op->unknown which says that the source did not have the value. */
 static void add_integer_of(struct row *row, const struct model_gpu *op, enum model_gpu_unknown unknown, uint64_t value,
 			   struct number (*how)(uint64_t))
 {
@@ -183,7 +185,7 @@ static void add_name(struct row *row, const struct model *model, const struct mo
 	add_text(row, op->kind < MODEL_GPU_KINDS ? kinds[op->kind] : "");
 }
 
-/* What a page has as text. */
+/* Adds what a page has as text. */
 static void add_sizes(struct row *row, const struct model_gpu *op)
 {
 	if (op->kind != MODEL_KERNEL || op->unknown & MODEL_GPU_NO_LAUNCH) {
@@ -196,7 +198,7 @@ static void add_sizes(struct row *row, const struct model_gpu *op)
 		add_integer(row, op->block[i], NULL);
 }
 
-/* The innermost Python line of the stack that it is put on. */
+/* Adds the innermost Python line of the stack that it counts for. */
 static void add_line(struct row *row, const struct model *model, uint32_t stack)
 {
 	const struct model_frame *frame;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Every GPU activity as a row, written when it comes. */
+/* Every GPU activity as a row, written as it comes. */
 #ifndef GPUTRACE_REPORT_GPU_TRACE_H
 #define GPUTRACE_REPORT_GPU_TRACE_H
 
@@ -7,10 +7,12 @@
 
 void gpu_trace_begin(struct report *report);
 
-/* analyze_options.each_gpu; context: the report.  The receiver may have seen enough. */
+/*
+ * An analyze_options.each_gpu; context: the report.  Returns false if writing failed: the reader may have seen enough.
+ */
 bool gpu_trace_add(void *context, const struct analyses *all, const struct gpu_event *event);
 
-/* What is not in it. */
+/* Says what is not in the list. */
 void gpu_trace_end(struct report *report);
 
 #endif

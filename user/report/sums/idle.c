@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which line lets a GPU idle. */
+/* GPU idle time by Python line. */
 #include <stdlib.h>
 
 #include "report/parts.h"
@@ -24,7 +24,7 @@ static bool has_line(const struct idle_row *row)
 	return row->cause != WHY_SHORT && !idle_is_edge(row->cause);
 }
 
-/* Whether it was another line that launched. */
+/* Whether another line launched. */
 static bool has_other_launch(const struct idle_row *row)
 {
 	return row->launch_line != NONE && row->launch_line != row->line;
@@ -38,7 +38,7 @@ static bool has_other_launches(const struct report *report, size_t shown)
 	return false;
 }
 
-/* Also where a process that does nothing on a GPU is to blame. */
+/* Also true if a process without GPU work is to blame. */
 static bool has_other_processes(const struct report *report, size_t shown)
 {
 	const struct idle_row *rows = report->all->idle.rows;
@@ -77,7 +77,7 @@ static void add_row(struct report *report, struct table *table, const struct idl
 	free(launch);
 }
 
-/* What the words mean that stand in the rows. */
+/* Explains the words in the rows. */
 static void explain(struct report *report, size_t shown)
 {
 	const struct idle_row *rows = report->all->idle.rows;

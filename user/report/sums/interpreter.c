@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What Python itself took time for, where that is worth a section. */
+/* Time that Python took for itself, if it is worth a section. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "report/parts.h"
 
-/* Worth a section: one pause that a training step can feel, or a percent of the recording. */
+/* Worth a section: a single pause that a training step can feel, or a percent of the recording. */
 #define LONG_NS 1000000u
 #define SHARE 100u
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which lines made the driver compile. */
+/* Lines that made the driver compile. */
 #include "report/parts.h"
 
 void report_jit(struct report *report)

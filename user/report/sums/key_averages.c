@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* As torch/autograd/profiler_util.py writes it, so that readers and tools can compare the tables. */
+/* Written as torch/autograd/profiler_util.py does, so that readers and tools can compare the tables. */
 #include "report/sums/key_averages.h"
 
 #include <errno.h>
@@ -15,15 +15,15 @@
 #define SOURCE_WIDTH_MAX 75u
 #define SHAPES_WIDTH_MAX 80u
 #define SHAPES_LEAST 18u
-#define SOURCE_LEAST 18u     /* its title, and what stands where there is none */
-#define NAME_BEFORE_DOTS 52u /* characters; names that are as long are cut, too */
+#define SOURCE_LEAST 18u     /* width of its title, and of the text without a source */
+#define NAME_BEFORE_DOTS 52u /* characters; a name of this length is cut, too */
 #define WIDTH 12u
 
 enum {
 	CPU_COLUMNS = 5,
 	GPU_COLUMNS = 4,
 	COLUMNS = 1 + CPU_COLUMNS + GPU_COLUMNS + 1,
-	MEMORY_COLUMNS = 2, /* of the CPU, and as many of GPUs */
+	MEMORY_COLUMNS = 2, /* of the CPU; GPUs have as many */
 };
 
 struct page {
@@ -32,9 +32,9 @@ struct page {
 	const struct model *model;
 	const struct key_averages *keys;
 	unsigned name_width;
-	unsigned shapes_width; /* 0: there is no such column */
-	unsigned flops_power;  /* 1 + unit of the column of FLOPs in powers of 1000; 0: there is none */
-	unsigned source_width; /* 0: there is no such column */
+	unsigned shapes_width; /* 0: no such column */
+	unsigned flops_power;  /* 1 + unit of the column of FLOPs in powers of 1000; 0: no such column */
+	unsigned source_width; /* 0: no such column */
 	bool has_gpu;
 	unsigned memory_columns;
 };
@@ -66,7 +66,7 @@ static struct figure cell_share(uint64_t part, uint64_t whole)
 	return cell;
 }
 
-/* In two's complement. */
+/* bytes: in two's complement. */
 static struct figure cell_memory(uint64_t bytes)
 {
 	static const char *const units[] = {"KB", "MB", "GB"};
@@ -94,12 +94,12 @@ static void put_cell(const struct page *page, struct figure cell)
 	put_right(page->out, cell.text, (unsigned)strlen(cell.text), WIDTH);
 }
 
-/* The name, or its first characters and dots; to be freed. */
+/* The name, or its first characters and dots; the caller frees it. */
 static char *cut_name(const char *name)
 {
 	size_t characters = 0, end = 0, length = strlen(name);
 
-	/* a character begins where no byte of the form 10xxxxxx is */
+	/* a byte of the form 10xxxxxx continues a character; all others begin one */
 	for (size_t i = 0; i < length; i++) {
 		if (((unsigned char)name[i] & 0xc0) == 0x80)
 			continue;
@@ -192,7 +192,7 @@ static unsigned width_before_source(const struct page *page)
 	       (page->shapes_width ? page->shapes_width + 2 : 0) + (page->flops_power ? WIDTH + 2 : 0);
 }
 
-/* The last column, to the left. */
+/* The last column, left-aligned. */
 static void put_source(const struct page *page, const char *text)
 {
 	unsigned width = text_put(page->out, text, page->source_width, TEXT_TRUNCATE_START);
@@ -248,7 +248,7 @@ static void put_titles(const struct page *page)
 	fputc('\n', page->out);
 }
 
-/* All but the first Python line of a row have a line of the table of their own, and an empty one follows. */
+/* Puts all Python lines of a row but the first on lines of their own, followed by an empty one. */
 static void put_sources(const struct page *page, const struct key_row *row)
 {
 	unsigned before = width_before_source(page);
@@ -272,7 +272,7 @@ static void put_sources(const struct page *page, const struct key_row *row)
 
 static void put_row(const struct page *page, const struct key_row *row)
 {
-	struct figure count, total = {"0"}; /* of what is asynchronous */
+	struct figure count, total = {"0"}; /* for an asynchronous row */
 
 	if (!row->async)
 		total = cell_share(row->cpu_ns, page->keys->cpu_self_ns);
@@ -305,7 +305,7 @@ static unsigned between(unsigned least, unsigned width, unsigned most)
 	return width < least ? least : width > most ? most : width;
 }
 
-/* The least column is that of the rows shown, as in PyTorch. */
+/* The unit fits the smallest value of all rows. */
 static unsigned find_flops_power(const struct key_averages *keys)
 {
 	uint64_t least = UINT64_MAX;
@@ -321,7 +321,7 @@ static unsigned find_flops_power(const struct key_averages *keys)
 	return power;
 }
 
-/* As wide as the widest of all rows, also of those that are not shown. */
+/* As wide as the widest of all rows, including those that are not shown. */
 static void find_widths(struct page *page)
 {
 	const struct key_averages *keys = page->keys;
@@ -379,7 +379,7 @@ static void put_table(struct page *page)
 		fprintf(page->out, "Self CUDA time total: %s\n", cell_time((double)keys->gpu_ns).text);
 }
 
-/* GPUs have theirs as in PyTorch: where some op kept memory of one. */
+/* As in PyTorch, GPUs have memory columns if some op kept GPU memory. */
 static unsigned count_memory_columns(const struct key_averages *keys)
 {
 	for (size_t i = 0; i < keys->rows.count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the table of ops can be sorted by, under the names that torch.profiler has for them. */
+/* The sort keys of the table of ops, under torch.profiler's names for them. */
 #ifndef GPUTRACE_REPORT_KEY_SORTS_H
 #define GPUTRACE_REPORT_KEY_SORTS_H
 
@@ -10,16 +10,16 @@ struct key_sort {
 	double (*value)(const struct key_row *row);
 };
 
-/* NULL: there is none of that name. */
+/* NULL: there is no such key. */
 const struct key_sort *key_sort_by_name(const char *name);
 
 /* "cpu_time, cpu_time_total, ..." */
 const char *key_sort_names(void);
 
-/* Most first; what is equal stays in its order, that of what came first. */
+/* Most first; equal rows keep their order, that of their first events. */
 void key_rows_sort(struct key_averages *keys, const struct key_sort *sort);
 
-/* By Self CUDA, where there is none by Self CPU. */
+/* By Self CUDA or, if there is none, by Self CPU. */
 void key_rows_sort_as_usual(struct key_averages *keys);
 
 #endif

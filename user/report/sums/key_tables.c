@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The table of ops (key_averages.c) for programs, and to paste. */
+/* The table of ops (key_averages.c), for programs and for pasting. */
 #include "report/sums/key_averages.h"
 
 #include <inttypes.h>
@@ -35,7 +35,7 @@ static void add_text(struct table *table, const char *text)
 		table_add_unknown(table, "");
 }
 
-/* The lines of the row, the innermost first: "train.py(42): step;main.py(3): main". */
+/* Adds the lines of a row, innermost first: "train.py(42): step;main.py(3): main". */
 static void add_stack(struct report *report, struct table *table, const struct key_row *row)
 {
 	const struct model *model = report->model;
@@ -56,7 +56,7 @@ static void add_stack(struct report *report, struct table *table, const struct k
 	free(text);
 }
 
-/* What ops took less what they gave back. */
+/* Adds what ops took minus what they gave back. */
 static void add_memory(struct table *table, const struct key_averages *keys, const struct key_row *row)
 {
 	const uint64_t bytes[] = {row->memory.cpu, row->memory_self.cpu, row->memory.gpu, row->memory_self.gpu};

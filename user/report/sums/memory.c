@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory from CUDA: peaks, and the lines that held it then. */
+/* Memory from CUDA: peaks, and the lines that held it at the peak. */
 #include <stdlib.h>
 
 #include "report/parts.h"
@@ -59,7 +59,7 @@ static void put_peak_table(struct report *report)
 	report_table(report, &table);
 }
 
-/* A segment that PyTorch keeps is not what a line leaks. */
+/* Says that a segment which PyTorch keeps is no leak of a line. */
 static void put_kept(struct report *report)
 {
 	const struct memory_peaks *memory = &report->all->memory;

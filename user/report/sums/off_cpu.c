@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which lines wait off the CPU, for what, and who woke them. */
+/* Waits off the CPU by line, with reason and waker. */
 #include <stdlib.h>
 
 #include "report/parts.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Time by op of PyTorch: on the GPU, or on the CPU where nothing ran on a GPU. */
+/* Time by op of PyTorch: on the GPU, or on the CPU if nothing ran on a GPU. */
 #include <stdio.h>
 
 #include "report/parts.h"
@@ -70,7 +70,7 @@ static uint32_t count_in_state(const struct model *model, enum gpt_agent_ops_sta
 	return count;
 }
 
-/* Why there are none, or what of them there is not. */
+/* Says why there are none, or which are missing. */
 static void put_refused(struct report *report)
 {
 	const struct model *model = report->model;

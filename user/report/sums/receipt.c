@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The receipt for programs: tables of what the lines of complete.c say. */
+/* The receipt for programs: the content of complete.c as tables. */
 #include "report/parts.h"
 
 static const char *end_name(enum complete_end end)
@@ -35,7 +35,7 @@ void report_losses(struct report *report)
 	report_table(report, &table);
 }
 
-/* Of what was not measured nothing is known. */
+/* A value that was not measured is unknown. */
 static void add_if(struct table *table, bool is_known, struct number shown, uint64_t value)
 {
 	if (is_known)

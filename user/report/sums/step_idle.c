@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The idle time of steps of training by cause, and that outside of them: together the account's. */
+/* Idle time of steps of training by cause, and idle time outside of steps: together that of the account. */
 #include <stdlib.h>
 
 #include "report/parts.h"
 #include "report/why/why_words.h"
 
-/* Of rows that say where the time is; label: on a page. */
+/* Where the time of rows is; label: on a page. */
 struct place {
 	const char *what, *label;
-	const struct step *step; /* NULL: of no one step */
+	const struct step *step; /* NULL: of no single step */
 	uint32_t process;	 /* model.processes, NONE: several */
 };
 
@@ -42,7 +42,7 @@ static void add_row(struct report *report, struct table *table, struct time_unit
 		table_add_id(table, report->model->processes[place->process].pid);
 }
 
-/* A row for each cause, most time first. */
+/* Adds a row for each cause, most time first. */
 static void add_rows(struct report *report, struct table *table, struct time_unit unit, const struct place *place,
 		     const struct idle_by_cause *idle)
 {
@@ -63,7 +63,7 @@ static void add_slot(struct report *report, struct table *table, struct time_uni
 	add_rows(report, table, unit, place, &idle);
 }
 
-/* Of the steps that have a row. */
+/* Adds the steps that have rows. */
 static void add_steps(struct report *report, struct table *table, struct time_unit unit, size_t number)
 {
 	const struct step_table *steps = &report->all->steps.list.items[number];
@@ -80,7 +80,7 @@ static void add_steps(struct report *report, struct table *table, struct time_un
 			 step_slot(number, i));
 }
 
-/* A page has those of all steps; a program gets each step that has a row, too. */
+/* A page shows the sum of all steps; programs also get each step that has a row. */
 static void add_process(struct report *report, struct table *table, struct time_unit unit, size_t number)
 {
 	uint32_t process = report->all->steps.list.items[number].process;
@@ -94,7 +94,7 @@ static void add_process(struct report *report, struct table *table, struct time_
 		 step_slot(number, STEP_SLOT_OUTSIDE));
 }
 
-/* What is not known, as in the table of idle time. */
+/* Explains what is not known, as the table of idle time does. */
 static void explain(struct report *report)
 {
 	const struct idle_steps *steps = &report->all->idle.steps;

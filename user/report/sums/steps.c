@@ -6,7 +6,7 @@
 #include "report/parts.h"
 #include "report/why/why_words.h"
 
-/* By what they were found: "by Optimizer.step (AdamW.step), 120 of them". */
+/* What the steps were found by: "by Optimizer.step (AdamW.step), 120 of them". */
 static char *found_by(const struct step_track *track)
 {
 	struct number number = number_count(track->list.count + track->left_out);
@@ -50,16 +50,16 @@ static char *ops_of(const struct report *report, const struct step_row *row)
 	return text;
 }
 
-/* A row without a step is the sum of all. */
+/* The cells of a row; without a step the row is the sum of all. */
 struct cells {
 	const char *label, *what; /* what: for programs */
 	const struct step *step;
 	uint64_t wall_ns, busy_ns, launches;
-	const struct step_row *row; /* whose ops are listed, NULL */
-	struct idle_by_cause idle;  /* of the account of idle time */
+	const struct step_row *row; /* its ops are listed, NULL */
+	struct idle_by_cause idle;  /* from the account of idle time */
 };
 
-/* The largest cause of its idle time, and how much of that it is. */
+/* Adds the largest cause of its idle time, and that cause's share. */
 static void add_idle(struct table *table, const struct cells *cells)
 {
 	const struct idle_by_cause *idle = &cells->idle;
@@ -113,7 +113,7 @@ static void add_row(struct report *report, struct table *table, const struct ste
 	free(ops);
 }
 
-/* Of a step that has a row. */
+/* Idle time of a step that has a row. */
 static struct idle_by_cause idle_of(const struct report *report, const struct step_table *steps,
 				    const struct step_row *row)
 {
@@ -189,7 +189,7 @@ static void put_table(struct report *report, const struct step_table *steps)
 	report_table(report, &table);
 }
 
-/* What is in none of the steps above. */
+/* Says what is in none of the steps above. */
 static void put_outside(struct report *report, const struct step_table *steps)
 {
 	const struct window *window = &report->all->window;

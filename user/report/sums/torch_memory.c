@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory of PyTorch's allocators: peaks, who held it then and to the end, and who did when there was not enough. */
+/* Memory of PyTorch's allocators: peaks, who held it then and at the end, and who held it when there was not enough. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "report/parts.h"
 
-#define GROWING_SHOWN 3u /* lines of a space */
+#define GROWING_SHOWN 3u /* lines per space */
 
-/* "GPU 0", "CPU", of which process where there are several, so that pages need no column of it; the caller frees it. */
+/* "GPU 0", "CPU"; with its process if there are several, so that pages need no column for it; the caller frees it. */
 static char *space_name(const struct report *report, uint32_t index)
 {
 	const struct torch_memory_sums *memory = &report->all->torch_memory;
@@ -46,7 +46,7 @@ static void add_op(const struct report *report, struct table *table, uint32_t op
 		table_add(table, op_text(report, op_name));
 }
 
-/* "+13.0 MB" of what grows; what comes and goes, or did not change, is no one's business. */
+/* "+13.0 MB" for a row that grows; memory that comes and goes, or does not change, is of no interest. */
 static void add_growth(struct table *table, const struct torch_memory_row *row)
 {
 	struct number shown = {"-"};
@@ -56,9 +56,9 @@ static void add_growth(struct table *table, const struct torch_memory_row *row)
 	table_add_value(table, shown, row->per_step);
 }
 
-/* ---- what grows -------------------------------------------------------------------------------------------------- */
+/* ---- growth ------------------------------------------------------------------------------------------------------ */
 
-/* Of a space: what all of its rows grow by that are worth a word. */
+/* The growth of a space: of all its rows that grow by enough to be named. */
 static double growth_of(const struct torch_memory_sums *memory, uint32_t space)
 {
 	double sum = 0;
@@ -387,7 +387,7 @@ static void put_outs(struct report *report)
 			    number_count(memory->out_count - memory->outs.count).text);
 }
 
-/* What is not in the table, and why. */
+/* Says what is not in the table, and why. */
 static void put_unseen(struct report *report)
 {
 	for (uint32_t i = 0; i < report->model->process_count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which lines wait for the GPU, and for what of it. */
+/* Waits for the GPU by line, and what they wait for. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which nodes are shown, and how their lines look. */
+/* Chooses the nodes to show, and formats their lines. */
 #include "report/tree/tree.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "report/tree/tree_names.h"
 #include "report/tree/tree_table.h"
 
-#define TEXT_LEAST 72u /* columns that a line has after its branches, also where the page is too narrow */
+#define TEXT_LEAST 72u /* columns for a line's text after its branches, even if the page is too narrow */
 
 struct view {
 	struct report *report;
@@ -19,9 +19,9 @@ struct view {
 	struct tree_names names;
 	struct time_unit unit;
 	uint64_t total_ns;
-	uint64_t hidden;      /* nodes that are not shown: too little time */
+	uint64_t hidden;      /* nodes that are not shown: too small */
 	struct table table;   /* for programs */
-	ARRAY(bool) branches; /* of each level around the current line: whether more comes below */
+	ARRAY(bool) branches; /* for each level around the current line: whether more lines follow below */
 };
 
 static bool is_shown(const struct view *view, uint64_t ns)
@@ -40,7 +40,7 @@ static const char *color_of(const struct view *view, uint64_t ns)
 	return share > 0.6 ? "\033[31m" : share > 0.2 ? "\033[33m" : share > 0.05 ? "\033[32m" : "\033[2m";
 }
 
-/* Returns how many columns it took. */
+/* Returns the number of columns written. */
 static unsigned put_branches(const struct view *view)
 {
 	FILE *out = view->report->out;
@@ -67,7 +67,7 @@ static char *amount_text(const struct view *view, uint64_t ns)
 	return xasprintf("%s %s  %s %%  ", number_in(ns, view->unit).text, view->unit.name, percent.text);
 }
 
-/* Bytes not freed, and what grows: where there are none nothing is said of it. */
+/* Adds bytes not freed and growth, where there are any. */
 static void put_line(const struct view *view, const struct tree_rest *amount, uint64_t count, const char *name,
 		     const char *place)
 {
@@ -97,7 +97,7 @@ static void put_line(const struct view *view, const struct tree_rest *amount, ui
 	free(time);
 }
 
-/* As a line, or as a row of a table. */
+/* Writes a line, or adds a row to the table. */
 static void put_node(struct view *view, uint32_t index)
 {
 	const struct tree_node *node = &view->nodes.all.items[index];
@@ -115,7 +115,7 @@ static void put_node(struct view *view, uint32_t index)
 	free(place);
 }
 
-/* ---- which ------------------------------------------------------------------------------------------------------- */
+/* ---- choice of nodes --------------------------------------------------------------------------------------------- */
 
 static struct tree_rest rest_of(const struct view *view, uint32_t index)
 {
@@ -151,13 +151,13 @@ static void put_rest(struct view *view, struct tree_rest rest)
 	free(name);
 }
 
-/* A node whose children are shown: the next of them, and what is left after the last. */
+/* A node whose children are being shown: the next child, and the rest, for after the last. */
 struct level {
 	uint32_t next;
 	struct tree_rest rest;
 };
 
-/* Whether what stands under a node is the node itself. */
+/* Whether all under a node is the node itself. */
 static bool has_only_itself(const struct view *view, const struct tree_node *node)
 {
 	const struct tree_node *child = node->children == NONE ? NULL : &view->nodes.all.items[node->children];

@@ -10,12 +10,12 @@
 
 struct tree_options {
 	enum tree_by by;
-	bool all_frames;      /* also those of libraries */
-	uint32_t min_percent; /* nodes below are left out; thousandths of a percent */
-	unsigned depth;	      /* how many levels below the first line, 0: all */
+	bool all_frames;      /* including those of libraries */
+	uint32_t min_percent; /* nodes below this are left out; thousandths of a percent */
+	unsigned depth;	      /* levels below the first line, 0: all */
 };
 
-#define TREE_MIN_PERCENT 1000u /* what is usual */
+#define TREE_MIN_PERCENT 1000u /* the default */
 
 /* Returns 0 or -errno when the trace could not be read, or out not written. */
 int report_write_tree(FILE *out, struct trace *trace, const struct report_options *page,

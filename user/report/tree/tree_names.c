@@ -16,7 +16,7 @@
 
 /* ---- paths ------------------------------------------------------------------------------------------------------- */
 
-/* How many bytes of folders two paths begin with. */
+/* Length in bytes of the folders that two paths share. */
 static size_t shared_folders(const char *a, const char *b, size_t most)
 {
 	size_t shared = 0;
@@ -47,13 +47,13 @@ void tree_names_make(struct tree_names *names, const struct call_tree_nodes *nod
 	}
 }
 
-/* The path of a library's file from its package on. */
+/* A library file's path from its package on. */
 static const char *after_packages(const char *file)
 {
 	static const char *const marks[] = {"/site-packages/", "/dist-packages/"};
 	const char *at;
 
-	if (*file != '/') /* torch.profiler leaves out what is before the package */
+	if (*file != '/') /* torch.profiler leaves out the folders before the package */
 		return file;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if ((at = strstr(file, marks[i])))
@@ -72,7 +72,7 @@ static const char *short_path(const struct tree_names *names, const char *file)
 	return names->shared < strlen(file) ? file + names->shared : path_base(file);
 }
 
-/* "torch" of .../site-packages/torch/nn/modules/linear.py; "threading" of a file alone; length: of it. */
+/* "torch" for .../site-packages/torch/nn/modules/linear.py; "threading" for a single file; length: of the name. */
 static const char *package_of(const char *file, size_t *length)
 {
 	const char *path = after_packages(file);
@@ -87,7 +87,7 @@ static const char *package_of(const char *file, size_t *length)
 	return path;
 }
 
-/* ---- what libraries a node stands for ---------------------------------------------------------------------------- */
+/* ---- libraries of a node ----------------------------------------------------------------------------------------- */
 
 struct package {
 	const char *name;

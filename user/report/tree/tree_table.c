@@ -42,7 +42,7 @@ static const char *kind_name(enum tree_node_kind kind)
 	return names[kind];
 }
 
-/* A name with what shows its depth where blanks would not. */
+/* Adds a name, indented by its depth with characters that are shown where blanks would not be. */
 static void add_name(struct table *table, size_t depth, const char *label, const char *name)
 {
 	char *indented = xstrdup(label);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The tree of calls as a table: a row for each node, after its parent, with how deep it stands. */
+/* The tree of calls as a table: a row for each node, after its parent, with its depth. */
 #ifndef GPUTRACE_REPORT_TREE_TABLE_H
 #define GPUTRACE_REPORT_TREE_TABLE_H
 
 #include "report/table.h"
 #include "report/tree/tree_names.h"
 
-/* Nodes of one parent that have too little to be shown. */
+/* The children of a node that are too small to be shown. */
 struct tree_rest {
-	uint64_t ns, held; /* as those of a tree_node */
+	uint64_t ns, held; /* as in tree_node */
 	double growth;
 	uint64_t count;
 };

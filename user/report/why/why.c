@@ -11,7 +11,7 @@
 
 #define LOSSES_SHOWN 3u
 #define LINES_SHOWN 3u
-#define INDENT 12u /* where the words after "   where" begin */
+#define INDENT 12u /* start of the text after "   where" */
 
 static void put_field(struct report *report, const char *name, char *text)
 {
@@ -20,7 +20,9 @@ static void put_field(struct report *report, const char *name, char *text)
 	free(text);
 }
 
-/* What a reader takes for one line: rows of the loss that read the same (collections by generation, kinds of waits). */
+/*
+ * One place as a reader sees it: all rows of the loss with the same text (collections by generation, kinds of waits).
+ */
 struct place {
 	char *where;
 	uint64_t ns;
@@ -40,7 +42,7 @@ static int by_time(const void *left, const void *right)
 	return by_text(left, right);
 }
 
-/* Most first; the caller frees them and their texts. */
+/* Returns the places, most time first; the caller frees them and their texts. */
 static struct place *places_of(const struct report *report, const struct why_loss *loss, size_t *count)
 {
 	struct place *places = xcalloc(loss->line_count + 1, sizeof(*places));
@@ -94,7 +96,7 @@ static void put_loss(struct report *report, const struct why_loss *loss, size_t 
 	free(title);
 }
 
-/* ---- every nanosecond that was lost, once ------------------------------------------------------------------------ */
+/* ---- all time that was lost, each nanosecond once ---------------------------------------------------------------- */
 
 static void add_part(struct report *report, struct table *table, struct time_unit unit, uint64_t ns, const char *what)
 {
@@ -163,7 +165,7 @@ static char *what_was_looked_at(const struct why *why)
 			 sum);
 }
 
-/* What came before, if it took long. */
+/* Says how much came before, if there are steps or if it was mostly importing. */
 static void put_before(struct report *report)
 {
 	const struct why *why = &report->all->why;
@@ -245,7 +247,7 @@ static void put_why(struct report *report)
 	put_cautions(report);
 }
 
-/* For programs the sum is a table of its own, too. */
+/* Programs also get the sum, as a table of its own. */
 static void put_all_tables(struct report *report)
 {
 	report_processes(report);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * `gputrace why`: the three largest losses of a trace in words, as text; or that there is nothing to mend, or that it
- * cannot be said and what to record for it.
+ * `gputrace why`: the three largest losses of a trace in words; or that nothing needs fixing; or that it cannot be
+ * said, and what to record for it.
  */
 #ifndef GPUTRACE_REPORT_WHY_H
 #define GPUTRACE_REPORT_WHY_H
 
 #include "report/report.h"
 
-/* As report_write. */
+/* Returns as report_write. */
 int report_write_why(FILE *out, struct trace *trace, const struct report_options *options);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What to try about a loss, and what cannot be said. */
+/* What to try about a loss, and when nothing can be said. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,10 +8,10 @@
 #include "report/text.h"
 #include "report/why/why_words.h"
 
-/* Of launches without GPU times more than one in this many make idle time doubtful. */
+/* If more than one in this many launches has no GPU times, idle time is doubtful. */
 #define UNTIMED_SHARE 50u
 
-/* Where more than one part in this many of the time was lost to no one, that is said. */
+/* If more than one part in this many of the time was lost without a culprit, a caution says so. */
 #define WHY_BEGUN_SHARE 20u
 
 static const char *sync_advice(const struct why_line *line)
@@ -26,7 +26,7 @@ static const char *sync_advice(const struct why_line *line)
 	       "measuring.";
 }
 
-/* "Torch-Compiled Region: 1/0": the first one made of a function. */
+/* "Torch-Compiled Region: 1/0": whether it is the first region of its function. */
 static bool is_first_of_function(const char *region)
 {
 	const char *count = strrchr(region, '/');
@@ -52,7 +52,7 @@ static const char *compile_advice(const struct analyses *all, const struct why_l
 	}
 }
 
-/* A process without work of its own on a GPU. */
+/* Whether the line's process has no work of its own on a GPU. */
 static bool in_worker(const struct analyses *all, const struct why_line *line)
 {
 	const struct model_process *process = &all->model->processes[line->process];
@@ -170,7 +170,7 @@ char *why_advice(const struct analyses *all, const struct why_loss *loss)
 	return xstrdup(advice(all, loss));
 }
 
-/* ---- what cannot be said ----------------------------------------------------------------------------------------- */
+/* ---- when nothing can be said ------------------------------------------------------------------------------------ */
 
 static char *nothing_recorded(const struct analyses *all)
 {

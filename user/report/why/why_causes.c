@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What causes are called. */
+/* The names of causes. */
 #include "report/why/why_words.h"
 
 static const struct {
@@ -31,7 +31,7 @@ static const struct {
 	[WHY_RANK] = {"rank", "ranks wait in collectives for the one that comes last", "a late rank"},
 	[WHY_PEER] = {"peer", "the GPU waits for other processes in a collective on the CPU", "a collective"},
 	[WHY_UNSAMPLED] = {"unsampled", "the GPU waits, and no sample says for what", "not sampled"},
-	/* of no loss that has a title */
+	/* losses without a title */
 	[WHY_GPU] = {"gpu", NULL, "not begun by the GPU"},
 	[WHY_UNSEEN] = {"unseen", NULL, "launch not recorded"},
 	[WHY_SHORT] = {"short", NULL, "gaps under 5 us"},
@@ -42,7 +42,7 @@ const char *why_cause_name(enum why_cause cause)
 	return causes[cause].name;
 }
 
-/* Of a file without a word of Python no one knows whether it was Python. */
+/* Without any Python code in the file it is not known whether it was Python. */
 const char *why_title(const struct analyses *all, enum why_cause cause)
 {
 	if (cause == WHY_PYTHON && !all->model->code_count)

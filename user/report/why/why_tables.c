@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* `gputrace why` as tables, for programs and to be pasted. */
+/* `gputrace why` as tables, for programs and for pasting. */
 #include <stdlib.h>
 
 #include "report/why/why_tables.h"
 #include "report/why/why_words.h"
 
-#define LOSSES_SHOWN 3u /* in notes, where tables are for people */
+#define LOSSES_SHOWN 3u /* in notes, in formats for people */
 
 static const char *verdict_of(const struct analyses *all, bool unsaid)
 {
@@ -51,7 +51,7 @@ static void put_answer(struct report *report)
 	free(unsaid);
 }
 
-/* Where tables are pasted, cells are too narrow for sentences. */
+/* Writes a loss as a note: in pasted tables, cells are too narrow for sentences. */
 static void write_loss(struct report *report, const struct why_loss *loss, size_t number)
 {
 	char *where = why_where(report->all, loss, &loss->lines[0]), *seen = why_evidence(report->all, loss);
@@ -90,7 +90,7 @@ static void add_loss(struct report *report, struct table *table, const struct wh
 	free(advice);
 }
 
-/* All that are worth a word, also those that are no more than the third. */
+/* All losses worth mentioning, also beyond the third. */
 static void put_losses(struct report *report, size_t count)
 {
 	const struct why *why = &report->all->why;

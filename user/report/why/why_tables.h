@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What `gputrace why` says, as tables for programs (table_writer.h). */
+/* The content of `gputrace why`, as tables for programs (table_writer.h). */
 #ifndef GPUTRACE_REPORT_WHY_TABLES_H
 #define GPUTRACE_REPORT_WHY_TABLES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sentences of what samples and waits of threads show (--cpu, --off-cpu). */
+/* Sentences about what samples and waits of threads show (--cpu, --off-cpu). */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -7,7 +7,10 @@
 #include "report/text.h"
 #include "report/why/why_words.h"
 
-/* Time of a cause by one number: what was done, by which thread, in which function; who else woke a thread. */
+/*
+ * The time of a cause, by one number each: what was done, by which thread, in which function; which untraced process
+ * woke a thread.
+ */
 struct shares {
 	struct tally inner, culprits, functions, others;
 };
@@ -46,7 +49,7 @@ static void free_shares(struct shares *shares)
 	tally_free(&shares->others);
 }
 
-/* The number with most time, NONE: there is none. */
+/* The number with most time, NONE: the tally is empty. */
 static uint32_t most_of(const struct tally *tally, uint64_t *ns)
 {
 	struct tally_entry *sorted = tally_sorted(tally, false);
@@ -58,7 +61,7 @@ static uint32_t most_of(const struct tally *tally, uint64_t *ns)
 	return most;
 }
 
-/* "worker (pid 4711, thread QueueFeeder)" */
+/* "worker (pid 4711)", or "thread QueueFeeder (worker, pid 4711)" */
 static char *thread_text(const struct model *model, uint32_t number)
 {
 	const struct model_thread *thread = &model->threads[number];
@@ -110,7 +113,7 @@ char *why_how_often(const struct why_loss *loss)
 					    number_time(loss->longest_ns).text);
 }
 
-/* What other threads did meanwhile, that the one that launches waited for. */
+/* What other threads did while the launching thread waited for them. */
 static char *others_text(const struct analyses *all, const struct shares *shares)
 {
 	uint32_t culprit = most_of(&shares->culprits, NULL), other = most_of(&shares->others, NULL);
@@ -158,7 +161,7 @@ char *why_ran_evidence(const struct analyses *all, const struct why_loss *loss)
 	char *often = why_how_often(loss), *text;
 
 	text = xasprintf("The GPU had nothing to do %s, while the thread that launches ran, by samples.", often);
-	if (function != NONE && *why_name(all, function) != '[') /* no symbol, but a file */
+	if (function != NONE && *why_name(all, function) != '[') /* a file's name, not a symbol */
 		text = xjoin(text, " ",
 			     xasprintf("The native function seen most is %s: %s.", why_name(all, function),
 				       number_time(ns).text));

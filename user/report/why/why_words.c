@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sentences of what rows say; every figure in them is one of the rows'. */
+/* Sentences about rows; every figure in them is in the rows. */
 #include "report/why/why_words.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@ static const char *plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
-/* ---- where ------------------------------------------------------------------------------------------------------- */
+/* ---- place ------------------------------------------------------------------------------------------------------- */
 
 static char *where(const struct analyses *all, const struct why_loss *loss, const struct why_line *line)
 {
@@ -82,7 +82,7 @@ char *why_where(const struct analyses *all, const struct why_loss *loss, const s
 	const struct model_process *process = &all->model->processes[line->process];
 	char *text = where(all, loss, line), *label, *shown;
 
-	/* of a process that does nothing on a GPU it is news that it is to blame */
+	/* that a process without GPU work is to blame is news */
 	if (loss->cause == WHY_RANK || (all->active < 2 && (process->calls || process->gpu_ops)))
 		return text;
 	label = process_label(process);
@@ -91,7 +91,7 @@ char *why_where(const struct analyses *all, const struct why_loss *loss, const s
 	return xjoin(text, " ", shown);
 }
 
-/* ---- what shows it ----------------------------------------------------------------------------------------------- */
+/* ---- evidence ---------------------------------------------------------------------------------------------------- */
 
 static char *python_evidence(const struct analyses *all, const struct why_loss *loss)
 {
@@ -194,7 +194,7 @@ static char *calls_evidence(const struct why_loss *loss)
 	return text;
 }
 
-/* Most of them first, each module once. */
+/* Largest first, each module once. */
 static char *import_evidence(const struct analyses *all, const struct why_loss *loss)
 {
 	char *text = xstrdup("");
@@ -300,7 +300,7 @@ static char *process_evidence(const struct analyses *all, const struct why_loss 
 	return text;
 }
 
-/* How often that rank was the last. */
+/* Says how often that rank was the last. */
 static char *rank_evidence(const struct analyses *all, const struct why_loss *loss)
 {
 	const struct why_line *line = &loss->lines[0];

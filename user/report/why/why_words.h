@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A loss (analyze/why/why.h) in words: what it is, where, what of the log shows it, what to try. */
+/* A loss (analyze/why/why.h) in words: what it is, where, the evidence in the log, what to try. */
 #ifndef GPUTRACE_REPORT_WHY_WORDS_H
 #define GPUTRACE_REPORT_WHY_WORDS_H
 
 #include "analyze/analyze.h"
 
-/* Less than this share of the time looked at is not worth a word: one part in this many. */
+/* Losses below this share of the time looked at are not mentioned: one part in this many. */
 #define WHY_LEAST_SHARE 100u
 
-/* And where all that was lost is less than this, there is nothing to mend. */
+/* If all losses together are below this share, nothing needs fixing. */
 #define WHY_MEND_SHARE 20u
 
-/* A line that reads no more than that at once reads one number: .item() and the like. */
+/* A line that reads at most this much at once reads one number: .item() and the like. */
 #define WHY_NUMBER_BYTES 8u
 
-/* Of a cause (why_causes.c): for programs ("python", "data", ...), and for people. */
+/* The names of a cause (why_causes.c): for programs ("python", "data", ...), and for people. */
 const char *why_cause_name(enum why_cause cause);
-const char *why_title(const struct analyses *all, enum why_cause cause); /* of a loss */
+const char *why_title(const struct analyses *all, enum why_cause cause); /* a loss as title */
 const char *why_short(enum why_cause cause);
 
 static inline const char *why_name(const struct analyses *all, uint32_t name)
@@ -24,28 +24,28 @@ static inline const char *why_name(const struct analyses *all, uint32_t name)
 	return name == NONE || name >= all->model->string_count ? "?" : all->model->strings[name];
 }
 
-/* One of its lines; all that follow are the caller's to free. */
+/* The place of one of its lines; the caller frees this and all texts below. */
 char *why_where(const struct analyses *all, const struct why_loss *loss, const struct why_line *line);
 
-/* The figures of the log that show it. */
+/* The figures of the log that show the loss. */
 char *why_evidence(const struct analyses *all, const struct why_loss *loss);
 
 /* "12 times, 3.1 ms at the longest" */
 char *why_how_often(const struct why_loss *loss);
 
-/* As why_evidence, of causes that samples and waits of threads show (why_waits.c). */
+/* why_evidence for causes that samples and waits of threads show (why_waits.c). */
 char *why_ran_evidence(const struct analyses *all, const struct why_loss *loss);
 char *why_waits_evidence(const struct analyses *all, const struct why_loss *loss);
 
 char *why_advice(const struct analyses *all, const struct why_loss *loss);
 
-/* Why nothing can be said, and what to record; NULL: something can. */
+/* Why nothing can be said, and what to record; NULL: something can be said. */
 char *why_unsaid(const struct analyses *all);
 
-/* What makes the answer less sure, a sentence each; NULL: there is no more. */
+/* What makes the answer less certain: one sentence per index; NULL: no more. */
 char *why_caution(const struct analyses *all, unsigned index);
 
-/* Losses that are worth a word, of all->why.losses the first ones. */
+/* The number of losses worth mentioning: the first ones of all->why.losses. */
 size_t why_worth(const struct analyses *all);
 
 #endif
