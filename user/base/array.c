@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory that either comes or ends the program with a message. */
+/* Allocation that ends the program with a message when it fails. */
 #include "base/array.h"
 
 #include <stdarg.h>

@@ -15,7 +15,7 @@
 		size_t count, capacity;                                                                                \
 	}
 
-/* Makes room for more items than there is room for; returns the (possibly moved) block. */
+/* Grows the block to hold at least `wanted` items; returns the (possibly moved) block. */
 void *array_grow(void *items, size_t item_size, size_t wanted, size_t *capacity);
 
 /* Makes room for `extra` more items; returns the (possibly moved) block. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A write that blocks can only be ended by a signal, and one that comes just before it is lost; to make the descriptor
- * non-blocking would do so for everybody who shares it.  So a thread writes, and the caller waits for it or for the
- * cancelling, whichever comes first.
+ * Only a signal ends a write that blocks, and a signal that comes just before the write is lost.  O_NONBLOCK would
+ * apply to every process that shares the descriptor.  So a thread writes, and the caller waits for it or for the
+ * cancellation, whichever comes first.
  */
 #include "base/cancel.h"
 
@@ -20,10 +20,10 @@
 #include "base/array.h"
 #include "base/thread.h"
 
-/* Of a regular file, between two looks: a disk takes it within milliseconds. */
+/* Written to a regular file between two checks of the flag: a disk takes it within milliseconds. */
 #define PIECE_BYTES (1u << 20)
 
-#define STACK_BYTES (64u << 10) /* the usual 8 MB of addresses may not be there */
+#define STACK_BYTES (64u << 10) /* the default 8 MB of address space may not be available */
 
 bool is_cancelled(const struct cancel *cancel)
 {
@@ -38,7 +38,7 @@ static int write_all(int fd, const char *data, size_t bytes, const struct cancel
 		if (is_cancelled(cancel))
 			return -ECANCELED;
 		wrote = write(fd, data, bytes < PIECE_BYTES ? bytes : PIECE_BYTES);
-		if (wrote < 0 && errno == EAGAIN) { /* non-blocking because of another program */
+		if (wrote < 0 && errno == EAGAIN) { /* another program made it non-blocking */
 			struct pollfd ready = {.fd = fd, .events = POLLOUT};
 
 			poll(&ready, 1, -1);
@@ -54,13 +54,13 @@ static int write_all(int fd, const char *data, size_t bytes, const struct cancel
 	return 0;
 }
 
-/* ---- someone who may not read --------------------------------------------------------------------------------- */
+/* ---- a reader that may not read ------------------------------------------------------------------------------- */
 
 struct writing {
-	int fd, done;	      /* one of its own, as it may outlive the caller's; an eventfd */
-	pthread_mutex_t lock; /* of the next two lines */
+	int fd, done;	      /* fd: a duplicate, as it may outlive the caller's; done: an eventfd */
+	pthread_mutex_t lock; /* guards the next two lines */
 	int error;
-	bool over, left; /* the thread has finished; the caller has gone: who comes second frees it */
+	bool over, left; /* the thread has finished; the caller has left: the later of the two frees it */
 	size_t bytes;
 	char data[];
 };
@@ -75,7 +75,7 @@ static void free_writing(struct writing *writing)
 	free(writing);
 }
 
-/* True when the other one has left already. */
+/* True when the other side has left already. */
 static bool leave(struct writing *writing, bool *mine, const bool *others)
 {
 	bool last;

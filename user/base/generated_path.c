@@ -31,7 +31,7 @@ char *generated_name_shorten(const char *name, uint32_t line)
 	return length <= 2 * (BEGIN + END) ? NULL : xasprintf("%.*s...%s:%u", BEGIN, name, name + length - END, line);
 }
 
-/* What stands after the folder of a notebook's process, NULL: the path is none of a notebook. */
+/* What follows the folder of a notebook's process in the path; NULL: it is no notebook's path. */
 static const char *after_notebook(const char *path)
 {
 	static const char folder[] = "/ipykernel_";

@@ -21,8 +21,8 @@ static uint64_t mix(uint64_t a, uint64_t b)
 
 /*
  * Sixteen neighbouring keys share a row of sixteen slots: correlation ids count up, so the next one is found
- * in cache lines that are already there.  Where in the row they begin is the hash's choice, as addresses have
- * no low bits of their own.
+ * in cache lines that are already there.  The hash picks where in the row they begin, as the low bits of addresses
+ * do not differ.
  */
 #define ROW 16
 
@@ -58,7 +58,7 @@ static struct lookup_entry *find_slot(const struct lookup *lookup, uint32_t spac
 
 #define HUGE_PAGE (2u << 20)
 
-/* Zeroed.  Nearly every look at a large table is at another page: fewer, larger ones are found faster. */
+/* Zeroed.  Nearly every access to a large table touches another page: huge pages cost fewer TLB misses. */
 static struct lookup_entry *new_entries(size_t count)
 {
 	size_t bytes = count * sizeof(struct lookup_entry);
@@ -121,7 +121,7 @@ uint32_t *lookup_put(struct lookup *lookup, uint32_t space, uint64_t key, uint32
 	return &entry->value;
 }
 
-/* Room for as many as there were: so many come again.  Half of it where even a quarter was not used. */
+/* Keeps the capacity, as about as many entries come again.  Halves it if less than a quarter was used. */
 static size_t capacity_again(const struct lookup *lookup)
 {
 	size_t capacity = lookup->mask + 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A hash table from (space, key) to a 32-bit index, for all that is known by numbers or by hashes of its bytes.  Open
- * addressing; entries stay where they are, only their values change.
+ * A hash table from (space, key) to a 32-bit index, for things identified by numbers or by a hash of their bytes.  Open
+ * addressing without deletion: an entry's value changes; lookup_shrink and lookup_move rebuild the table.
  * The numbers come from targets, so the hash is seeded: a target cannot choose keys that collide.
  */
 #ifndef GPUTRACE_LOOKUP_H
@@ -19,7 +19,7 @@ struct lookup_entry {
 struct lookup {
 	struct lookup_entry *entries;
 	size_t mask;  /* capacity - 1, 0: nothing allocated */
-	size_t count; /* used */
+	size_t count; /* used entries */
 	size_t dropped;
 	uint64_t seed;
 };
@@ -30,20 +30,20 @@ void lookup_free(struct lookup *lookup);
 /* The value at (space, key), NULL when there is none; valid until the next lookup_put. space > 0. */
 uint32_t *lookup_get(const struct lookup *lookup, uint32_t space, uint64_t key);
 
-/* The same, made with `initial` when there is none. */
+/* As lookup_get, but adds an entry with the value `initial` when there is none. */
 uint32_t *lookup_put(struct lookup *lookup, uint32_t space, uint64_t key, uint32_t initial);
 
 #define LOOKUP_LATEST 64u
 
 /*
- * What was found last, where the same few are looked for again and again (the threads of a program, its kernels).
- * Zeroed: nothing, as after every lookup_put that changes a value.
+ * A cache of what was found last, for a few keys that are looked up again and again (the threads of a program, its
+ * kernels).  Zeroed: empty.  The caller zeroes it after every lookup_put that changes a value.
  */
 struct lookup_latest {
-	struct lookup_entry entries[LOOKUP_LATEST]; /* each key has one place; space 0: nothing */
+	struct lookup_entry entries[LOOKUP_LATEST]; /* each key has one slot; space 0: empty */
 };
 
-/* As lookup_get; valid until the next one. */
+/* As lookup_get, through the cache; valid until the next look-up. */
 static inline const uint32_t *lookup_get_latest(const struct lookup *lookup, struct lookup_latest *latest,
 						uint32_t space, uint64_t key)
 {
@@ -58,16 +58,16 @@ static inline const uint32_t *lookup_get_latest(const struct lookup *lookup, str
 	return found;
 }
 
-/* Takes all entries out, to be filled with about as many again. */
+/* Removes all entries, expecting about as many again. */
 void lookup_empty(struct lookup *lookup);
 
-/* Replaces each value by places[value], and leaves out those that are NONE (UINT32_MAX) there. */
+/* Replaces each value by places[value], and removes the entry where that is NONE (UINT32_MAX). */
 void lookup_move(struct lookup *lookup, const uint32_t *places);
 
-/* Sets the value to UINT32_MAX; leaves such entries out where they have become many. */
+/* Sets the value to UINT32_MAX; removes such entries once there are many. */
 void lookup_drop(struct lookup *lookup, uint32_t space, uint64_t key);
 
-/* Leaves out entries whose value is UINT32_MAX. */
+/* Removes entries whose value is UINT32_MAX. */
 void lookup_shrink(struct lookup *lookup);
 
 /* Seeded hash of bytes, for tables that compare contents themselves. */

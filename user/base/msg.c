@@ -32,8 +32,8 @@ void msg_progress_end(void)
 }
 
 /*
- * All of it as one write, so that lines of the target's own do not come into ours; names in it are whatever a target
- * likes.  Without memory: what we would have said, without the names.
+ * Prints the message as one write, so that the target's own output does not get into the line.  Names in it are chosen
+ * by a target.  Without memory: prints the format alone, without the names.
  */
 static void print(const char *before, const char *prefix, const char *after, const char *format, va_list args)
 {

@@ -12,7 +12,7 @@ bool safe_text_is_control(uint32_t c)
 	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
-/* Writes a character as UTF-8, another one in its place where it is not to be shown; returns the bytes. */
+/* Writes a character as UTF-8, or a replacement for one that must not be shown; returns the bytes. */
 static size_t write_character(char utf8[4], uint32_t c)
 {
 	if (c >= '\t' && c <= '\r')

@@ -28,7 +28,7 @@ bool safe_text_is_control(uint32_t c);
 /* As safe_text_append_utf8, to memory of SAFE_TEXT_MAX(size) bytes; returns the bytes written. */
 size_t safe_text_copy(char *out, const void *bytes, size_t size);
 
-/* The same of a CPython string: 1 (Latin-1), 2 (UCS-2) or 4 (UCS-4) bytes per character, little-endian. */
+/* The same for a CPython string: 1 (Latin-1), 2 (UCS-2) or 4 (UCS-4) bytes per character, little-endian. */
 size_t safe_text_copy_kind(char *out, const void *bytes, size_t size, unsigned kind);
 
 /*

@@ -14,7 +14,7 @@ void safe_text_append_utf8(text_buffer *out, const void *bytes, size_t size)
 
 void safe_text_append_kind(text_buffer *out, const void *bytes, size_t size, unsigned kind)
 {
-	/* four bytes are the most for a character of UCS-4, three for one of fewer bytes */
+	/* a UCS-4 character becomes four bytes at most, a UCS-2 or Latin-1 one three */
 	out->items = array_reserve(out->items, 1, out->count, SAFE_TEXT_MAX(size), &out->capacity);
 	if (size)
 		out->count += safe_text_copy_kind(out->items + out->count, bytes, size, kind);

@@ -6,7 +6,7 @@
 #include "base/read_at.h"
 
 #define SECTOR 4096
-#define JULIAN_EPOCH 2440587.5 /* of 1970, which no function of ours asks for */
+#define JULIAN_EPOCH 2440587.5 /* Julian day of 1970; nothing in gputrace reads this clock */
 
 int sqlite_vfs_close(sqlite3_file *file)
 {
@@ -56,7 +56,7 @@ static int full_name(sqlite3_vfs *vfs, const char *name, int size, char *out)
 static int no_randomness(sqlite3_vfs *vfs, int bytes, char *out)
 {
 	(void)vfs;
-	memset(out, 0, (size_t)bytes); /* only names of temporary files want it */
+	memset(out, 0, (size_t)bytes); /* only names of temporary files use it */
 	return bytes;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What file systems for SQLite have in common that are one file, which is a descriptor: no one else has it open,
- * nothing is beside it, and nothing is looked for by a name.
+ * The common parts of SQLite VFSes that consist of one file, given as a descriptor.  No one else has it open, there is
+ * no file beside it (journal), and no file is looked up by name.
  */
 #ifndef GPUTRACE_BASE_SQLITE_VFS_H
 #define GPUTRACE_BASE_SQLITE_VFS_H
@@ -14,15 +14,15 @@ int sqlite_vfs_not_reserved(sqlite3_file *file, int *reserved);
 int sqlite_vfs_no_control(sqlite3_file *file, int operation, void *argument);
 int sqlite_vfs_sector_size(sqlite3_file *file);
 
-/* Of sqlite3_io_methods: a file is closed, locked, unlocked, synced without anything being done. */
+/* Members of sqlite3_io_methods for such a file: close, sync, lock and unlock do nothing. */
 #define SQLITE_VFS_METHODS                                                                                             \
 	.iVersion = 1, .xClose = sqlite_vfs_close, .xSync = sqlite_vfs_nothing, .xLock = sqlite_vfs_nothing,           \
 	.xUnlock = sqlite_vfs_nothing, .xCheckReservedLock = sqlite_vfs_not_reserved,                                  \
 	.xFileControl = sqlite_vfs_no_control, .xSectorSize = sqlite_vfs_sector_size
 
 /*
- * Registers the file system: what is asked for by a name is not there, a name is as it is; no time, no randomness.
- * vfs: zeroed but for zName, szOsFile, pAppData, xOpen and xDelete.
+ * Registers the VFS.  It finds no file by name, leaves names unchanged, and has constants for time and randomness.
+ * vfs: zeroed except zName, szOsFile, pAppData, xOpen and xDelete.
  */
 int sqlite_vfs_register(sqlite3_vfs *vfs);
 

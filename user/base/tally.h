@@ -32,7 +32,7 @@ struct tally {
 /* The entry of that key; a new one has zero sums.  Valid until the next call. */
 struct tally_entry *tally_at(struct tally *tally, struct tally_key key);
 
-/* Its number in entries. */
+/* The index of that entry in `entries`. */
 static inline uint32_t tally_number(struct tally *tally, struct tally_key key)
 {
 	return (uint32_t)(tally_at(tally, key) - tally->entries);

@@ -15,7 +15,7 @@ const char *temporary_folder(unsigned i)
 	return folders[i] && *folders[i] ? folders[i] : NULL;
 }
 
-/* On a file system without O_TMPFILE (some network and overlay ones) it loses its name at once. */
+/* On a file system without O_TMPFILE (some network and overlay ones) the file is unlinked at once. */
 static int open_in(const char *folder)
 {
 	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), error = -errno;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Attributes and the signal mask, which a thread takes from the one that starts it. */
+/* Sets attributes, and the signal mask, which a thread inherits from the thread that starts it. */
 #include "base/thread.h"
 
 #include <signal.h>

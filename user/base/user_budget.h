@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What each user of the machine has used: of a resource, in nanoseconds, which is refilled as time passes; and how
- * often something was counted.
+ * For each user of the machine: a budget of a resource, in nanoseconds used, which is refilled as time passes; and a
+ * counter.
  */
 #ifndef GPUTRACE_BASE_USER_BUDGET_H
 #define GPUTRACE_BASE_USER_BUDGET_H

@@ -9,10 +9,10 @@
 #include "base/thread.h"
 
 static struct {
-	pthread_mutex_t lock; /* over all of it, and of each piece `ended` and `next` */
+	pthread_mutex_t lock; /* guards all of this, and `ended` and `next` of each piece */
 	pthread_cond_t given, ended;
-	struct work *first, **last; /* that no one has begun */
-	unsigned most;		    /* threads, one more than that; 0: not known yet */
+	struct work *first, **last; /* the queue of pieces that have not started */
+	unsigned most;		    /* the most threads, plus one; 0: not known yet */
 	unsigned threads, idle, queued;
 } workers = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -34,7 +34,7 @@ static unsigned most(void)
 	return workers.most - 1;
 }
 
-/* Under the lock, which is let go meanwhile. */
+/* Under the lock, which is released while the piece runs. */
 static void do_first(void)
 {
 	struct work *work = workers.first;

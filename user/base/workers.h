@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Worker threads: one less than the processors, so that together with the caller each has a processor.  They start when
- * there is work, and stay.
+ * Worker threads: one less than the processors, so that together with the caller each has a processor; at most
+ * WORKERS_MAX.  They start when there is work, and stay.
  *
  *	workers_give(&work, run, context);
  *	...
@@ -22,7 +22,7 @@ struct work {
 	void (*run)(void *context);
 	void *context;
 	bool given; /* and not waited for; owned by the caller */
-	bool ended; /* this and what follows: under the lock */
+	bool ended; /* this and `next`: under the lock */
 	struct work *next;
 };
 

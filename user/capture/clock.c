@@ -4,7 +4,7 @@
 
 #include "base/monotonic.h"
 
-/* A pair is disturbed by an interrupt or a preemption now and then: enough readings to find a quiet one. */
+/* An interrupt or a preemption disturbs a pair now and then: enough readings to find an undisturbed one. */
 #define CLOCK_PAIRS 20
 
 void clock_sample(struct gpt_clock *out)

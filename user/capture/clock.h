@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How far wall time is from the clock of every record. */
+/* The offset of wall time from CLOCK_MONOTONIC, the clock of all records. */
 #ifndef GPUTRACE_CAPTURE_CLOCK_H
 #define GPUTRACE_CAPTURE_CLOCK_H
 

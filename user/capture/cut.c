@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which record has which time; see cut.h. */
+/* The time of each type of record; see cut.h. */
 #include "capture/cut.h"
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 #include <gputrace/agent.h>
 #include <gputrace/walk.h>
 
-/* Of an event the time at which it began, CLOCK_MONOTONIC; 0: the record is no event. */
+/* The offset of an event's start time, CLOCK_MONOTONIC; 0: the record is no event. */
 static const uint8_t time_at[GPT_AGENT_TYPES_END] = {
 	[GPT_CALL] = offsetof(struct gpt_call, time_ns),
 	[GPT_CALL_ARGS] = offsetof(struct gpt_call_args, call.time_ns),
@@ -33,14 +33,14 @@ static bool belongs(const struct gpt_record *record, uint64_t end_ns)
 
 	if (!at || record->size < at + sizeof(time_ns))
 		return true;
-	/* It has the number of a call that has been recorded. */
+	/* It has the correlation id of a call that was recorded. */
 	if (record->type == GPT_CALL && record->flags & GPT_CALL_NESTED_IN_SYMBOL)
 		return true;
 	memcpy(&time_ns, (const uint8_t *)record + at, sizeof(time_ns));
 	return time_ns < end_ns;
 }
 
-/* An op that goes on after the end was open then. */
+/* An op that ends after the recording was still open at its end. */
 static void cut_op(struct gpt_agent_op *op, uint64_t end_ns)
 {
 	if (op->hdr.size < offsetof(struct gpt_agent_op, stack) || op->end_ns <= end_ns)
@@ -69,9 +69,9 @@ static const struct gpt_record *cut_batch(const struct gpt_agent_batch *batch, u
 		memmove(copy, inner, inner->size);
 		if (copy->type == GPT_AGENT_OP)
 			cut_op((struct gpt_agent_op *)copy, end_ns);
-		bytes += copy->size; /* where it was may be overwritten */
+		bytes += copy->size; /* `inner` may be overwritten by now */
 	}
-	/* What is no record is for the reader, which counts it. */
+	/* Bytes that are no record are left to the reader, which counts them. */
 	if (at < batch->bytes)
 		return &batch->hdr;
 	room->bytes = (uint32_t)bytes;
@@ -79,7 +79,7 @@ static const struct gpt_record *cut_batch(const struct gpt_agent_batch *batch, u
 	return &room->hdr;
 }
 
-/* A thread that goes on waiting after the end waited until then, as far as the recording goes. */
+/* A wait that ends after the recording is cut at its end and marked as open. */
 static const struct gpt_record *cut_wait(const struct gpt_wait *wait, uint64_t end_ns, struct gpt_wait *room)
 {
 	if (wait->end_ns <= end_ns)

@@ -28,10 +28,10 @@
 /* Above the targets, so that a busy machine does not overflow the ring buffer; setpriority(2). */
 #define DRAIN_NICE (-10)
 
-/* Records that are put into the log before others get in between: a lock for each would be a fifth of the cost. */
+/* Records appended under one lock of the log: a lock for each would be a fifth of the cost. */
 #define RECORDS_AT_ONCE 64
 
-/* A batch without what came too late; the largest record that the ring can hold. */
+/* Room for the cut copy of a record; as large as the largest record of the ring. */
 struct cut_room {
 	_Alignas(8) uint8_t bytes[GPT_RECORD_MAX];
 };
@@ -48,8 +48,8 @@ struct drain {
 	pthread_t thread;
 	bool started;
 
-	/* Of the thread alone. */
-	unsigned held; /* records appended since the log was locked, 0: it is not */
+	/* Owned by the thread, except flush_each_ns. */
+	unsigned held; /* records appended since the log was locked, 0: not locked */
 	uint64_t flushed_ns;
 	_Atomic uint64_t flush_each_ns;
 
@@ -57,9 +57,9 @@ struct drain {
 	atomic_uint_fast64_t calls;
 	atomic_int ring_error, log_error;
 
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t passed;
-	uint64_t asked, answered; /* a pass that began after the request number `asked` has ended: `answered` */
+	uint64_t asked, answered; /* number of the last request; of the last one after which a whole pass has run */
 	bool finish, ended;
 };
 
@@ -72,7 +72,7 @@ static void fail(struct drain *drain, atomic_int *where, int error)
 	notices_wake(drain->notices);
 }
 
-/* As they come; but of a buffer that attach/ makes sense of, what it makes of it is what counts. */
+/* Appends the record as it is, but leaves out the copy of a CUPTI buffer: attach/ records what it reads from that. */
 static int append(struct drain *drain, const struct gpt_record *record)
 {
 	struct gpt_cupti_done done;
@@ -92,7 +92,7 @@ static void let_others_append(struct drain *drain)
 	drain->held = 0;
 }
 
-/* What of it belongs to the recording, NULL: nothing. */
+/* The part of the record that belongs to the recording; NULL: nothing. */
 static const struct gpt_record *cut(struct drain *drain, const struct gpt_record *record)
 {
 	if (record->size > GPT_RECORD_MAX)
@@ -114,7 +114,7 @@ static void take_record(void *context, const struct gpt_record *record)
 	recorded = cut(drain, record);
 	if (recorded)
 		error = append(drain, recorded);
-	/* A record of an impossible size is no reason to stop. */
+	/* -EINVAL: a record of an impossible size, which is no reason to stop. */
 	if (error && error != -EINVAL)
 		fail(drain, &drain->log_error, error);
 	if (record->type == GPT_CALL || record->type == GPT_CALL_ARGS)
@@ -150,7 +150,7 @@ static void flush_now_and_then(struct drain *drain)
 
 /* ---- the thread ---------------------------------------------------------------------------------------------- */
 
-/* How long to sleep after that many bytes were found: the fuller, the shorter. */
+/* How long to sleep after a pass that found `bytes` bytes: the fuller the ring, the shorter. */
 static int poll_timeout_ms(const struct drain *drain, int64_t bytes)
 {
 	uint64_t size = ring_bytes(drain->ring);
@@ -160,7 +160,7 @@ static int poll_timeout_ms(const struct drain *drain, int64_t bytes)
 	return bytes > 0 && (uint64_t)bytes > size / 256 ? POLL_BUSY_MS : POLL_IDLE_MS;
 }
 
-/* What is asked of the pass that begins now. */
+/* Returns the number of the last request, which the pass that begins now answers. */
 static uint64_t begin_pass(struct drain *drain, bool *finish)
 {
 	uint64_t asked;
@@ -188,7 +188,7 @@ static void *drain_main(void *context)
 	struct drain *drain = context;
 	bool finish = false;
 
-	/* Without the right to do so it stays where it is, which only matters on a full machine. */
+	/* Without the right to do so the priority stays as it is, which only matters on a full machine. */
 	if (getpriority(PRIO_PROCESS, 0) > DRAIN_NICE)
 		(void)setpriority(PRIO_PROCESS, 0, DRAIN_NICE);
 	drain->flushed_ns = monotonic_ns();
@@ -197,7 +197,7 @@ static void *drain_main(void *context)
 		uint64_t asked = begin_pass(drain, &finish), count;
 		int64_t bytes = empty_ring(drain);
 
-		/* One pass takes what was there when it began. */
+		/* A single pass takes only what was there when it began. */
 		while (finish && bytes > 0)
 			bytes = empty_ring(drain);
 		flush_now_and_then(drain);
@@ -277,7 +277,7 @@ uint64_t drain_end(struct drain *drain, uint64_t end_ns)
 	uint64_t now_ns;
 
 	log_writer_lock(drain->log);
-	/* What is in the log by now began before. */
+	/* What is in the log already began before now. */
 	now_ns = monotonic_ns();
 	if (end_ns < now_ns)
 		end_ns = now_ns;

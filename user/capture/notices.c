@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A list under a lock, and an eventfd; knows of records only how much of them has to go. */
+/* A list under a lock, and an eventfd; knows of records only which ones it may drop or shorten. */
 #include "capture/notices.h"
 
 #include <pthread.h>
@@ -18,7 +18,7 @@ struct notice {
 };
 
 struct notices {
-	pthread_mutex_t lock; /* of all that follows */
+	pthread_mutex_t lock; /* guards all that follows */
 	struct notice *first, *last;
 	size_t bulk_bytes, plain_bytes;
 	uint64_t refused;
@@ -62,7 +62,7 @@ void notices_wake(struct notices *notices)
 {
 	uint64_t one = 1;
 
-	/* Only a full counter is refused, and that is readable. */
+	/* The write fails only if the counter is full, and then the descriptor is readable. */
 	(void)!write(notices->fd, &one, sizeof(one));
 }
 
@@ -76,7 +76,7 @@ static bool is_stopped(const struct gpt_record *record)
 	return record->type == GPT_MAPPED && record->flags & GPT_MAPPED_STOPPED;
 }
 
-/* The latest that waits says the same: what the process maps will be looked at after this, too. */
+/* Whether the last record of the queue says the same: the process's mappings will be looked at after this one, too. */
 static bool is_said(const struct notices *notices, const struct gpt_record *record)
 {
 	const struct gpt_record *last = notices->last ? record_of(notices->last) : NULL;
@@ -91,7 +91,7 @@ static size_t bytes_of(const struct notice *notice)
 	return sizeof(*notice) + record_of(notice)->size;
 }
 
-/* Takes the room that the record needs; false when there is none. */
+/* Reserves the room that the record needs; false when there is none. */
 static bool reserve(struct notices *notices, const struct gpt_record *record, size_t *bytes, bool *bulk)
 {
 	*bytes = record->size;
@@ -161,7 +161,7 @@ const struct gpt_record *notices_take(struct notices *notices)
 			notices->last = NULL;
 		*(notice->bulk ? &notices->bulk_bytes : &notices->plain_bytes) -= bytes_of(notice);
 	} else {
-		/* Under the lock: what is put from here on makes it readable again. */
+		/* Under the lock: the next notices_put makes it readable again. */
 		(void)!read(notices->fd, &count, sizeof(count));
 	}
 	pthread_mutex_unlock(&notices->lock);

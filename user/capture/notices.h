@@ -12,9 +12,9 @@
 #include <gputrace/record.h>
 
 /*
- * Copies of CUPTI's buffers (GPT_CUPTI_DONE) fill up to BULK; beyond, the record goes without its copy, and the buffer
- * is read from the process instead.  Everything else fills up to PLAIN, then it is refused and counted; but what a
- * process waits for (GPT_MAPPED_STOPPED) always goes: one that is stopped sends no more.
+ * Copies of CUPTI's buffers (GPT_CUPTI_DONE) are queued up to BULK bytes; beyond that the record goes without its copy,
+ * and the buffer is read from the process instead.  All else is queued up to PLAIN bytes, then refused and counted.
+ * Only a record for which a process is stopped (GPT_MAPPED_STOPPED) is always queued: that process sends no more.
  */
 #define NOTICES_BULK_MAX (64u << 20)
 #define NOTICES_PLAIN_MAX (16u << 20)
@@ -30,14 +30,14 @@ int notices_fd(const struct notices *notices);
 
 void notices_put(struct notices *notices, const struct gpt_record *record);
 
-/* The oldest one, until notices_done; NULL: none. */
+/* The oldest record, valid until notices_done; NULL: none. */
 const struct gpt_record *notices_take(struct notices *notices);
 void notices_done(const struct gpt_record *record);
 
 /* How many were refused since the last call. */
 uint64_t notices_refused(struct notices *notices);
 
-/* Makes notices_fd readable once although nothing is there: for what else the taker has to look at. */
+/* Makes notices_fd readable once without a record: the taker has something else to look at. */
 void notices_wake(struct notices *notices);
 
 #endif

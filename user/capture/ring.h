@@ -20,7 +20,7 @@ int ring_open(int map_fd, ring_record record, void *context, struct ring **out);
 
 struct shares;
 
-/* The same of agents' rings, which stay the caller's. */
+/* The same for agents' rings, which stay the caller's. */
 int ring_open_shares(struct shares *shares, ring_record record, void *context, struct ring **out);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The loop of a recording, on the thread that attaches: what it hears of the thread that drains the ring, time,
- * signals. Owns nothing that outlives it but what it is given.
+ * The loop of a recording, on the thread that attaches: records from the thread that drains the ring, time, signals.
+ * What outlives the loop belongs to the caller.
  */
 #include "capture/run.h"
 
@@ -27,16 +27,16 @@
 /* attach_tick wants to be called at least every 50 ms. */
 #define POLL_MS 20
 
-/* What is heard between two looks at signals and ends, when it does not end. */
+/* The longest time for records of the queue between two checks of signals and of the end. */
 #define HEAR_NS (10 * MILLISECOND_NS)
 
 /* How long a command that was sent Ctrl-C by the terminal may take to end by itself. */
 #define COMMAND_GRACE_NS (3 * SECOND_NS)
 
-/* How long after a cycle its GPU work has been recorded, where it does not go on for long. */
+/* How long after a cycle its GPU work is recorded, unless the work goes on for long. */
 #define CYCLE_SAID_NS SECOND_NS
 
-/* This many are reported at a time, the latest: a process may say what it likes. */
+/* The most cycles reported at a time, the latest ones: a process may report any number. */
 #define CYCLES_MOST 16u
 
 /* How long agents may take to hand over their last records. */
@@ -56,11 +56,11 @@ struct run {
 	uint64_t cpu_start_ns;
 	uint64_t calls_at_second; /* drain_calls at the last full second */
 	uint64_t refused;	  /* records that attach/ did not get */
-	uint64_t heard_ns;	  /* attach/ has heard of all that was in the queue then */
-	bool command_over;	  /* and the user knows for whom the trace goes on */
-	uint64_t give_up_ns;	  /* set by Ctrl-C while the command still runs, 0: not */
+	uint64_t heard_ns;	  /* attach/ got all that was in the queue at this time */
+	bool command_over;	  /* it has ended, and the user was told if another process goes on */
+	uint64_t give_up_ns;	  /* set by Ctrl-C while the command still runs; 0: not set */
 	uint32_t cycles_reported; /* to cycles_over */
-	uint64_t cycle_due_ns;	  /* when to report more, 0: there are none */
+	uint64_t cycle_due_ns;	  /* when to report more; 0: no more to report */
 	bool ended;
 };
 
@@ -73,7 +73,7 @@ static void end_run(struct run *run, enum gpt_end_reason reason, int error)
 	run->result->error = error;
 }
 
-/* The drain and the log; their errors end the run. */
+/* An error of the drain or the log ends the run. */
 static void check_drain(struct run *run)
 {
 	bool of_log;
@@ -83,7 +83,7 @@ static void check_drain(struct run *run)
 		end_run(run, of_log ? GPT_END_DISK : GPT_END_ERROR, error);
 }
 
-/* Hands attach/ what waits for it, for a while; true when there may be more. */
+/* Hands queued records to attach/, for HEAR_NS at most; true when there may be more. */
 static bool hear(struct run *run)
 {
 	uint64_t begin_ns = monotonic_ns();
@@ -103,7 +103,7 @@ static bool hear(struct run *run)
 	return false;
 }
 
-/* The same, and notes up to when all has been heard. */
+/* The same, and sets heard_ns when the queue is empty. */
 static bool hear_all(struct run *run)
 {
 	uint64_t begin_ns = monotonic_ns();
@@ -114,7 +114,7 @@ static bool hear_all(struct run *run)
 	return more;
 }
 
-/* All that the ring has now is in the log, and attach/ has heard of it. */
+/* Returns when all that the ring has now is in the log, and attach/ has got its part. */
 static void drain_for_attach(void *context)
 {
 	struct run *run = context;
@@ -133,7 +133,7 @@ static uint64_t own_cpu_ns(void)
 	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
 }
 
-/* What agents and CUPTI lost is in their records, which no one reads here. */
+/* Without the losses of agents and CUPTI: those are in agents' records, which are not read here. */
 static uint64_t count_lost(const uint64_t counters[GPT_COUNTER_COUNT])
 {
 	uint64_t lost = 0;
@@ -180,14 +180,14 @@ static void check_signals(struct run *run, uint64_t now_ns)
 		return;
 	if (run->give_up_ns)
 		run->result->abandoned = !run->options->command_has_terminal;
-	/* The command got the same Ctrl-C: its end belongs to the trace. */
+	/* The command got the same Ctrl-C: the trace waits for its end. */
 	if (taken.from_terminal && run->options->command_ended && !run->give_up_ns)
 		run->give_up_ns = now_ns + COMMAND_GRACE_NS;
 	else
 		end_run(run, GPT_END_INTERRUPTED, 0);
 }
 
-/* A launcher may end before what it has started: whether nothing of that lives. */
+/* A launcher may end before the processes it started: true when none of those is alive. */
 static bool all_of_command_ended(struct run *run)
 {
 	const struct run_options *options = run->options;
@@ -205,7 +205,7 @@ static bool all_of_command_ended(struct run *run)
 	return !left;
 }
 
-/* It does not end by Ctrl-C. */
+/* Ctrl-C did not end the command. */
 static void command_survives(struct run *run)
 {
 	run->give_up_ns = 0;
@@ -315,7 +315,7 @@ static void finish_log(struct run *run, uint64_t end_ns)
 	struct gpt_end *end = xcalloc(1, bytes);
 	int err;
 
-	/* What it takes to write the log up to here belongs to our CPU time; errors are those of log_writer_finish. */
+	/* Writing the log up to here counts as gputrace's CPU time; log_writer_finish returns the errors. */
 	(void)log_writer_settle(run->log);
 	attach_counters(run->attach, counters);
 	counters[GPT_COUNTER_OTHER_LOST] += drain_ring_malformed(run->drain);
@@ -347,7 +347,7 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	int err;
 
 	*result = (struct run_result){0};
-	/* Without the right to do so we stay where we are, which only matters on a full machine. */
+	/* Without the right to do so the priority stays as it is, which only matters on a full machine. */
 	if (niceness > ATTACH_NICE)
 		(void)setpriority(PRIO_PROCESS, 0, ATTACH_NICE);
 	err = open_run(&run);
@@ -359,7 +359,7 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	if (options->duration_ns)
 		drain_end(drain, run.start_ns + options->duration_ns);
 	append_clock(&run);
-	/* Whatever happens to us from here on, there is a log that says what was asked for. */
+	/* From here on a crash leaves a log that says what was asked for. */
 	log_writer_settle(log);
 	err = options->begin ? options->begin(options->context) : 0;
 	if (err)
@@ -367,7 +367,7 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	record_until_end(&run);
 	end_ns = drain_end(drain, 0);
 	attach_stop(attach, AGENT_STOP_MS, drain_for_attach, &run);
-	/* With the probes gone, nothing is left after this. */
+	/* With the probes gone, this takes the last records. */
 	drain_finish(drain);
 	while (hear(&run))
 		;

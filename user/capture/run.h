@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One recording from the moment the probes are in place until they are gone: attach/ kept informed, when to end,
- * clock samples, the progress line, the counters.  Does not interpret what is recorded.
+ * Runs one recording, from when the probes are in place until they are gone: feeds attach/, decides when to end, takes
+ * clock samples, shows progress, reads the counters.  Does not interpret what is recorded.
  */
 #ifndef GPUTRACE_RUN_H
 #define GPUTRACE_RUN_H
@@ -22,13 +22,13 @@ struct run_options {
 	int signals_fd;		/* of stop_signals_open */
 	/* Called once when recording has begun; not 0 (a negative errno): the trace ends at once. May be NULL. */
 	int (*begin)(void *context);
-	/* The command we started: NULL when there is none. */
+	/* Whether the command that gputrace started has ended; NULL when there is none. */
 	bool (*command_ended)(void *context);
 	const char *command_name;
-	bool command_has_terminal; /* it reads what is typed: Ctrl-C that it survives is its own */
+	bool command_has_terminal; /* it reads the terminal: a Ctrl-C that it survives was meant for it */
 	/*
-	 * Cycles of the schedule, from 1, are over in all processes, and their records are in the file but for GPU work
-	 * that goes on for long; a second or so late.  May be NULL.
+	 * Called when cycles of the schedule, from 1, are over in all processes and their records are in the file,
+	 * except GPU work that goes on for long; a second or so late.  May be NULL.
 	 */
 	void (*cycles_over)(void *context, uint32_t first, uint32_t last);
 	void *context;

@@ -6,7 +6,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* By nohup(1): the trace is to outlive its terminal. A blocked signal would be taken although it is ignored. */
+/* nohup(1) ignores SIGHUP: the trace must outlive its terminal. A signalfd reports a blocked signal even if ignored. */
 static bool is_ignored(int number)
 {
 	struct sigaction action;

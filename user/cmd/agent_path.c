@@ -13,7 +13,7 @@
 #include "base/array.h"
 #include "cmd/privileges.h"
 
-/* A user who may change it may have any process load what he likes. */
+/* Whether only root can change the file: a user who can could make any process load any code. */
 static bool is_roots(const char *path)
 {
 	struct stat of;
@@ -54,7 +54,7 @@ char *agent_path_find(void)
 		own[length] = 0;
 		*strrchr(own, '/') = 0;
 	}
-	/* Anyone may make a link to the executable in a folder of his. */
+	/* Any user can make a link to the executable in a folder of their own. */
 	if (length > 0 && (!privileges_of_file() || is_roots(own))) {
 		found = usable_in(own, "");
 		if (!found)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where the agent's library lies. */
+/* Finds the agent's library. */
 #ifndef GPUTRACE_AGENT_PATH_H
 #define GPUTRACE_AGENT_PATH_H
 
 /*
- * $GPUTRACE_AGENT, else beside the executable (build tree), ../lib/gputrace from it (installed anywhere), else in
- * the prefix of the build.  An absolute path in memory of the caller, or NULL.  A gputrace with capabilities of its
- * file takes only what root alone can change, and not $GPUTRACE_AGENT.
+ * Looks at $GPUTRACE_AGENT, else beside the executable (build tree), in ../lib/gputrace from it (installed anywhere),
+ * then in the prefix of the build.  Returns an absolute path, which the caller frees, or NULL.  A gputrace with file
+ * capabilities ignores $GPUTRACE_AGENT and takes only a file that root alone can change.
  */
 char *agent_path_find(void);
 

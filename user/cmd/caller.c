@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * sudo(8) gives gputrace a PATH of its own, but still has the one that it was started with in its own environment.  The
- * command runs with the user's rights, so what they say of it is theirs to say.
+ * sudo(8) gives gputrace another PATH, but sudo's own environment still has the one that it was started with.  The user
+ * can forge that environment, which does no harm: the command runs with the user's rights only.
  */
 #include "cmd/caller.h"
 
@@ -27,7 +27,7 @@ static pid_t parent_of(pid_t pid)
 	return parent;
 }
 
-/* Of the nearest parent whose environment sudo has not made: sudo itself. */
+/* PATH of the nearest parent whose environment sudo has not made, which is sudo itself. */
 static char *find_path(void)
 {
 	pid_t pid = getppid();

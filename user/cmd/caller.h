@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The user who called sudo(8): as whom a COMMAND runs, and with whose PATH it is looked for. Changes nothing by itself.
- */
+/* The user who called sudo(8): a COMMAND runs as this user and is looked up in this user's PATH. Finding the user
+ * changes nothing. */
 #ifndef GPUTRACE_CALLER_H
 #define GPUTRACE_CALLER_H
 
@@ -9,18 +9,18 @@
 struct caller {
 	uid_t uid;
 	gid_t gid;
-	char *name, *home, *shell; /* of the user database; NULL: it does not know the user */
-	char *path;		   /* PATH before sudo set one of its own; NULL: not known */
+	char *name, *home, *shell; /* from the user database; NULL: it does not know the user */
+	char *path;		   /* PATH before sudo replaced it; NULL: not known */
 };
 
 /* user_database.c, and user_database_static.c in the static gputrace, which has no NSS. */
-void user_database_find(struct caller *caller);		    /* name, home and shell, if it knows the user */
+void user_database_find(struct caller *caller);		    /* sets name, home and shell if it knows the user */
 int user_database_take_groups(const struct caller *caller); /* for the calling process; -1 and errno */
 
 /* NULL: gputrace was not started by sudo, or by root. Free with caller_free. */
 struct caller *caller_find(void);
 
-/* The calling process is the user's from here on, in its rights and in its environment. -errno */
+/* Gives the calling process the user's rights and environment, for good. 0 or -errno */
 int caller_become(const struct caller *caller);
 
 void caller_free(struct caller *caller);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* fork, hold, exec, wait; decides nothing about the trace. */
+/* Forks, holds, executes and waits for the command; decides nothing about the trace. */
 #include "cmd/command.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@
 /* exec is immediate unless a file server is slow; if it takes longer its failure shows in the exit status. */
 #define EXEC_WAIT_MS 5000
 
-/* What a shell answers when a command cannot be executed. */
+/* A shell's exit status when a command cannot be executed. */
 #define EXIT_NOT_EXECUTED 127
 
 static int check_executable(const char *path)
@@ -69,7 +69,7 @@ int command_check(const char *name, const char *path)
 	return result;
 }
 
-/* The user's own injection library is passed on: the agent loads it in turn. */
+/* Passes on the user's own injection library, which the agent loads in turn. */
 static void set_injection(const char *agent_path)
 {
 	const char *theirs = getenv(INJECTION);
@@ -82,7 +82,7 @@ static void set_injection(const char *agent_path)
 	setenv(INJECTION, agent_path, 1);
 }
 
-/* In single quotes, as a shell takes it. */
+/* Prints the value in single quotes, for a shell. */
 static void print_variable(const char *name, const char *value)
 {
 	printf("export %s='", name);
@@ -153,7 +153,7 @@ static void __attribute__((noreturn)) run_child(const struct command_options *op
 	err = options->caller ? caller_become(options->caller) : 0;
 	if (err)
 		fail_child(failed, -err);
-	/* An agent that this user may not read is let in later, as where the environment was cleaned. */
+	/* If this user may not read the agent, it is let in later, as when the environment was cleaned. */
 	if (options->agent_path && (!options->caller || !access(options->agent_path, R_OK)))
 		set_agent(options);
 	if (options->stdout_to_stderr)
@@ -215,7 +215,7 @@ int command_release(struct command *command)
 	return -command->exec_errno;
 }
 
-/* Looked at, not taken: a stop of a thread that is being entered (attach/inject) is for who enters it. */
+/* Looks first without taking the state: a ptrace stop belongs to attach/inject, which waits for it. */
 bool command_has_ended(struct command *command)
 {
 	siginfo_t info = {};
@@ -227,7 +227,7 @@ bool command_has_ended(struct command *command)
 	return command->ended;
 }
 
-/* A shell would take the terminal back from it when gputrace ends. */
+/* A shell would take the terminal away from the command when gputrace ends. */
 void command_leave_terminal(struct command *command, bool interrupted)
 {
 	if (!interrupted || !command->pid || command_has_ended(command) || !isatty(STDIN_FILENO) ||
@@ -260,7 +260,7 @@ void command_close(struct command *command)
 		close(command->go);
 	if (command->failed >= 0)
 		close(command->failed);
-	/* It ends by itself at the end of file; no zombie, and nothing of it in the terminal after gputrace has ended.
+	/* It exits by itself at the end of file.  Waiting leaves no zombie, and no output of it after gputrace's end.
 	 */
 	if (held && command->pid && !command->ended)
 		waitpid(command->pid, &command->status, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The command of `gputrace -- COMMAND`: forked early, held until the probes are in place, then run as the user
- * and in the place gputrace itself was started.  Never killed by us.
+ * and in the directory in which gputrace was started.  gputrace never kills it.
  */
 #ifndef GPUTRACE_COMMAND_H
 #define GPUTRACE_COMMAND_H
@@ -15,7 +15,7 @@ struct caller;
 
 struct command {
 	pid_t pid;	/* 0: none */
-	int go;		/* write end: one byte lets it run, end of file makes it go away */
+	int go;		/* write end: one byte lets it run, end of file makes it exit */
 	int failed;	/* read end: errno of exec, end of file when it worked */
 	int exec_errno; /* 0: it runs or ran */
 	bool ended;
@@ -26,12 +26,12 @@ struct command {
 struct command_options {
 	char **argv;
 	const char *agent_path;	     /* for CUDA_INJECTION64_PATH, NULL: leave the environment alone */
-	const char *cupti;	     /* the libcupti that the agent shall use, NULL: what fits */
-	bool ranges;		     /* the agent takes NVTX ranges too: NVTX_INJECTION64_PATH, unless it is set */
-	const char *share_name;	     /* by which agents find a gputrace without BPF, NULL: none is to */
-	bool stdout_to_stderr;	     /* our own standard output carries an export */
-	const sigset_t *signals;     /* mask to restore */
-	const struct caller *caller; /* as whom it runs, NULL: as gputrace */
+	const char *cupti;	     /* the libcupti that the agent must use, NULL: the one that fits */
+	bool ranges;		     /* the agent records NVTX ranges: set NVTX_INJECTION64_PATH, if it is not set */
+	const char *share_name;	     /* the name by which agents find a gputrace without BPF, NULL: with BPF */
+	bool stdout_to_stderr;	     /* gputrace's standard output carries an export */
+	const sigset_t *signals;     /* signal mask to restore */
+	const struct caller *caller; /* the user that it runs as, NULL: as gputrace */
 };
 
 /* 0 when the shell's rules find an executable file for argv[0], else -ENOENT or -EACCES; path NULL: PATH. */
@@ -49,15 +49,15 @@ int command_release(struct command *command);
 bool command_has_ended(struct command *command);
 
 /*
- * After a trace that the user has interrupted: a command that reads the terminal is waited for, so that it is not left
- * after there.
+ * After a trace that the user has interrupted: waits for a command that reads the terminal, so that it does not lose
+ * the terminal to the shell.
  */
 void command_leave_terminal(struct command *command, bool interrupted);
 
 /* Describes a failed end ("exited with status 1", "was killed by signal 9 (Killed)"); NULL: it ended well. */
 const char *command_failure(const struct command *command, char *buffer, size_t size);
 
-/* A command that was not released goes away; one that runs goes on. */
+/* A command that was not released exits; one that runs goes on. */
 void command_close(struct command *command);
 
 #endif

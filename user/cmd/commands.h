@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The subcommands: what each one does with the options of its command line. */
+/* The subcommands, each a function of the options of its command line. */
 #ifndef GPUTRACE_COMMANDS_H
 #define GPUTRACE_COMMANDS_H
 
@@ -31,7 +31,7 @@ enum exit_code dump_command(const struct options *options);
 /* `gputrace doctor`: one line per thing that a trace needs or can use, with the remedy where it is not there. */
 enum exit_code doctor_command(const struct options *options);
 
-/* `gputrace env`: what makes the driver load the agent, and that wait, in a shell's words. */
+/* `gputrace env`: shell commands that set the variables by which the driver loads the agent and the agent waits. */
 enum exit_code env_command(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One ruleset: reading everywhere, writing beneath some folders. */
+/* One ruleset: reading is allowed everywhere, writing beneath some folders. */
 #include "cmd/confine.h"
 
 #include <fcntl.h>
@@ -80,7 +80,7 @@ static bool allow_beneath(int ruleset, int directory, uint64_t allowed)
 	return add_rule(ruleset, RULE_PATH_BENEATH, &rule);
 }
 
-/* One that cannot be opened needs no rule. */
+/* A folder that cannot be opened needs no rule. */
 static bool allow_folder(int ruleset, const char *path, uint64_t allowed)
 {
 	int directory = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -91,7 +91,7 @@ static bool allow_folder(int ruleset, const char *path, uint64_t allowed)
 	return done;
 }
 
-/* Where temporary files are made: in the current folder, the last of these, only where nowhere else can be written. */
+/* The folders of temporary files; the last one, the current folder, only if no other one is writable. */
 static bool allow_temporary(int ruleset, uint64_t writes)
 {
 	bool writable = false, done = true;
@@ -106,7 +106,7 @@ static bool allow_temporary(int ruleset, uint64_t writes)
 	return done;
 }
 
-/* The folder in which a file of that name will be, which may be a link. */
+/* Allows writing in the folder in which the file will be; path may be a link. */
 static bool allow_output(int ruleset, const char *path, uint64_t writes)
 {
 	char *file = outputs_file_of(path);

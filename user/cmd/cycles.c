@@ -25,7 +25,7 @@ static void add_cycles(struct cycles *cycles, const struct step_track *track)
 	}
 }
 
-/* Each once. */
+/* Sorts the numbers and removes duplicates. */
 static void put_in_order(struct cycles *cycles)
 {
 	uint32_t *numbers = cycles->list.items;

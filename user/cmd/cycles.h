@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The cycles of a schedule in a log: each is delivered by itself, as a slice with a report and files of its own (%c),
- * since what lies between them was not recorded.
+ * The cycles of a schedule in a log.  Each is delivered separately, as a slice with a report and files of its own (%c),
+ * since the time between them was not recorded.
  */
 #ifndef GPUTRACE_CMD_CYCLES_H
 #define GPUTRACE_CMD_CYCLES_H
@@ -10,21 +10,22 @@
 
 struct cycles {
 	bool are_wanted;
-	ARRAY(uint32_t) list; /* their numbers, from 1, rising */
-	uint64_t seen, first; /* steps in all; the first that should be recorded, from 0 */
-	bool captured;	      /* between cudaProfilerStart and cudaProfilerStop */
+	ARRAY(uint32_t) list; /* cycle numbers, from 1, rising */
+	uint64_t seen, first; /* number of steps seen; the first one to record, from 0 */
+	bool captured;	      /* they are ranges between cudaProfilerStart and cudaProfilerStop */
 };
 
-/* Whether the log has a schedule, or was to have one, and no part of it was named; then *cycles has what there is. */
+/* Whether the cycles must be delivered: a schedule was asked for or recorded, and the options choose no steps or times.
+ * Then fills *cycles, which may stay empty. */
 bool cycles_find(struct cycles *cycles, const struct reading *reading);
 
-/* Whether a name asks for the number of a cycle where there are none; a message has said so. */
+/* Whether an output's name has %c although there are no cycles; prints that. */
 bool cycles_are_missed(const struct delivery *delivery);
 
-/* Not EXIT_GOOD: they cannot be delivered, as a message has said. */
+/* EXIT_GOOD; else they cannot be delivered, and a message has said why. */
 enum exit_code cycles_check(const struct cycles *cycles, const struct delivery *delivery);
 
-/* The options of one cycle; to be freed while those of all are there. */
+/* The options for one cycle.  Free them before `all`, of which they use strings. */
 struct options cycles_options(const struct options *all, uint32_t cycle);
 void cycles_options_free(struct options *options);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Model, report, outputs, exit code; knows nothing of how the log came to be. */
+/* Model, report, outputs, exit code; does not know how the log was recorded. */
 #include "cmd/deliver.h"
 
 #include <errno.h>
@@ -23,8 +23,8 @@
 struct report_request {
 	struct trace *trace;
 	const struct options *given;
-	char **tables;	  /* those of the report, where the one that is wanted is not among them */
-	char **functions; /* those that --lines could list, where the one that is wanted is not among them */
+	char **tables;	  /* set to the report's tables if the wanted one is not among them */
+	char **functions; /* set to the functions that --lines can list if the wanted one is not among them */
 };
 
 static int write_report(FILE *out, const struct screen *screen, void *context)
@@ -91,7 +91,7 @@ static const char *agent_failure(const struct model_process *process)
 	return agent_failures[failure];
 }
 
-/* --agent require: every process that called CUDA had the agent at work, and there was one. */
+/* --agent require: the agent worked in every process that called CUDA, and in at least one. */
 static bool agent_was_there(const struct model *model)
 {
 	unsigned ready = 0;
@@ -117,7 +117,7 @@ static bool agent_was_there(const struct model *model)
 	return ready > 0;
 }
 
-/* Of a recording just made, its own messages have said so. */
+/* For a recording just made, its own messages have said so. */
 static bool ends_early(const struct delivery *delivery, const struct model *model)
 {
 	const struct model_receipt *receipt = &model_source(model)->receipt;
@@ -179,7 +179,8 @@ static int write_everything(const struct delivery *delivery, struct reading *rea
 	return err ? err : outputs;
 }
 
-/* cycles: what to deliver one by one instead; NULL: nothing. */
+/* Delivers the log as a whole.  If it has cycles, only fills *cycles, for the caller to deliver each; NULL: does not
+ * look for cycles. */
 static enum exit_code deliver_as_is(const struct delivery *delivery, struct cycles *cycles, bool *all_written)
 {
 	struct reading reading;
@@ -202,7 +203,7 @@ static enum exit_code deliver_as_is(const struct delivery *delivery, struct cycl
 	return code;
 }
 
-/* A file, or a report, for each. */
+/* Delivers each cycle: its files and its report. */
 static enum exit_code deliver_cycles(const struct delivery *delivery, const struct cycles *cycles, bool *all_written)
 {
 	enum exit_code code = cycles_check(cycles, delivery), one;

@@ -24,7 +24,7 @@ static bool parse_id(const char *name, unsigned *out)
 		return false;
 	errno = 0;
 	value = strtoul(text, &end, 10);
-	/* The last id means "leave it" to chown(2). */
+	/* chown(2) takes the largest id as "leave it". */
 	if (errno || value >= UINT_MAX)
 		return false;
 	*out = (unsigned)value;
@@ -107,8 +107,8 @@ static int check_last(const struct stat *stat)
 }
 
 /*
- * One component: moves walk->directory to what it names, or puts a link's target in front of the path that is left;
- * sets walk->name when it was the last.
+ * Takes one component: moves walk->directory to the folder it names, or puts a link's target in front of the path that
+ * is left; sets walk->name when it was the last.
  */
 static int walk_step(struct walk *walk)
 {
@@ -171,7 +171,7 @@ int destination_find(const char *path, struct destination *out)
 	while (!err && !walk.name) {
 		while (*walk.at == '/')
 			walk.at++;
-		/* A link to "/" or to a path that ends in a slash. */
+		/* Empty after a link to "/" or to a path that ends in a slash. */
 		err = *walk.at ? walk_step(&walk) : -EISDIR;
 	}
 	free(walk.path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads one log after the other, compares what is left of them, prints and judges. */
+/* Reads one log after the other, keeping only its sums; compares, prints and judges these. */
 #include "cmd/commands.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ static enum exit_code read_tables(const struct options *options, const char *log
 struct print_request {
 	const struct differences *all;
 	const struct options *options;
-	char **tables; /* those there are, where the one that is wanted is not among them */
+	char **tables; /* set to the report's tables if the wanted one is not among them */
 };
 
 static int print(FILE *out, const struct screen *screen, void *context)

@@ -8,7 +8,7 @@
 #include "cmd/doctor_checks.h"
 #include "report/text.h"
 
-/* Probing for a feature fails where it is absent; that is no news for the user. */
+/* Probing for an absent feature fails, as expected: libbpf must not print that. */
 static int stay_silent(enum libbpf_print_level level, const char *format, va_list args)
 {
 	return 0;

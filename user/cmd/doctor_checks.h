@@ -12,21 +12,21 @@ enum health {
 	HEALTH_MISSING,
 };
 
-/* Prints one line, broken where a terminal ends; nothing is cut. */
+/* Prints one line, wrapped at the terminal's width; nothing is cut. */
 void doctor_say(enum health health, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* The machine: returns false when no trace can work here. */
+/* Checks the machine; returns false when no trace can work here. */
 bool doctor_check_kernel(void);
 
-/* The agent's library, CUPTI, driver and Pythons that are installed: returns false when no trace can work. */
+/* Checks the installed agent, CUPTI, driver and Pythons; returns false when no trace can work. */
 bool doctor_check_software(void);
 
-/* Recording by the agent alone, without BPF: returns false when a command cannot be traced that way either. */
+/* Checks recording by the agent alone, without BPF; returns false when a command cannot be traced that way either. */
 bool doctor_check_alone(void);
 
 /*
- * One process, and the libcupti that is named for it (NULL: none): returns false when it cannot be traced.  *enters
- * gets false where the agent cannot come into it.
+ * Checks one process, with the libcupti that is named for it (NULL: none); returns false when it cannot be traced. Sets
+ * *enters to false when the agent cannot enter it.
  */
 bool doctor_check_process(pid_t pid, const char *cupti, bool *enters);
 

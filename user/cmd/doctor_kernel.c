@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the kernel offers, and what it costs where it does not. */
+/* What the kernel offers, and what is lost where it does not. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 #define NOT_PERMITTED "not known: asking is not permitted (see capabilities and BPF)"
 
 static struct utsname kernel;
-static bool denied; /* bpf(2): what it is asked about the kernel, it refuses */
+static bool denied; /* bpf(2) is not permitted, so that features cannot be probed by it */
 static unsigned kernel_version;
 
 static bool check_version(void)
@@ -48,7 +48,7 @@ static bool check_capabilities(void)
 	return good;
 }
 
-/* What the rest of the capabilities is for. */
+/* The capabilities to let the agent into processes that run already. */
 static bool check_lending(void)
 {
 	uint64_t effective = privileges_effective();
@@ -177,7 +177,7 @@ static bool check_tracefs(void)
 	return true;
 }
 
-/* What a trace can do without, and at which price. */
+/* Features that a trace can do without, at a cost. */
 static bool check_features(void)
 {
 	static const struct {
@@ -212,7 +212,7 @@ static bool check_features(void)
 	return true;
 }
 
-/* --cpu opens one on each CPU. */
+/* --cpu opens a perf event on each CPU. */
 static bool check_perf_events(void)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr),

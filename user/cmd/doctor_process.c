@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What can be traced in one process, by looking at it from outside. */
+/* What can be traced in one process, seen from outside. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ struct subject {
 	struct process_info info;
 	struct mappings mappings;
 	unsigned launch_sites;
-	ARRAY(const char *) hiding; /* files with a CUDA runtime without names; names of mappings */
+	ARRAY(const char *) hiding; /* names of mapped files that have a CUDA runtime inside, without its symbols */
 	bool agent;
 };
 
@@ -51,7 +51,7 @@ static bool holds_python(const struct subject *subject, const struct mapping *ma
 	return holds;
 }
 
-/* As a trace does (process_python.c): by name, else in any file that has it inside. */
+/* Finds Python as a trace does (process_python.c): by name, else in any file that has it linked in. */
 static int find_python(const struct subject *subject, struct python_info *out, char *why, size_t why_size)
 {
 	const struct mappings *mappings = &subject->mappings;
@@ -90,7 +90,7 @@ static void check_library(struct subject *subject, const struct mapping *mapping
 	int fd = mapping_open(subject->pid, mapping);
 	int err = fd < 0 ? fd : image_open(fd, &image);
 
-	/* A name promises, the symbols decide: cudart can be linked into any file. */
+	/* The name is a hint, the symbols decide: cudart can be linked into any file. */
 	if (err && kind == LIBRARY_OTHER)
 		return;
 	if (!err)
@@ -131,7 +131,7 @@ static void check_libraries(struct subject *subject)
 		doctor_say(HEALTH_LIMITED, "  CUDA", "nothing that launches is mapped (yet): it is waited for");
 }
 
-/* NVIDIA's own libraries are so, all of them. */
+/* Of files with a stripped runtime, which all of NVIDIA's own libraries are. */
 static void say_hiding(const struct subject *subject, bool enters)
 {
 	size_t count = subject->hiding.count, more = count > 2 ? count - 2 : 0;
@@ -193,7 +193,7 @@ static bool kineto_subscribes(const struct subject *subject, const struct mappin
 	return subscribes;
 }
 
-/* What of it can be seen depends on its version, which only the agent asks. */
+/* What can be seen of PyTorch depends on its version, which only the agent can ask for. */
 static void check_torch(const struct subject *subject)
 {
 	for (size_t i = 0; i < subject->mappings.list.count; i++) {
@@ -207,7 +207,7 @@ static void check_torch(const struct subject *subject)
 	}
 }
 
-/* CUPTI has one subscriber, and whether there is one already only the agent can ask. */
+/* CUPTI has one subscriber; only the agent can find out whether there is one already. */
 static void check_cupti_users(const struct subject *subject)
 {
 	for (size_t i = 0; i < subject->mappings.list.count; i++) {
@@ -227,7 +227,7 @@ static void check_cupti_users(const struct subject *subject)
 	}
 }
 
-/* As a trace judges it (forks.h): of one whose parent is traced, too, that one's agent is asked first. */
+/* As a trace decides (forks.h): if the parent is traced, too, the parent's agent is asked first.  NULL: left out. */
 static const char *after_parent(const struct subject *subject, char *text, size_t size, struct inject_result *result)
 {
 	pid_t parent = subject->info.parent;
@@ -243,7 +243,7 @@ static const char *after_parent(const struct subject *subject, char *text, size_
 	return text;
 }
 
-/* Whether it could come in now; nothing is stopped for it. */
+/* Whether the agent could enter now; checks that without stopping anything. */
 static bool check_agent(const struct subject *subject)
 {
 	struct inject_result result;

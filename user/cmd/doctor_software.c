@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is installed on the machine. Nothing of it is loaded: we run as root. */
+/* What is installed on the machine. None of it is loaded, as gputrace runs as root. */
 #include <errno.h>
 #include <glob.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ bool doctor_check_alone(void)
 	return !err;
 }
 
-/* Appends what is new in the list; returns how many there are. */
+/* Appends what `print` makes of each match; returns the number of matches. */
 static unsigned list_matches(const char *const *patterns, char *list, size_t size,
 			     void (*print)(const char *path, char *list, size_t size))
 {
@@ -92,7 +92,7 @@ static void print_library(const char *path, char *list, size_t size)
 
 static void check_cupti(void)
 {
-	/* Toolkits and Debian's package; wheels lie in environments, which doctor -p sees. */
+	/* Toolkits and Debian's package; wheels are in Python environments, which doctor -p sees. */
 	static const char *const patterns[] = {"/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so.*[0-9]",
 					       "/usr/local/cuda*/targets/*/lib/libcupti.so.*[0-9]",
 					       "/opt/cuda/extras/CUPTI/lib64/libcupti.so.*[0-9]",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* gputrace dump: looks once, and what of that is an exit code. */
+/* gputrace dump: looks once, prints, and derives the exit code. */
 #include "cmd/commands.h"
 
 #include "base/msg.h"
 #include "cmd/dump_looks.h"
 
-/* A process that none of its family moves with stands still: a launcher waits while its child works. */
+/* Whether the process or a descendant moves: a launcher waits while its child works. */
 static bool family_moves(const look_list *looks, pid_t pid)
 {
 	for (size_t i = 0; i < looks->count; i++) {
@@ -37,7 +37,8 @@ static enum exit_code verdict(const look_list *looks, size_t named)
 	return code;
 }
 
-/* Of those that no one named: what has ended meanwhile, or may not be looked at, is not missed.  How many are left. */
+/* For processes that were found, not named: drops those that have ended or may not be looked at.  Returns how many are
+ * left. */
 static size_t drop_refused(look_list *looks)
 {
 	size_t kept = 0;

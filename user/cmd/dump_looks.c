@@ -11,13 +11,13 @@
 #include "target/library.h"
 #include "target/process.h"
 
-#define PROCESSES_MAX 256 /* that are looked at */
+#define PROCESSES_MAX 256 /* the most that are looked at */
 
 struct choice {
 	look_list *looks;
 	enum look_depth depth;
-	bool gpu;	   /* those that have CUDA; else those that have Python */
-	unsigned left_out; /* for want of room */
+	bool gpu;	   /* processes that have CUDA; else those that have Python */
+	unsigned left_out; /* beyond PROCESSES_MAX */
 };
 
 static bool is_chosen(const struct choice *choice, const char *path)
@@ -49,7 +49,7 @@ static int add_if_chosen(pid_t pid, void *context)
 			chosen = mappings.list.items[i].inode && is_chosen(choice, mappings.list.items[i].path);
 	mappings_free(&mappings);
 	if (chosen && choice->looks->count < PROCESSES_MAX) {
-		if (start(choice->looks, pid, choice->depth)) /* one that is refused is dropped */
+		if (start(choice->looks, pid, choice->depth)) /* it is dropped later */
 			msg_error("pid %d: %s", (int)pid,
 				  choice->looks->items[choice->looks->count - 1].process->refused);
 	} else {
@@ -58,7 +58,7 @@ static int add_if_chosen(pid_t pid, void *context)
 	return 0;
 }
 
-/* Those that the command line names, and their descendants; how many were named. */
+/* Adds the processes that the command line names, and their descendants; returns how many were named. */
 static size_t add_named(look_list *looks, const struct pid_list *pids, enum look_depth depth)
 {
 	size_t named;

@@ -8,19 +8,19 @@
 #include "dump/text.h"
 
 /*
- * Starts looks at the processes that the options name, and at their descendants: those that are named, or that -p gpu
- * and --all find, are the first of the list, and their number is returned.
+ * Starts looks at the processes that the options name, and at their descendants.  The processes that are named, or that
+ * -p gpu and --all find, come first in the list; returns their number.
  */
 size_t dump_looks_start(look_list *looks, const struct options *options, enum look_depth depth);
 
-/* That -p gpu or --all has found none. */
+/* Prints that -p gpu or --all has found no process. */
 void dump_say_none(const struct options *options);
 
-/* On standard output, in the format that was asked for. -errno, which was said */
+/* Prints on standard output, in the format that was asked for. 0 or -errno, which a message has said */
 int dump_looks_print(const struct options *options, const look_list *looks, const struct graph *graph,
 		     const rank_list *ranks);
 
-/* --when: until a process hangs, or all have ended. */
+/* --when: watches until a process hangs, or all have ended. */
 enum exit_code dump_watch(const struct options *options);
 
 #endif

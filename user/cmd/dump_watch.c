@@ -10,9 +10,9 @@
 #include "dump/watch.h"
 
 #define MS 1000000ull
-#define LOOKS_A_LIMIT 8	  /* as often within the time that a hang lasts ... */
-#define PAUSE_MIN_MS 250  /* ... but no more often, */
-#define PAUSE_MAX_MS 5000 /* and no less */
+#define LOOKS_A_LIMIT 8	  /* this often within the time of a hang ... */
+#define PAUSE_MIN_MS 250  /* ... but with at least this pause, */
+#define PAUSE_MAX_MS 5000 /* and at most this one */
 
 struct watching {
 	const struct options *options;
@@ -30,7 +30,7 @@ static uint64_t pause_ms(const struct options *options)
 	return ms < PAUSE_MAX_MS ? ms : PAUSE_MAX_MS;
 }
 
-/* Every process that was named, or found, has ended. */
+/* Whether all processes that were named, or found, have ended. */
 static bool have_all_ended(const look_list *looks, size_t named)
 {
 	for (size_t i = 0; i < named; i++)
@@ -50,7 +50,7 @@ static void say_hang(const struct watching *watching, pid_t pid, enum watch_stat
 		msg_info("pid %d: has not got on for %g s", (int)pid, limit_s);
 }
 
-/* A whole look, after which some may be seen to get on: prints it if one of them hangs. */
+/* Takes a whole look, which may show that a process gets on after all; prints it if one hangs. */
 static void look_closely(struct watching *watching, const pid_t *pids, size_t count)
 {
 	look_list looks = {0};
@@ -102,7 +102,7 @@ static void look_at(struct watching *watching, const look_list *looks, size_t na
 	free(pids);
 }
 
-/* There has to be something to watch. */
+/* Fails if there is nothing to watch. */
 static void check_first(struct watching *watching, const look_list *looks, size_t named)
 {
 	for (size_t i = 0; i < named; i++)
@@ -118,7 +118,7 @@ static void check_first(struct watching *watching, const look_list *looks, size_
 	watching->code = EXIT_FAILED;
 }
 
-/* False: there is nothing left to watch. */
+/* False: nothing is left to watch, or the watch is over. */
 static bool look_again(struct watching *watching, bool is_first)
 {
 	look_list looks = {0};

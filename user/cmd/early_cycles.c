@@ -18,7 +18,7 @@
 #include "cmd/interrupt.h"
 #include "cmd/privileges.h"
 
-#define BEHIND_OTHERS 5 /* nice(1): a third of what others get; with 19 a busy machine gives it no time at all */
+#define BEHIND_OTHERS 5 /* nice(1): a third of the others' share; with 19 a busy machine gives it no time at all */
 
 struct span {
 	uint32_t first, last;
@@ -54,7 +54,7 @@ static void write_cycle(const struct options *all, int log_fd, uint32_t cycle)
 		if (is_early(all->outputs.list.items[i]))
 			array_push(&options.outputs.list, all->outputs.list.items[i]);
 	options.slice.cycle = cycle;
-	/* what is missing, or wrong, is said at the end */
+	/* what is missing or wrong is reported at the end of the recording */
 	(void)deliver(&delivery, &all_written);
 	array_free(&options.outputs.list);
 	malloc_trim(0);

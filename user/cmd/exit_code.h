@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What gputrace ends with; docs/gputrace.1 says when. */
+/* gputrace's exit codes; docs/gputrace.1 says when each is used. */
 #ifndef GPUTRACE_EXIT_CODE_H
 #define GPUTRACE_EXIT_CODE_H
 
@@ -9,7 +9,7 @@ enum exit_code {
 	EXIT_USAGE = 2,
 	EXIT_INCOMPLETE = 3,
 	EXIT_ABOVE = 4,	       /* diff: more than --fail-above */
-	EXIT_STANDS_STILL = 4, /* dump: a process does not get on */
+	EXIT_STANDS_STILL = 4, /* dump: a process makes no progress */
 };
 
 #endif

@@ -17,7 +17,7 @@
 int from_log_open(const char *path)
 {
 	struct stat stat;
-	/* a pipe that no one writes to is not waited for */
+	/* O_NONBLOCK: does not wait for a pipe that no one writes to */
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0 || fstat(fd, &stat) < 0) {
@@ -39,7 +39,7 @@ fail:
 	return -1;
 }
 
-/* A log is copied as it is: of another tool's file there is none. */
+/* A .gpt output is a copy of the log, which another tool's file is not. */
 static bool has_wanted_log(const struct options *options, int fd)
 {
 	for (size_t i = 0; i < options->outputs.list.count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One flag, a descriptor for those who wait, and their handler. */
+/* A flag, a descriptor to wait for, and the signal handler that sets both. */
 #include "cmd/interrupt.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ void interrupt_watch(void)
 
 	if (cancel.fd >= 0)
 		return;
-	/* No one reads it: readable once and for all. */
+	/* Never read, so it stays readable. */
 	cancel.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		struct sigaction old;

@@ -13,7 +13,7 @@
  */
 void interrupt_watch(void);
 
-/* Cancelled by a signal. */
+/* The cancel that a signal sets. */
 const struct cancel *interrupt(void);
 bool is_interrupted(void);
 

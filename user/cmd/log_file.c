@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Opens, keeps or forgets the log; what is in it is capture's. */
+/* Opens, keeps or drops the log file; capture/ writes its content. */
 #include "cmd/log_file.h"
 
 #include <errno.h>

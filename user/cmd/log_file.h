@@ -8,24 +8,24 @@
 struct log_file {
 	int fd;
 	struct output output; /* the user's; output.path NULL: a temporary */
-	char *kept;	      /* temporary: the name it has, or gets when it is kept */
+	char *kept;	      /* temporary: its name, now or once it is kept */
 	bool named;	      /* temporary: `kept` exists now */
-	bool stays;	      /* temporary: `kept` is to outlive us */
+	bool stays;	      /* temporary: `kept` must outlive gputrace */
 };
 
 /*
  * path: the .gpt to record into, or NULL for a temporary one (base/temporary.h).
- * On failure *where is the path that could not be had.
+ * On failure *where is the path that could not be opened.
  */
 int log_file_open(const char *path, struct log_file *out, const char **where);
 
 /*
  * Makes the log stay: the user's gets its name, a temporary keeps the one in ->kept.  Returns 0 or -errno.
- * Twice is fine.
+ * May be called twice.
  */
 int log_file_keep(struct log_file *file);
 
-/* The name a kept log has. */
+/* The name of a log that is kept. */
 const char *log_file_name(const struct log_file *file);
 
 /* Closes; a temporary that was not kept is gone. */

@@ -10,7 +10,7 @@
 #include "cmd/confine.h"
 #include "cmd/privileges.h"
 
-/* Files of others are opened with the rights of who runs it, whatever capabilities gputrace has. */
+/* Whether the subcommand only reads files: with the rights of the user who runs it, without gputrace's capabilities. */
 static bool only_reads(const struct options *options)
 {
 	switch (options->subcommand) {
@@ -58,7 +58,7 @@ static enum exit_code run(const struct options *options)
 		puts("gputrace " GPUTRACE_VERSION);
 		return EXIT_GOOD;
 	}
-	return EXIT_FAILED; /* there is no other */
+	return EXIT_FAILED; /* not reached */
 }
 
 int main(int argc, char **argv)
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 
 	if (argc && !strcmp(argv[0], INJECT_LENDER))
 		return inject_lend_main(argc, argv);
-	/* Characters count as the terminal counts them; numbers stay in the C locale, which is part of every format. */
+	/* Text is measured as the terminal shows it; numbers stay in the C locale, on which every format depends. */
 	setlocale(LC_CTYPE, "C.UTF-8");
 	if (options_parse(argc, argv, &options, why, sizeof(why))) {
 		msg_error("%s", why);

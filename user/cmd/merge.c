@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads one log after the other for what must be known of all, then says it; files are another round. */
+/* Reads one log after the other for what must be known of all, then prints it; files take another round. */
 #include "cmd/commands.h"
 
 #include <errno.h>
@@ -19,13 +19,13 @@
 #include "report/ranks/ranks.h"
 #include "report/text.h"
 
-/* Which file a log is. */
+/* Identifies a log's file. */
 struct identity {
 	dev_t device;
 	ino_t inode;
 };
 
-/* What one log adds. */
+/* Adds one log to the ranks. */
 static enum exit_code add_log(const struct options *options, const char *log, int fd, struct ranks *ranks)
 {
 	struct delivery delivery = {.options = options, .log_name = log, .log_fd = fd, .skip = SIZE_MAX};
@@ -48,7 +48,7 @@ static enum exit_code add_log(const struct options *options, const char *log, in
 	return code;
 }
 
-/* The same file under two names is found without reading it. */
+/* Whether files[count] is one of the files before it, also under another name. */
 static bool is_there_twice(const struct options *options, const struct identity *files, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

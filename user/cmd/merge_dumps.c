@@ -39,7 +39,7 @@ static int add_file(look_list *looks, const char *path)
 	return -1;
 }
 
-/* Processes of files with the same host, or with none, have the path of their file in its place. */
+/* If files have the same host, or none, their processes get the path of their file instead of the host. */
 static void name_hosts(look_list *looks, const size_t *ends, const struct options *options)
 {
 	size_t count = options->logs.list.count, from = 0;

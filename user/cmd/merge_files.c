@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One log is open at a time. */
+/* Writes the files of a merge; one log is open at a time. */
 #include "cmd/merge_logs.h"
 
 #include <errno.h>
@@ -106,7 +106,7 @@ static int write_one(const struct one_rank *one, const struct export_format *for
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-/* one: NULL: all in one. */
+/* one NULL: all ranks in one file. */
 static int write_file(const struct options *options, const struct ranks *ranks, const char *path,
 		      const struct one_rank *one)
 {

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "cmd/commands.h"
 
-/* Whose it is where no rank is known: the host, and the log where several are of it. */
+/* The label if no rank is known: the host, and the log's name if the host has several logs. */
 static char *label_of_log(const struct ranks *ranks, size_t log)
 {
 	const struct rank_log *of = &ranks->logs.items[log];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A log of a rank, opened once more to be written into a file, and what its processes and GPUs are called there. */
+/* A rank's log, opened again to be written into a file, and the names of its processes and GPUs there. */
 #ifndef GPUTRACE_MERGE_LOGS_H
 #define GPUTRACE_MERGE_LOGS_H
 
@@ -14,7 +14,7 @@ struct merge_log {
 	struct delivery delivery;
 	struct reading reading;
 	char **labels;	 /* by model.processes: "rank 3, node-b" */
-	char *gpu_label; /* the rank where all work of the log is one rank's */
+	char *gpu_label; /* the rank, if all work of the log is one rank's */
 	uint32_t processes;
 };
 
@@ -23,15 +23,15 @@ int merge_log_open(struct merge_log *opened, size_t log);
 void merge_log_close(struct merge_log *opened);
 
 /*
- * Files of ranks whose logs are on one clock: all of them in one, or one for each.  Writes all outputs, going on after
- * one that failed.  Prints what failed; 0 or the first -errno.
+ * Writes all outputs, for ranks whose logs are on one clock: a file of all ranks, or one for each.  Goes on after one
+ * that failed.  Prints what failed; 0 or the first -errno.
  */
 int merge_write_files(const struct options *options, const struct ranks *ranks);
 
 /*
- * An archive for Perfetto (.tar): a .pftrace of each rank with its own clock, and a manifest of how these clocks stand
- * to each other (perfetto.dev/docs/reference/perfetto-manifest).  A manifest has offsets and no drift: that is taken
- * out of a trace's times.  fd: can seek.  0 or -errno.
+ * Writes an archive for Perfetto (.tar): a .pftrace of each rank with its own clock, and a manifest of the offsets
+ * between these clocks (perfetto.dev/docs/reference/perfetto-manifest).  A manifest has no drift, so that the times in
+ * a trace are corrected for it.  fd: can seek.  0 or -errno.
  */
 int merge_write_tar(const struct options *options, const struct ranks *ranks, int fd);
 

@@ -11,11 +11,11 @@
 
 #define MANIFEST "perfetto_manifest.json"
 
-/* A trace in the archive: a rank of a log with several, else all of a log. */
+/* A trace in the archive: one rank of a log that has several, else the whole log. */
 struct member {
 	char name[TAR_NAME_MAX + 1];
 	size_t log;
-	int process; /* of the model, -1: all */
+	int process; /* index into the model, -1: all */
 };
 
 struct archive {
@@ -63,7 +63,7 @@ static void add_log(struct archive *archive, size_t log)
 
 /* ---- manifest ---------------------------------------------------------------------------------------------------- */
 
-/* Machines are distinguished by their names: as many others of this name came before. */
+/* Machines are told apart by name: the second one of a name gets " (2)", and so on. */
 static void put_machine(struct sink *out, const struct ranks *ranks, size_t clock)
 {
 	const char *host = ranks->logs.items[ranks->clocks.items[clock].log].host;
@@ -101,7 +101,7 @@ static void put_file(struct sink *out, const struct archive *archive, size_t ind
 	sink_char(out, '}');
 }
 
-/* How good the offsets are. */
+/* How each offset was found, and its error. */
 static void put_attributes(struct sink *out, const struct archive *archive)
 {
 	char text[320];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Temporary name, rename, ownership; does not know what is written. */
+/* Temporary name, rename and ownership; does not know what is written. */
 #include "cmd/output.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include "base/array.h"
 
-/* Someone who races us for a name loses soon; a stale file of a crash does not matter. */
+/* Another process that races for a name loses soon; a stale file of a crash does not matter. */
 #define NAME_ATTEMPTS 16
 
 int output_give_to_sudo_user(int fd)
@@ -24,11 +24,11 @@ int output_give_to_sudo_user(int fd)
 
 	if (!destination_sudo_user(&uid, &gid))
 		return 0;
-	/* EPERM, although we are root: a file system that has no owners, or whose server does not let us. */
+	/* EPERM, although gputrace is root: a file system without owners, or whose server does not permit it. */
 	return fchown(fd, uid, gid) < 0 && errno != EPERM ? -errno : 0;
 }
 
-/* Names have to end up below NAME_MAX: a long name loses its tail in the temporary one. */
+/* The name must be shorter than NAME_MAX: a long one loses its end in the temporary one. */
 static char *temporary_name(const char *name)
 {
 	uint32_t random;

@@ -24,7 +24,7 @@ struct writing {
 	struct trace *trace;
 	int log_fd;
 	uint64_t most;			  /* bytes of a file, 0: any */
-	const struct export_place *place; /* whose a file is, NULL: of all */
+	const struct export_place *place; /* rank and clock of the file, NULL: of the whole trace */
 };
 
 static bool is_stdout(const char *path)
@@ -88,7 +88,7 @@ static int copy_log(int from, int to)
 	return err;
 }
 
-/* Every part knows what was asked for. */
+/* Any part of the trace knows the metric that was asked for. */
 static bool counts_launches(const struct writing *writing)
 {
 	if (writing->options->metric == METRIC_DEFAULT && !writing->trace->part)
@@ -129,7 +129,7 @@ void outputs_say_written(const char *path, int fd)
 		msg_info("%s: written, %.1f MB", path, (double)stat.st_size / 1e6);
 }
 
-/* Writes one file, and says how large it is; what is wrong is the caller's to say. */
+/* Writes one file, and prints how large it is; the caller prints errors. */
 static int try_file(const struct writing *writing, const char *path, int process, uint64_t *bytes)
 {
 	struct output output = {.fd = -1};
@@ -174,7 +174,7 @@ struct piece_writing {
 	struct spans *spans;
 	const char *path;
 	int process;	   /* -1: all */
-	uint32_t pid, nth; /* of those with that pid: a span that is read again may number processes in another way */
+	uint32_t pid, nth; /* index among those with that pid: a span that is read again may order processes anew */
 	uint64_t start_ns, end_ns;
 };
 
@@ -196,7 +196,7 @@ static int write_piece(void *context, unsigned number, uint64_t from_ns, uint64_
 	int err, process = all->process;
 	struct reading span;
 
-	/* the first and the last have what lies outside of the recording, too */
+	/* the first and the last also have what lies outside the recording */
 	err = spans_take(all->spans, &span, from_ns == all->start_ns ? 0 : from_ns,
 			 to_ns == all->end_ns ? UINT64_MAX : to_ns);
 	writing.trace = span.trace;
@@ -238,7 +238,7 @@ static int write_pieces(const struct writing *writing, const char *path, int pro
 	return err;
 }
 
-/* process: index into the model, -1 all. */
+/* process: index into the model, -1: all. */
 static int write_file(const struct writing *writing, const char *path, int process)
 {
 	uint64_t bytes;
@@ -263,7 +263,7 @@ static int write_stdout(const struct writing *writing)
 	return err;
 }
 
-/* needs_rank: though it is not in the name. */
+/* needs_rank: ranks are needed although the name has no %r. */
 static int write_own_files(const struct writing *writing, const char *path, bool needs_rank)
 {
 	struct own_files files = {0};

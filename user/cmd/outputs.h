@@ -5,10 +5,10 @@
 
 #include "cmd/reading.h"
 
-/* A file that an output will be: one in its folder where it is a folder; the caller frees it. */
+/* The path of a file that the output will have: if it is a folder, a file in that; the caller frees it. */
 char *outputs_file_of(const char *path);
 
-/* Tries every output, before a trace that may take hours. Prints what is wrong; 0 or -errno of the first. */
+/* Tries every output before a trace that may take hours. Prints what is wrong; 0 or the first -errno. */
 int outputs_check(const struct options *options);
 
 /*
@@ -17,7 +17,7 @@ int outputs_check(const struct options *options);
  */
 int outputs_write(struct reading *reading, size_t skip);
 
-/* The line about a file that is there now. */
+/* Prints the line about a file that was written. */
 void outputs_say_written(const char *path, int fd);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What processes did, the last part of a trace knows; which ranks they are, their collectives. */
+/* The last part of a trace knows what processes did; their collectives give their ranks. */
 #include "cmd/own_files.h"
 
 #include "analyze/analyze.h"
@@ -44,11 +44,11 @@ static struct export_rank rank_of(const struct model *model, const struct collec
 		if (of->process == process)
 			return (struct export_rank){.rank = of->rank, .world = of->world};
 	}
-	/* such a file is of one process */
+	/* otherwise the source's rank, if another tool's file has one: that is of a single process */
 	return (struct export_rank){.rank = source->is_rank ? source->rank : -1, .world = source->world};
 }
 
-/* How many before it are of its rank: a job that was started again has each rank twice. */
+/* How many files so far are of that rank: a job that was started again has each rank twice. */
 static unsigned count_of_rank(const struct own_files *files, int64_t rank)
 {
 	unsigned count = 0;
@@ -78,7 +78,7 @@ static void add_process(struct own_files *files, const struct model *model, uint
 	array_push(&files->list, file);
 }
 
-/* Ranks are known by ops. */
+/* Ranks are found by ops. */
 static bool has_ops(const struct model *model)
 {
 	for (uint32_t i = 0; i < model->thread_count; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which files an output with %p or %r in its name is: one for each process of a trace that did anything, or of a known
- * rank of a job. */
+/* The files of an output with %p or %r in its name: one for each process of a trace that did anything (%p), or whose
+ * rank in a job is known (%r). */
 #ifndef GPUTRACE_OWN_FILES_H
 #define GPUTRACE_OWN_FILES_H
 
@@ -19,8 +19,8 @@ struct own_files {
 };
 
 /*
- * Another round over the trace where ranks are asked for: by %r, or, where the name does not have it, by needs_rank.
- * With %r a process whose rank is not known has no file, which is said.  0 or -errno of the trace.
+ * Takes another round over the trace if ranks are needed: by %r, or by needs_rank if the name has no %r.  With %r a
+ * process whose rank is not known has no file, which a message says.  0 or -errno of the trace.
  */
 int own_files_find(struct own_files *files, struct trace *trace, const char *path, bool needs_rank);
 void own_files_free(struct own_files *files);

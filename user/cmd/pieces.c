@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How long the spans are; knows nothing of traces and files. */
+/* Chooses the length of each span; knows nothing of traces and files. */
 #include "cmd/pieces.h"
 
 #include <errno.h>
 
-/* A file of less than this that is too large is all head. */
+/* If a file of a shorter span is too large, its head alone is. */
 #define SPAN_LEAST_NS 1000u
 
-/* The next span, by what the last one took of the room; a little is left, as no two spans are alike. */
+/* The length of the next span, by the size of the last one; aims at 85 % of the room, as spans differ. */
 static uint64_t next_span(uint64_t span_ns, uint64_t bytes, uint64_t most)
 {
 	double fit = bytes ? 0.85 * (double)most / (double)bytes : 4;

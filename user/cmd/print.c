@@ -12,7 +12,7 @@
 
 #define BUFFER_BYTES (64u << 10) /* holds most reports, so that they are one write */
 
-/* error: the first one, as a FILE forgets it. */
+/* error: keeps the first one, as a FILE does not. */
 static ssize_t write_stdout(void *error, const char *data, size_t bytes)
 {
 	int *first = error;
@@ -45,7 +45,7 @@ int print_on_stdout(print_fn *print, void *context)
 	err = print(out, &screen, context);
 	fclose(out);
 	err = lost ? lost : err;
-	/* A reader that has seen enough, as head(1), is no one's fault. */
+	/* A reader that closes early, as head(1) does, is no error. */
 	if (err == -EPIPE)
 		return 0;
 	if (err && is_interrupted())

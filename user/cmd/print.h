@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is for people, on standard output: as wide as the terminal and in colour there, abandoned by Ctrl-C. */
+/* Text for people on standard output: as wide as the terminal and in colour there, abandoned at Ctrl-C. */
 #ifndef GPUTRACE_PRINT_H
 #define GPUTRACE_PRINT_H
 
@@ -15,10 +15,10 @@ struct screen {
 /* Of standard output. */
 struct screen print_screen(void);
 
-/* Writes all of it; 0 or -errno.  -ENOENT: it is not there, which the caller says. */
+/* Writes all of it; 0 or -errno.  -ENOENT: what was asked for is not there; the caller prints that. */
 typedef int print_fn(FILE *out, const struct screen *screen, void *context);
 
-/* 0 or -errno; a message has said what is wrong, but for -ECANCELED.  A reader that has seen enough is no error. */
+/* 0 or -errno; a message has said what is wrong, except for -ECANCELED.  A reader that closes early is no error. */
 int print_on_stdout(print_fn *print, void *context);
 
 #endif

@@ -17,13 +17,13 @@
 
 #include "target/process.h"
 
-/* From Linux 5.8, which every header we build with should know, but the numbers are ABI anyway. */
+/* From Linux 5.8.  Headers should have them, but the numbers are ABI anyway. */
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
 #define CAP_BPF 39
 #endif
 
-#define YAMA_NO_ATTACH 3 /* Documentation/admin-guide/LSM/Yama.rst: no one may stop another's thread, root neither */
+#define YAMA_NO_ATTACH 3 /* Documentation/admin-guide/LSM/Yama.rst: no one may attach to a thread, not even root */
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
@@ -39,13 +39,13 @@ static const struct needed_capability needed[] = {
 	{"CAP_SYS_PTRACE", CAP_SYS_PTRACE, false},
 };
 
-/* To let the agent into a process that runs (attach/inject/lend.h): mounts and a root of its own for the lender, */
+/* To let the agent into a running process (attach/inject/lend.h): the lender needs mounts and a root of its own. */
 static const struct needed_capability needed_to_lend[] = {
 	{"CAP_SYS_ADMIN", CAP_SYS_ADMIN, false},
 	{"CAP_SYS_CHROOT", CAP_SYS_CHROOT, false},
 };
 
-/* another's ids, and paths through another's folder in /proc. */
+/* For processes of other users, too: the other user's ids, and paths through the process's folder in /proc. */
 static const struct needed_capability needed_for_others[] = {
 	{"CAP_SETUID", CAP_SETUID, false},
 	{"CAP_SETGID", CAP_SETGID, false},
@@ -122,7 +122,7 @@ void privileges_drop(void)
 
 	if (!geteuid())
 		return;
-	/* To have less is always permitted. */
+	/* Giving up capabilities is always permitted. */
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	(void)syscall(SYS_capset, &header, none);
 }
@@ -149,7 +149,7 @@ int privileges_try_bpf(void)
 	bool limited = getrlimit(RLIMIT_MEMLOCK, &limit) == 0;
 	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, sizeof(uint32_t), sizeof(uint32_t), 1, NULL);
 
-	/* libbpf raises it where the kernel counts maps as locked memory (before 5.11); a command must not inherit
+	/* libbpf raises the limit if the kernel counts maps as locked memory (before 5.11); a command must not inherit
 	 * that. */
 	if (limited)
 		setrlimit(RLIMIT_MEMLOCK, &limit);

@@ -10,12 +10,12 @@
 /* Effective capabilities of the calling process, 0 when /proc does not say. */
 uint64_t privileges_effective(void);
 
-/* Names of those that a trace needs and `effective` lacks, joined by ", "; "" when none. */
+/* Names of the capabilities that a trace needs and `effective` lacks, joined by ", "; "" when none. */
 const char *privileges_missing(uint64_t effective, char *buffer, size_t size);
 
 /*
- * The same for GPU times of processes that run already: the agent is let into them.  others: into those of other users,
- * too.
+ * The same for GPU times of processes that run already, which the agent must enter.  others: also processes of other
+ * users.
  */
 const char *privileges_missing_to_lend(uint64_t effective, bool others, char *buffer, size_t size);
 
@@ -23,15 +23,15 @@ const char *privileges_missing_to_lend(uint64_t effective, bool others, char *bu
 bool privileges_may_stop_own(int *scope);
 
 /*
- * Whether who runs it has fewer rights than it has: its capabilities are its file's (setcap(8)).  Then it loads into
- * processes nothing that its caller could have made.
+ * Whether gputrace has file capabilities (setcap(8)), and so more rights than the user who runs it.  Then it loads into
+ * processes only files that this user cannot have made.
  */
 bool privileges_of_file(void);
 
-/* Gives up all capabilities for good; root keeps its own.  Of the calling thread. */
+/* Gives up all capabilities of the calling thread for good; root keeps its own. */
 void privileges_drop(void);
 
-/* What who lacks them is to do; to be said after "missing: ". */
+/* What a user who lacks them can do; to be printed after "missing: ". */
 const char *privileges_remedy(void);
 
 /* "6.18.5-x" -> 6 << 8 | 18; 0 when it does not look like a release. */

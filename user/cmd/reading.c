@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From options to what of the log is read, and to the slice of that. */
+/* Derives from the options which segments of the log are read, and the slice of these. */
 #include "cmd/reading.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "input/gpt/gpt_slice.h"
 #include "input/gpt/gpt_trace.h"
 
-/* Ids of processes; none where some are named in another way. */
+/* The ids of the named processes; none if one is not named by its id. */
 static uint32_t *find_pids(const struct slice_options *options, uint32_t *count)
 {
 	size_t names = options->processes.list.count;
@@ -28,7 +28,7 @@ static uint32_t *find_pids(const struct slice_options *options, uint32_t *count)
 	return pids;
 }
 
-/* What of the log a span needs; false: all must be read. */
+/* Finds which segments of the log a span needs; false: all must be read. */
 static bool find_wanted(struct reading *reading, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct slice_options *options = &reading->delivery->options->slice;
@@ -53,7 +53,7 @@ static int open_log(struct reading *reading, uint64_t from_ns, uint64_t to_ns, c
 	const char *words = NULL;
 	int err;
 	const struct options *options = reading->delivery->options;
-	/* only the whole log says which steps there are */
+	/* steps are found only in the whole log */
 	bool all = options_want_steps(options) && !from_ns && to_ns == UINT64_MAX;
 	bool restricted = (options_want_slice(options) && !all) || from_ns || to_ns != UINT64_MAX;
 
@@ -115,7 +115,7 @@ static char *places_of(const struct step_function_list *list)
 	return list->more ? xjoin(text, " ", xstrdup("and more")) : text;
 }
 
-/* An ambiguous name of a function, and one that no function has. */
+/* Warns if the name of --step fits several functions, or none. */
 static void warn_of_functions(const struct reading *reading)
 {
 	const struct steps *steps = &reading->steps;
@@ -131,7 +131,7 @@ static void warn_of_functions(const struct reading *reading)
 	free(similar);
 }
 
-/* What they span; they are some. */
+/* Sets start and end of the steps, of which there is at least one. */
 static void span_steps(struct reading *reading)
 {
 	reading->steps_from_ns = UINT64_MAX;
@@ -147,7 +147,7 @@ static void span_steps(struct reading *reading)
 	}
 }
 
-/* Leaves those that --steps names. */
+/* Keeps only the steps that --steps names. */
 static enum exit_code keep_steps(struct reading *reading)
 {
 	const struct steps_value *wanted = &reading->delivery->options->slice.steps;
@@ -183,7 +183,7 @@ static uint32_t last_cycle(const struct steps *steps)
 	return last;
 }
 
-/* Leaves those of the cycle that --cycle names. */
+/* Keeps only the steps of the cycle that --cycle names. */
 static enum exit_code keep_cycle(struct reading *reading)
 {
 	uint64_t cycle = reading->delivery->options->slice.cycle;
@@ -203,7 +203,7 @@ static enum exit_code keep_cycle(struct reading *reading)
 	return EXIT_GOOD;
 }
 
-/* Of a long log that is all in reach what steps need is read alone. */
+/* Opens a long log again, restricted to the time of the steps. */
 static enum exit_code read_again(struct reading *reading)
 {
 	char *why = NULL;
@@ -217,7 +217,7 @@ static enum exit_code read_again(struct reading *reading)
 	return EXIT_GOOD;
 }
 
-/* Whether something that is asked for has steps: of the tables that are instead of the report only some have them. */
+/* Whether an output needs steps: of the tables that replace the report only some show them. */
 static bool steps_are_shown(const struct reading *reading)
 {
 	const struct options *options = reading->delivery->options;
@@ -228,7 +228,7 @@ static bool steps_are_shown(const struct reading *reading)
 	       options->outputs.list.count || !instead;
 }
 
-/* As was asked for; else as the recording had it. */
+/* --step of this command line, else the one of the recording. */
 static const struct step_request *request_of(struct reading *reading)
 {
 	const struct options *options = reading->delivery->options;
@@ -236,7 +236,7 @@ static const struct step_request *request_of(struct reading *reading)
 	const char *recorded = first ? model_source(first)->step : NULL;
 	static const struct step_request reported;
 
-	/* those of a schedule were found by that request already */
+	/* steps of a schedule were reported by the agent: the request was used while recording */
 	if (options->schedule.active)
 		return &reported;
 	if (options->step.request.source == STEP_FITTING && recorded && !value_step(recorded, &reading->recorded_step))
@@ -244,7 +244,7 @@ static const struct step_request *request_of(struct reading *reading)
 	return &options->step.request;
 }
 
-/* In all that was read: a slice cuts what marks steps. */
+/* Looks in all that was read, not in the slice, which cuts what marks steps. */
 static enum exit_code find_steps(struct reading *reading)
 {
 	const struct options *options = reading->delivery->options;
@@ -306,7 +306,7 @@ enum exit_code reading_open(struct reading *reading, const struct delivery *deli
 	if (!first)
 		return reading_failed(reading, reading->recorded->error);
 	reading->is_long = first->more;
-	/* those of a schedule are reported, not looked for */
+	/* steps of a schedule are reported by the agent, not looked for */
 	if (first->schedule.is_there || delivery->options->schedule.active || steps_are_shown(reading))
 		code = find_steps(reading);
 	reading->trace = reading->recorded;
@@ -331,7 +331,7 @@ void reading_close(struct reading *reading)
 
 /* ---- spans ------------------------------------------------------------------------------------------------------ */
 
-/* The log once more: what of it the reading reads. */
+/* Opens the log again, with the same restriction as the reading. */
 static int open_again(const struct reading *reading, struct trace **trace)
 {
 	const struct log_restriction *wanted = reading->wanted.always_count ? &reading->wanted : NULL;
@@ -365,7 +365,7 @@ void spans_close(struct spans *spans)
 		two_pass_trace_close(spans->handed);
 }
 
-/* Of a long log: what is in the span is counted in one round and handed over in another. */
+/* Opens a span of a long log: one round counts what is in it, another hands it over. */
 static int slice_of_log(struct spans *spans, struct reading *span)
 {
 	struct slicing *slicing = &span->slicing;

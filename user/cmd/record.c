@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Order of a live trace: check, hold the command, log, probes, run, outputs.  One owner of all of them. */
+/* The steps of a live trace in order: check, hold the command, open the log, place probes, run, write outputs. */
 #include "cmd/commands.h"
 
 #include <errno.h>
@@ -74,7 +74,7 @@ static void say_not_executed(const char *name, int err)
 		msg_error("%s: cannot be executed: %s", name, strerror(-err));
 }
 
-/* A command that cannot be run; options in front of a subcommand make one of it. */
+/* Prints why a command cannot be run.  A subcommand with options in front of it counts as a command, too. */
 static int refuse_command(const char *name, int err)
 {
 	if (err == -ENOENT && subcommand_by_name(name))
@@ -93,7 +93,7 @@ static int refuse_command(const char *name, int err)
 	return err;
 }
 
-/* What only the kernel's programs see. */
+/* Why BPF is needed: an option that the agent alone cannot serve; NULL: it is not. */
 static const char *needs_bpf(const struct options *options)
 {
 	if (recording_scope(options) == ATTACH_ALL)
@@ -109,7 +109,8 @@ static const char *needs_bpf(const struct options *options)
 	return options->python_calls ? "it excludes --python-calls" : NULL;
 }
 
-/* By the agents alone those of one user are recorded, without root one's own.  why: BPF is not permitted, or NULL. */
+/* The agents alone record processes of one user, without root only the caller's own.  why: BPF is not permitted, or
+ * NULL. */
 static int find_owner(struct recording *recording, const char *why)
 {
 	const struct pid_list *pids = &recording->options->pids;
@@ -120,7 +121,7 @@ static int find_owner(struct recording *recording, const char *why)
 		pid_t pid = pids->list.items[i];
 
 		if (process_owner(pid, &of))
-			continue; /* it has ended, which is said later */
+			continue; /* it has ended, which is reported later */
 		if (geteuid() && of.file_uid != geteuid()) {
 			msg_error(
 				"%s%swithout root only your own processes can be recorded, and pid %d belongs to user "
@@ -139,7 +140,7 @@ static int find_owner(struct recording *recording, const char *why)
 	return 0;
 }
 
-/* By the agents alone, where that is asked for or nothing else is permitted. */
+/* Chooses recording by the agents alone if that is asked for, or if BPF is not permitted. */
 static int choose_way(struct recording *recording)
 {
 	const struct options *options = recording->options;
@@ -175,7 +176,7 @@ static int choose_way(struct recording *recording)
 	return 0;
 }
 
-/* Everything that can be found wrong before anything is started. */
+/* Checks all that can be checked before anything is started. */
 static int check_all(struct recording *recording)
 {
 	const struct options *options = recording->options;
@@ -251,7 +252,7 @@ static int start_command(struct recording *recording)
 	return err;
 }
 
-/* Before the agent says so by what is missing. */
+/* Warns if another tool has the NVTX ranges: the agent would only show that by their absence. */
 static void say_whose_ranges(struct recording *recording)
 {
 	const char *theirs = recording->agent_path ? command_other_ranges(recording->agent_path) : NULL;
@@ -275,7 +276,7 @@ static bool has_others(const struct options *options)
 	return found;
 }
 
-/* A command has its agent from the start. */
+/* Warns of rights missing to let the agent into running processes.  A command has its agent from the start. */
 static void say_missing_rights(struct recording *recording)
 {
 	uint64_t effective = privileges_effective();
@@ -383,14 +384,14 @@ enum exit_code record_command(const struct options *options)
 		goto cleanup;
 	say_whose_ranges(&recording);
 	say_missing_rights(&recording);
-	/* What runs already will not change its mind; a command or the whole machine may have more to come. */
+	/* A running process keeps its Python; a command or the whole machine may still start one that fits. */
 	if (recording_scope(options) == ATTACH_PIDS && recording_lacks_python_calls(&recording, false))
 		goto cleanup;
 	recording_say_target(&recording);
 	if (run_it(&recording))
 		goto cleanup;
 	refused = recording_lacks_python_calls(&recording, true);
-	/* Nothing of the probes is left while the outputs are made. */
+	/* Removes all probes before the outputs are made. */
 	drain_close(recording.drain);
 	recording.drain = NULL;
 	attach_close(recording.attach);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What one live trace owns, and its larger steps; record.c has their order. */
+/* What one live trace owns, and its main steps, which record.c runs in order. */
 #ifndef GPUTRACE_RECORDING_H
 #define GPUTRACE_RECORDING_H
 
@@ -21,12 +21,12 @@ struct log_writer;
 struct recording {
 	const struct options *options;
 	char *agent_path;
-	size_t log_output; /* the first .gpt among the outputs is the log itself, SIZE_MAX: none */
+	size_t log_output; /* index of the first .gpt among the outputs, which is the log itself; SIZE_MAX: none */
 	struct log_file file;
 	struct log_writer *log;
-	char *share_name;      /* by which agents find this gputrace where it records without BPF, else NULL */
-	uid_t owner;	       /* the same: of the processes that are recorded */
-	struct caller *caller; /* as whom the command runs, NULL: as gputrace */
+	char *share_name;      /* without BPF: the name by which agents find this gputrace; else NULL */
+	uid_t owner;	       /* without BPF: the user whose processes are recorded */
+	struct caller *caller; /* the user that the command runs as, NULL: as gputrace */
 	struct command command;
 	int signals; /* -1: not open */
 	sigset_t old_signals;
@@ -38,27 +38,27 @@ struct recording {
 	char why[512];
 };
 
-/* A record of gputrace's, after those that are in the log: the context is the recording. */
+/* Appends a record of gputrace's own to the log; context: the recording. */
 void recording_emit(void *context, const struct gpt_record *record);
 
 enum attach_scope recording_scope(const struct options *options);
 
-/* Places the probes, with the ring's reader running before the first of them.  0, or -errno and a message. */
+/* Places the probes, after starting the ring's reader.  0, or -errno and a message. */
 int recording_attach(struct recording *recording);
 
-/* Whether --python-calls will not get (or when all is `over` did not get) what it asks for; with a message. */
+/* Whether --python-calls cannot trace any calls (or, when the recording is `over`, did not); then with a message. */
 bool recording_lacks_python_calls(struct recording *recording, bool over);
 
-/* With -v whom and what is traced; a warning where no CUDA library is there yet. */
+/* Prints what is traced, with -v also how; a warning if no CUDA library is there yet. */
 void recording_say_target(const struct recording *recording);
 
-/* Why the recording is over, and how the command ended. */
+/* Prints why the recording is over, and how the command ended. */
 void recording_say_end(struct recording *recording);
 
-/* Whether the recording went as it should. */
+/* EXIT_GOOD, or EXIT_FAILED if the recording ended by an error. */
 enum exit_code recording_result(const struct recording *recording);
 
-/* With the recording over, the user's own log gets its name before anything else can fail; then all outputs. */
+/* After the recording: gives the user's own log its name before anything else can fail, then makes all outputs. */
 enum exit_code recording_deliver(struct recording *recording);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is said of the end, and what is made of the log then. */
+/* Prints how the recording ended, and makes the outputs from the log. */
 #include "cmd/recording.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ void recording_say_end(struct recording *recording)
 		msg_info("%s %s", recording->options->command[0], failure);
 }
 
-/* The user's own log has its name by now; a temporary one gets one when it is all there is of the trace. */
+/* The user's own log has its name by now; a temporary one gets a name when nothing else is left of the trace. */
 static void keep_log(struct recording *recording, const char *because)
 {
 	const char *name = log_file_name(&recording->file);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Probes are placed between the ring's first reader and the start of what readers are shown. */
+/* Places the probes, after the ring's reader is started and before the start time of the recording. */
 #include "cmd/recording.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ void recording_emit(void *context, const struct gpt_record *record)
 {
 	struct recording *recording = context;
 
-	/* The error sticks to the log and ends the run at its next record. */
+	/* The log keeps the error, which ends the run at its next record. */
 	(void)log_writer_append(recording->log, record);
 }
 
@@ -39,7 +39,7 @@ static int follow_processes(struct recording *recording)
 		err = attach_process(recording->attach, recording->command.pid, recording->why, sizeof(recording->why));
 	for (size_t i = 0; i < pids->list.count && !err; i++) {
 		err = attach_process(recording->attach, pids->list.items[i], recording->why, sizeof(recording->why));
-		/* It was there when we looked first: its trace is over before it began, which is no failure. */
+		/* It existed at the first check and has ended since, which is no failure. */
 		if (err == -ESRCH) {
 			msg_warn("process %d ended before it could be traced", (int)pids->list.items[i]);
 			err = 0;
@@ -100,7 +100,7 @@ int recording_attach(struct recording *recording)
 	if (err)
 		goto failed;
 	begin_now(recording);
-	/* Before the first probe: from then on the ring fills, however long the rest takes. */
+	/* Before the first probe: from then on the ring fills, and the rest may take long. */
 	err = drain_start(attach_shares(recording->attach), attach_ring_fd(recording->attach), recording->log,
 			  attach_wants, &recording->drain);
 	if (err)
@@ -113,8 +113,8 @@ int recording_attach(struct recording *recording)
 		err = attach_start(recording->attach, recording->why, sizeof(recording->why));
 	if (err)
 		goto failed;
-	/* Calls of before, which some of the probes saw, are not in what readers show: the recording is as long as
-	 * asked. */
+	/* Sets the start again: reports leave out earlier calls, which only some probes saw, and the recording is as
+	 * long as asked. */
 	begin_now(recording);
 	err = attach_begin_steps(recording->attach, recording->why, sizeof(recording->why));
 	if (!err)

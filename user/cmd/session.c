@@ -12,7 +12,7 @@
 
 #include "base/array.h"
 
-/* Of the command line; more does not help anyone who reads a report. */
+/* The most bytes of the command line; more does not help a reader of a report. */
 #define TARGET_MAX 1024
 
 static char *join_command(char **command)
@@ -51,7 +51,7 @@ char *session_target(const struct options *options)
 
 #define BOOT_ID_MAX 37
 
-/* Which boot of which machine this is: recordings of one have one CLOCK_MONOTONIC.  "": not known. */
+/* Identifies the boot of this machine: recordings of one boot share CLOCK_MONOTONIC.  "": not known. */
 static void read_boot_id(char text[BOOT_ID_MAX])
 {
 	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -67,7 +67,7 @@ static void read_boot_id(char text[BOOT_ID_MAX])
 #define SLEPT_MAX 24
 #define SLEPT_LEAST_NS 1000000 /* no sleep is shorter */
 
-/* CLOCK_BOOTTIME - CLOCK_MONOTONIC: the one goes on while the machine sleeps. */
+/* CLOCK_BOOTTIME - CLOCK_MONOTONIC, in ns: only the former goes on while the machine sleeps. */
 static void read_slept(char text[SLEPT_MAX])
 {
 	struct timespec awake, since_boot;
@@ -76,11 +76,11 @@ static void read_slept(char text[SLEPT_MAX])
 	clock_gettime(CLOCK_MONOTONIC, &awake);
 	clock_gettime(CLOCK_BOOTTIME, &since_boot);
 	ns = (since_boot.tv_sec - awake.tv_sec) * 1000000000ll + since_boot.tv_nsec - awake.tv_nsec;
-	/* of a machine that never slept only the time between the two calls is left */
+	/* if the machine never slept, the difference is only the time between the two calls */
 	snprintf(text, SLEPT_MAX, "%" PRId64, ns < SLEPT_LEAST_NS ? 0 : ns);
 }
 
-/* What finds the steps, for who reads the log later; "": nothing was given, or a schedule has its own. */
+/* --step, for later readers of the log; "": not given, or there is a schedule, which has its own. */
 static char *step_text(const struct options *options)
 {
 	const char *given = options->step.given;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The record that says what was asked for, and where: everything an output needs that no probe reports. */
+/* The record of what was asked for, and on which machine: all that an output needs and no probe reports. */
 #ifndef GPUTRACE_SESSION_H
 #define GPUTRACE_SESSION_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names and times of the command line against the tables of a recording. */
+/* Finds names and times of the command line in the tables of a recording. */
 #include "cmd/slicing.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ struct names {
 	unsigned count;
 };
 
-/* Takes the name over; one that is there already is not named again. */
+/* Takes over the name; does not add one that is there already. */
 static void add_name(struct names *names, char *name)
 {
 	char *longer;
@@ -58,7 +58,8 @@ static bool word_is(const char *word, const char *name)
 	       (length == wanted || word[length - wanted - 1] == '/');
 }
 
-/* By its name, its program's file, or the first two words it was started with: "python train.py". */
+/* Compares with the process's name, its program's file, or the first two words of its command line ("python train.py").
+ */
 static bool is_called(const struct model_process *process, const char *name)
 {
 	const char *second = process->cmdline + strcspn(process->cmdline, " ");
@@ -82,7 +83,7 @@ static enum exit_code no_such_process(const struct model *model, const char *log
 	return EXIT_FAILED;
 }
 
-/* NULL, or the one that no one is called. */
+/* NULL, or a name that fits no process. */
 static const char *find_processes(struct slicing *slicing, const struct slice_options *options,
 				  const struct model *model)
 {
@@ -131,7 +132,7 @@ static enum exit_code no_such_thread(const struct model *model, const char *log_
 	return EXIT_FAILED;
 }
 
-/* How many processes had such a thread. */
+/* Marks the threads with that id; returns how many processes had one. */
 static unsigned find_thread(struct slicing *slicing, const struct slice_options *options, const struct model *model)
 {
 	const struct thread_value *wanted = &options->thread;
@@ -215,7 +216,7 @@ static enum exit_code find_times(struct slicing *slicing, const struct slice_opt
 
 /* ---- words ------------------------------------------------------------------------------------------------------ */
 
-/* Takes the addition over. */
+/* Takes over the addition. */
 static void add_words(char **words, char *addition)
 {
 	char *longer = xasprintf("%s%s%s", *words, **words ? "; " : "", addition);

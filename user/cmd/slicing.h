@@ -10,32 +10,32 @@
 
 struct slicing {
 	struct slice slice;
-	bool *processes, *threads; /* what the slice points to */
+	bool *processes, *threads; /* arrays that the slice points to */
 	struct slice_span *spans;
 	char *words; /* "5.0 s to 10.0 s of 63.2 s; GPU 1" */
 };
 
-/* The times that options ask for, 0 and UINT64_MAX: no bound; they may lie anywhere. */
+/* The times that the options ask for, which may lie outside the recording; 0 and UINT64_MAX: no bound. */
 void slicing_times(const struct slice_options *options, const struct moment_clock *clock, uint64_t *from_ns,
 		   uint64_t *to_ns);
 
-/* A process id, 0: the name of a process. */
+/* The process id that the text is; 0: it is the name of a process. */
 uint32_t slicing_pid(const char *process);
 
 /*
- * EXIT_GOOD; EXIT_FAILED, when there is no such thing in the recording, or EXIT_USAGE, when nothing can lie in the
- * slice: then a message has said so.  recorded: any part of it.  Free it in any case.
+ * EXIT_GOOD; EXIT_FAILED: the recording lacks what the slice names; EXIT_USAGE: nothing can lie in the slice.  A
+ * message has then said so.  recorded: any part of the recording.  Free it in any case.
  */
 enum exit_code slicing_find(struct slicing *slicing, const struct slice_options *options, const struct model *recorded,
 			    const char *log_name);
 
-/* The same in a part of a recording that need not have what is in it: with these times, and nothing is said. */
+/* The same with these times, without messages: the part need not have all that the slice names. */
 void slicing_find_span(struct slicing *slicing, const struct slice_options *options, const struct model *recorded,
 		       uint64_t from_ns, uint64_t to_ns);
-/* Narrows it to the times of these steps, of each process to those of its own. */
+/* Narrows the slice to the times of these steps: each process to its own steps. */
 void slicing_add_steps(struct slicing *slicing, const struct steps *steps, const struct model *recorded);
 
-/* Says which steps a cycle has. */
+/* Adds to `words` which steps the cycle has. */
 void slicing_name_steps(struct slicing *slicing, const struct steps *steps);
 void slicing_free(struct slicing *slicing);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Whether the processes of --pid can be traced, asked before anything is loaded. */
+/* Checks whether the processes of --pid can be traced, before anything is loaded. */
 #ifndef GPUTRACE_TARGET_CHECK_H
 #define GPUTRACE_TARGET_CHECK_H
 
 #include "cmd/options/values.h"
 
-/* Prints what is wrong with the first that cannot. 0 or -errno. */
+/* Prints what is wrong with the first that cannot be traced. 0 or -errno. */
 int target_check_pids(const struct pid_list *pids);
 
 /* The process a thread belongs to (Tgid of proc(5)), 0: there is none. */

@@ -20,9 +20,9 @@
 #include "top/screen.h"
 
 #define INTERVAL_NS 500000000ull	/* on a terminal */
-#define BLOCK_INTERVAL_NS 2000000000ull /* of blocks of lines */
+#define BLOCK_INTERVAL_NS 2000000000ull /* as blocks of lines */
 
-/* Brings back a screen whose program has died: the usual one, with its cursor. */
+/* Restores the terminal after the process was killed: leaves the alternate screen, shows the cursor. */
 #define USUAL_SCREEN "\033[?1049l\033[?25h"
 
 /* ---- the process ------------------------------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ static void write_span(const struct live_log *live, uint64_t from_ns, uint64_t t
 		snprintf(said, size, "%s: written, the last %.0f s", path, (double)(to_ns - from_ns) / 1e9);
 }
 
-/* Ctrl-C is the recording's, which then says that it is over. */
+/* Ctrl-C is left to the recording, which then closes the socket. */
 static void become_screen(void)
 {
 	sigset_t end;
@@ -132,7 +132,7 @@ void top_process_begin(struct top_process *top)
 {
 	if (!top->pid)
 		return;
-	/* what is said from here on would be in the picture */
+	/* messages from here on would spoil the screen */
 	if (top->on_terminal)
 		msg_set_level(MSG_QUIET);
 	(void)send(top->to, "", 1, MSG_NOSIGNAL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Users as the system knows them, wherever it keeps them (NSS). */
+/* Looks users up in all sources that the system has (NSS). */
 #include <grp.h>
 #include <pwd.h>
 

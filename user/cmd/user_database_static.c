@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The same from /etc/passwd and /etc/group alone: NSS wants shared libraries at run time. */
+/* Looks users up in /etc/passwd and /etc/group alone: NSS needs shared libraries at run time. */
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>

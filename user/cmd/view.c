@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One thread reads the log, the first one serves; nothing of the log is looked at with more rights than its user has.
- */
+/* One thread reads the log, the main thread serves; neither parses the log with more rights than its user has. */
 #include "cmd/commands.h"
 
 #include <errno.h>
@@ -22,7 +21,8 @@
 #include "input/gpt/gpt_trace.h"
 #include "view/view.h"
 
-/* Of a log with that many bytes, some 1.2 million launches with their kernels, this part is read in advance. */
+/* A log of at least this many bytes (some 1.2 million launches with their kernels) is sampled: one part in SAMPLED_PART
+ * is read in advance. */
 #define SAMPLED_LEAST (8u << 20)
 #define SAMPLED_PART 16u
 
@@ -33,7 +33,7 @@ struct viewing {
 	int failed; /* readable: the log could not be read */
 };
 
-/* For good: who called sudo. */
+/* Becomes the user who called sudo, for good. */
 static int drop_privileges(void)
 {
 	uid_t uid;
@@ -46,7 +46,7 @@ static int drop_privileges(void)
 	return 0;
 }
 
-/* Whether there was such a place to be read. */
+/* Reads one place of the log into the view; false: it could not be read. */
 static bool sample(struct viewing *viewing, const struct gpt_place *place)
 {
 	const struct log_restriction wanted = gpt_restrict_to_place(place);
@@ -63,8 +63,8 @@ static bool sample(struct viewing *viewing, const struct gpt_place *place)
 }
 
 /*
- * A long log takes a second for some ten million launches before it shows anything, and more until all is there: places
- * spread over it are read and shown before.  What fails here fails again when all is read, which says so.
+ * A long log takes about a second for every ten million launches before it shows anything, and more until all is there.
+ * So places spread over it are read and shown first.  What fails here fails again when all is read, with a message.
  */
 static void sample_log(struct viewing *viewing)
 {
@@ -109,7 +109,7 @@ static void *read_log(void *context)
 	return NULL;
 }
 
-/* The span of the log is known from its index before anything of it is read. */
+/* The log's index gives its time span before any record is read. */
 static void expect_span(struct viewing *viewing)
 {
 	struct gpt_span span;
@@ -170,7 +170,7 @@ enum exit_code view_command(const struct options *options)
 		code = serve(&viewing, server, signals);
 		server_close(server);
 		view_stop(viewing.view);
-		/* who waits for Ctrl-C does not wait for sums of a long log: what is read is only read */
+		/* after Ctrl-C the user must not wait for the sums of a long log; the reader writes nothing */
 		fflush(stdout);
 		_exit(code);
 	}

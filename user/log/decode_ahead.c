@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Under way at once, unless one alone is larger. */
+/* The most bytes under way at once, unless a single segment is larger. */
 #define BYTES_MAX (128u << 20)
 
 void decode_ahead_use(struct decode_ahead *ahead, unsigned threads)
@@ -38,7 +38,7 @@ static struct decode_slot *slot_at(struct decode_ahead *ahead, unsigned place)
 	return &ahead->slots[(ahead->first + place) % DECODE_AHEAD_MAX];
 }
 
-/* There is one for each segment that is under way. */
+/* Finds a free decoder, which there always is: there are as many as slots. */
 static struct log_decoder *take_decoder(struct decode_ahead *ahead)
 {
 	unsigned i = 0;
@@ -74,7 +74,7 @@ static uint64_t bytes_of(const struct log_segment *segment)
 
 struct log_segment *decode_ahead_room(struct decode_ahead *ahead)
 {
-	/* The oldest is the caller's, who looks at it while the helpers decode one each; one more waits for them. */
+	/* The caller reads the oldest while each worker decodes one; one more waits for them. */
 	if (ahead->count >= (ahead->threads == 1 ? 1 : ahead->threads + 1) || ahead->bytes > BYTES_MAX)
 		return NULL;
 	return &slot_at(ahead, ahead->count)->segment;

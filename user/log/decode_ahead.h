@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Decodes segments on other threads (base/workers.h), and gives them in the order in which they were put in.  One
- * thread puts in and takes out; it decodes, too, while it would have to wait.  What is under way is bounded in number
- * and in bytes.
+ * Decodes segments on other threads (base/workers.h), and returns them in the order in which they were put in.  One
+ * thread puts in and takes out; it decodes, too, instead of waiting.  The number and the bytes of the segments under
+ *way are bounded.
  *
  *	while ((segment = decode_ahead_room(ahead)) && read_into(segment))
  *		decode_ahead_put(ahead);
@@ -18,7 +18,7 @@
 #include "log/segment_decode.h"
 
 #define DECODE_THREADS_MAX (WORKERS_MAX + 1)
-/* One that is being read by the caller, one for each thread, one that waits. */
+/* One that the caller reads, one for each thread, one that waits. */
 #define DECODE_AHEAD_MAX (DECODE_THREADS_MAX + 2)
 
 struct decode_slot {
@@ -26,39 +26,39 @@ struct decode_slot {
 	struct log_segment segment;
 	struct work work;
 	int error;	/* of log_segment_decode() */
-	uint64_t bytes; /* that it takes, as its header says in the file */
+	uint64_t bytes; /* that it takes, by its header in the file */
 };
 
 struct decode_ahead {
 	const struct schema *schema;
-	unsigned threads; /* that decode, the caller included */
+	unsigned threads; /* that decode, including the caller */
 	struct decode_slot slots[DECODE_AHEAD_MAX];
-	unsigned first, count; /* those that were put in and are not done yet */
+	unsigned first, count; /* slots that were put in and are not done yet */
 	uint64_t bytes;	       /* that they take */
 
-	pthread_mutex_t lock; /* over what follows */
+	pthread_mutex_t lock; /* guards what follows */
 	struct log_decoder decoders[DECODE_AHEAD_MAX];
 	bool taken[DECODE_AHEAD_MAX];
 };
 
-/* As many threads decode as there are.  The schema stays the caller's. */
+/* Decodes on all worker threads and the caller's.  The schema stays the caller's. */
 void decode_ahead_open(struct decode_ahead *ahead, const struct schema *schema);
-/* Sets how many segments are decoded at once; 1: only the caller decodes.  Before the first is put in. */
+/* Sets how many segments are decoded at once; 1: only the caller decodes.  To be called before the first is put in. */
 void decode_ahead_use(struct decode_ahead *ahead, unsigned threads);
 void decode_ahead_close(struct decode_ahead *ahead);
 
 /* Where to read the next segment to; NULL: enough is under way. */
 struct log_segment *decode_ahead_room(struct decode_ahead *ahead);
-/* Decodes what was read there. */
+/* Puts in what was read there, to be decoded. */
 void decode_ahead_put(struct decode_ahead *ahead);
 
 /* The oldest that is not done, decoded or damaged (-EPROTO); NULL: there is none. */
 struct log_segment *decode_ahead_oldest(struct decode_ahead *ahead, int *error);
-/* Its memory is for another. */
+/* The caller is done with the oldest: its slot is free for another. */
 void decode_ahead_done(struct decode_ahead *ahead);
-/* Where nothing is under way: what decoding needs again when there is more goes. */
+/* With nothing under way: frees memory that decoding allocates again when there is more. */
 void decode_ahead_rest(struct decode_ahead *ahead);
-/* The same for all that were put in. */
+/* decode_ahead_done for all that were put in. */
 void decode_ahead_drop(struct decode_ahead *ahead);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Descriptions that refer to each other, and how it forgets. */
+/* Descriptions with references between them, and which ones are forgotten. */
 #include "log/description_store.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static size_t cost(const struct description *description)
 	return sizeof(*description) + description->capacity + description->refers_count * sizeof(struct description *);
 }
 
-/* ---- letting go ------------------------------------------------------------------------------------------------ */
+/* ---- forgetting ------------------------------------------------------------------------------------------------ */
 
 static void release(struct description_store *store, struct description *description)
 {
@@ -56,7 +56,7 @@ static uint32_t *index_of(const struct description_store *store, const struct de
 	return lookup_get(&store->by_name, place_of(description->space, description->kind), description->id);
 }
 
-/* The last one takes its place. */
+/* Removes all.items[index]; the last one takes its place. */
 static void unlink_at(struct description_store *store, size_t index)
 {
 	struct description *description = store->all.items[index], *last = store->all.items[--store->all.count];
@@ -78,7 +78,7 @@ void description_store_free(struct description_store *store)
 	array_free(&store->gone);
 }
 
-/* Forgets what was not used since that chunk; returns the oldest chunk of what stays. */
+/* Forgets what was last used before `chunk`; returns the oldest chunk in which something that stays was last used. */
 static uint32_t forget_older(struct description_store *store, uint32_t chunk)
 {
 	uint32_t oldest = store->chunk;
@@ -96,7 +96,7 @@ static uint32_t forget_older(struct description_store *store, uint32_t chunk)
 	return oldest;
 }
 
-/* An eighth more than what is asked for, so that this is rare. False: only what the present chunk has is left. */
+/* Frees down to seven eighths of the bound, so that this is rare. False: only what the present chunk uses is left. */
 static bool forget(struct description_store *store)
 {
 	uint32_t oldest;
@@ -127,7 +127,7 @@ struct description *description_find(const struct description_store *store, uint
 {
 	const uint32_t *index = lookup_get(&store->by_name, place_of(space, kind), id);
 
-	/* spaces that are 2^27 apart share a place */
+	/* spaces that are 2^27 apart have the same place_of() */
 	return index && *index != UINT32_MAX && store->all.items[*index]->space == space ? store->all.items[*index]
 											 : NULL;
 }

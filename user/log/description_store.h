@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The memory of descriptions.c: copies of records that describe something, found by what they describe.  The chunk that
- * is being looked at can need a description; those that it needs are kept until the next chunk, in the order of the
- * log. Bounded in bytes: what was not needed for longest is forgotten first.
+ * The memory of descriptions.c: copies of records that describe something, found by what they describe.  The store
+ * lists the descriptions that the present chunk needs, until the next chunk, in the order of the log. Bounded in bytes:
+ * the least recently needed are forgotten first.
  */
 #ifndef GPUTRACE_DESCRIPTION_STORE_H
 #define GPUTRACE_DESCRIPTION_STORE_H
@@ -15,19 +15,19 @@
 #include "base/lookup.h"
 
 enum description_kind {
-	DESCRIPTION_STATE, /* id: pid; space 0. No record: what descriptions.c knows of the process that has it now */
+	DESCRIPTION_STATE, /* id: pid; space 0. No record, but what is known of the process that has the pid now */
 	DESCRIPTION_SESSION,
 	DESCRIPTION_CLOCK,
-	DESCRIPTION_BEGIN,   /* the FORK or EXEC with which a program began */
+	DESCRIPTION_BEGIN,   /* the FORK or EXEC that began the process epoch */
 	DESCRIPTION_PROCESS, /* id: a slot, as for HELLO */
 	DESCRIPTION_THREAD,  /* id: tid */
-	DESCRIPTION_OWN_TID, /* a second name of a thread, without a record: its tid in its own namespace */
-	DESCRIPTION_POINTER, /* another: half its pthread_self() */
+	DESCRIPTION_OWN_TID, /* an alias of a thread, without a record: its tid in its own namespace */
+	DESCRIPTION_POINTER, /* another alias: half its pthread_self() */
 	DESCRIPTION_CODE,    /* id: address. The CODE and its CODE_LINES, or a CODE_DEAD */
 	DESCRIPTION_PYSTACK,
 	DESCRIPTION_NATIVE_STACK,
 	DESCRIPTION_NATIVE_SYM, /* id: address */
-	DESCRIPTION_CUPTI_USER, /* who registered last */
+	DESCRIPTION_CUPTI_USER, /* the CUPTI client that registered last */
 	DESCRIPTION_HELLO,	/* from here on: a batch with one record of the agent */
 	DESCRIPTION_SIZES,
 	DESCRIPTION_AGENT_CLOCK,
@@ -44,9 +44,9 @@ enum description_kind {
 struct description {
 	uint64_t id;
 	uint64_t position; /* in the log */
-	uint32_t space;	   /* whose numbers these are: a process between two execs */
+	uint32_t space;	   /* the process epoch whose numbers these are */
 	uint16_t kind;
-	uint32_t holders;    /* 1 when it can be found, and one for each that refers to it */
+	uint32_t holders;    /* references: one while it can be found, and one for each that refers to it */
 	uint32_t used;	     /* the chunk that needed or made it last */
 	uint32_t made;	     /* the chunk that made it */
 	uint32_t needed;     /* the last chunk that needed it */
@@ -60,51 +60,51 @@ struct description {
 
 struct description_store {
 	ARRAY(struct description *) all; /* that can be found, in any order */
-	struct lookup by_name;		 /* (space and kind, id) to all, NONE: forgotten */
+	struct lookup by_name;		 /* (space and kind, id) to an index of all, NONE: forgotten */
 	uint64_t position;
-	size_t bytes, bytes_max; /* all that it takes */
+	size_t bytes, bytes_max; /* memory of all descriptions */
 	uint32_t chunk;		 /* number of the present one, from 1 */
-	uint32_t crowded;	 /* the last chunk in which nothing was left to be forgotten */
+	uint32_t crowded;	 /* the last chunk in which nothing more could be forgotten */
 	size_t needed_bytes, needed_bytes_max;
-	bool left_out; /* what the present chunk needs goes beyond needed_bytes_max */
+	bool left_out; /* the present chunk needs more than needed_bytes_max */
 	uint64_t forgotten;
 	ARRAY(struct description *) needed;
 	ARRAY(struct description *) gone; /* to be freed with the next chunk */
 };
 
-/* bytes_max: of all; needed_bytes_max: of what one chunk needs. */
+/* bytes_max: the most for all; needed_bytes_max: the most that one chunk may need. */
 void description_store_init(struct description_store *store, size_t bytes_max, size_t needed_bytes_max);
 void description_store_free(struct description_store *store);
 
-/* A new chunk begins: what the last one needed is evicted. */
+/* Begins a new chunk: clears the list of what the last one needed. */
 void description_store_begin(struct description_store *store);
 
 /* NULL: there is none. */
 struct description *description_find(const struct description_store *store, uint32_t space, enum description_kind kind,
 				     uint64_t id);
 
-/* Takes the place of one with the same name.  NULL: no memory is left for it. */
+/* Adds a description, in place of one with the same name.  NULL: no memory is left for it. */
 struct description *description_make(struct description_store *store, uint32_t space, enum description_kind kind,
 				     uint64_t id, const void *data, size_t bytes);
-/* Makes room for what it will refer to, all NULL. */
+/* Makes room for `count` references, all NULL. */
 void description_refer(struct description_store *store, struct description *description, uint32_t count);
 void description_set_reference(struct description *description, uint32_t index, struct description *to);
 void description_grow(struct description_store *store, struct description *description, const void *data, size_t bytes);
 
 /*
- * The present chunk needs it, and what it refers to.  NULL, or made in this chunk: nothing.  True when it was not
- * needed before.
+ * Notes that the present chunk needs it, and what it refers to.  Does nothing for NULL or if it was made in this chunk.
+ * True when it was not needed before.
  */
 bool description_need(struct description_store *store, struct description *description);
 
-/* What the chunk needs of it: without what came with this chunk. */
+/* The bytes of it that the chunk needs: without those that came with this chunk. */
 static inline uint32_t description_needed_bytes(const struct description_store *store,
 						const struct description *description)
 {
 	return description->grown == store->chunk ? description->grown_from : description->bytes;
 }
 
-/* Puts needed[] into the order of the log. */
+/* Sorts needed[] into the order of the log. */
 void description_store_sort(struct description_store *store);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What each record of the kernel side and of the collector describes, and what it refers to. */
+/* For each record of the kernel side and of the collector: what it describes, and what it refers to. */
 #include "log/descriptions.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 /* A CODE with all its lines: names, file, and the table in pieces. */
 #define CODE_BYTES_MAX (512u << 10)
 
-/* Clock samples that are kept, the collector's. */
+/* How many of the collector's clock samples are kept. */
 #define CLOCKS 2u
 
 struct descriptions *descriptions_new(size_t bytes_max, size_t repeated_max)
@@ -101,7 +101,7 @@ static void look_at_pycall(struct descriptions *descriptions, const struct gpt_r
 		descriptions_refer(descriptions, call->pid, DESCRIPTION_CODE, call->code);
 }
 
-/* pid and tid lie at the same place in all of these. */
+/* pid and tid have the same offset in all of these records. */
 static void look_at_thread_event(struct descriptions *descriptions, const struct gpt_record *record)
 {
 	const struct gpt_pyevent *event = (const struct gpt_pyevent *)record;
@@ -194,7 +194,7 @@ static void look_at_code_lines(struct descriptions *descriptions, const struct g
 		description_grow(&descriptions->store, code, record, record->size);
 }
 
-/* A dead one is kept, too: there is none at that address for the stacks that follow. */
+/* Keeps the CODE_DEAD, too: the stacks that follow have no code object at that address. */
 static void look_at_code_dead(struct descriptions *descriptions, const struct gpt_record *record)
 {
 	const struct gpt_code_dead *dead = (const struct gpt_code_dead *)record;
@@ -205,7 +205,7 @@ static void look_at_code_dead(struct descriptions *descriptions, const struct gp
 				 record->size);
 }
 
-/* A stack means the code objects that its addresses have now. */
+/* A stack refers to the code objects that are at its addresses now. */
 static void look_at_pystack(struct descriptions *descriptions, const struct gpt_record *record)
 {
 	const struct gpt_pystack *stack = (const struct gpt_pystack *)record;

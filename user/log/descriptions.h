@@ -2,9 +2,9 @@
 /*
  * What records refer to: processes, threads, code objects, stacks, names, devices.  The log describes each once; this
  * keeps the descriptions and finds, for a chunk of records, which earlier ones it refers to, so that a segment can
- * repeat them and be read without the segments before it.  They go by position, as docs/log-format.md says: an address
- * means the latest CODE before, and an EXEC makes all numbers of a process start over.
- * Bounded in bytes: what was not needed for longest is forgotten, and counted.
+ * repeat them and be read without the segments before it.  References go by position, as docs/log-format.md says: an
+ * address means the latest CODE before it, and an EXEC makes all numbers of a process start over.
+ * Bounded in bytes: the least recently needed are forgotten, and counted.
  */
 #ifndef GPUTRACE_DESCRIPTIONS_H
 #define GPUTRACE_DESCRIPTIONS_H
@@ -18,7 +18,7 @@
  * 3,000 code objects: 6 MB); what those forget is described again.
  */
 #define DESCRIPTIONS_BYTES_MAX (128u << 20)
-/* Of one chunk. With the chunk itself less than what a segment may have (GPT_LOG_RECORD_BYTES_MAX). */
+/* The most for one chunk. With the chunk itself it is less than a segment may have (GPT_LOG_RECORD_BYTES_MAX). */
 #define DESCRIPTIONS_REPEATED_MAX (48u << 20)
 
 struct descriptions;
@@ -26,18 +26,19 @@ struct descriptions;
 struct descriptions *descriptions_new(size_t bytes_max, size_t repeated_max);
 void descriptions_free(struct descriptions *descriptions);
 
-/* What a chunk refers to and does not describe itself. */
+/* The descriptions that a chunk refers to and does not contain. */
 struct descriptions_repeated {
 	size_t bytes;
 	uint32_t records;
-	bool complete; /* nothing that it refers to was forgotten */
+	bool complete; /* none of them was forgotten */
 };
 
-/* Looks at the next chunk: whole records, any content. What is found is good until the next chunk. */
+/* Looks at the next chunk: whole records, any content. The result is valid until the next chunk. */
 void descriptions_look(struct descriptions *descriptions, const uint8_t *records, size_t bytes,
 		       struct descriptions_repeated *repeated);
 
-/* Writes them, whole records in an order that means the same, in front of the chunk: repeated.bytes. */
+/* Writes them for the front of the chunk, repeated.bytes in all: whole records, in an order that keeps their meaning.
+ */
 void descriptions_write(const struct descriptions *descriptions, uint8_t *to);
 
 #endif

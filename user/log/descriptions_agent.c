@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What the records inside batches describe and refer to.  A description is kept as a batch that holds only that record.
- * All of it is hostile: a target wrote it.
+ * Nothing in a batch is trusted: a target wrote it.
  */
 #include "log/descriptions_internal.h"
 
@@ -10,7 +10,7 @@
 #include <gputrace/agent.h>
 #include <gputrace/walk.h>
 
-/* A batch that is looked at, and one of its records. */
+/* A batch, and one of its records. */
 struct inner {
 	struct descriptions *descriptions;
 	const struct gpt_agent_batch *batch;
@@ -34,7 +34,7 @@ static struct description *describe(const struct inner *inner, enum description_
 	return description_make(&descriptions->store, process->space, kind, id, bytes, batch.hdr.size);
 }
 
-/* Of what is described now, to what it is part of. */
+/* Adds a reference from `made` to the description that it is part of. */
 static void belongs_to(const struct inner *inner, struct description *made, enum description_kind kind, uint64_t id)
 {
 	struct description_store *store = &inner->descriptions->store;
@@ -83,7 +83,7 @@ static void look_at_clock(const struct inner *inner)
 	describe(inner, DESCRIPTION_AGENT_CLOCK, 0);
 }
 
-/* Totals, so that what a segment adds to them is known.  Those of a foreign buffer are its own. */
+/* Totals, so that what a segment adds to them is known.  The totals of a foreign buffer are of that buffer alone. */
 static void look_at_stats(const struct inner *inner)
 {
 	if (!(inner->batch->hdr.flags & GPT_BATCH_FOREIGN))

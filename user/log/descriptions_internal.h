@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the files of descriptions.h share: its own one, that of processes, and that of records inside batches. */
+/* Shared by descriptions.c, descriptions_process.c, and descriptions_agent.c for records inside batches. */
 #ifndef GPUTRACE_DESCRIPTIONS_INTERNAL_H
 #define GPUTRACE_DESCRIPTIONS_INTERNAL_H
 
@@ -8,7 +8,7 @@
 #include "log/description_store.h"
 #include "log/descriptions.h"
 
-/* What was asked for lately, so that most records cost one comparison for each thing that they refer to. */
+/* A cache of recent references: most records cost one comparison for each thing that they refer to. */
 #define ASKED_COUNT 8192u
 
 struct asked {
@@ -17,10 +17,10 @@ struct asked {
 	uint16_t kind;
 };
 
-/* A process, as far as it matters to what its numbers mean. */
+/* What is known of a process to say what its numbers mean. */
 struct process_numbers {
-	uint32_t space;	    /* of the program that runs now; never 0 */
-	uint32_t processes; /* PROCESS records seen of this program */
+	uint32_t space;	    /* of the present epoch; never 0 */
+	uint32_t processes; /* PROCESS records seen of this epoch */
 	uint32_t hellos;    /* HELLO */
 	uint32_t chunk;	    /* the last chunk that had a record of it */
 	uint64_t start_ns;  /* 0: not known */
@@ -34,7 +34,7 @@ struct descriptions {
 	uint32_t last_space, clocks;
 	uint32_t last_pid;		      /* of last_process */
 	struct process_numbers *last_process; /* good until the next look-up */
-	bool missed;			      /* something was referred to that is not known */
+	bool missed;			      /* a record refers to something unknown */
 	struct asked asked[ASKED_COUNT];
 };
 
@@ -48,14 +48,14 @@ static inline uint32_t description_slot(uint32_t number)
 	return number < SLOTS_FIRST ? number : SLOTS_FIRST + number % SLOTS_LAST;
 }
 
-/* The process that has this pid now; all that describes it is needed.  Good until the next call. NULL: no memory. */
+/* The process that has this pid now; the chunk needs its descriptions.  Valid until the next call. NULL: no memory. */
 struct process_numbers *descriptions_process(struct descriptions *descriptions, uint32_t pid);
 
-/* The record refers to something of the process that has this pid now. */
+/* Notes that a record refers to something of the process that has this pid now. */
 void descriptions_refer(struct descriptions *descriptions, uint32_t pid, enum description_kind kind, uint64_t id);
-/* The symbols of a native stack may come after it: they are looked for when it is needed. */
+/* The symbols of a native stack may come after it, so they are looked up when the stack is needed. */
 void descriptions_need_symbols(struct descriptions *descriptions, const struct description *stack);
-/* To those with the ids from 0 to count - 1, where they are. */
+/* Notes that the chunk needs the descriptions with the ids from 0 to count - 1, as far as they exist. */
 void descriptions_need_all(struct descriptions *descriptions, uint32_t space, enum description_kind kind,
 			   uint32_t count);
 

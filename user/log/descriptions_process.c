@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which process a pid means at this point of the log, what every segment with a record of it repeats, and what other
- * records refer to by its numbers.
+ * Finds which process a pid means at this point of the log, what every segment with a record of the process repeats,
+ * and what records refer to by the process's numbers.
  */
 #include "log/descriptions_internal.h"
 
@@ -9,7 +9,7 @@
 
 #include "base/distance.h"
 
-/* As the model distinguishes processes with one pid (process_table.c): /proc has a start in ticks of 10 ms. */
+/* As the model tells apart processes with one pid (process_table.c): /proc has the start in ticks of 10 ms. */
 #define SAME_START_NS 100000000ull
 
 void descriptions_need_all(struct descriptions *descriptions, uint32_t space, enum description_kind kind,
@@ -19,7 +19,7 @@ void descriptions_need_all(struct descriptions *descriptions, uint32_t space, en
 		description_need(&descriptions->store, description_find(&descriptions->store, space, kind, i));
 }
 
-/* What every segment with a record of a process has of it. */
+/* The descriptions that every segment with a record of the process repeats. */
 static void need_process(struct descriptions *descriptions, const struct process_numbers *process)
 {
 	uint32_t processes = process->processes < SLOTS ? process->processes : SLOTS;
@@ -81,7 +81,7 @@ void descriptions_refer(struct descriptions *descriptions, uint32_t pid, enum de
 	struct process_numbers *process;
 	struct description *description;
 
-	/* Whatever changes within a chunk is described in it: only the first question matters. */
+	/* What changes within a chunk is described in it, so only the first reference of a chunk matters. */
 	if (asked->id == id && asked->pid == pid && asked->kind == kind && asked->chunk == descriptions->store.chunk)
 		return;
 	*asked = (struct asked){.id = id, .pid = pid, .kind = (uint16_t)kind, .chunk = descriptions->store.chunk};
@@ -93,7 +93,7 @@ void descriptions_refer(struct descriptions *descriptions, uint32_t pid, enum de
 		descriptions_need_symbols(descriptions, description);
 }
 
-/* Another program, or another process: what was numbered means nothing any more. */
+/* A new process epoch or another process: the numbers so far mean nothing any more. */
 static void start_over(struct descriptions *descriptions, struct process_numbers *process)
 {
 	*process = (struct process_numbers){.space = ++descriptions->last_space, .chunk = process->chunk};
@@ -155,7 +155,7 @@ void descriptions_look_at_process(struct descriptions *descriptions, const struc
 		return;
 	if (event->start_ns && !is_same(process, event->start_ns))
 		start_over(descriptions, process);
-	/* It may have been read before the program that runs now. */
+	/* It may have been read from /proc before the last exec. */
 	if (event->time_ns < process->exec_ns)
 		return;
 	if (event->start_ns && !process->start_ns)

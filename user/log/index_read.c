@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Trailer, checksum, entries. */
+/* Checks the index's trailer, checksum and entries. */
 #include "log/index_read.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include <zlib.h>
 
-/* Header and size, without a look at the entries. */
+/* Checks header, size and checksum, but not the entries. */
 static bool index_is_whole(const uint8_t *bytes, size_t size, struct gpt_log_index *header)
 {
 	const size_t at = offsetof(struct gpt_log_index, checksum), after = at + sizeof(uint32_t);

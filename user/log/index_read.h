@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The index at the end of a log: where each segment begins, and its header.  It says which segments need not be read,
- * and nothing more: what is read is checked by its own header.
+ * The index at the end of a log: where each segment begins, and its header.  It only says which segments need not be
+ * read: a segment that is read is checked by its own header.
  */
 #ifndef GPUTRACE_LOG_INDEX_READ_H
 #define GPUTRACE_LOG_INDEX_READ_H
@@ -17,19 +17,19 @@
 struct log_index {
 	struct log_bytes bytes; /* none: the log has no index, or a damaged one */
 	size_t size;
-	size_t first, at; /* of the first entry, of the next */
+	size_t first, at; /* offsets of the first entry and of the next one */
 };
 
-/* Leaves the index empty when there is none that can be believed: 0; -errno of reading. */
+/* Leaves the index empty when the log has none, or a damaged one.  0, or -errno of reading. */
 int log_index_load(struct log_index *index, const struct log_source *source);
 
 /*
- * The header of the segment at that offset, as the index has it and of sane sizes; NULL: it does not know one.
- * Offsets are asked for in ascending order.
+ * The header of the segment at that offset, from the index, with sane sizes; NULL: the index has none.
+ * To be called with ascending offsets.
  */
 const struct gpt_log_segment *log_index_header(struct log_index *index, uint64_t offset);
 
-/* The first segment is asked for again. */
+/* Starts again with the first segment. */
 void log_index_rewind(struct log_index *index);
 
 void log_index_free(struct log_index *index);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Goes through the records by windows of some thousand, so that what one column reads of them is still in the cache for
- * the next one: sorts a window's records by type, then appends each field of each type to its column.
+ * Goes through the records in windows of some thousand: sorts a window's records by type, then appends each field of
+ * each type to its column.  So the records that were read for one column are still in the cache for the next one.
  */
 #include "log/pack.h"
 
@@ -22,7 +22,7 @@
 
 #define WINDOW 4096u /* records */
 
-/* What is packed of one type; the first row is that of raw records. */
+/* The columns of one type; the first row is for raw records. */
 struct pack_row {
 	const struct schema_type *type; /* NULL: raw */
 	struct pack_column *columns;
@@ -48,10 +48,10 @@ struct packer {
 struct position {
 	const uint8_t *records;
 	size_t bytes, at;
-	size_t batch_end;  /* of the record around it; 0: none */
-	size_t batch_rest; /* where its last record ends */
-	uint32_t top;	   /* records so far, those inside others not counted */
-	bool wall_is_mono; /* the last batch says so of its records */
+	size_t batch_end;  /* end of the record around it; 0: none */
+	size_t batch_rest; /* where the last record inside that one ends */
+	uint32_t top;	   /* records so far, without those inside others */
+	bool wall_is_mono; /* the last batch's wall times are by CLOCK_MONOTONIC */
 };
 
 struct packer *packer_new(const struct schema *schema)
@@ -106,7 +106,7 @@ static void begin_row(struct pack_row *row)
 
 /* ---- where records are -------------------------------------------------------------------------------------- */
 
-/* Steps into a record whose tail is records; what no records are at its end goes into its columns at once. */
+/* Steps into a record whose tail is records; bytes at its end that are no record go into its columns at once. */
 static void enter_batch(struct position *position, struct pack_row *row, size_t end)
 {
 	const uint8_t *tail = position->records + position->at + row->type->fixed.bytes;
@@ -122,7 +122,7 @@ static void enter_batch(struct position *position, struct pack_row *row, size_t 
 	position->batch_end = end;
 }
 
-/* Whether the next record is one of those in front, or inside the last of them. */
+/* Whether the next record is one of the repeated ones, or inside the last of them. */
 static bool is_repeated(const struct position *position, uint32_t repeated)
 {
 	return position->top < repeated || (position->top == repeated && position->batch_end && repeated);
@@ -136,7 +136,7 @@ static void leave_batch(struct position *position)
 	}
 }
 
-/* The type's row, or that of raw records. */
+/* The number of the type's row, or of the row for raw records. */
 static uint16_t choose_row(const struct packer *packer, const struct gpt_record *record, bool inside)
 {
 	uint16_t number = packer->schema->rows[record->type];
@@ -289,7 +289,7 @@ static void pack_window(struct packer *packer, const uint8_t *records, uint32_t 
 
 /* ---- the segment -------------------------------------------------------------------------------------------- */
 
-/* A raw record counts with its type, if the schema has that. */
+/* A raw record counts as one of its type if the schema has that. */
 static void summarize_window(struct packer *packer, const struct position *position)
 {
 	const struct pack_row *raw = &packer->rows[0];

@@ -38,7 +38,7 @@ void pack_column_free(struct pack_column *column)
 	memset(column, 0, sizeof(*column));
 }
 
-/* Room for `bytes` more bytes, also for none; where they go. */
+/* Makes room for `bytes` more bytes, which may be 0; returns where they go. */
 static uint8_t *reserve(struct pack_column *column, size_t bytes)
 {
 	column->bytes = array_reserve(column->bytes, 1, column->count, bytes + 1, &column->capacity);
@@ -51,7 +51,7 @@ INLINE uint32_t slot_of(uint64_t value, uint32_t bits)
 	return (uint32_t)(value * 0x9e3779b97f4a7c15u >> (64 - bits));
 }
 
-/* The slot of a value; when it is not there, one that it may have. */
+/* The slot of a value; if it has none, the one to use for it. */
 static struct dictionary_slot *find_slot(struct dictionary *dictionary, uint64_t value)
 {
 	uint32_t mask = (1u << dictionary->slot_bits) - 1, first = slot_of(value, dictionary->slot_bits);
@@ -81,7 +81,7 @@ static void grow(struct dictionary *dictionary)
 	free(old);
 }
 
-/* The number of a value; the length of the list so far: it is new. */
+/* The number of a value; a new value gets the length of the list so far. */
 static uint32_t number_of(struct dictionary *dictionary, uint64_t value)
 {
 	struct dictionary_slot *slot;
@@ -178,7 +178,7 @@ INLINE void put_raw(struct pack_column *column, struct pack_places places, uint3
 	column->count += places.count * bytes;
 }
 
-/* A loop of its own for each width, which the compiler knows then. */
+/* A separate loop for each width, so that the width is a constant to the compiler. */
 #define BY_WIDTH(bytes, put, ...)                                                                                      \
 	do {                                                                                                           \
 		switch (bytes) {                                                                                       \

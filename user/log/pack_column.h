@@ -11,19 +11,19 @@
 struct dictionary_slot {
 	uint64_t value;
 	uint32_t number;
-	uint32_t segment; /* of which the value is; another one: free */
+	uint32_t segment; /* in which the value was seen; another one: the slot is free */
 };
 
 /*
- * The values of an id column that were there.  A few places are looked at for each: a value that is not found there
- * gets another number, which costs bytes and is not wrong.
+ * The values seen in an id column.  Only a few slots are probed for a value: one that is not found there gets another
+ * number, which costs bytes but is correct.
  */
 struct dictionary {
 	struct dictionary_slot *slots;
 	uint32_t slot_bits; /* 1 << slot_bits of them */
 	uint32_t used;
 	uint32_t segment;
-	uint32_t count; /* numbers given, that of 0 included */
+	uint32_t count; /* numbers given, including the one of value 0 */
 	uint64_t last_value;
 	uint32_t last_number;
 };
@@ -36,18 +36,18 @@ struct pack_column {
 	struct dictionary dictionary;
 };
 
-/* Records, or elements of arrays, by their distance from `base`. */
+/* Records, or elements of arrays, by their offsets from `base`. */
 struct pack_places {
 	const uint8_t *base;
 	const uint32_t *at;
 	size_t count;
 };
 
-/* Empties it for the next segment; the first value will be against `previous`. */
+/* Empties it for the next segment; the first value will be a difference to `previous`. */
 void pack_column_begin(struct pack_column *column, uint64_t previous);
 void pack_column_free(struct pack_column *column);
 
-/* Appends the field at `offset` of each; fields[] is the list that it stands in. */
+/* Appends fields[index] of each place. */
 void pack_column_field(struct pack_column *column, struct pack_places places, const struct schema_field *fields,
 		       uint32_t index);
 
@@ -56,7 +56,7 @@ void pack_column_delta16(struct pack_column *column, struct pack_places places, 
 void pack_column_number(struct pack_column *column, uint64_t number);
 void pack_column_bytes(struct pack_column *column, const uint8_t *bytes, size_t count);
 
-/* Appends the column to another's bytes, with its length in front. */
+/* Appends the column's bytes to another column, with their length in front. */
 void pack_column_finish(const struct pack_column *column, struct pack_column *to);
 
 #endif

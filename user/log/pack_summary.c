@@ -15,7 +15,7 @@ void pack_summary_begin(struct pack_summary *summary)
 	memset(summary, 0, sizeof(*summary));
 }
 
-/* 0 is no time: CUPTI did not know it. */
+/* Skips times that are 0, which CUPTI did not know. */
 static void add_times(struct pack_range *range, struct pack_places places, const struct schema_field *field)
 {
 	uint64_t before_first = range->first - 1, last = range->last;
@@ -23,7 +23,7 @@ static void add_times(struct pack_range *range, struct pack_places places, const
 	for (size_t i = 0; i < places.count; i++) {
 		uint64_t time = field_load_any(places.base + places.at[i] + field->offset, field->bytes);
 
-		/* so 0 is the greatest */
+		/* minus 1, so that 0 is the greatest */
 		before_first = time - 1 < before_first ? time - 1 : before_first;
 		last = time > last ? time : last;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the header of a segment says of its records: how many of which type, of when, of which processes. */
+/* What the header of a segment says of its records: the number of each type, their times, their processes. */
 #ifndef GPUTRACE_LOG_PACK_SUMMARY_H
 #define GPUTRACE_LOG_PACK_SUMMARY_H
 
@@ -26,7 +26,7 @@ struct pack_summary {
 
 void pack_summary_begin(struct pack_summary *summary);
 
-/* Times and processes of records of that type; wall_is_mono: the wall clock of them is CLOCK_MONOTONIC. */
+/* Adds times and processes of records of that type; wall_is_mono: their wall times are by CLOCK_MONOTONIC. */
 void pack_summary_add(struct pack_summary *summary, const struct schema_type *type, struct pack_places places,
 		      bool wall_is_mono);
 

@@ -19,7 +19,7 @@
  *	size	gpt_record.size, as delta; the first against FIXED_BYTES
  *	flags	gpt_record.flags, as delta
  *	fields	one each, by code:
- *		delta time wall	difference to the same field of the previous record of the type, of the first to 0
+ *		delta time wall	difference to the same field of the previous record of the type; for the first, to 0
  *		+FIELD		difference to that field of the same record
  *		id pid		number in a list of values, which starts with the value 0 as number 0;
  *				a number equal to the length of the list is a new value, which follows
@@ -40,7 +40,7 @@
 
 #include "log/schema.h"
 
-/* The columns of a type in their order; the raw records' type has one, 0. */
+/* The columns of a type in their order; raw records have only column 0. */
 enum packed_column {
 	PACKED_SIZE = 0,
 	PACKED_FLAGS = 1,
@@ -52,7 +52,7 @@ static inline uint32_t packed_elements(const struct schema_type *type)
 	return PACKED_FIELDS + type->fixed.count;
 }
 
-/* Bytes after what the schema knows; where the tail is records, how many they are stands in the column before. */
+/* The column of bytes after what the schema knows.  If the tail is records, their number is in the column before. */
 static inline uint32_t packed_rest(const struct schema_type *type)
 {
 	return packed_elements(type) + (type->tail == SCHEMA_RECORDS ? 1 : type->element.count);

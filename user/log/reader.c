@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Finds segments, has them decoded, and gives out their records; what is missing is noted. */
+/* Finds segments, has them decoded, and returns their records; notes what is missing. */
 #include "log/reader.h"
 
 #include <errno.h>
@@ -11,12 +11,12 @@
 #include "base/array.h"
 #include "log/schema.h"
 
-/* A frame is read in steps that double, so that memory follows what is there and not what a header says. */
+/* A frame is read in steps that double, so that memory depends on what is there and not on what a header says. */
 #define FIRST_STEP (1u << 20)
 
 /* ---- header and schema ------------------------------------------------------------------------ */
 
-/* The part that every version has begins the same. */
+/* The first bytes of the header, the same in every version. */
 #define COMMON_BYTES 24
 
 static int check_common(struct log_reader *reader, int64_t got, const char **why)
@@ -160,7 +160,7 @@ static const struct gpt_log_segment *header_at(struct log_reader *reader, uint64
 	return (const struct gpt_log_segment *)room->data;
 }
 
-/* A segment that does not have all that its records refer to needs those before it. */
+/* Sets `needed`: a segment that lacks something its records refer to needs the segments before it. */
 static void find_needed(struct log_reader *reader)
 {
 	const struct gpt_log_segment *header;
@@ -185,7 +185,7 @@ void log_reader_restrict(struct log_reader *reader, const struct log_restriction
 	find_needed(reader);
 }
 
-/* The segment at that offset. */
+/* Whether the segment at that offset can be skipped. */
 static bool is_unwanted(const struct log_reader *reader, uint64_t at, const struct gpt_log_segment *header)
 {
 	return at >= reader->needed && !log_restriction_wants(reader->restriction, header);
@@ -200,7 +200,7 @@ static int pass_over(struct log_reader *reader, const struct gpt_log_segment *he
 
 /* ---- from the file to the threads ------------------------------------------------------------- */
 
-/* What is where a segment should begin: the index, the end of a log that has none, or nonsense.  0; -errno. */
+/* Takes what is there instead of a segment: the index, the end of a log without one, or garbage.  0; -errno. */
 static int end_of_segments(struct log_reader *reader, const void *bytes, size_t size)
 {
 	const uint32_t magic = GPT_LOG_INDEX_MAGIC;
@@ -209,7 +209,7 @@ static int end_of_segments(struct log_reader *reader, const void *bytes, size_t 
 	if (memcmp(bytes, &magic, size < sizeof(magic) ? size : sizeof(magic)) != 0 ||
 	    log_source_is_beyond_end(&reader->source))
 		reader->torn = true;
-	/* the writer of a pipe must get rid of the rest, too */
+	/* reads a pipe to its end, so that its writer can finish */
 	return reader->torn || reader->source.seekable ? 0 : log_source_skip(&reader->source, LOG_INDEX_BYTES_MAX);
 }
 
@@ -231,8 +231,8 @@ static int read_more(struct log_reader *reader, struct log_segment *segment, siz
 	return 1;
 }
 
-/* The header, and the body when it is wanted.  1: there is a segment, 0: look at the next one; at the end 0,
- * too; -errno. */
+/* Reads the header, and the body when it is wanted.  1: a segment was read; 0: it was skipped, or the log ends
+ * (at_end); -errno. */
 static int read_segment(struct log_reader *reader, struct log_segment *segment)
 {
 	struct gpt_log_segment *header = &segment->header;
@@ -259,7 +259,7 @@ static int read_segment(struct log_reader *reader, struct log_segment *segment)
 	return err;
 }
 
-/* Segments that the index lets pass are not looked at. */
+/* Skips unwanted segments that the index knows, without reading them. */
 static int pass_over_by_index(struct log_reader *reader)
 {
 	const struct gpt_log_segment *header;
@@ -292,7 +292,7 @@ static void read_ahead(struct log_reader *reader)
 
 /* ---- from the threads to the records ---------------------------------------------------------- */
 
-/* Whether a segment follows what was given before; where it does not, its repeated records are needed. */
+/* Whether a segment directly follows the last one that was returned; if not, its repeated records are needed. */
 static bool follows(struct log_reader *reader, const struct log_segment *segment)
 {
 	bool was_passed_over = segment->passed_over >= 0;
@@ -303,7 +303,7 @@ static bool follows(struct log_reader *reader, const struct log_segment *segment
 	return !was_passed_over && segment->header.sequence == before + 1;
 }
 
-/* The next segment that can be given out. */
+/* Takes the next segment whose records can be returned. */
 static bool next_segment(struct log_reader *reader)
 {
 	const struct log_segment *segment;
@@ -316,7 +316,7 @@ static bool next_segment(struct log_reader *reader)
 		read_ahead(reader);
 		segment = reader->error ? NULL : decode_ahead_oldest(&reader->ahead, &err);
 		if (!segment) {
-			/* other readers of the log may go on for long */
+			/* other readers of the log may go on for long: free memory now */
 			decode_ahead_rest(&reader->ahead);
 			return false;
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The records of a log one after the other, as they were before they were packed.  Segments are decoded ahead on other
- * threads; how much is held at once does not depend on how long the log is.  A log may be a pipe, may be larger than
+ * Reads the records of a log one after the other, as they were before they were packed.  Segments are decoded ahead on
+ * other threads; the memory needed does not depend on the length of the log.  A log may be a pipe, may be larger than
  * memory, and may shrink while it is read.  Does not know what records mean.
  *
  *	err = log_reader_open(&reader, fd, &why);
@@ -27,19 +27,19 @@
 #include "log/source.h"
 
 /*
- * Of records, where nothing else is said.  Keeps every index of a model of the whole log within 32 bits: the least a
- * record takes per index it makes is 8 bytes plus headers.
+ * The default limit for bytes of records.  Keeps every index of a model of the whole log within 32 bits: a record takes
+ * at least 8 bytes plus headers for each index that it makes.
  */
 #define LOG_BYTES_MAX (32ull << 30)
 
 struct log_reader {
-	bool torn;     /* something is missing: it was cut short, or a part of it is damaged */
+	bool torn;     /* something is missing: the log was cut short, or a part of it is damaged */
 	bool too_long; /* ended at the limit (log_reader_bound) */
 	int error;     /* -errno of a failed read, 0 */
-	/* segments */
-	uint32_t damaged;  /* that were left out for it */
-	uint32_t read;	   /* that were decoded */
-	uint32_t unwanted; /* that were passed over (log_reader_restrict) */
+	/* segments that were: */
+	uint32_t damaged;  /* left out as damaged */
+	uint32_t read;	   /* decoded */
+	uint32_t unwanted; /* skipped (log_reader_restrict) */
 	struct gpt_log_header header;
 
 	struct log_source source;
@@ -47,15 +47,15 @@ struct log_reader {
 	struct decode_ahead ahead;
 	struct log_index index;
 	const struct log_restriction *restriction;
-	uint64_t needed;     /* offset: what begins before it is wanted in any case */
+	uint64_t needed;     /* offset: segments that begin before it are wanted in any case */
 	uint64_t first;	     /* offset of the first segment */
 	bool at_end;	     /* nothing more to read */
-	int64_t passed_over; /* sequence of the segment before source.at that was not wanted, -1: none */
+	int64_t passed_over; /* sequence of the unwanted segment just before source.at, -1: none */
 
-	const struct log_segment *segment; /* whose records are given out, NULL: none */
+	const struct log_segment *segment; /* whose records are being returned, NULL: none */
 	size_t at, end;			   /* in its records */
-	uint64_t given, most;		   /* bytes of records, of all segments */
-	int64_t sequence;		   /* of the last segment that was given, -1: none */
+	uint64_t given, most;		   /* bytes of records of all segments: returned so far; the limit */
+	int64_t sequence;		   /* of the last segment that was returned, -1: none */
 };
 
 /* Reads and checks header and schema.  -EPROTO, -EMEDIUMTYPE with *why a literal; -errno of reading, *why NULL. */
@@ -66,19 +66,19 @@ void log_reader_close(struct log_reader *reader);
 const struct gpt_record *log_reader_next(struct log_reader *reader);
 
 /*
- * Starts over with the first segment, at any time: all that the reader has found is forgotten, what it was given stays.
- * -ESPIPE: the log is not a regular file (log_reader_can_again).
+ * Starts again with the first segment, at any time.  Forgets all that the reader has found; the restriction and the
+ * limit stay.  -ESPIPE: the log is not a regular file (log_reader_can_again).
  */
 int log_reader_again(struct log_reader *reader);
 bool log_reader_can_again(const struct log_reader *reader);
 
 /*
- * These before the first log_reader_next(), or again before the first one after log_reader_again().
- * The restriction stays the caller's; NULL: none.  A pipe is given whole: what a segment needs of those before it is
- * known too late.
+ * To be called before the first log_reader_next(), as log_reader_bound, or again before the first one after
+ * log_reader_again().  The restriction stays the caller's; NULL: none.  A pipe is read whole: what a segment needs of
+ * the segments before it is known too late.
  */
 void log_reader_restrict(struct log_reader *reader, const struct log_restriction *restriction);
-/* Gives no more than `bytes` bytes of records: LOG_BYTES_MAX if nothing is said; UINT64_MAX: all there are. */
+/* Returns no more than `bytes` bytes of records; the default is LOG_BYTES_MAX; UINT64_MAX: no limit. */
 void log_reader_bound(struct log_reader *reader, uint64_t bytes);
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/array.h"
 #include "log/varint.h"
 
-/* Where a field is taken from and put. */
+/* Offsets and widths of a field, in the source and in the target. */
 struct move {
 	uint32_t from, to;
 	uint8_t from_bytes, to_bytes;
@@ -24,11 +24,11 @@ struct moves {
 	uint32_t known; /* bytes of the target up to the last field that is moved */
 };
 
-/* What is done to one type. */
+/* How records of one type are converted. */
 struct shape {
-	const struct schema_type *from, *to; /* to == NULL: it stays as it is */
+	const struct schema_type *from, *to; /* to == NULL: records stay as they are */
 	struct moves fixed, element;
-	const struct schema_field *length; /* of a record whose tail is records: the field `bytes` of the target */
+	const struct schema_field *length; /* if the tail is records: the field `bytes` of the target */
 	const struct schema_field *from_length;
 };
 
@@ -70,7 +70,7 @@ static void find_moves(struct moves *moves, const struct schema_fields *from, co
 static void find_shape(struct shape *shape, const struct schema_type *from, const struct schema_type *to)
 {
 	shape->from = from;
-	/* one with records inside is gone through even if it is the same itself */
+	/* a type with records inside is converted even if its own layout is the same */
 	if (!to || (same_layout(from, to) && from->tail != SCHEMA_RECORDS))
 		return;
 	shape->to = to;
@@ -118,7 +118,7 @@ void reshaper_free(struct reshaper *reshaper)
 	free(reshaper);
 }
 
-/* Appends `bytes` zeros; where they are, good until the next call. */
+/* Appends `bytes` zeros; returns where they are, valid until the next call. */
 static uint8_t *append(struct reshaper *reshaper, size_t bytes)
 {
 	reshaper->out.items =
@@ -157,7 +157,7 @@ static void move_fields(const struct moves *moves, const uint8_t *from, uint8_t 
 
 static bool reshape_records(struct reshaper *reshaper, const uint8_t *bytes, size_t size, size_t *at, bool inside);
 
-/* The records that a batch says it has; what is after them is left out. */
+/* Converts as many bytes of records as the batch says it has; leaves out what follows. */
 static bool reshape_batch(struct reshaper *reshaper, const struct shape *shape, const uint8_t *record, size_t tail,
 			  size_t begin)
 {
@@ -186,12 +186,12 @@ static bool reshape_array(struct reshaper *reshaper, const struct shape *shape, 
 	return !is_too_much(reshaper);
 }
 
-/* One record that is as long as its struct. */
+/* Converts a record that has at least its fixed part. */
 static bool reshape_record(struct reshaper *reshaper, const struct shape *shape, const struct gpt_record *record)
 {
 	const uint8_t *bytes = (const uint8_t *)record;
 	size_t tail = record->size - shape->from->fixed.bytes, begin = reshaper->out.count;
-	/* what follows the fixed part cannot stand where fields that the log has not would be */
+	/* the tail must not lie where fields that the log lacks would be */
 	uint32_t fixed = tail || shape->to->tail != SCHEMA_BYTES ? shape->to->fixed.bytes : shape->fixed.known;
 	struct gpt_record header = *record;
 
@@ -208,7 +208,7 @@ static bool reshape_record(struct reshaper *reshaper, const struct shape *shape,
 	return !is_too_much(reshaper);
 }
 
-/* As far as they are whole, which is *at in the end. */
+/* Converts records as far as they are whole; *at is where they end. */
 static bool reshape_records(struct reshaper *reshaper, const uint8_t *bytes, size_t size, size_t *at, bool inside)
 {
 	const struct gpt_record *record;

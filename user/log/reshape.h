@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Gives the records of a log the layout that this gputrace's structs have, when the log is of another gputrace whose
- * records have grown: fields are found by their names.  What the structs have not is left out; what the log has not is
- * 0, or, at the end of a record, not there.  Also for records in batches, for elements of arrays, and where text
+ * Converts the records of a log to the layout of this gputrace's structs, when another version of gputrace wrote it
+ * with other fields.  Fields are matched by name.  A field that the structs lack is left out; one that the log lacks is
+ * 0, or, at the end of a record, missing.  Also converts records in batches, elements of arrays, and records that text
  * follows.
  */
 #ifndef GPUTRACE_LOG_RESHAPE_H
@@ -16,15 +16,15 @@
 struct reshaper;
 
 /*
- * From records by one schema, which has to stay, to those by another, which becomes the reshaper's.  NULL: the types
- * that both have are the same, and records can stay as they are.
+ * Converts from one schema, which must outlive the reshaper, to another, which the function takes over.  NULL: the
+ * types that both have are the same, and records can stay as they are.
  */
 struct reshaper *reshaper_new(const struct schema *from, struct schema *to);
 void reshaper_free(struct reshaper *reshaper);
 
 /*
- * *out holds the records until the next call.  They are as many, each of the type that it was.  -EPROTO: they are not
- * whole, or would be more than GPT_LOG_RECORD_BYTES_MAX.
+ * *out holds the records until the next call; their number and types are the same as before.  -EPROTO: the records are
+ * not whole, or the result would exceed GPT_LOG_RECORD_BYTES_MAX.
  */
 int reshape(struct reshaper *reshaper, const uint8_t *records, size_t bytes, const uint8_t **out, size_t *out_bytes);
 

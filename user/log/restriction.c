@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Times, processes and kinds of a segment's header against those that are wanted. */
+/* Compares times, processes and types of a segment's header with those that are wanted. */
 #include "log/restriction.h"
 
 static bool overlaps(uint64_t first, uint64_t last, uint64_t from, uint64_t to)

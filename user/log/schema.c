@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 
-/* A piece of the text; of what is left, the first word or line is taken. */
+/* A piece of the text, from whose front words or lines are taken. */
 struct words {
 	const char *at, *end;
 };
@@ -107,7 +107,7 @@ static bool read_code(struct words word, const struct schema_fields *fields, str
 			return false;
 		field->code = SCHEMA_PLUS;
 		field->base = (uint16_t)(base - fields->items);
-		/* the process of a record is no matter of sums */
+		/* a difference to a pid is not itself the record's process */
 		field->meaning = base->meaning == SCHEMA_PID ? SCHEMA_PLAIN : base->meaning;
 		return true;
 	}
@@ -138,7 +138,7 @@ static bool read_field(struct words word, struct schema_fields *fields, size_t *
 	return true;
 }
 
-/* A line without its newline; what it makes of `type` is freed by the caller, also when it is wrong. */
+/* Parses a line without its newline; the caller frees what it puts into *type, also when the line is wrong. */
 static bool read_type(struct words line, struct schema_type *type)
 {
 	struct words word;
@@ -234,7 +234,7 @@ struct schema *schema_own(void)
 	char *text = schema_text(&bytes);
 
 	if (schema_parse(text, bytes, &schema))
-		abort(); /* test_log_schema.c: it never is refused */
+		abort(); /* never happens: test_log_schema.c */
 	free(text);
 	return schema;
 }

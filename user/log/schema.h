@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The schema: which fields each type of record has, how wide they are, and how each is packed.  It stands as text in
- * every log, and a log is unpacked by its own: a record can grow, and a type no one has heard of can be skipped.
+ * every log, and a log is unpacked by its own schema: a record can grow, and an unknown type can be skipped.
  * Text, one line a type, words with one blank between them:
  *
  *	TYPE NAME FIXED_BYTES field... [tail]		66 api 40 start_ns:64:time end_ns:64:+start_ns corr:32:delta ...
@@ -11,8 +11,8 @@
  *	delta	the difference to this field of the previous record of the type
  *	time	as delta; CLOCK_MONOTONIC, counts for the segment's first and last time
  *	wall	as delta; CUPTI's clock, counts for the segment's first and last wall-clock time
- *	+FIELD	the difference to a field further to the left of the same record; counts as that one does
- *	id	a value of which there are few: its number in a list
+ *	+FIELD	the difference to an earlier field of the same record; counts as that one does
+ *	id	one of a few distinct values: its number in a list
  *	pid	as id; counts for the segment's processes
  *	raw	the bytes as they are
  *
@@ -86,7 +86,7 @@ struct schema *schema_own(void);
 /* The same as the text for a log, not terminated; free it. */
 char *schema_text(size_t *bytes);
 
-/* Reads a log's text, believing nothing. -EPROTO: it is not a schema that can be unpacked by. */
+/* Parses a log's text, which is not trusted. -EPROTO: it is no usable schema. */
 int schema_parse(const char *text, size_t bytes, struct schema **schema);
 
 void schema_free(struct schema *schema);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How each field of record.h and agent.h is packed: the rows of this gputrace's schema.  A field that is added to a
- * struct is added here, at the same place; schema_text.c does not compile otherwise.
+ * struct must be added here, at the same place; otherwise schema_text.c does not compile.
  *
  *	F(S, name, member, "code")		a field (codes: schema.h)
  *	A(S, name, member, bytes, "code")	an array, or text of fixed length: fields of `bytes` bytes: name0, name1
@@ -282,7 +282,7 @@
 	F(S, result, result, "delta")                                                                                  \
 	F(S, thread, thread, "id")
 
-/* What kernels, memcpys and memsets begin with. */
+/* The first fields of kernels, memcpys and memsets. */
 #define SCHEMA_GPU_WORK(F, A, S)                                                                                       \
 	F(S, start_wall_ns, start_wall_ns, "wall")                                                                     \
 	F(S, end_wall_ns, end_wall_ns, "+start_wall_ns")                                                               \

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The text of this gputrace's schema, from schema_rows.h; whether the rows are the structs is seen when this compiles.
- */
+/* The text of this gputrace's schema, from schema_rows.h; compiling this file checks the rows against the structs. */
 #include "log/schema.h"
 
 #include <stddef.h>
@@ -12,7 +11,7 @@
 
 #include "log/schema_rows.h"
 
-/* Each struct once more, packed, from its rows: the same offsets and size, or a row is missing or misplaced. */
+/* Declares each struct again, packed, from its rows: if offsets or size differ, a row is missing or misplaced. */
 #define FIELD_BYTES(S, member) sizeof(((recorded_##S *)0)->member)
 #define PACKED_FIELD(S, name, member, code) char name[FIELD_BYTES(S, member)];
 #define PACKED_ARRAY(S, name, member, bytes, code) char name[FIELD_BYTES(S, member)];
@@ -61,7 +60,7 @@ __attribute__((unused)) static void each_type_has_a_row(enum gpt_record_type typ
 struct field_row {
 	const char *name, *code;
 	size_t bytes;
-	size_t all_bytes; /* an array: of all its elements; else 0 */
+	size_t all_bytes; /* of an array: of all its elements; else 0 */
 };
 
 #define FIELD_ROW(S, name, member, code) {#name, code, FIELD_BYTES(S, member), 0},

@@ -31,7 +31,7 @@ struct segment_encoder *segment_encoder_new(const struct schema *schema)
 	encoder->packer = packer_new(schema);
 	encoder->zstd = ZSTD_createCCtx();
 	if (!encoder->zstd)
-		abort(); /* as all else that has no memory */
+		abort(); /* as everywhere without memory */
 	ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
 	return encoder;
 }
@@ -52,7 +52,7 @@ static void *reserve(struct segment_encoder *encoder, size_t bytes)
 	return encoder->bytes;
 }
 
-/* The header's fields but those of the frame, and the lists. */
+/* Writes the header, which has no checksum yet, and the lists. */
 static void put_header(uint8_t *to, struct gpt_log_segment *header, const struct pack_out *packed)
 {
 	size_t kinds = packed->kind_count * sizeof(struct gpt_log_kind);

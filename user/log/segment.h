@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Makes a segment of records: packs them, compresses that, and puts a header with a checksum in front (log.h).
- * An encoder belongs to one thread; what it gives stays its own and is good until it encodes again.
+ * Encodes records as a segment: packs and compresses them, and puts a header with a checksum in front (log.h).
+ * An encoder belongs to one thread; it owns its result, which is valid until it encodes again.
  */
 #ifndef GPUTRACE_SEGMENT_H
 #define GPUTRACE_SEGMENT_H
@@ -16,7 +16,7 @@ struct segment_encoder;
 struct segment {
 	const uint8_t *bytes; /* as they stand in the file, padding included */
 	size_t size;
-	size_t header_size; /* of these: what the index repeats */
+	size_t header_size; /* bytes of the header, which the index repeats */
 };
 
 /* The schema has to stay until the encoder is freed. */
@@ -24,8 +24,8 @@ struct segment_encoder *segment_encoder_new(const struct schema *schema);
 void segment_encoder_free(struct segment_encoder *encoder);
 
 /*
- * Of whole records, the first `repeated` of which an earlier segment had.  flags: GPT_LOG_SEGMENT_*.  -EINVAL: their
- * sizes do not add up; -E2BIG: more than GPT_LOG_RECORD_BYTES_MAX.
+ * Encodes whole records; an earlier segment had the first `repeated`.  flags: GPT_LOG_SEGMENT_*.  -EINVAL: their sizes
+ * do not add up; -E2BIG: more than GPT_LOG_RECORD_BYTES_MAX.
  */
 int segment_encode(struct segment_encoder *encoder, const uint8_t *records, size_t bytes, uint32_t repeated,
 		   uint32_t sequence, uint32_t flags, struct segment *out);

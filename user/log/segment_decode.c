@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The checks between a segment's bytes and its records. */
+/* The checks on the way from a segment's bytes to its records. */
 #include "log/segment_decode.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "log/schema.h"
 #include "log/unpack.h"
 
-/* Segments that gputrace writes stay below. */
+/* Segments that gputrace writes need less. */
 #define KEPT_BYTES (16u << 20)
 
 void log_bytes_reserve(struct log_bytes *bytes, size_t wanted, size_t kept)
@@ -73,7 +73,7 @@ static bool checksum_holds(const struct log_segment *segment)
 	return sum == segment->header.checksum;
 }
 
-/* The frame must hold what the header says, which bounds what is allocated for it. */
+/* The frame must hold as many bytes as the header says, which bounds the memory allocated for it. */
 static bool decompress(const struct log_segment *segment, struct log_decoder *decoder)
 {
 	const struct gpt_log_segment *header = &segment->header;
@@ -91,7 +91,7 @@ static bool decompress(const struct log_segment *segment, struct log_decoder *de
 				   header->body_bytes) == header->packed_bytes;
 }
 
-/* Whether the unpacked bytes are that many whole records; finds the first of the segment's own. */
+/* Whether the unpacked bytes are as many whole records as the header says; sets segment->own. */
 static bool records_are_whole(struct log_segment *segment)
 {
 	const struct gpt_log_segment *header = &segment->header;
@@ -114,7 +114,7 @@ static bool records_are_whole(struct log_segment *segment)
 	return count == header->records;
 }
 
-/* Gives records of a gputrace with other structs the layout of this one. */
+/* Converts records of another version of gputrace to this one's structs. */
 static bool take_our_layout(struct log_segment *segment, struct reshaper *reshaper)
 {
 	const uint8_t *records;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Writing of the log's parts at their places, and what is left of it on a full disk. */
+/* Writes the parts of the log at their offsets; saves what can be saved on a full disk. */
 #include "log/segment_file.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ void segment_file_free(struct segment_file *file)
 	array_free(&file->index);
 }
 
-/* Of `bytes` at an offset; how far they got counts, too. */
+/* Writes `bytes` at an offset; also notes in `reached` how far a failed write got. */
 static int write_at(struct segment_file *file, const void *bytes, size_t size, uint64_t offset)
 {
 	size_t done = 0;
@@ -52,7 +52,7 @@ static int write_at(struct segment_file *file, const void *bytes, size_t size, u
 	return 0;
 }
 
-/* Touches nothing that segment_file_append does: a thread may be at that. */
+/* Touches nothing that segment_file_append does: another thread may be in that. */
 int segment_file_write_header(const struct segment_file *file)
 {
 	ssize_t written = pwrite(file->fd, &file->header, sizeof(file->header), 0);
@@ -119,7 +119,7 @@ static void take_back(struct segment_file *file)
 	file->index.count = last->index_size;
 }
 
-/* With the trailer; free it. */
+/* The index and the trailer; the caller frees them. */
 static uint8_t *make_index(const struct segment_file *file, uint64_t offset, size_t *size)
 {
 	struct gpt_log_index index = {
@@ -142,7 +142,7 @@ static uint8_t *make_index(const struct segment_file *file, uint64_t offset, siz
 	return bytes;
 }
 
-/* After the last whole segment: GPT_END in one of its own, then index and trailer if they are wanted. */
+/* Writes GPT_END as a segment of its own after the last whole one, then index and trailer if `indexed`. */
 static int write_end(struct segment_file *file, struct segment_encoder *encoder, const struct gpt_end *end,
 		     bool indexed)
 {
@@ -177,8 +177,8 @@ static bool is_full(int error)
 }
 
 /*
- * What was written has its blocks, so writing over it works on a full disk: the last segments give theirs, as few as it
- * takes.
+ * Bytes that were written have their blocks, so overwriting them works on a full disk: overwrites the last segments, as
+ * few as possible.
  */
 static int write_end_over(struct segment_file *file, struct segment_encoder *encoder, const struct gpt_end *end)
 {

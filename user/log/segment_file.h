@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The log as a file that is written: header and schema, segments, and at the end GPT_END, index and trailer.  Knows
- * where each segment lies; when the disk refuses it makes room for GPT_END after whole segments.
+ * Writes the log file: header and schema, segments, and at the end GPT_END, index and trailer.  Knows where each
+ * segment lies; when a write fails, it makes room for GPT_END after whole segments.
  */
 #ifndef GPUTRACE_SEGMENT_FILE_H
 #define GPUTRACE_SEGMENT_FILE_H
@@ -27,7 +27,7 @@ struct segment_file {
 	char *schema;
 	bool begun;	  /* header and schema are in the file */
 	uint64_t end;	  /* of the last whole segment */
-	uint64_t reached; /* how far bytes got into the file, whole or not */
+	uint64_t reached; /* end of the bytes written, also of a partial segment */
 	ARRAY(struct segment_place) places;
 	ARRAY(uint8_t) index; /* its entries */
 };
@@ -37,7 +37,7 @@ void segment_file_free(struct segment_file *file);
 
 /* Writes header and schema, once. -errno */
 int segment_file_begin(struct segment_file *file);
-/* Writes the header as it is now over the one that is there. */
+/* Overwrites the header in the file with the present one. */
 int segment_file_write_header(const struct segment_file *file);
 
 /* -errno: the segment is not in the file, or not whole; the next call must be segment_file_salvage. */
@@ -47,9 +47,9 @@ int segment_file_append(struct segment_file *file, const struct segment *segment
 int segment_file_finish(struct segment_file *file, struct segment_encoder *encoder, const struct gpt_end *end);
 
 /*
- * The disk has refused, with that error: as far as it can be, the file becomes whole segments and GPT_END after them,
- * also at the expense of the last one; with index and trailer where these have room.  At least it is cut after a whole
- * segment.
+ * To be called after a write has failed with `error`.  As far as possible, the file becomes whole segments and GPT_END
+ * after them, even if the last segments must be dropped; with index and trailer where there is room.  At least it is
+ * cut after a whole segment.
  */
 void segment_file_salvage(struct segment_file *file, struct segment_encoder *encoder, const struct gpt_end *end,
 			  int error);

@@ -14,7 +14,7 @@ void log_source_open(struct log_source *source, int fd)
 	source->at = 0;
 }
 
-/* As read_at, from where the descriptor is. */
+/* As read_at, from the descriptor's file offset. */
 static int64_t read_on(int fd, uint8_t *buffer, size_t bytes)
 {
 	size_t have = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * By windows of some thousand records, as pack.c: finds where each will be and writes its header, then gives each field
- * of each type to all of them.
+ * Works in windows of some thousand records, as pack.c: finds where each will be and writes its header, then writes
+ * each field of each type into all of them.
  */
 #include "log/unpack.h"
 
@@ -21,7 +21,7 @@
 #define WINDOW 1024u	      /* records */
 #define ZEROED_AT_ONCE 65536u /* bytes */
 
-/* What is unpacked of one type; the first row is that of raw records. */
+/* The columns of one type; the first row is for raw records. */
 struct unpack_row {
 	const struct schema_type *type; /* NULL: raw */
 	struct unpack_column *columns;
@@ -45,9 +45,9 @@ struct unpacker {
 struct position {
 	uint8_t *records;
 	size_t bytes, at;
-	size_t zeroed;	   /* up to here: columns that are left out are not looked at */
-	size_t batch_end;  /* of the record around it; 0: none */
-	size_t batch_rest; /* where its last record ends */
+	size_t zeroed;	   /* records[] is zeroed up to here: columns that were left out write nothing */
+	size_t batch_end;  /* end of the record around it; 0: none */
+	size_t batch_rest; /* where the last record inside that one ends */
 	struct unpack_column order;
 	uint64_t left; /* records */
 };
@@ -107,10 +107,10 @@ static struct unpack_row *next_row(const struct unpacker *unpacker, struct unpac
 	return unpack_column_number(order, &type) ? row_of(unpacker, type) : NULL;
 }
 
-/* Finds out which rows there are; the order is read again later. */
+/* Finds the rows that the segment uses; `order` is a copy, as it is read again later. */
 static bool find_rows(struct unpacker *unpacker, struct unpack_column order, uint64_t count)
 {
-	bool seen[UINT8_MAX + 1] = {false}; /* types that are looked up in the end */
+	bool seen[UINT8_MAX + 1] = {false}; /* types, which are looked up after the loop */
 
 	for (size_t i = 0; i < unpacker->row_count; i++)
 		unpacker->rows[i].used = false;
@@ -155,7 +155,7 @@ static bool begin_columns(struct unpacker *unpacker, struct position *position, 
 {
 	const uint8_t *end = packed + size;
 
-	/* each record is 8 bytes at least */
+	/* each record has at least 8 bytes */
 	if (!varint_get(&packed, end, &position->left) || position->left > position->bytes / 8 ||
 	    !unpack_column_begin(&position->order, 0, &packed, end) ||
 	    !find_rows(unpacker, position->order, position->left))
@@ -177,13 +177,13 @@ static bool are_columns_done(const struct unpacker *unpacker)
 
 /* ---- where records are -------------------------------------------------------------------------------------- */
 
-/* Where what is around the next record ends. */
+/* The end of what is around the next record: a batch's records, or all records. */
 static size_t limit(const struct position *position)
 {
 	return position->batch_end ? position->batch_rest : position->bytes;
 }
 
-/* To the end of the next record at least, while what is in front of it is near. */
+/* Zeroes at least to the end of the next record, and more, as that memory is written soon. */
 static void zero_until(struct position *position, size_t end)
 {
 	size_t bytes = end > position->zeroed ? end - position->zeroed : 0;
@@ -206,7 +206,7 @@ static void leave_batch(struct position *position)
 	}
 }
 
-/* A whole raw record, as it is. */
+/* Copies a whole raw record as it is. */
 static bool take_raw(struct position *position, struct unpack_row *row)
 {
 	struct unpack_column *column = &row->columns[0];
@@ -242,7 +242,7 @@ static bool enter_batch(struct position *position, struct unpack_row *row, size_
 	return true;
 }
 
-/* Writes the header of the next record, but for its flags. */
+/* Writes the header of the next record, except its flags. */
 static bool take_record(struct position *position, struct unpack_row *row)
 {
 	struct gpt_record record = {.type = row->type->type};

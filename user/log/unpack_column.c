@@ -30,7 +30,7 @@ void unpack_column_free(struct unpack_column *column)
 	memset(column, 0, sizeof(*column));
 }
 
-/* Eight numbers of one byte each, if that is what comes next. */
+/* Whether the next eight numbers have one byte each; *numbers gets all eight. */
 #define AT_ONCE 8
 #define LONGER 0x8080808080808080u
 #define EACH 0x0101010101010101u
@@ -43,13 +43,13 @@ INLINE bool are_short(const uint8_t *at, const uint8_t *end, size_t left, uint64
 	return !(*numbers & LONGER);
 }
 
-/* How many are read one by one before it is worth another look. */
+/* How many numbers are read one by one before are_short() is tried again. */
 INLINE size_t one_by_one(size_t left)
 {
 	return left < AT_ONCE ? left : AT_ONCE;
 }
 
-/* All differences are 0. */
+/* Stores one value at all places: all differences are 0. */
 INLINE void repeat(struct unpack_places places, uint32_t offset, unsigned bytes, uint64_t value)
 {
 	for (size_t i = 0; i < places.count; i++)
@@ -70,7 +70,7 @@ INLINE bool get_delta(struct unpack_column *column, struct unpack_places places,
 		if (are_short(at, end, places.count - i, &numbers)) {
 			size_t last = i + AT_ONCE;
 
-			for (; !numbers && i < last; i++) /* all are like the one before */
+			for (; !numbers && i < last; i++) /* all are equal to the one before */
 				field_store(places.base + places.at[i] + offset, bytes, previous);
 			for (; i < last; i++, numbers >>= 8) {
 				previous = zigzag_add(previous, numbers & 0x7f);
@@ -121,14 +121,14 @@ static void add_value(struct unpack_column *column, uint64_t value)
 INLINE bool get_id(struct unpack_column *column, struct unpack_places places, uint32_t offset, unsigned bytes)
 {
 	const uint8_t *at = column->at, *end = column->end;
-	uint64_t number, before = 0, value = 0; /* of the number 0 */
+	uint64_t number, before = 0, value = 0; /* the value with number 0 */
 
 	if (column->zero)
 		return true;
 	if (!column->value_count)
 		add_value(column, 0);
 	for (size_t i = 0; i < places.count;) {
-		/* nearly all are like the one before */
+		/* nearly all are equal to the one before */
 		if (before <= 0x7f && are_short(at, end, places.count - i, &number) && number == before * EACH) {
 			for (size_t last = i + AT_ONCE; i < last; i++)
 				field_store(places.base + places.at[i] + offset, bytes, value);
@@ -167,7 +167,7 @@ INLINE bool get_raw(struct unpack_column *column, struct unpack_places places, u
 	return true;
 }
 
-/* A loop of its own for each width, which the compiler knows then. */
+/* A separate loop for each width, so that the width is a constant to the compiler. */
 #define BY_WIDTH(bytes, get, ...)                                                                                      \
 	((bytes) == 1	? get(column, places, offset, 1, ##__VA_ARGS__)                                                \
 	 : (bytes) == 2 ? get(column, places, offset, 2, ##__VA_ARGS__)                                                \

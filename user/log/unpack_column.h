@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One column of a packed segment: gives its field to many records, one after the other. */
+/* One column of a packed segment: writes its field into many records, one after the other. */
 #ifndef GPUTRACE_LOG_UNPACK_COLUMN_H
 #define GPUTRACE_LOG_UNPACK_COLUMN_H
 
@@ -11,26 +11,25 @@
 #include "log/varint.h"
 
 struct unpack_column {
-	const uint8_t *at, *end; /* what was not read yet */
-	bool zero;		 /* it was left out: all bytes are 0 */
+	const uint8_t *at, *end; /* the bytes not read yet */
+	bool zero;		 /* it was left out, as all its bytes are 0 */
 	uint64_t previous;
-	uint64_t *values; /* of an id; the first is 0 */
+	uint64_t *values; /* the list of an id column; the first is 0 */
 	size_t value_count, value_capacity;
 };
 
-/* Records, or elements of arrays, by their distance from `base`. */
+/* Records, or elements of arrays, by their offsets from `base`. */
 struct unpack_places {
 	uint8_t *base;
 	const uint32_t *at;
 	size_t count;
 };
 
-/* Takes the column, length first, that begins at *from, and goes to its end; false: it is longer than what is there. */
+/* Takes the column at *from, length first, and moves *from to its end; false: it is longer than what is there. */
 bool unpack_column_begin(struct unpack_column *column, uint64_t previous, const uint8_t **from, const uint8_t *end);
 void unpack_column_free(struct unpack_column *column);
 
-/* Gives fields[index] to each place, where all is 0 as yet; fields to its left are there.  false: the column is wrong.
- */
+/* Writes fields[index] at each place, which must be 0 before; earlier fields must be there.  false: malformed. */
 bool unpack_column_field(struct unpack_column *column, struct unpack_places places, const struct schema_field *fields,
 			 uint32_t index);
 
@@ -55,7 +54,7 @@ static inline bool unpack_column_next32(struct unpack_column *column, uint32_t *
 	return true;
 }
 
-/* Whether there is nothing left in it. */
+/* Whether all of it was read. */
 static inline bool unpack_column_done(const struct unpack_column *column)
 {
 	return column->at == column->end;

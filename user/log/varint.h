@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Numbers of few bytes where they are small (LEB128), signed ones too (zigzag), and fields of any width. */
+/* Variable-length numbers (LEB128), signed ones as zigzag, and fields of any width. */
 #ifndef GPUTRACE_LOG_VARINT_H
 #define GPUTRACE_LOG_VARINT_H
 
@@ -9,7 +9,7 @@
 
 #define VARINT_MAX 10 /* bytes */
 
-/* Where the next one goes; there is room for VARINT_MAX bytes. */
+/* Writes a number; returns where the next one goes.  There must be room for VARINT_MAX bytes. */
 static inline uint8_t *varint_put(uint8_t *to, uint64_t value)
 {
 	while (value >= 0x80) {
@@ -20,7 +20,7 @@ static inline uint8_t *varint_put(uint8_t *to, uint64_t value)
 	return to;
 }
 
-/* Goes to the next one; false: none, or more than 64 bits. */
+/* Reads a number and moves *from to the next one; false: none, or more than 64 bits. */
 static inline bool varint_get(const uint8_t **from, const uint8_t *end, uint64_t *value)
 {
 	uint64_t sum = 0;
@@ -41,7 +41,7 @@ static inline bool varint_get(const uint8_t **from, const uint8_t *end, uint64_t
 	return false;
 }
 
-/* The same, faster: most numbers are of one byte or two. */
+/* The same, faster: most numbers have one byte or two. */
 static inline __attribute__((always_inline)) bool varint_next(const uint8_t **from, const uint8_t *end, uint64_t *value)
 {
 	const uint8_t *at = *from;
@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) uint64_t field_load(const uint8_t *
 	return value;
 }
 
-/* The same where the width is not known when this is compiled. */
+/* The same for a width that is not known at compile time. */
 static inline uint64_t field_load_any(const uint8_t *from, unsigned bytes)
 {
 	switch (bytes) {
@@ -100,7 +100,7 @@ static inline __attribute__((always_inline)) uint64_t zigzag_of(uint64_t value, 
 	return (difference >> above << 1 ^ sign) & UINT64_MAX >> above;
 }
 
-/* Modulo 2 to the field's width, which field_store sees to. */
+/* Counts modulo 2 to the field's width: field_store cuts off the upper bits. */
 static inline __attribute__((always_inline)) uint64_t zigzag_add(uint64_t before, uint64_t zigzag)
 {
 	return before + (zigzag >> 1 ^ -(zigzag & 1));

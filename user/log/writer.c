@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The chunks, the thread that makes segments of them, and the lock between it and those who append. */
+/* The chunks, the thread that encodes them as segments, and the lock between it and the threads that append. */
 #include "log/writer.h"
 
 #include <errno.h>
@@ -23,12 +23,13 @@
 _Static_assert(WRITER_CHUNK_BYTES > GPT_RECORD_MAX, "every record fits a chunk");
 _Static_assert(WRITER_CHUNK_BYTES + DESCRIPTIONS_REPEATED_MAX <= GPT_LOG_RECORD_BYTES_MAX, "a segment fits its bounds");
 
-/* As the drain: what it waits for it may lose. setpriority(2) */
+/* As DRAIN_NICE: while the drain waits for this thread, records can be lost. setpriority(2) */
 #define WRITER_NICE (-10)
 
 /*
- * A segment that would repeat much, and more than half as much as it has of its own, waits for more, so long: a program
- * of 3,000 code objects on 2,000 stacks has 2 MB of descriptions, which its every second would repeat.
+ * A segment that would repeat at least REPEATED_MUCH bytes, and more than half as much as it has of its own, waits for
+ * more records, up to PATIENCE_NS.  A program with 3,000 code objects on 2,000 stacks has 2 MB of descriptions, which
+ * the segment of every second would repeat.
  */
 #define REPEATED_MUCH (1u << 20)
 #define PATIENCE_NS 10000000000ull
@@ -45,21 +46,21 @@ struct chunk {
 };
 
 struct log_writer {
-	pthread_mutex_t lock; /* of all down to the file */
-	pthread_cond_t work;  /* the queue or `stop` */
-	pthread_cond_t done;  /* a chunk has become free, the thread has nothing to do, an error */
+	pthread_mutex_t lock; /* guards all down to the file */
+	pthread_cond_t work;  /* the queue or `stop` has changed */
+	pthread_cond_t done;  /* a chunk has become free, the thread is idle, or there is an error */
 	int error;	      /* sticky, negative errno */
 	size_t repeated;      /* bytes that the last segment repeated */
 	unsigned chunks;      /* made so far */
-	struct chunk *open;   /* is being filled; NULL: none */
+	struct chunk *open;   /* the one being filled; NULL: none */
 	struct chunk *free;
 	struct chunk *queue, **queue_end;
 	bool started, stop, busy;
 	pthread_t thread;
 
-	struct segment_file file; /* header: under the lock; the rest: the thread's, after it log_writer_finish's */
+	struct segment_file file; /* header: under the lock; the rest: the thread's, later log_writer_finish's */
 
-	/* Of the thread alone. */
+	/* Owned by the thread. */
 	struct schema *schema;
 	struct segment_encoder *encoder;
 	struct descriptions *descriptions;
@@ -135,7 +136,7 @@ static void free_chunks(struct chunk *chunk)
 	}
 }
 
-/* The one that was used last: its pages are there. */
+/* Prefers the one that was used last: its pages are mapped. */
 static struct chunk *take_free(struct log_writer *writer)
 {
 	struct chunk *chunk = writer->free;
@@ -190,7 +191,7 @@ static int write_chunk(struct log_writer *writer, struct chunk *chunk)
 	return err;
 }
 
-/* NULL: it is to end. */
+/* Waits for a chunk; NULL: the thread must end. */
 static struct chunk *next_chunk(struct log_writer *writer)
 {
 	struct chunk *chunk;
@@ -212,7 +213,7 @@ static void *writer_main(void *context)
 	struct log_writer *writer = context;
 	struct chunk *chunk;
 
-	/* Without the right to do so it stays where it is, which only matters on a full machine. */
+	/* Without the right to do so the priority stays as it is, which only matters on a full machine. */
 	if (getpriority(PRIO_PROCESS, 0) > WRITER_NICE)
 		(void)setpriority(PRIO_PROCESS, 0, WRITER_NICE);
 	log_writer_lock(writer);
@@ -255,7 +256,7 @@ static void cut(struct log_writer *writer)
 	pthread_cond_signal(&writer->work);
 }
 
-/* Waits for a chunk where all are under way; another thread may have opened one meanwhile. */
+/* Waits for a chunk if all are under way; another thread may open one meanwhile. */
 static int open_chunk(struct log_writer *writer)
 {
 	while (!writer->open && !writer->error) {

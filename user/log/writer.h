@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Writes a log: takes records as they come, in chunks, which a thread of its own packs, compresses and writes as
- * segments (segment.h) while the next one is filled.  Whatever happens to the disk or to us, what is in the file stays
- * a readable log: whole segments, and GPT_END wherever a place for it can be had. Any thread may append: a lock gives
- * the records of all one order.  An append waits only when WRITER_CHUNKS are under way, which takes a disk that is
- * slower than the records come.
+ * Writes a log: collects records in chunks.  A thread of its own packs, compresses and writes each chunk as a segment
+ * (segment.h) while the next one is filled.  If the disk fails or gputrace is killed, the file is still a readable log:
+ * whole segments, and GPT_END where there is room for it.  Any thread may append: a lock puts all records in one order.
+ * An append waits only when WRITER_CHUNKS are under way, that is, when the disk is slower than the records come.
  */
 #ifndef GPUTRACE_LOG_WRITER_H
 #define GPUTRACE_LOG_WRITER_H
@@ -20,8 +19,8 @@
 struct log_writer;
 
 /*
- * Starts a log in an empty regular file; the caller keeps fd.  Nothing is written and no thread is there before the
- * first flush or full chunk: processes may be forked until then.
+ * Starts a log in an empty regular file; the caller keeps fd.  Before the first flush or full chunk nothing is written
+ * and there is no thread, so that processes may be forked until then.
  */
 struct log_writer *log_writer_open(int fd);
 
@@ -29,31 +28,31 @@ struct log_writer *log_writer_open(int fd);
 int log_writer_set_start(struct log_writer *writer, uint64_t start_ns, int64_t wall_offset_ns);
 
 /*
- * 0, or the error that ended the writing (-ENOSPC, -EDQUOT, -EFBIG, -EIO ...), then and ever after; it may be known
- * some records late.  -EINVAL: the record's size is impossible; the log goes on without it.
+ * 0, or the error that ended the writing (-ENOSPC, -EDQUOT, -EFBIG, -EIO ...), also for all later records; it may be
+ * returned some records late.  -EINVAL: the record's size is impossible; the log goes on without it.
  */
 int log_writer_append(struct log_writer *writer, const struct gpt_record *record);
 
 /*
- * Keeps other threads from appending, for one that has many records: it appends them with log_writer_append_locked,
- * and lets others in between now and then.
+ * Keeps other threads from appending, for a caller with many records: it appends them with log_writer_append_locked,
+ * and unlocks now and then to let others append.
  */
 void log_writer_lock(struct log_writer *writer);
 void log_writer_unlock(struct log_writer *writer);
 int log_writer_append_locked(struct log_writer *writer, const struct gpt_record *record);
 
 /*
- * Ends the segment, if it has records, and does not wait for it: what was appended is in the file soon, where a crash
- * of ours cannot take it.  A segment that would repeat more than 1 MB of descriptions, and more than it is worth, goes
- * on, for 10 s at most.
+ * Ends the segment, if it has records, without waiting for it: what was appended is soon in the file, where a crash of
+ * gputrace cannot lose it.  A segment that would repeat more than 1 MB of descriptions, and more than half as much as
+ * it has of its own, is not ended before it is 10 s old.
  */
 int log_writer_flush(struct log_writer *writer);
 /* Ends the segment and waits until it is in the file. */
 int log_writer_settle(struct log_writer *writer);
 
 /*
- * Writes what is still there, the last record, and the index.  When the disk refuses, the log is cut after the last
- * whole segment that leaves room for GPT_END, whose reason becomes GPT_END_DISK.  Returns the error if there was one.
+ * Writes what is left, the last record, and the index.  When a write fails, the log is cut after the last whole segment
+ * that leaves room for GPT_END, whose reason becomes GPT_END_DISK.  Returns the error if there was one.
  */
 int log_writer_finish(struct log_writer *writer, struct gpt_end *end);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads the command line by getopt_long and the tables of options and of subcommands. */
+/* Parses the command line with getopt_long and the tables of options and of subcommands. */
 #include "cmd/options/command_line.h"
 
 #include <getopt.h>
@@ -14,11 +14,10 @@
 #include "cmd/options/subcommands.h"
 
 #define DEFAULT_BUFFER (64u << 20)
-/* Not what CUPTI knows of waits: their calls are seen anyway, and HTA counts such rows as work of the GPU. */
+/* Without `sync`, CUPTI's records of waits: their calls are seen anyway, and HTA counts such rows as GPU work. */
 #define SETS_DEFAULT (1u << GPT_AGENT_SET_CUDA | 1u << GPT_AGENT_SET_MEMORY)
 
-/* What getopt_long calls an option: its letter, or a number greater than all letters, the same for all rows of a name.
- */
+/* The option's code for getopt_long: its letter, or a number above all letters, the same for all rows of a name. */
 static int code_of(const struct option_row *row)
 {
 	const struct option_row *first = option_rows;
@@ -31,8 +30,7 @@ static int code_of(const struct option_row *row)
 static void build_tables(bool stop_at_word, struct option long_options[OPTION_ROWS_MAX],
 			 char short_options[2 * OPTION_ROWS_MAX + 3])
 {
-	/* "+" ends at COMMAND, "-" gives words as option 1; ":" distinguishes a missing value from an unknown option.
-	 */
+	/* "+" stops at COMMAND, "-" returns words as option 1; ":" tells a missing value from an unknown option. */
 	char *at = short_options;
 
 	*at++ = stop_at_word ? '+' : '-';
@@ -53,7 +51,7 @@ static void build_tables(bool stop_at_word, struct option long_options[OPTION_RO
 	*at = 0;
 }
 
-/* The row for that subcommand, else one of another; NULL: no option has that code. */
+/* The row for that subcommand, else a row for another one; NULL: no option has that code. */
 static const struct option_row *row_of(int code, enum subcommand subcommand)
 {
 	const struct option_row *found = NULL;
@@ -98,7 +96,7 @@ static int parse_word(struct parse *parse, const char *word)
 static int parse_option(struct parse *parse, int code, char **argv)
 {
 	enum subcommand subcommand = parse->options->subcommand;
-	bool fault = code == ':' || code == '?'; /* then optopt says of which option */
+	bool fault = code == ':' || code == '?'; /* then optopt is the option */
 	const struct option_row *row = row_of(fault ? optopt : code, subcommand);
 
 	if (code == ':')
@@ -117,7 +115,7 @@ static int parse_option(struct parse *parse, int code, char **argv)
 	return row->parse(parse, optarg);
 }
 
-/* A word that is no subcommand is never run: one that is mistyped starts no program of that name. */
+/* A word that is no subcommand is never run, so that a mistyped one starts no program of that name. */
 static int refuse_word(struct parse *parse, const char *word)
 {
 	char names[256] = "";
@@ -158,7 +156,7 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 	}
 	build_tables(recording, long_options, short_options);
 	opterr = 0;
-	optind = 0; /* glibc: start afresh, also with another order of words and options */
+	optind = 0; /* glibc: start again, also with another order of words and options */
 	while (!err && (code = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
 		err = code == 1 ? parse_word(&parse, optarg) : parse_option(&parse, code, argv);
 		if (out->subcommand == SUBCOMMAND_HELP || out->subcommand == SUBCOMMAND_VERSION)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names of formats and of files; opens nothing. */
+/* Names of formats and of files; opens no file. */
 #include "cmd/options/format.h"
 
 #include <inttypes.h>
@@ -15,9 +15,9 @@
 #define LOG_SUFFIX ".gpt"
 #define ARCHIVE_SUFFIX ".tar"
 
-#define LIST_MAX 512 /* characters of the names of all formats */
+#define LIST_MAX 512 /* bytes for the names of all formats */
 
-/* NULL: the log. */
+/* writer NULL: the log. */
 static struct format format_of(const struct export_format *writer)
 {
 	if (!writer)
@@ -144,7 +144,7 @@ char *format_path_in_folder(const char *folder, const char *host, uint64_t time_
 	char *name = xstrdup(*host ? host : "host"), *path;
 
 	for (char *at = name; *at; at++)
-		if (*at == '/' || *at == '%' || *at == '.') /* what is after the first . is no worker's name */
+		if (*at == '/' || *at == '%' || *at == '.') /* only what is before the first . is the worker's name */
 			*at = '_';
 	path = xasprintf("%s%s_%%p.%" PRIu64 ".pt.trace.json.gz", folder, name, time_ns);
 	free(name);

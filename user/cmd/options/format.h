@@ -11,7 +11,7 @@
 struct format {
 	const char *name;
 	const struct export_format *writer; /* NULL: the log, copied as it is */
-	bool binary;			    /* nothing for a terminal */
+	bool binary;			    /* not to be written to a terminal */
 	bool needs_path;		    /* cannot be written into a pipe */
 };
 
@@ -19,39 +19,39 @@ struct format {
 bool format_by_name(const char *name, struct format *out);
 bool format_by_path(const char *path, struct format *out);
 
-/* "json, json.gz, folded, gpt", with all there are. */
+/* All formats: "json, json.gz, folded, gpt" and so on. */
 const char *format_names(void);
 
 /* NULL when path can be an output, else what is wrong with it. */
 const char *format_check_path(const char *path);
 
-/* NULL when the format can go to standard output, which is a terminal or not; else what is wrong with that. */
+/* NULL when the format can go to standard output; else what is wrong with that. */
 const char *format_check_stdout(const struct format *format, bool is_terminal);
 
 /* The last component of path has "%p": one file per process. */
 bool format_path_is_per_process(const char *path);
 
-/* "name.tar": an archive for Perfetto, of a merge only. */
+/* "name.tar": an archive for Perfetto, which only merge writes. */
 bool format_path_is_archive(const char *path);
 
-/* "folder/": a file in it for each process, called as torch.profiler's tensorboard_trace_handler calls them. */
+/* "folder/": a file in it for each process, named as torch.profiler's tensorboard_trace_handler names them. */
 bool format_path_is_folder(const char *path);
 
-/* What path_is_per_process takes, in that folder; the caller frees it.  time_ns: since 1970. */
+/* The path with "%p" of the files in that folder; the caller frees it.  time_ns: since 1970. */
 char *format_path_in_folder(const char *folder, const char *host, uint64_t time_ns);
 
-/* The same as per_process of %r, the rank; nth: of the files of that rank, from 1 on. */
+/* The same for "%r", the rank; nth: number of the file among those of that rank, from 1 on. */
 bool format_path_is_per_rank(const char *path);
 char *format_path_for_rank(const char *path, int64_t rank, unsigned nth);
 
-/* The same of %c, the number of a cycle of --schedule. */
+/* The same for "%c", the number of a cycle of --schedule. */
 bool format_path_is_per_cycle(const char *path);
 char *format_path_for_cycle(const char *path, uint64_t cycle);
 
-/* A copy of path with every "%p" replaced by what names the process; the caller frees it. */
+/* A copy of path with every "%p" replaced by the process's name; the caller frees it. */
 char *format_path_for_process(const char *path, const char *process);
 
-/* The same with a number before the suffix of its format: "trace.2.json.gz". */
+/* A copy of path with a number before the suffix of its format: "trace.2.json.gz"; the caller frees it. */
 char *format_path_for_piece(const char *path, unsigned number);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Parts of times, digit by digit; what libc knows of them is time zones. */
+/* Parses times digit by digit; libc is used only for time zones. */
 #include "cmd/options/moment.h"
 
 #include <ctype.h>
@@ -13,7 +13,7 @@
 #define SECOND_NS 1000000000ll
 #define WALL_MAX_NS (7000000000 * SECOND_NS) /* in the year 2191 */
 
-/* At most `digits` digits, at least one, up to the value `most`; moves *at after them. */
+/* Takes one to `digits` digits, up to the value `most`; moves *at after them. */
 static bool take_number(const char **at, size_t digits, int most, int *number)
 {
 	size_t taken = 0;
@@ -100,7 +100,7 @@ static int parse_of_day(const char *at, struct moment *out)
 	return take_clock(&at, &out->ns) && take_zone(at, out) ? 0 : -EINVAL;
 }
 
-/* That date has such a day, and the clock shows that time on it. */
+/* Whether `seconds` has the wanted date: otherwise there is no such day. */
 static bool is_real(const struct tm *wanted, time_t seconds, bool utc)
 {
 	struct tm is;
@@ -170,7 +170,7 @@ int moment_parse(const char *text, struct moment *out)
 
 /* ---- on the clock of a recording -------------------------------------------------------------------------------- */
 
-/* What to add to the time of day for CLOCK_REALTIME on the day of wall_ns, or `days` days later. */
+/* What to add to the time of day to get CLOCK_REALTIME, on the day of wall_ns or `days` days later. */
 static int64_t day_begin(const struct moment *moment, int64_t wall_ns, int days)
 {
 	time_t seconds = (time_t)(wall_ns / SECOND_NS);
@@ -182,7 +182,7 @@ static int64_t day_begin(const struct moment *moment, int64_t wall_ns, int days)
 		return (local - local % 86400 + days * 86400ll - moment->zone_s) * SECOND_NS;
 	}
 	localtime_r(&seconds, &day);
-	/* what the clock shows at that time of day, also where it was set for the summer at night */
+	/* mktime of the time of day, not of midnight: the clock may have been set to summer time in between */
 	day.tm_mday += days;
 	day.tm_hour = (int)(moment->ns / SECOND_NS / 3600);
 	day.tm_min = (int)(moment->ns / SECOND_NS / 60 % 60);
@@ -196,7 +196,7 @@ static int64_t distance(int64_t ns, int64_t start_ns, int64_t end_ns)
 	return ns < start_ns ? start_ns - ns : ns > end_ns ? ns - end_ns : 0;
 }
 
-/* The first time within the recording that a clock shows that, else the nearest one outside. */
+/* The first time within the recording at which a clock shows the time of day, else the nearest one outside. */
 static int64_t nearest_of_day(const struct moment *moment, int64_t start_ns, int64_t end_ns)
 {
 	int64_t best = day_begin(moment, start_ns, -1) + moment->ns;
@@ -212,7 +212,7 @@ static int64_t nearest_of_day(const struct moment *moment, int64_t start_ns, int
 	return best;
 }
 
-/* A time that a log claims, as CLOCK_REALTIME, where a calendar has it. */
+/* A log's time as CLOCK_REALTIME, limited to the range of a calendar: a log can claim any. */
 static int64_t wall_time(uint64_t ns, int64_t offset_ns)
 {
 	int64_t wall_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The parsers of options, each of which is named in a row of option_rows.c, and what they share.
+ * The parsers of options, which the rows of option_rows.c name, and what they share.
  */
 #ifndef GPUTRACE_OPTION_PARSER_H
 #define GPUTRACE_OPTION_PARSER_H
@@ -15,19 +15,19 @@ struct parse {
 	bool after_output; /* export: the last thing read was an output file */
 };
 
-/* Puts the one line that is said into parse->why; returns -EINVAL. */
+/* Puts the message, one line, into parse->why; returns -EINVAL. */
 int option_fail(struct parse *parse, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The index of value in a NULL-terminated list, -1. */
+/* The index of value in a NULL-terminated list; -1: it is not there. */
 int option_choose(const char *value, const char *const *names);
 
 /*
- * What options mean together: which need, exclude or imply one another.  Of a command line that was read to its end;
- * fills in what follows from others.  0 or -EINVAL
+ * Checks the options together, once the whole command line is read: which need, exclude or imply one another.  Fills in
+ * options that follow from others.  0 or -EINVAL
  */
 int option_rules_check(struct parse *parse);
 
-/* What is recorded, of whom and how long. */
+/* What is recorded, of which processes, and for how long. */
 int parse_pid(struct parse *parse, const char *value);
 int parse_label(struct parse *parse, const char *value);
 int parse_duration(struct parse *parse, const char *value);
@@ -71,10 +71,10 @@ int parse_fail_above(struct parse *parse, const char *value);
 int parse_unaligned(struct parse *parse, const char *value);
 int parse_max_size(struct parse *parse, const char *value);
 
-/* An output of the command line, by -o or as a further word of export. 0 or -EINVAL */
+/* Adds an output of the command line, from -o or from a further word of export. 0 or -EINVAL */
 int option_add_output(struct parse *parse, const char *path);
 
-/* What of a recording is wanted. */
+/* Which part of a recording is wanted. */
 int parse_from(struct parse *parse, const char *value);
 int parse_to(struct parse *parse, const char *value);
 int parse_process(struct parse *parse, const char *value);
@@ -84,28 +84,28 @@ int parse_step(struct parse *parse, const char *value);
 int parse_steps(struct parse *parse, const char *value);
 int parse_cycle(struct parse *parse, const char *value);
 
-/* What the table of ops (report --ops) is asked for. */
+/* Options of the table of ops (report --ops). */
 int parse_sort(struct parse *parse, const char *value);
 int parse_rows(struct parse *parse, const char *value);
 int parse_top_level(struct parse *parse, const char *value);
 int parse_group_by_shape(struct parse *parse, const char *value);
 int parse_group_by_stack(struct parse *parse, const char *value);
 
-/* That they go with the table. */
+/* Checks that they are given with the table. */
 int table_options_check(struct parse *parse);
 
-/* What the tree of calls (--tree) and the source (--lines) are asked for. */
+/* Options of the tree of calls (--tree) and of the source (--lines). */
 int parse_tree(struct parse *parse, const char *value);
 int parse_by(struct parse *parse, const char *value);
 int parse_min_percent(struct parse *parse, const char *value);
 int parse_depth(struct parse *parse, const char *value);
 int parse_show_all(struct parse *parse, const char *value);
 
-/* --lines: a word after it says of what, where there is a log besides. */
+/* --lines: the word after it says which file or function, if there is another word for the log. */
 int parse_lines(struct parse *parse, const char *value);
 bool take_lines_word(struct parse *parse, const char *word);
 
-/* That they go with the tree, and the tree with what else is asked for. */
+/* Checks that they are given with the tree, and that the tree goes with the other options. */
 int tree_options_check(struct parse *parse);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Every option has its row in this one table, of which the command line, the help and a test of the man page are made.
- */
+/* The table of all options, used by the command line, the help and a test of the man page. */
 #include "cmd/options/option_rows.h"
 
 #include <string.h>
@@ -44,7 +43,7 @@ static int parse_locals(struct parse *parse, const char *value)
 	return 0;
 }
 
-/* Looks come eight times as often, and cost more than nothing. */
+/* The shortest hang: dump looks up to eight times within it, and each look costs something. */
 #define HANG_MIN_NS 1000000000ull
 
 static int parse_when(struct parse *parse, const char *value)

@@ -8,15 +8,16 @@
 struct option_row {
 	const char *name;
 	char letter;	     /* of the short form, 0: none */
-	const char *value;   /* for messages: what it takes, NULL: nothing */
-	const char *metavar; /* the same in the help; with value NULL: it may follow after '=', else parse gets NULL */
+	const char *value;   /* the value it takes, for messages; NULL: none */
+	const char *metavar; /* the same for the help; if value is NULL: an optional value after '=', else parse gets
+				NULL */
 	const char *help;    /* lines of at most 80 columns; NULL: the usage names it elsewhere */
 	unsigned where;	     /* subcommands that know it, enum subcommand */
 	int (*parse)(struct parse *parse, const char *value);
 };
 
 /*
- * Ended by a row without a name.  An option that means something else to another subcommand has a row for each.
+ * Ended by a row without a name.  An option whose meaning depends on the subcommand has a row for each meaning.
  */
 extern const struct option_row option_rows[];
 #define OPTION_ROWS_MAX 96

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What options mean together. */
+/* Which options need, exclude or imply one another. */
 #include "cmd/options/option_parser.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "cmd/options/format.h"
 #include "cmd/options/subcommands.h"
 
-/* A --format that is not that of standard output. */
+/* Checks a --format that is for the report, not for --output -. */
 static int check_report_format(struct parse *parse)
 {
 	struct options *options = parse->options;
@@ -28,7 +28,7 @@ static int check_report_format(struct parse *parse)
 	return 0;
 }
 
-/* Looked at where the option is read. */
+/* Whether the format was checked when the option was parsed. */
 static bool has_own_formats(const struct options *options, const char *path)
 {
 	return options->subcommand == SUBCOMMAND_DIFF ||
@@ -60,7 +60,7 @@ static int check_outputs(struct parse *parse)
 				   options->report_table);
 	if (!options_use_stdout(options))
 		return 0;
-	if (options->subcommand == SUBCOMMAND_DIFF) /* writes one format of files */
+	if (options->subcommand == SUBCOMMAND_DIFF) /* it writes only .folded */
 		return options->format
 			       ? option_fail(parse, "--output -: writes the stacks there: --format is for the report")
 			       : 0;
@@ -74,7 +74,7 @@ static int check_outputs(struct parse *parse)
 	return why ? option_fail(parse, "--output - --format %s: %s", options->format, why) : 0;
 }
 
-/* How steps are counted while they are made: by what marks them when they start. */
+/* Finds how the agent counts steps while they run: by a mark at their start. */
 static int find_step_by(struct parse *parse)
 {
 	const struct step_request *request = &parse->options->step.request;
@@ -124,7 +124,7 @@ static const char *schedule_option(const struct options *options)
 	return options->captures ? "--capture-range" : "--schedule";
 }
 
-/* Ranges are a schedule whose steps start and end with these calls in turn: every other one is recorded. */
+/* Makes a schedule of --capture-range: each of these calls begins a step, and every other step is recorded. */
 static int check_capture(struct parse *parse)
 {
 	struct options *options = parse->options;
@@ -231,7 +231,7 @@ static int check_slice(struct parse *parse)
 	return parse->options->max_size ? check_max_size(parse) : 0;
 }
 
-/* It reads a log, or records: PyTorch's ops, too, which show data loading. */
+/* why reads a log, or records, then with PyTorch's ops, which show data loading. */
 static int why_check(struct parse *parse)
 {
 	struct options *options = parse->options;
@@ -282,12 +282,12 @@ int option_rules_check(struct parse *parse)
 	const struct options *options = parse->options;
 	enum subcommand subcommand = options->subcommand;
 
-	if (subcommand == SUBCOMMAND_DUMP) /* none of the options below is its */
+	if (subcommand == SUBCOMMAND_DUMP) /* none of the options below applies to it */
 		return dump_check(parse);
 	if (subcommand == SUBCOMMAND_WHY && why_check(parse))
 		return -EINVAL;
 	if (subcommand_row_of(subcommand)->reads_log && !options->log && parse->options->lines.what) {
-		/* the only word there is */
+		/* the only word is the log */
 		parse->options->log = parse->options->lines.what;
 		parse->options->lines.what = NULL;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is asked of options once they are read. */
+/* Frees parsed options, and answers questions about them. */
 #include "cmd/options/options.h"
 
 #include <stdlib.h>

@@ -43,7 +43,7 @@ enum metric {
 	METRIC_IDLE,
 };
 
-/* What of a recording is wanted; all zero: everything. */
+/* Which part of a recording is wanted; all zero: everything. */
 struct slice_options {
 	struct moment from, to;
 	struct name_list processes; /* ids or names, none: all */
@@ -56,27 +56,27 @@ struct slice_options {
 
 /* --way */
 enum record_way {
-	RECORD_WAY_AUTO, /* BPF where that is permitted */
+	RECORD_WAY_AUTO, /* BPF if that is permitted */
 	RECORD_WAY_BPF,
 	RECORD_WAY_AGENT,
 };
 
 struct options {
 	enum subcommand subcommand;
-	enum subcommand help_for; /* SUBCOMMAND_HELP: which one it was asked of */
+	enum subcommand help_for; /* SUBCOMMAND_HELP: of which subcommand */
 	struct pid_list pids;
 	uint64_t duration_ns; /* 0: no limit */
-	uint64_t interval_ns; /* top: from one look to the next, 0: as usual */
+	uint64_t interval_ns; /* top: time between updates, 0: the default */
 	struct {
 		ARRAY(const char *) list; /* as given, with variables put in; "-" at most once */
-		ARRAY(char *) made;	  /* those of them that had variables */
+		ARRAY(char *) made;	  /* the ones that had variables, to be freed */
 	} outputs;
 	struct {
 		ARRAY(const char *) list; /* "key=value", as given */
 	} labels;
-	const char *format;			  /* of "-" or of the report, NULL: none was given */
+	const char *format;			  /* of "-" or of the report, NULL: not given */
 	const struct table_format *report_format; /* NULL: text */
-	const char *report_table;		  /* the one table of it that is wanted, NULL: all */
+	const char *report_table;		  /* the only table of the report that is wanted, NULL: all */
 	enum metric metric;
 	struct attribution attribution;
 	enum attach_agent agent;
@@ -90,54 +90,54 @@ struct options {
 	uint64_t cpu_frequency;	 /* samples of each CPU a second; 0: none */
 	uint64_t off_cpu_min_ns; /* the shortest wait that is recorded; 0: none */
 	bool native;
-	bool as_root; /* the command runs as gputrace does, not as who called sudo */
+	bool as_root; /* the command runs as gputrace does, not as the user who called sudo */
 	bool python_calls;
-	bool ops;		/* record: those of PyTorch; report: their table instead of the report */
-	bool shapes;		/* and what they are called with */
-	bool forward_lines;	/* and the Python stacks of those with an autograd number */
-	bool torch_memory;	/* record: what PyTorch's allocators hand out and take back */
+	bool ops;		/* record: PyTorch's ops; report: their table instead of the report */
+	bool shapes;		/* and their arguments' shapes */
+	bool forward_lines;	/* and the Python stacks of ops with an autograd number */
+	bool torch_memory;	/* record: memory that PyTorch's allocators hand out and take back */
 	bool memory_lines;	/* and the Python stack of each of these events */
 	unsigned activity_sets; /* besides kernels: 1 << enum gpt_agent_activity_set */
 	bool has_activity_sets; /* --trace or --kernels-only was given */
 	enum msg_level level;
 	char **command;	       /* NULL-terminated, NULL: none */
-	const char *log;       /* report, export; diff: the first one; why: NULL, it records */
+	const char *log;       /* report, export; diff: the first one; why: NULL: it records */
 	const char *log_after; /* diff */
 	struct {
 		ARRAY(const char *) list;
 	} logs;		/* merge: all of them */
-	bool unaligned; /* merge: logs without collectives in common stay, by their wall clocks */
+	bool unaligned; /* merge: keeps logs without common collectives, aligned by wall clock */
 	struct slice_options slice;
-	struct step_value step;	      /* by what steps are found */
-	struct gpt_schedule schedule; /* record: of steps; active 0: everything is recorded */
-	bool captures;		      /* record: what cudaProfilerStart and cudaProfilerStop enclose */
-	const char *capture_end;      /* NULL: not given; else how many of these ranges there are, 0: any */
+	struct step_value step;	      /* how steps are found */
+	struct gpt_schedule schedule; /* record: which steps; active 0: everything is recorded */
+	bool captures;		      /* record: only between cudaProfilerStart and cudaProfilerStop */
+	const char *capture_end;      /* as given, NULL: not; then captures_wanted is the number of ranges, 0: any */
 	uint32_t captures_wanted;
 	enum folded_by folded_by;	   /* export: of .folded */
 	struct key_averages_options table; /* report --ops */
-	unsigned lists;			   /* enum activity_list: instead of the report these */
-	bool wants_tree;		   /* instead of the report the tree of calls */
+	unsigned lists;			   /* enum activity_list: print these instead of the report */
+	bool wants_tree;		   /* print the tree of calls instead of the report */
 	struct tree_options tree;
-	bool wants_lines; /* instead of the report the source */
+	bool wants_lines; /* print the source instead of the report */
 	struct lines_options lines;
-	bool lines_word;	  /* what of it: the word that may say so is still to come */
-	const char *tree_option;  /* one that is for that tree alone, NULL: none was given */
-	const char *table_option; /* one that is for that table alone, NULL: none was given */
-	bool all_processes;	  /* dump: all that have Python */
+	bool lines_word;	  /* the next word may say which file or function */
+	const char *tree_option;  /* a given option that is for the tree only, NULL: none */
+	const char *table_option; /* a given option that is for the table of ops only, NULL: none */
+	bool all_processes;	  /* dump: all processes that have Python */
 	bool locals;		  /* dump: values of local variables */
-	bool asks_ras;		  /* dump: NCCL's RAS service is asked */
-	uint64_t hang_ns;	  /* dump: watch, until a process stands still for so long; 0: now */
-	bool keeps_on;		  /* dump: and go on then */
-	bool gpu_processes;	  /* dump: all that have CUDA */
+	bool asks_ras;		  /* dump: ask NCCL's RAS service */
+	uint64_t hang_ns;	  /* dump: watch until a process stands still for this long; 0: look now */
+	bool keeps_on;		  /* dump: and go on watching then */
+	bool gpu_processes;	  /* dump: all processes that have CUDA */
 	uint16_t port;		  /* view: 0: any */
-	uint64_t max_size;	  /* of a file, bytes; 0: any */
+	uint64_t max_size;	  /* the most bytes of a file; 0: no limit */
 	const char *max_size_text;
 };
 
 /* Frees what options_parse has filled in. */
 void options_free(struct options *options);
 
-/* As on the command line: "auto". */
+/* As on the command line, e.g. "auto". */
 const char *options_agent_name(enum attach_agent agent);
 
 /* True when not all of the recording is wanted. */

@@ -10,7 +10,7 @@
 
 #define VARIABLE "%q{" /* NAME}: as Nsight Systems has it */
 
-/* The variable's value, to be put into the output's name; NULL: it cannot, which was said. */
+/* The variable's value for the output's name; NULL: it cannot be used, which a message has said. */
 static const char *value_of_variable(struct parse *parse, const char *output, const char *name)
 {
 	const char *value = getenv(name);
@@ -28,7 +28,7 @@ static const char *value_of_variable(struct parse *parse, const char *output, co
 	return NULL;
 }
 
-/* With all %q{NAME} replaced; NULL: that cannot be, which was said.  A %q{ in a value is not looked at. */
+/* The name with all %q{NAME} replaced; NULL: impossible, which a message has said.  Ignores a %q{ in a value. */
 static char *put_variables(struct parse *parse, const char *output)
 {
 	char *path = xstrdup("");
@@ -74,7 +74,7 @@ int option_add_output(struct parse *parse, const char *value)
 	return 0;
 }
 
-/* Of diff: there is one format. */
+/* For diff, which has one format. */
 int parse_folded_output(struct parse *parse, const char *value)
 {
 	size_t length = strlen(value);
@@ -84,7 +84,7 @@ int parse_folded_output(struct parse *parse, const char *value)
 	return option_add_output(parse, value);
 }
 
-/* Of merge: what holds several ranks, or those of one. */
+/* For merge: formats that can hold several ranks. */
 int parse_merge_output(struct parse *parse, const char *value)
 {
 	const struct export_format *format = export_format_by_suffix(value);

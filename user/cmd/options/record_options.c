@@ -127,7 +127,7 @@ int parse_as_root(struct parse *parse, const char *value)
 	return 0;
 }
 
-#define FREQUENCY_DEFAULT 99 /* of no other clock a multiple, so that what is periodic is not met at one phase */
+#define FREQUENCY_DEFAULT 99 /* in step with no usual clock, so that periodic work is not sampled at one phase */
 #define FREQUENCY_MAX 10000u
 
 int parse_cpu(struct parse *parse, const char *value)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The subcommands; a new one is a row here, its bit in options.h, the options that it knows in option_rows.c, and its
- * call in main.c. */
+/* The subcommands.  A new one needs a row here, a bit in options.h, its options in option_rows.c, and its call in
+ * main.c. */
 #include "cmd/options/subcommands.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The table of subcommands: for each its name and its help. Options are in option_rows.h, what runs it in main.c. */
+/* The table of subcommands, with names and help. Options are in option_rows.h, the calls in main.c. */
 #ifndef GPUTRACE_SUBCOMMANDS_H
 #define GPUTRACE_SUBCOMMANDS_H
 
@@ -9,7 +9,7 @@ struct subcommand_row {
 	const char
 		*name; /* the first word of the command line; NULL: none (tracing, and what --help and --version do) */
 	enum subcommand subcommand;
-	bool reads_log;	      /* its word is a log */
+	bool reads_log;	      /* its words are logs */
 	const char *summary;  /* NULL: it has no help of its own */
 	const char *examples; /* whole lines */
 	const char *synopsis; /* whole lines, without "gputrace " */
@@ -23,7 +23,7 @@ extern const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS];
 const struct subcommand_row *subcommand_by_name(const char *name);
 const struct subcommand_row *subcommand_row_of(enum subcommand subcommand);
 
-/* What messages call it. */
+/* Its name in messages. */
 const char *subcommand_words(enum subcommand subcommand);
 
 #endif

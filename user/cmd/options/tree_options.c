@@ -66,7 +66,7 @@ int parse_lines(struct parse *parse, const char *value)
 	return 0;
 }
 
-/* report --lines WORD FILE.gpt, report FILE.gpt --lines WORD; report --lines FILE.gpt has no word. */
+/* report --lines WORD FILE.gpt, report FILE.gpt --lines WORD; in report --lines FILE.gpt the word is the log. */
 bool take_lines_word(struct parse *parse, const char *word)
 {
 	struct options *options = parse->options;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Help, mostly by examples, made of the tables of subcommands and options; docs/gputrace.1 says the rest. */
+/* Prints the help, mostly examples, from the tables of subcommands and options; docs/gputrace.1 has the rest. */
 #include "cmd/options/command_line.h"
 
 #include <stdbool.h>
@@ -10,9 +10,9 @@
 #include "cmd/options/option_rows.h"
 #include "cmd/options/subcommands.h"
 
-#define HELP_COLUMN 29 /* where the words about an option begin */
+#define HELP_COLUMN 29 /* where the text of an option begins */
 
-/* Each line of the text after `first`, then after `rest`. */
+/* Prints the lines of the text, the first one after `first`, the others after `rest`. */
 static void print_lines(FILE *out, const char *text, const char *first, const char *rest)
 {
 	for (const char *lead = first; *text; lead = rest) {
@@ -47,7 +47,7 @@ static void print_option(FILE *out, const struct option_row *row)
 
 /* The order of the options in the help: each is under the first heading that lists it for its subcommand. */
 static const struct heading {
-	const char *title; /* NULL: more under the one before */
+	const char *title; /* NULL: continues the heading before */
 	unsigned where;	   /* subcommands, enum subcommand */
 	const char *options[20];
 } headings[] = {

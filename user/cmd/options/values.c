@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Parsers of option values; know nothing of options. */
+/* Parsers of option values, which know nothing of options. */
 #include "cmd/options/values.h"
 
 #include <ctype.h>
@@ -13,7 +13,7 @@
 
 #define YEAR_NS (365.0 * 24 * 3600 * 1e9)
 
-/* A non-negative decimal number and what follows it; no sign, no blanks, no hexadecimal, no "inf". */
+/* Splits off a non-negative decimal number; takes no sign, no blanks, no hexadecimal, no "inf". */
 static int split_number(const char *text, double *number, const char **rest)
 {
 	size_t length = strspn(text, "0123456789.");
@@ -25,7 +25,7 @@ static int split_number(const char *text, double *number, const char **rest)
 	if (end < text + length) /* "1.2.3" */
 		return -EINVAL;
 	*rest = text + length;
-	return end == *rest ? 0 : -EINVAL; /* "1e9", which strtod would take */
+	return end == *rest ? 0 : -EINVAL; /* rejects "1e9", which strtod takes */
 }
 
 int value_duration(const char *text, uint64_t *ns)
@@ -46,7 +46,7 @@ int value_duration(const char *text, uint64_t *ns)
 			continue;
 		if (value < 1 || value > YEAR_NS)
 			return -EINVAL;
-		*ns = (uint64_t)(value + 0.5); /* 0.000000015 s is a little less than 15 ns */
+		*ns = (uint64_t)(value + 0.5); /* rounded: 0.000000015 s is a little less than 15 ns */
 		return 0;
 	}
 	return -EINVAL;
@@ -77,7 +77,7 @@ int value_buffer(const char *text, size_t *bytes)
 	return -EINVAL;
 }
 
-/* Digits one by one: a double has no 99.9. */
+/* Takes digits one by one: a double cannot hold 99.9. */
 int value_percent(const char *text, unsigned *thousandths)
 {
 	size_t digits = strspn(text, "0123456789");
@@ -153,7 +153,7 @@ void name_list_free(struct name_list *names)
 	array_free(&names->list);
 }
 
-/* Digits up to `end`, a number that a thread can have. */
+/* Takes digits up to `end`, a possible thread id. */
 static bool take_id(const char *text, const char *end, uint32_t *id)
 {
 	size_t digits = strspn(text, "0123456789");
@@ -217,7 +217,7 @@ int value_size(const char *text, uint64_t *bytes)
 	return -EINVAL;
 }
 
-/* Up to 18 digits, of which there may be none; what follows them. */
+/* Takes up to 18 digits; returns what follows them.  Without digits, *number is `without`.  NULL: more digits. */
 static const char *take_number(const char *text, uint64_t without, uint64_t *number)
 {
 	size_t digits = strspn(text, "0123456789");
@@ -241,7 +241,7 @@ int value_steps(const char *text, struct steps_value *steps)
 	return 0;
 }
 
-/* "81" after a file is a line; no name of a function begins with a digit. */
+/* "81" after a file is a line number: no function's name begins with a digit. */
 static int take_line(struct step_request *request)
 {
 	uint64_t line;

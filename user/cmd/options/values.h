@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What people write after options, turned into numbers.  Each returns 0, or -EINVAL when the text is not
- * exactly such a value; nothing is printed.
+ * Parsers of option values.  Each returns 0, or -EINVAL when the text is not exactly such a value; none prints
+ * anything.
  */
 #ifndef GPUTRACE_VALUES_H
 #define GPUTRACE_VALUES_H
@@ -23,7 +23,7 @@ struct name_list {
 	ARRAY(char *) list;
 };
 
-/* A thread, by its number alone or with that of its process. */
+/* A thread, by its id alone or with the id of its process. */
 struct thread_value {
 	uint32_t pid; /* 0: any */
 	uint32_t tid;
@@ -42,17 +42,17 @@ int value_buffer(const char *text, size_t *bytes);
 /* "95", "99.9" or "99.999%": thousandths of a percent, 0 to 100,000. */
 int value_percent(const char *text, unsigned *thousandths);
 
-/* "123" or "123,456": adds what is not in the list yet. *bad, *bad_length: the element that is wrong. */
+/* "123" or "123,456": adds the ids that are not in the list yet. *bad, *bad_length: the element that is wrong. */
 int value_pids(const char *text, struct pid_list *pids, const char **bad, int *bad_length);
 
-/* "123,train.py": adds each, none of them empty. */
+/* "123,train.py": adds each name; none may be empty. */
 int value_names(const char *text, struct name_list *names);
 void name_list_free(struct name_list *names);
 
 /* "41231" or "41230/41231". */
 int value_thread(const char *text, struct thread_value *thread);
 
-/* "10": from 1 to most. */
+/* "10": from 1 to `most`. */
 int value_count(const char *text, uint64_t most, uint64_t *count);
 
 /* "0" */
@@ -64,10 +64,10 @@ struct steps_value {
 	uint64_t first, last;
 };
 
-/* By what steps are found; the texts are parts of `text`. */
+/* How steps are found; the strings in `request` are parts of `text`. */
 struct step_value {
 	struct step_request request;
-	const char *given; /* as the caller has it */
+	const char *given; /* the caller's string */
 	char *text;	   /* NULL: none */
 };
 
@@ -79,7 +79,8 @@ int value_steps(const char *text, struct steps_value *steps);
 int value_step(const char *text, struct step_value *step);
 void step_value_free(struct step_value *step);
 
-/* "skip_first=5,wait=5,warmup=2,active=2,repeat=1", each once and in any order; active is needed, others are 0. */
+/* "skip_first=5,wait=5,warmup=2,active=2,repeat=1": each once, in any order; active is needed, the others default to 0.
+ */
 int value_schedule(const char *text, struct gpt_schedule *schedule);
 
 /* "200M", "500K", "1G", "1.5G", in steps of 1,000; at least 1. */
