@@ -37,7 +37,7 @@ static const uint16_t capture_calls[] = {GPT_CUDA_CAPTURE_CALLS(CAPTURE)};
 
 unsigned apis_class(uint16_t api)
 {
-	static uint8_t classes[GPT_DOMAIN_RUNTIME + 1][CBIDS]; /* 0: none of gputrace's, else class + 1 */
+	static uint8_t classes[GPT_DOMAIN_RUNTIME + 1][CBIDS]; /* 0: not followed by gputrace, else class + 1 */
 	static bool filled;
 	unsigned domain = GPT_API_DOMAIN(api), cbid = GPT_API_CBID(api), i;
 
@@ -54,7 +54,7 @@ unsigned apis_class(uint16_t api)
 
 #define SET(name) (1u << GPT_AGENT_SET_##name)
 
-/* Kernels alone need no calls but those that launch them. */
+/* Kernels alone need only the calls that launch them. */
 static unsigned sets_of(unsigned class)
 {
 	switch (class) {

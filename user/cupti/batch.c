@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Collects records into batches. Knows nothing of what is in a record, nor where batches go. */
+/* Collects records into batches. Does not look into records, and does not know where batches go. */
 #include "cupti/batch.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * CUPTI's binary interface as far as the agent uses it: numbers, offsets, types of functions.  NVIDIA's
- * headers are not needed to build; tests/cupti_headers.sh holds every line against those of many versions.
+ * CUPTI's binary interface as far as the agent uses it: numbers, offsets, function types.  NVIDIA's headers are not
+ * needed to build; tests/cupti_headers.sh compares every line with the headers of many versions.
  *
- * Source: cupti_activity.h, cupti_callbacks.h, cupti_result.h of CUDA 11.8 to 13.5.  Records only ever grow
- * at their end, so an offset is good for every version whose record is long enough: never use sizeof here.
+ * Source: cupti_activity.h, cupti_callbacks.h, cupti_result.h of CUDA 11.8 to 13.5.  Records only ever grow at their
+ * end, so an offset is valid for every version whose record is long enough: never use sizeof here.
  */
 #ifndef GPUTRACE_CUPTI_CUPTI_ABI_H
 #define GPUTRACE_CUPTI_CUPTI_ABI_H
@@ -21,11 +21,11 @@
 #define CUPTI_API_13_2 130200u
 
 /*
- * CUPTI 13.2 (and no other of 11.8 to 13.5) calls itself without end, until the stack is used up, when any of
- * its functions is called and the driver is not usable: cuptiGetVersion and cuptiGetResultString set the
- * library up, and report that this failed through each other.  Seen with the wheel 13.2.86, which is also what
- * PyTorch 2.15 brings.  Such a library is known by what it exports (13.2 has the first, 13.3 the second), and
- * nothing in it is called before the driver has proven itself: it is new enough, initialises, and has a GPU.
+ * CUPTI 13.2 (and no other version of 11.8 to 13.5) recurses until the stack overflows if any of its functions is
+ * called while the driver is not usable: cuptiGetVersion and cuptiGetResultString initialise the library, and each
+ * reports a failure through the other.  Seen with the wheel 13.2.86, which PyTorch 2.15 also ships.  The agent
+ * recognises such a library by its exports (13.2 has the first symbol below, 13.3 the second), and calls nothing in it
+ * before the driver has proven itself: it is new enough, initialises, and has a GPU.
  */
 #define CUPTI_SYMBOL_OF_13_2 "cuptiActivityEnable_v2"
 #define CUPTI_SYMBOL_OF_13_3 "cuptiIsTracingSessionRunning"
@@ -57,7 +57,7 @@ enum {
 	CUPTI_KIND_SYNCHRONIZATION = 38,
 	CUPTI_KIND_MEMORY2 = 49,
 	CUPTI_KIND_JIT = 52,
-	CUPTI_KIND_COUNT = 64, /* of the table of sizes; larger kinds are none of gputrace's */
+	CUPTI_KIND_COUNT = 64, /* size of the table of sizes; gputrace takes no larger kind */
 };
 
 /* CUpti_runtime_api_trace_cbid (cupti_runtime_cbid.h): cudaProfilerStart_v4000, cudaProfilerStop_v4000 */
@@ -113,7 +113,7 @@ enum {
 	CUPTI_OLD_NAME_SIZE = 64, /* CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN */
 };
 
-/* CUpti_CallbackData: X(our name, member, offset, bytes) */
+/* CUpti_CallbackData: X(gputrace's name, member, offset, bytes) */
 #define CUPTI_CALLBACK_DATA(X)                                                                                         \
 	X(SITE, callbackSite, 0, 4)                                                                                    \
 	X(PARAMS, functionParams, 16, 8)                                                                               \
@@ -126,7 +126,7 @@ enum {
 	X(RESULT, notification.result, 0, 4)                                                                           \
 	X(MESSAGE, notification.message, 8, 8)
 
-/* CUpti_ResourceData, and CUpti_GraphData or CUpti_ModuleResourceData after its descriptor */
+/* CUpti_ResourceData, and the CUpti_GraphData or CUpti_ModuleResourceData that its descriptor points at */
 #define CUPTI_RESOURCE_DATA(X) X(DESCRIPTOR, resourceDescriptor, 16, 8)
 #define CUPTI_GRAPH_DATA(X)                                                                                            \
 	X(NODE, node, 16, 8)                                                                                           \
@@ -147,9 +147,9 @@ enum { CUPTI_CALLBACK_DATA(CUPTI_OFFSET_CB) };
 enum { CUPTI_STATE_DATA(CUPTI_OFFSET_STATE) };
 
 /*
- * Activity records, fields we take: X(member of CUPTI's struct, offset, bytes, gputrace's member, gputrace's bytes).
- * Where ours is wider the value is extended with zeros.  *_MIN is the record's size in 11.8, the first
- * version we read; fields beyond it stand in lists of their own with the version that has them.
+ * Fields taken from activity records: X(member of CUPTI's struct, offset, bytes, gputrace's member, gputrace's bytes).
+ * A wider gputrace member is zero-extended.  *_MIN is the record's size in 11.8, the oldest supported version; fields
+ * beyond it are in lists of their own, named after the version that added them.
  */
 #define CUPTI_KERNEL_MIN 200u
 #define CUPTI_KERNEL_CORR 92u
@@ -245,7 +245,7 @@ enum { CUPTI_STATE_DATA(CUPTI_OFFSET_STATE) };
 	X(end, 32, 8, end_wall_ns, 8)
 #define CUPTI_OVERHEAD_FIELDS_12_4(X) X(correlationId, 40, 4, corr, 4)
 #define CUPTI_OVERHEAD_OBJECT_KIND 8u /* objectKind: threadId means something for CUPTI_OBJECT_THREAD */
-#define CUPTI_OVERHEAD_DATA 48u	      /* 12.4: overheadData: malloc'd, ours to free */
+#define CUPTI_OVERHEAD_DATA 48u	      /* overheadData, from 12.4 on: malloc'd, the agent must free it */
 
 #define CUPTI_SYNC_MIN 40u
 #define CUPTI_SYNC_CORR 24u
@@ -286,7 +286,7 @@ enum { CUPTI_STATE_DATA(CUPTI_OFFSET_STATE) };
 	X(memoryPoolConfig.address, 88, 8, pool, 8)                                                                    \
 	X(memoryPoolConfig.pool.size, 104, 8, pool_bytes, 8)                                                           \
 	X(memoryPoolConfig.utilizedSize, 112, 8, pool_used_bytes, 8)
-#define CUPTI_MEMORY_POOL_TYPE 80u /* memoryPoolConfig.memoryPoolType; of an imported one pool.size is a process id */
+#define CUPTI_MEMORY_POOL_TYPE 80u /* memoryPoolConfig.memoryPoolType; if imported, pool.size is a process id */
 #define CUPTI_POOL_LOCAL 1u
 
 #define CUPTI_API_MIN 40u
@@ -297,7 +297,7 @@ enum { CUPTI_STATE_DATA(CUPTI_OFFSET_STATE) };
 	X(threadId, 28, 4, thread, 4)                                                                                  \
 	X(correlationId, CUPTI_API_CORR, 4, corr, 4)                                                                   \
 	X(returnValue, 36, 4, result, 4)
-#define CUPTI_API_CBID 4u /* cbid; the kind says the domain */
+#define CUPTI_API_CBID 4u /* cbid; the record's kind gives the domain */
 
 #define CUPTI_JIT_MIN 64u
 #define CUPTI_JIT_CORR 32u
@@ -329,8 +329,8 @@ enum { CUPTI_STATE_DATA(CUPTI_OFFSET_STATE) };
 	X(id, 112, 4, id, 4)                                                                                           \
 	X(uuid, 120, 16, uuid, 16)                                                                                     \
 	X(isMigEnabled, 145, 1, mig, 4)
-#define CUPTI_DEVICE_NAME 136u	   /* name: const char *; from 13.0 on ours to free, before it is not: left alone */
-#define CUPTI_DEVICE_MIG_UUID 160u /* migUuid: instead of uuid where isMigEnabled */
+#define CUPTI_DEVICE_NAME 136u	   /* name: const char *; the agent's to free from 13.0 on, not before: left alone */
+#define CUPTI_DEVICE_MIG_UUID 160u /* migUuid: replaces uuid if isMigEnabled */
 
 #define CUPTI_CONTEXT_MIN 16u
 #define CUPTI_CONTEXT_FIELDS(X)                                                                                        \
@@ -346,7 +346,7 @@ enum { CUPTI_STATE_DATA(CUPTI_OFFSET_STATE) };
 	X(priority, 12, 4, priority, 4)                                                                                \
 	X(flag, 16, 4, flags, 4)
 
-/* CUpti_SubscriberParams of 13.0: only to learn who holds the subscriber. */
+/* CUpti_SubscriberParams of 13.0; used only to find out which client is the subscriber. */
 struct cupti_subscriber_params {
 	size_t size;
 	const char *name;
@@ -359,8 +359,8 @@ typedef void (*cupti_buffer_request)(uint8_t **buffer, size_t *size, size_t *max
 typedef void (*cupti_buffer_done)(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
 
 /*
- * CUPTI's functions: X(our name, CUPTI's name, needed, parameters).  What is not needed may be missing in
- * some version, or its failure changes nothing that matters.
+ * CUPTI's functions: X(gputrace's name, CUPTI's name, needed, parameters).  A function that is not needed may be
+ * missing in some version, or its failure changes nothing that matters.
  */
 #define CUPTI_FUNCTIONS(X)                                                                                             \
 	X(get_version, cuptiGetVersion, 1, (uint32_t * version))                                                       \
@@ -384,14 +384,14 @@ typedef void (*cupti_buffer_done)(void *context, uint32_t stream, uint8_t *buffe
 	X(graph_node_id, cuptiGetGraphNodeId, 0, (void *node, uint64_t *id))                                           \
 	X(result_string, cuptiGetResultString, 0, (uint32_t result, const char **text))
 
-/* One opened CUPTI; filled by find_cupti.c (in tests: by the test). */
+/* An opened CUPTI library; filled in by find_cupti.c (in tests: by the test). */
 struct cupti {
 #define CUPTI_MEMBER(name, symbol, needed, parameters) uint32_t(*name) parameters;
 	CUPTI_FUNCTIONS(CUPTI_MEMBER)
 #undef CUPTI_MEMBER
 	uint32_t version;
 	bool fragile;	/* must not be called before the driver is known to work; version is a guess until then */
-	char path[512]; /* as opened; "" none */
+	char path[512]; /* as opened; "": none */
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The table of kinds, and what a table cannot say (names, durations that are none); see kinds.h. */
+/* The table of kinds, and what the table cannot express (names, invalid durations); see kinds.h. */
 #include "cupti/kinds.h"
 
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static char *load_pointer(const uint8_t *record, unsigned offset)
 	return (char *)(uintptr_t)kind_load(record, offset, sizeof(void *));
 }
 
-/* What a record points at: in our own memory, or wherever it came from. */
+/* The text that a record points at: in the agent's own memory, or fetched from the source. */
 static const char *load_text(struct records *records, const uint8_t *record, unsigned offset)
 {
 	const char *text = load_pointer(record, offset);
@@ -87,7 +87,7 @@ static const char *load_text(struct records *records, const uint8_t *record, uns
 	return records->source->text(records->source->context, kind_load(record, offset, sizeof(void *)));
 }
 
-/* ---- what the tables cannot say --------------------------------------------------------------- */
+/* ---- what the tables cannot express ----------------------------------------------------------- */
 
 static const char *load_place(const struct records *records, const uint8_t *record)
 {
@@ -140,7 +140,7 @@ static void peer_memcpy_finish(struct records *records, const uint8_t *record, s
 
 static void overhead_finish(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried)
 {
-	/* how another's records name threads is its choice: cuptiSetThreadIdType */
+	/* how records of another client name threads is that client's choice: cuptiSetThreadIdType */
 	if (records->source || kind_load(record, CUPTI_OVERHEAD_OBJECT_KIND, 4) != CUPTI_OBJECT_THREAD)
 		((struct gpt_agent_overhead *)ours)->tid = 0;
 	if (bytes >= CUPTI_OVERHEAD_DATA + sizeof(void *) && !records->source)
@@ -174,7 +174,7 @@ static void api_finish(struct records *records, const uint8_t *record, size_t by
 	((struct gpt_agent_api_activity *)ours)->api = api_of(record);
 }
 
-/* GPU names are short ("NVIDIA H200"); the bound only keeps a broken pointer from going far. */
+/* GPU names are short ("NVIDIA H200"); the bound limits the damage of a broken pointer. */
 #define DEVICE_NAME_MAX 256u
 
 static uint32_t device_name(struct records *records, const uint8_t *record, size_t *extra)
@@ -191,7 +191,7 @@ static void device_finish(struct records *records, const uint8_t *record, size_t
 	const char *name = carried ? load_text(records, record, CUPTI_DEVICE_NAME) : NULL;
 
 	records->devices_seen++;
-	device->max_threads_per_multiprocessor *= device->warp_size; /* was in warps */
+	device->max_threads_per_multiprocessor *= device->warp_size; /* CUPTI gives warps */
 	if (device->mig)
 		memcpy(device->uuid, record + CUPTI_DEVICE_MIG_UUID, sizeof(device->uuid));
 	device->bytes = name ? carried : 0;
@@ -239,12 +239,13 @@ static const struct kind kinds[] = {
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 
 /*
- * MEMCPY2 comes with MEMCPY; CUDA_EVENT, before 12.9, with SYNCHRONIZATION (11.8 refuses it).  The API kinds
- * (RUNTIME, DRIVER) are only for where our own callback, which has the times, cannot be; last, so that no call is
- * reported of whose GPU work is not.  As whole kinds: cuptiActivityEnableRuntimeApi (12.5 and later) would choose among
- * the calls, but what it chooses outlasts the session, and taken back in the middle of another's it would be taken from
- * that. To see on hardware: NVIDIA's guide (13.4) says that correlation ids are filled only while an API kind is on;
- * others in production do without.  If kind 10 alone leaves correlationId 0, switch them on always.
+ * MEMCPY2 comes with MEMCPY; CUDA_EVENT, before 12.9, with SYNCHRONIZATION (11.8 refuses it).  The API kinds (RUNTIME,
+ * DRIVER) are used only where the agent cannot have its own callback, which gives the times.  They come last, so that
+ * no call is reported without its GPU work.  They are enabled as a whole: cuptiActivityEnableRuntimeApi (12.5 and
+ * later) could select calls, but its selection outlasts the session, and undoing it during another client's session
+ * would take it away from that client.  To check on hardware: NVIDIA's guide (13.4) says that correlation ids are
+ * filled only while an API kind is on; other tools in production do without.  If kind 10 alone leaves correlationId 0,
+ * enable an API kind always.
  */
 /* clang-format off */
 const struct records_kind records_kinds[RECORDS_KINDS] = {

@@ -6,7 +6,7 @@
 
 #include "cupti/kinds.h"
 
-/* The distance between the first two records of a buffer full of nothing but kind numbers. */
+/* The distance between the first two records of a buffer that holds nothing but kind numbers. */
 static size_t probe_kind(const struct cupti *cupti, uint8_t *scratch, uint32_t kind)
 {
 	uint8_t *first = NULL, *second;
@@ -24,7 +24,7 @@ static size_t probe_kind(const struct cupti *cupti, uint8_t *scratch, uint32_t k
 	return size;
 }
 
-/* What is not a whole number of words, or shorter than it ever was, is not what we take it for. */
+/* A size that is no multiple of a word, or less than in 11.8, means that the record is not the known one. */
 static uint16_t good_size(uint32_t number, size_t size)
 {
 	const struct kind *kind = kind_find(number);

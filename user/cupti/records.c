@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* One record after the other, by the table of kinds; see records.h. */
+/* Converts one record after the other by the table of kinds; see records.h. */
 #include "cupti/records.h"
 
 #include <string.h>
@@ -11,7 +11,10 @@ static void count(struct records *records, const struct kind *kind)
 	++*(__u64 *)((char *)&records->stats + kind->counter);
 }
 
-/* A forced flush gives records without an end; CUPTI gives none when it ran out of timestamp memory. */
+/*
+ * A forced flush returns records without an end; CUPTI returns records without times when it runs out of timestamp
+ * memory.
+ */
 static void check_times(struct records *records, const struct kind *kind, uint8_t *ours)
 {
 	uint64_t times[2];
@@ -23,7 +26,7 @@ static void check_times(struct records *records, const struct kind *kind, uint8_
 	records->stats.untimed++;
 }
 
-/* CUPTI's own times of a record that has some. */
+/* CUPTI's own times of a record, if it has any. */
 static void raw_times(const struct kind *kind, const uint8_t *record, uint64_t times[2])
 {
 	const struct field *field;
@@ -35,7 +38,7 @@ static void raw_times(const struct kind *kind, const uint8_t *record, uint64_t t
 			times[1] = kind_load(record, field->from, field->bytes);
 }
 
-/* Whether a record of another process is one for us; its times as they go into the batch. */
+/* Whether to take a record of another process; sets its times as they go into the batch. */
 static bool is_taken(const struct records *records, const struct kind *kind, const uint8_t *record, uint64_t times[2])
 {
 	const struct records_source *source = records->source;
@@ -45,14 +48,14 @@ static bool is_taken(const struct records *records, const struct kind *kind, con
 	if (!kind_times(kind))
 		return true;
 	raw_times(kind, record, times);
-	/* what CUPTI could not time stays so */
+	/* a record that CUPTI could not time is taken as it is */
 	return !times[0] || (kind_times(kind) > 1 && times[1] < times[0]) ||
 	       source->times(source->context, times, kind_times(kind));
 }
 
 /*
- * Whether CUPTI wrote it into a gputrace buffer though another client has asked for it: it is later than the other's
- * registration, or has its clock, which may show before that is reported.
+ * Whether CUPTI wrote another client's record into a gputrace buffer: it is later than that client's registration, or
+ * uses that client's clock, which can show before the registration is reported.
  */
 static bool is_stray(const struct records *records, const struct kind *kind, const uint8_t *record)
 {
@@ -65,7 +68,7 @@ static bool is_stray(const struct records *records, const struct kind *kind, con
 	       (records->strays_since_ns && (!times[0] || times[0] >= records->strays_since_ns));
 }
 
-/* One record of at most `bytes` bytes; false: it is truncated, or of a kind that was not asked for. */
+/* Converts one record of at most `bytes` bytes; false: it is truncated, or of a kind that was not asked for. */
 static bool records_convert(struct records *records, uint8_t *record, size_t bytes)
 {
 	const struct kind *kind = bytes >= 4 ? kind_find((uint32_t)kind_load(record, 0, 4)) : NULL;
@@ -76,7 +79,7 @@ static bool records_convert(struct records *records, uint8_t *record, size_t byt
 	size_t extra = 0;
 	uint8_t *ours;
 
-	/* of a kind that we never ask for */
+	/* of a kind that gputrace never asks for */
 	if (!kind && is_stray(records, kind, record)) {
 		records->stats.strayed++;
 		return true;
@@ -142,7 +145,10 @@ void records_buffer(struct records *records, uint8_t *buffer, size_t valid)
 		result = records->cupti->next_record(buffer, valid, &record);
 		if (result == CUPTI_MAX_LIMIT_REACHED)
 			return;
-		/* A kind this library cannot step over (21) hides what follows it: one malformed for all. */
+		/*
+		 * If CUPTI cannot step over a kind (21), it hides what follows; all of it counts as one malformed
+		 * record.
+		 */
 		if (result != CUPTI_OK || record < buffer || record >= buffer + valid || (before && record <= before)) {
 			records->stats.malformed++;
 			return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* What reading CUPTI's records has to know and keeps: struct records, for records.h and the table of kinds. */
+/* struct records, the state of reading CUPTI's records; for records.h and the table of kinds. */
 #ifndef GPUTRACE_CUPTI_RECORDS_STATE_H
 #define GPUTRACE_CUPTI_RECORDS_STATE_H
 
@@ -10,41 +10,40 @@
 #include "cupti/cupti_abi.h"
 #include "cupti/names.h"
 
-/* Records that lie in another process, in a copy; what they point at does not. */
+/* A source of records copied from another process; the texts they point at are not part of the copy. */
 struct records_source {
 	void *context;
-	/* The text at an address over there, until the next call; NULL: there is none to be had. */
+	/* The text at an address in that process, valid until the next call; NULL: not available. */
 	const char *(*text)(void *context, uint64_t address);
-	/* CUPTI's start and end, or one time, to those of the batch; false: the record is not to be taken. */
+	/* Converts CUPTI's start and end, or one time, to the batch's clock; false: do not take the record. */
 	bool (*times)(void *context, uint64_t *times, unsigned count);
-	uint64_t unwanted; /* bit i: records of kind i are stepped over */
+	uint64_t unwanted; /* bit i: skip records of kind i */
 };
 
 struct records {
-	const struct records_source *source; /* NULL: CUPTI wrote them for us, in our own process */
-	/* File and line of the kernel of a launch, or of a graph's node; NULL: not known.  May be NULL itself. */
+	const struct records_source *source; /* NULL: CUPTI wrote them for the agent, in its own process */
+	/* File and line of the kernel of a launch or graph node; returns NULL if unknown.  May itself be NULL. */
 	const char *(*kernel_place)(uint32_t corr, uint64_t node);
-	const struct cupti *cupti; /* not asked where there is a source */
+	const struct cupti *cupti; /* not called if there is a source */
 	struct batch *batch;
 	struct names *names;
-	uint16_t sizes[CUPTI_KIND_COUNT]; /* bytes of a record as this library writes it; 0: not to be used */
-	struct gpt_agent_stats stats;	  /* of what passed here: kernels .. untimed, malformed, names_dropped */
+	uint16_t sizes[CUPTI_KIND_COUNT]; /* size of a record as this library writes it, in bytes; 0: do not use */
+	struct gpt_agent_stats stats;	  /* counts the records read: kernels .. untimed, malformed, names_dropped */
 	uint64_t devices_seen;
-	uint64_t oldest_wall_ns;  /* what is earlier is of another clock: no time that is known */
-	uint64_t strays_since_ns; /* another client records since then, and what began later is its; 0: none does */
+	uint64_t oldest_wall_ns;  /* an earlier time is of another clock and counts as unknown */
+	uint64_t strays_since_ns; /* another client records since then, so later records are that client's; 0: none */
 	/* Set when a trace ends: GPU work of later calls, which were not reported, is left out. */
 	bool limited;
 	uint32_t last_corr;
-	uint32_t call_classes; /* bit: enum gpt_api_class of calls that are taken from CUPTI's own records of them */
+	uint32_t call_classes; /* bits of enum gpt_api_class: calls that are taken from CUPTI's API records */
 };
 
-/* Kinds to enable, in that order; the size says whether it can be used. */
+/* The kinds to enable, in this order; their sizes say which are usable. */
 struct records_kind {
 	uint8_t kind;
 	uint8_t set;		/* enum gpt_agent_activity_set; GPT_AGENT_SET_COUNT: always */
-	bool of_calls;		/* only where nothing else reports calls: records->call_classes */
-	bool unknown_to_kineto; /* it complains of such records; those of waits and events it asks for where that is set
-				 */
+	bool of_calls;		/* only if nothing else reports calls: records->call_classes */
+	bool unknown_to_kineto; /* Kineto warns about such records; waits and events it knows, if asked for them */
 };
 #define RECORDS_KINDS 13
 extern const struct records_kind records_kinds[RECORDS_KINDS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A gzip stream: what the sink's buffer goes through when the file is compressed.  There are two: by ISA-L, and by zlib
- * for a static gputrace, as distributions have ISA-L as a shared library only.  What is linked decides.
+ * A gzip stream, through which the sink's buffer goes if the file is compressed.  There are two implementations: ISA-L,
+ * and zlib for a static gputrace, as distributions have ISA-L as a shared library only.  Linking selects one.
  */
 #ifndef GPUTRACE_DEFLATER_H
 #define GPUTRACE_DEFLATER_H
@@ -15,8 +15,8 @@ struct deflater;
 struct deflater *deflater_new(void);
 
 /*
- * Compresses length bytes and hands what comes out to `write`; `last` ends the stream.  Returns 0, what `write`
- * returned, or -EIO.
+ * Compresses length bytes and passes the output to `write`; `last` ends the stream.  Returns 0, the error of `write`,
+ * or -EIO.
  */
 int deflater_put(struct deflater *deflater, const char *data, size_t length, bool last,
 		 int (*write)(void *context, const char *data, size_t length), void *context);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* gzip by ISA-L: on a trace of 82 MB 0.03 s where zlib at its fastest takes 0.18 s, and no larger. */
+/*
+ * gzip by ISA-L: for a trace of 82 MB it takes 0.03 s, where zlib at its fastest takes 0.18 s, and the output is no
+ * larger.
+ */
 #include "export/deflater.h"
 
 #include <errno.h>

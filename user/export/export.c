@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The table of formats, and one file from sink_open to sink_close. */
+/* The table of formats, and writing a file from sink_open to sink_close. */
 #include "export/export.h"
 
 #include <string.h>

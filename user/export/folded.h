@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Folded stacks, for flamegraph.pl and inferno: one line per different stack, root first, and how
- * many GPU nanoseconds (or launches) it has.  Sorted, so equal traces make equal files.
+ * Folded stacks, for flamegraph.pl and inferno: one line per different stack, root first, with its GPU nanoseconds (or
+ * launches).  Sorted, so equal traces make equal files.
  */
 #ifndef GPUTRACE_FOLDED_H
 #define GPUTRACE_FOLDED_H
@@ -11,7 +11,10 @@
 
 export_write_fn folded_write;
 
-/* Idle time of GPUs: the launch that ended a gap, what happened in it, and the line to blame.  Adds up to all of it. */
+/*
+ * Idle time of GPUs: the launch that ended a gap, what happened in the gap, and the line to blame.  Adds up to all idle
+ * time.
+ */
 export_write_fn folded_idle_write;
 
 /*
@@ -21,10 +24,10 @@ export_write_fn folded_idle_write;
 export_write_fn folded_ops_write;
 
 /*
- * Differential folded stacks, as difffolded.pl of FlameGraph makes them: each line ends in what a stack has in the
- * first trace and in the second, and flamegraph.pl colours by the difference.  GPU nanoseconds a step (without steps:
- * of all); a stack is its functions and files, then the family of the kernel.
- * To fd, which stays open; 0 or -errno of writing.
+ * Differential folded stacks, as difffolded.pl of FlameGraph makes them: each line ends in the stack's values in the
+ * first and in the second trace, and flamegraph.pl colours by the difference.  Values are GPU nanoseconds per step (of
+ * the whole trace if it has no steps); a stack is its functions and files, then the family of the kernel.  Writes to
+ * fd, which stays open; returns 0 or -errno of writing.
  */
 int folded_differences_write(int fd, const struct differences *all);
 

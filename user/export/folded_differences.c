@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "export/folded_lines.h"
 
-/* The key of a stack: its frames by lines. */
+/* Writes a stack; its key is its frames by lines. */
 static void put_stack(struct sink *sink, const char *key)
 {
 	struct sink line;

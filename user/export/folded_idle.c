@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Idle time of GPUs by stack: that of the launch that ended a gap, then what happened, and the line to blame. */
+/* Idle time of GPUs by stack: the stack of the launch that ended a gap, then what happened, and the line to blame. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ static void put_note(struct sink *out, char *words)
 	free(words);
 }
 
-/* Of a thread without Python why it has none. */
+/* For a thread without Python: the reason. */
 static void put_reason(struct sink *out, struct analyses *all, uint32_t place)
 {
 	folded_put_frame(out, all->lines.all.items[line_of(&all->lines, place)].reason);
@@ -52,7 +52,7 @@ static void put_line(struct sink *out, struct analyses *all, uint32_t place)
 						     .first_line = code->first_line});
 }
 
-/* Of another process than the one that launches, its name. */
+/* If the culprit is another process than the launching one, adds its name. */
 static void put_culprit(struct sink *out, struct analyses *all, const struct idle_charge *charge)
 {
 	uint32_t place = charge->what.part[0], process = idle_charge_process(&all->idle, charge);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Lines of a folded file, whose frames are joined by `;` and whose value stands after the last blank. */
+/* Lines of a folded file: frames joined by `;`, and the value after the last blank. */
 #ifndef GPUTRACE_FOLDED_LINES_H
 #define GPUTRACE_FOLDED_LINES_H
 
@@ -13,15 +13,15 @@ struct folded_line {
 	uint64_t value;
 };
 
-/* Sorted, what is equal becomes one; frees their texts. */
+/* Writes the lines sorted, with equal ones merged; frees their texts. */
 void folded_lines_put(struct sink *sink, struct folded_line *lines, size_t count);
 
-/* One more frame of a sink that collects a line in memory: what separates frames becomes `_`. */
+/* Adds a frame to a line that a sink collects in memory; the separator of frames in text becomes `_`. */
 void folded_put_frame(struct sink *out, const char *text);
 
 struct stack_frame;
 
-/* The same of a frame of a stack (stack_frame_fn); out: a struct sink. */
+/* The same for a frame of a stack (stack_frame_fn); out: a struct sink. */
 void folded_take_frame(void *out, const struct stack_frame *frame);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "export/folded_lines.h"
 
-/* What PyTorch replaces, and what else could end a line. */
+/* Replaces the characters that PyTorch replaces, and others that could end a line. */
 static void put_text(struct sink *out, const char *text)
 {
 	for (; *text; text++)
@@ -65,7 +65,7 @@ int folded_ops_write(struct sink *sink, struct trace *trace, const struct export
 					line_text(all.model, &all.model->stacks[sum->key.part[0]]), us};
 		}
 		folded_lines_put(sink, lines, count);
-		/* of one process of several it may be so; else it is not what was asked for */
+		/* one process of several may have none; otherwise the request cannot be met */
 		if (!count && options->process < 0)
 			error = -ENODATA;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What every format is asked for. */
+/* The options of an export, common to all formats. */
 #ifndef GPUTRACE_EXPORT_FORMAT_H
 #define GPUTRACE_EXPORT_FORMAT_H
 
@@ -11,20 +11,22 @@
 #include "export/sink.h"
 #include "model/trace.h"
 
-/* What ops' stacks are weighed by. */
+/* The weight of ops' stacks. */
 enum folded_by {
 	FOLDED_BY_CALLS, /* not ops: GPU time or launches of calls */
 	FOLDED_BY_SELF_CPU,
 	FOLDED_BY_SELF_CUDA,
 };
 
-/* A rank of a job, as a file says of itself whose it is. */
+/* The rank of a job that a file names as its own. */
 struct export_rank {
 	int64_t rank, world; /* -1, 0: not known */
 };
 
-/* Numbers of processes and threads that files have, or timelines of one file, which stand beside each other: starts
- * zeroed. */
+/*
+ * Numbers of processes and threads already taken by files shown together, or by other timelines of the same file:
+ * starts zeroed.
+ */
 struct export_used_ids {
 	struct tally pids, tids;
 };
@@ -35,33 +37,33 @@ static inline void export_used_ids_free(struct export_used_ids *used)
 	tally_free(&used->tids);
 }
 
-/* Where a file's events are put among those of other files: on one clock, counted from one time. */
+/* How a file's events fit with those of other files: on one clock, counted from one time. */
 struct export_place {
 	struct export_rank rank;
-	bool is_aligned;	 /* the rest is of use */
-	struct clock_line clock; /* from the trace's to that of all */
-	uint64_t start_ns;	 /* on that */
-	int64_t wall_offset_ns;	 /* CLOCK_REALTIME = that + this */
-	int64_t slept_ns;	 /* CLOCK_BOOTTIME = that + this */
-	/* .pftrace, or NULL: whose processes (by model.processes, NULL: none) and GPUs are. */
+	bool is_aligned;	 /* the members below are set */
+	struct clock_line clock; /* from the trace's clock to the common one */
+	uint64_t start_ns;	 /* on the common clock */
+	int64_t wall_offset_ns;	 /* CLOCK_REALTIME = the common clock + this */
+	int64_t slept_ns;	 /* CLOCK_BOOTTIME = the common clock + this */
+	/* .pftrace, or NULL: labels of processes (by model.processes, NULL: none) and of GPUs. */
 	const char *const *process_labels;
 	const char *gpu_label;
-	struct export_used_ids *used; /* .pftrace: by others of its machine; NULL: its numbers are as they were */
+	struct export_used_ids *used; /* .pftrace: numbers used by others of its machine; NULL: keeps its own numbers */
 };
 
 struct export_options {
 	int process;	  /* index into model.processes, -1: all */
-	bool by_launches; /* folded: count launches although there are GPU times */
+	bool by_launches; /* folded: count launches even if there are GPU times */
 	bool by_idle;	  /* folded: idle time of GPUs; -ENODATA: no GPU has two operations */
-	bool by_cpu;	  /* folded: CPU time, as samples saw it; -ENODATA: there are none */
+	bool by_cpu;	  /* folded: CPU time, from samples; -ENODATA: there are none */
 	enum folded_by folded_by;
 	struct attribution attribution;	  /* folded */
-	uint64_t most;			  /* bytes that the file may have: more ends the export with -EFBIG; 0: any */
-	const struct export_place *place; /* Chrome traces and .pftrace: NULL: the trace's own */
+	uint64_t most;			  /* limit of the file in bytes: more ends the export with -EFBIG; 0: none */
+	const struct export_place *place; /* Chrome traces and .pftrace; NULL: the trace's own place */
 	const struct cancel *cancel;	  /* abandons the export with -ECANCELED; NULL: nothing does */
 };
 
-/* Puts a whole file into the sink; errors are the sink's.  Returns 0 or -errno for what is not the sink's. */
+/* Writes a whole file into the sink; errors of the sink stay in the sink.  Returns 0 or -errno for other errors. */
 typedef int export_write_fn(struct sink *sink, struct trace *trace, const struct export_options *options);
 
 #endif

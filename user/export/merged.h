@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Several traces in one file: on one clock, each with its own processes and GPUs, whatever pids and numbers of GPUs
- * they had.  One of them is open at a time.
+ * Several traces in one file: on one clock, each with its own processes and GPUs, even if pids or GPU numbers collide.
+ * Only one of the traces is open at a time.
  */
 #ifndef GPUTRACE_EXPORT_MERGED_H
 #define GPUTRACE_EXPORT_MERGED_H
@@ -13,19 +13,19 @@ struct trace;
 
 struct merge_member {
 	struct trace *trace;
-	struct clock_line clock;	   /* to that of the file */
+	struct clock_line clock;	   /* to the file's clock */
 	const char *const *process_labels; /* by model.processes, NULL: none */
 	const char *gpu_label;		   /* whose its GPUs are */
 };
 
 struct merge {
 	size_t count;
-	uint64_t start_ns;	/* that times are counted from, where a format does not have them as they are */
+	uint64_t start_ns;	/* base of times, in formats that do not store them as they are */
 	int64_t wall_offset_ns; /* CLOCK_REALTIME = the file's clock + this */
 	int64_t slept_ns;	/* CLOCK_BOOTTIME = the file's clock + this */
-	const char *about;	/* an object of JSON: how they were put together */
+	const char *about;	/* a JSON object: how they were merged */
 	void *context;
-	/* The next one, and its end.  -errno ends the file. */
+	/* Open the next trace, and close it.  -errno ends the file. */
 	int (*open)(void *context, size_t index, struct merge_member *member);
 	void (*close)(void *context);
 };

@@ -13,7 +13,7 @@
 #include "export/sink.h"
 
 #define PROTO_VARINT_MAX 10			/* bytes */
-#define PROTO_NUMBER_MAX (5 + PROTO_VARINT_MAX) /* of a field of 32 bits and its number */
+#define PROTO_NUMBER_MAX (5 + PROTO_VARINT_MAX) /* bytes of a 32-bit field number and its value */
 
 enum proto_wire {
 	PROTO_WIRE_VARINT = 0,
@@ -21,8 +21,7 @@ enum proto_wire {
 	PROTO_WIRE_BYTES = 2,
 };
 
-/* ---- where there is room: each returns what is after what it wrote ------------------------------------------------
- */
+/* ---- where there is room: each returns the position after its output --------------------------------------------- */
 
 static inline char *proto_varint_at(char *at, uint64_t value)
 {
@@ -37,7 +36,7 @@ static inline char *proto_tag_at(char *at, uint32_t field, enum proto_wire wire)
 	return proto_varint_at(at, (uint64_t)field << 3 | wire);
 }
 
-/* Of uint64, bool, enumerations; and of int64, whose numbers below 0 have ten bytes. */
+/* For uint64, bool, enumerations; and for int64, whose negative numbers take ten bytes. */
 static inline char *proto_number_at(char *at, uint32_t field, uint64_t value)
 {
 	return proto_varint_at(proto_tag_at(at, field, PROTO_WIRE_VARINT), value);
@@ -59,7 +58,7 @@ static inline char *proto_double_at(char *at, uint32_t field, double value)
 	return proto_fixed64_at(at, field, bits);
 }
 
-/* A message that is shorter than 128 bytes: *begin is for its end. */
+/* A message shorter than 128 bytes; pass *begin to proto_end_at. */
 static inline char *proto_begin_at(char *at, uint32_t field, char **begin)
 {
 	at = proto_tag_at(at, field, PROTO_WIRE_BYTES);
@@ -74,7 +73,7 @@ static inline void proto_end_at(char *at, char *begin)
 /* ---- into a sink --------------------------------------------------------------------------------------------------
  */
 
-/* What was written into sink_room. */
+/* Accounts for what was written into sink_room. */
 static inline void proto_wrote(struct sink *out, const char *end)
 {
 	out->used = (size_t)(end - out->buffer);
@@ -107,11 +106,11 @@ static inline void proto_bytes(struct sink *out, uint32_t field, const char *byt
 	sink_put(out, bytes, length);
 }
 
-/* A message inside of what is being written to memory; nests. */
+/* Starts a message inside what is being written to memory; nests. */
 static inline size_t proto_begin(struct sink *memory, uint32_t field)
 {
 	proto_tag(memory, field, PROTO_WIRE_BYTES);
-	sink_char(memory, 0); /* its length, where it is short */
+	sink_char(memory, 0); /* room for its length, if it is short */
 	return memory->used;
 }
 
@@ -127,7 +126,7 @@ static inline void proto_end(struct sink *memory, size_t begin)
 		proto_end_long(memory, begin);
 }
 
-/* A string, which must be UTF-8; what is not is replaced. */
+/* A string, which must be UTF-8; invalid bytes are replaced. */
 static inline void proto_text(struct sink *memory, uint32_t field, const char *text)
 {
 	size_t begin = proto_begin(memory, field);
@@ -136,7 +135,7 @@ static inline void proto_text(struct sink *memory, uint32_t field, const char *t
 	proto_end(memory, begin);
 }
 
-/* What was collected goes to a file, and the memory is empty again. */
+/* Moves what was collected to a file; the memory is empty afterwards. */
 static inline void proto_move(struct sink *out, struct sink *memory)
 {
 	sink_put(out, memory->buffer, memory->used);

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "export/deflater.h"
 
-/* Large enough that a write call costs nothing beside making its contents. */
+/* So large that the cost of a write call is negligible. */
 #define SINK_BUFFER (1u << 20)
 
 void sink_open(struct sink *sink, int fd, bool gzip)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where an export goes: one large buffer in front of a file descriptor, gzip on the way if asked for, and the
- * few number and string forms that the formats need, written without printf because a trace has millions of
- * them.  Errors stick: after the first one everything is dropped and sink_close returns it.
+ * The destination of an export: one large buffer in front of a file descriptor, gzip if asked for, and the few number
+ * and string forms that the formats need, written without printf because a trace has millions of them.  Errors stick:
+ * after the first one everything is dropped, and sink_close returns it.
  */
 #ifndef GPUTRACE_SINK_H
 #define GPUTRACE_SINK_H
@@ -23,12 +23,12 @@ struct sink {
 	int error;		     /* negative errno, sticky */
 	struct deflater *deflater;   /* NULL: written as it is */
 	const struct cancel *cancel; /* ends the export with -ECANCELED; NULL: nothing does */
-	uint64_t most;		     /* as the file may have, 0: any; one more ends the export with -EFBIG */
-	uint64_t written;	     /* bytes that the file has */
-	uint64_t bytes;		     /* put so far, before compression, what is in the buffer not included */
+	uint64_t most;		     /* limit of the file in bytes, 0: none; one more ends the export with -EFBIG */
+	uint64_t written;	     /* bytes written to the file */
+	uint64_t bytes;		     /* bytes put so far, before compression, without those in the buffer */
 };
 
-/* The most that sink_room may be asked for. */
+/* The most bytes that sink_room may be asked for. */
 #define SINK_ROOM_MAX 4096u
 
 /* Starts a sink over fd, which stays the caller's. */
@@ -37,7 +37,7 @@ void sink_open(struct sink *sink, int fd, bool gzip);
 /* Starts a sink that collects in memory: text is buffer[0..used). */
 void sink_open_memory(struct sink *sink);
 
-/* Writes what is left and frees the buffer.  Returns 0 or the first error. */
+/* Writes the rest and frees the buffer.  Returns 0 or the first error. */
 int sink_close(struct sink *sink);
 
 /* Makes room; for the inline functions below. */
@@ -83,7 +83,7 @@ void sink_i64(struct sink *sink, int64_t value);
 /* Nanoseconds as microseconds with exactly three decimals. */
 void sink_us(struct sink *sink, uint64_t ns);
 
-/* A non-negative number with up to six decimals; what is not a number, or beyond 1e12, becomes 0 or 1e12. */
+/* A non-negative number with up to six decimals; NaN becomes 0, and more than 1e12 becomes 1e12. */
 void sink_fraction(struct sink *sink, double value);
 
 /* A JSON string with its quotes. */
@@ -92,7 +92,7 @@ void sink_json(struct sink *sink, const char *text);
 /* The same without quotes; `;` becomes `_` when asked for (stacks are joined by it). */
 void sink_json_part(struct sink *sink, const char *text, bool replace_semicolons);
 
-/* Text as it is, with U+FFFD for what is not UTF-8. */
+/* Text as it is, with U+FFFD for invalid UTF-8. */
 void sink_utf8(struct sink *sink, const char *text);
 
 #endif

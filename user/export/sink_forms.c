@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Numbers and JSON strings, as the formats want them; knows nothing of where they go. */
+/* Formats numbers and JSON strings; does not know where they go. */
 #include <string.h>
 
 #include "export/sink.h"
@@ -10,7 +10,7 @@ static const char digit_pairs[] = "000102030405060708091011121314151617181920212
 				  "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
 				  "8081828384858687888990919293949596979899";
 
-/* Writes the digits so that they end before `end`; returns where they begin. */
+/* Writes the digits so that they end at `end`; returns their start. */
 static char *digits_before(char *end, uint64_t value)
 {
 	while (value >= 100) {
@@ -94,12 +94,12 @@ static size_t utf8_length(const unsigned char *text)
 	return 0;
 }
 
-/* What is written as it is; a look is cheaper than to compare. */
+/* Characters that are written as they are; a table is faster than comparisons. */
 static const bool is_plain[256] = {
 	[' '] = true, ['!'] = true, ['#' ... ':'] = true, ['<' ... '['] = true, [']' ... '~'] = true,
 };
 
-/* One character that needs a look; returns how many bytes of text it was. */
+/* Writes one character that needs escaping or checking; returns how many bytes of text it took. */
 static size_t put_special(struct sink *sink, const unsigned char *text, bool replace_semicolons)
 {
 	static const char hex[] = "0123456789abcdef";

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The keys are those of torch/csrc/cuda/Module.cpp (THCPModule_memorySnapshot, PyTorch 2.15).  The opcodes are those of
- * protocol 2 of CPython's Lib/pickle.py that the viewer's own reader knows, too (torch/utils/viz/MemoryViz.js); it has
- * none that takes a value off its stack.  So an event is appended to the list of its device under a key of the snapshot
- * that has its last value at the end.
+ * protocol 2 of CPython's Lib/pickle.py that the viewer's own reader also supports (torch/utils/viz/MemoryViz.js); that
+ * reader has none that takes a value off its stack.  So an event is appended to the list of its device under a key of
+ * the snapshot, which holds its last value in the end.
  *
- * Segments are the memory that PyTorch has of the driver.  One whose allocation is in the trace is known by the block
- * that PyTorch takes from its start at once.  Of older ones only the blocks are known: what these span is a segment.
+ * Segments are the memory that PyTorch got from the driver.  If its allocation is in the trace, a segment is recognised
+ * by the block that PyTorch takes from its start at once.  Of older ones only the blocks are known: the range that
+ * these span is a segment.
  */
 #include "export/snapshot.h"
 
@@ -18,7 +19,7 @@
 
 #define SMALL_SEGMENT_BYTES (2u << 20) /* kSmallBuffer of c10/core/AllocatorConfig.h, PyTorch 2.15 */
 #define MEMORY_KIND_DEVICE 3	       /* CUpti_ActivityMemoryKind, cupti_activity.h of CUDA 13.0 */
-#define DEVICES_BY_ID 1024u	       /* a device of a higher number gets the next free place */
+#define DEVICES_BY_ID 1024u	       /* a device with a higher number gets the next free place */
 
 #define TEXTS(X)                                                                                                       \
 	X(ACTION, "action")                                                                                            \
@@ -70,26 +71,26 @@ static const char *const texts[] = {
 #undef TEXT
 };
 
-/* A GPU as one process has it: its addresses mean something in that process only. */
+/* A GPU as seen by one process: its addresses are valid in that process only. */
 struct device {
 	uint32_t process, id; /* model.processes, model_device.id */
 	uint32_t index;	      /* in device_traces */
-	uint32_t trace;	      /* 1 + memo of the list of its events, 0: none yet */
+	uint32_t trace;	      /* 1 + memo of its list of events, 0: none yet */
 };
 
-/* Where PyTorch has handed out blocks: the last of them. */
+/* An address at which PyTorch has handed out blocks: the latest one. */
 struct block {
 	uint64_t address, bytes;
-	uint64_t most_bytes, first_ns; /* of all at this address */
-	uint32_t device;	       /* of snapshot.devices */
+	uint64_t most_bytes, first_ns; /* of all blocks at this address */
+	uint32_t device;	       /* index in snapshot.devices */
 	uint32_t stack;		       /* model.stacks, NONE */
 	bool held;
 };
 
-/* Where the driver has given memory: the last time. */
+/* An address at which the driver has given memory: the latest time. */
 struct segment {
 	uint64_t address, bytes;
-	uint64_t time_ns, first_ns; /* first: of those of PyTorch, UINT64_MAX: none yet */
+	uint64_t time_ns, first_ns; /* first: of PyTorch's segments, UINT64_MAX: none yet */
 	uint32_t device, stack;
 	bool held;
 	bool of_torch; /* a block was taken from its start */
@@ -100,9 +101,9 @@ struct snapshot {
 	const struct model *part;
 	int process; /* index into model.processes, -1: all */
 	uint32_t memo;
-	uint32_t texts[TEXT_COUNT]; /* 1 + memo, 0: not put yet */
-	ARRAY(uint32_t) stacks;	    /* the same of lists of frames, by model.stacks */
-	ARRAY(uint32_t) frames;	    /* and of frames, by model.frames */
+	uint32_t texts[TEXT_COUNT]; /* 1 + memo, 0: not written yet */
+	ARRAY(uint32_t) stacks;	    /* the same for lists of frames, by model.stacks */
+	ARRAY(uint32_t) frames;	    /* and for frames, by model.frames */
 	ARRAY(struct device) devices;
 	ARRAY(struct block) blocks;
 	ARRAY(struct segment) segments;
@@ -147,7 +148,7 @@ static void put_string(struct sink *out, const char *text)
 	sink_put(out, text, length);
 }
 
-/* Gives what was put last a number; returns 1 + that. */
+/* Memoizes what was written last; returns 1 + its memo. */
 static uint32_t remember(struct snapshot *snapshot)
 {
 	sink_char(snapshot->out, 'r');
@@ -241,7 +242,7 @@ static bool is_taken(const struct snapshot *snapshot, uint32_t index)
 	return false;
 }
 
-/* Of two processes that have a GPU of the same number the second gets another place. */
+/* If two processes have a GPU of the same number, the second one gets another place. */
 static uint32_t free_index(const struct snapshot *snapshot, uint32_t id)
 {
 	uint32_t index = id < DEVICES_BY_ID ? id : 0;
@@ -266,7 +267,7 @@ static uint64_t wall_us(const struct snapshot *snapshot, uint64_t time_ns)
 	return (time_ns + (uint64_t)model_source(snapshot->part)->wall_offset_ns) / 1000;
 }
 
-/* From here to end_event the event is on the stack, below it the list of its device and a key of the snapshot. */
+/* From here to end_event the event is on the stack, and below it the list of its device and a key of the snapshot. */
 static void begin_event(struct snapshot *snapshot, uint32_t device, enum text action)
 {
 	struct device *at = &snapshot->devices.items[device];
@@ -304,7 +305,7 @@ static uint32_t call_stack(const struct snapshot *snapshot, uint32_t call)
 	return call == NONE ? NONE : snapshot->part->calls[call].stack;
 }
 
-/* The entry at that address of a device in an array of blocks or of segments; new: it is the next one. */
+/* The index of the entry at a device's address in an array of blocks or segments; if new, the next index. */
 static uint32_t at_address(struct lookup *lookup, uint32_t device, uint64_t address, size_t count)
 {
 	return *lookup_put(lookup, device + 1, address, (uint32_t)count);
@@ -330,7 +331,7 @@ static struct block *block_at(struct snapshot *snapshot, uint32_t device, uint64
 	return &snapshot->blocks.items[at];
 }
 
-/* What the driver gave is shown when it turns out to be PyTorch's. */
+/* Memory from the driver is shown once it turns out to be PyTorch's. */
 static void add_driver_memory(struct snapshot *snapshot, const struct model_memory *memory)
 {
 	uint32_t device = device_of(snapshot, memory->process, memory->device);
@@ -384,7 +385,7 @@ static void add_block(struct snapshot *snapshot, uint32_t device, const struct m
 		put_event(snapshot, device, TEXT_FREE_COMPLETED, event->time_ns, event->address, bytes, event->stack);
 }
 
-/* How much the device had left is not recorded. */
+/* The free memory of the device is not recorded. */
 static void add_out_of_memory(struct snapshot *snapshot, uint32_t device, const struct model_torch_memory *event)
 {
 	begin_event(snapshot, device, TEXT_OOM);
@@ -452,7 +453,10 @@ static int compare_segments(const void *a, const void *b)
 	return compare_places(first->device, first->address, second->device, second->address);
 }
 
-/* Whether a block lies in the last of the first `count` segments that does not begin after it, since its first time. */
+/*
+ * Whether a block lies in the nearest of the first `count` segments at or before it, and is not older than that
+ * segment.
+ */
 static bool is_in_a_segment(const struct snapshot *snapshot, const struct block *block, size_t count)
 {
 	const struct segment *segment = snapshot->segments.items;
@@ -474,7 +478,7 @@ static bool is_in_a_segment(const struct snapshot *snapshot, const struct block 
 	       block->most_bytes <= segment->bytes - (block->address - segment->address);
 }
 
-/* Blocks in no segment that is known make segments: those that touch make one.  Blocks are sorted. */
+/* Makes segments of blocks that are in no known segment: adjacent blocks make one.  Blocks are sorted. */
 static void add_older_segments(struct snapshot *snapshot)
 {
 	size_t known = snapshot->segments.count;
@@ -507,7 +511,7 @@ static void put_block(struct snapshot *snapshot, uint64_t address, uint64_t byte
 	sink_literal(snapshot->out, "ua");
 }
 
-/* The blocks from *next on that lie in the segment, and what is free between them; returns bytes that are held. */
+/* Writes the blocks from *next on that lie in the segment, and the free space between them; returns the bytes held. */
 static uint64_t put_blocks(struct snapshot *snapshot, const struct segment *segment, size_t *next)
 {
 	uint64_t at = segment->address, end = segment->address + segment->bytes, held = 0;
@@ -592,7 +596,7 @@ static uint32_t highest_index(const struct snapshot *snapshot)
 	return highest;
 }
 
-/* The lists of all devices by their place, and whose they are. */
+/* Writes the lists of all devices by place, and which devices they are. */
 static void put_devices(struct snapshot *snapshot)
 {
 	uint32_t highest = highest_index(snapshot);

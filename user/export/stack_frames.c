@@ -29,7 +29,7 @@ static void take_python(const struct walk *walk, uint32_t index, const char *bef
 
 static void take_stack(const struct walk *walk, const struct model_stack *stack)
 {
-	/* Without a number: recursions of different depths are to fall together. */
+	/* Without the number: recursions of different depths should fall together. */
 	if (stack->missing && stack->gap == stack->depth)
 		take_text(walk, STACK_FRAME_NOTE, "[cut]");
 	for (uint32_t i = stack->depth; i-- > 0;) {
@@ -74,7 +74,7 @@ static void take_callers(const struct walk *walk, const struct stack_row *row)
 		take_native(walk, row);
 }
 
-/* What a sample met: the innermost native function. */
+/* The innermost native function that a sample found. */
 static void take_innermost(const struct walk *walk, const struct stack_row *row)
 {
 	const struct model *model = walk->model;

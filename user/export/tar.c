@@ -9,7 +9,7 @@
 
 #define BLOCK 512
 
-/* As pax(1) of POSIX has it; numbers are octal. */
+/* As in POSIX, pax(1); numbers are octal. */
 struct header {
 	char name[100];
 	char mode[8], uid[8], gid[8];
@@ -26,7 +26,7 @@ struct header {
 
 _Static_assert(sizeof(struct header) == BLOCK, "a header is a block");
 
-/* What is too long for eleven digits (8 GiB) is binary after a byte 0x80, as GNU tar has it and others read it. */
+/* A size too long for eleven digits (8 GiB) is binary after a byte 0x80, as GNU tar writes it and others read it. */
 static void put_size(char *field, uint64_t bytes)
 {
 	if (bytes < 1ull << 33) {
@@ -53,7 +53,7 @@ static void make_header(struct header *header, const char *name, uint64_t bytes,
 	header->type = '0';
 	memcpy(header->magic, "ustar", sizeof("ustar"));
 	memcpy(header->version, "00", 2);
-	memset(header->checksum, ' ', sizeof(header->checksum)); /* as which it counts */
+	memset(header->checksum, ' ', sizeof(header->checksum)); /* counts as blanks in the sum */
 	for (size_t i = 0; i < sizeof(*header); i++)
 		sum += ((const unsigned char *)header)[i];
 	snprintf(header->checksum, sizeof(header->checksum), "%06o", sum);

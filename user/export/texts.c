@@ -27,7 +27,7 @@ static uint32_t find_or_add(struct texts *texts, const char *before, const char 
 	sink_utf8(&texts->characters, text);
 	hash = hash_bytes(texts->ids.seed, texts->characters.buffer + at, texts->characters.used - at);
 	sink_char(&texts->characters, '\0');
-	/* texts of one hash are kept under the next spaces */
+	/* texts with the same hash are kept under the next spaces */
 	for (uint32_t space = 1;; space++) {
 		id = lookup_put(&texts->ids, space, hash, UINT32_MAX);
 		if (*id == UINT32_MAX)
@@ -42,7 +42,7 @@ static uint32_t find_or_add(struct texts *texts, const char *before, const char 
 	return *id;
 }
 
-/* Whether whole is the two parts, as they are. */
+/* Whether whole equals the two parts joined. */
 static bool is_of_parts(const char *whole, const char *before, const char *text)
 {
 	while (*before)
@@ -55,7 +55,7 @@ uint32_t texts_id(struct texts *texts, const char *before, const char *text)
 {
 	struct texts_recent *recent = &texts->recent[((uintptr_t)text >> 4 ^ (uintptr_t)text >> 12) % TEXTS_RECENT];
 
-	/* what is at that place may be another text by now */
+	/* another text may be at that address by now */
 	if (recent->text == text && is_of_parts(texts_at(texts, recent->id), before, text))
 		return recent->id;
 	*recent = (struct texts_recent){.text = text, .id = find_or_add(texts, before, text)};

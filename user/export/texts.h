@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Texts that a file has once each and refers to by number, from 0 on.  UTF-8: what is none is replaced. */
+/* Texts that a file holds once each and refers to by number, from 0 on.  UTF-8; invalid bytes are replaced. */
 #ifndef GPUTRACE_TEXTS_H
 #define GPUTRACE_TEXTS_H
 
@@ -11,10 +11,10 @@
 
 struct texts {
 	struct sink characters;
-	ARRAY(size_t) at;  /* where in characters each begins */
-	struct lookup ids; /* (1 and on, hash) to number */
+	ARRAY(size_t) at;  /* offset of each in characters */
+	struct lookup ids; /* (1 or more, hash) to number */
 	struct texts_recent {
-		const char *text; /* where it was, not what */
+		const char *text; /* its address, not its content */
 		uint32_t id;
 	} recent[TEXTS_RECENT];
 };
@@ -22,7 +22,7 @@ struct texts {
 void texts_begin(struct texts *texts);
 void texts_free(struct texts *texts);
 
-/* The number of a text that is given in two parts. */
+/* The number of a text given in two parts. */
 uint32_t texts_id(struct texts *texts, const char *before, const char *text);
 
 static inline const char *texts_at(const struct texts *texts, uint32_t id)

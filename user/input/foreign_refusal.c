@@ -19,7 +19,7 @@
 	"trace of JAX or TensorFlow: gputrace reads none of these. To see the GPU work of such a program trace it "    \
 	"with gputrace or with nsys"
 
-/* How a file begins. */
+/* Beginnings of files. */
 static const struct {
 	const char *begin;
 	size_t size;
@@ -51,7 +51,7 @@ static const struct {
 #undef BEGINS
 };
 
-/* What stands near its begin: JSON that is read has none of these. */
+/* Texts near the beginning: JSON that gputrace reads has none of these. */
 static const struct {
 	const char *text, *sentence;
 } near_begin[] = {
@@ -66,7 +66,7 @@ static const struct {
 	{"\"gputrace-tables\"", "has tables of a report, for programs" LOG_HELPS},
 };
 
-/* How its name ends, where it begins with nothing that is known. */
+/* Ends of names, for files with an unknown beginning. */
 static const struct {
 	const char *end, *sentence;
 } endings[] = {
@@ -87,7 +87,7 @@ static const struct {
 	{".tar", "is a tar archive: unpack it, and name the file that was in it"},
 };
 
-/* Of profile.proto: a sample type, which has the numbers of two of its first strings. */
+/* profile.proto starts with a sample type: the numbers of two of its first strings. */
 static bool is_pprof(const char *begin, size_t size)
 {
 	return size >= 6 && !memcmp(begin, "\x0a\x04\x08", 3) && begin[4] == 0x10;
@@ -98,7 +98,7 @@ static bool is_tar(const char *begin, size_t size)
 	return size >= 262 && !memcmp(begin + 257, "ustar", 5);
 }
 
-/* Of a file that is not named by how it begins: by what is in it.  NULL: nothing that is known. */
+/* For a file that its first bytes do not identify: decides by its contents.  NULL: unknown. */
 static const char *sentence_of(const char *begin, size_t size)
 {
 	if (is_pprof(begin, size))
@@ -111,7 +111,7 @@ static const char *sentence_of(const char *begin, size_t size)
 	return NULL;
 }
 
-/* How the file begins, unpacked where it is gzip. */
+/* Reads the beginning of the file, decompressed if it is gzip. */
 static size_t read_begin(int fd, char *begin, bool *packed)
 {
 	struct byte_source source;
@@ -140,7 +140,7 @@ char *foreign_refusal(int fd, const char *name)
 		if (size - at >= beginnings[i].size &&
 		    !strncasecmp(begin + at, beginnings[i].begin, beginnings[i].size))
 			return xstrdup(beginnings[i].sentence);
-	/* logs and what is read have a beginning of their own */
+	/* logs and supported files start with a mark of their own */
 	if (!memcmp(begin, "GPT", 3) || !memcmp(begin, "SQLite", 6))
 		return packed ? xstrdup("is packed with gzip: unpack it with `gzip -d`") : NULL;
 	sentence = sentence_of(begin, size);

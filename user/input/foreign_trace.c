@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which tool's file it is, and its rows as a source that can be read again. */
+/* Finds the tool that wrote a file, and makes its rows a source that can be read again. */
 #include "input/foreign_trace.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ struct foreign_source {
 	struct trace_source source;
 	struct foreign_file file;
 	struct row_feed *feed;
-	bool longer; /* than was asked for: nothing of it is fed */
+	bool longer; /* longer than asked for: none of it is fed */
 };
 
 static struct foreign_source *of(const struct trace_source *source)
@@ -77,12 +77,12 @@ static const struct trace_source_kind foreign_source = {
 	.close = close_source,
 };
 
-/* Whose files are read, and how: the first that knows a file reads it. */
+/* The supported files, and how to read them: the first entry that recognises a file reads it. */
 static const struct {
 	bool (*is)(int fd);
 	int (*read)(int fd, struct foreign_file *file, char **why);
 } inputs[] = {
-	{database_is, database_read}, /* nsys and nvprof, as rows in database_trace.c */
+	{database_is, database_read}, /* nsys and nvprof; see the table in database_trace.c */
 	{kineto_is, kineto_read},
 };
 

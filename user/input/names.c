@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Words to numbers; see names.h. */
+/* Converts words to numbers; see names.h. */
 #include "input/names.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static uint32_t find(const struct word *words, size_t count, const char *name, s
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-/* What stands before "_v7000"; "_v2" is part of a name. */
+/* The part before a version such as "_v7000"; "_v2" is part of the name. */
 static size_t without_version(const char *name, size_t size)
 {
 	size_t at = size;
@@ -51,14 +51,16 @@ uint16_t name_to_api(const char *name, size_t size, enum gpt_api_domain domain, 
 
 	if (!api || api_class(api) == GPT_CLASS_NONE)
 		return 0;
-	/* of those with a twin a file may name either */
+	/* a file may name a call or its twin */
 	size = without_version(name, size);
 	known = api_name(api);
 	return strlen(known) >= size && !memcmp(known, name, size) ? api : 0;
 }
 
-/* Calls that gputrace does not follow, by CUPTI's callback ids (cupti_runtime_cbid.h, cupti_driver_cbid.h of 13.0);
- * nvprof has no names. Those that are met in programs of its time. */
+/*
+ * Calls that gputrace does not follow, by CUPTI's callback ids (cupti_runtime_cbid.h, cupti_driver_cbid.h of 13.0), as
+ * nvprof has no names. Lists the calls that programs of its time make.
+ */
 static const struct {
 	enum gpt_api_domain domain;
 	uint16_t cbid;

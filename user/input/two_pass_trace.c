@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Short or long, and the rounds over a long source; see two_pass_trace.h. */
+/* Short and long sources, and the passes over a long one; see two_pass_trace.h. */
 #include "input/two_pass_trace.h"
 
 #include <errno.h>
@@ -23,9 +23,9 @@ struct two_pass_trace {
 	struct trace_division division;
 	struct model *model;		/* of a short source */
 	struct builder *first, *second; /* of a long one */
-	bool borrows_first;		/* it is another trace's (two_pass_trace_reopen) */
-	uint32_t chunk;			/* that is being fed */
-	uint64_t waited;		/* what waited when a part was asked for last */
+	bool borrows_first;		/* it belongs to another trace (two_pass_trace_reopen) */
+	uint32_t chunk;			/* the chunk being fed */
+	uint64_t waited;		/* events that waited when a part was last asked for */
 	bool ended;
 };
 
@@ -64,7 +64,10 @@ static bool feed_chunk(struct two_pass_trace *two_pass, struct builder *builder)
 	return true;
 }
 
-/* Blocks of a part and of a segment come and go all the time: malloc keeps them instead of asking the kernel again. */
+/*
+ * Blocks of parts and segments are allocated and freed all the time: malloc keeps them instead of asking the kernel
+ * again.
+ */
 #define KEPT_BLOCK_MAX (32 << 20)
 #define KEPT_MAX (256 << 20)
 
@@ -85,7 +88,7 @@ static int collect(struct two_pass_trace *two_pass)
 	return two_pass->source->error;
 }
 
-/* Whether it is worth a look for a part: often enough, and never for little. */
+/* Whether to ask for a part now: often enough, but not for a few events. */
 static bool is_time(struct two_pass_trace *two_pass)
 {
 	uint64_t waiting = builder_waiting(two_pass->second);
@@ -150,7 +153,7 @@ static void wait_for_look(struct trace *trace)
 static const struct trace_kind long_source = {
 	.first = first_of_long, .next = next_of_long, .look = look_at_long, .wait = wait_for_look};
 
-/* ---- a short one ------------------------------------------------------------------------------------------------- */
+/* ---- a short source ---------------------------------------------------------------------------------------------- */
 
 static const struct model *first_of_short(struct trace *trace)
 {
@@ -165,7 +168,7 @@ static const struct model *next_of_short(struct trace *trace)
 
 static const struct trace_kind short_source = {.first = first_of_short, .next = next_of_short};
 
-/* -E2BIG: it is a long one. */
+/* -E2BIG: the source is a long one. */
 static int feed_whole(struct two_pass_trace *two_pass)
 {
 	const struct trace_source_kind *kind = two_pass->source->kind;

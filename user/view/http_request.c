@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The request line, the Host line, and the empty line that ends them; other lines are passed over. */
+/* Reads the request line, the Host line, and the empty line that ends them; skips other lines. */
 #include "view/http_request.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static bool is_printable(const char *text, size_t length)
 	return true;
 }
 
-/* The end of the lines: after "\r\n\r\n"; NULL: not there yet. */
+/* The end of the head: after "\r\n\r\n"; NULL: not received yet. */
 static char *end_of_head(char *bytes, size_t size)
 {
 	return memmem(bytes, size, "\r\n\r\n", 4);
@@ -46,7 +46,7 @@ static enum http_parsed parse_first_line(char *line, char *end, struct http_requ
 	return HTTP_WHOLE;
 }
 
-/* A line without its end; false: the request is refused for it. */
+/* Parses a line without its line end; false: the request is refused because of it. */
 static bool parse_line(char *line, size_t length, struct http_request *request)
 {
 	static const char host[] = "host:", size[] = "content-length:", coding[] = "transfer-encoding:";
@@ -55,7 +55,7 @@ static bool parse_line(char *line, size_t length, struct http_request *request)
 		char *value = line + sizeof(host) - 1;
 
 		if (*request->host)
-			return false; /* two of them: which one counts no one knows */
+			return false; /* two of them are ambiguous */
 		while (value < line + length && (*value == ' ' || *value == '\t'))
 			value++;
 		if (!is_printable(value, (size_t)(line + length - value)))
@@ -92,7 +92,7 @@ enum http_parsed http_request_parse(char *bytes, size_t size, struct http_reques
 
 /* ---- the query -------------------------------------------------------------------------------------------------- */
 
-/* Where the value of a parameter begins; *length: of it.  NULL: there is none. */
+/* The start of a parameter's value; *length: its length.  NULL: no such parameter. */
 static const char *find(const struct http_request *request, const char *name, size_t *length)
 {
 	size_t size = strlen(name);

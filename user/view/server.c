@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sockets, and who is waited for. */
+/* Sockets, and how long connections may wait. */
 #include "view/server.h"
 
 #include <arpa/inet.h>
@@ -17,7 +17,7 @@
 #include "base/monotonic.h"
 
 #define CONNECTIONS 32u
-#define PATIENCE_NS 20000000000ull /* without a byte from or to it a connection is closed */
+#define PATIENCE_NS 20000000000ull /* a connection that moves no byte for so long is closed */
 
 struct connection {
 	int fd; /* -1: free */
@@ -70,7 +70,7 @@ static void refuse(struct connection *connection, const char *status)
 	answer_with(connection, status, "text/plain; charset=utf-8", status, strlen(status));
 }
 
-/* As a browser calls us: by number or by the name that is always this machine's. */
+/* Whether the Host line is this server: by number, or by the name that is always this machine's. */
 static bool is_our_host(const struct server *server, const char *host)
 {
 	static const char *const names[] = {"127.0.0.1", "localhost"};
@@ -84,7 +84,7 @@ static bool is_our_host(const struct server *server, const char *host)
 	return false;
 }
 
-/* How long it takes does not depend on how much of it is right. */
+/* Takes constant time, however much of the token is right. */
 static bool has_token(const struct server *server, const char *path)
 {
 	unsigned differs = 0;
@@ -171,7 +171,7 @@ static void send_on(struct connection *connection)
 
 /* ---- all of them ------------------------------------------------------------------------------------------------ */
 
-/* Room for one more: who has not moved for longest goes when there is none. */
+/* A free slot; if there is none, closes the connection that has been idle longest. */
 static struct connection *take_place(struct server *server)
 {
 	struct connection *oldest = &server->connections[0];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Answers browsers on this machine: listens on 127.0.0.1 alone, one thread, one request for each connection, no one who
- * is slow holds up others.  A request has to name the token in its path, which stands in the address that is printed,
- * and this very host and port: so neither other users of the machine nor pages of other sites get an answer.
+ * Answers browsers on this machine: listens on 127.0.0.1 alone, one thread, one request per connection; a slow client
+ * does not hold up others.  A request must name the token in its path (it is part of the printed address), and this
+ * host and port.  So neither other users of the machine nor pages of other sites get an answer.
  */
 #ifndef GPUTRACE_VIEW_SERVER_H
 #define GPUTRACE_VIEW_SERVER_H
@@ -16,21 +16,23 @@
 
 struct server_handler {
 	void *context;
-	/* request->path: what stands after the token and its slash.  Puts the body and returns its type, NULL: there
-	 * is no such thing. */
+	/*
+	 * request->path: the part after the token and its slash.  Writes the body and returns its type; NULL: not
+	 * found.
+	 */
 	const char *(*answer)(void *context, const struct http_request *request, struct sink *body);
 };
 
 struct server;
 
-/* port 0: any that is free.  -errno */
+/* port 0: any free port.  Returns 0 or -errno. */
 int server_open(uint16_t port, struct server **server);
 void server_close(struct server *server);
 
 uint16_t server_port(const struct server *server);
 const char *server_token(const struct server *server);
 
-/* Until one of two descriptors is readable.  0 or -errno. */
+/* Serves until one of the two descriptors is readable.  Returns 0 or -errno. */
 int server_run(struct server *server, int stop_fd, int other_fd, const struct server_handler *handler);
 
 #endif

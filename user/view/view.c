@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What can be asked for: the page itself, tracks, slices, find, linked, stack, sums.  Numbers are nanoseconds since the
- * timeline's start. */
+/*
+ * Answers requests for the page itself, tracks, slices, find, linked, stack, sums.  Numbers are nanoseconds since the
+ * timeline's start.
+ */
 #include "view/view.h"
 
 #include <pthread.h>
@@ -16,7 +18,7 @@
 struct view {
 	char *title;
 	struct zoom *zoom;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	struct sink sums;
 	bool has_sums;
 };
@@ -107,7 +109,7 @@ static bool put_slices(struct view *view, const struct http_request *request, st
 	return true;
 }
 
-/* hit: NULL where there is none. */
+/* hit: NULL if none. */
 static void put_hit(struct view *view, const struct zoom_hit *hit, uint64_t start_ns, struct sink *body)
 {
 	if (!hit) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A file from its schema to its footer. */
+/* Writes a file from its schema to its footer. */
 #include "export/arrow/arrow.h"
 
 #include "export/arrow/file.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One file that is being written: its columns, the rows of the current batch, what its parts have in common. */
+/* A file that is being written: its columns, the rows of the current batch, what its parts share. */
 #ifndef GPUTRACE_ARROW_FILE_H
 #define GPUTRACE_ARROW_FILE_H
 
@@ -10,7 +10,7 @@
 #include "export/texts.h"
 #include "timeline/timeline.h"
 
-/* Texts that rows refer to by number. */
+/* Dictionaries: texts that rows refer to by number. */
 #define ARROW_DICTIONARIES(X)                                                                                          \
 	X(KINDS)                                                                                                       \
 	X(NAMES)                                                                                                       \
@@ -23,7 +23,7 @@ enum arrow_dictionary {
 	ARROW_DICTIONARIES(ARROW_DICTIONARY_ENUMERATOR)
 #undef ARROW_DICTIONARY_ENUMERATOR
 		ARROW_DICTIONARY_COUNT,
-	ARROW_NUMBERS = ARROW_DICTIONARY_COUNT, /* the column has numbers of its own */
+	ARROW_NUMBERS = ARROW_DICTIONARY_COUNT, /* the column holds plain numbers */
 };
 
 /* All columns: X(ENUMERATOR, name, bytes of a value, signed, dictionary).  Times are ns. */
@@ -39,7 +39,7 @@ enum arrow_dictionary {
 	X(STREAM, "stream", 4, true, ARROW_NUMBERS)                                                                    \
 	X(CORRELATION, "correlation", 8, false, ARROW_NUMBERS)                                                         \
 	X(RESULT, "result", 4, true, ARROW_NUMBERS)                                                                    \
-	X(BYTES, "bytes", 8, true, ARROW_NUMBERS) /* of memory that came back below 0 */                               \
+	X(BYTES, "bytes", 8, true, ARROW_NUMBERS) /* negative: memory that was given back */                           \
 	X(GRID_X, "grid_x", 4, false, ARROW_NUMBERS)                                                                   \
 	X(GRID_Y, "grid_y", 4, false, ARROW_NUMBERS)                                                                   \
 	X(GRID_Z, "grid_z", 4, false, ARROW_NUMBERS)                                                                   \
@@ -49,7 +49,7 @@ enum arrow_dictionary {
 	X(REGISTERS, "registers", 4, false, ARROW_NUMBERS)                                                             \
 	X(SHARED, "shared_memory", 8, false, ARROW_NUMBERS)                                                            \
 	X(GRAPH_NODE, "graph_node", 8, false, ARROW_NUMBERS)                                                           \
-	X(OP, "op", 8, false, ARROW_NUMBERS) /* of PyTorch, from 1: its own, or that it was made in */                 \
+	X(OP, "op", 8, false, ARROW_NUMBERS) /* PyTorch's op, from 1: the op itself, or the one around */              \
 	X(SEQUENCE, "sequence", 8, true, ARROW_NUMBERS)                                                                \
 	X(FUNCTION, "function", 4, true, ARROW_FUNCTIONS) /* the innermost Python frame */                             \
 	X(FILE, "file", 4, true, ARROW_FILES)                                                                          \
@@ -63,18 +63,21 @@ enum arrow_column {
 		ARROW_COLUMN_COUNT
 };
 
-#define ARROW_ROWS 32768u /* of a batch */
+#define ARROW_ROWS 32768u /* rows in a batch */
 
-/* Characters of different stacks in a file; rows with further ones have the innermost frame only. */
+/*
+ * Limit for the characters of all different stacks in a file; beyond it, rows with new stacks have the innermost frame
+ * only.
+ */
 #define ARROW_STACKS_MAX (256u << 20)
 
 struct arrow_values {
 	char *data;
-	unsigned char *valid; /* bits, the lowest first */
-	uint64_t count;	      /* that are there */
+	unsigned char *valid; /* validity bits, the lowest first */
+	uint64_t count;	      /* of values that are set */
 };
 
-/* Where a message is in the file, as its footer says it. */
+/* The position of a message in the file, for the footer. */
 struct arrow_block {
 	int64_t offset;
 	int32_t head_bytes, padding;
@@ -91,9 +94,9 @@ struct arrow {
 	struct texts dictionaries[ARROW_DICTIONARY_COUNT];
 	struct tally stacks; /* number of a stack; more: its text + 1, 0: none, ns: its innermost frame in frames + 1,
 				0: none */
-	struct tally frames; /* code, line; ns, count: function and file */
-	struct sink text;    /* of a stack */
-	ARRAY(uint32_t) code_names; /* by code of the timeline: its name among NAMES + 1, 0: none yet */
+	struct tally frames; /* key: code, line; ns, count: function and file */
+	struct sink text;    /* text of a stack */
+	ARRAY(uint32_t) code_names; /* by code of the timeline: 1 + its name in NAMES; 0: none yet */
 	ARRAY(struct arrow_block) batches;
 	struct arrow_block dictionary_blocks[ARROW_DICTIONARY_COUNT];
 };
@@ -102,7 +105,7 @@ static inline void arrow_set(struct arrow *arrow, enum arrow_column column, size
 {
 	struct arrow_values *values = &arrow->columns[column];
 
-	memcpy(values->data + bytes * arrow->rows, &value, bytes); /* little-endian, as all that gputrace runs on */
+	memcpy(values->data + bytes * arrow->rows, &value, bytes); /* little-endian, as gputrace's machines are */
 	values->valid[arrow->rows / 8] |= (unsigned char)(1u << arrow->rows % 8);
 	values->count++;
 }
@@ -116,7 +119,7 @@ enum { ARROW_COLUMNS(ARROW_BYTES_OF) };
 /* ---- messages.c -----------------------------------------------------------------------------------------------------
  */
 
-/* The file's start with its schema; the rows that wait, as a batch; dictionaries and the rest. */
+/* Write the start of the file with its schema; the collected rows as a batch; the dictionaries and the end. */
 void arrow_put_begin(struct arrow *arrow);
 void arrow_put_batch(struct arrow *arrow);
 int arrow_put_end(struct arrow *arrow);

@@ -33,7 +33,7 @@ static char *room(struct flat *flat, size_t bytes)
 	return flat->buffer + flat->capacity - flat->used;
 }
 
-/* Zeros, so that when `more` more bytes are there what follows them stands at a multiple of `size`. */
+/* Adds zeros so that after `more` further bytes the position is a multiple of `size`. */
 static void align(struct flat *flat, size_t size, size_t more)
 {
 	size_t over = (flat->used + more) % size, bytes = over ? size - over : 0;
@@ -104,13 +104,13 @@ void flat_field_place(struct flat *flat, unsigned field, uint32_t place)
 	flat->fields[field] = (uint32_t)flat->used;
 }
 
-/* In front of a table stands where each of its fields is in it. */
+/* A list of the offsets of its fields precedes each table. */
 uint32_t flat_table_end(struct flat *flat)
 {
 	size_t object, distance;
 
 	align(flat, 4, 0);
-	put(flat, 4, 0); /* how far in front that list begins: below */
+	put(flat, 4, 0); /* distance to that list: set below */
 	object = flat->used;
 	for (unsigned i = FLAT_FIELDS; i-- > 0;)
 		put(flat, 2, flat->fields[i] ? object - flat->fields[i] : 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Arrow's messages (arrow.apache.org, "Arrow Columnar Format"; format/Message.fbs, Schema.fbs, File.fbs): a head, which
- * is a FlatBuffer, and a body of buffers.  Dictionaries stand after the rows that refer to them, which a file may
- * have, as its footer says where they are: they are known when all rows are.
+ * is a FlatBuffer, and a body of buffers.  Dictionaries follow the rows that refer to them, as they are complete only
+ * when all rows are known.  A file may do so, as its footer says where they are.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -174,7 +174,7 @@ static uint32_t make_schema(struct arrow *arrow)
 /* ---- messages -------------------------------------------------------------------------------------------------------
  */
 
-/* The head of what has been made; the caller puts the body. */
+/* Writes the head of the message that was built; the caller writes the body. */
 static struct arrow_block put_head(struct arrow *arrow, unsigned header_type, uint32_t header, uint64_t body)
 {
 	struct arrow_block block = {.offset = (int64_t)arrow->written, .body_bytes = (int64_t)body};
@@ -224,7 +224,7 @@ static uint64_t add_buffer(struct buffer *buffer, uint64_t offset, uint64_t leng
 	return offset + padded(length);
 }
 
-/* It writes the rows that wait. */
+/* Writes the collected rows. */
 void arrow_put_batch(struct arrow *arrow)
 {
 	struct node nodes[ARROW_COLUMN_COUNT];
@@ -255,7 +255,7 @@ void arrow_put_batch(struct arrow *arrow)
 	arrow->rows = 0;
 }
 
-/* Offsets of texts, and these; between two in texts->characters is a NUL, which is none of them. */
+/* Writes the offsets of texts and the texts; the NULs between them in texts->characters are left out. */
 static int put_dictionary(struct arrow *arrow, unsigned dictionary)
 {
 	const struct texts *texts = &arrow->dictionaries[dictionary];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Slices and memory of a timeline become rows. */
+/* Converts slices and memory of a timeline to rows. */
 #include <stdlib.h>
 
 #include "export/arrow/file.h"
@@ -142,7 +142,7 @@ static void set_triple(struct arrow *arrow, enum arrow_column first, const uint3
 		arrow_set(arrow, (enum arrow_column)(first + i), ARROW_BYTES_GRID_X, values[i]);
 }
 
-/* Of the arguments those that have a column; the line of an op is in its stack. */
+/* Sets the column of an argument, if it has one; the line of an op is in its stack. */
 static void set_arg(struct arrow *arrow, const struct timeline_arg *arg)
 {
 	switch (arg->key) {
@@ -195,7 +195,7 @@ static void set_arg(struct arrow *arrow, const struct timeline_arg *arg)
 	}
 }
 
-/* Whose program and thread; a GPU's row is of a process, too, where it is of one. */
+/* Sets the process and thread; a row of a GPU also has a process, if its track has one. */
 static void set_place(struct arrow *arrow, const struct timeline_track *track)
 {
 	const struct timeline_group *group = &arrow->timeline->groups.items[track->group];

@@ -3,7 +3,7 @@
 
 #define KEY_MAX 40
 
-/* `,"name":` of each argument, and its type; copied whole, which takes less time than by length. */
+/* `,"name":` of each argument, and its type; copied at full size, which is faster than by length. */
 static const struct {
 	char text[KEY_MAX + 1];
 	uint8_t length, type; /* enum timeline_arg_type */
@@ -133,13 +133,13 @@ static void put_value(struct chrome *chrome, const struct timeline_slice *slice,
 	}
 }
 
-/* The number of the stream of a GPU operation, as in its `stream`. */
+/* The stream number of a GPU operation, as in its `stream` arg. */
 static uint32_t own_stream(const struct chrome *chrome, const struct timeline_slice *slice)
 {
 	return chrome->numbers.rows.items[chrome->timeline->tracks.items[slice->track].first].tid;
 }
 
-/* What Kineto has another way; says whether it was that. */
+/* Writes an arg that Kineto writes in another way; returns whether it was one. */
 static bool put_peculiar(struct chrome *chrome, const struct timeline_slice *slice, const struct timeline_arg *arg,
 			 bool bare)
 {

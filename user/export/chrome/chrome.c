@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A Chrome trace, from its head to its last event. */
+/* Writes a Chrome trace, from its head to its last event. */
 #include "export/chrome/chrome.h"
 
 #include "export/chrome/file.h"
@@ -18,7 +18,7 @@ static void put_rows(struct chrome *chrome)
 	chrome_put_step(chrome);
 }
 
-/* What of a trace of one part stands in front of the events stands after them where there are several. */
+/* With one part, gputrace's own object precedes the events; with several it follows them. */
 static int put_all(struct chrome *chrome, struct timeline *timeline)
 {
 	const struct timeline_visitor visitor = {

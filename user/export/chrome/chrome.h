@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The Chrome trace in Kineto's dialect: what Perfetto, chrome://tracing, HTA and the TensorBoard plugin read.  A
- * timeline as JSON; docs/formats.md says what each part holds.
+ * The Chrome trace in Kineto's dialect, which Perfetto, chrome://tracing, HTA and the TensorBoard plugin read: a
+ * timeline as JSON.  docs/formats.md says what each part holds.
  */
 #ifndef GPUTRACE_CHROME_H
 #define GPUTRACE_CHROME_H

@@ -14,7 +14,7 @@ void chrome_codes_free(struct chrome_codes *codes)
 	array_free(&codes->at);
 }
 
-/* Functions come as the trace does. */
+/* Functions are added as the trace is read. */
 static void add_codes(struct chrome_codes *codes, const struct timeline *timeline)
 {
 	uint32_t count = timeline_code_count(timeline);

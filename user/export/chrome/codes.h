@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names of Python functions: written millions of times, escaped once. */
+/* Names of Python functions, escaped once and written millions of times. */
 #ifndef GPUTRACE_CHROME_CODES_H
 #define GPUTRACE_CHROME_CODES_H
 
@@ -8,8 +8,8 @@
 #include "timeline/timeline.h"
 
 struct chrome_codes {
-	struct sink text; /* of each function `file(` and `): name`, escaped */
-	ARRAY(size_t) at; /* where these begin, in turn, and the end of the last */
+	struct sink text; /* for each function `file(` and `): name`, escaped */
+	ARRAY(size_t) at; /* offsets of these in turn, and the end of the last */
 };
 
 void chrome_codes_begin(struct chrome_codes *codes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One file that is being written: what its parts have in common. */
+/* A file that is being written: what its parts share. */
 #ifndef GPUTRACE_CHROME_FILE_H
 #define GPUTRACE_CHROME_FILE_H
 
@@ -13,46 +13,48 @@
 struct chrome {
 	struct sink *out;
 	const struct timeline *timeline;
-	uint64_t start_ns;		   /* that times are counted from, on the file's clock */
-	const char *const *process_labels; /* by model.processes, NULL: "CPU"; all NULL: those of all */
-	const char *gpu_label;		   /* of the GPUs of one of several timelines: whose they are */
-	const struct export_place *place;  /* NULL: it is the log's own */
+	uint64_t start_ns;		   /* base of all times, on the file's clock */
+	const char *const *process_labels; /* by model.processes, NULL: "CPU"; itself NULL: "CPU" for all */
+	const char *gpu_label;		   /* with several timelines: whose GPUs these are */
+	const struct export_place *place;  /* NULL: the log's own */
 	struct chrome_numbers numbers;
 	struct chrome_codes codes;
 	struct chrome_stacks stacks;
-	struct sink text; /* of the current stack */
+	struct sink text; /* text of the current stack */
 };
 
 /*
- * The args of a slice: Kineto's names and types, because HTA and the TensorBoard plugin read them, and a few of our
- * own. HTA takes a row for GPU work when its args have `stream`, so what a call was given is named "launch stream" and
- * so on.  All of them with commas in front; the first has none when `bare`.
+ * The args of a slice: Kineto's names and types, because HTA and the TensorBoard plugin read them, and a few of
+ * gputrace's own.  HTA counts a row as GPU work if its args have `stream`, so the stream argument of a call is named
+ * "launch stream" and so on.  Each arg has a comma in front, except the first one if `bare`.
  */
 void chrome_put_args(struct chrome *chrome, const struct timeline_slice *slice, bool bare);
 
 /*
- * The "External id" of the one step that each file has.  Those of PyTorch's ops follow where there are any, else those
- * of NVTX ranges, which begin at CHROME_RANGE_ID beside ops.
+ * The "External id" of the step that each file has.  Ids of PyTorch's ops follow if there are any, else those of NVTX
+ * ranges; beside ops, those of ranges start at CHROME_RANGE_ID.
  */
 #define CHROME_STEP_ID 1u
 #define CHROME_RANGE_ID (1ull << 40)
 
 /*
- * What stands in front of the events: Kineto's keys, because HTA's streaming reader stops at traceEvents, and our own
- * "gputrace" object with the receipt of the trace.  Of a trace of several parts that is not known before the events are
- * written, and stands after them.  Up to the first event, and from after the last one to the end of the file.
+ * Writes everything before the first event: Kineto's keys, because HTA's streaming reader stops at traceEvents, and
+ * gputrace's own "gputrace" object with the trace's receipt.  For a trace of several parts the object is known only
+ * after the events, so it follows them.  The head ends at the first event; the tail is everything after the last one.
  */
 void chrome_put_head(struct chrome *chrome);
 void chrome_put_tail(struct chrome *chrome, bool has_own);
 
-/* That object of our own. */
+/* Writes the "gputrace" object. */
 void chrome_put_own(struct chrome *chrome, struct sink *out);
 
-/* Names and order of processes and threads, as metadata events.  That of CUPTI, first in traceEvents: consumers take
- * the first event for a name and cannot read an empty array. */
+/*
+ * Names and order of processes and threads, as metadata events.  CUPTI's comes first in traceEvents: consumers take the
+ * first event for a name and cannot read an empty array.
+ */
 void chrome_put_first_name(struct chrome *chrome);
 
-/* Those of all others that are in the timeline by now. */
+/* The names of everything else in the timeline so far. */
 void chrome_put_names(struct chrome *chrome);
 
 /* Events: a timeline's slices and arrows, memory, and the one step that consumers need. */

@@ -59,7 +59,7 @@ static void put_devices(struct chrome *chrome)
 	sink_literal(chrome->out, "],\n");
 }
 
-/* Versions of the first process that knows them. */
+/* Versions, from the first process that knows them. */
 static void put_versions(struct chrome *chrome)
 {
 	const struct timeline *timeline = chrome->timeline;
@@ -129,7 +129,7 @@ static void put_strings(struct sink *out, const char *name, const char *const *s
 	sink_literal(out, "]");
 }
 
-/* Digit by digit: what is rounded down stays so. */
+/* Digit by digit, so that a value that was rounded down is not rounded up. */
 static void put_thousandths(struct sink *out, uint32_t value)
 {
 	const char digits[] = {'.', (char)('0' + value / 100 % 10), (char)('0' + value / 10 % 10),
@@ -139,7 +139,7 @@ static void put_thousandths(struct sink *out, uint32_t value)
 	sink_short(out, digits, sizeof(digits));
 }
 
-/* Whether a cause of loss is named: what no one asked for cannot have been lost. */
+/* Whether a cause of loss is listed: only what was asked for can have been lost. */
 static bool is_named(const struct timeline *timeline, const struct model_loss *loss)
 {
 	if (loss->count || strcmp(loss->name, "ops_lost") == 0)
@@ -150,7 +150,7 @@ static bool is_named(const struct timeline *timeline, const struct model_loss *l
 	       (timeline->has_torch_memory || strcmp(loss->name, "torch_memory_lost") != 0);
 }
 
-/* What another tool that recorded the trace does not say. */
+/* False for values that another tool, which recorded the trace, does not report. */
 static bool is_known(const struct model *model, const char *name)
 {
 	return !model_is_foreign(model) || (strcmp(name, "lost") != 0 && strcmp(name, "clock_error_ns") != 0);
@@ -279,7 +279,7 @@ static void put_named_own(struct chrome *chrome)
 	chrome_put_own(chrome, chrome->out);
 }
 
-/* That of its collectives, else that which the file says that it was read from. */
+/* The rank of the place (from its collectives), else the one that the source file names. */
 static struct export_rank rank_of(const struct chrome *chrome)
 {
 	const struct model_source *source = model_source(chrome->timeline->model);
@@ -289,7 +289,7 @@ static struct export_rank rank_of(const struct chrome *chrome)
 	return (struct export_rank){.rank = source->is_rank ? source->rank : -1, .world = source->world};
 }
 
-/* HTA finds it by text: a blank after the colon, then digits. */
+/* HTA finds it by text search: a blank after the colon, then digits. */
 static void put_rank(struct sink *out, struct export_rank rank)
 {
 	if (rank.rank < 0)
@@ -303,7 +303,7 @@ static void put_rank(struct sink *out, struct export_rank rank)
 	sink_literal(out, "},\n");
 }
 
-/* When the file's times begin, by the wall clock. */
+/* The wall-clock time at which the file's times begin. */
 static int64_t base_of(const struct chrome *chrome)
 {
 	int64_t offset = model_source(chrome->timeline->model)->wall_offset_ns;

@@ -3,13 +3,13 @@
 
 #include "export/chrome/file.h"
 
-/* What goes from one trace to the next. */
+/* State that is carried from one trace to the next. */
 struct merging {
 	struct sink *sink;
 	const struct merge *merge;
 	struct chrome_used_ids used;
 	uint64_t next_number;
-	struct sink receipts; /* of all, for the end of the file */
+	struct sink receipts; /* of all traces, for the end of the file */
 };
 
 static void put_head(struct merging *merging)

@@ -7,7 +7,7 @@
 
 #include "base/tally.h"
 
-/* GPU processes sort after the CPU's, as Kineto has them. */
+/* GPU processes sort after CPU processes, as in Kineto. */
 #define DEVICE_SORT 5000000u
 #define OVERHEAD_SORT 16777226u
 
@@ -40,7 +40,7 @@ static void put_label(struct sink *out, const char *kind, uint32_t pid, uint32_t
 	sink_literal(out, "}}");
 }
 
-/* With whose it is, where that must be said: Perfetto shows no labels. */
+/* Adds the owner to the name, if needed: Perfetto shows no labels. */
 static void put_process_name(struct sink *out, uint32_t pid, const char *name, const char *whose)
 {
 	char *text = whose && *whose ? xasprintf("%s (%s)", name, whose) : NULL;
@@ -61,7 +61,7 @@ static const char *label_of(const struct chrome *chrome, const struct timeline_g
 	return label ? label : "CPU";
 }
 
-/* Of several timelines in a file each has its processes and its GPUs together. */
+/* With several timelines in a file, the processes and GPUs of each stand together. */
 static uint64_t order_of(const struct chrome *chrome, uint32_t group, uint64_t alone)
 {
 	return chrome->numbers.used ? chrome->numbers.used->members * 10000ull + group : alone;
@@ -100,7 +100,7 @@ static void put_gpu(struct chrome *chrome, uint32_t index, uint32_t pid)
 	put_order(out, "process_sort_index", pid, 0, order_of(chrome, index, DEVICE_SORT + pid));
 }
 
-/* Each GPU in front of its first track: two that have one pid have the name of the first. */
+/* Names each GPU before its first track: if two share a pid, both have the name of the first. */
 static void put_tracks(struct chrome *chrome)
 {
 	const struct timeline *timeline = chrome->timeline;

@@ -7,7 +7,7 @@
 
 #include "model/model.h"
 
-/* As CHROME_OVERHEAD_PID. */
+/* Numbers above those of Linux, as CHROME_OVERHEAD_PID. */
 #define DEVICE_PID 7000000u	   /* + device, for ids that no GPU has (HTA takes pids below 64 for GPUs) */
 #define STREAM_TID 10000000u	   /* + index of the stream's track */
 #define ID_STEP 20000000u	   /* added to a pid or tid that was used before */
@@ -21,7 +21,7 @@
 #define DEVICES 64u
 #define STREAMS 1000000u /* streams below keep their number */
 
-/* A number that is not 0 and that nothing before has: `id` itself, or with as many steps added as it takes. */
+/* A number that is not 0 and not used yet: `id` itself, or with as many steps added as needed. */
 static uint32_t unique_id(struct tally *used, uint32_t id)
 {
 	if (!id || id >= CHROME_OVERHEAD_PID)
@@ -42,7 +42,7 @@ uint32_t chrome_overhead_pid(const struct chrome_numbers *numbers)
 	return CHROME_OVERHEAD_PID + (numbers->used ? numbers->used->members % 1000000u : 0);
 }
 
-/* Which devices other timelines of the file will have is not known: all numbers of GPUs are kept for them. */
+/* The devices of the file's other timelines are unknown, so all numbers of GPUs are reserved for them. */
 static bool is_device(const struct chrome_numbers *numbers, const struct model *model, uint32_t pid)
 {
 	if (numbers->used)
@@ -66,7 +66,7 @@ static void number_group(struct chrome_numbers *numbers, const struct timeline *
 	array_push(&numbers->pids, pid);
 }
 
-/* Threads and what is beside them are there from the start. */
+/* Threads and the tracks beside them exist from the start. */
 static void number_threads(struct chrome_numbers *numbers, const struct timeline *timeline)
 {
 	static const enum timeline_track_kind kinds[] = {TIMELINE_TRACK_THREAD, TIMELINE_TRACK_INTERPRETER,
@@ -166,7 +166,7 @@ void chrome_numbers_make(struct chrome_numbers *numbers, const struct timeline *
 
 void chrome_numbers_add(struct chrome_numbers *numbers, const struct timeline *timeline)
 {
-	add(numbers, timeline, NULL); /* processes are there from the start */
+	add(numbers, timeline, NULL); /* processes exist from the start */
 }
 
 void chrome_numbers_free(struct chrome_numbers *numbers)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Under which pid and tid groups and tracks of a timeline appear.  Consumers (HTA, TensorBoard) key on stream and tid
- * over the whole file, although they are unique only in a process, and take pids below 64 for GPUs.
+ * The pids and tids under which groups and tracks of a timeline appear.  Consumers (HTA, TensorBoard) key on stream and
+ * tid over the whole file, although these are unique only within a process, and take pids below 64 for GPUs.
  */
 #ifndef GPUTRACE_CHROME_NUMBERS_H
 #define GPUTRACE_CHROME_NUMBERS_H
@@ -10,34 +10,37 @@
 #include "base/tally.h"
 #include "timeline/timeline.h"
 
-/* Numbers above what Linux gives out (PID_MAX_LIMIT is 2^22), all below 2^31. */
+/* Numbers above those that Linux assigns (PID_MAX_LIMIT is 2^22), all below 2^31. */
 #define CHROME_OVERHEAD_PID 6000000u
 
 #define CHROME_ROW_TEXT 47
 
 struct chrome_row {
 	uint32_t pid, tid;
-	uint64_t order; /* among the rows of its pid */
-	/* `","pid":PID,"tid":TID,"ts":`, which is written with each slice; two numbers of ten digits fit, and a NUL. */
+	uint64_t order; /* sort order among the rows of its pid */
+	/* `","pid":PID,"tid":TID,"ts":`, written with each slice; has room for two numbers of ten digits and a NUL. */
 	char text[CHROME_ROW_TEXT + 1];
 	uint8_t text_length;
 };
 
-/* What the timelines of one file have taken so far, where there are several: starts zeroed. */
+/* Numbers that the timelines of one file have taken so far, if there are several: starts zeroed. */
 struct chrome_used_ids {
 	struct tally pids, tids;
-	uint32_t members, devices; /* timelines; GPUs of them, each with its own */
+	uint32_t members, devices; /* timelines; their GPUs, each with a number of its own */
 };
 
 struct chrome_numbers {
-	struct chrome_used_ids *used;  /* NULL: the timeline is alone in its file */
-	uint32_t first_device;	       /* of this one's GPUs */
+	struct chrome_used_ids *used;  /* NULL: the file has one timeline */
+	uint32_t first_device;	       /* number of this timeline's first GPU */
 	ARRAY(uint32_t) pids;	       /* by group */
 	ARRAY(struct chrome_row) rows; /* by track */
-	uint32_t gpu_process; /* the process whose streams keep their numbers; model.processes, TIMELINE_NONE */
+	uint32_t gpu_process; /* index into model.processes: its streams keep their numbers; or TIMELINE_NONE */
 };
 
-/* numbers: zeroed but for the first two.  Then, when more groups and tracks may be there, those of these. */
+/*
+ * numbers: zeroed but for the first two members.  chrome_numbers_add numbers groups and tracks that have been added
+ * since.
+ */
 void chrome_numbers_make(struct chrome_numbers *numbers, const struct timeline *timeline);
 void chrome_numbers_add(struct chrome_numbers *numbers, const struct timeline *timeline);
 void chrome_numbers_free(struct chrome_numbers *numbers);
@@ -45,10 +48,10 @@ void chrome_numbers_free(struct chrome_numbers *numbers);
 /* The pid under which a device appears. */
 uint32_t chrome_device_pid(const struct chrome_numbers *numbers, uint32_t device);
 
-/* The pid of what CUPTI itself cost. */
+/* The pid of CUPTI's own overhead. */
 uint32_t chrome_overhead_pid(const struct chrome_numbers *numbers);
 
-/* The number a stream has in this file; -1: there is no stream.  process: whose it is. */
+/* The number that a stream has in this file; -1: no stream.  process: the stream's. */
 int64_t chrome_stream_number(const struct chrome_numbers *numbers, uint32_t process, struct timeline_stream stream);
 
 #endif

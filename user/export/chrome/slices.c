@@ -2,7 +2,7 @@
 
 #include "export/chrome/file.h"
 
-/* What only torch.profiler's own steps may be called: consumers read a number after it. */
+/* Only torch.profiler's own steps may have this name: consumers read a number after it. */
 #define STEP "ProfilerStep"
 
 struct literal {
@@ -14,7 +14,7 @@ struct literal {
 	{                                                                                                              \
 		(text), sizeof(text) - 1                                                                               \
 	}
-/* How the event of a category begins, up to its name. */
+/* How the event of a category starts, up to its name. */
 #define EVENT_SLICE(category) LITERAL(",\n{\"ph\":\"X\",\"cat\":\"" category "\",\"name\":\"")
 #define EVENT_OF_OP EVENT_SLICE
 #define EVENT_INSTANT(category) LITERAL(",\n{\"ph\":\"i\",\"cat\":\"" category "\",\"s\":\"t\",\"name\":\"")
@@ -50,7 +50,7 @@ static void put_name(struct chrome *chrome, const struct timeline_slice *slice)
 	sink_json_part(out, name->text, is_range);
 }
 
-/* What a later part of a long trace has may have begun before all that the first one has. */
+/* A later part of a long trace may have events that began before those of the first part. */
 static void put_time(struct chrome *chrome, uint64_t time_ns)
 {
 	uint64_t start_ns = chrome->start_ns;
@@ -60,7 +60,7 @@ static void put_time(struct chrome *chrome, uint64_t time_ns)
 	sink_us(chrome->out, time_ns < start_ns ? start_ns - time_ns : time_ns - start_ns);
 }
 
-/* Where and when, after a name (with the quote that ends it) or after something else. */
+/* Writes place and time, after a name (with the quote that ends it) or after something else. */
 static void put_place(struct chrome *chrome, uint32_t track, uint64_t time_ns, bool behind_name)
 {
 	const struct chrome_row *row = &chrome->numbers.rows.items[track];
@@ -85,7 +85,7 @@ static void put_flow(struct chrome *chrome, uint32_t track, uint64_t time_ns, bo
 	sink_literal(out, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"}");
 }
 
-/* From a forward op of PyTorch to the backward one that this is. */
+/* Writes the arrow from a forward op of PyTorch to this backward op. */
 static void put_link(struct chrome *chrome, const struct timeline_slice *slice)
 {
 	static const char tail[] = ",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"}";
@@ -140,8 +140,8 @@ bool chrome_put_slice(void *context, const struct timeline_slice *slice)
 }
 
 /*
- * Where no steps were found, one over everything, on the thread with most calls: without any step the TensorBoard
- * plugin makes nonsense of a file, and HTA's critical path needs an annotation to start from.
+ * If no steps were found, writes one over everything, on the thread with most calls: without any step the TensorBoard
+ * plugin shows nonsense, and HTA's critical path needs an annotation to start from.
  */
 void chrome_put_step(struct chrome *chrome)
 {
@@ -169,8 +169,8 @@ static void put_number(struct sink *out, const char *name, int64_t value)
 }
 
 /*
- * Memory as Kineto's `[memory]` instants: what the TensorBoard plugin's memory view reads.  Where PyTorch's allocators
- * reported of theirs those are it, and what CUDA gave to them has another name.
+ * Memory as Kineto's `[memory]` instants, which the TensorBoard plugin's memory view reads.  If PyTorch's allocators
+ * reported theirs, those are the instants, and memory that CUDA gave to them has another name.
  */
 bool chrome_put_memory(void *context, const struct timeline_memory *memory)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Call stacks as text: a training loop has the same few at millions of calls, so those met last are kept as they are
- * written.  Memory is bounded, whatever stacks there are.
+ * Call stacks as text: a training loop has the same few at millions of calls, so the latest ones are kept as written.
+ * Memory is bounded, however many stacks there are.
  */
 #ifndef GPUTRACE_CHROME_STACKS_H
 #define GPUTRACE_CHROME_STACKS_H
@@ -11,7 +11,7 @@
 #include "base/array.h"
 
 #define CHROME_STACKS 1024u
-#define CHROME_STACK_TEXT_MAX 16384u /* longer ones are written again each time */
+#define CHROME_STACK_TEXT_MAX 16384u /* longer stacks are formatted each time */
 
 struct chrome_stack {
 	uint32_t id; /* timeline_stack.id */
@@ -20,10 +20,10 @@ struct chrome_stack {
 
 /* Starts zeroed. */
 struct chrome_stacks {
-	struct chrome_stack slots[CHROME_STACKS]; /* by id, the one met last; without a text: none */
+	struct chrome_stack slots[CHROME_STACKS]; /* by id, the latest one; without a text: empty */
 };
 
-/* The place for a stack of that id, whatever is there now. */
+/* The slot for a stack of that id, whatever it holds now. */
 static inline struct chrome_stack *chrome_stack_slot(struct chrome_stacks *stacks, uint32_t id)
 {
 	return &stacks->slots[id % CHROME_STACKS];

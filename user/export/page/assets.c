@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Compiled at the top of the project, which paths are seen from. */
+/* Paths are relative to the top of the project, where this is compiled. */
 #include "export/page/page.h"
 
 #define ASSET(symbol, file)                                                                                            \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Texts come from targets: in HTML they are escaped, in the data `<` is, so that nothing ends a script. */
+/* Texts come from targets: HTML is escaped, and so is `<` in the data, so that nothing ends a script. */
 #include "export/page/page.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "report/report.h"
 #include "report/why/why.h"
 
-#define NODES_MOST 50000u /* of flame graphs */
+#define NODES_MOST 50000u /* limit for flame graphs */
 
 static const struct {
 	const char *id, *name, *unit;
@@ -144,7 +144,7 @@ static void put_data(struct sink *out, struct profile *profile)
 
 /* ---- the page --------------------------------------------------------------------------------------------------- */
 
-/* connects: to where the page comes from. */
+/* connects: the page may connect to its server. */
 static void put_head(struct sink *out, const char *title, bool connects)
 {
 	sink_literal(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -188,7 +188,7 @@ static void put_scripts(struct sink *out)
 
 typedef int report_fn(FILE *out, struct trace *trace, const struct report_options *options);
 
-/* All processes: what one did is in the graph, and the report is of the trace.  The caller frees *text. */
+/* Makes the report, of all processes: the graph shows what one did.  The caller frees *text. */
 static int make_report(struct trace *trace, const struct export_options *options, report_fn *report, char **text)
 {
 	const struct report_options how = {.width = 120, .attribution = options->attribution};
@@ -253,7 +253,7 @@ int page_write(struct sink *sink, struct trace *trace, const struct export_optio
 	return error;
 }
 
-/* ---- one that asks ---------------------------------------------------------------------------------------------- */
+/* ---- the live page ---------------------------------------------------------------------------------------------- */
 
 void page_put_live(struct sink *out, const char *title)
 {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Flame graphs of the data in the page: root above, a box as wide as its share.  What is shown stands in the address
-// after #, so that it can be sent to someone: value=gpu, zoom=NODE, search=TEXT.
+// Flame graphs of the data in the page: root above, a box as wide as its share.  The address holds the view after #, so
+// that it can be shared: value=gpu, zoom=NODE, search=TEXT.
 "use strict";
 
 function gputraceFlames(data) {
-	const ROW = 18; // pixels from one row to the next
+	const ROW = 18; // pixels between rows
 	const LEAST = 0.5; // pixels: a narrower box is not drawn
 	const LABEL = 24; // pixels: a narrower box has no text
-	const PARENT = 0, FRAME = 1, OWN = 2; // of a node: its parent or -1, its frame, then its own part of each value
+	const PARENT = 0, FRAME = 1, OWN = 2; // a node: its parent or -1, its frame, then its own part of each value
 	const KINDS = ["process", "python", "note", "native", "call", "operation"];
 	const HUES = {process: null, python: 28, note: null, native: 140, call: 205, operation: 352};
 
 	const graph = document.getElementById("graph"), detail = document.getElementById("detail");
 	const search = document.getElementById("search"), tabs = document.getElementById("values");
 	const state = {value: data.values[0].id, zoom: -1, search: ""};
-	let drawn = [], at = -1; // boxes by node; the one that the arrow keys have come to
+	let drawn = [], at = -1; // boxes by node; the box selected with the arrow keys
 
-	// Children and, for a value, what each node has with all below it.  A parent stands before its children.
+	// Children and, for a value, the totals of each node with all below it.  A parent precedes its children.
 	const children = data.nodes.map(() => []), roots = [];
 	data.nodes.forEach((node, i) => (node[PARENT] < 0 ? roots : children[node[PARENT]]).push(i));
 
@@ -38,7 +38,7 @@ function gputraceFlames(data) {
 		return data.texts[name] + (file >= 0 ? " (" + data.texts[file].replace(/^.*\//, "") + (line ? ":" + line : "") + ")" : "");
 	}
 
-	// What fits less often: what nearly all kernels of templates begin with.
+	// Drops prefixes that nearly all kernels of templates have, so that more names fit.
 	function short(label) {
 		return label.replace(/^void /, "").replace(/at::(native|cuda)::|\(anonymous namespace\)::/g, "");
 	}
@@ -80,7 +80,7 @@ function gputraceFlames(data) {
 			(file >= 0 && data.texts[file].toLowerCase().includes(wanted)));
 	}
 
-	// What is in boxes that are found, each counted once.
+	// The sum of the boxes that are found, each counted once.
 	function foundSum(sum) {
 		let all = 0;
 		const rest = roots.slice();
@@ -164,7 +164,7 @@ function gputraceFlames(data) {
 			detail.textContent = here.box.title.replace(/\n/g, "   ");
 	}
 
-	// To the next box that way; from nowhere to the first.
+	// Moves to the next box in that direction; without a selection to the first box.
 	function move(key) {
 		const here = drawn.find((one) => one.node === at), end = (one) => one.x + one.width;
 		const ways = {
@@ -182,7 +182,7 @@ function gputraceFlames(data) {
 	}
 
 	function show(change) {
-		const given = new URLSearchParams(location.hash.slice(1)); // the timeline's stands there, too
+		const given = new URLSearchParams(location.hash.slice(1)); // also holds the timeline's view
 
 		Object.assign(state, change);
 		at = -1;

@@ -4,8 +4,8 @@
 #include "export/zoom/zoom.h"
 #include "model/steps/steps.h"
 
-#define ALL_MOST 60000u	 /* slices that are in the page, each by itself, if there are no more */
-#define FINE_MOST 30000u /* of the finest level, where there are more */
+#define ALL_MOST 60000u	 /* if there are no more slices, the page has each of them */
+#define FINE_MOST 30000u /* slices of the finest level, if there are more */
 #define COARSE_MOST 25000u
 #define COARSE_WIDTH 2000u
 #define NARROWER 8u
@@ -40,7 +40,7 @@ void page_put_timeline_frame(struct sink *out)
 
 /* ---- levels ----------------------------------------------------------------------------------------------------- */
 
-/* Where to look closer: around the middle step of training; 0: there are no steps. */
+/* The time to zoom in on: the middle step of training; 0: no steps. */
 static uint64_t middle_of_steps(const struct steps *steps)
 {
 	const struct step_track *longest = NULL;
@@ -65,7 +65,7 @@ static void narrow_around(struct zoom_question *question, uint64_t middle_ns, ui
 	question->to_ns = from_ns + length;
 }
 
-/* To the part of it with most slices. */
+/* Narrows to the part with most slices. */
 static void narrow_to_fullest(struct zoom *zoom, struct zoom_question *question, uint64_t length)
 {
 	uint64_t begin_ns = question->from_ns, most = 0;
@@ -81,7 +81,7 @@ static void narrow_to_fullest(struct zoom *zoom, struct zoom_question *question,
 	question->to_ns = question->from_ns + length;
 }
 
-/* As fine as fits. */
+/* Writes a level as fine as fits. */
 static void put_coarse(struct zoom *zoom, struct zoom_question question, struct sink *out)
 {
 	for (question.width = COARSE_WIDTH;; question.width /= 2) {

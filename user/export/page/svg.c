@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Boxes are placed from the root down: a node of a profile stands after its parent. */
+/* Places boxes from the root down: a node of a profile follows its parent. */
 #include "export/page/page.h"
 
 #include <inttypes.h>
@@ -11,14 +11,14 @@
 #include "export/profiles/profile.h"
 
 #define WIDTH 1200.0
-#define ROW 18.0       /* from one row to the next */
-#define TOP 30.0       /* of the first row */
+#define ROW 18.0       /* distance between rows */
+#define TOP 30.0       /* y of the first row */
 #define LEAST 0.2      /* a narrower box is not drawn */
-#define LETTER 6.7     /* width of one at 11 px, about */
+#define LETTER 6.7     /* width of a letter at 11 px, about */
 #define TEXT_MAX 4096u /* bytes of a label that are looked at */
 
 struct box {
-	uint64_t sum; /* with all below it */
+	uint64_t sum; /* including all below it */
 	double x;
 	unsigned depth;
 	bool is_drawn;
@@ -27,7 +27,7 @@ struct box {
 struct picture {
 	const struct profile *profile;
 	enum profile_value value;
-	struct box *boxes; /* by nodes */
+	struct box *boxes; /* by node */
 	uint32_t *order;   /* nodes, by parent, then the largest first */
 	uint64_t whole;
 	unsigned deepest;
@@ -66,7 +66,7 @@ static double width_of(const struct picture *picture, uint32_t node)
 	return picture->whole ? WIDTH * (double)picture->boxes[node].sum / (double)picture->whole : 0;
 }
 
-/* In the order of parents, so that each one's place is known before those of what is below it. */
+/* In the order of parents, so that a parent's place is known before its children's. */
 static void place_boxes(struct picture *picture)
 {
 	const struct profile_node *nodes = picture->profile->nodes.items;
@@ -130,7 +130,7 @@ static char *label_of(const struct profile *profile, const struct profile_frame 
 	return frame->line ? xasprintf("%s (%s:%u)", name, file, frame->line) : xasprintf("%s (%s)", name, file);
 }
 
-/* As many bytes as fit, and no part of a character. */
+/* The number of bytes that fit, without splitting a character. */
 static size_t fitting(const char *text, double width)
 {
 	size_t letters = width > LETTER ? (size_t)(width / LETTER) : 0, at = 0;
@@ -155,7 +155,7 @@ static const char *color_of(enum stack_frame_kind kind)
 	return colors[kind];
 }
 
-/* As the page has them: "7.06 s", "2.40 ms", "81.2 us". */
+/* Formats values as the page does: "7.06 s", "2.40 ms", "81.2 us". */
 static void put_value(struct sink *out, const struct picture *picture, uint64_t value)
 {
 	char text[32];

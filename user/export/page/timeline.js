@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The timeline: a row for each depth of a thread, and for each stream of a GPU.  Where what is drawn comes from is the
-// source's affair: levels of detail in the page itself, or a gputrace that answers (view).  All times are nanoseconds
-// since the timeline's begin.  What is shown stands in the address after #: from=, to=, find=, at=TRACK.DEPTH.TIME.
+// The timeline: a row for each depth of a thread, and for each stream of a GPU.  Data comes from a source: levels of
+// detail in the page itself, or a gputrace that answers (view).  All times are nanoseconds since the timeline's start.
+// The address holds the view after #: from=, to=, find=, at=TRACK.DEPTH.TIME.
 "use strict";
 
 function gputraceTime(ns, like) {
@@ -14,13 +14,13 @@ function gputraceTime(ns, like) {
 	return size >= 1e3 ? (ns / 1e3).toFixed(3) + " us" : Math.round(ns) + " ns";
 }
 
-// Kinds of rows that are a GPU's: its streams, and waits for them (enum timeline_track_kind).  Their names are a target's.
+// Kinds of rows of a GPU: its streams, and waits for them (enum timeline_track_kind).  Their names come from a target.
 const gputraceIsOnGpu = (kind) => kind === 6 || kind === 7;
 
 function gputraceTimeline(source) {
 	const ROW = 17, GAP = 5, HEAD = 20, LABEL = 26, AXIS = 22; // pixels
-	const START = 0, LENGTH = 1, NAME = 2, COUNT = 3, BUSY = 4, NUMBER = 5, FIELDS = 6; // of a box in an answer
-	const MEMORY = 100; // the kind of a row that shows how much is held
+	const START = 0, LENGTH = 1, NAME = 2, COUNT = 3, BUSY = 4, NUMBER = 5, FIELDS = 6; // fields of a box
+	const MEMORY = 100; // the kind of a row that shows memory held
 	const KERNEL = 2; // a category
 	const LEAST_NS = 50;
 	const CATEGORIES = [["CUDA call", 205], ["driver call", 195], ["kernel", 352], ["copy", 145], ["fill", 165], ["wait for the GPU", 52],
@@ -33,8 +33,8 @@ function gputraceTimeline(source) {
 	const detail = get("tl-detail"), about = get("tl-about"), search = get("tl-search"), next = get("tl-next");
 	const pen = canvas.getContext("2d"), colors = getComputedStyle(document.documentElement);
 	const state = {from: 0, to: 1, find: "", at: null, note: "", measured: null};
-	let linked = null; // {of, hit}: what a picked call has on a GPU, or the call of picked GPU work
-	let stack = null; // {of, own, frames}: of the label of what is picked
+	let linked = null; // {of, hit}: the GPU work of a picked call, or the call of picked GPU work
+	let stack = null; // {of, own, frames}: the stack of the picked slice's label
 	let info = {span: 1, read: 0, done: false, slices: 0, tracks: []}, answer = null, rows = [], deepest = new Map(), total = 0, hits = [], asked = 0;
 
 	let GUTTER = 210; // pixels: less in a narrow window
@@ -63,7 +63,7 @@ function gputraceTimeline(source) {
 		view.style.height = Math.min(total + 2, Math.max(160, window.innerHeight * 0.7)) + "px";
 	}
 
-	// How deep a track goes is reported as far as it is known; what is drawn may go deeper.
+	// The reported depth of a track is what is known so far; slices to draw may be deeper.
 	function makeRoom() {
 		let grows = false;
 
@@ -100,7 +100,7 @@ function gputraceTimeline(source) {
 		return "hsl(" + (hue + hash % 24 - 12) + " " + (merged ? 35 : 70) + "% " + (70 + hash % 10) + "%)";
 	}
 
-	// What nearly all kernels of templates begin with says nothing.
+	// Drops the prefix that nearly all kernels of templates have.
 	const shown = (label) => label[2] === KERNEL ? label[0].replace(/^void /, "") : label[0];
 
 	function bytes(number) {
@@ -125,7 +125,7 @@ function gputraceTimeline(source) {
 		return step * ([1, 2, 5, 10].find((by) => span / (step * by) <= steps) || 10);
 	}
 
-	// No more digits than the step has.
+	// With no more digits than the step has.
 	function tick(at, step) {
 		const [unit, size] = [["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]].find(([, least]) => step >= least / 10) || ["ns", 1];
 
@@ -156,7 +156,7 @@ function gputraceTimeline(source) {
 		pen.fillText(fitted("since the begin", GUTTER - 8), 6, 12);
 	}
 
-	// What is drawn where nothing was read yet, and around it.
+	// The pattern for times that were not read yet, and around them.
 	const hatching = (() => {
 		const tile = document.createElement("canvas"), on = tile.getContext("2d");
 
@@ -205,7 +205,7 @@ function gputraceTimeline(source) {
 			number: boxes[at + NUMBER], left, right: Math.max(right, left + 1), top, guessed});
 		pen.globalAlpha = (state.find && !found ? 0.35 : 1) * (guessed ? 0.6 : 1);
 		pen.fillStyle = found ? color("--found") : fill(label, count > 1);
-		// of several, how high it is shows which part of that time they took
+		// for several slices, the height shows the part of the time that they took
 		const part = row.kind === MEMORY ? Math.max(1, (ROW - 1) * boxes[at + NUMBER] / most) :
 			count > 1 ? Math.max(3, (ROW - 1) * Math.min(1, boxes[at + BUSY] / Math.max(1, boxes[at + LENGTH]))) : ROW - 1;
 		const name = row.kind === MEMORY ? bytes(boxes[at + NUMBER]) : guessed ? "\u2248 " + shown(label) :
@@ -279,7 +279,7 @@ function gputraceTimeline(source) {
 		say();
 	}
 
-	// From a call to its GPU work, as far as both rows are in the window.
+	// Draws the arrow from a call to its GPU work, if both rows are in the window.
 	function drawArrow() {
 		const one = pickedHit(), other = linked && state.at && linked.of === state.at && linked.hit;
 		const row = other && rows.find((at) => at.track === other.track);
@@ -337,7 +337,7 @@ function gputraceTimeline(source) {
 			hit.start <= state.at.time && hit.start + Math.max(hit.length, 1) > state.at.time);
 	}
 
-	// What is picked is one slice: its stack, and the call or the GPU work that it belongs to, are asked for once.
+	// If one slice is picked, asks once for its stack, and for its call or GPU work.
 	function askAbout(picked) {
 		const at = state.at, onGpu = gputraceIsOnGpu(picked.row.kind);
 
@@ -397,7 +397,7 @@ function gputraceTimeline(source) {
 		}
 	}
 
-	// ---- what is shown --------------------------------------------------------------------------------------------
+	// ---- the view -------------------------------------------------------------------------------------------------
 
 	function keep() {
 		const given = new URLSearchParams(location.hash.slice(1)), at = state.at;
@@ -466,7 +466,7 @@ function gputraceTimeline(source) {
 		draw();
 	}
 
-	// Between two places of the pointer.
+	// Measures between two positions of the pointer.
 	function measure(one, other) {
 		const left = canvas.getBoundingClientRect().left, [from, to] = [timeAt(one - left), timeAt(other - left)].sort((a, b) => a - b);
 
@@ -624,7 +624,7 @@ function gputraceLevels(data) {
 	};
 }
 
-// A gputrace that answers (view): what it is asked, one question at a time, the latest next.
+// A gputrace that answers (view): sends it one question at a time; the latest one goes next.
 function gputraceLive(status) {
 	const get = (what, given) => fetch(what + "?" + new URLSearchParams(given)).then((response) => {
 		if (!response.ok)

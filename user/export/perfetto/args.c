@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Arguments of slices as debug annotations: whatever a timeline has, by its type. */
+/* Arguments of slices as debug annotations: all that a timeline has, by type. */
 #include "export/perfetto/file.h"
 
 static const uint8_t types[TIMELINE_ARG_COUNT] = {
@@ -8,7 +8,7 @@ static const uint8_t types[TIMELINE_ARG_COUNT] = {
 #undef TYPE
 };
 
-/* More than an argument of numbers has. */
+/* More bytes than a numeric argument needs. */
 #define NUMBERS_MAX 96u
 
 static char *triple_at(char *at, const uint32_t *values)
@@ -23,7 +23,7 @@ static char *triple_at(char *at, const uint32_t *values)
 	return at;
 }
 
-/* The value of one that is a number, or three, or a text that the file has once; NULL: it is none of them. */
+/* The value of an argument that is a number, three numbers, or an interned text; NULL: another type. */
 static char *value_at(struct perfetto *file, char *at, const struct timeline_arg *arg)
 {
 	switch ((enum timeline_arg_type)types[arg->key]) {
@@ -66,7 +66,7 @@ static void put_native(struct sink *event, const struct timeline_native_stack *s
 	proto_end(event, begin);
 }
 
-/* Of those that are mostly of one slice. */
+/* Writes texts that mostly occur in one slice only. */
 static void put_text(struct sink *event, const struct timeline_arg *arg)
 {
 	size_t begin = proto_begin(event, EVENT_ANNOTATIONS);

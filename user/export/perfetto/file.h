@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One file that is being written: what its parts have in common, and the numbers of fields, which are those of
+ * A file that is being written: what its parts share, and field numbers, which are those of
  * protos/perfetto/trace/perfetto_trace.proto of github.com/google/perfetto.
  */
 #ifndef GPUTRACE_PERFETTO_FILE_H
@@ -26,7 +26,7 @@ enum {
 	PACKET_DEFAULTS = 59,
 	PACKET_TRACK_DESCRIPTOR = 60,
 
-	EVENT_CATEGORY = 3, /* all by their number */
+	EVENT_CATEGORY = 3, /* category_iids: all by number */
 	EVENT_ANNOTATIONS = 4,
 	EVENT_TYPE = 9,
 	EVENT_NAME = 10,
@@ -54,8 +54,8 @@ enum {
 	INTERNED_SOURCES = 18, /* source_paths */
 	INTERNED_MAPPINGS = 19,
 	INTERNED_VALUES = 29, /* debug_annotation_string_values */
-	INTERNED_ID = 1,      /* of each of them */
-	INTERNED_TEXT = 2,    /* of those that are texts */
+	INTERNED_ID = 1,      /* in each interned entry */
+	INTERNED_TEXT = 2,    /* in interned texts */
 	FRAME_FUNCTION = 2,
 	FRAME_MAPPING = 3,
 	FRAME_ADDRESS = 4,
@@ -71,7 +71,7 @@ enum event_type {
 	EVENT_COUNTER = 4,
 };
 
-/* All packets of a timeline are of one sequence, so that they share what is interned. */
+/* All packets of a timeline are in one sequence, so that they share interned data. */
 #define SEQUENCE_FIRST 1
 #define SEQUENCE_CLEARED 1u /* sequence_flags */
 #define SEQUENCE_INTERNED 2u
@@ -80,49 +80,49 @@ enum event_type {
 #define CLOCK_OF_TRACE 3
 #define CLOCK_SINCE_BOOT 6
 
-/* Python functions and NVTX ranges that began in an earlier part: each on a row where it meets no other. */
+/* Python functions and NVTX ranges that began in an earlier part: each is on a row where it overlaps no other. */
 struct long_row {
 	uint32_t track;
-	uint64_t end_ns; /* of the latest on it */
+	uint64_t end_ns; /* end of the latest slice on it */
 };
 
-/* Texts of one kind: their numbers in the file are from 1 on. */
+/* Texts of one kind; their numbers in the file start at 1. */
 struct interned_texts {
 	struct texts texts;
 	uint32_t kind; /* INTERNED_... */
-	uint32_t put;  /* that are in the file */
+	uint32_t put;  /* number of texts already in the file */
 };
 
 struct perfetto {
 	struct sink *out;
-	struct sink packet;   /* the one that is being made */
-	struct sink interned; /* and one of what it refers to, which goes to the file before it */
+	struct sink packet;   /* the packet that is being built */
+	struct sink interned; /* and a packet with the data it refers to, which goes to the file first */
 	struct timeline *timeline;
-	uint32_t member; /* which of the file's timelines it is */
-	/* Those three of one that shares its file, or its time, with others. */
-	struct export_used_ids *used;	   /* NULL: its numbers are as they were */
+	uint32_t member; /* index of the timeline in the file */
+	/* The next three are for a timeline that shares its file, or its time axis, with others. */
+	struct export_used_ids *used;	   /* NULL: pids and tids stay as they were */
 	const char *const *process_labels; /* by model.processes, NULL: none */
-	const char *gpu_label;		   /* whose its GPUs are, NULL: it need not be said */
+	const char *gpu_label;		   /* whose its GPUs are; NULL: no label needed */
 	int64_t wall_offset_ns;		   /* CLOCK_REALTIME = the file's times + this */
 	int64_t slept_ns;		   /* CLOCK_BOOTTIME = the file's times + this */
-	ARRAY(uint32_t) pids;		   /* by group, where they may be others than they were */
+	ARRAY(uint32_t) pids;		   /* by group, if they may differ from the original ones */
 	ARRAY(uint32_t) tids;		   /* by track, the same */
 	struct interned_texts names, values, functions, sources;
-	struct tally frames;	    /* code, line, left out; more: its number among values, 0: none yet */
-	struct tally stacks;	    /* number of a stack */
+	struct tally frames;	    /* key: code, line, left out; more: its number among values, 0: none yet */
+	struct tally stacks;	    /* key: number of a stack */
 	ARRAY(uint32_t) code_names; /* by code of the timeline: number in the file among names, 0: none yet */
-	/* Slices whose packets wait until all of its part are known: they are written in the order of their nesting. */
+	/* Slices wait here until all of their part are known, and are then written in the order of their nesting. */
 	struct nesting waiting;
-	ARRAY(size_t) waiting_at; /* where the start of each is in waiting_text, as they came */
-	ARRAY(uint64_t) open;	  /* ends of the slices that are open while those that wait are written */
+	ARRAY(size_t) waiting_at; /* offsets of their start packets in waiting_text, as they arrived */
+	ARRAY(uint64_t) open;	  /* ends of the slices that are open while the waiting ones are written */
 	struct sink waiting_text;
 	ARRAY(struct long_row) long_rows;
-	size_t groups, tracks, counters; /* that have been described */
-	uint64_t part_from_ns;		 /* begin of the current part */
-	uint64_t next_from_ns;		 /* and of the next one */
+	size_t groups, tracks, counters; /* number already described */
+	uint64_t part_from_ns;		 /* start of the current part */
+	uint64_t next_from_ns;		 /* start of the next part */
 };
 
-/* A packet of a file: begin, fields of TracePacket into file->packet, end. */
+/* A packet of a file: begin, add fields of TracePacket to file->packet, end. */
 static inline size_t packet_begin(struct perfetto *file)
 {
 	return proto_begin(&file->packet, TRACE_PACKET);
@@ -143,8 +143,8 @@ static inline void packet_end(struct perfetto *file, size_t begin)
  */
 
 /*
- * A timeline into the file, from its first packet to its last: out, timeline, and what is said above of several, are
- * filled in, the rest is zeroed.  0 or -errno of the trace.
+ * Writes a timeline into the file, from its first packet to its last.  The caller sets out, timeline, and the members
+ * for several timelines, and zeroes the rest.  Returns 0 or -errno of the trace.
  */
 int perfetto_put_timeline(struct perfetto *file);
 
@@ -171,7 +171,7 @@ static inline uint64_t long_row_uuid(const struct perfetto *file, uint32_t row)
 	return uuid_of(file, 0x30000000ull + row);
 }
 
-/* Those that are new in the current part; and all of them again, when what they are called is known. */
+/* Describes the tracks that are new in the current part; and all of them again, once their names are known. */
 void perfetto_put_tracks(struct perfetto *file);
 void perfetto_put_tracks_again(struct perfetto *file);
 void perfetto_put_long_row(struct perfetto *file, uint32_t row);
@@ -179,12 +179,12 @@ void perfetto_put_long_row(struct perfetto *file, uint32_t row);
 /* ---- interned.c -----------------------------------------------------------------------------------------------------
  */
 
-/* What each file has from its beginning: categories, by enum timeline_category + 1; annotations, by key + 1. */
+/* Interns what each file has from the start: categories, by enum timeline_category + 1; annotations, by key + 1. */
 void perfetto_intern_all_known(struct perfetto *file);
 void perfetto_interned_begin(struct perfetto *file);
 void perfetto_interned_free(struct perfetto *file);
 
-/* Number of what a slice is called; of a stack; of an argument's text, and of one that is a line of Python. */
+/* The number of a slice's name; of a stack; of an argument's text, and of an argument that is a line of Python. */
 uint64_t perfetto_name(struct perfetto *file, const struct timeline_name *name);
 uint64_t perfetto_stack(struct perfetto *file, const struct timeline_stack *stack);
 uint64_t perfetto_value(struct perfetto *file, const char *text);
@@ -197,13 +197,13 @@ uint64_t perfetto_line(struct perfetto *file, const struct timeline_frame *frame
 bool perfetto_put_slice(void *context, const struct timeline_slice *slice);
 bool perfetto_put_memory(void *context, const struct timeline_memory *memory);
 
-/* Those of a part that wait. */
+/* Writes the waiting slices of a part. */
 void perfetto_put_waiting(struct perfetto *file);
 
 /* ---- args.c ---------------------------------------------------------------------------------------------------------
  */
 
-/* Arguments as annotations, into a sink that collects in memory. */
+/* Writes arguments as annotations, into a sink that collects in memory. */
 void perfetto_put_args(struct perfetto *file, struct sink *event, const struct timeline_slice *slice);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names, stacks and their frames: in the file once, before the first packet that refers to them. */
+/* Names, stacks and their frames: once in the file, before the first packet that refers to them. */
 #include <stdio.h>
 
 #include "export/perfetto/file.h"
 
-#define MAPPING 1 /* the only one: frames of Python are of no mapped file */
+#define MAPPING 1 /* the only one: Python frames are in no mapped file */
 
 static void texts_of_kind(struct interned_texts *interned, uint32_t kind)
 {
@@ -33,7 +33,7 @@ void perfetto_interned_free(struct perfetto *file)
 	sink_close(&file->interned);
 }
 
-/* A packet with interned data: begin, entries into file->interned, end. */
+/* A packet with interned data: begin, add entries to file->interned, end. */
 static size_t data_begin(struct perfetto *file, size_t *packet)
 {
 	*packet = proto_begin(&file->interned, TRACE_PACKET);
@@ -68,7 +68,7 @@ static void put_new(struct perfetto *file, struct interned_texts *interned)
 	data_end(file, begin, packet);
 }
 
-/* The number of a text that is given in two parts. */
+/* The number of a text given in two parts. */
 static uint64_t text_id(struct perfetto *file, struct interned_texts *interned, const char *before, const char *text)
 {
 	uint32_t id = texts_id(&interned->texts, before, text);
@@ -177,7 +177,7 @@ static void put_frame(struct perfetto *file, const struct timeline_frame *frame,
 	proto_number(&file->interned, INTERNED_ID, id);
 	proto_number(&file->interned, FRAME_FUNCTION, function);
 	proto_number(&file->interned, FRAME_MAPPING, MAPPING);
-	proto_number(&file->interned, FRAME_ADDRESS, id); /* frames of one address would be one */
+	proto_number(&file->interned, FRAME_ADDRESS, id); /* frames with the same address would be merged */
 	proto_number(&file->interned, FRAME_SOURCE, source);
 	if (frame->line)
 		proto_number(&file->interned, FRAME_LINE, frame->line);

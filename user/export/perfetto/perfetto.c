@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A file from its first packet to its last. */
+/* Writes a file from its first packet to its last. */
 #include "export/perfetto/perfetto.h"
 
 #include "export/perfetto/file.h"
@@ -21,7 +21,7 @@ static void put_clock(struct sink *packet, uint64_t clock, uint64_t time_ns)
 	proto_end(packet, begin);
 }
 
-/* Which clock all times are of. */
+/* Says which clock all times are on. */
 static void put_head(struct perfetto *file)
 {
 	size_t packet = packet_begin(file), inner;
@@ -35,8 +35,9 @@ static void put_head(struct perfetto *file)
 }
 
 /*
- * What it showed, and the wall clock, when the trace began; and CLOCK_BOOTTIME, which trace_processor takes for the
- * clock of every file of this form: without a way from there to the file's own it says that events were dropped.
+ * What that clock and the wall clock showed when the trace began; and CLOCK_BOOTTIME, which trace_processor assumes as
+ * the clock of every file of this form: without a conversion to the file's own clock it reports that events were
+ * dropped.
  */
 static void put_clocks(struct perfetto *file)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A timeline for Perfetto in its own form (.pftrace): Protocol Buffers, names once each, whole nanoseconds.  What is in
- * it is what the Chrome trace has; docs/formats.md says how.
+ * A timeline in Perfetto's own format (.pftrace): Protocol Buffers, each name once, whole nanoseconds.  It holds the
+ * same as the Chrome trace; docs/formats.md says how.
  */
 #ifndef GPUTRACE_PERFETTO_H
 #define GPUTRACE_PERFETTO_H
@@ -11,7 +11,7 @@
 
 export_write_fn perfetto_write;
 
-/* Several traces in one .pftrace: each is a sequence of packets of its own, with what it interns and its tracks. */
+/* Several traces in one .pftrace: each is a sequence of packets of its own, with its own interned data and tracks. */
 merged_write_fn perfetto_write_merged;
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A slice is two packets, its start and its end, and readers put packets in order by time; where times are the same the
- * order in the file decides, and an end closes what was opened last.  So what nests is written as it nests: it waits
- * for its part to end.  What is on a stream, or off the CPU, meets nothing else there and is written at once.
+ * A slice is two packets, its start and its end, and readers sort packets by time; at the same time the order in the
+ * file decides, and an end closes what was opened last.  So nested slices are written in nesting order: they wait for
+ * their part to end.  Slices on a stream, or off the CPU, overlap nothing else there and are written at once.
  */
 #include "export/perfetto/file.h"
 
-/* Arrows from forward ops to backward ones are numbered by themselves. */
+/* Arrows from forward ops to backward ops have numbers of their own. */
 #define LINKS (1ull << 62)
 
-/* More than a packet has without the arguments, arrows and texts of its event. */
+/* More bytes than a packet has without the arguments, arrows and texts of its event. */
 #define EVENT_MAX 96u
 
 static char *head_at(const struct perfetto *file, char *at, uint64_t time_ns)
@@ -43,7 +43,7 @@ static void put_end(struct perfetto *file, uint64_t time_ns, uint64_t uuid)
 	proto_wrote(file->out, at);
 }
 
-/* Where an arrow begins at no slice of its own: a point in time. */
+/* Writes a point in time for an arrow that does not start at a slice. */
 static void put_origin(struct perfetto *file, uint32_t track, uint64_t time_ns, uint64_t flow)
 {
 	const struct timeline_name name = {.before = "", .text = "arrow", .code = TIMELINE_NONE};
@@ -62,7 +62,7 @@ static bool is_instant(const struct timeline_slice *slice)
 	return slice->category == TIMELINE_MARK || slice->category == TIMELINE_TORCH_MEMORY;
 }
 
-/* The packet of a slice's start, to memory. */
+/* Writes the packet of a slice's start to memory. */
 static void make_begin(struct perfetto *file, struct sink *memory, const struct timeline_slice *slice, uint64_t uuid)
 {
 	uint64_t name = perfetto_name(file, &slice->name);
@@ -83,7 +83,7 @@ static void make_begin(struct perfetto *file, struct sink *memory, const struct 
 	proto_end(memory, packet);
 }
 
-/* ---- what goes beyond its part --------------------------------------------------------------------------------------
+/* ---- slices that began before their part ----------------------------------------------------------------------------
  */
 
 static bool is_long(const struct perfetto *file, const struct timeline_slice *slice)
@@ -92,7 +92,7 @@ static bool is_long(const struct perfetto *file, const struct timeline_slice *sl
 	       (slice->category == TIMELINE_PYTHON || slice->category == TIMELINE_RANGE);
 }
 
-/* They come by their ends, inner ones first, so none that comes later ends before one on its row. */
+/* They arrive by end, inner ones first, so none that arrives later ends before one on its row. */
 static uint64_t row_of_long(struct perfetto *file, const struct timeline_slice *slice)
 {
 	for (uint32_t i = 0; i < file->long_rows.count; i++) {
@@ -110,7 +110,7 @@ static uint64_t row_of_long(struct perfetto *file, const struct timeline_slice *
 	return long_row_uuid(file, (uint32_t)file->long_rows.count - 1);
 }
 
-/* ---- what waits -----------------------------------------------------------------------------------------------------
+/* ---- slices that wait -----------------------------------------------------------------------------------------------
  */
 
 static void wait_for_part(struct perfetto *file, const struct timeline_slice *slice)

@@ -29,9 +29,9 @@ static uint64_t group_uuid(const struct perfetto *file, uint32_t group)
 /* ---- numbers of processes and threads -------------------------------------------------------------------------------
  */
 
-#define NUMBERS 0x400000u /* PID_MAX_LIMIT: Linux gives out those below */
+#define NUMBERS 0x400000u /* PID_MAX_LIMIT: Linux assigns lower ones */
 
-/* The number itself, or one that no process has, if another timeline of the file has it already. */
+/* The number itself, or, if another timeline of the file has it, one that no process has. */
 static uint32_t not_used(struct tally *used, uint32_t number)
 {
 	while (tally_at(used, (struct tally_key){{number}})->count++)
@@ -63,7 +63,7 @@ static void number_tracks(struct perfetto *file)
 /* ---- descriptors ----------------------------------------------------------------------------------------------------
  */
 
-/* After a name: whose it is. */
+/* Adds the owner after a name. */
 static void put_label(struct sink *packet, const char *label)
 {
 	if (!label)
@@ -73,7 +73,7 @@ static void put_label(struct sink *packet, const char *label)
 	sink_char(packet, ')');
 }
 
-/* Of a process: whose it is among files of several, else its rank. */
+/* For a process: its owner among several files, else its rank. */
 static void put_process_label(struct perfetto *file, const struct timeline_group *group)
 {
 	char *rank = process_rank(&file->timeline->model->processes[group->process]);
@@ -135,7 +135,7 @@ static void put_group(struct perfetto *file, uint32_t index)
 	descriptor_end(file, begin, packet);
 }
 
-/* Rows of a thread stand beside it. */
+/* The rows of a thread are children of its track. */
 static uint64_t parent_of(const struct perfetto *file, const struct timeline_track *track)
 {
 	switch (track->kind) {

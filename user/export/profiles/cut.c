@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A parent stands before its children, and has at least their sum: what is kept is a tree. */
+/* A parent precedes its children, and has at least their sum: what is kept is a tree. */
 #include "export/profiles/cut.h"
 
 #include <string.h>
 
 #define GONE UINT32_MAX
 
-/* Of each node with all below it: the largest share that it has of a value. */
+/* For each node with all below it: the largest share that it has of any value. */
 static double *shares_of(const struct profile *profile)
 {
 	size_t count = profile->nodes.count;
@@ -42,7 +42,7 @@ static size_t count_above(const double *shares, size_t count, double least)
 	return above;
 }
 
-/* Which share leaves at most that many: a power of two; more than one leaves none. */
+/* The least share that leaves at most `most` nodes: a power of two; above 1 it leaves none. */
 static double least_share(const double *shares, size_t count, size_t most)
 {
 	double least = 0x1p-64;
@@ -58,7 +58,7 @@ static void add_values(struct profile_node *to, const struct profile_node *from)
 		to->values[value] += from->values[value];
 }
 
-/* Moves nodes together; what has no parent left goes to *rest.  Whether there is any. */
+/* Compacts the nodes; values of dropped nodes without a parent go to *rest.  Returns whether there are any. */
 static bool drop_nodes(struct profile *profile, const double *shares, double least, struct profile_node *rest)
 {
 	uint32_t *moved = xcalloc(profile->nodes.count, sizeof(*moved)), kept = 0;
@@ -74,7 +74,7 @@ static bool drop_nodes(struct profile *profile, const double *shares, double lea
 			node.parent = node.parent == PROFILE_ROOT ? PROFILE_ROOT : parent;
 			nodes[kept++] = node;
 		} else {
-			moved[i] = parent; /* those below it are its parent's, too */
+			moved[i] = parent; /* its children go to its parent, too */
 			any = any || parent == GONE;
 			add_values(parent == GONE ? rest : &nodes[parent], &node);
 		}
@@ -89,7 +89,7 @@ static uint32_t text_again(struct texts *texts, const struct profile *profile, u
 	return texts_id(texts, "", profile_text(profile, text));
 }
 
-/* Only those frames and texts that are left. */
+/* Keeps only the frames and texts that are still used. */
 static void drop_unused(struct profile *profile)
 {
 	uint32_t *moved = xmalloc((profile->frames.count + 1) * sizeof(*moved)), kept = 0;

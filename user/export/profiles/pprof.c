@@ -36,7 +36,7 @@ enum {
 	VALUE_TYPE_UNIT = 2,
 };
 
-/* The string table: "", these, the target, then the texts of the profile. */
+/* The string table: "", the strings below, the target, then the texts of the profile. */
 static const struct {
 	const char *type, *unit;
 } values[PROFILE_OPERATIONS] = {
@@ -101,14 +101,14 @@ static void put_sample(struct pprof *pprof, uint32_t node)
 	proto_move(pprof->out, memory);
 }
 
-/* One, which says that nothing is left to be looked up in a program. */
+/* The one mapping, which says that nothing is left to be looked up in a program. */
 static void put_mapping(struct pprof *pprof)
 {
 	struct sink *memory = &pprof->memory;
 	size_t begin = proto_begin(memory, PROFILE_MAPPING);
 
 	proto_number(memory, MAPPING_ID, 1);
-	if (pprof->profile->nodes.count) /* of which the first is a process */
+	if (pprof->profile->nodes.count) /* the first node is a process */
 		proto_number(memory, MAPPING_FILENAME,
 			     STRING_OF_TEXT(pprof->profile->frames.items[pprof->profile->nodes.items[0].frame].name));
 	for (uint32_t field = MAPPING_HAS_FUNCTIONS; field <= MAPPING_HAS_INLINE_FRAMES; field++)
@@ -118,8 +118,8 @@ static void put_mapping(struct pprof *pprof)
 }
 
 /*
- * A frame is a location and a function: pprof itself puts those together whose names and files are the same.  Without a
- * system name it takes no part of a name for a C++ parameter list and leaves it out.
+ * A frame is a location and a function; pprof itself merges those with the same names and files.  Without a system
+ * name, pprof does not mistake part of a name for a C++ parameter list and drop it.
  */
 static void put_frame(struct pprof *pprof, uint32_t index)
 {

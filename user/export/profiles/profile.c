@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Rows of analyses become a tree of frames. */
+/* Converts rows of analyses to a tree of frames. */
 #include "export/profiles/profile.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 static uint32_t frame_id(struct profile *profile, const struct profile_frame *frame)
 {
-	/* lines are below 2^28: CPython's are, as a line has bytes */
+	/* lines are below 2^28: CPython's are, as each line takes bytes */
 	struct tally_key key = {
 		{frame->line << 4 | (uint32_t)frame->kind, frame->name, frame->file, frame->first_line}};
 	uint32_t id = tally_number(&profile->frame_ids, key);
@@ -175,7 +175,7 @@ int profile_make(struct profile *profile, struct trace *trace, const struct expo
 		profile->title = trace_title(all.model);
 		add_stacks(profile, all.model, &all.gpu_stacks, options, true);
 		add_stacks(profile, all.model, &all.call_stacks, options, false);
-		if (options->process < 0) /* a GPU idles, not a process */
+		if (options->process < 0) /* GPUs idle, not processes */
 			add_idle(profile, &all);
 		add_ops(profile, &all, options);
 		add_samples(profile, &all, options);

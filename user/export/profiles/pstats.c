@@ -7,14 +7,14 @@
 
 #include <stdlib.h>
 
-/* Of a function, or of one as it was called by another. */
+/* Sums of a function, or of a function under one caller. */
 struct sums {
-	uint32_t caller, function;	   /* functions; PROFILE_ROOT: of no one */
-	uint64_t launches, outer_launches; /* outer: not again for those inside of the same function */
+	uint32_t caller, function;	   /* functions; PROFILE_ROOT: no caller */
+	uint64_t launches, outer_launches; /* outer: recursive calls are not counted again */
 	uint64_t own_ns, outer_ns;
 };
 
-/* What a node and those below it launched. */
+/* Launches and GPU time of a node and all below it. */
 struct weight {
 	uint64_t launches, gpu_ns;
 };
@@ -22,10 +22,10 @@ struct weight {
 struct pstats {
 	struct sink *out;
 	const struct profile *profile;
-	struct tally functions;	      /* name, file, first line, kind; more: a frame of it */
+	struct tally functions;	      /* key: name, file, first line, kind; more: a frame of it */
 	uint32_t *function_of;	      /* by frame */
 	struct weight *weights;	      /* by node */
-	struct tally edges;	      /* function, caller */
+	struct tally edges;	      /* key: function, caller */
 	ARRAY(struct sums) edge_sums; /* by edge */
 	struct sums *sums;	      /* by function */
 };
@@ -47,7 +47,7 @@ static void find_functions(struct pstats *pstats)
 	}
 }
 
-/* Children stand after their parents. */
+/* Children follow their parents. */
 static void find_weights(struct pstats *pstats)
 {
 	const struct profile *profile = pstats->profile;
@@ -96,7 +96,7 @@ static void add_node(struct pstats *pstats, uint32_t index)
 
 	if (!weight.launches && !weight.gpu_ns)
 		return;
-	/* a graph's operations are many where its launch is one */
+	/* a graph has many operations for one launch */
 	if (profile->frames.items[node->frame].kind == STACK_FRAME_OPERATION)
 		weight.launches = node->values[PROFILE_OPERATIONS] > weight.launches ? node->values[PROFILE_OPERATIONS]
 										     : weight.launches;
@@ -106,7 +106,7 @@ static void add_node(struct pstats *pstats, uint32_t index)
 		uint32_t at = pstats->function_of[profile->nodes.items[above].frame];
 
 		is_inner |= at == function;
-		/* the same pair further out; this pair is the first that is looked at */
+		/* the same pair further out; this pair is the first one checked */
 		is_inner_edge |= above != node->parent && at == caller && below == function;
 		below = at;
 	}
@@ -133,7 +133,7 @@ static void put_tuple(struct sink *out, uint32_t items)
 	put_le(out, items, 4);
 }
 
-/* Up to 2^31 - 1 an `i`; above it digits of 15 bits. */
+/* Up to 2^31 - 1 as `i`, above in digits of 15 bits. */
 static void put_integer(struct sink *out, uint64_t value)
 {
 	uint32_t digits = 0;
@@ -170,7 +170,7 @@ static void put_string(struct sink *out, const char *before, const char *text, c
 	sink_text(out, after);
 }
 
-/* What is no Python is called as cProfile calls what has no source: ("~", 0, "<...>"). */
+/* Non-Python functions are named as cProfile names functions without source: ("~", 0, "<...>"). */
 static void put_function(struct pstats *pstats, uint32_t function)
 {
 	static const char *const befores[] = {
@@ -209,7 +209,7 @@ static void put_callers(struct pstats *pstats, size_t *edge, const uint32_t *ord
 	sink_char(out, '0');
 }
 
-/* Edges by function, in the order in which they were met: a counting sort. */
+/* Sorts edges by function, then by first occurrence: a counting sort. */
 static uint32_t *edges_by_function(const struct pstats *pstats)
 {
 	uint32_t *order = xcalloc(pstats->edge_sums.count + 1, sizeof(*order));
@@ -237,7 +237,7 @@ static void put_all(struct pstats *pstats)
 		const struct sums *sums = &pstats->sums[i];
 
 		if (!sums->launches && !sums->outer_ns)
-			continue; /* of other values than these two */
+			continue; /* has other values than these two */
 		put_function(pstats, i);
 		put_tuple(out, 5);
 		put_integer(out, sums->outer_launches);
@@ -247,7 +247,7 @@ static void put_all(struct pstats *pstats)
 		put_callers(pstats, &edge, order, i);
 		any = true;
 	}
-	if (!any) { /* pstats takes no empty dictionary */
+	if (!any) { /* pstats rejects an empty dictionary */
 		put_tuple(out, 3);
 		put_string(out, "~", "", "");
 		put_integer(out, 0);

@@ -92,7 +92,7 @@ int speedscope_write(struct sink *sink, struct trace *trace, const struct export
 		put_frames(sink, &profile);
 		sink_literal(sink, "]},\"profiles\":[");
 		for (enum profile_value i = 0; i < PROFILE_OPERATIONS; i++) {
-			/* the format asks for one profile at least, and people for GPU time first */
+			/* the format needs at least one profile, and users want GPU time first */
 			if (!profile.has[i] && i != PROFILE_LAUNCHES)
 				continue;
 			if (any)

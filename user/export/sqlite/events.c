@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Events of a part of a trace as rows. */
+/* Writes the events of a part of a trace as rows. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "export/sqlite/file.h"
 
-/* Of NVTX_EVENTS. */
+/* eventType of NVTX_EVENTS. */
 enum {
 	NVTX_MARK = 34,
 	NVTX_PUSH_POP = 59,
@@ -73,7 +73,7 @@ static uint64_t bare_name(struct database *base, const char *whole)
 	while ((skipped = strstr(begin, anonymous)))
 		begin = skipped + sizeof(anonymous) - 1;
 	end = begin + strcspn(begin, "<(");
-	if (end == begin) /* of a form of its own */
+	if (end == begin) /* the name has another form */
 		return string_id(base, whole);
 	for (const char *at = begin; at < end; at++)
 		if (*at == ' ' || *at == ':')
@@ -99,7 +99,7 @@ static struct kernel_names names_of(struct database *base, const struct model *p
 	return *names;
 }
 
-/* What the three tables begin with. */
+/* The first columns of the three tables. */
 static void put_place(struct database *base, enum sqlite_table table, const struct model *part,
 		      const struct model_gpu *op)
 {
@@ -114,7 +114,7 @@ static void put_place(struct database *base, enum sqlite_table table, const stru
 	row_number(base, table, global_pid(part->processes[op->process].pid));
 }
 
-/* What they end with: ours. */
+/* Their last columns, which are gputrace's own. */
 static void put_graph(struct database *base, enum sqlite_table table, const struct model *part,
 		      const struct model_gpu *op)
 {
@@ -122,7 +122,7 @@ static void put_graph(struct database *base, enum sqlite_table table, const stru
 	row_number_unless(base, table, op->captured_by == NONE ? 0 : part->calls[op->captured_by].corr, 0);
 }
 
-/* unknown: the number is none where the source did not say it. */
+/* unknown: the number is NULL if the source did not report it. */
 static void row_number_of(struct database *base, enum sqlite_table table, const struct model_gpu *op,
 			  enum model_gpu_unknown unknown, uint64_t value)
 {
@@ -160,7 +160,7 @@ static void put_kernel(struct database *base, const struct model *part, const st
 	row_end(base, table);
 }
 
-/* CUPTI has one more in front: not known. */
+/* CUPTI has one more kind at the start: not known. */
 static void put_memory_kind(struct database *base, enum sqlite_table table, uint32_t kind)
 {
 	row_number_unless(base, table, (uint64_t)kind - 1, UINT64_MAX);
@@ -296,7 +296,7 @@ static void put_range(struct database *base, uint64_t start_ns, uint64_t end_ns,
 	row_end(base, table);
 }
 
-/* The number of a domain, which its first range has in front of it; 0: the default one. */
+/* The number of a domain; its row is written before its first range.  0: the default domain. */
 static uint64_t domain_of(struct database *base, const struct model *part, const struct model_span *range)
 {
 	struct tally_entry *entry;
@@ -311,7 +311,7 @@ static uint64_t domain_of(struct database *base, const struct model *part, const
 	return number;
 }
 
-/* In the part in which they end. */
+/* Ranges are written in the part in which they end. */
 static void put_ranges(struct database *base, const struct model *part)
 {
 	for (uint32_t i = 0; i < part->range_count && !base->result; i++) {

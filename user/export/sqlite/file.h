@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One database that is being written: what its parts have in common. */
+/* A database that is being written: what its parts share. */
 #ifndef GPUTRACE_SQLITE_FILE_H
 #define GPUTRACE_SQLITE_FILE_H
 
@@ -10,7 +10,7 @@
 #include "export/texts.h"
 #include "model/model.h"
 
-/* X(ENUMERATOR, name, columns): values are bound in the order of the columns.  Times: ns since the start. */
+/* X(ENUMERATOR, name, columns): values are bound in the order of the columns.  Times are ns since the start. */
 #define SQLITE_TABLES(X)                                                                                               \
 	X(STRINGS, "StringIds", "id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL")                                \
 	X(PROCESSES, "PROCESSES", "globalPid INTEGER, pid INTEGER, name TEXT, command TEXT")                           \
@@ -76,7 +76,7 @@ enum sqlite_table {
 		SQLITE_TABLE_COUNT
 };
 
-/* Numbers of a kernel's two names, 0: not yet. */
+/* String ids of a kernel's two names, 0: none yet. */
 struct kernel_names {
 	uint32_t whole, bare;
 };
@@ -84,14 +84,14 @@ struct kernel_names {
 struct database {
 	sqlite3 *handle;
 	sqlite3_stmt *inserts[SQLITE_TABLE_COUNT];
-	int result;  /* of SQLite, the first that is not good */
-	int column;  /* of the row that is being bound */
-	int process; /* whose, -1: all */
+	int result;  /* the first error of SQLite */
+	int column;  /* current column of the row that is being bound */
+	int process; /* index of the process, -1: all */
 	uint64_t start_ns;
-	struct texts texts;		    /* StringIds: numbers are from 1 on */
+	struct texts texts;		    /* StringIds: numbers start at 1 */
 	ARRAY(struct kernel_names) kernels; /* by model.strings */
-	struct tally stacks;		    /* of the model that calls have */
-	struct tally domains;		    /* of NVTX: model.strings */
+	struct tally stacks;		    /* key: the model's stacks that calls have */
+	struct tally domains;		    /* key: model.strings of NVTX domains */
 };
 
 /* ---- file_system.c --------------------------------------------------------------------------------------------------
@@ -100,8 +100,9 @@ struct database {
 struct sink;
 
 /*
- * Opens a database that is written into the sink's file descriptor, and reads from it, by a file system of its own for
- * SQLite: no name is opened, and no other file made.  close: gives what went wrong with the file, 0 or -errno.
+ * Opens a database that is written to the sink's file descriptor and read from it, by a file system of its own for
+ * SQLite: nothing is opened by name, and no other file is made.  close: returns the first error of the file, 0 or
+ * -errno.
  */
 struct sqlite_file;
 struct sqlite_file *sqlite_file_open(struct sink *sink, sqlite3 **handle);
@@ -112,7 +113,7 @@ int sqlite_file_close(struct sqlite_file *file);
 
 void sqlite_make_tables(struct database *base);
 
-/* What is known before the events, and what is when they have been written.  model: the first part, and the last. */
+/* Write what is known before the events, and what is known only after them.  model: the first part, and the last. */
 void sqlite_put_enumerations(struct database *base);
 void sqlite_put_tables(struct database *base, const struct model *model);
 
@@ -147,7 +148,7 @@ static inline void row_number_unless(struct database *base, enum sqlite_table ta
 		row_number(base, table, value);
 }
 
-/* text has to stay until the row ends. */
+/* text must stay valid until the row ends. */
 static inline void row_text(struct database *base, enum sqlite_table table, const char *text)
 {
 	sqlite3_bind_text(base->inserts[table], ++base->column, text, -1, SQLITE_STATIC);
@@ -162,13 +163,13 @@ static inline void row_end(struct database *base, enum sqlite_table table)
 		base->result = result;
 }
 
-/* A time since the start; what was before it is below 0. */
+/* A time since the start; negative before the start. */
 static inline uint64_t since_start(const struct database *base, uint64_t time_ns)
 {
 	return time_ns - base->start_ns;
 }
 
-/* nsys' numbers of processes and threads. */
+/* nsys' global numbers of processes and threads. */
 static inline uint64_t global_pid(uint32_t pid)
 {
 	return (uint64_t)(pid & 0xffffff) << 24;

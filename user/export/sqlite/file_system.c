@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A file system for SQLite with one file, which is a descriptor.  gputrace runs as root and writes where a user says,
- * so nothing is opened by a name a second time; and what ends an export ends a database, too.
+ * so nothing is opened by name a second time; and whatever ends an export ends a database, too.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct sqlite_file {
 	sqlite3 *handle;
 };
 
-/* What SQLite has open. */
+/* A file that SQLite has open. */
 struct open_file {
 	sqlite3_file base;
 	struct sink *sink;
@@ -90,7 +90,7 @@ static const sqlite3_io_methods methods = {
 	.xTruncate = file_truncate, .xFileSize = file_size, .xDeviceCharacteristics = no_characteristics,
 };
 
-/* Only the database itself: there is no journal, and temporary things stay in memory. */
+/* Opens only the database itself: there is no journal, and temporary data stays in memory. */
 static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out_flags)
 {
 	struct sqlite_file *whole = vfs->pAppData;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * For the gputrace that is linked statically (-Wl,--wrap=dlopen): SQLite would load extensions by dlopen(3), for which
- * a static program needs the shared libc that it was linked with.  None is ever asked for, and here it is refused.
+ * For a statically linked gputrace (-Wl,--wrap=dlopen): SQLite would load extensions by dlopen(3), for which a static
+ * program needs the shared libc that it was linked with.  gputrace never asks for an extension, and here it is refused.
  */
 #include <stddef.h>
 

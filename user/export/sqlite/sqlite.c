@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A database from its first table to its last row, in one transaction without a journal: it is whole or it is not. */
+/*
+ * Writes a database from its first table to its last row, in one transaction without a journal: it is whole or absent.
+ */
 #include "export/sqlite/sqlite.h"
 
 #include <errno.h>

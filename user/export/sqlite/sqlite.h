@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A trace as an SQLite database (.sqlite), with the tables and columns of `nsys export --type sqlite` for what both
- * have, so that queries written for those run.  By libsqlite3: the format is the library's own.
+ * have, so that queries written for nsys run.  Written by libsqlite3, whose format it is.
  */
 #ifndef GPUTRACE_SQLITE_H
 #define GPUTRACE_SQLITE_H

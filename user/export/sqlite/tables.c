@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tables that say what numbers in the others mean: names, processes, threads, devices, stacks, enumerations. */
+/* Tables that explain the numbers in the others: names, processes, threads, devices, stacks, enumerations. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,7 +168,7 @@ static void put_devices(struct database *base, const struct model *model)
 	}
 }
 
-/* Python frames in the place of native ones, 0 the innermost. */
+/* Python frames in place of native ones, 0 the innermost. */
 static void put_stacks(struct database *base, const struct model *model)
 {
 	for (size_t i = 0; i < base->stacks.count; i++) {
@@ -248,7 +248,7 @@ void sqlite_put_tables(struct database *base, const struct model *model)
 	snprintf(complete, sizeof(complete), "%u.%03u", model_completeness(model) / 1000,
 		 model_completeness(model) % 1000);
 	put_meta(base, "EXPORTER", "gputrace " GPUTRACE_VERSION);
-	put_meta(base, "EXPORT_SCHEMA_VERSION", "3.16"); /* of nsys, as far as tables are the same */
+	put_meta(base, "EXPORT_SCHEMA_VERSION", "3.16"); /* nsys' version, as far as tables are the same */
 	put_meta(base, "HOST", source->host);
 	put_meta(base, "TARGET", source->target);
 	put_meta(base, "COMPLETE_PERCENT", complete);

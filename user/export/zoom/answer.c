@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a stretch looks like at a resolution, as JSON. */
+/* Writes a range at a resolution, as JSON. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "export/zoom/store.h"
 
-/* Of one row of an answer, at one depth. */
+/* One row of an answer, at one depth. */
 struct answer_row {
-	struct sink boxes; /* what is drawn */
+	struct sink boxes; /* the boxes to draw */
 	struct box {
 		uint64_t start_ns, end_ns, busy_ns, longest_ns;
 		uint64_t number;
 		uint32_t label, count;
-	} merged;			       /* count 0: none waits */
-	uint64_t column_from_ns, column_to_ns; /* in which `merged` begins */
+	} merged;			       /* count 0: no box waits */
+	uint64_t column_from_ns, column_to_ns; /* the column in which `merged` begins */
 	bool is_open, any;
 };
 
 struct answer {
 	struct zoom *zoom;
 	uint64_t from_ns, to_ns;
-	uint64_t least_ns;		     /* shorter slices are put together; 0: none are */
-	uint64_t drawn_from_ns, drawn_to_ns; /* of what begins then */
+	uint64_t least_ns;		     /* shorter slices are merged; 0: none are */
+	uint64_t drawn_from_ns, drawn_to_ns; /* only slices that begin in between are drawn */
 	uint32_t boxes, left_out;
 	struct answer_row rows[DEPTH_MAX + 1];
 	uint32_t deepest;
@@ -70,7 +70,7 @@ static void flush_all(struct answer *answer)
 		flush(answer, &answer->rows[depth]);
 }
 
-/* Which part of the stretch a time is in; what is before it is one more. */
+/* The column of the range that a time is in; the time before the range is one more column. */
 static void find_column(const struct answer *answer, struct answer_row *row, uint64_t time_ns)
 {
 	uint64_t since_ns = time_ns - answer->from_ns;
@@ -89,7 +89,7 @@ static bool is_in_column(const struct answer_row *row, uint64_t time_ns)
 	return time_ns >= row->column_from_ns && time_ns < row->column_to_ns;
 }
 
-/* A slice, or what a summary stands for. */
+/* Draws a slice, or the slices of a summary. */
 static void draw(struct answer *answer, uint32_t depth, const struct box *box)
 {
 	struct answer_row *row;
@@ -161,7 +161,7 @@ static bool touches(const struct answer *answer, const struct zoom_block *block)
 	       block->end_ns >= answer->drawn_from_ns && block->first_ns < answer->drawn_to_ns;
 }
 
-/* All of its slices are drawn, as one box. */
+/* Whether all slices of a block are drawn as one box. */
 static bool is_one_box(const struct answer *answer, const struct zoom_block *block)
 {
 	return answer->least_ns && block->end_ns - block->first_ns < answer->least_ns &&
@@ -260,7 +260,7 @@ static void put_estimate(void *context, const struct zoom_estimate *estimate)
 			      .count = (uint32_t)count});
 }
 
-/* Row after row is put as one of depth 0, and then as that which it is. */
+/* Each row is drawn as depth 0, and written with its real depth. */
 static void estimate_track(struct answer *answer, uint32_t index, struct sink *out, bool *any)
 {
 	const struct zoom_layer *layer = &answer->zoom->tracks.items[index].sampled;
@@ -312,7 +312,7 @@ static void put_labels(const struct answer *answer, struct sink *out)
 	}
 }
 
-/* A stack's text holds numbers of frames after the first comma. */
+/* A stack's text holds numbers of frames after its first comma. */
 static void note_frames(const char *stack, uint8_t *used)
 {
 	for (stack = strchr(stack, ','); stack; stack = strchr(stack + 1, ',')) {
@@ -322,7 +322,7 @@ static void note_frames(const char *stack, uint8_t *used)
 	}
 }
 
-/* For who cannot ask for them one by one (zoom_put_stack). */
+/* For callers that cannot ask for stacks one by one (zoom_put_stack). */
 static void put_stacks(const struct answer *answer, struct sink *out)
 {
 	const struct zoom *zoom = answer->zoom;
@@ -373,7 +373,7 @@ void zoom_put_stack(struct zoom *zoom, uint32_t id, struct sink *out)
 	for (stack = strchr(stack, ','); stack; stack = strchr(stack + 1, ',')) {
 		unsigned long frame = strtoul(stack + 1, NULL, 10);
 
-		if (frame >= zoom->texts.at.count) /* the number was no stack's */
+		if (frame >= zoom->texts.at.count) /* the number was not a stack's */
 			break;
 		sink_text(out, between);
 		sink_json(out, texts_at(&zoom->texts, (uint32_t)frame));

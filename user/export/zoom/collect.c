@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A reading's slices: what each is called, and where it is; they wait for the end of their part. */
+/* The slices of a pass: names and places; they wait for the end of their part. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define LABELS_MAX (4u << 20)
 
-/* Who asks meanwhile reads texts and labels; only this thread adds some, so only that takes the lock. */
+/* Threads that ask read texts and labels; only this thread adds any, so it locks only for that. */
 uint32_t zoom_text_id(struct collect *collect, const char *before, const char *text)
 {
 	uint32_t id;
@@ -46,7 +46,7 @@ static uint32_t code_name(struct collect *collect, uint32_t code)
 	return *slot - 1;
 }
 
-/* Where a slice is: its line, or that which launched it; and the stack around that, as zoom_label has it. */
+/* The place of a slice: its line, or the line that launched it; and the stack around that, as in zoom_label. */
 struct place {
 	uint32_t where, stack;
 };
@@ -145,7 +145,7 @@ uint32_t zoom_label_id(struct collect *collect, const struct zoom_label *label)
 	return (uint32_t)entry->more - 1;
 }
 
-/* Whether a label is of that name and place; what is at a text's place may be another text by now. */
+/* Whether a label has that name and place; another text may be at a text's address by now. */
 static bool is_label(const struct zoom *zoom, const struct zoom_label *label, const struct timeline_slice *slice,
 		     struct place place)
 {

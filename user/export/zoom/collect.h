@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For the files of zoom/ alone: a reading under way, of all or of a place. */
+/* For the files of zoom/ alone: a pass in progress, over the whole trace or a place. */
 #ifndef GPUTRACE_ZOOM_COLLECT_H
 #define GPUTRACE_ZOOM_COLLECT_H
 
@@ -9,7 +9,7 @@
 #define ARROWS (1u << 18)
 #define RECENT_LABELS 1024u
 
-/* How much an allocator holds since when; the row on which that is drawn. */
+/* How much memory an allocator holds, since when, and the row that shows it. */
 struct held_memory {
 	uint32_t kind, device;
 	uint32_t track, label;
@@ -19,29 +19,29 @@ struct held_memory {
 struct collect {
 	struct zoom *zoom;
 	struct timeline *timeline;
-	const struct zoom_place *place; /* that alone is read; NULL: all is */
-	ARRAY(uint32_t) tracks;		/* of the timeline: which of the zoom's each is */
+	const struct zoom_place *place; /* only this place is read; NULL: everything */
+	ARRAY(uint32_t) tracks;		/* by track of the timeline: the track of the zoom */
 	struct nesting waiting;
 	ARRAY(struct waiting_long_slice {
 		struct zoom_slice slice;
 		uint32_t track;
 		bool is_open;
 	})
-	long_slices; /* the same; and what is still open */
+	long_slices; /* waiting long slices; and those still open */
 	ARRAY(struct waiting_slice {
 		uint64_t number;
 		uint32_t label;
 	})
-	waiting_rest; /* of those that wait, as they came */
+	waiting_rest; /* the rest of each waiting slice, in order of arrival */
 	uint64_t part_from_ns, next_from_ns;
-	ARRAY(uint32_t) code_names;	  /* by code: number of its text + 1, 0: none yet */
-	struct tally frames;		  /* more: number of the text + 1 */
-	struct tally stacks;		  /* by timeline_stack.id; more: number of the text + 1 */
+	ARRAY(uint32_t) code_names;	  /* by code: 1 + number of its text; 0: none yet */
+	struct tally frames;		  /* more: 1 + number of the text */
+	struct tally stacks;		  /* by timeline_stack.id; more: 1 + number of the text */
 	uint32_t nothing;		  /* the text "" */
 	ARRAY(struct held_memory) memory; /* memory.c */
 	uint64_t end_ns;		  /* of the latest slice to end */
 	struct recent_label {
-		const char *text; /* of its name, NULL: none yet */
+		const char *text; /* its name, NULL: none yet */
 		uint32_t label;
 	} recent[RECENT_LABELS];
 	struct arrow {
@@ -50,17 +50,17 @@ struct collect {
 	} * arrows; /* from calls to their GPU work: which line launched it */
 };
 
-/* False: there is no timeline, and the trace's error says why. */
+/* False: no timeline; the trace's error says why. */
 bool zoom_collect_begin(struct collect *collect, struct zoom *zoom, struct trace *trace, int process);
 void zoom_collect_end(struct collect *collect);
 
-/* What the slice is called, and where; its label. */
+/* The label of a slice: its name and place. */
 uint32_t zoom_label_of(struct collect *collect, const struct timeline_slice *slice);
 
-/* What its call and its GPU work have in common, 0: nothing. */
+/* The number that a call and its GPU work share, 0: none. */
 uint64_t zoom_number_of(const struct timeline_slice *slice);
 
-/* Slices wait for the end of the part. */
+/* Queues a slice until the end of the part. */
 void zoom_wait(struct collect *collect, uint32_t track, const struct zoom_slice *slice);
 uint32_t zoom_text_id(struct collect *collect, const char *before, const char *text);
 uint32_t zoom_label_id(struct collect *collect, const struct zoom_label *label);
@@ -73,10 +73,10 @@ void zoom_end_memory(struct collect *collect, uint64_t end_ns);
 
 /* ---- tracks.c --------------------------------------------------------------------------------------------------- */
 
-/* Those that the timeline has by now; under the lock. */
+/* Adds the tracks that the timeline has so far; the caller holds the lock. */
 void zoom_learn_tracks(struct collect *collect);
 
-/* The row of what a GPU holds, or the host (device TIMELINE_NONE); kind distinguishes rows of one GPU. */
+/* The row for the memory of a GPU, or of the host (device TIMELINE_NONE); kind distinguishes rows of one GPU. */
 uint32_t zoom_memory_track(struct collect *collect, uint32_t kind, uint32_t device, const char *label);
 
 #endif

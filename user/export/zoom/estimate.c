@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What to expect where nothing was read.  How much was recorded when is known of all (zoom_expect_records);
- * what that is, from the nearest place that was read.
+ * Estimates where nothing was read.  How much was recorded at any time is known for all (zoom_expect_records); what it
+ * was comes from the nearest place that was read.
  */
 #include <stdlib.h>
 
@@ -67,7 +67,7 @@ static const struct zoom_summary *summary_of(const struct zoom_row *row, uint32_
 	return NULL;
 }
 
-/* How much of a row is in a nanosecond of a bin, if it is as at that place. */
+/* The contents of a row per nanosecond of a bin, if it is as at that place. */
 struct rate {
 	double count, busy;
 	uint32_t label;
@@ -100,7 +100,7 @@ static void put_stretch(const struct putting *putting, const struct rate *rate, 
 {
 	double length = (double)(to_ns - from_ns), count = rate->count * length;
 
-	/* less than half a slice counts as nothing, unless one lasts */
+	/* less than half a slice counts as nothing, unless one fills most of the time */
 	if (to_ns > from_ns && (count >= 0.5 || rate->busy >= 0.5))
 		putting->put(putting->context, &(struct zoom_estimate){.start_ns = from_ns,
 								       .end_ns = to_ns,
@@ -124,7 +124,7 @@ void zoom_estimate(const struct zoom *zoom, const struct zoom_row *row, uint64_t
 		end_ns = end_ns < to_ns ? end_ns : to_ns;
 		if (begin_ns >= end_ns || !find_rate(zoom, row, bin, &rate))
 			continue;
-		/* where a place was read it is drawn as it is */
+		/* a place that was read is drawn as it is */
 		for (size_t i = 0; i < zoom->places.count && zoom->places.items[i].from_ns < end_ns; i++) {
 			const struct zoom_place *place = &zoom->places.items[i];
 

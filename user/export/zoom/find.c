@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Looking for slices: how many there are in a stretch, the next one that is called so, a call and its GPU work. */
+/* Finds slices: how many are in a range, the next one by name, a call and its GPU work. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ struct search {
 	struct zoom *zoom;
 	const uint8_t *wanted; /* labels: a byte each */
 	uint64_t after_ns;
-	uint64_t from_ns, to_ns; /* of slices that begin then */
+	uint64_t from_ns, to_ns; /* range in which the slices begin */
 	struct zoom_hit *hit;
 	bool found;
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How much memory is held, as a row: a slice for each time between two changes. */
+/* Memory held, as a row: a slice for each time between two changes. */
 #include "export/zoom/collect.h"
 
-#define OF_CUDA 0u  /* what came from CUDA since the trace began */
-#define OF_TORCH 1u /* what PyTorch's allocators have handed out */
+#define OF_CUDA 0u  /* memory from CUDA since the trace began */
+#define OF_TORCH 1u /* memory handed out by PyTorch's allocators */
 
 #define TORCH_CPU 0 /* c10::DeviceType */
 
@@ -35,7 +35,7 @@ static void put_until(struct collect *collect, const struct held_memory *held, u
 
 static void hold(struct collect *collect, struct held_memory *held, uint64_t time_ns, uint64_t bytes)
 {
-	if (time_ns < held->since_ns) /* the events of one thread are not in order with those of another */
+	if (time_ns < held->since_ns) /* events of different threads are not in order */
 		time_ns = held->since_ns;
 	put_until(collect, held, time_ns);
 	held->since_ns = time_ns;
@@ -50,7 +50,7 @@ void zoom_see_cuda_memory(struct collect *collect, const struct timeline_memory 
 	     memory->held_bytes);
 }
 
-/* Only a GPU's: of the CPU PyTorch's allocator does not say how much it has handed out in all. */
+/* Only for GPUs: for the CPU PyTorch's allocator does not report the total that it has handed out. */
 void zoom_see_torch_memory(struct collect *collect, const struct timeline_slice *slice)
 {
 	uint64_t bytes = 0;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The round over a trace: slices of a part wait for its end, as they come kind after kind, and are kept as they nest.
- */
+/* The pass over a trace: slices arrive kind by kind, wait for the end of their part, and are kept in nesting order. */
 #include <errno.h>
 
 #include "export/zoom/collect.h"
 #include "model/model.h"
 #include "model/trace.h"
 
-#define AT_ONCE 4096u /* slices that are added before others may ask */
+#define AT_ONCE 4096u /* slices that are added before other threads may ask */
 
 static void add_long_slices(struct collect *collect)
 {
@@ -120,7 +119,7 @@ static bool see_memory(void *context, const struct timeline_memory *memory)
 	return !atomic_load_explicit(&collect->zoom->stopped, memory_order_relaxed);
 }
 
-/* As the receipt says it. */
+/* Whether the trace is cut, according to its receipt. */
 static bool is_cut(const struct model *last)
 {
 	const struct model_receipt *receipt = last ? &model_source(last)->receipt : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Places of a long trace that are read by themselves, before all of it is. */
+/* Places of a long trace that are read by themselves, before the whole trace is. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "model/trace.h"
 
 /*
- * What is open where the place begins or ends is known to be so in it, and no further.  Of a GPU it has what was
- * recorded in it: what ran then, or a little before.  False: nothing of the slice is known to be there.
+ * Cuts a slice to the place: if it is open at the place's edges, it is known to be so only inside.  A GPU has what was
+ * recorded in the place, which ran then or a little before.  False: nothing of the slice is known to be there.
  */
 static bool cut(const struct zoom *zoom, const struct zoom_place *place, const struct zoom_track *track,
 		struct zoom_slice *slice)
@@ -43,7 +43,7 @@ static bool see_slice(void *context, const struct timeline_slice *slice)
 	struct zoom_slice kept = {.start_ns = slice->start_ns, .end_ns = slice->end_ns};
 	uint32_t label = zoom_label_of(collect, slice);
 
-	/* what this thread alone writes it reads without the lock */
+	/* this thread is the only writer, so it reads without the lock */
 	if (slice->category != TIMELINE_TORCH_MEMORY && cut(zoom, collect->place, &zoom->tracks.items[track], &kept)) {
 		kept.label = label;
 		kept.number = zoom_number_of(slice);
@@ -67,7 +67,7 @@ static int by_begin(const void *left, const void *right)
 	return a->from_ns < b->from_ns ? -1 : a->from_ns > b->from_ns;
 }
 
-/* All at once: who asks meanwhile sees the place as a whole or not at all. */
+/* Adds everything at once: threads that ask see the whole place or nothing of it. */
 static void add_place(struct collect *collect)
 {
 	struct zoom *zoom = collect->zoom;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Blocks of slices, packed into a file without a name: begin since the one before, length, label, number. */
+/* Blocks of slices, packed into an unnamed file: start since the previous slice, length, label, number. */
 #include "export/zoom/store.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ _Static_assert(READ_BYTES >= PACKED_MAX, "a block is read at once");
 
 /* ---- the file --------------------------------------------------------------------------------------------------- */
 
-/* Without a file, or where its disk is full, all stays in memory. */
+/* Without a file, or if its disk is full, everything stays in memory. */
 static void write_tail(struct zoom_file *file)
 {
 	size_t done = 0;
@@ -41,7 +41,7 @@ static void write_tail(struct zoom_file *file)
 	file->tail.used = 0;
 }
 
-/* Blocks of a row follow each other, nearly: those after the one that is asked for are read with it. */
+/* Blocks of a row are nearly consecutive: those after the requested one are read with it. */
 static bool read_stretch(struct zoom_file *file, uint64_t at)
 {
 	if (!file->read)
@@ -67,7 +67,7 @@ static bool is_read(const struct zoom_file *file, uint64_t at, uint32_t size)
 	       size <= file->read_size - (at - file->read_at);
 }
 
-/* The packed bytes of a block, valid until the next are asked for; NULL: they cannot be read. */
+/* The packed bytes of a block, valid until the next call; NULL: they cannot be read. */
 static const uint8_t *bytes_at(struct zoom_file *file, uint64_t at, uint32_t size)
 {
 	if (at >= file->written)
@@ -204,7 +204,7 @@ static int by_begin(const void *left, const void *right)
 	return a->first_ns < b->first_ns ? -1 : a->first_ns > b->first_ns;
 }
 
-/* Places come in any order, and no block has slices of two. */
+/* Places arrive in any order, and no block has slices of two of them. */
 void zoom_end_sampled(struct zoom *zoom, struct zoom_track *track)
 {
 	track->sampled.around.count = 0;
@@ -274,7 +274,7 @@ void zoom_sort_long_slices(struct zoom_track *track)
 	qsort(track->edges.items, track->edges.count, sizeof(*track->edges.items), by_time);
 	for (size_t i = 0; i < track->edges.count; i++)
 		track->edges.items[i].open = open += track->edges.items[i].open;
-	/* a long one is as deep as others are open around it */
+	/* a long slice is as deep as the number of others open around it */
 	for (size_t i = 0; i < track->long_slices.count; i++) {
 		uint32_t depth = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For the files of zoom/ alone: what is kept. */
+/* For the files of zoom/ alone: the data that is kept. */
 #ifndef GPUTRACE_ZOOM_STORE_H
 #define GPUTRACE_ZOOM_STORE_H
 
@@ -16,20 +16,20 @@
 #define BLOCK_SLICES 256u
 #define DEPTH_MAX 160u /* deeper slices are on the last row */
 
-/* Of a slice: packed in blocks, or waiting to be. */
+/* The data of a slice: packed in blocks, or not packed yet. */
 struct zoom_slice {
 	uint64_t start_ns, end_ns;
-	uint64_t number; /* of a call and its GPU work: TIMELINE_ARG_CORRELATION; of memory: bytes that are held; 0 */
+	uint64_t number; /* of a call and its GPU work: TIMELINE_ARG_CORRELATION; of memory: bytes held; else 0 */
 	uint32_t label;
 };
 
 struct zoom_block {
-	uint64_t first_ns, end_ns; /* the earliest begin, the latest end */
+	uint64_t first_ns, end_ns; /* the earliest start, the latest end */
 	uint64_t busy_ns;
 	uint64_t least_number, most_number;
-	uint64_t at; /* in the file */
+	uint64_t at; /* offset in the file */
 	uint32_t size;
-	uint32_t label; /* of the longest */
+	uint32_t label; /* of the longest slice */
 	uint32_t count;
 };
 
@@ -37,30 +37,30 @@ struct zoom_row {
 	ARRAY(struct zoom_block) blocks; /* by start */
 	struct zoom_slice open[BLOCK_SLICES];
 	uint32_t open_count;
-	ARRAY(struct zoom_summary) summaries; /* where it is of samples: one for each that has slices in it */
+	ARRAY(struct zoom_summary) summaries; /* in sampled layers: one for each place with slices in it */
 };
 
-/* What a place of a log that was read by itself has in one row. */
+/* Sums over one row of a place that was read by itself. */
 struct zoom_summary {
-	uint32_t place; /* the number of it */
-	uint32_t label; /* of the longest */
+	uint32_t place; /* the place's number */
+	uint32_t label; /* of the longest slice */
 	uint64_t count, busy_ns, longest_ns;
 };
 
-/* Rows by depth, and ends of slices that are open where the latest was put. */
+/* Rows by depth, and the ends of slices open where the latest was added. */
 struct zoom_layer {
 	ARRAY(struct zoom_row *) rows;
 	ARRAY(uint64_t) around;
 };
 
-/* Python functions and ranges that began in an earlier part than the one they ended in; they nest. */
+/* Python functions and ranges that began before the part in which they ended; they nest. */
 struct zoom_long_slice {
 	struct zoom_slice slice;
 	uint32_t depth;
-	bool is_open; /* its end is still to come: it is as long as is known */
+	bool is_open; /* its end is not read yet: it is as long as known so far */
 };
 
-/* By what a group and a track are known again in another reading, whose numbers are others. */
+/* Keys that identify a group and a track in another pass, where their numbers differ. */
 struct zoom_group_key {
 	uint32_t kind, pid, device;
 };
@@ -72,15 +72,15 @@ struct zoom_track_key {
 struct zoom_track {
 	char *label, *group;
 	struct zoom_track_key key;
-	uint32_t kind, group_index, owner, order; /* where it stands: by these */
+	uint32_t kind, group_index, owner, order; /* sort order of the track */
 	bool on_gpu;
-	bool is_known;				   /* by the reading of all; else by samples alone */
-	struct zoom_layer read;			   /* without those long ones around them */
-	struct zoom_layer sampled;		   /* of places of which the reading of all is still to come */
+	bool is_known;				   /* the pass over the whole trace has it; else only samples have it */
+	struct zoom_layer read;			   /* without the long slices */
+	struct zoom_layer sampled;		   /* places that the pass over the whole trace has not reached yet */
 	ARRAY(struct zoom_long_slice) long_slices; /* by start, outer ones first, once sorted */
 	ARRAY(struct zoom_edge {
 		uint64_t time_ns;
-		uint32_t open; /* long slices from here on */
+		uint32_t open; /* number of long slices open from here on */
 	})
 	edges;
 	bool is_sorted;
@@ -89,10 +89,10 @@ struct zoom_track {
 struct zoom_label {
 	uint32_t name, where;
 	uint32_t category;
-	uint32_t stack; /* a text: "own,12,45", its frames' texts innermost first, and which is the user's own or -1 */
+	uint32_t stack; /* a text, "own,12,45": its frames' texts, innermost first; own: the user's own, or -1 */
 };
 
-/* The packed blocks: a file without a name, what is still to be written there, and a stretch that was read. */
+/* The packed blocks: an unnamed file, the tail not yet written to it, and a piece that was read. */
 struct zoom_file {
 	int fd;
 	int error;
@@ -104,8 +104,8 @@ struct zoom_file {
 };
 
 struct zoom {
-	pthread_mutex_t lock; /* of all below but these */
-	atomic_uint askers;   /* who wait for the lock: a mutex that is taken again at once would not be theirs */
+	pthread_mutex_t lock; /* protects all members but the next two */
+	atomic_uint askers;   /* threads that wait for the lock: a mutex that is retaken at once would starve them */
 	atomic_bool stopped;
 	struct zoom_file file;
 	struct texts texts;
@@ -113,18 +113,18 @@ struct zoom {
 	struct tally label_ids;
 	ARRAY(struct zoom_track) tracks;
 	struct zoom_progress progress;
-	ARRAY(struct zoom_place) places; /* that were read by themselves, by start */
-	uint32_t next_place;		 /* their numbers */
+	ARRAY(struct zoom_place) places; /* places read by themselves, by start */
+	uint32_t next_place;		 /* number of the next place */
 	bool shows_samples;
 	uint64_t expected_from_ns, expected_to_ns;
-	double density[ZOOM_BINS]; /* records in each part of that */
-	double records;		   /* of all parts */
+	double density[ZOOM_BINS]; /* records in each bin of that range */
+	double records;		   /* in all bins */
 };
 
-/* The kind of a track that no timeline has: how much memory is held. */
+/* The kind of a track that no timeline has: memory held. */
 #define ZOOM_TRACK_MEMORY 100u
 
-/* For an answer; and what goes on for long lets those go first who want one, without the lock. */
+/* Lock to answer a question.  Long work calls zoom_let_ask without the lock, so that waiting threads go first. */
 static inline void zoom_lock_to_ask(struct zoom *zoom)
 {
 	atomic_fetch_add(&zoom->askers, 1);
@@ -142,33 +142,33 @@ static inline void zoom_let_ask(struct zoom *zoom)
 
 void zoom_add(struct zoom *zoom, uint32_t track, const struct zoom_slice *slice);
 
-/* The same of a place that is read by itself; then, when all of it was put, what is still open is packed. */
+/* The same for a place that is read by itself; zoom_end_sampled packs the rest once all of it was added. */
 void zoom_add_sampled(struct zoom *zoom, uint32_t track, const struct zoom_slice *slice, uint32_t place);
 void zoom_end_sampled(struct zoom *zoom, struct zoom_track *track);
 void zoom_free_layer(struct zoom_layer *layer);
 void zoom_add_long_slice(struct zoom *zoom, uint32_t track, const struct zoom_slice *slice, bool is_open);
-/* Those that are open are put again. */
+/* Drops the open slices; they are added again. */
 void zoom_forget_open(struct zoom_track *track);
 
-/* How many long slices are open on the track at a time; after zoom_sort_long_slices. */
+/* The number of long slices open on the track at a time; after zoom_sort_long_slices. */
 void zoom_sort_long_slices(struct zoom_track *track);
 uint32_t zoom_longs_at(const struct zoom_track *track, uint64_t time_ns);
 
-/* The slices of a block, at most BLOCK_SLICES; how many. */
+/* Unpacks the slices of a block, at most BLOCK_SLICES; returns how many. */
 uint32_t zoom_unpack(struct zoom *zoom, const struct zoom_block *block, struct zoom_slice *slices);
 
 /*
- * From here on samples stand for what is not read yet; UINT64_MAX: there are none.  Slices that begin before it are
- * those of the reading, others those of samples: each is drawn once.
+ * The time from which samples stand for what is not read yet; UINT64_MAX: no samples.  Slices that begin before it come
+ * from the pass over the whole trace, others from samples: each is drawn once.
  */
 uint64_t zoom_sampled_from(const struct zoom *zoom);
 
-/* What samples have goes; under the lock. */
+/* Drops all samples; the caller holds the lock. */
 void zoom_drop_samples(struct zoom *zoom);
 
 /* ---- estimate.c ------------------------------------------------------------------------------------------------- */
 
-/* What to expect of a row where nothing was read: boxes of some, in order, each handed to put. */
+/* Estimates of a row where nothing was read: boxes that each stand for several slices, passed to put in order. */
 struct zoom_estimate {
 	uint64_t start_ns, end_ns, busy_ns, count;
 	uint32_t label;

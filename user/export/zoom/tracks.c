@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tracks of a zoom: those of a timeline are found again in one of another reading, and the caller gets them. */
+/* Tracks of a zoom: finds the tracks of a timeline again in another pass, and writes them for the caller. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "export/zoom/collect.h"
 #include "model/model.h"
 
-#define OF_SAMPLES 0x40000000u /* numbers of tracks that samples alone know: after those of the timeline */
+#define OF_SAMPLES 0x40000000u /* numbers of tracks that only samples have: after those of the timeline */
 
 /* ---- from a timeline -------------------------------------------------------------------------------------------- */
 
@@ -51,7 +51,7 @@ static bool is_of_group(const struct zoom_track *track, const struct zoom_group_
 	return !memcmp(&track->key.group, group, sizeof(*group));
 }
 
-/* One with that key which this reading does not have yet; or a new one. */
+/* A track with that key that this pass does not have yet, or a new one. */
 static uint32_t find_track(struct collect *collect, const struct zoom_track_key *key)
 {
 	struct zoom *zoom = collect->zoom;
@@ -66,7 +66,7 @@ static uint32_t find_track(struct collect *collect, const struct zoom_track_key 
 	return (uint32_t)zoom->tracks.count - 1;
 }
 
-/* Where groups stand is the timeline's affair: of one that samples alone know, after all others. */
+/* The timeline decides the order of groups; a group that only samples have comes after all others. */
 static uint32_t place_of_group(const struct zoom *zoom, const struct zoom_group_key *group, uint32_t index)
 {
 	uint32_t place = OF_SAMPLES + index;
@@ -122,7 +122,7 @@ void zoom_learn_tracks(struct collect *collect)
 		kept = &zoom->tracks.items[collect->tracks.items[i]];
 		if (collect->place && kept->label)
 			continue;
-		/* only the end of a long trace knows what they are called */
+		/* only the end of a long trace gives their names */
 		timeline_track_label(timeline, i, label, sizeof(label));
 		free(kept->label);
 		free(kept->group);
@@ -162,9 +162,9 @@ uint32_t zoom_memory_track(struct collect *collect, uint32_t kind, uint32_t devi
 	return index;
 }
 
-/* ---- for who asks ----------------------------------------------------------------------------------------------- */
+/* ---- answers ---------------------------------------------------------------------------------------------------- */
 
-/* As far as starts of blocks show: long ones may come and go inside of one. */
+/* The depth as far as block starts show: long slices may begin and end inside a block. */
 static uint32_t depth_of(const struct zoom *zoom, const struct zoom_track *track)
 {
 	uint32_t deepest = zoom_sampled_from(zoom) != UINT64_MAX ? (uint32_t)track->sampled.rows.count : 0, depth;
@@ -187,7 +187,7 @@ static uint32_t depth_of(const struct zoom *zoom, const struct zoom_track *track
 	return deepest < DEPTH_MAX ? deepest : DEPTH_MAX;
 }
 
-/* GPUs first, then processes; rows of a thread stand together. */
+/* GPUs first, then processes; rows of a thread stay together. */
 static bool stands_before(const struct zoom_track *a, const struct zoom_track *b)
 {
 	if (a->on_gpu != b->on_gpu)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What of a database is looked at, and how much; see database.h. */
+/* Which parts of a database are read, and how much; see database.h. */
 #include "input/database/database.h"
 
 #include <stdio.h>
@@ -10,8 +10,8 @@
 
 #include "base/array.h"
 
-#define HEAP_MAX (256ll << 20) /* of libsqlite3: tables and columns that a file declares are kept in memory */
-#define ROW_MIN 4	       /* bytes of a row in a file: its place in the page, its length, its number */
+#define HEAP_MAX (256ll << 20) /* of libsqlite3: the declared tables and columns are kept in memory */
+#define ROW_MIN 4	       /* bytes of a row in a file: offset in the page, length, row id */
 
 static const char magic[16] = "SQLite format 3";
 
@@ -22,7 +22,7 @@ bool database_is(int fd)
 	return pread(fd, begin, sizeof(begin), 0) == sizeof(begin) && !memcmp(begin, magic, sizeof(begin));
 }
 
-/* Pages, and bytes of one (0x0001: 65,536). */
+/* The page count times the page size (0x0001: 65,536). */
 static uint64_t size_of_header(int fd)
 {
 	uint8_t header[100];
@@ -35,7 +35,7 @@ static uint64_t size_of_header(int fd)
 	return pages * (page == 1 ? 65536 : page);
 }
 
-/* Sets what a database could do while it is read to nothing; false: this libsqlite3 cannot. */
+/* Disables everything that a database could run while it is read; false: this libsqlite3 cannot. */
 static bool secure(struct database *base)
 {
 	sqlite3_db_config(base->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -66,7 +66,7 @@ bool database_open(struct database *base, int fd)
 	base->whole = size_of_header(fd);
 	if (!database_file_open(base) || !secure(base))
 		return false;
-	/* reads what the file declares */
+	/* reads the declarations of the file */
 	readable =
 		sqlite3_prepare_v2(base->handle, "SELECT count(*) FROM sqlite_master", -1, &first, NULL) == SQLITE_OK &&
 		sqlite3_step(first) == SQLITE_ROW;
@@ -82,7 +82,7 @@ void database_close(struct database *base)
 
 /* ---- what is there ----------------------------------------------------------------------------------------------- */
 
-/* A view has no page of its own, and a virtual table neither. */
+/* A view or a virtual table has no page of its own. */
 bool database_has(struct database *base, const char *table)
 {
 	sqlite3_stmt *statement = NULL;
@@ -99,7 +99,7 @@ bool database_has(struct database *base, const char *table)
 	return found;
 }
 
-/* Which of them the table has, without generated and hidden ones: bit i is column i. */
+/* The columns that the table has, without generated and hidden ones: bit i is column i. */
 static uint64_t find_columns(struct database *base, const char *table, const char *const *columns, unsigned count)
 {
 	char *text = xasprintf("PRAGMA main.table_info(\"%s\")", table);
@@ -124,7 +124,7 @@ bool database_has_column(struct database *base, const char *table, const char *c
 	return database_has(base, table) && find_columns(base, table, &column, 1);
 }
 
-/* ---- a round ----------------------------------------------------------------------------------------------------- */
+/* ---- a pass ------------------------------------------------------------------------------------------------------ */
 
 static void note_damage(struct database_rows *rows)
 {
@@ -142,7 +142,7 @@ static void new_statement(struct database_rows *rows, const char *const *columns
 		abort();
 	fputs("SELECT ", statement);
 	for (unsigned i = 0; i < count; i++) {
-		/* without a table's name in front one in quotes would be a text where there is no such column */
+		/* a quoted column without the table's name in front is read as a text if there is no such column */
 		if (rows->has >> i & 1)
 			fprintf(statement, "%smain.\"%s\".\"%s\"", i ? "," : "", rows->table, columns[i]);
 		else
@@ -158,7 +158,7 @@ static void new_statement(struct database_rows *rows, const char *const *columns
 struct database_rows database_select(struct database *base, const char *table, const char *const *columns,
 				     unsigned count)
 {
-	/* text of 16 bits a character may have half as much again in 8 */
+	/* UTF-16 text may grow by half in UTF-8 */
 	struct database_rows rows = {.base = base, .table = table, .left = 2 * base->size};
 
 	if (count > DATABASE_COLUMNS_MAX)
@@ -177,7 +177,7 @@ bool database_next(struct database_rows *rows)
 	if (!rows->statement)
 		return false;
 	result = sqlite3_step(rows->statement);
-	/* pages may name each other, so that there seem to be more rows than the file has room for */
+	/* pages may refer to each other in a cycle, so that there seem to be more rows than fit in the file */
 	if (result == SQLITE_ROW && rows->left >= ROW_MIN) {
 		rows->left -= ROW_MIN;
 		return true;

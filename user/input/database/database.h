@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * An SQLite database that another program wrote, read from a descriptor by libsqlite3: tables by name, the columns that
- * they have, rows in the order of the file.  Nothing is opened by a name, written, sorted or kept, so a read takes a
- * few MB however long the file is.  Only real tables and plain columns are looked at: of views, triggers, virtual
- * tables and generated columns nothing is run.
+ * An SQLite database that another program wrote, read from a descriptor by libsqlite3: tables by name, their columns,
+ * rows in file order.  Nothing is opened by name, written, sorted or kept, so reading takes a few MB however long the
+ * file is.  Only real tables and plain columns are read: nothing of views, triggers, virtual tables or generated
+ * columns is run.
  */
 #ifndef GPUTRACE_INPUT_DATABASE_H
 #define GPUTRACE_INPUT_DATABASE_H
@@ -21,23 +21,23 @@ struct database {
 	sqlite3_vfs vfs;
 	int fd;
 	uint64_t size;	   /* of the file */
-	uint64_t whole;	   /* what its header says it has */
-	const char *where; /* the first table that is damaged, a literal; NULL: none was */
+	uint64_t whole;	   /* size according to its header */
+	const char *where; /* the first damaged table, a literal; NULL: none */
 };
 
-/* A round over one table. */
+/* One pass over a table. */
 struct database_rows {
 	struct database *base;
-	sqlite3_stmt *statement; /* NULL: there is no such table, or no more rows */
+	sqlite3_stmt *statement; /* NULL: no such table, or no more rows */
 	const char *table;
 	uint64_t has;  /* bit i: the table has column i */
-	uint64_t left; /* bytes that the rest of the table can have at most */
+	uint64_t left; /* upper bound of the bytes in the rest of the table */
 };
 
-/* Whether the file begins as a database does. */
+/* Whether the file starts like a database. */
 bool database_is(int fd);
 
-/* False: it cannot be read at all.  To be closed in any case. */
+/* False: it cannot be read at all.  The caller closes it in any case. */
 bool database_open(struct database *base, int fd);
 void database_close(struct database *base);
 
@@ -46,15 +46,15 @@ bool database_has_column(struct database *base, const char *table, const char *c
 
 #define DATABASE_COLUMNS_MAX 64u
 
-/* All rows of a table, if there is one; a column that it lacks is as one without a value.  table: a literal. */
+/* Selects all rows of a table, or none if it does not exist; a missing column reads as NULL.  table: a literal. */
 struct database_rows database_select(struct database *base, const char *table, const char *const *columns,
 				     unsigned count);
 
-/* False: there are no more, and the round is over. */
+/* False: there are no more rows, and the pass is over. */
 bool database_next(struct database_rows *rows);
 void database_end(struct database_rows *rows);
 
-/* Of the current row: an integer, else `none`; a text or a blob, valid until the next row, else of size 0. */
+/* Values of the current row: an integer, or `none`; a text or blob, valid until the next row, or of size 0. */
 static inline int64_t database_number(const struct database_rows *rows, unsigned column, int64_t none)
 {
 	sqlite3_value *value;
@@ -69,9 +69,9 @@ struct text database_text(struct database_rows *rows, unsigned column);
 struct text database_blob(struct database_rows *rows, unsigned column);
 
 /*
- * The file system for SQLite with one file, base->fd, which can only be read; base->size and whole are set.  A file
- * that is cut seems as long as its header says, so that what is left of it can be read; what a journal beside it holds
- * is not.  False: libsqlite3 does not open it.
+ * A read-only file system for SQLite with one file, base->fd; base->size and whole are set.  A truncated file appears
+ * as long as its header says, so that the rest of it can be read.  A journal beside the file is ignored.  False:
+ * libsqlite3 does not open it.
  */
 bool database_file_open(struct database *base);
 void database_file_close(struct database *base);

@@ -4,7 +4,7 @@
 
 #include "input/database/database_reader.h"
 
-/* Digits in twos, whatever stands between. */
+/* Reads pairs of hex digits, whatever is between them. */
 static void read_digits(struct text text, uint8_t uuid[16])
 {
 	static const char hex[] = "0123456789abcdef";

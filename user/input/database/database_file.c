@@ -6,12 +6,12 @@
 
 #define NAME "gputrace-read"
 
-/* In the header: how it is written, how it is read (2: with a write-ahead log, which would have to be looked for). */
+/* In the header: write version, read version (2: with a write-ahead log, which SQLite would look for). */
 #define FORMATS_AT 18
 #define FORMATS 2
 #define FORMAT_ALONE 1
 
-/* What SQLite has open. */
+/* A file that SQLite has open. */
 struct open_file {
 	sqlite3_file base;
 	const struct database *database;
@@ -56,7 +56,7 @@ static int file_size(sqlite3_file *file, sqlite3_int64 *size)
 	return SQLITE_OK;
 }
 
-/* No one writes it: there are no locks to take and no journals to look for. */
+/* No one writes the file: there are no locks to take and no journals to look for. */
 static int characteristics(sqlite3_file *file)
 {
 	(void)file;
@@ -68,7 +68,7 @@ static const sqlite3_io_methods methods = {
 	.xTruncate = no_truncate, .xFileSize = file_size, .xDeviceCharacteristics = characteristics,
 };
 
-/* Only the database itself: no journal, and nothing temporary. */
+/* Opens only the database itself: no journal, and nothing temporary. */
 static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out_flags)
 {
 	struct open_file *open = (struct open_file *)file;

@@ -6,7 +6,7 @@
 
 #define STRINGS_MAX (4u << 20)
 #define THREADS_MAX (1u << 20)
-#define NS_MAX (INT64_MAX / 4) /* some 73 years: later times are invented */
+#define NS_MAX (INT64_MAX / 4) /* some 73 years: later times are invalid */
 
 bool database_reader_open(struct database_reader *reader, int fd, struct foreign_file *file)
 {
@@ -30,7 +30,7 @@ void database_reader_close(struct database_reader *reader)
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-/* The number of the text that is added next; false: another has it already. */
+/* Takes a number for the text that is added next; false: another text has it already. */
 static bool take_number(struct database_reader *reader, int64_t number)
 {
 	uint32_t *index;
@@ -94,7 +94,7 @@ uint32_t database_small(const struct database_rows *rows, unsigned column, uint3
 	return value >= 0 && value < UINT32_MAX ? (uint32_t)value : unknown;
 }
 
-/* False: it cannot be. */
+/* False: an impossible time. */
 static bool shift(const struct database_reader *reader, int64_t time_ns, uint64_t *shifted)
 {
 	if (time_ns < -reader->zero_ns || time_ns > NS_MAX)

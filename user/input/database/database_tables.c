@@ -10,7 +10,7 @@
 #define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
 #define PRINTED 64
 
-/* Whose work it is; 0: the file does not say, or says it of more than there can be. */
+/* The process of GPU work; 0: the file does not say, or names too many processes. */
 static uint32_t process_of(struct database_reader *reader, int64_t global)
 {
 	uint32_t pid = database_pid(global);
@@ -23,7 +23,7 @@ static uint32_t process_of(struct database_reader *reader, int64_t global)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-/* nsys has a thread in one number and a name, nvprof two numbers and CUPTI's callback id. */
+/* nsys has the thread in one number and a name; nvprof has two numbers and CUPTI's callback id. */
 enum {
 	CALL_START,
 	CALL_END,
@@ -35,7 +35,7 @@ enum {
 	CALL_PID,
 	CALL_TID,
 	CALL_CBID,
-	CALL_CAPTURED, /* gputrace's */
+	CALL_CAPTURED, /* gputrace's own */
 	CALL_OF_BACKWARD,
 };
 
@@ -61,7 +61,7 @@ static uint16_t api_of(struct database_reader *reader, struct database_string *s
 	return string->api;
 }
 
-/* nvprof names no call: of those whose name is not known the number is shown. */
+/* nvprof names no calls: those whose name is unknown are shown by number. */
 static uint16_t api_by_number(struct database_reader *reader, int64_t cbid, enum gpt_api_domain domain)
 {
 	uint16_t api = cbid > 0 && cbid < 1 << 12 ? GPT_API(domain, cbid) : 0;
@@ -143,7 +143,7 @@ enum {
 	GPU_LOCAL,
 	GPU_GRID,
 	GPU_BLOCK = GPU_GRID + 3,
-	GPU_CAPTURED_BY = GPU_BLOCK + 3, /* gputrace's */
+	GPU_CAPTURED_BY = GPU_BLOCK + 3, /* gputrace's own */
 };
 
 static const char *const gpu_columns[] = {
@@ -201,7 +201,7 @@ static bool read_place(struct database_reader *reader, const struct database_row
 	bool ended;
 
 	gpu->row = (struct row){.text = ROW_NO_TEXT, .kind = ROW_GPU};
-	/* both 0: CUPTI had no times of it */
+	/* both 0: CUPTI had no times for it */
 	if (!database_number(rows, GPU_START, 0) && !database_number(rows, GPU_END, 0)) {
 		reader->file->bad++;
 		return false;
@@ -220,7 +220,7 @@ static bool read_place(struct database_reader *reader, const struct database_row
 	return true;
 }
 
-/* What is known of work by a number of its own. */
+/* Numbers of GPU work that have a column each. */
 enum {
 	NUMBER_BYTES,
 	NUMBER_REGISTERS,
@@ -232,7 +232,7 @@ enum {
 	NUMBERS = NUMBER_BLOCK + 3,
 };
 
-/* Returns which of them the row lacks, as bits of enum model_gpu_unknown; these are 0 then. */
+/* Returns the numbers that the row lacks, as bits of enum model_gpu_unknown; these are set to 0. */
 static uint8_t read_numbers(const struct database_rows *rows, uint64_t numbers[NUMBERS])
 {
 	static const struct {
@@ -350,8 +350,8 @@ static const char *const sync_columns[] = {
 };
 
 /*
- * nsys numbers kinds of waits otherwise than the table of kinds in its own files says, and each version in its own way
- * (seen: 2020 to 2025): the call's name says it, else which of stream and event is set.
+ * nsys' numbers of wait kinds differ from the table of kinds in its own files, and from version to version (seen: 2020
+ * to 2025).  So the call's name decides, else which of stream and event is set.
  */
 static uint32_t kind_of_wait(const struct database_reader *reader, const struct row_sync *sync)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From what a database has to who wrote it; see database_reader.h. */
+/* Finds the tool that wrote a database; see database_reader.h. */
 #include "input/database/database_reader.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static void feed_damage(struct database_reader *reader)
 		foreign_note(file, xstrdup("the database is cut: tables may be missing"));
 }
 
-/* Who writes databases. */
+/* The tools whose databases are read. */
 static const struct {
 	bool (*is)(struct database_reader *reader);
 	void (*read)(struct database_reader *reader);

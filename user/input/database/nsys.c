@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tables that only nsys' files have, and gputrace's; see database_reader.h. */
+/* Tables that only files of nsys and of gputrace have; see database_reader.h. */
 #include "input/database/database_reader.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #define FRAMES_MAX (16u << 20)
 #define NS_MAX (INT64_MAX / 4)
 
-/* Times are since the session's start, and some are before it. */
+/* Times count from the session's start, and some are before it. */
 #define ZERO_NS 3600000000000
 
 static bool text_is(struct text text, const char *literal)
@@ -27,7 +27,7 @@ bool nsys_is(struct database_reader *reader)
 
 /* ---- the session ------------------------------------------------------------------------------------------------- */
 
-/* Sets whose file it is. */
+/* Sets the tool that wrote the file. */
 static void read_export(struct database_reader *reader)
 {
 	static const char *const columns[] = {"name", "value"};
@@ -80,7 +80,7 @@ static void read_session(struct database_reader *reader)
 			reader->file->wall_offset_ns = begin_ns - ZERO_NS;
 	}
 	database_end(&rows);
-	/* startTime and stopTime are of another clock: as that of an event, 0 is startTime */
+	/* startTime and stopTime are of another clock: in event times, startTime is 0 */
 	rows = database_select(&reader->base, "ANALYSIS_DETAILS", span, COUNT(span));
 	while (database_next(&rows)) {
 		length_ns = database_number(&rows, 0, 0);
@@ -93,14 +93,14 @@ static void read_session(struct database_reader *reader)
 	}
 }
 
-/* ---- who ran, and on what ---------------------------------------------------------------------------------------- */
+/* ---- processes, threads and GPUs --------------------------------------------------------------------------------- */
 
 static void read_processes(struct database_reader *reader)
 {
 	static const char *const columns[] = {"globalPid", "pid", "name", "command"};
 	static const char *const of_threads[] = {"globalTid", "nameId"};
 	struct database_rows rows = database_select(&reader->base, "PROCESSES", columns, COUNT(columns));
-	/* gputrace's: those without CUDA calls are in it, too */
+	/* gputrace's files also list processes without CUDA calls */
 	bool has_commands = database_has_column(&reader->base, "PROCESSES", "command");
 	struct foreign_file *file = reader->file;
 
@@ -150,7 +150,7 @@ static const struct foreign_device *gpu_by_id(const struct foreign_file *file, s
 	return NULL;
 }
 
-/* CUDA's numbers of GPUs, where they are not the system's: a program may see some of them only. */
+/* Replaces the system's numbers of GPUs by CUDA's, if they differ: a program may see only some of the GPUs. */
 static void renumber_gpus(struct database_reader *reader)
 {
 	static const char *const columns[] = {"gpuId", "cudaId"};
@@ -190,7 +190,7 @@ enum {
 	FRAME_COLUMNS,
 };
 
-/* Rows of a stack follow each other, the innermost first; false: this one has no place in it. */
+/* Rows of a stack follow each other, innermost first; false: this row has no place in it. */
 static bool add_frame(struct database_reader *reader, struct lookup *codes, const struct database_rows *rows)
 {
 	struct foreign_file *file = reader->file;
@@ -220,7 +220,7 @@ static bool add_frame(struct database_reader *reader, struct lookup *codes, cons
 	return true;
 }
 
-/* nsys has native ones there, without lines; gputrace has Python's. */
+/* nsys has native stacks there, without lines; gputrace has Python's. */
 static void read_stacks(struct database_reader *reader)
 {
 	static const char *const columns[FRAME_COLUMNS] = {"id", "symbol", "module", "stackDepth", "line", "firstLine"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One table has all of NVTX, domains, too, in any order; see database_reader.h. */
+/* One table has everything of NVTX, domains included, in any order; see database_reader.h. */
 #include "input/database/database_reader.h"
 
 #include "input/rows/row_ranges.h"
@@ -30,10 +30,10 @@ static const char *const columns[RANGE_COLUMNS] = {
 
 static const char table[] = "NVTX_EVENTS";
 
-/* Numbers of domains are of a process. */
+/* Numbers of domains are per process. */
 struct domains {
-	struct lookup lookup;  /* (pid + 1, number) to one of the next */
-	ARRAY(uint32_t) names; /* texts; the first is the default one's */
+	struct lookup lookup;  /* (pid + 1, number) to index in names */
+	ARRAY(uint32_t) names; /* texts; the first is the default domain's */
 };
 
 static uint32_t label(struct database_reader *reader, struct database_rows *rows)
@@ -72,7 +72,7 @@ static uint32_t domain_of(const struct domains *domains, uint32_t pid, int64_t n
 {
 	const uint32_t *index = lookup_get(&domains->lookup, foreign_epoch(pid), (uint64_t)number);
 
-	if (!index) /* gputrace's own are not of a process */
+	if (!index) /* gputrace's own domains are not per process */
 		index = lookup_get(&domains->lookup, foreign_epoch(0), (uint64_t)number);
 	return index ? *index : 0;
 }

@@ -47,7 +47,7 @@ static const char *const device_columns[DATABASE_DEVICE_COLUMNS] = {
 	[DATABASE_DEVICE_SHARED] = "maxSharedMemoryPerBlock",
 };
 
-/* ---- what it cost ------------------------------------------------------------------------------------------------ */
+/* ---- overhead ---------------------------------------------------------------------------------------------------- */
 
 static void read_overheads(struct database_reader *reader)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Begins and ends of markers, paired as they are read where the start is within reach, so that one row is stored and
- * passed on instead of two.  What is not paired here is passed on as it stands, and model/ pairs it.
+ * Pairs starts and ends of markers while reading, if the start is within reach, so that one row is stored and passed on
+ * instead of two.  Others are passed on as they are, and model/ pairs them.
  */
 #include "input/database/database_reader.h"
 
 #include <string.h>
 
-/* Begins whose ends are waited for: a power of two.  CUPTI numbers markers one after the other. */
+/* Starts that wait for their end; a power of two.  CUPTI numbers markers consecutively. */
 #define OPEN_MARKERS 65536u
 
 /* CUpti_ActivityFlag of markers */
@@ -38,7 +38,7 @@ static const char *const marker_columns[MARKER_COLUMNS] = {
 struct open_marker {
 	uint64_t id;
 	uint64_t at;  /* rows_kept */
-	uint32_t pid; /* 0: nothing is here */
+	uint32_t pid; /* 0: the slot is free */
 };
 
 struct markers {
@@ -46,14 +46,14 @@ struct markers {
 	struct database_rows rows;
 	struct lookup domains; /* (1, text) to key */
 	struct open_marker *open;
-	struct lookup apart; /* (epoch, id): of these not every start was paired here, and so none is any more */
-	uint32_t pid, tid;   /* of the latest thread that the file was given; 0: of none */
-	int64_t domain;	     /* of the row before, and what it is */
+	struct lookup apart; /* (epoch, id) with a start that was not paired here: none of this id is any more */
+	uint32_t pid, tid;   /* the latest thread that was added to the file; 0: none */
+	int64_t domain;	     /* the domain of the row before, and its text and key */
 	uint32_t domain_text;
 	uint16_t domain_key;
 };
 
-/* CUpti_ActivityObjectKindId: a process and its thread, where the kind says so. */
+/* CUpti_ActivityObjectKindId: a process and its thread, if the kind says so. */
 bool nvprof_object(struct database_rows *rows, unsigned kind, unsigned id, uint32_t *pid, uint32_t *tid)
 {
 	int64_t what = database_number(rows, kind, 0);
@@ -68,7 +68,7 @@ bool nvprof_object(struct database_rows *rows, unsigned kind, unsigned id, uint3
 	return true;
 }
 
-/* A domain is the number of its name, 0 the default one; as a key in 16 bits. */
+/* A domain is the number of its name, 0 for the default one; returns a key of 16 bits. */
 static uint16_t key_of_domain(struct lookup *domains, uint32_t name)
 {
 	uint32_t *key = lookup_put(domains, 1, name, 0);
@@ -95,10 +95,10 @@ static void read_domain(struct markers *markers, struct row_range *range)
 	range->domain = markers->domain_key;
 }
 
-/* False: it cannot be on a thread. */
+/* False: not on a valid thread. */
 static bool find_thread(struct markers *markers, struct row *row)
 {
-	/* of a process alone: on its first thread */
+	/* a marker of a process alone is on its first thread */
 	if (!row->tid)
 		row->tid = row->pid;
 	if (row->pid && row->pid == markers->pid && row->tid == markers->tid)
@@ -115,7 +115,7 @@ static void begin(struct markers *markers, const struct row_range *range)
 	uint64_t at = rows_add(&markers->reader->file->rows, &range->row, sizeof(*range));
 	struct open_marker *open = &markers->open[range->id & (OPEN_MARKERS - 1)];
 
-	/* one that lasts longer than many others, or whose end does not come */
+	/* the marker in the slot outlasts many others, or its end does not come */
 	if (open->pid)
 		lookup_put(&markers->apart, foreign_epoch(open->pid), open->id, 0);
 	open->pid = 0;
@@ -123,7 +123,7 @@ static void begin(struct markers *markers, const struct row_range *range)
 		*open = (struct open_marker){.id = range->id, .at = at, .pid = range->row.pid};
 }
 
-/* Of a start that is within reach, and not later. */
+/* Closes the start of an end, if it is within reach and not later than the end. */
 static bool close_begun(struct markers *markers, const struct row_range *end)
 {
 	struct open_marker *open = &markers->open[end->id & (OPEN_MARKERS - 1)];

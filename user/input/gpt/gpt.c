@@ -8,9 +8,9 @@
 #include "input/gpt/gpt_records.h"
 #include "log/reader.h"
 
-/* Types that are not here say nothing to the model (GPT_MAPPED), or are newer than this reader. */
+/* Types not listed do not concern the model (GPT_MAPPED), or are newer than this reader. */
 static const struct {
-	size_t size; /* least */
+	size_t size; /* minimum size */
 	bool (*add)(struct builder *builder, const struct gpt_record *record);
 } kinds[] = {
 	[GPT_CALL] = {sizeof(struct gpt_call), gpt_add_call},
@@ -43,7 +43,7 @@ static const struct {
 	[GPT_END] = {sizeof(struct gpt_end), gpt_add_end},
 };
 
-/* Those that add events, and change no table that the parts of a long log share (builder_look). */
+/* Whether a type only adds events, and changes no table that the parts of a long log share (builder_look). */
 static bool adds_events(uint32_t type)
 {
 	return type == GPT_CALL || type == GPT_CALL_ARGS || type == GPT_STACK_AT || type == GPT_AGENT_BATCH ||

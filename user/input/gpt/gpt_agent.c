@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What an agent says of itself, of returned calls, and of the ranges that the program names (NVTX). */
+/* Records that an agent writes about itself, returned calls, and ranges that the program names (NVTX). */
 #include <gputrace/losses.h>
 
 #include "input/gpt/gpt_records.h"
@@ -68,13 +68,13 @@ bool gpt_add_stats(struct builder *builder, const struct gpt_sender *sender, con
 	struct gpt_agent_stats stats = {};
 	struct model_agent_losses losses;
 
-	/* An older agent says less. */
+	/* An older agent's record is shorter. */
 	memcpy(&stats, record, record->size < sizeof(stats) ? record->size : sizeof(stats));
 #define TAKE(member, ...) losses.member = stats.member;
 	GPT_AGENT_LOSSES(TAKE)
 	GPT_AGENT_NOTES(TAKE)
 #undef TAKE
-	/* The collector counts each buffer again. */
+	/* The collector's counts are per buffer, so they are added up. */
 	if (sender->foreign)
 		builder_add_foreign_losses(builder, &losses);
 	else
@@ -89,7 +89,7 @@ bool gpt_add_range(struct builder *builder, const struct gpt_sender *sender, con
 	struct new_range range = {
 		.time_ns = event->time_ns, .id = event->id, .tid = event->tid, .domain = event->domain};
 
-	/* later than its own batch: not the clock of this machine (a time namespace shifts it) */
+	/* later than its own batch: not this machine's clock (a time namespace shifts it) */
 	if ((size_t)event->bytes + event->domain_bytes > record->size - sizeof(*event) ||
 	    event->time_ns > sender->time_ns)
 		return false;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A batch of records from an agent, or from a buffer of another profiler.  Everything in it is written by the target:
- * hostile.  Its kinds are rows of GPT_AGENT_RECORDS (gpt_records.h).
+ * A batch of records from an agent, or from a buffer of another profiler.  The target writes all of it: hostile.  Its
+ * kinds are rows of GPT_AGENT_RECORDS (gpt_records.h).
  */
 #include <gputrace/walk.h>
 
 #include "input/gpt/gpt_records.h"
 
-/* Known types by their number less GPT_AGENT_HELLO; those that are not here say nothing to the model, or are newer. */
+/* Known types by their number minus GPT_AGENT_HELLO; those not listed do not concern the model, or are newer. */
 static const struct {
-	size_t size; /* least */
+	size_t size; /* minimum size */
 	bool adds_events;
 	bool (*add)(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
 } kinds[] = {
@@ -44,7 +44,7 @@ bool gpt_add_batch(struct builder *builder, const struct gpt_record *record)
 		sender.clock = SOURCE_CLOCK_MONOTONIC;
 		builder_note_clock_error(builder, batch->error_ns);
 	}
-	/* what the collector read from a buffer may stand after an exec that came after */
+	/* a batch from a foreign buffer may be logged after an exec that came later */
 	sender.program = sender.foreign ? builder_process_image_at(builder, batch->pid, batch->time_ns)
 					: builder_process_image(builder, batch->pid);
 	while (at < batch->bytes) {

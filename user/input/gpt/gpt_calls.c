@@ -51,12 +51,12 @@ bool gpt_add_stack_at(struct builder *builder, const struct gpt_record *record)
 	builder_see_time(builder, event->time_ns);
 	if (event->what < GPT_STACK_OF_OP || !event->number)
 		return false;
-	if (event->what <= GPT_STACK_OF_MEMORY) /* else newer than this reader */
+	if (event->what <= GPT_STACK_OF_MEMORY) /* else it is newer than this reader */
 		builder_add_sampled_stack(builder, event->pid, &sampled);
 	return true;
 }
 
-/* Whether an entry of a stack that was truncated says how many frames were left out in its place. */
+/* Whether an entry of a truncated stack holds the number of frames left out in its place. */
 static bool is_gap(const struct gpt_pystack *stack, uint32_t index)
 {
 	return !stack->frames[index].code && stack->frames[index].lasti > 0 &&

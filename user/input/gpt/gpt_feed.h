@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Feeds a builder with the records of a log, one after the other: how a log begins, each record, and how it ended. */
+/* Feeds the records of a log to a builder, one after the other: how the log begins, each record, and how it ended. */
 #ifndef GPUTRACE_INPUT_GPT_FEED_H
 #define GPUTRACE_INPUT_GPT_FEED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* CUPTI's records, as the agent hands them on: GPU operations, what the driver did, memory, synchronisation. */
+/* CUPTI's records, as the agent passes them on: GPU operations, driver activity, memory, synchronisation. */
 #include "input/gpt/gpt_records.h"
 
 #define MEMCPY_KIND_MAX 10 /* CUPTI_ACTIVITY_MEMCPY_KIND_PTOP (cupti_activity.h, 13.0) */
@@ -10,7 +10,7 @@ static uint8_t memory_kind(uint32_t kind)
 	return kind <= MEMORY_KIND_MAX ? (uint8_t)kind : 0;
 }
 
-/* The kernel's name, and after a 0 where its function is. */
+/* Adds a kernel's name and, after a NUL, the place of its function. */
 static void add_kernel_name(struct builder *builder, const struct gpt_sender *sender, const struct gpt_agent_name *name)
 {
 	size_t size = strnlen(name->text, name->bytes), used = size + (size < name->bytes);
@@ -35,7 +35,7 @@ bool gpt_add_name(struct builder *builder, const struct gpt_sender *sender, cons
 	return true;
 }
 
-/* Each member is named, also those that are 0: so the compiler does not clear all of it first, which takes long. */
+/* Every member is named, also zero ones: otherwise the compiler clears the whole struct first, which is slow. */
 bool gpt_add_kernel(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_kernel *kernel = (const struct gpt_agent_kernel *)record;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Launches that NCCL makes: what its caller asked for, as PyTorch says it of its own collectives. */
+/* Launches by NCCL: what its caller asked for, in the form in which PyTorch describes its own collectives. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -34,7 +34,7 @@ static const char *name_of(uint8_t function)
 	return function < GPT_NCCL_FUNCTIONS ? names[function] : "";
 }
 
-/* Of all ranks; -1: not known. */
+/* The elements of all ranks; -1: not known. */
 static int64_t of_all(const struct gpt_nccl *event)
 {
 	int64_t all;
@@ -44,7 +44,7 @@ static int64_t of_all(const struct gpt_nccl *event)
 	return all;
 }
 
-/* What goes into one rank and comes out of it. */
+/* The elements that go into one rank and come out of it. */
 static void elements_of(const struct gpt_nccl *event, int64_t *in, int64_t *out)
 {
 	*in = *out = event->count < 0 ? -1 : event->count;
@@ -67,7 +67,7 @@ static void elements_of(const struct gpt_nccl *event, int64_t *in, int64_t *out)
 	}
 }
 
-/* The same on all ranks where its making was seen, else this process's own name of it. */
+/* The name is the same on all ranks if the communicator's creation was seen; else it is this process's own. */
 static void name_communicator(const struct gpt_nccl *event, char *name, size_t size)
 {
 	if (event->comm_id)

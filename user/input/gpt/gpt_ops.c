@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What an agent says of PyTorch's ops. */
+/* Records that an agent writes about PyTorch's ops. */
 #include "input/gpt/gpt_records.h"
 
 bool gpt_add_op(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
@@ -24,7 +24,7 @@ bool gpt_add_op(struct builder *builder, const struct gpt_sender *sender, const 
 		op.stack = event->stack;
 	if (record->size >= sizeof(*event))
 		op.collective_sequence = event->collective_sequence;
-	/* later than its own batch: not the clock of this machine (a time namespace shifts it) */
+	/* later than its own batch: not this machine's clock (a time namespace shifts it) */
 	if (event->end_ns > sender->time_ns)
 		return false;
 	return builder_add_op(builder, sender->program, &op);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Segments by the index, and which of them are chosen. */
+/* Reads segments from the index, and chooses some of them. */
 #include "input/gpt/gpt_places.h"
 
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 
 #include "log/segment.h"
 
-#define FIRST 7u  /* at each eighth of the time */
-#define MOST 127u /* spread over it */
-#define OTHERS 8u /* for what the first have not */
-#define PIDS 256u /* that are kept apart */
+#define FIRST 7u  /* at each eighth of the time range */
+#define MOST 127u /* spread over the time range */
+#define OTHERS 8u /* for what the first ones lack */
+#define PIDS 256u /* that are told apart */
 
 /* ---- the index -------------------------------------------------------------------------------------------------- */
 
@@ -28,7 +28,7 @@ static void add_segment(struct gpt_places *places, const struct gpt_log_segment 
 	places->bytes += place.bytes;
 	if (!header->first_ns && !header->last_ns)
 		return;
-	/* what it reports of earlier times comes late: calls of those times are not in it */
+	/* late reports of earlier times do not count: the calls of those times are in other segments */
 	if (*before_ns > place.from_ns && *before_ns < place.to_ns)
 		place.from_ns = *before_ns;
 	if (place.to_ns > *before_ns)
@@ -78,14 +78,14 @@ void gpt_places_free(struct gpt_places *places)
 	array_free(&places->chosen);
 }
 
-/* ---- which of them ---------------------------------------------------------------------------------------------- */
+/* ---- the choice ------------------------------------------------------------------------------------------------- */
 
 static bool is_free(const struct gpt_place *place)
 {
 	return place->is_whole && !place->is_chosen;
 }
 
-/* The one at that time, or the nearest that can be chosen; the list's count: there is none. */
+/* The free place at that time, or the nearest one; the list's count: none. */
 static size_t find_at(const struct gpt_places *places, uint64_t time_ns)
 {
 	const size_t count = places->list.count;
@@ -115,7 +115,7 @@ static void choose(struct gpt_places *places, size_t index)
 	array_push(&places->chosen, (uint32_t)index);
 }
 
-/* 1/2, 1/4, 3/4, 1/8, 3/8 and so on: each next one is in the middle of what is widest. */
+/* 1/2, 1/4, 3/4, 1/8, 3/8 and so on: each is in the middle of a widest gap. */
 static double spread(uint32_t number)
 {
 	double part = 0, bit = 0.5;
@@ -152,7 +152,7 @@ static bool knows(const struct known *known, uint32_t pid)
 	return false;
 }
 
-/* Whether it has something that is not known; then that is. */
+/* Whether a place has something unknown; adds that to what is known. */
 static bool learn(struct known *known, const struct gpt_places *places, const struct gpt_place *place)
 {
 	bool is_new = (place->kinds[0] & ~known->kinds[0]) || (place->kinds[1] & ~known->kinds[1]);

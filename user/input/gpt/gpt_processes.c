@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Processes and threads: births, names, ends; and who else in them uses CUPTI. */
+/* Processes and threads: starts, names, ends; and other users of CUPTI in them. */
 #include "input/gpt/gpt_records.h"
 
 bool gpt_add_thread(struct builder *builder, const struct gpt_record *record)

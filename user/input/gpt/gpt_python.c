@@ -7,7 +7,7 @@ static bool is_kind(uint8_t kind)
 	return kind != 3 && kind <= 4;
 }
 
-/* A string of a GPT_CODE; *at goes on after it.  False when it does not fit. */
+/* Reads a string of a GPT_CODE and moves *at past it.  False: it does not fit. */
 static bool read_text(const struct gpt_code *record, uint32_t bytes, uint8_t kind, uint32_t most, size_t *at,
 		      struct python_text *text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The records of a log, by kind: each function takes one apart and passes on what it says to the builder.  The caller
- * has checked that the record is as long as its fixed part; false: it does not make sense.
+ * The records of a log, by kind: each function takes one apart and passes its contents on to the builder.  The caller
+ * has checked that the record has its fixed part; false: the record is malformed.
  */
 #ifndef GPUTRACE_INPUT_GPT_RECORDS_H
 #define GPUTRACE_INPUT_GPT_RECORDS_H
@@ -51,18 +51,18 @@ bool gpt_add_pycall(struct builder *builder, const struct gpt_record *record);
 /* gpt_batch.c: a batch of an agent's records */
 bool gpt_add_batch(struct builder *builder, const struct gpt_record *record);
 
-/* Whom a batch is about. */
+/* The process that a batch is about. */
 struct gpt_sender {
 	struct process_image program;
 	uint64_t time_ns; /* when the batch was copied */
 	enum source_clock clock;
-	bool foreign; /* not an agent's: from a buffer of another profiler */
+	bool foreign; /* not from an agent: from a buffer of another profiler */
 };
 
 /*
- * Records in a batch, each a row and a function that takes it apart.
- *	X(TYPE, name, least, adds): GPT_AGENT_TYPE with at least `least` bytes is for gpt_add_NAME; adds: EVENTS, and it
- * changes no table that the parts of a long log share (builder_look), or TABLES
+ * Records in a batch: a row for each, and a function that takes it apart.
+ *	X(TYPE, name, least, adds): gpt_add_NAME takes GPT_AGENT_TYPE of at least `least` bytes; adds: EVENTS if it
+ * changes no table that the parts of a long log share (builder_look), else TABLES
  */
 #define GPT_ADDS_EVENTS true
 #define GPT_ADDS_TABLES false
@@ -122,7 +122,7 @@ static inline struct text gpt_field(const char *bytes, size_t size, size_t *at)
 	return field;
 }
 
-/* Numbers that are small on every GPU, the largest that fits where a target makes them up. */
+/* Numbers that are small on every GPU; clamped in case a target makes them up. */
 static inline uint8_t gpt_small(uint32_t value)
 {
 	return value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;

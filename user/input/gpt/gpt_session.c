@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The recording as a whole: who made it, when, what it says of itself, how it ended. */
+/* The recording as a whole: the session, its texts, its clock, and its end. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "input/gpt/gpt_records.h"
 
-/* Thousandths of a percent: as text, which older logs lack, else the whole percents. */
+/* Thousandths of a percent: from the text, which older logs lack, else from the whole percents. */
 static uint32_t min_complete_of(const struct gpt_session *event, struct text text)
 {
 	char digits[16], *end;
@@ -23,7 +23,7 @@ static uint32_t min_complete_of(const struct gpt_session *event, struct text tex
 
 #define SLEPT_NS_MAX (1ll << 60) /* 36 years: more is damage */
 
-/* 0: the machine had not slept, or the log is older. */
+/* 0: the machine did not sleep, or the log is older. */
 static int64_t slept_of(struct text text)
 {
 	char digits[24], *end;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How far around a slice is read, and what is read in any case; see gpt_slice.h. */
+/* How much is read around a slice, and what is read in any case; see gpt_slice.h. */
 #include "input/gpt/gpt_slice.h"
 
 #include <gputrace/agent.h>
 
 /*
- * A stream takes about a thousand launches before cudaLaunchKernel blocks, so work of a millisecond each waits for a
- * second; the agent reports it in another.
+ * A stream takes about a thousand launches before cudaLaunchKernel blocks, so work of 1 ms each waits for up to a
+ * second; the agent reports it within another second.
  */
 #define AROUND_NS 10000000000ull
 
 /*
- * What a slice is understood by, whenever it was reported: processes, agents (whose last state comes with their last
+ * Records that any slice needs, whenever they were reported: processes, agents (whose last state comes with their last
  * losses), devices, nodes of graphs; and ranges and functions, which can be open for hours.  Code, stacks, names and
  * threads are repeated where they are needed.
  */
@@ -66,7 +66,7 @@ struct log_restriction gpt_restrict(const struct gpt_span *span, uint64_t from_n
 					 .always_count = sizeof(always) / sizeof(always[0])};
 	uint64_t offset_ns = (uint64_t)span->wall_offset_ns;
 
-	/* GPU work stands with the time at which it was reported, too, so a wall clock that was set hides nothing */
+	/* GPU work is also listed under the time of its report, so setting the wall clock hides nothing */
 	wanted.from_wall_ns = wanted.from_ns ? wanted.from_ns + offset_ns : 0;
 	wanted.to_wall_ns = wanted.to_ns != UINT64_MAX ? wanted.to_ns + offset_ns : UINT64_MAX;
 	return wanted;

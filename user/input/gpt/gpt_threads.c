@@ -22,7 +22,7 @@ bool gpt_add_sample(struct builder *builder, const struct gpt_record *record)
 	return builder_add_sample(builder, builder_process_image(builder, event->pid), &sample);
 }
 
-/* A name of 15 bytes that a thread gave itself; what is no printable ASCII is shown as "?". */
+/* Reads a thread name of at most 15 bytes; bytes that are not printable ASCII become "?". */
 static void read_name(char *name, size_t size, const char *comm, size_t comm_size)
 {
 	size_t length = strnlen(comm, comm_size < size ? comm_size : size - 1);

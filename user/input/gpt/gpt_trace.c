@@ -11,7 +11,7 @@
 struct gpt_source {
 	struct trace_source source;
 	struct log_reader reader;
-	bool begun; /* something has been read of it */
+	bool begun; /* something has been read from it */
 };
 
 static struct gpt_source *of(const struct trace_source *source)

@@ -13,7 +13,7 @@
 
 struct gunzip {
 	z_stream stream;
-	bool between; /* members of the file: the next one may begin, or the file end */
+	bool between; /* between gzip members: the next one may start, or the file may end */
 	unsigned char packed[PACKED_BYTES];
 };
 
@@ -38,7 +38,7 @@ void byte_source_open(struct byte_source *source, int fd)
 	if (read_file(source, magic, sizeof(magic)) == sizeof(magic) && magic[0] == 0x1f && magic[1] == 0x8b) {
 		source->gunzip = xcalloc(1, sizeof(*source->gunzip));
 		if (inflateInit2(&source->gunzip->stream, 16 + MAX_WBITS) != Z_OK)
-			abort(); /* no memory, which ends the program everywhere */
+			abort(); /* out of memory, which ends the program everywhere */
 	}
 	source->at = 0;
 }
@@ -51,7 +51,7 @@ void byte_source_close(struct byte_source *source)
 	source->gunzip = NULL;
 }
 
-/* 0: there is something to unpack; 1: the file ends where it may. */
+/* 0: there is input to decompress; 1: the file ends where it may end. */
 static int64_t fill(struct byte_source *source)
 {
 	struct gunzip *gunzip = source->gunzip;

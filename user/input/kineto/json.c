@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The scanner; see json.h.  After the buffer's end stand 16 zeros, so it looks at 16 bytes at a time. */
+/* The scanner; see json.h.  The buffer ends in 16 zeros, so that the scanner can read 16 bytes at a time. */
 #include "input/kineto/json.h"
 
 #include <emmintrin.h>
@@ -9,7 +9,7 @@
 
 #define FIRST_BYTES (1u << 20)
 #define PADDING 16u
-#define DEPTH_MAX 512 /* brackets in each other */
+#define DEPTH_MAX 512 /* nested brackets */
 
 void json_open(struct json *json, int fd)
 {
@@ -26,7 +26,7 @@ void json_close(struct json *json)
 	json->buffer = NULL;
 }
 
-/* Room after what is kept; false: that is too long already. */
+/* Makes room after the kept bytes; false: they are too long already. */
 static bool make_room(struct json *json, size_t kept)
 {
 	char *larger;
@@ -73,7 +73,7 @@ static bool stop(struct json *json, bool wrong)
 	return false;
 }
 
-/* What is no more is not wrong where more may come. */
+/* Stops at unexpected input: malformed, except at the end of the buffer, where more may follow. */
 static bool stop_here(struct json *json)
 {
 	return stop(json, json->at < json->end);
@@ -208,7 +208,7 @@ static void append_character(text_buffer *out, uint32_t c)
 	}
 }
 
-/* After "\u": that, or with the one after it a pair; returns what is after. */
+/* Appends the character after "\u", or the one that a surrogate pair makes; returns the position after it. */
 static const char *append_unicode(text_buffer *out, const char *at, const char *end)
 {
 	uint32_t c, low;
@@ -253,7 +253,7 @@ static bool is_plain(char c)
 	       c == '.';
 }
 
-/* A number, or one of the words that JSON has, and those that some writers make of numbers. */
+/* Skips a number, a word of JSON, or a word that some writers use for numbers. */
 static bool skip_plain(struct json *json)
 {
 	const char *at = json->at;
@@ -263,7 +263,7 @@ static bool skip_plain(struct json *json)
 	if (at == json->at)
 		return stop_here(json);
 	json->at = at;
-	/* it may go on after the buffer */
+	/* it may continue after the buffer */
 	return at < json->end || stop(json, false);
 }
 
@@ -305,13 +305,13 @@ bool json_raw(struct json *json, struct json_text *text)
 	return true;
 }
 
-/* Digits and a point, of which most numbers are made; an exponent is left to strtold. */
+/* Scales a number of digits and a point, as most are; an exponent is left to strtold. */
 static int64_t scale(const char *at, const char *end, unsigned decimals, int64_t other)
 {
 	const char *from = at;
 	bool below = at < end && *at == '-', any = false, too_large = false;
 	uint64_t value = 0;
-	int left = -1; /* decimals that are still to come, once there is a point */
+	int left = -1; /* decimals still to come, after the point; -1: no point yet */
 
 	for (at += below; at < end; at++) {
 		if (*at == '.' && left < 0) {
@@ -368,7 +368,7 @@ bool json_number(struct json *json, unsigned decimals, int64_t other, int64_t *v
 	return true;
 }
 
-/* Opens, or goes on after a comma: whether one follows. */
+/* Enters an object or array, or steps over a comma; whether an element follows. */
 static bool goes_on(struct json *json, bool *first, char opens, char closes)
 {
 	if (*first) {
@@ -381,7 +381,7 @@ static bool goes_on(struct json *json, bool *first, char opens, char closes)
 	}
 	if (json_take(json, closes))
 		return false;
-	/* a comma before the end is what some writers leave */
+	/* some writers leave a comma before the end */
 	if (!json_take(json, ','))
 		return stop_here(json);
 	return !json_take(json, closes);

@@ -17,9 +17,9 @@ struct reader {
 	struct json json;
 	struct foreign_file *file;
 	struct kineto_reading reading;
-	bool has_events; /* there is an array of them */
-	bool is_list;	 /* and nothing around it */
-	bool is_dump;	 /* by gputrace dump */
+	bool has_events; /* it has an array of events */
+	bool is_list;	 /* the document is only the array */
+	bool is_dump;	 /* written by gputrace dump */
 	uint64_t events;
 };
 
@@ -30,7 +30,7 @@ static uint32_t keep(struct reader *reader, const struct json_text *text)
 	return rows_text(&reader->file->rows, reader->reading.scratch.items, reader->reading.scratch.count);
 }
 
-/* ---- what stands beside the events ------------------------------------------------------------------------------- */
+/* ---- members beside the events ----------------------------------------------------------------------------------- */
 
 static bool read_small(struct json *json, uint32_t *number)
 {
@@ -163,7 +163,7 @@ static bool read_beside(struct reader *reader, const struct json_text *key)
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-/* False: the document ends, or is wrong, before the array does. */
+/* False: the document ends or is malformed before the array ends. */
 static bool read_events(struct reader *reader)
 {
 	struct json *json = &reader->json;
@@ -191,7 +191,7 @@ static bool read_events(struct reader *reader)
 	}
 }
 
-/* A member of the document; false: there are no more, or it ends, or is wrong. */
+/* Reads a member of the document; false: no more members, or it ends or is malformed. */
 static bool read_next(struct reader *reader, bool *first)
 {
 	struct json *json = &reader->json;
@@ -202,7 +202,7 @@ static bool read_next(struct reader *reader, bool *first)
 		struct json_text key;
 
 		if (json_member(json, first, &key)) {
-			/* its array may be longer than memory */
+			/* the array may be larger than memory */
 			if (JSON_IS(&key, "traceEvents") && json_peek(json) == '[')
 				return read_events(reader);
 			if (read_beside(reader, &key))
@@ -237,7 +237,7 @@ static void read_document(struct reader *reader)
 		;
 }
 
-/* What of the document was not read, or could not be used; at: where reading ended. */
+/* Notes what of the document was not read, or not usable; at: where reading ended. */
 static void note_what_lacks(const struct reader *reader, uint64_t at)
 {
 	const struct kineto_reading *reading = &reader->reading;
@@ -264,7 +264,7 @@ static void note_what_lacks(const struct reader *reader, uint64_t at)
 					     reading->lost_memories));
 }
 
-/* Of a document that has events, and none of a kind that is read. */
+/* Describes a document that has events, but none of a supported kind. */
 static char *what_it_is(const struct kineto_reading *reading, uint64_t events)
 {
 	char *kinds, *text;

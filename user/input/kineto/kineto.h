@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A trace of torch.profiler's: Kineto's JSON, also packed with gzip, and the Chrome trace of gputrace's own, which has
- * the same form.  docs/formats.md says what is taken of it.
+ * A trace of torch.profiler: Kineto's JSON, also gzipped, or gputrace's own Chrome trace, which has the same form.
+ * docs/formats.md says what is read of it.
  */
 #ifndef GPUTRACE_INPUT_KINETO_H
 #define GPUTRACE_INPUT_KINETO_H
@@ -9,13 +9,13 @@
 #include "input/rows/row_feed.h"
 
 /*
- * Reads all of it into file, which foreign_file_open has made, and that the caller closes in any case.  0 also where
- * the document ends in its middle (truncated).  -EPROTO: it is no such document, *why says what it is, to be freed;
+ * Reads all of it into file, which foreign_file_open has made and the caller closes in any case.  Returns 0 also if the
+ * document is truncated (truncated).  -EPROTO: not such a document, *why says what it is, and the caller frees it;
  * other -errno of reading.
  */
 int kineto_read(int fd, struct foreign_file *file, char **why);
 
-/* Whether a file begins as such a document, or is compressed. */
+/* Whether a file starts like such a document, or is compressed. */
 bool kineto_is(int fd);
 
 #endif

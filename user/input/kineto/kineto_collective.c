@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Fields as the agent sends them; see kineto_event.h. */
+/* Collective fields in the agent's form; see kineto_event.h. */
 #include "input/kineto/kineto_event.h"
 
 #include <inttypes.h>

@@ -74,7 +74,7 @@ static const char *const collective_names[KINETO_COLLECTIVE_TEXTS] = {
 	[KINETO_COLLECTIVE_DTYPE] = "dtype",
 };
 
-/* NULL: the key is none of a collective's texts. */
+/* NULL: the key is not a text of a collective. */
 static struct json_text *collective_text(struct kineto_event *event, const struct json_text *key)
 {
 	for (size_t i = 0; i < KINETO_COLLECTIVE_TEXTS; i++) {
@@ -87,7 +87,7 @@ static struct json_text *collective_text(struct kineto_event *event, const struc
 	return NULL;
 }
 
-/* NULL: the key is none of the texts that only gputrace writes. */
+/* NULL: the key is not a text that only gputrace writes. */
 static struct json_text *own_text(struct kineto_event *event, const struct json_text *key)
 {
 	return JSON_IS(key, "NVTX")	? &event->range_kind
@@ -116,7 +116,7 @@ static bool read_three(struct json *json, int64_t three[3])
 	return !json->stopped;
 }
 
-/* A string; anything else is passed over. */
+/* Reads a string; skips anything else. */
 static bool read_text(struct json *json, struct json_text *text)
 {
 	return json_peek(json) == '"' ? json_string(json, text) : json_skip(json);
@@ -132,7 +132,7 @@ static bool read_unfinished(struct json *json, bool *unfinished)
 	return true;
 }
 
-/* gputrace's own; Kineto says it by "finished". */
+/* gputrace's own member; Kineto uses "finished". */
 static bool read_end(struct json *json, bool *unfinished)
 {
 	struct json_text raw;
@@ -260,7 +260,7 @@ bool kineto_event_read(struct json *json, struct kineto_event *event)
 	for (int i = 0; i < 3; i++)
 		event->grid[i] = event->block[i] = KINETO_NO_NUMBER;
 	if (json_peek(json) != '{')
-		return json_skip(json); /* no event */
+		return json_skip(json); /* not an event */
 	while (json_member(json, &first, &key))
 		if (!read_member(json, &key, event))
 			return false;

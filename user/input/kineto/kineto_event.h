@@ -8,10 +8,10 @@
 #include "input/kineto/kineto_threads.h"
 #include "input/rows/row_feed.h"
 
-/* Numbers that an event does not have. */
+/* A number that an event does not have. */
 #define KINETO_NO_NUMBER INT64_MIN
 
-/* What of args is of use. */
+/* The numbers of args that are read. */
 enum kineto_number {
 	KINETO_CORRELATION,
 	KINETO_CBID,
@@ -58,7 +58,9 @@ enum kineto_number {
 	KINETO_NUMBERS,
 };
 
-/* Of a collective, as the fields of its text begin (enum gpt_collective_field); the last is after the numbers there.
+/*
+ * Texts of a collective, in the order of the first fields of its text (enum gpt_collective_field); the last one (DTYPE)
+ * follows the numbers there.
  */
 enum kineto_collective_text {
 	KINETO_COLLECTIVE_TEXTS = GPT_COLLECTIVE_OUT_SPLIT + 2,
@@ -66,13 +68,13 @@ enum kineto_collective_text {
 };
 
 struct kineto_event {
-	char phase; /* '\0': it has none */
+	char phase; /* '\0': none */
 	struct json_text category, name;
 	int64_t start_ns, duration_ns, pid, tid;
 	int64_t id; /* of an arrow */
 	int64_t numbers[KINETO_NUMBERS];
 	int64_t grid[3], block[3];
-	struct json_text dims, types, strides, concrete; /* size 0: not there */
+	struct json_text dims, types, strides, concrete; /* size 0: absent */
 	struct json_text call_stack;
 	struct json_text called_from, text; /* text: args.name or args.labels of metadata */
 	struct json_text collective[KINETO_COLLECTIVE_TEXTS];
@@ -82,21 +84,21 @@ struct kineto_event {
 	bool captured;
 
 	bool unfinished;
-	int8_t async; /* of a collective: 1, 0; -1: not reported */
+	int8_t async; /* collective: 1, 0; -1: not reported */
 };
 
 /* False: the reader has stopped. */
 bool kineto_event_read(struct json *json, struct kineto_event *event);
 
-/* Of what only gputrace writes. */
+/* State for events that only gputrace writes. */
 struct kineto_own {
 	struct lookup domains; /* (1, text) to the number of an NVTX domain */
 	uint64_t ranges, steps;
-	bool has_ops;	   /* besides its steps */
-	bool one_is_first; /* of its steps the only one has the number 0 */
+	bool has_ops;	   /* other than its steps */
+	bool one_is_first; /* it has one step only, with number 0 */
 };
 
-#define KINETO_UNREAD 6u /* categories that are counted apart; the last has all others, too */
+#define KINETO_UNREAD 6u /* categories that are counted separately; the last also has all others */
 #define KINETO_UNREAD_NAME 32u
 
 struct kineto_unread {
@@ -104,47 +106,46 @@ struct kineto_unread {
 	uint64_t count;
 };
 
-/* What is kept from event to event. */
+/* State that is kept from event to event. */
 struct kineto_reading {
 	text_buffer scratch; /* for texts */
 	struct kineto_stacks stacks;
 	struct kineto_threads threads;
 	struct kineto_own own;
-	bool read;				    /* there was an event of a kind that is read */
-	bool is_xla;				    /* a process is named as in traces of JAX and TensorFlow */
-	struct kineto_unread unread[KINETO_UNREAD]; /* kinds that are not, until there was one that is */
+	bool read;				    /* an event of a supported kind was read */
+	bool is_xla;				    /* a process has a name that JAX and TensorFlow use */
+	struct kineto_unread unread[KINETO_UNREAD]; /* unsupported kinds, counted until an event of a supported one */
 	struct lookup apis;			    /* (1, hash of a call's name) to its number */
-	uint64_t lost_functions;		    /* of Python, on threads that Kineto has no number of */
+	uint64_t lost_functions;		    /* Python functions on threads whose number Kineto does not know */
 	uint64_t lost_memories;			    /* [memory] without an address: PyTorch before 1.11 */
 };
 
-/* Adds what the event says. */
+/* Adds the event. */
 void kineto_event_add(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading);
 
 /* ---- kineto_own.c ------------------------------------------------------------------------------------------------ */
 
 /*
- * What only the Chrome trace of gputrace has: NVTX ranges, memory from CUDA, collections and imports, nodes of graphs
- * and the calls that they were captured from, steps that gputrace found, and what it says of processes.
- * The document's "gputrace".  False: the reader has stopped.
+ * Parts that only gputrace's Chrome trace has: NVTX ranges, memory from CUDA, collections and imports, nodes of graphs
+ * and the calls that they were captured from, steps that gputrace found, facts about processes.  Reads the document's
+ * "gputrace" member.  False: the reader has stopped.
  */
 bool kineto_own_head(struct json *json, struct foreign_file *file, text_buffer *scratch);
 
-/* Whether it is one that no other tool writes; its row is added. */
+/* Whether the event is one that only gputrace writes; if so, its row is added. */
 bool kineto_own_event(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading);
 
 /* Whether an op may be a step that gputrace found. */
 bool kineto_own_step(const struct kineto_event *event, struct kineto_own *own);
 
-/* What else is reported of a call, or of GPU work. */
+/* Adds what gputrace alone reports of a call, or of GPU work. */
 void kineto_own_call(const struct kineto_event *event, struct row_call *call);
 void kineto_own_gpu(struct foreign_file *file, const struct kineto_event *event, struct row_gpu *gpu);
 
 /* The end of the file. */
 void kineto_own_finish(struct kineto_own *own, struct foreign_file *file);
 
-/* What an op says of the collective that it stands for: a text of the form of model/collectives.h; ROW_NO_TEXT: it is
- * none. */
+/* The collective that an op stands for, as a text of the form of model/collectives.h; ROW_NO_TEXT: it is not one. */
 uint32_t kineto_collective(struct foreign_file *file, const struct kineto_event *event, text_buffer *scratch);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a Kineto trace says of GPUs: their work, waits, what CUPTI cost. */
+/* GPU events of a Kineto trace: work, waits, CUPTI's overhead. */
 #include "input/kineto/kineto_event.h"
 #include "input/kineto/kineto_row.h"
 #include "input/names.h"
@@ -9,7 +9,7 @@ static uint32_t at_most(int64_t value, uint32_t most)
 	return value < 0 ? 0 : value > most ? most : (uint32_t)value;
 }
 
-/* Static and dynamic shared memory are one number; memory that is local to threads is not there at all. */
+/* Kineto gives static and dynamic shared memory as one number, and no local memory of threads. */
 static uint8_t unknown_of(const struct kineto_event *event)
 {
 	unsigned unknown = MODEL_GPU_NO_STATIC_SHARED | MODEL_GPU_NO_LOCAL;

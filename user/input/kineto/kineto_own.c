@@ -75,7 +75,7 @@ bool kineto_own_head(struct json *json, struct foreign_file *file, text_buffer *
 	int64_t ns;
 
 	file->tool = "gputrace (a Chrome trace)";
-	/* lines are in its stacks, functions are drawn from these */
+	/* lines are in the stacks; functions are drawn from those */
 	file->prefers_stacks = true;
 	while (json_member(json, &first, &key)) {
 		if (JSON_IS(&key, "recorded_ns")) {
@@ -112,7 +112,7 @@ static void add_range(struct foreign_file *file, const struct kineto_event *even
 		domain = lookup_put(&own->domains, 1, range.named, (uint32_t)own->domains.count + 1);
 		range.domain = (uint16_t)(*domain <= UINT16_MAX ? *domain : 0);
 	}
-	/* one whose end was not seen lasts as long as its program */
+	/* a range whose end was not seen lasts as long as its process */
 	row_ranges_add(&file->rows, &range, true);
 }
 
@@ -222,7 +222,7 @@ void kineto_own_gpu(struct foreign_file *file, const struct kineto_event *event,
 /* ---- the end of the file --------------------------------------------------------------------------------------------
  */
 
-/* Names that consumers would take for steps of torch.profiler have a word in front of them. */
+/* Removes the word that gputrace puts before names that consumers would take for steps of torch.profiler. */
 static void bare_names(struct rows *rows)
 {
 	static const char *const words[] = {"NVTX ", "torch "};
@@ -244,8 +244,9 @@ static void bare_names(struct rows *rows)
 }
 
 /*
- * Steps were found in ops, and are again; the only one, with the number 0, stands for all where none were found. Others
- * were found in what the file does not have as such (--step), and are reported as torch.profiler's.
+ * Steps that gputrace found in ops are found again. A single step with the number 0 stands for the whole trace, in
+ * which none were found. Other steps were found in events that the file does not have as such (--step), and are
+ * reported as torch.profiler's.
  */
 void kineto_own_finish(struct kineto_own *own, struct foreign_file *file)
 {

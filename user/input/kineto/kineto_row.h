@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What rows of events of all categories are made with.  For kineto_*.c alone. */
+/* Helpers to make rows of events of all categories.  For kineto_*.c alone. */
 #ifndef GPUTRACE_INPUT_KINETO_ROW_H
 #define GPUTRACE_INPUT_KINETO_ROW_H
 
@@ -14,7 +14,7 @@ static inline uint32_t kineto_text(struct foreign_file *file, const struct json_
 	return rows_text(&file->rows, scratch->items, scratch->count);
 }
 
-/* A number that is one of 32 bits, else what stands for those that are not known. */
+/* A number if it fits in 32 bits, else `unknown`. */
 static inline uint32_t kineto_small(const struct kineto_event *event, enum kineto_number which, uint32_t unknown)
 {
 	int64_t value = event->numbers[which];
@@ -32,12 +32,12 @@ static inline uint32_t kineto_id(int64_t value)
 	return value > 0 && value < UINT32_MAX ? (uint32_t)value : 0;
 }
 
-/* What threads have in common that the tool had no number for, and that did something on the CPU all the same. */
+/* Stands for all threads that the tool had no number for, but that did something on the CPU. */
 #define KINETO_NO_THREAD (UINT32_MAX - 1)
 
 /*
- * A thread that Kineto knows no id of has the lower half of its pthread_self(), as a signed number; 0: one that it
- * knows nothing of, as threads of Python that ran no op.
+ * If Kineto has no thread id it writes the lower half of pthread_self() as a signed number.  0: a thread that it knows
+ * nothing of, such as a Python thread that ran no op.
  */
 static inline uint32_t kineto_thread(int64_t value)
 {

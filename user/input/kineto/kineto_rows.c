@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* An event of a Kineto trace to a row, by its category. */
+/* Converts an event of a Kineto trace to a row, by its category. */
 #include <string.h>
 
 #include "input/kineto/kineto_event.h"
 #include "input/kineto/kineto_row.h"
 #include "input/names.h"
 
-#define NS_MAX (INT64_MAX / 4) /* some 73 years: later times are invented */
+#define NS_MAX (INT64_MAX / 4) /* some 73 years: later times are invalid */
 
 /* ---- on a thread ------------------------------------------------------------------------------------------------- */
 
-/* False: it is on no thread of a process, and counts as bad. */
+/* False: not on a thread of a process; counts as bad. */
 static bool on_thread(struct foreign_file *file, struct row *row)
 {
 	static const char none[] = "threads without a number";
@@ -26,7 +26,7 @@ static bool on_thread(struct foreign_file *file, struct row *row)
 	return true;
 }
 
-/* The four arrays, of which an older PyTorch has two. */
+/* Joins the four arrays; an older PyTorch has two of them. */
 static uint32_t inputs_of(struct foreign_file *file, const struct kineto_event *event, text_buffer *scratch)
 {
 	const struct json_text *parts[] = {&event->dims, &event->types, &event->strides, &event->concrete};
@@ -47,7 +47,10 @@ static uint32_t inputs_of(struct foreign_file *file, const struct kineto_event *
 	return rows_text(&file->rows, scratch->items, scratch->count);
 }
 
-/* The op around a node has the node's numbers here; the model gives it these, and the node, as it does to a log's. */
+/*
+ * Kineto gives the node's numbers to the op around it.  They are left out: the model sets them, and the node, as for a
+ * log.
+ */
 #define AROUND_NODE "autograd::engine::evaluate_function: "
 
 static uint32_t node_of(struct foreign_file *file, uint32_t name)
@@ -116,13 +119,13 @@ static uint32_t line_of(const struct json_text *text)
 	return at && text->bytes[at - 1] == ':' ? (uint32_t)line : 0;
 }
 
-/* torch.autograd calls PyTorch's engine by this one, whatever the pass is. */
+/* torch.autograd calls PyTorch's engine through this function, for any kind of pass. */
 static bool is_backward(const struct json_text *name)
 {
 	return JSON_BEGINS(name, "<built-in method run_backward of torch._C._EngineBase object");
 }
 
-/* Calls of C functions and of modules are no frames of their own. */
+/* Calls of C functions and of modules are not frames of their own. */
 static bool is_frame(const struct kineto_event *event)
 {
 	const struct json_text *name = &event->name;
@@ -145,7 +148,7 @@ static void add_function(struct foreign_file *file, const struct kineto_event *e
 	}
 	function.row.text = kineto_text(file, &event->name, &reading->scratch);
 	kineto_stacks_note(&reading->stacks, file, function.row.text);
-	if (JSON_IS(&event->from, "snapshots")) /* drawn from stacks, which are reported */
+	if (JSON_IS(&event->from, "snapshots")) /* drawn from stacks, which are read as such */
 		return;
 	foreign_thread(file, function.row.pid, function.row.tid);
 	rows_add(&file->rows, &function.row, sizeof(function));
@@ -225,7 +228,7 @@ static void add_memory(struct foreign_file *file, const struct kineto_event *eve
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 enum category {
-	CATEGORY_OTHER, /* nothing is read of it */
+	CATEGORY_OTHER, /* not read */
 	CATEGORY_OP,
 	CATEGORY_OLD_OP,
 	CATEGORY_USER_SCOPE,
@@ -240,7 +243,7 @@ enum category {
 	CATEGORY_TRACE,
 };
 
-/* What PyTorch 1.8 to 1.11 call them, and those of other accelerators than CUDA's. */
+/* Categories of PyTorch 1.8 to 1.11, and of accelerators other than CUDA. */
 static enum category other_category(const struct json_text *text)
 {
 	static const struct {
@@ -290,7 +293,7 @@ static void note_span(struct foreign_file *file, const struct kineto_event *even
 	file->end_ns = (uint64_t)(event->start_ns + event->duration_ns);
 }
 
-/* Of events that nothing is read of, by category: for a file that has no others. */
+/* Counts events that are not read, by category: for a file that has no others. */
 static void count_unread(struct kineto_reading *reading, const struct json_text *category)
 {
 	struct kineto_unread *unread = reading->unread;
@@ -355,7 +358,7 @@ static void add_complete(struct foreign_file *file, const struct kineto_event *e
 	reading->read = true;
 }
 
-/* What stands in the brackets of "thread 41230 (python3)". */
+/* The text in the brackets of "thread 41230 (python3)". */
 static struct json_text own_name(struct json_text text)
 {
 	static const char begin[] = "thread ";
@@ -386,7 +389,7 @@ static void add_metadata(struct foreign_file *file, const struct kineto_event *e
 		foreign_name(file, pid, FOREIGN_PROCESS, kineto_text(file, &name, scratch));
 }
 
-/* From a forward op to its backward one; the others say what correlation ids say, too. */
+/* Adds an arrow from a forward op to its backward op; other arrows repeat what correlation ids say. */
 static void add_arrow(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading)
 {
 	struct row at = kineto_row(event, ROW_OP);

@@ -24,7 +24,7 @@ void kineto_stacks_close(struct kineto_stacks *stacks)
 	array_free(&stacks->noted);
 }
 
-/* "[872 frames left out]", as gputrace writes it; false: it is none of these. */
+/* "[872 frames left out]", as gputrace writes it; false: another text. */
 static bool is_gap(struct text text, uint32_t *missing)
 {
 	static const char end[] = "frames left out]";
@@ -93,7 +93,7 @@ static uint32_t code_of(struct kineto_stacks *stacks, struct foreign_file *file,
 	return *index;
 }
 
-/* Calls of C functions and of modules are no frames. */
+/* Calls of C functions and of modules are not frames. */
 static void add_frame(struct kineto_stacks *stacks, struct foreign_file *file, struct foreign_stack *stack,
 		      struct text text)
 {

@@ -6,10 +6,10 @@
 #define KEPT 65536u /* power of two */
 #define SEVERAL UINT32_MAX
 
-/* Begin, and op at the end; a number of PyTorch's is 0 while it is not known. */
+/* The start, and the op at the end; PyTorch's thread number is 0 while it is not known. */
 struct kineto_arrow {
 	uint64_t id;
-	uint32_t from_pid, from_tid; /* 0: not met */
+	uint32_t from_pid, from_tid; /* 0: not seen yet */
 	uint32_t to_pid, forward_thread;
 	bool used;
 };
@@ -23,7 +23,7 @@ struct kineto_backward {
 
 struct kineto_forwards {
 	uint32_t pid;
-	uint32_t tid, forward_thread; /* the only one that was met, 0: none was, SEVERAL */
+	uint32_t tid, forward_thread; /* the only one seen; 0: none; or SEVERAL */
 	bool by_arrow;		      /* an arrow names its forward_thread */
 };
 
@@ -58,7 +58,7 @@ static void prepare(struct kineto_threads *threads)
 	threads->backwards = xcalloc(KEPT, sizeof(*threads->backwards));
 }
 
-/* The first that is reported of a thread stays. */
+/* Sets PyTorch's number of a thread; the first one stays. */
 static void feed(struct foreign_file *file, uint32_t pid, uint32_t tid, uint32_t number)
 {
 	lookup_put(&file->torch_threads, foreign_epoch(pid), tid, number);
@@ -85,7 +85,7 @@ static struct kineto_backward *backward_at(struct kineto_threads *threads, const
 	return backward;
 }
 
-/* Ids are those of one process: another's may be the same. */
+/* Ids are per process: another process may use the same ones. */
 static void join(struct kineto_threads *threads, struct foreign_file *file, const struct kineto_arrow *arrow)
 {
 	if (!arrow->from_tid || !arrow->forward_thread || arrow->from_pid != arrow->to_pid)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which number PyTorch has for a thread.  A backward op of a Kineto trace names the thread of its forward op by that
- * number ("Fwd thread id"), forward ops do not have it: an arrow from the one to the other ("fwdbwd") gives it, once
- * for all ops of the thread.  Where a process has ops with sequence numbers on one thread only, no arrow is needed.
+ * PyTorch's number of each thread.  A backward op of a Kineto trace names the thread of its forward op by that number
+ * ("Fwd thread id"), but forward ops do not have it.  An arrow from a forward op to its backward op ("fwdbwd") gives
+ * the number, once for all ops of the thread.  If a process has ops with sequence numbers on one thread only, no arrow
+ * is needed.
  */
 #ifndef GPUTRACE_INPUT_KINETO_THREADS_H
 #define GPUTRACE_INPUT_KINETO_THREADS_H
@@ -10,12 +11,12 @@
 #include "input/rows/foreign_file.h"
 
 struct kineto_arrow;	/* by its id */
-struct kineto_backward; /* op, by thread and begin */
+struct kineto_backward; /* op, by thread and start */
 struct kineto_forwards; /* of a process */
 
-/* Of arrows and ops those met last are known. */
+/* Keeps only the latest arrows and ops. */
 struct kineto_threads {
-	struct kineto_arrow *arrows;	   /* NULL: there was nothing yet */
+	struct kineto_arrow *arrows;	   /* NULL: none yet */
 	struct kineto_backward *backwards; /* the same */
 	ARRAY(struct kineto_forwards) processes;
 	struct lookup process_lookup; /* (1, pid) */
@@ -29,16 +30,16 @@ struct kineto_moment {
 void kineto_threads_open(struct kineto_threads *threads, uint64_t seed);
 void kineto_threads_close(struct kineto_threads *threads);
 
-/* An op with a sequence number; forward_thread: 0 of a forward one. */
+/* An op with a sequence number; forward_thread: 0 for a forward op. */
 void kineto_threads_op(struct kineto_threads *threads, struct foreign_file *file, struct kineto_moment at,
 		       uint64_t forward_thread);
-/* One of the two ends of an arrow. */
+/* The two ends of an arrow. */
 void kineto_threads_begin_arrow(struct kineto_threads *threads, struct foreign_file *file, struct kineto_moment at,
 				uint64_t id);
 void kineto_threads_end_arrow(struct kineto_threads *threads, struct foreign_file *file, struct kineto_moment at,
 			      uint64_t id);
 
-/* All was reported: what arrows did not say. */
+/* At the end of the file: adds numbers that follow without arrows. */
 void kineto_threads_finish(struct kineto_threads *threads, struct foreign_file *file);
 
 #endif

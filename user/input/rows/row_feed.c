@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Rows to values; see row_feed.h. */
+/* Converts rows to values; see row_feed.h. */
 #include "input/rows/row_feed.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static struct text name_of(const struct row_feed *feed, uint32_t pid, uint64_t t
 	return row_feed_text(feed, text ? *text : ROW_NO_TEXT);
 }
 
-/* ---- a round ----------------------------------------------------------------------------------------------------- */
+/* ---- a pass ------------------------------------------------------------------------------------------------------ */
 
 struct row_feed *row_feed_new(const struct foreign_file *file)
 {
@@ -47,7 +47,7 @@ void row_feed_free(struct row_feed *feed)
 	free(feed);
 }
 
-/* A time of 0 would mean that there is none: where something began at 0, all times are 1 ns later. */
+/* A time of 0 would mean no time: if something began at 0, all times are 1 ns later. */
 static uint64_t delay_of(const struct foreign_file *file)
 {
 	return file->rows.count && !file->rows.start_ns;
@@ -149,7 +149,7 @@ void row_feed_end(struct row_feed *feed, struct builder *builder)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Whatever is no event waits until no one looks at the part before (builder_look). */
+/* Anything but an event waits until no one looks at the part before (builder_look). */
 
 static void feed_context(struct row_feed *feed, struct builder *builder, struct process_image program, uint32_t context,
 			 uint32_t device)

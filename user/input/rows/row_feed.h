@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Passes on to a builder what the sorted rows of another tool's file say.  Keeps what a row alone does not say: the
- * Python functions that are open in a thread (the stack of what begins inside), and whose call a correlation id is.
+ * Passes the sorted rows of another tool's file on to a builder.  Keeps what a row alone does not say: the Python
+ * functions that are open in a thread (the stack of what begins inside), and the process of each correlation id.
  */
 #ifndef GPUTRACE_INPUT_ROW_FEED_H
 #define GPUTRACE_INPUT_ROW_FEED_H
@@ -14,7 +14,7 @@ struct row_feed;
 struct row_feed *row_feed_new(const struct foreign_file *file);
 void row_feed_free(struct row_feed *feed);
 
-/* A round over the file, for one builder. */
+/* One pass over the file, for one builder. */
 void row_feed_begin(struct row_feed *feed, struct builder *builder);
 void row_feed_row(struct row_feed *feed, struct builder *builder, const struct row *row);
 void row_feed_end(struct row_feed *feed, struct builder *builder);

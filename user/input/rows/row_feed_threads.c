@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What happens on threads: ops, calls, events of PyTorch's allocators, with their texts and stacks.  A call says whose
- * the work is that has its number.
+ * Rows of threads: ops, calls, events of PyTorch's allocators, with their texts and stacks.  A call gives the process
+ * of GPU work with the same correlation id.
  */
 #include "input/rows/row_feed_state.h"
 #include "input/rows/row_stacks.h"
 
-/* Whether a text has not been reported so in this round; it counts as reported then. */
+/* Whether a text has not been passed on this way in this pass; marks it as passed on. */
 static bool is_new(struct row_feed *feed, uint32_t text, enum given_as as)
 {
 	bool was_given;
@@ -40,7 +40,7 @@ struct process_image row_feed_image(const struct row_feed *feed, struct builder 
 				     recent && recent->pid && recent->corr == row->corr ? recent->pid : feed->main_pid);
 }
 
-/* own: of the file, one more; else that of the functions that are open. */
+/* own: 1 + a stack of the file, or 0.  The stack of open functions wins, unless the file prefers its own. */
 static uint64_t stack_of(struct row_feed *feed, struct builder *builder, const struct row *row, uint32_t own)
 {
 	uint64_t stack = own && feed->file->prefers_stacks ? 0 : row_stacks_find(feed->stacks, builder, row);
@@ -60,7 +60,7 @@ static uint64_t stack_of_op(struct row_feed *feed, struct builder *builder, cons
 		       : row_stacks_backward(feed->stacks, builder, &op->row);
 }
 
-/* The number of a stack for something, 0: there is none. */
+/* Adds a sampled stack; returns its number, 0: no stack. */
 static uint64_t take(struct row_feed *feed, struct builder *builder, const struct row *row, enum gpt_stack_of what,
 		     uint64_t stack)
 {
@@ -81,7 +81,7 @@ static uint64_t torch_thread_of(const struct row_feed *feed, const struct row *r
 	return number ? *number : 0;
 }
 
-/* Keys are those of a program. */
+/* Keys belong to a process image. */
 static uint32_t inputs_key(struct row_feed *feed, struct builder *builder, struct process_image program, uint32_t text)
 {
 	uint32_t *sampled;
@@ -96,7 +96,7 @@ static uint32_t inputs_key(struct row_feed *feed, struct builder *builder, struc
 	return *sampled ? row_feed_key(text) : 0;
 }
 
-/* A node without numbers, as AccumulateGrad, is known by what is around it. */
+/* A node without numbers, such as AccumulateGrad, is recognised by the op around it. */
 static bool is_node(struct row_feed *feed, const struct row_op *op)
 {
 	const struct row *row = &op->row;
@@ -145,7 +145,7 @@ void row_feed_op(struct row_feed *feed, struct builder *builder, const struct ro
 		builder_count_bad(builder);
 }
 
-/* Before what runs of a graph: which of its nodes the call became. */
+/* Reports which nodes of a graph the call became, before the graph runs. */
 static void feed_nodes(struct row_feed *feed, struct builder *builder, const struct row *row)
 {
 	const struct foreign_file *file = feed->file;

@@ -9,7 +9,7 @@
 
 #define OPEN_MAX 65536u
 
-/* The moment in which one that was pushed ends. */
+/* Adds the end of a pushed range. */
 static void add_end(struct rows *rows, struct row_range range)
 {
 	range.row.start_ns = range.row.end_ns;
@@ -36,14 +36,14 @@ void row_ranges_add(struct rows *rows, const struct row_range *range, bool ended
 }
 
 struct track {
-	ARRAY(uint64_t) ends; /* of those that are open, outermost first */
+	ARRAY(uint64_t) ends; /* of the open ranges, outermost first */
 };
 
 struct row_ranges {
 	const struct foreign_file *file;
 	struct lookup track_lookup; /* (pid + 1, tid << 16 | domain) to track */
 	ARRAY(struct track) tracks;
-	uint32_t *names; /* by text: which string of the builder's model it is, NONE: not known yet */
+	uint32_t *names; /* by text: its string in the builder's model, NONE: not known yet */
 };
 
 struct row_ranges *row_ranges_new(const struct foreign_file *file)
@@ -88,7 +88,7 @@ static struct track *find_track(struct row_ranges *ranges, const struct row_rang
 	return &ranges->tracks.items[*index];
 }
 
-/* Those that are over by then. */
+/* Pops the ranges that are over by then. */
 static bool pop(struct track *track, struct builder *builder, struct process_image program, struct new_range event,
 		uint64_t time_ns)
 {
@@ -109,7 +109,7 @@ static bool push(struct track *track, struct builder *builder, struct process_im
 
 	if (track->ends.count >= OPEN_MAX)
 		return false;
-	/* one that seems to last longer than what is around it ends with that */
+	/* a range that seems to outlast the enclosing one ends with it */
 	if (track->ends.count && end_ns > track->ends.items[track->ends.count - 1])
 		end_ns = track->ends.items[track->ends.count - 1];
 	sense = builder_push_range(builder, program, event) && sense;

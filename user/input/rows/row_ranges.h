@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * NVTX ranges of another tool's file, which has start and end in one row: those that are pushed and open, by thread and
- * domain, so that each pop is that of its own push also where one ends when the next one begins.
+ * NVTX ranges of another tool's file, which has start and end in one row.  Keeps the open pushed ranges by thread and
+ * domain, so that each pop matches its own push even if one range ends when the next begins.
  */
 #ifndef GPUTRACE_INPUT_ROW_RANGES_H
 #define GPUTRACE_INPUT_ROW_RANGES_H
@@ -21,7 +21,7 @@ void row_ranges_free(struct row_ranges *ranges);
  */
 void row_ranges_add(struct rows *rows, const struct row_range *range, bool ended);
 
-/* A round, for one builder. */
+/* One pass, for one builder. */
 void row_ranges_begin(struct row_ranges *ranges);
 bool row_ranges_feed(struct row_ranges *ranges, struct builder *builder, const struct row_range *range);
 

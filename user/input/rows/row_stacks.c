@@ -8,7 +8,7 @@
 #include "input/rows/foreign_file.h"
 #include "input/rows/python_name.h"
 
-/* A moment's frame is this, less how deep the function is: deeper ones have a lower one. */
+/* A moment's frame is this minus the function's depth: a deeper function has a lower frame. */
 #define OUTERMOST (1ull << 32)
 #define OPEN_MAX 65536u
 
@@ -22,7 +22,7 @@ struct open_function {
 struct row_thread {
 	uint32_t pid, tid;
 	ARRAY(struct open_function) open;
-	uint64_t key;	    /* of the stack, 0: not made since functions came or went */
+	uint64_t key;	    /* of the stack, 0: out of date, as functions came or went */
 	uint32_t backwards; /* open calls of PyTorch's engine */
 };
 
@@ -30,9 +30,9 @@ struct row_stacks {
 	const struct foreign_file *file;
 	struct lookup thread_lookup; /* (pid + 1, tid) to thread */
 	ARRAY(struct row_thread) threads;
-	ARRAY(uint32_t) callers; /* threads with such calls */
-	struct lookup codes;	 /* (pid + 1, text) that were passed on */
-	struct lookup stacks;	 /* (pid + 1, key) that were passed on */
+	ARRAY(uint32_t) callers; /* threads with open calls of the engine */
+	struct lookup codes;	 /* (pid + 1, text) already passed on */
+	struct lookup stacks;	 /* (pid + 1, key) already passed on */
 };
 
 static void init(struct row_stacks *stacks)
@@ -138,7 +138,7 @@ static void remove_caller(struct row_stacks *stacks, const struct row_thread *th
 			callers[i--] = callers[--stacks->callers.count];
 }
 
-/* Those that are over by then. */
+/* Leaves the functions that are over by then. */
 static void leave(struct row_stacks *stacks, struct row_thread *thread, struct builder *builder, uint64_t time_ns)
 {
 	while (thread->open.count && thread->open.items[thread->open.count - 1].end_ns <= time_ns) {
@@ -170,7 +170,7 @@ void row_stacks_enter(struct row_stacks *stacks, struct builder *builder, const 
 		builder_count_bad(builder);
 		return;
 	}
-	/* one that seems to last longer than what is around it ends with that */
+	/* a function that seems to outlast the enclosing one ends with it */
 	if (thread->open.count && open.end_ns > thread->open.items[thread->open.count - 1].end_ns)
 		open.end_ns = thread->open.items[thread->open.count - 1].end_ns;
 	feed_code(stacks, builder, row->pid, row->text);
@@ -200,7 +200,10 @@ void row_stacks_end(struct row_stacks *stacks, struct builder *builder, uint64_t
 
 /* ---- stacks ------------------------------------------------------------------------------------------------------ */
 
-/* Of the outermost `count`, innermost first; a frame's line is where what is inside was called from. */
+/*
+ * Frames of the outermost `count` functions, innermost first; a frame's line is where the next inner function was
+ * called.
+ */
 static uint32_t make_frames(const struct row_thread *thread, size_t count,
 			    struct new_frame frames[GPT_PYSTACK_MAX_FRAMES], uint32_t *left_out)
 {
@@ -220,7 +223,7 @@ static uint32_t make_frames(const struct row_thread *thread, size_t count,
 	return depth;
 }
 
-/* That of the outermost `count` functions, 0: they are no frames. */
+/* The stack key of the outermost `count` functions, 0: none of them is a frame. */
 static uint64_t feed_stack(struct row_stacks *stacks, struct builder *builder, const struct row_thread *thread,
 			   size_t count)
 {
@@ -295,9 +298,9 @@ uint64_t row_stacks_backward(struct row_stacks *stacks, struct builder *builder,
 	return caller ? stack_of(stacks, builder, caller) : 0;
 }
 
-/* ---- the file's own ---------------------------------------------------------------------------------------------- */
+/* ---- stacks of the file ------------------------------------------------------------------------------------------ */
 
-/* Keys that are none of the others': those of texts are below, those of open functions are odd. */
+/* Keys that collide with no others: those of texts are below, those of open functions are odd. */
 #define OWN_CODES (1ull << 33)
 
 static uint64_t own_stack_key(uint32_t stack)

@@ -47,6 +47,6 @@ uint32_t rows_text(struct rows *rows, const char *bytes, size_t size)
 	if (*found != ROW_NO_TEXT && rows->texts.items[*found].size == size &&
 	    !memcmp(rows->texts.items[*found].bytes, bytes, size))
 		return *found;
-	/* two texts of one hash: both are kept, the latest is found */
+	/* two texts share a hash: both are kept, the latest one is found */
 	return *found = rows_new_text(rows, bytes, size);
 }

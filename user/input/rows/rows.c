@@ -14,15 +14,15 @@
 
 struct row_place {
 	uint64_t start_ns, end_ns;
-	uint32_t at; /* in the piece; rises as rows came, and so do runs */
+	uint32_t at; /* offset in the piece, or number of a run: rises in order of arrival */
 	uint32_t kind;
 };
 
 struct row_run {
-	uint64_t from, to; /* in the file */
-	uint64_t at;	   /* of what is read next */
-	uint8_t *buffer;   /* NULL: nothing is left of it */
-	size_t used, next; /* in the buffer */
+	uint64_t from, to; /* range in the file */
+	uint64_t at;	   /* position of the next read */
+	uint8_t *buffer;   /* NULL: nothing is left of the run */
+	size_t used, next; /* offsets in the buffer */
 };
 
 _Static_assert(sizeof(struct row_gpu) <= ROW_MAX && sizeof(struct row_memory) <= ROW_MAX &&
@@ -84,7 +84,7 @@ static void write_all(struct rows *rows, const void *bytes, size_t size)
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
-/* What is around others first; else as they came. */
+/* Enclosing rows first; else in order of arrival. */
 static int by_time(const void *a, const void *b)
 {
 	const struct row_place *one = a, *other = b;
@@ -105,7 +105,7 @@ static void add_place(struct rows *rows, size_t at)
 	array_push(&rows->places, ((struct row_place){row->start_ns, row->end_ns, (uint32_t)at, row->kind}));
 }
 
-/* The first that does not come after the one before it. */
+/* At the first row that is out of order: adds places for all rows so far. */
 static void begin_places(struct rows *rows)
 {
 	rows->disordered = true;
@@ -134,7 +134,7 @@ static const struct row *row_at(const struct rows *rows, size_t place)
 	return (const struct row *)(const void *)(rows->piece + rows->places.items[place].at);
 }
 
-/* The piece's rows, one after the other; they are sorted. */
+/* Writes the piece's rows in sorted order. */
 static void write_gathered(struct rows *rows)
 {
 	static const size_t gathered_bytes = 1u << 20;
@@ -244,7 +244,7 @@ static const struct row *first_of(const struct row_run *run)
 	return (const struct row *)(const void *)(run->buffer + run->next);
 }
 
-/* A whole row in the buffer; false: the run is over, or error. */
+/* Gets a whole row into the buffer; false: the run is over, or an error. */
 static bool fill(struct rows *rows, struct row_run *run)
 {
 	size_t left = run->used - run->next;
@@ -271,7 +271,7 @@ static bool fill(struct rows *rows, struct row_run *run)
 	return run->used > 0;
 }
 
-/* The run's next row, as what it is compared by: `at` is the run. */
+/* The sort key of the run's next row: `at` is the run. */
 static struct row_place place_of(const struct rows *rows, uint32_t run)
 {
 	const struct row *row = first_of(&rows->runs.items[run]);
@@ -312,13 +312,13 @@ int rows_again(struct rows *rows)
 	}
 	for (size_t i = rows->heap_count / 2; i-- > 0;)
 		sink_down(rows, i);
-	/* the first row is that of the first run, and is passed over when the next one is asked for */
+	/* the next rows_next returns the first row and advances nothing */
 	if (rows->heap_count)
 		rows->next = SIZE_MAX;
 	return rows->error;
 }
 
-/* After the row that was given last. */
+/* Steps past the row that was returned last. */
 static void advance(struct rows *rows)
 {
 	uint32_t number = rows->heap[0].at;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What another tool's file says, in order of time: such files have events in any order, and a builder wants them as
- * they happened.  Rows are put in as they are met, sorted in pieces that are written to a temporary file, and merged
- * as they are read; memory does not depend on how many there are.  Texts are kept once each, in memory.
+ * The contents of another tool's file, in order of time: such files have events in any order, and a builder wants them
+ * in the order in which they happened.  Rows are added in file order, sorted in pieces that are written to a temporary
+ * file, and merged while they are read; memory use does not depend on their number.  Texts are kept once each, in
+ * memory.
  *
  *	rows_open(&rows);
  *	(rows_add, rows_text)
@@ -19,12 +20,12 @@
 #include "base/lookup.h"
 #include "model/events.h"
 
-/* At one time, what is around others comes first. */
+/* Sorted in this order at the same time: enclosing things come first. */
 enum row_kind {
-	ROW_FUNCTION, /* of Python */
+	ROW_FUNCTION, /* a Python function */
 	ROW_LEAVE,    /* a function ends; start and end are both that time */
 	ROW_PAUSE_END,
-	ROW_PAUSE, /* of the interpreter */
+	ROW_PAUSE, /* a pause of the interpreter */
 	ROW_RANGE,
 	ROW_OP,
 	ROW_CALL,
@@ -38,22 +39,22 @@ enum row_kind {
 #define ROW_NO_TEXT UINT32_MAX
 #define ROW_MAX 512u /* bytes of a row of any kind */
 
-/* Texts are those of rows_text, ROW_NO_TEXT: none; pid 0: not known. */
+/* Texts are numbers from rows_text, ROW_NO_TEXT: none; pid 0: not known. */
 struct row {
 	uint64_t start_ns, end_ns;
 	uint32_t size; /* of the whole row, set by rows_add */
 	uint32_t pid, tid;
 	uint32_t text; /* name */
-	uint32_t kind; /* enum row_kind: which of those below it begins */
+	uint32_t kind; /* enum row_kind: the struct below that starts with this row */
 	uint32_t corr; /* 0: none */
 };
 
 /* text: "file(line): function"; a file of its own where the source has one. */
 struct row_function {
 	struct row row;
-	uint32_t called_from; /* line of the function around it, 0: not known */
-	bool is_frame;	      /* of Python's stack */
-	bool is_backward;     /* PyTorch's engine: threads of its own work for what called it while it lasts */
+	uint32_t called_from; /* line of the enclosing function, 0: not known */
+	bool is_frame;	      /* a frame of Python's stack */
+	bool is_backward;     /* PyTorch's engine: while it lasts, the engine's threads work for its caller */
 };
 
 struct row_op {
@@ -63,24 +64,24 @@ struct row_op {
 	int64_t collective_sequence; /* in its process group, -1: not known */
 	uint32_t inputs;	     /* text of the form of model/op_inputs.h */
 	uint32_t collective;	     /* text of the form of model/collectives.h; ROW_NO_TEXT: it is none */
-	uint32_t stack;		     /* of foreign_file.stacks, one more; 0: none but the functions that are open */
-	uint32_t around;	     /* text: the name of the node that it evaluates; ROW_NO_TEXT: it does not */
+	uint32_t stack;		     /* 1 + index in foreign_file.stacks; 0: only the open functions */
+	uint32_t around;	     /* text: the name of the node that it evaluates; ROW_NO_TEXT: none */
 	uint8_t scope;		     /* enum gpt_agent_op_scope */
 	bool unfinished;
-	bool may_be_step; /* of gputrace's own: ProfilerStep#N */
+	bool may_be_step; /* written by gputrace: ProfilerStep#N */
 };
 
 struct row_call {
 	struct row row;
 	int32_t result;
-	uint32_t stack; /* of foreign_file.stacks, one more; 0: none but the functions that are open */
+	uint32_t stack; /* 1 + index in foreign_file.stacks; 0: only the open functions */
 	uint16_t api;
 	bool unfinished; /* its return was not seen */
 	bool inherited;	 /* the stack is that of the call to backward() */
 	bool captured;	 /* it became a node of a graph */
 };
 
-/* A collection, or the import of the module `text`; both times are those of the start, or of the end. */
+/* A garbage collection, or the import of module `text`; start and end are both the time of the start, or of the end. */
 struct row_pause {
 	struct row row;
 	uint64_t frame;	    /* as python_moment has it */
@@ -91,13 +92,13 @@ struct row_pause {
 enum row_range_what {
 	ROW_RANGE_MARK,
 	ROW_RANGE_PUSH,
-	ROW_RANGE_POP, /* of those that are over by then; both times that */
+	ROW_RANGE_POP, /* pops ranges that are over by then; start and end are both that time */
 	ROW_RANGE_START,
-	ROW_RANGE_END,	 /* both times that; so are those of a start, as its end is known by itself */
-	ROW_RANGE_WHOLE, /* a start that knows its end; both times are its start, as if it did not */
+	ROW_RANGE_END,	 /* start and end are both that time; so are those of START, as its end is a row of its own */
+	ROW_RANGE_WHOLE, /* a start with a known end; start and end are both the start time */
 };
 
-/* Of NVTX; those that are pushed nest in their thread and domain. */
+/* An NVTX range; pushed ranges nest in their thread and domain. */
 struct row_range {
 	struct row row;
 	union {
@@ -112,12 +113,12 @@ struct row_range {
 
 struct row_gpu {
 	struct row row;
-	struct new_gpu_work work; /* but for its span, corr and name */
+	struct new_gpu_work work; /* all but its span, corr and name */
 };
 
 struct row_sync {
 	struct row row;
-	struct new_sync sync; /* but for its span and corr */
+	struct new_sync sync; /* all but its span and corr */
 	uint32_t device;
 };
 
@@ -128,38 +129,38 @@ struct row_overhead {
 
 struct row_memory {
 	struct row row;
-	struct new_torch_memory memory; /* but for its time and tid */
+	struct new_torch_memory memory; /* all but its time and tid */
 	uint32_t stack;			/* as row_op has it */
 };
 
-/* That CUDA handed out and took back. */
+/* Memory that CUDA handed out or took back. */
 struct row_cuda_memory {
 	struct row row;
-	struct new_memory memory; /* but for its time and corr */
+	struct new_memory memory; /* all but its time and corr */
 };
 
-struct row_place; /* of a row in the current piece */
-struct row_run;	  /* a piece that was written */
+struct row_place; /* where a row of the current piece is */
+struct row_run;	  /* a piece that was written out */
 
 struct rows {
 	uint8_t *piece;
-	size_t piece_bytes; /* that are sorted at once; smaller ones are for tests */
+	size_t piece_bytes; /* sorted at once; smaller pieces are for tests */
 	size_t used, capacity;
-	uint64_t before; /* bytes of rows in front of the piece */
-	/* Of the latest row: while rows come in order no places are kept. */
+	uint64_t before; /* bytes of rows before the piece */
+	/* The latest row; while rows arrive in order, no places are kept. */
 	uint64_t latest_start_ns, latest_end_ns;
 	uint32_t latest_kind;
 	bool disordered;
-	ARRAY(struct row_place) places; /* of a piece that is not in order */
+	ARRAY(struct row_place) places; /* rows of a piece that is out of order */
 	ARRAY(struct row_run) runs;
 	struct row_place *heap;	 /* runs by their next row, the earliest first */
-	size_t heap_count, next; /* next: of places or, in order, of bytes, where nothing was written */
-	int fd;			 /* -1: nothing was written */
+	size_t heap_count, next; /* next: without runs, the next of places or, in order, the next byte */
+	int fd;			 /* -1: nothing was written out */
 	uint64_t written;
-	int error; /* -errno of the temporary file, 0 */
+	int error; /* -errno of the temporary file, or 0 */
 
 	uint64_t count, bytes;	   /* of all rows */
-	uint64_t start_ns, end_ns; /* of all that has a time; start_ns UINT64_MAX: of none */
+	uint64_t start_ns, end_ns; /* of everything with a time; start_ns UINT64_MAX: nothing */
 
 	struct lookup text_lookup;
 	ARRAY(struct text) texts;
@@ -171,19 +172,19 @@ struct rows {
 void rows_open(struct rows *rows);
 void rows_close(struct rows *rows);
 
-/* Copies a row; size: of its own struct.  Errors are kept.  Where it lies: for rows_kept. */
+/* Copies a row; size: of its own struct.  Errors are kept.  Returns the row's position, for rows_kept. */
 uint64_t rows_add(struct rows *rows, const struct row *row, size_t size);
 
-/* A row that was added, to be changed in what it is not sorted by; NULL: it is out of reach. */
+/* A row that was added, to change fields that it is not sorted by; NULL: it has been written out. */
 struct row *rows_kept(struct rows *rows, uint64_t at);
 
-/* The latest time of something that is in rows. */
+/* Notes the end of something inside a row. */
 void rows_see_end(struct rows *rows, uint64_t end_ns);
 
-/* The number of a text; ROW_NO_TEXT: there are too many already. */
+/* The number of a text; ROW_NO_TEXT: too many texts. */
 uint32_t rows_text(struct rows *rows, const char *bytes, size_t size);
 
-/* The same of one that nothing else is like, as far as it is known: it is not looked for. */
+/* The same for a text that is assumed to be new: it is not looked up. */
 uint32_t rows_new_text(struct rows *rows, const char *bytes, size_t size);
 
 /* 0 or -errno. */
