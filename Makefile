@@ -40,10 +40,10 @@ USER_DIRS := $(patsubst user/%/,%,$(wildcard $(foreach d,base target log attach 
 	top view dump cmd,user/$(d)/ user/$(d)/*/)))
 USER_SRC := $(foreach d,$(USER_DIRS),$(wildcard user/$(d)/*.c))
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
-# CUPTI's records: for the agent, and for gputrace, which reads foreign buffers.  Compiled once, with the agent's flags.
+# CUPTI's records: used by the agent, and by gputrace to read foreign buffers.  Compiled once, with the agent's flags.
 CUPTI_SRC := $(wildcard user/cupti/*.c)
 CUPTI_OBJ := $(CUPTI_SRC:%.c=$(BUILD)/%.o)
-# The static gputrace has another gzip (user/export/deflater.h), an SQLite that loads nothing, and users without NSS.
+# The static gputrace has another gzip (user/export/deflater.h), an SQLite that loads nothing, and no NSS for users.
 STATIC_OBJ := $(BUILD)/user/export/deflater_zlib.o $(BUILD)/user/export/sqlite/no_loading.o $(BUILD)/user/cmd/user_database_static.o
 LIB_OBJ := $(filter-out $(BUILD)/user/cmd/main.o $(STATIC_OBJ),$(USER_OBJ)) $(CUPTI_OBJ)
 LIB := $(BUILD)/libgputrace.a
@@ -52,16 +52,16 @@ BPF_OBJ := $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.bpf.o)
 BPF_OLD_OBJ := $(BPF_OBJ:.bpf.o=.old.bpf.o)
 BPF_CFLAGS := -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Iinclude -Ivmlinux -Ibpf -Wall -Wextra -Werror \
 	-Wno-unused-parameter -mcpu=v3 -fdebug-compilation-dir=.
-# The same programs for Linux 5.10 to 5.16; the binary carries both (user/attach/load/programs.c).
+# The old programs are the same ones for Linux 5.10 to 5.16; the binary has both (user/attach/load/programs.c).
 SKELETON := $(BUILD)/bpf/gputrace.skel.h $(BUILD)/bpf/gputrace_old.skel.h
 
-# The agent: linked into other people's processes, so no more than it needs and nothing of theirs replaced.
+# The agent is loaded into other people's processes: it has only what it needs and replaces none of their symbols.
 AGENT := $(BUILD)/libgputrace-agent.so
 AGENT_SRC := $(wildcard user/agent/*.c user/agent/*/*.c)
 AGENT_OBJ := $(AGENT_SRC:%.c=$(BUILD)/%.o)
 AGENT_CFLAGS := -Ibpf -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE -fcf-protection=none
 
-# Objects whose -MMD files are read at the end; the parts add theirs.
+# Objects whose -MMD files are read at the end; the included makefiles add their own.
 OBJECTS := $(USER_OBJ) $(CUPTI_OBJ) $(AGENT_OBJ) $(BPF_OBJ) $(BPF_OLD_OBJ)
 
 ifeq ($(V),1)
@@ -87,7 +87,7 @@ FLAGS_NOW := $(CC) $(BASE_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) $(AGENT_CFLAGS) $(CL
 $(BUILD)/flags: FORCE | $(BUILD)
 	@$(file >$(BUILD)/flags.now,$(FLAGS_NOW)) cmp -s $@.now $@ || cp $@.now $@
 
-# The same for what is compiled into one object only.
+# The same for the prefix, which is compiled into one object only.
 $(BUILD)/prefix: FORCE | $(BUILD)
 	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' >$@
 
@@ -116,7 +116,7 @@ $(SKELETON): $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.o
 	$(Q){ echo "/* NOLINTBEGIN: bpftool's, not gputrace's */" && $(BPFTOOL) gen skeleton $< name $*_bpf && \
 		echo "/* NOLINTEND */"; } >$@.tmp && mv $@.tmp $@
 
-# Before the first build no dependency file says who includes it: attach/, and cmd/ by way of it.
+# Before the first build there is no dependency file yet: attach/ includes the skeletons, and cmd/ through it.
 $(filter $(BUILD)/user/attach/% $(BUILD)/user/cmd/%,$(USER_OBJ)): | $(SKELETON)
 
 # ---- user space -----------------------------------------------------------------------------
@@ -133,13 +133,13 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(say) CC $<
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c $< -o $@
 
-# bpf/ reads words out of bytes, as clang's BPF lets it.
+# bpf/ reads words out of byte arrays, which clang's BPF allows.
 $(BUILD)/user/agent/share/stacks.o: private AGENT_CFLAGS += -fno-strict-aliasing
 
 # The assembler reads these.
 $(BUILD)/user/export/page/assets.o: $(wildcard user/export/page/*.*s)
 
-# Which objects there are: a source that goes away has to leave the library too.
+# `members` lists the objects: a source that is removed must leave the library, too.
 $(LIB): $(LIB_OBJ) $(BUILD)/members
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB_OBJ)
@@ -151,8 +151,8 @@ $(BUILD)/gputrace: $(BUILD)/user/cmd/main.o $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
-# Needs the kernel and nothing else: for machines that cannot install anything (tests/gpu/gpu.mk).  ld warns of what would
-# want shared libraries at run time (dlopen, NSS).
+# Needs only the kernel: for machines on which nothing can be installed (tests/gpu/gpu.mk).  ld warns of functions that
+# need shared libraries at run time (dlopen, NSS).
 STATIC_LIBS := $(filter-out -lisal,$(LIBS)) -lm
 $(BUILD)/gputrace-static: $(BUILD)/user/cmd/main.o $(STATIC_OBJ) $(LIB)
 	$(say) LINK $@
@@ -164,7 +164,7 @@ $(AGENT): $(AGENT_OBJ) $(CUPTI_OBJ) user/agent/agent.map $(BUILD)/members
 		-Wl,-soname,libgputrace-agent.so -o $@ $(AGENT_OBJ) $(CUPTI_OBJ) \
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
-# What tests/e2e/test_capabilities.py shows to be needed; before Linux 5.11 locked memory is counted, too.
+# The capabilities that tests/e2e/test_capabilities.py shows to be needed; before Linux 5.11 also for locked memory.
 CAPS ?=
 CAPS_GROUP ?= gputrace
 CAPS_SET := cap_bpf,cap_perfmon,cap_sys_ptrace,cap_sys_admin,cap_sys_chroot,cap_setuid,cap_setgid,cap_dac_read_search
@@ -172,7 +172,7 @@ ifneq ($(filter 5.10.%,$(shell uname -r)),)
 CAPS_SET := $(CAPS_SET),cap_sys_resource
 endif
 
-# In this order: with another group a file loses its capabilities.
+# chgrp before setcap: a change of the group drops a file's capabilities.
 install: all pages
 ifneq ($(CAPS),)
 	@getent group '$(CAPS_GROUP)' >/dev/null || \
@@ -200,22 +200,22 @@ format:
 check-format:
 	@clang-format --dry-run --Werror $(C_FILES)
 
-# The table of docs/design/folders.md.
+# Checks includes against the table of docs/design/folders.md.
 check-includes:
 	@tools/check-includes
 
-# No files of one folder need each other in a circle.
+# Checks that the files of a folder do not depend on each other in a circle.
 check-circles: $(BUILD)/user/cmd/main.o $(LIB_OBJ) $(AGENT_OBJ)
 	@tools/check-circles $^
 
-# Files and tests that pages name.
+# Checks that files and tests named in the documents exist.
 lint: check-docs
 check-docs:
 	@tools/check-docs
 
-# How many states of a function are looked at (clang's own limit): what most of the time goes to.
+# The number of states of a function that clang's analyzer examines (clang's default), which takes most of the time.
 LINT_STATES ?= 225000
-# A file is looked at again when its object was made again, so headers count.
+# A file is checked again when its object was rebuilt, so headers count, too.
 LINT_OK := $(patsubst %.c,$(BUILD)/lint/%.ok,$(USER_SRC) $(CUPTI_SRC) $(AGENT_SRC))
 lint: $(LINT_OK)
 	@tools/check-prints
@@ -225,7 +225,7 @@ lint: $(LINT_OK)
 		--suppress=missingIncludeSystem --cppcheck-build-dir=$(BUILD)/lint/cppcheck -j 2 -Iinclude -Iuser \
 		-D__$(shell uname -m)__ -D'LIBBPF_OPTS(type,name,...)=struct type name = {}' \
 		$(USER_SRC) $(CUPTI_SRC) $(AGENT_SRC) 2>$(BUILD)/lint/cppcheck.err || { cat $(BUILD)/lint/cppcheck.err; false; }
-	@! grep . $(BUILD)/lint/cppcheck.err # what it finds across files is not in its exit code
+	@! grep . $(BUILD)/lint/cppcheck.err # findings across files do not set its exit code
 
 $(BUILD)/lint/%.ok: %.c $(BUILD)/%.o .clang-tidy
 	@mkdir -p $(@D)

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The agent's own tests; included by the top Makefile.
 #
-#   check-agent       its ELF file, and whole processes on the simulated GPU (its unit tests are with the others)
-#   check-cupti       its numbers against NVIDIA's headers and libraries of 8 versions (PyPI, kept in a cache)
+#   check-agent       its ELF file, and whole processes on the simulated GPU (check-unit has its unit tests)
+#   check-cupti       its CUPTI numbers against NVIDIA's headers and libraries of 8 versions (PyPI, kept in a cache)
 
 AGENT_TESTS := $(filter $(BUILD)/tests/unit/test_agent_%,$(UNIT_BIN))
 AGENT_RECORDER := $(BUILD)/tests/unit/agent_recorder
 OBJECTS += $(AGENT_RECORDER).o
 
-# Linked with the agent's objects and not with the library; the tests take the place of its probe points.
+# Linked with the agent's objects, not with the library; the tests replace its probe points.
 $(AGENT_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/agent/%.o $(AGENT_OBJ) $(CUPTI_OBJ)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -Wl,--wrap=clock_gettime -o $@ \
 		$(filter-out %/points.o,$^) -lcmocka -ldl -lpthread
 
-# Libraries that an observer of ops takes for PyTorch's: of a version that is known, of none, and one laid out otherwise.
+# Libraries that the observer of ops takes for PyTorch's: of a known version, of an unknown one, and with another
+# layout.
 FAKE_TORCH := $(foreach version,2.14 2.99 shifted,$(BUILD)/tests/unit/fake_torch_$(version)/libtorch_cpu.so)
 $(BUILD)/tests/unit/fake_torch_2.14/%: FAKE := -DFAKE_VERSION=0x020e010000000000
 $(BUILD)/tests/unit/fake_torch_2.99/%: FAKE := -DFAKE_VERSION=0x0263010000000000
@@ -23,7 +24,7 @@ $(FAKE_TORCH): tests/unit/fake_torch.c tests/unit/fake_torch.h
 	$(say) LINK $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) -fPIC -shared $(LDFLAGS) $(FAKE) -o $@ $<
-# Of the one that is known its allocators, too: what libc10 calls itself, and what libc10_cuda calls of it.
+# The known version also has allocators: libc10 calls its own reporter of memory, libc10_cuda calls the one in libc10.
 FAKE_C10 := $(BUILD)/tests/unit/fake_torch_2.14/libc10.so
 FAKE_C10_CUDA := $(BUILD)/tests/unit/fake_torch_2.14/libc10_cuda.so
 $(FAKE_C10): tests/unit/fake_c10.c tests/unit/fake_c10.h

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What is checked, and with what; included by the top Makefile.
+# The checks; included by the top Makefile.
 #
 #   check            everything that needs neither PyTorch nor a GPU; installs what it needs first
-#   check-dockerfile what stands in Dockerfile, stage by stage, in roots of a bare Debian 12 (root, minutes)
+#   check-dockerfile the instructions of Dockerfile, stage by stage, in roots of a bare Debian 12 (root, minutes)
 #   check-fresh      the README's first commands, `make check` among them, on a bare Debian 12 (root, half an hour)
 #   check-unit       unit tests and the agent's (no root needed for most)
 #   check-e2e        the real program on real processes (root)
@@ -10,10 +10,10 @@
 #   check-inject     the agent let in and out 1,000 times, gputrace killed 200 times, and 200 times with --ops; 7,500 forks and 300 epochs (root)
 #   check-torch      the end-to-end tests on PyTorch
 #   check-trace-processor  files with a timeline in Perfetto's trace_processor, which not every machine can have
-#   check-torch-all  those of older versions on each that PyPI has and that is known here (an hour, 35 GB)
+#   check-torch-all  the tests of older versions, on each PyTorch that PyPI has and gputrace knows (an hour, 35 GB)
 #   check-kernels    the end-to-end tests that depend on the kernel, on each of KERNELS_WANTED in qemu (root)
-#   check-sanitize   the unit tests again, with AddressSanitizer and UndefinedBehaviorSanitizer; those of what several
-#                    threads use with ThreadSanitizer
+#   check-sanitize   the unit tests again, with AddressSanitizer and UndefinedBehaviorSanitizer; those of code with
+#                    several threads with ThreadSanitizer
 #   fuzz-short       each fuzz target for FUZZ_SECONDS
 
 FUZZ_SECONDS ?= 20
@@ -21,17 +21,17 @@ KERNELS_WANTED ?= 5.10 6.1 6.12 6.18 7.2
 
 UNIT_SRC := $(wildcard tests/unit/*/test_*.c)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/%.o)
-# The programs lie together, whichever room their source is in: build/tests/unit/test_site.
+# All programs are in one folder, whichever subfolder has their source: build/tests/unit/test_site.
 UNIT_BIN := $(addprefix $(BUILD)/tests/unit/,$(basename $(notdir $(UNIT_SRC))))
 comma := ,
 CONSUMED := $(addprefix $(BUILD)/tests/e2e/consumers/,sample rank_logs)
 RELOG := $(BUILD)/tests/relog
 LOG_RECORDS := $(BUILD)/tests/log_records
-# A gputrace that also keeps its records as they were before they were packed.
+# A gputrace that also keeps its records as they were before packing.
 TEED := $(BUILD)/tests/gputrace-teed
 TRACE_DUMP := $(BUILD)/tests/trace_dump
 TRACE_PRINT_OBJ := $(BUILD)/tests/unit/trace_print.o
-# A model as a trace of many parts, and models to be cut.
+# Cuts a model into a trace of many parts; random models to cut.
 TRACE_CUT_OBJ := $(addprefix $(BUILD)/tests/unit/,trace_cut.o trace_cut_part.o random_model.o)
 CUT := $(BUILD)/tests/cut
 OBJECTS += $(UNIT_OBJ) $(TRACE_PRINT_OBJ) $(TRACE_CUT_OBJ) $(CONSUMED:=.o) $(RELOG).o $(LOG_RECORDS).o $(TRACE_DUMP).o \
@@ -54,22 +54,22 @@ $(TEED): $(BUILD)/user/cmd/main.o $(BUILD)/tests/tee_records.o $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS) \
 		$(patsubst %,-Wl$(comma)--wrap=log_writer_%,append append_locked finish)
 
-# Logs of version 1 as today's; a log's records as they were before they were packed.
+# relog converts logs of version 1 to the current one; log_records writes a log's records as they were before packing.
 $(RELOG) $(LOG_RECORDS): %: %.o $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
-# What a trace of one log hands over.
+# Prints what a trace of one log delivers.
 $(TRACE_DUMP): $(TRACE_DUMP).o $(TRACE_PRINT_OBJ) $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
-# What is made of a log in parts.
+# Writes the output for a log that is read in parts.
 $(CUT): $(CUT).o $(TRACE_CUT_OBJ) $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
-# The sample run in every format, and logs of ranks, for tests with other people's readers.
+# The sample run in every format, and logs of ranks, for tests with other tools' readers.
 $(CONSUMED): %: %.o $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
@@ -79,7 +79,7 @@ $(CONSUMED): %: %.o $(LIB)
 	check-trace-processor check-kernels check-sanitize check-threads fuzz-programs fuzz-short
 unit: $(UNIT_BIN) $(RELOG) $(LOG_RECORDS) $(TEED) $(TRACE_DUMP) $(CUT)
 
-# In steps, each with what the one before has installed.
+# In steps, as each needs what the previous one has installed.
 check:
 	@tools/deps build test
 	@tools/fetch || echo "check: goes on without that"
@@ -94,16 +94,16 @@ check-fresh:
 	@tools/deps test
 	@BUILD=$(BUILD) tools/check-fresh
 
-# One test wants a real libcudart; without a network it is skipped.
+# One test needs a real libcudart; without a network it is skipped.
 check-unit-programs: $(UNIT_BIN)
 	@GPUTRACE_CUDART="$$(tools/get-cudart)" tests/run_unit $(UNIT_BIN)
 
 check-unit: check-unit-programs check-agent
 
-# The tests run `make` with our BUILD where they need one more program.
+# Tests that need one more program run `make` with this BUILD.
 PYTEST = GPUTRACE_BUILD=$(BUILD) BUILD=$(BUILD) "$$(tools/get-pytest)" -m pytest -p no:cacheprovider --strict-markers -ra tests/e2e
 
-# Of what needs Perfetto's trace_processor nothing is collected where that is not: only Perfetto's own host has it.
+# Without Perfetto's trace_processor, which only Perfetto's own host has, the tests that need it are not collected.
 check-e2e: all simgpu $(CONSUMED)
 	@$(PYTEST) -m "not torch$$(tools/get-trace-processor installed >/dev/null 2>&1 || echo ' and not trace_processor')" $(PYTEST_FLAGS)
 
@@ -131,7 +131,7 @@ check-torch-all: all simgpu
 		$(PYTEST) -m torch -k "$$only" $(PYTEST_FLAGS) || failed="$$failed $$version"; done; \
 	[ -z "$$failed" ] || { echo "check-torch-all: failed with PyTorch$$failed"; exit 1; }
 
-# DIVIDED=FOLDER, which does not exist yet: two that run at the same time divide the files between them.
+# DIVIDED=FOLDER, which must not exist: two runs at the same time divide the test files between them.
 check-e2e-all: all simgpu $(CONSUMED)
 	@tools/get-torch >/dev/null
 	@marked=; tools/get-trace-processor installed >/dev/null 2>&1 || marked='not trace_processor'; \
@@ -141,13 +141,13 @@ check-kernels: all simgpu
 	@tools/deps test kernels
 	@BUILD=$(BUILD) tests/kernels/check $(KERNELS_WANTED)
 
-# In a folder of its own, as every object differs.  -g1: a report has functions and lines, and nothing else of -g is needed.
+# In a folder of its own, as every object differs.  -g1: a report needs functions and lines, but nothing else of -g.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 check-sanitize:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CFLAGS='-O1 -g1 $(SANITIZE)' check-unit-programs
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/threads CFLAGS='-O1 -g1 -fsanitize=thread' check-threads
 
-# ThreadSanitizer wants its shadow where address space randomisation may put mappings (setarch).
+# ThreadSanitizer's shadow memory may collide with randomised mappings: setarch -R turns randomisation off.
 THREADED := $(patsubst %,$(BUILD)/tests/unit/test_%,cancel capture_notices capture_run entering log_segments log_writer model_calls view workers)
 check-threads: $(THREADED)
 	@for program in $(THREADED); do TSAN_OPTIONS=halt_on_error=1 setarch -R "$$program" >"$$program.log" 2>&1 || \

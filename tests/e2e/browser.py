@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A Chromium without a screen, which does what someone at a page does: by its debugging pipe."""
+"""Drives a Chromium without a screen through its debugging pipe, as a user at a page would."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import subprocess
 import machine
 import tracing
 
-FROM_US, TO_US = 3, 4  # the descriptors by which Chromium is spoken to and answers
+FROM_US, TO_US = 3, 4  # the descriptors of Chromium's input and output
 
 
 def find():
@@ -29,7 +29,7 @@ class Browser:
         commands, answers = os.pipe(), os.pipe()
 
         def give_pipe():
-            # descriptors may lie where the others are to go
+            # a descriptor may have the number that another one is to get
             ends = os.dup2(commands[0], 103), os.dup2(answers[1], 104)
             os.dup2(ends[0], FROM_US)
             os.dup2(ends[1], TO_US)
@@ -62,7 +62,7 @@ class Browser:
             self.said.append(answer)
 
     def open(self, address, width=1200, height=900):
-        """A tab."""
+        """Opens a tab."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, target, session)
@@ -72,7 +72,7 @@ class Browser:
         return page
 
     def exceptions(self):
-        """That scripts of pages have thrown."""
+        """The exceptions that scripts of pages have thrown."""
         return [one["params"] for one in self.said if one.get("method") == "Runtime.exceptionThrown"]
 
     def close(self):
@@ -96,7 +96,7 @@ class Page:
         return answer["result"].get("value")
 
     def text(self, name):
-        """Of the element of that id."""
+        """The text of the element with that id."""
         return self.evaluate(f"(document.getElementById('{name}') || {{textContent: ''}}).textContent")
 
     def until(self, name, part):

@@ -18,15 +18,15 @@ for folder in (HERE.parent, HERE.parent / "simgpu", HERE / "consumers", HERE):
 
 import machine  # noqa: E402
 
-LONG_S = 300  # a run of which it is said where its time went
+LONG_S = 300  # of a longer run it is reported which files took most of the time
 
-# A folder in which several runs at a time note the files whose tests they take (make check-e2e-all DIVIDED=FOLDER).
+# A folder in which concurrent runs note the test files that they take (make check-e2e-all DIVIDED=FOLDER).
 DIVIDED = os.environ.get("GPUTRACE_TEST_DIVIDED")
 
 
 class Divided:
-    """Takes the files that no other run has taken.  A test that is marked `alone` waits until those of the others are over;
-    what a file's tests start together with it lasts until its last one, and so they stay alone."""
+    """Takes the files that no other run has taken.  A test marked `alone` waits until the tests of other runs are over.
+    Programs shared by a file's tests run until its last test, so the whole file stays alone."""
 
     def __init__(self, folder):
         folder.mkdir(exist_ok=True)
@@ -48,13 +48,13 @@ class Divided:
             return
         self.alone = alone
         fcntl.flock(self.running, fcntl.LOCK_UN)
-        fcntl.flock(self.next, fcntl.LOCK_EX)  # or who waits for all others to be over would wait for ever
+        fcntl.flock(self.next, fcntl.LOCK_EX)  # else a run that waits for all others would wait for ever
         fcntl.flock(self.running, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         fcntl.flock(self.next, fcntl.LOCK_UN)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session):
-        """As pytest's own; a file is taken one test before its first, which has to be known then."""
+        """As pytest's own, except that a file is taken one test before its first test, which must be known then."""
         if session.testsfailed:
             raise session.Interrupted(f"{session.testsfailed} errors while tests were collected")
         items = (item for item in session.items if self.takes(item.path))
@@ -71,7 +71,7 @@ class Divided:
 
 
 def pytest_configure(config):
-    # A shell's background job has it ignored, and so has all that it starts: no Ctrl-C of a test would come then.
+    # A shell's background job ignores SIGINT, and so do all its children: they would not get a test's Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "torch: needs PyTorch, several GB once (make check-torch)")
     config.addinivalue_line("markers", "trace_processor: needs Perfetto's trace_processor (make check-trace-processor)")
@@ -89,7 +89,7 @@ def pytest_report_header(config):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Of a long run, which files took most of it."""
+    """Lists the files that took most of a long run."""
     seconds = collections.Counter()
     for reports in terminalreporter.stats.values():
         for report in reports:
@@ -103,7 +103,7 @@ def pytest_terminal_summary(terminalreporter):
 
 
 def pytest_runtest_setup(item):
-    if "consumers" in item.path.parts:  # those read files only
+    if "consumers" in item.path.parts:  # these tests only read files
         return
     if os.geteuid() != 0:
         pytest.exit("end-to-end tests trace other processes: run them as root", returncode=4)
@@ -117,8 +117,9 @@ def every_python(request):
     return machine.python(request.param)
 
 
-# What CUPTI may do with a client's open buffers when another registers, and whether it has one for all threads or one for
-# each (tests/simgpu/README.md): what the real one does is not known. All ten are tried by tests/unit/agent_simgpu.py.
+# What CUPTI may do with a client's open buffers when another client registers, and whether it has one buffer for all
+# threads or one for each (tests/simgpu/README.md).  The behaviour of the real CUPTI is not known.
+# tests/unit/agent_simgpu.py tries all ten combinations.
 WAYS = (("forgotten", "0"), ("given-new", "1"), ("kept-old", "0"), ("kept-new", "1"))
 
 
@@ -128,14 +129,14 @@ def way(param):
 
 @pytest.fixture(params=WAYS, ids="-".join)
 def any_cupti(request, monkeypatch):
-    """For what is run beside another client of CUPTI on the simulated GPU."""
+    """For tests that run beside another client of CUPTI on the simulated GPU."""
     for name, value in way(request.param).items():
         monkeypatch.setenv(name, value)
 
 
 @pytest.fixture(scope="module", params=WAYS, ids="-".join)
 def lasting_cupti(request):
-    """The same, as the environment of a program that lasts for several tests."""
+    """The same, as the environment of a program that runs during several tests."""
     return way(request.param)
 
 
@@ -145,7 +146,7 @@ def cudart():
 
 
 def folder_of_gputrace(mode):
-    """With a copy of it: the build folder may be root's own."""
+    """A folder with a copy of gputrace: the build folder may be accessible to root only."""
     folder = pathlib.Path(tempfile.mkdtemp())
     folder.chmod(mode)
     for path in (machine.GPUTRACE, machine.AGENT):

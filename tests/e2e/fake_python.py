@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Builds programs/hostile.c, which pretends to be a CPython, with the layout that gputrace believes in.
+"""Builds programs/hostile.c, which pretends to be a CPython, with the layout that gputrace expects.
 
 Knows nothing of traces.
 """
@@ -14,7 +14,7 @@ TABLE = machine.ROOT / "user/target/python_layouts.c"
 
 
 def rows(path):
-    """{version as it is written: {field: value}} of a generated table."""
+    """{version as in the source: {field: value}} of a generated table."""
     macros = {}
     for name, base, members in re.findall(r"^#define (PYTHON_\w+)\s+(PYTHON_\w+)?([^#]+?)$(?=\n[#/\n])",
                                           path.read_text().replace("\\\n", ""), re.MULTILINE):
@@ -23,13 +23,13 @@ def rows(path):
 
 
 def _row(version):
-    """{field: number} of a release series; without those that it lacks."""
+    """{field: number} of a release series, without the fields that it lacks."""
     fields = rows(TABLE)["3 << 8 | " + version.split(".")[1]]
     return {name: int(value) for name, value in fields.items() if value.isdigit()}
 
 
 def _words(version):
-    """[(word, word of the size, field)] of its debug offsets; none before 3.13."""
+    """[(word, word of the size, field)] of the debug offsets; none before 3.13."""
     text = (machine.ROOT / "user/target/python_debug_words.c").read_text()
     block = re.search(rf"words_{version.replace('.', '')}\[\] = {{\n(.*?)}};", text, re.DOTALL)
     return re.findall(r"WORD\((\d+), (\d+), \d+, (\w+)\)", block[1]) if block else []

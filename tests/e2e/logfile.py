@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What tests ask of a log, also of one that is still being written; ../gptlog.py reads it."""
+"""Questions of tests to a log, also to one that is still being written; ../gptlog.py reads it."""
 
 import collections
 import pathlib
@@ -17,12 +17,12 @@ REGISTER = 1  # of CUPTI_USE
 STACK_OK, STACK_UNREADABLE = 0, 4  # stack_state of calls
 
 
-FOLLOWED = 4  # logs of which what was unpacked is kept
+FOLLOWED = 4  # number of logs whose unpacked records are kept
 _unpacked = {}  # {(path, inode): {offset of a segment: its records}}
 
 
 def _records_of(path, log, segment):
-    """Without repeated ones; unpacked once, however often a test asks while the log grows."""
+    """A segment's records without repeated ones; unpacked once, however often a test asks while the log grows."""
     key = (path, path.stat().st_ino)
     known = _unpacked.setdefault(key, {})
     while len(_unpacked) > FOLLOWED:
@@ -51,7 +51,7 @@ def says(path, kind, text):
 
 
 def has_process(path, pid):
-    """Whether that process was looked at."""
+    """Whether gputrace has examined that process."""
     return any(record.values["pid"] == pid for record in records(path, PROCESS))
 
 
@@ -74,7 +74,7 @@ def has_symbol(path, name):
 
 
 def has_source(path, text):
-    """Whether the text of a notebook's cell in it has that."""
+    """Whether the source of a notebook's cell in the log contains the text."""
     return says(path, SOURCE, text.encode())
 
 
@@ -83,12 +83,12 @@ def has_calls(path):
 
 
 def stack_states(path):
-    """{enum gpt_stack_state: how many calls have it}"""
+    """{enum gpt_stack_state: number of calls}"""
     return collections.Counter(call.values["stack_state"] for call in records(path, CALL, CALL_ARGS))
 
 
 def mapped_times(path, pid):
-    """When that process mapped files with code, as far as the log says."""
+    """Times at which that process mapped files with code, as recorded so far."""
     return sorted(record.values["time_ns"] for record in records(path, MAPPED) if record.values["pid"] == pid)
 
 
@@ -98,55 +98,55 @@ def has_call_seen_by_both(path):
 
 
 def has_kernel(path):
-    """Whether an agent's batch in it holds a kernel's record."""
+    """Whether an agent's batch in the log has a kernel's record."""
     return any(True for _ in records(path, KERNEL))
 
 
 def agent_wall_offsets(path):
-    """CLOCK_REALTIME - CLOCK_MONOTONIC in ns, as agents have sampled it."""
+    """CLOCK_REALTIME - CLOCK_MONOTONIC in ns, as sampled by agents."""
     return [record.values["wall_offset_ns"] for record in records(path, AGENT_CLOCK)]
 
 
 def gpu_operations(path):
-    """How many GPU operations came."""
+    """Number of GPU operations in the log."""
     return sum(1 for _ in records(path, KERNEL, MEMCPY, MEMSET))
 
 
 def gpu_correlations(path):
-    """Correlation ids of the GPU operations that came."""
+    """Correlation ids of the GPU operations in the log."""
     return {record.values["corr"] for record in records(path, KERNEL, MEMCPY, MEMSET)}
 
 
 def says_failed(path):
-    """Whether an agent said that it cannot work."""
+    """Whether an agent has reported that it cannot work."""
     return any(hello.values["state"] == FAILED for hello in records(path, HELLO))
 
 
 def agent_states(path):
-    """What agents said of themselves, in order."""
+    """The states that agents have reported, in order."""
     return [hello.values["state"] for hello in records(path, HELLO)]
 
 
 def says_ready(path):
-    """Whether an agent said that it records."""
+    """Whether an agent has reported that it records."""
     return any(hello.values["state"] == READY for hello in records(path, HELLO))
 
 
 def says_observing(path):
-    """Whether an agent said that it takes ops of PyTorch."""
+    """Whether an agent has reported that it records ops of PyTorch."""
     return any(ops.values["state"] == OBSERVING for ops in records(path, OPS))
 
 
 def says_refused(path):
-    """Whether an agent said that it cannot take ops of a PyTorch."""
+    """Whether an agent has reported that it cannot record ops of a PyTorch."""
     return any(ops.values["state"] == REFUSED for ops in records(path, OPS))
 
 
 def totals_reported(path):
-    """How often an agent has reported its totals: four times a second, also while another client of CUPTI records."""
+    """Number of reports of an agent's totals: four a second, also while another client of CUPTI records."""
     return sum(1 for _ in records(path, STATS))
 
 
 def registrations(path):
-    """Who registered buffers with CUPTI, in order: 1 the agent, 0 someone else."""
+    """The clients that registered buffers with CUPTI, in order: 1 the agent, 0 another client."""
     return [use.values["own"] for use in records(path, CUPTI_USE) if use.values["what"] == REGISTER]

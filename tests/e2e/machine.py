@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Where things are on this machine: what was built, the simulated GPU, a real libcudart, every CPython.
+"""Paths of this machine: the build, the simulated GPU, a real libcudart, every CPython.
 
 Knows nothing of traces.
 """
@@ -24,41 +24,41 @@ PYENV = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"
 SYSTEM_PYTHON = pathlib.Path("/usr/bin/python3")
 SYSTEM_VERSION = pathlib.Path(os.path.realpath(SYSTEM_PYTHON)).name.replace("python", "")
 VERSIONS = ("3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
-ROOTS = ROOT / "tests/roots"  # scripts that run the Pythons of Debian's suites, each in a root of its own
+ROOTS = ROOT / "tests/roots"  # scripts that run the Pythons of Debian's suites, each in its own root
 IN_ROOTS = tuple(version for version in VERSIONS if (ROOTS / f"python{version}").exists())
 
 
 def _newest(version):
-    """The newest patch level that pyenv has of a version, None."""
+    """The newest patch level of a version in pyenv, or None."""
     found = PYENV.glob(f"versions/{version}.*/bin/python3")
     return max(found, key=lambda path: int(path.parts[-3].split(".")[2]), default=None)
 
 
-# What only pyenv could have is left out as a whole where there is no pyenv: conftest.py says so, once.
+# Without pyenv, the versions that only pyenv could have are left out; conftest.py reports that once.
 LEFT_OUT = () if PYENV.is_dir() else tuple(version for version in VERSIONS if version not in (*IN_ROOTS, SYSTEM_VERSION))
-# Those whose parts pyenv keeps: symbols of the evaluation loop, archives to link.
+# Versions of which pyenv has all parts: symbols of the evaluation loop, archives to link.
 BUILT = tuple(version for version in VERSIONS if version not in ("3.14", "3.15")) if PYENV.is_dir() else ()
-# The system's own stands for its version where pyenv has none: it is not run twice.
+# If pyenv lacks the system Python's version, the system's stands for it and is not run a second time as "system".
 _SYSTEM = ("system",) if SYSTEM_VERSION not in VERSIONS or _newest(SYSTEM_VERSION) else ()
 EVERY_PYTHON = tuple(os.environ.get("GPUTRACE_PYTHONS", "").split()) or (
     *(version for version in VERSIONS if version not in LEFT_OUT), *_SYSTEM)
 
 
 def missing(reason, promised):
-    """Skips the test; fails where CI promised to have what is missing."""
+    """Skips the test; in CI it fails if the missing thing should be there (promised)."""
     if os.environ.get("CI") == "true" and promised:
         pytest.fail(reason)
     pytest.skip(reason)
 
 
 def built_python(version):
-    """The interpreter that pyenv built, with all its parts beside it; without it the test is skipped."""
+    """The interpreter built by pyenv, with all its parts beside it; without it the test is skipped."""
     return _newest(version) or missing(f"no CPython {version} in {PYENV}/versions",
                                         PYENV.is_dir() and version not in ("3.14", "3.15"))
 
 
 def python(version):
-    """The interpreter of that version: pyenv's, the system's, or that of a Debian suite; without any the test is skipped."""
+    """The interpreter of that version: pyenv's, the system's, or a Debian suite's; without any the test is skipped."""
     if _newest(version):
         return _newest(version)
     if version in ("system", SYSTEM_VERSION) and SYSTEM_PYTHON.exists():
@@ -70,7 +70,7 @@ def python(version):
 
 @functools.lru_cache(None)
 def _root_of(version):
-    """The root of the suite with that CPython and None, or None and why there is none."""
+    """(root of the suite with that CPython, None), or (None, reason)."""
     done = subprocess.run([ROOT / "tools/get-debian", version], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           universal_newlines=True)
     if done.returncode:
@@ -79,7 +79,7 @@ def _root_of(version):
 
 
 def debian_root(version):
-    """The folder with the suite that has that CPython, which tests do not change."""
+    """The root of the suite with that CPython; tests must not change it."""
     folder, problem = _root_of(version)
     return folder or missing(f"no CPython {version}: {problem}", True)
 
@@ -91,7 +91,7 @@ def root_python(version, isolated=False):
 
 
 def python_headers(version):
-    """The prefix below which include/ is, and whether the headers are those of the tables' patch level: pyenv's."""
+    """(prefix of include/, whether the headers have the patch level of the generated tables, as pyenv's have)"""
     if _newest(version):
         return _newest(version).parents[1], True
     if version not in IN_ROOTS:
@@ -110,7 +110,7 @@ def any_python():
 
 @functools.lru_cache(None)
 def tool(name):
-    """What tools/NAME prints: the path of something it fetched, or that was there already."""
+    """The path that tools/NAME prints, of a file that it downloaded or found."""
     done = subprocess.run([ROOT / "tools" / name], check=True, stdout=subprocess.PIPE, universal_newlines=True)
     return pathlib.Path(done.stdout.strip().splitlines()[-1])
 
@@ -139,7 +139,7 @@ def package(python, *requirements):
 
 
 def cudart():
-    """A real libcudart.so.13; without a driver every call of it fails, after it was made."""
+    """A real libcudart.so.13; without a driver all its functions can be called, and fail."""
     return tool("get-cudart")
 
 

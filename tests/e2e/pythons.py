@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The ways in which a CPython comes to a user, made from the one that pyenv built: stripped, static, embedded.
+"""The forms in which users have CPython, made from the one that pyenv built: stripped, static, embedded.
 
 Knows nothing of traces.
 """
@@ -11,12 +11,12 @@ import subprocess
 
 import machine
 
-# What libpython3.N.a needs besides itself; glibc 2.34 has most of it in libc.
+# Libraries that libpython3.N.a needs; glibc 2.34 has most of them in libc.
 LIBRARIES = ("-lm", "-ldl", "-lpthread", "-lutil", "-lz")
 
 
 class Built:
-    """Where pyenv put the parts of one version."""
+    """Paths of the parts of one version in pyenv."""
 
     def __init__(self, version):
         self.executable = pathlib.Path(os.path.realpath(machine.built_python(version)))
@@ -40,7 +40,7 @@ def _strip(path):
 
 
 def _new_prefix(built, folder):
-    """bin/, and lib/ with the standard library and a copy of libpython."""
+    """Makes bin/, and lib/ with the standard library and a copy of libpython; returns that copy."""
     for name in ("bin", "lib"):
         (folder / name).mkdir()
     (folder / f"lib/python{built.version}").symlink_to(built.prefix / f"lib/python{built.version}")
@@ -65,7 +65,7 @@ def _static(version, folder, *flags):
 
 
 def static(version, folder):
-    """As conda and uv have it: all of Python in the executable, which exports it; a libpython lies unused beside it."""
+    """As in conda and uv: all of Python is in the executable, which exports it; a libpython beside it is not used."""
     return _static(version, folder)
 
 
@@ -76,7 +76,7 @@ def static_stripped(version, folder):
 
 
 def without_runtime(version, folder):
-    """Stripped, and what gputrace starts from is not exported."""
+    """Stripped, and without exporting the symbols from which gputrace starts."""
     script = folder / "hide.map"
     script.write_text("{ local: _PyRuntime; PyInterpreterState_Head; };\n")  # the second for 3.6
     output = _static(version, folder, f"-Wl,--version-script={script}")
@@ -86,7 +86,7 @@ def without_runtime(version, folder):
 
 def _environment(built):
     environment = {"PYTHONHOME": built.prefix}
-    if built.version == "3.12":  # 3.12.1 aborts when ctypes is imported again after Py_Finalize, but for this
+    if built.version == "3.12":  # else 3.12.1 aborts when ctypes is imported again after Py_Finalize
         environment["PYTHONMALLOC"] = "malloc"
     return environment
 
@@ -100,7 +100,7 @@ def linked(version, folder):
 
 
 def inside_engine(version, folder):
-    """The same, which opens a library of another name that has all of Python inside and exports it."""
+    """The same, but it opens a library of another name that contains all of Python and exports it."""
     built, output, engine = Built(version), folder / "embedded", folder / "engine.so"
     _compile("-shared", "-o", engine, "-Wl,--whole-archive", built.archive, "-Wl,--no-whole-archive", *LIBRARIES)
     _compile("-O1", "-o", output, machine.PROGRAMS / "embedded.c", "-ldl", "-lpthread")
@@ -108,7 +108,7 @@ def inside_engine(version, folder):
 
 
 def opened(version, folder):
-    """The same, which opens libpython when it runs."""
+    """The same, but it opens libpython at run time."""
     built, output = Built(version), folder / "embedded"
     _compile("-O1", "-o", output, machine.PROGRAMS / "embedded.c", "-ldl", "-lpthread")
     return [output, built.library], _environment(built)

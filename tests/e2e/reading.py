@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a trace says and what the traced program says, in the same terms, so that they can be compared with ==.
+"""Reads a trace and the traced program's own record into the same terms, so that they can be compared with ==.
 
 Runs nothing.
 """
@@ -15,7 +15,7 @@ import truth as simulated
 
 
 
-# ---- what programs say ------------------------------------------------------------------------
+# ---- the programs' own records ------------------------------------------------------------------
 
 def program(path):
     with open(path) as file:
@@ -44,7 +44,7 @@ def truth_lines(truth):
 
 
 def truth_folded(truth, process):
-    """{folded line without a leaf: count}, as --metric launches has it without GPU records."""
+    """{folded line without a leaf: count}, as in the output of --metric launches without GPU records."""
     counts = collections.Counter()
     for entry in truth["stacks"]:
         if entry["call"] not in ("cudaStreamSynchronize",):
@@ -58,7 +58,7 @@ def truth_calls(truth):
 
 
 def truth_line_ns(truth):
-    """{"file:line function": GPU ns}, as the program reckons them."""
+    """{"file:line function": GPU ns}, by the program's own account."""
     sums = collections.Counter()
     for site in truth["sites"]:
         sums[f"{os.path.basename(site['file'])}:{site['line']} {site['function']}"] += site["gpu_ns"]
@@ -66,7 +66,7 @@ def truth_line_ns(truth):
 
 
 def truth_home_ns(truth):
-    """The same with the time of graphs on the lines that were captured, as the report has it."""
+    """The same with the time of graphs on the captured lines, as in the report."""
     sums, replays = collections.Counter(), 0
     for site in truth["sites"]:
         replays += site["count"] if site["call"] == "cudaGraphLaunch" else 0
@@ -81,7 +81,7 @@ def truth_home_ns(truth):
 
 
 def captured_lines(path):
-    """{"file:line function": GPU ns} of a folded file: graphs' operations by the line that was captured."""
+    """{"file:line function": GPU ns} of a folded file: the operations of graphs by captured line."""
     sums = collections.Counter()
     for stack, value in folded(path).items():
         function, _, where = stack.split(";")[-2].partition("captured at ")[2].rpartition(" (")
@@ -91,7 +91,7 @@ def captured_lines(path):
 
 
 def kernel_truth(truth):
-    """{kernel: GPU ns}, as the program reckons them."""
+    """{kernel: GPU ns}, by the program's own account."""
     sums = collections.Counter()
     for site in truth["sites"]:
         if site["kernel"]:
@@ -100,17 +100,17 @@ def kernel_truth(truth):
 
 
 def of_call(counts, call):
-    """Those entries of truth_stacks or truth_lines that are of one call."""
+    """The entries of truth_stacks or truth_lines for one call."""
     return collections.Counter({key: count for key, count in counts.items() if key[0] == call})
 
 
 def simulated_launches(entries):
-    """What gputrace calls launches: of kernels and of graphs; the simulator's class graph has capture, too."""
+    """The launches, in gputrace's sense, of kernels and graphs; the simulator's class graph includes capture."""
     return [e for e in simulated.calls(entries, "launch", "graph") if "Launch" in e["name"]]
 
 
 def simulated_line_ns(entries):
-    """The same from the simulator's labels: the durations it really took."""
+    """The same from the simulator's labels, with the actual durations."""
     sums = collections.Counter()
     for op in simulated.work(entries):
         sums[op["label"]] += op["end"] - op["start"]
@@ -118,7 +118,7 @@ def simulated_line_ns(entries):
 
 
 def simulated_kernel_ns(entries):
-    """{kernel: GPU ns} as it really took, graphs included."""
+    """{kernel: GPU ns} by actual durations, graphs included."""
     sums = collections.Counter()
     for op in simulated.work(entries, "kernel"):
         sums[op["name"]] += op["end"] - op["start"]
@@ -126,15 +126,15 @@ def simulated_kernel_ns(entries):
 
 
 def simulated_operations(entries):
-    """[(kind, correlation, duration ns)] of what CUPTI was recording, sorted."""
+    """[(kind, correlation, duration ns)] of the operations that CUPTI recorded, sorted."""
     kinds = {"memcpy": "gpu_memcpy", "memset": "gpu_memset", "kernel": "kernel"}
     return sorted((kinds[op["kind"]], op["corr"], op["end"] - op["start"]) for op in simulated.work(entries))
 
 
-# ---- what a trace says ------------------------------------------------------------------------
+# ---- the trace --------------------------------------------------------------------------------
 
 def trace_of(path):
-    """A Chrome trace, checked against every rule it has to keep."""
+    """A Chrome trace, checked against all rules of the format."""
     chrome.assert_valid(path)
     return chrome.load(path)
 
@@ -144,7 +144,7 @@ def receipt(trace):
 
 
 def losses(trace):
-    """{cause: count} of what the receipt says was lost."""
+    """{cause: count} of the losses in the receipt."""
     with open(machine.ROOT / "include/gputrace/losses.h") as header:
         causes = re.findall(r"X\(\w+, (\w+), (?:CALL|GPU|STACK|EXTRA),", header.read())
     assert len(causes) > 20
@@ -178,7 +178,7 @@ def trace_lines(trace, names, pid=None):
 
 
 def trace_line_ns(trace):
-    """{"file:line function": GPU ns} of GPU operations under the innermost line of their call."""
+    """{"file:line function": GPU ns} of GPU operations, by the innermost line of their call."""
     sums = collections.Counter()
     for call, operations in chrome.correlations(trace).values():
         for op in operations:
@@ -203,12 +203,12 @@ def trace_operations(trace):
 
 
 def start_ns(log):
-    """When the recording began, by CLOCK_MONOTONIC; from the log's header."""
+    """The start of the recording by CLOCK_MONOTONIC, from the log's header."""
     return int.from_bytes(log.read_bytes()[8:16], "little")
 
 
 def assert_has_those_of_the_recording(trace, entries, log):
-    """All simulated work that was not over when the recording began, and no other."""
+    """The trace has all simulated work that had not ended when the recording began, and no other work."""
     slack = receipt(trace)["clock_error_ns"] + 1000
     found = collections.Counter(trace_operations(trace))
     sure, possible = (collections.Counter(simulated_operations([op for op in entries if op["end_mono"] > start_ns(log) + by]))
@@ -228,7 +228,7 @@ def folded(path):
 
 
 def folded_line_ns(path):
-    """{"file:line function": GPU ns} of a folded file: the frame before the CUDA call."""
+    """{"file:line function": GPU ns} of a folded file, by the frame before the CUDA call."""
     sums = collections.Counter()
     for stack, value in folded(path).items():
         frames = [frame for frame in stack.split(";") if not frame.startswith("captured at ")]
@@ -238,7 +238,7 @@ def folded_line_ns(path):
 
 
 def without_leaf(counts):
-    """Folded lines of --metric launches without what ran on the GPU."""
+    """Folded lines of --metric launches without the operation on the GPU."""
     sums = collections.Counter()
     for stack, value in counts.items():
         frames = stack.split(";")

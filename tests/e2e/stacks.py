@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A trace and what programs/recorded.py wrote, launch by launch: every stack must be the same.
+"""Compares a trace with the record of programs/recorded.py, launch by launch: every stack must be the same.
 
-Reads files only, and knows nothing of how either side came to be.
+Only reads files, and does not know how either side was made.
 """
 
 import collections
@@ -13,14 +13,14 @@ import chrome_invariants as chrome
 # Bytes kept of a name and of a path: GPT_CODE_NAME_MAX and GPT_CODE_FILE_MAX of include/gputrace/record.h.
 NAME_MAX, FILE_MAX = 512, 4096
 
-# What stands for frames that were left out.
+# The text in place of frames that were left out.
 LEFT_OUT = re.compile(r"\[(\d+) frames? left out\]")
 
 Launch = collections.namedtuple("Launch", "number frames incomplete label")
 
 
 def _shown(text, most):
-    """Cut with a mark, on one line, without what steers a terminal; `?` where there is nothing."""
+    """The text as shown: cut with a mark, on one line, without control characters; `?` if it is empty."""
     width = 1 if max(text, default="") < "\u0100" else 2 if max(text) < "\U00010000" else 4
     if len(text) * width > most:
         text = text[:most // width] + "..."
@@ -29,12 +29,12 @@ def _shown(text, most):
 
 
 def _frame(name, file, line):
-    """A frame as docs/formats.md has it; CPython 3.10 and later know instructions of no line."""
+    """A frame in the form of docs/formats.md; CPython 3.10 and later have instructions without a line."""
     return f"{_shown(file, FILE_MAX)}({line or 0}): {_shown(name, NAME_MAX)}"
 
 
 def recorded(path):
-    """({tid: [Launch] in the order in which they were made}, the whole file)"""
+    """({tid: [Launch] in the order of the calls}, the whole file)"""
     with open(path) as file:
         truth = json.load(file)
     frames = [_frame(*frame) for frame in truth["frames"]]
@@ -46,21 +46,21 @@ def recorded(path):
 
 
 def traced(path, pid=None):
-    """{tid: [Launch] in the order in which they were seen}"""
+    """{tid: [Launch] by time}"""
     threads = collections.defaultdict(list)
     calls = [e for e in chrome.events(chrome.load(path), "cuda_runtime") if e["name"] == "cudaLaunchKernel"]
     for event in sorted(calls, key=lambda e: e["ts"]):
         args = event["args"]
         frames = args["Call stack"].split(";") if "Call stack" in args else []
         if pid is None or event["pid"] == pid:
-            number = args["launch stream"] & 0xffffffff  # ctypes passes an int, and leaves what is above it as it was
+            number = args["launch stream"] & 0xffffffff  # ctypes passes an int and leaves the upper half undefined
             incomplete = args.get("no Call stack") or ("cut" if "Call stack cut" in args else None)
             threads[event["tid"]].append(Launch(number, frames, incomplete, None))
     return dict(threads)
 
 
 def difference(expected, got):
-    """Two stacks side by side, innermost first, from the first frame on that differs."""
+    """Two stacks side by side, innermost first, from the first differing frame on."""
     same = 0
     while same < min(len(expected), len(got)) and expected[same] == got[same]:
         same += 1
@@ -73,7 +73,7 @@ def difference(expected, got):
 
 
 def _compare(tid, expected, got):
-    """Launches of one thread: (what is wrong first, or None; those traced stacks that say they are incomplete)"""
+    """Compares the launches of one thread: (the first difference or None, the traced stacks marked as incomplete)"""
     numbers, seen = [e.number for e in expected], [g.number for g in got]
     if numbers != seen:
         at = next((i for i, (a, b) in enumerate(zip(numbers, seen)) if a != b), min(len(numbers), len(seen)))
@@ -88,7 +88,7 @@ def _compare(tid, expected, got):
 
 
 def assert_equal(expected, got):
-    """Every stack is the recorded one, or says that it is incomplete; those that do, as (recorded, traced)."""
+    """Every stack is the recorded one or marked as incomplete; returns the latter as [(recorded, traced)]."""
     assert set(expected) == set(got), f"threads {sorted(expected)} launched, threads {sorted(got)} were traced"
     incomplete = []
     for tid in expected:
@@ -99,7 +99,7 @@ def assert_equal(expected, got):
 
 
 def assert_both_ends(expected, got):
-    """A stack that was cut: what is there is right, and so is the number of those left out; (inner, outer) kept."""
+    """A stack that was cut: its frames are right, and so is the number left out; returns the kept (inner, outer)."""
     assert got.incomplete == "cut", f"{len(expected.frames)} frames, but the stack says {got.incomplete}"
     gaps = [(i, LEFT_OUT.fullmatch(frame)) for i, frame in enumerate(got.frames) if LEFT_OUT.fullmatch(frame)]
     assert len(gaps) == 1, difference(expected.frames, got.frames)

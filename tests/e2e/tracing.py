@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Runs gputrace and what it traces.  Waits for what programs say, never for a time; interprets no output."""
+"""Runs gputrace and its targets.  Waits for output of programs, never for a time; does not interpret output."""
 
 import concurrent.futures
 import contextlib
@@ -15,22 +15,22 @@ from pathlib import Path
 
 import machine
 
-# For programs that hang: far above what anything here takes, which is 80 s where ten others want the same two processors.
+# For programs that hang: far above the longest wait, 80 s when ten others share the same two processors.
 PATIENCE_S = 300
 
-# Orphans of a killed gputrace become ours, so that their exit status can be had: prctl(2).
+# Orphans of a killed gputrace become this process's children, so that it can get their exit status: prctl(2).
 PR_SET_CHILD_SUBREAPER = 36
 ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 
 DROPPED = ("SUDO_UID", "SUDO_GID", "NO_COLOR", "CUDA_INJECTION64_PATH", "LD_PRELOAD", "GPUTRACE_AGENT",
-           "PYTHONUNBUFFERED")  # with it a print writes a line and its end one by one, which other processes get between
+           "PYTHONUNBUFFERED")  # with it print writes a newline by itself, and other processes' output gets between
 MARK = "GPUTRACE_TEST_MARK"
 
 
 def environment(folder, **more):
-    """Nothing of the caller's that would change a result; temporary logs go to the test's own folder."""
+    """The caller's environment without what would change a result; temporary logs go to the test's own folder."""
     kept = {name: value for name, value in os.environ.items() if name not in DROPPED}
     kept.update(BUILD=str(machine.BUILD), TMPDIR=str(folder), PYTHONDONTWRITEBYTECODE="1")
     kept.update({name: str(value) for name, value in more.items()})
@@ -43,8 +43,8 @@ def on_simgpu(truth, *command):
 
 
 def until(condition):
-    """Waits for something that is bound to happen; how long it takes is not what is tested.  Asks less often where asking
-    is work, as it is to read a log, so that the processor is left to those who are waited for."""
+    """Waits for something that is bound to happen; how long it takes is not tested.  An expensive condition, such as
+    reading a log, is tried less often, to leave the processor to the programs that are waited for."""
     end = time.monotonic() + PATIENCE_S
     while True:
         begin_s = time.thread_time()
@@ -82,17 +82,17 @@ def gputrace(folder, *arguments, **more):
 
 
 def outputs(folder, *names):
-    """-o for each name, below the folder."""
+    """-o for each name, in the folder."""
     return [word for name in names for word in ("-o", Path(folder) / name)]
 
 
 def trace(folder, command, *options, env=None, names=("trace.gpt", "trace.json", "trace.folded")):
-    """gputrace -- COMMAND with outputs in the folder; it has to succeed."""
+    """gputrace -- COMMAND with outputs in the folder; it must succeed."""
     return gputrace(folder, *outputs(folder, *names), *options, "--", *command, env=env).must_be(0)
 
 
 class Running:
-    """A program that runs beside the test; ended when the `with` block is left."""
+    """A program that runs beside the test; killed at the end of the `with` block."""
 
     def __init__(self, command, folder, env=None, **more):
         self.mark = str(uuid.uuid4())
@@ -115,7 +115,7 @@ class Running:
                 pipe.close()
 
     def wait_line(self, text, stream="stdout"):
-        """Reads until a line that holds the text; returns that line.  A program that never says it is killed."""
+        """Reads up to a line with the text and returns that line.  A program that never prints it is killed."""
         patience = threading.Timer(PATIENCE_S, self.kill_all)
         patience.start()
         try:
@@ -129,8 +129,8 @@ class Running:
                              "".join(self.said) + self.process.stderr.read())
 
     def kill_all(self):
-        """The guard of a killed gputrace ends by itself, when it has taken out the probes.  A process whose first thread
-        has ended has no environment to be found by."""
+        """The guard of a killed gputrace ends by itself when it has removed the probes.  A process whose first thread
+        has ended is not found, as its environment cannot be read."""
         for pid in {*marked(self.mark), *([self.pid] if self.process.poll() is None else [])}:
             if not is_guard(pid):
                 try:
@@ -139,7 +139,7 @@ class Running:
                     pass
 
     def ask(self, text):
-        """One line for a program of programs/, which answers `done` when it has done it."""
+        """Sends one line to a program of programs/, which answers `done` when it has finished."""
         self.process.stdin.write(text + "\n")
         self.process.stdin.flush()
         self.wait_line("done")
@@ -154,8 +154,8 @@ class Running:
         return Done(self.process.returncode, stdout, "".join(self.said) + stderr)
 
     def rest(self):
-        """Both streams to their ends, with what came in one piece with a line that was waited for: communicate() leaves
-        that out."""
+        """The rest of both streams, including text buffered after a line that was waited for: communicate() would lose
+        it."""
         patience = threading.Timer(PATIENCE_S, self.kill_all)
         patience.start()
         with concurrent.futures.ThreadPoolExecutor(2) as readers:
@@ -168,10 +168,10 @@ class Running:
 
 
 class Tracer(Running):
-    """A gputrace in the background, with FOLDER/trace.gpt and more outputs; its probes are in place once it is made."""
+    """A gputrace in the background, with FOLDER/trace.gpt and more outputs; when made, its probes are in place."""
 
     def __init__(self, folder, *arguments, names=("trace.json",), env=None, limit=None):
-        """limit: files that it may have open."""
+        """limit: number of files that it may have open."""
         self.folder = Path(folder)
         limited = ["prlimit", f"--nofile={limit}:{limit}"] if limit else []
         command = [*limited, machine.GPUTRACE, "-v", *outputs(folder, "trace.gpt", *names), *arguments]
@@ -179,7 +179,7 @@ class Tracer(Running):
         self.wait_line("gputrace: tracing", "stderr")
 
     def wait_logged(self, condition, *arguments):
-        """Waits until condition(log, *arguments) holds for the log, which is written once a second at least."""
+        """Waits until condition(log, *arguments) holds for the log, which is written at least once a second."""
         until(lambda: any(condition(log, *arguments) for log in self.folder.glob("trace.gpt.part-*")))
 
     def interrupt(self):
@@ -187,7 +187,7 @@ class Tracer(Running):
 
 
 def refusing(call, error):
-    """For preexec_fn: a seccomp filter by which a system call, a number of x86-64, answers with an error."""
+    """For preexec_fn: a seccomp filter that makes a system call (by its number on x86-64) return an error."""
     load, jump_equal, answer = 0x20, 0x15, 0x06
     allow, refuse = 0x7fff0000, 0x00050000 | error
     code = b"".join(struct.pack("<HBBI", *row) for row in (
@@ -229,7 +229,7 @@ PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT, WAIT_ALL = 17, 0x4206, 0x4207, 0x
 
 @contextlib.contextmanager
 def first_thread_stopped(pid):
-    """The first thread of a child of ours stands still, its others go on."""
+    """Stops the first thread of a child of this process; its other threads run on."""
     libc = ctypes.CDLL(None, use_errno=True)
     for request in (PTRACE_SEIZE, PTRACE_INTERRUPT):
         assert libc.ptrace(request, pid, None, None) == 0, os.strerror(ctypes.get_errno())
@@ -241,7 +241,7 @@ def first_thread_stopped(pid):
 
 
 def target(folder, *arguments, python=None, env=None, truth=None):
-    """programs/obedient.py, ready to be asked; on the simulated GPU if there is a truth."""
+    """programs/obedient.py, ready for commands; on the simulated GPU if `truth` is given."""
     command = [python or machine.any_python(), machine.PROGRAMS / "obedient.py", *arguments]
     running = Running(on_simgpu(truth, *command) if truth else command, folder, env)
     running.wait_line("ready")
@@ -249,7 +249,7 @@ def target(folder, *arguments, python=None, env=None, truth=None):
 
 
 def marked(mark):
-    """Processes that live and have the mark of a Running in their environment: it and what came of it."""
+    """Live processes with the mark of a Running in their environment: the program and its descendants."""
     needle = f"{MARK}={mark}".encode()
     found = []
     for path in Path("/proc").glob("[0-9]*"):
@@ -276,7 +276,7 @@ def memory_most_kb(pid):
 
 
 def agent_address(pid, name):
-    """Where a variable of its agent is (agent.h)."""
+    """The address of a variable of the process's agent (agent.h)."""
     with open(f"/proc/{pid}/maps") as maps:
         base = next(int(line.split("-")[0], 16) for line in maps if "libgputrace-agent" in line)
     symbols = subprocess.run(["nm", "-D", str(machine.AGENT)], stdout=subprocess.PIPE, universal_newlines=True, check=True)
@@ -284,19 +284,19 @@ def agent_address(pid, name):
 
 
 def agent_status_address(pid):
-    """Of its agent's struct gpt_agent_status, which begins with: bytes, life, sessions."""
+    """The address of its agent's struct gpt_agent_status, which begins with: bytes, life, sessions."""
     return agent_address(pid, "gputrace_agent_status")
 
 
 def agent_counters(pid, name, count=1):
-    """Of the semaphores that enable what it records: the kernel raises them."""
+    """The agent's semaphores that enable its records: the kernel raises them."""
     with open(f"/proc/{pid}/mem", "rb") as memory:
         memory.seek(agent_address(pid, name))
         return struct.unpack(f"<{count}H", memory.read(2 * count))
 
 
 def code_is_untouched(pid, name):
-    """Whether what the process executes of a library is what is in its file: there is no probe in it."""
+    """Whether a library's code in the process equals the code in its file: no probe is in it."""
     with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
         parts = [line.split() for line in maps if line.rstrip().endswith(name)]
         for span, rights, offset, *_, path in parts:
@@ -309,14 +309,14 @@ def code_is_untouched(pid, name):
 
 
 def agent_status(pid):
-    """(life, sessions begun) as its agent says."""
+    """(life, sessions begun) by its agent's status."""
     with open(f"/proc/{pid}/mem", "rb") as memory:
         memory.seek(agent_status_address(pid))
         return struct.unpack("<4xII", memory.read(12))
 
 
 def threads(pid):
-    """Names of its threads; none of a process that has ended, or ends just now."""
+    """Names of its threads; none if the process has ended or is ending."""
     return [name for name, _ in named_threads(pid)]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A `gputrace view` that runs, and what it answers."""
+"""A running `gputrace view` and its answers."""
 
 import http.client
 import json
@@ -13,7 +13,7 @@ import tracing
 
 
 class Viewed:
-    """A gputrace that answers."""
+    """A running server."""
 
     def __init__(self, log, *options, env=None):
         self.process = subprocess.Popen([machine.GPUTRACE, "view", log, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -37,7 +37,7 @@ class Viewed:
         return json.loads(body)
 
     def tracks(self):
-        """Once all was read."""
+        """The tracks, once the whole log was read."""
         tracing.until(lambda: self.fetch("tracks")["done"])
         return self.fetch("tracks")
 

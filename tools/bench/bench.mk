@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What tracing costs; included by the top Makefile.
+# Benchmarks of the cost of tracing; included by the top Makefile.
 #
 #   bench            all of them but scale, view, ops, foreign, merge and dump, one after the other; fails when one misses the project's numbers
 #   bench-probe      a launch probe with its Python stack against an empty uprobe (root)
 #   bench-calls      a Python call under --python-calls against a bare one (root)
 #   bench-rate       nothing lost at the highest rate; the collector's CPU; attach and detach (root)
-#   bench-inject     how long a thread is stopped when the agent comes in, and what a launch costs then (root)
+#   bench-inject     how long a thread is stopped when the agent is injected, and the cost of a launch then (root)
 #   bench-model      CPU from log to model, and from a log with PyTorch's ops to a tree of calls
 #   bench-log        bytes and CPU of packing a log
 #   bench-export     CPU from model to files
-#   bench-ops        what recording PyTorch's ops costs beside torch.profiler (root, PyTorch, minutes)
+#   bench-ops        the cost of recording PyTorch's ops, compared with torch.profiler (root, PyTorch, minutes)
 #   bench-foreign    CPU and memory of a report of a Kineto trace and of databases of nsys and nvprof, made here (two minutes)
-#   bench-blame      what --cpu and --off-cpu cost a program, and a switch (root)
+#   bench-blame      the cost of --cpu and --off-cpu for a program, and for a context switch (root)
 #   bench-merge      time, CPU and memory of gputrace merge of two logs of 10 million launches, made here (minutes, 7 GB of disk)
-#   bench-dump       what `gputrace dump` of 200 and of 1,600 threads takes, and the longest pause of a program meanwhile (root)
+#   bench-dump       time of `gputrace dump` of 200 and 1,600 threads, and a program's longest pause meanwhile (root)
 #   bench-scale      time, CPU and memory from a log of 50 million launches to report and files (root, minutes, 1 GB of disk);
 #                    SCALE_FLAGS="--launches 3000000 --only report" for less
-#   bench-view       when `gputrace view` of a log of 10 million slices shows the first, how fast it answers a zoom (root, to record)
+#   bench-view       time until `gputrace view` shows the first of 10 million slices, or answers a zoom (root, to record)
 #   bench-ways       a launch with 16 frames by BPF and by the agent alone, on each CPython that pyenv has (root)
 
 BENCH := $(BUILD)/tools/bench

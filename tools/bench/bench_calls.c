@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What --python-calls costs a Python call: bare, with an empty uprobe at the same entry (what the kernel takes for
- * half of it), and traced, entry and end.  The rounds are interleaved.
+ * The cost of a Python call under --python-calls: bare, with an empty uprobe at the same entry (the kernel's cost of
+ * half of it), and traced at entry and end.  The rounds are interleaved.
  *
  *     bench_calls TARGET.py PYTHON...
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How fast a model becomes files: a million launches with a million kernels, 16-frame Python stacks that change as
- * in a training loop, written to /dev/null.  Each kernel has more texts than most do: its place in the source, where it
- * was captured and the line of a forward op.  Prints events (JSON objects in traceEvents, slices of .pftrace, rows of
- * .sqlite and .arrow, else launches) per second of CPU, and fails when Chrome JSON is below a million.
+ * The speed of exports: a model of a million launches with a million kernels, and 16-frame Python stacks that change as
+ * in a training loop, is written to /dev/null.  Each kernel has more texts than most do: its place in the source, where
+ * it was captured and the line of a forward op.  Prints events (JSON objects in traceEvents, slices of .pftrace, rows
+ *of .sqlite and .arrow, else launches) per second of CPU, and fails when Chrome JSON is below a million.
  *
  *	bench_export [LAUNCHES [FORMAT]]
  */
@@ -30,7 +30,7 @@
 #define DEPTH 16u
 #define LEAST_PER_SECOND 1e6 /* events per second of CPU: the project's requirement */
 
-/* Of every launch: its API row, its kernel's row and the two ends of the arrow between them. */
+/* A launch has its API row, its kernel's row and the two ends of the arrow between them. */
 #define EVENTS_PER_LAUNCH 4u
 #define ROWS_PER_LAUNCH 2u /* the call and the kernel; slices, too */
 
@@ -68,7 +68,7 @@ static void make_launches(struct model *model, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t start = model->start_ns + 10000ull * i;
 
-		/* Four launches of one function in a row. */
+		/* Four consecutive launches have the same stack. */
 		model->calls[i] = (struct model_call){
 			.start_ns = start,
 			.end_ns = start + 5000,
@@ -168,7 +168,7 @@ static double measure(const struct export_format *format, const struct model *mo
 	return (double)events / spent;
 }
 
-/* Arrows count in Chrome JSON, where each has two objects of its own; sums by stack have launches. */
+/* Arrows count only in Chrome JSON, where each has two objects; formats with sums by stack count launches. */
 static uint64_t events_per_launch(const struct export_format *format)
 {
 	if (format->write == chrome_write)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What packing makes of records, and what it takes: bytes and nanoseconds a launch for pack(), zstd and back, by
- * segments of 8 MB.  Of a loop with kernels and returns and of two threads that launch all the time, both made up here,
- * or of a log.
+ * The size and the cost of packed records: bytes and nanoseconds per launch for pack(), zstd and back, in segments of
+ * 8 MB.  The records are a log's, or made here: a loop with kernels and returns, and two threads that launch all the
+ * time.
  *
- *	bench_log [-c] [FILE.gpt]	-c: and the columns that take most, each compressed by itself
+ *	bench_log [-c] [FILE.gpt]	-c: also the largest columns, each compressed by itself
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@
 
 #define SEGMENT_BYTES (8u << 20)
 #define LEVEL 1
-#define SECONDS 1.0 /* of measuring each step */
+#define SECONDS 1.0 /* for measuring each step */
 #define COLUMNS_SHOWN 25
 
 struct segment {
@@ -46,7 +46,7 @@ struct bench {
 	struct unpacker *unpacker;
 	ZSTD_CCtx *compress;
 	ZSTD_DCtx *decompress;
-	uint8_t *room; /* for records and packed bytes that come back */
+	uint8_t *room; /* for unpacked records and decompressed bytes */
 	uint64_t launches, records;
 };
 
@@ -65,7 +65,7 @@ static void *append(struct bench *bench, uint32_t size)
 	return last->records + last->record_bytes - size;
 }
 
-/* ---- made up ------------------------------------------------------------------------------------------------ */
+/* ---- generated records -------------------------------------------------------------------------------------- */
 
 #define WALL_NS 1700000000000000000ull
 
@@ -82,7 +82,7 @@ static uint64_t stack_id(uint64_t i)
 	return (i + 1) * 0x9e3779b97f4a7c15u;
 }
 
-/* As tools/bench/rate.py: no agent, calls with arguments. */
+/* As in tools/bench/rate.py: no agent, calls with arguments. */
 static void make_flat_out(struct bench *bench)
 {
 	uint64_t time_ns = 5000000000000;
@@ -269,7 +269,7 @@ static double cpu_ns(void)
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-/* CPU nanoseconds of all segments once: the least of some rounds. */
+/* CPU nanoseconds of one pass over all segments: the least of some rounds. */
 static double measure(struct bench *bench, void (*step)(struct bench *, struct segment *))
 {
 	double best = 0, all = 0;
@@ -325,7 +325,7 @@ static int by_alone(const void *left, const void *right)
 	return a > b ? -1 : a < b;
 }
 
-/* The types of a segment that has columns of them: those that the packer counts, and raw records. */
+/* Adds a segment's columns to `sums`: the order, raw records, and the columns of each type that occurs in the order. */
 static void sum_columns(struct bench *bench, const struct segment *segment, struct column_sum *sums)
 {
 	const uint8_t *at = segment->packed, *end = at + segment->packed_bytes;

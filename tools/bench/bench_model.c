@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a model costs: a log of N launches (default 1,000,000), each with a return, a kernel and one of 1,000
+ * The cost of a model: a log of N launches (default 1,000,000), each with a return, a kernel and one of 1,000
  * different stacks of 16 frames, from two threads and in two streams; prints CPU seconds per million calls.
- * With a file name as second argument the log is kept there, for benches of what reads models.  Then what report --tree
- * costs of a log with a third as many launches, each with its kernel in three ops of PyTorch, of which half are of a
- * backward pass: CPU seconds per million ops.
+ * With a file name as second argument the log is kept there, for benches of readers of models.  Then the cost of
+ * report --tree for a log with a third as many launches, each with its kernel in three ops of PyTorch, half of them in
+ *a backward pass: CPU seconds per million ops.
  *
  *	bench_model [CALLS [FILE.gpt]]
  */
@@ -23,7 +23,7 @@
 #define KERNELS 50
 #define CALL_NS 5000ull	  /* from one launch to the next */
 #define DELAY_NS 20000ull /* from a launch to its kernel */
-#define OPS_OF_LAUNCH 3	  /* with ops */
+#define OPS_OF_LAUNCH 3	  /* ops per launch, in the log with ops */
 #define IN_FLIGHT 128	  /* launches between two batches of the agent */
 #define WALL_NS 1700000000000000000ll
 
@@ -72,7 +72,7 @@ static void add_op_names(struct log_builder *log)
 	log_agent_ops(log, GPT_AGENT_OPS_OBSERVING, 0, "");
 }
 
-/* From so long before the call to so long after it; what is inside ends first. */
+/* from_ns, to_ns: relative to the call.  Inner ops must be added before the outer ones, as they end first. */
 static void add_op(struct log_builder *log, uint32_t corr, uint32_t name, int64_t from_ns, int64_t to_ns,
 		   struct gpt_agent_op op)
 {
@@ -84,7 +84,7 @@ static void add_op(struct log_builder *log, uint32_t corr, uint32_t name, int64_
 	log_agent_op(log, &op);
 }
 
-/* Of one thread all is forward, and of the other backward. */
+/* One thread has only forward ops, the other one only backward ops. */
 static void add_ops(struct log_builder *log, uint32_t corr)
 {
 	const struct gpt_agent_op plain = {.sequence = -1}, numbered = {.sequence = corr / 2};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a launch costs under tracing: bare, with an empty uprobe at the same site (the floor that the kernel sets),
+ * The cost of a launch under tracing: bare, with an empty uprobe at the same site (the floor that the kernel sets),
  * and with the launch probe and its Python stack.  The rounds are interleaved and the ratio to the floor is taken
- * within each, so that a noisy machine does not matter.
+ * within each, so that noise on the machine does not matter.
  *
  *     bench_probe HAMMER.so LIBCUDART TARGET.py PYTHON...
  */

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What --cpu and --off-cpu cost a program, as ratios in one run (root, no GPU).
+"""The cost of --cpu and --off-cpu for a program, as ratios within one run (root, no GPU).
 
     blame.py GPUTRACE [--rounds N]
 
-The program says itself how long each round took: rounds with and without the trace alternate, so that what else the
-machine does is in both.  Held against the project's numbers: --cpu -F 99 at most 1 % of the program's time, -F 19 0.2 %;
-a switch of a thread that is recorded at most 1.5 us dearer, one of a thread that is not followed 0.3 us; the program stopped
-for at most a tenth of the time that py-spy stops it at the same rate, and the same line named.
+The program measures each round itself.  Rounds with and without the trace alternate, so that other load of the machine
+affects both.  Compared with the project's numbers: --cpu -F 99 costs at most 1 % of the program's time, -F 19 0.2 %; a
+context switch costs at most 1.5 us more for a recorded thread, 0.3 us for one that is not followed; the program is
+stopped for at most a tenth of the time for which py-spy stops it at the same rate, and both name the same line.
 """
 import argparse
 import collections
@@ -69,7 +69,7 @@ def trace(gputrace, pid, folder, *options):
 
 
 def compare(options, traced, asked, text, *flags):
-    """Medians without and with a trace of the process `traced`, of what `asked` says to the text."""
+    """Medians of the answers of `asked` to the text, without and with a trace of the process `traced`."""
     without, within = [], []
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(options.rounds):
@@ -80,7 +80,7 @@ def compare(options, traced, asked, text, *flags):
 
 
 def culprit(folded):
-    """The innermost Python function of most samples, with its line."""
+    """The innermost Python function with most samples, and its line."""
     counts = collections.Counter()
     for line in folded.read_text().splitlines():
         stack, count = line.rsplit(" ", 1)
@@ -89,7 +89,7 @@ def culprit(folded):
 
 
 def stopped_times(options, target):
-    """Medians of milliseconds in a second: alone, sampled by gputrace, by py-spy; and what each names."""
+    """Medians of stopped milliseconds per second: alone, sampled by gputrace, by py-spy; and each tool's culprit."""
     found = subprocess.run([GET_PYPI, sys.executable, "py-spy<1"], check=True, stdout=subprocess.PIPE, universal_newlines=True)
     spy = pathlib.Path(found.stdout.strip()) / "bin/py-spy"
     stopped = collections.defaultdict(list)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Takes orders on standard input: "spin N" additions, "switch N" round trips of two threads that share one CPU: says how many
-seconds of CPU time each took, which others do not add to.  "pauses N" runs for N seconds: says for how many of them it was
-stopped, that is neither had a CPU nor waited for one."""
+"""Takes orders on standard input.  "spin N" makes N additions, "switch N" makes N round trips of two threads that share
+one CPU: the answer is the CPU time in seconds, which does not depend on other processes.  "pauses N" runs for N
+seconds: the answer is the time in seconds for which it was stopped, that is neither had a CPU nor waited for one."""
 import os
 import sys
 import threading
@@ -20,7 +20,7 @@ def answers(from_pipe, to_pipe, count):
 
 
 def switch(count):
-    """Each round trip is two switches of the CPU that both threads are bound to, and two wake-ups."""
+    """Each round trip is two context switches on the CPU to which both threads are bound, and two wake-ups."""
     cpus = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cpus)})
     there, back = os.pipe(), os.pipe()
@@ -36,7 +36,7 @@ def switch(count):
 
 
 def accounted():
-    """Seconds that the kernel says it had a CPU or waited for one: proc(5), schedstat."""
+    """Seconds for which it had a CPU or waited for one, by the kernel: proc(5), schedstat."""
     with open("/proc/thread-self/schedstat") as file:
         return sum(int(word) for word in file.read().split()[:2]) / 1e9
 

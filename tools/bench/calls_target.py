@@ -1,4 +1,4 @@
-"""A process that calls a Python function on request: bench_calls' counterpart.
+"""A process that calls a Python function on request: the target of bench_calls.
 
 Reads lines "CALLS" from standard input, answers each with nanoseconds per call.
 """

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What `gputrace dump` costs: 200 threads, 8 processes of 200 threads, fifty dumps at once, and the longest pause of a program.
+"""The cost of `gputrace dump`: of 200 threads, of 8 processes of 200 threads, of fifty dumps at once, and a program's
+longest pause.
 
     tools/bench/dump.py BUILD
 """
@@ -28,7 +29,7 @@ def dump(pids, *more):
 
 
 def measure(name, processes):
-    """Time of the longest look, of the whole command, and its CPU."""
+    """Prints the time of the longest look and of the whole command, and the command's CPU time."""
     cpu, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     said = subprocess.run(dump(processes, "--format", "json"), capture_output=True, text=True, check=False).stdout
     wall, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -39,7 +40,7 @@ def measure(name, processes):
 
 
 def pause(worker, wait):
-    """The longest time that the program was kept from running meanwhile, as it says itself, in ms."""
+    """The longest time in ms for which the program was kept from running meanwhile, by its own account."""
     worker.stdin.write("\n")
     worker.stdin.flush()
     worker.stdout.readline()

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a report of another tool's file costs: CPU, memory, and what it takes of the disk meanwhile.
+"""The cost of a report of another tool's file: CPU, memory, and disk space used meanwhile.
 
     foreign.py BUILD [--launches N]
 
-A Kineto trace (as JSON, and packed) and an SQLite file of nsys' with --launches launches, each with its kernel, and two
-of nvprof's with as many starts and ends of ranges, with few names and with a name for each as emit_nvtx() writes them;
-made here from what is documented of them, and kept in BUILD/foreign for the next time.  Held against the project's
-numbers: memory (1 GB, however long the file is), and of Kineto JSON 100 MB per second and core.
+The files: a Kineto trace (JSON and gzip) and an SQLite file of nsys with --launches launches and their kernels; two
+files of nvprof with as many starts and ends of ranges, one with few names and one with a name for each range, as
+emit_nvtx() writes them.  They are made here by the documentation of their formats, and kept in BUILD/foreign for the
+next time.  Compared with the project's numbers: memory (1 GB for a file of any length), and 100 MB of Kineto JSON per
+second and core.
 """
 import argparse
 import gzip
@@ -83,7 +84,7 @@ def make_nsys(path, launches):
 
 OPS = ["addmm", "relu", "mm", "add", "mse_loss", "t", "mul", "copy_"]
 THREAD = struct.pack("<IIi", PID, TID, 0)
-NESTED = (2, 2, 4, 2, 2, 4, 4, 4)  # CUpti_ActivityFlag: 2 a range begins, 4 one ends
+NESTED = (2, 2, 4, 2, 2, 4, 4, 4)  # CUpti_ActivityFlag: 2 start of a range, 4 end of a range
 
 
 def marker_rows(count, name_of):

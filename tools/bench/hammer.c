@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Called from Python at some depth: launches in a tight loop. */
+/* Launches in a tight loop; called from Python at some depth. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
@@ -13,9 +13,9 @@ struct dim3 {
 typedef int launch(const void *function, struct dim3 grid, struct dim3 block, void **args, uint64_t shared,
 		   void *stream);
 
-/* Of no kernel; nanoseconds per call: the median of batches that are shorter than the scheduler's time slices. */
+/* Launches no kernel; nanoseconds per call: the median of batches that are shorter than the scheduler's time slices. */
 double hammer(launch *function, long calls);
-/* Of one kernel into one stream; how many calls failed. */
+/* Launches one kernel into one stream; returns the number of failed calls. */
 long burst(launch *function, const void *kernel, void *stream, long calls);
 
 static double now_ns(void)

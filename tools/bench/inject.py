@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What it costs a process that gputrace lets its agent into it, on the simulated GPU (root).
+"""The cost for a process when gputrace injects its agent, on the simulated GPU (root).
 
     inject.py BUILD HAMMER.so
 
-Measured, and held against the project's numbers: how long the borrowed thread is kept from running (median 0.25 ms) when
-the agent is loaded and when it is woken; how long it is away from its own work, dlopen included; what a launch costs
-untraced, without the agent, with the agent taking little and much, and after it has left.
+Measured and compared with the project's numbers: how long the borrowed thread is stopped (median 0.25 ms) when the
+agent is loaded and when it is woken; how long it is away from its own work, dlopen included; the cost of a launch
+untraced, without the agent, with the agent recording little and much, and after the trace.
 """
 import os
 import pathlib
@@ -53,7 +53,7 @@ class Target:
         self.process.wait()
 
     def cost(self):
-        """Least nanoseconds per launch: others share the machine."""
+        """Least nanoseconds per launch, as others share the machine."""
         rounds = []
         for _ in range(COST_ROUNDS):
             self.ask(f"cost {COST_CALLS}")
@@ -70,7 +70,7 @@ def trace(build, pid, folder, seconds="0.05s"):
 
 
 def show(what, samples):
-    """Prints one line; the median of the stop."""
+    """Prints one line; returns the median time of the stop."""
     samples = [sample for sample in samples if sample]
     stopped, away = (sorted(values) for values in zip(*samples))
     print(f"{what:24} stopped: median {statistics.median(stopped):.0f} us, most {stopped[-1]};"
@@ -100,7 +100,7 @@ def cost_traced(build, target, folder, options):
 
 
 def bench_launch(build, folder, hammer):
-    """Of one process, in rounds, so that all kinds of trace meet the same machine; the least of each."""
+    """In one process, with all kinds of trace in each round, so that conditions are equal; the least counts."""
     target = Target(build, sys.executable, HERE / "rate_target.py", hammer, "libcudart.so.13", "1", "16")
     before = target.cost()
     costs = {name: [] for name in (*TRACES_OF_LAUNCHES, "after")}

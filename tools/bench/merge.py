@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What `gputrace merge` of two long logs costs: time, CPU, memory.
+"""The cost of `gputrace merge` of two long logs: time, CPU, memory.
 
     merge.py BUILD [--launches N] [--only WHAT,...]
 
-The logs are made here (rank_logs.c): two ranks, each of --launches launches with their kernels, one in 100 a collective.
-They are kept in BUILD/merge for the next time, until the format of logs changes.  Held against the project's numbers:
-memory (1 GB), and that every collective is compared.
+The logs are made here (rank_logs.c): two ranks, each with --launches launches and their kernels, every hundredth a
+collective.  They are kept in BUILD/merge for the next time, until the format of logs changes.  Compared with the
+project's numbers: memory (1 GB), and that every collective is compared.
 """
 import argparse
 import json
@@ -18,7 +18,7 @@ import time
 
 from scale import MOST_MB, format_of_logs
 
-LAUNCHES_PER_COLLECTIVE = 100  # as rank_logs.c has it
+LAUNCHES_PER_COLLECTIVE = 100  # as in rank_logs.c
 
 
 def logs_of(build, launches):
@@ -40,7 +40,7 @@ def check_compared(gputrace, logs, launches):
 
 
 def measure(gputrace, logs, what):
-    """The tables alone, or with a file of that kind; what was written is removed."""
+    """Makes the tables alone, or with a file of that kind, which is removed afterwards."""
     out = logs[0].parent / f"all.{what}"
     started = time.monotonic()
     process = subprocess.Popen([gputrace, "merge", "-q", *logs, *([] if what == "tables" else ["-o", out])],

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What PyTorch's ops cost when they are recorded (root), beside torch.profiler in the same process.
+"""The cost of recording PyTorch's ops (root), compared with torch.profiler in the same process.
 
     ops.py GPUTRACE HAMMER.so LIBCUDART PYTHON...
 
-Measured for each Python that has a PyTorch: a torch.add of 4 elements and a step of training, bare, under torch.profiler
-plain and with shapes, stacks and memory, and under gputrace with more and more asked for; each the least of ROUNDS times
-with the others between.  Held against the project's numbers: what --ops adds as a part of what torch.profiler adds,
-plain (0.5) and full (0.2), and with shapes and memory of full (0.4); what --forward-lines adds to an op with an autograd
-number, over --ops, as a part of what a launch after each such op costs (1).  Then ops from several threads as fast as
-they can: what was reported and what was lost must add up to what the program did.
+Measured for each Python that has a PyTorch: a torch.add of 4 elements and a step of training; bare, under
+torch.profiler plain and with shapes, stacks and memory, and under gputrace with more and more options.  Each is the
+least of ROUNDS interleaved rounds.  Compared with the project's numbers: the cost of --ops as a part of
+torch.profiler's cost, plain (0.5) and full (0.2), and with shapes and memory of full (0.4); the cost of
+--forward-lines, over --ops, for an op with an autograd number as a part of the cost of a launch after each such op (1).
+Then ops from several threads at full speed: recorded and lost ops must add up to the ops of the program.
 """
 import argparse
 import pathlib
@@ -21,7 +21,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROUNDS = 4
-# So many times, least of: each as short as a time slice, or other work on the machine is measured, too.
+# Repetitions and rounds, of which the least counts: a round is as short as a time slice, to exclude other work.
 WORKS = {"add": "500 600", "number": "500 160", "train": "2 250", "launch": "200 100"}
 PROFILED = ("add", "train")
 PROFILERS = ("plain", "full")
@@ -29,7 +29,7 @@ TRACES = {"--ops": ["--ops"], "--shapes": ["--ops", "--shapes"], "--memory": ["-
           "--forward-lines": ["--ops", "--forward-lines"]}
 STORM = (2, 400, 2500)  # threads, calls, ops
 
-# The project's numbers: (what gputrace is asked for, torch.profiler): at most such a part of what that adds.
+# The project's numbers: {(gputrace's option, torch.profiler): the most that the former adds, as a part of the latter}.
 MOST = {("--ops", "plain"): 0.5, ("--ops", "full"): 0.2, ("--shapes", "full"): 0.4, ("--memory", "full"): 0.4}
 MOST_OF_LAUNCH = 1.0
 
@@ -61,7 +61,7 @@ class Target:
 
 
 class Trace:
-    """gputrace on the target while it works, its observer in place; what came before its recording began is not in it."""
+    """gputrace on the working target, with its observer in place.  Ops before the recording's start are not in it."""
 
     def __init__(self, gputrace, target, name, log):
         said = log.with_suffix(".said")
@@ -84,7 +84,7 @@ class Trace:
 
 
 def measure(gputrace, target, folder):
-    """{(work, how): nanoseconds that it adds}, and {(work, how): least nanoseconds}"""
+    """({(work, how): added nanoseconds}, {(work, how): least nanoseconds})"""
     least = {}
 
     def keep(work, how, value):
@@ -123,7 +123,7 @@ def judge_costs(added, least):
 
 
 def judge_lines(added):
-    """Among the same ops: in a loop of launches alone one of them costs less, since nothing else uses the caches."""
+    """Compares among the same ops: in a loop of launches alone a launch costs less, as nothing else uses the caches."""
     line = added["number", "--forward-lines"] - added["number", "--ops"]
     launch = added["launch", "--ops"] - added["number", "--ops"]
     print(f"  a forward line {line:,.0f} ns, a launch {launch:,.0f} ns")
@@ -131,7 +131,7 @@ def judge_lines(added):
 
 
 def recorded_and_lost(gputrace, log, folder):
-    """Of the log, by its export."""
+    """(recorded ops, lost ops, ops with lost inputs) of the log, from its export."""
     out = folder / "storm.json"
     subprocess.run([gputrace, "export", log, "-o", out], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     recorded = lost = inputs = 0

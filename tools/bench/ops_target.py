@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A PyTorch program that says what its ops cost; takes lines on standard input, answers with a line each.
+"""A PyTorch program that measures the cost of its ops: takes lines on standard input, and answers each with a line.
 
     ops_target.py HAMMER.so LIBCUDART
 
     add N ROUNDS PROFILER    least nanoseconds of a torch.add of 4 elements, of ROUNDS times N
-    number N ROUNDS PROFILER the same where autograd gives the op a number
-    train N ROUNDS PROFILER  the same of a step of training
-    launch N ROUNDS none     the same of a launch of no kernel after each
-    observed                 answers once someone observes PyTorch's ops
-    storm THREADS CALLS N    THREADS threads make CALLS calls of a scripted function with N ops each, and hold no GIL: says
-                             how many ops that were, and how long it took in seconds
+    number N ROUNDS PROFILER the same for an op to which autograd gives a number
+    train N ROUNDS PROFILER  the same for a step of training
+    launch N ROUNDS none     the same with a launch of no kernel after each op
+    observed                 answers once PyTorch's ops have an observer
+    storm THREADS CALLS N    THREADS threads each make CALLS calls of a scripted function with N ops, without the GIL:
+                             answers with the number of ops and the time in seconds
 
 PROFILER: none, or torch.profiler: plain, or full (with shapes, stacks and memory).
 """
@@ -24,7 +24,7 @@ from torch.profiler import ProfilerActivity, profile
 PROFILERS = {"plain": {}, "full": {"record_shapes": True, "with_stack": True, "profile_memory": True}}
 FOUR = torch.ones(4)
 LEARNED = torch.ones(4, requires_grad=True)
-OPS_OF_A_CALL = 1  # that of the scripted function itself
+OPS_OF_A_CALL = 1  # the op of the scripted function itself
 
 
 def add(count, a=FOUR):
@@ -105,7 +105,7 @@ def main():
     has_observers.restype = ctypes.c_bool
     works = {"add": add, "number": number, "train": Training(), "launch": Launch(*sys.argv[1:])}
     for _ in range(4):
-        many(FOUR, 10)  # TorchScript optimizes at its first calls
+        many(FOUR, 10)  # TorchScript optimizes during the first calls
     print("ready", flush=True)
     for line in sys.stdin:
         what, *numbers = line.split()

@@ -1,11 +1,11 @@
-"""A process that launches at a given Python depth on request: bench_probe's counterpart.
+"""A process that launches at a given Python depth on request: the target of bench_probe.
 
 Reads lines "DEPTH CALLS" from standard input, answers each with nanoseconds per launch.
 """
 import ctypes
 import sys
 
-hammer = ctypes.PyDLL(sys.argv[1]).hammer  # PyDLL: the GIL is kept, as a launch from an extension module does
+hammer = ctypes.PyDLL(sys.argv[1]).hammer  # PyDLL keeps the GIL, as a launch from an extension module does
 hammer.restype = ctypes.c_double
 hammer.argtypes = [ctypes.c_void_p, ctypes.c_long]
 launch = ctypes.cast(ctypes.CDLL(sys.argv[2]).cudaLaunchKernel, ctypes.c_void_p)

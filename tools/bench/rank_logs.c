@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Writes the logs of two ranks of a job, for bench-merge:  rank_logs FOLDER LAUNCHES
- * 0.gpt and 1.gpt are of two machines whose clocks differ, and each has that many launches with their kernels, in steps
- * of 100, of which the last launches a collective.  Rank 1 is late at each fourth collective.
+ * 0.gpt and 1.gpt are of two machines whose clocks differ.  Each has LAUNCHES launches with their kernels, in steps of
+ * 100 whose last launch is a collective.  Rank 1 is late at every fourth collective.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,18 +14,18 @@
 #include "rank_log.h"
 
 #define LAUNCHES_PER_STEP 100u
-#define LAUNCH_NS 300000u /* from one to the next */
+#define LAUNCH_NS 300000u /* from one launch to the next */
 #define KERNEL_NS 200000u
-#define KERNELS 40u /* that have names of their own */
+#define KERNELS 40u /* number of kernel names */
 #define FIRST_NAME 100u
 
-/* By a rule that no line follows: as in a log of a program, times are not to be foretold. */
+/* A pseudo-random number, so that times are as irregular as in a program's log. */
 static uint32_t jitter(uint32_t number, uint32_t below)
 {
 	return (uint32_t)((number * 2654435761u ^ number * 2246822519u >> 13) % below);
 }
 
-/* What was built goes to the log. */
+/* Moves the built records to the log. */
 static void drain(struct log_builder *log, struct log_writer *writer)
 {
 	log_batch_end(log);
@@ -60,7 +60,7 @@ static void put_kernel(struct log_builder *log, const struct rank *rank, uint64_
 				      .name = name});
 }
 
-/* 99 kernels, then the collective, which ends for all at once. */
+/* 99 kernels, then the collective, which ends on all ranks at the same time. */
 static void put_step(struct log_builder *log, const struct rank *rank, uint32_t step)
 {
 	uint64_t begin_ns = 1000 * MS + step * PERIOD, came_ns = begin_ns + 50 * MS, end_ns = begin_ns + 90 * MS;

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""gputrace at the highest rate that two threads can launch at, with a real libcudart and no GPU (root).
+"""gputrace at the highest rate at which two threads can launch, with a real libcudart and no GPU (root).
 
     rate.py GPUTRACE HAMMER.so LIBCUDART [--seconds S]
 
-Measured, and held against the project's numbers: launches lost (0) and without a Python stack (0), the recording's CPU
-per million launches (1 s), attach to first event (0.5 s), what is left in the target after detach (nothing).
+Measured and compared with the project's numbers: launches lost (0) and without a Python stack (0), the recording's CPU
+per million launches (1 s), attach to first event (0.5 s), the cost left in the target after detach (none).
 """
 import argparse
 import os
@@ -28,7 +28,7 @@ COST_CALLS, COST_ROUNDS = 2000000, 15
 MOST_CPU_S_PER_MILLION = 1.0
 MOST_BYTES_PER_LAUNCH = 24
 MOST_ATTACH_S = 0.5
-# Rounds of an untraced loop differ by some per cent; a probe that stayed would cost forty times the call.
+# Rounds of an untraced loop differ by some per cent; a remaining probe would make a call forty times as expensive.
 MOST_AFTER_DETACH = 1.10
 
 # include/gputrace/record.h
@@ -65,7 +65,7 @@ class Target:
 
 
 def trace(options, target, log, *more):
-    """gputrace on the target, its probes in place."""
+    """Starts gputrace on the target; returns when its probes are in place."""
     tracer = subprocess.Popen([options.gputrace, "-v", "-p", str(target.process.pid), "--agent", "off", "-o", log, *more],
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                               universal_newlines=True)
@@ -88,7 +88,7 @@ def first_launch_ns(log):
 
 
 def recording_cpu_s(log):
-    """gputrace's own account of what recording took: GPT_END, which has the last segment for itself."""
+    """CPU time of recording by gputrace's own account: GPT_END, the only record in the last segment."""
     whole = gptlog.Log(log)
     end = whole.segments[-1].records(whole.schema)[-1]
     if end.type != GPT_END:
@@ -97,7 +97,7 @@ def recording_cpu_s(log):
 
 
 def launches_in(options, log):
-    """All launches in the log, and those with the whole Python stack."""
+    """(all launches in the log, those with the whole Python stack)"""
     folded = subprocess.run([options.gputrace, "export", "-q", log, "-o", "-", "--format", "folded", "--metric", "launches"],
                             check=True, stdout=subprocess.PIPE, universal_newlines=True).stdout
     total = stacked = 0
@@ -135,8 +135,8 @@ def bench_rate(options, folder):
 
 
 def bench_attach(options, folder):
-    """From starting gputrace to the first launch it records, in a process that launches all the time; one thread, so
-    that a core is left for gputrace on the smallest machine."""
+    """Time from the start of gputrace to the first launch it records, in a process that launches all the time.  The
+    target has one thread, so that gputrace has a core even on the smallest machine."""
     times = []
     for _ in range(7):
         target, log = Target(options, threads=1), folder / "attach.gpt"

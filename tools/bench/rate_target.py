@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Launches from some threads, each under DEPTH Python frames, as fast as C can; rate.py's counterpart.
+"""Launches from THREADS threads, each below DEPTH Python frames, as fast as C can: the target of rate.py.
 
     rate_target.py HAMMER.so LIBCUDART THREADS DEPTH
 
@@ -13,7 +13,7 @@ import time
 
 CHUNK = 20000  # launches between two looks at the clock
 
-hammer = ctypes.CDLL(sys.argv[1]).hammer  # CDLL: the threads do not wait for each other's GIL
+hammer = ctypes.CDLL(sys.argv[1]).hammer  # CDLL releases the GIL, so the threads do not wait for each other
 hammer.restype = ctypes.c_double
 hammer.argtypes = [ctypes.c_void_p, ctypes.c_long]
 launch = ctypes.cast(ctypes.CDLL(sys.argv[2]).cudaLaunchKernel, ctypes.c_void_p)

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What reports and exports of long logs cost: time, CPU, memory (root, to record).
+"""The cost of reports and exports of long logs: time, CPU, memory (root, to record).
 
     scale.py BUILD HAMMER.so LIBCUDART [--launches N] [--kernels N] [--small N] [--only WHAT,...]
 
-The logs are recorded by gputrace from two threads of rate_target.py's kind (scale_target.py): one of launches that fail at
-once, with a real libcudart, and one of launches with their kernels and returns on the simulated GPU; each also of --small
-launches, to compare what an event costs.  They are kept in BUILD/scale for the next time, until the format of logs changes.
+gputrace records the logs from two threads, as in rate_target.py (scale_target.py): one log of launches that fail at
+once, with a real libcudart, and one of launches with their kernels and returns on the simulated GPU; also one of each
+kind with --small launches, to compare the cost of an event.  They are kept in BUILD/scale for the next time, until the
+format of logs changes.
 
-Measured of each output, and held against the project's numbers: resident memory (1 GB), the report's launches per second of wall
-time (4 million), Chrome JSON.gz's events per second of CPU (2.5 million; an event is an object of traceEvents, and they are
-counted), and what an event costs in the long log, as a multiple of what it costs in the short one.
+Measured for each output and compared with the project's numbers: resident memory (1 GB), the report's launches per
+second of wall time (4 million), Chrome JSON.gz's events per second of CPU (2.5 million; an event is an object in
+traceEvents, and they are counted), and the cost of an event in the long log, as a multiple of its cost in the short
+one.
 """
 import argparse
 import collections
@@ -26,13 +28,13 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 THREADS, STREAMS = 2, 2
-ROUNDS = 5  # the least of this many counts: others share the machine
+ROUNDS = 5  # the least of these rounds counts, as others share the machine
 
 # The project's numbers.
 MOST_MB = 1000
 LEAST_LAUNCHES_PER_S = 4e6
 LEAST_EVENTS_PER_CPU_S = 2.5e6
-MOST_GROWTH = 1.15  # "the same"; what is measured differs by some per cent
+MOST_GROWTH = 1.15  # counts as equal: measurements differ by some per cent
 
 Cost = collections.namedtuple("Cost", "wall cpu mb")
 COMPLETE = re.compile(r"Complete: ([0-9,]+) (?:of [0-9,]+ )?launches (?:recorded|joined), ([0-9,]+) lost")
@@ -42,7 +44,7 @@ EVENT = b'\n{"ph":"'
 # ---- recording -----------------------------------------------------------------------------------------------------
 
 def format_of_logs():
-    """Changes with what a log holds and how it is packed."""
+    """A hash that changes with the content of logs and with their packing."""
     files = [ROOT / "user/log/schema_rows.h", *sorted((ROOT / "include/gputrace").glob("*.h"))]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:8]
 
@@ -61,7 +63,7 @@ def start_target(options, kind):
 
 
 def record(options, kind, count, log):
-    """A log of that many launches; fails when one is missing."""
+    """Records a log of that many launches; fails if one is missing."""
     target = start_target(options, kind)
     agent = [] if kind == "kernels" else ["--agent", "off"]
     tracer = subprocess.Popen([options.gputrace, "-v", "-p", str(target.pid), "-o", log, *agent], stdin=subprocess.DEVNULL,
@@ -102,7 +104,7 @@ def log_of(options, kind, count):
 # ---- measuring -----------------------------------------------------------------------------------------------------
 
 def run(command, stdout):
-    """What it cost; its own figures, not those of who waits for it."""
+    """The cost of the command: figures of its process, not of the process that waits for it."""
     started = time.monotonic()
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout)
     _, status, used = os.wait4(process.pid, 0)
@@ -125,7 +127,7 @@ def cost_of(options, log, what, rounds):
 
 
 def count_events(options, log):
-    """Objects in traceEvents: one a line."""
+    """Number of objects in traceEvents: one per line."""
     process = subprocess.Popen(command_of(options, log, "json"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     count, tail = 0, b""
     while True:
@@ -141,7 +143,7 @@ def count_events(options, log):
 
 
 def events_of(options, log, what, launches):
-    """By which the output's cost is counted.  Chrome events are counted once for a log and a gputrace."""
+    """The number of events that divides the output's cost.  Chrome events are counted once per log and gputrace."""
     if not what.startswith("json"):
         return launches
     kept = log.with_suffix(".events")
@@ -152,7 +154,7 @@ def events_of(options, log, what, launches):
 
 
 def check_complete(options, log, count):
-    """The log has what was launched: none lost, none left out."""
+    """Checks that the log has all launches: none lost, none left out."""
     done = subprocess.run([options.gputrace, "report", "-q", log], stdout=subprocess.PIPE, universal_newlines=True, check=True)
     found = COMPLETE.search(done.stdout)
     launches, lost = (int(text.replace(",", "")) for text in found.groups()) if found else (0, 0)

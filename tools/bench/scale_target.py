@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Makes a given number of launches from some threads, as a training loop has them: each line of LINES launches some,
-and the lines lie 16 Python frames deep; scale.py's counterpart.
+"""Makes a given number of launches from THREADS threads, as in a training loop: each of LINES lines, 16 Python frames
+deep, launches some of them.  The target of scale.py.
 
     scale_target.py HAMMER.so LIBCUDART THREADS [STREAMS]
 
-With STREAMS each thread has that many of the simulated GPU, and launches kernels of it; without, launches fail at
-once, as they do with a real libcudart and no GPU.  Reads lines from standard input: a number of launches to make, and
-answers with how many were made and how many of them failed.
+With STREAMS each thread has that many streams of the simulated GPU and launches its kernels; without, launches fail at
+once, as with a real libcudart and no GPU.  Reads lines from standard input, each the number of launches to make, and
+answers with the numbers of launches made and failed.
 """
 import ctypes
 import sys
@@ -14,7 +14,7 @@ import threading
 
 LINES, BURST, DEPTH = 64, 4, 16
 
-hammer = ctypes.CDLL(sys.argv[1])  # CDLL: the threads do not wait for each other's GIL
+hammer = ctypes.CDLL(sys.argv[1])  # CDLL releases the GIL, so the threads do not wait for each other
 cudart = ctypes.CDLL(sys.argv[2])
 hammer.burst.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long]
 hammer.burst.restype = ctypes.c_long
@@ -24,7 +24,7 @@ streams = int(sys.argv[4]) if len(sys.argv) > 4 else 0
 
 
 def kernels_of_the_gpu():
-    """A kernel for each line, of 0.2 to 1.1 us."""
+    """A kernel for each line, which takes 0.2 to 1.1 us."""
     cuda = ctypes.CDLL("libcuda.so.1")
     cuda.sim_kernel.restype = ctypes.c_void_p
     cuda.sim_kernel.argtypes = [ctypes.c_char_p]
@@ -42,7 +42,7 @@ def streams_of_the_gpu():
 
 
 def functions():
-    """One a line, each in a line of its own."""
+    """A function for each line, each defined in a line of its own."""
     text = "".join(f"def layer_{i}(burst, *what): return burst(*what)\n" for i in range(LINES))
     made = {}
     exec(compile(text, "layers.py", "exec"), made)
@@ -50,7 +50,7 @@ def functions():
 
 
 kernels = kernels_of_the_gpu() if streams else [None] * LINES
-streams_of = [streams_of_the_gpu() for _ in range(threads)]  # before "ready": there is a context then
+streams_of = [streams_of_the_gpu() for _ in range(threads)]  # before "ready", so that there is a context
 layers = list(zip(functions(), kernels))
 
 

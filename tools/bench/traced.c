@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Starting, asking, tracing; see traced.h. */
+/* Starts, queries and traces a target; see traced.h. */
 #include "traced.h"
 
 #include <errno.h>

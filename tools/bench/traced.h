@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A program that measures itself when it is asked to, and a trace of it whose records are only counted. */
+/* A program that measures itself on request, and a trace of it whose records are only counted. */
 #ifndef GPUTRACE_BENCH_TRACED_H
 #define GPUTRACE_BENCH_TRACED_H
 
@@ -13,7 +13,7 @@
 
 void die(const char *what, const char *why) __attribute__((noreturn));
 
-/* Answers each line with one number; says "ready" first. */
+/* Prints "ready", then answers each line with one number. */
 struct target {
 	pid_t pid;
 	FILE *to, *from;
@@ -24,18 +24,18 @@ double target_ask(struct target *target, const char *format, ...) __attribute__(
 void target_end(struct target *target);
 
 struct tracer {
-	void (*count)(struct tracer *tracer, const struct gpt_record *record); /* on a thread of its own */
-	uint64_t seen[2];						       /* for count */
+	void (*count)(struct tracer *tracer, const struct gpt_record *record); /* called on the tracer's thread */
+	uint64_t seen[2];						       /* for use by count */
 	struct attach *attach;
 	pthread_t thread;
 	atomic_bool stop;
 };
 
-/* Launches and Python stacks of one process, without the agent. */
+/* Traces launches and Python stacks of one process, without the agent. */
 void tracer_start(struct tracer *tracer, pid_t pid, bool python_calls);
 void tracer_stop(struct tracer *tracer, uint64_t counters[GPT_COUNTER_COUNT]);
 
-/* Sorts them. */
+/* Also sorts the values. */
 double median(double *values, size_t count);
 
 #endif

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""How long `gputrace view` of a long log takes to show something, and to answer a zoom (root, to record).
+"""The time until `gputrace view` of a long log shows the first slices, and to answer a zoom (root, to record).
 
     view.py BUILD HAMMER.so LIBCUDART [--launches N]
 
-The log is one of scale.py's, of launches with their kernels and returns on the simulated GPU, kept in BUILD/scale.  Asked as
-a browser asks: first slices are those of the whole span, of places spread over it; a zoom is a stretch at the resolution of a
-screen, of ten places for each length, and the slowest answer counts.  Held against the project's numbers for a log of 10
-million slices: 2 s to the first ones, 100 ms for a zoom.
+The log is one of scale.py's, of launches with their kernels and returns on the simulated GPU, kept in BUILD/scale.  The
+requests are a browser's: the first slices are of the whole span, from places spread over it; a zoom is a part of the
+span at the resolution of a screen, at ten places for each length, and the slowest answer counts.  Compared with the
+project's numbers for a log of 10 million slices: 2 s to the first ones, 100 ms for a zoom.
 """
 import argparse
 import json
@@ -53,8 +53,8 @@ class View:
         return time.monotonic() - self.begun
 
     def read(self):
-        """(when the first slices were there, of how many places of the log, when all, what the tracks say then, the slowest answer
-        meanwhile)"""
+        """(time until the first slices, from how many places of the log, time until all, the last answer of tracks, the
+        slowest answer meanwhile)"""
         first, slowest, places = None, 0, 0
         while True:
             body, ms = self.ask("tracks")

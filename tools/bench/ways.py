@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a launch with 16 frames costs the program: not traced, by BPF, by the agent alone; on the simulated GPU, as root.
+"""A program's cost of a launch with 16 frames: not traced, by BPF, by the agent alone; on the simulated GPU, as root.
 
 ways.py BUILD PYTHON...
 """

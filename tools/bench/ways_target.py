@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a launch costs in CPython's loop, with so many frames: the least of 20 rounds, ns.
+"""The cost of a launch from CPython's loop below FRAMES frames: the least of 20 rounds, in ns.
 
 ways_target.py LIBCUDART FRAMES first|other
-The launches fail at once.  On the first thread, or on another one.
+The launches fail at once.  They come from the first thread or another one.
 """
 
 import ctypes
@@ -11,7 +11,7 @@ import threading
 import time
 
 ROUNDS, LAUNCHES = 20, 5000
-PAUSE_S = 0.03  # the ring is emptied meanwhile
+PAUSE_S = 0.03  # time for gputrace to empty the ring
 
 
 class Dim3(ctypes.Structure):
@@ -40,9 +40,9 @@ def measure(frames):
 
 launch(0x1000, one, one, None, 0, None)
 if sys.argv[3] == "first":
-    measure(int(sys.argv[2]) - 2)  # of the module and of this call
+    measure(int(sys.argv[2]) - 2)  # the module and this call are frames, too
 else:
-    thread = threading.Thread(target=measure, args=(int(sys.argv[2]) - 4,))  # of threading three
+    thread = threading.Thread(target=measure, args=(int(sys.argv[2]) - 4,))  # threading has three frames
     thread.start()
     thread.join()
 print("ns", round(least[0]), flush=True)

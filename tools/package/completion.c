@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Prints what a shell needs to complete gputrace's command line, made of the tables of subcommands and options:
+ * Prints a shell's completion script for gputrace, made from the tables of subcommands and options:
  *     completion bash|zsh|fish
- * Words behind "--" are another program's, and completed as such.
+ * Words after "--" belong to another program and are completed as such.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "cmd/options/option_rows.h"
 #include "cmd/options/subcommands.h"
 
-#define TRACING "tracing" /* what the scripts call a command line without a subcommand */
+#define TRACING "tracing" /* the scripts' name for a command line without a subcommand */
 
 static const char *name_of(const struct subcommand_row *command)
 {
@@ -39,7 +39,7 @@ static void print_words(const char *list, const char *lead)
 	}
 }
 
-/* What the option's value can be, as a list of words, each after `lead`. */
+/* The possible values of the option, as a list of words, each after `lead`. */
 static void print_values(const struct option_row *row, const char *lead)
 {
 	if (row->parse == parse_format || row->parse == parse_report_format) {
@@ -67,7 +67,7 @@ static enum value_kind value_kind(const struct option_row *row)
 	return VALUE_OTHER;
 }
 
-/* The help's lines as one, with a backslash before each character of `special`, and for zsh ' as '\''. */
+/* The help's lines joined, with a backslash before each character of `special`, and for zsh ' as '\''. */
 static void print_help(const char *help, const char *special)
 {
 	for (; *help; help++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Prints the man page of a subcommand: what docs/gputrace.1 says of it and of its options, with synopsis, examples and
+ * Prints the man page of a subcommand: its description and options from docs/gputrace.1, with synopsis, examples and
  * exit status from the table of subcommands:
  *     man_page SUBCOMMAND <docs/gputrace.1
  */
@@ -14,7 +14,7 @@
 
 #define LINE_MAX_BYTES 4096
 
-/* Text as troff prints it: dashes that can be copied, no line that begins with a request. */
+/* Prints text escaped for troff: dashes can be copied, and no line begins with a request. */
 static void print_text(const char *text)
 {
 	bool starts_line = true;
@@ -66,8 +66,8 @@ static bool is_command(const char *heading, const char *name)
 }
 
 /*
- * Copies the entries (.TP, a heading, text) of a section that are wanted: those of the options that the subcommand
- * takes, or, without its heading, the entry of the subcommand itself.
+ * Copies entries (.TP, a heading, text) of a section: the entries of the subcommand's options, or, without its heading,
+ * the entry of the subcommand itself.
  */
 static bool copy_entries(FILE *page, const char *section, const struct subcommand_row *command, bool options)
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What is given to others; included by the top Makefile.
+# The packages; included by the top Makefile.
 #
 #   wheel      $(PACKAGES)/gputrace-VERSION-py3-none-manylinux_2_17_....whl, for pip and pipx
 #   deb        $(PACKAGES)/gputrace_VERSION_amd64.deb
@@ -7,8 +7,8 @@
 #   check-reproducible    a copy of the sources, built in another folder, gives the same bytes (minutes)
 #   pages      man pages of subcommands, and completion for bash, zsh and fish, below $(SHARE); `make install` needs them
 #
-# All three hold the static gputrace, and the agent, which takes any glibc from 2.17 on.  The same sources give the same
-# bytes, in whatever folder: all times are SOURCE_DATE_EPOCH, by default that of the last commit.
+# All three hold the static gputrace, and the agent, which works with any glibc from 2.17 on.  The same sources give the
+# same bytes, in any folder: all times are SOURCE_DATE_EPOCH, by default the time of the last commit.
 
 PACKAGES := $(BUILD)/packages
 SHARE := $(BUILD)/share
@@ -47,14 +47,14 @@ install_tree = install -D -m 755 $(1) $(3)/bin/gputrace && \
 install_documents = install -d $(1)/design && install -m 644 README.md LICENSE LICENSES/* $(wildcard docs/*.md) $(1) && \
 	install -m 644 $(wildcard docs/design/*.md) $(1)/design
 
-# Without what names the folder that it was built in: debug information, and the build id, which is a sum over that, too.
+# Removes what depends on the build folder: debug information, and the build id, which is a hash that includes it.
 STRIPPED := $(addprefix $(PACKAGES)/stripped/,gputrace libgputrace-agent.so)
 $(PACKAGES)/stripped/gputrace: $(BUILD)/gputrace-static
 $(PACKAGES)/stripped/libgputrace-agent.so: $(AGENT)
 $(STRIPPED):
 	$(Q)mkdir -p $(@D) && strip --remove-section=.note.gnu.build-id -o $@ $<
 
-# Made again each time, so that nothing stays that has gone from the sources.
+# Made anew each time, so that no file remains that was removed from the sources.
 TREE = $(PACKAGES)/tree-$@
 pack = SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) MAINTAINER='$(MAINTAINER)' tools/package/pack $@ $(TREE) $(PACKAGES) $(PACKAGE_MOST_MIB)
 .PHONY: wheel deb tarball pages check-reproducible

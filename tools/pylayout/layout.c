@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Prints what the CPython says whose headers it was compiled with (see generate): `row`, its struct gpt_pylayout
- * for user/target/python_layouts.c; `words`, where its _Py_DebugOffsets say the same, for python_debug_words.c.
+ * Prints the layout of the CPython with whose headers it was compiled (see generate): `row`, its struct gpt_pylayout
+ * for user/target/python_layouts.c; `words`, which of its _Py_DebugOffsets have the same, for python_debug_words.c.
  * Every number comes from offsetof, or from a bit field written and read back.
  */
 #include <Python.h>
@@ -80,7 +80,7 @@ static void print_runtime(void)
 #if PY_VERSION_HEX >= 0x03070000
 	FIELD("runtime_interpreters_head", _PyRuntimeState, interpreters.head);
 #else
-	number("runtime_interpreters_head", 0); /* what stands for the runtime is interp_head itself (pystate.c) */
+	number("runtime_interpreters_head", 0); /* interp_head itself stands for the runtime (pystate.c) */
 #endif
 	FIELD("interp_next", PyInterpreterState, next);
 #if PY_VERSION_HEX >= 0x030b0000
@@ -91,7 +91,7 @@ static void print_runtime(void)
 	FIELD("interp_next_unique_id", PyInterpreterState, tstate_next_unique_id);
 #else
 	FIELD("interp_threads_head", PyInterpreterState, tstate_head);
-	number("interp_next_unique_id", 0); /* it has none */
+	number("interp_next_unique_id", 0); /* 3.6 has none */
 #endif
 #if PY_VERSION_HEX >= 0x030c0000
 	FIELD("interp_modules", PyInterpreterState, imports.modules);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the PyTorch says whose headers it is compiled with (see generate), as comments in the assembly: nothing of
- * PyTorch must be there to link with.  Every number comes from offsetof; compile with -fno-access-control.
+ * Writes the layout of the PyTorch with whose headers it is compiled (see generate), as comments in the assembly: so
+ * PyTorch's libraries are not needed for linking.  Every number comes from offsetof; compile with -fno-access-control.
  */
 #include <ATen/core/List.h>
 #include <ATen/core/ivalue.h>
@@ -26,7 +26,7 @@ using TypeData = caffe2::detail::TypeMetaData;
 #define NUMBER(name, value) asm volatile("\n#LAYOUT " #name " %c0" : : "i"(value))
 #define IN_STEP(member) (offsetof(Op, step_callbacks_) + offsetof(Step, member))
 
-/* Of several versions: a member that one does not have is at 0, where the table of virtual functions is. */
+/* The offset of a member that some versions lack; then 0, where the vtable pointer is. */
 #define IF_THERE(type, member)                                                                                         \
 	([]<typename T>(T *) constexpr -> size_t {                                                                     \
 		if constexpr (requires(T t) { t.member; })                                                             \
@@ -35,7 +35,7 @@ using TypeData = caffe2::detail::TypeMetaData;
 			return 0;                                                                                      \
 	}(static_cast<type *>(nullptr)))
 
-/* An enumeration up to 2.12; from then on an object with a symbol of its own (0 here). */
+/* The kind is an enumeration up to 2.12, since then an object with a symbol of its own (0 here). */
 template <typename Kind> constexpr unsigned comms_kind()
 {
 	if constexpr (std::is_enum_v<Kind>)
@@ -44,12 +44,12 @@ template <typename Kind> constexpr unsigned comms_kind()
 		return 0;
 }
 
-/* What a collective says of itself.  Before 2.11 it says too little to be of use. */
+/* A collective's debug information.  Before 2.11 it has too little to be of use. */
 template <typename Comms> void comms()
 {
 	if constexpr (requires(Comms c) { c.pgName_; c.groupRanks_; }) {
 		using Names = decltype(Comms::pgName_);
-		/* libstdc++ has the elements of a tuple in reverse order */
+		/* libstdc++ stores the elements of a tuple in reverse order */
 		static_assert(sizeof(Names) == 2 * sizeof(std::string));
 
 		NUMBER(comms_bytes, sizeof(Comms));
@@ -138,7 +138,7 @@ extern "C" void set_tensor_symbolic(Tensor *tensor)
 	tensor->has_symbolic_sizes_strides_ = true;
 }
 
-/* Where older ones have other numbers there are none. */
+/* Versions without SymBool, in which other tags follow: SymFloat's number stands in. */
 template <typename Tag> constexpr unsigned tag_symbool()
 {
 	if constexpr (requires { Tag::SymBool; })

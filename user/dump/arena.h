@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memory that a process shares with the children it forks, at the same addresses: what a child puts there the parent
- * can use, also when the child never ends.  Nothing is freed but all of it.
+ * Memory that a process shares with the children it forks, at the same addresses: the parent can use what a child puts
+ * there, even if the child never ends.  It is freed only as a whole.
  */
 #ifndef GPUTRACE_DUMP_ARENA_H
 #define GPUTRACE_DUMP_ARENA_H
@@ -9,18 +9,18 @@
 #include <stddef.h>
 
 struct arena {
-	size_t used, bytes; /* of data */
+	size_t used, bytes; /* sizes of data */
 	char data[];
 };
 
-/* Of that many bytes in all; -errno. */
+/* bytes: the size in all.  0 or -errno. */
 int arena_make(struct arena **arena, size_t bytes);
 void arena_free(struct arena *arena);
 
 /* Zeroed, aligned to 16 bytes; NULL: there is no room. */
 void *arena_take(struct arena *arena, size_t bytes);
 
-/* Safe text (safe_text.h); "" when there is no room. */
+/* Formats safe text (safe_text.h); "" when there is no room. */
 const char *arena_text(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

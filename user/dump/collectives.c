@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define WAITS_MIN_NS (LOOKS_DISTANCE_MS * 1000000ull) /* what is younger may just be on its way */
+#define WAITS_MIN_NS (LOOKS_DISTANCE_MS * 1000000ull) /* younger ones may be about to finish */
 
 const char *part_name(enum part part)
 {
@@ -37,7 +37,7 @@ static bool are_one_group(const struct dump_group *a, const struct dump_group *b
 	return is_same_text(a->name, b->name) && is_same_text(a->description, b->description);
 }
 
-/* A child that was forked has a copy of all that its parent had recorded. */
+/* A forked child has a copy of its parent's records. */
 static bool is_copy(const look_list *looks, const struct dump_process *process)
 {
 	const struct dump_process *parent = process->forked ? rank_parent(looks, process) : NULL;
@@ -98,7 +98,7 @@ static const struct dump_group *find_group(const struct dump_process *process, c
 }
 
 /*
- * The one with that number, of several that were called as a group the one that has not finished; else the last one
+ * The work with that number; of several that were called as a group, the one that has not finished.  Else the last one
  * before it, else the first one after it; NULL: there is none.
  */
 static const struct dump_work *find_work(const struct dump_group *group, uint64_t number, bool is_p2p)
@@ -145,7 +145,7 @@ static unsigned count_later(const struct dump_group *group, const struct dump_wo
 	return count;
 }
 
-/* All ranks are in the group that init_process_group makes; gloo's recorder does not name them. */
+/* init_process_group makes a group of all ranks, which gloo's recorder does not list. */
 static bool is_member(const struct dump_group *group, int64_t rank)
 {
 	if (!group->rank_count)
@@ -175,7 +175,7 @@ static void add_rank(struct collective *collective, const struct dump_process *p
 	array_push(&collective->ranks, rank);
 }
 
-/* What most have called under that number; of as many, what was called first. */
+/* The operation that most ranks have called with that number; among equal counts, the one called first. */
 static const char *find_name(const struct collective *collective)
 {
 	const struct collective_rank *best = NULL;
@@ -239,7 +239,7 @@ static int64_t number_of(const rank_list *ranks, const struct dump_process *proc
 	return -1;
 }
 
-/* Ranks in their order, then what has no number. */
+/* Ranks by number, then processes without a number. */
 static void add_ranks(struct collective *collective, const look_list *looks, const rank_list *ranks)
 {
 	if (collective->is_p2p) {

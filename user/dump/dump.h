@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the threads of a process do at this moment: their stacks, what they wait for and for whom, and whether they get
- * on.  Nothing in the process is stopped, called or written.
+ * What the threads of a process do at this moment: their stacks, what and whom they wait for, and whether they make
+ * progress.  Nothing in the process is stopped, called or written.
  */
 #ifndef GPUTRACE_DUMP_H
 #define GPUTRACE_DUMP_H
@@ -12,34 +12,34 @@
 #include <string.h>
 #include <sys/types.h>
 
-#define DUMP_FRAMES_MAX 128   /* of a stack are kept ... */
-#define DUMP_FRAMES_OUTER 16  /* ... of which that many are the outermost */
-#define DUMP_THREADS_MAX 8192 /* of a process */
-#define DUMP_LOCALS_MAX 64    /* of a frame */
-#define DUMP_POLLED_MAX 16    /* files that a thread waits for at once */
+#define DUMP_FRAMES_MAX 128   /* kept of a stack ... */
+#define DUMP_FRAMES_OUTER 16  /* ... the outermost among them */
+#define DUMP_THREADS_MAX 8192 /* per process */
+#define DUMP_LOCALS_MAX 64    /* per frame */
+#define DUMP_POLLED_MAX 16    /* files for which a thread waits at once */
 
 struct dump_local {
 	const char *name, *value;
 };
 
 struct dump_frame {
-	const char *function; /* NULL: not a frame; `line` says how many were left out */
+	const char *function; /* NULL: not a frame; `line` is the number of frames left out */
 	const char *file;
 	uint32_t line; /* 0: not known */
 	unsigned local_count;
-	struct dump_local *locals; /* where they were asked for */
+	struct dump_local *locals; /* if they were asked for */
 };
 
 enum wait_kind {
 	WAIT_NONE,    /* it runs */
-	WAIT_UNKNOWN, /* why it does not run cannot be seen */
-	WAIT_CALL,    /* a system call of which no more is known */
+	WAIT_UNKNOWN, /* it does not run, and the reason cannot be seen */
+	WAIT_CALL,    /* some other system call */
 	WAIT_STOPPED,
 	WAIT_TRACED,
 	WAIT_FROZEN,
 	WAIT_FAULT, /* a page of its memory */
 	WAIT_GIL,
-	WAIT_LOCK,   /* threading.Lock, threading.RLock and what is made of them */
+	WAIT_LOCK,   /* threading.Lock, threading.RLock and what is built on them */
 	WAIT_IMPORT, /* a module that another thread imports */
 	WAIT_JOIN,   /* the end of a thread */
 	WAIT_MUTEX,
@@ -52,16 +52,16 @@ enum wait_kind {
 	WAIT_KINDS,
 };
 
-/* A word for programs. */
+/* The word in JSON (docs/formats.md). */
 const char *wait_kind_name(enum wait_kind kind);
 
-/* A file that a thread waits for, and the processes that have its other end. */
+/* A file for which a thread waits, and the processes that have its other end. */
 struct dump_file {
 	int fd;
-	bool writes;	  /* it waits to write; else to read */
-	const char *path; /* as /proc/PID/fd has it: pipe:[123] */
+	bool writes;	  /* the thread waits to write; else to read */
+	const char *path; /* as in /proc/PID/fd: pipe:[123] */
 	uint64_t inode;	  /* of a pipe or a socket, 0: another file */
-	uint64_t peer;	  /* the inode that its other end has, 0: not known */
+	uint64_t peer;	  /* the inode of its other end, 0: not known */
 	const pid_t *others;
 	unsigned other_count;
 };
@@ -70,28 +70,28 @@ struct dump_wait {
 	enum wait_kind kind;
 	const char *text;  /* "waits for the GIL, ..." */
 	uint64_t address;  /* of a futex or a lock, 0: none */
-	pid_t owner_pid;   /* for whom, 0: not known or no one */
-	pid_t owner_tid;   /* 0: the process as a whole */
-	const char *where; /* where the owner has taken it, NULL: not known */
+	pid_t owner_pid;   /* the process waited for, 0: not known or none */
+	pid_t owner_tid;   /* its thread, 0: the process as a whole */
+	const char *where; /* where the owner has taken the lock, NULL: not known */
 	struct dump_file files[DUMP_POLLED_MAX];
 	unsigned file_count;
 };
 
 struct dump_thread {
 	pid_t tid, ns_tid;	 /* ns_tid: in its own pid namespace */
-	char name[16];		 /* what the kernel calls it */
+	char name[16];		 /* comm, the kernel's name */
 	const char *python_name; /* threading.Thread.name, NULL: not known */
-	bool has_tasks;		 /* it runs a loop of asyncio that has some */
+	bool has_tasks;		 /* it runs an asyncio loop that has tasks */
 	char state;		 /* as in /proc/PID/stat */
 	char wchan[64];		 /* "": not known */
-	uint64_t run_ns;	 /* on a processor, since it was started */
-	uint64_t switches;	 /* that it made itself */
+	uint64_t run_ns;	 /* time on a processor since its start */
+	uint64_t switches;	 /* voluntary context switches */
 	pid_t tracer;
-	bool in_call; /* the next ones are known: it is in a system call, or waits for a page */
+	bool in_call; /* it is in a system call or waits for a page, and call, args, sp and pc are known */
 	long call;    /* number of the system call, -1: none */
 	uint64_t args[6];
 	uint64_t sp, pc;
-	const char *native;  /* the function that pc lies in, NULL: not known */
+	const char *native;  /* the function at pc, NULL: not known */
 	const char *library; /* and its file */
 
 	uint64_t tstate;	   /* 0: no Python thread */
@@ -99,51 +99,51 @@ struct dump_thread {
 	struct dump_frame *frames; /* innermost first */
 	unsigned frame_count;
 	uint64_t stack_hash;	   /* of all frames that were walked */
-	bool torn;		   /* it changed while it was read, each time */
-	bool unreadable;	   /* the list of frames leads nowhere or has no end */
-	uint64_t not_run_ns;	   /* it waits, and has not run for so long or longer; 0: not known */
-	uint64_t same_frames_ns;   /* for so long, each look has seen these frames; 0: not known */
-	bool holds_gil, wants_gil; /* wants: in one of the looks it waited for it */
+	bool torn;		   /* the stack changed during each attempt to read it */
+	bool unreadable;	   /* the list of frames is broken or endless */
+	uint64_t not_run_ns;	   /* it waits, and has not run for at least this long; 0: not known */
+	uint64_t same_frames_ns;   /* how long all looks have seen these frames; 0: not known */
+	bool holds_gil, wants_gil; /* wants: it waited for the GIL in one of the looks */
 
 	struct dump_wait wait;
-	bool moves; /* between the two looks */
+	bool moves; /* it made progress between the two looks */
 	uint64_t moved_run_ns, moved_switches;
 	bool in_cycle;
 };
 
 /* A task of asyncio that is not done. */
 struct dump_task {
-	uint64_t id, loop;	   /* addresses of the task's and its loop's object */
+	uint64_t id, loop;	   /* addresses of the task object and its loop object */
 	const char *name;	   /* NULL: 3.7 has none */
-	pid_t tid;		   /* of the thread that runs its loop, 0: none is seen to */
-	const char *kind;	   /* of what it awaits, a word for programs (docs/formats.md) */
+	pid_t tid;		   /* of the thread that runs its loop, 0: no such thread is seen */
+	const char *kind;	   /* kind of what it awaits, the word in JSON (docs/formats.md) */
 	const char *text;	   /* "waits for task Task-2" */
-	unsigned awaits;	   /* number of a task from 1, the first where it awaits several; 0: none */
+	unsigned awaits;	   /* number, from 1, of the first task that it awaits; 0: none */
 	unsigned cycle;		   /* number of its cycle from 1, 0: in none */
-	bool torn;		   /* it changed while it was read, each time */
+	bool torn;		   /* it changed during each attempt to read it */
 	struct dump_frame *frames; /* coroutines, innermost first */
 	unsigned frame_count;
 };
 
 enum work_state {
-	WORK_SCHEDULED, /* given to NCCL or gloo */
-	WORK_STARTED,	/* and PyTorch has seen that it began */
+	WORK_SCHEDULED, /* handed to NCCL or gloo */
+	WORK_STARTED,	/* PyTorch has also seen its start */
 	WORK_COMPLETED,
-	WORK_GIVEN_UP, /* PyTorch waits for it no more, and has not seen its end: it timed out, or failed */
+	WORK_GIVEN_UP, /* PyTorch no longer waits for it and has not seen its end: it timed out, or failed */
 	WORK_UNKNOWN,
 };
 
-/* A word for programs. */
+/* The word in JSON (docs/formats.md). */
 const char *work_state_name(enum work_state state);
 
-/* A collective, a send or a receive, as PyTorch's Flight Recorder has it. */
+/* A collective, a send or a receive, as recorded by PyTorch's Flight Recorder. */
 struct dump_work {
 	const char *name; /* "nccl:all_reduce" */
-	uint64_t number;  /* of the collectives of its group, the same in all ranks; or of its sends and receives */
+	uint64_t number;  /* among the group's collectives, the same in all ranks; or among its sends and receives */
 	bool is_p2p;
 	enum work_state state;
-	int64_t since_ns; /* when it was given away, CLOCK_REALTIME */
-	/* The rest only of what has not completed. */
+	int64_t since_ns; /* when it was handed over, CLOCK_REALTIME */
+	/* The rest is set only while the work has not completed. */
 	const char *sizes; /* of its inputs, NULL: not known */
 	struct dump_frame *frames;
 	unsigned frame_count;
@@ -154,9 +154,9 @@ static inline bool work_is_over(const struct dump_work *work)
 	return work->state != WORK_SCHEDULED && work->state != WORK_STARTED;
 }
 
-/* A process group, with what was recorded of it in its order. */
+/* A process group and its recorded works, in their order. */
 struct dump_group {
-	uint64_t id; /* in its process, of one recorder */
+	uint64_t id; /* unique within one recorder of the process */
 	const char *name, *description;
 	const uint64_t *ranks; /* its members, as ranks of the job; NULL: not known */
 	unsigned rank_count;
@@ -166,24 +166,24 @@ struct dump_group {
 
 enum dump_stage {
 	STAGE_BEGUN,   /* nothing is known yet */
-	STAGE_KERNEL,  /* what the kernel knows of its threads */
-	STAGE_THREADS, /* also stacks and waits: all */
+	STAGE_KERNEL,  /* the kernel's facts about its threads */
+	STAGE_THREADS, /* also stacks and waits: everything */
 };
 
 struct dump_process {
-	const char *host; /* of a dump that was made elsewhere, NULL: here */
+	const char *host; /* where the dump was made, NULL: here */
 	pid_t pid, parent;
 	const char *name;
-	/* RANK, WORLD_SIZE and MASTER_ADDR:MASTER_PORT that its program was started with, NULL: it was not */
+	/* RANK, WORLD_SIZE and MASTER_ADDR:MASTER_PORT of the environment at exec, NULL: not set */
 	const char *rank, *world_size, *job;
-	const char *ras_address; /* NCCL_RAS_ADDR of the same environment, NULL: it has none */
-	const char *refused;	 /* why there is nothing to say, NULL: there is */
+	const char *ras_address; /* NCCL_RAS_ADDR of the same environment, NULL: not set */
+	const char *refused;	 /* why nothing is known of it, NULL: not refused */
 	const char *python;	 /* version, NULL: none */
 	const char *no_python;	 /* why its Python cannot be seen, NULL: it has none, or it is seen */
 	char state;		 /* of its first thread */
 	bool forked, frozen, moves, silent;
 	const char *ended_children; /* zombies that it has not waited for, NULL: none */
-	pid_t gil_holder;	    /* tid, 0: no one or not known */
+	pid_t gil_holder;	    /* tid, 0: none or not known */
 	struct dump_thread *threads;
 	unsigned thread_count, threads_left_out;
 	struct dump_task *tasks;
@@ -191,11 +191,11 @@ struct dump_process {
 	unsigned tasks_left_out;
 	const char *no_tasks;	   /* why the tasks of its asyncio are not known, NULL: they are, or it has none */
 	bool has_torch;		   /* PyTorch's libraries are mapped */
-	struct dump_group *groups; /* of its Flight Recorders, each group's of one recorder */
+	struct dump_group *groups; /* of its Flight Recorders; each group is of one recorder */
 	unsigned group_count;
 	int64_t groups_at_ns; /* CLOCK_REALTIME, when they were read */
-	uint64_t look_ns;     /* the longer of the two looks */
-	uint64_t begun_ns;    /* CLOCK_MONOTONIC, before the latest look at its threads, 0: there was none */
+	uint64_t look_ns;     /* duration of the longer of the two looks */
+	uint64_t begun_ns;    /* CLOCK_MONOTONIC, start of the latest look at its threads, 0: there was none */
 	_Atomic int stage;    /* enum dump_stage */
 };
 

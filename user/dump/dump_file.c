@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Members that are not known are skipped, so newer dumps can be read; the document is hostile. */
+/* Unknown members are skipped, so newer dumps can be read.  The document is not trusted. */
 #include "dump/dump_file.h"
 
 #include <errno.h>
@@ -10,12 +10,12 @@
 
 #include "input/kineto/json.h"
 
-#define ARENA_BYTES (256u << 20) /* of a process; addresses, memory is taken as it is used */
+#define ARENA_BYTES (256u << 20) /* address space for one process; memory is allocated at first use */
 #define BEGIN "{\"schema\": \"gputrace dump\","
 
 struct reader {
 	struct json json;
-	struct arena *arena; /* of the process that is read */
+	struct arena *arena; /* of the current process */
 	text_buffer scratch;
 	const char *host;
 	look_list *looks;
@@ -39,7 +39,7 @@ static bool read_members(struct reader *reader, read_value read, void *into)
 	return !reader->json.stopped;
 }
 
-/* Of an object in an array; the array has room for one more. */
+/* Reads an array of objects into `list`; `read` reads one member of an object. */
 #define READ_LIST(reader, list, read)                                                                                  \
 	({                                                                                                             \
 		bool first_ = true;                                                                                    \
@@ -63,7 +63,7 @@ static void *take(struct reader *reader, size_t bytes)
 	return taken;
 }
 
-/* Moves a list's items to where the process is; how many. */
+/* Moves a list's items into the process's arena; returns their number. */
 #define KEEP_LIST(reader, list, into)                                                                                  \
 	({                                                                                                             \
 		size_t kept_ = (list)->count;                                                                          \
@@ -76,7 +76,7 @@ static void *take(struct reader *reader, size_t bytes)
 		items_ ? (unsigned)kept_ : 0;                                                                          \
 	})
 
-/* NULL: null, or no string. */
+/* *into NULL: null, or not a string. */
 static bool read_text(struct reader *reader, const char **into)
 {
 	struct json_text text;
@@ -104,7 +104,7 @@ static bool read_bool(struct reader *reader, bool *into)
 	return true;
 }
 
-/* 0: none, or it is less than that or does not fit. */
+/* *into 0: no number, a negative one, or one that does not fit. */
 static bool read_number(struct reader *reader, uint64_t *into)
 {
 	int64_t value;

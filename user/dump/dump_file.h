@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What `gputrace dump --format json` has written, on this host or another one, as far as ranks are found by it. */
+/* Reads what `gputrace dump --format json` wrote, on this host or another one; only what is needed to find ranks. */
 #ifndef GPUTRACE_DUMP_DUMP_FILE_H
 #define GPUTRACE_DUMP_DUMP_FILE_H
 
 #include "dump/look.h"
 
-/* Begins it as a dump does?  The file's position stays. */
+/* Whether the file begins as a dump does.  Keeps the file's position. */
 bool dump_file_is_one(int fd);
 
-/* Adds its processes to those of looks; their host is the file's own word, or NULL.  NULL, or why not (free it). */
+/* Adds the file's processes to `looks`; their host is the one named in the file, or NULL.  NULL, or why it failed (free
+ * it). */
 char *dump_file_read(int fd, look_list *looks);
 
 #endif

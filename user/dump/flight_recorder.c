@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A recorder has no symbol: a function keeps the only pointer to it in a static variable, since 2.15 another one keeps
- * a map of them (FlightRecorder::get, getFlightRecorder, torch/csrc/distributed/c10d/FlightRecorder.hpp).  So each word
- * of the library's data that leads to the heap is followed, and what lies there is the recorder if it has its form:
- * bounds of the ring, numbers of the entries, and in each entry strings that point into themselves.  The program goes
- * on meanwhile: where the oldest entries are overwritten while they are read, fewer are read.
+ * A recorder has no symbol: a function keeps the only pointer to it in a static variable; since 2.15 another function
+ * keeps a map of recorders (FlightRecorder::get, getFlightRecorder, torch/csrc/distributed/c10d/FlightRecorder.hpp). So
+ * each word of the library's data that points to the heap is followed.  An object there is a recorder if it has the
+ * form of one: bounds of the ring, numbers of the entries, and in each entry strings that point into themselves.  The
+ * program runs meanwhile: if the oldest entries are overwritten during the read, the next try reads fewer.
  */
 #include "dump/flight_recorder.h"
 
@@ -20,24 +20,24 @@
 #define WORDS (PAGE / sizeof(uint64_t))
 #define PAGE_IN_USE (3ull << 62) /* in memory or swapped out (Documentation/admin-guide/mm/pagemap.rst) */
 #define PAGES_MAX 16384		 /* of a library's data */
-#define BATCH 256		 /* objects that are read by one call */
+#define BATCH 256		 /* objects per read */
 
 #define RECORDERS_MAX 16
-#define RING_MAX (1u << 24)   /* entries that a ring may have */
-#define ENTRIES_READ_MAX 8192 /* the newest, ... */
-#define ENTRIES_READ_LESS 8   /* so many times fewer at each try, ... */
+#define RING_MAX (1u << 24)   /* entries of a ring */
+#define ENTRIES_READ_MAX 8192 /* the newest entries, ... */
+#define ENTRIES_READ_LESS 8   /* divided by this at each further try, ... */
 #define TRIES_MAX 3
 #define GROUPS_MAX 1024
 #define RANKS_MAX 65536 /* of a group */
 #define TREE_DEPTH_MAX 64
 #define FRAMES_MAX 64 /* of a stack */
-#define STACKS_MAX 64 /* of what has not finished */
+#define STACKS_MAX 64 /* of works that have not finished */
 #define NAME_CHARS 128
 #define SIZES_CHARS 256
 #define TENSORS_MAX 16
 #define DIMS_MAX 16
 
-/* ---- as it lies in memory: 64 bits, libstdc++ with the ABI of C++11 (PyTorch's wheels since 2.7) ----------------- */
+/* ---- layout in memory: 64 bits, libstdc++ with the ABI of C++11 (PyTorch's wheels since 2.7) --------------------- */
 
 struct cpp_string {
 	uint64_t data, length;
@@ -57,7 +57,8 @@ struct small_vector {
 	uint32_t count, capacity;
 };
 
-/* A node of std::map<std::tuple<std::string, std::string>, std::vector<uint64_t>>; a tuple has its last member first.
+/* A node of std::map<std::tuple<std::string, std::string>, std::vector<uint64_t>>; a tuple stores its last member
+ * first.
  */
 struct ranks_node {
 	uint64_t colour, parent, left, right;
@@ -65,14 +66,14 @@ struct ranks_node {
 	struct cpp_vector ranks;
 };
 
-/* Of std::unordered_map<std::string, FlightRecorder<c10::Event>*>, up to the hash (getFlightRecorder). */
+/* A node of std::unordered_map<std::string, FlightRecorder<c10::Event>*>, up to the hash (getFlightRecorder). */
 struct registry_node {
 	uint64_t next;
 	struct cpp_string name;
 	uint64_t recorder;
 };
 
-/* FlightRecorder<EventType>, as far as all versions have the same. */
+/* FlightRecorder<EventType>: the first members, equal in all versions. */
 struct recorder {
 	uint8_t enabled, cpp_stack, padding[6];
 	uint32_t mutex_lock, mutex_count, mutex_owner, mutex_users, mutex_kind; /* struct __pthread_mutex_s */
@@ -100,8 +101,7 @@ struct entry {
 	struct small_vector input_dims;
 };
 
-/* CapturedTraceback::frames_ follows the pointer to the functions (torch/csrc/profiler/combined_traceback.h); PyFrame.
- */
+/* CapturedTraceback::frames_ follows the vtable pointer (torch/csrc/profiler/combined_traceback.h); PyFrame. */
 #define TRACEBACK_FRAMES_AT 8
 
 struct traceback_frame {
@@ -109,9 +109,9 @@ struct traceback_frame {
 	int32_t lasti;
 };
 
-/* What differs between versions, by the headers of their wheels: offsets in an entry, and in the recorder. */
+/* Offsets in an entry and in the recorder that differ between versions, by the headers of their wheels. */
 struct layout {
-	unsigned bytes;	  /* of an entry */
+	unsigned bytes;	  /* size of an entry */
 	unsigned members; /* pg_id_ */
 	unsigned sizes, retired;
 	unsigned ranks; /* the header node of pg_name_to_ranks_, in the recorder */
@@ -123,18 +123,18 @@ static const struct layout layouts[] = {
 	{464, 8, 376, 456, 152},  /* 2.7 */
 };
 
-/* One that was found, and a copy of its ring, the oldest entry first. */
+/* The current recorder and a copy of its ring, the oldest entry first. */
 struct ring {
 	struct looker *looker;
 	pid_t pid;
-	uint64_t at; /* of the recorder */
+	uint64_t at; /* address of the recorder */
 	uint64_t found[RECORDERS_MAX];
 	unsigned found_count;
-	bool has_events; /* each entry has one for its end, until that is seen */
+	bool has_events; /* each entry has an event for its end, until PyTorch has seen the end */
 	const struct layout *layout;
 	struct recorder recorder;
 	uint8_t *entries;
-	uint64_t *places; /* where each lies */
+	uint64_t *places; /* address of each entry in the process */
 	unsigned count;
 };
 
@@ -153,21 +153,21 @@ static bool is_retired(const struct ring *ring, unsigned index)
 	return ring->entries[(size_t)index * ring->layout->bytes + ring->layout->retired] != 0;
 }
 
-/* Where a member of the entry lies in the process, given where it is in the copy. */
+/* The address in the process of an entry's member, given its address in the copy. */
 static uint64_t place_of(const struct ring *ring, unsigned index, const void *member)
 {
 	return ring->places[index] + (uint64_t)((const uint8_t *)member - ring->entries) -
 	       (uint64_t)index * ring->layout->bytes;
 }
 
-/* ---- is it one? ------------------------------------------------------------------------------------------------- */
+/* ---- recognising it --------------------------------------------------------------------------------------------- */
 
 static uint64_t ring_bytes(const struct recorder *recorder)
 {
 	return recorder->entries.end - recorder->entries.begin;
 }
 
-/* At the begin of whatever lies on the heap; one that has recorded nothing is none. */
+/* Whether an object of the heap may be a recorder; a recorder without entries does not count. */
 static bool may_be_recorder(const struct recorder *recorder)
 {
 	return recorder->enabled == 1 && recorder->cpp_stack <= 1 && recorder->mutex_lock <= 2 &&
@@ -181,7 +181,7 @@ static bool may_have_layout(const struct recorder *recorder, const struct layout
 {
 	uint64_t count = ring_bytes(recorder) / layout->bytes;
 
-	/* until the ring is full, `next` counts the entries, or (before 2.10) nothing */
+	/* until the ring is full, `next` is the number of entries, or (before 2.10) 0 */
 	return ring_bytes(recorder) % layout->bytes == 0 && count <= recorder->most &&
 	       (count == recorder->most || count == recorder->next || !recorder->next);
 }
@@ -201,7 +201,7 @@ static bool is_entry(const struct ring *ring, unsigned index)
 	       is_string(ring, index, &entry->name) && entry->is_p2p <= 1 && entry->created_ns > 0;
 }
 
-/* Numbers go up by one; they start at 0 again where the recorder was reset, and what is older counts no more. */
+/* Ids grow by one, and start at 0 again after a reset of the recorder: older entries are dropped. */
 static bool take_since_reset(struct ring *ring)
 {
 	unsigned first = 0;
@@ -221,7 +221,7 @@ static bool take_since_reset(struct ring *ring)
 	return !ring->count || id_at(ring, ring->count - 1) + 1 == ring->recorder.id;
 }
 
-/* The newest ones, in two pieces where the ring has wrapped around. */
+/* Copies the newest entries, in two pieces if the ring has wrapped around. */
 static bool copy_entries(struct ring *ring, unsigned most)
 {
 	const struct recorder *recorder = &ring->recorder;
@@ -264,7 +264,7 @@ static bool read_ring(struct ring *ring)
 	return false;
 }
 
-/* ---- what it says ----------------------------------------------------------------------------------------------- */
+/* ---- its content ------------------------------------------------------------------------------------------------ */
 
 static const char *read_text(const struct ring *ring, const struct cpp_string *string, bool is_local)
 {
@@ -283,7 +283,7 @@ static const char *text_of(const struct ring *ring, unsigned index, const struct
 	return read_text(ring, string, string->data == place_of(ring, index, string->local));
 }
 
-/* "[4, 8], []" of the inputs. */
+/* The sizes of the inputs: "[4, 8], []". */
 static const char *sizes_of(const struct ring *ring, unsigned index)
 {
 	const struct entry *entry = entry_at(ring, index);
@@ -350,7 +350,7 @@ static enum work_state state_of(const struct ring *ring, unsigned index)
 	if (is_retired(ring, index))
 		return ring->has_events ? WORK_GIVEN_UP : WORK_COMPLETED;
 	if (ring->has_events && !entry->end_event)
-		return WORK_UNKNOWN; /* of a group of operations, of which the last entry has the event */
+		return WORK_UNKNOWN; /* in a group of operations, only the last entry has the event */
 	return entry->has_started ? WORK_STARTED : WORK_SCHEDULED;
 }
 
@@ -415,7 +415,7 @@ static void read_ranks(const struct ring *ring, unsigned first, const struct ran
 	}
 }
 
-/* A binary tree: nodes that are still to be read wait on a stack. */
+/* A binary tree, walked with a stack of the nodes still to be read. */
 static void read_all_ranks(const struct ring *ring, unsigned first)
 {
 	uint64_t waiting[2 * TREE_DEPTH_MAX] = {memory_word(ring->pid, ring->at + ring->layout->ranks + 8)};
@@ -463,7 +463,7 @@ static void take_groups(const struct ring *ring)
 	read_all_ranks(ring, first);
 }
 
-/* ---- where it is ------------------------------------------------------------------------------------------------ */
+/* ---- finding it ------------------------------------------------------------------------------------------------- */
 
 static bool is_heap(const struct mappings *mappings, uint64_t word)
 {
@@ -472,7 +472,7 @@ static bool is_heap(const struct mappings *mappings, uint64_t word)
 	return mapping && mapping->writable && !mapping->inode && word + sizeof(struct recorder) <= mapping->end;
 }
 
-/* One that was found before is left alone: several words may lead to it. */
+/* Skips a recorder that was found before: several words may point to it. */
 static bool take_recorder(struct ring *ring, uint64_t address)
 {
 	for (unsigned i = 0; i < ring->found_count; i++)
@@ -486,7 +486,7 @@ static bool take_recorder(struct ring *ring, uint64_t address)
 	return true;
 }
 
-/* Recorders of backends that have one of their own (2.15): a list of nodes, each with the backend's name. */
+/* Takes the recorders of backends with one of their own (2.15): a list of nodes, each with the backend's name. */
 static void follow_registry(struct ring *ring, uint64_t address)
 {
 	struct registry_node node = {0};
@@ -505,7 +505,7 @@ static void follow_registry(struct ring *ring, uint64_t address)
 	}
 }
 
-/* Objects whose address a word of the data has. */
+/* Tries the objects to which words of the data point. */
 static void try_objects(struct ring *ring, const uint64_t *addresses, unsigned count)
 {
 	union {
@@ -528,11 +528,11 @@ static void try_objects(struct ring *ring, const uint64_t *addresses, unsigned c
 			else if (objects[i].node.name.data == addresses[i] + offsetof(struct registry_node, name.local))
 				follow_registry(ring, addresses[i]);
 		}
-		from += whole + 1; /* what cannot be read ends the call */
+		from += whole + 1; /* the call ends at an object that cannot be read */
 	}
 }
 
-/* Pages that were never touched are left alone: reading them would make them. */
+/* Pages that were never touched must not be read: reading would allocate them. */
 static bool *pages_in_use(pid_t pid, uint64_t start, unsigned count)
 {
 	uint64_t *entries = xcalloc(count, sizeof(*entries));
@@ -576,7 +576,7 @@ static void search_range(struct ring *ring, uint64_t start, uint64_t end)
 	free(used);
 }
 
-/* Its data without content in the file follow the file's. */
+/* The library's .bss follows its data from the file. */
 static void search_library(struct ring *ring, const char *name)
 {
 	const struct mappings *mappings = &ring->looker->mappings;
@@ -614,7 +614,7 @@ static bool has_library(const struct mappings *mappings, const char *name)
 
 void flight_recorder_read(struct looker *looker)
 {
-	/* Of ProcessGroupNCCL; of gloo, and, by hooks that know the end by the work itself, of others. */
+	/* ProcessGroupNCCL's recorder; gloo's, and others' through hooks, which see the end by the work itself. */
 	static const struct {
 		const char *library;
 		bool has_events;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A process as a whole is waited for: its first thread stands for it. */
+/* tid 0: the whole process is waited for, and its first thread stands for it. */
 static size_t find_node(const struct graph *graph, pid_t pid, pid_t tid)
 {
 	for (size_t i = 0; i < graph->nodes.count && pid; i++)
@@ -12,7 +12,7 @@ static size_t find_node(const struct graph *graph, pid_t pid, pid_t tid)
 	return NO_NODE;
 }
 
-/* Each node has one that it waits for at most: a walk that comes back to where it has been has found a cycle. */
+/* Each node waits for at most one: a walk that comes back to one of its nodes has found a cycle. */
 static void find_cycle(struct graph *graph, size_t from, size_t *seen_by)
 {
 	size_t at = from;
@@ -41,7 +41,7 @@ static void count_waiting(struct graph *graph)
 				break;
 			graph->nodes.items[at].waiting++;
 			if (graph->nodes.items[at].cycle)
-				break; /* all of them are waited for */
+				break; /* all nodes of a cycle are waited for */
 			at = graph->nodes.items[at].next;
 		}
 	}
@@ -62,7 +62,7 @@ void graph_make(struct graph *graph, const look_list *looks)
 		const struct dump_thread *thread = graph->nodes.items[i].thread;
 
 		seen_by[i] = NO_NODE;
-		if (!thread->moves) /* one that gets on waits for no one for long */
+		if (!thread->moves) /* a thread that makes progress waits for none for long */
 			graph->nodes.items[i].next = find_node(graph, thread->wait.owner_pid, thread->wait.owner_tid);
 		if (graph->nodes.items[i].next != NO_NODE && !thread->wait.owner_tid &&
 		    graph->nodes.items[graph->nodes.items[i].next].process->moves)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Who waits for whom, over the threads of all processes that were looked at: cycles, and what others wait for. */
+/* The graph of which thread waits for which, over all processes that were looked at: its cycles and its roots. */
 #ifndef GPUTRACE_DUMP_GRAPH_H
 #define GPUTRACE_DUMP_GRAPH_H
 
@@ -9,8 +9,8 @@ struct graph_node {
 	const struct dump_process *process;
 	struct dump_thread *thread;
 	size_t next;	  /* index of the node it waits for, NO_NODE: none, or not looked at */
-	unsigned waiting; /* that wait for it, directly or by others */
-	unsigned cycle;	  /* 0: in none; else the number of its cycle, from 1 */
+	unsigned waiting; /* number of nodes that wait for it, directly or through others */
+	unsigned cycle;	  /* number of its cycle from 1, 0: in none */
 };
 
 #define NO_NODE ((size_t)-1)
@@ -23,7 +23,7 @@ struct graph {
 void graph_make(struct graph *graph, const look_list *looks);
 void graph_free(struct graph *graph);
 
-/* Whether others wait for it and it waits for no one that was looked at: what holds them all up. */
+/* Whether others wait for it and it waits for no thread that was looked at: it holds them all up. */
 bool graph_is_root(const struct graph_node *node);
 
 #endif

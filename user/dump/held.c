@@ -5,18 +5,18 @@
 
 #include "dump/memory.h"
 
-#define VALUES_MAX 64 /* of a frame */
+#define VALUES_MAX 64 /* per frame */
 #define BLOCKS_MAX 20 /* CO_MAXBLOCKS (cpython/code.h) */
 #define BLOCK_INTS 3  /* PyTryBlock: b_type, b_handler, b_level (cpython/frameobject.h) */
 #define TABLE_MAX (64u << 10)
-#define STACK_MAX (1u << 20) /* of a waiting thread's C stack, in which its wait_entry lies */
+#define STACK_MAX (1u << 20) /* reach in a waiting thread's C stack, which has its wait_entry */
 #define PARKING_SINCE (3u << 8 | 13)
-/* threading.Lock has a PyMutex in it, not a pointer to a lock (Modules/_threadmodule.c): in some of 3.13, and
- * since 3.14 */
+/* threading.Lock contains a PyMutex, not a pointer to a lock (Modules/_threadmodule.c): in some builds of 3.13, and
+ * always since 3.14 */
 #define MUTEX_SINCE (3u << 8 | 13)
 #define MUTEX_ALWAYS_SINCE (3u << 8 | 14)
 
-/* Modules/_threadmodule.c, 3.6 to 3.15: both kinds have the lock, or the pointer to it, after their PyObject. */
+/* Modules/_threadmodule.c, 3.6 to 3.15: in both kinds the lock, or the pointer to it, follows the PyObject. */
 #define LOCK_AT 16
 #define RLOCK_OWNER_AT 24
 /* PyCFunctionObject.m_self, PyMethodObject.im_self (methodobject.h, classobject.h) */
@@ -31,7 +31,7 @@ static uint64_t untagged(uint64_t value)
 
 /* ---- what a frame certainly keeps ---------------------------------------------------------------------------- */
 
-/* A number of co_exceptiontable (Objects/exception_handling_notes.txt): six bits a byte, 0x40 goes on. */
+/* A number in co_exceptiontable (Objects/exception_handling_notes.txt): six bits per byte, 0x40: more follow. */
 static bool take_number(const uint8_t **at, const uint8_t *end, uint32_t *out)
 {
 	*out = 0;
@@ -45,7 +45,7 @@ static bool take_number(const uint8_t **at, const uint8_t *end, uint32_t *out)
 	return false;
 }
 
-/* How many values the handler that covers an instruction leaves on the stack: these are there now. */
+/* The stack depth of the handler that covers an instruction: that many values are on the stack now. */
 static unsigned handled_depth(const uint8_t *at, size_t bytes, uint32_t instruction)
 {
 	const uint8_t *end = at + bytes;
@@ -151,7 +151,7 @@ static bool is_lock_at(const struct python_look *look, uint64_t object, uint64_t
 	return memory_word(look->pid, object + LOCK_AT) == address;
 }
 
-/* By the name of its type, which CPython gives it: a lock whose memory is another object's by now is none. */
+/* By the name of its type: the memory of a freed lock may belong to another object by now. */
 static bool is_lock(const struct python_look *look, uint64_t object, bool *reentrant)
 {
 	uint64_t type = memory_word(look->pid, object + look->info.walk.layout.object_type);
@@ -164,7 +164,7 @@ static bool is_lock(const struct python_look *look, uint64_t object, bool *reent
 	return *reentrant || !memcmp(text, "_thread.lock", sizeof("_thread.lock"));
 }
 
-/* What the waiting frame has in its variables and on its stack, also what it has no more. */
+/* Searches the waiting frame's variables and its whole stack, also above the current top. */
 static uint64_t find_object(const struct python_look *look, const struct raw_frame *raw, uint64_t address,
 			    bool *reentrant)
 {
@@ -220,7 +220,7 @@ void held_find(struct python_look *look, const struct dump_process *process, str
 			continue;
 		out->object = object;
 		if (out->owner != NO_THREAD && out->owner != held->thread)
-			continue; /* it says itself who owns it */
+			continue; /* an RLock names its owner itself */
 		out->owner = held->thread;
 		out->owner_frame = held->frame;
 		if (held->thread != index)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For programs: one document, docs/formats.md. */
+/* The findings as one JSON document, docs/formats.md. */
 #include "dump/text.h"
 
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include "base/safe_text.h"
 
 #define DUMP_VERSION 1
-#define FINISHED_SHOWN 256u /* the newest of a group */
+#define FINISHED_SHOWN 256u /* the newest ones of a group */
 
 static void put_member(FILE *out, const char *name, const char *text)
 {
@@ -22,7 +22,7 @@ static void put_bool(FILE *out, const char *name, bool value)
 	fprintf(out, ", \"%s\": %s", name, value ? "true" : "false");
 }
 
-/* null where it is 0 */
+/* 0 becomes null */
 static void put_number(FILE *out, const char *name, unsigned long long value)
 {
 	if (value)
@@ -122,7 +122,7 @@ static void put_thread(FILE *out, const struct dump_thread *thread)
 	fputc('}', out);
 }
 
-/* Finished ones are there as far as another rank may ask for them (dump_file.c). */
+/* Includes the latest finished ones: another rank's dump may need them (dump_file.c). */
 static void put_works(FILE *out, const struct dump_group *group)
 {
 	const char *between = "";
@@ -263,7 +263,7 @@ static void put_roots(FILE *out, const struct graph *graph)
 	}
 }
 
-/* Of merged dumps. */
+/* Only merged dumps have it. */
 static void put_host(FILE *out, const struct dump_process *process)
 {
 	if (process->host)

@@ -58,7 +58,7 @@ static void take_status(struct dump_thread *thread, const char *status)
 	thread->switches = status_number(status, "\nvoluntary_ctxt_switches:");
 	thread->tracer = (pid_t)status_number(status, "\nTracerPid:");
 	thread->ns_tid = thread->tid;
-	while (at && *++at && *at != '\n') /* the last number is that of the innermost namespace */
+	while (at && *++at && *at != '\n') /* the last number is of the innermost namespace */
 		if (*at == '\t')
 			thread->ns_tid = (pid_t)strtol(at, NULL, 10);
 }
@@ -175,7 +175,7 @@ struct thread_runs runs_of(const struct dump_thread *thread)
 	return runs;
 }
 
-/* A kernel that does not count the time on a processor says 0. */
+/* run_ns is 0 on a kernel that does not count the time on a processor. */
 bool has_not_run_since(const struct thread_runs *earlier, const struct dump_thread *thread)
 {
 	return thread->run_ns && thread->state != 'R' && earlier->run_ns == thread->run_ns &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the kernel says of threads in /proc: files that never wait for the process's memory or its files. */
+/* Facts about threads from /proc, only of files that never wait for the process's memory or its files. */
 #ifndef GPUTRACE_DUMP_KERNEL_H
 #define GPUTRACE_DUMP_KERNEL_H
 
@@ -9,7 +9,7 @@
 /* Fills in the threads of the process; -ESRCH: it has ended, -ENOMEM. */
 int kernel_threads(struct arena *arena, struct dump_process *process);
 
-/* What says whether a thread has run: all is equal in two looks only if it has not run between them. */
+/* Shows whether a thread has run: all members are equal in two looks only if it has not run between them. */
 struct thread_runs {
 	uint64_t run_ns, switches;
 	char state;
@@ -20,16 +20,16 @@ struct thread_runs {
 
 struct thread_runs runs_of(const struct dump_thread *thread);
 
-/* Whether it waits, and has since an earlier look. */
+/* Whether it waits, and has waited since an earlier look. */
 bool has_not_run_since(const struct thread_runs *earlier, const struct dump_thread *thread);
 
-/* What changes of one of them, again. */
+/* Reads again what changes of one thread. */
 void kernel_thread_again(pid_t pid, struct dump_thread *thread);
 
 /* Whether its cgroup is frozen (cgroup v2, v1's freezer). */
 bool kernel_is_frozen(pid_t pid);
 
-/* A small file of /proc as text; false: it cannot be read. */
+/* Reads a small file of /proc as text; false: it cannot be read. */
 bool kernel_read(const char *path, char *text, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Nothing is called: a number, a string and None are shown by what lies in memory, a container by how many it has, all
- * else by its type.  The thread may change a value while it is read.
+ * Nothing is called.  A number, a string and None are shown by value, a container by its number of items, all else by
+ * its type.  The thread may change a value while it is read.
  */
 #include "dump/locals.h"
 
@@ -15,7 +15,7 @@
 #define TEXT_CHARS 60
 #define NAME_CHARS 64
 #define TYPE_NAME_AT 24 /* PyTypeObject.tp_name (cpython/object.h) */
-/* Objects/..., the same from 3.6 to 3.15: what comes after the PyObject */
+/* Objects/..., the same from 3.6 to 3.15: the members after the PyObject */
 #define VALUE_AT 16		    /* PyFloatObject.ob_fval, PyCellObject.ob_ref, ob_size, PyDictObject.ma_used */
 #define SET_USED_AT 24		    /* PySetObject.used (cpython/setobject.h) */
 #define DIGITS_AT 24		    /* PyLongObject: ob_size or lv_tag, then digits of 30 bits */
@@ -103,7 +103,7 @@ void object_type_name(struct python_look *look, uint64_t object, char *name)
 
 	memset(name, 0, TYPE_NAME_BYTES);
 	for (size_t bytes = TYPE_NAME_BYTES - 1; at && bytes && !memory_read(look->pid, at, name, bytes); bytes /= 2)
-		; /* it ends before its page does */
+		; /* the name may end close to the end of its page */
 }
 
 static const char *value_text(struct python_look *look, uint64_t object)
@@ -133,7 +133,7 @@ static bool is_cell(struct python_look *look, uint64_t object)
 	return at && memory_read(look->pid, at, name, sizeof(name)) && !memcmp(name, "cell", sizeof(name));
 }
 
-/* What a cell has in it; any other object itself. */
+/* A variable's value; for a cell, its content. */
 static uint64_t variable_at(struct python_look *look, const struct raw_frame *raw, uint64_t index)
 {
 	uint64_t object =

@@ -5,16 +5,16 @@
 
 #include "dump/python.h"
 
-/* A str object as safe text of at most `most` characters, and of 1024; NULL: it is none. */
+/* A str object as safe text of at most `most` characters, and at most 1024; NULL: no str. */
 const char *python_text(struct python_look *look, uint64_t object, unsigned most);
 
 /* Fills in the variables of a frame that have a value. */
 void locals_read(struct python_look *look, const struct raw_frame *raw, struct dump_frame *frame);
 
-/* Value of a variable of a frame, 0: it has none of that name, or it is not set. */
+/* The value of a frame's variable, 0: no such variable, or not set. */
 uint64_t locals_find(struct python_look *look, const struct raw_frame *raw, const char *name);
 
-/* A value as it is shown; NULL: there is none. */
+/* A value as text; NULL: there is none. */
 const char *locals_value(struct python_look *look, uint64_t object);
 
 /* tp_name of an object's type, "": not readable; `name` has TYPE_NAME_BYTES. */

@@ -23,14 +23,14 @@
 #include "target/reader.h"
 
 #define MS 1000000ull
-#define ARENA_BYTES (256u << 20)  /* of addresses; memory is taken as it is used */
-#define REFUSAL_BYTES (64u << 10) /* of an arena that has only the reason */
-#define PATIENCE_NS (1000 * MS)	  /* with a child that does not run */
-#define RUN_MAX_NS (10000 * MS)	  /* of a child: a process that lies costs no more */
+#define ARENA_BYTES (256u << 20)  /* address space; memory is allocated at first use */
+#define REFUSAL_BYTES (64u << 10) /* for an arena that has only the reason */
+#define PATIENCE_NS (1000 * MS)	  /* for a child that does not run */
+#define RUN_MAX_NS (10000 * MS)	  /* for a child: the most that a hostile process can cost */
 #define WOKEN_LOOKS 5
-#define MOVES_RUN_NS (10 * MS) /* of 500 ms: one that waits with a time-out takes less */
+#define MOVES_RUN_NS (10 * MS) /* of 500 ms: a thread that waits with a time-out runs less */
 
-/* What of the first look is compared with the second. */
+/* The facts of the first look that are compared with the second. */
 struct before {
 	pid_t tid;
 	struct thread_runs runs;
@@ -40,7 +40,7 @@ struct before {
 
 struct before_list {
 	ARRAY(struct before) list;
-	uint64_t end_ns; /* after that look */
+	uint64_t end_ns; /* end of that look */
 };
 
 /* ---- in the child -------------------------------------------------------------------------------------------- */
@@ -112,7 +112,7 @@ static void keep_before(const struct looker *looker, struct before_list *before)
 	}
 }
 
-/* What two looks know of how long it has been where it is. */
+/* Sets from two looks how long a thread has been in the same place. */
 static void set_durations(struct dump_thread *thread, const struct before *old, uint64_t distance_ns)
 {
 	if (has_not_run_since(&old->runs, thread))
@@ -123,8 +123,8 @@ static void set_durations(struct dump_thread *thread, const struct before *old, 
 }
 
 /*
- * Whether each thread got on: it ran, its stack is another one, or it woke, which says something only of one that
- * executes Python: threads of libraries wake by the clock.  Waking for the GIL is no progress.
+ * Whether each thread made progress: it ran, its stack changed, or it woke.  Waking up counts only for threads that
+ * execute Python, as threads of libraries wake by timers.  Waking up for the GIL is no progress.
  */
 static void compare(const struct looker *looker, const struct before_list *before)
 {
@@ -154,7 +154,7 @@ static void compare(const struct looker *looker, const struct before_list *befor
 	}
 }
 
-/* Threads of Python that have just woken to ask for the GIL are looked at again: a moment later they wait for it. */
+/* Looks again at Python threads that have just woken to ask for the GIL: a moment later they wait for it. */
 static void reread_woken(struct looker *looker)
 {
 	struct timespec moment = {.tv_nsec = MS};
@@ -258,7 +258,7 @@ static void look_twice(struct looker *looker)
 	array_free(&before.list);
 }
 
-/* One that is given up may last: who reads what gputrace writes must not wait for it. */
+/* An abandoned child may live long: a reader of gputrace's output must not wait for it. */
 static void close_files(void)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -312,7 +312,7 @@ static int refuse_start(struct look *look, int error)
 	return error;
 }
 
-/* With room for the reason at least. */
+/* Makes an arena, at least with room for the reason. */
 static int make_room(struct look *look)
 {
 	int error = arena_make(&look->arena, ARENA_BYTES);
@@ -355,7 +355,7 @@ int look_start(struct look *look, pid_t pid, enum look_depth depth)
 	return refuse_start(look, error);
 }
 
-/* status: of the child as wait(2) has it, -1: it has not ended. */
+/* status: the child's, as from wait(2), -1: it has not ended. */
 static const char *why_unread(const struct look *look, int status)
 {
 	if (status < 0)
@@ -366,7 +366,8 @@ static const char *why_unread(const struct look *look, int status)
 	return "the process of gputrace that read it had too little memory; allow more (ulimit -v)";
 }
 
-/* What the kernel knows, by ourselves: the child has ended, or does not answer and may still write to its own. */
+/* Reads the kernel's facts in gputrace itself: the child has ended, or does not answer and may still write to its data.
+ */
 static void take_kernel_s(struct look *look, int status)
 {
 	struct dump_process *process = look->process, *fresh;
@@ -390,7 +391,7 @@ static void take_kernel_s(struct look *look, int status)
 		waits_find(&(struct looker){.process = fresh, .arena = look->arena}, i);
 }
 
-/* One that waits for a processor is not given up, and none while it waits for its second look. */
+/* A child that waits for a processor, or pauses before its second look, is not stuck. */
 static bool is_stuck(struct look *look)
 {
 	char path[64], text[128] = "";

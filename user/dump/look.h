@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Two looks at processes.  Each is looked at by a child of gputrace's own, which is given up when the process's memory
- * or files do not answer: then what the kernel knows of its threads is all there is.
+ * Looks at processes, usually twice.  A child of gputrace's own looks at each process, and is abandoned when the
+ * process's memory or files do not answer.  Then only the kernel's facts about its threads are known.
  */
 #ifndef GPUTRACE_DUMP_LOOK_H
 #define GPUTRACE_DUMP_LOOK_H
@@ -14,26 +14,26 @@
 
 struct look {
 	struct arena *arena;
-	struct dump_process *process;	 /* in it */
+	struct dump_process *process;	 /* in the arena */
 	pid_t child;			 /* 0: none, or it has ended */
-	uint64_t run_ns, waits_since_ns; /* of the child, as last seen */
+	uint64_t run_ns, waits_since_ns; /* the child's, as last seen */
 };
 
 typedef ARRAY(struct look) look_list;
 
 enum look_depth {
-	LOOK_STACKS, /* once: its threads and their Python stacks, nothing of what they wait for */
+	LOOK_STACKS, /* once: its threads and their Python stacks, without what they wait for */
 	LOOK_ALL,    /* twice */
 	LOOK_LOCALS, /* with the values of local variables */
 };
 
 /*
- * Starts the looks at a process.  -errno: there is no memory or process for one, and the look is refused with the
- * reason.  The look is the caller's in any case.
+ * Starts the looks at a process.  -errno: no memory for them or no child could be forked; then `refused` has the
+ * reason.  The caller owns the look in any case.
  */
 int look_start(struct look *look, pid_t pid, enum look_depth depth);
 
-/* Waits for them; one whose child waits for the process it looks at is given up. */
+/* Waits for all looks; abandons those whose child is blocked by the process it looks at. */
 void looks_finish(look_list *looks);
 void looks_free(look_list *looks);
 

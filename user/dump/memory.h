@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reads of a process's memory, for a process of ours that may wait for a page as long as it likes: the one that looks
- * (look.h).
+ * Reads a process's memory without a time limit: for the child that looks at it (look.h), which may block on a page.
  */
 #ifndef GPUTRACE_DUMP_MEMORY_H
 #define GPUTRACE_DUMP_MEMORY_H

@@ -7,7 +7,7 @@
 #include "dump/memory.h"
 #include "target/library.h"
 
-#define STACK_WORDS 1024 /* of a stack are looked through */
+#define STACK_WORDS 1024 /* searched in a stack */
 #define CALL_BYTES 7	 /* the longest call instruction without a prefix (Intel SDM, CALL) */
 
 static struct native_image *image_of(struct native *native, const struct mapping *mapping)
@@ -57,7 +57,7 @@ static bool is_cuda(const struct mapping *mapping)
 	       (kind == LIBRARY_CUDA || kind == LIBRARY_CUDART || kind == LIBRARY_NCCL);
 }
 
-/* A call ends there: e8 with four bytes, or ff /2 with up to five. */
+/* Whether a call instruction ends at the address: e8 with four bytes, or ff /2 with up to five. */
 static bool follows_call(const struct native *native, uint64_t address)
 {
 	uint8_t code[CALL_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The function that an address of a process lies in, and the CUDA call that a thread is in. */
+/* The native function at an address of a process, and the CUDA call in which a thread is. */
 #ifndef GPUTRACE_DUMP_NATIVE_H
 #define GPUTRACE_DUMP_NATIVE_H
 
@@ -14,7 +14,7 @@ struct native_image {
 	uint64_t bias;
 };
 
-/* Stays until the process that looks ends. */
+/* Lives as long as the process that looks. */
 struct native {
 	pid_t pid;
 	const struct mappings *mappings;
@@ -22,13 +22,13 @@ struct native {
 	ARRAY(struct native_image) images;
 };
 
-/* Name of the function, or NULL; *library: the file's name, NULL: none is mapped there. */
+/* The function's name, or NULL; *library: the file's name, NULL: no file is mapped there. */
 const char *native_function(struct native *native, uint64_t address, const char **library);
 
 /*
- * The innermost function of CUDA's or NCCL's interface that a return address on the stack from sp on lies in; NULL:
- * none.  What a function has left there without being in it any more is taken for one, too, so ask only of a thread
- * that waits.
+ * The innermost function of CUDA's or NCCL's interface to which a return address on the stack above sp belongs; NULL:
+ * none.  A stale return address of a function that has returned is taken for one, too: ask only for a thread that
+ * waits.
  */
 const char *native_cuda_call(struct native *native, uint64_t sp, const char **library);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One pass over the files of all processes of the machine finds who has the other ends.  Sockets are matched by what
- * the process's own network namespace says of TCP, and by sock_diag(7) for Unix sockets of ours.
+ * One pass over the files of all processes of the machine finds the owners of the other ends.  TCP sockets are matched
+ * by the tables of the process's own network namespace, Unix sockets by sock_diag(7) in gputrace's namespace.
  */
 #include "dump/peers.h"
 
@@ -96,7 +96,7 @@ void peers_add_family(look_list *looks, pid_t pid, enum look_depth depth)
 			if (one->parent != members[i] || one->state == 'Z' || is_known(looks, one->pid))
 				continue;
 			members[count++] = one->pid;
-			look_start(&look, one->pid, depth); /* what it is refused for is in it */
+			look_start(&look, one->pid, depth); /* if it fails, the look has the reason */
 			array_push(looks, look);
 		}
 	array_free(&all);
@@ -107,7 +107,7 @@ static const char *state_words(char state)
 	return state == 'T' ? ", stopped" : state == 't' ? ", stopped by a tracer" : state == 'Z' ? ", a zombie" : "";
 }
 
-/* Its number in its own pid namespace, by which a parent there waits for it. */
+/* Its pid in its own namespace, which a parent there uses to wait for it. */
 static pid_t number_inside(pid_t pid)
 {
 	char path[64], text[4096];
@@ -120,7 +120,7 @@ static pid_t number_inside(pid_t pid)
 	return last ? (pid_t)strtol(last + (*last == '\n' ? 7 : 0), NULL, 10) : pid;
 }
 
-/* The child it waits for by number, 0: any. */
+/* The pid of the child that the thread waits for, 0: any child. */
 static pid_t awaited(const struct dump_thread *thread)
 {
 	if (thread->call == SYS_waitid)
@@ -164,7 +164,7 @@ static void find_ended(struct look *look, const relative_list *all)
 
 /* ---- sockets ------------------------------------------------------------------------------------------------- */
 
-/* Of a Unix socket of our network namespace; 0: not known. */
+/* The peer's inode of a Unix socket in gputrace's network namespace; 0: not known. */
 static uint64_t unix_peer(uint64_t inode)
 {
 	struct {
@@ -202,7 +202,7 @@ static uint64_t unix_peer(uint64_t inode)
 	return peer;
 }
 
-/* Of a TCP connection whose two ends are in one network namespace; 0: not known. */
+/* The peer's inode of a TCP connection with both ends in one network namespace; 0: not known. */
 static uint64_t tcp_peer(pid_t pid, const char *table, uint64_t inode)
 {
 	char path[64], line[512], local[64], remote[64], mine[64] = "", others[64] = "";
@@ -276,7 +276,7 @@ static int add_ends(pid_t pid, void *context)
 		end.inode = strtoull(inode + 1, NULL, 10);
 		if (!is_wanted(ends, end.inode) || fstatat(dirfd(folder), entry->d_name, &stat, AT_SYMLINK_NOFOLLOW))
 			continue;
-		end.reads = stat.st_mode & S_IRUSR; /* of the link: how the file is open (proc(5)) */
+		end.reads = stat.st_mode & S_IRUSR; /* the link's mode is the open mode (proc(5)) */
 		end.writes = stat.st_mode & S_IWUSR;
 		array_push(&ends->list, end);
 	}
@@ -285,7 +285,7 @@ static int add_ends(pid_t pid, void *context)
 	return 0;
 }
 
-/* The inode under which the other end of a file is found. */
+/* The inode of a file's other end. */
 static uint64_t other_end(const struct dump_process *process, const struct dump_file *file)
 {
 	return !strncmp(file->path, "socket:", 7) ? socket_peer(process->pid, file->inode) : file->inode;
@@ -326,7 +326,7 @@ static void find_others(struct look *look, struct dump_file *file, const struct 
 	}
 }
 
-/* ", whose other end process 12 (python) has", and for whom that makes the thread wait. */
+/* Appends ", whose other end process 12 (python) has", and sets the process that the thread waits for. */
 static void say_others(struct look *look, struct dump_wait *wait, struct dump_file *file, const relative_list *all)
 {
 	const char *names = NULL;

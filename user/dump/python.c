@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Walks thread states and frames as bpf/python_frames.bpf.h does, but from outside: a frame a read, with the address of
- * each, which the search for locks needs.  Everything that is read may change meanwhile, or lie.
+ * Walks thread states and frames as bpf/python_frames.bpf.h does, but from outside: one read per frame, which keeps
+ * each frame's address for the search for locks.  All data may change during the read, or lie.
  */
 #include "dump/python.h"
 
@@ -9,12 +9,12 @@
 
 #include "dump/memory.h"
 
-#define STEPS_MAX 4096 /* frames: a list that goes on is not one of the interpreter's */
-#define STATES_MORE 64 /* thread states beyond twice as many as there are threads: a list without an end */
+#define STEPS_MAX 4096 /* frames: a longer list is not an interpreter's */
+#define STATES_MORE 64 /* thread states beyond twice the number of threads: the list has no end */
 #define INTERPRETERS_MAX 64
-#define READ_TWICE_MOST 3    /* a stack that differs each time belongs to a thread that runs */
+#define READ_TWICE_MOST 3    /* tries: a stack that differs each time belongs to a thread that runs */
 #define PTHREAD_TID 720	     /* struct pthread.tid, glibc 2.3 to 2.42 on x86-64 (nptl/descr.h) */
-#define PTHREAD_TID_MAX 2304 /* further out it is not looked for */
+#define PTHREAD_TID_MAX 2304 /* end of the search for it */
 
 int python_look_begin(struct python_look *look, pid_t pid, const struct mappings *mappings, struct arena *arena,
 		      char *why, size_t why_size)
@@ -27,7 +27,7 @@ int python_look_begin(struct python_look *look, pid_t pid, const struct mappings
 	look->text_left = arena->bytes / 4;
 	lookup_init(&look->code_places, hash_seed());
 	error = python_find(pid, mappings, &look->info, why, why_size);
-	for (size_t i = 0; i < mappings->list.count && error; i++) { /* one that lies in another file */
+	for (size_t i = 0; i < mappings->list.count && error; i++) { /* an interpreter in another file */
 		const struct mapping *mapping = &mappings->list.items[i];
 
 		if (mapping->inode && mappings_of_file(mappings, mapping->device, mapping->inode) == mapping)
@@ -51,7 +51,7 @@ static void keep_frame(struct raw_stack *stack, struct raw_frame frame)
 	enum { FIRST = DUMP_FRAMES_MAX - DUMP_FRAMES_OUTER };
 	unsigned at = stack->depth < DUMP_FRAMES_MAX ? stack->depth : DUMP_FRAMES_MAX - 1;
 
-	if (stack->depth >= DUMP_FRAMES_MAX) /* the outermost so far move up */
+	if (stack->depth >= DUMP_FRAMES_MAX) /* the outermost frames so far move up */
 		memmove(&stack->frames[FIRST], &stack->frames[FIRST + 1],
 			(DUMP_FRAMES_OUTER - 1) * sizeof(struct raw_frame));
 	stack->frames[at] = frame;
@@ -62,7 +62,7 @@ static void keep_frame(struct raw_stack *stack, struct raw_frame frame)
 	stack->hash ^= stack->hash >> 29;
 }
 
-/* The innermost frame of a thread state, of which `bytes` is a copy. */
+/* The innermost frame of a thread state; bytes: a copy of the state. */
 static uint64_t first_frame(const struct python_look *look, const uint8_t *bytes)
 {
 	const struct gpt_pylayout *layout = &look->info.walk.layout;
@@ -175,7 +175,7 @@ static unsigned thread_of(const struct dump_process *process, uint64_t ns_tid)
 	return process->thread_count;
 }
 
-/* Whether the numbers of threads of this process stand that far from where all their pthread_t point. */
+/* Whether, for all thread states, the word at offset `at` from the pthread_t is a tid of this process. */
 static bool are_tids_at(const struct python_look *look, const struct dump_process *process, const state_list *all,
 			unsigned at)
 {
@@ -186,8 +186,8 @@ static bool are_tids_at(const struct python_look *look, const struct dump_proces
 }
 
 /*
- * Where a pthread_t keeps its thread's number.  0: nowhere; then CPython's own word for it counts, which is wrong in a
- * child of a fork (3.11).
+ * The offset at which a struct pthread keeps its tid.  0: not found; then CPython's own native_thread_id is used, which
+ * is wrong in a forked child (3.11).
  */
 static unsigned find_tid_offset(const struct python_look *look, const struct dump_process *process,
 				const state_list *all)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The Python stacks of all threads of a process, and who holds the GIL. */
+/* The Python stacks of all threads of a process, and which thread holds the GIL. */
 #ifndef GPUTRACE_DUMP_PYTHON_H
 #define GPUTRACE_DUMP_PYTHON_H
 
@@ -10,21 +10,21 @@
 #include "model/tables/linetable.h"
 #include "target/python.h"
 
-/* A frame where it lies in the process. */
+/* A frame by its addresses in the process. */
 struct raw_frame {
 	uint64_t frame, code;
 	int32_t lasti; /* byte offset of the instruction */
 };
 
 struct raw_stack {
-	unsigned count, depth; /* kept, walked */
+	unsigned count, depth; /* frames kept, frames walked */
 	bool unreadable;
 	uint64_t hash;
-	struct raw_frame frames[DUMP_FRAMES_MAX]; /* innermost first; where depth > count the last ones are the
+	struct raw_frame frames[DUMP_FRAMES_MAX]; /* innermost first; if depth > count, the last ones are the
 						   * DUMP_FRAMES_OUTER outermost */
 };
 
-/* What is known of a code object. */
+/* A code object, as read. */
 struct python_code {
 	const char *function, *file;
 	uint32_t first_line, first_traceable;
@@ -38,30 +38,30 @@ struct python_gil {
 	uint64_t holder;  /* a thread state, 0: it is free */
 };
 
-/* Private to the process that looks, and stays until that ends; the texts are in the arena. */
+/* Private to the process that looks, and lives as long as it does; the texts are in the arena. */
 struct python_look {
-	pid_t pid; /* by which its memory is read */
+	pid_t pid; /* a thread id through which the memory is read */
 	struct arena *arena;
 	struct python_info info;
 	struct lookup code_places;
 	ARRAY(struct python_code) codes;
-	size_t text_left; /* bytes that names may still take */
+	size_t text_left; /* bytes of the arena still free for names */
 	struct python_gil gil;
-	bool locals;		  /* the values of local variables are wanted, too */
+	bool locals;		  /* values of local variables are wanted, too */
 	struct raw_stack *stacks; /* one for each thread of the process, in their order */
 };
 
-/* 0, or as python_find says; `why`: a sentence where it is not -ENOENT. */
+/* 0, or an error as python_find; `why`: the reason unless -ENOENT. */
 int python_look_begin(struct python_look *look, pid_t pid, const struct mappings *mappings, struct arena *arena,
 		      char *why, size_t why_size);
 
-/* Gives each thread its thread state and its stack as it lies in memory, twice read. */
+/* Sets each thread's thread state and raw stack, which is read until two reads agree. */
 void python_look_threads(struct python_look *look, struct dump_process *process);
 
-/* Reads a frame at an address; copy: GPT_PY_FRAME_BYTES_MAX bytes, which get its fixed part. */
+/* Reads a frame at an address; copy: GPT_PY_FRAME_BYTES_MAX bytes that receive its fixed part. */
 bool python_frame_read(const struct python_look *look, uint64_t address, uint8_t *copy, struct raw_frame *out);
 
-/* Names and lines of the stack of the thread at that index. */
+/* Sets names and lines in the stack of the thread `index`. */
 void python_look_names(struct python_look *look, struct dump_process *process, unsigned index);
 
 const struct python_code *python_code(struct python_look *look, uint64_t address);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Code objects of a process: names, files, lines.  Every length is bounded: the process says them. */
+/* Code objects of a process: names, files, lines.  Every length is bounded, as it comes from the process. */
 #include <string.h>
 
 #include "dump/locals.h"
@@ -88,7 +88,7 @@ void python_look_names(struct python_look *look, struct dump_process *process, u
 			frame++;
 		}
 		if (code->no_one_s || (raw->lasti >= 0 && raw->lasti < (int32_t)code->first_traceable))
-			continue; /* not begun: Python hides it, too */
+			continue; /* not started: Python hides it, too */
 		frame->function = code->function ? code->function : "?";
 		frame->file = code->file;
 		frame->line = python_line(look, code, raw->lasti);

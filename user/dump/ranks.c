@@ -6,7 +6,8 @@
 
 #include "analyze/library.h"
 
-/* The collectives, send and recv, of PyTorch 1.1 to 2.15; helpers in it have names that begin with an underscore. */
+/* The file of the collectives, send and recv, in PyTorch 1.1 to 2.15; its helpers have names with a leading underscore.
+ */
 #define COLLECTIVES_FILE "/torch/distributed/distributed_c10d.py"
 
 static bool is_collective(const struct dump_frame *frame)
@@ -17,7 +18,7 @@ static bool is_collective(const struct dump_frame *frame)
 	       !strcmp(frame->file + length - end, COLLECTIVES_FILE);
 }
 
-/* The outermost: some are made of others. */
+/* The outermost one: some collectives call others. */
 static const struct dump_frame *find_collective(const struct dump_thread *thread)
 {
 	for (unsigned i = thread->frame_count; i > 0; i--)
@@ -61,7 +62,7 @@ const struct dump_process *rank_parent(const look_list *looks, const struct dump
 	return NULL;
 }
 
-/* Workers and tools that a rank starts have its environment: they are no ranks of their own. */
+/* Workers and tools that a rank starts inherit its environment, but are not ranks themselves. */
 static bool is_of_parent(const look_list *looks, const struct dump_process *process)
 {
 	const struct dump_process *parent = rank_parent(looks, process);
@@ -107,7 +108,7 @@ bool is_same_frame(const struct dump_frame *a, const struct dump_frame *b)
 			  is_same_text(a->file, b->file));
 }
 
-/* In the same collective, or waiting alike in none, and at the same line. */
+/* At the same line, and in the same collective; or in none with the same kind of wait. */
 static bool are_alike(const struct dump_rank *a, const struct dump_rank *b)
 {
 	if ((a->number < 0) != (b->number < 0) || !a->collective != !b->collective || !a->thread != !b->thread ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which of the processes that were looked at listen where NCCL's RAS service does.  A port says nothing by itself:
- * the listening socket has to be among the files of the process.
+ * Which of the processes that were looked at listen at the port of NCCL's RAS service.  The port alone proves nothing:
+ * the process must have the listening socket open.
  */
 #include "dump/ras.h"
 
@@ -12,18 +12,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PORT 28028   /* NCCL's, unless NCCL_RAS_ADDR names another one */
-#define LISTENS "0A" /* the state, in /proc/net/tcp */
-#define PIDS_MAX 256 /* of a service */
+#define PORT 28028   /* NCCL's default, unless NCCL_RAS_ADDR names another one */
+#define LISTENS "0A" /* the state LISTEN in /proc/net/tcp */
+#define PIDS_MAX 256 /* per service */
 #define ADDRESS_CHARS 64
 
-/* A socket that listens, in one network namespace. */
+/* A listening socket. */
 struct listener {
 	uint64_t inode;
 	struct sockaddr_storage at;
 };
 
-/* Those of the namespace that was asked for last. */
+/* All listening sockets of the network namespace that was read last. */
 struct listeners {
 	char network[64];
 	ARRAY(struct listener) list;
@@ -82,7 +82,7 @@ static void read_listeners(pid_t pid, const char *table, struct listeners *liste
 		fclose(file);
 }
 
-/* Of the network namespace of the process. */
+/* Reads the listeners of the process's network namespace. */
 static bool find_listeners(pid_t pid, struct listeners *listeners)
 {
 	char path[64], network[64] = "";

@@ -2,7 +2,7 @@
 /*
  * A conversation with one RAS service, in lines of text: "CLIENT PROTOCOL 2" is answered by "SERVER PROTOCOL 2",
  * "TIMEOUT SECONDS" by "OK", and "STATUS" by text up to the end of the connection (docs.nvidia.com, NCCL user guide,
- * RAS; the client of NCCL 2.24.3 to 2.30.7).  The other side may be silent, endless or no such service.
+ * RAS; the client of NCCL 2.24.3 to 2.30.7).  The other side may be silent, send without end, or be another service.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,14 +20,14 @@
 #include "dump/ras.h"
 
 #define MS 1000000ull
-#define SERVICES_ASKED 4	/* the others are said not to be */
-#define PATIENCE_NS (5000 * MS) /* with a service, in all */
+#define SERVICES_ASKED 4	/* the others are reported as not asked */
+#define PATIENCE_NS (5000 * MS) /* for one service in all */
 #define ACCEPT_NS (300 * MS)	/* until it has accepted a connection */
 #define TRIES 64		/* ports are shared (SO_REUSEPORT): another process may get a connection */
 #define ANSWER_BYTES (1u << 20)
 #define ANSWER_LINES 8192
 #define GREETING "SERVER PROTOCOL "
-/* Seconds for which it waits for other processes of its job: less than our patience. */
+/* Seconds for which the service waits for other processes of its job: less than PATIENCE_NS. */
 #define WAITS_FOR_OTHERS "2"
 
 struct conversation {
@@ -38,9 +38,9 @@ struct conversation {
 	char *received;
 };
 
-/* ---- to the right process -------------------------------------------------------------------------------------- */
+/* ---- connecting to the right process --------------------------------------------------------------------------- */
 
-/* Where a service that listens at any address is reached; false: not by the loopback device. */
+/* Replaces the wildcard address by the loopback address; false: the service cannot be reached by loopback. */
 static bool make_loopback(struct sockaddr_storage *at)
 {
 	struct sockaddr_in *four = (struct sockaddr_in *)at;
@@ -57,7 +57,7 @@ static bool make_loopback(struct sockaddr_storage *at)
 	       (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) && six->sin6_addr.s6_addr[12] == IN_LOOPBACKNET);
 }
 
-/* A socket belongs to the network namespace in which it was made. -errno */
+/* A socket in the service's network namespace, in which it must be made.  -errno */
 static int make_socket(const struct dump_ras *ras, int family)
 {
 	char path[64], own[64] = "";
@@ -96,7 +96,7 @@ static int wait_for(const struct conversation *talk, short events)
 	return poll(&ready, 1, (int)((talk->until_ns - now_ns + MS - 1) / MS));
 }
 
-/* The process that has accepted our connection is one of those that were asked for; `why` if not. */
+/* Whether a process of this service has accepted the connection; `why`: the reason if not. */
 static bool is_accepted(struct conversation *talk, const char **why)
 {
 	uint64_t until_ns = monotonic_ns() + ACCEPT_NS, inode = 0;
@@ -128,7 +128,7 @@ static bool is_connected(struct conversation *talk, const struct sockaddr_storag
 	return wait_for(talk, POLLOUT) > 0 && !getsockopt(talk->fd, SOL_SOCKET, SO_ERROR, &error, &length) && !error;
 }
 
-/* Until one of the processes that were asked for has accepted. */
+/* Connects until a process of this service has accepted. */
 static bool reach(struct conversation *talk)
 {
 	struct dump_ras *ras = talk->ras;
@@ -175,7 +175,7 @@ static bool say(const struct conversation *talk, const char *line)
 	return true;
 }
 
-/* 1: there is more of it; 0: it has ended; -ETIME, -ENOSPC, other -errno */
+/* 1: more may follow; 0: end of the answer; -ETIME, -ENOSPC, other -errno */
 static int receive(struct conversation *talk)
 {
 	ssize_t got;
@@ -195,7 +195,7 @@ static int receive(struct conversation *talk)
 	return got > 0;
 }
 
-/* Says a line and takes the one that answers it away: whether it begins so. */
+/* Sends a line, consumes the line that answers it, and returns whether that begins with `answer`. */
 static bool is_answered(struct conversation *talk, const char *line, const char *answer)
 {
 	const char *end = NULL;
@@ -214,7 +214,7 @@ static bool is_answered(struct conversation *talk, const char *line, const char 
 	return right;
 }
 
-/* ---- what it says ----------------------------------------------------------------------------------------------- */
+/* ---- its answer ------------------------------------------------------------------------------------------------- */
 
 static void keep_lines(struct conversation *talk)
 {
@@ -223,7 +223,7 @@ static void keep_lines(struct conversation *talk)
 
 	for (size_t i = 0; i < talk->bytes; i++)
 		if (!talk->received[i])
-			talk->received[i] = '\1'; /* safe text has a mark for it */
+			talk->received[i] = '\1'; /* safe text makes it visible */
 	ras->lines = arena_take(ras->arena, ANSWER_LINES * sizeof(*ras->lines));
 	while (ras->lines && at < end && ras->line_count < ANSWER_LINES) {
 		const char *stop = memchr(at, '\n', (size_t)(end - at));
@@ -246,7 +246,7 @@ static void ask_status(struct conversation *talk)
 							   : "has not answered within 5 s";
 		return;
 	}
-	/* A version that does not know it answers with an error, and waits for as long as it likes. */
+	/* A version that does not know TIMEOUT answers with an error, and waits for its default time. */
 	is_answered(talk, "TIMEOUT " WAITS_FOR_OTHERS "\n", "OK");
 	if (!say(talk, "STATUS\n"))
 		more = -EPIPE;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Up to 3.13 asyncio.tasks has all tasks in sets; since 3.14 they are in a list of the thread that made them, or, once
- * that has ended, in one of the interpreter.  The loop goes on while they are read: each chain is read until it is the
- * same twice.
+ * Up to 3.13 asyncio.tasks has all tasks in sets; since 3.14 they are in a list of the thread that made them, or, after
+ * its end, in a list of the interpreter.  The loop runs while they are read: each chain is read until two reads agree.
  */
 #include "dump/tasks.h"
 
@@ -11,11 +10,12 @@
 #include "dump/locals.h"
 #include "dump/memory.h"
 
-#define TASKS_MAX 4096 /* of a process */
+#define TASKS_MAX 4096 /* per process */
 #define INTERPRETERS_MAX 16
 #define READ_TWICE_MOST 3
 #define INDEX_SINCE                                                                                                    \
-	(3u << 8 | 15) /* of what is awaited or iterated an index lies above it (SEND, Python/bytecodes.c) */
+	(3u << 8 | 15) /* an index lies above the awaited or iterated object on the stack (SEND, Python/bytecodes.c)   \
+			*/
 #define NAME_CHARS 64
 #define WEAKREF_OBJECT_AT 16 /* PyWeakReference.wr_object (cpython/weakrefobject.h) */
 #define WRAPPED_AT                                                                                                     \
@@ -23,9 +23,9 @@
 #define LOOP_AT 16 /* FutureObj.fut_loop: the first member (Modules/_asynciomodule.c) */
 
 /*
- * TaskObj (Modules/_asynciomodule.c), which no header has: where each CPython (3.7.16, 3.8.18, 3.9.2, 3.9.18, 3.10.13,
- * 3.11.2, 3.11.7, 3.12.1, 3.13.0, 3.13.5, 3.14.10, 3.15.2) keeps what get_coro(), get_name(), a Future that is awaited
- * and set_result() give; `node` by the list that leads there.
+ * TaskObj (Modules/_asynciomodule.c), which is in no header: the offsets at which each CPython (3.7.16, 3.8.18, 3.9.2,
+ * 3.9.18, 3.10.13, 3.11.2, 3.11.7, 3.12.1, 3.13.0, 3.13.5, 3.14.10, 3.15.2) keeps the values of get_coro() and
+ * get_name(), the awaited Future, and the state that set_result() sets; `node` by the list that leads to it.
  */
 static const struct task_layout layouts[] = {
 	{3u << 8 | 7, 136, 72, 104, 112, 0, 0},	      {3u << 8 | 8, 144, 72, 104, 112, 120, 0},
@@ -88,7 +88,7 @@ static bool visit_weak(void *context, uint64_t reference, uint64_t unused)
 	object = word(tasks, reference + WEAKREF_OBJECT_AT);
 	object_type_name(tasks->look, object, name);
 	if (!*name || !strcmp(name, "NoneType"))
-		return true; /* it is no more */
+		return true; /* the object is gone */
 	return visit_task(tasks, object, unused);
 }
 
@@ -139,7 +139,7 @@ static void add_all(struct task_reader *tasks, uint64_t interpreter)
 	tasks->of_set = false;
 }
 
-/* Whether the layout of its tasks is known; if not, and it has any, it is said why. */
+/* Whether the layout of its tasks is known; if not, and asyncio is loaded, sets the reason. */
 static bool knows_tasks(struct task_reader *tasks, uint64_t interpreter)
 {
 	const struct python_reader *reader = &tasks->reader;
@@ -164,7 +164,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t count)
 	return false;
 }
 
-/* What a wrapper of a coroutine or of an asynchronous generator wraps. */
+/* The object inside wrappers of a coroutine or of an asynchronous generator. */
 static uint64_t unwrapped(struct task_reader *tasks, uint64_t object, char *type)
 {
 	static const char *const wrappers[] = {"coroutine_wrapper", "async_generator_asend", "async_generator_athrow",
@@ -179,7 +179,7 @@ static uint64_t unwrapped(struct task_reader *tasks, uint64_t object, char *type
 	return object;
 }
 
-/* What a coroutine awaits, by the stack of its frame; 0: nothing. */
+/* The object that a coroutine awaits, from its frame's stack; 0: none. */
 static uint64_t awaited_by(struct task_reader *tasks, uint64_t frame)
 {
 	const struct gpt_pylayout *layout = tasks->reader.layout;
@@ -194,14 +194,14 @@ static uint64_t awaited_by(struct task_reader *tasks, uint64_t frame)
 	return end ? word(tasks, end - (layout->version >= INDEX_SINCE ? 16 : 8)) & ~7ULL : 0;
 }
 
-/* Whether a generator's frame has an instruction that waits; *frame: where it lies. */
+/* Whether a generator's frame is suspended or not started; *frame: its address. */
 static bool find_frame(struct task_reader *tasks, uint64_t object, uint64_t *frame, struct chain *out)
 {
 	const struct gpt_pylayout *layout = tasks->reader.layout;
 	uint8_t state = 0;
 
 	*frame = object + layout->gen_frame;
-	if (layout->gen_frame_state == GPT_PY_ABSENT) { /* none: it has ended */
+	if (layout->gen_frame_state == GPT_PY_ABSENT) { /* no frame: it has ended */
 		*frame = word(tasks, *frame);
 		out->runs =
 			*frame && (layout->frame_stack_is_count ? (int32_t)word(tasks, *frame + layout->frame_stack) < 0
@@ -230,7 +230,7 @@ static void read_chain(struct task_reader *tasks, uint64_t object, struct chain 
 
 		object = unwrapped(tasks, object, type);
 		awaits = is_one_of(type, awaiting, sizeof(awaiting) / sizeof(awaiting[0]));
-		/* One that is no coroutine may just yield: what its stack has is not what it awaits. */
+		/* A plain generator may just yield: the object on its stack is not one that it awaits. */
 		if ((!awaits && strcmp(type, "generator") != 0) || !find_frame(tasks, object, &frame, out) ||
 		    !python_frame_read(tasks->look, frame, copy, raw))
 			return;
@@ -310,7 +310,7 @@ static struct dump_thread *thread_of(struct dump_process *process, uint64_t pthr
 	return NULL;
 }
 
-/* asyncio.BaseEventLoop._thread_id, which is None while it does not run */
+/* asyncio.BaseEventLoop._thread_id, which is None while the loop does not run */
 static pid_t loop_tid(struct task_reader *tasks, uint64_t loop)
 {
 	uint64_t ident = python_attribute(&tasks->reader, loop, "_thread_id"), pthread;
@@ -353,7 +353,7 @@ static bool visit_thread(void *context, uint64_t ident, uint64_t object)
 
 /* ---------------------------------------------------------------------------------------------------------------- */
 
-/* Each awaits one at most: a walk that comes back to where it has been has found a cycle. */
+/* Each task awaits at most one: a walk that comes back to its start has found a cycle. */
 static void find_cycles(struct dump_process *process)
 {
 	for (unsigned i = 0; i < process->task_count; i++) {

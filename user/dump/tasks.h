@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tasks of asyncio: where each one's coroutines stand and what it awaits; and what Python calls its threads. */
+/* Tasks of asyncio: where each one's coroutines stand and what it awaits.  Also Python's names of the threads. */
 #ifndef GPUTRACE_DUMP_TASKS_H
 #define GPUTRACE_DUMP_TASKS_H
 
 #include "dump/python.h"
 #include "target/python_objects.h"
 
-#define CHAIN_MAX 64 /* coroutines of which each awaits the next */
+#define CHAIN_MAX 64 /* coroutines, each awaiting the next */
 
-/* What of an _asyncio.Task is read, as offsets. */
+/* Offsets of the members of an _asyncio.Task that are read. */
 struct task_layout {
-	unsigned version, bytes; /* bytes: its type's size, which says that it is this layout */
+	unsigned version, bytes; /* bytes: the type's size, which identifies the layout */
 	unsigned state, waiter, coro, name, node;
 };
 
-/* A coroutine and those that it awaits, where they lie, outermost first. */
+/* A coroutine and the ones that it awaits, as raw frames, outermost first. */
 struct chain {
 	unsigned count;
 	bool runs, begun;
@@ -23,27 +23,27 @@ struct chain {
 
 struct raw_task {
 	uint64_t object, waiter;	 /* waiter: the Future that it awaits, 0: none */
-	uint64_t task_type, future_type; /* of its interpreter */
+	uint64_t task_type, future_type; /* its interpreter's types */
 	unsigned number;		 /* of its struct dump_task, from 1; 0: it has ended meanwhile */
 	bool torn;
 	struct chain chain;
 };
 
-/* Of one process, while they are read. */
+/* State while the tasks of one process are read. */
 struct task_reader {
 	struct python_look *look;
 	struct python_reader reader;
 	struct dump_process *process;
 	const struct task_layout *layout;
-	uint64_t task_type, future_type; /* of the interpreter that is looked at */
-	bool of_set;			 /* what is visited is in a set, which may have tasks of other types, too */
+	uint64_t task_type, future_type; /* types of the current interpreter */
+	bool of_set; /* the visited objects are in a set, which may have tasks of other types, too */
 	ARRAY(struct raw_task) list;
-	struct lookup places; /* in it, by the address of the object */
-	uint64_t loop;	      /* the last one that was asked for, */
-	pid_t loop_tid;	      /* and the thread that runs it */
+	struct lookup places; /* index in `list`, by the object's address */
+	uint64_t loop;	      /* the loop that was looked up last */
+	pid_t loop_tid;	      /* the thread that runs it */
 };
 
-/* Fills in the process's tasks, and its threads' names in Python. */
+/* Fills in the process's tasks, and the Python names of its threads. */
 void tasks_read(struct python_look *look, struct dump_process *process);
 
 /* Fills in what a task awaits. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a task awaits: the Future that it waits for says whether that is a task; what it is for, the coroutines of
- * asyncio say that await it.
+ * What a task awaits.  The Future for which it waits may be a task itself; asyncio's coroutines that await it tell its
+ * purpose.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "dump/memory.h"
 #include "dump/tasks.h"
 
-#define LIBRARY_FRAMES 4 /* innermost ones that may be asyncio's */
-#define NAMED_MAX 4	 /* of several tasks that are awaited */
+#define LIBRARY_FRAMES 4 /* innermost frames that may be asyncio's */
+#define NAMED_MAX 4	 /* of several awaited tasks */
 #define CHILDREN_MAX 1024
 #define LIST_SIZE_AT 16 /* PyListObject: ob_size, ob_item (cpython/listobject.h) */
 #define LIST_ITEMS_AT 24
@@ -68,7 +68,7 @@ static const struct purpose *purpose_of(struct task_reader *tasks, const struct 
 	return NULL;
 }
 
-/* The outermost of asyncio's coroutines around what is awaited that says more; *at: which one. */
+/* The outermost of asyncio's innermost coroutines that has a purpose; *at: its index. */
 static const struct purpose *find_purpose(struct task_reader *tasks, const struct chain *chain, unsigned *at)
 {
 	const struct purpose *found = NULL;
@@ -84,9 +84,9 @@ static const struct purpose *find_purpose(struct task_reader *tasks, const struc
 	return found;
 }
 
-/* ---- tasks that are awaited ------------------------------------------------------------------------------------ */
+/* ---- awaited tasks --------------------------------------------------------------------------------------------- */
 
-/* The number of a task, from 1; 0: it is none, or done. */
+/* The number of the task object, from 1; 0: not a task, or done. */
 static unsigned task_at(const struct task_reader *tasks, uint64_t object)
 {
 	const uint32_t *place = lookup_get(&tasks->places, 1, object);
@@ -104,7 +104,7 @@ static const char *label(struct task_reader *tasks, unsigned number)
 
 struct children {
 	struct task_reader *tasks;
-	unsigned count, pending, first; /* first: number of the first that is a task */
+	unsigned count, pending, first; /* first: number of the first pending one that is a task */
 	unsigned named;
 	const char *names;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For people: a block for each thread, alike ones folded, then who waits for whom. */
+/* The findings as text: a block for each thread, equal ones folded, then who waits for whom. */
 #include "dump/text.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "base/safe_text.h"
 
-#define NAME_SHOWN 160 /* bytes of a command line; in JSON all of it is */
+#define NAME_SHOWN 160 /* bytes of a command line; JSON has all of it */
 
 static void print_safe(FILE *out, const char *text)
 {
@@ -24,7 +24,7 @@ static const char *plural(unsigned count)
 
 /* ---- threads ------------------------------------------------------------------------------------------------- */
 
-/* How long they still sleep differs by the time at which each went to sleep. */
+/* Texts of sleeping threads differ in the time left, which does not count. */
 static bool is_same_wait(const struct dump_wait *a, const struct dump_wait *b)
 {
 	return a->kind == b->kind && (a->kind == WAIT_TIMER || is_same_text(a->text, b->text));
@@ -39,7 +39,7 @@ static bool are_same_frames(const struct dump_frame *a, const struct dump_frame 
 	return true;
 }
 
-/* Alike in all that is printed of them but their numbers and names. */
+/* Whether all that is printed of them is equal, except numbers and names. */
 static bool is_alike(const struct dump_thread *a, const struct dump_thread *b)
 {
 	if (a->in_cycle || b->in_cycle || a->has_tasks || b->has_tasks || a->holds_gil || b->holds_gil ||
@@ -95,7 +95,7 @@ static void print_task_name(FILE *out, const struct dump_task *task)
 		fprintf(out, "task %#llx", (unsigned long long)task->id);
 }
 
-/* Alike in all that is printed of them but their names. */
+/* Whether all that is printed of them is equal, except names. */
 static bool are_tasks_alike(const struct dump_task *a, const struct dump_task *b)
 {
 	return a->tid == b->tid && !a->cycle && !b->cycle && a->torn == b->torn && a->frame_count == b->frame_count &&
@@ -114,7 +114,7 @@ static void print_task(FILE *out, const struct dump_task *task, unsigned count)
 	print_frames(out, task->frames, task->frame_count, "        ");
 }
 
-/* Those whose loop this thread runs; 0: that no thread is seen to run. */
+/* Prints the tasks whose loop this thread runs; tid 0: those whose loop no thread is seen to run. */
 static void print_tasks(FILE *out, const struct dump_process *process, pid_t tid)
 {
 	bool *printed = xcalloc(process->task_count + 1, sizeof(*printed));
@@ -140,13 +140,13 @@ static void print_tasks(FILE *out, const struct dump_process *process, pid_t tid
 	free(printed);
 }
 
-/* In a call of CUDA that wakes, and on a processor, a thread may be where it was; of others more is known. */
+/* A thread that runs, or wakes within a CUDA call, may still be in the same call.  Others show that by not_run_ns. */
 static bool may_be_in_one_call(const struct dump_thread *thread)
 {
 	return thread->frame_count && (thread->wait.kind == WAIT_CUDA || thread->wait.kind == WAIT_NONE);
 }
 
-/* What holds it is no call that it made. */
+/* Whether the thread is held by something other than a call it made. */
 static bool is_held(const struct dump_thread *thread)
 {
 	switch (thread->wait.kind) {
@@ -160,7 +160,7 @@ static bool is_held(const struct dump_thread *thread)
 	}
 }
 
-/* not_run_ns, same_frames_ns: of all that are alike. */
+/* not_run_ns, same_frames_ns: the least among all equal threads. */
 static void print_since(FILE *out, const struct dump_thread *thread, uint64_t not_run_ns, uint64_t same_frames_ns)
 {
 	if (not_run_ns >= TENTH_NS)
@@ -187,7 +187,7 @@ static void print_state(FILE *out, const struct dump_thread *thread, uint64_t no
 		fprintf(out, "    its stack changed while it was read: the frames may not belong together\n");
 }
 
-/* Since 3.14 the kernel has the first 15 bytes of Python's name. */
+/* Since 3.14 comm is the first 15 bytes of Python's name. */
 static bool is_named_otherwise(const struct dump_thread *thread)
 {
 	const char *name = thread->python_name;
@@ -245,7 +245,7 @@ static void print_threads(FILE *out, const struct dump_process *process, const s
 	free(ranks);
 }
 
-/* Whole characters of UTF-8. */
+/* Cuts at a whole UTF-8 character. */
 static int shown_bytes(const char *name)
 {
 	size_t bytes = strnlen(name, NAME_SHOWN);
@@ -404,7 +404,7 @@ static void print_ranks_alike(FILE *out, const rank_list *ranks, size_t first)
 	print_rank_state(out, &ranks->items[first]);
 }
 
-/* Of one job, those that are in no collective first: the others may wait for them. */
+/* The ranks of one job, first those in no collective: the others may wait for them. */
 static void print_job(FILE *out, const rank_list *ranks, size_t from, size_t to)
 {
 	const struct dump_process *process = ranks->items[from].process;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What was seen, for people and for programs (docs/formats.md). */
+/* Writes the findings, as text and as JSON (docs/formats.md). */
 #ifndef GPUTRACE_DUMP_TEXT_H
 #define GPUTRACE_DUMP_TEXT_H
 
@@ -9,7 +9,7 @@
 
 #define TENTH_NS 100000000ull /* of a second */
 
-/* In tenths, and never more than it is. */
+/* Seconds, rounded down to tenths. */
 static inline double dump_seconds(uint64_t ns)
 {
 	uint64_t tenths = ns / TENTH_NS;
@@ -29,14 +29,14 @@ struct dump_findings {
 void dump_print_text(FILE *out, const struct dump_findings *found);
 void dump_print_json(FILE *out, const struct dump_findings *found);
 
-/* Only what is known of ranks: the text's part, and a document of its own. */
+/* Only the ranks: a part of the text, and a JSON document of its own. */
 void dump_print_ranks(FILE *out, const struct dump_findings *found);
 void dump_print_ranks_json(FILE *out, const struct dump_findings *found);
 
-/* Of these what did not finish. */
+/* The collectives that have not finished. */
 void dump_print_collectives(FILE *out, const struct dump_findings *found);
 
-/* "3 (process 4711 on HOST)"; number: -1, it is not known */
+/* "3 (process 4711 on HOST)"; number: -1 if not known */
 void dump_print_rank(FILE *out, const struct dump_process *process, int64_t number);
 
 #endif

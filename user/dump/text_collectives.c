@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For people: what was given to NCCL or gloo and has not finished. */
+/* The operations handed to NCCL or gloo that have not finished, as text. */
 #include "dump/text.h"
 
 void dump_print_rank(FILE *out, const struct dump_process *process, int64_t number)
@@ -59,7 +59,7 @@ static void print_part(FILE *out, const struct collective *collective, const str
 	fputc('\n', out);
 }
 
-/* Those that say the same, and the time since the last of them has called it. */
+/* Prints the ranks that say the same, with the time since the last one's call. */
 static void print_alike(FILE *out, const struct collective *collective, size_t first)
 {
 	const struct collective_rank *ranks = collective->ranks.items;
@@ -107,7 +107,7 @@ static void print_collective(FILE *out, const struct collective *collective)
 			collective->not_looked_at == 1 ? "was" : "were");
 }
 
-/* Ranks of a job use it, and none has any. */
+/* Whether ranks of a job use PyTorch, and no process has any records. */
 static bool is_missed(const struct dump_findings *found)
 {
 	bool missed = false;

@@ -20,7 +20,7 @@
 #define MUTEX_OWNER_AT 8 /* pthread_mutex_t: __lock, __count, __owner, __nusers, __kind (glibc's struct_mutex.h) */
 #define MUTEX_KIND_AT 16
 #define MUTEX_KIND_MAX 0x3ff
-#define SLEEP_MOST_S 1000000000 /* more is no time */
+#define SLEEP_MOST_S 1000000000 /* a larger value is not a time */
 #define MUTEX_ROBUST 16		/* PTHREAD_MUTEX_ROBUST_NORMAL_NP, nptl/pthreadP.h */
 #define PID_MOST (4u << 20)	/* PID_MAX_LIMIT, include/linux/threads.h */
 
@@ -33,10 +33,10 @@ enum call_kind {
 	CALL_EPOLL,
 	CALL_IOCTL,
 	CALL_FUTEX,
-	CALL_CHILD, /* `arg` says which process id it is given */
-	CALL_TIMER, /* `arg` says where the time is */
+	CALL_CHILD, /* argument `arg` is a process id */
+	CALL_TIMER, /* argument `arg` points to the time */
 	CALL_SIGNAL,
-	CALL_PATH, /* `arg` says which is a path */
+	CALL_PATH, /* argument `arg` is a path */
 	CALL_OTHER,
 };
 
@@ -45,7 +45,7 @@ static const struct call_row {
 	const char *name;
 	enum call_kind kind;
 	int arg;
-	const char *verb; /* of a call that is given a descriptor */
+	const char *verb; /* for a call with a descriptor */
 } calls[] = {
 	{SYS_read, "read", CALL_READ, 0, "to read from"},
 	{SYS_pread64, "pread64", CALL_READ, 0, "to read from"},
@@ -139,8 +139,7 @@ static void add_file(struct looker *looker, struct dump_thread *thread, int fd, 
 	wait->file_count++;
 }
 
-/* The kernel has copied what it waits for; where the program has changed that since, it names files that are not there.
- */
+/* The kernel waits by its own copy of the set; if the program has changed the set since, it may name closed files. */
 static bool is_open(const struct looker *looker, const struct dump_thread *thread, int fd)
 {
 	char path[64];
@@ -236,7 +235,7 @@ static const struct dump_thread *thread_by_number(const struct looker *looker, u
 	return NULL;
 }
 
-/* The process of a thread of our pid namespace, 0: there is no such thread. */
+/* The process of a thread in gputrace's pid namespace, 0: there is no such thread. */
 static pid_t group_of(pid_t tid)
 {
 	char path[64], text[1024];
@@ -275,7 +274,7 @@ static void set_mutex(struct looker *looker, struct dump_wait *wait, uint32_t ow
 	}
 }
 
-/* Other locks have values of their own in a futex: -1, or pointers. */
+/* The checks rule out other locks, whose futex has other values: -1, or pointers. */
 static bool is_robust_mutex(const uint32_t words[5])
 {
 	uint32_t kind = words[MUTEX_KIND_AT / 4], owner = words[0] & FUTEX_TID_MASK;
@@ -364,7 +363,7 @@ static void set_futex(struct looker *looker, unsigned index, struct dump_wait *w
 
 /* ---- the rest ------------------------------------------------------------------------------------------------ */
 
-/* Of clock_nanosleep(TIMER_ABSTIME) what is left, else what it was called with. */
+/* Says the time left for clock_nanosleep(TIMER_ABSTIME), else the time of the call. */
 static void set_timer(struct looker *looker, const struct dump_thread *thread, const struct call_row *row,
 		      struct dump_wait *wait)
 {
@@ -377,7 +376,7 @@ static void set_timer(struct looker *looker, const struct dump_thread *thread, c
 		return;
 	seconds = (double)until.tv_sec + (double)until.tv_nsec / (double)SECOND_NS;
 	left = seconds - (double)monotonic_ns() / (double)SECOND_NS;
-	/* the thread may have gone on, and have something else there */
+	/* the thread may have returned, and the memory be reused */
 	if (until.tv_sec < 0 || until.tv_sec > SLEEP_MOST_S || until.tv_nsec < 0 || until.tv_nsec >= (long)SECOND_NS)
 		return;
 	if (row->number != SYS_clock_nanosleep || !(thread->args[1] & TIMER_ABSTIME))
@@ -395,7 +394,7 @@ static void set_path(struct looker *looker, const struct dump_thread *thread, co
 	wait->kind = WAIT_FILE;
 	while (bytes &&
 	       (!looker->has_memory || !memory_read(looker->process->pid, thread->args[row->arg], path, bytes)))
-		bytes /= 2; /* it ends before the page does */
+		bytes /= 2; /* the path may end close to the end of its page */
 	path[bytes] = '\0';
 	wait->text = arena_text(looker->arena, "waits in %s of %s", row->name, path);
 }
@@ -475,7 +474,7 @@ static bool is_frozen(const struct looker *looker, const struct dump_thread *thr
 	       !strcmp(thread->wchan, "__refrigerator");
 }
 
-/* What holds it whatever it was about to do; false: nothing does. */
+/* Sets what holds the thread regardless of its system call; false: nothing does. */
 static bool set_held(struct looker *looker, const struct dump_thread *thread, struct dump_wait *wait)
 {
 	if (thread->state == 'T') {
@@ -493,7 +492,7 @@ static bool set_held(struct looker *looker, const struct dump_thread *thread, st
 		wait->kind = WAIT_FROZEN;
 		wait->text = "is frozen by its cgroup (cgroup.freeze)";
 	} else if (thread->wants_gil && !thread->holds_gil && !thread->moves) {
-		set_gil(looker, wait); /* it may just have woken to ask for it */
+		set_gil(looker, wait); /* it may have just woken to ask for the GIL */
 	} else if (thread->state == 'R') {
 		wait->kind = WAIT_NONE;
 		wait->text = "runs";

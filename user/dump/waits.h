@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Why a thread does not run, from its system call, the kernel's word and what its memory says of locks. */
+/* Why a thread does not run: by its system call, its state in the kernel, and the locks in its memory. */
 #ifndef GPUTRACE_DUMP_WAITS_H
 #define GPUTRACE_DUMP_WAITS_H
 
 #include "dump/held.h"
 #include "dump/native.h"
 
-/* All that the process which looks knows of one. */
+/* State of the process that looks at one process. */
 struct looker {
 	struct dump_process *process;
 	struct arena *arena;
@@ -19,10 +19,10 @@ struct looker {
 	struct held_values held;
 };
 
-/* Fills in `wait` of the thread at that index; what other processes have to do with it is peers.h. */
+/* Fills in `wait` of the thread `index`, except for other processes, which peers.h adds. */
 void waits_find(struct looker *looker, unsigned index);
 
-/* A lock, a module or a thread that a Python thread waits for at a futex; false: it is none of these. */
+/* Finds the lock, module or thread for which a Python thread waits at a futex; false: none of these. */
 bool waits_find_python(struct looker *looker, unsigned index, uint64_t futex);
 
 #endif

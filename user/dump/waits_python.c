@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a Python thread that waits at a futex waits for.  The address says which lock it is; what the lock is for, the
- * frames of Python's own library say that wait for it.
+ * What a Python thread waits for at a futex.  The address tells which lock it is; the frames of Python's standard
+ * library tell the lock's purpose.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "dump/waits.h"
 
 #define BOOTSTRAP "<frozen importlib._bootstrap>" /* CPython 3.6 to 3.15 */
-#define LIBRARY_FRAMES 8			  /* innermost ones that may be the library's */
+#define LIBRARY_FRAMES 8			  /* innermost frames that may be the library's */
 
 static const char *last_name(const char *function)
 {
@@ -37,7 +37,7 @@ static const char *place(struct looker *looker, const struct raw_frame *frame)
 	return arena_text(looker->arena, "%s (%s:%u)", function ? function : "?", file ? file : "?", line);
 }
 
-/* The innermost frame that is the program's own. */
+/* The place of the innermost frame that is the program's own. */
 static const char *own_place(struct looker *looker, unsigned index)
 {
 	const struct raw_stack *stack = &looker->python.stacks[index];
@@ -67,7 +67,7 @@ static const char *where_text(const struct dump_wait *wait)
 
 /* ---- the end of a thread ------------------------------------------------------------------------------------- */
 
-/* Thread.join(): its object is what the other thread's _bootstrap() was called with. */
+/* Thread.join(): its Thread object is the first argument of the other thread's _bootstrap(). */
 static bool find_join(struct looker *looker, unsigned index, struct dump_wait *wait)
 {
 	const struct raw_stack *stack = &looker->python.stacks[index];
@@ -100,7 +100,7 @@ static bool find_join(struct looker *looker, unsigned index, struct dump_wait *w
 
 /* ---- a module ------------------------------------------------------------------------------------------------ */
 
-/* The name of the module whose lock a frame of importlib takes; NULL: it is no such frame. */
+/* The name of the module whose lock a frame of importlib takes; NULL: not such a frame. */
 static const char *imported(struct looker *looker, const struct raw_frame *frame)
 {
 	if (!is_function(looker, frame, BOOTSTRAP, "_find_and_load") &&
@@ -128,7 +128,7 @@ static bool find_import(struct looker *looker, unsigned index, struct dump_wait 
 		for (unsigned k = 1; k < other->count && i != index; k++) {
 			const char *name = imported(looker, &other->frames[k]);
 
-			/* One that still waits for the module's lock has it not. */
+			/* A thread that still waits for the module's lock does not hold it. */
 			if (!name || strcmp(name, module) ||
 			    is_function(looker, &other->frames[k - 1], BOOTSTRAP, "acquire") ||
 			    is_function(looker, &other->frames[k - 1], BOOTSTRAP, "__enter__"))
@@ -149,7 +149,7 @@ static bool find_import(struct looker *looker, unsigned index, struct dump_wait 
 
 static const struct purpose {
 	const char *file, *function;
-	const char *text; /* NULL: the frame around it says more */
+	const char *text; /* NULL: the calling frame says more */
 } purposes[] = {
 	{"threading.py", "wait_for", NULL},
 	{"threading.py", "_wait", "waits at a threading.Barrier for others to come"},
@@ -161,7 +161,7 @@ static const struct purpose {
 	{"_base.py", "wait", "waits for Futures"},
 };
 
-/* What Condition.wait() in the innermost frame is for; NULL: it is not that. */
+/* The purpose of a Condition.wait() in the innermost frame; NULL: another frame. */
 static const char *condition_purpose(struct looker *looker, const struct raw_stack *stack)
 {
 	const char *text = "waits to be notified (threading.Condition.wait)";

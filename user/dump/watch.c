@@ -5,7 +5,7 @@
 
 #include "target/process.h"
 
-#define RUNS_SHARE 50 /* of the time, one part: it gets on */
+#define RUNS_SHARE 50 /* running for more than 1/50 of the time is progress */
 #define FAMILY_DEPTH 64
 
 /* ---- from look to look --------------------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static struct watched_thread next_of(const struct watched_thread *old, const str
 	return next;
 }
 
-/* is_same: the process that was watched before, not a later one of its number. */
+/* is_same: it is the process that was watched before, not a later one with the same pid. */
 static void keep(struct watched *watched, const struct dump_process *process, bool is_same, uint64_t now_ns)
 {
 	struct watched old = *watched;
@@ -141,7 +141,7 @@ static void say_since(const struct watched *watched, const struct dump_process *
 		struct dump_thread *thread = &process->threads[i];
 		const struct watched_thread *known = find_thread(watched, thread->tid);
 
-		/* Its times are those at which looks had ended: the latest one began before that. */
+		/* The watch's times are ends of looks, and the latest one began before. */
 		if (known && known->not_run_ns + thread->not_run_ns < process->begun_ns)
 			thread->not_run_ns = process->begun_ns - known->not_run_ns;
 		if (known && known->same_frames_ns + thread->same_frames_ns < process->begun_ns)
@@ -183,7 +183,7 @@ static bool is_child(const struct dump_process *process, pid_t pid)
 	return process->parent == pid && process->pid != pid;
 }
 
-/* The latest times at which one of them got on. */
+/* The latest progress among the process and its descendants. */
 static void latest(const struct watch *watch, const look_list *looks, pid_t pid, unsigned depth, uint64_t *still_ns,
 		   uint64_t *line_ns)
 {
@@ -212,7 +212,7 @@ enum watch_state watch_state_of(const struct watch *watch, const look_list *look
 	return now_ns - still_ns >= limit_ns ? WATCH_STILL : WATCH_GETS_ON;
 }
 
-/* ---- whether that is a hang ---------------------------------------------------------------------------------- */
+/* ---- whether it is a hang ------------------------------------------------------------------------------------ */
 
 static bool is_looked_at(const look_list *looks, pid_t pid)
 {
@@ -242,7 +242,7 @@ static bool is_in_collective(const rank_list *ranks, const struct dump_thread *t
 	return false;
 }
 
-/* Then a thread that waits for it by a futex, as for a backward pass, may get on when the GPU does. */
+/* If so, a thread that waits for that one at a futex, e.g. for a backward pass, may continue when the GPU does. */
 static bool is_in_cuda(const struct dump_process *process)
 {
 	for (unsigned i = 0; i < process->thread_count; i++)
@@ -251,7 +251,7 @@ static bool is_in_cuda(const struct dump_process *process)
 	return false;
 }
 
-/* Of the thread that the others wait for, and that waits for no other. */
+/* node: the end of a chain of waits, a thread that waits for no other one. */
 static bool waits_in_vain(const look_list *looks, const struct graph_node *node, const rank_list *ranks,
 			  enum watch_state state)
 {

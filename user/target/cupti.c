@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Looks through the process's root and at its environment; opens nothing. */
+/* Searches the process's root, by its mappings and its environment; opens nothing. */
 #include "target/cupti.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static const struct {
 #define GENERATIONS (sizeof(generations) / sizeof(generations[0]))
 
 struct search {
-	pid_t pid, thread; /* process_thread of it */
+	pid_t pid, thread; /* thread: process_thread of pid */
 	struct cupti_choice *choice;
 };
 
@@ -60,7 +60,7 @@ static bool take(struct search *search, char *path, const char *why)
 	return true;
 }
 
-/* The process's own major first, then the newest. */
+/* Tries the process's own major version first, then the newest. */
 static bool take_in(struct search *search, const char *folder, size_t length, const char *below, const char *why)
 {
 	for (unsigned others = 0; others < 2; others++)
@@ -129,7 +129,7 @@ static bool take_of_loader(struct search *search)
 	return false;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------- */
+/* ---- the whole search ---------------------------------------------------------------------------------- */
 
 static bool take_beside(struct search *search, const char *cudart)
 {
@@ -156,7 +156,7 @@ static bool is_same(const struct search *search, const char *path, const char *m
 	return same;
 }
 
-/* The one that is named, or none. */
+/* Takes the named library, or none. */
 static void take_given(struct search *search, const char *given, const char *why, const char *mapped)
 {
 	struct cupti_choice *choice = search->choice;

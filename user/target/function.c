@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reads a function from its first instruction to its last.  Compilers put no data between instructions on x86-64 (jump
- * tables are in .rodata), so where every byte decodes every instruction's start is known; where one does not, the
- * answer is that nothing is known.
+ * tables are in .rodata).  So if the whole function decodes, the start of every instruction is known; if not, nothing
+ * about the function is known.
  */
 #include "target/function.h"
 
@@ -11,7 +11,7 @@
 
 #include "target/instruction.h"
 
-#define FUNCTION_BYTES_MAX (256u << 10) /* _PyEval_EvalFrameDefault, the longest there is, has 38 KB in 3.10 */
+#define FUNCTION_BYTES_MAX (256u << 10) /* _PyEval_EvalFrameDefault, the longest one, has 38 KB in 3.10 */
 
 #if defined(__x86_64__)
 
@@ -24,7 +24,7 @@
 
 struct piece {
 	uint64_t address;
-	bool first; /* of its part */
+	bool first; /* the first instruction of its part */
 	struct instruction in;
 };
 
@@ -32,7 +32,7 @@ struct range {
 	uint64_t address, bytes;
 };
 
-/* The function, and the part of it that the compiler took to be rarely run, which lies elsewhere under NAME.cold. */
+/* The function and its cold part, which the compiler puts elsewhere under the name NAME.cold. */
 struct listing {
 	ARRAY(struct range) parts;
 	ARRAY(struct piece) pieces;
@@ -114,7 +114,7 @@ static uint64_t target_of(const struct piece *piece)
 	return piece->address + piece->in.length + (uint64_t)piece->in.immediate;
 }
 
-/* What an epilogue is made of: bytes by which the stack pointer rises, 0: something else. */
+/* Bytes by which an instruction of an epilogue raises the stack pointer, 0: another instruction. */
 static int32_t rise_of(const struct piece *piece)
 {
 	const struct instruction *in = &piece->in;
@@ -134,7 +134,7 @@ static void push_site(function_sites *out, const struct piece *piece, int32_t ad
 	array_push(out, ((struct function_site){.address = piece->address, .sp_adjust = adjust}));
 }
 
-/* A call, or a move between other registers: the stack pointer is after it what it was in front. */
+/* Whether the stack pointer is the same before and after: a call, or a move between other registers. */
 static bool keeps_stack(const struct piece *piece)
 {
 	const struct instruction *in = &piece->in;
@@ -146,9 +146,9 @@ static bool keeps_stack(const struct piece *piece)
 }
 
 /*
- * The kernel single-steps `ret`, at ten times the price of a call or a jump.  So the ways into the epilogue are taken
- * instead: the instruction in front of it, and the jumps to it.  Not where a conditional jump leads there (it may not
- * be taken), where anything leads into its middle, or where what stands in front may be something else.
+ * The kernel single-steps `ret`, at ten times the price of a call or a jump.  So the sites are the ways into the
+ * epilogue instead: the instruction before it, and the jumps to it.  False: a conditional jump leads to it (it may not
+ * be taken), a jump leads into its middle, or the instruction before it may change the stack pointer.
  */
 static bool push_ways_in(function_sites *out, const struct listing *listing, size_t first, size_t last, int32_t rise)
 {
@@ -202,7 +202,7 @@ int function_exits(const struct image *image, const struct image_symbol *functio
 		if (is_return(piece))
 			push_exit(out, &listing, i);
 		else if (piece->in.relative && !is_call(piece) && !listing_holds(&listing, target_of(piece)))
-			err = -ENOENT; /* goes on elsewhere: ends by another function */
+			err = -ENOENT; /* a jump out of the function: a tail call */
 	}
 	listing_free(&listing);
 	if (!err && out->count)
@@ -226,7 +226,7 @@ int function_rets(const struct image *image, const struct image_symbol *function
 	return out->count ? 0 : -ENOENT;
 }
 
-/* "jmp *slot(%rip)", with endbr64 or a bnd prefix before it: what a stub of the PLT is. */
+/* Whether it is a stub of the PLT: "jmp *slot(%rip)", possibly with endbr64 or a bnd prefix. */
 static bool is_stub_of(const struct image *image, uint64_t address, const char *callee)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};

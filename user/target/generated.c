@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Generated code line by line (torch/_inductor/codegen/wrapper.py, triton.py and utils.py, get_kernel_metadata; looked
- * at: PyTorch 2.14 and 2.15).  A kernel is defined by
+ * Reads generated code line by line (torch/_inductor/codegen/wrapper.py, triton.py and utils.py, get_kernel_metadata;
+ * checked with PyTorch 2.14 and 2.15).  A kernel is defined by
  *
- *	# kernel path: /cache/rt/crt...py                        or, the user's own: # Original path: /src/model.py:10
- *	# Topologically Sorted Source Nodes: [sin, z], Original ATen: [aten.sin, aten.mul]
- *	NAME = async_compile.triton('NAME', '''
- *	...what the file at the kernel's path has from its second line on...
+ *	# kernel path: /cache/rt/crt...py                        or, for the user's own: # Original path:
+ * /src/model.py:10 # Topologically Sorted Source Nodes: [sin, z], Original ATen: [aten.sin, aten.mul] NAME =
+ *async_compile.triton('NAME', '''
+ *	...the text of the file at the kernel's path from its second line on...
  *	''', device_str='cuda')
  *
  * and launched by NAME.run(...) below a comment with the nodes of that launch.
@@ -22,15 +22,15 @@
 struct definition {
 	struct generated_text name, nodes, ops, file;
 	uint32_t file_line;
-	bool is_triton; /* "@triton.jit" has been met */
+	bool is_triton; /* "@triton.jit" was found */
 };
 
 struct reader {
 	ARRAY(struct definition) kernels;
-	struct definition said; /* by the comments since the last statement that they may be about */
+	struct definition said; /* from the comments since the last definition or launch */
 	bool any_said;
 	uint32_t line, lines_reported;
-	uint32_t inside; /* the line of a kernel's own text, 0: not in one */
+	uint32_t inside; /* line number within a kernel's own text, 0: not in one */
 	void (*report)(void *context, const struct generated_line *line);
 	void *context;
 };
@@ -126,7 +126,7 @@ static void forget_said(struct reader *reader)
 	reader->any_said = false;
 }
 
-/* Within the text of the kernel that was defined last. */
+/* Reads a line of the text of the kernel defined last. */
 static void read_kernel(struct reader *reader, struct generated_text text)
 {
 	struct definition *kernel = &reader->kernels.items[reader->kernels.count - 1];
@@ -165,7 +165,7 @@ static const struct definition *find_kernel(const struct reader *reader, struct 
 	return NULL;
 }
 
-/* What a statement calls that is no kernel of the file: "extern_kernels.mm", "torch.ops.aten.mm.default". */
+/* The library function that a statement calls: "extern_kernels.mm", "torch.ops.aten.mm.default". */
 static struct generated_text called_library(struct generated_text text)
 {
 	static const char *const libraries[] = {"extern_kernels.", "torch.ops."};

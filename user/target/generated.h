@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A Python file that PyTorch's compiler (Inductor) wrote, read as text: what its comments say of each line that
- * launches a kernel.  Nothing is executed, and nothing of it is believed: what shows it says where it is from.
+ * Reads a Python file that PyTorch's compiler (Inductor) wrote, as text: what its comments say of each line that
+ * launches a kernel.  Nothing is executed or trusted: an output that shows these texts names the file as their source.
  */
 #ifndef GPUTRACE_TARGET_GENERATED_H
 #define GPUTRACE_TARGET_GENERATED_H
@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GENERATED_KERNELS_MAX 4096u /* of one file; those beyond have no definition */
-#define GENERATED_LINES_MAX 16384u  /* of one file that launch; those beyond are not reported */
+#define GENERATED_KERNELS_MAX 4096u /* a file; further ones have no definition */
+#define GENERATED_LINES_MAX 16384u  /* lines of a file that launch; further ones are not reported */
 
 /* A part of the file; not terminated. */
 struct generated_text {
@@ -21,13 +21,13 @@ struct generated_text {
 struct generated_line {
 	uint32_t line;		      /* from 1 */
 	struct generated_text kernel; /* "triton_poi_fused_add_0", "extern_kernels.mm" */
-	struct generated_text nodes;  /* names in the graph that was compiled: "sin, z"; empty: it does not say */
+	struct generated_text nodes;  /* names in the compiled graph: "sin, z"; empty: not given */
 	struct generated_text ops;    /* "aten.sin, aten.mul" */
-	struct generated_text file;   /* that has the kernel's function, as Triton was given it; empty: none */
-	uint32_t file_line;	      /* of the function there, 0: not known */
+	struct generated_text file;   /* the file with the kernel's function, as given to Triton; empty: none */
+	uint32_t file_line;	      /* line of the function in it, 0: not known */
 };
 
-/* In the order of the file. */
+/* Reports the lines in the order of the file. */
 void generated_read(const char *text, size_t bytes, void (*report)(void *context, const struct generated_line *line),
 		    void *context);
 

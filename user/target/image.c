@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * An ELF file by its headers: opening, sections, and the way between linked addresses, file offsets and
- * mappings.  Symbols are image_symbols.c's.  The file is read, never mapped: its owner may truncate it at any
- * moment, and a mapping would answer that with SIGBUS.
+ * An ELF file by its headers: opening, sections, and conversions between linked addresses, file offsets and
+ * mappings.  image_symbols.c has the symbols.  The file is read, never mapped: its owner may truncate it at any
+ * moment, and a mapping would then raise SIGBUS.
  */
 #include "target/image_internal.h"
 
@@ -23,7 +23,7 @@
 #error "which ELF machine is this?"
 #endif
 
-/* Linkers make fewer than 20 segments; PN_XNUM (0xffff), the escape to a larger number, is refused with them. */
+/* Linkers make fewer than 20 segments; PN_XNUM (0xffff), the escape to a larger number, is refused, too. */
 #define SEGMENTS_MAX 512
 #define DYNAMIC_BYTES_MAX (1u << 20)
 #define SONAME_MAX 255 /* NAME_MAX */
@@ -37,7 +37,7 @@ static int read_fully(int fd, void *buffer, size_t bytes, uint64_t offset)
 	return got < 0 ? (int)got : (size_t)got < bytes ? -ERANGE : 0;
 }
 
-/* Refuses what libelf would accept and we cannot use, before libelf sees the file. */
+/* Refuses files that libelf would accept but gputrace cannot use, before libelf sees them. */
 static int check_header(int fd, Elf64_Ehdr *header)
 {
 	if (read_fully(fd, header, sizeof(*header), 0))
@@ -49,7 +49,7 @@ static int check_header(int fd, Elf64_Ehdr *header)
 		return -ENOEXEC;
 	if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum > SEGMENTS_MAX)
 		return -ENOEXEC;
-	/* e_shnum 0 with a table means "the number is in section 0", up to 2^32: only compilers need that. */
+	/* e_shnum 0 with a table means "the number is in section 0", up to 2^32: only compilers write such files. */
 	if (header->e_shoff && (header->e_shnum == 0 || header->e_shentsize != sizeof(Elf64_Shdr)))
 		return -ENOEXEC;
 	return 0;
@@ -108,7 +108,7 @@ Elf_Data *image_section_data(const struct image *image, Elf_Scn *section, uint32
 										     : NULL;
 }
 
-/* The entries of the dynamic section; strings: the section of their texts. */
+/* The entries of the dynamic section; strings: the index of their string table. */
 static const Elf64_Dyn *dynamic_entries(const struct image *image, size_t *count, size_t *strings)
 {
 	Elf_Scn *section = NULL;
@@ -126,7 +126,7 @@ static const Elf64_Dyn *dynamic_entries(const struct image *image, size_t *count
 	return NULL;
 }
 
-/* A name of at most SONAME_MAX bytes, "" where it is none; only so much of the section is read, which may have 6 MB. */
+/* A name of at most SONAME_MAX bytes, else "".  Only that much of the section is read, which may have 6 MB. */
 static void read_name(const struct image *image, size_t strings, uint64_t at, char name[SONAME_MAX + 1])
 {
 	Elf_Scn *section = elf_getscn(image->elf, strings);
@@ -238,7 +238,7 @@ bool image_is_program(const struct image *image)
 	return image->program;
 }
 
-/* The first of that name, and of that type unless it is SHT_NULL. */
+/* The first section of that name, and of that type unless `type` is SHT_NULL. */
 static Elf_Scn *find_section(const struct image *image, const char *name, uint32_t type)
 {
 	Elf_Scn *section = NULL;
@@ -330,7 +330,7 @@ int image_read(const struct image *image, uint64_t address, void *buffer, size_t
 
 /*
  * How well a segment explains a mapping; 0: not at all.  RELRO makes the head of the writable segment read-only
- * after loading, so a mapping that cannot be written says nothing about writing.
+ * after loading, so a read-only mapping may be of a writable segment.
  */
 static int segment_fits(const struct image_segment *segment, const struct mapping *mapping, uint64_t page)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A dynamic symbol by its name as the dynamic linker finds it: by the table of hashes (.gnu.hash; glibc
- * elf/dl-lookup.c, 2.36).  A few bytes of the file are read for a name, not its tables, which have 20 MB in some
- * libraries of PyTorch.
+ * Finds a dynamic symbol by name as the dynamic linker does: by the hash table (.gnu.hash; glibc elf/dl-lookup.c,
+ * 2.36).  It reads only a few bytes of the file for a name, not the symbol tables, which have 20 MB in some libraries
+ * of PyTorch.
  */
 #include "target/image_internal.h"
 
 #include <elf.h>
 #include <string.h>
 
-/* Longer chains are no linker's. */
+/* No linker makes longer chains. */
 #define CHAIN_MAX 4096u
 #define CHAIN_READ 32u
 #define NAME_MAX_BYTES 512u
@@ -73,7 +73,7 @@ static bool is_hidden(const struct image *image, const struct symbol_hash *hash,
 	       version & VERSION_HIDDEN;
 }
 
-/* Looks at a symbol whose hash is the name's; says whether it is the one. */
+/* Checks a symbol whose hash equals the name's; true: it is the default version of the name. */
 static bool is_it(const struct image *image, const struct symbol_hash *hash, uint64_t index, const char *name,
 		  struct hash_found *found)
 {
@@ -88,7 +88,8 @@ static bool is_it(const struct image *image, const struct symbol_hash *hash, uin
 	return !is_hidden(image, hash, index);
 }
 
-/* The chain of a bucket: the hashes of its symbols, without the lowest bit, which is set in the last one. */
+/* The chain of a bucket: the hashes of its symbols.  Their lowest bit is not part of the hash: it marks the last one.
+ */
 static bool search_chain(const struct image *image, const struct symbol_hash *hash, uint32_t first, uint32_t value,
 			 const char *name, struct hash_found *found)
 {
@@ -126,7 +127,7 @@ bool image_hash_find(const struct image *image, const char *name, struct hash_fo
 		find_hash(image, hash);
 	if (!hash->usable || strlen(name) >= NAME_MAX_BYTES)
 		return false;
-	/* Of most names that are not there these bits say so. */
+	/* These bits (a Bloom filter) rule out most absent names. */
 	if (!image_section_read(image, hash->table, sizeof(hash->head) + value / 64 % hash->head.words * sizeof(bits),
 				&bits, sizeof(bits)))
 		return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What image.c (file and headers), image_symbols.c (symbol tables) and image_hash.c share; for no one else. */
+/* Shared by image.c (file and headers), image_symbols.c (symbol tables) and image_hash.c; private to them. */
 #ifndef GPUTRACE_IMAGE_INTERNAL_H
 #define GPUTRACE_IMAGE_INTERNAL_H
 
@@ -10,7 +10,7 @@
 
 /* A PT_LOAD whose file range was checked against the size of the file. */
 struct image_segment {
-	uint64_t address, offset, bytes; /* bytes: in the file */
+	uint64_t address, offset, bytes; /* bytes: size in the file */
 	bool executable, writable;
 };
 
@@ -34,10 +34,10 @@ struct address_entry {
 
 #define VERSION_HIDDEN 0x8000 /* not the default version of the symbol (.gnu.version) */
 
-/* A table of hashes, and what it is about. */
+/* A hash table of symbols, and the sections that it refers to. */
 struct symbol_hash {
 	bool looked_for, usable;
-	const Elf64_Shdr *table, *symbols, *strings, *versions; /* versions: NULL: there are none */
+	const Elf64_Shdr *table, *symbols, *strings, *versions; /* versions: NULL when there are none */
 	struct {
 		uint32_t buckets, first, words, shift;
 	} head;
@@ -67,7 +67,7 @@ struct image {
 	struct image_tables *tables; /* loaded at first use */
 };
 
-/* A name and an address in this file: not imported, absolute, thread-local, a section or a source file. */
+/* Has a name and an address in this file: not imported, absolute, thread-local, a section or a source file. */
 static inline bool symbol_is_definition(const Elf64_Sym *symbol)
 {
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);
@@ -76,10 +76,10 @@ static inline bool symbol_is_definition(const Elf64_Sym *symbol)
 	       (type == STT_FUNC || type == STT_OBJECT || type == STT_NOTYPE || type == STT_GNU_IFUNC);
 }
 
-/* Whether the table of hashes says if there is a symbol of that name; found->any: there is. */
+/* Whether the hash table can answer for that name; found->any: it has the symbol. */
 bool image_hash_find(const struct image *image, const char *name, struct hash_found *found);
 
-/* A part of a section, if that lies in the file and is not compressed. */
+/* Reads a part of a section, if the section lies in the file and is not compressed. */
 bool image_section_read(const struct image *image, const Elf64_Shdr *header, uint64_t at, void *buffer, size_t bytes);
 
 /* A section's content when it has at most `most` bytes, lies in the file and is not compressed; else NULL. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the dynamic linker will store where: the slots through which a file calls functions by name. */
+/* The slots through which a file calls functions by name: which symbol's address the dynamic linker stores in each. */
 #include "target/image_internal.h"
 
 #include <elf.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The symbol tables of an ELF file, .dynsym and .symtab: by name, all of them, and by address.  A table is read
- * when it is first searched: .dynsym only where its hashes do not answer, .symtab, which may be ten times as large
- * (libtorch_cpu.so), only for what .dynsym has not.
- * An index by address is built only when someone asks for one.
+ * The symbol tables of an ELF file, .dynsym and .symtab: one symbol by name, all symbols, one symbol by address.  A
+ * table is read when it is first searched: .dynsym only if its hash table cannot answer; .symtab, which may be ten
+ * times as large (libtorch_cpu.so), only for symbols that .dynsym does not have. The index by address is built at its
+ * first use.
  */
 #include "target/image_internal.h"
 
@@ -12,13 +12,13 @@
 #include <string.h>
 
 /*
- * Larger tables are left alone: libtorch_cpu.so, the largest library met so far, has 30 MB of both, and a
- * file could otherwise make us allocate as much, and search it for as long, as its owner likes.
+ * Larger tables are not read: libtorch_cpu.so, the largest library so far, has 30 MB of both.  Without a limit a
+ * hostile file could make gputrace allocate any amount of memory and search for any time.
  */
 #define SYMBOLS_BYTES_MAX (96u << 20) /* four million symbols */
 #define STRINGS_BYTES_MAX (256u << 20)
 
-/* Functions can lie inside each other (assembler); how many starts to look back for one that covers. */
+/* Functions can lie inside each other (assembler): the number of preceding starts to try for one that covers. */
 #define COVER_DEPTH 32
 
 static bool is_too_large(Elf_Scn *section, uint64_t most)
@@ -131,7 +131,7 @@ static bool symbol_is_defined(const struct symbol_table *table, const Elf64_Sym 
 	       table->strings[symbol->st_name];
 }
 
-/* .symtab writes versions into the name ("cudaMalloc@@libcudart.so.13"). */
+/* Names in .symtab include the version ("cudaMalloc@@libcudart.so.13"). */
 static bool has_name(const struct symbol_table *table, const Elf64_Sym *symbol, const char *name, size_t length)
 {
 	const char *its = table->strings + symbol->st_name;
@@ -150,7 +150,7 @@ static void fill(const Elf64_Sym *symbol, const char *name, bool dynamic, struct
 	};
 }
 
-/* Without the version; libelf's copy of the names is ours to edit. */
+/* The name without the version; libelf's copy of the names may be edited. */
 static const char *bare_name(const struct symbol_table *table, const Elf64_Sym *symbol)
 {
 	char *name = table->strings + symbol->st_name, *version = table->dynamic ? NULL : strchr(name, '@');
@@ -160,7 +160,7 @@ static const char *bare_name(const struct symbol_table *table, const Elf64_Sym *
 	return name;
 }
 
-/* The one a linker would bind to: in .dynsym the default version, in .symtab a global. */
+/* Whether a linker would bind to it: in .dynsym the default version, in .symtab a global. */
 static bool symbol_is_preferred(const struct symbol_table *table, size_t index)
 {
 	if (!table->dynamic)
@@ -213,7 +213,7 @@ int image_symbol(const struct image *image, const char *name, struct image_symbo
 	return image_exported(image, name, out) ? find_in(image, TABLE_STATIC, name, out) : 0;
 }
 
-/* The names that a library does not export are not read: libtorch_cuda.so has 74 MB of them. */
+/* A library's names that are not exported are not read: libtorch_cuda.so has 74 MB of them. */
 int image_callable(const struct image *image, const char *name, struct image_symbol *out)
 {
 	return image_is_program(image) ? image_symbol(image, name, out) : image_exported(image, name, out);
@@ -278,7 +278,7 @@ static void sort_tables(struct image *image)
 	tables->sorted = true;
 }
 
-/* How far a function without a size may reach: to the next one, in its section (_init is followed by another, .plt). */
+/* A function without a size reaches at most to the end of its section (_init is followed by another one, .plt). */
 static bool is_in_its_section(const struct image *image, const Elf64_Sym *symbol, uint64_t address)
 {
 	Elf_Scn *section = elf_getscn(image->elf, symbol->st_shndx);
@@ -306,7 +306,7 @@ int image_symbol_at(struct image *image, uint64_t address, struct image_symbol *
 		else
 			high = middle;
 	}
-	nearest = low; /* the count of functions that start at or below the address */
+	nearest = low; /* number of functions that start at or below the address */
 	for (size_t i = nearest; i > 0 && nearest - i < COVER_DEPTH && !entry; i--)
 		if (address - tables->by_address.items[i - 1].address < tables->by_address.items[i - 1].size)
 			entry = &tables->by_address.items[i - 1];

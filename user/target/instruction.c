@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Decodes the shape of x86-64 instructions, by the opcode maps of Intel's manual, volume 2, appendix A.  It knows
- * lengths and fields only; what an instruction means for a probe is site.c's.
+ * Decodes the form of x86-64 instructions, by the opcode maps of Intel's manual, volume 2, appendix A.  It knows
+ * only lengths and fields; site.c knows what an instruction means for a probe.
  */
 #include "target/instruction.h"
 
@@ -114,7 +114,7 @@ static bool take_prefix(struct cursor *cursor, struct instruction *out)
 	return true;
 }
 
-/* VEX (c4, c5) and EVEX (62): payload bytes, then opcode; every one has a ModRM but vzeroupper. */
+/* VEX (c4, c5) and EVEX (62): payload bytes, then opcode; all have a ModRM except vzeroupper. */
 static int take_vector_opcode(struct cursor *cursor, int escape, struct instruction *out)
 {
 	int payload = take(cursor), map = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The shape of one x86-64 instruction: how long it is and what its fields say; not what it does. */
+/* Decodes the form of one x86-64 instruction: its length and its fields, but not what it does. */
 #ifndef GPUTRACE_INSTRUCTION_H
 #define GPUTRACE_INSTRUCTION_H
 
@@ -18,15 +18,15 @@ struct instruction {
 	uint8_t map;	/* enum instruction_map */
 	uint8_t opcode;
 	bool prefix_66, prefix_f2, prefix_f3;
-	bool prefix_refused;  /* segment overrides and lock: the kernel takes no uprobe there (is_prefix_bad) */
+	bool prefix_refused;  /* segment override or lock: the kernel refuses a uprobe there (is_prefix_bad) */
 	bool prefix_other;    /* 67, fs, gs */
-	uint8_t rex;	      /* the byte, 0: none */
+	uint8_t rex;	      /* the REX byte, 0: none */
 	uint8_t mod, reg, rm; /* reg and rm with the REX bits; rm is a register only when mod is 3 */
-	bool relative;	      /* immediate is a jump distance from the end of the instruction */
+	bool relative;	      /* `immediate` is a jump distance from the end of the instruction */
 	int64_t immediate;    /* sign-extended; 0: none */
 };
 
-/* False: not an instruction of 64-bit mode that compilers emit, or it does not end within `bytes`. */
+/* False: no instruction of 64-bit mode that compilers emit, or one that does not end within `bytes`. */
 bool instruction_decode(const uint8_t *code, size_t bytes, struct instruction *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * pushCorrelationID begins with `if (!singleton().externalCorrelationEnabled_) return;`, and singleton() returns a
- * static variable, or what it points to.  Both as gcc compiles them; what looks otherwise is not understood.
+ * static variable, or what it points to.  Both are decoded in the form that gcc compiles; any other form is refused.
  */
 #include "target/kineto.h"
 
@@ -10,9 +10,9 @@
 
 #include "target/instruction.h"
 
-#define CODE_BYTES 64u		/* of either function that is looked at */
-#define CODE_BYTES_LEAST 16u	/* of what is looked for in it */
-#define INSTANCE_BYTES_MAX 4096 /* it has some 240 */
+#define CODE_BYTES 64u		/* read of each function */
+#define CODE_BYTES_LEAST 16u	/* room that each decoded pattern needs */
+#define INSTANCE_BYTES_MAX 4096 /* the instance has some 240 */
 
 static int32_t read_i32(const uint8_t *from)
 {
@@ -22,7 +22,7 @@ static int32_t read_i32(const uint8_t *from)
 	return value;
 }
 
-/* A jump that is taken if something is zero, or if not. */
+/* A conditional jump on zero or not zero (je, jne). */
 static bool is_decision(const uint8_t *code, size_t bytes)
 {
 	if (bytes >= 2 && (code[0] == 0x74 || code[0] == 0x75))
@@ -30,7 +30,7 @@ static bool is_decision(const uint8_t *code, size_t bytes)
 	return bytes >= 6 && code[0] == 0x0f && (code[1] == 0x84 || code[1] == 0x85);
 }
 
-/* After the first call: there has been no jump before it. 0: there is none. */
+/* The offset after the first call, if no jump comes before it; 0: there is none. */
 static size_t behind_first_call(const uint8_t *code, size_t bytes)
 {
 	struct instruction in;
@@ -45,7 +45,7 @@ static size_t behind_first_call(const uint8_t *code, size_t bytes)
 	return 0;
 }
 
-/* Length of an instruction that looks at a byte of what %rax points to, and says whether it is 0; 0: it does not. */
+/* Length of the code that tests a byte at an offset from %rax for 0; 0: it is no such code. */
 static size_t test_of_byte(const uint8_t *code, int32_t *offset)
 {
 	bool loads = code[0] == 0x0f && code[1] == 0xb6; /* movzbl x(%rax), %eax; test %al, %al */

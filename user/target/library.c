@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Recognises the libraries that matter, and finds the CUDA calls of cuda_api.h in them.  Which calls there are is
- * cuda_api.h's; where in a function a probe goes is site.c's.
+ * Recognises the libraries that matter, and finds the CUDA calls in them.  cuda_api.h lists the calls; site.c chooses
+ * where in a function the probe goes.
  */
 #include "target/library.h"
 
@@ -29,7 +29,7 @@ static bool is_library_name(const char *base, const char *stem)
 	return strncmp(base + length, ".so", 3) == 0 || (base[length] == '-' && strstr(base + length, ".so"));
 }
 
-/* libpythonX.Y[flags].so*; libpython3.so is only a forwarder of the stable ABI. */
+/* libpythonX.Y[flags].so*, but not libpython3.so, which only forwards the stable ABI. */
 static bool is_python_name(const char *base)
 {
 	const char *at = base + strlen("libpython");
@@ -62,17 +62,17 @@ enum library_kind library_kind_of_name(const char *path)
 	return is_python_name(base) ? LIBRARY_PYTHON : LIBRARY_OTHER;
 }
 
-/* Extension modules call it. */
+/* Extension modules call CPython's functions, so its symbols are callable. */
 bool library_holds_python(const struct image *image)
 {
 	struct image_symbol symbol;
 
-	/* _PyRuntime came with 3.7; and may be hidden, which is no reason to overlook who has the rest. */
+	/* _PyRuntime exists since 3.7 and may be hidden: a file with the rest of CPython counts, too. */
 	return image_callable(image, "_PyRuntime", &symbol) == 0 ||
 	       image_callable(image, "Py_Initialize", &symbol) == 0;
 }
 
-/* The linker puts it beside code for the GPU into what needs no libcudart, and keeps it to itself. */
+/* A static CUDA runtime lies in a file that has code for the GPU, does not need libcudart, and does not export it. */
 static bool holds_runtime(const struct image *image)
 {
 	struct image_symbol symbol;
@@ -91,7 +91,7 @@ enum library_kind library_kind_of_image(const struct image *image, const char *p
 		kind = library_kind_of_name(image_soname(image));
 	if (kind != LIBRARY_OTHER)
 		return kind;
-	/* An executable with both is taken for the interpreter: its CUDA calls are still seen in libcuda. */
+	/* An executable with both counts as the interpreter: its CUDA calls are still seen in libcuda. */
 	if (library_holds_python(image))
 		return LIBRARY_PYTHON_STATIC;
 	return holds_runtime(image) ? LIBRARY_CUDART_STATIC : LIBRARY_OTHER;
@@ -101,7 +101,7 @@ bool library_hides_runtime(const struct image *image)
 {
 	static const char error_name[] = "\0cudaErrorMemoryAllocation";
 
-	/* what needs libcudart may know the names of its errors, too */
+	/* a file that needs libcudart may have its error names, too */
 	return image_has_section(image, ".nv_fatbin") && !image_needs(image, "libcudart") &&
 	       image_section_holds(image, ".rodata", CONSTANTS_SEARCHED, error_name, sizeof(error_name));
 }
@@ -133,10 +133,10 @@ struct found_call {
 };
 
 struct site_search {
-	const struct call_symbol *by_name[CALL_COUNT]; /* of the domain, sorted */
+	const struct call_symbol *by_name[CALL_COUNT]; /* the domain's calls, sorted */
 	size_t names;
 	ARRAY(struct found_call) found;
-	uint8_t taken[CALL_COUNT]; /* addresses by index in calls[] */
+	uint8_t taken[CALL_COUNT]; /* number of addresses taken, by index in calls[] */
 };
 
 static int call_by_name(const void *left, const void *right)
@@ -166,7 +166,7 @@ static int take_symbol(const struct image_symbol *symbol, void *context)
 	const struct call_symbol *const *entry;
 	size_t call;
 
-	/* Every call begins with "cu": most symbols of a large executable do not. */
+	/* Every call begins with "cu"; most symbols of a large executable do not. */
 	if (symbol->name[0] != 'c' || symbol->name[1] != 'u' || !symbol->function)
 		return 0;
 	entry = bsearch(symbol->name, search->by_name, search->names, sizeof(*search->by_name), name_against_call);

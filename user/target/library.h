@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which mapped files matter, and the CUDA calls that can be probed in one of them. */
+/* Which mapped files matter, and which CUDA calls can be probed in them. */
 #ifndef GPUTRACE_LIBRARY_H
 #define GPUTRACE_LIBRARY_H
 
@@ -32,8 +32,8 @@ enum library_kind library_kind_of_image(const struct image *image, const char *p
 bool library_holds_python(const struct image *image);
 
 /*
- * Whether a file of kind LIBRARY_OTHER has a CUDA runtime linked in of which no names are left: it was built with code
- * for GPUs (nvcc) and holds the runtime's table of error names.
+ * Whether a file of kind LIBRARY_OTHER has a CUDA runtime linked in whose symbols were stripped: it has code for GPUs
+ * (built by nvcc) and holds the runtime's table of error names.
  */
 bool library_hides_runtime(const struct image *image);
 
@@ -45,11 +45,11 @@ struct library_site {
 
 struct library_sites {
 	ARRAY(struct library_site) list; /* one per file offset: aliases are dropped */
-	unsigned stepped;		 /* how many of them are expensive */
-	unsigned launches;		 /* how many are of class LAUNCH or GRAPH */
+	unsigned stepped;		 /* number of expensive ones */
+	unsigned launches;		 /* number of class LAUNCH or GRAPH */
 };
 
-/* All rows of cuda_api.h (and their twins) of the right domain that the image defines. */
+/* All rows of cuda_api.h, and their twins, that are of the kind's domain and defined in the image. */
 int library_sites_find(const struct image *image, enum library_kind kind, struct library_sites *out);
 void library_sites_free(struct library_sites *sites);
 

@@ -8,10 +8,10 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* vm.max_map_count defaults to 65,530 and a line has at most PATH_MAX and 73 bytes, most of them far fewer. */
+/* vm.max_map_count defaults to 65,530; a line has at most PATH_MAX + 73 bytes, most lines far fewer. */
 #define MAPS_BYTES_MAX (64u << 20)
 
-/* The kernel writes a newline in a path as \012 and nothing else that way (show_map_vma, fs/proc/task_mmu.c). */
+/* In a path the kernel escapes only the newline, as \012 (show_map_vma, fs/proc/task_mmu.c). */
 static void decode_path(char *path)
 {
 	char *to = path;
@@ -62,7 +62,7 @@ static bool parse_line(char *line, struct mapping *out)
 		.executable = permissions[2] == 'x',
 		.path = "",
 	};
-	if (inode == 0) { /* [heap], [vdso] and the like are no files */
+	if (inode == 0) { /* [heap], [vdso] and the like are not files */
 		out->first_stack = !strcmp(path, "[stack]");
 		return true;
 	}

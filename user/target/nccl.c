@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ncclCommCount(comm, count) ends with `*count = comm->nRanks`, ncclCommUserRank with `*rank = comm->rank`: a load of
- * 32 bits from a register and a displacement, and a store of what was loaded through a pointer.
+ * ncclCommCount(comm, count) ends with `*count = comm->nRanks`, ncclCommUserRank with `*rank = comm->rank`: a 32-bit
+ * load from a register plus displacement, and a store of the loaded value through a pointer.
  */
 #include "target/nccl.h"
 
@@ -19,7 +19,7 @@
 #define OPCODE_STORE 0x89
 #define OPCODE_LOAD 0x8b
 #define RM_SIB 4
-#define RM_RIP 5 /* where mod is 0 */
+#define RM_RIP 5 /* if mod is 0 */
 
 /* mov of 32 bits between a register and memory */
 static bool is_move(const struct instruction *in, uint8_t opcode)
@@ -28,7 +28,7 @@ static bool is_move(const struct instruction *in, uint8_t opcode)
 	       !(in->rex & 8) && in->mod != 3;
 }
 
-/* The displacement is the last of the instruction: there is no immediate. */
+/* The displacement comes last in the instruction, as there is no immediate. */
 static bool load_offset(const struct instruction *in, const uint8_t *code, uint32_t *offset)
 {
 	int32_t displacement;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Opens files of a process (process.h), by a reader: a FUSE file answers when the process that serves it likes, already
- * when it is opened or looked at, and still when it is closed.  So no descriptor of one leaves the reader, but a copy.
+ * Opens files of a process (process.h), by a reader.  The process that serves a FUSE file can block any operation on
+ * it: open, stat, even close.  So a descriptor of such a file never leaves the reader; a copy of the file does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,8 +29,8 @@
 /* ---- whose file it is, in the reader --------------------------------------------------------------------------- */
 
 /*
- * The line of /proc/self/mountinfo (proc(5)) that begins here is that of a file system which root serves, or the host
- * of a virtual machine (virtiofs, which only root mounts).  Blanks in the names that others choose are escaped there.
+ * Whether a line of /proc/self/mountinfo (proc(5)) is of a file system served by root, or by the host of a virtual
+ * machine (virtiofs, which only root mounts).  Blanks in user-chosen names are escaped there.
  */
 static bool is_root_mount(const char *line, dev_t device)
 {
@@ -41,8 +41,8 @@ static bool is_root_mount(const char *line, dev_t device)
 }
 
 /*
- * Root's FUSE file systems are those among our own mounts that say so.  What others say is of their own user
- * namespace, where anyone can be root.
+ * Only gputrace's own mounts tell which FUSE file systems are root's.  Mounts of another user namespace do not count:
+ * anyone can be root there.
  */
 static bool is_served_by_root(struct reader_area *area, dev_t device)
 {
@@ -69,7 +69,7 @@ static int set_ids(uid_t uid, gid_t gid)
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
 
-	/* Not by libc, which would have other threads do the same: there are none in a reader. */
+	/* Not by libc, which would make other threads do the same: there are none in a reader. */
 	if (prctl(PR_SET_KEEPCAPS, 1) || syscall(SYS_setresgid, gid, gid, gid) || syscall(SYS_setresuid, uid, uid, uid))
 		return -errno;
 	if (syscall(SYS_capget, &header, caps))
@@ -79,7 +79,7 @@ static int set_ids(uid_t uid, gid_t gid)
 	return syscall(SYS_capset, &header, caps) ? -errno : 0;
 }
 
-/* FUSE lets only the user in who mounted it, root neither, unless that user has said otherwise. */
+/* By default FUSE admits only the user who mounted it, not even root. */
 static void with_ids_of_process(struct reader_area *area, reader_job job)
 {
 	struct process_owner of;
@@ -92,7 +92,7 @@ static void with_ids_of_process(struct reader_area *area, reader_job job)
 	else
 		area->error = error;
 	if (set_ids(0, 0))
-		_exit(0); /* with another's rights it reads nothing else */
+		_exit(0); /* the reader must not go on with another user's ids */
 }
 
 /* ---- a file, in the reader ------------------------------------------------------------------------------------- */
@@ -119,8 +119,8 @@ static int copy(struct reader_area *area, int from)
 }
 
 /*
- * Opens for reading what an O_PATH descriptor stands for, if it is a regular file: opening a device or a FIFO
- * that the target's owner has put there could have an effect, or block.  Closes `path_fd`.
+ * Opens the file of an O_PATH descriptor for reading, if it is a regular file: opening a device or a FIFO that
+ * the target's owner has put there could have an effect, or block.  Closes `path_fd`.
  */
 static void open_regular(struct reader_area *area, int path_fd, bool check)
 {
@@ -168,7 +168,7 @@ static void open_mapped(struct reader_area *area)
 	area->error = -ENOENT;
 	if (!*area->other_path)
 		return;
-	/* Without CAP_CHECKPOINT_RESTORE, or when the mapping was split since. */
+	/* Needed without CAP_CHECKPOINT_RESTORE, or when the mapping was split since. */
 	fd = open(area->other_path, O_PATH | O_CLOEXEC);
 	if (fd >= 0)
 		open_regular(area, fd, true);
@@ -230,9 +230,9 @@ static void open_named(struct reader_area *area)
 		with_ids_of_process(area, open_in_root);
 }
 
-/* ---- asking for one ------------------------------------------------------------------------------------------- */
+/* ---- the caller's side ---------------------------------------------------------------------------------------- */
 
-/* The link follows to the inode itself, whatever the name means by now and wherever it means it. */
+/* A link in map_files leads to the inode itself, even if its path names another file by now or in another namespace. */
 static void name_mapping(struct reader_area *area, pid_t pid, const struct mapping *mapping)
 {
 	area->pid = pid;
@@ -245,7 +245,8 @@ static void name_mapping(struct reader_area *area, pid_t pid, const struct mappi
 		snprintf(area->other_path, sizeof(area->other_path), "/proc/%d/root%s", pid, mapping->path);
 }
 
-/* By a thread that lives, where the first one has ended: seldom, and looked for only when that one did not serve. */
+/* Retries through a live thread when the first one has ended.  That is rare, so one is searched only after a failure.
+ */
 static bool may_try_by_another(int error, pid_t pid, pid_t *thread)
 {
 	pid_t first = *thread;
@@ -283,7 +284,7 @@ int mapping_stat(pid_t pid, const struct mapping *mapping, struct stat *out)
 	return error;
 }
 
-/* Runs it, gives back the reader. */
+/* Runs the job and returns the reader. */
 static int open_by(struct reader *reader, reader_job job, struct opened_file *out)
 {
 	int error = reader_run(reader, job);

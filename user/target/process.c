@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What /proc says of a process without waiting for it.  Names come from the process itself, which may put anything into
- * them: what is meant for a person is cleaned of control characters here.
+ * Facts about a process from files of /proc that do not wait for it.  The process may put anything into its names:
+ * control characters are removed here from names that are shown.
  */
 #include "target/process.h"
 
@@ -24,8 +24,8 @@
 #define NS_PER_S 1000000000ull
 
 /*
- * /proc/PID/name into a NUL-terminated buffer; the number of bytes or -errno.  Only for what the kernel says by itself:
- * not for what stands in the process's memory, or waits for its lock.
+ * Reads /proc/PID/name into a NUL-terminated buffer; returns the number of bytes or -errno.  Only for files that the
+ * kernel fills from its own data, without the process's memory or its lock.
  */
 static ssize_t read_file(pid_t pid, const char *name, char *buffer, size_t size)
 {
@@ -66,7 +66,7 @@ void process_clean_controls(char *text, size_t bytes)
 	}
 }
 
-/* Of /proc/PID/stat (proc(5)); numbers are those of the manual page. */
+/* Fields of /proc/PID/stat (proc(5)), with the numbers of the manual page. */
 struct stat_fields {
 	const char *comm, *comm_end;	/* 2; may hold blanks and parentheses */
 	char state;			/* 3 */
@@ -137,7 +137,7 @@ pid_t process_thread(pid_t pid)
 	return found ? found : pid;
 }
 
-/* What a time namespace adds to times since boot, in ticks: time_namespaces(7). */
+/* The offset that a time namespace adds to times since boot, in ticks: time_namespaces(7). */
 static int64_t namespace_ticks(void)
 {
 	static int64_t ticks = INT64_MIN;
@@ -192,7 +192,7 @@ int process_owner(pid_t pid, struct process_owner *out)
 		return -ESRCH;
 	user = status_value(status, "Uid");
 	group = status_value(status, "Gid");
-	/* real, effective, saved, that of file systems */
+	/* real, effective, saved, file system */
 	if (!user || !group || sscanf(user, "%u %*u %*u %u", &ids[0], &ids[1]) != 2 ||
 	    sscanf(group, "%*u %*u %*u %u", &ids[2]) != 1)
 		return -EPROTO;
@@ -239,7 +239,7 @@ static void read_status(pid_t pid, struct process_info *out)
 	value = status_value(status, "Seccomp");
 	if (value)
 		out->seccomp = atoi(value);
-	/* One number per nested pid namespace, ours first, its own last. */
+	/* One number per nested pid namespace: gputrace's first, the process's own last. */
 	value = status_value(status, "NSpid");
 	while (value && *value && *value != '\n') {
 		char *end;
@@ -252,7 +252,7 @@ static void read_status(pid_t pid, struct process_info *out)
 	}
 }
 
-/* The mount namespace that we are in, or another. */
+/* Whether the process is in gputrace's own mount namespace or another one. */
 static enum gpt_mounts find_mounts(pid_t pid)
 {
 	struct stat ours, its;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a process can keep others waiting for (process.h): its memory, what /proc reads from there, its paths. */
+/* Reads with which a process can block others (process.h): its memory, files of /proc that come from it, its paths. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,12 +13,12 @@
 
 #define MEMORY_PIECE (64u << 10)
 #define CMDLINE_MAX 4096
-#define ENVIRON_MAX (256u << 10) /* the kernel takes up to a quarter of the stack, 2 MB; most have a few KB */
+#define ENVIRON_MAX (256u << 10) /* the kernel allows a quarter of the stack, 2 MB; most have a few KB */
 
-/* The next READER_DATA bytes of the file at area->path, from its start or from where its last run ended. */
+/* Reads the next READER_DATA bytes of the file at area->path: from its start, or where the last run ended. */
 static void read_text(struct reader_area *area)
 {
-	static int fd = -1; /* of the reader */
+	static int fd = -1; /* in the reader */
 	ssize_t got = 1;
 
 	area->error = 0;
@@ -105,7 +105,7 @@ char *process_cmdline(pid_t pid)
 	return text;
 }
 
-/* The value in the text of an environment, NULL. */
+/* The variable's value in the text of an environment, NULL: not set. */
 static const char *variable_in(const char *text, ssize_t bytes, const char *name)
 {
 	size_t length = strlen(name);
@@ -167,7 +167,7 @@ int process_stat(pid_t pid, const char *path, struct stat *out)
 	return error;
 }
 
-/* Piece by piece: a page of each may have to come from a disk. */
+/* Copies piece by piece, counting steps: pages may have to come from a disk. */
 static void copy_memory(struct reader_area *area, bool out)
 {
 	uint64_t done = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finds the interpreter of a process: which of its files is one, which version, where its state lies, and whether
- * what memory shows there agrees with the layout of that version.
+ * Finds the interpreter of a process: which of its files is one, its version, the address of its state, and whether
+ * the memory there has the layout of that version.
  */
 #include "target/python.h"
 
@@ -26,10 +26,10 @@
 #define SUPPORTED_FIRST "3.6"
 #define SUPPORTED_LAST "3.15"
 
-/* Thread states come and go while we look: a check that fails is made again. */
+/* Thread states come and go during a check: one that fails is repeated. */
 #define CHECK_ATTEMPTS 3
-#define INTERPRETERS_MAX 64	   /* looked through for one with a thread: new ones come first */
-#define UNIQUE_ID_MAX (1ull << 32) /* more threads than that were never started */
+#define INTERPRETERS_MAX 64	   /* searched for one with a thread: new ones come first */
+#define UNIQUE_ID_MAX (1ull << 32) /* no process starts more threads than that */
 
 /* One file that may be the interpreter. */
 struct candidate {
@@ -66,7 +66,7 @@ static int read_word(pid_t pid, uint64_t address, uint64_t *out)
 	return process_read_memory(pid, address, out, sizeof(*out));
 }
 
-/* -EPROTO: not what the layout says; -EAGAIN: it has no thread (one that is made but not run, or starts). */
+/* -EPROTO: it does not have this layout; -EAGAIN: it has no thread (it was made but not run, or is starting). */
 static int check_interpreter(pid_t pid, uint64_t interpreter, const struct gpt_pylayout *layout)
 {
 	uint64_t thread, owner, unique;
@@ -83,7 +83,7 @@ static int check_interpreter(pid_t pid, uint64_t interpreter, const struct gpt_p
 	return 0;
 }
 
-/* -EAGAIN while the interpreter starts, -EPROTO when memory is not what the layout says. */
+/* -EAGAIN while the interpreter starts, -EPROTO when its memory does not have this layout. */
 static int check_state_once(pid_t pid, uint64_t runtime, const struct gpt_pylayout *layout)
 {
 	uint64_t interpreter;
@@ -108,7 +108,7 @@ static int check_state(pid_t pid, uint64_t runtime, const struct gpt_pylayout *l
 	return err;
 }
 
-/* Of the first interpreter, which is the last of the list; 0: not known. */
+/* The GIL of the first interpreter, which is the last one in the list; 0: not known. */
 static uint64_t find_gil(pid_t pid, uint64_t runtime, const struct gpt_pylayout *layout)
 {
 	uint64_t interpreter = 0, next, gil = 0;
@@ -125,7 +125,7 @@ static uint64_t find_gil(pid_t pid, uint64_t runtime, const struct gpt_pylayout 
 	return next || !interpreter || read_word(pid, interpreter + layout->gil, &gil) ? 0 : gil;
 }
 
-/* PyCode_Type's name is "code" when bias, symbol and object header are what we take them for. */
+/* PyCode_Type's name is "code" only if bias, symbol and object header are right. */
 static bool is_code_type(pid_t pid, uint64_t type)
 {
 	char name[sizeof("code")];
@@ -146,7 +146,7 @@ static uint64_t find_dealloc(const struct candidate *candidate, uint64_t code_ty
 	return site.offset;
 }
 
-/* The row of the table for this series, or NULL after saying so. */
+/* The table's row for this series, or NULL with the reason in `why`. */
 static const struct gpt_pylayout *find_row(const struct candidate *candidate, struct python_info *out,
 					   const struct reason *why)
 {
@@ -161,7 +161,7 @@ static const struct gpt_pylayout *find_row(const struct candidate *candidate, st
 	return row;
 }
 
-/* The row of the table, completed by the interpreter's own description where it has one. */
+/* The table's row, completed by the interpreter's own description if it has one. */
 static int complete_layout(const struct candidate *candidate, uint64_t runtime, const struct gpt_pylayout *row,
 			   struct python_info *out, const struct reason *why)
 {
@@ -182,7 +182,7 @@ static int complete_layout(const struct candidate *candidate, uint64_t runtime, 
 	return err;
 }
 
-/* While the loader still maps the file, other parts of it lie where its data will be. */
+/* While the loader still maps the file, other parts of the file lie where the data will be. */
 static bool is_data_mapped(const struct candidate *candidate, uint64_t address)
 {
 	for (size_t i = 0; i < candidate->mappings->list.count; i++) {
@@ -215,7 +215,7 @@ static int examine_runtime(struct candidate *candidate, uint64_t runtime, const 
 		out->walk.code_type = type.address + candidate->bias;
 	if (!mapped)
 		return -EAGAIN;
-	/* Also of an interpreter that has not begun; addresses that are not relocated yet lead nowhere. */
+	/* Also for an interpreter that has not started; addresses not relocated yet lead nowhere. */
 	if (out->walk.code_type && is_code_type(candidate->pid, out->walk.code_type))
 		out->dealloc_offset = find_dealloc(candidate, out->walk.code_type);
 	err = check_state(candidate->pid, runtime, &out->walk.layout);
@@ -237,7 +237,7 @@ static int examine_runtime(struct candidate *candidate, uint64_t runtime, const 
 	return 0;
 }
 
-/* Linked address of what the list of interpreters hangs from. */
+/* Linked address of the structure with the head of the list of interpreters (3.6: of the head itself). */
 static int find_runtime(const struct candidate *candidate, const struct gpt_pylayout *row, uint64_t *runtime,
 			const char *version, const struct reason *why)
 {
@@ -340,8 +340,8 @@ static const struct mapping *executable_of(pid_t pid, const struct mappings *map
 }
 
 /*
- * Of two candidates the one that says more.  That a file can never be walked decides only when there is no other
- * that may be yet: a static interpreter can have pulled in a library by an extension, long before it runs.
+ * The more useful one of two results.  That one file can never be walked is final only if no other file may become
+ * walkable: an extension can have pulled a library into a static interpreter, long before that runs.
  */
 static int more_useful(int first, int second)
 {
@@ -370,7 +370,7 @@ int python_find(pid_t pid, const struct mappings *mappings, struct python_info *
 		if (library_kind_of_name(candidate.mapping->path) == LIBRARY_PYTHON && is_first_of_file(mappings, i))
 			result = more_useful(examine(&candidate, true, out, &reason), result);
 	}
-	/* Also when a library was found wanting: an extension may have pulled it into a static interpreter. */
+	/* Also when a library was refused: an extension may have pulled it into a static interpreter. */
 	if (result && executable && library_kind_of_name(executable->path) != LIBRARY_PYTHON) {
 		struct candidate candidate = {.pid = pid, .mappings = mappings, .mapping = executable};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reads _Py_DebugOffsets, with which CPython 3.13 and later describe themselves to tools (pycore_runtime.h in 3.13,
- * pycore_debug_offsets.h since): which word says what differs by series, see python_debug_words.c.  The process
- * wrote them, so every one is checked against the size of the structure it points into.
+ * pycore_debug_offsets.h since).  The meaning of each word differs by series, see python_debug_words.c.  The words are
+ * not trusted: each offset is checked against the size of its structure.
  */
 #include "target/python_internal.h"
 
@@ -17,12 +17,12 @@ enum {
 	WORD_COOKIE,
 	WORD_VERSION,
 	WORD_FREE_THREADED,
-	WORDS_MAX = 96, /* those of 3.15 that say something to us end at 93 */
+	WORDS_MAX = 96, /* the last word used is number 93, in 3.15 */
 };
 
 #define STRUCT_BYTES_MAX (16u << 20) /* _PyRuntimeState, the largest, has 0.4 MB in 3.13 */
 
-/* 0: every offset is aligned, lies in its structure with all that is read there, and fits where it is kept. */
+/* 0: every offset is aligned, its member lies within the structure, and it fits into its field of the layout. */
 static int apply_words(const uint64_t words[WORDS_MAX], const struct python_debug_word *list, size_t count,
 		       struct gpt_pylayout *layout)
 {
@@ -43,7 +43,7 @@ static int apply_words(const uint64_t words[WORDS_MAX], const struct python_debu
 	return 0;
 }
 
-/* Further out than any CPython has them, and than the walker looks. */
+/* Whether all offsets are within reach of the walker; no CPython has larger ones. */
 static bool is_walkable(const struct gpt_pylayout *layout)
 {
 	return layout->ts_frame <= GPT_PY_THREAD_BYTES_MAX - 8 && layout->ts_thread_id <= GPT_PY_THREAD_BYTES_MAX - 8 &&

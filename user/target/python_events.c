@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finds the probe sites of python_events.h.  What is used where, of the interpreters looked at:
+ * Finds the probe sites of python_events.h.  What the interpreters examined offer:
  *
  *   Debian's 3.11, 3.14, 3.15 (--with-dtrace)  USDT gc__start, gc__done, import__find__load__start, ..._done
  *   others, 3.6 to 3.13, with .symtab          collections: invoke_gc_callback, which is called with "start" and "stop"
@@ -24,7 +24,7 @@
 struct search {
 	const struct image *image;
 	struct python_sites *out;
-	uint64_t base;	/* linked address of .stapsdt.base, 0: not there */
+	uint64_t base;	/* linked address of .stapsdt.base, 0: none */
 	unsigned found; /* bits by enum gpt_py_site_kind */
 };
 
@@ -41,7 +41,7 @@ static struct python_site *add_site(struct search *search, uint64_t address, uin
 	return array_push(&search->out->list, site);
 }
 
-/* A function's entry at the cheap instruction of its prologue. */
+/* Adds a function's entry, at a cheap instruction of its prologue. */
 static int add_entry(struct search *search, const struct image_symbol *function, uint32_t kind)
 {
 	struct python_site *site;
@@ -59,7 +59,7 @@ static int add_entry(struct search *search, const struct image_symbol *function,
 static const struct {
 	const char *name;
 	uint32_t kind;
-	bool argument; /* the first one is wanted */
+	bool argument; /* the first argument is wanted */
 } probes[] = {
 	{"gc__start", GPT_PY_GC_BEGIN, true},
 	{"gc__done", GPT_PY_GC_END, false},
@@ -67,7 +67,7 @@ static const struct {
 	{"import__find__load__done", GPT_PY_IMPORT_END, false},
 };
 
-/* What sys/sdt.h puts where a probe is; anything else is not a site that its note describes. */
+/* sys/sdt.h puts a nop at each probe; if there is anything else, the note is wrong. */
 static bool is_nop(const struct image *image, uint64_t address)
 {
 	static const uint8_t nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
@@ -81,7 +81,7 @@ static bool is_nop(const struct image *image, uint64_t address)
 static int take_note(const struct usdt_note *note, void *context)
 {
 	struct search *search = context;
-	/* Where the file was linked again (prelink), the note has the old addresses: the base says by how much. */
+	/* If the file was relinked (prelink), the note has the old addresses: the bases give the difference. */
 	uint64_t moved = search->base && note->base ? search->base - note->base : 0;
 	struct python_site *site;
 	struct gpt_py_arg arg = {0};
@@ -132,7 +132,7 @@ static void drop_kinds(struct python_sites *sites, unsigned kinds)
 
 /* ---- by function --------------------------------------------------------------------------------------------- */
 
-/* "invoke_gc_callback", and what compilers make of it: ".isra.0", ".constprop.1". */
+/* "invoke_gc_callback", also with a compiler's suffix: ".isra.0", ".constprop.1". */
 static int take_gc_callback(const struct image_symbol *symbol, void *context)
 {
 	static const char name[] = "invoke_gc_callback";
@@ -140,7 +140,7 @@ static int take_gc_callback(const struct image_symbol *symbol, void *context)
 
 	if (!symbol->function || strncmp(symbol->name, name, sizeof(name) - 1) != 0 || (*rest && *rest != '.'))
 		return 0;
-	/* The rest of a function that was split: its beginning stands elsewhere, and the arguments are gone. */
+	/* A part of a split function: the function's start is elsewhere, and the arguments are gone. */
 	if (strncmp(rest, ".part", 5) == 0 || strncmp(rest, ".cold", 5) == 0)
 		return 0;
 	(void)add_entry(context, symbol, GPT_PY_GC_CALLBACK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where a CPython's file can be probed for what happens inside the interpreter: collections, imports, and (where every
- * Python call enters one function) calls.
+ * Probe sites in a CPython's file for events inside the interpreter: collections, imports, and calls (the latter only
+ * in versions in which every Python call enters one function).
  */
 #ifndef GPUTRACE_PYTHON_EVENTS_H
 #define GPUTRACE_PYTHON_EVENTS_H
@@ -24,14 +24,14 @@ struct python_sites {
 };
 
 /*
- * Probe sites for collections and imports of CPython `version` (major << 8 | minor): its USDT probes, else by function.
- * What cannot be found is left out: see the flags.
+ * Probe sites for collections and imports of CPython `version` (major << 8 | minor): its USDT probes, else functions.
+ * Sites that are not found are left out: see the flags.
  */
 void python_events_find(const struct image *image, uint16_t version, struct python_sites *out);
 
 /*
- * Entry and ends of the function through which every Python call goes.  -ENOTSUP: this version has none (3.11 and later
- * run calls inside one invocation); -ENOENT: it was not found, or its ends are not certain.
+ * Entry and exits of the function through which every Python call goes.  -ENOTSUP: this version has none (3.11 and
+ * later run calls inside one invocation); -ENOENT: it was not found, or its exits are not certain.
  */
 int python_calls_find(const struct image *image, uint16_t version, struct python_sites *out);
 

@@ -14,7 +14,7 @@
 
 #define LOAD_BYTES 7 /* mov disp32(%rip),%rax */
 
-/* What may stand before the load and after it, as gcc and clang compile the function with and without -O. */
+/* The code before and after the load, as gcc and clang compile the function with and without -O. */
 struct shape {
 	uint8_t before[4], before_bytes;
 	uint8_t after[2], after_bytes;
@@ -22,7 +22,7 @@ struct shape {
 
 static const struct shape shapes[] = {
 	{{0}, 0, {0xc3}, 1},				/* ret */
-	{{0}, 0, {0xf3, 0xc3}, 2},			/* rep ret: old gcc tuned for old AMDs */
+	{{0}, 0, {0xf3, 0xc3}, 2},			/* rep ret: old gcc, tuned for old AMD CPUs */
 	{{0x55, 0x48, 0x89, 0xe5}, 4, {0x5d, 0xc3}, 2}, /* push %rbp; mov %rsp,%rbp ... pop %rbp; ret */
 	{{0x55, 0x48, 0x89, 0xe5}, 4, {0xc9, 0xc3}, 2}, /* ... leave; ret */
 };

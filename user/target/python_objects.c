@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#define ENTRIES_MAX 16384u   /* of a dict that are looked at */
-#define SLOTS_MAX (1u << 20) /* of a set */
+#define ENTRIES_MAX 16384u   /* read of a dict */
+#define SLOTS_MAX (1u << 20) /* read of a set */
 #define NAME_MAX_BYTES 256u
-#define WINDOW 128u /* entries that are read at once */
+#define WINDOW 128u /* entries per read */
 #define STR_HEAD_MAX 128u
 #define BASES_MAX 16
 
@@ -23,7 +23,7 @@
 /* MANAGED_DICT_OFFSET and _PyObject_ValuesPointer (pycore_object.h): words before the object */
 #define MANAGED_DICT_BEFORE 24u
 #define VALUES_BEFORE_311 32u
-/* struct _dictvalues (pycore_dict.h), 3.13 and later: whether they count; where they begin */
+/* struct _dictvalues (pycore_dict.h), 3.13 and later: whether the values are valid; their offset */
 #define VALUES_VALID 3u
 #define VALUES_FIRST_313 8u
 /* PyDictObject: ma_values comes after ma_keys (cpython/dictobject.h) */
@@ -31,7 +31,7 @@
 /* PySetObject: mask, table (cpython/setobject.h); an entry is a key and its hash */
 #define SET_MASK 32u
 #define SET_TABLE 40u
-#define SET_NO_HASH UINT64_MAX /* of what stands for a key that was taken out (Objects/setobject.c) */
+#define SET_NO_HASH UINT64_MAX /* the hash that marks a removed key (Objects/setobject.c) */
 /* PyLongObject: ob_size, or lv_tag since 3.12, then digits of 30 bits (cpython/longintrepr.h) */
 #define INT_SIZE 16u
 #define INT_DIGITS 24u
@@ -81,10 +81,10 @@ bool python_is_str(const struct python_reader *reader, uint64_t object, const ch
 
 /* ---- dict -------------------------------------------------------------------------------------------------------- */
 
-/* The entries of a dict, in the order in which they came. */
+/* The entries of a dict, in the order of insertion. */
 struct entries {
 	uint64_t address, count;
-	uint32_t bytes, key, value; /* of an entry; where its key and its value are */
+	uint32_t bytes, key, value; /* an entry's size, and the offsets of its key and its value */
 };
 
 /* Objects/dict-common.h: reference count, size, look-up function, usable, entries, then the indices */
@@ -117,7 +117,7 @@ static bool find_entries_311(const struct python_reader *reader, uint64_t keys, 
 	return true;
 }
 
-/* values: of a dict that shares its keys with others of its class; 0: they are in the entries. */
+/* values: address of the values of a dict that shares its keys with others of its class; 0: they are in the entries. */
 static void each_entry(const struct python_reader *reader, uint64_t keys, uint64_t values, python_visit visit,
 		       void *context)
 {
@@ -229,7 +229,7 @@ uint64_t python_basicsize(const struct python_reader *reader, uint64_t type)
 	return type ? python_read_word(reader, type + TYPE_BASICSIZE) : 0;
 }
 
-/* Where the values of an object of 3.11 and later lie whose class gives all its objects the same keys; 0: in *dict. */
+/* The address of an object's values, if it shares its keys with others of its class (3.11 and later); 0: in *dict. */
 static uint64_t managed_values(const struct python_reader *reader, uint64_t object, uint64_t type, uint64_t flags,
 			       uint64_t *dict)
 {

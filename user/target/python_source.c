@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * linecache.cache of a process, read from its memory: sys.modules["linecache"].cache[path][2] is a list of lines.  No
- * code of the target runs, and it may change what is read at any moment: every length is bounded, and what makes no
- * sense ends the search.
+ * Reads linecache.cache from a process's memory: sys.modules["linecache"].cache[path][2] is a list of lines.  No code
+ * of the target runs, and it may change the memory at any moment: every length is bounded, and data that makes no sense
+ * ends the search.
  */
 #include "target/python_source.h"
 
@@ -14,12 +14,12 @@
 
 #define INTERPRETERS_MAX 16u
 #define LINES_MAX 16384u
-#define WINDOW 128u /* items of a list that are read at once */
+#define WINDOW 128u /* items of a list per read */
 
 /* PyListObject.ob_item, after the number of items (cpython/listobject.h) */
 #define LIST_ITEMS 24u
 
-/* Its end is kept, which is no text.  False: it cannot be read, or with it the text is longer than is kept. */
+/* Appends a line as safe text, with its newline as it is.  False: it cannot be read, or the text becomes too long. */
 static bool add_line(const struct python_reader *reader, uint64_t object, text_buffer *out)
 {
 	uint8_t *bytes;
@@ -43,7 +43,7 @@ static bool add_line(const struct python_reader *reader, uint64_t object, text_b
 	return is_read && out->count <= PYTHON_SOURCE_MAX;
 }
 
-/* (size, time, lines, name) of a file in one interpreter's linecache.cache, 0: it has none. */
+/* The tuple (size, time, lines, name) of a file in one interpreter's linecache.cache, 0: none. */
 static uint64_t cached(const struct python_reader *reader, uint64_t interpreter, const char *path)
 {
 	return python_dict_get(reader, python_module_global(reader, interpreter, "linecache", "cache"), path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which CPython a file is.  From 3.11 on it says so itself in the exported word Py_Version; before, its name does,
- * and its PY_VERSION string.  Nothing here looks at a process.
+ * Which CPython a file is: since 3.11 by the exported word Py_Version, before by the file's name and its PY_VERSION
+ * string.  Nothing here looks at a process.
  */
 #include "target/python_internal.h"
 
@@ -13,7 +13,7 @@
 
 #include "base/path.h"
 
-/* The series without Py_Version that still can be met; _PyRuntime itself came with 3.7. */
+/* The supported series without Py_Version; _PyRuntime itself came with 3.7. */
 #define TEXT_MINOR_FIRST 6
 #define TEXT_MINOR_LAST 10
 #define PY_VERSION_SINCE_MINOR 11
@@ -68,13 +68,13 @@ static bool from_name(const char *name, struct python_version *out)
 	return true;
 }
 
-/* Micro version and the rest of a text like "3.8.18" met for each minor version. */
+/* For each minor version: micro version and suffix of the text like "3.8.18" that was found. */
 struct text_versions {
 	int micro[TEXT_MINOR_LAST + 1];
 	char suffix[TEXT_MINOR_LAST + 1][8];
 };
 
-/* `text` begins with "3.": takes it when it is a whole version and ends with a NUL. */
+/* `text` begins with "3.": takes it if it is a complete version that ends with a NUL. */
 static void take_text(const char *text, struct text_versions *out)
 {
 	unsigned minor, micro;
@@ -104,7 +104,7 @@ static void scan_chunk(const char *chunk, size_t bytes, struct text_versions *ou
 		bool starts = at == chunk || (!isdigit((unsigned char)at[-1]) && at[-1] != '.');
 
 		if (room < TEXT_MAX)
-			return; /* comes again at the start of the next chunk */
+			return; /* the next chunk begins with it */
 		if (starts && at[1] == '.' && memchr(at, '\0', TEXT_MAX))
 			take_text(at, out);
 		at++;
@@ -112,7 +112,7 @@ static void scan_chunk(const char *chunk, size_t bytes, struct text_versions *ou
 }
 
 /*
- * The linker merges the ends of equal strings, so PY_VERSION may be the tail of some other text ("/opt/3.8.18"):
+ * The linker merges strings with equal ends, so PY_VERSION may be the tail of some other text ("/opt/3.8.18"):
  * any such tail is taken.
  */
 static int scan_text(const struct image *image, struct text_versions *out)
@@ -159,7 +159,7 @@ static int from_text(const struct image *image, struct python_version *out)
 		if (texts.micro[minor] == MICRO_NONE)
 			continue;
 		if (found)
-			return -ENOENT; /* several: it is unknown which is Python's */
+			return -ENOENT; /* several: it is not known which one is CPython's */
 		found = minor;
 	}
 	if (!found)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The readers, who waits for them how long, and which processes are left alone; see reader.h. */
+/* The readers, how long gputrace waits for them, and which processes are not read; see reader.h. */
 #include "target/reader.h"
 
 #include <errno.h>
@@ -23,31 +23,31 @@
 
 #define MS 1000000ull
 #define SLICE_MS 50
-#define FREE_WAIT_NS (100 * MS)	      /* of which no account is kept: a disk may take that long */
+#define FREE_WAIT_NS (100 * MS)	      /* waits up to this are not charged: a disk may take that long */
 #define PATIENCE_NS (250 * MS)	      /* without a step */
-#define LONG_PATIENCE_NS (2000 * MS)  /* in all, for a job that gets on */
-#define BUSY_PATIENCE_NS (10000 * MS) /* for one that runs, or waits for a processor */
-#define USER_WAIT_NS (1000 * MS)      /* what processes of one user may keep readers waiting ... */
-#define USER_WAIT_SHARE 10	      /* ... of which that part of the time that passes comes back */
-#define USER_STUCK_MAX 8	      /* readers that wait for one user's processes */
+#define LONG_PATIENCE_NS (2000 * MS)  /* in all, for a job that makes progress */
+#define BUSY_PATIENCE_NS (10000 * MS) /* for a job that runs, or waits for a processor */
+#define USER_WAIT_NS (1000 * MS)      /* budget for waits caused by one user's processes ... */
+#define USER_WAIT_SHARE 10	      /* ... which regains one part in ten of the time that passes */
+#define USER_STUCK_MAX 8	      /* readers blocked by one user's processes */
 #define IDLE_MAX 2
-#define REPORTED_MAX 16384 /* processes that were reported: then they may be again */
+#define REPORTED_MAX 16384 /* processes reported; beyond that they may be reported again */
 #define READER_NICE (-10)  /* as the thread that waits for it, capture/run.c */
 
 struct reader {
-	struct reader *next; /* idle */
-	pid_t process;	     /* 0: the work is done here */
-	pid_t owner;	     /* whose child it is */
+	struct reader *next; /* in the list of idle ones */
+	pid_t process;	     /* 0: the work is done in this process */
+	pid_t owner;	     /* its parent */
 	int socket;
 	struct reader_area *area;
-	int fd; /* what came with the last answer */
+	int fd; /* the descriptor received with the last answer */
 	pid_t target;
 	bool lost;
 };
 
-/* A reader that has been given up, or is to end: not reaped yet. */
+/* A reader that was abandoned or ended, and is not reaped yet. */
 struct leaving {
-	pid_t reader, target; /* target 0: it waited for no one */
+	pid_t reader, target; /* target 0: it was idle */
 	uint64_t start_ticks;
 	uid_t uid;
 };
@@ -58,8 +58,8 @@ struct reported {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct reader *idle; /* all below is under the lock */
-static pid_t owner;	    /* whose children the readers are */
+static struct reader *idle; /* the lock protects this and all below */
+static pid_t owner;	    /* the parent of the readers */
 static ARRAY(struct leaving) leaving;
 static struct user_budget waited = {.share = USER_WAIT_SHARE};
 static ARRAY(struct reported) reported;
@@ -67,7 +67,7 @@ static ARRAY(struct reader_silent) silent;
 
 /* ---- the reader ---------------------------------------------------------------------------------------------- */
 
-/* From the answer on the area belongs to the other side, which may ask for the next job at once. */
+/* After the answer the area belongs to the other side, which may ask for the next job at once. */
 static void answer(int to, struct reader_area *area)
 {
 	int fd = area->fd;
@@ -93,17 +93,17 @@ static void answer(int to, struct reader_area *area)
 		close(fd);
 }
 
-/* Ends with the socket's other end: when gputrace ends, however it does. */
+/* Ends when the socket's other end is closed: when gputrace ends in any way. */
 static void __attribute__((noreturn)) serve(int socket, struct reader_area *area)
 {
 	reader_job job;
 	sigset_t every;
 
-	sigfillset(&every); /* Ctrl-C is not for it */
+	sigfillset(&every); /* Ctrl-C must not end it */
 	sigprocmask(SIG_SETMASK, &every, NULL);
 	prctl(PR_SET_NAME, "gputrace-reader");
-	/* No session of its own: the scheduler would share out processor time by sessions (autogroup), and it would
-	 * wait. */
+	/* No session of its own: the scheduler divides processor time among sessions (autogroup), so the reader would
+	 * have to wait. */
 	(void)setpriority(PRIO_PROCESS, 0, READER_NICE);
 	if (socket > 0)
 		syscall(SYS_close_range, 0, socket - 1, 0); /* Linux 5.9 */
@@ -140,7 +140,7 @@ static int start(struct reader *reader)
 		munmap(area, sizeof(*reader->area));
 		return error;
 	}
-	/* Not fork(): another thread may hold what its handlers wait for. */
+	/* Not fork(): another thread may hold a lock that its handlers wait for. */
 	reader->process = (pid_t)syscall(SYS_clone, SIGCHLD, 0L, 0L, 0L, 0L);
 	if (!reader->process)
 		serve(sockets[1], area);
@@ -158,7 +158,7 @@ static int start(struct reader *reader)
 	return 0;
 }
 
-/* ---- who is left alone --------------------------------------------------------------------------------------- */
+/* ---- which processes are not read ---------------------------------------------------------------------------- */
 
 static void report_silent(pid_t pid, uint64_t start_ticks, uid_t uid)
 {
@@ -176,7 +176,7 @@ static void report_silent(pid_t pid, uint64_t start_ticks, uid_t uid)
 
 static bool is_reaped(pid_t reader)
 {
-	return waitpid(reader, NULL, WNOHANG) != 0; /* also: there is none */
+	return waitpid(reader, NULL, WNOHANG) != 0; /* also true if there is no such child */
 }
 
 static void reap(void)
@@ -188,7 +188,7 @@ static void reap(void)
 			i++;
 }
 
-/* Whether a reader waits for it, or enough of them for its user. */
+/* Whether the process blocks a reader, or its user's processes have blocked enough of them. */
 static bool is_left_alone(pid_t pid)
 {
 	struct process_owner of;
@@ -253,7 +253,7 @@ bool reader_next_silent(struct reader_silent *out)
 
 /* ---- asking -------------------------------------------------------------------------------------------------- */
 
-/* What readers of another process are is not for its children. */
+/* Readers of the parent process are not usable in its children: starts without any. */
 static void begin_here(void)
 {
 	if (owner == getpid())
@@ -263,7 +263,7 @@ static void begin_here(void)
 	leaving.count = waited.rows.count = reported.count = silent.count = 0;
 }
 
-/* A child of one that has readers of its own. */
+/* Whether this process is a child of a process that has readers. */
 static bool is_copy(void)
 {
 	return owner && owner != getpid();
@@ -314,7 +314,7 @@ struct reader_area *reader_area(struct reader *reader)
 	return reader->area;
 }
 
-/* 0: an answer; -errno: there is none to come. */
+/* 0: received an answer; -errno: no answer will come. */
 static int take_answer(struct reader *reader)
 {
 	char byte;
@@ -337,7 +337,7 @@ static int take_answer(struct reader *reader)
 	return message.msg_flags & MSG_CTRUNC ? -EMFILE : 0;
 }
 
-/* One that has not begun for want of a processor keeps no one waiting. */
+/* Whether the reader is only waiting for a processor: then the target does not block it. */
 static bool is_runnable(pid_t process)
 {
 	return process_state(process) == 'R';
@@ -445,5 +445,5 @@ void readers_end(void)
 
 void readers_work_here(void)
 {
-	owner = -1; /* no one */
+	owner = -1; /* no process has this id */
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Work on the memory and the files of a process, done by a process of gputrace's own that can be given up
- * (gputrace-reader).  A page of a FUSE file or of userfaultfd(2) comes when its server likes; a reader that
- * waits for one cannot even be killed.  So no one waits for a reader longer than PATIENCE_NS, and a process that has
- * kept one waiting is not read again before that one is free.  What processes of one user keep readers waiting in all
- * is bounded, too.
+ * A reader is a process of gputrace's own (gputrace-reader) that reads the memory and the files of a target, and that
+ * gputrace can abandon.  A page of a FUSE file or of userfaultfd(2) arrives only when its server sends it, and a
+ * process that waits for one cannot even be killed.  So gputrace waits for a reader at most PATIENCE_NS, and reads a
+ * target that has blocked a reader again only when that reader is free.  The total time for which one user's processes
+ * block readers is bounded, too.
  *
- * Any thread may call this.  A child that was forked without an exec does the work itself.
+ * Any thread may call this.  A child forked without an exec does the work itself.
  */
 #ifndef GPUTRACE_TARGET_READER_H
 #define GPUTRACE_TARGET_READER_H
@@ -20,52 +20,52 @@
 #define READER_DATA (1u << 20)
 #define READER_PATH (PATH_MAX + 64)
 
-/* Memory that both see: what a job is to do, and what came of it. */
+/* Memory shared by gputrace and the reader: a job's arguments and results. */
 struct reader_area {
 	pid_t pid;
 	uint64_t address, bytes;
 	uint64_t device, inode;
-	bool first; /* the job begins; else it goes on where its last run ended */
-	bool end;   /* nothing is left for a further run */
+	bool first; /* the job starts; else it continues where its last run ended */
+	bool end;   /* the job is complete: no further run */
 	char path[READER_PATH], other_path[READER_PATH];
 	int error;
-	int fd; /* -1: none; it comes to the caller as reader_take_fd */
+	int fd; /* -1: none; the caller gets it from reader_take_fd */
 	struct stat stat;
 	bool copied;
-	_Atomic uint64_t steps; /* grows while a long job gets on */
+	_Atomic uint64_t steps; /* grows while a long job makes progress */
 	_Alignas(8) unsigned char data[READER_DATA];
 };
 
-/* Runs in the reader, which was forked beside other threads: no malloc, no stdio, no lock. */
+/* Runs in the reader, which was forked from a process with threads: no malloc, no stdio, no lock. */
 typedef void (*reader_job)(struct reader_area *area);
 
 struct reader;
 
-/* For work on that process; -ETIMEDOUT: it does not answer, other -errno: there is no reader. */
+/* A reader for work on that process; -ETIMEDOUT: the process does not answer, other -errno: there is no reader. */
 int reader_borrow(pid_t pid, struct reader **out);
 struct reader_area *reader_area(struct reader *reader);
 
-/* 0: it has run, area->error says with what result.  -ETIMEDOUT: it was given up; -EMFILE: its fd has no room here. */
+/* 0: the job has run, area->error is its result.  -ETIMEDOUT: the reader was abandoned; -EMFILE: no room for its fd. */
 int reader_run(struct reader *reader, reader_job job);
 
-/* The descriptor that the job has left in area->fd, the caller's now; -1 none. */
+/* The descriptor that the job has left in area->fd, now owned by the caller; -1: none. */
 int reader_take_fd(struct reader *reader);
 void reader_return(struct reader *reader);
 
-/* A process that has kept a reader waiting, or was not read as others of its user had. */
+/* A process that has blocked a reader, or was not read because other processes of its user had. */
 struct reader_silent {
 	pid_t pid;
 	uid_t uid;
 	char name[16];
 };
 
-/* The next one that was not asked for yet: each process once.  False: none. */
+/* The next one, each process once.  False: none. */
 bool reader_next_silent(struct reader_silent *out);
 
-/* Ends those that are idle. */
+/* Ends the idle readers. */
 void readers_end(void);
 
-/* From here on this process does all such work itself: for one that its parent gives up (user/dump/). */
+/* From now on this process does all such work itself: it is a child that its parent can abandon (user/dump/). */
 void readers_work_here(void);
 
 #endif

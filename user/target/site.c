@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Chooses where in a function to put a probe (site.h).  What the kernel emulates was read in
- * arch/x86/kernel/uprobes.c (push_setup_xol_ops, branch_setup_xol_ops) and measured on 6.18: push, short nops and
+ * Chooses where in a function to put a probe (site.h).  The kernel's emulated instructions are from
+ * arch/x86/kernel/uprobes.c (push_setup_xol_ops, branch_setup_xol_ops) and were measured on 6.18: push, short nops and
  * jumps cost 500 ns a hit, an instruction that is single-stepped ten to twenty times that.
  */
 #include "target/site.h"
@@ -14,7 +14,7 @@
 #include "target/instruction.h"
 
 #define SITE_REACH 16	/* a site lies within this many bytes of the entry: prologues are short */
-#define CODE_WINDOW 512 /* bytes read: enough for every loop that could come back to the prologue by a short jump */
+#define CODE_WINDOW 512 /* bytes read: enough for every loop that could jump back to the prologue by a short jump */
 
 #if defined(__x86_64__)
 
@@ -30,7 +30,7 @@ enum {
 	REGISTER_9 = 9,
 };
 
-/* What the probe's program needs as it was at entry, and the stack pointer, which must stay known. */
+/* Registers that the probe's program needs as at entry, and the stack pointer, whose change must be known. */
 #define REGISTERS_KEPT                                                                                                 \
 	(1u << REGISTER_CX | 1u << REGISTER_DX | 1u << REGISTER_SP | 1u << REGISTER_SI | 1u << REGISTER_DI |           \
 	 1u << REGISTER_8 | 1u << REGISTER_9)
@@ -38,17 +38,17 @@ enum {
 enum effect {
 	EFFECT_NONE,	  /* flags at most */
 	EFFECT_REG,	  /* writes the register of the reg field */
-	EFFECT_RM,	  /* writes the register of the rm field; memory is not followed */
+	EFFECT_RM,	  /* writes the register of the rm field; a write to memory ends the search */
 	EFFECT_OPCODE,	  /* writes the register in the opcode's low bits */
 	EFFECT_STACK_ADD, /* rm is the stack pointer; it moves up by the immediate */
 	EFFECT_STACK_SUB, /* ... down by the immediate */
 	EFFECT_PUSH,
-	EFFECT_BRANCH, /* what follows is not passed by every call */
+	EFFECT_BRANCH, /* not every call passes the code after it */
 };
 
 #define REG_ANY 8
 
-/* The instructions that prologues are made of; the first row that matches counts, any other ends the search. */
+/* The instructions of prologues; the first row that matches counts, any other instruction ends the search. */
 static const struct effect_row {
 	uint8_t map, opcode, mask;
 	uint8_t reg; /* the reg field as a part of the opcode, or REG_ANY */
@@ -79,10 +79,10 @@ static const struct effect_row {
 	{MAP_0F, 0xb6, 0xf6, REG_ANY, EFFECT_REG},	    /* movzx, movsx: b6, b7, be, bf */
 };
 
-/* What running through an instruction does to the search. */
+/* The effect of an instruction on the search. */
 struct step {
-	bool passable; /* the search may go on after it */
-	int64_t stack; /* bytes by which the stack pointer sinks */
+	bool passable; /* the search may continue after it */
+	int64_t stack; /* bytes by which it lowers the stack pointer */
 };
 
 static struct step step_over(const struct instruction *in)
@@ -154,8 +154,8 @@ static enum site_cost cost_of(const uint8_t *code, const struct instruction *in,
 
 /*
  * Whether a jump in the function leads back to (0, site]: a probe there would fire more than once per call.
- * A jump to the entry itself is a call.  Where the code cannot be decoded any further every byte is taken for
- * a jump's first.
+ * A jump to the entry itself counts as a call.  Once the code cannot be decoded, every further byte is tried as the
+ * start of a jump.
  */
 static bool is_jumped_to(const uint8_t *code, size_t bytes, size_t site)
 {
@@ -209,7 +209,7 @@ static void choose(const uint8_t *code, size_t bytes, bool long_nops, struct pro
 
 #else
 
-/* Other machines: the entry, which is always right. */
+/* Other architectures: the entry, which is always right. */
 static void choose(const uint8_t *code, size_t bytes, bool long_nops, struct probe_site *out)
 {
 	(void)code;
@@ -220,7 +220,7 @@ static void choose(const uint8_t *code, size_t bytes, bool long_nops, struct pro
 
 #endif
 
-/* Linux 6.18 optimises 5-byte nops and emulates the other short ones; before, all but 90 were stepped. */
+/* Linux 6.18 optimises 5-byte nops and emulates the other short ones; before, all but 90 were single-stepped. */
 static bool kernel_has_cheap_long_nops(void)
 {
 	static int answer = -1;
@@ -244,7 +244,7 @@ int site_choose(const struct image *image, uint64_t address, struct probe_site *
 	size_t bytes = sizeof(code);
 	uint64_t offset;
 
-	/* Near the end of the segment there are fewer. */
+	/* Near the end of the segment fewer bytes can be read. */
 	while (bytes && image_read(image, address, code, bytes))
 		bytes /= 2;
 	if (!bytes || image_file_offset(image, address, &offset))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Parses stapsdt notes, and where their arguments are; knows no probe by name. */
+/* Parses stapsdt notes and the places of their arguments; knows no probe by name. */
 #include "target/usdt.h"
 
 #include <ctype.h>
@@ -17,7 +17,7 @@ static size_t padded(size_t bytes)
 	return (bytes + 3) & ~(size_t)3;
 }
 
-/* The next NUL-terminated string, NULL when it does not end in the note. */
+/* The next NUL-terminated string, NULL if it does not end within the note. */
 static const char *take_string(const uint8_t **at, size_t *left)
 {
 	const char *text = (const char *)*at;
@@ -79,7 +79,7 @@ int usdt_each(const uint8_t *section, size_t bytes, int (*fn)(const struct usdt_
 
 #if defined(__x86_64__)
 
-/* Offsets in struct pt_regs (arch/x86/include/uapi/asm/ptrace.h) and the names of each width, widest first. */
+/* Offsets in struct pt_regs (arch/x86/include/uapi/asm/ptrace.h), and the register's names by width, widest first. */
 static const struct {
 	uint8_t at;
 	const char *names[4];
@@ -117,7 +117,7 @@ static int find_register(const char *name, size_t length, uint8_t *at)
 
 #endif
 
-/* A decimal number that fits 32 bits. */
+/* A decimal number that fits into 32 bits. */
 static bool take_number(const char **at, int32_t *out)
 {
 	char *end;
@@ -134,7 +134,7 @@ static bool take_number(const char **at, int32_t *out)
 	return true;
 }
 
-/* What stands after the `@`: %rax, 112(%rsp), $3. */
+/* The operand after the `@`: %rax, 112(%rsp), $3. */
 static int parse_operand(const char *at, struct gpt_py_arg *out)
 {
 	size_t length;

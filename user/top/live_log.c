@@ -14,13 +14,13 @@
 #include "model/slice/sliced_trace.h"
 #include "report/report.h"
 
-/* Records of GPU work come from CUPTI's buffers, and segments end, up to this long after the work. */
+/* The most time from GPU work until its records leave CUPTI's buffers, and until the segment ends. */
 #define LATE_NS 1000000000ull
 
-/* A launch lies this long before its work at most, or is not known here. */
+/* The most time from a launch to its work; an earlier launch is not found here. */
 #define LAUNCHED_NS 1000000000ull
 
-/* Blocks of a file system: what is freed begins and ends at such an offset. */
+/* Block size of a file system: freed ranges begin and end at multiples of it. */
 #define DISK_BLOCK 4096u
 
 void live_log_open(struct live_log *live, int fd)
@@ -37,7 +37,7 @@ void live_log_open(struct live_log *live, int fd)
 	log_reader_close(&reader);
 }
 
-/* The header of the segment at that offset, with its lists; false: it is not whole yet. */
+/* Reads the header of the segment at that offset, with its lists; false: not complete yet. */
 static bool read_header(int fd, uint64_t at, struct log_bytes *room)
 {
 	struct log_source source;
@@ -177,7 +177,7 @@ int live_log_export(const struct live_log *live, uint64_t from_ns, uint64_t to_n
 	return exporting.format ? with_slice(live, from_ns, to_ns, export_to, &exporting) : -EINVAL;
 }
 
-/* Headers stay, by which segments are found, and so do segments that are read in any case. */
+/* Headers stay, as they lead to the next segment, and so do segments that every reading needs. */
 static void free_body(const struct live_log *live, uint64_t at, const struct gpt_log_segment *header)
 {
 	uint64_t from = (at + header->header_size + DISK_BLOCK - 1) / DISK_BLOCK * DISK_BLOCK;

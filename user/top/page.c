@@ -10,16 +10,16 @@
 #include "base/path.h"
 #include "report/text.h"
 
-#define HEADER_GPUS 4u	/* at most that many GPUs have a line */
-#define BAR_COLUMNS 20u /* of a GPU's busy part */
+#define HEADER_GPUS 4u	/* GPUs with a line of their own */
+#define BAR_COLUMNS 20u /* width of a GPU's busy bar */
 #define CAUSES_SHOWN 3u
 #define BLOCK_ROWS 5u
 #define STACKS_SHOWN 20u
 
 static const struct {
-	const char *id, *other; /* other: where the first is not there */
+	const char *id, *other; /* other: used if there is no table `id` */
 	const char *name;
-	bool in_block; /* without a terminal, too */
+	bool in_block; /* shown without a terminal, too */
 } tabs[] = {
 	{"gpu_lines", "call_lines", "lines", true},
 	{"own_lines", NULL, "own", false},
@@ -77,7 +77,7 @@ static double value_of(const struct cell *cell)
 	return cell->kind == CELL_NUMBER ? cell->number : (double)cell->integer;
 }
 
-/* Numbers from the largest on, texts by the alphabet. */
+/* Numbers in descending order, texts alphabetically. */
 static int compare_rows(const void *a, const void *b, void *context)
 {
 	const struct order *order = context;
@@ -95,7 +95,7 @@ static int compare_rows(const void *a, const void *b, void *context)
 	return by ? by : (first_row > second_row) - (first_row < second_row);
 }
 
-/* The rows that are shown, in their order; to be freed. */
+/* The shown rows, in their order; the caller frees them. */
 static size_t *shown_rows(const struct top_view *view, const struct kept_table *table, size_t *count)
 {
 	size_t *rows = xcalloc(kept_rows(table) + 1, sizeof(*rows));
@@ -126,7 +126,7 @@ static bool chosen_row(const struct top_view *view, const struct kept_table *tab
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-/* Takes the text over. */
+/* Takes ownership of the text. */
 static void add_line(struct top_page *page, char *text, enum top_look look)
 {
 	array_push(&page->lines, ((struct top_line){text, look}));
@@ -147,7 +147,7 @@ static void add_text(struct top_page *page, char *text, unsigned width, enum top
 	free(text);
 }
 
-/* Each line of a text, as far as there is room. */
+/* Adds the lines of a text, as many as fit. */
 static void add_lines(struct top_page *page, const char *text, unsigned width, unsigned height)
 {
 	while (*text && page->lines.count < height) {
@@ -224,7 +224,7 @@ static int compare_causes(const void *a, const void *b)
 	return (first < second) - (first > second);
 }
 
-/* The largest of them; NULL: nothing idled. */
+/* The largest causes of idle time; NULL: no GPU was idle. */
 static char *idle_text(const struct kept_table *idle)
 {
 	ARRAY(struct cause) causes = {0};
@@ -288,7 +288,7 @@ static char *tabs_text(const struct top_view *view, const struct top_data *data)
 	return text;
 }
 
-/* The rows as text, title row first: as a page of the report has them. */
+/* The rows as text, title row first, as on a page of the report. */
 static char *rows_text(const struct kept_table *table, const size_t *rows, size_t count, unsigned width)
 {
 	struct table part = {.columns = table->columns, .count = table->table.count};
@@ -303,7 +303,7 @@ static char *rows_text(const struct kept_table *table, const size_t *rows, size_
 		table_put(&part, out, &(struct table_look){.width = width, .truncates = true});
 		fclose(out);
 	}
-	array_free(&part.cells); /* the texts stay the table's */
+	array_free(&part.cells); /* the table owns the texts */
 	return text;
 }
 
@@ -405,7 +405,7 @@ static void choose_tab(struct top_view *view, unsigned tab)
 	view->sort = 0;
 }
 
-/* To the next tab that has something, in that direction. */
+/* Moves to the next tab with a table, in that direction. */
 static void move_tab(struct top_view *view, const struct top_data *data, unsigned by)
 {
 	unsigned tab = view->tab;
@@ -416,7 +416,7 @@ static void move_tab(struct top_view *view, const struct top_data *data, unsigne
 	choose_tab(view, tab);
 }
 
-/* By the next column that is shown; after the last one in the table's own order. */
+/* Sorts by the next shown column; after the last one, the table's own order. */
 static void sort_by_next(struct top_view *view, const struct kept_table *table)
 {
 	unsigned column = view->is_sorted ? view->sort + 1 : 0;
@@ -574,7 +574,7 @@ static int compare_values(const void *a, const void *b)
 	return (first < second) - (first > second);
 }
 
-/* Innermost first, a frame a line. */
+/* Innermost first, one frame per line. */
 static void put_stack(FILE *out, const struct folded *stack)
 {
 	const char *end = stack->text + stack->length;

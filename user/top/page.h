@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What `gputrace top` shows, as lines of text, and what keys do with it.  Knows no terminal: screen.c draws the lines,
- * block.c prints some of them where there is none.
+ * What `gputrace top` shows, as lines of text, and what keys do with it.  It knows no terminal: screen.c draws the
+ * lines; block.c prints some of them where there is none.
  */
 #ifndef GPUTRACE_TOP_PAGE_H
 #define GPUTRACE_TOP_PAGE_H
@@ -17,12 +17,12 @@
 
 enum top_mode {
 	TOP_TABLE,
-	TOP_FILTER, /* what is typed goes into the filter */
-	TOP_STACKS, /* of the row that was chosen */
+	TOP_FILTER, /* typed characters go into the filter */
+	TOP_STACKS, /* the stacks of the chosen row */
 	TOP_HELP,
 };
 
-/* Keys that are no characters. */
+/* Keys that are not characters. */
 enum top_key {
 	TOP_KEY_UP = 0x110000, /* above Unicode */
 	TOP_KEY_DOWN,
@@ -37,12 +37,12 @@ enum top_key {
 	TOP_KEY_BACKSPACE,
 };
 
-/* What a key asks of others. */
+/* What a key asks of the caller. */
 enum top_request {
 	TOP_NOTHING,
 	TOP_QUIT,
-	TOP_WRITE,	/* the last seconds into a file */
-	TOP_OPEN_STACKS /* of the row: top_row_needle */
+	TOP_WRITE,	/* write the last seconds into a file */
+	TOP_OPEN_STACKS /* show the stacks of the row: top_row_needle */
 };
 
 struct top_view {
@@ -52,20 +52,20 @@ struct top_view {
 	bool is_reversed;
 	unsigned sort; /* column */
 	char filter[TOP_FILTER_MAX];
-	size_t row, first; /* chosen; the first on the screen */
+	size_t row, first; /* the chosen row; the first row on the screen */
 	bool paused;
 	char *stacks; /* lines; NULL: none */
 	char status[160];
 };
 
-/* What is shown, and when it was. */
+/* The data shown, and its time. */
 struct top_data {
 	const struct kept_tables *tables;
 	const char *target;
-	uint64_t span_ns;     /* that the tables are of; 0: nothing is there yet */
+	uint64_t span_ns;     /* length of the span of the tables; 0: nothing is there yet */
 	uint64_t interval_ns; /* from one look to the next */
 	int64_t end_wall_s;   /* CLOCK_REALTIME of the span's end */
-	uint64_t end_wall_ms; /* of that second */
+	uint64_t end_wall_ms; /* milliseconds of that second */
 };
 
 enum top_look {
@@ -90,15 +90,15 @@ void top_page_free(struct top_page *page);
 
 enum top_request top_view_key(struct top_view *view, const struct top_data *data, uint32_t key);
 
-/* A part of a folded stack that all stacks of the chosen row have; to be freed, NULL: it is no row with stacks. */
+/* A text that occurs in all folded stacks of the chosen row; the caller frees it.  NULL: the row has no stacks. */
 char *top_row_needle(const struct top_view *view, const struct top_data *data);
 
-/* The stacks of folded text that have it, most first, as lines to be freed. */
+/* The stacks of the folded text that contain `needle`, largest first, as lines; the caller frees them. */
 char *top_stacks(const char *folded, const char *needle);
 
 void top_view_free(struct top_view *view);
 
-/* Without a terminal: the first rows of each table that matters. */
+/* Without a terminal: prints the first rows of each table marked in_block (page.c). */
 void top_block_put(FILE *out, const struct top_data *data, unsigned width);
 
 #endif

@@ -13,10 +13,10 @@
 #include "base/monotonic.h"
 #include "top/page.h"
 
-#define SPAN_NS 2000000000ull /* that is shown, or one interval where that is longer */
+#define SPAN_NS 2000000000ull /* length of the shown span, or one interval if that is longer */
 #define COST_MOST 50u	      /* looks take at most 1/50 of a processor: 2 % */
 #define BLOCK_COLUMNS 100u
-#define ESCAPE_MS 25 /* the rest of a key's sequence comes within */
+#define ESCAPE_MS 25 /* the rest of a key's sequence arrives within this time */
 
 /* The latest look. */
 struct look {
@@ -43,7 +43,7 @@ static void look_open(struct look *look, const struct top *top)
 	live_log_open(&look->live, top->log_fd);
 }
 
-/* A span that cannot be read leaves what is shown. */
+/* If the span cannot be read, the previous data stay. */
 static void take_span(struct look *look, uint64_t from_ns, uint64_t to_ns)
 {
 	struct kept_tables tables;
@@ -86,7 +86,7 @@ static void look_close(struct look *look)
 	kept_tables_free(&look->tables);
 }
 
-/* Until the next look is due, or something comes; true: the recording is over. */
+/* Waits until the next look is due or there is input; true: the recording is over. */
 static bool wait_for_next(const struct look *look, int keys)
 {
 	struct pollfd from[] = {{.fd = look->top->ended_fd, .events = POLLIN}, {.fd = keys, .events = POLLIN}};
@@ -169,7 +169,7 @@ static void write_last(struct top_view *view, const struct look *look)
 		look->top->write(&look->live, from_ns, to_ns, view->status, sizeof(view->status));
 }
 
-/* Returns whether the user ends it. */
+/* Returns whether the user quits. */
 static bool take_keys(struct top_view *view, const struct look *look)
 {
 	int code;
@@ -228,7 +228,7 @@ bool top_on_terminal(const struct top *top, bool *known)
 	return quit;
 }
 
-/* ---- none -------------------------------------------------------------------------------------------------------- */
+/* ---- no terminal ------------------------------------------------------------------------------------------------- */
 
 void top_in_blocks(const struct top *top)
 {

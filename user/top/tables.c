@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS_KEPT 500u /* of a table */
+#define ROWS_KEPT 500u /* per table */
 
 static char *copy(const char *text)
 {

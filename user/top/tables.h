@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The tables of a report, kept as values: a format of table_writer.h that writes nothing.
+ * Keeps the tables of a report as values: a format of table_writer.h that writes nothing.
  *
  *	struct report_options options = {.format = &table_format_kept, .keeper = &tables};
  *	report_write(nowhere, trace, &options);
@@ -13,9 +13,9 @@
 
 struct kept_table {
 	char *id, *title;
-	struct column *columns; /* own copies, as report.c's may be gone; ended as theirs */
-	struct table table;	/* of these columns, without notes */
-	ARRAY(char *) notes;	/* sentences about it */
+	struct column *columns; /* own copies, as report.c's may be gone; terminated as report.c's are */
+	struct table table;	/* with these columns, without notes */
+	ARRAY(char *) notes;	/* sentences about the table */
 };
 
 struct kept_tables {
@@ -24,11 +24,11 @@ struct kept_tables {
 
 extern const struct table_format table_format_kept;
 
-/* NULL: there is none of that id, or it has no rows. */
+/* The table with that id; NULL: there is none, or it has no rows. */
 const struct kept_table *kept_table(const struct kept_tables *tables, const char *id);
 void kept_tables_free(struct kept_tables *tables);
 
-/* The column with that key, TABLE_COLUMNS_MAX: it has none. */
+/* The index of the column with that key; TABLE_COLUMNS_MAX: none. */
 unsigned kept_column(const struct kept_table *table, const char *key);
 
 static inline size_t kept_rows(const struct kept_table *table)
