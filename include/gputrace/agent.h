@@ -2,21 +2,20 @@
 /*
  * The contract between the agent, which lives inside a CUDA process, and the collector.
  *
- * The agent talks to the collector by calling exported functions that do nothing: each begins with a
- * 5-byte nop on which the collector puts a uprobe.  Two counters say to the agent who listens (the kernel
- * raises them when a probe is attached and lowers them when the collector goes, also by SIGKILL):
- * GPUTRACE_AGENT_SEMAPHORE, of the probes on _call and _state, is the session's switch: at zero the agent
- * leaves CUPTI and ends its thread.  GPUTRACE_AGENT_BATCH_SEMAPHORE belongs to the probe on _batch.
- * The collector never writes to the process except through these counters.  It raises them in the processes that it
- * traces, where the kernel can do that.
+ * The agent talks to the collector by calling exported functions that do nothing: each begins with a 5-byte nop on
+ * which the collector puts a uprobe. Two counters show the agent who listens. The kernel raises them when a probe is
+ * attached and lowers them when the collector goes, also by SIGKILL. GPUTRACE_AGENT_SEMAPHORE, of the probes on _call
+ * and _state, is the session's switch: at zero the agent leaves CUPTI and ends its thread.
+ * GPUTRACE_AGENT_BATCH_SEMAPHORE belongs to the probe on _batch. The collector never writes to the process except
+ * through these counters. It raises them in the processes that it traces, where the kernel can do that.
  *
- * Two more are raised by what happens in a process: when another user of CUPTI registers its buffers, which makes CUPTI
- * forget ours, the collector raises GPUTRACE_AGENT_YIELD_SEMAPHORE, and the agent leaves the activity API alone.
- * GPUTRACE_AGENT_RESUME_SEMAPHORE, raised while the other still is, means that the other has finished: the agent
- * registers again; then both are lowered.  That YIELD falls alone means nothing: so it is when the collector dies.
- * GPUTRACE_AGENT_SHARE_SEMAPHORE, raised while YIELD is: the other wants kinds of GPT_AGENT_SHARED_KINDS too.
- * GPUTRACE_AGENT_ANEW_SEMAPHORE, raised by a collector that comes to an agent which spoke to another before: the agent
- * says again what it says once (state, HELLO, names, devices).
+ * The collector raises more of them as other CUPTI clients come and go. Another client that registers its buffers makes
+ * CUPTI forget the agent's: the collector then raises GPUTRACE_AGENT_YIELD_SEMAPHORE, and the agent leaves the activity
+ * API alone. GPUTRACE_AGENT_RESUME_SEMAPHORE, raised while YIELD still is, means that the other client has finished:
+ * the agent registers again; then both are lowered. YIELD lowered alone means nothing: this happens when the collector
+ * dies. GPUTRACE_AGENT_SHARE_SEMAPHORE, raised while YIELD is: the other client wants kinds of GPT_AGENT_SHARED_KINDS,
+ * too. GPUTRACE_AGENT_ANEW_SEMAPHORE is raised by a collector that comes to an agent which reported to another one
+ * before: the agent repeats what it reports only once (state, HELLO, names, devices).
  *
  * GPUTRACE_AGENT_CALLS_SEMAPHORE, raised after the state GPT_AGENT_GIVING_UP: the collector has its own probes on
  * calls, and the agent no longer needs to report them.
@@ -29,13 +28,13 @@
  * trace detach _call and _state and leave _batch: the agent sends what is left, then a HELLO whose state is
  * GPT_AGENT_STOPPED as the last record of its last batch; then detach _batch.
  *
- * The library comes in by the driver (CUDA_INJECTION64_PATH), which calls InitializeInjection, or by a dlopen
- * of a path below /proc that the collector makes a thread of the process call: then it starts by itself.  One
- * that is in the process already, or that came by GPUTRACE_AGENT_ASLEEP, is started by calling gputrace_agent_start
- * when its gputrace_agent_status says that it is idle.
- * NVTX loads it too, where NVTX_INJECTION64_PATH names it, and calls InitializeInjectionNvtx2: ranges are taken then.
+ * The driver loads the library (CUDA_INJECTION64_PATH) and calls InitializeInjection; or the collector makes a thread
+ * of the process call dlopen with a path below /proc, and the library starts by itself. A library that is in the
+ * process already, or that was loaded by GPUTRACE_AGENT_ASLEEP, is started by a call of gputrace_agent_start when its
+ * gputrace_agent_status says that it is idle. NVTX loads it too, where NVTX_INJECTION64_PATH names it, and calls
+ * InitializeInjectionNvtx2: ranges are recorded then.
  *
- * All integers little-endian; every record a multiple of 8 bytes.  To the collector all of it is hostile.
+ * All integers are little-endian; every record is a multiple of 8 bytes. The collector trusts nothing of it.
  */
 #ifndef GPUTRACE_AGENT_H
 #define GPUTRACE_AGENT_H
@@ -43,8 +42,8 @@
 #include <gputrace/record.h>
 
 /*
- * What agent and collector must have in common: one of another number is left alone and named.  Raised by each change
- * of the exported names and of what they take; tests/unit/agent_library.sh holds the two together.
+ * Agent and collector must have the same number: an agent with another one is left alone and reported. Raised by each
+ * change of the exported names or of their arguments; tests/unit/agent_library.sh checks that both agree.
  */
 #define GPT_AGENT_ABI 10
 
@@ -55,14 +54,14 @@
  *     entry of each outermost call of cuda_api.h; api is GPT_API(domain, cbid).
  * gputrace_agent_batch(const void *data, u64 bytes, u64 own_thread): on one thread at a time; bytes <=
  *     GPT_AGENT_BATCH_MAX; own_thread: 1 on a thread of the agent's own, whose waits are not recorded, else 0.
- * gputrace_agent_stack(u32 what, u64 number): on the application's thread: its Python stack belongs to what the agent
- *     is about to report under that number (enum gpt_stack_of; GPT_STACK_AT in the log).  Its semaphore says only that
- *     someone listens; what stacks are wanted of is known by other semaphores.
+ * gputrace_agent_stack(u32 what, u64 number): on the application's thread: its Python stack belongs to the event that
+ *     the agent is about to report under that number (enum gpt_stack_of; GPT_STACK_AT in the log). Its semaphore says
+ *     only that a collector listens; other semaphores say for which events stacks are wanted.
  * gputrace_agent_state(u32 state, u32 abi): on any thread, at each change of state; from GPT_AGENT_READY on,
  *     until GPT_AGENT_STOPPED, every call of cuda_api.h in this process is reported by gputrace_agent_call.
  */
 #ifdef __x86_64__
-#define GPUTRACE_AGENT_TRAP 5u /* bytes after the start of each of these functions: a probe site for a breakpoint */
+#define GPUTRACE_AGENT_TRAP 5u /* bytes from the start of each function to the instruction where a breakpoint goes */
 #else
 #define GPUTRACE_AGENT_TRAP 0u
 #endif
@@ -70,11 +69,11 @@
 #define GPUTRACE_AGENT_BATCH "gputrace_agent_batch"
 #define GPUTRACE_AGENT_STATE "gputrace_agent_state"
 #define GPUTRACE_AGENT_STACK "gputrace_agent_stack"
-#define GPUTRACE_AGENT_ASLEEP "//proc/" /* a path that begins so: loaded, not started */
+#define GPUTRACE_AGENT_ASLEEP "//proc/" /* a path with this prefix: loaded, not started */
 /*
- * void (const char *asked): begins a session, at once back.  asked: the path of the libcupti to use, NULL or "": it
- * looks for one.  "@NAME:" in front of that: first it comes together with the collector whose socket has that name
- * (gputrace/share.h).
+ * void (const char *asked): begins a session and returns at once. asked: the path of the libcupti to use; NULL or "":
+ * the agent looks for one. With the prefix "@NAME:" the agent first connects to the collector whose socket has that
+ * name (gputrace/share.h).
  */
 #define GPUTRACE_AGENT_START "gputrace_agent_start"
 #define GPUTRACE_AGENT_JOIN '@'
@@ -89,14 +88,14 @@
 #define GPUTRACE_AGENT_SHARE "gputrace_agent_share"
 #define GPUTRACE_AGENT_CALLS "gputrace_agent_calls"
 #define GPUTRACE_AGENT_OPS "gputrace_agent_ops"
-#define GPUTRACE_AGENT_SHAPES "gputrace_agent_shapes"		    /* and what they are called with */
+#define GPUTRACE_AGENT_SHAPES "gputrace_agent_shapes"		    /* the inputs of ops, too */
 #define GPUTRACE_AGENT_TORCH_MEMORY "gputrace_agent_torch_memory"   /* events of PyTorch's allocators */
 #define GPUTRACE_AGENT_MEMORY_LINES "gputrace_agent_memory_lines"   /* the Python stack of each */
 #define GPUTRACE_AGENT_FORWARD_LINES "gputrace_agent_forward_lines" /* Python stacks of ops with an autograd number */
 /*
- * GPT_SCHEDULE_SEMAPHORES of them, GPUTRACE_AGENT_SCHEDULE_STEP bytes apart, and as many counters: those raised are the
- * bits of a struct gpt_schedule, field by field, and GPT_SCHEDULE_BEGUN.  The fields are read when the session of ops
- * begins, so they are raised before its counter, and lowered after it.
+ * GPT_SCHEDULE_SEMAPHORES functions, GPUTRACE_AGENT_SCHEDULE_STEP bytes apart, with one counter each. The raised
+ * counters are the set bits of a struct gpt_schedule, field by field, and GPT_SCHEDULE_BEGUN. The agent reads the
+ * fields when the session of ops begins: raise them before that session's counter, and lower them after it.
  */
 #define GPUTRACE_AGENT_SCHEDULE "gputrace_agent_schedule"
 #define GPUTRACE_AGENT_SCHEDULE_SEMAPHORES "gputrace_agent_schedule_semaphores"
@@ -113,27 +112,26 @@
 #define GPUTRACE_AGENT_TORCH_MEMORY_SEMAPHORE "gputrace_agent_torch_memory_semaphore"	/* the same */
 #define GPUTRACE_AGENT_MEMORY_LINES_SEMAPHORE "gputrace_agent_memory_lines_semaphore"	/* the same */
 
-/* Whether the agent works, for who comes to a process that has one. Fields are only appended. */
+/* Whether the agent works, for a collector that comes to a process which has one. Fields are only appended. */
 struct gpt_agent_status {
-	__u32 bytes;	/* how many of these the agent has */
+	__u32 bytes;	/* of this struct, as the agent has it */
 	__u32 life;	/* enum gpt_agent_life */
 	__u32 sessions; /* begun so far */
 };
 
 enum gpt_agent_life {
-	GPT_AGENT_IDLE = 0, /* no gputrace thread: to be woken by GPUTRACE_AGENT_START */
+	GPT_AGENT_IDLE = 0, /* no gputrace thread: GPUTRACE_AGENT_START wakes it */
 	GPT_AGENT_STARTING = 1,
 	GPT_AGENT_RUNNING = 2, /* until it has left CUPTI */
 	GPT_AGENT_DEAD = 3,    /* in the child of a fork: no thread, and CUDA does not survive it either */
 };
 
-/* Kinds that a session of torch.profiler has only when it is asked to: CUpti_ActivityKind CUDA_EVENT, SYNCHRONIZATION.
- */
+/* Kinds that a torch.profiler session records only on request: CUpti_ActivityKind CUDA_EVENT, SYNCHRONIZATION. */
 #define GPT_AGENT_SHARED_KINDS (1ULL << 36 | 1ULL << 38)
 
 #define GPUTRACE_AGENT_FILE "libgputrace-agent.so"
 
-/* Batches are copied in one of three sizes: keep them near one of these. */
+/* Batches are copied in one of three sizes: keep a batch just below one of these. */
 #define GPT_AGENT_BATCH_SMALL 1024u
 #define GPT_AGENT_BATCH_MEDIUM 8192u
 #define GPT_AGENT_BATCH_MAX 32768u
@@ -194,11 +192,11 @@ struct gpt_agent_sizes {
 
 struct gpt_agent_name {
 	struct gpt_record hdr;
-	__u32 id; /* from 1, unique in the process; the collector's own (GPT_BATCH_FOREIGN) have the highest bit */
+	__u32 id; /* from 1, unique in the process; the collector's ids (GPT_BATCH_FOREIGN) have the highest bit */
 	__u32 bytes;
 	/*
-	 * Mangled, not terminated.  Of a kernel whose code says so, after a 0, where its function is in the source:
-	 * "/path/kernels.py:12"
+	 * Mangled, not terminated. For a kernel whose code has line information a 0 follows, then the place of its
+	 * function in the source: "/path/kernels.py:12"
 	 */
 	char text[];
 };
@@ -217,13 +215,13 @@ struct gpt_agent_api {
 };
 
 /*
- * A call as CUPTI itself recorded it (kinds RUNTIME and DRIVER), where there is no API callback.  It does not say which
- * line called: that the probe on the public symbol saw, and thread, time and order show that it was the same call.
- * Of a runtime call and the driver calls inside it there is one, that of the outermost that CUPTI knows.
+ * A call as CUPTI itself recorded it (kinds RUNTIME and DRIVER), where there is no API callback. It does not have the
+ * calling line: the probe on the public symbol has that, and thread, time and order show that it was the same call. Of
+ * a runtime call and the driver calls inside it, only the outermost that CUPTI knows is recorded.
  */
 struct gpt_agent_api_activity {
 	struct gpt_record hdr;
-	__u64 start_wall_ns, end_wall_ns; /* as those of GPU work, below */
+	__u64 start_wall_ns, end_wall_ns; /* as the times of GPU work, below */
 	__u32 corr;
 	__u16 api; /* GPT_API() of cuda_api.h, also of GPT_CUDA_CAPTURE_CALLS */
 	__u16 pad;
@@ -232,8 +230,8 @@ struct gpt_agent_api_activity {
 };
 
 /*
- * GPU times are CUPTI's as they come: CLOCK_REALTIME ns, the last records of GPT_AGENT_CLOCK say how to
- * convert; start = end = 0: CUPTI could not time it.  Ids are CUPTI's.
+ * GPU times are CUPTI's, unconverted: CLOCK_REALTIME ns; the latest GPT_AGENT_CLOCK records say how to convert them.
+ * start = end = 0: CUPTI could not time it. Ids are CUPTI's.
  */
 struct gpt_agent_kernel {
 	struct gpt_record hdr;
@@ -291,8 +289,8 @@ struct gpt_agent_sync {
 	struct gpt_record hdr;
 	__u64 start_wall_ns, end_wall_ns;
 	__u32 corr, kind;
-	__u32 context, stream; /* stream: UINT32_MAX where it is not about one */
-	__u32 event;	       /* the two event kinds: CUPTI's id of it */
+	__u32 context, stream; /* stream: UINT32_MAX where no stream is involved */
+	__u32 event;	       /* the two event kinds: CUPTI's id of the event */
 	__s32 result;	       /* 0 before CUPTI 12.8: then only successful ones are reported */
 	__u64 event_record;    /* as gpt_agent_event, 0: not known (before CUPTI 12.8) */
 };
@@ -315,7 +313,7 @@ struct gpt_agent_memory {
 	__u32 device, context, stream;
 	__u32 is_async, pad; /* in stream order, from a pool */
 	__u64 pool;	     /* address of the pool, 0: none */
-	__u64 pool_bytes;    /* what the pool holds of the GPU's memory then; 0 where the pool is another process's */
+	__u64 pool_bytes;    /* GPU memory that the pool holds at that time; 0 where the pool is another process's */
 	__u64 pool_used_bytes;
 };
 
@@ -328,7 +326,7 @@ enum gpt_agent_memory_operation { /* CUpti_ActivityMemoryOperationType */
 struct gpt_agent_graph_node {
 	struct gpt_record hdr;
 	__u64 node;   /* CUPTI's id, as gpt_agent_kernel.graph_node */
-	__u64 source; /* cloned from this one, 0: not a clone */
+	__u64 source; /* the node that this one was cloned from, 0: not a clone */
 	__u32 corr;   /* of the call that made it, 0: none that is reported */
 	__u32 pad;
 };
@@ -337,7 +335,7 @@ struct gpt_agent_graph_node {
 struct gpt_agent_jit {
 	struct gpt_record hdr;
 	__u64 start_wall_ns, end_wall_ns;
-	__u64 unit;  /* what was compiled: loads and stores of the cache name the same */
+	__u64 unit;  /* id of the compiled unit; loads and stores of the cache use the same id */
 	__u64 bytes; /* of the cache */
 	__u32 corr;
 	__u32 operation; /* enum gpt_agent_jit_operation */
@@ -350,17 +348,17 @@ struct gpt_agent_jit {
 enum gpt_agent_range_what {
 	GPT_AGENT_RANGE_MARK = 1, /* a moment */
 	GPT_AGENT_RANGE_PUSHED = 2,
-	GPT_AGENT_RANGE_POPPED = 3,  /* the one pushed last on this thread in this domain */
+	GPT_AGENT_RANGE_POPPED = 3,  /* ends the latest pushed on this thread in this domain */
 	GPT_AGENT_RANGE_STARTED = 4, /* may end on any thread */
 	GPT_AGENT_RANGE_ENDED = 5,
-	GPT_AGENT_RANGE_LOST = 6, /* id: how many of the others had no room, from time_ns on until the batch was sent */
+	GPT_AGENT_RANGE_LOST = 6, /* id: how many records had no room, from time_ns on until the batch was sent */
 };
 
-/* A start or end of an NVTX range; those of a thread come in their order. */
+/* A start or end of an NVTX range; records of one thread come in order. */
 struct gpt_agent_range {
 	struct gpt_record hdr;
 	__u64 time_ns; /* CLOCK_MONOTONIC */
-	__u64 id;      /* started, ended: which, unique in the process; else 0 */
+	__u64 id;      /* started, ended: of the range, unique in the process; else 0 */
 	__u32 tid;     /* in the process's own pid namespace */
 	__u16 what;    /* enum gpt_agent_range_what */
 	__u16 domain;  /* 0: the default one */
@@ -371,41 +369,40 @@ struct gpt_agent_range {
 };
 
 /*
- * An op of PyTorch, as at::RecordFunction reports it; those of a thread come by their ends.  One that has been open
- * for a second is sent with GPT_AGENT_OP_OPEN, and so is what is open when the session ends: a later record of the same
- * thread, start and name takes the place of that.  Names are GPT_AGENT_NAMEs whose ids have GPT_AGENT_NAME_OF_OP set.
+ * An op of PyTorch, as at::RecordFunction reports it; ops of one thread come in order of their ends. An op that has
+ * been open for a second, or is open when the session ends, is sent with GPT_AGENT_OP_OPEN: a later record of the same
+ * thread, start and name replaces it. Names are GPT_AGENT_NAMEs whose ids have GPT_AGENT_NAME_OF_OP set.
  */
 struct gpt_agent_op {
 	struct gpt_record hdr;
 	__u64 start_ns;	      /* CLOCK_MONOTONIC */
 	__u64 end_ns;	      /* GPT_AGENT_OP_OPEN: when it was seen to be open */
 	__s64 sequence;	      /* autograd's number, -1: none */
-	__u64 handle;	      /* PyTorch's own number of it; 0: it gave none, which is the rule */
+	__u64 handle;	      /* PyTorch's own number of it; 0: none, the usual case */
 	__u64 thread;	      /* PyTorch's own number of the thread that it began on */
 	__u64 forward_thread; /* the same, of the forward op of a backward one; 0: none */
-	__u32 tid;	      /* that it began on, in the process's own pid namespace */
-	__u32 end_tid;	      /* that it ended on */
+	__u32 tid;	      /* of the thread that it began on, in the process's own pid namespace */
+	__u32 end_tid;	      /* of the thread that it ended on */
 	__u32 name;	      /* gpt_agent_name.id, 0: none */
-	__u32 inputs;	      /* gpt_agent_name.id of their text, 0: there are none, or no one asked */
+	__u32 inputs;	      /* gpt_agent_name.id of their text, 0: none, or not requested */
 	__u8 scope;	      /* enum gpt_agent_op_scope */
 	__u8 flags;	      /* enum gpt_agent_op_flag */
 	__u16 pad;
-	__u32 collective;	   /* gpt_agent_name.id of a text (enum gpt_collective_field), 0: it is none */
-	__u64 stack;		   /* gpt_stack_at.number, 0: none was taken; logs of before do not have it */
-	__s64 collective_sequence; /* of the collective in its process group, -1: not known; logs of before do not have
-				      it */
+	__u32 collective;	   /* gpt_agent_name.id of a text (enum gpt_collective_field), 0: no collective */
+	__u64 stack;		   /* gpt_stack_at.number, 0: none was taken; older logs lack it */
+	__s64 collective_sequence; /* of the collective in its process group, -1: not known; older logs lack it */
 };
 
 #define GPT_AGENT_NAME_OF_OP (1u << 30)
 
 /*
- * The text of an op's inputs: four JSON arrays, a blank between, with an element for each: dimensions, types, strides,
- * and values of what is no tensor, written as Kineto does.
+ * The text of an op's inputs: four JSON arrays, separated by a blank, with one element per input: dimensions, types,
+ * strides, and the values of inputs that are no tensors, written as Kineto does.
  */
 #define GPT_AGENT_NAME_OF_INPUTS (1u << 29)
 
 enum gpt_agent_op_flag {
-	GPT_AGENT_OP_ASYNC = 1, /* it overlaps others of its thread, and may end on another: no part of the nesting */
+	GPT_AGENT_OP_ASYNC = 1, /* may overlap ops of its thread and end on another thread: not nested */
 	GPT_AGENT_OP_OPEN = 2,
 };
 
@@ -415,45 +412,45 @@ struct gpt_agent_ops {
 	__u64 time_ns;
 	__u64 reported;	   /* ops, since OBSERVING */
 	__u64 lost;	   /* ops that had no room, since OBSERVING */
-	__u64 lost_ns;	   /* the first of them since the record before this one was sent, 0: none */
+	__u64 lost_ns;	   /* time of the first one lost since the previous record was sent, 0: none */
 	__u32 state;	   /* enum gpt_agent_ops_state */
 	__u32 version;	   /* of PyTorch: major << 16 | minor << 8 | patch; 0: not known */
 	__u32 bytes;	   /* of text */
-	__u32 inputs_lost; /* ops, since OBSERVING, whose inputs had no room, or were too many */
+	__u32 inputs_lost; /* ops, since OBSERVING, whose inputs had no room or were too many */
 	char text[];	   /* "path of libtorch_cpu\0why it is REFUSED\0" */
 };
 
-/* Blocks of the CPU below this have no Python stack of their own, unless GPUTRACE_AGENT_MEMORY_LINES asks for it. */
+/* Smaller CPU blocks have no Python stack of their own, unless GPUTRACE_AGENT_MEMORY_LINES asks for it. */
 #define GPT_AGENT_TORCH_MEMORY_LARGE 65536u
 
 /*
- * One of PyTorch's allocators handed memory out or took it back: what torch.profiler calls [memory], of the CUDA
- * caching allocator, the CPU's and that of shared memory.  Events of a thread come in their order.
+ * One of PyTorch's allocators (CUDA caching, CPU, shared memory) handed memory out or took it back: torch.profiler's
+ * [memory]. Events of one thread come in order.
  */
 struct gpt_agent_torch_memory {
 	struct gpt_record hdr;
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u64 address;
-	__s64 bytes; /* ALLOCATED: of the block, FREED: the same below 0, 0: not reported; OUT: that were asked for */
-	__u64 allocated;  /* in all after it, as the allocator says; where has_totals */
-	__u64 reserved;	  /* the same of what it has of the system */
+	__s64 bytes;	  /* ALLOCATED: of the block; FREED: the same, negated; 0: not reported; OUT: requested bytes */
+	__u64 allocated;  /* total after this event, as the allocator says; valid where has_totals */
+	__u64 reserved;	  /* total that the allocator has from the system, likewise */
 	__u64 stack;	  /* gpt_stack_at.number, 0: none was taken */
 	__u32 tid;	  /* in the process's own pid namespace */
 	__u8 kind;	  /* enum gpt_agent_torch_memory_kind */
 	__s8 device_type; /* enum gpt_torch_device, or another c10::DeviceType */
-	__s8 device;	  /* its index, -1: of the CPU */
+	__s8 device;	  /* its index, -1: the CPU */
 	__u8 has_totals;
 };
 
-/* Whether they are reported, and of whose memory. */
+/* Whether these events are reported, and for which memory. */
 struct gpt_agent_torch_memory_state {
 	struct gpt_record hdr;
 	__u64 time_ns;
 	__u64 reported; /* events, since the first */
-	__u64 lost;	/* that had no room, since the first */
+	__u64 lost;	/* events that had no room, since the first */
 	__u32 seen;	/* 1 << enum gpt_agent_torch_memory_of; 0: none, or no more */
 	__u32 bytes;	/* of text */
-	char text[];	/* why something is not seen; not terminated */
+	char text[];	/* why some events are not seen; not terminated */
 };
 
 /* A step of training begins, and the one before it ends. */
@@ -476,7 +473,7 @@ struct gpt_agent_schedule {
 	__u32 skip_first, wait, warmup, active;
 	__u32 repeat, skip_first_wait;
 	__u32 by;     /* enum gpt_step_by */
-	__u32 shared; /* 1: all is recorded, as another gputrace has come that has no schedule */
+	__u32 shared; /* 1: everything is recorded: another gputrace without a schedule listens, too */
 };
 
 struct gpt_agent_device {
@@ -525,11 +522,11 @@ struct gpt_agent_stats {
 	__u64 api_dropped;			 /* returns not reported: table full */
 	__u64 names_dropped;			 /* names not kept: table full */
 	__u64 untimed;				 /* records with start = end = 0 */
-	__u64 malformed;			 /* records shorter than their kind's, or of a kind not asked for */
-	__u64 strayed;				 /* in our buffers, and asked for by another client of CUPTI */
+	__u64 malformed;			 /* records shorter than their kind, or of a kind not requested */
+	__u64 strayed;				 /* in the agent's buffers, but requested by another CUPTI client */
 	__u64 dropped_unknown;			 /* times that CUPTI did not say how many it dropped */
 	__u64 places_lost;			 /* kernels, nodes, launches whose file and line had no room */
-	__u64 functions_before; /* launched by the driver's calls, and not seen to be taken from code */
+	__u64 functions_before; /* kernels launched by driver calls whose loading from code was not seen */
 };
 #define GPT_AGENT_STATS_FIRST 96 /* bytes, without `strayed` and what follows it */
 

@@ -14,8 +14,8 @@
 #define GPUTRACE_CUDA_API_H
 
 /*
- * What identifies a call everywhere, in the log too: the domain in the upper bits, CUPTI's callback id
- * in the lower twelve.  Stable across versions of gputrace and of CUDA.
+ * The id of a call everywhere, also in the log: the domain in the upper bits, CUPTI's callback id in the lower twelve.
+ * Stable across versions of gputrace and of CUDA.
  */
 #define GPT_API(domain, cbid) ((unsigned short)(((domain) << 12) | (cbid)))
 #define GPT_API_DOMAIN(api) ((api) >> 12)
@@ -203,8 +203,8 @@ enum gpt_api_twin {
 	X(DRIVER, 797, 777)
 
 /*
- * Calls that no one follows: among CUPTI's own records of calls they show that what their thread asks for between the
- * two becomes nodes of a graph.  X(domain, symbol, BEGINS or ENDS, cbid, cbid of the twin)
+ * Calls that gputrace does not follow. Among CUPTI's own records of calls they bracket a capture: the calls of their
+ * thread in between become nodes of a graph. X(domain, symbol, BEGINS or ENDS, cbid, cbid of the twin)
  */
 #define GPT_CUDA_CAPTURE_CALLS(X)                                                                                      \
 	X(RUNTIME, cudaStreamBeginCapture, BEGINS, 315, 316)                                                           \

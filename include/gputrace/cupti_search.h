@@ -28,7 +28,7 @@
 		"extras/CUPTI/lib64", "lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "lib"             \
 	}
 
-/* Environment: folders of toolkits; the libcupti to use and no other, but never beside another that is mapped. */
+/* Environment: folders of toolkits; the one libcupti to use, except where another one is mapped already. */
 #define GPT_CUPTI_TOOLKIT_VARIABLES                                                                                    \
 	{                                                                                                              \
 		"CUDA_HOME", "CUDA_PATH"                                                                               \

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Who may hold CUPTI's subscriber in a process, by the library that the tool loads into it: for the agent, which stays
- * away from the activity API then, and for `gputrace doctor`.
+ * Tools that may hold CUPTI's subscriber in a process, by the library that the tool loads into it. The agent then stays
+ * away from the activity API; `gputrace doctor` names the tool.
  */
 #ifndef GPUTRACE_CUPTI_USERS_H
 #define GPUTRACE_CUPTI_USERS_H
 
-/* torch.profiler: between its sessions CUPTI can be used beside it. */
+/* torch.profiler: the agent can use CUPTI between its sessions. */
 #define GPT_KINETO_FILE "libtorch_cpu.so"
-/* Exported by PyTorch up to 2.14: its Kineto subscribes when it is first used, and keeps the subscriber. */
+/* Exported by PyTorch up to 2.14, whose Kineto subscribes when first used and keeps the subscriber. */
 #define GPT_KINETO_SUBSCRIBES "_ZN9libkineto22setupCuptiInitCallbackEb"
 
-/* X(how the file's name begins, the tool): as Nsight Systems and Compute of 2025, CUDA 13 and the others install them.
+/*
+ * X(prefix of the file's name, the tool): as Nsight Systems and Compute of 2025, CUDA 13 and the others install them.
  */
 #define GPT_CUPTI_USERS(X)                                                                                             \
 	X("libToolsInjection", "Nsight Systems")                                                                       \

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The log file (.gpt) around the records: what stands in it besides them, and where.  docs/log-format.md is the
- * guide, record.h and agent.h say what the records are.
+ * The structures of a log file (.gpt) around its records. docs/log-format.md is the guide; record.h and agent.h
+ * describe the records.
  *
  *     struct gpt_log_header, the schema, zeros up to a multiple of 8
  *     segments:  struct gpt_log_segment, kinds, processes, zeros; a zstd frame, zeros
  *     struct gpt_log_index, entries
  *     struct gpt_log_trailer, the last bytes of the file
  *
- * All integers are little-endian.  Header, schema, segment headers, frames, index and trailer begin at multiples of 8.
- * Structures are only ever appended to: `header_size` says where what follows begins.  A log without index and trailer
- * was cut short; it is read from its beginning, up to its last whole segment.
+ * All integers are little-endian. Header, schema, segment headers, frames, index and trailer begin at multiples of 8.
+ * Fields are only ever appended to structures: `header_size` says where the next part begins. A log without index and
+ * trailer was cut short; it is read from its start to its last whole segment.
  */
 #ifndef GPUTRACE_LOG_H
 #define GPUTRACE_LOG_H
@@ -23,7 +23,7 @@
 #define GPT_LOG_TRAILER_MAGIC 0x0a444e45 /* "END\n" */
 #define GPT_LOG_VERSION 2
 
-/* What a reader refuses as damage when a log says more. */
+/* A reader refuses a log with larger values as damaged. */
 #define GPT_LOG_HEADER_MAX 4096u
 #define GPT_LOG_SCHEMA_MAX (256u << 10)
 #define GPT_LOG_SEGMENT_HEADER_MAX (64u << 10)
@@ -45,32 +45,31 @@ struct gpt_log_header {
 };
 
 /*
- * Records that can be read without those of any other segment: what they refer to is among them.  Some of it stands in
- * front only for this: it repeats records of earlier segments.  A reader that has read the segment with the number
- * before has these already, and leaves them out.
+ * Records that can be read without any other segment: all that they refer to is among them. Records at the front may
+ * repeat earlier segments' for this. A reader that has read the preceding segment has these already, and skips them.
  *
- * Times, kinds and processes are those of the records after the repeated ones.
+ * Times, kinds and processes cover the records after the repeated ones.
  */
 struct gpt_log_segment {
 	__u32 magic;	    /* GPT_LOG_SEGMENT_MAGIC */
 	__u32 header_size;  /* bytes, both lists and their padding included, a multiple of 8; the frame follows */
-	__u32 body_bytes;   /* of the zstd frame, which says how long its content is; zeros to a multiple of 8 follow */
-	__u32 packed_bytes; /* what the frame holds: the records in packed form */
-	__u32 record_bytes; /* what unpacking that gives: the records */
-	__u32 records;	    /* how many, repeated ones included; those inside a batch are not counted */
-	__u32 repeated;	    /* how many, from the first on, repeat earlier ones */
+	__u32 body_bytes;   /* of the zstd frame, which has the size of its content; zeros to a multiple of 8 follow */
+	__u32 packed_bytes; /* content of the frame: the packed records */
+	__u32 record_bytes; /* the unpacked records */
+	__u32 records;	    /* count, including repeated ones, excluding those inside a batch */
+	__u32 repeated;	    /* count of repeated ones, which come first */
 	__u32 sequence;	    /* number of the segment, from 0 */
-	/* The least and the greatest CLOCK_MONOTONIC time in its records; 0 0: they have none. */
+	/* Lowest and highest CLOCK_MONOTONIC time in its records; both 0: no times. */
 	__u64 first_ns, last_ns;
-	/* The same of the times that are CUPTI's (fields called *_wall_ns): CLOCK_REALTIME in most cases. */
+	/* The same for CUPTI's times (fields named *_wall_ns), in most cases CLOCK_REALTIME. */
 	__u64 first_wall_ns, last_wall_ns;
 	__u32 flags;	 /* GPT_LOG_SEGMENT_* */
-	__u32 checksum;	 /* zlib's crc32 of this header with its lists, this field being 0, and of the frame */
-	__u32 kinds;	 /* struct gpt_log_kind follow */
-	__u32 processes; /* u32 pids follow those; GPT_LOG_ANY_PROCESS: more than are listed, none follows */
+	__u32 checksum;	 /* zlib's crc32 of this header with its lists (this field as 0) and of the frame */
+	__u32 kinds;	 /* count; the struct gpt_log_kind follow */
+	__u32 processes; /* count; the u32 pids follow the kinds; GPT_LOG_ANY_PROCESS: too many to list, none follows */
 };
 
-#define GPT_LOG_SEGMENT_FORGOT 1 /* flags: what its records refer to may be in earlier segments only */
+#define GPT_LOG_SEGMENT_FORGOT 1 /* flags: its records may refer to descriptions that only earlier segments have */
 #define GPT_LOG_ANY_PROCESS 0xffffffffu
 
 /* How many records of a type a segment has, those inside batches included, by types in ascending order. */
@@ -80,13 +79,13 @@ struct gpt_log_kind {
 	__u32 count;
 };
 
-/* Entries follow, one a segment in the order of the file: struct gpt_log_entry, then the segment's header as it is. */
+/* Entries follow, one per segment, in file order: a struct gpt_log_entry, then a copy of the segment's header. */
 struct gpt_log_index {
 	__u32 magic;	   /* GPT_LOG_INDEX_MAGIC */
 	__u32 header_size; /* bytes; the first entry follows */
 	__u64 bytes;	   /* of the index, this header included */
 	__u32 segments;
-	__u32 checksum; /* zlib's crc32 of the whole index, this field being 0 */
+	__u32 checksum; /* zlib's crc32 of the whole index, with this field as 0 */
 };
 
 struct gpt_log_entry {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Everything that can be lost: the one list that the live display, the receipt, the report and the Chrome trace are
- * made of.  A row more here is a cause more in all four; nothing else changes.
+ * Every cause of loss. The live display, the receipt, the report and the Chrome trace are made from this list: a new
+ * row appears in all four, and nothing else changes.
  */
 #ifndef GPUTRACE_LOSSES_H
 #define GPUTRACE_LOSSES_H
 
-/* What one loss of a kind is to the launches of a trace: model_completeness (model/join/completeness.c) goes by it. */
+/* What a loss means for the launches of a trace; used by model_completeness (model/join/completeness.c). */
 enum gpt_loss_kind {
-	GPT_LOST_CALL,	/* a call, maybe a launch, that no one knows of */
-	GPT_LOST_GPU,	/* GPU times of a call; that call may be known to lack them */
-	GPT_LOST_STACK, /* the Python line of a call; that call may be known to lack it */
+	GPT_LOST_CALL,	/* a call, maybe a launch, of which nothing is known */
+	GPT_LOST_GPU,	/* GPU times of a call, which may be known to lack them */
+	GPT_LOST_STACK, /* the Python line of a call, which may be known to lack it */
 	GPT_LOST_EXTRA, /* something that no launch needs */
 };
 
@@ -50,7 +50,7 @@ enum gpt_loss_kind {
 	X(strayed, strayed, EXTRA, "records of another profiler's session that CUPTI gave to the agent instead")       \
 	X(places_lost, kernel_places_lost, EXTRA, "places in the source of kernels not kept by the agent")
 
-/* Of the same, facts that are no loss, as it was there before gputrace: X(member, name, words) */
+/* Of the same struct, facts that are no loss, as they precede gputrace: X(member, name, words) */
 #define GPT_AGENT_NOTES(X)                                                                                             \
 	X(functions_before, kernels_loaded_before,                                                                     \
 	  "kernels of code that was loaded before gputrace came, or unseen: no file and line")

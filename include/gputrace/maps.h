@@ -13,37 +13,37 @@
 #define GPT_MAX_THREADS 65536
 #define GPT_MAX_STACKS 131072	  /* distinct stacks remembered as sent; older ones are sent again */
 #define GPT_MAX_CODES 65536	  /* distinct code objects remembered as described; older ones are described again */
-#define GPT_CODE_MARKS (1u << 20) /* marks of where one was described, whether that is remembered or not */
+#define GPT_CODE_MARKS (1u << 20) /* hash table of descriptions, also of code objects no longer remembered */
 #define GPT_CODE_MARKS_AGE (1u << 17) /* descriptions after which all marks are void */
 #define GPT_MAX_FILES 1024	      /* files with symbol probes */
 #define GPT_MAX_SITES 65536	      /* symbol probes, where the kernel keeps no cookies with them */
-#define GPT_SLOTS_PER_CPU 4	      /* uprobe programs that may be preempted in the middle on one CPU */
+#define GPT_SLOTS_PER_CPU 4	      /* uprobe programs that may be preempted midway at once on one CPU */
 
 struct gpt_config {
 	__u32 trace_all;	     /* every process of the machine */
 	__u32 native;		     /* take native stacks */
-	__u32 hold_new_files;	     /* have a gputrace thread stopped that maps a file of interest without probes */
-	__u32 period_ns;	     /* of CPU time between two samples; 0: none are taken */
-	__s64 preempt_count_from_rq; /* where a CPU has its count, from its struct rq on; 0: not known */
-	__u64 off_cpu_min_ns;	     /* the shortest wait that is recorded; 0: none is */
+	__u32 hold_new_files;	     /* stop threads of started processes that map an unprobed file of interest */
+	__u32 period_ns;	     /* CPU time between two samples; 0: no samples */
+	__s64 preempt_count_from_rq; /* offset of a CPU's preempt count from its struct rq; 0: not known */
+	__u64 off_cpu_min_ns;	     /* the shortest wait that is recorded; 0: no waits */
 };
 
 /* Per process. */
 struct gpt_process_state {
-	__u32 ours;	    /* started by us: may be held */
-	__u32 several;	    /* it made more than one interpreter: what a thread executes is looked for at each call */
+	__u32 ours;	    /* started by gputrace: may be held */
+	__u32 several;	    /* it made more than one interpreter: a thread's current one is looked up at each call */
 	__u32 python_state; /* GPT_STACK_OK: python is valid; else the state its calls get */
-	__u32 unsure;	    /* the death of code objects is not seen (yet): nothing of them is remembered */
-	__u64 start_ticks;  /* field 22 of proc(5)'s stat: with the pid it says which process this is; 0: not known */
-	__u64 program;	    /* when it began to follow this program, ns: of one pid no two programs have the same */
-	__u64 generation;   /* begins as program, grows when a described code object dies: stack ids start over */
-	__u64 shim_code;    /* _Py_InitCleanup, whose frames are no one's; 0: not met yet */
+	__u32 unsure;	    /* the death of code objects is not seen (yet): none of them are remembered */
+	__u64 start_ticks;  /* field 22 of proc(5)'s stat: identifies the process together with the pid; 0: not known */
+	__u64 program;	    /* the process epoch: ns at which following it began, unique per pid */
+	__u64 generation;   /* starts as `program`, grows when a described code object dies: stack ids start over */
+	__u64 shim_code;    /* _Py_InitCleanup, whose frames are ignored; 0: not met yet */
 	__u32 called, pad;  /* 1: it has called CUDA since it was forked or executed something */
-	__u64 mapped_ns;    /* when a file whose name says nothing was last reported */
+	__u64 mapped_ns;    /* when the mapping of a file with an unrecognised name was last reported */
 	struct gpt_python python;
 };
 
-/* How many libraries a process has mapped since then; at most this many are reported in one window. */
+/* Counts the libraries that a process maps in one window; at most GPT_MAPPED_MOST of them are reported. */
 #define GPT_MAPPED_WINDOW_NS 500000000ULL
 #define GPT_MAPPED_MOST 64
 
@@ -52,57 +52,57 @@ struct gpt_mapped_rate {
 	__u64 count;
 };
 
-/* What attach/ has found out of a process's Python (python.bpf.c, python_learn). */
+/* What attach/ found out about a process's Python (python.bpf.c, python_learn). */
 struct gpt_python_news {
 	__u32 pid, python_state;
-	__u64 program; /* the one that was looked at */
+	__u64 program; /* the process epoch that was examined */
 	__u32 known;   /* 1: python is valid */
 	__u32 unsure;  /* as gpt_process_state */
-	__u32 several; /* as gpt_process_state, if it is 1 */
+	__u32 several; /* as gpt_process_state; only a 1 is taken over */
 	__u32 pad;
 	struct gpt_python python;
 };
 
 /* Per thread that made a call. */
 struct gpt_thread_state {
-	__u64 tstate;	/* its PyThreadState, 0: not known */
-	__u64 searched; /* the interpreter's counter of thread states, plus 1, when it was looked for; 0: never */
-	__u64 search_after_ns; /* until then it is not looked for with interrupts off: it was, and had refused_state */
+	__u64 tstate;	       /* its PyThreadState, 0: not known */
+	__u64 searched;	       /* interpreter's counter of thread states + 1 at the last search; 0: never */
+	__u64 search_after_ns; /* no search with interrupts off until then: the last one gave refused_state */
 	__u64 pthread;	       /* pthread_self() (glibc: the thread pointer) */
 	__u32 pid;
-	__u32 open_file; /* index into files; with pid, so that the structure has no holes */
-	__u64 program;	 /* gpt_process_state.program when it was made: threads of another are not meant */
+	__u32 open_file; /* index into files; placed after pid so that the structure has no holes */
+	__u64 program;	 /* gpt_process_state.program when this was made; void in another process epoch */
 	/* the latest call seen by a symbol probe, to recognise calls nested in it */
 	__u64 open_sp, open_return, open_text; /* open_text: start of the library's text */
-	__u32 open_reported;		       /* whether the agent has reported that call, too */
-	__u32 lost;			       /* calls since the last that was recorded, for which there was no room */
+	__u32 open_reported;		       /* whether the agent reported that call, too */
+	__u32 lost;			       /* calls since the last recorded one that found no room */
 	/* the backward pass this thread works for (torch.bpf.c), 0: none */
 	__u64 backward_stack, backward_sp, backward_return;
-	char comm[GPT_COMM]; /* as it was announced last */
+	char comm[GPT_COMM]; /* as last sent in a GPT_THREAD */
 	__u64 refused_state;
-	/* where the return address lies of the NCCL call that the thread is in (nccl.bpf.h), and that; 0: in none */
+	/* the NCCL call that the thread is in (nccl.bpf.h): address of its return address, and that one; 0: in none */
 	__u64 nccl_sp, nccl_return;
-	__u64 of_agent; /* 1: the agent has it for its own work (agent.h), and its waits are not recorded */
+	__u64 of_agent; /* 1: a thread of the agent's own (agent.h), whose waits are not recorded */
 };
 
 /* ---- what threads did (sample.bpf.c, wait.bpf.c) ----------------------------------------------------------------- */
 
 /*
- * These programs run with interrupts off, where what a target makes them do costs everyone: they look at this many
- * thread states, and take this many steps along frames (python_frames.bpf.h: of 16 or 32 frames), at most.
+ * These programs run with interrupts off, where work that a target causes delays the whole machine. So they look at
+ * this many thread states, and take this many steps along frames (python_frames.bpf.h: of 16 or 32 frames), at most.
  */
 #define GPT_ATOMIC_THREADS 4096
 #define GPT_ATOMIC_STEPS 64
 /*
- * A thread whose state was not found is looked for again after this long: where there were more states; where it had
- * none, as one that starts has none yet that says whose it is.
+ * How long until the next search for a thread state that was not found: where there were more states than the limit;
+ * where the thread had none, as a starting thread does not have its id in one yet.
  */
 #define GPT_SEARCH_LONG_AGAIN_NS 50000000ULL
 #define GPT_SEARCH_AGAIN_NS 10000000ULL
 
 /* A thread that is off the CPU, or was. */
 struct gpt_off_cpu {
-	struct gpt_wait wait; /* as it is sent; time_ns 0: it is not off the CPU */
+	struct gpt_wait wait; /* the record to be sent; time_ns 0: the thread is on the CPU */
 };
 
 /* ---- holds (lifecycle.bpf.c, user/attach/hold.c) ------------------------------------------------------------------
@@ -119,11 +119,11 @@ struct gpt_hold {
 
 /* ---- NCCL (nccl.bpf.h) ------------------------------------------------------------------------------------------- */
 
-#define GPT_MAX_NCCL_THREADS 4096 /* threads that call NCCL; those that did so longest ago are forgotten */
+#define GPT_MAX_NCCL_THREADS 4096 /* threads that call NCCL; the least recent are evicted */
 #define GPT_MAX_NCCL_COMMS 8192	  /* communicators */
 #define GPT_MAX_NCCL_FILES 64	  /* copies of libnccl */
 
-/* What a thread calls NCCL for: one call, or those between ncclGroupStart and ncclGroupEnd; as in gpt_nccl. */
+/* The NCCL calls of a thread: one, or all between ncclGroupStart and ncclGroupEnd; fields as in gpt_nccl. */
 struct gpt_nccl_group {
 	__u64 comm, comm_id;
 	__s64 count, sequence;
@@ -135,10 +135,10 @@ struct gpt_nccl_group {
 
 struct gpt_nccl_thread {
 	__u64 program; /* gpt_process_state.program */
-	__u64 init_sp; /* of the call that makes a communicator, 0: none */
-	__u64 init_to; /* where that puts it */
+	__u64 init_sp; /* stack pointer of the call that makes a communicator, 0: none */
+	__u64 init_to; /* address that receives the communicator */
 	__u64 init_id;
-	__u32 depth; /* groups that have begun and not ended */
+	__u32 depth; /* of open groups */
 	__u32 pad;
 	struct gpt_nccl_group group;
 };
@@ -148,21 +148,20 @@ struct gpt_nccl_comm_key {
 	__u32 pid, pad;
 };
 
-/* A communicator that was seen to be made. */
+/* A communicator whose creation was seen. */
 struct gpt_nccl_comm {
 	__u64 id;
 	__u64 collectives; /* so far */
 };
 
-/* Where a communicator of this libnccl has its numbers; 0: not known. */
+/* Offsets in a communicator of this libnccl; 0: not known. */
 struct gpt_nccl_file {
-	__u32 rank, ranks; /* bytes from the start of what an ncclComm_t points to */
+	__u32 rank, ranks; /* bytes from the address in an ncclComm_t */
 };
 
 /*
- * What a site cookie says, in the one word that bpf_get_attach_cookie has room for:
- * api:16, args:4 (enum gpt_api_args), sp_adjust:6, file:10 (index into files), distance:28 (bytes from the start of
- * the file's executable segment to the site).
+ * A site cookie, in the one word that bpf_get_attach_cookie returns: api:16, args:4 (enum gpt_api_args), sp_adjust:6,
+ * file:10 (index into files), distance:28 (bytes from the start of the file's executable segment to the site).
  */
 #define GPT_COOKIE(api, args, sp_adjust, file, distance)                                                               \
 	((__u64)(api) | (__u64)(args) << 16 | (__u64)(sp_adjust) << 20 | (__u64)(file) << 26 | (__u64)(distance) << 36)
@@ -176,7 +175,7 @@ struct gpt_nccl_file {
 /* Per file with symbol probes: size of its executable segment, to show whether an address lies in it. */
 struct gpt_file_state {
 	__u64 text_bytes;
-	__u64 leaves; /* its call probes are being detached, or are */
+	__u64 leaves; /* its call probes are detached, or being detached */
 };
 
 /* The executable segment of a library in a process. */
@@ -184,7 +183,7 @@ struct gpt_text_segment {
 	__u64 start, bytes;
 };
 
-/* Cookie of a probe whose program has to know that segment: how far it is from its start, and the segment's size. */
+/* Cookie of a probe whose program needs that segment: the site's distance from its start, and the segment's size. */
 #define GPT_TEXT_COOKIE(distance, bytes) ((__u64)(distance) << 32 | (__u64)(bytes))
 #define GPT_TEXT_COOKIE_DISTANCE(cookie) ((cookie) >> 32)
 #define GPT_TEXT_COOKIE_BYTES(cookie) ((cookie)&0xffffffff)
@@ -210,7 +209,7 @@ struct gpt_site_key {
 enum gpt_py_site_kind {
 	GPT_PY_GC_BEGIN = 1,	 /* args: generation */
 	GPT_PY_GC_END = 2,	 /* no args */
-	GPT_PY_GC_CALLBACK = 3,	 /* entry of invoke_gc_callback(..., phase, generation, ...): one of the two */
+	GPT_PY_GC_CALLBACK = 3,	 /* entry of invoke_gc_callback(..., phase, generation, ...): begin or end */
 	GPT_PY_IMPORT_BEGIN = 4, /* args: name, a UTF-8 C string */
 	GPT_PY_IMPORT_END = 5,
 	GPT_PY_IMPORT_CALL = 6,	    /* entry of the function by which C calls importlib's methods */
@@ -235,8 +234,8 @@ struct gpt_py_arg {
 };
 
 /*
- * A probe's program shows where it is by how far it is from _PyRuntime, which lies in the same file: the same in every
- * process, wherever the file is mapped, and no kernel is too old for it.
+ * A probe's program identifies its site by the distance from _PyRuntime, which lies in the same file. It is the same in
+ * every process, wherever the file is mapped, and works on every kernel.
  */
 struct gpt_py_site_key {
 	__u64 from_runtime;
@@ -246,7 +245,7 @@ struct gpt_py_site_key {
 
 struct gpt_py_site {
 	__u32 kind;	 /* enum gpt_py_site_kind */
-	__s32 sp_adjust; /* stack pointer there + this = the slice's frame */
+	__s32 sp_adjust; /* added to the stack pointer there gives the slice's frame */
 	struct gpt_py_arg arg;
 };
 

@@ -3,7 +3,7 @@
  * The NCCL calls that gputrace follows: one row per public function.  Used by attach/ (symbols to probe), bpf/ (where
  * the arguments are) and input/ (names).
  *
- * Source: nccl.h of NCCL 2.30.7, x86-64 System V ABI.  What a libnccl does not have is left out.
+ * Source: nccl.h of NCCL 2.30.7, x86-64 System V ABI. Functions that a libnccl lacks are left out.
  */
 #ifndef GPUTRACE_NCCL_H
 #define GPUTRACE_NCCL_H
@@ -22,8 +22,8 @@ enum gpt_nccl_args {
 };
 
 /*
- * R(id, function, arguments, name): the name as PyTorch has it for torch.profiler, where it has the operation
- * (opTypeToString, torch/csrc/distributed/c10d/Work.cpp); "" those that are no operation.
+ * R(id, function, arguments, name): the name is PyTorch's for torch.profiler, where PyTorch has the operation
+ * (opTypeToString, torch/csrc/distributed/c10d/Work.cpp); "" for functions that are no operation.
  */
 #define GPT_NCCL_TABLE(R)                                                                                              \
 	R(ALL_REDUCE, ncclAllReduce, REDUCE_ALL, "allreduce")                                                          \
@@ -57,6 +57,6 @@ enum gpt_nccl_function {
 
 #define GPT_NCCL_DTYPES 12	     /* ncclDataType_t */
 #define GPT_NCCL_ID_BYTES 128	     /* NCCL_UNIQUE_ID_BYTES */
-#define GPT_NCCL_RANKS_MAX (1 << 24) /* what is more is no number of ranks */
+#define GPT_NCCL_RANKS_MAX (1 << 24) /* a larger value is no number of ranks */
 
 #endif

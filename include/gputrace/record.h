@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Every record that crosses the ring buffer and the log.  This is the contract between bpf/, agent/,
- * capture/ and input/; it includes nothing of gputrace's but values.h and compiles for BPF, for the agent and for user
- * space.
+ * Every record that crosses the ring buffer and the log. This is the contract between bpf/, agent/, capture/ and
+ * input/. It includes only values.h of gputrace and compiles for BPF, for the agent and for user space.
  *
- * capture/ gives the log what the ring buffer gave it without interpreting it; in the file the records are packed
- * (log.h), and reading a log gives them back byte for byte.  All integers are little-endian, all records are multiples
- * of eight bytes, all times are CLOCK_MONOTONIC nanoseconds unless a field says otherwise.  A reader skips types it
- * does not know; fields are only ever appended, `size` shows which are there.
+ * capture/ passes records from the ring buffer to the log without interpreting them. The file has them packed (log.h);
+ * reading a log restores them byte for byte. All integers are little-endian, all records are multiples of eight bytes,
+ * all times are CLOCK_MONOTONIC nanoseconds unless a field says otherwise. A reader skips unknown types. Fields are
+ * only ever appended; `size` shows which exist.
  */
 #ifndef GPUTRACE_RECORD_H
 #define GPUTRACE_RECORD_H
@@ -27,7 +26,7 @@ struct gpt_record {
 	__u16 flags;
 };
 
-/* Bytes with what fills them up to a multiple of 8: records, what stands in them, parts of a log. */
+/* Rounds up to a multiple of 8: for records, their contents and parts of a log. */
 static inline __u64 gpt_padded(__u64 bytes)
 {
 	return (bytes + 7) & ~7ull;
@@ -50,18 +49,18 @@ enum gpt_record_type {
 	GPT_AGENT_BATCH = 13, /* struct gpt_agent_batch: records of the agent, see agent.h */
 	GPT_PYEVENT = 14,     /* struct gpt_pyevent: a collection or an import begins or ends */
 	GPT_PYCALL = 15,      /* struct gpt_pycall: a Python function is entered or left */
-	GPT_CUPTI_USE = 16,   /* struct gpt_cupti_use: someone sets CUPTI's activity API up or down */
+	GPT_CUPTI_USE = 16,   /* struct gpt_cupti_use: a program sets CUPTI's activity API up or down */
 	GPT_CUPTI_DONE = 17,  /* struct gpt_cupti_done: CUPTI gave torch.profiler a buffer of records */
 	GPT_STACK_AT = 18,    /* struct gpt_stack_at: the Python stack of something that the agent reports */
 	GPT_SAMPLE = 19,      /* struct gpt_sample: what a thread ran at that moment */
 	GPT_WAIT = 20,	      /* struct gpt_wait: a thread was off the CPU, and runs again */
 
 	/* from the collector */
-	GPT_NCCL = 25, /* struct gpt_nccl, from the kernel: what the launch that the next GPT_CALL reports is part of */
+	GPT_NCCL = 25,		/* struct gpt_nccl, from the kernel: the NCCL call of the launch in the next GPT_CALL */
 	GPT_GENERATED = 22,	/* struct gpt_generated: a line of generated code that launches a kernel */
 	GPT_PYTHON_SOURCE = 26, /* struct gpt_python_source: the text of a notebook's cell */
 	GPT_SESSION = 32,	/* struct gpt_session: options, host */
-	GPT_PROCESS = 33,	/* struct gpt_process: name, command line, what we know of it */
+	GPT_PROCESS = 33,	/* struct gpt_process: name, command line, what is known of it */
 	GPT_PROBES = 34,	/* struct gpt_text: one file's probe sites found and missed */
 	GPT_NATIVE_SYM = 35,	/* struct gpt_native_sym: an address of a native stack, symbolised while alive */
 	GPT_CLOCK = 36,		/* struct gpt_clock: wall clock offset through the run */
@@ -79,13 +78,13 @@ enum gpt_call_origin {
 };
 
 #define GPT_CALL_NESTED_IN_SYMBOL                                                                                      \
-	1 /* flags: an agent call whose symbol probe already gave the previous                                         \
-	   * GPT_CALL_ARGS of this thread: the same call, now with its corr */
+	1 /* flags: the same call as the previous GPT_CALL_ARGS of this thread,                                        \
+	   * which a symbol probe sent; now reported by the agent, with its corr */
 #define GPT_CALL_AFTER_LOSS                                                                                            \
-	2 /* flags: there was no room for one call or more of this thread just before, as symbol probes saw them */
+	2 /* flags: one or more calls of this thread just before it, seen by symbol probes, found no room */
 #define GPT_CALL_SURELY_NESTED                                                                                         \
-	4 /* flags, with GPT_CALL_NESTED_IN_SYMBOL: the symbol probes were there until now, and would have seen        \
-	   * another call; without it the thread may have made one since */
+	4 /* flags, with GPT_CALL_NESTED_IN_SYMBOL: symbol probes were attached until now, and would have seen         \
+	   * another call; without this flag the thread may have made one since */
 
 struct gpt_call {
 	struct gpt_record hdr;
@@ -114,12 +113,12 @@ struct gpt_call_args {
 
 /* ---- Python --------------------------------------------------------------------------------- */
 
-#define GPT_PYSTACK_OUTER_FRAMES 32 /* of those, how many are the outermost ones when the stack is deeper */
-#define GPT_PYSTACK_TRUNCATED 1	    /* flags: frames are missing, where code is 0; without such a frame: outer ones */
+#define GPT_PYSTACK_OUTER_FRAMES 32 /* of the kept frames, how many are outermost ones when the stack is deeper */
+#define GPT_PYSTACK_TRUNCATED 1	    /* flags: frames are missing: where code is 0, else the outer ones */
 
 struct gpt_pyframe {
 	__u64 code;  /* address of the code object; its description is the latest GPT_CODE of (pid, code).
-		      * 0: no frame, but `lasti` frames that were left out here */
+		      * 0: no frame; stands for `lasti` frames left out here */
 	__s32 lasti; /* byte offset of the executing instruction from the first; -1: not started */
 	__u32 pad;
 };
@@ -134,7 +133,7 @@ struct gpt_pystack {
 
 #define GPT_CODE_NAME_MAX 512  /* bytes kept of each name */
 #define GPT_CODE_FILE_MAX 4096 /* bytes kept of the file name: PATH_MAX */
-#define GPT_CODE_TRUNCATED 1   /* flags: a string or the line table is longer than what was kept */
+#define GPT_CODE_TRUNCATED 1   /* flags: a string or the line table was cut */
 
 /*
  * Strings are kept as CPython has them: `kind` bytes per character (1: Latin-1 or ASCII, 2: UCS-2, 4: UCS-4;
@@ -150,7 +149,7 @@ struct gpt_code {
 	__u8 name_kind, qualname_kind, filename_kind;
 	__u8 linetable;	       /* enum gpt_linetable */
 	__u32 linetable_bytes; /* in all; they follow as GPT_CODE_LINES */
-	__u32 first_traceable; /* bytes; a frame before this instruction has not begun, and Python hides it */
+	__u32 first_traceable; /* bytes; a frame before this instruction has not started, and Python hides it */
 	__u8 data[];
 };
 
@@ -176,23 +175,23 @@ struct gpt_code_dead {
 };
 
 #define GPT_PYEVENT_NAME_MAX 256 /* bytes kept of a module's name */
-#define GPT_PYEVENT_TRUNCATED 1	 /* flags: the name is longer than what was kept */
+#define GPT_PYEVENT_TRUNCATED 1	 /* flags: the name was cut */
 
 struct gpt_pyevent {
 	struct gpt_record hdr;
 	__u64 time_ns;
 	__u32 pid, tid;
-	__u64 frame; /* on the thread's stack: the start and the end of one slice have the same; deeper ones a lower */
-	__s64 value; /* collection: its generation at the start; -1: not known */
-	__u8 kind;   /* enum gpt_pyevent_kind */
-	__u8 ends;   /* 0: begins */
+	__u64 frame;	/* address on the thread's stack: equal for start and end of one slice, lower for deeper ones */
+	__s64 value;	/* collection: its generation at the start; -1: not known */
+	__u8 kind;	/* enum gpt_pyevent_kind */
+	__u8 ends;	/* 0: begins */
 	__u8 name_kind; /* import: bytes a character as in gpt_code, 0: name[] is UTF-8 */
 	__u8 pad;
 	__u32 name_bytes; /* 0: none, as for ends */
 	__u8 name[];
 };
 
-/* One entry into a frame (also when a generator goes on) or one way out of it (return, yield, exception). */
+/* An entry into a frame (also when a generator resumes) or an exit from it (return, yield, exception). */
 struct gpt_pycall {
 	struct gpt_record hdr;
 	__u64 time_ns;
@@ -201,12 +200,14 @@ struct gpt_pycall {
 	__u64 frame; /* as in gpt_pyevent */
 };
 
-/* The agent had the Python stack taken (gputrace_agent_stack): what has it comes in a batch, later. */
+/*
+ * A Python stack that the agent requested (gputrace_agent_stack); the event that it belongs to comes later, in a batch.
+ */
 struct gpt_stack_at {
 	struct gpt_record hdr;
 	__u64 time_ns;
 	__u64 stack_id; /* as gpt_call.stack_id */
-	__u64 number;	/* the agent's: no other `what` of the same program has it */
+	__u64 number;	/* the agent's number; unique for this `what` in the process epoch */
 	__u32 pid, tid;
 	__u32 what;	  /* enum gpt_stack_of */
 	__u8 stack_state; /* enum gpt_stack_state */
@@ -215,24 +216,24 @@ struct gpt_stack_at {
 
 /* ---- what threads did ----------------------------------------------------------------------- */
 
-/* A thread had a CPU when the clock of that CPU ticked (--cpu). */
+/* A thread was on a CPU when that CPU's clock ticked (--cpu). */
 struct gpt_sample {
 	struct gpt_record hdr;
 	__u64 time_ns;
 	__u64 stack_id;	 /* as gpt_call.stack_id */
 	__u64 native_id; /* gpt_native_stack.id: the innermost function, in user space; 0: none */
 	__u32 pid, tid;
-	__u32 period_ns;  /* of CPU time that it stands for: the distance of two ticks */
+	__u32 period_ns;  /* CPU time that it stands for: the distance of two ticks */
 	__u8 stack_state; /* enum gpt_stack_state */
 	__u8 place;	  /* enum gpt_sample_place */
 	__u8 pad[2];
 };
 
-#define GPT_WAIT_OPEN 1 /* flags: it had not ended when the recording did, which is end_ns then */
+#define GPT_WAIT_OPEN 1 /* flags: still waiting at the end of the recording, which end_ns is then */
 
 /*
- * A thread was off the CPU (--off-cpu).  Comes when it runs again; waits of one thread do not overlap.  Where it never
- * slept (GPT_WAIT_PREEMPTED and the like) woken_ns is time_ns: it was runnable from then on.
+ * A thread was off the CPU (--off-cpu). Sent when it runs again; waits of one thread do not overlap. For a thread that
+ * never slept (GPT_WAIT_PREEMPTED and the like) woken_ns is time_ns: it was runnable from then on.
  */
 struct gpt_wait {
 	struct gpt_record hdr;
@@ -241,8 +242,8 @@ struct gpt_wait {
 	__u64 end_ns;	      /* it runs again */
 	__u64 stack_id;	      /* as gpt_call.stack_id, when it left the CPU */
 	__u64 native_id;      /* as in gpt_sample */
-	__u64 waker_stack_id; /* of waker_pid, when it woke this thread */
-	__u64 arg;	      /* futex: its address; else the descriptor that it waits for; 0: none */
+	__u64 waker_stack_id; /* stack of the waker when it woke this thread; id of waker_pid */
+	__u64 arg;	      /* futex: its address; else the awaited descriptor; 0: none */
 	__u32 pid, tid;
 	__u32 waker_pid, waker_tid; /* 0: waker is neither THREAD nor OTHER */
 	__u32 holder_tid; /* GPT_WAIT_GIL: the thread that had the lock, in the initial pid namespace; 0: not known */
@@ -256,20 +257,19 @@ struct gpt_wait {
 };
 
 /*
- * A thread launches a kernel inside of a call of NCCL, or of the ncclGroupEnd after several: the GPT_CALL or
- * GPT_CALL_ARGS of the same thread and time, which follows, is that launch.
+ * A thread launches a kernel inside an NCCL call, or inside the ncclGroupEnd after several. That launch is the GPT_CALL
+ * or GPT_CALL_ARGS of the same thread and time, which follows.
  */
 struct gpt_nccl {
 	struct gpt_record hdr;
 	__u64 time_ns;
 	__u64 comm;	/* ncclComm_t, 0: several */
-	__u64 comm_id;	/* of the ncclUniqueId it was made with, hashed: the same on all ranks; 0: not known */
-	__s64 count;	/* as passed; of several calls of one communicator and type their sum; -1: no one number */
-	__s64 sequence; /* how many collectives the communicator had before, sends and receives not counted; -1: not
-			   known */
+	__u64 comm_id;	/* hash of the ncclUniqueId it was made with: the same on all ranks; 0: not known */
+	__s64 count;	/* as passed; the sum for several calls of one communicator and type; -1: no single number */
+	__s64 sequence; /* collectives that the communicator had before, without sends and receives; -1: not known */
 	__u32 pid, tid;
-	__u32 calls;   /* of NCCL that this stands for */
-	__s32 rank;    /* of the communicator, -1: not known */
+	__u32 calls;   /* NCCL calls that this stands for */
+	__s32 rank;    /* rank in the communicator, -1: not known */
 	__s32 ranks;   /* 0: not known */
 	__u8 function; /* enum gpt_nccl_function (nccl.h) */
 	__s8 dtype;    /* ncclDataType_t, -1: several */
@@ -279,14 +279,14 @@ struct gpt_nccl {
 /* ---- CUPTI's other users ------------------------------------------------------------------------------------ */
 
 enum gpt_cupti_function {
-	GPT_CUPTI_REGISTER = 1,	 /* cuptiActivityRegisterCallbacks: whose buffers CUPTI fills from now on */
+	GPT_CUPTI_REGISTER = 1,	 /* cuptiActivityRegisterCallbacks: CUPTI fills the caller's buffers from now on */
 	GPT_CUPTI_ENABLE = 2,	 /* cuptiActivityEnable */
 	GPT_CUPTI_DISABLE = 3,	 /* cuptiActivityDisable */
 	GPT_CUPTI_FLUSH = 4,	 /* cuptiActivityFlushAll */
 	GPT_CUPTI_ATTRIBUTE = 5, /* cuptiActivitySetAttribute */
 };
 
-/* A call of the activity API by someone in the process; of the agent's own calls only GPT_CUPTI_REGISTER. */
+/* A call of the activity API in the process, by any client; of the agent's own calls only GPT_CUPTI_REGISTER. */
 struct gpt_cupti_use {
 	struct gpt_record hdr;
 	__u64 time_ns; /* at entry */
@@ -298,13 +298,13 @@ struct gpt_cupti_use {
 };
 
 #define GPT_CUPTI_DONE_HEAD 64
-/* Copied where it was done, in one of two sizes: what was on its way when a session begins is thrown away at once. */
+/* Buffers are copied at once, in one of two sizes: a session that begins throws away the buffers under way. */
 #define GPT_CUPTI_DONE_SMALL 32768u
 #define GPT_CUPTI_DONE_LARGE 524288u
 
 /*
- * CUPTI has given a buffer of records to torch.profiler, which reads it at the end of its session and frees it.  Only
- * the fixed part goes into a log.
+ * CUPTI gave a buffer of records to torch.profiler, which reads it at the end of its session and frees it. Only the
+ * fixed part goes into a log.
  */
 struct gpt_cupti_done {
 	struct gpt_record hdr;
@@ -312,7 +312,7 @@ struct gpt_cupti_done {
 	__u64 address;
 	__u64 bytes; /* of records in it */
 	__u32 pid, tid;
-	__u8 head[GPT_CUPTI_DONE_HEAD]; /* how it began then; 0: could not be read */
+	__u8 head[GPT_CUPTI_DONE_HEAD]; /* first bytes of the buffer at that time; 0: could not be read */
 	__u32 copied;			/* bytes of data[]: all of them or none */
 	__u32 pad;
 	__u8 data[];
@@ -341,23 +341,23 @@ struct gpt_native_sym {
 /* ---- generated code ------------------------------------------------------------------------- */
 
 /*
- * What a file that PyTorch's compiler wrote says in its comments of a line that launches.  As the target has it:
- * nothing of it was checked.
+ * What the comments of a file written by PyTorch's compiler say about a line that launches. Unchecked, as the target
+ * has it.
  */
 struct gpt_generated {
 	struct gpt_record hdr;
-	__u32 pid;	   /* on whose stack it was met */
+	__u32 pid;	   /* the process on whose stack it was found */
 	__u32 line;	   /* of the file */
-	__u32 kernel_line; /* of the kernel's function in its own file, 0: not known */
+	__u32 kernel_line; /* line of the kernel's function in its own file, 0: not known */
 	__u32 bytes;
 	/* "file\0kernel\0source nodes\0original ops\0file of the kernel's function\0" */
 	char text[];
 };
 
-/* Python source that is in no file, as the process has it in linecache: nothing of it was checked. */
+/* Python source that is in no file, as the process has it in linecache. Unchecked. */
 struct gpt_python_source {
 	struct gpt_record hdr;
-	__u32 pid; /* on whose stack it was met */
+	__u32 pid; /* the process on whose stack it was found */
 	__u32 bytes;
 	char text[]; /* "file\0source" */
 };
@@ -369,7 +369,7 @@ struct gpt_thread {
 	__u64 time_ns;
 	__u32 pid, tid;
 	char comm[GPT_COMM];
-	/* by what CUPTI's records name it; logs of before it borrowed do not have them */
+	/* as CUPTI's records name the thread; logs from before borrowed CUPTI lack them */
 	__u32 own_tid; /* in its own pid namespace */
 	__u32 pointer; /* lower half of pthread_self() */
 };
@@ -383,9 +383,9 @@ struct gpt_process_event {
 };
 
 #define GPT_MAPPED_STOPPED 1 /* flags: the thread must be stopped until its probes are in place */
-#define GPT_MAPPED_OTHER 2   /* its name says nothing; those that follow within GPT_MAPPED_OTHER_NS are not reported */
+#define GPT_MAPPED_OTHER 2   /* unrecognised file name; more of these within GPT_MAPPED_OTHER_NS are not reported */
 #define GPT_MAPPED_OTHER_NS 5000000ULL
-#define GPT_MAPPED_MORE 4   /* and what the process maps in the rest of GPT_MAPPED_WINDOW_NS is not reported */
+#define GPT_MAPPED_MORE 4   /* further files that the process maps in this GPT_MAPPED_WINDOW_NS are not reported */
 #define GPT_MAPPED_PROBED 8 /* with STOPPED: its probes are in place, but no Python of the process is known (yet) */
 
 struct gpt_mapped {
@@ -397,7 +397,7 @@ struct gpt_mapped {
 
 struct gpt_process {
 	struct gpt_record hdr;
-	__u64 time_ns;	/* when this was learnt */
+	__u64 time_ns;	/* when this was found out */
 	__u64 start_ns; /* start of the process, CLOCK_MONOTONIC; 0: not known */
 	__u32 pid;
 	__u32 parent;
@@ -406,8 +406,8 @@ struct gpt_process {
 	__u8 pad;
 	__u32 bytes; /* of text */
 	/*
-	 * "comm\0executable\0command line, blanks between arguments\0python library path\0"; logs of before do not have
-	 * the rest: "RANK\0LOCAL_RANK\0" of the environment that the program was started with, digits, else empty
+	 * "comm\0executable\0command line, blanks between arguments\0python library path\0"; older logs lack the rest:
+	 * "RANK\0LOCAL_RANK\0" from the program's initial environment, digits, else empty
 	 */
 	char text[];
 };
@@ -421,19 +421,19 @@ struct gpt_text {
 	char text[]; /* NUL-terminated UTF-8 */
 };
 
-#define GPT_SESSION_STEP "step:" /* before what was given as --step */
+#define GPT_SESSION_STEP "step:" /* prefix of the value given as --step */
 
 struct gpt_session {
 	struct gpt_record hdr;
 	__u32 metric_launches; /* 1: folded lines count launches by choice of the user */
-	__u32 min_complete;    /* percent, rounded down; text has it whole */
+	__u32 min_complete;    /* percent, rounded down; text has it in full */
 	__u32 cpus;
 	__u32 bytes;
 	/*
-	 * "gputrace version\0host\0kernel release\0target as the user named it\0"; logs of before do not have the rest:
-	 * "least completeness in thousandths of a percent\0agent: auto, require or off\0boot id of the machine\0"
-	 * "ns that the machine had slept: CLOCK_BOOTTIME - CLOCK_MONOTONIC\0", and any number of labels "key=value\0",
-	 * among them what was given as --step: "step:py:handle\0", without a "="
+	 * "gputrace version\0host\0kernel release\0target as the user named it\0"; older logs lack the rest: "least
+	 * completeness in thousandths of a percent\0agent: auto, require or off\0boot id of the machine\0" "ns that the
+	 * machine had slept: CLOCK_BOOTTIME - CLOCK_MONOTONIC\0", and any number of labels "key=value\0". The value of
+	 * --step is among them, without a "=": "step:py:handle\0"
 	 */
 	char text[];
 };
@@ -458,8 +458,8 @@ struct gpt_end {
 
 /* ---- batches from the agent ----------------------------------------------------------------- */
 
-#define GPT_BATCH_FOREIGN 1   /* flags: not an agent's: the collector took it from a buffer (GPT_CUPTI_DONE) */
-#define GPT_BATCH_MONOTONIC 2 /* flags: what is named *_wall_ns is CLOCK_MONOTONIC, good to error_ns */
+#define GPT_BATCH_FOREIGN 1   /* flags: not from an agent: the collector made it of a foreign buffer (GPT_CUPTI_DONE) */
+#define GPT_BATCH_MONOTONIC 2 /* flags: fields named *_wall_ns are CLOCK_MONOTONIC, accurate to error_ns */
 
 struct gpt_agent_batch {
 	struct gpt_record hdr;

@@ -17,21 +17,23 @@ struct gpt_schedule {
 	uint32_t skip_first_wait;		   /* 1: the first cycle does not wait */
 	uint32_t by;				   /* enum gpt_step_by */
 	uint32_t name;				   /* GPT_STEP_BY_RANGE: gpt_schedule_hash of the range's name */
-	uint32_t listener;			   /* who asks, also without a schedule; see gpt_listener_is_valid */
+	uint32_t listener;			   /* requester's number, always set; see gpt_listener_is_valid */
 };
 
 #define GPT_SCHEDULE_FIELDS 9u
 #define GPT_LISTENER_BITS 20u
-#define GPT_SCHEDULE_STEPS_MAX ((1u << 16) - 1) /* each of the numbers */
+#define GPT_SCHEDULE_STEPS_MAX ((1u << 16) - 1) /* the limit of each step count and of repeat */
 #define GPT_SCHEDULE_BITS (5u * 16u + 1u + 3u + 32u + GPT_LISTENER_BITS)
 
 _Static_assert(sizeof(struct gpt_schedule) == GPT_SCHEDULE_FIELDS * sizeof(uint32_t), "fields without holes");
 
-/* The bit after these: the recording has begun. Until then no step is counted: its launches might not be seen. */
+/*
+ * The bit after the fields: the recording has begun. Until then no step is counted, as its launches might not be seen.
+ */
 #define GPT_SCHEDULE_BEGUN GPT_SCHEDULE_BITS
 #define GPT_SCHEDULE_SEMAPHORES (GPT_SCHEDULE_BITS + 1u)
 
-/* How many bits of the field are reported, the lowest first. */
+/* How many bits of the field are transferred, the lowest first. */
 static inline unsigned gpt_schedule_field_bits(unsigned field)
 {
 	static const uint8_t bits[GPT_SCHEDULE_FIELDS] = {16, 16, 16, 16, 16, 1, 3, 32, GPT_LISTENER_BITS};
@@ -40,8 +42,8 @@ static inline unsigned gpt_schedule_field_bits(unsigned field)
 }
 
 /*
- * Half of the bits: none of two such numbers is a part of the other.  The semaphores of several listeners show the bits
- * of all, so one of them has left when a bit of its number is not there.
+ * Exactly half of the bits are set, so of two different numbers neither contains the other's bits. The semaphores of
+ * several listeners show the OR of their numbers: a listener has left when a bit of its number is missing.
  */
 static inline bool gpt_listener_is_valid(uint32_t number)
 {
@@ -58,7 +60,7 @@ static inline uint32_t gpt_schedule_hash(const char *name)
 	return hash;
 }
 
-/* What a step is, the first one being 0; *cycle: from 0, where it is WARMUP or ACTIVE. */
+/* The phase of a step, counted from 0; *cycle: counted from 0, valid for WARMUP and ACTIVE. */
 static inline enum gpt_step_phase gpt_schedule_phase(const struct gpt_schedule *schedule, uint64_t step,
 						     uint32_t *cycle)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * How agent and collector come together where there is no BPF: by memory that both map.
+ * How agent and collector connect without BPF: by memory that both map.
  *
- * The collector listens on an abstract socket, whose name is in the environment of the command (GPUTRACE_SHARE).  The
- * agent connects when its library is entered, says hello, answers questions about its own memory (what the collector
- * needs to find the Python of the process), and gets two descriptors: the control, which is the collector's and which
- * the agent can only read (F_SEAL_FUTURE_WRITE), and a ring of its own.  It maps them and closes all three: nothing
- * is left that a program could close, and no name is left in a file system.
+ * The collector listens on an abstract socket, whose name is in the environment of the command (GPUTRACE_SHARE). The
+ * agent connects when its library is entered, says hello and answers questions about its own memory, from which the
+ * collector finds the Python of the process. It then gets two descriptors: the collector's control, which the agent can
+ * only read (F_SEAL_FUTURE_WRITE), and a ring of its own. It maps both and closes both and the socket: no descriptor is
+ * left that a program could close, and no name is left in a file system.
  *
- * To each side what the other writes is hostile.  The ring's size is fixed by seals.
+ * Neither side trusts what the other writes. Seals fix the ring's size.
  */
 #ifndef GPUTRACE_SHARE_H
 #define GPUTRACE_SHARE_H
@@ -24,10 +24,10 @@
 
 #define GPUTRACE_SHARE "GPUTRACE_SHARE" /* environment: the socket's name, without the NUL that it begins with */
 
-/* Raised by each change of what stands here. */
+/* Raised by each change of this header. */
 #define GPT_SHARE_ABI 4
 
-/* ---- coming together: messages of a SOCK_SEQPACKET socket ------------------------------------------------------- */
+/* ---- connecting: messages of a SOCK_SEQPACKET socket ------------------------------------------------------------ */
 
 struct gpt_share_hello {
 	__u32 bytes;
@@ -37,7 +37,7 @@ struct gpt_share_hello {
 };
 
 enum gpt_share_question {
-	GPT_SHARE_READ = 1,   /* answered by that many bytes of the process's memory, or by an empty answer */
+	GPT_SHARE_READ = 1,   /* answered by `bytes` bytes of the process's memory, or by an empty answer */
 	GPT_SHARE_JOIN = 2,   /* with the descriptors of control and ring; the last message */
 	GPT_SHARE_REFUSE = 3, /* the last message */
 };
@@ -48,8 +48,7 @@ struct gpt_share_message {
 	__u32 what; /* enum gpt_share_question */
 	__u32 bytes;
 	__u64 address;
-	__u32 by_call; /* 1: no filter of system calls forbids process_vm_readv(2) to the process; else it is not called
-			*/
+	__u32 by_call; /* 1: no seccomp filter forbids process_vm_readv(2); 0: it is not called */
 	__u32 pad;
 };
 
@@ -63,9 +62,9 @@ struct gpt_share_answer {
  *
  * An agent that finds GPUTRACE_WAIT in its environment (`gputrace env`) listens on an abstract SOCK_SEQPACKET socket:
  * GPUTRACE_WAIT_NAME with the process's number in its own pid namespace, and the first of GPUTRACE_WAIT_NAMES numbers
- * that is free.  Who connects sends what gputrace_agent_start takes (agent.h), in one message of less than
- * GPT_SHARE_ASK_MAX bytes, and hears GPT_SHARE_ASKED once that was called, or GPT_SHARE_AT_WORK where the agent is not
- * idle.  The kernel says who is at each end.
+ * that is free. The client sends the argument of gputrace_agent_start (agent.h) in one message of less than
+ * GPT_SHARE_ASK_MAX bytes. The reply is GPT_SHARE_ASKED once that function was called, or GPT_SHARE_AT_WORK where the
+ * agent is not idle. SO_PEERCRED says who is at each end.
  */
 #define GPUTRACE_WAIT "GPUTRACE_WAIT"
 #define GPUTRACE_WAIT_NAME "gputrace-agent-%u-%u"
@@ -89,8 +88,8 @@ static inline socklen_t gpt_share_address(struct sockaddr_un *address, const cha
 /* ---- the control: what the collector wants of all agents --------------------------------------------------------- */
 
 /*
- * What semaphores say where there is BPF (agent.h), by the same names.  `owner` is a robust futex of the collector: its
- * thread's id, and FUTEX_OWNER_DIED from the kernel when that has ended in any way.
+ * The values that semaphores have where there is BPF (agent.h), by the same names. `owner` is a robust futex of the
+ * collector: the id of its thread; the kernel sets FUTEX_OWNER_DIED when that thread ends in any way.
  */
 struct gpt_share_control {
 	__u32 bytes;
@@ -112,9 +111,9 @@ struct gpt_share_control {
 struct gpt_share_reader {
 	__u64 consumed; /* bytes, ever growing */
 	__u64 pad[6];
-	__u32 resume; /* as given_way: that other profiler's session is over, CUPTI's activity API is free again */
+	__u32 resume; /* the given_way whose other profiler's session is over: CUPTI's activity API is free again */
 	__u32 pad3;
-	/* What is known of the process's Python: whole while news is even, and read again when it has changed. */
+	/* What is known of the process's Python: consistent while news is even; read it again when news has changed. */
 	__u32 news;
 	__u32 python_state; /* enum gpt_stack_state */
 	__u32 several;	    /* as gpt_process_state */
@@ -127,14 +126,14 @@ struct gpt_share_writer {
 	__u64 produced; /* bytes, ever growing */
 	__u64 pad[7];
 	__u32 state;	 /* enum gpt_agent_state of the latest gputrace_agent_state */
-	__u32 given_way; /* how often another profiler has registered its buffers; 0: the agent records */
+	__u32 given_way; /* how often another profiler registered its buffers; 0: the agent records */
 	__u64 counters[GPT_COUNTER_COUNT];
 };
 
 /*
- * At the start of the memory; then `bytes` of data, a power of two.  In front of each record, which has its place at a
- * multiple of 8, stands its head: 0 where nothing was written yet (the collector clears what it has taken), then
- * BUSY with the length, then without it.
+ * The start of the shared memory; the data, a power of two of bytes, follows. A head precedes each record, at a
+ * multiple of 8. It is 0 where nothing was written yet (the collector clears what it has taken), then BUSY with the
+ * length, then the same without BUSY.
  */
 struct gpt_share_ring {
 	union {
@@ -153,9 +152,9 @@ struct gpt_share_head {
 	__u32 flags;
 };
 
-#define GPT_SHARE_SET 1u     /* flags: of every head that was written */
+#define GPT_SHARE_SET 1u     /* flags: set in every written head */
 #define GPT_SHARE_BUSY 2u    /* its record is being written */
-#define GPT_SHARE_DISCARD 4u /* it is not one */
+#define GPT_SHARE_DISCARD 4u /* no record: to be skipped */
 
 #define GPT_SHARE_BYTES_MAX (1u << 30) /* of data */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Numbers that mean the same in a record and in what is made of it: why a stack is missing, what an agent is doing,
- * what was counted.  record.h and agent.h use them for their fields, the model and its readers for theirs; so those
- * need not know a record.  Numbers are part of the log's format: new ones go to the end.
+ * Values shared by records and by what is made of them: why a stack is missing, the state of an agent, the counters.
+ * record.h and agent.h use them for their fields, and so do the model and its readers, which then need no record
+ * header. Values are part of the log's format: append new ones at the end.
  */
 #ifndef GPUTRACE_CONTRACT_VALUES_H
 #define GPUTRACE_CONTRACT_VALUES_H
@@ -18,14 +18,14 @@ enum gpt_stack_state {
 	GPT_STACK_UNREADABLE = 4,     /* a read failed or a check did not hold */
 	GPT_STACK_UNKNOWN_LAYOUT = 5, /* interpreter not supported, or not examined yet */
 	GPT_STACK_LOST = 6,	      /* the stack's record did not fit the ring buffer */
-	GPT_STACK_BACKWARD = 7,	      /* no frames of its own: the stack is that of the call to backward() which the
-				       * thread works for (PyTorch's autograd engine) */
-	GPT_STACK_AMBIGUOUS = 8,      /* the thread runs several interpreters, and which is innermost is not known */
-	GPT_STACK_NOT_RECORDED = 9,   /* another tool recorded the call, without one; in a log: of a waker, none was
-				       * taken as the wait was short until then */
+	GPT_STACK_BACKWARD = 7,	 /* no frames of its own: it has the stack of the backward() call that the thread works
+				    for (PyTorch's autograd engine) */
+	GPT_STACK_AMBIGUOUS = 8, /* the thread runs several interpreters, and which is innermost is not known */
+	GPT_STACK_NOT_RECORDED = 9, /* another tool recorded the call without a stack; in a log: a waker's stack, not
+				       taken as the wait had been short */
 };
 
-/* Whether a process sees the files that gputrace sees. */
+/* Whether a process shares gputrace's mount namespace. */
 enum gpt_mounts {
 	GPT_MOUNTS_UNKNOWN = 0,
 	GPT_MOUNTS_SAME = 1,
@@ -42,24 +42,24 @@ enum gpt_sample_place {
 enum gpt_wait_reason {
 	GPT_WAIT_OTHER = 0,
 	GPT_WAIT_FUTEX = 1,	 /* futex(2): a lock, a condition, a join */
-	GPT_WAIT_GIL = 2,	 /* the same, for the interpreter's lock */
+	GPT_WAIT_GIL = 2,	 /* a futex wait for the interpreter's lock */
 	GPT_WAIT_FILE = 3,	 /* reads, writes or syncs a file or a device */
 	GPT_WAIT_PIPE = 4,	 /* reads or writes a pipe */
-	GPT_WAIT_SOCKET = 5,	 /* the same, or accepts or connects */
+	GPT_WAIT_SOCKET = 5,	 /* reads, writes, accepts or connects a socket */
 	GPT_WAIT_POLL = 6,	 /* epoll, poll or select */
 	GPT_WAIT_SLEEP = 7,	 /* nanosleep and its relatives */
 	GPT_WAIT_PAGE_FAULT = 8, /* in no system call, and not runnable: memory was not there */
-	GPT_WAIT_CHILD = 9,	 /* for a child's end */
-	GPT_WAIT_IOCTL = 10,	 /* a driver, as CUDA's calls enter it */
-	GPT_WAIT_PREEMPTED = 11, /* it was runnable all the time: others had the CPU */
-	GPT_WAIT_THROTTLED = 12, /* the same, as its cgroup's quota was used up */
-	GPT_WAIT_STOPPED = 13,	 /* by a signal or a debugger */
-	GPT_WAIT_EVENT = 14,	 /* an eventfd, a timerfd or a signalfd is read */
+	GPT_WAIT_CHILD = 9,	 /* waits for the end of a child */
+	GPT_WAIT_IOCTL = 10,	 /* in a driver, as CUDA calls are */
+	GPT_WAIT_PREEMPTED = 11, /* was runnable all the time: others had the CPU */
+	GPT_WAIT_THROTTLED = 12, /* was runnable, but its cgroup's quota was used up */
+	GPT_WAIT_STOPPED = 13,	 /* stopped by a signal or a debugger */
+	GPT_WAIT_EVENT = 14,	 /* reads an eventfd, a timerfd or a signalfd */
 	GPT_WAIT_YIELDED = 15,	 /* sched_yield */
 	GPT_WAIT_REASONS,
 };
 
-/* Who made a thread that waited runnable. */
+/* What woke a waiting thread. */
 enum gpt_waker {
 	GPT_WAKER_NONE = 0,	 /* not known, or it was never woken as it was runnable */
 	GPT_WAKER_INTERRUPT = 1, /* a timer, a disk, a network card: no thread */
@@ -67,7 +67,7 @@ enum gpt_waker {
 	GPT_WAKER_OTHER = 3,	 /* a thread of another process, or of the kernel */
 };
 
-/* What the agent has a Python stack taken of. */
+/* Events for which the agent requests a Python stack. */
 enum gpt_stack_of {
 	GPT_STACK_OF_OP = 1,	 /* an op of PyTorch, as it begins */
 	GPT_STACK_OF_MEMORY = 2, /* an event of PyTorch's allocators */
@@ -75,7 +75,7 @@ enum gpt_stack_of {
 
 /* ---- Python --------------------------------------------------------------------------------- */
 
-#define GPT_PYSTACK_MAX_FRAMES 128 /* that are kept of a stack */
+#define GPT_PYSTACK_MAX_FRAMES 128 /* kept of a stack */
 
 /* How a line table is encoded (CPython Objects/lnotab_notes.txt, Objects/locations.md). */
 enum gpt_linetable {
@@ -86,16 +86,16 @@ enum gpt_linetable {
 
 enum gpt_pyevent_kind {
 	GPT_PYEVENT_GC = 1,	/* the cyclic collector */
-	GPT_PYEVENT_IMPORT = 2, /* a module that was not there yet is looked for and executed */
+	GPT_PYEVENT_IMPORT = 2, /* a new module is searched for and executed */
 };
 
 /* ---- the agent and CUPTI -------------------------------------------------------------------- */
 
 /*
- * Activity sets: what a trace records besides kernels.  X(ENUMERATOR, name).  Each has an exported function that no one
- * calls, gputrace_agent_activity_set_NAME, and a semaphore, gputrace_agent_activity_set_NAME_semaphore, that a probe on
- * that function raises.  The agent reads the semaphores when a session begins: attach these probes before those on
- * _state and _call.
+ * Activity sets: what a trace records besides kernels. X(ENUMERATOR, name). Each has an exported function that is never
+ * called, gputrace_agent_activity_set_NAME. A probe on it raises the semaphore
+ * gputrace_agent_activity_set_NAME_semaphore. The agent reads the semaphores when a session begins: attach these probes
+ * before those on _state and _call.
  */
 #define GPT_AGENT_ACTIVITY_SETS(X)                                                                                     \
 	X(CUDA, cuda)	  /* memcpys and memsets, every call of cuda_api.h, CUPTI's overhead, JIT compilation */       \
@@ -115,10 +115,12 @@ enum gpt_agent_state {
 	GPT_AGENT_READY = 2,   /* subscribed: calls and GPU records follow */
 	GPT_AGENT_STOPPED = 3, /* left CUPTI */
 	GPT_AGENT_FAILED = 4,  /* see gpt_agent_hello.failure; nothing will follow */
-	/* Another holds the subscriber and does not record: GPU records follow, and a gpt_agent_api_activity for each
-	 * call, which no one but the probes on the public symbols reports while it is made. */
+	/*
+	 * Another client holds the subscriber and does not record: GPU records follow, and a gpt_agent_api_activity for
+	 * each call. At the time of the call only the probes on the public symbols report it.
+	 */
 	GPT_AGENT_BORROWING = 5,
-	/* READY, and another is about to take the subscriber: BORROWING follows. In no log. */
+	/* READY, and another client is about to take the subscriber: BORROWING follows. Never in a log. */
 	GPT_AGENT_GIVING_UP = 6,
 };
 
@@ -131,8 +133,8 @@ static inline _Bool gpt_agent_is_live(unsigned int state)
 enum gpt_agent_failure {
 	GPT_AGENT_OK = 0,
 	GPT_AGENT_NO_CUPTI = 1,	      /* no libcupti found; text: where it looked */
-	GPT_AGENT_CUPTI_UNUSABLE = 2, /* found, but has not what we need; text: what */
-	GPT_AGENT_OCCUPIED = 3,	      /* another tool holds the subscriber; text: its name if CUPTI says it */
+	GPT_AGENT_CUPTI_UNUSABLE = 2, /* found, but lacks a needed function; text: which */
+	GPT_AGENT_OCCUPIED = 3,	      /* another tool holds the subscriber; text: its name if CUPTI gives it */
 	GPT_AGENT_NO_CUDA = 4,	      /* CUPTI answers 15 or 999: no usable driver */
 	GPT_AGENT_CUPTI_ERROR = 5,    /* text: function and result */
 	GPT_AGENT_NO_RESOURCES = 6,   /* memory or thread */
@@ -176,7 +178,7 @@ enum gpt_agent_op_scope {
 	GPT_AGENT_OP_CUSTOM_CLASS = 4,
 	GPT_AGENT_OP_BUILD_FEATURE = 5,
 	GPT_AGENT_OP_LITE_INTERPRETER = 6,
-	GPT_AGENT_OP_USER_SCOPE = 7, /* what the program names: torch.profiler.record_function */
+	GPT_AGENT_OP_USER_SCOPE = 7, /* named by the program: torch.profiler.record_function */
 	GPT_AGENT_OP_STATIC_RUNTIME_OP = 8,
 	GPT_AGENT_OP_STATIC_RUNTIME_MODEL = 9,
 };
@@ -198,17 +200,17 @@ enum gpt_collective_field {
 	GPT_COLLECTIVE_IN_ELEMENTS,
 	GPT_COLLECTIVE_OUT_ELEMENTS,
 	GPT_COLLECTIVE_DTYPE, /* c10::ScalarType */
-	GPT_COLLECTIVE_RANK,  /* of send and recv the other's */
+	GPT_COLLECTIVE_RANK,  /* for send and recv the peer's */
 	GPT_COLLECTIVE_GROUP_SIZE,
 	GPT_COLLECTIVE_RANK_START,  /* the lowest global rank, -1: not known */
 	GPT_COLLECTIVE_RANK_STRIDE, /* from one global rank to the next, -1: not known */
-	GPT_COLLECTIVE_PEER, /* global rank of whom a send is for, or a receive from; -1: neither, or not known */
+	GPT_COLLECTIVE_PEER, /* global rank that a send goes to or a receive comes from; -1: neither, or not known */
 	GPT_COLLECTIVE_POINT_TO_POINT, /* 1, 0; -1: this PyTorch does not say */
 	GPT_COLLECTIVE_ASYNC,	       /* 1, 0; -1: this PyTorch does not say */
 	GPT_COLLECTIVE_FIELDS,
 };
 
-/* c10::DeviceType, as far as it differs from others. */
+/* c10::DeviceType: those that are told apart. */
 enum gpt_torch_device {
 	GPT_TORCH_CPU = 0,
 	GPT_TORCH_CUDA = 1,
@@ -228,9 +230,9 @@ enum gpt_agent_torch_memory_of {
 
 enum gpt_agent_ops_state {
 	GPT_AGENT_OPS_WAITING = 1,   /* no PyTorch in the process yet */
-	GPT_AGENT_OPS_OBSERVING = 2, /* what begins from then on is reported */
+	GPT_AGENT_OPS_OBSERVING = 2, /* ops that begin from now on are reported */
 	GPT_AGENT_OPS_STOPPED = 3,
-	GPT_AGENT_OPS_REFUSED = 4, /* a PyTorch that is not known, or that does not let itself be observed */
+	GPT_AGENT_OPS_REFUSED = 4, /* an unknown PyTorch, or one that refuses the observer */
 };
 
 /* ---- a recording as a whole ----------------------------------------------------------------- */
@@ -244,10 +246,10 @@ enum gpt_counter {
 	GPT_COUNTER_BATCHES,	      /* agent batches seen */
 	GPT_COUNTER_BATCHES_LOST,     /* ... for an agent batch */
 	GPT_COUNTER_OTHER_LOST,	      /* ... for any other record */
-	GPT_COUNTER_NESTED,	      /* driver calls inside a runtime call: left out on purpose */
-	GPT_COUNTER_UNTRACED,	      /* hits in processes that were not asked for */
+	GPT_COUNTER_NESTED,	      /* driver calls inside a runtime call: omitted on purpose */
+	GPT_COUNTER_UNTRACED,	      /* hits in processes that are not traced */
 	GPT_COUNTER_READ_FAULTS,      /* failed reads of target memory */
-	GPT_COUNTER_STACK_TRUNCATED,  /* stacks deeper than what is kept */
+	GPT_COUNTER_STACK_TRUNCATED,  /* stacks deeper than GPT_PYSTACK_MAX_FRAMES */
 	GPT_COUNTER_THREADS_FULL,     /* no room in the thread table */
 	GPT_COUNTER_PYEVENT_LOST,     /* no room in the ring buffer for the start or end of a collection or import */
 	GPT_COUNTER_PYCALLS_LOST,     /* ... for the entry into a Python function or its end */
@@ -255,10 +257,10 @@ enum gpt_counter {
 	GPT_COUNTER_FILES_UNPROBED,   /* files with CUDA calls that could not be probed (counted by the collector) */
 	GPT_COUNTER_MISSED,	      /* hits and events that the kernel did not hand to a program (bpf_prog_info) */
 	GPT_COUNTER_OP_STACKS_LOST,   /* no room for a GPT_STACK_AT, in the ring buffer or in the thread table */
-	GPT_COUNTER_PROCESSES_SILENT, /* whose memory or files did not answer (counted by the collector) */
+	GPT_COUNTER_PROCESSES_SILENT, /* processes whose memory or files did not answer (by the collector) */
 	GPT_COUNTER_SAMPLES_LOST,     /* ... or no working memory, for a GPT_SAMPLE */
 	GPT_COUNTER_WAITS_LOST,	      /* ... for a GPT_WAIT, or in the table of threads that wait */
-	GPT_COUNTER_PROCESSES_UNSEEN, /* whose calls no one saw for a while (counted by the collector) */
+	GPT_COUNTER_PROCESSES_UNSEEN, /* processes whose calls were unseen for a while (counted by the collector) */
 	GPT_COUNTER_COUNT,
 };
 
@@ -271,23 +273,22 @@ enum gpt_end_reason {
 	GPT_END_SCHEDULE = 6, /* all cycles of a schedule were recorded */
 };
 
-/* What a schedule (gputrace/schedule.h) makes of a step. */
+/* Phase of a step in a schedule (gputrace/schedule.h). */
 enum gpt_step_phase {
 	GPT_STEP_WAITING = 0, /* nothing is recorded */
-	GPT_STEP_WARMUP = 1,  /* recorded, and not shown */
+	GPT_STEP_WARMUP = 1,  /* recorded, but not shown */
 	GPT_STEP_ACTIVE = 2,
 	GPT_STEP_OVER = 3, /* after the last cycle */
 };
 
-/* What a step begins with, as far as it is known when it begins. */
+/* What a step begins with, as known at its start. */
 enum gpt_step_by {
 	GPT_STEP_BY_FIRST = 0,	   /* requested: whichever of the next two is seen first */
 	GPT_STEP_BY_PROFILER = 1,  /* ProfilerStep#N of torch.profiler */
 	GPT_STEP_BY_OPTIMIZER = 2, /* the end of an Optimizer.step */
 	GPT_STEP_BY_RANGE = 3,	   /* a record_function of a name */
 	GPT_STEP_BY_BACKWARD = 4,  /* the end of a backward pass */
-	GPT_STEP_BY_CAPTURE =
-		5, /* cudaProfilerStart and cudaProfilerStop, in turn: every other one is a range's start */
+	GPT_STEP_BY_CAPTURE = 5, /* cudaProfilerStart and cudaProfilerStop alternate: every other one starts a range */
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The records inside another: what an agent has put into a GPT_AGENT_BATCH.  For user space. */
+/* Iterates the records that an agent put into a GPT_AGENT_BATCH. For user space. */
 #ifndef GPUTRACE_WALK_H
 #define GPUTRACE_WALK_H
 
@@ -8,7 +8,7 @@
 
 #include <gputrace/record.h>
 
-/* The record at *at, which goes to the next one; NULL at the end, or when it does not fit. */
+/* Returns the record at *at and moves *at to the next one; NULL at the end, or when the record does not fit. */
 static inline const struct gpt_record *record_at(const uint8_t *bytes, size_t size, size_t *at)
 {
 	const struct gpt_record *record = (const struct gpt_record *)(bytes + *at);
@@ -20,7 +20,7 @@ static inline const struct gpt_record *record_at(const uint8_t *bytes, size_t si
 	return record;
 }
 
-/* The same for a batch as the ring buffer gives it: the agent, which says how long it is, is not believed. */
+/* The same for a batch as the ring buffer gives it: the length that the agent claims is not trusted. */
 static inline const struct gpt_record *batch_next(const struct gpt_agent_batch *batch, size_t *at)
 {
 	size_t room = batch->hdr.size - sizeof(*batch);

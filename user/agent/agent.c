@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The agent's life in its process: its start, its one thread, and its end.  It lives only while
- * someone listens, never prints, never exits, and waits for nothing without a bound.
+ * The agent's life in its process: its start, its one thread, and its end. It lives only while a collector listens,
+ * never prints, never exits, and bounds every wait.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -22,21 +22,24 @@
 #include "agent/session.h"
 #include "agent/cupti/yield.h"
 
-#define TICK_NS 20000000u /* how late the end of listening is noticed */
-/* For kernels that still run when the trace ends: the collector waits for our last batch a while, not for ever. */
+#define TICK_NS 20000000u /* how late the listener's end is noticed */
+/* For kernels that still run when the trace ends: the collector waits for the agent's last batch only for a while. */
 #define WAIT_LISTENER_NS 300000000u
-#define REPEAT_NS 250000000u /* between two answers to those who come later */
-/* For another's schedule to be over: after 100 ms without an answer gputrace takes this agent for an older one. */
+#define REPEAT_NS 250000000u /* between two answers to listeners that come later */
+/*
+ * How long an answer waits for the end of a schedule: after 100 ms without an answer gputrace takes this agent for an
+ * older one.
+ */
 #define SCHEDULE_ENDS_NS 80000000u
 #define WAIT_EXIT_NS 100000000u
 #define THREAD_NAME_BYTES 16	/* TASK_COMM_LEN, linux/sched.h */
-#define EXIT_MAX_NS 1500000000u /* how long the end of the process may be held up by us, if all goes wrong */
+#define EXIT_MAX_NS 1500000000u /* the longest that the agent delays the end of the process, at worst */
 
-/* What the thread finds when it begins. */
+/* What the thread finds when it starts. */
 enum start {
 	START_DONE,	/* a session that runs */
-	START_FRAGILE,	/* CUPTI found, but only to be called once the driver is up */
-	START_DEFERRED, /* nothing: the thread that asked for it belongs to the application and had no time */
+	START_FRAGILE,	/* CUPTI found, but it may be called only once the driver is up */
+	START_DEFERRED, /* nothing: the requesting thread is the application's and must not be delayed */
 };
 
 /* Read from outside: see agent.h. */
@@ -46,16 +49,16 @@ __attribute__((visibility("default"), used)) struct gpt_agent_status gputrace_ag
 static struct {
 	_Atomic uint32_t exiting; /* futex: 1 when the process is at its end */
 	_Atomic uint32_t stopped; /* futex: 1 when the thread has left CUPTI */
-	_Atomic uint32_t again;	  /* a start was asked for while one was under way or at its end */
+	_Atomic uint32_t again;	  /* a start was requested while a session was running or ending */
 	atomic_flag asking;
-	char asked[512]; /* while `asking`: of the latest start, as GPUTRACE_AGENT_START */
+	char asked[512]; /* written while `asking`: argument of the latest start, as GPUTRACE_AGENT_START */
 	/* The rest belongs to the thread that moved life to GPT_AGENT_STARTING. */
 	enum start start;
-	char cupti[512];    /* the one that the collector names for the session, "": none */
-	char collector[64]; /* the socket of a collector to come together with first, "": none */
+	char cupti[512];    /* the libcupti that the collector names for the session, "": none */
+	char collector[64]; /* the socket of a collector to connect to first, "": none */
 	bool fork_registered, exit_registered;
-	pid_t pid;			      /* whose end at_exit is about */
-	char callers_name[THREAD_NAME_BYTES]; /* which our thread began with */
+	pid_t pid;			      /* the process for whose end at_exit is registered */
+	char callers_name[THREAD_NAME_BYTES]; /* name that the agent's thread started with */
 	struct session session;
 } agent;
 
@@ -81,7 +84,7 @@ static bool begin_life(void)
 	return true;
 }
 
-/* session.wake: the agent's thread looks now, if it waits. */
+/* session.wake: wakes the agent's thread if it waits. */
 static void wake(void)
 {
 	futex_wake(&agent.exiting);
@@ -114,7 +117,7 @@ static void report_failure(struct session *session)
 	send_state(GPT_AGENT_FAILED);
 }
 
-/* CUPTI is found: subscribes and says so. */
+/* Once CUPTI is found: subscribes and reports it. */
 static bool start_session(struct session *session)
 {
 	bool started;
@@ -130,7 +133,7 @@ static bool start_session(struct session *session)
 	return started;
 }
 
-/* For a CUPTI that crashes without a usable driver: first see that there is one. */
+/* For a CUPTI that crashes without a usable driver: checks for one first. */
 static bool start_fragile(struct session *session)
 {
 	if (cuda_works() && session->cupti.get_version(&session->cupti.version) == CUPTI_OK)
@@ -141,8 +144,8 @@ static bool start_fragile(struct session *session)
 }
 
 /*
- * CUPTI would initialise CUDA by itself, and a process that has done so can no longer fork workers which use it:
- * so the application has to go first. False: no one listens any more.
+ * CUPTI would initialise CUDA by itself, and a process that has done so can no longer fork workers which use it: so the
+ * application must do it first. False: there is no listener any more.
  */
 static bool wait_for_cuda(struct session *session)
 {
@@ -173,7 +176,7 @@ static void find_cupti(struct session *session)
 
 static void register_exit(void);
 
-/* Everything from the search on, on a thread of our own. False: no session, and the collector knows why. */
+/* Everything from the search on, on the agent's own thread. False: no session; the collector was told why. */
 static bool start_deferred(struct session *session)
 {
 	memset(&session->cupti, 0, sizeof(session->cupti));
@@ -200,12 +203,12 @@ static bool start_deferred(struct session *session)
 /* ---- the thread -------------------------------------------------------------------------------- */
 
 struct answering {
-	uint64_t asked_ns, repeat_ns; /* 0: no one asks; from when on the next answer is due */
+	uint64_t asked_ns, repeat_ns; /* 0: no request; when the next answer is due */
 };
 
 /*
- * Says to who has come what was said before.  Who comes ends a schedule, which the thread of ops sees: while CUPTI
- * still rests by it the session cannot say that it records.
+ * Repeats one-time records for a new listener. A new listener ends a schedule, which the thread of ops notices: while
+ * CUPTI still rests by it, the session cannot report that it records.
  */
 static void answer(struct session *session, struct answering *answering)
 {
@@ -262,8 +265,8 @@ static bool have_session(struct session *session)
 }
 
 /*
- * Keeps what the latest caller of gputrace_agent_start wants.  When two threads call at the same time, what the first
- * one asks for is used for both.
+ * Keeps the argument of the latest gputrace_agent_start. Of two concurrent calls the first one's argument is used for
+ * both.
  */
 static void ask(const char *asked)
 {
@@ -297,7 +300,7 @@ static void take_asked(void)
 	atomic_flag_clear(&agent.asking);
 }
 
-/* One session, as far as it comes; true when another was asked for meanwhile. */
+/* Runs one session, as far as it gets; true if another was requested meanwhile. */
 static bool run_once(struct session *session)
 {
 	if (have_session(session)) {
@@ -308,7 +311,7 @@ static bool run_once(struct session *session)
 	}
 	share_leave();
 	set_life(GPT_AGENT_IDLE);
-	/* The other way round in agent_start_deferred: one of the two sees what the other did. */
+	/* agent_start_deferred does this in the opposite order: so one of the two sees the other's write. */
 	if (!atomic_exchange(&agent.again, 0) || atomic_load(&agent.exiting) || !begin_life())
 		return false;
 	agent.start = START_DEFERRED;
@@ -340,7 +343,7 @@ static void at_exit(void)
 {
 	uint64_t end = clock_now_ns() + EXIT_MAX_NS;
 
-	if (agent.pid != getpid()) /* a child with our memory: its end is not that of the process */
+	if (agent.pid != getpid()) /* a child that shares the memory: its end is not the process's */
 		return;
 	futex_set(&agent.exiting);
 	if (life() != GPT_AGENT_RUNNING && life() != GPT_AGENT_STARTING)
@@ -364,7 +367,7 @@ static void register_fork(void)
 	agent.fork_registered = true;
 }
 
-/* After CUPTI was opened: what is registered last runs first, so our end comes before its own. */
+/* Called after CUPTI was opened: the handler registered last runs first, so the agent's runs before CUPTI's. */
 static void register_exit(void)
 {
 	agent.pid = getpid();
@@ -390,7 +393,7 @@ static void give_up_thread(struct session *session)
 	give_up(session);
 }
 
-/* On the thread that asks, which is one of the program's. */
+/* On the requesting thread, which is the program's. */
 static void begin_start(struct session *session)
 {
 	session->batch.send = batch_to_collector;
@@ -403,7 +406,7 @@ static void start_here(struct session *session)
 {
 	begin_start(session);
 	find_cupti(session);
-	/* Here, and not on the thread: so that the very first launch is seen. */
+	/* Here and not on the agent's thread, so that the very first launch is seen. */
 	if (session->failure != GPT_AGENT_OK || (!session->cupti.fragile && !start_session(session))) {
 		give_up(session);
 		return;

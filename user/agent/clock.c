@@ -2,7 +2,7 @@
 /* Samples of the wall clock against the monotonic one; see clock.h. */
 #include "agent/clock.h"
 
-/* Reads 20 to 60 ns apart; the best of twenty is within 50 ns also where an interrupt hits some of them. */
+/* Reads are 20 to 60 ns apart; the best of twenty is within 50 ns even if an interrupt hits some of them. */
 #define TRIES 20
 /* Two samples of one offset differ by no more than their errors and the clocks' own rounding. */
 #define ROUNDING_NS 100

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * How CUPTI's clock (CLOCK_REALTIME) relates to ours (CLOCK_MONOTONIC).  NTP slews both alike, so their
- * difference is constant but for steps (settimeofday, a leap second), which are found within one tick.
+ * The offset of CUPTI's clock (CLOCK_REALTIME) from gputrace's (CLOCK_MONOTONIC). NTP slews both alike, so the offset
+ * is constant except for steps (settimeofday, a leap second), which are found within one tick.
  */
 #ifndef GPUTRACE_AGENT_CLOCK_H
 #define GPUTRACE_AGENT_CLOCK_H
@@ -21,7 +21,7 @@ struct clock_pair {
 
 struct clock_watch {
 	struct clock_pair last; /* the last one sent */
-	uint64_t last_right_ns; /* when it was last seen to hold */
+	uint64_t last_right_ns; /* when that offset was last seen to hold */
 };
 
 static inline uint64_t clock_now_ns(void)
@@ -44,8 +44,10 @@ static inline uint64_t clock_wall_ns(void)
 /* Sends a sample. */
 void clock_send(struct clock_watch *watch, struct batch *batch);
 
-/* Looks whether the wall clock was stepped; if so, sends the old offset with the last time it was right, and
- * the new one: so records around the step are converted by the offset they were made under. */
+/*
+ * If the wall clock was stepped, sends the old offset with the last time it was right, then the new one: records around
+ * the step are converted by the offset under which they were made.
+ */
 void clock_look(struct clock_watch *watch, struct batch *batch);
 
 #endif

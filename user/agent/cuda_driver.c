@@ -7,16 +7,16 @@
 #include "agent/old_glibc.h"
 #include "agent/own_maps.h"
 
-#define CUDA_NOT_INITIALIZED 3 /* CUDA_ERROR_NOT_INITIALIZED, cuda.h: what every function but cuInit says before it */
+#define CUDA_NOT_INITIALIZED 3 /* CUDA_ERROR_NOT_INITIALIZED, cuda.h: result of every function before cuInit */
 
 /*
- * Asks the driver, where there is one.  It is held for the time of the question only: a handle that were kept would
- * keep it in the process for good.  Where there is none it is looked for once until a library comes: the loader would
- * look through its cache and its folders each time.
+ * Queries the driver, if it is loaded. The handle is closed after the query: keeping it would keep the driver in the
+ * process for good. If there is no driver, the next search waits until a library is loaded: the loader would search its
+ * cache and its folders each time.
  */
 static uint32_t ask_driver(uint32_t (*question)(void *driver))
 {
-	static _Atomic uint64_t absent; /* own_libraries_loaded when there was none; 0: not looked for */
+	static _Atomic uint64_t absent; /* own_libraries_loaded when no driver was found; 0: not searched */
 	uint64_t loaded = own_libraries_loaded();
 	uint32_t answer;
 	void *driver;

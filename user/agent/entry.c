@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The ways into the agent: the loader's, in a process that the collector enters; the driver's, in cuInit; and the
- * collector's call, where it is loaded already.
+ * The entry points of the agent: by the loader, in a process that the collector enters; by the driver, in cuInit; by
+ * the collector's call, where the agent is loaded already.
  */
 #include "agent/entry.h"
 
@@ -25,8 +25,8 @@ __attribute__((visibility("default"))) void gputrace_agent_start(const char *ask
 __attribute__((visibility("default"), used)) const uint32_t gputrace_agent_abi = GPT_AGENT_ABI;
 
 /*
- * Runs in the middle of dlopen, on a borrowed thread: nothing slow. The collector's way in is the only
- * one that goes through /proc; any other loader, such as the driver, calls InitializeInjection.
+ * Runs inside dlopen, on a borrowed thread: must not be slow. Only the collector loads by a path through /proc; any
+ * other loader, such as the driver, calls InitializeInjection.
  */
 __attribute__((constructor)) static void loaded(void)
 {
@@ -41,8 +41,8 @@ __attribute__((constructor)) static void loaded(void)
 }
 
 /*
- * CUDA_INJECTION64_PATH holds one library; the collector puts ours there and keeps the user's own in this
- * variable.  It goes first and gets what it wants: if it takes CUPTI, we find it occupied and say so.
+ * CUDA_INJECTION64_PATH holds one library; the collector puts the agent there and keeps the user's own in this
+ * variable. The user's goes first: if it takes CUPTI, the agent finds it occupied and reports that.
  */
 static int chain_load(const char *path)
 {
@@ -64,8 +64,8 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	share_join(NULL);
 	share_wait(agent_start_asked);
 	/*
-	 * The driver calls once, in cuInit, when there is no GPU context yet.  Where there is one CUPTI has taken 5 s
-	 * to enable kernel records, which no one's thread but ours may wait for.
+	 * The driver calls once, in cuInit, when there is no GPU context yet. With a context CUPTI has taken 5 s to
+	 * enable kernel records: only the agent's own thread may wait that long.
 	 */
 	if (atomic_flag_test_and_set(&called))
 		agent_start_deferred(NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* How the agent is entered. */
+/* Entry points of the agent. */
 #ifndef GPUTRACE_AGENT_ENTRY_H
 #define GPUTRACE_AGENT_ENTRY_H
 
@@ -7,24 +7,24 @@
 #include <stdint.h>
 
 /*
- * What the CUDA driver calls in cuInit after it loaded the library that CUDA_INJECTION64_PATH names.
- * Returns 1, or what the injection library that the user had there (GPUTRACE_CHAINED_INJECTION) returns.
+ * The CUDA driver calls this in cuInit after loading the library that CUDA_INJECTION64_PATH names. Returns 1, or the
+ * result of the user's own injection library (GPUTRACE_CHAINED_INJECTION).
  */
 int InitializeInjection(void);
 
-/* Starts a session in this process and its thread; nothing when no one listens or one runs already. */
+/* Starts a session in this process and its thread; does nothing without a listener or while a session runs. */
 void agent_start(void);
 
 /*
- * The same for a process that already runs: everything slow happens on the agent's thread.  One that runs
- * is followed by another if someone still listens when it ends.  asked: as GPUTRACE_AGENT_START.
+ * The same for a process that already runs: everything slow happens on the agent's thread. If a session runs, another
+ * follows it if there still is a listener then. asked: as GPUTRACE_AGENT_START.
  */
 void agent_start_deferred(const char *asked);
 
-/* The same where it is idle; false: it is not. */
+/* The same if the agent is idle; false: it is not. */
 bool agent_start_asked(const char *asked);
 
-/* What the collector calls to wake an agent that is in the process already: see gputrace/agent.h. */
+/* The collector calls this to wake an agent that is in the process already: see gputrace/agent.h. */
 void gputrace_agent_start(const char *asked);
 extern const uint32_t gputrace_agent_abi;
 

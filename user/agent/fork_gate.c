@@ -12,15 +12,15 @@
 #include "agent/clock.h"
 
 /*
- * A look of a thread of the agent takes microseconds.  One that waits for the very thread that forks, as where that one
- * is in the middle of dlopen, holds nothing, and no one would let it go on.
+ * A thread of the agent is inside for microseconds. One that waits for the forking thread itself, for example while
+ * that is inside dlopen, holds no lock, and would never be released.
  */
 #define FORK_WAITS_NS 1000000000u
 /* A program that forks all the time lets each thread of the agent have its turn between two forks. */
 #define TURN_WAITS_NS 50000000u
 #define REGISTERING_PAUSE_NS 1000000u
 
-/* How often this thread is inside: a library that it calls may fork. */
+/* How often this thread has entered: a library that it calls may fork. */
 static __thread uint32_t own_inside __attribute__((tls_model("initial-exec")));
 
 enum { CLOSED, REGISTERING, OPEN };
@@ -29,8 +29,8 @@ static struct {
 	_Atomic uint32_t inside;  /* futex: threads */
 	_Atomic uint32_t forking; /* futex: forks that are under way */
 	_Atomic uint32_t waiting; /* futex: threads that a fork keeps outside */
-	_Atomic uint32_t unsure;  /* futex: threads that may wait for ever */
-	_Atomic bool given_up;	  /* on those: a fork has waited for them */
+	_Atomic uint32_t unsure;  /* futex: threads inside that may wait for ever */
+	_Atomic bool given_up;	  /* a fork has waited for the unsure threads in vain */
 	_Atomic uint32_t state;
 	void (*_Atomic children[FORK_GATE_CHILDREN])(void);
 	_Atomic uint32_t child_count;
@@ -106,7 +106,7 @@ void fork_gate_open(void)
 		pthread_atfork(before_fork, after_fork, in_child);
 		atomic_store(&gate.state, OPEN);
 	}
-	while (atomic_load(&gate.state) != OPEN) /* another thread's registration waits for a fork, perhaps */
+	while (atomic_load(&gate.state) != OPEN) /* another thread's registration may be waiting for a fork */
 		nanosleep(&(struct timespec){.tv_nsec = REGISTERING_PAUSE_NS}, NULL);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A child of fork has the locks as they were, and no thread that would unlock them: the loader's, the C library's,
- * CUPTI's, PyTorch's.  So a thread of the agent is inside this gate whenever it does not wait, and a fork waits until
- * no one is.  What the program's own threads do for the agent takes no such lock, or is inside, too.
+ * A forked child inherits the state of locks (the loader's, the C library's, CUPTI's, PyTorch's), but no thread that
+ * would unlock them. So a thread of the agent is inside this gate whenever it does not wait, and a fork waits until the
+ * gate is empty. Agent code on the program's own threads takes no such lock, or is inside, too.
  */
 #ifndef GPUTRACE_AGENT_FORK_GATE_H
 #define GPUTRACE_AGENT_FORK_GATE_H
@@ -11,12 +11,12 @@
 #include <stdint.h>
 
 /*
- * From now on forks wait.  Outside of the gate, and not on a borrowed thread: before 2.36 glibc holds a lock
- * while the handlers before a fork run, and one of them may wait for what the borrowed thread has.
+ * From now on forks wait. Call it outside the gate, and not on a borrowed thread: before 2.36 glibc holds a lock while
+ * the handlers before a fork run, and one of them may wait for a lock of the borrowed thread.
  */
 void fork_gate_open(void);
 
-/* In a child: called once each, in the order in which they were added; FORK_GATE_CHILDREN at most. */
+/* Adds a function to be called in the child, in order of addition; FORK_GATE_CHILDREN at most. */
 #define FORK_GATE_CHILDREN 6u
 void fork_gate_in_child(void (*forked)(void));
 
@@ -25,20 +25,20 @@ void fork_gate_enter(void);
 void fork_gate_leave(void);
 
 /*
- * Between these a thread that is inside calls what may never return, as who has its lock may be gone with a fork.  A
- * fork waits for it as for one that is inside, but where that was in vain no other fork does.
+ * Between these a thread inside the gate calls a function that may never return, as the holder of its lock may be gone
+ * with a fork. A fork waits for that thread, too; once such a wait has timed out, later forks do not wait for it.
  */
 void fork_gate_begin_unsure(void);
 void fork_gate_end_unsure(void);
 
-/* Until futex_wake or futex_set, at most ns; at once back where the word is not `value`. */
+/* Waits for futex_wake or futex_set, at most ns; returns at once if the word is not `value`. */
 void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns);
 void futex_wake(_Atomic uint32_t *word);
 
-/* To 1, and wakes. */
+/* Sets the word to 1 and wakes. */
 void futex_set(_Atomic uint32_t *word);
 
-/* Inside, outside while it waits: futex_wait, and until ns are over. */
+/* Called inside the gate, outside it while they wait: futex_wait, and a sleep of ns. */
 void fork_gate_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns);
 void fork_gate_pause(uint64_t ns);
 

@@ -14,7 +14,7 @@
 #define ADDRESS R_AARCH64_GLOB_DAT
 #endif
 
-/* glibc puts addresses into the dynamic section itself on our machines; others may leave offsets. */
+/* glibc writes addresses into the dynamic section itself on the supported machines; elsewhere it may have offsets. */
 static const void *address_of(const struct import_table *table, Elf64_Addr value)
 {
 	return (const void *)(value < table->info->dlpi_addr ? value + table->info->dlpi_addr : value);
@@ -120,7 +120,7 @@ bool import_detour(const struct import_table *table, void *_Atomic *at, void *fu
 	return import_store(table->info, at, detour);
 }
 
-/* The loader has made part of the tables read-only where all entries were filled in at once (-z now). */
+/* With -z now the loader has bound all entries at once and made part of the tables read-only. */
 bool import_store(const struct dl_phdr_info *info, void *_Atomic *at, void *value)
 {
 	uintptr_t page = (uintptr_t)at & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The entries of a loaded library through which it calls what other libraries (or itself) export: .got.plt, and .got
- * of what was compiled without a PLT.  An address there can be replaced by that of a detour, and put back.
+ * The entries through which a loaded library calls exported functions: .got.plt, and .got for code compiled without a
+ * PLT. An entry can be redirected to a detour, and restored.
  *
- * All of it inside of dl_iterate_phdr(3), whose lock keeps libraries where they are.
+ * Use all of this inside dl_iterate_phdr(3), whose lock keeps libraries loaded.
  */
 #ifndef GPUTRACE_AGENT_IMPORT_TABLE_H
 #define GPUTRACE_AGENT_IMPORT_TABLE_H
@@ -23,29 +23,29 @@ struct import_table {
 	const Elf64_Dyn *dynamic;
 };
 
-/* False: it has none. */
+/* False: the library has no such table. */
 bool import_table_read(struct import_table *table, const struct dl_phdr_info *info);
 
-/* The next entry for a function, from *index (0) on, and its name; NULL: that was the last. */
+/* The next entry for a function, from *index (initially 0) on, and its name; NULL: no more. */
 void *_Atomic *import_table_next_call(const struct import_table *table, size_t *index, const char **name);
 
-/* The same of addresses that are filled in at once, calls without a PLT among them. */
+/* The same for addresses that are bound at load time, among them calls without a PLT. */
 void *_Atomic *import_table_next_address(const struct import_table *table, size_t *index, const char **name);
 
-/* The name of a library that it is linked with and that begins so, NULL. */
+/* The name of a needed library with that prefix, or NULL. */
 const char *import_table_needed(const struct import_table *table, const char *prefix);
 
 /* Whether the address is in a segment of that type. */
 bool import_in_segment(const struct dl_phdr_info *info, uint32_t type, uintptr_t address);
 
 /*
- * Leads an entry for `function` to the detour; *before is what stood there, and stays as it is where that has been
- * done.  One that has not been used yet leads back into its own library; false: it leads elsewhere, and is someone
- * else's.
+ * Redirects an entry for `function` to the detour; *before gets the old address, and is unchanged if that was done
+ * already. An entry that is not bound yet points into its own library. False: it points elsewhere, to another tool's
+ * function.
  */
 bool import_detour(const struct import_table *table, void *_Atomic *at, void *function, void *detour, void **before);
 
-/* Also where the loader has made the entry read-only. */
+/* Stores to an entry, even if the loader made it read-only. */
 bool import_store(const struct dl_phdr_info *info, void *_Atomic *at, void *value);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Entries of the loader's tables, replaced and put back; see intercept.h.  All of it under the loader's lock, so that
- * no library goes meanwhile. */
+/*
+ * Replaces and restores entries of the loader's tables; see intercept.h. All under the loader's lock, so that no
+ * library is unloaded meanwhile.
+ */
 #include "agent/intercept.h"
 
 #include <elf.h>
@@ -18,7 +20,7 @@
 #define ENTRIES_MAX 16u /* a process has one Kineto */
 
 #if defined(__x86_64__)
-/* Arguments are kept; what prepare returns is jumped to. At entry rsp is 8 off a multiple of 16. */
+/* Keeps the arguments, calls prepare and jumps to the address it returns. At entry rsp is 8 off a multiple of 16. */
 #define DETOUR(prepare)                                                                                                \
 	"push %rdi\n\tpush %rsi\n\tpush %rdx\n\tpush %rcx\n\tsub $8, %rsp\n\tcall " #prepare                           \
 	"\n\tadd $8, %rsp\n\tpop %rcx\n\tpop %rdx\n\tpop %rsi\n\tpop %rdi\n\tjmp *%rax"
@@ -74,22 +76,21 @@ static struct {
 		unsigned function;
 	} entries[ENTRIES_MAX];
 	unsigned count;
-	unsigned long long libraries; /* how many had ever been loaded when we looked last */
-	const char *cupti;	      /* name of its file */
-	bool kineto_subscribes;	      /* the one entry by which Kineto would */
+	unsigned long long libraries; /* number of libraries ever loaded, at the last scan */
+	const char *cupti;	      /* its file name */
+	bool kineto_subscribes;	      /* the entry by which Kineto would subscribe was replaced */
 } table;
 
 /* ---- one library ------------------------------------------------------------------------------- */
 
-/* An entry that has not been used yet leads back into its own library, to where the loader is asked for what it wants.
- */
+/* An entry that is not bound yet points into its own library, to the code that calls the loader. */
 static bool leads_to(const struct import_table *library, const char *cupti, const void *stands, unsigned function)
 {
 	return stands == real[function] || (import_in_segment(library->info, PT_LOAD, (uintptr_t)stands) &&
 					    !strncmp(table.cupti, cupti, strlen(cupti)));
 }
 
-/* cupti: as it is linked: "libcupti.so.13" */
+/* cupti: the name that the library is linked with: "libcupti.so.13" */
 static void replace(const struct import_table *library, const char *cupti, void *_Atomic *at, unsigned function)
 {
 	void *stands = atomic_load(at);

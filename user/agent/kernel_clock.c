@@ -19,7 +19,7 @@ typedef int (*clock_function)(clockid_t clock, struct timespec *t);
 
 static clock_function vdso_clock; /* NULL: there is none */
 
-/* In assembly, as someone may stand before syscall(2), too. */
+/* In assembly, as a library may replace syscall(2), too. */
 static void ask_kernel(struct timespec *t)
 {
 #if defined(__x86_64__)
@@ -49,8 +49,9 @@ int kernel_clock_is_fast(void)
 	return vdso_clock != NULL;
 }
 
-/* The table of symbols ends where that of their names begins: its length stands nowhere but in hash tables of two
- * kinds.
+/*
+ * The symbol table ends where the string table begins: its length is recorded only in the hash tables, of which there
+ * are two kinds.
  */
 static const Elf64_Sym *find_symbol(const Elf64_Sym *symbols, const char *names, const char *name)
 {
@@ -76,7 +77,7 @@ __attribute__((constructor)) static void find_vdso(void)
 	for (unsigned i = 0; i < header->e_phnum; i++)
 		if (segment[i].p_type == PT_DYNAMIC)
 			entry = (const void *)(start + segment[i].p_offset);
-	for (; entry && entry->d_tag != DT_NULL; entry++) { /* addresses are offsets in it */
+	for (; entry && entry->d_tag != DT_NULL; entry++) { /* addresses are offsets in the vDSO */
 		if (entry->d_tag == DT_STRTAB)
 			names = start + entry->d_un.d_ptr;
 		if (entry->d_tag == DT_SYMTAB)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Which CUPTI and which CUDA runtime a process has mapped, and what their names say of their version. */
+/* The CUPTI and the CUDA runtime that a process has mapped, and their versions by file name. */
 #ifndef GPUTRACE_AGENT_MAPPED_FILES_H
 #define GPUTRACE_AGENT_MAPPED_FILES_H
 
 #include <stdint.h>
 
-#define MAPPED_PATH_BYTES 512u /* with its end; a longer path counts as none */
+#define MAPPED_PATH_BYTES 512u /* including the NUL; a longer path counts as none */
 
 struct mapped_files {
 	char cupti[2][MAPPED_PATH_BYTES]; /* "" none; a second one may belong to another CUDA major */
 	char cudart[MAPPED_PATH_BYTES];
 };
 
-/* Picks them out of the text of /proc/PID/maps, one line at a time. */
+/* Finds them in the text of /proc/PID/maps; called with one line at a time. */
 void mapped_files_line(struct mapped_files *files, const char *line);
 
 /* The major and minor in a file name, as CUDA counts: "libcudart.so.12.4.127" gives 12040; 0: none. */

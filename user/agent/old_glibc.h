@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The agent is loaded into whatever glibc the target has, 2.17 and later.  Functions whose default version
- * is newer than that are bound to the old one, which every later glibc still has.  Include it wherever one
- * of them is called; tests/unit/agent_library.sh finds what was forgotten.
+ * The agent is loaded into whatever glibc the target has, 2.17 and later. Functions whose default version is newer than
+ * that are bound to the old one, which every later glibc still has. Include it wherever one of them is called;
+ * tests/unit/agent_library.sh finds omissions.
  */
 #ifndef GPUTRACE_AGENT_OLD_GLIBC_H
 #define GPUTRACE_AGENT_OLD_GLIBC_H

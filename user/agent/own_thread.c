@@ -64,7 +64,7 @@ static void *run_job(void *own)
 {
 	struct job *job = own;
 
-	if (!prctl(PR_GET_SECCOMP)) /* a filter of system calls may end who calls close_range(2) */
+	if (!prctl(PR_GET_SECCOMP)) /* a seccomp filter may kill the caller of close_range(2) */
 		own_table_begin();
 	job->run(job->context);
 	futex_set(&job->done);
@@ -83,7 +83,7 @@ void own_table_run(void (*run)(void *context), void *context)
 		futex_wait(&job.done, 0, JOB_WAIT_NS);
 }
 
-/* glibc's: as large as RLIMIT_STACK says, or this where that says nothing. */
+/* glibc's stack size: RLIMIT_STACK, or this if that is unlimited. */
 #define STACK_BYTES (2ul << 20)
 
 const char *own_thread_why_not(void)

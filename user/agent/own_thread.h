@@ -6,23 +6,23 @@
 #include <stdbool.h>
 
 /*
- * Detached, and inside the gate (fork_gate.h).  It blocks all signals: the application's handlers must not run on a
- * thread that it did not make.
+ * Starts a detached thread, inside the gate (fork_gate.h). It blocks all signals: the application's handlers must not
+ * run on a thread that the application did not create.
  */
 bool own_thread_start(void (*run)(void));
 
-/* The calling thread gets an empty table of descriptors. False: it cannot (Linux 5.9), and has the program's. */
+/* Gives the calling thread an empty descriptor table. False: not possible (needs Linux 5.9); it keeps the program's. */
 bool own_table_begin(void);
 
 /*
- * Runs it on a thread with an empty table of descriptors, and comes back when it has ended.  What it opens there the
- * program cannot close, and the agent cannot take a file of the program's for its own.  It may not take a lock that a
- * fork leaves behind, as the thread is not inside the gate.  Before Linux 5.9, under a filter of system calls, or where
- * there is no room for a thread, it has the program's table.
+ * Runs `run` on a thread with an empty descriptor table and returns when it has ended. The program cannot close what it
+ * opens there, and the agent cannot take a file of the program for its own. `run` may not take a lock that a fork
+ * leaves behind, as the thread is not inside the gate. Before Linux 5.9, under a seccomp filter, or if no thread can be
+ * made, it has the program's table.
  */
 void own_table_run(void (*run)(void *context), void *context);
 
-/* Why that one could not be made, as far as can be seen now: the limit's name. */
+/* Why the thread could not be made, as far as can be seen now: the limit's name. */
 const char *own_thread_why_not(void);
 
 #endif

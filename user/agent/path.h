@@ -14,7 +14,7 @@ static inline const char *path_base(const char *path)
 	return slash ? slash + 1 : path ? path : "";
 }
 
-/* Whether the name of the file begins so. */
+/* Whether the file name has that prefix. */
 static inline bool path_names(const char *path, const char *beginning)
 {
 	return !strncmp(path_base(path), beginning, strlen(beginning));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The probe points.  In a file of their own, so that no compiler sees their bodies where they are called;
- * naked, so that nothing (no frame pointer, no endbr64) stands before the nop the probe replaces.
+ * The probe points. In a file of their own, so that the compiler does not see their bodies at the calls; naked, so that
+ * nothing (no frame pointer, no endbr64) precedes the nop that the probe replaces.
  */
 #include "agent/points.h"
 
@@ -35,7 +35,7 @@ SEMAPHORE unsigned short gputrace_agent_memory_lines_semaphore = 0;
 
 SEMAPHORE unsigned short gputrace_agent_schedule_semaphores[GPT_SCHEDULE_SEMAPHORES] = {0};
 
-/* Also used where nothing refers to it: the linker would leave out a function that no one calls. */
+/* "used", though nothing refers to it: the linker would drop a function that is never called. */
 #define SET(enumerator, name)                                                                                          \
 	SEMAPHORE unsigned short gputrace_agent_activity_set_##name##_semaphore = 0;                                   \
 	POINT void gputrace_agent_activity_set_##name(void)                                                            \
@@ -114,7 +114,7 @@ POINT void gputrace_agent_memory_lines(void)
 	__asm__ volatile(POINT_BODY);
 }
 
-/* A place for a probe for each bit: GPUTRACE_AGENT_SCHEDULE_STEP bytes each. */
+/* A probe site for each bit, GPUTRACE_AGENT_SCHEDULE_STEP bytes each. */
 _Static_assert(GPT_SCHEDULE_SEMAPHORES == 137, "as many as are repeated here");
 
 POINT void gputrace_agent_schedule(void)

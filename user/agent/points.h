@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The agent's only way to send: functions that do nothing but carry a probe, and the counters that say
- * whether a probe is there; see gputrace/agent.h for what they promise.  A collector without BPF has the same said
- * by share/: both may listen.
+ * The agent's only way to send: functions that do nothing but carry a probe, and the counters that show whether a probe
+ * is attached; gputrace/agent.h has the contract. A collector without BPF gets the same through share/: both kinds may
+ * listen at once.
  */
 #ifndef GPUTRACE_AGENT_POINTS_H
 #define GPUTRACE_AGENT_POINTS_H
@@ -34,7 +34,7 @@ void gputrace_agent_state(uint32_t state, uint32_t abi);
 /* To be called only while points_batch_listening(). */
 void gputrace_agent_batch(const void *data, uint64_t bytes, uint64_t own_thread);
 
-/* See gputrace/agent.h. Where no one listens it does nothing. */
+/* See gputrace/agent.h. Does nothing without a listener. */
 void gputrace_agent_stack(uint32_t what, uint64_t number);
 
 /* Never called; see gputrace/agent.h. */
@@ -55,7 +55,7 @@ void gputrace_agent_schedule(void);
 GPT_AGENT_ACTIVITY_SETS(POINTS_SET)
 #undef POINTS_SET
 
-/* The kernel writes the counters behind the compiler's back. */
+/* volatile: the kernel writes the counters. */
 static inline bool points_listening(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_semaphore != 0 || SHARE_WANTS(session);
@@ -66,56 +66,56 @@ static inline bool points_batch_listening(void)
 	return *(volatile unsigned short *)&gputrace_agent_batch_semaphore != 0 || SHARE_WANTS(batch);
 }
 
-/* Another user of CUPTI has registered its buffers. */
+/* Another CUPTI client registered its buffers. */
 static inline bool points_must_yield(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_yield_semaphore != 0;
 }
 
-/* It wants kinds of GPT_AGENT_SHARED_KINDS. */
+/* That client wants kinds of GPT_AGENT_SHARED_KINDS. */
 static inline bool points_must_share(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_share_semaphore != 0;
 }
 
-/* A collector listens that can see calls by itself, and does not yet. */
+/* A collector listens that can probe calls itself, but does not yet. */
 static inline bool points_calls_unseen(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_semaphore != 0 &&
 	       *(volatile unsigned short *)&gputrace_agent_calls_semaphore == 0;
 }
 
-/* How many listen who want PyTorch's ops. */
+/* The number of listeners that want PyTorch's ops. */
 static inline unsigned points_take_ops(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_ops_semaphore + SHARE_WANTS(ops);
 }
 
-/* Someone wants what ops are called with. */
+/* A listener wants the inputs of ops. */
 static inline bool points_take_shapes(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_shapes_semaphore != 0 || SHARE_WANTS(shapes);
 }
 
-/* Someone wants the Python stacks of ops that have an autograd number. */
+/* A listener wants the Python stacks of ops that have an autograd number. */
 static inline bool points_take_forward_lines(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_forward_lines_semaphore != 0 || SHARE_WANTS(forward_lines);
 }
 
-/* Someone wants the events of PyTorch's allocators. */
+/* A listener wants the events of PyTorch's allocators. */
 static inline bool points_take_torch_memory(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_torch_memory_semaphore != 0 || SHARE_WANTS(torch_memory);
 }
 
-/* The Python stack of each of them. */
+/* A listener wants the Python stack of each of those events. */
 static inline bool points_take_memory_lines(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_memory_lines_semaphore != 0 || SHARE_WANTS(memory_lines);
 }
 
-/* Which steps are wanted; active is 0 where all is. */
+/* The requested schedule; active is 0 where everything is wanted. */
 static inline struct gpt_schedule points_schedule(void)
 {
 	const volatile struct gpt_share_control *control = share_listener();
@@ -134,26 +134,26 @@ static inline struct gpt_schedule points_schedule(void)
 	return schedule;
 }
 
-/* Its steps may be counted. */
+/* The schedule's steps may be counted. */
 static inline bool points_schedule_begun(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_schedule_semaphores[GPT_SCHEDULE_BEGUN] != 0 ||
 	       SHARE_WANTS(schedule_begun);
 }
 
-/* Someone listens who was not there when we began. */
+/* A listener came after the session began. */
 static inline bool points_asked_again(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_anew_semaphore != 0;
 }
 
-/* It has finished. */
+/* The other CUPTI client has finished. */
 static inline bool points_may_resume(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_resume_semaphore != 0 || share_may_resume();
 }
 
-/* Another user of CUPTI is about to register its buffers; and the agent has registered again. */
+/* Another CUPTI client is about to register its buffers; points_take_up: the agent registered again. */
 static inline void points_give_way(void)
 {
 	share_give_way();
@@ -177,15 +177,14 @@ static inline unsigned points_activity_sets(void)
 	return activity_sets;
 }
 
-/* The one of these that is asked at every range. */
+/* The nvtx set alone, as it is checked at every range. */
 static inline bool points_take_ranges(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_activity_set_nvtx_semaphore != 0 ||
 	       (SHARE_WANTS(activity_sets) >> GPT_AGENT_SET_NVTX & 1);
 }
 
-/* ---- to those who listen ------------------------------------------------------------------------------------------
- */
+/* ---- to the listeners ------------------------------------------------------------------------------------------ */
 
 static inline void points_call(uint32_t corr, uint32_t api)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The order of calls that CUPTI wants, and its quirks by version; see session.h. */
+/* The order of calls that CUPTI requires, and its quirks by version; see session.h. */
 #include "agent/session.h"
 
 #include <stdio.h>
@@ -20,18 +20,18 @@
 #include "agent/cupti/subscriber.h"
 #include "agent/cupti/yield.h"
 
-#define FLUSH_NS 100000000u  /* a process that dies loses no more than this */
-#define SAMPLE_NS 250000000u /* clock and counters: agent.h asks for twice a second */
+#define FLUSH_NS 100000000u  /* a process that dies loses at most this */
+#define SAMPLE_NS 250000000u /* clock and counters: agent.h requires twice a second */
 #define POLL_NS 2000000u     /* while waiting for the end of GPU work */
 #define CALLBACKS_END_NS 500000000u
 #define OLDEST_NS                                                                                                      \
-	(365ull * 24 * 3600 * 1000000000) /* times of another clock, of a counter of ticks, are decades away */
+	(365ull * 24 * 3600 * 1000000000) /* times of another clock, such as a tick counter, are decades away */
 
 /* ---- starting ---------------------------------------------------------------------------------- */
 
 /*
- * Attributes stay as they are: they hold for every user of CUPTI in the process.  One that promises zeroed buffers
- * would be broken by the next tool; those of GPU memory (0, 2, 6, 8) have crashed when changed under live contexts.
+ * Attributes stay unchanged: they apply to every client of CUPTI in the process. One that promises zeroed buffers would
+ * be broken by the next tool; changing those of GPU memory (0, 2, 6, 8) under live contexts has crashed.
  */
 static void configure(struct session *session)
 {
@@ -39,8 +39,10 @@ static void configure(struct session *session)
 
 	if (cupti->version >= CUPTI_API_12_2 && !session->borrowed)
 		cupti->enable_domain(1, session->subscriber, CUPTI_DOMAIN_STATE);
-	/* cuptiActivityRegisterTimestampCallback is left alone where no one else called it: kernel times are zero
-	 * with it from 12.6 Update 2 to 13.0 Update 1.  CUPTI's own clock is CLOCK_REALTIME, which clock.c converts. */
+	/*
+	 * cuptiActivityRegisterTimestampCallback is not called unless another client did: kernel times are zero with it
+	 * from 12.6 Update 2 to 13.0 Update 1. CUPTI's own clock is CLOCK_REALTIME, which clock.c converts.
+	 */
 }
 
 static bool open_memory(struct session *session)
@@ -54,7 +56,7 @@ static bool open_memory(struct session *session)
 	return false;
 }
 
-/* Once subscribed: from 13.3 on records can only be walked where the driver works. */
+/* Called once subscribed: from 13.3 on records can only be walked with a working driver. */
 static bool learn_sizes(struct session *session)
 {
 	uint64_t scratch[RECORDS_PROBE_BYTES / sizeof(uint64_t)] = {0};
@@ -68,14 +70,14 @@ static bool learn_sizes(struct session *session)
 	return false;
 }
 
-/* The program calls cudaProfilerStart or cudaProfilerStop: on its thread. */
+/* The program calls cudaProfilerStart or cudaProfilerStop; runs on its thread. */
 static void capture(bool starts)
 {
 	if (schedule_capture(starts, thread_id()))
 		observer_follow_schedule();
 }
 
-/* Records before calls: a call that was reported must not be without its record. */
+/* Enables records before calls: a reported call must not lack its record. */
 static bool switch_on(struct session *session)
 {
 	configure(session);
@@ -119,7 +121,7 @@ bool session_start(struct session *session)
 	if (!open_memory(session))
 		return false;
 	yield_hear(session);
-	/* The subscriber comes first: the activity API would let us take another tool's records away. */
+	/* The subscriber comes first: the activity API alone would let the agent take another tool's records away. */
 	if (!subscriber_take(session)) {
 		yield_watch(NULL);
 		return false;
@@ -151,7 +153,7 @@ static void send_node(struct session *session, const struct call_return *node)
 	record->corr = node->corr;
 }
 
-/* What the first listener wants it goes on getting. */
+/* Adds the requests of a later listener; the first one's stay. */
 static void want_more(struct session *session)
 {
 	unsigned wanted = session->wanted | points_activity_sets();
@@ -178,7 +180,7 @@ static void send_returns(struct session *session)
 {
 	struct gpt_agent_api *record;
 	struct call_return call;
-	unsigned left = RETURNS_MAX; /* then something else, however fast they come */
+	unsigned left = RETURNS_MAX; /* a bound: other work must get its turn, however fast they come */
 
 	while (left-- && returns_pop(&call)) {
 		if (!call.api) {
@@ -212,7 +214,7 @@ static void send_stats(struct session *session)
 	stats->functions_before = kernel_places_before();
 }
 
-/* A buffer refused, CUPTI in trouble: the collector hears of it, each kind of error once in a row. */
+/* Reports asynchronous CUPTI errors, such as a refused buffer; repeats of the same error only once. */
 static void send_state_error(struct session *session)
 {
 	char text[sizeof(session->detail)];
@@ -240,7 +242,10 @@ static void take(struct session *session)
 	ranges_send(&session->batch, nvtx_domain_name);
 }
 
-/* Reads and clears CUPTI's own count. It may fail, as beside a user of the forms that name a subscriber (14). */
+/*
+ * Reads and clears CUPTI's own count. It may fail, for example if another client uses the API forms that name a
+ * subscriber (14).
+ */
 static void count_dropped(struct session *session)
 {
 	size_t dropped = 0;
@@ -254,8 +259,8 @@ static void count_dropped(struct session *session)
 }
 
 /*
- * Devices, contexts and streams that are older than the session are only reported on demand.  Not in
- * session_start: that may run inside cuInit, where the driver cannot be asked.
+ * Devices, contexts and streams older than the session are only reported on demand. Not in session_start: that may run
+ * inside cuInit, where the driver cannot be queried.
  */
 static void dump_now(struct session *session)
 {
@@ -270,7 +275,8 @@ static void dump_now(struct session *session)
 			session->cupti.enable_and_dump(records_kinds[i].kind);
 }
 
-/* A process that has made a call, and whose device we still have not heard of one flush later, was running before us.
+/*
+ * A process that has made a call, and whose device is still unknown one flush later, was using CUDA before the session.
  */
 static void dump_what_exists(struct session *session)
 {
@@ -282,7 +288,7 @@ static void dump_what_exists(struct session *session)
 
 /* ---- steps that are not recorded --------------------------------------------------------------- */
 
-/* The kinds of one that rests; also those that were enabled when another user of CUPTI had finished. */
+/* Disables the kinds of a resting session; also those enabled again after another client of CUPTI had finished. */
 static void disable_kinds(struct session *session)
 {
 	if (session->away || !session->enabled_kinds)
@@ -293,11 +299,11 @@ static void disable_kinds(struct session *session)
 	session->cupti.flush_all(0);
 }
 
-/* Records before calls, as at the start. */
+/* Enables records before calls, as at the start. */
 static void go_on(struct session *session)
 {
 	session->records.limited = false;
-	session->dumped = false; /* what came while it rested */
+	session->dumped = false; /* devices and contexts may have come during the rest */
 	if (!session->away && !session->expected_ns)
 		recording_enable(session);
 	if (!session->borrowed)
@@ -355,7 +361,7 @@ void session_tick(struct session *session)
 
 /* ---- leaving ----------------------------------------------------------------------------------- */
 
-/* Takes our records out of CUPTI, and leaves nothing enabled. */
+/* Takes the agent's records out of CUPTI and leaves nothing enabled. */
 static void stop_recording(struct session *session, uint64_t wait_ns)
 {
 	const struct cupti *cupti = &session->cupti;
@@ -385,13 +391,16 @@ void session_stop(struct session *session, uint64_t wait_ns)
 	if (!session->rests)
 		subscriber_end_calls(session);
 	yield_follow(session);
-	/* Beside another nothing more is disabled: what is enabled now is as much its, and goes when it ends. */
+	/*
+	 * During another client's session nothing more is disabled: the kinds enabled now are that client's, too, and
+	 * end with it.
+	 */
 	yield_decide(session);
 	if (session->away)
 		yield_reclaim(session);
 	else
 		stop_recording(session, wait_ns);
-	subscriber_leave(session); /* while another that is about to subscribe still waits */
+	subscriber_leave(session); /* while another client that is about to subscribe still waits */
 	yield_watch(NULL);
 	buffers_stop();
 	take(session);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * One CUPTI session: from subscribing to leaving.  Turns what CUPTI delivers into batches.  Knows neither
- * threads nor the process's life; agent.c does.
+ * One CUPTI session, from subscribing to leaving. Turns CUPTI's records into batches. agent.c handles threads and the
+ * life of the process.
  */
 #ifndef GPUTRACE_AGENT_SESSION_H
 #define GPUTRACE_AGENT_SESSION_H
@@ -12,21 +12,24 @@
 #include "agent/session_state.h"
 
 /*
- * Held (cupti/yield.h).  Subscribes, or does without where only Kineto has, and switches everything on; session->cupti
- * and session->cuda are filled.  False: session->failure, result and detail say why, and CUPTI is as it was before.
+ * Under yield_hold (cupti/yield.h). Subscribes, or works without where only Kineto is subscribed, and switches
+ * everything on; session->cupti and session->cuda must be filled. False: session->failure, result and detail say why,
+ * and CUPTI is as before.
  */
 bool session_start(struct session *session);
 
-/* Held.  Says again, to someone who has come later, what is said once: HELLO now, names and devices when they come up.
+/*
+ * Under yield_hold. Repeats one-time records for a new listener: HELLO now, names and devices when they are next
+ * needed.
  */
 void session_repeat(struct session *session);
 
-/* The regular work, at least every 20 ms: takes records, watches the clock, flushes and counts when it is time. */
+/* The regular work, at least every 20 ms: takes records, watches the clock, flushes and sends counts when due. */
 void session_tick(struct session *session);
 
 /*
- * Leaves CUPTI.  wait_ns: how long GPU work that still runs may take to end before its records are taken
- * without times.  Sends everything that is left, the last STATS and a HELLO (GPT_AGENT_STOPPED).
+ * Leaves CUPTI. wait_ns: how long to wait for running GPU work before its records are taken without times. Sends
+ * everything that is left, the last STATS and a HELLO (GPT_AGENT_STOPPED).
  */
 void session_stop(struct session *session, uint64_t wait_ns);
 

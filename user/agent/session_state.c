@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* What a session says of itself; see session_state.h. */
+/* Reports the state of a session; see session_state.h. */
 #include "agent/session_state.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What a CUPTI session knows, and says of itself.  session.c owns it; subscriber.c, recording.c and yield.c each do a
- * part of its work on it, and none of them needs another but recording.
+ * The state of a CUPTI session, and how it is reported. session.c owns it; subscriber.c, recording.c and yield.c each
+ * do a part of its work. Of these three only recording.c is used by the others.
  */
 #ifndef GPUTRACE_AGENT_SESSION_STATE_H
 #define GPUTRACE_AGENT_SESSION_STATE_H
@@ -25,26 +25,26 @@ struct session {
 	struct names names;
 	struct records records;
 	struct clock_watch clock;
-	uint64_t cupti_dropped, dropped_unknown; /* records; questions that failed */
+	uint64_t cupti_dropped, dropped_unknown; /* records; queries that failed */
 	uint64_t next_flush_ns, next_sample_ns;
 	uint32_t enabled_kinds; /* bit i: records_kinds[i] */
-	uint32_t wanted;	/* bit i: enum gpt_agent_activity_set, asked for when the session began */
-	uint32_t recorded_sets; /* the same, what CUPTI gives */
+	uint32_t wanted;	/* bit i: enum gpt_agent_activity_set, requested at the session's start */
+	uint32_t recorded_sets; /* the same, as CUPTI provides them */
 	unsigned flushes_since_call;
 	bool dumped;
-	bool recorded; /* our kinds have been enabled */
-	bool rests;    /* no step is recorded just now (schedule.h) */
-	bool away;     /* another has the activity API (yield.h) */
-	bool refused;  /* it is free, but CUPTI did not let us take it up */
+	bool recorded; /* the agent's kinds have been enabled */
+	bool rests;    /* no step is being recorded (schedule.h) */
+	bool away;     /* another client has the activity API (yield.h) */
+	bool refused;  /* the API is free, but CUPTI refused to let the agent take it */
 	uint64_t away_wall_ns;
-	uint64_t undecided_ns;	 /* when it went away; 0: known what of gputrace's the other wants too */
-	uint64_t expected_ns;	 /* when another was about to register; 0: none is, or it has */
-	uint64_t next_call_ns;	 /* of buffers that CUPTI has not given back */
-	bool unsettled;		 /* taken up again, and YIELD is still that of the session before */
-	uint64_t order_seen_ns;	 /* since when YIELD is up alone; 0: it is not */
-	unsigned calls_left;	 /* of those */
-	uint64_t stale_until_ns; /* up to then RESUME may be that of a session before */
-	void (*wake)(void);	 /* any thread: makes the agent's look at once */
+	uint64_t undecided_ns; /* when it went away; 0: the gputrace kinds that the other client also wants are known */
+	uint64_t expected_ns;  /* when another client was about to register; 0: none is, or it has registered */
+	uint64_t next_call_ns; /* next attempt to get back buffers that CUPTI holds */
+	bool unsettled;	       /* taken up again, while YIELD still is the previous session's */
+	uint64_t order_seen_ns;	 /* since when YIELD is raised without RESUME; 0: it is not */
+	unsigned calls_left;	 /* attempts left of next_call_ns */
+	uint64_t stale_until_ns; /* until then RESUME may be a previous session's */
+	void (*wake)(void);	 /* any thread: wakes the agent's thread */
 
 	/* why it did not start, or the last asynchronous error */
 	uint32_t failure; /* enum gpt_agent_failure */
@@ -52,13 +52,15 @@ struct session {
 	char detail[256];
 };
 
-/* What the collector is to know of a session that runs: enum gpt_agent_state. */
+/* State of a running session for the collector: enum gpt_agent_state. */
 uint32_t session_state(const struct session *session);
 
-/* Whether someone listens for that: enum gpt_agent_activity_set, GPT_AGENT_SET_COUNT for what is always wanted. */
+/*
+ * Whether a listener wants that set: enum gpt_agent_activity_set, GPT_AGENT_SET_COUNT for kinds that are always wanted.
+ */
 bool session_wants(const struct session *session, unsigned set);
 
-/* Notes why a call of CUPTI failed; false. */
+/* Notes why a call of CUPTI failed; returns false. */
 bool session_fail(struct session *session, uint32_t failure, uint32_t result, const char *what);
 
 /* Sends a HELLO with the state and with session->failure, result and detail. */

@@ -12,19 +12,19 @@
 
 static struct {
 	uint8_t *base;	  /* BUFFERS_MAX buffers */
-	uint8_t *discard; /* for a CUPTI that cannot be refused: written by many, read by no one */
+	uint8_t *discard; /* for a CUPTI that does not survive a refusal: written by many threads, never read */
 	bool may_refuse;
 	void (*scarce)(void);
-	atomic_bool open;	      /* hand out */
+	atomic_bool open;	      /* buffers may be handed out */
 	_Atomic uint64_t free[WORDS]; /* bit set: ready to be handed out */
-	_Atomic uint32_t returned;    /* index of the last one returned, NO_BUFFER: none */
-	uint32_t next[BUFFERS_MAX];   /* of the stack of returned ones */
+	_Atomic uint32_t returned;    /* index of the latest one returned, NO_BUFFER: none */
+	uint32_t next[BUFFERS_MAX];   /* links of the stack of returned ones */
 	uint32_t valid[BUFFERS_MAX];  /* bytes CUPTI wrote into a returned one */
 	_Atomic uint64_t held[WORDS]; /* bit set: CUPTI has it */
 	_Atomic uint32_t away;	      /* not free: CUPTI has it, or returned and not parsed yet */
-	_Atomic uint32_t words_used;  /* of free[]: those below have been handed out from since the last trim */
-	uint32_t words_kept;	      /* the same of the time before; agent's thread only */
-	uint32_t words_touched;	      /* those below may have memory; agent's thread only */
+	_Atomic uint32_t words_used;  /* words of free[] below this were used since the last trim */
+	uint32_t words_kept;	      /* the same between the two trims before; agent's thread only */
+	uint32_t words_touched;	      /* words below this may have memory; agent's thread only */
 	_Atomic uint64_t refused;
 	_Atomic uint32_t callbacks;
 } pool = {.returned = NO_BUFFER};
@@ -40,7 +40,7 @@ bool buffers_open(void)
 	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
 		return false;
-	madvise(memory, bytes, MADV_NOHUGEPAGE); /* 2 MB for the first byte of the first one */
+	madvise(memory, bytes, MADV_NOHUGEPAGE); /* a huge page would take 2 MB for the first byte */
 	pool.base = memory;
 	pool.discard = memory + (size_t)BUFFERS_MAX * BUFFER_BYTES;
 	for (word = 0; word < WORDS; word++)
@@ -61,7 +61,7 @@ void buffers_stop(void)
 	atomic_store(&pool.open, false);
 }
 
-/* The memory of those free ones; they are not handed out meanwhile. */
+/* Releases the memory of the word's free buffers; they are not handed out meanwhile. */
 static void release_word(unsigned word)
 {
 	uint64_t bits = atomic_exchange(&pool.free[word], 0);
@@ -81,7 +81,7 @@ static void release_word(unsigned word)
 	atomic_fetch_or(&pool.free[word], bits);
 }
 
-/* From that word on. */
+/* Releases from that word on. */
 static void release_from(unsigned word)
 {
 	unsigned last = pool.words_touched, still = word;
@@ -131,7 +131,7 @@ static void make_free(uint32_t index)
 	atomic_fetch_sub(&pool.away, 1);
 }
 
-/* The lowest, so that those in use lie together. */
+/* Takes the lowest free one, so that buffers in use are adjacent. */
 static uint32_t take_free(void)
 {
 	uint64_t bits, bit;
@@ -205,7 +205,7 @@ void buffers_take(void (*parse)(void *user, uint8_t *buffer, size_t valid), void
 	uint32_t index, next, oldest = NO_BUFFER;
 	uint8_t *buffer;
 
-	/* The whole stack at once (so no ABA), turned over: what came first is parsed first. */
+	/* Takes the whole stack at once (so no ABA) and reverses it: the first one returned is parsed first. */
 	for (index = atomic_exchange(&pool.returned, NO_BUFFER); index != NO_BUFFER; index = next) {
 		next = pool.next[index];
 		pool.next[index] = oldest;
@@ -215,7 +215,7 @@ void buffers_take(void (*parse)(void *user, uint8_t *buffer, size_t valid), void
 		next = pool.next[index];
 		buffer = pool.base + (size_t)index * BUFFER_BYTES;
 		parse(user, buffer, pool.valid[index]);
-		/* Where the records end must show in a buffer that does not come back (buffers_reclaim). */
+		/* Zeros mark the end of the records in a buffer that is never returned (buffers_reclaim). */
 		memset(buffer, 0, BUFFER_BYTES);
 		make_free(index);
 	}

@@ -18,27 +18,26 @@
 #include "agent/thread_id.h"
 
 /*
- * What a thread remembers: eight bytes of the static TLS that glibc keeps for late libraries (1,664 in all).  A table
- * of open calls by correlation id, instead, forgets a long call (a synchronisation) when thousands of others are made
- * meanwhile.
+ * State of a thread: eight bytes of the static TLS that glibc keeps for late libraries (1,664 in all). A table of open
+ * calls by correlation id would lose a long call (a synchronisation) when thousands of others are made meanwhile.
  */
 static __thread struct {
-	uint32_t corr;	   /* of the call reported last and not yet returned; 0: none (CUPTI starts at 1) */
+	uint32_t corr;	   /* of the latest reported call that has not returned; 0: none (CUPTI starts at 1) */
 	uint32_t captured; /* the same, when that call became a node of a graph instead of being executed */
 } self __attribute__((tls_model("initial-exec")));
 
-#define SHARDS 16 /* threads count into different cache lines, most of the time */
+#define SHARDS 16 /* threads mostly count in different cache lines */
 
 static struct {
 	atomic_bool running;
-	atomic_bool forked;	    /* the locks that a call might take may be those of threads that are gone */
-	atomic_bool loads_reported; /* calls that load code; else they are only followed */
+	atomic_bool forked;	    /* locks may be held by threads that the child does not have */
+	atomic_bool loads_reported; /* report calls that load code; else they are only followed */
 	uint32_t (*graph_node_id)(void *node, uint64_t *id); /* CUPTI's, NULL: not there */
 	void (*capture)(bool starts);
-	_Atomic uint64_t started_ns; /* a return older than that belongs to an earlier session */
+	_Atomic uint64_t started_ns; /* a return of a call older than this belongs to an earlier session */
 	struct shard {
-		_Atomic uint64_t calls, returned; /* reported ones */
-		_Atomic uint32_t last_corr;	  /* of the latest */
+		_Atomic uint64_t calls, returned; /* reported calls */
+		_Atomic uint32_t last_corr;	  /* of the latest of these */
 	} __attribute__((aligned(64))) shards[SHARDS];
 	struct {
 		atomic_flag busy;
@@ -56,7 +55,7 @@ static uint64_t load(const void *data, unsigned offset, unsigned bytes)
 	return value;
 }
 
-/* slot: eight bytes that CUPTI keeps for us from this entry to its return. */
+/* slot: eight bytes that CUPTI keeps for the subscriber from this entry to its return. */
 static void call_enter(uint32_t domain, uint32_t cbid, uint32_t corr, uint64_t *slot, const void *params)
 {
 	struct shard *shard;
@@ -73,7 +72,7 @@ static void call_enter(uint32_t domain, uint32_t cbid, uint32_t corr, uint64_t *
 		kernel_places_launch(cbid, params, corr);
 	points_call(corr, apis_of(domain, cbid));
 	if (slot)
-		*slot = clock_now_ns(); /* after the probe: what it costs is not the call's */
+		*slot = clock_now_ns(); /* after the probe, whose cost is not part of the call */
 }
 
 static void call_return(uint32_t domain, uint32_t cbid, uint32_t corr, const uint64_t *slot, const void *data)
@@ -85,7 +84,7 @@ static void call_return(uint32_t domain, uint32_t cbid, uint32_t corr, const uin
 	if (!slot && atomic_load_explicit(&callbacks.running, memory_order_relaxed))
 		returns_count_dropped();
 	if (!call.start_ns)
-		return; /* a nested one, or one that was not reported */
+		return; /* a nested call, or one that was not reported */
 	if (self.corr == corr)
 		self.corr = 0;
 	if (call.start_ns < atomic_load_explicit(&callbacks.started_ns, memory_order_relaxed) ||
@@ -103,7 +102,7 @@ static void call_return(uint32_t domain, uint32_t cbid, uint32_t corr, const uin
 	atomic_fetch_add_explicit(&callbacks.shards[call.tid % SHARDS].returned, 1, memory_order_release);
 }
 
-/* Rare; the message is CUPTI's and only valid now. A second one at the same time is left out. */
+/* Rare; CUPTI owns the message, which is only valid now. A concurrent second one is dropped. */
 static void state_error(uint32_t cbid, const void *data)
 {
 	const char *text = (const char *)(uintptr_t)load(data, CUPTI_STATE_DATA_MESSAGE, sizeof(void *));
@@ -127,7 +126,7 @@ static uint64_t node_id(const void *graph, unsigned offset)
 	return node && callbacks.graph_node_id(node, &id) == CUPTI_OK ? id : 0;
 }
 
-/* Which call a node came from, and what it is a clone of: kernels of a graph name the clone. */
+/* Reports the call that made a node, and the node that it was cloned from: kernels of a graph name the clone. */
 static void graph_node(uint32_t cbid, const void *data)
 {
 	const void *graph = (const void *)(uintptr_t)load(data, CUPTI_RESOURCE_DESCRIPTOR, sizeof(void *));
@@ -166,7 +165,7 @@ static void resource(uint32_t cbid, const void *data)
 				     load(module, CUPTI_MODULE_CUBIN_SIZE, sizeof(uint64_t)));
 }
 
-/* Calls by which a kernel's place is known.  True: this one needs no further report. */
+/* Follows the calls that give kernels their place. True: this call needs no further report. */
 static bool follow_code(uint32_t cbid, const void *data, bool enters, const void *params)
 {
 	const void *result = (const void *)(uintptr_t)load(data, CUPTI_CB_RETURN_VALUE, sizeof(void *));
@@ -178,7 +177,7 @@ static bool follow_code(uint32_t cbid, const void *data, bool enters, const void
 	return !kernel_places_loads(cbid) || !atomic_load_explicit(&callbacks.loads_reported, memory_order_relaxed);
 }
 
-/* cudaProfilerStart or cudaProfilerStop, or the driver's function that it calls.  Which never report a call. */
+/* cudaProfilerStart or cudaProfilerStop, or the driver's function that it calls. These are never reported as calls. */
 static bool is_capture(uint32_t domain, uint32_t cbid, bool *starts)
 {
 	bool runtime = domain == CUPTI_DOMAIN_RUNTIME;

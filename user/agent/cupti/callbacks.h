@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * CUPTI's API callback: what runs on the application's threads at the entry and the return of every CUDA
- * call we follow.  No allocation, no lock, no system call but one gettid per thread.
+ * CUPTI's API callback, which runs on the application's threads at the entry and the return of every followed CUDA
+ * call. No allocation, no lock, no system call except one gettid per thread.
  */
 #ifndef GPUTRACE_AGENT_CALLBACKS_H
 #define GPUTRACE_AGENT_CALLBACKS_H
@@ -28,7 +28,7 @@ void callbacks_forked(void);
 /* Calls reported since callbacks_start. */
 uint64_t callbacks_count(void);
 
-/* Of those, the ones that have not returned. */
+/* Of those, the calls that have not returned. */
 uint64_t callbacks_open(void);
 
 /* The highest correlation id reported (they grow, and may wrap around); 0: none. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The order of search and its reasons: a CUPTI that is already mapped is the only one allowed (a second copy
- * in one process takes the first one's place); else the one shipped with the process's own libcudart; else
- * the toolkit's; else the loader's.  Never newer than the driver: it could not work.
+ * The order of search and its reasons: a CUPTI that is already mapped is the only one allowed (a second copy in one
+ * process replaces the first); else the one shipped with the process's own libcudart; else the toolkit's; else the
+ * loader's. Never one newer than the driver, which could not work.
  */
 #include "agent/cupti/find_cupti.h"
 
@@ -44,7 +44,7 @@ struct search {
 	struct cupti *cupti;
 	unsigned wanted[GENERATIONS], wanted_count; /* majors, best first */
 	bool no_cuda;				    /* CUPTI says so */
-	char why[160];				    /* of the last candidate that did not do */
+	char why[160];				    /* why the last candidate was rejected */
 };
 
 unsigned cupti_major(uint32_t version, const char *name)
@@ -57,7 +57,7 @@ unsigned cupti_major(uint32_t version, const char *name)
 		return 12;
 	if (version < CUPTI_API_11_8)
 		return 0;
-	/* 11.8, 12.0 and 12.1 all say 18; their sonames differ (11.8's file is libcupti.so.2022.x.y). */
+	/* 11.8, 12.0 and 12.1 all return 18; their sonames differ (11.8's file is libcupti.so.2022.x.y). */
 	return cuda_version_of_name(name, "libcupti") / 1000 == 12 ? 12 : 11;
 }
 
@@ -92,7 +92,7 @@ static bool read_version(struct search *search)
 	return result != CUPTI_UNKNOWN && result != CUPTI_NOT_INITIALIZED;
 }
 
-/* flags: RTLD_NOLOAD for one that is mapped already. chosen: any major that we know will do. */
+/* flags: RTLD_NOLOAD for one that is mapped already. chosen: any known major is accepted. */
 static bool try_open(struct search *search, const char *path, int flags, bool chosen)
 {
 	struct cupti *cupti = search->cupti;
@@ -109,7 +109,7 @@ static bool try_open(struct search *search, const char *path, int flags, bool ch
 		return false;
 	cupti->fragile = dlsym(library, CUPTI_SYMBOL_OF_13_2) && !dlsym(library, CUPTI_SYMBOL_OF_13_3);
 	if (!read_version(search))
-		return search->no_cuda = true; /* the right one; it is the driver that is wrong */
+		return search->no_cuda = true; /* the right CUPTI; the driver is the problem */
 	major = cupti_major(cupti->version, path);
 	if (chosen && major)
 		return true;
@@ -172,7 +172,7 @@ static bool try_toolkits(struct search *search)
 	return false;
 }
 
-/* By name: stat() of every glibc is another symbol before 2.33. */
+/* Compares names, not stat(), whose symbol differs before glibc 2.33. */
 static bool is_same_file(const char *a, const char *b)
 {
 	char real_a[PATH_MAX], real_b[PATH_MAX];
@@ -180,7 +180,9 @@ static bool is_same_file(const char *a, const char *b)
 	return *b && (!strcmp(a, b) || (realpath(a, real_a) && realpath(b, real_b) && !strcmp(real_a, real_b)));
 }
 
-/* The one that the user names: it or none. A second CUPTI beside one that is mapped has half of the process's calls. */
+/*
+ * Tries only the CUPTI that the user names. A second CUPTI next to a mapped one would see half of the process's calls.
+ */
 static bool try_given(struct search *search, const struct mapped_files *files, const struct found_cuda *cuda,
 		      const char *path)
 {
@@ -230,13 +232,13 @@ static bool try_mapped(struct search *search, const struct mapped_files *files)
 	unsigned first = 0, i;
 	size_t g;
 
-	/* Of two, the one of the process's own major. */
+	/* Of two, prefer the one of the process's own major. */
 	if (files->cupti[1][0] && cuda_version_of_name(files->cupti[1], "libcupti") / 1000 == search->wanted[0])
 		first = 1;
 	for (i = 0; i < 2; i++)
 		if (files->cupti[first ^ i][0] && try_open(search, files->cupti[first ^ i], RTLD_NOLOAD, true))
 			return true;
-	/* Deleted or replaced on disk: the loader still knows it by name. */
+	/* If it was deleted or replaced on disk, the loader still knows it by name. */
 	for (g = 0; g < GENERATIONS; g++)
 		if (try_open(search, generations[g].soname, RTLD_NOLOAD, true))
 			return true;
@@ -256,7 +258,7 @@ static void want_majors(struct search *search, const struct found_cuda *cuda)
 	for (g = 0; g < GENERATIONS; g++)
 		if (generations[g].major != own && generations[g].major <= limit)
 			search->wanted[search->wanted_count++] = generations[g].major;
-	if (!search->wanted_count) /* a driver before CUDA 11: CUPTI itself will say no */
+	if (!search->wanted_count) /* a driver before CUDA 11: CUPTI itself will refuse */
 		search->wanted[search->wanted_count++] = generations[GENERATIONS - 1].major;
 }
 
@@ -295,7 +297,7 @@ uint32_t cupti_find(struct cupti *cupti, struct found_cuda *cuda, const char *gi
 	cuda->runtime_version = 0;
 	cuda->driver_version = cuda_driver_version();
 	if (!cuda->driver_version) {
-		/* Asking CUPTI would load the driver into a process that has no use for it. */
+		/* Calling CUPTI would load the driver into a process that does not use it. */
 		snprintf(detail, detail_size, "libcuda.so.1 is not loaded");
 		return GPT_AGENT_NO_CUDA;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Which libcupti belongs to this process, opened: the one that is there, else the one that fits its CUDA. */
+/* Finds and opens the libcupti of this process: the mapped one, else the one that fits its CUDA. */
 #ifndef GPUTRACE_AGENT_FIND_CUPTI_H
 #define GPUTRACE_AGENT_FIND_CUPTI_H
 
@@ -10,17 +10,17 @@
 
 struct found_cuda {
 	uint32_t driver_version;  /* as gpt_agent_hello */
-	uint32_t runtime_version; /* by the name of the mapped file: a wheel's libcudart.so.12 has no minor */
+	uint32_t runtime_version; /* from the mapped file's name: a wheel's libcudart.so.12 has no minor */
 };
 
 /*
- * Opens CUPTI (never closed again; `given` and no other unless it is "") and learns what CUDA is in the process.
- * Returns an enum gpt_agent_failure; `detail` says what was wrong or where it looked.  Slow (files, loader): not on a
+ * Opens CUPTI, which is never closed again, and finds the CUDA of the process. Only `given` is tried unless it is "".
+ * Returns an enum gpt_agent_failure; `detail` says what was wrong or where it looked. Slow (files, loader): not for a
  * launch.
  */
 uint32_t cupti_find(struct cupti *cupti, struct found_cuda *cuda, const char *given, char *detail, size_t detail_size);
 
-/* For tests: CUDA major of a version CUPTI gives: 11, 12, 13; 0: none that we know. `name` decides where 18 is both. */
+/* For tests: CUDA major (11, 12, 13) of a CUPTI version; 0: unknown. `name` decides for 18, which 11 and 12 share. */
 unsigned cupti_major(uint32_t version, const char *name);
 
 #endif

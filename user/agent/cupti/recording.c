@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Kinds of activity, switched on and off; see recording.h. */
+/* Switches kinds of activity on and off; see recording.h. */
 #include "agent/cupti/recording.h"
 
 #include "agent/cupti/buffers.h"
@@ -9,7 +9,7 @@ bool recording_enable(struct session *session)
 	uint32_t result;
 	unsigned i;
 
-	session->recorded_sets |= session->wanted & 1u << GPT_AGENT_SET_NVTX; /* which needs nothing of CUPTI */
+	session->recorded_sets |= session->wanted & 1u << GPT_AGENT_SET_NVTX; /* which does not need CUPTI */
 	session->recorded = true;
 	for (i = 0; i < RECORDS_KINDS; i++) {
 		if (!session->records.sizes[records_kinds[i].kind] || !session_wants(session, records_kinds[i].set) ||
@@ -47,6 +47,6 @@ bool recording_begin(struct session *session)
 {
 	if (session->cupti.set_thread_id_type)
 		session->cupti.set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
-	session->enabled_kinds = 0; /* another may have disabled them */
+	session->enabled_kinds = 0; /* another client may have disabled them */
 	return register_buffers(session) && recording_enable(session);
 }

@@ -69,7 +69,7 @@ void returns_push(const struct call_return *call)
 			continue;
 		}
 		tail = atomic_load_explicit(&queue.tail, memory_order_relaxed);
-		/* Full; or (no one took this position, yet it is not free) released under a late writer. */
+		/* Full; or released under a late writer: the position is not taken, and yet not free. */
 		if (ahead < 0 || tail == position) {
 			returns_count_dropped();
 			return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Calls that returned, and nodes of graphs, on their way from the application's threads to the agent's: a bounded queue
- * with many writers and one reader, without locks.  Full: the return is counted, not kept.
+ * A bounded lock-free queue of returned calls and graph nodes, from the application's threads (many writers) to the
+ * agent's (one reader). When it is full, the return is counted and dropped.
  */
 #ifndef GPUTRACE_AGENT_RETURNS_H
 #define GPUTRACE_AGENT_RETURNS_H
@@ -30,17 +30,17 @@ struct call_return {
 /* Maps and touches the queue, so that no application thread takes its page faults. False: no memory. */
 bool returns_open(void);
 
-/* Empties it and sets the count of dropped ones to 0; no writer may be active. */
+/* Empties it and resets the count of dropped returns; no writer may be active. */
 void returns_reset(void);
 
-/* Gives the memory back to the kernel; a writer that is late does no harm. */
+/* Returns the memory to the kernel; a late writer does no harm. */
 void returns_release(void);
 
 void returns_push(const struct call_return *call);
 bool returns_pop(struct call_return *call);
 uint64_t returns_dropped(void);
 
-/* A return that could not even be described. */
+/* Counts a dropped return that never reached the queue. */
 void returns_count_dropped(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* CUPTI's subscriber and its callbacks, or what takes their place; see subscriber.h. */
+/* CUPTI's subscriber and its callbacks, or the substitute for them; see subscriber.h. */
 #include "agent/cupti/subscriber.h"
 
 #include <stdio.h>
@@ -16,18 +16,18 @@
 #include "agent/cupti/subscriber_owner.h"
 #include "agent/points.h"
 
-#define OPEN_CALLS_NS 5000000u /* a launch takes microseconds; a synchronisation is not waited for */
+#define OPEN_CALLS_NS 5000000u /* a launch takes microseconds; it does not wait for a synchronisation */
 /* The collector puts its probes on calls within some tens of milliseconds where the machine is not overloaded. */
 #define PROBES_NS 500000000u
 #define PROBES_PAUSE_NS 1000000u
 
-/* What stands before a name that was given, and instead of one that was not (CUPTI 13.0 to 13.5, by their code). */
+/* Prefix of a given name, and the text if none was given (CUPTI 13.0 to 13.5, from their code). */
 #define OWNER_NAME_BEFORE "CUPTI for "
 #define OWNER_NAME_NONE "<not provided>"
 
 /*
- * Only to name the tool that holds the subscriber (13.0 and later), "" where it gave no name; it cannot be had, so
- * nothing changes.
+ * Only to name the tool that holds the subscriber (13.0 and later), "" if it gave no name; subscribing is expected to
+ * fail, so nothing changes.
  */
 static void ask_owner(const struct session *session, char *name, size_t size)
 {
@@ -39,7 +39,7 @@ static void ask_owner(const struct session *session, char *name, size_t size)
 	if (!session->cupti.subscribe_v2)
 		return;
 	if (session->cupti.subscribe_v2(&subscriber, callbacks_api, NULL, &params) == CUPTI_OK)
-		session->cupti.unsubscribe(subscriber); /* just set free, too late for us */
+		session->cupti.unsubscribe(subscriber); /* just freed, but too late */
 	name[size - 1] = '\0';
 	if (!strncmp(name, OWNER_NAME_BEFORE, strlen(OWNER_NAME_BEFORE)))
 		memmove(name, name + strlen(OWNER_NAME_BEFORE), strlen(name + strlen(OWNER_NAME_BEFORE)) + 1);
@@ -48,8 +48,8 @@ static void ask_owner(const struct session *session, char *name, size_t size)
 }
 
 /*
- * Kineto of PyTorch 2.11 to 2.14 keeps the subscriber once it was used, and registers its buffers and enables its kinds
- * again for each session: between two, which is when the collector lets us in, the activity API is free.
+ * Kineto of PyTorch 2.11 to 2.14 keeps the subscriber after its first use, and registers its buffers and enables its
+ * kinds again for each session. Between two sessions, when the collector lets the agent in, the activity API is free.
  */
 static void borrow(struct session *session)
 {
@@ -60,7 +60,7 @@ static void borrow(struct session *session)
 	session->borrowed = true;
 }
 
-/* It gives no name.  Where someone else may be the owner, nothing is touched. */
+/* Kineto gives no name. If another tool may be the owner, nothing is touched. */
 static bool borrow_from_owner(struct session *session)
 {
 	char owner[CUPTI_OLD_NAME_SIZE + 1];
@@ -84,7 +84,7 @@ bool subscriber_take(struct session *session)
 	case CUPTI_OK:
 		if (!owner_kineto_subscribes() || intercept_has_kineto_subscribe())
 			return true;
-		session->cupti.unsubscribe(session->subscriber); /* no one has it, and no one but Kineto shall */
+		session->cupti.unsubscribe(session->subscriber); /* it is free, and is left to Kineto */
 		borrow(session);
 		return true;
 	case CUPTI_MULTIPLE_SUBSCRIBERS:
@@ -98,7 +98,10 @@ bool subscriber_take(struct session *session)
 	}
 }
 
-/* Calls that say where in the source kernels are, or what is recorded; also between the steps that are recorded. */
+/*
+ * Calls that give kernels' places in the source, or that start and stop recording; also followed between recorded
+ * steps.
+ */
 static void follow_always(const struct session *session)
 {
 	static const struct {
@@ -117,7 +120,7 @@ static void follow_always(const struct session *session)
 	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_MODULE_LOADED);
 }
 
-/* Every call of cuda_api.h that is wanted, and its twin; one that this CUPTI does not have yet is skipped. */
+/* Enables every wanted call of cuda_api.h, and its twin; skips those that this CUPTI does not have yet. */
 static bool enable_callbacks(struct session *session)
 {
 	uint32_t result, last_error = CUPTI_OK, classes = apis_classes(session->wanted);
@@ -136,7 +139,7 @@ static bool enable_callbacks(struct session *session)
 	}
 	callbacks_report_loads(classes >> GPT_CLASS_MODULE & 1);
 	follow_always(session);
-	/* without it launches under capture look like launches whose kernel was lost */
+	/* without it, launches under capture look like launches whose kernels were lost */
 	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPHNODE_CREATED);
 	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPHNODE_CLONED);
 	return launches || session_fail(session, GPT_AGENT_CUPTI_ERROR, last_error, "cuptiEnableCallback");
@@ -150,7 +153,7 @@ bool subscriber_report_calls(struct session *session)
 	return true;
 }
 
-/* Calls that were just reported are still on their way to the GPU: waits until they return. */
+/* Waits until calls that were just reported return: they are still on their way to the GPU. */
 static void await_returns(void)
 {
 	uint64_t end = clock_now_ns() + OPEN_CALLS_NS;
@@ -186,13 +189,13 @@ static void await_probes(struct session *session)
 	if (!points_calls_unseen())
 		return;
 	points_state(GPT_AGENT_GIVING_UP);
-	session_hello(session, GPT_AGENT_READY); /* the collector looks when it hears something */
+	session_hello(session, GPT_AGENT_READY); /* a record makes the collector look */
 	batch_flush(&session->batch);
 	while (points_calls_unseen() && clock_now_ns() < end)
 		fork_gate_pause(PROBES_PAUSE_NS);
 }
 
-/* What takes the place of callbacks begins before they end: probes, CUPTI's records of calls. */
+/* The substitutes for callbacks (probes, CUPTI's records of calls) begin before the callbacks end. */
 void subscriber_give_up(struct session *session)
 {
 	bool records = !session->rests && !session->away && !session->expected_ns;
@@ -211,7 +214,7 @@ void subscriber_give_up(struct session *session)
 	batch_flush(&session->batch);
 	if (points_listening())
 		points_state(GPT_AGENT_BORROWING);
-	/* No document says whether what is recorded, and where to, outlasts the subscriber. */
+	/* It is undocumented whether enabled kinds and registered buffers outlast the subscriber. */
 	if (records)
 		session->cupti.flush_all(0);
 	session->cupti.unsubscribe(subscriber);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Tools are known by the libraries that they load into a process; see subscriber_owner.h. */
+/* Identifies tools by the libraries that they load into a process; see subscriber_owner.h. */
 #include "agent/cupti/subscriber_owner.h"
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 #include "agent/path.h"
 
 static const struct tool {
-	const char *file, *name; /* file: how its name begins */
+	const char *file, *name; /* file: prefix of its name */
 } tools[] = {
 #define TOOL(file, name) {file, name},
 	GPT_CUPTI_USERS(TOOL)
@@ -26,7 +26,7 @@ static const struct tool {
 
 #define OURS "libgputrace-agent"
 
-/* path: PATH_MAX bytes for where it is */
+/* path: PATH_MAX bytes, gets the library's path */
 static int is_kineto(struct dl_phdr_info *info, size_t size, void *path)
 {
 	if (!path_names(info->dlpi_name, GPT_KINETO_FILE))
@@ -49,7 +49,7 @@ bool owner_kineto_subscribes(void)
 	bool subscribes = library && dlsym(library, GPT_KINETO_SUBSCRIBES);
 
 	if (library)
-		dlclose(library); /* it goes when the program lets it go */
+		dlclose(library); /* it is unloaded when the program closes it */
 	return subscribes;
 }
 
@@ -72,7 +72,7 @@ static int is_tool(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-/* The library that the driver is configured to load, directly or in the user's chain, unless it is the agent. */
+/* The library that the driver is configured to load, directly or in the user's chain; not the agent. */
 static const char *injected(void)
 {
 	static const char *const variables[] = {"CUDA_INJECTION64_PATH", "GPUTRACE_CHAINED_INJECTION"};
@@ -89,10 +89,10 @@ static const char *injected(void)
 
 /* ---- someone who is in no table --------------------------------------------------------------------------------- */
 
-/* A client of CUPTI's activity API has the name in its file, to link with it or to ask the loader for it. */
+/* A client of CUPTI's activity API has this name in its file, to link with it or to pass it to dlsym. */
 static const char recorder[] = "cuptiActivityRegisterCallbacks";
 
-/* They neither record nor are small enough to be read through. */
+/* Libraries that do not record and are too large to be scanned. */
 static const char *const passed_over[] = {GPT_KINETO_FILE, "libcupti", "libtorch", "libc10",
 					  "libcu",	   "libnv",    "libnccl"};
 
@@ -121,7 +121,7 @@ static bool is_ours(const struct dl_phdr_info *info)
 	return false;
 }
 
-/* Under the loader's lock: no more than noting where to look. */
+/* Runs under the loader's lock: only notes which segments to scan. */
 static int note_segments(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct segments *segments = context;
@@ -147,7 +147,7 @@ static int note_segments(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-/* Through the kernel, as a file may have become shorter than its mapping. */
+/* Reads through the kernel, as a file may have become shorter than its mapping. */
 static bool mentions_recorder(int memory, const struct segment *segment, char *piece)
 {
 	size_t at = 0, kept = 0;
@@ -169,7 +169,7 @@ static bool mentions_recorder(int memory, const struct segment *segment, char *p
 	return false;
 }
 
-/* A library that could be recording; false: none, "" in name where that cannot be said. */
+/* Finds a library that could be recording; false: none. True with a name for an unknown tool where it cannot tell. */
 static bool find_recorder(char *name, size_t size)
 {
 	struct segments segments = {.items = malloc(SEGMENTS_MAX * sizeof(*segments.items))};

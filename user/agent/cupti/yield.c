@@ -12,27 +12,33 @@
 #include "agent/cupti/recording.h"
 #include "agent/cupti/subscriber.h"
 
-/* GPU work whose record was not handed over when we left cannot be older. */
+/* GPU work whose record was not returned before the agent yielded cannot be older than this. */
 #define OLDEST_NS (3600ull * 1000000000)
-/* How long after its registration the other is known to have asked for what it wants: it takes 1 ms, and the collector
- * reports it within 20 ms where the machine is not overloaded. */
+/*
+ * How long after its registration the other client surely has enabled its kinds: that takes 1 ms, and the collector
+ * reports it within 20 ms unless the machine is overloaded.
+ */
 #define ASKED_NS 250000000ull
-/* How long another waits for what the agent's thread is doing; its ticks take microseconds, its end longer. */
+/* How long another client waits for the agent's thread; its ticks take microseconds, its end longer. */
 #define HOLD_NS 1000000000ull
-/* A buffer comes back when its records are complete, which for work that is on the GPU is not waited for longer. */
+/* A buffer is returned when its records are complete: the limit of the wait for work that is on the GPU. */
 #define CALL_IN_NS 10000000ull
 #define CALL_IN_PAUSE_NS 500000u
 #define DECIDE_PAUSE_NS 5000000u
-/* Who gives CUPTI a clock registers next; who does not, has only done that. */
+/* A client that gives CUPTI a clock registers within this time; else it only set the clock. */
 #define EXPECTED_NS 250000000ull
-/* For buffers that could not be called in before: afterwards, that often, so long. */
+/* For buffers that were not returned before the registration: the interval and the number of further flushes. */
 #define CALL_AGAIN_NS 100000000ull
 #define CALL_AGAIN_TIMES 10u
-/* The collector takes RESUME of the session before back when it sees our registration, within 40 ms if it is not
- * starved. */
+/*
+ * The collector lowers RESUME of the previous session when it sees the agent's registration, within 40 ms if it is not
+ * starved.
+ */
 #define STALE_NS 2000000000ull
-/* When the collector is killed its counters fall one after the other: YIELD without RESUME, where both were up, is no
- * order if they all fall. */
+/*
+ * When the collector is killed its counters fall one after the other: YIELD without RESUME, where both were raised, is
+ * no order if all of them fall within this time.
+ */
 #define FALL_NS 200000000ull
 /* CUPTI's clock and CLOCK_REALTIME read one after the other; a clock of another kind is years away. */
 #define SAME_CLOCK_NS 1000000000ull
@@ -75,7 +81,10 @@ static void disable_where(struct session *session, bool (*is)(const struct recor
 		}
 }
 
-/* Of another client nothing is known: what it gets too much of is better than what it misses. */
+/*
+ * For clients other than Kineto nothing is disabled, as their kinds are unknown: surplus records do less harm than
+ * missing ones.
+ */
 static void disable_unknown_to_kineto(struct session *session)
 {
 	if (owner_has_kineto())
@@ -83,9 +92,9 @@ static void disable_unknown_to_kineto(struct session *session)
 }
 
 /*
- * What it has not asked for by now it does not want: it enables its kinds in one go, and one that it still enables
- * later is on then.  No one but us would disable these when it ends.  The order of the two questions: when the
- * collector dies the counters fall together, YIELD, which was raised first, not after the other.
+ * Kinds that the other client has not requested by now it does not want: it enables its kinds at once, and a kind
+ * enabled later is on then. Only the agent would disable these kinds at the end. SHARE is read before YIELD: when the
+ * collector dies the counters fall together, YIELD, which was raised first, not after SHARE.
  */
 static void disable_unshared(struct session *session)
 {
@@ -124,7 +133,7 @@ void yield_begin(struct session *session)
 
 static struct {
 	atomic_flag busy;
-	struct session *_Atomic session; /* NULL: there is none, or no one is heard of before */
+	struct session *_Atomic session; /* NULL: no session, or other clients are not detected early */
 } watch = {.busy = ATOMIC_FLAG_INIT};
 
 static bool hold_until(uint64_t end)
@@ -147,14 +156,14 @@ void yield_let_go(void)
 	atomic_flag_clear(&watch.busy);
 }
 
-/* Nothing is enabled, so that CUPTI has no reason to keep an empty buffer, and gives back all that it can. */
+/* With nothing enabled CUPTI has no reason to keep an empty buffer, and returns all that it can. */
 static void call_in(struct session *session)
 {
 	disable_where(session, is_any);
 	session->cupti.flush_all(0);
 }
 
-/* A clock is about to be given. Here, as what is complete now has its times by the clock that there is now. */
+/* A client is about to set a clock. Flushes now, as complete records have their times by the present clock. */
 static void expect(struct session *session)
 {
 	if (session->away)
@@ -180,7 +189,7 @@ static void give_way(struct session *session)
 		session->stale_until_ns = clock_now_ns() + STALE_NS;
 }
 
-/* On a thread of the program: so inside the gate.  It waits for a session that is just beginning. */
+/* Runs on a thread of the program, hence inside the gate. Waits for a session that is just beginning. */
 static void before(void (*what)(struct session *session))
 {
 	struct session *session;
@@ -247,7 +256,7 @@ void yield_reclaim(struct session *session)
 	buffers_reclaim(reclaim_buffer, session);
 }
 
-/* The other has flushed: CUPTI holds nothing of gputrace's any more. */
+/* The other client has flushed: CUPTI holds no records of gputrace any more. */
 static void take_up(struct session *session)
 {
 	size_t dropped;
@@ -255,19 +264,22 @@ static void take_up(struct session *session)
 	yield_reclaim(session);
 	session->records.strays_since_ns = 0;
 	yield_own_clock(&session->cupti);
-	session->cupti.dropped(NULL, 0, &dropped); /* the other's, from here on the agent's */
+	session->cupti.dropped(NULL, 0, &dropped); /* so far the other client's, now the agent's */
 	session->unsettled = true;
 	session->away = !recording_begin(session);
 	session->refused = session->away;
 	if (session->away)
-		points_give_way(); /* not each tick again */
+		points_give_way(); /* do not retry at each tick */
 	else
 		points_take_up();
 	/* why it was refused, or what is recorded from now on */
 	session_hello(session, session_state(session));
 }
 
-/* What CUPTI still writes into our buffers is the other's: it is to ask for buffers of its own. */
+/*
+ * Records that CUPTI still writes into the agent's buffers are the other client's: a flush makes CUPTI request that
+ * client's own buffers.
+ */
 static void call_again(struct session *session)
 {
 	if (!session->calls_left || !buffers_held() || clock_now_ns() < session->next_call_ns)
@@ -277,7 +289,7 @@ static void call_again(struct session *session)
 	session->cupti.flush_all(0);
 }
 
-/* RESUME of this session of the other's, not of the one before. */
+/* RESUME of the other client's present session, not of its previous one. */
 static bool may_resume(struct session *session)
 {
 	if (!points_may_resume())
@@ -285,7 +297,7 @@ static bool may_resume(struct session *session)
 	return points_may_resume() && clock_now_ns() >= session->stale_until_ns;
 }
 
-/* YIELD without RESUME; where both were up before, only if it lasts. */
+/* YIELD without RESUME; if both were raised before, only if this lasts. */
 static bool is_ordered(struct session *session)
 {
 	if (!points_must_yield())

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Giving way to another user of the activity API.  CUPTI fills the buffers of the client that registered last, and what
- * one disables is disabled for all: so from the moment another has registered until it has all its records, nothing of
- * the activity API is touched.  Calls are still reported: the subscriber is the agent's.
+ * Yielding to another client of the activity API. CUPTI fills the buffers of the client that registered last, and a
+ * kind disabled by one client is disabled for all. So from another client's registration until it has all its records,
+ * the agent does not touch the activity API. Calls are still reported: the subscriber is the agent's.
  *
- * No one knows what CUPTI does with buffers of gputrace's that are open at that moment: it may go on filling them with
- * what the other has asked for.  So before the other registers all of them are called in (intercept.h reports it);
- * where that cannot be, as soon as we know, and what the other has lost meanwhile is counted.
+ * What CUPTI does with the agent's open buffers at that moment is not documented: it may fill them further with records
+ * that the other client requested. So all of them are flushed before the other registers (intercept.h detects it);
+ * where that is impossible, as soon as the agent knows, and the records that the other client lost meanwhile are
+ * counted.
  */
 #ifndef GPUTRACE_AGENT_YIELD_H
 #define GPUTRACE_AGENT_YIELD_H
@@ -14,43 +15,48 @@
 #include "agent/session_state.h"
 
 /*
- * Around a session's start and all that the agent's thread does with it: meanwhile another that is about to register
- * or to subscribe waits, up to a second.
+ * A lock around a session's start and all work of the agent's thread on it. Another client that is about to register or
+ * to subscribe waits for it, up to a second.
  */
 void yield_hold(void);
 void yield_let_go(void);
 
 /*
- * Held, before CUPTI is used: from now on another that is about to register or to subscribe waits until the session has
- * begun.  yield_watch ends it.
+ * Under yield_hold, before CUPTI is used: from now on another client that is about to register or to subscribe waits
+ * until the session has begun. yield_watch ends this.
  */
 void yield_hear(const struct session *session);
 
-/* Held, at every tick: from now on we hear of others before they register or subscribe.  NULL: no more. */
+/*
+ * Under yield_hold, at every tick: from now on other clients are detected before they register or subscribe. NULL: ends
+ * this.
+ */
 void yield_watch(struct session *session);
 
-/* In the child of a fork there is no agent. */
+/* In the child of a fork, which has no agent. */
 void yield_forked(void);
 
-/* Does what the collector's counters say (agent.h); at every tick, and before the session ends. */
+/* Follows the collector's counters (agent.h); at every tick, and before the session ends. */
 void yield_follow(struct session *session);
 
 /*
- * Our session begins while another CUPTI client is in a session of its own.  The activity API is not used until the
- * other client has finished.
+ * The agent's session begins during another CUPTI client's session. The activity API is not used until the other client
+ * has finished.
  */
 void yield_begin(struct session *session);
 
 /*
- * Called before our session ends while another client's session goes on.  Waits at most 0.25 s until the activity kinds
- * that only we use are disabled.
+ * Called before the agent's session ends during another client's session. Waits at most 0.25 s until the activity kinds
+ * that only the agent uses are disabled.
  */
 void yield_decide(struct session *session);
 
-/* CUPTI stamps records by the wall clock, also where another has given it a clock of its own; before any Enable. */
+/*
+ * Makes CUPTI stamp records by the wall clock, even if another client registered a clock of its own; before any Enable.
+ */
 void yield_own_clock(const struct cupti *cupti);
 
-/* Takes what CUPTI had written into our buffers before it forgot them. */
+/* Takes the records that CUPTI had written into the agent's buffers before it forgot them. */
 void yield_reclaim(struct session *session);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Numbers and texts out of a stretch of a cubin, whose bytes are the program's. */
+/* Reads numbers and texts from a range of a cubin, whose bytes are not trusted. */
 #ifndef GPUTRACE_AGENT_CUBIN_BYTES_H
 #define GPUTRACE_AGENT_CUBIN_BYTES_H
 
@@ -9,14 +9,14 @@
 
 #include "agent/kernels/cubin.h"
 
-/* A stretch of the cubin; reading beyond its end gives 0 and sets failed. */
+/* A range of the cubin; reading beyond its end gives 0 and sets failed. */
 struct cubin_bytes {
 	const uint8_t *data;
 	size_t size, at;
 	bool failed;
 };
 
-/* The next `count` bytes, at most 8, as a number; DWARF's LEB128 numbers; a text with its end. */
+/* The next `count` bytes, at most 8, as a number; the next LEB128 number (DWARF); the next NUL-terminated text. */
 uint64_t cubin_take(struct cubin_bytes *bytes, unsigned count);
 uint64_t cubin_take_uleb(struct cubin_bytes *bytes);
 int64_t cubin_take_sleb(struct cubin_bytes *bytes);

@@ -42,7 +42,7 @@ static bool is_called(const struct cubin_bytes *strings, const Elf64_Shdr *secti
 	       !memcmp(strings->data + section->sh_name, name, bytes);
 }
 
-/* The line table, what relocates it, and the symbols. */
+/* Finds the line table, its relocations and the symbols. */
 static bool find_sections(struct cubin_reader *reader)
 {
 	Elf64_Shdr section, names;
@@ -117,7 +117,7 @@ static Elf64_Rela relocation_at(const struct cubin_bytes *table, size_t index, s
 	return entry;
 }
 
-/* From where the last one was found round to there; false: there is none, or no step is left. */
+/* Searches from the latest found one on, with wrap-around; false: none, or no step is left. */
 static bool find_relocation(struct cubin_reader *reader, const struct cubin_bytes *table, size_t size, uint64_t offset,
 			    Elf64_Rela *entry)
 {

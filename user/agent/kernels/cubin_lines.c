@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The state machine of a DWARF line table, versions 2 to 4, and what it says of each kernel (cubin.h). */
+/* The state machine of a DWARF line table, versions 2 to 4, which gives each kernel its line (cubin.h). */
 #include "agent/kernels/cubin_reader.h"
 
-/* A unit of the line table: what its header says, and the registers of its state machine. */
+/* A unit of the line table: its header, and the registers of its state machine. */
 struct cubin_unit {
 	uint16_t version;
 	uint8_t least_step, range, first_special;
@@ -44,7 +44,7 @@ static void find_file(struct cubin_reader *reader, const struct cubin_unit *unit
 		return;
 	if (*name.bytes != '/')
 		folder_name = folder_of(reader, unit, folder);
-	if (reader->steps >= CUBIN_STEPS_MAX) /* it may be another one's name */
+	if (reader->steps >= CUBIN_STEPS_MAX) /* the name may be another file's */
 		return;
 	function->file = name;
 	function->folder = folder_name;
@@ -113,13 +113,13 @@ static void standard(struct cubin_reader *reader, struct cubin_unit *unit, struc
 	case 4:
 		unit->file = (uint32_t)cubin_take_uleb(program);
 		break;
-	case 8: /* as far as special opcode 255 */
+	case 8: /* advances as special opcode 255 */
 		advance(unit, (255u - unit->first_special) / unit->range);
 		break;
 	case 9:
 		unit->at.address += cubin_take(program, 2);
 		break;
-	default: /* one that is not of interest: its operands are stepped over */
+	default: /* other opcodes: skips their operands */
 		for (unsigned left = opcode <= unit->operands.size ? unit->operands.data[opcode - 1] : 0; left; left--)
 			cubin_take_uleb(program);
 	}
@@ -155,7 +155,7 @@ static void read_unit(struct cubin_reader *reader, struct cubin_bytes all)
 	unit.least_step = (uint8_t)cubin_take(&header, 1);
 	if (unit.version == 4)
 		cubin_take(&header, 1); /* operations of an instruction */
-	cubin_take(&header, 1);		/* whether rows are statements at first */
+	cubin_take(&header, 1);		/* default_is_stmt */
 	unit.base = (int8_t)cubin_take(&header, 1);
 	unit.range = (uint8_t)cubin_take(&header, 1);
 	unit.first_special = (uint8_t)cubin_take(&header, 1);
@@ -169,13 +169,13 @@ static void read_unit(struct cubin_reader *reader, struct cubin_bytes all)
 		run(reader, &unit, &all);
 }
 
-/* Puts a file and a line to each function that the line table has some of. */
+/* Sets file and line of each function that has rows in the line table. */
 static void read_lines(struct cubin_reader *reader)
 {
 	struct cubin_bytes table = cubin_content(reader, &reader->lines), unit;
 
 	while (!table.failed && table.at < table.size) {
-		unit = cubin_part(&table, cubin_take(&table, 4)); /* one of 64-bit DWARF is longer than what there is */
+		unit = cubin_part(&table, cubin_take(&table, 4)); /* 64-bit DWARF: longer than the table */
 		if (!unit.failed)
 			read_unit(reader, unit);
 	}

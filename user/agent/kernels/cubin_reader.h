@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* A cubin that is being read: cubin_elf.c knows its ELF file, cubin_lines.c its line table. */
+/* A cubin being read: cubin_elf.c reads its ELF structures, cubin_lines.c its line table. */
 #ifndef GPUTRACE_AGENT_CUBIN_READER_H
 #define GPUTRACE_AGENT_CUBIN_READER_H
 
@@ -10,7 +10,7 @@
 struct cubin_function {
 	struct cubin_text name;
 	uint64_t start, end; /* in its section */
-	uint64_t best;	     /* the lowest address that has a line so far */
+	uint64_t best;	     /* lowest address with a line so far */
 	uint16_t section;
 	bool found;
 	struct cubin_text folder, file;
@@ -23,31 +23,31 @@ struct cubin_reader {
 	Elf64_Ehdr header;
 	Elf64_Shdr lines, symbols, relocations;
 	bool has_relocations;
-	size_t next_relocation; /* after the one that was found last */
-	uint32_t steps;		/* that a table in its order does not need, so far */
+	size_t next_relocation; /* the one after the latest found */
+	uint32_t steps;		/* search steps so far that a sorted table would not need */
 	unsigned count;
-	uint64_t beyond; /* functions that are not among these */
+	uint64_t beyond; /* number of functions that have no room in functions[] */
 	uint32_t rows;	 /* seen so far */
 	struct cubin_function functions[CUBIN_KERNELS_MAX];
-	uint64_t has_function[(UINT16_MAX + 1) / 64]; /* bit: a section of one of these */
+	uint64_t has_function[(UINT16_MAX + 1) / 64]; /* bit per section: it has one of these functions */
 };
 
-/* Where in the code, and in which section. */
+/* An address in the code, and its section. */
 struct cubin_address {
 	uint64_t address;
 	uint16_t section; /* 0: not known */
 };
 
-/* Reads the header, finds the sections and the kernels' functions; false: there are none, or no line table. */
+/* Reads the header, finds the sections and the kernels' functions; false: no functions, or no line table. */
 bool cubin_find_functions(struct cubin_reader *reader);
 
-/* Empty where the section is not, or not whole, in the cubin. */
+/* Empty if the section is not entirely in the cubin. */
 struct cubin_bytes cubin_content(const struct cubin_reader *reader, const Elf64_Shdr *section);
 
 /*
- * The section, and the address in it, that the eight bytes at that offset of the line table stand for: into *at, where
- * the address is what they hold.  False: no relocation says it, or it took too many steps to find it.  Relocations are
- * in the order of the line table, as compilers write them: then one look through them is enough for all.
+ * Relocates the eight bytes at that offset of the line table: *at has their value on entry, and gets the section and
+ * the address in it. False: no relocation for it, or the search took too many steps. Compilers write relocations in the
+ * order of the line table: then one pass through them serves all lookups.
  */
 bool cubin_relocated(struct cubin_reader *reader, uint64_t offset, struct cubin_address *at);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Driver calls, step by step: what they load, take, launch and capture goes into the tables. */
+/* Follows driver calls: enters into the tables what they load, take, launch and capture. */
 #include "agent/kernels/kernel_places.h"
 
 #include <stdatomic.h>
@@ -20,7 +20,7 @@ const unsigned kernel_places_cbid_count = sizeof(kernel_places_cbids) / sizeof(k
 
 static struct {
 	_Atomic uint64_t before; /* kernel_places_before() */
-	atomic_bool read;	 /* kernels are recorded: their places are asked for */
+	atomic_bool read;	 /* kernels are recorded, so their places will be looked up */
 } all;
 
 void kernel_places_reset(void)
@@ -63,7 +63,7 @@ bool kernel_places_loads(uint32_t cbid)
 		       CUPTI_DRIVER_LIBRARY_LOAD_FROM_FILE - CUPTI_DRIVER_LIBRARY_LOAD_DATA;
 }
 
-/* The word of a call's parameters; the first is number 0. */
+/* A word of a call's parameters, by index from 0. */
 static uint64_t word(const void *params, unsigned index)
 {
 	uint64_t value;
@@ -72,7 +72,7 @@ static uint64_t word(const void *params, unsigned index)
 	return value;
 }
 
-/* What the call has written where its first parameter points. */
+/* The value that the call wrote to the address in its first parameter. */
 static uint64_t given(const void *params)
 {
 	const void *where = (const void *)(uintptr_t)word(params, 0);
@@ -127,7 +127,7 @@ void kernel_places_return(uint32_t cbid, const void *params, int32_t result)
 	kernel_tables_unlock();
 }
 
-/* A function that no one was seen to take: once each. */
+/* Counts a function that was not seen being taken, once each. */
 static void count_before(uint64_t function)
 {
 	struct kernel_tables *tables;
@@ -183,7 +183,7 @@ static uint32_t settle_launch(struct kernel_tables *tables, uint32_t corr)
 		return 0;
 	place = (uint32_t)launch & ~KERNEL_TABLES_SETTLED;
 	atomic_compare_exchange_strong_explicit(slot, &launch, launch | KERNEL_TABLES_SETTLED, memory_order_relaxed,
-						memory_order_relaxed); /* else it was forgotten just now */
+						memory_order_relaxed); /* on failure it was overwritten just now */
 	return place;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Tables of one mapping, made when the first code with a line table is loaded. */
+/* All tables are in one mapping, made when the first code with a line table is loaded. */
 #include "agent/kernels/kernel_tables.h"
 
 #include <sched.h>
@@ -11,13 +11,13 @@
 #include "agent/thread_id.h"
 #include "agent/kernels/kernel_places.h"
 
-#define PROBES_MAX 64u /* of a hash table; further on nothing is put or found */
+#define PROBES_MAX 64u /* limit of probes in a hash table, for insertion and lookup */
 
 static struct {
 	_Atomic(struct kernel_tables *) tables; /* NULL: no code with a line table so far */
 	atomic_flag busy;
-	uint32_t places, text_used, kernels; /* in use, the first of each not */
-	uint32_t first_free;		     /* of kernels: none before it is free */
+	uint32_t places, text_used, kernels; /* number in use, including index 0, which is never used */
+	uint32_t first_free;		     /* of kernels: no lower one is free */
 	uint32_t loading;		     /* kernels whose call has not returned */
 	_Atomic uint64_t lost;		     /* kernel_tables_lost() */
 } all = {.busy = ATOMIC_FLAG_INIT};
@@ -70,7 +70,7 @@ void kernel_tables_reset(void)
 	struct kernel_tables *tables = kernel_tables_now();
 
 	if (tables)
-		madvise(tables, sizeof(*tables), MADV_DONTNEED); /* zero again */
+		madvise(tables, sizeof(*tables), MADV_DONTNEED); /* back to zero */
 	count_none();
 	atomic_store(&all.lost, 0);
 	atomic_flag_clear(&all.busy);
@@ -92,7 +92,7 @@ static uint64_t hash_of(const char *text, size_t bytes)
 	return hash ? hash : 1;
 }
 
-/* Its number; 0: no room, or longer than allowed. */
+/* Returns its number; 0: no room, or too long. */
 static uint32_t intern_place(struct kernel_tables *tables, const struct cubin_kernel *kernel)
 {
 	char text[KERNEL_PLACES_TEXT_MAX];
@@ -194,7 +194,7 @@ void kernel_tables_take(struct kernel_tables *tables, uint64_t function, uint64_
 	uint64_t hash = name ? hash_of(name, strlen(name)) : 0;
 	uint32_t place = 0;
 
-	kernel_tables_end_loading(tables, module); /* the driver may load it as late as here */
+	kernel_tables_end_loading(tables, module); /* the driver may load the code only at this call */
 	for (uint32_t i = 0; i < all.kernels && !place; i++)
 		if (tables->kernels[i].module == module && tables->kernels[i].name == hash)
 			place = tables->kernels[i].place;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What is known of code for the GPU that has a line table: kernels of modules, handles of functions, nodes of graphs,
- * and the place of each.  Loading and taking functions is rare and slow: these share a lock.  A launch looks its
- * function up without one, and notes it by its correlation id in a ring.
+ * Tables of GPU code that has a line table: kernels of modules, handles of functions, nodes of graphs, and the place of
+ * each. Loading code and taking functions is rare and slow: both take a lock. A launch looks up its function without
+ * the lock, and notes it by its correlation id in a ring.
  */
 #ifndef GPUTRACE_AGENT_KERNEL_TABLES_H
 #define GPUTRACE_AGENT_KERNEL_TABLES_H
@@ -13,18 +13,18 @@
 
 #include "agent/kernels/cubin.h"
 
-/* Powers of two, but for the first three; more than that has no places. */
+/* Powers of two, except the first three; beyond these limits there are no places. */
 #define KERNEL_TABLES_PLACES_MAX 8192u
 #define KERNEL_TABLES_TEXT_BYTES (2u << 20)
-#define KERNEL_TABLES_KERNELS_MAX 16384u /* of all modules that are loaded */
+#define KERNEL_TABLES_KERNELS_MAX 16384u /* of all loaded modules */
 #define KERNEL_TABLES_HANDLES 65536u
 #define KERNEL_TABLES_NODES 262144u
-#define KERNEL_TABLES_LAUNCHES 65536u	  /* under way to the GPU at a time; older ones are forgotten */
-#define KERNEL_TABLES_SETTLED 0x80000000u /* of a launch: its place was asked for, or no one will */
+#define KERNEL_TABLES_LAUNCHES 65536u	  /* under way to the GPU at a time; older ones are overwritten */
+#define KERNEL_TABLES_SETTLED 0x80000000u /* of a launch: its place was looked up, or will never be */
 
-/* A kernel of code that is loaded. */
+/* A kernel of loaded code. */
 struct kernel_code {
-	uint64_t module; /* CUmodule or CUlibrary, 0: the call that loads it has not returned, or free */
+	uint64_t module; /* CUmodule or CUlibrary; 0: the loading call has not returned, or the slot is free */
 	uint64_t name;	 /* hash */
 	uint32_t tid;	 /* of the thread that loads it, 0: done */
 	uint32_t place;	 /* 0: free */
@@ -53,13 +53,13 @@ struct kernel_tables {
 	_Atomic uint64_t launches[KERNEL_TABLES_LAUNCHES]; /* corr << 32 | place, KERNEL_TABLES_SETTLED */
 };
 
-/* NULL: no code with a line table so far. */
+/* The tables; NULL: no code with a line table so far. */
 struct kernel_tables *kernel_tables_now(void);
 
-/* Forgets all.  No one may call the others then. */
+/* Forgets everything. No other function may run at the same time. */
 void kernel_tables_reset(void);
 
-/* For all that changes tables, but the ring of launches. */
+/* Protects all changes of tables except the ring of launches. */
 void kernel_tables_lock(void);
 void kernel_tables_unlock(void);
 
@@ -68,24 +68,24 @@ void kernel_tables_unlock(void);
 /* NULL: no memory. */
 struct kernel_tables *kernel_tables_open(void);
 
-/* A kernel of code that thread `tid` loads. */
+/* Adds a kernel of code that thread `tid` is loading. */
 void kernel_tables_add(struct kernel_tables *tables, const struct cubin_kernel *kernel, uint32_t tid);
 
-/* What this thread has loaded belongs to that module; 0: loading it has failed. */
+/* Assigns what this thread has loaded to that module; 0: loading failed. */
 void kernel_tables_end_loading(struct kernel_tables *tables, uint64_t module);
 
-/* The function of that name was taken from that module. */
+/* Notes that the function of that name was taken from that module. */
 void kernel_tables_take(struct kernel_tables *tables, uint64_t function, uint64_t module, const char *name);
 
-/* place 0: it has none, whatever was known of that handle; that it was seen is kept. */
+/* place 0: none, replacing a known place; the handle stays known. */
 void kernel_tables_put_handle(struct kernel_tables *tables, uint64_t handle, uint64_t module, uint32_t place);
 
-/* Its kernels and handles have no place any more. */
+/* Removes the places of the module's kernels and handles. */
 void kernel_tables_unload(struct kernel_tables *tables, uint64_t module);
 
 /* ---- with or without it ---- */
 
-/* NULL: it is not there; with free_too also a slot that is free, NULL: there is no room. */
+/* The handle's slot; NULL: unknown. With free_too else a free slot; NULL: no room. */
 struct kernel_handle *kernel_tables_handle(struct kernel_tables *tables, uint64_t handle, bool free_too);
 
 /* Its slot or a free one; NULL: there is no room. */

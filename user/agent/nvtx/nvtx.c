@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What NVTX calls, on the application's threads: nothing here allocates or waits.  Strings that a program registers
- * and domains live in tables that never shrink; the answers a program gets are those it gets without a tool.
+ * The functions that NVTX calls, on the application's threads: nothing here allocates or waits. Registered strings and
+ * domains live in tables that never shrink. A program gets the same results as without a tool.
  */
 #include "agent/nvtx/nvtx.h"
 
@@ -41,7 +41,7 @@ static struct {
 
 /* ---- text -------------------------------------------------------------------------------------- */
 
-/* Room for a character of `bytes` bytes and for TRUNCATION_MARK after it. */
+/* Whether a character of `bytes` bytes and TRUNCATION_MARK after it have room. */
 static bool fits(const struct text *out, unsigned bytes)
 {
 	return out->bytes + bytes + sizeof(TRUNCATION_MARK) - 1 <= RANGES_TEXT_MAX;
@@ -64,7 +64,7 @@ static void take_ascii(struct text *out, const char *from)
 		put_truncation_mark(out);
 }
 
-/* UTF-8; what is no character becomes U+FFFD. */
+/* Converts to UTF-8; invalid characters become U+FFFD. */
 static void take_wide(struct text *out, const wchar_t *from)
 {
 	static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
@@ -152,7 +152,7 @@ static uint64_t start(uint16_t domain, const struct text *text)
 	return id;
 }
 
-/* For each of the three kinds of message: Ex, A, W. */
+/* The three kinds of message: Ex, A, W. */
 #define MESSAGES(X)                                                                                                    \
 	X(Ex, const struct nvtx_attributes *, take_message)                                                            \
 	X(A, const char *, take_ascii)                                                                                 \
@@ -249,7 +249,7 @@ static int DomainRangePop(const void *domain)
 
 /* ---- registered strings, domains --------------------------------------------------------------- */
 
-/* NULL, which NVTX takes for no string, when there are too many. */
+/* Returns NULL, which NVTX takes for no string, if there are too many. */
 static const void *keep_string(const struct text *text)
 {
 	struct text *strings = atomic_load(&nvtx.strings);
@@ -264,7 +264,7 @@ static const void *keep_string(const struct text *text)
 	return &strings[index];
 }
 
-/* One more of a name that is there is the same domain: a pop may come by another handle than its push. */
+/* A second domain of the same name is the same domain: a pop may use another handle than its push. */
 static const void *keep_domain(const struct text *text)
 {
 	uint32_t bytes = text->bytes < NVTX_DOMAIN_BYTES ? text->bytes : NVTX_DOMAIN_BYTES - 1, count, i;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The agent as a tool of NVTX: NVTX_INJECTION64_PATH brings it in, each library with NVTX in it asks once, and its
- * ranges come to the agent from then on.  CUPTI could do the same, but from 13.0 on it starts CUDA at the program's
- * first range (such a process can no longer fork workers that use CUDA), 13.2 ends a program without a usable driver
- * there, and its clock is another one than the calls'.
+ * The agent as an NVTX tool: NVTX_INJECTION64_PATH loads it, and each library that contains NVTX initialises it once
+ * and reports its ranges from then on. CUPTI could do the same, but from 13.0 on it starts CUDA at the program's first
+ * range (such a process can no longer fork workers that use CUDA), 13.2 ends a program without a usable driver there,
+ * and its clock differs from the calls'.
  */
 #ifndef GPUTRACE_AGENT_NVTX_H
 #define GPUTRACE_AGENT_NVTX_H
 
 #include <stdint.h>
 
-/* Called by NVTX on a thread of the application; not 0: it calls us from now on. */
+/* Called by NVTX on a thread of the application; returns nonzero: NVTX reports to the agent from now on. */
 int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id));
 
-/* Name of a domain by its number, "" of the default one; NUL-terminated, at most NVTX_DOMAIN_BYTES with the NUL. */
+/* Name of a domain by its number, "" for the default one; NUL-terminated, at most NVTX_DOMAIN_BYTES with the NUL. */
 #define NVTX_DOMAIN_BYTES 64u
 const char *nvtx_domain_name(uint32_t number);
 

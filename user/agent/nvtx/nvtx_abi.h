@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * NVTX's interface to tools as far as the agent uses it.  NVIDIA's headers are not needed to build;
- * tests/nvtx_headers.c holds every line against them.
+ * The part of NVTX's tool interface that the agent uses. NVIDIA's headers are not needed to build; tests/nvtx_headers.c
+ * compares every line with them.
  *
- * Source: nvtx3/nvToolsExt.h, nvtx3/nvtxDetail/nvtxTypes.h (NVTX 3).  libnvToolsExt.so.1 of CUDA 12 and before asks
- * for the same entry point.
+ * Source: nvtx3/nvToolsExt.h, nvtx3/nvtxDetail/nvtxTypes.h (NVTX 3). libnvToolsExt.so.1 of CUDA 12 and before uses the
+ * same entry point.
  */
 #ifndef GPUTRACE_AGENT_NVTX_ABI_H
 #define GPUTRACE_AGENT_NVTX_ABI_H
@@ -19,7 +19,7 @@ enum {
 	NVTX_MESSAGE_IS_ASCII = 1, /* nvtxMessageType_t */
 	NVTX_MESSAGE_IS_WIDE = 2,
 	NVTX_MESSAGE_IS_REGISTERED = 3,
-	NVTX_NO_TRACKING = -2, /* NVTX_NO_PUSH_POP_TRACKING: what push and pop answer where there is no tool */
+	NVTX_NO_TRACKING = -2, /* NVTX_NO_PUSH_POP_TRACKING: result of push and pop without a tool */
 };
 
 /* Functions of the tool by their NvtxCallbackIdCore and NvtxCallbackIdCore2: X(module, function, id) */
@@ -53,7 +53,7 @@ struct nvtx_callbacks {
 	int (*module_table)(uint32_t module, nvtx_function ***table, unsigned *count);
 };
 
-/* nvtxEventAttributes_v2, which NVTX 1 has without a registered message. */
+/* nvtxEventAttributes_v2; NVTX 1 has the same without registered messages. */
 struct nvtx_attributes {
 	uint16_t version, size;
 	uint32_t category;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Dmitry Vyukov's bounded queue, as returns.c has it; here a slot's turn is kept less the slot's number, so that
- * memory which no one has touched yet is an empty queue.
+ * Dmitry Vyukov's bounded queue, as in returns.c; here a slot stores its turn minus its number, so that untouched
+ * memory is an empty queue.
  */
 #include "agent/nvtx/range_queue.h"
 
@@ -24,7 +24,7 @@ static struct {
 	struct slot *_Atomic slots;
 	_Atomic uint32_t tail __attribute__((aligned(64))); /* writers */
 	_Atomic uint64_t dropped;
-	_Atomic uint64_t dropped_ns;		    /* time of the first of these, 0: none */
+	_Atomic uint64_t dropped_ns;		    /* time of the first dropped one, 0: none */
 	uint32_t head __attribute__((aligned(64))); /* the reader */
 	uint64_t sent_ns;
 } queue;
@@ -128,14 +128,14 @@ void ranges_send(struct batch *batch, const char *(*domain_name)(uint32_t number
 {
 	uint64_t now_ns = clock_now_ns();
 	struct range_event event, lost;
-	unsigned left = RANGES_MAX; /* then something else, however fast they come */
+	unsigned left = RANGES_MAX; /* a bound: other work must get its turn, however fast they come */
 
 	while (left-- && pop(&event))
 		send(batch, &event, domain_name);
 	lost = (struct range_event){.what = GPT_AGENT_RANGE_LOST, .id = atomic_exchange(&queue.dropped, 0)};
 	if (lost.id) {
 		lost.time_ns = atomic_exchange(&queue.dropped_ns, 0);
-		if (!lost.time_ns) /* its writer counted it after the time was sent */
+		if (!lost.time_ns) /* its writer counted it after that time was sent */
 			lost.time_ns = queue.sent_ns;
 		send(batch, &lost, domain_name);
 	}
@@ -148,7 +148,7 @@ void ranges_forked(void)
 
 	if (!slots)
 		return;
-	madvise(slots, QUEUE_BYTES, MADV_DONTNEED); /* zero: empty, also of what was being written */
+	madvise(slots, QUEUE_BYTES, MADV_DONTNEED); /* zero means empty; drops half-written entries, too */
 	queue.head = 0;
 	atomic_store(&queue.tail, 0);
 	atomic_store(&queue.dropped, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* What a collector without BPF wants: its control, read where the agent asks what is wanted (points.h). */
+/* The requests of a collector without BPF: its control, read where the agent checks what is wanted (points.h). */
 #ifndef GPUTRACE_AGENT_SHARE_CONTROL_H
 #define GPUTRACE_AGENT_SHARE_CONTROL_H
 
@@ -8,10 +8,10 @@
 
 #include <gputrace/share.h>
 
-/* NULL: none has come.  Once set it stays mapped, whatever becomes of the collector; a forked child has none. */
+/* NULL: no collector has come. Once set it stays mapped, even after the collector's end; a forked child has none. */
 extern const volatile struct gpt_share_control *volatile share_control;
 
-/* The control of a collector that lives, else NULL. */
+/* The control of a live collector, else NULL. */
 static inline const volatile struct gpt_share_control *share_listener(void)
 {
 	const volatile struct gpt_share_control *control = share_control;

@@ -21,16 +21,16 @@
 
 #define ANSWER_S 1u /* for one message */
 #define PATIENT_S 3u
-#define PATIENCE 3u /* times as long for all of them */
+#define PATIENCE 3u /* limit for all messages, in units of one answer's limit */
 
-/* In a user namespace this is the number of everyone whom it does not have: kernel.overflowuid. */
+/* A user namespace shows all users without a mapping by this number: kernel.overflowuid. */
 #define OVERFLOW_UID 65534u
 
 const volatile struct gpt_share_control *volatile share_control;
 
 enum { CONTROL, RING, DESCRIPTORS };
 
-/* The first user namespace has all numbers: user_namespaces(7). */
+/* The initial user namespace maps all numbers: user_namespaces(7). */
 static bool has_every_user(void)
 {
 	int map = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
@@ -84,7 +84,7 @@ static bool say(int connection, const void *data, size_t bytes)
 	return sent == (ssize_t)bytes;
 }
 
-/* The next message; with descriptors where it has them, which are the caller's. */
+/* Receives the next message; the caller owns its descriptors, if it has any. */
 static bool hear(int connection, struct gpt_share_message *message, int descriptors[DESCRIPTORS])
 {
 	union {
@@ -107,7 +107,7 @@ static bool hear(int connection, struct gpt_share_message *message, int descript
 	return got == (ssize_t)sizeof(*message);
 }
 
-/* A part of what own memory holds, in a message of its own. */
+/* Answers with a range of the process's own memory. */
 static bool answer(int connection, const struct gpt_share_message *question)
 {
 	const size_t most = sizeof(struct gpt_share_answer) + GPT_SHARE_READ_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Coming together with a collector (gputrace/share.h). */
+/* Connecting to a collector (gputrace/share.h). */
 #ifndef GPUTRACE_AGENT_SHARE_JOIN_H
 #define GPUTRACE_AGENT_SHARE_JOIN_H
 
@@ -15,13 +15,12 @@ struct joined {
 };
 
 /*
- * name: of its socket.  patient: no one waits for the calling thread.  False: there is no collector, it does not
- * answer, or what it sends is not what it should be. Nothing is left open.
+ * name: of its socket. patient: the program does not wait for the calling thread. False: there is no collector, it does
+ * not answer, or its messages are invalid. Nothing is left open.
  */
 bool join(const char *name, bool patient, struct joined *out);
 
-/* Whether the other end of the socket is of the same user, or of root: another could have taken a name that was free.
- */
+/* Whether the peer of the socket is of the same user, or root: any user can bind a free name. */
 bool share_trusts(int connection);
 
 #endif

@@ -11,12 +11,12 @@
 #include "agent/own_maps.h"
 
 #define PAGE_BITS 12
-#define PAGES 1024u /* remembered: a power of two */
+#define PAGES 1024u /* remembered pages: a power of two */
 
 static struct {
 	pid_t pid;
 	bool by_call;
-	uint64_t pages[PAGES]; /* numbers of pages that were read, 0: none */
+	uint64_t pages[PAGES]; /* numbers of pages that could be read, 0: none */
 } own;
 
 void own_memory_begin(bool by_call)
@@ -30,7 +30,7 @@ uint32_t own_memory_pid(void)
 	return (uint32_t)own.pid;
 }
 
-/* Opened each time: of a descriptor that stays open no one knows what the program makes of it. */
+/* Opens the file each time: the program could close or replace a descriptor that stays open. */
 static int64_t copy_by_file(uint8_t *to, const struct iovec *there, uint32_t count)
 {
 	int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
@@ -49,7 +49,7 @@ static int64_t copy_by_file(uint8_t *to, const struct iovec *there, uint32_t cou
 	return got;
 }
 
-/* One piece after the other; the bytes of all that come before the first one that cannot be read, or -1. */
+/* Copies the pieces in order; returns the bytes of those before the first unreadable one, or -1. */
 static int64_t copy(void *to, uint64_t bytes, const struct iovec *there, uint32_t count)
 {
 	struct iovec here = {.iov_base = to, .iov_len = bytes};
@@ -100,7 +100,7 @@ int own_memory_read_kept(void *to, uint64_t bytes, uint64_t from)
 
 #define PAGED_BYTES (4 * OWN_PAGE_BYTES)
 
-/* Copies the pages from this one on; those from the first on that cannot be read are dropped. */
+/* Copies the pages from `first` on; drops the first unreadable one and all after it. */
 static void copy_pages(struct own_pages *pages, uint32_t first)
 {
 	uint32_t count = pages->count - first;
@@ -130,7 +130,7 @@ void own_pages_begin(struct own_pages *pages, uint32_t thread)
 	copy_pages(pages, 0);
 }
 
-/* OWN_PAGES: there is no copy. */
+/* Returns OWN_PAGES if there is no copy. */
 static uint32_t index_of(const struct own_pages *pages, uint64_t page)
 {
 	for (uint32_t i = 0; i < pages->count; i++)
@@ -139,7 +139,7 @@ static uint32_t index_of(const struct own_pages *pages, uint64_t page)
 	return OWN_PAGES;
 }
 
-/* Copies those that are missing, by one call. */
+/* Copies the missing pages with one call. */
 static void have_pages(struct own_pages *pages, uint64_t first, uint64_t last)
 {
 	uint32_t count = pages->count, missing = 0;

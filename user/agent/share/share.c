@@ -31,7 +31,7 @@ static void join_now(const char *name, bool patient)
 	fork_registered = true;
 	if (join(name, patient, &joined) && stacks_open(joined.ring->shared.reader.pid)) {
 		ring_open(joined.ring);
-		stacks_look(); /* before a thread launches: of several at once one alone could */
+		stacks_look(); /* before a thread launches: of several threads only one takes news */
 		__atomic_store_n(&share_control, joined.control, __ATOMIC_RELEASE);
 	}
 	atomic_store(&state, DONE);
@@ -50,7 +50,7 @@ void share_join(const char *name)
 		join_now(wanted, name != NULL);
 		return;
 	}
-	/* The other thread's first call must not come before its collector. */
+	/* Wait: the first call of this thread must not come before the collector. */
 	end_ns = clock_now_ns() + JOIN_WAITS_NS;
 	while (atomic_load(&state) == JOINING && clock_now_ns() < end_ns)
 		futex_wait(&state, JOINING, JOIN_WAITS_NS / 10);

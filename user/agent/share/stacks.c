@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The walker of bpf/ in the process that it walks.  Tables that are maps there are tables without locks here: each word
- * of them stands for itself, and what two threads write at once is at worst forgotten, and sent again.
+ * The walker of bpf/, inside the process that it walks. Maps are lock-free tables here: each word is independent, and
+ * what two threads write at once is at worst forgotten and sent again.
  */
 #include "agent/share/stacks.h"
 
@@ -23,12 +23,12 @@
 #define GPT_USER_SPACE
 #include "common.bpf.h"
 
-#define WAYS 4u			  /* places that a key may have */
-#define STACKS (1u << 16)	  /* remembered; all of these are powers of two */
+#define WAYS 4u			  /* slots that a key may be in */
+#define STACKS (1u << 16)	  /* stacks remembered; all of these are powers of two */
 #define CODES (1u << 14)	  /* the same */
 #define MARKS (1u << 17)	  /* as GPT_CODE_MARKS */
 #define CODE_MARKS_AGE (1u << 14) /* as GPT_CODE_MARKS_AGE */
-#define SLOTS 32u		  /* threads that walk at the same time */
+#define SLOTS 32u		  /* threads that walk concurrently */
 #define TP_DEALLOC 48u		  /* in a PyTypeObject: Include/cpython/object.h, the same from 3.6 to 3.15 */
 
 struct tables {
@@ -41,9 +41,9 @@ static uint32_t code_age = 1, code_descriptions;
 
 /* Whether what is read belongs to the calling thread as long as it runs. */
 static __thread struct {
-	uint64_t program;	   /* of the process when the thread was announced, 0: it was not */
+	uint64_t program;	   /* the process's when the thread was announced, 0: not announced */
 	uint64_t tstate, searched; /* gpt_thread_state */
-	struct own_pages *pages;   /* of the walk that goes on, NULL: none does */
+	struct own_pages *pages;   /* of the walk in progress, NULL: none */
 } self __attribute__((tls_model("initial-exec")));
 
 static struct gpt_process_state own_process;
@@ -51,8 +51,8 @@ static struct gpt_process_state own_process;
 #define RUNTIME_BYTES 4096u /* of _PyRuntime, which lies in a library that is never unloaded */
 
 /*
- * The states of other threads than the first are taken down while the interpreter ends, perhaps beside a thread that
- * is in a call of CUDA just then. Those of the first one are its own to the end.
+ * When the interpreter ends it frees the states of all threads but the first, perhaps while such a thread is in a CUDA
+ * call. The first thread's state stays valid to the end.
  */
 static long memory_read(void *to, uint64_t bytes, uint64_t from)
 {
@@ -100,7 +100,7 @@ static uint64_t own_thread_pointer(void)
 	return (uint64_t)pthread_self();
 }
 
-/* The kernel puts these bytes right above what it gives the first thread. */
+/* The kernel places these bytes just above the first thread's stack. */
 static uint64_t first_stack_end(void)
 {
 	return getauxval(AT_RANDOM);
@@ -189,21 +189,21 @@ static struct walk_slot *slots;
 static struct own_pages *pages; /* one for each slot */
 
 static struct {
-	uint32_t pid;			     /* as the collector sees the process */
-	uint32_t news;			     /* that were taken last */
-	uint64_t head;			     /* of the list of interpreters, when there was one in it */
-	atomic_flag busy;		     /* a thread takes news */
-	void (*_Atomic dealloc)(void *code); /* of code objects, before code_dealloc stood there; NULL: it does not */
+	uint32_t pid;			     /* the process's id as the collector sees it */
+	uint32_t news;			     /* the latest news taken over */
+	uint64_t head;			     /* head of the list of interpreters, as last seen; 0: none */
+	atomic_flag busy;		     /* a thread is taking over news */
+	void (*_Atomic dealloc)(void *code); /* the tp_dealloc that code_dealloc replaced; NULL: none */
 } python = {.busy = ATOMIC_FLAG_INIT};
 
-/* Stacks get new ids, and all code objects are described again. */
+/* Makes stacks get new ids and all code objects be described again. */
 static void forget_descriptions(void)
 {
 	own_process.generation = clock_now_ns();
 	__atomic_fetch_add(&code_age, 1, __ATOMIC_RELAXED);
 }
 
-/* Instead of PyCode_Type.tp_dealloc: what its address means afterwards is another function. */
+/* Replaces PyCode_Type.tp_dealloc: afterwards the address may belong to another code object. */
 static void code_dealloc(void *object)
 {
 	struct code_key key = {.code = (uint64_t)object, .pid = python.pid, .age = code_age};
@@ -230,7 +230,7 @@ static void code_dealloc(void *object)
 	atomic_load (&python.dealloc)(object);
 }
 
-/* False where the death of code objects cannot be seen. */
+/* False: the death of code objects cannot be seen. */
 static bool watch_deaths(uint64_t code_type)
 {
 	void *_Atomic *at = (void *_Atomic *)(code_type + TP_DEALLOC);
@@ -248,7 +248,7 @@ static bool watch_deaths(uint64_t code_type)
 	return true;
 }
 
-/* True when all of it is taken: the collector may write meanwhile. */
+/* True if the copy is consistent: the collector may write meanwhile. */
 static bool copy_news(const volatile struct gpt_share_reader *reader, uint32_t news, struct gpt_share_reader *copy)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -318,7 +318,7 @@ bool stacks_open(uint32_t pid)
 	return true;
 }
 
-/* The code objects of the child go on to be those of its tp_dealloc: the detour stays. */
+/* The detour in tp_dealloc stays for the child's code objects. */
 void stacks_forget(void)
 {
 	memset(&self, 0, sizeof(self));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * One thread listens.  It has a table of descriptors of its own, so that the program neither closes its socket nor
- * gives it to a child.  A thread that it starts would have that table, too, in which CUPTI and the driver do not find
- * their files: so another one, which has the program's, starts what is asked for.
+ * One thread listens. It has its own descriptor table, so that the program can neither close its socket nor pass it to
+ * a child. A thread that it starts would share that table, in which CUPTI and the driver do not find their files: so a
+ * second thread, which has the program's table, starts the requested session.
  */
 #include "agent/share/wait.h"
 
@@ -26,7 +26,7 @@
 #include "agent/own_thread.h"
 #include "agent/share/join.h"
 
-#define SPEAKS_S 1 /* how long one that has connected is listened to */
+#define SPEAKS_S 1 /* how long to wait for a connected client's message */
 #define FAILED_PAUSE_NS 100000000u
 #define IDLE_NS 3600000000000u
 
@@ -34,10 +34,10 @@ static struct {
 	bool (*start)(const char *asked);
 	_Atomic bool waits;
 	bool fork_registered;
-	_Atomic uint32_t asked; /* futex: 1 when `text` is to be done */
-	_Atomic uint32_t begun; /* futex: 1 when it has been begun */
+	_Atomic uint32_t asked; /* futex: 1 when `text` has a request */
+	_Atomic uint32_t begun; /* futex: 1 when the request was handled */
 	char text[GPT_SHARE_ASK_MAX];
-	bool started; /* what came of it */
+	bool started; /* result of the request */
 } waiting;
 
 static void starting_thread(void)
@@ -52,7 +52,7 @@ static void starting_thread(void)
 	}
 }
 
-/* The first name that is free: processes of several pid namespaces may have one number. */
+/* Takes the first free name: processes of several pid namespaces may have the same number. */
 static int listen_here(void)
 {
 	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -127,7 +127,7 @@ static void listening_thread(void)
 	fork_gate_enter();
 }
 
-/* Its threads are not in the child, which may start CUDA itself. */
+/* The child, which may start CUDA itself, does not have these threads. */
 static void forked(void)
 {
 	atomic_store(&waiting.waits, false);

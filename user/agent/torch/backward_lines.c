@@ -8,18 +8,19 @@
 #include "agent/share/share.h"
 #include "agent/thread_id.h"
 
-/* Of c10::DebugInfoKind, an unsigned char: far from those that PyTorch counts up (7 in 2.15, ThreadLocalDebugInfo.h).
- */
+/* A c10::DebugInfoKind, an unsigned char, far above those that PyTorch uses (7 in 2.15, ThreadLocalDebugInfo.h). */
 #define KIND 0xe7u
 
-#define PASSES 64u /* at a time; the launches of others have no line */
+#define PASSES 64u /* concurrent passes; launches of further ones have no line */
 
 /* c10::DebugInfoGuard: a bool and a std::shared_ptr. */
 struct guard {
 	uint64_t words[4];
 };
 
-/* std::shared_ptr<c10::DebugInfoBase> of no object that anyone owns: the pointer is a stack's id, no one follows it. */
+/*
+ * std::shared_ptr<c10::DebugInfoBase> without an owned object: the pointer is a stack's id and is never dereferenced.
+ */
 struct shared_pointer {
 	uint64_t pointer;
 	void *control;
@@ -32,14 +33,14 @@ static struct {
 	_Atomic uint32_t under_way; /* passes */
 	struct pass {
 		_Atomic uint32_t thread; /* thread_number, 0: none */
-		uint32_t order;		 /* of one thread the latest is the innermost */
-		bool given;		 /* its stack goes along */
+		uint32_t order;		 /* the highest one of a thread is its innermost pass */
+		bool given;		 /* its stack is passed on */
 		struct guard guard;
 	} passes[PASSES];
 	_Atomic uint32_t last_order;
 } lines;
 
-/* Passes of the thread for which there was no place: the innermost ones. */
+/* Passes of the thread that found no slot: the innermost ones. */
 static __thread uint32_t without_place __attribute__((tls_model("initial-exec")));
 
 /* For share_call: the stack that the calling thread works for. */

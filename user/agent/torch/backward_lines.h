@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The line of a backward pass on the threads that run it, where there is no BPF: PyTorch gives what a thread has in its
- * c10::ThreadLocalDebugInfo to each thread that works for its backward().  There the stack of the caller goes along.
+ * The line of a backward pass on the threads that run it, without BPF: PyTorch passes a thread's
+ * c10::ThreadLocalDebugInfo on to each thread that works for its backward(). The stack of the caller is stored there.
  *
  * Only for a collector that shares memory (share/).
  */
@@ -10,10 +10,10 @@
 
 #include "agent/torch/torch.h"
 
-/* Finds the functions of PyTorch that it needs. */
+/* Finds the PyTorch functions that it needs. */
 void backward_lines_find(const struct torch *torch);
 
-/* A pass begins on the calling thread, and ends: by a return, or by an exception that goes through. */
+/* A pass begins on the calling thread; ends there, by a return or an exception. */
 void backward_lines_enter(void);
 void backward_lines_leave(void);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* What is in the detour when the call is put back finds it mapped.  In the child of a fork it only goes on. */
+/*
+ * A pass inside the detour when the call is restored still finds it mapped. In the child of a fork the detour only
+ * passes the call on.
+ */
 #include "agent/torch/backward_passes.h"
 
 #include <dlfcn.h>
@@ -18,13 +21,13 @@
 #include "agent/own_maps.h"
 #include "agent/points.h"
 
-#define LOOK_NS 250000000u /* how long a call that the loader has put back goes by unseen */
+#define LOOK_NS 250000000u /* until the next look for entries that the loader has reset */
 
 /* The same from PyTorch 1.13 to 2.15: roots, inputs, whether to keep and to make a graph, to accumulate; outputs. */
 static const char symbol[] = "_ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EERKS2_IN2at6TensorESaIS9_"
 			     "EEbbbS7_";
 
-/* std::vector, which comes back in memory that the caller has given. */
+/* std::vector, returned in memory of the caller. */
 struct vector {
 	void *words[3];
 };
@@ -36,13 +39,13 @@ static struct {
 	execute_function real;
 	_Atomic uint64_t last_mark;
 	uint64_t next_look_ns, libraries;
-	char folder[512];  /* that PyTorch's libraries are in */
-	void *_Atomic *at; /* NULL: nothing leads here */
+	char folder[512];  /* of PyTorch's libraries */
+	void *_Atomic *at; /* the redirected entry, NULL: none */
 	void *before;
-	bool has_python; /* of one look: the library is there */
+	bool has_python; /* result of one scan: the library is loaded */
 } passes;
 
-/* On the agent's thread, where there is no session of ops. */
+/* Used on the agent's thread, without a session of ops. */
 static struct {
 	struct torch torch;
 	bool opened;
@@ -50,8 +53,8 @@ static struct {
 } alone;
 
 /*
- * What an exception that goes through the detour calls (Itanium C++ ABI, _Unwind_Personality_Fn): the clean-up of its
- * frame is all done here, and there is nothing to land on.
+ * The personality function for exceptions that pass through the detour (Itanium C++ ABI, _Unwind_Personality_Fn): it
+ * does all clean-up of the frame itself, as there is no landing pad.
  */
 #define CLEANUP_PHASE 2	  /* _UA_CLEANUP_PHASE */
 #define CONTINUE_UNWIND 8 /* _URC_CONTINUE_UNWIND */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Runs in the application's threads: nothing here allocates, and what is read was found to lie where we look. */
+/* Runs on the application's threads: nothing here allocates, and the layout of everything read was checked before. */
 #include "agent/torch/collectives.h"
 
 #include <dlfcn.h>
@@ -34,7 +34,7 @@ static struct {
 	const struct torch_layout *layout;
 	void *(*get)(void *kind);
 	void *kind;
-	const void *vtable; /* as objects point to it */
+	const void *vtable; /* at the address that objects store */
 } collectives;
 
 /* ---- what is there ------------------------------------------------------------------------------ */
@@ -74,7 +74,7 @@ static bool is_string(const struct cxx_string *string, const char *text)
 
 struct writer {
 	char *text;
-	size_t used; /* never more than COLLECTIVE_TEXT_MAX: all that is put has a bound */
+	size_t used; /* never more than COLLECTIVE_TEXT_MAX: every item is bounded */
 };
 
 static void put_bytes(struct writer *out, const char *bytes, size_t count)
@@ -134,7 +134,7 @@ static void put_list(struct writer *out, const struct cxx_numbers *list)
 	end_field(out);
 }
 
-/* Of a send or a receive the global rank of the other. */
+/* The peer's global rank of a send or a receive. */
 static int64_t peer_of(const void *comms)
 {
 	const struct torch_layout *layout = collectives.layout;
@@ -219,7 +219,7 @@ static bool is_as_expected(const struct torch_layout *layout, const void *comms)
 	       (!layout->comms_point_to_point || byte_at(comms, layout->comms_point_to_point) == 0);
 }
 
-/* Classes go by address, and the arguments are moved from; the last argument came with 2.12. */
+/* Classes are passed by address, and arguments are moved from; the last argument exists since 2.12. */
 typedef void (*constructor)(void *self, struct cxx_string names[2], int rank, struct cxx_string *name,
 			    int64_t in_elements, int64_t out_elements, int8_t dtype, struct cxx_numbers *in_split,
 			    struct cxx_numbers *out_split, int rank_start, int rank_stride, int group_size,
@@ -228,7 +228,7 @@ typedef void (*constructor)(void *self, struct cxx_string names[2], int rank, st
 static bool check(const struct torch_layout *layout, constructor construct)
 {
 	uint8_t comms[ROOM] __attribute__((aligned(16)));
-	struct cxx_string names[2], name; /* libstdc++ has the elements of a tuple in reverse order */
+	struct cxx_string names[2], name; /* libstdc++ stores the elements of a tuple in reverse order */
 	struct cxx_numbers in_split = {0}, out_split = {0};
 	void (*const *functions)(void *self) = collectives.vtable;
 	bool right;
@@ -240,7 +240,7 @@ static bool check(const struct torch_layout *layout, constructor construct)
 		  true);
 	right = is_as_expected(layout, comms);
 	if (right)
-		functions[0](comms); /* the destructor, as the C++ ABI orders them */
+		functions[0](comms); /* the complete destructor, by the C++ ABI's order */
 	return right;
 }
 

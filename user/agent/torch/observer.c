@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Nothing here allocates, waits or calls anything of PyTorch's but the name of the op.  The op's own time is taken last
- * at its begin and first at its end, so that what we cost is not the op's.
+ * Nothing here allocates, waits or calls PyTorch except for the name of the op. The time is taken last at the op's
+ * start and first at its end, so that the observer's cost is not part of the op.
  */
 #include "agent/torch/observer.h"
 
@@ -22,8 +22,8 @@
 
 static struct {
 	/*
-	 * What every op uses is in one line of the cache, which its own work has pushed out since the op before.
-	 * After session: as observer.torch and op_clock_counts say.
+	 * The members that every op uses are in one cache line, which the op's own work has evicted since the previous
+	 * op. Those after session are copies from observer.torch and op_clock_counts.
 	 */
 	_Atomic uint32_t session; /* 0: nothing is observed */
 	_Atomic uint32_t epoch;	  /* of names */
@@ -33,12 +33,12 @@ static struct {
 	/* bytes from the start of an op */
 	uint16_t at_thread, at_scope, at_sequence, at_forward_thread, at_handle, at_async;
 	bool clock_counts;
-	_Atomic bool forked; /* this is a child that has run no op yet */
+	_Atomic bool forked; /* a forked child that has run no op yet */
 
-	_Atomic uint64_t handle; /* of the callback, 0: none is registered */
+	_Atomic uint64_t handle; /* of the callback, 0: not registered */
 	bool with_inputs, scheduled;
 	struct torch torch;
-	pthread_mutex_t registering; /* while PyTorch's list of callbacks is changed */
+	pthread_mutex_t registering; /* held while PyTorch's list of callbacks is changed */
 } observer __attribute__((aligned(CACHE_LINE))) = {.registering = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- names ------------------------------------------------------------------------------------- */
@@ -64,7 +64,7 @@ static uint64_t take_name(struct op_buffer *buffer, const void *op)
 
 /* ---- inputs ------------------------------------------------------------------------------------ */
 
-/* After take_name, which forgets what has to be said again. */
+/* Call it after take_name, which forgets texts that must be written again. */
 static uint64_t take_inputs(struct op_buffer *buffer, const void *op)
 {
 	uint32_t count = op_inputs_take(observer.torch.layout, op, buffer->words);
@@ -102,8 +102,8 @@ static void take_facts(struct op_facts *facts, const void *op, uint32_t tid)
 }
 
 /*
- * Of forward ops, and of the nodes of backward passes: what Python runs in these has a deeper one.  Outside of the op's
- * own time.
+ * Takes the stacks of forward ops and of the nodes of backward passes, in which Python code may run with a deeper
+ * stack. Not part of the op's time.
  */
 static void take_stack(struct op_buffer *buffer, struct op_facts *facts)
 {
@@ -122,7 +122,7 @@ static void close_slot(struct op_slot *slot)
 		atomic_store_explicit(&slot->turn, turn + 1, memory_order_release);
 }
 
-/* ~ObserverContext(): PyTorch has done with what `begin` returned. The first is not called by who deletes. */
+/* ~ObserverContext(): PyTorch no longer uses the result of `begin`. A delete does not call the first of the two. */
 static void destroy_context(void *context)
 {
 	close_slot(context);
@@ -134,7 +134,7 @@ static void delete_context(void *context)
 	op_buffer_give_back_slot(context);
 }
 
-/* As the C++ ABI has them: offset to the top, type, then the functions, to which an object points. */
+/* By the C++ ABI: offset to top, type, then the functions, where an object's pointer leads. */
 static const struct {
 	const void *top, *type;
 	void (*destroy)(void *context);
@@ -150,8 +150,8 @@ static void unregister_observer(void)
 }
 
 /*
- * A thread that is gone may have had PyTorch's list of callbacks: only this one waits for that.  Otherwise a fork waits
- * for this one, and the grandchild has neither the observer nor a list that is locked.
+ * A thread that the fork did not copy may have locked PyTorch's list of callbacks: then only this thread waits for it.
+ * Otherwise a fork waits for this thread, and the grandchild has neither the observer nor a locked list.
  */
 static void unregister_in_child(void)
 {
@@ -160,7 +160,7 @@ static void unregister_in_child(void)
 	fork_gate_end_unsure();
 }
 
-/* At its first op.  Where no thread can be made the observer stays, and observes nothing. */
+/* At the child's first op. If no thread can be made, the observer stays and observes nothing. */
 static void leave_child(void)
 {
 	bool forked = true;
@@ -179,7 +179,7 @@ static void take_collective(struct op_buffer *buffer, struct op_collective *coll
 		collective->text = hash;
 }
 
-/* Compiled once with, once without inputs: who does not want them pays nothing for that. */
+/* Compiled twice, with and without inputs, so that these cost nothing unless they are wanted. */
 static inline __attribute__((always_inline)) struct op_slot *open_slot(const void *op, bool with_inputs)
 {
 	uint32_t session = atomic_load_explicit(&observer.session, memory_order_acquire);
@@ -215,7 +215,7 @@ static inline __attribute__((always_inline)) struct op_slot *open_slot(const voi
 	return slot;
 }
 
-/* std::unique_ptr<ObserverContext> start(const RecordFunction &): returned where `result` says. */
+/* std::unique_ptr<ObserverContext> start(const RecordFunction &): returned through `result`. */
 static void **begin(void **result, const void *op)
 {
 	*result = open_slot(op, false);
@@ -233,7 +233,7 @@ static uint8_t scope_of(const void *op)
 	return *((const uint8_t *)op + observer.at_scope);
 }
 
-/* With a schedule: the op that begins a step is the first of it. */
+/* With a schedule: the op that begins a step is the step's first op. */
 static inline __attribute__((always_inline)) struct op_slot *open_scheduled_slot(const void *op, bool with_inputs)
 {
 	const char *name;
@@ -276,7 +276,7 @@ static void end(const void *op, void *context)
 	}
 	buffer = op_buffer_of_thread();
 	if (buffer) {
-		if (buffer != slot->buffer) /* whose names may be read later */
+		if (buffer != slot->buffer) /* that buffer's names may be read later */
 			take_name(buffer, op);
 		entry = op_write_op(buffer, slot);
 	}
@@ -320,7 +320,7 @@ void observer_repeat_names(void)
 
 /* ---- registered -------------------------------------------------------------------------------- */
 
-/* Who rests is called for what the program names alone; that of other ops costs nothing then. */
+/* During rest PyTorch calls the observer only for ops that the program names; other ops cost nothing then. */
 static void register_scheduled(const struct torch *torch)
 {
 	void *start = observer.with_inputs ? (void *)begin_scheduled_with_inputs : (void *)begin_scheduled;
@@ -388,7 +388,7 @@ void observer_take_inputs(bool wanted)
 	pthread_mutex_unlock(&observer.registering);
 }
 
-/* On a thread of the program: so inside the gate. */
+/* On a thread of the program, hence inside the gate. */
 void observer_follow_schedule(void)
 {
 	fork_gate_enter();

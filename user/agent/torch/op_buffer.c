@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* See op_buffer.h.  Memory of a buffer is never given back to the system whole: an op that is open holds a place in it.
- */
+/* See op_buffer.h. A buffer's memory is never returned to the system entirely: an open op holds a slot in it. */
 #include "agent/torch/op_buffer.h"
 
 #include <pthread.h>
@@ -17,7 +16,7 @@ __thread struct op_buffer *op_buffer_own OP_BUFFER_STATIC_TLS;
 static struct {
 	struct op_buffer *_Atomic buffers[OP_BUFFERS_MAX];
 	_Atomic uint32_t count;
-	_Atomic uint64_t homeless, homeless_ns; /* ops of threads without a buffer, and the first of these */
+	_Atomic uint64_t homeless, homeless_ns; /* ops lost by threads without a buffer, and the time of the first */
 	void (*wake_reader)(void);
 	pthread_key_t key;
 	bool has_key;
@@ -142,7 +141,7 @@ static uint8_t *chunk_at(const struct op_buffer *buffer, uint32_t chunk)
 	       chunk % OP_BUFFER_BLOCK_CHUNKS * (size_t)OP_BUFFER_CHUNK_BYTES;
 }
 
-/* False: there is no memory for it. */
+/* False: no memory. */
 static bool make_chunk(struct op_buffer *buffer)
 {
 	uint8_t *_Atomic *block = &buffer->blocks[buffer->chunks_made / OP_BUFFER_BLOCK_CHUNKS];
@@ -159,7 +158,7 @@ static bool make_chunk(struct op_buffer *buffer)
 	return true;
 }
 
-/* What the reader has left is written first, and of that the latest. */
+/* Prefers chunks that the reader has released, the latest first. */
 bool op_buffer_enter_chunk(struct op_buffer *buffer, uint64_t tail)
 {
 	uint64_t read = atomic_load_explicit(&buffer->head, memory_order_acquire) / OP_BUFFER_CHUNK_BYTES;
@@ -179,7 +178,7 @@ bool op_buffer_enter_chunk(struct op_buffer *buffer, uint64_t tail)
 	return true;
 }
 
-/* Skips what is left of a chunk: the tail after it. */
+/* Skips the rest of a chunk; returns the new tail. */
 uint64_t op_buffer_pad(struct op_buffer *buffer, uint64_t tail)
 {
 	uint32_t offset = (uint32_t)(tail % OP_BUFFER_CHUNK_BYTES), left = OP_BUFFER_CHUNK_BYTES - offset;
@@ -221,7 +220,7 @@ uint32_t op_buffers_count(void)
 
 struct op_buffer *op_buffer_at(uint32_t index)
 {
-	return atomic_load(&all.buffers[index]); /* NULL: its thread is about to put it there */
+	return atomic_load(&all.buffers[index]); /* NULL: its thread has not stored it yet */
 }
 
 static const struct op_entry *entry_at(const struct op_buffer *buffer, uint64_t position)
@@ -238,7 +237,7 @@ const struct op_entry *op_buffer_next(struct op_buffer *buffer, uint64_t *positi
 	while (*position < end) {
 		entry = entry_at(buffer, *position);
 		if (entry->bytes < sizeof(*entry) || entry->bytes > end - *position) {
-			*position = end; /* of a session before: its memory has gone */
+			*position = end; /* of an earlier session: its memory was released */
 			return NULL;
 		}
 		*position += entry->bytes;

@@ -36,7 +36,7 @@ struct op_facts {
 	int64_t sequence;
 	uint64_t name; /* hash of it */
 	uint64_t thread;
-	uint64_t inputs; /* hash of what it was called with, 0: nothing, or not asked for */
+	uint64_t inputs; /* hash of its inputs, 0: none, or not requested */
 	/* Most ops have 0 in the members from here on: a short entry leaves them out, and has tid and scope elsewhere.
 	 */
 	uint64_t stack; /* number of its Python stack, 0: none */
@@ -47,7 +47,7 @@ struct op_facts {
 
 /* The collective of an op; 0: none. */
 struct op_collective {
-	uint64_t text; /* hash of it, written as a name is */
+	uint64_t text; /* its hash; the text is written like a name */
 	int64_t sequence;
 };
 
@@ -292,7 +292,7 @@ void op_buffer_recycle(struct op_buffer *buffer);
 uint64_t op_buffers_lost(uint64_t *first_ns);
 uint64_t op_buffers_inputs_lost(void);
 
-/* At the start of a session: discards what is in the buffers.  At its end: returns the memory. */
+/* At the start of a session: discards the contents of the buffers. At its end: returns the memory. */
 void op_buffers_empty(void);
 void op_buffers_release(void);
 

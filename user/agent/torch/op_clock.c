@@ -10,14 +10,13 @@
 #include "agent/old_glibc.h"
 
 #define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-#define APART_NS 10000000u /* three that are kept are not nearer to each other */
+#define APART_NS 10000000u /* any three consecutive samples span at least this */
 #define SAMPLES (4 * OP_CLOCK_SETTLED_NS / APART_NS)
-#define TRIES 5u	  /* the narrowest is taken: one of them may be interrupted */
-#define FRACTION_BITS 32u /* of nanoseconds in a tick of the counter */
-/* A counter that goes back by more has begun again, as after suspend to RAM; by less: those of two processors differ.
- */
+#define TRIES 5u	  /* the narrowest one counts: others may be interrupted */
+#define FRACTION_BITS 32u /* of the fixed-point nanoseconds per tick */
+/* A counter that goes back by more was reset, as by suspend to RAM; by less: the counters of two processors differ. */
 #define RESTART_TICKS (1u << 24)
-/* No stamp is so far ahead of the sample that is taken before stamps are read. */
+/* No stamp is that far ahead of the sample that is taken before stamps are read. */
 #define AHEAD_TICKS (1ull << 33)
 
 bool op_clock_counts;
@@ -25,10 +24,10 @@ bool op_clock_counts;
 static struct {
 	struct sample {
 		uint64_t stamp, ns;
-		uint64_t rate; /* nanoseconds a tick since the sample before, fixed point */
+		uint64_t rate; /* nanoseconds per tick since the previous sample, fixed point */
 	} samples[SAMPLES];
-	uint64_t count;	  /* of all there were */
-	uint64_t restart; /* number of the first since the counter began again, 0 */
+	uint64_t count;	  /* of all samples so far */
+	uint64_t restart; /* number of the first sample after a reset of the counter, else 0 */
 } op_clock;
 
 static struct sample *sample_at(uint64_t number)
@@ -36,7 +35,7 @@ static struct sample *sample_at(uint64_t number)
 	return &op_clock.samples[number % SAMPLES];
 }
 
-/* Who forbids itself to read the counter (PR_SET_TSC) cannot ask for the time either: it need not be asked for. */
+/* Does not check PR_SET_TSC: a program that forbids itself to read the counter cannot read the time either. */
 void op_clock_choose(void)
 {
 #if defined(__x86_64__)
@@ -78,7 +77,7 @@ void op_clock_add(uint64_t stamp, uint64_t ns)
 		op_clock.restart = op_clock.count;
 		sample.rate = last->rate;
 	}
-	/* One that is not far from the one before the last takes the place of the last. */
+	/* A sample close to the last but one replaces the last. */
 	if (op_clock.count - op_clock.restart > 1 && ns - sample_at(op_clock.count - 2)->ns < APART_NS)
 		op_clock.count--;
 	if (op_clock.count > op_clock.restart)
@@ -121,7 +120,7 @@ uint64_t op_clock_ns(uint64_t stamp)
 	if (!op_clock_counts || !op_clock.count)
 		return stamp;
 	if (op_clock.restart > oldest && stamp > sample_at(number)->stamp + AHEAD_TICKS)
-		number = op_clock.restart - 1; /* of before */
+		number = op_clock.restart - 1; /* from before the reset */
 	else if (op_clock.restart > oldest)
 		oldest = op_clock.restart;
 	while (number > oldest && sample_at(number)->stamp > stamp && sample_at(number - 1)->stamp > stamp)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Names and inputs of ops by number: a hash of their bytes and of a seed that a program cannot know, so that no two of
- * its texts meet.  Never 0.  In a header, as every op runs it.
+ * Hashes that identify names and inputs of ops: of their bytes and a secret seed, so that a program cannot construct
+ * collisions. Never 0. In a header, as every op runs it.
  */
 #ifndef GPUTRACE_AGENT_OP_HASH_H
 #define GPUTRACE_AGENT_OP_HASH_H
@@ -35,9 +35,9 @@ static inline uint64_t op_hash_load_few(const char *text, size_t bytes)
 }
 
 #define OP_HASH_NAME 0x9e3779b97f4a7c15u
-#define OP_HASH_INPUTS 0xa0761d6478bd642fu /* another number than that of a name, though it had the same bytes */
+#define OP_HASH_INPUTS 0xa0761d6478bd642fu /* differs from a name's, so that equal bytes hash differently */
 
-/* Sixteen bytes at a time; both factors have the number that a program cannot know. */
+/* Sixteen bytes at a time; both factors depend on the secret seed. */
 static inline uint64_t op_hash_two(uint64_t seed, uint64_t hash, uint64_t a, uint64_t b, uint64_t key)
 {
 	return op_hash_mix(hash ^ a, b ^ key ^ seed);
@@ -49,7 +49,7 @@ static inline uint64_t op_hash_end(uint64_t seed, uint64_t hash, uint64_t key)
 	return hash ? hash : 1;
 }
 
-/* Of the text and a number that a program cannot know: no two of its names meet. The last bytes may be read twice. */
+/* Hash of a name's text. The last bytes may be read twice. */
 static inline uint64_t op_hash_name(uint64_t seed, const char *text, size_t bytes)
 {
 	uint64_t hash = seed ^ bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Reads memory of PyTorch's objects by the layout of its version, which torch_inputs.c has checked.  Virtual functions,
- * which the real accessors use for tensors of some classes, might run Python: what they would say is not asked.
+ * Reads memory of PyTorch's objects by the layout of its version, which torch_inputs.c has checked. PyTorch's accessors
+ * use virtual functions for tensors of some classes, which might run Python: these are not called.
  */
 #include "agent/torch/op_inputs.h"
 
@@ -35,7 +35,7 @@ static uint32_t tag_of(const struct torch_layout *layout, const void *value)
 	return tag;
 }
 
-/* What has no room is counted all the same: op_inputs_take says that there were more. */
+/* Counts words without room, too, so that op_inputs_take can return that there were more. */
 static void put(struct taking *taking, uint64_t word)
 {
 	if (taking->count < OP_INPUTS_WORDS)
@@ -48,7 +48,7 @@ static void put_head(struct taking *taking, enum op_input_kind kind, unsigned de
 	put(taking, (uint64_t)kind | (uint64_t)detail << 8 | count << 32);
 }
 
-/* A loop: there are one to five of them nearly always, which a copy of any length takes several times as long for. */
+/* A loop: nearly always there are one to five words, for which memcpy takes several times as long. */
 static void put_words(struct taking *taking, const uint64_t *from, uint64_t count)
 {
 	uint32_t at = taking->count;
@@ -73,7 +73,7 @@ static uint16_t type_of(const struct torch_layout *layout, const void *tensor)
 	return type;
 }
 
-/* NULL: undefined, nested, or of symbolic sizes, of which Kineto reports nothing. */
+/* NULL: undefined, nested, or with symbolic sizes, for which Kineto reports nothing. */
 static const void *tensor_of(const struct torch_layout *layout, const void *value)
 {
 	const void *tensor = pointer_at(value, layout->value_payload);
@@ -174,7 +174,7 @@ static bool list_of(const struct torch_layout *layout, const void *value, struct
 	return bytes % layout->value_bytes == 0 && list->count <= UINT32_MAX;
 }
 
-/* One that is undefined in it hides the others (as in Kineto). */
+/* One undefined tensor hides the others (as in Kineto). */
 static bool has_only_tensors(const struct torch_layout *layout, const struct list *list)
 {
 	uint64_t i;

@@ -8,9 +8,7 @@
 
 #include "agent/torch/op_inputs.h"
 
-/*
- * As PyTorch prints numbers (ATen/core/ivalue.cpp): whole ones that fit into 64 bits with a point after them, -0 as 0.
- */
+/* As PyTorch prints numbers (ATen/core/ivalue.cpp): integers that fit into 64 bits with a trailing point, -0 as 0. */
 #define WHOLE_BELOW 0x1p63
 
 struct writing {
@@ -94,7 +92,7 @@ static void write_double(struct writing *writing, double value)
 		snprintf(text, sizeof(text), "%" PRId64 ".", (int64_t)value);
 	else
 		snprintf(text, sizeof(text), "%.17g", value);
-	comma = strchr(text, ','); /* the program's locale may have it so */
+	comma = strchr(text, ','); /* the decimal separator of the program's locale */
 	if (comma)
 		*comma = '.';
 	write_text(writing, text);
@@ -166,7 +164,7 @@ static void write_tensor(struct writing *writing, uint64_t head, enum array arra
 		skip(writing, strides);
 }
 
-/* Dimensions or strides of each; else nothing. */
+/* Writes dimensions or strides of each tensor; nothing for other inputs. */
 static void write_tensors(struct writing *writing, uint64_t head, enum array array)
 {
 	uint32_t count = count_of(head) <= OP_INPUTS_LIST ? count_of(head) : 0, i;

@@ -22,7 +22,7 @@ struct half {
 
 static struct {
 	struct half *now, *before;
-	uint32_t last_id; /* of all sessions: no number is used twice, and none has the bits that mark its kind */
+	uint32_t last_id; /* in all sessions: no id is used twice, and none has the bits that mark its kind */
 } names;
 
 bool op_names_open(void)
@@ -51,7 +51,7 @@ void op_names_release(void)
 	clear(names.before);
 }
 
-/* Its place, or the free one for it. */
+/* The slot of that hash, or the free slot for it. */
 static struct name *find(struct half *half, uint64_t hash)
 {
 	uint32_t i = (uint32_t)(hash % SLOTS);
@@ -95,7 +95,7 @@ static void swap(void)
 	clear(before);
 }
 
-/* The text ends with whole characters of UTF-8, if it is UTF-8. */
+/* Drops an incomplete UTF-8 character at the end; returns the remaining bytes. */
 static uint32_t whole_characters(const char *text, uint32_t bytes)
 {
 	while (bytes && ((uint8_t)text[bytes] & 0xc0) == 0x80)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Names of ops, and texts of their inputs, each once: a number for every text, by the hash that the threads made of it.
- * Bounded: when half the room is used the names of the half before are forgotten.  Used by the thread of ops alone.
+ * Names of ops and texts of their inputs, each kept once: maps the hash that threads made of a text to an id. Bounded:
+ * there are two halves; when one is full, the other half's names are forgotten. Used only by the thread of ops.
  */
 #ifndef GPUTRACE_AGENT_OP_NAMES_H
 #define GPUTRACE_AGENT_OP_NAMES_H
@@ -17,7 +17,7 @@
 #define OP_NAMES_BYTES_MAX (8u << 20)		    /* of one half's text */
 #define OP_NAMES_IDS (GPT_AGENT_NAME_OF_INPUTS - 1) /* in all sessions; further names have no id and are not sent */
 
-/* Reserves the memory (touched only as names come); false: there is none. */
+/* Reserves the memory, touched only as names come; false: no memory. */
 bool op_names_open(void);
 void op_names_release(void);
 

@@ -22,7 +22,7 @@ static inline void op_forget_written(struct op_buffer *buffer, uint32_t session,
 	buffer->names_epoch = epoch;
 }
 
-/* Whole lines of the cache: the ops after an entry, most of which are a line, begin one then. */
+/* Rounds up to whole cache lines: most ops take one line, and start on one then. */
 static inline uint32_t op_write_lines(size_t bytes)
 {
 	return (uint32_t)(bytes + CACHE_LINE - 1) & ~(CACHE_LINE - 1);
@@ -50,7 +50,7 @@ static inline bool op_write_name(struct op_buffer *buffer, uint64_t hash, const 
 	return true;
 }
 
-/* buffer->words, `count` of them; false: no room. */
+/* Writes `count` words from buffer->words; false: no room. */
 static inline bool op_write_inputs(struct op_buffer *buffer, uint64_t hash, uint32_t count)
 {
 	uint64_t *known = &buffer->inputs[hash & (OP_BUFFER_INPUTS - 1)];

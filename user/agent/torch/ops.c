@@ -24,33 +24,33 @@
 #include "agent/torch/torch.h"
 #include "agent/own_maps.h"
 
-#define TICK_NS 20000000u     /* how late the end of listening is noticed */
-#define BUSY_TICK_NS 1000000u /* where a ring fills: at 2 million ops a second that is 2,000 of 100,000 */
-#define BUSY_PART 16u	      /* of a ring that fills in one tick */
-#define SAMPLE_NS 250000000u  /* agent.h asks for twice a second */
+#define TICK_NS 20000000u     /* how late the listener's end is noticed */
+#define BUSY_TICK_NS 1000000u /* while a ring fills up: at 2 million ops a second that is 2,000 of 100,000 */
+#define BUSY_PART 16u	      /* the part of a ring that, filled in one tick, makes ticks shorter */
+#define SAMPLE_NS 250000000u  /* agent.h requires twice a second */
 #define OPEN_REPORT_NS OP_CLOCK_SETTLED_NS
-#define EXIT_MAX_NS 1500000000u /* how long the end of the process may be held up by us, if all goes wrong */
+#define EXIT_MAX_NS 1500000000u /* the longest that the agent delays the end of the process, at worst */
 
 static struct {
-	_Atomic uint32_t alive;	  /* the thread is there */
+	_Atomic uint32_t alive;	  /* the thread exists */
 	_Atomic uint32_t dead;	  /* in the child of a fork */
 	_Atomic uint32_t exiting; /* futex */
 	_Atomic uint32_t stopped; /* futex: the thread has ended */
 	/* The rest is the thread's. */
 	bool fork_registered, exit_registered, early_exit_registered, clock_chosen;
-	bool no_thread;	  /* it could not be made, and that was sent */
-	pid_t pid;	  /* whose end at_exit is about */
+	bool no_thread;	  /* it could not be made, which was reported */
+	pid_t pid;	  /* the process for whose end at_exit is registered */
 	uint32_t state;	  /* enum gpt_agent_ops_state, 0: none sent */
-	uint32_t session; /* number, of all there were */
+	uint32_t session; /* number of the session, counted in the process */
 	unsigned listeners;
-	bool asked_again;			      /* as they were last seen */
-	uint64_t lost_before;			      /* until this session began */
-	uint64_t inputs_lost_before;		      /* by other threads than this one, until this session began */
-	bool inputs_checked, can_inputs, with_inputs; /* of this PyTorch: whether they can be read; whether they are */
+	bool asked_again;			      /* as last seen */
+	uint64_t lost_before;			      /* lost before this session began */
+	uint64_t inputs_lost_before;		      /* lost by other threads before this session began */
+	bool inputs_checked, can_inputs, with_inputs; /* inputs of this PyTorch: checked, readable, read */
 	bool scheduled;
-	uint32_t listener; /* gpt_schedule's, of the one for whom this session began; 0: several have shared it */
+	uint32_t listener; /* gpt_schedule.listener for which this session began; 0: several share it */
 	uint64_t next_sample_ns;
-	uint64_t libraries; /* how many had been loaded when we looked for PyTorch */
+	uint64_t libraries; /* number of libraries loaded at the latest search for PyTorch */
 	char why[256];
 	struct torch torch;
 	struct ops_sender sender;
@@ -94,14 +94,14 @@ static void at_exit(void)
 {
 	uint64_t end = clock_now_ns() + EXIT_MAX_NS;
 
-	if (ops.pid != getpid()) /* a child with our memory: its end is not that of the process */
+	if (ops.pid != getpid()) /* a child that shares the memory: its end is not the process's */
 		return;
 	futex_set(&ops.exiting);
 	while (atomic_load(&ops.alive) && clock_now_ns() < end)
 		futex_wait(&ops.stopped, 0, EXIT_MAX_NS / 10);
 }
 
-/* Behind PyTorch's own, once there is one: what is registered last runs first. */
+/* Registered again once PyTorch is loaded, after PyTorch's own handler: the last one registered runs first. */
 static void register_exit(bool *registered)
 {
 	ops.pid = getpid();
@@ -115,7 +115,7 @@ static void wake(void)
 	futex_wake(&ops.exiting);
 }
 
-/* Whether inputs are wanted, and can be read: looked at only once someone wants them. */
+/* Whether inputs are wanted and can be read, which is checked only once a listener wants them. */
 static bool takes_inputs(void)
 {
 	if (!points_take_shapes())
@@ -144,7 +144,7 @@ static bool observe(void)
 	ops.sender.sent = ops.sender.inputs_lost = 0;
 	ops.with_inputs = takes_inputs();
 	ops_memory_follow(&ops.torch, &ops.sender.batch,
-			  clock_now_ns()); /* who sees that ops are observed may rely on it */
+			  clock_now_ns()); /* a listener that sees OBSERVING may rely on it */
 	follow_passes(clock_now_ns());
 	return observer_begin(&ops.torch, ++ops.session, ops.with_inputs, ops.scheduled, ops.why, sizeof(ops.why));
 }
@@ -163,7 +163,7 @@ static void note_others(void)
 		strcpy(ops.why, "there is another PyTorch in the process, whose ops are not seen");
 }
 
-/* While one is observed. */
+/* Called while a PyTorch is observed. */
 static void look_for_others(void)
 {
 	uint64_t libraries = own_libraries_loaded();
@@ -205,7 +205,7 @@ static void look_for_torch(void)
 	refuse();
 }
 
-/* Others who want inputs may come and go meanwhile. */
+/* Listeners that want inputs may come and go during the session. */
 static void follow_options(void)
 {
 	bool with_inputs = takes_inputs();
@@ -216,7 +216,7 @@ static void follow_options(void)
 	observer_take_inputs(with_inputs);
 }
 
-/* 0: there are several, or one is coming or leaving. */
+/* The only listener's number; 0: there are several, or one is coming or leaving. */
 static uint32_t valid_listener(void)
 {
 	uint32_t listener = points_schedule().listener;
@@ -225,9 +225,9 @@ static uint32_t valid_listener(void)
 }
 
 /*
- * The bits of its options come one by one, those of its number last.  Where there are more bits than a number has,
- * there are several, and all options are set: the kernel counts those who have probed a file before it is mapped as
- * one.
+ * Whether a listener is still raising its counters: the bits of its options come one by one, its number last. More bits
+ * than one number has mean several listeners, whose options are all set: the kernel counts listeners that probed a file
+ * before it is mapped as one.
  */
 static bool is_half_there(void)
 {
@@ -237,15 +237,16 @@ static bool is_half_there(void)
 }
 
 /*
- * Whether who listens is not the one for whom this session began: that one has left, and another has come before we
- * looked.  Its schedule is another one, and must not be mixed with the one before.
+ * Whether the present listener is not the one for which this session began: that one has left, and another came between
+ * two ticks. The new one's schedule must not be mixed with the old one's.
  */
 static bool has_successor(void)
 {
-	return (ops.listener & ~points_schedule().listener) && wanted(); /* a counter of ops falls before its number */
+	return (ops.listener & ~points_schedule().listener) &&
+	       wanted(); /* a listener lowers its counter of ops before its number */
 }
 
-/* Whether someone has come who has heard nothing yet; for one who is not of the schedule it ends. */
+/* Whether a new listener came, to which everything must be repeated. A new listener ends a schedule. */
 static bool somebody_came(void)
 {
 	unsigned listeners = points_take_ops();
@@ -264,7 +265,7 @@ static bool somebody_came(void)
 	return came;
 }
 
-/* Returns how long to wait. */
+/* Returns the time until the next tick, ns. */
 static uint64_t tick(void)
 {
 	uint64_t now = clock_now_ns(), filled = 0;
@@ -294,7 +295,7 @@ static uint64_t tick(void)
 	return filled > OP_BUFFER_RING_BYTES / BUSY_PART ? BUSY_TICK_NS : TICK_NS;
 }
 
-/* Before anyone hears that the session is over: a range that begins then is for the next one. */
+/* Called before listeners are told that the session is over: a range that begins from then on is the next session's. */
 static void send_schedule_and_end(void)
 {
 	if (ops.scheduled)
@@ -374,7 +375,7 @@ static void register_fork(void)
 	ops.fork_registered = true;
 }
 
-/* No one has stamps of the other one then. */
+/* Called while no thread has stamps of the other clock. */
 static void choose_clock(void)
 {
 	if (!ops.clock_chosen)
@@ -406,11 +407,12 @@ static void ops_thread(void)
 	do {
 		run();
 		atomic_store(&ops.alive, 0);
-	} while (wanted() && begin_life()); /* wanted again meanwhile: who came then saw us alive */
+	} while (wanted() &&
+		 begin_life()); /* wanted again meanwhile: a listener that came then saw the session alive */
 	futex_set(&ops.stopped);
 }
 
-/* Once for those who want ops now: it is tried again all the time. */
+/* Reports once to the present listeners: starting the thread is retried all the time. */
 static void refuse_without_thread(void)
 {
 	if (!ops.no_thread) {

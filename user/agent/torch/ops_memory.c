@@ -9,11 +9,11 @@
 #include "agent/torch/torch_memory.h"
 #include "agent/own_maps.h"
 
-#define LOOK_NS 250000000u /* how long a call that the loader has put back goes by unseen */
+#define LOOK_NS 250000000u /* until the next look for entries that the loader has reset */
 
 static struct {
 	bool on;
-	bool said; /* a state has been sent, and not yet the last */
+	bool said; /* a state was sent, but not the last one yet */
 	unsigned seen;
 	uint64_t sent;
 	uint64_t next_look_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Texts come into a buffer before the ops that have them, and are given numbers here. */
+/* A text precedes the ops that refer to it in a buffer, and gets its id here. */
 #include "agent/torch/ops_send.h"
 
 #include <stdatomic.h>
@@ -36,8 +36,10 @@ static void learn(struct ops_sender *sender, const struct op_entry *entry)
 		observer_repeat_names();
 }
 
-/* An op may end on another thread than the one it started on, and the buffer with its names may be read later: reads
- * all names that are there by now. */
+/*
+ * An op may end on another thread than the one it started on, and the buffer with its names may be read later: reads
+ * ahead all names that are in the buffers by now.
+ */
 static void look_ahead(struct ops_sender *sender)
 {
 	uint32_t count = op_buffers_count(), i;
@@ -55,7 +57,7 @@ static void look_ahead(struct ops_sender *sender)
 	}
 }
 
-/* 0: none, or they are lost. */
+/* Id of the op's inputs; 0: none, or lost. */
 static uint32_t inputs_of(struct ops_sender *sender, const struct op_facts *facts, bool is_async)
 {
 	uint32_t id = op_names_id(facts->inputs);
@@ -122,7 +124,7 @@ static void send_collective(struct ops_sender *sender, const struct op_entry_col
 	record->collective_sequence = entry->collective.sequence;
 }
 
-/* How much was in it, in bytes. */
+/* Returns how many bytes were in the buffer. */
 static uint64_t send_buffer(struct ops_sender *sender, struct op_buffer *buffer)
 {
 	uint64_t position = atomic_load(&buffer->head), end = atomic_load(&buffer->tail), bytes = 0;

@@ -14,7 +14,7 @@
 
 struct ops_sender {
 	struct batch batch;
-	const struct op_input_types *types; /* of the PyTorch whose inputs come; must outlive the sender */
+	const struct op_input_types *types; /* of the PyTorch that the inputs come from; must outlive the sender */
 	uint64_t sent;			    /* ops */
 	uint64_t inputs_lost;		    /* inputs of ops that had no number when the op came */
 	bool looked_ahead;		    /* in this round */

@@ -10,11 +10,11 @@
 #include "agent/fork_gate.h"
 #include "agent/points.h"
 
-#define STEPS_WAITING 1024u	     /* that wait for the agent's thread; it looks every 20 ms */
-#define CUPTI_BEGINS_NS 50000000u    /* a step without warm-up waits so long for CUPTI at most */
-#define CAPTURE_BEGINS_NS 500000000u /* and a call of cudaProfilerStart, which is not made to be quick */
+#define STEPS_WAITING 1024u	     /* steps waiting for the agent's thread, which looks every 20 ms */
+#define CUPTI_BEGINS_NS 50000000u    /* the longest that a step without warm-up waits for CUPTI */
+#define CAPTURE_BEGINS_NS 500000000u /* the same for a call of cudaProfilerStart, which need not be fast */
 
-#define CAPTURE_LOOK_NS 1000000u /* no one says when the recording begins */
+#define CAPTURE_LOOK_NS 1000000u /* polling interval: nothing signals the start of the recording */
 
 static const char optimizer_name[] = "Optimizer.step#", profiler_name[] = "ProfilerStep#";
 
@@ -22,25 +22,25 @@ _Atomic uint32_t schedule_resting;
 
 static struct {
 	_Atomic bool on;
-	_Atomic uint32_t sessions; /* futex: of ops, that have begun */
-	_Atomic uint32_t turns;	   /* rests that have begun or ended */
-	_Atomic uint32_t followed; /* futex: FOLLOWED of the last one that CUPTI's session has followed */
+	_Atomic uint32_t sessions; /* futex: number of sessions of ops that have begun */
+	_Atomic uint32_t turns;	   /* number of starts and ends of rests */
+	_Atomic uint32_t followed; /* futex: FOLLOWED of the latest turn that CUPTI's session has followed */
 	_Atomic(void (*)(void)) wake_cupti;
-	pthread_mutex_t lock; /* of the rest */
+	pthread_mutex_t lock; /* of the members below */
 	struct gpt_schedule plan;
 	void (*wake)(void);
 	bool shared, shared_sent;
-	bool sent;  /* the schedule itself has been */
-	bool begun; /* steps are counted */
+	bool sent;  /* the schedule itself was sent */
+	bool begun; /* steps are being counted */
 	enum gpt_step_by by;
-	uint32_t thread;    /* whose steps are counted, by its number; 0: none yet */
-	uint32_t tid;	    /* the same, as it is sent */
-	uint32_t early_tid; /* that called cudaProfilerStart before there was a session; 0: none */
-	uint32_t name;	    /* hash of the optimizer's whole name */
-	const void *open;   /* the op or pass that marks the step, while it is open: what is nested in it marks none */
-	uint64_t mark;	    /* of that pass */
-	uint64_t begin_ns;  /* since when */
-	uint64_t count;	    /* of steps that have begun */
+	uint32_t thread;	/* thread_number of the thread whose steps are counted; 0: none yet */
+	uint32_t tid;		/* its id, as sent */
+	uint32_t early_tid;	/* of the thread that called cudaProfilerStart before the session; 0: none */
+	uint32_t name;		/* hash of the optimizer's whole name */
+	const void *open;	/* the op or pass that marks the step, while it is open: nested ones mark no step */
+	uint64_t mark;		/* of that pass */
+	uint64_t begin_ns;	/* start of that op or pass */
+	uint64_t count;		/* of steps that have begun */
 	_Atomic uint32_t phase; /* enum gpt_step_phase of the latest */
 	struct gpt_agent_step waiting[STEPS_WAITING];
 	uint32_t waiting_count, lost;
@@ -60,13 +60,15 @@ static void rest(bool rests)
 	void (*wake)(void) = atomic_load(&schedule.wake_cupti);
 
 	atomic_store(&schedule_resting, rests);
-	atomic_fetch_add(&schedule.turns, 1); /* who reads this sees the rest */
+	atomic_fetch_add(&schedule.turns, 1); /* a thread that reads the new turn sees the new state of rest */
 	if (wake)
 		wake();
 }
 
-/* Launches of an active step shall have GPU times from the first on.  CUPTI's own thread needs nothing that this one
- * may hold.  False: it does not record yet. */
+/*
+ * Waits so that an active step has GPU times from its first launch on. The agent's CUPTI thread needs no lock that this
+ * thread may hold. False: CUPTI does not record yet.
+ */
 static bool wait_for_cupti(void)
 {
 	uint32_t most_ns = schedule.plan.by == GPT_STEP_BY_CAPTURE ? CAPTURE_BEGINS_NS : CUPTI_BEGINS_NS;
@@ -137,7 +139,7 @@ static bool has_begin(const char *name, const char *begin)
 	return !strncmp(name, begin, strlen(begin));
 }
 
-/* How this op marks a step; FIRST: it does not. */
+/* How this op marks a step; FIRST: not at all. */
 static enum gpt_step_by marks_by(const char *name)
 {
 	enum gpt_step_by by = schedule.by;
@@ -151,7 +153,7 @@ static enum gpt_step_by marks_by(const char *name)
 	return GPT_STEP_BY_FIRST;
 }
 
-/* Several optimizers: of the one that came first. */
+/* With several optimizers only the first one that was seen counts. */
 static bool is_another_optimizer(const char *name)
 {
 	uint32_t hash = gpt_schedule_hash(name);
@@ -161,7 +163,7 @@ static bool is_another_optimizer(const char *name)
 	return schedule.name != (hash | 1);
 }
 
-/* Not by its id: that of a thread that has ended, whose stack may be gone, may be another's now. */
+/* Not by the thread's id, which may be reused after the thread has ended and its stack is gone. */
 static bool is_counted_thread(void)
 {
 	return !schedule.thread || schedule.thread == thread_number();
@@ -185,7 +187,7 @@ bool schedule_op_begins(const void *op, const char *name, uint32_t tid)
 		changed = step_begins(0, strtoull(name + strlen(profiler_name), NULL, 10));
 	else if (by == GPT_STEP_BY_RANGE)
 		changed = step_begins(0, schedule.count);
-	else if (!schedule.count) /* the first is under way */
+	else if (!schedule.count) /* the first step is under way */
 		changed = step_begins(schedule.begin_ns, 0);
 unlock:
 	pthread_mutex_unlock(&schedule.lock);
@@ -206,7 +208,7 @@ bool schedule_op_ends(const void *op, uint32_t tid)
 	return changed;
 }
 
-/* It is that of this thread: its stack is there from here up. */
+/* The open pass is this thread's, so its mark, further up the stack, can be read. */
 static bool is_in_pass(const volatile uint64_t *mark)
 {
 	const volatile uint64_t *open = schedule.open;
@@ -214,12 +216,12 @@ static bool is_in_pass(const volatile uint64_t *mark)
 	return open && (uintptr_t)mark < (uintptr_t)open && *open == schedule.mark;
 }
 
-/* Where boundaries are ends the first step is under way when one begins. */
+/* Steps end with passes: when the first pass begins, the first step is already under way. */
 bool schedule_pass_begins(const volatile uint64_t *mark, uint32_t tid)
 {
 	bool changed = false;
 
-	if (!atomic_load(&schedule.on)) /* nor in a forked child, where the lock may be another thread's for good */
+	if (!atomic_load(&schedule.on)) /* off also in a forked child, where the lock may stay held for ever */
 		return false;
 	pthread_mutex_lock(&schedule.lock);
 	if (!atomic_load(&schedule.on) || schedule.by != GPT_STEP_BY_BACKWARD || !is_counted() ||
@@ -253,8 +255,8 @@ bool schedule_pass_ends(const volatile uint64_t *mark, uint32_t tid)
 }
 
 /*
- * A program may call cudaProfilerStart first of all, when the agent has just come, or gputrace.  Where the session of
- * ops does not begin in time, the range begins with it.
+ * A program may call cudaProfilerStart when the agent, or gputrace, has only just come. If the session of ops does not
+ * begin in time, the range begins with the session.
  */
 static void wait_for_session(void)
 {
@@ -301,7 +303,7 @@ bool schedule_needs_no_ops(void)
 
 /* ---- the session of ops ------------------------------------------------------------------------ */
 
-/* Where steps end with an optimizer's or a backward pass, the first of them has begun. */
+/* If steps end with an optimizer's step or a backward pass, the first step has begun already. */
 static bool first_is_recorded(void)
 {
 	uint32_t cycle;
@@ -311,7 +313,7 @@ static bool first_is_recorded(void)
 	       is_recorded(gpt_schedule_phase(&schedule.plan, 0, &cycle));
 }
 
-/* A range that has begun without us: its first launches are not seen. */
+/* Handles a range that began before the session: its first launches are not seen. */
 static void begin_early(void)
 {
 	uint32_t cycle;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Which steps of training are recorded (--schedule).  Steps are counted here, on the program's thread that makes them,
- * by the ops of torch.profiler and of optimizers, or by backward passes; so a step is recorded from its first op on.
+ * Which steps of training are recorded (--schedule). Steps are counted here, on the program's thread that runs them, by
+ * the ops of torch.profiler and of optimizers, or by backward passes; so a step is recorded from its first op on.
  * Between the cycles all parts of the agent rest: only ops that mark steps are observed, events of allocators are
  * passed on unrecorded, CUPTI records nothing and reports no calls.
  */
@@ -14,7 +14,7 @@
 
 #include "cupti/batch.h"
 
-/* The current enum schedule_rest: read by every part that may have to rest, written here only. */
+/* The current enum schedule_rest: read by every part that can rest, written only in schedule.c. */
 extern _Atomic uint32_t schedule_resting;
 
 /* Everything but the counting of steps rests. */
@@ -36,7 +36,7 @@ void schedule_end(void); /* also where there was none */
 /* Another gputrace has come, which wants everything. */
 void schedule_share(void);
 
-/* Sends the schedule and the steps that wait; true: there were some, flush the batch now. */
+/* Sends the schedule and the pending steps; true: there were some, flush the batch now. */
 bool schedule_send(struct batch *batch);
 
 /* In the child of a fork. */
@@ -44,38 +44,38 @@ void schedule_forked(void);
 
 /* ---- ops, on threads of the program ---- */
 
-/* An op of a name that the program gave begins or ends; true: what rests has changed. */
+/* An op with a name given by the program begins or ends; true: what rests has changed. */
 bool schedule_op_begins(const void *op, const char *name, uint32_t tid);
 bool schedule_op_ends(const void *op, uint32_t tid);
 
 /*
- * A backward pass begins or ends; mark: on the thread's stack, a number that no other pass has, for as long as the pass
- * goes on.  By it passes inside of one are known, and one that ended with an exception.  True: what rests has changed.
+ * A backward pass begins or ends. mark: a unique number on the thread's stack, valid while the pass runs. It shows
+ * nested passes, and passes that ended with an exception. True: what rests has changed.
  */
 bool schedule_pass_begins(const volatile uint64_t *mark, uint32_t tid);
 bool schedule_pass_ends(const volatile uint64_t *mark, uint32_t tid);
 
 /*
- * The program calls cudaProfilerStart or cudaProfilerStop (--capture-range), on any thread: one that starts in a range,
- * or stops outside of one, changes nothing.  True: what rests has changed.
+ * The program calls cudaProfilerStart or cudaProfilerStop (--capture-range), on any thread. A start inside a range and
+ * a stop outside one change nothing. True: what rests has changed.
  */
 bool schedule_capture(bool starts, uint32_t tid);
 
-/* The schedule is that of these calls. */
+/* True if steps are the ranges of these calls. */
 bool schedule_is_capture(void);
 
 /* The session of ops counts steps by backward passes. */
 bool schedule_wants_passes(void);
 
-/* While all rests no op need be observed: none marks a step, or all cycles are over. */
+/* True if no op must be observed during rest: no op marks a step, or all cycles are over. */
 bool schedule_needs_no_ops(void);
 
 /* ---- the session of CUPTI ---- */
 
-/* There is one; wake is called when the rest starts or ends. NULL: there is none any more. */
+/* Such a session begins; wake is called when the rest starts or ends. NULL: the session has ended. */
 void schedule_watch_cupti(void (*wake)(void));
 
-/* It now follows what schedule_cupti_rests said in that turn, which may not be the last one by now. */
+/* The session now follows the result of schedule_cupti_rests of that turn, which may be outdated by now. */
 void schedule_cupti_follows(bool rests, uint32_t turn);
 
 #endif

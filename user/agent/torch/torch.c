@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Finds it by the name of its file; what is not known for certain is refused, never guessed. See torch.h. */
+/* Finds PyTorch by its file name. Whatever is not certain is refused, never guessed. See torch.h. */
 #include "agent/torch/torch.h"
 
 #include <dlfcn.h>
@@ -17,11 +17,11 @@
 #include "agent/path.h"
 
 #define NAME "libtorch_cpu.so"
-#define ROOM 2048u /* for an op of any version that is known */
+#define ROOM 2048u /* for an op of any known version */
 #define MARGIN 64u
-#define COPIES 16u /* that are looked at, at most */
+#define COPIES 16u /* the most copies that are examined */
 #define FILL 0xa5
-#define CHECKED_SCOPE 7u /* GPT_AGENT_OP_USER_SCOPE: not what an empty op has */
+#define CHECKED_SCOPE 7u /* GPT_AGENT_OP_USER_SCOPE: differs from an empty op's */
 
 /* ---- which ------------------------------------------------------------------------------------- */
 
@@ -30,7 +30,7 @@ static bool is_torch(const char *path)
 	return path_names(path, NAME);
 }
 
-/* The copy of that number, in the order in which the loader has them. */
+/* The copy with that index, in the loader's order. */
 struct wanted_copy {
 	struct torch *torch;
 	unsigned left;
@@ -54,7 +54,7 @@ static void count_code(char *line, void *copies)
 	*(unsigned *)copies += path && access && strnlen(access, 4) == 4 && access[3] == 'x' && is_torch(path);
 }
 
-/* By what is mapped: the loader does not list libraries in another namespace (dlmopen). */
+/* Counts mappings: the loader does not list libraries in another namespace (dlmopen). */
 unsigned torch_copies(void)
 {
 	unsigned copies = 0;
@@ -117,8 +117,8 @@ static uint32_t version_of_package(const char *path)
 }
 
 /*
- * From 2.9 on it says so itself; Debian's files have it in their names, wheels in a file beside them.  Either may lie:
- * the layout that follows is checked.
+ * From 2.9 on PyTorch has a function for it; Debian has it in file names, wheels in a file next to the library. Any of
+ * them may be wrong: the resulting layout is checked.
  */
 static uint32_t find_version(const struct torch *torch)
 {
@@ -128,12 +128,12 @@ static uint32_t find_version(const struct torch *torch)
 	*(void **)&read_version = dlsym(torch->handle, "aoti_torch_abi_version");
 	version = read_version ? read_version() : 0;
 	if (version)
-		return (uint32_t)(version >> 40); /* major, minor, patch: a byte each */
+		return (uint32_t)(version >> 40); /* major, minor, patch: one byte each */
 	named = torch_version_of_name(torch->path);
 	return named ? named : version_of_package(torch->path);
 }
 
-/* c10::detail::torchCheckFail takes a std::string, and its mangled name says which. */
+/* c10::detail::torchCheckFail takes a std::string; its mangled name shows the ABI. */
 static bool has_old_strings(const struct torch *torch)
 {
 	return dlsym(torch->handle, "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs");
@@ -197,7 +197,7 @@ static enum torch_answer open_copy(struct torch *torch, unsigned number, char *w
 		return TORCH_NONE;
 	torch->handle = dlopen(torch->path, RTLD_NOW | RTLD_NOLOAD);
 	if (!torch->handle)
-		return TORCH_NONE; /* gone again */
+		return TORCH_NONE; /* unloaded meanwhile */
 	torch->version = find_version(torch);
 	torch->layout = torch_layout(torch->version, has_old_strings(torch));
 	torch_name(torch, name, sizeof(name));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Whether inputs of ops are laid out as in the headers.  A tensor without memory, which PyTorch makes for us, must be
- * where the layout says with what we asked for; a list that we make by the layout must look to PyTorch as it should
- * be. No wrong layout makes PyTorch follow a pointer that is none: the rest of such a list is filled with valid ones.
+ * Checks whether inputs of ops are laid out as in the headers. A tensor without memory, made by PyTorch, must have the
+ * requested values where the layout says; PyTorch must accept a list made by the layout. Even with a wrong layout
+ * PyTorch follows no invalid pointer: the rest of such a list is filled with valid ones.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,9 +23,9 @@ struct array {
 struct functions {
 	uint8_t *(*type_datas)(void);
 	void *(*empty_meta)(void **tensor, struct array sizes, struct array strides, int8_t type);
-	void *const *(*tensor_type)(void); /* where a shared pointer to it is */
+	void *const *(*tensor_type)(void); /* returns the address of a shared pointer to it */
 	void *(*int_type)(void);
-	const void *undefined; /* the tensor that stands for none */
+	const void *undefined; /* the undefined tensor */
 	bool (*is_tensor_list)(const void *value);
 	bool (*lists_are_equal)(const void *one, const void *other);
 	bool (*values_are_equal)(const void *one, const void *other);
@@ -55,7 +55,7 @@ static bool is_called(const struct op_input_types *types, unsigned type, const c
 	       !memcmp(types->name[type].text, name, strlen(name));
 }
 
-/* Their names are constants of libc10, which `torch` keeps where it is. */
+/* The names of dtypes are constants of libc10, which `torch` keeps loaded. */
 static bool find_types(struct torch *torch, const struct functions *functions)
 {
 	const struct torch_layout *layout = torch->layout;
@@ -81,7 +81,7 @@ static void make_value(const struct torch_layout *layout, uint8_t *value, uint32
 	memcpy(value + layout->value_tag, &tag, sizeof(tag));
 }
 
-/* One input, at an op that has nothing else: what op_inputs_take makes of it. */
+/* Runs op_inputs_take on an op with one input. */
 static uint32_t take(const struct torch_layout *layout, const uint8_t *value, uint64_t *words)
 {
 	uint64_t op[128] = {0};
@@ -91,7 +91,7 @@ static uint32_t take(const struct torch_layout *layout, const uint8_t *value, ui
 	return op_inputs_take(layout, op, words);
 }
 
-/* A NaN is equal to itself where it is an integer. */
+/* Compares as integers, as a NaN is then equal to itself. */
 static bool numbers_are_right(const struct torch *torch, const struct functions *functions)
 {
 	const struct torch_layout *layout = torch->layout;
@@ -105,7 +105,10 @@ static bool numbers_are_right(const struct torch *torch, const struct functions 
 
 /* ---- tensors ----------------------------------------------------------------------------------- */
 
-/* PyTorch's own, with no memory behind it; never given back, as only C++ can: one of each, for as long as we live. */
+/*
+ * Makes a PyTorch tensor without memory. It is never freed, which only C++ could do: one of each kind stays for the
+ * agent's life.
+ */
 static const void *make_tensor(const struct functions *functions, void **kept, struct array sizes, struct array strides,
 			       int8_t type)
 {
@@ -134,7 +137,7 @@ static bool is_taken_as_none(const struct torch_layout *layout, const void *tens
 	return take(layout, (uint8_t *)value, words) == 1 && words[0] == OP_INPUT_OTHER;
 }
 
-/* One whose sizes stand in it, and one of more dimensions. */
+/* Checks a tensor with inline sizes, and one with more dimensions. */
 static bool tensors_are_right(const struct torch *torch, const struct functions *functions)
 {
 	static const int64_t sizes[] = {3, 5, 2, 7, 4, 6}, strides[] = {9001, 811, 401, 57, 13, 2};

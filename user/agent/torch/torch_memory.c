@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* A detour allocates nothing and waits for nothing; calls that are in one when it is taken away find it mapped. */
+/* Detours neither allocate nor wait. A call inside a detour when the entry is restored still finds it mapped. */
 #include "agent/torch/torch_memory.h"
 
 #include <dlfcn.h>
@@ -38,22 +38,22 @@ static struct {
 static struct {
 	_Atomic bool on;
 	_Atomic uint64_t lost;
-	char folder[512]; /* that PyTorch's libraries are in */
+	char folder[512]; /* of PyTorch's libraries */
 	struct entry {
 		void *_Atomic *at;
 		void *before;
 		unsigned function;
 	} entries[ENTRIES_MAX];
 	unsigned count;
-	unsigned long long added, gone; /* libraries, when all were looked through */
-	/* of one look: which libraries there are, and which functions they call through their tables */
+	unsigned long long added, gone; /* the loader's counts of libraries at the latest full scan */
+	/* results of one scan: which libraries exist, and which functions they call through their tables */
 	bool has_cuda;
 	bool calls[FUNCTIONS], calls_of_cuda[FUNCTIONS];
 } memory;
 
 /* ---- on the application's threads -------------------------------------------------------------- */
 
-/* Small blocks of the CPU come and go with every op, and a walk costs as much as one. */
+/* Small CPU blocks come and go with every op, and a stack walk costs as much as an op. */
 static inline bool wants_stack(const struct op_entry_memory *event)
 {
 	if (event->kind == GPT_AGENT_TORCH_MEMORY_OUT || points_take_memory_lines())
@@ -106,8 +106,8 @@ static inline __attribute__((always_inline)) void put_full(struct op_buffer *buf
 }
 
 /*
- * All of it but time, stack and thread.  In its caller's code, and field by field: an event that is put together on the
- * stack and copied from there waits for its own writes.
+ * Fills everything except time, stack and thread. Inlined, and field by field: copying an event that was just built on
+ * the stack would stall on its own writes.
  */
 static inline __attribute__((always_inline)) void put_event(const struct op_entry_memory *event)
 {
@@ -173,7 +173,7 @@ static void detour_cpu_new(void *reporter, void *address, size_t bytes)
 	real.cpu_new(reporter, address, bytes);
 }
 
-/* How large it was the collector knows, which has seen it come. */
+/* The size is omitted: the collector knows it from the allocation. */
 static void detour_cpu_delete(void *reporter, void *address)
 {
 	put_event(&(struct op_entry_memory){
@@ -198,7 +198,7 @@ static void detour_cpu_out(void *reporter, size_t bytes)
 
 /* ---- which calls ------------------------------------------------------------------------------- */
 
-/* Exact names: other arguments would be other names. */
+/* Exact mangled names: other arguments would give other names. */
 static const struct {
 	unsigned function;
 	const char *symbol;
@@ -249,7 +249,10 @@ static bool replace(const struct import_table *library, void *_Atomic *at, unsig
 	return true;
 }
 
-/* In libc10 only calls to the CPU's reporter: the detour sees what it would report to the profiler. */
+/*
+ * In libc10 only calls to the CPU reporter are followed: its detour sees all that the reporter would pass to the
+ * profiler.
+ */
 static bool is_followed(unsigned function, bool is_core)
 {
 	return function >= CPU_NEW ? is_core : !is_core;
@@ -270,7 +273,7 @@ static void look_through(const struct import_table *library, next_entry next, bo
 				calls[names[i].function] |= replace(library, at, i);
 }
 
-/* The libraries of PyTorch that may report memory. */
+/* Examines PyTorch's libraries that may report memory. */
 static int look_at(struct dl_phdr_info *info, size_t size, void *unused)
 {
 	const char *path = info->dlpi_name ? info->dlpi_name : "", *file = path_base(path);
@@ -294,7 +297,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *unused)
 	return 0;
 }
 
-/* No library came or went, and the loader has put back no entry: it may, at the first call through one. */
+/* Whether no library came or went, and the loader has reset no entry, as it may at the first call through one. */
 static int is_as_it_was(struct dl_phdr_info *info, size_t size, void *unused)
 {
 	bool same = memory.count && info->dlpi_adds == memory.added && info->dlpi_subs == memory.gone;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What PyTorch's allocators hand out and take back.  They report to a profiler of PyTorch's own (c10::
- * reportMemoryUsageToProfiler, and on the CPU c10::ProfiledCPUMemoryReporter); the calls that do so are led through
- * gputrace's detours, which put the event into the thread's buffer and go on.  On the CPU the reporter itself is not
- * asked: it keeps a table of all blocks as soon as someone profiles.
+ * Allocations and frees of PyTorch's allocators. They report to PyTorch's own profiler
+ * (c10::reportMemoryUsageToProfiler, and on the CPU c10::ProfiledCPUMemoryReporter). Detours of gputrace in these calls
+ * put the event into the thread's buffer and continue. The CPU reporter itself is not used: it keeps a table of all
+ * blocks as soon as a profiler is active.
  */
 #ifndef GPUTRACE_AGENT_TORCH_MEMORY_H
 #define GPUTRACE_AGENT_TORCH_MEMORY_H
@@ -14,13 +14,13 @@
 #include "agent/torch/torch.h"
 
 /*
- * On the thread of ops, again and again while events are wanted: leads calls here, also those of libraries that have
- * come since, and those that the loader has filled in meanwhile.  Returns whose memory is seen, 1 << enum
- * gpt_agent_torch_memory_of; why says what is not, "": nothing.
+ * On the thread of ops, repeatedly while events are wanted: redirects the calls, also of newly loaded libraries and in
+ * entries that the loader has bound meanwhile. Returns which memory is seen, 1 << enum gpt_agent_torch_memory_of; why
+ * names what is not seen, "": all is.
  */
 unsigned torch_memory_follow(const struct torch *torch, char *why, size_t why_size);
 
-/* Puts all calls back; events stop at once. */
+/* Restores all calls; events stop at once. */
 void torch_memory_end(void);
 
 /* Events that had no room since the first torch_memory_follow. */
