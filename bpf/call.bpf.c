@@ -34,6 +34,23 @@ struct call_stacks {
 	__u8 state;
 };
 
+/*
+ * The state of a thread that calls CUDA. By the record of a thread user space learns of the first call of a process
+ * (notice_thread in attach/notice.c). A sample or a wait may have announced the thread before: it is announced again.
+ */
+static __always_inline struct gpt_thread_state *calling_thread(struct gpt_process_state *process, __u32 tid, __u32 pid)
+{
+	struct gpt_thread_state *thread;
+
+	if (unlikely(!process->called)) {
+		process->called = 1;
+		thread = bpf_map_lookup_elem(&threads, &tid);
+		if (thread && thread->program == process->program)
+			thread_announce(thread, tid);
+	}
+	return thread_get(process, tid, pid);
+}
+
 /* Fills the stacks of a call; acquires and releases the slot. */
 static __always_inline void call_stacks(void *ctx, struct gpt_process_state *process, struct gpt_thread_state *thread,
 					__u64 sp, struct call_stacks *stacks)
@@ -209,9 +226,7 @@ int call_symbol(struct pt_regs *ctx)
 		end_open_call(ctx, tid);
 		return 0;
 	}
-	if (!process->called)
-		process->called = 1;
-	thread = thread_get(process, tid, pid);
+	thread = calling_thread(process, tid, pid);
 	if (unlikely(!thread || !site_cookie(ctx, &cookie))) {
 		count_one(GPT_COUNTER_CALLS_LOST);
 		keep_own_stack(ctx);
@@ -273,9 +288,7 @@ int call_agent(struct pt_regs *ctx)
 
 	if (!process)
 		return 0;
-	if (!process->called)
-		process->called = 1;
-	thread = thread_get(process, tid, pid);
+	thread = calling_thread(process, tid, pid);
 	if (unlikely(!thread)) {
 		count_one(GPT_COUNTER_CALLS_LOST);
 		keep_own_stack(ctx);

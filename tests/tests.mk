@@ -77,7 +77,7 @@ $(CONSUMED): %: %.o $(LIB)
 .SECONDARY:
 .PHONY: unit check check-fresh check-dockerfile check-unit check-unit-programs check-e2e check-e2e-all check-hold check-inject check-torch check-torch-all \
 	check-trace-processor check-kernels check-sanitize check-threads fuzz-programs fuzz-short
-unit: $(UNIT_BIN) $(RELOG) $(LOG_RECORDS) $(TEED) $(TRACE_DUMP) $(CUT)
+unit: $(UNIT_BIN) $(RELOG) $(LOG_RECORDS) $(TEED) $(TRACE_DUMP) $(CUT) $(CONSUMED)
 
 # In steps, as each needs what the previous one has installed.
 check:

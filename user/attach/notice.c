@@ -325,7 +325,8 @@ static void notice_thread(struct attach *attach, const struct gpt_thread *thread
 	struct followed *process = processes_find(&attach->processes, (pid_t)thread->pid);
 
 	if (process) {
-		if (!process->called_ns)
+		/* A thread is announced also by a sample, a wait or an event of Python. */
+		if (!process->called_ns && (attach->shares || processes_has_called(&attach->processes, process)))
 			process->called_ns = thread->time_ns;
 		return;
 	}

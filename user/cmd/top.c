@@ -104,7 +104,7 @@ static void serve(const struct options *options, int log_fd, int from, bool on_t
 
 int top_process_start(struct top_process *top, const struct options *options, int log_fd)
 {
-	int ends[2];
+	int ends[2], error;
 
 	*top = (struct top_process){.to = -1};
 	if (options->subcommand != SUBCOMMAND_TOP)
@@ -119,13 +119,14 @@ int top_process_start(struct top_process *top, const struct options *options, in
 		serve(options, log_fd, ends[0], top->on_terminal);
 		exit(0);
 	}
+	error = -errno;
 	close(ends[0]);
 	top->to = ends[1];
 	if (top->pid > 0)
 		return 0;
 	close(ends[1]);
 	top->pid = 0;
-	return -errno;
+	return error;
 }
 
 void top_process_begin(struct top_process *top)

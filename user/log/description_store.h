@@ -32,7 +32,7 @@ enum description_kind {
 	DESCRIPTION_SIZES,
 	DESCRIPTION_AGENT_CLOCK,
 	DESCRIPTION_STATS,
-	DESCRIPTION_OPS, /* id: 0 of ops, 1 of the events of allocators */
+	DESCRIPTION_OPS, /* id: 0 of ops, 1 of the events of allocators, 2 of the schedule */
 	DESCRIPTION_NAME,
 	DESCRIPTION_DEVICE,
 	DESCRIPTION_CONTEXT,

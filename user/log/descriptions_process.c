@@ -25,7 +25,7 @@ static void need_process(struct descriptions *descriptions, const struct process
 	uint32_t processes = process->processes < SLOTS ? process->processes : SLOTS;
 	uint32_t hellos = process->hellos < SLOTS ? process->hellos : SLOTS;
 
-	descriptions_need_all(descriptions, process->space, DESCRIPTION_OPS, 2);
+	descriptions_need_all(descriptions, process->space, DESCRIPTION_OPS, 3);
 	descriptions_need_all(descriptions, process->space, DESCRIPTION_BEGIN, 1);
 	descriptions_need_all(descriptions, process->space, DESCRIPTION_PROCESS, processes);
 	descriptions_need_all(descriptions, process->space, DESCRIPTION_CUPTI_USER, 1);

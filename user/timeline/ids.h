@@ -30,6 +30,12 @@ static inline bool has_number(const struct model *model, uint32_t call)
 	return call != NONE && model->calls[call].number != CALL_OUTSIDE;
 }
 
+/* 0: the call is not known, or is not in the slice. */
+static inline uint64_t correlation_if_shown(const struct timeline_ids *ids, const struct model *model, uint32_t call)
+{
+	return has_number(model, call) ? correlation_of_call(ids, &model->calls[call]) : 0;
+}
+
 /* The own number of an operation in the part, used if it has no call or does not have the call's number. */
 static inline uint64_t own_id_of_operation(const struct timeline_ids *ids, const struct model *model, uint32_t op)
 {

@@ -45,10 +45,7 @@ void visit_memories(struct visit *visit)
 				     .time_ns = memory->time_ns,
 				     .address = memory->address,
 				     .bytes = memory->bytes,
-				     .correlation =
-					     memory->call == NONE
-						     ? 0
-						     : correlation_of_call(timeline->ids, &model->calls[memory->call]),
+				     .correlation = correlation_if_shown(timeline->ids, model, memory->call),
 				     .held_bytes = counter->ns,
 				     .pool_bytes = memory->pool_bytes,
 				     .pool_used_bytes = memory->pool_used_bytes,

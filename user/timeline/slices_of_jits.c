@@ -47,9 +47,9 @@ static void visit_jit(struct visit *visit, uint32_t index)
 	draft_begin(&draft, TIMELINE_JIT, placed_track(&timeline->placement->jits, index), jit->start_ns, jit->end_ns);
 	draft.slice.name.text = jit_name(jit);
 	draft_number(&draft, TIMELINE_ARG_CACHE_BYTES, jit->bytes);
-	if (jit->call != NONE)
+	if (has_number(timeline->model, jit->call))
 		draft_number(&draft, TIMELINE_ARG_OF_CALL,
-			     correlation_of_call(timeline->ids, &timeline->model->calls[jit->call]));
+			     correlation_if_shown(timeline->ids, timeline->model, jit->call));
 	visit_slice(visit, &draft.slice);
 }
 

@@ -99,9 +99,7 @@ static void visit_sync(struct visit *visit, uint32_t index)
 	if (sync->event != NONE) {
 		draft_stream(&draft, TIMELINE_ARG_EVENT_STREAM, &placement->gpu, sync, sync->recorded_on);
 		draft_number(&draft, TIMELINE_ARG_EVENT_RECORD,
-			     sync->recorded_by != NONE
-				     ? correlation_of_call(timeline->ids, &model->calls[sync->recorded_by])
-				     : 0);
+			     correlation_if_shown(timeline->ids, model, sync->recorded_by));
 		draft_number(&draft, TIMELINE_ARG_EVENT, sync->event);
 	}
 	draft_stream(&draft, TIMELINE_ARG_STREAM, &placement->gpu, sync, sync->stream);

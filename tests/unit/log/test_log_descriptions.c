@@ -396,6 +396,24 @@ static void of_many_hellos_the_first_and_the_last_are_kept(void **state)
 	end(&f);
 }
 
+static void every_segment_with_a_process_has_the_state_of_its_ops_and_its_schedule(void **state)
+{
+	struct gpt_agent_schedule schedule = {.active = 3};
+	struct fixture f;
+
+	(void)state;
+	begin(&f, 1 << 20, 1 << 20);
+	log_batch(&f.chunk, 7, 9, 150);
+	log_agent_ops(&f.chunk, GPT_AGENT_OPS_OBSERVING, 0, "");
+	log_batch(&f.chunk, 7, 9, 160);
+	log_put(&f.chunk, GPT_AGENT_SCHEDULE, &schedule, sizeof(schedule), NULL, 0);
+	look(&f);
+	log_launch(&f.chunk, 7, 8, 200, 1, 2);
+	look(&f);
+	EXPECT_TYPES(&f, GPT_AGENT_OPS, GPT_AGENT_SCHEDULE);
+	end(&f);
+}
+
 static void what_was_not_needed_for_longest_is_forgotten_and_that_is_said(void **state)
 {
 	struct fixture f;
@@ -624,6 +642,7 @@ int main(void)
 		cmocka_unit_test(numbers_of_a_collectors_batch_keep_its_flags),
 		cmocka_unit_test(a_range_brings_the_thread_that_its_own_namespace_calls_so),
 		cmocka_unit_test(of_many_hellos_the_first_and_the_last_are_kept),
+		cmocka_unit_test(every_segment_with_a_process_has_the_state_of_its_ops_and_its_schedule),
 		cmocka_unit_test(what_was_not_needed_for_longest_is_forgotten_and_that_is_said),
 		cmocka_unit_test(a_chunk_alone_may_not_take_more_memory_than_there_is),
 		cmocka_unit_test(more_than_a_segment_holds_is_left_out_and_that_is_said),
