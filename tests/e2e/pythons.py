@@ -76,7 +76,7 @@ def static_stripped(version, folder):
 
 
 def without_runtime(version, folder):
-    """Stripped, and without exporting the symbols from which gputrace starts."""
+    """Stripped, and without exporting what gputrace starts from."""
     script = folder / "hide.map"
     script.write_text("{ local: _PyRuntime; PyInterpreterState_Head; };\n")  # the second for 3.6
     output = _static(version, folder, f"-Wl,--version-script={script}")
