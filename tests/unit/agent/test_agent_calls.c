@@ -55,7 +55,7 @@ static void leave(struct call *call, uint32_t domain, uint32_t cbid, int result)
 	callbacks_api(NULL, domain, cbid, &call->data);
 }
 
-/* In place of cuptiGetGraphNodeId: a node is its id. */
+/* Stands in for cuptiGetGraphNodeId: the node's pointer is its id. */
 static uint32_t node_id(void *node, uint64_t *id)
 {
 	*id = (uint64_t)(uintptr_t)node;
@@ -71,7 +71,7 @@ static void graph_node(uint32_t cbid, uint64_t node, uint64_t original)
 	callbacks_api(NULL, CUPTI_DOMAIN_RESOURCE, cbid, data);
 }
 
-static char captured[8]; /* + a start, - a stop */
+static char captured[8]; /* '+' for each start, '-' for each stop */
 
 static void capture(bool starts)
 {
@@ -135,7 +135,7 @@ static void a_call_is_reported_at_entry_and_returned_with_its_times(void **state
 	assert_int_equal(callbacks_last_corr(), 7);
 }
 
-/* The lock of what is known of code may be that of a thread which is gone. */
+/* The lock of the kernel tables may be held by a thread that does not exist in the child. */
 static void a_forked_child_that_loads_code_waits_for_no_one(void **state)
 {
 	struct call load;
@@ -202,7 +202,7 @@ static void the_launch_stubs_of_cuda_13_are_launches(void **state)
 
 	for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
 		enter(&outer, ids[i][0], ids[i][1], 20 + i);
-		enter(&inner, ids[i][0], ids[i][2], 20 + i); /* should a CUPTI name both */
+		enter(&inner, ids[i][0], ids[i][2], 20 + i); /* for a CUPTI that reports both */
 		leave(&inner, ids[i][0], ids[i][2], 0);
 		leave(&outer, ids[i][0], ids[i][1], 0);
 		assert_int_equal(said.calls, i + 1);
@@ -221,9 +221,9 @@ static void the_return_of_a_call_that_began_before_us_is_not_ours(void **state)
 	call.data.correlation_data = &call.slot;
 	call.slot = 0; /* zeroed by CUPTI */
 	leave(&call, RUNTIME, 131, 0);
-	call.slot = 12345; /* left over from long ago */
+	call.slot = 12345; /* a stale value */
 	leave(&call, RUNTIME, 131, 0);
-	call.slot = UINT64_MAX; /* never a time */
+	call.slot = UINT64_MAX; /* not a valid time */
 	leave(&call, RUNTIME, 131, 0);
 	assert_false(returns_pop(&got));
 	assert_int_equal(returns_dropped(), 0);
@@ -267,7 +267,7 @@ static void odd_callbacks_do_no_harm(void **state)
 	callbacks_api(NULL, RUNTIME, 211, NULL);
 	callbacks_api(NULL, 3, 1, &bare);
 	assert_int_equal(said.calls, 0);
-	callbacks_api(NULL, RUNTIME, 211, &bare); /* no place to keep the time: the call is reported all the same */
+	callbacks_api(NULL, RUNTIME, 211, &bare); /* no slot for the start time: the call is still reported */
 	bare.site = CUPTI_SITE_EXIT;
 	callbacks_api(NULL, RUNTIME, 211, &bare);
 	assert_int_equal(said.calls, 1);
@@ -309,11 +309,11 @@ static void nodes_of_graphs_say_who_made_them(void **state)
 	struct call call;
 	struct call_return got;
 
-	graph_node(CUPTI_RESOURCE_GRAPHNODE_CREATED, 10, 0); /* by no gputrace call */
+	graph_node(CUPTI_RESOURCE_GRAPHNODE_CREATED, 10, 0); /* created outside any reported call */
 	assert_false(returns_pop(&got));
 	enter(&call, RUNTIME, 211, 5);
 	graph_node(CUPTI_RESOURCE_GRAPHNODE_CREATED, 11, 0);
-	graph_node(CUPTI_RESOURCE_GRAPHNODE_CREATED, 13, 0); /* CUPTI does not know it */
+	graph_node(CUPTI_RESOURCE_GRAPHNODE_CREATED, 13, 0); /* CUPTI does not know this node */
 	leave(&call, RUNTIME, 211, 0);
 	assert_true(returns_pop(&got));
 	assert_int_equal(got.api, 0);

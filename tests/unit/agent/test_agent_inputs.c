@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Inputs of PyTorch's ops: from objects laid out as those of 2.14 to the text that Kineto writes of them. */
+/* Inputs of PyTorch's ops: objects in the layout of PyTorch 2.14 become the text that Kineto writes of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,7 +89,7 @@ static uint64_t matrix(int64_t rows, int64_t columns)
 	return tensor(FLOAT, STRIDED_KEYS, 2, (int64_t[]){rows, columns}, (int64_t[]){columns, 1});
 }
 
-/* Of all elements so far. */
+/* A list of all elements so far. */
 static uint64_t list(uint32_t kind)
 {
 	static struct object type;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where kernels are in the source: what code says of itself, and which kernel a launch means. */
+/* Source places of kernels: what a cubin says about its kernels, and which kernel a launch refers to. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -63,7 +63,7 @@ static void lines_of_inlined_functions_further_on_are_not_the_kernels(void **sta
 
 	cubin_begin_unit(&lines, 2);
 	at[0] = cubin_row(&lines, 1, 30);
-	CUBIN_PUT(&lines, 2, 16, 3, 0x80 - 20, 1); /* sixteen bytes on, at line 10 */
+	CUBIN_PUT(&lines, 2, 16, 3, 0x80 - 20, 1); /* 16 bytes further, at line 10 */
 	CUBIN_PUT(&lines, 2, 16, 0, 1, 1);
 	at[1] = cubin_row(&lines, 1, 50);
 	cubin_end_sequence(&lines);
@@ -119,11 +119,14 @@ struct large {
 	Elf64_Rela relocations[FUNCTIONS];
 	Elf64_Sym symbols[FUNCTIONS + 1];
 	char names[96];
-	uint8_t head[128]; /* of the line table, at its end, which goes on after it */
+	uint8_t head[128]; /* the line table begins at the end of this array and continues in `lines` */
 	uint8_t lines[FUNCTIONS * SEQUENCE_BYTES];
 };
 
-/* All in one section, 16 bytes each, at line 7 of the first file; first_at: the offset of the first sequence. */
+/*
+ * Puts all functions into one section, 16 bytes each, at line 7 of the first file; first_at: the offset of the first
+ * sequence.
+ */
 static size_t put_functions(struct large *large, size_t first_at)
 {
 	struct cubin_bytes sequence;
@@ -199,7 +202,10 @@ static void all_functions_of_a_large_module_have_a_place_or_are_counted(void **s
 	free(large);
 }
 
-/* Each would need a look through nearly all of them, which on the thread that loads the module takes seconds. */
+/*
+ * Each function needs a search through nearly all relocations, which would take the thread that loads the module
+ * seconds.
+ */
 static void functions_whose_relocations_take_too_long_to_find_are_counted(void **state)
 {
 	struct cubin_kernel kernels[CUBIN_KERNELS_MAX];
@@ -232,8 +238,7 @@ static void a_cubin_that_ends_anywhere_is_read_within_its_bytes(void **state)
 
 		memcpy(part, cubin.data, size);
 		part = realloc(part, size ? size : 1);
-		assert_int_equal(cubin_kernels(part, size, kernels, &left_out),
-				 0); /* the table of sections is its end */
+		assert_int_equal(cubin_kernels(part, size, kernels, &left_out), 0); /* the section table is its end */
 		free(part);
 	}
 }
@@ -375,7 +380,7 @@ static void many_kernels_never_have_anothers_place(void **state)
 		else
 			assert_true(i > 8000);
 	}
-	assert_true(kernel_places_lost() >= 2 * 9000 - 16384); /* two a module */
+	assert_true(kernel_places_lost() >= 2 * 9000 - 16384); /* two kernels per module */
 }
 
 static void a_function_of_code_loaded_before_is_counted_once(void **state)
@@ -416,10 +421,10 @@ static void launches_that_had_to_be_forgotten_are_counted(void **state)
 	get_function(GET_FUNCTION, 0x1010, 0x100, "first");
 	launch_again(1, 65536);
 	assert_non_null(kernel_places_find(1, 0)); /* its kernel was recorded */
-	kernel_places_node(501, 2);		   /* became a node */
+	kernel_places_node(501, 2);		   /* it became a node */
 	kernel_places_failed(3);
 	launch_again(65537, 5);
-	assert_int_equal(kernel_places_lost(), 2); /* 4 and 5 */
+	assert_int_equal(kernel_places_lost(), 2); /* correlation ids 4 and 5 */
 	assert_null(kernel_places_find(4, 0));
 	assert_string_equal(kernel_places_find(65540, 0), "/models/kernels.py:12");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The agent as NVTX's tool: what is called, what is sent, and what happens when there is no room. */
+/* The agent as an NVTX tool: which functions it takes over, what it sends, and what happens when there is no room. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,10 +17,10 @@
 #include "agent/nvtx/range_queue.h"
 #include "agent_points.h"
 
-/* NVTX as a program has it in itself: places for functions, by module and id. */
+/* NVTX inside a program: slots for functions, by module and id. */
 static nvtx_function core[16], core2[16];
 static nvtx_function *core_table[17], *core2_table[17];
-static unsigned known = 16; /* ids below it exist */
+static unsigned known = 16; /* the ids below it exist */
 
 static int module_table(uint32_t module, nvtx_function ***table, unsigned *count)
 {
@@ -226,7 +226,7 @@ static void what_has_no_room_is_counted_from_when_on(void **state)
 			before = clock_now_ns();
 		push("x");
 	}
-	/* all of them are more than the test keeps */
+	/* the test cannot keep all of them */
 	ranges_send(&batch, nvtx_domain_name);
 	said.bytes = 0;
 	batch_flush(&batch);
@@ -238,7 +238,7 @@ static void what_has_no_room_is_counted_from_when_on(void **state)
 	push("goes on");
 	send_all();
 	assert_true(named(sent(0), "goes on", ""));
-	assert_null(sent(1)); /* and said once */
+	assert_null(sent(1)); /* and the loss is reported once */
 }
 
 static void a_fork_leaves_the_parents_ranges_to_the_parent(void **state)
@@ -264,12 +264,12 @@ static void only_what_nvtx_has_is_filled_in(void **state)
 	unsigned i;
 
 	core[11] = core2[12] = NULL;
-	core2_table[12] = NULL; /* a place that this NVTX does not have */
+	core2_table[12] = NULL; /* a slot that this NVTX does not have */
 	known = 11;
 	assert_int_equal(InitializeInjectionNvtx2(export_table), 1);
 	assert_null(core[11]);
 	assert_null(core2[12]);
-	assert_null(core[12]);	/* names of categories: not gputrace's */
+	assert_null(core[12]);	/* names of categories: the agent does not take them */
 	assert_null(core2[15]); /* nvtxInitialize */
 	for (i = 1; i < 11; i++)
 		assert_non_null(core[i]);

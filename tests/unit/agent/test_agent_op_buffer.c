@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where ops wait for the agent's thread, and the clock that they are stamped with. */
+/* The buffer in which ops wait for the agent's thread, and the clock of their stamps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static int begin(void **state)
 
 #define NO_ROOM SIZE_MAX
 
-/* Where in the ring it is. */
+/* Returns the place of the entry in the ring. */
 static size_t write_one(uint64_t number)
 {
 	struct op_entry_op *entry = op_buffer_reserve(buffer, sizeof(*entry), OP_ENTRY_OP);
@@ -61,7 +61,7 @@ static void read_all(uint64_t *number)
 	op_buffer_read_to(buffer, position);
 }
 
-/* Of this process; RLIMIT_AS counts it. */
+/* The address space of this process in bytes, as RLIMIT_AS counts it. */
 static size_t address_space(void)
 {
 	unsigned long pages = 0;
@@ -73,13 +73,13 @@ static size_t address_space(void)
 	return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The first of the tests: the buffer is made here. */
+/* Must be the first test: it makes the buffer. */
 static void a_thread_with_few_ops_takes_little_address_space(void **state)
 {
 	size_t before;
 
 	assert_true(op_buffers_open(wake));
-	address_space(); /* what stdio needs is there then */
+	address_space(); /* what stdio allocates is not counted */
 	before = address_space();
 	buffer = op_buffer_of_thread();
 	assert_non_null(buffer);
@@ -182,7 +182,7 @@ static void an_op_begins_a_line_of_the_cache_whatever_came_before(void **state)
 
 /* ---- the clock --------------------------------------------------------------------------------- */
 
-/* Where a stamp is the clock itself there is nothing to be made of it. */
+/* Skips the test where a stamp is the clock itself: then there is nothing to convert. */
 static bool counts(void)
 {
 	op_clock_choose();
@@ -215,7 +215,7 @@ static void a_stamp_between_two_samples_is_set_in_proportion(void **state)
 	ns = clock_now_ns() + 20ull * SECOND;
 	op_clock_add(stamp, ns);
 	op_clock_add(stamp + 1000000000u, ns + 500000000u);
-	op_clock_add(stamp + 2000000000u, ns + 900000000u); /* the clock was made slower */
+	op_clock_add(stamp + 2000000000u, ns + 900000000u); /* the clock was slowed down */
 	assert_int_equal(op_clock_ns(stamp), ns);
 	assert_in_range(op_clock_ns(stamp + 500000000u), ns + 249999998u, ns + 250000002u);
 	assert_in_range(op_clock_ns(stamp + 1500000000u), ns + 699999998u, ns + 700000002u);
@@ -232,7 +232,7 @@ static void what_a_stamp_of_a_second_ago_says_does_not_change(void **state)
 	stamp = op_clock_stamp() + 10ull * SECOND;
 	ns = clock_now_ns() + 20ull * SECOND;
 	op_clock_add(stamp, ns);
-	for (i = 1; i < 1000; i++) /* three seconds of samples, the clock goes now faster, now slower */
+	for (i = 1; i < 1000; i++) /* three seconds of samples, with a clock that speeds up and slows down */
 		op_clock_add(stamp + i * step, ns + i * step / 3 + i % 7);
 	old = stamp + 1000 * step - 6 * step / 2 - 3ull * SECOND / 2;
 	said_then = op_clock_ns(old);
@@ -254,7 +254,7 @@ static void samples_that_go_back_are_not_taken(void **state)
 	assert_int_equal(op_clock_ns(stamp), ns);
 }
 
-/* As it does where the machine was suspended to RAM: the counter is 0 again, CLOCK_MONOTONIC has stood still. */
+/* As after a suspend to RAM: the counter restarts at 0, and CLOCK_MONOTONIC has stood still. */
 static void stamps_from_before_and_behind_a_new_begin_of_the_counter_have_their_times(void **state)
 {
 	const uint64_t day = 24 * 3600ull * 3 * SECOND;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The session of PyTorch's ops, with a libtorch_cpu of our own: what is reported, when, and what is refused. */
+/* The session of PyTorch's ops, with the test's own libtorch_cpu: what is reported, when, and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static void observe(void)
 	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
 }
 
-/* No one listens any more; all that must be sent has been. */
+/* Stops listening, and waits until the agent has sent all that it must send. */
 static void leave(void)
 {
 	gputrace_agent_ops_semaphore = 0;
@@ -139,7 +139,7 @@ static void an_op_is_reported_with_its_times_thread_name_and_numbers(void **stat
 	assert_null(op(1));
 }
 
-/* In its ring the one is shorter than the other. */
+/* The op without a forward thread has the shorter entry in the ring. */
 static void an_op_without_a_forward_thread_is_reported_like_one_with_it(void **state)
 {
 	struct fake_op one;
@@ -195,7 +195,7 @@ static void a_stack_is_taken_of_an_op_with_a_number_where_that_is_wanted(void **
 	assert_int_not_equal(said.stacks[0], said.stacks[1]);
 }
 
-/* This one has ops, and nothing of what would be known of their inputs. */
+/* The test's libtorch_cpu has ops, but lacks the functions that show where their inputs are. */
 static void ops_are_reported_without_inputs_where_those_cannot_be_read(void **state)
 {
 	gputrace_agent_shapes_semaphore = 1;
@@ -312,7 +312,9 @@ static void somebody_who_comes_later_hears_the_names_too(void **state)
 	assert_int_equal(reported_names(), 1);
 }
 
-/* To the bits of the numbers of those who listen; they are the last before that of the start. */
+/*
+ * Sets the bits of a listener's number in the semaphores to `by`.  They are the last bits before the one for the start.
+ */
 static void add_number(uint32_t number, unsigned short by)
 {
 	unsigned short *bits = gputrace_agent_schedule_semaphores + GPT_SCHEDULE_BITS - GPT_LISTENER_BITS;
@@ -376,7 +378,7 @@ static void a_name_of_100_kb_is_cut_at_a_character_and_marked(void **state)
 	const struct gpt_agent_name *reported;
 
 	memset(name, 'x', 100000);
-	memcpy(name + OP_NAME_MAX - 1, "\xc3\xa9", 2); /* a character over the end */
+	memcpy(name + OP_NAME_MAX - 1, "\xc3\xa9", 2); /* a character that crosses the limit */
 	memset(other, 'y', 100000);
 	observe();
 	run(name);
@@ -428,7 +430,7 @@ static void threads_that_come_and_go_share_what_the_first_had(void **state)
 	assert_int_equal(last_ops()->lost, 0);
 }
 
-#ifndef __SANITIZE_ADDRESS__ /* which ends a program that has no address space left */
+#ifndef __SANITIZE_ADDRESS__ /* AddressSanitizer ends a program that has no address space left */
 static void a_thread_that_cannot_be_made_is_reported_with_the_limit_and_later_made(void **state)
 {
 	struct rlimit before, none;
@@ -443,7 +445,7 @@ static void a_thread_that_cannot_be_made_is_reported_with_the_limit_and_later_ma
 	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 	assert_true(ops_are(GPT_AGENT_OPS_REFUSED));
 	assert_non_null(strstr(last_ops()->text + strlen(last_ops()->text) + 1, "RLIMIT_AS"));
-	assert_null(said_record(GPT_AGENT_OPS, 1)); /* once */
+	assert_null(said_record(GPT_AGENT_OPS, 1)); /* reported once */
 	ops_start();
 	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
 	leave();
@@ -531,7 +533,7 @@ static int nothing(void)
 	return 0;
 }
 
-/* A fork waits a second at most; all of these would wait longer than anyone has patience. */
+/* A fork waits one second at most.  If all of these forks waited, the test would run out of patience. */
 static void only_one_fork_waits_for_who_waits_for_ever(void **state)
 {
 	int status, left = 2 * PATIENCE_MS / 1000;
@@ -581,7 +583,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #ifndef __SANITIZE_ADDRESS__
-		/* first: later threads have the stacks of ended ones */
+		/* must be the first: later threads get the stacks of ended ones */
 		behaviour(a_thread_that_cannot_be_made_is_reported_with_the_limit_and_later_made),
 #endif
 		behaviour(an_op_is_reported_with_its_times_thread_name_and_numbers),

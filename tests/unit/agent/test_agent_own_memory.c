@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads of the process's own memory, which may be unmapped meanwhile: right bytes or an error, and what is had again.
+/*
+ * Reads of the process's own memory, which may be unmapped meanwhile: they give the right bytes or an error; and the
+ * copies of pages that are kept for the next walk.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +22,7 @@
 static struct own_pages pages;
 static uint8_t *memory;
 
-/* Each eight bytes are the number of the place. */
+/* Every eight bytes hold their own index. */
 static void set_up(bool by_call)
 {
 	own_memory_begin(by_call);
@@ -65,7 +67,7 @@ static void what_lies_over_pages_is_read_whole(void **state)
 	assert_true(reads(0, 8));
 	assert_true(reads(PAGE - 3, 6));
 	assert_true(reads(PAGE / 2, 4 * PAGE));
-	assert_true(reads(5, 9 * PAGE)); /* longer than is kept */
+	assert_true(reads(5, 9 * PAGE)); /* longer than what is kept */
 	assert_int_equal(pages.count, 5);
 }
 
@@ -85,7 +87,7 @@ static void what_the_last_walk_used_is_there_when_the_next_begins(void **state)
 	assert_true(reads(0, 8) && reads(3 * PAGE, 8) && reads(5 * PAGE - 4, 8));
 	own_pages_begin(&pages, THREAD);
 	assert_int_equal(pages.count, 4);
-	memset(memory, 1, PAGE); /* a copy is of when the walk began */
+	memset(memory, 1, PAGE); /* a copy shows the page as it was when the walk began */
 	assert_int_equal(own_memory_read_paged(&pages, &(uint64_t){0}, 8, (uint64_t)memory), 0);
 	assert_int_equal(pages.copies[0][0], 0);
 	own_pages_begin(&pages, THREAD);
@@ -101,7 +103,7 @@ static void a_page_that_is_gone_is_an_error_and_the_others_are_read(void **state
 	assert_true(reads(0, 8) && reads(2 * PAGE, 8) && reads(4 * PAGE, 8));
 	munmap(memory + 2 * PAGE, PAGE);
 	own_pages_begin(&pages, THREAD);
-	assert_int_equal(pages.count, 1); /* those before it */
+	assert_int_equal(pages.count, 1); /* only the pages before it */
 	assert_false(reads(2 * PAGE, 8));
 	assert_false(reads(2 * PAGE - 4, 8));
 	assert_false(reads(PAGE, 3 * PAGE));

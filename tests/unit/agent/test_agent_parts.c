@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The agent's smaller parts: batches, names, the clock, and which CUPTI fits. */
+/* The smaller parts of the agent: batches, names, the clock, and the choice of a CUPTI. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -193,7 +193,7 @@ static void broken_buffers_are_counted_and_left(void **state)
 	records_buffer(&records, buffer, 3 * CUPTI_KERNEL_MIN + 50); /* the fourth is truncated */
 	assert_int_equal(records.stats.kernels, 3);
 	assert_int_equal(records.stats.malformed, 1);
-	buffer[0] = 99; /* not a kind we asked for */
+	buffer[0] = 99; /* not a kind that the agent asked for */
 	records_buffer(&records, buffer, 2 * CUPTI_KERNEL_MIN);
 	assert_int_equal(records.stats.kernels, 4);
 	assert_int_equal(records.stats.malformed, 2);
@@ -280,13 +280,13 @@ static void the_offset_of_the_wall_clock_is_sampled(void **state)
 	batch_flush(&batch);
 	sample = said_record(GPT_AGENT_CLOCK, 0);
 	assert_non_null(sample);
-	assert_null(said_record(GPT_AGENT_CLOCK, 1)); /* nothing was stepped */
+	assert_null(said_record(GPT_AGENT_CLOCK, 1)); /* the clock was not stepped */
 	assert_true(sample->error_ns < 1000000);
 	assert_true(llabs(sample->wall_offset_ns -
 			  ((wall.tv_sec - mono.tv_sec) * 1000000000ll + wall.tv_nsec - mono.tv_nsec)) < 10000000);
 }
 
-/* A kernel that is asked each time costs an op a tenth of a microsecond more. */
+/* A clock read that enters the kernel costs each op a tenth of a microsecond more. */
 static void the_monotonic_clock_is_read_without_a_system_call(void **state)
 {
 	assert_true(kernel_clock_is_fast());
@@ -332,7 +332,7 @@ static void cuptis_own_numbers_have_a_cuda_major(void **state)
 	assert_int_equal(cupti_major(17, "libcupti.so.11.7"), 0);
 	assert_int_equal(cupti_major(18, "libcupti.so.11.8"), 11);
 	assert_int_equal(cupti_major(18, "/x/libcupti.so.2022.3.0"), 11);
-	assert_int_equal(cupti_major(18, "libcupti.so.12"), 12); /* 12.0 and 12.1 */
+	assert_int_equal(cupti_major(18, "libcupti.so.12"), 12); /* CUDA 12.0 and 12.1 */
 	assert_int_equal(cupti_major(28, "libcupti.so.12"), 12);
 	assert_int_equal(cupti_major(130001, "libcupti.so.13"), 13);
 	assert_int_equal(cupti_major(140000, "libcupti.so.14"), 0);
@@ -353,7 +353,7 @@ static void mapped_libraries_are_picked_out_of_maps(void **state)
 	mapped_files_line(&files, "7f05-7f06 r--p 0 08:01 8  /wheel/libcupti.so.13");
 	mapped_files_line(&files, "7f05-7f06 r--p 0 08:01 9  /third/libcupti.so.13");
 	snprintf(line, sizeof(line), "7f05-7f06 r--p 0 08:01 9  /%*s/libcudart.so.11", 1100, "");
-	mapped_files_line(&files, line); /* longer than any path: not gputrace's */
+	mapped_files_line(&files, line); /* longer than any path: ignored */
 	assert_string_equal(files.cudart, "/opt/cuda dir/libcudart.so.13");
 	assert_string_equal(files.cupti[0], "/triton/libcupti.so.12");
 	assert_string_equal(files.cupti[1], "/wheel/libcupti.so.13");
@@ -371,7 +371,7 @@ static void a_process_without_the_driver_is_left_alone(void **state)
 	assert_false(cuda_works());
 }
 
-/* The bits above say what a number is of. */
+/* The highest bits of a number say what it names. */
 static void names_of_ops_that_have_no_number_left_are_not_reported(void **state)
 {
 	assert_true(op_names_open());
@@ -391,10 +391,10 @@ static void names_of_ops_that_have_no_number_left_are_not_reported(void **state)
 
 static struct {
 	_Atomic bool inside, forks, in_the_middle;
-	_Atomic unsigned children; /* reported of their fork */
+	_Atomic unsigned children; /* calls of count_child */
 } forks;
 
-/* In the middle of something that a child must not inherit, until a fork waits for it, or would have gone by. */
+/* Is in the middle of work that a child must not inherit, until a fork waits for it or would have gone by. */
 static void work_inside(void)
 {
 	atomic_store(&forks.in_the_middle, true);
@@ -436,7 +436,7 @@ static void a_fork_waits_until_no_thread_is_in_the_middle_of_something(void **st
 
 /* ---- the driver --------------------------------------------------------------------------------- */
 
-static unsigned loader_asked; /* for the driver */
+static unsigned loader_asked; /* for the driver, by dlopen */
 
 void *dlopen(const char *file, int mode)
 {

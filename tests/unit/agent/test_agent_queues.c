@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What application threads put somewhere without locks, and the agent's thread takes: nothing lost, nothing twice. */
+/*
+ * What application threads hand over without locks and the agent's thread takes: nothing is lost, nothing comes twice.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,7 +83,7 @@ static void a_writer_that_is_late_comes_back(void **state)
 	for (i = 0; i < 100; i++)
 		returns_push(&call);
 	returns_release();
-	returns_push(&call); /* must not spin on a queue that is gone */
+	returns_push(&call); /* must not spin on a queue that was released */
 	assert_int_equal(returns_dropped(), 1);
 }
 
@@ -111,7 +113,7 @@ static void buffers_come_back_clean(void **state)
 	assert_int_equal(buffers_held(), 1);
 	memset(first, 0xab, size);
 	buffers_done(NULL, 0, first, size, 4711);
-	buffers_done(NULL, 0, first, size, 4711); /* given back twice: once is enough */
+	buffers_done(NULL, 0, first, size, 4711); /* returned twice: counts once */
 	assert_int_equal(buffers_held(), 0);
 	parsed = 0, parsed_bytes = 0;
 	buffers_take(parse, NULL);
@@ -179,7 +181,7 @@ static void an_empty_pool_refuses_where_cupti_allows_it(void **state)
 	assert_int_equal(size, BUFFER_BYTES);
 	discard[BUFFER_BYTES - 1] = 1;
 	assert_int_equal(buffers_refused(), 1);
-	buffers_done(NULL, 0, discard, size, size); /* what is in it is no one's */
+	buffers_done(NULL, 0, discard, size, size); /* its content is discarded */
 	parsed = 0;
 	buffers_take(parse, NULL);
 	assert_int_equal(parsed, 0);
@@ -192,7 +194,7 @@ static void an_empty_pool_refuses_where_cupti_allows_it(void **state)
 	buffers_release();
 }
 
-/* Pages of these buffers that have memory. */
+/* The number of pages of these buffers that are in memory. */
 static unsigned resident(uint8_t **buffers, unsigned count)
 {
 	unsigned char pages[BUFFER_BYTES / 4096];
@@ -219,10 +221,10 @@ static void memory_that_is_not_needed_any_more_goes_back(void **state)
 	buffers_take(parse, NULL);
 	buffers_trim();
 	buffers_trim();
-	assert_true(resident(held + 64, 1024 - 64) > 0); /* it was a moment ago */
+	assert_true(resident(held + 64, 1024 - 64) > 0); /* in use a moment ago */
 	buffers_trim();
 	assert_int_equal(resident(held + 64, 1024 - 64), 0);
-	assert_true(resident(held, SOME) >= SOME); /* CUPTI's */
+	assert_true(resident(held, SOME) >= SOME); /* held by CUPTI */
 	assert_int_equal(held[0][0], 0xab);
 	for (i = 0; i < SOME; i++)
 		buffers_done(NULL, 0, held[i], BUFFER_BYTES, 8);
@@ -242,7 +244,7 @@ static void after_the_end_nothing_is_handed_out(void **state)
 	buffers_stop();
 	buffers_request(&buffer, &size, &records);
 	assert_null(buffer);
-	assert_int_equal(buffers_refused(), 0); /* no one missed it */
+	assert_int_equal(buffers_refused(), 0); /* after the end this is no refusal */
 }
 
 static void *lend(void *unused)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which steps of a training are recorded, with a libtorch_cpu of our own: counted, reported, and what of them is
- * observed.
+/*
+ * Which steps of training are recorded, with the test's own libtorch_cpu: how they are counted and reported, and what
+ * is observed in them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,14 +84,14 @@ static void run(const char *name, uint8_t scope)
 	torch->finish(&op);
 }
 
-/* An iteration of a training: an op, and the optimizer after it. */
+/* One iteration of training: an op, and the optimizer after it. */
 static void iterate(const char *op)
 {
 	run(op, GPT_AGENT_OP_FUNCTION);
 	run("Optimizer.step#SGD.step", GPT_AGENT_OP_USER_SCOPE);
 }
 
-/* The names of all ops that were reported, after each other. */
+/* The names of all reported ops, one after another. */
 static const char *ops_reported(void)
 {
 	static char text[1024];
@@ -106,7 +107,7 @@ static const char *ops_reported(void)
 	return text;
 }
 
-/* The steps that were reported: number, phase and cycle. */
+/* The reported steps: number, phase and cycle. */
 static const char *steps_reported(void)
 {
 	static const char phases[] = {'-', 'w', 'a', '.'};
@@ -207,7 +208,7 @@ static void a_range_of_the_name_begins_a_step(void **state)
 		.wait = 1, .active = 1, .by = GPT_STEP_BY_RANGE, .name = gpt_schedule_hash("batch")});
 	for (int i = 0; i < 3; i++) {
 		torch->begin(&outer, "batch", GPT_AGENT_OP_USER_SCOPE, -1, 0);
-		torch->begin(&inner, "batch", GPT_AGENT_OP_USER_SCOPE, -1, 0); /* in a step is none */
+		torch->begin(&inner, "batch", GPT_AGENT_OP_USER_SCOPE, -1, 0); /* inside a step it begins none */
 		torch->finish(&inner);
 		torch->finish(&outer);
 		iterate("aten::add");
@@ -216,7 +217,7 @@ static void a_range_of_the_name_begins_a_step(void **state)
 	assert_string_equal(steps_reported(), "0-0 1a0 2-1");
 }
 
-/* As callbacks of CUPTI do. */
+/* As CUPTI's callbacks do it. */
 static void capture(bool starts)
 {
 	if (schedule_capture(starts, 7))
@@ -232,7 +233,7 @@ static void what_lies_between_start_and_stop_of_the_profiler_is_recorded(void **
 	capture(false); /* ends nothing */
 	for (int i = 0; i < 2; i++) {
 		capture(true);
-		capture(true); /* the driver's call in the runtime's */
+		capture(true); /* the driver's call inside the runtime's */
 		run(i ? "second" : "first", GPT_AGENT_OP_FUNCTION);
 		capture(false);
 		capture(false);
@@ -248,7 +249,7 @@ static void a_range_that_begins_before_the_session_says_that_its_first_launches_
 	const struct gpt_agent_step *step;
 
 	feed(&captures);
-	capture(true); /* waits in vain */
+	capture(true); /* waits for a session in vain */
 	observe(captures);
 	run("first", GPT_AGENT_OP_FUNCTION);
 	capture(false);
@@ -318,7 +319,7 @@ static void who_comes_without_a_schedule_has_everything_recorded(void **state)
 	assert_string_equal(steps_reported(), "0-0 1-0 2-0");
 }
 
-/* A pass that a detour of backward_passes.c sees: its end, where it has one. */
+/* A backward pass as a detour of backward_passes.c sees it; ends: whether the detour sees its end. */
 static bool pass(bool ends)
 {
 	static uint64_t last;
@@ -337,7 +338,7 @@ static bool pass(bool ends)
 static void the_end_of_a_backward_pass_begins_a_step(void **state)
 {
 	observe((struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1, .by = GPT_STEP_BY_BACKWARD});
-	assert_int_equal(torch->callbacks(), 0); /* no op reports a step */
+	assert_int_equal(torch->callbacks(), 0); /* steps do not come from ops */
 	pass(true);
 	iterate("1");
 	pass(true);
@@ -364,7 +365,7 @@ static void a_pass_inside_of_one_begins_no_step(void **state)
 #define STACK_BYTES (256u << 10)
 #define REUSED_TID 4711u
 
-/* A pass of a thread that ends in the middle of it, or has the id of one that did. */
+/* A pass on a thread that ends in the middle of it.  All such threads have the same id. */
 static void *begin_pass(void *unused)
 {
 	volatile uint64_t mark = 1;
@@ -393,7 +394,7 @@ static void the_stack_of_a_thread_that_has_ended_is_not_read_for_another_with_it
 	observe((struct gpt_schedule){.wait = 1, .active = 1, .by = GPT_STEP_BY_BACKWARD});
 	run_on(stacks + STACK_BYTES);
 	munmap(stacks + STACK_BYTES, STACK_BYTES);
-	run_on(stacks); /* below: as a pass inside of the other one would be */
+	run_on(stacks); /* below the first one, where a pass inside that one would be */
 	munmap(stacks, STACK_BYTES);
 	leave();
 }
@@ -445,7 +446,7 @@ static void an_active_step_that_begins_before_cupti_records_says_so(void **state
 
 	observe((struct gpt_schedule){.wait = 1, .active = 1});
 	schedule_watch_cupti(no_wake);
-	follow(true); /* it rests, and goes on doing so */
+	follow(true); /* CUPTI rests, and keeps resting */
 	iterate("0");
 	schedule_watch_cupti(follow_at_once);
 	iterate("1");
@@ -491,7 +492,7 @@ static void who_comes_when_another_has_left_has_the_schedule_that_it_asks_for(vo
 	iterate("1");
 	iterate("2");
 	UNTIL(said_record(GPT_AGENT_STEP, 2));
-	/* the counter of listeners is never seen to fall */
+	/* the count of listeners is never seen to fall */
 	feed(&(struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1, .listener = 0xffc00});
 	UNTIL(said_record(GPT_AGENT_SCHEDULE, 1));
 	iterate("3");

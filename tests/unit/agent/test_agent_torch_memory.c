@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Events of PyTorch's allocators, with libraries of our own: what is reported, and that calls lead where they did. */
+/*
+ * Events of PyTorch's allocators, with the test's own libraries: what is reported, and that calls reach their
+ * functions.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -169,7 +172,7 @@ static void events_of_a_gpu_have_what_its_allocator_says(void **state)
 	assert_int_equal(event(2)->kind, GPT_AGENT_TORCH_MEMORY_OUT);
 }
 
-/* As libtorch_cpu does of memory that processes share. */
+/* As libtorch_cpu reports memory that processes share. */
 static void what_a_library_says_of_the_cpu_has_its_sign_and_its_totals(void **state)
 {
 	load_cuda();
@@ -221,7 +224,7 @@ static void stacks_are_taken_of_what_is_worth_one_unless_all_are_wanted(void **s
 	assert_int_equal(said.stacks_of[0], GPT_STACK_OF_MEMORY);
 }
 
-/* ---- calls lead where they did ----------------------------------------------------------------- */
+/* ---- calls reach their functions --------------------------------------------------------------- */
 
 static void *_Atomic *entry;
 
