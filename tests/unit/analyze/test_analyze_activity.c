@@ -172,7 +172,7 @@ static void wakers_that_are_not_followed_have_their_names(void **state)
 	waits[2].woken_by = GPT_WAKER_INTERRUPT;
 	analyze_waits(&all, model, waits, 3);
 	row = row_for(&all, GPT_WAIT_FILE);
-	assert_int_equal(row->ns, 160); /* when it was woken is not known */
+	assert_int_equal(row->ns, 160); /* the time of the wake-up is not known */
 	assert_int_equal(row->count, 2);
 	assert_int_equal(row->waker, OFF_CPU_WAKER_NAME);
 	assert_string_equal(all.off_cpu.names.items[0].text, "kworker");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Whom samples and waits of threads blame for a gap: small logs, each with one gap of 90 ms, whose end is launched. */
+/*
+ * The lines that samples and waits of threads put a gap on: small logs, each with one gap of 90 ms and the launch that
+ * ends it.
+ */
 #include "analyzed.h"
 #include "export/folded.h"
 #include "report/why/why.h"
@@ -58,7 +61,7 @@ static void sample(struct log_builder *log, uint32_t pid, uint32_t tid, uint64_t
 					    .place = GPT_SAMPLE_USER});
 }
 
-/* Of one thread at its line, every period. */
+/* Samples of one thread at its line, one in every period. */
 static void runs(struct log_builder *log, uint32_t pid, uint32_t tid, uint64_t stack, uint64_t from_ns, uint64_t to_ns)
 {
 	for (uint64_t at = from_ns + PERIOD / 2; at < to_ns; at += PERIOD)
@@ -115,7 +118,9 @@ static void end_gap(struct gap *gap)
 	assert_int_equal(gap->all.idle.sum, TO - FROM);
 }
 
-/* Nothing stands anywhere else than in the rows that were asked for. */
+/*
+ * Checks the sums and frees the gap.  asked_ns: the sum of all rows that the test asked for; it must be the whole gap.
+ */
 static void free_gap(struct gap *gap, uint64_t asked_ns)
 {
 	uint64_t sum = 0;
@@ -129,7 +134,7 @@ static void free_gap(struct gap *gap, uint64_t asked_ns)
 	model_free(gap->model);
 }
 
-/* The time on a line by a cause and what was done there. */
+/* The time on a line with this cause and this inner cause. */
 static uint64_t ns_of(const struct gap *gap, const char *line, enum why_cause cause, enum why_cause inner)
 {
 	for (size_t i = 0; i < gap->all.idle.count; i++) {
@@ -147,7 +152,7 @@ static uint64_t own(const struct gap *gap, const char *line, enum why_cause caus
 	return ns_of(gap, line, cause, cause);
 }
 
-/* From the launch to its kernel. */
+/* The time from the launch to its kernel. */
 static uint64_t begun(const struct gap *gap)
 {
 	uint64_t ns = own(gap, "train.py:34 train", WHY_GPU);
@@ -254,7 +259,7 @@ static void the_gil_is_put_on_the_thread_that_had_it_whoever_woke_the_one_that_w
 
 	begin_gap(&gap);
 	runs(&gap.log, PID, HELPER, HOLDS, FROM, TO);
-	for (uint64_t at = FROM; at < LAUNCHED; at += 5 * MS) { /* a request to drop it, every 5 ms */
+	for (uint64_t at = FROM; at < LAUNCHED; at += 5 * MS) { /* the waiter asks to drop the GIL every 5 ms */
 		wait = waits(GPT_WAIT_GIL, WAITS, at, at + 5 * MS < LAUNCHED ? at + 5 * MS : LAUNCHED);
 		wait.holder_tid = HELPER;
 		log_wait(&gap.log, wait);
@@ -274,7 +279,7 @@ static void collection(struct log_builder *log, uint32_t pid, uint32_t tid, uint
 	log_put(log, GPT_PYEVENT, &event, sizeof(event), NULL, 0);
 }
 
-/* As the kernel reports it: a timer ends all waits but the last, and CPython does not say who has the GIL. */
+/* Waits as the kernel reports them: a timer ends all but the last, and CPython does not show who holds the GIL. */
 static void ask_for_gil(struct gap *gap, uint32_t tid, uint64_t from_ns, uint64_t to_ns, uint32_t waker, uint64_t stack)
 {
 	uint64_t at = from_ns;
@@ -333,7 +338,7 @@ static void a_collection_has_no_time_in_which_its_thread_had_no_cpu(void **state
 	free_gap(&gap, garbage + no_cpu + own(&gap, LINE_LOAD, WHY_RAN) + begun(&gap));
 }
 
-/* The thread waits for a helper, that for a process at the other end of a pipe. */
+/* The thread waits for a helper, and the helper for a process at the other end of a pipe. */
 static void wake_ups_lead_into_other_processes(void **state)
 {
 	struct gap gap;
@@ -371,7 +376,7 @@ static void a_collection_is_on_the_line_of_the_nearest_sample(void **state)
 
 	begin_gap(&gap);
 	sample(&gap.log, PID, TID, 20 * MS, LOAD);
-	collection(&gap.log, PID, TID, 25 * MS, 28 * MS); /* 5 ms after it */
+	collection(&gap.log, PID, TID, 25 * MS, 28 * MS); /* 5 ms after the sample */
 	collection(&gap.log, PID, TID, 60 * MS, 64 * MS); /* no sample is near */
 	end_gap(&gap);
 	garbage = own(&gap, LINE_LOAD, WHY_GC);
@@ -442,7 +447,7 @@ static void what_another_thread_ran_that_was_not_sampled_is_not_known(void **sta
 	free_gap(&gap, ns_of(&gap, LINE_WAITS, WHY_LOCK, WHY_UNSAMPLED) + begun(&gap));
 }
 
-/* 40 gaps of 5 ms in which a thread runs one line, then another; a sample hits every fourth. */
+/* 59 gaps of 5 ms in which a thread runs one of two lines; every fourth gap has a sample. */
 static void gaps_without_a_sample_are_divided_as_samples_of_the_same_launch_say(void **state)
 {
 	struct gap gap;
@@ -462,13 +467,13 @@ static void gaps_without_a_sample_are_divided_as_samples_of_the_same_launch_say(
 	load = own(&gap, LINE_LOAD, WHY_RAN);
 	assert_int_equal(train + load + own(&gap, LINE_LAUNCH, WHY_GPU), gap.all.idle.sum);
 	assert_int_equal(gap.all.idle.sum, 59 * 5 * MS);
-	assert_in_range(load, 2 * train - 60, 2 * train + 60); /* whole nanoseconds */
+	assert_in_range(load, 2 * train - 60, 2 * train + 60); /* rounding to whole nanoseconds */
 	assert_int_equal(gap.all.why.sums[WHY_RAN].ns, train + load);
 	analyses_free(&gap.all);
 	model_free(gap.model);
 }
 
-/* A ring of threads of which each waits for the next. */
+/* A ring of threads, each of which waits for the next. */
 static void wake_ups_are_followed_eight_steps_far(void **state)
 {
 	struct gap gap;
@@ -484,7 +489,7 @@ static void wake_ups_are_followed_eight_steps_far(void **state)
 	free_gap(&gap, own(&gap, LINE_HOLDS, WHY_LOCK) + begun(&gap));
 }
 
-/* The thread had no wait that gaps could be put on; samples show what it did after one. */
+/* In the gap the thread is in no wait; samples show what it did after an earlier one. */
 static void what_samples_know_is_not_put_on_an_earlier_wait_for_the_gpu(void **state)
 {
 	struct gap gap;
@@ -507,7 +512,7 @@ static void what_samples_know_is_not_put_on_an_earlier_wait_for_the_gpu(void **s
 	kernel(&gap.log, 1, 1 * MS, 1 * MS + 10 * US, FROM);
 	runs(&gap.log, PID, TID, LOAD, FROM, 80 * MS);
 	end_gap(&gap);
-	assert_int_equal(own(&gap, LINE_LOAD, WHY_RAN), 75 * MS); /* the last sample owns a period */
+	assert_int_equal(own(&gap, LINE_LOAD, WHY_RAN), 75 * MS); /* the last sample, at 75 ms, owns a period */
 	assert_int_equal(own(&gap, LINE_WAITS, WHY_SYNC), 8 * MS);
 	free_gap(&gap, 75 * MS + 8 * MS + own(&gap, LINE_LAUNCH, WHY_UNSAMPLED) + begun(&gap));
 }
@@ -656,7 +661,7 @@ static void why_says_that_no_sample_says_and_what_to_record(void **state)
 	end_words(&gap);
 }
 
-/* Stacks without Python: a program in C. */
+/* Stacks without Python, as in a program in C. */
 static void a_program_without_python_hears_nothing_of_python(void **state)
 {
 	struct log_builder log;

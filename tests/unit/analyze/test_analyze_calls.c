@@ -47,7 +47,7 @@ static void a_wait_for_an_event_names_the_line_that_recorded_it(void **state)
 		model->syncs[i].recorded_by = i % 4 == 1 ? 0 : NONE;
 	}
 	analyze_model(&all, model, ANALYSES(ANALYZE_WAITS));
-	assert_int_equal(all.waits.count, 2); /* a stream that waits keeps no thread */
+	assert_int_equal(all.waits.count, 2); /* a stream that waits blocks no thread */
 	assert_int_equal(all.waits.rows[0].ns, 5 * 598000);
 	assert_line(&all, all.waits.rows[0].recorded_line, "model.py:42 Block.forward");
 	assert_int_equal(all.waits.rows[1].recorded_line, NONE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a trace says of its completeness, as rows. */
+/* What a trace says about its completeness, as rows. */
 #include "analyzed.h"
 
 static void a_whole_trace_has_no_rows(void **state)
@@ -63,7 +63,7 @@ static void activity_sets_that_an_agent_did_not_record_are_named(void **state)
 	complete_make(&complete, model);
 	for (size_t i = 0; i < complete.set_count; i++) {
 		assert_string_not_equal(complete.sets[i], "kernels");
-		assert_string_not_equal(complete.sets[i], "sync"); /* where all calls are recorded, waits are, too */
+		assert_string_not_equal(complete.sets[i], "sync"); /* where all calls are recorded, so are waits */
 		assert_string_not_equal(complete.sets[i], "nvtx");
 	}
 	assert_true(complete.set_count > 0);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* On which line GPU work is put where there are two: backward() or the forward op, a graph's launch or its capture. */
+/*
+ * The line that gets GPU work where there are two candidates: backward() or the forward op, a graph's launch or its
+ * capture.
+ */
 #include "analyzed.h"
 #include "export/folded.h"
 #include "forward_log.h"
@@ -119,7 +122,7 @@ static void a_report_says_where_no_forward_lines_were_recorded(void **state)
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
-/* Its graph's operations are of a call of model.py:42. */
+/* The sample run; a call of model.py:42 captured the operations of its graph. */
 static struct model *captured(void)
 {
 	struct model *model = sample_model(1, 1);

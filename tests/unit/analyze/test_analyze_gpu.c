@@ -59,7 +59,7 @@ static void memcpys_are_summed_by_direction_and_memsets_apart(void **state)
 	model_free(model);
 }
 
-/* A memcpy of the sample run's step from that call, NONE: not seen. */
+/* Turns an operation of the sample run's step into a memcpy from that call; NONE: the call was not seen. */
 static void make_memcpy(struct model *model, uint32_t index, uint64_t bytes, uint32_t call)
 {
 	model->gpu[index].kind = MODEL_MEMCPY;
@@ -75,9 +75,9 @@ static void of_lines_with_equally_many_bytes_the_one_that_had_them_first_is_name
 
 	for (uint32_t i = 0; i < model->gpu_count; i++)
 		model->gpu[i].kind = MODEL_KERNEL;
-	make_memcpy(model, 0, 10, 0); /* model.py:42 begins */
+	make_memcpy(model, 0, 10, 0); /* model.py:42 has 10 */
 	make_memcpy(model, 1, 30, 1); /* train.py:24 has 30 */
-	make_memcpy(model, 2, 20, 0); /* and model.py:42 as many, later */
+	make_memcpy(model, 2, 20, 0); /* model.py:42 reaches 30 later */
 	make_memcpy(model, 3, 0, 1);
 	analyze_model(&all, model, ANALYSES(ANALYZE_MEMCPYS));
 	assert_int_equal(all.memcpys.count, 1);

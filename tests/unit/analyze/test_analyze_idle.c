@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Who let a GPU idle, as rows; the last tests feed events one by one. */
+/* The lines that let a GPU idle, as rows; the last tests feed events one by one. */
 #include "analyzed.h"
 #include "analyze/why/idle_internal.h"
 #include "random_model.h"
@@ -24,8 +24,8 @@ static void a_gap_is_charged_to_the_late_launch_and_to_what_its_thread_waited_in
 	struct analyses all;
 
 	/*
-	 * Between two steps the GPU idles 660 us: for 280 of them the thread is still in cudaStreamSynchronize, for 40
-	 * it collects garbage, and had it not waited before, it would have been ahead by 320.
+	 * Between two steps the GPU idles for 660 us.  For 280 us of them the thread is still in cudaStreamSynchronize,
+	 * for 40 us it collects garbage, and without the wait it would have been 320 us ahead.
 	 */
 	analyze_model(&all, model, ANALYSES(ANALYZE_IDLE));
 	assert_line(&all, row_of(&all, WHY_PYTHON)->line, "model.py:42 Block.forward");
@@ -88,7 +88,7 @@ static int by_start(const void *left, const void *right)
 	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-/* What no operation of a device covers between its first and its last, as anyone would count it. */
+/* The time between a device's first and last operation that no operation covers, counted in the simplest way. */
 static uint64_t idle_of_device(const struct model *model, uint32_t device)
 {
 	struct model_gpu *sorted = xmalloc(model->gpu_count * sizeof(*sorted));
@@ -129,7 +129,10 @@ static uint64_t rows_ns(const struct idle *idle, enum why_cause cause)
 	return ns;
 }
 
-/* What why adds to gaps: copies, and what others keep GPUs from. */
+/*
+ * Whether `why` has only time of gaps under this cause.  Under the others it adds copies and what other processes and
+ * ranks keep GPUs from.
+ */
 static bool is_only_of_gaps(enum why_cause cause)
 {
 	return cause != WHY_COPY && cause != WHY_PROCESS && cause != WHY_RANK;
@@ -158,7 +161,7 @@ static void rows_add_up_to_what_the_gpus_idled_and_why_has_the_same(void **state
 		struct model *model = random_model(number, number % 3 ? 150 : 1000);
 		struct trace *cut = trace_cut_each(model, 40);
 
-		model->end_ns = 0; /* to the end of the last operation */
+		model->end_ns = 0; /* the end of the last operation ends the window */
 		assert_exact(model, WHOLE_TRACE(model));
 		assert_exact(model, cut);
 		trace_cut_free(cut);
@@ -166,7 +169,7 @@ static void rows_add_up_to_what_the_gpus_idled_and_why_has_the_same(void **state
 	}
 }
 
-/* Whatever the causes are, and wherever steps begin. */
+/* Holds for any causes, wherever steps begin. */
 static void idle_time_of_steps_and_outside_adds_up_to_the_rows_of_each_cause(void **state)
 {
 	const struct step_request bursts = {.source = STEP_BURST, .name = "2us", .gap_ns = 2000};
@@ -229,7 +232,7 @@ static void add_kernel(struct idle *idle, const struct model_call *call, uint64_
 					       .caller = CALLER_UNSEEN});
 }
 
-/* A launch and its kernel, with nothing between them. */
+/* Feeds a launch and its kernel, with nothing between them. */
 static void run(struct idle *idle, uint64_t launch_ns, uint64_t start_ns, uint64_t end_ns, uint32_t device)
 {
 	struct model_call call = {.start_ns = launch_ns, .stack = NONE, .class = GPT_CLASS_LAUNCH};
@@ -276,7 +279,7 @@ static void waits_are_kept_as_long_as_a_device_has_been_idle(void **state)
 		wait_in_call(&idle, at + 1000, at + 90000, at + 100000);
 	}
 	assert_int_equal(waited_ns(&idle), 999ull * 70000);
-	run(&idle, 102000000, 102000000, 102010000, 1); /* who waited since the first one? */
+	run(&idle, 102000000, 102000000, 102010000, 1); /* counts all waits since the first kernel of device 1 */
 	assert_int_equal(waited_ns(&idle), 999ull * 70000 + 1000ull * 89000);
 	idle_free(&idle);
 }
@@ -318,7 +321,7 @@ static void an_operation_may_come_before_the_call_that_launched_it(void **state)
 	idle_init(&idle, &tables, &window, NULL, NULL);
 	run(&idle, 1000000, 1000000, 1010000, 0);
 	wait_in_call(&idle, 1020000, 1080000, 0);
-	add_kernel(&idle, &call, 1100000, 1110000, 0); /* a clock's error too early */
+	add_kernel(&idle, &call, 1100000, 1110000, 0); /* too early by a clock error */
 	add_launch(&idle, &call);
 	assert_int_equal(waited_ns(&idle), 60000);
 	assert_int_equal(idle.sum, 90000);

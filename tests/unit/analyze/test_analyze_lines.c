@@ -84,7 +84,7 @@ static void calls_that_put_work_on_a_gpu_are_counted_by_line(void **state)
 	struct analyses all;
 
 	analyze_model(&all, model, ANALYSES(ANALYZE_CALL_LINES));
-	assert_int_equal(all.call_lines.sum, 4 * 5); /* the wait is none */
+	assert_int_equal(all.call_lines.sum, 4 * 5); /* a wait is no such call */
 	assert_int_equal(all.call_lines.rows[0].self, 4);
 	assert_int_equal(all.call_lines.totals[0].total, 4 * 4);
 	analyses_free(&all);
@@ -168,7 +168,7 @@ static void a_trace_without_an_end_ends_with_its_last_event(void **state)
 
 	model->end_ns = model->start_ns;
 	analyze_model(&all, model, ANALYSES(ANALYZE_GPU_LINES));
-	assert_int_equal(all.window.end_ns, SAMPLE_START + 2 * SAMPLE_STEP + 360000); /* of the last kernel */
+	assert_int_equal(all.window.end_ns, SAMPLE_START + 2 * SAMPLE_STEP + 360000); /* the end of the last kernel */
 	analyses_free(&all);
 	model_free(model);
 }

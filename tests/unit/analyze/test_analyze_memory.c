@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Peaks of memory and who held it then, as rows; most tests feed events one by one. */
+/* Peaks of memory and the lines that held it then, as rows; most tests feed events one by one. */
 #include "analyzed.h"
 
 static void a_peak_has_its_time_and_the_lines_that_held_it(void **state)
@@ -7,7 +7,7 @@ static void a_peak_has_its_time_and_the_lines_that_held_it(void **state)
 	struct model *model = sample_model(1, 20);
 	struct analyses all;
 
-	/* one block of each step stays, one goes: 21 at most, in the last step */
+	/* each step keeps one block and releases another: at most 21 blocks, in the last step */
 	analyze_model(&all, model, ANALYSES(ANALYZE_MEMORY_PEAKS));
 	assert_int_equal(all.memory.peaks.count, 1);
 	assert_int_equal(all.memory.peaks.items[0].space, MEMORY_SPACE_DEVICE);
@@ -60,7 +60,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* A block that comes at one time and goes at another, 0: it is never released. */
+/* A block, with the times of its allocation and release; to_ns 0: it is never released. */
 struct block {
 	uint64_t from_ns, to_ns, bytes;
 	uint32_t caller, process;

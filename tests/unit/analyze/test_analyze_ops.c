@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Time by op of PyTorch, as rows and as the report has it. */
+/* Time by op of PyTorch, as rows and in the report. */
 #include "analyzed.h"
 #include "ops_log.h"
 
@@ -59,7 +59,7 @@ static void cpu_time_of_its_own_is_what_ops_and_calls_inside_leave(void **state)
 	"[]" SEPARATOR elements SEPARATOR elements SEPARATOR "5" SEPARATOR rank SEPARATOR "2" SEPARATOR "-1" SEPARATOR \
 	"-1" SEPARATOR "-1" SEPARATOR "0" SEPARATOR "1"
 
-/* One of 1,000 elements of two bytes on each rank, one of 3,000. */
+/* On each of two ranks a collective of 1,000 elements of two bytes, and on rank 0 one of 3,000. */
 static struct ops_log collectives_log(void)
 {
 	static const char *const texts[] = {COLLECTIVE("1000", "0"), COLLECTIVE("1000", "1"), COLLECTIVE("3000", "0")};
@@ -118,7 +118,7 @@ static void an_op_inside_one_of_its_name_counts_once_in_the_report(void **state)
 	model = model_of(&ops.log);
 	analyze_model(&all, model, ANALYSES(ANALYZE_OPS));
 	assert_gpu(&all, "aten::mm", 47, 47);
-	assert_int_equal(row_of(&all, "aten::mm")->gpu_ns, 54000); /* as PyTorch counts */
+	assert_int_equal(row_of(&all, "aten::mm")->gpu_ns, 54000); /* PyTorch counts the inner op's time twice */
 	assert_int_equal(row_of(&all, "aten::mm")->calls, 3);
 	analyses_free(&all);
 	model_free(model);

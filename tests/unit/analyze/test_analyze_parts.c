@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Whether a trace is one part or many is in no row: reports and folded stacks of random models, cut and whole. */
+/* Rows do not depend on the number of parts of a trace: reports and folded stacks of random models, cut and whole. */
 #include <errno.h>
 #include <inttypes.h>
 
@@ -33,7 +33,7 @@ static char *report_of(struct trace *trace)
 	return report_with(trace, (struct attribution){});
 }
 
-/* With every line that a reader could see. */
+/* All text of `gputrace why`, with every line that a reader could see. */
 static char *why_of(struct trace *trace)
 {
 	const struct report_options options = {.width = 200};
@@ -47,7 +47,7 @@ static char *why_of(struct trace *trace)
 	return text;
 }
 
-/* Backward work on forward ops, and work of graphs on what was captured. */
+/* Backward work counts for forward ops, work of graphs for the captured calls. */
 static const struct attribution otherwise = {.forward = true, .graphs = GRAPHS_CAPTURE};
 
 static char *report_otherwise_of(struct trace *trace)
@@ -79,7 +79,7 @@ static char *folded_launches_of(struct trace *trace)
 	return folded_with(trace, true, (struct attribution){});
 }
 
-/* Its numbers add up to the idle time. */
+/* The numbers must add up to the idle time. */
 static char *folded_idle_of(struct trace *trace)
 {
 	const struct export_options options = {.process = -1};
@@ -183,7 +183,7 @@ static char *lines_of(struct trace *trace)
 	return text;
 }
 
-/* Says the first line that differs. */
+/* On a difference, fails with the first line that differs. */
 static void assert_same_lines(const char *parts, const char *whole, uint32_t events)
 {
 	size_t begin = 0, at = 0;
@@ -196,7 +196,7 @@ static void assert_same_lines(const char *parts, const char *whole, uint32_t eve
 			 parts + begin, (int)strcspn(whole + begin, "\n"), whole + begin);
 }
 
-/* What is made of the model is the same however it is cut. */
+/* `make` must give the same text however the model is cut. */
 static void assert_same(const struct model *model, char *(*make)(struct trace *))
 {
 	char *whole = make(WHOLE_TRACE(model));
@@ -328,7 +328,7 @@ static void a_log_that_is_read_in_parts_has_the_report_of_the_whole(void **state
 	assert_has_the_report_of_the_whole(&(struct trace_division){.chunk_records = 16, .part_events = 100});
 }
 
-/* Batches of an agent are few records. */
+/* An agent's batches are few records but many bytes. */
 static void parts_end_by_bytes_too(void **state)
 {
 	assert_has_the_report_of_the_whole(
@@ -423,7 +423,7 @@ static void a_trace_that_cannot_be_read_to_its_end_is_an_error(void **state)
 	random_model_free(model);
 }
 
-/* As head(1) does: a full disk stands for it. */
+/* The reader stops early, as head(1) does; a full disk stands in for it. */
 static void a_list_that_no_one_reads_any_more_is_not_read_to_its_end(void **state)
 {
 	const struct report_options options = {.width = 100};

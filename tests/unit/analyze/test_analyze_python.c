@@ -70,7 +70,7 @@ static void the_gpu_idles_with_a_collection_as_far_as_nothing_of_its_process_run
 	run(110, 120, 0); /* inside the one before */
 	collect(150, 300);
 	run(240, 250, 0);
-	run(245, 260, 0); /* overlaps it */
+	run(245, 260, 0); /* overlaps the one before */
 	run(270, 280, 1); /* another process */
 	run(290, 400, 0);
 	interpreter_finish(&interpreter);
@@ -131,7 +131,7 @@ static void a_range_has_the_work_that_its_thread_launched_while_it_was_open(void
 	open_range(0, 0, 120, 130);
 	launch(0, 125, 5);
 	launch(0, 150, 3);
-	launch(0, 250, 1); /* after them */
+	launch(0, 250, 1); /* after both ranges */
 	nvtx_finish(&nvtx);
 	assert_int_equal(nvtx.rows.count, 2);
 	assert_int_equal(nvtx.rows.items[0].name, 1);
@@ -171,7 +171,7 @@ static void of_more_open_ranges_than_are_followed_the_rest_is_counted(void **sta
 		open_range(1, 0, 10 + i, 100000);
 	launch(0, 5000, 9);
 	assert_int_equal(nvtx.left_out, 44);
-	assert_int_equal(nvtx.rows.items[0].ns, 9); /* once, however often it is open */
+	assert_int_equal(nvtx.rows.items[0].ns, 9); /* counts once, however many ranges are open */
 }
 
 static void ranges_that_ended_before_a_call_are_not_among_those_left_out(void **state)

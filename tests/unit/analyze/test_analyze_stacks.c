@@ -2,7 +2,7 @@
 /* GPU time and launches by whole stack, as rows. */
 #include "analyzed.h"
 
-/* The row of an operation of that kind (or with that kernel's name), NULL. */
+/* Finds the row of an operation of that kind; for a kernel, by a part of its name. */
 static bool find_row(const struct stack_sums *all, uint32_t kind, const char *kernel, struct stack_row *row)
 {
 	for (size_t i = 0; i < stack_sums_count(all); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What steps of training did, as rows and as the report has it. */
+/* Steps of training, as rows and in the report. */
 #include "analyzed.h"
 #include "steps_log.h"
 
@@ -41,7 +41,7 @@ static void the_slowest_step_says_which_ops_took_longer(void **state)
 	assert_int_equal(row->launches, 2);
 	assert_int_equal(row->more_count, 2);
 	assert_string_equal(all.model->strings[row->more[0].name], "aten::copy_");
-	assert_int_equal(row->more[0].more_ns, 45000); /* with the call that it made */
+	assert_int_equal(row->more[0].more_ns, 45000); /* includes the call that it made */
 	assert_false(row->more[0].on_gpu);
 	assert_int_equal(row->more[1].more_ns, 25000);
 	assert_true(row->more[1].on_gpu);
@@ -77,7 +77,7 @@ static void a_step_is_not_named_as_the_op_that_took_longer(void **state)
 	found_free(&found);
 }
 
-/* Each takes a microsecond longer than the one before. */
+/* Each step takes a microsecond longer than the one before. */
 static struct ops_log longer_steps(uint32_t count)
 {
 	uint64_t at_us = 100;
@@ -105,7 +105,7 @@ static void one_step_in_a_hundred_is_slower_than_p99(void **state)
 {
 	static const struct {
 		uint32_t steps;
-		size_t rows, p99; /* SIZE_MAX: none */
+		size_t rows, p99; /* SIZE_MAX: no row */
 		uint64_t number;
 	} cases[] = {{99, 5, SIZE_MAX, 0}, {100, 5, 1, 98}, {200, 5, 2, 197}, {1000, 6, 5, 989}};
 
@@ -127,7 +127,7 @@ static void one_step_in_a_hundred_is_slower_than_p99(void **state)
 	}
 }
 
-/* Free with free(). */
+/* The caller frees it with free(). */
 static char *report_of(struct ops_log *ops)
 {
 	struct found found;
@@ -160,7 +160,7 @@ static void a_kernel_counts_in_each_step_that_it_runs_in(void **state)
 
 	ops_log_launch(&ops, TID, 190, 65); /* in step 1; it runs from 195 to 260 us, and step 3 begins at 250 */
 	assert_int_equal(analyze(&all, find(&found, &ops), ANALYSES(ANALYZE_OPS, ANALYZE_STEPS), NULL), 0);
-	/* 15 us of it are where step 2 has a kernel anyway */
+	/* for 15 us of it step 2 has a kernel anyway */
 	assert_int_equal(all.steps.list.items[0].busy_ns, ((STEPS - 1) * 15 + 25 + 65 - 15) * 1000);
 	assert_int_equal(all.steps.list.items[0].median.busy_ns, 15000);
 	analyses_free(&all);

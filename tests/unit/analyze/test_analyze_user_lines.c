@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The innermost line of the user's own code beside that of a library. */
+/* The innermost line of the user's own code, next to the line of a library. */
 #include "analyzed.h"
 #include "report_of.h"
 
@@ -24,7 +24,7 @@ static struct frames_log frames_log_begin(void)
 	return frames;
 }
 
-/* A stack of functions of those files, the innermost first, each on its 13th line. */
+/* A stack of functions in those files, the innermost first, each at line 13. */
 static uint64_t stack_of(struct frames_log *frames, const char *const files[])
 {
 	struct gpt_pyframe stack[8];
@@ -39,7 +39,7 @@ static uint64_t stack_of(struct frames_log *frames, const char *const files[])
 	return id;
 }
 
-/* A kernel that they launch. */
+/* A kernel that this stack launches. */
 static void launch(struct frames_log *frames, uint64_t gpu_ns, const char *const files[])
 {
 	log_launch(&frames->log, PID, TID, frames->time_ns, stack_of(frames, files), ++frames->corr);
@@ -53,7 +53,7 @@ static void launch(struct frames_log *frames, uint64_t gpu_ns, const char *const
 
 #define LAUNCH(frames, gpu_ns, ...) launch(frames, gpu_ns, (const char *const[]){__VA_ARGS__, NULL})
 
-/* A cudaStreamSynchronize that they are in for some time. */
+/* A cudaStreamSynchronize of `ns` in this stack. */
 static void wait_in(struct frames_log *frames, uint64_t ns, const char *const files[])
 {
 	uint16_t api = GPT_API(GPT_DOMAIN_RUNTIME, 131);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which cause time of a GPU is lost to: small logs, each with one way to lose it. */
+/* The causes of lost GPU time: small logs, each with one way to lose it. */
 #include "analyzed.h"
 #include "report/why/why.h"
 
-#define TRAIN 1u /* stacks: train.py:43 and train.py:40, a library's line below train.py:45 */
+#define TRAIN 1u /* stacks: train.py:43, train.py:40, a library's line below train.py:45 */
 #define EARLIER 2u
 #define LIBRARY 3u
 
@@ -82,7 +82,7 @@ static uint64_t sum_of_all(const struct analyses *all)
 	return sum;
 }
 
-/* Every nanosecond is in one of the sums. */
+/* Every nanosecond must be in one of the sums. */
 static void finish(struct analyses *all, struct model *model)
 {
 	assert_int_equal(sum_of_all(all), all->why.lost_ns);
@@ -134,8 +134,8 @@ static void a_wait_costs_what_the_cpu_would_have_been_ahead(void **state)
 
 	begin(&log);
 	run(&log, TRAIN, 1, 10 * MS, 20 * MS);
-	call(&log, CUDA_SYNC, EARLIER, 2, 16 * MS, 20 * MS); /* 4 ms of the kernel */
-	run(&log, TRAIN, 3, 26 * MS, 28 * MS);		     /* 6 ms late */
+	call(&log, CUDA_SYNC, EARLIER, 2, 16 * MS, 20 * MS); /* the last 4 ms of the kernel */
+	run(&log, TRAIN, 3, 26 * MS, 28 * MS);		     /* 6 ms after the end of the first kernel */
 	model = end(&log, &all);
 	assert_int_equal(loss_of(&all, WHY_SYNC)->ns, 4 * MS);
 	assert_line(&all, loss_of(&all, WHY_SYNC)->lines[0].line, "train.py:40 train");
@@ -154,10 +154,10 @@ static void what_is_left_of_a_wait_counts_for_later_gaps_until_the_next_wait(voi
 	begin(&log);
 	run(&log, TRAIN, 1, 10 * MS, 20 * MS);
 	call(&log, CUDA_SYNC, EARLIER, 2, 16 * MS, 20 * MS);
-	run(&log, TRAIN, 3, 21 * MS, 22 * MS); /* 1 of 4 */
-	run(&log, TRAIN, 4, 24 * MS, 25 * MS); /* 2 */
+	run(&log, TRAIN, 3, 21 * MS, 22 * MS); /* 1 of the wait's 4 ms */
+	run(&log, TRAIN, 4, 24 * MS, 25 * MS); /* 2 more of them */
 	call(&log, CUDA_SYNC, EARLIER, 5, 24500 * US, 25 * MS);
-	run(&log, TRAIN, 6, 28 * MS, 29 * MS); /* half a ms of the new one */
+	run(&log, TRAIN, 6, 28 * MS, 29 * MS); /* 0.5 ms of the new wait */
 	model = end(&log, &all);
 	assert_int_equal(loss_of(&all, WHY_SYNC)->ns, 3500 * US);
 	assert_int_equal(loss_of(&all, WHY_PYTHON)->ns, 2500 * US);
@@ -356,7 +356,7 @@ static void time_in_a_data_loader_is_data(void **state)
 	run(&log, TRAIN, 2, 20 * MS, 22 * MS);
 	model = end(&log, &all);
 	assert_int_equal(all.why.losses[0].cause, WHY_DATA);
-	assert_int_equal(all.why.losses[0].ns, 7 * MS); /* the first ms the GPU had work */
+	assert_int_equal(all.why.losses[0].ns, 7 * MS); /* in the first ms the GPU had work */
 	assert_line(&all, all.why.losses[0].lines[0].line, "train.py:43 train");
 	finish(&all, model);
 }
@@ -368,7 +368,7 @@ static void put_op(struct log_builder *log, const char *text, uint32_t name, uin
 				  .start_ns = start_ns, .end_ns = end_ns, .tid = TID, .name = name, .sequence = -1});
 }
 
-/* From the look for a region that fits; the second time the region is there. */
+/* Counts from the cache lookup.  At the second lookup the region is compiled already. */
 static void time_before_a_new_region_of_torch_compile_is_compilation_s(void **state)
 {
 	struct log_builder log;
@@ -393,7 +393,9 @@ static void time_before_a_new_region_of_torch_compile_is_compilation_s(void **st
 	finish(&all, model);
 }
 
-/* A trace that began when all was compiled; and ops under a mode of the program's own, as of a launch that came since.
+/*
+ * Two regions without a compilation: one that was compiled before the trace began, and one after ops under a mode of
+ * the program's own, which the launch between them shows.
  */
 static void a_region_of_torch_compile_alone_is_no_compilation(void **state)
 {
@@ -430,7 +432,7 @@ static void begin_with_loader(struct log_builder *log, const char *name)
 	log_batch(log, PID, TID, 2000);
 }
 
-/* Without ops; whether or not the interpreter has qualified names. */
+/* Works without ops, and whether or not the interpreter has qualified names. */
 static void time_until_a_call_inside_a_data_loader_is_data(void **state)
 {
 	static const char *const names[] = {"__next__", "_BaseDataLoaderIter.__next__"};
@@ -478,7 +480,7 @@ static void a_function_that_is_called_as_the_data_loader_s_is_none(void **state)
 	finish(&all, model);
 }
 
-/* ---- others -------------------------------------------------------------------------------------------------- */
+/* ---- other processes and ranks ------------------------------------------------------------------------------- */
 
 #define OTHER (PID + 100)
 
@@ -512,7 +514,7 @@ static void work_that_waits_for_another_process_s_is_that_process_s(void **state
 	begin_other(&log);
 	run(&log, TRAIN, 1, 10 * MS, 12 * MS);
 	run_of(&log, OTHER, 0, 1, 12 * MS - 2 * US, (struct why_span){12 * MS, 20 * MS});
-	log_launch(&log, PID, TID, 14 * MS, TRAIN, 2); /* waits for 6 ms */
+	log_launch(&log, PID, TID, 14 * MS, TRAIN, 2); /* its kernel waits for 6 ms */
 	kernel(&log, 2, 20 * MS, 22 * MS);
 	model = end(&log, &all);
 	assert_int_equal(all.why.idle_ns, 0);
@@ -529,7 +531,7 @@ static void work_that_waits_for_another_process_s_is_that_process_s(void **state
 	"8" SEPARATOR "8" SEPARATOR "6" SEPARATOR rank SEPARATOR "2" SEPARATOR "-1" SEPARATOR "-1" SEPARATOR           \
 	"-1" SEPARATOR "0" SEPARATOR "1"
 
-/* The op of a rank around its launch. */
+/* The op of a collective around its launch, on one rank. */
 static void collective(struct log_builder *log, uint32_t pid, const char *params, uint64_t time_ns)
 {
 	log_batch(log, pid, pid, time_ns + 100 * US);
@@ -560,7 +562,7 @@ static void ranks_that_wait_for_the_last_one_are_lost_to_it(void **state)
 	assert_non_null(all.why.open_collectives);
 	assert_int_equal(all.why.open_collectives->complete, 1);
 	assert_int_equal(all.why.losses[0].cause, WHY_RANK);
-	assert_int_equal(all.why.losses[0].ns, 5 * MS); /* of 7 two had other work */
+	assert_int_equal(all.why.losses[0].ns, 5 * MS); /* in 2 of 7 ms the GPU had other work */
 	assert_int_equal(all.why.losses[0].lines[0].detail, 1);
 	finish(&all, model);
 }

@@ -12,19 +12,19 @@
 #include "report/sums/differences.h"
 
 #define STEP_US 100u
-#define REPORTED_NS 900000000u /* when the agent reports all of it */
+#define REPORTED_NS 900000000u /* the time at which the agent reports everything */
 #define FORWARD 0x1000u
 #define ADDED 0x2000u
 
 enum { ADAM = 10, MM };
 
-/* How the program was written, and how long its work takes. */
+/* What the program looks like, and how long its work takes. */
 struct program {
 	uint32_t steps;
-	uint32_t first_line; /* of the function that launches */
-	uint32_t gpu_us;     /* in each step */
-	uint32_t jitter_us;  /* more in every second one */
-	bool adds;	     /* another function launches 10 us */
+	uint32_t first_line; /* line of the function that launches */
+	uint32_t gpu_us;     /* GPU time of each step */
+	uint32_t jitter_us;  /* added in every second step */
+	bool adds;	     /* a second function launches 10 us of work */
 };
 
 struct compared {
@@ -54,7 +54,7 @@ static void put_launch(struct ops_log *ops, uint64_t stack, uint64_t time_us, ui
 							      .name = kernel});
 }
 
-/* Step 0 began before it was seen, so one more is made than there are. */
+/* Step 0 began before it was seen, so the program makes one step more than `steps`. */
 static void run(struct compared *run, const struct program *program)
 {
 	struct ops_log ops = {0};
@@ -141,7 +141,7 @@ static void has_only_noise(const struct differences *all)
 	assert_int_equal(all->lines.list.count, 1);
 }
 
-/* Half of nine steps take 10 us more: 20 or 30 us; of the other trace 21 or 31. */
+/* Every second of nine steps takes 10 us more: 20 or 30 us in one trace, 21 or 31 us in the other. */
 static void less_than_what_steps_differ_by_is_noise(void **state)
 {
 	compare_programs(&(struct program){.steps = 9, .first_line = 10, .gpu_us = 20, .jitter_us = 10},

@@ -67,7 +67,7 @@ static const struct library_site *site_of(const struct library_sites *sites, con
 	return NULL;
 }
 
-/* A thunk as libcuda has them: cmpl, je, jmp *table. */
+/* A thunk as in libcuda: cmpl, je, jmp *table. */
 #define THUNK(name)                                                                                                    \
 	".globl " name "\\n.type " name ",@function\\n" name                                                           \
 	":\\n.byte 0x81,0x3d,0,0,0x20,0,0,0xba,0x1c,0x32,0x74,0x0c,0xff,0x25,0,0,0,0\\n"                               \
@@ -102,7 +102,7 @@ static void driver_thunks_are_probed_at_their_jump_by_the_names_of_the_table(voi
 	assert_int_equal(image_symbol(image, "cuLaunchKernel", &symbol), 0);
 	assert_int_equal(image_file_offset(image, symbol.address, &offset), 0);
 	assert_int_equal(launch->site.offset, offset + 10);
-	assert_null(site_of(&sites, "cuMemAlloc")); /* the old interface: another meaning, not in the table */
+	assert_null(site_of(&sites, "cuMemAlloc")); /* the old interface has another meaning and is not in the table */
 	assert_null(site_of(&sites, "cudaMalloc"));
 	library_sites_free(&sites);
 	image_close(image);
@@ -150,7 +150,7 @@ static void a_static_runtime_is_found_by_its_local_symbols(void **state)
 	image_close(image);
 }
 
-/* As nvcc links it into an extension module: local, beside code for the GPU. */
+/* As nvcc links it into an extension module: with local symbols, next to code for the GPU. */
 static void a_static_runtime_of_a_library_is_found_where_it_needs_no_other(void **state)
 {
 	static const char source[] =
@@ -234,7 +234,9 @@ static void an_executable_with_the_interpreter_inside_is_python(void **state)
 	image_close(image);
 }
 
-/* What it does not export is of no use to extension modules: not CPython's, whatever it is called. */
+/*
+ * Extension modules cannot use a _PyRuntime that the library does not export: it is not CPython's, whatever its name.
+ */
 static void a_library_that_exports_the_interpreter_is_python(void **state)
 {
 	struct image *image = build_image("int _PyRuntime;\n", NULL, "-O1 -shared -fPIC");
@@ -250,7 +252,7 @@ static void a_library_that_exports_the_interpreter_is_python(void **state)
 /* Every entry of the real libraries begins with a push; all calls but those that 13 dropped are there. */
 static void every_call_of_a_real_libcudart_has_a_cheap_site(void **state)
 {
-	const char *named = getenv("GPUTRACE_CUDART"); /* of tools/get-cudart */
+	const char *named = getenv("GPUTRACE_CUDART"); /* the path that tools/get-cudart prints */
 	const char *patterns[] = {named ? named : "/nowhere", "/usr/local/cuda*/lib*/libcudart.so.[0-9][0-9]",
 				  "/usr/local/lib/libcudart.so.*", "/usr/lib/*/libcudart.so.[0-9][0-9]"};
 	glob_t found = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Logs of several ranks: whether they belong together, how their clocks run, who was late. */
+/* Logs of several ranks: whether they belong together, how their clocks run, and which rank was late. */
 #include <math.h>
 
 #include "model_of.h"
@@ -12,7 +12,7 @@
 
 static const char *const names[RANKS_MAX] = {"a.gpt", "b.gpt", "c.gpt"};
 
-/* Adds its log, as divided as reported. */
+/* Adds the log of a rank, read with this division. */
 static void add(struct ranks *ranks, const struct rank *rank, const struct trace_division *division)
 {
 	struct log_builder log = {0};
@@ -55,7 +55,7 @@ static void align(struct ranks *ranks)
 	ranks_compare(ranks);
 }
 
-/* Whatever the clock of the other shows, a time comes out that the reference would have shown. */
+/* Each time of the other rank's clock must convert to the time that the reference clock would have shown. */
 static void assert_found(const struct ranks *ranks, const struct rank *rank, uint64_t error_ns)
 {
 	for (uint64_t at_ns = 1000 * MS; at_ns < 11000 * MS; at_ns += 777 * MS) {
@@ -115,7 +115,7 @@ static void few_collectives_give_an_offset_and_no_drift(void **state)
 	ranks_free(&ranks);
 }
 
-/* The second log has its collectives from the 30th on: only numbers say which is which. */
+/* The second log has its collectives from the 30th on: only their numbers show which belong together. */
 static void collectives_are_matched_by_their_number_not_by_their_place(void **state)
 {
 	const struct rank first = RANK(0, "boot-a"),
@@ -192,7 +192,7 @@ static void who_is_late_is_reported_with_its_line_and_how_much_in_all(void **sta
 	assert_in_range(ranks.rows.items[0].waited_ns, 499 * MS, 501 * MS);
 	assert_in_range(ranks.rows.items[2].waited_ns, 499 * MS, 501 * MS);
 	assert_in_range(ranks.rows.items[1].waited_ns, 0, MS);
-	/* it was 98 ms from the collective before to the launch of something else, and 22 ms to this one */
+	/* 98 ms from the collective before to the launch of something else, and 22 ms from there to this one */
 	assert_string_equal(rank_text(&ranks, 1, late->pause_from), "train.py:13 train");
 	assert_string_equal(rank_text(&ranks, 1, late->pause_to), "train.py:11 train");
 	ranks_free(&ranks);
@@ -268,7 +268,7 @@ static void pairs_that_are_far_off_do_not_move_the_line(void **state)
 	assert_in_range(fit.used, 130, 136);
 }
 
-/* Numbers of a log may be any. */
+/* A log may have any numbers. */
 static void clocks_without_sense_make_some_line(void **state)
 {
 	struct clock_pair pairs[32];
