@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What can be said of old kernels without one: which build of the programs is loaded, and what is in it. */
+/* What can be tested about old kernels without one: which build of the programs is loaded, and what is in it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -31,7 +31,7 @@ static void a_kernel_without_loops_or_cookies_gets_the_older_programs(void **sta
 {
 	assert_true(features_need_old_programs(0, 0));	/* 5.10 to 5.14 */
 	assert_true(features_need_old_programs(0, 1));	/* 5.15, 5.16 */
-	assert_true(features_need_old_programs(1, 0));	/* never released, but nothing would work */
+	assert_true(features_need_old_programs(1, 0));	/* no such release, but nothing else would work */
 	assert_false(features_need_old_programs(1, 1)); /* 5.17 and later */
 }
 
@@ -41,7 +41,7 @@ static void what_cannot_be_said_is_taken_to_be_there(void **state)
 	assert_true(features_need_old_programs(0, -EPERM));
 }
 
-/* include/linux/kdev_t.h: MINORBITS is 20; user space has the two interleaved. */
+/* include/linux/kdev_t.h: MINORBITS is 20; user space interleaves the bits of the two numbers. */
 static void a_site_is_known_by_the_kernels_own_number_of_its_device(void **state)
 {
 	assert_int_equal(sites_kernel_device(makedev(8, 1)), 8 << 20 | 1);
@@ -79,7 +79,7 @@ static void both_objects_have_all_that_the_skeleton_names(void **state)
 	}
 }
 
-/* Instructions of a section that Linux 5.10 does not know. */
+/* Counts the instructions of a section that Linux 5.10 does not know. */
 static unsigned newer_instructions(const struct bpf_insn *instructions, size_t count)
 {
 	unsigned newer = 0;
@@ -124,7 +124,7 @@ static unsigned newer_instructions_of(bool old)
 static void the_older_programs_use_nothing_newer_than_linux_5_10(void **state)
 {
 	assert_int_equal(newer_instructions_of(true), 0);
-	assert_true(newer_instructions_of(false) > 0); /* or we would not see any */
+	assert_true(newer_instructions_of(false) > 0); /* shows that the count finds any */
 }
 
 static bool holds_tail_call(const struct bpf_program *program)
@@ -161,7 +161,8 @@ static void every_program_of_a_probe_keeps_to_the_stack_of_its_thread(void **sta
 #define PAGE 4096
 #define FILE_PAGES 64
 
-/* Whether a page of a file is in memory and valid; says nothing of others to the kernel, so that it reads none ahead.
+/*
+ * Whether a page of a file is in memory and valid.  Only this page is mapped, so that the kernel reads no others ahead.
  */
 static bool page_is_valid(int fd, unsigned page)
 {
@@ -174,12 +175,12 @@ static bool page_is_valid(int fd, unsigned page)
 	return valid & 1;
 }
 
-/* ext4 warns otherwise (bring_in_pages): the kernel's own reading of it has no lock. */
+/* Otherwise ext4 warns, because the kernel reads the page itself without a lock (bring_in_pages). */
 static void the_page_of_a_site_is_in_memory_before_its_probe(void **state)
 {
 	static const char bytes[PAGE * FILE_PAGES];
 	const struct uprobe sites[] = {{.offset = 5 * PAGE + 100}, {.offset = 40 * PAGE - 3}};
-	char path[] = "test_attach_kernels.XXXXXX"; /* here: /tmp may be in memory */
+	char path[] = "test_attach_kernels.XXXXXX"; /* in this folder: /tmp may be in memory */
 	struct links links = {};
 	int fd = mkstemp(path);
 
@@ -193,13 +194,13 @@ static void the_page_of_a_site_is_in_memory_before_its_probe(void **state)
 		close(fd);
 		skip(); /* the source tree is on a file system that lies in memory */
 	}
-	assert_true(links_attach_uprobes(&links, true, fd, fd, sites, 2) < 0); /* it is no program */
+	assert_true(links_attach_uprobes(&links, true, fd, fd, sites, 2) < 0); /* the file is no program */
 	assert_true(page_is_valid(fd, 5));
-	assert_true(page_is_valid(fd, 39) && page_is_valid(fd, 40)); /* an instruction on both */
+	assert_true(page_is_valid(fd, 39) && page_is_valid(fd, 40)); /* the instruction lies on both */
 	close(fd);
 }
 
-/* Of those that the kernel has checked for this program; 0 before Linux 5.16. */
+/* The number of instructions that the kernel has verified for this program; 0 before Linux 5.16. */
 static uint32_t checked_instructions(int program_fd)
 {
 	struct bpf_prog_info info = {};
@@ -231,7 +232,7 @@ static void a_program_that_few_traces_use_is_loaded_when_it_is_asked_for(void **
 	later = programs.bpf->progs.backward_begin;
 	at_once = programs.bpf->progs.call_symbol;
 	assert_int_equal(programs_fd(&programs, at_once), bpf_program__fd(at_once));
-	assert_true(checked_instructions(bpf_program__fd(later)) < 10); /* what stands for it does nothing */
+	assert_true(checked_instructions(bpf_program__fd(later)) < 10); /* the placeholder does nothing */
 	first = programs_fd(&programs, later);
 	assert_true(first >= 0 && first != bpf_program__fd(later));
 	assert_true(checked_instructions(first) > 10000);
@@ -242,7 +243,7 @@ static void a_program_that_few_traces_use_is_loaded_when_it_is_asked_for(void **
 	programs_unload(&programs);
 }
 
-/* Most of what starting a trace costs is the verifier's: it was 48,000. */
+/* Most of the cost of starting a trace is the verifier's: it checked 48,000 instructions once. */
 static void the_kernel_checks_the_walk_of_frames_once_for_each_program(void **state)
 {
 	load_programs();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Ways into processes, each on a thread of its own: none waits for another, and their answers come to the caller that
- * still wants them.  What enters is a stand-in of this file.
+ * Entries into processes, each on a thread of its own: none waits for another, and each answer goes to the caller that
+ * still wants it.  The code that enters is a stand-in in this file.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,12 +20,12 @@
 
 #include "attach/inject/entering.h"
 
-/* ---- stand-in: what a process of that number makes of it ------------------------------------------------------ */
+/* ---- stand-in: what an entry into the process of that number does --------------------------------------------- */
 
 #define SLOW 1000	 /* does not answer before `release` */
 #define STRAY 2000	 /* answers, and keeps its thread until `release_strays` */
 #define CANNOT_WRITE 300 /* -EPERM */
-#define DRIVER 400	 /* its driver brings the agent */
+#define DRIVER 400	 /* its driver loads the agent */
 
 static atomic_bool release, release_strays, hurried;
 static atomic_uint inside, waiting, ended, observed;
@@ -119,7 +119,7 @@ static void wait_until_ended(unsigned count)
 {
 	while (ended < count)
 		pause_a_little();
-	/* and has left the list, where a second one of its process would be refused */
+	/* the last one has left the list, too, in which a second one for its process would be refused */
 	for (;;) {
 		struct entering *entering;
 		struct inject_result result;
@@ -149,7 +149,7 @@ static void no_one_is_entered_whose_driver_brings_the_agent(void **state)
 	struct entering *entering;
 	struct inject_result result;
 
-	assert_int_equal(answer_of(enter(DRIVER), &result), 0); /* not asked */
+	assert_int_equal(answer_of(enter(DRIVER), &result), 0); /* the request does not ask about the driver */
 	assert_int_equal(entering_begin(DRIVER + 1, file, &unless_driver, &entering), 0);
 	assert_int_equal(answer_of(entering, &result), 0);
 	wait_until_ended(2);
@@ -164,7 +164,7 @@ static int answer_to(pid_t pid, const struct entering_request *request)
 	struct inject_result result;
 	int error;
 
-	/* one before it, of the same process, has answered and is perhaps not out of the list yet */
+	/* an earlier one for this process has answered, but may still be in the list */
 	while ((error = entering_begin(pid, file, request, &entering)) == -EAGAIN)
 		pause_a_little();
 	assert_int_equal(error, 0);

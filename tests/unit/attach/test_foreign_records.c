@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The copy of another profiler's buffer becomes batches: names and times from outside, and whatever a target writes. */
+/*
+ * Conversion of the copy of another profiler's buffer to batches: names and times come from elsewhere, and a target may
+ * write anything.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,13 +16,15 @@
 #include "attach/clients/foreign_records.h"
 
 #define PID 7
-#define MEMORY 0x7000000000ull /* where the process's memory is, as far as it has any */
+#define MEMORY 0x7000000000ull /* the address of the process's memory, as far as it has any */
 #define WALL 1790000000000000000ull
 #define OFFSET 1789000000000000000ll
 #define MONO ((uint64_t)(WALL - OFFSET))
 #define TICKS 3000000000000ull
 
-/* Sizes of CUPTI 13.0 (docs of tests/simgpu/cupti/layout.c); 4, 5 and 39 are kinds that no one here takes. */
+/*
+ * Sizes of CUPTI 13.0 (docs of tests/simgpu/cupti/layout.c); 4, 5 and 39 are kinds that the conversion does not take.
+ */
 static const uint16_t sizes[GPT_AGENT_KINDS] = {
 	[1] = 96, [2] = 88, [4] = 40, [5] = 40, [8] = 184, [10] = 216, [17] = 56, [22] = 96, [39] = 24, [49] = 128};
 
@@ -34,7 +39,7 @@ static struct {
 	uint32_t error_ns;
 	struct gpt_agent_stats stats;
 	struct gpt_agent_overhead overhead;
-	char names[8][64]; /* by number less 0x80000000 */
+	char names[8][64]; /* by number minus 0x80000000 */
 	unsigned name_count;
 } it;
 
@@ -108,7 +113,7 @@ static int begin(void **state)
 {
 	memset(&it, 0, sizeof(it));
 	tsc_clock_free(&tsc);
-	for (uint64_t i = 0; i < 3; i++) /* 3 GHz, from a second before now on */
+	for (uint64_t i = 0; i < 3; i++) /* 3 GHz, beginning a second before now */
 		tsc_clock_add(&tsc, (struct tsc_pair){TICKS - (2 - i) * 1500000000, MONO - (2 - i) * 500000000, 30});
 	terms = (struct foreign_terms){.emit = take, .read = read_memory, .clock = &tsc, .since_ns = MONO - 500000000};
 	process = foreign_records_new();
@@ -149,7 +154,7 @@ static uint8_t *add_kernel(uint64_t start, uint64_t stop, uint32_t corr, uint64_
 	return record;
 }
 
-/* From a copy of exactly that length, so that who reads beyond it is caught by a sanitizer. */
+/* Converts a copy of exactly that length, so that a sanitizer catches a read beyond its end. */
 static struct foreign_result convert(void)
 {
 	struct foreign_buffer buffer = {.pid = PID,
@@ -174,7 +179,7 @@ static uint64_t text_at(size_t offset, const char *text)
 	return MEMORY + offset;
 }
 
-/* ---- what is right ---------------------------------------------------------------------------------------------- */
+/* ---- valid buffers ---------------------------------------------------------------------------------------------- */
 
 static void names_are_read_where_the_record_points_once_each(void **state)
 {
@@ -240,7 +245,7 @@ static void what_ended_before_the_trace_is_left_out(void **state)
 {
 	add_kernel(WALL - 700000000, WALL - 600000000, 1, 0);
 	add_kernel(TICKS - 3 * 700000000ull, TICKS - 3 * 600000000ull, 2, 0);
-	add_kernel(TICKS - 3 * 1100000000ull, TICKS - 3000, 3, 0); /* began before pass 1 of the clock */
+	add_kernel(TICKS - 3 * 1100000000ull, TICKS - 3000, 3, 0); /* began before the first sample of the clock */
 	add_kernel(WALL - 700000000, WALL - 400000000, 4, 0);
 	assert_int_equal(convert().taken, 1);
 	assert_int_equal(it.kernels[0].corr, 4);
@@ -249,7 +254,7 @@ static void what_ended_before_the_trace_is_left_out(void **state)
 static void what_could_not_be_timed_says_so(void **state)
 {
 	add_kernel(0, 0, 1, 0);
-	add_kernel(TICKS - 6000, 0, 2, 0); /* forced out before its end */
+	add_kernel(TICKS - 6000, 0, 2, 0); /* flushed before its end */
 	assert_int_equal(convert().taken, 2);
 	assert_int_equal(it.kernels[0].start_wall_ns, 0);
 	assert_int_equal(it.kernels[1].start_wall_ns, 0);
@@ -287,17 +292,17 @@ static void what_another_owns_is_not_freed_and_its_threads_are_not_guessed(void 
 	put(record, 16, 0x12345678, 4);
 	put(record, 24, WALL - 2000, 8);
 	put(record, 32, WALL - 1000, 8);
-	put(record, 48, MEMORY + 16, 8); /* not gputrace's memory: freeing it ends this test */
+	put(record, 48, MEMORY + 16, 8); /* a pointer of the target: freeing it would end this test */
 	convert();
 	assert_int_equal(it.overheads, 1);
 	assert_int_equal(it.overhead.tid, 0);
 }
 
-/* ---- what is hostile -------------------------------------------------------------------------------------------- */
+/* ---- hostile buffers -------------------------------------------------------------------------------------------- */
 
 static void a_name_that_cannot_be_read_is_none_and_counted(void **state)
 {
-	memset(it.memory + sizeof(it.memory) - 10, 'x', 10); /* not ended, and after it is nothing */
+	memset(it.memory + sizeof(it.memory) - 10, 'x', 10); /* not terminated, and nothing is mapped after it */
 	add_kernel(WALL - 2000, WALL - 1000, 1, 0x10);
 	add_kernel(WALL - 2000, WALL - 1000, 2, UINT64_MAX);
 	add_kernel(WALL - 2000, WALL - 1000, 3, UINT64_MAX - 3);
@@ -371,7 +376,7 @@ static void times_of_no_clock_that_we_know_are_not_guessed(void **state)
 	add_kernel(1, 2, 3, 0);
 	result = convert();
 	assert_int_equal(result.taken, 0);
-	assert_int_equal(result.unknown, 2); /* the third is a counter that has just begun: before the trace */
+	assert_int_equal(result.unknown, 2); /* the third is a counter that has just started: before the trace */
 }
 
 static void without_a_clock_for_ticks_they_are_left_out_and_counted(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which thread may be borrowed, by what /proc says of it; and the instructions by which a libc returns its errno. */
+/* Which thread may be borrowed, by its /proc entries; and the instructions with which a libc returns its errno. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -175,7 +175,7 @@ static void the_first_stack_grows_to_its_limit_and_not_into_what_is_below(void *
 	assert_int_equal(stack_room_to_grow(start - 8, start, TOP, 0x4000, 0), 0);
 }
 
-/* As glibc has it: a stack of 8 MB with a guard of a page. */
+/* A stack as glibc describes it: 8 MB with a guard of one page. */
 static void describe(uint64_t words[STACK_DESCRIPTOR_WORDS], uint64_t address, int32_t tid)
 {
 	memset(words, 0, STACK_DESCRIPTOR_WORDS * 8);
@@ -223,7 +223,7 @@ static void other_code_has_no_errno(void **state)
 	uint8_t text[32] = {0x48, 0x8b, 0x05, 0x79, 0xb7, 0x1a, 0x00, 0x64, 0x48, 0x03, 0x04, 0x25, 0, 0, 0, 0, 0xc3};
 
 	assert_int_equal(inject_errno_slot(text, 20, ADDRESS), 0);
-	text[16] = 0x90; /* it does not return there */
+	text[16] = 0x90; /* it does not return at this place */
 	assert_int_equal(inject_errno_slot(text, sizeof(text), ADDRESS), 0);
 	memset(text, 0x90, sizeof(text));
 	assert_int_equal(inject_errno_slot(text, sizeof(text), ADDRESS), 0);

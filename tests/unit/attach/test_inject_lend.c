@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A loan of a file: what the lender is, what can be done to it, and when it goes. */
+/* The loan of a file: what the lender is, what can be done to it, and when it ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,8 +29,8 @@
 #include "attach/inject/read_only.h"
 #include "process_state.h"
 
-#define STRANGER 200000 /* a user without anything */
-#define LOOKS 90000	/* 1 ms each: for programs that hang */
+#define STRANGER 200000 /* a user without any rights */
+#define LOOKS 90000	/* of 1 ms each: the limit for programs that hang */
 
 static char lent[] = "/tmp/gputrace-lent-XXXXXX";
 
@@ -113,7 +113,7 @@ static int begin(void **state)
 		return 0;
 	loan->borrower = start_borrower();
 	loan->file = read_only_open(lent);
-	wait_state(loan->borrower, "S"); /* it has its ids */
+	wait_state(loan->borrower, "S"); /* it has set its ids */
 	assert_int_equal(lender_start(&loan->lender, loan->borrower, loan->file, loan->why, sizeof(loan->why)), 0);
 	snprintf(loan->path, sizeof(loan->path), "%s", loan->lender.path);
 	assert_int_equal(sscanf(loan->path, "/proc/%d/", &loan->pid), 1);
@@ -136,7 +136,7 @@ static int end(void **state)
 #define AS_ROOT(loan)                                                                                                  \
 	struct loan *loan = *state;                                                                                    \
 	if (geteuid())                                                                                                 \
-	skip() /* to take on another user's rights takes root */
+	skip() /* taking on another user's rights needs root */
 
 static void the_path_leads_to_the_file_until_the_end(void **state)
 {
@@ -229,7 +229,7 @@ static void signals_do_not_wake_it(void **state)
 	assert_int_equal(lender_stop(&loan->lender), 0);
 }
 
-/* Or another process could get its pid, and a descriptor of that number. */
+/* Otherwise another process could get its pid, and a descriptor with that number. */
 static void its_pid_is_no_ones_when_it_has_been_killed(void **state)
 {
 	AS_ROOT(loan);
@@ -248,7 +248,7 @@ static void it_goes_with_the_tracer(void **state)
 	wait_gone(loan->pid);
 }
 
-/* Until the keeper has looked at the borrower some times, and waits again. */
+/* Waits until the keeper has looked at the borrower several times and waits again. */
 static void wait_kept(pid_t keeper)
 {
 	unsigned long waits = waits_of(keeper);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A call made in another process: it happens once, and the thread that made it notices nothing, also without us. */
+/*
+ * A call made in another process: it happens once, and the thread that made it notices nothing, even if the tracer is
+ * killed.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,22 +31,22 @@
 #include "process_state.h"
 
 #define TIMEOUT_MS 2000		   /* of the calls */
-#define PATIENCE_NS 60000000000ULL /* a call that ends is waited for, however busy the machine is */
-#define LATER_MS 400		   /* what the control begins later, and what the thread is borrowed later than that */
+#define PATIENCE_NS 60000000000ULL /* the limit for a call that ends, even on a busy machine */
+#define LATER_MS 400 /* the control starts this much later; the thread is borrowed half of this after the control */
 
-/* Shared by the test, the process that is entered, and the one that enters it. */
+/* Shared by the test, the process that is entered, and the process that enters it. */
 static struct shared {
 	_Atomic int calls;
 	_Atomic int inside;	/* the function is running */
 	_Atomic int release;	/* it may return */
-	_Atomic int hold;	/* it shall wait for that */
-	_Atomic int take_long;	/* longer than it is waited for */
-	_Atomic int signal;	/* it shall send to its process, */
-	_Atomic int killed;	/* and kill that one */
-	_Atomic int allocate;	/* it shall use the heap */
-	_Atomic int go;		/* whatever the process waits for */
+	_Atomic int hold;	/* it must wait for `release` */
+	_Atomic int take_long;	/* longer than the caller waits */
+	_Atomic int signal;	/* it sends this to its process, */
+	_Atomic int killed;	/* and kills this process */
+	_Atomic int allocate;	/* it uses the heap */
+	_Atomic int go;		/* what the process waits for has come */
 	_Atomic int handled;	/* signals */
-	_Atomic int interrupts; /* its system call must be one that was interrupted before */
+	_Atomic int interrupts; /* its system call must have been interrupted before */
 	uint64_t ended_ns, control_ended_ns;
 	long result;
 	int error;
@@ -76,7 +79,7 @@ static bool polls(pid_t pid)
 	return blocked_in(pid) == SYS_poll;
 }
 
-/* It is where it must be entered. */
+/* Whether the process is where it must be entered. */
 static bool is_waiting(pid_t pid)
 {
 	return shared->interrupts ? blocked_in(pid) == SYSCALL_RESTARTED : blocked_in(pid) >= 0;
@@ -88,7 +91,7 @@ static void wait_until(bool (*holds)(pid_t pid), pid_t pid)
 		pause_a_little();
 }
 
-/* Leaves the heap in another shape than it found it in. */
+/* Changes the shape of the heap. */
 static void use_heap(void)
 {
 	for (unsigned i = 0; i < 40; i++) {
@@ -100,7 +103,7 @@ static void use_heap(void)
 	}
 }
 
-/* What the process is made to call: spoils what a function may spoil, and errno. */
+/* The function that the process is made to call.  It clobbers what a function may clobber, and errno. */
 static void called(void)
 {
 	shared->calls++;
@@ -187,7 +190,7 @@ static long do_wait(void)
 	return waitpid(child, &status, 0) == child ? WEXITSTATUS(status) : -1;
 }
 
-/* The number that it was begun with stands in the code of the wrapper only. */
+/* Only the code of the wrapper has the number with which the call began. */
 static long do_poll_interrupted_before(void)
 {
 	pid_t child;
@@ -255,7 +258,7 @@ static pid_t start_process(long (*what)(void))
 	_exit(0);
 }
 
-/* One that makes the same call half way between, and is left alone. */
+/* Starts a process that makes the same call after the first one but before that is entered, and is left alone. */
 static pid_t start_control(long (*what)(void))
 {
 	static struct shared own;
@@ -272,7 +275,7 @@ static pid_t start_control(long (*what)(void))
 	_exit(0);
 }
 
-/* One call, or -EAGAIN; codes: by a thread that runs. */
+/* Makes one call, or returns -EAGAIN.  codes: by a thread that runs. */
 static int enter_once(pid_t pid, struct safe_codes *codes)
 {
 	struct inject_addresses addresses;
@@ -321,7 +324,7 @@ static int enter(pid_t pid)
 	return error;
 }
 
-/* A tracer that is killed while the thread is inside the call. */
+/* Kills the tracer while the thread is inside the call. */
 static void enter_and_die(pid_t pid)
 {
 	pid_t tracer;
@@ -350,13 +353,12 @@ static void finish(pid_t pid)
 	close(pipe_fds[1]);
 }
 
-/* A time-out that had started over when the thread was borrowed would end after that of the control. */
+/* A time-out that started over when the thread was borrowed would end after the control's. */
 static void assert_times_out(long (*what)(void), long result)
 {
 	pid_t pid = start_process(what), control = start_control(what);
 
-	pause_ms(LATER_MS /
-		 2); /* what is tested is time: half of it before, half of it after the call of the control */
+	pause_ms(LATER_MS / 2); /* this test is about time: the control's call has begun now */
 	assert_int_equal(enter(pid), 0);
 	finish(pid);
 	assert_int_equal(waitpid(control, NULL, 0), control);
@@ -443,7 +445,7 @@ static void an_epoll_wait_goes_on_when_the_tracer_is_killed(void **state)
 	assert_wakes(do_epoll, enter_and_die, 1);
 }
 
-/* Its time-out may start over then, but it is a time-out and no error. */
+/* The time-out may start over then, but the call must time out and not fail. */
 static void a_call_is_made_again_when_the_tracer_is_killed(void **state)
 {
 	static long (*const calls[])(void) = {do_nanosleep, do_poll,	  do_ppoll,
@@ -481,7 +483,7 @@ static long do_read_with_handler(void)
 	return do_read() < 0 ? -errno : 1;
 }
 
-/* A signal that comes during the call: kept for later, and then it ends the system call as it always does. */
+/* A signal during the call is kept for later; then it ends the system call as it always does. */
 static void a_signal_during_the_call_interrupts_what_was_interrupted(void **state)
 {
 	pid_t pid = start_process(do_read_with_handler);
@@ -490,7 +492,7 @@ static void a_signal_during_the_call_interrupts_what_was_interrupted(void **stat
 	assert_int_equal(enter(pid), 0);
 	while (!shared->ended_ns && !is_waiting(pid))
 		pause_a_little();
-	assert_int_equal(write(pipe_fds[1], "", 1), 1); /* for the case that it reads again */
+	assert_int_equal(write(pipe_fds[1], "", 1), 1); /* in case it reads again */
 	finish(pid);
 	assert_int_equal(shared->handled, 1);
 	assert_int_equal(shared->result, -EINTR);
@@ -527,7 +529,7 @@ static void a_thread_in_a_signal_handler_is_not_borrowed(void **state)
 	finish(pid);
 }
 
-/* Twice over: what is computed, and what the loop around it keeps in registers. */
+/* The loop keeps two values in registers; the result shows whether both are still right. */
 static long do_spin(void)
 {
 	uint64_t sum = 0, count = 0;
@@ -578,7 +580,7 @@ static void a_thread_that_runs_is_borrowed_between_two_instructions(void **state
 	assert_int_equal(shared->error, 77);
 }
 
-/* With one thread malloc takes no lock: used in the middle of itself it destroys the heap. */
+/* In a process with one thread malloc takes no lock: a call of malloc inside malloc destroys the heap. */
 static void a_thread_in_the_allocator_is_not_borrowed(void **state)
 {
 	struct safe_codes codes = {.count = 0};
@@ -587,7 +589,7 @@ static void a_thread_in_the_allocator_is_not_borrowed(void **state)
 	shared->allocate = 1;
 	for (int i = 0; i < 100 || !codes.count; i++)
 		(void)enter_once(pid, &codes);
-	shared->calls = 1; /* it may have been caught in its own loop */
+	shared->calls = 1; /* the call may have been made from the process's own loop */
 	shared->go = 1;
 	finish(pid);
 	assert_int_equal(shared->result, 0);
@@ -603,7 +605,7 @@ static void a_thread_that_runs_is_not_taken_for_one_that_waits(void **state)
 	finish(pid);
 }
 
-/* As containers have it: what is refused gets an error (action), all else is allowed. */
+/* As containers do it: the refused call gets an error (action), all others are allowed. */
 static long read_with_filter(unsigned action, unsigned refused)
 {
 	struct sock_filter filter[] = {
@@ -632,7 +634,7 @@ static long do_read_without_threads(void)
 static void a_filter_that_only_refuses_is_no_hindrance(void **state)
 {
 	if (geteuid())
-		skip(); /* reading filters takes CAP_SYS_ADMIN */
+		skip(); /* reading filters needs CAP_SYS_ADMIN */
 	assert_wakes(do_read_filtered, enter_well, 1);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A stop that leads to nothing: the call that the thread was in goes on, also where the kernel ends it for a stop. */
+/* A stop without a call: the system call that the thread was in goes on, even where the kernel ends it for a stop. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -164,13 +164,13 @@ static pid_t start_process(long (*make)(void))
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
-	signal(SIGUSR2, SIG_IGN); /* but where it is waited for */
+	signal(SIGUSR2, SIG_IGN); /* except where it is waited for */
 	shared->result = make();
 	shared->error = errno;
 	_exit(0);
 }
 
-/* Until it is blocked in the call; what /proc says of it then. */
+/* Waits until the process is blocked in the call, and fills in what /proc says about it then. */
 static void wait_blocked(pid_t pid, long number, struct safe_thread *thread)
 {
 	char path[64], text[256];
@@ -191,7 +191,7 @@ static void wait_blocked(pid_t pid, long number, struct safe_thread *thread)
 		;
 }
 
-/* As when the thread has gone on to another call since it was looked at. */
+/* As if the thread had gone on to another call since it was looked at. */
 static void stop_in_vain(pid_t pid, struct safe_thread *thread)
 {
 	struct entered_process process = {.pid = pid};
@@ -253,7 +253,7 @@ static void who_has_the_pid_of_another_is_evict_with_its_call(void **state)
 	wait_blocked(pid, SYS_read, &thread);
 	assert_int_equal(process_start_ticks(pid, &process.start_ticks), 0);
 	process.start_ticks--;
-	thread.call.pc++; /* nor would anything be done if it were the one that is meant */
+	thread.call.pc++; /* so that nothing would be done even in the right process */
 	assert_int_equal(remote_call(&thread, &call, &result), -ESRCH);
 	send_what_it_waits_for(pid);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -261,7 +261,7 @@ static void who_has_the_pid_of_another_is_evict_with_its_call(void **state)
 	assert_int_equal(shared->result, 1);
 }
 
-/* A signal that the program handles ends the call as ever, also when it comes together with the stop. */
+/* A signal that the program handles ends the call as always, even when it comes together with the stop. */
 static void a_call_that_a_signal_ended_stays_ended(void **state)
 {
 	for (int i = 0; i < 50; i++) {
@@ -276,7 +276,7 @@ static void a_call_that_a_signal_ended_stays_ended(void **state)
 		thread.call.pc++;
 		assert_int_equal(process_start_ticks(pid, &process.start_ticks), 0);
 		(void)remote_call(&thread, &call, &result);
-		if (waitpid(pid, NULL, 0) < 0) /* its end was seen by remote_call */
+		if (waitpid(pid, NULL, 0) < 0) /* remote_call saw its end */
 			assert_int_equal(errno, ECHILD);
 		close_all();
 		assert_int_equal(shared->handled, 1);
@@ -308,6 +308,6 @@ int main(void)
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		return 1;
-	alarm(120); /* for a call that does not end */
+	alarm(120); /* ends a call that hangs */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Threads that do not stop when they are asked to: each runs again as soon as it has, whatever else is waited for. */
+/* Threads that do not stop when they are asked to: each runs on as soon as it has stopped, whatever else is awaited. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -25,7 +25,7 @@
 struct deaf {
 	pid_t pid;
 	int release;
-	atomic_int stopped; /* of stop_thread; 1: it waits yet */
+	atomic_int stopped; /* the result of stop_thread; 1: it still waits */
 	pthread_t tracer;
 };
 
@@ -80,7 +80,7 @@ static void wait_given_up(const struct deaf *deaf)
 	assert_int_equal(deaf->stopped, -ETIMEDOUT);
 }
 
-/* It stops at the end of the vfork, and goes on to its own end. */
+/* The thread stops at the end of the vfork, and then runs to its own end. */
 static void end(struct deaf *deaf)
 {
 	int status;

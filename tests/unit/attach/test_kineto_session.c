@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A look at torch.profiler of a process that was looked at before: this one, with a flag of its own. */
+/* A second look at torch.profiler in a process.  The process is this one, with a flag of the test's own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static void a_place_that_cannot_be_read_any_more_is_looked_for_in_the_files(void
 	place.flag.guard = 0;
 	place.bias = 0;
 	records = 1;
-	assert_int_equal(kineto_session_lasts(getpid(), NULL, NULL, 0, &place), 0); /* there is no file */
+	assert_int_equal(kineto_session_lasts(getpid(), NULL, NULL, 0, &place), 0); /* there is no file to look in */
 }
 
 static void a_place_that_is_known_says_nothing_of_two_copies(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A ring whose other side is hostile: what it lies about is refused, and what is right comes out as it went in. */
+/* A ring whose other side is hostile: lies are refused, and valid records come out as they went in. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 struct taken {
 	unsigned count;
-	uint64_t corr; /* of the last call, and sum of all */
+	uint64_t corr; /* of the last call; sum: of all calls */
 	uint64_t sum;
 	uint32_t pid;
 };
@@ -48,14 +48,14 @@ static uint64_t consume(struct share_ring *ring, bool over, struct taken *taken)
 	return share_ring_consume(ring, PID, over, room, take, taken);
 }
 
-/* As the agent writes it (agent/share/ring.c), but for what the flags say. */
+/* As the agent writes it (agent/share/ring.c), except for the flags. */
 static void *put(struct share_ring *ring, uint32_t bytes, uint32_t flags)
 {
 	uint64_t at = ring->shared->writer.produced;
 	struct gpt_share_head head = {.bytes = bytes, .flags = flags};
 	uint8_t *place = ring->shared->data + (at & (BYTES - 1));
 
-	memcpy(place, &head, sizeof(head)); /* one that lies need not be aligned */
+	memcpy(place, &head, sizeof(head)); /* a head that lies need not be aligned */
 	ring->shared->writer.produced = at + sizeof(head) + gpt_padded(bytes);
 	return place + sizeof(head);
 }
@@ -95,7 +95,7 @@ static void what_is_being_written_is_waited_for_until_the_process_is_over(void *
 
 	put_call(&ring, 1);
 	head = (struct gpt_share_head *)put(&ring, sizeof(struct gpt_call), GPT_SHARE_SET | GPT_SHARE_BUSY) - 1;
-	ring.shared->writer.produced += 56; /* a thread that was killed between its place and its head */
+	ring.shared->writer.produced += 56; /* a thread that was killed before it wrote its head */
 	put_call(&ring, 7);
 	assert_true(consume(&ring, false, &taken) > 0 && taken.count == 1 && taken.corr == 1);
 	assert_int_equal(consume(&ring, false, &taken), 0);
@@ -117,7 +117,7 @@ static void what_was_discarded_is_none(void **state)
 	share_ring_close(&ring);
 }
 
-/* The positions, the head. */
+/* Lies in the positions and in the head. */
 static void a_lie_ends_the_ring(void **state)
 {
 	static const struct {
@@ -169,7 +169,7 @@ static void a_record_that_cannot_be_is_counted_and_the_next_one_taken(void **sta
 	}
 }
 
-/* Any bytes at all: it comes to an end, and takes nothing that is not a whole record. */
+/* Any bytes at all: reading them ends, and takes nothing that is not a whole record. */
 static void a_ring_of_random_bytes_is_survived(void **state)
 {
 	srandom(20261126);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Ticks of a counter into the time of a clock that is steered meanwhile. */
+/* Conversion of a counter's ticks to the time of a clock that is steered meanwhile. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #define S 1000000000ull
 
-/* A counter of 3 GHz that starts at `ticks`; the clock shows `mono_ns` then. */
+/* A clock that has these pairs. */
 static struct tsc_clock clock_of(const struct tsc_pair *pairs, size_t count)
 {
 	struct tsc_clock clock = {0};
@@ -41,7 +41,7 @@ static void a_reading_lies_on_the_line_between_the_pairs_around_it(void **state)
 
 static void a_pair_in_the_middle_of_something_does_not_change_its_length(void **state)
 {
-	/* the second is 15 ns late, and the third between the two times */
+	/* the second pair is 15 ns late, and the third lies between the two times */
 	const struct tsc_pair pairs[] = {
 		{3 * S, 1 * S, 20}, {6000000300, 2 * S + 115, 20}, {6000000600, 2 * S + 200, 20}, {9 * S, 3 * S, 20}};
 	struct tsc_clock clock = clock_of(pairs, 4);
@@ -55,7 +55,7 @@ static void a_pair_in_the_middle_of_something_does_not_change_its_length(void **
 
 static void something_long_ends_where_the_clock_says(void **state)
 {
-	/* its rate changes by 1 %: the length by the rate of the start would end 10 ms off */
+	/* its rate changes by 1 %: with the length computed by the rate at the start, the end would be 10 ms off */
 	const struct tsc_pair pairs[] = {
 		{3 * S, 1 * S, 5}, {6 * S, 2 * S, 5}, {9 * S, 3010000000, 5}, {12 * S, 4020000000, 5}};
 	struct tsc_clock clock = clock_of(pairs, 4);
@@ -82,7 +82,7 @@ static void the_bound_holds_the_samples_width_and_the_bend_of_the_clock(void **s
 	assert_true(tsc_clock_convert(&clock, times, &error));
 	assert_int_equal(error, 47);
 	times[0] = times[1] = 3300;
-	error = 90; /* of something else: is not lowered */
+	error = 90; /* the error of something else: it is not lowered */
 	assert_true(tsc_clock_convert(&clock, times, &error));
 	assert_int_equal(error, 90);
 	tsc_clock_free(&clock);
