@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Writing to someone who may not read: whole, in order, and given up at once when it is cancelled. */
+/* Writes to a reader that may not read: complete, in order, and given up at once when they are cancelled. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static void cancel_now(void)
 	assert_int_equal(write(cancel.fd, &one, sizeof(one)), sizeof(one));
 }
 
-/* A pipe that holds all it can: who writes to it blocks, or is about to. */
+/* Cancels when the pipe is full: its writer then blocks, or is about to. */
 static void *cancel_when_full(void *unused)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
@@ -103,7 +103,7 @@ static void a_pipe_that_no_one_reads_is_left_when_it_is_cancelled(void **state)
 	pthread_create(&other, NULL, cancel_when_full, NULL);
 	assert_int_equal(write_unless(ends[1], much, MUCH, &cancel), -ECANCELED);
 	pthread_join(other, NULL);
-	/* The thread that writes has a descriptor of its own, and ends with the last reader. */
+	/* The thread that writes has its own descriptor, and ends with the last reader. */
 	close(ends[1]);
 	ends[1] = -1;
 	close(ends[0]);

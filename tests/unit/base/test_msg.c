@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Messages: one line each, whatever stands in a name that a target chose. */
+/* Messages: one line each, whatever characters a name has that a target chose. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static int begin(void **state)
 	return dup2(file, STDERR_FILENO) == STDERR_FILENO ? 0 : -1;
 }
 
-/* What was printed since start; standard error is that of before again. */
+/* What was printed since begin().  Restores standard error. */
 static const char *printed(void)
 {
 	static char text[65536];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Work that is given to other threads.  The first tests have none: threads that began stay. */
+/* Work that is given to other threads.  The first tests have no workers: threads that were started stay. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -110,7 +110,7 @@ static void a_piece_may_give_work_and_wait_for_it(void **state)
 	}
 }
 
-/* Two that wait for each other to have begun. */
+/* The giver and its worker wait for each other at a barrier. */
 struct collective_arrival {
 	pthread_barrier_t both;
 	struct work work;
