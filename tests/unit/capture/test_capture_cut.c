@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What of a record belongs to a recording that has ended. */
+/* Which part of a record belongs to a recording that has ended. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -174,7 +174,7 @@ static void a_recording_without_a_schedule_has_no_other_s(void **state)
 
 	put_op(&plain, 10, 20);
 	assert_ptr_equal(cut_schedule(&plain.head.hdr, (struct gpt_record *)room), &plain);
-	assert_ptr_equal(cut_schedule(&other, (struct gpt_record *)room), &other); /* no batch: not of an agent */
+	assert_ptr_equal(cut_schedule(&other, (struct gpt_record *)room), &other); /* not an agent's batch */
 	put_step(&batch, 30);
 	put_op(&batch, 10, 20), put_op(&expected, 10, 20);
 	put_step(&batch, 40);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The queue between the thread that drains and the one that attaches: order, bounds, and that no one sleeps too long.
+/*
+ * The queue from the thread that drains to the thread that attaches: order, bounds, and that no reader sleeps too long.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The consumer over a real BPF ring buffer, fed by a small BPF program that is run by hand.  Needs the right to
- * load one; without it every test says so and is counted as skipped.
+ * The consumer over a real BPF ring buffer, fed by a small BPF program that the tests run themselves.  Needs the right
+ * to load a program; without it every test says so and counts as skipped.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -22,7 +22,7 @@
 
 #define RING_BYTES (256u << 10)
 
-/* How the records of one test are laid out; the kernel puts 8 bytes before each. */
+/* The size of the records in one test; the kernel puts 8 bytes before each. */
 #define SENT_BYTES 32u
 #define SLOT_BYTES (SENT_BYTES + 8u)
 
@@ -32,7 +32,7 @@ struct seen {
 	unsigned records;
 	uint32_t size;
 	uint16_t type;
-	unsigned feed; /* how many more records are sent, one for each that is seen */
+	unsigned feed; /* records still to send, one for each that is seen */
 	int program;
 };
 

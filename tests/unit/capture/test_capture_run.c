@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Run control: when a recording ends and why, what the log then holds, and that probes hear what they must.
- * The ring buffer and attach/ are stand-ins of this file; the log and the thread that drains are real.
+ * Run control: when a recording ends and why, what the log then holds, and which records attach/ gets.  The ring buffer
+ * and attach/ are stand-ins in this file; the log and the thread that drains are real.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -45,7 +45,7 @@ static struct fake {
 	struct ring ring;
 	int wait_fd;
 	atomic_uint consumed;			 /* calls of ring_consume */
-	atomic_bool waits;			 /* attach_notice does not return while it is set */
+	atomic_bool waits;			 /* attach_notice then waits for 20 calls of ring_consume */
 	const struct gpt_record *on_stop;	 /* arrives while the probes are detached */
 	_Atomic(const struct gpt_record *) once; /* arrives at the next ring_consume */
 	const struct gpt_record *always;	 /* arrives at every ring_consume while probes are there */
@@ -177,7 +177,7 @@ unsigned attach_live_processes(const struct attach *attach)
 	return fake.live;
 }
 
-static unsigned left_ends_at_tick; /* what a command has started */
+static unsigned left_ends_at_tick; /* when the processes that a command left end; 0: none is left */
 
 pid_t attach_first_process(const struct attach *attach)
 {
@@ -219,7 +219,7 @@ struct outcome {
 	uint64_t took_ns;
 	unsigned of_type[64];
 	uint64_t counters[GPT_COUNTER_COUNT];
-	/* Last, for it ends in a flexible array. */
+	/* The last member, for it ends in a flexible array. */
 	struct gpt_end end;
 };
 
@@ -274,7 +274,7 @@ static struct outcome run(struct run_options options)
 		outcome.err = run_trace(NULL, fake.log, drain, &options, &outcome.result);
 	drain_close(drain);
 	outcome.took_ns = monotonic_ns() - start_ns;
-	/* What is still pending belongs to this test, not to the next. */
+	/* Signals that are still pending belong to this test, not to the next. */
 	stop_signals_take(options.signals_fd);
 	stop_signals_close(options.signals_fd, &old);
 	log_writer_close(fake.log);
@@ -439,7 +439,7 @@ static void the_ring_is_drained_while_a_process_is_slow_to_attach(void **state)
 {
 	struct outcome outcome;
 
-	/* Ends when the ring has been looked at 20 times meanwhile. */
+	/* attach_notice returns when the ring has been consumed 20 times meanwhile. */
 	fake.waits = true;
 	fake.once = &fork_event.hdr;
 	fake.always = &call.hdr;
@@ -456,7 +456,7 @@ static void every_record_of_the_ring_is_in_the_log(void **state)
 	outcome = run((struct run_options){.duration_ns = 60 * MILLISECOND});
 	assert_true(outcome.of_type[GPT_CALL] > 2);
 	assert_int_equal(outcome.of_type[GPT_CALL], outcome.result.calls);
-	/* One for each time the ring was looked at with the probes in place. */
+	/* One for each time the ring was consumed with the probes in place. */
 	assert_true(outcome.of_type[GPT_CALL] <= fake.consumed);
 	assert_int_equal(fake.noticed_calls, 0);
 }
@@ -499,7 +499,7 @@ static void what_arrives_while_probes_are_taken_away_is_recorded(void **state)
 static void attach_is_ticked_at_least_every_50_ms(void **state)
 {
 	run((struct run_options){.duration_ns = 300 * MILLISECOND});
-	/* A busy machine makes gaps longer, none makes one shorter; idle they are 20 ms. */
+	/* A busy machine makes gaps longer, never shorter; on an idle one they are 20 ms. */
 	assert_true(fake.shortest_gap_ns && fake.shortest_gap_ns < 50 * MILLISECOND);
 }
 
@@ -507,17 +507,17 @@ static void attach_is_ticked_when_it_asked_for_it(void **state)
 {
 	fake.due_in_ns = MILLISECOND;
 	run((struct run_options){.duration_ns = 200 * MILLISECOND});
-	assert_true(fake.soon >= 5); /* else none is, but perhaps the last */
+	assert_true(fake.soon >= 5); /* otherwise at most the last tick is */
 }
 
-/* It is readable whenever it is not empty: only a new wake-up is one. */
+/* The ring is readable whenever it is not empty: only a new wake-up must wake the thread. */
 static void a_ring_that_stays_readable_does_not_keep_the_thread_awake(void **state)
 {
 	uint64_t one = 1;
 
 	assert_int_equal(write(fake.wait_fd, &one, sizeof(one)), sizeof(one));
 	run((struct run_options){.duration_ns = 100 * MILLISECOND});
-	assert_true(fake.consumed < 100); /* 10 or so; awake it would be thousands */
+	assert_true(fake.consumed < 100); /* about 10; a thread that stays awake makes thousands */
 }
 
 static void the_clock_is_sampled_at_start_each_second_and_end(void **state)
@@ -536,9 +536,9 @@ static void the_end_holds_the_counters_and_the_ring(void **state)
 	assert_int_equal(outcome.end.counters_count, GPT_COUNTER_COUNT);
 	assert_int_equal(outcome.counters[GPT_COUNTER_BATCHES], 100);
 	assert_int_equal(outcome.counters[GPT_COUNTER_NESTED], 50);
-	/* Records of impossible size are lost ones. */
+	/* Records of impossible size count as lost. */
 	assert_int_equal(outcome.counters[GPT_COUNTER_OTHER_LOST], 3);
-	/* Every cause that the receipt knows is in what is shown while it records. */
+	/* What is shown while it records includes every cause that the receipt knows. */
 	assert_int_equal(outcome.result.lost, 8 + 7 + 11);
 	assert_int_equal(outcome.end.ring_bytes, 1 << 20);
 	assert_int_equal(outcome.end.ring_bytes_max, 4711);
@@ -555,7 +555,7 @@ static void a_full_disk_ends_the_trace_and_the_log_says_so(void **state)
 	getrlimit(RLIMIT_FSIZE, &old);
 	limit = old;
 	free(schema_text(&schema_bytes));
-	limit.rlim_cur = sizeof(struct gpt_log_header) + schema_bytes + 700; /* a segment or two */
+	limit.rlim_cur = sizeof(struct gpt_log_header) + schema_bytes + 700; /* room for a segment or two */
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	outcome = run((struct run_options){.duration_ns = 10000 * MILLISECOND});
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
