@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a command that only reads files may still do: each attempt in a process that is confined for it. */
+/* What a command that only reads files may still do.  Each attempt is made in a process that is confined for it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -22,7 +22,7 @@
 #include "own_folder.h"
 
 #define NOT_CONFINED 99
-#define ELSEWHERE "/root" /* where neither an output nor a temporary file belongs */
+#define ELSEWHERE "/root" /* a place for neither an output nor a temporary file */
 
 static long landlock_version(void)
 {
@@ -34,7 +34,7 @@ static int errno_of(long result)
 	return result < 0 ? errno : 0;
 }
 
-/* The error of the attempt in a confined process, 0: it was permitted. */
+/* The error of the attempt in a confined process; 0: it was permitted. */
 static int confined(const struct options *options, int (*attempt)(const char *path), const char *path)
 {
 	pid_t child = fork();
@@ -138,7 +138,7 @@ static void an_output_is_written_where_its_name_leads(void **state)
 	options.outputs.list.items = outputs;
 	options.outputs.list.count = 2;
 	assert_int_equal(confined(&options, writes_output, link), 0);
-	assert_int_equal(confined(&options, writes_output, made), 0); /* over the one that is there */
+	assert_int_equal(confined(&options, writes_output, made), 0); /* replaces the existing file */
 	assert_int_equal(removes(made), 0);
 	free(made);
 	free(link);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Moments as people write them: what is taken, and which time of a recording it is. */
+/* Moments as people write them: which are accepted, and which time of a recording each is. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@ static void use_zone(const char *zone)
 	tzset();
 }
 
-/* From seconds since 1970 on, `seconds` long; CLOCK_MONOTONIC began BOOT seconds before. */
+/* `seconds` long, starting `start_s` seconds after 1970-01-01; CLOCK_MONOTONIC began BOOT seconds before that. */
 static struct moment_clock recording(int64_t start_s, uint64_t seconds)
 {
 	return (struct moment_clock){.start_ns = BOOT * SECOND,
@@ -29,7 +29,7 @@ static struct moment_clock recording(int64_t start_s, uint64_t seconds)
 				     .wall_offset_ns = (start_s - (int64_t)BOOT) * (int64_t)SECOND};
 }
 
-/* Milliseconds since the start of the recording. */
+/* In milliseconds since the start of the recording. */
 static int64_t resolved(const char *text, struct moment_clock clock)
 {
 	struct moment moment;

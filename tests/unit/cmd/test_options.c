@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The command line: what is taken, and the one line that is said about what is not. */
+/* The command line: what is accepted, and the one-line message about what is not. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -486,7 +486,7 @@ static void what_the_agent_records_can_be_chosen(void **state)
 	const unsigned cuda = 1u << GPT_AGENT_SET_CUDA, sync = 1u << GPT_AGENT_SET_SYNC;
 
 	assert_int_equal(PARSE("-p", "1"), 0);
-	assert_int_equal(options.activity_sets, cuda | 1u << GPT_AGENT_SET_MEMORY); /* HTA counts waits as work */
+	assert_int_equal(options.activity_sets, cuda | 1u << GPT_AGENT_SET_MEMORY); /* HTA would count waits as work */
 	assert_int_equal(PARSE("--trace", "sync"), 0);
 	assert_int_equal(options.activity_sets, sync);
 	assert_int_equal(PARSE("--trace=sync,cuda"), 0);
@@ -926,7 +926,7 @@ static void what_cannot_be_done_is_said_with_what_can(void **state)
 		assert_refused(parse(cases[i].words), cases[i].named, cases[i].accepted);
 }
 
-/* An option may have several rows, one for each subcommand that takes it otherwise. */
+/* An option may have several rows, one for each subcommand that takes it differently. */
 static void options_of_one_letter_have_one_name(void **state)
 {
 	for (const struct option_row *row = option_rows; row->name; row++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Output files: never half-written, never through someone else's link, owned by the user behind sudo. */
+/* Output files: never half-written, never through another user's link, owned by the user who called sudo. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -18,9 +18,9 @@
 #include "cmd/output.h"
 #include "own_folder.h"
 
-#define STRANGER 4242 /* a user id that is no one here */
+#define STRANGER 4242 /* a user id that no one has here */
 
-/* "" when there is no such file. */
+/* The content of the file; "" if there is none. */
 static const char *content(const char *name)
 {
 	static char text[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Outputs with %p or %r in their names: which files there are, and of which rank each says it is. */
+/* Outputs with %p or %r in their names: the names of the files, and the rank of each. */
 #include "model_of.h"
 #include "rank_log.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How a trace is divided into files of a greatest size. */
+/* Division of a trace into files of limited size. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,8 @@
 #define MOST 10000u
 #define HEAD 500u
 
-/* Files as they come; each nanosecond has `density` bytes, ten times as many in [dense, dense_end). */
+/* Stands in for the disk and its files.  Each nanosecond has `density` bytes, ten times as many in [dense, dense_end).
+ */
 struct disk {
 	double density;
 	uint64_t dense, dense_end;
@@ -77,7 +78,7 @@ static void files_are_nearly_full_and_few_are_written_twice(void **state)
 	struct disk disk = {.density = 0.001};
 
 	assert_int_equal(divide(&disk, 1000000000), 0);
-	assert_in_range(disk.files, 105, 150); /* 105.3 would be full */
+	assert_in_range(disk.files, 105, 150); /* 105.3 full files would hold all */
 	assert_true(disk.attempts < disk.files + 12);
 }
 
