@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What has not finished, by the recorders of several ranks: which rank did what with it, and the words for it. */
+/* Unfinished collectives, by the recorders of several ranks: what each rank did with them, and the words for it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,7 +115,7 @@ static void each_rank_is_said_to_have_done_what_it_has_recorded(void **state)
 	end(&job);
 }
 
-/* Operations of a group have one number, and one event, which the last entry has. */
+/* Operations that are called as a group share one number and one event, which the last entry has. */
 static void of_operations_that_were_called_as_a_group_the_whole_waits(void **state)
 {
 	struct job job;
@@ -167,7 +167,7 @@ static void another_job_s_group_of_the_same_name_is_another_one(void **state)
 	end(&job);
 }
 
-/* As at the init_method of a file: no MASTER_ADDR. */
+/* As with a file as init_method: there is no MASTER_ADDR. */
 static void what_has_no_address_of_its_job_is_of_one_with_its_parent_s_others(void **state)
 {
 	struct dump_process processes[] = {
@@ -205,7 +205,7 @@ static void what_a_forked_child_has_of_its_parent_is_not_its_own(void **state)
 		add(&job, i, 4, "nccl:all_reduce", WORK_SCHEDULED);
 	job.processes[1].forked = true;
 	job.processes[1].parent = job.processes[0].pid;
-	job.ranks.items[1].number = -1; /* as ranks_find has it of a rank's child */
+	job.ranks.items[1].number = -1; /* as ranks_find sets it for a rank's child */
 	collectives_find(&job.collectives, &job.list, &job.ranks);
 	assert_int_equal(job.collectives.count, 1);
 	for (size_t i = 0; i < job.collectives.items[0].ranks.count; i++)

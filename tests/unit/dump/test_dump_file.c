@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Dumps as files: what was written is read again; what no one wrote so is refused or left out. */
+/* Dumps as files: what was written is read again; anything else is refused or left out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -132,7 +132,7 @@ static void one_that_ends_anywhere_is_said_to(void **state)
 
 	(void)state;
 	text = written(&size);
-	for (size_t cut = 0; cut + 2 < size; cut += 7) { /* but for the last bracket and the end of its line */
+	for (size_t cut = 0; cut + 2 < size; cut += 7) { /* all but the last bracket and the end of its line */
 		look_list looks = {0};
 		int fd = file_of(text, cut);
 		char *why = dump_file_read(fd, &looks);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * PyTorch's Flight Recorder as its headers lay it out, in this process: of each version what is recorded, and what is
- * no recorder.  The structs follow FlightRecorder.hpp of the wheels of 2.7.1, 2.8.0, 2.9.1 and 2.10.0 to 2.15.0.
+ * PyTorch's Flight Recorder as its headers lay it out, in this process: what each version records, and what is no
+ * recorder.  The structs follow FlightRecorder.hpp of the wheels of 2.7.1, 2.8.0, 2.9.1 and 2.10.0 to 2.15.0.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,7 +81,7 @@ struct node {
 
 struct map {
 	size_t compares;
-	struct node header; /* its members up to right */
+	struct node header; /* its members up to `right` */
 };
 
 #define RECORDER(name, epoch)                                                                                          \
@@ -97,7 +97,7 @@ struct map {
 RECORDER(recorder_2_7, );
 RECORDER(recorder_2_10, size_t epoch; char epoch_starts[56];);
 
-/* Memory of a library, and of the heap. */
+/* The memory of a library, and of the heap. */
 struct memory {
 	char *data, *heap, *top;
 	struct arena *arena;
@@ -151,7 +151,7 @@ static void free_memory(struct memory *memory)
 	free(memory);
 }
 
-/* Entry i: collective i + 1 of group 0, the odd ones of a second group, the last two not finished. */
+/* Entry i is collective i + 1, of group 0 for even i, else of a second group; the last two are not finished. */
 #define FILL(entry, i, count)                                                                                          \
 	do {                                                                                                           \
 		(entry)->id = (i);                                                                                     \
@@ -167,11 +167,11 @@ static void free_memory(struct memory *memory)
 		(entry)->sizes = (struct small_8){.begin = (entry)->sizes.own, 4, 8, {4, 8, 16, 99}};                  \
 	} while (0)
 
-/* FlightRecorder::record: before 2.10 it counts `next` once the ring is full. */
+/* As in FlightRecorder::record: before 2.10, `next` counts only once the ring is full. */
 #define IS_2_10_2_7 0
 #define IS_2_10_2_10 1
 
-/* A recorder with a ring of RING entries, to which `count` were given; the data have its address. */
+/* A recorder that got `count` entries for its ring of RING; the library's data hold its address. */
 #define MAKE(version, recorder_version, count)                                                                         \
 	do {                                                                                                           \
 		struct recorder_##recorder_version *made = take(memory, sizeof(*made));                                \
@@ -304,7 +304,7 @@ static void how_each_ended_is_what_is_recorded(void **state)
 	}
 }
 
-/* What a program writes there is believed only as far as it leads. */
+/* Damages one value.  The reader must follow what a program writes only as far as it is valid. */
 static void lie(struct memory *memory, unsigned which)
 {
 	struct recorder_2_10 *recorder = recorder_of(memory);

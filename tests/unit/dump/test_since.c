@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Since when threads are where they are, and processes do not get on, by looks at processes of one thread. */
+/* Since when threads are where they are, and processes make no progress, from looks at processes with one thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #define MS 1000000ull
 #define TID 12
 
-/* In a system call, with a Python stack. */
+/* A thread in a system call, with a Python stack. */
 static struct dump_thread waiting(void)
 {
 	return (struct dump_thread){.tid = TID,
@@ -75,7 +75,7 @@ static void of_a_thread_that_runs_or_whose_run_time_is_not_counted_nothing_is_kn
 	assert_false(has_not_run_since(&earlier, &uncounted));
 }
 
-/* A watch's look, which ended at `end_ns`. */
+/* Takes one look of a watch, which ended at `end_ns`. */
 static void take(struct watch *watch, struct dump_thread *thread, uint64_t begun_ns, uint64_t end_ns)
 {
 	struct dump_process process = {
@@ -165,7 +165,7 @@ static void the_end_of_a_child_is_progress_of_its_parent(void **state)
 	watch_take(&watch, &both, 1000 * MS);
 	watch_take(&watch, &both, 3000 * MS);
 	assert_int_equal(watch_state_of(&watch, &both, getpid(), 1000 * MS, 3000 * MS), WATCH_STILL);
-	watch_take(&watch, &alone, 4000 * MS); /* it was not looked at, and lives */
+	watch_take(&watch, &alone, 4000 * MS); /* the child was not looked at, but lives */
 	assert_int_equal(watch_state_of(&watch, &alone, getpid(), 1000 * MS, 4000 * MS), WATCH_STILL);
 	watch_take(&watch, &both, 4500 * MS);
 	kill(child, SIGKILL);
