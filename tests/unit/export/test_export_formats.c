@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The Chrome trace and folded stacks of the sample run and of models bent into awkward shapes.  That the files are
- * right as a whole is checked by tests/e2e/consumers; here it is one behaviour at a time.
+ * The Chrome trace and folded stacks of the sample run and of models bent into awkward shapes.  tests/e2e/consumers
+ * checks the files as a whole; each test here checks one behaviour.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +86,7 @@ static void a_kernel_row_says_how_full_the_gpu_was(void **state)
 	struct model *model = sample_model(1, 1);
 	char *text = exported(model, chrome_write, -1, false);
 
-	/* 264 blocks of 8 warps on 132 multiprocessors that take 2048 threads: 2 of at most 4 (by registers). */
+	/* 264 blocks of 8 warps on 132 multiprocessors of 2048 threads: 2 on each, of at most 4 (by registers). */
 	assert_has(text, "\"blocks per SM\":2.0,\"warps per SM\":16.0,\"grid\":[264,1,1],\"block\":[256,1,1],"
 			 "\"est. achieved occupancy %\":25,\"priority\":0,");
 	free(text);
@@ -169,7 +169,7 @@ static void memory_comes_and_goes_as_kineto_says_it(void **state)
 			 "Reserved\":1000000,\"kind\":\"device\",\"of call\":1}}");
 	assert_has(text, "\"Bytes\":-1000000,\"Total Allocated\":1000000,");
 	free(text);
-	model->memories[2].other = NONE; /* it was handed out before the trace */
+	model->memories[2].other = NONE; /* it was allocated before the trace */
 	text = exported(model, chrome_write, -1, false);
 	assert_has(text, "\"Bytes\":-1000000,\"Total Allocated\":2000000,");
 	free(text);
@@ -336,7 +336,7 @@ static void a_python_function_lasts_while_its_caller_stays_on_the_line(void **st
 	struct model *model = sample_model(1, 3);
 	char *text = exported(model, chrome_write, -1, false);
 
-	/* main and train_step are on the stack of every call; train_step moves on, so forward is three runs. */
+	/* main and train_step are on the stack of every call; train_step changes its line, so forward is three runs. */
 	assert_int_equal(count_of(text, "\"name\":\"/home/user/train.py(90): main\""), 1);
 	assert_int_equal(count_of(text, "\"name\":\"/home/user/train.py(20): train_step\""), 1);
 	assert_int_equal(count_of(text, "\"name\":\"/home/user/model.py(40): Block.forward\""), 3);

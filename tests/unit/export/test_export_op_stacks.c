@@ -18,8 +18,8 @@ static void add_stack(struct ops_log *ops, uint64_t id, const char *function, co
 }
 
 /*
- * aten::mm 500..530 with a launch at 510 (2 us; 40 us on the GPU) from forward(), and twice aten::linear with one each
- * from step;one().
+ * aten::mm at 500..530 us with a launch at 510 us (2 us; 40 us on the GPU) from forward(), and two aten::linear with
+ * one launch each from step;one().
  */
 static int log_of_stacks(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Protocol Buffers: lengths and numbers on both sides of where they grow. */
+/* Protocol Buffers: lengths and numbers on both sides of the values where their encoding grows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Exact Python calls on the timeline, and what the report says of the interpreter. */
+/* Exact Python calls on the timeline, and what the report says about the interpreter. */
 #include "model_of.h"
 
 #include "export/chrome/chrome.h"
@@ -31,7 +31,7 @@ static void assert_has(const char *text, const char *part)
 	}
 }
 
-/* `main` runs already, twice calls `step`, and each time `forward` launches; the first launch has lost its stack. */
+/* `main` runs already; it calls `step` twice, and each time `forward` launches; the first launch has lost its stack. */
 static struct model *traced_calls(void)
 {
 	struct log_builder log;
@@ -74,7 +74,7 @@ static void a_call_that_goes_on_says_that_its_end_was_not_seen(void **state)
 	model_free(model);
 }
 
-/* From the first traced call around a launch to the last, so that it holds them. */
+/* It is drawn from the first traced call around a launch to the last, so that it holds them. */
 static void what_ran_before_the_trace_is_drawn_around_the_traced_calls(void **state)
 {
 	struct model *model = traced_calls();
@@ -122,7 +122,7 @@ static void the_report_sums_up_collections_and_imports(void **state)
 	close(fd);
 	text = report_text_of(model);
 	assert_has(text, "Python itself");
-	/* 20 of 40 us, all of them while the GPU idles; what `model` imports counts with it */
+	/* 20 collections of 40 us each, all while the GPU idles; what `model` imports counts with it */
 	assert_has(text, "  800.0     20     40.0     800.0  collection, generation 1\n");
 	assert_has(text, "  500.0      1    500.0     500.0  import model\n");
 	assert_null(strstr(text, "import layers"));
@@ -141,7 +141,7 @@ static void gpu_work_during_a_collection_is_no_idle_time(void **state)
 	close(fd);
 	for (uint32_t i = 0; i < model->pyspan_count; i++)
 		if (model->pyspans[i].kind == MODEL_SPAN_GC)
-			/* 20 us of it beside the first kernel, which ends 120 us into the step */
+			/* for 20 us it overlaps the first kernel, which ends 120 us into the step */
 			model->pyspans[i].start_ns = SAMPLE_START + 1100000,
 			model->pyspans[i].end_ns = SAMPLE_START + 1100000 + 40000;
 	for (uint32_t i = 0; i < model->gpu_count; i++)

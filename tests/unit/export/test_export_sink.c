@@ -32,7 +32,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* What is in the sink, which is emptied. */
+/* The content of the sink, which is emptied. */
 static const char *taken(void)
 {
 	sink_char(&sink, '\0');
@@ -106,7 +106,7 @@ static void bytes_that_are_not_utf8_are_replaced(void **state)
 	assert_string_equal(taken(), "cut " REPLACED REPLACED);
 }
 
-/* A text larger than any buffer, and what became of it. */
+/* A text larger than any buffer. */
 #define LARGE (5u << 20)
 
 static char *large_text(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Snapshots of PyTorch's memory, where no PyTorch is needed to say what is right: tests/e2e has the rest. */
+/* Snapshots of PyTorch's memory, as far as they can be checked without PyTorch; tests/e2e has the rest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static unsigned count_of(const struct sink *sink, const void *bytes, size_t size
 	return count;
 }
 
-/* Of the last value of a dictionary that stands in a list: BININT, SETITEMS, APPEND. */
+/* How often this is the last value of a dictionary in a list: BININT, SETITEMS, APPEND. */
 static unsigned count_of_last(const struct sink *sink, uint32_t value)
 {
 	const uint8_t bytes[] = {

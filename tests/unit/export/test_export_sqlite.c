@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What goes wrong while a database is written is reported, once, as of any file. */
+/* An error while a database is written is reported once, as for any file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

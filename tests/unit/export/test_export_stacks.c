@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Call stacks of the Chrome trace, of which those met last are kept as text. */
+/* Call stacks of the Chrome trace; the stacks met last are kept as text. */
 #include "model_of.h"
 
 #include "chrome_lines.h"
@@ -9,7 +9,7 @@
 #define FUNCTIONS (CHROME_STACKS + 8)
 #define CODE(i) (0x1000 + 16ull * (i))
 
-/* Launches, each of another function; their stacks have the functions' numbers. */
+/* Launches from these functions; a stack has the number of its function. */
 static char *text_of_launches(const uint32_t *functions, uint32_t count)
 {
 	struct log_builder log;
@@ -54,7 +54,7 @@ static void a_call_has_its_own_stack_also_where_another_had_the_place(void **sta
 	free(text);
 }
 
-/* Deeper than what is kept as text. */
+/* The text of this stack is longer than what is kept. */
 static void a_stack_too_long_to_be_kept_is_written_each_time(void **state)
 {
 	static char path[400];

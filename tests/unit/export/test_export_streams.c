@@ -73,7 +73,7 @@ static void a_stream_says_what_is_particular_about_it(void **state)
 	kernel(&log, 3, 1, 14, 0, no_cluster);
 	log_agent_stream(&log, (struct gpt_agent_stream){.context = 1, .stream = 13, .priority = HIGH, .flags = 2});
 	log_agent_stream(&log, (struct gpt_agent_stream){.context = 1, .stream = 14, .flags = 1});
-	log_agent_stream(&log, (struct gpt_agent_stream){.context = 2, .stream = 13, .priority = 3}); /* another's 13 */
+	log_agent_stream(&log, (struct gpt_agent_stream){.context = 2, .stream = 13, .priority = 3}); /* another 13 */
 	log_agent_stream(&log, (struct gpt_agent_stream){
 				       .context = 3, .stream = 15, .priority = HIGH, .flags = GPT_AGENT_STREAM_NULL});
 	kernel(&log, 4, 3, 15, 0, no_cluster);
@@ -96,7 +96,7 @@ static void a_kernel_has_its_priority_cluster_and_channel(void **state)
 
 	begin(&log);
 	log_agent_stream(&log, (struct gpt_agent_stream){.context = 1, .stream = 7, .priority = HIGH});
-	kernel(&log, 1, 1, 7, -2, (uint32_t[]){2, 4, 1}); /* CUPTI's own word for it */
+	kernel(&log, 1, 1, 7, -2, (uint32_t[]){2, 4, 1}); /* the value that CUPTI reports */
 	kernel(&log, 2, 1, 7, 0, no_cluster);
 	kernel(&log, 3, 1, 7, INT32_MIN, (uint32_t[]){300, 0, 0});
 	log_end(&log, 1000000);
@@ -106,7 +106,7 @@ static void a_kernel_has_its_priority_cluster_and_channel(void **state)
 		   "\"cluster\":[2,4,1],\"local memory per thread\":48,\"est. achieved occupancy %\":0,\"priority\":-2,"
 		   "\"channel\":9,\"channel_type\":1,");
 	assert_has(text, "\"block\":[0,0,0],\"est. achieved occupancy %\":0,\"priority\":-5,");
-	assert_has(text, "\"cluster\":[255,0,0],"); /* no GPU has that: truncated, not wrapped */
+	assert_has(text, "\"cluster\":[255,0,0],"); /* no GPU has such a cluster: limited, not wrapped */
 	assert_has(text, "\"priority\":-128,");
 	free(text);
 	model_free(model);
@@ -149,8 +149,8 @@ static void a_compilation_meets_its_call_in_any_order(void **state)
 
 	begin(&log);
 	jit(&log, 2, GPT_AGENT_JIT_COMPILE, 600, 700);
-	jit(&log, 9, GPT_AGENT_JIT_CACHE_LOAD, 500, 550); /* a call that is not followed */
-	jit(&log, 2, 4, 700, 710);			  /* newer than this reader */
+	jit(&log, 9, GPT_AGENT_JIT_CACHE_LOAD, 500, 550); /* its call is not in the log */
+	jit(&log, 2, 4, 700, 710);			  /* a kind newer than this reader */
 	jit(&log, 2, GPT_AGENT_JIT_COMPILE, 0, 0);	  /* without times */
 	jit(&log, 2, GPT_AGENT_JIT_COMPILE, 700, 600);
 	log_launch(&log, PID, TID, 300, 0, 1);

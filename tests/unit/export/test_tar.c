@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* An archive's headers, by what POSIX says of them. */
+/* The headers of an archive, as POSIX defines them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "export/tar.h"
 
 #define BLOCK 512
-#define LARGE (9ll << 30) /* more than eleven octal digits say */
+#define LARGE (9ll << 30) /* too large for eleven octal digits */
 
 struct read {
 	char bytes[BLOCK];
@@ -76,7 +76,7 @@ static void members_follow_their_headers_in_whole_blocks(void **state)
 	close(tar.fd);
 }
 
-/* As GNU tar has it: a byte 0x80, then the number with its highest byte first. */
+/* As GNU tar does it: a byte 0x80, then the number with its highest byte first. */
 static void a_member_of_more_than_8_gib_has_a_binary_length(void **state)
 {
 	struct tar tar = {.fd = memfd_create("tar", 0)};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A timeline at a resolution: whatever is asked, boxes stand for exactly the slices that are there. */
+/* A timeline at a resolution: for any question, boxes stand for exactly the slices that exist. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static struct zoom *zoom_with_tracks(uint32_t tracks)
 	return zoom;
 }
 
-/* One after the other, some long, most short. */
+/* Slices one after another, some long, most short. */
 static struct zoom *zoom_of_slices(void)
 {
 	struct zoom *zoom = zoom_with_tracks(1);
@@ -53,7 +53,7 @@ struct drawn {
 	uint64_t boxes, slices, busy_ns;
 };
 
-/* What the rows of an answer say in all. */
+/* The sums over all rows of an answer. */
 static struct drawn drawn_of(struct zoom *zoom, const struct zoom_question *question)
 {
 	struct drawn drawn = {0};
@@ -137,7 +137,7 @@ static void what_nests_is_deeper_and_a_long_one_around_it_moves_it_down(void **s
 	(void)state;
 	zoom_add(zoom, 0, &(struct zoom_slice){.start_ns = 2000, .end_ns = 3000, .label = 0});
 	zoom_add(zoom, 0, &(struct zoom_slice){.start_ns = 2100, .end_ns = 2200, .label = 1});
-	/* reported when it ended: parts later */
+	/* reported at their ends, which come some parts later */
 	zoom_add_long_slice(zoom, 0, &(struct zoom_slice){.start_ns = 1500, .end_ns = 9000, .label = 2}, false);
 	zoom_add_long_slice(zoom, 0, &(struct zoom_slice){.start_ns = 1000, .end_ns = 9500, .label = 2}, false);
 	sink_open_memory(&json);
@@ -162,7 +162,7 @@ static void a_call_and_its_gpu_work_are_found_by_their_number(void **state)
 		zoom_add(zoom, 0,
 			 &(struct zoom_slice){
 				 .start_ns = 1000 + 100ull * i, .end_ns = 1040 + 100ull * i, .number = 1 + i});
-		/* the latest first, as graphs and streams may have them */
+		/* in descending order, as graphs and streams may have them */
 		zoom_add(zoom, 1,
 			 &(struct zoom_slice){.start_ns = 900000 + 50ull * i,
 					      .end_ns = 900010 + 50ull * i,
