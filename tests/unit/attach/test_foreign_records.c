@@ -29,13 +29,13 @@ static const uint16_t sizes[GPT_AGENT_KINDS] = {
 	[1] = 96, [2] = 88, [4] = 40, [5] = 40, [8] = 184, [10] = 216, [17] = 56, [22] = 96, [39] = 24, [49] = 128};
 
 static struct {
-	uint8_t memory[1 << 16]; /* of the process */
+	uint8_t memory[1 << 16]; /* the memory of the process */
 	unsigned reads;
 	uint8_t buffer[1 << 18];
 	size_t bytes;
 	struct gpt_agent_kernel kernels[4096];
 	unsigned kernel_count, memcpys, overheads, memories, batches, others;
-	uint16_t flags[64]; /* of batches */
+	uint16_t flags[64]; /* the flags of each batch */
 	uint32_t error_ns;
 	struct gpt_agent_stats stats;
 	struct gpt_agent_overhead overhead;

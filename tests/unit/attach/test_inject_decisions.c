@@ -193,7 +193,7 @@ static void a_thread_is_on_its_own_stack_between_what_its_descriptor_says(void *
 	describe(words, address, 77);
 	assert_true(stack_of_descriptor(words, address, 77, TOP - 0x3000, &low));
 	assert_int_equal(low, TOP - 8 * MB);
-	assert_false(stack_of_descriptor(words, address, 77, TOP - 9 * MB, &low)); /* a mapping below */
+	assert_false(stack_of_descriptor(words, address, 77, TOP - 9 * MB, &low)); /* in a mapping below */
 	assert_false(stack_of_descriptor(words, address, 77, TOP - 8 * MB - 8, &low));
 	assert_false(stack_of_descriptor(words, address, 77, address + 64, &low));
 	assert_false(stack_of_descriptor(words, address, 78, TOP - 0x3000, &low)); /* another thread's */

@@ -45,7 +45,7 @@ static struct shared {
 	_Atomic int killed;	/* and kills this process */
 	_Atomic int allocate;	/* it uses the heap */
 	_Atomic int go;		/* what the process waits for has come */
-	_Atomic int handled;	/* signals */
+	_Atomic int handled;	/* number of signals handled */
 	_Atomic int interrupts; /* its system call must have been interrupted before */
 	uint64_t ended_ns, control_ended_ns;
 	long result;
@@ -238,7 +238,7 @@ static void handler(int signal)
 	shared->handled++;
 }
 
-/* ---- entering it ------------------------------------------------------------------------------------- */
+/* ---- entering the process ---------------------------------------------------------------------------- */
 
 static pid_t start_process(long (*what)(void))
 {

@@ -27,7 +27,7 @@
 #include "attach/inject/remote_call.h"
 
 static struct shared {
-	_Atomic int handled; /* signals */
+	_Atomic int handled; /* number of signals handled */
 	long result;
 	int error;
 } * shared;

@@ -67,7 +67,7 @@ static void a_wait_that_goes_on_is_open(void **state)
 	assert_null(cut(&wait));
 }
 
-/* ---- of an agent ------------------------------------------------------------------------------------------------ */
+/* ---- batches of an agent ---------------------------------------------------------------------------------------- */
 
 union batch {
 	struct gpt_agent_batch head;

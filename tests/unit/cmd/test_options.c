@@ -686,7 +686,7 @@ static void the_session_record_holds_what_outputs_need(void **state)
 	text += strlen(text) + 1;
 	assert_true(!*text || strlen(text) == 36); /* the boot id */
 	text += strlen(text) + 1;
-	assert_true(strtoll(text, NULL, 10) >= 0 && strspn(text, "0123456789") == strlen(text)); /* slept */
+	assert_true(strtoll(text, NULL, 10) >= 0 && strspn(text, "0123456789") == strlen(text)); /* ns slept */
 	text += strlen(text) + 1;
 	assert_string_equal(text, "run=17");
 	text += strlen(text) + 1;
