@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The probe points as the tests see them: what the agent says is kept here. Included once per test program. */
+/* The agent's probe points for tests: they keep what the agent reports. Include once per test program. */
 #ifndef AGENT_POINTS_H
 #define AGENT_POINTS_H
 
@@ -110,7 +110,7 @@ static inline bool ops_are(uint32_t state)
 		assert_true(waited < PATIENCE_MS);                                                                     \
 	} while (0)
 
-/* agent.mk wraps the clock for every test of the agent: some step it. */
+/* agent.mk wraps the clock for every test of the agent: some tests step it. */
 #include <time.h>
 int __real_clock_gettime(clockid_t clock, struct timespec *t);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For tests of user/analyze: the sample run (test_export_log.h) as a model, and what rows say of lines. */
+/* For tests of user/analyze: the sample run (test_export_log.h) as a model, and checks of a row's line. */
 #ifndef GPUTRACE_ANALYZED_H
 #define GPUTRACE_ANALYZED_H
 
@@ -9,7 +9,7 @@
 
 #include "analyze/analyze.h"
 
-/* All of a model. */
+/* Runs the analyses over a whole model. */
 __attribute__((unused)) static void analyze_model(struct analyses *all, const struct model *model,
 						  const enum analysis *which)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A shared library (or program) made by this machine's compiler from a source text, for tests that need a real ELF
- * file with known symbols; opened and removed again at once.
+ * A shared library (or program) that this machine's compiler makes from a source text, for tests that need a real ELF
+ * file with known symbols. It is opened and removed again at once.
  */
 #ifndef GPUTRACE_TEST_BUILT_LIBRARY_H
 #define GPUTRACE_TEST_BUILT_LIBRARY_H
@@ -24,7 +24,7 @@ static inline void write_text(const char *path, const char *text)
 	}
 }
 
-/* A folder of its own below TMPDIR; free the name. */
+/* Makes a new folder below TMPDIR; free the name. */
 static inline char *make_folder(void)
 {
 	const char *parent = getenv("TMPDIR");
@@ -45,7 +45,7 @@ static inline void remove_folder(char *folder)
 	free(folder);
 }
 
-/* One for all tests of a program: what begins and ends the group. */
+/* One folder for all tests of a program; the group's setup and teardown make and remove it. */
 __attribute__((unused)) static char *tests_folder;
 
 static inline int make_tests_folder(void **state)
@@ -60,7 +60,7 @@ static inline int remove_tests_folder(void **state)
 	return 0;
 }
 
-/* Compiles C source (and a linker version script, NULL: none) to folder/name with more flags. Free the path. */
+/* Compiles C source to folder/name with more flags; versions: a linker version script, or NULL. Free the path. */
 static inline char *build_file(const char *folder, const char *name, const char *source, const char *versions,
 			       const char *flags)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A Chrome trace as a sorted list of lines, an event each, for tests that compare two of them: without the numbers of
- * Python slices and NVTX ranges, in the place of a parent's number stands where that one is, in that of an NVTX row's
- * number what the row is called; and what stands in front of the events, or after them, each on a line of its own.
+ * A Chrome trace as a sorted list of lines, one event each, for tests that compare two traces. Numbers of Python slices
+ * and NVTX ranges are removed: a parent's number is replaced by the parent's own line, the number of an NVTX row by the
+ * row's name. The text before and after the events is split into lines of its own.
  */
 #ifndef GPUTRACE_CHROME_LINES_H
 #define GPUTRACE_CHROME_LINES_H
@@ -21,7 +21,7 @@ struct chrome_lines {
 
 #define LINES_FN __attribute__((unused)) static
 
-/* The text of a trace, NUL-terminated, the caller's; NULL: an error. */
+/* The text of a trace, NUL-terminated; the caller frees it. NULL: an error. */
 LINES_FN char *chrome_text_of(struct trace *trace, int process)
 {
 	const struct export_options options = {.process = process};
@@ -37,7 +37,7 @@ LINES_FN char *chrome_text_of(struct trace *trace, int process)
 	return text;
 }
 
-/* `"name":NUMBER` in a line: the number, and where it stands; 0: it is not there. */
+/* Finds `"name":NUMBER` in a line: returns the number and where it begins and ends; 0: not there. */
 LINES_FN uint64_t number_in(const char *line, const char *name, const char **begin, const char **end)
 {
 	const char *at = strstr(line, name);
@@ -53,7 +53,7 @@ LINES_FN int by_line(const void *left, const void *right)
 	return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-/* By Python id: the line of that slice up to its args. */
+/* A Python slice's line up to its args; the result is indexed by Python id. */
 LINES_FN char *python_place(const char *line)
 {
 	const char *args = strstr(line, ",\"args\":");
@@ -77,7 +77,7 @@ LINES_FN char *without_numbers(const char *line, char *const *places, uint64_t c
 
 #define ROW_TEXT 160
 
-/* The rows of NVTX ranges are numbered as they are met. */
+/* NVTX range rows are numbered in the order in which they are met. */
 struct range_row {
 	uint64_t tid;
 	char name[ROW_TEXT];
@@ -105,7 +105,7 @@ LINES_FN void note_row(struct range_rows *rows, const char *line)
 	array_push(&rows->items, row);
 }
 
-/* Takes the line. */
+/* Takes ownership of the line. */
 LINES_FN char *without_range_numbers(char *line, const struct range_rows *rows)
 {
 	const char *begin, *end;
@@ -125,7 +125,7 @@ LINES_FN char *without_range_numbers(char *line, const struct range_rows *rows)
 	return second;
 }
 
-/* Of a trace of several parts stands after what else stands in front. */
+/* In a trace of several parts this text follows the events; in one part it precedes them. */
 LINES_FN void break_before(char *text, const char *key)
 {
 	char *at = strstr(text, key);
@@ -134,7 +134,7 @@ LINES_FN void break_before(char *text, const char *key)
 		at[-1] = '\n';
 }
 
-/* Takes the text. */
+/* Takes ownership of the text. */
 LINES_FN struct chrome_lines chrome_lines_of(char *text)
 {
 	struct chrome_lines lines = {0};
@@ -183,7 +183,7 @@ LINES_FN void chrome_lines_free(struct chrome_lines *lines)
 	array_free(&lines->items);
 }
 
-/* Prints the first lines that only one of them has.  True: there are none. */
+/* Prints the first lines that only one of the two has. True: there are none. */
 LINES_FN bool chrome_lines_are_same(const struct chrome_lines *a, const struct chrome_lines *b)
 {
 	size_t i = 0, k = 0, wrong = 0;

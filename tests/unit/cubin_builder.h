@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* An ELF file with a line table, as code for the GPU has: one kernel, or two in sections of their own. */
+/* An ELF file with a line table, as GPU code has it: one kernel, or two in separate sections. */
 #ifndef CUBIN_BUILDER_H
 #define CUBIN_BUILDER_H
 
@@ -29,7 +29,7 @@ static inline size_t cubin_put(struct cubin_bytes *bytes, const void *data, size
 
 #define CUBIN_PUT(bytes, ...) cubin_put(bytes, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
-/* The head of a unit of DWARF 2: a folder, two files.  Its lengths are set by cubin_end_unit. */
+/* The head of a DWARF 2 unit with one folder and two files. cubin_end_unit sets its lengths. */
 static inline void cubin_begin_unit_in(struct cubin_bytes *lines, uint8_t version, const char *folder)
 {
 	uint32_t head;
@@ -57,7 +57,7 @@ static inline void cubin_end_unit(struct cubin_bytes *lines)
 	memcpy(lines->data, &length, sizeof(length));
 }
 
-/* Address 0 of a section: relocation i says which.  Then a line of a file, and 16 bytes of code. */
+/* Sets address 0 of the section that relocation i names, then emits a line of a file and 16 bytes of code. */
 static inline size_t cubin_row(struct cubin_bytes *lines, uint8_t file, uint8_t line)
 {
 	size_t at;
@@ -73,7 +73,7 @@ static inline void cubin_end_sequence(struct cubin_bytes *lines)
 	CUBIN_PUT(lines, 2, 32, 0, 1, 1);
 }
 
-/* Puts the file together.  at: where in lines the addresses of the first and the second kernel are. */
+/* Puts the file together. at: offsets in lines of the addresses of the first and the second kernel. */
 static inline void cubin_build(struct cubin_bytes *cubin, const struct cubin_bytes *lines, const size_t at[2])
 {
 	static const char names[] = CUBIN_NAMES, symbols_names[] = "\0first\0second";
@@ -118,7 +118,7 @@ static inline void cubin_build(struct cubin_bytes *cubin, const struct cubin_byt
 		sections[parts[i].section].sh_offset = cubin_put(cubin, parts[i].data, parts[i].size);
 		sections[parts[i].section].sh_size = parts[i].size;
 	}
-	/* names of sections and of symbols share a section */
+	/* section and symbol names share a section */
 	sections[CUBIN_STRINGS].sh_offset = cubin_put(cubin, names, sizeof(names));
 	cubin_put(cubin, symbols_names + 1, sizeof(symbols_names) - 1);
 	sections[CUBIN_STRINGS].sh_size = sizeof(names) + sizeof(symbols_names) - 1;
@@ -126,7 +126,7 @@ static inline void cubin_build(struct cubin_bytes *cubin, const struct cubin_byt
 	memcpy(cubin->data, &header, sizeof(header));
 }
 
-/* The first kernel at that line of a file of the unit, the second ten lines further in the other file. */
+/* The first kernel is at that line of the unit's first file, the second ten lines further in the other file. */
 static inline void cubin_of(struct cubin_bytes *cubin, uint8_t version, uint8_t line)
 {
 	struct cubin_bytes lines = {.size = 0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Databases as profilers write them, made by test code from what is documented of their tables: statements, run in
- * memory, as a file; and files read back as traces.  Include it after cmocka.h.
+ * Profilers' databases, made by test code after their documented tables: SQL statements are run in memory and the
+ * result becomes a file; files are read back as traces. Include it after cmocka.h.
  */
 #ifndef GPUTRACE_TEST_DATABASE_BUILDER_H
 #define GPUTRACE_TEST_DATABASE_BUILDER_H
@@ -33,7 +33,7 @@ BUILDER_FN int file_of_bytes(const void *bytes, size_t size)
 	return fd;
 }
 
-/* The bytes, to be freed by sqlite3_free. */
+/* The database's bytes; free them with sqlite3_free. */
 BUILDER_FN unsigned char *database_bytes(const char *const *statements, sqlite3_int64 *size)
 {
 	unsigned char *bytes;
@@ -100,7 +100,7 @@ BUILDER_FN void assert_same_in_parts(const char *const *statements)
 	free(many);
 }
 
-/* The words of a refusal, to be freed. */
+/* The reason of a refusal; the caller frees it. */
 BUILDER_FN char *refused(int fd)
 {
 	struct trace *trace;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Every CPython of this machine, and when we are root those of Debian's suites (tests/roots) that it lacks. */
+/* Every CPython on this machine, and as root those that Debian's suites (tests/roots) add. */
 #ifndef GPUTRACE_TEST_EVERY_PYTHON_H
 #define GPUTRACE_TEST_EVERY_PYTHON_H
 
@@ -28,7 +28,10 @@ struct python {
 static struct python pythons[PYTHONS_MAX];
 static unsigned python_count;
 
-/* Asks it what it really is: a path may be a link, or a script that picks one or leads to another root. */
+/*
+ * Asks the interpreter for its real path: the given one may be a link, or a script that picks one or enters another
+ * root.
+ */
 static inline void add_python(const char *path)
 {
 	char *command = xasprintf("'%s' -c 'import os, sys, platform; v = sys.version_info; p = sys.argv[1]; "
@@ -72,7 +75,7 @@ static inline bool have_python(unsigned minor)
 	return false;
 }
 
-/* What the suites' roots have of those that are missing: each is installed when it is asked for the first time. */
+/* Adds the missing versions from the suites' roots; each is installed on first use. */
 static inline void add_from_roots(void)
 {
 	for (unsigned minor = MINOR_FIRST; minor <= MINOR_LAST; minor++) {
@@ -84,7 +87,7 @@ static inline void add_from_roots(void)
 	}
 }
 
-/* Says which are missing; -1 when one is that CI has to have. */
+/* Prints the missing versions; -1 when CI must have one of them. */
 static inline int feed_missing(void)
 {
 	const char *ci = getenv("CI");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The allocators of a PyTorch, as small as the detours of them can see: what a test does with them. */
+/* A minimal PyTorch allocator, as much as the agent's detours see, and what a test can do with it. */
 #ifndef FAKE_C10_H
 #define FAKE_C10_H
 
@@ -12,7 +12,7 @@ struct fake_device {
 	int8_t type, index;
 };
 
-/* What came to the functions that PyTorch has after the detours. */
+/* Arguments that reached PyTorch's own functions through the detours. */
 struct fake_c10_heard {
 	unsigned calls;
 	const void *address;

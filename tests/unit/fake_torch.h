@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A libtorch_cpu as small as an observer of ops can see one: what a test does with it. */
+/* A minimal libtorch_cpu, as much as an observer of ops sees, and what a test can do with it. */
 #ifndef FAKE_TORCH_H
 #define FAKE_TORCH_H
 
@@ -8,22 +8,22 @@
 
 #define FAKE_OP_BYTES 344
 
-/* at::RecordFunction of 2.14; FAKE_SHIFT: of a version that no one has heard of. */
+/* at::RecordFunction of 2.14; with FAKE_SHIFT that of an unknown version. */
 struct fake_op {
 	uint8_t bytes[FAKE_OP_BYTES] __attribute__((aligned(8)));
 	const char *name;
-	void *context; /* of the callback that was there at its start */
+	void *context; /* of the callback that was registered when the op started */
 	void (*end)(const void *op, void *context);
 };
 
 struct fake_torch {
 	void (*begin)(struct fake_op *op, const char *name, uint8_t scope, int64_t sequence, uint64_t forward_thread);
-	void (*finish)(struct fake_op *op); /* its end, and then its context goes */
+	void (*finish)(struct fake_op *op); /* calls its end callback, then deletes its context */
 	void (*make_async)(struct fake_op *op);
 	unsigned (*callbacks)(void); /* registered ones */
-	void (*hold_list)(void);     /* as a thread has it that is gone: who takes a callback away waits for ever */
-	void (*slow_list)(void);     /* who takes a callback away goes on when release is called, after a while */
-	bool (*list_is_held)(void);  /* someone takes one away just now */
+	void (*hold_list)(void);     /* held as by a thread that is gone: removing a callback blocks forever */
+	void (*slow_list)(void);     /* removing a callback blocks until release is called, and a while longer */
+	bool (*list_is_held)(void);  /* a callback is being removed */
 	void (*release)(void);	     /* the list */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * For tests of what is made of backward passes: layers on the main thread, whose Python stack was taken, and nodes on
- * the engine's thread, which has the stack of the call to backward().  Times in us; one GPU operation for each launch.
+ * For tests of backward passes: layers on the main thread with a sampled Python stack, and nodes on the engine's thread
+ * with the stack of the call to backward(). Times in us; one GPU operation for each launch.
  */
 #ifndef GPUTRACE_FORWARD_LOG_H
 #define GPUTRACE_FORWARD_LOG_H
@@ -9,9 +9,9 @@
 #include "model_of.h"
 
 #define ENGINE (TID + 5) /* the thread of the autograd engine */
-#define FORWARD_THREAD 1 /* PyTorch's number of the main thread, and of the engine's */
+#define FORWARD_THREAD 1 /* PyTorch's number of the main thread; the next one is the engine's */
 #define ENGINE_THREAD 2
-#define STEP_LINE 40 /* that calls backward() */
+#define STEP_LINE 40 /* the line that calls backward() */
 
 struct forward_log {
 	struct log_builder log;
@@ -40,7 +40,7 @@ static struct forward_log forward_log_begin(void)
 	return forward;
 }
 
-/* An op; line: of the stack that was taken of it, 0: none was. */
+/* An op; line: that of its sampled stack, 0: it has none. */
 static void forward_log_op(struct forward_log *forward, const char *name, struct gpt_agent_op op, uint32_t line)
 {
 	struct log_builder *log = &forward->log;
@@ -64,7 +64,7 @@ static void forward_log_op(struct forward_log *forward, const char *name, struct
 	log_agent_op(log, &op);
 }
 
-/* A forward op of the main thread with a number. */
+/* A forward op of the main thread with a sequence number. */
 static void forward_log_layer(struct forward_log *forward, const char *name, uint64_t start_us, uint64_t end_us,
 			      int64_t sequence, uint32_t line)
 {
@@ -112,7 +112,7 @@ static void forward_log_call(struct forward_log *forward, uint32_t tid, uint64_t
 							.name = 1});
 }
 
-/* A launch by a node, which has the stack of the call to backward(). */
+/* A launch in a node, with the stack of the call to backward(). */
 static void forward_log_launch(struct forward_log *forward, uint64_t time_us, uint64_t gpu_us)
 {
 	forward_log_call(forward, ENGINE, time_us, gpu_us, forward_log_stack(forward, "step", STEP_LINE),
@@ -125,7 +125,7 @@ static struct model *forward_log_end(struct forward_log *forward)
 	return model_of(&forward->log);
 }
 
-/* Two layers of 40 and 7 us backward, 5 us in a node whose forward op no one saw, 3 us forward. */
+/* Two layers with 40 and 7 us backward, 5 us in a node without a known forward op, 3 us forward. */
 LOG_FN struct model *forward_log_training_step(void)
 {
 	struct forward_log forward = forward_log_begin();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Makes logs (.gpt) in memory for tests, fuzzing and benches: the record's fields are the caller's, sizes,
- * types and padding are filled in here.  A log that was begun becomes a file by gputrace's own writer.
+ * Makes logs (.gpt) in memory for tests, fuzzing and benches. The caller gives the record's fields; sizes, types and
+ * padding are filled in here. A log made after log_begin() becomes a file by gputrace's own writer.
  *
  *	struct log_builder log;
  *	log_begin(&log, 1000, 0);
@@ -10,8 +10,9 @@
  *	log_launch(&log, 7, 7, 2000, 1, 55);
  *	log_batch(&log, 7, 8, 9000);
  *	log_agent_name(&log, 1, "_Z4gemmPf");
- *	log_agent_kernel(&log, (struct gpt_agent_kernel){.start_wall_ns = 3000, .end_wall_ns = 4000, .corr = 55, .name =
- *1}); log_end(&log, 10000); fd = log_fd(&log); log_free(&log);
+ *	log_agent_kernel(&log, (struct gpt_agent_kernel){.start_wall_ns = 3000, .end_wall_ns = 4000, .corr = 55,
+ *	                                                  .name = 1});
+ *	log_end(&log, 10000); fd = log_fd(&log); log_free(&log);
  */
 #ifndef GPUTRACE_LOG_BUILDER_H
 #define GPUTRACE_LOG_BUILDER_H
@@ -33,19 +34,19 @@
 #define LOG_FN __attribute__((unused)) static
 
 struct log_builder {
-	uint8_t *data; /* struct log_head, when begun; records */
+	uint8_t *data; /* struct log_head, if begun; then records */
 	size_t size, capacity;
 	size_t batch; /* offset of the open GPT_AGENT_BATCH, 0: none */
 	bool begun;
 };
 
-/* What becomes of the log's header. */
+/* The values of the log's header. */
 struct log_head {
 	uint64_t start_ns;
 	int64_t wall_offset_ns;
 };
 
-/* Appends bytes as they are; also the way to write something that is wrong on purpose. */
+/* Appends bytes unchanged; also the way to write something wrong on purpose. */
 LOG_FN void log_raw(struct log_builder *log, const void *bytes, size_t count)
 {
 	if (log->size + count > log->capacity) {
@@ -76,7 +77,7 @@ LOG_FN void log_begin(struct log_builder *log, uint64_t start_ns, int64_t wall_o
 	log->begun = true;
 }
 
-/* Ends the open batch, if any: its sizes become right. */
+/* Ends the open batch, if any, and sets its sizes. */
 LOG_FN void log_batch_end(struct log_builder *log)
 {
 	struct gpt_agent_batch batch;
@@ -90,7 +91,7 @@ LOG_FN void log_batch_end(struct log_builder *log)
 	log->batch = 0;
 }
 
-/* Ends the open batch and begins one like it when `more` bytes would make it larger than an agent's can be. */
+/* Ends the open batch and begins one like it if `more` bytes would exceed the size of an agent's batch. */
 LOG_FN void log_batch_split(struct log_builder *log, size_t more)
 {
 	struct gpt_agent_batch batch;
@@ -104,7 +105,7 @@ LOG_FN void log_batch_split(struct log_builder *log, size_t more)
 	log_raw(log, &batch, sizeof(batch));
 }
 
-/* One record: fixed part (hdr.size and hdr.type are filled in), then `extra` bytes, then padding. */
+/* One record: the fixed part (hdr.size and hdr.type are filled in), `extra` bytes, padding. */
 LOG_FN void log_put(struct log_builder *log, uint16_t type, const void *fixed, size_t fixed_size, const void *extra,
 		    size_t extra_size)
 {
@@ -125,7 +126,7 @@ LOG_FN void log_put(struct log_builder *log, uint16_t type, const void *fixed, s
 	memcpy(log->data + at, &header, sizeof(header));
 }
 
-/* ---- records of fixed size: give the fields, e.g. log_call(&log, (struct gpt_call){.pid = 7, ...}) ----------- */
+/* ---- records of fixed size: pass the fields, e.g. log_call(&log, (struct gpt_call){.pid = 7, ...}) ----------- */
 
 #define LOG_FIXED(name, record, record_type)                                                                           \
 	LOG_FN void name(struct log_builder *log, struct record value)                                                 \
@@ -162,7 +163,7 @@ LOG_FIXED(log_agent_clock, gpt_agent_clock, GPT_AGENT_CLOCK)
 LOG_FIXED(log_agent_stats, gpt_agent_stats, GPT_AGENT_STATS)
 LOG_FIXED(log_agent_api_activity, gpt_agent_api_activity, GPT_AGENT_API_ACTIVITY)
 
-/* name and domain are put into the record. */
+/* The record gets name and domain appended. */
 LOG_FN void log_agent_range(struct log_builder *log, const struct gpt_agent_range *range, const char *name,
 			    const char *domain)
 {
@@ -176,7 +177,7 @@ LOG_FN void log_agent_range(struct log_builder *log, const struct gpt_agent_rang
 	log_put(log, GPT_AGENT_RANGE, &record, sizeof(record), text, strlen(text));
 }
 
-/* A name's record stands before; name 0: none. */
+/* The record of its name comes first; name 0: none. */
 LOG_FN void log_agent_op_name(struct log_builder *log, uint32_t name, const char *text)
 {
 	struct gpt_agent_name record = {.id = name | GPT_AGENT_NAME_OF_OP, .bytes = (uint32_t)strlen(text)};
@@ -191,7 +192,7 @@ LOG_FN void log_agent_op_inputs(struct log_builder *log, uint32_t inputs, const 
 	log_put(log, GPT_AGENT_NAME, &record, sizeof(record), text, strlen(text));
 }
 
-/* An op; `name` and `collective` have records before it. */
+/* An op; the records of `name` and `collective` come before it. */
 LOG_FN void log_agent_op(struct log_builder *log, const struct gpt_agent_op *op)
 {
 	struct gpt_agent_op record = *op;
@@ -214,7 +215,7 @@ LOG_FN void log_agent_ops(struct log_builder *log, uint32_t state, uint64_t lost
 	log_put(log, GPT_AGENT_OPS, &record, sizeof(record), text, record.bytes);
 }
 
-/* Times are as they are. */
+/* Times are taken unchanged. */
 LOG_FN void log_agent_torch_memory(struct log_builder *log, struct gpt_agent_torch_memory event)
 {
 	log_put(log, GPT_AGENT_TORCH_MEMORY, &event, sizeof(event), NULL, 0);
@@ -245,7 +246,7 @@ LOG_FN void log_launch(struct log_builder *log, uint32_t pid, uint32_t tid, uint
 
 /* ---- Python ------------------------------------------------------------------------------------------------ */
 
-/* A code object with Latin-1 names (NULL: absent) and a line table as CPython has it. */
+/* A code object with Latin-1 names (NULL: absent) and a line table in CPython's format. */
 LOG_FN void log_code(struct log_builder *log, uint32_t pid, uint64_t code, const char *name, const char *qualname,
 		     const char *file, uint32_t first_line, enum gpt_linetable kind, const void *table, size_t bytes)
 {
@@ -319,7 +320,7 @@ LOG_FN void log_native_stack(struct log_builder *log, uint32_t pid, uint64_t id,
 	log_put(log, GPT_NATIVE_STACK, &record, sizeof(record), ips, depth * sizeof(*ips));
 }
 
-/* Joins strings with their terminators: log_text(out, 2, "a", "b") is "a\0b\0"; returns the bytes. */
+/* Joins strings with their terminators: log_text(out, 2, "a", "b") is "a\0b\0"; returns the number of bytes. */
 LOG_FN size_t log_join(char *out, size_t size, int count, const char *const *texts)
 {
 	size_t used = 0;
@@ -390,7 +391,7 @@ LOG_FN void log_process(struct log_builder *log, uint32_t pid, uint32_t parent, 
 	log_put(log, GPT_PROCESS, &record, sizeof(record), text, bytes);
 }
 
-/* ---- the collector's own ----------------------------------------------------------------------------------- */
+/* ---- records of the collector itself ----------------------------------------------------------------------- */
 
 /* type: GPT_PROBES or GPT_NOTE */
 LOG_FN void log_text(struct log_builder *log, enum gpt_record_type type, uint32_t pid, const char *text)
@@ -411,7 +412,7 @@ LOG_FN void log_session(struct log_builder *log, const char *version, const char
 	log_put(log, GPT_SESSION, &record, sizeof(record), text, bytes);
 }
 
-/* What a session says of completeness: "99900", "auto". */
+/* The session's options for completeness ("99900") and the agent ("auto"). */
 LOG_FN void log_session_asks(struct log_builder *log, const char *min_complete, const char *agent)
 {
 	char text[4096];
@@ -431,7 +432,7 @@ LOG_FN void log_end_with(struct log_builder *log, const struct gpt_end *end, con
 	log_put(log, GPT_END, &record, sizeof(record), counters, GPT_COUNTER_COUNT * sizeof(*counters));
 }
 
-/* A plain end, by duration, nothing lost. */
+/* A plain end: the duration is over, nothing was lost. */
 LOG_FN void log_end(struct log_builder *log, uint64_t time_ns)
 {
 	uint64_t counters[GPT_COUNTER_COUNT] = {0};
@@ -453,7 +454,7 @@ LOG_FN void log_batch(struct log_builder *log, uint32_t pid, uint32_t tid, uint6
 	log->batch = at;
 }
 
-/* A batch as the collector makes them: flags GPT_BATCH_*. */
+/* A foreign batch as the collector makes it; flags: GPT_BATCH_*. */
 LOG_FN void log_batch_foreign(struct log_builder *log, uint32_t pid, uint64_t time_ns, uint16_t flags,
 			      uint32_t error_ns)
 {
@@ -466,7 +467,7 @@ LOG_FN void log_batch_foreign(struct log_builder *log, uint32_t pid, uint64_t ti
 	memcpy(log->data + log->batch, &batch, sizeof(batch));
 }
 
-/* READY, with what is recorded ("kernels,..."; "": nothing yet). */
+/* READY, with the record kinds ("kernels,..."; "": none yet). */
 LOG_FN void log_agent_ready(struct log_builder *log, const char *sets)
 {
 	char text[4096];
@@ -499,7 +500,7 @@ LOG_FN void log_agent_name(struct log_builder *log, uint32_t id, const char *man
 	log_put(log, GPT_AGENT_NAME, &record, sizeof(record), mangled, record.bytes);
 }
 
-/* The same of a kernel whose code says where its function is. */
+/* Like log_agent_name, for a kernel whose code names the place of its function. */
 LOG_FN void log_agent_name_at(struct log_builder *log, uint32_t id, const char *mangled, const char *place)
 {
 	struct gpt_agent_name record = {.id = id, .bytes = strlen(mangled) + 1 + strlen(place)};
@@ -520,7 +521,7 @@ LOG_FN void log_agent_device(struct log_builder *log, const struct gpt_agent_dev
 
 /* ---- the result -------------------------------------------------------------------------------------------- */
 
-/* How many bytes of these are whole records. */
+/* The number of bytes that are whole records. */
 LOG_FN size_t log_whole_records(const uint8_t *data, size_t size)
 {
 	struct gpt_record record;
@@ -549,10 +550,13 @@ LOG_FN void log_write(int fd, const void *bytes, size_t count)
 	}
 }
 
-/* Small ones, so that a test's log has several; but not thousands. */
+/* Small segments, so that a test's log has several, but not thousands. */
 #define LOG_SEGMENT_BYTES(log_bytes) ((log_bytes) / 64 > 2048 ? (log_bytes) / 64 : 2048)
 
-/* As gputrace does: its writer.  A last record that is GPT_END ends the log; what is no whole record is damage. */
+/*
+ * Writes the log with gputrace's writer. A last record GPT_END ends the log; bytes after the last whole record become
+ * damage.
+ */
 LOG_FN void log_write_segments(const struct log_builder *log, int fd)
 {
 	size_t whole = sizeof(struct log_head) +
@@ -586,7 +590,7 @@ LOG_FN void log_write_segments(const struct log_builder *log, int fd)
 	log_write(fd, "damage", whole == log->size ? 0 : 6);
 }
 
-/* A file in memory that holds the log, at offset 0.  Without log_begin: the bytes as they are. */
+/* A file in memory that holds the log, at offset 0. Without log_begin() it holds the bytes unchanged. */
 LOG_FN int log_fd(struct log_builder *log)
 {
 	int fd = memfd_create("log", MFD_CLOEXEC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Makes log files segment by segment for tests and fuzzing: every byte can be made wrong on purpose, and the checksum
- * right again.  What is in the segments are records as log_builder.h makes them.
+ * Makes log files segment by segment for tests and fuzzing: any byte can be made wrong on purpose, and the checksum
+ * recomputed. The segments hold records made by log_builder.h.
  *
  *	struct log_file file;
  *	log_file_begin(&file, 1000, 0);
@@ -32,7 +32,7 @@ struct log_file {
 	size_t offsets[LOG_FILE_SEGMENTS_MAX];
 };
 
-/* With the schema of another gputrace, by which what is put into it is packed. */
+/* Uses the schema of another gputrace to pack the records. */
 LOG_FN void log_file_begin_by(struct log_file *file, const char *text, size_t bytes, uint64_t start_ns,
 			      int64_t wall_offset_ns)
 {
@@ -69,13 +69,13 @@ LOG_FN void log_file_free(struct log_file *file)
 	log_free(&file->bytes);
 }
 
-/* Valid until something is appended. */
+/* Valid until the next append. */
 LOG_FN struct gpt_log_segment *log_file_header(struct log_file *file, size_t at)
 {
 	return (struct gpt_log_segment *)(file->bytes.data + at);
 }
 
-/* Makes the checksum of the segment right, as far as its bytes are there. */
+/* Recomputes the checksum of the segment, over the bytes that exist. */
 LOG_FN void log_file_sign(struct log_file *file, size_t at)
 {
 	struct gpt_log_segment *header = log_file_header(file, at);
@@ -86,7 +86,7 @@ LOG_FN void log_file_sign(struct log_file *file, size_t at)
 					     bytes < file->bytes.size - at ? bytes : file->bytes.size - at);
 }
 
-/* A segment that says and holds what it is given, with kinds and processes as pack() found them; its offset. */
+/* Appends a segment with this header and body, and the kinds and processes that pack() found; returns its offset. */
 LOG_FN size_t log_file_put(struct log_file *file, struct gpt_log_segment header, const struct pack_out *lists,
 			   const void *body, size_t body_bytes)
 {
@@ -112,7 +112,7 @@ LOG_FN size_t log_file_put(struct log_file *file, struct gpt_log_segment header,
 	return at;
 }
 
-/* The next segment, of these whole records, of which the first `repeated` repeat earlier ones; its offset. */
+/* Appends a segment of whole records, the first `repeated` of which repeat earlier ones; returns its offset. */
 LOG_FN size_t log_file_segment(struct log_file *file, const void *records, size_t bytes, uint32_t repeated)
 {
 	struct gpt_log_segment header = {
@@ -139,7 +139,7 @@ LOG_FN size_t log_file_segment(struct log_file *file, const void *records, size_
 	return at;
 }
 
-/* Index and trailer. */
+/* Writes index and trailer. */
 LOG_FN void log_file_finish(struct log_file *file)
 {
 	struct gpt_log_index index = {

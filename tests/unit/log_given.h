@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For tests of user/log's reader: a log file of three segments, and what the reader gives of one. */
+/* For tests of user/log's reader: a log file of three segments, and what the reader returns from a file. */
 #ifndef GPUTRACE_LOG_GIVEN_H
 #define GPUTRACE_LOG_GIVEN_H
 
@@ -13,7 +13,7 @@
 #include "log/reader.h"
 #include "log_file.h"
 
-/* What a reader said and gave. */
+/* The reader's result and records. */
 struct given {
 	int err;
 	const char *why;
@@ -25,7 +25,7 @@ struct given {
 };
 
 struct given_options {
-	unsigned threads; /* 0: as many as the reader takes */
+	unsigned threads; /* 0: as many as the reader uses by default */
 	const struct log_restriction *restriction;
 };
 
@@ -77,8 +77,7 @@ LOG_FN bool given_is(const struct given *given, const struct log_builder *record
 #define THREE 3
 #define THREE_PID 41230
 
-/* Segment i: a code object that it repeats (but the first), then calls of its own at 1000 * (i + 1) by process PID + i.
- */
+/* Segment i repeats a code object (except the first) and has calls of its own at 1000 * (i + 1) by process PID + i. */
 struct three {
 	struct log_file file;
 	struct log_builder repeated[THREE], own[THREE];
@@ -118,7 +117,7 @@ LOG_FN void three_free(struct three *three)
 	}
 }
 
-/* What a reader gives of the segments in the set (bit i: segment i): where one is missing, the next repeats. */
+/* The records that a reader returns for a set of segments (bit i: segment i): after a missing one, the next repeats. */
 LOG_FN void three_expect(const struct three *three, unsigned set, struct log_builder *out)
 {
 	memset(out, 0, sizeof(*out));
@@ -142,7 +141,7 @@ LOG_FN bool three_gave(const struct three *three, const struct given *given, uns
 	return same;
 }
 
-/* On the caller's thread only. */
+/* Reads on the caller's thread only. */
 static const struct given_options plain __attribute__((unused)) = {.threads = 1};
 
 LOG_FN void assert_three(const struct three *three, unsigned set, bool torn)

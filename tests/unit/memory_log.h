@@ -5,7 +5,7 @@
 
 #include "model_of.h"
 
-/* Of PyTorch's allocators. */
+/* An event of PyTorch's allocators. */
 LOG_FN void log_memory(struct log_builder *log, uint64_t time_ns, uint64_t address, int64_t bytes, uint8_t device_type)
 {
 	log_agent_torch_memory(log, (struct gpt_agent_torch_memory){.time_ns = time_ns,
@@ -20,8 +20,10 @@ LOG_FN void log_memory(struct log_builder *log, uint64_t time_ns, uint64_t addre
 								    .has_totals = device_type != GPT_TORCH_CPU});
 }
 
-/* Line 5 of a file holds 3 MB of the GPU at the peak, of which 1 MB is never freed, and 500 KB of the CPU; line 13
- * called it. */
+/*
+ * Line 5 of a file holds 3 MB of the GPU at the peak, 1 MB of which is never freed, and 500 KB of the CPU. Line 13
+ * calls it.
+ */
 LOG_FN struct model *model_with_memory(const char *path, int64_t wall_ns)
 {
 	struct log_builder log;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What model.h promises about every model, whatever log it came from: indices within bounds, order, lists
- * without loops, valid strings, sums that agree.  Used by tests and by the fuzzer.
+ * What model.h promises about every model, whatever its log: indices within bounds, order, lists without loops, valid
+ * strings, sums that agree. Used by tests and by the fuzzer.
  */
 #ifndef GPUTRACE_MODEL_CHECK_H
 #define GPUTRACE_MODEL_CHECK_H
@@ -194,7 +194,7 @@ CHECK_FN const char *model_check_sums(const struct model *model)
 	return NULL;
 }
 
-/* NULL, or the promise that is broken. */
+/* Returns NULL, or the broken promise. */
 CHECK_FN const char *model_check_python(const struct model *model)
 {
 	for (uint32_t i = 0; i < model->thread_count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For tests of user/model and user/input: from a log in memory to its model in one step. */
+/* For tests of user/model and user/input: makes a model of a log in memory in one step. */
 #ifndef GPUTRACE_MODEL_OF_H
 #define GPUTRACE_MODEL_OF_H
 
@@ -24,7 +24,7 @@
 #define CUDA_LAUNCH GPT_API(GPT_DOMAIN_RUNTIME, 211)
 #define CU_LAUNCH GPT_API(GPT_DOMAIN_DRIVER, 307)
 
-/* What the log hands over, divided as reported; of a slice, where there is one. */
+/* Everything that a trace of the log, divided so, hands over, as text; slice: NULL, or only that slice. */
 static char *handed_over(int fd, const struct trace_division *division, const struct slice *slice)
 {
 	struct sliced_trace sliced;
@@ -47,7 +47,7 @@ static char *handed_over(int fd, const struct trace_division *division, const st
 	return text;
 }
 
-/* In parts as small as can be the log says the same as in one. */
+/* A log in the smallest possible parts hands over the same as in one part. */
 static void check_parts(int fd, const struct slice *slice)
 {
 	static const struct trace_division whole = {.whole_bytes = UINT64_MAX},
@@ -59,7 +59,7 @@ static void check_parts(int fd, const struct slice *slice)
 	free(many);
 }
 
-/* The middle of it, where things are open at both ends. */
+/* The middle of the model, with events open at both ends. */
 static struct slice middle_of(const struct model *model)
 {
 	uint64_t third = (model->end_ns - model->start_ns) / 3;
@@ -67,7 +67,7 @@ static struct slice middle_of(const struct model *model)
 	return (struct slice){.from_ns = model->start_ns + third, .to_ns = model->start_ns + 2 * third, .device = NONE};
 }
 
-/* The model of a finished log, found to keep its promises; the log is freed, the caller frees the model. */
+/* The model of a finished log, after model_check. Frees the log; the caller frees the model. */
 __attribute__((unused)) static struct model *model_of(struct log_builder *log)
 {
 	struct model *model = NULL;

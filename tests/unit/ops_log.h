@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * For tests of what is made of PyTorch's ops: a step of training on two threads, times in us.
+ * For tests of PyTorch's ops: a step of training on two threads, times in us.
  *
  *	main thread  |step 100.................................................300|
  *	               |linear 110...........150| launch 160 (a 5 us kernel, in step)
@@ -43,7 +43,7 @@ static void ops_log_launch(struct ops_log *ops, uint32_t tid, uint64_t time_us, 
 							      .name = 1});
 }
 
-/* All but the end. */
+/* The whole log without its end. */
 static struct ops_log ops_log_begin(void)
 {
 	static const char *const names[] = {"",	       "step \"1\"", "aten::linear", "aten::addmm", "AddmmBackward0",

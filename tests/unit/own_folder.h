@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A folder for each test that writes files, and no one behind sudo. */
+/* A folder for each test that writes files; SUDO_UID and SUDO_GID are unset. */
 #ifndef GPUTRACE_TEST_OWN_FOLDER_H
 #define GPUTRACE_TEST_OWN_FOLDER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a process is doing, from /proc: for tests that wait until it is where they want it. */
+/* The state of a process, from /proc: for tests that wait until it reaches a certain point. */
 #ifndef GPUTRACE_TEST_PROCESS_STATE_H
 #define GPUTRACE_TEST_PROCESS_STATE_H
 
@@ -30,7 +30,7 @@ static inline const char *proc_text(pid_t pid, const char *name, char text[2048]
 	return text;
 }
 
-/* The state's letter of proc(5), 0 when it is gone. */
+/* The state letter of proc(5); 0 when the process is gone. */
 static inline char state_of(pid_t pid)
 {
 	char text[2048], *end = strrchr(proc_text(pid, "stat", text), ')');
@@ -47,7 +47,7 @@ static inline long blocked_in(pid_t pid)
 	return end == text || state_of(pid) == 'R' ? -1 : number;
 }
 
-/* How often its first thread has begun to wait. */
+/* How often its first thread has begun to wait (voluntary context switches). */
 static inline unsigned long waits_of(pid_t pid)
 {
 	static const char key[] = "\nvoluntary_ctxt_switches:\t";

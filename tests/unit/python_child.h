@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A process to look for Python in: started, spoken to, examined, ended. */
+/* A child process in which to look for Python: start it, talk to it, examine it, end it. */
 #ifndef GPUTRACE_TEST_PYTHON_CHILD_H
 #define GPUTRACE_TEST_PYTHON_CHILD_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For tests of Python functions whose calls are recorded. */
+/* For tests of recorded Python function calls. */
 #ifndef GPUTRACE_PYTHON_LOG_H
 #define GPUTRACE_PYTHON_LOG_H
 
@@ -16,7 +16,7 @@ LOG_FN void python_log_begin(struct log_builder *log)
 	log_function(log, PID, MAIN, "main", "/src/train.py", 90);
 	log_function(log, PID, STEP, "step", "/src/train.py", 20);
 	log_function(log, PID, FORWARD, "forward", "/src/model.py", 40);
-	/* forward, called from one line of step and from another, and step alone */
+	/* forward, called from two lines of step; and step alone */
 	log_stack(log, PID, 1, 3,
 		  (struct gpt_pyframe[]){{.code = FORWARD, .lasti = 4}, {.code = STEP, .lasti = 6}, {.code = MAIN}});
 	log_stack(log, PID, 2, 3,

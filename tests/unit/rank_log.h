@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The log of a rank of a job: collectives every 100 ms, by a clock that runs as the test wants. */
+/* The log of a rank of a job: a collective every 100 ms, on a clock that the test chooses. */
 #ifndef GPUTRACE_RANK_LOG_H
 #define GPUTRACE_RANK_LOG_H
 
@@ -15,24 +15,24 @@
 #define STACK_BEFORE 2u
 #define SEPARATOR GPT_COLLECTIVE_SEPARATOR
 
-/* A rank as a test wants it: what its clock shows at a time of rank 0's, and when it comes too late. */
+/* A rank as the test defines it: how its clock differs from rank 0's, and when it is late. */
 struct rank {
 	uint32_t number;
 	uint32_t world;	      /* 0: 2 */
 	uint32_t collectives; /* 0: 100 */
 	uint32_t first;	      /* sequence number */
-	uint32_t late_every;  /* 0: never; those collectives */
+	uint32_t late_every;  /* every N-th collective is late; 0: none */
 	uint32_t late_ms;
-	uint32_t jitter_us; /* of ends, by a rule that no line follows */
+	uint32_t jitter_us; /* of ends; pseudo-random, so that no line fits them */
 	const char *boot, *host;
-	const char *slept; /* ns that its machine had slept, as text; NULL: an older log */
+	const char *slept; /* ns that its machine has slept, as text; NULL: an older log */
 	int64_t offset_ns;
 	double drift;
-	bool wall_as_first; /* its wall clock is as far ahead as its own */
-	bool silent;	    /* no op says what a kernel is */
+	bool wall_as_first; /* its wall clock is ahead of rank 0's as far as its own clock is */
+	bool silent;	    /* no op identifies the kernel */
 };
 
-/* CLOCK_REALTIME less its own: that of all is rank 0's. */
+/* CLOCK_REALTIME minus the rank's own clock: unless wall_as_first, all ranks have rank 0's wall clock. */
 LOG_FN int64_t rank_wall_of(const struct rank *rank)
 {
 	return rank->wall_as_first ? 0 : -rank->offset_ns;
@@ -77,7 +77,9 @@ LOG_FN void rank_put_names(struct log_builder *log, const struct rank *rank)
 	log_agent_op_name(log, 8, params);
 }
 
-/* A launch of something else 2 ms before, then the collective: its kernel begins when the rank comes and ends for all.
+/*
+ * Launches something else 2 ms before, then the collective: its kernel begins when the rank arrives and ends for all
+ * ranks at once.
  */
 LOG_FN void rank_put_collective(struct log_builder *log, const struct rank *rank, uint32_t i)
 {
@@ -105,7 +107,7 @@ LOG_FN void rank_put_collective(struct log_builder *log, const struct rank *rank
 				      .name = 1});
 }
 
-/* The program, its two stacks, and names; a batch of its agent's begins. */
+/* The program, its two stacks, and names; opens a batch of its agent. */
 LOG_FN void rank_put_program(struct log_builder *log, const struct rank *rank)
 {
 	const struct gpt_pyframe collective = {.code = CODE, .lasti = 6}, before = {.code = CODE, .lasti = 2};

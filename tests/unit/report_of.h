@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From a log in memory to its report, which the caller frees. */
+/* The report of a log in memory; the caller frees it. */
 #ifndef GPUTRACE_REPORT_OF_H
 #define GPUTRACE_REPORT_OF_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The sample run (test_export_log.h) as a model, which the caller frees; after cmocka.h. */
+/* The sample run (test_export_log.h) as a model; the caller frees it. Include after cmocka.h. */
 #ifndef GPUTRACE_SAMPLE_MODEL_H
 #define GPUTRACE_SAMPLE_MODEL_H
 

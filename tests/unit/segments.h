@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A log file taken apart for tests of those that write it: header, segments, index, trailer, each checked against log.h
- * by asserts.  Has nothing of the reader's code but unpack().
+ * A log file taken apart for tests of log writers: header, segments, index, trailer, each checked against log.h by
+ * asserts. Of the reader's code it uses only unpack().
  */
 #ifndef GPUTRACE_TEST_SEGMENTS_H
 #define GPUTRACE_TEST_SEGMENTS_H
@@ -30,7 +30,7 @@
 
 struct whole_segment {
 	struct gpt_log_segment header;
-	const uint8_t *header_bytes; /* with its lists */
+	const uint8_t *header_bytes; /* including its lists */
 	uint64_t offset;
 	uint8_t *records;
 };
@@ -43,10 +43,10 @@ struct segments {
 	struct whole_segment items[SEGMENTS_MAX];
 	unsigned count;
 	bool indexed;
-	uint64_t left_over; /* bytes after the last whole segment that are no index */
+	uint64_t left_over; /* bytes after the last whole segment that are not an index */
 };
 
-/* False: what is there is no whole segment. */
+/* Returns false where no whole segment follows. */
 static inline bool segments_take(struct segments *log, struct unpacker *unpacker, uint64_t offset)
 {
 	struct whole_segment *segment = &log->items[log->count];
@@ -80,7 +80,7 @@ static inline bool segments_take(struct segments *log, struct unpacker *unpacker
 	return true;
 }
 
-/* The index says of each segment what stands in front of it. */
+/* The index holds the offset and a copy of the header of each segment. */
 static inline void segments_check_index(struct segments *log, uint64_t offset)
 {
 	struct gpt_log_trailer trailer;
@@ -109,7 +109,7 @@ static inline void segments_check_index(struct segments *log, uint64_t offset)
 	log->indexed = true;
 }
 
-/* Whatever is in a file that begins as a log, segments_free it. */
+/* Takes apart any file that begins as a log; free it with segments_free. */
 static inline struct segments *segments_of(int fd)
 {
 	struct segments *log = calloc(1, sizeof(*log));

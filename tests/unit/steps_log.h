@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For tests of what is made of steps of training: a log with nine of them, and its trace with the steps found. */
+/* For tests of training steps: a log with nine of them, and its trace with the steps found. */
 #ifndef GPUTRACE_STEPS_LOG_H
 #define GPUTRACE_STEPS_LOG_H
 
@@ -24,8 +24,8 @@ static void op(struct ops_log *ops, uint32_t name, uint64_t start_us, uint64_t e
 }
 
 /*
- * Steps 0 to 8: each ends with an optimizer, has an op and a launch of 15 us; step 6 takes twice as long because of a
- * copy of 45 us, and its GPU works 25 us more.
+ * Steps 0 to 8: each ends with an optimizer, has an op and a launch of 15 us. Step 6 takes twice as long because of a
+ * copy of 45 us, and has 25 us more GPU work.
  */
 __attribute__((unused)) static struct ops_log steps_log(void)
 {
@@ -55,7 +55,7 @@ __attribute__((unused)) static struct ops_log steps_log(void)
 	return ops;
 }
 
-/* The trace of a model, with its steps found. */
+/* A model's trace with its steps found. */
 struct found {
 	struct model *model;
 	struct trace_of_model of;

@@ -30,7 +30,7 @@ struct sample {
 	struct log_builder log;
 	uint32_t pid;
 	uint32_t corr;
-	const char *name; /* of a function, its file and a kernel; NULL: their own */
+	const char *name; /* the name of a function, its file and a kernel; NULL: their own */
 	bool cpu;	  /* with samples and waits of the main thread */
 };
 
@@ -71,7 +71,7 @@ LOG_FN void sample_kernel(struct sample *sample, uint32_t corr, uint32_t name, u
 								 .static_shared_bytes = 16384});
 }
 
-/* A collection (name NULL) or an import of the main thread; what is inside another has a lower frame. */
+/* A collection (name NULL) or an import on the main thread; a nested one has a lower frame. */
 LOG_FN void sample_inside(struct sample *sample, uint64_t time_ns, uint64_t frame, const char *name, bool ends)
 {
 	struct gpt_pyevent event = {.time_ns = time_ns,
@@ -86,7 +86,7 @@ LOG_FN void sample_inside(struct sample *sample, uint64_t time_ns, uint64_t fram
 	log_put(&sample->log, GPT_PYEVENT, &event, sizeof(event), name, event.name_bytes);
 }
 
-/* 1 MB of GPU memory comes or goes. */
+/* 1 MB of GPU memory is allocated or released. */
 LOG_FN void sample_memory(struct sample *sample, uint32_t corr, uint32_t operation, uint64_t address, uint64_t time_ns)
 {
 	log_agent_memory(&sample->log, (struct gpt_agent_memory){.time_wall_ns = time_ns + SAMPLE_WALL,
@@ -97,7 +97,7 @@ LOG_FN void sample_memory(struct sample *sample, uint32_t corr, uint32_t operati
 								 .kind = 3});
 }
 
-/* A sample of the first 20 us, a wait of 600 us, and 10 us later a sample that stands for 20 us. */
+/* A sample for the first 20 us, a wait of 600 us, and 10 us later a sample that stands for 20 us. */
 LOG_FN void sample_cpu(struct sample *sample, uint64_t at)
 {
 	struct gpt_sample ran = {.pid = sample->pid, .tid = sample->pid, .period_ns = 20000};
@@ -243,7 +243,7 @@ LOG_FN void sample_process(struct sample *sample, uint32_t pid, uint32_t steps, 
 		sample_step(sample, SAMPLE_START + offset + 1000000 + i * SAMPLE_STEP);
 }
 
-/* The whole log, with one process or more; times of later processes lie a little after those of the first. */
+/* The whole log, with one process or more; the times of later processes are a little after those of the first. */
 LOG_FN int sample_log_of(struct sample sample, uint32_t processes, uint32_t steps)
 {
 	int fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The promises of user/timeline/timeline.h and slice.h, checked on any trace: for fuzzing. */
+/* Checks the promises of user/timeline/timeline.h and slice.h on any trace: for fuzzing. */
 #ifndef GPUTRACE_TIMELINE_CHECK_H
 #define GPUTRACE_TIMELINE_CHECK_H
 
@@ -50,7 +50,7 @@ static inline bool check_arg(const struct timeline *timeline, const struct timel
 	}
 }
 
-/* A timeline begins with what the first part has. */
+/* Whether a time in the first part is before the timeline's start. */
 static inline bool begins_early(const struct timeline_check *check, uint64_t time_ns)
 {
 	return !check->timeline->model->continued && time_ns < check->timeline->start_ns;
@@ -109,7 +109,7 @@ static inline void check_tracks(struct timeline_check *check)
 	}
 }
 
-/* NULL: all is well, else what is wrong.  handed_over: how many slices, ends of arrows, changes of memory. */
+/* Returns NULL, or what is wrong. handed_over: the numbers of slices, of arrow ends, of changes of memory. */
 static inline const char *timeline_check(struct trace *trace, int process, uint64_t handed_over[3])
 {
 	struct timeline *timeline = timeline_new(trace, process);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For tests of user/timeline: everything that a timeline hands over, kept as data. */
+/* For tests of user/timeline: keeps everything that a timeline hands over. */
 #ifndef GPUTRACE_TIMELINE_OF_H
 #define GPUTRACE_TIMELINE_OF_H
 
@@ -7,12 +7,12 @@
 #include "model_of.h"
 #include "timeline/timeline.h"
 
-/* A slice that stays: what it points to is copied as far as tests look at it. */
+/* A copy of a slice: what it points to is copied as far as tests look at it. */
 struct kept_slice {
 	uint32_t track;
 	enum timeline_category category;
 	uint64_t start_ns, end_ns;
-	char name[128]; /* of a Python function: its own name */
+	char name[128]; /* a Python function's own name */
 	struct timeline_arg args[32];
 	uint32_t arg_count;
 	char stack[256]; /* "inner;[2];outer" */
@@ -29,7 +29,7 @@ struct kept {
 	ARRAY(struct timeline_memory) memories;
 };
 
-/* Texts of arguments are those of the model or literals: they stay. */
+/* Texts of arguments belong to the model or are literals, so they need no copy. */
 __attribute__((unused)) static bool keep_slice(void *context, const struct timeline_slice *slice)
 {
 	struct kept *kept = context;
@@ -77,7 +77,7 @@ __attribute__((unused)) static bool keep_memory(void *context, const struct time
 	return true;
 }
 
-/* One at a time. */
+/* Only one may exist at a time: the trace is static. */
 __attribute__((unused)) static struct timeline *timeline_of(const struct model *model, int process)
 {
 	static struct trace_of_model trace;
@@ -110,7 +110,7 @@ __attribute__((unused)) static void kept_free(struct kept *kept)
 	array_free(&kept->memories);
 }
 
-/* The n-th slice of a category, from 0; fails where there is none. */
+/* The n-th slice of a category, from 0; fails if there is none. */
 __attribute__((unused)) static const struct kept_slice *nth(const struct kept *kept, enum timeline_category category,
 							    uint32_t n)
 {
@@ -130,7 +130,7 @@ __attribute__((unused)) static uint32_t count_of_category(const struct kept *kep
 	return count;
 }
 
-/* NULL: the slice has no such argument. */
+/* Returns NULL if the slice has no such argument. */
 __attribute__((unused)) static const struct timeline_arg *arg_of(const struct kept_slice *slice,
 								 enum timeline_arg_key key)
 {

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A whole model as a trace of many parts (model/trace.h), for tests of what reads traces: whatever they make of the
- * parts must be what they make of the whole.
+ * A whole model as a trace of many parts (model/trace.h), for tests of trace readers: their result for the parts must
+ * equal their result for the whole.
  *
- * It gives no more than the contract says.  Every part has arrays and texts of its own, those of the part before are
- * overwritten and freed; of events of other parts it holds only those that its own refer to, so that indices differ
- * from part to part; texts, codes, frames and stacks end with the last that was met, the receipt is empty and gpu_ops
- * are what was seen so far, until the last part.
+ * It gives no more than the contract says. Every part has its own arrays and texts; those of the previous part are
+ * overwritten and freed. Of other parts' events it holds only those that its own events refer to, so indices differ
+ * from part to part. Until the last part, the texts, codes, frames and stacks end with the last one met, the receipt is
+ * empty, and gpu_ops counts what was seen so far.
  */
 #ifndef GPUTRACE_TRACE_CUT_H
 #define GPUTRACE_TRACE_CUT_H
 
 #include "model/trace.h"
 
-/* Cut where N events have begun since the last cut, or as soon after as times differ; at least 1. */
+/* Cuts after every N events (at least 1), or as soon after that as times differ. */
 struct trace *trace_cut_each(const struct model *whole, uint32_t events);
 
-/* Cut at these times, which ascend: what begins at one is after it. */
+/* Cuts at these ascending times: an event that begins at a cut belongs to the part after it. */
 struct trace *trace_cut_at(const struct model *whole, const uint64_t *times_ns, size_t count);
 
 size_t trace_cut_parts(const struct trace *trace);
 
-/* The model stays the caller's. */
+/* The caller keeps the model. */
 void trace_cut_free(struct trace *trace);
 
 #endif

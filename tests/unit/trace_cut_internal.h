@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is common to placing events in parts (trace_cut.c) and making a part (trace_cut_part.c). */
+/* Shared by placing events in parts (trace_cut.c) and making a part (trace_cut_part.c). */
 #ifndef GPUTRACE_TRACE_CUT_INTERNAL_H
 #define GPUTRACE_TRACE_CUT_INTERNAL_H
 
@@ -19,7 +19,7 @@ enum kind {
 	KINDS,
 };
 
-/* Where in struct model a kind is, and where in an event its time. */
+/* Offsets of a kind's array in struct model, and of the time in its events. */
 struct cut_kind {
 	size_t items, count, in_part, size, time;
 };
@@ -33,15 +33,15 @@ struct block {
 struct cut {
 	struct trace trace;
 	const struct model *whole;
-	ARRAY(uint64_t) times;	  /* where it is cut */
-	uint32_t *part_of[KINDS]; /* by the whole's events: the part */
-	size_t at;		  /* part that was given last */
+	ARRAY(uint64_t) times;	  /* of the cuts */
+	uint32_t *part_of[KINDS]; /* by index in the whole: the event's part */
+	size_t at;		  /* the part that was returned last */
 	struct model part;
 	struct model_source source;
 	struct totals totals;
-	ARRAY(struct block) blocks;			  /* of the part */
-	uint8_t *needed[KINDS];				  /* by the whole's events: the part holds it */
-	uint32_t *place[KINDS];				  /* and where */
+	ARRAY(struct block) blocks;			  /* memory of the part */
+	uint8_t *needed[KINDS];				  /* by index in the whole: the part holds the event */
+	uint32_t *place[KINDS];				  /* and the event's index in the part */
 	uint32_t strings, codes, frames, stacks, natives; /* how many have been seen */
 };
 
@@ -60,7 +60,7 @@ static inline uint64_t cut_time(const struct cut *cut, enum kind kind, uint32_t 
 	return *(const uint64_t *)(cut_item(cut, kind, index) + cut_kinds[kind].time);
 }
 
-/* The part at cut->at, in place of the one before; and that one's end. */
+/* Makes the part at cut->at in place of the previous one; cut_drop_part frees it. */
 const struct model *cut_make_part(struct cut *cut);
 void cut_drop_part(struct cut *cut);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * All that a trace hands over as text, kind after kind, each event with what it refers to in words: so that what came
- * in parts can be compared with the same as a whole.
+ * Prints everything that a trace hands over as text, kind by kind, each event with the text of what it refers to: so a
+ * trace in parts can be compared with the same trace as a whole.
  */
 #ifndef GPUTRACE_TRACE_PRINT_H
 #define GPUTRACE_TRACE_PRINT_H
@@ -10,7 +10,7 @@
 
 #include "model/trace.h"
 
-/* Returns how many parts there were. */
+/* Returns the number of parts. */
 unsigned trace_print(FILE *out, struct trace *trace);
 
 #endif

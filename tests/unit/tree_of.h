@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A trace's tree of calls as text, which the caller frees; after cmocka.h. */
+/* A trace's tree of calls as text; the caller frees it. Include after cmocka.h. */
 #ifndef GPUTRACE_TREE_OF_H
 #define GPUTRACE_TREE_OF_H
 
