@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Compiled against one version of NVIDIA's headers, run with the library of that version: every number of
- * user/cupti/cupti_abi.h is asserted against the headers; the record
- * sizes that the agent finds by probing are those of the headers' newest structures; and records written
- * with the headers' structures, walked by the real cuptiActivityGetNextRecord, come out with exact values.
- * Built and run by tests/cupti_headers.sh, which defines NEWEST_x and EXPECTED_API.
+ * Compiled against one version of NVIDIA's headers and run with the library of that version. It asserts every number of
+ * user/cupti/cupti_abi.h against the headers. The record sizes that the agent finds by probing must be those of the
+ * headers' newest structures. Records written with the headers' structures and walked by the real
+ * cuptiActivityGetNextRecord must come out with exact values. Built and run by tests/cupti_headers.sh, which defines
+ * NEWEST_x and EXPECTED_API.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 
 #include <cuda.h>
 #include <cupti_activity.h>
-#ifdef WITH_DEPRECATED /* where an include test would find another version's */
+#ifdef WITH_DEPRECATED /* __has_include would find another version's */
 #include <cupti_activity_deprecated.h>
 #endif
 #include <cupti_callbacks.h>
@@ -218,9 +218,9 @@ SAME(CUPTI_OLD_NAME_SIZE, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN)
 #undef OF_CUPTI
 #endif
 
-/* ---- functions: a call through our pointer is a call of cupti ----------------------------------- */
+/* ---- functions: a call through gputrace's pointer is a call of cupti ---------------------------- */
 
-/* Handles, enumerations and pointers pass alike in the ABI; what must agree is their size and number. */
+/* The ABI passes handles, enumerations and pointers alike; their size and number must agree. */
 #define CALLABLE(function, count_of_sizes, ...)                                                                        \
 	_Static_assert(sizeof((function)(__VA_ARGS__)) == sizeof(uint32_t), #function);
 CALLABLE(cuptiGetVersion, 1, (uint32_t *)0)
@@ -284,7 +284,7 @@ static const void *sent(uint16_t type, unsigned n)
 	return NULL;
 }
 
-/* Every byte of a record different from its neighbours, so that a wrong offset cannot go unnoticed. */
+/* Makes every byte of a record differ from its neighbours, so that a wrong offset shows. */
 static void *record_at(uint8_t *buffer, size_t *used, size_t size, uint32_t kind)
 {
 	uint8_t *record = buffer + *used;
@@ -363,7 +363,7 @@ static size_t fill_buffer(void)
 			i ? CUPTI_ACTIVITY_MEMORY_POOL_TYPE_IMPORTED : CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
 	}
 	for (i = 0; i < 3;
-	     i++) { /* cuLaunchKernel, cuDeviceGet, which is none of gputrace's, cudaLaunchKernel by its stub */
+	     i++) { /* cuLaunchKernel; cuDeviceGet, which gputrace does not trace; cudaLaunchKernel by its stub */
 		static const CUpti_CallbackId cbids[] = {307, 3, GPT_CBID_STUB_LAUNCH};
 
 		call = record_at(buffer, &used, sizeof(*call),
@@ -510,7 +510,7 @@ static void check_sizes(struct records *records)
 		EXPECT(scratch[i] == 0);
 }
 
-/* What cuptiActivityGetNextRecord does, by the headers: for libraries that do nothing without a driver. */
+/* Walks records like cuptiActivityGetNextRecord, by the headers: for libraries that do nothing without a driver. */
 static uint32_t walk(uint8_t *start, size_t valid, uint8_t **record)
 {
 	static const uint16_t sizes[CUPTI_KIND_COUNT] = {

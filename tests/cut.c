@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reads a log as a whole and writes what is made of it when it is cut into parts (unit/trace_cut.h), to compare it with
- * what is made of the whole:
+ * Reads a log as a whole and writes the output of the log when it is cut into parts (unit/trace_cut.h), to compare it
+ * with the output of the whole:
  *
  *	cut EVENTS FORMAT LOG	a part has about EVENTS events, 0: one part; FORMAT: report, json, folded
  */

@@ -36,7 +36,7 @@ SAME(sizeof(struct nvtx_attributes), sizeof(nvtxEventAttributes_t))
 SAME(sizeof(struct nvtx_callbacks), sizeof(NvtxExportTableCallbacks))
 SAME(offsetof(struct nvtx_callbacks, module_table), offsetof(NvtxExportTableCallbacks, GetModuleFunctionTable))
 
-/* Handles and pointers pass alike in the ABI. */
+/* The ABI passes handles and pointers alike. */
 SAME(sizeof(nvtxRangeId_t), sizeof(uint64_t))
 SAME(sizeof(nvtxDomainHandle_t), sizeof(void *))
 SAME(sizeof(nvtxStringHandle_t), sizeof(void *))

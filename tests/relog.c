@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Writes a log of version 1 (plain records after a header of 24 bytes) as one of today: for logs that were kept from
- * before, with all that is wrong in them.  What is after the last whole record becomes as much damage.
+ * Converts a log of version 1 (plain records after a header of 24 bytes) to today's format: for logs kept from earlier,
+ * with everything that is wrong in them. Bytes after the last whole record become as many bytes of damage.
  *
  *	relog OLD NEW [BYTES]	a segment has BYTES of records (4,000,000)
  */
@@ -36,7 +36,7 @@ static void read_header(FILE *old, struct gpt_log_header *header)
 		fail("reading", -errno);
 }
 
-/* False: there is none; what is there instead is `damage`. */
+/* False: no whole record follows; `damage`: other bytes do. */
 static bool read_record(FILE *old, struct gpt_record *record, bool *damage)
 {
 	size_t got = fread(record, 1, sizeof(*record), old);
@@ -51,7 +51,7 @@ static bool read_record(FILE *old, struct gpt_record *record, bool *damage)
 	return true;
 }
 
-/* GPT_END belongs to log_writer_finish, if nothing follows it. */
+/* If GPT_END is the last record, log_writer_finish writes it. */
 static int take(struct log_writer *writer, struct gpt_end **end, const struct gpt_record *record)
 {
 	int err = *end ? log_writer_append(writer, &(*end)->hdr) : 0;

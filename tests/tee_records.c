@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Linked into a gputrace for tests, between those who append records to a log and its writer (ld's --wrap): what the
- * log takes is also written to a second file as it is, one record after the other, not packed.  Its name is
- * GPUTRACE_TEST_RECORDS.
+ * Linked into a gputrace for tests, between the callers that append records to a log and its writer (ld's --wrap):
+ * every record that the log accepts is also written to a second file, one after the other, not packed. The file's name
+ * is GPUTRACE_TEST_RECORDS.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ int __wrap_log_writer_append(struct log_writer *writer, const struct gpt_record 
 int __real_log_writer_finish(struct log_writer *writer, struct gpt_end *end);
 int __wrap_log_writer_finish(struct log_writer *writer, struct gpt_end *end);
 
-/* Under the log's lock, or with one thread left. */
+/* The caller holds the log's lock, or is the last thread. */
 static void keep(const struct gpt_record *record)
 {
 	static int fd = -1;

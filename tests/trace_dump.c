@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Prints all that a log hands over (unit/trace_print.h), divided as asked for.
+ * Prints everything that a log hands over (unit/trace_print.h), divided as requested.
  *
  *	trace_dump LOG [WHOLE_BYTES CHUNK_RECORDS PART_EVENTS]
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Stands in for the kernel and the collector: preloaded, it takes the place of the agent's probe points and
- * counters, and writes what the agent says into the file AGENT_RECORD.PID: two 32-bit words (what, bytes),
- * then the data.  what: 1 call (corr, api, thread), 2 batch, 3 state (state, abi).
+ * Stands in for the kernel and the collector: preloaded, it replaces the agent's probe points and counters, and writes
+ * what the agent reports into the file AGENT_RECORD.PID: two 32-bit words (what, bytes), then the data. what: 1 call
+ * (corr, api, thread), 2 batch, 3 state (state, abi).
  *
- * AGENT_RECORD_STOP_CALLS=N: at the Nth call the listener goes as a collector does that ends a trace (the counter of
- * batches stays up).  AGENT_RECORD_KILL_CALLS=N: both go, as when the collector is killed.
- * AGENT_RECORD_SETS=NAMES: what is wanted besides kernels, by commas; all of it when it is not set.
+ * AGENT_RECORD_STOP_CALLS=N: at the Nth call the listener leaves like a collector that ends a trace (the counter of
+ * batches stays up). AGENT_RECORD_KILL_CALLS=N: both counters drop, as when the collector is killed.
+ * AGENT_RECORD_SETS=NAMES: the activity sets wanted besides kernels, separated by commas; all of them if it is not set.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -24,19 +24,19 @@ unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
 #define RECORD_SET(enumerator, name) unsigned short gputrace_agent_activity_set_##name##_semaphore;
 GPT_AGENT_ACTIVITY_SETS(RECORD_SET)
 
-/* For scripts that wait for what the agent does: how many batches it has sent, and its last state. */
+/* For scripts that wait for the agent: the number of batches it has sent, and its last state. */
 _Atomic unsigned agent_recorder_batches, agent_recorder_state;
 
 static int file = -1;
 static _Atomic unsigned calls;
-static unsigned stop_at, kill_at; /* 0: it does not go */
+static unsigned stop_at, kill_at; /* 0: never */
 
 static void put(uint32_t what, const void *data, uint32_t bytes)
 {
 	uint32_t header[2] = {what, bytes};
 	struct iovec parts[2] = {{header, sizeof(header)}, {(void *)(uintptr_t)data, bytes}};
 
-	/* A child of the owner must be silent: its records would show up as ones too many. */
+	/* A child of the owner must stay silent: its records would show up as extra ones. */
 	if (file >= 0 && writev(file, parts, 2) < 0)
 		abort();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Another client of CUPTI's activity API, as torch.profiler of PyTorch 2.15 is one: no subscriber, buffers and a clock
- * of its own, records of fills.  Linked with CUPTI; with UNLINKED it asks the loader for its functions.  What it gets
- * in buffers that it has never handed out it throws away.
+ * Another client of CUPTI's activity API, like torch.profiler of PyTorch 2.15: no subscriber, its own buffers and
+ * clock, records of fills. It is linked with CUPTI; with UNLINKED it asks the loader for CUPTI's functions. It discards
+ * buffers that it never handed out.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #define KIND_MEMSET 2
 #define BUFFER_BYTES 65536u
 #define BUFFERS_MAX 4096u
-#define BYTES_AT 8 /* of a record of a fill */
+#define BYTES_AT 8 /* offset in the record of a fill */
 
 typedef void (*requester)(uint8_t **buffer, size_t *size, size_t *max);
 typedef void (*completer)(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
@@ -33,7 +33,7 @@ unsigned cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record
 
 static uint8_t *buffers[BUFFERS_MAX];
 static unsigned handed_out, unknown;
-static unsigned fills[4096]; /* by their size */
+static unsigned fills[4096]; /* count by size in bytes */
 
 static void request(uint8_t **buffer, size_t *size, size_t *max)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* libc10.so for test_agent_torch_memory: it calls its own reporter of the CPU's memory as it would another library's.
- */
+/* libc10.so for test_agent_torch_memory: calls its own reporter of CPU memory as it would call another library's. */
 #include "fake_c10.h"
 
 static struct fake_c10_heard heard;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* libc10_cuda.so for test_agent_torch_memory: it reports its memory to libc10. */
+/* libc10_cuda.so for test_agent_torch_memory: reports its memory to libc10. */
 #include "fake_c10.h"
 
 static void report(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved, struct fake_device device)

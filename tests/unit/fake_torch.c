@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * libtorch_cpu.so for test_agent_ops: the functions that an observer looks for, under the names that C++ gives them.
- * Built once for each FAKE_VERSION; FAKE_SHIFT moves a field away from where that version has it.
+ * libtorch_cpu.so for test_agent_ops: the functions that an observer looks for, under their C++ names. Built once for
+ * each FAKE_VERSION; FAKE_SHIFT moves a field from its place in that version.
  */
 #include "fake_torch.h"
 
@@ -35,7 +35,7 @@ struct callback {
 static struct callback callback;
 static unsigned callbacks;
 static bool held;
-static _Atomic bool slow, taken; /* the list: until release; by remove_callback */
+static _Atomic bool slow, taken; /* slow: the list is blocked until release; taken: remove_callback has it */
 static _Atomic uint64_t last_thread;
 
 #define EXPORT(name) __asm__(name) __attribute__((visibility("default")))
@@ -138,7 +138,7 @@ void set_async(uint8_t *op)
 
 static void begin(struct fake_op *op, const char *name, uint8_t scope, int64_t sequence, uint64_t forward_thread)
 {
-	const struct callback at_begin = callback; /* an op keeps those that it began with */
+	const struct callback at_begin = callback; /* an op keeps the callbacks registered at its start */
 	bool seen = callbacks && callback.scopes[scope];
 
 	construct(op->bytes, scope);

@@ -163,7 +163,7 @@ LOG_FIXED(log_agent_clock, gpt_agent_clock, GPT_AGENT_CLOCK)
 LOG_FIXED(log_agent_stats, gpt_agent_stats, GPT_AGENT_STATS)
 LOG_FIXED(log_agent_api_activity, gpt_agent_api_activity, GPT_AGENT_API_ACTIVITY)
 
-/* The record gets name and domain appended. */
+/* name and domain are appended to the record. */
 LOG_FN void log_agent_range(struct log_builder *log, const struct gpt_agent_range *range, const char *name,
 			    const char *domain)
 {

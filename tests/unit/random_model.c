@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tables first, then calls, then what calls bring about. */
+/* Makes the tables, then calls, then the events that calls cause. */
 #include "random_model.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ struct maker {
 	ARRAY(struct model_span) pyspans, ranges, pycalls;
 };
 
-/* Below the limit (splitmix64). */
+/* A random number below the limit (splitmix64). */
 static uint64_t any(struct maker *maker, uint64_t limit)
 {
 	uint64_t z = maker->state += 0x9e3779b97f4a7c15u;
@@ -164,7 +164,7 @@ static void make_call(struct maker *maker)
 
 static int by_start(const void *left, const void *right)
 {
-	const uint64_t *a = left, *b = right; /* the first member of what is sorted */
+	const uint64_t *a = left, *b = right; /* the first member of the sorted structs */
 
 	return (*a > *b) - (*a < *b);
 }
@@ -335,7 +335,7 @@ static void make_records(struct maker *maker)
 		qsort(maker->waits.items, maker->waits.count, sizeof(maker->waits.items[0]), by_end);
 }
 
-/* What is released is any of what the process holds. */
+/* A release frees any of the allocations that the process holds. */
 static void pair_memories(struct maker *maker)
 {
 	uint32_t held[2][ALLOCATED_MAX], count[2] = {0, 0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Makes a part: what is in it, what that refers to, and tables as far as they have been met. */
+/* Makes a part: its events, the events they refer to, and tables up to the last entry met. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static void need_call(struct cut *cut, uint32_t index)
 		need_gpu(cut, op);
 }
 
-/* Of an allocation that is not released yet no one knows when it will be. */
+/* While an allocation is not released, its later release is unknown. */
 static void need_memory(struct cut *cut, uint32_t index)
 {
 	if (index == NONE || cut->needed[MEMORIES][index] || cut->part_of[MEMORIES][index] > cut->at)
@@ -87,7 +87,7 @@ static void *part_copy(struct cut *cut, const void *from, size_t size)
 	return copy;
 }
 
-/* Who looks back finds nonsense, or the address sanitizer. */
+/* Overwrites the memory first: a reader that looks back finds garbage, or the address sanitizer reports it. */
 void cut_drop_part(struct cut *cut)
 {
 	for (size_t i = 0; i < cut->blocks.count; i++) {
@@ -194,7 +194,7 @@ static uint32_t add_spans(const struct cut *cut, const struct model_span *spans,
 	return added;
 }
 
-/* The same of ops, whose end is known; one that is no part of the nesting is in the part in which it begins. */
+/* The same for ops, whose end is known. An op outside the nesting is only in the part in which it begins. */
 static uint32_t add_ops(const struct cut *cut, const struct model_thread *thread, struct model_op *to)
 {
 	uint64_t from_ns = cut->at ? cut->times.items[cut->at - 1] : 0;
@@ -283,7 +283,7 @@ static void meet_ops(struct cut *cut)
 		meet(&cut->stacks, op->stack);
 		meet(&cut->stacks, op->forward);
 	}
-	/* a part has those of all parts */
+	/* every part has the collectives and NCCL calls of all parts */
 	for (uint32_t i = 0; i < cut->part.collective_count; i++)
 		meet(&cut->strings, cut->part.collectives[i].params);
 	for (uint32_t i = 0; i < cut->part.nccl_call_count; i++)

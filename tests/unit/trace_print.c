@@ -303,7 +303,7 @@ static int compare_lines(const void *left, const void *right)
 	return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-/* The lines in one order: what has no time, or is at one time, may come in any. */
+/* Prints the lines sorted: events without a time, or at the same time, may come in any order. */
 static void print_sorted(FILE *out, char *text)
 {
 	size_t count = 0, room = 64;
@@ -321,7 +321,7 @@ static void print_sorted(FILE *out, char *text)
 	free(lines);
 }
 
-/* By whatever steps can be found. */
+/* Prints the steps that each kind of request finds. */
 static void print_steps(FILE *out, struct trace *trace)
 {
 	static const struct step_request requests[] = {{.source = STEP_FITTING},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Databases that no one's profiler wrote so are read as far as they make sense, and nothing in them is run. */
+/* Databases that no profiler writes are read as far as they make sense, and nothing in them is run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static void what_only_begins_as_a_database_is_refused(void **state)
 	}
 }
 
-/* That of the last page is the biggest table. */
+/* The last pages belong to the biggest table. */
 static void cut_it_is_read_up_to_there_and_says_so(void **state)
 {
 	static const char *const many[] = {
@@ -122,7 +122,7 @@ static void any_byte_may_be_wrong(void **state)
 	sqlite3_free(bytes);
 }
 
-/* What a view or a generated column has would be computed for each reader. */
+/* The values of a view or a generated column would be computed on every read. */
 static void views_and_generated_columns_are_no_tables(void **state)
 {
 	static const char *const views[] = {
@@ -197,13 +197,14 @@ static void values_of_the_wrong_kind_are_as_none(void **state)
 		STRINGS,
 		CALLS,
 		KERNELS,
-		/* no time; text, blob, not a number, infinite; before an hour before the start; an end before its start
+		/*
+		 * no time; text, blob, not a number, infinite; over an hour before the start; an end before its start
 		 */
 		"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (NULL,1," NSYS_TID ",5,1,0),('now',1," NSYS_TID
 		",5,1,0),(x'00',1," NSYS_TID ",5,1,0),(0.0/0.0,1," NSYS_TID ",5,1,0),(9e999,1," NSYS_TID
 		",5,1,0),(-3600000000001,1," NSYS_TID ",5,1,0),(100,99," NSYS_TID ",5,1,0),"
 		"(9223372036854775807,9223372036854775807," NSYS_TID ",5,1,0),(100,104,-1,5,1,0)",
-		/* of no call that there is, and one that is whole */
+		/* a call without a known name, and a valid one */
 		"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (100,104," NSYS_TID ",5,77,0),(-100,104," NSYS_TID
 		",'five',1,'x')",
 		"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (150,170,-1,'one',1e18,9223372036854775807,'',-5)",
@@ -266,7 +267,7 @@ static void text_of_sixteen_bits_is_read(void **state)
 	two_pass_trace_close(trace);
 }
 
-/* One that was last written with a write-ahead log, of which nothing is left. */
+/* A database last written with a write-ahead log, of which nothing is left. */
 static void a_database_with_a_write_ahead_log_is_read_without_it(void **state)
 {
 	static const char *const some[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Logs as they should not be: each is read up to what makes sense, or refused with the reason. */
+/* Invalid logs: each is read as far as it makes sense, or refused with the reason. */
 #include "model_of.h"
 
 #include <errno.h>
@@ -178,7 +178,7 @@ static void lengths_that_leave_their_record_inside_a_batch_are_bad(void **state)
 	model_free(model);
 }
 
-/* Whatever byte of the file it ends at: nothing of what stands in whole segments is missing, and the report says so. */
+/* Truncated at any byte, a log loses nothing of its whole segments, and the report says that it is truncated. */
 static void a_log_truncated_anywhere_is_read_up_to_its_last_whole_segment(void **state)
 {
 	struct log_builder log;

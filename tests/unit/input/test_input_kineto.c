@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Traces of torch.profiler become models; what is not in them stays open; nothing in them breaks anything. */
+/* torch.profiler traces become models; missing values stay open; no content breaks the reader. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 #include "model_check.h"
 #include "trace_print.h"
 
-/* One step on two threads: events come after what they cause, and out of order, as Kineto writes them. */
+/* One step on two threads: events follow what they cause, and are out of order, as Kineto writes them. */
 static const char document[] =
 	"{\"schemaVersion\": 1, \"host_name\": \"trainer\", \"baseTimeNanoseconds\": 1700000000000000000,\n"
 	"\"deviceProperties\": [{\"id\": 0, \"name\": \"Some GPU\", \"totalGlobalMem\": 1000, \"numSms\": 132}],\n"
@@ -374,7 +374,7 @@ static void rows_of_many_pieces_come_in_order_in_every_round(void **state)
 	free(times);
 }
 
-/* Pieces in order, and one of which the last row is not. */
+/* Rows in order, and rows whose last one is out of order. */
 static void rows_in_order_are_read_as_they_came_until_one_is_not(void **state)
 {
 	for (int late = 0; late < 2; late++) {

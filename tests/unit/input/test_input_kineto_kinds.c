@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Traces of torch.profiler as older PyTorch and other accelerators write them, and what is no trace at all. */
+/* torch.profiler traces of older PyTorch and of other accelerators, and files that are not a trace. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,7 +103,7 @@ static void what_begins_at_0_is_there(void **state)
 	two_pass_trace_close(trace);
 }
 
-/* Names of kinds and where GPUs are described, until April 2022. */
+/* The kinds had these names, and GPUs were described here, until April 2022. */
 static void a_trace_of_pytorch_1_8_has_its_ops_calls_and_work(void **state)
 {
 	struct trace *trace = open_text(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Lines that a Kineto trace has beside its Python functions: of forward ops by arrows, and in stacks as text. */
+/* Lines that a Kineto trace has besides its Python functions: of forward ops by arrows, and in stacks as text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 	",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"}"
 #define STACK(text) "\"Call stack\":\"" text "\""
 
-/* Two threads have forward ops of one number; the backward node is of the second's. */
+/* Forward ops of two threads have the same number; the backward node is that of the second thread. */
 #define FORWARD_A EVENT("cpu_op", "aten::mm", "71", "10", "5", "\"Sequence number\":7," STACK("/a.py(11): first"))
 #define FORWARD_B EVENT("cpu_op", "aten::mm", "73", "20", "5", "\"Sequence number\":7," STACK("/b.py(22): second"))
 #define BACKWARD EVENT("cpu_op", "MmBackward0", "72", "50", "20", "\"Sequence number\":7,\"Fwd thread id\":3")
@@ -34,7 +34,7 @@ static struct trace *open_text(const char *text)
 	return open_file(file_of_bytes(text, strlen(text)), &in_one);
 }
 
-/* "/b.py:22 second" of the innermost frame, "" of no stack; the caller frees it. */
+/* "/b.py:22 second" for the innermost frame, "" without a stack; the caller frees it. */
 static char *innermost(const struct model *model, uint32_t stack)
 {
 	const struct model_frame *frame;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Launches that NCCL made, from the log to the model: what they stand for, and which call has it. */
+/* NCCL's launches, from the log to the model: the operation they stand for, and the call that has it. */
 #include <gputrace/nccl.h>
 
 #include "model/collectives.h"
@@ -25,7 +25,7 @@ static struct gpt_nccl all_reduce(uint64_t time_ns)
 	};
 }
 
-/* The log of one launch at 100 with such a record before it. */
+/* A log with this record followed by one launch at 100. */
 static struct model *model_with(const struct gpt_nccl *nccl)
 {
 	struct log_builder log;
@@ -161,7 +161,7 @@ static void numbers_that_cannot_be_are_not_taken(void **state)
 	assert_int_equal(collective.numbers[GPT_COLLECTIVE_RANK], -1);
 	assert_int_equal(collective.numbers[GPT_COLLECTIVE_DTYPE], -1);
 	model_free(model);
-	nccl.function = GPT_NCCL_GROUP_END; /* launches, and is no operation */
+	nccl.function = GPT_NCCL_GROUP_END; /* it launches, but is no operation */
 	model = model_with(&nccl);
 	assert_null(of_first_call(model));
 	assert_int_equal(model_source(model)->receipt.bad_records, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* SQLite files of nsys become models: of today's versions and of older ones, and gputrace's own of that form. */
+/* SQLite files of nsys become models: today's versions, older ones, and gputrace's own files of that form. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include "sample_model.h"
 #include "whole_trace.h"
 
-#define HOUR 3600000000000ull /* where times since the start of a session are put */
+#define HOUR 3600000000000ull /* the time at which a session starts */
 
 #define STRINGS                                                                                                        \
 	"CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"                               \
@@ -245,7 +245,7 @@ static const char *const ranges[] = {
 	"CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER, "
 	"text "
 	"TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER);"
-	/* `second` begins when `first` ends; both are in `step`, and one of another domain goes across */
+	/* `second` begins when `first` ends; both are in `step`; a range of another domain overlaps them */
 	"INSERT INTO NVTX_EVENTS VALUES (200,300,59,NULL,'second'," NSYS_TID ",NULL,NULL,0),"
 	"(100,200,59,NULL,'first'," NSYS_TID ",NULL,NULL,0),(50,400,59,NULL,NULL," NSYS_TID ",NULL,7,0),"
 	"(150,250,59,NULL,'across'," NSYS_TID ",NULL,NULL,9),(40,NULL,75,NULL,'mine'," NSYS_TID ",NULL,NULL,9),"
@@ -378,7 +378,7 @@ static void gpu_work_of_gputraces_own_file_is_that_of_the_log(void **state)
 	model_free(model);
 }
 
-/* What files of 2020 to 2025 have; their own table of kinds of waits says otherwise. */
+/* Such numbers are in files of 2020 to 2025, although their own table of wait kinds says otherwise. */
 static void what_a_wait_is_for_is_known_by_its_call_and_its_ids(void **state)
 {
 	static const char *const waits[] = {

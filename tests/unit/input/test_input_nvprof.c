@@ -13,7 +13,7 @@
 
 #include "database_builder.h"
 
-#define EPOCH "1700000000000000" /* its times are of the wall clock; three digits follow */
+#define EPOCH "1700000000000000" /* times are of the wall clock; three digits follow */
 #define BEGIN 1700000000000000000ull
 
 /* pid 70 and the lower half of a thread's pthread_self(), as CUPTI has them in one union */
@@ -93,7 +93,7 @@ static void launches_of_both_interfaces_have_their_kernels(void **state)
 	assert_int_equal(model_source(model)->receipt.bad_records, 0);
 	assert_int_equal(model->call_count, 5);
 	assert_string_equal(api_name(model->calls[0].api), "cudaLaunchKernel");
-	assert_string_equal(api_name(model->calls[2].api), "cudaGetDevice"); /* not followed, and known by its number */
+	assert_string_equal(api_name(model->calls[2].api), "cudaGetDevice"); /* not traced, but known by its number */
 	assert_string_equal(api_name(model->calls[4].api), "cuLaunchKernel");
 	assert_int_equal(model->gpu_count, 3);
 	assert_int_equal(model->gpu[0].call, 0);
@@ -182,7 +182,7 @@ static void assert_early_and_late(const char *const *markers, uint64_t early_ns,
 	assert_same_in_parts(markers);
 }
 
-/* 1 and 65537 wait for their ends at one place. */
+/* Markers 1 and 65537 share a slot while they are open. */
 static void markers_are_open_however_many_begin_meanwhile(void **state)
 {
 	static const char *const markers[] = MARKERS(MARKER(2, 100, 1, 7) "," MARKER(2, 120, 65537, 5) "," MARKER(

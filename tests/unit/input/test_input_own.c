@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What only files of gputrace have, read again: of graphs, ranges, memory, steps, the interpreter. */
+/* Data that only gputrace's own files have, read again: graphs, ranges, memory, steps, the interpreter. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -136,7 +136,7 @@ static void collections_and_imports_are_what_they_were(void **state)
 	two_pass_trace_close(trace);
 }
 
-/* How many ops there are of a document's. */
+/* The number of ops in a document. */
 static uint32_t ops_of(const char *document)
 {
 	struct trace *trace = open_text(document);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What of a log is read for a slice: segments far from it are not looked at, what is always needed is. */
+/* What is read of a log for a slice: segments far from it are skipped, segments that are always needed are read. */
 #include "log_given.h"
 
 #include "input/gpt/gpt_slice.h"
@@ -10,7 +10,7 @@
 #define AT(segment) (1000 + (segment)*APART)
 #define LAUNCHES 3
 
-/* Launches in each segment, and the end in the last; all but those in `readable` are made unreadable. */
+/* Each segment has launches, the last also the end. Makes all segments unreadable that are not in `readable`. */
 static void make(struct log_file *file, unsigned readable)
 {
 	memset(file, 0, sizeof(*file));

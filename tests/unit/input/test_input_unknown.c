@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Numbers of GPU work that another tool's file does not have are shown as not known, never as 0. */
+/* Values of GPU work that another tool's file does not have are shown as unknown, never as 0. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static const char bare[] = "[" KERNEL "}}," COPY "}}]";
 static const char reported[] = "[" KERNEL "\"registers per thread\":0,\"shared memory\":64,\"grid\":[4,2,1],\"block\":"
 			       "[128,1,1]}}," COPY "\"bytes\":0}}]";
 
-/* Tables of nsys without the columns that are asked for, and with an empty one. */
+/* nsys tables without the requested columns, and with an empty one. */
 static const char *const of_nsys[] = {
 	"CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
 	"INSERT INTO StringIds VALUES (1,'add')",
@@ -39,7 +39,7 @@ static const char *const of_nsys[] = {
 	NULL,
 };
 
-/* What a list or a table says; the caller frees it, and the trace is closed. */
+/* The text of a list or a table; the caller frees it. Closes the trace. */
 static char *said(struct trace *trace, const struct table_format *format, const char *table)
 {
 	struct report_options options = {.format = format, .table = table};
@@ -104,7 +104,7 @@ static void copies_of_unknown_size_have_no_sum_and_no_rate(void **state)
 	assert_said(open_text(reported), &table_format_csv, "copies", "\n5000,0,1,0,,Host to Device,");
 }
 
-/* As a gputrace file, read again. */
+/* Exports to a gputrace file and opens that. */
 static struct trace *open_exported(const char *format)
 {
 	struct export_options options = {.process = -1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Truncated, damaged and hostile segments: a reader gives what is whole, says what is missing, and never lies. */
+/* Truncated, damaged and hostile segments: a reader returns what is whole, reports what is missing, and never lies. */
 #include "log_given.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static void a_log_truncated_in_its_header_is_refused(void **state)
 	three_free(&three);
 }
 
-/* Whether what was given is some of the segments, each whole. */
+/* Whether the reader returned some of the segments, each whole. */
 static bool gave_segments(const struct three *three, const struct given *given)
 {
 	for (unsigned set = 0; set < 1u << THREE; set++)
@@ -72,7 +72,7 @@ static void a_flipped_bit_in_a_segment_costs_no_more_than_what_cannot_be_found_a
 	for (size_t bit = from * 8; bit < to * 8; bit++) {
 		struct given given;
 		size_t at = bit / 8 - from;
-		/* sizes, by which the next segment is found, and the magic */
+		/* the magic, and the sizes that locate the next segment */
 		bool is_place = at < 12;
 
 		three.file.bytes.data[bit / 8] ^= 1u << bit % 8;
@@ -104,7 +104,7 @@ static void a_flipped_bit_anywhere_gives_no_record_that_was_not_there(void **sta
 	three_free(&three);
 }
 
-/* Segment 1 with that value in its header and the checksum right. */
+/* Segment 1 with this value in its header and a correct checksum. */
 static struct given given_with(struct three *three, size_t at, uint32_t value)
 {
 	struct log_builder whole = three->file.bytes;
@@ -121,7 +121,7 @@ static struct given given_with(struct three *three, size_t at, uint32_t value)
 	return given;
 }
 
-/* What only the header knows, where to start and what comes next, is believed. */
+/* Fields that only the header holds are believed: where to start, and what comes next. */
 static bool is_believed(size_t at)
 {
 	return at == offsetof(struct gpt_log_segment, repeated) || at == offsetof(struct gpt_log_segment, sequence);
@@ -145,7 +145,7 @@ static void a_header_that_lies_gives_no_record_that_was_not_there(void **state)
 			struct given given = given_with(&three, at, value);
 
 			assert_true(is_believed(at) || gave_segments(&three, &given));
-			/* sizes and counts; times and lists say nothing of the records */
+			/* these are sizes and counts; the times and lists do not describe records */
 			if (value != before && at < offsetof(struct gpt_log_segment, repeated))
 				assert_true(given.torn);
 			log_free(&given.records);
@@ -154,7 +154,7 @@ static void a_header_that_lies_gives_no_record_that_was_not_there(void **state)
 	three_free(&three);
 }
 
-/* The body of segment 1 replaced by this frame; what the header says of it is the frame's maker's. */
+/* A segment 1 with this frame as its body is damage; packed_bytes is what its header claims. */
 static void assert_frame_is_damage(const void *frame, size_t bytes, uint32_t packed_bytes)
 {
 	struct log_file file;
@@ -178,7 +178,7 @@ static void assert_frame_is_damage(const void *frame, size_t bytes, uint32_t pac
 }
 
 #define FRAME_OF_8 0x28, 0xb5, 0x2f, 0xfd, 0xe0	      /* zstd's magic; one segment, content size in 8 bytes */
-#define FRAME_OF_0 0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58 /* content size not reported, window of 2 MB */
+#define FRAME_OF_0 0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58 /* no content size, window of 2 MB */
 
 static void a_frame_that_claims_terabytes_is_damage(void **state)
 {
@@ -187,7 +187,7 @@ static void a_frame_that_claims_terabytes_is_damage(void **state)
 	assert_frame_is_damage(frame, sizeof(frame), 1u << 20);
 }
 
-/* Four bytes a block, each of which unpacks to 128 KiB. */
+/* Blocks of four bytes, each of which unpacks to 128 KiB. */
 static void a_frame_that_unpacks_to_terabytes_is_damage(void **state)
 {
 	const uint8_t reported[] = {FRAME_OF_8, 100, 0, 0, 0, 0, 0, 0, 0}, untold[] = {FRAME_OF_0};

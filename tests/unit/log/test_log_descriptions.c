@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which earlier descriptions a chunk of records is given, so that it can be read alone. */
+/* Which earlier descriptions are repeated for a chunk of records, so that it can be read alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -15,15 +15,15 @@
 #include "log/descriptions_internal.h"
 #include "log_builder.h"
 
-/* Descriptions, and the chunk that is looked at next. */
+/* The descriptions, and the next chunk. */
 struct fixture {
 	struct descriptions *descriptions;
 	struct log_builder chunk;
 	struct descriptions_repeated repeated;
-	uint8_t *front; /* what the last chunk was given */
+	uint8_t *front; /* the repeated records of the last chunk */
 };
 
-/* The builder's records never begin at 0. */
+/* A record at offset 0 means none to the builder. */
 #define CHUNK_HEAD 8
 
 static void begin_chunk(struct fixture *f)
@@ -70,7 +70,7 @@ static const struct gpt_record *front_record(const struct fixture *f, unsigned i
 	return record;
 }
 
-/* The type of a repeated record; of a batch that of the record in it. 0: there are no more. */
+/* The type of a repeated record; for a batch, that of the record in it. 0: there are no more. */
 static uint16_t front_type(const struct fixture *f, unsigned index)
 {
 	const struct gpt_record *record = front_record(f, index);
@@ -494,16 +494,16 @@ static void records_that_lie_of_their_lengths_are_taken_for_what_is_there(void *
 #define CODES 4
 #define STACKS 8
 
-/* What a reader knows, by pid. Code objects are reported by their first lines, threads by when they were named. */
+/* A reader's knowledge, by pid. A code object is its first line, a thread the time at which it was named. */
 struct reader {
 	struct known {
 		uint32_t codes[CODES];
-		uint32_t stacks[STACKS][2]; /* what the frames were when the stack was described */
+		uint32_t stacks[STACKS][2]; /* the frames at the time when the stack was described */
 		uint64_t named_ns;
 	} pids[PIDS];
 };
 
-/* What a call means. */
+/* The meaning of a call. */
 struct meaning {
 	uint32_t frames[2];
 	uint64_t named_ns;

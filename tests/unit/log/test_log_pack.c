@@ -39,7 +39,7 @@ static uint8_t *add(struct records *records, uint16_t type, uint32_t size)
 	return at;
 }
 
-/* A record of a struct whose hdr is filled in here. */
+/* Adds a struct as a record; fills in hdr. */
 #define ADD(records, type_, value)                                                                                     \
 	memcpy(add(records, type_, sizeof(value)) + 8, (const uint8_t *)&(value) + 8, sizeof(value) - 8)
 
@@ -58,7 +58,7 @@ static void fill(uint8_t *record, uint64_t *seed)
 		record[i] = (uint8_t)random_next(seed);
 }
 
-/* Appends a batch with those records, and bytes that are no record. */
+/* Appends a batch with these records, and `rest` bytes that are no record. */
 static struct gpt_agent_batch *add_batch(struct records *records, const struct records *inside, uint32_t rest)
 {
 	uint8_t *batch = add(records, GPT_AGENT_BATCH, sizeof(struct gpt_agent_batch) + inside->count + rest);
@@ -83,7 +83,7 @@ static void check_by(struct packer *packer, struct unpacker *unpacker, const str
 	free(back);
 }
 
-/* Packs and unpacks, twice, as what is left of the first time must not matter; returns the packed bytes. */
+/* Packs and unpacks twice, as leftovers of the first time must not matter; returns the packed bytes. */
 static size_t check_schema(const struct schema *schema, const struct records *records)
 {
 	struct packer *packer = packer_new(schema);
@@ -183,7 +183,7 @@ static void more_values_than_a_list_remembers_round_trip(void **state)
 
 	for (unsigned turn = 0; turn < 2; turn++)
 		for (uint64_t i = 0; i < 90000; i++) {
-			/* the same ones again; some fall on the same places of a hash table */
+			/* values repeat; some share a slot of a hash table */
 			struct gpt_call call = {.stack_id = i % 3 ? random_next(&seed) % 1000 : i << 32 | i};
 
 			ADD(&records, GPT_CALL, call);
@@ -297,7 +297,7 @@ static void a_batch_longer_than_a_window_round_trips(void **state)
 
 /* ---- records that grew -------------------------------------------------------------------------------------- */
 
-/* The own schema's text, one piece of which is replaced. */
+/* gputrace's schema with one piece of its text replaced. */
 static struct schema *changed_schema(const char *old, const char *new)
 {
 	struct schema *schema;
@@ -380,7 +380,7 @@ static void add_session(struct records *records)
 	struct gpt_agent_name name = {.id = 1};
 	struct gpt_agent_api api = {.start_ns = 200, .end_ns = 400};
 
-	/* two that are repeated */
+	/* two repeated records */
 	ADD(records, GPT_THREAD, thread);
 	ADD(&inside, GPT_AGENT_NAME, name);
 	add_batch(records, &inside, 0)->time_ns = 6;
@@ -435,7 +435,7 @@ static void the_header_counts_what_is_not_repeated(void **state)
 	free(records.bytes);
 }
 
-/* The names of a process may be more than a window. */
+/* The names of a process may exceed a window. */
 static void a_long_batch_that_is_repeated_is_not_counted(void **state)
 {
 	struct schema *schema = schema_own();
@@ -467,7 +467,7 @@ static void wall_clock_of_a_foreign_batch_is_the_monotonic_clock(void **state)
 	struct pack_out out;
 
 	ADD(&inside, GPT_AGENT_KERNEL, kernel);
-	for (unsigned i = 0; i < 3; i++) { /* the one in the middle */
+	for (unsigned i = 0; i < 3; i++) { /* the foreign batch is the middle one */
 		struct gpt_agent_batch *batch = add_batch(&records, &inside, 0);
 		struct gpt_agent_kernel *last = (struct gpt_agent_kernel *)(batch + 1);
 
@@ -531,7 +531,7 @@ static void records_that_are_not_whole_are_not_packed(void **state)
 	free(records.bytes);
 }
 
-/* In blocks of their own, so that a sanitizer sees each byte beside them. */
+/* Uses blocks of exact size, so that a sanitizer sees any access beyond them. */
 static int unpack_tight(struct unpacker *unpacker, const uint8_t *packed, size_t size, size_t record_bytes)
 {
 	uint8_t *in = malloc(size), *out = malloc(record_bytes);
@@ -636,8 +636,8 @@ static void what_lies_is_refused(void **state)
 static void hostile_batches_are_refused(void **state)
 {
 	/*
-	 * count, order, then columns, a length before each: of `small` size, flags, tail; of `batch` size, flags, how
-	 * many bytes are no records, those bytes.  Sizes are differences to 8, twice as much.
+	 * count, order, then columns, each after its length: of `small` size, flags, tail; of `batch` size, flags,
+	 * number of bytes that are no records, those bytes. A size is stored as twice its difference to 8.
 	 */
 	static const struct {
 		const char *what;

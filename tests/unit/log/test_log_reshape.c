@@ -40,7 +40,7 @@ static struct schema *parsed(const char *text)
 	return schema;
 }
 
-/* The log's schema: the structs' with one line of it replaced. */
+/* The log's schema is that of the structs with one line replaced. */
 static void begin(struct fixture *fixture, const char *old, const char *new)
 {
 	char text[2048], *found;
@@ -63,7 +63,7 @@ static void end(struct fixture *fixture)
 	schema_free(fixture->from);
 }
 
-/* Appends a record of those words of 32 bits after its header. */
+/* Appends a record with these 32-bit words after its header. */
 static void add(struct fixture *fixture, uint16_t type, const uint32_t *words, size_t count)
 {
 	struct gpt_record record = {.size = (uint32_t)(8 + 4 * count), .type = type, .flags = 5};
@@ -110,7 +110,7 @@ static void a_field_that_was_added_is_left_out(void **state)
 	struct fixture fixture;
 
 	begin(&fixture, "1 call 24 time:64:time pid:32:pid", "1 call 28 time:64:time op:32:id pid:32:pid");
-	ADD(&fixture, 1, 10, 11, 99, 7, 8, 0); /* 4 bytes more, as records are multiples of 8 */
+	ADD(&fixture, 1, 10, 11, 99, 7, 8, 0); /* 4 bytes of padding, as records are multiples of 8 */
 	CHECK(&fixture, 1, 10, 11, 7, 8, 0, 0);
 	end(&fixture);
 }
@@ -135,7 +135,7 @@ static void a_field_that_the_log_has_not_is_0_before_text(void **state)
 	end(&fixture);
 }
 
-/* As the size says today whether it is there. */
+/* The record's size says whether its last field is there. */
 static void a_last_field_that_the_log_has_not_is_not_there(void **state)
 {
 	struct fixture fixture;
@@ -217,7 +217,7 @@ static void records_that_would_become_too_much_are_refused(void **state)
 	end(&fixture);
 }
 
-/* The text of our schema with one piece replaced; free it. */
+/* gputrace's schema text with one piece replaced; free it. */
 static char *later_schema(const char *old, const char *new)
 {
 	size_t bytes;

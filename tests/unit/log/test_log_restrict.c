@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What lies outside of a span of time, or is of other processes, is not read; an index can only spare looks. */
+/* Segments outside a span of time, or of other processes, are not read; an index only saves looking at them. */
 #include "log_given.h"
 
-/* Everything; tests narrow it. */
+/* No restriction; tests narrow it. */
 #define ALL                                                                                                            \
 	{                                                                                                              \
 		.to_ns = UINT64_MAX, .to_wall_ns = UINT64_MAX                                                          \
 	}
 
-/* Segments that are left out are made unreadable first, so a reader of them would find damage. */
+/* Makes the segments outside `set` unreadable first, so a reader that reads them finds damage. */
 static void assert_gives(const struct log_restriction *restriction, unsigned set, bool index)
 {
 	struct three three;
@@ -85,7 +85,7 @@ static void a_segment_with_a_type_that_is_always_wanted_is_read(void **state)
 	assert_gives_either_way(&span, 5);
 }
 
-/* Its own code object may be described in any segment before. */
+/* A code object of such a segment may be described in any earlier segment. */
 static void those_before_a_segment_that_forgot_are_read(void **state)
 {
 	struct log_restriction middle = {.from_ns = 1600, .to_ns = 2000}, first = {.to_ns = 1600};
@@ -179,7 +179,7 @@ static void sign_index(struct log_builder *bytes, size_t at, size_t size)
 	index->checksum = (uint32_t)crc32_z(0, bytes->data + at, size);
 }
 
-/* Each word of index and trailer wrong, with the right checksum and without. */
+/* Makes each word of index and trailer wrong, with a correct checksum and without. */
 static void an_index_that_lies_gives_no_record_that_was_not_there(void **state)
 {
 	const uint32_t values[] = {0, 1, 8, 80, 1000, 1u << 16, 1u << 31, UINT32_MAX - 7, UINT32_MAX};

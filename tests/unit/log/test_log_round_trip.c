@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What was recorded comes out of a log as it was, wherever segments end: each record, the report, every export. */
+/* A log returns what was recorded unchanged, wherever its segments end: each record, the report, every export. */
 #include "log_given.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "test_export_log.h"
 #include "whole_trace.h"
 
-/* The records of a run of several processes, as the ring and the collector gave them. */
+/* The records of a run of several processes, in the order in which the ring and the collector produced them. */
 static struct given recorded(void)
 {
 	int fd = sample_log(2, 40);
@@ -24,7 +24,7 @@ static struct given recorded(void)
 	return given;
 }
 
-/* The records, written with a segment after every N; 0: in as few as can be. */
+/* Writes the records with a segment after every N; 0: as few segments as possible. */
 static int written(const struct given *recorded, uint32_t every)
 {
 	int fd = memfd_create("log", MFD_CLOEXEC);
@@ -47,7 +47,7 @@ static int written(const struct given *recorded, uint32_t every)
 	return fd;
 }
 
-/* Everything that is made of a log: the report, then every export. */
+/* All outputs of a log: the report, then every export. */
 static char *outputs(int fd, size_t *size)
 {
 	const struct report_options options = {.width = 100};
@@ -65,7 +65,7 @@ static char *outputs(int fd, size_t *size)
 		ssize_t got;
 		int error = export_write(file, format, WHOLE_TRACE(model), &whole);
 
-		if (error != -ENODATA || !format->no_data) /* of what that format is about there is nothing */
+		if (error != -ENODATA || !format->no_data) /* the log has no data for that format */
 			assert_int_equal(error, 0);
 		assert_int_equal(lseek(file, 0, SEEK_SET), 0);
 		while ((got = read(file, bytes, sizeof(bytes))) > 0)

@@ -57,7 +57,7 @@ static void own_schema_has_the_structs(void **state)
 	schema_free(schema);
 }
 
-/* A log with it is as large as its events. */
+/* The schema adds little to a log. */
 static void own_text_is_short(void **state)
 {
 	size_t bytes;

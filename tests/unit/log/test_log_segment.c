@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a segment says of its records. */
+/* What the header of a segment says about its records. */
 #include <errno.h>
 
 #include "log/segment.h"
 #include "log_builder.h"
 #include "segments.h"
 
-/* The only segment of a log with these records; segments_free it. */
+/* The only segment of a log with these records; free it with segments_free. */
 static struct segments *encode(const struct log_builder *records, uint32_t repeated, uint32_t flags)
 {
 	size_t schema_bytes;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Segments as they should be and as they should not: a reader gives what is whole, says what is missing, and never
- * lies. */
+/* Valid and invalid segments: a reader returns what is whole, reports what is missing, and never lies. */
 #include "log_given.h"
 
 #include <errno.h>
@@ -26,7 +25,7 @@ static void a_log_without_an_index_is_whole(void **state)
 	three_free(&three);
 }
 
-/* Pseudo-random records of known and unknown types, of hostile content: what a segment holds is not looked at. */
+/* Pseudo-random records of known and unknown types with hostile content: the reader does not look into a segment. */
 static void make_random(struct log_builder *log, uint32_t count, uint64_t seed)
 {
 	static const uint16_t types[] = {GPT_CALL, GPT_CALL_ARGS, GPT_PYSTACK, GPT_AGENT_BATCH, 77, GPT_END, 4000};
@@ -88,7 +87,7 @@ static void a_log_may_end_before_all_was_read(void **state)
 
 /* ---- once more -------------------------------------------------------------------------------------------------- */
 
-/* What a reader gives from here on, each record with the number of its segment in front of it. */
+/* The records that the reader returns from here on, each preceded by the number of its segment. */
 static struct log_builder numbered(struct log_reader *reader)
 {
 	const struct gpt_record *record;
@@ -111,7 +110,7 @@ static void assert_same(struct log_builder *one, struct log_builder *other)
 	log_free(other);
 }
 
-/* Both read with that many threads; the second time the first `skipped` records were read before. */
+/* Reads repeatedly with this many threads; before each second reading, `skipped` records are read and discarded. */
 static void assert_again(int fd, unsigned threads, unsigned skipped, bool torn, uint32_t damaged)
 {
 	struct log_reader reader;
@@ -271,7 +270,7 @@ static void other_versions_are_refused_in_one_line(void **state)
 	assert_int_equal(given.err, -EMEDIUMTYPE);
 	assert_string_equal(given.why, "it was written by an older gputrace (log version 1): report it with that one, "
 				       "or record again");
-	three.file.bytes.size = 24; /* what an older one has written when it has recorded nothing */
+	three.file.bytes.size = 24; /* the log of an older gputrace that recorded nothing */
 	given = given_by(&three.file, plain);
 	assert_int_equal(given.err, -EMEDIUMTYPE);
 	header->version = 3;

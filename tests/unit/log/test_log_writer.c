@@ -240,7 +240,7 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 #define FEW 1000u
 #define MANY 25000u /* their descriptions are more than 1 MB */
 
-/* A log whose last segment repeated that many threads. */
+/* A log whose last segment repeats that many threads. */
 static struct log_writer *open_with_threads(int fd, uint32_t threads)
 {
 	struct log_writer *writer = log_writer_open(fd);
@@ -258,7 +258,7 @@ static struct log_writer *open_with_threads(int fd, uint32_t threads)
 	return writer;
 }
 
-/* `calls` calls, a flush, and one more call: the segments that they make. */
+/* Appends `calls` calls, flushes, and appends one more call; returns the number of segments they make. */
 static unsigned segments_of_flushed(uint32_t threads, uint32_t calls, int64_t seconds)
 {
 	struct gpt_call call = {.hdr = {.size = sizeof(call), .type = GPT_CALL}, .pid = 7, .tid = 1};
@@ -409,7 +409,7 @@ static void threads_append_each_in_its_order_while_another_flushes(void **state)
 
 /* ---- full disks -------------------------------------------------------------------------------------------------- */
 
-/* Writes until the limit refuses, finishes, and checks what every such log must have. */
+/* Writes until the limit refuses, finishes, and checks what holds of every such log. */
 static struct contents fill_up(rlim_t limit, uint64_t flush_every)
 {
 	int fd = make_file(), err = 0;
@@ -450,7 +450,7 @@ static void a_full_disk_leaves_whole_segments_and_an_end_that_says_so(void **sta
 		assert_int_equal(found.ends, 1);
 		assert_int_equal(found.reason, GPT_END_DISK);
 		assert_true(found.file_bytes <= limit);
-		/* One segment has about 5 KB here: that and the one that did not fit is given up at most. */
+		/* A segment has about 5 KB here: at most one segment, and the one that did not fit, are lost. */
 		assert_true(found.file_bytes >= limit - 12000);
 		assert_true(found.last_mark > 5000);
 	}
@@ -467,7 +467,7 @@ static void a_disk_that_is_full_after_a_segment_gives_room_for_the_end(void **st
 		assert_int_equal(append_markers(writer, 1 + 500 * i, 500), 0);
 		assert_int_equal(log_writer_settle(writer), 0);
 	}
-	/* What comes next writes nothing at all. */
+	/* From here on nothing can be written. */
 	limit_file_size((rlim_t)lseek(fd, 0, SEEK_END));
 	assert_int_equal(append_markers(writer, 1501, 500), 0);
 	assert_int_equal(log_writer_settle(writer), -EFBIG);
@@ -529,7 +529,7 @@ static void a_disk_without_room_for_anything_leaves_an_empty_log(void **state)
 
 static void a_disk_that_fills_at_the_very_end_is_reported(void **state)
 {
-	/* Into the records, into GPT_END, and into the index. */
+	/* The limit cuts the records, GPT_END, or the index. */
 	for (rlim_t less = 1; less < 3000; less += 37) {
 		int fd = make_file(), whole = make_file();
 		struct log_writer *writer = log_writer_open(whole);
