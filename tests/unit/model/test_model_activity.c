@@ -80,7 +80,7 @@ static void a_sample_says_why_it_has_no_stack(void **state)
 	sample.stack_state = GPT_STACK_NO_THREAD;
 	log_sample(&log, sample);
 	sample.stack_state = GPT_STACK_OK;
-	sample.stack_id = 77; /* was lost */
+	sample.stack_id = 77; /* this stack was lost */
 	sample.time_ns = 201;
 	log_sample(&log, sample);
 	log_end(&log, 1000);
@@ -139,7 +139,7 @@ static void a_wait_has_who_woke_it_with_the_stack_of_that_process(void **state)
 	model_free(model);
 }
 
-/* Nothing but its name is known of it. */
+/* Only its name is known. */
 static void a_waker_that_is_not_followed_makes_no_process(void **state)
 {
 	struct gpt_wait wait = wait_until(180);
@@ -166,7 +166,7 @@ static void a_waker_that_is_not_followed_makes_no_process(void **state)
 	model_free(model);
 }
 
-/* They come when they end, so one that began long before others comes after them. */
+/* Waits are reported when they end, so one that began much earlier comes after others. */
 static void waits_are_in_the_order_in_which_they_end(void **state)
 {
 	struct gpt_wait first = wait_until(400), second = wait_until(300);
@@ -198,7 +198,7 @@ static void what_makes_no_sense_is_counted(void **state)
 	early.woken_ns = 99;
 	late.woken_ns = 181;
 	nowhere.place = 0;
-	newer.reason = 200; /* of a later gputrace: left out */
+	newer.reason = 200; /* a reason of a later gputrace: left out */
 	log_wait(&log, backwards);
 	log_wait(&log, early);
 	log_wait(&log, late);

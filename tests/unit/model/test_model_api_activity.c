@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where CUPTI's own records of calls take the place of its callbacks: which call each of them is.  Times are in
- * microseconds; a call is known by the `function` among its arguments, GPU work by its correlation id.
+ * CUPTI's own records of calls in place of its callbacks: which call each record belongs to. Times are in microseconds;
+ * a call is identified by the `function` among its arguments, GPU work by its correlation id.
  */
 #include "model_of.h"
 
@@ -19,7 +19,7 @@ static void begin(struct log_builder *log)
 	log_agent_hello(log, GPT_AGENT_BORROWING, GPT_AGENT_OK, 130001, "", "");
 }
 
-/* As a symbol probe saw it. */
+/* A call as a symbol probe sees it. */
 static void seen_with(struct log_builder *log, uint32_t tid, uint64_t at_us, uint16_t api, uint64_t function,
 		      uint16_t flags)
 {
@@ -42,7 +42,7 @@ static void seen(struct log_builder *log, uint32_t tid, uint64_t at_us, uint64_t
 	seen_with(log, tid, at_us, CUDA_LAUNCH, function, 0);
 }
 
-/* As CUPTI recorded it, with a kernel that the call launched. */
+/* A call as CUPTI records it, with the kernel that it launched. */
 static void activity_with(struct log_builder *log, uint32_t thread, uint64_t start_us, uint64_t end_us, uint32_t corr,
 			  uint16_t api)
 {
@@ -68,7 +68,7 @@ static struct model *end(struct log_builder *log)
 	return model_of(log);
 }
 
-/* The function of the call that the kernel with this correlation id is under. */
+/* The function of the call to which the kernel with this correlation id belongs. */
 static uint64_t caller(const struct model *model, uint32_t corr)
 {
 	for (uint32_t i = 0; i < model->gpu_count; i++)
@@ -127,7 +127,8 @@ static void a_call_that_is_lost_takes_no_other_with_it(void **state)
 
 	begin(&log);
 	seen(&log, TID, 10, 1);
-	/* at 20 there was no room for the call: that before it may have lost its record, and have been given the next
+	/*
+	 * at 20 there was no room for a call: the call before it may have lost its record and been given the next one
 	 */
 	seen(&log, TID, 30, 3);
 	seen_with(&log, TID, 60, CUDA_LAUNCH, 6, GPT_CALL_AFTER_LOSS);
@@ -163,7 +164,7 @@ static void the_calls_of_a_thread_are_its_own(void **state)
 		activity(&log, OTHER_TID, i * 10 + 4, i * 10 + 7, 100 + i);
 		activity(&log, TID, i * 10 + 3, i * 10 + 8, i);
 	}
-	activity(&log, TID + 2, 13, 18, 200); /* a thread that no one has seen */
+	activity(&log, TID + 2, 13, 18, 200); /* a thread whose calls were not seen */
 	model = end(&log);
 	for (uint32_t i = 1; i <= 6; i++) {
 		assert_int_equal(caller(model, i), i);
@@ -249,7 +250,7 @@ static void a_record_inside_another_is_of_the_same_call(void **state)
 	model_free(model);
 }
 
-/* Two calls around the start of a record, with a clock that cannot tell which came first. */
+/* Two calls close to the start of a record, with a clock that cannot tell which one came first. */
 static void what_the_clock_cannot_keep_apart_has_no_call(void **state)
 {
 	struct gpt_agent_clock sample = {.mono_ns = 1 * US};
@@ -266,7 +267,7 @@ static void what_the_clock_cannot_keep_apart_has_no_call(void **state)
 		activity(&log, TID, 102, 107, 1);
 		seen(&log, OTHER_TID, 200, 3);
 		activity(&log, OTHER_TID, 202, 207, 3);
-		activity(&log, OTHER_TID, 210, 215, 4); /* of a call that no one saw */
+		activity(&log, OTHER_TID, 210, 215, 4); /* its call was not seen */
 		model = end(&log);
 		assert_int_equal(caller(model, 1), good ? 1 : NOBODY);
 		assert_int_equal(caller(model, 3), 3);
@@ -282,17 +283,17 @@ static void a_call_that_had_to_wait_is_found_where_nothing_else_can_be_meant(voi
 
 	begin(&log);
 	seen(&log, TID, 1000, 1);
-	activity(&log, TID, 6000, 6010, 1); /* off the CPU between */
+	activity(&log, TID, 6000, 6010, 1); /* off the CPU in between */
 	seen(&log, TID, 7000, 2);
 	activity(&log, TID, 7003, 7010, 2);
 	seen(&log, TID, 10000, 3); /* its record is lost, or */
-	seen(&log, TID, 10010, 4); /* this one's */
+	seen(&log, TID, 10010, 4); /* that of this one */
 	activity(&log, TID, 16000, 16010, 4);
 	seen(&log, TID, 20000, 5);
-	activity(&log, TID, 20800, 20810, 5); /* one of these is of a call that no one saw */
+	activity(&log, TID, 20800, 20810, 5); /* the call of one of these was not seen */
 	activity(&log, TID, 20900, 20910, 6);
 	seen(&log, TID, 30000, 7);
-	activity(&log, TID, 160000, 160010, 7); /* no one waits that long */
+	activity(&log, TID, 160000, 160010, 7); /* no thread waits that long */
 	model = end(&log);
 	assert_int_equal(caller(model, 1), 1);
 	assert_int_equal(caller(model, 2), 2);
@@ -311,7 +312,7 @@ static void work_of_calls_before_and_after_the_trace_is_left_out(void **state)
 	seen(&log, TID, 100, 10);
 	seen(&log, TID, 300, 30);
 	activity(&log, TID, 103, 108, 10);
-	activity(&log, TID, 203, 208, 20); /* recorded, and not seen: counted */
+	activity(&log, TID, 203, 208, 20); /* recorded but not seen: counted */
 	activity(&log, TID, 303, 308, 30);
 	activity(&log, TID, 1000001, 1000003, 31); /* the probes are gone, the agent not yet */
 	for (unsigned i = 0; i < 3; i++)
@@ -339,7 +340,7 @@ static void a_launch_without_a_record_is_missed_while_the_agent_borrows(void **s
 	seen(&log, TID, 20, 2);
 	seen(&log, TID, 30, 3);
 	activity(&log, TID, 33, 38, 3);
-	seen(&log, TID, 40, 4); /* it has left CUPTI, and will say so: the program ends */
+	seen(&log, TID, 40, 4); /* the agent has left CUPTI and will report it: the program ends */
 	log_batch(&log, PID, TID, 60 * US);
 	log_agent_hello(&log, GPT_AGENT_STOPPED, GPT_AGENT_OK, 130001, "", "");
 	seen(&log, TID, 70, 5);

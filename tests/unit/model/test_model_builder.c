@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The builder reported by values alone: no log, no record. */
+/* The builder is fed by values alone: no log, no record. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -70,7 +70,7 @@ static void gpu_work_has_its_call_whichever_came_first(void **state)
 
 	assert_true(kernel_at(builder, 300, 2));
 	call_at(builder, 200, 2, 0);
-	call_at(builder, 100, 1, 0); /* older than the one before it: the calls change places */
+	call_at(builder, 100, 1, 0); /* older than the call before it: the calls change places */
 	assert_true(kernel_at(builder, 150, 1));
 	model = finished(builder);
 	assert_int_equal(model->gpu_count, 2);
@@ -120,7 +120,7 @@ static void a_span_whose_end_was_lost_is_left_out(void **state)
 	struct span_place *places;
 
 	begin(&spans, 100, 1);
-	begin(&spans, 90, 2); /* its end does not come */
+	begin(&spans, 90, 2); /* its end never comes */
 	spans_end(&spans, 0, 100, MODEL_SPAN_FUNCTION, 9);
 	assert_int_equal(spans.lost, 1);
 	places = spans_order_by_thread(&spans, 1);
@@ -141,7 +141,7 @@ static void what_nests_by_order_alone_ends_from_the_inside(void **state)
 	begin(&spans, spans_next_depth(&spans, 0), 2);
 	spans_end(&spans, 0, spans_last_depth(&spans, 0), MODEL_SPAN_FUNCTION, 3);
 	spans_end(&spans, 0, spans_last_depth(&spans, 0), MODEL_SPAN_FUNCTION, 4);
-	spans_end(&spans, 0, spans_last_depth(&spans, 0), MODEL_SPAN_FUNCTION, 5); /* of a start before the trace */
+	spans_end(&spans, 0, spans_last_depth(&spans, 0), MODEL_SPAN_FUNCTION, 5); /* its start was before the trace */
 	assert_int_equal(spans.list.items[0].end_ns, 4);
 	assert_int_equal(spans.list.items[1].end_ns, 3);
 	assert_int_equal(spans.lost, 0);

@@ -22,7 +22,7 @@ static void a_launch_meets_its_kernel_by_correlation_id(void **state)
 	log_launch(&log, PID, TID, 100, 0, 7);
 	log_launch(&log, PID, TID, 200, 0, 8);
 	log_batch(&log, PID, TID, 900);
-	kernel(&log, 8, 300, 310); /* nearer in time to call 7's, and not its */
+	kernel(&log, 8, 300, 310); /* first in time, but belongs to call 8, not 7 */
 	kernel(&log, 7, 320, 330);
 	log_end(&log, 1000);
 	model = model_of(&log);
@@ -187,7 +187,7 @@ static void nested_agent_call(struct log_builder *log, uint32_t tid, uint64_t ti
 	agent_call(log, tid, time_ns, corr, api, GPT_CALL_NESTED_IN_SYMBOL);
 }
 
-/* CUDA and the agent have started in it, which takes long; the symbol probes have seen no other since. */
+/* CUDA and the agent start during this call, which takes long; the symbol probes have seen no other call since. */
 static void a_call_in_which_the_agent_has_come_is_the_one_that_the_agent_reports(void **state)
 {
 	struct log_builder log;
@@ -206,7 +206,8 @@ static void a_call_in_which_the_agent_has_come_is_the_one_that_the_agent_reports
 	model_free(model);
 }
 
-/* The first call after the symbol probes have gone, by a thread whose last one was before the agent: both are launches.
+/*
+ * The first call after the symbol probes are gone, on a thread whose last call was before the agent: both are launches.
  */
 static void a_call_from_before_the_agent_is_not_the_one_that_the_agent_reports_later(void **state)
 {
@@ -220,8 +221,8 @@ static void a_call_from_before_the_agent_is_not_the_one_that_the_agent_reports_l
 	log_agent_ready(&log, "kernels");
 	launch_with_args(&log, TID + 2, 20000001);
 	nested_agent_call(&log, TID, 30000000, 1, CUDA_LAUNCH);
-	nested_agent_call(&log, TID + 1, 20000010, 2, CUDA_LAUNCH); /* under way when the agent came */
-	nested_agent_call(&log, TID + 2, 30000000, 3, CUDA_LAUNCH); /* preempted for long; both probes were there */
+	nested_agent_call(&log, TID + 1, 20000010, 2, CUDA_LAUNCH); /* in progress when the agent came */
+	nested_agent_call(&log, TID + 2, 30000000, 3, CUDA_LAUNCH); /* preempted for long; both probes were in place */
 	log_end(&log, 40000000);
 	model = model_of(&log);
 	assert_int_equal(model->call_count, 4);
@@ -264,9 +265,9 @@ static void a_nested_call_whose_symbol_record_was_lost_is_a_call_of_its_own(void
 	log_begin(&log, 0, 0);
 	launch_with_args(&log, TID, 100);
 	nested_agent_call(&log, TID, 110, 7, CUDA_LAUNCH);
-	nested_agent_call(&log, TID, 120, 8, CUDA_LAUNCH); /* the open one has an id already */
+	nested_agent_call(&log, TID, 120, 8, CUDA_LAUNCH); /* the open call already has an id */
 	launch_with_args(&log, TID, 130);
-	nested_agent_call(&log, TID, 140, 9, GPT_API(GPT_DOMAIN_RUNTIME, 20)); /* an allocation is no launch */
+	nested_agent_call(&log, TID, 140, 9, GPT_API(GPT_DOMAIN_RUNTIME, 20)); /* an allocation is not a launch */
 	nested_agent_call(&log, 99, 150, 10, CUDA_LAUNCH);		       /* nothing open on this thread */
 	log_end(&log, 1000);
 	model = model_of(&log);
@@ -328,7 +329,7 @@ static void calls_are_in_order_of_time_and_keep_their_partners(void **state)
 	log_begin(&log, 0, 0);
 	for (uint32_t i = 1; i <= COUNT; i++) {
 		random = random * 6364136223846793005ull + 1442695040888963407ull;
-		/* few different times: many are equal, and equal ones keep the log's order */
+		/* few different times: many are equal, and equal ones keep the order of the log */
 		log_launch(&log, PID, TID, 1000 + (random >> 33) % 700, 0, i);
 	}
 	log_batch(&log, PID, TID, 900000);
@@ -355,7 +356,7 @@ static void calls_are_in_order_of_time_and_keep_their_partners(void **state)
 	model_free(model);
 }
 
-/* Each with its kernel; one thread's are reported that many others too late. */
+/* Each call has its kernel; one thread's calls are reported `event` other calls too late. */
 static void check_late(uint32_t event)
 {
 	enum { CALLS = 300 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How complete a trace is said to be: what counts against it, how much, and when it is 100 %. */
+/* How complete a trace is: what counts against it, by how much, and when it is 100 %. */
 #include "model_of.h"
 
 #define GRAPH_LAUNCH GPT_API(GPT_DOMAIN_RUNTIME, 311)
@@ -7,7 +7,7 @@
 
 static struct log_builder builder;
 
-/* Two launches with their kernels, 1 and 2, in a process whose agent recorded from 100 on; nothing is missing yet. */
+/* Two launches with their kernels, 1 and 2, in a process whose agent records from 100 on; nothing is missing yet. */
 static struct log_builder *begin(const char *agent)
 {
 	log_begin(&builder, 0, 0);
@@ -135,7 +135,7 @@ static void a_graph_launch_with_fewer_operations_than_the_graph_has_counts_again
 
 	begin("auto");
 	launch_graph(10, 7, 70, 3);
-	launch_graph(11, 7, 71, 2); /* without node 70 */
+	launch_graph(11, 7, 71, 2); /* node 70 did not run */
 	model = ended(0, 0);
 	assert_int_equal(model_source(model)->receipt.launches_short, 1);
 	assert_int_equal(model_source(model)->receipt.launches_joined, 4);
@@ -241,7 +241,7 @@ static void nothing_is_complete_beside_a_loss_of_whatever_kind(void **state)
 		begin("auto");
 		check(counters[i], 2, MODEL_COMPLETE - 1);
 	}
-	log_begin(&builder, 0, 0); /* and where nothing was seen at all */
+	log_begin(&builder, 0, 0); /* also where nothing was seen at all */
 	check(GPT_COUNTER_OTHER_LOST, 1, MODEL_COMPLETE - 1);
 }
 

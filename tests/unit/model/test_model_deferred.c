@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A long trace in which some things are reported late: parts come in order of time, small ones, and each event once,
- * with what it refers to.
+ * A long trace in which some things are reported late: its parts are small and in order of time, and have each event
+ * once, with what it refers to.
  */
 #include "model_of.h"
 
@@ -25,7 +25,7 @@ static void begin(void)
 	log_agent_ready(&builder, "kernels,cuda");
 }
 
-/* A launch, and what returned and ran of the one before. */
+/* A launch, and its kernel if kernel_ns is not 0. */
 static void step(uint32_t launch, uint64_t kernel_ns)
 {
 	uint64_t time_ns = time_of(launch);
@@ -49,10 +49,10 @@ static void feed_kernel(uint32_t launch, uint64_t end_ns)
 struct seen {
 	uint64_t calls, operations, whole;
 	unsigned parts;
-	uint32_t most_calls; /* in one part, with what is there beside its own */
+	uint32_t most_calls; /* in one part, with the calls that it holds for its events */
 };
 
-/* Hands the log over in parts; operations come in order of time. */
+/* Hands the log over in parts; checks that operations are in order of time. */
 static struct seen hand_over(void)
 {
 	struct trace_division division = {.chunk_records = 4, .part_events = 1};

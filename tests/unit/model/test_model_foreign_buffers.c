@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What came out of another profiler's buffers: whose it is, by which clock, and whether it is known already. */
+/* Records from another profiler's buffers: whose they are, by which clock, and whether they are known already. */
 #include "model_of.h"
 
 #define MS 1000000ull
-#define WALL 1790000000000000000ull /* of the trace's start */
+#define WALL 1790000000000000000ull /* wall clock at the trace's start */
 
 static struct log_builder it;
 
@@ -133,7 +133,7 @@ static void what_the_agent_has_read_too_is_there_once(void **state)
 	log_batch_foreign(&it, PID, 800 * MS, GPT_BATCH_MONOTONIC, 0);
 	kernel(10, 150 * MS, 1);
 	kernel(10, 150 * MS, 2); /* another node of the same graph */
-	kernel(11, 152 * MS, 0); /* once more in the same stream, later: not the same */
+	kernel(11, 152 * MS, 0); /* later in the same stream: another operation */
 	log_batch(&it, PID, TID, 900 * MS);
 	kernel(10, WALL + 150 * MS + 50, 1);
 	kernel(11, WALL + 155 * MS, 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which forward op made a node of a backward pass, and what is launched in the node. */
+/* Which forward op made a node of a backward pass, and which launches are in the node. */
 #include "forward_log.h"
 #include "model/tables/forward_ops.h"
 
-/* The node that the n-th call was made in with the line of its forward op, "AddBackward0 of model.py:20". */
+/* The node of the n-th call with the line of its forward op, as "AddBackward0 of model.py:20". */
 static const char *node_of(const struct model *model, uint32_t index)
 {
 	static char text[256];
@@ -48,7 +48,7 @@ static void of_several_ops_with_one_number_the_one_that_began_last_made_the_node
 	struct forward_log forward = forward_log_begin();
 	struct model *model;
 
-	forward_log_layer(&forward, "aten::detach", 90, 95, 7, 18); /* makes none, and has the next number */
+	forward_log_layer(&forward, "aten::detach", 90, 95, 7, 18); /* makes no node, and has the next node's number */
 	forward_log_layer(&forward, "aten::addmm", 105, 109, 7, 21);
 	forward_log_layer(&forward, "aten::linear", 100, 110, 7, 20); /* ends later, and is reported later */
 	forward_log_layer(&forward, "aten::relu", 120, 130, 8, 22);
@@ -108,11 +108,11 @@ static void python_that_a_node_runs_keeps_its_own_line(void **state)
 	forward_log_node(&forward, "CheckpointBackward", 200, 210, 7, FORWARD_THREAD);
 	model = forward_log_end(&forward);
 	assert_string_equal(node_of(model, 0), "none");
-	assert_string_equal(node_of(model, 1), "CheckpointBackward of 20"); /* the frames below the node, no others */
+	assert_string_equal(node_of(model, 1), "CheckpointBackward of 20"); /* only the frames below the node */
 	model_free(model);
 }
 
-/* As checkpointing does: a node computes its forward again, and runs the nodes that this makes. */
+/* As in checkpointing: a node computes its forward pass again and runs the nodes that this makes. */
 static void of_a_forward_that_a_node_computes_again_nodes_have_the_line(void **state)
 {
 	struct forward_log forward = forward_log_begin();
@@ -186,7 +186,7 @@ static void the_latest_million_of_a_threads_numbers_are_kept_and_what_is_not_is_
 	node.sequence = 0;
 	assert_int_equal(forward_ops_find(&ops, 1, &node), NONE);
 	assert_int_equal(ops.forgotten, 1);
-	node.sequence = FORWARD_NUMBERS_MAX + 1; /* was never seen */
+	node.sequence = FORWARD_NUMBERS_MAX + 1; /* this number was never seen */
 	assert_int_equal(forward_ops_find(&ops, 1, &node), NONE);
 	assert_int_equal(ops.forgotten, 1);
 	assert_int_equal(forward_ops_find(&ops, 2, &node), NONE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Launches whose GPU records another user of CUPTI had, and for how long. */
+/* Launches whose GPU records went to another user of CUPTI, and for how long. */
 #include "model_of.h"
 
 #define MS 1000000ull
@@ -10,7 +10,7 @@ static void use(struct log_builder *log, uint32_t pid, uint64_t time_ns, enum gp
 		      (struct gpt_cupti_use){.time_ns = time_ns, .pid = pid, .tid = TID, .what = what, .own = own});
 }
 
-/* An agent that is there from the start on, and its registration. */
+/* An agent that is there from the start, and its registration. */
 static void begin(struct log_builder *log)
 {
 	log_begin(log, 0, 0);
@@ -33,7 +33,7 @@ static void launches_without_gpu_work_are_explained_by_the_session_they_fell_int
 	log_launch(&log, PID, TID, 300 * MS, 0, 1);
 	log_launch(&log, PID, TID, 450 * MS, 0, 2); /* its record was on its way */
 	log_launch(&log, PID, TID, 600 * MS, 0, 3);
-	log_launch(&log, PID, TID, 650 * MS, 0, 4); /* has one all the same */
+	log_launch(&log, PID, TID, 650 * MS, 0, 4); /* it has a record all the same */
 	log_launch(&log, PID, TID, 750 * MS, 0, 5);
 	log_launch(&log, PID, TID, 900 * MS, 0, 6);
 	log_launch(&log, PID + 1, TID + 1, 600 * MS, 0, 1); /* another process */
@@ -96,7 +96,7 @@ static void nothing_is_taken_from_an_agent_that_is_not_there(void **state)
 	model_free(model);
 }
 
-/* GPU work of a call, out of the other's buffer. */
+/* GPU work of a call, from the other client's buffer. */
 static void foreign_kernel(struct log_builder *log, uint32_t corr, uint64_t start_ns)
 {
 	log_agent_kernel(
@@ -135,7 +135,7 @@ static void of_a_session_read_from_its_own_buffers_the_rest_is_a_gap(void **stat
 	use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
 	use(&log, PID, 800 * MS, GPT_CUPTI_REGISTER, true);
 	log_launch(&log, PID, TID, 600 * MS, 0, 1);
-	log_launch(&log, PID, TID, 750 * MS, 0, 2); /* after its end, before the agent was back */
+	log_launch(&log, PID, TID, 750 * MS, 0, 2); /* after the session's end, before the agent is back */
 	log_batch_foreign(&log, PID, 740 * MS, 0, 0);
 	foreign_kernel(&log, 1, 601 * MS);
 	log_end(&log, 1000 * MS);
@@ -147,7 +147,7 @@ static void of_a_session_read_from_its_own_buffers_the_rest_is_a_gap(void **stat
 	model_free(model);
 }
 
-/* An agent that deferred its start; it registers at 500 ms, another at other_ns. */
+/* An agent that deferred its start registers at 500 ms, another client at other_ns (0: never). */
 static void begin_deferred(struct log_builder *log, uint64_t other_ns)
 {
 	log_begin(log, 0, 0);
@@ -170,7 +170,7 @@ static void launches_before_the_agent_recorded_are_not_expected_when_no_one_else
 
 	begin_deferred(&log, 0);
 	log_launch(&log, PID, TID, 700 * MS, 0, 4);	    /* this one is missing */
-	use(&log, PID, 900 * MS, GPT_CUPTI_REGISTER, true); /* what it does later changes nothing */
+	use(&log, PID, 900 * MS, GPT_CUPTI_REGISTER, true); /* what the agent does later changes nothing */
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
 	assert_int_equal(model_source(model)->receipt.launches, 4);
@@ -181,7 +181,7 @@ static void launches_before_the_agent_recorded_are_not_expected_when_no_one_else
 	model_free(model);
 }
 
-/* It registers its buffers at 500 ms and enables the kinds after that. */
+/* The agent registers its buffers at 500 ms and enables the kinds after that. */
 static void launches_between_registering_and_the_first_with_gpu_times_are_not_expected_either(void **state)
 {
 	struct log_builder log;
@@ -241,7 +241,7 @@ static void an_agent_that_deferred_its_start_until_another_began_leaves_the_rest
 	begin_deferred(&log, 150 * MS);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
-	/* the first is within what was on its way */
+	/* the first launch is within the time of records that were on their way */
 	assert_int_equal(model_source(model)->receipt.gap_launches, 2);
 	assert_int_equal(model_source(model)->receipt.gap_ns, 350 * MS);
 	assert_int_equal(model_source(model)->receipt.launches_expected, 3);

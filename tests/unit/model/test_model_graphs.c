@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Operations of CUDA graphs: which captured call each one came from. */
+/* Operations of CUDA graphs: the captured call that each one comes from. */
 #include "model_of.h"
 
 #define GRAPH_LAUNCH GPT_API(GPT_DOMAIN_RUNTIME, 311)
@@ -64,7 +64,7 @@ static void without_a_stack_of_the_capture_the_replay_is_the_line(void **state)
 	begin(&log);
 	node(&log, 102, 0, WITHOUT_STACK);
 	node(&log, 202, 102, 0);
-	node(&log, 203, 103, 0); /* of a node that was made by hand */
+	node(&log, 203, 103, 0); /* the source node was added by hand, not captured */
 	runs(&log, 202, 1000);
 	runs(&log, 203, 1020);
 	log_end(&log, 2000);
@@ -83,11 +83,11 @@ static void nodes_that_make_no_sense_end_nowhere(void **state)
 
 	begin(&log);
 	node(&log, 1, 2, 0);
-	node(&log, 2, 1, 0); /* a ring */
+	node(&log, 2, 1, 0); /* a cycle */
 	node(&log, 0, 0, CAPTURED);
 	node(&log, 7, 0, 0);
 	runs(&log, 1, 1000);
-	runs(&log, 0, 1020); /* no graph */
+	runs(&log, 0, 1020); /* not a graph */
 	log_end(&log, 2000);
 	model = model_of(&log);
 	assert_int_equal(model->gpu[0].captured_by, NONE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Events that are evicted: those that stay are whole, in order, and refer to what they referred to. */
+/* Evicting events: those that stay are complete, in order, and refer to what they referred to. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static uint32_t one_of(uint32_t count)
 	return count && below(4) ? below(count) : NONE;
 }
 
-/* A model whose events carry, in a field that nothing here looks at, which one they are. */
+/* A model whose events carry their identity in a field that nothing here uses. */
 struct sample {
 	struct model model;
 	struct model_call calls[EVENTS_MAX];
@@ -125,14 +125,14 @@ static void make_sample(struct sample *sample)
 		sample->waits[i].end_ns = i;
 }
 
-/* Mostly goes; [0, count) in any order of marks. */
+/* Half the events go; the rest get marks in random order. */
 static void mark(struct kept_events *events, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		events->marks[i] = below(2) ? KEEP_NOT : (uint8_t)below(KEEP_MARKS);
 }
 
-/* The sample as it was made, the same with what goes gone, and how it was asked for. */
+/* The sample as it was made, the sample after keep_apply, and the marks. */
 struct trial {
 	struct sample before, after;
 	uint8_t calls[EVENTS_MAX], gpu[EVENTS_MAX], overheads[EVENTS_MAX], jits[EVENTS_MAX], syncs[EVENTS_MAX],
@@ -183,7 +183,7 @@ static void make_trial(struct trial *trial)
 	keep_apply(keep, &trial->after.model);
 }
 
-/* One trial after the other, with one struct keep. */
+/* Runs all trials, one after the other, with one struct keep. */
 static void try_all(void (*check)(struct trial *trial))
 {
 	static struct trial trial;
@@ -198,7 +198,7 @@ static void try_all(void (*check)(struct trial *trial))
 
 /* ---- which stay, and where -------------------------------------------------------------------------------------- */
 
-/* Each event that was marked is where its mark and its order say; `serial` says which one stands at a place. */
+/* Each marked event is at the place that its mark and its order give; `serial` identifies the event at a place. */
 static void check_places(const struct kept_events *events, const uint8_t *marks, uint32_t count,
 			 const struct model_in_part *part, uint32_t left,
 			 uint64_t (*serial)(const struct sample *, uint32_t), const struct sample *after)

@@ -28,7 +28,7 @@ static size_t read_hex(const char *hex, uint8_t *bytes)
 	return count;
 }
 
-/* One line of linetables.py; returns the offsets compared. */
+/* Checks one line of linetables.py; returns the number of offsets compared. */
 static size_t check_code(char *text)
 {
 	char *kind = strtok(text, " "), *first_line = strtok(NULL, " "), *hex = strtok(NULL, " ");
@@ -44,7 +44,7 @@ static size_t check_code(char *text)
 	return checked;
 }
 
-/* What linetables.py says of `modules` modules; returns the code objects compared. */
+/* Checks the output of linetables.py for `modules` modules; returns the number of code objects compared. */
 static size_t check_modules(const char *python, const char *option, int modules)
 {
 	char command[4400], *line = NULL;
@@ -65,7 +65,7 @@ static size_t check_modules(const char *python, const char *option, int modules)
 	return codes;
 }
 
-/* Returns the code objects compared; 0: not a CPython of 3.6 or later. */
+/* Returns the number of code objects compared; 0: not a CPython of 3.6 or later. */
 static size_t check_interpreter(const char *python)
 {
 	char command[4400];
@@ -79,7 +79,7 @@ static size_t check_interpreter(const char *python)
 		return 0;
 	codes = check_modules(python, "", 60);
 	assert_true(codes > 3000);
-	/* entries without columns, from 3.11 on; the option means nothing before */
+	/* entries without columns, from 3.11 on; before that the option means nothing */
 	assert_true(check_modules(python, "-X no_debug_ranges", 5) > 200);
 	return codes;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The tables under the model: what is put in is found again, and sorting keeps what belongs together. */
+/* The tables under the model: what was put in is found again, and sorting keeps keys with their elements. */
 #include "model_of.h"
 
 #include "base/array.h"
@@ -28,7 +28,7 @@ static void check_keys(uint64_t seed, uint32_t epochs, uint64_t count, uint64_t 
 		}
 	assert_null(lookup_get(&lookup, epochs + 1, 0));
 	assert_null(lookup_get(&lookup, 1, count * stride + 1));
-	/* what is there stays when it is put again */
+	/* putting a key again keeps its value */
 	assert_int_equal(*lookup_put(&lookup, 1, 0, 77), count);
 	lookup_free(&lookup);
 }
@@ -80,8 +80,8 @@ static void a_call_is_found_by_its_correlation_id_wherever_it_moves(void **state
 		for (uint32_t i = 0; i < COUNT; i++)
 			assert_int_equal(*corr_index_put(&index, epoch, UINT32_MAX - i * 3, epoch * COUNT + i),
 					 epoch * COUNT + i);
-	assert_int_equal(*corr_index_put(&index, 2, UINT32_MAX, 5), 2 * COUNT); /* what is there stays */
-	/* the first epoch goes, of the others all stay but those after the 500th */
+	assert_int_equal(*corr_index_put(&index, 2, UINT32_MAX, 5), 2 * COUNT); /* the value stays */
+	/* the first epoch goes; the others lose their elements after the 500th */
 	for (uint32_t i = 0; i < (SPACES + 1) * COUNT; i++)
 		places[i] = i / COUNT >= 2 && i % COUNT <= 500 ? i - COUNT : UINT32_MAX;
 	for (int round = 0; round < 2; round++) {
@@ -116,9 +116,8 @@ struct element {
 };
 
 /*
- * Sorts `count` elements whose times come from few different values, mostly in order when `jitter` is small; or
- * (`block`) as those of two streams, N of the one and N of the other in turns; or (`reverse`) the latest
- * first.
+ * Sorts `count` elements whose times take few different values. They are mostly in order if `jitter` is small. With
+ * `block` they come from two streams, N of one and N of the other in turns; with `reverse` the latest comes first.
  */
 static void check_order(size_t count, uint64_t jitter, size_t block, bool reverse)
 {
@@ -179,7 +178,7 @@ static void one_log_makes_one_model_each_time(void **state)
 	}
 	log_end(&log, 2000);
 	fd = log_fd(&log);
-	for (int i = 0; i < 2; i++) /* each with a seed of its own */
+	for (int i = 0; i < 2; i++) /* each with its own seed */
 		assert_int_equal(model_build(fd, &models[i], &why), 0);
 	assert_int_equal(models[0]->stack_count, models[1]->stack_count);
 	assert_int_equal(models[0]->frame_count, models[1]->frame_count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory in the model: which release belongs to which allocation. */
+/* Memory in the model: matching releases with allocations. */
 #include "model_of.h"
 
 #define DEVICE_MEMORY 3 /* CUPTI_ACTIVITY_MEMORY_KIND_DEVICE */
@@ -30,7 +30,7 @@ static void a_release_has_the_size_of_its_allocation(void **state)
 	log_batch(&log, PID, TID, 500);
 	memory(&log, 3, GPT_AGENT_MEMORY_RELEASED, 0x1000, 0, 300); /* not in order of time */
 	memory(&log, 1, GPT_AGENT_MEMORY_ALLOCATED, 0x1000, 64, 100);
-	memory(&log, 2, GPT_AGENT_MEMORY_RELEASED, 0x9000, 32, 200); /* older than the trace */
+	memory(&log, 2, GPT_AGENT_MEMORY_RELEASED, 0x9000, 32, 200); /* allocated before the trace */
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->memory_count, 3);
@@ -54,7 +54,7 @@ static void an_address_that_is_used_again_is_another_block(void **state)
 	memory(&log, 3, GPT_AGENT_MEMORY_ALLOCATED, 0x1000, 16, 200);
 	memory(&log, 2, GPT_AGENT_MEMORY_RELEASED, 0x1000, 64, 200); /* the same tick of the clock */
 	log_batch(&log, PID + 1, TID + 1, 500);
-	memory(&log, 4, GPT_AGENT_MEMORY_RELEASED, 0x1000, 7, 300); /* another process's address */
+	memory(&log, 4, GPT_AGENT_MEMORY_RELEASED, 0x1000, 7, 300); /* the same address in another process */
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->memories[0].other, 1);

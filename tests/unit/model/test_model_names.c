@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names: of calls, of kernels, and of whatever a target chose to call its functions. */
+/* Names of calls, of kernels, and of functions, which a target may name as it likes. */
 #include "model_of.h"
 
 #include "base/path.h"
@@ -98,7 +98,7 @@ static void equal_strings_are_one(void **state)
 			assert_int_equal(string_intern(&pool, text, length), i);
 			assert_string_equal(string_at(&pool, i), text);
 		}
-	/* the same text by another way */
+	/* the same text through another function */
 	assert_int_equal(string_intern_kind(&pool, "unique string 7", 15, 1), 7);
 }
 
@@ -171,7 +171,7 @@ static void hostile_names_end_in_bounded_time_and_stack(void **state)
 		demangle(name, at, &out);
 		assert_true(out.count <= DEMANGLE_OUTPUT_MAX);
 	}
-	/* each parameter holds the one before twice: 2^60 names */
+	/* each parameter holds the previous one twice: 2^60 names */
 	at = sprintf(name, "_Z1f1aIiiE");
 	for (int i = 0; i < 60; i++)
 		at += i ? sprintf(name + at, "S_IS%c_S%c_E", '0' + (i - 1) % 10, '0' + (i - 1) % 10)
@@ -198,7 +198,7 @@ static void doubling_names_are_given_up(void **state)
 	assert_false(demangle(name, at, &out));
 	assert_true(out.count <= DEMANGLE_OUTPUT_MAX);
 	array_free(&out);
-	/* and are shown as they are */
+	/* they are shown unchanged */
 	assert_string_equal(string_at(&pool, string_intern_mangled(&pool, name, at)), name);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sets of numbers of which few are in them. */
+/* Sparse sets of numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

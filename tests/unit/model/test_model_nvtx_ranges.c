@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* NVTX ranges in the model: pairing, and what is done where an end is missing. */
+/* NVTX ranges in the model: pairing, and what happens when an end is missing. */
 #include "model_of.h"
 
 #define MARK GPT_AGENT_RANGE_MARK
@@ -35,7 +35,7 @@ static void by_id(struct log_builder *log, uint16_t what, uint64_t time_ns, uint
 			what == START ? "started" : "", "");
 }
 
-/* The only range of that name. */
+/* The only range with this name. */
 static const struct model_span *range_of(const struct model *model, const char *name)
 {
 	const struct model_span *found = NULL;
@@ -65,7 +65,7 @@ static void a_pop_ends_what_its_thread_pushed_last(void **state)
 	struct model *model;
 
 	begin(&log);
-	event(&log, POP, 90, TID, ""); /* of a push before the trace */
+	event(&log, POP, 90, TID, ""); /* its push was before the trace */
 	event(&log, PUSH, 100, TID, "outer");
 	event(&log, PUSH, 110, TID + 1, "elsewhere");
 	event(&log, PUSH, 120, TID, "inner");
@@ -113,7 +113,7 @@ static void a_started_range_ends_on_any_thread(void **state)
 	by_id(&log, END, 90, TID, 7); /* started before the trace */
 	by_id(&log, START, 100, TID, 7);
 	by_id(&log, END, 150, TID + 1, 7);
-	by_id(&log, END, 160, TID, 7); /* once more */
+	by_id(&log, END, 160, TID, 7); /* a second end */
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->range_count, 1);
@@ -131,7 +131,7 @@ static void what_is_not_ended_ends_with_its_program(void **state)
 	event(&log, PUSH, 100, TID, "before exec");
 	log_process_event(&log, GPT_EXEC, PID, 0, 920, "other");
 	log_batch(&log, PID, TID, 960);
-	event(&log, POP, 930, TID, ""); /* not of the program before */
+	event(&log, POP, 930, TID, ""); /* its push was in the process image before */
 	event(&log, PUSH, 940, TID, "after exec");
 	log_batch(&log, PID + 1, PID + 1, 970);
 	event(&log, PUSH, 950, PID + 1, "to the end");
@@ -156,9 +156,9 @@ static void where_some_were_lost_nothing_is_known_of_that_time(void **state)
 	event(&log, PUSH, 130, TID, "inner");
 	event(&log, PUSH, 310, TID, "meanwhile");
 	event(&log, POP, 320, TID, "");
-	event(&log, POP, 330, TID, ""); /* of inner, or was that lost and this is outer's? */
+	event(&log, POP, 330, TID, ""); /* ends inner, or outer if inner's own pop was lost? */
 	by_id(&log, START, 340, TID, 1);
-	by_id(&log, END, 350, TID, 1); /* an id leaves no doubt */
+	by_id(&log, END, 350, TID, 1); /* with an id there is no doubt */
 	log_agent_range(&log, &(struct gpt_agent_range){.time_ns = 300, .id = 3, .what = LOST}, "", "");
 	log_batch(&log, PID, TID, 990);
 	event(&log, PUSH, 910, TID, "later");
@@ -171,7 +171,7 @@ static void where_some_were_lost_nothing_is_known_of_that_time(void **state)
 	assert_range(model, "inner", 130, 300, true);
 	assert_range(model, "started", 340, 350, false);
 	assert_range(model, "later", 910, 920, false);
-	assert_int_equal(model->range_count, 5); /* no meanwhile */
+	assert_int_equal(model->range_count, 5); /* meanwhile is not among them */
 	assert_int_equal(model_source(model)->receipt.ranges_lost, 3);
 	assert_int_equal(model_source(model)->receipt.lost, 3);
 	model_free(model);
@@ -220,7 +220,7 @@ static void times_that_cannot_be_are_bad_records(void **state)
 	event(&log, PUSH, 200, TID, "outer");
 	event(&log, PUSH, 300, TID, "inner");
 	event(&log, POP, 400, TID, "");
-	event(&log, POP, 350, TID, ""); /* a thread's times go on: as if at 400 */
+	event(&log, POP, 350, TID, ""); /* times of a thread do not go back: taken as 400 */
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->range_count, 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Ops of PyTorch in the model: their order and nesting, and which op a call was made in. */
+/* PyTorch's ops in the model: their order and nesting, and the op in which a call was made. */
 #include "model/collectives.h"
 #include "model_of.h"
 #include "model/op_inputs.h"
@@ -27,7 +27,7 @@ static void op(struct log_builder *log, uint32_t name, uint64_t start_ns, uint64
 						 .flags = flags});
 }
 
-/* All ops as "name start-end", those that overlap with a star, those that are open with a plus. */
+/* All ops as "name start-end", with a star if the op overlaps, a plus if it is open. */
 static void assert_ops(const struct model *model, const char *expected)
 {
 	char text[1024] = "";
@@ -43,7 +43,7 @@ static void assert_ops(const struct model *model, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-/* The name of the op that the n-th call was made in, "" none. */
+/* The name of the op in which the n-th call was made; "": none. */
 static const char *op_of_call(const struct model *model, uint32_t call)
 {
 	uint64_t number = model->calls[call].op;
@@ -63,7 +63,7 @@ static void ops_come_by_begin_with_the_outer_one_first(void **state)
 	begin(&log);
 	op(&log, INNER, 120, 130, 0);
 	op(&log, OTHER, 130, 140, 0);
-	op(&log, LAST, 120, 140, 0); /* around both, with the start of one and the end of the other */
+	op(&log, LAST, 120, 140, 0); /* encloses both, with the start of one and the end of the other */
 	op(&log, OUTER, 110, 150, 0);
 	log_end(&log, 1000);
 	model = model_of(&log);
@@ -143,7 +143,7 @@ static void inputs_of_an_op_are_those_that_its_number_stands_for(void **state)
 	model = model_of(&log);
 	assert_null(inputs_of(model, 0));
 	assert_string_equal(inputs_of(model, 1), INPUTS);
-	assert_null(inputs_of(model, 2)); /* no one reported what 8 is */
+	assert_null(inputs_of(model, 2)); /* 8 was never described */
 	assert_int_equal(model_source(model)->receipt.bad_records, 0);
 	model_free(model);
 }
@@ -196,8 +196,8 @@ static void what_could_not_stand_in_a_json_file_is_no_inputs(void **state)
 		"[] [] [] [] ",
 		"[] [] [] []]",
 		"[[[[1]]]] [] [] []", /* deeper than a list of tensors */
-		"[1] [] [] []",	      /* a number where an input stands */
-		"[[01]] [] [] []",    /* no number in JSON */
+		"[1] [] [] []",	      /* a number in place of an input */
+		"[[01]] [] [] []",    /* not a number in JSON */
 		"[[1,]] [] [] []",
 		"[[1] [] [] []",
 		"[\"a\"] [] [] []",
@@ -220,7 +220,7 @@ static void what_could_not_stand_in_a_json_file_is_no_inputs(void **state)
 	"8" SEPARATOR "8" SEPARATOR "6" SEPARATOR "1" SEPARATOR "2" SEPARATOR "-1" SEPARATOR "-1" SEPARATOR            \
 	"-1" SEPARATOR "0" SEPARATOR "1"
 
-/* Its number is what PyTorch 2.15 made of the same group. */
+/* The expected number is the one that PyTorch 2.15 made for the same group. */
 static void an_op_may_stand_for_a_collective(void **state)
 {
 	const struct model_collective *found;
@@ -263,7 +263,7 @@ static int by_value(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* torch.profiler's own number is shared by some. */
+/* In torch.profiler, some collectives share a number. */
 static void no_two_collectives_of_a_group_have_one_key(void **state)
 {
 	static uint64_t keys[300000];
@@ -322,7 +322,7 @@ static void a_call_is_of_an_op_before_it_is_of_what_the_program_named(void **sta
 	model_free(model);
 }
 
-/* A stack of one frame, taken for the op of that number. */
+/* A sampled stack of one frame, for the op with this number. */
 static void stack_taken(struct log_builder *log, uint64_t number, uint64_t time_ns, uint32_t line)
 {
 	uint64_t code = 0xc0de00 + 16 * (uint64_t)line;
@@ -404,7 +404,7 @@ static void an_evaluation_has_the_number_of_the_node_inside_of_it(void **state)
 						  .name = INNER,
 						  .scope = GPT_AGENT_OP_BACKWARD_FUNCTION});
 	op(&log, LAST + 1, 105, 120, 0);
-	op(&log, LAST + 1, 130, 140, 0); /* with nothing inside */
+	op(&log, LAST + 1, 130, 140, 0); /* nothing inside */
 	op(&log, OTHER, 140, 150, 0);
 	log_end(&log, 1000);
 	model = model_of(&log);
@@ -531,7 +531,7 @@ static void an_open_op_goes_no_further_than_ops_were_observed(void **state)
 
 	begin(&log);
 	op(&log, LAST, 200, 250, GPT_AGENT_OP_OPEN);
-	log_put(&log, GPT_AGENT_OPS, &left, sizeof(left), "", 0); /* another gputrace wanted them, and has left */
+	log_put(&log, GPT_AGENT_OPS, &left, sizeof(left), "", 0); /* another gputrace asked for ops, and has left */
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_ops(model, "last 200-600+");
@@ -578,8 +578,8 @@ static void what_does_not_make_sense_is_counted_and_left_out(void **state)
 	begin(&log);
 	op(&log, OUTER, 150, 110, 0);	 /* ends before it begins */
 	op(&log, OUTER, 110, 901, 0);	 /* ends after it was reported */
-	op(&log, OUTER, 5, 30, 0);	 /* of another trace: not bad */
-	op(&log, LAST + 1, 200, 210, 0); /* a name that no one reported */
+	op(&log, OUTER, 5, 30, 0);	 /* before this trace: not bad */
+	op(&log, LAST + 1, 200, 210, 0); /* its name was never described */
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_ops(model, "? 200-210");

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* GPU work that the agent hands over and that is not of the trace: older, or launched when it had ended. */
+/* GPU work that the agent hands over but that is outside the trace: older, or launched after its end. */
 #include "model_of.h"
 
 #define MS 1000000ull
-#define WALL 1790000000000000000ull /* of the clock's zero */
+#define WALL 1790000000000000000ull /* wall clock at the monotonic clock's zero */
 #define START (1000 * MS)
 #define END (2000 * MS)
 
 static struct log_builder it;
 
-/* A second gputrace: it comes to an agent that has been at work for long, and sees calls 10 to 13. */
+/* A second gputrace: it comes to an agent that has been working for long, and sees calls 10 to 13. */
 static void begin(void)
 {
 	log_begin(&it, START, WALL);
@@ -71,7 +71,7 @@ static void work_of_calls_made_when_the_trace_had_ended_is_left_out(void **state
 	struct model *model;
 
 	begin();
-	kernel(13, END + 100 * MS); /* called in the trace */
+	kernel(13, END + 100 * MS); /* called within the trace */
 	kernel(14, END + 101 * MS);
 	kernel(15, 0); /* could not be timed */
 	model = end();
@@ -89,7 +89,7 @@ static void between_them_a_launch_that_was_not_seen_is_a_loss(void **state)
 	log_launch(&it, PID, TID, START + 200 * MS, 0, 20);
 	log_batch(&it, PID, TID, START + 300 * MS);
 	kernel(15, START + 150 * MS);
-	kernel(22, START + 250 * MS); /* after the last call, and within the trace */
+	kernel(22, START + 250 * MS); /* after the last call, but within the trace */
 	model = end();
 	assert_int_equal(model->gpu_count, 2);
 	assert_int_equal(model_source(model)->receipt.gpu_ops_joined + model_source(model)->receipt.gpu_ops_before, 0);
@@ -114,7 +114,7 @@ static void ids_that_ran_over_say_the_same(void **state)
 	model_free(model);
 }
 
-/* An id that a thread was given before the trace, and reported of in it, is no beginning. */
+/* An id that a thread got before the trace, but that is reported within it, does not mark the beginning. */
 static void the_call_that_was_reported_first_is_the_beginning(void **state)
 {
 	struct model *model;
@@ -128,7 +128,7 @@ static void the_call_that_was_reported_first_is_the_beginning(void **state)
 	model_free(model);
 }
 
-/* Some probes were in place, and others were not. */
+/* Some probes were in place before the others. */
 static void calls_from_before_the_beginning_are_left_out(void **state)
 {
 	struct model *model;
@@ -153,7 +153,7 @@ static void calls_from_before_the_beginning_are_left_out(void **state)
 	model_free(model);
 }
 
-/* Its thread had to wait between id and call, and another with a higher id was reported before. */
+/* The thread waited between getting its id and the call; another thread with a higher id was reported before. */
 static void work_of_a_call_that_was_left_out_is_older_whatever_its_id(void **state)
 {
 	struct model *model;

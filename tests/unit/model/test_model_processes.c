@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Processes, threads, devices: who is who when numbers are reused. */
+/* Processes, threads, devices: identities when numbers are reused. */
 #include "model_of.h"
 
 #define SECOND 1000000000ull
@@ -245,7 +245,7 @@ static void a_device_is_its_uuid_whatever_number_a_process_gives_it(void **state
 	log_agent_device(&log, &(struct gpt_agent_device){.id = 1, .uuid = "bbbbbbbbbbbbbbb"}, "GPU B");
 	log_batch(&log, 2, 2, 100); /* CUDA_VISIBLE_DEVICES=1 */
 	log_agent_device(&log, &(struct gpt_agent_device){.id = 0, .uuid = "bbbbbbbbbbbbbbb"}, "GPU B");
-	log_batch(&log, 3, 3, 100); /* another one this process calls 1 */
+	log_batch(&log, 3, 3, 100); /* another device that this process calls 1 */
 	log_agent_device(&log, &(struct gpt_agent_device){.id = 1, .uuid = "ccccccccccccccc"}, "GPU C");
 	kernel_on(&log, 1, 0);
 	kernel_on(&log, 2, 0);

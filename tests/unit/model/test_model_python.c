@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Collections, imports and Python calls: which end belongs to which begin, and what the lists and the report make of
- * it. */
+/* Collections, imports and Python calls: matching ends with starts, and what the lists and the report make of them. */
 #include "model_of.h"
 
 #define A 0x7f0000001000ull
@@ -235,7 +234,7 @@ static void calls_are_ordered_by_thread_and_begin(void **state)
 	model_free(model);
 }
 
-/* The second call stands where the first did, or above: the first is over, and no one knows since when. */
+/* The second call's frame is where the first one's was, or above: the first is over, at an unknown time. */
 static void a_call_whose_end_was_lost_is_left_out_and_counted(void **state)
 {
 	struct log_builder log;

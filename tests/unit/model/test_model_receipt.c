@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the model says about its own completeness, and the clock that its GPU times depend on. */
+/* What the model reports about its own completeness, and the clock on which its GPU times depend. */
 #include "model_of.h"
 
 #define SECOND 1000000000ull
-#define WALL 1700000000000000000ll /* CLOCK_REALTIME less CLOCK_MONOTONIC */
+#define WALL 1700000000000000000ll /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
 
 static void kernel(struct log_builder *log, uint32_t corr, uint64_t start_ns, uint64_t end_ns)
 {
@@ -338,7 +338,7 @@ static void the_agents_own_samples_count_where_they_are_nearer(void **state)
 	log_agent_clock(&log,
 			(struct gpt_agent_clock){.mono_ns = 20 * SECOND, .wall_offset_ns = WALL + 70, .error_ns = 90});
 	kernel(&log, 1, WALL + 19 * SECOND, WALL + 19 * SECOND + 10);
-	log_batch(&log, PID + 1, TID, 20 * SECOND); /* whose agent lives in another time namespace */
+	log_batch(&log, PID + 1, TID, 20 * SECOND); /* its agent is in another time namespace */
 	log_agent_clock(&log,
 			(struct gpt_agent_clock){.mono_ns = 2000 * SECOND, .wall_offset_ns = WALL - 1980 * SECOND});
 	kernel(&log, 1, WALL + 19 * SECOND + 5, WALL + 19 * SECOND + 10);
@@ -351,7 +351,7 @@ static void the_agents_own_samples_count_where_they_are_nearer(void **state)
 	model_free(model);
 }
 
-/* The wall clock is set by `step` between 12 s and 13 s; kernels 1 s before and 1 s after. */
+/* The wall clock is set by `step` between 12 s and 13 s; one kernel is 1 s before, one 1 s after. */
 static void check_step(int64_t step)
 {
 	struct log_builder log;
@@ -385,7 +385,7 @@ static void a_step_of_the_wall_clock_moves_no_kernel(void **state)
 	check_step(-3600 * (int64_t)SECOND);
 }
 
-/* Set back by 3 s: the wall times from 11 s to 14 s come twice. */
+/* Set back by 3 s: the wall times from 11 s to 14 s occur twice. */
 static void a_wall_time_that_came_twice_is_kept_apart_by_its_call(void **state)
 {
 	struct log_builder log;

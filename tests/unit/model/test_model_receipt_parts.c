@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A receipt that is counted part by part is that of the whole; what is of another part is not counted. */
+/* A receipt that is counted part by part equals that of the whole; what belongs to another part is not counted. */
 #include "model_of.h"
 #include "trace_cut.h"
 #include "model/join/receipt.h"
@@ -46,7 +46,7 @@ static void add_launches(struct log_builder *log, uint32_t pid)
 	}
 }
 
-/* Agents that start, or defer their start, or do not come; sessions of others; launches with and without GPU work. */
+/* Agents that start, defer their start, or never come; other clients' sessions; launches with and without GPU work. */
 static struct model *some_model(unsigned seed)
 {
 	struct log_builder log;
@@ -78,7 +78,7 @@ static void assert_receipt(const struct model_receipt *receipt, const struct mod
 	assert_memory_equal(receipt, expected, sizeof(*receipt));
 }
 
-/* As the recording has it: nothing that events say. */
+/* The receipt as the recording has it: without anything that events give. */
 static struct model_receipt losses_of(const struct model *model)
 {
 	const struct model_receipt *whole = &model_source(model)->receipt;
@@ -125,7 +125,7 @@ static void parts_add_up_to_the_whole(void **state)
 	assert_true(gaps > TRACES && gap_launches > TRACES && early > TRACES);
 }
 
-/* GPU work of a call, out of the other's buffer. */
+/* GPU work of a call, from the other client's buffer. */
 static struct model *model_with_a_gap(void)
 {
 	struct log_builder log;
@@ -192,7 +192,7 @@ static void what_is_not_due_is_not_counted(void **state)
 
 #define MANY 20000
 
-/* Every third launch has a kernel, every seventh failed. */
+/* Every third launch has a kernel; every seventh failed. */
 static int log_of_many_launches(void)
 {
 	struct log_builder log;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A slice of a trace: what belongs to it, what its receipt says, and that it does not depend on the trace's parts. */
+/* A slice of a trace: its events, its receipt, and that it does not depend on the trace's parts. */
 #include "analyzed.h"
 #include "trace_cut.h"
 
@@ -9,14 +9,14 @@
 #define STEPS 6u
 #define STEP_AT(step) (SAMPLE_START + 1000000 + (step)*SAMPLE_STEP)
 
-/* All events of a trace, one number after the other, and its last receipt. */
+/* All events of a trace, each as a number, and its last receipt. */
 struct contents {
 	ARRAY(uint64_t) calls;
 	ARRAY(uint64_t) gpu;
 	ARRAY(uint64_t) syncs;
 	ARRAY(uint64_t) memories;
 	ARRAY(uint64_t) overheads;
-	ARRAY(uint64_t) launches; /* for each operation, the place of its call */
+	ARRAY(uint64_t) launches; /* for each operation, the number of its call */
 	struct model_receipt receipt;
 	uint64_t start_ns, end_ns, process_calls, gpu_ops;
 };
@@ -51,7 +51,7 @@ static struct contents contents_of(struct trace *trace)
 		all.gpu_ops = part->processes[0].gpu_ops;
 	}
 	assert_int_equal(trace->error, 0);
-	if (all.overheads.count) /* a model has them in no order */
+	if (all.overheads.count) /* a model's overheads are in no order */
 		qsort(all.overheads.items, all.overheads.count, sizeof(all.overheads.items[0]), compare_times);
 	return all;
 }
@@ -66,7 +66,7 @@ static void contents_free(struct contents *all)
 	array_free(&all->launches);
 }
 
-/* Of a whole model, or (events) of one that is handed over in parts of that many events. */
+/* The slice of a whole model; or, if `events` is not 0, of the model in parts of that many events. */
 static struct contents slice_of(const struct model *whole, const struct slice *slice, uint32_t events)
 {
 	struct trace_of_model of;
@@ -82,13 +82,13 @@ static struct contents slice_of(const struct model *whole, const struct slice *s
 	return all;
 }
 
-/* Everything; tests narrow it. */
+/* A slice of everything; tests narrow it. */
 static struct slice everything(void)
 {
 	return (struct slice){.to_ns = UINT64_MAX, .device = NONE};
 }
 
-/* A span of a model that is handed over at once; closed by close_span. */
+/* A time span of a model that is handed over in one part; close it with close_span. */
 static const struct model *open_span(struct sliced_trace *sliced, struct trace_of_model *of, const struct model *whole,
 				     uint64_t from_ns, uint64_t to_ns)
 {
@@ -312,7 +312,7 @@ static void a_gpu_has_its_operations_their_calls_and_the_waits_of_those_threads(
 	slice.device = 9;
 	all = slice_of(whole, &slice, 0);
 	assert_int_equal(all.gpu.count, 1);
-	/* the memset and, of the same thread, what waits */
+	/* the memset's call, and the calls of the same thread that wait */
 	assert_int_equal(all.calls.count, 1 + STEPS);
 	assert_int_equal(all.calls.items[0], STEP_AT(0) + 20000);
 	assert_int_equal(all.calls.items[1], STEP_AT(0) + 40000);
@@ -335,7 +335,7 @@ static void a_gpu_has_its_operations_their_calls_and_the_waits_of_those_threads(
 					    (a).array.count * sizeof((a).array.items[0]));                             \
 	} while (0)
 
-/* Frees found. */
+/* Takes ownership of found. */
 static void assert_slice_is(struct contents found, const struct model *whole, const struct slice *slice)
 {
 	struct contents wanted = slice_of(whole, slice, 0);
@@ -445,7 +445,7 @@ static void each_part_of_a_slice_says_whether_more_follow(void **state)
 
 /* ---- span after span --------------------------------------------------------------------------------------------- */
 
-/* A trace that counts its rounds. */
+/* A trace that counts how often it is read. */
 struct counted_trace {
 	struct trace trace;
 	struct trace *inner;
@@ -481,7 +481,7 @@ static void spans_one_after_the_other_are_had_in_one_round_and_an_earlier_one_in
 	rolling_trace_open(&counting, &counted[0].trace);
 	rolling_trace_open(&handing, &counted[1].trace);
 	for (uint64_t from = SAMPLE_START; from < STEP_AT(STEPS); from += span_ns, spans++) {
-		bool again = spans == 9; /* the span before once more, and then on from there */
+		bool again = spans == 9; /* asks for the previous span again, and goes on from there */
 		struct slice slice = everything();
 		struct sliced_trace sliced;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Python functions and NVTX ranges of a source that is read twice: the parts of pass 2 have the spans of
- * the whole, wherever they are cut.
+ * Python functions and NVTX ranges of a source that is read twice: the parts of pass 2 have the spans of the whole,
+ * wherever the parts are cut.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -135,7 +135,7 @@ static void feed_begin(struct builder *builder, const struct events *events)
 	builder_set_end(builder, &end);
 }
 
-/* How likely what is, of 256; what may be lost, and whether a process may end. */
+/* The probability of each kind of event, of 256: also of losses and of the end of a process. */
 struct mix {
 	uint8_t of[KINDS];
 };
@@ -150,7 +150,7 @@ static enum what some_kind(const struct mix *mix)
 	return ENTER;
 }
 
-/* Functions at random depths, so that ends and begins are missing; ids that come again. */
+/* Functions at random depths, so that starts and ends are missing; ids are reused. */
 static void make(struct events *events, const struct mix *mix, unsigned seed)
 {
 	uint64_t time_ns = START - 20, call = 1000;
@@ -169,7 +169,7 @@ static void make(struct events *events, const struct mix *mix, unsigned seed)
 			events->list[i].id = call = 1000 + i;
 		else if (events->list[i].what == RETURN)
 			events->list[i].id = call;
-	/* records of agents come a little late */
+	/* agents' records come a little late */
 	for (size_t i = 1; i < events->count; i++)
 		if (events->list[i].what > LEAVE && events->list[i].what < EXEC && rand() % 4 == 0)
 			events->list[i].time_ns -= (uint64_t)rand() % 10;
@@ -201,7 +201,7 @@ static struct builder *read_first(const struct events *events)
 	return first;
 }
 
-/* What was seen of the spans of one kind so far. */
+/* The state of the spans of one kind. */
 struct seen {
 	const struct model *whole;
 	const struct model_span *expected; /* in the order of the list */
@@ -267,7 +267,7 @@ static void assert_span(struct seen *seen, const struct builder *second, const s
 	seen->states[index] = span->open ? 1 : 2;
 }
 
-/* Those that the part should have; and other parts. */
+/* Returns how many spans the part should have; *elsewhere: other parts have some, too. */
 static uint32_t expected_in_part(const struct seen *seen, uint32_t thread, uint64_t until_ns, bool last,
 				 bool *elsewhere)
 {
@@ -329,7 +329,7 @@ static bool has_kind(const struct events *events, enum what what)
 	return has;
 }
 
-/* What is reported from each event on is no earlier than this. */
+/* begins[i]: no event from i on is earlier than this. */
 static void find_begins(const struct events *events, uint64_t *begins)
 {
 	begins[events->count] = UINT64_MAX;
@@ -376,7 +376,7 @@ static void assert_same_threads(const struct model *whole, const struct builder 
 	}
 }
 
-/* Returns how many spans the traces had. */
+/* Returns the number of spans in the traces. */
 static uint64_t assert_mix(const struct mix *mix, unsigned traces)
 {
 	static struct events events;
@@ -437,7 +437,7 @@ static void ranges_of_programs_that_end_are_the_same_in_parts(void **state)
 	assert_mix(&mix, 60);
 }
 
-/* Some have no room in a interval, which is reported at its end. */
+/* Some ranges have no room within an interval; the loss is reported at its end. */
 static void where_ranges_were_lost_parts_leave_out_the_same(void **state)
 {
 	const struct mix mix = {.of = {[MARK] = 10,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Python and native stacks: what an address means depends on where in the log it is. */
+/* Python and native stacks: the meaning of an address depends on the place in the log. */
 #include "model_of.h"
 
 #define A 0x7f0000001000ull
@@ -73,7 +73,7 @@ static void a_stack_without_a_line_is_no_line_in_the_receipt(void **state)
 
 	log_begin(&log, 0, 0);
 	log_function(&log, PID, A, "main", "/src/train.py", 10);
-	/* its table is longer than is read, so none of it came */
+	/* the table is longer than gputrace reads, so none of it was sent */
 	log_put(&log, GPT_CODE,
 		&(struct gpt_code){.code = B,
 				   .pid = PID,
@@ -104,7 +104,7 @@ static void an_address_means_the_latest_code_object_before_the_stack(void **stat
 	log_function(&log, PID, A, "new", "/src/b.py", 20);
 	stack(&log, 2, A, 0);
 	log_launch(&log, PID, TID, 100, 2, 1);
-	log_launch(&log, PID, TID, 101, 1, 2); /* an old stack stays what it was */
+	log_launch(&log, PID, TID, 101, 1, 2); /* an old stack keeps its meaning */
 	model = model_of(&log);
 	assert_string_equal(frame_text(model, model->calls[0].stack, 0), "new (/src/b.py:20)");
 	assert_string_equal(frame_text(model, model->calls[1].stack, 0), "old (/src/a.py:10)");
@@ -184,7 +184,7 @@ static void the_reason_for_no_stack_is_kept(void **state)
 	model = model_of(&log);
 	for (uint8_t reason = GPT_STACK_NO_PYTHON; reason <= GPT_STACK_LOST; reason++)
 		assert_int_equal(model->calls[reason].stack_state, reason);
-	/* a state that has a stack, without one: it was lost */
+	/* a state with a stack, but no stack: it was lost */
 	assert_int_equal(model->calls[GPT_STACK_OK].stack_state, GPT_STACK_LOST);
 	assert_int_equal(model->calls[GPT_STACK_BACKWARD].stack_state, GPT_STACK_LOST);
 	assert_int_equal(model->calls[GPT_STACK_AMBIGUOUS + 1].stack_state, GPT_STACK_UNREADABLE);
@@ -243,7 +243,7 @@ static void a_stack_with_what_is_no_code_object_in_it_is_none(void **state)
 
 	log_begin(&log, 0, 0);
 	log_function(&log, PID, A, "main", "/src/train.py", 10);
-	log_code(&log, PID, B, NULL, NULL, NULL, 0, 0, NULL, 0); /* not even its type was right */
+	log_code(&log, PID, B, NULL, NULL, NULL, 0, 0, NULL, 0); /* not even its type is right */
 	log_stack(&log, PID, 5, 2, astray);
 	log_stack(&log, PID, 6, 1, astray);
 	log_launch(&log, PID, TID, 100, 5, 1);
@@ -271,12 +271,14 @@ static void equal_stacks_and_frames_are_one(void **state)
 	model = model_of(&log);
 	assert_int_equal(model->code_count, 1);
 	assert_int_equal(model->frame_count, 2);
-	assert_int_equal(model->stack_count, 2); /* a truncated one is not equal to a whole one */
+	assert_int_equal(model->stack_count, 2); /* a truncated stack does not equal a whole one */
 	assert_int_equal(model->stack_frame_count, 4);
 	model_free(model);
 }
 
-/* What bpf/ sends of a stack that is too deep: code A inside, code B outside, `missing` frames between them. */
+/*
+ * The form in which bpf/ sends a stack that is too deep: code A inside, code B outside, `missing` frames between them.
+ */
 static void log_deep_stack(struct log_builder *log, uint64_t id, int32_t missing)
 {
 	struct gpt_pyframe frames[GPT_PYSTACK_MAX_FRAMES];
@@ -370,11 +372,11 @@ static void a_second_description_may_come_after_the_first_was_needed(void **stat
 	log_put(&log, GPT_CODE_LINES, &event, sizeof(event), table, sizeof(table));
 	model = model_of(&log);
 	assert_string_equal(frame_text(model, 0, 0), "f (/src/a.py:11)");
-	assert_int_equal(model_source(model)->receipt.bad_records, 1); /* the one that is longer than the table */
+	assert_int_equal(model_source(model)->receipt.bad_records, 1); /* the record that is longer than the table */
 	model_free(model);
 }
 
-/* As two threads that meet a code object at once send it, while a third knows it already. */
+/* As when two threads meet a code object at once and both send it, while a third already knows it. */
 static void a_code_object_described_again_keeps_its_lines_until_the_new_ones_are_whole(void **state)
 {
 	const uint8_t table[] = {2, 1}, other[] = {2, 5};
@@ -552,7 +554,7 @@ static void native_stacks_are_named_and_demangled(void **state)
 	log_begin(&log, 0, 0);
 	log_native_stack(&log, PID, 3, 4, (uint64_t[]){0x10, 0x20, 0x30, 0x40});
 	log_call(&log, (struct gpt_call){.pid = PID, .tid = TID, .native_id = 3, .api = CUDA_LAUNCH, .stack_state = 1});
-	/* symbols come when someone had time to look them up */
+	/* symbols are reported later, when there was time to look them up */
 	log_native_sym(&log, PID, 0x10, "_ZN2at6native4gemmEPfi", "/usr/lib/libtorch.so");
 	log_native_sym(&log, PID, 0x20, "main", "/usr/bin/x");
 	log_native_sym(&log, PID, 0x30, "", "/usr/lib/libcublas.so.13");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Steps: what of a trace is a boundary between them, and which kind of boundary is taken. */
+/* Steps: what is a boundary between steps in a trace, and which kind of boundary is used. */
 #include "model_of.h"
 
 #include "model/steps/steps.h"
@@ -93,7 +93,7 @@ static void traced(struct log_builder *log, uint64_t time_ns, uint64_t code, uin
 	log_put(log, GPT_PYCALL, &record, sizeof(record), NULL, 0);
 }
 
-/* The steps of the log, as "source thread name: number start-end, ..."; the first with a star where it is cut. */
+/* Expects the log's steps as "source thread name: number start-end, ..."; a star marks a first step that is cut. */
 static void assert_steps(struct log_builder *log, struct step_request request, const char *expected)
 {
 	struct model *model;
@@ -196,7 +196,7 @@ static void a_backward_pass_is_over_when_its_thread_goes_on(void **state)
 	begin(&log);
 	forward(&log, TID, 100, 110);
 	backward(&log, ENGINE, NODE, 120, 130);
-	forward(&log, TID + 9, 132, 134); /* of another thread: it says nothing */
+	forward(&log, TID + 9, 132, 134); /* on another thread: it means nothing */
 	backward(&log, ENGINE, NODE, 140, 150);
 	forward(&log, TID, 160, 170);
 	backward(&log, ENGINE, NODE, 180, 190);
@@ -375,7 +375,7 @@ static void a_function_is_named_by_its_module_its_class_or_its_first_line(void *
 	assert_function("other.py", "21", 21, "");
 }
 
-/* "name file:line, ..." */
+/* Expects "name file:line, ...". */
 static void assert_functions(const struct step_function_list *list, const char *expected)
 {
 	char text[512] = "";
@@ -415,7 +415,7 @@ static void functions_that_a_name_fits_and_those_with_a_similar_one_are_known(vo
 	assert_found("backward", "", "");
 }
 
-/* A server's loop: main waits for a request, handle() deals with it. */
+/* A server's loop: main waits for a request, handle() processes it. */
 static void begin_server(struct log_builder *log)
 {
 	static const struct gpt_pyframe waits[] = {{.code = 1, .lasti = 2}},
@@ -483,7 +483,7 @@ static void a_sample_shows_a_function_before_it_launches_and_one_elsewhere_that_
 	sampled(&log, 110, 8);
 	launch(&log, TID, 120, 8);
 	sampled(&log, 150, 7);
-	sampled(&log, 160, 0); /* its stack is not known */
+	sampled(&log, 160, 0); /* its stack is unknown */
 	launch(&log, TID, 220, 8);
 	sampled(&log, 230, 8);
 	sampled(&log, 240, 8);
@@ -537,8 +537,8 @@ static void bursts_are_apart_by_more_than_was_requested(void **state)
 
 	begin(&log);
 	kernel(&log, 1, 100, 150);
-	kernel(&log, 2, 110, 120); /* on another stream: the first goes on */
-	kernel(&log, 3, 200, 210); /* 50 later: not more */
+	kernel(&log, 2, 110, 120); /* on another stream: the first continues */
+	kernel(&log, 3, 200, 210); /* 50 later, not more: the same burst */
 	kernel(&log, 4, 261, 270);
 	kernel(&log, 5, 400, 420);
 	assert_steps(&log, (struct step_request){.source = STEP_BURST, .name = "50ns", .gap_ns = 50},
@@ -592,7 +592,7 @@ static void a_step_is_found_by_time(void **state)
 	assert_true(step_at(list, 3, 99) == SIZE_MAX);
 	assert_int_equal(step_at(list, 3, 100), 0);
 	assert_int_equal(step_at(list, 3, 299), 1);
-	assert_int_equal(step_at(list, 3, 350), 1); /* between two: its end says whether it is in that one */
+	assert_int_equal(step_at(list, 3, 350), 1); /* between two steps: the event's end decides */
 	assert_int_equal(step_at(list, 3, 1000), 2);
 	steps_free(&steps);
 }

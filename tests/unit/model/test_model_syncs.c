@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Synchronisations in the model: whose call, which device, which recording of an event. */
+/* Synchronisations in the model: their call, their device, the recording of their event. */
 #include "model_of.h"
 
 #define RECORD_API GPT_API(GPT_DOMAIN_RUNTIME, 135) /* cudaEventRecord */
@@ -60,7 +60,7 @@ static void a_wait_meets_its_call_in_any_order(void **state)
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->sync_count, 2);
-	assert_int_equal(model->syncs[0].call, NONE); /* by time */
+	assert_int_equal(model->syncs[0].call, NONE); /* sorted by time */
 	assert_int_equal(model->calls[sync_of(model, 2)->call].corr, 2);
 	assert_int_equal(sync_of(model, 2)->start_ns, 210);
 	assert_int_equal(sync_of(model, 2)->end_ns, 260);
@@ -132,7 +132,7 @@ static void the_device_is_that_of_the_context(void **state)
 	log_batch(&log, PID, TID, 500);
 	waits(&log, 1, GPT_AGENT_SYNC_CONTEXT, UINT32_MAX, 0, 101);
 	log_agent_context(&log, (struct gpt_agent_context){.context = 1, .device = 3});
-	log_batch(&log, PID + 1, TID + 1, 500); /* there context 1 is not known */
+	log_batch(&log, PID + 1, TID + 1, 500); /* context 1 is unknown in that process */
 	waits(&log, 2, GPT_AGENT_SYNC_CONTEXT, UINT32_MAX, 0, 201);
 	log_end(&log, 1000);
 	model = model_of(&log);

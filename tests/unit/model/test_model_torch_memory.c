@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory of PyTorch's allocators: its order, what is known only from the events before, ops, and what a report says. */
+/* Memory of PyTorch's allocators: its order, values known only from earlier events, ops, and the report. */
 #include "model_of.h"
 #include "report/report.h"
 #include "whole_trace.h"
@@ -30,7 +30,7 @@ static void begin(struct log_builder *log)
 	log_agent_torch_memory_state(log, 0, "");
 }
 
-/* Of the CPU's allocator, which reports no more. */
+/* An event of the CPU's allocator, which reports no more than this. */
 static void cpu(struct log_builder *log, uint64_t time_ns, uint64_t address, uint64_t bytes, uint64_t stack)
 {
 	log_agent_torch_memory(log, (struct gpt_agent_torch_memory){.time_ns = time_ns,
@@ -57,7 +57,7 @@ static void cuda(struct log_builder *log, uint64_t time_ns, uint8_t kind, int64_
 								    .has_totals = 1});
 }
 
-/* All events as "time bytes of allocated in op". */
+/* Expects all events as "time bytes of allocated in op". */
 static void assert_events(const struct model *model, const char *expected)
 {
 	char text[1024] = "";
@@ -135,7 +135,7 @@ static void the_sums_of_a_gpu_are_its_allocators(void **state)
 	begin(&log);
 	cuda(&log, 120, GPT_AGENT_TORCH_MEMORY_ALLOCATED, 512, 10512);
 	cuda(&log, 140, GPT_AGENT_TORCH_MEMORY_FREED, -512, 10000);
-	cuda(&log, 150, GPT_AGENT_TORCH_MEMORY_FREED, -1024, 8976); /* from before the trace */
+	cuda(&log, 150, GPT_AGENT_TORCH_MEMORY_FREED, -1024, 8976); /* allocated before the trace */
 	model = made(&log);
 	assert_events(model, "120 512 of 10512 in aten::empty, 140 -512 of 10000 in aten::linear, "
 			     "150 -1024 of 8976 in aten::linear");
@@ -177,7 +177,7 @@ static void what_was_lost_is_in_the_receipt(void **state)
 
 /* ---- the report -------------------------------------------------------------------------------------------------- */
 
-/* table: as csv; NULL: the page. */
+/* table: its csv; NULL: the page. */
 static char *table_of(const struct model *model, const char *table)
 {
 	const struct report_options options = {.format = table ? &table_format_csv : NULL, .table = table};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What pass 1 foresees: whose calls there are, and whether their correlation ids can stay as they are. */
+/* What pass 1 collects for pass 2: whose calls there are, and whether correlation ids can stay unchanged. */
 #include "model_of.h"
 
 #include "chrome_lines.h"
@@ -53,7 +53,7 @@ static void of_many_processes_with_ids_far_apart_memory_is_bounded(void **state)
 	totals_free(&totals);
 }
 
-/* The totals of a log, and its Chrome trace, as of a long one. */
+/* The totals of a log, and its Chrome trace as that of a long log. */
 struct foreseen {
 	struct model_totals totals;
 	struct process_totals process;
@@ -107,7 +107,7 @@ static void calls_keep_cuptis_ids_in_a_long_log(void **state)
 	free(found.chrome);
 }
 
-/* CUPTI was shut down in between, and restarted its count. */
+/* CUPTI was shut down in between and started its count again. */
 static void calls_with_an_id_of_long_before_get_new_ones_in_a_long_log(void **state)
 {
 	struct log_builder log;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The cutter of models for tests: its parts are what model.h says of parts, and together they are the whole. */
+/* The cutter of models for tests: its parts keep what model.h promises about parts, and together they are the whole. */
 #include "analyzed.h"
 #include "trace_cut.h"
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-/* The same event but for indices into arrays of events. */
+/* Whether two events are the same, apart from indices into arrays of events. */
 static bool is_same_call(const struct model_call *a, const struct model_call *b)
 {
 	return a->start_ns == b->start_ns && a->end_ns == b->end_ns && a->thread == b->thread && a->stack == b->stack &&
