@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a page calls a kernel.  The names are those of kernels of PyTorch 2.15, CUTLASS and Triton. */
+/* The label of a kernel on a page. The names are kernels of PyTorch 2.15, CUTLASS and Triton. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The table of ops: rows as torch.profiler makes them, and the form they are printed in. */
+/* The table of ops: its rows match torch.profiler's, and so does its printed form. */
 #include "analyzed.h"
 #include "ops_log.h"
 
@@ -239,7 +239,7 @@ static void key_averages_without_a_gpu_have_no_columns_of_it(void **state)
 	free(text);
 }
 
-/* Each name in that order. */
+/* The text has each of the names, in this order. */
 static void assert_in_order(const char *text, const char *const names[])
 {
 	for (; *names; names++) {
@@ -318,7 +318,7 @@ static void rows_are_kept_apart_by_python_lines(void **state)
 	free(text);
 }
 
-/* mm of those shapes, twice of the first, and a sum of the table's own. */
+/* mm with two shapes, the first of them twice, beside the ops of the log. */
 static struct model *model_with_shapes(void)
 {
 	static const char *const texts[] = {
@@ -465,7 +465,7 @@ static void a_log_that_is_read_in_parts_has_the_table_of_the_whole(void **state)
 	free(many);
 }
 
-/* On a thread, at some time: of the CPU, or of a GPU. */
+/* Memory of the CPU or of a GPU, on a thread at a time. */
 static void memory(struct ops_log *ops, uint32_t tid, uint64_t time, int64_t bytes, int8_t device_type)
 {
 	log_agent_torch_memory(
@@ -480,7 +480,7 @@ static void memory(struct ops_log *ops, uint32_t tid, uint64_t time, int64_t byt
 							   .has_totals = device_type != GPT_TORCH_CPU});
 }
 
-/* linear from 500 to 560 with mm in mm from 510 to 540 in it, and on the other thread an op from 520 to 530. */
+/* linear from 500 to 560, in it mm from 510 to 540 with an mm in it; on the other thread an op from 520 to 530. */
 static struct model *model_with_memory(void)
 {
 	struct ops_log ops = ops_log_begin();
@@ -510,7 +510,7 @@ static void an_op_has_the_memory_of_its_time_on_all_threads(void **state)
 	assert_int_equal(row_of(&all, KEY_OP, "aten::linear")->memory_self.cpu, 100);
 	assert_int_equal(row_of(&all, KEY_OP, "aten::linear")->memory.gpu, 1 << 20);
 	assert_int_equal((int64_t)row_of(&all, KEY_OP, "aten::linear")->memory_self.gpu, -(2 << 20));
-	/* two that are one */
+	/* two nested ones of the same name count once */
 	assert_int_equal(row_of(&all, KEY_OP, "aten::mm")->memory.cpu, 2048);
 	assert_int_equal(row_of(&all, KEY_OP, "aten::mm")->memory_self.cpu, 2048);
 	assert_int_equal(row_of(&all, KEY_OP, "AddmmBackward0")->memory.cpu, 2048);

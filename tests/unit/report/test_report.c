@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The report of the sample run and of models bent into awkward shapes. */
+/* The report of the sample run, and of models changed into unusual ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +58,7 @@ static void assert_has(const char *text, const char *part)
 	}
 }
 
-/* The row of a table that has `part` in it starts with these cells. */
+/* In a section, the row that contains `part` starts with these cells. */
 static void assert_row(const char *text, const char *section, const char *part, const char *cells)
 {
 	const char *at = strstr(text, section), *line;
@@ -181,8 +181,8 @@ static void idle_time_is_charged_to_who_was_late_and_who_waited(void **state)
 	char *text = report_of(model, 120, false);
 
 	/*
-	 * Between two steps the GPU idles 660 us: for 280 of them the thread is still in cudaStreamSynchronize, and it
-	 * would have been ahead by 320 more.  The launch that was late stands second.
+	 * Between two steps the GPU idles 660 us: for 280 us of them the thread is still in cudaStreamSynchronize, and
+	 * it would have been ahead by 320 us more. The second place is that of the late launch.
 	 */
 	assert_row(text, "GPU idle by Python line", "after cudaStreamSynchronize",
 		   "6.1  44.9    19  train.py:27 train_step                     "
@@ -232,14 +232,14 @@ static void memory_names_the_lines_that_held_it_at_the_peak(void **state)
 {
 	char *text = report_of(model, 100, false);
 
-	/* one block of each step stays, one goes: 21 at most, in the last step */
+	/* of the two blocks of a step one stays, one goes: 21 at most, in the last step */
 	assert_has(text, "  GPU 0: 21.0 MB at most, 20.0 ms after the start\n");
 	assert_row(text, "Memory from CUDA", "train.py:24",
 		   "20.0 MB     20.0 MB      20  GPU 0   train.py:24 train_step");
 	assert_row(text, "Memory from CUDA", "model.py:42",
 		   "1.0 MB         0 B      20  GPU 0   model.py:42 Block.forward");
 	free(text);
-	/* a large block of the first step, gone in its end: what came later was not held then */
+	/* a large block that the first step frees at its end: later blocks were not held at the peak */
 	model->memories[0].bytes = 100000000;
 	text = report_of(model, 100, false);
 	assert_has(text, "  GPU 0: 101.0 MB at most, 1.0 ms after the start\n");
@@ -275,9 +275,9 @@ static void what_was_not_recorded_is_named(void **state)
 {
 	char *text = report_of(model, 100, false);
 
-	assert_null(strstr(text, "Not recorded")); /* a log that does not say */
+	assert_null(strstr(text, "Not recorded")); /* a log that does not list the activity sets */
 	free(text);
-	model->processes[0].agent_activity_sets = "kernels,cuda,memory"; /* waits are seen by their calls */
+	model->processes[0].agent_activity_sets = "kernels,cuda,memory"; /* waits are known from their calls */
 	text = report_of(model, 100, false);
 	assert_null(strstr(text, "Not recorded"));
 	free(text);
@@ -317,7 +317,7 @@ static void losses_are_known_by_cause(void **state)
 	free(text);
 }
 
-/* The receipt of a trace in which each cause of loss was met, the first once, the second twice and so on. */
+/* The receipt of a trace with every cause of loss, the first cause once, the second twice and so on. */
 static void lose_of_every_kind(struct model_receipt *receipt)
 {
 	uint64_t count = 0;
@@ -342,7 +342,7 @@ static void every_cause_of_loss_has_a_line(void **state)
 	for (size_t i = 0; i < MODEL_LOSSES; i++) {
 		char line[200];
 
-		/* of one it is in the singular */
+		/* for one, the text is singular */
 		snprintf(line, sizeof(line), "\n  %zu %s\n", i + 1,
 			 i ? losses[i].words : "call lost: the ring buffer was full");
 		assert_int_equal(losses[i].count, i + 1);
@@ -377,7 +377,7 @@ static void one_loss_is_said_in_the_singular(void **state)
 	}
 }
 
-/* The calls of one thread as if no agent had recorded while it made them. */
+/* Makes the calls of one thread look as if no agent had recorded during them. */
 static uint32_t leave_untimed(uint32_t thread)
 {
 	uint32_t launches = 0;
@@ -421,7 +421,7 @@ static void busy_and_idle_are_of_the_time_with_gpu_times(void **state)
 	assert_null(strstr(text, "GPU times begin"));
 	assert_has(text, "busy 26.4 %");
 	free(text);
-	/* the agent came after 10 of 22 ms, and a launch had been made before */
+	/* the agent started after 10 of 22 ms; one launch was before it */
 	model->processes[0].agent_ready_ns = SAMPLE_START + 10000000;
 	leave_untimed(0);
 	text = report_of(model, 100, false);
@@ -454,7 +454,7 @@ static void records_that_went_elsewhere_are_explained(void **state)
 	text = report_of(model, 100, false);
 	assert_has(text, "another user of CUPTI");
 	free(text);
-	model_source(model)->receipt.buffers_refused = 5; /* that is why, and no one else */
+	model_source(model)->receipt.buffers_refused = 5; /* this is the cause, not another user of CUPTI */
 	text = report_of(model, 100, false);
 	assert_null(strstr(text, "another user of CUPTI"));
 	assert_has(text, "\n  5 buffers CUPTI asked for and did not get: all 64 MB of the agent's were in use\n");
@@ -497,7 +497,7 @@ static void an_agent_that_only_deferred_its_start_says_why(void **state)
 	text = report_of(model, 1000, false);
 	assert_has(text, "another profiler (torch.profiler) recorded, or might have");
 	free(text);
-	model->processes[0].agent_activity_sets = "kernels"; /* later it did record */
+	model->processes[0].agent_activity_sets = "kernels"; /* later the agent did record */
 	text = report_of(model, 1000, false);
 	assert_has(text, "CUPTI delivered nothing");
 	free(text);
@@ -528,7 +528,7 @@ static void failed_calls_are_counted_and_placed(void **state)
 	free(text);
 }
 
-/* Makes the sample one without GPU records. */
+/* Turns the sample into one without GPU records. */
 static void without_gpu_times_it_says_why_and_what_to_do(void **state)
 {
 	const struct {
@@ -769,7 +769,7 @@ static void several_processes_have_one_line_each(void **state)
 	model_free(two);
 }
 
-/* One table as csv, which the caller frees. */
+/* One table as csv; the caller frees it. */
 static char *table_of(const struct model *subject, const char *table)
 {
 	const struct report_options options = {.format = &table_format_csv, .table = table};
@@ -821,7 +821,7 @@ static void idle_time_waits_and_copies_are_of_a_process_where_there_are_several(
 	text = report_of(two, 100, false);
 	for (const char *at = text; (at = strstr(at, " process\n")); at++)
 		columns++;
-	assert_int_equal(columns, 6); /* and GPU time by line, and under lines of the user's own code */
+	assert_int_equal(columns, 6); /* also in GPU time by line, and under lines of the user's own code */
 	free(text);
 	model_free(two);
 }

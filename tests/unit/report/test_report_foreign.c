@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a report says of files of other tools: nothing that only holds for a program that gputrace can still trace. */
+/* The report of other tools' files: nothing that holds only for a program that gputrace can still trace. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

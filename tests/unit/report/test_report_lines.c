@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Source with its costs: the figures are those of the report, and the text is that which ran, or is said to be missing.
+/*
+ * Source lines with their costs: the figures equal the report's; the text is the source that ran, or is reported
+ * missing.
  */
 #include <errno.h>
 
@@ -45,7 +47,7 @@ static void assert_has_not(const char *text, const char *part)
 
 /* ---- a program with source --------------------------------------------------------------------------------------- */
 
-/* Written that many seconds before the trace begins. */
+/* Writes a source whose mtime is age_s seconds before the start of the trace. */
 static void write_source(const char *path, const char *text, size_t bytes, int64_t age_s)
 {
 	const struct timespec times[2] = {{.tv_sec = WALL / 1000000000 - age_s}, {.tv_sec = WALL / 1000000000 - age_s}};
@@ -60,13 +62,13 @@ static void write_source(const char *path, const char *text, size_t bytes, int64
 static void log_place(struct log_builder *log, uint64_t id, const char *function, const char *path, uint32_t line,
 		      uint32_t first)
 {
-	/* the line that runs is three after the first of its piece of code */
+	/* the running line is the third after the first line of its code object */
 	log_function(log, PID, id, function, path, first);
 	log_stack(log, PID, id, 1, (struct gpt_pyframe[]){{.code = id, .lasti = 6}});
 	assert_int_equal(line, first + 3);
 }
 
-/* A function of which line 5 launches 40 us and copies 10 us, and waits 30 us; line 3 launches in it. */
+/* A function whose line 5 launches 40 us, copies 10 us and waits 30 us; line 3 launches within it. */
 static struct model *with_source(const char *path, const char *function)
 {
 	struct log_builder log;
@@ -117,7 +119,10 @@ static void a_function_has_its_source_with_figures_beside_it(void **state)
 	free(path);
 }
 
-/* It launches 10 us, after which the GPU has nothing to do for 390 us until it launches again; train 40 us at once. */
+/*
+ * late launches 10 us of work, then leaves the GPU idle for 390 us until it launches again; train launches 40 us at
+ * once.
+ */
 static void a_function_that_keeps_the_gpu_waiting_owns_more_than_one_that_uses_it_less_long(void **state)
 {
 	static const uint64_t starts[] = {110000, 150000, 550000};
@@ -362,7 +367,7 @@ static void assert_gpu(const struct analyses *all)
 	assert_int_equal(all->line_costs.gpu_ns, all->gpu_lines.sum);
 }
 
-/* The sum of rows of another analysis, by line. */
+/* The sum over another analysis's rows of a line. */
 static uint64_t waits_of(const struct waits *waits, uint32_t line)
 {
 	uint64_t ns = 0;
@@ -403,7 +408,7 @@ static void figures_of_lines_are_those_of_the_report(void **state)
 	}
 }
 
-/* Of the sample run (test_export_log.h), ten steps. */
+/* For the sample run (test_export_log.h), ten steps. */
 static void copies_waits_and_calls_count_for_the_lines_above_them_too(void **state)
 {
 	struct model *model = sample_model(1, 10);

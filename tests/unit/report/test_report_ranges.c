@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* GPU time by NVTX range, as the report has it. */
+/* GPU time by NVTX range in the report. */
 #include "model_of.h"
 
 #include "report_of.h"
@@ -24,7 +24,7 @@ static void pop(struct log_builder *log, uint64_t time_us, uint32_t tid)
 	range(log, GPT_AGENT_RANGE_POPPED, time_us, tid, "");
 }
 
-/* A launch whose kernel runs for so long; stack 1 begins at train(), 2 at load(). */
+/* A launch whose kernel runs for `ns`; the outermost frame of stack 1 is train(), of stack 2 load(). */
 static void launch(struct log_builder *log, uint64_t time_us, uint32_t tid, uint64_t stack, uint8_t stack_state,
 		   uint64_t ns)
 {
@@ -55,7 +55,7 @@ static void begin(struct log_builder *log)
 	log_agent_name(log, 1, "kernel");
 }
 
-/* The table's row of that range is "GPU time, share, operations, ranges, time they were open". */
+/* The range's row of the table is "GPU time, share, operations, ranges, time they were open". */
 static void assert_row(const char *text, const char *name, const char *cells)
 {
 	char row[512], *section = strstr(text, "GPU time by NVTX range"), *at = NULL;

@@ -14,7 +14,7 @@
 
 static char shown[512];
 
-/* What text_put writes. */
+/* The output of text_put. */
 static const char *truncated(const char *text, unsigned columns, enum text_truncate how)
 {
 	FILE *out = fmemopen(shown, sizeof(shown), "w");

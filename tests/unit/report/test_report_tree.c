@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The tree of calls: who stands under whom, with how much time, and what of it is shown. */
+/* The tree of calls: callers, their callees, times, and what of it is shown. */
 #include "analyzed.h"
 #include "analyze/tree/call_tree_nodes.h"
 #include "forward_log.h"
@@ -196,7 +196,7 @@ static void programs_get_the_tree_as_rows_with_their_depth(void **state)
 
 /* ---- libraries --------------------------------------------------------------------------------------------------- */
 
-/* A launch of 10 us under main > two of torch's and one of threading's > block, and one of 5 us in torch itself. */
+/* A 10 us launch in main > two frames of torch > one of threading > block, and one of 5 us directly in torch. */
 static struct model *with_libraries(void)
 {
 	static const struct {

@@ -38,7 +38,7 @@ static void put_table(struct table_writer *writer, const char *id, const char *n
 	table_free(&table);
 }
 
-/* What a table of one row (name NULL: of none) becomes; the caller frees it. */
+/* The output for a table of one row (name NULL: no row); the caller frees it. */
 static char *written(const struct table_format *format, const char *only, const char *name, uint64_t ns)
 {
 	struct table_writer writer;

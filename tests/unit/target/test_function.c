@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Whole functions: the ways out of them, and what stands after their calls. */
+/* Whole functions: their exits, and the instructions after their calls. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 #if defined(__x86_64__)
 
-/* Labels mark the sites that are expected: each function's are NAME_1, NAME_2 and so on. */
+/* Labels mark the expected sites: those of a function are NAME_1, NAME_2 and so on. */
 static const char source[] =
 	"void helper(void) {}\n"
 	"__attribute__((visibility(\"hidden\"))) void own(void) {}\n"
@@ -26,29 +26,29 @@ static const char source[] =
 	"\"function simple\\n push %rbp\\n push %rbx\\n sub $0x28, %rsp\\n\"\n"
 	"\"site simple_1\\n call own\\n add $0x28, %rsp\\n pop %rbx\\n pop %rbp\\n ret\\n .size simple, . - "
 	"simple\\n\"\n"
-	/* two ways into one epilogue: a jump, and a move in front of it */
+	/* two ways into one epilogue: a jump, and a move before it */
 	"\"function joined\\n sub $0x18, %rsp\\n test %edi, %edi\\n je 1f\\n call own\\n\"\n"
 	"\"site joined_2\\n jmp 2f\\n1: call own\\n\"\n"
 	"\"site joined_1\\n xor %eax, %eax\\n2: add $0x18, %rsp\\n ret\\n .size joined, . - joined\\n\"\n"
-	/* a conditional jump into the epilogue may not be taken: the return itself */
+	/* a conditional jump into the epilogue may not be taken, so the site is the return itself */
 	"\"function perhaps\\n sub $0x18, %rsp\\n test %edi, %edi\\n je 1f\\n call own\\n1: add $0x18, %rsp\\n\"\n"
 	"\"site perhaps_1\\n ret\\n .size perhaps, . - perhaps\\n\"\n"
-	/* nothing but a return; two of them */
+	/* only returns, two of them */
 	"\"function bare\\n test %edi, %edi\\n je 1f\\n\"\n"
 	"\"site bare_1\\n ret\\n1: nop\\n\"\n"
 	"\"site bare_2\\n ret\\n .size bare, . - bare\\n\"\n"
-	/* leaves by another function */
+	/* leaves through another function */
 	"\"function leaves\\n test %edi, %edi\\n je simple\\n ret\\n .size leaves, . - leaves\\n\"\n"
-	/* has a part elsewhere: one end there, and a way from there into the epilogue here */
+	/* has a part elsewhere: that part has one exit of its own, and a jump back into the epilogue here */
 	"\"function split\\n sub $0x18, %rsp\\n test %edi, %edi\\n je split.cold\\n\"\n"
 	"\"site split_1\\n call own\\n.Lback: add $0x18, %rsp\\n ret\\n .size split, . - split\\n\"\n"
 	"\"function away\\n nop\\n nop\\n ret\\n .size away, . - away\\n\"\n"
 	"\"\\t.type split.cold, @function\\nsplit.cold:\\n test %esi, %esi\\n je 1f\\n\"\n"
 	"\"site split_2\\n jmp .Lback\\n1: call own\\n nop\\n add $0x18, %rsp\\n\"\n"
 	"\"site split_3\\n ret\\n .size split.cold, . - split.cold\\n\"\n"
-	/* holds something that is no instruction */
+	/* contains bytes that are no instruction */
 	"\"function broken\\n nop\\n .byte 0x06\\n ret\\n .size broken, . - broken\\n\"\n"
-	/* calls through the PLT, directly, and something else */
+	/* calls through the PLT beside another call; a direct call */
 	"\"function caller\\n sub $8, %rsp\\n call helper@plt\\n\"\n"
 	"\"site caller_1\\n nop\\n call own\\n nop\\n call helper@plt\\n\"\n"
 	"\"site caller_2\\n add $8, %rsp\\n ret\\n .size caller, . - caller\\n\"\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the comments of a file that PyTorch's compiler wrote say of the lines that launch. */
+/* The comments in a file written by PyTorch's compiler: what they say about the lines that launch. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 #include "target/generated.h"
 
-/* Of the lines reported: "LINE kernel|nodes|ops|file:line", one after the other. */
+/* The reported lines, as "LINE kernel|nodes|ops|file:line", one after the other. */
 struct said {
 	char text[4096];
 	unsigned lines;
@@ -30,7 +30,7 @@ static void add(void *context, const struct generated_line *line)
 		 (int)line->ops.size, line->ops.bytes, (int)line->file.size, line->file.bytes, line->file_line);
 }
 
-/* In memory of its own length, so that a read beyond it is seen. */
+/* Reads from memory of exactly this length, so that a sanitizer sees a read beyond it. */
 static struct said read_generated(const char *text, size_t bytes)
 {
 	char *copy = malloc(bytes + !bytes);

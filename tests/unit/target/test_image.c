@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* ELF files: what is found in a library the linker made, and what is refused in one it did not. */
+/* ELF files: what is found in a library that the linker made, and what is refused in a file that it did not make. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -102,7 +102,7 @@ static void a_local_symbol_comes_from_the_static_table(void **state)
 
 struct compared {
 	struct image *image;
-	unsigned same, others; /* others: of the name another version is the default one */
+	unsigned same, others; /* others: symbols that are not the default version of their name */
 };
 
 static int compare_exported(const struct image_symbol *symbol, void *context)
@@ -123,7 +123,7 @@ static int compare_exported(const struct image_symbol *symbol, void *context)
 	return 0;
 }
 
-/* The C library has thousands, in all bindings and versions. */
+/* The C library has thousands of symbols, in all bindings and versions. */
 static void hashes_lead_to_each_symbol_of_the_table(void **state)
 {
 	struct compared libc = {0};
@@ -133,7 +133,7 @@ static void hashes_lead_to_each_symbol_of_the_table(void **state)
 	void *handle;
 
 	(void)state;
-	assert_true(dladdr((void *)gnu_get_libc_version, &info)); /* no sanitizer has that of its own */
+	assert_true(dladdr((void *)gnu_get_libc_version, &info)); /* no sanitizer defines this function */
 	assert_int_equal(image_open(open_file(info.dli_fname), &libc.image), 0);
 	handle = dlopen(info.dli_fname, RTLD_NOW);
 	image_each_symbol(libc.image, compare_exported, &libc);
@@ -187,7 +187,7 @@ static void imported_and_absent_symbols_are_not_found(void **state)
 	struct image_symbol symbol;
 
 	assert_int_equal(image_symbol(f->image, "imported", &symbol), -ENOENT);
-	assert_int_equal(image_symbol(f->image, "SECOND", &symbol), -ENOENT); /* the version itself: absolute */
+	assert_int_equal(image_symbol(f->image, "SECOND", &symbol), -ENOENT); /* a version's own symbol is absolute */
 	assert_int_equal(image_symbol(f->image, "", &symbol), -ENOENT);
 }
 
@@ -202,7 +202,7 @@ static void an_address_finds_the_function_around_it(void **state)
 	assert_int_equal(image_symbol_at(f->image, helper.address + helper.size - 1, &found), 0);
 	assert_string_equal(found.name, "hidden_helper");
 	assert_int_equal(image_symbol_at(f->image, 8, &found), -ENOENT);
-	/* _init has no size, and ends where .plt begins */
+	/* _init has no size; it ends where .plt begins */
 	assert_int_equal(image_symbol(f->image, "_init", &helper), 0);
 	assert_int_equal(image_symbol_at(f->image, helper.address + 1, &found), 0);
 	assert_string_equal(found.name, "_init");
@@ -226,7 +226,7 @@ static void an_address_and_its_offset_hold_the_same(void **state)
 	assert_int_equal(image_read(f->image, symbol.address, here, SIZE_MAX), -ERANGE);
 }
 
-/* Read-only data and what RELRO made read-only can be the same page of the file: then no answer is the right one. */
+/* Read-only data and RELRO data can share a page of the file: then no bias is the right one. */
 static void no_mapping_of_a_library_gives_a_bias_but_the_loaders(void **state)
 {
 	struct fixture *f = *state;
@@ -317,7 +317,7 @@ static void what_is_not_elf_of_this_machine_is_refused(void **state)
 	assert_int_equal(image_open(open_file("/dev/null"), &image), -ENOEXEC);
 }
 
-/* The owner of a file may truncate it while we look: reading must fail, not kill. */
+/* The owner of a file may truncate it while gputrace reads: reading must fail, not crash. */
 static void a_file_that_shrinks_while_open_does_no_harm(void **state)
 {
 	struct fixture *f = *state;

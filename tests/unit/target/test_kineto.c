@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where Kineto notes that it records: code as PyTorch's has it, and code that must not be taken for it. */
+/* Where Kineto keeps the flag that it records: code as in PyTorch, and code that must not be mistaken for it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -63,7 +63,7 @@ static void code_that_ends_early_is_not_understood(void **state)
 	uint32_t offset;
 
 	for (size_t bytes = 0; bytes < 35; bytes++) {
-		uint8_t *code = test_malloc(bytes ? bytes : 1); /* what is read beyond it, a sanitizer sees */
+		uint8_t *code = test_malloc(bytes ? bytes : 1); /* a sanitizer sees a read beyond it */
 
 		memcpy(code, pushes[0].code, bytes);
 		assert_false(kineto_flag_in(code, bytes, &offset));
@@ -87,7 +87,7 @@ static void the_instance_is_where_the_function_finds_it(void **state)
 	assert_false(kineto_instance_in(by_pointer, 20, 0x9164160, &flag));
 }
 
-/* A process of its own memory: this one. */
+/* The test's own memory stands in for another process's. */
 static struct {
 	uint8_t guard, filler[15], flag;
 } memory;
@@ -99,7 +99,7 @@ static void memory_says_whether_it_records(void **state)
 		.guard = (uintptr_t)&memory.guard, .instance = (uintptr_t)&pointer, .by_pointer = true, .offset = 16};
 
 	memory.flag = 1;
-	assert_int_equal(kineto_records(getpid(), 0, &flag), 0); /* there is none yet */
+	assert_int_equal(kineto_records(getpid(), 0, &flag), 0); /* there is no instance yet */
 	memory.guard = 1;
 	assert_int_equal(kineto_records(getpid(), 0, &flag), 1);
 	memory.flag = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where libnccl has a number of a communicator: code as NCCL's has it, and code that must not be taken for it. */
+/* Where libnccl keeps a number of a communicator: code as in NCCL, and code that must not be mistaken for it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

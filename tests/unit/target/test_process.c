@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What /proc says of processes, also of those that try to say something else. */
+/* What /proc says about processes, also those that try to forge it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -24,7 +24,7 @@
 
 #define TEXT "this very file"
 
-/* A child that has run `prepare` and then waits to be killed. */
+/* A child that runs `prepare` and then waits to be killed. */
 static pid_t start_child(void (*prepare)(const void *), const void *argument)
 {
 	int ready[2];
@@ -109,7 +109,7 @@ static void a_command_line_cannot_drive_the_terminal(void **state)
 	pid_t child;
 
 	(void)state;
-	assert_int_equal(pipe(input), 0); /* that the shell waits for */
+	assert_int_equal(pipe(input), 0); /* the shell waits for it */
 	child = fork();
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -120,7 +120,7 @@ static void a_command_line_cannot_drive_the_terminal(void **state)
 		      "line\nend", NULL);
 		_exit(1);
 	}
-	for (int i = 0;; i++) { /* until the exec is done: 5 s */
+	for (int i = 0;; i++) { /* until the exec is done, at most 5 s */
 		cmdline = process_cmdline(child);
 		if (strstr(cmdline, "read x"))
 			break;
@@ -162,7 +162,7 @@ static void *wait_for_ever(void *unused)
 	return unused;
 }
 
-/* A child that goes on in another thread than its first. */
+/* A child whose first thread has ended while another one goes on. */
 static pid_t start_headless(void)
 {
 	pid_t child = fork();
@@ -332,7 +332,7 @@ static void a_replaced_file_is_opened_as_it_was_mapped(void **state)
 	remove_folder(folder);
 }
 
-/* The fallback looks by name, so it must notice that the name now means something else. */
+/* The fallback goes by name, so it must notice that the name now belongs to another file. */
 static void another_file_of_the_same_name_is_refused(void **state)
 {
 	char *folder = make_folder(), *path = xasprintf("%s/library.so", folder);
@@ -377,7 +377,7 @@ static void anonymous_memory_and_devices_are_not_opened(void **state)
 	munmap(device, 4096);
 }
 
-/* Hides `folder` under a file system that only this process sees, and maps a file of it. */
+/* Mounts a file system over `folder` that only this process sees, and maps a file in it. */
 static void map_in_own_namespace(const void *folder)
 {
 	char *path = xasprintf("%s/library.so", (const char *)folder);
@@ -410,7 +410,7 @@ static void a_file_of_another_mount_namespace_is_opened(void **state)
 		if (strcmp(mapping.path, path))
 			continue;
 		assert_text_behind(child, &mapping);
-		mapping.end += 4096; /* and by name in its root */
+		mapping.end += 4096; /* also by its name in the process's root */
 		assert_text_behind(child, &mapping);
 		found++;
 	}
@@ -421,7 +421,7 @@ static void a_file_of_another_mount_namespace_is_opened(void **state)
 	remove_folder(folder);
 }
 
-/* Has `folder` as its root; and becomes someone else. */
+/* Makes `folder` its root and changes to another user. */
 static void live_in(const void *folder)
 {
 	if (chroot(folder) || chdir("/") || setuid(1234) || prctl(PR_SET_PDEATHSIG, SIGKILL))

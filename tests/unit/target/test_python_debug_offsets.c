@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* _Py_DebugOffsets of every series: taken as they are, and whatever they say, what is accepted can be walked. */
+/* _Py_DebugOffsets of every series: their values are used, and whatever they are, an accepted layout can be walked. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static struct python_version version_of(unsigned s)
 	return (struct python_version){.major = s >> 8, .minor = s & 0xff, .micro = 0, .hex = s << 16 | 0xf0};
 }
 
-/* The offset that the table has where this word says it. */
+/* The table's offset for the field that this word gives. */
 static uint64_t table_value(const struct gpt_pylayout *row, const struct python_debug_word *word)
 {
 	uint64_t value = 0;
@@ -34,7 +34,7 @@ static uint64_t table_value(const struct gpt_pylayout *row, const struct python_
 	return value;
 }
 
-/* What a CPython says of itself that is built like the one of the table. */
+/* Fills in what a CPython with the table's layout says about itself. */
 static void fill(unsigned s)
 {
 	size_t count = 0;
@@ -76,7 +76,7 @@ static void what_they_say_replaces_the_table(void **state)
 		assert_false(free_threaded);
 		for (size_t j = 0; j < count; j++) {
 			fill(series[i]);
-			/* Frames have room for one more word; so has all else. */
+			/* All structures have room for one more word, frames too. */
 			words[list[j].word] += list[j].bytes == 1 && list[j].field_bytes == 2 ? 1 : 8;
 			if (list[j].field == offsetof(struct gpt_pylayout, frame_instr))
 				words[list[j].word] -= 16;

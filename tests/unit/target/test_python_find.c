@@ -22,9 +22,9 @@
 #define TEXT_MAX 512
 
 /*
- * There is a second interpreter, newer and thus before the first in the list; 3.6 and 3.7 have no module for it.
- * The main thread blocks in os.read below recursion, a lambda called from C, a generator, a method, and names of
- * each width of characters; a worker blocks in a lock; a reporter writes the frames of all, then blocks.
+ * The script makes a second interpreter, which is newer and thus first in the list; 3.6 and 3.7 have no module for
+ * that. The main thread blocks in os.read below recursion, a lambda called from C, a generator, a method, and names of
+ * each width of characters; a worker blocks in a lock; a reporter writes the frames of all threads, then blocks.
  */
 static const char script[] =
 	"import os, sys, threading, time\n"
@@ -50,8 +50,7 @@ static const char script[] =
 	"            len(table), sum(table), local, code.co_name, getattr(code, 'co_qualname', '-'), "
 	"code.co_filename))\n"
 	"        frame = frame.f_back\n"
-	/* [(thread, its system call, how often it has begun to wait)] of those that read input or wait without an end
-	 */
+	/* [(thread, its system call, how often it began to wait)] for threads that read input or wait without limit */
 	"def blocked():\n"
 	"    found = []\n"
 	"    for thread in os.listdir('/proc/self/task'):\n"
@@ -241,7 +240,7 @@ static int lasti_of(const struct gpt_pylayout *l, uint64_t frame, uint64_t code)
 	return (int)(int64_t)(word(frame + l->frame_instr) - (code + l->code_instructions));
 }
 
-/* Frames of plain calls lie in the thread's chunks, those of generators in the generator. */
+/* Frames of plain calls are in the thread's chunks, frames of generators in the generator. */
 static bool is_in_chunks(const struct gpt_pylayout *l, uint64_t thread, uint64_t frame, unsigned *chunks)
 {
 	bool found = false;
@@ -274,7 +273,7 @@ static void check_thread(const struct gpt_python *python, uint64_t thread, const
 		assert_int_equal(word(code + l->object_type), python->code_type);
 		assert_int_equal(code, reported->frames[depth].code);
 		check_code(l, code, &reported->frames[depth]);
-		if (!is_reporter || depth > 0) /* its innermost frame has moved on since it reported */
+		if (!is_reporter || depth > 0) /* the reporter's innermost frame has moved on since it reported */
 			assert_int_equal(lasti_of(l, frame, code), reported->frames[depth].lasti);
 		if (reported->frames[depth].local)
 			assert_int_equal(word(frame + l->frame_localsplus) & ~7ull, reported->frames[depth].local);
@@ -312,7 +311,7 @@ static unsigned check_threads(const struct gpt_python *python, uint64_t interpre
 	return seen;
 }
 
-/* The newest comes first; it was never run, and has no thread with frames. Returns the other. */
+/* The newest interpreter comes first; it never ran and has no thread with frames. Returns the other one. */
 static uint64_t check_interpreters(const struct gpt_python *python, const struct reported *reported)
 {
 	const struct gpt_pylayout *l = &python->layout;
@@ -351,7 +350,7 @@ static int clean(void **state)
 	return 0;
 }
 
-/* The probe for dying code objects lies in code_dealloc: right at its start or a few bytes into its prologue. */
+/* The probe for dying code objects is in code_dealloc: at its start or a few bytes into its prologue. */
 static void check_dealloc(const struct python_info *info)
 {
 	struct image_symbol symbol;
@@ -369,7 +368,7 @@ static void check_dealloc(const struct python_info *info)
 	image_close(image);
 }
 
-/* It grows by one for the thread that the child starts when reported to. */
+/* The counter grows by one for the thread that the child starts when it gets a line. */
 static void check_counter(const struct gpt_python *python, uint64_t interpreter, const struct child *child)
 {
 	uint64_t counter = interpreter + python->layout.interp_next_unique_id;
@@ -384,7 +383,7 @@ static void check_counter(const struct gpt_python *python, uint64_t interpreter,
 	assert_int_equal(word(counter), before + 1);
 }
 
-/* What debug offsets say is what the table says, but for the large structures that may grow in a series. */
+/* Debug offsets equal the table, except in the large structures, which may grow within a series. */
 static void check_table(const struct gpt_pylayout *layout)
 {
 	const struct gpt_pylayout *row = python_layout(layout->version);
@@ -448,7 +447,7 @@ static void every_supported_python_is_walked_to_its_own_frames(void **state)
 	}
 }
 
-/* Beside thousands of other entries, so that dicts have indices of more than a byte. */
+/* The cell's entry is among thousands of others, so that dicts have indices wider than a byte. */
 static void the_text_of_a_cell_is_what_linecache_has(void **state)
 {
 	static const char cell_script[] =

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* CPython 3.6's list of interpreters: found by its name, else in the code that returns it, else not at all. */
+/*
+ * CPython 3.6's list of interpreters: found by its name, else in the code of the function that returns it, else not at
+ * all.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -17,7 +20,7 @@ static const char source[] = "static void *interp_head;\n"
 			     "void *PyInterpreterState_Head(void) { return interp_head; }\n"
 			     "void add(void *head) { interp_head = head; }\n";
 
-/* How distributions, conda and people compile it. */
+/* The flags that distributions, conda and people compile it with. */
 static const char *const flags[] = {
 	"-shared -fPIC -O0",
 	"-shared -fPIC -O2",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Interpreters that cannot be walked, most of them made up: refused, with a reason that says which and why. */
+/* Interpreters that cannot be walked, most of them made up: each is refused with a reason that names it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

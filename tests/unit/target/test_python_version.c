@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which CPython a file is, by what it exports, by its name, by its text; and that two of them must agree. */
+/* Which CPython a file is, by its exports, its name and its text; two of these must agree. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -66,7 +66,7 @@ static void the_version_is_what_all_sources_agree_on(void **state)
 
 #define READ_AT_ONCE (1 << 20) /* SCAN_CHUNK, user/target/python_version.c */
 
-/* A library with the text that many bytes into its read-only data; returns where in the file that is. */
+/* Builds a library with the text `pad` bytes into its read-only data; returns the text's offset in the file. */
 static uint64_t build_with_text_at(size_t pad, struct image **image)
 {
 	char *source =

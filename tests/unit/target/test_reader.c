@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory that does not come: no one waits for it, and its process is read again once it has come. */
+/* Memory that does not arrive: no caller waits for it forever, and its process is read again once it has arrived. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -23,7 +23,7 @@
 
 #define PAGE 4096
 
-/* Shared with children: where their page is, and that it may come. */
+/* Shared with children: the address of their page, and whether it may arrive. */
 struct waiting {
 	_Atomic uint64_t page;
 	_Atomic bool may_come;
@@ -127,7 +127,9 @@ static uint64_t run_once(reader_job job)
 	return bytes;
 }
 
-/* Whoever has the answer asks for the next file while the reader still closes its own descriptor of that one. */
+/*
+ * The caller that has the answer asks for the next file while the reader still closes its own descriptor of the last.
+ */
 static void a_reader_keeps_no_descriptor_of_the_files_that_it_hands_out(void **state)
 {
 	uint64_t before = run_once(count_open);
@@ -152,7 +154,7 @@ static void one_whose_memory_has_come_is_read_again(void **state)
 	waiting->may_come = true;
 	while (waiting->page)
 		usleep(1000);
-	/* until the reader that had waited has ended */
+	/* until the reader that waited has ended */
 	while ((error = process_read_memory(pid, page, word, sizeof(word))) == -ETIMEDOUT)
 		usleep(1000);
 	assert_int_equal(error, 0);
@@ -174,14 +176,14 @@ static void all_processes_of_a_user_together_are_waited_for_only_so_long(void **
 	if (!free_one)
 		for (;;)
 			pause();
-	while (reader_next_silent(&silent)) /* of other tests */
+	while (reader_next_silent(&silent)) /* left by other tests */
 		;
 	for (int i = 0; i < 8; i++) {
 		waiting[i] = make_waiting();
 		pids[i] = start_waiting(waiting[i]);
 		assert_int_equal(process_read_memory(pids[i], waiting[i]->page, word, sizeof(word)), -ETIMEDOUT);
 	}
-	/* so one of the user's that would answer is not asked either, but is named */
+	/* so a process of this user that would answer is not asked either, but is reported */
 	assert_int_equal(process_read_memory(free_one, (uintptr_t)word, word, sizeof(word)), -ETIMEDOUT);
 	while (reader_next_silent(&silent))
 		named++;

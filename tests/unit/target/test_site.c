@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where a probe goes in a function: prologues as compilers write them, and those that must not be trusted. */
+/* Where a probe goes in a function: prologues that compilers write, and prologues that must not be trusted. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -107,7 +107,7 @@ static void each_prologue_gets_the_first_cheap_site_all_calls_pass(void **state)
 	}
 }
 
-/* Read past the given bytes would fault or, under a sanitizer, be reported. */
+/* A read past the given bytes would fault or be reported by a sanitizer. */
 static void every_truncated_prologue_is_safe(void **state)
 {
 	(void)state;

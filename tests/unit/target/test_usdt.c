@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* USDT notes: what they say, and what becomes of those that lie about their lengths. */
+/* USDT notes: their content, and the result for notes that lie about their lengths. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,7 +86,7 @@ static void notes_of_others_are_passed_over(void **state)
 	assert_int_equal(seen.last.address, 3);
 }
 
-/* Anything that is truncated anywhere gives what was whole and nothing else; sanitizers see a read beyond it. */
+/* A section truncated anywhere gives its whole notes and nothing else; a sanitizer sees any read beyond it. */
 static void a_section_may_end_anywhere(void **state)
 {
 	struct section section = {.used = 0};

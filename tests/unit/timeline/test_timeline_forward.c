@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Lines of forward ops on the slices of a backward pass, as the Chrome trace has them. */
+/* Forward ops' lines on the slices of a backward pass, in the Chrome trace. */
 #include "export/chrome/chrome.h"
 #include "forward_log.h"
 #include "whole_trace.h"
@@ -20,7 +20,7 @@ static char *traced(struct forward_log *forward)
 	return text;
 }
 
-/* The line of the file with an event of that name. */
+/* The line of the file with the event of this name. */
 static char *event(const char *text, const char *name)
 {
 	char wanted[128], *at;

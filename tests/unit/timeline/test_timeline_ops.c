@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Ops of PyTorch as a timeline hands them over. */
+/* PyTorch's ops in a timeline. */
 #include "timeline_of.h"
 
 #include "ops_log.h"
 #include "timeline_check.h"
 
-/* The slice of that name. */
+/* The slice with this name. */
 static const struct kept_slice *named(const struct kept *kept, const char *name)
 {
 	for (uint32_t i = 0; i < kept->slices.count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A trace that comes in parts makes the timeline of the whole. */
+/* A trace in parts makes the same timeline as the whole. */
 #include "timeline_of.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static struct kept keep_cut(struct trace *cut)
 	return keep_all(timeline);
 }
 
-/* Cut everywhere: the same events as of the whole, but for the numbers of Python slices. */
+/* Cut anywhere, the trace has the events of the whole, apart from the numbers of Python slices. */
 static void assert_same_events(const struct model *model, int process)
 {
 	struct trace_of_model of;
@@ -43,7 +43,7 @@ static void a_run_of_one_process_has_the_same_events_however_it_is_cut(void **st
 	model_free(model);
 }
 
-/* Calls, waits and arrows are numbered again. */
+/* Calls, waits and arrows are renumbered. */
 static void a_run_of_two_processes_has_the_same_numbers_however_it_is_cut(void **state)
 {
 	struct model *model = sample_model(2, 20);
@@ -55,7 +55,7 @@ static void a_run_of_two_processes_has_the_same_numbers_however_it_is_cut(void *
 	model_free(model);
 }
 
-/* They come with the part in which they end. */
+/* A wait comes with the part in which it ends. */
 static void waits_off_the_cpu_are_the_same_however_a_run_is_cut(void **state)
 {
 	struct model *model = sample_model(1, 20);
@@ -82,7 +82,7 @@ static void waits_off_the_cpu_are_the_same_however_a_run_is_cut(void **state)
 	model_free(model);
 }
 
-/* Each is cut at the one before and at waits, which may be in an earlier part. */
+/* A sample's slice is cut at the previous sample and at waits, which may be in an earlier part. */
 static void samples_of_the_cpu_are_the_same_however_a_run_is_cut(void **state)
 {
 	struct model *model = NULL;
@@ -176,7 +176,7 @@ static void range(struct log_builder *log, uint32_t tid, uint16_t what, uint64_t
 			domain);
 }
 
-/* Also on a thread of its own, which is silent for most of the time. */
+/* Also on a thread of its own, which is silent most of the time. */
 static void functions_from_stacks_go_on_over_parts(void **state)
 {
 	static const uint64_t stacks[] = {1, 1, 2, 3, 0, 2, 2, 1, 1, 3, 3, 1};
@@ -204,8 +204,8 @@ static void functions_from_stacks_go_on_over_parts(void **state)
 }
 
 /*
- * main runs before the trace, step and forward are traced; the last step does not end.  Of a stack of which outer
- * frames are missing no one can tell what ran before the trace, also before anything was traced.
+ * main runs before the trace, step and forward are traced; the last step does not end. For a stack whose outer frames
+ * are missing it is unknown what ran before the trace, also before anything was traced.
  */
 static void traced_functions_go_on_over_parts(void **state)
 {
@@ -233,7 +233,7 @@ static void traced_functions_go_on_over_parts(void **state)
 	model_free(model);
 }
 
-/* A part of the trace alone: what is still open goes to its end. */
+/* Only the first part of a trace: what is still open goes to that part's end. */
 
 struct cut_short {
 	struct trace trace;
@@ -292,7 +292,7 @@ static void what_is_open_when_the_last_part_ends_goes_until_there(void **state)
 
 /* ---- NVTX -------------------------------------------------------------------------------------------------------- */
 
-/* Of two threads, the second of which is met first. */
+/* Ranges on two threads, the second of which is met first. */
 static void ranges_keep_row_and_number_over_parts(void **state)
 {
 	struct log_builder log;
@@ -325,7 +325,7 @@ static void ranges_keep_row_and_number_over_parts(void **state)
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-/* Gives that many parts, then an error. */
+/* Returns this many parts, then an error. */
 struct broken {
 	struct trace trace;
 	struct trace *of;

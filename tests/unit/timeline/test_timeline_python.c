@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* When Python functions ran, and where NVTX ranges are, on a timeline. */
+/* Python functions and NVTX ranges on a timeline: their times and rows. */
 #include "timeline_of.h"
 #include "python_log.h"
 
@@ -33,7 +33,7 @@ static void a_function_runs_while_its_caller_stays_on_the_line(void **state)
 	python_log_begin(&log);
 	launch(&log, 10, 1);
 	launch(&log, 20, 1);
-	launch(&log, 30, 2); /* step has gone on, so this is another run of forward */
+	launch(&log, 30, 2); /* step has moved on, so this is another run of forward */
 	log_end(&log, 50 * MS);
 	model = model_of(&log);
 	kept = keep(model, -1);
@@ -70,7 +70,9 @@ static void an_inherited_stack_draws_no_function(void **state)
 	model_free(model);
 }
 
-/* main ran before the trace began: from the start of the traced call around the first launch to the end of the last. */
+/*
+ * main ran before the trace: it lasts from the start of the traced call around the first launch to the end of the last.
+ */
 static void traced_functions_are_exact_and_what_was_open_before_is_drawn_around_them(void **state)
 {
 	struct log_builder log;

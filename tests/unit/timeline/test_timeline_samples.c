@@ -70,7 +70,7 @@ static void samples_of_a_thread_do_not_overlap(void **state)
 					 sample_of(model, 500, 300), sample_of(model, 900, 300)};
 	struct kept kept;
 
-	samples[3].thread = model->calls[5].thread; /* another one's */
+	samples[3].thread = model->calls[5].thread; /* a sample of another thread */
 	kept = keep_samples(model, samples, 4);
 	assert_span(&kept, model, 0, 100, 400);
 	assert_span(&kept, model, 1, 400, 500);

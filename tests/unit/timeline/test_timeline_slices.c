@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Slices, arrows and memory as a timeline hands them over. */
+/* Slices, arrows and memory in a timeline. */
 #include "timeline_of.h"
 
 #include "sample_model.h"
@@ -84,7 +84,7 @@ static void a_call_ends_before_the_next_of_its_thread_begins(void **state)
 	model_free(model);
 }
 
-/* Of two processes, whose own numbers are the same. */
+/* Two processes use the same numbers. */
 static void each_arrow_leads_from_one_call_to_one_operation(void **state)
 {
 	struct model *model = sample_model(2, 3);
@@ -150,7 +150,7 @@ static void calls_of_two_processes_have_different_correlations(void **state)
 	model_free(model);
 }
 
-/* Also where their numbers happen to differ: a reader is reported which are CUPTI's own. */
+/* Also where their numbers happen to differ: CUPTI's own numbers are given as an argument. */
 static void calls_of_several_processes_are_always_numbered_again(void **state)
 {
 	struct model *model = sample_model(2, 1);
@@ -200,7 +200,7 @@ static void a_wait_names_the_stream_it_waited_for(void **state)
 	model->syncs[0].kind = GPT_AGENT_SYNC_EVENT;
 	model->syncs[0].stream = NONE;
 	model->syncs[0].event = 3;
-	model->syncs[0].recorded_on = 9; /* where nothing ran */
+	model->syncs[0].recorded_on = 9; /* nothing ran on this stream */
 	kept = keep(model, -1);
 	wait = nth(&kept, TIMELINE_SYNC, 0);
 	assert_int_equal(arg_of(wait, TIMELINE_ARG_STREAM)->stream.stream, TIMELINE_NONE);
@@ -242,7 +242,7 @@ static void memory_is_a_value_of_its_counter(void **state)
 	assert_string_equal(label_of(&kept, memory[0].track), "thread 41230 (python3)");
 	assert_int_equal(memory[0].counter, 0);
 	kept_free(&kept);
-	model->memories[2].other = NONE; /* it was handed out before the trace */
+	model->memories[2].other = NONE; /* its allocation was before the trace */
 	kept = keep(model, -1);
 	assert_int_equal(kept.memories.items[2].held_bytes, 2000000);
 	kept_free(&kept);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Steps of training in a timeline: their names, and which track they are on. */
+/* Training steps in a timeline: their names and tracks. */
 #include "steps_log.h"
 #include "timeline_of.h"
 
@@ -60,7 +60,7 @@ static void an_op_around_all_of_them_nests(void **state)
 	found_free(&found);
 }
 
-/* The log, read in such parts; the texts of arguments are gone with it. */
+/* Reads the log divided in this way; the texts of arguments are freed with it. */
 static struct kept keep_divided(int fd, const struct trace_division *division)
 {
 	struct trace *trace;
@@ -86,7 +86,7 @@ static void steps_are_the_same_however_the_trace_is_divided(void **state)
 	struct kept one, many;
 	int fd;
 
-	op(&ops, COPY, 455, 505); /* it goes on after its step */
+	op(&ops, COPY, 455, 505); /* ends after its step */
 	log_end(&ops.log, 1000000);
 	fd = log_fd(&ops.log);
 	one = keep_divided(fd, &whole);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Groups, tracks and counters of a timeline, and what it spans. */
+/* Groups, tracks and counters of a timeline, and its span. */
 #include "timeline_of.h"
 
 #include "sample_model.h"

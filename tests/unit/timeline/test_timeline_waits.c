@@ -112,7 +112,7 @@ static void a_wait_from_before_the_recording_is_drawn_from_its_start_on(void **s
 	end(&kept, model);
 }
 
-/* No kernel writes such; a log may. */
+/* No kernel reports such waits, but a log may hold them. */
 static void waits_of_a_thread_that_overlap_are_on_rows(void **state)
 {
 	struct model *model = sample_model(1, 1);

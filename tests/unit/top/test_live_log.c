@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A log that is being written, as `gputrace top` follows it. */
+/* A log that is still being written, as `gputrace top` follows it. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ static int make_file(void)
 	return fd;
 }
 
-/* A segment of records of one moment, of about 100 KB that do not compress. */
+/* Writes a segment with records of one moment: about 100 KB that do not compress. */
 static void write_second(struct log_writer *writer, uint64_t second)
 {
 	for (uint64_t i = 0; i < 8000; i++) {

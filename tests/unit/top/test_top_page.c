@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What `gputrace top` shows of the sample run, and what keys do with it. */
+/* The screen of `gputrace top` for the sample run, and what keys do. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

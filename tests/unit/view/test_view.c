@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a browser, or who pretends to be one, sends to `view`, and who gets an answer. */
+/* Requests to `view` by a browser, or by a client that pretends to be one, and which of them get an answer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -178,7 +178,7 @@ static int connect_to(const struct running *running)
 	return fd;
 }
 
-/* All that comes until the end, cut to size; how much it was. */
+/* Reads until the end, keeps what fits in `size`; returns the number of bytes read. */
 static size_t receive(int fd, char *text, size_t size)
 {
 	char rest[65536];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What `view` shows of a long log before it has read it: places spread over it, by the index; each slice once. */
+/*
+ * What `view` shows of a long log before it has read all of it: places spread over the log, by its index; each slice
+ * once.
+ */
 #include "model_of.h"
 #include "rank_log.h"
 
@@ -42,7 +45,7 @@ static void put_launch(struct log_builder *log, uint32_t pid, uint32_t i)
 							.name = 1});
 }
 
-/* One process launches, from DEFERRED_STEP on another; a third does once, early. */
+/* One process launches first, another from DEFERRED_STEP on; a third launches once, early. */
 static int log_of_phases(void)
 {
 	struct log_builder log = {0};
@@ -78,7 +81,7 @@ static struct trace *open_trace(int fd, const struct trace_division *division, c
 /* ---- what a browser is reported -------------------------------------------------------------------------------------
  */
 
-/* To be freed. */
+/* The caller frees it. */
 static char *answer(struct view *view, const char *path, const char *query)
 {
 	struct http_request request = {.path = path, .query = query};
@@ -111,7 +114,7 @@ struct reported {
 	char *text;
 };
 
-/* Each slice by itself. */
+/* The answer in which each slice is a box of its own. */
 static char *every_slice(struct view *view)
 {
 	struct zoom *zoom = view_zoom(view);
@@ -127,7 +130,7 @@ static char *every_slice(struct view *view)
 	return text;
 }
 
-/* The boxes of a list in an answer, which becomes its own: "rows" or "estimates". */
+/* Takes ownership of an answer; returns the boxes of its list "rows" or "estimates". */
 static struct reported reported_of(char *text, const char *list)
 {
 	struct reported reported = {.text = text};
@@ -362,7 +365,7 @@ static int by_place(const void *left, const void *right)
 	return a->label < b->label ? -1 : a->label > b->label;
 }
 
-/* Kernels that began before the reading's place are all there, and no slice is there twice. */
+/* All kernels that began before the place reached by the reader are there, and no slice is there twice. */
 static void check(struct checked_trace *checked)
 {
 	struct zoom_progress progress = zoom_progress(view_zoom(checked->view));
@@ -419,7 +422,7 @@ static void while_it_is_read_each_slice_is_there_once(void **state)
 	close(fd);
 }
 
-/* Every slice in words, so that numbers of tracks and labels do not count; to be freed. */
+/* Every slice as text, so that numbers of tracks and labels do not matter; the caller frees it. */
 static char **slices_of(struct zoom *zoom, size_t *count)
 {
 	ARRAY(char *) lines = {0};
@@ -477,7 +480,7 @@ static void assert_same_slices(struct zoom *one, struct zoom *other)
 	free(wanted);
 }
 
-/* What tracks are called, in order. */
+/* The labels of the tracks, in order. */
 static char *labels_of(struct view *view)
 {
 	char *text = answer(view, "tracks", ""), *to = text;
