@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Holds user/cupti/cupti_abi.h against NVIDIA's own headers and libraries of many CUPTI versions: every
-# offset the agent uses is asserted at compile time, every record size the library emits is probed at run
-# time; and the callback ids of include/gputrace/cuda_api.h are compared with those of each version.  Nothing of NVIDIA's is kept in the tree: the wheels come from PyPI once and are kept in a cache.
+# Checks user/cupti/cupti_abi.h against NVIDIA's own headers and libraries of many CUPTI versions: every offset the
+# agent uses is asserted at compile time, every record size the library emits is probed at run time, and the callback
+# ids of include/gputrace/cuda_api.h are compared with those of each version.  Nothing of NVIDIA's is in the tree: the
+# wheels come from PyPI once and are kept in a cache.
 #
 #     tests/cupti_headers.sh            check every version
 #     tests/cupti_headers.sh fetch      only fill the cache
@@ -53,15 +54,15 @@ fetch() {
 	mv "$tmp" "$into"
 }
 
-# The headers' folder of an unpacked wheel: the one that holds FILE
+# holds FOLDER FILE: the include folder of an unpacked wheel that has FILE
 holds() {
 	found=$(find "$1" -path "*/include/$2" | head -n 1)
 	[ -n "$found" ] || { echo "cupti_headers: no $2 in $1" >&2; exit 1; }
 	echo "${found%/"$2"}"
 }
 
-# What the headers of folder $1 have: the newest structure of each record (which is what the library writes),
-# and whether the older ones stand in a file of their own
+# Options for the headers of folder $1: the newest structure of each record (the library writes that one), and whether
+# the older structures are in a file of their own
 newest() {
 	[ ! -e "$1/cupti_activity_deprecated.h" ] || echo "-DWITH_DEPRECATED"
 	for record in Kernel Memcpy MemcpyPtoP Memset Overhead Device Context Stream Synchronization CudaEvent Memory Jit; do
@@ -71,7 +72,7 @@ newest() {
 	done
 }
 
-# The callback ids of cuda_api.h against the enumerations in folder $1: what has a name there has our number
+# Compares the callback ids of cuda_api.h with the enumerations in folder $1: a name found there has the same number
 callback_ids() {
 	python3 - "$root/include/gputrace/cuda_api.h" "$1" <<-'EOF'
 		import re, sys

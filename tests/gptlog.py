@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Reads logs (.gpt), written from docs/log-format.md alone: what that page says is enough to write a reader.
+"""Reads logs (.gpt); written from docs/log-format.md alone, to show that the page is enough to write a reader.
 
-Also of a log that is still being written, or was cut short: what its whole segments hold.  Needs Python 3.8 and libzstd.so.1.
+Of a log that is still being written, or was cut short, it reads the whole segments.  Needs Python 3.8 and libzstd.so.1.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ BYTES_MAX = 64 << 20  # of a segment's records, packed and unpacked
 
 
 class Damaged(Exception):
-    """Not a log, or a part of one that does not add up."""
+    """The file is not a log, or a part of the log is inconsistent."""
 
 
 def padded(size):
@@ -53,7 +53,7 @@ class Type:
 # ---- columns ----
 
 class Columns:
-    """Takes one thing after the other from packed bytes."""
+    """Reads values from packed bytes, one after the other."""
 
     def __init__(self, data):
         self.data, self.at = data, 0
@@ -75,7 +75,7 @@ class Columns:
         raise Damaged("a number does not end")
 
     def column(self):
-        """Its bytes; none: all of them would be 0."""
+        """A column's bytes; an empty column stands for zeros only."""
         return self.take(self.number())
 
     def ended(self, values):
@@ -84,7 +84,7 @@ class Columns:
         return values
 
     def raw(self, size):
-        """A column of that many raw bytes."""
+        """A column of `size` raw bytes."""
         inner = Columns(self.column() or bytes(size))
         return inner.ended(inner.take(size))
 
@@ -100,7 +100,7 @@ class Columns:
         return [value & mask for value in itertools.accumulate([first, *self.differences(count)])][1:]
 
     def listed(self, count, size):
-        """Values by their number in a list."""
+        """Values that are stored as indices into a list of the values so far."""
         data = self.column()
         inner, known, values = Columns(data), [0], []
         for _ in range(count if data else 0):
@@ -132,15 +132,15 @@ class Columns:
 # ---- records ----
 
 class Record:
-    """values: the fields by name; {} for one that is not in the schema, whose tail is all after the header."""
+    """values: the fields by name; {} for a record that is not in the schema, whose tail is all after the header."""
 
     def __init__(self, row, size, kind, flags, values=(), tail=b""):
         self.row, self.size, self.type, self.flags, self.values = row, size, kind, flags, dict(values)
-        self.tail, self.records = tail, []  # bytes; records inside it, in front of them
+        self.tail, self.records = tail, []  # bytes; records inside it, which come before these bytes
 
     @property
     def data(self):
-        """As gputrace had it."""
+        """The record's bytes before gputrace packed them."""
         fields = self.row.fields if self.row else ()
         return b"".join([RECORD.pack(self.size, self.type, self.flags),
                          *(self.values[field.name].to_bytes(field.size, "little") for field in fields),
@@ -163,7 +163,7 @@ def array_tails(columns, row, lengths):
 
 
 def records_of(columns, row, count):
-    """All of a type."""
+    """All records of a type."""
     sizes = columns.sums(count, 0xffffffff, row.fixed)
     if min(sizes) < row.fixed or sum(sizes) > BYTES_MAX:
         raise Damaged("sizes of records that cannot be")
@@ -183,7 +183,7 @@ def records_of(columns, row, count):
 
 
 def nested(ordered):
-    """The records in order, those that belong into another put there."""
+    """The records in order, with nested ones moved into the record that contains them."""
     for record in ordered:
         room = record.size - record.row.fixed - len(record.tail) if record.row and record.row.tail == "records" else 0
         while room > 0:
@@ -217,7 +217,7 @@ def unpack(schema, packed):
 # ---- the file ----
 
 def decompress(frame, size):
-    """What a zstd frame holds."""
+    """The content of a zstd frame, `size` bytes."""
     library = ctypes.CDLL("libzstd.so.1")
     library.ZSTD_decompress.restype = ctypes.c_size_t
     library.ZSTD_decompress.argtypes = (ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t)
@@ -228,7 +228,7 @@ def decompress(frame, size):
 
 
 class Segment:
-    """Its header, and its frame once the checksum was seen to hold."""
+    """A segment's header and its frame, after the checksum has been verified."""
 
     def __init__(self, data, at):
         (magic, self.header_size, body_bytes, self.packed_bytes, self.record_bytes, self.record_count, self.repeated,
@@ -245,14 +245,14 @@ class Segment:
         self.pids = None if processes == 0xffffffff else struct.unpack_from(f"<{processes}I", data, at + 80 + 8 * kinds)
 
     def records(self, schema):
-        """Repeated ones included."""
+        """All records, including repeated ones."""
         if max(self.packed_bytes, self.record_bytes) > BYTES_MAX:
             raise Damaged("larger than a segment can be")
         return unpack(schema, decompress(self.frame, self.packed_bytes))
 
 
 class Log:
-    """The header, the schema, and the segments up to the first that is not whole."""
+    """A log's header, its schema, and its segments up to the first incomplete one."""
 
     def __init__(self, path):
         self.data = pathlib.Path(path).read_bytes()
@@ -261,7 +261,7 @@ class Log:
         magic, version, size, self.start_ns, self.wall_offset_ns, schema_bytes, _, checksum = HEADER.unpack_from(self.data)
         if magic != MAGIC or version != VERSION:
             raise Damaged("not a log of this version")
-        self.end = size + padded(schema_bytes)  # of what can be read
+        self.end = size + padded(schema_bytes)  # the end of what can be read
         text = self.data[size:size + schema_bytes]
         if len(self.data) < self.end or zlib.crc32(text) != checksum:
             raise Damaged("its schema is damaged")
@@ -275,7 +275,7 @@ class Log:
             self.end = self.segments[-1].end
 
     def records(self):
-        """Every record once; those inside another are in its `records`."""
+        """Every record once; nested records are in the `records` of the one that contains them."""
         last = -1
         for segment in self.segments:
             follows = last >= 0 and segment.sequence == last + 1
@@ -283,7 +283,7 @@ class Log:
             last = segment.sequence
 
     def index(self):
-        """Where the segments are, as the end of the file says; None: it does not."""
+        """The offsets of the segments by the index at the end of the file; None: there is no index."""
         at = len(self.data) - TRAILER.size
         offset, size, _, magic = TRAILER.unpack_from(self.data, at) if at > 0 else (0, 0, 0, 0)
         if magic != TRAILER_MAGIC or offset + size != at:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# What must hold of the agent's file, because the kernel, old loaders and other people's processes rely on it.
+# Checks the properties of the agent's file that the kernel, old loaders and other people's processes rely on.
 #     tests/unit/agent_library.sh LIBRARY
 set -eu
 
@@ -13,13 +13,13 @@ fail() {
 	failed=1
 }
 
-# what is in values.h's table of activity sets
+# the symbols of the activity sets in values.h's table
 activity_sets() {
 	sed -n 's/^\tX([A-Z]*, \([a-z]*\)).*/gputrace_agent_activity_set_\1 gputrace_agent_activity_set_\1_semaphore/p' \
 		include/gputrace/values.h | tr ' ' '\n' | sort | tr '\n' ' ' | sed 's/ $//'
 }
 
-# 5-byte nop first: what the probe replaces (Linux 6.18: without a trap)
+# a 5-byte nop first: the probe replaces it (Linux 6.18: without a trap)
 for symbol in gputrace_agent_call gputrace_agent_batch gputrace_agent_state gputrace_agent_yield \
 	gputrace_agent_resume gputrace_agent_anew gputrace_agent_share gputrace_agent_calls gputrace_agent_ops gputrace_agent_shapes gputrace_agent_stack gputrace_agent_forward_lines gputrace_agent_torch_memory \
 	gputrace_agent_memory_lines gputrace_agent_schedule $(activity_sets | tr ' ' '\n' | grep -v semaphore); do
@@ -37,7 +37,7 @@ newer=$(objdump -T "$library" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | awk -F_ '{ 
 [ -z "$newer" ] || fail "wants glibc $newer"
 [ "$(objdump -T "$library" | grep -c 'GLIBC_')" -gt 10 ] || fail "no symbol versions found: is this check blind?"
 
-# no function of others without a word on what a child of fork has of it
+# every imported function has an entry that says what a forked child has of it
 wanted=$(nm -D --undefined-only "$library" | awk '{ sub(/@.*/, "", $2); print $2 }' | sort)
 said=$(sed -n 's/^\([^#\t][^:]*\):.*/\1/p' user/agent/imports.txt | tr ' ' '\n' | sort)
 [ "$wanted" = "$said" ] || fail "user/agent/imports.txt does not say what the library wants: $(
@@ -51,11 +51,11 @@ gputrace_agent_yield gputrace_agent_yield_semaphore"
 shown=$(nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort | tr '\n' ' ')
 [ "$shown" = "$wanted " ] || fail "shows: $shown"
 
-# whose number distinguishes an agent that shows other names from this one
+# GPT_AGENT_ABI must change with these names: it tells apart agents that export different ones
 names="$(sed -n 's/^#define GPT_AGENT_ABI //p' include/gputrace/agent.h) $(echo "$shown" | cksum | cut -d ' ' -f 1)"
 [ "$names" = "10 576501709" ] || fail "the names or GPT_AGENT_ABI have changed; both must: number and checksum are now $names"
 
-# the counters: 2 bytes each, zero, in the file (the kernel finds them by file offset) and in writable memory
+# the counters are 2 bytes each, zero, in the file (the kernel finds them by file offset) and in writable memory
 readelf -SW "$library" | grep -q ' \.probes  *PROGBITS .* WA ' || fail ".probes is not writable data in the file"
 for symbol in gputrace_agent_semaphore gputrace_agent_batch_semaphore gputrace_agent_yield_semaphore \
 	gputrace_agent_resume_semaphore gputrace_agent_anew_semaphore gputrace_agent_share_semaphore gputrace_agent_calls_semaphore gputrace_agent_ops_semaphore \
@@ -66,11 +66,11 @@ for symbol in gputrace_agent_semaphore gputrace_agent_batch_semaphore gputrace_a
 		fail "$symbol is not 2 bytes"
 done
 
-# static TLS is scarce: 1664 bytes for all late libraries of a process
+# static TLS is scarce: 1664 bytes for all libraries that a process loads late
 tls=$(($(readelf -lW "$library" | awk '$1 == "TLS" { print $6 }')))
 [ "$tls" -le 80 ] || fail "takes $tls bytes of static TLS"
 
-# no library of its own kind, none of NVIDIA's; and nothing that ends or speaks for the process
+# needs only libc, libdl and libpthread, no library of NVIDIA's; calls nothing that ends the process or prints
 needed=$(readelf -dW "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v -e '^libc\.so' -e '^libdl\.so' \
 	-e '^libpthread\.so' || true)
 [ -z "$needed" ] || fail "needs $needed"

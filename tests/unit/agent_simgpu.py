@@ -4,7 +4,7 @@
 
     tests/unit/agent_simgpu.py AGENT RECORDER SIMGPU_FOLDER
 
-No root and no BPF: agent_recorder.c takes the place of the probes.
+Needs no root and no BPF: agent_recorder.c takes the place of the probes.
 """
 import glob
 import os
@@ -37,7 +37,7 @@ def read(path, mode="r"):
 AGENT_H = os.path.join(HERE, "..", "..", "include/gputrace/agent.h")
 ABI = int(re.search(r"^#define GPT_AGENT_ABI (\d+)$", read(AGENT_H), re.M)[1])
 
-# Names of the threads of the process; one may end while they are looked at.
+# Names of the threads of the process; a thread may end while they are read.
 THREADS = ("def name(thread):\n"
            "    try: return open(f'/proc/self/task/{thread}/comm').read().strip()\n"
            "    except OSError: return ''\n"
@@ -51,7 +51,7 @@ THREADS = ("def name(thread):\n"
 
 
 class Record:
-    """What the agent said: calls, states, and the records of its batches in order."""
+    """What the agent reported: calls, states, and the records of its batches in order."""
 
     def __init__(self, path):
         self.calls, self.states, self.records, self.batches, self.names = [], [], [], [], {}
@@ -131,7 +131,7 @@ def expected_work(entries, fates=("sent",)):
 
 
 def followed(entries, apis):
-    """Ground truth of the calls that cuda_api.h lists."""
+    """The calls of the ground truth that cuda_api.h lists."""
     return [e for e in ground_truth.calls(entries) if (e["domain"] << 12 | e["cbid"]) in apis]
 
 
@@ -157,7 +157,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                            AGENT_RECORD=self.folder.name + "/record", SIMGPU_TRUTH=self.folder.name + "/truth.%p")
         environment.update(env)
         process = subprocess.Popen(command, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.kill)  # one that waits for ever in a test that fails
+        self.addCleanup(process.kill)  # it may wait forever in a test that fails
         return process
 
     def run_to_end(self, command, status=0, **options):
@@ -353,13 +353,13 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         self.assertEqual(record.records[-1][0], HELLO)
         reported = {c for c, _, _ in record.calls}
         self.assertGreater(len(reported), 100)
-        # GPU work of the calls that were reported, all of it, and of no other
-        untimed = {w[1] for w in record.work() if not w[3]}  # still ran when the trace ended
+        # all GPU work of the reported calls, and of no other call
+        untimed = {w[1] for w in record.work() if not w[3]}  # was still running when the trace ended
         self.assertEqual([w for w in record.work() if w[3]],
                          [w for w in expected_work(entries) if w[1] in reported and w[1] not in untimed])
         self.assertEqual({w[1] for w in record.work()},
                          {e["corr"] for e in ground_truth.work(entries) if e["corr"] in reported})
-        # the last call may be one that still waits for the GPU
+        # the last call may still be waiting for the GPU
         self.assertLessEqual(reported - {r[0] for r in record.returns()}, {max(reported)})
         self.assertGreater(max(e["corr"] for e in followed(entries, self.apis)), max(reported) + 1000)
         self.assertEqual(ground_truth.work(entries)[-1]["fate"], "unseen", "the target is on its own again")
@@ -403,14 +403,14 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         record = Record(f"{self.folder.name}/record.{process.pid}")
         self.assertEqual(record.stats()["memsets"], 1)
 
-    # What the kernel does to the counters, done by the program itself; fill(n) makes n pieces of GPU work.
+    # The program sets the counters itself, in place of the kernel; fill(n) makes n pieces of GPU work.
     COUNTERS = ("import ctypes, os, time\n"
                 "rt = ctypes.CDLL('libcudart.so.13'); cupti = ctypes.CDLL('libcupti.so.13'); p = ctypes.c_void_p()\n"
                 "recorder, agent = ctypes.CDLL(os.environ['RECORDER']), ctypes.CDLL(os.environ['CUDA_INJECTION64_PATH'])\n"
                 "def counter(library, name): return ctypes.c_ushort.in_dll(library, f'gputrace_agent_{name}semaphore')\n"
                 "listening, batches = counter(recorder, ''), counter(recorder, 'batch_')\n"
                 "yield_, resume = counter(agent, 'yield_'), counter(agent, 'resume_')\n"
-                # struct gpt_agent_status: how long it is, life (0: no session, its thread has gone), sessions
+                # struct gpt_agent_status: its size, life (0: no session, the thread is gone), sessions
                 "status = (ctypes.c_uint * 3).in_dll(agent, 'gputrace_agent_status')\n"
                 "def idle(): return status[1] == 0\n"
                 + THREADS +
@@ -422,12 +422,12 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 "    listening.value = 0\n"
                 "    while not idle(): time.sleep(0.01)\n"
                 "def recorder_count(name): return ctypes.c_uint.in_dll(recorder, f'agent_recorder_{name}').value\n"
-                # three batches: half a second of the agent's own time, whatever the machine does besides
+                # three batches: half a second on the agent's own clock, however busy the machine is
                 "def tick():\n"
                 "    before = recorder_count('batches')\n"
                 "    while recorder_count('batches') < before + 3: time.sleep(0.01)\n"
                 "def life(): return (ctypes.c_uint32 * 3).in_dll(agent, 'gputrace_agent_status')[1]\n"
-                "def begin():\n"  # again: it has its own thread do it
+                "def begin():\n"  # another session: the agent starts it on its own thread
                 "    listening.value = 2; agent.InitializeInjection()\n"
                 "    while life() != 2: time.sleep(0.01)\n"
                 "%s"
@@ -435,7 +435,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
 
     def run_counters(self, before, script):
         _, record, entries = self.run_to_end([sys.executable, "-c", self.COUNTERS % before + script], RECORDER=RECORDER)
-        fills = [struct.unpack_from("<Q", d, 40)[0] for d in record.of(MEMSET)]  # their sizes say which they are
+        fills = [struct.unpack_from("<Q", d, 40)[0] for d in record.of(MEMSET)]  # the size identifies a fill
         return record, entries, {size: fills.count(size) for size in set(fills)}
 
     def test_it_comes_and_goes_as_often_as_somebody_listens(self):
@@ -456,7 +456,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                   "driver, agent = load(), ctypes.CDLL(os.environ['CUDA_INJECTION64_PATH'])\n"
                   "agent.gputrace_agent_start(None)\n"
                   "while 'gputrace-agent' not in threads(): time.sleep(0.001)\n"
-                  "looked(); print(mapped())\n"  # it asks the driver at each look
+                  "looked(); print(mapped())\n"  # the agent queries the driver at each look
                   "ctypes.CDLL(None).dlclose(ctypes.c_void_p(driver._handle))\n"
                   "end = time.monotonic() + 5\n"
                   "while mapped() and time.monotonic() < end: time.sleep(0.01)\n"
@@ -469,7 +469,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         self.assertEqual(record.states, [LOADED, READY, STOPPED])
         self.assertEqual(record.stats()["memsets"], 1)
 
-    # ---- what others have run into (SIMGPU_...: tests/simgpu/README.md) ----
+    # ---- problems that other tools have met (SIMGPU_...: tests/simgpu/README.md) ----
 
     def test_enabling_kernel_records_late_holds_up_no_thread_of_the_program(self):
         gate = self.folder.name + "/gate"
@@ -489,7 +489,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         self.assertEqual(record.stats()["cupti_dropped"], 0)
         self.assertGreater(record.stats()["dropped_unknown"], 0)
 
-    POOL = 300  # kernel records; a real one takes some 900,000
+    POOL = 300  # kernel records; a real pool takes some 900,000
 
     def test_the_agent_limits_no_pool_of_cupti_and_keeps_what_another_has_limited(self):
         limit = ("import ctypes, os\n"
@@ -510,14 +510,14 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 self.assertEqual([sum(not w[4] for w in record.work()), record.stats()["untimed"]], [untimed] * 2)
                 self.assertEqual(record.stats()["malformed"], 0)
 
-    # A profiler that registers a clock of its own, once, before the agent comes.
+    # A profiler that registers its own clock, once, before the agent comes.
     CLOCK = ("class Time(ctypes.Structure): _fields_ = [('s', ctypes.c_long), ('ns', ctypes.c_long)]\n"
              "@ctypes.CFUNCTYPE(ctypes.c_uint64)\n"
              "def clock(): return time.monotonic_ns()\n"
              "cupti.cuptiActivityRegisterTimestampCallback(clock)\n")
 
     def test_no_clock_is_registered_again_in_each_session(self):
-        """Each time more records would have another's times: here the agent has registered one clock, or none."""
+        """Each registration would give more records times of another clock: the agent registers one clock, or none."""
         for clock, registered in (("", 0), (self.CLOCK, 2)):
             with self.subTest(registered=registered):
                 out, record, entries = self.run_to_end(
@@ -557,7 +557,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         self.assertEqual({e["fate"] for e in ground_truth.work(entries) if e["bytes"] < 30}, {"unseen"})
 
     def test_who_ends_beside_another_leaves_it_its_kinds(self):
-        for killed in (0, 1):  # a killed collector takes all counters away at once
+        for killed in (0, 1):  # when a collector is killed, all its counters drop at once
             with self.subTest(killed=killed):
                 _, entries, fills = self.run_counters(
                     "", "fill(10); tick(); yield_.value = 1; tick()\n"
@@ -567,7 +567,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 self.assertNotIn("unseen", after, "the kind is as much the other's")
 
     def test_a_collector_killed_when_the_other_has_just_ended_leaves_nothing_on(self):
-        """Its counters fall one after the other: YIELD alone is no order then."""
+        """Its counters drop one after the other, so YIELD alone is not a request then."""
         _, entries, fills = self.run_counters(
             "yield_.value = 1\n",
             "fill(10); resume.value = 1\n"
@@ -578,7 +578,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         self.assertEqual(fills, {20: 20})
         self.assertEqual({e["fate"] for e in ground_truth.work(entries) if e["bytes"] == 30}, {"unseen"})
 
-    # The kinds of records that come when no gputrace is there.
+    # The kinds of records that CUPTI delivers when no gputrace is there.
     RECORDED = ("def recorded():\n"
                 "    store, kinds = (ctypes.c_uint8 * 65536)(), set()\n"
                 "    size, pointer = ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_void_p)\n"
@@ -609,7 +609,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 self.assertEqual(waits in kinds, stays)
 
     def cupti_client(self, *flags):
-        """cupti_client.c as a library."""
+        """Builds cupti_client.c as a library."""
         library = os.path.join(self.folder.name, "libclient.so")
         subprocess.run([os.environ.get("CC", "gcc"), "-shared", "-fPIC", "-g", *flags, "-o", library,
                         os.path.join(HERE, "cupti_client.c"), os.path.join(SIMGPU, "libcupti.so.13")], check=True)
@@ -618,7 +618,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
     WAYS = [(way, buffers) for way in ("forgotten", "given-old", "given-new", "kept-old", "kept-new") for buffers in "01"]
 
     def on_each_way(self, script, library, **env):
-        """{way: (what the script printed, record, truth)}; all at once, as they mostly wait."""
+        """{way: (words that the script printed, record, truth)}; all ways run at once, as they mostly wait."""
         command = [sys.executable, "-c", self.COUNTERS % "other = ctypes.CDLL(os.environ['CUPTI_CLIENT'])\n" + script]
         running = {way: self.start(command, RECORDER=RECORDER, CUPTI_CLIENT=library, SIMGPU_OPEN_BUFFERS=way[0],
                                    SIMGPU_THREAD_BUFFERS=way[1], **env) for way in self.WAYS}
@@ -629,25 +629,25 @@ class AgentOnSimulatedGpu(unittest.TestCase):
             results[way] = out.split(), Record(f"{self.folder.name}/record.{process.pid}"), self.truth(process.pid)
         return results
 
-    # Its session: 20 fills before it is known to the collector, 30 later, and 40 after it.
+    # The client's session: 20 fills before the collector knows of it, 30 later, and 40 after it.
     SESSION = ("fill(10); other.client_begin(); fill(20); yield_.value = 1; tick(); fill(30)\n"
                "other.client_end(); resume.value = 1; tick(); yield_.value = resume.value = 0; fill(40)\n"
                "print(other.client_fills(20), other.client_fills(30), other.client_unknown())\n")
 
     def test_another_client_misses_nothing_whatever_cupti_does_with_open_buffers(self):
-        """Every record of what it did comes to it: ours are called in before it registers."""
+        """The client gets all records of its own work: the agent flushes its buffers before the client registers."""
         for way, (seen, record, entries) in self.on_each_way(self.SESSION, self.cupti_client()).items():
             with self.subTest(way=way):
                 self.assertEqual(seen, ["20", "30", "0"])
                 fills = [w for w in record.work() if w[0] == "memset" and w[2] in (10, 40)]
                 truth = [w for w in expected_work(entries) if w[0] == "memset" and w[2] in (10, 40)]
-                # the last of the first ten may still have been on its way, and go to the other
+                # the last of the first ten may still be on its way, and go to the other client
                 self.assertLessEqual({w[1] for w in fills}, {w[1] for w in truth})
                 self.assertEqual(sum(w[2] == 40 for w in fills), 40)
                 self.assertEqual([record.stats()[loss] for loss in ("strayed", "malformed", "cupti_dropped")], [0] * 3)
 
     def test_what_another_client_misses_that_is_not_linked_with_cupti_is_bounded_and_counted(self):
-        """One that asks the loader is known only when it has registered: then our buffers are called in."""
+        """The agent learns of a client that asks the loader only when it registers, and flushes its buffers then."""
         most = (16 << 10) // 88  # fills in one buffer
         lost = {}
         for way, (seen, record, entries) in self.on_each_way(self.SESSION, self.cupti_client("-DUNLINKED")).items():
@@ -657,7 +657,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 self.assertEqual(got[1], 30, "from when it is known nothing is")
                 self.assertLessEqual(lost[way], most)
                 self.assertLessEqual(lost[way], record.stats()["strayed"])
-        # Where open buffers are kept it depends on when the client registers whether something is in one.
+        # Where CUPTI keeps open buffers, they have records or not, depending on when the client registers.
         for way, missing in lost.items():
             if not way[0].startswith("kept"):
                 self.assertEqual(missing, 0, way)
@@ -669,7 +669,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 self.assertEqual(len([w for w in record.work() if w[2] == 30]), 30)
 
     def test_a_client_finds_cupti_as_it_was_when_we_have_left(self):
-        """Its way to CUPTI is its own again, also where the collector is killed."""
+        """The client calls CUPTI directly again, also after the collector was killed."""
         script = ("fill(10); tick(); other.client_begin(); other.client_end()\n"
                   "batches.value = 0; end()\n"
                   "other.client_begin(); fill(20); other.client_end(); print(other.client_fills(20))\n")
@@ -687,7 +687,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
     def fills_so_far(path):
         try:
             return len(Record(path).of(MEMSET))
-        except (AssertionError, struct.error):  # the last batch is being written
+        except (AssertionError, struct.error):  # the last batch is still being written
             return 0
 
     def test_what_was_complete_is_not_lost_when_the_process_dies_without_a_word(self):
@@ -720,11 +720,11 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         self.until(is_there)
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)
-        # all but SIGKILL, SIGSTOP and the two that glibc keeps for itself (32, 33)
+        # all but SIGKILL, SIGSTOP and the two that glibc reserves (32, 33)
         self.assertEqual(status["gputrace-agent"] | 0x1_8004_0100, 0xFFFF_FFFF_FFFF_FFFF)
 
     def holder(self, subscribe):
-        """A library that is injected before the agent and takes the subscriber."""
+        """Builds a library that is injected before the agent and takes the subscriber."""
         client = os.path.join(self.folder.name, "libholder.so")
         source = os.path.join(self.folder.name, "holder.c")
         with open(source, "w") as f:
@@ -768,7 +768,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         failure = record.hellos()[0]
         if failure[2] == NO_CUPTI:
             self.assertIn(folder.encode(), failure[7][1])
-        else:  # a toolkit is installed: its CUPTI is found, and finds no real driver
+        else:  # a toolkit is installed: the agent finds its CUPTI, which finds no real driver
             self.assertEqual(failure[2], NO_CUDA, failure)
         self.assertEqual(record.states, [LOADED, FAILED])
 
@@ -789,7 +789,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         self.assertEqual(record.states, [LOADED, READY, STOPPED])
 
     def cupti_of_13_2(self):
-        """The stand-in under the looks of CUPTI 13.2, which crashes when it is called without a usable driver."""
+        """Builds a stand-in that looks like CUPTI 13.2, which crashes when it is called without a usable driver."""
         source, library = self.folder.name + "/fragile.c", self.folder.name + "/libcupti-fragile.so.13"
         with open(source, "w") as f:
             f.write("#include <stdlib.h>\n"
@@ -832,10 +832,10 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         self.assertEqual(sorted(c for c, _, _ in record.calls), sorted(e["corr"] for e in followed(entries, self.apis)))
         self.assertEqual(len(record.returns()), len(record.calls))
 
-    POOL_KB = 64 << 10  # BUFFERS_MAX buffers of BUFFER_BYTES, and one more
+    POOL_KB = 64 << 10  # BUFFERS_MAX buffers of BUFFER_BYTES, plus one
 
     def pool_memory(self, pid):
-        """Kilobytes of memory that the agent's buffers have."""
+        """The resident memory of the agent's buffers, in KB."""
         size = None
         for line in read(f"/proc/{pid}/smaps").splitlines():
             words = line.split()
@@ -846,10 +846,10 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         return None
 
     def run_threads(self, how, threads, launches):
-        """Nothing is lost of what many threads launch, each with a buffer of its own, in 64 MB."""
+        """Many threads, each with a buffer of its own, lose no launch within 64 MB."""
         process = self.start([os.path.join(SIMGPU, "threads"), how, str(threads), str(launches)], stdin=subprocess.PIPE)
         self.assertEqual(process.stdout.readline(), "done\n")
-        # what was needed for a moment goes back while the program lives
+        # memory that was needed briefly is returned while the program runs
         self.until(lambda: (self.pool_memory(process.pid) or 0) < 2048)
         _, err = process.communicate(timeout=60)
         self.assertEqual((process.returncode, err), (0, ""))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Line tables of many code objects and what the interpreter itself says about them.
+"""Prints the line tables of many code objects, and the lines that the interpreter itself gives for them.
 
 Run by test_model_lines with each CPython it finds (3.6 and later); linetables.py COUNT takes COUNT of the modules
 below. One line per code object:
@@ -7,8 +7,8 @@ below. One line per code object:
     KIND FIRST_LINE TABLE_IN_HEX LINE,LINE,...
 
 KIND is enum gpt_linetable, the lines are those of the instructions at byte offsets 0, 2, 4, ...; 0: no line.
-They come from PyCode_Addr2Line, the function after every traceback, and it has to agree with what code objects say
-themselves: co_lines() and co_positions(), or dis.findlinestarts().
+The lines come from PyCode_Addr2Line, which every traceback uses. They must agree with the code objects' own
+co_lines() and co_positions(), or with dis.findlinestarts().
 """
 import ctypes
 import dis
@@ -107,14 +107,14 @@ def sources():
     yield "<tricky>", TRICKY
     for name in MODULES[:int(sys.argv[1])]:
         spec = importlib.util.find_spec(name)
-        if not spec or not spec.origin.endswith(".py"):  # not every version has each
+        if not spec or not spec.origin.endswith(".py"):  # not every version has every module
             continue
         with open(spec.origin, encoding="utf-8") as source:
             yield name, source.read()
 
 
 def by_ranges(code):
-    """The line of each instruction from what a debugger would ask; 0: none."""
+    """The line of each instruction, from the functions that a debugger uses; 0: none."""
     size = len(code.co_code) // 2
     lines = [0] * size
     if hasattr(code, "co_lines"):  # 3.10
