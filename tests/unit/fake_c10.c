@@ -34,7 +34,7 @@ void report_out(int64_t bytes, uint64_t allocated, uint64_t reserved, struct fak
 	heard = (struct fake_c10_heard){heard.calls + 1, NULL, bytes, allocated, reserved, device};
 }
 
-/* ---- what the test does ------------------------------------------------------------------------ */
+/* ---- interface for the test -------------------------------------------------------------------- */
 
 static void allocate(void *address, size_t bytes)
 {

@@ -134,7 +134,7 @@ void set_async(uint8_t *op)
 	op[ASYNC] = 1;
 }
 
-/* ---- what the test does ------------------------------------------------------------------------ */
+/* ---- interface for the test -------------------------------------------------------------------- */
 
 static void begin(struct fake_op *op, const char *name, uint8_t scope, int64_t sequence, uint64_t forward_thread)
 {

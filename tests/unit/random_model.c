@@ -232,7 +232,7 @@ static void make_operations(struct maker *maker)
 	}
 }
 
-/* ---- what else calls bring about --------------------------------------------------------------------------------- */
+/* ---- other events that calls cause ------------------------------------------------------------------------------- */
 
 static void add_sync(struct maker *maker, uint32_t index)
 {

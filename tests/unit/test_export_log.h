@@ -7,7 +7,7 @@
  *   train.py:25 train_step                               cudaMemsetAsync       64 KB, 5 us
  *   train.py:26 train_step                               cudaGraphLaunch       three kernels of 30 us, two overlap
  *   train.py:27 train_step                               cudaStreamSynchronize
- *   1 MB of GPU memory by each of the first two, of which that of the first is freed in the wait
+ *   1 MB of GPU memory by each of the first two lines; the first one's is freed in the wait
  *   and the collector, generation 1, 40 us after the wait
  * and before the first step `import model`, 500 us, which imports `layers`, 300 us;
  * and on a thread without Python (pt_autograd_0): cuLaunchKernel, gemm, 60 us.

@@ -204,7 +204,7 @@ static void python_inside_of_a_node_keeps_its_own_line(void **state)
 		     "/f.py:0 backward");
 }
 
-/* ---- around annotations, at events of memory --------------------------------------------------------------------- */
+/* ---- annotations and memory events ------------------------------------------------------------------------------- */
 
 static void an_annotation_is_in_the_functions_that_last_as_long_as_it_does(void **state)
 {

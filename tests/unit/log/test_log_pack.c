@@ -106,7 +106,7 @@ static size_t check(const struct records *records)
 	return bytes;
 }
 
-/* ---- what goes in comes out --------------------------------------------------------------------------------- */
+/* ---- round trips -------------------------------------------------------------------------------------------- */
 
 static void no_record_round_trips(void **state)
 {
@@ -361,7 +361,7 @@ static void an_element_of_an_array_that_grew_round_trips(void **state)
 	schema_free(schema);
 }
 
-/* ---- what a segment's header says --------------------------------------------------------------------------- */
+/* ---- what a segment's header has ---------------------------------------------------------------------------- */
 
 static uint32_t kind_count(const struct pack_out *out, uint16_t type)
 {
@@ -509,7 +509,7 @@ static void too_many_processes_are_not_listed(void **state)
 	free(records.bytes);
 }
 
-/* ---- what cannot be ----------------------------------------------------------------------------------------- */
+/* ---- invalid input ------------------------------------------------------------------------------------------ */
 
 static void records_that_are_not_whole_are_not_packed(void **state)
 {
@@ -672,7 +672,7 @@ static void hostile_batches_are_refused(void **state)
 	schema_free(schema);
 }
 
-/* ---- what it is for ----------------------------------------------------------------------------------------- */
+/* ---- size of the result ------------------------------------------------------------------------------------- */
 
 static void a_launch_is_some_bytes(void **state)
 {

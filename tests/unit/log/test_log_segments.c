@@ -85,7 +85,7 @@ static void a_log_may_end_before_all_was_read(void **state)
 	three_free(&three);
 }
 
-/* ---- once more -------------------------------------------------------------------------------------------------- */
+/* ---- reading again ---------------------------------------------------------------------------------------------- */
 
 /* The records that the reader returns from here on, each preceded by the number of its segment. */
 static struct log_builder numbered(struct log_reader *reader)

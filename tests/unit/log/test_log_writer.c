@@ -224,8 +224,7 @@ static void a_segment_repeats_what_its_records_refer_to(void **state)
 	close(fd);
 }
 
-/* ---- when a segment ends ------------------------------------------------------------------------------------------
- */
+/* ---- when a segment ends ----------------------------------------------------------------------------------------- */
 
 static int64_t seconds_ahead; /* of every clock */
 

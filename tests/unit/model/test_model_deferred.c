@@ -142,8 +142,7 @@ static void a_kernel_that_began_before_the_trace_is_of_its_first_part(void **sta
 	model_free(model_of(&builder));
 }
 
-/* ---- the lateness --------------------------------------------------------------------------------------------------
- */
+/* ---- the lateness index ------------------------------------------------------------------------------------------ */
 
 static void ids_go_on_where_cupti_s_run_over(void **state)
 {

@@ -196,7 +196,7 @@ static void try_all(void (*check)(struct trial *trial))
 	keep_free(&trial.keep);
 }
 
-/* ---- which stay, and where -------------------------------------------------------------------------------------- */
+/* ---- which events stay, and where ------------------------------------------------------------------------------- */
 
 /* Each marked event is at the place that its mark and its order give; `serial` identifies the event at a place. */
 static void check_places(const struct kept_events *events, const uint8_t *marks, uint32_t count,
@@ -298,7 +298,7 @@ static void what_is_asked_for_stays_in_its_order(void **state)
 	try_all(check_order);
 }
 
-/* ---- what they refer to ----------------------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------------------------------- */
 
 /* Both are none, or the same event. */
 static void same(const struct kept_events *events, uint32_t before, uint32_t after)
@@ -383,7 +383,7 @@ static void a_release_has_its_allocation_and_an_allocation_a_release_that_stays(
 	try_all(check_memories);
 }
 
-/* ---- what goes -------------------------------------------------------------------------------------------------- */
+/* ---- what is evicted -------------------------------------------------------------------------------------------- */
 
 static void what_nothing_refers_to_goes(void **state)
 {

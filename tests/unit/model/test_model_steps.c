@@ -545,7 +545,7 @@ static void bursts_are_apart_by_more_than_was_requested(void **state)
 		     "6 41231 50ns: 0 100-261 1 261-400 2 400-420");
 }
 
-/* ---- what is not there ------------------------------------------------------------------------------------------- */
+/* ---- traces without steps ---------------------------------------------------------------------------------------- */
 
 static void a_trace_without_ops_has_steps_only_where_they_are_requested(void **state)
 {
@@ -570,7 +570,7 @@ static void names_that_only_begin_like_steps_are_none(void **state)
 	assert_steps(&log, fitting, "");
 }
 
-/* ---- what is done with them -------------------------------------------------------------------------------------- */
+/* ---- using steps ------------------------------------------------------------------------------------------------- */
 
 static struct steps three_steps(void)
 {
@@ -625,7 +625,7 @@ static void steps_are_kept_by_number(void **state)
 	steps_free(&steps);
 }
 
-/* ---- those of a schedule ----------------------------------------------------------------------------------------- */
+/* ---- steps of a schedule ----------------------------------------------------------------------------------------- */
 
 static void reported(struct log_builder *log, uint64_t time_ns, uint64_t number, uint8_t phase, uint32_t cycle)
 {

@@ -96,7 +96,7 @@ static const char script[] =
 	"threading.Thread(target=reporter, daemon=True).start()\n"
 	"recurse(200)\n";
 
-/* ---- what the script says ---------------------------------------------------------------------- */
+/* ---- the script's output ----------------------------------------------------------------------- */
 
 struct reported_frame {
 	unsigned long long code, table_bytes, table_sum;

@@ -78,8 +78,7 @@ static struct trace *open_trace(int fd, const struct trace_division *division, c
 	return trace;
 }
 
-/* ---- what a browser is reported -------------------------------------------------------------------------------------
- */
+/* ---- answers to a browser ---------------------------------------------------------------------------------------- */
 
 /* The caller frees it. */
 static char *answer(struct view *view, const char *path, const char *query)
