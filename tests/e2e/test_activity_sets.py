@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What of the GPU is recorded: waits with what they waited for, and the choice by --trace and --kernels-only."""
+"""Which GPU records are kept: waits with what they wait for, and the selection by --trace and --kernels-only."""
 
 import collections
 import re
@@ -15,7 +15,7 @@ WAITS = {"cudaStreamSynchronize": "Stream Sync", "cudaDeviceSynchronize": "Conte
 
 
 def own_agent(folder):
-    """A copy: an agent's file is shared by all traces of a machine, and what another one wants it would record here, too."""
+    """A copy of the agent: traces that share an agent file also get the records that other traces ask for."""
     agent = folder / "libgputrace-agent.so"
     if not agent.exists():
         shutil.copy(machine.AGENT, agent)
@@ -40,7 +40,7 @@ def test_every_wait_is_drawn_once_inside_its_call(tmp_path):
     expected = collections.Counter(WAITS[c["name"]] for c in reading.simulated.calls(truth) if c["name"] in WAITS)
     assert sum(expected.values()) >= 20
     made = [(calls[w["args"]["correlation"]], w) for w in waits]
-    assert {call["name"] for call, _ in made} <= {*WAITS, "cudaFree"}  # which waits for the whole context
+    assert {call["name"] for call, _ in made} <= {*WAITS, "cudaFree"}  # cudaFree waits for the whole context
     assert collections.Counter(w["name"] for call, w in made if call["name"] in WAITS) == expected
     for call, wait in made:
         assert WAITS.get(call["name"], "Context Sync") == wait["name"]
@@ -70,7 +70,7 @@ def test_what_is_not_wanted_is_not_recorded_and_every_kernel_is(tmp_path, option
 
 
 def test_what_the_trace_of_another_program_wants_is_not_recorded(tmp_path):
-    """Two of one program add up (test_two_traces_at_once.py); another program is not affected."""
+    """Requests of two traces of one program add up (test_two_traces_at_once.py); other programs are not affected."""
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     second.mkdir()
@@ -109,7 +109,7 @@ def test_the_report_names_the_line_that_compiles(compiling):
     done, _ = compiling()
     section = done.stdout.split("JIT compilation by Python line")[1].split("\n\n")[0].splitlines()[2:]
     rows = [line.split(maxsplit=1)[1] for line in section]
-    assert {re.sub(" {2,}", "  ", row) for row in rows} == {  # their order is that of the times they took
+    assert {re.sub(" {2,}", "  ", row) for row in rows} == {  # the order of rows, by time, varies
         "3  PTX compiled  compiles.py:21 compiles",
         "1  PTX compiled  compiles.py:30 loads",
         "3  stored in the cache  compiles.py:21 compiles",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What can be wrong: one clear line on standard error that names it, the right exit code, nothing half-written."""
+"""Wrong input: one clear line on standard error that names it, the right exit code, nothing half-written."""
 
 import contextlib
 import errno
@@ -21,7 +21,7 @@ NO_SUCH_PID = 4194303  # PID_MAX_LIMIT - 1 of 64-bit kernels: never given out in
 
 
 def assert_one_line(done, code, *needles):
-    """Exactly that: nothing on standard output, one line of gputrace, with every needle in it."""
+    """Nothing on standard output; on standard error one line of gputrace with every needle in it."""
     done.must_be(code)
     assert done.stdout == ""
     lines = done.stderr.splitlines()
@@ -254,7 +254,7 @@ def test_a_link_of_ones_own_is_followed(cudart, tmp_path):
 
 @pytest.fixture
 def small_disk(tmp_path, request):
-    """A file system of 256 KB, or of as much as a test says."""
+    """A file system of 256 KB, or of the size that a test gives."""
     folder = tmp_path / "disk"
     folder.mkdir()
     size = getattr(request, "param", "256k")
@@ -272,7 +272,7 @@ def test_when_the_disk_of_the_log_is_full_the_log_up_to_there_survives(cudart, t
             while tracer.process.poll() is None:
                 target.ask("steps 100")
             done = tracer.end().must_be(FAILED)
-        target.ask("steps 1")  # the program does not mind
+        target.ask("steps 1")  # the program is not affected
     assert "the log could not be written any further (No space left on device): the trace ends here" in done.stderr
     report = tracing.gputrace(tmp_path, "report", small_disk / "trace.gpt").must_be(INCOMPLETE)
     assert "Cut short" in report.stdout and "attention" in report.stdout
@@ -306,7 +306,7 @@ def test_a_second_ctrl_c_abandons_the_export_and_neither_target_nor_log(cudart, 
             tracer.wait_line("gputrace: tracing", "stderr")
             target.ask("steps 100")  # far more JSON than a pipe holds
             tracer.process.send_signal(signal.SIGINT)
-            tracer.process.stdout.read(1)  # the export has begun, and waits for us to read on
+            tracer.process.stdout.read(1)  # the export has begun, and waits until the test reads on
             tracer.process.send_signal(signal.SIGINT)
             tracer.process.wait(tracing.PATIENCE_S)
             assert tracer.process.returncode == FAILED
@@ -318,7 +318,7 @@ def test_a_second_ctrl_c_abandons_the_export_and_neither_target_nor_log(cudart, 
 
 @pytest.fixture
 def full_pipe():
-    """A pipe that takes not one more byte, and that no one reads."""
+    """The write end of a full pipe that no one reads."""
     ends = os.pipe()
     os.set_blocking(ends[1], False)
     with contextlib.suppress(BlockingIOError):
@@ -334,7 +334,7 @@ def full_pipe():
                                    ["export", "-o", "-", "--format", "json.gz"], ["export", "-o", "-", "--format", "gpt"]),
                          ids=" ".join)
 def test_a_ctrl_c_right_before_a_write_that_blocks_is_not_lost(cudart, tmp_path, full_pipe, words):
-    """And nothing but the signal itself is needed to end it: no alarm, no second one."""
+    """The signal alone ends gputrace, without an alarm or a second signal."""
     launching(tmp_path, cudart, "-o", tmp_path / "trace.gpt").must_be(0)
     shim = machine.compile_library(machine.PROGRAMS / "signal_before_write.c", tmp_path / "shim.so")
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
@@ -355,7 +355,7 @@ def test_doctor_finds_what_a_trace_needs(tmp_path):
     assert not [line for line in done.stdout.splitlines() if line.startswith("missing")]
 
 
-FEATURES_SINCE = {  # and what is said where it is there, and where it is not
+FEATURES_SINCE = {  # {feature: (kernel that has it first, text if present, text if absent)}
     "attach cookies": ((5, 15), "probes know which they are", "each call is looked up by its probe's place, slower; Linux 5.15"),
     "bpf_loop": ((5, 17), "stacks are walked in one go", "stacks are walked by older programs, slower; Linux 5.17 has it"),
     "uprobe.multi": ((6, 6), "all probes of a file at once", "probes go in and out one by one: starts and ends slower; Linux 6.6"),

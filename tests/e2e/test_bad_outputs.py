@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Every output of `export` and `report` where it cannot be written, and of files that are odd: one clear line, the right
-exit code, nothing half-written, and what is written is taken by who it is for."""
+"""Every output of `export` and `report` where it cannot be written, and of odd input files: one clear line, the right
+exit code, nothing half-written, and the reader of each format accepts what is written."""
 
 import contextlib
 import gzip
@@ -22,13 +22,13 @@ FAILED, INCOMPLETE = 1, 3
 
 
 def suffixes():
-    """The product's own list."""
+    """The suffixes that gputrace itself lists."""
     said = subprocess.run([machine.GPUTRACE, "export", "x.gpt", "-o", "x.no-format"], capture_output=True, text=True).stderr
     return said.strip().partition("accepted are ")[2].split(", ")
 
 
 def of_export():
-    """All that can be made of another tool's file."""
+    """The suffixes of all outputs that can be made from another tool's file."""
     return [suffix for suffix in suffixes() if suffix != ".gpt"] if machine.GPUTRACE.exists() else []
 
 
@@ -37,7 +37,7 @@ def event(cat, name, ts, dur, pid=70, tid=71, **args):
 
 
 def launch(number, name, at):
-    """A call in an op in a Python function, its kernel, and memory of PyTorch's."""
+    """Events of a call in an op in a Python function, of its kernel, and of an allocation by PyTorch."""
     memory = {"Addr": 4096 + 512 * number, "Bytes": 512, "Total Allocated": 512 * number, "Total Reserved": 0, "Device Id": 0, "Device Type": 1}
     return [{"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 70, "tid": 71, "ts": at + 6, "args": memory},
             event("python_function", f"{name}(3): {name}", at, 40),
@@ -49,7 +49,7 @@ def launch(number, name, at):
 
 HOSTILE = ("".join(map(chr, range(1, 32))) + "\x7f\x80\u2028", 'q"\\\'<>&;</script>]]>', "n" * 100_000, "\x00", "\ud800")
 
-# None has a wall clock; "a call" has no time of a GPU, "a kernel" no call.
+# None of them has a wall clock; "a call" has no GPU time, "a kernel" has no call.
 ODD = {
     "no event": [],
     "a kernel": [event("kernel", "k", 1, 1, pid=0, tid=7)],
@@ -65,7 +65,7 @@ ODD = {
 
 
 def write_events(path, events):
-    """With bytes that are no UTF-8."""
+    """Writes a trace with bytes that are not UTF-8."""
     path.write_bytes(json.dumps({"traceEvents": events}).encode().replace(b"script", b"\xff\xfe\xc0\x80"))
     return path
 
@@ -85,7 +85,7 @@ def gputrace(folder, *arguments, stdout=subprocess.PIPE):
 
 @pytest.fixture(scope="module")
 def launches(tmp_path_factory):
-    """400 launches with names that differ and do not pack well."""
+    """400 launches with distinct names that compress badly."""
     names = [f"kernel_{i}_" + "".join(f"{i * 7919 * j % 65521:x}" for j in range(1, 40)) for i in range(400)]
     folder = tmp_path_factory.mktemp("launches")
     return write_events(folder / "launches.json", [e for i, name in enumerate(names) for e in launch(i, name, 100 * i)])
@@ -100,7 +100,7 @@ def disk(tmp_path_factory):
     subprocess.run(["umount", "-l", folder], check=True)
 
 
-# ---- where it cannot be written ---------------------------------------------------------------------------------------
+# ---- outputs that cannot be written --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("suffix", of_export())
@@ -135,7 +135,7 @@ def test_a_report_that_no_thread_can_write_into_a_pipe_says_what_to_do(launches,
     assert_one_line(done, FAILED, "no thread can be started for it", "or write to a file")
 
 
-# ---- files that are odd -----------------------------------------------------------------------------------------------
+# ---- odd files ------------------------------------------------------------------------------------------------------
 
 
 def read_sqlite(path):
@@ -191,7 +191,7 @@ def test_reports_of_an_odd_file_have_no_control_characters(odd):
                 json.loads(done.stdout)
 
 
-# ---- names that lie ---------------------------------------------------------------------------------------------------
+# ---- misleading names -----------------------------------------------------------------------------------------------
 
 
 def test_a_file_is_what_its_content_says_whatever_its_name(launches, tmp_path):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Beside the torch.profiler of PyTorch 2.11 to 2.14, which subscribes to CUPTI when it is first used and never leaves:
-between its sessions the agent works without the subscriber."""
+"""Beside the torch.profiler of PyTorch 2.11 to 2.14, which subscribes to CUPTI at its first use and never unsubscribes:
+between its sessions the agent works without a subscriber."""
 
 import collections
 import json
@@ -27,14 +27,14 @@ def seen_by(path):
 
 
 def events_of(path):
-    """How many events of each kind torch.profiler wrote."""
+    """{(category, phase, thread): number of events that torch.profiler wrote}"""
     events = json.loads(path.read_text())["traceEvents"]
     return collections.Counter((e.get("cat"), e["ph"], e.get("tid") if e.get("cat") == "cuda_runtime" else None)
                                for e in events)
 
 
 def recorded(path):
-    """The same of what the simulated GPU did while CUPTI recorded."""
+    """The same list, of the work that the simulated GPU did while CUPTI recorded."""
     done = [op for op in simulated.work(simulated.load(path)) if op["fate"] == "sent"]
     return sorted((category, corr) for category, corr, _ in reading.simulated_operations(done))
 
@@ -48,14 +48,14 @@ def test_it_works_on_the_simulated_gpu(tmp_path):
 
 
 class Holder(tracing.Running):
-    """programs/profiles.py, whose torch.profiler was used once: from then on it holds the subscriber."""
+    """programs/profiles.py after one session of its torch.profiler, which has held CUPTI's subscriber since."""
 
     def __init__(self, folder, env=None, used=True, by=()):
         self.folder = folder
         program = [machine.older_torch(), machine.PROGRAMS / "profiles.py"]
         super().__init__([*by, *tracing.on_simgpu(folder / "gpu.json", *program)], folder, env)
         self.wait_line("ready")
-        self.ask("work 1")  # the first makes its tensor
+        self.ask("work 1")  # the first call also makes the tensor
         self.ask("mix before 2")
         if used:
             self.session("once")
@@ -65,32 +65,32 @@ class Holder(tracing.Running):
             self.ask(command)
 
     def must_be_undisturbed(self, name):
-        """The session has every event that the first has, before anyone came, and of what was done no other."""
+        """The session has the same events as the first one, which ran before any gputrace, and no others."""
         expected, got = (events_of(self.folder / f"{session}.json") for session in ("once", name))
         assert expected["kernel", "X", None] == N
-        got["overhead", "X", None] = expected["overhead", "X", None]  # of CUPTI's own work; may be from just before
+        got["overhead", "X", None] = expected["overhead", "X", None]  # CUPTI's own work; may precede the session
         assert got == expected
 
     def trace(self, *options):
-        """A gputrace whose agent is at work."""
-        for left in self.folder.glob("trace.gpt.part-*"):  # by one that was killed
+        """Starts a gputrace and waits until its agent records."""
+        for left in self.folder.glob("trace.gpt.part-*"):  # left by a gputrace that was killed
             left.unlink()
         tracer = tracing.Tracer(self.folder, "-p", self.pid, *options)
 
         def registered(log):
-            self.ask("mix entry 2")  # before the first call of a process it is not asked in
+            self.ask("mix entry 2")  # the agent is not let in before the process's first call
             return logfile.registrations(log)[-1:] == [1]
 
         tracer.wait_logged(registered)
         return tracer
 
     def did(self, name):
-        """{correlation id: piece of GPU work} of what was labelled with the name."""
+        """{correlation id: GPU operation} of the work labelled with the name."""
         return {op["corr"]: op for op in simulated.work(simulated.load(self.folder / "gpu.json"))
                 if op["label"].endswith("@" + name)}
 
     def wait_taken(self, name):
-        """Until a trace has what was labelled with the name: what is on its way when a session begins goes to that."""
+        """Waits until a trace has the work with that label: records that are pending when a session begins go to it."""
         did = set(self.did(name))
         tracing.until(lambda: any(did <= logfile.gpu_correlations(log) for log in self.folder.glob("trace.gpt.part-*")))
 
@@ -106,14 +106,14 @@ def holder(tmp_path):
 
 @pytest.fixture(scope="module")
 def steady_holder(tmp_path_factory):
-    """One for several traces, as each takes five seconds to start: what a test looks for has a label of its own."""
+    """One Holder for several tests, as its start takes five seconds; each test labels its work."""
     with Holder(tmp_path_factory.mktemp("steady")) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def lasting_holder(lasting_cupti, tmp_path_factory):
-    """The same, with each CUPTI."""
+    """The same, for each variant of CUPTI."""
     with Holder(tmp_path_factory.mktemp("lasting"), lasting_cupti) as running:
         yield running
 
@@ -127,7 +127,7 @@ def traced(holder):
 
 
 def must_be_under_its_line(trace, did):
-    """Each piece of GPU work once, as long as it took, at its time, under the Python function that asked for it."""
+    """Each GPU operation is there once, with its duration and time, under the Python function that launched it."""
     found = {}
     for event in chrome.events(trace, *chrome.GPU):
         corr = event["args"]["correlation"]
@@ -140,7 +140,7 @@ def must_be_under_its_line(trace, did):
     for corr, op in did.items():
         function = op["label"].partition("@")[0]
         assert reading.innermost(calls[corr])[0] == function
-        # Kineto has given CUPTI a clock: from then on it goes through a fitted line
+        # since Kineto gave CUPTI a clock, CUPTI converts times by a fitted line
         assert chrome.ns(found[corr]["dur"]) == pytest.approx(op["end"] - op["start"], rel=1e-3, abs=2)
         offsets.append(chrome.ns(found[corr]["ts"]) - op["start_mono"])
     assert max(offsets) - min(offsets) < 20000
@@ -188,7 +188,7 @@ def test_nothing_is_left_of_us(steady_holder):
 
 
 def must_have_read_its_buffers(trace, profiled):
-    """What torch.profiler recorded is in our trace, too, under the function that did it."""
+    """What torch.profiler recorded is in gputrace's trace, too, under the function that did it."""
     calls = {corr: call for corr, (call, _) in chrome.correlations(trace).items()}
     traced = collections.Counter(e["args"]["correlation"] for e in chrome.events(trace, *chrome.GPU))
     recorded_by_it = collections.Counter(corr for _, corr in seen_by(profiled))
@@ -198,14 +198,14 @@ def must_have_read_its_buffers(trace, profiled):
 
 
 def test_its_next_session_misses_nothing_and_ours_goes_on_after_it(lasting_holder):
-    """In the first trace of this holder: the agent comes into it now."""
+    """This is the first trace of this holder, so the agent is let in now."""
     holder = lasting_holder
     assert "libgputrace-agent" not in tracing.Path(f"/proc/{holder.pid}/maps").read_text()
     with holder.trace() as tracer:
         holder.ask(f"mix first {ROUNDS}")
         holder.wait_taken("first")
         holder.session("second")
-        tracer.wait_logged(lambda log: logfile.registrations(log) == [1, 0, 1])  # ours again
+        tracer.wait_logged(lambda log: logfile.registrations(log) == [1, 0, 1])  # the agent's again
         holder.ask(f"mix third {ROUNDS}")
         done = tracer.interrupt().must_be(0)
     trace = traced(holder)
@@ -239,7 +239,7 @@ def test_a_session_that_goes_on_when_we_attach_is_in_both_traces(any_cupti, hold
     for name in ("borrowed", "third"):
         must_be_under_its_line(trace, holder.did(name))
     receipt = reading.receipt(trace)
-    assert receipt["gpu_operations_ridden"] == len(borrowed) + 2  # each thread makes a tensor first
+    assert receipt["gpu_operations_ridden"] == len(borrowed) + 2  # each of the two threads makes a tensor first
     assert receipt["launches_joined"] == receipt["launches_expected"] > 0
     assert receipt["lost"] == receipt["bad_records"] == receipt["gaps"] == receipt["gap_launches"] == 0
 
@@ -253,7 +253,7 @@ def test_our_end_takes_nothing_from_it(lasting_holder, end_signal, busy):
         if busy:
             holder.ask("start")
             holder.ask(f"work {N - 100}")
-            tracer.wait_logged(lambda log: logfile.registrations(log) == [1, 0])  # we have noticed
+            tracer.wait_logged(lambda log: logfile.registrations(log) == [1, 0])  # the agent has noticed
         tracer.process.send_signal(end_signal)
         tracing.until(holder.agent_has_gone)
     if busy:
@@ -267,7 +267,7 @@ def test_our_end_takes_nothing_from_it(lasting_holder, end_signal, busy):
 
 
 def test_it_complains_of_nothing(lasting_holder):
-    """In no session of those before, and in one more."""
+    """Covers all earlier sessions of this holder, and one more."""
     holder = lasting_holder
     holder.session("last")
     said = holder.end().stderr
@@ -275,7 +275,7 @@ def test_it_complains_of_nothing(lasting_holder):
 
 
 def test_its_first_session_falls_into_our_trace(any_cupti, tmp_path):
-    """It subscribes then, and tries once: so the agent must have given the subscriber up."""
+    """torch.profiler subscribes then, and tries once only: the agent must have released the subscriber before."""
     with Holder(tmp_path, used=False) as holder:
         with holder.trace() as tracer:
             holder.ask(f"mix first {ROUNDS}")
@@ -307,7 +307,7 @@ def test_without_its_profiler_the_agent_has_cupti_to_itself(tmp_path):
 
 
 def test_without_bpf_calls_are_seen_until_its_first_session(tmp_path):
-    """What comes after it no one sees, and that is said."""
+    """Later calls are not seen, and the report says so."""
     with Holder(tmp_path, used=False, by=[machine.GPUTRACE, "--way", "agent", *tracing.outputs(tmp_path, "trace.json"), "--"]) as holder:
         holder.ask(f"mix first {ROUNDS}")
         holder.session("once")
@@ -339,7 +339,7 @@ def test_its_first_session_falls_into_the_trace_of_a_command(any_cupti, tmp_path
 
 
 def test_launches_under_capture_are_reported_from_lost_ones(tmp_path):
-    """No callback reports a graph's nodes, but CUPTI's records of calls say when a capture begins and ends."""
+    """No callback reports a graph's nodes, but CUPTI's API activity records say when a capture begins and ends."""
     command = [machine.older_torch(), machine.WORKLOADS / "torch_graph.py", "--replays", "20"]
     tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *command))
     receipt = reading.receipt(traced_in(tmp_path))
@@ -353,7 +353,7 @@ def test_launches_under_capture_are_reported_from_lost_ones(tmp_path):
     ("libsomebody.so", 'const char asks_for[] = "cuptiActivityRegisterCallbacks";', "libsomebody.so"),
 ], ids=["known", "unknown"])
 def test_cupti_is_not_borrowed_where_another_tool_may_hold_it(tmp_path, file, source, named):
-    """Nsight Systems is known by its library, which would not give its name; others by what they call."""
+    """Nsight Systems is recognized by its library's name, other tools by the CUPTI functions that they name."""
     (tmp_path / "tool.c").write_text(source)
     library = machine.compile_library(tmp_path / "tool.c", tmp_path / file)
     with Holder(tmp_path, env={"LD_PRELOAD": library}) as holder:
@@ -363,7 +363,7 @@ def test_cupti_is_not_borrowed_where_another_tool_may_hold_it(tmp_path, file, so
             holder.ask("mix traced 2")
             done = tracer.interrupt()
     log = tmp_path / "trace.gpt"
-    assert logfile.registrations(log) == []  # nothing of the activity API was touched
+    assert logfile.registrations(log) == []  # the activity API was not used
     assert named in done.stdout
     receipt = reading.receipt(reading.trace_of(tmp_path / "trace.json"))
     assert receipt["launches"] > 0 and receipt["gpu_operations"] == 0

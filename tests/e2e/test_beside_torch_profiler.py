@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Beside torch.profiler in the same process: it gets every record that it would get without us, and what goes to it
-instead of us is taken from its buffers."""
+"""Beside torch.profiler in the same process: torch.profiler gets every record that it would get without gputrace, and
+gputrace reads the records that it misses from torch.profiler's buffers."""
 
 import collections
 import json
@@ -15,11 +15,11 @@ from reading import chrome
 
 pytestmark = pytest.mark.torch
 
-N = 300  # launches of a phase
+N = 300  # launches in a phase
 
 
 class Traced(tracing.Running):
-    """gputrace -- programs/profiles.py on the simulated GPU, ready to be asked."""
+    """gputrace -- programs/profiles.py on the simulated GPU, ready for requests."""
 
     def __init__(self, folder, *options, env=None):
         self.folder = folder
@@ -34,7 +34,7 @@ class Traced(tracing.Running):
             self.ask(command)
 
     def wait_registrations(self, *expected):
-        """Until the log says who registered, in that order: 1 the agent."""
+        """Waits until the log has these registrations in this order: 1 the agent, 0 another client."""
         tracing.until(lambda: any(logfile.registrations(log) == list(expected)
                                   for log in self.folder.glob("trace.gpt.part-*")))
 
@@ -43,13 +43,13 @@ SEEN = (*chrome.GPU, *chrome.API)
 
 
 def seen_in(path):
-    """(category, name) of the GPU work and of the CUDA calls that torch.profiler saw."""
+    """{(category, name): count} of the GPU work and the CUDA calls that torch.profiler saw."""
     events = json.loads(path.read_text())["traceEvents"]
     return collections.Counter((e["cat"], e["name"]) for e in events if e.get("ph") == "X" and e.get("cat") in SEEN)
 
 
 def in_parts(seen, parts):
-    """What is seen when the work is done in `parts` parts: each waits for the GPU."""
+    """The expected count if the work is done in `parts` parts, each of which waits for the GPU."""
     return seen + collections.Counter({("cuda_runtime", "cudaDeviceSynchronize"): parts - 1})
 
 
@@ -58,12 +58,12 @@ def kernels(seen):
 
 
 def wait_ours(tracer):
-    """Until the agent has buffers of its own."""
+    """Waits until the agent's own buffers are registered."""
     tracer.wait_logged(lambda log: logfile.registrations(log)[-1:] == [1])
 
 
 def wait_looks(folder):
-    """Until the agent has reported its totals four times more: a second of its own time, whatever the machine does."""
+    """Waits for four more reports of the agent's totals: a second of the agent's time, however busy the machine is."""
     (log,) = folder.glob("trace.gpt.part-*")
     before = logfile.totals_reported(log)
     tracing.until(lambda: logfile.totals_reported(log) >= before + 4)
@@ -84,7 +84,7 @@ def operations(trace):
 
 
 def assert_true(trace, truth):
-    """What the trace says of each operation is what the GPU did."""
+    """Each operation has the duration and time that the simulated GPU gave it."""
     offsets = []
     for corr, event in operations(trace).items():
         op = truth[corr]
@@ -96,7 +96,7 @@ def assert_true(trace, truth):
 
 
 def alone(folder):
-    """The same session without us."""
+    """The same session without gputrace."""
     folder.mkdir()
     program = [machine.tool("get-torch"), machine.PROGRAMS / "profiles.py"]
     with tracing.Running(tracing.on_simgpu(folder / "gpu.json", *program), folder) as running:
@@ -109,7 +109,7 @@ def alone(folder):
 
 @pytest.fixture(scope="module")
 def lasting(lasting_cupti, tmp_path_factory):
-    """programs/profiles.py for several traces, as it takes five seconds to start."""
+    """One programs/profiles.py for several tests, as its start takes five seconds."""
     folder = tmp_path_factory.mktemp("lasting")
     program = [machine.tool("get-torch"), machine.PROGRAMS / "profiles.py"]
     with tracing.Running(tracing.on_simgpu(folder / "gpu.json", *program), folder, lasting_cupti) as running:
@@ -131,7 +131,7 @@ def test_torch_profiler_starts_while_we_trace_and_no_one_misses_anything(tmp_pat
         traced.ask(f"work {N}")
         for number in range(2):
             traced.session(tmp_path / f"kineto{number}.json")
-            traced.wait_registrations(*[1, 0] * (number + 1), 1)  # ours again
+            traced.wait_registrations(*[1, 0] * (number + 1), 1)  # the agent's again
             traced.ask(f"work {N}")
         done = traced.end().must_be(0)
     assert [seen_in(tmp_path / f"kineto{number}.json") for number in range(2)] == [undisturbed] * 2
@@ -141,7 +141,7 @@ def test_torch_profiler_starts_while_we_trace_and_no_one_misses_anything(tmp_pat
     assert_true(trace, truth)
     receipt = reading.receipt(trace)
     assert receipt["launches_joined"] == receipt["launches_expected"] == 5 * N + 1
-    # and what was on its way when a session began
+    # two sessions, and the records that were pending when each began
     assert 2 * N <= receipt["gpu_operations_ridden"] < 4 * N
     assert receipt["gaps"] == receipt["gap_launches"] == receipt["gap_ns"] == 0
     assert receipt["lost"] == receipt["bad_records"] == receipt["gpu_operations_untimed"] == receipt["early"] == 0
@@ -150,8 +150,8 @@ def test_torch_profiler_starts_while_we_trace_and_no_one_misses_anything(tmp_pat
 
 
 def test_records_whose_clock_cupti_has_lost_have_their_times(tmp_path):
-    """Each session of torch.profiler registers its clock again, and each time more records come with another clock's
-    times (PyTorch issue 192021)."""
+    """Each session of torch.profiler registers its clock again, after which more records have times of another clock
+    (PyTorch issue 192021)."""
     with Traced(tmp_path, env={"SIMGPU_CLOCK_FALLS": "1"}) as traced:
         for number in range(4):
             traced.session(tmp_path / f"kineto{number}.json")
@@ -168,7 +168,7 @@ def test_records_whose_clock_cupti_has_lost_have_their_times(tmp_path):
 
 def test_a_session_of_many_megabytes_is_read_as_well(tmp_path):
     """Larger buffers are not copied on the spot: the collector reads them while Kineto does."""
-    many = 10000  # 6 MB of records, in buffers of 4
+    many = 10000  # 6 MB of records, in buffers of 4 MB
     with Traced(tmp_path) as traced:
         for command in ("start", f"work {many}", f"stop {tmp_path}/kineto.json"):
             traced.ask(command)
@@ -184,14 +184,14 @@ def test_a_session_of_many_megabytes_is_read_as_well(tmp_path):
 
 
 def test_torch_profiler_that_records_when_we_attach_misses_nothing_and_neither_do_we(lasting, tmp_path, undisturbed):
-    """In the first trace of this program: the agent comes into it now."""
+    """This is the first trace of this program, so the agent is let in now."""
     assert "libgputrace-agent" not in tracing.Path(f"/proc/{lasting.pid}/maps").read_text()
     lasting.ask("start")
     lasting.ask("work 100")
     before = len(truth_of(lasting.folder))
     with tracing.Tracer(tmp_path, "-p", lasting.pid) as tracer:
         lasting.ask(f"work {N - 100}")
-        wait_looks(tmp_path)  # an agent that is not careful has begun to record by then
+        wait_looks(tmp_path)  # by then an agent that does not check would record
         assert 1 not in logfile.registrations(next(tmp_path.glob("trace.gpt.part-*")))
         lasting.ask(f"stop {tmp_path}/kineto.json")
         wait_ours(tracer)
@@ -215,7 +215,7 @@ def test_what_its_buffers_hold_when_we_end_is_counted(tmp_path):
         running.wait_line("ready")
         running.ask("work 1")
         with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
-            running.ask("work 1")  # nothing is known of a process that does nothing
+            running.ask("work 1")  # gputrace learns nothing of a process that makes no call
             wait_ours(tracer)
             running.ask("start")
             running.ask(f"work {N}")
@@ -231,7 +231,7 @@ def test_what_its_buffers_hold_when_we_end_is_counted(tmp_path):
 
 
 def test_one_that_does_not_record_is_not_waited_for(tmp_path):
-    """Its memory says so: the agent begins in a process that does nothing."""
+    """torch.profiler's memory shows that it does not record, so the agent begins in a process that makes no call."""
     program = [machine.tool("get-torch"), machine.PROGRAMS / "profiles.py"]
     with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", *program), tmp_path) as running:
         running.wait_line("ready")
@@ -252,7 +252,7 @@ def test_our_end_in_the_middle_of_its_session_takes_nothing_from_it(tmp_path, un
         traced.ask(f"work {N}")
         traced.ask("start")
         traced.ask(f"work {N - 100}")
-        traced.wait_registrations(1, 0)  # we have noticed
+        traced.wait_registrations(1, 0)  # the agent has noticed
         target = [pid for pid in tracing.marked(traced.mark) if "gputrace-agent" in tracing.threads(pid)]
         traced.process.send_signal(end_signal)
         tracing.until(lambda: "gputrace-agent" not in tracing.threads(target[0]))
@@ -262,7 +262,7 @@ def test_our_end_in_the_middle_of_its_session_takes_nothing_from_it(tmp_path, un
 
 
 def traced_with_waits(lasting, folder):
-    """A gputrace that records waits, too, of a program whose agent is at work."""
+    """A gputrace that also records waits, of a program whose agent already records."""
     tracer = tracing.Tracer(folder, "-p", lasting.pid, "--trace", "cuda,sync")
     lasting.ask(f"work {N}")
     wait_ours(tracer)
@@ -270,7 +270,7 @@ def traced_with_waits(lasting, folder):
 
 
 def test_records_that_only_we_wanted_do_not_stay_on_for_it(lasting, tmp_path):
-    """Waits, which CUPTI records for --trace sync, and torch.profiler only when it is told to."""
+    """Waits: CUPTI records them for --trace sync, and for torch.profiler only if it asks for them."""
     with traced_with_waits(lasting, tmp_path) as tracer:
         lasting.ask("start")
         tracer.wait_logged(lambda log: logfile.registrations(log) == [1, 0])
@@ -295,8 +295,8 @@ def test_records_that_it_wants_too_stay_on_for_it(lasting, tmp_path):
         lasting.ask("start waits")
         tracer.wait_logged(lambda log: logfile.registrations(log) == [1, 0])
         lasting.ask(f"work {N}")
-        wait_looks(tmp_path)  # an agent that does not know has disabled them by then
+        wait_looks(tmp_path)  # by then an agent that does not know would have disabled them
         lasting.ask(f"work {N}")
         lasting.ask(f"stop {tmp_path}/kineto.json")
         tracer.interrupt().must_be(0)
-    assert waits(tmp_path / "kineto.json")["Context Sync"] == 3  # one of each work, one of its own
+    assert waits(tmp_path / "kineto.json")["Context Sync"] == 3  # one for each `work`, one by torch.profiler itself

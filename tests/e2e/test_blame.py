@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Idle time of the GPU by what a program made it wait for on purpose, and measured itself (programs/blames.py): it is on
-the right process, line and cause, and on no other."""
+"""Idle time of the GPU that a program causes on purpose and measures itself (programs/blames.py): it is charged to the
+right process, line and cause, and to no other."""
 
 import csv
 import json
@@ -13,18 +13,18 @@ import pytest
 import tracing
 from test_why import losses
 
-pytestmark = pytest.mark.alone  # what another takes of the processors would be a cause, too
+pytestmark = pytest.mark.alone  # CPU time that other tests take would be a cause, too
 
-WAIT, FOR_GIL = 20, 2  # the record, and its reason
+WAIT, FOR_GIL = 20, 2  # type of the record; its reason
 
-CAUSES = {"busy": "ran", "garbage": "gc"}  # that only samples show
+CAUSES = {"busy": "ran", "garbage": "gc"}  # causes that only samples show
 
 
 class Run:
     def __init__(self, folder, options, *causes, env=None):
         self.folder, self.log, truth = folder, folder / "trace.gpt", folder / "truth.json"
         command = tracing.on_simgpu(folder / "gpu-%p.json", machine.any_python(), machine.PROGRAMS / "blames.py", truth, *causes)
-        # Before other tests: the simulated GPU, too, is threads, and idle where these get no CPU.
+        # With priority over other programs: the simulated GPU consists of threads, and idles while they have no CPU.
         first = ("nice", "-n", "-15", machine.GPUTRACE)
         tracing.command(folder, *first, "-q", *options, "-o", self.log, "--", *command, env=env).must_be(0)
         self.truth = json.loads(truth.read_text())
@@ -33,7 +33,7 @@ class Run:
         self.idle = self.tables["idle"]["rows"]
 
     def ms(self, asked, *causes):
-        """On the line that is to blame for it, by these causes."""
+        """Idle time on the line that is to blame, by these causes."""
         truth = self.truth[asked]
         rows = [row for row in self.idle if row["line_number"] == truth["line"] and row["cause_id"] in causes]
         assert all(row["process"].endswith(f" {truth['pid']}") for row in rows), rows
@@ -92,7 +92,7 @@ OFTEN = {"busy*60": {"ran"}, "sleep*60": {"sleep", "no_cpu"}, "queue*60": {"pipe
 
 
 def has_quotas():
-    """Whether the CPU controller of cgroups, of either version, is there to make one with a quota."""
+    """Whether a cgroup with a CPU quota can be made, by version 1 or 2."""
     enabled = pathlib.Path("/sys/fs/cgroup/cgroup.subtree_control")
     return os.access("/sys/fs/cgroup/cpu/tasks", os.W_OK) or (enabled.exists() and "cpu" in enabled.read_text().split())
 
@@ -100,14 +100,14 @@ def has_quotas():
 @pytest.fixture(scope="module")
 def once(tmp_path_factory):
     zmq = machine.package(machine.any_python(), "pyzmq==27.3.0")
-    # a thread that others preempt runs in pieces; one of less than 10 ms may be in no sample of -F 99
+    # a preempted thread runs in short periods; one of less than 10 ms may have no sample with -F 99
     return Run(tmp_path_factory.mktemp("once"), ("--cpu", "-F", "499", "--off-cpu"), *(cause for cause in WAITS if cause != "quota" or has_quotas()),
                env={"PYTHONPATH": zmq})
 
 
 @pytest.fixture(scope="module")
 def often(tmp_path_factory):
-    # of 30 samples, as -F 99 takes them, two beside the line would be more than a twentieth
+    # -F 99 takes 30 samples, of which two on another line would be more than a twentieth
     return Run(tmp_path_factory.mktemp("often"), ("--cpu", "-F", "499", "--off-cpu"), *OFTEN)
 
 
@@ -120,13 +120,13 @@ def test_what_keeps_the_gpu_idle_is_on_its_process_line_and_cause(once, cause):
 
 @pytest.mark.parametrize("cause", OFTEN)
 def test_so_is_what_comes_often_and_is_short(often, cause):
-    # a worker begins while who asked it still runs, for more than a twentieth of 5 ms
+    # the worker starts while its caller still runs, which takes more than a twentieth of 5 ms
     share = 0.8 if cause == "queue*60" else 0.95
     assert often.ms(cause, *OFTEN[cause]) >= share * often.truth[cause]["ms"], (often.truth[cause], often.idle)
 
 
 def test_who_has_the_gil_is_read_where_a_thread_waits_for_it(once):
-    """From 3.11 on, where a thread state has the thread's number.  Between two that have it no one does."""
+    """Needs 3.11, whose thread states have the thread's id.  While the GIL changes hands it has no holder."""
     waits = [record.values for record in logfile.records(once.log, WAIT)
              if record.values["reason"] == FOR_GIL and record.values["pid"] == once.truth["gil"]["pid"]]
     held = [wait for wait in waits if wait["holder_tid"]]
@@ -139,11 +139,11 @@ def test_how_a_thread_had_no_cpu_is_said(once, cause, why):
     if cause not in once.truth:
         pytest.skip("no cgroup with a quota can be made here")
     rows = [row for row in once.idle if row["line_number"] == once.truth[cause]["line"] and row["cause_id"] == "no_cpu"]
-    assert max(rows, key=lambda row: row["idle_ns"])["why"] == why, once.idle  # other tests may have had it, too
+    assert max(rows, key=lambda row: row["idle_ns"])["why"] == why, once.idle  # other tests may have had the CPU, too
 
 
 def test_nothing_is_on_another_line(once):
-    """But that this machine had no CPU for."""
+    """Except idle time in which a thread got no CPU."""
     injected = sum(truth["ms"] for cause, truth in once.truth.items() if cause != "stolen")
     lines = {truth["line"] for truth in once.truth.values()}
     others = [row for row in once.idle if row["cause_id"] not in ("", "no_cpu") and row["line_number"] not in lines]
@@ -165,7 +165,7 @@ IN_STEPS = ["busy", "sleep", "garbage", "tokenizer", "lock"]
 
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory):
-    """Each cause is in a step of its own: one begins with the work after an idle time of more than 100 ms."""
+    """Each cause is in its own step: a step begins with the first work after more than 100 ms of idle time."""
     run = Run(tmp_path_factory.mktemp("steps"), ("--cpu", "--off-cpu"), *IN_STEPS)
     text = tracing.gputrace(run.folder, "report", run.log, "--step", "burst:100ms", "--format", "json").must_be(0).stdout
     return run, {table["id"]: table["rows"] for table in json.loads(text)["tables"]}
@@ -208,8 +208,8 @@ def test_a_worker_of_pytorchs_data_loader_is_named_with_its_line(tmp_path):
     rows = [row for row in every if row["line_number"] == said["line"]]
     assert all(row["process"].endswith(f" {said['pid']}") for row in rows), (said, rows)
     on_line = sum(row["idle_ns"] for row in rows if row["cause_id"] == "data") / 1e6
-    # The worker's other threads (the queue's feeder, the sharer of descriptors) want the GIL that this line has.  Where
-    # several want it at once its holder is not known, and the wait is on who waits (docs/formats.md).
+    # The worker's other threads (the queue's feeder, the sharer of descriptors) wait for the GIL that this line holds.
+    # If several wait at once, the holder is not known, and the wait is charged to the waiting thread (docs/formats.md).
     for_gil = sum(row["idle_ns"] for row in every if row["process"] and row["process"].endswith(f" {said['pid']}") and
                   row["cause_id"] == "data" and "waited for the GIL" in row["why"]) / 1e6
     assert on_line >= 0.4 * said["computed_ms"] and on_line + for_gil >= 0.9 * said["computed_ms"], (said, every)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""gputrace by a user with capabilities: with all of them the trace is root's, without one it is named; readers have none."""
+"""gputrace run by a user with capabilities: all give root's trace, a missing one is named, readers have none."""
 
 import ctypes
 import os
@@ -23,7 +23,7 @@ def as_uid(uid):
 
 
 def holding(*names):
-    """A user with these capabilities and no other."""
+    """Command prefix: USER with these capabilities and no others."""
     some = ",".join(f"+{name}" for name in names)
     return (*as_uid(USER), f"--inh-caps=-all,{some}", f"--ambient-caps=-all,{some}")
 
@@ -33,7 +33,7 @@ def without(*names):
 
 
 class Traced:
-    """What one trace of a program that runs already says, by that gputrace; the program is of that user."""
+    """One trace of a running program that belongs to `owner`, by the gputrace that `command` starts."""
 
     def __init__(self, desk, owner, command, everything=False):
         program = tracing.on_simgpu(desk / "gpu.json", machine.SYSTEM_PYTHON, machine.PROGRAMS / "obedient.py")
@@ -61,7 +61,7 @@ class Traced:
         assert reading.losses(self.trace) == {}
 
     def assert_whole(self):
-        """The same, each with the GPU time that the program reckons."""
+        """The same, and each has the GPU time that the program computes."""
         self.assert_lines()
         assert reading.trace_line_ns(self.trace) == reading.truth_line_ns(self.truth)
         assert self.receipt["launches_joined"] == self.receipt["launches_expected"] > 0
@@ -94,7 +94,7 @@ def test_one_s_own_processes_take_five(desk):
 
 @pytest.mark.parametrize("lacks", ALWAYS)
 def test_without_one_of_three_there_is_no_trace(desk, lacks):
-    """CAP_SYS_ADMIN holds two of them."""
+    """CAP_SYS_ADMIN includes two of them, so it is removed, too."""
     done = tracing.command(desk, *without(lacks, "sys_admin"), desk / "gputrace", "-p", str(os.getpid()), "-d", "1s").must_be(1)
     assert f"not permitted: CAP_{lacks.upper()} missing" in done.stderr
 
@@ -111,7 +111,7 @@ def test_without_one_of_five_there_are_no_times_and_it_is_named(desk, lacks, own
 
 
 def test_a_command_takes_no_chroot_and_no_ids(desk):
-    """Its agent comes with its environment; its libraries are seen in time by a tracepoint, whose number tracefs has."""
+    """The agent is loaded by the environment; a tracepoint, whose id is in tracefs, reports its libraries in time."""
     program = tracing.on_simgpu(desk / "gpu.json", machine.SYSTEM_PYTHON, machine.WORKLOADS / "train.py", "--steps", "30", "--truth",
                                 desk / "program.json")
     caller = (*holding(*ALWAYS, "sys_admin", "dac_read_search"), desk / "gputrace")
@@ -144,7 +144,7 @@ def test_they_are_kept_for_new_processes_and_given_up_before_outputs(desk):
         tracer.wait_line("gputrace: tracing", "stderr")
         assert permitted(tracer.pid)
         tracer.process.send_signal(signal.SIGINT)
-        tracing.until(lambda: not permitted(tracer.pid))  # also of one that has ended
+        tracing.until(lambda: not permitted(tracer.pid))  # also if it has ended
         tracer.end().must_be(0)
 
 
@@ -194,7 +194,7 @@ def install(folder, group):
 
 @pytest.fixture
 def installed(desk):
-    """The group is the user's."""
+    """A gputrace installed with capabilities for USER's group."""
     desk.chmod(0o755)
     install(desk, USER).must_be(0)
     desk.chmod(0o777)
@@ -208,7 +208,7 @@ def test_installed_with_capabilities_its_group_sees_root_s_processes_whole(desk,
 
 
 def test_installed_with_capabilities_it_lends_them_to_nobody(desk, installed):
-    """Neither to a command nor to a library of the caller's."""
+    """It passes them neither to a command nor to a library of its caller."""
     caller = (*as_uid(USER), installed)
     done = tracing.command(desk, *caller, "--", "grep", "Cap[PEIA]", "/proc/self/status").must_be(0)
     assert {line.split()[1] for line in done.stdout.splitlines() if line.startswith("Cap")} == {"0" * 16}
@@ -240,7 +240,7 @@ print(os.waitpid(pid, 0)[1] >> 8, near.recv(64), flush=True)
 
 
 def test_installed_with_capabilities_it_lends_no_file_of_its_caller_s(desk, installed):
-    """Anyone of the group may execute it by the name of the process that lends."""
+    """Any member of the group may execute it under the name of the lender."""
     readable = desk / "agent"
     readable.write_text("theirs")
     os.link(installed, f"{readable}-link")
@@ -249,7 +249,7 @@ def test_installed_with_capabilities_it_lends_no_file_of_its_caller_s(desk, inst
 
 
 def linked(desk, installed):
-    """The same file beside an agent of the user's: a hard link, where the kernel lets users make them."""
+    """A hard link to the same file beside an agent of the user, as some kernels let users make one."""
     (desk / "gputrace").unlink()
     os.link(installed, desk / "gputrace")
     return desk / "gputrace"

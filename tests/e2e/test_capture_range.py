@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a program itself says is to be recorded, by cudaProfilerStart and cudaProfilerStop (--capture-range)."""
+"""A program selects what is recorded by cudaProfilerStart and cudaProfilerStop (--capture-range)."""
 
 import json
 
@@ -10,7 +10,7 @@ import tracing
 
 CAPTURE = ("--capture-range", "cudaProfilerApi")
 INCOMPLETE = 3
-SCHEDULE = 89  # a record of the agent: it counts from now on
+SCHEDULE = 89  # the agent's record that it counts from now on
 
 
 def program(folder, *words):
@@ -18,7 +18,7 @@ def program(folder, *words):
 
 
 def fills(path):
-    """(calls, GPU operations) of a file."""
+    """(memset calls, memsets on the GPU) in a file."""
     events = [event for event in json.loads(path.read_text())["traceEvents"] if event["ph"] == "X"]
     return (sum(event["name"] == "cudaMemsetAsync" for event in events),
             sum(event.get("cat") == "gpu_memset" for event in events))
@@ -36,7 +36,7 @@ def test_each_range_has_a_file_with_what_lies_in_it_and_the_log_has_no_more(tmp_
     assert [f"Slice of the recording: capture range {number}" in done.stdout for number in (1, 2, 3)] == [True] * 3
     assert "from cudaProfilerStart to cudaProfilerStop" in done.stdout
     recorded = list(logfile.records(tmp_path / "trace.gpt", logfile.MEMSET))
-    assert 60 <= len(recorded) < 667  # CUPTI is switched off beside the program, which launches on meanwhile
+    assert 60 <= len(recorded) < 667  # CUPTI is switched off while the program launches on
     tracing.gputrace(tmp_path, "export", "trace.gpt", "-o", "again.%c.json").must_be(0)
     assert (tmp_path / "again.2.json").read_bytes() == (tmp_path / "range.2.json").read_bytes()
 

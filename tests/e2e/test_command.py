@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""gputrace -- COMMAND: what it starts is not stopped by a signal, whatever program stands between, and is seen from its first launch."""
+"""gputrace -- COMMAND: no parent sees a stop, whatever program stands between, and the first launch is seen."""
 
 import os
 import shlex
@@ -14,7 +14,7 @@ import pythons
 import reading
 import tracing
 
-# Starts of a program that launches at once through a library of its own; thousands: make check-hold.
+# Number of starts of a program that launches at once through its own library; make check-hold has thousands.
 STARTS = int(os.environ.get("GPUTRACE_STARTS", "20"))
 
 
@@ -35,7 +35,7 @@ def stub(tmp_path_factory):
 
 
 def new_library(stub, folder):
-    """FOLDER/new/libcudart.so.13, a file that no one has seen before."""
+    """Makes FOLDER/new/libcudart.so.13, a file that gputrace has not seen before."""
     (folder / "new").mkdir(parents=True)
     shutil.copy(stub, folder / "new/libcudart.so.13")
     return folder
@@ -72,13 +72,13 @@ def runs(path, program):
 
 
 def is_held_or_over(mark, program):
-    """Whether the process that runs the program is stopped by a tracer, or there is none any more."""
+    """Whether each process that runs the program is stopped by a tracer; true if none is left."""
     found = [path for path in (Path("/proc", str(pid)) for pid in tracing.marked(mark)) if runs(path, program)]
     return all(tracing.state(path) == "t" for path in found)
 
 
 def test_a_program_that_gputrace_has_not_looked_at_waits_before_its_first_launch(stub, tmp_path):
-    """Also where its library has probes, as another program has mapped it before."""
+    """Also if its library already has probes because another program has mapped it."""
     python = os.path.realpath(machine.any_python())
     loads = [python, "-S", machine.PROGRAMS / "loads.py", new_library(stub, tmp_path / "libraries")]
     twice = f"{quoted(loads)}; read line; exec {quoted(loads)}"
@@ -94,7 +94,7 @@ def test_a_program_that_gputrace_has_not_looked_at_waits_before_its_first_launch
 
 
 def test_a_program_that_opens_python_late_has_a_stack_at_its_first_launch(cudart, tmp_path):
-    """It was looked at when it had no Python, and what it maps has probes, as another program has it, too."""
+    """gputrace examined it before it had Python; libcudart already has probes because another program has mapped it."""
     program, environment = pythons.opened("3.12", tmp_path)
     other = [machine.any_python(), "-c", f"import ctypes, time; ctypes.CDLL('{cudart}'); print('mapped', flush=True); time.sleep(600)"]
     late = [*program, "1", machine.PROGRAMS / "embedded.py", cudart, tmp_path / "truth.json"]
@@ -115,12 +115,12 @@ def test_a_program_that_opens_python_late_has_a_stack_at_its_first_launch(cudart
 
 
 def test_programs_that_become_others_which_map_the_same_library_miss_no_call(tmp_path):
-    """Each maps the driver at once, while no one else does: 100 of them, so that one comes at any moment."""
+    """Each maps the driver at once, while no other process has it: 100 in a row, to hit any moment."""
     tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *["env"] * 100, "true"), "--agent", "off")
     assert not notes(tmp_path)
 
 
-# Each waits for what it starts with WUNTRACED, and stops itself, says so or hangs where that stops.
+# Each waits for its child with WUNTRACED, and if the child stops, it stops itself, reports it or hangs.
 BETWEEN = {
     "sudo": lambda command: ["sudo", "-n", "-u", "nobody", *command],
     "su": lambda command: ["su", "-s", "/bin/sh", "nobody", "-c", quoted(command)],
@@ -157,7 +157,7 @@ class Terminal:
         self.folder, self.screen = folder, folder / "screen"
         self.tmux = ["tmux", "-S", folder / "tmux", "-f", "/dev/null"]
         traced = [machine.GPUTRACE, *tracing.outputs(folder, "trace.json"), "--agent", "off", "--", *command]
-        # What is typed waits in the terminal; the screen is read from the first word on.
+        # gputrace starts at C-d, when pipe-pane records: the screen has its output from the first word on.
         self.do("new-session", "-d", "-x", "120", "-y", "50", f"cat; exec {quoted(traced)} 2>&1")
         self.do("pipe-pane", f"cat >{self.screen}")
         self.type("C-d")
@@ -244,7 +244,7 @@ def test_under_nohup_a_trace_outlives_its_terminal(cudart, tmp_path):
             running.process.send_signal(tracing.signal.SIGHUP)
             with open(f"/proc/{running.pid}/status") as status:
                 pending = next(int(line.split()[1], 16) for line in status if line.startswith("ShdPnd"))
-            assert not pending  # an ignored one is gone at once
+            assert not pending  # an ignored signal does not stay pending
             target.ask("steps 3")
             target.ask(f"truth {tmp_path}/truth.json")
             running.end(tracing.signal.SIGINT).must_be(0)
@@ -253,7 +253,7 @@ def test_under_nohup_a_trace_outlives_its_terminal(cudart, tmp_path):
 
 
 def under_sudo(folder, path, *arguments):
-    """As sudo runs it for nobody, with a PATH of its own; the shell has the environment that sudo was called with."""
+    """Runs gputrace as sudo does for nobody, with sudo's PATH; the shell has the environment of sudo's caller."""
     as_sudo = ["env", "SUDO_USER=nobody", "SUDO_UID=65534", "SUDO_GID=65534", "PATH=/usr/bin:/bin", machine.GPUTRACE]
     line = quoted([*as_sudo, "-q", *tracing.outputs(folder, "trace.json"), "--agent", "off", *arguments])
     return tracing.command(folder, "sh", "-c", f"{line}; exit $?", env={"PATH": f"{path}:/usr/bin:/bin"})
@@ -261,7 +261,7 @@ def under_sudo(folder, path, *arguments):
 
 @pytest.fixture
 def environment(public):
-    """A folder like a virtual environment's bin, and in it a program that says who runs it."""
+    """A folder like a virtual environment's bin, with a program that prints its user."""
     (public / "bin").mkdir()
     program = public / "bin/who-runs-this"
     program.write_text('#!/bin/sh\necho "user $(id -u), groups $(id -G), home $HOME, $(id -un), sudo ${SUDO_UID-none}"\n')
@@ -294,12 +294,12 @@ ctypes.CDLL(sys.argv[1]).cudaLaunchKernel(ctypes.c_void_p(4096), one, one, None,
 print("prefix", sys.prefix, "of user", os.getuid(), flush=True)
 """
 
-# "$0" in the place of the machine's sudoers(5), to be seen by the program that follows, and by no one else.
+# Mounts "$0" over the machine's sudoers(5) for the program that follows only.
 WITH_SUDOERS = 'mount --bind "$0" /etc/sudoers && exec "$@"'
 
 
 def test_the_readmes_line_from_a_virtual_environment_by_sudo_itself(public):
-    """`sudo gputrace -o all.gpt -- python train.py`: sudo finds gputrace, and has no idea of that python."""
+    """`sudo gputrace -o all.gpt -- python train.py`: sudo's PATH has gputrace, but not that python."""
     venv, work, library, sudoers = public / "venv", public / "work", public / "libcudart.so.13", public / "sudoers"
     subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", venv], check=True)
     library.write_bytes(machine.cudart().read_bytes())
@@ -315,7 +315,7 @@ def test_the_readmes_line_from_a_virtual_environment_by_sudo_itself(public):
     assert (work / "all.gpt").stat().st_uid == 65534
 
 
-# What a cleaned environment has lost is only known when the process is looked at.
+# gputrace sees that the environment was cleaned only when it examines the process.
 CLEANED = {
     "env": ["env", "-u", "CUDA_INJECTION64_PATH"],
     "sudo": ["sudo", "-n", "--preserve-env=LD_PRELOAD,SIMGPU_TRUTH,BUILD"],

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What is missing is counted, by cause, and nothing else is: dropped, untimed and late records, versions of CUPTI, a
-CUPTI that is taken."""
+"""What is missing is counted by cause, and nothing else is: dropped, untimed and late records, versions of CUPTI, a
+CUPTI whose subscriber another tool holds."""
 
 import json
 
@@ -24,7 +24,7 @@ class Run:
         self.trace = reading.trace_of(folder / "trace.json")
         self.receipt = reading.receipt(self.trace)
         self.simulated = simulated.load(folder / "gpu.json")
-        self.truth = reading.program(folder / "program.json")  # its last act: the program ended right
+        self.truth = reading.program(folder / "program.json")  # the program writes it last: it has ended normally
 
     def launches(self):
         return reading.simulated_launches(self.simulated)
@@ -41,7 +41,7 @@ def test_a_whole_trace_is_complete(tmp_path):
 
 
 def test_a_launch_in_which_cuda_and_the_agent_start_is_one_launch(tmp_path):
-    """The program's first call: its symbol probe has seen it some milliseconds before CUPTI reports it."""
+    """The program's first call: the symbol probe sees it some milliseconds before CUPTI reports it."""
     program = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.PROGRAMS / "hangs.py", "cuda", "once_100us")
     tracing.gputrace(tmp_path, "-o", "trace.json", "--min-complete", "100", "--", *program).must_be(0)
     trace = reading.trace_of(tmp_path / "trace.json")
@@ -52,14 +52,14 @@ def test_a_launch_in_which_cuda_and_the_agent_start_is_one_launch(tmp_path):
 
 @pytest.mark.parametrize("again", range(3))
 def test_a_program_of_which_all_is_known_gets_no_note(tmp_path, again):
-    """Also not while its interpreter starts, which is looked at whenever one of many libraries is mapped."""
+    """Nor while its interpreter starts, when gputrace examines it at each of many library mappings."""
     run = Run(tmp_path, python="python3", program=("--steps", "300", "--threads", "2"))
     run.done.must_be(0)
     assert run.trace["gputrace"]["notes"] == []
 
 
 def test_launches_under_capture_do_not_count_as_missing(tmp_path):
-    """They put nodes into a graph and nothing on the GPU."""
+    """They add nodes to a graph; nothing runs on the GPU."""
     run = Run(tmp_path, "--min-complete", "100", program=("--steps", "10", "--threads", "2", "--graph"))
     run.done.must_be(0)
     worked = {op["corr"] for op in run.operations()}
@@ -95,7 +95,7 @@ def test_without_a_threshold_an_incomplete_trace_is_no_failure(dropped):
 
 
 def percent(part, whole):
-    """As gputrace says it: thousandths, rounded down."""
+    """A percentage as gputrace prints it: rounded down to thousandths."""
     return 100_000 * part // whole / 1000
 
 
@@ -131,7 +131,7 @@ def test_graph_launches_with_operations_missing_count_as_incomplete(tmp_path):
 
 
 def rows(report, title):
-    """[(launches, the other words)] of a table of the report; what it says of rows that it leaves out is one more."""
+    """[(launches, the other words)] of a table of the report; the line about rows left out is one more row."""
     lines = report.partition(f"\n{title}")[2].partition("\n\n")[0].splitlines()
     words = [line.replace(",", "").split() for line in lines[2:]]
     return [(int(row[5]), []) if row[0] == "..." else (int(row[0]), row[1:]) for row in words]
@@ -149,7 +149,7 @@ if sys.argv[2:]:
 
 
 def test_launches_of_a_process_that_refused_the_agent_count_as_incomplete(tmp_path):
-    """One of two: a debugger has it.  What it launched is reported, with its lines."""
+    """A debugger traces one of two processes, whose launches are reported with their lines."""
     truths = tmp_path / "a.json", tmp_path / "b.json"
     with tracing.target(tmp_path, truth=truths[0]) as first, tracing.target(tmp_path, truth=truths[1]) as second, \
          tracing.Running(["python3", "-c", DEBUGGER, second.pid], tmp_path) as debugger:
@@ -176,7 +176,7 @@ def test_launches_of_a_process_that_refused_the_agent_count_as_incomplete(tmp_pa
 
 @pytest.mark.parametrize("agent", ("auto", "off"))
 def test_a_recording_ends_when_it_says_so(tmp_path, agent):
-    """The program goes on while probes are taken away: what it calls meanwhile is in no table, and its work is not missing."""
+    """The program goes on while probes are removed: its calls in that time are in no table, and are not missing."""
     options = ("-d", "400ms", "--agent", agent, "--format", "json", "-o", tmp_path / "trace.gpt")
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         target.process.stdin.write("threads 2 1000000\n")
@@ -196,16 +196,16 @@ def has_probes_on(log, name):
 
 
 def thread_named(pid, name):
-    """A thread of that name, None."""
+    """The tid of a thread whose name begins so, or None."""
     return next((tid for found, tid in tracing.named_threads(pid) if found.startswith(name)), None)
 
 
 def test_launches_before_the_agent_records_are_reported_and_count_as_incomplete(tmp_path):
-    """The agent waits for a program to start CUDA; what it launches until it is noticed has no GPU times.  Here its
-    thread is held meanwhile, so that it notices late."""
+    """The agent waits until the program starts CUDA; launches before it notices have no GPU times.  Here the agent's
+    thread is held, so that it notices late."""
     with tracing.target(tmp_path, "late", truth=tmp_path / "gpu.json") as target:
         with tracing.Tracer(tmp_path, "-p", target.pid, "--min-complete", "99.9") as tracer:
-            target.ask("started")  # libcuda is there now, and the agent comes
+            target.ask("started")  # libcuda is mapped now, and the agent is let in
             tracing.until(lambda: thread_named(target.pid, "gputrace"))
             thread = thread_named(target.pid, "gputrace")
             with tracing.Running(["python3", "-c", DEBUGGER, thread, "hold"], tmp_path) as debugger:

@@ -13,7 +13,7 @@ from test_help import SUBCOMMANDS, options_of
 
 SHARE = machine.BUILD / "share"
 
-# A function of a shell's own for files and programs is not there without an interactive one.
+# compopt fails in a shell that is not completing interactively.
 BASH = """compopt() { :; }
 source "$1"; COMP_WORDS=("${@:2}"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _gputrace; printf '%s\\n' "${COMPREPLY[@]}"
 """
@@ -48,7 +48,7 @@ def by_fish(folder, words):
 
 @pytest.fixture(params=[by_bash, by_zsh, by_fish], ids=lambda shell: shell.__name__)
 def offered(request, tmp_path):
-    """(words of a command line, the last one is completed) -> what the shell offers; without the shell it is skipped."""
+    """A function (words, of which the last is to be completed) -> the shell's offers; skips without that shell."""
     if not shutil.which(request.param.__name__[3:]):
         machine.missing(f"no {request.param.__name__[3:]} (tools/deps test)", True)
     return lambda *words: request.param(tmp_path, words)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What has the CPU (--cpu): samples against what the threads' own clocks say."""
+"""What has the CPU (--cpu): samples compared with the threads' own CPU clocks."""
 
 import errno
 import json
@@ -13,7 +13,7 @@ import timelines
 import tracing
 from viewed import Viewed
 
-# A clock tick is met or not: 600 ms are some 300 samples at 499 Hz.
+# Sampling noise: 600 ms are some 300 samples at 499 Hz.
 FREQUENCY = 499
 TOLERANCE = 0.15
 PERF_EVENT_OPEN = 298  # x86-64

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A libcupti that the user names: used in processes that gputrace starts and in those it attaches to, or refused with the
-reason; it comes to the process as an argument of the agent's own start, and nothing else."""
+reason.  Its path reaches the process only as an argument of the agent's start."""
 
 import shutil
 
@@ -13,7 +13,7 @@ OBEDIENT = [machine.any_python(), machine.PROGRAMS / "obedient.py"]
 
 
 def on_driver(folder, **env):
-    """For a program on the simulated GPU that does not map its CUPTI by itself."""
+    """Environment of a program on the simulated GPU that does not map CUPTI by itself."""
     libraries = ("libcudart.so.13", "libcuda.so.1")
     return {"LD_PRELOAD": ":".join(str(machine.SIMGPU / name) for name in libraries),
             "SIMGPU_TRUTH": str(folder / "gpu.json"), **env}
@@ -21,7 +21,7 @@ def on_driver(folder, **env):
 
 @pytest.fixture
 def named(tmp_path):
-    """A CUPTI in a place where no one looks for one."""
+    """A CUPTI in a folder that is not searched."""
     folder = tmp_path / "named"
     folder.mkdir()
     shutil.copy(machine.SIMGPU / "libcuda.so.1", folder)
@@ -44,7 +44,7 @@ def target(tmp_path):
 
 
 def trace_once(running, folder, *options):
-    """The report, and how many GPU operations are in the trace."""
+    """(report, number of GPU operations in the trace)"""
     with tracing.Tracer(folder, "-p", running.pid, *options) as tracer:
         running.ask("steps 2")
         running.ask("finish")
@@ -65,7 +65,7 @@ def test_a_process_that_runs_uses_the_one_that_is_named(tmp_path, target, named)
         _, operations = trace_once(running, tmp_path, "--cupti", named)
         assert operations > 0
         assert mapped_cuptis(running.pid) == {named}
-        # the agent is there now: woken with the same, and without any it takes what is mapped
+        # the agent is there now; woken with the same CUPTI, or with none named, it uses the mapped one
         for options in (("--cupti", named), ()):
             assert trace_once(running, tmp_path, *options)[1] > 0
         assert mapped_cuptis(running.pid) == {named}
@@ -91,7 +91,7 @@ def test_beside_another_that_is_mapped_it_is_refused(tmp_path, target, named):
         assert not operations
         assert f"the process has another one mapped, {mapped}" in " ".join(report.split())
         assert mapped_cuptis(running.pid) == {mapped}
-        # and is no longer held against the next trace
+        # the refusal does not affect the next trace
         assert trace_once(running, tmp_path)[1] > 0
 
 

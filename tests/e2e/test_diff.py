@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""gputrace diff: two versions of a program, each traced once; what it says is what was changed in the program."""
+"""gputrace diff: two versions of a program, each traced once; it reports what was changed in the program."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ import tracing
 STEPS = 40
 ABOVE = 4
 
-# {above}: what was edited above the function; {often}: launches of the last kernel in a step.
+# {above}: lines added above the function; {often}: launches of the last kernel in a step.
 PROGRAM = '''import gpu
 
 gpu.setup(record=True)
@@ -47,7 +47,7 @@ class Compared:
                 env={"PYTHONPATH": machine.ROOT / "tests/workloads"}).must_be(0)
 
     def line_of(self, name, words):
-        """The number of the program's only line with these words."""
+        """Line number of the program's only line with these words."""
         found = [i for i, line in enumerate(self.texts[name].splitlines(), 1) if words in line]
         assert len(found) == 1
         return found[0]
@@ -72,7 +72,7 @@ def test_the_line_that_was_changed_is_named_where_it_is_now_and_where_it_was(com
 
 def test_a_step_costs_what_the_program_launches_in_it(compared):
     rows = dict(re.findall(r"^  (GPU time, us|launches) +([\d.]+ +[\d.]+)", compared.diff().stdout, re.M))
-    assert rows["GPU time, us"].split() == ["88.0", "113.0"]  # 60 + 25, and 6 in every second one
+    assert rows["GPU time, us"].split() == ["88.0", "113.0"]  # 60 + 25, and 6 in every second step
     assert rows["launches"].split() == ["2.5", "3.5"]
     assert compared.diff().stdout.count(f" {STEPS} steps\n") == 2
 
@@ -128,7 +128,7 @@ def test_fail_above_ends_with_4_where_a_step_grew_by_more(compared):
     done = compared.diff("--fail-above", "25", code=ABOVE)
     assert "the GPU time of a step grew by 28.4 %" in done.stderr
     done = tracing.gputrace(compared.folder, "diff", "before.gpt", "after.gpt", "--step", "py:step", "--fail-above", "100")
-    assert "GPU time" not in done.stderr  # how long a step takes is the machine's
+    assert "GPU time" not in done.stderr  # a step's duration depends on the machine
 
 
 def test_the_same_log_twice_has_no_difference(compared):
@@ -136,7 +136,7 @@ def test_the_same_log_twice_has_no_difference(compared):
     done.must_be(0)
     _, *tables = done.stdout.split("\n\n")[1:]
     assert len(tables) >= 2
-    for table in tables:  # a title, and nothing but what did not change
+    for table in tables:  # a title, and only lines about what did not change
         _, *rows = table.splitlines()
         assert rows and all("did not change by more than the noise" in row for row in rows), table
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""gputrace dump: programs that hang in many ways say themselves which thread is to blame; so does the dump, on every CPython."""
+"""gputrace dump: of programs that hang in many ways it names the thread that they say is to blame, on every CPython."""
 
 import contextlib
 import ctypes
@@ -20,9 +20,9 @@ import tracing
 HANGS = machine.PROGRAMS / "hangs.py"
 MOVES, FAILED, USAGE, STILL = 0, 1, 2, 4
 BETWEEN_LOOKS_NS = 500000000
-TRIES = 40  # until all have come to where they hang; a look takes half a second
+TRIES = 40  # looks, half a second each, until all programs hang
 
-# What each role waits for: the kind, and words of the text ({ROLE} is a thread, {ROLE.pid} a process).
+# What each role waits for: the kind, and a pattern of the text ({ROLE} is a thread, {ROLE.pid} a process).
 WAITS = {
     "cycle": {"one": ("lock", "threading.Lock, which thread {two} holds in"),
               "two": ("lock", "threading.Lock, which thread {one} holds in")},
@@ -56,7 +56,7 @@ WAITS = {
     "coroutine": {"waiter": ("file", "epoll_wait|to read from")},
     "deep": {"waiter": ("timer", "sleeps")},
 }
-# What each task of the program `tasks` awaits: the kind, and words of the text ({ROLE} is what is said of that task).
+# What each task of the program `tasks` awaits: the kind, and a pattern of the text ({ROLE} is that task's name).
 TASKS = {
     "main": ("future", "waits for a Future$"), "future": ("future", "waits for a Future$"), "unnamed": ("future", "waits for a Future$"),
     "eager": ("future", "waits for a Future$"), "generator": ("future", "waits for a Future$"),
@@ -69,7 +69,7 @@ TASKS = {
     "limit": ("task", "task {event}$"),
 }
 TASK_CYCLES = {"one", "two", "itself"}
-# Who is in a cycle, and what others wait for that waits for no one.
+# Threads in a cycle, and threads that others wait for and that wait for no other thread.
 CYCLES = {"cycle": {"one", "two"}, "itself": {"waiter"}, "pipe": {"child", "waiter"}, "imports": {"worker", "waiter"},
           "tcp": {"child", "waiter"}}
 ROOTS = {"holder": {"holder"}, "reentrant": {"holder"}, "gil": {"holder"}, "stopped": {"worker"}, "owned": {"owner"},
@@ -77,7 +77,7 @@ ROOTS = {"holder": {"holder"}, "reentrant": {"holder"}, "gil": {"holder"}, "stop
 
 
 def lines_at():
-    """{(kind, role): line} by the marks in the program."""
+    """{(kind, role): line} by the "# at ROLE" marks in the program."""
     found, kind = {}, None
     for number, line in enumerate(HANGS.read_text().splitlines(), 1):
         kind = (re.match(r"def (\w+)", line) or [None, kind])[1]
@@ -91,7 +91,7 @@ LINES = lines_at()
 
 
 class Program:
-    """One hanging program and what it says of itself."""
+    """One hanging program, and the roles and tasks that it reports."""
 
     def __init__(self, python, kind, *arguments):
         self.kind = kind
@@ -99,7 +99,7 @@ class Program:
                                         stdout=subprocess.PIPE, text=True, start_new_session=True)
         self.roles = json.loads(self.process.stdout.readline())
         self.tasks = json.loads(self.process.stdout.readline()) if kind == "tasks" else {}
-        # tests/roots runs an interpreter as another process than the script that is started
+        # the scripts of tests/roots run the interpreter in another process
         self.pid = next((pid for pid, _ in self.roles.values() if pid == self.process.pid), None) or self.process.pid
 
     def end(self):
@@ -120,7 +120,7 @@ def dump_json(*arguments):
 
 
 def dump_still(*pids):
-    """The dump once all of them have come to where they hang."""
+    """The dump, taken once all these processes hang."""
     for _ in range(TRIES):
         code, found = dump_json("-p", ",".join(map(str, pids)))
         if not any(process["moves"] for process in found["processes"]):
@@ -131,8 +131,8 @@ def dump_still(*pids):
 
 @pytest.fixture(scope="module")
 def hangs(every_python, tmp_path_factory):
-    """All of them at once, and one dump of all."""
-    # Where the GIL of 3.6 is, nothing says: it has no _PyRuntime.  Its tasks of asyncio are not known.
+    """All programs at once, and one dump of all of them."""
+    # 3.6 has no _PyRuntime to tell where its GIL is.  Its asyncio tasks are not known either.
     kinds = [kind for kind in WAITS if kind not in ("gil", "tasks") or "3.6" not in str(every_python)]
     programs = {kind: Program(every_python, kind, tmp_path_factory.mktemp(kind)) for kind in kinds}
     try:
@@ -158,7 +158,7 @@ def family_of(program, found):
 
 
 def inner_line(thread):
-    """The innermost line of the program itself, its sleep() left out."""
+    """The innermost line of the program itself, without its sleep()."""
     return next((frame["line"] for frame in thread["frames"]
                  if frame.get("file", "").endswith("hangs.py") and frame["function"] != "sleep"), None)
 
@@ -204,7 +204,7 @@ def test_a_thread_that_has_waited_between_the_looks_is_reported_so_and_one_that_
     for kind, program in programs.items():
         for role in set(WAITS[kind]) & set(program.roles):
             thread = threads[tuple(program.roles[role])]
-            if thread["wait"]["kind"] == "gil":  # it wakes every 5 ms
+            if thread["wait"]["kind"] == "gil":  # it wakes up every 5 ms
                 assert thread["wait"]["for_ns"] is None and thread["switches"], (kind, role, thread)
             else:
                 assert BETWEEN_LOOKS_NS <= thread["wait"]["for_ns"] < 60e9 and not thread["run_ns"], (kind, role, thread)
@@ -249,11 +249,11 @@ def test_of_a_deep_stack_the_inner_and_the_outermost_frames_are_kept(hangs):
     thread = threads_of(found)[tuple(programs["deep"].roles["waiter"])]
     frames = thread["frames"]
     (left_out,) = (frame["left_out"] for frame in frames if "left_out" in frame)
-    assert len(frames) - 1 + left_out == 900 + 4  # recurse, sleep, deep, the module
+    assert len(frames) - 1 + left_out == 900 + 4  # one more recurse, sleep, deep, the module
     assert frames[-1]["function"] == "<module>" and frames[0]["function"].endswith("sleep")
 
 
-# ---- what the kernel holds ------------------------------------------------------------------------------------
+# ---- blocked in the kernel ------------------------------------------------------------------------------------
 
 @contextlib.contextmanager
 def running(kind, *arguments, python=None):
@@ -266,7 +266,7 @@ def running(kind, *arguments, python=None):
 
 @contextlib.contextmanager
 def started(command, **environment):
-    """The pid of a program that says "ready" and is killed in the end."""
+    """The pid of a program that prints "ready"; it is killed at the end."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, **environment}) as process:
         try:
             assert b"ready" in process.stdout.readline()
@@ -277,7 +277,7 @@ def started(command, **environment):
 
 @pytest.fixture
 def cgroup():
-    """A cgroup of its own (v2, else v1's freezer), and what freezes and thaws it."""
+    """A new cgroup (v2, else v1's freezer), and a function that freezes and thaws it."""
     unified = pathlib.Path("/sys/fs/cgroup/cgroup.controllers").exists()
     folder = pathlib.Path(f"/sys/fs/cgroup{'' if unified else '/freezer'}/gputrace-test-{os.getpid()}")
     try:
@@ -309,7 +309,7 @@ def server(tmp_path_factory):
 
 @contextlib.contextmanager
 def served(server, folder):
-    """A FUSE file of which no read is ever answered."""
+    """A FUSE file whose reads are never answered."""
     mount = folder / "mount"
     mount.mkdir()
     with tracing.Running([server, mount, "silent", "-"], folder) as serving:
@@ -341,7 +341,7 @@ def test_a_file_system_that_does_not_answer_is_named_with_the_kernel_s_word(serv
 
 
 def test_a_process_whose_memory_does_not_answer_is_given_up_and_its_threads_are_there(server, public):
-    """Its interpreter's state lies in a page of a FUSE file."""
+    """The state of its interpreter is in a page of a FUSE file."""
     liar = fake_python.build("3.12", public / "python3.12")
     liar.chmod(0o755)
     library = public / "libcudart.so.99"
@@ -360,7 +360,7 @@ def test_a_process_whose_memory_does_not_answer_is_given_up_and_its_threads_are_
     assert not process["answers"] and "do not answer" in process["no_python"] and process["threads"]
 
 
-# ---- who lies ---------------------------------------------------------------------------------------------------
+# ---- lying programs ---------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("lie", ["endless_frames", "frame_is_its_own_caller", "caller_in_kernel", "endless_threads",
                                  "endless_interpreters", "endless_names", "negative_names", "names_in_kernel", "code_is_no_code",
@@ -388,10 +388,10 @@ def test_tasks_that_lie_end_nothing_and_their_text_is_safe():
     assert max(map(len, text.splitlines())) < 1000
 
 
-# ---- what is done to the process ----------------------------------------------------------------------------------
+# ---- effects on the process ---------------------------------------------------------------------------------------
 
 def refuse(*numbers):
-    """In the child: these system calls (x86-64) end the program that makes them (seccomp)."""
+    """For preexec_fn: a seccomp filter that kills a program that makes one of these system calls (x86-64)."""
     load, jump_equal, answer = 0x20, 0x15, 0x06
     rows = [(load, 0, 0, 0)]
     for number in numbers:
@@ -407,7 +407,7 @@ PTRACE, TKILL, TGKILL, WRITE_TO, BPF, PERF = 101, 200, 234, 311, 321, 298
 
 
 def test_a_program_that_works_moves_and_is_neither_traced_signalled_nor_written_to():
-    """gputrace would end at the first ptrace(2), write to another's memory, BPF program or perf event."""
+    """The filter kills gputrace at the first ptrace(2), write to another process's memory, BPF call or perf event."""
     with running("moves") as program:
         done = dump("-p", program.pid, preexec_fn=lambda: refuse(PTRACE, TKILL, TGKILL, WRITE_TO, BPF, PERF))
         assert done.returncode == MOVES, done.stderr
@@ -489,7 +489,7 @@ def test_for_people_alike_threads_are_one_block_and_the_guilty_thread_is_named()
 
 
 def block_of(text, tid):
-    """What is printed for people of a thread."""
+    """The block of the text output about a thread."""
     return re.search(rf"^  thread {tid} .*?(?=\n\n|\Z)", text, re.M | re.S)[0]
 
 
@@ -550,7 +550,7 @@ def test_where_there_is_no_such_process_it_is_said(words, what, tmp_path):
 
 @contextlib.contextmanager
 def on_the_simulated_gpu(kind):
-    """The pid and tid of its waiting thread."""
+    """Runs hangs.py on the simulated GPU; gives (pid, tid) of its waiting thread."""
     command = [machine.SIMGPU_RUN, machine.any_python(), HANGS, kind]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "BUILD": str(machine.BUILD)}) as process:
         try:
@@ -562,7 +562,7 @@ def on_the_simulated_gpu(kind):
 @pytest.mark.parametrize("kind,calls", (("cuda", "cudaDeviceSynchronize|cuCtxSynchronize"), ("cuda_event", "cudaEventSynchronize|cuEventSynchronize"),
                                         ("cuda_stream", "cudaStreamSynchronize|cuStreamSynchronize")))
 def test_a_call_of_cuda_that_does_not_return_is_named(kind, calls):
-    """On the simulated GPU, where one call waits inside of another."""
+    """On the simulated GPU, where a runtime call waits inside a driver call, so either may be named."""
     with on_the_simulated_gpu(kind) as (pid, tid):
         found = dump_still(pid)
     thread = threads_of(found)[pid, tid]

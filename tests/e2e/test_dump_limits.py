@@ -13,7 +13,7 @@ import pytest
 from test_dump import FAILED, LINES, STILL, dump, dump_still, inner_line, running, threads_of
 
 AT_ONCE = 50
-LIMITS_MB = (16, 64, 200, *range(256, 320, 4), 400, 600)  # of address space; a look takes 256
+LIMITS_MB = (16, 64, 200, *range(256, 320, 4), 400, 600)  # address space in MB; a look needs 256
 MB = 1 << 20
 
 
@@ -26,7 +26,7 @@ def test_who_waits_for_a_worker_that_got_no_memory_is_named():
 
 @pytest.fixture
 def full_cgroup():
-    """A memory cgroup of 64 MB: of version 1, whose members wait where there is no more, or of version 2, which slows them."""
+    """A memory cgroup of 64 MB: out of memory, its members wait in version 1 and are throttled in version 2."""
     version_1 = pathlib.Path("/sys/fs/cgroup/memory/memory.limit_in_bytes").exists()
     folder = pathlib.Path("/sys/fs/cgroup") / ("memory" if version_1 else ".") / f"gputrace-memory-{os.getpid()}"
     settings = {"memory.limit_in_bytes": 64 * MB, "memory.oom_control": 1} if version_1 else {"memory.swap.max": 0, "memory.high": 64 * MB}
@@ -69,7 +69,7 @@ def test_a_dump_with_too_little_memory_says_so_and_one_with_enough_is_whole():
             assert done.returncode in (FAILED, STILL), (limit, done)
             if done.returncode == FAILED:
                 assert done.stderr.startswith("gputrace: ") and "(ulimit -v" in done.stderr, (limit, done)
-                assert "could not be written" not in done.stderr, (limit, done)  # what was found is shown
+                assert "could not be written" not in done.stderr, (limit, done)  # the result is still written
             else:
                 threads = threads_of(json.loads(done.stdout))
                 assert len([thread for thread in threads.values() if thread["frames"]]) == 201, limit
@@ -78,7 +78,7 @@ def test_a_dump_with_too_little_memory_says_so_and_one_with_enough_is_whole():
 
 
 def test_of_a_family_those_for_which_there_is_no_memory_are_named():
-    limit = 400 * MB  # one look, not two
+    limit = 400 * MB  # enough for one look, not for two
     with running("stopped") as program:
         done = dump("-p", program.pid, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
     (_, child) = program.roles["worker"]
@@ -86,7 +86,7 @@ def test_of_a_family_those_for_which_there_is_no_memory_are_named():
 
 
 def readers_of(pid):
-    """The processes by which that gputrace reads others."""
+    """Children of that gputrace that read the processes."""
     children = [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     return [child for child in children if pathlib.Path(f"/proc/{child}/comm").read_text() == "gputrace-look\n"]
 

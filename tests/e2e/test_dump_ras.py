@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""gputrace dump --nccl-ras: what a service like NCCL's RAS says, which may be silent, endless, another program's or none."""
+"""gputrace dump --nccl-ras: answers of a service like NCCL's RAS, which may be silent, endless, foreign or absent."""
 
 import contextlib
 import os
@@ -26,7 +26,7 @@ def free_port():
 
 
 class Server:
-    """One that listens; `heard` are the lines that it got."""
+    """A listening ras_server.py; `heard` are the lines that it received."""
 
     def __init__(self, *arguments, **environment):
         self.process = subprocess.Popen([machine.any_python(), SERVER, *map(str, arguments)], stdout=subprocess.PIPE, text=True,
@@ -146,7 +146,7 @@ def test_processes_of_one_job_are_asked_once_and_of_two_jobs_each():
 
 @contextlib.contextmanager
 def apart(kind):
-    """A server in a network namespace of its own, at NCCL's own port."""
+    """A server in its own network namespace, at NCCL's default port; gives its pid."""
     words = f"ip link set lo up && ip addr add 10.9.8.7/32 dev lo && exec {machine.any_python()} {SERVER} {kind} 28028"
     environment = {name: value for name, value in os.environ.items() if name != "NCCL_RAS_ADDR"}
     with subprocess.Popen(["unshare", "-n", "sh", "-c", words], stdout=subprocess.PIPE, text=True, env=environment) as process:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Files of one real run, in the programs they are for, against what the traced program says of itself."""
+"""Files of one real run, read by the programs they are for, compared with the traced program's own record."""
 
 import collections
 import contextlib
@@ -29,7 +29,7 @@ def run(tmp_path_factory):
 
 
 def truth_by_stack(run, what):
-    """{Python frames, root first, and the call: sum} as the program reckons it."""
+    """{(Python frames, root first, and the call): sum}, as computed by the program."""
     sums = collections.Counter()
     for entry in reading.program(run / "program.json")["stacks"]:
         if entry["call"] != "cudaStreamSynchronize":
@@ -39,7 +39,7 @@ def truth_by_stack(run, what):
 
 
 def by_call(stacks):
-    """Stacks of a profile in the same way: up to the call."""
+    """{(Python frames, root first, and the call): sum} of a profile's stacks."""
     sums = collections.Counter()
     for stack, value in stacks.items():
         (at,) = [i for i, (name, file, _) in enumerate(stack) if name.startswith("cuda") and not file]
@@ -66,7 +66,7 @@ def test_pstats_has_every_function_with_the_gpu_time_and_launches_below_it(run):
             for key in {(f["file"], f["first_line"], f["qualname"] or f["function"]) for f in entry["stack"]}:
                 ns[key] += entry["gpu_ns"]
                 count[key] += entry["count"]
-    # lines that were captured into a graph stand between its launch and the kernel, under a name of their own
+    # captured lines of a graph stand between its launch and the kernel, as "captured at ..."
     found = {tuple(row[:3]): row for row in profiles.pstats(run / "trace.prof")["functions"]
              if row[0] != "~" and not row[2].startswith("captured at ")}
     assert len(found) > 10 and set(found) == set(count)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Children of a fork: those in which CUDA cannot be used are left alone, with a word; those that start it are entered."""
+"""Children of a fork: those that cannot use CUDA are left alone, with a note; those that start CUDA get the agent."""
 
 import signal
 
@@ -15,7 +15,7 @@ SHARED = "pid {} has forked it: they share their memory, and one agent"
 
 
 def fork_child(target):
-    """Its pid; it has executed nothing since."""
+    """Lets the target fork a child that calls no exec; returns its pid."""
     target.process.stdin.write("fork_child\n")
     target.process.stdin.flush()
     pid = int(target.wait_line("child").split()[1])
@@ -25,7 +25,7 @@ def fork_child(target):
 
 @pytest.mark.parametrize("seen", (False, True))
 def test_a_child_of_a_process_where_cuda_is_up_is_left_alone_and_silently_as_it_does_not_call(tmp_path, seen):
-    """As workers of a DataLoader: nothing of theirs can be missing."""
+    """Like workers of a DataLoader: they make no CUDA call that could be missing."""
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         if not seen:
             child = fork_child(target)
@@ -43,7 +43,7 @@ def test_a_child_of_a_process_where_cuda_is_up_is_left_alone_and_silently_as_it_
 
 
 def calls_until_said(target, folder, note):
-    """What a child calls before it has probes of its own is not seen."""
+    """Lets the child call CUDA until the note appears: calls before it has its own probes are not seen."""
     def said():
         target.ask("ask_child steps 1")
         return any(logfile.has_note(log, note) for log in folder.glob("trace.gpt.part-*"))
@@ -66,7 +66,7 @@ def test_children_of_a_process_where_cuda_is_up_that_call_it_have_one_word_for_a
 
 
 def test_a_child_that_starts_cuda_by_itself_has_gpu_times(tmp_path):
-    """As workers do whose parent has not touched the GPU; the fork is seen, and nothing is executed."""
+    """Like workers whose parent has not used the GPU; gputrace sees the fork, no exec follows."""
     env = {"LD_LIBRARY_PATH": machine.SIMGPU, "SIMGPU_TRUTH": tmp_path / "gpu-%p.json"}
     with tracing.target(tmp_path, "late", env=env) as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
@@ -82,7 +82,7 @@ def test_a_child_that_starts_cuda_by_itself_has_gpu_times(tmp_path):
 
 
 def test_a_child_whose_agent_came_with_the_fork_is_reported_to_have_none(tmp_path):
-    """libcuda was there already, and so was the agent, which waited for CUDA: it does not survive a fork."""
+    """libcuda was mapped at the fork, and the agent was in, waiting for CUDA: its thread does not survive a fork."""
     with tracing.target(tmp_path, "late", truth=tmp_path / "gpu-%p.json") as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
             tracing.until(lambda: "gputrace-agent" in tracing.threads(target.pid))
@@ -118,7 +118,7 @@ def test_a_process_that_shares_its_parents_memory_is_not_entered(tmp_path):
             tracer.interrupt()
         assert "gputrace-agent" not in tracing.threads(child)
         said = notes(tmp_path)
-        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:  # the parent's agent is as well as before
+        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:  # the parent's agent still works
             tracing.until(lambda: "gputrace-agent" in tracing.threads(running.pid))
             tracer.interrupt()
         running.end().must_be(0)
@@ -140,7 +140,7 @@ wait()
 
 
 def test_a_master_that_waits_in_epoll_with_its_worker_is_entered_and_so_is_the_worker(tmp_path):
-    """As uWSGI's does, for a second at a time: such a call is taken up again only where it has just begun."""
+    """Like uWSGI's master, which waits a second at a time: gputrace interrupts such a call only at its start."""
     with tracing.Running([machine.any_python(), "-c", MASTER, machine.SIMGPU / "libcuda.so.1"], tmp_path) as master:
         worker = int(master.wait_line("worker").split()[1])
         said = tracing.gputrace(tmp_path, "doctor", "-p", master.pid, "-p", worker).stdout

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The kit for machines with a GPU: what it needs, that its run ends and says what happened whatever a check does, and
-that drift of GPU times is distinguished from noise.
+"""The kit for machines with a GPU: what it needs, that its run ends and reports what happened whatever a check does,
+and that drift of GPU times is distinguished from noise.
 
-What its checks find is not looked at here: make check-gpu-simulated.
+make check-gpu-simulated tests what the checks find.
 """
 
 import json
@@ -63,7 +63,7 @@ def test_it_is_small_and_the_archive_holds_the_same(kit):
 
 
 def test_it_works_where_there_is_nothing_else(kit, tmp_path):
-    """A root with the kit, /proc, /sys and /dev/null; the traced process is outside."""
+    """Runs in a root with only the kit, /proc, /sys and /dev/null; the traced process is outside."""
     root = tmp_path / "root"
     for name in ("proc", "sys", "dev", "var/tmp"):
         (root / name).mkdir(parents=True)
@@ -83,12 +83,12 @@ def test_it_works_where_there_is_nothing_else(kit, tmp_path):
             tracer.end(signal.SIGINT).must_be(0)
     receipt = reading.receipt(reading.trace_of(root / "trace.json.gz"))
     assert receipt["launches_joined"] == receipt["launches_expected"] > 100
-    # What ISA-L packs elsewhere zlib packs here: the contents are the same.
+    # The kit compresses with zlib instead of ISA-L: the contents are the same.
     tracing.gputrace(tmp_path, "export", root / "trace.gpt", "-o", tmp_path / "again.json.gz").must_be(0)
     assert reading.chrome.read(tmp_path / "again.json.gz") == reading.chrome.read(root / "trace.json.gz")
 
 
-# ---- its run --------------------------------------------------------------------------------------------------------
+# ---- the kit's run --------------------------------------------------------------------------------------------------
 
 CHECKS = '''
 import os, pathlib, subprocess, sys, time
@@ -163,7 +163,7 @@ def of_name(name):
 
 @pytest.fixture
 def run(kit, tmp_path):
-    """Runs the kit's own code with other checks; the findings, what was printed, the exit status."""
+    """Runs the kit's code with the checks above; gives findings, output and exit status."""
 
     def with_checks(*rows, gpu="Simulated GPU", arguments=()):
         copy = tmp_path / "kit"
@@ -202,7 +202,7 @@ def test_a_line_for_each_finding_after_what_doctor_says(run):
     (("'good'", "'bad'"), "Simulated GPU", 1),
     (("'good'", "'bad'"), "H1", 1),
     (("'good'", "'missing'"), "H1", 3),
-    (("'good'", "'missing'"), "Simulated GPU", 1),  # the simulation has to answer all that it can
+    (("'good'", "'missing'"), "Simulated GPU", 1),  # on the simulated GPU nothing may be skipped
     (("'good'", "'silicon'"), "H1", 0),
     (("'good'",), None, 77),
 ])
@@ -265,7 +265,7 @@ def test_one_may_run_beside_the_others(run):
 def test_nothing_is_left_beside_the_two_files(run, tmp_path):
     run("'good'", "'hangs', budget_s=2")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["check-gpu.json", "check-gpu.log"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["kit", "out"]  # temporary files would be there, too
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kit", "out"]  # temporary files would be here, too
 
 
 def test_without_pytorch_it_says_so_after_what_doctor_says(kit, tmp_path):
@@ -280,8 +280,8 @@ MOVED = "import json, sys; from checks import clocks; print(clocks.movement(cloc
 
 
 def moved_us(**change_us):
-    """What checks/clocks.py makes of 6,000 launches in two minutes: how far the clocks move.  change_us: by how much the
-    GPU's clock drifts, or the way to the GPU or from there grows in the second half."""
+    """The movement of the clocks, in us, that checks/clocks.py finds in 6,000 launches over two minutes.  change_us:
+    drift of the GPU's clock, or growth of the latency to or from the GPU in the second half."""
     noise, rows, count = random.Random(1), [], 6000
     for number in range(count):
         change = {name: us * (number / count if name == "drift" else number * 2 >= count) for name, us in change_us.items()}
@@ -296,7 +296,7 @@ def moved_us(**change_us):
 
 @pytest.mark.parametrize("drift_us", [20, -20])
 def test_a_drift_of_20_us_over_the_run_is_found(drift_us):
-    """Between the first and the last quarter of the run."""
+    """The drift is measured between the first and the last quarter of the run."""
     assert 14 < moved_us(drift=drift_us) < 20
 
 

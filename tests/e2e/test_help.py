@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""--help of every subcommand, the man page and what the command line takes say the same."""
+"""--help of every subcommand, the man page and the accepted options agree."""
 
 import os
 import pty
@@ -23,17 +23,17 @@ def helped(folder, subcommand):
 
 
 def options_of(folder, subcommand):
-    """{long name: (letter, value)} as the help has them."""
+    """{long name: (letter, value)} of the options in the help."""
     return {name: (letter, value) for letter, name, value in OPTION.findall(helped(folder, subcommand))}
 
 
 def man_page(path=MAN_PAGE):
-    """Without troff's fonts and escaped dashes."""
+    """Text of the man page without troff's fonts and escaped dashes."""
     return re.sub(r"\\f[BIR]|\"", "", path.read_text().replace("\\-", "-"))
 
 
 def man_options(path=MAN_PAGE):
-    """As options_of, from the headings under OPTIONS."""
+    """Like options_of, from the headings under OPTIONS."""
     section = re.search(r"^\.SH OPTIONS$(.*?)^\.SH ", man_page(path), re.M | re.S).group(1)
     found = {}
     for heading in re.findall(r"^\.TP\n\.BR? (.*)$", section, re.M):
@@ -76,7 +76,7 @@ def test_the_help_has_what_the_subcommand_takes_and_nothing_else(tmp_path, subco
     helps = {name: options_of(tmp_path, name) for name in SUBCOMMANDS}
     for option in set().union(*helps.values()) - {"help", "version"}:
         value = ["x"] if any(helps[name].get(option, ("", ""))[1] for name in SUBCOMMANDS) else []
-        word = ["no-such-word"] if subcommand == "top" else []  # or it would begin
+        word = ["no-such-word"] if subcommand == "top" else []  # else it would start
         done = tracing.gputrace(tmp_path, subcommand, f"--{option}", *value, *word)
         refused = done.code == USAGE and "does not apply" in done.stderr
         assert refused == (option not in helps[subcommand]), repr(done)
@@ -89,7 +89,7 @@ def test_the_help_of_tracing_shows_how_every_subcommand_is_called(tmp_path):
 
 
 def under_headings(text):
-    """{heading: [options]} of a help, in its order."""
+    """{heading: [options]} of a help text, in its order."""
     found = {}
     for line in text.split("Usage: ")[1].splitlines():
         if re.match(r"[A-Z][a-z ]+:$", line):
@@ -122,11 +122,11 @@ def test_a_binary_format_is_not_written_to_a_terminal(tmp_path):
 
 
 def test_what_takes_long_says_what_it_is_at(tmp_path):
-    """The command waits for the line about itself, and so ends."""
+    """The command ends once it has seen the progress line about itself."""
     said = tmp_path / "said"
     wait = f'echo "half way"; until grep -q "a long thing: .* s, half way" {said}; do sleep 0.1; done; echo more; exit 3'
     with open(said, "wb") as file:
         done = subprocess.run([machine.ROOT / "tools/with-progress", "a long thing", "sh", "-c", wait], stderr=file,
                               timeout=tracing.PATIENCE_S)
     assert done.returncode == 3
-    assert said.read_text().endswith("half way\nmore\n")  # what it said itself, as it failed
+    assert said.read_text().endswith("half way\nmore\n")  # the command's own output, shown because it failed

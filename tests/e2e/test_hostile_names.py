@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a target can name (files, functions, threads, itself) reaches no terminal as it is, whatever way it goes."""
+"""Names that a target chooses (files, functions, threads, itself) reach no terminal unescaped, on any path."""
 
 import os
 import re
@@ -11,12 +11,12 @@ import machine
 import pytest
 import tracing
 
-# A title, a colour by C0, the same by C1 (as UTF-8 and as a byte of its own), DEL, and two ways to turn the direction.
+# A title, a colour by C0, the same by C1 (as UTF-8 and as a single byte), DEL, and two marks that change the direction.
 STEERING = b"\x1b]0;x\x07\x1b[31m\xc2\x9b31m\x9b32m\x7f\xe2\x80\xae\xe2\x81\xa6"
 
 
 def steers(output):
-    """What is in the output of a program that could steer a terminal, or is not UTF-8."""
+    """Characters of a program's output that could steer a terminal, or are not UTF-8."""
     text = output.decode("utf-8", "surrogateescape")
     return set(re.findall("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]", text))
 
@@ -30,7 +30,7 @@ def printed(folder, *arguments):
 
 
 def traced(folder, target):
-    """Standard output and error of gputrace -v -p, with a report, while the target does what it was asked."""
+    """Runs gputrace -v -p with a report: yields once while it traces, then its standard output and error."""
     tracer = tracing.Running([machine.GPUTRACE, "-v", "-p", target.pid, "-o", folder / "trace.gpt"], folder,
                              stdin=subprocess.DEVNULL, encoding="utf-8", errors="surrogateescape")
     with tracer:
@@ -41,7 +41,7 @@ def traced(folder, target):
 
 
 def assert_printed_safely(outputs, known):
-    """And that it was printed at all: what is known to be in it, without what steers."""
+    """Nothing in the outputs steers a terminal, and each of the known texts is there."""
     together = b"".join(outputs)
     assert steers(together) == set(), together.decode("utf-8", "replace")
     for text in known:
@@ -74,7 +74,7 @@ def test_a_trace_and_its_report_print_no_name_of_a_target_as_it_is(tmp_path, pyt
 
 @pytest.fixture
 def files_target(tmp_path):
-    """A program of such a name that has what pretends to be a libpython of such a name mapped."""
+    """A program with such a name that maps a fake libpython with such a name."""
     library = os.fsencode(tmp_path) + b"/libpython3.12.so" + STEERING
     program = os.fsencode(tmp_path) + b"/m" + STEERING
     shutil.copy(machine.compile_program(machine.PROGRAMS / "maps_only.c", tmp_path / "maps_only"), program)

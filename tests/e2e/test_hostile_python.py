@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Interpreters that are not what they say: no wrong frames, no end to gputrace, no harm to those beside them."""
+"""Interpreters that lie about their state: no wrong frames, no crash of gputrace, no harm to other programs."""
 
 import fake_python
 import machine
@@ -8,12 +8,12 @@ import pythons
 import reading
 import tracing
 
-pytestmark = pytest.mark.alone  # two programs begin at the same time, and each is to be held at its library
+pytestmark = pytest.mark.alone  # two programs start at the same time, and each must be held at its library
 
 LAUNCH = {"cudaLaunchKernel"}
 LAUNCHES = 200
-LAUNCHES_OF_A_SECOND = 500  # with their pauses; the patience that gputrace has with an interpreter that starts is 0.3 s
-VERSIONS = ("3.8", "3.12", "3.14")  # one of each way to find frames
+LAUNCHES_OF_A_SECOND = 500  # with their pauses; gputrace waits up to 0.3 s for an interpreter to start
+VERSIONS = ("3.8", "3.12", "3.14")  # one for each way to find frames
 
 FRAMES = {f"/nowhere/fake.py({line}): {name}" for line, name in ((10, "alpha"), (20, "beta"), (30, "gamma"))}
 STACK = "/nowhere/fake.py(30): gamma;/nowhere/fake.py(20): beta;/nowhere/fake.py(10): alpha"
@@ -30,7 +30,7 @@ def liar(version, tmp_path_factory):
 
 
 class Traced:
-    """What gputrace says of the liar, and of an honest Python that ran beside it."""
+    """gputrace's results for the liar, and for an honest Python that ran beside it."""
 
     def __init__(self, folder, liar, lie, cudart, launches=LAUNCHES):
         honest = [machine.any_python(), machine.WORKLOADS / "real_cudart.py", cudart, "--steps", "3", "--truth",
@@ -70,7 +70,7 @@ def test_frames_without_an_end_are_truncated(traced, lie):
     for event in endless.events:
         frames = set(reading.stack_of(event).split(";"))
         assert event["args"]["Call stack cut"]
-        assert frames & FRAMES and len(frames - FRAMES) <= 1  # a mark may stand among them
+        assert frames & FRAMES and len(frames - FRAMES) <= 1  # a mark for omitted frames may be among them
 
 
 @pytest.mark.parametrize("lie", ["top_in_kernel", "top_not_canonical", "caller_in_kernel", "caller_at_one",
@@ -87,7 +87,7 @@ def test_a_state_that_is_not_laid_out_so_is_reported_once(traced, lie):
     assert [stack for stack in lying.stacks if not stack.startswith("none: ")] == [] and "not laid out as in its headers" in note
 
 
-@pytest.mark.parametrize("version", ["3.13", "3.14", "3.15"], indirect=True)  # those that have them
+@pytest.mark.parametrize("version", ["3.13", "3.14", "3.15"], indirect=True)  # the versions with debug offsets
 @pytest.mark.parametrize("lie", ["offsets_at_the_edges", "offsets_beyond"])
 def test_debug_offsets_that_make_no_sense_are_reported_once(traced, lie):
     lying = traced(lie, LAUNCHES_OF_A_SECOND)
@@ -111,10 +111,10 @@ def test_names_do_not_command_a_terminal_or_break_a_format(traced, tmp_path):
 
 
 def test_values_that_change_while_they_are_read_end_nothing(traced):
-    traced("everything_changes")  # Traced checks it
+    traced("everything_changes")  # Traced checks the launches
 
 
-@pytest.mark.parametrize("version", ["3.6", "3.7", "3.9"])  # the extensions of later ones need that symbol, too
+@pytest.mark.parametrize("version", ["3.6", "3.7", "3.9"])  # extensions of later versions need that symbol, too
 def test_an_interpreter_without_the_symbol_that_leads_to_its_state_is_reported_once(cudart, version, tmp_path):
     python = pythons.without_runtime(version, tmp_path)
     program = [python, machine.WORKLOADS / "real_cudart.py", cudart, "--steps", "3"]

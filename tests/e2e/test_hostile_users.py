@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What an ordinary user's processes and files can do to root's trace of others: nothing, and it is said whose they are."""
+"""An ordinary user's processes and files cannot disturb root's trace of others, and the trace says whose they are."""
 
 import contextlib
 import struct
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.alone  # the whole machine is traced
 USER = 65534
 FILES = 2500
 MANY_FILES = 20000
-NAMED_MOST = 4  # files of a user that are not probed
+NAMED_MOST = 4  # at most N files of a user that cannot be probed are named
 FURTHER = f"further files of user {USER} that cannot be probed are counted, and not named"
 MANY_PROCESSES = 9000
 
@@ -35,7 +35,7 @@ def liar(tmp_path_factory):
 
 @contextlib.contextmanager
 def served(server, folder, name, source):
-    """A FUSE file of the user's: the path."""
+    """Path of a FUSE file that the user serves."""
     mount = folder / "mount"
     mount.mkdir()
     with tracing.Running([server, mount, name, source], folder) as running:
@@ -71,7 +71,7 @@ def attacker(open_folder, folder, lie, waiting):
 
 
 def assert_whole(folder, victim):
-    """Every launch of it, with its stack, as it says itself."""
+    """Every launch of the victim is there with its stack, as the victim recorded it."""
     truth, trace = reading.program(folder / "victim.json"), reading.trace_of(folder / "trace.json")
     assert truth["pid"] == victim.pid
     assert reading.trace_stacks(trace, reading.truth_calls(truth), victim.pid) == reading.truth_stacks(truth)
@@ -88,7 +88,7 @@ def launch(victim, folder):
 
 @pytest.mark.parametrize("lie", ["runtime_waits", "library_waits"])
 def test_a_process_whose_memory_or_files_do_not_answer_is_left_alone_and_named(server, open_folder, lie, tmp_path):
-    """Another process is traced whole meanwhile, and Ctrl-C ends the trace."""
+    """Meanwhile another process is traced completely, and Ctrl-C ends the trace."""
     with served(server, open_folder, "libcudart.so.98", "-") as waiting, \
             attacker(open_folder, tmp_path, lie, waiting) as hostile, \
             tracing.target(tmp_path, open_folder / "libcudart.so.99") as victim, \
@@ -102,7 +102,7 @@ def test_a_process_whose_memory_or_files_do_not_answer_is_left_alone_and_named(s
 
 @pytest.fixture
 def crowds(public):
-    """crowds(FILES, LIBRARY): programs/crowds.c as the user, in a folder of its own."""
+    """crowds(FILES, LIBRARY): the command of programs/crowds.c as the user, in its own folder."""
     program = machine.compile_program(machine.PROGRAMS / "crowds.c", public / "crowds")
     files = public / "files"
     files.mkdir()
@@ -112,7 +112,7 @@ def crowds(public):
 
 @pytest.fixture
 def library(public):
-    """What victims call."""
+    """The library that victims call."""
     library = public / "libcudart.so.99"
     library.write_bytes(machine.cudart().read_bytes())
     return library
@@ -120,7 +120,7 @@ def library(public):
 
 @contextlib.contextmanager
 def traced_victim(folder, library, *options, limit=None):
-    """A trace of the whole machine, and in it someone who loads the library and launches; each launch has to be there."""
+    """A trace of the whole machine, in which a victim loads the library and launches; each launch must be there."""
     with tracing.Tracer(folder, "--agent", "off", *options, limit=limit) as tracer:
         yield tracer
         with tracing.target(folder, "late") as victim:
@@ -133,7 +133,7 @@ def traced_victim(folder, library, *options, limit=None):
 
 
 def test_a_user_with_many_files_that_change_all_the_time_hides_nobody(crowds, library, tmp_path):
-    """More files than gputrace may have open, by whose names they could be CUDA's."""
+    """More files than gputrace may have open, with names that CUDA's libraries could have."""
     with contextlib.ExitStack() as running, traced_victim(tmp_path, library, limit=2048):
         crowd = running.enter_context(tracing.Running(crowds(FILES), tmp_path))
         crowd.wait_line("ready")
@@ -141,7 +141,7 @@ def test_a_user_with_many_files_that_change_all_the_time_hides_nobody(crowds, li
 
 @pytest.fixture
 def small_library(public):
-    """With one CUDA call, in 5 KB."""
+    """A library of 5 KB with one CUDA call."""
     (public / "small.c").write_text("int cudaLaunchKernel(void) { return 0; }\n")
     return machine.compile_library(public / "small.c", public / "small.so", "-nostdlib", "-s", "-Wl,-z,noseparate-code",
                                    "-Wl,--build-id=none")
@@ -149,7 +149,7 @@ def small_library(public):
 
 def test_a_user_with_more_libraries_than_can_be_probed_hides_nobody_and_the_receipt_says_so(crowds, small_library, library,
                                                                                            tmp_path):
-    """20,000, each of which has a CUDA call."""
+    """20,000 libraries, each with a CUDA call."""
     with tracing.Running(crowds(MANY_FILES, small_library), tmp_path) as crowd:
         crowd.wait_line("ready")
         with traced_victim(tmp_path, library) as tracer:
@@ -162,7 +162,7 @@ def test_a_user_with_more_libraries_than_can_be_probed_hides_nobody_and_the_rece
 
 
 def test_a_user_with_more_processes_than_can_be_followed_hides_nobody_and_is_named(library, public, tmp_path):
-    """Half of all that are followed at a time (GPT_MAX_PROCESSES) are as many as one user leaves for the others."""
+    """One user may use up half of the processes that are followed at a time (GPT_MAX_PROCESSES)."""
     program = machine.compile_program(machine.PROGRAMS / "many_processes.c", public / "many_processes", "-ldl")
     with contextlib.ExitStack() as running:
         with traced_victim(tmp_path, library) as tracer:
@@ -181,7 +181,7 @@ STRINGS, SYMBOLS = 3, 11  # SHT_STRTAB, SHT_DYNSYM
 
 
 def make_library_with_symbols(path, count):
-    """All of them undefined, in a file with holes."""
+    """Writes a sparse file with `count` undefined symbols."""
     names, at, symbol = b"\0.dynsym\0.dynstr\0", 4096, 24
     header = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 62, 1, 0, 64, 128, 0, 64, 56, 1, 64, 3, 2)
     text = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, 4096, 4096, 4096)
@@ -196,13 +196,13 @@ def make_library_with_symbols(path, count):
 
 
 def assert_bounded(times_ns):
-    """The records of one process's mappings: 64 in half a second (GPT_MAPPED_MOST), so not twice that and one more."""
+    """Times of a process's mapping records: 64 in half a second (GPT_MAPPED_MOST), so at most 128 in any half."""
     assert all(after - before >= 500000000 for before, after in zip(times_ns, times_ns[128:]))
 
 
 def test_files_with_large_tables_of_symbols_that_change_all_the_time_cost_little_and_are_named(crowds, library, public,
                                                                                               tmp_path):
-    """480 MB of them, mapped and unmapped by three processes."""
+    """A symbol table of 480 MB, mapped and unmapped by three processes."""
     large = public / "libcudart.so.98"
     make_library_with_symbols(large, 20 << 20)
     subprocess.run(["chown", f"{USER}", large], check=True)
@@ -222,7 +222,7 @@ def test_files_with_large_tables_of_symbols_that_change_all_the_time_cost_little
 
 
 def test_a_library_on_a_file_system_of_the_user_s_is_named_and_counted(server, open_folder, tmp_path):
-    """Root may not open it: AppImage, Apptainer, sshfs.  To probe it would be to wait for whoever serves it."""
+    """Like AppImage, Apptainer and sshfs: root may not open it, and a probe would wait for the user's server."""
     with served(server, open_folder, "libcudart.so.98", machine.cudart()) as library:
         program = as_user(open_folder / "python3.12", "honest", library, "1000000")
         with tracing.Running(program, tmp_path) as running:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The agent comes into processes that already run: what it sees from then on, where it cannot go, and what is left of it."""
+"""The agent in processes that already run: what it sees, where it cannot get in, and what it leaves behind."""
 
 import contextlib
 import functools
@@ -23,7 +23,7 @@ STARTING, RUNNING = 1, 2  # enum gpt_agent_life
 
 
 def mapped_agents(pid):
-    """Files of agents that a process has mapped."""
+    """Paths of the agents that a process has mapped."""
     with open(f"/proc/{pid}/maps") as maps:
         return {line.split(maxsplit=5)[5].strip() for line in maps if "libgputrace-agent" in line}
 
@@ -59,7 +59,7 @@ def assert_all_timed(folder, trace, program):
 
 
 def trace_once(target, folder, number=0):
-    """One trace of an obedient program, and the GPU times in it."""
+    """Traces an obedient program once and checks the GPU times."""
     target.ask("finish")
     target.ask("forget")
     with tracing.Tracer(folder, "-p", target.pid) as tracer:
@@ -78,7 +78,7 @@ def test_a_process_that_already_runs_has_gpu_times(tmp_path, every_python):
 
 
 def test_a_process_whose_first_thread_has_ended_has_gpu_times(tmp_path):
-    """Its pid has no memory, no files and no stack any more: its other threads have."""
+    """/proc/PID has no memory, files or stack any more; those of its other threads remain."""
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         target.ask("leave")
         assert tracing.state(pathlib.Path(f"/proc/{target.pid}")) == "Z"
@@ -94,7 +94,7 @@ def test_each_later_trace_has_them_too_and_the_agent_comes_once(tmp_path):
 
 
 def test_each_launch_while_the_agent_begins_is_there_once(tmp_path):
-    """It gets callbacks before it can say so: symbol probes see a runtime call and the driver's call in it meanwhile."""
+    """The agent gets callbacks before it reports so; until then symbol probes see a runtime call and its driver call."""
     gate = tmp_path / "gate"
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json", env={"SIMGPU_CALLBACK_GATE": gate}) as target:
         target.ask("steps 1")
@@ -122,7 +122,7 @@ def test_each_launch_while_the_agent_begins_is_there_once(tmp_path):
 
 
 def assert_others_were_under_way(trace, entries):
-    """Work without a launch is of calls that CUPTI had taken before the agent began to receive callbacks."""
+    """GPU work without a launch belongs to calls that CUPTI saw before the agent began to receive callbacks."""
     calls = {call["corr"]: call for call in simulated.calls(entries)}
     operations = chrome.events(trace, *chrome.GPU)
     others = [calls[reading.cupti_correlation(op)] for op in operations if op["args"].get("launch") == "before the trace"]
@@ -134,14 +134,14 @@ def assert_others_were_under_way(trace, entries):
 
 
 def test_a_training_program_with_graphs_is_attached_in_the_middle(tmp_path):
-    """What was captured and instantiated before is timed as well."""
+    """Graphs that were captured and instantiated before have GPU times, too."""
     program = [machine.any_python(), machine.WORKLOADS / "train.py", "--until", tmp_path / "enough", "--graph", "--threads", 2]
     with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", *program), tmp_path) as running:
         running.wait_line("ready")
         with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
             tracing.until(lambda: (tmp_path / "gpu.json").read_bytes().count(b'"fate":"sent"') > 20000)
             (tmp_path / "enough").touch()
-            tracer.process.wait(tracing.PATIENCE_S)  # it ends with the program
+            tracer.process.wait(tracing.PATIENCE_S)  # gputrace ends with the program
             tracer.end().must_be(0)
         running.process.wait(tracing.PATIENCE_S)
     trace = reading.trace_of(tmp_path / "trace.json")
@@ -154,7 +154,7 @@ def test_a_training_program_with_graphs_is_attached_in_the_middle(tmp_path):
 
 
 def test_whether_the_agent_works_is_not_reported_by_the_name_of_a_thread(tmp_path):
-    """Threads that CUPTI makes have the name of the thread that called it, and stay."""
+    """Threads that CUPTI makes inherit the name of the calling thread, and stay."""
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         trace_once(target, tmp_path, 0)
         target.ask("sleeper gputrace-agent")
@@ -184,7 +184,7 @@ def test_what_keeps_the_agent_out_when_the_trace_ends_is_reported(tmp_path):
     assert f"pid {target.pid}: no GPU times, the agent could not be let in: it is stopped" in notes(tmp_path)
 
 
-# x86-64: what a program with threads that allocates, computes, reads and writes cannot do without.
+# System calls (x86-64) that a program needs which has threads, allocates, computes, reads and writes.
 FEW_CALLS = {
     "read": 0, "write": 1, "lseek": 8, "mmap": 9, "mprotect": 10, "munmap": 11, "brk": 12, "rt_sigaction": 13,
     "rt_sigprocmask": 14, "rt_sigreturn": 15, "sched_yield": 24, "mremap": 25, "madvise": 28, "nanosleep": 35,
@@ -194,7 +194,7 @@ FEW_CALLS = {
 
 
 def pids_controller():
-    """The folder of the cgroup that has all processes, with pids.max in those below it: cgroup v1, or v2; None."""
+    """The root folder of cgroup v1 or v2 in which groups have pids.max, or None."""
     for line in pathlib.Path("/proc/mounts").read_text().splitlines():
         _, folder, kind, options = line.split()[:4]
         folder = pathlib.Path(folder)
@@ -206,7 +206,7 @@ def pids_controller():
 
 @contextlib.contextmanager
 def no_further_threads(pid):
-    """The process is in a cgroup in which no more can be made."""
+    """Puts the process in a cgroup in which no more threads can be made."""
     group = pids_controller() / f"gputrace-test-{pid}"
     group.mkdir()
     try:
@@ -214,7 +214,7 @@ def no_further_threads(pid):
         (group / "pids.max").write_text((group / "pids.current").read_text())
         yield
     finally:
-        tracing.until(lambda: not (group / "cgroup.procs").read_text())  # they have ended
+        tracing.until(lambda: not (group / "cgroup.procs").read_text())  # until its processes have ended
         group.rmdir()
 
 
@@ -242,7 +242,7 @@ def test_a_limit_by_which_the_agent_has_no_thread_is_named(tmp_path, limit):
 
 
 def test_a_program_that_filters_its_system_calls_while_it_is_traced_keeps_working(tmp_path):
-    """Also those of the agent's thread and of the simulated CUPTI's (TSYNC): a call too many would end it."""
+    """The filter also holds for threads of the agent and the simulated CUPTI (TSYNC): another call kills the program."""
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
             target.ask("steps 2")
@@ -252,7 +252,7 @@ def test_a_program_that_filters_its_system_calls_while_it_is_traced_keeps_workin
             tracer.interrupt().must_be(0)
         trace = reading.trace_of(tmp_path / "trace.json")
         assert reading.trace_operations(trace) == reading.simulated_operations(sent(tmp_path / "gpu.json"))
-        assert tracing.agent_status(target.pid)[0] == 0  # it has gone
+        assert tracing.agent_status(target.pid)[0] == 0  # the agent has stopped
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
             target.ask("steps 2")
             tracer.interrupt().must_be(0)
@@ -261,7 +261,7 @@ def test_a_program_that_filters_its_system_calls_while_it_is_traced_keeps_workin
 
 
 def test_an_agent_that_came_with_the_driver_is_woken(tmp_path):
-    """No one listened when it came: it did nothing and has no thread."""
+    """No gputrace listened when the agent was loaded: it did nothing and has no thread."""
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json", env={"CUDA_INJECTION64_PATH": machine.AGENT}) as target:
         assert len(mapped_agents(target.pid)) == 1 and not has_thread(target.pid, "gputrace")
         trace_once(target, tmp_path)
@@ -277,7 +277,7 @@ def test_a_process_whose_driver_cannot_bring_the_agent_is_entered(tmp_path, cont
         named.write_text(content)
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json", env={"CUDA_INJECTION64_PATH": named}) as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
-            if content:  # seen by its first call
+            if content:  # its first call shows that the file cannot be loaded
                 target.ask("steps 1")
             tracing.until(lambda: has_thread(target.pid, "gputrace-agent"))
             tracer.interrupt().must_be(0)
@@ -351,7 +351,7 @@ def test_cuda_is_not_started_before_the_program_does(tmp_path):
 
 
 def test_asyncio_with_one_thread_is_entered(tmp_path):
-    """It waits in epoll_wait with time-outs, which start over after a stop: entered at the beginning of one."""
+    """It waits in epoll_wait with time-outs, which start over after a stop: it is entered at the start of a wait."""
     program = tmp_path / "program.py"
     program.write_text(
         "import asyncio, sys\n"
@@ -385,7 +385,7 @@ WORLDS = {
 
 @pytest.fixture
 def open_folder():
-    """One that any user may enter and write to."""
+    """A folder that any user may enter and write to."""
     import tempfile
     folder = pathlib.Path(tempfile.mkdtemp())
     folder.chmod(0o777)
@@ -401,7 +401,7 @@ def open_folder():
 
 
 def inner_process(pid):
-    """The process that a chain of unshare, sh and chroot has become."""
+    """The innermost child of a chain of unshare, sh and chroot."""
     while True:
         children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         if not children:
@@ -411,7 +411,7 @@ def inner_process(pid):
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_a_process_in_another_world_with_a_read_only_root(open_folder, tmp_path, world):
-    """It cannot see the agent's file, and there is nowhere to put one."""
+    """It cannot see the agent's file, and there is no place for a copy."""
     command = [*WORLDS[world], open_folder / "tests/e2e/programs/another_world.sh", open_folder / "root",
                open_folder / "simgpu", open_folder / "tests", open_folder / "out",
                "/bin/sh", "/tests/simgpu/simgpu-run", "--truth", "/out/gpu.json",
@@ -435,10 +435,10 @@ def test_a_process_in_another_world_with_a_read_only_root(open_folder, tmp_path,
     assert_all_timed(tmp_path, reading.trace_of(tmp_path / "trace.json"), "program.json")
 
 
-# ---- where it cannot go --------------------------------------------------------------------------------
+# ---- where it is refused -------------------------------------------------------------------------------
 
 def refusal_of(folder, pid):
-    """What a trace of the process says; the process goes on."""
+    """The notes of a trace of the process."""
     with tracing.Tracer(folder, "-p", pid) as tracer:
         tracer.interrupt()
     return notes(folder)
@@ -493,9 +493,9 @@ sys.exit(ctypes.CDLL(sys.argv[2]).small_stacks(int(sys.argv[3])))
 @pytest.mark.parametrize("own", (False, True))
 @pytest.mark.parametrize("version", LIBCS)
 def test_small_stacks_of_a_program_are_not_used(tmp_path, version, own):
-    """Many in one mapping, as fibers have them: only the thread on the stack that it was made with is entered."""
+    """Many stacks in one mapping, as of fibers: a thread is entered only on the stack that it was created with."""
     library = machine.compile_library(machine.PROGRAMS / "small_stacks.c", tmp_path / "small_stacks.so", "-pthread",
-                                      "-Wl,-z,now")  # binding late takes 3 KB of stack
+                                      "-Wl,-z,now")  # lazy binding takes 3 KB of stack
     program = [LIBCS[version](), "-c", SMALL_STACKS, machine.SIMGPU / "libcuda.so.1", library, int(own)]
     with tracing.Running(program, tmp_path) as running:
         running.wait_line("ready")
@@ -508,7 +508,7 @@ def test_small_stacks_of_a_program_are_not_used(tmp_path, version, own):
 
 
 def assert_goes_on(folder, running, traces):
-    """One trace after the other; each time the program still gets on with what it does."""
+    """Traces the program several times; it goes on each time.  Returns how often the agent came in."""
     running.wait_line("ready")
     pid, came = inner_process(running.pid), 0
     for _ in range(traces):
@@ -526,7 +526,7 @@ CALL = "import ctypes, sys\nctypes.CDLL(sys.argv[1])\ngetattr(ctypes.CDLL(sys.ar
 
 @pytest.mark.parametrize("version", LIBCS)
 def test_a_program_that_forks_all_the_time_goes_on(tmp_path, version):
-    """Its fork handlers wait for locks of the thread that gputrace uses; glibc 2.31 holds a lock for them."""
+    """Its fork handlers wait for locks of the borrowed thread; glibc 2.31 holds a lock while they run."""
     library = machine.compile_library(machine.PROGRAMS / "fork_locks.c", tmp_path / "fork_locks.so", "-pthread")
     program = [LIBCS[version](), "-c", CALL, machine.SIMGPU / "libcuda.so.1", library, "fork_locks"]
     with tracing.Running(program, tmp_path) as running:
@@ -551,10 +551,10 @@ def test_agent_require_fails_where_it_cannot_go(tmp_path):
         running.end().must_be(0)
 
 
-# ---- what doctor says before --------------------------------------------------------------------------
+# ---- what doctor predicts -----------------------------------------------------------------------------
 
 def doctor_lines(folder, pid):
-    """{what: (health, text)} of one process."""
+    """{what: (health, text)}: doctor's lines about one process."""
     done = tracing.gputrace(folder, "doctor", "-p", pid)
     lines = done.stdout.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith(f"pid {pid} "))
@@ -582,7 +582,7 @@ def test_doctor_says_what_keeps_the_agent_out(tmp_path):
 
 @pytest.fixture
 def cuda(tmp_path):
-    """An empty cudart of CUDA 12 in a folder, as a wheel has it, and a place for CUPTI."""
+    """An empty cudart of CUDA 12 in a folder like a wheel's, and an empty folder for CUPTI."""
     wheel = tmp_path / "nvidia/cuda_runtime/lib"
     wheel.mkdir(parents=True)
     (tmp_path / "nvidia/cuda_cupti/lib").mkdir(parents=True)
@@ -616,7 +616,7 @@ def test_doctor_says_when_only_a_cupti_of_another_cuda_is_there(tmp_path, cuda):
 # ---- again and again, and killed ------------------------------------------------------------------------
 
 def figures(pid):
-    """What may not grow: threads, descriptors, mappings."""
+    """Numbers that may not grow: threads, descriptors, mappings."""
     with open(f"/proc/{pid}/maps") as maps:
         mappings = sum(1 for _ in maps)
     return len(os.listdir(f"/proc/{pid}/task")), len(os.listdir(f"/proc/{pid}/fd")), mappings
@@ -644,7 +644,7 @@ def assert_right(running, folder):
 
 
 CYCLES = int(os.environ.get("GPUTRACE_TEST_CYCLES", 25))
-WARM_UP = 8  # the first ones fill caches: stacks of threads, arenas, CUPTI's own
+WARM_UP = 8  # the first traces fill caches: stacks of threads, arenas, CUPTI's own
 
 
 def test_a_busy_process_is_attached_and_left_again_and_again(tmp_path):
@@ -676,7 +676,7 @@ def test_a_busy_process_ends_right_when_gputrace_is_killed_again_and_again(tmp_p
             command = [machine.GPUTRACE, "-p", str(running.pid), "-o", str(tmp_path / "trace.json")]
             tracer = subprocess.Popen(command, env=tracing.environment(tmp_path), stdout=subprocess.DEVNULL,
                                       stderr=subprocess.DEVNULL)
-            time.sleep(moments.uniform(0, 0.5))  # any moment: while it attaches, lets the agent in, traces
+            time.sleep(moments.uniform(0, 0.5))  # any moment: while it attaches, lets the agent in or traces
             if number % 3 == 0:  # while it leaves
                 tracer.send_signal(signal.SIGINT)
                 time.sleep(moments.uniform(0, 0.1))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the user of a traced process can reach through ours: nothing of the host, nothing to write to, nothing to steer."""
+"""The user of a traced process can reach nothing through gputrace's processes: no file of the host, nothing to write to
+or to control."""
 
 import os
 import pathlib
@@ -13,14 +14,14 @@ import reading
 import tracing
 
 ATTACHES = 50
-FEWEST_MET = ATTACHES // 5  # lenders that the other side has to have seen: it looks at all of /proc again and again
+FEWEST_MET = ATTACHES // 5  # least number of lenders that the prowler must meet: it scans /proc all the time
 
-# Not the user of any other process of this machine.
+# A uid that no other process of this machine has.
 STRANGER = 200000 + os.getpid() % 100000
 AS_STRANGER = ("setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups")
 WITHOUT_CAPABILITIES = ("/usr/bin/setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs")
 
-# How a traced process gets there, whether it has a root of its own, and what it does there first.
+# {place: (command that enters it, whether it has its own root, command to run there first)}
 PLACES = {
     "plain": (AS_STRANGER, False, ()),
     "container": (("unshare", "--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup", "--fork"), True,
@@ -49,7 +50,7 @@ def descendants(pid):
 
 
 class Prowler:
-    """programs/prowler.c in a place, and the processes that it has started to be traced."""
+    """programs/prowler.c in a place, and the processes that it starts as targets."""
 
     def __init__(self, public, place, env=None):
         before, own_root, inside = PLACES[place]
@@ -70,7 +71,7 @@ class Prowler:
         assert len(self.targets) == ATTACHES
         (prowler,) = [pid for pid in descendants(self.running.pid)
                       if pathlib.Path(f"/proc/{pid}/comm").read_text() == "prowler\n"]
-        # a lender is there for a millisecond: who looks for it must run then, however busy the processors are
+        # a lender lives for a millisecond: the prowler must run then, however busy the processors are
         os.sched_setscheduler(prowler, os.SCHED_FIFO, os.sched_param(1))
 
     def __enter__(self):
@@ -80,13 +81,13 @@ class Prowler:
         self.running.__exit__(*error)
 
     def end(self):
-        """How many processes with the agent's file it has met, and what it has got hold of."""
+        """(number of processes with the agent's file that it met, what it got from them)"""
         lines = self.running.end().must_be(0).stdout.splitlines()
         return int(lines[-1].split()[1]), lines[:-1]
 
 
 def agents_of(pid):
-    """Inodes of the agents that it has mapped."""
+    """Inodes of the agents that a process has mapped."""
     return {int(line.split()[4]) for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()
             if "libgputrace-agent" in line}
 
@@ -109,7 +110,7 @@ LENDER_KILLED = "the process that lends it the agent's file was killed"
 
 
 def test_who_kills_the_lender_keeps_the_agent_out_and_no_more(public, tmp_path):
-    """gputrace says so, goes on and ends; who must be traced goes on, too."""
+    """gputrace reports it and goes on, and so do the targets."""
     with Prowler(public, "plain", env={"PROWLER_KILLS": "1"}) as prowler:
         with tracing.Tracer(tmp_path, "-p", ",".join(map(str, prowler.targets))) as tracer:
             prowler.running.wait_line("killed")
@@ -134,16 +135,16 @@ LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1]); print('ready', flush=True
 
 
 def test_what_a_false_agent_says_of_itself_holds_for_its_own_process(tmp_path):
-    """Where its text is and how long: by that the calls of CUPTI that an agent makes are distinguished from those of others."""
+    """An agent reports the address and size of its text; calls of CUPTI from there count as the agent's."""
     (tmp_path / "false").mkdir()
     (tmp_path / "false/agent.c").write_text(FALSE_AGENT)
     false = machine.compile_library(tmp_path / "false/agent.c", tmp_path / "false/libgputrace-agent.so")
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target, \
          tracing.Running(["python3", "-c", LOADS, false], tmp_path) as liar:
         liar.wait_line("ready")
-        for pids in (target.pid, f"{target.pid},{liar.pid}"):  # the first trace brings CUPTI, which can be probed then
+        for pids in (target.pid, f"{target.pid},{liar.pid}"):  # the first trace loads CUPTI, the second probes it
             with tracing.Tracer(tmp_path, "-p", pids) as tracer:
                 target.ask("steps 3")
                 target.ask("finish")
                 tracer.interrupt()
-    assert logfile.registrations(tmp_path / "trace.gpt") == [1]  # the agent itself, and no one else
+    assert logfile.registrations(tmp_path / "trace.gpt") == [1]  # only the agent itself

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Kernels whose code was there before gputrace have no file and line, and the report says how many (simulated GPU)."""
+"""Kernels whose code was loaded before gputrace came have no file and line; the report counts them (simulated GPU)."""
 
 import json
 import re
@@ -16,7 +16,7 @@ NOTE = re.compile(r"^ +(\d+) kernels of code that was loaded before gputrace cam
 
 @pytest.fixture(scope="module")
 def attached(tmp_path_factory):
-    """The program has three functions when gputrace comes, takes a fourth, and launches each more than once."""
+    """The program has three functions when gputrace attaches, then loads a fourth; it launches each more than once."""
     folder = tmp_path_factory.mktemp("places")
     with tracing.Running(tracing.on_simgpu(folder / "gpu.json", *PROGRAM, *OLD), folder) as running:
         running.wait_line("ready")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a user says of a trace (-M), and which rank of a job its processes are."""
+"""Labels that a user gives a trace (-M), and ranks of its processes in a job."""
 
 import json
 
@@ -14,7 +14,7 @@ RANKS = {"RANK": "3", "LOCAL_RANK": "1"}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A trace with labels of two processes, the second of which is started with a rank; what was printed is report.txt."""
+    """A labelled trace of two processes, the second started with a rank; the printed report is report.txt."""
     folder = tmp_path_factory.mktemp("labels")
     train = [machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "2"]
     program = ["sh", "-c", '"$@"; RANK=3 LOCAL_RANK=1 "$@"', "sh", *train]
@@ -56,7 +56,7 @@ def test_what_is_no_rank_is_not_shown(tmp_path, rank):
 
 
 def test_a_child_has_the_rank_of_its_parent(tmp_path):
-    """Which it was forked from, and has executed nothing since."""
+    """The child was forked and has called no exec."""
     program = "import os; os.fork() or open('child', 'w').write(str(os.getpid()))"
     tracing.trace(tmp_path, ["env", "RANK=5", machine.any_python(), "-c", program], names=("trace.gpt",))
     ranks = {row["pid"]: row["rank"] for row in table(tmp_path, "processes")}

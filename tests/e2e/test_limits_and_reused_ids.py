@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tables that fill, and numbers that come again: files, inodes, pids.  Nothing is silently absent, nothing another's."""
+"""Full tables, and reused numbers of files, inodes and processes: nothing is silently missing or mixed up."""
 
 import signal
 
@@ -36,7 +36,7 @@ def test_a_file_that_the_kernel_does_not_probe_is_named_and_counted(tmp_path):
 
 
 def test_processes_beyond_the_table_are_counted(tmp_path):
-    """18 of 16,402 have no room, the last of which launches: GPT_MAX_PROCESSES."""
+    """18 of 16,402 processes exceed GPT_MAX_PROCESSES; the last one launches."""
     program = machine.compile_program(machine.PROGRAMS / "many_processes.c", tmp_path / "many_processes", "-ldl")
     command = [program, machine.cudart(), "16400"]
     report = tracing.gputrace(tmp_path, "--agent", "off", "--", *command).must_be(0).stdout
@@ -46,8 +46,8 @@ def test_processes_beyond_the_table_are_counted(tmp_path):
 
 @pytest.mark.kernels
 def test_a_process_has_no_lines_of_one_that_had_its_pid_and_its_memory_before(every_python, tmp_path):
-    """Memory that the kernel moves to another place just then cannot be read: that stack is not known, and says so.  How
-    many these are is up to whatever else the machine does, but more are known than not."""
+    """Memory that the kernel is just moving to another place cannot be read: that stack is marked as unreadable.  How
+    often this happens depends on the machine's load, but fewer than half of the stacks are lost."""
     command = [every_python, machine.PROGRAMS / "pids.py", machine.cudart(), "20"]
     tracing.trace(tmp_path, command, "--agent", "off")
     stacks = reading.folded(tmp_path / "trace.folded")
@@ -61,7 +61,7 @@ def test_a_process_has_no_lines_of_one_that_had_its_pid_and_its_memory_before(ev
 
 
 def test_a_process_that_gets_the_pid_of_a_traced_child_is_not_traced(tmp_path):
-    """gputrace learns of the child after it has ended and its pid is a stranger's."""
+    """gputrace learns of the child when it has ended and another process has its pid."""
     library = machine.cudart()
     with tracing.target(tmp_path, library) as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:

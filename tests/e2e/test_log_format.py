@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""docs/log-format.md is enough: a reader written from that page alone finds in a log what gputrace finds."""
+"""docs/log-format.md is sufficient: a reader written from that page alone finds in a log what gputrace finds."""
 
 import collections
 import os
@@ -14,14 +14,14 @@ import pytest
 import reading
 import tracing
 
-SEED = 20240607  # of the places where logs are truncated; any other must do as well
+SEED = 20240607  # for the places where logs are truncated; any other value must work, too
 CALL, CALL_ARGS, PYSTACK, CODE, CODE_LINES, CLOCK, END = 1, 2, 3, 4, 5, 36, 38
 NAME, KERNEL, AGENT_CLOCK = 65, 67, 74
-TABLE_OF_311 = 3  # how CODE says that its line table is that of CPython 3.11
+TABLE_OF_311 = 3  # value of CODE's field for a line table of CPython 3.11
 
 
 def text(code, part):
-    """One of the three strings after a CODE's fields."""
+    """One of the three strings that follow the fields of a CODE record."""
     kinds = {1: "latin-1", 2: "utf-16-le", 4: "utf-32-le"}
     at = 0
     for name in ("name", "qualname", "filename"):
@@ -33,7 +33,7 @@ def text(code, part):
 
 
 def number(data):
-    """A number of a location table, six bits a byte, from an iterator."""
+    """Reads a number of a location table, six bits a byte, from an iterator."""
     value = shift = 0
     while True:
         byte = next(data)
@@ -44,7 +44,7 @@ def number(data):
 
 
 def line_of(table, first_line, lasti):
-    """By a location table (Objects/locations.md of CPython)."""
+    """The line of an instruction by a location table (Objects/locations.md of CPython)."""
     data, line, at = iter(table), first_line, 0
     for head in data:
         code, units = head >> 3 & 15, (head & 7) + 1
@@ -67,9 +67,9 @@ def line_of(table, first_line, lasti):
 
 
 class Found:
-    """What a log of one Python process holds, by the rules of that page.
+    """Contents of a log of one Python process, by the rules of that page.
 
-    The innermost line of each call's stack, what is known of each correlation id, and kernels with their times.
+    It has the innermost line of each call's stack, the call of each correlation id, and kernels with their times.
     """
 
     def __init__(self, path):
@@ -101,14 +101,14 @@ class Found:
         self.ended |= record.type == END
 
     def lines(self):
-        """{(function, file, line): launches of kernels}, of calls that a kernel belongs to."""
+        """{(function, file, line): count} of the calls that launched a kernel."""
         launched = {kernel["corr"] for kernel in self.kernels}
         return collections.Counter(
             (text(code, "qualname"), text(code, "filename"), line_of(table, code.values["first_line"], lasti))
             for code, table, lasti in (frame for corr, frame in self.calls if corr in launched))
 
     def times(self):
-        """[(correlation, name, begin since the start of the recording, duration)]"""
+        """[(correlation, name, start since the start of the recording, duration)], times in ns"""
         found = []
         for kernel in self.kernels:
             _, offset = min(self.clocks, key=lambda clock: abs(sum(clock) - kernel["start_wall_ns"]))
@@ -118,7 +118,7 @@ class Found:
 
 
 def gputraces_lines(trace):
-    """The same as Found.lines(), from a Chrome trace."""
+    """Like Found.lines(), from a Chrome trace."""
     return collections.Counter(reading.innermost(call) for call, operations in reading.chrome.correlations(trace).values()
                                if any(operation["cat"] == "kernel" for operation in operations))
 
@@ -179,7 +179,7 @@ def test_headers_of_segments_say_what_is_in_them(traced):
 
 
 def test_each_segment_can_be_read_without_those_before_it(traced):
-    """Its calls have their lines."""
+    """Each call's stack is described in the call's own segment."""
     log = gptlog.Log(traced / "trace.gpt")
     for segment in log.segments:
         known = set()
@@ -194,8 +194,8 @@ def test_both_find_the_same_in_a_truncated_log(traced, tmp_path):
     data = (traced / "trace.gpt").read_bytes()
     log = gptlog.Log(traced / "trace.gpt")
     pick = random.Random(SEED)
-    places = [log.segments[0].offset, log.end, log.end + 9, len(data) - 1,  # no segment, no index, parts of one
-              *(segment.offset for segment in log.segments[1:]),  # between two
+    places = [log.segments[0].offset, log.end, log.end + 9, len(data) - 1,  # no segment, no index, parts of an index
+              *(segment.offset for segment in log.segments[1:]),  # between two segments
               *(segment.offset + 40 for segment in log.segments[1:]),  # in a header
               *(pick.randrange(log.segments[0].offset, log.end) for _ in range(8))]
     for size in places:
@@ -216,7 +216,7 @@ def test_neither_reads_a_log_without_a_whole_header(traced, tmp_path, size):
 
 
 def test_neither_reads_a_log_whose_schema_is_damaged(traced, tmp_path):
-    """Also where it is another schema by then, and no nonsense."""
+    """Even if the damaged schema is a valid one."""
     data = bytearray((traced / "trace.gpt").read_bytes())
     at = data.index(b"time_ns:64:")
     data[at:at + 7] = b"mite_ns"
@@ -227,14 +227,14 @@ def test_neither_reads_a_log_whose_schema_is_damaged(traced, tmp_path):
         gptlog.Log(part)
 
 
-# ---- records as they were ----
+# ---- records as recorded ----
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    """A recording, and its records as they were given to the log (records): by a gputrace that keeps them, too."""
+    """A recording by a gputrace that also writes its records, as it gives them to the log, to the file `records`."""
     folder = tmp_path_factory.mktemp("kept")
     programs = [machine.BUILD / "tests" / name for name in ("gputrace-teed", "log_records")]
-    build = os.environ.get("GPUTRACE_BUILD", "build")  # as it was named when it was made: else all is made again
+    build = os.environ.get("GPUTRACE_BUILD", "build")  # the name at the build; else make builds all again
     subprocess.run(["make", "-s", "-C", machine.ROOT, f"BUILD={build}",
                     *(f"{build}/tests/{program.name}" for program in programs)], check=True)
     program = tracing.on_simgpu(folder / "gpu.json", machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "200",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A log is enough: everything comes out of it again, also of one that was cut short."""
+"""Every output can be made again from a log, also from one that was cut short."""
 
 import gzip
 import random
@@ -11,12 +11,12 @@ import pytest
 import reading
 import tracing
 
-SEED = 20240607  # of the places where logs are cut; any other must do as well
+SEED = 20240607  # for the places where logs are cut; any other value must work, too
 
 
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory):
-    """A simulated run with every output, and what the live trace printed."""
+    """A run on the simulated GPU with every output, and the report of the live trace."""
     folder = tmp_path_factory.mktemp("traced")
     program = [machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "20", "--graph"]
     names = ("trace.gpt", "trace.json", "trace.json.gz", "trace.folded", "each-%p.json", "each-%p.folded")
@@ -144,8 +144,8 @@ _NOT_READ = 'it is neither a gputrace log nor a trace in a form that gputrace re
     (6, struct.pack("<H", 0), "its header is damaged"),
     (6, struct.pack("<H", 0xffff), "its header is damaged"),
     (6, struct.pack("<H", 25), "its header is damaged"),
-    (24, struct.pack("<I", 0xffffffff), "its header is damaged"),  # bytes of the schema
-    (70, b"\0", "its header is damaged"),  # in the schema
+    (24, struct.pack("<I", 0xffffffff), "its header is damaged"),  # size of the schema
+    (70, b"\0", "its header is damaged"),  # inside the schema
 ])
 def test_a_log_with_a_wrong_header_is_refused(traced, tmp_path, offset, replacement, says):
     log = _patched(traced, tmp_path, offset, replacement)
@@ -182,5 +182,5 @@ def test_damage_anywhere_ends_in_whole_files_and_no_crash(traced, tmp_path):
         (tmp_path / "damaged.gpt").write_bytes(damaged)
         done = tracing.gputrace(tmp_path, "export", "damaged.gpt", "-o", "damaged.json", "-o", "damaged.folded")
         assert done.code in (0, 3), repr(done)
-        reading.chrome.load(tmp_path / "damaged.json")  # strict
+        reading.chrome.load(tmp_path / "damaged.json")  # fails unless it is valid JSON
         reading.folded(tmp_path / "damaged.folded")

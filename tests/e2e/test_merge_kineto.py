@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""gputrace merge on traces of torch.profiler, built here: two ranks, whose clocks and late comings are known."""
+"""gputrace merge on synthetic traces of torch.profiler: two ranks with known clocks and lateness."""
 
 import json
 
@@ -14,7 +14,7 @@ def event(category, name, pid, tid, start_us, length_us, **arguments):
 
 
 def write(path, rank):
-    """All-reduces that end together; every second one rank 1 comes late to, and its clock is ahead."""
+    """Writes all-reduces that end together; rank 1 is late to every second one, and its clock is ahead."""
     pid, events = 100 + rank, []
     for number in range(1, ROUNDS + 1):
         at = 1000.0 * number + rank * AHEAD_US

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What is said where a trace cannot work, or shows nothing: what is, why, and one thing to do that was not done already."""
+"""Messages where a trace cannot work or shows nothing: the state, its reason, and one remedy not tried yet."""
 
 import os
 import socket
@@ -13,11 +13,11 @@ WITHOUT_CAPABILITIES = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
 WITHOUT_SYS = ("unshare", "-m", "sh", "-c", 'umount -l /sys && exec "$@"', "sh")
 IDLE = "Is the process idle"
 START = "gputrace -- COMMAND"
-CIRCLES = ("5.10 or newer", "CONFIG_", "libbpf")  # nothing of that is missing on a kernel that this is tested on
+CIRCLES = ("5.10 or newer", "CONFIG_", "libbpf")  # no kernel that is tested lacks any of these
 
 
 def said(done):
-    """Words of both streams, however lines are broken."""
+    """The words of both streams, joined by single spaces."""
     return " ".join((done.stdout + done.stderr).split())
 
 
@@ -138,11 +138,11 @@ def test_doctor_cuts_nothing_in_a_pipe_and_breaks_lines_on_a_terminal(tmp_path):
 
 
 def read_all(fd):
-    """What a terminal was written, until no one has it open."""
+    """What is written to a terminal until no process has it open."""
     text = b""
     try:
         while True:
             text += os.read(fd, 65536)
-    except OSError:  # EIO: its end
+    except OSError:  # EIO: the other end is closed
         os.close(fd)
         return text.decode()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Collectives of programs that call NCCL themselves, on the simulated GPU and the simulated NCCL: what each kernel stands
-for, as the program says it."""
+"""Collectives of programs that call NCCL themselves, on the simulated GPU and the simulated NCCL: each kernel has the
+collective that the program says."""
 
 import json
 import re
@@ -20,12 +20,12 @@ FIELDS = ("Collective name", "dtype", "In msg nelems", "Out msg nelems", "Group 
 
 
 def said(lines):
-    """What ranks printed, in the order of their kernels."""
+    """The lists that ranks printed, each in the order of its kernels."""
     return [json.loads(line) for line in lines if line.startswith("[")]
 
 
 def kernels(folder):
-    """Of each process its kernels in the order of their launches, which one stream keeps: [args]."""
+    """{pid: args of its kernels in the order of their launches}; all are on one stream."""
     events = json.loads((folder / "trace.json").read_text())["traceEvents"]
     launches = {}
     for event in events:
@@ -46,7 +46,7 @@ def facts(args):
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory):
-    """Two ranks, from their start."""
+    """Two ranks, traced from their start."""
     folder = tmp_path_factory.mktemp("started")
     done = tracing.trace(folder, tracing.on_simgpu(folder / "gpu-%p.json", *PROGRAM, RANKS), env=WITH_NCCL)
     return folder, done
@@ -54,7 +54,7 @@ def started(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def attached(tmp_path_factory):
-    """One rank that has its communicators when gputrace comes."""
+    """One rank that has its communicators before gputrace attaches."""
     folder = tmp_path_factory.mktemp("attached")
     command = tracing.on_simgpu(folder / "gpu.json", *PROGRAM, RANKS, 1)
     with tracing.Running(command, folder, env=WITH_NCCL) as running:
@@ -81,7 +81,7 @@ def test_kernels_say_what_nccl_was_called_for(started):
 
 
 def test_a_return_probe_of_another_tool_hides_no_collective(tmp_path):
-    """The call is still known to be open, although its return address is another one now."""
+    """The call is still recognized as open, although another tool has replaced its return address."""
     with tracing.return_probe(machine.SIMGPU / "libnccl.so.2", "ncclAllReduce"):
         done = tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu-%p.json", *PROGRAM, 1), env=WITH_NCCL)
     (expected,) = said(done.stdout.splitlines())
@@ -134,7 +134,7 @@ def test_their_name_is_the_process_s_own(attached):
 
 @pytest.mark.torch
 def test_the_real_nccl_is_probed_whole(tmp_path):
-    """Of the real library, which comes with PyTorch: all functions, their ends, and where ranks are."""
+    """In PyTorch's real libnccl all functions are probed at entry and return, and the offset of ranks is known."""
     installed = Path(machine.tool("get-torch")).parent.parent
     (library,) = installed.glob("lib/python*/site-packages/nvidia/nccl/lib/libnccl.so.2")
     program = f"import ctypes; nccl = ctypes.CDLL('{library}'); nccl.ncclGroupStart(); nccl.ncclGroupEnd()"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A program of Numba, whose every launch is made by a line of Numba's: real Numba and NVVM, on the simulated GPU."""
+"""A Numba program, all of whose launches come from a line of Numba: real Numba and NVVM, on the simulated GPU."""
 
 import json
 
@@ -15,7 +15,7 @@ ROUNDS = 50
 
 
 def line_of(text):
-    """"numba_saxpy.py:12 main" of the only line that has the text."""
+    """"numba_saxpy.py:12 main" for the only line with the text."""
     (number,) = [number for number, line in enumerate(PROGRAM.read_text().splitlines(), 1) if text in line]
     return f"{PROGRAM.name}:{number} main"
 

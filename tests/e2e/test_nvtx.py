@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""NVTX ranges of programs that gputrace starts: NVIDIA's own NVTX, on the simulated GPU."""
+"""NVTX ranges of programs that gputrace starts: NVIDIA's own NVTX on the simulated GPU."""
 
 import collections
 import contextlib
@@ -26,7 +26,7 @@ def build(output, *flags):
 
 @pytest.fixture(scope="module", params=["headers", "library"])
 def library(request, tmp_path_factory):
-    """NVTX 3 is headers only; before CUDA 13 there was a library, too."""
+    """The program, built with NVTX 3, which is headers only, and with the NVTX library of CUDA before 13."""
     output = tmp_path_factory.mktemp("nvtx") / "libnvtx_ranges.so"
     if request.param == "headers":
         header = next(machine.package(machine.any_python(), HEADERS).glob("**/nvtx3/nvToolsExt.h"))
@@ -45,7 +45,7 @@ def traced(folder, library, *options, env=None):
 
 
 def expected_ns(truth):
-    """{range: GPU ns}, by the names of the kernels."""
+    """{range: GPU ns}, from the kernels' names, which list their ranges."""
     sums = collections.Counter()
     for kernel, ns in reading.simulated_kernel_ns(truth).items():
         for name in set(kernel.rpartition("_")[0].split(".")):
@@ -55,7 +55,7 @@ def expected_ns(truth):
 
 
 def reported(report):
-    """[(GPU ns, operations, ranges, name)] of the report's table."""
+    """[(GPU ns, operations, ranges, name)] of the report's table, and the table's unit in ns."""
     section = report.split("GPU time by NVTX range")[1].split("\n\n")[0].splitlines()
     unit = UNITS[section[1].split()[0]]
     rows = []
@@ -144,7 +144,7 @@ def test_ranges_of_pytorch_have_its_backward_pass_too(tmp_path):
 
 
 def test_a_query_on_the_database_names_kernels_by_the_innermost_range_that_was_pushed(tmp_path, library):
-    """As nsys' user guide does it, "Rename CUDA Kernels with NVTX"; a range that was started and ended is of no thread."""
+    """The query of nsys' user guide, "Rename CUDA Kernels with NVTX"; start/end ranges belong to no thread."""
     traced(tmp_path, library, "--trace", "nvtx")
     tracing.gputrace(tmp_path, "export", "trace.gpt", "-o", "trace.sqlite").must_be(0)
     with contextlib.closing(sqlite3.connect(tmp_path / "trace.sqlite")) as base:

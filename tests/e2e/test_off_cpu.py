@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Where threads wait (--off-cpu): reasons, lines and wakers against what the program timed itself."""
+"""Where threads wait (--off-cpu): reasons, lines and wakers, compared with the program's own timing."""
 
 import json
 
@@ -11,9 +11,9 @@ import timelines
 import tracing
 from viewed import Viewed
 
-pytestmark = pytest.mark.alone  # threads wait for who else takes the processors
+pytestmark = pytest.mark.alone  # threads also wait for programs that take the processors
 
-# What a wait of the program's takes besides: from its own clock into the kernel, and back with the interpreter's lock.
+# Overhead in the program's timing of a wait: from its clock into the kernel, and back, with taking the GIL.
 AROUND = 0.2
 
 
@@ -45,7 +45,7 @@ def test_each_wait_has_its_reason_line_and_time(waiting, function, reason):
     folder, truth = waiting
     rows = rows_of(folder, reason, function)
     wanted = truth["waits"][function]
-    # one may have a stack that could not be read just then; a thread that is slow to come back waits less than it timed
+    # one stack may be unreadable; a thread that is slow to come back waits less than it timed
     assert wanted["count"] - 1 <= sum(row["waits"] for row in rows) <= wanted["count"] + 2, rows
     assert (1 - AROUND) * wanted["ns"] <= sum(row["ns"] for row in rows) <= (1 + AROUND) * wanted["ns"], (rows, wanted)
 
@@ -53,12 +53,12 @@ def test_each_wait_has_its_reason_line_and_time(waiting, function, reason):
 def test_who_woke_it_is_the_line_that_did(every_python, waiting):
     folder, _ = waiting
     sleeps = rows_of(folder, "sleep", "sleeps")
-    # the kernel does not hand a wake-up to a program that it has interrupted while that looked at another one
+    # the BPF program misses a wake-up that interrupts it while it handles another
     assert sum(row["waits"] for row in sleeps if row["waker"] == "-") <= 1, sleeps
     assert {row["waker"] for row in sleeps} - {"-"} == {"(an interrupt)"}, sleeps
     assert {row["waker"].split()[-1] for row in rows_of(folder, "pipe", "reads_pipe")} == {"writes_pipe"}
     wakers = {row["waker"].split()[-1] for row in rows_of(folder, "lock (futex)", "takes_lock")}
-    # waits for the GIL are among them on 3.6, which does not say where that is
+    # on 3.6, whose GIL is not found, waits for the GIL are among them
     assert "holds_lock" in wakers and (wakers == {"holds_lock"} or "3.6" in str(every_python))
 
 
@@ -76,7 +76,7 @@ def test_the_timeline_has_each_wait_beside_its_thread(waiting):
         own = [e for e in slices if e["name"] == reason and e["args"]["thread"] == wanted["tid"] and
                "Call stack" in e["args"] and reading.innermost(e)[0] == function]
         ns = sum(chrome.ns(e["dur"]) for e in own)
-        # one may have a stack that could not be read just then
+        # one stack may be unreadable
         assert wanted["count"] - 1 <= len(own) <= wanted["count"] + 2, (function, own)
         assert (1 - AROUND) * wanted["ns"] <= ns <= (1 + AROUND) * wanted["ns"], (function, ns, wanted)
     woken = [e for e in slices if e["name"] == "pipe" and e["args"].get("waker line")]
@@ -109,7 +109,7 @@ def test_threads_that_compete_for_the_interpreter_wait_for_its_lock(every_python
             program.ask("competes")
             tracer.interrupt().must_be(0)
         program.end()
-    # where the GIL of 3.6 is, nothing says: it has no _PyRuntime
+    # 3.6 has no _PyRuntime to tell where its GIL is
     known, other = ("lock (futex)", "GIL") if "3.6" in str(every_python) else ("GIL", "lock (futex)")
     reasons = {row["reason"] for row in off_cpu_table(tmp_path) if "competes_for_gil" in row["line"]}
     assert known in reasons and other not in reasons, off_cpu_table(tmp_path)
@@ -126,12 +126,12 @@ def test_waits_shorter_than_the_least_are_left_out(tmp_path):
 
 
 def test_waits_of_the_agent_s_own_threads_are_no_waits_of_the_program(tmp_path):
-    """The program's threads have theirs in the same table."""
+    """The waits of the program's own threads are in the same table."""
     tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "truth.json", machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "50"),
                   "--off-cpu=1us", "--ops", names=("trace.gpt",))
     rows = off_cpu_table(tmp_path)
     assert any("train.py" in row["line"] for row in rows), rows
-    # what it waited for before it sent its first batch is there
+    # the agent's waits before its first batch are there
     assert sum(row["waits"] for row in rows if "(thread gputrace-" in row["line"]) <= 10, rows
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What comes out of one real run of train.py on the simulated GPU, as people and their tools take it."""
+"""Outputs of one real run of train.py on the simulated GPU, as people and their tools read them."""
 
 import json
 import os
@@ -72,7 +72,7 @@ def test_the_report_has_no_colour_in_a_file(run):
 
 
 def table(report, title):
-    """Rows of the report's table under a title: lists of words."""
+    """Rows of the report's table with that title, as lists of words."""
     lines = report.partition("\n" + title)[2].splitlines()[2:]
     end = next((i for i, line in enumerate(lines) if not line.strip()), len(lines))
     return [line.split() for line in lines[:end]]
@@ -117,7 +117,7 @@ def test_native_frames_stand_demangled_between_python_and_the_call(tmp_path, cud
 
 
 def with_names(path, library, size):
-    """The library with that many bytes of names of symbols, in a file with holes."""
+    """A sparse copy of the library with `size` bytes of symbol names."""
     data = bytearray(library.read_bytes())
     sections, = struct.unpack_from("<Q", data, 40)  # Elf64_Ehdr.e_shoff; e_shentsize, e_shnum
     entry, count = struct.unpack_from("<HH", data, 58)
@@ -141,13 +141,13 @@ def test_symbols_of_native_frames_take_bounded_memory_and_what_has_no_room_is_sa
             tracer.wait_logged(logfile.has_note, "native frames in names")
             most_kb = tracing.memory_most_kb(tracer.pid)
             tracer.interrupt().must_be(0)
-    assert most_kb < 800 << 10  # with 1,000 MB of names
+    assert most_kb < 800 << 10  # the files have 1,000 MB of names
     stacks = " ".join(reading.folded(tmp_path / "trace.folded"))
     assert "tiles::launch(int);" in stacks and "[unknown]" in stacks
 
 
 def test_native_frames_are_never_those_of_the_agent(tmp_path):
-    """libcudart keeps no frame pointers, so the call that the agent's frames are below may not be on the stack."""
+    """libcudart keeps no frame pointers, so the call that led to the agent's frames may be missing from the stack."""
     program = [machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "2"]
     tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *program), "--native", names=["trace.folded", "trace.json"])
     assert "cudaLaunchKernel" in (tmp_path / "trace.folded").read_text()
@@ -157,7 +157,7 @@ def test_native_frames_are_never_those_of_the_agent(tmp_path):
 
 @pytest.mark.skipif(not os.path.exists("/usr/bin/script"), reason="no script(1)")
 def test_progress_is_shown_on_a_terminal_only(tmp_path, cudart):
-    # exec: a shell that stays would end by the Ctrl-C, too.
+    # exec: else the Ctrl-C would end the shell, too.
     command = f"exec {machine.GPUTRACE} -p {os.getpid()}"
     with tracing.Running(["script", "-qec", command, "/dev/null"], tmp_path) as on_terminal:
         on_terminal.wait_line("events/s")
@@ -170,7 +170,7 @@ def test_progress_is_shown_on_a_terminal_only(tmp_path, cudart):
 
 
 def test_the_page_has_a_row_of_what_a_gpu_holds(run):
-    """Each of two threads of train.py allocates one buffer, and keeps it."""
+    """Each of the two threads of train.py allocates one buffer and keeps it."""
     tracing.gputrace(run, "export", "trace.gpt", "-o", "page.html").must_be(0)
     data = json.loads(re.search(r'<script id="timeline-data"[^>]*>(.*?)</script>', (run / "page.html").read_text(), re.S).group(1))
     (row,) = [track for track, label, *_ in data["info"]["tracks"] if label == "memory from CUDA"]

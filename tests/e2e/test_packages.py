@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What `make wheel deb tarball` makes, as its user gets it: in a bare Debian 12, by pip and pipx; traced with and removed."""
+"""Packages of `make wheel deb tarball` as users get them: in a bare Debian 12, by pip and pipx; used and removed."""
 
 import os
 import pathlib
@@ -20,8 +20,8 @@ USER = 1000
 AS_USER = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups")
 STEPS = 20
 
-# A root of its own, in memory, on top of that of the suite: $1 the suite's, $2 a folder that is there under its own name,
-# $3 the folder in it where $4, a command for sh, runs.
+# Makes a root in memory on top of the suite's root $1, with folder $2 at the same path, and runs the sh command $4 in
+# folder $3.
 ENTER = """set -eu
 mount -t tmpfs tmpfs /mnt
 mkdir /mnt/upper /mnt/work /mnt/root
@@ -36,7 +36,7 @@ exec chroot /mnt/root env -i -C "$3" HOME="$3/home" PATH=/usr/local/bin:/usr/bin
 
 
 def in_bare_debian(home, script):
-    """Runs it with sh as root; of this machine only the folder with the packages is there."""
+    """Runs a script with sh as root; only the folder with the packages is visible from this machine."""
     return tracing.command(home, "unshare", "-m", "sh", "-c", ENTER, "sh", machine.debian_root(BARE), home.parent, home,
                            script).must_be(0).stdout
 
@@ -60,7 +60,7 @@ def packages():
 
 @pytest.fixture
 def home(packages):
-    """A folder of that user, beside the packages."""
+    """A folder of USER, beside the packages."""
     folder = packages[".whl"].parent / "own"
     (folder / "home").mkdir(parents=True)
     subprocess.run(["chown", "-R", f"{USER}:{USER}", folder], check=True)
@@ -69,7 +69,7 @@ def home(packages):
 
 
 def agent_of(said):
-    """The agent's path, as `gputrace doctor` has it."""
+    """The agent's path in the output of `gputrace doctor`."""
     return next(line for line in said.splitlines() if line.startswith("agent")).split(None, 2)[2]
 
 
@@ -90,7 +90,7 @@ def test_packages_made_again_by_another_user_elsewhere_are_the_same_bytes(packag
 
 
 def with_pip(packages, folder):
-    """pip for a Python that has none: that of the Python that runs this."""
+    """Gives a Python without pip the pip of the Python that runs this test."""
     import pip
     shutil.copytree(pathlib.Path(pip.__file__).parent, folder / "pip", ignore=shutil.ignore_patterns("__pycache__"))
     return f"PYTHONPATH={folder} python{BARE} -m pip --python own/bin/python3 install --quiet --no-index {packages['.whl']}"
@@ -98,7 +98,7 @@ def with_pip(packages, folder):
 
 @pytest.fixture
 def installed(packages, home):
-    """A virtual environment of that user in a bare Debian, with the wheel; what `doctor` says of it there."""
+    """A virtual environment of USER in a bare Debian, with the wheel, and the output of `doctor` there."""
     pip = with_pip(packages, home)
     steps = f"python{BARE} -m venv --without-pip own; {pip}; own/bin/gputrace doctor || true"
     said = in_bare_debian(home, f'{" ".join(AS_USER)} sh -euc "{steps}"')
@@ -112,7 +112,7 @@ def test_the_wheel_works_for_a_user_of_a_bare_debian_with_nothing_but_python(ins
 
 
 def test_what_the_wheel_installs_traces_a_program_with_its_agent(installed, tmp_path):
-    """On this machine, as root: the wheel's own gputrace and agent are in use, and every launch has its GPU time."""
+    """On this machine, as root: the wheel's own gputrace and agent are used, and every launch has its GPU time."""
     prefix, _ = installed
     program = [machine.any_python(), machine.WORKLOADS / "train.py", "--steps", STEPS]
     done = tracing.command(tmp_path, prefix / "bin/gputrace", "-o", "trace.gpt", "--agent", "require", "--", *tracing.on_simgpu(
@@ -130,7 +130,7 @@ def test_the_wheel_is_removed_whole(packages, installed):
 
 
 def test_pipx_run_gives_a_gputrace_that_finds_its_agent(packages, home):
-    """From an index that holds the wheel, and pip, which pipx wants first."""
+    """From an index with the wheel and with pip, which pipx installs first."""
     python = machine.SYSTEM_PYTHON if machine.SYSTEM_PYTHON.exists() else pathlib.Path(sys.executable)
     pipx = shutil.copytree(machine.package(python, "pipx"), home / "pipx")
     index = home / "index"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The page for a browser (.html), in a browser, and the picture (.svg): boxes, the timeline, search and zoom are what the program did; a name is never HTML."""
+"""The page (.html) in a browser, and the picture (.svg): boxes, timeline, search and zoom show what the program did; a
+name is never HTML."""
 
 import html.parser
 import json
@@ -45,7 +46,7 @@ GPU_US = STEPS * (60 + 2 * 25)
 
 
 class Page(html.parser.HTMLParser):
-    """What a browser made of the page."""
+    """Boxes, tags and texts of the page as the browser rendered it."""
 
     def __init__(self, text):
         super().__init__()
@@ -69,7 +70,7 @@ class Page(html.parser.HTMLParser):
                 self.texts[name] = self.texts.get(name, "") + data
 
     def box(self, begin):
-        """The only box whose title begins so."""
+        """The only box whose title begins with `begin`."""
         found = [box for box in self.boxes if box["title"].startswith(begin)]
         assert len(found) == 1, (begin, [box["title"] for box in self.boxes])
         return found[0]
@@ -77,7 +78,7 @@ class Page(html.parser.HTMLParser):
 
 class Run:
     def __init__(self, folder, name=None):
-        """name: what the process is called."""
+        """name: the process's name."""
         self.folder = folder
         done = subprocess.run([machine.ROOT / "tools/get-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               universal_newlines=True)
@@ -98,7 +99,7 @@ class Run:
             env={"PYTHONPATH": machine.ROOT / "tests/workloads"}).must_be(0).stdout
 
     def browse(self, address):
-        """What the browser makes of an address: its elements, as HTML."""
+        """Runs the browser on an address; its output is the page's elements as HTML."""
         return subprocess.run(
             [self.browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--dump-dom", address],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=tracing.PATIENCE_S,
@@ -154,7 +155,7 @@ def timeline_of(text):
 
 
 def launch_line(function):
-    """Where a function of the program launches."""
+    """The line in which a function of the program launches."""
     lines = PROGRAM.splitlines()
     return lines.index(f"def {function}():") + 2
 
@@ -213,7 +214,7 @@ def test_the_page_has_what_the_report_and_why_say(run):
         for row in rows[:1]:
             assert row.split()[:3] == page.texts["report"].partition(table)[2].partition("\n\n")[0].splitlines()[2].split()[:3]
     why = tracing.gputrace(run.folder, "why", "trace.gpt").must_be(0).stdout
-    said = why.split("\n\n")[1].split()[:6]  # lines of the page are longer
+    said = why.split("\n\n")[1].split()[:6]  # the page breaks lines later
     assert page.texts["why"].split("\n\n")[1].split()[:6] == said
     assert run.report.rstrip().splitlines()[-1].split()[0] in page.texts["report"]
 
@@ -230,7 +231,7 @@ def test_a_page_from_the_log_is_the_page_of_the_trace(run):
 
 
 def boxes_of(path):
-    """{label: (value, x, width)} of a picture."""
+    """{label: (value, x, width)} of the boxes of a picture."""
     found = {}
     for group in xml.dom.minidom.parse(str(path)).getElementsByTagName("g"):
         label, value = group.getElementsByTagName("title")[0].firstChild.data.split("\n")

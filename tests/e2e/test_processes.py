@@ -16,12 +16,12 @@ LAUNCH = {"cudaLaunchKernel"}
 
 
 def truths(folder):
-    """Every truth that a family wrote."""
+    """Every truth file that the processes of a family wrote."""
     return [reading.program(path) for path in sorted(folder.glob("truth-*.json"))]
 
 
 def assert_each_process_is_exact(trace, found):
-    """The launches of every pid, and of no other."""
+    """Every process that launched has exactly its launches, and no other process has any."""
     expected = collections.defaultdict(collections.Counter)
     for truth in found:
         expected[truth["pid"]].update(reading.truth_stacks(truth))
@@ -32,7 +32,7 @@ def assert_each_process_is_exact(trace, found):
 
 
 def own_copy(library, folder, name="libcudart.so.13"):
-    """A file of its own, as every virtual environment has one."""
+    """Copies the library to its own folder, like that of a virtual environment."""
     folder.mkdir(exist_ok=True)
     return shutil.copy(library, folder / name)
 
@@ -97,7 +97,7 @@ sys.stdin.readline()
 
 
 def trace_extension(folder, library, seen, *arguments):
-    """A trace of a Python that loads the library while it is traced and launches once the condition holds for the log."""
+    """Traces a Python that loads the library during the trace and launches once seen(log, *arguments) is true."""
     with tracing.Running([machine.any_python(), "-c", EXTENSION, library], folder) as running:
         with tracing.Tracer(folder, "-p", running.pid) as tracer:
             running.process.stdin.write("load\n")
@@ -110,7 +110,7 @@ def trace_extension(folder, library, seen, *arguments):
 
 
 def extension_with_runtime(cudart, folder, *flags):
-    """NVIDIA's static runtime, which stands beside the other one."""
+    """An extension with NVIDIA's static runtime, which lies beside libcudart.so."""
     library = folder / "extension.so"
     return machine.compile_library(machine.PROGRAMS / "static_runtime.c", library, *flags, "-Wl,--exclude-libs,ALL",
                                    f"-Wl,--undefined=cudaLaunchKernel,{cudart.parent}/libcudart_static.a")
@@ -138,7 +138,7 @@ def test_a_runtime_that_is_linked_in_without_names_is_said_to_be(cudart, tmp_pat
     assert "extension.so: a runtime is linked in" in doctor and "the agent sees its calls" in doctor, doctor
 
 
-# A child that lives until something is written into the FIFO, and then is `true`, or no more.
+# The child lives until something is written into the FIFO, and then executes `true` or ends.
 FORKING = """import ctypes, os, sys
 sys.stdin.readline()
 extension = ctypes.CDLL(sys.argv[1])
@@ -171,7 +171,7 @@ def test_a_fork_that_calls_no_cuda_gets_no_note_about_the_runtime_that_its_paren
 
 
 def test_a_title_that_a_process_sets_later_is_its_name(cudart, tmp_path):
-    """As Ray's workers and vLLM's EngineCore do."""
+    """Ray's workers and vLLM's EngineCore set their titles late, too."""
     with tracing.target(tmp_path, cudart) as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
             target.ask("title VLLM::EngineCore_DP0")
@@ -198,7 +198,7 @@ def test_without_the_agent_a_running_process_gives_launches_and_the_report_says_
 @pytest.mark.parametrize("functions", [("cudaLaunchKernel",), ("cuLaunchKernel",), pytest.param(
     ("cudaLaunchKernel", "cuLaunchKernel"), marks=pytest.mark.kernels)], ids="-".join)
 def test_return_probes_of_another_tool_do_not_make_two_calls_of_one(tmp_path, functions):
-    """The driver's call in the runtime's is not one more, although the kernel has put other return addresses there."""
+    """A driver call inside a runtime call is not counted again, although return probes have replaced return addresses."""
     with contextlib.ExitStack() as probes, tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         for function in functions:
             library = "libcudart.so.13" if function.startswith("cuda") else "libcuda.so.1"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Every CPython in every shape that it comes in: with and without symbols, static, embedded, in another root."""
+"""Every CPython in every form: with and without symbols, static, embedded, in another root."""
 
 import collections
 
@@ -10,11 +10,11 @@ import pytest
 import reading
 import tracing
 
-ROUNDS = 4  # of Py_Initialize and Py_Finalize
+ROUNDS = 4  # number of Py_Initialize and Py_Finalize
 
 
 def assert_stacks_are_its_own(trace, truths):
-    """Every call under the whole stack and line that the program saw itself."""
+    """Every call has the whole stack and line that the program recorded."""
     expected = collections.Counter()
     for truth in truths:
         expected.update(reading.truth_stacks(truth))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What happens inside interpreters: collections, imports and calls, against what the program counted itself."""
+"""Events inside interpreters: garbage collections, imports and calls, compared with the program's own counts."""
 
 import collections
 import subprocess
@@ -24,7 +24,7 @@ FRESH = {
 
 
 def traced(folder, python, *requests, options=()):
-    """The trace of the program doing what it is asked, and its truth."""
+    """(trace of the program while it handles the requests, its truth)"""
     command = [python, machine.PROGRAMS / "python_events.py", machine.cudart(), folder / "truth.json"]
     with tracing.Running(command, folder) as program:
         program.wait_line("ready")
@@ -37,7 +37,7 @@ def traced(folder, python, *requests, options=()):
 
 
 def span(event, trace):
-    """Begin and end on the monotonic clock, give or take a microsecond of rounding in the program's own times."""
+    """(start, end) in ns since the start of the trace; the program's own times are rounded to a microsecond."""
     base = min(e["ts"] for e in trace["traceEvents"])
     assert base == 0
     return chrome.ns(event["ts"]), chrome.ns(event["ts"] + event["dur"])
@@ -63,7 +63,7 @@ def test_each_collection_is_a_slice_of_its_generation(inside):
 def test_collections_lie_at_their_times_on_their_threads(inside):
     trace, truth = inside
     slices = sorted(chrome.events(trace, "python_gc"), key=lambda e: e["ts"])
-    # Slices and callbacks are on one clock, which begins anywhere in the trace: the first pair says where.
+    # Slices and callbacks have the same clock with different zeros: the first pair gives the offset.
     first = truth["collections"][0]
     offset = first[1] - chrome.ns(slices[0]["ts"])
     longest = max(stop - start for _, start, stop, _ in truth["collections"])
@@ -122,7 +122,7 @@ def test_what_a_stripped_interpreter_hides_is_a_note(tmp_path):
 
 @pytest.fixture(scope="session", params=[version for version in CALLS_TRACED if version in machine.BUILT])
 def called(request, tmp_path_factory):
-    python = machine.built_python(request.param)  # Debian's have no symbol of the evaluation loop
+    python = machine.built_python(request.param)  # Debian's Pythons have no symbol of the evaluation loop
     return traced(tmp_path_factory.mktemp("called"), python, "call", options=["--python-calls"])
 
 
@@ -142,7 +142,7 @@ def test_every_call_of_every_function_is_one_slice(called):
             where, _, name = event["name"].rpartition(": ")
             line = where.rpartition("(")[2].rstrip(")")
             counts["profile" if name == "profile" else f"{line} {name}"] += 1
-    del counts[next(key for key in counts if key.endswith(" call"))]  # it was entered before anyone counted
+    del counts[next(key for key in counts if key.endswith(" call"))]  # it was entered before the program counted
     assert counts == truth["calls"]
     assert counts["profile"] > 5000
 
@@ -154,7 +154,7 @@ def test_calls_that_were_open_before_the_trace_are_drawn_from_stacks(called):
 
 
 def whole(stack, names):
-    """The stack, with the frames that were left out of it taken from the names; of a whole one nothing is."""
+    """The stack, with frames that were left out of it filled in from the names."""
     for at, frame in enumerate(stack):
         if frame.endswith(" frames left out]"):
             missing = int(frame[1:].split()[0])
@@ -169,7 +169,7 @@ def test_a_cuda_call_lies_in_the_slices_of_its_stack(called):
     by_thread = collections.defaultdict(list)
     for event in functions(trace):
         begin, end = chrome.ns(event["ts"]), chrome.ns(event["ts"]) + chrome.ns(event["dur"])
-        # of two equal ones the first in the file holds the other, as viewers have it
+        # of two equal slices the first in the file encloses the other, as in viewers
         by_thread[event["tid"]].append((begin, -end, len(by_thread[event["tid"]]), event["name"].rpartition(": ")[2]))
     for launch in launches:
         time = chrome.ns(launch["ts"])
@@ -182,7 +182,7 @@ def test_no_call_is_lost_and_every_end_is_seen(called):
     trace, _ = called
     receipt = reading.receipt(trace)
     assert (receipt["python_calls_lost"], receipt["python_unpaired"], receipt["lost"]) == (0, 0, 0)
-    # `call`, its caller's reading of lines and what they call may be open when the trace ends.
+    # `call`, the caller that reads lines, and their callees may be open when the trace ends.
     assert not [e for e in functions(trace) if e["args"].get("end") and of_program(e)]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The tables of layouts are what tools/pylayout makes of the headers that are here."""
+"""The tables of layouts are what tools/pylayout generates from the headers on this machine."""
 
 import os
 import re
@@ -9,13 +9,13 @@ import fake_python
 import machine
 import pytest
 
-# In a series structures that no extension sees may grow at their end, or in the middle of the runtime's: debug offsets
-# say where things are then, so another patch level than the table's may differ there.
+# Within a series, structures that no extension sees may grow at their end, the runtime's also in the middle.  Debug
+# offsets give the members then, so another patch level than the table's may differ in these fields.
 MAY_MOVE = ("runtime_", "interp_")
 
 
 def generated(version, folder):
-    """The files that the headers of one version give, and whether they are of the patch level that the tables are from."""
+    """(folder of the files generated from the headers of a version, whether the headers have the tables' patch level)"""
     prefix, same = machine.python_headers(version)
     subprocess.run([machine.ROOT / "tools/pylayout/generate", prefix], check=True,
                    env={**os.environ, "OUTPUT": str(folder)})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Every CPython: what was launched from where, against what the traced program counted itself."""
+"""Every CPython: launches by line and stack, compared with the traced program's own counts."""
 
 import machine
 import pytest
@@ -21,7 +21,7 @@ class Traced:
 
 @pytest.fixture(scope="session")
 def real(every_python, tmp_path_factory):
-    """real_cudart.py: every call is made on NVIDIA's own libcudart, and fails."""
+    """A trace of real_cudart.py, whose calls go to NVIDIA's own libcudart and fail."""
     folder = tmp_path_factory.mktemp("real")
     program = [every_python, machine.WORKLOADS / "real_cudart.py", machine.cudart(), "--steps", "20", "--depth", "40",
                "--truth", folder / "program.json"]
@@ -31,7 +31,7 @@ def real(every_python, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def on_gpu(every_python, tmp_path_factory):
-    """train.py on the simulated GPU, two trainers, two backward threads, a graph."""
+    """A trace of train.py on the simulated GPU: two trainers, two backward threads, a graph."""
     folder = tmp_path_factory.mktemp("simulated")
     program = [every_python, machine.WORKLOADS / "train.py", *SIMULATED_RUN, "--truth", folder / "program.json"]
     tracing.trace(folder, tracing.on_simgpu(folder / "gpu.json", *program))
@@ -101,7 +101,7 @@ def test_every_launch_that_did_work_is_joined(on_gpu):
 
 
 def test_other_processes_that_begin_and_end_take_nothing_from_a_trace(tmp_path):
-    """Linux 7.2 does not report each of them (recursion_misses); one of ours would be found again."""
+    """Linux 7.2 does not report each of these processes (recursion_misses); gputrace would find a traced one again."""
     other = ["sh", "-c", "while :; do /bin/true; done"]
     program = [machine.any_python(), machine.WORKLOADS / "train.py", *SIMULATED_RUN, "--truth", tmp_path / "program.json"]
     with tracing.Running(other, tmp_path), tracing.Running(other, tmp_path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A log, and the files that were made of it, read again: their tables are the same, but for what docs/formats.md says
+"""A log, and the files that were made from it, read again: their tables are the same, except as docs/formats.md says
 ("What our own files do not have")."""
 
 import json
@@ -23,22 +23,22 @@ REPORTS = {
     "why": ("why",),
 }
 
-# No one but the log can say what was lost and what it cost; times of a file count from a moment of its own, and a Chrome
-# trace numbers calls of several processes again.
+# Only the log has losses and gputrace's own cost.  Times in a file count from the file's own start, and a Chrome trace
+# renumbers the calls of several processes.
 COLUMNS_OF_THE_LOG = {("receipt", "lost"), ("receipt", "complete_percent"), ("receipt", "clock_error_ns"),
                       ("receipt", "gputrace_cpu_ns"), ("recording", "start_ns"), ("gpu_trace", "correlation")}
 TABLES_OF_THE_LOG = {"losses", "no_gpu_times"}
-NOTES_OF_THE_LOG = {"receipt", "why"}  # the latter name options of gputrace
-# nsys has no table for these; without imports and collections `idle` and `why` differ on what the CPU did.
+NOTES_OF_THE_LOG = {"receipt", "why"}  # notes of `why` name options of gputrace
+# nsys has no table for these; without imports and collections `idle` and `why` differ in what the CPU did.
 NOT_IN_SQLITE = {"python", "ops", "steps", "step_idle", "key_averages", "torch_memory", "torch_memory_peaks", "idle", "why", "why_losses",
                  "why_lines", "why_lost"}
-NOTES_NOT_IN_SQLITE = {"memory"}  # names the table of PyTorch's memory, where there is one
+NOTES_NOT_IN_SQLITE = {"memory"}  # it names the table of PyTorch's memory if there is one
 COLUMNS_NOT_IN_SQLITE = {("source_lines", f"{where}_{what}_bytes") for where in ("gpu", "cpu") for what in ("at_peak", "not_freed")}
 COLUMNS_NOT_IN_SQLITE.add(("source_lines", "idle_ns"))
 
 
 def tables(folder, file, which, columns_left_out=COLUMNS_OF_THE_LOG):
-    """{id of a table: its rows}, {id: notes}, sorted"""
+    """({id of a table: its rows}, {id: notes}), sorted"""
     command, *options = REPORTS[which]
     done = tracing.gputrace(folder, command, folder / file, "-q", "--format", "json", *options).must_be(0)
     rows, notes = {}, {}
@@ -65,7 +65,7 @@ def assert_same(folder, file, which):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Several processes, threads, GPUs and streams; graphs, waits, memory, NVTX ranges, collections and imports."""
+    """A trace with several processes, threads, GPUs and streams; graphs, waits, memory, NVTX, collections, imports."""
     folder = tmp_path_factory.mktemp("round")
     python = machine.any_python()
     header = next(machine.package(python, test_nvtx.HEADERS).glob("**/nvtx3/nvToolsExt.h"))
@@ -85,7 +85,7 @@ def test_every_table_of_a_file_of_ours_is_that_of_its_log(run, file, which):
 
 
 def test_the_log_has_what_is_compared(run):
-    """So that nothing is equal because it is not there."""
+    """Else tables could be equal because both are empty."""
     found, _ = tables(run, "trace.gpt", "report")
     assert {"gpu_lines", "ranges", "copies", "idle", "waits", "calls", "memory", "memory_peaks", "python",
             "gpus"} <= set(found)
@@ -105,8 +105,8 @@ def test_a_database_has_the_same_idle_time_by_other_causes(run):
 @pytest.mark.torch
 @pytest.mark.parametrize("file", FILES)
 def test_so_are_those_of_a_training_with_pytorch(torch_run, file):
-    # without ops a database cannot have forward lines, nor a tree of them
-    # nor what the CPU did, as ops and collections say it, and with that which lines GPUs idled for
+    # without ops a database has no forward lines and no tree of them
+    # nor what the CPU did by ops and collections, nor therefore the lines for which GPUs idled
     for which in ("report", "capture", "lists") if file.endswith(".sqlite") else REPORTS:
         assert_same(torch_run, file, which)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Processes that run already, traced by the agent alone, as a user who may do nothing."""
+"""Processes that run already, traced by the agent alone, as a user without capabilities."""
 
 import contextlib
 import errno
@@ -27,7 +27,7 @@ PTRACE = 101  # x86-64
 
 @contextlib.contextmanager
 def target(desk, *arguments, python="/usr/bin/python3", by=(AS_USER,), name="gpu"):
-    """programs/obedient.py on the simulated GPU, by uid 1000."""
+    """programs/obedient.py on the simulated GPU, run by uid 1000."""
     command = tracing.on_simgpu(desk / f"{name}.json", python, OBEDIENT, *arguments)
     with tracing.Running([*by, *command], desk, env={"TMPDIR": desk}) as running:
         running.pid = int(running.wait_line("ready").split()[1])
@@ -43,12 +43,12 @@ def tracer(desk, *arguments, by=(AS_USER,), way="agent", name="trace"):
 
 
 def wait_logged(desk, condition, name="trace"):
-    """Until condition(log) holds for the log that is being written."""
+    """Waits until condition(log) is true for the log that is being written."""
     tracing.until(lambda: any(map(condition, desk.glob(f"{name}.gpt.part-*"))))
 
 
 def works(target, desk, name="program"):
-    """What it knows of its own launches from here on."""
+    """Lets the target launch, and write its own record of these launches."""
     target.ask("finish")
     target.ask("forget")
     target.ask("steps 3")
@@ -66,7 +66,7 @@ def trace_once(target, desk, *options, by=(AS_USER,)):
 
 
 def must_be_whole(desk, done, trace="trace", program="program"):
-    """Each launch that the program knows of is there, with its stack and with the time that the simulated GPU reckoned."""
+    """Each launch in the program's record is there, with its stack and with its time on the simulated GPU."""
     trace = reading.trace_of(desk / f"{trace}.json")
     truth = reading.program(desk / f"{program}.json")
     assert reading.trace_stacks(trace, reading.truth_calls(truth), truth["pid"]) == reading.truth_stacks(truth), done
@@ -80,7 +80,7 @@ def must_be_whole(desk, done, trace="trace", program="program"):
 
 
 def test_one_that_runs_is_seen_whole(every_python, desk):
-    """A Python in a root of its own can only be started by root."""
+    """Only root can start a Python in its own root."""
     by = () if "roots" in str(every_python) else (AS_USER,)
     with target(desk, python=every_python, by=by) as running:
         running.ask("steps 2")
@@ -103,14 +103,14 @@ def test_each_later_trace_is_whole_and_nothing_is_kept(desk):
 
 
 def ring_kb(pid):
-    """What it keeps of its rings in memory."""
+    """KB of its rings that the process keeps in memory, without their first two pages."""
     kept, of_ring = 0, False
     for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
         if "-" in line.split()[0]:
             of_ring = "gputrace-ring" in line
             offset = int(line.split()[2], 16)
         elif line.startswith("Rss:") and of_ring:
-            kept += int(line.split()[1]) - (8 if offset == 0 else 0)  # its first two pages
+            kept += int(line.split()[1]) - (8 if offset == 0 else 0)  # the first two pages
     return max(kept, 0)
 
 
@@ -147,7 +147,7 @@ def test_what_it_executes_in_its_place_is_seen_too(desk):
 
 
 def test_two_at_once_and_a_child(desk):
-    """Each child that it had when it was named, too."""
+    """Children that a named process already has are traced, too."""
     with target(desk) as one, target(desk, "late", name="other") as two:
         two.ask(f"pipe_child /usr/bin/python3 {OBEDIENT}")
         with tracer(desk, "-p", f"{one.pid},{two.pid}") as traced:
@@ -190,7 +190,7 @@ def test_it_goes_on_when_gputrace_is_killed_and_can_be_traced_again(desk):
 
 @pytest.mark.parametrize("waits", (False, True), ids=("entered", "asked"))
 def test_a_gputrace_killed_at_any_moment_of_its_way_in_leaves_the_program_whole(desk, waits):
-    """From its start to after the agent's first records, in steps of 15 ms, while the program launches and executes others."""
+    """From its start until after the agent's first records, in steps of 15 ms, while the program launches and forks."""
     with (waiting if waits else target)(desk) as running:
         for step in range(24):
             with subprocess.Popen([AS_USER, desk / "gputrace", "--way", "agent", "-p", str(running.pid)], cwd=desk,
@@ -210,7 +210,8 @@ def test_a_gputrace_killed_at_any_moment_of_its_way_in_leaves_the_program_whole(
 @pytest.mark.parametrize("waits", (False, True), ids=("entered", "asked"))
 @pytest.mark.parametrize("first, second", [("agent", "agent"), ("bpf", "agent"), ("agent", "bpf")])
 def test_two_gputraces_of_one_process(desk, first, second, waits):
-    """By BPF a second one receives the records of the agent that works for the first; by the agent alone it says why it has nothing."""
+    """With BPF the second one gets the records of the agent that works for the first; by the agent alone it reports why it
+    has none."""
     with (waiting if waits else target)(desk) as running, tracer(desk, "-p", running.pid, by=(), way=first) as one:
         with tracer(desk, "-p", running.pid, by=(), way=second, name="second") as two:
             if second == "bpf":
@@ -281,19 +282,19 @@ VM_READ = 310  # process_vm_readv(2) on x86-64
 
 @contextlib.contextmanager
 def waiting(desk, *arguments):
-    """The same program, started after eval "$(gputrace env)"."""
+    """The same program, started after eval "$(gputrace env)", so that its agent waits."""
     with target(desk, *arguments, by=(AS_USER, "sh", "-c", WAITS, desk / "gputrace")) as running:
         yield running
 
 
 def sockets(pid):
-    """Names of the abstract sockets on which agents of that process wait."""
+    """Names of the abstract sockets on which that process's agents wait."""
     return [line.split()[-1] for line in pathlib.Path("/proc/net/unix").read_text().splitlines()
             if line.split()[-1].startswith(f"@gputrace-agent-{pid}-")]
 
 
 def no_ptrace():
-    """For preexec_fn: as Yama's ptrace_scope 1, which lets no one stop or read a process that is not a descendant."""
+    """For preexec_fn: like Yama's ptrace_scope 1, which allows a process to stop and read only its descendants."""
     tracing.refusing(PTRACE, errno.EPERM)()
     tracing.refusing(VM_READ, errno.EPERM)()
 
@@ -325,14 +326,14 @@ def test_one_that_waits_can_be_traced_in_each_other_way(desk):
 
 
 def test_one_that_waits_with_another_copy_of_the_agent_is_traced_on(desk):
-    """As after an upgrade of gputrace while the program runs."""
+    """This happens when gputrace is upgraded while the program runs."""
     other = desk / "other"
     other.mkdir()
     for path in (machine.GPUTRACE, machine.AGENT):
         shutil.copy(path, other)
     with target(desk, by=(AS_USER, "sh", "-c", WAITS, other / "gputrace")) as running:
         with tracer(desk, "-p", running.pid) as traced:
-            wait_logged(desk, lambda log: logfile.totals_reported(log) > 12)  # four a second: gputrace has looked three times
+            wait_logged(desk, lambda log: logfile.totals_reported(log) > 12)  # four a second: gputrace has checked three times
             works(running, desk)
             done = traced.end(signal.SIGINT).must_be(0)
         must_be_whole(desk, done)
@@ -353,7 +354,7 @@ def test_one_that_waits_has_no_descriptor_for_it_and_its_children_neither(desk):
 
 
 def test_one_that_closes_all_descriptors_all_the_time_keeps_its_own(desk):
-    """Each of them may have the number that the agent's socket had."""
+    """Each of its descriptors may get the number that the agent's socket had."""
     program = tracing.on_simgpu(desk / "gpu.json", "/usr/bin/python3", machine.PROGRAMS / "closes_meanwhile.py", CUDART)
     with tracing.Running([AS_USER, "sh", "-c", WAITS, desk / "gputrace", *program], desk) as running:
         pid = running.wait_line("ready").split()[1]
@@ -366,7 +367,7 @@ def test_one_that_closes_all_descriptors_all_the_time_keeps_its_own(desk):
                 traced.end(signal.SIGINT).must_be(0)
             trace = reading.trace_of(desk / f"{number}.json")
             assert len([e for e in chrome.events(trace, *chrome.API) if e["name"] == "cudaLaunchKernel"]) == 20
-            if not number:  # CUPTI is loaded from here on: the loader, too, opens files
+            if not number:  # only after CUPTI is loaded, as the loader opens files, too
                 running.ask("close")
         running.ask("stop")
         rounds, broken = next(line.split()[1::2] for line in running.said if line.startswith("closed"))
@@ -385,14 +386,14 @@ def test_one_that_waits_listens_to_its_user_alone(desk, by, sessions):
 
 
 def ask(desk, running, by):
-    """Asks the agent that waits for something, as a gputrace of that user would."""
+    """Sends the waiting agent a request, as a gputrace of that user would."""
     program = "import socket, sys; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(chr(0) + sys.argv[1]); " \
               "s.send(b'@no-one-is-there:'); print(s.recv(1))"
     tracing.command(desk, *by, "/usr/bin/python3", "-c", program, sockets(running.pid)[0][1:])
 
 
 def test_nobody_of_a_user_namespace_listens_to_no_one_of_that_number(desk):
-    """There every foreign user is shown as 65534."""
+    """In its user namespace every foreign user has the number 65534."""
     with target(desk, by=(AS_USER, "unshare", "--user", "--map-user=65534", "sh", "-c", WAITS, desk / "gputrace")) as running:
         ask(desk, running, AS_OTHER)
         assert tracing.agent_status(running.pid)[1] == 0
@@ -400,7 +401,7 @@ def test_nobody_of_a_user_namespace_listens_to_no_one_of_that_number(desk):
 
 
 def test_a_name_that_another_has_taken_is_passed_over(desk):
-    """As a process of another pid namespace with the same number, or someone else's."""
+    """A process with the same pid in another pid namespace, or of another user, may have the name."""
     command = tracing.on_simgpu(desk / "gpu.json", "/usr/bin/python3", machine.PROGRAMS / "takes_name.py", "gputrace-agent-{}-0",
                                 "/usr/bin/python3", OBEDIENT)
     with tracing.Running([AS_USER, "sh", "-c", WAITS, desk / "gputrace", *command], desk) as running:
@@ -437,7 +438,7 @@ def test_torch_profiler_that_records_loses_nothing_and_is_waited_for(desk):
 @pytest.mark.torch
 @pytest.mark.parametrize("scope", ("command", "pid"))
 def test_the_agent_comes_back_after_a_session_of_torch_profiler(any_cupti, desk, scope):
-    """Each of two sessions has all its kernels; what is launched after each is recorded again."""
+    """Each of two sessions has all its kernels; launches after each session are recorded again."""
     program = [*tracing.on_simgpu(desk / "gpu.json", machine.tool("get-torch"), machine.PROGRAMS / "profiles.py")]
     outputs = tracing.outputs(desk, "trace.gpt", "trace.json")
     command = [desk / "gputrace", "-v", "--way", "agent", *outputs, "--", *program] if scope == "command" else program
@@ -468,7 +469,7 @@ def test_the_agent_comes_back_after_a_session_of_torch_profiler(any_cupti, desk,
 
 
 def ready_states(desk):
-    """How often the agent has said that it records."""
+    """Number of times that the agent has reported that it records."""
     return max(logfile.agent_states(log).count(logfile.READY) for log in desk.glob("trace.gpt.part-*"))
 
 

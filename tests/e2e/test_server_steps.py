@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Steps of a server, which has no optimizer (--step py:FUNCTION): against the requests that it counted itself."""
+"""Steps of a server, which has no optimizer (--step py:FUNCTION), compared with the requests that it counted."""
 
 import json
 import re
@@ -23,7 +23,7 @@ def tables(folder, subcommand, *options):
 
 
 def test_the_requests_are_steps_of_the_function_that_handles_them(served):
-    """But that two of them are one step where the wait between them is not in the log."""
+    """Two requests are one step if the log lacks the wait between them."""
     folder, truth = served
     text = tracing.gputrace(folder, "report", "trace.gpt", "--step", "py:serves.py:handle").must_be(0).stdout
     (steps,) = re.findall(r"^Steps   by handle\(\) as recorded stacks show it, (\d+) of them$", text, re.M)
@@ -46,7 +46,7 @@ def test_its_steps_have_the_launches_of_the_requests(served):
 
 
 def test_the_step_of_the_recording_is_that_of_its_log(served, tmp_path):
-    """Unless another one is asked for."""
+    """The report uses the recording's --step unless another one is given."""
     folder, _ = served
     command = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.PROGRAMS / "serves.py", tmp_path / "truth.json")
     options = ("--off-cpu=10us", "-F", "999", "--step", "py:serves.py:handle", "-M", "run=17", "-o", "trace.gpt")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A slice of a recording: its times, processes, thread and GPU; files of a greatest size."""
+"""A slice of a recording: by times, processes, thread and GPU; files of a maximum size."""
 
 import csv
 import io
@@ -17,14 +17,14 @@ RUN_HTA = machine.ROOT / "tests/e2e/consumers/run_hta.py"
 
 
 def start_wall_ns(log):
-    """When the recording began, by the wall clock; both are in the log's header."""
+    """Start of the recording by the wall clock, from the start time and the clock offset in the log's header."""
     data = log.read_bytes()[:24]
     return int.from_bytes(data[8:16], "little") + int.from_bytes(data[16:24], "little", signed=True)
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Two processes, each with threads of its own on the simulated GPU."""
+    """A trace of two processes, each with its own threads, on the simulated GPU."""
     folder = tmp_path_factory.mktemp("run")
     train = f"{machine.any_python()} {machine.WORKLOADS / 'train.py'} --threads 2"
     both = f"{train} --steps 12 --truth one.json & {train} --steps 8 --graph --truth two.json & wait"
@@ -40,7 +40,7 @@ def gpu(run):
 
 
 def cuts(entries, count):
-    """Moments by the wall clock that cut the GPU work into about equal parts, whenever it ran; none begins near one."""
+    """Wall-clock times that cut the GPU work into about equal parts; each lies in a wide gap between two starts."""
     starts = sorted(op["start"] for op in simulated.work(entries))
     share = len(starts) // (count + 1)
     moments = []
@@ -94,7 +94,7 @@ def listed(folder, log, *options):
 @pytest.mark.parametrize("option, column", [
     ("--gpu-trace", "start_ns"), ("--gpu-sum", "percent"), ("--api-sum", "percent"), ("--tree", "time_ns"), ("--lines", "line_number")])
 def test_one_list_as_csv_is_one_table(run, tmp_path, option, column):
-    """What pandas.read_csv opens with no options; receipt and notes are on standard error, unless -q."""
+    """pandas.read_csv can open it without options; receipt and notes are on standard error, unless -q is given."""
     done = tracing.gputrace(tmp_path, "report", run / "trace.gpt", option, "--format", "csv").must_be(0)
     names, *rows = csv.reader(io.StringIO(done.stdout), strict=True)
     assert names[0] == column and rows
@@ -189,7 +189,7 @@ def test_a_gpu_has_its_own_work(tmp_path):
             len([op for op in mine if op["kind"] == "kernel"])
 
 
-# ---- what there is not ---------------------------------------------------------------------------------------------
+# ---- what is missing -----------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("options, said", [
     (("--process", "1"), "--process 1: is not in"),
@@ -222,7 +222,7 @@ def test_a_slice_that_cannot_be_is_wrong_usage(run, tmp_path, options):
     assert done.stdout == "" and len(done.stderr.splitlines()) == 1
 
 
-# ---- files of a greatest size --------------------------------------------------------------------------------------
+# ---- files of a maximum size ---------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("suffix, most", [("json", 120000), ("json.gz", 20000)])
 def test_files_of_a_greatest_size_have_everything_once(run, tmp_path, suffix, most):
@@ -245,18 +245,18 @@ def test_each_process_has_files_of_its_own(run, gpu, tmp_path):
         assert sorted(sum((traced_operations(part) for part in parts), [])) == operations(entries)
 
 
-# What HTA takes for a launch (get_runtime_launch_events_query of its symbol table), of what train.py calls.
+# Calls of train.py that HTA takes for launches (get_runtime_launch_events_query of its symbol table).
 HTA_LAUNCHES = ("cudaLaunchKernel", "cudaMemcpyAsync")
 
 
 def hta_has_enough(trace):
-    """HTA's breakdowns want a kernel, its critical path a launch whose work is in the file; it fails where one is not."""
+    """HTA's breakdowns need a kernel, and its critical path a launch with its GPU work; without them HTA fails."""
     rows = reading.chrome.correlations(trace).values()
     return reading.chrome.events(trace, "kernel") and any(call["name"] in HTA_LAUNCHES and work for call, work in rows)
 
 
 def test_hta_opens_each_file(run, tmp_path):
-    """Each that has what HTA fails without."""
+    """Each file that has what HTA needs."""
     tracing.gputrace(tmp_path, "export", run / "trace.gpt", "-o", "part.json.gz", "--max-size", "40K").must_be(0)
     traces = {path: reading.trace_of(path) for path in sorted(tmp_path.glob("part.*.json.gz"))}
     opened = [path for path in traces if hta_has_enough(traces[path])]

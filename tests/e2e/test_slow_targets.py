@@ -12,7 +12,7 @@ BUSY = "its loader does not answer"
 
 @pytest.fixture
 def hammer(tmp_path):
-    """A process that launches as fast as it can while it is told to."""
+    """A process that launches as fast as it can between two lines of input."""
     library = tmp_path / "lib/libcudart.so.13"
     library.parent.mkdir()
     machine.compile_library(machine.PROGRAMS / "stub_cudart.c", library)
@@ -23,7 +23,7 @@ def hammer(tmp_path):
 
 @pytest.fixture
 def stuck(tmp_path):
-    """One into which the agent cannot come, which takes a second to find out: its loader is kept busy."""
+    """A process with a busy loader, into which the agent cannot get; it takes a second to find that out."""
     library = machine.compile_library(machine.PROGRAMS / "waiting_constructor.c", tmp_path / "waits.so")
     program = machine.compile_program(machine.PROGRAMS / "keeps_loader.c", tmp_path / "keeps_loader", "-pthread", "-ldl")
     with tracing.Running([program, library, machine.SIMGPU / "libcuda.so.1"], tmp_path) as running:
@@ -37,7 +37,7 @@ def send(running, text=""):
 
 
 def made(running):
-    """How many launches it has made since it was told to start."""
+    """Stops the launches; returns how many it made since it was told to start."""
     send(running)
     return int(running.wait_line("made").split()[1])
 
@@ -47,7 +47,7 @@ def seen(folder):
     return sum(int(line.rsplit(" ", 1)[1]) for line in (folder / "l.folded").read_text().splitlines())
 
 
-# The launches of less than a second fill it.
+# The hammer's launches fill it in less than a second.
 BUFFER = ("--buffer", "1M")
 
 

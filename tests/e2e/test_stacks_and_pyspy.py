@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""py-spy looks into a blocked process and sees the frames, files and lines from which its threads launched."""
+"""py-spy sees in a blocked process the frames, files and lines from which its threads launched."""
 
 import json
 
@@ -12,7 +12,7 @@ PYSPY = "py-spy<1"
 
 
 def dump(folder, python, pid):
-    """[(tid, ["file(line): name"] innermost first)] as py-spy has it"""
+    """[(tid, ["file(line): name"], innermost first)] from py-spy"""
     spy = machine.package(python, PYSPY) / "bin/py-spy"
     done = tracing.command(folder, spy, "dump", "--json", "--full-filenames", "--pid", pid)
     if done.code and "version" in done.stderr:
@@ -32,7 +32,7 @@ def test_py_spy_sees_the_same_frames_in_a_blocked_process(every_python, tmp_path
             tracer.interrupt().must_be(0)
     got = stacks.traced(tmp_path / "trace.json")
     assert len(got) == 5
-    if {tid for tid, _ in seen} == {None}:  # up to 3.10 it finds ids by native stacks, and does not in another root
+    if {tid for tid, _ in seen} == {None}:  # up to 3.10 py-spy gets ids from native stacks, which fails in another root
         assert {tuple(launch.frames) for launches in got.values() for launch in launches} < {tuple(f) for _, f in seen}
         return
     seen = dict(seen)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""One kind of frame a test: what the interpreter itself says of each launch, against the trace, on every CPython."""
+"""One kind of frame per test: the interpreter's own stack of each launch, compared with the trace, on every CPython."""
 
 import machine
 import pytest
@@ -13,7 +13,7 @@ class Particular:
         self.traced = stacks.traced(folder / "trace.json")
 
     def of(self, label):
-        """Both sides' launches under one label."""
+        """(recorded launches with the label, the same launches in the trace)"""
         wanted = {tid: [e for e in launches if e.label == label] for tid, launches in self.recorded.items()}
         wanted = {tid: launches for tid, launches in wanted.items() if launches}
         numbers = {e.number for launches in wanted.values() for e in launches}
@@ -49,7 +49,7 @@ def test_tasks_of_asyncio_stand_on_their_event_loop(particular):
 
 
 def test_frames_of_the_interpreter_itself_do_not_show(particular):
-    """From 3.13 on there is one for each instance that is made; they take room, so that 100 __init__ may be cut."""
+    """From 3.13 on each instance that is made has such a frame; they take room, so that 100 __init__ may be truncated."""
     wanted, got = particular.of("made_by_init")
     assert stacks.count(wanted) == 80
     for expected, seen in stacks.assert_equal(wanted, got):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The proof: 10,000 launches from random call trees, and every stack of the trace is the one that the interpreter
-itself says, frame by frame, launch by launch, on every CPython."""
+"""The proof: 10,000 launches from random call trees.  Every stack in the trace equals the interpreter's own, frame by
+frame, launch by launch, on every CPython."""
 
 import machine
 import stacks

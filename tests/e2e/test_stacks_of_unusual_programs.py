@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Programs that strain the interpreter: recursion without end, a crowd of threads, several interpreters, greenlets,
-interactive code, JIT'ed trampolines; what it says of each launch, against the trace, on every CPython."""
+"""Programs that strain the interpreter: endless recursion, thousands of threads, several interpreters, greenlets,
+interactive code, JIT'ed trampolines.  The interpreter's own stacks are compared with the trace, on every CPython."""
 
 import collections
 import os
@@ -11,12 +11,12 @@ import pytest
 import stacks
 import tracing
 
-MOST_FRAMES = 128  # that are kept: GPT_PYSTACK_MAX_FRAMES in include/gputrace/record.h
+MOST_FRAMES = 128  # frames kept of a stack: GPT_PYSTACK_MAX_FRAMES in include/gputrace/record.h
 NOT_THERE = 77
 
 
 def run(folder, python, program, *arguments, **more):
-    """gputrace -- the program; both sides' launches."""
+    """Runs gputrace -- PROGRAM; gives (recorded launches, launches in the trace)."""
     command = [*python, machine.PROGRAMS / program, machine.cudart(), folder / "truth.json", *arguments]
     done = tracing.gputrace(folder, *tracing.outputs(folder, "trace.json"), "--", *command, **more)
     if done.code == NOT_THERE:
@@ -41,7 +41,7 @@ def test_of_a_recursion_without_end_both_ends_are_kept_and_the_rest_is_counted(e
     for e, g in zip(expected, got):
         if len(e.frames) > MOST_FRAMES:
             inner, outer = stacks.assert_both_ends(e, g)
-            # Where instances are made the interpreter's own frames take up to half the room.
+            # With instances, the interpreter's own frames take up to half of the room.
             assert (inner, outer) == (95, 32) or "__init__" in e.frames[0] and inner >= 47 and outer >= 15
         else:
             assert e.frames == g.frames and not g.incomplete, stacks.difference(e.frames, g.frames)
@@ -56,7 +56,7 @@ def test_two_thousand_threads_at_the_same_time_have_their_own_stacks(every_pytho
 
 
 def of_two_interpreters(folder, python, how):
-    """Numbers say in which order the launches of one interpreter came, not those of both."""
+    """The numbers order the launches of each interpreter, not those of both together."""
     expected, got = run(folder, [python], "interpreters.py", how)
     for tid, launches in stacks.recorded(folder / "truth.json.2")[0].items():
         expected[tid] = expected.get(tid, []) + launches
@@ -64,7 +64,7 @@ def of_two_interpreters(folder, python, how):
 
 
 def not_reported(folder, incomplete):
-    """Up to 3.9 nothing says which interpreter a thread runs: there a stack may say so, and be missing."""
+    """Without stacks that are missing for a known reason: up to 3.9 the interpreter that a thread runs is not known."""
     if stacks.recorded(folder / "truth.json")[1]["python"] >= [3, 10]:
         return incomplete
     return [(e, g) for e, g in incomplete if g.incomplete != "several interpreters on one thread"]
@@ -87,7 +87,7 @@ def test_two_interpreters_on_two_threads_have_their_own_stacks(every_python, tmp
 
 
 def test_an_interpreter_that_was_made_on_another_thread_never_has_a_wrong_stack(every_python, tmp_path):
-    """Up to 3.12 its thread state names the thread that made it: then its stack may be missing."""
+    """Up to 3.12 its thread state has the id of the thread that made it, so its stack may be missing."""
     expected, got = of_two_interpreters(tmp_path, every_python, "lent")
     incomplete = not_reported(tmp_path, stacks.assert_equal(expected, got))
     elsewhere = [pair for pair in incomplete if pair[0].frames[-1].startswith("<string>")]
@@ -101,10 +101,10 @@ def test_greenlets_have_the_frames_they_switched_to(every_python, tmp_path):
     assert_exact(expected, got, 1000)
 
 
-# ---- functions that die -------------------------------------------------------------------------
+# ---- freed functions ---------------------------------------------------------------------------
 
 def test_a_function_is_never_taken_for_one_that_died_before_it_in_its_place(every_python, tmp_path):
-    """Of many the first are no longer remembered when they die."""
+    """There are so many functions that the first are forgotten before they are freed."""
     functions, others = 110000, 10000
     command = [every_python, machine.PROGRAMS / "mortal.py", machine.cudart(), functions, others]
     done = tracing.gputrace(tmp_path, "--buffer", "256M", *tracing.outputs(tmp_path, "trace.folded"), "--", *command)
@@ -119,9 +119,9 @@ def test_a_function_is_never_taken_for_one_that_died_before_it_in_its_place(ever
 # ---- backward passes ----------------------------------------------------------------------------
 
 def passes(folder, python, *driver):
-    """{number of a launch: the function that it is under, None where that is not known} for programs/engine.py"""
+    """{number of a launch: its *_pass function, or None if that is not known} for programs/engine.py"""
     engine = folder / "libtorch_cpu.so"
-    old_glibc = machine.ROOT / "tests/simgpu/core/old-glibc.h"  # it is loaded in the roots of older suites, too
+    old_glibc = machine.ROOT / "tests/simgpu/core/old-glibc.h"  # the engine is also loaded in the roots of older suites
     subprocess.run([os.environ.get("CC", "gcc"), "-O1", "-fno-omit-frame-pointer", "-shared", "-fPIC", "-include",
                     old_glibc, "-o", engine, machine.PROGRAMS / "engine.c", "-ldl", "-lpthread"], check=True)
     command = [python, machine.PROGRAMS / "engine.py", engine, machine.cudart(), *driver]
@@ -139,18 +139,18 @@ def passes(folder, python, *driver):
 def test_a_node_passes_on_the_stack_of_its_backward_until_it_returns(every_python, tmp_path):
     got = passes(tmp_path, every_python, machine.SIMGPU / "libcuda.so.1")
     assert sorted(got) == list(range(1, 18))
-    # In the node, deeper in it, and deeper when it has returned.
+    # In the node, deeper in it, and deeper after it has returned.
     assert [got[number] for number in (1, 2, 3)] == ["first_pass", "first_pass", None]
     assert got[4] == "second_pass"
-    # A node of the same pass inside of a node; and one of another: what is whose is not known then, until both are over.
+    # A node inside a node of the same pass; then of another pass: the pass is not known until both nodes have returned.
     assert [got[number] for number in (5, 6, 7, 8)] == ["third_pass"] * 4
     assert [got[number] for number in (9, 10, 11, 12, 13)] == ["third_pass", None, None, None, None]
-    # On the thread that called backward(), its own frames; none when Python has left that thread.
+    # On the thread that called backward(): its own frames, or none after Python has left that thread.
     assert [got[number] for number in (14, 15, 16, 17)] == ["fourth_pass"] * 3 + [None]
 
 
 def test_a_program_without_the_driver_does_not_pay_for_what_backward_passes_launch(tmp_path):
-    """The probes on the engine are not in it, or launches of its nodes had the stack of the pass."""
+    """The engine has no probes in it; with them, launches of its nodes would have the stack of the pass."""
     got = passes(tmp_path, machine.any_python())
     assert sorted(got) == list(range(1, 18))
     assert [got[number] for number in range(1, 14)] == [None] * 13
@@ -175,7 +175,7 @@ def test_interactive_code_is_of_the_file_stdin(every_python, tmp_path):
 
 
 def test_trampolines_for_perf_do_not_show(every_python, tmp_path):
-    """-X perf has each Python function called through a piece of code of its own (3.12 and later)."""
+    """With -X perf each Python function is called through its own piece of code (3.12 and later)."""
     probe = tracing.command(tmp_path, every_python, "-c", "import sys; sys.activate_stack_trampoline")
     if probe.code:
         pytest.skip("this Python has no trampolines for perf")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A profiler that is not torch.profiler holds CUPTI: nothing of CUPTI is touched, and launches are all there is."""
+"""A profiler other than torch.profiler holds CUPTI: the agent does not use CUPTI, and only launches are recorded."""
 
 import re
 
@@ -33,7 +33,7 @@ def test_it_is_left_alone_and_named_if_it_gave_a_name(recorder, tmp_path, name):
         running.ask(f"work {N}")
         recorded = running.end()
     assert f"received {3 * N} calls, {3 * N} kernels" in recorded.stdout
-    assert logfile.registrations(tmp_path / "trace.gpt") == []  # by neither of us while we watched
+    assert logfile.registrations(tmp_path / "trace.gpt") == []  # neither client registered during the trace
     assert "No GPU times" in done.stdout
     assert "another tool holds CUPTI (" + (name or "recorder") in " ".join(done.stdout.split())
     trace = reading.trace_of(tmp_path / "trace.json")
@@ -50,7 +50,7 @@ def test_one_that_subscribes_meanwhile_finds_it_free_and_kernels_go_on(recorder,
         with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
 
             def ready(log):
-                running.ask("work 1")  # before the first call of a process the agent is not asked in
+                running.ask("work 1")  # the agent is not let in before the process's first call
                 return logfile.says_ready(log)
 
             tracer.wait_logged(ready)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What is traced comes to no harm: gputrace killed at any moment, and what is left in a process after it has gone."""
+"""Targets are not harmed: gputrace is killed at any moment, and nothing is left in a process afterwards."""
 
 import os
 import random
@@ -12,7 +12,7 @@ import pytest
 import reading
 import tracing
 
-SEED = 20240607  # of the moments at which gputrace is killed
+SEED = 20240607  # for the moments at which gputrace is killed
 KILLS = range(20)
 
 STEPS = 120
@@ -20,17 +20,17 @@ TRAIN = (machine.WORKLOADS / "train.py", "--steps", STEPS, "--graph")
 
 
 def moment(number, longest_s):
-    """The number-th random moment; a pause, not a limit that is tested."""
+    """The number-th random pause, in seconds; not a limit that is tested."""
     return random.Random(SEED + number).uniform(0, longest_s)
 
 
 def reap(pid):
-    """Exit status of a process that became ours when its parent was killed."""
+    """Exit status of a process that this one inherited when its parent was killed."""
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def reap_orphans():
-    """Exit statuses of all that was left to us and has ended."""
+    """Exit statuses of all inherited processes that have ended."""
     codes = set()
     try:
         for pid, status in iter(lambda: os.waitpid(-1, os.WNOHANG), (0, 0)):
@@ -42,7 +42,7 @@ def reap_orphans():
 
 @pytest.fixture(autouse=True)
 def no_probe_is_leaked():
-    """What the kernel says when it was interrupted while it took one out."""
+    """The kernel logs a leaked probe if it was interrupted while it removed it."""
     with open("/dev/kmsg", "rb", buffering=0) as log:
         os.set_blocking(log.fileno(), False)
         os.lseek(log.fileno(), 0, os.SEEK_END)
@@ -51,30 +51,30 @@ def no_probe_is_leaked():
         try:
             while (line := log.read(8192)) is not None:
                 said.append(line.decode(errors="replace"))
-        except BrokenPipeError:  # older lines are gone
+        except BrokenPipeError:  # older lines were overwritten
             pass
         assert [line for line in said if "leaking uprobe" in line] == []
 
 
 def assert_right_result(truth, simulated):
-    """The program did all its work, and its GPU did what it was asked for."""
+    """The program did all its work, and so did its GPU."""
     assert truth["steps"] == STEPS
     assert reading.simulated_line_ns(simulated) == reading.truth_line_ns(truth)
 
 
 @pytest.mark.parametrize("number", KILLS)
 def test_a_command_ends_right_when_gputrace_is_killed(tmp_path, number):
-    reap_orphans()  # of other tests
+    reap_orphans()  # left by other tests
     program = [machine.any_python(), *TRAIN, "--truth", tmp_path / "program.json"]
     program = tracing.on_simgpu(tmp_path / "gpu.json", *program)
     command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.json", "trace.gpt"), "--", *program]
     with tracing.Running(command, tmp_path) as running:
-        if number % 2:  # half of them while it trains, half of them any time from the start on
+        if number % 2:  # half of them during training, the others at any time from the start on
             running.wait_line("ready")
         time.sleep(moment(number, 0.4))
         running.process.kill()
         running.process.wait(tracing.PATIENCE_S)
-        tracing.until(lambda: not tracing.marked(running.mark))  # the command has ended, and the guard
+        tracing.until(lambda: not tracing.marked(running.mark))  # the command and the guard have ended
         said = "".join(running.said) + running.process.stdout.read()
     codes = reap_orphans()
     if 127 not in codes and said:
@@ -82,7 +82,7 @@ def test_a_command_ends_right_when_gputrace_is_killed(tmp_path, number):
         assert said.splitlines()[:2] == ["ready", f"steps {STEPS}"]
         assert_right_result(reading.program(tmp_path / "program.json"), reading.simulated.load(tmp_path / "gpu.json"))
     else:
-        # It was not there yet, or still held and never executed; 1: a child that tried what the kernel can do.
+        # The command was not forked yet, or held and never executed; 1: a child that tested the kernel's features.
         assert said == "" and codes <= {0, 1, 127}
         assert not (tmp_path / "gpu.json").exists()
 
@@ -92,7 +92,7 @@ LIBRARIES = 30
 
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory):
-    """Many files of libcudart: a command is held for a moment at each, so that its first launch is seen."""
+    """Many libcudart files: a command is held for a moment at each, so that its first launch is seen."""
     folder = tmp_path_factory.mktemp("libraries")
     stub = machine.compile_library(machine.PROGRAMS / "stub_cudart.c", folder.parent / "stub.so").read_bytes()
     for number in range(LIBRARIES):
@@ -111,7 +111,7 @@ def test_a_command_is_held_until_each_of_its_libraries_is_probed(tmp_path, libra
 
 @pytest.mark.parametrize("number", range(8))
 def test_a_command_that_is_held_goes_on_when_gputrace_is_killed(tmp_path, libraries, number):
-    reap_orphans()  # of other tests
+    reap_orphans()  # left by other tests
     command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.json"), "--agent", "off", "--", machine.any_python(),
                machine.PROGRAMS / "loads.py", libraries]
     with tracing.Running(command, tmp_path) as running:
@@ -136,7 +136,7 @@ def test_a_running_process_ends_right_when_gputrace_is_killed(tmp_path, number):
             running.process.kill()
             running.process.wait(tracing.PATIENCE_S)
             target.ask("steps 5")
-            tracing.until(lambda: not tracing.marked(running.mark))  # the guard
+            tracing.until(lambda: not tracing.marked(running.mark))  # the guard has ended
         target.ask("finish")
         target.ask(f"truth {tmp_path}/program.json")
         target.end().must_be(0)
@@ -161,7 +161,7 @@ def test_a_killed_gputrace_can_be_followed_by_another(tmp_path):
 
 
 def killed_with_log(folder):
-    """A gputrace killed while it traces; the log it left, under its temporary name."""
+    """Kills a gputrace while it traces; gives the log that it left under its temporary name."""
     program = tracing.on_simgpu(folder / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")
     command = [machine.GPUTRACE, *tracing.outputs(folder, "trace.gpt"), "--", *program]
     with tracing.Running(command, folder) as running:
@@ -182,7 +182,7 @@ def test_the_log_of_a_killed_gputrace_can_be_read_up_to_there(tmp_path):
 
 
 def injected(folder):
-    """A process that gputrace has started, with the agent inside; gputrace has not ended yet."""
+    """A running gputrace with a process that it started, which has the agent."""
     program = tracing.on_simgpu(folder / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")
     running = tracing.Running([machine.GPUTRACE, "-o", folder / "trace.json", "--", *program], folder)
     running.target_pid = int(running.wait_line("ready").split()[1])
@@ -196,7 +196,7 @@ def has_agent_thread(pid):
 @pytest.mark.kernels
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 def test_the_agent_stops_when_no_one_listens_any_more(tmp_path, end):
-    """Also on Linux 6.18.15, which cannot undo fast probes."""
+    """This holds on Linux 6.18.15, too, which cannot undo fast probes."""
     with injected(tmp_path) as running:
         running.ask("steps 2")
         tracing.until(lambda: has_agent_thread(running.target_pid))
@@ -207,7 +207,7 @@ def test_the_agent_stops_when_no_one_listens_any_more(tmp_path, end):
         running.ask("finish")
     work = reading.simulated.work(reading.simulated.load(tmp_path / "gpu.json"))
     assert work[0]["fate"] == "sent"
-    assert {op["fate"] for op in work[-20:]} == {"unseen"}  # CUPTI records nothing any more
+    assert {op["fate"] for op in work[-20:]} == {"unseen"}  # CUPTI has stopped recording
 
 
 def test_a_command_goes_on_by_itself_after_the_duration(tmp_path):
@@ -247,14 +247,14 @@ def code_of(pid, path):
 
 
 def is_untouched(pid, path):
-    """Whether the code in the process is that of the file."""
+    """Whether the code in the process equals the file's."""
     data = path.read_bytes()
     return all(data[offset:offset + len(code)] == code[:len(data) - offset] for offset, code in code_of(pid, path))
 
 
 @pytest.fixture
 def copied_simgpu(tmp_path):
-    """Libraries that no other trace on this machine can touch."""
+    """Copies of the simulated GPU's libraries, which no other trace on this machine probes."""
     folder = tmp_path / "simgpu"
     folder.mkdir()
     for library in machine.SIMGPU.glob("lib*.so.*"):
@@ -274,7 +274,7 @@ def test_no_probe_is_left_in_a_running_process(tmp_path, copied_simgpu):
         assert all(is_untouched(target.pid, path) for path in files)
         with tracing.Tracer(tmp_path, "-p", target.pid, "--agent", "off") as tracer:
             target.ask("steps 2")
-            assert not any(is_untouched(target.pid, path) for path in files)  # else this test shows nothing
+            assert not any(is_untouched(target.pid, path) for path in files)  # else this test proves nothing
             tracer.interrupt().must_be(0)
         assert [path.name for path in files if not is_untouched(target.pid, path)] == []
 
@@ -309,7 +309,7 @@ def test_no_probe_and_no_thread_is_left_where_the_agent_was(tmp_path, copied_sim
         assert not has_agent_thread(pid)
 
 
-@pytest.mark.alone  # another that is traced may have probes in the same libpython
+@pytest.mark.alone  # another test's trace may have probes in the same libpython
 def test_the_interpreter_is_left_untouched(cudart, every_python, tmp_path):
     with tracing.target(tmp_path, cudart, python=every_python) as target:
         with open(f"/proc/{target.pid}/maps") as maps:

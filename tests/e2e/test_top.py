@@ -26,7 +26,7 @@ def target(tmp_path):
 
 
 def work(target, folder):
-    """Some steps; what they launched, by line, as the program says."""
+    """Runs some steps; returns the program's own record of their launches."""
     target.ask("forget")
     target.ask(f"steps {STEPS}")
     target.ask("finish")
@@ -50,7 +50,7 @@ class Blocks(tracing.Running):
         self.wait_line("gputrace: tracing", "stderr")
 
     def block(self, wanted):
-        """The rest of the first block with a line that has all of these words."""
+        """The first block whose GPU line has all of these words, from that line on."""
         while True:
             line = self.wait_line("GPU 0 [")
             if all(word in line for word in wanted):
@@ -87,7 +87,7 @@ def test_a_terminal_that_is_not_known_gets_blocks(target, tmp_path):
 
 
 class Screen:
-    """gputrace top in a terminal of 80 columns and 24 lines; the shell says how it ended, and how the terminal is."""
+    """gputrace top in a terminal of 80 columns and 24 lines; the shell prints its status and the terminal's settings."""
 
     def __init__(self, folder, pid, *arguments, env=None):
         self.folder = folder
@@ -114,7 +114,7 @@ class Screen:
         tracing.until(seen)
 
     def processes(self):
-        """Those that draw it."""
+        """Pids of the processes that draw the screen."""
         found = tracing.command(self.folder, "pgrep", "-x", "gputrace-top").stdout.split()
         return [int(pid) for pid in found if os.readlink(f"/proc/{pid}/cwd") == str(self.folder)]
 

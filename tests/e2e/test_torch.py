@@ -18,12 +18,12 @@ from reading import chrome, simulated
 pytestmark = pytest.mark.torch
 
 TRAIN, GRAPH = machine.WORKLOADS / "torch_train.py", machine.WORKLOADS / "torch_graph.py"
-STEPS, REPLAYS = 40, 40  # with few, Kineto, whose clock fit has just begun, may drop what seems outside its window
+STEPS, REPLAYS = 40, 40  # with few, Kineto, whose clock fit has just begun, may drop events that seem outside its window
 RUN_HTA = machine.ROOT / "tests/e2e/consumers/run_hta.py"
 
 
 class Run:
-    """A torch program under gputrace, and what the simulator knows of it."""
+    """A torch program under gputrace, and the simulated GPU's record of it."""
 
     def __init__(self, folder, program, *arguments):
         self.folder = folder
@@ -53,7 +53,7 @@ def run(request):
 
 
 def demangled(names):
-    """{mangled: name as a person reads it}"""
+    """{mangled name: demangled name}"""
     names = sorted(names)
     done = subprocess.run(["c++filt"], input="\n".join(names), stdout=subprocess.PIPE, text=True, check=True)
     return dict(zip(names, done.stdout.splitlines()))
@@ -63,14 +63,14 @@ KINDS = {"kernel": "kernel", "memcpy": "gpu_memcpy", "memset": "gpu_memset"}
 
 
 def simulated_activities(work):
-    """[(category, correlation, kernel's name, start, end)], ns of CLOCK_MONOTONIC, by start"""
+    """[(category, correlation, kernel's name, start, end)], in ns of CLOCK_MONOTONIC"""
     names = demangled({op["name"] for op in work if op["kind"] == "kernel"})
     return sorted((KINDS[op["kind"]], op["corr"], names.get(op["name"], ""), op["start_mono"], op["end_mono"])
                   for op in work)
 
 
 def traced_activities(trace):
-    """The same; ns since the start of the file."""
+    """The same, in ns since the start of the file."""
     found = []
     for event in chrome.events(trace, *chrome.GPU):
         start = chrome.ns(event["ts"])
@@ -96,7 +96,7 @@ def test_every_gpu_activity_is_there_once_with_its_name_and_duration(run):
 def test_every_gpu_activity_starts_when_it_did(run):
     pairs = zip(traced_activities(run.trace), simulated_activities(run.work))
     offsets = [traced[3] - profiled[3] for traced, profiled in pairs]
-    # One clock and another begin: the difference may only vary by what the receipt admits, at both ends.
+    # The two clocks have different zeros: the offset may vary only by the receipt's clock error, on both sides.
     assert max(offsets) - min(offsets) <= 2 * reading.receipt(run.trace)["clock_error_ns"]
 
 
@@ -118,13 +118,13 @@ def test_every_launch_that_was_to_work_is_joined_captured_ones_are_not_missed(ru
 
 
 SOURCE = TRAIN.read_text().splitlines()
-FUNCTIONS = {"Block.forward", "Model.forward", "load_batch"}  # called so in the labels, too
+FUNCTIONS = {"Block.forward", "Model.forward", "load_batch"}  # labels have the same names
 LINES = {
     "cross_entropy(": "loss", "loss.backward()": "backward", "optimizer.step()": "optimizer", "loss.item()": "item"}
 
 
 def label_of(stack):
-    """The label that torch_train.py gives to what this stack asks for."""
+    """The label that torch_train.py gives to work launched from this stack."""
     for frame in stack.split(";"):
         file, line, function = re.fullmatch(r"(.*)\((\d+)\): (.*)", frame).groups()
         if not file.endswith("/torch_train.py"):
@@ -145,14 +145,14 @@ def test_every_activity_is_under_the_python_function_that_asked_for_it(train):
 
 
 def test_launches_per_function_are_counted_exactly(train):
-    """Each correlation once, whatever the number of its operations."""
+    """Each correlation id counts once, whatever the number of its operations."""
     expected = {op["corr"]: op["label"] for op in train.work if op["label"]}
     found = {corr: label_of(train.stack(corr)) for corr in train.calls if corr in expected}
     assert collections.Counter(found.values()) == collections.Counter(expected.values())
 
 
 def autograd_work(run):
-    """Work that autograd's own thread asked for; it has no Python frames."""
+    """Work launched by autograd's own thread, which has no Python frames."""
     names = {(e["pid"], e["tid"]): e["args"]["name"] for e in run.trace["traceEvents"]
              if e["ph"] == "M" and e["name"] == "thread_name"}
     return [op for op in run.work if names.get((op["pid"], op["tid"]), "").find("(pt_autograd_0)") > 0]
@@ -204,7 +204,7 @@ def counts(found):
 
 
 def profiled(folder, program, *arguments):
-    """What torch.profiler sees, in a run without gputrace."""
+    """Activities that torch.profiler sees in a run without gputrace."""
     command = [machine.tool("get-torch"), program, "--profile", folder / "kineto.json", *arguments]
     tracing.command(folder, *tracing.on_simgpu(folder / "gpu.json", *command)).must_be(0)
     return activities(json.loads((folder / "kineto.json").read_text()))
@@ -215,12 +215,12 @@ def test_torch_profiler_sees_the_same_activities(run_of, tmp_path, program, opti
     for name in ("kineto", "before"):
         (tmp_path / name).mkdir()
     kineto = profiled(tmp_path / "kineto", program, option, count)
-    before = activities(Run(tmp_path / "before", program, option, 0).trace)  # all that comes before what it profiles
+    before = activities(Run(tmp_path / "before", program, option, 0).trace)  # activities before the profiled part
     traced = activities(run_of(program).trace)
     assert sum(counts(kineto).values()) > 10 * count
     assert counts(traced) - counts(before) == counts(kineto)
     for key, durations in kineto.items():
-        # Kineto takes both ends through a fitted clock: good to some nanoseconds
+        # Kineto converts both ends by a fitted clock, with an error of some nanoseconds
         assert sum(durations) == pytest.approx(sum(traced[key]) - sum(before[key]), rel=1e-3), key
 
 
@@ -258,7 +258,7 @@ def test_flamegraph_ignores_no_line(run):
 # ---- a program that already runs ---------------------------------------------------------------
 
 def test_what_runs_already_has_gpu_times_for_all_it_does_from_then_on(tmp_path):
-    """Unmodified PyTorch, attached while it trains: each of its GPU operations that CUPTI saw is in the trace."""
+    """Unmodified PyTorch, attached while it trains: each GPU operation that CUPTI saw is in the trace."""
     command = [machine.tool("get-torch"), TRAIN, "--until", tmp_path / "enough"]
     with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", *command), tmp_path) as running:
         tracing.until(lambda: (tmp_path / "gpu.json").exists() and simulated.work(simulated.load(tmp_path / "gpu.json")))
@@ -266,7 +266,7 @@ def test_what_runs_already_has_gpu_times_for_all_it_does_from_then_on(tmp_path):
             tracer.wait_logged(lambda log: logfile.gpu_operations(log) > 2000)
             (tmp_path / "enough").touch()
             running.wait_line("steps")
-            tracer.process.wait(tracing.PATIENCE_S)  # it ends with the program
+            tracer.process.wait(tracing.PATIENCE_S)  # gputrace ends with the program
             tracer.end().must_be(0)
         running.process.wait(tracing.PATIENCE_S)
     trace = reading.trace_of(tmp_path / "trace.json")
@@ -280,7 +280,7 @@ def test_what_runs_already_has_gpu_times_for_all_it_does_from_then_on(tmp_path):
 # ---- two at once -------------------------------------------------------------------------------
 
 class Watched:
-    """A gputrace on a program that works all the time, and what was launched while it said that it traces."""
+    """A gputrace on a program that launches all the time, and the interval in which it reported that it traces."""
 
     def __init__(self, folder, pid):
         folder.mkdir()
@@ -293,7 +293,7 @@ class Watched:
         self.trace = reading.trace_of(self.folder / "trace.json")
 
     def check(self, entries):
-        """All of it is there, with its launch, and what else is there was launched before."""
+        """All work launched in that interval is there with its launch; any other work was launched before."""
         launched = {e["corr"] for e in simulated.calls(entries, "launch", "copy", "set")
                     if self.begin_ns < e["enter"] and e["exit"] < self.end_ns and not e["status"]}
         work = collections.Counter(op["corr"] for op in simulated.work(entries) if op["corr"] in launched)

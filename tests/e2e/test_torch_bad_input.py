@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Ops of PyTorch (--ops) where PyTorch, or what is done with it, is not what it should be: the program goes on as before, and
-what is not seen is said.
+"""Ops of PyTorch (--ops) with an unusual PyTorch or unusual use of it: the program goes on as before, and what is not
+seen is reported.
 
-Copies of PyTorch, and versions that no one knows, are small libraries that pretend to be libtorch_cpu (tests/unit/fake_torch.c):
-two real ones do not live in one process.  Names, forks and a library without symbols are of the real one.
+Copies of PyTorch and unknown versions are small libraries that pretend to be libtorch_cpu (tests/unit/fake_torch.c), as
+one process cannot have two real ones.  The tests of names, forks and a stripped library use the real PyTorch.
 """
 
 import collections
@@ -21,13 +21,13 @@ from test_hostile_names import steers
 
 KNOWN, UNKNOWN = 0x020e010000000000, 0x0263010000000000  # 2.14.1, 2.99.1
 ANOTHER = "there is another PyTorch in the process, whose ops are not seen"
-CUT = 16384  # of an op's name (docs/design/limits.md)
-STEERING = "\x1b\x7f\u202e\u2066"  # what names have of that
+CUT = 16384  # maximum length of an op's name (docs/design/limits.md)
+STEERING = "\x1b\x7f\u202e\u2066"  # the steering characters in the names
 
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """copy(version): the path of a library that says it is of that version; another each time."""
+    """copy(version): the path of a new library that reports that version."""
     def build(version):
         folder = tmp_path_factory.mktemp("torch")
         return machine.compile_library(machine.ROOT / "tests/unit/fake_torch.c", folder / "libtorch_cpu.so",
@@ -45,7 +45,7 @@ def target(tmp_path):
 
 
 def names(folder):
-    """{name: count} of the ops in a trace; launches have steps reported, too."""
+    """{name: count} of the ops in a trace, without steps, which are found by launches."""
     trace = reading.trace_of(folder / "trace.json")
     receipt = reading.receipt(trace)
     assert receipt.get("ops_lost", 0) == receipt["bad_records"] == 0
@@ -54,14 +54,14 @@ def names(folder):
 
 
 def said(done):
-    """A report, without its line ends."""
+    """The report as one line."""
     return " ".join(done.must_be(0).stdout.split())
 
 
 def test_a_version_that_is_not_known_is_refused_by_name_and_launches_are_there(target, tmp_path, copy):
     path = copy(UNKNOWN)
     with tracing.Tracer(tmp_path, "--ops", "-p", target.pid) as tracer:
-        target.ask(f"load {path}")  # while it is traced
+        target.ask(f"load {path}")  # during the trace
         tracer.wait_logged(logfile.says_refused)
         target.ask(f"ops {path} odd 5")
         target.ask("steps 2")
@@ -119,16 +119,16 @@ def test_one_that_is_unloaded_while_it_is_observed_goes_when_gputrace_does(targe
         target.ask("steps 1")
 
 
-# ---- the real one -------------------------------------------------------------------------------
+# ---- the real PyTorch ---------------------------------------------------------------------------
 
 def is_shown(name, found):
-    """What files have of a name: one line, nothing that steers, the first 16 KB."""
+    """Whether `found` is how files show the name: on one line, without steering characters, its first 16 KB."""
     safe = "".join(" " if c.isspace() else "\ufffd" if c in STEERING else c for c in name)
     return found == safe or (len(name) > CUT and found.endswith("...") and len(found) > CUT - 64 and safe.startswith(found[:-3]))
 
 
 class Odd:
-    """One run of programs/torch_odd.py, traced twice: from before it loads PyTorch, and from the middle of an op."""
+    """One run of programs/torch_odd.py, traced twice: from before it loads PyTorch, and from within an op."""
 
     def __init__(self, folder, command):
         self.first, self.second = folder / "first", folder / "second"
@@ -195,13 +195,13 @@ def test_an_op_that_is_open_at_the_end_is_reported_and_its_end_in_a_later_trace_
     assert "open across" not in names(odd.second)
 
 
-# "$0": a library to be seen in the place of "$1" by the program that follows, and by no one else.
+# Mounts the library "$0" over "$1" for the program that follows only.
 IN_PLACE = 'mount --bind "$0" "$1" && shift && exec "$@"'
 
 
 @pytest.mark.torch
 def test_without_its_symbol_table_the_same_is_seen(tmp_path):
-    """.dynsym stays: it has all that is probed, too."""
+    """.dynsym remains; it has all functions that are probed."""
     python, stripped = machine.tool("get-torch"), tmp_path / "libtorch_cpu.so"
     (library,) = python.parents[1].glob("lib/python3*/site-packages/torch/lib/libtorch_cpu.so")
     subprocess.run(["strip", "-o", stripped, library], check=True)

@@ -31,12 +31,12 @@ class Run:
         self.folded = [line.rsplit(" ", 1)[0].split(";") for line in (folder / "trace.folded").read_text().splitlines()]
 
     def function_at(self, beginning, number):
-        """The name after def on that line of the only generated file whose name begins so."""
+        """The name after def on that line of the only generated file whose name begins with `beginning`."""
         (lines,) = [lines for name, lines in self.sources.items() if name.startswith(beginning)]
         return re.match(r"def (\w+)\(", lines[number - 1]).group(1)
 
     def stacks_of(self, kernel):
-        """Python frames of its launches, root first."""
+        """Python frames of the kernel's launches, root first."""
         return [[frame for frame in stack if re.search(r"\.py:\d+\)$", frame)] for stack in self.folded
                 if stack[-1].startswith(f"{kernel} (")]
 
@@ -58,7 +58,7 @@ def test_the_report_has_the_programs_own_line_below_the_compiled_one_and_the_gen
 
 
 def test_what_the_generated_file_says_stands_below_its_line(run):
-    """The report is made from the log, when the files are gone."""
+    """The report is made from the log after the files were removed."""
     assert re.search(r"^ +made of sin, z, add \(aten\.sin, aten\.mul, aten\.add\)$", run.later, re.M)
     launched = re.search(r"^ +launches triton_poi_fused_add_mul_sin_0 (c\w{7})\.\.\.\.py:(\d+)$", run.later, re.M)
     assert run.function_at(launched.group(1), int(launched.group(2))) == "triton_poi_fused_add_mul_sin_0"

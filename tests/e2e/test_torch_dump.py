@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""gputrace dump of a distributed job: which rank has not come to the collective in which the others wait, by their stacks and
-by PyTorch's Flight Recorder."""
+"""gputrace dump of a distributed job: names the rank that has not called the collective in which the others wait, by
+stacks and by PyTorch's Flight Recorder."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ import tracing
 pytestmark = pytest.mark.torch
 
 STILL = 4
-TRIES = 60  # until all wait; a look takes half a second
+TRIES = 60  # looks, half a second each, until all ranks wait
 
 
 @contextlib.contextmanager
@@ -42,7 +42,7 @@ def dump(pid, *more):
 
 
 def ranks_of(pid, pids):
-    """What is said of each process, once the first two are in a collective and nothing moves."""
+    """{pid: its entry in the dump's ranks}, once the first two are in a collective and nothing moves."""
     for _ in range(TRIES):
         done = dump(pid, "--format", "json")
         found = {rank["pid"]: rank for rank in json.loads(done.stdout)["ranks"]}
@@ -91,7 +91,7 @@ def test_a_rank_that_is_in_another_collective_is_named_with_that(tmp_path):
 
 
 def unfinished(pid):
-    """What has not finished, once it is half a second old: {(operation, number): collective}, and the text."""
+    """({(operation, number): collective that has not finished within half a second}, text of the dump)"""
     for _ in range(TRIES):
         done = dump(pid, "--format", "json")
         found = json.loads(done.stdout)["collectives"]
@@ -106,7 +106,7 @@ def by_rank(collective):
 
 
 def said_by_pytorch(folder, rank):
-    """{(operation, number): entry} of what PyTorch's own dump has of a rank."""
+    """{(operation, number, group): entry} of a rank in PyTorch's own dump."""
     (folder / "say").touch()
     tracing.until((folder / f"said-{rank}").exists)
     entries = json.loads((folder / f"said-{rank}").read_text())["entries"]
@@ -118,7 +118,7 @@ def said_by_pytorch(folder, rank):
     ("newest", "nccl2", {}), ("newest", "nccl2", {"TORCH_FR_BUFFER_SIZE": 4}), ("newest", "nccl", {"TORCH_DIST_USE_NCCL2": 0}),
     ("older", "nccl", {"TORCH_FR_BUFFER_SIZE": 4})], ids=["newest", "newest-small", "newest-stock", "older-small"])
 def test_what_the_gpu_has_not_finished_is_what_pytorch_says_and_who_has_not_called_it_is_named(torch, backend, settings, tmp_path):
-    """Also where the recorder's ring has wrapped around; the stacks of those who wait are in no collective."""
+    """Also after the recorder's ring has wrapped around; the stacks of the waiting ranks show no collective."""
     with on_nccl(tmp_path, python=machine.older_torch() if torch == "older" else None, **settings) as (pid, said):
         found, text = unfinished(pid)
         own = [said_by_pytorch(tmp_path, rank) for rank in range(3)]

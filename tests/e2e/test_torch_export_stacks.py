@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Folded stacks by the own time of ops (--folded-by) against torch.profiler's export_stacks() of the same run.
 
-torch.profiler has a function's first line where gputrace has the line that runs, paths relative to sys.path, built-in
-functions as frames, and lines for the time of Python functions beside those of ops: what both say is which functions
-called an op, the outermost first, and how long it was on the GPU.
+torch.profiler has a function's first line where gputrace has the executing line.  It has paths relative to sys.path,
+built-in functions as frames, and lines for the time of Python functions besides those of ops.  Both have the functions
+that called an op, the outermost first, and its time on the GPU.
 """
 
 import collections
@@ -20,7 +20,7 @@ BUILT_IN = "<built-in_"
 
 
 def functions(line):
-    """("file function" of each Python frame, microseconds), and whether the innermost frame is a built-in function."""
+    """("file function" of each Python frame, microseconds, whether there is a frame of a built-in function)"""
     stack, _, number = line.rpartition(" ")
     frames = stack.split(";")
     python = [frame for frame in frames if not frame.startswith(BUILT_IN)]
@@ -28,7 +28,7 @@ def functions(line):
 
 
 def read(path):
-    """Of what the program calls itself: torch.profiler's own start and end have ops, too."""
+    """Lines of the program's own work only: torch.profiler's start and end have ops, too."""
     return [functions(line) for line in path.read_text().splitlines() if ":_work;" in line]
 
 
@@ -59,7 +59,7 @@ def test_the_stacks_of_ops_by_their_own_cpu_time_are_those_of_torch_profiler(run
 
 
 def test_gpu_time_by_stack_is_that_of_torch_profiler(run):
-    """Which writes it twice: for the op, and for its kernel."""
+    """torch.profiler writes the time twice: for the op and for its kernel."""
     if run.device == "cpu":
         return
     profiled, traced = collections.Counter(), collections.Counter()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Backward passes under the lines of forward ops (--forward-lines, --backward forward), as the program itself and
-torch.profiler in the same run know them; and whole captured stacks of CUDA graphs (--graphs)."""
+"""Backward passes under the lines of forward ops (--forward-lines, --backward forward), compared with the program's own
+record and torch.profiler in the same run; and whole captured stacks of CUDA graphs (--graphs)."""
 
 import collections
 import json
@@ -17,16 +17,16 @@ pytestmark = pytest.mark.torch
 
 PROGRAM = machine.PROGRAMS / "torch_forward.py"
 EVALUATION = "autograd::engine::evaluate_function: "
-# What nodes compute again (checkpointing), and what Python computes in one: that keeps lines of its own.
+# Ops that nodes recompute (checkpointing), and nodes that run Python: their work keeps its own lines.
 FORWARD_AGAIN = {"aten::sigmoid", "aten::relu"}
 OF_PYTHON = {"OwnBackward", "CheckpointFunctionBackward"}
-ELSEWHERE = {"TanhBackward0", "SinhBackward0", "MeanBackward0"}  # of the program's other thread
+ELSEWHERE = {"TanhBackward0", "SinhBackward0", "MeanBackward0"}  # nodes of the program's other thread
 CAPTURED = {"Log1PBackward0", "Expm1Backward0", "AmaxBackward0"}
 OWN_FRAME = re.compile(r".* \(torch_forward\.py:(\d+)\)")
 
 
 class Truth:
-    """{(node, line of its forward op): GPU operations launched in it}, of one run of the program."""
+    """in_nodes: {(node, line of its forward op): GPU operations launched in it}, of one run of the program."""
 
     def __init__(self, folder):
         self.seen = Seen(folder / "profiled.json")
@@ -41,7 +41,7 @@ class Truth:
                 self.add(around[op["args"]["External id"]])
 
     def around_all(self):
-        """{id of an op: ops around it and itself, innermost first}"""
+        """{id of an op: itself and the ops around it, innermost first}"""
         found = {}
         for ops in self.seen.threads.values():
             around = []
@@ -75,7 +75,7 @@ class Run:
         self.truth = Truth(folder)
 
     def folded(self, *options):
-        """{(frames, ...): ns, or launches}"""
+        """{(frame, ...): ns, or launches}"""
         path = self.folder / "again.folded"
         tracing.gputrace(self.folder, "export", self.folder / "trace.gpt", "-o", path, *options).must_be(0)
         return {tuple(line.split(";")): ns for line, ns in reading.folded(path).items()}
@@ -83,7 +83,7 @@ class Run:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """{version: its run, made when it is first asked for}"""
+    """{version: its run, made at first use}"""
     class Runs(dict):
         def __missing__(self, version):
             self[version] = Run(tmp_path_factory.mktemp("forward"), version)
@@ -98,17 +98,17 @@ def run(request, runs):
 
 @pytest.fixture
 def newest(runs):
-    """With older ones captures are not seen, as torch.profiler has CUPTI's subscriber."""
+    """The newest version; older ones show no captures, as their torch.profiler has CUPTI's subscriber."""
     return runs["newest"]
 
 
 def line_of(frames):
-    """The innermost line of the program's own."""
+    """The innermost line of the program itself."""
     return int([OWN_FRAME.fullmatch(frame)[1] for frame in frames if OWN_FRAME.fullmatch(frame)][-1])
 
 
 def nodes_of(folded):
-    """{(node, line): ns or launches} of what is under a node."""
+    """{(node, line): ns or launches} below nodes."""
     found = collections.Counter()
     for frames, ns in folded.items():
         at = frames.index("[backward]") if "[backward]" in frames else None
@@ -118,7 +118,7 @@ def nodes_of(folded):
 
 
 def eager_nodes(folded):
-    """But for those of the graph, whose calls were captured."""
+    """Nodes without those of the graph, whose calls were captured."""
     return {key: count for key, count in nodes_of(folded).items() if key[0] not in CAPTURED}
 
 
@@ -157,7 +157,7 @@ def test_the_report_says_how_much_has_a_forward_line(run):
 
 
 def test_every_forward_op_has_an_arrow_to_its_node_as_with_torch_profiler(run):
-    """torch.profiler sees the threads that began after it only where an option says so."""
+    """torch.profiler sees threads that started after it only with an option."""
     traced = Seen(run.folder / "trace.json").arrows()
     assert sum(run.truth.seen.arrows().values()) > 50
     assert {ends: count for ends, count in traced.items() if ends[1] not in ELSEWHERE} == run.truth.seen.arrows()
