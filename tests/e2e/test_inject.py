@@ -94,7 +94,7 @@ def test_each_later_trace_has_them_too_and_the_agent_comes_once(tmp_path):
 
 
 def test_each_launch_while_the_agent_begins_is_there_once(tmp_path):
-    """The agent gets callbacks before it reports so; until then symbol probes see a runtime call and its driver call."""
+    """The agent gets callbacks before it reports that; meanwhile symbol probes see a runtime and its driver call."""
     gate = tmp_path / "gate"
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json", env={"SIMGPU_CALLBACK_GATE": gate}) as target:
         target.ask("steps 1")
@@ -242,7 +242,7 @@ def test_a_limit_by_which_the_agent_has_no_thread_is_named(tmp_path, limit):
 
 
 def test_a_program_that_filters_its_system_calls_while_it_is_traced_keeps_working(tmp_path):
-    """The filter also holds for threads of the agent and the simulated CUPTI (TSYNC): another call kills the program."""
+    """The filter also holds for threads of the agent and the simulated CUPTI (TSYNC): other calls kill the program."""
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
             target.ask("steps 2")

@@ -198,7 +198,7 @@ def test_without_the_agent_a_running_process_gives_launches_and_the_report_says_
 @pytest.mark.parametrize("functions", [("cudaLaunchKernel",), ("cuLaunchKernel",), pytest.param(
     ("cudaLaunchKernel", "cuLaunchKernel"), marks=pytest.mark.kernels)], ids="-".join)
 def test_return_probes_of_another_tool_do_not_make_two_calls_of_one(tmp_path, functions):
-    """A driver call inside a runtime call is not counted again, although return probes have replaced return addresses."""
+    """A driver call inside a runtime call is not counted again, although the kernel has replaced return addresses."""
     with contextlib.ExitStack() as probes, tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         for function in functions:
             library = "libcudart.so.13" if function.startswith("cuda") else "libcuda.so.1"

@@ -15,7 +15,7 @@ MAY_MOVE = ("runtime_", "interp_")
 
 
 def generated(version, folder):
-    """(folder of the files generated from the headers of a version, whether the headers have the tables' patch level)"""
+    """(folder with the files generated from a version's headers, whether these have the tables' patch level)"""
     prefix, same = machine.python_headers(version)
     subprocess.run([machine.ROOT / "tools/pylayout/generate", prefix], check=True,
                    env={**os.environ, "OUTPUT": str(folder)})

@@ -190,7 +190,7 @@ def test_it_goes_on_when_gputrace_is_killed_and_can_be_traced_again(desk):
 
 @pytest.mark.parametrize("waits", (False, True), ids=("entered", "asked"))
 def test_a_gputrace_killed_at_any_moment_of_its_way_in_leaves_the_program_whole(desk, waits):
-    """From its start until after the agent's first records, in steps of 15 ms, while the program launches and forks."""
+    """From its start until after the agent's first records, in steps of 15 ms, while the program launches and execs."""
     with (waiting if waits else target)(desk) as running:
         for step in range(24):
             with subprocess.Popen([AS_USER, desk / "gputrace", "--way", "agent", "-p", str(running.pid)], cwd=desk,
@@ -210,7 +210,7 @@ def test_a_gputrace_killed_at_any_moment_of_its_way_in_leaves_the_program_whole(
 @pytest.mark.parametrize("waits", (False, True), ids=("entered", "asked"))
 @pytest.mark.parametrize("first, second", [("agent", "agent"), ("bpf", "agent"), ("agent", "bpf")])
 def test_two_gputraces_of_one_process(desk, first, second, waits):
-    """With BPF the second one gets the records of the agent that works for the first; by the agent alone it reports why it
+    """With BPF the second gets the records of the agent that works for the first; by the agent alone it reports why it
     has none."""
     with (waiting if waits else target)(desk) as running, tracer(desk, "-p", running.pid, by=(), way=first) as one:
         with tracer(desk, "-p", running.pid, by=(), way=second, name="second") as two:
@@ -333,7 +333,7 @@ def test_one_that_waits_with_another_copy_of_the_agent_is_traced_on(desk):
         shutil.copy(path, other)
     with target(desk, by=(AS_USER, "sh", "-c", WAITS, other / "gputrace")) as running:
         with tracer(desk, "-p", running.pid) as traced:
-            wait_logged(desk, lambda log: logfile.totals_reported(log) > 12)  # four a second: gputrace has checked three times
+            wait_logged(desk, lambda log: logfile.totals_reported(log) > 12)  # four a second: three checks by gputrace
             works(running, desk)
             done = traced.end(signal.SIGINT).must_be(0)
         must_be_whole(desk, done)

@@ -49,7 +49,7 @@ def test_tasks_of_asyncio_stand_on_their_event_loop(particular):
 
 
 def test_frames_of_the_interpreter_itself_do_not_show(particular):
-    """From 3.13 on each instance that is made has such a frame; they take room, so that 100 __init__ may be truncated."""
+    """From 3.13 on each new instance has such a frame; they take room, so that a stack of 100 __init__ may be cut."""
     wanted, got = particular.of("made_by_init")
     assert stacks.count(wanted) == 80
     for expected, seen in stacks.assert_equal(wanted, got):

@@ -87,7 +87,7 @@ def test_a_terminal_that_is_not_known_gets_blocks(target, tmp_path):
 
 
 class Screen:
-    """gputrace top in a terminal of 80 columns and 24 lines; the shell prints its status and the terminal's settings."""
+    """gputrace top in a terminal of 80x24; the shell prints its exit status and saves the terminal's settings."""
 
     def __init__(self, folder, pid, *arguments, env=None):
         self.folder = folder

@@ -18,7 +18,7 @@ from reading import chrome, simulated
 pytestmark = pytest.mark.torch
 
 TRAIN, GRAPH = machine.WORKLOADS / "torch_train.py", machine.WORKLOADS / "torch_graph.py"
-STEPS, REPLAYS = 40, 40  # with few, Kineto, whose clock fit has just begun, may drop events that seem outside its window
+STEPS, REPLAYS = 40, 40  # with few, Kineto, whose clock fit has just begun, may drop some as outside its window
 RUN_HTA = machine.ROOT / "tests/e2e/consumers/run_hta.py"
 
 

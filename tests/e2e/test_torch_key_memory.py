@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The columns of memory in the table of ops (report --ops of a trace with --memory) against torch.profiler's of the
-same run, seen by both at once."""
+"""The memory columns in the table of ops (report --ops of a trace with --memory), compared with torch.profiler's of the
+same run."""
 
 import json
 import re
@@ -15,7 +15,7 @@ COLUMNS = {"cpu": "CPU Mem", "cpu_self": "Self CPU Mem", "gpu": "CUDA Mem", "gpu
 
 
 def memory_text(count):
-    """As torch.profiler prints it (torch/autograd/profiler_util.py)."""
+    """A size as torch.profiler prints it (torch/autograd/profiler_util.py)."""
     for power, unit in ((3, "GB"), (2, "MB"), (1, "KB")):
         if abs(count) >= 1024 ** power:
             return f"{count / 1024 ** power:.2f} {unit}"

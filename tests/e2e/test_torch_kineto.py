@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Traces that torch.profiler wrote, read by gputrace: what comes out is what torch.profiler itself makes of them; and
-gputrace's own Chrome trace, read again, has the kernels of the log that it was made of."""
+"""Traces that torch.profiler wrote, read by gputrace: the tables equal torch.profiler's own.  gputrace's Chrome trace,
+read again, has the kernels of the log that it was made from."""
 
 import gzip
 import json
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.torch
 
 CALL = re.compile(r"cu(da)?[A-Z]")
 CUPTIS_OWN = ("Activity Buffer Request", "Buffer Flush")
-OF_NO_OP = "[memory]"  # torch.profiler leaves out what is inside of a Python function, which is no gputrace row
+OF_NO_OP = "[memory]"  # torch.profiler leaves out those inside a Python function; gputrace has no rows for functions
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +28,13 @@ def run(tmp_path_factory):
 
 
 def tables(folder, file, *options):
-    """{id of a table: its rows} of a report."""
+    """{id of a table: its rows} in a report."""
     done = tracing.gputrace(folder, "report", folder / file, "--format", "json", *options).must_be(0)
     return {table["id"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
 
 
 def test_ops_and_kernels_have_the_counts_and_times_of_torch_profiler(run):
-    """But for their own CPU time, from which torch.profiler takes that of Python functions inside."""
+    """Except self CPU times, from which torch.profiler subtracts those of Python functions inside."""
     profiled = sorted((row["name"], row["count"], row["cpu"], row["gpu"], row["gpu_self"])
                     for row in json.loads((run / "averages.json").read_text())
                     if not CALL.match(row["name"]) and row["name"] not in CUPTIS_OWN)

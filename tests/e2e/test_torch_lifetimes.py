@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Ops of PyTorch (--ops) where a process or gputrace does not live as long as the other: nothing is left in the process, and
-whose ops are not seen is said."""
+"""Ops of PyTorch (--ops) where the process or gputrace ends before the other: nothing is left in the process, and
+processes whose ops are not seen are reported."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ import tracing
 pytestmark = pytest.mark.torch
 
 KILLS = int(os.environ.get("GPUTRACE_TEST_KILLS", 4))
-FORK_ROUNDS = int(os.environ.get("GPUTRACE_TEST_FORK_ROUNDS", 1))  # of 150 children and 6 epochs each
+FORK_ROUNDS = int(os.environ.get("GPUTRACE_TEST_FORK_ROUNDS", 1))  # rounds of 150 children and 6 epochs each
 
 
 @contextlib.contextmanager
@@ -36,7 +36,7 @@ def loop(request, tmp_path):
 
 @pytest.fixture(scope="module", params=["newest", "older"])
 def lasting_loop(request, tmp_path_factory):
-    """For several tests, as it takes five seconds to start."""
+    """One program for several tests, as its start takes five seconds."""
     with ready(request.param, tmp_path_factory.mktemp("loop")) as running:
         yield running
 
@@ -49,7 +49,7 @@ def test_no_observer_is_left_when_gputrace_is_killed_again_and_again(loop, tmp_p
                                   env=tracing.environment(tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if number % 2:
             loop.ask("observed")
-        time.sleep(moments.uniform(0, 0.05 if number % 2 else 0.5))  # any moment: while it attaches, observes
+        time.sleep(moments.uniform(0, 0.05 if number % 2 else 0.5))  # any moment: while it attaches or observes
         tracer.kill()
         tracer.wait()
         loop.ask("unobserved")
@@ -76,8 +76,8 @@ def test_a_forked_worker_whose_ops_are_not_seen_has_a_note(lasting_loop, tmp_pat
 
 
 def test_every_forked_child_comes_to_its_end(tmp_path):
-    """Each imports extension modules, as workers do: a lock of the loader that the agent had at a fork would stop it for good.
-    One of 300 did; a run of 3,000 (make check-inject) finds that for certain."""
+    """Each child imports extension modules, as workers do.  It would hang if the agent held a lock of the loader at the
+    fork.  One of 300 did; a run of 3,000 (make check-inject) finds that for certain."""
     with tracing.Running([machine.tool("get-torch"), machine.PROGRAMS / "torch_forks.py"], tmp_path) as target:
         target.wait_line("ready")
         with tracing.Tracer(tmp_path, "--ops", "--shapes", "--memory", "-p", target.pid) as tracer:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Memory of PyTorch's allocators (--memory): the same run as torch.profiler and gputrace saw it, at once."""
+"""Memory of PyTorch's allocators (--memory): the same run recorded by torch.profiler and gputrace."""
 
 import collections
 import json
@@ -25,7 +25,7 @@ KEPT = 3_000_000 * 4
 
 
 class Seen:
-    """What a file says of memory inside of `section`."""
+    """Memory events inside `section`, and ops, in a file."""
 
     def __init__(self, path):
         self.events = json.loads(path.read_text())["traceEvents"]
@@ -36,8 +36,9 @@ class Seen:
         self.ops = [e for e in self.events if e.get("cat") == "cpu_op" and e["ph"] == "X"]
 
     def reported(self):
-        """{tid: [what an event says]}; blocks of the CPU of which the section did not see the start are left out, as
-        torch.profiler knows of fewer of them, and so are the CPU's sums, which begin with who sums up."""
+        """{tid: [(name, device type and id, address, bytes, sums) of each event]}.  Frees of CPU blocks allocated before
+        the section are left out, as torch.profiler has fewer of them; so are the CPU's sums, which start at each
+        profiler's start."""
         threads, held = collections.defaultdict(list), set()
         for event in self.memory:
             args = event["args"]
@@ -61,7 +62,7 @@ class Run:
         self.truth = json.loads((folder / "profiled.json.truth").read_text())
 
     def kept(self):
-        """How large the block is that is never freed, as torch.profiler says: PyTorch may round up."""
+        """Size of the block that is never freed, from torch.profiler: PyTorch may round up."""
         (size,) = {e["args"]["Bytes"] for e in self.profiled.memory if KEPT <= e["args"]["Bytes"] < 2 * KEPT}
         return [f"{size / 1e6:.1f}", "MB"]
 
@@ -69,7 +70,7 @@ class Run:
         return tracing.gputrace(self.folder, "report", self.folder / "trace.gpt").must_be(0).stdout
 
     def rows(self, function):
-        """Rows of the table of memory whose line is in a function, as words."""
+        """Rows of the table of memory for the function's line, as words."""
         table = self.report().split("Memory of PyTorch by Python line")[1].split("Out of memory")[0]
         return [line.split() for line in table.splitlines()
                 if line.endswith(f"torch_memory.py:{self.truth['lines'][function]} {function}")]
@@ -90,7 +91,7 @@ def test_the_same_events_are_there_with_bytes_addresses_and_sums(run):
 
 
 def test_sums_of_the_cpu_follow_from_the_events(run):
-    """But for shared memory, whose allocator says of each block that it is all there is."""
+    """Except shared memory, whose allocator reports each block as the whole sum."""
     last, shared, count = 0, set(), 0
     for event in run.traced.events:
         args = event.get("args", {})
@@ -108,7 +109,7 @@ def test_sums_of_the_cpu_follow_from_the_events(run):
 
 
 def test_an_event_is_in_the_innermost_op_around_it(run):
-    """By the times in the file of gputrace: ops are those that torch.profiler has, which another test shows."""
+    """By the times in gputrace's file; another test shows that its ops equal torch.profiler's."""
     by_thread = collections.defaultdict(list)
     for op in run.traced.ops:
         by_thread[op["tid"]].append(op)
@@ -129,7 +130,7 @@ def test_the_peak_is_that_of_the_allocator(run):
 
 def test_what_is_never_freed_is_under_its_line(run):
     (row,) = run.rows("leak")
-    assert row[:6] == [*run.kept(), *run.kept(), "-", "1"]  # once is no growth from step to step
+    assert row[:6] == [*run.kept(), *run.kept(), "-", "1"]  # one allocation is no growth from step to step
 
 
 def test_the_report_says_who_held_memory_when_there_was_not_enough(run):
@@ -180,7 +181,7 @@ def test_lines_and_the_tree_have_the_memory_that_the_table_has(run):
 
 # ---- .pickle, for PyTorch's memory_viz ----
 
-# That torch/utils/viz/MemoryViz.js reads, of protocol 2 (PyTorch 2.15).
+# Opcodes of protocol 2 that torch/utils/viz/MemoryViz.js reads (PyTorch 2.15).
 OPCODES = {"PROTO", "EMPTY_DICT", "EMPTY_LIST", "MARK", "BINUNICODE", "BININT", "BININT1", "LONG1", "LONG_BINPUT",
            "LONG_BINGET", "TUPLE2", "NEWFALSE", "SETITEM", "SETITEMS", "APPEND", "APPENDS", "STOP"}
 
@@ -193,7 +194,7 @@ class Snapshot:
         self.events = self.all["device_traces"][0]
 
     def viewed(self, python, *action):
-        """What PyTorch's own viewer says of it."""
+        """Output of PyTorch's own viewer for this snapshot."""
         viewer = "import runpy, torch.cuda._memory_viz as v; runpy.run_path(v.__file__, run_name='__main__')"
         return subprocess.run([python, "-c", viewer, *action, self.path, *(["-o", "plot.html"] if "plot" in action[0] else [])],
                               cwd=self.path.parent, check=True, capture_output=True, text=True).stdout
@@ -201,7 +202,7 @@ class Snapshot:
 
 @pytest.fixture(scope="module")
 def snapshot(run):
-    """None: of the CPU there is none."""
+    """The snapshot; None for the CPU, of which there are none."""
     path = run.folder / "memory.pickle"
     done = tracing.gputrace(run.folder, "export", run.folder / "trace.gpt", "-o", path)
     if run.device == "cpu":
@@ -213,7 +214,7 @@ def snapshot(run):
 
 
 def test_a_snapshot_has_every_event_of_the_trace(run, snapshot):
-    """That these are torch.profiler's is shown above."""
+    """Tests above show that these events are torch.profiler's."""
     signs = {"alloc": 1, "free_requested": -1, "free_completed": -1}
     traced = [e["args"] for e in sorted((e for e in run.traced.events if e["name"] in MEMORY), key=lambda e: float(e["ts"]))
             if e["args"]["Device Type"] == 1]
@@ -228,7 +229,7 @@ def test_a_snapshot_has_every_event_of_the_trace(run, snapshot):
 
 
 def test_a_snapshot_has_what_the_allocator_says_it_holds(run, snapshot):
-    """PyTorch reported no block that was handed out before the trace."""
+    """PyTorch's own snapshot may have more blocks: those allocated before the trace were not reported."""
     profiled = {} if snapshot is None else {block["address"]: block["size"] for segment in run.truth["segments"]
                                            for block in segment["blocks"] if block["state"] == "active_allocated"}
     for address, block in (snapshot.blocks if snapshot else {}).items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A leak of N bytes a step, and a slow DataLoader: they are named where they are, and shown as mended once they are."""
+"""A leak of N bytes a step, and a slow DataLoader: their lines are named, and `gputrace diff` shows the fixes."""
 
 import json
 import re
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.torch
 
 
 class Runs:
-    """The program with each fault and without, each traced when it is asked for first."""
+    """The program with each fault and without, each traced at first use."""
 
     def __init__(self, folder):
         self.folder, self.truth = folder, {}
@@ -92,7 +92,7 @@ def test_what_the_allocator_keeps_is_not_called_a_leak(runs):
 
 
 def changed(runs, before, table):
-    """Rows of a table of `gputrace diff` that changed, from one run to the one without a fault."""
+    """Changed rows in a table of `gputrace diff` between a run and the run without a fault."""
     rows = runs.tables("diff", runs.log(before), runs.log("none"))[table]
     return [row for row in rows if row["changed"] == "yes"]
 
@@ -109,7 +109,7 @@ def test_a_data_loader_that_was_mended_is_shown_as_that(runs):
     lost = changed(runs, "slow", "diff_losses")
     line = f"torch_mended.py:{runs.truth['slow']['lines']['data']}"
     (row,) = [row for row in lost if row["cause"] == "data" and row["line_before"] == line]
-    assert row["before_ns"] > 15e6 and row["change_ns"] < 0  # of 20 ms that each batch slept
+    assert row["before_ns"] > 15e6 and row["change_ns"] < 0  # each batch slept for 20 ms
     step = {row["what"]: row for row in runs.tables("diff", runs.log("slow"), runs.log("none"))["diff_step"]}
     assert step["GPU idle"]["before_ns"] > 15e6 and step["launches"]["changed"] == "no"
 

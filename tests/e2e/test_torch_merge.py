@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""gputrace merge: two ranks, each traced by itself, of which one is late; what it says is what their own clocks said."""
+"""gputrace merge: two ranks, traced separately, one of them late; the result matches the ranks' own clock readings."""
 
 import gzip
 import json
@@ -17,8 +17,8 @@ RANKS = 2
 PROGRAM = machine.PROGRAMS / "torch_rank.py"
 LATE_RANK = 1
 LATE_NS = 300_000_000
-LEAST_NS = 1000  # what counts as late
-CLOCK_SET_NS = 50_000  # NTP alone never does that: it slews both clocks alike
+LEAST_NS = 1000  # lateness below this does not count
+CLOCK_SET_NS = 50_000  # NTP alone never sets a clock by this much: it slews both clocks alike
 RUNS_MOST = 3
 HTA = """
 import json, sys
@@ -65,7 +65,7 @@ class Run:
         return tracing.gputrace(self.folder, "merge", *logs, *options)
 
     def bounds(self):
-        """How late the late rank was, at least and at most: it came between the readings around."""
+        """[(least, most)] lateness of the late rank in ns: it called each collective between two readings."""
         return [(mine[0] - other[1], mine[1] - other[0]) for other, mine in self.readings]
 
     def line_of(self, words):
@@ -76,7 +76,7 @@ class Run:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """GPU times are of the wall clock (CUPTI's), the program's are not: a run in which someone set it is made again."""
+    """CUPTI's GPU times use the wall clock, the program's times do not: a run in which it was set is repeated."""
     for _ in range(RUNS_MOST):
         run = Run(tmp_path_factory.mktemp("merge"))
         if not run.clock_was_set:
@@ -110,13 +110,13 @@ def test_the_line_of_the_collective_and_those_around_the_pause_are_named(run):
 
 
 def starts_in_chrome(events):
-    """{(pid, number of the collective): ns}"""
+    """{(pid, number of the collective): start in ns}"""
     return {(event["pid"], event["args"]["Seq"]): event["ts"] * 1000 for event in events
             if event.get("cat") == "kernel" and "Seq" in event["args"]}
 
 
 def starts_in_pftrace(found):
-    """The same, by the number of the track of the GPU."""
+    """{(id of the GPU's track, number of the collective): start in ns}"""
     return {(found["tracks"][str(one["track"])]["parent"], one["args"]["Seq"]): one["start"] for one in found["slices"]
             if one["cat"] == ["kernel"] and "Seq" in one["args"]}
 
@@ -127,7 +127,7 @@ def test_one_file_has_both_ranks_as_far_apart_as_they_were(run, form):
         found = starts_in_pftrace(timelines.pftrace(run.folder / "all.pftrace"))
     else:
         found = starts_in_chrome(run.all["traceEvents"])
-    whose = sorted({which for which, _ in found})  # those of the first log are first
+    whose = sorted({which for which, _ in found})  # the first log's come first
     numbers = sorted({number for _, number in found})
     assert len(whose) == RANKS and len(found) == RANKS * len(run.readings)
     for number, (low, high) in zip(numbers, run.bounds()):

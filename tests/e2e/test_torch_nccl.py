@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Collectives of torch.distributed (--ops) over the simulated NCCL: the same run as torch.profiler and gputrace saw it."""
+"""Collectives of torch.distributed (--ops) over the simulated NCCL: one run, seen by torch.profiler and gputrace."""
 
 import collections
 import json
@@ -28,12 +28,12 @@ def facts(event, unknown=()):
 
 
 def name_of(reported):
-    """Versions differ: allreduce, all_reduce."""
+    """The collective's name without "_": versions differ in allreduce and all_reduce."""
     return dict(reported)["Collective name"].replace("_", "")
 
 
 class Seen:
-    """What a file says of one process's collectives inside of `section`."""
+    """Collectives and their GPU work of one process in a file, inside `section`."""
 
     def __init__(self, events, pid):
         mine = [e for e in events if e["ph"] == "X" and e["pid"] == pid]
@@ -51,7 +51,7 @@ class Seen:
         return collections.Counter((event["name"], facts(event, unknown)) for event in self.gpu)
 
     def unknown(self):
-        """Up to 2.12 torch.profiler has no number of a collective that is the same on all ranks."""
+        """{"Comms Id"} if torch.profiler lacks it: up to 2.12 it has no number of a collective common to all ranks."""
         return {"Comms Id"}.difference(*(event["args"] for event in self.ops))
 
 
@@ -103,11 +103,11 @@ def test_nothing_was_lost(run):
     assert (receipt["ops_lost"], receipt["bad_records"]) == (0, 0)
 
 
-# ---- what HTA makes of it
+# ---- HTA's analyses
 
 
 def hta(*files):
-    """Without rounding to microseconds: sums can then be compared."""
+    """HTA's results for these files, without rounding to microseconds, so that sums can be compared."""
     done = subprocess.run([machine.tool("get-hta"), machine.ROOT / "tests/e2e/consumers" / "hta_collectives.py", *files],
                           capture_output=True, text=True, env={**os.environ, "HTA_DISABLE_NS_ROUNDING": "1"})
     assert done.returncode == 0, done.stderr[-4000:]
@@ -115,7 +115,7 @@ def hta(*files):
 
 
 class Both:
-    """HTA's answers for both ranks, by gputrace's files and by torch.profiler's."""
+    """HTA's results for both ranks, from gputrace's files and from torch.profiler's."""
 
     def __init__(self, run):
         tracing.gputrace(run.folder, "export", run.folder / "trace.gpt", "-o", run.folder / "own.%p.json").must_be(0)
@@ -129,7 +129,7 @@ def both(run):
 
 
 def merged(intervals):
-    """Those that overlap or touch as one."""
+    """The intervals, with overlapping or adjacent ones joined."""
     whole = []
     for begin, end in sorted(intervals):
         if whole and begin <= whole[-1][1]:
@@ -140,7 +140,7 @@ def merged(intervals):
 
 
 def kernels_of(folder, pid):
-    """(of collectives, others): when they ran, as the simulated GPU says."""
+    """([(start, end)] of kernels of collectives, [(start, end)] of other kernels), from the simulated GPU."""
     ran = truth.work(truth.load(folder / f"gpu-{pid}.json"), "kernel")
     spans = [(work["name"].startswith("nccl"), (work["start"], work["end"])) for work in ran]
     return tuple([span for is_ours, span in spans if is_ours == wanted] for wanted in (True, False))

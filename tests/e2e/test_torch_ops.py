@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Ops of PyTorch (--ops): the same run as torch.profiler and gputrace saw it, at once."""
+"""Ops of PyTorch (--ops): the same run recorded by torch.profiler and gputrace."""
 
 import collections
 import json
@@ -13,17 +13,17 @@ from reading import chrome
 pytestmark = pytest.mark.torch
 
 OPS = ("cpu_op", "user_annotation")
-ELSEWHERE = "scripted"  # begins on one thread, and may end on the one that it forked
+ELSEWHERE = "scripted"  # starts on one thread, and may end on the thread that it forked
 PYTHONS = {"newest": lambda: machine.tool("get-torch"), "older": machine.older_torch}
 
 
 class Seen:
-    """What a file says of the ops inside of `section`."""
+    """Ops in a file that are inside `section`."""
 
     def __init__(self, path):
         self.events = json.loads(path.read_text())["traceEvents"]
         ops = [e for e in self.events if e.get("cat") in OPS and e["ph"] == "X"]
-        self.coarse = all(float(e["ts"]).is_integer() for e in ops)  # PyTorch 1.13: whole microseconds, which leave no order
+        self.coarse = all(float(e["ts"]).is_integer() for e in ops)  # PyTorch 1.13: whole microseconds, without order
         section = next(e for e in ops if e["name"] == "section")
         end = float(section["ts"]) + float(section["dur"])
         self.ops = [e for e in ops if float(section["ts"]) < float(e["ts"]) < end]
@@ -39,7 +39,7 @@ class Seen:
                 for e in self.threads[tid]]
 
     def nesting(self, tid):
-        """[(name, how many ops are around it)]"""
+        """[(name, number of ops around it)]"""
         around, found = [], []
         for op in self.threads[tid]:
             begin, end = float(op["ts"]), float(op["ts"]) + float(op["dur"])
@@ -59,7 +59,7 @@ class Seen:
         return found
 
     def arrows(self):
-        """[(tid, ts)] where arrows to backward ops start and end."""
+        """{(name of the op where an arrow to a backward op starts, name where it ends): count}"""
         ends = collections.defaultdict(dict)
         for event in self.events:
             if event.get("cat") == "fwdbwd":
@@ -90,7 +90,7 @@ def test_the_same_ops_are_there_with_their_sequence_numbers(run):
     assert len(run.profiled.ops) > 500
     for tid in run.profiled.threads:
         traced, profiled = run.traced.reported(tid), run.profiled.reported(tid)
-        if run.profiled.coarse:  # it has no forward threads either
+        if run.profiled.coarse:  # 1.13 has no forward threads either
             traced, profiled = (collections.Counter(op[:3] for op in ops) for ops in (traced, profiled))
         assert traced == profiled
 
@@ -127,7 +127,7 @@ def test_nothing_was_lost(run):
 
 
 def test_an_op_that_ends_on_another_thread_is_counted_where_it_is_not_drawn(run):
-    """Which thread ends it is a race, each of the two times."""
+    """In each of its two runs it is a race which thread ends it."""
     drawn = sum(e["name"] == ELSEWHERE and e["ph"] == "X" for e in run.traced.events)
     counted = reading.receipt(reading.trace_of(run.folder / "trace.json"))["file_ops_not_plotted"]
     assert drawn + counted == 2
@@ -138,7 +138,7 @@ def test_the_file_keeps_its_promises(run):
 
 
 def test_the_table_has_the_same_ops_as_that_of_torch_profiler(run):
-    """Of the whole run, so not the same counts: the names and what the columns are."""
+    """The titles and number of columns are the same; the counts are not, as gputrace's table is of the whole run."""
     traced = tracing.gputrace(run.folder, "report", run.folder / "trace.gpt", "--ops").must_be(0).stdout.splitlines()
     profiled = (run.folder / "profiled.json.table").read_text().splitlines()
     assert traced[1].split() == profiled[1].split()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Some steps of training alone (--schedule), beside torch.profiler.schedule in the same run."""
+"""Recording of some training steps only (--schedule), beside torch.profiler.schedule in the same run."""
 
 import collections
 import json
@@ -14,7 +14,7 @@ import tracing
 pytestmark = pytest.mark.torch
 
 SCHEDULE = ["skip_first=2", "wait=3", "warmup=1", "active=2", "repeat=2"]
-ACTIVE = {1: [6, 7], 2: [12, 13]}  # as torch.profiler.schedule has them, by cycle
+ACTIVE = {1: [6, 7], 2: [12, 13]}  # {cycle: active steps of torch.profiler.schedule}
 STEPS = 20
 
 
@@ -27,7 +27,7 @@ def names(events, category):
 
 
 def ops_of_steps(events):
-    """{number: names of the ops that begin in that ProfilerStep}"""
+    """{number: count of each op that starts in that ProfilerStep}"""
     found = {}
     for step in events:
         if step["name"].startswith("ProfilerStep#"):
@@ -44,13 +44,13 @@ def program(folder, device, steps, *schedule):
 
 
 class Beside:
-    """The same steps by both profilers."""
+    """The same steps, recorded by both profilers."""
 
     def __init__(self, folder):
         self.folder = folder
         self.done = tracing.gputrace(folder, "--schedule", ",".join(SCHEDULE), "-o", folder / "traced.%c.json", "-o",
                                      folder / "trace.gpt", "--", *program(folder, "cuda", STEPS, *SCHEDULE)).must_be(0)
-        # they end after gputrace, whose command goes on
+        # the command goes on after gputrace ends
         tracing.until(lambda: (folder / "gpu.json").exists())
 
     def traced(self, cycle):
@@ -71,7 +71,7 @@ def test_the_steps_of_a_cycle_and_their_ops_are_those_of_torch_profiler(beside, 
     assert sorted(traced) == ACTIVE[cycle]
     assert traced == ops_of_steps(beside.profiled(cycle))
     for number in ACTIVE[cycle]:
-        assert traced[number]["aten::sigmoid"] == number + 1  # as the program has them
+        assert traced[number]["aten::sigmoid"] == number + 1  # iteration N of the program has N + 1
 
 
 @pytest.mark.parametrize("cycle", ACTIVE)
@@ -108,11 +108,11 @@ def test_several_cycles_do_not_fit_into_one_file(beside):
 
 
 def test_outside_of_the_cycles_nothing_was_recorded(beside):
-    """Ops of the log by the number of their sigmoids: the whole log, whatever it is shown by."""
+    """Counts the sigmoids in the whole log, without selection by cycle."""
     path = beside.folder / "whole.json"
     tracing.gputrace(beside.folder, "export", beside.folder / "trace.gpt", "--from", "0", "--to", "1h", "-o",
                      path).must_be(0)
-    recorded = [number for steps in ACTIVE.values() for number in [steps[0] - 1, *steps]]  # with its warm-up
+    recorded = [number for steps in ACTIVE.values() for number in [steps[0] - 1, *steps]]  # with the warm-up step
     assert names(slices(path), "cpu_op")["aten::sigmoid"] == sum(number + 1 for number in recorded)
 
 
@@ -126,10 +126,10 @@ def test_a_process_can_have_its_own_file_of_each_cycle(beside):
 
 @pytest.fixture(scope="module")
 def lasting(tmp_path_factory):
-    """A process that trains for as long as it is let."""
+    """A process that trains until it is killed."""
     folder = tmp_path_factory.mktemp("lasting")
     target = subprocess.Popen([str(word) for word in program(folder, "cpu", 10**9)])
-    # it waits for someone who observes it before it begins
+    # it waits until it is observed before it begins
     tracing.gputrace(folder, "-p", target.pid, "--schedule", "active=1,repeat=1", "--step", "range:iteration").must_be(0)
     yield target
     target.kill()
@@ -138,7 +138,7 @@ def lasting(tmp_path_factory):
 
 @pytest.fixture
 def running(lasting):
-    """Stands still between tests: it would take a processor for as long as the others last."""
+    """The process, stopped between tests, as it would use a processor all the time."""
     lasting.send_signal(signal.SIGCONT)
     yield lasting
     tracing.until(lambda: not any(name.startswith("gputrace") for name in tracing.threads(lasting.pid)))
@@ -146,7 +146,7 @@ def running(lasting):
 
 
 def sigmoids(path):
-    """Of each step, in their order: an iteration has one more than the one before it."""
+    """Number of sigmoids in each step, in order: an iteration has one more than the one before it."""
     return [count["aten::sigmoid"] for _, count in sorted(ops_of_steps(slices(path)).items())]
 
 
@@ -182,14 +182,14 @@ def test_files_of_a_cycle_are_there_while_the_recording_goes_on(running, tmp_pat
         trace.interrupt().must_be(0)
     assert counts == [counts[0], counts[0] + 1]
     assert early["gputrace"]["receipt"]["truncated"]
-    # with the receipt that only the end knows
+    # now with the final receipt
     assert sigmoids(path) == counts
     assert not json.loads(path.read_text())["gputrace"]["receipt"]["truncated"]
     assert [file.name for file in tmp_path.glob("traced*")] == ["traced.1.json"]
 
 
 def test_a_trace_has_its_own_schedule_though_the_program_saw_no_one_leave(running, tmp_path):
-    """The one before is killed, and the next one there, while the program stands still."""
+    """The previous trace is killed, and the next one attaches, while the program is stopped."""
     before = tmp_path / "before"
     before.mkdir()
     with tracing.Tracer(before, "-p", running.pid, "--schedule", "wait=60000,active=2,skip_first_wait=1", "--step",
@@ -218,12 +218,12 @@ def test_a_program_that_ends_before_its_first_active_step_has_no_file(tmp_path):
 
 
 class ManyCycles:
-    """A log of more than the 32 MB of records that are held in memory, of a program that says when each step began."""
+    """A log of more than the 32 MB of records that are held in memory; the program writes when each step began."""
 
     CYCLES, SIGMOIDS = 40, 1000
     PHASES = ["waiting", "warmup"] + 4 * ["active"]
     STEPS = CYCLES * len(PHASES)
-    RECORD_BYTES = 64  # of an op, and of each of its two events of the CPU's memory, at least
+    RECORD_BYTES = 64  # least size of an op's record and of each of its two records of CPU memory
 
     def __init__(self, folder):
         self.folder = folder
@@ -240,11 +240,11 @@ class ManyCycles:
         return [step for step in range(first, last + 1) if self.phase(step) == "active"]
 
     def sigmoids(self, steps):
-        """What was recorded between the start of the first and the end of the last, by the program."""
+        """Number of sigmoids recorded from the start of the first step to the end of the last, by the program."""
         return sum(self.SIGMOIDS + step for step in range(steps[0], steps[-1] + 1) if self.phase(step) != "waiting")
 
     def wall(self, step):
-        """Nanoseconds: at least, at most."""
+        """(least, most) duration of the step, in ns."""
         (before, after), (before_next, after_next) = self.begun[step:step + 2]
         return before_next - after, after_next - before
 
@@ -287,6 +287,6 @@ def test_the_blocks_of_a_slice_of_a_long_log_are_those_of_its_ops(many):
 
 @pytest.mark.parametrize("steps", ["6", "240..250"])
 def test_steps_that_were_not_recorded_are_refused_with_those_that_were(many, steps):
-    """Step 6 waits, and after the last cycle is none."""
+    """Step 6 is a waiting step, and no step follows the last cycle."""
     done = tracing.gputrace(many.folder, "report", "trace.gpt", "--steps", steps).must_be(1)
     assert "it has steps 2 to 239" in done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What PyTorch's ops are called with (--shapes): the same run as torch.profiler and gputrace saw it, at once."""
+"""Inputs of PyTorch's ops (--shapes): the same run recorded by torch.profiler and gputrace."""
 
 import collections
 import json
@@ -16,7 +16,7 @@ PYTHONS = {"newest": lambda: machine.tool("get-torch"), "older": machine.older_t
 
 
 class Seen:
-    """{tid: [(name, inputs)] by start} of the ops inside of `section`."""
+    """{tid: [(name, inputs)] by start} of the ops inside `section`."""
 
     def __init__(self, path):
         self.trace = json.loads(path.read_text())
@@ -30,7 +30,7 @@ class Seen:
                 self.threads[op["tid"]].append((op["name"], {key: op["args"].get(key) for key in INPUTS}))
 
     def sizes(self):
-        """{tid: {(name, sizes of its tensors, [] for a list of them): count}}"""
+        """{tid: {(name, sizes of its tensors, [] for a list of tensors): count}}"""
         def sizes_of(inputs):
             return json.dumps([[] if any(isinstance(size, list) for size in sizes) else sizes
                                for sizes in inputs["Input Dims"] or []])
@@ -57,7 +57,7 @@ def run(request, tmp_path_factory):
 
 def test_every_op_has_the_inputs_that_torch_profiler_gives_it(run):
     assert sum(len(ops) for ops in run.profiled.threads.values()) > 100
-    if run.profiled.coarse:  # no order in whole microseconds, no strides, no concrete inputs, nothing of lists
+    if run.profiled.coarse:  # whole microseconds do not order ops; no strides, concrete inputs or tensor lists
         for tid, sizes in run.profiled.sizes().items():
             assert run.traced.sizes()[tid] == sizes
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Steps of training, seen without code: against what the program names, its ops, and torch.profiler in the same run."""
+"""Training steps, found without code in the program, compared with its ranges, its ops and torch.profiler."""
 
 import collections
 import json
@@ -13,7 +13,7 @@ from reading import chrome
 
 pytestmark = pytest.mark.torch
 
-STEPS, SLOW = 12, 8  # as the program has them
+STEPS, SLOW = 12, 8  # as in the program
 PYTHONS = {"newest": lambda: machine.tool("get-torch"), "older": machine.older_torch}
 
 
@@ -21,7 +21,7 @@ HTA = pathlib.Path(__file__).resolve().parent / "consumers" / "run_hta.py"
 
 
 def ops_of_steps(path):
-    """{number: names of the ops that begin in that ProfilerStep}"""
+    """{number: count of each op that starts in that ProfilerStep}"""
     events = [e for e in json.loads(path.read_text())["traceEvents"] if e["ph"] == "X"]
     ops = [e for e in events if e.get("cat") == "cpu_op"]
     found = {}
@@ -55,7 +55,7 @@ class Run:
         return path
 
     def table(self, *options):
-        """{label: [cells]} of the table of steps, and what stands after its title."""
+        """({label: [cells]}, title line) of the table of steps."""
         lines = iter(self.report(*options).splitlines())
         title = next(line for line in lines if line.startswith("Steps"))
         next(lines)
@@ -74,7 +74,7 @@ def run(request, tmp_path_factory):
 
 
 def test_steps_of_torch_profiler_are_found_without_being_asked_for(run):
-    """One more than iterations: the profiler begins it when the last one is over."""
+    """There is one more than iterations: the profiler starts another step after the last iteration."""
     rows, title = run.table()
     assert title == f"Steps   by ProfilerStep of torch.profiler, {STEPS + 1} of them"
     assert "all" in rows
@@ -87,7 +87,7 @@ def test_each_kind_of_boundary_finds_the_iterations_of_the_program(run):
 
 
 def test_python_functions_are_boundaries_where_calls_show_them(run):
-    """Between two runs of loss_of other functions launch."""
+    """Other functions launch between two calls of loss_of."""
     if run.device == "cpu":
         assert "no such steps" in tracing.gputrace(run.folder, "report", run.folder / "trace.gpt", "--step",
                                                    "py:loss_of").must_be(0).stderr
@@ -97,7 +97,7 @@ def test_python_functions_are_boundaries_where_calls_show_them(run):
 
 
 def test_launches_of_the_step_that_has_more_to_do_are_those_of_the_program(run):
-    """400 sigmoids more than the others have."""
+    """It has 400 sigmoids more than the other steps."""
     if run.device == "cuda":
         rows, _ = run.table("--step", "range:iteration %d" % SLOW)
         slow = int(rows["all"][3])
@@ -108,13 +108,13 @@ def test_launches_of_the_step_that_has_more_to_do_are_those_of_the_program(run):
 def test_steps_of_the_timeline_have_the_ops_that_they_have_for_torch_profiler(run):
     traced, profiled = ops_of_steps(run.timeline()), ops_of_steps(run.folder / "profiled.json")
     assert sorted(traced) == list(range(STEPS + 1))
-    assert sorted(profiled) == [3, 4]  # the active ones
+    assert sorted(profiled) == [3, 4]  # the active steps
     assert sum(profiled[3].values()) > 50
     assert {number: traced[number] for number in profiled} == profiled
 
 
 def test_files_with_steps_keep_their_promises(run):
-    """Those of torch.profiler nest with what the program names, the others do not."""
+    """Steps of torch.profiler nest with the program's ranges; other steps do not."""
     for options, last in (((), STEPS), (("--step", "optimizer"), STEPS - 1), (("--step", "range:iteration*"), STEPS - 1)):
         path = run.timeline(*options)
         chrome.assert_valid(path)

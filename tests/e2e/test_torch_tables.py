@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The table of ops (report --ops) against the rows of torch.profiler: of the same run, seen by both at once; and
-against what PyTorch's own code makes of the events in gputrace's trace, where every number must be the same."""
+"""The table of ops (report --ops), compared with torch.profiler's rows for the same run, and with the rows that
+PyTorch's own code makes from the events in gputrace's trace, where every number must be equal."""
 
 import collections
 import json
@@ -29,13 +29,13 @@ def microseconds(cell):
 
 
 class Table:
-    """What `report --ops` prints."""
+    """The table that `report --ops` prints."""
 
     def __init__(self, text):
         lines = text.splitlines()
         at = next(i for i, line in enumerate(lines) if line.startswith("---"))
         self.widths = [len(dashes) for dashes in lines[at].split()]
-        self.titles = re.split(r" {2,}", lines[at + 1].strip())  # one of them is wider than its column
+        self.titles = re.split(r" {2,}", lines[at + 1].strip())  # one title is wider than its column
         body = lines[at + 3:]
         end = next(i for i, line in enumerate(body) if line.startswith("---"))
         self.rows = [dict(zip(self.titles, self.cells(line))) for line in body[:end]]
@@ -73,7 +73,7 @@ def is_compared(name):
 
 
 def is_seen_by_both(row):
-    """CUPTI's own cost is in torch.profiler's table alone."""
+    """Only torch.profiler's table has rows for CUPTI's own cost."""
     return is_compared(row["name"]) and row["name"] not in ("Activity Buffer Request", "Buffer Flush")
 
 
@@ -105,7 +105,7 @@ def test_gpu_times_are_those_of_torch_profiler(run):
 
 
 def test_cpu_times_are_those_of_torch_profiler_within_noise(run):
-    """Each takes its time beside the other; and a thread may be interrupted between the two."""
+    """Each profiler slows the other down, and a thread may be interrupted between the two."""
     profiled = sum(row["cpu_self"] for row in run.profiled["by name"])
     traced = microseconds(run.everything().totals["Self CPU"])
     assert profiled / 3 < traced < profiled * 3
@@ -129,13 +129,13 @@ def test_the_numbers_are_what_pytorch_makes_of_the_same_events(run):
     ops = {row["Name"] for row in rows if microseconds(row["CPU total"])}
     for row in rows:
         if row["Name"] in ops and not microseconds(row["CPU total"]):
-            continue  # an annotation on the GPU's side, which Kineto makes
+            continue  # an annotation on the GPU's side, as Kineto makes
         traced[row["Name"], int(row["# of Calls"]), *(f"{microseconds(row[column]):.3f}" for column in columns)] += 1
     assert traced == shown
 
 
 def time_text(ns):
-    """As in the table."""
+    """A time as in the table."""
     us = ns / 1000
     return f"{us / 1e6:.3f}s" if us >= 1e6 else f"{us / 1e3:.3f}ms" if us >= 1e3 else f"{us:.3f}us"
 
@@ -179,7 +179,7 @@ def test_flops_are_those_of_torch_profiler(run):
 
 
 def test_a_row_for_each_python_line_says_the_line(run):
-    if run.device == "cpu":  # nothing took a stack
+    if run.device == "cpu":  # no stack was recorded
         assert set(row["Source Location"] for row in run.table("--group-by-stack", 1).rows) == {"(not recorded)", ""}
         return
     source = (machine.PROGRAMS / "torch_tables.py").read_text().splitlines()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The tree of calls of a PyTorch program: backward nodes under who called backward(), named after the forward ops that
-made them, with the GPU work that torch.profiler in the same run has in them (on the simulated GPU)."""
+"""The tree of calls of a PyTorch program: backward nodes under the caller of backward(), named after the forward ops
+that made them, with the GPU work that torch.profiler in the same run has in them (on the simulated GPU)."""
 
 import collections
 import csv
@@ -25,7 +25,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def rows(run):
-    """[(row, rows around it)] of the whole tree."""
+    """[(row, its ancestors' rows)] of the whole tree."""
     done = tracing.gputrace(run.folder, "report", "trace.gpt", "--tree", "--min-percent", "0", "--format", "csv", "--table", "tree")
     found, around = [], []
     for row in csv.DictReader(io.StringIO(done.must_be(0).stdout)):
@@ -45,7 +45,7 @@ def test_backward_nodes_name_the_forward_op_that_made_them(rows):
 def test_every_forward_op_with_that_number_is_in_the_tree(rows):
     ops = {row["name"].replace("aten::", "") for row, _ in rows if row["kind"] == "op"}
     wanted = {match[1] for name in ops for match in [re.search(r" \((\w+:\d+)\)$", name)] if match}
-    # what has no GPU time, as a view, is not shown
+    # ops without GPU time, e.g. views, are not shown
     assert len(wanted & ops) > 10
 
 
@@ -72,7 +72,7 @@ def test_work_of_nodes_stands_under_the_functions_that_called_backward(rows):
 
 
 def test_tensorboard_finds_the_file_of_each_process_in_a_folder(run):
-    """By its plugin's own code.  That counts an op directly inside of one of its name once."""
+    """Uses the code of TensorBoard's plugin, which counts an op directly inside an op of the same name once."""
     folder = run.folder / "runs"
     folder.mkdir()
     tracing.gputrace(run.folder, "export", "trace.gpt", "-o", f"{folder}/").must_be(0)

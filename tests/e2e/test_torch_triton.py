@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A Triton kernel stands under the file and line of its @triton.jit function, whatever it is launched by; kernels that
-CUDA graph trees replay stand under the line that called the compiled function."""
+"""A Triton kernel stands under the file and line of its @triton.jit function, whatever launches it; kernels that CUDA
+graph trees replay stand under the line that called the compiled function."""
 
 import json
 import re
@@ -32,7 +32,7 @@ class Run:
         self.kernels = [event for event in events if event.get("cat") == "kernel"]
 
     def places_of(self, name):
-        """The places of its kernels, one for each."""
+        """The place of each kernel with that name."""
         return [kernel["args"].get("kernel at") for kernel in self.kernels if kernel["name"] == name]
 
     def stacks_of(self, label):

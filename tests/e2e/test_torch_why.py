@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""`gputrace why` of PyTorch training loops that lose time on purpose, against what they measured themselves."""
+"""`gputrace why` of PyTorch training loops that lose time on purpose, compared with their own measurements."""
 
 import json
 
@@ -8,7 +8,7 @@ import pytest
 import tracing
 from test_why import losses, why
 
-pytestmark = [pytest.mark.torch, pytest.mark.alone]  # as test_blame.py
+pytestmark = [pytest.mark.torch, pytest.mark.alone]  # alone for the same reason as test_blame.py
 
 CASES = {
     "data": ("the GPU waits for data", "_SingleProcessDataLoaderIter.__next__", "num_workers"),
@@ -26,7 +26,7 @@ def test_a_training_loop_is_shown_what_it_loses_per_step(tmp_path, cause):
     text, _ = why(tmp_path, machine.SIMGPU_RUN, *program, env={"SIMGPU_KERNEL_NS": 2000})
     said = json.loads(truth.read_text())
     named = [named for named, _, _ in losses(text)]
-    assert title in named if cause == "small" else named[0] == title, text  # who is kept from launching waits for Python
+    assert title in named if cause == "small" else named[0] == title, text  # a launch-bound loop also waits for Python
     _, lost, below = losses(text)[named.index(title)]
     assert f"{said['steps']} steps of training" in text, text
     assert any(f"torch_loses_time.py:{line} " in below.split("seen")[0] for line in said["lines"]), text
@@ -49,7 +49,7 @@ def test_a_data_loader_is_known_by_the_frames_of_calls_where_ops_were_not_record
 
 
 def test_the_rank_that_comes_last_to_collectives_is_named(tmp_path):
-    """The simulated NCCL does not wait for other ranks: what is looked at is that kernels of one collective are known again."""
+    """The simulated NCCL does not wait for other ranks: this tests that kernels of one collective are matched."""
     program = [machine.tool("get-torch"), machine.PROGRAMS / "torch_late_rank.py", tmp_path]
     text, _ = why(tmp_path, machine.SIMGPU_RUN, *program,
                   env={"SIMGPU_NCCL": 1, "SIMGPU_DEVICES": 2, "SIMGPU_KERNEL_NS": 150_000_000})

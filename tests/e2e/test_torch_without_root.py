@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""PyTorch recorded by the agent alone: its backward passes have the lines that they have by BPF."""
+"""PyTorch recorded by the agent alone: its backward passes have the same lines as with BPF."""
 
 import collections
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.torch
 
 
 def stacks(folder, way, *options):
-    """{stack: how many launches have it}"""
+    """{stack: number of launches}"""
     program = tracing.on_simgpu(folder / "gpu.json", machine.tool("get-torch"), machine.PROGRAMS / "torch_passes.py")
     done = tracing.trace(folder, program, "--way", way, *options, names=("trace.json",))
     assert "done" in done.stdout
@@ -23,7 +23,7 @@ def stacks(folder, way, *options):
 
 @pytest.mark.parametrize("options", [(), ("--ops",)], ids=("launches", "ops"))
 def test_passes_have_the_lines_that_they_have_by_bpf(tmp_path, options):
-    """From two threads, inside of one another, and such that raise, while torch.profiler records too."""
+    """Passes from two threads, nested ones and ones that raise, while torch.profiler records, too."""
     by_bpf = stacks(tmp_path, "bpf", *options)
     assert sum(by_bpf.values()) > 500 and not any(stack.startswith("none: ") for stack in by_bpf)
     assert stacks(tmp_path, "agent", *options) == by_bpf

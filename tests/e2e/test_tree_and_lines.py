@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The tree of calls and the source with its costs (--tree, --lines), against what the program and the simulated GPU say."""
+"""The tree of calls and the source with its costs (--tree, --lines), compared with program and simulated GPU."""
 
 import collections
 import linecache
@@ -27,7 +27,7 @@ class Node:
 
 
 def tree(text):
-    """[(node, path of texts around it)]"""
+    """[(node, texts of its ancestors)]"""
     nodes, around = [], []
     for line in text.splitlines():
         match = NODE.match(line)
@@ -94,7 +94,7 @@ def functions(stack):
 
 
 def test_launches_stand_under_the_functions_that_the_program_was_in(run):
-    """As the simulated GPU has it: a graph's kernels under who replayed it."""
+    """A graph's kernels stand under the function that replayed it."""
     expected = {functions(site["stack"]) for site in run.truth["stacks"] if site["call"] == "cudaLaunchKernel"}
     found = set()
     for node, around in tree(run.report("--tree", *ALL)):
@@ -116,7 +116,7 @@ def margins(text):
         if match and titles:
             end = titles.index("calls") + len("calls")
             launches = re.search(r"[\d,]*$", line[:end])[0].replace(",", "")
-            place = file, int(match[1])  # lines of a function inside of another are listed twice
+            place = file, int(match[1])  # lines of a nested function are listed twice
             found[place] = max(found.get(place, (0, "")), (int(launches or 0), line[titles.index("Line Contents"):]))
     return found
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Two gputraces at the same time.  On one process and one agent each has what happened while it was there, whichever goes
-first; of two processes each is asked for what its own gputrace wants, and one that is not traced does not pay."""
+"""Two gputraces at the same time.  On one process, with one agent, each records the time of its own trace, whichever
+ends first.  On two processes, each agent gets its own gputrace's requests, and an untraced process has no cost."""
 
 import collections
 import shutil
@@ -17,7 +17,7 @@ STEPS = 20
 
 
 class Pair:
-    """gputrace -- COMMAND on the simulated GPU, and a second one that came later by -p."""
+    """gputrace -- COMMAND on the simulated GPU, and a second gputrace that attached later by -p."""
 
     def __init__(self, folder):
         self.folders = [folder / "first", folder / "second"]
@@ -47,7 +47,7 @@ class Pair:
         self.first.ask("finish")
 
     def wait_heard(self):
-        """Until the second one has heard of GPU work, working meanwhile."""
+        """Lets the program work until the second gputrace has records of GPU work."""
         def heard():
             self.work()
             return any(logfile.has_kernel(log) for log in self.folders[1].glob("trace.gpt.part-*"))
@@ -73,7 +73,7 @@ def test_the_second_has_all_that_the_first_has_of_its_time(tmp_path):
         pair.first.end().must_be(0)
     first, second = (reading.trace_of(folder / "trace.json") for folder in pair.folders)
     assert complete(first) and complete(second)
-    # The first one is not disturbed by who comes and goes
+    # The second one does not disturb the first
     assert sum(operations(first).values()) == len(reading.simulated.work(reading.simulated.load(pair.truth)))
     # The second has the same operations from its first to its last, with their names
     found = operations(second)
@@ -100,7 +100,7 @@ def test_the_second_goes_on_when_the_first_has_gone(tmp_path, end_signal):
     first, last = min(key[2] for key in found), max(key[2] for key in found)
     work = reading.simulated.work(reading.simulated.load(pair.truth))
     assert sum(found.values()) == len([op for op in work if first <= op["corr"] <= last])
-    assert work[-1]["fate"] == "unseen"  # no one records any more
+    assert work[-1]["fate"] == "unseen"  # no gputrace records any more
 
 
 # ---- two processes ----------------------------------------------------------------------------------------------------
@@ -163,14 +163,14 @@ def test_an_agent_leaves_when_the_trace_of_its_own_process_ends(tmp_path):
 
 
 def start_traced(folder):
-    """gputrace -- COMMAND in a folder of its own, on the simulated GPU."""
+    """gputrace -- COMMAND in its own folder, on the simulated GPU."""
     folder.mkdir()
     program = tracing.on_simgpu(folder / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")
     return tracing.Running([machine.GPUTRACE, *tracing.outputs(folder, "trace.json"), "--", *program], folder)
 
 
 def test_the_agent_of_a_command_leaves_when_its_trace_ends(tmp_path):
-    """The command itself goes on, and so does another one and its trace."""
+    """The command goes on, and so do another command and its trace."""
     pids = []
     with start_traced(tmp_path / "ends") as ends, start_traced(tmp_path / "goes on") as goes_on:
         for running in (ends, goes_on):
@@ -205,7 +205,7 @@ def test_schedules_of_two_processes_do_not_mix(tmp_path):
 
 
 def test_a_process_that_is_not_traced_has_no_probe(tmp_path):
-    """One that runs already, and one that comes later.  Their files are copies: other tests trace the usual ones."""
+    """One process runs already, one starts later.  They have copies of the files: other tests trace the usual ones."""
     python, cudart = (shutil.copy(path, tmp_path) for path in (machine.SYSTEM_PYTHON.resolve(), machine.cudart()))
     with tracing.target(tmp_path, cudart, python=python) as traced, tracing.target(tmp_path, cudart, python=python) as other:
         for target in (traced, other):

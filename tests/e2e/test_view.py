@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""`gputrace view`: a browser shows the log; what it gets of a period is what the program did; strangers get nothing; sudo's rights are given up."""
+"""`gputrace view`: a browser shows the log; slices of a period are what the program did; requests without the token get
+nothing; sudo's rights are given up."""
 
 import os
 import pathlib
@@ -53,7 +54,7 @@ def kernels(slices):
 
 
 def each_alone(viewed, start, end):
-    """The kernels that begin in a period, looked at as closely as it takes for each to stand by itself."""
+    """{start: box} of the kernels that begin in a period, at a resolution at which each has its own box."""
     found = {}
     for one in kernels(viewed.slices(**{"from": start, "to": end})):
         if one[5] == 1:
@@ -68,7 +69,7 @@ def each_alone(viewed, start, end):
 
 
 def test_every_kernel_of_a_period_is_reported_as_it_ran(viewed):
-    """However long the program stood still between two."""
+    """However long the program paused between two kernels."""
     first, last = kernels(viewed.slices())[0], kernels(viewed.slices())[-1]
     alone = each_alone(viewed, first[1], last[1] + last[2] + 1)
     assert sorted(one[2] for one in alone.values()) == [25000] * STEPS + [60000] * STEPS
@@ -99,7 +100,7 @@ def test_the_sums_are_those_of_why_and_of_the_report(viewed, folder):
 
 
 def totals(slices):
-    """How many, and how long."""
+    """(number of slices, their time)"""
     return sum(one[5] for one in slices), sum(one[6] for one in slices)
 
 
@@ -138,13 +139,13 @@ def test_a_browser_shows_the_log_and_the_kernel_that_is_asked_for(viewed, folder
     shown = subprocess.run([*browse, "--virtual-time-budget=20000", f"{viewed.address}#{state}"], stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, timeout=tracing.PATIENCE_S, env=environment).stdout.decode("utf-8")
     assert "gemm_60us   kernel" in shown and "60.000 us, from" in shown and "; found: 1 here" in shown
-    assert "GPU time: 3.40 ms" in shown  # the flame graph came, too
+    assert "GPU time: 3.40 ms" in shown  # the flame graph is shown, too
 
 
 def test_with_sudo_it_is_the_user_who_called_that(folder, tmp_path):
     log = tmp_path / "trace.gpt"
     log.write_bytes((folder / "trace.gpt").read_bytes())
-    log.chmod(0o600)  # root opens it, the user reads on
+    log.chmod(0o600)  # root opens it, the user reads it
     running = Viewed(log, env={"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)})
     running.tracks()
     status = pathlib.Path(f"/proc/{running.process.pid}/status").read_text(encoding="ascii")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The page of `gputrace view` in a browser, as someone uses it: keys, mouse, search, a narrow window, a second tab; what is not read
-yet, cut short, empty or gone is said."""
+"""The page of `gputrace view` in a browser, as a user handles it: keys, mouse, search, a narrow window, a second tab;
+it says what is not read yet, cut short, empty or gone."""
 
 import contextlib
 import http.server
@@ -32,7 +32,7 @@ def plain():
 for number in range({STEPS}):
     forward(), plain()
 '''
-GUTTER, AXIS = 210, 22  # of the timeline in the page
+GUTTER, AXIS = 210, 22  # sizes of the timeline in the page, in pixels
 
 
 @pytest.fixture(scope="module")
@@ -81,13 +81,13 @@ def page(chromium, view):
 
 
 def shown(page):
-    """(from, to) in nanoseconds, as the address has it."""
+    """(from, to) in nanoseconds, from the page's address."""
     given = urllib.parse.parse_qs(page.evaluate("location.hash.slice(1)"))
     return int(given["from"][0]), int(given["to"][0])
 
 
 def picked(page):
-    """The slice that is picked, as the address has it."""
+    """The picked slice, from the page's address."""
     return urllib.parse.parse_qs(page.evaluate("location.hash.slice(1)")).get("at", [None])[0]
 
 
@@ -101,7 +101,7 @@ def shows_other(page, before):
 
 
 def at_kernels(page, view):
-    """The page shows the kernels; (left, top) of the first in the window, nanoseconds a pixel."""
+    """Lets the page show the kernels; returns left and top of the first in the window, and nanoseconds per pixel."""
     hit = view.fetch("find?text=gemm_60us")
     wide_ns = 20 * hit["length"]
     page.evaluate(f"location.hash = 'from={hit['start']}&to={hit['start'] + wide_ns}'")
@@ -148,7 +148,7 @@ def test_a_search_goes_from_slice_to_slice_round_the_log(page):
         page.key("Enter")
         tracing.until(lambda: picked(page) != found[-1])
         found.append(picked(page))
-        page.until("tl-detail", "60.000 us, from")  # that slice alone, not those that were drawn together before
+        page.until("tl-detail", "60.000 us, from")  # that slice alone, not the slices drawn as one box before
     assert len(set(found)) == STEPS + 1
     page.key("Enter")
     page.until("tl-about", "from the start on again")
@@ -173,7 +173,7 @@ def test_a_click_says_what_a_slice_is_and_two_show_it_alone(page, view):
     tracing.until(picked)
     assert "gemm_60us" in page.text("tl-detail") and "train.py" in page.text("tl-detail")
     _, detail_top, _, detail_height = page.box("tl-detail")
-    assert detail_top + detail_height < page.box("tl-view")[1] + 1  # where it is seen
+    assert detail_top + detail_height < page.box("tl-view")[1] + 1  # inside the visible view
     before = shown(page)
     page.click(left + 10, top, times=2)
     alone = shows_other(page, before)
@@ -284,19 +284,19 @@ def test_a_port_that_is_taken_is_named(log, tmp_path):
     assert done.code == 1 and f"port {port}: " in done.stderr and "in use" in done.stderr
 
 
-# ---- until all is read ---------------------------------------------------------------------------------------------
+# ---- a log that is half read ----------------------------------------------------------------------------------------
 
 SPAN = 1000000000
 HALF_READ = {"span": SPAN, "read": SPAN // 2, "done": False, "slices": 1, "places": 3, "sampled": 0.0625,
              "tracks": [[0, "stream 7", "GPU 0 a GPU", 1, 6], [1, "stream 8", "GPU 0 a GPU", 1, 6]]}
-# Of stream 7 there is an estimate from 0.6 to 0.8 s, stream 8 is idle as far as it is read.
+# Stream 7 has an estimate from 0.6 to 0.8 s; stream 8 is idle as far as it has been read.
 HALF_DRAWN = {"from": 0, "to": SPAN, "least": 1, "rows": [[0, 0, [SPAN // 10, SPAN // 10, 0, 1, SPAN // 10]]],
               "estimates": [[0, 0, [SPAN * 6 // 10, SPAN * 2 // 10, 0, 500, SPAN // 10]]], "labels": {"0": ["gemm_60us", "", 2]}, "left_out": 0}
 
 
 @pytest.fixture
 def half_read(view):
-    """An address that answers for ever as a gputrace that has read half of its log."""
+    """The address of a server that always answers like a gputrace that has read half of its log."""
     _, body = view.ask("")
     answers = {"/": ("text/html; charset=utf-8", body), "/tracks": ("application/json", json.dumps(HALF_READ).encode("ascii")),
                "/slices": ("application/json", json.dumps(HALF_DRAWN).encode("ascii"))}
@@ -339,11 +339,11 @@ def test_what_is_not_read_yet_does_not_look_idle(chromium, half_read):
     first, second = AXIS + 20 + 2, AXIS + 20 + 22 + 2
     tracing.until(lambda: page.evaluate(COLOURS % (GUTTER, GUTTER, first, first, first, second))["estimate"] > 2)
     colours = page.evaluate(COLOURS % (GUTTER, GUTTER, first, first, first, second))
-    assert colours["idle"] == 1  # of a range without grid: nothing but paper
-    assert colours["unread"] > 1 and colours["blank"] > 1  # hatched, whatever is drawn there
+    assert colours["idle"] == 1  # a range without grid has the background colour only
+    assert colours["unread"] > 1 and colours["blank"] > 1  # hatched, whatever is drawn on it
     page.focus("tl-search")
     for letter in "gemm":
         page.key(letter)
-    page.until("tl-about", "found: 1 here")  # an estimate was not found
+    page.until("tl-about", "found: 1 here")  # the search skips estimates
     page.close()
     assert not chromium.exceptions()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""GPU times when someone sets the wall clock, in which CUPTI reports them, in the middle of a trace."""
+"""GPU times when the wall clock, in which CUPTI reports them, is set during a trace."""
 
 import pathlib
 import time
@@ -12,24 +12,24 @@ import tracing
 from reading import chrome
 
 STEPS = 20
-OPERATIONS = 20 * STEPS  # that they put on the GPU
+OPERATIONS = 20 * STEPS  # GPU operations of these steps
 SECOND_NS = 10**9
 
 
 def logged(folder):
-    """How many GPU operations the log holds."""
+    """Number of GPU operations in the log."""
     return sum(logfile.gpu_operations(log) for log in folder.glob("trace.gpt.part-*"))
 
 
 def sampled(folder, ahead):
-    """Whether the agent's last sample is of a clock that is `seconds` seconds ahead of this machine's."""
+    """Whether the agent's last sample is of a clock `ahead` seconds ahead of this machine's."""
     now = time.time_ns() - time.monotonic_ns()
     offsets = [offset for log in folder.glob("trace.gpt.part-*") for offset in logfile.agent_wall_offsets(log)]
     return bool(offsets) and abs(offsets[-1] - now - ahead * SECOND_NS) < SECOND_NS
 
 
 def distances(folder, trace):
-    """From where the simulated GPU placed each operation to where the trace has it."""
+    """Start of each operation in the trace minus its start on the simulated GPU, in ns."""
     work = {(op["corr"], op["node"]): op for op in reading.simulated.work(reading.simulated.load(folder / "gpu.json"))}
     events = chrome.events(trace, *chrome.GPU)
     assert len(events) == len(work)
@@ -47,10 +47,10 @@ def test_a_wall_clock_that_is_set_moves_no_gpu_operation(tmp_path, seconds):
         running.wait_line("ready")
         for phase, ahead in enumerate((0, seconds, 0), 1):
             running.ask(f"set_clock {library} {ahead}")
-            tracing.until(lambda: sampled(tmp_path, ahead))  # a clock that is set back at once is seen by no one
+            tracing.until(lambda: sampled(tmp_path, ahead))  # the agent must sample the clock before it is set back
             running.ask(f"steps {STEPS}")
             running.ask("finish")
-            # the simulated GPU gives an operation the wall clock's time when it reports it
+            # the simulated GPU takes the wall clock when it reports an operation
             tracing.until(lambda: logged(tmp_path) == phase * OPERATIONS)
         running.end().must_be(0)
     trace = reading.trace_of(tmp_path / "trace.json")
@@ -59,7 +59,7 @@ def test_a_wall_clock_that_is_set_moves_no_gpu_operation(tmp_path, seconds):
     assert receipt["early"] == receipt["bad_records"] == receipt["gpu_operations_untimed"] == 0
     offsets = distances(tmp_path, trace)
     assert len(offsets) == 3 * OPERATIONS
-    assert max(offsets) - min(offsets) <= 2 * receipt["clock_error_ns"] + 1000  # and a rounding of both
+    assert max(offsets) - min(offsets) <= 2 * receipt["clock_error_ns"] + 1000  # and rounding at both ends
 
 
 def set_clock(folder, seconds):
@@ -68,7 +68,7 @@ def set_clock(folder, seconds):
 
 
 def faketime(seconds):
-    """libfaketime itself, of Debian's package faketime."""
+    """Environment for the real libfaketime, from Debian's package faketime."""
     libraries = sorted(pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
     if not libraries:
         pytest.skip("there is no libfaketime (tools/deps test)")
@@ -77,7 +77,7 @@ def faketime(seconds):
 
 @pytest.mark.parametrize("seconds", [86400, -600, "libfaketime"])
 def test_a_process_whose_clocks_are_not_the_machines_has_its_gpu_times(tmp_path, seconds):
-    """As under libfaketime, which fakes CLOCK_MONOTONIC, too: that of the probes is the kernel's."""
+    """E.g. under libfaketime, which also fakes CLOCK_MONOTONIC: the probes use the kernel's clock."""
     variables = faketime(86400) if seconds == "libfaketime" else set_clock(tmp_path, seconds)
     program = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")
     command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.gpt", "trace.json"), "--", "env", *variables, *program]
@@ -94,5 +94,5 @@ def test_a_process_whose_clocks_are_not_the_machines_has_its_gpu_times(tmp_path,
     offsets = distances(tmp_path, trace)
     assert max(offsets) - min(offsets) <= 2 * receipt["clock_error_ns"] + 1000
     calls = chrome.events(trace, "cuda_runtime", "cuda_driver")
-    first, end = min(call["ts"] for call in calls), max(call["ts"] + call["dur"] for call in calls)  # the last one waits
+    first, end = min(call["ts"] for call in calls), max(call["ts"] + call["dur"] for call in calls)  # the last waits
     assert all(first <= event["ts"] <= end for event in chrome.events(trace, *chrome.GPU))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""`gputrace why`: what a program loses on purpose, and measures itself, is named first, with its line and its time."""
+"""`gputrace why`: time that a program loses on purpose, and measures, is named first, with its line and duration."""
 
 import json
 import re
@@ -28,13 +28,13 @@ def in_ms(number, unit):
 
 
 def losses(text):
-    """[(title, ms, what stands below it)], in their order."""
+    """[(title, ms, text below the title)], in order."""
     parts = LOSS.split(text.split("\nWhat was lost")[0])
     return [(parts[i + 3], in_ms(parts[i + 1], parts[i + 2]), parts[i + 4]) for i in range(1, len(parts), 5)]
 
 
 def account(text):
-    """{what: ms} of the table below."""
+    """{what: ms} of the table below the losses."""
     lines = text.split("\nWhat was lost, each moment once")[1].splitlines()
     unit = lines[1].split()[0]
     rows = (re.match(r" *([\d.,]+) +[\d.-]+  (.*)$", line) for line in lines[2:])
@@ -42,7 +42,7 @@ def account(text):
 
 
 def why(folder, *command, env=None):
-    """What it says live, and the log."""
+    """(output of a live `gputrace why`, its log)"""
     log = folder / "trace.gpt"
     return tracing.gputrace(folder, "why", "-q", "-o", log, "--", *command, env=env).must_be(0).stdout, log
 

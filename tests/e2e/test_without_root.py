@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A trace by the agent alone: for a user who may do nothing it says what root's says, and harms no one."""
+"""A trace by the agent alone: a user without capabilities gets the same as root, and no program is harmed."""
 
 import collections
 import os
@@ -21,7 +21,7 @@ LAUNCHES = 4000
 
 
 def as_user(folder, command, *options, prefix=(), flags=(), names=("trace.gpt", "trace.json"), **more):
-    """gputrace -- COMMAND by uid 1000 without a capability."""
+    """Runs gputrace -- COMMAND as uid 1000 without capabilities."""
     return tracing.command(folder, AS_USER, *flags, *prefix, folder / "gputrace", *tracing.outputs(folder, *names), *options,
                            "--", *command, **more)
 
@@ -37,7 +37,7 @@ def trees(folder, python):
 
 
 def launches(trace):
-    """{tid: [stack of each launch in the order in which they were made]}"""
+    """{tid: [stack of each launch, in order]}"""
     threads = collections.defaultdict(list)
     for event in sorted(chrome.events(trace, "cuda_runtime"), key=lambda event: event["ts"]):
         if event["name"] == "cudaLaunchKernel":
@@ -46,7 +46,7 @@ def launches(trace):
 
 
 def assert_whole(folder, done):
-    """Every launch is there with its stack and its time, and the program did what it does without gputrace."""
+    """Every launch is there with its stack and its time, and the program behaved as without gputrace."""
     done.must_be(0)
     trace = reading.trace_of(folder / "trace.json")
     truth = reading.program(folder / "program.json")
@@ -62,7 +62,7 @@ def assert_whole(folder, done):
 
 
 def test_every_stack_is_what_the_interpreter_says(every_python, desk):
-    """Random call trees on four threads; a Python in a root of its own can only be started by root."""
+    """Random call trees on four threads; only root can start a Python in its own root."""
     if "roots" in str(every_python):
         done = tracing.command(desk, desk / "gputrace", "--way", "agent", *tracing.outputs(desk, "trace.json"), "--",
                                *trees(desk, every_python), env={"TMPDIR": desk})
@@ -80,7 +80,7 @@ def test_a_user_has_launches_lines_times_and_completeness(desk):
 
 
 def test_the_same_run_says_the_same_as_by_bpf(desk):
-    """Two runs: thread ids and times of day differ, lines, kernels and durations do not."""
+    """These are two runs: thread ids and times of day differ, but lines, kernels and durations are equal."""
     traces = []
     for way in ("bpf", "agent"):
         tracing.command(desk, desk / "gputrace", "--way", way, *tracing.outputs(desk, "trace.json"), "--", *trains(desk)).must_be(0)
@@ -97,12 +97,12 @@ def test_a_filter_of_system_calls_lets_it_work(desk, filtered):
 
 
 def test_a_filter_of_the_programs_own_is_not_met(desk):
-    """It ends who makes a call that the agent makes where there is none."""
+    """The program's filter kills it at a call that the agent makes only where there is no filter."""
     assert_whole(desk, as_user(desk, [*DOCKER, "--kill", "close_range", *trains(desk)]))
 
 
 def test_a_root_that_cannot_be_written_and_a_tmp_without_execution_are_enough(desk):
-    """The agent is loaded from the one place that can be written and executed."""
+    """The agent is loaded from the only place that is writable and executable."""
     assert_whole(desk, as_user(desk, trains(desk), flags=("--read-only",), env={"HOME": "/nonexistent"}))
 
 
@@ -114,7 +114,7 @@ def test_a_program_that_closes_every_descriptor_is_traced_on(desk):
 
 
 def test_a_full_ring_is_counted(desk):
-    """gputrace stands still while the program launches: nothing is lost without an account."""
+    """gputrace is stopped while the program launches: each lost record is counted."""
     program = trains(desk, "--until", desk / "stop")
     command = [AS_USER, desk / "gputrace", "-v", "--buffer", "64K", *tracing.outputs(desk, "trace.json"), "--", *program]
     with tracing.Running(command, desk) as running:
@@ -167,14 +167,14 @@ def test_gputrace_ends_with_a_whole_log_when_the_program_is_killed(desk):
 
 
 def shared_kb(pid):
-    """What the process keeps of its ring in memory."""
+    """KB of its ring that the process keeps in memory."""
     kept, of_ring = 0, False
     for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
         if "-" in line.split()[0]:
             of_ring = "gputrace-ring" in line
         elif line.startswith("Rss:") and of_ring:
             kept += int(line.split()[1])
-    return max(kept - 8, 0)  # its first two pages
+    return max(kept - 8, 0)  # without the first two pages
 
 
 def command_line(pid):
