@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""gputrace dump: of programs that hang in many ways it names the thread that they say is to blame, on every CPython."""
+"""gputrace dump: programs that hang in many ways report the thread to blame; the dump names it, on every CPython."""
 
 import contextlib
 import ctypes

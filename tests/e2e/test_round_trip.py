@@ -106,7 +106,7 @@ def test_a_database_has_the_same_idle_time_by_other_causes(run):
 @pytest.mark.parametrize("file", FILES)
 def test_so_are_those_of_a_training_with_pytorch(torch_run, file):
     # without ops a database has no forward lines and no tree of them
-    # nor what the CPU did by ops and collections, nor therefore the lines for which GPUs idled
+    # without ops and collections it lacks what the CPU did, and so the lines for which GPUs idled
     for which in ("report", "capture", "lists") if file.endswith(".sqlite") else REPORTS:
         assert_same(torch_run, file, which)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A process that is slow to attach costs the others nothing."""
+"""A process that is slow to attach does not delay others or lose their records."""
 
 import logfile
 import machine

@@ -36,9 +36,9 @@ class Seen:
         self.ops = [e for e in self.events if e.get("cat") == "cpu_op" and e["ph"] == "X"]
 
     def reported(self):
-        """{tid: [(name, device type and id, address, bytes, sums) of each event]}.  Frees of CPU blocks allocated before
-        the section are left out, as torch.profiler has fewer of them; so are the CPU's sums, which start at each
-        profiler's start."""
+        """{tid: [(name, device type and id, address, bytes, sums) of each event]}.  Frees of CPU blocks from before the
+        section are left out, as torch.profiler has fewer of them; so are the CPU's sums, which start at each profiler's
+        start."""
         threads, held = collections.defaultdict(list), set()
         for event in self.memory:
             args = event["args"]
