@@ -82,7 +82,7 @@ def test_a_child_that_starts_cuda_by_itself_has_gpu_times(tmp_path):
 
 
 def test_a_child_whose_agent_came_with_the_fork_is_reported_to_have_none(tmp_path):
-    """libcuda was mapped at the fork, and the agent was in, waiting for CUDA: its thread does not survive a fork."""
+    """libcuda was mapped at the fork, and the agent was loaded and waited for CUDA: it does not survive a fork."""
     with tracing.target(tmp_path, "late", truth=tmp_path / "gpu-%p.json") as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
             tracing.until(lambda: "gputrace-agent" in tracing.threads(target.pid))

@@ -196,7 +196,7 @@ def make_library_with_symbols(path, count):
 
 
 def assert_bounded(times_ns):
-    """Times of a process's mapping records: 64 in half a second (GPT_MAPPED_MOST), so at most 128 in any half."""
+    """A process has 64 mapping records in half a second at most (GPT_MAPPED_MOST), so 129 take longer than that."""
     assert all(after - before >= 500000000 for before, after in zip(times_ns, times_ns[128:]))
 
 
