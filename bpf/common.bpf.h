@@ -60,7 +60,8 @@ struct {
 	__type(value, struct gpt_process_state);
 } processes SEC(".maps") __attribute__((weak));
 
-/* Processes with an agent at work, and the agent's state; with GPT_AGENT_READY, symbol probes report nothing. */
+/* Processes with an agent at work, and the agent's state; in all states but GPT_AGENT_BORROWING symbol probes report
+ * nothing. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, GPT_MAX_PROCESSES);

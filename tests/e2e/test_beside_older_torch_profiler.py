@@ -338,7 +338,7 @@ def test_its_first_session_falls_into_the_trace_of_a_command(any_cupti, tmp_path
         must_be_under_its_line(traced(holder), holder.did(name))
 
 
-def test_launches_under_capture_are_reported_from_lost_ones(tmp_path):
+def test_launches_under_capture_are_distinguished_from_lost_ones(tmp_path):
     """No callback reports a graph's nodes, but CUPTI's API activity records say when a capture begins and ends."""
     command = [machine.older_torch(), machine.WORKLOADS / "torch_graph.py", "--replays", "20"]
     tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *command))

@@ -37,7 +37,7 @@ def test_they_are_no_loss(attached):
     assert ", 0 lost;" in attached[1]
 
 
-def test_programs_are_reported_them_by_name(attached):
+def test_tables_for_programs_have_them_by_name(attached):
     folder, _ = attached
     said = tracing.gputrace(folder, "report", "--format", "json", folder / "trace.gpt").must_be(0).stdout
     (losses,) = [table for table in json.loads(said)["tables"] if table["id"] == "losses"]

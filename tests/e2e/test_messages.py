@@ -104,7 +104,7 @@ CALLS = "import ctypes, sys; ctypes.CDLL(sys.argv[1]).cudaDeviceSynchronize()"
     ([], "see that CUDA starts there (nvidia-smi)", [START, "gputrace doctor"]),
     (["--agent", "off"], "the trace was taken with --agent off. To get them: record without it.",
      [START, "gputrace doctor", "nvidia-smi"])], ids=("no driver", "--agent off"))
-def test_who_started_the_program_is_not_reported_to_start_it(cudart, tmp_path, options, has, lacks):
+def test_who_started_the_program_is_not_asked_to_start_it(cudart, tmp_path, options, has, lacks):
     program = [machine.any_python(), "-c", CALLS, cudart]
     report = said(tracing.gputrace(tmp_path, *options, "-o", "t.gpt", "--", *program).must_be(0))
     assert has in report and not [text for text in lacks if text in report], report

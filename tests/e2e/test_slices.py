@@ -205,7 +205,7 @@ def test_what_the_log_does_not_have_is_named(run, tmp_path, options, said):
     assert done.stderr.startswith(f"gputrace: {said}")
 
 
-def test_a_process_that_is_missing_is_reported_from_those_there_are(run, gpu, tmp_path):
+def test_a_process_that_is_missing_is_distinguished_from_those_in_the_log(run, gpu, tmp_path):
     done = tracing.gputrace(tmp_path, "report", run / "trace.gpt", "--process", "1").must_be(1)
     for pid in gpu:
         assert f"{pid} (python3)" in done.stderr

@@ -27,6 +27,4 @@ struct fake_torch {
 	void (*release)(void);	     /* the list */
 };
 
-/* Exported as fake_torch. */
-
 #endif

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Benchmarks of the cost of tracing; included by the top Makefile.
 #
-#   bench            all of them but scale, view, ops, foreign, merge and dump, one after the other; fails when one misses the project's numbers
+#   bench            all of them but scale, view, ops, foreign, merge, blame, dump and ways, one after the other; fails when one misses the project's numbers
 #   bench-probe      a launch probe with its Python stack against an empty uprobe (root)
 #   bench-calls      a Python call under --python-calls against a bare one (root)
 #   bench-rate       nothing lost at the highest rate; the collector's CPU; attach and detach (root)

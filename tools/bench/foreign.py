@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The cost of a report of another tool's file: CPU, memory, and disk space used meanwhile.
+"""The cost of a report of another tool's file: time, CPU and memory.
 
     foreign.py BUILD [--launches N]
 

@@ -122,7 +122,7 @@ unsigned attach_site_count(const struct attach *attach);
 
 /*
  * The result of attach_options.python_calls: 1 calls of some followed process were traced, -ENOTSUP there were Pythons
- * but none whose calls can be traced (why[] names one and the reason), 0 no Python was met (yet).
+ * but none whose calls can be traced (why[] is the path of one), 0 no Python was met (yet).
  */
 int attach_python_calls(const struct attach *attach, char *why, size_t why_size);
 

@@ -34,8 +34,8 @@ void records_set_sizes(struct records *records, const uint16_t sizes[CUPTI_KIND_
 void records_buffer(struct records *records, uint8_t *buffer, size_t valid);
 
 /*
- * Converts a buffer that CUPTI did not return; it is zero after its records.  Takes only GPU work that ended between
- * the two wall-clock times; counts nothing as malformed, but counts the records of another client.
+ * Converts a buffer that CUPTI did not return; it is zero after its records.  Takes only GPU work that started and
+ * ended between the two wall-clock times; counts nothing as malformed, but counts the records of another client.
  */
 void records_abandoned(struct records *records, uint8_t *buffer, size_t bytes, const uint64_t between_wall_ns[2]);
 

@@ -172,8 +172,10 @@ bool builder_add_agent_clock_sample(struct builder *builder, struct process_imag
 /* A CUPTI client registers buffers for activity records; own: it is the agent, else another client. */
 void builder_add_registration(struct builder *builder, uint32_t pid, uint64_t time_ns, bool own);
 
-/* A kernel's name (mangled), before the first kernel that has it. */
-/* place: of the kernel's function in the source, "" where it is not known. */
+/*
+ * A kernel's name (mangled), before the first kernel that has it.  place: of the kernel's function in the source, ""
+ * where it is not known.
+ */
 void builder_add_name(struct builder *builder, struct process_image program, uint32_t key, struct text name,
 		      struct text place);
 bool builder_add_gpu_work(struct builder *builder, struct process_image program, const struct new_gpu_work *work);

@@ -28,9 +28,9 @@ enum model_gpu_times {
 	MODEL_GPU_TIMES_OFF,
 };
 
-/* Where a part of the model comes from: one recording on one machine, with its own clock and its own losses. */
 #define MODEL_LABELS_MAX 32 /* of a recording */
 
+/* Where a part of the model comes from: one recording on one machine, with its own clock and its own losses. */
 struct model_source {
 	const char *version, *host, *kernel, *target; /* of the recorder; "" not recorded */
 	const char *boot; /* of the machine: sources of one boot share one clock; "" not recorded */
@@ -156,7 +156,7 @@ struct model {
 
 	struct model_source *sources; /* at least one */
 	uint32_t source_count;
-	void *private; /* memory that all of it lies in */
+	void *private; /* memory of the strings */
 };
 
 void model_free(struct model *model);

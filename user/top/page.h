@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What `gputrace top` shows, as lines of text, and what keys do with it.  It knows no terminal: screen.c draws the
- * lines; block.c prints some of them where there is none.
+ * lines; top_block_put prints some of them where there is none.
  */
 #ifndef GPUTRACE_TOP_PAGE_H
 #define GPUTRACE_TOP_PAGE_H

@@ -22,7 +22,7 @@ enum { TRAIN = 1, LOAD, WAITS, LAUNCH, HOLDS, WORKS, LOADER }; /* stacks */
 static void begin(struct log_builder *log)
 {
 	static const struct {
-		uint32_t pid, lasti; /* train.py:30 + lasti / 2 */
+		uint32_t pid, lasti; /* train.py:30 + lasti / 2; of WORKS data.py:16 + lasti / 2 */
 	} lines[] = {[TRAIN] = {PID, 2},  [LOAD] = {PID, 4},   [WAITS] = {PID, 6},
 		     [LAUNCH] = {PID, 8}, [HOLDS] = {PID, 10}, [WORKS] = {WORKER, 2}};
 

@@ -119,7 +119,7 @@ static void wait_until_ended(unsigned count)
 {
 	while (ended < count)
 		pause_a_little();
-	/* the last one has left the list, too, in which a second one for its process would be refused */
+	/* the last one has left the list, too: a second one for its process would be refused until then */
 	for (;;) {
 		struct entering *entering;
 		struct inject_result result;

@@ -111,7 +111,7 @@ static void a_piece_may_give_work_and_wait_for_it(void **state)
 }
 
 /* The giver and its worker wait for each other at a barrier. */
-struct collective_arrival {
+struct rendezvous {
 	pthread_barrier_t both;
 	struct work work;
 };
@@ -123,14 +123,14 @@ static void meet(void *context)
 
 static void it_is_done_while_the_giver_goes_on(void **state)
 {
-	struct collective_arrival arrival = {.work = {0}};
+	struct rendezvous rendezvous = {.work = {0}};
 
 	workers_use(WORKERS_MAX);
-	pthread_barrier_init(&arrival.both, NULL, 2);
-	workers_give(&arrival.work, meet, &arrival.both);
-	pthread_barrier_wait(&arrival.both);
-	workers_wait(&arrival.work);
-	pthread_barrier_destroy(&arrival.both);
+	pthread_barrier_init(&rendezvous.both, NULL, 2);
+	workers_give(&rendezvous.work, meet, &rendezvous.both);
+	pthread_barrier_wait(&rendezvous.both);
+	workers_wait(&rendezvous.work);
+	pthread_barrier_destroy(&rendezvous.both);
 }
 
 static void each_is_done_once(void **state)

@@ -154,7 +154,7 @@ static void another_job_s_group_of_the_same_name_is_another_one(void **state)
 	for (int i = 0; i < 2; i++)
 		add(&job, i, 4 + (uint64_t)i, "nccl:all_reduce", WORK_SCHEDULED);
 	job.processes[1].job = "localhost:2";
-	for (int i = 0; i < 2; i++) { /* only these two are there */
+	for (int i = 0; i < 2; i++) { /* of a group whose members are not known */
 		job.groups[i].rank_count = 0;
 		job.groups[i].description = "";
 	}

@@ -665,7 +665,7 @@ static void hostile_batches_are_refused(void **state)
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)
 		if (unpack_tight(unpacker, lies[i].bytes, lies[i].size, lies[i].record_bytes) != -EPROTO)
 			fail_msg("taken: %s", lies[i].what);
-	/* all the same in good order: a batch of 24 bytes with a record of 16; one of 8 */
+	/* a valid one: a batch of 24 bytes with a record of 16 */
 	assert_int_equal(unpack_tight(unpacker, (const uint8_t[]){2, 2, 13, 3, 1, 16, 0, 0, 1, 32, 0, 0, 0}, 13, 24),
 			 0);
 	unpacker_free(unpacker);

@@ -80,7 +80,6 @@ static void range(struct log_builder *log, uint16_t what, uint64_t time_ns, cons
 	log_agent_range(log, &(struct gpt_agent_range){.time_ns = time_ns, .tid = TID, .what = what}, name, "");
 }
 
-/* A launch with a stack of `count` frames, innermost first: code objects and offsets of instructions. */
 static void launch(struct log_builder *log, uint32_t tid, uint64_t time_ns, uint64_t stack)
 {
 	log_launch(log, PID, tid, time_ns, stack, (uint32_t)time_ns);

@@ -39,7 +39,7 @@ struct tables {
 static struct tables *tables;
 static uint32_t code_age = 1, code_descriptions;
 
-/* Whether what is read belongs to the calling thread as long as it runs. */
+/* The calling thread. */
 static __thread struct {
 	uint64_t program;	   /* the process's when the thread was announced, 0: not announced */
 	uint64_t tstate, searched; /* gpt_thread_state */

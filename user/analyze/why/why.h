@@ -22,7 +22,7 @@ struct why_line {
 	uint32_t line;	    /* NONE: the cause has none */
 	uint32_t from_line; /* PYTHON: the line of the CUDA call before, NONE */
 	uint32_t detail, extra;
-	uint32_t process; /* model.processes: whose GPU work came late */
+	uint32_t process; /* model.processes: the line's */
 	uint64_t ns, count;
 	uint64_t after_ns;	    /* of ns: time after the calls (idle_row.after) */
 	uint64_t calls, calls_ns;   /* SYNC, ALLOC, CALL, COPY: all such calls of the line, and the time in them */

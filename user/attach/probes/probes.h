@@ -50,7 +50,7 @@ void file_attach_python(struct files *files, struct probed_file *file, const str
 
 /*
  * Probes the autograd engine, once it is wanted, and the profiler's buffers. Takes a tenth of a second the first time
- * (the library has 200,000 symbols), so not while a process waits for it.
+ * (the library has 200,000 symbols and more), so not while a process waits for it.
  */
 void file_attach_torch(struct files *files, struct probed_file *file);
 

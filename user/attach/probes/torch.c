@@ -13,7 +13,7 @@
 /* libkineto::CuptiActivityApi::bufferCompleted, PyTorch 2.11 to 2.15; its arguments: bpf/cupti.bpf.c */
 #define BUFFER_COMPLETED "_ZN9libkineto16CuptiActivityApi15bufferCompletedEP8CUctx_stjPhmm"
 
-/* Functions to probe, found in one pass: libtorch_cpu has 600,000 symbols. */
+/* Functions to probe, found in one pass: libtorch_cpu has 200,000 to 600,000 symbols. */
 enum torch_function { ENGINE_BEGIN, ENGINE_NODE, BUFFERS, TORCH_FUNCTIONS };
 
 /* The engine's functions are matched by the part of their mangled names that does not depend on their parameters. */

@@ -20,8 +20,7 @@ struct shares;
 char *shares_name(void);
 
 /*
- * Listens by that name; agents get nothing of `wanted` before shares_begin. uid: whose processes are let in; bytes: of
- * a ring's data, a power of two. 0 or -errno.
+ * Listens by that name. uid: whose processes are let in; bytes: of a ring's data, a power of two. 0 or -errno.
  */
 int shares_open(const char *name, uid_t uid, uint64_t bytes, struct shares **out);
 void shares_close(struct shares *shares);

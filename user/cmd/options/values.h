@@ -79,7 +79,9 @@ int value_steps(const char *text, struct steps_value *steps);
 int value_step(const char *text, struct step_value *step);
 void step_value_free(struct step_value *step);
 
-/* "skip_first=5,wait=5,warmup=2,active=2,repeat=1": each once, in any order; active is needed, the others default to 0.
+/*
+ * "skip_first=5,wait=5,warmup=2,active=2,repeat=1,skip_first_wait=1": each once, in any order; active is needed, the
+ * others default to 0.
  */
 int value_schedule(const char *text, struct gpt_schedule *schedule);
 

@@ -3,8 +3,8 @@
  * Reads JSON from start to end through a buffer, and values in place: a document may be larger than memory.  Made for
  * values of a few megabytes in documents of gigabytes.  The document is hostile.
  *
- * A value that is not in the buffer as a whole stops the reader (json_stops); the caller goes back to where the value
- * began (json_keep), reads more (json_refill), and tries again.
+ * A value that is not in the buffer as a whole stops the reader (json.stopped); the caller goes back to where the value
+ * began, reads more (json_refill), and tries again.
  */
 #ifndef GPUTRACE_INPUT_JSON_H
 #define GPUTRACE_INPUT_JSON_H

@@ -16,8 +16,8 @@ struct row_ranges *row_ranges_new(const struct foreign_file *file);
 void row_ranges_free(struct row_ranges *ranges);
 
 /*
- * The rows of a range that has start and end in one, as the file has it: of what is pushed or started a second one
- * for its end.  what: MARK, PUSH or START.
+ * The rows of a range whose start and end the file has in one entry. PUSH gets a second row for its end. what: MARK,
+ * PUSH or START.
  */
 void row_ranges_add(struct rows *rows, const struct row_range *range, bool ended);
 

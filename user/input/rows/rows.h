@@ -49,7 +49,7 @@ struct row {
 	uint32_t corr; /* 0: none */
 };
 
-/* text: "file(line): function"; a file of its own where the source has one. */
+/* text: "file(line): function". */
 struct row_function {
 	struct row row;
 	uint32_t called_from; /* line of the enclosing function, 0: not known */

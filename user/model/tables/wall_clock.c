@@ -112,7 +112,7 @@ struct reading {
 	uint64_t after_ns;   /* how long after not_before_ns, 0: not known */
 };
 
-/* The sample of [first, last] nearest to a time; starts at *near. */
+/* The sample of [first, last] nearest to a time; near: the first guess. */
 static size_t nearest_sample(const struct wall_clock_track *track, size_t first, size_t last, uint64_t mono_ns,
 			     size_t near)
 {
