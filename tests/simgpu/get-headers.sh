@@ -1,5 +1,5 @@
 #!/bin/sh
-# get-headers.sh: prints a folder with CUDA 13's and CUPTI's headers: the toolkit's if there is one
+# get-headers.sh: prints a folder with CUDA 13's and CUPTI's headers: the toolkit's if it is installed
 # (CUDA_HOME, or the usual place), else the header packages from PyPI, fetched once into the cache.
 set -eu
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# list-unsupported.sh REAL.so PREFIX SOURCE.c...: what REAL exports beginning with PREFIX (a regular
-# expression) that the sources do not define, one UNSUPPORTED(name) a line. Its output is kept in the
-# *.inc files; run it again when a newer library exports more.
+# list-unsupported.sh REAL.so PREFIX SOURCE.c...: lists functions that REAL exports, that begin with
+# PREFIX (a regular expression) and that the sources do not define, one UNSUPPORTED(name) a line. The
+# *.inc files are its output; run it again when a newer library exports more.
 set -eu
 real=$1 prefix=$2
 shift 2

@@ -1,7 +1,7 @@
 /*
- * unsupported.h: functions that the real libraries export and the simulated ones do not have. Each
- * only answers "not supported", so that loading and symbol look-up work as with the real ones. The
- * lists beside it are made by list-unsupported.sh.
+ * unsupported.h: functions that the real libraries export and the simulated ones do not implement.
+ * Each only returns "not supported", so that loading and symbol look-up work as with the real ones.
+ * list-unsupported.sh makes the lists (*.inc).
  */
 #ifndef SIMGPU_UNSUPPORTED_H
 #define SIMGPU_UNSUPPORTED_H

@@ -1,7 +1,7 @@
 /*
- * cublas.c: stand-in for libcublas: handles and their settings, and for every function that computes
- * one kernel on the handle's stream, launched by the driver API as the real library does. Results
- * are not computed.
+ * cublas.c: simulated libcublas: handles and their settings. Every function that computes launches
+ * one kernel on the handle's stream, by the driver API as the real library does. Results are not
+ * computed.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * cublaslt.c: stand-in for libcublasLt: descriptors are opaque blocks, the heuristic knows one
- * algorithm, a multiplication is one kernel launched by the driver API.
+ * cublaslt.c: simulated libcublasLt. Descriptors are opaque blocks, the heuristic knows one
+ * algorithm, and a multiplication launches one kernel by the driver API.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { STATUS_SUCCESS = 0, STATUS_ALLOC_FAILED = 3, STATUS_INVALID_VALUE = 7 };
 #define LIBRARY_VERSION 130000
 #define DESCRIPTOR_SIZE 512
 
-/* As cublasLt.h has it: 64 bytes of algorithm, then what follows. */
+/* Layout of cublasLt.h: 64 bytes of algorithm, then the other fields. */
 struct heuristic_result {
 	uint64_t algorithm[8];
 	size_t workspace;

@@ -54,7 +54,7 @@ def run(*command, settings=None, sim=True, timeout=120):
 
 
 def client(*arguments, **settings):
-    """Runs cupti-client; returns what it printed as numbers by key."""
+    """Runs cupti-client; returns the numbers it printed, by key."""
     out = run(os.path.join(build, "cupti-client"), *arguments, settings=settings).stdout
     return {key: int(value) for key, value in (line.split() for line in out.splitlines())}
 
@@ -248,7 +248,7 @@ class Cupti(Case):
         self.check_all(seen)
 
     def test_each_thread_has_a_buffer_unless_the_attribute_says_otherwise(self):
-        """From 13.0 on by itself; a round fits into half a buffer."""
+        """The default from 13.0 on. A round fits into half a buffer."""
         for arguments, settings, several in (((), {}, True), (("one-buffer",), {}, False),
                                              ((), {"SIMGPU_THREAD_BUFFERS": "0"}, False),
                                              ((), {"SIMGPU_CUPTI_VERSION": "12.4"}, False),
@@ -259,7 +259,7 @@ class Cupti(Case):
                 self.assertEqual(seen["buffers"] >= 16, several)
 
     def test_open_buffers_when_another_registers(self):
-        """Each way: who gets them back, and whose records are in them."""
+        """For each setting: the client that gets them back, and the records in them."""
         for buffers in ("0", "1"):
             seen = {way: client("4", "1", "take-over", SIMGPU_OPEN_BUFFERS=way, SIMGPU_THREAD_BUFFERS=buffers)
                     for way in ("forgotten", "given-old", "given-new", "kept-old", "kept-new")}
@@ -285,7 +285,7 @@ class Cupti(Case):
 
 class Python(Case):
     def compare(self, program, entries):
-        """What train.py counted is what the simulator saw, site by site."""
+        """The simulator saw what train.py counted, at each call site."""
         expected, seen = collections.Counter(), collections.Counter()
         for site in program["sites"]:
             if site["gpu_ns"]:
@@ -330,7 +330,7 @@ class Python(Case):
 
 @unittest.skipUnless(torch_python(), "PyTorch is not installed in %s" % CACHE)
 class Torch(Case):
-    # Kineto's own lines on standard error that are no complaint.
+    # Kineto's lines on standard error that are no errors.
     FINE = re.compile(r"profiler_(start|stop|prepare)|^\s*$|STAGE:")
 
     def profiled(self, script, *arguments):
@@ -344,7 +344,7 @@ class Torch(Case):
             return done, entries, json.load(file)
 
     def compare(self, entries, profile):
-        """torch.profiler has each activity that was sent, once, with its duration."""
+        """torch.profiler has each activity that was sent exactly once, with its duration."""
         sent = collections.Counter(
             (e["corr"], e["end"] - e["start"]) for e in truth.work(entries) if e["fate"] == "sent")
         seen = collections.Counter(

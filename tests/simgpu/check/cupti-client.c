@@ -34,7 +34,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of seen */
 static __thread uint32_t last_correlation;
 
 static _Atomic unsigned long requested, completed;
-/* What becomes of our buffers when another client registers. */
+/* What happened to this client's buffers when another client registered. */
 static struct {
 	void *_Atomic buffers[MAX_NOTED];
 	bool registered, registering;
@@ -109,7 +109,7 @@ static void buffer_complete(CUcontext context, uint32_t stream, uint8_t *buffer,
 	left.at_once += left.registering;
 	for (unsigned i = 0; i < requested && i < MAX_NOTED; i++)
 		if (left.buffers[i] == buffer)
-			left.buffers[i] = NULL; /* the address may come again */
+			left.buffers[i] = NULL; /* malloc may reuse the address */
 	while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
 		const uint8_t *bytes = (const uint8_t *)record;
 
@@ -267,7 +267,7 @@ out:
 	pthread_mutex_unlock(&lock);
 }
 
-/* Registers with our buffers open, and lets work be done. */
+/* Registers another client while the first one's buffers are open, then does some work. */
 static void take_over(void)
 {
 	left.registered = left.registering = true;

@@ -1,5 +1,5 @@
 /*
- * injected.c: a library for CUDA_INJECTION64_PATH that only says that it was called.
+ * injected.c: a library for CUDA_INJECTION64_PATH that only prints that it was called.
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /*
  * api.c: one call of an API function, from entry to exit. A call made by another API function (the
- * driver call inside a runtime call) shares the outer one's correlation id; the tool sees both, the
- * ground truth only the outer one.
+ * driver call inside a runtime call) shares the outer call's correlation id. The tool sees both
+ * calls, the ground truth only the outer one.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /*
- * clock.c: the time base. Everything is placed on CLOCK_MONOTONIC; CUPTI's times are CLOCK_REALTIME,
- * reached by an offset that is sampled again when someone has set the clock (NTP slews both clocks
- * alike). Work that ended before and is recorded after that gets the new offset.
+ * clock.c: the time base. Internal times are CLOCK_MONOTONIC; CUPTI's times are CLOCK_REALTIME, by an
+ * offset. It is sampled again after the clock was set (NTP slews both clocks alike). Work that ended
+ * before the clock was set and is recorded after it gets the new offset.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include "sim.h"
 
 #define OFFSET_SAMPLES 20
-#define STEP_NS 50000 /* no look that was not interrupted is that wrong */
+#define STEP_NS 50000 /* the error of an uninterrupted reading is smaller */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int64_t realtime_offset; /* 0: not known */
@@ -29,7 +29,7 @@ uint64_t sim_now(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
-/* The pair with the shortest time around it is the least disturbed one. */
+/* Takes the offset from the reading that took the shortest time: it was disturbed least. */
 static int64_t offset_sample(void)
 {
 	uint64_t best = UINT64_MAX;
@@ -59,7 +59,7 @@ uint64_t sim_to_realtime(uint64_t mono)
 
 	pthread_mutex_lock(&lock);
 	if (is_step(now, realtime_offset)) {
-		/* A look that was interrupted is no reason to change it: times are compared to the ns. */
+		/* The reading may have been interrupted. Tests compare times to the ns, so sample before a change. */
 		offset = offset_sample();
 		if (is_step(offset, realtime_offset))
 			realtime_offset = offset;

@@ -1,6 +1,6 @@
 /*
- * context.c: devices' contexts, and streams. Contexts and streams are never given back to malloc, so
- * a stale handle is harmless; destroyed streams only leave their context's list.
+ * context.c: devices' contexts, and streams. Contexts and streams are never freed, so a stale handle
+ * is harmless; destroyed streams only leave their context's list.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,7 +16,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static CUcontext contexts[MAX_CONTEXTS];
 static _Atomic(CUcontext) primaries[SIM_MAX_DEVICES];
 static unsigned context_count;
-static _Atomic uint32_t last_stream = 6; /* the default stream of the first context is 7, as usual */
+static _Atomic uint32_t last_stream = 6; /* the first context's default stream gets 7, as usual */
 
 static CUstream stream_new(CUcontext context, unsigned flags, int priority)
 {

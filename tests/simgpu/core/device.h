@@ -1,6 +1,6 @@
 /*
- * device.h: what the simulated device answers about itself, in the driver's attribute numbers (the
- * runtime's are the same). Attributes not in the table are 0.
+ * device.h: the simulated device's attributes, by the driver's attribute numbers (the runtime's are
+ * the same). Attributes not in the table are 0.
  */
 #ifndef SIMGPU_DEVICE_H
 #define SIMGPU_DEVICE_H

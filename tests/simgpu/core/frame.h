@@ -1,6 +1,6 @@
 /*
  * frame.h: the real libcudart's functions begin with `push %rbp`, and a tracer puts its probe there.
- * A compiler leaves the push out where no frame is needed, unless SIM_FRAME() asks for one.
+ * A compiler omits the push in a function that needs no frame; SIM_FRAME() forces one.
  */
 #ifndef SIMGPU_FRAME_H
 #define SIMGPU_FRAME_H

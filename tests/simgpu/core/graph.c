@@ -69,8 +69,8 @@ CUgraphNode sim_graph_add(CUgraph graph, CUgraphNodeType type, const struct sim_
 }
 
 /*
- * A clone's source fields name what it was captured as; the graph may be gone by the time of a
- * launch, so ids are copied.
+ * A clone's source fields name the graph and node it was captured as. Ids are copied, because the
+ * graph may be destroyed before a launch.
  */
 CUgraphExec sim_graph_instantiate(CUgraph graph)
 {
@@ -145,7 +145,7 @@ static void leave_capture(CUstream stream)
 	}
 }
 
-/* Streams that joined by an event leave with the one that began. */
+/* Streams that joined by an event leave the capture together with its origin stream. */
 CUgraph sim_capture_end(CUstream handle)
 {
 	CUstream stream = sim_stream_resolve(handle);

@@ -1,6 +1,6 @@
 /*
  * jit.c: the driver's compiler. A kernel called jit_* has no code for this GPU: its first launch compiles it and stores
- * it in the cache; one called jit_cached_* is found there.
+ * it in the cache. A kernel called jit_cached_* is loaded from the cache.
  */
 #include <stdatomic.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * kernel.c: the kernels there are. One entry per mangled name and per registered host stub; a
- * kernel's duration comes from its name and is therefore the same in every run.
+ * kernel.c: the table of kernels. One entry per mangled name and per registered host stub. A
+ * kernel's duration comes from its name, so it is the same in every run.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct CUkern_st *by_name[BUCKETS];
 
-/* What a launch may name: a host stub, or the kernel's own handle. */
+/* The address that a launch names: a host stub, or the kernel's own handle. */
 static struct binding {
 	const void *address;
 	CUkernel kernel;
@@ -36,7 +36,7 @@ static unsigned bucket_of(const void *address)
 	return (unsigned)(((uintptr_t)address >> 4) * 0x9e3779b97f4a7c15u >> 48) % BUCKETS;
 }
 
-/* "spin_120us" and "spin_700ns" say how long they run; 0: the name does not say. */
+/* Duration in ns from a name such as "spin_120us" or "spin_700ns"; 0: the name has none. */
 static uint64_t duration_in_name(const char *name)
 {
 	for (const char *at = strchr(name, '_'); at; at = strchr(at + 1, '_')) {

@@ -1,7 +1,7 @@
 /*
  * memory.c: device, pinned and managed memory. Each kind is one address range, mapped without
- * reserving anything, so that asking what a pointer is comes down to a range check. Blocks freed are
- * kept by size and handed out again; a table per range knows where blocks begin.
+ * reserving memory, so a range check tells a pointer's kind. Freed blocks are kept by size and
+ * reused. A table per range has the starts of blocks.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 #define GRANULE 512u
 #define LARGE (2u << 20)
 #define TOTAL_BYTES (80ull << 30)
-#define PAGES_SHIFT 20 /* blocks are looked up by the megabyte they begin in */
+#define PAGES_SHIFT 20 /* blocks are hashed by the megabyte in which they begin */
 
 struct block {
 	uintptr_t address;
-	size_t size; /* rounded */
+	size_t size; /* rounded up */
 	size_t asked;
 	int device;
 	bool live;

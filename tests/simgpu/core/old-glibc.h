@@ -1,7 +1,7 @@
 /*
- * old-glibc.h: included into all of the simulated GPU, which is also loaded in the roots of older Debian suites
- * (tests/roots). What glibc 2.32 and 2.34 moved from libdl and libpthread to libc is bound to the version of before,
- * which both have.
+ * old-glibc.h: included into every file of the simulated GPU, because it is also loaded in the roots of older Debian
+ * suites (tests/roots). Binds the symbols that glibc 2.32 and 2.34 moved from libdl and libpthread to libc to their
+ * older version, which old and new glibc have.
  */
 #ifndef SIMGPU_OLD_GLIBC_H
 #define SIMGPU_OLD_GLIBC_H

@@ -1,5 +1,5 @@
 /*
- * options.c: the environment variables of the simulated GPU, read once, and its voice on standard
+ * options.c: the environment variables of the simulated GPU, read once, and its messages on standard
  * error. README.md describes each variable.
  */
 #include <pthread.h>

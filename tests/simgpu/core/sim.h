@@ -23,9 +23,9 @@
 
 struct sim_options {
 	int devices;
-	uint32_t queue;	     /* launches a stream takes before the next one has to wait */
+	uint32_t queue;	     /* launches that a stream holds; the next one has to wait */
 	uint64_t latency_ns; /* from submission to the earliest start */
-	uint64_t kernel_ns;  /* of kernels whose name does not say how long; 0: by a hash of it */
+	uint64_t kernel_ns;  /* duration of a kernel whose name has none; 0: by a hash of the name */
 	uint32_t drop_every; /* every Nth GPU record is dropped; 0: none */
 	uint32_t zero_every; /* every Nth kernel record has start = end = 0; 0: none */
 	uint64_t delay_ns;   /* records become deliverable this long after their end */
@@ -34,8 +34,8 @@ struct sim_options {
 	const char *truth;	   /* SIMGPU_TRUTH, or NULL; %p stands for the pid */
 	const char *cupti;	   /* SIMGPU_CUPTI_VERSION, or NULL */
 	const char *open_buffers;  /* SIMGPU_OPEN_BUFFERS, or NULL */
-	int thread_buffers;	   /* SIMGPU_THREAD_BUFFERS; -1: as the version does */
-	uint64_t pool_records;	   /* SIMGPU_POOL; 0: no end */
+	int thread_buffers;	   /* SIMGPU_THREAD_BUFFERS; -1: the version's default */
+	uint64_t pool_records;	   /* SIMGPU_POOL; 0: no limit */
 	bool dropped_fails;	   /* SIMGPU_DROPPED_FAILS */
 	bool clock_falls;	   /* SIMGPU_CLOCK_FALLS */
 	bool unsubscribe_ends;	   /* SIMGPU_UNSUBSCRIBE_ENDS */
@@ -57,8 +57,8 @@ void sim_sleep_until(uint64_t mono);
 struct sim_thread {
 	int tid;
 	int pid;
-	int depth;	      /* API calls this thread is inside of */
-	uint32_t correlation; /* of the outermost one */
+	int depth;	      /* nested API calls of this thread */
+	uint32_t correlation; /* of the outermost call */
 	int device;
 	CUcontext context; /* NULL: none current; the runtime makes the primary one current */
 	int last_error;	   /* cudaGetLastError */
@@ -96,7 +96,7 @@ struct sim_api_info {
 struct sim_api {
 	const struct sim_api_info *info;
 	const void *params;
-	const void *result; /* where the return value lies, at exit */
+	const void *result; /* pointer to the return value, at exit */
 	const char *symbol; /* mangled kernel name, for launches */
 	CUcontext context;
 	uint32_t correlation;
@@ -113,7 +113,7 @@ SIM_EXPORT void sim_api_exit(struct sim_api *call, const void *result, int statu
 /* ---- kernels ---- */
 
 struct CUkern_st {
-	const void *module; /* that it was taken from, NULL: the program's own */
+	const void *module; /* the module it was taken from; NULL: the program's own */
 	char *name;	    /* mangled */
 	uint64_t duration_ns;
 	uint32_t registers;
@@ -126,7 +126,7 @@ SIM_EXPORT CUkernel sim_kernel_of(const void *module, const char *name);
 SIM_EXPORT void sim_kernel_bind(CUkernel kernel, const void *host);
 SIM_EXPORT CUkernel sim_kernel_resolve(const void *host_or_handle); /* NULL: unknown */
 void sim_jit_need(CUkernel kernel);				    /* before its launch */
-void sim_jit_code(const void *image);				    /* text that begins with //jit is compiled */
+void sim_jit_code(const void *image);				    /* compiles text that begins with //jit */
 SIM_EXPORT uint64_t sim_kernel_duration(const char *name);
 SIM_EXPORT const void *sim_kernel(const char *name); /* a handle cudaLaunchKernel takes as func */
 
@@ -146,7 +146,7 @@ struct CUstream_st {
 	unsigned flags;
 	int priority;
 	uint64_t last_end;
-	uint64_t ends[SIM_QUEUE_MAX]; /* of the last pieces of work, in a ring */
+	uint64_t ends[SIM_QUEUE_MAX]; /* end times of the last pieces of work, in a ring */
 	uint32_t submitted;
 	CUgraph capture; /* non-NULL while capturing */
 	uint64_t capture_id;
@@ -159,7 +159,7 @@ struct CUevent_st {
 	uint32_t id;
 	unsigned flags;
 	bool recorded;
-	uint64_t record; /* number of the last time it was recorded, over all events */
+	uint64_t record; /* number of its last recording; all events share one count */
 	uint64_t time;
 	CUgraph capture;
 	uint64_t capture_id;
@@ -190,7 +190,7 @@ SIM_EXPORT void *sim_memory_alloc(enum sim_memory kind, size_t bytes, int device
 SIM_EXPORT bool sim_memory_free(void *address);
 SIM_EXPORT enum sim_memory sim_memory_kind(const void *address);
 SIM_EXPORT int sim_memory_device(const void *address);
-SIM_EXPORT size_t sim_memory_block(const void *address, void **base); /* its size; 0: unknown */
+SIM_EXPORT size_t sim_memory_block(const void *address, void **base); /* returns its size; 0: unknown */
 SIM_EXPORT void sim_memory_pin(const void *address, size_t bytes);    /* bytes 0: unpin */
 SIM_EXPORT void sim_memory_info(size_t *free_bytes, size_t *total_bytes);
 
@@ -229,7 +229,7 @@ SIM_EXPORT void sim_kernel_work(struct sim_work *work, CUkernel kernel, const ui
 				uint32_t shared);
 SIM_EXPORT void sim_submit(CUstream stream, struct sim_work *work);
 SIM_EXPORT bool sim_submit_copy(CUstream stream, struct sim_copy copy, bool async);
-SIM_EXPORT uint64_t sim_copy_ns(const void *dst, const void *src, size_t bytes); /* how long */
+SIM_EXPORT uint64_t sim_copy_ns(const void *dst, const void *src, size_t bytes); /* duration in ns */
 SIM_EXPORT void sim_submit_set(CUstream stream, void *dst, uint32_t value, uint32_t value_size, size_t bytes,
 			       bool async);
 
@@ -241,7 +241,7 @@ struct CUgraphNode_st {
 	struct sim_work work;
 	CUhostFn host;
 	void *host_data;
-	struct CUgraphNode_st *source; /* what it was cloned from */
+	struct CUgraphNode_st *source; /* the node it was cloned from */
 	struct CUgraphNode_st *next;
 };
 
@@ -281,7 +281,7 @@ struct sim_sync {
 	uint32_t type; /* CUpti_ActivitySynchronizationType */
 	uint64_t start, end;
 	uint32_t context, stream, event, correlation;
-	uint64_t record; /* of the event, 0: none */
+	uint64_t record; /* number of the event's recording; 0: none */
 };
 
 struct sim_event_record {
@@ -296,7 +296,7 @@ struct sim_memory_event {
 	uint32_t device, context, correlation;
 };
 
-/* The driver's compiler or its cache was at work, on the thread of the call that needed a kernel. */
+/* Work of the driver's compiler or its cache, on the thread of the call that needed a kernel. */
 struct sim_jit {
 	uint32_t operation; /* CUpti_ActivityJitOperationType */
 	uint32_t device, correlation;

@@ -1,6 +1,6 @@
 /*
- * timeline.c: when work runs. Nothing executes it: at submission its start and end are computed, and
- * waiting for it is sleeping until then. Copies and fills take effect at once in host memory.
+ * timeline.c: when work runs. Nothing executes it: its start and end are computed at submission, and
+ * waiting for it means sleeping until its end. Copies and fills take effect at once in host memory.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,7 +22,7 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* A full queue holds the submitting thread up, as the real driver does. */
+/* A full queue blocks the submitting thread, as in the real driver. */
 static void wait_for_room(CUstream stream)
 {
 	uint32_t depth = sim_options()->queue;
@@ -138,7 +138,7 @@ uint64_t sim_copy_ns(const void *dst, const void *src, size_t bytes)
 	return copy_duration(&copy, bytes);
 }
 
-/* Returns after the copy is done where CUDA does: unless async and free of pageable memory. */
+/* Waits for the copy where CUDA does; an async copy only waits if memory is pageable. */
 bool sim_submit_copy(CUstream handle, struct sim_copy copy, bool async)
 {
 	CUstream stream = sim_stream_resolve(handle);
@@ -279,7 +279,7 @@ void sim_event_synchronize(CUevent event)
 	report_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, start, event->context, UINT32_MAX, event);
 }
 
-/* Waiting for an event of a capture pulls the stream into that capture. */
+/* A stream that waits for an event of a capture joins that capture. */
 void sim_stream_wait_event(CUstream handle, CUevent event)
 {
 	CUstream stream = sim_stream_resolve(handle);

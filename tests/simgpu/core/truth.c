@@ -1,7 +1,7 @@
 /*
- * truth.c: the ground truth, one JSON object per line, of what was called and what the GPU was given
- * to do (README.md has the fields). The file is mapped and written in place, so a process killed by
- * SIGKILL loses nothing: what was not yet used of the file then stays after as zero bytes.
+ * truth.c: the ground truth: API calls and GPU work, one JSON object per line (README.md has the
+ * fields). The file is mapped and written in place, so a process killed by SIGKILL loses nothing;
+ * the unused end of its file then stays as zero bytes.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t open_once = PTHREAD_ONCE_INIT;
-static _Atomic int state; /* 0: not asked yet; 1: writing; -1: off */
+static _Atomic int state; /* 0: not opened yet; 1: writing; -1: off */
 static int file = -1;
 static char *window;
 static size_t window_used;
@@ -58,7 +58,7 @@ static bool window_map(off_t at)
 	return true;
 }
 
-/* After the functions that others registered for exit: they may still launch. */
+/* Runs after exit handlers, which may still launch. */
 __attribute__((destructor)) static void truth_close(void)
 {
 	pthread_mutex_lock(&lock);
@@ -104,7 +104,7 @@ static void truth_begin(void)
 	atomic_store(&state, 1);
 }
 
-/* A forked child has its own work and, with %p, its own file; without %p it stays silent. */
+/* A forked child writes a file of its own with %p; without %p it writes nothing. */
 static void truth_forked(void)
 {
 	pthread_mutex_init(&lock, NULL);

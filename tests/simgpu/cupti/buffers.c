@@ -1,8 +1,8 @@
 /*
- * buffers.c: the client's buffers: asked for on the thread that needs room (normally the
+ * buffers.c: the client's buffers: requested on the thread that needs room (normally the
  * application's, inside an API call), filled, handed back. As in the real library the client's
  * request callback runs under one lock. Buffers belong to a queue: one for all threads, or one
- * for each; what becomes of those that are open when another client registers is a setting.
+ * for each. A setting says what happens to open buffers when another client registers.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,23 +20,23 @@ struct client {
 struct buffer {
 	uint8_t *base;
 	size_t size, used, records, records_max;
-	CUpti_BuffersCallbackCompleteFunc complete; /* of whom it will be given to */
+	CUpti_BuffersCallbackCompleteFunc complete; /* of the client that will get it */
 	struct buffer *next;
 };
 
 struct buffers_queue {
-	struct buffer *open; /* the first is being filled */
+	struct buffer *open; /* list; the first is being filled */
 	size_t reserved;     /* bytes promised to records not yet written */
 	bool abandoned;	     /* its thread has ended */
 	struct buffers_queue *next;
 };
 
-/* What becomes of open buffers when another client registers. */
+/* What happens to open buffers when another client registers. */
 static const struct way {
 	const char *name;
 	bool forgotten; /* neither written to nor given back */
-	bool at_once;	/* given back; otherwise filled on and given back when full or flushed */
-	bool to_new;	/* given to the client that has registered, which has never seen them */
+	bool at_once;	/* given back at once; otherwise filled further and given back when full or flushed */
+	bool to_new;	/* given to the new client, which has never seen them */
 } ways[] = {
 	{"forgotten", true, false, false}, {"given-old", false, true, false}, {"given-new", false, true, true},
 	{"kept-old", false, false, false}, {"kept-new", false, false, true},
@@ -65,7 +65,7 @@ uint64_t buffers_dropped(void)
 
 /* ---- queues ---- */
 
-/* Its buffers stay until they are full or flushed. */
+/* Of an ended thread: its buffers stay until they are full or flushed. */
 static void abandon(void *queue)
 {
 	pthread_mutex_lock(&lock);
@@ -279,7 +279,7 @@ void buffers_append_reserved(struct buffers_queue *queue, const void *record, si
 /* Kind OVERHEAD: the time this thread spent asking for a buffer. */
 static void overhead_note(uint64_t start)
 {
-	static __thread bool noting; /* or a buffer of one record would need another for this, and so on */
+	static __thread bool noting; /* prevents recursion: this record may need another buffer */
 	CUpti_ActivityOverhead3 record = {
 		.kind = CUPTI_ACTIVITY_KIND_OVERHEAD,
 		.overheadKind = CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST,
@@ -297,14 +297,14 @@ static void overhead_note(uint64_t start)
 	noting = false;
 }
 
-/* context: whether what is empty stays */
+/* context: whether empty buffers stay */
 static void retire_locked(struct buffers_queue *queue, const void *context)
 {
 	while (queue->open && (queue->open->used || !*(const bool *)context))
 		retire_first_locked(queue);
 }
 
-/* all: also what is only partly filled, and, when nothing is recorded any more, what is empty. */
+/* all: also buffers that are partly filled and, when no kind is enabled any more, empty ones. */
 void buffers_hand_over(bool all)
 {
 	bool keep_empty = kinds_any_enabled();

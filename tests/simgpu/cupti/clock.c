@@ -1,7 +1,7 @@
 /*
- * clock.c: CUPTI's time. Without a callback of the client's it is CLOCK_REALTIME. With one, host
- * records are stamped by calling it, and GPU times go through a line fitted between the moment it
- * was registered and now, as the real library does.
+ * clock.c: CUPTI's time. It is CLOCK_REALTIME unless the client registers a timestamp callback. Then
+ * host records are stamped by calling it, and GPU times go through a line fitted between the time of
+ * registration and now, as in the real library.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /*
- * delivery.c: GPU work waits here until its end has passed (plus SIMGPU_DELAY_MS); then a worker
- * writes the records, newest first, so that no one comes to rely on their order.
+ * delivery.c: holds GPU work until its end has passed (plus SIMGPU_DELAY_MS). Then a worker writes
+ * the records, newest first, so that no client can rely on their order.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 struct pending {
 	struct sim_work work;
 	enum sim_fate fate;
-	struct buffers_queue *queue; /* of the thread that asked for it */
+	struct buffers_queue *queue; /* of the thread that submitted the work */
 	struct pending *next;
 };
 
@@ -42,7 +42,7 @@ void delivery_add(const struct sim_work *work, enum sim_fate fate, struct buffer
 	pthread_mutex_unlock(&lock);
 }
 
-/* Takes what has ended out of the list, keeping the order; forced: all of it. */
+/* Takes ended work out of the list, keeping the order; forced: takes all of it. */
 static struct pending *take(uint64_t now, bool forced)
 {
 	struct pending *taken = NULL, **end = &taken, **at = &pending;
@@ -99,7 +99,7 @@ static void *worker(void *unused)
 	return NULL;
 }
 
-/* A forked child has no worker; what its parent had pending is the parent's. */
+/* A forked child has no worker. Work pending at the fork is the parent's. */
 static void forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
@@ -114,8 +114,8 @@ static void forked(void)
 }
 
 /*
- * The real library makes its threads in a client's first calls, keeps them until the process ends, and gives them
- * neither a name nor a signal mask of their own: they have those of the thread that made the call.
+ * The real library makes its threads in a client's first calls and keeps them until the process ends. They inherit name
+ * and signal mask from the calling thread.
  */
 void delivery_start(void)
 {

@@ -1,5 +1,5 @@
 /*
- * external.c: ids that a client pushes on a thread, and the records that tie them to API calls.
+ * external.c: ids that a client pushes on a thread, and the records that link them to API calls.
  */
 #include "stand-in.h"
 

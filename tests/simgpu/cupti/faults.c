@@ -1,6 +1,6 @@
 /*
- * faults.c: what users of the real CUPTI have run into, when it is asked for: kernel records without times, GPU times
- * by the wrong clock, enabling that takes long, a count that is not to be had. README.md says where each was seen.
+ * faults.c: optional faults that users of the real CUPTI have seen: kernel records without times, GPU times by the
+ * wrong clock, enabling that takes long, a count that is not available. README.md says where each was seen.
  */
 #include <stdatomic.h>
 #include <time.h>
@@ -10,10 +10,10 @@
 
 #define GATE_LOOK_NS 1000000
 
-static _Atomic uint64_t timed;	 /* kernel records since someone has limited the pool */
-static _Atomic unsigned falling; /* records of GPU work that will have CUPTI's own clock */
+static _Atomic uint64_t timed;	 /* kernel records since a client limited the pool */
+static _Atomic unsigned falling; /* next GPU records that will have CUPTI's own clock */
 
-unsigned sim_clocks_registered; /* for programs */
+unsigned sim_clocks_registered; /* read by test programs */
 
 enum fault_times faults_of_kernel(void)
 {

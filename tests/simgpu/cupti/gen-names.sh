@@ -1,5 +1,5 @@
 #!/bin/sh
-# gen-names.sh INCLUDE_DIR: the names of CUPTI's callback ids, as C tables, from its headers.
+# gen-names.sh INCLUDE_DIR: prints the names of CUPTI's callback ids as C tables, from CUPTI's headers.
 set -eu
 table() {
     printf 'static const char *const %s[] = {\n' "$1"

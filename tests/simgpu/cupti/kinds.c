@@ -1,5 +1,5 @@
 /*
- * kinds.c: which activity kinds and which API functions are recorded, and the settings around them.
+ * kinds.c: which activity kinds and API functions are recorded, and the attributes.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -94,7 +94,7 @@ CUptiResult cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind ki
 	return kind_set(kind, 0);
 }
 
-/* By the exported function, as the real one does (11.8 to 13.5, by their code; seen with 13.0 on a GPU). */
+/* Calls the exported function, as the real library does (11.8 to 13.5, by their code; seen with 13.0 on a GPU). */
 CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
 {
 	CUptiResult result = cuptiActivityEnable(kind);
@@ -133,7 +133,7 @@ CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t enable)
 	return api_set(SIM_DRIVER, cbid, enable);
 }
 
-/* ---- settings; of the attributes only one changes anything here ---- */
+/* ---- attributes; most are only stored ---- */
 
 #define ATTRIBUTES 16
 #define PER_THREAD CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER
@@ -142,7 +142,7 @@ static uint64_t attributes[ATTRIBUTES];
 static _Atomic bool pool_limited;
 static pthread_once_t defaults_once = PTHREAD_ONCE_INIT;
 
-/* A buffer for each thread is what 13.0 does by itself. */
+/* 13.0 uses a buffer for each thread by default. */
 static void set_defaults(void)
 {
 	int wanted = sim_options()->thread_buffers;

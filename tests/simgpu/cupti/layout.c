@@ -1,7 +1,7 @@
 /*
- * layout.c: how long each record is, by CUPTI version. Records only ever grew at their end, so an
- * older version's record is the beginning of the newest one. The sizes of 13.0 are checked here
- * against the real headers, and offsets that everything relies on.
+ * layout.c: the length of each record, by CUPTI version. Records only ever grew at their end, so an
+ * older version's record is the beginning of the newest one. Static assertions check the sizes of 13.0
+ * and important offsets against the real headers.
  */
 #include <pthread.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * query.c: questions a client asks about names, results and ids.
+ * query.c: queries of names, results and ids.
  */
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /*
- * records.c: turns what the core reports into activity records. Each is made in the newest layout and
- * cut to the length of the version that is being played.
+ * records.c: turns the core's events into activity records. Each is made in the newest layout and
+ * cut to its length in the simulated version.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "../core/device.h"
 #include "stand-in.h"
 
-/* Newer than the headers: 13.4 appended the node a graph's node was cloned from. */
+/* Newer than the headers: 13.4 appended the node that a graph's node was cloned from. */
 struct source_tail {
 	uint32_t graph, pad;
 	uint64_t node;

@@ -124,7 +124,7 @@ static void disable_all_kinds(void)
 		cuptiActivityDisable((CUpti_ActivityKind)kind);
 }
 
-/* Returns when no other thread is in a callback any more. */
+/* Waits until no other thread is in a callback. */
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
 {
 	if (subscriber != &the_subscriber || !atomic_load(&subscribed))
@@ -191,7 +191,7 @@ CUptiResult cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle subsc
 	return CUPTI_SUCCESS;
 }
 
-/* Everything off and unsubscribed; what comes after it starts over. */
+/* Disables everything and unsubscribes; later calls start over. */
 CUptiResult cuptiFinalize(void)
 {
 	disable_all_kinds();

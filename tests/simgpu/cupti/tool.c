@@ -1,5 +1,5 @@
 /*
- * tool.c: where the core's events arrive, on the application's threads.
+ * tool.c: receives the core's events, on the application's threads.
  */
 #include <stdatomic.h>
 
@@ -80,7 +80,7 @@ static void tool_sync(const struct sim_sync *sync)
 	});
 }
 
-/* Before 12.9 (API v27) the kind was on together with SYNCHRONIZATION; 11.8 does not know it. */
+/* Before 12.9 (API v27) SYNCHRONIZATION also enabled this kind; 11.8 does not know it. */
 static void tool_event(const struct sim_event_record *event)
 {
 	bool coupled =

@@ -128,7 +128,7 @@ DRIVER(SIM_QUIET, cuCtxSetCurrent, (CUcontext ctx), (ctx))
 	return CUDA_SUCCESS;
 }
 
-/* One level of nesting is enough for what uses it. */
+/* One level of nesting is enough for its users. */
 static __thread CUcontext pushed;
 
 DRIVER(SIM_QUIET, cuCtxPushCurrent_v2, (CUcontext ctx), (ctx))

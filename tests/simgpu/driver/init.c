@@ -1,5 +1,5 @@
 /*
- * init.c: cuInit and what goes with it: the injected library, versions, error texts, entry points.
+ * init.c: cuInit, the injected library, versions, error texts, entry points.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@ _Atomic int sim_initialized;
 static pthread_once_t init_once = PTHREAD_ONCE_INIT;
 static __thread bool inside_init;
 
-/* The injected library may itself call cuInit, or start threads that do: those wait. */
+/* The injected library may itself call cuInit, or start threads that do; those threads wait. */
 static void init_run(void)
 {
 	const char *path = sim_options()->injection;
@@ -102,8 +102,8 @@ static bool is_unsupported(const void *function)
 #endif
 
 /*
- * As the real one: the exported thunk of the newest version, of those that are supported where one is; flag 2 asks for
- * the _ptsz twin.
+ * As in the real driver, returns the exported thunk of the newest version. Prefers a supported function. Flag 2 asks
+ * for the _ptsz variant.
  */
 DRIVER(SIM_QUIET, cuGetProcAddress_v2,
        (const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,

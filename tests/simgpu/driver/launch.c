@@ -71,7 +71,7 @@ DRIVER_SYMBOL(SIM_LAUNCH, cuLaunchKernelEx,
 	return launch_config(config, f);
 }
 
-/* Called on the launching thread, once the stream's earlier work is done. */
+/* Calls the function on the launching thread, once the stream's earlier work is done. */
 DRIVER(SIM_LAUNCH, cuLaunchHostFunc, (CUstream hStream, CUhostFn fn, void *userData), (hStream, fn, userData))
 {
 	CUstream stream = sim_stream_resolve(hStream);

@@ -1,7 +1,7 @@
 /*
- * module.c: libcuda's modules, libraries, functions and occupancy. A module is whatever it was
- * loaded from; any function asked for exists, under the name it was asked for. Modules and their functions
- * have handles of their own; CUPTI gets those that are ELF files.
+ * module.c: libcuda's modules, libraries, functions and occupancy. Any image loads as a module, and a
+ * module has a function of every name asked for. Modules and their functions have handles of their own;
+ * CUPTI gets modules that are ELF files.
  */
 #include <cupti_callbacks.h>
 #include <elf.h>
@@ -19,7 +19,7 @@ static size_t larger(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-/* How long an ELF file is: to the end of its last header table; 0: it is none. */
+/* Size of an ELF file in bytes, up to the end of its last header table; 0: not an ELF file. */
 static size_t elf_size(const void *image)
 {
 	Elf64_Ehdr header;
@@ -44,7 +44,7 @@ static void *module_new(const void *image)
 	return module;
 }
 
-/* The same of a file, which may not be there: kernels need no code here. */
+/* The same from a file. The file may be missing: kernels need no code here. */
 static void *module_of_file(const char *path)
 {
 	FILE *file = path ? fopen(path, "re") : NULL;

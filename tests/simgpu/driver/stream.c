@@ -110,7 +110,7 @@ DRIVER(SIM_QUIET, cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode
 	return CUDA_SUCCESS;
 }
 
-/* The last node of the capture stands for all dependencies: captures here are one chain. */
+/* The capture's last node is the only dependency: captures here are one chain. */
 DRIVER(SIM_QUIET, cuStreamGetCaptureInfo_v3,
        (CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out,
 	const CUgraphNode **dependencies_out, const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out),

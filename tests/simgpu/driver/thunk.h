@@ -1,8 +1,8 @@
 /*
- * thunk.h: how libcuda's functions are written here. DRIVER(class, name, (parameters), (arguments))
- * { body } makes the body an API call with entry and exit, after an exported thunk that has the
- * bytes of the real driver's: `cmpl $0x321cba00,state(%rip); je; jmp *table(%rip)`, 30 bytes, where a
- * tracer has to put its probe on the je (symbol + 10).
+ * thunk.h: macros that define libcuda's functions. DRIVER(class, name, (parameters), (arguments))
+ * { body } makes the body an API call with entry and exit. An exported thunk jumps to it. It has the
+ * real driver's bytes: `cmpl $0x321cba00,state(%rip); je; jmp *table(%rip)`, 30 bytes; a tracer must
+ * put its probe on the je (symbol + 10).
  */
 #ifndef SIMGPU_THUNK_H
 #define SIMGPU_THUNK_H
@@ -13,7 +13,7 @@
 
 #include "../core/sim.h"
 
-extern _Atomic int sim_initialized; /* cuInit was called and is over: most functions say 3 before */
+extern _Atomic int sim_initialized; /* cuInit has returned; before, most functions return 3 */
 
 #define SIM_UNPAREN(...) __VA_ARGS__
 

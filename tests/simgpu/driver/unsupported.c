@@ -10,7 +10,7 @@ __attribute__((used)) static CUresult unsupported_call(void)
 
 #if defined(__x86_64__)
 __attribute__((used)) static CUresult (*unsupported_slot)(void) = unsupported_call;
-/* In a section of their own: cuGetProcAddress takes what is there before it takes one of these. */
+/* In a section of their own: cuGetProcAddress prefers supported functions to these. */
 #define UNSUPPORTED(name) __asm__(SIM_THUNK_TEXT_IN("sim_unsupported, \"ax\"", #name, "unsupported_slot"));
 #else
 #define UNSUPPORTED(name) __asm__(".globl " #name "\n.set " #name ", unsupported_call\n");

@@ -1,7 +1,7 @@
 /*
- * nccl.c: stand-in for libnccl: communicators, and for each group of operations on a communicator
- * one kernel on its stream, launched by the driver API as the real library does. Nothing passes
- * between processes: what a rank would get from others it gets from itself.
+ * nccl.c: simulated libnccl: communicators and collectives. Each group of operations on a communicator
+ * launches one kernel on its stream, by the driver API as the real library does. Processes exchange
+ * no data: a rank gets its own data in place of other ranks' data.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static const size_t type_sizes[TYPES] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 static const char *const op_names[OPS] = {"Sum", "Prod", "Max", "Min", "SumPostDiv"};
 
 struct ncclComm {
-	uint64_t magic; /* as the real one begins with something else, too */
+	uint64_t magic; /* the real struct, too, begins with another field */
 	int ranks, rank;
 };
 
@@ -67,7 +67,7 @@ static int launch(const struct grouped *first, int count)
 		       : STATUS_SUCCESS;
 }
 
-/* One kernel for all that a communicator does in one stream. */
+/* One kernel for all operations of a communicator in one stream. */
 static int launch_group(void)
 {
 	int i, j, count, status = STATUS_SUCCESS;
@@ -299,7 +299,7 @@ const char *ncclGetLastError(struct ncclComm *comm)
 	return "";
 }
 
-/* What PyTorch links with and this library does not do. */
+/* Functions that PyTorch links with and this library does not implement. */
 #define UNSUPPORTED(name)                                                                                              \
 	int name(void);                                                                                                \
 	int name(void)                                                                                                 \

@@ -1,7 +1,7 @@
 /*
- * call.h: how libcudart's functions are written here. RUNTIME(class, name, version, (parameters),
- * (arguments)) { body } makes the body an API call with entry and exit; `version` is the one CUPTI
- * knows the function under. Bodies call libcuda's exported functions, as the real library does.
+ * call.h: macros that define libcudart's functions. RUNTIME(class, name, version, (parameters),
+ * (arguments)) { body } makes the body an API call with entry and exit; `version` is the suffix of its
+ * name in CUPTI's callback ids. Bodies call libcuda's exported functions, as the real library does.
  */
 #ifndef SIMGPU_CALL_H
 #define SIMGPU_CALL_H
@@ -19,7 +19,7 @@
  */
 void runtime_ready(enum sim_api_class class);
 
-/* The runtime's errors have the driver's numbers; a failure is remembered for cudaGetLastError. */
+/* The runtime's errors have the driver's numbers. A failure is kept for cudaGetLastError. */
 static inline cudaError_t runtime_result(int status)
 {
 	if (status)

@@ -212,7 +212,7 @@ RUNTIME(SIM_QUIET, cudaRuntimeGetVersion, v3020, (int *runtimeVersion), (runtime
 	return cudaSuccess;
 }
 
-/* cudaProfiler.h comes in a package of its own. */
+/* cudaProfiler.h is in a separate package. */
 CUresult cuProfilerStart(void);
 CUresult cuProfilerStop(void);
 

@@ -1,6 +1,6 @@
 /*
- * launch.c: libcudart's launches. nvcc's stubs come in by __cudaLaunchKernel, which is a tail jump
- * to the public function, as in the real library.
+ * launch.c: libcudart's launches. nvcc's stubs call __cudaLaunchKernel, which is a tail jump to the
+ * public function, as in the real library.
  */
 #include "call.h"
 
@@ -141,7 +141,7 @@ RUNTIME(SIM_QUIET, cudaGraphGetNodes, v10000, (cudaGraph_t graph, cudaGraphNode_
 	return runtime_result(cuGraphGetNodes(graph, nodes, numNodes));
 }
 
-/* Nodes here have no edges that anyone set. */
+/* Edges are not simulated: no node has dependencies. */
 RUNTIME(SIM_QUIET, cudaGraphNodeGetDependencies, v12030,
 	(cudaGraphNode_t node, cudaGraphNode_t *pDependencies, cudaGraphEdgeData *edgeData, size_t *pNumDependencies),
 	(node, pDependencies, edgeData, pNumDependencies))

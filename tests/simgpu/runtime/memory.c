@@ -5,7 +5,7 @@
 
 #include "call.h"
 
-/* libcuda's names, without the macros of cuda.h that point them elsewhere. */
+/* libcuda's own names, without the macros of cuda.h that rename them. */
 #define DEVICE(pointer) ((CUdeviceptr)(uintptr_t)(pointer))
 
 RUNTIME(SIM_ALLOC, cudaMalloc, v3020, (void **devPtr, size_t size), (devPtr, size))

@@ -1,6 +1,6 @@
 /*
- * register.c: what nvcc's generated code calls: fat binaries, kernels and variables announce
- * themselves when their library is loaded, and <<<>>> passes its configuration.
+ * register.c: functions that nvcc's generated code calls. It registers fat binaries, kernels and
+ * variables when their library is loaded, and <<<>>> passes its configuration.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ void __cudaRegisterVar(void **handle, char *hostVar, char *deviceAddress, const 
 	pthread_mutex_unlock(&lock);
 }
 
-/* Its place in device memory, made when it is first asked for; NULL: never registered. */
+/* The variable's device memory, allocated at the first look-up; NULL: never registered. */
 static void *variable_address(const void *symbol)
 {
 	void *address = NULL;
