@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A file of another tool, read whole and in parts: both keep what a model promises. */
+/* Reads a file of another tool whole and in parts; both models must hold their invariants. */
 #ifndef GPUTRACE_FUZZ_FOREIGN_INPUT_H
 #define GPUTRACE_FUZZ_FOREIGN_INPUT_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Hostile activity buffers through the agent's record reader: whatever CUPTI (or what took its place) puts
- * into a buffer, what comes out are whole records of agent.h in batches of the right size.  Only pointers
- * are made good first (CUPTI's own are trusted: they are its memory, in our process).
+ * libFuzzer target: hostile activity buffers through the agent's record reader.  Whatever CUPTI (or a
+ * replacement) puts into a buffer, the agent sends whole records of agent.h in batches of the right size.
+ * Only pointers are made valid first: CUPTI's are trusted, as they point to its memory in the same process.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,14 @@ unsigned short gputrace_agent_semaphore = 1, gputrace_agent_batch_semaphore = 1;
 const volatile struct gpt_share_control *volatile share_control;
 void share_batch(const void *data, uint64_t bytes)
 {
-	abort(); /* there is no ring */
+	abort(); /* no shared ring here */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define TYPES (GPT_AGENT_TYPES_END - GPT_AGENT_HELLO)
 
-static uint64_t seen[TYPES]; /* records by type in what was sent */
+static uint64_t seen[TYPES]; /* sent records, by type */
 
 void gputrace_agent_batch(const void *data, uint64_t bytes, uint64_t own_thread)
 {
@@ -52,7 +52,7 @@ void gputrace_agent_state(uint32_t state, uint32_t abi)
 	abort();
 }
 
-/* Sizes as in one CUPTI or another; the first byte of the input chooses. */
+/* Record sizes of two CUPTI versions; the first byte of the input chooses. */
 static const uint16_t sizes[2][CUPTI_KIND_COUNT] = {
 	{[1] = 88,
 	 [2] = 88,
@@ -85,7 +85,7 @@ static const uint16_t sizes[2][CUPTI_KIND_COUNT] = {
 };
 static unsigned version;
 
-/* Steps as CUPTI does, but as badly as the input says: it does not look at the end. */
+/* Steps like CUPTI, but does not check that a record ends within the buffer. */
 static uint32_t step(uint8_t *buffer, size_t valid, uint8_t **record)
 {
 	uint32_t kind;
@@ -100,7 +100,7 @@ static uint32_t step(uint8_t *buffer, size_t valid, uint8_t **record)
 	memcpy(&kind, *record, sizeof(kind));
 	if (kind >= CUPTI_KIND_COUNT)
 		return CUPTI_INVALID_KIND;
-	*record += sizes[version][kind]; /* 0: the same one again */
+	*record += sizes[version][kind]; /* size 0: the same record again */
 	return *record == buffer + valid ? CUPTI_MAX_LIMIT_REACHED : CUPTI_OK;
 }
 
@@ -109,7 +109,7 @@ static void set_pointer(uint8_t *record, size_t offset, const void *value)
 	memcpy(record + offset, &value, sizeof(value));
 }
 
-/* The pointers of the records that will be read; names from a few, so that some repeat. */
+/* Sets the pointers in records that will be read. Names are one of a few, so that some repeat. */
 static void make_pointers_good(uint8_t *buffer, size_t size)
 {
 	static char names[8][40];
@@ -166,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	batch_flush(&batch);
 	for (i = 0; i < TYPES; i++)
 		after += i == GPT_AGENT_NAME - GPT_AGENT_HELLO ? 0 : seen[i];
-	/* nothing twice, nothing lost on the way out */
+	/* each converted record is sent exactly once */
 	if (after - before !=
 	    records.stats.kernels + records.stats.memcpys + records.stats.memsets + records.stats.others)
 		abort();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* libFuzzer target: any bytes as code for the GPU, or as the line table of one; results must lie within them. */
+/* libFuzzer target: any bytes as a cubin, or as a cubin's line table; results must lie within them. */
 #include <stdlib.h>
 
 #include "agent/kernels/cubin.h"

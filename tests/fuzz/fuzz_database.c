@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Databases of profilers that no one wrote so. */
+/* libFuzzer target: mutated databases of nsys and nvprof. */
 #include <sqlite3.h>
 
 #include "foreign_input.h"
@@ -56,7 +56,7 @@ static size_t make(const char *statements, uint8_t *data, size_t max_size)
 	return (size_t)size;
 }
 
-/* Most begin as a database does. */
+/* Most inputs start from a valid database. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
 	if (size < 512 || seed % 64 == 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * libFuzzer target: any records, in chunks, are looked at for what they describe and refer to (log/descriptions.h).
- * What a chunk is given are whole records of the types that describe, as many as is said, within the bounds.
+ * libFuzzer target: any records, in chunks, through the search for descriptions and references (log/descriptions.h).
+ * A chunk must get whole records of describing types, as many as reported, within the bounds.
  *
- * The first byte of each step says what it is: a record with one of a few pids and ids, so that references meet what
- * they refer to, or a new chunk.
+ * The last byte of each step says what it is: a record with one of a few pids and ids, so that references match
+ * descriptions, or a new chunk.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static void check(struct descriptions *descriptions, struct chunk *chunk)
 	chunk->bytes = 0;
 }
 
-/* A record of that type whose 32-bit words are small numbers made of the step's bytes. */
+/* Adds a record of the type; its 32-bit words are mostly small numbers made of the step's bytes. */
 static void put(struct chunk *chunk, uint8_t type, const uint8_t *step)
 {
 	struct gpt_record header = {.size = 8 + 8u * (step[0] % 20), .type = type};
@@ -69,7 +69,7 @@ static void put(struct chunk *chunk, uint8_t type, const uint8_t *step)
 	chunk->bytes += header.size;
 }
 
-/* The last record becomes one inside a batch. */
+/* Puts the last record into a batch. */
 static void enclose(struct chunk *chunk, size_t from, uint8_t type)
 {
 	struct gpt_agent_batch batch = {.hdr = {.type = GPT_AGENT_BATCH}, .pid = type % 3};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Dumps that no one wrote so: they are read, and ranks and collectives found in them. */
+/* libFuzzer target: mutated dumps; reads them and finds their ranks and collectives. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* Most begin as a dump does. */
+/* Most inputs start from a valid dump. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
 	if ((size < 16 || seed % 64 == 0) && max_size > sizeof(document)) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Hostile buffers of another process through the collector's reader: whatever they hold, whatever sizes it reports and
- * wherever names point, what comes out are whole records of agent.h in batches of the right size.
+ * libFuzzer target: hostile buffers of another process through the collector's reader.  Whatever they hold, whatever
+ * sizes the process reports and wherever names point, the result is whole records of agent.h in batches of the right
+ * size.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define TICKS 3000000000000ull
 #define MEMORY 0x1000u
 
-static const uint8_t *memory; /* of the process: the input once more, from MEMORY on */
+static const uint8_t *memory; /* the process's memory from address MEMORY on: the input again */
 static size_t memory_bytes;
 static uint64_t seen;
 
@@ -50,10 +51,10 @@ static const uint16_t right_sizes[GPT_AGENT_KINDS] = {
 	[1] = 96,  [2] = 88,  [4] = 40,	 [5] = 40,  [8] = 184, [9] = 32,  [10] = 216,
 	[17] = 56, [22] = 96, [36] = 56, [37] = 24, [38] = 56, [39] = 24, [49] = 128};
 
-#define SEED 16u /* bytes of input that a record is made of */
+#define SEED 16u /* bytes of input from which a record is made */
 #define BUFFER 16384u
 
-/* Near one clock or the other. */
+/* Puts a time near WALL or near TICKS. */
 static void put_time(uint8_t *at, const uint8_t *seed)
 {
 	uint64_t time = seed[0] & 1 ? WALL : TICKS;
@@ -62,8 +63,8 @@ static void put_time(uint8_t *at, const uint8_t *seed)
 	memcpy(at, &time, sizeof(time));
 }
 
-/* Records that are nearly right, so that few bytes of input say much: the seed all over, times and a name where they
- * are. */
+/* Makes nearly valid records, so that a few bytes of input have much effect: each repeats its seed and has times and a
+ * name at their offsets. */
 static size_t make_records(uint8_t *buffer, const uint8_t *data, size_t size)
 {
 	size_t at = 0;
@@ -111,13 +112,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint64_t i = 3; i-- > 0 && tsc.pairs.count < 3;)
 		tsc_clock_add(&tsc, (struct tsc_pair){TICKS - i * 1500000000, WALL - OFFSET - i * 500000000, 30});
 	memcpy(sizes, right_sizes, sizeof(sizes));
-	if (data[0] & 1) /* as a target may report them */
+	if (data[0] & 1) /* a target may report wrong sizes */
 		sizes[data[1] % GPT_AGENT_KINDS] = (uint16_t)(data[2] << 3 | data[0] >> 5);
 	terms.unwanted = data[0] & 2 ? 1ull << (data[2] % 64) : 0;
 	terms.clock = data[0] & 4 ? NULL : &tsc;
 	memory = data;
 	memory_bytes = size;
-	/* of its own length, so that who reads beyond it is caught */
+	/* allocated at its exact length, so that ASan catches a read beyond it */
 	buffer.bytes = make_records(made, data + 3, size - 3);
 	buffer.data = malloc(buffer.bytes ? buffer.bytes : 1);
 	memcpy(buffer.data, made, buffer.bytes);

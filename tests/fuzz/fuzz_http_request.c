@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Hostile requests to `view`: whatever is sent, what is read of it lies inside of it and ends there. */
+/* libFuzzer target: hostile requests to `view`; the parsed parts must lie within the request and end there. */
 #include <stdlib.h>
 #include <string.h>
 

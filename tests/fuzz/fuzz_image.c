@@ -43,7 +43,7 @@ static void read_addresses(struct image *image)
 		if (image_symbol_at(image, probes[i], &symbol) == 0 && symbol.name[0] == '\0')
 			abort();
 		if (image_file_offset(image, probes[i], &value) == 0 && image_read(image, probes[i], bytes, 1))
-			abort(); /* an offset was given for what is not in the file */
+			abort(); /* the offset is not in the file */
 		image_bias(image, &mapping, &value);
 		image_read(image, probes[i], bytes, sizeof(bytes));
 		site_choose(image, probes[i], &site);
@@ -57,7 +57,7 @@ static int read_note(const struct usdt_note *note, void *context)
 	*(size_t *)context += strlen(note->provider) + strlen(note->name);
 	for (unsigned i = 0; i < 12; i++)
 		if (usdt_argument(note->arguments, i, &arg) == 0 && arg.kind == GPT_PY_ARG_NONE)
-			abort(); /* an argument that is nowhere */
+			abort(); /* an argument without a location */
 	return 0;
 }
 

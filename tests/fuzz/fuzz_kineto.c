@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Traces of torch.profiler that no one wrote so. */
+/* libFuzzer target: mutated traces of torch.profiler. */
 #include "foreign_input.h"
 
 #define AT "\"pid\":1,\"tid\":2,\"ts\":"
@@ -27,7 +27,7 @@ static const char document[] =
 	"9,\"dur\":1},"
 	"{\"ph\":\"i\",\"name\":\"[memory]\"," AT
 	"9,\"args\":{\"Bytes\":-8,\"Addr\":4,\"Device Type\":1,\"Device Id\":0}},"
-	/* PyTorch's engine, and what only gputrace writes */
+	/* PyTorch's autograd engine, and events that only gputrace writes */
 	"{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"<built-in method run_backward of "
 	"torch._C._EngineBase object at 0\"," AT "10,\"dur\":30},{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":"
 	"\"autograd::engine::evaluate_function: N\"," AT "10,\"dur\":9},{\"ph\":\"X\",\"cat\":\"cpu_op\","
@@ -47,7 +47,7 @@ static const char document[] =
 	"\"shared memory\":9,\"static shared memory\":4,\"cupti stream\":3}}],"
 	"\"gputrace\":{\"recorded_ns\":90000,\"processes\":[{\"shown as\":1,\"command\":\"c\",\"python\":\"3.11\"}]}}";
 
-/* Most begin as a trace does. */
+/* Most inputs start from a valid trace. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
 	if ((size < 16 || seed % 64 == 0) && max_size > sizeof(document)) {

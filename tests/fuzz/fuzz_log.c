@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * libFuzzer target: any bytes as a log; its model and timeline must keep their promises (model_check.h,
- * timeline_check.h), and the timeline of its parts must have as much as that of the whole.  Parts that are made as the
- * log is read keep these promises, too, and are there to the last.  Needs no corpus.
+ * libFuzzer target: any bytes as a log.  Its model and timeline must hold their invariants (model_check.h,
+ * timeline_check.h), and the timeline of its parts must have as many events as the whole.  Parts that are made while
+ * the log is read must hold the invariants, too, and none may be missing.  Needs no corpus.
  *
- * What begins like a log is read as the file it is, after the checksums of its segments were made right: so damage gets
- * as far as it can.  Anything else is records, around which a log of one segment is made.  The mutator starts from a
- * log with every kind of record, in both forms, and mostly changes records inside, so that the chain of sizes holds.
+ * Input that begins like a log is read as a file; the checksums of its segments are corrected first, so that damage is
+ * not rejected early.  Any other input is records, which become a log of one segment.  The mutator starts from a log
+ * with every kind of record, in both forms, and mostly changes bytes inside records, so that the chain of sizes holds.
  */
 #include <gputrace/nccl.h>
 
@@ -30,7 +30,7 @@ static bool is_file(const uint8_t *data, size_t size)
 	return size >= sizeof(struct gpt_log_header) && memcmp(data, &magic, sizeof(magic)) == 0;
 }
 
-/* Up to the first segment that leads nowhere. */
+/* Corrects checksums up to the first segment whose header is invalid. */
 static void sign_segments(struct log_file *file)
 {
 	const struct gpt_log_header *header = (const struct gpt_log_header *)file->bytes.data;
@@ -74,7 +74,7 @@ static int open_records(const uint8_t *data, size_t size)
 	return fd;
 }
 
-/* As a log that is too long to be held at once.  What makes no sense may come out otherwise than in one part. */
+/* Reads the log like one that is larger than memory.  Nonsense may give other results than when read in one part. */
 static const char *check_long(int fd, int process, uint32_t records)
 {
 	const struct trace_division division = {.chunk_records = 16 * records, .part_events = 4};
@@ -199,7 +199,7 @@ static void add_batch(struct log_builder *log)
 	log_agent_stats(log, (struct gpt_agent_stats){.calls = 4});
 }
 
-/* A forward op with a stack, the node that it makes on another thread, and a launch in that. */
+/* A forward op with a stack, its backward node on another thread, and a launch in that node. */
 static void add_ops(struct log_builder *log)
 {
 	log_stack_at(
@@ -261,7 +261,7 @@ static void make_seed(struct log_builder *log)
 	log_end(log, 1000);
 }
 
-/* The seed as a file, its records in two segments; takes the log. */
+/* Makes the seed a file with two segments of its records; replaces the log. */
 static void make_file(struct log_builder *log)
 {
 	const uint8_t *records = log->data + sizeof(struct log_head);
@@ -278,7 +278,7 @@ static void make_file(struct log_builder *log)
 	log_file_free(&file);
 }
 
-/* Where records begin; returns how many, at most `most`. */
+/* Collects the starts of records; returns their number, at most `most`. */
 static size_t find_records(const uint8_t *data, size_t size, size_t *starts, size_t most)
 {
 	size_t count = 0;
@@ -290,7 +290,7 @@ static size_t find_records(const uint8_t *data, size_t size, size_t *starts, siz
 		if (record.size < sizeof(record) || record.size > size - at)
 			break;
 		starts[count++] = at;
-		/* a batch is a chain of its own: step into it */
+		/* a batch has a chain of records of its own: step into it */
 		at += record.type == GPT_AGENT_BATCH && record.size > sizeof(struct gpt_agent_batch)
 			      ? sizeof(struct gpt_agent_batch)
 			      : record.size;
@@ -321,11 +321,11 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 		return LLVMFuzzerMutate(data, size, max_size);
 	at = starts[seed / 64 % count];
 	memcpy(&record, data + at, sizeof(record));
-	if (seed % 8 == 2 && size + record.size <= max_size) { /* the record once more, at the end */
+	if (seed % 8 == 2 && size + record.size <= max_size) { /* append a copy of the record */
 		memcpy(data + size, data + at, record.size);
 		return size + record.size;
 	}
-	/* what is inside, its length unchanged */
+	/* mutate the record's body, keep its length */
 	room = record.size - sizeof(record);
 	if (room)
 		LLVMFuzzerMutate(data + at + sizeof(record), room, room);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * libFuzzer target: what pack() makes of any records comes back byte for byte, and what a hostile log says, schema and
- * packed bytes, is unpacked within bounds, also into the layout of our structs.  The first byte chooses; needs no
- * corpus.
+ * libFuzzer target: any records survive pack() and unpack() byte for byte, and the schema and packed bytes of a hostile
+ * log are unpacked within bounds, also into the layout of gputrace's structs.  The first byte chooses; needs no corpus.
  *
- *	0: records follow	1: the length of a schema's text follows (u16), that text, then packed bytes
+ *	even: records follow	odd: the length of a schema's text follows (u16), that text, then packed bytes
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,9 +21,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 
-#define RECORD_BYTES 16384u /* what a hostile log may unpack to */
+#define RECORD_BYTES 16384u /* limit for the unpacked bytes of a hostile log */
 
-/* A copy in a block of its own, whose bounds are watched. */
+/* A copy in an allocation of its own, whose bounds ASan checks. */
 static uint8_t *copy(const uint8_t *data, size_t size)
 {
 	uint8_t *made = malloc(size + 1);
@@ -37,10 +36,10 @@ static uint8_t *copy(const uint8_t *data, size_t size)
 	return made;
 }
 
-/* A schema with what packs and unpacks by it: that of the structs is kept, so what one run leaves meets the next. */
+/* A schema with its packer and unpacker. Those of gputrace's structs are kept, with their state, for later runs. */
 struct sides {
 	struct schema *schema;
-	struct reshaper *reshaper; /* to our structs */
+	struct reshaper *reshaper; /* to gputrace's structs */
 	struct packer *packer;
 	struct unpacker *unpacker;
 };
@@ -64,7 +63,7 @@ static void round_trip(const struct sides *sides, const uint8_t *data, size_t si
 	struct pack_out out;
 	size_t at = 0;
 
-	while (record_at(data, size, &at)) /* as far as they are whole */
+	while (record_at(data, size, &at)) /* up to the last whole record */
 		continue;
 	records = copy(data, at);
 	if (pack(sides->packer, records, at, size % 4, &out))
@@ -93,7 +92,7 @@ static void check_whole(const uint8_t *records, size_t bytes)
 	}
 }
 
-/* What it unpacks to is whole records, which can be packed again, and be given another layout. */
+/* The unpacked bytes must be whole records, which can be packed again and converted to another layout. */
 static void unpack_any(const struct sides *sides, const uint8_t *data, size_t size)
 {
 	static const uint32_t sizes[] = {8, 64, 512, RECORD_BYTES};
@@ -148,7 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* ---- what to start with ------------------------------------------------------------------------------------- */
+/* ---- seeds -------------------------------------------------------------------------------------------------- */
 
 static size_t add_record(uint8_t *to, uint16_t type, uint32_t size)
 {
@@ -159,7 +158,7 @@ static size_t add_record(uint8_t *to, uint16_t type, uint32_t size)
 	return size;
 }
 
-/* Records of all types of a schema, those of batches in batches. */
+/* Records of a schema's types; a type that holds records gets two of them. */
 static size_t make_records(const struct schema *schema, uint8_t *to, size_t room, unsigned seed)
 {
 	size_t at = 0;
@@ -219,7 +218,7 @@ static size_t make_seed(uint8_t *data, size_t max_size, unsigned seed)
 	if (schema_parse(text, strlen(text), &schema))
 		abort();
 	packer = packer_new(schema);
-	/* one of the lengths that are tried */
+	/* 512 bytes: one of the lengths that unpack_any tries */
 	bytes = make_records(schema, records, 512, seed / 2);
 	bytes += add_record(records + bytes, 9, (uint32_t)(512 - bytes ? 512 - bytes : 8));
 	if (pack(packer, records, bytes, 0, &out))
@@ -231,7 +230,7 @@ static size_t make_seed(uint8_t *data, size_t max_size, unsigned seed)
 	return bytes;
 }
 
-/* Changes one column of packed records and makes its length right, so that the others stay columns. */
+/* Changes one column of packed records and corrects its length, so that the other columns stay intact. */
 static size_t mutate_column(uint8_t *packed, size_t size, size_t max_size, unsigned seed)
 {
 	const uint8_t *at = packed, *end = packed + size, *begin;
@@ -255,7 +254,7 @@ static size_t mutate_column(uint8_t *packed, size_t size, size_t max_size, unsig
 	if (bytes > sizeof(column) / 2)
 		return LLVMFuzzerMutate(packed, size, max_size);
 	memcpy(column, at, bytes);
-	/* half of them stay as long as they are */
+	/* half of the changes keep the column's length */
 	changed = LLVMFuzzerMutate(column, bytes, seed / 1024 % 2 && bytes ? bytes : bytes + 8);
 	following = (size_t)(end - at) - bytes;
 	if ((size_t)(begin - packed) + VARINT_MAX + changed + following > max_size)
@@ -285,7 +284,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 	}
 	if (seed % 16 == 1)
 		return LLVMFuzzerMutate(data, size, max_size);
-	/* what is in a record, so that the chain of sizes holds; batches are stepped into */
+	/* mutate a record's body, so that the chain of sizes holds; step into batches */
 	for (; at + sizeof(record) <= size && count < 256; starts[count++] = at) {
 		memcpy(&record, data + at, sizeof(record));
 		if (record.size < sizeof(record) || record.size > size - at)
