@@ -1,7 +1,7 @@
 /*
  * hammer.c: loads a given libcudart and launches from N threads as fast as it can for S seconds.
- * Prints how many calls each thread made. Without a GPU every launch fails, which is the point: what
- * is measured is the tracer.
+ * Prints how many calls each thread made. Without a GPU every launch fails. This is intended: the
+ * program measures the tracer.
  */
 #include <dlfcn.h>
 #include <pthread.h>

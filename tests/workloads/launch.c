@@ -1,7 +1,7 @@
 /*
  * launch.c: a CUDA program without Python: launches, copies, fills, two streams, an event between
- * them, a graph, driver launches, for N rounds. Prints what it asked for, so that a tracer's counts
- * can be compared. Made for the simulated GPU, whose kernels need no device code.
+ * them, a graph, driver launches, for N rounds. Prints its own counts, to be compared with a
+ * tracer's. Made for the simulated GPU, whose kernels need no device code.
  */
 #include <stdio.h>
 #include <stdlib.h>

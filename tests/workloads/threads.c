@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Launches from many threads, each with room for its records in CUPTI.
+ * Launches from many threads; CUPTI has a buffer of records for each.
  *
- *     threads at-once THREADS LAUNCHES   all of them alive until the last has launched
- *     threads one-by-one THREADS LAUNCHES   each ends before the next begins
+ *     threads at-once THREADS LAUNCHES   all threads live until the last has launched
+ *     threads one-by-one THREADS LAUNCHES   each thread ends before the next begins
  *
  * Then prints "done" and waits for the end of standard input.
  */

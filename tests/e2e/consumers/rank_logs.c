@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Writes the logs of three ranks of a job, for checks of what gputrace merge makes of them:  rank_logs FOLDER
+ * Writes the logs of three ranks of a job, for checks of the output of gputrace merge:  rank_logs FOLDER
  * 0.gpt is of one machine; 1.gpt and 2.gpt are of another, whose clock is days ahead and runs faster.  All have the
- * same pid.  Every collective ends at the same moment on all of them.
+ * same pid.  Every collective ends at the same time on all ranks.
  */
 #include <stdio.h>
 #include <stdlib.h>

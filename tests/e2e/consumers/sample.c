@@ -2,9 +2,9 @@
 /*
  * Writes the sample run of tests/unit/test_export_log.h into a folder in every format, for checks with real
  * consumers:  sample FOLDER PROCESSES STEPS [parts|hostile|cpu]
- * parts: it is read as a long log is, in parts as small as can be.  hostile: a function, its file and a kernel have a
- * name of every control character, of what formats use as marks, and of what is not UTF-8.  cpu: with samples and
- * waits of threads.
+ * parts: reads it like a long log, in the smallest parts.  hostile: a function, its file and a kernel have a name of
+ * all control characters, characters that formats use as marks, and invalid UTF-8.  cpu: with samples and waits of
+ * threads.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static int write_format(const char *folder, const struct export_format *format, 
 		return -1;
 	error = export_write(fd, format, trace, &options);
 	if (error == -ENODATA && format->no_data)
-		error = 0; /* the run has nothing of PyTorch */
+		error = 0; /* the run has no data of PyTorch */
 	return close(fd) || error ? -1 : 0;
 }
 
@@ -46,7 +46,7 @@ static const char *hostile_name(void)
 	return name;
 }
 
-/* The report's tables, and nvprof's lists. */
+/* The report's tables, and the activity lists like nvprof's. */
 static int write_tables(const char *folder, const struct table_format *format, struct trace *trace)
 {
 	const struct report_options options = {.format = format};

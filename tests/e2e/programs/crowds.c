@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Maps FILES files of FOLDER, by whose names they could be CUDA's, and keeps them mapped: copies of LIBRARY where it is
- * given, else empty.  Says "ready"; then changes, maps and unmaps LIBRARY, or an empty one, until it is killed.
+ * Makes FILES files in FOLDER with names like libcudart's and keeps them mapped: copies of LIBRARY if it is given, else
+ * empty.  Prints "ready"; then changes, maps and unmaps LIBRARY, or an empty file, until it is killed.
  *
  *     crowds FOLDER FILES [LIBRARY]
  */

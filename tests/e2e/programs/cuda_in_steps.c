@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A call of CUDA's runtime that never returns, and that sleeps for 20 ms again and again. */
+/* A call of CUDA's runtime that never returns: it sleeps for 20 ms in a loop. */
 #include <unistd.h>
 
 int cudaStreamSynchronize(void *stream);

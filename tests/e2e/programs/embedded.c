@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A program that has Python inside: starts and ends it ROUNDS times, each time runs FILE with the words after it (%d is
- * the round) and, at the same time, its worker() in a thread that Python did not start.
+ * A program that embeds Python: starts and ends it ROUNDS times.  Each time it runs FILE with the words after it (%d is
+ * the round), and calls its worker() in a thread that Python did not start.
  *
  *     embedded LIBPYTHON|- ROUNDS FILE LIBCUDART WORD...
  *
- * With a LIBPYTHON that is opened while running; with - this is linked with one.  Where EMBEDDED_WAITS is set it says
- * its pid before that, and goes on when a line comes.
+ * Opens LIBPYTHON by dlopen; with "-" the program is linked with one.  If EMBEDDED_WAITS is set it prints its pid
+ * before that, and continues when it reads a line.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -52,7 +52,7 @@ static void run_or_exit(const char *code)
 		exit(1);
 }
 
-/* A call before Python knows the thread: that it has no stack then says nothing about later. */
+/* A CUDA call before Python knows the thread. It has no stack; the thread's later calls have one. */
 static void call_without_python(const char *cudart)
 {
 	void *library = dlopen(cudart, RTLD_NOW | RTLD_NOLOAD);
@@ -77,7 +77,7 @@ static void *work(void *cudart)
 	return NULL;
 }
 
-/* The words go into the program text: no quotes or backslashes in them. */
+/* The words become part of the program text: they must have no quotes or backslashes. */
 static void run_round(int number, char **words)
 {
 	char code[8192] = "import sys\nsys.argv = [";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The call shape of PyTorch's autograd engine, without PyTorch: a thread that runs nodes for those who call backward().
- * Built as libtorch_cpu.so; engine.py says what is to launch.  Each launch has a number, as its stream.
+ * Makes the calls of PyTorch's autograd engine, without PyTorch: a thread that runs nodes for callers of backward().
+ * Built as libtorch_cpu.so; engine.py says what to launch.  Each launch has a number, passed as its stream.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -31,7 +31,7 @@ NOINLINE static void launch(uint64_t number)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Deep in the stack, with a hole in it in which old return addresses stay. */
+/* Launches deep in the stack; the unused room keeps old return addresses. */
 NOINLINE static void launch_deep(uint64_t number)
 {
 	volatile char room[60000];
@@ -44,8 +44,8 @@ NOINLINE static void launch_deep(uint64_t number)
 static void thread_main(struct shared *task, const char *what);
 
 /*
- * Letters are what a node does, in order: l launches, d does so deeper in the stack, and the number grows by one with
- * each; a and b run a node of the task 0 or 1 inside this one.
+ * Each letter is an action of a node, in order: l launches, d launches deeper in the stack; both increase the number by
+ * one. a and b run a node of task 0 or 1 inside this one.
  */
 static uint64_t next_number;
 
@@ -67,7 +67,7 @@ NOINLINE void evaluate_function(void *engine, struct shared *task, const char *w
 	__asm__ volatile("" ::: "memory");
 }
 
-/* After the `|` comes what the loop does itself, when the node has returned. */
+/* Letters after `|` are actions of the engine's loop, after the node has returned. */
 NOINLINE static void thread_main(struct shared *task, const char *what)
 {
 	const char *rest = strchr(what, '|');
@@ -99,7 +99,7 @@ static void *device(void *unused)
 	return NULL;
 }
 
-/* torch::autograd::Engine::execute_with_graph_task(const std::shared_ptr<GraphTask>&, ...): its result is in memory. */
+/* torch::autograd::Engine::execute_with_graph_task(const std::shared_ptr<GraphTask>&, ...): returns in memory. */
 NOINLINE void
 execute_with_graph_task(void *result, void *engine, struct shared *task, const char *what, int here) __asm__(
 	"_ZN5torch8autograd6Engine23execute_with_graph_taskERKSt10shared_ptrINS0_9GraphTaskEES2_INS0_4NodeEE");
@@ -118,7 +118,7 @@ NOINLINE void execute_with_graph_task(void *result, void *engine, struct shared 
 	pthread_mutex_unlock(&mutex);
 }
 
-/* ---- what engine.py calls ------------------------------------------------------------------------------------ */
+/* ---- called by engine.py ------------------------------------------------------------------------------------- */
 
 void setup(const char *cudart)
 {
@@ -131,7 +131,7 @@ void setup(const char *cudart)
 	pthread_create(&thread, NULL, device, NULL);
 }
 
-/* By a task of that number, on the device's thread or on this one; launches get numbers from `first` on. */
+/* Runs a task, on the device's thread or (here) on this one; launches get numbers from `first` on. */
 void backward(int task, const char *what, int here, uint64_t first)
 {
 	char result[8];
@@ -148,7 +148,7 @@ static void *foreign(void *callback)
 	return NULL;
 }
 
-/* On a thread that Python does not know: calls Python, and launches when that has returned. */
+/* Calls Python on a thread that Python does not know, and launches there after the call has returned. */
 void on_a_foreign_thread(void (*callback)(void))
 {
 	pthread_t thread;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A library that forks without end.  Before each fork its handler takes a lock, which a thread that waits in poll has
- * most of the time: glibc before 2.36 holds a lock of its own meanwhile.  For any glibc from 2.17 on.
+ * A library that forks in a loop.  Before each fork its handler takes a lock, which another thread holds most of the
+ * time while it waits in poll.  glibc before 2.36 holds a lock of its own meanwhile.  For any glibc from 2.17 on.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -30,7 +30,7 @@ static void *wait_with_lock(void *unused)
 		take();
 		poll(NULL, 0, 200);
 		give();
-		usleep(100); /* the other's turn */
+		usleep(100); /* lets the other thread take it */
 	}
 	return unused;
 }
@@ -48,7 +48,7 @@ static void *fork_on(void *unused)
 	return unused;
 }
 
-/* From a line of standard input on until five more forks have been made. */
+/* Waits for five more forks after each line of standard input. */
 int fork_locks(void)
 {
 	pthread_t threads[2];
@@ -61,7 +61,7 @@ int fork_locks(void)
 	puts("ready");
 	fflush(stdout);
 	while (read(0, &byte, 1) == 1) {
-		alarm(20); /* ends it where it does not go on */
+		alarm(20); /* kills a process that hangs */
 		for (before = forks; forks < before + 5;)
 			usleep(1000);
 		alarm(0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * handles_signals LIBCUDA: handles every signal that does nothing by default, and waits in epoll_wait, which the kernel
- * ends with EINTR where it only looks in.  At the end of standard input: "interrupted N".
+ * handles_signals LIBCUDA: handles every signal that is ignored by default, and waits in epoll_wait.  The kernel ends
+ * that call with EINTR even if a tracer only stops the thread.  At the end of standard input: "interrupted N".
  */
 #include <dlfcn.h>
 #include <errno.h>

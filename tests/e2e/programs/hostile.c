@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Pretends to be a CPython: has its exported symbols and its structures, filled as the first argument says, and
- * launches.  Where things are comes from the compiler's command line (fake_python.py), as in struct gpt_pylayout.
+ * Pretends to be a CPython: has its exported symbols and its structures, filled according to the first argument, and
+ * launches.  The offsets, as in struct gpt_pylayout, are macros of the compiler's command line (fake_python.py).
  *
  *     hostile LIE LIBCUDART LAUNCHES
  *
- * Built as an executable of its own: what exports _PyRuntime is taken for an interpreter.
+ * Built as an executable: gputrace takes a file that exports _PyRuntime for an interpreter.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -99,14 +99,14 @@ static void set_top(uint64_t frame)
 #endif
 }
 
-/* Once the lie is complete: before, nothing can be walked. */
+/* Called when the lie is complete; before, no stack can be walked. */
 static void publish(void)
 {
 	published = true;
 	put_word(_PyRuntime, RUNTIME_INTERPRETERS_HEAD, first_interpreter);
 }
 
-/* An interpreter with one thread, this one, in gamma() < beta() < alpha(). */
+/* An interpreter with one thread, this one, in gamma(), called by beta(), called by alpha(). */
 static void make_python(void)
 {
 	static const struct {
@@ -180,7 +180,7 @@ static void frame_is_its_own_caller(void)
 	put_word(frames[2], FRAME_BACK, at(frames[2]));
 }
 
-static void endless_own_frames(void) /* as the interpreter's, which are left out */
+static void endless_own_frames(void) /* like the interpreter's own frames, which are skipped */
 {
 #ifdef CODE_INSTRUCTIONS
 	for (int i = 0; i < 3; i++)
@@ -334,7 +334,7 @@ static void everything_changes(void)
 	pthread_create(&changer, NULL, change, NULL);
 }
 
-/* ---- pages and files that do not come: WAITING_FILE ---------------------------------------------------------- */
+/* ---- pages and files whose reads block: WAITING_FILE --------------------------------------------------------- */
 
 static void put_waiting_file(void *at, size_t bytes, int protection)
 {
@@ -349,7 +349,7 @@ static void put_waiting_file(void *at, size_t bytes, int protection)
 
 static void runtime_waits(void)
 {
-	publish(); /* it cannot be written to any more */
+	publish(); /* it cannot be written to after this */
 	put_waiting_file(_PyRuntime, PART, PROT_READ | PROT_WRITE);
 }
 
@@ -417,7 +417,7 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	for (int i = 0; i < atoi(argv[3]); i++) {
 		launch(PyCode_Type, one, one, NULL, 0, NULL);
-		usleep(2000); /* while gputrace looks, and looks again */
+		usleep(2000); /* time for gputrace to read the stack, and to read again */
 	}
 	running = 0;
 	if (changer)

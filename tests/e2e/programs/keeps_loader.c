@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A process whose loader is busy: keeps_loader LIBRARY LIBCUDA says "ready" when a thread of it is in the constructor
- * of LIBRARY, which waits for good.  For a line of standard input it maps LIBCUDA as if it were loaded and says "done".
+ * A process whose loader is busy: a thread loads LIBRARY, whose constructor prints "ready" and never returns.  For each
+ * line of standard input it maps LIBCUDA as if it were loaded and prints "done":  keeps_loader LIBRARY LIBCUDA
  */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * An allocator with two locks: the outer one is held while the inner is waited for, and the inner one while another
- * thread sleeps.  Who allocates on a thread that is in it waits for itself.  LD_PRELOAD it; threads that do nothing but
- * allocate come with locking_malloc().
+ * An allocator with two locks: a thread holds the outer one while it waits for the inner one, which another thread
+ * holds while it sleeps.  A nested allocation on a thread that is in the allocator deadlocks.  For LD_PRELOAD;
+ * locking_malloc() starts threads that do nothing but allocate.
  */
 #include <linux/futex.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 
 __asm__(".symver pthread_create, pthread_create@GLIBC_2.2.5");
 
-#define ROOM (1ULL << 36) /* nothing is given back */
+#define ROOM (1ULL << 36) /* memory is never freed */
 
 static _Atomic uint32_t outer, inner;
 static _Atomic unsigned allocations;
@@ -98,7 +98,7 @@ static void *allocate(void *slow)
 	return NULL;
 }
 
-/* From a line of standard input on until twenty more blocks were allocated. */
+/* Waits for twenty more allocations after each line of standard input. */
 int locking_malloc(void)
 {
 	pthread_t threads[3];
@@ -109,7 +109,7 @@ int locking_malloc(void)
 		pthread_create(&threads[i], NULL, allocate, (void *)i);
 	write(1, "ready\n", 6);
 	while (read(0, &byte, 1) == 1) {
-		alarm(20); /* ends it where it does not go on */
+		alarm(20); /* kills a process that hangs */
 		for (before = allocations; allocations < before + 20;)
 			usleep(1000);
 		alarm(0);

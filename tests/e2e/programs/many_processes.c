@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Many processes at a time, each of which costs next to nothing: they share all memory and wait. The last one launches.
- * Says "loaded" and starts them at the next line of its standard input or its end; says "ready", and ends them at the
- * next one.
+ * Many cheap processes at a time: they share all memory and wait. The last one launches. Prints "loaded" and starts
+ * them at the next line or the end of its standard input; prints "ready", and ends them at the next line or the end of
+ * input.
  * many_processes LIBCUDART COUNT
  */
 #define _GNU_SOURCE
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
 	last = clone(launch_in_child, stacks + (size_t)(count + 16) * STACK, CLONE_VM | SIGCHLD, NULL);
 	waitpid(last, &status, 0);
 	say("ready");
-	close(release[1]); /* the table of files is shared: they read the end */
+	close(release[1]); /* the children share the file table: they read end of file */
 	while (wait(NULL) > 0)
 		;
 	return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Has a file mapped as if it were loaded, and waits: for programs that have no loader. */
+/* Maps a file as if it were loaded, and waits: stands for programs without a dynamic loader. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>

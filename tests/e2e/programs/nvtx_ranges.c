@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * NVIDIA's own NVTX in a library for ctypes, header-only or (NVTX_LIBRARY) the library of CUDA 12 and before: every
- * form of range and message the agent knows.  Built by tests/e2e/test_nvtx.py with what is on PyPI.
+ * form of range and message that the agent knows.  tests/e2e/test_nvtx.py builds it with packages from PyPI.
  */
 #include <stdint.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * prowler SECRET COUNT COMMAND...: starts COMMAND COUNT times, and looks into every process that comes after them for
- * as long as its standard input is open: for a file of the host that only root may read (SECRET), for anything of
- * gputrace's that can be written to or changed, for names and namespaces of the host, for a process that lets itself be
- * traced. Says each thing that it has got hold of once, and at the end how many processes with the agent's file it has
- * met. With PROWLER_KILLS in the environment it kills instead, as fast as it can, every process that lends the agent.
+ * prowler SECRET COUNT COMMAND...: starts COMMAND COUNT times, and searches every process that starts after them, as
+ * long as its standard input is open: for a file of the host that only root may read (SECRET), for anything of
+ * gputrace's that can be written to or changed, for names and namespaces of the host, for a process that it can trace.
+ * Prints each finding once, and at the end the number of processes that had the agent's file open. With PROWLER_KILLS
+ * in the environment it kills instead, as fast as it can, every process that lends the agent.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -43,7 +43,7 @@ static void got(pid_t pid, const char *what, const char *detail)
 	printf("got %s (pid %d)\n", line, pid);
 }
 
-/* A text that is busy could be written to once it is not: it was allowed. */
+/* ETXTBSY counts as writable: permission was given, and the text will not stay busy. */
 static bool can_write(const char *path)
 {
 	int fd = open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -69,7 +69,7 @@ static void try_folder(pid_t pid, const char *name)
 	}
 }
 
-/* Everything in a folder of links to files. */
+/* Tries every file of a folder of links. */
 static void try_links(pid_t pid, const char *folder)
 {
 	char path[512], target[256];
@@ -133,7 +133,7 @@ static void try_namespaces(pid_t pid)
 
 	for (size_t i = 0; i < NAMESPACES; i++) {
 		snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, namespaces[i]);
-		/* Where it is denied Linux 5.10 ends at the folder of these links. */
+		/* If access is denied, stat(2) on Linux 5.10 gives the folder of these links. */
 		if (!stat(path, &theirs) && theirs.st_dev == namespace_device && theirs.st_ino != own_namespaces[i])
 			got(pid, "namespace", namespaces[i]);
 	}
@@ -197,11 +197,11 @@ static void each_process(bool look)
 	closedir(processes);
 }
 
-/* The pids of what has just been started, and of what is about to be: proc(5) says which was given last. */
+/* Pids of recent and imminent processes: proc(5) says which pid was given last. */
 #define PIDS_BEHIND 200
 #define PIDS_AHEAD 20
 
-/* A thread of a traced process has a new number, too. */
+/* Checks the name: a new thread of a traced process has a new pid, too. */
 static bool is_lender(pid_t pid)
 {
 	char path[64], name[32] = "";
@@ -232,7 +232,7 @@ static void kill_new(void)
 		}
 }
 
-/* They end with us, by the pipe that they read from. */
+/* The commands end with this program: they read from its pipe. */
 static void start(char **command, int in)
 {
 	int out[2];

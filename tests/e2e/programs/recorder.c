@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Someone else's profiler: subscribes to CUPTI under the name in its first argument ("": gives none), records kernels,
- * and launches them when it is told to by lines on standard input: "work N" launches N and answers "done".  With the
- * argument "later" it only subscribes, at the line "subscribe", or only records, at the line "record".  In the end it
- * says how many calls and kernels it received.
+ * Another profiler: subscribes to CUPTI under the name in its first argument ("": gives none) and records kernels.  It
+ * reads lines from standard input: "work N" launches N kernels and prints "done".  With the argument "later" it does
+ * nothing at first: the line "subscribe" only subscribes, the line "record" only records.  At the end it prints how
+ * many calls and kernels it received.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ void *sim_kernel(const char *name);
 
 static unsigned calls, kernels;
 
-/* At entry and at return of each launch. */
+/* Called at entry and at return of each launch. */
 static void called(void *user, unsigned domain, uint32_t cbid, const void *data)
 {
 	calls++;

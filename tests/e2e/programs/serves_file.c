@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A FUSE file system of one file, mounted and served as the user of uid 65534: others, root too, may not look into it.
- * Says "ready"; serves until its standard input ends.
+ * A FUSE file system of one file, mounted and served for uid 65534: other users, even root, have no access.
+ * Prints "ready"; serves until its standard input ends.
  *
  *     serves_file FOLDER NAME SOURCE
  *
- * The file is FOLDER/NAME and has what SOURCE has.  SOURCE "-": a page of nothing, and no read is ever answered.
+ * The file is FOLDER/NAME and has the bytes of SOURCE.  SOURCE "-": a file of one page whose reads are never answered.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -99,7 +99,7 @@ static void answer(const struct fuse_in_header *in, const void *body)
 		break;
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
-	case FUSE_INTERRUPT: /* a read that waits goes on waiting */
+	case FUSE_INTERRUPT: /* a blocked read stays blocked */
 		break;
 	default:
 		reply(in, -ENOSYS, NULL, 0);
@@ -146,7 +146,7 @@ int main(int argc, char **argv)
 		else if (errno != EINTR && errno != EAGAIN && errno != ENOENT)
 			break;
 	}
-	close(device); /* who waits for an answer waits no longer */
+	close(device); /* ends blocked reads */
 	umount2(argv[1], MNT_DETACH);
 	return 0;
 }

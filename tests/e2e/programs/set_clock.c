@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Preloaded: a wall clock that can be set for a few processes, so that a test need not set the machine's.  They share
- * the file that SET_CLOCK_FILE names.  Both clocks are ahead by SET_CLOCK_ALL seconds from the start, as libfaketime's.
+ * For LD_PRELOAD: a wall clock that a test can set for a few processes, in place of the machine's.  They share the file
+ * SET_CLOCK_FILE.  CLOCK_REALTIME and CLOCK_MONOTONIC are always ahead by SET_CLOCK_ALL seconds, as with libfaketime.
  * gcc -shared -fPIC
  */
 #include <errno.h>
@@ -47,7 +47,7 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 	return result;
 }
 
-/* Until a time of that clock. */
+/* An absolute time is one of the changed clock. */
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left)
 {
 	struct timespec until = *time;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* shares_memory LIBCUDA: a process and a child that shares its memory (CLONE_VM) wait; "child PID"; the child ends
- * first. */
+/* shares_memory LIBCUDA: a process and a child that shares its memory (CLONE_VM) wait; prints "child PID"; the child
+ * ends first. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>

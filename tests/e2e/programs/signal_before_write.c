@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * For LD_PRELOAD: the first write of the program to its standard output that is as large as a report is preceded by a
- * SIGINT to the program, the latest moment at which one can come that does not interrupt the write itself.
+ * For LD_PRELOAD: sends SIGINT to the program before its first write to standard output that is as large as a report.
+ * This is the latest time at which a signal does not interrupt the write itself.
  */
 #include <signal.h>
 #include <stdatomic.h>
@@ -11,7 +11,7 @@
 
 #define LARGE 200
 
-/* Also another descriptor of the same pipe. */
+/* True for any descriptor of the same pipe. */
 static int is_output(int fd)
 {
 	struct stat output, this;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A library whose function puts every thread onto a small stack of its own making, as fibers and goroutines have them;
- * all of them lie in one mapping, each above words that no one may write to.  At the end of standard input it says
+ * A library whose function runs every thread on a small stack that it allocates, as fibers and goroutines have.  All
+ * stacks lie in one mapping, each above a canary that must stay unchanged.  At the end of standard input it prints
  * "overrun N".  For any glibc from 2.17 on.
  */
 #include <pthread.h>
@@ -16,7 +16,7 @@ __asm__(".symver pthread_join, pthread_join@GLIBC_2.2.5");
 
 #define THREADS 24
 #define STACK 16384
-#define LEFT 2500 /* of a stack, where its thread waits: enough for the kernel's own signal frame */
+#define LEFT 2500 /* bytes left of a stack while its thread waits: enough for the kernel's signal frame */
 #define CANARY 0xa5
 
 static char *stacks; /* canary, stack, canary, stack, ... */
@@ -74,7 +74,7 @@ static void *wait_on_own_stack(void *unused)
 	return unused;
 }
 
-/* own: one more thread waits on the stack that it was made with. */
+/* own: one more thread waits on its original stack. */
 int small_stacks(int own)
 {
 	pthread_t threads[THREADS], another;

@@ -7,7 +7,7 @@ struct dim3 {
 int cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3 block, void **arguments, unsigned long shared,
 		     void *stream);
 
-/* What nvcc puts code for GPUs into. */
+/* nvcc's section for GPU code. */
 __attribute__((section(".nv_fatbin"), used)) static const int code = 1;
 
 int launch(void)

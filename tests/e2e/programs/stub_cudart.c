@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The least that is taken for a libcudart: for tests that need many different files of one.
+ * The smallest library that gputrace takes for a libcudart: for tests that need many different ones.
  */
 int cudaLaunchKernel(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * An injected profiler of someone else: holds CUPTI's only subscriber and says so on standard error.
+ * Another tool's injected profiler: holds CUPTI's only subscriber and says so on standard error.
  */
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A library of which the constructor says "ready" and does not return: the loader's lock is held from then on. */
+/* A library whose constructor prints "ready" and never returns: the loader's lock stays held. */
 #include <unistd.h>
 
 static __attribute__((constructor)) void wait_for_good(void)

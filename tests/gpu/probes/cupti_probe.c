@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A CUPTI client of its own, for what gputrace's checks ask of CUPTI itself: which ids its records carry, who else may
- * subscribe, what each of its parts costs a launch.  Loaded by the program that is looked at (ctypes).  One session at
- * a time; knows nothing of gputrace but the numbers in cupti_abi.h.
+ * A CUPTI client with which gputrace's checks test CUPTI itself: which ids its records have, whether a second client
+ * may subscribe, what each of its features costs per launch.  The tested program loads it by ctypes.  One session at a
+ * time; uses nothing of gputrace but the numbers in cupti_abi.h.
  *
  * Every public function writes a JSON object into `answer` and returns CUPTI's or the driver's last result, -1 where
  * a library could not be used.
@@ -19,7 +19,7 @@
 #include "cupti/cupti_abi.h"
 #include "agent/old_glibc.h"
 
-/* A function that Python calls. */
+/* Declares and defines a function that Python calls. */
 #define QUESTION(name, ...)                                                                                            \
 	__attribute__((visibility("default"))) int name(char *answer, size_t size, ##__VA_ARGS__);                     \
 	int name(char *answer, size_t size, ##__VA_ARGS__)
@@ -27,9 +27,9 @@
 enum mode {
 	MODE_KERNELS = 1,      /* records of kernels */
 	MODE_LAUNCH_API = 2,   /* records of API calls that launch, chosen by callback id */
-	MODE_CALLBACKS = 4,    /* a callback at each of them */
+	MODE_CALLBACKS = 4,    /* a callback at each call that launches */
 	MODE_WHOLE_API = 8,    /* records of all API calls */
-	MODE_EVERY_LAUNCH = 16 /* callbacks for all calls of both domains: to see which ids there are */
+	MODE_EVERY_LAUNCH = 16 /* callbacks for all calls of both domains, to find the ids in use */
 };
 
 #define KIND_DRIVER 4u
@@ -38,7 +38,7 @@ enum mode {
 #define CBID_MAX 1024
 #define BUFFER_SIZE (1u << 20)
 #define ROUNDS 7
-#define BETWEEN_WAITS 256 /* launches: fewer than a stream takes before it makes the caller wait (1,024) */
+#define BETWEEN_WAITS 256 /* launches; a stream's queue must not fill (1,024), or launches would wait */
 
 /* One session with CUPTI. */
 static struct {
@@ -87,7 +87,7 @@ static bool open_cupti(struct cupti *cupti, const char *path)
 	return true;
 }
 
-/* On the simulated GPU the name says how long it runs; a real one is done at once. */
+/* On the simulated GPU the name sets its duration; on a real GPU it ends at once. */
 static const char empty_kernel[] =
 	".version 6.4\n.target sm_75\n.address_size 64\n.visible .entry empty_700ns() { ret; }\n";
 
@@ -110,7 +110,7 @@ static int open_driver(void)
 	return error ? error : driver.function(&driver.kernel, module, "empty_700ns");
 }
 
-/* Nanoseconds a launch takes on this thread, waits for the GPU left out: the least of the rounds. */
+/* CPU nanoseconds per launch on this thread, without waits for the GPU; the minimum over the rounds. */
 static double launch_ns(unsigned count)
 {
 	uint64_t least = UINT64_MAX;
@@ -256,7 +256,7 @@ static uint32_t stop(void)
 	return probe.cupti.unsubscribe(probe.subscriber);
 }
 
-/* ---- what is asked ---------------------------------------------------------------------------------------------- */
+/* ---- questions -------------------------------------------------------------------------------------------------- */
 
 QUESTION(probe_start, const char *path, const char *mode)
 {
@@ -305,7 +305,7 @@ QUESTION(probe_launch_cost, const char *path, const char *mode, const char *coun
 	return error;
 }
 
-/* How long it takes from subscribing until the first kernel's record is here. */
+/* The time from subscribing until the first kernel's record arrives. */
 QUESTION(probe_first_record, const char *path)
 {
 	uint64_t begin, ready, end;
@@ -330,7 +330,7 @@ QUESTION(probe_first_record, const char *path)
 	return (int)stop();
 }
 
-/* What a second CUPTI, of another file, answers while the first has a subscriber. */
+/* The result of subscribing to a second CUPTI, from another file, while the first has a subscriber. */
 QUESTION(probe_second, const char *path, const char *second_path)
 {
 	struct cupti second = {0};
@@ -354,7 +354,7 @@ QUESTION(probe_second, const char *path, const char *second_path)
 	return (int)probe.cupti.unsubscribe(probe.subscriber);
 }
 
-/* Holds the subscriber and does nothing with it, until probe_release. */
+/* Subscribes and records nothing, until probe_release. */
 QUESTION(probe_hold, const char *path)
 {
 	snprintf(answer, size, "{}");

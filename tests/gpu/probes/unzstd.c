@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Unpacks zstd frames from standard input to standard output.  The kit looks into logs with it: Python's standard
- * library has no zstd before 3.14, and the machine may have no libzstd.
+ * Unpacks zstd frames from standard input to standard output.  The kit reads logs with it: Python's standard library
+ * has no zstd before 3.14, and the machine may have no libzstd.
  */
 #include <stdio.h>
 
