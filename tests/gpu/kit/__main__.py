@@ -32,8 +32,8 @@ import table
 TOTAL_S = 540
 FACTS_S = 90
 DOCTOR_S = 30
-WORTH_STARTING_S = 15  # PyTorch alone takes some of that
-RESERVE_S = 15  # for ending what hangs, and writing
+WORTH_STARTING_S = 15  # includes PyTorch's start
+RESERVE_S = 15  # for killing checks that hang, and writing the results
 
 
 def arguments():
@@ -53,7 +53,7 @@ def arguments():
 
 
 def doctor(files):
-    """What gputrace itself says of the machine comes first."""
+    """The first finding is the result of gputrace doctor."""
     status, text = bounded.run([place.GPUTRACE, "doctor"], DOCTOR_S)
     text, good = text.rstrip(), status == 0
     files.say(text)
@@ -63,7 +63,7 @@ def doctor(files):
 
 
 class Run:
-    """All checks: one after the other but for those that run beside, or several at once."""
+    """All checks: one after the other or several at once; some run beside the others."""
 
     def __init__(self, files, options, raw):
         self.files, self.options, self.raw = files, options, pathlib.Path(raw)
@@ -80,7 +80,7 @@ class Run:
         self.wait_while(lambda: bool(self.running))
 
     def is_in_the_way(self, check):
-        """Whether it has to wait for one that runs."""
+        """Whether the check must wait for a running one."""
         if check.alone or any(running.check.alone for running in self.running):
             return bool(self.running)
         counted = [running for running in self.running if not running.check.beside]
@@ -108,7 +108,7 @@ class Run:
             self.files.add(row, running.check.name, seconds)
 
     def abandon(self):
-        """After Ctrl-C, or a gputrace mistake: nothing goes on."""
+        """Ends all running checks, after Ctrl-C or an error of the kit."""
         for running in self.running:
             running.finish()
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A command that is run to its end or for so long.  Does not wait for a process that a driver holds in the kernel, as
-subprocess.run would."""
+"""Runs a command with a time-out.  Unlike subprocess.run, does not wait for a process that a driver blocks in the
+kernel."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ AFTER_KILL_S = 5
 
 
 def end_group(process):
-    """Kills it with its children, and waits a little."""
+    """Kills the process with its children, and waits a little."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except OSError:
@@ -24,7 +24,7 @@ def end_group(process):
 
 
 def run(words, timeout_s):
-    """(exit status, None if it took too long; what it printed)"""
+    """(exit status, or None after the time-out; its output)"""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=output,
                                    stderr=subprocess.STDOUT, start_new_session=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Looks into a log that is still being written.  zstd is the kit's own: machines need not have it."""
+"""Reads a log that is still being written.  The kit brings its own zstd: the machine may have none."""
 
 import subprocess
 
@@ -7,7 +7,7 @@ import gptlog
 import place
 
 CUPTI_USE, KERNEL, STATS = 16, 67, 75
-REGISTER = 1  # of CUPTI_USE
+REGISTER = 1  # a value of CUPTI_USE's "what"
 
 
 def _decompress(frame, size):
@@ -18,7 +18,7 @@ gptlog.decompress = _decompress
 
 
 def _segments(path):
-    """Of what is there so far: (log, segment)."""
+    """Yields (log, segment) for the segments written so far."""
     try:
         log = gptlog.Log(path)
     except gptlog.Damaged:  # its header is being written
@@ -33,12 +33,12 @@ def has_kernel(path):
 
 
 def totals_reported(path):
-    """How often the agent has reported its totals: four times a second."""
+    """How often the agent has reported its totals; it does four times a second."""
     return sum(segment.kinds.get(STATS, 0) for _, segment in _segments(path))
 
 
 def agent_registered_last(path):
-    """Whether CUPTI's buffers are the agent's, and no one else's since."""
+    """Whether the agent was the last client that registered buffers with CUPTI."""
     uses = [record.values for log, segment in _segments(path) if CUPTI_USE in segment.kinds
             for record in segment.records(log.schema)[segment.repeated:] if record.type == CUPTI_USE]
     return [use["own"] for use in uses if use["what"] == REGISTER][-1:] == [1]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What machine this is: GPU, driver, CUDA, PyTorch.  Run as a program it prints that as JSON; a driver that hangs then
-hangs a child and not the run."""
+"""Facts about the machine: GPU, driver, CUDA, PyTorch.  Run as a program it prints them as JSON; then a driver that
+hangs blocks a child, not the run."""
 
 import ctypes
 import glob
@@ -17,7 +17,7 @@ SMI_QUERY = "name,driver_version,memory.total,memory.used,mig.mode.current,compu
 
 
 def mapped(name):
-    """Files of that name in this process, in the order of the map."""
+    """Files with that name in their path that this process has mapped, in the order of the maps."""
     with open("/proc/self/maps", encoding="utf-8") as maps:
         found = [line.split(maxsplit=5)[5].strip() for line in maps if name in line]
     return list(dict.fromkeys(found))
@@ -31,7 +31,7 @@ class Symbol(ctypes.Structure):
 
 
 def used(name, function):
-    """The file that the loader takes for a library of which several may be mapped; None where there is none."""
+    """The file that the loader resolves a library to, if several are mapped; None if none is."""
     found, symbol = mapped(name), Symbol()
     if not found:
         return None
@@ -43,7 +43,7 @@ def used(name, function):
 
 
 def version_of(library, function):
-    """What cuDriverGetVersion and its like say, as "13.0"."""
+    """The version that a function like cuDriverGetVersion returns, as "13.0"."""
     number = ctypes.c_int()
     try:
         if getattr(ctypes.CDLL(library), function)(ctypes.byref(number)):
@@ -54,7 +54,7 @@ def version_of(library, function):
 
 
 def driver_release():
-    """The release of the kernel's part, as "580.159.04"."""
+    """The release of the kernel driver, as "580.159.04"."""
     try:
         with open("/proc/driver/nvidia/version", encoding="utf-8") as file:
             words = file.readline().split()
@@ -64,7 +64,7 @@ def driver_release():
 
 
 def every_cupti():
-    """libcupti files of this machine that a check may want as another copy or another CUDA."""
+    """libcupti files of this machine; a check may need another copy, or one of another CUDA."""
     patterns = [folder + "/nvidia/*/lib/libcupti.so.*" for folder in sys.path if folder]
     patterns += ["/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so.*", "/usr/local/cuda*/lib64/libcupti.so.*",
                  "/usr/lib/x86_64-linux-gnu/libcupti.so.*"]
@@ -99,7 +99,7 @@ def gpu_facts():
 
 
 def nvidia_smi():
-    """What the driver's own tool says of each GPU; None where it is not there."""
+    """nvidia-smi's line for each GPU; None if it is not installed."""
     tool = shutil.which("nvidia-smi")
     return tool and bounded.run([tool, f"--query-gpu={SMI_QUERY}", "--format=csv,noheader"], SMI_S)[1].splitlines()
 
@@ -114,7 +114,7 @@ def facts():
 
 
 def ask(timeout_s):
-    """The facts, from a child; with "gpu" None and a "why" where there are none."""
+    """The facts, from a child; on failure "gpu" is None and "why" the reason."""
     status, text = bounded.run([sys.executable, "-B", os.path.abspath(__file__)], timeout_s)
     lines = text.strip().splitlines()
     if status is None:
@@ -126,12 +126,12 @@ def ask(timeout_s):
 
 
 def is_simulated(known):
-    """By what the device calls itself: tests/simgpu says so in its name."""
+    """Whether the GPU is tests/simgpu, by the device's name."""
     return "simulated" in (known.get("gpu") or "").lower()
 
 
 def summary(known):
-    """One line for people."""
+    """One line for the user."""
     return (f"{known['gpu']}, driver {known.get('driver') or '?'} (CUDA {known.get('driver_cuda')}), "
             f"PyTorch {known['torch']} (CUDA {known['torch_cuda']}), Python {known['python']}, Linux {known['kernel']}")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A check's own process: one.py NAME FOLDER OPTIONS (JSON).  Writes a line of JSON for each finding."""
+"""The process of one check: one.py NAME FOLDER OPTIONS (JSON).  Writes a line of JSON for each finding."""
 
 import json
 import pathlib
@@ -12,7 +12,7 @@ import table
 
 
 class Bench:
-    """What a check is given: a folder of its own, facts about the machine, how much is wanted, and where findings go."""
+    """The argument of a check: a folder of its own, facts about the machine, how much to do, and its findings."""
 
     def __init__(self, check, folder, options):
         self.check, self.folder = check, pathlib.Path(folder)
@@ -23,7 +23,7 @@ class Bench:
         return self.end - time.monotonic()
 
     def size(self, full, quick):
-        """How much of something."""
+        """`full`, or `quick` with --quick."""
         return quick if self.quick else full
 
     def found(self, what, figure, good, **data):
@@ -32,7 +32,7 @@ class Bench:
         self._write(outcome.finding(what, figure, verdict, **data))
 
     def found_on_silicon(self, what, figure, good, **data):
-        """For what a simulation cannot answer: it shows only that the check works."""
+        """For a question that a simulation cannot answer: it only shows that the check works."""
         if self.simulated:
             good, figure = outcome.SILICON, f"(simulated: {figure})"
         self.found(what, figure, good, **data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a check found, in one line each, and the two files that keep all of it.  Knows nothing of GPUs."""
+"""Findings of checks, one line each, and the two files that keep them.  Knows nothing of GPUs."""
 
 import json
 import os
@@ -8,27 +8,27 @@ import pathlib
 PASS, FAIL, SILICON, SKIPPED = "pass", "FAIL", "needs silicon", "skipped"
 VERDICTS = (PASS, FAIL, SILICON, SKIPPED)
 
-# gputrace's own exit codes: 3 is "incomplete".
+# As gputrace's exit codes: 3 is "incomplete".
 EXIT_GOOD, EXIT_FAILED, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_NO_GPU = 0, 1, 2, 3, 77
 
-# Together under 16 MiB, whatever a check wrote.
+# Both files together stay under 16 MiB, whatever a check writes.
 LOG_BYTES_OF_CHECK, LOG_BYTES = 384 << 10, 7 << 20
 DATA_BYTES_OF_FINDING, JSON_BYTES = 768 << 10, 7 << 20
 
 
 def finding(what, figure, verdict, **data):
-    """One line of the outcome, and the raw data after it."""
+    """One line of the outcome, and its raw data."""
     assert verdict in VERDICTS
     return {"what": what, "figure": str(figure), "verdict": verdict, "data": data}
 
 
 def line(found):
-    """As people read it."""
+    """The finding as text."""
     return f"{found['verdict']:13} {found['what']:44} {found['figure']}"
 
 
 def cut(text, most):
-    """Begin and end of a text that is too long."""
+    """Keeps start and end of a text that is too long."""
     raw = text.encode("utf-8", "replace")
     if len(raw) <= most:
         return text
@@ -38,7 +38,7 @@ def cut(text, most):
 
 
 def bounded(found):
-    """The finding with no more data than may be kept."""
+    """The finding, without its data if that exceeds the limit."""
     size = len(json.dumps(found["data"]))
     if size <= DATA_BYTES_OF_FINDING:
         return found
@@ -46,7 +46,7 @@ def bounded(found):
 
 
 def exit_code(findings, simulated):
-    """A simulation has to answer all that it can; a machine may be without something."""
+    """On a simulation a skipped check is a failure; a real machine may lack something."""
     verdicts = {found["verdict"] for found in findings}
     if FAIL in verdicts or PASS not in verdicts:
         return EXIT_FAILED
@@ -56,7 +56,7 @@ def exit_code(findings, simulated):
 
 
 class Files:
-    """check-gpu.json, whole after every check, and check-gpu.log, which grows."""
+    """check-gpu.json, rewritten after every check, and check-gpu.log, which grows."""
 
     def __init__(self, folder, facts):
         self.json, self.log = pathlib.Path(folder) / "check-gpu.json", pathlib.Path(folder) / "check-gpu.log"
@@ -69,7 +69,7 @@ class Files:
         self.note(text + "\n")
 
     def note(self, text):
-        """For the log only."""
+        """Writes to the log only."""
         text = cut(text, min(LOG_BYTES_OF_CHECK, self.room))
         self.room = max(0, self.room - len(text.encode("utf-8", "replace")))
         with self.log.open("a", encoding="utf-8") as log:

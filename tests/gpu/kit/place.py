@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Where things are in the kit."""
+"""Paths in the kit."""
 
 import pathlib
 

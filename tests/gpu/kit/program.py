@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Programs that run beside a check: PyTorch that does what it is told, and gputrace.  Interprets no trace.
+"""Programs that run beside a check: a PyTorch program that runs commands, and gputrace.  Interprets no trace.
 
-Nothing here has a time-out of its own: the runner ends a check that takes too long, with all it has started.
+Nothing here has a time-out of its own: the runner kills a check that takes too long, with its processes.
 """
 
 import json
@@ -19,7 +19,7 @@ DONE = "done "
 PATIENCE_S = 20  # GPU times begin within a second or two
 
 ENVIRONMENT = {
-    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",  # cuBLAS then computes the same in every run (its documentation)
+    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",  # makes cuBLAS deterministic (its documentation)
     "PYTHONHASHSEED": "0",
 }
 DROPPED = ("CUDA_INJECTION64_PATH", "GPUTRACE_AGENT")
@@ -35,7 +35,7 @@ def torch_words():
 
 
 class Torch:
-    """programs/obedient_torch.py, by itself or below a command such as gputrace."""
+    """programs/obedient_torch.py, started directly or by a command such as gputrace."""
 
     def __init__(self, *before, **environment_more):
         words = [str(word) for word in before] + torch_words()
@@ -55,7 +55,7 @@ class Torch:
         self.process.stdout.close()
 
     def send(self, *words):
-        """Without waiting for the answer."""
+        """Sends a command and does not wait for the answer."""
         self.process.stdin.write(" ".join(str(word) for word in words) + "\n")
         self.process.stdin.flush()
 
@@ -71,7 +71,7 @@ class Torch:
         return self.answer()
 
     def make(self, *kinds):
-        """Prepares kinds of work; those that can be had."""
+        """Prepares kinds of work; returns the available ones."""
         self.missing.update(self.ask("make", *kinds))
         return [kind for kind in kinds if kind not in self.missing]
 
@@ -79,7 +79,7 @@ class Torch:
         return self.ask("probe", place.CUPTI_PROBE, function, *arguments)
 
     def end(self):
-        """Lets it end by itself; the exit status of it or of the command before it, and what that printed."""
+        """Lets it exit; returns (exit status of it or of the command that started it, rest of the output)."""
         self.process.stdin.close()
         rest = self.process.stdout.read()
         print(rest, end="", flush=True)
@@ -87,7 +87,7 @@ class Torch:
 
 
 class Trace:
-    """A gputrace in the background; its probes are in place once it is made.  Writes trace.gpt and trace.json."""
+    """A gputrace in the background; its probes are in place once it is constructed.  Writes trace.gpt and trace.json."""
 
     def __init__(self, folder, *arguments):
         self.folder = pathlib.Path(folder)
@@ -112,11 +112,11 @@ class Trace:
         self.process.stderr.close()
 
     def logged(self, condition):
-        """Whether it holds for the log so far."""
+        """Whether the condition holds for the log so far."""
         return any(condition(log) for log in self.folder.glob("trace.gpt.part-*"))
 
     def work_until(self, condition, torch, kind, most_s=PATIENCE_S):
-        """Lets the program work, without a mark, until the condition holds for the log.  False: it never did."""
+        """Makes the program work, without a mark, until the condition holds for the log.  False: it never did."""
         end = time.monotonic() + most_s
         while time.monotonic() < end:
             torch.ask("run-for", 0.3, kind)
@@ -125,7 +125,7 @@ class Trace:
         return False
 
     def wait_looks(self, looks=4, most_s=PATIENCE_S):
-        """Until the agent has reported its totals so often from now on: a second of its own time.  False: it never did."""
+        """Waits until the agent has reported its totals `looks` more times: 4 take a second.  False: it never did."""
         end, before = time.monotonic() + most_s, sum(map(logged.totals_reported, self.folder.glob("trace.gpt.part-*")))
         while time.monotonic() < end:
             if self.logged(lambda log: logged.totals_reported(log) >= before + looks):
@@ -137,7 +137,7 @@ class Trace:
         return self.work_until(logged.has_kernel, torch, kind, most_s)
 
     def stop(self):
-        """Ends it; its exit status."""
+        """Ends gputrace; returns its exit status."""
         self.process.send_signal(signal.SIGINT)
         self.messages += self.process.stderr.readlines()
         status = self.process.wait()
@@ -149,7 +149,7 @@ class Trace:
 
 
 def traced_command(folder):
-    """gputrace before a command, with the same outputs."""
+    """The words that start a command under gputrace, with the same outputs."""
     folder = pathlib.Path(folder)
     folder.mkdir(exist_ok=True)
     return [place.GPUTRACE, "-o", folder / "trace.gpt", "-o", folder / "trace.json", "--"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Runs one check in a process of its own, for no longer than it may take, and takes away all it leaves behind.
+"""Runs one check in a process of its own, up to its time budget, and kills every process it leaves.
 
-Never waits without an end: a process that a driver holds in the kernel is left to itself.
+Never waits forever: it abandons a process that a driver blocks in the kernel.
 """
 
 import json
@@ -21,7 +21,7 @@ RESULT = "findings.json"
 
 
 class Running:
-    """A check at work; ask is_over() now and then."""
+    """A running check; the caller polls is_over()."""
 
     def __init__(self, check, folder, options, budget_s):
         self.check, self.folder, self.budget_s = check, pathlib.Path(folder), budget_s
@@ -43,7 +43,7 @@ class Running:
         return self.process.poll() is not None or self.seconds() >= self.budget_s
 
     def finish(self):
-        """Its findings; whatever still lives of it is killed."""
+        """Kills its remaining processes; returns its findings."""
         status = self.process.poll()
         self._end_all()
         return self._findings(status)
@@ -56,7 +56,7 @@ class Running:
 
     def _end_all(self):
         bounded.end_group(self.process)
-        for pid in marked(self.mark):  # those in sessions of their own
+        for pid in marked(self.mark):  # processes in other sessions
             try:
                 os.kill(pid, signal.SIGKILL)
             except OSError:
@@ -79,7 +79,7 @@ class Running:
         return [*found, outcome.finding(self.check.name, why, outcome.FAIL)]
 
     def _written(self):
-        """What it had found by then; each is written at once."""
+        """Its findings so far; the check writes each at once."""
         try:
             text = (self.folder / RESULT).read_text(encoding="utf-8")
             return [json.loads(row) for row in text.splitlines()]
@@ -94,6 +94,6 @@ def marked(mark):
         try:
             if needle in (path / "environ").read_bytes().split(b"\0"):
                 found.append(int(path.name))
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             pass
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Every check, in the order in which they run: the most wanted first, as time may run out."""
+"""Every check, in the order in which they run: the most important first, as time may run out."""
 
 import importlib
 from typing import NamedTuple
@@ -9,10 +9,10 @@ class Check(NamedTuple):
     name: str
     where: str  # module:function, below checks/
     about: str
-    budget_s: int  # on a real machine, PyTorch's start included; then it is ended
-    beside: bool = False  # runs beside the others, from the start on
-    alone: bool = False  # measures costs: nothing else runs meanwhile
-    silicon_only: str = ""  # why the simulated GPU cannot even try
+    budget_s: int  # on a real machine, with PyTorch's start; then it is killed
+    beside: bool = False  # runs beside the others, from the start
+    alone: bool = False  # measures costs: nothing else runs at the same time
+    silicon_only: str = ""  # why the check cannot run on the simulated GPU
 
     def function(self):
         module, _, function = self.where.partition(":")

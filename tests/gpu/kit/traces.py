@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What stands in a Chrome trace, gputrace's or torch.profiler's, in terms that can be compared.  Runs nothing."""
+"""Reads Chrome traces of gputrace and torch.profiler into values that can be compared.  Runs nothing."""
 
 import bisect
 import collections
@@ -11,8 +11,8 @@ from typing import NamedTuple
 GPU = ("kernel", "gpu_memcpy", "gpu_memset")
 API = ("cuda_runtime", "cuda_driver")
 FRAME = re.compile(r"(.*)\((\d+)\): (.*)")
-OWN_FILE = "/kinds.py"  # what stands under our functions stands under one of this file
-NOT_BY_BOTH = {"fused"}  # torch.compile runs something else in its place, which need not show in both tools
+OWN_FILE = "/kinds.py"  # file of the functions under which work is compared
+NOT_BY_BOTH = {"fused"}  # torch.compile runs other code in its place, which may show in one tool only
 
 
 SHAPE = ("grid", "block", "registers per thread", "shared memory", "bytes")
@@ -22,9 +22,9 @@ class Operation(NamedTuple):
     category: str
     name: str
     ns: int
-    shape: tuple  # values of SHAPE, None where it has none
+    shape: tuple  # values of SHAPE; None if it has none
     occupancy: int  # estimated, percent
-    function: str  # the innermost one of kinds.py
+    function: str  # the innermost function of kinds.py
 
 
 def operation(event, function):
@@ -49,7 +49,7 @@ class Work:
         return collections.Counter((row.category, row.name, *row.shape) for row in self.operations)
 
     def occupancies(self):
-        """{(kernel, shape): percent}; Kineto's is 0 where a kernel takes more shared memory than it can without asking."""
+        """{(kernel, shape): percent}; Kineto has 0 for a kernel with more shared memory than the default limit."""
         return {(row.name, *row.shape): row.occupancy for row in self.operations if row.category == "kernel"}
 
     def functions(self):
@@ -65,7 +65,7 @@ class Work:
 
 
 def canonical(name):
-    """Two demanglers write the same name with other blanks."""
+    """The name without blanks, which differ between demanglers."""
     return re.sub(r"\s+", "", name.replace("void ", ""))
 
 
@@ -103,7 +103,7 @@ def own_function(stack):
 
 
 def traced(trace, under="marked_steps"):
-    """What ran under that function."""
+    """The work that ran under that function."""
     calls = {correlation(call): frames(call) for call in slices(trace, *API)}
     found = []
     for event in slices(trace, *GPU):
@@ -114,7 +114,7 @@ def traced(trace, under="marked_steps"):
 
 
 def launches_under(trace, under):
-    """(launches under that function, those of them with GPU records); captured ones are not counted."""
+    """(launches under that function, launches of these with GPU records); does not count captured ones."""
     timed = {correlation(event) for event in slices(trace, *GPU)}
     calls = [call for call in slices(trace, *API) if "Launch" in call["name"] and
              any(function == under for _, function in frames(call))]
@@ -124,7 +124,7 @@ def launches_under(trace, under):
 # ---- torch.profiler's -----------------------------------------------------------------------------------------------
 
 class PythonAt:
-    """Which function of kinds.py a thread was in, from torch.profiler's own Python slices."""
+    """The function of kinds.py in which a thread was, from torch.profiler's Python slices."""
 
     def __init__(self, trace):
         self.by_thread = collections.defaultdict(list)
@@ -146,12 +146,12 @@ class PythonAt:
         return ""
 
     def of_call(self, call):
-        """A thread without Python works for the one that waits for it: the main thread, in backward()."""
+        """A thread without Python works for the main thread, which waits for it in backward()."""
         return self.function(call["tid"], call["ts"]) or self.function(self.main, call["ts"])
 
 
 def profilers(trace):
-    """Everything in a session of torch.profiler; with functions where it took stacks."""
+    """All work in a session of torch.profiler; with functions if it recorded stacks."""
     python = PythonAt(trace)
     calls = {correlation(call): call for call in slices(trace, *API)}
     found = []
@@ -165,14 +165,14 @@ def profilers(trace):
 # ---- compared -------------------------------------------------------------------------------------------------------
 
 def difference(ours_counted, theirs_counted):
-    """What one has and the other has not, for the raw data: at most 20 rows of each."""
+    """Rows that only one tool has, for the raw data: at most 20 of each."""
     rows = {"only gputrace": ours_counted - theirs_counted, "only torch.profiler": theirs_counted - ours_counted}
     return {side: [[*(key if isinstance(key, tuple) else (key,)), count] for key, count in found.most_common(20)]
             for side, found in rows.items()}
 
 
 def duration_gap_us(ours_work, theirs_work):
-    """(median over kernels of how far the medians lie apart, the kernel with the largest gap and that), in us."""
+    """(median over kernels of the gap between both tools' medians, kernel with the largest gap, that gap); in us."""
     mine, other = ours_work.durations(), theirs_work.durations()
     gaps = {name: abs(mine[name] - other[name]) / 1e3 for name in mine if name in other}
     if not gaps:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the checks let PyTorch do: each kind of work is a function that prepares it and returns one step of it.
+"""The kinds of PyTorch work of the checks: each is a function that prepares the work and returns one step of it.
 
-A step does the same each time, so that two tools can watch different steps of one program.  The functions of this file
-are what the kernels have to stand under.  A kind that this machine cannot do raises Unavailable.
+A step does the same each time, so that two tools can record different steps of one program.  A trace must show the
+kernels under the functions of this file.  A kind that this machine cannot do raises Unavailable.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ WIDTH, BATCH, CLASSES = 256, 64, 10
 
 
 class Unavailable(Exception):
-    """The reason, for people."""
+    """Its text is the reason, for the user."""
 
 
 class Block(torch.nn.Module):
@@ -29,7 +29,7 @@ class Block(torch.nn.Module):
 
 
 def make_training():
-    """A small-op training loop: cuBLAS, layer norms, autograd's own threads, multi-tensor AdamW, one wait a step."""
+    """A training loop of small ops: cuBLAS, layer norms, autograd's threads, multi-tensor AdamW, one wait per step."""
     torch.manual_seed(1)
     model = torch.nn.Sequential(Block(), Block(), torch.nn.Linear(WIDTH, CLASSES)).to("cuda")
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, foreach=True)
@@ -57,7 +57,7 @@ def make_training():
 
 
 def make_copies():
-    """Pageable and pinned, both ways; from GPU memory to GPU memory; fills."""
+    """Pageable and pinned copies in both directions; copies within GPU memory; fills."""
     pageable, pinned = torch.ones(1 << 16), torch.ones(1 << 16).pin_memory()
     device, other = torch.empty(1 << 16, device="cuda"), torch.empty(1 << 16, device="cuda")
 
@@ -80,7 +80,7 @@ def make_copies():
 
 
 def make_streams():
-    """Three streams that wait for each other by events."""
+    """Three streams that wait for each other's events."""
     streams = [torch.cuda.Stream() for _ in range(3)]
     values = [torch.ones(1 << 14, device="cuda") for _ in streams]
 
@@ -129,7 +129,7 @@ def make_graph():
 
 
 def make_pools():
-    """Memory of the driver's stream-ordered pools, by the allocator of PyTorch that uses them, beside its own."""
+    """Memory of the driver's stream-ordered pools, by PyTorch's allocator for them, beside its default allocator."""
     if not hasattr(torch.cuda, "MemPool"):
         raise Unavailable("this PyTorch has no torch.cuda.MemPool")
     pool = torch.cuda.MemPool()
@@ -146,7 +146,7 @@ def make_pools():
 
 
 def make_convolutions():
-    """cuDNN, with its heuristics and not with its benchmarks: those would launch what they try."""
+    """cuDNN, which chooses by heuristics, not by benchmarks: a benchmark would launch more kernels."""
     torch.backends.cudnn.enabled = True
     if not torch.backends.cudnn.is_available():
         raise Unavailable("this PyTorch has no cuDNN")
@@ -163,7 +163,7 @@ def make_convolutions():
 
 
 def make_compiled():
-    """Triton's kernels, launched through the driver by what torch.compile has made."""
+    """Triton's kernels, which code of torch.compile launches through the driver."""
     try:
         import triton  # noqa: F401
     except ImportError as error:
@@ -184,7 +184,7 @@ def make_compiled():
 
 
 def make_small():
-    """Nothing but launches that are over at once: what tracing costs shows most."""
+    """Launches of very short kernels only: the cost of tracing shows most."""
     value = torch.ones(64, device="cuda")
 
     def small_step():

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A PyTorch program that does what it is told: a line is a command, the answer a line `done JSON`.
+"""A PyTorch program that runs commands: it reads one a line and answers each with a line `done JSON`.
 
-What a check has to find again in a trace runs under marked_steps().  Launches nothing by itself.
+Work that a check must find in a trace runs under marked_steps().  Launches nothing without a command.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ import torch
 
 from kinds import KINDS, Unavailable
 
-WARM_UP = 3  # then optimizers have their state, allocators their memory, and libraries have chosen their kernels
+WARM_UP = 3  # steps until optimizers have their state, allocators their memory, and libraries chose their kernels
 
 steps = {}
 session = None
@@ -28,7 +28,7 @@ def reason(error):
 
 
 class Counted:
-    """A step, and how often it was made since it is warm."""
+    """A step, and how often it ran after warm-up."""
 
     def __init__(self, step):
         self.step, self.count = step, 0
@@ -39,12 +39,12 @@ class Counted:
 
 
 def launched(name):
-    """How many steps of that kind there were."""
+    """The number of steps of that kind after warm-up."""
     return steps[name].count
 
 
 def make(*names):
-    """Prepares kinds of work; {kind: why not} of those that are not to be had here."""
+    """Prepares kinds of work; returns {kind: reason} for those that are unavailable."""
     missing = {}
     for name in names:
         try:
@@ -55,7 +55,7 @@ def make(*names):
             steps[name] = Counted(step)
         except Unavailable as error:
             missing[name] = str(error)
-        except Exception as error:  # whatever a library says when it does not work here
+        except Exception as error:  # any error of a library that does not work here
             missing[name] = reason(error)
     return missing
 
@@ -67,7 +67,7 @@ def marked_steps(step, count):
 
 
 def steps_in_session(step, count):
-    """A second mark: while another profiler records."""
+    """A second mark, for steps while another profiler records."""
     for _ in range(count):
         step()
     torch.cuda.synchronize()
@@ -84,7 +84,7 @@ def run_in_session(count, *names):
 
 
 def idle_steps(count, *names):
-    """The same without a mark."""
+    """Steps without a mark."""
     for name in names or steps:
         for _ in range(int(count)):
             steps[name]()
@@ -92,7 +92,7 @@ def idle_steps(count, *names):
 
 
 def run_while(wanted, name, pause_us):
-    """Steps, and how many there were and how long the longest one took."""
+    """Runs steps; returns their number and the duration of the longest."""
     count = longest = 0
     while wanted():
         start = time.monotonic_ns()
@@ -114,7 +114,7 @@ def run_until(stop_file, name, pause_us=0):
 
 
 def cost(count, name):
-    """Nanoseconds that a step takes, by the clock on the wall."""
+    """Wall-clock nanoseconds per step."""
     step, count = steps[name], int(count)
     torch.cuda.synchronize()
     start = time.perf_counter_ns()
@@ -126,7 +126,7 @@ def cost(count, name):
 
 def between_events(step):
     first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    step()  # the GPU is busy when the first event comes, so that it marks the start of work and not of waiting
+    step()  # keeps the GPU busy until the first event, so that the event marks the start of work, not of a wait
     first.record()
     marked_steps_without_wait(step)
     last.record()
@@ -164,7 +164,7 @@ def bits(value):
 
 
 def train(stop_file):
-    """Trains from the same begin until the file is there; every loss, bit for bit."""
+    """Trains from a fixed seed until the file exists; returns every loss, bit for bit."""
     torch.use_deterministic_algorithms(True, warn_only=True)
     step, losses = KINDS["training"](), []
     while not os.path.exists(stop_file):
@@ -173,7 +173,7 @@ def train(stop_file):
 
 
 def memory():
-    """Free bytes on the GPU, with nothing of PyTorch's own kept back."""
+    """Free bytes on the GPU; memory that PyTorch's allocator keeps counts as used."""
     torch.cuda.synchronize()
     return torch.cuda.mem_get_info()[0]
 
@@ -194,7 +194,7 @@ def profile_stop(path=None):
 
 
 def probe(library, function, *arguments):
-    """Calls a function of the kit's CUPTI probe; it answers with JSON in a buffer."""
+    """Calls a function of the kit's CUPTI probe, which writes JSON into a buffer."""
     answer = ctypes.create_string_buffer(1 << 16)
     words = [argument.encode() if isinstance(argument, str) else argument for argument in arguments]
     number = getattr(ctypes.CDLL(library), function)(answer, len(answer), *words)

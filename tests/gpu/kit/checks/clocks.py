@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """GPU times on the CPU's clock.  One kernel at a time on an idle GPU: it cannot begin before its launch was called, and
-it is over when the wait for it returns.  The shortest way from the call to the GPU is the same at any time, and so is the
-shortest from the GPU back.  Where the clocks move, one seems to grow by as much as the other shrinks; where the machine is
-busy with something else, either grows alone."""
+it has ended when the wait for it returns.  The shortest delay from the call to the GPU is constant, and so is the
+shortest delay back.  If the clocks drift, one seems to grow by as much as the other shrinks; if the machine is busy
+with other work, only one of them grows."""
 
 import traces
 from program import Torch, Trace
@@ -13,7 +13,7 @@ MOST_DRIFT_US = 5.0
 
 
 def rows(trace):
-    """(launch called, kernel's start, its end, wait returned) in us, by time."""
+    """(call of the launch, kernel's start, kernel's end, return of the wait) in us, by time."""
     calls = [call for call in traces.slices(trace, *traces.API)
              if any(function == "spaced_launch" for _, function in traces.frames(call))]
     kernels = {traces.correlation(event): event for event in traces.slices(trace, "kernel")}
@@ -29,14 +29,14 @@ def rows(trace):
 
 
 def shortest(found):
-    """(way from the call to the GPU, from there to the end of the wait) in us: the shortest of each window of time."""
+    """(delay from call to kernel, delay from kernel to the end of the wait) in us: the shortest in each window."""
     size = len(found) // WINDOWS
     return [(min(start - call for call, start, _, _ in window), min(back - end for _, _, end, back in window))
             for window in (found[at:at + size] for at in range(0, size * WINDOWS, size))]
 
 
 def movement(ways):
-    """How far the clocks move between two windows: what both ways show, one by growing and the other by shrinking."""
+    """The largest drift between two windows: one delay grows and the other shrinks by at least this."""
     return max(min(later[0] - earlier[0], earlier[1] - later[1]) for earlier in ways for later in ways)
 
 

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What tracing costs: the same steps, measured in turn, so that all ways share what the machine does meanwhile."""
+"""The cost of tracing: the same steps, measured in turn, so that other load of the machine affects all ways alike."""
 
 import statistics
 
 from program import Torch, Trace
 
-LOADS = {"training": 150, "graph": 150}  # kind: steps in a measurement: half a second or more
+LOADS = {"training": 150, "graph": 150}  # kind: steps in a measurement; they take half a second or more
 ROUNDS, QUICK_ROUNDS = 5, 1
-MOST_AFTER = 1.05  # a step after the trace, times one after torch.profiler: CUPTI itself leaves a cost in the process
+MOST_AFTER = 1.05  # limit: step after the trace / step after torch.profiler; CUPTI itself leaves a cost in the process
 PARTS = (("none", 0), ("kernel records", 1), ("+ records of launches", 3), ("+ callbacks", 7), ("all API records", 9))
 
 
 class Ways:
-    """Three programs that do the same: never traced, traced by us, profiled by torch.profiler."""
+    """Three programs that do the same: never traced, traced by gputrace, profiled by torch.profiler."""
 
     def __init__(self, bench, bare, traced, profiled):
         self.bench, self.bare, self.traced, self.profiled = bench, bare, traced, profiled
@@ -35,7 +35,7 @@ class Ways:
         return cost
 
     def once(self, load):
-        """{way: ns a step}"""
+        """{way: ns per step}"""
         return {
             "bare": self._cost(self.bare, load),
             "before": self._cost(self.traced, load),
@@ -77,7 +77,7 @@ def interleaved(bench):
 
 
 def parts(bench):
-    """One launch by the driver from C: CUPTI's parts by a client of our own, then gputrace with and without its agent."""
+    """One driver launch from C: CUPTI's features in the kit's own client, then gputrace with and without its agent."""
     path, count = bench.facts["cupti"], bench.size("20000", "1024")
     with Torch() as torch:
         torch.make("small")

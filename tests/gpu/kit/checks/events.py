@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The GPU's own measure of time, CUDA events, against the sum of what stands in a trace."""
+"""The GPU's own measure of time, CUDA events, against the sum of durations in a trace."""
 
 import statistics
 
@@ -7,12 +7,12 @@ import traces
 from program import Torch, Trace
 
 PAIRS = 10
-MOST_APART = 0.02  # of the time between the events
-MOST_APART_US = 10  # an event takes its time after the work before it is done, not when the next begins
+MOST_APART = 0.02  # share of the time between the events
+MOST_APART_US = 10  # an event is stamped when the work before it has ended, not when the next work begins
 
 
 def groups(trace, count):
-    """Kernels under the events' function, in order, one list for each pair."""
+    """Kernels under the function between the events, in order, one list for each pair."""
     calls = {traces.correlation(call) for call in traces.slices(trace, *traces.API)
              if any(function == "marked_steps_without_wait" for _, function in traces.frames(call))}
     kernels = sorted((event["ts"], event["ts"] + event["dur"]) for event in traces.slices(trace, "kernel")

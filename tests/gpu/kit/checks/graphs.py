@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A CUDA graph that was instantiated before we came and replays while we come."""
+"""A CUDA graph that was instantiated before gputrace attached, and replays while it attaches."""
 
 import collections
 import time
@@ -10,7 +10,7 @@ from program import PATIENCE_S, Torch, Trace
 
 
 def first_record(trace):
-    """Seconds until the log has a kernel's record; None: there came none."""
+    """Seconds until the log has a kernel's record; None: none came."""
     begin = time.monotonic()
     while time.monotonic() - begin < PATIENCE_S:
         if trace.logged(logged.has_kernel):
@@ -29,14 +29,14 @@ def attach_while_replaying(bench):
         torch.send("run-until", stop, "graph")
         with Trace(bench.folder / "trace", "-p", torch.pid) as trace:
             first = first_record(trace)
-            time.sleep(bench.size(5, 1))  # for how long it replays beside the trace
+            time.sleep(bench.size(5, 1))  # seconds of traced replays
             stop.touch()
             during = torch.answer()
             trace.stop()
         torch.end()
     trace = traces.load(bench.folder / "trace/trace.json")
     replayed = [event for event in traces.slices(trace, *traces.GPU) if event["args"].get("graph id")]
-    # What replays were at when we came has no launch in the trace; it is said of each operation, and all of it is first.
+    # Replays that ran when gputrace attached have no launch in the trace. Each operation says so, and they come first.
     earlier = [event for event in replayed if event["args"].get("launch") == "before the trace"]
     traced = [event for event in replayed if event["args"].get("launch") != "before the trace"]
     in_order = max((event["ts"] for event in earlier), default=-1) < min((event["ts"] for event in traced), default=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A program without a framework that knows each of its launches by line (workloads/train.py), traced from its start."""
+"""A program without a framework that knows the line of each launch (workloads/train.py), traced from its start."""
 
 import collections
 import json
@@ -12,7 +12,7 @@ from program import environment, traced_command
 
 STEPS, QUICK_STEPS = 200, 60
 OLDEST_RUNTIME = (12, 8)  # cudaLibraryLoadData
-MOST_APART_US = 6  # a GPU begins and ends a kernel in some us, and its kernels read a clock that ticks each us or so
+MOST_APART_US = 6  # starting and ending a kernel takes some us, and the clock that kernels read ticks about every us
 
 
 def calls_by_stack(truth):

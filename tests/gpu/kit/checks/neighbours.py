@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Other users of CUPTI in the traced process.  Whatever becomes of our GPU times, theirs must be whole, and a launch of
-which we have no GPU time must be accounted for: as a gap, or by a reason in the notes or the report.
+"""Other users of CUPTI in the traced process.  Their GPU times must be complete, even if gputrace's are not.  gputrace
+must account for each launch without a GPU time: as a gap, or by a reason in the notes or the report.
 
-Whether GPU times come while the other one records is a figure here and no verdict.  Where it has ended they have to come,
-except beside a torch.profiler that keeps CUPTI's subscriber for itself.
+Whether gputrace gets GPU times while the other one records is a figure here, not a verdict.  After it has ended they
+must come, except beside a torch.profiler that keeps CUPTI's subscriber.
 """
 
 
@@ -13,9 +13,9 @@ from program import Torch, Trace
 
 LAUNCHES = 200  # in a step of the kind "small"
 STEPS = 5
-HOLDER_S = 3  # time enough for an agent that would come in
+HOLDER_S = 3  # enough time for an agent to register with CUPTI, if it did
 RECORD_KERNELS = "1"  # MODE_KERNELS of cupti_probe.c
-SETTLE_S = 8  # after its session the agent comes back within two seconds; where CUPTI is held it never does
+SETTLE_S = 8  # the agent records again within two seconds of a session's end, or never if CUPTI is still held
 REASONS = ("holds CUPTI", "was recording", "went to another profiler", "had CUPTI", "no GPU times")
 
 
@@ -43,14 +43,14 @@ class Session:
 
 
 def accounted(trace, tracer, launches, timed):
-    """Whether we say why a launch has no GPU time."""
+    """Whether gputrace says why launches have no GPU time."""
     said = tracer.report() + " ".join(traces.notes(trace))
     missing = launches - timed
     return missing == 0 or traces.receipt(trace)["gap_launches"] >= missing or any(text in said for text in REASONS)
 
 
 def judge_traced(bench, what, tracer, under, must=False):
-    """GPU times of what ran under a mark: a figure, unless they must be there."""
+    """Reports the GPU times under a mark. Unless they must be there, a stated reason for missing ones is enough."""
     trace = traces.load(tracer.folder / "trace.json")
     launches, timed = traces.launches_under(trace, under)
     good = launches >= STEPS * LAUNCHES and (timed == launches if must else accounted(trace, tracer, launches, timed))
@@ -66,7 +66,7 @@ def recording(bench):
         session.work(2, traced=False)
         with Trace(bench.folder / "trace", "-p", torch.pid) as tracer:
             session.work()
-            tracer.wait_looks()  # an agent that is not careful has begun to record by then
+            tracer.wait_looks()  # a careless agent would have begun to record by then
             session.work()
             session.stop()
             tracer.work_until(logged.agent_registered_last, torch, "small", SETTLE_S)
@@ -79,7 +79,7 @@ def recording(bench):
 
 
 def start_and_stop(bench, torch, tracer):
-    """A session while we trace, and work after it."""
+    """A session while gputrace traces, and work after it."""
     tracer.wait_for_gpu_times(torch, "small", SETTLE_S)
     session = Session(bench, torch, "session")
     session.work()
@@ -91,7 +91,7 @@ def start_and_stop(bench, torch, tracer):
 
 
 def starting(bench):
-    """It was used before we came, so that what it does once it has done."""
+    """torch.profiler was used before gputrace attached, so its one-time initialization is done."""
     with Torch() as torch:
         torch.make("small")
         Session(bench, torch, "before").stop()
@@ -104,7 +104,7 @@ def starting(bench):
 
 
 def first_use(bench):
-    """One that subscribes (up to PyTorch 2.14) does so at its first session, or never: it must find the subscriber free."""
+    """Up to PyTorch 2.14 torch.profiler subscribes at its first session or never: it must find the subscriber free."""
     with Torch() as torch:
         torch.make("small")
         with Trace(bench.folder / "trace", "-p", torch.pid) as tracer:
@@ -120,7 +120,7 @@ def first_use(bench):
 
 
 def idle(bench):
-    """Up to PyTorch 2.14 it keeps CUPTI's subscriber for the life of the process."""
+    """Up to PyTorch 2.14 torch.profiler keeps CUPTI's subscriber for the life of the process."""
     with Torch() as torch:
         torch.make("small")
         session = Session(bench, torch, "before")
@@ -139,7 +139,7 @@ def idle(bench):
 
 
 def holder(bench):
-    """A tool that is not PyTorch's: it subscribes and records kernels, and nothing may be taken from it."""
+    """Another tool, not PyTorch's, subscribes and records kernels; it must lose nothing."""
     with Torch() as torch:
         torch.make("small")
         started = torch.probe("probe_start", bench.facts["cupti"], RECORD_KERNELS)["result"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What no document answers about CUPTI and the driver: asked of them, answered yes or no, with what was seen."""
+"""Questions about CUPTI and the driver that no document answers: each gets yes or no, and what was seen."""
 
 import ctypes
 import os
@@ -82,7 +82,7 @@ def first_record(bench, torch, path):
 def idle_subscriber(bench, torch, path):
     seconds = bench.size(20, 2)
     held = torch.probe("probe_hold", path)["result"]
-    time.sleep(seconds)  # idle time is what is asked about
+    time.sleep(seconds)  # the question is about idle time
     released = torch.probe("probe_release")["result"]
     again = torch.probe("probe_hold", path)["result"]
     torch.probe("probe_release")
@@ -101,7 +101,7 @@ def cupti(bench):
 
 
 def driver_entry(bench):
-    """gputrace probes libcuda ten bytes in, at a jump that is cheap to probe."""
+    """gputrace probes libcuda's functions ten bytes in, at a jump that is cheap to probe."""
     library = ctypes.CDLL("libcuda.so.1")
     heads = {name: ctypes.string_at(ctypes.cast(getattr(library, name), ctypes.c_void_p).value, 16)
              for name in ("cuLaunchKernel", "cuLaunchKernelEx", "cuGraphLaunch", "cuMemcpyHtoDAsync_v2")
@@ -125,7 +125,7 @@ def driver_entry(bench):
 
 
 def wait_for_daemon(control, env):
-    """Until it answers; whether it ever does the program shows that is to use it."""
+    """Waits until it answers, or 10 s. If it never does, the program that uses it fails."""
     end = time.monotonic() + 10
     while time.monotonic() < end and subprocess.run(control, input="get_server_list\n", universal_newlines=True, env=env,
                                                     stdout=subprocess.DEVNULL, check=False, timeout=15).returncode:
@@ -133,7 +133,7 @@ def wait_for_daemon(control, env):
 
 
 def mps(bench):
-    """A daemon of our own, with folders of its own: who else uses the GPU is not touched."""
+    """Uses a separate daemon with its own folders, so that other users of the GPU are not affected."""
     what = "attach to a client of MPS"
     if not bench.facts["mps_control"]:
         bench.found(what, "no nvidia-cuda-mps-control on this machine", "skipped")

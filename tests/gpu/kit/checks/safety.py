@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A training that is attached, left, and whose tracer is killed, again and again: it must compute what an undisturbed
-one computes, and the GPU must have its memory back."""
+"""A training to which gputrace attaches and detaches repeatedly, or whose gputrace is killed: it must compute the same
+losses as an undisturbed one, and the GPU must have its memory back."""
 
 import contextlib
 import random
@@ -14,21 +14,21 @@ import place
 from program import Torch, environment
 
 CYCLES, KILLS = 100, 50
-TRACED_MS = 600  # the agent comes in after a quarter of a second of launches
+TRACED_MS = 600  # the agent enters after a quarter of a second of launches
 MOST_BEFORE_KILL_S = 1.0
-LEAST_LEFT_S = 25  # for the programs' end
+LEAST_LEFT_S = 25  # reserved for the programs' exit
 MOST_LEAK = 4 << 20
 JOINED = re.compile(r"Complete: ([\d,]+) of")
 
 
 def gputrace(pid, *options):
-    """Its log is a file without a name, so that nothing is left of it."""
+    """Starts a gputrace whose log is an unnamed file, so that nothing is left of it."""
     return subprocess.Popen([place.GPUTRACE, "-q", "-p", str(pid), *options], stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, env=environment())
 
 
 def come_and_go(pid):
-    """One trace from begin to end: what it said if it failed, and whether there were GPU times."""
+    """A whole trace; returns (its output if it failed, whether there were GPU times)."""
     tracer = gputrace(pid, "-d", f"{TRACED_MS}ms")
     said, _ = tracer.communicate()
     joined = JOINED.search(said)
@@ -36,7 +36,7 @@ def come_and_go(pid):
 
 
 def come_and_be_killed(pid, rng):
-    """Killed at any moment: while it attaches, lets the agent in, traces or leaves."""
+    """Kills gputrace at a random time: while it attaches, lets the agent in, traces or detaches."""
     tracer = gputrace(pid)
     time.sleep(rng.uniform(0.0, MOST_BEFORE_KILL_S))
     tracer.send_signal(signal.SIGKILL)
@@ -45,7 +45,7 @@ def come_and_be_killed(pid, rng):
 
 
 class Disturbance:
-    """What one program has to bear: as many traces or kills as are wanted, or as there is time for."""
+    """Disturbs one program by `wanted` traces or kills, or as many as there is time for."""
 
     def __init__(self, bench, act, wanted):
         self.bench, self.act, self.wanted = bench, act, wanted
@@ -61,7 +61,7 @@ class Disturbance:
 
 
 def trained(programs, stop, meanwhile):
-    """The losses of each program, which all train until that is done."""
+    """Lets all programs train until `meanwhile` returns; returns the losses of each."""
     for torch in programs:
         torch.send("train", stop)
     meanwhile()
@@ -79,14 +79,14 @@ def all_at_once(disturbances, programs):
 
 
 def training(bench):
-    """Side by side, as a trace takes a second or two: programs that are traced, one whose tracers are killed, and one
-    that is left alone."""
+    """Runs side by side (a trace takes a second or two): programs that are traced, one whose gputraces are killed, and
+    one that is undisturbed."""
     rng, traced = random.Random(7), bench.size(4 if bench.facts["cpus"] >= 8 else 2, 1)
     disturbances = [Disturbance(bench, come_and_go, bench.size(CYCLES, 4) // traced) for _ in range(traced)]
     disturbances.append(Disturbance(bench, lambda pid: come_and_be_killed(pid, rng), bench.size(KILLS, 4)))
     with contextlib.ExitStack() as stack:
         programs = [stack.enter_context(Torch()) for _ in range(traced + 2)]
-        # What PyTorch and CUPTI take once and keep is no leak.
+        # Memory that PyTorch and CUPTI allocate once and keep is no leak.
         trained(programs, bench.folder / "stop-first", lambda: [come_and_go(torch.pid) for torch in programs[:-1]])
         before = programs[-1].ask("memory")
         losses = trained(programs, bench.folder / "stop", lambda: all_at_once(disturbances, programs))
@@ -113,7 +113,7 @@ def say(bench, disturbances, ends):
 
 
 def judge_losses(bench, what, losses, expected):
-    """On the simulated GPU they are all the same, as nothing is computed."""
+    """On the simulated GPU all losses are the same, as nothing is computed."""
     steps = min(len(losses), len(expected))
     first = next((at for at in range(steps) if losses[at] != expected[at]), None)
     bench.found_on_silicon(what, f"{steps} steps, " + (

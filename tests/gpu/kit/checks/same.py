@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""gputrace and torch.profiler see the same steps in the same way.
+"""gputrace and torch.profiler show the same for equal steps.
 
-CUPTI serves one of them at a time, so they watch different steps of one program, or of two equal ones.
+CUPTI serves one of them at a time, so they record different steps of one program, or of two equal ones.
 """
 
 import traces
@@ -9,17 +9,17 @@ from program import Torch, Trace, traced_command
 
 KINDS = ("training", "copies", "streams", "graph", "pools")
 MOST_GAP_US = 1.0
-STEPS, QUICK_STEPS = 40, 30  # with few, Kineto, whose fit of clocks has just begun, may drop what seems out of its window
+STEPS, QUICK_STEPS = 40, 30  # with few steps Kineto's clock fit is new, and it may drop work as out of its window
 
 
 def say_missing(bench, what, torch):
-    """A kind of work that is not to be had is no failure of gputrace, but is not passed over."""
+    """Reports unavailable kinds of work as skipped: no failure of gputrace, but not silently left out."""
     for kind, why in torch.missing.items():
         bench.found(f"{what}: {kind}", why, "skipped")
 
 
 def profiled(torch, folder, steps, kinds):
-    """The same steps as torch.profiler sees them."""
+    """The same steps, recorded by torch.profiler."""
     path = folder / "profiler.json"
     torch.ask("profile-start", "full")
     torch.ask("run", steps, *kinds)
@@ -59,14 +59,14 @@ def compare(bench, what, trace, kineto):
 
 
 def name_gpu(bench, trace):
-    """It was there before the trace began, so that CUPTI reports it only when asked."""
+    """The GPU existed before the trace began, so CUPTI reports it only on request."""
     names = [device.get("name") for device in trace["deviceProperties"]]
     bench.found("-p PID: the GPU is named", ", ".join(map(str, names)) or "none", names[:1] == [bench.facts["gpu"]],
                 devices=trace["deviceProperties"])
 
 
 def attached(bench, what, kinds, options=(), **environment):
-    """Compares what there was to compare; the trace."""
+    """Compares the available kinds of work; returns the trace."""
     steps = bench.size(STEPS, QUICK_STEPS)
     with Torch(**environment) as torch:
         kinds = torch.make(*kinds)
@@ -105,7 +105,7 @@ def compiled(bench):
 
 
 def driver_pools(bench):
-    """cudaMallocAsync for all of PyTorch's memory; the variable has two names, by version."""
+    """cudaMallocAsync for all of PyTorch's memory; the variable's name depends on the version."""
     attached(bench, "cudaMallocAsync", ("training",), PYTORCH_ALLOC_CONF="backend:cudaMallocAsync",
              PYTORCH_CUDA_ALLOC_CONF="backend:cudaMallocAsync")
 
