@@ -1,11 +1,11 @@
-"""What the ctypes workloads share: CUDA's runtime without a framework, and exact ground truth.
+"""Shared by the ctypes workloads: CUDA's runtime without a framework, and exact ground truth.
 
 A launch is written  gpu.launch(gpu.at("gelu_25us"), ...)  with both calls on one line: at() has
-returned when the launch is made, so the innermost Python frame of the launch is the function that
-wrote it, and at() has counted it under the stack and line that a tracer should see. note() does
-the same for other calls. Only the standard library, CPython 3.6 to 3.15.
+returned when the launch is made, so the innermost Python frame of the launch is the function with
+this line. at() has counted it under the stack and line that a tracer should see. note() does the
+same for other calls. Only the standard library, CPython 3.6 to 3.15.
 
-Kernel names say how long they run. On the simulated GPU that is enough; for a real one each name
+A kernel's name contains its duration. The simulated GPU obeys it; for a real GPU each name
 becomes a PTX kernel that waits that long.
 """
 
@@ -52,7 +52,7 @@ _copy_ns = None
 
 
 def kernel_ns(name):
-    """The duration that the kernel's name gives."""
+    """The duration in the kernel's name, in ns."""
     return int(re.search(r"_(\d+)us", name).group(1)) * 1000
 
 
@@ -63,7 +63,7 @@ def _prototype(library, name, *types):
 
 
 def setup(path="libcudart.so.13", record=False, fake_kernels=False):
-    """Loads libcudart and the kernels; with fake_kernels names stand for addresses of nothing."""
+    """Loads libcudart and the kernels; with fake_kernels names stand for made-up addresses."""
     global _recording, _label, _copy_ns
     pointer, size = ctypes.c_void_p, ctypes.c_size_t
     library = ctypes.CDLL(path)
@@ -113,14 +113,14 @@ def check(status):
 
 
 def at(kernel, captured=False, lines=1):
-    """Counts a launch of the kernel where it is written, over several lines; returns its handle."""
+    """Counts a launch of the kernel at the caller's line (a call of `lines` lines); returns its handle."""
     if _recording:
         _count("cudaLaunchKernel", kernel, 0 if captured else kernel_ns(kernel), lines)
     return _handles[kernel]
 
 
 def note(call, value, ns=0):
-    """Counts another CUDA call that keeps the GPU busy for ns; returns value, its argument."""
+    """Counts another CUDA call that keeps the GPU busy for ns; returns value, an argument of the call."""
     if _recording:
         _count(call, None, ns)
     return value
@@ -136,7 +136,7 @@ def note_copy(call, dst, src, size):
 def _count(call, kernel, ns, lines=1):
     frame = sys._getframe(2)
     line = frame.f_lineno
-    if sys.version_info < (3, 8):  # a call is made on the line of its last argument, as their tracebacks say, too
+    if sys.version_info < (3, 8):  # a call has the line of its last argument there, also in tracebacks
         line += lines - 1
     if _label:
         code = frame.f_code

@@ -1,4 +1,4 @@
-"""The model that train.py trains: launches from as many kinds of Python code as there are."""
+"""The model that train.py trains: launches from many kinds of Python code."""
 
 import contextlib
 import queue
@@ -27,7 +27,7 @@ class Block:
 
 
 def attention(stream, depth):
-    """Recursion: one launch on each level."""
+    """Recursion: one launch at each level."""
     if depth == 0:
         return
     gpu.launch(gpu.at("softmax_15us"), *gpu.SHAPE, stream)
@@ -64,7 +64,7 @@ def metrics(stream):
 
 
 class Backward:
-    """A second thread that runs the backward passes, as autograd does."""
+    """A second thread that runs the backward passes, as in autograd."""
 
     def __init__(self, name):
         self.work = queue.Queue()

@@ -28,7 +28,7 @@ def step(stream, backward):
 
 
 def deep(stream, levels):
-    """A stack of the depth that was asked for."""
+    """A stack of the given depth."""
     if levels > 1:
         return deep(stream, levels - 1)
     return gpu.launch(gpu.at("tick_10us"), *gpu.SHAPE, stream)

@@ -66,8 +66,8 @@ def main():
     else:
         replay(graph, options.replays)
     torch.cuda.synchronize()
-    # autograd's thread may still want the GIL for what it lets go of: up to 3.13 CPython ends a thread that asks for it
-    # while the interpreter ends, in a way that C++ takes for an exception no one catches, and the program is aborted
+    # autograd's thread may still take the GIL to free objects. Up to 3.13 CPython ends a thread that takes the GIL
+    # during finalization; C++ takes that for an uncaught exception, and the program aborts
     time.sleep(0.3)
     print("replays %d" % options.replays, flush=True)
 

@@ -19,7 +19,7 @@ label_set = None
 
 @contextlib.contextmanager
 def label(name):
-    """Names what this thread launches, in the simulator's ground truth."""
+    """Labels this thread's launches in the simulator's ground truth."""
     if label_set is None:
         yield
         return

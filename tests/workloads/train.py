@@ -32,7 +32,7 @@ class Trainer:
         self.graph = self.capture() if options.graph else None
 
     def capture(self):
-        """Two kernels become a graph; replay() launches both at once."""
+        """Captures two kernels as a graph; replay() launches both at once."""
         graph, executable = ctypes.c_void_p(), ctypes.c_void_p()
         gpu.check(gpu.capture_begin(self.stream, 2))
         gpu.launch(gpu.at("replay_18us", captured=True), *gpu.SHAPE, self.stream)
@@ -76,7 +76,7 @@ class Trainer:
         return self.loss_item()
 
     def until(self):
-        """Whether there is a next step, by the number of those that were."""
+        """Returns a function that says, from the number of steps done, whether there is a next one."""
         options = self.options
         if options.until:
             return lambda steps: not os.path.exists(options.until)

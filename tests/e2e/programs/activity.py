@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Spends its time in known functions, and says how much: CPU time as its threads' own clocks have it, waits as it timed them.
+"""Spends its time in known functions and writes how much: CPU time by its threads' clocks, waits by its own timing.
 
-    activity.py TRUTH      "busy", "waits", "competes", "crowd" by lines on standard input: each answered with "done"
+    activity.py TRUTH      reads "busy", "waits", "competes", "crowd" from standard input; answers each with "done"
 
-busy: functions that own the CPU in the main thread, in another thread, and in a forked child.  CPython 3.6 and later.
-waits: one function for each thing that a thread can wait for.
-competes: two threads that want the interpreter.  crowd: thousands that wait for one event.
+busy: functions that use the CPU in the main thread, in another thread, and in a forked child.  CPython 3.6 and later.
+waits: one function for each kind of wait of a thread.
+competes: two threads that compete for the GIL.  crowd: thousands that wait for one event.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ CROWD = 3000
 truth = {"cpu": {}, "waits": {}}
 
 
-# No function of Python: samples would be on its line.
+# Not a Python function: samples would be on its line.
 thread_time = functools.partial(time.clock_gettime, time.CLOCK_THREAD_CPUTIME_ID)
 
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# another_world.sh FOLDER SIMGPU TESTS OUT COMMAND...: runs COMMAND in its own mount namespace (and whatever else the caller
-# has unshared) where nothing but the system is seen, read-only, and SIMGPU as /simgpu, TESTS as /tests, OUT as /out.
+# another_world.sh FOLDER SIMGPU TESTS OUT COMMAND...: runs COMMAND in the mount namespace (and others) that the caller
+# has unshared. It sees only the system, read-only, and SIMGPU as /simgpu, TESTS as /tests, OUT as /out.
 set -eu
 root=$1 simgpu=$2 tests=$3 out=$4
 shift 4

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Runs a command as a user who may do nothing (root only): uid 1000, no capability, none to be had (NoNewPrivs).
+# Runs a command without any privilege (root only): uid 1000, no capabilities, and no way to get them (NoNewPrivs).
 #     as_user.sh [--read-only] COMMAND [ARGUMENT...]
-# In a mount namespace of its own, in which the home of root, where CPythons may be, can be passed through.  --read-only:
-# nothing can be written but below the current folder, and from /tmp nothing can be executed.
+# It runs in a mount namespace of its own, in which it can reach CPythons below root's home.  --read-only: it can write
+# only below the current folder, and execute nothing in /tmp.
 set -eu
 
 read_only=

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Keeps the simulated GPU idle in known ways: `blames.py TRUTH CAUSE...` launches, lets the cause take 300 ms (or, as
-CAUSE*60, 60 times 5 ms), launches again, and writes for each cause what it cost by its own clock: TRUTH is {CAUSE: {"line",
-"pid", "ms", "wall_ms", "launch"}}.  Standard library only, but for zmq.
+CAUSE*60, 60 times 5 ms), launches again, and writes the time lost to each cause by its own clock: TRUTH is {CAUSE:
+{"line", "pid", "ms", "wall_ms", "launch"}}.  Standard library only, except zmq.
 
-A line that must have all of the time is one line of source."""
+A loop that must have all of the time is written on one line."""
 
 import atexit
 import ctypes
@@ -32,18 +32,18 @@ def launch():
 
 
 def line_of(mark, file=THIS):
-    """Of this file, that ends in the mark."""
+    """The number of the line that ends in the mark."""
     lines = file.read_text().splitlines()
     return next(number for number, line in enumerate(lines, 1) if line.endswith("# " + mark))
 
 
 def truth(mark, seconds, pid=None, file=THIS):
-    """What an injection returns: only plain values, as its time counts."""
+    """The result of a cause: plain values only, as the time to make it counts."""
     return mark, seconds, pid or os.getpid(), file
 
 
 def run(cause, times):
-    """wall_ms: by the clock, whatever else ran on the machine."""
+    """wall_ms is elapsed time, including time taken by other programs of the machine."""
     inject, sum_s, begin = globals()[cause], 0, time.monotonic()
     for _ in range(times):
         launch()
@@ -67,7 +67,7 @@ def sleep(seconds):
 
 
 class Helper:
-    """A thread that does something when it is asked, and has begun it when ask returns."""
+    """A thread that runs a function on request; it has begun when ask returns."""
 
     def __init__(self):
         self.wanted, self.begun, self.took = None, threading.Event(), 0
@@ -98,7 +98,7 @@ LOCK = threading.Lock()
 
 
 def lock(seconds):
-    """Another thread has a lock, and computes."""
+    """Another thread holds a lock, and computes."""
     def hold():
         with LOCK:
             HELPER.begun.set()
@@ -112,7 +112,7 @@ def lock(seconds):
 
 
 def runnable_seconds():
-    """How long this thread had to wait for a CPU so far."""
+    """How long this thread has waited for a CPU so far."""
     return int(pathlib.Path(f"/proc/self/task/{threading.get_native_id()}/schedstat").read_text().split()[1]) / 1e9
 
 
@@ -120,7 +120,7 @@ PYLIB = ctypes.PyDLL(None)
 
 
 def gil(seconds):
-    """Another thread calls C that does not release the GIL, which this one wants all the time."""
+    """Another thread calls C code that does not release the GIL, while this thread always wants it."""
     held = []
 
     def hold():
@@ -151,7 +151,7 @@ def work(seconds):
 
 
 def serve(questions, answers):
-    """A worker with two queues: its feeder thread, its pipe and its semaphores are between the line and who waits."""
+    """A worker with two queues: its feeder thread, pipe and semaphores are between the working line and the waiter."""
     for seconds in iter(questions.get, None):
         answers.put((work(seconds), os.getpid()))
 
@@ -237,13 +237,13 @@ REPLIES = Replier()
 
 
 def replier(seconds):
-    """A server of ZeroMQ's: its threads, sockets and eventfds are between the line and who waits."""
+    """A ZeroMQ server: its threads, sockets and eventfds are between the working line and the waiter."""
     took = REPLIES.ask(seconds)
     return truth("reply", took, REPLIES.process.pid, REPLIES.file)
 
 
 def fill(shared):
-    """Sleeps until it is asked, as it would else need a CPU of its own all the time."""
+    """Sleeps between requests, as polling would need a CPU of its own."""
     while True:
         while not shared[0]:
             time.sleep(0.001)
@@ -269,7 +269,7 @@ SHARED = Shared()
 
 
 def spins(seconds):
-    """A queue in shared memory, as inference engines have them: who waits looks all the time."""
+    """A queue in shared memory, as in inference engines: the waiter spins."""
     SHARED.ask(seconds)
     begin = time.thread_time()
     while not SHARED.memory[1]: pass  # spin
@@ -283,7 +283,7 @@ UFFDIO_API, UFFDIO_REGISTER, UFFDIO_ZEROPAGE, UFFD_API, MISSING = 0xc018aa3f, 0x
 
 
 class Page:
-    """A page that is not there before someone has brought it: its first reader waits in a page fault."""
+    """A page that is missing until bring() is called: its first reader waits in a page fault."""
 
     def __init__(self):
         LIBC.mmap.restype, LIBC.mmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
@@ -303,7 +303,7 @@ class Page:
 
 
 def fault(seconds):
-    """A page of a slow disk."""
+    """A page fault as of a slow disk."""
     page, byte = Page(), ctypes.create_string_buffer(1)
 
     def bring():
@@ -319,7 +319,7 @@ def fault(seconds):
 
 
 class Quota:
-    """A cgroup with a fifth of a CPU, and this thread in it (in version 2, which may not be there, this process)."""
+    """A cgroup with a fifth of a CPU, with this thread in it (with cgroup v2, if that is used, this process)."""
 
     def __enter__(self):
         top = pathlib.Path("/sys/fs/cgroup")
@@ -334,7 +334,7 @@ class Quota:
             self.members, self.whose = "tasks", threading.get_native_id()
             (self.folder / "cpu.cfs_period_us").write_text("50000")
             (self.folder / "cpu.cfs_quota_us").write_text("10000")
-            (self.folder / "cpu.shares").write_text("100000")  # before all who are in no group
+            (self.folder / "cpu.shares").write_text("100000")  # more than tasks outside the group
         else:
             self.members, self.whose = "cgroup.procs", os.getpid()
             (self.folder / "cpu.max").write_text("10000 50000")
@@ -355,7 +355,7 @@ def quota(seconds):
 
 
 def stolen(seconds):
-    """A neighbour has as much of the one CPU that both may use."""
+    """Another process shares this thread's only CPU and gets half of it."""
     cpus, thread = os.sched_getaffinity(0), threading.get_native_id()
     os.sched_setaffinity(thread, {min(cpus)})
     with subprocess.Popen([sys.executable, "-c", "print(flush=True)\nwhile True: pass"], stdout=subprocess.PIPE) as neighbour:
@@ -371,7 +371,7 @@ def stolen(seconds):
 
 
 def main():
-    """All threads and processes are there before the first launch."""
+    """Starts all threads and processes before the first launch."""
     KEPT.extend([] for _ in range(100000))
     gc.disable()
     asked = [word.partition("*") for word in sys.argv[2:]]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Threads that launch and then block for good, both from the same line of the same frames.
+"""Threads that launch and then block forever, both from the same line of the same frames.
 
-blocked.py LIBCUDART TRUTH: says "ready", waits for a line, says "done" when every thread has launched.
+blocked.py LIBCUDART TRUTH: prints "ready", waits for a line, prints "done" when every thread has launched.
 CPython 3.6 and later, standard library only.
 """
 

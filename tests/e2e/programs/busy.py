@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Threads that allocate as fast as they can and check what they wrote, and one that launches; until standard input ends.
+"""Threads that allocate as fast as they can and check their blocks, and one that launches; until standard input ends.
 
-busy.py THREADS TRUTH: prints "ready PID", and at the end "right" if every block held what was put into it.  The launches
-are in TRUTH.  CPython 3.8 to 3.13.
+busy.py THREADS TRUTH: prints "ready PID", and at the end "right" if every block had its data.  TRUTH has the
+launches.  CPython 3.8 to 3.13.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Fills memory between calls of cudaProfilerStart and cudaProfilerStop and outside of them, by ctypes: usage: captures.py
-WORD...  A word is `start`, `stop`, `elsewhere` (start, on a thread of its own), `wait` (for a line on standard input, after it
-has said ready), or a number: as many fills, and a wait for the GPU."""
+"""Fills memory between calls of cudaProfilerStart and cudaProfilerStop and outside of them, by ctypes: usage:
+captures.py WORD...  A word is `start`, `stop`, `elsewhere` (starts on another thread), `wait` (prints "ready" and waits
+for a line of standard input), or a number N: N fills, then a wait for the GPU."""
 
 import ctypes
 import sys

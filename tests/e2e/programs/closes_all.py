@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Starts CUDA, closes every descriptor it did not open itself, and launches on; then forks a child that ends at once.
+"""Starts CUDA, closes every descriptor that it did not open, and launches again; then forks a child that ends at once.
 
 closes_all.py LIBCUDART LAUNCHES
 """
@@ -12,7 +12,7 @@ import recorded
 (launch, _), launches = recorded.launchers(sys.argv[1]), int(sys.argv[2])
 launch(recorded)
 os.closerange(3, 4096)
-kept = [os.open("/dev/null", os.O_RDONLY) for _ in range(16)]  # whoever remembered a number finds something else there
+kept = [os.open("/dev/null", os.O_RDONLY) for _ in range(16)]  # reuses the numbers of closed descriptors
 for _ in range(launches - 1):
     launch(recorded)
     child = 0 if _ % 50 else os.fork()

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Launches on request, while a thread of it closes every descriptor again and again and opens its own: a line of
-standard input is a command, `done` follows each.
+"""Launches on request, while one of its threads closes every descriptor in a loop and opens its own.  Each line of
+standard input is a command; it prints `done` after each.
 
 closes_meanwhile.py LIBCUDART
 
     work N      N launches
     close       begins to close
-    stop        ends that, and says how often it closed, and how many of its own descriptors were closed by another, or
-                had a message that it did not send
+    stop        ends that, and prints how often it closed, and how many of its own descriptors others closed or sent a
+                message to
 """
 
 import os

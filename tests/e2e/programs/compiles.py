@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Launches kernels that the driver has to compile first; the simulated one goes by their names (core/jit.c)."""
+"""Launches kernels that the driver must compile first; the simulated driver decides by name (core/jit.c)."""
 
 import ctypes
 import pathlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Writes into FOLDER/offered what zsh offers when a line is completed that was typed:  zsh -f completes.zsh FOLDER LINE
-# The completion's file is in the folder. zsh completes only what is typed at a terminal, so there is one.
+# Writes the words that zsh offers to complete a typed LINE into FOLDER/offered:  zsh -f completes.zsh FOLDER LINE
+# FOLDER has the completion's file. zsh completes only lines typed at a terminal, so this makes one.
 zmodload zsh/zpty
 zpty shell zsh -f -i
 zpty -w shell "PROMPT= fpath=(${(q)1} \$fpath); autoload -U compinit; compinit -D -u; bindkey '^I' complete-word

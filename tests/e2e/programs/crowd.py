@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Many threads that live at the same time and launch, each from a function of its own: crowd.py LIBCUDART TRUTH COUNT.
+"""Many simultaneous threads that launch, each from a function of its own: crowd.py LIBCUDART TRUTH COUNT.
 
 CPython 3.6 and later, standard library only.
 """

@@ -36,17 +36,17 @@ def main():
     launch = recorded.launchers(sys.argv[1])[0]
     for depth in map(int, sys.argv[3:]):
         for way, share in ((function, 1), (two, 2), (Nested, 50)):
-            # 3.12 allows some 500 calls through C, which is what making an instance is there.
+            # 3.12 allows some 500 nested calls through C; creating an instance is such a call there.
             recorded.label = "%s %d" % (way.__name__, depth)
             way(launch, depth // share)
     recorded.write(sys.argv[2])
     sys.stdout.flush()
-    os._exit(0)  # 20,000 frames take a while to be collected
+    os._exit(0)  # freeing 20,000 frames takes a while
 
 
 if __name__ == "__main__":
     sys.setrecursionlimit(100000)
-    threading.stack_size(900 << 20)  # up to 3.10 a Python call is one in C
+    threading.stack_size(900 << 20)  # up to 3.10 each Python call is also a C call
     thread = threading.Thread(target=main)
     thread.start()
     thread.join()

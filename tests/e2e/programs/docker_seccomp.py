@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Runs a command under a filter of system calls like Docker's default.
+"""Runs a command under a seccomp filter like Docker's default.
 
 docker_seccomp.py [--kill CALL] COMMAND [ARGUMENT...]
---kill: whoever makes that call is ended.
-Their numbers are those of the kernel's headers (x86-64).
+--kill: kills a process that makes that call.
+The numbers of calls are from the kernel's headers (x86-64).
 """
 
 import ctypes
@@ -13,8 +13,8 @@ import re
 import struct
 import sys
 
-# The calls that Docker lets a container without capabilities make on x86-64, whatever their arguments are; clone3 answers
-# ENOSYS, every other call EPERM: seccomp/default.json of github.com/moby/profiles.
+# The calls that Docker allows a container without capabilities on x86-64, with any arguments; clone3 returns ENOSYS,
+# every other call EPERM: seccomp/default.json of github.com/moby/profiles.
 ALLOWED = """
 _llseek _newselect accept accept4 access adjtimex alarm arch_prctl bind brk cachestat capget capset chdir chmod chown
 chown32 clock_adjtime clock_adjtime64 clock_getres clock_getres_time64 clock_gettime clock_gettime64 clock_nanosleep

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What embedded.c runs: launches from the program's main thread and from a thread of its own.
+"""Run by embedded.c: launches from the program's main thread and from a thread of its own.
 
 embedded.py LIBCUDART TRUTH.  CPython 3.6 to 3.15, standard library only.
 """
@@ -27,7 +27,7 @@ def launches(count):
 
 def worker():
     launches(7)
-    # As deep again: the thread state of another thread may lie where an earlier one was.
+    # Depth 5 again: the new thread's state may have the address of an earlier one.
     thread = threading.Thread(target=launches, args=(5,))
     thread.start()
     launches(3)

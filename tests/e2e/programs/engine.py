@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Backward passes on the engine of engine.c: engine.py LIBTORCH LIBCUDART [LIBCUDA]; goes on when a line comes.
+"""Backward passes on the engine of engine.c: engine.py LIBTORCH LIBCUDART [LIBCUDA]; each line of input continues it.
 
-The driver is mapped as by a program that uses it, and not loaded: libcudart would find it.
+Maps the driver as a program that uses it does, but does not load it, as libcudart would find it.
 """
 
 import ctypes
@@ -23,12 +23,12 @@ def second_pass():
     lib.backward(1, b"l|", 0, ctypes.c_uint64(4))
 
 
-def third_pass():  # a node of this task and one of the second pass inside of a node
+def third_pass():  # runs a node of this task and one of the second pass inside a node
     lib.backward(0, b"lald|", 0, ctypes.c_uint64(5))
     lib.backward(0, b"lbld|d", 0, ctypes.c_uint64(9))
 
 
-def fourth_pass():  # on the thread that calls
+def fourth_pass():  # on the calling thread
     here(2, b"ld|d", 14)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Processes that make processes; each launches and writes FOLDER/truth-PID.json.
+"""Processes that start processes; each launches and writes FOLDER/truth-PID.json.
 
 family.py LIBCUDART FOLDER HOW [GENERATIONS]
-  HOW: subprocess, exec (another program in the same process), fork, or a start method of multiprocessing with
-  "mp-" before it.  CPython 3.6 to 3.15, standard library only.
+  HOW: subprocess, exec (another program in the same process), fork, or "mp-" and a start method of
+  multiprocessing.  CPython 3.6 to 3.15, standard library only.
 """
 
 import multiprocessing
@@ -19,8 +19,8 @@ import model  # noqa: E402
 
 
 def launches(library, folder, generation):
-    """A number of launches of its own for each generation, from the first moment on."""
-    gpu._counts.clear()  # a fork has inherited them
+    """Launches from the start; the number of launches differs between generations."""
+    gpu._counts.clear()  # a forked child inherits the counts
     gpu.setup(library, record=True, fake_kernels=True)
     for _ in range(3 + generation):
         model.Block(None).forward()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Frames of one particular kind after the other, each under its own label; every launch records its own stack.
+"""Launches under one kind of frame after the other, each with its own label; every launch records its own stack.
 
 frame_kinds.py LIBCUDART TRUTH.  CPython 3.6 and later, standard library only.
 """
@@ -13,12 +13,12 @@ import threading
 
 import recorded
 
-# Of 1, 2 and 4 bytes a character; names that NFKC leaves as they are.
+# Strings of 1, 2 and 4 bytes per character; NFKC leaves the names unchanged.
 WORDS = {"latin_1": "größe_ÿ", "ucs_2": "größe_数字_ж", "ucs_4": "größe_𐐨_数字_𐐀"}
 ODD_FILES = ("", " ", "a;b.py", "line\nbreak.py", "\x1b[31m.py", "\udcff.py", "(7): f.py", "<frozen importlib>",
              "/a" * 1500, "/b" * 2500)
 LONG = 300
-TOO_LONG = 700  # above GPT_CODE_NAME_MAX bytes, whatever the width
+TOO_LONG = 700  # exceeds GPT_CODE_NAME_MAX bytes at any width
 
 KINDS = []
 launch = None
@@ -90,7 +90,7 @@ class Nested:
 
 @kind
 def made_by_init():
-    """The interpreter has frames of its own between these, from 3.12 on."""
+    """From 3.12 on the interpreter has frames of its own between these."""
     for _ in range(20):
         Nested(10)
     for _ in range(20):
@@ -120,7 +120,7 @@ def long_names():
 
 @kind
 def threads_that_c_made():
-    """Threads that Python learns of when they come in, and forgets when they go out."""
+    """Threads started in C: Python makes a thread state when they call in and deletes it when they return."""
     started = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(lambda _: launch(0) and launch(0) and None)
     libc = ctypes.CDLL(None)
     if not hasattr(libc, "pthread_create"):  # before glibc 2.34
@@ -134,8 +134,8 @@ def threads_that_c_made():
 
 @kind
 def short_lived_code():
-    """Code objects freed and made again at the same addresses, on threads; returns how many were.  How soon an address
-    is used again is the allocator's: goes on until enough were."""
+    """Code objects freed and made again at the same addresses, on threads; returns the number of reused addresses.  The
+    allocator decides how soon it reuses one, so this continues until there are enough."""
     addresses = []
 
     def used_again():
@@ -161,7 +161,7 @@ def short_lived_code():
 
 @kind
 def not_begun():
-    """A collector that runs while a function is being entered: its frame is there already, and no traceback has it."""
+    """The collector runs while a function is being entered: its frame exists, but no traceback has it yet."""
     class Knot:
         def __init__(self):
             self.me = self

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Greenlets that switch to each other in the middle of their calls and launch each time: greenlets.py LIBCUDART TRUTH.
+"""Greenlets that switch to each other in nested calls and launch each time: greenlets.py LIBCUDART TRUTH.
 
 Needs greenlet.  CPython 3.6 and later.
 """
@@ -13,7 +13,7 @@ import recorded
 
 
 class Ring:
-    """Greenlets of one thread, each in the middle of calls of its own."""
+    """Greenlets of one thread, each within nested calls of its own."""
 
     def __init__(self, launchers, seed, count):
         self.random, self.launchers = random.Random(seed), launchers
@@ -23,7 +23,7 @@ class Ring:
         self.random.choice(self.launchers)(0)
 
     def elsewhere(self):
-        """Goes on in another greenlet, as a switch to itself or up to the parent would not."""
+        """Switches to another greenlet, neither to itself nor to the parent."""
         others = [one for one in self.alive if one is not greenlet.getcurrent() and not one.dead]
         if others:
             self.random.choice(others).switch(self.random.randrange(12))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Launches as fast as it can: hammers.py LIBCUDART.  Says "ready"; for a line launches until the next one, and then says
-"made N".  CPython 3.6 to 3.15."""
+"""Launches as fast as it can: hammers.py LIBCUDART.  Prints "ready"; a line of input starts the launches, the next one
+ends them and it prints "made N".  CPython 3.6 to 3.15."""
 
 import ctypes
 import sys

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A program that hangs in one of many ways, and says who is to blame.
+"""A program that hangs in one of many ways, and prints which thread is to blame.
 
-hangs.py KIND [FOLDER]: says "ready" with a line of JSON, {"role": [pid, tid]}, when every thread is about to hang, and
-watches over its own pauses in "moves".  A line with `# at ROLE` is where that thread hangs.
+hangs.py KIND [FOLDER]: prints "ready" with a line of JSON, {"role": [pid, tid]}, when every thread is about to hang.
+KIND "moves" measures its own pauses.  A line with `# at ROLE` is where that thread hangs.
 CPython 3.6 and later, standard library only.
 """
 
@@ -107,7 +107,7 @@ def reentrant():
 
 
 def itself():
-    """A finalizer takes the lock under which its object dies."""
+    """A finalizer takes the lock that is held while its object dies."""
     lock = threading.Lock()
 
     class Dies:
@@ -142,7 +142,7 @@ def gil():
 
 
 def stopped():
-    """As a DataLoader's worker: its parent waits for what it writes."""
+    """A stopped child, like a DataLoader's worker: its parent waits for its data."""
     reads, writes = os.pipe()
     child = os.fork()
     if not child:
@@ -159,7 +159,7 @@ def stopped():
 
 
 def pipe():
-    """The child writes more than a pipe holds to who waits for its end."""
+    """The child writes more than a pipe holds to its parent, which waits for its exit."""
     child = subprocess.Popen([sys.executable, "-c", "import os\nos.write(1, b'x' * (1 << 20))"], stdout=subprocess.PIPE)
     roles["child"] = [child.pid, child.pid]
     here("waiter")
@@ -168,7 +168,7 @@ def pipe():
 
 
 def zombie():
-    """The child that was to write has ended; who waits has the pipe's other end open himself."""
+    """The child that should write has ended; the waiting parent itself keeps the pipe's write end open."""
     reads, writes = os.pipe()
     child = os.fork()
     if not child:
@@ -196,7 +196,7 @@ def mutex():
 
 
 def owned():
-    """A mutex of the C library that another thread keeps."""
+    """A mutex of the C library that another thread holds."""
     mutex, held = ctypes.create_string_buffer(64), threading.Event()
 
     def takes():
@@ -213,7 +213,7 @@ def owned():
 
 
 def forked():
-    """A lock that another thread of the parent held when it was forked."""
+    """In a forked child: a lock that another thread of the parent held at the fork."""
     lock, held = threading.Lock(), threading.Event()
 
     def keeps():
@@ -253,7 +253,7 @@ def event():
 
 
 def imports():
-    """A module that waits for a thread which imports it."""
+    """A module that, while it is imported, waits for a thread that imports it."""
     folder = sys.argv[2]
     with open(os.path.join(folder, "ring.py"), "w") as out:
         out.write("import threading\nimport __main__\n"
@@ -299,7 +299,7 @@ def sigstop():
 
 
 def parked():
-    """A lock of another library, of which -1 says that someone waits."""
+    """A lock of another library, whose value -1 means that a thread waits."""
     word = ctypes.c_int32(-1)
     here("waiter")
     ready()
@@ -315,7 +315,7 @@ def endless():
 
 
 def forgets():
-    """A poll of a pipe; once the kernel has copied what it waits for, that memory is used for something else."""
+    """A poll of a pipe; after the kernel has copied the pollfd, its memory is overwritten."""
     reads, _ = os.pipe()
     polled = (ctypes.c_int * 2)(reads, 1)  # struct pollfd: fd, events POLLIN
     own = LIBC.syscall(186)  # gettid
@@ -332,7 +332,7 @@ def forgets():
 
 
 def sleeps():
-    """To be frozen by its cgroup, or just asleep."""
+    """Sleeps; a test may freeze its cgroup."""
     here("waiter")
     ready()
     sleep()  # at waiter
@@ -352,7 +352,7 @@ def coroutine():
 
 
 def tasks():
-    """Tasks of a loop in a thread with a name.  A second line says of each {"role": [id, id of what it awaits, its name]}."""
+    """Tasks of a loop in a named thread.  A second line has {"role": [id, id of the awaited object, name]} of each."""
     import asyncio
     made, awaited = {}, {"one": "two", "two": "one", "itself": "itself", "gather": "event", "limit": "event"}
 
@@ -448,7 +448,7 @@ def tasks():
 
 
 def lying_tasks():
-    """More tasks than are listed, and objects of asyncio whose counts and lengths lie.  CPython 3.8 to 3.13."""
+    """More tasks than gputrace lists, and objects of asyncio with false counts and lengths.  CPython 3.8 to 3.13."""
     import asyncio
 
     def lie(thing, at, value):
@@ -479,7 +479,7 @@ def lying_tasks():
 
 
 def launch(kernel, stream=None):
-    """On the simulated GPU; the CUDA runtime."""
+    """Launches on the simulated GPU; returns the CUDA runtime."""
     driver, runtime = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libcudart.so.13")
     driver.sim_kernel.restype = ctypes.c_void_p
     shape = type("Shape", (ctypes.Structure,), {"_fields_": [(axis, ctypes.c_uint) for axis in "xyz"]})(1, 1, 1)
@@ -489,7 +489,7 @@ def launch(kernel, stream=None):
 
 
 def cuda():
-    """A kernel that never ends, or takes as long as is asked for, on the simulated GPU."""
+    """A kernel that never ends, or has a given duration, on the simulated GPU."""
     runtime = launch(sys.argv[2] if sys.argv[2:] else ENDLESS)
     here("waiter")
     ready()
@@ -522,7 +522,7 @@ def cuda_stream():
 
 
 def no_memory():
-    """A worker gets no memory and ends; who waits for what it makes is left."""
+    """A worker gets no memory and ends; the thread that waits for its result stays."""
     items, failed = queue.Queue(), []
 
     def works():
@@ -541,7 +541,7 @@ def no_memory():
 
 
 def reclaim():
-    """Its cgroup has no memory left.  sys.argv[2]: what of its cgroup it writes its number to."""
+    """Its cgroup has no memory left.  sys.argv[2]: the cgroup's file to which it writes its pid."""
     with open(sys.argv[2], "w") as members:
         members.write(str(os.getpid()))
     here("waiter")
@@ -576,7 +576,7 @@ def variables():
 
 
 def moves():
-    """Works; a second thread notes the longest time for which it was kept from running."""
+    """Works; a second thread measures its longest time without running."""
     longest = [0.0]
 
     def watches():
@@ -596,7 +596,7 @@ def moves():
 
 
 def twice():
-    """Hangs, goes on when a line comes, hangs, and ends when another comes."""
+    """Hangs; a line of input lets it continue to a second hang, another line lets it end."""
     lock = threading.Lock()
     lock.acquire()
 
@@ -613,7 +613,7 @@ def twice():
 
 
 def idle():
-    """Waits for what comes from outside, or sleeps, or computes at one line, each longer than is asked for."""
+    """Waits for external input, sleeps, or computes at one line, each for longer than the limit of the test."""
     seconds = float(sys.argv[3])
     here("waiter")
     ready()
@@ -639,7 +639,7 @@ def idle():
 
 
 def wakes():
-    """Sleeps again and again at one line, as a thread beside it sleeps once."""
+    """Sleeps repeatedly at one line, while another thread is in one long sleep."""
     def keeps():
         here("keeper")
         sleep()  # at keeper
@@ -653,7 +653,7 @@ def wakes():
 
 
 def cuda_steps():
-    """A call of a library like CUDA's that sleeps again and again.  sys.argv[2]: the library."""
+    """A call of a library like CUDA's that sleeps repeatedly.  sys.argv[2]: the library."""
     library = ctypes.CDLL(sys.argv[2])
     here("waiter")
     ready()

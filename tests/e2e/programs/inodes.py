@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Maps a file without code of interest, and then a libcudart with its name and, where the filesystem gives that again,
-its inode; launches: inodes.py LIBCUDART FOLDER"""
+"""Maps a file that is no library, then a libcudart with the same name and, if the filesystem reuses it, the same inode;
+launches: inodes.py LIBCUDART FOLDER"""
 
 import mmap
 import os

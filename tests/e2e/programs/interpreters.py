@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Launches from two interpreters of one process.
 
-interpreters.py LIBCUDART TRUTH HOW; HOW is turns (on one thread), own (on two threads, each with its own) or lent (made
-on one thread, run on another, while the first runs Python, too).  The second interpreter writes TRUTH.2.  Exits with 77
-where there are no subinterpreters.  CPython 3.6 and later, standard library only.
+interpreters.py LIBCUDART TRUTH HOW; HOW is turns (on one thread), own (two threads, each with its interpreter) or lent
+(made on one thread, run on another, while the first runs Python, too).  The second interpreter writes TRUTH.2.  Exits
+with 77 if there are no subinterpreters.  CPython 3.6 and later, standard library only.
 """
 
 import sys
@@ -34,7 +34,7 @@ def by_module(name, create, run):
 
 
 def by_test_support():
-    """3.6 and 3.7: a new interpreter for each piece of code."""
+    """For 3.6 and 3.7: a new interpreter for each piece of code."""
     import _testcapi
 
     whole = []
@@ -56,7 +56,7 @@ WAYS = (
 
 
 def other_interpreter():
-    """A function that runs source code there."""
+    """A function that runs source code in the other interpreter."""
     for way in WAYS:
         try:
             return way()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Loads every library of a folder and launches through each at once: loads.py FOLDER.  CPython 3.6 to 3.15."""
+"""Loads every library of a folder and launches through each immediately: loads.py FOLDER.  CPython 3.6 to 3.15."""
 
 import ctypes
 import os

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Loses time of the GPU in one way, `loses_time.py CAUSE TRUTH`, and writes what that cost by its own clock: TRUTH is
-{"line", "least_ms", "most_ms"} - the line of the loss and bounds of it; on the simulated GPU, standard library only.
+"""Loses GPU time in one way, `loses_time.py CAUSE TRUTH`, and writes the loss by its own clock: TRUTH is {"line",
+"least_ms", "most_ms"} - the line of the loss and its bounds; on the simulated GPU, standard library only.
 
-Each step launches, then does what the cause says.  Bounds are of measured times, so they hold on any machine."""
+Each step launches, then runs the cause.  Bounds come from measured times, so they hold on any machine."""
 
 import ctypes
 import gc
@@ -43,13 +43,13 @@ def launch(kernel=KERNEL):
 
 
 def line_of(mark):
-    """Of this file, that ends in the mark."""
+    """The number of the line that ends in the mark."""
     lines = pathlib.Path(__file__).read_text().splitlines()
     return next(number for number, line in enumerate(lines, 1) if line.endswith("# " + mark))
 
 
 def steps_with(work):
-    """Launches a kernel and does the work beside it, so often; how long the work went on when the kernel was over."""
+    """STEPS times, launches a kernel and works; returns the total time of work after the kernels' ends."""
     beyond = 0
     for step in range(STEPS):
         launch()
@@ -65,7 +65,7 @@ def python():
 
 
 def behind_a_wait(wait):
-    """The wait takes as long as the kernel; without it the sleep after it would be hidden by the kernel."""
+    """The wait lasts as long as the kernel; without it the kernel would hide the sleep that follows."""
     least = 0
     for _ in range(STEPS):
         launch(LONG)
@@ -73,7 +73,7 @@ def behind_a_wait(wait):
         returned = ms()
         time.sleep(0.002)
         least += min(ms() - returned, LONG_MS)
-    return least * 0.8  # of the kernel some is over before the wait begins
+    return least * 0.8  # part of the kernel has run before the wait begins
 
 
 def sync():
@@ -85,7 +85,7 @@ def sync():
 
 
 def small():
-    """A kernel of 1 us for each launch; launches that took unusually long are no price of launching."""
+    """Launches kernels of 1 us; an unusually long launch is not counted as launch cost."""
     least, before = 0, ms()
     for _ in range(TINIES):
         launch(TINY)
@@ -120,7 +120,7 @@ def garbage():
 
 
 def compiles():
-    """The simulator needs 0.4 ms and some for each."""
+    """The simulator needs a little over 0.4 ms for each."""
     for step in range(STEPS):
         launch(driver.sim_kernel(b"jit_kernel_%d_20us" % step))
     return {"line": line_of("late"), "least_ms": STEPS * 0.4}
@@ -142,7 +142,7 @@ def clean():
 
 
 def run_ahead_of_others():
-    """So that this process is not preempted for as long as what is measured takes; where that is not allowed, without."""
+    """Raises the priority, if allowed, so that this process is not preempted during the measurement."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     except PermissionError:

@@ -21,7 +21,7 @@ def main():
     cudart, folder, files = sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3])
     recorded.Stream.from_param = staticmethod(lambda value: value)
     mapped = [map_file(folder / str(number)) for number in range(files)]
-    mapped.append(map_file(folder / "libcu_something.so"))  # by whose name a tracer may look at what is mapped
+    mapped.append(map_file(folder / "libcu_something.so"))  # a name for which a tracer may inspect the file
     launch = recorded.launchers(cudart)[0]
     for _ in range(10):
         launch(len(mapped))

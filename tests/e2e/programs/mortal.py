@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Launches once from each of many functions that exist at the same time; then the oldest die, and others, which launch,
-too, get their places.
+"""Launches once from each of many functions that exist at the same time; then new functions, which also launch, replace
+the oldest.
 
-mortal.py LIBCUDART FUNCTIONS OTHERS: the Nth function is called fN and stands in line N.  CPython 3.6 and later.
+mortal.py LIBCUDART FUNCTIONS OTHERS: the Nth function is called fN and is at line N.  CPython 3.6 and later.
 """
 
 import sys

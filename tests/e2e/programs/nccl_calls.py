@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Calls NCCL itself, with no PyTorch, on the simulated GPU and the simulated NCCL: nccl_calls.py RANKS [RANK].
 
-Without RANK it starts one process for each, whose exit status is its own.  A rank makes its communicator; for each line
-on standard input (a rank that was started by this program: once) it works and prints as JSON what the kernel of each
-step stands for, in order, then "done".
+Without RANK it starts one process for each rank and fails if one fails.  A rank makes its communicator.  For each line
+of standard input (a rank that this program started: once) it works and prints as JSON the collective of each kernel, in
+order, then "done".
 """
 
 import ctypes
@@ -16,7 +16,7 @@ TYPES = {INT64: "Long", HALF: "Half", FLOAT: "Float"}
 
 
 def say(line):
-    """In one write: ranks have one standard output, and an unbuffered print writes a line and its end one by one."""
+    """Writes the line at once: ranks share standard output, and an unbuffered print writes the newline separately."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
@@ -53,7 +53,7 @@ class Rank:
         return made
 
     def expect(self, name, dtype, elements_in, elements_out, comm=None, collectives=1, number=True):
-        """Of a kernel that is to come."""
+        """Adds the expected values of the next kernel."""
         comm = comm or self.world
         self.said.append({"Collective name": name, "dtype": TYPES[dtype], "In msg nelems": elements_in,
                           "Out msg nelems": elements_out, "Group size": self.ranks if comm is self.world else 1})
@@ -86,7 +86,7 @@ class Rank:
         self.own_kernel()
 
     def group(self):
-        """Several calls, one kernel; groups in groups count as one."""
+        """Several calls, one kernel; nested groups count as one."""
         size = ctypes.c_size_t
         self.expect("allreduce", FLOAT, 600, 600, collectives=3)
         self.call(self.nccl.ncclGroupStart)
@@ -103,7 +103,7 @@ class Rank:
         self.call(self.nccl.ncclGroupEnd)
 
     def own_kernel(self):
-        """What another launches between calls of NCCL is no collective's."""
+        """A kernel launched between calls of NCCL belongs to no collective."""
         self.said.append(None)
         self.call(self.cuda.cuLaunchKernel, self.kernel, 1, 1, 1, 32, 1, 1, 0, None, None, None)
 

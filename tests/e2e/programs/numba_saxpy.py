@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Kernels of Numba, launched by two lines; numba_saxpy.py PACKAGES ROUNDS: PACKAGES is a folder as site-packages."""
+"""Kernels of Numba, launched by two lines; numba_saxpy.py PACKAGES ROUNDS: PACKAGES is used as site-packages."""
 
 import site
 import sys

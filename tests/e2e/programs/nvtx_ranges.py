@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Launches kernels in NVTX ranges of every form: nvtx_ranges.py LIBRARY (nvtx_ranges.c, built).
 
-The kernels are named after the ranges they are launched in, by dots, which is what the test goes by.
+A kernel's name is the ranges in which it is launched, joined by dots; the test checks by it.
 """
 
 import ctypes
@@ -33,7 +33,7 @@ def launch(*ranges):
 
 
 def on_another_thread(nvtx, started):
-    """Its ranges are its own, and it ends one that the main thread started."""
+    """Has ranges of its own, and ends one that the main thread started."""
     nvtx.push(b"other")
     launch("other")
     nvtx.end(started)
@@ -54,7 +54,7 @@ def main():
         launch("early", "step", "conv")
         nvtx.push_wide("größe €")
         launch("early", "step", "conv", "wide")
-        # another domain's may end before one that was pushed later
+        # a range may end before a later one of another domain
         nvtx.domain_pop(layers)
         launch("early", "step", "wide")
         nvtx.pop()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Launches when it is told to, by lines on standard input; answers each with "done".
+"""Runs commands, such as launches, from lines of standard input; answers each with "done".
 
-obedient.py [LIBCUDART]: a real libcudart, or (no argument) the one the loader finds, which is the
-simulated one.  With "late" as argument nothing is loaded before "load LIBCUDART".
+obedient.py [LIBCUDART]: uses a real libcudart, or (no argument) the one that the loader finds, which
+is the simulated one.  With "late" as argument it loads nothing before "load LIBCUDART".
 CPython 3.6 to 3.15, standard library only.
 """
 
@@ -40,7 +40,7 @@ class Work:
             self.step()
 
     def threads(self, threads, count):
-        """Every thread makes its own steps, at the same time."""
+        """All threads run their own steps at the same time."""
         running = [threading.Thread(target=Work().steps, args=(count,)) for _ in range(int(threads))]
         for thread in running:
             thread.start()
@@ -54,15 +54,15 @@ class Work:
         gpu.setup(record=True)
 
     def started(self):
-        """Whether CUDA is initialised here, without doing it."""
+        """Prints whether CUDA is initialised in this process, without initialising it."""
         count = ctypes.c_int()
         print("started", ctypes.CDLL("libcuda.so.1").cuDeviceGetCount(ctypes.byref(count)) == 0, flush=True)
 
     def limit(self, name):
-        """No further thread can be made here."""
+        """Sets a limit under which this process can make no more threads."""
         if name == "RLIMIT_AS":
             pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
-            room = pages * resource.getpagesize() + (6 << 20)  # for the agent's file, and what Python needs
+            room = pages * resource.getpagesize() + (6 << 20)  # for the agent's file and for Python
             resource.setrlimit(resource.RLIMIT_AS, (room, room))
         else:
             os.setgid(65534)
@@ -70,7 +70,7 @@ class Work:
             resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
 
     def clock(self):
-        """The wall clock as it is here."""
+        """Prints this process's wall clock."""
         print("clock", time.time(), flush=True)
 
     def forget(self):
@@ -91,12 +91,12 @@ class Work:
         subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
 
     def pipe_child(self, *command):
-        """A child that obeys us."""
+        """Starts a child that takes commands from this process."""
         self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, universal_newlines=True)
         self.child.stdout.readline()
 
     def fork_child(self):
-        """A copy of us that obeys us, and executes nothing."""
+        """Forks a child that takes commands from this process, without exec."""
         to_child, to_us = os.pipe(), os.pipe()
         if not os.fork():
             os.dup2(to_child[0], 0)
@@ -113,7 +113,7 @@ class Work:
         print("child", self.stdout.readline().split()[1], flush=True)
 
     def fork_and_end(self):
-        """A child that does nothing; its number is free again."""
+        """Forks a child that exits; its pid is free again."""
         child = os.fork()
         if not child:
             os._exit(0)
@@ -121,7 +121,7 @@ class Work:
         print("child", child, flush=True)
 
     def vforks(self, count):
-        """Children that share our memory until they execute something, as subprocess and posix_spawn make them."""
+        """Children that share this process's memory until exec, as subprocess and posix_spawn make them."""
         for _ in range(int(count)):
             subprocess.run(["/bin/true"], check=True, close_fds=True, stdin=subprocess.DEVNULL)
             os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
@@ -132,7 +132,7 @@ class Work:
         self.child.stdout.readline()
 
     def allow_only(self, *numbers):
-        """A filter for all threads, those of others too: any other system call ends the process."""
+        """A seccomp filter for all threads, also of other tools: any other system call kills the process."""
         load, equal, end = 0x20, 0x15, 0x06  # BPF_LD | BPF_W | BPF_ABS, BPF_JMP | BPF_JEQ | BPF_K, BPF_RET | BPF_K
         code = [(load, 0, 0, 0)]
         for i, number in enumerate(numbers):
@@ -146,7 +146,7 @@ class Work:
         assert libc.syscall(317, 1, 1, program) == 0, os.strerror(ctypes.get_errno())
 
     def sleeper(self, name):
-        """A thread of that name, which does nothing (PR_SET_NAME is 15)."""
+        """Starts a thread with that name that does nothing (PR_SET_NAME is 15)."""
         named, prctl = threading.Event(), ctypes.CDLL(None).prctl
 
         def sleep():
@@ -157,22 +157,22 @@ class Work:
         named.wait()
 
     def set_clock(self, library, seconds):
-        """The wall clock of this process, as programs/set_clock.c shows it."""
+        """Sets the wall clock that programs/set_clock.c shows this process."""
         ctypes.CDLL(library).set_clock(ctypes.c_long(int(seconds)))
 
     def title(self, text):
-        """As setproctitle does: over the arguments that we were started with."""
+        """Overwrites the arguments of this process, as setproctitle does."""
         fields = pathlib.Path("/proc/self/stat").read_text().rpartition(")")[2].split()
         start, end = int(fields[45]), int(fields[46])  # arg_start and arg_end of proc(5)
         ctypes.memmove(start, text.encode().ljust(end - start, b"\0"), end - start)
 
     def become(self, *command):
-        """Another program in this process."""
+        """Executes another program in this process."""
         os.execv(command[0], command)
 
 
     def leave(self):
-        """The first thread ends, and another one obeys."""
+        """Ends the first thread; another one takes the commands."""
         first = pathlib.Path("/proc/self/task", str(os.getpid()), "stat")
 
         def go_on():

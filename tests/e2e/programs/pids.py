@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Children one after the other that all have the same pid and are copies of the same process: each makes a function of
-its own, in the same place, and launches from it with its number.  pids.py LIBCUDART CHILDREN; as root."""
+"""Forks children one after the other that all have the same pid.  Each makes its own function, at the same address, and
+launches from it with its number.  pids.py LIBCUDART CHILDREN; as root."""
 
 import ctypes
 import os
@@ -18,7 +18,7 @@ class CloneArgs(ctypes.Structure):  # linux/sched.h
     _fields_ = [(name, ctypes.c_uint64) for name in FIELDS]
 
 
-libc = ctypes.PyDLL(None, use_errno=True)  # no one else takes the interpreter meanwhile
+libc = ctypes.PyDLL(None, use_errno=True)  # keeps the GIL during the call
 
 
 def fork_with_pid(pid):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A PyTorch program that works and profiles itself when it is told to: a command a line, `done` after each.
+"""A PyTorch program that works and profiles itself on request: one command a line, it prints `done` after each.
 
     work N          N launches, and waits for the GPU
-    mix NAME N      N rounds of every kind of work, on two threads at once; in the simulator's ground truth each piece
-                    is labelled FUNCTION@NAME, with the function that asked for it
-    start [waits]   begins a session of torch.profiler, which is to record waits, too
-    stop FILE       ends it and writes what it saw
+    mix NAME N      N rounds of every kind of work, on two threads at once; the label of each in the simulator's ground
+                    truth is FUNCTION@NAME, with the submitting function
+    start [waits]   begins a session of torch.profiler, with `waits` one that records waits, too
+    stop FILE       ends the session and writes its trace
 """
 import ctypes
 import sys

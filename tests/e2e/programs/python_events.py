@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Collects, imports and calls when it is told to, by lines on standard input, and counts it all itself.
+"""Runs garbage collections, imports and calls on request, by lines of standard input, and counts them itself.
 
-    python_events.py LIBCUDART TRUTH      "collect", "import FOLDER", "call": each answered with "done"
+    python_events.py LIBCUDART TRUTH      reads "collect", "import FOLDER", "call"; answers each with "done"
 
 TRUTH is written after each.  CPython 3.6 and later, standard library only.
 """
@@ -37,7 +37,7 @@ def collect():
     for generation in (0, 1, 2, 2):
         gc.collect(generation)
     gc.enable()
-    kept = [[] for _ in range(20000)]  # the collector's own idea
+    kept = [[] for _ in range(20000)]  # the collector runs by itself
     gc.disable()
     thread = threading.Thread(target=gc.collect, args=(1,))
     thread.start()
@@ -146,7 +146,7 @@ def profile(frame, event, argument):
     code = frame.f_code
     with counting:
         calls = truth["calls"]
-        calls["profile"] = calls.get("profile", 0) + 1  # it is not called for itself
+        calls["profile"] = calls.get("profile", 0) + 1  # the profile function gets no event for its own call
         if event == "call" and code.co_filename == __file__:
             key = "%d %s" % (code.co_firstlineno, code.co_name)
             calls[key] = calls.get(key, 0) + 1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A process with a service like NCCL's RAS: lines of text at a port that several processes may share.
+"""A process with a service like NCCL's RAS: lines of text on a port that several processes may share.
 
-ras_server.py KIND PORT [NAME]: says "ready", then each line that it gets.  NAME is in what it answers.
+ras_server.py KIND PORT [NAME]: prints "ready", then each line that it receives.  Its answers contain NAME.
 """
 
 import socket
@@ -26,7 +26,7 @@ def lines_of(connection):
 
 
 def answer(connection, words):
-    """As one write, or as many."""
+    """Sends the words in one write; KIND "slow": byte by byte."""
     data = words.encode("latin-1")
     for at in range(0, len(data), 1 if KIND == "slow" else len(data)):
         connection.sendall(data[at:at + (1 if KIND == "slow" else len(data))])

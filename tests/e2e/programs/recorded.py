@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Launches that record their own stack: what the interpreter itself says, by sys._getframe, launch by launch.
+"""Launches that record their own stack by sys._getframe, launch by launch.
 
-The stack is taken while ctypes converts the launch's last argument: the calling frame then stands at the very
-instruction from which the native function is entered, also in a call of many lines, and also where C called it.
-Each launch carries its number as its stream, so that a reader can say which one it has before it.
+The stack is taken while ctypes converts the launch's last argument: the calling frame is then at the instruction that
+enters the native function, also in a call of many lines, and also if C called it.
+Each launch has its number as its stream, so that a reader can tell which launch it is.
 CPython 3.6 and later, standard library only.
 """
 
@@ -14,11 +14,11 @@ import platform
 import sys
 import threading
 
-LAUNCHES_OF_A_RECORDER = 100000  # more than any thread makes; 20,000 recorders fit the int that ctypes passes
+LAUNCHES_OF_A_RECORDER = 100000  # more than any thread makes; the int that ctypes passes has room for 20,000 recorders
 SYS_GETTID = {"x86_64": 186, "aarch64": 178}
 
-label = None  # of the launches that follow, for programs that show several things
-first_recorder = 0  # for the second interpreter of a process, so that numbers stay different
+label = None  # of the next launches, for programs that test several things
+first_recorder = 0  # set for a process's second interpreter, so that numbers stay unique
 
 _recorders = []
 _known = {}
@@ -33,7 +33,7 @@ def thread_number():
 
 
 class Recorder:
-    """The launches of one thread; a thread that C made has one for each visit to Python."""
+    """The launches of one thread; a thread made by C has one recorder for each call into Python."""
 
     def __init__(self):
         self.tid = thread_number()
@@ -61,13 +61,13 @@ class Stream:
         try:
             recorder = _local.recorder
         except AttributeError:
-            # A collector that runs meanwhile may launch, and then its recorder is this thread's.
+            # The collector may run here and launch; then this thread uses the recorder that it made.
             recorder = _local.__dict__.setdefault("recorder", Recorder())
-        if recorder.ident != threading.get_ident():  # up to 3.12 an interpreter may be lent to another thread
+        if recorder.ident != threading.get_ident():  # up to 3.12 another thread may run an interpreter
             recorder = _local.recorder = Recorder()
         stack = _frames(sys._getframe(1))
         entry = label, _known.setdefault(stack, stack)
-        # From here on nothing may run in between, no collector and so no __del__ that launches: no call, no container.
+        # From here on no __del__ may run and launch, so the collector must not run: no call, no new container.
         number = recorder.count
         recorder.stacks[number] = entry
         recorder.count = number + 1
@@ -78,11 +78,11 @@ class Dim3(ctypes.Structure):
     _fields_ = [("x", ctypes.c_uint), ("y", ctypes.c_uint), ("z", ctypes.c_uint)]
 
 
-FIXED = 1 | 4  # a parameter of ctypes that is always its default: PARAMFLAG_FIN | PARAMFLAG_FLCID, Modules/_ctypes
+FIXED = 1 | 4  # a ctypes parameter that always has its default: PARAMFLAG_FIN | PARAMFLAG_FLCID, Modules/_ctypes
 
 
 def launchers(path):
-    """cudaLaunchKernel as launch(anything): with the GIL released, and with it held."""
+    """cudaLaunchKernel as launch(anything): one with the GIL released, one with the GIL held."""
     types = (ctypes.c_int, ctypes.c_void_p, Dim3, Dim3, ctypes.c_void_p, ctypes.c_size_t, Stream)
     one = Dim3(1, 1, 1)
     flags = ((FIXED, "function", 0x1000), (FIXED, "grid", one), (FIXED, "block", one), (FIXED, "arguments", None),
@@ -92,7 +92,7 @@ def launchers(path):
 
 
 def forget():
-    """The launches so far are no longer of interest."""
+    """Drops the launches recorded so far."""
     for recorder in _recorders:
         recorder.stacks = {}
 
@@ -102,8 +102,8 @@ def launched():
 
 
 def write(path, **more):
-    """{"threads": [{"tid", "launches": [[number, stack, label]]}], "stacks": [[frame]], "frames": [[name, file, line]]}
-    and what is given as `more`."""
+    """Writes {"threads": [{"tid", "launches": [[number, stack, label]]}], "stacks": [[frame]],
+    "frames": [[name, file, line]]} and `more`."""
     frames, stacks, threads = {}, {}, []
     for recorder in _recorders:
         launches = []

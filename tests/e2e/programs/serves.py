@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A server whose loop sleeps until the next request and handles it, on the simulated GPU, after a launch that is of no
-request: `serves.py TRUTH` writes how many it handled, and how long the line took that keeps the GPU idle, in CPU time.
+"""A server that sleeps until the next request and handles it, on the simulated GPU.  Its first launch belongs to no
+request.  `serves.py TRUTH` writes how many requests it handled, and the CPU time of the line that keeps the GPU idle.
 Standard library only."""
 
 import ctypes
@@ -43,7 +43,7 @@ def switches():
 
 
 def wait():
-    """Off the CPU: a sleep does not lead there if a hypervisor has the CPU until it is over."""
+    """Sleeps until this thread left the CPU: a sleep may end while a hypervisor has the CPU."""
     before = switches()
     while switches() == before:
         time.sleep(0.002)

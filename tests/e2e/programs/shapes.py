@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Launches from every kind of frame that CPython makes, often enough that its specialising interpreter rewrites them.
+"""Launches from every kind of frame that CPython makes, often enough for its specialising interpreter to rewrite them.
 
 shapes.py LIBCUDART TRUTH.  CPython 3.6 to 3.15, standard library only.
 """

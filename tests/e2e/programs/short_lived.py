@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Makes functions, launches from each once and destroys it, so that code objects of other names take its address.
+"""Makes functions, launches once from each and destroys it, so that later code objects reuse its address.
 
-short_lived.py LIBCUDART TRUTH COUNT.  The truth says how many addresses there were.  CPython 3.6 to 3.15.
+short_lived.py LIBCUDART TRUTH COUNT.  TRUTH has the number of different addresses.  CPython 3.6 to 3.15.
 """
 
 import pathlib
@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "workloads"
 
 import gpu  # noqa: E402
 
-# The second line belongs to the name: were a line table of another function used, it would not be found.
+# Each function has its own second line: the line table of another function would give a wrong line.
 SOURCE = """
 def made_{0}(gpu):
 {1}    gpu.launch(gpu.at("tick_10us"), *gpu.SHAPE, None)
@@ -29,7 +29,7 @@ def launch_once(number):
 def main():
     gpu.setup(sys.argv[1], record=True, fake_kernels=True)
     names, addresses = int(sys.argv[3]), []
-    # The truth keeps code objects alive: count by hand what gpu.at() would.
+    # The truth of gpu.at() would keep code objects alive, so count here.
     gpu._recording = False
     for number in range(names):
         addresses.append(launch_once(number))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Everything that this program can name has what steers a terminal in its name: steering.py LIBCUDART NAME.
+"""Uses a NAME with terminal control sequences wherever a program can choose a name: steering.py LIBCUDART NAME.
 
 Launches 20 times from a function NAME of a file NAME for each line on standard input, on a thread NAME; answers "done".
 """

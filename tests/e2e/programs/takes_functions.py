@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Launches functions of modules through the driver, on the simulated GPU.  Takes those named as arguments, of one module,
-at its start.  For each line on standard input: "again" launches all that it has, "take NAME..." takes
-these of a new module first; answers "done"."""
+"""Launches functions of modules through the driver, on the simulated GPU.  At its start it gets the functions named by
+its arguments from one module.  For each line of standard input: "again" launches all functions, "take NAME..." first
+gets these from a new module; answers "done"."""
 
 import ctypes
 import sys

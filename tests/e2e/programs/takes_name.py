@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""takes_name.py NAME COMMAND [ARGUMENT...]: executes the command as a process whose number stands in the name ({}) of an
-abstract socket that another process has bound already."""
+"""takes_name.py NAME COMMAND [ARGUMENT...]: executes the command after another process has bound the abstract socket
+NAME, in which {} is the command's pid."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Compiled code on the GPU: usage: torch_compiles.py.  A function that Inductor compiles for Triton, and a Triton kernel
-of the program's own.  Lines that are looked for have a comment."""
+"""Compiled code on the GPU: usage: torch_compiles.py.  A function that Inductor compiles to Triton, and a Triton kernel
+of the program's own.  Lines for which the test looks have a comment."""
 
 import torch
 import triton

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Loads and unloads libraries that pretend to be PyTorch's (tests/unit/fake_torch.c), runs ops of theirs, and launches.  Obeys
-like obedient.py, with its verbs, too."""
+"""Loads and unloads libraries that pretend to be PyTorch's (tests/unit/fake_torch.c), runs their ops, and launches.
+Takes commands like obedient.py, and its commands, too."""
 
 import ctypes
 import sys
@@ -41,7 +41,7 @@ class Copies(obedient.Work):
         assert self.handles[path]
 
     def load_apart(self, path):
-        """In a namespace of its own."""
+        """Loads into a linker namespace of its own."""
         self.handles[path] = LOADER.dlmopen(NEW_NAMESPACE, path.encode(), NOW)
         assert self.handles[path]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Ops at known Python lines under torch.profiler with stacks, whose export_stacks() go to files: usage:
+"""Ops at known Python lines under torch.profiler with stacks; writes its export_stacks() to files: usage:
 torch_export_stacks.py DEVICE CPU_FILE CUDA_FILE."""
 
 import sys

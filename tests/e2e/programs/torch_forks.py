@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Forks while threads run ops of PyTorch on the CPU.  Answers each line: `forks N` makes N children, each of which imports
-extension modules, and says how many did not come to their end; `epochs N` goes through a DataLoader with two workers N
-times, and says how many items came."""
+"""Forks while threads run ops of PyTorch on the CPU.  Answers each line: `forks N` makes N children that import
+extension modules, and prints how many did not finish; `epochs N` reads a DataLoader with two workers N times, and
+prints the number of items."""
 
 import importlib
 import os
@@ -13,7 +13,7 @@ import threading
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-PATIENCE_S = 20  # far above what an import takes
+PATIENCE_S = 20  # far longer than an import takes
 FOLDER, ENDING = sysconfig.get_config_var("DESTSHARED"), sysconfig.get_config_var("EXT_SUFFIX")
 EXTENSIONS = [name for name in ("_crypt", "_curses", "_dbm", "_lsprof", "_sqlite3", "_testbuffer", "audioop", "readline", "termios")
               if name not in sys.modules and os.path.exists(f"{FOLDER}/{name}{ENDING}")]
@@ -64,7 +64,7 @@ def main():
     for line in sys.stdin:
         name, count = line.split()
         print(name, {"forks": forks, "epochs": epochs}[name](int(count)), flush=True)
-    os._exit(0)  # a thread is in the middle of an op
+    os._exit(0)  # a thread is within an op
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Backward passes of all kinds on a GPU, seen by torch.profiler, too: usage: torch_forward.py FILE.  Waits until someone
-observes PyTorch (--ops), replays a CUDA graph, then works under torch.profiler, whose trace goes to FILE, and writes to
-FILE.lines which line made each node of autograd: [[node, number, line]]."""
+"""Backward passes of all kinds on a GPU, also seen by torch.profiler: usage: torch_forward.py FILE.  Waits until a
+gputrace observes PyTorch (--ops), replays a CUDA graph, then works under torch.profiler, whose trace goes to FILE, and
+writes to FILE.lines the line that made each node of autograd: [[node, number, line]]."""
 
 import json
 import sys
@@ -13,12 +13,12 @@ from torch.utils.checkpoint import checkpoint
 from torch_observed import wait_for_observer
 
 FILE = sys.argv[1]
-STEPS = 30  # with few, Kineto, whose clock fit has just begun, may drop what seems outside its window
+STEPS = 30  # with few steps Kineto's clock fit is new, and it may drop work as outside its window
 nodes = {}  # (name, number): line
 
 
 def made(tensor):
-    """The line that calls has made the tensor's node."""
+    """Notes the calling line as the one that made the tensor's node."""
     node = tensor.grad_fn
     if node is not None:
         nodes.setdefault((node.name(), node._sequence_nr()), sys._getframe(1).f_lineno)
@@ -26,7 +26,7 @@ def made(tensor):
 
 
 def made_below(tensors):
-    """The same of all nodes that lead to the first one, and that no line has made yet."""
+    """The same for all nodes that lead to the first tensor's and have no line yet."""
     wanted = [tensors[0].grad_fn]
     while wanted:
         node = wanted.pop()
@@ -67,7 +67,7 @@ def other_block(x):
 
 
 def other_thread(weight):
-    """A graph of its own, with numbers that the first thread has, too."""
+    """An autograd graph of its own, with sequence numbers that the first thread also uses."""
     for _ in range(STEPS):
         x = made(torch.tanh(weight))
         x = made(torch.sinh(x))

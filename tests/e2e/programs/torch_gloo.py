@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Two processes that sum up tensors of their GPUs over gloo, of which the second is late each time: usage: torch_gloo.py
-FOLDER.  FOLDER/truth.json: how long the first one stood in its collectives, the pids, the line."""
+"""Two processes that sum up tensors of their GPUs over gloo; the second is late each time: usage: torch_gloo.py
+FOLDER.  FOLDER/truth.json: how long the first one waited in its collectives, the pids, the line."""
 
 import json
 import os

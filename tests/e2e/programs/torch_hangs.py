@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Three ranks over gloo that hang: usage: torch_hangs.py FOLDER [spawn | other].  Rank 2 never comes to the collective in
-which the others wait: it has a child with its environment, for which it waits, or receives what no one sends (other).
-Prints a line of JSON when all are about to: pids, lines."""
+"""Three ranks over gloo that hang: usage: torch_hangs.py FOLDER [spawn | other].  Rank 2 never calls the collective in
+which the others wait: it waits for a child with its environment, or receives a message that no rank sends (other).
+Prints a line of JSON when all are about to hang: pids, lines."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def work(rank, folder):
 
 
 def start(folder, how):
-    """As torchrun does, or by PyTorch's own means, which put no rank into the environment."""
+    """Starts ranks like torchrun, or by PyTorch's spawn, which puts no rank into the environment."""
     if how == "spawn":
         import torch.multiprocessing
 

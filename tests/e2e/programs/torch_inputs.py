@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Ops that are called with all kinds of inputs, seen by torch.profiler, too: usage: torch_inputs.py DEVICE FILE.  Waits
-until someone observes PyTorch (--ops), then works under torch.profiler, whose trace goes to FILE."""
+"""Ops with all kinds of inputs, also seen by torch.profiler: usage: torch_inputs.py DEVICE FILE.  Waits until a
+gputrace observes PyTorch (--ops), then works under torch.profiler, whose trace goes to FILE."""
 
 import sys
 
@@ -31,7 +31,7 @@ def numbers(a):
 
 
 def layouts(a):
-    """Views, more dimensions than stand in a tensor, all dtypes that there are, tensors of other layouts."""
+    """Views, more dimensions than a tensor stores inline, all dtypes, tensors of other layouts."""
     a.view(2, 2).t().sum((0, 1), keepdim=True)
     torch.randn(1, 2, 1, 2, 1, 2, 3).permute(6, 5, 4, 3, 2, 1, 0).contiguous()
     for dtype in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16,
@@ -73,7 +73,7 @@ class Own(torch.autograd.Function):
 def work(model, optimizer):
     train(model, optimizer)
     x = torch.ones(3, device=DEVICE, requires_grad=True)
-    Own.apply(x, torch.ones(2, device=DEVICE))[0].sum().backward()  # a gradient that is not defined
+    Own.apply(x, torch.ones(2, device=DEVICE))[0].sum().backward()  # an undefined gradient
     with record_function("named"):
         torch.full((2,), 3, dtype=torch.int8, device=DEVICE)
     if DEVICE == "cpu":

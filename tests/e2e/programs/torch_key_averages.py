@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What PyTorch makes of the ops, calls and kernels in a trace of gputrace: usage: torch_key_averages.py TRACE.json.
+"""Feeds the ops, calls and kernels of gputrace's trace to PyTorch: usage: torch_key_averages.py TRACE.json.
 Prints the rows of its key_averages() as JSON."""
 
 import json
@@ -15,7 +15,7 @@ HIDDEN = ("profiler::_record_function_enter_new", "aten::is_leaf", "aten::output
 
 
 def times(event):
-    """In ns; PyTorch only adds and subtracts them."""
+    """Times in ns; PyTorch only adds and subtracts them."""
     begin = round(float(event["ts"]) * 1000)
     return begin, begin + round(float(event["dur"]) * 1000)
 
@@ -29,7 +29,7 @@ def function_event(number, event, on_cpu):
 
 
 def is_op(event):
-    """But for the steps that gputrace draws."""
+    """Excludes the steps that gputrace adds."""
     return event["cat"] in OPS and event["name"] not in HIDDEN and not event["name"].startswith("ProfilerStep#")
 
 

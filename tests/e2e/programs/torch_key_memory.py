@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A small training under torch.profiler with profile_memory: usage: torch_key_memory.py DEVICE FILE.  The memory of the
-rows of key_averages() goes to FILE.  Nothing is held before and after that."""
+"""A small training under torch.profiler with profile_memory: usage: torch_key_memory.py DEVICE FILE.  Writes the memory
+of the rows of key_averages() to FILE.  It holds no memory before and after the training."""
 
 import json
 import sys
@@ -21,7 +21,7 @@ def work():
             model(torch.ones(32, 64).to(DEVICE)).square().mean().backward()
             optimizer.step()
     held = torch.ones(300, 1000)
-    del held  # in no op
+    del held  # not within an op
 
 
 def main():

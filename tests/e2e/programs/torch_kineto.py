@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A small training under torch.profiler on the GPU: usage: torch_kineto.py TRACE AVERAGES.  Writes the profiler's own
-trace, and the rows of its key_averages() with the stacks' lines of what this file calls."""
+trace, and the rows of its key_averages() with the lines of their stacks in this file."""
 
 import json
 import sys

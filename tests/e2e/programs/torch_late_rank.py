@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Two ranks on the simulated NCCL (SIMGPU_NCCL, SIMGPU_KERNEL_NS), of which rank 1 comes late to each collective:
-torch_late_rank.py FOLDER.  FOLDER/late.json is how late in all, ms, by its own clock; {"line", "least_ms", "most_ms"}."""
+"""Two ranks on the simulated NCCL (SIMGPU_NCCL, SIMGPU_KERNEL_NS); rank 1 is late to each collective:
+torch_late_rank.py FOLDER.  FOLDER/late.json: the total lateness by its own clock, {"line", "least_ms", "most_ms"}."""
 
 import json
 import pathlib
@@ -17,7 +17,7 @@ def run_ranks():
 
 
 def meet(folder, name, rank):
-    """Returns in all ranks when all have called it."""
+    """A barrier: returns when all ranks have called it."""
     (folder / f"{name}-{rank}").touch()
     while not all((folder / f"{name}-{other}").exists() for other in range(RANKS)):
         time.sleep(0.0005)
@@ -37,7 +37,7 @@ def run(folder, rank):
     dist.init_process_group("nccl", rank=rank, world_size=RANKS, store=dist.FileStore(f"{folder}/store", RANKS))
     x = torch.ones(1000, device="cuda")
     begun = [[time.monotonic() * 1e3]]
-    dist.all_reduce(x)  # no one says when, and it may be seen or not
+    dist.all_reduce(x)  # not synchronized with the tracer, which may or may not see it
     begun[0].append(time.monotonic() * 1e3)
     torch.cuda.synchronize()
     wait_for_observer()
@@ -55,7 +55,7 @@ def run(folder, rank):
     if rank:
         return
     others = json.loads((folder / "begun-1.json").read_text())
-    # each began between two of these times
+    # each collective began between two of these times
     least = sum(late[0] - early[1] for early, late in zip(begun[1:], others[1:]))
     most = sum(late[1] - early[0] for early, late in zip(begun[1:], others[1:]))
     most += max(others[0][1] - begun[0][0], begun[0][1] - others[0][0])

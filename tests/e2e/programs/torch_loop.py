@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Ops of PyTorch on the CPU, without end.  Answers `done` to each line: `observed` and `unobserved` wait until that is so,
-`worker` forks one that works, too, until this process ends; `time N` says how many ns each of N ops took at least."""
+"""Runs PyTorch ops on the CPU forever.  Answers `done` to each line: `observed` and `unobserved` wait for that state,
+`worker` forks a child that also works until this process ends; `time N` prints the least ns per op in rounds of N."""
 
 import ctypes
 import os
@@ -61,7 +61,7 @@ def main():
         elif name == "time":
             print(f"{least_ns(int(arguments[0])):.0f}", flush=True)
         print("done", flush=True)
-    os._exit(0)  # threads are in the middle of ops
+    os._exit(0)  # threads are within ops
 
 
 main()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Trains a small net with PyTorch and loses time of the GPU in one way: `torch_loses_time.py data|frames|item|small|compile TRUTH`.
+"""Trains a small PyTorch net and loses GPU time in one way: `torch_loses_time.py data|frames|item|small|compile TRUTH`.
 
-TRUTH is {"lines", "least_ms", "most_ms"}: lines of this file that lose it, and bounds of what the steps after the first
-lost, by the program's own clock."""
+TRUTH is {"lines", "least_ms", "most_ms"}: lines of this file that lose time, and bounds of the loss in the steps after
+the first, by the program's own clock."""
 
 import ctypes
 import json
@@ -15,11 +15,11 @@ import torch
 from torch_observed import wait_for_observer
 
 STEPS = 12
-lost, most = [], []  # of each step, ms
+lost, most = [], []  # ms of each step
 
 
 def lines_of(mark):
-    """Of this file, that end in the mark."""
+    """The numbers of the lines that end in the mark."""
     lines = pathlib.Path(__file__).read_text().splitlines()
     return [number for number, line in enumerate(lines, 1) if line.endswith("# " + mark)]
 
@@ -57,7 +57,7 @@ def step(model, optimizer, x, y):
 
 
 def data():
-    """The GPU has a part of a ms to do when it comes to the next batch, and four times 5 ms are slept for that."""
+    """Loading a batch sleeps four times 5 ms, while the GPU has work for only a part of a ms."""
     model, optimizer = net()
     batches = iter(torch.utils.data.DataLoader(Slow(), batch_size=4))
     for _ in range(STEPS):
@@ -69,7 +69,7 @@ def data():
 
 
 def frames():
-    """The same with the copies to the GPU made by the DataLoader, which then is in the stacks of calls."""
+    """The same, but the DataLoader makes the copies to the GPU, so calls have its frames in their stacks."""
     model, optimizer = net()
     batches = iter(torch.utils.data.DataLoader(Slow(), batch_size=4, collate_fn=to_gpu))
     for _ in range(STEPS):
@@ -81,7 +81,7 @@ def frames():
 
 
 def compile():
-    """A batch of another size is compiled for, while the GPU has nothing to do."""
+    """A batch of a new size needs a compilation, while the GPU is idle."""
     model, optimizer = net()
     compiled = torch.compile(model, dynamic=False, backend="aot_eager")
     compiled(torch.ones(2, 64).cuda()).mean().backward()
@@ -102,7 +102,7 @@ def compile():
 
 
 def item():
-    """The wait for a kernel of 6 ms; without it the sleep would be hidden by that."""
+    """A wait for a kernel of 6 ms; without the wait the kernel would hide the sleep."""
     driver, cudart = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libcudart.so.13")
     driver.sim_kernel.restype = ctypes.c_void_p
     kernel = ctypes.c_void_p(driver.sim_kernel(b"large_6000us"))
@@ -131,7 +131,7 @@ def small():
 
 def main():
     torch.set_num_threads(1)
-    if sys.argv[1] != "frames":  # whose ops are not recorded
+    if sys.argv[1] != "frames":  # its ops are not recorded
         wait_for_observer()
     globals()[sys.argv[1]]()
     torch.cuda.synchronize()

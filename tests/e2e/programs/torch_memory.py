@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Memory that PyTorch's allocators hand out, take back and have not: usage: torch_memory.py DEVICE FILE.  Waits until
-someone observes PyTorch (--memory), then works under torch.profiler, whose trace goes to FILE; what it knows of its
-memory goes to FILE.truth."""
+"""Memory that PyTorch's allocators allocate, free and cannot allocate: usage: torch_memory.py DEVICE FILE.  Waits until
+a gputrace observes PyTorch (--memory), then works under torch.profiler, whose trace goes to FILE; its own account of
+its memory goes to FILE.truth."""
 
 import ctypes
 import json
@@ -23,7 +23,7 @@ def wait_for_observer():
 
 def leak():
     kept = torch.empty(3_000_000, device=DEVICE)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))  # it has one reference too many, for good
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))  # one reference too many: never freed
 
 
 def peak():

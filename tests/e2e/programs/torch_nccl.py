@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Collectives of two ranks, each a process of its own, on the simulated NCCL; usage: torch_nccl.py FOLDER.  Each waits
-until someone observes PyTorch (--ops), then works under torch.profiler, whose trace goes to FOLDER/profiled-RANK.json."""
+"""Collectives of two ranks, each a process, on the simulated NCCL; usage: torch_nccl.py FOLDER.  Each waits until a
+gputrace observes PyTorch (--ops), then works under torch.profiler, whose trace goes to FOLDER/profiled-RANK.json."""
 
 import subprocess
 import sys
@@ -48,7 +48,7 @@ def run(folder, rank):
 
     torch.cuda.set_device(0)
     dist.init_process_group("nccl", rank=rank, world_size=RANKS, store=dist.FileStore(f"{folder}/store", RANKS))
-    # the kernels that would gather what DDP compares do nothing
+    # no init_sync: DDP compares gathered values, and the simulated kernels gather nothing
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 8).cuda(), device_ids=[0], init_sync=False)
 
     def step():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""PyTorch in NVTX ranges. What the main thread launches has its range's name for a label; what backward() launches from the
-engine's thread has none, and is in no other range."""
+"""PyTorch in NVTX ranges.  Launches of the main thread have their range's name as label.  Launches of backward() from
+the engine's thread have no label, and are in no other range."""
 
 import contextlib
 import ctypes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""For programs whose ops must be seen (--ops) from a certain one on, or up to a certain one."""
+"""For programs whose ops gputrace must record (--ops) from, or up to, a certain op."""
 
 import ctypes
 import os
@@ -19,15 +19,15 @@ def wait_for_observer():
 def _is_awake(tid):
     try:
         status = pathlib.Path(f"/proc/self/task/{tid}/status").read_text()
-    except OSError:  # it has ended
+    except OSError:  # the thread has ended
         return False
     return "\nState:\tS" not in status
 
 
 def wait_for_other_threads():
-    """Until each thread but the main one, which calls this, was seen asleep: an op that began on one thread and ends on
-    another does so after what waits for its result.  torch.profiler does not wait for it: where such an op ends after its
-    stop(), the time goes into memory that is another's by then, such as another op's, or the program crashes."""
+    """Waits until every thread but the main one, which calls this, was seen asleep: an op that ends on another thread
+    ends after its result is ready.  torch.profiler does not wait for it: if such an op ends after its stop(), the end
+    time is written to memory that already belongs to another object, such as another op, or the program crashes."""
     awake = set(os.listdir("/proc/self/task")) - {str(os.getpid())}
     while awake:
         awake = {tid for tid in awake if _is_awake(tid)}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Loads PyTorch when it is told to, and runs ops with odd names, which it says; answers `done` to each line.  It checks what
-it computes."""
+"""Loads PyTorch on request, and runs ops with odd names, which it prints; answers `done` to each line.  It checks its
+results."""
 
 import ctypes
 import json
@@ -12,7 +12,7 @@ LONG = 100000
 OWN = "o" * LONG
 NAMES = ('it "says" \\ so', "tab\t line\n \x1b[31mred\x7f", "\u202egnol\u2066", "{}", "x" * LONG)
 WORKERS_OPS = 1000
-HANGS_S = 60  # a child that waits for longer
+HANGS_S = 60  # a child that takes longer is killed
 
 
 class Odd:
@@ -49,7 +49,7 @@ class Odd:
         assert x.sum().item() == 2
 
     def worker(self):
-        """A thread that the first op starts takes the observer away: how many ops run before it has is up to the machine."""
+        """The first op starts a thread that removes the observer; how many ops run before depends on the machine."""
         pid = os.fork()
         if not pid:
             signal.alarm(HANGS_S)

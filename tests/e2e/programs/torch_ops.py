@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Ops of all kinds, seen by torch.profiler, too: usage: torch_ops.py DEVICE FILE.  Waits until someone observes PyTorch
-(--ops), then works under torch.profiler, whose trace goes to FILE, and its table to FILE.table."""
+"""Ops of all kinds, also seen by torch.profiler: usage: torch_ops.py DEVICE FILE.  Waits until a gputrace observes
+PyTorch (--ops), then works under torch.profiler, whose trace goes to FILE, and its table to FILE.table."""
 
 import sys
 
@@ -14,7 +14,7 @@ torch.backends.cudnn.enabled = False
 DEVICE, FILE = sys.argv[1:3]
 STEPS = 3
 VERSION = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
-NAME = 'attention "and" more' if VERSION >= (2, 14) else "attention"  # torch.profiler wrote quotes as they are
+NAME = 'attention "and" more' if VERSION >= (2, 14) else "attention"  # before, torch.profiler did not escape quotes
 
 
 class Attention(torch.nn.Module):
@@ -89,7 +89,7 @@ def main():
     with profile(activities=activities) as profiler:
         with record_function("section"):
             work(model, optimizer)
-        wait_for_other_threads()  # `scripted` may end on one
+        wait_for_other_threads()  # `scripted` may end on another thread
     profiler.export_chrome_trace(FILE)
     with open(FILE + ".table", "w") as file:
         file.write(profiler.key_averages().table(row_limit=1000))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Backward passes of PyTorch on the GPU: from two threads, inside of one another, and such that raise, also while
-torch.profiler records.
+"""Backward passes of PyTorch on the GPU: from two threads, nested, and with exceptions, also while torch.profiler
+records.
 """
 
 import sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""One of two ranks on the simulated NCCL, which is late now and then; usage: torch_rank.py FOLDER RANK.  Once both are
-observed (--ops) each makes STEPS collectives and reads its clock around every one: FOLDER/readings-RANK.json, with how
-far the wall clock was ahead before each of them and at the end."""
+"""One of two ranks on the simulated NCCL, one of which is sometimes late; usage: torch_rank.py FOLDER RANK.  Once both
+are observed (--ops) each makes STEPS collectives and reads its clock around every one: FOLDER/readings-RANK.json, with
+the wall clock's lead before each of them and at the end."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def together(store, rank, what):
 
 
 def wall_ahead_ns():
-    """CLOCK_REALTIME less CLOCK_MONOTONIC: of some looks the one that was disturbed least."""
+    """CLOCK_REALTIME less CLOCK_MONOTONIC, from the least disturbed of several readings."""
     looks = []
     for _ in range(20):
         before, wall, after = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()

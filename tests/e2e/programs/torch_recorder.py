@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Three ranks over the simulated NCCL whose work has not finished: usage: torch_recorder.py FOLDER [other].  Ranks 0 and 1
-call a collective on a GPU that is busy for ever, and wait elsewhere; rank 2 never calls it, or another one (other).
-Prints a line of JSON when all are there: pids, lines.  FOLDER/say asks for what PyTorch itself says: FOLDER/said-RANK."""
+"""Three ranks over the simulated NCCL with unfinished work: usage: torch_recorder.py FOLDER [other].  Ranks 0 and 1
+call a collective on a GPU that is busy forever, and wait elsewhere; rank 2 never calls it, or calls another (other).
+Prints a line of JSON when all wait: pids, lines.  FOLDER/say makes each rank write PyTorch's dump: FOLDER/said-RANK."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import time
 from hangs import ENDLESS, launch
 
 RANKS = 3
-COLLECTIVES = 5  # that finish
+COLLECTIVES = 5  # finished ones
 
 
 def say(folder, rank):
@@ -57,7 +57,7 @@ def work(rank, folder, other):
         dist.all_reduce(torch.ones(2), group=pair)
     torch.cuda.synchronize()
     threading.Thread(target=say, args=(folder, rank), daemon=True).start()
-    time.sleep(1)  # until PyTorch has seen that they ended
+    time.sleep(1)  # PyTorch sees in this time that they ended
     waiting = step(dist, x, rank, other)
     (folder / f"{rank}.part").write_text(str(os.getpid()))
     (folder / f"{rank}.part").rename(folder / f"{rank}.pid")

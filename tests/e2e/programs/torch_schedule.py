@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Training under torch.profiler with a schedule: usage: torch_schedule.py DEVICE FOLDER STEPS [NAME=NUMBER...].  Waits until
-someone observes PyTorch (--ops), with a schedule or without.  Each iteration has a number of sigmoids of its own, so that
-no two steps look alike.  FOLDER gets the trace of each of torch.profiler's cycles: profiled.1.json ...; without numbers for
-torch.profiler.schedule there is no torch.profiler."""
+"""Training under torch.profiler with a schedule: usage: torch_schedule.py DEVICE FOLDER STEPS [NAME=NUMBER...].  Waits
+until a gputrace observes PyTorch (--ops), with or without a schedule.  Each iteration has its own number of sigmoids,
+so that no two steps look alike.  FOLDER gets the trace of each cycle of torch.profiler: profiled.1.json ...; without
+numbers for torch.profiler.schedule there is no torch.profiler."""
 
 import contextlib
 import sys

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Training under torch.profiler with a schedule: usage: torch_steps.py DEVICE FILE.  Waits until someone observes PyTorch
-(--ops).  Each iteration says its number by the name of a record_function; one of them has more to do than the others.
+"""Training under torch.profiler with a schedule: usage: torch_steps.py DEVICE FILE.  Waits until a gputrace observes
+PyTorch (--ops).  Each iteration is a record_function named by its number; one has more work than the others.
 FILE: the trace of torch.profiler's active steps."""
 
 import sys

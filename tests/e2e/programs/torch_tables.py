@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A small training, of which torch.profiler sees all that gputrace does: usage: torch_tables.py DEVICE FILE.  Waits
-until someone observes PyTorch (--ops), and runs its first op after that, under torch.profiler, whose rows of
+"""A small training that torch.profiler and gputrace both record whole: usage: torch_tables.py DEVICE FILE.  Waits until
+a gputrace observes PyTorch (--ops), and only then runs its first op, under torch.profiler, whose rows of
 key_averages() go to FILE."""
 
 import json

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Triton kernels of a program's own: usage: torch_triton.py FOLDER.  Two files there, written here, have a kernel of one
-name each, at different lines; a third kernel is launched within compiled code, and one in a CUDA graph.  A function is
-compiled with CUDA graph trees.  Prints as JSON where each kernel's def is.  Lines that are looked for have a comment."""
+"""Triton kernels of a program's own: usage: torch_triton.py FOLDER.  Writes two files there, each with a kernel of the
+same name, at different lines; launches a third kernel within compiled code, and one in a CUDA graph.  A function is
+compiled with CUDA graph trees.  Prints as JSON where each kernel's def is.  Lines in the test have a comment."""
 
 import importlib.util
 import json
@@ -53,7 +53,7 @@ def kernels_of(folder, name, blank_lines, factor):
 
 
 def place(kernel):
-    """As Python itself says: the function's file, and the line of its def, which is after those of its decorators."""
+    """The function's file and the line of its def, from Python itself; the def follows its decorators."""
     first = kernel.fn.__code__.co_firstlineno
     path = kernel.fn.__code__.co_filename
     lines = pathlib.Path(path).read_text().splitlines()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Trains with PyTorch's DataLoader, whose one worker computes for each item: `torch_worker.py TRUTH`.  TRUTH is {"line",
-"pid", "computed_ms"}: the line that computes in the worker, its process, and how long it did at least while the training
-process had nothing: the loader has asked for two batches when the first one comes."""
+"pid", "computed_ms"}: the line that computes in the worker, its process, and its least computing time while the
+training process had no batch: the loader has requested two batches when the first one arrives."""
 
 import json
 import os

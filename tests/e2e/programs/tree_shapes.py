@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Every way in which CPython enters a function, each as shape(w): where the tree goes on, it says w.next()(w).
+"""Every way in which CPython enters a function, each as shape(w); it calls w.next()(w) to continue the tree.
 
-w.next() is another shape or the launch itself, so each of these lines is launched from, and called through.
-What a version of CPython does not know stands as source in NEWER.  Lines matter here: calls over several lines are
+w.next() is another shape or the launch itself, so each of these lines launches, and is in the middle of stacks.
+Code that some versions of CPython cannot parse is source in NEWER.  Lines matter here: calls over several lines are
 written so on purpose.  CPython 3.6 and later, standard library only.
 """
 
@@ -420,7 +420,7 @@ class Derived(Base):
 
 
 class Slow:
-    """An attribute of every kind goes through Python."""
+    """Every kind of attribute access runs Python code."""
 
     def __init__(self, w):
         object.__setattr__(self, "w", w)
@@ -535,14 +535,14 @@ def deaths(w):
 
 
 class Knot:
-    """Dies by the garbage collector, wherever that happens to run."""
+    """Freed by the garbage collector, wherever that happens to run."""
 
     def __init__(self, w):
         self.me = self
         self.of_thread = w.of_thread
 
     def __del__(self):
-        w = self.of_thread()  # any thread's collector may be the one
+        w = self.of_thread()  # the collector may run on any thread
         w and w.launch()(w)
 
 
@@ -667,7 +667,7 @@ def under_asyncio(w):
             loop.close()
 
 
-# ---- what newer versions brought ----------------------------------------------------------------
+# ---- added by newer versions --------------------------------------------------------------------
 
 NEWER = {
     (3, 8): """
@@ -767,7 +767,7 @@ for version, source in sorted(NEWER.items()):
 
 
 def sorter(prototype, library):
-    """sort(w): C's qsort, whose comparison comes back into Python."""
+    """sort(w): C's qsort, whose comparison calls Python."""
     compare_type = prototype(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
     def sort(w):

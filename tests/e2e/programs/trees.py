@@ -2,7 +2,7 @@
 """Random call trees on several threads; each leaf is a launch that records its own stack.
 
 trees.py LIBCUDART TRUTH LAUNCHES [--threads N] [--seed N] [--warm N] [--wait]
-  --warm launches come first and are not recorded; with --wait it then says "ready" and goes on at a line of input.
+  --warm launches come first and are not recorded; with --wait it then prints "ready" and waits for a line of input.
 CPython 3.6 and later, standard library only.
 """
 
@@ -16,12 +16,12 @@ import threading
 import recorded
 import tree_shapes
 
-MOST_FRAMES = 85  # with what a shape adds before it asks again far below the 128 frames that are kept
+MOST_FRAMES = 85  # with the frames that one shape adds, far below the 128 frames that a stack keeps
 LAUNCHES_OF_A_TREE = 60
 
 
 class Walk:
-    """Where one thread's tree goes on."""
+    """The state of one thread's tree."""
 
     current = {}  # thread: Walk
 
@@ -59,7 +59,7 @@ class Walk:
 
 
 def grow(walk, launches):
-    """Trees until there are `launches` launches."""
+    """Makes trees until there are `launches` launches."""
     Walk.current[threading.get_ident()] = walk
     while launches > 0:
         walk.plant()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Starts a program for every folder of a folder, and says how often it saw one stopped, as a shell with job control does.
+"""Starts a program for every folder of a folder; like a shell with job control, counts how often it sees one stopped.
 
 watches.py FOLDER PROGRAM [ARG...]: the folder's name is the program's last argument.  CPython 3.6 to 3.15.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Runs a command in a process that has this pid, which is free: with_pid.py PID COMMAND...; as root."""
+"""Runs a command in a process with the given pid, which must be free: with_pid.py PID COMMAND...; as root."""
 
 import os
 import sys

@@ -87,7 +87,7 @@ class Torch:
 
 
 class Trace:
-    """A gputrace in the background; its probes are in place once it is constructed.  Writes trace.gpt and trace.json."""
+    """A gputrace in the background; the constructor waits for its probes.  Writes trace.gpt and trace.json."""
 
     def __init__(self, folder, *arguments):
         self.folder = pathlib.Path(folder)
