@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What must hold for every Chrome trace gputrace writes, whatever was traced.
+"""Rules that must hold for every Chrome trace that gputrace writes, whatever was traced.
 
 violations(path) returns one line per rule that is broken; assert_valid(path) fails with them.  Other tests use
-load(path), events(trace, cat) and correlations(trace) to look into a trace.
+load(path), events(trace, cat) and correlations(trace) to read a trace.
 """
 
 import collections
@@ -17,7 +17,7 @@ CPU = API | {"python_function", "python_gc", "python_import", "user_annotation",
 SYNC = {"cuda_sync"}
 EVENT_KEYS = {"ph", "name", "cat", "pid", "tid", "ts", "dur", "id", "bp", "s", "args"}
 PHASES = {"X", "M", "s", "f", "i"}
-REPORTED = 20  # violations of one rule
+REPORTED = 20  # violations reported per rule
 
 _number = (int, float)
 _int3 = "three integers"
@@ -51,7 +51,7 @@ def read(path):
 
 
 def parse(raw):
-    """Strict: UTF-8, no NaN or Infinity, no key twice in one object."""
+    """Parses strictly: UTF-8, no NaN or Infinity, no key twice in one object."""
 
     def constant(name):
         raise ValueError(f"{name} is not JSON")
@@ -108,7 +108,7 @@ def _file(trace):
     for key in ("schemaVersion", "deviceProperties", "displayTimeUnit", "baseTimeNanoseconds", "gputrace"):
         if key not in keys:
             yield f"no {key}"
-    if set(keys[keys.index("traceEvents") + 1:]) - {"gputrace"}:  # which is there for long logs
+    if set(keys[keys.index("traceEvents") + 1:]) - {"gputrace"}:  # allowed there, for long logs
         yield "something after traceEvents: streaming readers do not see it"
     if not trace["traceEvents"]:
         yield "traceEvents is empty"
@@ -199,7 +199,7 @@ def _instant(event, *names):
 
 
 def _torch_memory(event):
-    """An event of an allocator of PyTorch's."""
+    """An event of one of PyTorch's allocators."""
     out = event["name"] == "[OutOfMemory]"
     wanted = {"Device Type", "Device Id", "Bytes", "Total Allocated", "Total Reserved"} | (set() if out else {"Addr"})
     if not all(_is_int(event["args"].get(name)) for name in wanted):
@@ -271,13 +271,13 @@ def _joins(trace):
 
 def _flows(trace):
     ends = collections.defaultdict(list)
-    starts = collections.defaultdict(set)  # (pid, tid): of the slices so far; Perfetto wants them before their arrows
+    starts = collections.defaultdict(set)  # (pid, tid): starts of slices so far; Perfetto needs slices before their arrows
     for event in trace["traceEvents"]:
         if event["ph"] == "X" and event["cat"] != "python_function":
             starts[event["pid"], event["tid"]].add(ns(event["ts"]))
         elif event["ph"] in "sf":
             ends[event["cat"], event["id"]].append((event["ph"], ns(event["ts"])))
-            forward = (event["ph"], event["cat"]) == ("s", "fwdbwd")  # these stand beside the other end
+            forward = (event["ph"], event["cat"]) == ("s", "fwdbwd")  # written next to their other end
             if not forward and ns(event["ts"]) not in starts[event["pid"], event["tid"]]:
                 yield f"flow {event['id']} {event['ph']}: not after the slice it belongs to"
             if event["ph"] == "f" and event.get("bp") != "e":
@@ -290,7 +290,7 @@ def _flows(trace):
 
 
 def _ops(trace):
-    """Each op and annotation has a number of its own, and what was launched in one has that of one."""
+    """Each op and annotation has a unique External id, and calls and GPU rows within one have the id of one."""
     numbered = collections.Counter(e["args"]["External id"] for e in events(trace, "cpu_op", "user_annotation"))
     for number, count in numbered.items():
         if count > 1:
@@ -332,7 +332,7 @@ def violations_of(trace, raw=""):
     found = []
     for rule, subject in ((_raw, raw), (_text, raw), (_file, trace), (_shape, trace)):
         found += list(rule(subject))[:REPORTED]
-    if found:  # what follows relies on the shape
+    if found:  # the other rules rely on the shape
         return found
     for rule in (_args, _syncs, _memory, _nesting, _joins, _flows, _ops, _python):
         found += list(rule(trace))[:REPORTED]

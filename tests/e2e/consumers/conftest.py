@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Files to try consumers on: the sample run of tests/unit/test_export_log.h in every format."""
+"""Input files for the consumers: the sample run of tests/unit/test_export_log.h in every format."""
 
 import os
 import pathlib
@@ -38,7 +38,7 @@ def sample(request, sample_program, tmp_path_factory):
 
 @pytest.fixture(scope="session", params=["no event", "one step", "hostile names"])
 def odd(request, sample_program, tmp_path_factory):
-    """The files of a log that is odd in a way, and how many steps it has."""
+    """The files of an unusual log, and its number of steps."""
     folder = tmp_path_factory.mktemp("odd")
     steps, more = {"no event": ("0", []), "one step": ("1", []), "hostile names": ("1", ["hostile"])}[request.param]
     subprocess.run([sample_program, folder, "1", steps, *more], check=True, stdout=subprocess.DEVNULL)
@@ -46,7 +46,7 @@ def odd(request, sample_program, tmp_path_factory):
 
 
 def run_tool(name):
-    """Runs tools/NAME, which installs something into the cache and prints where it is."""
+    """Runs tools/NAME, which installs a tool into the cache and prints its path."""
     done = subprocess.run([ROOT / "tools" / name], check=True, stdout=subprocess.PIPE, text=True)
     return done.stdout.strip()
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What HTA says of the collectives in traces of several ranks, inside the environment of tools/get-hta; prints it as JSON.
-usage: hta_collectives.py FILE..., that of rank 0 first."""
+"""Prints HTA's result for the collectives in traces of several ranks as JSON; runs in the environment of tools/get-hta.
+usage: hta_collectives.py FILE..., with the file of rank 0 first."""
 
 import json
 import os
@@ -14,7 +14,7 @@ COLUMNS = ["collective_name", "in_msg_nelems", "out_msg_nelems", "msg_dtype", "g
 
 
 def collectives(trace, rank):
-    """{correlation: [kernel, its columns]} of those that ran on the GPU."""
+    """{correlation: [kernel, its columns]} of the collectives that ran on the GPU."""
     rows = trace.get_trace(rank)
     names = trace.symbol_table.get_sym_table()
     rows = rows[(rows["stream"] >= 0) & (rows["group_size"] > 0)]

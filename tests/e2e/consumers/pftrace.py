@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Reads .pftrace by Perfetto's own protobuf classes (PyPI's `perfetto`), as trace_processor does: packets in order of time,
-those of one time as they stand in the file, ends for what was opened last on their track.
+"""Reads .pftrace by Perfetto's own protobuf classes (PyPI's `perfetto`), like trace_processor: packets in order of
+time, those of equal time in the order of the file; an end closes the slice that was opened last on its track.
 
-pftrace.py FILE prints what is in it as JSON: the package is installed for one interpreter only.
+pftrace.py FILE prints the contents as JSON: the package is installed for one interpreter only.
 """
 
 import collections
@@ -14,7 +14,7 @@ MONOTONIC, REALTIME = 3, 1
 
 
 class Interned:
-    """Of one sequence of packets."""
+    """Interned data of one sequence of packets."""
 
     def __init__(self):
         self.tables = collections.defaultdict(dict)
@@ -56,7 +56,7 @@ def read(path):
     sequences, tracks, events, clocks = {}, {}, [], {}
     for packet in trace.packet:
         if packet.trusted_packet_sequence_id not in sequences:
-            assert packet.trusted_packet_sequence_id == len(sequences) + 1  # one for each trace that is in the file
+            assert packet.trusted_packet_sequence_id == len(sequences) + 1  # one for each trace in the file
             assert packet.sequence_flags == 1 and packet.trace_packet_defaults.timestamp_clock_id == MONOTONIC
             sequences[packet.trusted_packet_sequence_id] = Interned()
         assert not packet.DiscardUnknownFields()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Reads the profiles that gputrace writes, by the programs they are for, and says what is in them in one way.
+"""Reads the profiles that gputrace writes, with the programs they are for, into one common form.
 
-A stack is a tuple of frames, root first; a frame is (name, file, line), of what is no Python (name, "", 0).
+A stack is a tuple of frames, root first; a frame is (name, file, line), or (name, "", 0) if it is not Python.
 """
 
 import collections
@@ -12,8 +12,8 @@ import sys
 
 from fetching import fetched
 
-# What https://www.speedscope.app/file-format-schema.json asks of a file of `sampled` profiles (jlfwong/speedscope,
-# src/lib/file-format-spec.ts), and that there is nothing else.
+# The rules of https://www.speedscope.app/file-format-schema.json for a file of `sampled` profiles (jlfwong/speedscope,
+# src/lib/file-format-spec.ts); allows nothing else.
 _UNITS = ["none", "nanoseconds", "microseconds", "milliseconds", "seconds", "bytes"]
 
 
@@ -50,7 +50,7 @@ def speedscope(path):
 
 
 def pprof(program, path):
-    """The same by sample type, of what `pprof -raw` says."""
+    """The same from `pprof -raw`, by sample type."""
     done = subprocess.run([program, "-raw", path], check=True, capture_output=True)
     text = done.stdout.decode("utf-8", "strict")
     samples, _, rest = text.partition("\nSamples:\n")[2].partition("\nLocations\n")
@@ -69,7 +69,7 @@ def pprof(program, path):
     return found
 
 
-# Runs where snakeviz is installed; what pstats and snakeviz make of a file, as JSON.
+# Runs with snakeviz installed; prints how pstats and snakeviz read a file, as JSON.
 READ_PSTATS = """
 import json, pstats, sys
 from snakeviz.stats import json_stats, table_rows
@@ -86,7 +86,7 @@ print(json.dumps({"rows": len(rows), "tree": sorted(tree), "functions": [
 
 
 def pstats(path):
-    """What pstats and snakeviz make of the file: see READ_PSTATS."""
+    """The output of READ_PSTATS for the file."""
     snakeviz = fetched("get-pypi", sys.executable, "snakeviz==2.2.2")
     done = subprocess.run([sys.executable, "-c", READ_PSTATS, path], capture_output=True, encoding="utf-8",
                           env={"PYTHONPATH": snakeviz, "PYTHONIOENCODING": "utf-8"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Runs HTA's analyses over one trace, inside the environment of tools/get-hta; prints what they say as JSON."""
+"""Runs HTA's analyses on one trace, in the environment of tools/get-hta; prints their results as JSON."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What TensorBoard's profiler plugin (torch-tb-profiler) finds in a folder: usage: tensorboard_runs.py FOLDER.  Prints as
+"""Loads a folder with TensorBoard's profiler plugin (torch-tb-profiler): usage: tensorboard_runs.py FOLDER.  Prints as
 JSON {worker: {name of an op: calls}}."""
 
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The table of events of the made-up log, opened by pyarrow, against the Chrome trace of it."""
+"""The sample log's table of events, opened by pyarrow, against its Chrome trace."""
 
 import collections
 
@@ -7,7 +7,7 @@ import chrome_invariants as chrome
 import pytest
 import timelines
 
-# What has another name in the Chrome trace, where ranges, steps and named ops are all user_annotation.
+# Kinds that have another name in the Chrome trace, where ranges, steps and named ops are all user_annotation.
 AS_IN_CHROME = {"nvtx_range": "user_annotation", "step": "user_annotation"}
 
 
@@ -17,7 +17,7 @@ def both(sample):
 
 
 def python_name(event):
-    """Of `file(line): function` the function."""
+    """The function of `file(line): function`."""
     is_python = event["cat"] in ("python_function", "cpu_sample") and "): " in event["name"]
     return event["name"].partition("): ")[2] if is_python else event["name"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The Chrome trace keeps its own rules, and the rules can be broken."""
+"""The Chrome trace keeps its rules, and the check of each rule finds a violation."""
 
 import copy
 
@@ -85,7 +85,7 @@ def test_collections_and_imports_have_rows_of_their_own(sample):
 
 
 def broken(change):
-    """A name for the test of one broken rule."""
+    """The name of the test of one broken rule."""
     return pytest.param(change, id=change.__name__)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Programs that people use take the files: HTA and its validator, flamegraph.pl."""
+"""Common programs read the files: HTA and its validator, flamegraph.pl."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def run(*command, **options):
 
 
 def test_hta_loads_the_trace_and_runs_its_analyses(sample, hta_python):
-    # Without rounding to microseconds: sums can then be compared exactly.
+    # No rounding to microseconds, so that sums can be compared exactly.
     done = run(hta_python, HERE / "run_hta.py", sample / "sample.json",
                env={**os.environ, "HTA_DISABLE_NS_ROUNDING": "1"})
     found = json.loads(done.stdout.splitlines()[-1])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Databases as input: gputrace's own of the made-up log, and files as nsys and nvprof write them, built here from what is
-documented of their tables, as neither tool can be had."""
+"""Databases as input: gputrace's own of the sample log, and files as nsys and nvprof write them, built here from the
+documentation of their tables, as neither tool is available."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ def gputrace(*arguments, code=0):
 
 
 def without_lines(table):
-    """Not every file has Python's line of every operation."""
+    """The table without columns of Python's lines, which not every file has."""
     return [{name: value for name, value in row.items() if name not in ("file", "line_number", "function")} for row in table["rows"]]
 
 

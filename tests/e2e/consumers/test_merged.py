@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Three ranks of two machines, merged for Perfetto: in one .pftrace, and in a .tar with a manifest as
-perfetto.dev/docs/reference/perfetto-manifest describes it.  Ranks 1 and 2 are of a machine whose clock is 300,000 s ahead and
-37 us per second faster, and every collective ends at the same moment on all ranks (rank_logs.c)."""
+perfetto.dev/docs/reference/perfetto-manifest describes it.  Ranks 1 and 2 are of a machine whose clock is 300,000 s
+ahead and 37 us per second faster, and every collective ends at the same time on all ranks (rank_logs.c)."""
 
 import collections
 import json
@@ -57,7 +57,7 @@ def ends(found):
 
 
 def assert_together(ends_of_all):
-    """Those of each collective, of all ranks."""
+    """The ends of each collective on all ranks are close together."""
     assert len(ends_of_all) == COLLECTIVES
     for of_one in ends_of_all.values():
         assert len(of_one) == RANKS and max(of_one) - min(of_one) <= 2 * ERROR_NS
@@ -102,10 +102,10 @@ def test_the_manifest_says_whose_traces_are_and_how_their_clocks_stand(manifest)
     assert manifest["trace_time"] == {"clock": "MONOTONIC", "file": "rank-0.pftrace"}
     assert [(one["path"], one["machine"]) for one in manifest["files"]] == [
         ("rank-0.pftrace", {"name": "node-a"}), ("rank-1.pftrace", {"name": "node-b"}), ("rank-2.pftrace", {"name": "node-b"})]
-    assert [one["path"] for one in manifest["files"] if "clocks" in one] == ["rank-1.pftrace"]  # the machine's, once
+    assert [one["path"] for one in manifest["files"] if "clocks" in one] == ["rank-1.pftrace"]  # once per machine
     clocks = manifest["files"][1]["clocks"]
     assert clocks["clock"] == "MONOTONIC" and clocks["sync_to"] == {"file": "rank-0.pftrace", "clock": "MONOTONIC"}
-    drifted = DRIFT * 11e9  # of the whole trace
+    drifted = DRIFT * 11e9  # over the whole trace
     assert -AHEAD_NS - drifted - ERROR_NS <= clocks["offset_ns"] <= -AHEAD_NS + ERROR_NS
 
 
@@ -117,7 +117,7 @@ def test_attributes_are_numbers_and_texts_and_say_the_error(manifest):
 
 
 def test_by_the_manifest_the_collectives_of_all_ranks_end_together(merged, manifest):
-    """trace_processor does that: a source shows T when the reference shows T + offset_ns; one machine has one clock."""
+    """As in trace_processor: a source shows T when the reference shows T + offset_ns; a machine has one clock."""
     offsets = {one["machine"]["name"]: one["clocks"]["offset_ns"] for one in manifest["files"] if "clocks" in one}
     all_ends = collections.defaultdict(list)
     for one in manifest["files"]:
@@ -135,7 +135,7 @@ def test_a_trace_of_the_archive_has_its_own_clock_and_says_whose_it_is(merged):
 
 
 def test_clocks_that_perfetto_knows_are_reported_the_machine_whose_times_a_file_has(merged):
-    """CLOCK_BOOTTIME is ahead by what the machine slept: node-b 5 s, node-a, whose log is older, no one knows."""
+    """CLOCK_BOOTTIME is ahead by the time the machine slept: node-b 5 s; node-a unknown, as its log is older."""
     for name, slept in (("tar/rank-0.pftrace", 0), ("tar/rank-2.pftrace", SLEPT_NS), ("rank-2.pftrace", 0), ("all.pftrace", 0)):
         clocks = timelines.pftrace(merged / name)["clocks"]
         assert set(clocks) == {"1", "3", "6"} and clocks["6"] - clocks["3"] == slept, name
@@ -145,11 +145,11 @@ def test_ranks_of_one_machine_and_pid_are_two_processes_in_the_archive(merged):
     pids = [{track["process"][0] for track in timelines.pftrace(merged / f"tar/rank-{rank}.pftrace")["tracks"].values() if track["process"]}
             for rank in range(RANKS)]
     assert all(len(of_one) == 1 for of_one in pids)
-    assert pids[0] == pids[1] != pids[2]  # 0 and 1 are of two machines
+    assert pids[0] == pids[1] != pids[2]  # ranks 0 and 1 are on different machines
 
 
 def test_processes_of_the_chrome_trace_of_all_say_whose_they_are(merged):
-    """In their names: Perfetto shows no labels."""
+    """Their names have it, as Perfetto shows no labels."""
     events = json.loads((merged / "all.json").read_text())["traceEvents"]
     found = {event["args"]["name"] for event in events if event["name"] == "process_name"}
     whose = ("rank 0, node-a", "rank 1, node-b", "rank 2, node-b")

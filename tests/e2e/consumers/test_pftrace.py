@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The timeline of the made-up log as a .pftrace, decoded by Perfetto's own classes, against the Chrome trace of it."""
+"""The sample log's timeline as a .pftrace, decoded by Perfetto's own classes, against its Chrome trace."""
 
 import chrome_invariants as chrome
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Profiles of the made-up log, in the programs they are for: pprof, pstats, snakeviz, speedscope's schema."""
+"""The sample log's profiles, in the programs they are for: pprof, pstats, snakeviz, speedscope's schema."""
 
 import json
 import subprocess
@@ -10,8 +10,8 @@ import pytest
 from fetching import fetched
 
 STEPS = 20
-GPU_NS = 305000  # of a step, tests/unit/test_export_log.h
-WORK = 5  # calls of a step that give the GPU work
+GPU_NS = 305000  # per step, tests/unit/test_export_log.h
+WORK = 5  # calls per step that give the GPU work
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +24,7 @@ def steps_of(sample):
 
 
 def folded(path):
-    """{stack as the profiles have it, but files without folders: value}"""
+    """{stack as in the profiles, but files without folders: value}"""
     found = {}
     for line in path.read_text().splitlines():
         stack, _, value = line.rpartition(" ")

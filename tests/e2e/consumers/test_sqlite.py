@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The database of the made-up log: its tables are those of nsys, and queries from nsys' documentation run on it."""
+"""The sample log's database: it has the tables of nsys, and queries from nsys' documentation run on it."""
 
 import collections
 import contextlib
@@ -20,7 +20,7 @@ def opened(path):
 
 @pytest.fixture
 def base(sample, tmp_path):
-    """A copy, as some queries add columns."""
+    """A copy of the database, as some queries add columns."""
     with opened(shutil.copy(sample / "sample.sqlite", tmp_path)) as base:
         yield base
 

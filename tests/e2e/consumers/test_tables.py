@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tables of the made-up log: json follows its schema, and csv, md and the page have json's figures."""
+"""The sample log's tables: json follows its schema, and csv, md and the page have json's figures."""
 
 import csv
 import json
@@ -49,7 +49,7 @@ def assert_follows_the_schema(jsonschema, path):
 
 
 def csv_tables(path):
-    """[(id, [names], [[cells]])]: an empty line is between two."""
+    """[(id, [names], [[cells]])]; an empty line separates two tables."""
     tables = []
     with open(path, newline="", encoding="utf-8", errors="strict") as file:
         records = list(csv.reader(file, strict=True))
@@ -87,13 +87,13 @@ def assert_csv_says_what_json_says(csv_path, json_path):
 
 
 def md_rows(path):
-    """Cells of every line of a table, as GitHub divides them."""
+    """Cells of every line of a table, split as on GitHub."""
     lines = [line for line in path.read_text(encoding="utf-8").split("\n") if line.startswith("|")]
     return [re.findall(r"((?:\\.|[^|\\])*)\|", line[1:]) for line in lines]
 
 
 def section(report, title):
-    """Rows under a title of the page, and its column names."""
+    """The rows under a title of the page, and their column names."""
     lines = report.split("\n")
     at = next(i for i, line in enumerate(lines) if line.startswith(title))
     rows = []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Perfetto's own trace_processor opens the timeline of the made-up log, as .pftrace, .json and .json.gz, without an error or
-a loss, and finds in it what the report's lists and the table of events (.arrow) say of the same log."""
+"""Perfetto's own trace_processor opens the sample log's timeline, as .pftrace, .json and .json.gz, without an error or
+a loss, and finds the same as the report's lists and the table of events (.arrow) of that log."""
 
 import collections
 import json
@@ -15,9 +15,10 @@ FORMATS = ("pftrace", "json", "json.gz")
 CALLS = ("cuda_runtime", "cuda_driver")
 GPU = ("kernel", "gpu_memcpy", "gpu_memset")
 IS_CALL, IS_GPU = (f"s.category IN {kinds}" for kinds in (CALLS, GPU))
-# The kinds of .arrow that have another name in a timeline.
+# Kinds of .arrow that have another name in a timeline.
 NAMED = {"nvtx_range": "user_annotation", "step": "user_annotation"}
-# What a timeline alone has: Kineto's dialect a step over everything and memory as moments, .pftrace begins of arrows.
+# Excludes slices that only a timeline has: in Kineto's dialect a step over the whole trace and memory as instants, in
+# .pftrace starts of arrows.
 IS_EVENT = "s.name NOT IN ('ProfilerStep#0', '[memory]', 'arrow')"
 
 
@@ -48,7 +49,7 @@ def is_in_parts(sample):
 
 
 def function(name):
-    """`file(line): function` of a Python function, as .json has it, is the function."""
+    """The function of `file(line): function`, which .json has for a Python function."""
     return name.partition("): ")[2] or name
 
 
@@ -59,7 +60,7 @@ def found_slices(trace):
 
 
 def begin(trace):
-    """The time of a trace at which the recording began (SAMPLE_START): .json counts from it."""
+    """The trace's time at which the recording began (SAMPLE_START); .json counts from it."""
     return 1_000_000_000 if trace.suffix == ".pftrace" else 0
 
 
@@ -74,7 +75,7 @@ def test_every_event_is_a_slice_with_its_name_start_and_duration(trace, events):
 
 
 def test_operations_are_those_of_the_reports_list(trace, sample):
-    """That calls copies as nvprof does."""
+    """The list names copies like nvprof."""
     found = tp.slices(trace, f"hex(iif(s.category = 'kernel', s.name, '')), s.ts - {begin(trace)}, s.dur, {tp.arg('bytes')}", IS_GPU)
     wanted = [(row["name"] if row["kind"] == "kernel" else "", row["start_ns"], row["duration_ns"], row["bytes"])
               for row in table(sample, "gpu_trace")]
@@ -98,7 +99,7 @@ def test_calls_are_on_the_threads_and_processes_that_made_them(trace, sample, ev
 
 
 def test_an_arrow_leads_from_each_call_to_each_of_its_operations(trace, sample, events):
-    """From the call itself.  In parts as small as can be: from a point at its start, or a Python function of the same times."""
+    """It starts at the call.  In the smallest parts: at a point at its start, or at a Python function of equal times."""
     found = tp.rows(trace, f"""
         SELECT {tp.arg('correlation')}, c.id = o.id
         FROM flow f JOIN slice o ON o.id = f.slice_out JOIN slice s ON s.id = f.slice_in
@@ -111,7 +112,7 @@ def test_an_arrow_leads_from_each_call_to_each_of_its_operations(trace, sample, 
 
 
 def test_kernels_that_overlap_on_a_stream_are_beside_each_other(trace, sample):
-    """No two of one row overlap, and none is inside of another."""
+    """No two kernels of one row overlap, and none is inside another."""
     rows = tp.slices(trace, "s.track_id, s.ts, s.ts + s.dur, s.depth", IS_GPU)
     assert len(rows) == len(table(sample, "gpu_trace"))
     last = {}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Perfetto's own trace_processor opens what gputrace merge makes of three made-up ranks of two machines (rank_logs.c): one
-timeline of all, one for each, and an archive with Perfetto's manifest."""
+"""Perfetto's own trace_processor opens the outputs of gputrace merge for three made-up ranks of two machines
+(rank_logs.c): one timeline of all, one for each, and an archive with Perfetto's manifest."""
 
 import collections
 
@@ -45,7 +45,7 @@ def test_files_of_one_rank_each_are_on_one_clock(merged):  # noqa: F811
 
 
 def test_each_rank_is_a_process_of_its_own_with_the_threads_that_are_its(trace):
-    """Although all have the same pid, and two of them one machine."""
+    """All have the same pid, and two are on one machine."""
     ops = tp.slices(trace, "o.pid, t.tid, hex(o.name), s.track_id", "s.category = 'cpu_op'")
     by_thread = collections.Counter((pid, tid, name) for pid, tid, name, _ in ops)
     assert sorted(by_thread.values()) == [COLLECTIVES] * RANKS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Reads files with a timeline by the packages they are for, and says what is in them as the Chrome trace's tests do."""
+"""Reads files with a timeline, with the packages they are for, into the form of the Chrome trace's tests."""
 
 import collections
 import json
@@ -12,7 +12,7 @@ from fetching import fetched
 
 
 def pftrace(path):
-    """What consumers/pftrace.py says."""
+    """The output of consumers/pftrace.py."""
     perfetto = fetched("get-pypi", sys.executable, "perfetto==0.59.1")
     done = subprocess.run([sys.executable, pftrace_reader.__file__, path], capture_output=True, encoding="utf-8",
                           env={"PYTHONPATH": perfetto, "PYTHONIOENCODING": "utf-8"})
@@ -20,7 +20,7 @@ def pftrace(path):
     return json.loads(done.stdout)
 
 
-# Runs where pyarrow is installed: it is checked, and given as JSON.
+# Runs with pyarrow installed: checks the file, and prints it as JSON.
 READ_ARROW = """
 import json, sys
 import pyarrow.ipc
@@ -50,6 +50,6 @@ def slices(found):
 
 
 def slices_of_chrome(trace):
-    """The same, without the step that Kineto's dialect alone needs."""
+    """The same, without the step that only Kineto's dialect needs."""
     return collections.Counter((e["cat"], e["name"], chrome.ns(e["ts"]), chrome.ns(e["dur"])) for e in chrome.events(trace)
                                if not e["name"].startswith("ProfilerStep"))

@@ -11,14 +11,14 @@ NULL = '"[NULL]"'
 
 
 def value_of(cell):
-    """Of a line that trace_processor prints; text has to come as hex(...), as it is not escaped there."""
+    """A value in a line of trace_processor's output; text must be selected as hex(...), as it is not escaped."""
     if cell.startswith('"') and cell != NULL:
         return bytes.fromhex(cell.strip('"')).decode("utf-8", "strict")
     return None if cell == NULL else float(cell) if "." in cell else int(cell)
 
 
 def rows(trace, sql):
-    """What one SELECT says of the trace: [(value, ...)]"""
+    """The rows of one SELECT on the trace: [(value, ...)]"""
     with tempfile.NamedTemporaryFile("w", suffix=".sql") as query:
         query.write(sql)
         query.flush()
@@ -29,11 +29,11 @@ def rows(trace, sql):
 
 
 def errors(trace):
-    """[(statistic, how often)] of what was not understood, or lost."""
+    """[(statistic, count)] of errors and lost data."""
     return rows(trace, "SELECT hex(name), value FROM stats WHERE severity IN ('error', 'data_loss') AND value > 0")
 
 
-# Where a slice stands: the name of its row, of the rows above it, of the thread and of the process.
+# Where a slice is: the names of its row and of the rows above it.
 PLACES = """
     WITH RECURSIVE above(track, up, names) AS (
         SELECT id, parent_id, coalesce(name, '') FROM track
@@ -53,7 +53,7 @@ def slices(trace, columns, where="true"):
 
 
 def arg(key, of="s.arg_set_id"):
-    """SQL: a number among the arguments of a slice."""
+    """SQL: an integer argument of a slice."""
     return f"(SELECT int_value FROM args a WHERE a.arg_set_id = {of} AND a.key IN ('debug.{key}', 'args.{key}'))"
 
 
