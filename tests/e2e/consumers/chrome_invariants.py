@@ -271,7 +271,7 @@ def _joins(trace):
 
 def _flows(trace):
     ends = collections.defaultdict(list)
-    starts = collections.defaultdict(set)  # (pid, tid): starts of slices so far; Perfetto needs slices before their arrows
+    starts = collections.defaultdict(set)  # (pid, tid): slices' starts so far; Perfetto needs slices before arrows
     for event in trace["traceEvents"]:
         if event["ph"] == "X" and event["cat"] != "python_function":
             starts[event["pid"], event["tid"]].add(ns(event["ts"]))

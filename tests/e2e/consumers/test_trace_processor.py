@@ -99,7 +99,7 @@ def test_calls_are_on_the_threads_and_processes_that_made_them(trace, sample, ev
 
 
 def test_an_arrow_leads_from_each_call_to_each_of_its_operations(trace, sample, events):
-    """It starts at the call.  In the smallest parts: at a point at its start, or at a Python function of equal times."""
+    """It starts at the call.  In the smallest parts: at a point at its start, or a Python function of equal times."""
     found = tp.rows(trace, f"""
         SELECT {tp.arg('correlation')}, c.id = o.id
         FROM flow f JOIN slice o ON o.id = f.slice_out JOIN slice s ON s.id = f.slice_in

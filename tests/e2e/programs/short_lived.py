@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "workloads"
 
 import gpu  # noqa: E402
 
-# Each function has its own second line: the line table of another function would give a wrong line.
+# The launch's line depends on the number: the line table of another function would give a wrong line.
 SOURCE = """
 def made_{0}(gpu):
 {1}    gpu.launch(gpu.at("tick_10us"), *gpu.SHAPE, None)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Many iterations, no two alike: usage: torch_cycles.py FILE STEPS SIGMOIDS.  Waits until a gputrace observes PyTorch
-(--ops).  Iteration N is a record_function "iteration" with SIGMOIDS + N sigmoids.  FILE gets a line for each, and one
-for the end of all: CLOCK_MONOTONIC before its start and after its start."""
+(--ops).  Iteration N is a record_function "iteration" with SIGMOIDS + N sigmoids.  FILE gets a line for each, and a
+last one for the end of all: CLOCK_MONOTONIC before its start and after its start."""
 
 import sys
 import time

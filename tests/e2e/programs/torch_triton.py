@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Triton kernels of a program's own: usage: torch_triton.py FOLDER.  Writes two files there, each with a kernel of the
 same name, at different lines; launches a third kernel within compiled code, and one in a CUDA graph.  A function is
-compiled with CUDA graph trees.  Prints as JSON where each kernel's def is.  Lines in the test have a comment."""
+compiled with CUDA graph trees.  Prints as JSON where each kernel's def is.  Lines that tests need have a comment."""
 
 import importlib.util
 import json

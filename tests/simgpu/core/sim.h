@@ -1,6 +1,6 @@
 /*
- * sim.h: what the core of the simulated GPU (in libcuda.so.1) offers to the other stand-ins
- * (libcudart, libcupti, libcublas, libcublasLt) and to programs that want labels and kernels.
+ * sim.h: interface of the simulated GPU's core (in libcuda.so.1) for the other simulated libraries
+ * (libcudart, libcupti, libcublas, libcublasLt) and for programs that use labels and kernels.
  *
  * The opaque types of cuda.h are completed here: a CUstream is a struct CUstream_st.
  * All times are CLOCK_MONOTONIC nanoseconds unless a name says otherwise.
