@@ -5,7 +5,7 @@ import site
 import sys
 
 site.addsitedir(sys.argv[1])
-site.getsitepackages = lambda *_: [sys.argv[1]]  # NVIDIA's finder looks for libnvvm here; else only a CUDA toolkit has it
+site.getsitepackages = lambda *_: [sys.argv[1]]  # NVIDIA's finder seeks libnvvm here; else only a CUDA toolkit has it
 
 import numpy as np
 from numba import cuda
