@@ -173,7 +173,7 @@ def train(stop_file):
 
 
 def memory():
-    """Free bytes on the GPU; memory that PyTorch's allocator keeps counts as used."""
+    """Free bytes on the GPU, without any memory that PyTorch keeps back."""
     torch.cuda.synchronize()
     return torch.cuda.mem_get_info()[0]
 
