@@ -3,7 +3,7 @@
  * libFuzzer target: any records, in chunks, through the search for descriptions and references (log/descriptions.h).
  * A chunk must get whole records of describing types, as many as reported, within the bounds.
  *
- * The first byte of each step says what it is: a record with one of a few pids and ids, so that references match
+ * The last byte of each step says what it is: a record with one of a few pids and ids, so that references match
  * descriptions, or a new chunk.
  */
 #include <stdint.h>

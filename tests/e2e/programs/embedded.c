@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A program that embeds Python: starts and ends it ROUNDS times.  Each time it runs FILE with the words after it (%d is
- * the round) and, at the same time, FILE's worker() in a thread that Python did not start.
+ * the round) and then FILE's worker() in a thread that Python did not start.
  *
  *     embedded LIBPYTHON|- ROUNDS FILE LIBCUDART WORD...
  *

@@ -2,7 +2,7 @@
 """Trains a small net with PyTorch on the simulated GPU, with one fault or none: `torch_mended.py leak|slow|none TRUTH`.
 
 leak: each step keeps LEAK bytes of the GPU.  slow: the DataLoader sleeps for each batch.  TRUTH is {"lines", "bytes"}:
-the line of each mark in this file; how much more the allocator held after the last step than after the first."""
+the line of each mark in this file; by how much the memory of the allocator grew a step."""
 
 import json
 import pathlib

@@ -1,5 +1,5 @@
 /*
- * unsupported.c: the rest of libcublas's functions, which answer "not supported".
+ * cublas-unsupported.c: the rest of libcublas's functions, which answer "not supported".
  */
 #include "../unsupported.h"
 

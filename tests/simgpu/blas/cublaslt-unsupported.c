@@ -1,5 +1,5 @@
 /*
- * unsupported.c: the rest of libcublasLt's functions, which answer "not supported".
+ * cublaslt-unsupported.c: the rest of libcublasLt's functions, which answer "not supported".
  */
 #include "../unsupported.h"
 

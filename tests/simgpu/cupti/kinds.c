@@ -133,7 +133,7 @@ CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t enable)
 	return api_set(SIM_DRIVER, cbid, enable);
 }
 
-/* ---- settings; only one of the attributes has an effect here ---- */
+/* ---- settings; two of the attributes have an effect here ---- */
 
 #define ATTRIBUTES 16
 #define PER_THREAD CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER

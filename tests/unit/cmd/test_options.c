@@ -300,7 +300,7 @@ static void a_binary_format_is_not_for_a_terminal(void **state)
 
 	assert_true(format_by_name("json.gz", &format));
 	assert_null(format_check_stdout(&format, false));
-	assert_non_null(strstr(format_check_stdout(&format, true), "terminal"));
+	assert_non_null(strstr(format_check_stdout(&format, true), "it is binary, and standard output is a terminal"));
 	assert_true(format_by_name("gpt", &format));
 	assert_non_null(strstr(format_check_stdout(&format, true), "terminal"));
 	assert_true(format_by_name("folded", &format));
