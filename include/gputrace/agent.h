@@ -523,12 +523,12 @@ struct gpt_agent_stats {
 	__u64 names_dropped;			 /* names not kept: table full */
 	__u64 untimed;				 /* records with start = end = 0 */
 	__u64 malformed;			 /* records shorter than their kind, or of a kind not requested */
-	__u64 strayed;				 /* in the agent's buffers, but requested by another CUPTI client */
+	__u64 misdirected;			 /* in the agent's buffers, but requested by another CUPTI client */
 	__u64 dropped_unknown;			 /* times that CUPTI did not say how many it dropped */
 	__u64 places_lost;			 /* kernels, nodes, launches whose file and line had no room */
 	__u64 functions_before; /* kernels launched by driver calls whose loading from code was not seen */
 };
-#define GPT_AGENT_STATS_FIRST 96 /* bytes, without `strayed` and what follows it */
+#define GPT_AGENT_STATS_FIRST 96 /* bytes, without `misdirected` and what follows it */
 
 _Static_assert(sizeof(struct gpt_agent_status) == 12, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_hello) == 40, "agent layout");

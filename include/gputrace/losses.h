@@ -47,7 +47,8 @@ enum gpt_loss_kind {
 	X(malformed, gpu_records_malformed, GPU, "malformed GPU records")                                              \
 	X(api_dropped, returns_dropped, EXTRA, "returns of calls not reported by the agent")                           \
 	X(names_dropped, names_dropped, EXTRA, "kernel names not kept by the agent")                                   \
-	X(strayed, strayed, EXTRA, "records of another profiler's session that CUPTI gave to the agent instead")       \
+	X(misdirected, misdirected, EXTRA,                                                                             \
+	  "records of another profiler's session that CUPTI gave to the agent instead")                                \
 	X(places_lost, kernel_places_lost, EXTRA, "places in the source of kernels not kept by the agent")
 
 /* Of the same struct, facts that are no loss, as they precede gputrace: X(member, name, words) */

@@ -116,7 +116,7 @@ class Record:
         return out
 
     def stats(self):
-        names = "calls kernels memcpys memsets others cupti_dropped buffers_refused api_dropped names_dropped untimed malformed strayed dropped_unknown places_lost functions_before"
+        names = "calls kernels memcpys memsets others cupti_dropped buffers_refused api_dropped names_dropped untimed malformed misdirected dropped_unknown places_lost functions_before"
         return dict(zip(names.split(), struct.unpack_from("<15Q", self.of(STATS)[-1], 8)))
 
 
@@ -644,7 +644,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 # the last of the first ten may still be on its way, and go to the other client
                 self.assertLessEqual({w[1] for w in fills}, {w[1] for w in truth})
                 self.assertEqual(sum(w[2] == 40 for w in fills), 40)
-                self.assertEqual([record.stats()[loss] for loss in ("strayed", "malformed", "cupti_dropped")], [0] * 3)
+                self.assertEqual([record.stats()[loss] for loss in ("misdirected", "malformed", "cupti_dropped")], [0] * 3)
 
     def test_what_another_client_misses_that_is_not_linked_with_cupti_is_bounded_and_counted(self):
         """The agent learns of a client that asks the loader only when it registers, and flushes its buffers then."""
@@ -656,7 +656,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 lost[way] = 50 - got[0] - got[1]
                 self.assertEqual(got[1], 30, "from when it is known nothing is")
                 self.assertLessEqual(lost[way], most)
-                self.assertLessEqual(lost[way], record.stats()["strayed"])
+                self.assertLessEqual(lost[way], record.stats()["misdirected"])
         # Where CUPTI keeps open buffers, they have records or not, depending on when the client registers.
         for way, missing in lost.items():
             if not way[0].startswith("kept"):

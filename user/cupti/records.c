@@ -81,14 +81,14 @@ static bool records_convert(struct records *records, uint8_t *record, size_t byt
 
 	/* of a kind that gputrace never asks for */
 	if (!kind && is_stray(records, kind, record)) {
-		records->stats.strayed++;
+		records->stats.misdirected++;
 		return true;
 	}
 	if (!size || size > bytes) {
 		records->stats.malformed++;
 		return false;
 	}
-	records->stats.strayed += is_stray(records, kind, record);
+	records->stats.misdirected += is_stray(records, kind, record);
 	if (records->limited && kind->corr &&
 	    (int32_t)((uint32_t)kind_load(record, kind->corr, 4) - records->last_corr) > 0)
 		return true;
@@ -125,7 +125,7 @@ void records_abandoned(struct records *records, uint8_t *buffer, size_t bytes, c
 			return;
 		kind = kind_find(number);
 		if (is_stray(records, kind, buffer + at)) {
-			records->stats.strayed++;
+			records->stats.misdirected++;
 		} else if (kind && kind->corr && kind_times(kind) > 1) {
 			raw_times(kind, buffer + at, times);
 			if (times[0] >= between_wall_ns[0] && times[0] <= times[1] && times[1] <= between_wall_ns[1])

@@ -381,7 +381,7 @@
 	F(S, names_dropped, names_dropped, "delta")                                                                    \
 	F(S, untimed, untimed, "delta")                                                                                \
 	F(S, malformed, malformed, "delta")                                                                            \
-	F(S, strayed, strayed, "delta")                                                                                \
+	F(S, strayed, misdirected, "delta")                                                                            \
 	F(S, dropped_unknown, dropped_unknown, "delta")                                                                \
 	F(S, places_lost, places_lost, "delta")                                                                        \
 	F(S, functions_before, functions_before, "delta")

@@ -59,7 +59,7 @@ static void merge(struct order_key *keys, size_t middle, size_t count, struct or
 	memcpy(keys + out, spare + left, (middle - left) * sizeof(*keys));
 }
 
-static void turn_round(struct order_key *keys, size_t count)
+static void reverse_order(struct order_key *keys, size_t count)
 {
 	for (size_t i = 0; i < count / 2; i++) {
 		struct order_key key = keys[i];
@@ -77,7 +77,7 @@ static size_t find_run(struct order_key *keys, size_t count)
 	while (run < count && keys[run].time_ns < keys[run - 1].time_ns)
 		run++;
 	if (run > 1) {
-		turn_round(keys, run);
+		reverse_order(keys, run);
 		return run;
 	}
 	while (run < count && keys[run - 1].time_ns <= keys[run].time_ns)

@@ -146,7 +146,7 @@ static void say_lines(char *text)
 
 void report_list_complete(struct report *report)
 {
-	struct report beside = *report;
+	struct report text_report = *report;
 	char *text = NULL;
 	size_t size = 0;
 
@@ -154,13 +154,13 @@ void report_list_complete(struct report *report)
 		report_complete(report);
 		return;
 	}
-	beside.out = open_memstream(&text, &size);
-	if (!beside.out)
+	text_report.out = open_memstream(&text, &size);
+	if (!text_report.out)
 		return;
-	beside.writer = NULL;
-	beside.rows = ROWS_DEFAULT;
-	report_complete(&beside);
-	fclose(beside.out);
+	text_report.writer = NULL;
+	text_report.rows = ROWS_DEFAULT;
+	report_complete(&text_report);
+	fclose(text_report.out);
 	say_lines(text);
 	free(text);
 }

@@ -133,10 +133,10 @@ static bool take_of_loader(struct search *search)
 
 static bool take_beside(struct search *search, const char *cudart)
 {
-	static const char *const beside[] = GPT_CUPTI_BESIDE_CUDART;
+	static const char *const libraries[] = GPT_CUPTI_BESIDE_CUDART;
 
-	for (size_t i = 0; cudart && i < sizeof(beside) / sizeof(beside[0]); i++)
-		if (take_in(search, cudart, (size_t)(path_base(cudart) - cudart) - 1, beside[i],
+	for (size_t i = 0; cudart && i < sizeof(libraries) / sizeof(libraries[0]); i++)
+		if (take_in(search, cudart, (size_t)(path_base(cudart) - cudart) - 1, libraries[i],
 			    "lies beside its libcudart"))
 			return true;
 	return false;

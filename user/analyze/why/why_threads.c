@@ -218,9 +218,9 @@ uint64_t why_thread_leads(struct why_thread *thread, uint64_t from_ns, uint64_t 
 
 	while (count && thread->waits[count - 1].start_ns >= launch_ns)
 		count--;
-	if (count && thread->waits[count - 1].start_ns >= thread->settled_ns)
-		thread->group_from_ns = thread->settled_ns;
-	thread->settled_ns = launch_ns;
+	if (count && thread->waits[count - 1].start_ns >= thread->latest_gap_ns)
+		thread->group_from_ns = thread->latest_gap_ns;
+	thread->latest_gap_ns = launch_ns;
 	while (count-- > 0 && sum < ns && thread->waits[count].start_ns >= thread->group_from_ns) {
 		struct why_wait *wait = &thread->waits[count];
 		uint64_t end = wait->end_ns < from_ns ? wait->end_ns : from_ns;

@@ -44,7 +44,8 @@ struct why_thread {
 	size_t forget_at;
 	struct why_wait waits[WHY_WAITS]; /* the latest, by start */
 	size_t wait_count;
-	uint64_t settled_ns, group_from_ns; /* launch of the latest gap; waits from group_from_ns on are for the next */
+	uint64_t latest_gap_ns,
+		group_from_ns; /* launch of the latest gap; waits from group_from_ns on are for the next */
 	uint64_t launches;
 	struct why_recent recent[WHY_RECENT]; /* the latest calls; a ring */
 	uint64_t recent_count;

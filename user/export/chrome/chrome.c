@@ -5,7 +5,7 @@
 #include "export/chrome/file.h"
 #include "model/trace.h"
 
-static void part_at_hand(void *context)
+static void begin_part(void *context)
 {
 	struct chrome *chrome = context;
 
@@ -22,7 +22,7 @@ static void put_rows(struct chrome *chrome)
 static int put_all(struct chrome *chrome, struct timeline *timeline)
 {
 	const struct timeline_visitor visitor = {
-		.context = chrome, .part = part_at_hand, .slice = chrome_put_slice, .memory = chrome_put_memory};
+		.context = chrome, .part = begin_part, .slice = chrome_put_slice, .memory = chrome_put_memory};
 	bool several_parts = timeline->more;
 	int error;
 

@@ -33,7 +33,7 @@ static void put_tail(struct merging *merging)
 	sink_literal(out, "]}}\n");
 }
 
-static void part_at_hand(void *context)
+static void begin_part(void *context)
 {
 	struct chrome *chrome = context;
 
@@ -53,7 +53,7 @@ static uint32_t devices_of(const struct model *model)
 static int put_events(struct merging *merging, struct chrome *chrome, struct timeline *timeline)
 {
 	const struct timeline_visitor visitor = {
-		.context = chrome, .part = part_at_hand, .slice = chrome_put_slice, .memory = chrome_put_memory};
+		.context = chrome, .part = begin_part, .slice = chrome_put_slice, .memory = chrome_put_memory};
 	int error;
 
 	if (merging->used.members)

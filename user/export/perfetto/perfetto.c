@@ -54,7 +54,7 @@ static void put_clocks(struct perfetto *file)
 	packet_end(file, packet);
 }
 
-static void part_at_hand(void *context)
+static void begin_part(void *context)
 {
 	struct perfetto *file = context;
 
@@ -68,7 +68,7 @@ static void part_at_hand(void *context)
 int perfetto_put_timeline(struct perfetto *file)
 {
 	const struct timeline_visitor visitor = {
-		.context = file, .part = part_at_hand, .slice = perfetto_put_slice, .memory = perfetto_put_memory};
+		.context = file, .part = begin_part, .slice = perfetto_put_slice, .memory = perfetto_put_memory};
 	bool several_parts = file->timeline->more;
 	int error;
 

@@ -53,7 +53,7 @@ static void add_waiting(struct collect *collect)
 	collect->waiting_rest.count = 0;
 }
 
-static void part_at_hand(void *context)
+static void begin_part(void *context)
 {
 	struct collect *collect = context;
 	struct zoom *zoom = collect->zoom;
@@ -131,7 +131,7 @@ int zoom_read(struct zoom *zoom, struct trace *trace, int process)
 {
 	struct collect collect;
 	const struct timeline_visitor visitor = {
-		.context = &collect, .part = part_at_hand, .slice = see_slice, .memory = see_memory, .open = see_open};
+		.context = &collect, .part = begin_part, .slice = see_slice, .memory = see_memory, .open = see_open};
 	int error;
 
 	if (!zoom_collect_begin(&collect, zoom, trace, process))

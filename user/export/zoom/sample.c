@@ -26,7 +26,7 @@ static bool cut(const struct zoom *zoom, const struct zoom_place *place, const s
 	return slice->end_ns >= slice->start_ns;
 }
 
-static void part_at_hand(void *context)
+static void begin_part(void *context)
 {
 	struct collect *collect = context;
 
@@ -98,7 +98,7 @@ int zoom_sample(struct zoom *zoom, struct trace *trace, int process, const struc
 {
 	struct collect collect;
 	const struct timeline_visitor visitor = {
-		.context = &collect, .part = part_at_hand, .slice = see_slice, .memory = see_memory};
+		.context = &collect, .part = begin_part, .slice = see_slice, .memory = see_memory};
 	int error;
 
 	if (!zoom_collect_begin(&collect, zoom, trace, process))

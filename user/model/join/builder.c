@@ -157,10 +157,10 @@ void builder_finish_first(struct builder *builder)
 	decide_gpu_times(builder->model, builder->collected.any_corr);
 }
 
-void join_events(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+void join_events(struct builder *builder, uint64_t complete_ns, uint64_t until_ns)
 {
-	join_gpu(builder, settled_ns, until_ns);
-#define JOIN(one, many, ...) join_##many(builder, settled_ns, until_ns);
+	join_gpu(builder, complete_ns, until_ns);
+#define JOIN(one, many, ...) join_##many(builder, complete_ns, until_ns);
 	MODEL_JOINED_EVENTS(JOIN)
 #undef JOIN
 }

@@ -13,7 +13,7 @@ void builder_add_code(struct builder *builder, uint32_t pid, const struct new_co
 {
 	struct process_image program = builder_process_image(builder, pid);
 
-	if (builder->reading != READING_FIRST)
+	if (builder->pass != PASS_FIRST)
 		codes_add(&builder->codes, program.epoch, code);
 }
 
@@ -22,7 +22,7 @@ bool builder_add_code_lines(struct builder *builder, uint32_t pid, uint64_t code
 {
 	struct process_image program = builder_process_image(builder, pid);
 
-	return builder->reading == READING_FIRST ||
+	return builder->pass == PASS_FIRST ||
 	       codes_add_lines(&builder->codes, program.epoch, code, offset, bytes, size);
 }
 
@@ -68,7 +68,7 @@ void builder_add_stack(struct builder *builder, uint32_t pid, const struct new_s
 {
 	struct process_image program = builder_process_image(builder, pid);
 
-	if (builder->reading != READING_FIRST)
+	if (builder->pass != PASS_FIRST)
 		stacks_add_python(&builder->stacks, program.epoch, stack);
 }
 
@@ -78,7 +78,7 @@ void builder_add_sampled_stack(struct builder *builder, uint32_t pid, const stru
 
 	if (sampled->time_ns < builder->model->start_ns)
 		return;
-	if (builder->reading == READING_FIRST)
+	if (builder->pass == PASS_FIRST)
 		lateness_note_begin(&builder->lateness, NONE, sampled->time_ns);
 	else
 		sampled_stacks_add(&builder->sampled, program.epoch, sampled,
@@ -89,7 +89,7 @@ void builder_add_native_stack(struct builder *builder, uint32_t pid, uint64_t ke
 {
 	struct process_image program = builder_process_image(builder, pid);
 
-	if (builder->reading != READING_FIRST)
+	if (builder->pass != PASS_FIRST)
 		stacks_add_native(&builder->stacks, program.epoch, key, ips, depth);
 }
 

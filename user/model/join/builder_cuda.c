@@ -32,7 +32,7 @@ void builder_add_call(struct builder *builder, const struct new_call *call)
 		return;
 	}
 	builder_see_time(builder, call->time_ns);
-	if (builder->reading == READING_FIRST) {
+	if (builder->pass == PASS_FIRST) {
 		collect_call(builder, call);
 		return;
 	}
@@ -47,7 +47,7 @@ void builder_add_nccl_launch(struct builder *builder, const struct new_nccl_laun
 	uint32_t thread = process_table_find_thread(&builder->processes, program.process, launch->tid);
 
 	/* Pass 1 only has to know the thread */
-	if (builder->reading == READING_FIRST || launch->time_ns < builder->model->start_ns)
+	if (builder->pass == PASS_FIRST || launch->time_ns < builder->model->start_ns)
 		return;
 	nccl_calls_add(&builder->nccl_calls,
 		       &(struct model_collective){
@@ -65,7 +65,7 @@ bool builder_add_return(struct builder *builder, struct process_image program, c
 
 	if (what == DEFER)
 		defer(builder, &(struct deferred_event){.kind = DEFERRED_RETURN, .program = program, .back = *back});
-	if (builder->reading == READING_FIRST)
+	if (builder->pass == PASS_FIRST)
 		collect_return(builder, program, back);
 	if (what != JOIN)
 		return back->corr != 0;

@@ -11,7 +11,7 @@
 /* A part must end before ranges that arrive later. */
 static void note_range(struct builder *builder, const struct new_range *range)
 {
-	if (builder->reading == READING_FIRST)
+	if (builder->pass == PASS_FIRST)
 		lateness_note_begin(&builder->lateness, NONE, range->time_ns);
 }
 

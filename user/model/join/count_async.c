@@ -6,28 +6,28 @@
 
 static void count(void *context)
 {
-	struct count_async *beside = context;
+	struct count_async *async = context;
 
-	receipt_add_part(&beside->count, beside->part);
+	receipt_add_part(&async->count, async->part);
 }
 
-void count_async_add(struct count_async *beside, const struct model *part)
+void count_async_add(struct count_async *async, const struct model *part)
 {
-	count_async_wait(beside);
-	beside->part = part;
+	count_async_wait(async);
+	async->part = part;
 	if (part->call_count + (uint64_t)part->gpu_count >= WORTH_A_THREAD)
-		workers_give(&beside->work, count, beside);
+		workers_give(&async->work, count, async);
 	else
-		count(beside);
+		count(async);
 }
 
-void count_async_wait(struct count_async *beside)
+void count_async_wait(struct count_async *async)
 {
-	workers_wait(&beside->work);
+	workers_wait(&async->work);
 }
 
-void count_async_free(struct count_async *beside)
+void count_async_free(struct count_async *async)
 {
-	count_async_wait(beside);
-	receipt_count_free(&beside->count);
+	count_async_wait(async);
+	receipt_count_free(&async->count);
 }

@@ -19,8 +19,8 @@ struct count_async {
 };
 
 /* A small part is counted before this returns. */
-void count_async_add(struct count_async *beside, const struct model *part);
-void count_async_wait(struct count_async *beside);
-void count_async_free(struct count_async *beside);
+void count_async_add(struct count_async *async, const struct model *part);
+void count_async_wait(struct count_async *async);
+void count_async_free(struct count_async *async);
 
 #endif

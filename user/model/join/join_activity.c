@@ -65,11 +65,11 @@ static void join_sample(struct builder *builder, const struct pending_sample *pe
 		array_push(&builder->samples, sample);
 }
 
-void join_samples(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+void join_samples(struct builder *builder, uint64_t complete_ns, uint64_t until_ns)
 {
 	size_t from = builder->model->samples_in_part.from;
 
-	(void)settled_ns;
+	(void)complete_ns;
 	(void)until_ns;
 	for (size_t i = 0; i < builder->pending_samples.count; i++)
 		join_sample(builder, &builder->pending_samples.items[i]);
@@ -121,11 +121,11 @@ static void join_wait(struct builder *builder, const struct pending_wait *pendin
 		array_push(&builder->waits, wait);
 }
 
-void join_waits(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+void join_waits(struct builder *builder, uint64_t complete_ns, uint64_t until_ns)
 {
 	size_t from = builder->model->waits_in_part.from;
 
-	(void)settled_ns;
+	(void)complete_ns;
 	(void)until_ns;
 	for (size_t i = 0; i < builder->pending_waits.count; i++)
 		join_wait(builder, &builder->pending_waits.items[i]);

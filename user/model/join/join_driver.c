@@ -47,11 +47,11 @@ static void add_overheads(struct builder *builder)
 	builder->pending_overheads.count = 0;
 }
 
-void join_overheads(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+void join_overheads(struct builder *builder, uint64_t complete_ns, uint64_t until_ns)
 {
 	size_t from = builder->model->overheads_in_part.from;
 
-	(void)settled_ns;
+	(void)complete_ns;
 	(void)until_ns;
 	add_overheads(builder);
 	if (builder->overheads.count > from)
@@ -93,7 +93,7 @@ static bool add_jit(struct builder *builder, const struct pending_jit *pending, 
 	return true;
 }
 
-void join_jits(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+void join_jits(struct builder *builder, uint64_t complete_ns, uint64_t until_ns)
 {
 	size_t waiting = 0;
 
@@ -101,7 +101,7 @@ void join_jits(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 	for (size_t i = 0; i < builder->pending_jits.count; i++) {
 		const struct pending_jit pending = builder->pending_jits.items[i];
 
-		if (!add_jit(builder, &pending, settled_ns))
+		if (!add_jit(builder, &pending, complete_ns))
 			builder->pending_jits.items[waiting++] = pending;
 	}
 	builder->pending_jits.count = waiting;

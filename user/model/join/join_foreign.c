@@ -13,7 +13,7 @@ static bool is_strange(const struct corr_range *range, const struct model_gpu *o
 {
 	if (!op->foreign || op->call != NONE || !op->corr)
 		return false;
-	return corr_is_before(range, op->corr) || corr_is_behind(range, op->corr);
+	return corr_is_before(range, op->corr) || corr_is_after(range, op->corr);
 }
 
 /* ---- duplicates ------------------------------------------------------------------------------------------------- */

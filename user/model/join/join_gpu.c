@@ -230,7 +230,7 @@ static size_t place_pending(struct builder *builder, uint64_t until_ns, struct p
 #define JOINED_AHEAD 8
 #define CACHE_LINE 64
 
-static void bring_near(const void *item, size_t size)
+static void prefetch_item(const void *item, size_t size)
 {
 	for (size_t at = 0; at < size; at += CACHE_LINE)
 		__builtin_prefetch((const char *)item + at);
@@ -255,7 +255,7 @@ static void join_pending(struct builder *builder, uint64_t until_ns)
 	for (size_t i = 0; i < placed; i++) {
 		/* pending records of several streams lie far apart: prefetches a later one meanwhile */
 		if (i + JOINED_AHEAD < placed)
-			bring_near(&gpu->pending.items[keys[i + JOINED_AHEAD].index], sizeof(*gpu->pending.items));
+			prefetch_item(&gpu->pending.items[keys[i + JOINED_AHEAD].index], sizeof(*gpu->pending.items));
 		join_one(builder, &gpu->pending.items[keys[i].index], &placings[keys[i].index],
 			 &gpu->joined.items[gpu->joined.count++]);
 	}
@@ -317,14 +317,14 @@ static uint32_t order_part(const struct builder *builder, struct model_gpu *ops,
 	return (uint32_t)(count - in_part + (untimed - kept));
 }
 
-void join_gpu(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+void join_gpu(struct builder *builder, uint64_t complete_ns, uint64_t until_ns)
 {
 	struct gpu_work *gpu = &builder->gpu;
 	uint32_t from = builder->model->gpu_in_part.from;
 	size_t before = gpu->joined.count;
 	struct model_gpu *items;
 
-	join_pending(builder, settled_ns);
+	join_pending(builder, complete_ns);
 	items = gpu->joined.items;
 	if (gpu->joined.count > before)
 		gpu->joined.count = before + leave_out_outside(builder, items + before, gpu->joined.count - before);

@@ -90,11 +90,11 @@ static void pair(struct builder *builder, struct lookup *live, uint32_t index)
 	*owner = memory->released ? 0 : index + 1;
 }
 
-void join_memories(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+void join_memories(struct builder *builder, uint64_t complete_ns, uint64_t until_ns)
 {
 	uint32_t from = builder->model->memories_in_part.from;
 
-	place_all(builder, from, settled_ns);
+	place_all(builder, from, complete_ns);
 	for (uint32_t i = from; i < builder->memories.count && builder->memories.items[i].time_ns < until_ns; i++)
 		pair(builder, &builder->parts.allocations, i);
 }

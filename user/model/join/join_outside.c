@@ -59,7 +59,7 @@ bool corr_is_before(const struct corr_range *range, uint32_t corr)
 	return !range->any || (int32_t)(corr - range->first) < 0;
 }
 
-bool corr_is_behind(const struct corr_range *range, uint32_t corr)
+bool corr_is_after(const struct corr_range *range, uint32_t corr)
 {
 	return range->any && (int32_t)(corr - range->last) > 0;
 }
@@ -73,10 +73,9 @@ bool lies_outside(const struct builder *builder, uint32_t call, struct clock_spa
 }
 
 /* Launched after the trace ended, by its correlation id, even if on the GPU's clock it began just before the end. */
-static bool is_launched_behind(const struct builder *builder, const struct corr_range *range,
-			       const struct model_gpu *op)
+static bool is_launched_after(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
 {
-	return op->corr && corr_is_behind(range, op->corr) && known(builder)->ended &&
+	return op->corr && corr_is_after(range, op->corr) && known(builder)->ended &&
 	       op->end_ns >= known(builder)->model->end_ns;
 }
 
@@ -86,8 +85,8 @@ static bool is_outside(const struct builder *builder, const struct corr_range *r
 	if (op->foreign)
 		return false;
 	if (!op->end_ns)
-		return op->corr && corr_is_behind(range, op->corr);
-	return op->end_ns <= builder->model->start_ns || is_launched_behind(builder, range, op) ||
+		return op->corr && corr_is_after(range, op->corr);
+	return op->end_ns <= builder->model->start_ns || is_launched_after(builder, range, op) ||
 	       lies_outside(builder, op->call, (struct clock_span){.start_ns = op->start_ns, .end_ns = op->end_ns});
 }
 

@@ -58,7 +58,7 @@ void builder_end_pyevent(struct builder *builder, const struct python_moment *at
 /* A part must end before events that arrive later. */
 static void note_moment(struct builder *builder, uint64_t time_ns)
 {
-	if (builder->reading == READING_FIRST)
+	if (builder->pass == PASS_FIRST)
 		lateness_note_begin(&builder->lateness, NONE, time_ns);
 }
 

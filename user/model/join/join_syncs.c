@@ -16,7 +16,7 @@ bool builder_add_sync(struct builder *builder, struct process_image program, con
 		return false;
 	if (!sync->span.end_ns || !sync->kind /* 0: CUPTI does not say */ || sync->result == CUDA_NOT_READY)
 		return true;
-	if (builder->reading == READING_FIRST)
+	if (builder->pass == PASS_FIRST)
 		totals_add_sync(&builder->collected.totals);
 	receive_sync(builder, program, sync->corr, sync);
 	return true;
@@ -159,12 +159,12 @@ static void sort(struct builder *builder, size_t from)
 		      compare_starts);
 }
 
-void join_syncs(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+void join_syncs(struct builder *builder, uint64_t complete_ns, uint64_t until_ns)
 {
 	(void)until_ns;
 	make_recordings(builder, &builder->parts.recordings);
-	if (builder->reading == READING_WHOLE && builder->pending_syncs.count)
+	if (builder->pass == PASS_ONLY && builder->pending_syncs.count)
 		find_devices(builder);
-	add_all(builder, settled_ns);
+	add_all(builder, complete_ns);
 	sort(builder, builder->model->syncs_in_part.from);
 }

@@ -44,10 +44,10 @@ PENDING_EVENTS(PENDING)
 #undef PENDING
 
 /* How a source is read: in one pass; or in two, so that pass 2 can join its parts one after the other. */
-enum reading {
-	READING_WHOLE,
-	READING_FIRST,	/* pass 1: collects facts (lateness.h), and keeps only few events */
-	READING_SECOND, /* pass 2: has the facts from pass 1 */
+enum pass {
+	PASS_ONLY,
+	PASS_FIRST,  /* pass 1: collects facts (lateness.h), and keeps only few events */
+	PASS_SECOND, /* pass 2: has the facts from pass 1 */
 };
 
 /*
@@ -105,7 +105,7 @@ struct pending_reported_step {
 };
 
 struct builder {
-	enum reading reading;
+	enum pass pass;
 	struct builder *first; /* pass 2: the builder of pass 1 */
 	struct lateness_index lateness;
 	struct deferred_events deferred; /* of pass 1 */
@@ -192,7 +192,7 @@ void corr_range_add(struct corr_range *range, uint32_t corr, uint64_t start_ns);
  */
 struct corr_range *corr_ranges(const struct builder *builder);
 bool corr_is_before(const struct corr_range *range, uint32_t corr);
-bool corr_is_behind(const struct corr_range *range, uint32_t corr);
+bool corr_is_after(const struct corr_range *range, uint32_t corr);
 
 /* Whether an event without a call ended before the trace began, or began after it ended. */
 bool lies_outside(const struct builder *builder, uint32_t call, struct clock_span span);
@@ -269,15 +269,15 @@ void evict(struct builder *builder);
 
 /*
  * Joins one part, once its calls are sorted: first GPU operations, with their calls, devices and times, and each call's
- * list of them.  An event that has no call yet and begins at settled_ns or later waits for the next part; an event that
- * begins before until_ns belongs to this one.  For a source that is read in one pass both are UINT64_MAX.
+ * list of them.  An event that has no call yet and begins at complete_ns or later waits for the next part; an event
+ * that begins before until_ns belongs to this one.  For a source that is read in one pass both are UINT64_MAX.
  */
-void join_gpu(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
-#define JOIN(one, many, ...) void join_##many(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
+void join_gpu(struct builder *builder, uint64_t complete_ns, uint64_t until_ns);
+#define JOIN(one, many, ...) void join_##many(struct builder *builder, uint64_t complete_ns, uint64_t until_ns);
 MODEL_JOINED_EVENTS(JOIN)
 #undef JOIN
 
 /* Calls all of them. */
-void join_events(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
+void join_events(struct builder *builder, uint64_t complete_ns, uint64_t until_ns);
 
 #endif

@@ -49,11 +49,11 @@ enum disposition disposition_of(struct builder *builder, struct process_image pr
 	uint64_t about_ns = start_ns ? about(builder, clock, start_ns) : 0;
 	bool begins = start_ns && has_place(builder, about_ns), event;
 
-	if (builder->reading == READING_WHOLE)
+	if (builder->pass == PASS_ONLY)
 		return JOIN;
 	event = lateness_defers_reference(&builder->lateness, program.epoch, corr) ||
 		(begins && builder->reported_ns > builder->model->start_ns && is_late(builder, about_ns));
-	if (builder->reading == READING_SECOND)
+	if (builder->pass == PASS_SECOND)
 		return event ? IGNORE : JOIN;
 	if (event)
 		return DEFER;
@@ -137,7 +137,7 @@ void collect_named(struct builder *builder)
 {
 	if (!builder->first->api_activities.ranges.count)
 		return;
-	for (size_t i = builder->calls.settled; i < builder->calls.list.count; i++) {
+	for (size_t i = builder->calls.complete; i < builder->calls.list.count; i++) {
 		const struct model_call *call = &builder->calls.list.items[i];
 
 		if (call->corr)
@@ -212,12 +212,12 @@ void collect_activity(struct builder *builder, struct process_image program, con
 {
 	uint64_t about_ns = about(builder, activity->clock, activity->span.start_ns);
 
-	if (builder->reading == READING_WHOLE)
+	if (builder->pass == PASS_ONLY)
 		return;
 	lateness_see_call(&builder->lateness, program.epoch, activity->corr);
-	if (builder->reading == READING_FIRST) /* its call may have been counted already */
+	if (builder->pass == PASS_FIRST) /* its call may have been counted already */
 		totals_add_call(&builder->collected.totals, program.process, activity->corr, true);
-	if (builder->reading == READING_SECOND || !has_place(builder, about_ns))
+	if (builder->pass == PASS_SECOND || !has_place(builder, about_ns))
 		return;
 	builder->collected.any_corr = true;
 	api_activities_note_range(&builder->api_activities, program.process, activity->corr,
@@ -258,7 +258,7 @@ static void collect_context(struct builder *builder, uint32_t process, const str
 
 void collect_gpu_work(struct builder *builder, struct process_image program, const struct new_gpu_work *work)
 {
-	if (builder->reading != READING_FIRST)
+	if (builder->pass != PASS_FIRST)
 		return;
 	totals_add_gpu_work(&builder->collected.totals, program.process);
 	collect_context(builder, program.process, work);

@@ -103,7 +103,7 @@ void evict(struct builder *builder)
 	calls_move(&builder->calls, keep->calls.places);
 	recordings_move(&builder->parts.recordings, keep->calls.places);
 	move_allocations(&builder->parts.allocations, keep->memories.places);
-	builder->calls.settled = model->calls_in_part.from;
+	builder->calls.complete = model->calls_in_part.from;
 	builder->calls.handed_over = model->calls_in_part.number;
 	sampled_stacks_evict(&builder->sampled, builder->parts.until_ns);
 	builder->parts.handed_over = false;

@@ -24,7 +24,7 @@ struct builder *builder_new_first(void)
 {
 	struct builder *builder = builder_new();
 
-	builder->reading = READING_FIRST;
+	builder->pass = PASS_FIRST;
 	collect_spans(builder);
 	return builder;
 }
@@ -89,7 +89,7 @@ struct builder *builder_new_second(struct builder *first)
 {
 	struct builder *builder = builder_new();
 
-	builder->reading = READING_SECOND;
+	builder->pass = PASS_SECOND;
 	builder->first = first;
 	borrow(builder);
 	read_spans_again(builder);
@@ -156,7 +156,7 @@ static uint64_t first_awaited(const struct builder *builder, uint32_t chunk, uin
 	uint32_t last_epoch = 0; /* no epoch */
 	uint64_t awaited = 0;
 
-	for (size_t i = calls->settled; i < calls->list.count && calls->list.items[i].start_ns < until_ns; i++) {
+	for (size_t i = calls->complete; i < calls->list.count && calls->list.items[i].start_ns < until_ns; i++) {
 		const struct model_call *call = &calls->list.items[i];
 		uint32_t process = builder->processes.threads.items[call->thread].process;
 		uint32_t epoch = epoch_at(&builder->processes.states.items[process], call->start_ns);
@@ -176,7 +176,7 @@ static uint64_t less(uint64_t time_ns, uint64_t by_ns)
 }
 
 /* All events that begin before this time have arrived once the chunks before `chunk` have been read. */
-static uint64_t settled_until(const struct builder *builder, uint32_t chunk)
+static uint64_t complete_until(const struct builder *builder, uint32_t chunk)
 {
 	bool activities = builder->first->api_activities.ranges.count;
 
@@ -218,13 +218,13 @@ static void join_ops_part(struct builder *builder, uint64_t until_ns)
 {
 	struct model *model = builder->model;
 	struct calls *calls = &builder->calls;
-	size_t count = calls->list.count - calls->settled;
+	size_t count = calls->list.count - calls->complete;
 
 	ops_join(&builder->ops, &builder->first->ops, model->threads, model->end_ns, until_ns);
 	torch_memory_join(&builder->torch_memory, &builder->ops, &builder->first->ops, &builder->sampled,
 			  &builder->first->devices, model->threads, until_ns);
 	if (count)
-		ops_join_calls(&builder->ops, model->threads, model->thread_count, calls->list.items + calls->settled,
+		ops_join_calls(&builder->ops, model->threads, model->thread_count, calls->list.items + calls->complete,
 			       count);
 }
 
@@ -270,12 +270,12 @@ static void count_processes(struct builder *builder)
 }
 
 /* The end of the next part, which starts where the previous one ended; equal to that: no part is complete yet. */
-static uint64_t part_until(struct builder *builder, uint32_t chunk, uint64_t settled_ns)
+static uint64_t part_until(struct builder *builder, uint32_t chunk, uint64_t complete_ns)
 {
-	uint64_t until_ns = settled_ns;
+	uint64_t until_ns = complete_ns;
 
-	if (builder->calls.list.count - builder->calls.settled < WAITING_MAX)
-		until_ns = first_awaited(builder, chunk, settled_ns);
+	if (builder->calls.list.count - builder->calls.complete < WAITING_MAX)
+		until_ns = first_awaited(builder, chunk, complete_ns);
 	return until_ns > builder->parts.until_ns ? until_ns : builder->parts.until_ns;
 }
 
@@ -317,19 +317,19 @@ static void hand_over(struct builder *builder, uint64_t until_ns)
 const struct model *builder_part(struct builder *builder, uint32_t chunk)
 {
 	bool last = chunk > builder->first->lateness.chunk;
-	uint64_t settled_ns = last ? UINT64_MAX : settled_until(builder, chunk), until_ns;
+	uint64_t complete_ns = last ? UINT64_MAX : complete_until(builder, chunk), until_ns;
 
-	if (settled_ns <= builder->parts.until_ns)
+	if (complete_ns <= builder->parts.until_ns)
 		return NULL;
-	feed_deferred(builder, settled_ns);
+	feed_deferred(builder, complete_ns);
 	order_calls(builder);
-	join_api_activities(builder, settled_ns);
+	join_api_activities(builder, complete_ns);
 	collect_named(builder);
-	until_ns = last ? UINT64_MAX : part_until(builder, chunk, settled_ns);
+	until_ns = last ? UINT64_MAX : part_until(builder, chunk, complete_ns);
 	if (until_ns <= builder->parts.until_ns)
 		return NULL;
 	stacks_name_natives(&builder->stacks, &builder->first->stacks);
-	join_events(builder, settled_ns, until_ns);
+	join_events(builder, complete_ns, until_ns);
 	builder_wait(builder);
 	join_ops_part(builder, until_ns);
 	show_tables(builder);
@@ -363,7 +363,7 @@ uint64_t builder_waiting(const struct builder *builder)
 #define COUNT(one, many, ...) joined_later += builder->pending_##many.count;
 	MODEL_JOINED_EVENTS(COUNT)
 #undef COUNT
-	return (builder->calls.list.count - builder->calls.settled) + builder->gpu.joined.count +
+	return (builder->calls.list.count - builder->calls.complete) + builder->gpu.joined.count +
 	       builder->gpu.pending.count + joined_later + builder->api_activities.pending.count +
 	       builder->ops.pending.count + builder->torch_memory.pending.count + spans_waiting(&builder->functions) +
 	       spans_waiting(&builder->ranges.spans);

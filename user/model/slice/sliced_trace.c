@@ -340,7 +340,7 @@ static void narrow_totals(struct sliced_trace *sliced, const struct model *inner
 }
 
 /* Walks through all parts; if the last one is known (else NULL), only through the slice's. */
-static int lateness(struct sliced_trace *sliced, const struct model *known_last)
+static int count_slice(struct sliced_trace *sliced, const struct model *known_last)
 {
 	const struct model *inner = trace_first(sliced->inner), *last = inner;
 
@@ -385,7 +385,7 @@ int sliced_trace_open_before(struct sliced_trace *sliced, struct trace *inner, c
 		.trace = {.kind = &kind}, .inner = inner, .slice = *slice, .words = words, .first_call = UINT64_MAX};
 	if (slice->device != NONE)
 		err = find_givers(sliced);
-	return err ? err : lateness(sliced, last);
+	return err ? err : count_slice(sliced, last);
 }
 
 int sliced_trace_open(struct sliced_trace *sliced, struct trace *inner, const struct slice *slice, const char *words)

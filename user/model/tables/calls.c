@@ -245,8 +245,8 @@ static void sort_from(struct model_call *list, uint32_t *was, size_t at, size_t 
 
 void calls_sort(struct calls *calls)
 {
-	size_t settled = calls->settled, count = calls->list.count - settled, in_order = 0;
-	struct model_call *list = count ? calls->list.items + settled : NULL;
+	size_t complete = calls->complete, count = calls->list.count - complete, in_order = 0;
+	struct model_call *list = count ? calls->list.items + complete : NULL;
 	uint32_t *was;
 
 	while (in_order < count && (!in_order || list[in_order - 1].start_ns <= list[in_order].start_ns))
@@ -256,11 +256,11 @@ void calls_sort(struct calls *calls)
 		for (size_t i = 0; i < count; i++)
 			was[i] = (uint32_t)i;
 		sort_from(list, was, in_order, count);
-		calls->places = xmalloc((settled + count) * sizeof(*calls->places));
-		for (size_t i = 0; i < settled; i++)
+		calls->places = xmalloc((complete + count) * sizeof(*calls->places));
+		for (size_t i = 0; i < complete; i++)
 			calls->places[i] = (uint32_t)i;
 		for (size_t i = 0; i < count; i++)
-			calls->places[settled + was[i]] = (uint32_t)(settled + i);
+			calls->places[complete + was[i]] = (uint32_t)(complete + i);
 		free(was);
 	}
 	for (size_t i = 0; i < count; i++)

@@ -24,7 +24,7 @@ struct calls {
 	struct corr_index by_corr; /* to the call's number in order of arrival */
 	uint32_t *places;	   /* by that number: the call's index in the sorted list; NULL: the number itself */
 	/* Of pass 2: */
-	uint32_t settled;     /* list[0 .. settled) were in earlier parts */
+	uint32_t complete;    /* list[0 .. complete) were in earlier parts */
 	uint64_t handed_over; /* number of calls in earlier parts */
 };
 
@@ -48,7 +48,7 @@ bool calls_name(struct calls *calls, uint32_t epoch, uint32_t corr, uint32_t cal
 /* After the last call, or the last so far: applies returns that came before their calls. */
 void calls_finish(struct calls *calls);
 
-/* Then, once every call has its correlation id: sorts the calls from `settled` on by time, and numbers them. */
+/* Then, once every call has its correlation id: sorts the calls from `complete` on by time, and numbers them. */
 void calls_sort(struct calls *calls);
 
 /* The calls have moved to places[] (NONE: evicted); updates references by number. */

@@ -151,11 +151,10 @@ bool ranges_start(struct ranges *ranges, struct process_image program, const str
 static void forget_id(struct ranges *ranges, uint32_t *added)
 {
 	*added = NONE;
-	if (++ranges->readings.ids_ended < IDS_FORGOTTEN_AT_ONCE ||
-	    ranges->readings.ids_ended < ranges->by_id.count / 2)
+	if (++ranges->passes.ids_ended < IDS_FORGOTTEN_AT_ONCE || ranges->passes.ids_ended < ranges->by_id.count / 2)
 		return;
 	lookup_shrink(&ranges->by_id);
-	ranges->readings.ids_ended = 0;
+	ranges->passes.ids_ended = 0;
 }
 
 bool ranges_end(struct ranges *ranges, struct process_image program, const struct new_range *range)

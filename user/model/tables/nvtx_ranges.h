@@ -35,7 +35,7 @@ struct range_thread {
 };
 
 /* State of pass 1 or pass 2. */
-struct range_readings {
+struct range_passes {
 	const struct model *model;	    /* pass 1: has the start of the recording */
 	const struct ranges *first;	    /* pass 2: the ranges of pass 1 */
 	struct lookup by_owner;		    /* (epoch, tid) to threads */
@@ -59,7 +59,7 @@ struct ranges {
 	struct lookup epoch_execs; /* (epoch, 0) to execs */
 	ARRAY(struct range_loss) losses;
 	uint64_t lost;
-	struct range_readings readings;
+	struct range_passes passes;
 };
 
 void ranges_init(struct ranges *ranges, struct process_table *processes, struct string_pool *strings, uint64_t seed);

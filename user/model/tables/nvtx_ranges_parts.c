@@ -46,63 +46,63 @@ const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t
 
 void ranges_free_readings(struct ranges *ranges)
 {
-	array_free(&ranges->readings.threads);
-	array_free(&ranges->readings.begins);
-	lookup_free(&ranges->readings.by_owner);
+	array_free(&ranges->passes.threads);
+	array_free(&ranges->passes.begins);
+	lookup_free(&ranges->passes.by_owner);
 }
 
 /* ---- pass 1 ------------------------------------------------------------------------------------------- */
 
 void ranges_collect(struct ranges *ranges, const struct model *model)
 {
-	ranges->readings.model = model;
-	ranges->readings.latest_thread = NONE;
-	lookup_init(&ranges->readings.by_owner, ranges->by_id.seed);
+	ranges->passes.model = model;
+	ranges->passes.latest_thread = NONE;
+	lookup_init(&ranges->passes.by_owner, ranges->by_id.seed);
 	spans_collect(&ranges->spans);
 }
 
 /* The owner is nearly always the previous start's. */
-static bool is_latest(const struct range_readings *readings, const struct range_owner *owner)
+static bool is_latest(const struct range_passes *passes, const struct range_owner *owner)
 {
-	return readings->latest_thread != NONE && readings->latest.program.epoch == owner->program.epoch &&
-	       readings->latest.tid == owner->tid;
+	return passes->latest_thread != NONE && passes->latest.program.epoch == owner->program.epoch &&
+	       passes->latest.tid == owner->tid;
 }
 
-static void remember(struct range_readings *readings, const struct range_owner *owner, uint32_t thread)
+static void remember(struct range_passes *passes, const struct range_owner *owner, uint32_t thread)
 {
-	readings->latest = *owner;
-	readings->latest_thread = thread;
+	passes->latest = *owner;
+	passes->latest_thread = thread;
 }
 
 void ranges_collect_begin(struct ranges *ranges, const struct range_owner *owner, const struct model_span *span)
 {
-	struct range_readings *readings = &ranges->readings;
-	uint32_t count = (uint32_t)readings->threads.count, found;
+	struct range_passes *passes = &ranges->passes;
+	uint32_t count = (uint32_t)passes->threads.count, found;
 
-	if (span->start_ns < readings->model->start_ns)
+	if (span->start_ns < passes->model->start_ns)
 		return;
-	if (!is_latest(readings, owner)) {
-		found = *lookup_put(&readings->by_owner, owner->program.epoch, owner->tid, count);
+	if (!is_latest(passes, owner)) {
+		found = *lookup_put(&passes->by_owner, owner->program.epoch, owner->tid, count);
 		if (found == count)
-			array_push(&readings->threads, ((struct range_thread){.owner = *owner}));
-		remember(readings, owner, found);
+			array_push(&passes->threads, ((struct range_thread){.owner = *owner}));
+		remember(passes, owner, found);
 	}
-	readings->threads.items[readings->latest_thread].begins++;
+	passes->threads.items[passes->latest_thread].begins++;
 }
 
 void ranges_finish_collecting(struct ranges *ranges, uint64_t end_ns)
 {
-	struct range_readings *readings = &ranges->readings;
+	struct range_passes *passes = &ranges->passes;
 
 	spans_finish_collecting(&ranges->spans);
-	for (size_t i = 0; i < readings->threads.count; i++) {
-		struct range_thread *of = &readings->threads.items[i];
+	for (size_t i = 0; i < passes->threads.count; i++) {
+		struct range_thread *of = &passes->threads.items[i];
 
 		of->last_ns = ranges_last_moment(ranges, &of->owner, end_ns);
 		of->thread = ranges_thread_of(ranges, &of->owner);
-		while (readings->begins.count <= of->thread)
-			array_push(&readings->begins, 0);
-		readings->begins.items[of->thread] += of->begins;
+		while (passes->begins.count <= of->thread)
+			array_push(&passes->begins, 0);
+		passes->begins.items[of->thread] += of->begins;
 	}
 }
 
@@ -110,34 +110,34 @@ void ranges_finish_collecting(struct ranges *ranges, uint64_t end_ns)
 
 void ranges_read_again(struct ranges *ranges, const struct ranges *first)
 {
-	ranges->readings.first = first;
-	ranges->readings.latest_thread = NONE;
+	ranges->passes.first = first;
+	ranges->passes.latest_thread = NONE;
 	spans_read_again(&ranges->spans, &first->spans);
 }
 
 static const struct range_thread *known_thread(struct ranges *ranges, const struct range_owner *owner)
 {
-	const struct range_readings *first = &ranges->readings.first->readings;
+	const struct range_passes *first = &ranges->passes.first->passes;
 	const uint32_t *found;
 
-	if (!is_latest(&ranges->readings, owner)) {
+	if (!is_latest(&ranges->passes, owner)) {
 		found = lookup_get(&first->by_owner, owner->program.epoch, owner->tid);
 		if (!found)
 			return NULL;
-		remember(&ranges->readings, owner, *found);
+		remember(&ranges->passes, owner, *found);
 	}
-	return &first->threads.items[ranges->readings.latest_thread];
+	return &first->threads.items[ranges->passes.latest_thread];
 }
 
 /* Sets a range's thread, whether it is left out, and its latest possible end. */
 void ranges_know_begin(struct ranges *ranges, const struct range_owner *owner, struct model_span *span)
 {
-	const struct ranges *first = ranges->readings.first;
+	const struct ranges *first = ranges->passes.first;
 	const struct range_thread *of = known_thread(ranges, owner);
 	bool lasts = spans_next_fate(&ranges->spans) == SPAN_LASTS;
 	const struct range_loss *loss;
 
-	span->lost = !of || span->start_ns < first->readings.model->start_ns;
+	span->lost = !of || span->start_ns < first->passes.model->start_ns;
 	if (span->lost)
 		return;
 	span->thread = of->thread;
@@ -185,7 +185,7 @@ void ranges_take_part(struct ranges *ranges, uint64_t until_ns, bool last, size_
 
 uint64_t ranges_of_thread(const struct ranges *ranges, uint32_t thread)
 {
-	const struct range_readings *first = &ranges->readings.first->readings;
+	const struct range_passes *first = &ranges->passes.first->passes;
 
 	return thread < first->begins.count ? first->begins.items[thread] : 0;
 }

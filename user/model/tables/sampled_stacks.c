@@ -35,13 +35,13 @@ uint32_t sampled_stacks_find(const struct sampled_stacks *sampled, uint32_t epoc
 	const uint32_t *index = number ? lookup_get(&sampled->by_number[what], epoch, number) : NULL;
 	const struct sampled_stack *found = index ? &sampled->list.items[*index] : NULL;
 
-	return found && found->time_ns <= time_ns && time_ns - found->time_ns <= TAKEN_STACK_AGE_NS ? found->stack
-												    : NONE;
+	return found && found->time_ns <= time_ns && time_ns - found->time_ns <= SAMPLED_STACK_AGE_NS ? found->stack
+												      : NONE;
 }
 
 void sampled_stacks_evict(struct sampled_stacks *sampled, uint64_t until_ns)
 {
-	uint64_t from_ns = until_ns > TAKEN_STACK_AGE_NS ? until_ns - TAKEN_STACK_AGE_NS : 0;
+	uint64_t from_ns = until_ns > SAMPLED_STACK_AGE_NS ? until_ns - SAMPLED_STACK_AGE_NS : 0;
 	uint32_t *places, kept = 0;
 
 	if (!sampled->list.count)

@@ -4,15 +4,15 @@
  * events.  The stack comes first, through the ring buffer; its event comes in a batch, when it is over, and refers to
  * the stack by the agent's number.
  */
-#ifndef GPUTRACE_MODEL_TAKEN_STACKS_H
-#define GPUTRACE_MODEL_TAKEN_STACKS_H
+#ifndef GPUTRACE_MODEL_SAMPLED_STACKS_H
+#define GPUTRACE_MODEL_SAMPLED_STACKS_H
 
 #include "base/array.h"
 #include "base/lookup.h"
 #include "model/events.h"
 
 /* A stack is sampled just before its op begins, unless the thread is preempted; older stacks belong to no event. */
-#define TAKEN_STACK_AGE_NS 1000000000u
+#define SAMPLED_STACK_AGE_NS 1000000000u
 
 struct sampled_stack {
 	uint64_t time_ns;
