@@ -14,12 +14,13 @@ $(AGENT_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/agent/%.o $(AGENT_OBJ
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -Wl,--wrap=clock_gettime -o $@ \
 		$(filter-out %/points.o,$^) -lcmocka -ldl -lpthread
 
-# Libraries that the observer of ops takes for PyTorch's: of a known version, of an unknown one, and with another
-# layout.
-FAKE_TORCH := $(foreach version,2.14 2.99 shifted,$(BUILD)/tests/unit/fake_torch_$(version)/libtorch_cpu.so)
+# Libraries that the observer of ops takes for PyTorch's: of a known version, of an unknown one, with another
+# layout, and without one of the functions.
+FAKE_TORCH := $(foreach version,2.14 2.99 shifted lacking,$(BUILD)/tests/unit/fake_torch_$(version)/libtorch_cpu.so)
 $(BUILD)/tests/unit/fake_torch_2.14/%: FAKE := -DFAKE_VERSION=0x020e010000000000
 $(BUILD)/tests/unit/fake_torch_2.99/%: FAKE := -DFAKE_VERSION=0x0263010000000000
 $(BUILD)/tests/unit/fake_torch_shifted/%: FAKE := -DFAKE_VERSION=0x020e010000000000 -DFAKE_SHIFT=-8
+$(BUILD)/tests/unit/fake_torch_lacking/%: FAKE := -DFAKE_VERSION=0x020e010000000000 -DFAKE_SET_ASYNC='"renamed"'
 $(FAKE_TORCH): tests/unit/fake_torch.c tests/unit/fake_torch.h
 	$(say) LINK $@
 	$(Q)mkdir -p $(@D)

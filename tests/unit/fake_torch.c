@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * libtorch_cpu.so for test_agent_ops: the functions that an observer looks for, under their C++ names. Built once for
- * each FAKE_VERSION; FAKE_SHIFT moves a field from its place in that version.
+ * each FAKE_VERSION; FAKE_SHIFT moves a field from its place in that version, FAKE_SET_ASYNC renames a function.
  */
 #include "fake_torch.h"
 
@@ -14,6 +14,9 @@
 
 #ifndef FAKE_SHIFT
 #define FAKE_SHIFT 0
+#endif
+#ifndef FAKE_SET_ASYNC
+#define FAKE_SET_ASYNC "_ZN2at14RecordFunction9_setAsyncEv"
 #endif
 #define THREAD 88
 #define SCOPE 96
@@ -47,7 +50,7 @@ const char *name_of(const struct fake_op *op) EXPORT("_ZNK2at14RecordFunction4na
 uint64_t thread(void) EXPORT("_ZN2at14RecordFunction15currentThreadIdEv");
 void construct(uint8_t *op, uint8_t scope) EXPORT("_ZN2at14RecordFunctionC1ENS_11RecordScopeE");
 void destroy(uint8_t *op) EXPORT("_ZN2at14RecordFunctionD1Ev");
-void set_async(uint8_t *op) EXPORT("_ZN2at14RecordFunction9_setAsyncEv");
+void set_async(uint8_t *op) EXPORT(FAKE_SET_ASYNC);
 
 uint64_t version(void)
 {

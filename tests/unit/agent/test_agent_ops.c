@@ -372,6 +372,12 @@ static void a_layout_that_is_not_the_versions_is_refused(void **state)
 	assert_refused("the ops of PyTorch 2.14.1 are not laid out as in its headers");
 }
 
+static void one_without_a_function_that_an_observer_needs_is_refused(void **state)
+{
+	load(LOADED("lacking"));
+	assert_refused("PyTorch 2.14.1 does not export what an observer needs");
+}
+
 static void a_name_of_100_kb_is_cut_at_a_character_and_marked(void **state)
 {
 	static char name[100001], other[100001];
@@ -444,7 +450,8 @@ static void a_thread_that_cannot_be_made_is_reported_with_the_limit_and_later_ma
 	ops_start();
 	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 	assert_true(ops_are(GPT_AGENT_OPS_REFUSED));
-	assert_non_null(strstr(last_ops()->text + strlen(last_ops()->text) + 1, "RLIMIT_AS"));
+	assert_non_null(strstr(last_ops()->text + strlen(last_ops()->text) + 1,
+			       "no thread: its stack has no room in the address space, RLIMIT_AS (ulimit -v)"));
 	assert_null(said_record(GPT_AGENT_OPS, 1)); /* reported once */
 	ops_start();
 	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
@@ -600,6 +607,7 @@ int main(void)
 		behaviour(a_pytorch_that_is_loaded_later_is_observed),
 		behaviour(a_version_that_is_not_known_is_refused_by_name),
 		behaviour(a_layout_that_is_not_the_versions_is_refused),
+		behaviour(one_without_a_function_that_an_observer_needs_is_refused),
 		behaviour(a_name_of_100_kb_is_cut_at_a_character_and_marked),
 		behaviour(what_has_no_room_is_counted),
 		behaviour(threads_that_come_and_go_share_what_the_first_had),

@@ -24,6 +24,7 @@
 #include "fake_c10.h"
 
 #define CPU_NEW "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm"
+#define USAGE "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
 
 static void *torch_library, *cuda_library;
 static const struct fake_c10 *c10;
@@ -67,6 +68,15 @@ static bool sees(unsigned what)
 	const struct gpt_agent_torch_memory_state *last = last_state();
 
 	return last && last->seen == what;
+}
+
+static void assert_state_says(const char *why)
+{
+	char text[200];
+
+	assert_true(last_state()->bytes < sizeof(text));
+	snprintf(text, sizeof(text), "%.*s", (int)last_state()->bytes, last_state()->text);
+	assert_string_equal(text, why);
 }
 
 #define OF_CPU (1u << GPT_AGENT_TORCH_MEMORY_OF_CPU)
@@ -228,21 +238,28 @@ static void stacks_are_taken_of_what_is_worth_one_unless_all_are_wanted(void **s
 
 static void *_Atomic *entry;
 
-static int find_entry(struct dl_phdr_info *info, size_t size, void *unused)
+struct import {
+	const char *library, *function;
+};
+
+static const struct import cpu_new = {"libc10.so", CPU_NEW}, usage = {"libc10_cuda.so", USAGE};
+
+static int find_entry(struct dl_phdr_info *info, size_t size, void *wanted)
 {
+	const struct import *import = wanted;
 	struct import_table table;
 	void *_Atomic *at;
 	const char *name;
 	size_t index = 0;
 
-	if (strcmp(path_base(info->dlpi_name), "libc10.so") != 0 || !import_table_read(&table, info))
+	if (strcmp(path_base(info->dlpi_name), import->library) != 0 || !import_table_read(&table, info))
 		return 0;
 	while ((at = import_table_next_call(&table, &index, &name)))
-		if (!strcmp(name, CPU_NEW))
+		if (!strcmp(name, import->function))
 			entry = at;
 	index = 0;
 	while (!entry && (at = import_table_next_address(&table, &index, &name)))
-		if (!strcmp(name, CPU_NEW))
+		if (!strcmp(name, import->function))
 			entry = at;
 	return 0;
 }
@@ -251,7 +268,7 @@ static void calls_are_put_back_when_no_one_listens_any_more(void **state)
 {
 	void *before;
 
-	dl_iterate_phdr(find_entry, NULL);
+	dl_iterate_phdr(find_entry, (void *)(uintptr_t)&cpu_new);
 	assert_non_null(entry);
 	before = atomic_load(entry);
 	begin_listening();
@@ -269,21 +286,31 @@ static void somebody_elses_call(void *reporter, void *where, size_t bytes)
 	(void)reporter, (void)where, (void)bytes;
 }
 
-static void a_call_that_leads_to_somebody_else_is_left_alone_and_that_is_said(void **state)
+static void assert_left_alone(const struct import *import, unsigned seen, const char *why)
 {
 	void *before;
 
-	dl_iterate_phdr(find_entry, NULL);
+	entry = NULL;
+	dl_iterate_phdr(find_entry, (void *)(uintptr_t)import);
+	assert_non_null(entry);
 	before = atomic_load(entry);
 	assert_true(mprotect((void *)((uintptr_t)entry & ~4095ul), 4096, PROT_READ | PROT_WRITE) == 0);
 	atomic_store(entry, (void *)somebody_elses_call);
 	begin_listening();
 	UNTIL(last_state());
-	assert_int_equal(last_state()->seen, 0);
-	assert_true(last_state()->bytes > 0 && memmem(last_state()->text, last_state()->bytes, "libc10", 6));
+	assert_int_equal(last_state()->seen, seen);
+	assert_state_says(why);
 	assert_ptr_equal(atomic_load(entry), (void *)somebody_elses_call);
 	leave();
 	atomic_store(entry, before);
+	said.bytes = 0;
+}
+
+static void a_call_that_leads_to_somebody_else_is_left_alone_and_that_is_said(void **state)
+{
+	assert_left_alone(&cpu_new, 0, "libc10 does not report the CPU's memory in a way that is known");
+	load_cuda();
+	assert_left_alone(&usage, OF_CPU, "libc10_cuda does not report its memory in a way that is known");
 }
 
 static void a_forked_child_goes_on_as_before_and_says_nothing(void **state)

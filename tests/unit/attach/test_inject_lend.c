@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -291,6 +292,56 @@ static void a_file_that_the_borrower_could_write_to_is_not_lent(void **state)
 	close(file);
 }
 
+/* Starts a borrower that changes something of itself, and asks for a loan to it. */
+static void assert_not_lent(const struct loan *loan, void (*change)(void), int error, const char *why)
+{
+	char said[192] = "";
+	struct lender lender;
+	int pipe[2], lent_to;
+	pid_t borrower;
+
+	assert_int_equal(pipe2(pipe, O_CLOEXEC), 0);
+	borrower = fork();
+	if (!borrower) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		change();
+		(void)!write(pipe[1], "", 1);
+		for (;;)
+			pause();
+	}
+	close(pipe[1]);
+	assert_int_equal(read(pipe[0], said, 1), 1);
+	close(pipe[0]);
+	lent_to = lender_start(&lender, borrower, loan->file, said, sizeof(said));
+	kill(borrower, SIGKILL);
+	waitpid(borrower, NULL, 0);
+	assert_int_equal(lent_to, error);
+	assert_string_equal(said, why);
+}
+
+/* No user has a number in a new namespace without a map. */
+static void be_of_no_user(void)
+{
+	if (unshare(CLONE_NEWUSER))
+		_exit(1);
+}
+
+static void cover_proc(void)
+{
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", "/proc", "tmpfs", 0, NULL))
+		_exit(1);
+}
+
+static void a_borrower_of_no_user_or_without_proc_gets_none(void **state)
+{
+	AS_ROOT(loan);
+	lender_stop(&loan->lender);
+	assert_not_lent(loan, be_of_no_user, -EINVAL, "its user's rights cannot be taken on: Invalid argument");
+	assert_not_lent(loan, cover_proc, -ENOTSUP,
+			"it has no /proc of its own pid namespace, through which the agent would come");
+}
+
 static void what_is_opened_read_only_cannot_be_opened_for_writing(void **state)
 {
 	char path[64];
@@ -319,6 +370,7 @@ int main(int argc, char **argv)
 		LOAN(it_goes_with_the_tracer),
 		LOAN(a_path_in_use_is_kept_until_the_borrower_ends),
 		LOAN(a_file_that_the_borrower_could_write_to_is_not_lent),
+		LOAN(a_borrower_of_no_user_or_without_proc_gets_none),
 		LOAN(what_is_opened_read_only_cannot_be_opened_for_writing),
 	};
 	int failed, file;

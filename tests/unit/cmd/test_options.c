@@ -114,7 +114,8 @@ static void what_is_for_the_tree_of_calls_goes_with_it(void **state)
 	assert_refused(PARSE("report", "x.gpt", "--tree", "--by", "wall"), "--by wall", "gpu, cpu and memory");
 	assert_refused(PARSE("report", "x.gpt", "--tree", "--min-percent", "101"), "--min-percent 101", "0 to 100");
 	assert_refused(PARSE("report", "x.gpt", "--tree", "--depth", "0"), "--depth 0", "from 1 to");
-	assert_refused(PARSE("report", "x.gpt", "--depth", "3"), "--depth", "--tree");
+	assert_refused(PARSE("report", "x.gpt", "--depth", "3"), "--depth: is for the tree of calls",
+		       "it goes with --tree");
 	assert_refused(PARSE("report", "x.gpt", "--tree", "--ops"), "--ops", "one of them");
 }
 
@@ -617,7 +618,7 @@ static void why_refuses_what_is_of_the_other_kind(void **state)
 {
 	assert_refused(PARSE("why", "a.gpt", "-p", "12"), "a.gpt", "-p PID");
 	assert_refused(PARSE("why", "a.gpt", "--", "python3"), "a.gpt", "-- COMMAND");
-	assert_refused(PARSE("why", "a.gpt", "-d", "1s"), "--duration", "a.gpt");
+	assert_refused(PARSE("why", "a.gpt", "-d", "1s"), "--duration: is for what is recorded", "why reads a.gpt");
 	assert_refused(PARSE("why", "a.gpt", "-o", "b.json"), "--output", "a.gpt");
 	assert_refused(PARSE("why", "a.gpt", "--cpu"), "--cpu", "a.gpt");
 	assert_refused(PARSE("why", "a.gpt", "--off-cpu"), "--off-cpu", "a.gpt");
@@ -875,7 +876,8 @@ static void steps_are_chosen_by_number(void **state)
 	assert_refused(PARSE("report", "a.gpt", "--steps", "1,2"), "--steps 1,2", "10..12");
 	assert_refused(PARSE("report", "a.gpt", "--steps", "9999999999999999999"), "--steps 9999999999999999999",
 		       "10..12");
-	assert_refused(PARSE("report", "a.gpt", "--steps", "1", "--from", "3"), "--steps", "--from");
+	assert_refused(PARSE("report", "a.gpt", "--steps", "1", "--from", "3"),
+		       "--steps and --cycle: say which times are wanted", "as --from and --to do; one of them");
 }
 
 static void a_greatest_size_is_for_files_that_can_be_cut(void **state)

@@ -16,6 +16,7 @@
 #include <zlib.h>
 
 #include "input/foreign_trace.h"
+#include "input/kineto/json.h"
 #include "input/rows/rows.h"
 #include "model/collectives.h"
 #include "model_check.h"
@@ -269,6 +270,34 @@ static void cut_anywhere_it_is_read_up_to_there_and_says_so(void **state)
 	}
 }
 
+static void assert_noted(const char *bytes, size_t size, const char *note)
+{
+	struct trace *trace = open_bytes(bytes, size, &whole);
+	const struct model *model = trace_first(trace);
+
+	assert_null(model_check(model));
+	assert_int_equal(model->note_count, 1);
+	if (!strstr(model->notes[0], note))
+		fail_msg("no '%s' in: %s", note, model->notes[0]);
+	two_pass_trace_close(trace);
+}
+
+static void where_a_document_is_no_json_any_more_or_a_value_is_too_long_it_says_so(void **state)
+{
+	static const char broken[] = "{\"traceEvents\": [{\"ph\": \"X\"; 3}]}";
+	static const char start[] = "{\"traceEvents\": [{\"name\": \"";
+	size_t size = 2 * (size_t)JSON_VALUE_MAX + 100; /* no buffer of the reader has room for it */
+	char *large = malloc(size);
+
+	assert_noted(broken, strlen(broken), "the file is no JSON from byte 27 on: what is after it was not read");
+	assert_non_null(large);
+	memset(large, 'x', size);
+	memcpy(large, start, strlen(start));
+	memcpy(large + size - 4, "\"}]}", 4);
+	assert_noted(large, size, "a value of more than 64 MB at byte 16: what is after it was not read");
+	free(large);
+}
+
 static char *refused(const char *text, int error)
 {
 	struct trace *trace;
@@ -432,6 +461,7 @@ int main(void)
 		cmocka_unit_test(in_parts_it_says_the_same),
 		cmocka_unit_test(packed_it_says_the_same),
 		cmocka_unit_test(cut_anywhere_it_is_read_up_to_there_and_says_so),
+		cmocka_unit_test(where_a_document_is_no_json_any_more_or_a_value_is_too_long_it_says_so),
 		cmocka_unit_test(a_document_that_is_no_trace_is_refused_with_what_it_is),
 		cmocka_unit_test(a_trace_without_events_is_one),
 		cmocka_unit_test(names_may_have_every_character),

@@ -375,6 +375,10 @@ static void one_loss_is_said_in_the_singular(void **state)
 		assert_has(text, rows[i].line);
 		free(text);
 	}
+	model_source(model)->receipt.early = 1;
+	text = report_of(model, 100, false);
+	assert_has(text, "\n  1 GPU operation that seems to start before ");
+	free(text);
 }
 
 /* Makes the calls of one thread look as if no agent had recorded during them. */
@@ -496,6 +500,7 @@ static void an_agent_that_only_deferred_its_start_says_why(void **state)
 	model->processes[0].agent_activity_sets = "";
 	text = report_of(model, 1000, false);
 	assert_has(text, "another profiler (torch.profiler) recorded, or might have");
+	assert_has(text, "a quarter of a second of launches shows whether one does, its buffers come when it ends");
 	free(text);
 	model->processes[0].agent_activity_sets = "kernels"; /* later the agent did record */
 	text = report_of(model, 1000, false);

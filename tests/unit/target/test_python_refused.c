@@ -9,6 +9,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 
 #include "built_library.h"
 #include "python_child.h"
@@ -25,19 +27,24 @@ static void load_and_wait(const void *path)
 		pause();
 }
 
-static int find_with_library(const char *path, char *why, size_t why_size)
+static int find_mapped(void (*map_and_wait)(const void *path), const char *path, char *why, size_t why_size)
 {
 	struct python_info info;
 	struct child child;
 	char line[32];
 	int err;
 
-	start(&child, NULL, load_and_wait, path);
+	start(&child, (const char *const[]){"none", NULL}, map_and_wait, path);
 	assert_non_null(fgets(line, sizeof(line), child.from));
 	err = find(child.pid, &info, why, why_size);
 	python_info_free(&info);
 	end(&child);
 	return err;
+}
+
+static int find_with_library(const char *path, char *why, size_t why_size)
+{
+	return find_mapped(load_and_wait, path, why, why_size);
 }
 
 static void a_process_without_python_has_none(void **state)
@@ -105,11 +112,60 @@ static void what_cannot_be_walked_is_refused_with_the_reason(void **state)
 	}
 }
 
+static void a_program_that_embeds_one_of_no_version_is_refused(void **state)
+{
+	static const char source[] = "#include <unistd.h>\n"
+				     "void Py_Initialize(void) {}\n"
+				     "int main(void) { for (;;) if (write(1, \"ready\\n\", 6)) pause(); }\n";
+	char *path = build_file(tests_folder, "embeds", source, NULL, "-rdynamic"), line[32], why[512];
+	struct python_info info;
+	struct child child;
+
+	(void)state;
+	start(&child, (const char *const[]){path, NULL}, NULL, NULL);
+	assert_non_null(fgets(line, sizeof(line), child.from));
+	assert_int_equal(find(child.pid, &info, why, sizeof(why)), -ENOTSUP);
+	assert_memory_equal(why, path, strlen(path));
+	assert_non_null(strstr(why, "looks like CPython, but nothing says which version it is"));
+	python_info_free(&info);
+	end(&child);
+	unlink(path);
+	free(path);
+}
+
+/* The mapping is of what follows the last segment. */
+static void map_the_end_and_wait(const void *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	off_t end = lseek(fd, 0, SEEK_END) & ~4095l;
+
+	if (mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, end - 8192) == MAP_FAILED)
+		_exit(1);
+	load_and_wait(NULL);
+}
+
+static void one_that_is_mapped_where_no_segment_is_is_refused(void **state)
+{
+	static const char source[] = "long _PyRuntime[500] = {1};\n"
+				     "__asm__(\".section .far,\\\"\\\",@progbits; .zero 65536; .previous\");\n";
+	char *path = build_file(tests_folder, "libpython3.9.so.1.0", source, NULL, "-shared -fPIC");
+	char why[512] = "";
+
+	(void)state;
+	assert_int_equal(find_mapped(map_the_end_and_wait, path, why, sizeof(why)), -EPROTO);
+	assert_memory_equal(why, path, strlen(path));
+	assert_non_null(strstr(why, "the file does not explain how it is mapped"));
+	unlink(path);
+	free(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_without_python_has_none),
 		cmocka_unit_test(what_cannot_be_walked_is_refused_with_the_reason),
+		cmocka_unit_test(a_program_that_embeds_one_of_no_version_is_refused),
+		cmocka_unit_test(one_that_is_mapped_where_no_segment_is_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("target/python, refused", tests, make_tests_folder, remove_tests_folder);
