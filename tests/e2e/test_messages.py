@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Messages where a trace cannot work or shows nothing: the state, its reason, and one remedy not tried yet."""
 
+import errno
 import os
 import socket
 import subprocess
@@ -11,6 +12,9 @@ import tracing
 
 WITHOUT_CAPABILITIES = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
 WITHOUT_SYS = ("unshare", "-m", "sh", "-c", 'umount -l /sys && exec "$@"', "sh")
+WITHOUT_TRACEFS = ("unshare", "-m", "sh", "-c", 'umount -ql /sys/kernel/tracing; exec "$@"', "sh")
+EMPTY_SYS = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys && mkdir /sys/kernel && exec "$@"', "sh")
+BPF = 321  # the system call, x86-64
 IDLE = "Is the process idle"
 START = "gputrace -- COMMAND"
 CIRCLES = ("5.10 or newer", "CONFIG_", "libbpf")  # no kernel that is tested lacks any of these
@@ -35,6 +39,39 @@ def test_doctor_and_a_trace_say_what_is_missing_and_not_what_is_there(tmp_path, 
     assert all(text in doctor for text in has), doctor
     assert not [text for text in lacks if text in doctor + trace]
     assert trace.startswith("gputrace: ") and ("BTF cannot be read" in trace or "CAP_BPF" in trace)
+
+
+@pytest.mark.parametrize("how, has", [
+    (WITHOUT_TRACEFS, ["tracefs ok not mounted; gputrace opens one of its own"]),
+    (EMPTY_SYS, ["a kernel with CONFIG_FTRACE is needed to be there for a command's first launch",
+                 "uprobes missing a kernel with CONFIG_UPROBE_EVENTS is needed"])], ids=("not mounted", "no such kernel"))
+def test_doctor_says_what_the_kernel_lacks(tmp_path, how, has):
+    doctor = said(tracing.command(tmp_path, *how, machine.GPUTRACE, "doctor"))
+    assert all(text in doctor for text in has), doctor
+
+
+def test_doctor_names_a_kernel_without_bpf(tmp_path):
+    doctor = tracing.command(tmp_path, machine.GPUTRACE, "doctor", preexec_fn=tracing.refusing(BPF, errno.ENOSYS))
+    assert "BPF missing the kernel is built without CONFIG_BPF_SYSCALL" in said(doctor)
+
+
+MAPS = """import mmap, sys
+files = [open(path, "rb") for path in sys.argv[1:]]
+maps = [mmap.mmap(file.fileno(), 4096, prot=mmap.PROT_READ) for file in files]
+print("ready", flush=True)
+input()
+"""
+
+
+def test_doctor_names_pytorch_and_other_tools_in_a_process(tmp_path):
+    torch, proton = (tmp_path / name for name in ("libtorch_cpu.so", "libproton.so"))
+    for path in (torch, proton):
+        path.write_bytes(bytes(4096))
+    with tracing.Running([machine.any_python(), "-c", MAPS, torch, proton], tmp_path) as program:
+        program.wait_line("ready")
+        doctor = said(tracing.gputrace(tmp_path, "doctor", "-p", program.pid))
+    assert f"PyTorch ok libtorch_cpu.so: --ops records its ops and steps, --memory its tensors: {torch}" in doctor
+    assert "beside us limited Triton's Proton (libproton.so): where it holds CUPTI there are no GPU times" in doctor
 
 
 @pytest.mark.parametrize("arguments, code, has", [
