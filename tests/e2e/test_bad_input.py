@@ -279,13 +279,26 @@ def test_when_the_disk_of_the_log_is_full_the_log_up_to_there_survives(cudart, t
     assert [path.name for path in small_disk.iterdir()] == ["trace.gpt"]
 
 
+@pytest.mark.parametrize("small_disk", ["64k"], indirect=True)
+def test_when_the_disk_of_a_temporary_log_is_full_the_log_up_to_there_is_kept_and_named(cudart, tmp_path, small_disk):
+    with tracing.target(tmp_path, cudart) as target:
+        with tracing.Running([machine.GPUTRACE, "-v", "-p", target.pid], small_disk) as tracer:
+            tracer.wait_line("gputrace: tracing", "stderr")
+            while tracer.process.poll() is None:
+                target.ask("steps 100")
+            done = tracer.end().must_be(FAILED)
+    (kept,) = small_disk.iterdir()
+    assert f"the recording ended early; the trace is in {kept}: gputrace report {kept}" in done.stderr
+    assert "Cut short" in tracing.gputrace(tmp_path, "report", kept).must_be(INCOMPLETE).stdout
+
+
 def test_when_the_disk_of_an_output_is_full_the_log_survives_and_the_message_says_where(cudart, tmp_path, small_disk):
     output = small_disk / "trace.json"
     output.write_text("the one before")
     done = launching(tmp_path, cudart, "-o", output).must_be(FAILED)
     assert f"{output}: not written: No space left on device" in done.stderr
     (kept,) = tmp_path.glob("gputrace-*.gpt")
-    assert f"the trace is in {kept}: gputrace report {kept}" in done.stderr
+    assert f"not everything could be written; the trace is in {kept}: gputrace report {kept}" in done.stderr
     assert "Block.forward" in tracing.gputrace(tmp_path, "report", kept).must_be(0).stdout
     assert output.read_text() == "the one before"
     assert [path.name for path in small_disk.iterdir()] == ["trace.json"]

@@ -58,6 +58,13 @@ def doctor_says(folder, pid, *options):
     return line[16:25].strip(), line[25:]
 
 
+LAUNCHES = [machine.any_python(), "-c", f"""
+import sys; sys.path.insert(0, {str(machine.WORKLOADS)!r})
+import gpu; gpu.setup(); gpu.check(gpu.device_sync())
+print(*{{line.split()[5] for line in open('/proc/self/maps') if 'libcupti' in line}})
+"""]
+
+
 def test_a_process_that_runs_uses_the_one_that_is_named(tmp_path, target, named):
     with target() as running:
         health, text = doctor_says(tmp_path, running.pid, "--cupti", named)
@@ -72,12 +79,7 @@ def test_a_process_that_runs_uses_the_one_that_is_named(tmp_path, target, named)
 
 
 def test_a_program_that_is_started_uses_the_one_that_is_named(tmp_path, named):
-    program = [machine.any_python(), "-c", f"""
-import sys; sys.path.insert(0, {str(machine.WORKLOADS)!r})
-import gpu; gpu.setup(); gpu.check(gpu.device_sync())
-print(*{{line.split()[5] for line in open('/proc/self/maps') if 'libcupti' in line}})
-"""]
-    done = tracing.trace(tmp_path, program, "--cupti", named, env=on_driver(tmp_path))
+    done = tracing.trace(tmp_path, LAUNCHES, "--cupti", named, env=on_driver(tmp_path))
     assert named in done.stdout.splitlines()
 
 
@@ -111,3 +113,14 @@ def test_one_that_is_not_there_is_refused(tmp_path, target):
         assert not operations
         assert f"the one that was named, {nowhere}: it cannot be read there" in " ".join(report.split())
         assert not mapped_cuptis(running.pid)
+
+
+def test_one_that_finds_no_driver_is_no_agent_at_work(tmp_path, named):
+    source = tmp_path / "cupti.c"
+    source.write_text("unsigned cuptiGetVersion(unsigned *version) { (void)version; return 15; } // not initialized\n")
+    finds_none = machine.compile_library(source, tmp_path / "libfinds_none.so", "-Wl,--no-as-needed", named,
+                                         f"-Wl,-rpath,{machine.SIMGPU}")
+    done = tracing.gputrace(tmp_path, "--agent", "require", "--cupti", finds_none, "--", *LAUNCHES,
+                            env=on_driver(tmp_path)).must_be(1)
+    assert "--agent require: no agent at work in python3" in done.stderr
+    assert "(CUDA has no usable driver there: CUPTI does not find a usable driver)" in done.stderr

@@ -161,6 +161,21 @@ def test_traces_without_steps_are_compared_whole_and_said_so(compared):
     assert "--fail-above: no steps were found in before.gpt" in done.stderr
 
 
+def test_without_gpu_times_more_launches_of_a_step_are_a_regression(compared, tmp_path):
+    logs = [tmp_path / f"{name}.gpt" for name in ("before", "after")]
+    for log in logs:
+        tracing.gputrace(compared.folder, "-q", "--agent", "off", "-o", log, "--", *tracing.on_simgpu(
+            tmp_path / "gpu.json", machine.any_python(), compared.folder / log.stem / "train.py"),
+            env={"PYTHONPATH": machine.ROOT / "tests/workloads"}).must_be(0)
+    done = tracing.gputrace(tmp_path, "diff", *logs, "--step", "py:step", "--fail-above", "20").must_be(ABOVE)
+    assert re.search(r"the number of launches of a step grew by 4\d\.\d %, more than --fail-above 20$", done.stderr, re.M)
+
+
+def test_steps_that_are_not_there_are_named_with_those_that_are(compared):
+    done = tracing.gputrace(compared.folder, "report", "before.gpt", "--step", "py:step", "--steps", "5000").must_be(1)
+    assert f"--steps: none of these is in before.gpt; it has steps 0 to {STEPS - 1}" in done.stderr
+
+
 @pytest.mark.parametrize("arguments, code, said", [
     (["before.gpt"], 2, "diff needs two logs"),
     (["before.gpt", "after.gpt", "third.gpt"], 2, "diff takes two logs, but got"),

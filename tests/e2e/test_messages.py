@@ -14,7 +14,9 @@ WITHOUT_CAPABILITIES = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
 WITHOUT_SYS = ("unshare", "-m", "sh", "-c", 'umount -l /sys && exec "$@"', "sh")
 WITHOUT_TRACEFS = ("unshare", "-m", "sh", "-c", 'umount -ql /sys/kernel/tracing; exec "$@"', "sh")
 EMPTY_SYS = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys && mkdir /sys/kernel && exec "$@"', "sh")
-BPF = 321  # the system call, x86-64
+READ_ONLY = 'mount -t tmpfs -o ro none /var/tmp && mount -t tmpfs -o ro none /tmp && cd /tmp && exec "$@"'
+NO_ROOM = ("unshare", "-m", "sh", "-c", READ_ONLY, "sh")
+BPF, MEMFD_CREATE, SETRESUID = 321, 319, 117  # system calls, x86-64
 IDLE = "Is the process idle"
 START = "gputrace -- COMMAND"
 CIRCLES = ("5.10 or newer", "CONFIG_", "libbpf")  # no kernel that is tested lacks any of these
@@ -53,6 +55,14 @@ def test_doctor_says_what_the_kernel_lacks(tmp_path, how, has):
 def test_doctor_names_a_kernel_without_bpf(tmp_path):
     doctor = tracing.command(tmp_path, machine.GPUTRACE, "doctor", preexec_fn=tracing.refusing(BPF, errno.ENOSYS))
     assert "BPF missing the kernel is built without CONFIG_BPF_SYSCALL" in said(doctor)
+
+
+def test_where_no_memory_can_be_shared_the_agent_alone_records_nothing_and_says_so(tmp_path):
+    refused = tracing.refusing(MEMFD_CREATE, errno.ENOSYS)
+    doctor = said(tracing.command(tmp_path, machine.GPUTRACE, "doctor", preexec_fn=refused))
+    assert "no memory can be shared (memfd_create, F_SEAL_FUTURE_WRITE; Linux 5.1): Function not implemented" in doctor
+    alone = tracing.command(tmp_path, machine.GPUTRACE, "--way", "agent", "--", "true", preexec_fn=refused)
+    assert "no memory can be shared with the agents: Function not implemented" in said(alone.must_be(1))
 
 
 MAPS = """import mmap, sys
@@ -122,6 +132,26 @@ def test_a_process_that_has_ended_and_that_nobody_has_waited_for_is_said_to_have
                          ids=("subcommand after --", "no process", "not in PATH", "no program", "no pid", "no folder", "no log"))
 def test_what_could_not_be_done_is_said_with_the_reason_and_what_to_do(tmp_path, arguments, code, has):
     assert has in said(tracing.gputrace(tmp_path, *arguments).must_be(code))
+
+
+def test_where_no_temporary_log_can_be_written_the_folder_is_named(tmp_path):
+    done = tracing.command(tmp_path, *NO_ROOM, machine.GPUTRACE, "--", "true").must_be(1)
+    assert "/var/tmp: no log can be written there: Read-only file system" in said(done)
+
+
+def test_a_file_for_each_cycle_of_a_log_without_cycles_is_refused(tmp_path):
+    tracing.gputrace(tmp_path, "-q", "-o", "t.gpt", "--", "true").must_be(0)
+    done = tracing.gputrace(tmp_path, "export", "t.gpt", "-o", "of-%c.json").must_be(1)
+    assert ("of-%c.json: %c is the number of a cycle, and no cycle of a schedule was asked for or recorded: "
+            "leave it out of the name") in said(done)
+    assert [path.name for path in tmp_path.iterdir()] == ["t.gpt"]
+
+
+def test_view_that_cannot_give_up_the_rights_of_sudo_shows_nothing(tmp_path):
+    tracing.gputrace(tmp_path, "-q", "-o", "t.gpt", "--", "true").must_be(0)
+    done = tracing.command(tmp_path, machine.GPUTRACE, "view", "t.gpt", env={"SUDO_UID": 65534, "SUDO_GID": 65534},
+                           preexec_fn=tracing.refusing(SETRESUID, errno.EPERM)).must_be(1)
+    assert said(done) == "gputrace: view: cannot become the user who called sudo: Operation not permitted"
 
 
 def test_a_port_that_is_taken_is_said_to_be_with_what_to_do(tmp_path):
