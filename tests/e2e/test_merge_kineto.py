@@ -2,6 +2,7 @@
 """gputrace merge on synthetic traces of torch.profiler: two ranks with known clocks and lateness."""
 
 import json
+import re
 
 import tracing
 
@@ -13,8 +14,8 @@ def event(category, name, pid, tid, start_us, length_us, **arguments):
             "args": arguments}
 
 
-def write(path, rank):
-    """Writes all-reduces that end together; rank 1 is late to every second one, and its clock is ahead."""
+def write(path, rank, *more, says_rank=True):
+    """Writes all-reduces that end together, and more events; rank 1 is late to every second one, and its clock is ahead."""
     pid, events = 100 + rank, []
     for number in range(1, ROUNDS + 1):
         at = 1000.0 * number + rank * AHEAD_US
@@ -24,11 +25,11 @@ def write(path, rank):
                 "Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024,
                 "In split size": "[]", "Out split size": "[]", "Global rank start": 0, "Global rank stride": 1, "Group size": 2,
                 "Process Group Name": "0", "Process Group Description": "default_pg", "Process Group Ranks": "[0, 1]",
-                "Rank": rank, "Seq": number, "Is asynchronized op": True}),
+                **({"Rank": rank} if says_rank else {}), "Seq": number, "Is asynchronized op": True}),
             event("cuda_runtime", "cudaLaunchKernel", pid, pid, at + late - 30, 5, cbid=211, correlation=number),
             event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 0, 7, at + late, LATE_US + 50 - late, device=0, context=1,
                   stream=7, correlation=number, grid=[1, 1, 1], block=[128, 1, 1])]
-    path.write_text(json.dumps({"baseTimeNanoseconds": 0, "traceEvents": events}), encoding="utf-8")
+    path.write_text(json.dumps({"baseTimeNanoseconds": 0, "traceEvents": [*events, *more]}), encoding="utf-8")
 
 
 def rows(folder, table):
@@ -44,6 +45,17 @@ def test_the_late_rank_and_the_distance_of_clocks_are_found(tmp_path):
     assert clocks[1]["collectives_used"] == ROUNDS and abs(abs(clocks[1]["offset_ns"]) - AHEAD_US * 1000) <= 1
     ranks, _ = rows(tmp_path, "merge_ranks")
     assert [(row["rank"], row["compared"], row["late"]) for row in ranks] == [(0, ROUNDS, 0), (1, ROUNDS, ROUNDS // 2)]
+
+
+def test_a_rank_that_is_not_known_has_no_file_and_is_named(tmp_path):
+    write(tmp_path / "rank0.json", 0, event("cuda_runtime", "cudaLaunchKernel", 200, 200, 5, 5, cbid=211, correlation=0),
+          event("cpu_op", "aten::add", 200, 200, 4, 10))
+    write(tmp_path / "rank1.json", 1, says_rank=False)
+    export = tracing.gputrace(tmp_path, "export", "rank0.json", "-o", "of-%r.json").must_be(0).stderr
+    assert re.search(r"of-%r.json: the rank of process 200 \(.*\) is not known: it has no file$", export, re.M), export
+    merge = tracing.gputrace(tmp_path, "merge", "rank0.json", "rank1.json", "-o", "merged-%r.json").must_be(0).stderr
+    assert "rank1.json: the rank of process 101 is not known: it has no file of its own" in merge
+    assert {path.name for path in tmp_path.glob("*-*.json")} == {"of-0.json", "merged-0.json"}
 
 
 def test_files_without_collectives_are_refused_with_what_to_do(tmp_path):
