@@ -524,6 +524,23 @@ def assert_goes_on(folder, running, traces):
 CALL = "import ctypes, sys\nctypes.CDLL(sys.argv[1])\ngetattr(ctypes.CDLL(sys.argv[2]), sys.argv[3])()\n"
 
 
+SPINS = """#include <stddef.h>
+#include <unistd.h>
+void *malloc(size_t size) { (void)size; return NULL; }
+void spin(void) { if (write(1, "ready\\n", 6) == 6) for (volatile unsigned i = 0;; i++); }
+"""
+
+
+def test_a_thread_that_never_leaves_a_library_with_an_allocator_is_not_caught(tmp_path):
+    source = tmp_path / "spins.c"
+    source.write_text(SPINS)
+    library = machine.compile_library(source, tmp_path / "spins.so", "-fno-builtin")
+    program = [machine.any_python(), "-c", CALL, machine.SIMGPU / "libcuda.so.1", library, "spin"]
+    with tracing.Running(program, tmp_path) as running:
+        running.wait_line("ready")
+        assert "no thread of it could be caught at a safe point" in refusal_of(tmp_path, running.pid)
+
+
 @pytest.mark.parametrize("version", LIBCS)
 def test_a_program_that_forks_all_the_time_goes_on(tmp_path, version):
     """Its fork handlers wait for locks of the borrowed thread; glibc 2.31 holds a lock while they run."""

@@ -52,9 +52,11 @@ def test_doctor_says_what_the_kernel_lacks(tmp_path, how, has):
     assert all(text in doctor for text in has), doctor
 
 
-def test_doctor_names_a_kernel_without_bpf(tmp_path):
+def test_doctor_names_a_kernel_without_bpf_or_its_tracepoints(tmp_path):
     doctor = tracing.command(tmp_path, machine.GPUTRACE, "doctor", preexec_fn=tracing.refusing(BPF, errno.ENOSYS))
     assert "BPF missing the kernel is built without CONFIG_BPF_SYSCALL" in said(doctor)
+    doctor = tracing.command(tmp_path, machine.GPUTRACE, "doctor", preexec_fn=tracing.refusing(BPF, errno.EINVAL))
+    assert "tracepoints missing a kernel with CONFIG_BPF_EVENTS is needed" in said(doctor)
 
 
 def test_where_no_memory_can_be_shared_the_agent_alone_records_nothing_and_says_so(tmp_path):

@@ -247,6 +247,16 @@ def test_one_that_no_right_would_open_is_not_sent_to_gputrace_env(desk):
     assert "gputrace env" not in done.stderr
 
 
+UNREADABLE = "import ctypes\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE\nprint('ready', flush=True)\ninput()"
+
+
+def test_one_that_lets_no_one_look_into_it_is_refused(desk):
+    with tracing.Running([AS_USER, "/usr/bin/python3", "-c", UNREADABLE], desk) as program:
+        program.wait_line("ready")
+        done = tracing.command(desk, AS_USER, desk / "gputrace", "--way", "agent", "-p", program.pid).must_be(1)
+    assert done.stderr == f"gputrace: cannot look into process {program.pid}: Permission denied\n"
+
+
 def test_another_user_s_process_is_refused(desk):
     with target(desk) as running:
         done = tracing.command(desk, *AS_OTHER, desk / "gputrace", "-p", running.pid, "-d", "1s").must_be(1)
