@@ -15,7 +15,7 @@ def event(category, name, pid, tid, start_us, length_us, **arguments):
 
 
 def write(path, rank, *more, says_rank=True):
-    """Writes all-reduces that end together, and more events; rank 1 is late to every second one, and its clock is ahead."""
+    """Writes all-reduces that end together, and more events; rank 1 is late to every second one, its clock is ahead."""
     pid, events = 100 + rank, []
     for number in range(1, ROUNDS + 1):
         at = 1000.0 * number + rank * AHEAD_US
@@ -48,7 +48,8 @@ def test_the_late_rank_and_the_distance_of_clocks_are_found(tmp_path):
 
 
 def test_a_rank_that_is_not_known_has_no_file_and_is_named(tmp_path):
-    write(tmp_path / "rank0.json", 0, event("cuda_runtime", "cudaLaunchKernel", 200, 200, 5, 5, cbid=211, correlation=0),
+    write(tmp_path / "rank0.json", 0,
+          event("cuda_runtime", "cudaLaunchKernel", 200, 200, 5, 5, cbid=211, correlation=0),
           event("cpu_op", "aten::add", 200, 200, 4, 10))
     write(tmp_path / "rank1.json", 1, says_rank=False)
     export = tracing.gputrace(tmp_path, "export", "rank0.json", "-o", "of-%r.json").must_be(0).stderr

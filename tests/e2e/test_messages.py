@@ -46,7 +46,8 @@ def test_doctor_and_a_trace_say_what_is_missing_and_not_what_is_there(tmp_path, 
 @pytest.mark.parametrize("how, has", [
     (WITHOUT_TRACEFS, ["tracefs ok not mounted; gputrace opens one of its own"]),
     (EMPTY_SYS, ["a kernel with CONFIG_FTRACE is needed to be there for a command's first launch",
-                 "uprobes missing a kernel with CONFIG_UPROBE_EVENTS is needed"])], ids=("not mounted", "no such kernel"))
+                 "uprobes missing a kernel with CONFIG_UPROBE_EVENTS is needed"])],
+                         ids=("not mounted", "no such kernel"))
 def test_doctor_says_what_the_kernel_lacks(tmp_path, how, has):
     doctor = said(tracing.command(tmp_path, *how, machine.GPUTRACE, "doctor"))
     assert all(text in doctor for text in has), doctor

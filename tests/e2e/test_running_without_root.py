@@ -247,7 +247,11 @@ def test_one_that_no_right_would_open_is_not_sent_to_gputrace_env(desk):
     assert "gputrace env" not in done.stderr
 
 
-UNREADABLE = "import ctypes\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE\nprint('ready', flush=True)\ninput()"
+UNREADABLE = """import ctypes
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+print("ready", flush=True)
+input()
+"""
 
 
 def test_one_that_lets_no_one_look_into_it_is_refused(desk):
