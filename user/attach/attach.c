@@ -259,15 +259,22 @@ int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
 	struct process_info info;
 	struct followed *process;
 	int error = process_info_read(pid, &info);
+	uint64_t refused;
 
 	if (!error && info.zombie)
 		error = -ESRCH;
 	if (error) {
-		snprintf(why, why_size, "no process with pid %d%s", pid, error == -ESRCH ? "" : strerror(-error));
+		snprintf(why, why_size, "no process with pid %d%s%s", pid, error == -ESRCH ? "" : ": ",
+			 error == -ESRCH ? "" : strerror(-error));
 		return error;
 	}
 	process_info_free(&info);
+	refused = attach->processes.refused;
 	process = processes_add(&attach->processes, pid, attach->options.scope == ATTACH_COMMAND, false);
+	if (!process && attach->processes.refused == refused) {
+		snprintf(why, why_size, "no process with pid %d: it has just ended", pid);
+		return -ESRCH;
+	}
 	if (!process) {
 		snprintf(why, why_size, "too many processes to follow");
 		return -ENOSPC;

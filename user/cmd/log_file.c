@@ -39,7 +39,7 @@ static int open_temporary(const char *directory, struct log_file *file)
 
 int log_file_open(const char *path, struct log_file *out, const char **where)
 {
-	int err = -ENOENT;
+	int err = -ENOENT, other;
 
 	*out = (struct log_file){.fd = -1, .output = {.fd = -1}};
 	*where = path ? path : "/var/tmp";
@@ -48,9 +48,17 @@ int log_file_open(const char *path, struct log_file *out, const char **where)
 		out->fd = out->output.fd;
 		return err;
 	}
-	for (unsigned i = 0; i < TEMPORARY_FOLDERS && err; i++)
-		if (temporary_folder(i))
-			err = open_temporary(temporary_folder(i), out);
+	for (unsigned i = 0; i < TEMPORARY_FOLDERS; i++) {
+		if (!temporary_folder(i))
+			continue;
+		other = open_temporary(temporary_folder(i), out);
+		if (!other)
+			return 0;
+		if (err == -ENOENT) { /* the first folder that exists is the one to mend */
+			*where = temporary_folder(i);
+			err = other;
+		}
+	}
 	return err;
 }
 
