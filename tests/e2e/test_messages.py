@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Messages where a trace cannot work or shows nothing: the state, its reason, and one remedy not tried yet."""
 
+import ctypes
 import errno
 import os
 import socket
@@ -16,7 +17,7 @@ WITHOUT_TRACEFS = ("unshare", "-m", "sh", "-c", 'umount -ql /sys/kernel/tracing;
 EMPTY_SYS = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys && mkdir /sys/kernel && exec "$@"', "sh")
 READ_ONLY = 'mount -t tmpfs -o ro none /var/tmp && mount -t tmpfs -o ro none /tmp && cd /tmp && exec "$@"'
 NO_ROOM = ("unshare", "-m", "sh", "-c", READ_ONLY, "sh")
-BPF, MEMFD_CREATE, SETRESUID = 321, 319, 117  # system calls, x86-64
+BPF, MEMFD_CREATE, SETRESUID, LANDLOCK_CREATE_RULESET = 321, 319, 117, 444  # system calls, x86-64
 IDLE = "Is the process idle"
 START = "gputrace -- COMMAND"
 CIRCLES = ("5.10 or newer", "CONFIG_", "libbpf")  # no kernel that is tested lacks any of these
@@ -58,6 +59,17 @@ def test_doctor_names_a_kernel_without_bpf_or_its_tracepoints(tmp_path):
     assert "BPF missing the kernel is built without CONFIG_BPF_SYSCALL" in said(doctor)
     doctor = tracing.command(tmp_path, machine.GPUTRACE, "doctor", preexec_fn=tracing.refusing(BPF, errno.EINVAL))
     assert "tracepoints missing a kernel with CONFIG_BPF_EVENTS is needed" in said(doctor)
+
+
+def test_doctor_says_whether_commands_that_read_files_are_confined(tmp_path):
+    refused = tracing.refusing(LANDLOCK_CREATE_RULESET, errno.ENOSYS)
+    doctor = said(tracing.command(tmp_path, machine.GPUTRACE, "doctor", preexec_fn=refused))
+    assert "Landlock limited commands that read files are not confined; Linux 5.13 has it, where lsm= names it" in doctor
+    version = ctypes.CDLL(None).syscall(LANDLOCK_CREATE_RULESET, None, 0, 1)
+    if version > 0:
+        doctor = said(tracing.command(tmp_path, machine.GPUTRACE, "doctor"))
+        assert "Landlock ok commands that read files can only write their outputs" in doctor
+        assert ("reach no other process" in doctor) == (version >= 6)
 
 
 def test_where_no_memory_can_be_shared_the_agent_alone_records_nothing_and_says_so(tmp_path):

@@ -136,9 +136,16 @@ static bool allow(int ruleset, const struct ruleset_attr *all, const struct opti
 	       add_rule(ruleset, RULE_NET_PORT, &port);
 }
 
-bool confine_reader(const struct options *options)
+long confine_version(void)
 {
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
+
+	return version < 0 ? 0 : version;
+}
+
+bool confine_reader(const struct options *options)
+{
+	long version = confine_version();
 	struct ruleset_attr all;
 	int ruleset;
 	bool done;

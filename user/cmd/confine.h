@@ -13,4 +13,7 @@
  * it is not confined. */
 bool confine_reader(const struct options *options);
 
+/* The version of the kernel's Landlock; 0: it has none, or a filter forbids it. */
+long confine_version(void);
+
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "attach/load/features.h"
+#include "cmd/confine.h"
 #include "cmd/doctor_checks.h"
 #include "cmd/privileges.h"
 #include "target/process.h"
@@ -235,6 +236,18 @@ static bool check_perf_events(void)
 	return true;
 }
 
+/* What a hostile file can do that takes over the command that reads it (confine.h). */
+static bool check_landlock(void)
+{
+	long version = confine_version();
+
+	doctor_say(version ? HEALTH_OK : HEALTH_LIMITED, "Landlock", "%s",
+		   version >= 6 ? "commands that read files can only write their outputs, and reach no other process"
+		   : version	? "commands that read files can only write their outputs"
+				: "commands that read files are not confined; Linux 5.13 has it, where lsm= names it");
+	return true;
+}
+
 static bool check_kprobes(void)
 {
 	bool found = access(KPROBE_PMU, R_OK) == 0;
@@ -248,7 +261,7 @@ bool doctor_check_kernel(void)
 	static bool (*const checks[])(void) = {
 		check_version, check_capabilities, check_lending,     check_pid_namespace, check_lockdown,
 		check_bpf,     check_btf,	   check_ring_buffer, check_uprobes,	   check_tracepoints,
-		check_tracefs, check_features,	   check_perf_events, check_kprobes,
+		check_tracefs, check_features,	   check_perf_events, check_landlock,	   check_kprobes,
 	};
 	bool works = true;
 
