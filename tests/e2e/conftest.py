@@ -75,7 +75,7 @@ def pytest_configure(config):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "torch: needs PyTorch, several GB once (make check-torch)")
     config.addinivalue_line("markers", "trace_processor: needs Perfetto's trace_processor (make check-trace-processor)")
-    config.addinivalue_line("markers", "alone: no other test runs meanwhile where two runs divide the files between them")
+    config.addinivalue_line("markers", "alone: no other test runs meanwhile where several runs divide the files between them")
     if DIVIDED:
         config.pluginmanager.register(Divided(pathlib.Path(DIVIDED)))
     config.addinivalue_line("markers", "kernels: depends on the kernel, so it runs on others too (make check-kernels)")
