@@ -131,7 +131,7 @@ check-torch-all: all simgpu
 		$(PYTEST) -m torch -k "$$only" $(PYTEST_FLAGS) || failed="$$failed $$version"; done; \
 	[ -z "$$failed" ] || { echo "check-torch-all: failed with PyTorch$$failed"; exit 1; }
 
-# DIVIDED=FOLDER, which must not exist: two runs at the same time divide the test files between them.
+# DIVIDED=FOLDER, which must be empty or not exist yet: runs at the same time divide the test files between them.
 check-e2e-all: all simgpu $(CONSUMED)
 	@tools/get-torch >/dev/null
 	@marked=; tools/get-trace-processor installed >/dev/null 2>&1 || marked='not trace_processor'; \

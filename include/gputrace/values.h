@@ -210,7 +210,7 @@ enum gpt_collective_field {
 	GPT_COLLECTIVE_FIELDS,
 };
 
-/* c10::DeviceType: those that are told apart. */
+/* c10::DeviceType: the types that gputrace distinguishes. */
 enum gpt_torch_device {
 	GPT_TORCH_CPU = 0,
 	GPT_TORCH_CUDA = 1,

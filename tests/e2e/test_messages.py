@@ -96,7 +96,7 @@ def test_doctor_names_pytorch_and_other_tools_in_a_process(tmp_path):
         program.wait_line("ready")
         doctor = said(tracing.gputrace(tmp_path, "doctor", "-p", program.pid))
     assert f"PyTorch ok libtorch_cpu.so: --ops records its ops and steps, --memory its tensors: {torch}" in doctor
-    assert "beside us limited Triton's Proton (libproton.so): where it holds CUPTI there are no GPU times" in doctor
+    assert "other tools limited Triton's Proton (libproton.so): where it holds CUPTI there are no GPU times" in doctor
 
 
 @pytest.mark.parametrize("arguments, code, has", [

@@ -37,7 +37,7 @@ def send(running, text=""):
 
 
 def made(running):
-    """Stops the launches; returns how many it made since it was told to start."""
+    """Stops the launches; returns how many it made since the command to start."""
     send(running)
     return int(running.wait_line("made").split()[1])
 

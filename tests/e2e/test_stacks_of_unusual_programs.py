@@ -88,7 +88,7 @@ def test_two_interpreters_on_two_threads_have_their_own_stacks(every_python, tmp
 
 def test_an_interpreter_that_was_made_on_another_thread_never_has_a_wrong_stack(every_python, tmp_path):
     """Up to 3.12 its thread state has the id of the thread that made it, so its stack may be missing."""
-    expected, got = of_two_interpreters(tmp_path, every_python, "lent")
+    expected, got = of_two_interpreters(tmp_path, every_python, "shared")
     incomplete = not_reported(tmp_path, stacks.assert_equal(expected, got))
     elsewhere = [pair for pair in incomplete if pair[0].frames[-1].startswith("<string>")]
     assert stacks.count(expected) >= 140
@@ -104,7 +104,7 @@ def test_greenlets_have_the_frames_they_switched_to(every_python, tmp_path):
 # ---- freed functions ---------------------------------------------------------------------------
 
 def test_a_function_is_never_taken_for_one_that_died_before_it_in_its_place(every_python, tmp_path):
-    """There are so many functions that the first are forgotten before they are freed."""
+    """With so many functions gputrace drops the first ones before Python frees them."""
     functions, others = 110000, 10000
     command = [every_python, machine.PROGRAMS / "mortal.py", machine.cudart(), functions, others]
     done = tracing.gputrace(tmp_path, "--buffer", "256M", *tracing.outputs(tmp_path, "trace.folded"), "--", *command)

@@ -176,7 +176,7 @@ static void find_cupti(struct session *session)
 
 static void register_exit(void);
 
-/* Everything from the search on, on the agent's own thread. False: no session; the collector was told why. */
+/* Everything from the search on, on the agent's own thread. False: no session; the reason was sent to the collector. */
 static bool start_deferred(struct session *session)
 {
 	memset(&session->cupti, 0, sizeof(session->cupti));

@@ -57,7 +57,7 @@ struct run {
 	uint64_t calls_at_second; /* drain_calls at the last full second */
 	uint64_t refused;	  /* records that attach/ did not get */
 	uint64_t heard_ns;	  /* attach/ got all that was in the queue at this time */
-	bool command_over;	  /* it has ended, and the user was told if another process goes on */
+	bool command_over;	  /* it has ended, and a message says if another process goes on */
 	uint64_t give_up_ns;	  /* set by Ctrl-C while the command still runs; 0: not set */
 	uint32_t cycles_reported; /* to cycles_over */
 	uint64_t cycle_due_ns;	  /* when to report more; 0: no more to report */

@@ -218,11 +218,11 @@ static void check_cupti_users(const struct subject *subject)
 			continue;
 		tool = tool_of_file(mapping->path);
 		if (tool)
-			doctor_say(HEALTH_LIMITED, "  beside us",
+			doctor_say(HEALTH_LIMITED, "  other tools",
 				   "%s (%s): where it holds CUPTI there are no GPU times", tool,
 				   path_base(mapping->path));
 		else if (library_kind_of_name(mapping->path) == LIBRARY_TORCH && kineto_subscribes(subject, mapping))
-			doctor_say(HEALTH_OK, "  beside us",
+			doctor_say(HEALTH_OK, "  other tools",
 				   "torch.profiler, which keeps CUPTI once used: borrowed between its sessions");
 	}
 }

@@ -63,7 +63,7 @@ static void add_log(struct archive *archive, size_t log)
 
 /* ---- manifest ---------------------------------------------------------------------------------------------------- */
 
-/* Machines are told apart by name: the second one of a name gets " (2)", and so on. */
+/* Machines are distinguished by name: the second one of a name gets " (2)", and so on. */
 static void put_machine(struct sink *out, const struct ranks *ranks, size_t clock)
 {
 	const char *host = ranks->logs.items[ranks->clocks.items[clock].log].host;

@@ -57,7 +57,7 @@ static bool is_taken(const struct records *records, const struct kind *kind, con
  * Whether CUPTI wrote another client's record into a gputrace buffer: it is later than that client's registration, or
  * uses that client's clock, which can show before the registration is reported.
  */
-static bool is_stray(const struct records *records, const struct kind *kind, const uint8_t *record)
+static bool is_misdirected(const struct records *records, const struct kind *kind, const uint8_t *record)
 {
 	uint64_t times[2] = {0};
 
@@ -80,7 +80,7 @@ static bool records_convert(struct records *records, uint8_t *record, size_t byt
 	uint8_t *ours;
 
 	/* of a kind that gputrace never asks for */
-	if (!kind && is_stray(records, kind, record)) {
+	if (!kind && is_misdirected(records, kind, record)) {
 		records->stats.misdirected++;
 		return true;
 	}
@@ -88,7 +88,7 @@ static bool records_convert(struct records *records, uint8_t *record, size_t byt
 		records->stats.malformed++;
 		return false;
 	}
-	records->stats.misdirected += is_stray(records, kind, record);
+	records->stats.misdirected += is_misdirected(records, kind, record);
 	if (records->limited && kind->corr &&
 	    (int32_t)((uint32_t)kind_load(record, kind->corr, 4) - records->last_corr) > 0)
 		return true;
@@ -124,7 +124,7 @@ void records_abandoned(struct records *records, uint8_t *buffer, size_t bytes, c
 		if (!size || size > bytes - at)
 			return;
 		kind = kind_find(number);
-		if (is_stray(records, kind, buffer + at)) {
+		if (is_misdirected(records, kind, buffer + at)) {
 			records->stats.misdirected++;
 		} else if (kind && kind->corr && kind_times(kind) > 1) {
 			raw_times(kind, buffer + at, times);

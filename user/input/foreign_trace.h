@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Any file that gputrace reads as a trace: its own logs, and those of other tools, told apart by content, not by name.
- * Events of another tool's file are sorted first (rows.h).
+ * Any file that gputrace reads as a trace: its own logs, and those of other tools, distinguished by content, not by
+ * name. Events of another tool's file are sorted first (rows.h).
  */
 #ifndef GPUTRACE_INPUT_FOREIGN_TRACE_H
 #define GPUTRACE_INPUT_FOREIGN_TRACE_H

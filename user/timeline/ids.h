@@ -30,7 +30,7 @@ static inline bool has_number(const struct model *model, uint32_t call)
 	return call != NONE && model->calls[call].number != CALL_OUTSIDE;
 }
 
-/* 0: the call is not known, or is not in the slice. */
+/* The correlation of a call, by its index; 0: the call is not known, or is not in the slice. */
 static inline uint64_t correlation_if_shown(const struct timeline_ids *ids, const struct model *model, uint32_t call)
 {
 	return has_number(model, call) ? correlation_of_call(ids, &model->calls[call]) : 0;

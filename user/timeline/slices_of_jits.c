@@ -49,7 +49,7 @@ static void visit_jit(struct visit *visit, uint32_t index)
 	draft_number(&draft, TIMELINE_ARG_CACHE_BYTES, jit->bytes);
 	if (has_number(timeline->model, jit->call))
 		draft_number(&draft, TIMELINE_ARG_OF_CALL,
-			     correlation_if_shown(timeline->ids, timeline->model, jit->call));
+			     correlation_of_call(timeline->ids, &timeline->model->calls[jit->call]));
 	visit_slice(visit, &draft.slice);
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Launches from two interpreters of one process.
 
-interpreters.py LIBCUDART TRUTH HOW; HOW is turns (on one thread), own (two threads, each with its interpreter) or lent
+interpreters.py LIBCUDART TRUTH HOW; HOW is turns (on one thread), own (two threads, each with its interpreter) or shared
 (made on one thread, run on another, while the first runs Python, too).  The second interpreter writes TRUTH.2.  Exits
 with 77 if there are no subinterpreters.  CPython 3.6 and later, standard library only.
 """
@@ -96,13 +96,13 @@ def main():
     def own():
         run_all(other_interpreter())
 
-    def lent():
+    def shared():
         there = other_interpreter()
         run(there, BEGIN)
         at_once(run, there, WORK)
         run(there, END)
 
-    {"turns": own, "own": lambda: at_once(own), "lent": lent}[sys.argv[3]]()
+    {"turns": own, "own": lambda: at_once(own), "shared": shared}[sys.argv[3]]()
     recorded.write(sys.argv[2])
 
 

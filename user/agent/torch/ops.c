@@ -295,7 +295,7 @@ static uint64_t tick(void)
 	return filled > OP_BUFFER_RING_BYTES / BUSY_PART ? BUSY_TICK_NS : TICK_NS;
 }
 
-/* Called before listeners are told that the session is over: a range that begins from then on is the next session's. */
+/* Called before listeners hear that the session is over: a range that begins from then on is the next session's. */
 static void send_schedule_and_end(void)
 {
 	if (ops.scheduled)

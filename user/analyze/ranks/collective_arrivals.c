@@ -380,7 +380,7 @@ static int by_key(const void *left, const void *right)
 	return (a->arrived_ns > b->arrived_ns) - (a->arrived_ns < b->arrived_ns);
 }
 
-/* Collectives of one process with the same number cannot be told apart. */
+/* Collectives of one process with the same number cannot be distinguished. */
 static void drop_repeated(struct arriving_rank *rank)
 {
 	struct collective_arrival *list = rank->met.list.items;

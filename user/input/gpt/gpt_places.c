@@ -10,7 +10,7 @@
 #define FIRST 7u  /* at each eighth of the time range */
 #define MOST 127u /* spread over the time range */
 #define OTHERS 8u /* for what the first ones lack */
-#define PIDS 256u /* that are told apart */
+#define PIDS 256u /* pids that are distinguished */
 
 /* ---- the index -------------------------------------------------------------------------------------------------- */
 

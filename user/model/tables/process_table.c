@@ -9,7 +9,7 @@
 
 /*
  * Two start times closer than this are of the same process, unless known otherwise: /proc has them in ticks of 10 ms, a
- * fork record in ns, and no kernel reuses a pid within 100 ms unless told to.
+ * fork record in ns, and no kernel reuses a pid within 100 ms unless a program sets the next pid.
  */
 #define SAME_START_NS 100000000ull
 
