@@ -61,27 +61,72 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static bool is_step(const struct clock_sample *a, const struct clock_sample *b)
+static bool is_step(const struct wall_clock_segment *segment, const struct clock_sample *sample)
 {
-	uint64_t noise = add_saturated(add_saturated(a->error_ns, b->error_ns), STEP_NS);
+	uint64_t noise = add_saturated(add_saturated(segment->error_ns, sample->error_ns), STEP_NS);
 
-	return distance(a->offset_ns, b->offset_ns) > noise;
+	return distance(segment->offset_ns, sample->offset_ns) > noise;
+}
+
+static struct wall_clock_segment segment_of(const struct clock_sample *sample)
+{
+	return (struct wall_clock_segment){.first_ns = sample->mono_ns,
+					   .last_ns = sample->mono_ns,
+					   .offset_ns = sample->offset_ns,
+					   .error_ns = sample->error_ns};
+}
+
+/*
+ * Leaves of the segment's offsets those that the sample allows.  Where it allows none of them, by less than a step, the
+ * gap between the two is an error, too.
+ */
+static void narrow(struct wall_clock_segment *segment, const struct clock_sample *sample)
+{
+	__extension__ __int128 low = (__int128)segment->offset_ns - segment->error_ns;
+	__extension__ __int128 high = (__int128)segment->offset_ns + segment->error_ns;
+	__extension__ __int128 least = (__int128)sample->offset_ns - sample->error_ns;
+	__extension__ __int128 most = (__int128)sample->offset_ns + sample->error_ns;
+
+	segment->last_ns = sample->mono_ns;
+	if (least > high || most < low) {
+		segment->error_ns =
+			add_saturated(segment->error_ns, (uint64_t)(least > high ? least - high : low - most));
+		return;
+	}
+	if (least > low)
+		low = least;
+	if (most < high)
+		high = most;
+	segment->offset_ns = (int64_t)(low + (high - low) / 2);
+	segment->error_ns = (uint64_t)((high - low + 1) / 2);
+}
+
+static void add_segment(struct wall_clock_track *track, const struct wall_clock_segment *segment)
+{
+	if (track->segments.count < SEGMENTS_MAX)
+		array_push(&track->segments, *segment);
 }
 
 static void prepare_track(struct wall_clock_track *track)
 {
+	struct wall_clock_segment segment;
+
 	if (!track->samples.count)
 		return;
 	qsort(track->samples.items, track->samples.count, sizeof(track->samples.items[0]), compare_samples);
-	array_push(&track->segments, 0);
-	track->latest.from_ns = 1;
+	segment = segment_of(&track->samples.items[0]);
 	for (uint32_t i = 1; i < track->samples.count; i++) {
-		if (!is_step(&track->samples.items[i - 1], &track->samples.items[i]))
+		const struct clock_sample *sample = &track->samples.items[i];
+
+		if (!is_step(&segment, sample)) {
+			narrow(&segment, sample);
 			continue;
+		}
 		track->steps++;
-		if (track->segments.count < SEGMENTS_MAX)
-			array_push(&track->segments, i);
+		add_segment(track, &segment);
+		segment = segment_of(sample);
 	}
+	add_segment(track, &segment);
 }
 
 void wall_clock_prepare(struct wall_clock *clock)
@@ -103,75 +148,36 @@ uint64_t wall_clock_steps(const struct wall_clock *clock)
 
 /* One interpretation of a wall time. */
 struct reading {
-	const struct wall_clock_track *track;
-	size_t sample;
-	uint64_t mono_ns;
-	uint64_t outside_ns; /* how far it lies outside the interval where its offset was right */
-	uint64_t away_ns;    /* from the sample */
+	const struct wall_clock_segment *segment;
+	uint64_t outside_ns; /* how far it lies outside the interval where the segment's offset was right */
+	uint64_t away_ns;    /* from the nearest sample of the segment, if it is not between two of them */
 	bool too_early;	     /* before not_before_ns */
 	uint64_t after_ns;   /* how long after not_before_ns, 0: not known */
 };
 
-/* The sample of [first, last] nearest to a time; near: the first guess. */
-static size_t nearest_sample(const struct wall_clock_track *track, size_t first, size_t last, uint64_t mono_ns,
-			     size_t near)
-{
-	const struct clock_sample *samples = track->samples.items;
-	size_t low = first, high = last;
-
-	if (near >= first && near < last && samples[near].mono_ns <= mono_ns && mono_ns <= samples[near + 1].mono_ns) {
-		low = near;
-	} else {
-		while (low < high) {
-			size_t middle = low + (high - low + 1) / 2;
-
-			if (samples[middle].mono_ns <= mono_ns)
-				low = middle;
-			else
-				high = middle - 1;
-		}
-	}
-	if (low < last &&
-	    time_distance(samples[low + 1].mono_ns, mono_ns) < time_distance(samples[low].mono_ns, mono_ns))
-		low++;
-	return low;
-}
-
-/* Functions used in every conversion are inlined. */
-#define INLINE static inline __attribute__((always_inline))
-
-INLINE void compare_with_call(struct reading *reading, uint64_t not_before_ns)
-{
-	reading->too_early = not_before_ns > EARLY_SLACK_NS && reading->mono_ns < not_before_ns - EARLY_SLACK_NS;
-	if (not_before_ns && reading->mono_ns > not_before_ns)
-		reading->after_ns = reading->mono_ns - not_before_ns;
-}
-
-static struct reading read_segment(const struct wall_clock_track *track, size_t segment, uint64_t wall_ns,
+static struct reading read_segment(const struct wall_clock_track *track, size_t index, uint64_t wall_ns,
 				   uint64_t not_before_ns)
 {
-	const struct clock_sample *samples = track->samples.items;
-	size_t count = track->segments.count, first = track->segments.items[segment];
-	size_t last = (segment + 1 < count ? track->segments.items[segment + 1] : track->samples.count) - 1;
-	struct reading reading = {.track = track};
+	const struct wall_clock_segment *segment = &track->segments.items[index];
+	uint64_t mono_ns = wall_ns - (uint64_t)segment->offset_ns;
+	struct reading reading = {.segment = segment};
 
-	/* a first guess finds the sample, whose own offset then gives the time */
-	reading.mono_ns = wall_ns - (uint64_t)samples[first].offset_ns;
-	reading.sample = nearest_sample(track, first, last, reading.mono_ns, track->near);
-	reading.mono_ns = wall_ns - (uint64_t)samples[reading.sample].offset_ns;
-	reading.away_ns = time_distance(reading.mono_ns, samples[reading.sample].mono_ns);
-	if (segment > 0 && reading.mono_ns < samples[first - 1].mono_ns)
-		reading.outside_ns = samples[first - 1].mono_ns - reading.mono_ns;
-	if (segment + 1 < count && reading.mono_ns > samples[last + 1].mono_ns)
-		reading.outside_ns = reading.mono_ns - samples[last + 1].mono_ns;
-	compare_with_call(&reading, not_before_ns);
+	if (index > 0 && mono_ns < segment[-1].last_ns)
+		reading.outside_ns = segment[-1].last_ns - mono_ns;
+	if (index + 1 < track->segments.count && mono_ns > segment[1].first_ns)
+		reading.outside_ns = mono_ns - segment[1].first_ns;
+	if (mono_ns < segment->first_ns)
+		reading.away_ns = segment->first_ns - mono_ns;
+	if (mono_ns > segment->last_ns)
+		reading.away_ns = mono_ns - segment->last_ns;
+	reading.too_early = not_before_ns > EARLY_SLACK_NS && mono_ns < not_before_ns - EARLY_SLACK_NS;
+	if (not_before_ns && mono_ns > not_before_ns)
+		reading.after_ns = mono_ns - not_before_ns;
 	return reading;
 }
 
-INLINE bool is_better(const struct reading *a, const struct reading *b)
+static bool is_better(const struct reading *a, const struct reading *b)
 {
-	if (!b->track)
-		return true;
 	if (a->outside_ns != b->outside_ns)
 		return a->outside_ns < b->outside_ns;
 	if (a->too_early != b->too_early)
@@ -182,123 +188,22 @@ INLINE bool is_better(const struct reading *a, const struct reading *b)
 	return a->away_ns < b->away_ns;
 }
 
-/* Half the width of the sample, plus its largest difference from neighbours on the same side of a step. */
-static uint64_t sample_error(const struct wall_clock_track *track, size_t index)
-{
-	const struct clock_sample *sample = &track->samples.items[index];
-	uint64_t residual = 0;
-
-	for (size_t i = index ? index - 1 : 0; i <= index + 1 && i < track->samples.count; i++) {
-		const struct clock_sample *other = &track->samples.items[i];
-		uint64_t difference = distance(other->offset_ns, sample->offset_ns);
-
-		if (!is_step(sample, other) && difference > residual)
-			residual = difference;
-	}
-	return add_saturated(sample->error_ns, residual);
-}
-
-/* ---- the sample that was used last ------------------------------------------------------------------------------- */
-
-/* The time halfway between two samples. */
-static uint64_t middle_of(const struct clock_sample *samples)
-{
-	return samples[0].mono_ns + (samples[1].mono_ns - samples[0].mono_ns) / 2;
-}
-
-/* Nothing is remembered if the clock was set, as the distance alone does not decide then. */
-static void remember(struct wall_clock_track *track, size_t index)
-{
-	const struct clock_sample *sample = &track->samples.items[index];
-	struct wall_clock_latest *latest = &track->latest;
-
-	*latest = (struct wall_clock_latest){.from_ns = 1};
-	if (track->segments.count > 1)
-		return;
-	*latest = (struct wall_clock_latest){
-		.to_ns = UINT64_MAX, .sample = *sample, .error_ns = sample_error(track, index)};
-	if (index)
-		latest->from_ns = middle_of(sample - 1) + 1;
-	if (index + 1 < track->samples.count) {
-		latest->to_ns = middle_of(sample);
-		latest->to_ns -= latest->to_ns > 0;
-	}
-}
-
-/* The sample of a track nearest to a time, if it is the one used last; else NULL. */
-INLINE const struct clock_sample *latest_for(const struct wall_clock_track *track, uint64_t wall_ns)
-{
-	uint64_t mono_ns = wall_ns - (uint64_t)track->samples.items[0].offset_ns;
-
-	return mono_ns >= track->latest.from_ns && mono_ns <= track->latest.to_ns ? &track->latest.sample : NULL;
-}
-
-INLINE struct reading read_sample(const struct wall_clock_track *track, const struct clock_sample *sample,
-				  uint64_t wall_ns, uint64_t not_before_ns)
-{
-	struct reading reading = {.track = track, .mono_ns = wall_ns - (uint64_t)sample->offset_ns};
-
-	reading.away_ns = time_distance(reading.mono_ns, sample->mono_ns);
-	compare_with_call(&reading, not_before_ns);
-	return reading;
-}
-
-/* Nearly all times are converted with the samples used last. */
-INLINE bool read_by_latest(const struct wall_clock *clock, uint32_t agent, uint64_t wall_ns, uint64_t not_before_ns,
-			   const struct wall_clock_latest **latest)
-{
-	const struct wall_clock_track *collector = &clock->collector, *own = &clock->agents.items[agent];
-	const struct clock_sample *of_collector, *of_own;
-	struct reading by_collector, by_own;
-
-	if (!collector->segments.count || !own->segments.count)
-		return false;
-	of_collector = latest_for(collector, wall_ns);
-	of_own = latest_for(own, wall_ns);
-	if (!of_collector || !of_own)
-		return false;
-	by_collector = read_sample(collector, of_collector, wall_ns, not_before_ns);
-	by_own = read_sample(own, of_own, wall_ns, not_before_ns);
-	*latest = is_better(&by_own, &by_collector) ? &own->latest : &collector->latest;
-	return true;
-}
-
-/* ------------------------------------------------------------------------------------------------------------------ */
-
-static void count_error(struct wall_clock *clock, uint64_t error_ns)
-{
-	if (error_ns > clock->error_ns)
-		clock->error_ns = error_ns;
-}
-
 int64_t wall_clock_offset(struct wall_clock *clock, uint32_t agent, uint64_t wall_ns, uint64_t not_before_ns)
 {
-	struct wall_clock_track *tracks[] = {&clock->collector, agent != NONE ? &clock->agents.items[agent] : NULL};
-	const struct wall_clock_latest *latest;
-	struct reading best = {0};
+	const struct wall_clock_track *track = agent != NONE ? &clock->agents.items[agent] : &clock->collector;
+	struct reading best = {.segment = track->segments.items};
 
-	if (agent != NONE && read_by_latest(clock, agent, wall_ns, not_before_ns, &latest)) {
-		count_error(clock, latest->error_ns);
-		return latest->sample.offset_ns;
-	}
-	for (size_t i = 0; i < 2; i++) {
-		struct reading chosen = {0};
-
-		for (size_t k = 0; tracks[i] && k < tracks[i]->segments.count; k++) {
-			struct reading reading = read_segment(tracks[i], k, wall_ns, not_before_ns);
-
-			if (is_better(&reading, &chosen))
-				chosen = reading;
-		}
-		if (!chosen.track)
-			continue;
-		tracks[i]->near = chosen.sample;
-		remember(tracks[i], chosen.sample);
-		if (is_better(&chosen, &best))
-			best = chosen;
-	}
-	if (!best.track) /* no samples */
+	if (!best.segment) /* no samples */
 		return 0;
-	count_error(clock, sample_error(best.track, best.sample));
-	return best.track->samples.items[best.sample].offset_ns;
+	if (track->segments.count > 1)
+		best = read_segment(track, 0, wall_ns, not_before_ns);
+	for (size_t i = 1; i < track->segments.count; i++) {
+		struct reading reading = read_segment(track, i, wall_ns, not_before_ns);
+
+		if (is_better(&reading, &best))
+			best = reading;
+	}
+	if (best.segment->error_ns > clock->error_ns)
+		clock->error_ns = best.segment->error_ns;
+	return best.segment->offset_ns;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Converts CLOCK_REALTIME to CLOCK_MONOTONIC in a recording.  The difference is constant except for steps
- * (settimeofday, leap second; NTP slews both clocks alike), so samples between two steps agree within their errors, and
- * a time is converted with the nearest sample on its side of a step.
+ * (settimeofday, leap second; NTP slews both clocks alike).  So all samples between two steps are of one offset, which
+ * lies within the error of each, and all times between two steps are converted with that one: kernels that follow each
+ * other do not overlap afterwards.
  */
 #ifndef GPUTRACE_WALL_CLOCK_H
 #define GPUTRACE_WALL_CLOCK_H
@@ -12,20 +13,18 @@
 #include "base/array.h"
 #include "model/events.h"
 
-/* The sample used last, and the times for which it is the nearest. */
-struct wall_clock_latest {
-	uint64_t from_ns, to_ns; /* inclusive, by the offset of the first sample; from > to: not known */
-	uint64_t error_ns;
-	struct clock_sample sample;
+/* An interval without a step. */
+struct wall_clock_segment {
+	uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC of its first and last sample */
+	int64_t offset_ns;	    /* the middle of the offsets that all its samples allow */
+	uint64_t error_ns;	    /* how far the true offset may be from it */
 };
 
 /* Samples of one source: the collector, or the agent of one process. */
 struct wall_clock_track {
 	ARRAY(struct clock_sample) samples; /* by mono_ns once prepared */
-	ARRAY(uint32_t) segments;	    /* first sample of each interval without a step */
+	ARRAY(struct wall_clock_segment) segments;
 	uint64_t steps;
-	size_t near; /* sample used last: the next time is nearly always close to it */
-	struct wall_clock_latest latest;
 };
 
 struct wall_clock {
@@ -47,9 +46,9 @@ void wall_clock_prepare(struct wall_clock *clock);
 uint64_t wall_clock_steps(const struct wall_clock *clock);
 
 /*
- * The offset to subtract from a wall time; agent: a track or NONE.  not_before_ns (0: not known) decides between two
- * candidates if the wall clock was set back and a wall time came twice.  Updates clock->error_ns.  At least one of the
- * tracks used must have a sample.
+ * The offset to subtract from a wall time.  agent: the track of the process's agent, whose wall clock may not be the
+ * machine's; NONE: the collector's.  not_before_ns (0: not known) decides between two candidates if the wall clock was
+ * set back and a wall time came twice.  Updates clock->error_ns.  The track must have a sample.
  */
 int64_t wall_clock_offset(struct wall_clock *clock, uint32_t agent, uint64_t wall_ns, uint64_t not_before_ns);
 
