@@ -3,6 +3,7 @@
 CUPTI whose subscriber another tool holds."""
 
 import json
+import time
 
 import gptlog
 import logfile
@@ -258,6 +259,19 @@ def test_kernels_without_times_are_counted_and_not_plotted(tmp_path):
     assert run.receipt["gpu_operations_untimed"] == run.receipt["file_untimed"] == len(untimed)
     assert run.receipt["launches_joined"] == len(run.launches())
     assert reading.trace_operations(run.trace) == reading.simulated_operations(run.operations("sent"))
+
+
+def test_a_gpu_whose_last_kernel_has_not_ended_may_have_been_busy(tmp_path):
+    """CUPTI has no times of a kernel before it has ended."""
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            for line in ("steps 2", "finish", "launch stuck_600000000us"):
+                target.ask(line)
+            time.sleep(1)  # more than 1 % of the recording
+            stdout = tracer.interrupt().must_be(0).stdout
+    said = " ".join(stdout.split())
+    assert "the GPU may have been busy, not idle: 1 launch lacks GPU times (obedient.py:" in said
+    assert "Work.launch)" in said.partition("may have been busy")[2]
 
 
 @pytest.mark.parametrize("delay_ms", [50, 400])

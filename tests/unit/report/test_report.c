@@ -435,6 +435,35 @@ static void busy_and_idle_are_of_the_time_with_gpu_times(void **state)
 	free(text);
 }
 
+static struct model_call *last_launch(void)
+{
+	for (uint32_t i = model->call_count; i-- > 0;)
+		if (launch_fate(model, &model->calls[i]) == LAUNCH_WHOLE)
+			return &model->calls[i];
+	fail_msg("the sample has launches");
+	return NULL;
+}
+
+static void a_gpu_whose_last_launches_lack_times_may_have_been_busy(void **state)
+{
+	char *text = report_of(model, 200, false), said[160];
+
+	assert_null(strstr(text, "may have been busy"));
+	free(text);
+	for (unsigned i = 0; i < 2; i++) {
+		struct model_call *call = last_launch();
+
+		call->first_gpu = NONE;
+		call->gpu_count = 0;
+		text = report_of(model, 200, false);
+		snprintf(said, sizeof(said), "\n  for up to %s the GPU may have been busy, not idle: %s GPU times (%s",
+			 number_time(model->end_ns - call->start_ns).text, i ? "2 launches lack" : "1 launch lacks",
+			 i ? "the first: " : "");
+		assert_has(text, said);
+		free(text);
+	}
+}
+
 static void work_after_the_end_is_no_overlap(void **state)
 {
 	char *text = report_of(model, 100, false);
@@ -877,6 +906,7 @@ int main(void)
 		TEST(one_loss_is_said_in_the_singular),
 		TEST(launches_without_gpu_times_have_a_table_of_their_own),
 		TEST(busy_and_idle_are_of_the_time_with_gpu_times),
+		TEST(a_gpu_whose_last_launches_lack_times_may_have_been_busy),
 		TEST(work_after_the_end_is_no_overlap),
 		TEST(records_that_went_elsewhere_are_explained),
 		TEST(what_came_from_another_profilers_buffers_is_reported),

@@ -46,6 +46,23 @@ uint64_t report_timed_ns(const struct report *report)
 	return window->end_ns - window->start_ns - window_untimed_ns(window);
 }
 
+/* Says so if more than 1 % of the time may be busy and counts as idle: launches that lack GPU times. */
+static void put_unfinished(struct report *report)
+{
+	const struct unfinished *unfinished = &report->all->untimed.longest;
+	uint64_t length_ns = unfinished->until_ns - unfinished->since_ns;
+	char *line;
+
+	if (length_ns <= report_timed_ns(report) / 100)
+		return;
+	line = line_label(&report->all->lines, unfinished->line);
+	report_line(report, "  for up to %s the GPU may have been busy, not idle: %s launch%s GPU times (%s%s)",
+		    number_time(length_ns).text, number_count(unfinished->launches).text,
+		    unfinished->launches == 1 ? " lacks" : "es lack",
+		    unfinished->launches == 1 ? "" : "the first: ", line);
+	free(line);
+}
+
 /* Says so if GPU times cover less than 99 % of the recording. */
 static void put_untimed(struct report *report)
 {
@@ -110,6 +127,7 @@ static void put_table(struct report *report)
 	}
 	report_table(report, &table);
 	put_untimed(report);
+	put_unfinished(report);
 	report_overlap(report, report->all->gpu_lines.sum);
 }
 
@@ -125,5 +143,6 @@ void report_devices(struct report *report)
 	for (size_t i = 0; i < utilization->rows.count; i++)
 		put_device(report, &utilization->rows.items[i]);
 	put_untimed(report);
+	put_unfinished(report);
 	report_overlap(report, report->all->gpu_lines.sum);
 }
