@@ -14,7 +14,7 @@
  * API alone. GPUTRACE_AGENT_RESUME_SEMAPHORE, raised while YIELD still is, means that the other client has finished:
  * the agent registers again; then both are lowered. YIELD lowered alone means nothing: this happens when the collector
  * dies. GPUTRACE_AGENT_SHARE_SEMAPHORE, raised while YIELD is: the other client wants kinds of GPT_AGENT_SHARED_KINDS,
- * too. GPUTRACE_AGENT_ANEW_SEMAPHORE is raised by a collector that comes to an agent which reported to another one
+ * too. GPUTRACE_AGENT_RESTART_SEMAPHORE is raised by a collector that comes to an agent which reported to another one
  * before: the agent repeats what it reports only once (state, HELLO, names, devices).
  *
  * GPUTRACE_AGENT_CALLS_SEMAPHORE, raised after the state GPT_AGENT_GIVING_UP: the collector has its own probes on
@@ -45,7 +45,7 @@
  * Agent and collector must have the same number: an agent with another one is left alone and reported. Raised by each
  * change of the exported names or of their arguments; tests/unit/agent_library.sh checks that both agree.
  */
-#define GPT_AGENT_ABI 10
+#define GPT_AGENT_ABI 11
 
 /*
  * Exported symbols of the agent.
@@ -84,7 +84,7 @@
 /* Functions that are never called: they carry the probes that raise the counters. */
 #define GPUTRACE_AGENT_YIELD "gputrace_agent_yield"
 #define GPUTRACE_AGENT_RESUME "gputrace_agent_resume"
-#define GPUTRACE_AGENT_ANEW "gputrace_agent_anew"
+#define GPUTRACE_AGENT_RESTART "gputrace_agent_restart"
 #define GPUTRACE_AGENT_SHARE "gputrace_agent_share"
 #define GPUTRACE_AGENT_CALLS "gputrace_agent_calls"
 #define GPUTRACE_AGENT_OPS "gputrace_agent_ops"
@@ -102,7 +102,7 @@
 #define GPUTRACE_AGENT_SCHEDULE_STEP 8u
 #define GPUTRACE_AGENT_YIELD_SEMAPHORE "gputrace_agent_yield_semaphore"			/* unsigned short, in .probes */
 #define GPUTRACE_AGENT_RESUME_SEMAPHORE "gputrace_agent_resume_semaphore"		/* the same */
-#define GPUTRACE_AGENT_ANEW_SEMAPHORE "gputrace_agent_anew_semaphore"			/* the same */
+#define GPUTRACE_AGENT_RESTART_SEMAPHORE "gputrace_agent_restart_semaphore"		/* the same */
 #define GPUTRACE_AGENT_SHARE_SEMAPHORE "gputrace_agent_share_semaphore"			/* the same */
 #define GPUTRACE_AGENT_CALLS_SEMAPHORE "gputrace_agent_calls_semaphore"			/* the same */
 #define GPUTRACE_AGENT_OPS_SEMAPHORE "gputrace_agent_ops_semaphore"			/* the same */

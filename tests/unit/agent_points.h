@@ -12,7 +12,7 @@
 #include "agent/points.h"
 
 unsigned short gputrace_agent_semaphore = 2, gputrace_agent_batch_semaphore = 1;
-unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore, gputrace_agent_anew_semaphore;
+unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore, gputrace_agent_restart_semaphore;
 unsigned short gputrace_agent_calls_semaphore = 1;
 unsigned short gputrace_agent_share_semaphore, gputrace_agent_ops_semaphore, gputrace_agent_shapes_semaphore;
 unsigned short gputrace_agent_torch_memory_semaphore, gputrace_agent_memory_lines_semaphore;

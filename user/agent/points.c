@@ -23,7 +23,7 @@ SEMAPHORE unsigned short gputrace_agent_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_batch_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_yield_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_resume_semaphore = 0;
-SEMAPHORE unsigned short gputrace_agent_anew_semaphore = 0;
+SEMAPHORE unsigned short gputrace_agent_restart_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_share_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_calls_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_ops_semaphore = 0;
@@ -69,7 +69,7 @@ POINT void gputrace_agent_resume(void)
 	__asm__ volatile(POINT_BODY);
 }
 
-POINT void gputrace_agent_anew(void)
+POINT void gputrace_agent_restart(void)
 {
 	__asm__ volatile(POINT_BODY);
 }

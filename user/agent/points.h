@@ -19,7 +19,7 @@
 
 extern unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
 extern unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore;
-extern unsigned short gputrace_agent_anew_semaphore, gputrace_agent_share_semaphore;
+extern unsigned short gputrace_agent_restart_semaphore, gputrace_agent_share_semaphore;
 extern unsigned short gputrace_agent_calls_semaphore;
 extern unsigned short gputrace_agent_ops_semaphore, gputrace_agent_shapes_semaphore;
 extern unsigned short gputrace_agent_stack_semaphore, gputrace_agent_forward_lines_semaphore;
@@ -40,7 +40,7 @@ void gputrace_agent_stack(uint32_t what, uint64_t number);
 /* Never called; see gputrace/agent.h. */
 void gputrace_agent_yield(void);
 void gputrace_agent_resume(void);
-void gputrace_agent_anew(void);
+void gputrace_agent_restart(void);
 void gputrace_agent_share(void);
 void gputrace_agent_calls(void);
 void gputrace_agent_ops(void);
@@ -144,7 +144,7 @@ static inline bool points_schedule_begun(void)
 /* A listener came after the session began. */
 static inline bool points_asked_again(void)
 {
-	return *(volatile unsigned short *)&gputrace_agent_anew_semaphore != 0;
+	return *(volatile unsigned short *)&gputrace_agent_restart_semaphore != 0;
 }
 
 /* The other CUPTI client has finished. */

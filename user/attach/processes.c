@@ -318,8 +318,8 @@ static void probe_agent(struct processes *processes, struct followed *process, s
 	int error = file_attach_agent(processes->files, file);
 
 	if (!error && process->agent_older && !process->agent_live)
-		error = file_raise_agent_counter(&process->restart_links, file, process->pid, GPUTRACE_AGENT_ANEW,
-						 GPUTRACE_AGENT_ANEW_SEMAPHORE);
+		error = file_raise_agent_counter(&process->restart_links, file, process->pid, GPUTRACE_AGENT_RESTART,
+						 GPUTRACE_AGENT_RESTART_SEMAPHORE);
 	process->agent_older = false;
 	if (error && error != -ESRCH)
 		msg_debug("pid %d: its agent cannot be asked: %s", process->pid, strerror(-error));

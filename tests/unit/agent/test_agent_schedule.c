@@ -68,7 +68,7 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	gputrace_agent_anew_semaphore = 0;
+	gputrace_agent_restart_semaphore = 0;
 	if (gputrace_agent_ops_semaphore)
 		leave();
 	feed(&(struct gpt_schedule){0});
@@ -311,7 +311,7 @@ static void who_comes_without_a_schedule_has_everything_recorded(void **state)
 
 	observe((struct gpt_schedule){.wait = 100, .active = 1});
 	iterate("0");
-	gputrace_agent_anew_semaphore = 1;
+	gputrace_agent_restart_semaphore = 1;
 	UNTIL((reported = said_record(GPT_AGENT_SCHEDULE, 1)) && reported->shared);
 	iterate("1");
 	leave();
