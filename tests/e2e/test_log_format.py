@@ -9,6 +9,7 @@ import struct
 import subprocess
 
 import gptlog
+import logfile
 import machine
 import pytest
 import reading
@@ -152,6 +153,7 @@ def traced(tmp_path_factory):
     folder = tmp_path_factory.mktemp("format")
     with tracing.target(folder, truth=folder / "gpu.json") as target:
         with tracing.Tracer(folder, "-p", target.pid) as tracer:
+            tracer.wait_logged(logfile.says_ready)
             for count in range(1, 4):
                 target.ask("steps 5")
                 tracer.wait_logged(has_segments_with_kernels, count)

@@ -280,11 +280,14 @@ def test_what_runs_already_has_gpu_times_for_all_it_does_from_then_on(tmp_path):
 # ---- two at once -------------------------------------------------------------------------------
 
 class Watched:
-    """A gputrace on a program that launches all the time, and the interval in which it reported that it traces."""
+    """A gputrace on a program that launches all the time, and the interval in which its agent recorded."""
 
     def __init__(self, folder, pid):
         folder.mkdir()
         self.folder, self.tracer = folder, tracing.Tracer(folder, "-p", pid)
+
+    def begin(self):
+        self.tracer.wait_logged(logfile.says_ready)
         self.begin_ns = time.monotonic_ns()
 
     def end(self):
@@ -313,8 +316,10 @@ def test_a_second_gputrace_on_a_busy_program_sees_all_as_the_first_does(tmp_path
         tracing.until(lambda: (tmp_path / "gpu.json").exists() and simulated.work(simulated.load(tmp_path / "gpu.json")))
         first = Watched(tmp_path / "first", running.pid)
         with first.tracer:
+            first.begin()
             second = Watched(tmp_path / "second", running.pid)
             with second.tracer:
+                second.begin()
                 second.tracer.wait_logged(lambda log: logfile.gpu_operations(log) > 2000)
                 second.end()
             first.end()
