@@ -60,6 +60,7 @@ def works(target, desk, name="program"):
 def trace_once(target, desk, *options, by=(AS_USER,)):
     target.ask("finish")
     with tracer(desk, "-p", target.pid, *options, by=by) as running:
+        wait_logged(desk, logfile.says_ready)
         works(target, desk)
         done = running.end(signal.SIGINT).must_be(0)
     return must_be_whole(desk, done)
@@ -130,6 +131,7 @@ def test_one_that_starts_cuda_later_is_seen_from_then_on(desk):
 
 def test_what_it_executes_in_its_place_is_seen_too(desk):
     with target(desk) as running, tracer(desk, "-p", running.pid) as traced:
+        wait_logged(desk, logfile.says_ready)
         works(running, desk, "first")
         made = len(reading.simulated_launches(reading.simulated.load(desk / "gpu.json")))
         wait_logged(desk, lambda log: len(logfile.gpu_correlations(log)) >= made)
@@ -151,6 +153,7 @@ def test_two_at_once_and_a_child(desk):
     with target(desk) as one, target(desk, "late", name="other") as two:
         two.ask(f"pipe_child /usr/bin/python3 {OBEDIENT}")
         with tracer(desk, "-p", f"{one.pid},{two.pid}") as traced:
+            wait_logged(desk, lambda log: logfile.agent_states(log).count(logfile.READY) >= 2)
             works(one, desk)
             two.ask("ask_child forget")
             two.ask("ask_child steps 3")
@@ -169,6 +172,7 @@ def test_what_it_has_forked_is_left_out_and_that_is_said(desk):
         child = next(int(line.split()[1]) for line in running.said if line.startswith("child"))
         with tracer(desk, "-p", running.pid) as traced:
             wait_logged(desk, lambda log: logfile.has_note(log, "whether it can use CUDA is not known without root"))
+            wait_logged(desk, logfile.says_ready)
             works(running, desk)
             done = traced.end(signal.SIGINT).must_be(0)
         must_be_whole(desk, done)
@@ -213,6 +217,7 @@ def test_two_gputraces_of_one_process(desk, first, second, waits):
     """With BPF the second gets the records of the agent that works for the first; by the agent alone it reports why it
     has none."""
     with (waiting if waits else target)(desk) as running, tracer(desk, "-p", running.pid, by=(), way=first) as one:
+        wait_logged(desk, logfile.says_ready)
         with tracer(desk, "-p", running.pid, by=(), way=second, name="second") as two:
             if second == "bpf":
                 wait_logged(desk, logfile.says_ready, "second")
@@ -298,6 +303,7 @@ VM_READ = 310  # process_vm_readv(2) on x86-64
 def waiting(desk, *arguments):
     """The same program, started after eval "$(gputrace env)", so that its agent waits."""
     with target(desk, *arguments, by=(AS_USER, "sh", "-c", WAITS, desk / "gputrace")) as running:
+        tracing.until(lambda: sockets(running.pid))
         yield running
 
 
@@ -321,6 +327,7 @@ def test_one_that_waits_needs_no_right(desk):
             command = [AS_USER, desk / "gputrace", "-v", *tracing.outputs(desk, "trace.gpt", "trace.json"), "-p", running.pid]
             with tracing.Running(command, desk, preexec_fn=no_ptrace) as traced:
                 traced.wait_line("gputrace: tracing", "stderr")
+                wait_logged(desk, logfile.says_ready)
                 works(running, desk)
                 done = traced.end(signal.SIGINT).must_be(0)
             must_be_whole(desk, done)
@@ -334,6 +341,7 @@ def test_one_that_waits_can_be_traced_in_each_other_way(desk):
         for by in ((), (AS_USER,)):
             trace_once(running, desk, by=by)
         with tracer(desk, "-p", running.pid, by=(), way="bpf") as traced:
+            wait_logged(desk, logfile.says_ready)
             works(running, desk)
             traced.end(signal.SIGINT).must_be(0)
         assert reading.trace_line_ns(reading.trace_of(desk / "trace.json")) == reading.truth_line_ns(reading.program(desk / "program.json"))
@@ -346,6 +354,7 @@ def test_one_that_waits_with_another_copy_of_the_agent_is_traced_on(desk):
     for path in (machine.GPUTRACE, machine.AGENT):
         shutil.copy(path, other)
     with target(desk, by=(AS_USER, "sh", "-c", WAITS, other / "gputrace")) as running:
+        tracing.until(lambda: sockets(running.pid))
         with tracer(desk, "-p", running.pid) as traced:
             wait_logged(desk, lambda log: logfile.totals_reported(log) > 12)  # four a second: three checks by gputrace
             works(running, desk)
@@ -363,7 +372,7 @@ def test_one_that_waits_has_no_descriptor_for_it_and_its_children_neither(desk):
             open_files = [os.readlink(path) for path in pathlib.Path(f"/proc/{pid}/fd").iterdir()]
             assert not [name for name in open_files for inode in inodes if inode in name]
         assert "gputrace-waits" not in tracing.threads(child)
-        assert tracing.threads(running.pid).count("gputrace-waits") == 2
+        tracing.until(lambda: tracing.threads(running.pid).count("gputrace-waits") == 2)
         assert "waits there to be asked" in tracing.command(desk, AS_USER, desk / "gputrace", "doctor", "-p", running.pid).stdout
 
 
@@ -372,6 +381,7 @@ def test_one_that_closes_all_descriptors_all_the_time_keeps_its_own(desk):
     program = tracing.on_simgpu(desk / "gpu.json", "/usr/bin/python3", machine.PROGRAMS / "closes_meanwhile.py", CUDART)
     with tracing.Running([AS_USER, "sh", "-c", WAITS, desk / "gputrace", *program], desk) as running:
         pid = running.wait_line("ready").split()[1]
+        tracing.until(lambda: sockets(pid))
         for number in range(6):
             command = [AS_USER, desk / "gputrace", "-v", *tracing.outputs(desk, f"{number}.gpt", f"{number}.json"), "-p", pid]
             with tracing.Running(command, desk, preexec_fn=no_ptrace) as traced:
@@ -409,6 +419,7 @@ def ask(desk, running, by):
 def test_nobody_of_a_user_namespace_listens_to_no_one_of_that_number(desk):
     """In its user namespace every foreign user has the number 65534."""
     with target(desk, by=(AS_USER, "unshare", "--user", "--map-user=65534", "sh", "-c", WAITS, desk / "gputrace")) as running:
+        tracing.until(lambda: sockets(running.pid))
         ask(desk, running, AS_OTHER)
         assert tracing.agent_status(running.pid)[1] == 0
         running.end().must_be(0)
@@ -420,7 +431,7 @@ def test_a_name_that_another_has_taken_is_passed_over(desk):
                                 "/usr/bin/python3", OBEDIENT)
     with tracing.Running([AS_USER, "sh", "-c", WAITS, desk / "gputrace", *command], desk) as running:
         running.pid = int(running.wait_line("ready").split()[1])
-        assert len(sockets(running.pid)) == 2
+        tracing.until(lambda: len(sockets(running.pid)) == 2)
         trace_once(running, desk)
 
 
