@@ -15,6 +15,8 @@ import reading
 import tracing
 
 STEPS = 50
+RUNNING = 2  # GPT_AGENT_RUNNING of agent.h
+INTERVAL = ("--interval", "10s")  # also the length of the shown span, in which all of the work must be
 
 
 @pytest.fixture
@@ -25,8 +27,14 @@ def target(tmp_path):
         yield target
 
 
+def records(pid):
+    """Whether an agent is at work in that process."""
+    return "libgputrace-agent" in tracing.Path(f"/proc/{pid}/maps").read_text() and tracing.agent_status(pid)[0] == RUNNING
+
+
 def work(target, folder):
     """Runs some steps; returns the program's own record of their launches."""
+    tracing.until(lambda: records(target.pid))
     target.ask("forget")
     target.ask(f"steps {STEPS}")
     target.ask("finish")
@@ -46,7 +54,7 @@ class Blocks(tracing.Running):
     """gputrace top without a terminal."""
 
     def __init__(self, folder, *arguments, env=None):
-        super().__init__([machine.GPUTRACE, "top", "--interval", "500ms", *arguments], folder, env, stdin=None)
+        super().__init__([machine.GPUTRACE, "top", *INTERVAL, *arguments], folder, env, stdin=None)
         self.wait_line("gputrace: tracing", "stderr")
 
     def block(self, wanted):
@@ -116,7 +124,7 @@ class Screen:
     def processes(self):
         """Pids of the processes that draw the screen."""
         found = tracing.command(self.folder, "pgrep", "-x", "gputrace-top").stdout.split()
-        return [int(pid) for pid in found if os.readlink(f"/proc/{pid}/cwd") == str(self.folder)]
+        return [int(pid) for pid in found if os.path.realpath(f"/proc/{pid}/cwd") == str(self.folder)]
 
     def __enter__(self):
         return self
@@ -126,8 +134,8 @@ class Screen:
 
 
 def test_keys_choose_tables_rows_and_stacks_and_write_a_file(target, tmp_path):
-    with Screen(tmp_path, target.pid) as screen:
-        screen.says("waiting for the first records")
+    with Screen(tmp_path, target.pid, *INTERVAL) as screen:
+        screen.says("gputrace top  ")
         wanted = calls_by_line(work(target, tmp_path))
         screen.says(f"{sum(wanted.values()):,} launches")
         screen.type("Space")
@@ -147,7 +155,7 @@ def test_keys_choose_tables_rows_and_stacks_and_write_a_file(target, tmp_path):
         screen.says(re.compile(r"gputrace-[\d-]+\.json\.gz: written, the last \d+ s"))
         screen.type("q")
         screen.says("ended-0")
-        tracing.until((tmp_path / "after").exists)
+        tracing.until(lambda: (tmp_path / "after").exists() and (tmp_path / "after").read_text())
     assert (tmp_path / "after").read_text() == (tmp_path / "before").read_text()
     (file,) = tmp_path.glob("gputrace-*.json.gz")
     events = json.loads(gzip.decompress(file.read_bytes()))["traceEvents"]
@@ -157,7 +165,7 @@ def test_keys_choose_tables_rows_and_stacks_and_write_a_file(target, tmp_path):
 
 def test_ctrl_c_ends_it_and_a_smaller_terminal_is_filled(target, tmp_path):
     with Screen(tmp_path, target.pid) as screen:
-        screen.says("waiting for the first records")
+        screen.says("gputrace top  ")
         screen.do("resize-window", "-x", "60", "-y", "10")
         screen.says("Enter stacks", lambda: target.ask("steps 1"))
         screen.says("[1 lines]")
@@ -167,12 +175,12 @@ def test_ctrl_c_ends_it_and_a_smaller_terminal_is_filled(target, tmp_path):
 
 def test_the_terminal_is_as_it_was_when_the_screens_process_is_killed(target, tmp_path):
     with Screen(tmp_path, target.pid) as screen:
-        screen.says("waiting for the first records")
+        screen.says("gputrace top  ")
         (pid,) = screen.processes()
         os.kill(pid, signal.SIGKILL)
         screen.type("C-c")
         screen.says("ended-0")
-        tracing.until((tmp_path / "after").exists)
+        tracing.until(lambda: (tmp_path / "after").exists() and (tmp_path / "after").read_text())
     assert (tmp_path / "after").read_text() == (tmp_path / "before").read_text()
 
 
