@@ -15,6 +15,7 @@ import tracing
 SEED = 20240607  # for the moments at which gputrace is killed
 KILLS = range(20)
 
+CODE = 4  # type of the log's records of code
 STEPS = 120
 TRAIN = (machine.WORKLOADS / "train.py", "--steps", STEPS, "--graph")
 
@@ -27,6 +28,12 @@ def moment(number, longest_s):
 def reap(pid):
     """Exit status of a process that this one inherited when its parent was killed."""
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def children():
+    """Pids of this process's children that have not ended."""
+    pids = tracing.Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return {pid for pid in pids if tracing.state(tracing.Path("/proc") / pid) not in "ZX"}
 
 
 def reap_orphans():
@@ -65,6 +72,7 @@ def assert_right_result(truth, simulated):
 @pytest.mark.parametrize("number", KILLS)
 def test_a_command_ends_right_when_gputrace_is_killed(tmp_path, number):
     reap_orphans()  # left by other tests
+    others = children()
     program = [machine.any_python(), *TRAIN, "--truth", tmp_path / "program.json"]
     program = tracing.on_simgpu(tmp_path / "gpu.json", *program)
     command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.json", "trace.gpt"), "--", *program]
@@ -76,6 +84,7 @@ def test_a_command_ends_right_when_gputrace_is_killed(tmp_path, number):
         running.process.wait(tracing.PATIENCE_S)
         tracing.until(lambda: not tracing.marked(running.mark))  # the command and the guard have ended
         said = "".join(running.said) + running.process.stdout.read()
+    tracing.until(lambda: children() <= others)  # a process that is just ending has no environment with the mark
     codes = reap_orphans()
     if 127 not in codes and said:
         assert codes == {0}
@@ -112,6 +121,7 @@ def test_a_command_is_held_until_each_of_its_libraries_is_probed(tmp_path, libra
 @pytest.mark.parametrize("number", range(8))
 def test_a_command_that_is_held_goes_on_when_gputrace_is_killed(tmp_path, libraries, number):
     reap_orphans()  # left by other tests
+    others = children()
     command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.json"), "--agent", "off", "--", machine.any_python(),
                machine.PROGRAMS / "loads.py", libraries]
     with tracing.Running(command, tmp_path) as running:
@@ -122,6 +132,7 @@ def test_a_command_that_is_held_goes_on_when_gputrace_is_killed(tmp_path, librar
         tracing.until(lambda: not tracing.marked(running.mark))
         said = running.process.stdout.read()
     assert f"loaded {LIBRARIES}\n" in said
+    tracing.until(lambda: children() <= others)
     assert reap_orphans() == {0}
 
 
@@ -167,7 +178,8 @@ def killed_with_log(folder):
     with tracing.Running(command, folder) as running:
         running.wait_line("ready")
         running.ask("steps 50")
-        tracing.until(lambda: any(logfile.has_calls(log) for log in folder.glob("trace.gpt.part-*")))
+        tracing.until(lambda: any(logfile.has_kernel(log) and logfile.says(log, CODE, b"Block.forward")
+                                  for log in folder.glob("trace.gpt.part-*")))
         running.process.kill()
         running.process.wait(tracing.PATIENCE_S)
     (log,) = folder.glob("trace.gpt.part-*")
@@ -306,7 +318,7 @@ def test_no_probe_and_no_thread_is_left_where_the_agent_was(tmp_path, copied_sim
         running.process.wait(tracing.PATIENCE_S)
         running.ask("steps 2")
         assert [path.name for path in (agent, *probed_files(copied_simgpu)) if not is_untouched(pid, path)] == []
-        assert not has_agent_thread(pid)
+        tracing.until(lambda: not has_agent_thread(pid))
 
 
 @pytest.mark.alone  # another test's trace may have probes in the same libpython
