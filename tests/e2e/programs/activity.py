@@ -12,6 +12,7 @@ import ctypes
 import functools
 import json
 import os
+import resource
 import sys
 import threading
 import time
@@ -19,6 +20,7 @@ import time
 CPU_S = 0.6
 WAIT_S = 0.05
 WAITS = 6
+COMPETE_S = 0.25
 CROWD = 3000
 truth = {"cpu": {}, "waits": {}}
 
@@ -36,6 +38,7 @@ def note_cpu(name, spent_s):
 
 
 def note_waits(name, durations):
+    durations = [ns for ns, slept in durations if slept]
     truth["waits"][name] = {"count": len(durations), "ns": sum(durations), "tid": thread_id()}
 
 
@@ -87,10 +90,25 @@ def busy():
 
 # ---- waits -------------------------------------------------------------------------------------
 
+def without_cpu_ns():
+    """How long this thread could run and had no CPU."""
+    with open("/proc/thread-self/schedstat") as file:
+        return int(file.read().split()[1])
+
+
+def switches():
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+
+
 def timed(wait, *arguments):
+    """(time of the wait, without that for which this thread had no CPU; whether it left the CPU: what it waits for may
+    have come before)"""
     start = int(time.monotonic() * 1e9)
+    late, before = without_cpu_ns(), switches()
     wait(*arguments)
-    return int(time.monotonic() * 1e9) - start
+    slept = switches() > before
+    late = without_cpu_ns() - late
+    return int(time.monotonic() * 1e9) - start - late, slept
 
 
 def sleeps(seconds):
@@ -168,15 +186,14 @@ def waits():
     note_waits("waits_for_child", wait_for_children())
 
 
-def competes_for_gil(until_s):
+def competes_for_gil():
     x = 0
-    while time.monotonic() < until_s:
+    while thread_time() < COMPETE_S:
         x += 1
 
 
 def competes():
-    until_s = time.monotonic() + 0.5
-    threads = [threading.Thread(target=competes_for_gil, args=(until_s,)) for _ in range(2)]
+    threads = [threading.Thread(target=competes_for_gil) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
