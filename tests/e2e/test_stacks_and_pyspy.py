@@ -22,12 +22,18 @@ def dump(folder, python, pid):
             for thread in json.loads(done.stdout)]
 
 
+def paused(pid):
+    """Number of threads that have made their launches and wait in pause(2), call 34 on x86-64."""
+    return sum(path.read_text().split()[0] == "34" for path in tracing.Path(f"/proc/{pid}/task").glob("*/syscall"))
+
+
 def test_py_spy_sees_the_same_frames_in_a_blocked_process(every_python, tmp_path):
     program = [every_python, machine.PROGRAMS / "blocked.py", machine.cudart(), tmp_path / "truth.json"]
     with tracing.Running(program, tmp_path) as running:
         running.wait_line("ready")
         with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
             running.ask("go")
+            tracing.until(lambda: paused(running.pid) == 5)
             seen = dump(tmp_path, machine.any_python(), running.pid)
             tracer.interrupt().must_be(0)
     got = stacks.traced(tmp_path / "trace.json")
