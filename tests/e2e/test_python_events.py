@@ -33,7 +33,9 @@ def traced(folder, python, *requests, options=()):
                 program.ask(request)
             tracer.interrupt().must_be(0)
         program.end()
-    return reading.trace_of(folder / "trace.json"), reading.program(folder / "truth.json")
+    truth = reading.program(folder / "truth.json")
+    truth["zero_ns"] = reading.start_ns(folder / "trace.gpt")  # of the trace's times, by the program's clock
+    return reading.trace_of(folder / "trace.json"), truth
 
 
 def span(event, trace):
@@ -63,9 +65,7 @@ def test_each_collection_is_a_slice_of_its_generation(inside):
 def test_collections_lie_at_their_times_on_their_threads(inside):
     trace, truth = inside
     slices = sorted(chrome.events(trace, "python_gc"), key=lambda e: e["ts"])
-    # Slices and callbacks have the same clock with different zeros: the first pair gives the offset.
-    first = truth["collections"][0]
-    offset = first[1] - chrome.ns(slices[0]["ts"])
+    offset = truth["zero_ns"]
     longest = max(stop - start for _, start, stop, _ in truth["collections"])
     for event, (_, start, stop, thread) in zip(slices, truth["collections"]):
         begin, end = span(event, trace)
