@@ -7,6 +7,8 @@ import pytest
 import reading
 import tracing
 
+pytestmark = pytest.mark.alone  # a gputrace that gets no processor for a second would lose launches, too
+
 BUSY = "its loader does not answer"
 
 
