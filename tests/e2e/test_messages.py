@@ -200,13 +200,14 @@ def test_a_program_that_has_ended_is_not_asked_whether_it_is_idle(tmp_path):
 
 
 def test_a_program_that_goes_on_is(tmp_path):
-    with tracing.Running(["sleep", "60"], tmp_path) as sleep:
+    with tracing.Running(["sleep", "infinity"], tmp_path) as sleep:
         report = said(tracing.gputrace(tmp_path, "-p", sleep.pid, "-d", "100ms").must_be(0))
     assert f"{IDLE}, or does it wait? `gputrace doctor -p {sleep.pid}`" in report
 
 
 def test_doctor_cuts_nothing_in_a_pipe_and_breaks_lines_on_a_terminal(tmp_path):
-    with tracing.Running(["sh", "-c", "read line", "x" * 200], tmp_path) as running:
+    with tracing.Running(["sh", "-c", "echo ready; read line", "x" * 200], tmp_path) as running:
+        running.wait_line("ready")
         piped = tracing.gputrace(tmp_path, "doctor", "-p", running.pid).stdout
         outer, terminal = os.openpty()
         subprocess.run(["stty", "cols", "80"], stdin=terminal, check=True)
