@@ -308,8 +308,14 @@ static const struct gpt_process_event fork_event = {.hdr = {.size = sizeof(fork_
 
 static void a_duration_ends_the_trace_in_time(void **state)
 {
-	struct outcome outcome = run((struct run_options){.duration_ns = 120 * MILLISECOND});
+	struct outcome outcome;
 
+	/* A busy machine makes a run longer, never shorter: one of many is undisturbed. */
+	for (unsigned i = 0; i < 50; i++) {
+		outcome = run((struct run_options){.duration_ns = 120 * MILLISECOND});
+		if (outcome.err || outcome.took_ns < 400 * MILLISECOND)
+			break;
+	}
 	assert_int_equal(outcome.err, 0);
 	assert_int_equal(outcome.result.reason, GPT_END_DURATION);
 	assert_true(outcome.took_ns >= 120 * MILLISECOND);
@@ -322,9 +328,10 @@ static void a_trace_ends_when_no_followed_process_lives(void **state)
 	struct outcome outcome;
 
 	fake.live = 0;
-	outcome = run((struct run_options){.end_with_targets = true, .duration_ns = 5000 * MILLISECOND});
+	outcome = run((struct run_options){.end_with_targets = true, .duration_ns = 60000 * MILLISECOND});
 	assert_int_equal(outcome.result.reason, GPT_END_TARGETS_GONE);
-	assert_true(outcome.took_ns < 1000 * MILLISECOND);
+	assert_int_equal(fake.ticks, 1);
+	assert_true(outcome.took_ns < 30000 * MILLISECOND);
 }
 
 static uint32_t first_over, last_over;
@@ -401,12 +408,13 @@ static void a_signal_ends_the_trace_cleanly(void **state)
 	struct outcome outcome;
 
 	fake.signals_at_tick = 2;
-	outcome = run((struct run_options){.duration_ns = 5000 * MILLISECOND});
+	outcome = run((struct run_options){.duration_ns = 60000 * MILLISECOND});
 	assert_int_equal(outcome.err, 0);
 	assert_int_equal(outcome.result.reason, GPT_END_INTERRUPTED);
 	assert_false(outcome.result.abandoned);
 	assert_int_equal(outcome.of_type[GPT_END], 1);
-	assert_true(outcome.took_ns < 1000 * MILLISECOND);
+	assert_int_equal(fake.ticks, 2);
+	assert_true(outcome.took_ns < 30000 * MILLISECOND);
 }
 
 static void a_signal_sent_to_us_alone_does_not_wait_for_the_command(void **state)
@@ -414,9 +422,10 @@ static void a_signal_sent_to_us_alone_does_not_wait_for_the_command(void **state
 	struct outcome outcome;
 
 	fake.signals_at_tick = 2;
-	outcome = run((struct run_options){.command_ended = on_command_ended, .duration_ns = 5000 * MILLISECOND});
+	outcome = run((struct run_options){.command_ended = on_command_ended, .duration_ns = 60000 * MILLISECOND});
 	assert_int_equal(outcome.result.reason, GPT_END_INTERRUPTED);
-	assert_true(outcome.took_ns < 1000 * MILLISECOND);
+	assert_int_equal(fake.ticks, 2);
+	assert_true(outcome.took_ns < 30000 * MILLISECOND);
 }
 
 static void a_command_that_cannot_be_executed_ends_the_trace_with_its_error(void **state)
@@ -448,12 +457,17 @@ static void the_ring_is_drained_while_a_process_is_slow_to_attach(void **state)
 	assert_true(outcome.of_type[GPT_CALL] >= 19);
 }
 
+static bool on_consumed(void *context)
+{
+	return fake.consumed > 4;
+}
+
 static void every_record_of_the_ring_is_in_the_log(void **state)
 {
 	struct outcome outcome;
 
 	fake.always = &call.hdr;
-	outcome = run((struct run_options){.duration_ns = 60 * MILLISECOND});
+	outcome = run((struct run_options){.command_ended = on_consumed});
 	assert_true(outcome.of_type[GPT_CALL] > 2);
 	assert_int_equal(outcome.of_type[GPT_CALL], outcome.result.calls);
 	/* One for each time the ring was consumed with the probes in place. */
@@ -479,7 +493,7 @@ static void what_begins_after_the_end_is_not_of_the_recording(void **state)
 	static struct gpt_call late = {.hdr = {.size = sizeof(late), .type = GPT_CALL}};
 	struct outcome outcome;
 
-	late.time_ns = monotonic_ns() + 1000 * MILLISECOND;
+	late.time_ns = monotonic_ns() + 3600000 * MILLISECOND; /* no run takes so long */
 	fake.on_stop = &late.hdr;
 	outcome = run((struct run_options){.duration_ns = 20 * MILLISECOND});
 	assert_int_equal(outcome.of_type[GPT_CALL], 0);
@@ -498,7 +512,8 @@ static void what_arrives_while_probes_are_taken_away_is_recorded(void **state)
 
 static void attach_is_ticked_at_least_every_50_ms(void **state)
 {
-	run((struct run_options){.duration_ns = 300 * MILLISECOND});
+	command_ends_at_tick = 20;
+	run((struct run_options){.command_ended = on_command_ended});
 	/* A busy machine makes gaps longer, never shorter; on an idle one they are 20 ms. */
 	assert_true(fake.shortest_gap_ns && fake.shortest_gap_ns < 50 * MILLISECOND);
 }
@@ -506,25 +521,29 @@ static void attach_is_ticked_at_least_every_50_ms(void **state)
 static void attach_is_ticked_when_it_asked_for_it(void **state)
 {
 	fake.due_in_ns = MILLISECOND;
-	run((struct run_options){.duration_ns = 200 * MILLISECOND});
-	assert_true(fake.soon >= 5); /* otherwise at most the last tick is */
+	command_ends_at_tick = 100;
+	run((struct run_options){.command_ended = on_command_ended});
+	assert_true(fake.soon >= 5); /* otherwise none is */
 }
 
 /* The ring is readable whenever it is not empty: only a new wake-up must wake the thread. */
 static void a_ring_that_stays_readable_does_not_keep_the_thread_awake(void **state)
 {
+	struct outcome outcome;
 	uint64_t one = 1;
 
 	assert_int_equal(write(fake.wait_fd, &one, sizeof(one)), sizeof(one));
-	run((struct run_options){.duration_ns = 100 * MILLISECOND});
-	assert_true(fake.consumed < 100); /* about 10; a thread that stays awake makes thousands */
+	outcome = run((struct run_options){.duration_ns = 100 * MILLISECOND});
+	/* about one in 20 ms; a thread that stays awake makes many in each */
+	assert_true(fake.consumed < outcome.took_ns / MILLISECOND);
 }
 
 static void the_clock_is_sampled_at_start_each_second_and_end(void **state)
 {
 	struct outcome outcome = run((struct run_options){.duration_ns = 1100 * MILLISECOND});
 
-	assert_int_equal(outcome.of_type[GPT_CLOCK], 3);
+	/* On a busy machine the run may take longer. */
+	assert_in_range(outcome.of_type[GPT_CLOCK], 3, 2 + outcome.took_ns / (1000 * MILLISECOND));
 }
 
 static void the_end_holds_the_counters_and_the_ring(void **state)
@@ -557,13 +576,13 @@ static void a_full_disk_ends_the_trace_and_the_log_says_so(void **state)
 	free(schema_text(&schema_bytes));
 	limit.rlim_cur = sizeof(struct gpt_log_header) + schema_bytes + 700; /* room for a segment or two */
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	outcome = run((struct run_options){.duration_ns = 10000 * MILLISECOND});
+	outcome = run((struct run_options){.duration_ns = 60000 * MILLISECOND});
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	assert_int_equal(outcome.err, 0);
 	assert_int_equal(outcome.result.reason, GPT_END_DISK);
 	assert_int_equal(outcome.result.error, -EFBIG);
 	assert_int_equal(outcome.end.reason, GPT_END_DISK);
-	assert_true(outcome.took_ns < 5000 * MILLISECOND);
+	assert_true(outcome.took_ns < 30000 * MILLISECOND);
 	assert_true(fake.stopped);
 }
 
@@ -571,14 +590,15 @@ static void the_clock_sample_is_tight_and_right(void **state)
 {
 	struct gpt_clock sample;
 	struct timespec wall;
-	int64_t difference;
+	int64_t before_ns, after_ns, then_ns;
 
 	clock_sample(&sample);
+	before_ns = (int64_t)monotonic_ns();
 	clock_gettime(CLOCK_REALTIME, &wall);
-	difference =
-		(int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - ((int64_t)monotonic_ns() + sample.wall_offset_ns);
+	after_ns = (int64_t)monotonic_ns();
+	then_ns = (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - sample.wall_offset_ns;
 	assert_true(sample.error_ns < 1000000);
-	assert_true(llabs(difference) < 50000000);
+	assert_true(before_ns - 50000000 < then_ns && then_ns < after_ns + 50000000);
 }
 
 #define behaviour(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
