@@ -3,12 +3,12 @@
 #
 #   gpu-kit                one folder, and the same as .tar.gz, that needs Linux, an NVIDIA driver, Python and PyTorch
 #   check-gpu              makes it and runs it on this machine's GPU; 77 where there is none
-#   check-gpu-simulated    runs it on the simulated GPU, less of everything (KIT_FLAGS)
+#   check-gpu-simulated    runs it on the simulated GPU, less of everything and beside other work (KIT_FLAGS)
 
 KIT := $(BUILD)/gpu-kit
 KIT_PROBE := $(BUILD)/tests/gpu/probes/cupti_probe
 KIT_UNZSTD := $(BUILD)/tests/gpu/probes/unzstd
-KIT_FLAGS ?= --quick --at-once 2
+KIT_FLAGS ?= --quick --at-once 2 --patience 4 --seconds 1800
 KIT_MOST_MIB := 40
 OBJECTS += $(KIT_PROBE).o $(KIT_UNZSTD).o
 

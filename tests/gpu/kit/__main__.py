@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""check-gpu [--out FOLDER] [--only NAME,...] [--quick] [--seconds N] [--at-once N] [--keep] [--list]
+"""check-gpu [--out FOLDER] [--only NAME,...] [--quick] [--seconds N] [--patience N] [--at-once N] [--keep] [--list]
 
 Puts gputrace's claims to the test on this machine's GPU.  Ends within N seconds (540), whatever fails.
 
   --out FOLDER   where check-gpu.json and check-gpu.log go (default: here)
   --only NAMES   these checks only
   --quick        less of everything: shows that the kit works, proves little
+  --patience N   each check may take N times as long: for a machine that is busy with other work (1)
   --at-once N    N checks at a time (1)
   --keep         leave the traces in a folder FOLDER/raw-...
   --list         what there is to check
@@ -41,6 +42,7 @@ def arguments():
     parser.add_argument("--out", default=".")
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=int, default=TOTAL_S)
+    parser.add_argument("--patience", type=int, default=1)
     parser.add_argument("--at-once", type=int, default=1)
     for flag in ("quick", "keep", "list"):
         parser.add_argument(f"--{flag}", action="store_true")
@@ -52,9 +54,9 @@ def arguments():
     return options
 
 
-def doctor(files):
+def doctor(files, timeout_s):
     """The first finding is the result of gputrace doctor."""
-    status, text = bounded.run([place.GPUTRACE, "doctor"], DOCTOR_S)
+    status, text = bounded.run([place.GPUTRACE, "doctor"], timeout_s)
     text, good = text.rstrip(), status == 0
     files.say(text)
     missing = [row.split()[0] for row in text.splitlines() if row[16:23] == "missing"]
@@ -92,7 +94,8 @@ class Run:
             self.files.add(outcome.finding(check.name, f"no time left; {check.about}", outcome.SKIPPED), check.name, 0)
             return
         options = {"facts": self.files.facts, "simulated": self.simulated, "quick": self.options.quick}
-        self.running.append(runner.Running(check, self.raw / check.name, options, min(check.budget_s, left)))
+        budget_s = min(check.budget_s * self.options.patience, left)
+        self.running.append(runner.Running(check, self.raw / check.name, options, budget_s))
 
     def wait_while(self, condition):
         while condition():
@@ -133,11 +136,11 @@ def main():
     folder = pathlib.Path(options.out).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     files = outcome.Files(folder, {"date": time.strftime("%Y-%m-%d %H:%M:%S %z")})
-    doctor(files)
+    doctor(files, DOCTOR_S * options.patience)
     if os.geteuid() != 0:
         files.say("check-gpu: tracing needs root")
         return outcome.EXIT_FAILED
-    files.facts.update(machine.ask(FACTS_S))
+    files.facts.update(machine.ask(FACTS_S * options.patience))
     if not files.facts.get("gpu"):
         files.say(f"check-gpu: no GPU that PyTorch can use ({files.facts.get('why', 'it finds none')}): nothing was run")
         files.write()

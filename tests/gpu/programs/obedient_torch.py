@@ -16,6 +16,7 @@ import torch
 
 from kinds import KINDS, Unavailable
 
+AHEAD = 10  # steps that the GPU has before it when a measurement begins
 WARM_UP = 3  # steps until optimizers have their state, allocators their memory, and libraries chose their kernels
 
 steps = {}
@@ -126,7 +127,8 @@ def cost(count, name):
 
 def between_events(step):
     first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    step()  # keeps the GPU busy until the first event, so that the event marks the start of work, not of a wait
+    for _ in range(AHEAD):  # keeps the GPU busy until the first event, so that the event marks the start of work, not of a wait
+        step()
     first.record()
     marked_steps_without_wait(step)
     last.record()

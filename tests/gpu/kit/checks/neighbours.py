@@ -15,7 +15,7 @@ LAUNCHES = 200  # in a step of the kind "small"
 STEPS = 5
 HOLDER_S = 3  # enough time for an agent to register with CUPTI, if it did
 RECORD_KERNELS = "1"  # MODE_KERNELS of cupti_probe.c
-SETTLE_S = 8  # the agent records again within two seconds of a session's end, or never if CUPTI is still held
+SETTLE_S = 20  # the agent records again within two seconds of a session's end, except on a busy machine or if CUPTI is held
 REASONS = ("holds CUPTI", "was recording", "went to another profiler", "had CUPTI", "no GPU times")
 
 

@@ -15,6 +15,7 @@ from program import Torch, environment
 
 CYCLES, KILLS = 100, 50
 TRACED_MS = 600  # the agent enters after a quarter of a second of launches
+QUICK_TRACED_MS = 3000  # beside other programs on few processors it takes longer
 MOST_BEFORE_KILL_S = 1.0
 LEAST_LEFT_S = 25  # reserved for the programs' exit
 MOST_LEAK = 4 << 20
@@ -27,9 +28,9 @@ def gputrace(pid, *options):
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, env=environment())
 
 
-def come_and_go(pid):
+def come_and_go(pid, ms):
     """A whole trace; returns (its output if it failed, whether there were GPU times)."""
-    tracer = gputrace(pid, "-d", f"{TRACED_MS}ms")
+    tracer = gputrace(pid, "-d", f"{ms}ms")
     said, _ = tracer.communicate()
     joined = JOINED.search(said)
     return said if tracer.returncode else None, bool(joined and joined[1] != "0")
@@ -82,12 +83,13 @@ def training(bench):
     """Runs side by side (a trace takes a second or two): programs that are traced, one whose gputraces are killed, and
     one that is undisturbed."""
     rng, traced = random.Random(7), bench.size(4 if bench.facts["cpus"] >= 8 else 2, 1)
-    disturbances = [Disturbance(bench, come_and_go, bench.size(CYCLES, 4) // traced) for _ in range(traced)]
+    ms = bench.size(TRACED_MS, QUICK_TRACED_MS)
+    disturbances = [Disturbance(bench, lambda pid: come_and_go(pid, ms), bench.size(CYCLES, 4) // traced) for _ in range(traced)]
     disturbances.append(Disturbance(bench, lambda pid: come_and_be_killed(pid, rng), bench.size(KILLS, 4)))
     with contextlib.ExitStack() as stack:
         programs = [stack.enter_context(Torch()) for _ in range(traced + 2)]
         # Memory that PyTorch and CUPTI allocate once and keep is no leak.
-        trained(programs, bench.folder / "stop-first", lambda: [come_and_go(torch.pid) for torch in programs[:-1]])
+        trained(programs, bench.folder / "stop-first", lambda: [come_and_go(torch.pid, ms) for torch in programs[:-1]])
         before = programs[-1].ask("memory")
         losses = trained(programs, bench.folder / "stop", lambda: all_at_once(disturbances, programs))
         after = programs[-1].ask("memory")
