@@ -4,6 +4,7 @@ reason.  Its path reaches the process only as an argument of the agent's start."
 
 import shutil
 
+import logfile
 import machine
 import pytest
 import reading
@@ -46,6 +47,7 @@ def target(tmp_path):
 def trace_once(running, folder, *options):
     """(report, number of GPU operations in the trace)"""
     with tracing.Tracer(folder, "-p", running.pid, *options) as tracer:
+        tracer.wait_logged(lambda log: logfile.says_ready(log) or logfile.says_failed(log))
         running.ask("steps 2")
         running.ask("finish")
         done = tracer.interrupt().must_be(0)

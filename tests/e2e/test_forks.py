@@ -102,6 +102,7 @@ def test_children_that_share_the_memory_of_their_parent_leave_its_agent_alive(tm
             target.ask("finish")
             target.ask("forget")
             with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+                tracer.wait_logged(logfile.says_ready)
                 target.ask("vforks 20")
                 target.ask("steps 3")
                 target.ask("finish")
@@ -148,8 +149,9 @@ def test_a_master_that_waits_in_epoll_with_its_worker_is_entered_and_so_is_the_w
         assert all(line.startswith("can come in by thread") for line in agents) and len(agents) == 2, said
         assert f"after pid {master.pid}, which has forked it" in agents[1]
         with tracing.Tracer(tmp_path, "-p", master.pid) as tracer:
-            came = {tracer.wait_line("the agent came in", "stderr").split()[2] for _ in range(2)}
-            tracer.interrupt()
+            tracing.until(lambda: mapped_agents(master.pid) and mapped_agents(worker))
+            done = tracer.interrupt()
+        came = {line.split()[2] for line in done.stderr.splitlines() if "the agent came in" in line}
         assert came == {f"{master.pid}:", f"{worker}:"} and mapped_agents(master.pid) and mapped_agents(worker)
 
 
@@ -157,6 +159,7 @@ def test_a_worker_that_waits_for_its_parents_agent_is_said_to(tmp_path):
     with tracing.Running([machine.any_python(), "-c", MASTER, machine.SIMGPU / "libcuda.so.1"], tmp_path) as master:
         worker = int(master.wait_line("worker").split()[1])
         master.process.send_signal(signal.SIGSTOP)
+        tracing.until(lambda: tracing.state(tracing.Path(f"/proc/{master.pid}")) == "T")
         with tracing.Tracer(tmp_path, "-p", master.pid) as tracer:
             tracer.interrupt()
     said = notes(tmp_path)

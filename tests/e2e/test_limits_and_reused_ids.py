@@ -66,6 +66,7 @@ def test_a_process_that_gets_the_pid_of_a_traced_child_is_not_traced(tmp_path):
     with tracing.target(tmp_path, library) as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
             tracer.process.send_signal(signal.SIGSTOP)
+            tracing.until(lambda: all(tracing.state(path) == "T" for path in tracing.Path(f"/proc/{tracer.pid}/task").iterdir()))
             target.process.stdin.write("fork_and_end\n")
             pid = target.wait_line("child").split()[1]
             stranger = [machine.any_python(), machine.PROGRAMS / "with_pid.py", pid, machine.any_python(),
