@@ -3,6 +3,7 @@
 
 import json
 
+import logfile
 import machine
 import pytest
 import reading
@@ -57,7 +58,11 @@ def test_what_is_no_rank_is_not_shown(tmp_path, rank):
 
 def test_a_child_has_the_rank_of_its_parent(tmp_path):
     """The child was forked and has called no exec."""
-    program = "import os; os.fork() or open('child', 'w').write(str(os.getpid()))"
-    tracing.trace(tmp_path, ["env", "RANK=5", machine.any_python(), "-c", program], names=("trace.gpt",))
+    program = "import os, sys; os.fork() or (print('child', os.getpid(), flush=True), sys.stdin.read())"
+    command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.gpt"), "--", "env", "RANK=5", machine.any_python(), "-c", program]
+    with tracing.Running(command, tmp_path) as running:
+        child = int(running.wait_line("child").split()[1])
+        tracing.until(lambda: any(logfile.has_process(log, child) for log in tmp_path.glob("trace.gpt.part-*")))
+        running.end().must_be(0)
     ranks = {row["pid"]: row["rank"] for row in table(tmp_path, "processes")}
-    assert ranks[int((tmp_path / "child").read_text())] == 5
+    assert ranks[child] == 5
