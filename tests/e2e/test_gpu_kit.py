@@ -224,11 +224,11 @@ def test_what_cannot_be_tried_on_the_simulated_gpu_is_named(run):
 
 @pytest.mark.parametrize("beside", [False, True])
 def test_a_check_that_hangs_is_ended_with_all_it_started_and_the_next_one_runs(run, beside):
-    done = run(f"'hangs', budget_s=2, beside={beside}", "'good'").must_be(1)
+    done = run(f"'hangs', budget_s=10, beside={beside}", "'good'").must_be(1)
     assert done.findings["what it found first"]["verdict"] == "pass"
-    assert done.findings["hangs"]["figure"] == "not done after 2 s, and ended"
+    assert done.findings["hangs"]["figure"] == "not done after 10 s, and ended"
     assert done.findings["a good one"]["verdict"] == "pass"
-    assert tracing.marked(done.mark) == []
+    tracing.until(lambda: not tracing.marked(done.mark))
 
 
 def test_a_check_that_falls_over_fails_with_its_last_word(run):
@@ -239,7 +239,7 @@ def test_a_check_that_falls_over_fails_with_its_last_word(run):
 
 
 def test_when_the_time_is_over_what_is_left_is_skipped(run):
-    done = run("'hangs', budget_s=1000", "'good'", gpu="H1", arguments=("--seconds", "32")).must_be(3)
+    done = run("'hangs', budget_s=1000", "'good'", gpu="H1", arguments=("--seconds", "40")).must_be(3)  # 10 s for what comes before
     assert done.findings["hangs"]["verdict"] == "skipped"
     assert re.match(r"no time left: ended after \d+ s of 1000$", done.findings["hangs"]["figure"])
     assert done.findings["good"]["verdict"] == "skipped" and done.findings["good"]["figure"].startswith("no time left")
