@@ -7,6 +7,7 @@ import gzip
 import html.parser
 import json
 import marshal
+import os
 import pickle
 import shutil
 import sqlite3
@@ -130,7 +131,9 @@ def test_a_report_for_which_there_is_no_room_says_so(launches, tmp_path, argumen
 def test_a_report_that_no_thread_can_write_into_a_pipe_says_what_to_do(launches, public):
     shutil.copy(launches, public / "launches.json")
     (public / "launches.json").chmod(0o644)
-    words = ["prlimit", "--nproc=1", "setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", public / "gputrace", "report", public / "launches.json"]
+    user = 300000 + os.getpid() % 100000  # no other process may be this user's: the limit counts them
+    words = ["prlimit", "--nproc=1", "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", public / "gputrace", "report",
+             public / "launches.json"]
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=tracing.PATIENCE_S, check=False)
     assert_one_line(done, FAILED, "no thread can be started for it", "or write to a file")
 
