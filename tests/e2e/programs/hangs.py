@@ -613,10 +613,12 @@ def twice():
 
 
 def idle():
-    """Waits for external input, sleeps, or computes at one line, each for longer than the limit of the test."""
+    """Waits for external input, sleeps, or computes at one line, each for longer than the limit of the test, after a line
+    of input."""
     seconds = float(sys.argv[3])
     here("waiter")
     ready()
+    sys.stdin.readline()
     if sys.argv[2] == "server":
         server = socket.socket()
         server.bind(("127.0.0.1", 0))
