@@ -18,12 +18,12 @@ STACK_OK, STACK_UNREADABLE = 0, 4  # stack_state of calls
 
 
 FOLLOWED = 4  # number of logs whose unpacked records are kept
-_unpacked = {}  # {(path, inode): {offset of a segment: its records}}
+_unpacked = {}  # {(path, inode, start of the recording): {offset of a segment: its records}}
 
 
 def _records_of(path, log, segment):
     """A segment's records without repeated ones; unpacked once, however often a test asks while the log grows."""
-    key = (path, path.stat().st_ino)
+    key = (path, path.stat().st_ino, log.start_ns)
     known = _unpacked.setdefault(key, {})
     while len(_unpacked) > FOLLOWED:
         del _unpacked[next(iter(_unpacked))]

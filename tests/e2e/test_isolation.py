@@ -92,6 +92,7 @@ def agents_of(pid):
             if "libgputrace-agent" in line}
 
 
+@pytest.mark.alone  # the prowler has a processor for itself
 @pytest.mark.parametrize("place", PLACES)
 def test_nothing_can_be_had_through_a_process_of_ours(public, tmp_path, place):
     with Prowler(public, place) as prowler:
@@ -109,6 +110,7 @@ def test_nothing_can_be_had_through_a_process_of_ours(public, tmp_path, place):
 LENDER_KILLED = "the process that lends it the agent's file was killed"
 
 
+@pytest.mark.alone
 def test_who_kills_the_lender_keeps_the_agent_out_and_no_more(public, tmp_path):
     """gputrace reports it and goes on, and so do the targets."""
     with Prowler(public, "plain", env={"PROWLER_KILLS": "1"}) as prowler:
@@ -144,6 +146,7 @@ def test_what_a_false_agent_says_of_itself_holds_for_its_own_process(tmp_path):
         liar.wait_line("ready")
         for pids in (target.pid, f"{target.pid},{liar.pid}"):  # the first trace loads CUPTI, the second probes it
             with tracing.Tracer(tmp_path, "-p", pids) as tracer:
+                tracer.wait_logged(logfile.says_ready)
                 target.ask("steps 3")
                 target.ask("finish")
                 tracer.interrupt()
