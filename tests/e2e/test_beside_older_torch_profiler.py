@@ -226,6 +226,7 @@ def test_a_session_that_goes_on_when_we_attach_is_in_both_traces(any_cupti, hold
     holder.ask("start")
     holder.ask("work 100")
     with tracing.Tracer(holder.folder, "-p", holder.pid) as tracer:
+        tracer.wait_logged(lambda log: logfile.BORROWING in logfile.agent_states(log))
         holder.ask(f"mix borrowed {ROUNDS}")
         assert 1 not in logfile.registrations(next(holder.folder.glob("trace.gpt.part-*")))
         holder.ask(f"stop {holder.folder}/second.json")

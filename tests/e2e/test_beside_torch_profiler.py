@@ -190,6 +190,7 @@ def test_torch_profiler_that_records_when_we_attach_misses_nothing_and_neither_d
     lasting.ask("work 100")
     before = len(truth_of(lasting.folder))
     with tracing.Tracer(tmp_path, "-p", lasting.pid) as tracer:
+        tracer.wait_logged(logfile.says_ready)
         lasting.ask(f"work {N - 100}")
         wait_looks(tmp_path)  # by then an agent that does not check would record
         assert 1 not in logfile.registrations(next(tmp_path.glob("trace.gpt.part-*")))

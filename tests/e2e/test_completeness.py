@@ -157,6 +157,7 @@ def test_launches_of_a_process_that_refused_the_agent_count_as_incomplete(tmp_pa
         debugger.wait_line("seized 0")
         options = ("--min-complete", "100")
         with tracing.Tracer(tmp_path, "-p", f"{first.pid},{second.pid}", *options) as tracer:
+            tracer.wait_logged(logfile.says_ready)
             for target in (first, second):
                 target.ask("steps 5")
                 target.ask("finish")
@@ -182,6 +183,8 @@ def test_a_recording_ends_when_it_says_so(tmp_path, agent):
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         target.process.stdin.write("threads 2 1000000\n")
         target.process.stdin.flush()
+        truth = tmp_path / "gpu.json"
+        tracing.until(lambda: truth.exists() and simulated.calls(simulated.load(truth), "launch"))
         report = json.loads(tracing.gputrace(tmp_path, "-p", target.pid, *options).must_be(0).stdout)
     log, tables = tmp_path / "trace.gpt", {table["id"]: table["rows"] for table in report["tables"]}
     (end,) = [record.values["time_ns"] for record in logfile.records(log, logfile.END)]
@@ -265,6 +268,7 @@ def test_a_gpu_whose_last_kernel_has_not_ended_may_have_been_busy(tmp_path):
     """CUPTI has no times of a kernel before it has ended."""
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            tracer.wait_logged(logfile.says_ready)
             for line in ("steps 2", "finish", "launch stuck_600000000us"):
                 target.ask(line)
             time.sleep(1)  # more than 1 % of the recording

@@ -63,12 +63,22 @@ def trace_once(target, folder, number=0):
     target.ask("finish")
     target.ask("forget")
     with tracing.Tracer(folder, "-p", target.pid) as tracer:
+        tracer.wait_logged(logfile.says_ready)
         target.ask("steps 3")
         target.ask("finish")
         target.ask(f"truth {folder}/program-{number}.json")
         done = tracer.interrupt().must_be(0)
     assert_all_timed(folder, reading.trace_of(folder / "trace.json"), f"program-{number}.json")
     return done
+
+
+def wait_stopped(pid):
+    """The agent may still be about to end when gputrace has its last records."""
+    tracing.until(lambda: tracing.agent_status(pid)[0] == 0)
+
+
+def wait_thread_gone(pid):
+    tracing.until(lambda: not has_thread(pid, "gputrace"))
 
 
 def test_a_process_that_already_runs_has_gpu_times(tmp_path, every_python):
@@ -159,12 +169,14 @@ def test_whether_the_agent_works_is_not_reported_by_the_name_of_a_thread(tmp_pat
         trace_once(target, tmp_path, 0)
         target.ask("sleeper gputrace-agent")
         trace_once(target, tmp_path, 1)
+        wait_stopped(target.pid)
         assert tracing.agent_status(target.pid) == (0, 2)
 
 
 def test_an_agent_that_says_that_it_works_is_left_alone_and_the_report_says_so(tmp_path):
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         trace_once(target, tmp_path)
+        wait_stopped(target.pid)
         with open(f"/proc/{target.pid}/mem", "r+b", buffering=0) as memory:
             memory.seek(tracing.agent_status_address(target.pid) + 4)
             memory.write(bytes([RUNNING]))
@@ -245,6 +257,7 @@ def test_a_program_that_filters_its_system_calls_while_it_is_traced_keeps_workin
     """The filter also holds for threads of the agent and the simulated CUPTI (TSYNC): other calls kill the program."""
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            tracer.wait_logged(logfile.says_ready)
             target.ask("steps 2")
             target.ask("allow_only " + " ".join(map(str, FEW_CALLS.values())))
             target.ask("steps 50")
@@ -252,7 +265,7 @@ def test_a_program_that_filters_its_system_calls_while_it_is_traced_keeps_workin
             tracer.interrupt().must_be(0)
         trace = reading.trace_of(tmp_path / "trace.json")
         assert reading.trace_operations(trace) == reading.simulated_operations(sent(tmp_path / "gpu.json"))
-        assert tracing.agent_status(target.pid)[0] == 0  # the agent has stopped
+        wait_stopped(target.pid)
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
             target.ask("steps 2")
             tracer.interrupt().must_be(0)
@@ -288,6 +301,7 @@ def test_a_process_that_has_yet_to_start_cuda_gets_the_agent_from_its_driver(tmp
     with tracing.target(tmp_path, "late", truth=tmp_path / "gpu.json", env={"CUDA_INJECTION64_PATH": machine.AGENT}) as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
             target.ask("load_simulated")
+            tracer.wait_logged(logfile.says_ready)
             target.ask("steps 3")
             target.ask("finish")
             target.ask(f"truth {tmp_path}/program.json")
@@ -314,8 +328,8 @@ def test_nothing_is_left_but_the_library(tmp_path):
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         files = sorted(os.listdir(f"/proc/{target.pid}/fd"))
         trace_once(target, tmp_path)
+        wait_thread_gone(target.pid)
         assert sorted(os.listdir(f"/proc/{target.pid}/fd")) == files
-        assert not has_thread(target.pid, "gputrace")
         assert mapped_inodes(target.pid) == {os.stat(machine.AGENT).st_ino}  # the file itself, no copy
 
 
@@ -331,7 +345,7 @@ def test_cuda_is_not_started_before_the_program_does(tmp_path):
     """A process that has started CUDA cannot fork workers that use it."""
     with tracing.target(tmp_path, "late", truth=tmp_path / "gpu.json") as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
-            assert has_thread(target.pid, "gputrace-agent")
+            tracing.until(lambda: has_thread(target.pid, "gputrace-agent"))
             target.process.stdin.write("started\n")
             target.process.stdin.flush()
             assert target.wait_line("started").split()[1] == "False"
@@ -367,7 +381,8 @@ def test_asyncio_with_one_thread_is_entered(tmp_path):
     with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), program), tmp_path) as running:
         running.wait_line("ready")
         with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
-            tracing.until(lambda: len(sent(tmp_path / "gpu.json")) > 20)
+            truth = tmp_path / "gpu.json"
+            tracing.until(lambda: truth.exists() and len(sent(truth)) > 20)
             tracer.interrupt().must_be(0)
         running.end().must_be(0)
     receipt = reading.receipt(reading.trace_of(tmp_path / "trace.json"))
@@ -424,12 +439,13 @@ def test_a_process_in_another_world_with_a_read_only_root(open_folder, tmp_path,
         assert not os.path.exists(f"/proc/{running.pid}/root{machine.AGENT}")
         running.ask("forget")
         with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
+            tracer.wait_logged(logfile.says_ready)
             running.ask("steps 3")
             running.ask("finish")
             running.ask("truth /out/program.json")
             tracer.interrupt().must_be(0)
         shutil.copy(open_folder / "out/program.json", tmp_path)
-        assert not has_thread(running.pid, "gputrace")
+        wait_thread_gone(running.pid)
         assert os.listdir(open_folder / "out") in (["gpu.json", "program.json"], ["program.json", "gpu.json"])
         running.end()
     assert_all_timed(tmp_path, reading.trace_of(tmp_path / "trace.json"), "program.json")
@@ -500,19 +516,35 @@ def test_small_stacks_of_a_program_are_not_used(tmp_path, version, own):
     with tracing.Running(program, tmp_path) as running:
         running.wait_line("ready")
         pid = inner_process(running.pid)
-        why = refusal_of(tmp_path, pid)
+        with tracing.Tracer(tmp_path, "-p", pid) as tracer:
+            if own:
+                tracing.until(lambda: mapped_agents(pid))
+            tracer.interrupt()
+        why = notes(tmp_path)
         entered = mapped_agents(pid) != set()
         assert running.end().must_be(0).stdout == "overrun 0\n"
     assert entered == own
     assert ("not known to be their own" in why) == (not own)
 
 
-def assert_goes_on(folder, running, traces):
+def let_in_once(folder, pid):
+    """Traces the program until the agent is there, however long that takes."""
+    wait_thread_gone(pid)
+    with tracing.Tracer(folder, "-p", pid) as tracer:
+        tracing.until(lambda: has_thread(pid, "gputrace-agent"))
+        return tracer.interrupt().must_be(0)
+
+
+def trace_shortly(folder, pid):
+    return tracing.gputrace(folder, "-v", "-p", pid, "-d", "300ms", "-o", folder / "trace.json").must_be(0)
+
+
+def assert_goes_on(folder, running, traces, traced):
     """Traces the program several times; it goes on each time.  Returns how often the agent came in."""
     running.wait_line("ready")
     pid, came = inner_process(running.pid), 0
     for _ in range(traces):
-        done = tracing.gputrace(folder, "-v", "-p", pid, "-d", "300ms", "-o", folder / "trace.json").must_be(0)
+        done = traced(folder, pid)
         came += "the agent came in" in done.stderr
         running.process.stdin.write("\n")
         running.process.stdin.flush()
@@ -547,7 +579,7 @@ def test_a_program_that_forks_all_the_time_goes_on(tmp_path, version):
     library = machine.compile_library(machine.PROGRAMS / "fork_locks.c", tmp_path / "fork_locks.so", "-pthread")
     program = [LIBCS[version](), "-c", CALL, machine.SIMGPU / "libcuda.so.1", library, "fork_locks"]
     with tracing.Running(program, tmp_path) as running:
-        assert assert_goes_on(tmp_path, running, 5) == 5
+        assert assert_goes_on(tmp_path, running, 5, let_in_once) == 5
 
 
 @pytest.mark.parametrize("version", LIBCS)
@@ -555,7 +587,7 @@ def test_an_allocator_is_not_called_by_a_thread_that_is_in_it(tmp_path, version)
     library = machine.compile_library(machine.PROGRAMS / "locking_malloc.c", tmp_path / "locking_malloc.so", "-pthread")
     program = [LIBCS[version](), "-c", CALL, machine.SIMGPU / "libcuda.so.1", library, "locking_malloc"]
     with tracing.Running(program, tmp_path, {"LD_PRELOAD": library}) as running:
-        assert assert_goes_on(tmp_path, running, 5) > 0
+        assert assert_goes_on(tmp_path, running, 5, trace_shortly) > 0
 
 
 def test_agent_require_fails_where_it_cannot_go(tmp_path):
@@ -584,6 +616,7 @@ def test_doctor_says_whether_the_agent_can_come_in_and_stops_nothing(tmp_path):
         assert health == "ok" and text.startswith("can come in by thread ")
         assert mapped_agents(target.pid) == set()
         trace_once(target, tmp_path)
+        wait_stopped(target.pid)
         health, text = doctor_lines(tmp_path, target.pid)["agent"]
         assert health == "ok" and "can be woken" in text
 
@@ -673,7 +706,7 @@ def test_a_busy_process_is_attached_and_left_again_and_again(tmp_path):
             done = tracing.gputrace(tmp_path, "-v", "-p", running.pid, "-d", "50ms", "-o", tmp_path / "trace.json")
             done.must_be(0)
             came += "the agent came in" in done.stderr
-            assert not has_thread(running.pid, "gputrace")
+            wait_thread_gone(running.pid)
         threads, files, mappings = figures(running.pid)
         assert (threads, files) == warm[:2]
         assert mappings <= warm[2] + 16  # malloc's own arenas come and go
@@ -699,5 +732,5 @@ def test_a_busy_process_ends_right_when_gputrace_is_killed_again_and_again(tmp_p
                 time.sleep(moments.uniform(0, 0.1))
             tracer.kill()
             tracer.wait()
-        tracing.until(lambda: not has_thread(running.pid, "gputrace"))
+        wait_thread_gone(running.pid)
         assert_right(running, tmp_path)
