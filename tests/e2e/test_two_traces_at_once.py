@@ -16,6 +16,18 @@ from reading import chrome
 STEPS = 20
 
 
+def pid_with_agent(mark):
+    """The process with that mark in which the agent is, once the agent's thread has its name."""
+    found = []
+
+    def has_it():
+        found.extend(pid for pid in tracing.marked(mark) if "gputrace-agent" in tracing.threads(pid))
+        return bool(found)
+
+    tracing.until(has_it)
+    return found[0]
+
+
 class Pair:
     """gputrace -- COMMAND on the simulated GPU, and a second gputrace that attached later by -p."""
 
@@ -33,9 +45,8 @@ class Pair:
         self.first.__enter__()
         self.first.wait_line("ready")
         self.work()
-        pid = next(pid for pid in tracing.marked(self.first.mark) if "gputrace-agent" in tracing.threads(pid))
-        self.pid = pid
-        self.second = tracing.Tracer(self.folders[1], "-p", pid)
+        self.pid = pid_with_agent(self.first.mark)
+        self.second = tracing.Tracer(self.folders[1], "-p", self.pid)
         return self
 
     def __exit__(self, *error):
@@ -176,7 +187,7 @@ def test_the_agent_of_a_command_leaves_when_its_trace_ends(tmp_path):
         for running in (ends, goes_on):
             running.wait_line("ready")
             running.ask("steps 1")
-            pids.append(next(pid for pid in tracing.marked(running.mark) if "gputrace-agent" in tracing.threads(pid)))
+            pids.append(pid_with_agent(running.mark))
         ends.process.send_signal(signal.SIGTERM)
         ends.process.wait(tracing.PATIENCE_S)
         tracing.until(lambda: "gputrace-agent" not in tracing.threads(pids[0]))
