@@ -4,6 +4,7 @@
 import collections
 
 import chrome_invariants as chrome
+import logfile
 import machine
 import pytest
 import reading
@@ -12,10 +13,22 @@ import tracing
 pytestmark = pytest.mark.torch
 
 
+def has_looked_for_torch(log):
+    """The agent, which starts after PyTorch was loaded, looks for it between its first two reports of totals."""
+    return logfile.totals_reported(log) >= 2
+
+
 def stacks(folder, way, *options):
     """{stack: number of launches}"""
-    program = tracing.on_simgpu(folder / "gpu.json", machine.tool("get-torch"), machine.PROGRAMS / "torch_passes.py")
-    done = tracing.trace(folder, program, "--way", way, *options, names=("trace.json",))
+    folder = folder / way
+    folder.mkdir()
+    program = tracing.on_simgpu(folder / "gpu.json", machine.tool("get-torch"), machine.PROGRAMS / "torch_passes.py", way, folder / "go")
+    with tracing.Tracer(folder, "--way", way, *options, "--", *program) as tracer:
+        tracer.wait_line("ready")
+        if way == "agent":
+            tracer.wait_logged(logfile.says_observing if options else has_looked_for_torch)
+        (folder / "go").touch()
+        done = tracer.end().must_be(0)
     assert "done" in done.stdout
     events = chrome.events(chrome.load(folder / "trace.json"), "cuda_runtime", "cuda_driver")
     return collections.Counter(reading.stack_of(event) for event in events if "Launch" in event["name"])

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Backward passes of PyTorch on the GPU: from two threads, nested, and with exceptions, also while torch.profiler
-records.
+records; usage: torch_passes.py bpf | agent FILE.  Prints `ready` and begins once a tracer follows passes: by BPF it has
+a probe in PyTorch's engine; by the agent, FILE is there.
 """
 
+import ctypes
+import pathlib
 import sys
 import threading
 import time
@@ -11,7 +14,33 @@ import torch
 
 torch.zeros(8, device="cuda").sum()
 torch.cuda.synchronize()
-time.sleep(1)  # a tracer that follows passes has found PyTorch by now
+WAY, FILE = sys.argv[1:]
+NODE = ("_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_4NodeERNS0_11InputBufferE"
+        "RKS2_INS0_10ReadyQueueEE")
+BYTES = 256  # of its code, in which a probe is
+
+
+def code_in_file(address):
+    """The code at an address as it is in the file that is mapped there."""
+    for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
+        span, _, offset, _, _, *path = line.split(maxsplit=5)
+        start, end = (int(word, 16) for word in span.split("-"))
+        if start <= address < end:
+            with open(path[0], "rb") as file:
+                file.seek(address - start + int(offset, 16))
+                return file.read(BYTES)
+
+
+def wait_for_tracer():
+    library = ctypes.CDLL(f"{torch.__path__[0]}/lib/libtorch_cpu.so")
+    address = ctypes.cast(getattr(library, NODE), ctypes.c_void_p).value
+    code = code_in_file(address)
+    while ctypes.string_at(address, BYTES) == code if WAY == "bpf" else not pathlib.Path(FILE).exists():
+        time.sleep(0.01)
+
+
+print("ready", flush=True)
+wait_for_tracer()
 begun = [torch.ones(64, 64, device="cuda", requires_grad=True) for _ in range(4)]
 
 
