@@ -13,7 +13,7 @@ import threading
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-PATIENCE_S = 20  # far longer than an import takes
+PATIENCE_S = 100  # far longer than an import takes, also beside other tests
 FOLDER, ENDING = sysconfig.get_config_var("DESTSHARED"), sysconfig.get_config_var("EXT_SUFFIX")
 EXTENSIONS = [name for name in ("_crypt", "_curses", "_dbm", "_lsprof", "_sqlite3", "_testbuffer", "audioop", "readline", "termios")
               if name not in sys.modules and os.path.exists(f"{FOLDER}/{name}{ENDING}")]
