@@ -25,7 +25,7 @@ class Numbers(torch.utils.data.Dataset):
 
     def __getitem__(self, index):
         if FAULT == "slow":
-            time.sleep(0.02)
+            time.sleep(0.1)
         return torch.ones(64)
 
 
