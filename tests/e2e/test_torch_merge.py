@@ -17,6 +17,7 @@ RANKS = 2
 PROGRAM = machine.PROGRAMS / "torch_rank.py"
 LATE_RANK = 1
 LATE_NS = 300_000_000
+LATE_EVERY = 4
 LEAST_NS = 1000  # lateness below this does not count
 CLOCK_SET_NS = 50_000  # NTP alone never sets a clock by this much: it slews both clocks alike
 RUNS_MOST = 3
@@ -53,6 +54,8 @@ class Run:
         self.clock_was_set = max(ahead) - min(ahead) > CLOCK_SET_NS
         self.pids = [one["pid"] for one in ranks]
         self.readings = list(zip(*(one["readings"] for one in ranks)))  # [(of rank 0, of rank 1)]
+        self.was_disturbed = any(not 0.75 * LATE_NS < low <= high < 1.5 * LATE_NS if number % LATE_EVERY == 1 else low > 0.5 * LATE_NS
+                                 for number, (low, high) in enumerate(self.bounds()))
 
     def read(self):
         self.done = self.merge("-o", "all.json.gz", "-o", "all.pftrace", "-o", "rank-%r.json.gz", "--format", "json").must_be(0)
@@ -76,12 +79,14 @@ class Run:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """CUPTI's GPU times use the wall clock, the program's times do not: a run in which it was set is repeated."""
+    """CUPTI's GPU times use the wall clock, the program's times do not: a run in which it was set is repeated.  So is one in
+    which other programs made a rank late, too."""
     for _ in range(RUNS_MOST):
         run = Run(tmp_path_factory.mktemp("merge"))
-        if not run.clock_was_set:
-            return run.read()
-    pytest.fail(f"the wall clock was set in each of {RUNS_MOST} runs")
+        if not run.clock_was_set and not run.was_disturbed:
+            break
+    assert not run.clock_was_set, f"the wall clock was set, or others made ranks late, in each of {RUNS_MOST} runs"
+    return run.read()
 
 
 def test_both_ranks_are_there_on_one_clock(run):
