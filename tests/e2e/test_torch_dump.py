@@ -16,7 +16,7 @@ import tracing
 pytestmark = pytest.mark.torch
 
 STILL = 4
-TRIES = 60  # looks, half a second each, until all ranks wait
+TRIES = 600  # looks, half a second each, until all ranks wait
 
 
 @contextlib.contextmanager
@@ -41,20 +41,22 @@ def dump(pid, *more):
     return subprocess.run([machine.GPUTRACE, "dump", "-p", str(pid), *more], capture_output=True, text=True, check=False)
 
 
-def ranks_of(pid, pids):
-    """{pid: its entry in the dump's ranks}, once the first two are in a collective and nothing moves."""
+def ranks_of(pid, said):
+    """{pid: its entry in the dump's ranks}, once the first two are in a collective, the third is at one of the lines that
+    the program said, and nothing moves."""
+    pids, lines = said["pids"], said["lines"].values()
     for _ in range(TRIES):
         done = dump(pid, "--format", "json")
         found = {rank["pid"]: rank for rank in json.loads(done.stdout)["ranks"]}
         if done.returncode == STILL and all(found.get(pid, {}).get("collective") for pid in pids[:2]) and (
-                pids[2] not in found or found[pids[2]]["at"]):
+                pids[2] not in found or (found[pids[2]]["at"] or {}).get("line") in lines):
             return found
     raise AssertionError(done.stdout + done.stderr)
 
 
 def test_the_rank_that_has_not_come_to_a_collective_is_named_with_its_line(tmp_path):
     with running(tmp_path) as (pid, said):
-        found = ranks_of(pid, said["pids"])
+        found = ranks_of(pid, said)
         text = dump(pid).stdout
     assert list(found) == said["pids"], "the child of a rank is no rank"
     for rank, pid in enumerate(said["pids"]):
@@ -74,7 +76,7 @@ def test_the_rank_that_has_not_come_to_a_collective_is_named_with_its_line(tmp_p
 
 def test_without_ranks_in_the_environment_those_in_a_collective_are_named(tmp_path):
     with running(tmp_path, "spawn") as (pid, said):
-        found = ranks_of(pid, said["pids"])
+        found = ranks_of(pid, said)
         text = dump(pid).stdout
     assert sorted(found) == sorted(said["pids"][:2])
     assert all(one["rank"] is None and one["collective"] == "all_reduce" for one in found.values())
@@ -83,7 +85,7 @@ def test_without_ranks_in_the_environment_those_in_a_collective_are_named(tmp_pa
 
 def test_a_rank_that_is_in_another_collective_is_named_with_that(tmp_path):
     with running(tmp_path, "other") as (pid, said):
-        found = ranks_of(pid, said["pids"])
+        found = ranks_of(pid, said)
         text = dump(pid).stdout
     assert [found[pid]["collective"] for pid in said["pids"]] == ["all_reduce", "all_reduce", "recv"]
     assert [found[pid]["at"]["line"] for pid in said["pids"]] == [said["lines"][mark] for mark in ("step", "step", "recv")]

@@ -17,15 +17,19 @@ RANKS = 3
 COLLECTIVES = 5  # finished ones
 
 
-def say(folder, rank):
+def recorded():
     from torch._C import _distributed_c10d as c10d
 
-    while not (folder / "say").exists():
-        time.sleep(0.01)
     said = c10d._dump_nccl_trace_json(True, False)
     if "entries" not in json.loads(said):  # since 2.15 each backend has a recorder of its own
         said = c10d._dump_fr_trace_json(True, False, "nccl2")
-    (folder / f"said-{rank}.part").write_text(said if isinstance(said, str) else said.decode())
+    return said if isinstance(said, str) else said.decode()
+
+
+def say(folder, rank):
+    while not (folder / "say").exists():
+        time.sleep(0.01)
+    (folder / f"said-{rank}.part").write_text(recorded())
     (folder / f"said-{rank}.part").rename(folder / f"said-{rank}")
 
 
@@ -57,7 +61,8 @@ def work(rank, folder, other):
         dist.all_reduce(torch.ones(2), group=pair)
     torch.cuda.synchronize()
     threading.Thread(target=say, args=(folder, rank), daemon=True).start()
-    time.sleep(1)  # PyTorch sees in this time that they ended
+    while not all(entry["retired"] for entry in json.loads(recorded()).get("entries", ())):
+        time.sleep(0.05)  # a thread of PyTorch sees that they ended
     waiting = step(dist, x, rank, other)
     (folder / f"{rank}.part").write_text(str(os.getpid()))
     (folder / f"{rank}.part").rename(folder / f"{rank}.pid")
