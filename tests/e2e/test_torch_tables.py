@@ -5,6 +5,7 @@ PyTorch's own code makes from the events in gputrace's trace, where every number
 import collections
 import json
 import re
+import statistics
 
 import machine
 import pytest
@@ -105,10 +106,12 @@ def test_gpu_times_are_those_of_torch_profiler(run):
 
 
 def test_cpu_times_are_those_of_torch_profiler_within_noise(run):
-    """Each profiler slows the other down, and a thread may be interrupted between the two."""
-    profiled = sum(row["cpu_self"] for row in run.profiled["by name"])
-    traced = microseconds(run.everything().totals["Self CPU"])
-    assert profiled / 3 < traced < profiled * 3
+    """Each profiler slows the other down, and a thread may be interrupted between the two, for long where others run."""
+    profiled = {cut(row["name"]): row["cpu_self"] for row in run.profiled["by name"] if row["cpu_self"]}
+    traced = {row["Name"]: microseconds(row["Self CPU"]) for row in run.everything().rows}
+    ratios = [traced[name] / time for name, time in profiled.items() if traced.get(name)]
+    assert len(ratios) > 30
+    assert 1 / 3 < statistics.median(ratios) < 3
 
 
 def test_the_top_level_is_that_of_torch_profiler(run):
