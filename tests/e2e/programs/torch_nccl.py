@@ -5,6 +5,8 @@ gputrace observes PyTorch (--ops), then works under torch.profiler, whose trace 
 import subprocess
 import sys
 
+from hangs import launch
+
 RANKS = 2
 
 
@@ -32,6 +34,7 @@ def work(torch, dist, rank):
         dist.recv(x, other)
     else:
         dist.send(x, other)
+    launch("busy_200000us")  # what follows waits for its end on the GPU, and then begins together
     meanwhile = dist.all_reduce(twice, async_op=True)
     for _ in range(4):
         x = torch.sigmoid(x)
