@@ -423,6 +423,18 @@ def test_a_program_that_works_moves_and_is_neither_traced_signalled_nor_written_
     assert "; it moves" in done.stdout and "; gets on" in done.stdout
 
 
+def test_a_program_that_computes_and_gets_no_cpu_does_not_stand_still():
+    cpu = {min(os.sched_getaffinity(0))}
+    with started([machine.any_python(), "-c", "print('ready', flush=True)\nwhile True: pass"]) as starved, \
+            started([machine.any_python(), "-c", "print('ready', flush=True)\nwhile True: pass"]) as busy:
+        for pid in (starved, busy):
+            os.sched_setaffinity(pid, cpu)
+        os.setpriority(os.PRIO_PROCESS, busy, -20)
+        os.sched_setscheduler(starved, os.SCHED_IDLE, os.sched_param(0))
+        code, found = dump_json("-p", starved)
+    assert code == MOVES and found["processes"][0]["moves"], found
+
+
 def test_who_may_not_read_a_process_is_reported_so(public):
     with running("sleeps") as program:
         done = tracing.command(public, *tracing.AS_NOBODY, public / "gputrace", "dump", "-p", program.pid)

@@ -124,7 +124,8 @@ static void set_durations(struct dump_thread *thread, const struct before *old, 
 
 /*
  * Whether each thread made progress: it ran, its stack changed, or it woke.  Waking up counts only for threads that
- * execute Python, as threads of libraries wake by timers.  Waking up for the GIL is no progress.
+ * execute Python, as threads of libraries wake by timers, and so does having had no CPU at either look.  Waking up for
+ * the GIL is no progress.
  */
 static void compare(const struct looker *looker, const struct before_list *before)
 {
@@ -149,7 +150,9 @@ static void compare(const struct looker *looker, const struct before_list *befor
 		gil |= old->gil;
 		thread->wants_gil = gil;
 		thread->moves = thread->moved_run_ns > MOVES_RUN_NS || old->stack_hash != thread->stack_hash ||
-				thread->torn || (thread->tstate && thread->moved_switches && !gil);
+				thread->torn ||
+				(thread->tstate && !gil &&
+				 (thread->moved_switches || (old->runs.state == 'R' && thread->state == 'R')));
 		process->moves |= thread->moves;
 	}
 }
