@@ -336,7 +336,8 @@ static void kernels_that_follow_each_other_do_not_overlap_where_a_sample_differs
 	log_begin(&log, 10 * SECOND, WALL);
 	wall_sample(&log, 10 * SECOND, WALL, 25);
 	wall_sample(&log, 11 * SECOND, WALL + 10, 25);
-	wall_sample(&log, 12 * SECOND, WALL + 500, 25); /* less than a step, and allows no offset of the first two */
+	for (unsigned i = 0; i < 10; i++) /* less than a step away, and allow no offset of the first two */
+		wall_sample(&log, 12 * SECOND + i * SECOND / 10, WALL + 500, 25);
 	log_batch(&log, PID, TID, 12 * SECOND);
 	for (unsigned i = 0; i < 20; i++)
 		kernel(&log, 1, WALL + 10 * SECOND + i * SECOND / 10, WALL + 10 * SECOND + (i + 1) * SECOND / 10);

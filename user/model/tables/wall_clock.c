@@ -76,10 +76,7 @@ static struct wall_clock_segment segment_of(const struct clock_sample *sample)
 					   .error_ns = sample->error_ns};
 }
 
-/*
- * Leaves of the segment's offsets those that the sample allows.  Where it allows none of them, by less than a step, the
- * gap between the two is an error, too.
- */
+/* Leaves of the segment's offsets those that the sample allows; all of them if it allows none. */
 static void narrow(struct wall_clock_segment *segment, const struct clock_sample *sample)
 {
 	__extension__ __int128 low = (__int128)segment->offset_ns - segment->error_ns;
@@ -89,8 +86,9 @@ static void narrow(struct wall_clock_segment *segment, const struct clock_sample
 
 	segment->last_ns = sample->mono_ns;
 	if (least > high || most < low) {
-		segment->error_ns =
-			add_saturated(segment->error_ns, (uint64_t)(least > high ? least - high : low - most));
+		uint64_t gap_ns = (uint64_t)(least > high ? least - high : low - most);
+
+		segment->gap_ns = later(segment->gap_ns, gap_ns);
 		return;
 	}
 	if (least > low)
@@ -203,7 +201,6 @@ int64_t wall_clock_offset(struct wall_clock *clock, uint32_t agent, uint64_t wal
 		if (is_better(&reading, &best))
 			best = reading;
 	}
-	if (best.segment->error_ns > clock->error_ns)
-		clock->error_ns = best.segment->error_ns;
+	clock->error_ns = later(clock->error_ns, add_saturated(best.segment->error_ns, best.segment->gap_ns));
 	return best.segment->offset_ns;
 }

@@ -16,8 +16,9 @@
 /* An interval without a step. */
 struct wall_clock_segment {
 	uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC of its first and last sample */
-	int64_t offset_ns;	    /* the middle of the offsets that all its samples allow */
-	uint64_t error_ns;	    /* how far the true offset may be from it */
+	int64_t offset_ns;	    /* the middle of the offsets that its samples allow */
+	uint64_t error_ns;	    /* how far the true offset may be from it by these samples */
+	uint64_t gap_ns;	    /* how much farther a sample was that allows none of them, less than a step */
 };
 
 /* Samples of one source: the collector, or the agent of one process. */
