@@ -241,17 +241,22 @@ static void run(struct idle *idle, uint64_t launch_ns, uint64_t start_ns, uint64
 	add_kernel(idle, &call, start_ns, end_ns, device);
 }
 
-static uint64_t waited_ns(const struct idle *idle)
+static uint64_t charged_to_waits(const struct idle *idle, bool after)
 {
 	uint64_t ns = 0;
 
 	for (size_t i = 0; i < idle->charges.count; i++) {
 		struct idle_charge charge = idle_charge_made(idle, i);
 
-		if (charge.what.part[1] == WHY_SYNC && !charge.after)
+		if (charge.what.part[1] == WHY_SYNC && charge.after == after)
 			ns += charge.ns;
 	}
 	return ns;
+}
+
+static uint64_t waited_ns(const struct idle *idle)
+{
+	return charged_to_waits(idle, false);
 }
 
 static void waits_that_no_gap_can_reach_any_more_are_not_kept(void **state)
@@ -294,6 +299,22 @@ static void time_in_two_waits_at_once_is_charged_once(void **state)
 	wait_in_call(&idle, 1030000, 1090000, 0);
 	run(&idle, 1100000, 1100000, 1110000, 0);
 	assert_int_equal(waited_ns(&idle), 70000);
+	idle_free(&idle);
+}
+
+static void a_wait_counts_for_a_later_gap_as_far_as_gpu_work_hid_it(void **state)
+{
+	struct idle idle;
+
+	idle_init(&idle, &tables, &window, NULL, NULL);
+	wait_in_call(&idle, 100000, 900000, 0); /* the GPU has no work yet */
+	run(&idle, 1000000, 1000000, 1010000, 0);
+	run(&idle, 1100000, 1100000, 1180000, 0);
+	assert_int_equal(charged_to_waits(&idle, true), 0);
+	wait_in_call(&idle, 1110000, 1170000, 0);
+	run(&idle, 1250000, 1250000, 1260000, 0);
+	assert_int_equal(charged_to_waits(&idle, true), 60000);
+	assert_int_equal(idle.sum, 90000 + 70000);
 	idle_free(&idle);
 }
 
@@ -350,6 +371,7 @@ int main(void)
 		cmocka_unit_test(waits_that_no_gap_can_reach_any_more_are_not_kept),
 		cmocka_unit_test(waits_are_kept_as_long_as_a_device_has_been_idle),
 		cmocka_unit_test(time_in_two_waits_at_once_is_charged_once),
+		cmocka_unit_test(a_wait_counts_for_a_later_gap_as_far_as_gpu_work_hid_it),
 		cmocka_unit_test(a_wait_after_the_launch_is_the_launchs_time),
 		cmocka_unit_test(an_operation_may_come_before_the_call_that_launched_it),
 		cmocka_unit_test(a_thread_without_work_on_a_gpu_keeps_no_waits),

@@ -160,14 +160,14 @@ static void defer_lead(void *context, struct tally_key key, uint64_t from_ns, ui
 }
 
 /* Charges remaining time to earlier waits, as far as they go. */
-static uint64_t charge_leads(struct idle_charging *charging, struct why_thread *thread, uint64_t from,
-			     uint64_t launch_ns, struct idle_spans *spans, uint64_t rest)
+static uint64_t charge_leads(struct idle_charging *charging, struct why_thread *thread, const struct why_gap *gap,
+			     struct idle_spans *spans, uint64_t rest)
 {
 	struct lead lead = {.charging = charging, .spans = spans};
 	uint64_t sum;
 
 	charging->after = true;
-	sum = why_thread_leads(thread, from, launch_ns, rest, take_lead, &lead);
+	sum = why_thread_leads(thread, gap, rest, take_lead, &lead);
 	charging->after = false;
 	return sum;
 }
@@ -260,7 +260,7 @@ static void charge_rest(struct idle_charging *charging, const struct gpu_event *
 }
 
 /* Charges the rest of a gap, with samples or waits: these until the launch, then the GPU. */
-static void charge_by_samples(const struct lateness *late, struct why_thread *thread, uint64_t launch_ns,
+static void charge_by_samples(const struct lateness *late, struct why_thread *thread, const struct why_gap *gap,
 			      const struct why_rests *begun, uint64_t begun_ns)
 {
 	struct idle_charging *charging = late->charging;
@@ -269,7 +269,7 @@ static void charge_by_samples(const struct lateness *late, struct why_thread *th
 	struct idle_spans spans = idle_spans_of(&unknown), after = idle_spans_of(begun);
 	struct lead lead = {.charging = charging, .spans = &spans, .thread = late->thread};
 
-	rest -= why_thread_leads(thread, late->from_ns, launch_ns, rest, defer_lead, &lead);
+	rest -= why_thread_leads(thread, gap, rest, defer_lead, &lead);
 	charge_unknown(charging, late->thread, NONE, &spans, rest);
 	idle_charge_spans(charging, why_key(WHY_PLACE_NEXT, WHY_GPU, 0, NONE), &after, begun_ns);
 	array_free(&unknown);
@@ -289,6 +289,7 @@ static void charge_late(struct idle_charging *charging, const struct idle_device
 	struct why_thread *thread = why_thread(&idle->threads, late.thread);
 	const struct why_recent *before = why_thread_before(thread, event->launch->start_ns, false);
 	const struct why_thread *peers = idle->threads.peers[event->op->process];
+	const struct why_gap gap = {device->first_ns, from, event->launch->start_ns};
 	uint64_t launched = event->launch->start_ns < to ? event->launch->start_ns : to, rest, begun_ns;
 	struct why_rests begun = {0};
 	struct idle_spans spans;
@@ -301,12 +302,12 @@ static void charge_late(struct idle_charging *charging, const struct idle_device
 	begun_ns = to - launched - charge_from_launch(charging, event, thread, launched, to, &begun);
 	price = rest + begun_ns && is_price_of_launch(device, event, to - from);
 	if (!price && ran_is_known(&idle->ran)) {
-		charge_by_samples(&late, thread, event->launch->start_ns, &begun, begun_ns);
+		charge_by_samples(&late, thread, &gap, &begun, begun_ns);
 	} else {
 		append(&late.rests, &begun);
 		spans = idle_spans_of(&late.rests);
 		rest += begun_ns;
-		rest -= charge_leads(charging, thread, from, event->launch->start_ns, &spans, rest);
+		rest -= charge_leads(charging, thread, &gap, &spans, rest);
 		if (price)
 			charge_price_of_launch(charging, device, event, &spans, rest);
 		else

@@ -6,6 +6,7 @@
 
 #include "analyze/callers.h"
 #include "analyze/library.h"
+#include "base/distance.h"
 
 /* Activities of a thread that are kept without checking whether they are needed. */
 #define ACTIVITIES_KEPT 64u
@@ -210,21 +211,21 @@ void why_thread_waits(struct why_thread *thread, uint64_t start_ns, uint64_t end
  * Waits since the launch that ended the gap before count together.  If there were none since, those that counted for
  * that gap count on, as far as time is left in them.
  */
-uint64_t why_thread_leads(struct why_thread *thread, uint64_t from_ns, uint64_t launch_ns, uint64_t ns, why_take *take,
+uint64_t why_thread_leads(struct why_thread *thread, const struct why_gap *gap, uint64_t ns, why_take *take,
 			  void *context)
 {
 	size_t count = thread->wait_count;
 	uint64_t sum = 0;
 
-	while (count && thread->waits[count - 1].start_ns >= launch_ns)
+	while (count && thread->waits[count - 1].start_ns >= gap->launch_ns)
 		count--;
 	if (count && thread->waits[count - 1].start_ns >= thread->latest_gap_ns)
 		thread->group_from_ns = thread->latest_gap_ns;
-	thread->latest_gap_ns = launch_ns;
+	thread->latest_gap_ns = gap->launch_ns;
 	while (count-- > 0 && sum < ns && thread->waits[count].start_ns >= thread->group_from_ns) {
 		struct why_wait *wait = &thread->waits[count];
-		uint64_t end = wait->end_ns < from_ns ? wait->end_ns : from_ns;
-		uint64_t lead = end > wait->start_ns ? end - wait->start_ns : 0;
+		uint64_t start = later(wait->start_ns, gap->first_ns), end = earlier(wait->end_ns, gap->from_ns);
+		uint64_t lead = end > start ? end - start : 0;
 
 		if (thread->launches > wait->launches + AHEAD_LAUNCHES || lead <= wait->taken_ns)
 			continue;

@@ -123,11 +123,15 @@ uint64_t why_thread_pieces(struct why_threads *threads, const struct why_thread 
 			   uint64_t from_ns, uint64_t to_ns, unsigned least_rank, why_take *take, void *context,
 			   struct why_rests *rests);
 
-/*
- * Hands over up to ns of earlier waits for a gap that begins at `from_ns` and that a launch ended, as times from 0 on;
- * returns how much that was.
- */
-uint64_t why_thread_leads(struct why_thread *thread, uint64_t from_ns, uint64_t launch_ns, uint64_t ns, why_take *take,
+/* A gap that a launch ended. */
+struct why_gap {
+	uint64_t first_ns; /* start of the GPU's first work: what a thread waited for before that, no GPU work hid */
+	uint64_t from_ns;
+	uint64_t launch_ns; /* start of the launch */
+};
+
+/* Hands over up to ns of earlier waits for a gap, as times from 0 on; returns how much that was. */
+uint64_t why_thread_leads(struct why_thread *thread, const struct why_gap *gap, uint64_t ns, why_take *take,
 			  void *context);
 
 /* The innermost frame of a stack that is no library's; `otherwise` if there is none. */
