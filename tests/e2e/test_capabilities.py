@@ -32,11 +32,6 @@ def without(*names):
     return holding(*(name for name in ALL if name not in names))
 
 
-def agent_records(pid):
-    running = 2  # enum gpt_agent_life
-    return "libgputrace-agent" in pathlib.Path(f"/proc/{pid}/maps").read_text() and tracing.agent_status(pid)[0] == running
-
-
 class Traced:
     """One trace of a running program that belongs to `owner`, by the gputrace that `command` starts."""
 
@@ -51,7 +46,7 @@ class Traced:
             with tracing.Running([*command, "-v", "-o", desk / "each-%p.json", *scope], desk) as tracer:
                 tracer.wait_line("gputrace: tracing", "stderr")
                 if whole:
-                    tracing.until(lambda: agent_records(target.pid))
+                    tracing.until(lambda: tracing.agent_records(target.pid))
                 target.ask("steps 3")
                 target.ask("finish")
                 target.ask(f"truth {desk}/program.json")

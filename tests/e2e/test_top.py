@@ -15,7 +15,6 @@ import reading
 import tracing
 
 STEPS = 50
-RUNNING = 2  # GPT_AGENT_RUNNING of agent.h
 INTERVAL = ("--interval", "10s")  # also the length of the shown span, in which all of the work must be
 
 
@@ -27,14 +26,9 @@ def target(tmp_path):
         yield target
 
 
-def records(pid):
-    """Whether an agent is at work in that process."""
-    return "libgputrace-agent" in tracing.Path(f"/proc/{pid}/maps").read_text() and tracing.agent_status(pid)[0] == RUNNING
-
-
 def work(target, folder):
     """Runs some steps; returns the program's own record of their launches."""
-    tracing.until(lambda: records(target.pid))
+    tracing.until(lambda: tracing.agent_records(target.pid))
     target.ask("forget")
     target.ask(f"steps {STEPS}")
     target.ask("finish")

@@ -315,6 +315,12 @@ def agent_status(pid):
         return struct.unpack("<4xII", memory.read(12))
 
 
+def agent_records(pid):
+    """Whether an agent is at work in that process."""
+    running = 2  # enum gpt_agent_life
+    return "libgputrace-agent" in Path(f"/proc/{pid}/maps").read_text() and agent_status(pid)[0] == running
+
+
 def threads(pid):
     """Names of its threads; none if the process has ended or is ending."""
     return [name for name, _ in named_threads(pid)]

@@ -5,21 +5,13 @@
 #include "base/msg.h"
 #include "cmd/dump_looks.h"
 
-static const struct dump_process *find_process(const look_list *looks, pid_t pid)
-{
-	for (size_t i = 0; i < looks->count; i++)
-		if (looks->items[i].process->pid == pid)
-			return looks->items[i].process;
-	return NULL;
-}
-
 /* Whether a process is another one or its descendant.  Parents were read one by one, so they may form a circle. */
 static bool is_of_family(const look_list *looks, const struct dump_process *process, pid_t ancestor)
 {
 	for (size_t steps = 0; process && steps <= looks->count; steps++) {
 		if (process->pid == ancestor)
 			return true;
-		process = find_process(looks, process->parent);
+		process = rank_parent(looks, process);
 	}
 	return false;
 }

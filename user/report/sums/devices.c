@@ -90,6 +90,13 @@ void report_overlap(struct report *report, uint64_t gpu_ns)
 			    number_time(gpu_ns).text, number_time(covered_ns).text);
 }
 
+static void put_remarks(struct report *report)
+{
+	put_untimed(report);
+	put_unfinished(report);
+	report_overlap(report, report->all->gpu_lines.sum);
+}
+
 static void put_table(struct report *report)
 {
 	static const struct column columns[] = {
@@ -126,9 +133,7 @@ static void put_table(struct report *report)
 		table_add_ns(&table, row->busy_ns - row->kernel_ns, ns);
 	}
 	report_table(report, &table);
-	put_untimed(report);
-	put_unfinished(report);
-	report_overlap(report, report->all->gpu_lines.sum);
+	put_remarks(report);
 }
 
 void report_devices(struct report *report)
@@ -142,7 +147,5 @@ void report_devices(struct report *report)
 	fputc('\n', report->out);
 	for (size_t i = 0; i < utilization->rows.count; i++)
 		put_device(report, &utilization->rows.items[i]);
-	put_untimed(report);
-	put_unfinished(report);
-	report_overlap(report, report->all->gpu_lines.sum);
+	put_remarks(report);
 }
