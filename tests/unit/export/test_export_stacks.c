@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Call stacks of the Chrome trace; the stacks met last are kept as text. */
+/* Call stacks of the Chrome trace, of which the stacks met last are kept as text; stacks of all formats. */
+#include <errno.h>
+
 #include "model_of.h"
 
 #include "chrome_lines.h"
 #include "export/chrome/stacks.h"
+#include "export/export.h"
+#include "sample_model.h"
 #include "whole_trace.h"
 
 #define FUNCTIONS (CHROME_STACKS + 8)
@@ -86,11 +90,47 @@ static void a_stack_too_long_to_be_kept_is_written_each_time(void **state)
 	model_free(model);
 }
 
+/* Returns how many bytes the format writes. */
+static off_t size_in_format(const struct export_format *format, const struct model *model)
+{
+	char path[] = "/tmp/export-XXXXXX";
+	int fd = mkstemp(path), error;
+	off_t size;
+
+	assert_true(fd >= 0);
+	error = export_write(fd, format, WHOLE_TRACE(model), &(struct export_options){.process = -1});
+	assert_true(error == 0 || (error == -ENODATA && format->no_data));
+	size = lseek(fd, 0, SEEK_END);
+	close(fd);
+	unlink(path);
+	return error ? 1 : size;
+}
+
+/* The frames left out are drawn as a slice without a function, and stand among the frames of each stack. */
+static void every_format_has_room_for_frames_left_out(void **state)
+{
+	const uint32_t missing[] = {1, 872, MODEL_MISSING_UNKNOWN};
+	struct model *model = sample_model(2, 3);
+
+	for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
+		for (uint32_t gap = 1; gap <= 3; gap++) {
+			for (uint32_t stack = 0; stack < model->stack_count; stack++) {
+				model->stacks[stack].missing = missing[i];
+				model->stacks[stack].gap =
+					gap < model->stacks[stack].depth ? gap : model->stacks[stack].depth;
+			}
+			for (const struct export_format *format = export_formats; format->name; format++)
+				assert_true(size_in_format(format, model) > 0);
+		}
+	model_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_call_has_its_own_stack_also_where_another_had_the_place),
 		cmocka_unit_test(a_stack_too_long_to_be_kept_is_written_each_time),
+		cmocka_unit_test(every_format_has_room_for_frames_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -222,7 +222,7 @@ bool arrow_put_slice(void *context, const struct timeline_slice *slice)
 		ARROW_SET(arrow, OP, slice->op);
 	for (uint32_t i = 0; i < slice->arg_count; i++)
 		set_arg(arrow, &slice->args[i]);
-	if (slice->category == TIMELINE_PYTHON) {
+	if (slice->category == TIMELINE_PYTHON && slice->name.code != TIMELINE_NONE) {
 		const struct timeline_frame frame = {.code = slice->name.code,
 						     .line = timeline_code(timeline, slice->name.code).first_line};
 
