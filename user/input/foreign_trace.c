@@ -6,6 +6,7 @@
 
 #include "input/database/database_reader.h"
 #include "input/kineto/kineto.h"
+#include "input/rows/row_captures.h"
 #include "input/rows/row_feed.h"
 
 struct foreign_source {
@@ -114,6 +115,7 @@ int foreign_trace_open(int fd, const struct trace_division *division, struct tra
 		close_source(&foreign->source);
 		return err;
 	}
+	row_captures_finish(&foreign->file);
 	foreign->feed = row_feed_new(&foreign->file);
 	return two_pass_trace_open(&foreign->source, division, trace);
 }

@@ -66,7 +66,11 @@ static const struct {
 	uint16_t cbid;
 	const char *name;
 } numbered[] = {
-	{GPT_DOMAIN_RUNTIME, 1, "cudaDriverGetVersion"},
+#define CAPTURE(domain, symbol, what, cbid, twin_cbid)                                                                 \
+	{GPT_DOMAIN_##domain, cbid, #symbol}, {GPT_DOMAIN_##domain, twin_cbid, #symbol},
+	GPT_CUDA_CAPTURE_CALLS(CAPTURE)
+#undef CAPTURE
+		{GPT_DOMAIN_RUNTIME, 1, "cudaDriverGetVersion"},
 	{GPT_DOMAIN_RUNTIME, 2, "cudaRuntimeGetVersion"},
 	{GPT_DOMAIN_RUNTIME, 3, "cudaGetDeviceCount"},
 	{GPT_DOMAIN_RUNTIME, 4, "cudaGetDeviceProperties"},

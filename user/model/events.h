@@ -351,6 +351,7 @@ struct new_op {
 	int64_t collective_sequence; /* of the collective in its process group, -1: not known */
 	uint8_t scope;		     /* enum gpt_agent_op_scope */
 	bool async;		     /* it does not nest with the other ops of its thread */
+	bool outer_first;	     /* the source has an op before those in it, not when it ends */
 	bool open;
 };
 

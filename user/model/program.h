@@ -141,6 +141,7 @@ struct model_op {
 	uint32_t node;	  /* model.strings: the backward node that it is, or evaluates; NONE */
 	uint32_t forward; /* of a node: stack of the forward op that created it, NONE: not known */
 	uint8_t scope;	  /* enum gpt_agent_op_scope */
+	bool outer_first; /* its source has an op before those in it, which counts where both have the same times */
 	bool overlaps;	  /* it overlaps other ops of its thread and does not nest with them */
 	bool truncated;	  /* it was still open when its program or the trace ended */
 	bool continued;	  /* it began in an earlier part */
@@ -258,10 +259,15 @@ static inline bool api_is_named(uint16_t api)
 uint16_t api_named(const char *name, size_t size);
 
 /* Whether a call puts work on the GPU: launches, graphs, memcpys, memsets. */
+static inline bool class_is_work(enum gpt_api_class class)
+{
+	return class == GPT_CLASS_LAUNCH || class == GPT_CLASS_GRAPH || class == GPT_CLASS_MEMCPY ||
+	       class == GPT_CLASS_MEMSET;
+}
+
 static inline bool call_is_work(const struct model_call *call)
 {
-	return call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH || call->class == GPT_CLASS_MEMCPY ||
-	       call->class == GPT_CLASS_MEMSET;
+	return class_is_work(call->class);
 }
 
 #endif

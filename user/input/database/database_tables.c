@@ -6,6 +6,7 @@
 
 #include "input/database/database_reader.h"
 #include "input/names.h"
+#include "input/rows/row_captures.h"
 
 #define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
 #define PRINTED 64
@@ -110,7 +111,7 @@ void database_read_calls(struct database_reader *reader, const char *table, enum
 			lookup_put(&reader->waiting_calls, foreign_epoch(call.row.pid), call.row.corr, name->wait);
 		stack = lookup_get(&reader->stack_lookup, 1, (uint64_t)database_number(&rows, CALL_STACK, 0));
 		call.stack = stack ? *stack + 1 : 0;
-		rows_add(&reader->file->rows, &call.row, sizeof(call));
+		row_captures_add_call(reader->file, &call);
 	}
 	database_end(&rows);
 }

@@ -112,6 +112,7 @@ struct kineto_reading {
 	struct kineto_stacks stacks;
 	struct kineto_threads threads;
 	struct kineto_own own;
+	uint32_t near_pid;			    /* process of the latest event on a thread, 0: none */
 	bool read;				    /* an event of a supported kind was read */
 	bool is_xla;				    /* a process has a name that JAX and TensorFlow use */
 	struct kineto_unread unread[KINETO_UNREAD]; /* unsupported kinds, counted until an event of a supported one */

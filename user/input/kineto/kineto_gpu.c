@@ -26,10 +26,10 @@ static uint8_t unknown_of(const struct kineto_event *event)
 	return (uint8_t)unknown;
 }
 
-void kineto_add_gpu(struct foreign_file *file, const struct kineto_event *event, text_buffer *scratch,
+void kineto_add_gpu(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading,
 		    enum model_gpu_kind kind)
 {
-	struct row_gpu gpu = {.row = kineto_row(event, ROW_GPU)};
+	struct row_gpu gpu = {.row = kineto_row(event, ROW_GPU), .near_pid = reading->near_pid};
 	int64_t priority = event->numbers[KINETO_PRIORITY];
 
 	gpu.row.pid = gpu.row.tid = 0;
@@ -55,15 +55,17 @@ void kineto_add_gpu(struct foreign_file *file, const struct kineto_event *event,
 		gpu.work.block[i] = at_most(event->block[i], UINT32_MAX);
 	}
 	if (kind == MODEL_KERNEL)
-		gpu.row.text = kineto_text(file, &event->name, scratch);
+		gpu.row.text = kineto_text(file, &event->name, &reading->scratch);
 	else
 		name_to_memory_kinds(event->name.bytes, event->name.size, &gpu.work);
 	rows_add(&file->rows, &gpu.row, sizeof(gpu));
 }
 
-void kineto_add_sync(struct foreign_file *file, const struct kineto_event *event)
+void kineto_add_sync(struct foreign_file *file, const struct kineto_event *event, const struct kineto_reading *reading)
 {
-	struct row_sync sync = {.row = kineto_row(event, ROW_SYNC), .device = kineto_small(event, KINETO_DEVICE, 0)};
+	struct row_sync sync = {.row = kineto_row(event, ROW_SYNC),
+				.device = kineto_small(event, KINETO_DEVICE, 0),
+				.near_pid = reading->near_pid};
 	enum gpt_agent_sync_kind kind = name_to_sync(event->name.bytes, event->name.size);
 
 	if (!kind)

@@ -55,9 +55,9 @@ static inline struct row kineto_row(const struct kineto_event *event, enum row_k
 			    .corr = kineto_small(event, KINETO_CORRELATION, 0)};
 }
 
-void kineto_add_gpu(struct foreign_file *file, const struct kineto_event *event, text_buffer *scratch,
+void kineto_add_gpu(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading,
 		    enum model_gpu_kind kind);
-void kineto_add_sync(struct foreign_file *file, const struct kineto_event *event);
+void kineto_add_sync(struct foreign_file *file, const struct kineto_event *event, const struct kineto_reading *reading);
 void kineto_add_overhead(struct foreign_file *file, const struct kineto_event *event);
 
 #endif

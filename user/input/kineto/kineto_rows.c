@@ -5,6 +5,7 @@
 #include "input/kineto/kineto_event.h"
 #include "input/kineto/kineto_row.h"
 #include "input/names.h"
+#include "input/rows/row_captures.h"
 
 #define NS_MAX (INT64_MAX / 4) /* some 73 years: later times are invalid */
 
@@ -186,7 +187,7 @@ static void add_call(struct foreign_file *file, const struct kineto_event *event
 	call.stack = kineto_stack(&reading->stacks, file, &event->call_stack, &reading->scratch);
 	kineto_own_call(event, &call);
 	foreign_thread(file, call.row.pid, call.row.tid);
-	rows_add(&file->rows, &call.row, sizeof(call));
+	row_captures_add_call(file, &call);
 }
 
 static void add_memory(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading,
@@ -310,9 +311,10 @@ static void count_unread(struct kineto_reading *reading, const struct json_text 
 
 static void add_complete(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading)
 {
-	text_buffer *scratch = &reading->scratch;
 	enum category category = category_of(&event->category);
 
+	if (category >= CATEGORY_OP && category <= CATEGORY_DRIVER && kineto_id(event->pid))
+		reading->near_pid = kineto_id(event->pid);
 	switch (category) {
 	case CATEGORY_OP:
 		add_op(file, event, reading, GPT_AGENT_OP_FUNCTION);
@@ -334,16 +336,16 @@ static void add_complete(struct foreign_file *file, const struct kineto_event *e
 		add_call(file, event, reading, GPT_DOMAIN_DRIVER);
 		break;
 	case CATEGORY_KERNEL:
-		kineto_add_gpu(file, event, scratch, MODEL_KERNEL);
+		kineto_add_gpu(file, event, reading, MODEL_KERNEL);
 		break;
 	case CATEGORY_MEMCPY:
-		kineto_add_gpu(file, event, scratch, MODEL_MEMCPY);
+		kineto_add_gpu(file, event, reading, MODEL_MEMCPY);
 		break;
 	case CATEGORY_MEMSET:
-		kineto_add_gpu(file, event, scratch, MODEL_MEMSET);
+		kineto_add_gpu(file, event, reading, MODEL_MEMSET);
 		break;
 	case CATEGORY_SYNC:
-		kineto_add_sync(file, event);
+		kineto_add_sync(file, event, reading);
 		break;
 	case CATEGORY_OVERHEAD:
 		kineto_add_overhead(file, event);

@@ -50,6 +50,13 @@ struct foreign_node {
 	uint32_t next; /* next node of the same call, or NONE */
 };
 
+/* While a thread captured a stream into a graph; until all are known, the start or the end of that (row_captures.c). */
+struct foreign_capture {
+	uint64_t start_ns, end_ns;
+	uint32_t pid, tid;
+	bool begins;
+};
+
 #define FOREIGN_PROCESS (1ull << 32)
 
 /* Everything known of a file as a whole; text numbers are those of its rows. */
@@ -62,6 +69,7 @@ struct foreign_file {
 	ARRAY(struct foreign_frame) frames;
 	ARRAY(struct foreign_stack) stacks;
 	ARRAY(struct foreign_node) nodes;
+	ARRAY(struct foreign_capture) captures;
 	struct lookup node_lookup; /* (pid + 1, node) to nodes */
 	struct lookup node_calls;  /* (pid + 1, correlation id) to the first of nodes */
 	const char *tool;	   /* the tool that wrote it, a literal; see model_source.tool */

@@ -27,8 +27,10 @@ struct row_feed *row_feed_new(const struct foreign_file *file)
 	feed->ranges = row_ranges_new(file);
 	feed->given = xcalloc(file->rows.texts.count + 1, 1);
 	feed->main_pid = file->processes.count ? file->processes.items[0].pid : 1;
-	if (file->processes.count > 1)
+	if (file->processes.count > 1) {
 		feed->recent = xcalloc(RECENT_CALLS, sizeof(*feed->recent));
+		feed->recent_of = xcalloc(RECENT_CALLS, sizeof(*feed->recent_of));
+	}
 	lookup_init(&feed->contexts, file->rows.seed);
 	lookup_init(&feed->inputs, file->rows.seed);
 	feed->evaluations = xcalloc(file->threads.count + 1, sizeof(*feed->evaluations));
@@ -42,6 +44,7 @@ void row_feed_free(struct row_feed *feed)
 	lookup_free(&feed->contexts);
 	lookup_free(&feed->inputs);
 	free(feed->recent);
+	free(feed->recent_of);
 	free(feed->evaluations);
 	free(feed->given);
 	free(feed);
@@ -167,7 +170,7 @@ static void feed_context(struct row_feed *feed, struct builder *builder, struct 
 static bool feed_gpu(struct row_feed *feed, struct builder *builder, const struct row_gpu *gpu)
 {
 	const struct row *row = &gpu->row;
-	struct process_image program = row_feed_image(feed, builder, row);
+	struct process_image program = row_feed_image(feed, builder, row, gpu->near_pid);
 	struct new_gpu_work work = gpu->work;
 
 	work.span = (struct clock_span){row->start_ns, row->end_ns};
@@ -183,7 +186,7 @@ static bool feed_gpu(struct row_feed *feed, struct builder *builder, const struc
 
 static bool feed_sync(struct row_feed *feed, struct builder *builder, const struct row_sync *sync)
 {
-	struct process_image program = row_feed_image(feed, builder, &sync->row);
+	struct process_image program = row_feed_image(feed, builder, &sync->row, sync->near_pid);
 	struct new_sync event = sync->sync;
 
 	event.span = (struct clock_span){sync->row.start_ns, sync->row.end_ns};
@@ -200,7 +203,7 @@ static bool feed_overhead(struct row_feed *feed, struct builder *builder, const 
 				     .kind = overhead->overhead,
 				     .tid = overhead->row.tid};
 
-	return builder_add_overhead(builder, row_feed_image(feed, builder, &overhead->row), &event);
+	return builder_add_overhead(builder, row_feed_image(feed, builder, &overhead->row, 0), &event);
 }
 
 static bool feed_cuda_memory(struct row_feed *feed, struct builder *builder, const struct row_cuda_memory *memory)
@@ -210,7 +213,7 @@ static bool feed_cuda_memory(struct row_feed *feed, struct builder *builder, con
 	event.time_ns = memory->row.start_ns;
 	event.clock = SOURCE_CLOCK_MONOTONIC;
 	event.corr = memory->row.corr;
-	return builder_add_memory(builder, row_feed_image(feed, builder, &memory->row), &event);
+	return builder_add_memory(builder, row_feed_image(feed, builder, &memory->row, 0), &event);
 }
 
 static bool feed_pause(struct row_feed *feed, struct builder *builder, const struct row_pause *pause)

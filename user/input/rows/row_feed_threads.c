@@ -3,6 +3,7 @@
  * Rows of threads: ops, calls, events of PyTorch's allocators, with their texts and stacks.  A call gives the process
  * of GPU work with the same correlation id.
  */
+#include "input/rows/row_captures.h"
 #include "input/rows/row_feed_state.h"
 #include "input/rows/row_stacks.h"
 
@@ -30,14 +31,32 @@ void row_feed_put_text(struct row_feed *feed, struct builder *builder, struct pr
 		builder_add_name(builder, program, row_feed_key(text), row_feed_text(feed, text), (struct text){0});
 }
 
-struct process_image row_feed_image(const struct row_feed *feed, struct builder *builder, const struct row *row)
+static struct recent_call *recent_of(const struct row_feed *feed, uint32_t corr, uint32_t pid)
 {
-	const struct recent_call *recent = feed->recent ? &feed->recent[row->corr % RECENT_CALLS] : NULL;
+	return &feed->recent_of[(corr + pid * PID_FACTOR) % RECENT_CALLS];
+}
+
+static void note_recent(struct row_feed *feed, const struct row *row)
+{
+	struct recent_call recent = {row->corr, row->pid};
+
+	feed->recent[row->corr % RECENT_CALLS] = recent;
+	*recent_of(feed, row->corr, row->pid) = recent;
+}
+
+struct process_image row_feed_image(const struct row_feed *feed, struct builder *builder, const struct row *row,
+				    uint32_t near_pid)
+{
+	const struct recent_call *recent;
 
 	if (row->pid)
 		return builder_process_image(builder, row->pid);
-	return builder_process_image(builder,
-				     recent && recent->pid && recent->corr == row->corr ? recent->pid : feed->main_pid);
+	if (!feed->recent)
+		return builder_process_image(builder, feed->main_pid);
+	recent = recent_of(feed, row->corr, near_pid);
+	if (!near_pid || recent->corr != row->corr || recent->pid != near_pid)
+		recent = &feed->recent[row->corr % RECENT_CALLS];
+	return builder_process_image(builder, recent->pid && recent->corr == row->corr ? recent->pid : feed->main_pid);
 }
 
 /* own: 1 + a stack of the file, or 0.  The stack of open functions wins, unless the file prefers its own. */
@@ -128,6 +147,7 @@ void row_feed_op(struct row_feed *feed, struct builder *builder, const struct ro
 			       .name = row_feed_key(row->text),
 			       .collective_sequence = op->collective_sequence,
 			       .scope = op->scope,
+			       .outer_first = true,
 			       .open = op->unfinished};
 
 	if (op->may_be_step && feed->file->drops_steps)
@@ -161,6 +181,12 @@ static void feed_nodes(struct row_feed *feed, struct builder *builder, const str
 				       row->corr);
 }
 
+static bool is_captured(const struct row_feed *feed, const struct row *row, uint16_t api)
+{
+	return feed->file->captures.count && class_is_work(api_class(api)) &&
+	       row_captures_have(feed->file, row->pid, row->start_ns);
+}
+
 void row_feed_call(struct row_feed *feed, struct builder *builder, const struct row_call *call)
 {
 	const struct row *row = &call->row;
@@ -180,10 +206,10 @@ void row_feed_call(struct row_feed *feed, struct builder *builder, const struct 
 				  .result = call->result,
 				  .tid = row->tid,
 				  .api = call->api,
-				  .captured = call->captured};
+				  .captured = call->captured || is_captured(feed, row, call->api)};
 
 	if (feed->recent)
-		feed->recent[row->corr % RECENT_CALLS] = (struct recent_call){row->corr, row->pid};
+		note_recent(feed, row);
 	builder_add_call(builder, &event);
 	feed_nodes(feed, builder, row);
 	if (row->corr && !call->unfinished &&
@@ -202,5 +228,5 @@ bool row_feed_memory(struct row_feed *feed, struct builder *builder, const struc
 	if (!stack)
 		stack = row_stacks_backward(feed->stacks, builder, &memory->row);
 	event.stack = take(feed, builder, &memory->row, GPT_STACK_OF_MEMORY, stack);
-	return builder_add_torch_memory(builder, row_feed_image(feed, builder, &memory->row), &event);
+	return builder_add_torch_memory(builder, row_feed_image(feed, builder, &memory->row, 0), &event);
 }

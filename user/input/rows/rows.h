@@ -111,15 +111,21 @@ struct row_range {
 	bool unfinished; /* PUSH: its end was not seen */
 };
 
+/*
+ * near_pid: where the file does not say whose work it is (row.pid 0), the process whose calls and ops stand before it
+ * in the file, as each of several appended traces has its own; 0: not known.
+ */
 struct row_gpu {
 	struct row row;
 	struct new_gpu_work work; /* all but its span, corr and name */
+	uint32_t near_pid;
 };
 
 struct row_sync {
 	struct row row;
 	struct new_sync sync; /* all but its span and corr */
 	uint32_t device;
+	uint32_t near_pid;
 };
 
 struct row_overhead {

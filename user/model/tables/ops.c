@@ -89,6 +89,7 @@ void ops_add(struct ops *ops, struct process_image program, const struct new_op 
 		.name = texts.name,
 		.inputs = texts.inputs,
 		.scope = op->scope,
+		.outer_first = op->outer_first,
 		.overlaps = op->async,
 		.truncated = op->open,
 	};
@@ -158,7 +159,10 @@ void ops_find_threads(struct ops *ops)
 	}
 }
 
-/* Of ops with the same start, the one that ends last encloses the others; among equal ends, the one that came last. */
+/*
+ * Of ops with the same start, the one that ends last encloses the others; among equal ends, the one that came last, or
+ * first if that is how its source has them.
+ */
 static void put_outer_first(struct model_op *items, uint32_t count)
 {
 	for (uint32_t first = 0, end; first < count; first = end) {
@@ -169,9 +173,12 @@ static void put_outer_first(struct model_op *items, uint32_t count)
 		if (end == first + 1)
 			continue;
 		keys = xmalloc((end - first) * sizeof(*keys));
-		for (uint32_t i = 0; i < end - first; i++)
-			keys[i] = (struct order_key){.time_ns = UINT64_MAX - items[end - 1 - i].end_ns,
-						     .index = end - first - 1 - i};
+		for (uint32_t i = 0; i < end - first; i++) {
+			uint32_t index = items[first].outer_first ? i : end - first - 1 - i;
+
+			keys[i] =
+				(struct order_key){.time_ns = UINT64_MAX - items[first + index].end_ns, .index = index};
+		}
 		order_sort(keys, end - first);
 		order_apply(keys, end - first, items + first, sizeof(*items));
 		free(keys);
