@@ -8,8 +8,10 @@ import html.parser
 import json
 import marshal
 import os
+import pathlib
 import pickle
 import shutil
+import signal
 import sqlite3
 import subprocess
 import xml.etree.ElementTree
@@ -136,6 +138,66 @@ def test_a_report_that_no_thread_can_write_into_a_pipe_says_what_to_do(launches,
              public / "launches.json"]
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=tracing.PATIENCE_S, check=False)
     assert_one_line(done, FAILED, "no thread can be started for it", "or write to a file")
+
+
+def worker_of(pid):
+    """The process in which that gputrace makes its outputs; None: there is none yet."""
+    for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        if "gputrace-output" in tracing.threads(int(child)):
+            return int(child)
+    return None
+
+
+def waits_in_write(pid):
+    return pid and any(pathlib.Path(f"/proc/{pid}/task/{tid}/syscall").read_text().startswith("1 ") for _, tid in tracing.named_threads(pid))
+
+
+@pytest.mark.parametrize("end, why", [(signal.SIGSEGV, "gputrace crashed over it (signal 11, Segmentation fault): report the crash, with the log"),
+                                      (signal.SIGKILL, "gputrace was killed over it (SIGKILL), as the kernel does where memory runs out")],
+                         ids=["SIGSEGV", "SIGKILL"])
+def test_a_crash_over_one_output_costs_neither_the_others_nor_the_log(tmp_path, end, why):
+    """The output into a pipe waits for the test, which ends the process that writes it as a crash would."""
+    before, after = tmp_path / "before.json", tmp_path / "after.json"
+    with tracing.target(tmp_path, machine.cudart()) as target:
+        arguments = ["-o", before, "-o", "-", "--format", "json", "-o", after, "-p", target.pid]
+        with tracing.Running([machine.GPUTRACE, "-v", *arguments], tmp_path) as tracer:
+            tracer.wait_line("gputrace: tracing", "stderr")
+            target.ask("steps 100")  # far more JSON than a pipe holds
+            tracer.process.send_signal(signal.SIGINT)
+            tracer.process.stdout.read(1)
+            os.kill(worker_of(tracer.pid), end)
+            done = tracer.end().must_be(FAILED)
+        target.ask("steps 1")
+    assert f"standard output: not made: {why}" in done.stderr
+    (kept,) = tmp_path.glob("gputrace-*.gpt")
+    assert f"not everything could be written; the trace is in {kept}: gputrace report {kept}, gputrace export {kept} -o FILE\n" in done.stderr
+    tracing.gputrace(tmp_path, "export", kept, "-o", tmp_path / "again.json").must_be(0)
+    assert before.read_bytes() == after.read_bytes() == (tmp_path / "again.json").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["before.json", "after.json", "again.json", kept.name])
+
+
+def test_a_crash_over_the_report_costs_neither_the_outputs_nor_the_log(tmp_path):
+    read, write = os.pipe()
+    with tracing.target(tmp_path, machine.cudart()) as target, open(read, "rb"):
+        os.set_blocking(write, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(write, b"x")
+        os.set_blocking(write, True)
+        tracer = subprocess.Popen([machine.GPUTRACE, "-o", "trace.json", "-o", "trace.gpt", "-p", str(target.pid)], cwd=tmp_path, stdout=write,
+                                  stderr=subprocess.PIPE, text=True, env=tracing.environment(tmp_path))
+        os.close(write)
+        assert "tracing" in tracer.stderr.readline()
+        target.ask("steps 3")
+        tracer.send_signal(signal.SIGINT)
+        tracing.until(lambda: waits_in_write(worker_of(tracer.pid)))
+        os.kill(worker_of(tracer.pid), signal.SIGSEGV)
+        said = tracer.communicate(timeout=tracing.PATIENCE_S)[1]
+    assert tracer.returncode == FAILED
+    assert "the report: not made: gputrace crashed over it" in said
+    assert "not everything could be written; the trace is in trace.gpt: gputrace report trace.gpt" in said
+    assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert "Block.forward" in tracing.gputrace(tmp_path, "report", tmp_path / "trace.gpt").must_be(0).stdout
 
 
 # ---- odd files ------------------------------------------------------------------------------------------------------

@@ -185,6 +185,17 @@ def test_a_reader_is_confined_before_it_opens_what_it_reads(tmp_path, arguments)
     assert confined < opened
 
 
+def test_outputs_of_a_recording_are_made_by_a_process_that_is_confined(tmp_path):
+    if not has_landlock():
+        pytest.skip("this kernel has no Landlock")
+    tracing.command(tmp_path, "strace", "-f", "-o", "calls", "-e", "trace=landlock_restrict_self,openat",
+                    machine.GPUTRACE, "--agent", "off", "-o", "trace.json", "--", "true").must_be(0)
+    calls = [line.split(maxsplit=1) for line in (tmp_path / "calls").read_text().splitlines()]
+    confined = next(number for number, (_, call) in enumerate(calls) if call.startswith("landlock_restrict_self(") and call.endswith("= 0"))
+    writers = {pid for pid, call in calls[confined:] if "trace.json.part-" in call}
+    assert writers == {calls[confined][0]} and calls[0][0] not in writers
+
+
 # ---- make install CAPS=1 ----------------------------------------------------------------------------------------------
 
 

@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/child_work.h"
+#include "cmd/confine.h"
 #include "cmd/cycles.h"
 #include "cmd/interrupt.h"
+#include "cmd/output.h"
 #include "cmd/outputs.h"
 #include "cmd/print.h"
 #include "report/sums/key_averages.h"
@@ -169,34 +172,42 @@ static enum exit_code judge(const struct delivery *delivery, struct reading *rea
 	return EXIT_GOOD;
 }
 
-static int write_everything(const struct delivery *delivery, struct reading *reading)
+static int write_everything(const struct delivery *delivery, struct reading *reading, struct child_work *work)
 {
-	int err = delivery->report && !is_interrupted() ? print_report(reading->trace, delivery->options) : 0;
-	int outputs = outputs_write(reading, delivery->skip);
+	bool report = delivery->report && !is_interrupted() && child_work_begins(work, "the report");
+	int err = report ? print_report(reading->trace, delivery->options) : 0;
+	int outputs = outputs_write(reading, delivery->skip, work);
 
 	if (outputs == -ECANCELED)
 		msg_warn("abandoned: not all outputs were written; gputrace export makes them of the log");
 	return err ? err : outputs;
 }
 
+/* What a child does, and how it went. */
+struct delivering {
+	const struct delivery *delivery;
+	struct child_work *work;
+	bool all_written;
+};
+
 /* Delivers the log as a whole.  If it has cycles, only fills *cycles, for the caller to deliver each; NULL: does not
  * look for cycles. */
-static enum exit_code deliver_as_is(const struct delivery *delivery, struct cycles *cycles, bool *all_written)
+static enum exit_code deliver_as_is(struct delivering *delivering, const struct delivery *delivery,
+				    struct cycles *cycles)
 {
 	struct reading reading;
 	enum exit_code code;
 	int err;
 
-	*all_written = false;
-	interrupt_watch();
+	delivering->all_written = false;
 	code = reading_open(&reading, delivery);
 	if (!code && cycles && cycles_find(cycles, &reading)) {
-		*all_written = true;
+		delivering->all_written = true;
 	} else if (!code && cycles && cycles_are_missed(delivery)) {
 		code = EXIT_FAILED;
 	} else if (!code) {
-		err = write_everything(delivery, &reading);
-		*all_written = err == 0;
+		err = write_everything(delivery, &reading, delivering->work);
+		delivering->all_written = err == 0;
 		code = err ? EXIT_FAILED : judge(delivery, &reading);
 	}
 	reading_close(&reading);
@@ -204,36 +215,78 @@ static enum exit_code deliver_as_is(const struct delivery *delivery, struct cycl
 }
 
 /* Delivers each cycle: its files and its report. */
-static enum exit_code deliver_cycles(const struct delivery *delivery, const struct cycles *cycles, bool *all_written)
+static enum exit_code deliver_cycles(struct delivering *delivering, const struct cycles *cycles)
 {
+	const struct delivery *delivery = delivering->delivery;
 	enum exit_code code = cycles_check(cycles, delivery), one;
 
-	*all_written = code != EXIT_FAILED;
-	for (size_t i = 0; i < cycles->list.count && *all_written; i++) {
+	delivering->all_written = code != EXIT_FAILED;
+	for (size_t i = 0; i < cycles->list.count && delivering->all_written; i++) {
 		struct options options = cycles_options(delivery->options, cycles->list.items[i]);
 		struct delivery part = *delivery;
 
 		part.options = &options;
-		one = deliver_as_is(&part, NULL, all_written);
+		one = deliver_as_is(delivering, &part, NULL);
 		code = one > code ? one : code;
 		cycles_options_free(&options);
 	}
 	return code;
 }
 
-enum exit_code deliver(const struct delivery *delivery, bool *all_written)
+static enum exit_code deliver_all(struct delivering *delivering)
 {
+	const struct delivery *delivery = delivering->delivery;
 	struct cycles cycles = {0};
 	enum exit_code code;
 
 	if (delivery->options->slice.cycle) {
 		array_push(&cycles.list, (uint32_t)delivery->options->slice.cycle);
-		code = deliver_cycles(delivery, &cycles, all_written);
+		code = deliver_cycles(delivering, &cycles);
 	} else {
-		code = deliver_as_is(delivery, &cycles, all_written);
+		code = deliver_as_is(delivering, delivery, &cycles);
 		if (!code && cycles.are_wanted)
-			code = deliver_cycles(delivery, &cycles, all_written);
+			code = deliver_cycles(delivering, &cycles);
 	}
 	cycles_free(&cycles);
 	return code;
+}
+
+/* ---- the child --------------------------------------------------------------------------------------------------- */
+
+#define ALL_WRITTEN 0x100 /* beside the exit code */
+
+static int run(struct child_work *work, void *context)
+{
+	struct delivering delivering = {.delivery = context, .work = work};
+	enum exit_code code;
+
+	/* commands that read a log have confined themselves */
+	if (work->shared && !delivering.delivery->log_name)
+		confine_reader(delivering.delivery->options);
+	code = deliver_all(&delivering);
+	return (int)code | (delivering.all_written ? ALL_WRITTEN : 0);
+}
+
+static void clean(void *context)
+{
+	const struct delivery *delivery = context;
+
+	outputs_clean(delivery->options);
+}
+
+enum exit_code deliver(const struct delivery *delivery, bool *all_written)
+{
+	struct delivery copy = *delivery; /* the context of a job is not const */
+	const struct child_job job = {.run = run,
+				      .clean = clean,
+				      .context = &copy,
+				      .name = delivery->log_name ? delivery->log_name : "the log"};
+	bool all;
+	int result;
+
+	interrupt_watch();
+	output_mark();
+	result = child_work_run(&job, &all);
+	*all_written = all && (result & ALL_WRITTEN);
+	return all ? (enum exit_code)(result & ~ALL_WRITTEN) : EXIT_FAILED;
 }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -57,7 +56,6 @@ static void write_cycle(const struct options *all, int log_fd, uint32_t cycle)
 	/* what is missing or wrong is reported at the end of the recording */
 	(void)deliver(&delivery, &all_written);
 	array_free(&options.outputs.list);
-	malloc_trim(0);
 }
 
 static void serve(int from, const struct options *options, int log_fd)

@@ -2,6 +2,7 @@
 /* Temporary name, rename and ownership; does not know what is written. */
 #include "cmd/output.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -14,8 +15,12 @@
 
 #include "base/array.h"
 
-/* Another process that races for a name loses soon; a stale file of a crash does not matter. */
+/* Another process that races for a name loses soon. */
 #define NAME_ATTEMPTS 16
+
+#define MARK ".part-%08x" /* in a temporary name, before the number of the attempt */
+
+static uint32_t mark; /* of temporary files, 0: none yet */
 
 int output_give_to_sudo_user(int fd)
 {
@@ -28,20 +33,24 @@ int output_give_to_sudo_user(int fd)
 	return fchown(fd, uid, gid) < 0 && errno != EPERM ? -errno : 0;
 }
 
-/* The name must be shorter than NAME_MAX: a long one loses its end in the temporary one. */
-static char *temporary_name(const char *name)
+void output_mark(void)
 {
-	uint32_t random;
+	if (getrandom(&mark, sizeof(mark), GRND_NONBLOCK) != (ssize_t)sizeof(mark) || !mark)
+		mark = (uint32_t)getpid();
+}
 
-	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random))
-		random = (uint32_t)getpid();
-	return xasprintf("%.200s.part-%08x", name, random);
+/* The name must be shorter than NAME_MAX: a long one loses its end in the temporary one. */
+static char *temporary_name(const char *name, unsigned attempt)
+{
+	if (!mark)
+		output_mark();
+	return xasprintf("%.200s" MARK "%02x", name, mark, attempt);
 }
 
 static int create_temporary(struct output *output)
 {
-	for (int i = 0; i < NAME_ATTEMPTS; i++) {
-		output->temporary = temporary_name(output->destination.name);
+	for (unsigned i = 0; i < NAME_ATTEMPTS; i++) {
+		output->temporary = temporary_name(output->destination.name, i);
 		output->fd = openat(output->destination.directory, output->temporary,
 				    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 		if (output->fd >= 0)
@@ -91,6 +100,32 @@ void output_close(struct output *output)
 	free(output->temporary);
 	free(output->path);
 	*output = (struct output){.fd = -1};
+}
+
+static bool is_marked(const char *name)
+{
+	char end[32];
+	size_t length = strlen(name), size = (size_t)snprintf(end, sizeof(end), MARK, mark);
+
+	return length > size + 2 && !strncmp(name + length - size - 2, end, size);
+}
+
+void output_remove_marked(const char *path)
+{
+	struct destination destination;
+	int folder = destination_find(path, &destination)
+			     ? -1
+			     : openat(destination.directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *files = folder < 0 ? NULL : fdopendir(folder);
+
+	for (struct dirent *file; files && (file = readdir(files));)
+		if (is_marked(file->d_name))
+			unlinkat(folder, file->d_name, 0);
+	if (files)
+		closedir(files);
+	else if (folder >= 0)
+		close(folder);
+	destination_free(&destination);
 }
 
 int output_probe(const char *path)

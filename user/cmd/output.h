@@ -24,6 +24,12 @@ int output_commit(struct output *output);
 /* Closes the file; removes the temporary one unless it was committed. May be called on a zeroed or closed output. */
 void output_close(struct output *output);
 
+/* Temporary names have another mark from here on, also in children: output_remove_marked finds theirs. */
+void output_mark(void);
+
+/* Removes the temporary files with that mark in the folder of path, which a process that is gone has left. */
+void output_remove_marked(const char *path);
+
 /* Whether output_open works: tries it, and leaves nothing behind. 0 or -errno */
 int output_probe(const char *path);
 

@@ -308,7 +308,7 @@ static int write_into_folder(const struct writing *writing, const char *folder)
 	return err;
 }
 
-int outputs_write(struct reading *reading, size_t skip)
+int outputs_write(struct reading *reading, size_t skip, struct child_work *work)
 {
 	const struct options *options = reading->delivery->options;
 	struct writing writing = {
@@ -319,7 +319,7 @@ int outputs_write(struct reading *reading, size_t skip)
 		const char *path = options->outputs.list.items[i];
 		int err;
 
-		if (i == skip)
+		if (i == skip || !child_work_begins(work, is_stdout(path) ? "standard output" : path))
 			continue;
 		if (is_interrupted())
 			err = -ECANCELED;
@@ -335,4 +335,15 @@ int outputs_write(struct reading *reading, size_t skip)
 			first = err;
 	}
 	return first;
+}
+
+void outputs_clean(const struct options *options)
+{
+	for (size_t i = 0; i < options->outputs.list.count; i++) {
+		char *file = outputs_file_of(options->outputs.list.items[i]);
+
+		if (!is_stdout(file))
+			output_remove_marked(file);
+		free(file);
+	}
 }

@@ -3,6 +3,7 @@
 #ifndef GPUTRACE_OUTPUTS_H
 #define GPUTRACE_OUTPUTS_H
 
+#include "cmd/child_work.h"
 #include "cmd/reading.h"
 
 /* The path of a file that the output will have: if it is a folder, a file in that; the caller frees it. */
@@ -12,10 +13,13 @@ char *outputs_file_of(const char *path);
 int outputs_check(const struct options *options);
 
 /*
- * Writes all but `skip` (an index into options->outputs, SIZE_MAX: none), going on after one that failed.  Prints
- * what failed; 0 or the first -errno (-ECANCELED: abandoned by the user).
+ * Writes all but `skip` (an index into options->outputs, SIZE_MAX: none), each a part of the work, going on after one
+ * that failed.  Prints what failed; 0 or the first -errno (-ECANCELED: abandoned by the user).
  */
-int outputs_write(struct reading *reading, size_t skip);
+int outputs_write(struct reading *reading, size_t skip, struct child_work *work);
+
+/* Removes what a child that wrote outputs has left half-written. */
+void outputs_clean(const struct options *options);
 
 /* Prints the line about a file that was written. */
 void outputs_say_written(const char *path, int fd);

@@ -47,7 +47,8 @@ static void keep_log(struct recording *recording, const char *because)
 	if (err)
 		msg_error("%s: the log could not be kept: %s", name, strerror(-err));
 	else
-		msg_warn("%s; the trace is in %s: gputrace report %s", because, name, name);
+		msg_warn("%s; the trace is in %s: gputrace report %s, gputrace export %s -o FILE", because, name, name,
+			 name);
 }
 
 enum exit_code recording_result(const struct recording *recording)
