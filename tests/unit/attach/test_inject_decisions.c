@@ -107,6 +107,7 @@ static void a_status_is_read(void **state)
 	assert_true(thread_status_parse("Name:\tState: X\nState:\tS (sleeping)\nTgid:\t20\nPid:\t21\nTracerPid:\t33\n"
 					"NSpid:\t21\t7\t3\nSigPnd:\t0000000000000001\nShdPnd:\t0000000000000400\n"
 					"SigBlk:\t0000000000000002\nSigCgt:\t0000000000410000\nSeccomp:\t2\n"
+					"Seccomp_filters:\t3\nNoNewPrivs:\t1\nCapBnd:\t00000000a80425fb\n"
 					"voluntary_ctxt_switches:\t1234\nnonvoluntary_ctxt_switches:\t99\n"
 					"x86_Thread_features:\tshstk wrss\n",
 					&status));
@@ -117,6 +118,9 @@ static void a_status_is_read(void **state)
 	assert_int_equal(status.blocked, 2);
 	assert_int_equal(status.caught, 0x410000);
 	assert_int_equal(status.seccomp, 2);
+	assert_int_equal(status.filters, 3);
+	assert_true(status.no_new_privs);
+	assert_int_equal(status.bounding, 0xa80425fb);
 	assert_int_equal(status.switches, 1234);
 	assert_true(status.shadow_stack);
 }

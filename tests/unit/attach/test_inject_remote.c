@@ -653,7 +653,7 @@ static void a_filter_that_only_refuses_is_no_hindrance(void **state)
 
 static void enter_in_vain(pid_t pid)
 {
-	assert_int_equal(enter(pid), -EACCES);
+	assert_int_equal(enter(pid), geteuid() ? -EACCES : -ENOTSUP); /* reading filters needs CAP_SYS_ADMIN */
 	shared->calls++;
 }
 

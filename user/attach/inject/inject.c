@@ -19,6 +19,7 @@
 #include "attach/inject/frame.h"
 #include "attach/inject/lend.h"
 #include "attach/inject/remote_call.h"
+#include "attach/inject/seccomp_trial.h"
 #include "attach/inject/stop.h"
 #include "attach/inject/waiting.h"
 #include "target/library.h"
@@ -77,6 +78,8 @@ static int check_process(struct injection *injection)
 		return refuse(injection, -EAGAIN, "it is stopped");
 	if (status.seccomp == SECCOMP_STRICT)
 		return refuse(injection, -ENOTSUP, "seccomp allows it nothing");
+	if (status.seccomp)
+		seccomp_prepare();
 	if (!remote_signal(status.caught))
 		return refuse(injection, -ENOTSUP,
 			      "it handles SIGURG, SIGWINCH and SIGCHLD: no signal is free for the way back");
@@ -160,6 +163,7 @@ static int try_call(struct injection *injection, struct remote_call *call)
 	if (error)
 		return error;
 	call->process = &injection->process;
+	injection->result->why[0] = '\0';
 	error = remote_call(&thread, call, injection->result);
 	/* A debugger was noticed earlier: this is gputrace itself, which now holds the thread. */
 	if (error == -EPERM && is_held_by_gputrace(injection, &thread))
@@ -170,7 +174,7 @@ static int try_call(struct injection *injection, struct remote_call *call)
 	}
 	if (error == -EAGAIN)
 		refuse(injection, error, "no thread of it could be caught at a safe point");
-	else if (error && error != -EINPROGRESS)
+	else if (error && error != -EINPROGRESS && !injection->result->why[0])
 		refuse(injection, error,
 		       error == -EPERM	     ? denied
 		       : error == -ESRCH     ? "it has ended"

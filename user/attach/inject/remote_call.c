@@ -181,8 +181,10 @@ static int examine(struct remote *remote, struct safe_thread *seen)
 	remote->signal = remote_signal(status.caught);
 	if (!remote->signal)
 		return -ENOTSUP;
-	if (status.seccomp && seccomp_check(remote->at.tid))
-		return -EACCES;
+	error = seccomp_check(remote->at.pid, remote->at.tid, &status, remote->result->why,
+			      sizeof(remote->result->why));
+	if (error)
+		return error;
 	error = stop_ptrace(PTRACE_GETSIGMASK, remote->at.tid, (void *)sizeof(thread->blocked), &thread->blocked);
 	if (!error)
 		error = stop_ptrace(PTRACE_GETREGSET, remote->at.tid, (void *)NT_X86_XSTATE, &state);

@@ -7,65 +7,25 @@
 
 #include <errno.h>
 #include <linux/audit.h>
-#include <sched.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 
+#include "attach/inject/seccomp_calls.h"
+#include "attach/inject/seccomp_trial.h"
 #include "base/array.h"
 
 #define FILTERS_MAX 32u /* stacked on one another; a container has one or two */
-#define THREAD_FLAGS                                                                                                   \
-	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |             \
-	 CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
-
 #if defined(__x86_64__)
 #define MACHINE AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
 #define MACHINE AUDIT_ARCH_AARCH64
 #endif
-
-/* Calls made by dlopen, pthread_create and the agent's thread, with the arguments that filters check. */
-static const struct {
-	int number;
-	uint64_t args[3];
-} calls[] = {
-	{SYS_openat, {(uint64_t)-100, 0, 02000000}},
-	{SYS_read, {3}},
-	{SYS_pread64, {3}},
-	{SYS_fstat, {3}},
-	{SYS_newfstatat, {3}},
-	{SYS_lseek, {3}},
-	{SYS_close, {3}},
-	{SYS_mmap, {0, 65536, PROT_READ | PROT_EXEC}},
-	{SYS_mmap, {0, 8u << 20, PROT_NONE}},
-	{SYS_mmap, {0, 65536, PROT_READ | PROT_WRITE}},
-	{SYS_mprotect, {0, 4096, PROT_READ}},
-	{SYS_mprotect, {0, 4096, PROT_READ | PROT_WRITE}},
-	{SYS_munmap, {0}},
-	{SYS_madvise, {0}},
-	{SYS_brk, {0}},
-	{SYS_clone, {THREAD_FLAGS}},
-	{SYS_clone3, {0}},
-	{SYS_set_robust_list, {0}},
-	{SYS_rseq, {0}},
-	{SYS_rt_sigprocmask, {0}},
-	{SYS_rt_sigreturn, {0}},
-	{SYS_futex, {0}},
-	{SYS_tgkill, {0}},
-	{SYS_getpid, {0}},
-	{SYS_gettid, {0}},
-	{SYS_prctl, {PR_SET_NAME}},
-	{SYS_clock_nanosleep, {0}},
-	{SYS_nanosleep, {0}},
-	{SYS_clock_gettime, {0}},
-	{SYS_getrandom, {0}},
-	{SYS_exit, {0}},
-};
 
 static uint32_t operand(const struct sock_filter *at, uint32_t x)
 {
@@ -176,11 +136,11 @@ static unsigned seccomp_run(const struct sock_filter *program, size_t count, con
 /* True if the filter does not kill a thread that loads a library and starts a thread. */
 static bool seccomp_survives(const struct sock_filter *program, size_t count)
 {
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		struct seccomp_data data = {.nr = calls[i].number, .arch = MACHINE};
+	for (size_t i = 0; i < SECCOMP_CALLS; i++) {
+		struct seccomp_data data = {.nr = (int)seccomp_calls[i].number, .arch = MACHINE};
 		unsigned action;
 
-		memcpy(data.args, calls[i].args, sizeof(calls[i].args));
+		memcpy(data.args, seccomp_calls[i].args, sizeof(seccomp_calls[i].args));
 		action = seccomp_run(program, count, &data) & SECCOMP_RET_ACTION_FULL;
 		/*
 		 * An error does no harm: the loader or the agent gives up. The signal of a trap would be blocked, and
@@ -193,7 +153,8 @@ static bool seccomp_survives(const struct sock_filter *program, size_t count)
 	return true;
 }
 
-int seccomp_check(pid_t tid)
+/* -EPERM: they cannot be read. */
+static int read_filters(pid_t tid)
 {
 	for (unsigned i = 0; i < FILTERS_MAX; i++) {
 		long count = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, (void *)(uintptr_t)i, NULL);
@@ -201,15 +162,31 @@ int seccomp_check(pid_t tid)
 		bool survives;
 
 		if (count < 0) /* ENOENT: there are no more */
-			return errno == ENOENT && i ? 0 : -errno;
+			return errno == ENOENT && i ? 0 : -EPERM;
 		if (count > BPF_MAXINSNS)
-			return -EINVAL;
+			return -EPERM;
 		program = xcalloc((size_t)count + 1, sizeof(*program));
 		survives = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, (void *)(uintptr_t)i, program) == count &&
 			   seccomp_survives(program, (size_t)count);
 		free(program);
 		if (!survives)
-			return -EACCES;
+			return -ENOTSUP;
 	}
-	return -E2BIG;
+	return -EPERM;
+}
+
+int seccomp_check(pid_t pid, pid_t tid, const struct thread_status *status, char *why, size_t why_size)
+{
+	int error = status->seccomp ? read_filters(tid) : 0;
+
+	if (error == -EPERM)
+		error = seccomp_try(pid, status);
+	if (error == -ENOTSUP)
+		snprintf(why, why_size,
+			 "its filter of system calls (seccomp) kills it for a call that the agent takes");
+	else if (error)
+		snprintf(why, why_size,
+			 "its filter of system calls (seccomp) may not be read here, and is not known to be gputrace's "
+			 "own: run gputrace in the same container");
+	return error;
 }

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Whether a thread's seccomp filters would kill it for the agent's system calls. */
+/*
+ * Whether a thread's seccomp filters would kill it for the agent's system calls. Only a process with CAP_SYS_ADMIN of
+ * the host and without a filter of its own may read them. Another one takes them to be its own filters, where there is
+ * evidence for that, and a child of it makes the calls.
+ */
 #ifndef GPUTRACE_ATTACH_INJECT_SECCOMP_H
 #define GPUTRACE_ATTACH_INJECT_SECCOMP_H
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
+#include "attach/inject/thread_state.h"
+
 /*
- * Checks all filters of a stopped thread: 0: it survives; -EACCES: it would be killed; other -errno: they cannot be
- * read.
+ * Checks all filters of a stopped thread, whose status was read. 0: it survives; -ENOTSUP: it would be killed; -EACCES:
+ * they cannot be read, and need not be gputrace's own. why: the reason.
  */
-int seccomp_check(pid_t tid);
+int seccomp_check(pid_t pid, pid_t tid, const struct thread_status *status, char *why, size_t why_size);
 
 #endif

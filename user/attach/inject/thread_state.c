@@ -64,6 +64,9 @@ bool thread_status_parse(const char *text, struct thread_status *out)
 		.ns_tid = (pid_t)number_of(text, "Pid", 10),
 		.tracer = (pid_t)number_of(text, "TracerPid", 10),
 		.seccomp = (int)number_of(text, "Seccomp", 10),
+		.filters = (int)number_of(text, "Seccomp_filters", 10),
+		.no_new_privs = number_of(text, "NoNewPrivs", 10),
+		.bounding = number_of(text, "CapBnd", 16),
 	};
 	while (ids && *ids && *ids != '\n') { /* one id for each nested namespace, its own last */
 		char *end;

@@ -30,6 +30,9 @@ struct thread_status {
 	pid_t ns_tid;	   /* in its own pid namespace */
 	pid_t tracer;
 	int seccomp;	   /* 0 off, 1 strict, 2 filter */
+	int filters;	   /* number of its seccomp filters; 0: none, or not known (before Linux 5.9) */
+	bool no_new_privs; /* without it only a process with CAP_SYS_ADMIN can add a filter: seccomp(2) */
+	uint64_t bounding; /* capabilities that it can ever have */
 	bool shadow_stack; /* a return without a preceding call would kill it */
 };
 
