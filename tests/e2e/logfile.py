@@ -6,7 +6,7 @@ import pathlib
 
 import gptlog
 
-CALL, CALL_ARGS, MAPPED, CUPTI_USE = 1, 2, 12, 16
+CALL, CALL_ARGS, MAPPED, BATCH, CUPTI_USE = 1, 2, 12, 13, 16
 NESTED_IN_SYMBOL = 1  # flag of CALL
 PROCESS, PROBES, SYMBOL, NOTE, END = 33, 34, 35, 37, 38
 SOURCE = 26
@@ -130,6 +130,12 @@ def agent_states(path):
 def says_ready(path):
     """Whether an agent has reported that it records."""
     return any(hello.values["state"] == READY for hello in records(path, HELLO))
+
+
+def says_ready_in(path, pid):
+    """Whether the agent of that process has reported that it records."""
+    return any(hello.type == HELLO and hello.values["state"] == READY
+               for batch in records(path, BATCH) if batch.values["pid"] == pid for hello in batch.records)
 
 
 def says_observing(path):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Children of a fork: those that cannot use CUDA are left alone, with a note; those that start CUDA get the agent."""
 
+import collections
 import signal
 
 import logfile
@@ -12,6 +13,7 @@ from test_inject import assert_all_timed, mapped_agents, notes
 
 DEAD = "pid {} has forked it: CUDA was up there, and does not survive that"
 SHARED = "pid {} has forked it: they share their memory, and one agent"
+ORDERS = (("child", "parent", "child"), ("parent", "child", "parent"))
 
 
 def fork_child(target):
@@ -81,6 +83,88 @@ def test_a_child_that_starts_cuda_by_itself_has_gpu_times(tmp_path):
     assert_all_timed(tmp_path, reading.trace_of(tmp_path / "trace.json"), "program.json")
 
 
+class Family:
+    """A parent and the child that it forks, each of which starts CUDA by itself after the fork."""
+
+    def __init__(self, folder, before=None):
+        """before: what the parent does before the fork."""
+        self.folder, self.before = folder, before
+        self.traces = 0
+        env = {"LD_LIBRARY_PATH": machine.SIMGPU, "SIMGPU_TRUTH": folder / "gpu-%p.json"}
+        self.parent = tracing.target(folder, "late", env=env)
+
+    def __enter__(self):
+        self.parent.__enter__()
+        if self.before:
+            self.parent.ask(self.before)
+        self.child = fork_child(self.parent)
+        return self
+
+    def __exit__(self, *error):
+        self.parent.__exit__(*error)
+
+    def start(self, who):
+        self.ask(who, "load_simulated")
+
+    def ask(self, who, words):
+        self.parent.ask(words if who == "parent" else f"ask_child {words}")
+
+    def trace(self, named, members):
+        """Traces the process of that name; the named members, and no others, have work with GPU times in it."""
+        folder = self.folder / f"trace-{self.traces}"
+        self.traces += 1
+        folder.mkdir()
+        for who in members:
+            self.ask(who, "finish")
+            self.ask(who, "forget")
+        with tracing.Tracer(folder, "-p", self.parent.pid if named == "parent" else self.child) as tracer:
+            for who in members:
+                tracer.wait_logged(logfile.says_ready_in, self.parent.pid if who == "parent" else self.child)
+            for who in members:
+                self.ask(who, "steps 2")
+                self.ask(who, "finish")
+                self.ask(who, f"truth {folder}/{who}.json")
+            tracer.interrupt().must_be(0)
+        trace = reading.trace_of(folder / "trace.json")
+        expected = sum((reading.truth_line_ns(reading.program(folder / f"{who}.json")) for who in members),
+                       collections.Counter())
+        assert reading.trace_line_ns(trace) == expected
+        assert_complete(trace)
+
+
+def assert_complete(trace):
+    receipt = reading.receipt(trace)
+    assert receipt["launches_joined"] == receipt["launches_expected"] > 0
+    assert reading.losses(trace) == {} and "forked" not in " ".join(trace["gputrace"]["notes"])
+
+
+def test_a_forked_process_has_gpu_times_in_each_of_ten_traces(tmp_path):
+    with Family(tmp_path) as family:
+        family.start("child")
+        for named in ("parent", "child") * 5:
+            family.trace(named, ["child"])
+
+
+def test_a_forked_process_with_an_agent_has_gpu_times_also_where_its_parent_uses_cuda_since(tmp_path):
+    """libcuda was mapped before the fork, so only the child's agent shows that the child can use CUDA."""
+    with Family(tmp_path, before="started") as family:
+        family.start("child")
+        family.trace("child", ["child"])
+        family.start("parent")
+        for named in ("parent", "child", "parent"):
+            family.trace(named, ["parent", "child"] if named == "parent" else ["child"])
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=" then ".join)
+def test_parent_and_child_have_gpu_times_in_traces_in_any_order(tmp_path, order):
+    """A trace of the parent is one of both."""
+    with Family(tmp_path) as family:
+        for who in ("parent", "child"):
+            family.start(who)
+        for named in order:
+            family.trace(named, ["parent", "child"] if named == "parent" else ["child"])
+
+
 def test_a_child_whose_agent_came_with_the_fork_is_reported_to_have_none(tmp_path):
     """libcuda was mapped at the fork, and the agent was loaded and waited for CUDA: it does not survive a fork."""
     with tracing.target(tmp_path, "late", truth=tmp_path / "gpu-%p.json") as target:
@@ -91,7 +175,9 @@ def test_a_child_whose_agent_came_with_the_fork_is_reported_to_have_none(tmp_pat
             target.ask("ask_child steps 3")
             said = tracer.wait_line(f"pid {child}: no GPU times", "stderr")
             tracer.interrupt().must_be(0)
+        doctor = tracing.gputrace(tmp_path, "doctor", "-p", child).stdout
     assert "its agent came with a fork, and cannot start over" in said
+    assert "cannot come in: its agent came with a fork" in doctor
     assert said.strip().partition("gputrace: ")[2] in notes(tmp_path)
 
 

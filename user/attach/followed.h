@@ -45,13 +45,14 @@ struct followed {
 	bool named;	      /* named by the user, or the command itself */
 	bool forked;	      /* forked, and has not called exec since */
 	struct {
-		pid_t of;      /* the parent */
-		bool seen;     /* gputrace saw the fork */
-		bool cuda_up;  /* CUDA was up in the parent at that time; only known if seen */
-		bool observed; /* the parent's PyTorch ops were recorded; the child's are not */
-		uint64_t ns;   /* when the fork was noticed; 0: the log has a note that its ops are not seen */
-		bool unsaid;   /* left out without a note yet; one is due once it calls CUDA: entry.last_why */
-	} fork;		       /* if forked: forks.h */
+		pid_t of;	/* the parent */
+		bool seen;	/* gputrace saw the fork */
+		bool cuda_up;	/* CUDA was up in the parent at that time; only known if seen */
+		bool observed;	/* the parent's PyTorch ops were recorded; the child's are not */
+		bool own_agent; /* its agent was loaded after the fork; else the parent's copy is mapped */
+		uint64_t ns;	/* when the fork was noticed; 0: the log has a note that its ops are not seen */
+		bool unsaid;	/* left out without a note yet; one is due once it calls CUDA: entry.last_why */
+	} fork;			/* if forked: forks.h */
 	bool forks_said, forks_without_ops_said; /* about its forked children: one note covers all */
 	bool has_schedule;	  /* its agent counts steps for gputrace: steps reported before were another trace's */
 	bool makes_steps;	  /* it has reported a step */

@@ -12,7 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <gputrace/agent.h>
+
 #include "base/monotonic.h"
+#include "target/image.h"
 
 #define PAGE 4096ULL
 #define PAGES_COMPARED 64 /* pages of a mapping of libcuda */
@@ -46,6 +49,47 @@ void fork_note_older(struct followed *child, pid_t parent)
 {
 	child->forked = true;
 	child->fork.of = parent;
+}
+
+static const struct mapping *find_mapping(const struct mappings *mappings, const struct probed_file *file)
+{
+	for (size_t i = 0; i < mappings->list.count; i++)
+		if (mappings->list.items[i].executable && mappings->list.items[i].inode == file->inode &&
+		    mappings->list.items[i].device == file->device)
+			return &mappings->list.items[i];
+	return NULL;
+}
+
+/* Where the process has the agent's status; -errno if that agent has none. */
+static int find_status(const struct probed_file *agent, const struct mapping *mapping, uint64_t *address)
+{
+	struct image *image = NULL;
+	struct image_symbol symbol;
+	uint64_t bias;
+	int error = file_open_image(agent, &image);
+
+	if (error)
+		return error;
+	error = image_symbol(image, GPUTRACE_AGENT_STATUS, &symbol);
+	if (!error)
+		error = image_bias(image, mapping, &bias);
+	if (!error)
+		*address = symbol.address + bias;
+	image_close(image);
+	return error;
+}
+
+/* If the process lies, only its own agent is not heard, or is asked in vain. */
+bool fork_has_own_agent(pid_t pid, const struct probed_file *agent, const struct mappings *mappings)
+{
+	const struct mapping *mapping = find_mapping(mappings, agent);
+	struct gpt_agent_status status = {0};
+	uint64_t address;
+
+	if (!mapping || find_status(agent, mapping, &address) ||
+	    process_read_memory(pid, address, &status, sizeof(status)))
+		return true; /* an agent of another version */
+	return status.life != GPT_AGENT_DEAD;
 }
 
 /* ---- shared memory, and copies of it ------------------------------------------------------------------------ */
@@ -140,6 +184,9 @@ enum fork_verdict fork_judge(struct processes *processes, const struct followed 
 	if (process->fork.cuda_up && !shares_memory(process->pid, of))
 		return lost(why, why_size, of);
 	verdict = fork_look(process->pid, of, why, why_size);
+	/* An earlier trace has found that it may be entered, whatever its parent has done since. */
+	if (verdict != FORK_LEFT_OUT && process->fork.own_agent)
+		return FORK_MAY_ENTER;
 	if (verdict == FORK_LEFT_OUT)
 		return verdict;
 	if (verdict == FORK_MAY_ENTER || !parent || !followed_maps(parent, LIBRARY_CUDA))

@@ -18,6 +18,12 @@ void fork_note(struct followed *child, const struct followed *parent);
 /* A fork from before gputrace started. */
 void fork_note_older(struct followed *child, pid_t parent);
 
+/*
+ * Whether the agent that a forked process maps was loaded after the fork. The copy of an agent has no thread, and says
+ * that it is dead.
+ */
+bool fork_has_own_agent(pid_t pid, const struct probed_file *agent, const struct mappings *mappings);
+
 /* Judges a process that was forked and has not called exec, without the help of its parent's agent. */
 enum fork_verdict fork_look(pid_t pid, pid_t parent, char *why, size_t why_size);
 

@@ -37,7 +37,7 @@ static void notice_fork(struct attach *attach, const struct gpt_process_event *e
 		return;
 	/* The child is a copy: it has the parent's libraries and Python until it calls exec. */
 	for (size_t i = 0; i < parent->files.count; i++)
-		processes_use_file(&attach->processes, child, parent->files.items[i]);
+		processes_use_file(&attach->processes, child, parent->files.items[i], NULL);
 	fork_note(child, parent);
 	child->has_python = parent->has_python;
 	if (processes_may_look(&attach->processes, child))

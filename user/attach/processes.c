@@ -239,15 +239,19 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	process->look_again_ns = 0;
 }
 
-void processes_use_file(struct processes *processes, struct followed *process, struct probed_file *file)
+void processes_use_file(struct processes *processes, struct followed *process, struct probed_file *file,
+			const struct mappings *mappings)
 {
 	for (size_t i = 0; i < process->files.count; i++)
 		if (process->files.items[i] == file)
 			return;
 	array_push(&process->files, file);
-	/* An agent does not survive in the copy that a fork makes. */
-	if (!process->forked || file->kind != LIBRARY_AGENT)
-		file_add_process(processes->files, file, process->pid);
+	if (process->forked && file->kind == LIBRARY_AGENT) {
+		process->fork.own_agent = mappings && fork_has_own_agent(process->pid, file, mappings);
+		if (!process->fork.own_agent)
+			return; /* its probes would never fire */
+	}
+	file_add_process(processes->files, file, process->pid);
 }
 
 static bool is_among(const struct probed_file *file, struct probed_file *const *list, size_t count)
@@ -307,7 +311,7 @@ static void examine_files(struct processes *processes, struct followed *process,
 		if (!is_among(process->files.items[j], seen.items, seen.count))
 			process->files.items[j] = process->files.items[--process->files.count];
 	for (size_t j = 0; j < seen.count; j++)
-		processes_use_file(processes, process, seen.items[j]);
+		processes_use_file(processes, process, seen.items[j], mappings);
 	array_free(&seen);
 	if (again_ns)
 		processes_look_later(process, again_ns);

@@ -17,8 +17,12 @@ struct followed *processes_add(struct processes *processes, pid_t pid, bool ours
 /* Adds the children of followed processes that were started before gputrace got reports of them. */
 void processes_add_descendants(struct processes *processes);
 
-/* The process maps the file, or its parent did: the probes of the file are attached for this process, too. */
-void processes_use_file(struct processes *processes, struct followed *process, struct probed_file *file);
+/*
+ * The process maps the file, or its parent did: the probes of the file are attached for this process, too. mappings:
+ * its own; NULL: a fork has just copied them.
+ */
+void processes_use_file(struct processes *processes, struct followed *process, struct probed_file *file,
+			const struct mappings *mappings);
 void processes_remove(struct processes *processes, pid_t pid);
 
 /* Whether it has ended, even if another process has its pid by now. */

@@ -384,6 +384,8 @@ int inject_check(pid_t pid, int agent_fd, struct inject_result *result)
 		error = check_file(&injection, agent_fd);
 	if (!error)
 		error = choose(&injection, &thread);
+	if (!error && injection.addresses.agent_start)
+		error = check_alive(&injection);
 	if (!error && !injection.addresses.agent_start) {
 		error = lender_start(&lender, pid, agent_fd, result->why, sizeof(result->why));
 		if (!error)
