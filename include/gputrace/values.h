@@ -261,6 +261,7 @@ enum gpt_counter {
 	GPT_COUNTER_SAMPLES_LOST,     /* ... or no working memory, for a GPT_SAMPLE */
 	GPT_COUNTER_WAITS_LOST,	      /* ... for a GPT_WAIT, or in the table of threads that wait */
 	GPT_COUNTER_PROCESSES_UNSEEN, /* processes whose calls were unseen for a while (counted by the collector) */
+	GPT_COUNTER_MALFORMED,	      /* records that are none, or in parts (counted by the collector) */
 	GPT_COUNTER_COUNT,
 };
 

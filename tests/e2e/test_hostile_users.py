@@ -119,9 +119,9 @@ def library(public):
 
 
 @contextlib.contextmanager
-def traced_victim(folder, library, *options, limit=None):
+def traced_victim(folder, library, *options, agent="off", limit=None):
     """A trace of the whole machine, in which a victim loads the library and launches; each launch must be there."""
-    with tracing.Tracer(folder, "--agent", "off", *options, limit=limit) as tracer:
+    with tracing.Tracer(folder, "--agent", agent, *options, limit=limit) as tracer:
         yield tracer
         with tracing.target(folder, "late") as victim:
             victim.ask(f"load {library}")
@@ -174,6 +174,23 @@ def test_a_user_with_more_processes_than_can_be_followed_hides_nobody_and_is_nam
             many.wait_line("ready")
         many.end().must_be(0)
     assert any(note.startswith(f"user {USER} has more processes than its part of the 16384") for note in notes(tmp_path))
+
+
+@pytest.fixture
+def false_agent(public):
+    """false_agent(WHAT): the command of programs/false_agent.py as the user."""
+    for path in (machine.PROGRAMS / "false_agent.py", machine.AGENT):
+        (public / path.name).write_bytes(path.read_bytes())
+    return lambda what: as_user(machine.SYSTEM_PYTHON, public / "false_agent.py", public / machine.AGENT.name, what)
+
+
+def test_a_process_that_says_what_it_was_not_asked_for_takes_nobody_s_report(false_agent, library, tmp_path):
+    """A schedule by which nothing is to be recorded yet, and bytes that are no record: these are counted."""
+    with contextlib.ExitStack() as running, traced_victim(tmp_path, library, agent="auto") as tracer:
+        liar = running.enter_context(tracing.Running(false_agent("schedule"), tmp_path))
+        liar.wait_line("sent")
+    assert "Complete: " in tracer.done.stdout
+    assert reading.losses(reading.trace_of(tmp_path / "trace.json"))["malformed"] == 1
 
 
 SECTION = "<IIQQQQIIQQ"  # Elf64_Shdr

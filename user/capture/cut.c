@@ -49,12 +49,34 @@ static void cut_op(struct gpt_agent_op *op, uint64_t end_ns)
 	op->flags |= GPT_AGENT_OP_OPEN;
 }
 
-static bool is_of_schedule(const struct gpt_record *record)
+static bool is_the_schedule(const struct gpt_agent_schedule *record, const struct gpt_schedule *asked)
 {
-	return record->type == GPT_AGENT_SCHEDULE || record->type == GPT_AGENT_STEP;
+	return record->hdr.size >= sizeof(*record) && record->skip_first == asked->skip_first &&
+	       record->wait == asked->wait && record->warmup == asked->warmup && record->active == asked->active &&
+	       record->repeat == asked->repeat && record->skip_first_wait == asked->skip_first_wait &&
+	       record->by == asked->by;
 }
 
-static const struct gpt_record *cut_batch(const struct gpt_agent_batch *batch, uint64_t end_ns, bool schedule,
+static bool was_asked_for(const struct gpt_record *record, const struct agent_request *asked)
+{
+	switch (record->type) {
+	case GPT_AGENT_SCHEDULE:
+		return asked->schedule.active &&
+		       is_the_schedule((const struct gpt_agent_schedule *)record, &asked->schedule);
+	case GPT_AGENT_STEP:
+		return asked->schedule.active != 0;
+	case GPT_AGENT_OP:
+	case GPT_AGENT_OPS:
+		return asked->ops;
+	case GPT_AGENT_TORCH_MEMORY:
+	case GPT_AGENT_TORCH_MEMORY_STATE:
+		return asked->torch_memory;
+	default:
+		return true;
+	}
+}
+
+static const struct gpt_record *cut_batch(const struct gpt_agent_batch *batch, uint64_t end_ns,
 					  struct gpt_agent_batch *room)
 {
 	const struct gpt_record *inner;
@@ -64,16 +86,13 @@ static const struct gpt_record *cut_batch(const struct gpt_agent_batch *batch, u
 	while ((inner = batch_next(batch, &at))) {
 		struct gpt_record *copy = (struct gpt_record *)(room->data + bytes);
 
-		if (!belongs(inner, end_ns) || (!schedule && is_of_schedule(inner)))
+		if (!belongs(inner, end_ns))
 			continue;
 		memmove(copy, inner, inner->size);
 		if (copy->type == GPT_AGENT_OP)
 			cut_op((struct gpt_agent_op *)copy, end_ns);
 		bytes += copy->size; /* `inner` may be overwritten by now */
 	}
-	/* Bytes that are no record are left to the reader, which counts them. */
-	if (at < batch->bytes)
-		return &batch->hdr;
 	room->bytes = (uint32_t)bytes;
 	room->hdr.size = (uint32_t)(sizeof(*room) + bytes);
 	return &room->hdr;
@@ -98,7 +117,7 @@ const struct gpt_record *cut_at(const struct gpt_record *record, uint64_t end_ns
 	const struct gpt_agent_batch *batch = (const struct gpt_agent_batch *)record;
 
 	if (record->type == GPT_AGENT_BATCH && record->size >= sizeof(*batch) && batch->time_ns >= end_ns)
-		return cut_batch(batch, end_ns, true, (struct gpt_agent_batch *)room);
+		return cut_batch(batch, end_ns, (struct gpt_agent_batch *)room);
 	if (!belongs(record, end_ns))
 		return NULL;
 	if (record->type == GPT_WAIT && record->size >= sizeof(struct gpt_wait))
@@ -106,16 +125,34 @@ const struct gpt_record *cut_at(const struct gpt_record *record, uint64_t end_ns
 	return record;
 }
 
-const struct gpt_record *cut_schedule(const struct gpt_record *record, struct gpt_record *room)
+const struct gpt_record *cut_unasked(const struct gpt_record *record, const struct agent_request *asked,
+				     struct gpt_record *room, bool *malformed)
 {
 	const struct gpt_agent_batch *batch = (const struct gpt_agent_batch *)record;
+	struct gpt_agent_batch *copy = (struct gpt_agent_batch *)room;
 	const struct gpt_record *inner;
-	size_t at = 0;
+	size_t at = 0, bytes = 0;
+	bool all = true;
 
-	if (record->type != GPT_AGENT_BATCH || record->size < sizeof(*batch))
+	*malformed = false;
+	if (record->type != GPT_AGENT_BATCH)
 		return record;
+	*malformed = record->size < sizeof(*batch);
+	if (*malformed)
+		return NULL;
 	while ((inner = batch_next(batch, &at)))
-		if (is_of_schedule(inner))
-			return cut_batch(batch, UINT64_MAX, false, (struct gpt_agent_batch *)room);
-	return record;
+		all &= was_asked_for(inner, asked);
+	*malformed = at != batch->bytes;
+	if (all && at == record->size - sizeof(*batch) && !*malformed)
+		return record;
+	*copy = *batch;
+	for (at = 0; (inner = batch_next(batch, &at));) {
+		if (!was_asked_for(inner, asked))
+			continue;
+		memcpy(copy->data + bytes, inner, inner->size);
+		bytes += inner->size;
+	}
+	copy->bytes = (uint32_t)bytes;
+	copy->hdr.size = (uint32_t)(sizeof(*copy) + bytes);
+	return &copy->hdr;
 }

@@ -1,26 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Cuts records at the end of a recording.  A recording may end at a given time, but probes stay in place for a while
- * after that, and agents go on until they notice.  A call of that time does not belong to the recording, nor does what
- * an agent reports of it.  GPU work is not cut here: it belongs to its launch (model/join/join_outside.c).
+ * Cuts from records what does not belong to a recording: what was not asked for, and what comes after its end.  A
+ * recording may end at a given time, but probes stay in place for a while after that, and agents go on until they
+ * notice.  A call of that time does not belong to the recording, nor does what an agent reports of it.  GPU work is not
+ * cut here: it belongs to its launch (model/join/join_outside.c).
  */
 #ifndef GPUTRACE_CAPTURE_CUT_H
 #define GPUTRACE_CAPTURE_CUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <gputrace/record.h>
+#include <gputrace/schedule.h>
 
 /*
  * Returns the record itself, or `room` with the part of it that belongs to the recording, or NULL: it does not belong.
- * room: at least record->size bytes, 8-byte aligned.
+ * room: at least record->size bytes, 8-byte aligned; the record may lie there already.
  */
 const struct gpt_record *cut_at(const struct gpt_record *record, uint64_t end_ns, struct gpt_record *room);
 
+/* What the recording asks of agents besides GPU work. */
+struct agent_request {
+	bool ops, torch_memory;
+	struct gpt_schedule schedule; /* active 0: none */
+};
+
 /*
- * Returns the record without an agent's records of a schedule, for a recording that has none: the schedule is that of
- * another gputrace that traces the same process.  room: as above; the record may lie there already.
+ * A batch comes from a process, which may belong to anyone, or to another gputrace, too.  Returns the record itself, or
+ * `room` with the part of the batch that consists of whole records which the recording has asked for, or NULL: it is no
+ * batch.  malformed: the batch had bytes that are no whole record.  room: as above; the record does not lie there.
  */
-const struct gpt_record *cut_schedule(const struct gpt_record *record, struct gpt_record *room);
+const struct gpt_record *cut_unasked(const struct gpt_record *record, const struct agent_request *asked,
+				     struct gpt_record *room, bool *malformed);
 
 #endif

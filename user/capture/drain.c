@@ -41,7 +41,8 @@ struct drain {
 	struct log_writer *log;
 	uint64_t end_ns; /* of the recording; under the log's lock */
 	struct cut_room *cut;
-	bool no_schedule; /* drain_leave_out_schedules */
+	struct agent_request request; /* under the log's lock */
+	uint64_t malformed;	      /* batches with bytes that are no record */
 	bool (*wanted)(const struct gpt_record *record);
 	struct notices *notices;
 	int epoll, wake; /* wake: an eventfd */
@@ -92,37 +93,56 @@ static void let_others_append(struct drain *drain)
 	drain->held = 0;
 }
 
-/* The part of the record that belongs to the recording; NULL: nothing. */
+/* The part of a record that was asked for; NULL: nothing. */
+static const struct gpt_record *take_asked(struct drain *drain, const struct gpt_record *record)
+{
+	bool malformed;
+
+	if (record->size > GPT_RECORD_MAX)
+		return record;
+	record = cut_unasked(record, &drain->request, (struct gpt_record *)drain->cut->bytes, &malformed);
+	drain->malformed += malformed;
+	return record;
+}
+
+/* The part of it that belongs to the recording; NULL: nothing. */
 static const struct gpt_record *cut(struct drain *drain, const struct gpt_record *record)
 {
 	if (record->size > GPT_RECORD_MAX)
 		return record;
-	record = cut_at(record, drain->end_ns, (struct gpt_record *)drain->cut->bytes);
-	if (record && drain->no_schedule)
-		record = cut_schedule(record, (struct gpt_record *)drain->cut->bytes);
-	return record;
+	return cut_at(record, drain->end_ns, (struct gpt_record *)drain->cut->bytes);
+}
+
+/* Before anything is cut at the end: attach/ needs to know how agents ended. */
+static void pass_on(struct drain *drain, const struct gpt_record *record)
+{
+	if (record->type != GPT_CALL && record->type != GPT_CALL_ARGS && drain->wanted(record))
+		notices_put(drain->notices, record);
 }
 
 static void take_record(void *context, const struct gpt_record *record)
 {
-	const struct gpt_record *recorded;
 	struct drain *drain = context;
 	int error = 0;
+	bool is_call;
 
 	if (!drain->held++)
 		log_writer_lock(drain->log);
-	recorded = cut(drain, record);
-	if (recorded)
-		error = append(drain, recorded);
+	record = take_asked(drain, record);
+	if (record) {
+		is_call = record->type == GPT_CALL || record->type == GPT_CALL_ARGS;
+		pass_on(drain, record);
+		record = cut(drain, record);
+		if (record)
+			error = append(drain, record);
+		if (is_call && record)
+			atomic_store_explicit(&drain->calls,
+					      atomic_load_explicit(&drain->calls, memory_order_relaxed) + 1,
+					      memory_order_relaxed);
+	}
 	/* -EINVAL: a record of an impossible size, which is no reason to stop. */
 	if (error && error != -EINVAL)
 		fail(drain, &drain->log_error, error);
-	if (record->type == GPT_CALL || record->type == GPT_CALL_ARGS)
-		atomic_store_explicit(&drain->calls,
-				      atomic_load_explicit(&drain->calls, memory_order_relaxed) + (recorded != NULL),
-				      memory_order_relaxed);
-	else if (drain->wanted(record))
-		notices_put(drain->notices, record);
 	if (drain->held >= RECORDS_AT_ONCE)
 		let_others_append(drain);
 }
@@ -293,10 +313,10 @@ void drain_flush_each(struct drain *drain, uint64_t ns)
 	drain->flush_each_ns = ns;
 }
 
-void drain_leave_out_schedules(struct drain *drain)
+void drain_accept(struct drain *drain, const struct agent_request *asked)
 {
 	log_writer_lock(drain->log);
-	drain->no_schedule = true;
+	drain->request = *asked;
 	log_writer_unlock(drain->log);
 }
 
@@ -367,9 +387,9 @@ uint64_t drain_ring_bytes_max(const struct drain *drain)
 	return ring_bytes_max(drain->ring);
 }
 
-uint64_t drain_ring_malformed(const struct drain *drain)
+uint64_t drain_malformed(const struct drain *drain)
 {
-	return ring_malformed(drain->ring);
+	return ring_malformed(drain->ring) + drain->malformed;
 }
 
 void drain_close(struct drain *drain)

@@ -12,6 +12,7 @@
 
 #include <gputrace/record.h>
 
+#include "capture/cut.h"
 #include "log/writer.h"
 
 struct drain;
@@ -34,8 +35,8 @@ uint64_t drain_end(struct drain *drain, uint64_t end_ns);
 /* How often the log is flushed to the file, in ns; the default is a second. */
 void drain_flush_each(struct drain *drain, uint64_t ns);
 
-/* For a recording without a schedule: keeps agents' records of another gputrace's schedule out of the log. */
-void drain_leave_out_schedules(struct drain *drain);
+/* What the recording asks of agents; until then nothing.  What they report besides goes nowhere (cut.h). */
+void drain_accept(struct drain *drain, const struct agent_request *asked);
 
 /* Readable when the queue has a record, or drain_error has changed. */
 int drain_fd(const struct drain *drain);
@@ -59,7 +60,8 @@ int drain_error(const struct drain *drain, bool *of_log);
 uint64_t drain_calls(const struct drain *drain); /* in the log */
 uint64_t drain_ring_bytes(const struct drain *drain);
 uint64_t drain_ring_bytes_max(const struct drain *drain); /* after drain_finish */
-uint64_t drain_ring_malformed(const struct drain *drain); /* after drain_finish */
+/* Records that were none, and batches with such bytes; after drain_finish. */
+uint64_t drain_malformed(const struct drain *drain);
 
 /* Ends the thread if it runs. */
 void drain_close(struct drain *drain);

@@ -318,7 +318,7 @@ static void finish_log(struct run *run, uint64_t end_ns)
 	/* Writing the log up to here counts as gputrace's CPU time; log_writer_finish returns the errors. */
 	(void)log_writer_settle(run->log);
 	attach_counters(run->attach, counters);
-	counters[GPT_COUNTER_OTHER_LOST] += drain_ring_malformed(run->drain);
+	counters[GPT_COUNTER_MALFORMED] += drain_malformed(run->drain);
 	run->result->calls = drain_calls(run->drain);
 	run->result->lost = count_lost(counters);
 	end->hdr = (struct gpt_record){.size = (uint32_t)bytes, .type = GPT_END};

@@ -91,6 +91,8 @@ int recording_attach(struct recording *recording)
 		.activity_sets = options->activity_sets,
 		.ring_bytes = options->buffer_bytes,
 	};
+	const struct agent_request asked = {
+		.ops = options->ops, .torch_memory = options->torch_memory, .schedule = options->schedule};
 	int err;
 
 	raise_file_limit();
@@ -105,8 +107,8 @@ int recording_attach(struct recording *recording)
 			  attach_wants, &recording->drain);
 	if (err)
 		snprintf(recording->why, sizeof(recording->why), "the ring buffer cannot be read: %s", strerror(-err));
-	if (!err && !options->schedule.active)
-		drain_leave_out_schedules(recording->drain);
+	if (!err)
+		drain_accept(recording->drain, &asked);
 	if (!err)
 		err = follow_processes(recording);
 	if (!err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which part of a record belongs to a recording that has ended. */
+/* Which part of a record belongs to a recording: what it has asked for, until its end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -146,51 +146,152 @@ static void an_op_that_goes_on_was_open_at_the_end(void **state)
 	assert_true(op->flags & GPT_AGENT_OP_OPEN);
 }
 
-static void a_damaged_batch_is_left_to_its_reader(void **state)
+static void put_damage(union batch *batch)
 {
-	union batch batch = batch_at(END_NS + 500);
 	const struct gpt_record longer = {.size = 4096, .type = GPT_AGENT_OP};
 
-	put_op(&batch, END_NS, END_NS + 1);
-	memcpy(batch.head.data + batch.head.bytes, &longer, sizeof(longer));
-	batch.head.bytes += sizeof(longer);
-	batch.head.hdr.size += sizeof(longer);
-	assert_ptr_equal(cut(&batch), &batch);
+	memcpy(batch->head.data + batch->head.bytes, &longer, sizeof(longer));
+	batch->head.bytes += sizeof(longer);
+	batch->head.hdr.size += sizeof(longer);
+}
+
+static const struct gpt_schedule asked_schedule = {.wait = 1, .warmup = 2, .active = 3, .by = GPT_STEP_BY_OPTIMIZER};
+
+static void put_schedule(union batch *batch, const struct gpt_schedule *plan)
+{
+	const struct gpt_agent_schedule schedule = {.hdr = {.size = sizeof(schedule), .type = GPT_AGENT_SCHEDULE},
+						    .skip_first = plan->skip_first,
+						    .wait = plan->wait,
+						    .warmup = plan->warmup,
+						    .active = plan->active,
+						    .repeat = plan->repeat,
+						    .skip_first_wait = plan->skip_first_wait,
+						    .by = plan->by};
+
+	put(batch, &schedule);
 }
 
 static void put_step(union batch *batch, uint64_t time_ns)
 {
-	const struct gpt_agent_schedule schedule = {.hdr = {.size = sizeof(schedule), .type = GPT_AGENT_SCHEDULE}};
 	const struct gpt_agent_step step = {.hdr = {.size = sizeof(step), .type = GPT_AGENT_STEP}, .time_ns = time_ns};
 
-	put(batch, &schedule);
+	put_schedule(batch, &asked_schedule);
 	put(batch, &step);
 }
 
-static void a_recording_without_a_schedule_has_no_other_s(void **state)
+static void put_record(union batch *batch, uint16_t type)
 {
-	union batch plain = batch_at(END_NS - 1), batch = batch_at(END_NS - 1), expected = batch_at(END_NS - 1);
-	const struct gpt_record other = {.size = sizeof(other), .type = GPT_AGENT_SCHEDULE};
+	struct {
+		struct gpt_record hdr;
+		uint64_t words[8];
+	} record = {.hdr = {.size = sizeof(record), .type = type}};
 
-	put_op(&plain, 10, 20);
-	assert_ptr_equal(cut_schedule(&plain.head.hdr, (struct gpt_record *)room), &plain);
-	assert_ptr_equal(cut_schedule(&other, (struct gpt_record *)room), &other); /* not an agent's batch */
-	put_step(&batch, 30);
-	put_op(&batch, 10, 20), put_op(&expected, 10, 20);
-	put_step(&batch, 40);
-	put_stats(&batch), put_stats(&expected);
-	assert_memory_equal(cut_schedule(&batch.head.hdr, (struct gpt_record *)room), &expected,
-			    expected.head.hdr.size);
+	put(batch, &record);
 }
 
-static void what_was_cut_at_the_end_is_cut_again_in_place(void **state)
+static const struct agent_request nothing = {}, everything = {.ops = true,
+							      .torch_memory = true,
+							      .schedule = {.wait = 1,
+									   .warmup = 2,
+									   .active = 3,
+									   .by = GPT_STEP_BY_OPTIMIZER}};
+static bool malformed;
+
+static const struct gpt_record *cut_to(const struct agent_request *asked, const void *record)
 {
+	return cut_unasked(record, asked, (struct gpt_record *)room, &malformed);
+}
+
+static void assert_is(const struct gpt_record *record, const union batch *expected)
+{
+	assert_non_null(record);
+	assert_memory_equal(record, expected, expected->head.hdr.size);
+}
+
+static void what_was_asked_for_is_what_it_was(void **state)
+{
+	union batch batch = batch_at(END_NS - 1);
+	const struct gpt_record other = {.size = sizeof(other), .type = GPT_AGENT_SCHEDULE};
+
+	put_op(&batch, 10, 20);
+	put_step(&batch, 30);
+	put_record(&batch, GPT_AGENT_OPS);
+	put_memory(&batch, 40);
+	put_record(&batch, GPT_AGENT_TORCH_MEMORY_STATE);
+	put_stats(&batch);
+	assert_ptr_equal(cut_to(&everything, &batch), &batch);
+	assert_ptr_equal(cut_to(&nothing, &other), &other); /* not an agent's batch */
+	assert_false(malformed);
+}
+
+static void what_was_not_asked_for_is_left_out(void **state)
+{
+	union batch batch = batch_at(END_NS - 1), expected = batch_at(END_NS - 1);
+
+	put_step(&batch, 30);
+	put_op(&batch, 10, 20);
+	put_stats(&batch), put_stats(&expected);
+	put_record(&batch, GPT_AGENT_OPS);
+	put_memory(&batch, 40);
+	put_record(&batch, GPT_AGENT_KERNEL), put_record(&expected, GPT_AGENT_KERNEL);
+	put_record(&batch, GPT_AGENT_TORCH_MEMORY_STATE);
+	assert_is(cut_to(&nothing, &batch), &expected);
+	assert_false(malformed);
+}
+
+static void a_schedule_is_the_one_that_was_asked_for(void **state)
+{
+	union batch batch = batch_at(END_NS - 1), expected = batch_at(END_NS - 1);
+	struct gpt_schedule other = asked_schedule;
+
+	other.skip_first = 4711;
+	put_schedule(&batch, &other);
+	put_record(&batch, GPT_AGENT_SCHEDULE); /* shorter than a schedule */
+	put_schedule(&batch, &asked_schedule), put_schedule(&expected, &asked_schedule);
+	assert_is(cut_to(&everything, &batch), &expected);
+}
+
+/* A few bytes after the last record must not turn off what is looked for in the records. */
+static void bytes_that_are_no_record_are_left_out_and_said(void **state)
+{
+	union batch batch = batch_at(END_NS + 500), expected = batch_at(END_NS + 500);
+
+	put_step(&batch, 30);
+	put_stats(&batch), put_stats(&expected);
+	put_damage(&batch);
+	assert_is(cut_to(&nothing, &batch), &expected);
+	assert_true(malformed);
+	assert_is(cut_to(&nothing, &expected), &expected);
+	assert_false(malformed);
+}
+
+static void a_batch_that_says_that_it_is_longer_or_shorter_than_it_is_has_only_its_records(void **state)
+{
+	union batch longer = batch_at(END_NS - 1), shorter, expected;
+
+	put_stats(&longer);
+	expected = shorter = longer;
+	longer.head.bytes = UINT32_MAX;
+	assert_is(cut_to(&everything, &longer), &expected);
+	assert_true(malformed);
+	put_stats(&shorter);
+	shorter.head.bytes = expected.head.bytes;
+	assert_is(cut_to(&everything, &shorter), &expected);
+	assert_false(malformed);
+	assert_null(
+		cut_to(&everything, &(struct gpt_record){.size = sizeof(struct gpt_record), .type = GPT_AGENT_BATCH}));
+	assert_true(malformed);
+}
+
+static void what_was_cut_to_what_was_asked_for_is_cut_at_the_end_in_place(void **state)
+{
+	const struct agent_request ops = {.ops = true};
 	union batch batch = batch_at(END_NS + 500), expected = batch_at(END_NS + 500);
 
 	put_op(&batch, END_NS, END_NS + 1);
 	put_step(&batch, 30);
 	put_op(&batch, 10, 20), put_op(&expected, 10, 20);
-	assert_memory_equal(cut_schedule(cut(&batch), (struct gpt_record *)room), &expected, expected.head.hdr.size);
+	assert_is(cut(cut_to(&ops, &batch)), &expected);
 }
 
 int main(void)
@@ -203,9 +304,12 @@ int main(void)
 		cmocka_unit_test(a_batch_from_before_the_end_is_what_it_was),
 		cmocka_unit_test(of_a_batch_from_after_the_end_the_events_that_began_before_belong),
 		cmocka_unit_test(an_op_that_goes_on_was_open_at_the_end),
-		cmocka_unit_test(a_damaged_batch_is_left_to_its_reader),
-		cmocka_unit_test(a_recording_without_a_schedule_has_no_other_s),
-		cmocka_unit_test(what_was_cut_at_the_end_is_cut_again_in_place),
+		cmocka_unit_test(what_was_asked_for_is_what_it_was),
+		cmocka_unit_test(what_was_not_asked_for_is_left_out),
+		cmocka_unit_test(a_schedule_is_the_one_that_was_asked_for),
+		cmocka_unit_test(bytes_that_are_no_record_are_left_out_and_said),
+		cmocka_unit_test(a_batch_that_says_that_it_is_longer_or_shorter_than_it_is_has_only_its_records),
+		cmocka_unit_test(what_was_cut_to_what_was_asked_for_is_cut_at_the_end_in_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

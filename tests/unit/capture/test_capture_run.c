@@ -556,7 +556,7 @@ static void the_end_holds_the_counters_and_the_ring(void **state)
 	assert_int_equal(outcome.counters[GPT_COUNTER_BATCHES], 100);
 	assert_int_equal(outcome.counters[GPT_COUNTER_NESTED], 50);
 	/* Records of impossible size count as lost. */
-	assert_int_equal(outcome.counters[GPT_COUNTER_OTHER_LOST], 3);
+	assert_int_equal(outcome.counters[GPT_COUNTER_MALFORMED], 3);
 	/* What is shown while it records includes every cause that the receipt knows. */
 	assert_int_equal(outcome.result.lost, 8 + 7 + 11);
 	assert_int_equal(outcome.end.ring_bytes, 1 << 20);

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A process that speaks as an agent, and says what it likes: it loads a copy of the agent that does not start, and calls
+the function by which agents hand their records over.
+
+    false_agent.py AGENT schedule      once: a schedule and a step that nobody asked for, then bytes that are no record
+    false_agent.py AGENT flood         all the time, as fast as it can: records of 32 KB
+    false_agent.py AGENT calls         all the time: calls of CUDA, as the agent reports them
+
+Prints "ready"; "sent" when a gputrace listens and the first records are with it.  Killed by the test.
+"""
+
+import ctypes
+import struct
+import sys
+
+HELLO, STEP, SCHEDULE = 64, 88, 89  # enum gpt_agent_record_type
+BATCH_MAX = 32768  # GPT_AGENT_BATCH_MAX
+LAUNCH = 2 << 12 | 211  # cudaLaunchKernel (cuda_api.h)
+
+
+def record(kind, body):
+    return struct.pack("<IHH", 8 + len(body), kind, 0) + body
+
+
+def schedule():
+    plan = record(SCHEDULE, struct.pack("<Q8I", 1, 5, 1, 1, 1, 1, 0, 3, 0))
+    step = record(STEP, bytes(32))
+    return plan + step + struct.pack("<IHH", 4096, HELLO, 0)
+
+
+def hellos():
+    one = record(HELLO, bytes(32))
+    return one * (BATCH_MAX // len(one))
+
+
+agent = ctypes.CDLL("//proc/self/root" + sys.argv[1])
+listens = ctypes.c_ushort.in_dll(agent, "gputrace_agent_batch_semaphore")
+print("ready", flush=True)
+while not listens.value:
+    pass
+if sys.argv[2] == "calls":
+    call, arguments = agent.gputrace_agent_call, (ctypes.c_uint(0), ctypes.c_uint(LAUNCH))
+else:
+    data = schedule() if sys.argv[2] == "schedule" else hellos()
+    call, arguments = agent.gputrace_agent_batch, (data, ctypes.c_ulong(len(data)), ctypes.c_ulong(0))
+call(*arguments)
+print("sent", flush=True)
+while sys.argv[2] != "schedule":
+    call(*arguments)
+sys.stdin.read()
