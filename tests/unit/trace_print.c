@@ -245,8 +245,48 @@ static void print_torch_memories(const struct model *model)
 	}
 }
 
+static void must_be_below(uint32_t index, uint32_t count, const char *what, bool may_be_none)
+{
+	if (index < count || (may_be_none && index == NONE))
+		return;
+	fprintf(stderr, "%s %u of a part that has %u\n", what, index, count);
+	abort();
+}
+
+/* Readers have tables of threads and processes that are made for the first part's counts. */
+static void check_owners(const struct model *model)
+{
+#define OF_THREADS(one, many, member, may_be_none)                                                                     \
+	for (uint32_t i = 0; i < model->one##_count; i++)                                                              \
+		must_be_below(model->many[i].member, model->thread_count, "a thread of " #many, may_be_none);
+#define OF_PROCESSES(one, many, may_be_none)                                                                           \
+	for (uint32_t i = 0; i < model->one##_count; i++)                                                              \
+		must_be_below(model->many[i].process, model->process_count, "a process of " #many, may_be_none);
+	OF_PROCESSES(thread, threads, false)
+	OF_PROCESSES(gpu, gpu, false)
+	OF_PROCESSES(jit, jits, false)
+	OF_PROCESSES(memory, memories, false)
+	OF_PROCESSES(overhead, overheads, false)
+	OF_PROCESSES(sync, syncs, false)
+	OF_PROCESSES(gap, gaps, false)
+	OF_THREADS(call, calls, thread, false)
+	OF_THREADS(sample, samples, thread, false)
+	OF_THREADS(wait, waits, thread, false)
+	OF_THREADS(wait, waits, holder, true)
+	OF_THREADS(wait, waits, waker, true)
+	OF_THREADS(op, ops, thread, false)
+	OF_THREADS(torch_memory, torch_memories, thread, true)
+	OF_THREADS(nccl_call, nccl_calls, thread, false)
+	OF_THREADS(range, ranges, thread, false)
+	OF_THREADS(pyspan, pyspans, thread, false)
+	OF_THREADS(pycall, pycalls, thread, false)
+#undef OF_THREADS
+#undef OF_PROCESSES
+}
+
 static void print_part(const struct model *model)
 {
+	check_owners(model);
 	print_calls(model);
 	print_gpu(model);
 	print_others(model);

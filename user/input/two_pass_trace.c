@@ -118,6 +118,11 @@ static const struct model *next_of_long(struct trace *trace)
 		if (!more || is_time(two_pass))
 			part = builder_part(two_pass->second, two_pass->chunk + !more);
 	}
+	/* readers have tables for the threads and processes of pass 1 */
+	if (builder_diverged(two_pass->second)) {
+		trace->error = -ESTALE;
+		return NULL;
+	}
 	if (part)
 		two_pass->waited = 0;
 	return part;

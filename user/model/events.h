@@ -264,6 +264,7 @@ struct new_sample {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint64_t stack, native;
 	uint32_t tid;
+	uint32_t thread; /* set by the builder */
 	uint32_t period_ns;
 	uint8_t stack_state, place;
 };
@@ -279,6 +280,10 @@ struct new_wait {
 	char waker_name[MODEL_WAKER_NAME];
 	uint8_t reason, stack_state, waker, waker_stack_state;
 	bool open;
+	struct {				/* set by the builder */
+		uint32_t thread, holder, waker; /* model.threads; holder, waker: NONE: not known */
+		uint32_t waker_epoch;
+	} of;
 };
 
 /* Memory was allocated from CUDA or released to it. */

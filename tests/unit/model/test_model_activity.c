@@ -139,6 +139,77 @@ static void a_wait_has_who_woke_it_with_the_stack_of_that_process(void **state)
 	model_free(model);
 }
 
+static const struct model_process *process_of(const struct model *model, uint32_t thread)
+{
+	assert_in_range(thread, 0, model->thread_count - 1);
+	return &model->processes[model->threads[thread].process];
+}
+
+#define AWAY 100000000ull
+
+/* Each life of a pid wakes a thread of another process, from a thread of its own; then the pid is forked again. */
+static struct model *model_of_lives(uint32_t lives)
+{
+	struct log_builder log;
+
+	begin(&log);
+	for (uint32_t i = 1; i <= lives; i++) {
+		uint64_t at = AWAY * i;
+		struct gpt_wait wait = wait_until(at + 80);
+		struct gpt_sample sample = sample_at(at + 90);
+
+		log_process_event(&log, GPT_FORK, OTHER_PID, 1, at, "worker");
+		wait.time_ns = at + 10;
+		wait.woken_ns = at + 50;
+		wait.waker_tid = OTHER_TID + i;
+		log_wait(&log, wait);
+		sample.pid = OTHER_PID + i;
+		sample.tid = sample.pid;
+		log_sample(&log, sample);
+		log_process_event(&log, GPT_EXIT, OTHER_PID, 1, at + 85, "worker");
+	}
+	log_process_event(&log, GPT_FORK, OTHER_PID, 1, AWAY * lives + 95, "worker");
+	log_end(&log, AWAY * (lives + 1));
+	return model_of(&log);
+}
+
+/* Where thousands of processes are forked, pids come round before the wait of a thread that one woke is joined. */
+static void a_waker_is_the_process_that_had_the_pid_when_it_woke(void **state)
+{
+	for (uint32_t lives = 1; lives <= 50; lives += 7) {
+		struct model *model = model_of_lives(lives);
+
+		assert_int_equal(model->wait_count, lives);
+		assert_int_equal(model->thread_count, 1 + 2 * lives);
+		for (uint32_t i = 0; i < lives; i++) {
+			const struct model_process *waker = process_of(model, model->waits[i].waker);
+
+			assert_int_equal(waker->pid, OTHER_PID);
+			assert_int_equal(waker->start_ns, AWAY * (i + 1));
+			assert_int_equal(process_of(model, model->samples[i].thread)->pid, OTHER_PID + i + 1);
+		}
+		model_free(model);
+	}
+}
+
+/* The waiting thread got no CPU until the pid was another process's, of which nothing is known at that time. */
+static void a_waker_whose_pid_is_another_process_s_by_now_is_known_by_name(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	log_process_event(&log, GPT_FORK, OTHER_PID, 1, 160, "worker");
+	log_wait(&log, wait_until(180)); /* woken at 150 */
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_int_equal(model->wait_count, 1);
+	assert_int_equal(model->waits[0].woken_by, GPT_WAKER_OTHER);
+	assert_int_equal(model->waits[0].waker, NONE);
+	assert_string_equal(model->waits[0].waker_name, "loader");
+	model_free(model);
+}
+
 /* Only its name is known. */
 static void a_waker_that_is_not_followed_makes_no_process(void **state)
 {
@@ -219,6 +290,8 @@ int main(void)
 		cmocka_unit_test(a_sample_says_why_it_has_no_stack),
 		cmocka_unit_test(what_was_outside_of_the_recording_is_left_out),
 		cmocka_unit_test(a_wait_has_who_woke_it_with_the_stack_of_that_process),
+		cmocka_unit_test(a_waker_is_the_process_that_had_the_pid_when_it_woke),
+		cmocka_unit_test(a_waker_whose_pid_is_another_process_s_by_now_is_known_by_name),
 		cmocka_unit_test(a_waker_that_is_not_followed_makes_no_process),
 		cmocka_unit_test(waits_are_in_the_order_in_which_they_end),
 		cmocka_unit_test(what_makes_no_sense_is_counted),

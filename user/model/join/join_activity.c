@@ -5,7 +5,10 @@
 #include "model/order.h"
 #include "model/join/tables.h"
 
-/* Called in pass 1, too, so that threads are known from then on. */
+/*
+ * Threads are found when an event comes, and never later: by then their pids may be other processes'.  Both passes find
+ * them in the same order, so that a thread has the same index in both.
+ */
 static uint32_t thread_of(struct builder *builder, uint32_t process, uint32_t tid)
 {
 	return process_table_find_thread(&builder->processes, process, tid);
@@ -13,28 +16,45 @@ static uint32_t thread_of(struct builder *builder, uint32_t process, uint32_t ti
 
 bool builder_add_sample(struct builder *builder, struct process_image program, const struct new_sample *sample)
 {
+	struct new_sample found = *sample;
+
 	if (sample->place != GPT_SAMPLE_USER && sample->place != GPT_SAMPLE_KERNEL)
 		return false;
-	thread_of(builder, program.process, sample->tid);
+	found.thread = thread_of(builder, program.process, sample->tid);
 	if (sample->time_ns >= builder->model->start_ns)
-		receive_sample(builder, program, 0, sample);
+		receive_sample(builder, program, 0, &found);
 	return true;
+}
+
+static void find_waker(struct builder *builder, struct new_wait *wait)
+{
+	struct process_image waker = process_table_image_at(&builder->processes, wait->waker_pid, wait->woken_ns);
+
+	/* a thread may get no CPU until its waker has ended and the pid is a new process's */
+	if (process_began_after(&builder->processes, waker.process, wait->woken_ns)) {
+		wait->waker = GPT_WAKER_OTHER;
+		return;
+	}
+	wait->of.waker = thread_of(builder, waker.process, wait->waker_tid);
+	wait->of.waker_epoch = waker.epoch;
 }
 
 bool builder_add_wait(struct builder *builder, struct process_image program, const struct new_wait *wait)
 {
+	struct new_wait found = *wait;
+
 	if (wait->start_ns > wait->end_ns || (wait->woken_ns && wait->woken_ns < wait->start_ns) ||
 	    wait->woken_ns > wait->end_ns)
 		return false;
 	if (wait->reason >= GPT_WAIT_REASONS || wait->waker > GPT_WAKER_OTHER) /* newer than this reader */
 		return true;
-	thread_of(builder, program.process, wait->tid);
-	if (wait->holder_tid)
-		thread_of(builder, program.process, wait->holder_tid);
+	found.of.thread = thread_of(builder, program.process, wait->tid);
+	found.of.holder = wait->holder_tid ? thread_of(builder, program.process, wait->holder_tid) : NONE;
+	found.of.waker = NONE;
 	if (wait->waker == GPT_WAKER_THREAD)
-		thread_of(builder, builder_process_image(builder, wait->waker_pid).process, wait->waker_tid);
+		find_waker(builder, &found);
 	if (wait->end_ns > builder->model->start_ns)
-		receive_wait(builder, program, 0, wait);
+		receive_wait(builder, program, 0, &found);
 	return true;
 }
 
@@ -53,7 +73,7 @@ static void join_sample(struct builder *builder, const struct pending_sample *pe
 	const struct new_sample *from = &pending->sample;
 	struct model_sample sample = {
 		.time_ns = from->time_ns,
-		.thread = thread_of(builder, pending->program.process, from->tid),
+		.thread = from->thread,
 		.native = stacks_find_native(&builder->stacks, pending->program.epoch, from->native),
 		.period_ns = from->period_ns,
 		.stack_state = from->stack_state,
@@ -81,9 +101,8 @@ void join_samples(struct builder *builder, uint64_t complete_ns, uint64_t until_
 
 static void join_waker(struct builder *builder, const struct new_wait *from, struct model_wait *wait)
 {
-	struct process_image waker;
-
-	wait->waker = wait->waker_stack = NONE;
+	wait->waker = from->of.waker;
+	wait->waker_stack = NONE;
 	if (from->waker == GPT_WAKER_NONE || from->waker == GPT_WAKER_INTERRUPT)
 		return;
 	wait->waker_pid = from->waker_pid;
@@ -91,22 +110,20 @@ static void join_waker(struct builder *builder, const struct new_wait *from, str
 	memcpy(wait->waker_name, from->waker_name, sizeof(wait->waker_name));
 	if (from->waker != GPT_WAKER_THREAD)
 		return;
-	waker = process_table_image_at(&builder->processes, from->waker_pid, from->woken_ns);
-	wait->waker = thread_of(builder, waker.process, from->waker_tid);
-	wait->waker_stack = find_stack(builder, waker.epoch, from->waker_stack, &wait->waker_stack_state);
+	wait->waker_stack = find_stack(builder, from->of.waker_epoch, from->waker_stack, &wait->waker_stack_state);
 }
 
 static void join_wait(struct builder *builder, const struct pending_wait *pending)
 {
 	const struct new_wait *from = &pending->wait;
-	uint32_t process = pending->program.process, epoch = pending->program.epoch;
+	uint32_t epoch = pending->program.epoch;
 	struct model_wait wait = {.start_ns = from->start_ns,
 				  .woken_ns = from->woken_ns,
 				  .end_ns = from->end_ns,
 				  .arg = from->arg,
-				  .thread = thread_of(builder, process, from->tid),
+				  .thread = from->of.thread,
 				  .native = stacks_find_native(&builder->stacks, epoch, from->native),
-				  .holder = from->holder_tid ? thread_of(builder, process, from->holder_tid) : NONE,
+				  .holder = from->of.holder,
 				  .syscall = from->syscall,
 				  .reason = from->reason,
 				  .woken_by = from->waker,

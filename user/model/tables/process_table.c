@@ -95,6 +95,11 @@ struct process_image process_table_image_at(struct process_table *processes, uin
 	return program;
 }
 
+bool process_began_after(const struct process_table *processes, uint32_t process, uint64_t time_ns)
+{
+	return processes->states.items[process].forked && processes->list.items[process].start_ns > time_ns;
+}
+
 uint32_t process_table_find_thread(struct process_table *processes, uint32_t process, uint32_t tid)
 {
 	const uint32_t *known = lookup_get_latest(&processes->by_tid, &processes->last_threads, process + 1, tid);

@@ -63,6 +63,9 @@ static inline uint32_t epoch_at(const struct process_state *state, uint64_t time
 	return time_ns < state->exec_ns && state->epoch_before ? state->epoch_before : state->epoch;
 }
 
+/* Whether it is known of the process that it was forked only after that time. */
+bool process_began_after(const struct process_table *processes, uint32_t process, uint64_t time_ns);
+
 uint32_t process_table_find_thread(struct process_table *processes, uint32_t process, uint32_t tid);
 
 /* Whether a thread of the process has that number in its own pid namespace. */
