@@ -8,11 +8,13 @@
 #include "whole_trace.h"
 
 #include "analyze/analyze.h"
+#include "idle_check.h"
 
-/* Runs the analyses over a whole model. */
+/* Runs the analyses over a whole model, and checks its account of idle time. */
 __attribute__((unused)) static void analyze_model(struct analyses *all, const struct model *model,
 						  const enum analysis *which)
 {
+	assert_string_equal(idle_check_model(model), "");
 	assert_int_equal(analyze(all, WHOLE_TRACE(model), which, NULL), 0);
 }
 

@@ -14,6 +14,7 @@
 
 #include "log_builder.h"
 #include "model_check.h"
+#include "idle_check.h"
 #include "input/gpt/gpt.h"
 #include "input/gpt/gpt_trace.h"
 #include "model/slice/sliced_trace.h"
@@ -71,7 +72,7 @@ static struct slice middle_of(const struct model *model)
 	return (struct slice){.from_ns = model->start_ns + third, .to_ns = model->start_ns + 2 * third, .device = NONE};
 }
 
-/* The model of a finished log, after model_check. Frees the log; the caller frees the model. */
+/* The model of a finished log, after model_check and idle_check. Frees the log; the caller frees the model. */
 __attribute__((unused)) static struct model *model_of(struct log_builder *log)
 {
 	struct model *model = NULL;
@@ -83,6 +84,7 @@ __attribute__((unused)) static struct model *model_of(struct log_builder *log)
 	assert_non_null(model);
 	assert_null(why);
 	assert_null(model_check(model));
+	assert_string_equal(idle_check_model(model), "");
 	middle = middle_of(model);
 	check_parts(fd, NULL);
 	check_parts(fd, &middle);

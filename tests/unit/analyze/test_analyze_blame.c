@@ -489,26 +489,52 @@ static void wake_ups_are_followed_eight_steps_far(void **state)
 	free_gap(&gap, own(&gap, LINE_HOLDS, WHY_LOCK) + begun(&gap));
 }
 
+static void call_that_waits(struct log_builder *log, uint64_t from_ns, uint64_t to_ns)
+{
+	log_call(log, (struct gpt_call){.time_ns = from_ns,
+					.pid = PID,
+					.tid = TID,
+					.stack_id = WAITS,
+					.corr = 9,
+					.api = GPT_API(GPT_DOMAIN_RUNTIME, 131),
+					.origin = GPT_ORIGIN_AGENT,
+					.stack_state = GPT_STACK_OK});
+	log_batch(log, PID, TID, to_ns);
+	log_agent_api(log, (struct gpt_agent_api){.start_ns = from_ns,
+						  .end_ns = to_ns,
+						  .corr = 9,
+						  .tid = TID,
+						  .api = GPT_API(GPT_DOMAIN_RUNTIME, 131)});
+}
+
+/* The GPU is idle: the thread would return from the call, if it had a CPU. */
+static void a_thread_in_a_call_that_waits_lacks_a_cpu_once_the_gpu_is_idle(void **state)
+{
+	struct gap gap;
+	struct gpt_wait woken = waits(GPT_WAIT_POLL, WAITS, 5 * MS, 50 * MS);
+	uint64_t in_call, no_cpu;
+
+	begin_gap(&gap);
+	woken.woken_ns = 12 * MS;
+	call_that_waits(&gap.log, 4 * MS, 92 * MS);
+	log_wait(&gap.log, woken);
+	log_wait(&gap.log, waits(GPT_WAIT_PREEMPTED, WAITS, 60 * MS, 90 * MS));
+	runs(&gap.log, PID, TID, LOAD, 92 * MS, 100 * MS);
+	end_gap(&gap);
+	no_cpu = gap.all.why.sums[WHY_NO_CPU].ns;
+	in_call = own(&gap, LINE_WAITS, WHY_SYNC);
+	assert_int_equal(no_cpu, 38 * MS + 30 * MS);
+	assert_int_equal(in_call, 2 * MS + 10 * MS + 2 * MS);
+	free_gap(&gap, no_cpu + in_call + own(&gap, LINE_LOAD, WHY_RAN) + begun(&gap));
+}
+
 /* In the gap the thread is in no wait; samples show what it did after an earlier one. */
 static void what_samples_know_is_not_put_on_an_earlier_wait_for_the_gpu(void **state)
 {
 	struct gap gap;
 
 	begin(&gap.log);
-	log_call(&gap.log, (struct gpt_call){.time_ns = 2 * MS,
-					     .pid = PID,
-					     .tid = TID,
-					     .stack_id = WAITS,
-					     .corr = 9,
-					     .api = GPT_API(GPT_DOMAIN_RUNTIME, 131),
-					     .origin = GPT_ORIGIN_AGENT,
-					     .stack_state = GPT_STACK_OK});
-	log_batch(&gap.log, PID, TID, FROM);
-	log_agent_api(&gap.log, (struct gpt_agent_api){.start_ns = 2 * MS,
-						       .end_ns = FROM,
-						       .corr = 9,
-						       .tid = TID,
-						       .api = GPT_API(GPT_DOMAIN_RUNTIME, 131)});
+	call_that_waits(&gap.log, 2 * MS, FROM);
 	kernel(&gap.log, 1, 1 * MS, 1 * MS + 10 * US, FROM);
 	runs(&gap.log, PID, TID, LOAD, FROM, 80 * MS);
 	end_gap(&gap);
@@ -714,6 +740,7 @@ int main(void)
 		cmocka_unit_test(what_another_thread_ran_that_was_not_sampled_is_not_known),
 		cmocka_unit_test(gaps_without_a_sample_are_divided_as_samples_of_the_same_launch_say),
 		cmocka_unit_test(wake_ups_are_followed_eight_steps_far),
+		cmocka_unit_test(a_thread_in_a_call_that_waits_lacks_a_cpu_once_the_gpu_is_idle),
 		cmocka_unit_test(what_samples_know_is_not_put_on_an_earlier_wait_for_the_gpu),
 		cmocka_unit_test(why_names_the_line_that_has_the_lock_and_who_waits_for_it),
 		cmocka_unit_test(why_names_the_worker_and_its_line),

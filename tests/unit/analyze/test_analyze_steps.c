@@ -235,14 +235,15 @@ static struct ops_log steps_with_a_loader_across(void)
 }
 
 static void assert_idle(const struct analyses *all, size_t which, uint64_t data_us, uint64_t late_us,
-			uint64_t launch_us)
+			uint64_t launch_us, uint64_t gpu_us)
 {
 	struct idle_by_cause idle = idle_steps_slot(&all->idle.steps, step_slot(0, which));
 
 	assert_int_equal(idle.ns[WHY_DATA], data_us * 1000);
 	assert_int_equal(idle.ns[WHY_PROGRAM], late_us * 1000);
 	assert_int_equal(idle.ns[WHY_LAUNCH], launch_us * 1000);
-	assert_int_equal(idle.sum_ns, (data_us + late_us + launch_us) * 1000);
+	assert_int_equal(idle.ns[WHY_GPU], gpu_us * 1000);
+	assert_int_equal(idle.sum_ns, (data_us + late_us + launch_us + gpu_us) * 1000);
 }
 
 static void a_cause_that_crosses_a_step_bound_is_split_there(void **state)
@@ -256,10 +257,10 @@ static void a_cause_that_crosses_a_step_bound_is_split_there(void **state)
 			 0);
 	assert_int_equal(all.steps.list.items[0].median.step.number, 0);
 	assert_int_equal(all.steps.list.items[0].slowest[0].step.number, 1);
-	assert_idle(&all, STEP_SLOT_MEDIAN, 75, 125, 30);
-	assert_idle(&all, 0, 125, 25 + 200, 0);
-	assert_idle(&all, STEP_SLOT_OTHER, 0, 200, 0);
-	assert_idle(&all, STEP_SLOT_OUTSIDE, 0, 0, 13 + 35);
+	assert_idle(&all, STEP_SLOT_MEDIAN, 75, 125, 30, 0);
+	assert_idle(&all, 0, 125, 22 + 200, 0, 3);
+	assert_idle(&all, STEP_SLOT_OTHER, 0, 200, 0, 0);
+	assert_idle(&all, STEP_SLOT_OUTSIDE, 0, 0, 13 + 35, 0);
 	in_steps = idle_steps_all(&all.idle.steps, 0);
 	assert_int_equal(in_steps.ns[WHY_DATA], 200000);
 	assert_int_equal(in_steps.largest, WHY_PROGRAM);
@@ -277,11 +278,12 @@ static void the_report_has_idle_time_of_steps_by_cause(void **state)
 	    !strstr(text,
 		    "\nGPU idle in steps by cause   % of idle time between operations, in the steps and outside of "
 		    "them\n"
-		    "     us     %  cause          where\n"
-		    "  550.0  66.4  the program    in steps\n"
-		    "  200.0  24.2  data loading   in steps\n"
-		    "   30.0   3.6  small kernels  in steps\n"
-		    "   48.0   5.8  small kernels  outside of them\n"
+		    "     us     %  cause                 where\n"
+		    "  547.0  66.1  the program           in steps\n"
+		    "  200.0  24.2  data loading          in steps\n"
+		    "   30.0   3.6  small kernels         in steps\n"
+		    "    3.0   0.4  not begun by the GPU  in steps\n"
+		    "   48.0   5.8  small kernels         outside of them\n"
 		    "  Python, the program: launched late; what ran until then is not known without samples and waits\n"
 		    "    (--cpu, --off-cpu)\n"))
 		fail_msg("%s", text);

@@ -91,6 +91,7 @@ static void finish(struct analyses *all, struct model *model)
 }
 
 #define CUDA_SYNC GPT_API(GPT_DOMAIN_RUNTIME, 131)
+#define CU_SYNC GPT_API(GPT_DOMAIN_DRIVER, 126)
 #define CUDA_MALLOC GPT_API(GPT_DOMAIN_RUNTIME, 20)
 #define CUDA_MEMCPY GPT_API(GPT_DOMAIN_RUNTIME, 41)
 
@@ -105,7 +106,8 @@ static void time_between_two_calls_is_pythons(void **state)
 	run(&log, TRAIN, 2, 20 * MS, 22 * MS);
 	model = end(&log, &all);
 	assert_int_equal(all.why.losses[0].cause, WHY_PYTHON);
-	assert_int_equal(all.why.losses[0].ns, 8 * MS);
+	assert_int_equal(all.why.losses[0].ns, 8 * MS - 10 * US); /* until the launch */
+	assert_int_equal(all.why.sums[WHY_GPU].ns, 10 * US);
 	assert_line(&all, all.why.losses[0].lines[0].line, "train.py:43 train");
 	assert_line(&all, all.why.losses[0].lines[0].from_line, "train.py:40 train");
 	assert_int_equal(all.why.looked_ns, 12 * MS);
@@ -141,7 +143,7 @@ static void a_wait_costs_what_the_cpu_would_have_been_ahead(void **state)
 	assert_line(&all, loss_of(&all, WHY_SYNC)->lines[0].line, "train.py:40 train");
 	assert_int_equal(loss_of(&all, WHY_SYNC)->lines[0].calls, 1);
 	assert_int_equal(loss_of(&all, WHY_SYNC)->lines[0].calls_ns, 4 * MS);
-	assert_int_equal(loss_of(&all, WHY_PYTHON)->ns, 2 * MS);
+	assert_int_equal(loss_of(&all, WHY_PYTHON)->ns, 2 * MS - 10 * US);
 	finish(&all, model);
 }
 
@@ -154,13 +156,13 @@ static void what_is_left_of_a_wait_counts_for_later_gaps_until_the_next_wait(voi
 	begin(&log);
 	run(&log, TRAIN, 1, 10 * MS, 20 * MS);
 	call(&log, CUDA_SYNC, EARLIER, 2, 16 * MS, 20 * MS);
-	run(&log, TRAIN, 3, 21 * MS, 22 * MS); /* 1 of the wait's 4 ms */
-	run(&log, TRAIN, 4, 24 * MS, 25 * MS); /* 2 more of them */
+	run(&log, TRAIN, 3, 21 * MS, 22 * MS); /* 0.99 of the wait's 4 ms */
+	run(&log, TRAIN, 4, 24 * MS, 25 * MS); /* 1.99 more of them */
 	call(&log, CUDA_SYNC, EARLIER, 5, 24500 * US, 25 * MS);
 	run(&log, TRAIN, 6, 28 * MS, 29 * MS); /* 0.5 ms of the new wait */
 	model = end(&log, &all);
-	assert_int_equal(loss_of(&all, WHY_SYNC)->ns, 3500 * US);
-	assert_int_equal(loss_of(&all, WHY_PYTHON)->ns, 2500 * US);
+	assert_int_equal(loss_of(&all, WHY_SYNC)->ns, 3500 * US - 2 * 10 * US); /* gaps until the launches */
+	assert_int_equal(loss_of(&all, WHY_PYTHON)->ns, 2500 * US - 10 * US);
 	finish(&all, model);
 }
 
@@ -191,7 +193,7 @@ static void time_in_a_collection_is_not_the_line_s(void **state)
 	model = end(&log, &all);
 	assert_int_equal(loss_of(&all, WHY_GC)->ns, 5 * MS);
 	assert_int_equal(loss_of(&all, WHY_GC)->lines[0].detail, 2);
-	assert_int_equal(loss_of(&all, WHY_PYTHON)->ns, 3 * MS);
+	assert_int_equal(loss_of(&all, WHY_PYTHON)->ns, 3 * MS - 10 * US);
 	finish(&all, model);
 }
 
@@ -238,14 +240,15 @@ static void a_kernel_whose_gap_an_earlier_call_took_is_not_among_the_small_ones(
 
 	begin(&log);
 	run(&log, TRAIN, 1, 10 * MS, 20 * MS);
-	call(&log, CUDA_MALLOC, EARLIER, 2, 12 * MS, 12 * MS + 40 * US); /* the first gap and a part of the second */
+	call(&log, CUDA_MALLOC, EARLIER, 2, 12 * MS,
+	     12 * MS + 40 * US); /* two gaps until their launches, and a part of the third */
 	for (uint32_t i = 1; i <= 100; i++)
 		run(&log, TRAIN, 2 + i, 20 * MS + i * 30 * US, 20 * MS + i * 30 * US + 3 * US);
 	model = end(&log, &all);
 	assert_int_equal(loss_of(&all, WHY_ALLOC)->ns, 40 * US);
-	assert_int_equal(loss_of(&all, WHY_LAUNCH)->count, 99);
-	assert_int_equal(all.idle.launch_kernel_ns, 99 * 3 * US);
-	assert_int_equal(all.idle.launch_interval_ns, 99 * 30 * US);
+	assert_int_equal(loss_of(&all, WHY_LAUNCH)->count, 98);
+	assert_int_equal(all.idle.launch_kernel_ns, 98 * 3 * US);
+	assert_int_equal(all.idle.launch_interval_ns, 98 * 30 * US);
 	finish(&all, model);
 }
 
@@ -308,7 +311,7 @@ static void work_that_was_launched_in_time_is_no_one_s_loss(void **state)
 	assert_int_equal(all.why.sums[WHY_GPU].ns, 2 * MS);
 	text = words(model);
 	assert_non_null(strstr(text, "No cause that this trace shows has 1 % of that time or more."));
-	assert_non_null(strstr(text, "For 2.0 ms the GPU had work that was launched in time and did not begin it"));
+	assert_non_null(strstr(text, "For 2.0 ms the GPU had work that was launched and did not begin it"));
 	free(text);
 	finish(&all, model);
 }
@@ -332,6 +335,62 @@ static void a_busy_gpu_loses_nothing(void **state)
 	text = words(model);
 	assert_non_null(strstr(text, "Nothing to mend"));
 	free(text);
+	finish(&all, model);
+}
+
+/* A launch of 5 us, 105 us after the GPU ran out of work, whose kernel begins 790 us after it returned. */
+static void a_gap_is_the_launch_s_until_it_returned_and_then_the_gpu_s(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin(&log);
+	run(&log, TRAIN, 1, 10 * MS, 10 * MS + 100 * US);
+	for (uint32_t i = 1; i <= 29; i++) {
+		uint64_t idle_ns = 10 * MS + 100 * US + (i - 1) * MS, launch_ns = idle_ns + 105 * US;
+
+		call(&log, CUDA_LAUNCH, TRAIN, 1 + i, launch_ns, launch_ns + 5 * US);
+		kernel(&log, 1 + i, launch_ns + 795 * US, launch_ns + 895 * US);
+	}
+	model = end(&log, &all);
+	assert_int_equal(all.why.sums[WHY_PYTHON].ns, 29 * 110 * US);
+	assert_int_equal(all.why.sums[WHY_GPU].ns, 29 * 790 * US);
+	finish(&all, model);
+}
+
+/* Without the call both later launches come 1 ms earlier: the first gap is shorter by that, the second is not. */
+static void a_call_in_one_gap_does_not_count_for_the_next(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin(&log);
+	run(&log, TRAIN, 1, 1 * MS, 1100 * US);
+	call(&log, CUDA_MALLOC, EARLIER, 2, 2 * MS, 3 * MS);
+	run(&log, TRAIN, 3, 4010 * US, 4100 * US);
+	run(&log, TRAIN, 4, 7010 * US, 7100 * US);
+	model = end(&log, &all);
+	assert_int_equal(all.why.sums[WHY_ALLOC].ns, 1 * MS);
+	assert_int_equal(all.why.sums[WHY_PYTHON].ns, 1900 * US + 2900 * US);
+	finish(&all, model);
+}
+
+/* A call of the runtime and the driver's below it wait for the same. */
+static void a_call_inside_another_is_charged_once(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin(&log);
+	run(&log, TRAIN, 1, 10 * MS, 20 * MS);
+	call(&log, CUDA_SYNC, EARLIER, 2, 16 * MS, 20 * MS);
+	call(&log, CU_SYNC, EARLIER, 3, 16 * MS, 20 * MS);
+	run(&log, TRAIN, 4, 30 * MS, 32 * MS);
+	model = end(&log, &all);
+	assert_int_equal(all.why.sums[WHY_SYNC].ns, 4 * MS);
 	finish(&all, model);
 }
 
@@ -389,7 +448,7 @@ static void time_before_a_new_region_of_torch_compile_is_compilation_s(void **st
 	model = end(&log, &all);
 	assert_int_equal(loss_of(&all, WHY_COMPILE)->ns, 13 * MS);
 	assert_line(&all, loss_of(&all, WHY_COMPILE)->lines[0].line, "train.py:43 train");
-	assert_int_equal(loss_of(&all, WHY_PYTHON)->ns, 5 * MS + 18 * MS);
+	assert_int_equal(loss_of(&all, WHY_PYTHON)->ns, 5 * MS + 18 * MS - 2 * 10 * US);
 	finish(&all, model);
 }
 
@@ -593,6 +652,9 @@ int main(void)
 		cmocka_unit_test(a_copy_counts_as_far_as_no_kernel_runs_beside_it),
 		cmocka_unit_test(work_that_was_launched_in_time_is_no_one_s_loss),
 		cmocka_unit_test(a_busy_gpu_loses_nothing),
+		cmocka_unit_test(a_gap_is_the_launch_s_until_it_returned_and_then_the_gpu_s),
+		cmocka_unit_test(a_call_in_one_gap_does_not_count_for_the_next),
+		cmocka_unit_test(a_call_inside_another_is_charged_once),
 		cmocka_unit_test(time_in_a_data_loader_is_data),
 		cmocka_unit_test(time_before_a_new_region_of_torch_compile_is_compilation_s),
 		cmocka_unit_test(a_region_of_torch_compile_alone_is_no_compilation),

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "idle_check.h"
 #include "database_builder.h"
 
 #define STRINGS                                                                                                        \
@@ -140,6 +141,7 @@ static void views_and_generated_columns_are_no_tables(void **state)
 	const struct model *model = trace_first(trace);
 
 	assert_null(model_check(model));
+	assert_string_equal(idle_check_model(model), "");
 	assert_int_equal(model->call_count, 0);
 	assert_int_equal(model->gpu_count, 1);
 	assert_int_not_equal(model->processes[model->gpu[0].process].pid, 90); /* 1509949440 >> 24 */
@@ -214,6 +216,7 @@ static void values_of_the_wrong_kind_are_as_none(void **state)
 	const struct model *model = trace_first(trace);
 
 	assert_null(model_check(model));
+	assert_string_equal(idle_check_model(model), "");
 	assert_int_equal(model_source(model)->receipt.bad_records, 9);
 	assert_int_equal(model->call_count, 2);
 	assert_string_equal(api_name(model->calls[1].api), "CUDA runtime call without a name");
@@ -242,6 +245,7 @@ static void ids_may_be_there_twice_and_texts_be_long(void **state)
 	const struct model *model = trace_first(trace);
 
 	assert_null(model_check(model));
+	assert_string_equal(idle_check_model(model), "");
 	assert_int_equal(model->call_count, 1); /* one correlation id is one call */
 	assert_string_equal(api_name(model->calls[0].api), "cudaLaunchKernel");
 	assert_int_equal(model->gpu_count, 2);
@@ -291,6 +295,7 @@ static void a_profile_without_events_is_one(void **state)
 	const struct model *model = trace_first(trace);
 
 	assert_null(model_check(model));
+	assert_string_equal(idle_check_model(model), "");
 	assert_int_equal(model->call_count + model->gpu_count + model->range_count, 0);
 	assert_false(model_source(model)->receipt.truncated);
 	two_pass_trace_close(trace);

@@ -19,6 +19,7 @@
 #include "input/kineto/json.h"
 #include "input/rows/rows.h"
 #include "model/collectives.h"
+#include "idle_check.h"
 #include "model_check.h"
 #include "trace_print.h"
 
@@ -99,6 +100,7 @@ static void a_launch_has_its_kernel_its_op_and_its_python_line(void **state)
 	const struct model_frame *frame;
 
 	assert_null(model_check(model));
+	assert_string_equal(idle_check_model(model), "");
 	assert_int_equal(model->call_count, 2);
 	assert_string_equal(api_name(model->calls[0].api), "cudaGetDevice");
 	assert_int_equal(call->start_ns, 115001);
@@ -265,6 +267,7 @@ static void cut_anywhere_it_is_read_up_to_there_and_says_so(void **state)
 		const struct model *model = trace_first(trace);
 
 		assert_null(model_check(model));
+		assert_string_equal(idle_check_model(model), "");
 		assert_true(model_source(model)->receipt.truncated);
 		two_pass_trace_close(trace);
 	}
@@ -276,6 +279,7 @@ static void assert_noted(const char *bytes, size_t size, const char *note)
 	const struct model *model = trace_first(trace);
 
 	assert_null(model_check(model));
+	assert_string_equal(idle_check_model(model), "");
 	assert_int_equal(model->note_count, 1);
 	if (!strstr(model->notes[0], note))
 		fail_msg("no '%s' in: %s", note, model->notes[0]);
@@ -327,6 +331,7 @@ static void a_trace_without_events_is_one(void **state)
 	const struct model *model = trace_first(trace);
 
 	assert_null(model_check(model));
+	assert_string_equal(idle_check_model(model), "");
 	assert_int_equal(model->call_count + model->gpu_count + model->op_count, 0);
 	assert_false(model_source(model)->receipt.truncated);
 	two_pass_trace_close(trace);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "idle_check.h"
 #include "database_builder.h"
 
 #define EVENT(category, name, tid, ts, dur, args)                                                                      \
@@ -63,6 +64,7 @@ static void assert_forward(const char *document, const char *expected)
 	const struct model *model = trace_first(trace);
 
 	assert_null(model_check(model));
+	assert_string_equal(idle_check_model(model), "");
 	assert_int_equal(model->call_count, 1);
 	assert_int_equal(model->calls[0].stack, NONE);
 	assert_string_equal(model->strings[model->calls[0].node], "MmBackward0");
@@ -76,6 +78,7 @@ static void assert_stack(const char *document, const char *expected)
 	const struct model *model = trace_first(trace);
 
 	assert_null(model_check(model));
+	assert_string_equal(idle_check_model(model), "");
 	assert_innermost(model, model->calls[0].stack, expected);
 	two_pass_trace_close(trace);
 }
@@ -170,6 +173,7 @@ static void a_thread_of_the_engine_has_the_line_that_called_it_also_where_it_is_
 	const struct model *model = trace_first(trace);
 
 	assert_null(model_check(model));
+	assert_string_equal(idle_check_model(model), "");
 	for (int i = 0; i < 2; i++) {
 		assert_innermost(model, model->calls[i].stack, "/a.py:9 train");
 		assert_int_equal(model->calls[i].stack_state, GPT_STACK_BACKWARD);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "idle_check.h"
 #include "database_builder.h"
 
 #define EVENT(category, name, tid, ts, dur, args)                                                                      \
@@ -38,6 +39,7 @@ static void assert_of_node(struct trace *trace)
 	const struct model *model = trace_first(trace);
 
 	assert_null(model_check(model));
+	assert_string_equal(idle_check_model(model), "");
 	assert_int_equal(model->call_count, 2);
 	assert_true(model->calls[0].captured);
 	assert_int_equal(model->gpu_count, 1);

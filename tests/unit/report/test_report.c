@@ -190,7 +190,7 @@ static void idle_time_is_charged_to_who_was_late_and_who_waited(void **state)
 	assert_row(text, "GPU idle by Python line", "waited in cudaStreamSynchronize",
 		   "5.3  39.3    19  train.py:27 train_step");
 	assert_row(text, "GPU idle by Python line", "GC of generation 1", "0.8   5.6    19  model.py:42 Block.forward");
-	assert_row(text, "GPU idle by Python line", "launched late", "0.4   2.8    19  model.py:42 Block.forward");
+	assert_row(text, "GPU idle by Python line", "launched late", "0.1   0.6    19  model.py:42 Block.forward");
 	assert_row(text, "GPU idle by Python line", "before the first", "1.0     -");
 	assert_row(text, "GPU idle by Python line", "GPU side", "0.4   3.0");
 	free(text);

@@ -38,7 +38,7 @@ enum why_cause {
 	WHY_PEER, /* a collective of PyTorch on the CPU was not over; detail: name of the op */
 	WHY_UNSAMPLED, /* the thread had a CPU, or was not seen to lose it, and no sample shows what it ran */
 	WHY_LOSSES,
-	WHY_GPU = WHY_LOSSES, /* the launch was made before the gap */
+	WHY_GPU = WHY_LOSSES, /* launched, and not begun by the GPU */
 	WHY_UNSEEN,	      /* the launch was not seen */
 	WHY_SHORT,	      /* gaps of less than 5 us that are not the price of a launch */
 	WHY_CAUSES,

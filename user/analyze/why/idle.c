@@ -17,6 +17,7 @@
 
 /* Time from a launch to the start of its kernel on an idle GPU. */
 #define LAUNCH_BEGINS_NS 10000u
+#define LATENCY_MOST_NS 20000u /* the same from the return of the launching call, if the driver is slow */
 
 /* If a process has a single step, it is not known what is usual. */
 static void look_at_steps(struct idle *idle, const struct steps *steps, const struct model *model)
@@ -98,32 +99,15 @@ static bool is_price_of_launch(const struct idle_device *device, const struct gp
 	       gpu_ns(event->op) < LAUNCH_KERNEL_NS && gpu_ns(event->op) < event->op->start_ns - device->began_ns;
 }
 
-/* ns: of the spans; 0 if something else explains all of the gap: then the kernel does not count. */
+/* ns: of the spans. */
 static void charge_price_of_launch(struct idle_charging *charging, const struct idle_device *device,
 				   const struct gpu_event *event, struct idle_spans *spans, uint64_t ns)
 {
-	if (ns && charging->looked_at) {
+	if (charging->looked_at) {
 		charging->idle->launch_kernel_ns += gpu_ns(event->op);
 		charging->idle->launch_interval_ns += event->op->start_ns - device->began_ns;
 	}
 	idle_charge_spans(charging, why_key(WHY_PLACE_NEXT, WHY_LAUNCH, 0, NONE), spans, ns);
-}
-
-/*
- * In the launching call, time spent in the call counts; after it, only what no launch can get past.  rests: gets the
- * time that remains.
- */
-static uint64_t charge_from_launch(struct idle_charging *charging, const struct gpu_event *event,
-				   struct why_thread *thread, uint64_t from, uint64_t to, struct why_rests *rests)
-{
-	struct why_threads *threads = &charging->idle->threads;
-	uint64_t end = event->launch->end_ns < to ? event->launch->end_ns : to, sum = 0;
-
-	if (end > from && thread == why_thread(threads, event->launch->thread))
-		sum += why_thread_pieces(threads, thread, NULL, from, end, WHY_RANK_CALL, idle_charge, charging, rests);
-	else
-		end = from;
-	return sum + why_thread_pieces(threads, thread, NULL, end, to, WHY_RANK_COMPILE, idle_charge, charging, rests);
 }
 
 /* Charges what is not known yet.  lead: number in whats of what to charge if samples do not say either, NONE. */
@@ -216,10 +200,29 @@ static void take_late(void *context, struct tally_key key, uint64_t from_ns, uin
 	}
 	span.least_ns = from_ns;
 	span.most_ns = to_ns;
-	if (is_work_of_cpu(key.part[1]))
-		idle_blame_own(late->charging, late->thread, key, &span);
-	else
-		idle_charge(late->charging, key, from_ns, to_ns);
+	idle_blame_own(late->charging, late->thread, key, &span);
+}
+
+/* When the launching call returned, in a gap that ends at to: until then its thread may be late. */
+static uint64_t returned_ns(const struct gpu_event *event, uint64_t to)
+{
+	return earlier(later(event->launch->start_ns, event->launch->end_ns), to);
+}
+
+/*
+ * In the launching call, time spent in the call counts; after it, only what no launch can get past.  rests: gets the
+ * time in the call that remains; begun: the time after it.
+ */
+static void charge_from_launch(struct lateness *late, const struct gpu_event *event, uint64_t from, uint64_t to,
+			       struct why_rests *rests, struct why_rests *begun)
+{
+	struct why_threads *threads = &late->charging->idle->threads;
+	struct why_thread *thread = why_thread(threads, late->thread);
+	enum why_rank in_call = late->thread == event->launch->thread ? WHY_RANK_CALL : WHY_RANK_COMPILE;
+	uint64_t returned = later(returned_ns(event, to), from);
+
+	why_thread_pieces(threads, thread, NULL, from, returned, in_call, take_late, late, rests);
+	why_thread_pieces(threads, thread, NULL, returned, to, WHY_RANK_COMPILE, take_late, late, begun);
 }
 
 /* Divides times about which nothing else is known by samples and waits; returns how much these do not explain. */
@@ -259,9 +262,18 @@ static void charge_rest(struct idle_charging *charging, const struct gpu_event *
 			  spans, ns);
 }
 
-/* Charges the rest of a gap, with samples or waits: these until the launch, then the GPU. */
+static uint64_t sum_of(const struct why_rests *rests)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < rests->count; i++)
+		ns += rests->items[i].to_ns - rests->items[i].from_ns;
+	return ns;
+}
+
+/* Charges the rest of a gap, with samples or waits: these until the launch returned, then the GPU. */
 static void charge_by_samples(const struct lateness *late, struct why_thread *thread, const struct why_gap *gap,
-			      const struct why_rests *begun, uint64_t begun_ns)
+			      const struct why_rests *begun)
 {
 	struct idle_charging *charging = late->charging;
 	struct why_rests unknown = {0};
@@ -271,7 +283,7 @@ static void charge_by_samples(const struct lateness *late, struct why_thread *th
 
 	rest -= why_thread_leads(thread, gap, rest, defer_lead, &lead);
 	charge_unknown(charging, late->thread, NONE, &spans, rest);
-	idle_charge_spans(charging, why_key(WHY_PLACE_NEXT, WHY_GPU, 0, NONE), &after, begun_ns);
+	idle_charge_spans(charging, why_key(WHY_PLACE_NEXT, WHY_GPU, 0, NONE), &after, sum_of(begun));
 	array_free(&unknown);
 }
 
@@ -281,38 +293,45 @@ static void append(struct why_rests *to, const struct why_rests *from)
 		array_push(to, from->items[i]);
 }
 
-static void charge_late(struct idle_charging *charging, const struct idle_device *device, const struct gpu_event *event,
-			uint64_t from, uint64_t to)
+/* Charges the rest of a gap, without samples and waits: earlier waits until the launch returned, then the GPU. */
+static void charge_by_calls(struct lateness *late, const struct idle_device *device, const struct gpu_event *event,
+			    const struct why_gap *gap, const struct why_rests *begun)
+{
+	struct idle_charging *charging = late->charging;
+	struct why_thread *thread = why_thread(&charging->idle->threads, late->thread);
+	const struct why_recent *before = why_thread_before(thread, event->launch->start_ns, false);
+	uint64_t rest = sum_of(&late->rests), begun_ns = sum_of(begun), latency_ns = earlier(begun_ns, LATENCY_MOST_NS);
+	struct idle_spans spans;
+
+	append(&late->rests, begun);
+	spans = idle_spans_of(&late->rests);
+	rest -= charge_leads(charging, thread, gap, &spans, rest);
+	if (rest && is_price_of_launch(device, event, charging->to_ns - charging->from_ns)) {
+		charge_price_of_launch(charging, device, event, &spans, rest + latency_ns);
+		begun_ns -= latency_ns;
+	} else {
+		charge_rest(charging, event, before, &spans, rest);
+	}
+	idle_charge_spans(charging, why_key(WHY_PLACE_NEXT, WHY_GPU, 0, NONE), &spans, begun_ns);
+}
+
+static void charge_late(struct idle_charging *charging, const struct idle_device *device, const struct gpu_event *event)
 {
 	struct idle *idle = charging->idle;
-	struct lateness late = {.charging = charging, .thread = thread_of(idle, event, from), .from_ns = from};
+	uint64_t from = charging->from_ns, to = charging->to_ns, launched = earlier(event->launch->start_ns, to);
+	struct lateness late = {
+		.charging = charging, .thread = thread_of(idle, event, from), .from_ns = from, .to_ns = launched};
 	struct why_thread *thread = why_thread(&idle->threads, late.thread);
-	const struct why_recent *before = why_thread_before(thread, event->launch->start_ns, false);
-	const struct why_thread *peers = idle->threads.peers[event->op->process];
 	const struct why_gap gap = {device->first_ns, from, event->launch->start_ns};
-	uint64_t launched = event->launch->start_ns < to ? event->launch->start_ns : to, rest, begun_ns;
 	struct why_rests begun = {0};
-	struct idle_spans spans;
-	bool price;
 
-	late.to_ns = launched;
-	rest = launched - from;
-	rest -= why_thread_pieces(&idle->threads, thread, peers, from, launched, WHY_RANK_PEER, take_late, &late,
-				  &late.rests);
-	begun_ns = to - launched - charge_from_launch(charging, event, thread, launched, to, &begun);
-	price = rest + begun_ns && is_price_of_launch(device, event, to - from);
-	if (!price && ran_is_known(&idle->ran)) {
-		charge_by_samples(&late, thread, &gap, &begun, begun_ns);
-	} else {
-		append(&late.rests, &begun);
-		spans = idle_spans_of(&late.rests);
-		rest += begun_ns;
-		rest -= charge_leads(charging, thread, &gap, &spans, rest);
-		if (price)
-			charge_price_of_launch(charging, device, event, &spans, rest);
-		else
-			charge_rest(charging, event, before, &spans, rest);
-	}
+	why_thread_pieces(&idle->threads, thread, idle->threads.peers[event->op->process], from, launched,
+			  WHY_RANK_PEER, take_late, &late, &late.rests);
+	charge_from_launch(&late, event, launched, to, &late.rests, &begun);
+	if (ran_is_known(&idle->ran) && !is_price_of_launch(device, event, to - from))
+		charge_by_samples(&late, thread, &gap, &begun);
+	else
+		charge_by_calls(&late, device, event, &gap, &begun);
 	array_free(&begun);
 	array_free(&late.rests);
 }
@@ -327,6 +346,7 @@ static uint64_t charge_begun_copy(struct idle_charging *charging, const struct g
 	if (!launch || launch->class != GPT_CLASS_MEMCPY || event->op->memcpy_kind != WHY_HTOD || end <= from)
 		return 0;
 	idle_charge(charging, why_key(WHY_PLACE_NEXT, WHY_COPY, why_copy_detail(event->op), NONE), from, end);
+	why_thread_uses(why_thread(&charging->idle->threads, launch->thread), from, end);
 	return end - from;
 }
 
@@ -337,22 +357,14 @@ static uint64_t charge_begun_copy(struct idle_charging *charging, const struct g
 static void charge_begun(struct idle_charging *charging, const struct gpu_event *event, uint64_t from, uint64_t to,
 			 struct why_rests *rests)
 {
-	struct why_thread *thread = why_thread(&charging->idle->threads, event->launch->thread);
+	struct lateness late = {.charging = charging, .thread = event->launch->thread, .from_ns = from, .to_ns = to};
+	struct why_threads *threads = &charging->idle->threads;
 
 	if (api_is_named(event->launch->api))
-		charge_from_launch(charging, event, thread, from, to, rests);
+		charge_from_launch(&late, event, from, to, rests, rests);
 	else
-		why_thread_pieces(&charging->idle->threads, thread, NULL, from, to, WHY_RANK_COMPILE, idle_charge,
-				  charging, rests);
-}
-
-static uint64_t sum_of(const struct why_rests *rests)
-{
-	uint64_t ns = 0;
-
-	for (size_t i = 0; i < rests->count; i++)
-		ns += rests->items[i].to_ns - rests->items[i].from_ns;
-	return ns;
+		why_thread_pieces(threads, why_thread(threads, late.thread), NULL, from, to, WHY_RANK_COMPILE,
+				  take_late, &late, rests);
 }
 
 /* No launch was late: charges what the launching call did, and the GPU's own time. */
@@ -405,9 +417,12 @@ static void charge_gap(struct idle *idle, const struct idle_device *device, cons
 	if (launch)
 		charging.launch_place = caller_place(idle->model, launch->stack, event->launch_caller);
 	if (launch && rest >= GAP_LEAST_NS && launch->start_ns > from) {
-		charge_late(&charging, device, event, from, to);
+		charge_late(&charging, device, event);
 	} else if (launch && launch->start_ns + LAUNCH_BEGINS_NS > from && is_price_of_launch(device, event, rest)) {
-		charge_price_of_launch(&charging, device, event, &spans, rest);
+		uint64_t price_to = earlier(returned_ns(event, to) + LATENCY_MOST_NS, to);
+
+		charge_price_of_launch(&charging, device, event, &spans, price_to - from);
+		idle_charge_spans(&charging, why_key(WHY_PLACE_NEXT, WHY_GPU, 0, NONE), &spans, to - price_to);
 	} else if (rest < GAP_LEAST_NS) {
 		charging.launch_place = NONE;
 		idle_charge_spans(&charging, why_key(NONE, WHY_SHORT, 0, NONE), &spans, rest);

@@ -7,9 +7,10 @@
  * A gap is charged to what the thread of the launch that ended it was doing meanwhile, the first of these that fits:
  * compiling; collecting garbage; importing; a CUDA call that does not return at once (it waits, copies, allocates); a
  * DataLoader; a collective of its process over gloo or MPI.  Where PyTorch's ops were not recorded, the frames of the
- * thread's next CUDA call may show that it came out of a DataLoader.  The rest is charged to earlier calls in which
- * that thread waited for the GPU, up to the time that they took: without the wait it would have been ahead by that
- * much.  What then remains is the price of a launch, where the gap and the kernel after it are short, else Python.
+ * thread's next CUDA call may show that it came out of a DataLoader.  The rest, until the launch returned, is charged
+ * to earlier calls in which that thread waited for the GPU, up to the time that they took outside of gaps: without the
+ * wait it would have been ahead by that much.  What then remains is the price of a launch, where the gap and the kernel
+ * after it are short, else Python.  What follows is the GPU's.
  *
  * With samples and waits of threads (--cpu, --off-cpu) the rest of the gap is divided by these first (idle_ran.h): the
  * line that ran, what the thread waited for, and what others did meanwhile that it waited for, as far as wake-ups lead.

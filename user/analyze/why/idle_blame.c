@@ -152,11 +152,6 @@ static void take_piece(void *context, const struct ran_piece *piece)
 		put_unknown(blame, from_ns, to_ns);
 }
 
-bool is_work_of_cpu(enum why_cause cause)
-{
-	return cause == WHY_GC || cause == WHY_IMPORT || cause == WHY_COMPILE;
-}
-
 /* Collects the time of an activity for which the thread had a CPU. */
 struct owned {
 	struct blame *blame;
@@ -176,7 +171,7 @@ static void take_owned(void *context, const struct ran_piece *piece)
 	array_push(&owned->rests, ((struct why_rest){piece->from_ns, piece->to_ns}));
 }
 
-/* Charges a collection, an import or a compilation. */
+/* Charges a collection, an import, a compilation or a call. */
 static void put_own(struct blame *blame, struct tally_key key, const struct ran_span *span)
 {
 	struct owned owned = {.blame = blame};
@@ -202,10 +197,7 @@ static void take_activity(void *context, struct tally_key key, uint64_t from_ns,
 		key.part[0] = ran_nearest_place(&charging->idle->ran, blame->thread, &span);
 	if (key.part[0] == CALLER_UNSEEN)
 		key.part[0] = blame->via;
-	if (is_work_of_cpu(key.part[1]))
-		put_own(blame, key, &span);
-	else
-		put(blame, key, from_ns, to_ns);
+	put_own(blame, key, &span);
 }
 
 /*

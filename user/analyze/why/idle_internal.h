@@ -53,12 +53,9 @@ void idle_resolve(struct idle *idle);
 uint64_t idle_blame(struct idle_charging *charging, uint32_t thread, const struct tally_key *own,
 		    const struct ran_span *span, struct why_rests *unknown);
 
-/* Whether the cause needs a CPU all the time: a call that waits for the GPU does not. */
-bool is_work_of_cpu(enum why_cause cause);
-
 /*
- * Charges a part in which a thread did what the key says, such as a collection; but not the time in which it had no
- * CPU.
+ * Charges a part in which a thread did what the key says, such as a collection or a call; but not the time in which it
+ * had no CPU.  A call that waits for the GPU is no exception: the GPU is idle, so what keeps the thread is the CPU.
  */
 void idle_blame_own(struct idle_charging *charging, uint32_t thread, struct tally_key key, const struct ran_span *span);
 

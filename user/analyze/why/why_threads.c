@@ -162,7 +162,17 @@ static void find_pieces(struct why_threads *threads, const struct why_thread *th
 		qsort(threads->pieces.items, threads->pieces.count, sizeof(*threads->pieces.items), by_time);
 }
 
-uint64_t why_thread_pieces(struct why_threads *threads, const struct why_thread *thread, const struct why_thread *peers,
+void why_thread_uses(struct why_thread *thread, uint64_t from_ns, uint64_t to_ns)
+{
+	for (size_t i = 0; i < thread->wait_count; i++) {
+		struct why_wait *wait = &thread->waits[i];
+		uint64_t start = later(wait->start_ns, from_ns), end = earlier(wait->end_ns, to_ns);
+
+		wait->taken_ns += end > start ? end - start : 0;
+	}
+}
+
+uint64_t why_thread_pieces(struct why_threads *threads, struct why_thread *thread, const struct why_thread *peers,
 			   uint64_t from_ns, uint64_t to_ns, unsigned least_rank, why_take *take, void *context,
 			   struct why_rests *rests)
 {
@@ -181,6 +191,7 @@ uint64_t why_thread_pieces(struct why_threads *threads, const struct why_thread 
 			;
 		if (top < RANKS && piece->time_ns > at) {
 			take(context, activity_of(thread, peers, outermost[top])->key, at, piece->time_ns);
+			why_thread_uses(thread, at, piece->time_ns);
 			sum += piece->time_ns - at;
 		} else {
 			add_rest(rests, at, piece->time_ns);
@@ -199,8 +210,10 @@ uint64_t why_thread_pieces(struct why_threads *threads, const struct why_thread 
 
 void why_thread_waits(struct why_thread *thread, uint64_t start_ns, uint64_t end_ns, struct tally_key key)
 {
+	start_ns = later(start_ns, thread->waited_until_ns);
 	if (end_ns <= start_ns)
 		return;
+	thread->waited_until_ns = end_ns;
 	if (thread->wait_count == WHY_WAITS)
 		memmove(thread->waits, thread->waits + 1, --thread->wait_count * sizeof(*thread->waits));
 	thread->waits[thread->wait_count++] =
@@ -225,11 +238,14 @@ uint64_t why_thread_leads(struct why_thread *thread, const struct why_gap *gap, 
 	while (count-- > 0 && sum < ns && thread->waits[count].start_ns >= thread->group_from_ns) {
 		struct why_wait *wait = &thread->waits[count];
 		uint64_t start = later(wait->start_ns, gap->first_ns), end = earlier(wait->end_ns, gap->from_ns);
-		uint64_t lead = end > start ? end - start : 0;
+		uint64_t before_ns = end > start ? end - start : 0;
+		uint64_t all_ns = wait->end_ns > start ? wait->end_ns - start : 0, lead;
 
-		if (thread->launches > wait->launches + AHEAD_LAUNCHES || lead <= wait->taken_ns)
+		if (thread->launches > wait->launches + AHEAD_LAUNCHES || all_ns <= wait->taken_ns)
 			continue;
-		lead = lead - wait->taken_ns < ns - sum ? lead - wait->taken_ns : ns - sum;
+		lead = earlier(earlier(before_ns, all_ns - wait->taken_ns), ns - sum);
+		if (!lead)
+			continue;
 		take(context, wait->key, 0, lead);
 		wait->taken_ns += lead;
 		sum += lead;

@@ -27,7 +27,7 @@ struct why_activity {
 /* A call that waited for the GPU. */
 struct why_wait {
 	uint64_t start_ns, end_ns;
-	uint64_t taken_ns; /* the part of it that gaps are charged to */
+	uint64_t taken_ns; /* the part of it that lies in gaps, or that later gaps are charged to */
 	uint64_t launches; /* of the thread before it */
 	struct tally_key key;
 };
@@ -44,6 +44,7 @@ struct why_thread {
 	size_t forget_at;
 	struct why_wait waits[WHY_WAITS]; /* the latest, by start */
 	size_t wait_count;
+	uint64_t waited_until_ns; /* latest end of a wait: one inside another is none of its own */
 	uint64_t latest_gap_ns,
 		group_from_ns; /* launch of the latest gap; waits from group_from_ns on are for the next */
 	uint64_t launches;
@@ -115,11 +116,14 @@ struct why_rests {
 	size_t count, capacity;
 };
 
+/* Notes that a gap is charged to the thread in that time: no later gap is charged to waits for it. */
+void why_thread_uses(struct why_thread *thread, uint64_t from_ns, uint64_t to_ns);
+
 /*
- * Hands over what the thread, or peers for it (NULL: none), did in [from, to) with least_rank or above, each time once;
- * returns how much that was.  rests: gets the times that remain, in order; NULL: not wanted.
+ * Hands over what the thread, or peers for it (NULL: none), did in [from, to) with least_rank or above, each time once,
+ * and notes it as used; returns how much that was.  rests: gets the times that remain, in order; NULL: not wanted.
  */
-uint64_t why_thread_pieces(struct why_threads *threads, const struct why_thread *thread, const struct why_thread *peers,
+uint64_t why_thread_pieces(struct why_threads *threads, struct why_thread *thread, const struct why_thread *peers,
 			   uint64_t from_ns, uint64_t to_ns, unsigned least_rank, why_take *take, void *context,
 			   struct why_rests *rests);
 

@@ -91,7 +91,7 @@ static void explain(struct report *report, size_t shown)
 		gpu |= rows[i].cause == WHY_GPU;
 	}
 	if (late)
-		report_line(report, "  launched late: the GPU had nothing to do until that line launched");
+		report_line(report, "  launched late: the GPU had nothing to do until that line had launched");
 	if (unsampled)
 		report_line(report, "  not sampled: no sample and no wait says what the thread did");
 	if (after)
@@ -101,9 +101,8 @@ static void explain(struct report *report, size_t shown)
 	if (small)
 		report_line(report, "  small kernels: they run shorter than it takes to launch them");
 	if (gpu)
-		report_line(report,
-			    "  GPU side: launched in time, but not begun: the launch's latency, or it waited for "
-			    "other work");
+		report_line(report, "  GPU side: launched, but not begun: the launch's latency, or it waited for other "
+				    "work");
 }
 
 void report_idle(struct report *report)

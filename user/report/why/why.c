@@ -129,7 +129,7 @@ static void put_account(struct report *report, size_t shown)
 	if (shown)
 		add_part(report, &table, unit, above_ns, shown == 1 ? "the loss above" : "the losses above");
 	add_part(report, &table, unit, smaller_ns, "smaller losses");
-	add_part(report, &table, unit, why->sums[WHY_GPU].ns, "launched in time: the GPU had not begun it");
+	add_part(report, &table, unit, why->sums[WHY_GPU].ns, "launched, and not begun by the GPU");
 	if (why->sums[WHY_UNSEEN].ns)
 		add_part(report, &table, unit, why->sums[WHY_UNSEEN].ns, "not known: the launch was not recorded");
 	add_part(report, &table, unit, why->sums[WHY_SHORT].ns, "gaps under 5 us");

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What holds of every account of idle time (analyze/why/idle.h), whatever the trace:
+ *  - On one GPU a call is charged at most what it took, in it and after it together.
+ *  - A gap is the launch's only until the launching call returned.
+ *  - Charges add up to the idle time.
+ */
+#ifndef GPUTRACE_IDLE_CHECK_H
+#define GPUTRACE_IDLE_CHECK_H
+
+#include "analyze/analyze.h"
+#include "whole_trace.h"
+
+#define IDLE_CHECK_FN __attribute__((unused)) static
+
+/* The function whose calls a charge is of; 0: of no call. */
+IDLE_CHECK_FN uint16_t idle_check_api(const struct idle_charge *charge)
+{
+	switch (charge->inner) {
+	case WHY_SYNC:
+	case WHY_ALLOC:
+	case WHY_CALL:
+		return (uint16_t)charge->what.part[2];
+	case WHY_COMPILE:
+		return charge->what.part[2] == WHY_COMPILE_MODULE ? (uint16_t)charge->what.part[3] : 0;
+	default:
+		return 0;
+	}
+}
+
+IDLE_CHECK_FN const char *idle_check_calls(const struct analyses *all, const struct model *model)
+{
+	const struct idle *idle = &all->idle;
+	struct tally took = {0}, charged = {0};
+	uint64_t copies_ns = 0, copying_ns = 0;
+	const char *wrong = NULL;
+
+	for (uint32_t i = 0; i < model->call_count; i++) {
+		const struct model_call *call = &model->calls[i];
+		uint64_t ns = call->end_ns > call->start_ns ? call->end_ns - call->start_ns : 0;
+
+		tally_at(&took, (struct tally_key){{call->api}})->ns += ns;
+		copies_ns += call->class == GPT_CLASS_MEMCPY ? ns : 0;
+	}
+	for (size_t i = 0; i < idle_charge_count(idle); i++) {
+		struct idle_charge charge = idle_charge_at(idle, i);
+
+		if (idle_check_api(&charge))
+			tally_at(&charged, (struct tally_key){{idle_check_api(&charge)}})->ns += charge.ns;
+		copying_ns += charge.inner == WHY_COPY ? charge.ns : 0;
+	}
+	for (size_t i = 0; i < charged.count && !wrong; i++)
+		if (charged.entries[i].ns > idle->devices.count * tally_at(&took, charged.entries[i].key)->ns)
+			wrong = "a call is charged more than it took";
+	if (copying_ns > idle->devices.count * copies_ns)
+		wrong = "copies are charged more than their calls took";
+	tally_free(&took);
+	tally_free(&charged);
+	return wrong;
+}
+
+/* How much of a gap from that time on passed until the operation's launch had returned. */
+IDLE_CHECK_FN uint64_t idle_check_until_launched(const struct model *model, const struct model_gpu *op,
+						 uint64_t from_ns)
+{
+	const struct model_call *call = op->call == NONE ? NULL : &model->calls[op->call];
+	uint64_t until_ns = !call ? 0 : call->end_ns > call->start_ns ? call->end_ns : call->start_ns;
+
+	if (until_ns > op->start_ns)
+		until_ns = op->start_ns;
+	return until_ns > from_ns ? until_ns - from_ns : 0;
+}
+
+/* Operations of a model are in order of their starts. */
+IDLE_CHECK_FN const char *idle_check_late(const struct analyses *all, const struct model *model)
+{
+	const struct idle *idle = &all->idle;
+	uint64_t most_ns = 0, late_ns = 0;
+
+	for (size_t i = 0; i < idle->devices.count; i++) {
+		uint64_t busy_until_ns = 0;
+
+		for (uint32_t k = 0; k < model->gpu_count; k++) {
+			const struct model_gpu *op = &model->gpu[k];
+
+			if (op->device != idle->devices.items[i].device || !gpu_ns(op))
+				continue;
+			if (busy_until_ns)
+				most_ns += idle_check_until_launched(model, op, busy_until_ns);
+			if (op->end_ns > busy_until_ns)
+				busy_until_ns = op->end_ns;
+		}
+	}
+	for (size_t i = 0; i < idle_charge_count(idle); i++) {
+		struct idle_charge charge = idle_charge_at(idle, i);
+
+		if (charge.what.part[1] == WHY_PYTHON || charge.what.part[1] == WHY_PROGRAM)
+			late_ns += charge.ns;
+	}
+	return late_ns > most_ns ? "a launch is charged time after it returned" : NULL;
+}
+
+IDLE_CHECK_FN const char *idle_check_sum(const struct analyses *all)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < idle_charge_count(&all->idle); i++)
+		ns += idle_charge_at(&all->idle, i).ns;
+	return ns != all->idle.sum ? "charges do not add up to the idle time" : NULL;
+}
+
+/* Returns NULL, or what does not hold.  The model must be that of the whole trace. */
+IDLE_CHECK_FN const char *idle_check(const struct analyses *all, const struct model *model)
+{
+	const char *wrong = idle_check_sum(all);
+
+	if (!wrong)
+		wrong = idle_check_calls(all, model);
+	return wrong ? wrong : idle_check_late(all, model);
+}
+
+/* The same of the account that is made of the model; returns "" or what does not hold. */
+IDLE_CHECK_FN const char *idle_check_model(const struct model *model)
+{
+	struct analyses all;
+	const char *wrong;
+	int error = analyze(&all, WHOLE_TRACE(model), ANALYSES(ANALYZE_IDLE), NULL);
+
+	wrong = error ? "the account cannot be made" : idle_check(&all, model);
+	analyses_free(&all);
+	return wrong ? wrong : "";
+}
+
+#endif
