@@ -142,6 +142,31 @@ static void a_kernel_that_began_before_the_trace_is_of_its_first_part(void **sta
 	model_free(model_of(&builder));
 }
 
+#define OTHERS 500u
+
+/* In the second pass it is replayed when nothing else has been read of its process. */
+static void late_work_may_be_the_first_that_is_read_of_its_process(void **state)
+{
+	struct model *model;
+
+	begin();
+	for (uint32_t i = 0; i < LAUNCHES; i++)
+		step(i, 5000);
+	for (uint32_t i = 1; i <= OTHERS; i++) {
+		log_batch(&builder, PID + i, PID + i, time_of(LAUNCHES));
+		log_agent_kernel(&builder, (struct gpt_agent_kernel){.start_wall_ns = time_of(3),
+								     .end_wall_ns = time_of(LAUNCHES) - 1,
+								     .corr = i});
+	}
+	log_end(&builder, time_of(LAUNCHES + 1));
+	model = model_of(&builder);
+	assert_int_equal(model->gpu_count, LAUNCHES + OTHERS);
+	assert_int_equal(model->process_count, 1 + OTHERS);
+	for (uint32_t i = 1; i <= OTHERS; i++)
+		assert_int_equal(model->processes[i].gpu_ops, 1);
+	model_free(model);
+}
+
 /* ---- the lateness index ------------------------------------------------------------------------------------------ */
 
 static void ids_go_on_where_cupti_s_run_over(void **state)
@@ -225,6 +250,7 @@ int main(void)
 		cmocka_unit_test(a_kernel_that_runs_for_a_long_time_holds_nothing_up),
 		cmocka_unit_test(what_another_profiler_kept_for_itself_is_reported_at_its_end),
 		cmocka_unit_test(a_kernel_that_began_before_the_trace_is_of_its_first_part),
+		cmocka_unit_test(late_work_may_be_the_first_that_is_read_of_its_process),
 		cmocka_unit_test(ids_go_on_where_cupti_s_run_over),
 		cmocka_unit_test(a_reference_to_a_call_of_long_ago_is_late),
 		cmocka_unit_test(of_each_stretch_the_least_that_it_or_a_later_one_says_is_known),

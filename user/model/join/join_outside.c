@@ -36,7 +36,8 @@ static void add_collected(const struct collected *collected, struct corr_range *
 
 struct corr_range *corr_ranges(const struct builder *builder)
 {
-	size_t count = builder->processes.list.count;
+	/* deferred work may be of a process that pass 2 has not come to yet */
+	size_t count = known(builder)->processes.list.count;
 	struct corr_range *ranges = xcalloc(count, sizeof(*ranges));
 
 	if (builder->first) {
