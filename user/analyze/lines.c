@@ -24,7 +24,10 @@ static int by_line(const void *left, const void *right, void *context)
 
 	if (order)
 		return order;
-	return a->line < b->line ? -1 : a->line > b->line;
+	if (a->line || b->line)
+		return a->line < b->line ? -1 : a->line > b->line;
+	return (model->codes[a->code].first_line > model->codes[b->code].first_line) -
+	       (model->codes[a->code].first_line < model->codes[b->code].first_line);
 }
 
 static int by_base(const void *left, const void *right)
@@ -118,7 +121,10 @@ void lines_make(struct lines *lines, const struct callers *callers)
 	for (uint32_t i = 0; i < model->frame_count; i++) {
 		const struct model_frame *frame = &model->frames[order[i]];
 		const struct model_code *code = &model->codes[frame->code];
-		struct line line = {.file = code->file, .function = code->name, .number = frame->line};
+		struct line line = {.file = code->file,
+				    .function = code->name,
+				    .number = frame->line,
+				    .first_line = frame->line ? 0 : code->first_line};
 
 		if (!i || by_line(&order[i - 1], &order[i], (void *)model)) {
 			line.library = file_is_library(line.file);
@@ -264,8 +270,8 @@ char *line_place(const struct lines *lines, uint32_t number)
 		while (file > line->file && file[-1] != '/')
 			file--;
 	}
-	return line->number ? xasprintf("%s:%u", *file ? file : "?", line->number)
-			    : xasprintf("%s", *file ? file : "?");
+	return line_shown(line) ? xasprintf("%s:%u", *file ? file : "?", line_shown(line))
+				: xasprintf("%s", *file ? file : "?");
 }
 
 char *line_short_place(const struct lines *lines, uint32_t number)

@@ -2,7 +2,8 @@
 /*
  * The lines that tables count by: callers (callers.h) become lines once all events have been seen.  Frames of different
  * processes that execute the same line of the same function of the same file are one line; calls without a Python
- * frame get a line that says why.
+ * frame get a line that says why.  Where only functions are known, as in traces of torch.profiler, a line stands for a
+ * function, and shows the function's first line.
  */
 #ifndef GPUTRACE_ANALYZE_LINES_H
 #define GPUTRACE_ANALYZE_LINES_H
@@ -17,7 +18,8 @@
 
 struct line {
 	const char *file, *function;
-	uint32_t number;
+	uint32_t number;			 /* 0: not known */
+	uint32_t first_line;			 /* of the function, which is known by it where number is 0; else 0 */
 	char *reason;				 /* why there is no Python line; NULL: there is one */
 	bool ambiguous;				 /* another file has the same last component */
 	bool library;				 /* see line_is_library */
@@ -33,6 +35,12 @@ struct lines {
 	uint32_t unseen;     /* the lines of CALLER_UNSEEN and CALLER_BEFORE, NONE until needed */
 	uint32_t before;
 };
+
+/* The number that a line is shown with; 0: none. */
+static inline uint32_t line_shown(const struct line *line)
+{
+	return line->number ? line->number : line->first_line;
+}
 
 void lines_make(struct lines *lines, const struct callers *callers);
 void lines_free(struct lines *lines);
@@ -55,7 +63,7 @@ struct place_lines lines_of_place(struct lines *lines, uint32_t place);
 /* Sums by line, made of sums by caller: the caller in part `part` of each key becomes its line. */
 struct tally tally_by_line(struct lines *lines, const struct tally *sums, unsigned part);
 
-/* "model.py:42", "nn/model.py:42" where model.py alone would be ambiguous; the caller frees it. */
+/* "model.py:42" (line_shown), "nn/model.py:42" where model.py alone would be ambiguous; the caller frees it. */
 char *line_place(const struct lines *lines, uint32_t line);
 
 /* The same with the middle of a generated name left out: "cy3gisdm....py:153". */

@@ -110,8 +110,8 @@ void report_add_place(struct report *report, struct table *table, uint32_t line)
 		return;
 	}
 	table_add(table, place->file);
-	if (place->number)
-		table_add_id(table, place->number);
+	if (line_shown(place))
+		table_add_id(table, line_shown(place));
 	else
 		table_add_unknown(table, "");
 }

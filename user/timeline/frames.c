@@ -7,7 +7,9 @@ static void make_frames(struct stack_frames *here, const struct model *model, co
 	for (uint32_t i = 0; i < stack->depth; i++) {
 		const struct model_frame *frame = &model->frames[model->stack_frames[stack->first + i]];
 
-		array_push(&here->frames, ((struct timeline_frame){.code = frame->code, .line = frame->line}));
+		array_push(&here->frames,
+			   ((struct timeline_frame){.code = frame->code,
+						    .line = frame_shown_line(frame, &model->codes[frame->code])}));
 		if (stack->missing && stack->gap == i + 1)
 			array_push(&here->frames,
 				   ((struct timeline_frame){.code = TIMELINE_NONE, .left_out = stack->missing}));

@@ -33,7 +33,8 @@ static inline struct timeline_frame innermost_frame(const struct model *model, u
 {
 	const struct model_frame *frame = &model->frames[model->stack_frames[model->stacks[stack].first]];
 
-	return (struct timeline_frame){.code = frame->code, .line = frame->line};
+	return (struct timeline_frame){.code = frame->code,
+				       .line = frame_shown_line(frame, &model->codes[frame->code])};
 }
 
 /* Adds an argument with the innermost frame of a stack, stored in *kept; adds none if there is no stack. */

@@ -113,7 +113,7 @@ static char *file_of(const struct lines *lines, uint32_t line)
 {
 	char *place = line_place(lines, line), *colon = strrchr(place, ':');
 
-	if (colon && lines->all.items[line].number)
+	if (colon && line_shown(&lines->all.items[line]))
 		*colon = '\0';
 	return place;
 }

@@ -125,7 +125,7 @@ static void add_idle(struct profile *profile, const struct analyses *all)
 			frame.kind = line->reason ? STACK_FRAME_NOTE : STACK_FRAME_PYTHON;
 			frame.name = line->reason ? line->reason : line->function;
 			frame.file = line->reason ? "" : line->file;
-			frame.line = line->reason ? 0 : line->number;
+			frame.line = line->reason ? 0 : line_shown(line);
 			descend(&descent, &frame);
 			words = idle_note(all->model, row);
 			frame = (struct stack_frame){.kind = STACK_FRAME_NOTE, .before = "", .file = ""};

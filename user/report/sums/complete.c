@@ -58,10 +58,15 @@ static void put_clauses(struct report *report, char *clauses[], unsigned count)
 	fputc('\n', report->out);
 }
 
-/* If only functions are known, as in torch.profiler's files, these count. */
+/* Only functions are known, as in torch.profiler's files. */
+static bool has_functions_only(const struct complete *complete)
+{
+	return complete->tool && complete->gpu_ns_with_function && !complete->gpu_ns_with_line;
+}
+
 static char *under_python(const struct complete *complete)
 {
-	bool lines = !complete->tool || complete->gpu_ns_with_line || !complete->gpu_ns_with_function;
+	bool lines = !has_functions_only(complete);
 	uint64_t ns = lines ? complete->gpu_ns_with_line : complete->gpu_ns_with_function;
 
 	return xasprintf("%s %% of GPU time under a Python %s",
@@ -115,7 +120,10 @@ static void put_tool(struct report *report)
 		return;
 	text = xasprintf("Recorded by %s. Not recorded: what it lost, how good its times are, what it cost.%s",
 			 complete->tool,
-			 lacks_stacks(complete) ? " Python lines are in such a file with with_stack=True." : "");
+			 lacks_stacks(complete)		? " Python lines are in such a file with with_stack=True."
+			 : has_functions_only(complete) ? " A line's number is its function's first: which line ran is "
+							  "not in the file."
+							: "");
 	report_text(report, 2, text);
 	free(text);
 }
