@@ -35,8 +35,8 @@ def target(desk, *arguments, python="/usr/bin/python3", by=(AS_USER,), name="gpu
 
 
 @contextlib.contextmanager
-def tracer(desk, *arguments, by=(AS_USER,), way="agent", name="trace"):
-    command = [*by, desk / "gputrace", "-v", "--way", way, *tracing.outputs(desk, f"{name}.gpt", f"{name}.json"), *arguments]
+def tracer(desk, *arguments, by=(AS_USER,), way="agent", name="trace", program="gputrace"):
+    command = [*by, desk / program, "-v", "--way", way, *tracing.outputs(desk, f"{name}.gpt", f"{name}.json"), *arguments]
     with tracing.Running(command, desk, env={"TMPDIR": desk}) as running:
         running.wait_line("gputrace: tracing", "stderr")
         yield running
@@ -74,7 +74,7 @@ def must_be_whole(desk, done, trace="trace", program="program"):
     assert reading.trace_line_ns(trace) == reading.truth_line_ns(truth)
     receipt = reading.receipt(trace)
     assert receipt["launches_joined"] == receipt["launches_expected"] == receipt["launches"] > 0
-    assert receipt["complete_percent"] == 100
+    assert receipt["complete_percent"] == 100, (receipt, reading.losses(trace), trace["gputrace"]["notes"], done)
     assert reading.losses(trace) == {}
     assert any("recorded without root" in note for note in trace["gputrace"]["notes"])
     return trace

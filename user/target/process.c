@@ -182,6 +182,13 @@ static const char *status_value(const char *status, const char *name)
 	return NULL;
 }
 
+static uint64_t capabilities_of(const char *status, const char *name)
+{
+	const char *value = status_value(status, name);
+
+	return value ? strtoull(value, NULL, 16) : 0;
+}
+
 int process_owner(pid_t pid, struct process_owner *out)
 {
 	char status[STATUS_MAX];
@@ -196,7 +203,11 @@ int process_owner(pid_t pid, struct process_owner *out)
 	if (!user || !group || sscanf(user, "%u %*u %*u %u", &ids[0], &ids[1]) != 2 ||
 	    sscanf(group, "%*u %*u %*u %u", &ids[2]) != 1)
 		return -EPROTO;
-	*out = (struct process_owner){.uid = ids[0], .file_uid = ids[1], .file_gid = ids[2]};
+	*out = (struct process_owner){.uid = ids[0],
+				      .file_uid = ids[1],
+				      .file_gid = ids[2],
+				      .effective = capabilities_of(status, "CapEff"),
+				      .permitted = capabilities_of(status, "CapPrm")};
 	return 0;
 }
 

@@ -63,6 +63,7 @@ struct process_owner {
 	uid_t uid;	/* the real user id */
 	uid_t file_uid; /* the ids that file systems check */
 	gid_t file_gid;
+	uint64_t effective, permitted; /* capabilities, bit by bit */
 };
 
 /* -ESRCH, other -errno */

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Runs a command under a seccomp filter like Docker's default.
 
-docker_seccomp.py [--kill CALL] COMMAND [ARGUMENT...]
+docker_seccomp.py [--runtime] [--kill CALL] COMMAND [ARGUMENT...]
+--runtime: without NoNewPrivs, as a runtime that has CAP_SYS_ADMIN.
 --kill: kills a process that makes that call.
 The numbers of calls are from the kernel's headers (x86-64).
 """
@@ -71,11 +72,14 @@ def program(killed):
     return code + struct.pack("HBBI", RETURN, 0, 0, EPERM)
 
 
-killed = sys.argv[2:3] if sys.argv[1] == "--kill" else []
-command = sys.argv[1 + 2 * len(killed):]
+command = sys.argv[1:]
+runtime = command[0] == "--runtime"
+command = command[runtime:]
+killed = command[1:2] if command[0] == "--kill" else []
+command = command[2 * len(killed):]
 code = ctypes.create_string_buffer(program(killed))
 libc = ctypes.CDLL(None, use_errno=True)
 head = struct.pack("HxxxxxxQ", (len(code) - 1) // 8, ctypes.addressof(code))
-assert libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+assert runtime or libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
 assert libc.prctl(PR_SET_SECCOMP, FILTER, head) == 0, os.strerror(ctypes.get_errno())
 os.execvp(command[0], command)

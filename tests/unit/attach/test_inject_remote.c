@@ -295,7 +295,7 @@ static int enter_once(pid_t pid, struct safe_codes *codes)
 	if (!error)
 		error = process_start_ticks(pid, &process.start_ticks);
 	if (!error)
-		error = inject_addresses_find(pid, &mappings, &addresses, text, sizeof(text));
+		error = inject_addresses_find(pid, &mappings, -1, &addresses, text, sizeof(text));
 	process.restorer = addresses.restorer;
 	if (!error && codes)
 		error = safe_point_choose_running(&process, &thread);

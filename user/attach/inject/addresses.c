@@ -6,6 +6,7 @@
 #include "attach/inject/addresses.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <gputrace/agent.h>
 
 #include "base/path.h"
+#include "target/build_id.h"
 #include "target/image.h"
 #include "target/library.h"
 
@@ -172,16 +174,34 @@ static int find_instructions(pid_t pid, const struct mappings *mappings, const s
 
 /* ---- an agent that is already loaded ----------------------------------------------------------------- */
 
-static int find_agent_start(pid_t pid, const struct mapping *mapping, struct inject_addresses *addresses, char *why,
-			    size_t why_size)
+/*
+ * Opens the file of a mapped agent. In another mount namespace its path may lead nowhere, or to another file, and only
+ * a process with rights over all others may open the mapping itself. Then it is gputrace's own file, if the build is.
+ */
+static int open_agent(pid_t pid, const struct mappings *mappings, const struct mapping *mapping, int agent_fd)
+{
+	int fd = mapping_open(pid, mapping);
+
+	if (fd < 0 && build_id_is_of(pid, mappings, mapping, agent_fd))
+		fd = fcntl(agent_fd, F_DUPFD_CLOEXEC, 0);
+	return fd;
+}
+
+static int find_agent_start(pid_t pid, const struct mappings *mappings, const struct mapping *mapping, int agent_fd,
+			    struct inject_addresses *addresses, char *why, size_t why_size)
 {
 	struct image_symbol start, version, status;
 	struct image *image = NULL;
 	uint32_t abi = 0;
 	uint64_t bias;
-	int fd = mapping_open(pid, mapping), error;
+	int fd = open_agent(pid, mappings, mapping, agent_fd), error;
 
-	error = fd < 0 ? fd : image_open(fd, &image);
+	if (fd < 0) {
+		snprintf(why, why_size, "it has another build of the agent, whose file cannot be read from here (%s)",
+			 mapping->path);
+		return -EEXIST;
+	}
+	error = image_open(fd, &image);
 	if (!error)
 		error = image_bias(image, mapping, &bias);
 	if (!error)
@@ -201,14 +221,26 @@ static int find_agent_start(pid_t pid, const struct mapping *mapping, struct inj
 	return 0;
 }
 
-static int find_agent(pid_t pid, const struct mappings *mappings, struct inject_addresses *addresses, char *why,
-		      size_t why_size)
+static const struct mapping *find_agent_mapping(const struct mappings *mappings)
 {
 	for (size_t i = 0; i < mappings->list.count; i++)
 		if (mappings->list.items[i].inode && !mappings->list.items[i].offset &&
 		    library_kind_of_name(mappings->list.items[i].path) == LIBRARY_AGENT)
-			return find_agent_start(pid, &mappings->list.items[i], addresses, why, why_size);
-	return 0;
+			return &mappings->list.items[i];
+	return NULL;
+}
+
+bool inject_agent_is_mapped(pid_t pid, int agent_fd)
+{
+	struct mappings mappings = {};
+	const struct mapping *agent = NULL;
+	bool is = process_maps_file(pid, agent_fd);
+
+	if (!is && !mappings_read(pid, &mappings))
+		agent = find_agent_mapping(&mappings);
+	is |= agent && build_id_is_of(pid, &mappings, agent, agent_fd);
+	mappings_free(&mappings);
+	return is;
 }
 
 /* ---- all addresses --------------------------------------------------------------------------------- */
@@ -237,10 +269,10 @@ static int find_functions(pid_t pid, const struct mappings *mappings, const stru
 	return error;
 }
 
-int inject_addresses_find(pid_t pid, const struct mappings *mappings, struct inject_addresses *out, char *why,
-			  size_t why_size)
+int inject_addresses_find(pid_t pid, const struct mappings *mappings, int agent_fd, struct inject_addresses *out,
+			  char *why, size_t why_size)
 {
-	const struct mapping *libc = find(mappings, "libc");
+	const struct mapping *libc = find(mappings, "libc"), *agent = find_agent_mapping(mappings);
 	uint64_t errno_location = 0;
 	int error;
 
@@ -259,7 +291,7 @@ int inject_addresses_find(pid_t pid, const struct mappings *mappings, struct inj
 		return refuse(why, why_size, "its libc has no dlopen (or no loader)");
 	if (!errno_location || find_errno(pid, errno_location, out) || find_instructions(pid, mappings, libc, out))
 		return refuse(why, why_size, "its libc is of an unknown build");
-	return find_agent(pid, mappings, out, why, why_size);
+	return agent ? find_agent_start(pid, mappings, agent, agent_fd, out, why, why_size) : 0;
 }
 
 bool inject_loader_idle(pid_t pid, const struct inject_addresses *addresses)

@@ -23,9 +23,14 @@ struct inject_addresses {
 	uint64_t agent_status; /* the agent's struct gpt_agent_status, 0: it has none */
 };
 
-/* 0; -ENOTSUP when the process cannot be entered (why says what is missing), other -errno. */
-int inject_addresses_find(pid_t pid, const struct mappings *mappings, struct inject_addresses *out, char *why,
-			  size_t why_size);
+/*
+ * agent_fd: gputrace's agent. 0; -ENOTSUP when the process cannot be entered (why says what is missing), other -errno.
+ */
+int inject_addresses_find(pid_t pid, const struct mappings *mappings, int agent_fd, struct inject_addresses *out,
+			  char *why, size_t why_size);
+
+/* Whether the process has this very agent mapped, or, where its file cannot be reached, the same build of it. */
+bool inject_agent_is_mapped(pid_t pid, int agent_fd);
 
 /*
  * The address, in the text of __errno_location, of the slot with errno's offset from the thread pointer; address: where

@@ -86,7 +86,7 @@ static int check_process(struct injection *injection)
 	return 0;
 }
 
-static int open_injection(struct injection *injection, pid_t pid, struct inject_result *result)
+static int open_injection(struct injection *injection, pid_t pid, int agent_fd, struct inject_result *result)
 {
 	int error;
 
@@ -101,7 +101,7 @@ static int open_injection(struct injection *injection, pid_t pid, struct inject_
 	error = mappings_read(pid, &injection->mappings);
 	if (error)
 		return refuse(injection, error, strerror(-error));
-	return inject_addresses_find(pid, &injection->mappings, &injection->addresses, result->why,
+	return inject_addresses_find(pid, &injection->mappings, agent_fd, &injection->addresses, result->why,
 				     sizeof(result->why));
 }
 
@@ -200,7 +200,7 @@ static int wait_mapped(struct injection *injection, int agent_fd, bool slow)
 	struct timespec pause = {.tv_nsec = 10000000};
 
 	for (int i = 0; i < (slow && !stop_hurries() ? SLOW_LOOKS : 1); i++) {
-		if (process_maps_file(injection->pid, agent_fd))
+		if (inject_agent_is_mapped(injection->pid, agent_fd))
 			return refresh_mappings(injection);
 		if (slow)
 			nanosleep(&pause, NULL);
@@ -307,7 +307,7 @@ static int enter(struct injection *injection, int agent_fd, const char *asked)
 	error = load(injection, agent_fd, asked != NULL);
 	if (error || !asked)
 		return error;
-	error = inject_addresses_find(injection->pid, &injection->mappings, &injection->addresses,
+	error = inject_addresses_find(injection->pid, &injection->mappings, agent_fd, &injection->addresses,
 				      injection->result->why, sizeof(injection->result->why));
 	if (!error && !injection->addresses.agent_start)
 		error = refuse(injection, -EAGAIN, "the agent was loaded and is not there");
@@ -319,7 +319,7 @@ static int inject(pid_t pid, uint64_t start_ticks, int agent_fd, const char *ask
 {
 	struct injection injection;
 	struct safe_thread thread;
-	int error = open_injection(&injection, pid, result);
+	int error = open_injection(&injection, pid, agent_fd, result);
 
 	injection.start_ticks = start_ticks;
 	if (!error)
@@ -378,7 +378,7 @@ int inject_check(pid_t pid, int agent_fd, struct inject_result *result)
 	struct injection injection;
 	struct safe_thread thread = {0};
 	struct lender lender;
-	int error = open_injection(&injection, pid, result);
+	int error = open_injection(&injection, pid, agent_fd, result);
 
 	if (!error)
 		error = check_file(&injection, agent_fd);

@@ -2,8 +2,8 @@
 /*
  * Opens a gputrace file in a process where its path may mean nothing. A small process with the same user and namespaces
  * as the borrower lends it, as /proc/PID/fd/N. Nothing is copied or left behind, and it is the very inode that carries
- * gputrace's probes. A gputrace without any capability has no lender: the path is that of a descriptor in gputrace
- * itself. Only processes of its own user can follow that path, and these may trace gputrace anyway.
+ * gputrace's probes. A gputrace without any capability, or without those for a lender (root of a container), has none:
+ * the path is that of a descriptor in gputrace itself. Only processes that may trace gputrace can follow that path.
  */
 #ifndef GPUTRACE_ATTACH_INJECT_LEND_H
 #define GPUTRACE_ATTACH_INJECT_LEND_H

@@ -121,18 +121,48 @@ static int start_keeper(struct lender *lender, pid_t borrower, int file, int now
 	return lender->pid < 0 ? -errno : 0;
 }
 
-static bool has_capabilities(void)
+static uint64_t read_capabilities(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {0};
 
-	return syscall(SYS_capget, &header, sets) || sets[0].permitted || sets[1].permitted;
+	if (syscall(SYS_capget, &header, sets))
+		return UINT64_MAX;
+	return (uint64_t)sets[1].permitted << 32 | sets[0].permitted;
+}
+
+static bool same_user_namespace(pid_t borrower)
+{
+	struct stat own, its;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)process_thread(borrower));
+	return !stat("/proc/self/ns/user", &own) && !stat(path, &its) && own.st_ino == its.st_ino &&
+	       own.st_dev == its.st_dev;
+}
+
+/*
+ * Whether the borrower may follow a path through gputrace's own folder in /proc: it has gputrace's ids, and every
+ * capability of gputrace. Then it may also trace gputrace, and a lender would keep nothing from it.
+ */
+static bool may_follow(pid_t borrower)
+{
+	struct process_owner its;
+	uid_t uids[3];
+	gid_t gids[3];
+
+	if (process_owner(borrower, &its) || !same_user_namespace(borrower) || read_capabilities() & ~its.effective ||
+	    getresuid(&uids[0], &uids[1], &uids[2]) || getresgid(&gids[0], &gids[1], &gids[2]))
+		return false;
+	for (int i = 0; i < 3; i++)
+		if (uids[i] != its.file_uid || gids[i] != its.file_gid)
+			return false;
+	return true;
 }
 
 /* A look-up through the borrower's root shows whether the borrower can reach the file. */
 static int lend_without_lender(struct lender *lender, pid_t borrower, int file_fd, char *why, size_t why_size)
 {
-	struct lend_answer answer = {.step = LEND_PATH, .error = -ENOTSUP};
 	struct stat reached, file;
 	int error;
 	char path[80];
@@ -149,18 +179,18 @@ static int lend_without_lender(struct lender *lender, pid_t borrower, int file_f
 	    reached.st_ino == file.st_ino && reached.st_dev == file.st_dev)
 		return 0;
 	lender_stop(lender);
-	return explain(&answer, why, why_size);
+	snprintf(why, why_size,
+		 "gputrace is not in its /proc, through which the agent would come: run gputrace in its "
+		 "container");
+	return -ENOTSUP;
 }
 
-int lender_start(struct lender *lender, pid_t borrower, int file_fd, char *why, size_t why_size)
+static int lend_by_lender(struct lender *lender, pid_t borrower, int file_fd, char *why, size_t why_size)
 {
 	struct lend_answer answer = {.step = LEND_PROCESS};
 	int nowhere, file;
 	char path[32];
 
-	*lender = (struct lender){.socket = -1, .own_file = -1};
-	if (!has_capabilities())
-		return lend_without_lender(lender, borrower, file_fd, why, why_size);
 	nowhere = read_only_nowhere();
 	if (nowhere < 0) {
 		snprintf(why, why_size, "nothing can be mounted for the process that lends it the agent's file: %s",
@@ -180,6 +210,20 @@ int lender_start(struct lender *lender, pid_t borrower, int file_fd, char *why, 
 		return 0;
 	lender_stop(lender);
 	return explain(&answer, why, why_size);
+}
+
+/* A lender takes rights that a container lacks, even root there. */
+int lender_start(struct lender *lender, pid_t borrower, int file_fd, char *why, size_t why_size)
+{
+	bool capable = read_capabilities();
+	int error = 0;
+
+	*lender = (struct lender){.socket = -1, .own_file = -1};
+	if (capable)
+		error = lend_by_lender(lender, borrower, file_fd, why, why_size);
+	if (!capable || ((error == -EPERM || error == -EACCES) && may_follow(borrower)))
+		error = lend_without_lender(lender, borrower, file_fd, why, why_size);
+	return error;
 }
 
 static void say(const struct lender *lender, char word)
