@@ -17,6 +17,7 @@ pytestmark = pytest.mark.alone  # the whole machine is traced
 USER = 65534
 FILES = 2500
 MANY_FILES = 20000
+MANY_OF_ROOT = 18000
 NAMED_MOST = 4  # at most N files of a user that cannot be probed are named
 FURTHER = f"further files of user {USER} that cannot be probed are counted, and not named"
 MANY_PROCESSES = 9000
@@ -159,6 +160,31 @@ def test_a_user_with_more_libraries_than_can_be_probed_hides_nobody_and_the_rece
     assert FURTHER in said
     assert sum("files/libcudart-" in note for note in said) == NAMED_MOST
     assert "probes on " in tracer.done.stdout and " more" in tracer.done.stdout[tracer.done.stdout.index("probes on "):]
+
+
+@pytest.fixture
+def files_of_root(public):
+    """Libraries without a CUDA call, more than are examined at a time (FILES_MAX)."""
+    (public / "plain.c").write_text("int nothing(void) { return 0; }\n")
+    plain = machine.compile_library(public / "plain.c", public / "plain.so", "-nostdlib", "-s", "-Wl,-z,noseparate-code",
+                                    "-Wl,--build-id=none").read_bytes()
+    folder = public / "of root"
+    folder.mkdir()
+    for number in range(MANY_OF_ROOT):
+        (folder / f"plain-{number}.so").write_bytes(plain)
+    return folder
+
+
+def test_a_user_who_maps_more_of_root_s_files_than_are_examined_hides_nobody(files_of_root, public, library, tmp_path):
+    """The user's first mapping has the highest address and is examined last: once it has probes, all others were."""
+    maps = machine.compile_program(machine.PROGRAMS / "maps_only.c", public / "maps_only")
+    last = public / "libcudart.so.98"
+    last.write_bytes(library.read_bytes())
+    with tracing.Running(as_user(maps, last, files_of_root), tmp_path) as running:
+        running.wait_line("ready")
+        with traced_victim(tmp_path, library) as tracer:
+            tracer.wait_logged(logfile.has_probes, last)
+    assert not any("more files than their part" in note for note in notes(tmp_path))
 
 
 def test_a_user_with_more_processes_than_can_be_followed_hides_nobody_and_is_named(library, public, tmp_path):

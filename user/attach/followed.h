@@ -105,6 +105,11 @@ struct followed {
 	struct kineto_place kineto;
 	bool calls_unseen; /* nothing reports its calls, and a note says so */
 	ARRAY(struct probed_file *) files;
+	struct {
+		uint64_t from;	 /* address at which the next look at its files goes on; 0: at the first */
+		unsigned hidden; /* files with a statically linked CUDA runtime seen so far */
+		ARRAY(struct probed_file *) seen; /* what `files` will be after the last of these looks */
+	} pass;
 };
 
 struct processes {

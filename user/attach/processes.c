@@ -68,6 +68,7 @@ static void remove_at(struct processes *processes, size_t index)
 	links_detach(&process->calls_links);
 	files_remove_process(processes->files, process->pid);
 	array_free(&process->files);
+	array_free(&process->pass.seen);
 	if (process->pidfd >= 0)
 		close(process->pidfd);
 	free(process);
@@ -212,6 +213,13 @@ struct followed *processes_add(struct processes *processes, pid_t pid, bool ours
 	return NULL;
 }
 
+static void begin_pass(struct followed *process)
+{
+	process->pass.from = 0;
+	process->pass.hidden = 0;
+	process->pass.seen.count = 0;
+}
+
 void processes_forget_program(struct processes *processes, struct followed *process)
 {
 	(void)processes;
@@ -220,6 +228,7 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	links_detach(&process->restart_links);
 	links_detach(&process->calls_links);
 	process->files.count = 0;
+	begin_pass(process);
 	process->agent_gives_up = process->calls_unseen = false;
 	process->agent_live = process->agent_calls = process->agent_stopped = process->agent_heard = false;
 	process->agent_joined = false;
@@ -281,38 +290,45 @@ static void note_hidden_runtime(struct followed *process, const struct probed_fi
 	msg_debug("pid %d: %s has a CUDA runtime without names", process->pid, file->path);
 }
 
+/* All mappings were looked at: files that the process has unmapped are removed from its list. */
+static void end_pass(struct followed *process)
+{
+	for (size_t i = process->files.count; i-- > 0;)
+		if (!is_among(process->files.items[i], process->pass.seen.items, process->pass.seen.count))
+			process->files.items[i] = process->files.items[--process->files.count];
+	begin_pass(process);
+}
+
 /*
- * Looks at every distinct file that the process has mapped with code in it. An unmapped file is removed from its list;
- * if there are too many files for one look, earlier ones stay until the rest was examined.
+ * Looks at every distinct file that the process has mapped with code in it. If there are too many files for one look,
+ * the next one goes on where this one stops.
  */
 static void examine_files(struct processes *processes, struct followed *process, const struct mappings *mappings)
 {
 	uint64_t begin_ns = monotonic_ns(), again_ns = 0;
-	ARRAY(struct probed_file *) seen = {0};
-	unsigned hidden = 0;
-	size_t i;
+	bool whole = true;
 
-	for (i = 0; i < mappings->list.count; i++) {
+	for (size_t i = 0; i < mappings->list.count && whole; i++) {
 		struct probed_file *file;
 
-		if (!is_looked_into(mappings, i))
+		if (!is_looked_into(mappings, i) || mappings->list.items[i].start < process->pass.from)
 			continue;
 		if (processes->fair && monotonic_ns() - begin_ns > SLICE_NS) {
 			again_ns = monotonic_ns() + SLICE_AGAIN_NS;
-			break;
+			process->pass.from = mappings->list.items[i].start;
+			whole = false;
+			continue;
 		}
 		file = files_get(processes->files, process->pid, process->uid, &mappings->list.items[i], &again_ns);
-		if (file && file->kind != LIBRARY_OTHER)
-			array_push(&seen, file);
-		else if (file && file->hides_runtime)
-			note_hidden_runtime(process, file, hidden++);
+		if (file && file->kind != LIBRARY_OTHER) {
+			array_push(&process->pass.seen, file);
+			processes_use_file(processes, process, file, mappings);
+		} else if (file && file->hides_runtime) {
+			note_hidden_runtime(process, file, process->pass.hidden++);
+		}
 	}
-	for (size_t j = process->files.count; i == mappings->list.count && j-- > 0;)
-		if (!is_among(process->files.items[j], seen.items, seen.count))
-			process->files.items[j] = process->files.items[--process->files.count];
-	for (size_t j = 0; j < seen.count; j++)
-		processes_use_file(processes, process, seen.items[j], mappings);
-	array_free(&seen);
+	if (whole)
+		end_pass(process);
 	if (again_ns)
 		processes_look_later(process, again_ns);
 }

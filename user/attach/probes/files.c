@@ -181,7 +181,7 @@ static struct probed_file *add(struct files *files, dev_t device, uint64_t inode
 
 	file->device = device;
 	file->inode = inode;
-	file->uid = uid;
+	file->uid = file->asker = uid;
 	file->asked_ns = monotonic_ns();
 	file->number = file->nccl_number = file->fd = -1;
 	file->path = xstrdup(path);
@@ -199,8 +199,7 @@ static bool is_unchanged(const struct probed_file *file, pid_t pid, const struct
 	       stat.st_ctim.tv_sec == file->changed.tv_sec && stat.st_ctim.tv_nsec == file->changed.tv_nsec;
 }
 
-/* When it may be examined again, 0: at any time. */
-static uint64_t rests_until(const struct probed_file *file)
+uint64_t file_rests_until(const struct probed_file *file)
 {
 	if (file->failures)
 		return file->looked_ns +
@@ -235,7 +234,7 @@ struct probed_file *files_get(struct files *files, pid_t pid, uid_t uid, const s
 {
 	struct probed_file *file = files_find(files, mapping->device, mapping->inode);
 	struct opened_file opened;
-	uint64_t rests_ns = file ? rests_until(file) : 0;
+	uint64_t rests_ns = file ? file_rests_until(file) : 0;
 	int error;
 
 	if (file)

@@ -44,6 +44,7 @@ struct probed_file {
 	int fd;				  /* -1: OTHER, and no process is held for it; or it cannot be probed */
 	int unfit;			  /* -errno: why it cannot be probed, whatever it contains */
 	uid_t uid;			  /* user in whose share of the table it counts, FILE_OF_ALL: none */
+	uid_t asker;			  /* user of the process for which it was examined first */
 	bool of_root;			  /* only root can have created it */
 	bool mapped;			  /* by some followed process; for files_sweep */
 	uint64_t unmapped_ns;		  /* since when it is not mapped, 0: it is */
@@ -152,6 +153,12 @@ struct probed_file *files_get(struct files *files, pid_t pid, uid_t uid, const s
 
 /* Closes and forgets files that are not `mapped`: at once if there are many, else after a while. */
 void files_sweep(struct files *files, uint64_t now_ns);
+/*
+ * Forgets some of the files that were examined and have nothing to probe, those not requested for longest: of `uid`, in
+ * whose share they count, or FILE_OF_ALL: of the user for whom most of them were examined. False: there are none.
+ */
+bool files_make_room(struct files *files, uid_t uid);
+
 void files_close(struct files *files);
 
 /* Gives the file one of `most` numbers, if it has none; -ENOSPC */
@@ -161,6 +168,9 @@ void files_give_number(struct file_numbers *numbers, int *number);
 
 /* The entry of one of gputrace's own files by path (the agent before any process has mapped it). */
 struct probed_file *files_get_path(struct files *files, const char *path);
+
+/* When the file may be examined again, 0: at any time. */
+uint64_t file_rests_until(const struct probed_file *file);
 
 /* Opens the file as ELF, by a descriptor of its own; the caller closes it. 0 or -errno. */
 int file_open_image(const struct probed_file *file, struct image **out);

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Removes files that no process maps any more, to make room for others. */
+/* Removes files that no process maps any more, or that have nothing to probe, to make room for others. */
 #include "attach/probes/files.h"
 
+#include <stdlib.h>
 #include <unistd.h>
+
+#include "base/monotonic.h"
 
 #define UNMAPPED_MAX 64u	   /* unmapped files that are kept in case they are mapped again ... */
 #define UNMAPPED_NS 10000000000ULL /* ... and for how long */
+#define SPARE_PART 4u		   /* one in four of the files that can be spared is forgotten at once */
 
 /* Detaches the file's probes and forgets it. */
 static void forget(struct files *files, size_t index)
@@ -47,10 +51,67 @@ static size_t find_oldest(const struct files *files, size_t *count)
 	return oldest;
 }
 
+/* Whether it has nothing to probe, and an entry only so that it is not examined at each look. */
+static bool is_spare(const struct probed_file *file, uint64_t now_ns)
+{
+	return file->kind == LIBRARY_OTHER && file->fd < 0 && !file->refused && file_rests_until(file) <= now_ns;
+}
+
+/* The user for whom most of the spare files were examined. */
+static uid_t find_busiest(const struct files *files, uint64_t now_ns)
+{
+	struct user_counts counts = {};
+	uid_t busiest = FILE_OF_ALL;
+	unsigned most = 0;
+
+	for (size_t i = 0; i < files->list.count; i++) {
+		const struct probed_file *file = files->list.items[i];
+		unsigned count = is_spare(file, now_ns) ? user_counts_add(&counts, file->asker) : 0;
+
+		if (count > most) {
+			most = count;
+			busiest = file->asker;
+		}
+	}
+	user_counts_free(&counts);
+	return busiest;
+}
+
+static int compare_asked(const void *a, const void *b)
+{
+	uint64_t left = (*(struct probed_file *const *)a)->asked_ns,
+		 right = (*(struct probed_file *const *)b)->asked_ns;
+
+	return left < right ? -1 : left > right;
+}
+
+bool files_make_room(struct files *files, uid_t uid)
+{
+	ARRAY(struct probed_file *) spare = {};
+	uint64_t now_ns = monotonic_ns();
+	uid_t asker = uid == FILE_OF_ALL ? find_busiest(files, now_ns) : FILE_OF_ALL;
+	size_t count;
+
+	for (size_t i = 0; i < files->list.count; i++) {
+		struct probed_file *file = files->list.items[i];
+
+		if (is_spare(file, now_ns) && (uid == FILE_OF_ALL ? file->asker == asker : file->uid == uid))
+			array_push(&spare, file);
+	}
+	if (spare.count)
+		qsort(spare.items, spare.count, sizeof(spare.items[0]), compare_asked);
+	count = (spare.count + SPARE_PART - 1) / SPARE_PART; /* many at once: finding them takes a while */
+	for (size_t i = 0; i < count; i++)
+		forget(files,
+		       *lookup_get(&files->by_inode, 1 + (uint32_t)spare.items[i]->device, spare.items[i]->inode));
+	array_free(&spare);
+	return count > 0;
+}
+
 /* Whether the file has nothing to probe, and was not requested for a while. */
 static bool is_stale(const struct probed_file *file, uint64_t now_ns)
 {
-	return file->kind == LIBRARY_OTHER && !file->of_root && file->fd < 0 && now_ns - file->asked_ns > UNMAPPED_NS;
+	return file->kind == LIBRARY_OTHER && file->fd < 0 && now_ns - file->asked_ns > UNMAPPED_NS;
 }
 
 void files_sweep(struct files *files, uint64_t now_ns)
