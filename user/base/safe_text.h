@@ -16,6 +16,9 @@
 
 typedef ARRAY(char) text_buffer;
 
+/* Appends them as they are; size may be 0. */
+void text_append(text_buffer *text, const char *bytes, size_t size);
+
 /*
  * C0, C1 and DEL; Unicode 15's Bidi_Control, which changes the direction of the text that follows (UAX 9); separators
  * of lines and paragraphs.

@@ -22,9 +22,7 @@ static void take(const char *piece, size_t size, void *opaque)
 	 */
 	if (size > DEMANGLE_OUTPUT_MAX - text->count)
 		longjmp(output->too_long, 1);
-	text->items = array_reserve(text->items, 1, text->count, size, &text->capacity);
-	memcpy(text->items + text->count, piece, size);
-	text->count += size;
+	text_append(text, piece, size);
 }
 
 bool demangle(const char *mangled, size_t size, text_buffer *out)

@@ -172,6 +172,22 @@ static void what_is_of_another_kind_is_left_out(void **state)
 	close(fd);
 }
 
+static void a_text_may_begin_with_an_escape(void **state)
+{
+	static const char text[] = "{\"schema\": \"gputrace dump\", \"host\": \"\\u0061\\tb\", "
+				   "\"processes\": [{\"pid\": 7, \"job\": \"\\\"\"}]}";
+	look_list looks = {0};
+	int fd = file_of(text, sizeof(text) - 1);
+
+	(void)state;
+	assert_null(dump_file_read(fd, &looks));
+	assert_int_equal(looks.count, 1);
+	assert_string_equal(looks.items[0].process->host, "a b");
+	assert_string_equal(looks.items[0].process->job, "\"");
+	looks_free(&looks);
+	close(fd);
+}
+
 static void a_trace_is_no_dump(void **state)
 {
 	static const char text[] = "{\"traceEvents\": []}";
@@ -188,6 +204,7 @@ int main(void)
 		cmocka_unit_test(what_was_written_is_read),
 		cmocka_unit_test(one_that_ends_anywhere_is_said_to),
 		cmocka_unit_test(what_is_of_another_kind_is_left_out),
+		cmocka_unit_test(a_text_may_begin_with_an_escape),
 		cmocka_unit_test(a_trace_is_no_dump),
 	};
 

@@ -176,35 +176,28 @@ static bool take_hex(const char *at, const char *end, uint32_t *value)
 	return true;
 }
 
-static void append(text_buffer *out, const void *bytes, size_t size)
-{
-	out->items = array_reserve(out->items, 1, out->count, size, &out->capacity);
-	memcpy(out->items + out->count, bytes, size);
-	out->count += size;
-}
-
 static void append_character(text_buffer *out, uint32_t c)
 {
 	char bytes[4];
 
 	if (c < 0x80) {
 		bytes[0] = (char)c;
-		append(out, bytes, 1);
+		text_append(out, bytes, 1);
 	} else if (c < 0x800) {
 		bytes[0] = (char)(0xc0 | c >> 6);
 		bytes[1] = (char)(0x80 | (c & 0x3f));
-		append(out, bytes, 2);
+		text_append(out, bytes, 2);
 	} else if (c < 0x10000) {
 		bytes[0] = (char)(0xe0 | c >> 12);
 		bytes[1] = (char)(0x80 | (c >> 6 & 0x3f));
 		bytes[2] = (char)(0x80 | (c & 0x3f));
-		append(out, bytes, 3);
+		text_append(out, bytes, 3);
 	} else {
 		bytes[0] = (char)(0xf0 | c >> 18);
 		bytes[1] = (char)(0x80 | (c >> 12 & 0x3f));
 		bytes[2] = (char)(0x80 | (c >> 6 & 0x3f));
 		bytes[3] = (char)(0x80 | (c & 0x3f));
-		append(out, bytes, 4);
+		text_append(out, bytes, 4);
 	}
 }
 
@@ -233,7 +226,7 @@ void json_unescape(text_buffer *out, const struct json_text *text)
 	while (at < end) {
 		const char *mark = memchr(at, '\\', (size_t)(end - at)), *letter;
 
-		append(out, at, (size_t)((mark ? mark : end) - at));
+		text_append(out, at, (size_t)((mark ? mark : end) - at));
 		if (!mark || mark + 1 >= end)
 			return;
 		at = mark + 2;
@@ -241,7 +234,7 @@ void json_unescape(text_buffer *out, const struct json_text *text)
 		if (mark[1] == 'u')
 			at = append_unicode(out, at, end);
 		else
-			append(out, letter ? &to[letter - from] : mark + 1, 1);
+			text_append(out, letter ? &to[letter - from] : mark + 1, 1);
 	}
 }
 

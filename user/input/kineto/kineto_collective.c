@@ -11,16 +11,9 @@
 #define FIELD_MAX 256u /* as the agent truncates names */
 #define NUMBER_MAX 24u
 
-static void put(text_buffer *out, const char *bytes, size_t size)
-{
-	out->items = array_reserve(out->items, 1, out->count, size, &out->capacity);
-	memcpy(out->items + out->count, bytes, size);
-	out->count += size;
-}
-
 static void put_separator(text_buffer *out)
 {
-	put(out, GPT_COLLECTIVE_SEPARATOR, sizeof(GPT_COLLECTIVE_SEPARATOR) - 1);
+	text_append(out, GPT_COLLECTIVE_SEPARATOR, sizeof(GPT_COLLECTIVE_SEPARATOR) - 1);
 }
 
 static void put_text(text_buffer *out, const struct json_text *text)
@@ -39,7 +32,7 @@ static void put_number(text_buffer *out, int64_t value)
 	char digits[NUMBER_MAX];
 	int size = snprintf(digits, sizeof(digits), "%" PRId64, value);
 
-	put(out, digits, (size_t)size);
+	text_append(out, digits, (size_t)size);
 }
 
 static int64_t number(const struct kineto_event *event, enum kineto_number which, int64_t unknown)
