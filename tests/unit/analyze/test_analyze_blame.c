@@ -473,6 +473,109 @@ static void gaps_without_a_sample_are_divided_as_samples_of_the_same_launch_say(
 	model_free(gap.model);
 }
 
+/*
+ * Gaps of 90 ms that one stack launches behind: in every other one the thread runs another line, and there no sample
+ * came for some time, each time at another place.
+ */
+static void log_gaps_with_holes(struct log_builder *log, uint32_t gaps)
+{
+	uint64_t at = 10 * MS;
+
+	begin(log);
+	kernel(log, 1, at - 10 * US, at, at + 10 * MS);
+	for (uint32_t i = 0; i < gaps; i++) {
+		uint64_t from_ns = at + 10 * MS, hole_ns = from_ns + (i % 3 + 3) * PERIOD;
+
+		log_wait(log, of(waits(GPT_WAIT_SLEEP, HOLDS, at, at + MS), PID, HELPER)); /* waits are recorded */
+		runs(log, PID, TID, i % 2 ? LOAD : TRAIN, from_ns, hole_ns - 2 * PERIOD);
+		if (i % 2 == 0)
+			runs(log, PID, TID, TRAIN, hole_ns - 2 * PERIOD, hole_ns + 2 * PERIOD);
+		runs(log, PID, TID, i % 2 ? LOAD : TRAIN, hole_ns + 2 * PERIOD, from_ns + 9 * PERIOD);
+		at += 100 * MS;
+		kernel(log, 2 + i, at - 10 * US, at, at + 10 * MS);
+	}
+	log_end(log, 10000 * MS);
+}
+
+static void a_gap_with_samples_is_divided_by_its_own(void **state)
+{
+	struct gap gap;
+
+	log_gaps_with_holes(&gap.log, 40);
+	gap.model = model_of(&gap.log);
+	analyze_model(&gap.all, gap.model, ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_IDLE));
+	assert_int_equal(own(&gap, LINE_TRAIN, WHY_RAN), 20 * (90 * MS - 10 * US));
+	assert_int_equal(own(&gap, LINE_LOAD, WHY_RAN), 20 * (90 * MS - 10 * US));
+	assert_int_equal(gap.all.idle.sum, 40 * 90 * MS);
+	analyses_free(&gap.all);
+	model_free(gap.model);
+}
+
+/* Idle time of a line in a slice of a log. */
+static uint64_t ran_in_slice(int fd, uint64_t from_ns, uint64_t to_ns, const char *line)
+{
+	static const struct trace_division whole = {.whole_bytes = UINT64_MAX};
+	const struct slice slice = {.from_ns = from_ns, .to_ns = to_ns, .device = NONE};
+	struct sliced_trace sliced;
+	struct gap gap;
+	struct trace *trace;
+	const char *why;
+	uint64_t ns;
+
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(gpt_trace_open(fd, &whole, NULL, &trace, &why), 0);
+	assert_int_equal(sliced_trace_open(&sliced, trace, &slice, ""), 0);
+	assert_int_equal(analyze(&gap.all, &sliced.trace, ANALYSES(ANALYZE_IDLE), NULL), 0);
+	ns = own(&gap, line, WHY_RAN);
+	analyses_free(&gap.all);
+	sliced_trace_close(&sliced);
+	gpt_trace_close(trace);
+	return ns;
+}
+
+/* The slices are cut where a kernel begins; the gap before that is in neither, as no kernel of its slice ends it. */
+static void accounts_of_two_halves_add_up_to_that_of_the_whole(void **state)
+{
+	struct log_builder log;
+	uint64_t cut = (10 + 20 * 100) * MS, train, load;
+	int fd;
+
+	log_gaps_with_holes(&log, 40);
+	fd = log_fd(&log);
+	train = ran_in_slice(fd, 0, cut, LINE_TRAIN) + ran_in_slice(fd, cut, UINT64_MAX, LINE_TRAIN);
+	load = ran_in_slice(fd, 0, cut, LINE_LOAD) + ran_in_slice(fd, cut, UINT64_MAX, LINE_LOAD);
+	assert_int_equal(train, ran_in_slice(fd, 0, UINT64_MAX, LINE_TRAIN));
+	assert_int_equal(load + 90 * MS - 10 * US, ran_in_slice(fd, 0, UINT64_MAX, LINE_LOAD));
+	close(fd);
+	log_free(&log);
+}
+
+/* One stack launches behind gaps of 3 ms and of 9 ms in turn; every second or eighth of them has a sample. */
+static void gaps_without_a_sample_are_divided_as_gaps_like_them_are(void **state)
+{
+	struct gap gap;
+	uint64_t at = 10 * MS;
+
+	begin(&gap.log);
+	log_wait(&gap.log, of(waits(GPT_WAIT_SLEEP, HOLDS, 2 * MS, 3 * MS), PID, HELPER));
+	kernel(&gap.log, 1, at - 10 * US, at, at + MS);
+	for (uint32_t i = 0; i < 200; i++) {
+		uint64_t from_ns = at + MS;
+
+		if (i / 2 % (i % 2 ? 8 : 2) == 0)
+			sample(&gap.log, PID, TID, from_ns + MS, i % 2 ? LOAD : TRAIN);
+		at = from_ns + (i % 2 ? 9 * MS : 3 * MS);
+		kernel(&gap.log, 2 + i, at - 10 * US, at, at + MS);
+	}
+	log_end(&gap.log, 10000 * MS);
+	gap.model = model_of(&gap.log);
+	analyze_model(&gap.all, gap.model, ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_IDLE));
+	assert_int_equal(own(&gap, LINE_TRAIN, WHY_RAN), 100 * (3 * MS - 10 * US));
+	assert_int_equal(own(&gap, LINE_LOAD, WHY_RAN), 100 * (9 * MS - 10 * US));
+	analyses_free(&gap.all);
+	model_free(gap.model);
+}
+
 /* A ring of threads, each of which waits for the next. */
 static void wake_ups_are_followed_eight_steps_far(void **state)
 {
@@ -739,6 +842,9 @@ int main(void)
 		cmocka_unit_test(who_wakes_a_thread_that_sleeps_or_reads_a_file_is_not_to_blame),
 		cmocka_unit_test(what_another_thread_ran_that_was_not_sampled_is_not_known),
 		cmocka_unit_test(gaps_without_a_sample_are_divided_as_samples_of_the_same_launch_say),
+		cmocka_unit_test(a_gap_with_samples_is_divided_by_its_own),
+		cmocka_unit_test(accounts_of_two_halves_add_up_to_that_of_the_whole),
+		cmocka_unit_test(gaps_without_a_sample_are_divided_as_gaps_like_them_are),
 		cmocka_unit_test(wake_ups_are_followed_eight_steps_far),
 		cmocka_unit_test(a_thread_in_a_call_that_waits_lacks_a_cpu_once_the_gpu_is_idle),
 		cmocka_unit_test(what_samples_know_is_not_put_on_an_earlier_wait_for_the_gpu),

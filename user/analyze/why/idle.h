@@ -73,6 +73,15 @@ struct idle_charge {
 	uint64_t ns, count;
 };
 
+/* A piece of the current gap: what a sample owns, or time that none owns. */
+struct idle_piece {
+	struct tally_key key;
+	enum why_cause inner; /* as in idle_charging, like the next three */
+	uint32_t culprit, via;
+	bool once;
+	uint64_t ns, from_ns; /* from_ns: of time that no sample owns */
+};
+
 struct idle {
 	const struct model *model; /* the latest part */
 	const struct window *window;
@@ -87,7 +96,8 @@ struct idle {
 	ARRAY(uint8_t) names;	 /* by model.strings: kind of the op of that name, once looked up */
 	struct tally regions;	 /* process, name of an op: regions compiled by torch.compile */
 	struct tally calls;	 /* why_key: calls that wait or allocate, in the time looked at; more: failed ones */
-	struct tally whats, whose, charges;	       /* see idle_charge_made */
+	struct tally whats, whose, likes, charges;     /* see idle_charge_made */
+	ARRAY(struct idle_piece) sampled, unknown;     /* of the current gap */
 	ARRAY(uint32_t) pieces;			       /* by charge: the number of pieces in it */
 	ARRAY(struct idle_charge) resolved;	       /* the final charges, when finished */
 	struct idle_sum sums[WHY_CAUSES];	       /* of the time looked at */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The charges of the account (idle_internal.h): each piece of time on a key, for a process, in a block of steps. */
 #include "analyze/why/idle_internal.h"
+#include "base/distance.h"
 
 /* AFTER, INNER_SHIFT: bits in the cause of a key of whats; LOOKED_AT, NO_BLOCK: in the block of a key of charges. */
 #define AFTER 0x100u
@@ -24,13 +25,23 @@ static void add_to_sum(const struct idle_charging *charging, struct idle_sum *su
 		sum->longest_ns = part_ns;
 }
 
+static enum why_cause inner_of(const struct idle_charging *charging, struct tally_key key)
+{
+	return charging->inner == WHY_CAUSES ? (enum why_cause)key.part[1] : charging->inner;
+}
+
+static bool is_of_samples(enum why_cause inner)
+{
+	return inner == WHY_RAN || inner == WHY_NATIVE || inner == WHY_UNSAMPLED;
+}
+
 /* Returns the charge's number in charges. */
 static size_t charge_account(const struct idle_charging *charging, struct tally_key key, uint64_t ns)
 {
 	struct idle *idle = charging->idle;
 	struct tally_key whose = {{charging->launch_place, charging->process, charging->culprit, charging->via}};
 	uint32_t when = charging->block == STEP_BLOCK_NONE ? NO_BLOCK : charging->block;
-	enum why_cause cause = key.part[1], inner = charging->inner == WHY_CAUSES ? cause : charging->inner;
+	enum why_cause cause = key.part[1], inner = inner_of(charging, key);
 	struct tally_entry *entry;
 
 	if (key.part[0] == WHY_PLACE_NEXT)
@@ -38,37 +49,93 @@ static size_t charge_account(const struct idle_charging *charging, struct tally_
 	key.part[1] |= (charging->after ? AFTER : 0) | (uint32_t)inner << INNER_SHIFT;
 	entry = tally_at(&idle->charges,
 			 (struct tally_key){{tally_number(&idle->whats, key), tally_number(&idle->whose, whose),
-					     when | (charging->looked_at ? LOOKED_AT : 0)}});
+					     when | (charging->looked_at ? LOOKED_AT : 0),
+					     is_of_samples(inner) ? charging->like : 0}});
 	entry->ns += ns;
 	entry->count += !charging->once || entry->more != idle->gaps;
 	entry->more = idle->gaps;
 	while (idle->pieces.count < idle->charges.count)
 		array_push(&idle->pieces, 0u);
-	idle->pieces.items[entry - idle->charges.entries]++;
+	idle->pieces.items[entry - idle->charges.entries] += !charging->settling;
 	idle->sum += ns;
 	if (charging->looked_at)
 		add_to_sum(charging, &idle->sums[cause], ns);
 	return (size_t)(entry - idle->charges.entries);
 }
 
+/* Removes up to ns from the front of the spans, in one piece; returns how much that was. */
+static uint64_t remove_front(struct idle_spans *spans, uint64_t ns, uint64_t *from_ns)
+{
+	struct why_rest *first = spans->next;
+	uint64_t first_ns = first->to_ns - first->from_ns, part_ns = earlier(first_ns, ns);
+
+	*from_ns = first->from_ns;
+	first->from_ns += part_ns;
+	spans->next += part_ns == first_ns;
+	spans->count -= part_ns == first_ns;
+	return part_ns;
+}
+
+static struct idle_piece piece_of(const struct idle_charging *charging, struct tally_key key, uint64_t ns)
+{
+	return (struct idle_piece){.key = key,
+				   .inner = charging->inner,
+				   .culprit = charging->culprit,
+				   .via = charging->via,
+				   .once = charging->once,
+				   .ns = ns};
+}
+
+/* Keeps the time until all samples of the gap are known. */
+static void defer_spans(struct idle_charging *charging, struct tally_key key, struct idle_spans *spans, uint64_t ns)
+{
+	while (ns && spans->count) {
+		struct idle_piece piece = piece_of(charging, key, 0);
+
+		piece.ns = remove_front(spans, ns, &piece.from_ns);
+		ns -= piece.ns;
+		array_push(&charging->idle->unknown, piece);
+	}
+}
+
 void idle_charge_spans(struct idle_charging *charging, struct tally_key key, struct idle_spans *spans, uint64_t ns)
 {
+	enum why_cause inner = inner_of(charging, key);
 	size_t number;
 
 	if (!ns)
 		return;
+	if (inner == WHY_UNSAMPLED && !charging->settling) {
+		defer_spans(charging, key, spans, ns);
+		return;
+	}
+	if (is_of_samples(inner) && !charging->settling)
+		array_push(&charging->idle->sampled, piece_of(charging, key, ns));
 	number = charge_account(charging, key, ns);
 	while (ns && spans->count) {
-		struct why_rest *first = spans->next;
-		uint64_t first_ns = first->to_ns - first->from_ns, part_ns = first_ns < ns ? first_ns : ns;
+		uint64_t from_ns, part_ns = remove_front(spans, ns, &from_ns);
 
-		idle_steps_add(&charging->idle->steps, number, charging->process, first->from_ns,
-			       first->from_ns + part_ns);
-		first->from_ns += part_ns;
+		idle_steps_add(&charging->idle->steps, number, charging->process, from_ns, from_ns + part_ns);
 		ns -= part_ns;
-		spans->next += part_ns == first_ns;
-		spans->count -= part_ns == first_ns;
 	}
+}
+
+/* ---- time that no sample owns ------------------------------------------------------------------------------------ */
+
+static void charge_piece(struct idle_charging *charging, const struct idle_piece *as, struct idle_spans *spans,
+			 uint64_t ns)
+{
+	charging->inner = as->inner;
+	charging->culprit = as->culprit;
+	charging->via = as->via;
+	charging->once = as->once;
+	idle_charge_spans(charging, as->key, spans, ns);
+}
+
+/* The thread that the time is of, and the wait for it. */
+static bool is_same_time(const struct idle_piece *a, const struct idle_piece *b)
+{
+	return a->culprit == b->culprit && a->via == b->via;
 }
 
 void idle_charge(void *context, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
@@ -76,6 +143,41 @@ void idle_charge(void *context, struct tally_key key, uint64_t from_ns, uint64_t
 	struct why_rest all = {from_ns, to_ns};
 
 	idle_charge_spans(context, key, &(struct idle_spans){.next = &all, .count = 1}, to_ns - from_ns);
+}
+
+/* Without waits it is not known that the thread had a CPU. */
+static void settle_piece(struct idle_charging *charging, const struct idle_piece *unknown)
+{
+	const struct idle *idle = charging->idle;
+	struct why_rest all = {unknown->from_ns, unknown->from_ns + unknown->ns};
+	struct idle_spans spans = {.next = &all, .count = 1};
+	uint64_t sampled_ns = 0, seen_ns = 0;
+
+	for (size_t i = 0; idle->ran.waits && i < idle->sampled.count; i++)
+		if (is_same_time(&idle->sampled.items[i], unknown))
+			sampled_ns += idle->sampled.items[i].ns;
+	for (size_t i = 0; sampled_ns && i < idle->sampled.count; i++) {
+		const struct idle_piece *sampled = &idle->sampled.items[i];
+		uint64_t done_ns = all.from_ns - unknown->from_ns;
+
+		if (!is_same_time(sampled, unknown))
+			continue;
+		seen_ns += sampled->ns;
+		charge_piece(charging, sampled, &spans,
+			     (uint64_t)((__uint128_t)unknown->ns * seen_ns / sampled_ns) - done_ns);
+	}
+	if (!sampled_ns)
+		charge_piece(charging, unknown, &spans, unknown->ns);
+}
+
+void idle_settle_gap(struct idle_charging *charging)
+{
+	struct idle *idle = charging->idle;
+
+	charging->settling = true;
+	for (size_t i = 0; i < idle->unknown.count; i++)
+		settle_piece(charging, &idle->unknown.items[i]);
+	idle->unknown.count = idle->sampled.count = 0;
 }
 
 struct idle_charge idle_charge_made(const struct idle *idle, size_t index)

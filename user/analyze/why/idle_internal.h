@@ -21,6 +21,8 @@ struct idle_charging {
 	uint32_t culprit;     /* idle_charge.culprit */
 	uint32_t via;	      /* idle_charge.via */
 	bool once;	      /* counts once, with its causes, however often it is charged to one key */
+	uint32_t like;	      /* in likes: the gaps that this one is like */
+	bool settling;	      /* all of the gap is charged but the time that no sample owns */
 };
 
 /* Charges that time to a key (a why_take). */
@@ -39,6 +41,9 @@ static inline struct idle_spans idle_spans_of(const struct why_rests *rests)
 
 /* Charges the first ns of the spans to a key, as one charge, and removes them. */
 void idle_charge_spans(struct idle_charging *charging, struct tally_key key, struct idle_spans *spans, uint64_t ns);
+
+/* Divides the time of the gap that no sample owns by the gap's own samples of the same thread, if it has some. */
+void idle_settle_gap(struct idle_charging *charging);
 
 /* A charge as first made, before unsampled time was shared out; index: in charges. */
 struct idle_charge idle_charge_made(const struct idle *idle, size_t index);

@@ -5,7 +5,7 @@
  *  - Between two waits a thread had a CPU.  Each sample there owns the time around it: up to the middle to the next
  *    sample, at most one period to either side, not beyond the waits and not beyond the gap; for the launching thread
  *    also not beyond calls, collections and whatever else is known without samples.
- *  - Time that no sample owns is not known at first (idle_resolve.c).
+ *  - Time that no sample owns goes to the samples of its gap (idle_settle_gap), or of gaps like it (idle_resolve.c).
  *  - A wait that another thread ended (a lock, a pipe, a child's end, ...) is divided by what that thread did
  *    meanwhile, in the same way, through at most RAN_STEPS threads; a wait for the GIL by what the thread did that held
  *    it.  Other waits are the thread's own.  From when it was woken until it ran, it had no CPU.

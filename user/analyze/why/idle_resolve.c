@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Resolves time that no sample owns, when all samples are known.  A program that comes to one launch again and again
- * does the same before it each time, mostly for less than a period: the time in between is divided among lines as the
- * samples of all these gaps are.  If there are too few, it stays unknown, except for the time of an earlier wait.
+ * Resolves the time of gaps without samples, when all samples are known.  A program that comes to one launch again and
+ * again does the same before it each time, mostly for less than a period: that time is divided among lines as the
+ * samples of all gaps like it are (charge_gap).  If there are too few, it stays unknown, except for the time of an
+ * earlier wait.
  */
 #include <stdlib.h>
 
@@ -11,7 +12,7 @@
 /* Fewer samples say nothing about the time between them. */
 #define SAMPLES_LEAST 10u
 
-/* The samples for one launch, thread, and wait for that thread (whose of a charge). */
+/* The samples for one launch, thread, and wait for that thread (whose of a charge), in gaps that are alike. */
 struct group {
 	uint64_t ns, samples;
 	uint32_t latest; /* its latest sampled charge, NONE; before[] has the one before each */
@@ -19,9 +20,10 @@ struct group {
 
 struct resolving {
 	struct idle *idle;
-	uint32_t at;	      /* index in charges of the one being resolved */
-	struct group *groups; /* by whose */
-	uint32_t *before;     /* by charge */
+	uint32_t at;	   /* index in charges of the one being resolved */
+	struct tally keys; /* whose, like; numbered like groups */
+	struct group *groups;
+	uint32_t *before; /* by charge */
 };
 
 static bool is_sampled(const struct idle_charge *charge)
@@ -99,15 +101,22 @@ static void put_after(const struct resolving *resolving, struct idle_charge unkn
 	put_all(resolving, &unknown);
 }
 
+static struct group *group_of(struct resolving *resolving, size_t charge)
+{
+	const uint32_t *part = resolving->idle->charges.entries[charge].key.part;
+
+	return &resolving->groups[tally_number(&resolving->keys, (struct tally_key){{part[1], part[3]}})];
+}
+
 static void make_groups(struct resolving *resolving)
 {
 	const struct idle *idle = resolving->idle;
 
-	for (size_t i = 0; i < idle->whose.count; i++)
+	for (size_t i = 0; i < idle->charges.count; i++)
 		resolving->groups[i].latest = NONE;
 	for (size_t i = 0; i < idle->charges.count; i++) {
 		struct idle_charge charge = idle_charge_made(idle, i);
-		struct group *group = &resolving->groups[idle->charges.entries[i].key.part[1]];
+		struct group *group = group_of(resolving, i);
 
 		if (!is_sampled(&charge))
 			continue;
@@ -121,13 +130,13 @@ static void make_groups(struct resolving *resolving)
 void idle_resolve(struct idle *idle)
 {
 	struct resolving resolving = {.idle = idle,
-				      .groups = xcalloc(idle->whose.count + 1, sizeof(*resolving.groups)),
+				      .groups = xcalloc(idle->charges.count + 1, sizeof(*resolving.groups)),
 				      .before = xcalloc(idle->charges.count + 1, sizeof(*resolving.before))};
 
 	make_groups(&resolving);
 	for (size_t i = 0; i < idle->charges.count; i++) {
 		struct idle_charge charge = idle_charge_made(idle, i);
-		const struct group *group = &resolving.groups[idle->charges.entries[i].key.part[1]];
+		const struct group *group = group_of(&resolving, i);
 
 		resolving.at = (uint32_t)i;
 		if (charge.inner != WHY_UNSAMPLED)
@@ -137,6 +146,7 @@ void idle_resolve(struct idle *idle)
 		else
 			put_after(&resolving, charge);
 	}
+	tally_free(&resolving.keys);
 	free(resolving.groups);
 	free(resolving.before);
 }
