@@ -26,6 +26,8 @@ enum gpt_loss_kind {
 	  "processes whose calls no one saw once another profiler had CUPTI's callbacks")                              \
 	X(MISSED, missed, CALL, "hits that the kernel did not hand to gputrace's programs")                            \
 	X(STACKS_LOST, stacks_lost, STACK, "stacks lost: the ring buffer was full")                                    \
+	X(STACKS_FILTERED, stacks_filtered, STACK,                                                                     \
+	  "stacks not read: the program has set a filter of system calls, which may kill the reader")                  \
 	X(CODE_LOST, code_lost, STACK, "code objects lost: the ring buffer was full")                                  \
 	X(BATCHES_LOST, batches_lost, GPU, "batches of GPU records lost: the ring buffer was full")                    \
 	X(OTHER_LOST, other_lost, EXTRA, "other records lost: the ring buffer was full")                               \

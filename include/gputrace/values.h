@@ -23,6 +23,8 @@ enum gpt_stack_state {
 	GPT_STACK_AMBIGUOUS = 8, /* the thread runs several interpreters, and which is innermost is not known */
 	GPT_STACK_NOT_RECORDED = 9, /* another tool recorded the call without a stack; in a log: a waker's stack, not
 				       taken as the wait had been short */
+	GPT_STACK_FILTERED = 10, /* not read: a filter of system calls, set during the trace, might kill the reader */
+	GPT_STACK_STATES,
 };
 
 /* Whether a process shares gputrace's mount namespace. */
@@ -262,6 +264,7 @@ enum gpt_counter {
 	GPT_COUNTER_WAITS_LOST,	      /* ... for a GPT_WAIT, or in the table of threads that wait */
 	GPT_COUNTER_PROCESSES_UNSEEN, /* processes whose calls were unseen for a while (counted by the collector) */
 	GPT_COUNTER_MALFORMED,	      /* records that are none, or in parts (counted by the collector) */
+	GPT_COUNTER_STACKS_FILTERED,  /* stacks not read, as GPT_STACK_FILTERED */
 	GPT_COUNTER_COUNT,
 };
 

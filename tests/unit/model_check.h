@@ -93,7 +93,7 @@ CHECK_FN const char *model_check_calls(const struct model *model)
 			   (call->stack_state != GPT_STACK_OK && call->stack_state != GPT_STACK_BACKWARD));
 		MODEL_MUST(call->native == NONE || call->native < model->native_count);
 		MODEL_MUST(call->args == NONE || call->args < model->args_count);
-		MODEL_MUST(call->class < GPT_CLASS_COUNT && call->stack_state <= GPT_STACK_NOT_RECORDED);
+		MODEL_MUST(call->class < GPT_CLASS_COUNT && call->stack_state < GPT_STACK_STATES);
 		MODEL_MUST(!call->end_ns || call->end_ns >= call->start_ns);
 		for (uint32_t op = call->first_gpu; op != NONE; op = model->gpu[op].next, count++) {
 			MODEL_MUST(op < model->gpu_count && model->gpu[op].call == i);

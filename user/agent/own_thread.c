@@ -19,11 +19,20 @@
 
 #define JOB_WAIT_NS 1000000000u
 
-static void *thread(void *run)
+struct beginning {
+	void (*run)(void);
+	_Atomic uint32_t begun; /* futex */
+};
+
+static void *thread(void *own)
 {
+	struct beginning *beginning = own;
+	void (*run)(void) = beginning->run;
+
+	futex_set(&beginning->begun);
 	fork_gate_open();
 	fork_gate_enter();
-	((void (*)(void))run)();
+	run();
 	fork_gate_leave();
 	return NULL;
 }
@@ -46,7 +55,13 @@ static bool start(void *(*run)(void *), void *context)
 
 bool own_thread_start(void (*run)(void))
 {
-	return start(thread, (void *)run);
+	struct beginning beginning = {.run = run};
+
+	if (!start(thread, &beginning))
+		return false;
+	while (!atomic_load(&beginning.begun))
+		futex_wait(&beginning.begun, 0, JOB_WAIT_NS);
+	return true;
 }
 
 bool own_table_begin(void)
@@ -64,17 +79,31 @@ static void *run_job(void *own)
 {
 	struct job *job = own;
 
-	if (!prctl(PR_GET_SECCOMP)) /* a seccomp filter may kill the caller of close_range(2) */
-		own_table_begin();
+	own_table_begin();
 	job->run(job->context);
 	futex_set(&job->done);
 	return NULL;
+}
+
+/* The program's handlers, which may use the same lock as `run`, wait. */
+static void run_here(void (*run)(void *context), void *context)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	run(context);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void own_table_run(void (*run)(void *context), void *context)
 {
 	struct job job = {.run = run, .context = context};
 
+	if (prctl(PR_GET_SECCOMP)) { /* a filter may kill the caller of close_range(2), or of clone3(2) */
+		run_here(run, context);
+		return;
+	}
 	if (!start(run_job, &job)) {
 		run(context);
 		return;

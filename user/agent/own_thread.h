@@ -7,7 +7,8 @@
 
 /*
  * Starts a detached thread, inside the gate (fork_gate.h). It blocks all signals: the application's handlers must not
- * run on a thread that the application did not create.
+ * run on a thread that the application did not create. Returns when the thread has made the C library's system calls
+ * of its start: a program that sandboxes itself afterwards need not allow them.
  */
 bool own_thread_start(void (*run)(void));
 
@@ -17,8 +18,8 @@ bool own_table_begin(void);
 /*
  * Runs `run` on a thread with an empty descriptor table and returns when it has ended. The program cannot close what it
  * opens there, and the agent cannot take a file of the program for its own. `run` may not take a lock that a fork
- * leaves behind, as the thread is not inside the gate. Before Linux 5.9, under a seccomp filter, or if no thread can be
- * made, it has the program's table.
+ * leaves behind, as the thread is not inside the gate. Before Linux 5.9, or if no thread can be made, it has the
+ * program's table; under a seccomp filter it runs on the calling thread.
  */
 void own_table_run(void (*run)(void *context), void *context);
 

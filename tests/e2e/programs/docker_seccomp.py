@@ -72,14 +72,18 @@ def program(killed):
     return code + struct.pack("HBBI", RETURN, 0, 0, EPERM)
 
 
-command = sys.argv[1:]
-runtime = command[0] == "--runtime"
-command = command[runtime:]
-killed = command[1:2] if command[0] == "--kill" else []
-command = command[2 * len(killed):]
-code = ctypes.create_string_buffer(program(killed))
-libc = ctypes.CDLL(None, use_errno=True)
-head = struct.pack("HxxxxxxQ", (len(code) - 1) // 8, ctypes.addressof(code))
-assert runtime or libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-assert libc.prctl(PR_SET_SECCOMP, FILTER, head) == 0, os.strerror(ctypes.get_errno())
-os.execvp(command[0], command)
+def run(*command):
+    runtime = command[0] == "--runtime"
+    command = command[runtime:]
+    killed = command[1:2] if command[0] == "--kill" else ()
+    command = command[2 * len(killed):]
+    code = ctypes.create_string_buffer(program(killed))
+    libc = ctypes.CDLL(None, use_errno=True)
+    head = struct.pack("HxxxxxxQ", (len(code) - 1) // 8, ctypes.addressof(code))
+    assert runtime or libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+    assert libc.prctl(PR_SET_SECCOMP, FILTER, head) == 0, os.strerror(ctypes.get_errno())
+    os.execvp(command[0], command)
+
+
+if __name__ == "__main__":
+    run(*sys.argv[1:])

@@ -9,8 +9,13 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "agent/share/own_memory.h"
 #include "agent_points.h"
@@ -113,6 +118,42 @@ static void a_page_that_is_gone_is_an_error_and_the_others_are_read(void **state
 	assert_int_equal(own_memory_read_paged(&pages, &(uint64_t){0}, 0, (uint64_t)memory), -1);
 }
 
+/* Sets a filter that allows every call, in a child: a filter stays. */
+static void set_filter(void)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = {1, &allow};
+
+	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+static bool reads_under_a_filter(void)
+{
+	uint64_t word = 0, third = 3 * PAGE / 8, at = (uint64_t)memory;
+
+	if (own_memory_is_filtered() || !reads(0, 8))
+		return false;
+	set_filter();
+	munmap(memory + 2 * PAGE, PAGE);
+	return own_memory_is_filtered() && own_memory_read(&word, 8, at) < 0 &&
+	       !own_memory_read_kept(&word, 8, at + 3 * PAGE) && word == third &&
+	       own_memory_read_kept(&word, 8, at + 2 * PAGE - 4) < 0;
+}
+
+static void under_a_filter_set_meanwhile_only_what_stays_mapped_is_read(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		own_memory_begin(true);
+		_exit(!reads_under_a_filter());
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 #define each_way(name)                                                                                                 \
 	cmocka_unit_test_setup_teardown(name, by_call, unmap), cmocka_unit_test_setup_teardown(name, by_file, unmap)
 
@@ -123,6 +164,7 @@ int main(void)
 		each_way(more_pages_than_are_kept_are_read_all_the_same),
 		each_way(what_the_last_walk_used_is_there_when_the_next_begins),
 		each_way(a_page_that_is_gone_is_an_error_and_the_others_are_read),
+		each_way(under_a_filter_set_meanwhile_only_what_stays_mapped_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

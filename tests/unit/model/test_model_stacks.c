@@ -177,7 +177,7 @@ static void the_reason_for_no_stack_is_kept(void **state)
 	struct model *model;
 
 	log_begin(&log, 0, 0);
-	for (uint8_t reason = 0; reason <= GPT_STACK_AMBIGUOUS + 1; reason++)
+	for (uint8_t reason = 0; reason <= GPT_STACK_STATES; reason++)
 		log_call(&log,
 			 (struct gpt_call){
 				 .time_ns = reason, .pid = PID, .tid = TID, .api = CUDA_LAUNCH, .stack_state = reason});
@@ -187,7 +187,9 @@ static void the_reason_for_no_stack_is_kept(void **state)
 	/* a state with a stack, but no stack: it was lost */
 	assert_int_equal(model->calls[GPT_STACK_OK].stack_state, GPT_STACK_LOST);
 	assert_int_equal(model->calls[GPT_STACK_BACKWARD].stack_state, GPT_STACK_LOST);
-	assert_int_equal(model->calls[GPT_STACK_AMBIGUOUS + 1].stack_state, GPT_STACK_UNREADABLE);
+	assert_int_equal(model->calls[GPT_STACK_NOT_RECORDED].stack_state, GPT_STACK_NOT_RECORDED);
+	assert_int_equal(model->calls[GPT_STACK_FILTERED].stack_state, GPT_STACK_FILTERED);
+	assert_int_equal(model->calls[GPT_STACK_STATES].stack_state, GPT_STACK_UNREADABLE);
 	assert_int_equal(model_source(model)->receipt.calls_with_stack, 0);
 	model_free(model);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 #include "agent/share/own_memory.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -16,13 +18,32 @@
 static struct {
 	pid_t pid;
 	bool by_call;
+	int asked, answer;     /* a prctl(2) that shows a new filter by another answer than this; asked 0: none does */
+	bool filtered;	       /* a filter came after the collector had looked */
 	uint64_t pages[PAGES]; /* numbers of pages that could be read, 0: none */
 } own;
 
+/*
+ * A first filter changes PR_GET_SECCOMP. A further one does not, but without CAP_SYS_ADMIN the thread then has
+ * no_new_privs, too, which a container's filter may leave clear: seccomp(2). If both are set already nothing shows a
+ * new filter; then memory is read by calls that few filters forbid.
+ */
 void own_memory_begin(bool by_call)
 {
 	own.pid = getpid();
-	own.by_call = by_call;
+	own.filtered = false;
+	own.asked = prctl(PR_GET_SECCOMP) ? PR_GET_NO_NEW_PRIVS : PR_GET_SECCOMP;
+	own.answer = prctl(own.asked, 0, 0, 0, 0);
+	if (own.answer)
+		own.asked = 0;
+	own.by_call = by_call && own.asked;
+}
+
+bool own_memory_is_filtered(void)
+{
+	if (!own.filtered && own.asked && prctl(own.asked, 0, 0, 0, 0) != own.answer)
+		own.filtered = true;
+	return own.filtered;
 }
 
 uint32_t own_memory_pid(void)
@@ -54,6 +75,8 @@ static int64_t copy(void *to, uint64_t bytes, const struct iovec *there, uint32_
 {
 	struct iovec here = {.iov_base = to, .iov_len = bytes};
 
+	if (own_memory_is_filtered())
+		return -1;
 	if (!own.by_call)
 		return copy_by_file(to, there, count);
 	return syscall(SYS_process_vm_readv, own.pid, &here, 1ul, there, (unsigned long)count, 0ul);
@@ -79,6 +102,25 @@ static bool are_known(uint64_t first, uint64_t last)
 	return true;
 }
 
+/*
+ * The kernel copies a new signal mask before it looks at what to do with it, so nothing changes for a wrong request. C
+ * libraries make this call for each thread that they start: a program with threads cannot do without it.
+ */
+static bool is_mapped(uint64_t page)
+{
+	return syscall(SYS_rt_sigprocmask, ~0, page << PAGE_BITS, NULL, 8ul) && errno == EINVAL;
+}
+
+/* Reads pages that stay mapped, under a filter: only whether they are mapped is asked. */
+static int read_mapped(void *to, uint64_t bytes, uint64_t from, uint64_t first, uint64_t last)
+{
+	for (; first <= last; first++)
+		if (!is_mapped(first))
+			return -1;
+	memcpy(to, (const void *)from, bytes);
+	return 0;
+}
+
 int own_memory_read_kept(void *to, uint64_t bytes, uint64_t from)
 {
 	uint64_t first = from >> PAGE_BITS, last = (from + bytes - 1) >> PAGE_BITS;
@@ -89,7 +131,7 @@ int own_memory_read_kept(void *to, uint64_t bytes, uint64_t from)
 		memcpy(to, (const void *)from, bytes);
 		return 0;
 	}
-	if (own_memory_read(to, bytes, from))
+	if (own_memory_is_filtered() ? read_mapped(to, bytes, from, first, last) : own_memory_read(to, bytes, from))
 		return -1;
 	for (; first <= last; first++)
 		__atomic_store_n(place_of(first), first, __ATOMIC_RELAXED);

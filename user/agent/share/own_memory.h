@@ -40,7 +40,13 @@ int own_memory_read_paged(struct own_pages *pages, void *to, uint64_t bytes, uin
 /* Whether what is mapped there can be written. */
 bool own_memory_is_writable(uint64_t address);
 
-/* Call it first. by_call: process_vm_readv(2) may be called; else memory is read through a file. */
+/*
+ * Whether the program has set a filter of system calls since own_memory_begin: it may kill the caller of what reads
+ * memory, so only own_memory_read_kept still reads. Not seen if there was a filter and no_new_privs before.
+ */
+bool own_memory_is_filtered(void);
+
+/* Call it first. by_call: process_vm_readv(2) may be called now; else memory is read through a file. */
 void own_memory_begin(bool by_call);
 
 /* The pid in the process's own pid namespace. */

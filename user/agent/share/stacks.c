@@ -422,6 +422,10 @@ uint32_t stacks_take(uint64_t *id, uint32_t lost)
 	slot_release(slot);
 	self.tstate = thread.tstate;
 	self.searched = thread.searched;
+	if (state == GPT_STACK_UNREADABLE && own_memory_is_filtered()) {
+		ring_count(GPT_COUNTER_STACKS_FILTERED);
+		return GPT_STACK_FILTERED;
+	}
 	*id = stack;
 	return (uint32_t)state;
 }

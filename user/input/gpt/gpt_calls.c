@@ -26,8 +26,7 @@ bool gpt_add_call(struct builder *builder, const struct gpt_record *record)
 				.tid = event->tid,
 				.corr = event->corr,
 				.api = event->api,
-				.stack_state = event->stack_state <= GPT_STACK_AMBIGUOUS ? event->stack_state
-											 : GPT_STACK_UNREADABLE,
+				.stack_state = gpt_stack_state(event->stack_state),
 				.nested_in_symbol = record->flags & GPT_CALL_NESTED_IN_SYMBOL,
 				.surely_nested = record->flags & GPT_CALL_SURELY_NESTED,
 				.after_loss = record->flags & GPT_CALL_AFTER_LOSS};

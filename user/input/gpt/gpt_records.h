@@ -122,6 +122,12 @@ static inline struct text gpt_field(const char *bytes, size_t size, size_t *at)
 	return field;
 }
 
+/* enum gpt_stack_state, with one of the known values. */
+static inline uint8_t gpt_stack_state(uint8_t state)
+{
+	return state < GPT_STACK_STATES ? state : GPT_STACK_UNREADABLE;
+}
+
 /* Numbers that are small on every GPU; clamped in case a target makes them up. */
 static inline uint8_t gpt_small(uint32_t value)
 {

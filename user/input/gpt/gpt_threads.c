@@ -2,11 +2,6 @@
 /* What threads ran, and where they waited. */
 #include "input/gpt/gpt_records.h"
 
-static uint8_t stack_state_of(uint8_t state)
-{
-	return state <= GPT_STACK_NOT_RECORDED ? state : GPT_STACK_UNREADABLE;
-}
-
 bool gpt_add_sample(struct builder *builder, const struct gpt_record *record)
 {
 	const struct gpt_sample *event = (const struct gpt_sample *)record;
@@ -15,7 +10,7 @@ bool gpt_add_sample(struct builder *builder, const struct gpt_record *record)
 				    .native = event->native_id,
 				    .tid = event->tid,
 				    .period_ns = event->period_ns,
-				    .stack_state = stack_state_of(event->stack_state),
+				    .stack_state = gpt_stack_state(event->stack_state),
 				    .place = event->place};
 
 	builder_see_time(builder, event->time_ns);
@@ -48,9 +43,9 @@ bool gpt_add_wait(struct builder *builder, const struct gpt_record *record)
 				.holder_tid = event->holder_tid,
 				.syscall = event->syscall,
 				.reason = event->reason,
-				.stack_state = stack_state_of(event->stack_state),
+				.stack_state = gpt_stack_state(event->stack_state),
 				.waker = event->waker,
-				.waker_stack_state = stack_state_of(event->waker_stack_state),
+				.waker_stack_state = gpt_stack_state(event->waker_stack_state),
 				.open = record->flags & GPT_WAIT_OPEN};
 
 	read_name(wait.waker_name, sizeof(wait.waker_name), event->waker_comm, sizeof(event->waker_comm));

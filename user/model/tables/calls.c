@@ -43,7 +43,7 @@ static void set_stack(struct calls *calls, struct model_call *call, uint32_t epo
 {
 	call->stack = stacks_find(calls->stacks, epoch, from->stack);
 	call->native = stacks_find_native(calls->stacks, epoch, from->native);
-	call->stack_state = from->stack_state <= GPT_STACK_NOT_RECORDED ? from->stack_state : GPT_STACK_UNREADABLE;
+	call->stack_state = from->stack_state < GPT_STACK_STATES ? from->stack_state : GPT_STACK_UNREADABLE;
 	if (call->stack == NONE && (call->stack_state == GPT_STACK_OK || call->stack_state == GPT_STACK_BACKWARD))
 		call->stack_state =
 			stacks_is_unreadable(calls->stacks, epoch, from->stack) ? GPT_STACK_UNREADABLE : GPT_STACK_LOST;
