@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Small files in the forms of other tools, as a user reads them: what the tables and outputs say."""
 
+import contextlib
 import json
+import sqlite3
 
 import tracing
 
@@ -23,6 +25,58 @@ def write(folder, events, name="trace.json", **more):
     path = folder / name
     path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events, **more}))
     return path
+
+
+PID, TID = 1000 << 24, 1000 << 24 | 1001  # as nsys writes them
+
+NSYS = {
+    "CUPTI_ACTIVITY_KIND_RUNTIME": "start, end, globalTid, correlationId, nameId, returnValue",
+    "CUPTI_ACTIVITY_KIND_KERNEL": "start, end, deviceId, contextId, streamId, correlationId, globalPid, demangledName",
+    "CUPTI_ACTIVITY_KIND_MEMCPY":
+        "start, end, deviceId, contextId, streamId, correlationId, globalPid, bytes, copyKind, srcKind, dstKind",
+    "CUPTI_ACTIVITY_KIND_MEMSET":
+        "start, end, deviceId, contextId, streamId, correlationId, globalPid, value, bytes, memKind",
+}
+
+
+class Nsys:
+    """A database in the form of nsys' export."""
+
+    def __init__(self, path):
+        self.path, self.texts, self.corr = path, {}, 0
+        with self.base() as base:
+            base.execute("CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT)")
+            base.execute("CREATE TABLE META_DATA_EXPORT(name, value)")
+            for table, columns in NSYS.items():
+                base.execute(f"CREATE TABLE {table}({columns})")
+
+    @contextlib.contextmanager
+    def base(self):
+        with contextlib.closing(sqlite3.connect(self.path)) as base, base:
+            yield base
+
+    def add(self, table, *values):
+        with self.base() as base:
+            base.execute(f"INSERT INTO {table} VALUES({','.join('?' * len(values))})", values)
+
+    def text(self, value):
+        if value not in self.texts:
+            self.texts[value] = len(self.texts) + 1
+            self.add("StringIds", self.texts[value], value)
+        return self.texts[value]
+
+    def call(self, name, start, ns, result=0):
+        self.corr += 1
+        self.add("CUPTI_ACTIVITY_KIND_RUNTIME", start, start + ns, TID, self.corr, self.text(name), result)
+        return self.corr
+
+    def launch(self, name, start, ns):
+        """A launch, and its kernel 2 us later."""
+        corr = self.call("cudaLaunchKernel_v7000", start, 1000)
+        self.add("CUPTI_ACTIVITY_KIND_KERNEL", start + 2000, start + 2000 + ns, 0, 1, 7, corr, PID, self.text(name))
+
+    def copy(self, kind, start, ns, size, corr=0):
+        self.add("CUPTI_ACTIVITY_KIND_MEMCPY", start, start + ns, 0, 1, 7, corr, PID, size, kind, 0, 0)
 
 
 def tables(folder, path, *arguments):
@@ -52,3 +106,18 @@ def test_functions_of_one_name_in_one_file_are_rows_of_their_own(tmp_path):
     frames = json.loads((tmp_path / "x.speedscope.json").read_text())["shared"]["frames"]
     assert {f["line"] for f in frames if f["name"] == "forward"} == {14, 31, 58}
     assert "A line's number is its function's first" in tracing.gputrace(tmp_path, "report", path).stdout
+
+
+def test_a_query_that_finds_the_gpu_at_work_has_not_failed(tmp_path):
+    nsys = Nsys(tmp_path / "x.sqlite")
+    for start in (1_000_000, 2_000_000):
+        nsys.launch("k", start, 500_000)
+        for name in ("cudaEventQuery_v3020", "cuStreamQuery"):
+            nsys.call(name, start + 100_000, 80_000, result=600)
+            nsys.call(name, start + 600_000, 1_000)
+    assert "failed" not in tables(tmp_path, nsys.path)
+    why = tracing.gputrace(tmp_path, "why", nsys.path).must_be(0).stdout
+    assert "cudaEventQuery" in why and "failed" not in why and "memory" not in why, why
+    nsys.call("cudaHostRegister_v4000", 3_000_000, 1_000, result=712)
+    (row,) = tables(tmp_path, nsys.path)["failed"]["rows"]
+    assert (row["result"], row["call"], row["count"]) == (712, "cudaHostRegister", 1) and "already" in row["meaning"]

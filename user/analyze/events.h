@@ -168,7 +168,7 @@ static inline bool call_stands(const struct call_event *event)
 
 static inline bool call_failed(const struct model_call *call)
 {
-	return call->end_ns && call->result;
+	return call->end_ns && call->result && call->result != MODEL_NOT_READY;
 }
 
 /* Duration of a GPU operation; 0 without times: such operations are counted, not measured. */

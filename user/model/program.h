@@ -218,6 +218,12 @@ struct model_args {
 
 #define CALL_OUTSIDE UINT64_MAX
 
+/*
+ * cudaErrorNotReady, CUDA_ERROR_NOT_READY, hipErrorNotReady (driver_types.h, cuda.h, hip_runtime_api.h): a query found
+ * the GPU still at work, which is an answer, no failure.
+ */
+#define MODEL_NOT_READY 600
+
 struct model_call {
 	uint64_t start_ns;
 	uint64_t end_ns; /* 0: the return was not seen */

@@ -7,14 +7,11 @@
 
 #include "model/join/tables.h"
 
-/* cudaErrorNotReady, CUDA_ERROR_NOT_READY (driver_types.h, cuda.h): a query that found the GPU still at work. */
-#define CUDA_NOT_READY 600
-
 bool builder_add_sync(struct builder *builder, struct process_image program, const struct new_sync *sync)
 {
 	if (sync->span.start_ns > sync->span.end_ns || sync->kind > GPT_AGENT_SYNC_CONTEXT)
 		return false;
-	if (!sync->span.end_ns || !sync->kind /* 0: CUPTI does not say */ || sync->result == CUDA_NOT_READY)
+	if (!sync->span.end_ns || !sync->kind /* 0: CUPTI does not say */ || sync->result == MODEL_NOT_READY)
 		return true;
 	if (builder->pass == PASS_FIRST)
 		totals_add_sync(&builder->collected.totals);

@@ -72,6 +72,8 @@ static const char *error_meaning(int32_t result)
 		{400, "invalid resource handle"},
 		{700, "illegal memory access"},
 		{701, "launch out of resources"},
+		{704, "access to the other GPU was already enabled"},
+		{712, "the host memory was already registered"},
 		{719, "launch failure"},
 		{999, "unknown error"},
 	};
