@@ -166,9 +166,10 @@ static inline bool call_stands(const struct call_event *event)
 	return call_waits(event) || (memcpy_is_long(event->call) && event->stages);
 }
 
+/* A query that found the GPU still at work did not fail. */
 static inline bool call_failed(const struct model_call *call)
 {
-	return call->end_ns && call->result && call->result != MODEL_NOT_READY;
+	return call->end_ns && call->result && call->result != MODEL_CUDA_NOT_READY;
 }
 
 /* Duration of a GPU operation; 0 without times: such operations are counted, not measured. */

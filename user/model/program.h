@@ -222,7 +222,7 @@ struct model_args {
  * cudaErrorNotReady, CUDA_ERROR_NOT_READY, hipErrorNotReady (driver_types.h, cuda.h, hip_runtime_api.h): a query found
  * the GPU still at work, which is an answer, no failure.
  */
-#define MODEL_NOT_READY 600
+#define MODEL_CUDA_NOT_READY 600
 
 struct model_call {
 	uint64_t start_ns;

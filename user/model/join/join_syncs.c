@@ -11,7 +11,7 @@ bool builder_add_sync(struct builder *builder, struct process_image program, con
 {
 	if (sync->span.start_ns > sync->span.end_ns || sync->kind > GPT_AGENT_SYNC_CONTEXT)
 		return false;
-	if (!sync->span.end_ns || !sync->kind /* 0: CUPTI does not say */ || sync->result == MODEL_NOT_READY)
+	if (!sync->span.end_ns || !sync->kind /* 0: CUPTI does not say */ || sync->result == MODEL_CUDA_NOT_READY)
 		return true;
 	if (builder->pass == PASS_FIRST)
 		totals_add_sync(&builder->collected.totals);
