@@ -18,11 +18,18 @@ DOCKER = ("/usr/bin/python3", machine.PROGRAMS / "docker_seccomp.py")
 
 
 def refused(desk, running, by, program="gputrace"):
-    """What gputrace -p says that does not get in; the program goes on and ends by itself."""
+    """What gputrace -p says that does not get in, which doctor says, too; the program goes on and ends by itself."""
+    foreseen = doctor(desk, running.pid, by, program)
     done = tracing.command(desk, *by, desk / program, "--way", "agent", "-d", "1s", "-p", running.pid).must_be(1)
     running.ask("steps 2")
     running.end().must_be(0)
-    return done.stderr
+    why = done.stderr.splitlines()[-1].partition("nothing else records: ")[2].partition("; what is started after")[0]
+    assert why and f"cannot come in: {why}" in foreseen, (done, foreseen)
+    return why
+
+
+def doctor(desk, pid, by, program="gputrace"):
+    return " ".join(tracing.command(desk, *by, desk / program, "doctor", "-p", pid).stdout.split())
 
 
 # ---- filters of system calls -----------------------------------------------------------------------------------------
@@ -30,6 +37,8 @@ def refused(desk, running, by, program="gputrace"):
 
 def test_under_docker_s_filter_a_running_process_is_seen_whole(desk):
     with target(desk, by=(AS_USER, *DOCKER)) as running:
+        assert "its filter of system calls (seccomp) is read then, and must let it" in doctor(desk, running.pid, ())
+        assert "its filter of system calls (seccomp) is gputrace's own, and lets it" in doctor(desk, running.pid, (AS_USER, *DOCKER))
         trace_once(running, desk, by=(AS_USER, *DOCKER))
         running.end().must_be(0)
 
@@ -104,6 +113,7 @@ def namespace(pid, name):
 def test_inside_its_container_a_running_process_is_seen_whole(desk, place):
     by, inside = CONTAINERS[place]
     with container(desk, by) as running:
+        assert "can come in by thread" in doctor(desk, running.inside, (*into(running), *inside))
         trace_beside(running, desk, (*into(running), *inside), running.inside)
         running.end().must_be(0)
 
@@ -163,7 +173,3 @@ def test_an_agent_of_another_build_is_told_from_its_own(desk, sidecar):
         trace_beside(running, desk, (AS_USER,), running.pid, program)
         said = refused(desk, running, by=(AS_USER,), program="other/gputrace")
     assert "it has another build of the agent, whose file cannot be read from here" in said
-
-
-def doctor(desk, pid, by, program="gputrace"):
-    return " ".join(tracing.command(desk, *by, desk / program, "doctor", "-p", pid).stdout.split())

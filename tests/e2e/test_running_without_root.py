@@ -74,7 +74,7 @@ def must_be_whole(desk, done, trace="trace", program="program"):
     assert reading.trace_line_ns(trace) == reading.truth_line_ns(truth)
     receipt = reading.receipt(trace)
     assert receipt["launches_joined"] == receipt["launches_expected"] == receipt["launches"] > 0
-    assert receipt["complete_percent"] == 100, (receipt, reading.losses(trace), trace["gputrace"]["notes"], done)
+    assert receipt["complete_percent"] == 100
     assert reading.losses(trace) == {}
     assert any("recorded without root" in note for note in trace["gputrace"]["notes"])
     return trace
@@ -233,12 +233,14 @@ def test_two_gputraces_of_one_process(desk, first, second, waits):
 
 
 def test_a_kernel_that_does_not_let_it_be_stopped_is_named(desk):
+    refused = tracing.refusing(PTRACE, errno.EPERM)
     with target(desk) as running:
-        done = tracing.command(desk, AS_USER, desk / "gputrace", "-p", running.pid, "-d", "1s",
-                               preexec_fn=tracing.refusing(PTRACE, errno.EPERM)).must_be(1)
+        done = tracing.command(desk, AS_USER, desk / "gputrace", "-p", running.pid, "-d", "1s", preexec_fn=refused).must_be(1)
+        doctor = tracing.command(desk, AS_USER, desk / "gputrace", "doctor", "-p", running.pid, preexec_fn=refused).stdout
         running.end().must_be(0)
     assert f"process {running.pid}: the agent cannot be let in, and without root nothing else records" in done.stderr
     assert "kernel.yama.ptrace_scope" in done.stderr
+    assert "cannot come in: the kernel does not let it be stopped (kernel.yama.ptrace_scope" in " ".join(doctor.split())
     assert "`gputrace env`" in done.stderr
 
 

@@ -187,10 +187,10 @@ def command_line(pid):
 
 
 @pytest.mark.parametrize("arguments, text", [
-    (["-p", "1"], "missing; run it with sudo; without root only your own processes can be recorded, and pid 1 belongs to user 0"),
+    (["-p", "1"], "missing; sudo gives none here, as NoNewPrivs is set: run it as root, outside of this container; without root only your own processes can be recorded, and pid 1 belongs to user 0"),
     (["--way", "agent", "-p", "1"], "--way agent: without root only your own processes can be recorded, and pid 1 belongs to user 0"),
-    (["--native", "--", "true"], "missing; run it with sudo; without that the agent alone records: it excludes --native"),
-    ([], "run it with sudo; without that the agent alone records: a COMMAND, or processes of yours that are named (--pid)"),
+    (["--native", "--", "true"], "missing; sudo gives none here, as NoNewPrivs is set: run it as root, outside of this container; without that the agent alone records: it excludes --native"),
+    ([], "run it as root, outside of this container; without that the agent alone records: a COMMAND, or processes of yours that are named (--pid)"),
     (["--way", "agent"], "--way agent: a COMMAND, or processes of yours that are named (--pid), not the whole machine"),
     (["--way", "agent", "--native", "--", "true"], "--way agent: it excludes --native"),
     (["--way", "agent", "--cpu", "--", "true"], "--way agent: it excludes --cpu and --frequency"),

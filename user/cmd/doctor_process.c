@@ -252,12 +252,13 @@ static bool check_agent(const struct subject *subject)
 	int err = fd < 0 ? -ENOENT : inject_check(subject->pid, fd, &result);
 	char text[128];
 	const char *after = fd < 0 ? "" : after_parent(subject, text, sizeof(text), &result);
+	const char *more = err || !result.why[0] ? "" : "; ";
 	bool waits = waiting_agent_is_there(subject->pid);
 	int scope;
 
 	if (!after)
 		err = -ENOTSUP;
-	if (!err && !privileges_may_stop_own(&scope)) {
+	if ((!err || err == -EPERM) && !privileges_may_stop_own(&scope)) {
 		snprintf(result.why, sizeof(result.why),
 			 "kernel.yama.ptrace_scope is %d: sudo sysctl kernel.yama.ptrace_scope=0, or root, lets it",
 			 scope);
@@ -273,9 +274,11 @@ static bool check_agent(const struct subject *subject)
 	else if (err)
 		doctor_say(HEALTH_LIMITED, "  agent", "cannot come in: %s", result.why);
 	else if (subject->agent)
-		doctor_say(HEALTH_OK, "  agent", "is in the process and can be woken by thread %d", (int)result.tid);
+		doctor_say(HEALTH_OK, "  agent", "is in the process and can be woken by thread %d%s%s", (int)result.tid,
+			   more, result.why);
 	else
-		doctor_say(HEALTH_OK, "  agent", "can come in by thread %d%s", (int)result.tid, after);
+		doctor_say(HEALTH_OK, "  agent", "can come in by thread %d%s%s%s", (int)result.tid, after, more,
+			   result.why);
 	if (fd >= 0)
 		close(fd);
 	free(path);

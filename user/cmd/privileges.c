@@ -129,6 +129,8 @@ void privileges_drop(void)
 
 const char *privileges_remedy(void)
 {
+	if (geteuid() && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+		return "sudo gives none here, as NoNewPrivs is set: run it as root, outside of this container";
 	return geteuid() ? "run it with sudo"
 			 : "root has lost them here: give them to the container (--cap-add=BPF,PERFMON,SYS_PTRACE or "
 			   "--privileged), or run on the host";

@@ -19,6 +19,7 @@
 #include "attach/inject/frame.h"
 #include "attach/inject/lend.h"
 #include "attach/inject/remote_call.h"
+#include "attach/inject/seccomp.h"
 #include "attach/inject/seccomp_trial.h"
 #include "attach/inject/stop.h"
 #include "attach/inject/waiting.h"
@@ -31,6 +32,7 @@
 
 _Static_assert(INJECT_PATH_MAX == FRAME_PATH_MAX, "a path has to fit into the frame");
 
+static const char denied[] = "the kernel does not let it be stopped (kernel.yama.ptrace_scope, a security module)";
 static const char at_work[] = "its agent is at work, for another gputrace or still for an earlier trace";
 
 struct injection {
@@ -155,8 +157,6 @@ static bool is_held_by_gputrace(const struct injection *injection, const struct 
 
 static int try_call(struct injection *injection, struct remote_call *call)
 {
-	static const char denied[] =
-		"the kernel does not let it be stopped (kernel.yama.ptrace_scope, a security module)";
 	struct safe_thread thread;
 	int error = choose(injection, &thread);
 
@@ -373,6 +373,23 @@ bool inject_driver_brings(pid_t pid)
 	return brings;
 }
 
+/* Asks the kernel, and the thread's filter. */
+static int check_thread(struct injection *injection, const struct safe_thread *thread)
+{
+	struct thread_status status;
+	int error = stop_ask(thread->tid);
+
+	if (error)
+		return refuse(injection, error,
+			      error == -EPERM	? denied
+			      : error == -ESRCH ? "it has ended"
+						: strerror(-error));
+	error = thread_status_read(injection->pid, thread->tid, &status);
+	injection->result->why[0] = '\0';
+	return error ? error
+		     : seccomp_foresee(injection->pid, &status, injection->result->why, sizeof(injection->result->why));
+}
+
 int inject_check(pid_t pid, int agent_fd, struct inject_result *result)
 {
 	struct injection injection;
@@ -391,6 +408,8 @@ int inject_check(pid_t pid, int agent_fd, struct inject_result *result)
 		if (!error)
 			lender_stop(&lender);
 	}
+	if (!error)
+		error = check_thread(&injection, &thread);
 	result->tid = thread.tid;
 	mappings_free(&injection.mappings);
 	return error;

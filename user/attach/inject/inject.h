@@ -38,7 +38,10 @@ int inject_agent(pid_t pid, uint64_t start_ticks, int agent_fd, const char *aske
  */
 int inject_observer(pid_t pid, uint64_t start_ticks, int agent_fd, struct inject_result *result);
 
-/* Does everything but the call: 0 if the call would be made now; else as inject_agent. */
+/*
+ * Asks all that inject_agent does, and stops nothing: 0 if the call would be made now, why then has what only the stop
+ * itself shows; else as inject_agent.
+ */
 int inject_check(pid_t pid, int agent_fd, struct inject_result *result);
 
 /*

@@ -175,12 +175,8 @@ static int read_filters(pid_t tid)
 	return -EPERM;
 }
 
-int seccomp_check(pid_t pid, pid_t tid, const struct thread_status *status, char *why, size_t why_size)
+static int explain(int error, char *why, size_t why_size)
 {
-	int error = status->seccomp ? read_filters(tid) : 0;
-
-	if (error == -EPERM)
-		error = seccomp_try(pid, status);
 	if (error == -ENOTSUP)
 		snprintf(why, why_size,
 			 "its filter of system calls (seccomp) kills it for a call that the agent takes");
@@ -189,4 +185,21 @@ int seccomp_check(pid_t pid, pid_t tid, const struct thread_status *status, char
 			 "its filter of system calls (seccomp) may not be read here, and is not known to be gputrace's "
 			 "own: run gputrace in the same container");
 	return error;
+}
+
+int seccomp_check(pid_t pid, pid_t tid, const struct thread_status *status, char *why, size_t why_size)
+{
+	int error = status->seccomp ? read_filters(tid) : 0;
+
+	return explain(error == -EPERM ? seccomp_try(pid, status) : error, why, why_size);
+}
+
+int seccomp_foresee(pid_t pid, const struct thread_status *status, char *why, size_t why_size)
+{
+	int error = status->seccomp && !seccomp_may_read() ? seccomp_try(pid, status) : 0;
+
+	if (status->seccomp && !error)
+		snprintf(why, why_size, "its filter of system calls (seccomp) %s",
+			 seccomp_may_read() ? "is read then, and must let it" : "is gputrace's own, and lets it");
+	return explain(error, why, why_size);
 }

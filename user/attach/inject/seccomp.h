@@ -20,4 +20,7 @@
  */
 int seccomp_check(pid_t pid, pid_t tid, const struct thread_status *status, char *why, size_t why_size);
 
+/* The same without a stop: 0 also if the filters can only be read in a stop. why: also what is known of them then. */
+int seccomp_foresee(pid_t pid, const struct thread_status *status, char *why, size_t why_size);
+
 #endif

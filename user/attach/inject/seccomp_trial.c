@@ -24,8 +24,9 @@
 #include "target/process.h"
 
 #define CGROUP_MAX 4096
-#define CLOSED 3	 /* the descriptor of the calls in the table */
-#define TRIAL_LOOKS 2000 /* 1 ms each: a filter may have a supervisor that does not answer */
+#define INIT_USER_NAMESPACE 0xEFFFFFFDu /* PROC_USER_INIT_INO, include/linux/proc_ns.h */
+#define CLOSED 3			/* the descriptor of the calls in the table */
+#define TRIAL_LOOKS 2000		/* 1 ms each: a filter may have a supervisor that does not answer */
 #define TRIAL_PAUSE_NS 1000000L
 
 static pthread_once_t tried = PTHREAD_ONCE_INIT;
@@ -83,6 +84,16 @@ static void try_once(void)
 static bool read_own(struct thread_status *out)
 {
 	return !thread_status_read(getpid(), (pid_t)syscall(SYS_gettid), out);
+}
+
+bool seccomp_may_read(void)
+{
+	struct process_owner of;
+	struct thread_status own;
+	struct stat namespace;
+
+	return read_own(&own) && !own.seccomp && !process_owner(getpid(), &of) && of.effective >> CAP_SYS_ADMIN & 1 &&
+	       !stat("/proc/self/ns/user", &namespace) && namespace.st_ino == INIT_USER_NAMESPACE;
 }
 
 void seccomp_prepare(void)

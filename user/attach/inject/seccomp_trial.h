@@ -3,9 +3,13 @@
 #ifndef GPUTRACE_ATTACH_INJECT_SECCOMP_TRIAL_H
 #define GPUTRACE_ATTACH_INJECT_SECCOMP_TRIAL_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "attach/inject/thread_state.h"
+
+/* Whether gputrace may read the filters of a stopped thread: ptrace(2), PTRACE_SECCOMP_GET_FILTER. */
+bool seccomp_may_read(void);
 
 /* Makes the calls in a child, once, if gputrace has filters itself: call it before a thread is stopped. */
 void seccomp_prepare(void);

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/monotonic.h"
 #include "attach/inject/thread_state.h"
@@ -94,6 +95,22 @@ static bool is_interrupt_stop(int status)
 bool stop_is_group_stop(int status)
 {
 	return status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP;
+}
+
+int stop_ask(pid_t tid)
+{
+	pid_t child = fork();
+	int status;
+
+	/* The kernel lets the thread go when the child ends. */
+	if (!child)
+		_exit(ptrace(PTRACE_SEIZE, tid, NULL, NULL) ? errno : 0);
+	if (child < 0)
+		return -errno;
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EPERM; /* a filter of system calls may have killed it */
 }
 
 /* ---- restarting its system call --------------------------------------------------------------------- */
@@ -205,6 +222,11 @@ int stop_thread(const struct stopped *thread)
 }
 
 #else
+
+int stop_ask(pid_t tid)
+{
+	return -ENOTSUP;
+}
 
 void stop_wait_late(const struct stopped *thread)
 {

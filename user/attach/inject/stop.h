@@ -26,6 +26,9 @@ int stop_ptrace(enum __ptrace_request request, pid_t tid, void *address, void *d
  */
 int stop_thread(const struct stopped *thread);
 
+/* Whether the kernel would let gputrace stop the thread, asked without a stop: 0, -EPERM, -ESRCH. */
+int stop_ask(pid_t tid);
+
 /* Waits for the next stop of a running thread; -ETIMEDOUT, -ESRCH. */
 int stop_wait(pid_t tid, uint64_t timeout_ns, int *status);
 
