@@ -15,6 +15,7 @@
 #include "agent/cuda_driver.h"
 #include "agent/entry.h"
 #include "agent/fork_gate.h"
+#include "agent/last_call.h"
 #include "agent/torch/backward_passes.h"
 #include "agent/torch/ops.h"
 #include "agent/own_thread.h"
@@ -175,6 +176,7 @@ static void find_cupti(struct session *session)
 }
 
 static void register_exit(void);
+static void at_exit(void);
 
 /* Everything from the search on, on the agent's own thread. False: no session; the reason was sent to the collector. */
 static bool start_deferred(struct session *session)
@@ -235,6 +237,7 @@ static void run_session(struct session *session)
 	uint64_t wait_ns;
 
 	while (points_listening() && !atomic_load(&agent.exiting)) {
+		last_call_follow(at_exit);
 		answer(session, &answering);
 		session_tick(session);
 		ops_start();
@@ -309,6 +312,7 @@ static bool run_once(struct session *session)
 		run_session(session);
 		backward_passes_end_alone();
 	}
+	last_call_end();
 	share_leave();
 	set_life(GPT_AGENT_IDLE);
 	/* agent_start_deferred does this in the opposite order: so one of the two sees the other's write. */
@@ -374,6 +378,7 @@ static void register_exit(void)
 	if (!agent.exit_registered)
 		atexit(at_exit);
 	agent.exit_registered = true;
+	last_call_follow(at_exit);
 }
 
 /* ---- start ------------------------------------------------------------------------------------- */
