@@ -16,7 +16,7 @@ import machine
 import pytest
 import tracing
 
-FAILED, USAGE, INCOMPLETE = 1, 2, 3
+FAILED, USAGE, INCOMPLETE, OWN_FAILURE = 1, 2, 3, tracing.OWN_FAILURE
 NO_SUCH_PID = 4194303  # PID_MAX_LIMIT - 1 of 64-bit kernels: never given out in practice
 
 
@@ -86,21 +86,21 @@ def test_a_wrong_command_line_is_reported_in_one_line(tmp_path, arguments, needl
     assert_empty(tmp_path)
 
 
-@pytest.mark.parametrize("arguments, needles", [
-    (["-p", str(NO_SUCH_PID)], [f"--pid {NO_SUCH_PID}", "no such process"]),
-    (["--", "no-such-program"], ["no-such-program", "not found"]),
-    (["--", "/nowhere/program"], ["/nowhere/program", "not found"]),
-    (["--", "/etc/passwd"], ["/etc/passwd", "Permission denied"]),
-    (["-o", "/nowhere/trace.json", "--", "true"], ["/nowhere/trace.json", "directory does not exist"]),
-    (["-o", "/proc/trace.json", "--", "true"], ["/proc/trace.json", "cannot be written"]),
-    (["-o", "/proc/trace.gpt", "--", "true"], ["/proc/trace.gpt", "cannot be written"]),
-    (["-o", "/dev/null/trace.json", "--", "true"], ["/dev/null/trace.json", "cannot be written"]),
-    (["report", "nowhere.gpt"], ["nowhere.gpt", "No such file"]),
-    (["report", "/tmp"], ["/tmp", "is a folder: name a file that is in it"]),
-    (["report", "/dev/zero"], ["/dev/zero", "not a regular file"]),
+@pytest.mark.parametrize("arguments, code, needles", [
+    (["-p", str(NO_SUCH_PID)], FAILED, [f"--pid {NO_SUCH_PID}", "no such process"]),
+    (["--", "no-such-program"], 127, ["no-such-program", "not found"]),
+    (["--", "/nowhere/program"], 127, ["/nowhere/program", "not found"]),
+    (["--", "/etc/passwd"], 126, ["/etc/passwd", "Permission denied"]),
+    (["-o", "/nowhere/trace.json", "--", "true"], OWN_FAILURE, ["/nowhere/trace.json", "directory does not exist"]),
+    (["-o", "/proc/trace.json", "--", "true"], OWN_FAILURE, ["/proc/trace.json", "cannot be written"]),
+    (["-o", "/proc/trace.gpt", "--", "true"], OWN_FAILURE, ["/proc/trace.gpt", "cannot be written"]),
+    (["-o", "/dev/null/trace.json", "--", "true"], OWN_FAILURE, ["/dev/null/trace.json", "cannot be written"]),
+    (["report", "nowhere.gpt"], FAILED, ["nowhere.gpt", "No such file"]),
+    (["report", "/tmp"], FAILED, ["/tmp", "is a folder: name a file that is in it"]),
+    (["report", "/dev/zero"], FAILED, ["/dev/zero", "not a regular file"]),
 ])
-def test_what_cannot_be_had_is_reported_in_one_line(tmp_path, arguments, needles):
-    assert_one_line(tracing.gputrace(tmp_path, *arguments), FAILED, *needles)
+def test_what_cannot_be_had_is_reported_in_one_line(tmp_path, arguments, code, needles):
+    assert_one_line(tracing.gputrace(tmp_path, *arguments), code, *needles)
     assert_empty(tmp_path)
 
 
@@ -140,9 +140,9 @@ def test_no_call_at_all_is_incomplete_when_completeness_was_asked_for(tmp_path):
 
 
 def test_without_root_the_missing_capabilities_are_named(public):
-    for arguments in (["-d", "1s"], ["--way", "bpf", "-o", "trace.json", "--", "true"]):
+    for code, arguments in ((FAILED, ["-d", "1s"]), (OWN_FAILURE, ["--way", "bpf", "-o", "trace.json", "--", "true"])):
         done = tracing.command(public, *tracing.AS_NOBODY, public / "gputrace", *arguments)
-        assert_one_line(done, FAILED, "CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE", "sudo")
+        assert_one_line(done, code, "CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE", "sudo")
 
 
 def test_only_the_capabilities_that_are_missing_are_named(public):
@@ -231,7 +231,7 @@ def test_a_link_of_another_user_is_not_followed(cudart, tmp_path, name):
     link.symlink_to(victim)
     os.chown(link, 12345, 12345, follow_symlinks=False)
     done = launching(tmp_path, cudart, "-o", link)
-    assert_one_line(done, FAILED, str(link), "symbolic link that belongs to someone else")
+    assert_one_line(done, OWN_FAILURE, str(link), "symbolic link that belongs to someone else")
     assert victim.read_text() == "precious" and link.is_symlink()
 
 
@@ -241,7 +241,7 @@ def test_a_folder_behind_a_link_of_another_user_is_not_written_to(cudart, tmp_pa
     link.symlink_to("real")
     os.chown(link, 12345, 12345, follow_symlinks=False)
     done = launching(tmp_path, cudart, "-o", link / "trace.json")
-    assert_one_line(done, FAILED, str(link / "trace.json"), "symbolic link that belongs to someone else")
+    assert_one_line(done, OWN_FAILURE, str(link / "trace.json"), "symbolic link that belongs to someone else")
     assert_empty(tmp_path / "real")
 
 
@@ -295,7 +295,7 @@ def test_when_the_disk_of_a_temporary_log_is_full_the_log_up_to_there_is_kept_an
 def test_when_the_disk_of_an_output_is_full_the_log_survives_and_the_message_says_where(cudart, tmp_path, small_disk):
     output = small_disk / "trace.json"
     output.write_text("the one before")
-    done = launching(tmp_path, cudart, "-o", output).must_be(FAILED)
+    done = launching(tmp_path, cudart, "-o", output).must_be(OWN_FAILURE)
     assert f"{output}: not written: No space left on device" in done.stderr
     (kept,) = tmp_path.glob("gputrace-*.gpt")
     assert f"not everything could be written; the trace is in {kept}: gputrace report {kept}" in done.stderr

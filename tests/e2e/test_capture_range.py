@@ -46,7 +46,7 @@ def test_after_the_first_range_the_trace_ends_and_the_program_goes_on(tmp_path):
             tmp_path, "start", 10, "stop", "wait", "start", 20, "stop")], tmp_path) as tracer:
         tracer.wait_line("ready")
         tracer.wait_line("all ranges of --capture-range are recorded", "stderr")
-        tracer.wait_line("goes on without gputrace", "stderr")
+        tracer.wait_line("goes on: gputrace ends with it", "stderr")
         tracer.process.stdin.write("\n")
         tracer.process.stdin.flush()
         done = tracer.end()

@@ -171,11 +171,26 @@ class Terminal:
     def says(self, text):
         tracing.until(lambda: self.screen.exists() and text.encode() in self.screen.read_bytes())
 
+    def interrupt(self):
+        """Ctrl-C once the prompt waits for input: a Python that has only just shown it notices at the next key."""
+        gputrace = int(self.do("display-message", "-p", "#{pane_pid}").must_be(0).stdout)
+        tracing.until(lambda: any(waits_for_input(Path("/proc", pid)) for pid in
+                                  Path(f"/proc/{gputrace}/task/{gputrace}/children").read_text().split()))
+        self.type("C-c")
+
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
         self.do("kill-server")
+
+
+def waits_for_input(process):
+    read, poll, select, pselect, ppoll = "0", "7", "23", "270", "271"
+    try:
+        return (process / "syscall").read_text().split()[0] in (read, poll, select, pselect, ppoll) and "python" in os.readlink(process / "exe")
+    except OSError:  # it has ended
+        return False
 
 
 def test_a_shell_with_job_control_on_a_terminal_sees_no_stop(tmp_path, loads):
@@ -191,7 +206,7 @@ def test_a_shell_with_job_control_on_a_terminal_sees_no_stop(tmp_path, loads):
 def test_a_prompt_that_handles_ctrl_c_keeps_the_terminal_and_is_traced_on(tmp_path, loads):
     with Terminal(tmp_path, loads[0], "-q") as terminal:
         terminal.says(">>> ")
-        terminal.type("C-c")
+        terminal.interrupt()
         terminal.says("goes on after Ctrl-C, and so does the trace")
         terminal.type(f"import sys; sys.argv = ['', '{loads[2]}']; exec(compile(open('{loads[1]}').read(), '/loads.py', 'exec'))",
                       "Enter")
@@ -204,9 +219,9 @@ def test_a_prompt_that_handles_ctrl_c_keeps_the_terminal_and_is_traced_on(tmp_pa
 def test_a_prompt_is_not_left_behind_where_ctrl_c_ends_the_trace(tmp_path):
     with Terminal(tmp_path, machine.SYSTEM_PYTHON, "-q") as terminal:
         terminal.says(">>> ")
-        terminal.type("C-c")
+        terminal.interrupt()
         terminal.says("KeyboardInterrupt")
-        terminal.type("C-c")
+        terminal.interrupt()
         terminal.says("gputrace ends with it")
         assert (tmp_path / "trace.json").exists()
         terminal.type("print(6 * 7)", "Enter")
@@ -282,7 +297,7 @@ def test_as_root_a_command_stays_root(tmp_path, environment):
 
 
 def test_where_a_command_is_not_found_under_sudo_the_line_that_works_is_said(tmp_path, environment):
-    done = under_sudo(tmp_path, environment, "--as-root", "--", "who-runs-this").must_be(1)
+    done = under_sudo(tmp_path, environment, "--as-root", "--", "who-runs-this").must_be(127)
     assert 'sudo gputrace ... -- "$(command -v who-runs-this)" ...' in done.stderr
 
 

@@ -330,7 +330,7 @@ def test_the_report_says_that_another_tool_holds_cupti(held):
 def test_agent_require_fails_when_another_tool_holds_cupti(tmp_path):
     holder = machine.compile_library(machine.PROGRAMS / "subscriber_owner.c", tmp_path / "libholder.so")
     run = Run(tmp_path, "--agent", "require", env={"CUDA_INJECTION64_PATH": holder})
-    run.done.must_be(1)
+    run.done.must_be(tracing.OWN_FAILURE)
     assert "--agent require: no agent at work in python3" in run.done.stderr
     assert "another tool holds CUPTI" in run.done.stderr
 

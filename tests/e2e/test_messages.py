@@ -37,7 +37,7 @@ def said(done):
                          ids=("plain user", "root without capabilities", "no /sys"))
 def test_doctor_and_a_trace_say_what_is_missing_and_not_what_is_there(tmp_path, public, how, has, lacks):
     doctor = said(tracing.command(tmp_path, *how, public / "gputrace", "doctor").must_be(0))
-    trace = said(tracing.command(tmp_path, *how, public / "gputrace", "--way", "bpf", "--", "true").must_be(1))
+    trace = said(tracing.command(tmp_path, *how, public / "gputrace", "--way", "bpf", "--", "true").must_be(tracing.OWN_FAILURE))
     assert "without BPF ok the agent alone records a COMMAND, and your own processes (-p PID)" in doctor
     assert all(text in doctor for text in has), doctor
     assert not [text for text in lacks if text in doctor + trace]
@@ -77,7 +77,7 @@ def test_where_no_memory_can_be_shared_the_agent_alone_records_nothing_and_says_
     doctor = said(tracing.command(tmp_path, machine.GPUTRACE, "doctor", preexec_fn=refused))
     assert "no memory can be shared (memfd_create, F_SEAL_FUTURE_WRITE; Linux 5.1): Function not implemented" in doctor
     alone = tracing.command(tmp_path, machine.GPUTRACE, "--way", "agent", "--", "true", preexec_fn=refused)
-    assert "no memory can be shared with the agents: Function not implemented" in said(alone.must_be(1))
+    assert "no memory can be shared with the agents: Function not implemented" in said(alone.must_be(tracing.OWN_FAILURE))
 
 
 MAPS = """import mmap, sys
@@ -137,12 +137,12 @@ def test_a_process_that_has_ended_and_that_nobody_has_waited_for_is_said_to_have
 
 
 @pytest.mark.parametrize("arguments, code, has", [
-    (["--", "report", "all.gpt"], 1, "report: a subcommand comes first, its options after it: gputrace report ..."),
+    (["--", "report", "all.gpt"], 127, "report: a subcommand comes first, its options after it: gputrace report ..."),
     (["-o", "of-%p.json", "--", "true"], 0, "of-%p.json: no process made a CUDA call or reported ops, so there is no file"),
-    (["--", "train.py"], 1, "train.py: command not found in PATH: name it with its path, or after its interpreter (python train.py)"),
-    (["--", "/etc/passwd"], 1, "/etc/passwd: cannot be executed: Permission denied: name its interpreter before it (python /etc/passwd)"),
+    (["--", "train.py"], 127, "train.py: command not found in PATH: name it with its path, or after its interpreter (python train.py)"),
+    (["--", "/etc/passwd"], 126, "/etc/passwd: cannot be executed: Permission denied: name its interpreter before it (python /etc/passwd)"),
     (["-p", "4194303"], 1, "--pid 4194303: no such process: ps -e lists those that run"),
-    (["-o", "/nowhere/of.json", "--", "true"], 1, "its directory does not exist: make it first"),
+    (["-o", "/nowhere/of.json", "--", "true"], tracing.OWN_FAILURE, "its directory does not exist: make it first"),
     (["report", "/dev/zero"], 1, "/dev/zero: is not a regular file, as a log is: gputrace -o FILE.gpt records one")],
                          ids=("subcommand after --", "no process", "not in PATH", "no program", "no pid", "no folder", "no log"))
 def test_what_could_not_be_done_is_said_with_the_reason_and_what_to_do(tmp_path, arguments, code, has):
@@ -150,7 +150,7 @@ def test_what_could_not_be_done_is_said_with_the_reason_and_what_to_do(tmp_path,
 
 
 def test_where_no_temporary_log_can_be_written_the_folder_is_named(tmp_path):
-    done = tracing.command(tmp_path, *NO_ROOM, machine.GPUTRACE, "--", "true").must_be(1)
+    done = tracing.command(tmp_path, *NO_ROOM, machine.GPUTRACE, "--", "true").must_be(tracing.OWN_FAILURE)
     assert "/var/tmp: no log can be written there: Read-only file system" in said(done)
 
 

@@ -226,14 +226,11 @@ def test_a_command_goes_on_by_itself_after_the_duration(tmp_path):
     program = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")
     command = [machine.GPUTRACE, "-d", "500ms", "-o", tmp_path / "trace.json", "--", *program]
     with tracing.Running(command, tmp_path) as running:
-        pid = int(running.wait_line("ready").split()[1])
-        running.process.wait(tracing.PATIENCE_S)
-        assert running.process.returncode == 0
+        running.wait_line("goes on: gputrace ends with it", "stderr")
+        assert (tmp_path / "trace.json").exists()
         running.ask("steps 3")
         running.ask(f"truth {tmp_path}/program.json")
-        running.process.stdin.close()
-        running.process.stdin = None
-        assert reap(pid) == 0
+        running.end().must_be(0)
     assert reading.program(tmp_path / "program.json")["stacks"]
 
 

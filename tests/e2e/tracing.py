@@ -22,6 +22,8 @@ PATIENCE_S = 300
 PR_SET_CHILD_SUBREAPER = 36
 ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
+OWN_FAILURE = 125  # exit status of a gputrace with a command that fails itself
+
 AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 
 DROPPED = ("SUDO_UID", "SUDO_GID", "NO_COLOR", "CUDA_INJECTION64_PATH", "LD_PRELOAD", "GPUTRACE_AGENT",

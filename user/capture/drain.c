@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -22,6 +23,10 @@
 #define SECOND_NS 1000000000ull
 
 #define POLL_IDLE_MS 20
+
+/* Between two calls of `meanwhile`. */
+#define MEANWHILE_NS 20000000L
+
 #define POLL_BUSY_MS 5
 #define POLL_FULL_MS 1
 
@@ -217,9 +222,6 @@ static void *drain_main(void *context)
 		uint64_t asked = begin_pass(drain, &finish), count;
 		int64_t bytes = empty_ring(drain);
 
-		/* A single pass takes only what was there when it began. */
-		while (finish && bytes > 0)
-			bytes = empty_ring(drain);
 		flush_now_and_then(drain);
 		end_pass(drain, asked, finish);
 		if (!finish)
@@ -335,31 +337,48 @@ void drain_done(const struct gpt_record *record)
 	notices_done(record);
 }
 
+size_t drain_queued(const struct drain *drain)
+{
+	return notices_count(drain->notices);
+}
+
 uint64_t drain_refused(struct drain *drain)
 {
 	return notices_refused(drain->notices);
 }
 
-void drain_sync(struct drain *drain)
+/* Waits for a pass that begins after this call: it takes what is in the ring now, and no more. */
+void drain_sync(struct drain *drain, void (*meanwhile)(void *context), void *context)
 {
 	uint64_t asked;
 
 	pthread_mutex_lock(&drain->lock);
 	asked = ++drain->asked;
 	wake(drain);
-	while (drain->answered < asked && !drain->ended)
-		pthread_cond_wait(&drain->passed, &drain->lock);
+	while (drain->answered < asked && !drain->ended) {
+		struct timespec until;
+
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += MEANWHILE_NS;
+		until.tv_sec += until.tv_nsec / (long)SECOND_NS;
+		until.tv_nsec %= (long)SECOND_NS;
+		if (!pthread_cond_timedwait(&drain->passed, &drain->lock, &until) || !meanwhile)
+			continue;
+		pthread_mutex_unlock(&drain->lock);
+		meanwhile(context);
+		pthread_mutex_lock(&drain->lock);
+	}
 	pthread_mutex_unlock(&drain->lock);
 }
 
-void drain_finish(struct drain *drain)
+void drain_finish(struct drain *drain, void (*meanwhile)(void *context), void *context)
 {
 	if (!drain->started)
 		return;
 	pthread_mutex_lock(&drain->lock);
 	drain->finish = true;
-	wake(drain);
 	pthread_mutex_unlock(&drain->lock);
+	drain_sync(drain, meanwhile, context);
 	pthread_join(drain->thread, NULL);
 	drain->started = false;
 }
@@ -396,7 +415,7 @@ void drain_close(struct drain *drain)
 {
 	if (!drain)
 		return;
-	drain_finish(drain);
+	drain_finish(drain, NULL, NULL);
 	if (drain->epoll >= 0)
 		close(drain->epoll);
 	if (drain->wake >= 0)

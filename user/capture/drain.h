@@ -8,6 +8,7 @@
 #define GPUTRACE_CAPTURE_DRAIN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <gputrace/record.h>
@@ -48,11 +49,17 @@ void drain_done(const struct gpt_record *record);
 /* Records that did not fit into the queue since the last call; they are in the log. */
 uint64_t drain_refused(struct drain *drain);
 
-/* Returns when all that was in the ring at the time of the call is in log and queue. */
-void drain_sync(struct drain *drain);
+/* The number of records in the queue. */
+size_t drain_queued(const struct drain *drain);
 
-/* Takes what is left, and ends the thread.  To be called when nothing sends any more. */
-void drain_finish(struct drain *drain);
+/*
+ * Returns when all that was in the ring at the time of the call is in log and queue. Calls meanwhile(context) now and
+ * then until that, unless it is NULL.
+ */
+void drain_sync(struct drain *drain, void (*meanwhile)(void *context), void *context);
+
+/* The same, and ends the thread. */
+void drain_finish(struct drain *drain, void (*meanwhile)(void *context), void *context);
 
 /* Negative errno, 0: none. *of_log: it is the log's; the ring is emptied all the same. */
 int drain_error(const struct drain *drain, bool *of_log);

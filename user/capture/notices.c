@@ -20,7 +20,7 @@ struct notice {
 struct notices {
 	pthread_mutex_t lock; /* guards all that follows */
 	struct notice *first, *last;
-	size_t bulk_bytes, plain_bytes;
+	size_t count, bulk_bytes, plain_bytes;
 	uint64_t refused;
 	int fd;
 };
@@ -129,6 +129,7 @@ static void append(struct notices *notices, struct notice *notice)
 	else
 		notices->first = notice;
 	notices->last = notice;
+	notices->count++;
 }
 
 void notices_put(struct notices *notices, const struct gpt_record *record)
@@ -159,6 +160,7 @@ const struct gpt_record *notices_take(struct notices *notices)
 		notices->first = notice->next;
 		if (!notices->first)
 			notices->last = NULL;
+		notices->count--;
 		*(notice->bulk ? &notices->bulk_bytes : &notices->plain_bytes) -= bytes_of(notice);
 	} else {
 		/* Under the lock: the next notices_put makes it readable again. */
@@ -172,6 +174,16 @@ void notices_done(const struct gpt_record *record)
 {
 	if (record)
 		free((char *)(uintptr_t)record - offsetof(struct notice, record));
+}
+
+size_t notices_count(struct notices *notices)
+{
+	size_t count;
+
+	pthread_mutex_lock(&notices->lock);
+	count = notices->count;
+	pthread_mutex_unlock(&notices->lock);
+	return count;
 }
 
 uint64_t notices_refused(struct notices *notices)

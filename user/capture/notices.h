@@ -7,6 +7,7 @@
 #define GPUTRACE_CAPTURE_NOTICES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <gputrace/record.h>
@@ -33,6 +34,9 @@ void notices_put(struct notices *notices, const struct gpt_record *record);
 /* The oldest record, valid until notices_done; NULL: none. */
 const struct gpt_record *notices_take(struct notices *notices);
 void notices_done(const struct gpt_record *record);
+
+/* How many can be taken now. */
+size_t notices_count(struct notices *notices);
 
 /* How many were refused since the last call. */
 uint64_t notices_refused(struct notices *notices);

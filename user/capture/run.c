@@ -30,7 +30,7 @@
 /* The longest time for records of the queue between two checks of signals and of the end. */
 #define HEAR_NS (10 * MILLISECOND_NS)
 
-/* How long a command that was sent Ctrl-C by the terminal may take to end by itself. */
+/* How long a command that got a signal to end may take for that before the trace ends without it. */
 #define COMMAND_GRACE_NS (3 * SECOND_NS)
 
 /* How long after a cycle its GPU work is recorded, unless the work goes on for long. */
@@ -58,7 +58,8 @@ struct run {
 	uint64_t refused;	  /* records that attach/ did not get */
 	uint64_t heard_ns;	  /* attach/ got all that was in the queue at this time */
 	bool command_over;	  /* it has ended, and a message says if another process goes on */
-	uint64_t give_up_ns;	  /* set by Ctrl-C while the command still runs; 0: not set */
+	uint64_t give_up_ns;	  /* set by a signal while the command still runs; 0: not set */
+	bool from_terminal;	  /* that was Ctrl-C */
 	uint32_t cycles_reported; /* to cycles_over */
 	uint64_t cycle_due_ns;	  /* when to report more; 0: no more to report */
 	bool ended;
@@ -83,45 +84,98 @@ static void check_drain(struct run *run)
 		end_run(run, of_log ? GPT_END_DISK : GPT_END_ERROR, error);
 }
 
-/* Hands queued records to attach/, for HEAR_NS at most; true when there may be more. */
-static bool hear(struct run *run)
+/* Hands `most` queued records to attach/, for HEAR_NS at most; returns how many that were. */
+static size_t hear(struct run *run, size_t most)
 {
 	uint64_t begin_ns = monotonic_ns();
 	const struct gpt_record *record;
 	uint64_t refused;
+	size_t heard = 0;
 
-	while ((record = drain_take(run->drain))) {
+	while (heard < most && monotonic_ns() - begin_ns <= HEAR_NS && (record = drain_take(run->drain))) {
 		attach_notice(run->attach, record);
 		drain_done(record);
-		if (monotonic_ns() - begin_ns > HEAR_NS)
-			return true;
+		heard++;
 	}
 	refused = drain_refused(run->drain);
 	if (refused)
 		attach_missed(run->attach, refused);
 	run->refused += refused;
-	return false;
+	return heard;
 }
 
-/* The same, and sets heard_ns when the queue is empty. */
+/* Hands over what is queued, for HEAR_NS at most; true when there may be more, else sets heard_ns. */
 static bool hear_all(struct run *run)
 {
 	uint64_t begin_ns = monotonic_ns();
-	bool more = hear(run);
 
-	if (!more)
-		run->heard_ns = begin_ns;
-	return more;
+	hear(run, SIZE_MAX);
+	if (drain_queued(run->drain))
+		return true;
+	run->heard_ns = begin_ns;
+	return false;
 }
 
-/* Returns when all that the ring has now is in the log, and attach/ has got its part. */
-static void drain_for_attach(void *context)
+/* The command while it lives, else 0. */
+static pid_t live_command(const struct run *run)
+{
+	const struct run_options *options = run->options;
+
+	return options->command_ended && !options->command_ended(options->context) ? options->command_pid : 0;
+}
+
+static void check_signals(struct run *run, uint64_t now_ns)
+{
+	pid_t command = live_command(run);
+	struct stop_signals taken = stop_signals_take(run->options->signals_fd, command);
+
+	if (!taken.count)
+		return;
+	if (run->give_up_ns)
+		run->result->abandoned = !run->options->command_has_terminal;
+	/* The command got the same signal: the trace waits for its end. */
+	if (command && !run->give_up_ns) {
+		run->give_up_ns = now_ns + COMMAND_GRACE_NS;
+		run->from_terminal = taken.from_terminal;
+	} else {
+		end_run(run, GPT_END_INTERRUPTED, 0);
+	}
+}
+
+/* The same once the recording has ended: the first signal may be only for the command, a second one is not. */
+static void check_signals_at_end(struct run *run)
+{
+	pid_t command = live_command(run);
+
+	if (!stop_signals_take(run->options->signals_fd, command).count)
+		return;
+	if (run->result->signalled || !command)
+		run->result->abandoned = true;
+	run->result->signalled = true;
+}
+
+static void on_wait(void *context)
 {
 	struct run *run = context;
 
-	drain_sync(run->drain);
-	while (hear(run))
-		;
+	if (run->ended)
+		check_signals_at_end(run);
+	else
+		check_signals(run, monotonic_ns());
+}
+
+/*
+ * Returns when all that the ring has now is in the log, and attach/ has got its part. What arrives meanwhile is for the
+ * next call: an agent that goes on writing does not keep the caller here.
+ */
+static void drain_for_attach(void *context)
+{
+	struct run *run = context;
+	size_t left;
+
+	drain_sync(run->drain, on_wait, run);
+	for (left = drain_queued(run->drain); left; left -= hear(run, left))
+		on_wait(run);
 }
 
 static uint64_t own_cpu_ns(void)
@@ -172,21 +226,6 @@ static void every_second(struct run *run, uint64_t now_ns)
 	run->next_second_ns = now_ns + SECOND_NS;
 }
 
-static void check_signals(struct run *run, uint64_t now_ns)
-{
-	struct stop_signals taken = stop_signals_take(run->options->signals_fd);
-
-	if (!taken.count)
-		return;
-	if (run->give_up_ns)
-		run->result->abandoned = !run->options->command_has_terminal;
-	/* The command got the same Ctrl-C: the trace waits for its end. */
-	if (taken.from_terminal && run->options->command_ended && !run->give_up_ns)
-		run->give_up_ns = now_ns + COMMAND_GRACE_NS;
-	else
-		end_run(run, GPT_END_INTERRUPTED, 0);
-}
-
 /* A launcher may end before the processes it started: true when none of those is alive. */
 static bool all_of_command_ended(struct run *run)
 {
@@ -219,7 +258,7 @@ static void check_end(struct run *run, uint64_t now_ns)
 
 	if (all_of_command_ended(run) || (run->command_over && interrupted))
 		end_run(run, interrupted ? GPT_END_INTERRUPTED : GPT_END_TARGETS_GONE, 0);
-	else if (interrupted && now_ns >= run->give_up_ns && options->command_has_terminal)
+	else if (interrupted && now_ns >= run->give_up_ns && options->command_has_terminal && run->from_terminal)
 		command_survives(run);
 	else if (interrupted && now_ns >= run->give_up_ns)
 		end_run(run, GPT_END_INTERRUPTED, 0);
@@ -365,12 +404,14 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	if (err)
 		goto cleanup;
 	record_until_end(&run);
+	result->signalled = run.give_up_ns || result->reason == GPT_END_INTERRUPTED;
 	end_ns = drain_end(drain, 0);
 	attach_stop(attach, AGENT_STOP_MS, drain_for_attach, &run);
 	/* With the probes gone, this takes the last records. */
-	drain_finish(drain);
-	while (hear(&run))
-		;
+	drain_finish(drain, on_wait, &run);
+	do
+		on_wait(&run);
+	while (hear(&run, SIZE_MAX));
 	check_drain(&run);
 	append_clock(&run);
 	finish_log(&run, end_ns);

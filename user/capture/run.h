@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <gputrace/record.h>
 
@@ -24,6 +25,7 @@ struct run_options {
 	int (*begin)(void *context);
 	/* Whether the command that gputrace started has ended; NULL when there is none. */
 	bool (*command_ended)(void *context);
+	pid_t command_pid; /* signals are passed on to it */
 	const char *command_name;
 	bool command_has_terminal; /* it reads the terminal: a Ctrl-C that it survives was meant for it */
 	/*
@@ -37,6 +39,7 @@ struct run_options {
 struct run_result {
 	enum gpt_end_reason reason;
 	bool abandoned; /* a second signal came: no outputs wanted */
+	bool signalled; /* a signal to end came: the next one means that no outputs are wanted */
 	int error;	/* negative errno of what ended the trace early: the log, the ring buffer, begin() */
 	uint64_t calls; /* records of calls taken */
 	uint64_t lost;	/* records of any kind that did not fit the ring buffer */

@@ -1,10 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A signalfd; decides nothing. */
+/* A signalfd, and kill(2); decides nothing. */
 #include "capture/signals.h"
 
 #include <errno.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+const int passed_signals[PASSED_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH};
+
+bool signal_ends_trace(int number)
+{
+	return number == SIGINT || number == SIGTERM || number == SIGHUP;
+}
+
+/* Whether the terminal sent it to the process, too. At a hangup only the leader of the session gets SIGHUP. */
+static bool has_reached(pid_t process, int number, int code)
+{
+	return code == SI_KERNEL && getpgid(process) == getpgrp() && !(number == SIGHUP && getsid(0) == getpid());
+}
+
+void signal_pass_on(pid_t process, int number, int code)
+{
+	if (!has_reached(process, number, code))
+		(void)kill(process, number); /* fails only for a program with more rights than gputrace */
+}
 
 /* nohup(1) ignores SIGHUP: the trace must outlive its terminal. A signalfd reports a blocked signal even if ignored. */
 static bool is_ignored(int number)
@@ -14,16 +33,16 @@ static bool is_ignored(int number)
 	return !sigaction(number, NULL, &action) && action.sa_handler == SIG_IGN;
 }
 
-int stop_signals_open(sigset_t *old)
+int stop_signals_open(bool with_command, sigset_t *old)
 {
 	sigset_t mask;
 	int fd;
 
 	sigemptyset(&mask);
-	sigaddset(&mask, SIGINT);
-	sigaddset(&mask, SIGTERM);
-	if (!is_ignored(SIGHUP))
-		sigaddset(&mask, SIGHUP);
+	for (size_t i = 0; i < PASSED_SIGNALS; i++)
+		if ((with_command || signal_ends_trace(passed_signals[i])) &&
+		    !(passed_signals[i] == SIGHUP && is_ignored(SIGHUP)))
+			sigaddset(&mask, passed_signals[i]);
 	if (sigprocmask(SIG_BLOCK, &mask, old) < 0)
 		return -errno;
 	fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -36,14 +55,18 @@ int stop_signals_open(sigset_t *old)
 	return fd;
 }
 
-struct stop_signals stop_signals_take(int fd)
+struct stop_signals stop_signals_take(int fd, pid_t command)
 {
 	struct stop_signals taken = {0};
 	struct signalfd_siginfo info;
 
 	while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		taken.count++;
-		if (info.ssi_signo == SIGINT && info.ssi_code == SI_KERNEL)
+		int number = (int)info.ssi_signo;
+
+		if (command)
+			signal_pass_on(command, number, info.ssi_code);
+		taken.count += signal_ends_trace(number);
+		if (number == SIGINT && info.ssi_code == SI_KERNEL)
 			taken.from_terminal = true;
 	}
 	return taken;

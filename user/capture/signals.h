@@ -1,22 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* SIGINT, SIGTERM and SIGHUP as something to poll while a trace runs. */
+/* Signals as something to poll while a trace runs, and passing them on to the command. */
 #ifndef GPUTRACE_SIGNALS_H
 #define GPUTRACE_SIGNALS_H
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 
-/* Blocks the three signals (not a SIGHUP that is ignored) and returns a file descriptor for them, or -errno; *old is
- * the mask before. */
-int stop_signals_open(sigset_t *old);
+/* SIGINT, SIGTERM and SIGHUP end a trace. */
+bool signal_ends_trace(int number);
+
+/* Those three, and the ones that are only for a command: SIGQUIT, SIGUSR1, SIGUSR2 and SIGWINCH. */
+#define PASSED_SIGNALS 7
+extern const int passed_signals[PASSED_SIGNALS];
+
+/*
+ * Sends the signal to the process, a child of the caller that has not been waited for.  code: si_code of the signal
+ * that the caller got.  What a terminal sent to the caller's whole process group has reached the process already.  A
+ * signal handler may call it.
+ */
+void signal_pass_on(pid_t process, int number, int code);
+
+/*
+ * Blocks the signals that end a trace, with_command also the other ones (not a SIGHUP that is ignored), and returns a
+ * file descriptor for them, or -errno; *old is the mask before.
+ */
+int stop_signals_open(bool with_command, sigset_t *old);
 
 struct stop_signals {
-	unsigned count;	    /* taken now */
+	unsigned count;	    /* of those that end a trace, taken now */
 	bool from_terminal; /* Ctrl-C: every process of the foreground group got it, the traced command too */
 };
 
-/* Takes what is pending; never waits. */
-struct stop_signals stop_signals_take(int fd);
+/* Takes what is pending, and passes it on to the command, unless that is 0; never waits. */
+struct stop_signals stop_signals_take(int fd, pid_t command);
 
 /* Unblocks them again: what is still pending is delivered now. */
 void stop_signals_close(int fd, const sigset_t *old);

@@ -22,6 +22,7 @@
 #include "cmd/agent_path.h"
 #include "cmd/caller.h"
 #include "cmd/commands.h"
+#include "cmd/interrupt.h"
 #include "cmd/privileges.h"
 
 #define INJECTION "CUDA_INJECTION64_PATH"
@@ -31,8 +32,17 @@
 /* exec is immediate unless a file server is slow; if it takes longer its failure shows in the exit status. */
 #define EXEC_WAIT_MS 5000
 
-/* A shell's exit status when a command cannot be executed. */
-#define EXIT_NOT_EXECUTED 127
+/* A shell's exit status when a command cannot be executed, is not found, was killed (and the signal). */
+#define STATUS_NOT_EXECUTABLE 126
+#define STATUS_NOT_FOUND 127
+#define STATUS_KILLED 128
+
+static bool ignores_children;
+
+void command_keep_statuses(void)
+{
+	ignores_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
+}
 
 static int check_executable(const char *path)
 {
@@ -131,10 +141,15 @@ static void set_agent(const struct command_options *options)
 		setenv(RANGES, options->agent_path, 1);
 }
 
+static int status_not_executed(int error)
+{
+	return error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+}
+
 static void __attribute__((noreturn)) fail_child(int failed, int error)
 {
 	(void)!write(failed, &error, sizeof(error));
-	_exit(EXIT_NOT_EXECUTED);
+	_exit(status_not_executed(error));
 }
 
 static void __attribute__((noreturn)) run_child(const struct command_options *options, int go, int failed)
@@ -147,7 +162,7 @@ static void __attribute__((noreturn)) run_child(const struct command_options *op
 		got = read(go, &byte, 1);
 	while (got < 0 && errno == EINTR);
 	if (got != 1)
-		_exit(EXIT_NOT_EXECUTED);
+		_exit(STATUS_NOT_FOUND);
 	if (privileges_of_file())
 		privileges_drop();
 	err = options->caller ? caller_become(options->caller) : 0;
@@ -160,6 +175,8 @@ static void __attribute__((noreturn)) run_child(const struct command_options *op
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
+	if (ignores_children)
+		signal(SIGCHLD, SIG_IGN);
 	sigprocmask(SIG_SETMASK, options->signals, NULL);
 	execvp(options->argv[0], options->argv);
 	fail_child(failed, errno);
@@ -223,33 +240,54 @@ bool command_has_ended(struct command *command)
 	if (command->ended || !command->pid || waitid(P_PID, (id_t)command->pid, &info, WEXITED | WNOHANG | WNOWAIT) ||
 	    !info.si_pid || (info.si_code != CLD_EXITED && info.si_code != CLD_KILLED && info.si_code != CLD_DUMPED))
 		return command->ended;
+	/* Before its pid is free for another process. */
+	interrupt_pass_on_end();
 	command->ended = waitpid(command->pid, &command->status, WNOHANG) == command->pid;
 	return command->ended;
 }
 
-/* A shell would take the terminal away from the command when gputrace ends. */
-void command_leave_terminal(struct command *command, bool interrupted)
+bool command_runs(struct command *command)
 {
-	if (!interrupted || !command->pid || command_has_ended(command) || !isatty(STDIN_FILENO) ||
-	    tcgetpgrp(STDIN_FILENO) != getpgrp())
-		return;
-	msg_info("%s (pid %d) has the terminal: gputrace ends with it", command->argv[0], (int)command->pid);
-	signal(SIGINT, SIG_IGN); /* it is for the command */
-	while (waitpid(command->pid, &command->status, 0) < 0 && errno == EINTR)
+	return command->pid && command->go < 0 && !command->exec_errno && !command_has_ended(command);
+}
+
+void command_await(struct command *command)
+{
+	siginfo_t info;
+
+	while (!command_has_ended(command) &&
+	       (!waitid(P_PID, (id_t)command->pid, &info, WEXITED | WNOWAIT) || errno == EINTR))
 		;
-	command->ended = true;
 }
 
 const char *command_failure(const struct command *command, char *buffer, size_t size)
 {
+	int status = WEXITSTATUS(command->status);
+	const char *name;
+
 	if (!command->ended || command->status == 0)
 		return NULL;
-	if (WIFSIGNALED(command->status))
-		snprintf(buffer, size, "was killed by signal %d (%s)", WTERMSIG(command->status),
+	if (WIFSIGNALED(command->status)) {
+		name = sigabbrev_np(WTERMSIG(command->status));
+		snprintf(buffer, size, "was killed by %s%s (%s)", name ? "SIG" : "a signal", name ? name : "",
 			 strsignal(WTERMSIG(command->status)));
+		return buffer;
+	}
+	name = status > STATUS_KILLED ? sigabbrev_np(status - STATUS_KILLED) : NULL;
+	if (name)
+		snprintf(buffer, size, "exited with status %d, as a shell does after SIG%s", status, name);
 	else
-		snprintf(buffer, size, "exited with status %d", WEXITSTATUS(command->status));
+		snprintf(buffer, size, "exited with status %d", status);
 	return buffer;
+}
+
+int command_exit_status(const struct command *command)
+{
+	if (command->exec_errno)
+		return status_not_executed(command->exec_errno);
+	if (!command->ended)
+		return 0;
+	return WIFSIGNALED(command->status) ? STATUS_KILLED + WTERMSIG(command->status) : WEXITSTATUS(command->status);
 }
 
 void command_close(struct command *command)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The command of `gputrace -- COMMAND`: forked early, held until the probes are in place, then run as the user
- * and in the directory in which gputrace was started.  gputrace never kills it.
+ * and in the directory in which gputrace was started.  gputrace never kills it, and ends after it.
  */
 #ifndef GPUTRACE_COMMAND_H
 #define GPUTRACE_COMMAND_H
@@ -34,6 +34,12 @@ struct command_options {
 	const struct caller *caller; /* the user that it runs as, NULL: as gputrace */
 };
 
+/*
+ * To be called first: from here on the statuses of children are kept, also where SIGCHLD is ignored, as below some
+ * servers. The command has it ignored again.
+ */
+void command_keep_statuses(void);
+
 /* 0 when the shell's rules find an executable file for argv[0], else -ENOENT or -EACCES; path NULL: PATH. */
 int command_check(const char *name, const char *path);
 
@@ -48,14 +54,18 @@ int command_release(struct command *command);
 /* True when it has ended; never waits. */
 bool command_has_ended(struct command *command);
 
-/*
- * After a trace that the user has interrupted: waits for a command that reads the terminal, so that it does not lose
- * the terminal to the shell.
- */
-void command_leave_terminal(struct command *command, bool interrupted);
+/* True when it was released, could be executed, and has not ended; never waits. */
+bool command_runs(struct command *command);
 
-/* Describes a failed end ("exited with status 1", "was killed by signal 9 (Killed)"); NULL: it ended well. */
+/* Waits until it has ended; signals are no longer passed on to it then (interrupt.h). */
+void command_await(struct command *command);
+
+/* Describes a failed end ("exited with status 1", "was killed by SIGKILL (Killed)"); NULL: it ended well. */
 const char *command_failure(const struct command *command, char *buffer, size_t size);
+
+/* As a shell's $?: of a command that has ended its status, or 128 and the signal; of one that could not be executed 126
+ * or 127; else 0. */
+int command_exit_status(const struct command *command);
 
 /* A command that was not released exits; one that runs goes on. */
 void command_close(struct command *command);

@@ -6,8 +6,8 @@
 #include "cmd/exit_code.h"
 #include "cmd/options/options.h"
 
-/* The live trace: record into a log, then deliver from it. */
-enum exit_code record_command(const struct options *options);
+/* The live trace: record into a log, then deliver from it. Returns the exit status, which may be the command's. */
+int record_command(const struct options *options);
 
 /* `gputrace report` and `gputrace export`: outputs from a log. */
 enum exit_code report_command(const struct options *options);

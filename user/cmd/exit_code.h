@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* gputrace's exit codes; docs/gputrace.1 says when each is used. */
+/* gputrace's exit codes; docs/gputrace.1 says when each is used. With a COMMAND they are COMMAND's (record.c). */
 #ifndef GPUTRACE_EXIT_CODE_H
 #define GPUTRACE_EXIT_CODE_H
 
@@ -10,6 +10,8 @@ enum exit_code {
 	EXIT_INCOMPLETE = 3,
 	EXIT_ABOVE = 4,	       /* diff: more than --fail-above */
 	EXIT_STANDS_STILL = 4, /* dump: a process makes no progress */
+	/* With a COMMAND instead of EXIT_FAILED, which may be COMMAND's own; as of env(1), timeout(1), docker run. */
+	EXIT_OWN_FAILURE = 125,
 };
 
 #endif

@@ -8,19 +8,48 @@
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-static atomic_int own; /* lock-free, as a handler needs it */
+#include "capture/signals.h"
+
+/* All lock-free, as a handler needs it. */
+static atomic_int own;
 static atomic_int *interrupted = &own;
+static atomic_int command; /* 0: signals are passed on to no process */
+static atomic_int owner;   /* the process whose child the command is: it decides, and a fork of it does nothing */
+static atomic_bool signalled;
 static struct cancel cancel = {.flag = &own, .fd = -1};
 
-static void on_signal(int signal_number)
+static bool lives(pid_t child)
 {
+	siginfo_t info = {0};
+
+	return !waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) && !info.si_pid;
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	pid_t child = atomic_load(&command);
 	int error = errno;
 	uint64_t one = 1;
 
+	if (child && atomic_load(&owner) != getpid())
+		return;
+	if (child && lives(child)) {
+		signal_pass_on(child, number, info->si_code);
+		if (!signal_ends_trace(number) || !atomic_exchange(&signalled, true))
+			goto out;
+	} else if (number == SIGQUIT || signal_ends_trace(number)) {
+		signal(number, SIG_DFL);
+	}
+	if (number == SIGQUIT)
+		raise(number);
+	if (!signal_ends_trace(number))
+		goto out;
 	atomic_store(interrupted, 1);
 	(void)!write(cancel.fd, &one, sizeof(one));
+out:
 	errno = error;
 }
 
@@ -33,25 +62,42 @@ static void share_flag(void)
 		cancel.flag = interrupted = shared;
 }
 
+static void handle(int number)
+{
+	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART}, old;
+
+	/* What nohup(1) or a shell's background job ignores stays ignored. */
+	if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+		sigaction(number, &action, NULL);
+}
+
 void interrupt_watch(void)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
-
 	if (cancel.fd >= 0)
 		return;
 	share_flag();
 	/* Never read, so it stays readable. */
 	cancel.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		struct sigaction old;
-
-		/* What nohup(1) or a shell's background job ignores stays ignored. */
-		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-			sigaction(signals[i], &action, NULL);
-	}
+	for (size_t i = 0; i < PASSED_SIGNALS; i++)
+		if (signal_ends_trace(passed_signals[i]))
+			handle(passed_signals[i]);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+}
+
+void interrupt_pass_on(pid_t child, bool was_signalled)
+{
+	atomic_store(&signalled, was_signalled);
+	atomic_store(&owner, getpid());
+	atomic_store(&command, child);
+	for (size_t i = 0; i < PASSED_SIGNALS; i++)
+		if (!signal_ends_trace(passed_signals[i]))
+			handle(passed_signals[i]);
+}
+
+void interrupt_pass_on_end(void)
+{
+	atomic_store(&command, 0);
 }
 
 const struct cancel *interrupt(void)

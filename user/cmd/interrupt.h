@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Ctrl-C while outputs are being made. */
+/* Signals while outputs are being made, and until the command ends. */
 #ifndef GPUTRACE_INTERRUPT_H
 #define GPUTRACE_INTERRUPT_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/cancel.h"
 
@@ -12,6 +13,16 @@
  * become errors of write(2).
  */
 void interrupt_watch(void);
+
+/*
+ * From here on signals (capture/signals.h) are passed on to the command, a child that only the caller waits for. While
+ * it lives the first signal to end is only for the command, the second one also cancels, and none ends the program.
+ * signalled: the first one has come already.
+ */
+void interrupt_pass_on(pid_t command, bool signalled);
+
+/* Passes on no more. To be called when the command has ended, before it is waited for: then its pid is free. */
+void interrupt_pass_on_end(void);
 
 /* The cancel that a signal sets. */
 const struct cancel *interrupt(void);

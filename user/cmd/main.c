@@ -6,8 +6,10 @@
 
 #include "attach/inject/lend.h"
 #include "cmd/options/command_line.h"
+#include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/confine.h"
+#include "cmd/first_process.h"
 #include "cmd/privileges.h"
 
 /* Whether the subcommand only reads files: with the rights of the user who runs it, without gputrace's capabilities. */
@@ -27,7 +29,7 @@ static bool only_reads(const struct options *options)
 	}
 }
 
-static enum exit_code run(const struct options *options)
+static int run(const struct options *options)
 {
 	switch (options->subcommand) {
 	case SUBCOMMAND_RECORD:
@@ -42,7 +44,7 @@ static enum exit_code run(const struct options *options)
 	case SUBCOMMAND_MERGE:
 		return merge_command(options);
 	case SUBCOMMAND_WHY:
-		return options->log ? report_command(options) : record_command(options);
+		return options->log ? (int)report_command(options) : record_command(options);
 	case SUBCOMMAND_VIEW:
 		return view_command(options);
 	case SUBCOMMAND_DUMP:
@@ -64,11 +66,12 @@ static enum exit_code run(const struct options *options)
 int main(int argc, char **argv)
 {
 	struct options options;
-	enum exit_code code;
+	int code;
 	char why[512];
 
 	if (argc && !strcmp(argv[0], INJECT_LENDER))
 		return inject_lend_main(argc, argv);
+	command_keep_statuses();
 	/* Text is measured as the terminal shows it; numbers stay in the C locale, on which every format depends. */
 	setlocale(LC_CTYPE, "C.UTF-8");
 	if (options_parse(argc, argv, &options, why, sizeof(why))) {
@@ -81,6 +84,8 @@ int main(int argc, char **argv)
 		privileges_drop();
 		confine_reader(&options);
 	}
+	if (options.command)
+		first_process_split();
 	code = run(&options);
 	options_free(&options);
 	return code;

@@ -3,6 +3,8 @@
 #include "cmd/commands.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@
 #include "capture/signals.h"
 #include "cmd/agent_path.h"
 #include "cmd/caller.h"
+#include "cmd/first_process.h"
 #include "cmd/options/format.h"
 #include "cmd/interrupt.h"
 #include "cmd/outputs.h"
@@ -185,6 +188,7 @@ static int check_all(struct recording *recording)
 	if (options->command) {
 		recording->caller = options->as_root ? NULL : caller_find();
 		err = command_check(options->command[0], recording->caller ? recording->caller->path : NULL);
+		recording->command.exec_errno = -err;
 		if (err)
 			return refuse_command(options->command[0], err);
 	}
@@ -302,7 +306,9 @@ static int on_begin(void *context)
 	if (!recording->command.pid)
 		return 0;
 	err = command_release(&recording->command);
-	if (err)
+	if (!err)
+		first_process_set_command(recording->command.pid);
+	else
 		say_not_executed(recording->options->command[0], err);
 	return err;
 }
@@ -330,6 +336,7 @@ static int run_it(struct recording *recording)
 		.signals_fd = recording->signals,
 		.begin = on_begin,
 		.command_ended = recording->command.pid ? on_command_ended : NULL,
+		.command_pid = recording->command.pid,
 		.command_name = recording->command.pid ? recording->options->command[0] : NULL,
 		.command_has_terminal = isatty(STDIN_FILENO),
 		.cycles_over = recording->early.pid ? on_cycles_over : NULL,
@@ -354,7 +361,6 @@ static void close_all(struct recording *recording)
 	attach_close(recording->attach);
 	log_writer_close(recording->log);
 	log_file_close(&recording->file);
-	command_close(&recording->command);
 	if (recording->signals >= 0)
 		stop_signals_close(recording->signals, &recording->old_signals);
 	free(recording->agent_path);
@@ -362,7 +368,37 @@ static void close_all(struct recording *recording)
 	caller_free(recording->caller);
 }
 
-enum exit_code record_command(const struct options *options)
+/* Waits for a command that runs on after the trace: if gputrace ended before it as a container's first process, or as
+ * what that waits for, the kernel would kill it. */
+static void stay_with_command(struct recording *recording)
+{
+	struct command *command = &recording->command;
+	int nowhere;
+
+	if (!command_runs(command))
+		return;
+	msg_info("%s (pid %d) goes on: gputrace ends with it", command->argv[0], (int)command->pid);
+	/* Who reads an export from a pipe waits for its end. */
+	nowhere = options_use_stdout(recording->options) ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
+	if (nowhere >= 0)
+		dup2(nowhere, STDOUT_FILENO);
+	malloc_trim(0);
+	command_await(command);
+	recording_say_command_end(recording);
+}
+
+/* The command's status, if it failed; else gputrace's own, which with a command has a number for its failure that few
+ * commands have. */
+static int exit_status(const struct recording *recording, enum exit_code code)
+{
+	int status = command_exit_status(&recording->command);
+
+	if (status || !recording->options->command)
+		return status ? status : (int)code;
+	return code == EXIT_FAILED ? EXIT_OWN_FAILURE : code;
+}
+
+int record_command(const struct options *options)
 {
 	struct recording recording = {
 		.options = options,
@@ -372,10 +408,11 @@ enum exit_code record_command(const struct options *options)
 	};
 	enum exit_code code = EXIT_FAILED;
 	bool refused;
+	int status;
 
 	if (check_all(&recording))
 		goto cleanup;
-	recording.signals = stop_signals_open(&recording.old_signals);
+	recording.signals = stop_signals_open(options->command != NULL, &recording.old_signals);
 	if (recording.signals < 0) {
 		msg_error("signals cannot be waited for: %s", strerror(-recording.signals));
 		goto cleanup;
@@ -402,13 +439,17 @@ enum exit_code record_command(const struct options *options)
 	recording_say_end(&recording);
 	privileges_drop();
 	interrupt_watch();
+	if (command_runs(&recording.command))
+		interrupt_pass_on(recording.command.pid, recording.result.signalled);
 	stop_signals_close(recording.signals, &recording.old_signals);
 	recording.signals = -1;
 	code = options->subcommand == SUBCOMMAND_TOP ? recording_result(&recording) : recording_deliver(&recording);
 	if (refused)
 		code = EXIT_FAILED;
-	command_leave_terminal(&recording.command, recording.result.reason == GPT_END_INTERRUPTED);
 cleanup:
 	close_all(&recording);
-	return code;
+	stay_with_command(&recording);
+	status = exit_status(&recording, code);
+	command_close(&recording.command);
+	return status;
 }

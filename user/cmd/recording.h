@@ -52,8 +52,11 @@ bool recording_lacks_python_calls(struct recording *recording, bool over);
 /* Prints what is traced, with -v also how; a warning if no CUDA library is there yet. */
 void recording_say_target(const struct recording *recording);
 
-/* Prints why the recording is over, and how the command ended. */
+/* Prints why the recording is over, and how the command ended if it has. */
 void recording_say_end(struct recording *recording);
+
+/* Prints how a command that has ended failed. */
+void recording_say_command_end(const struct recording *recording);
 
 /* EXIT_GOOD, or EXIT_FAILED if the recording ended by an error. */
 enum exit_code recording_result(const struct recording *recording);

@@ -11,8 +11,6 @@
 void recording_say_end(struct recording *recording)
 {
 	const struct run_result *result = &recording->result;
-	char buffer[128];
-	const char *failure;
 
 	if (result->reason == GPT_END_DISK)
 		msg_error("the log could not be written any further (%s): the trace ends here: -o takes a path on "
@@ -26,14 +24,15 @@ void recording_say_end(struct recording *recording)
 				 : "all cycles of --schedule are recorded");
 	else if (result->reason == GPT_END_TARGETS_GONE && !recording->command.pid)
 		msg_info("no traced process is left");
-	if (!recording->command.pid)
-		return;
-	if (!command_has_ended(&recording->command)) {
-		msg_info("%s (pid %d) goes on without gputrace", recording->options->command[0],
-			 (int)recording->command.pid);
-		return;
-	}
-	failure = command_failure(&recording->command, buffer, sizeof(buffer));
+	if (recording->command.pid && command_has_ended(&recording->command))
+		recording_say_command_end(recording);
+}
+
+void recording_say_command_end(const struct recording *recording)
+{
+	char buffer[128];
+	const char *failure = command_failure(&recording->command, buffer, sizeof(buffer));
+
 	if (failure)
 		msg_info("%s %s", recording->options->command[0], failure);
 }

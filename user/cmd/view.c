@@ -162,7 +162,7 @@ enum exit_code view_command(const struct options *options)
 		msg_error("view: cannot become the user who called sudo: %s", strerror(-err));
 		return EXIT_FAILED;
 	}
-	signals = stop_signals_open(&old);
+	signals = stop_signals_open(false, &old);
 	viewing.failed = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	viewing.view = view_new(options->log);
 	expect_span(&viewing);

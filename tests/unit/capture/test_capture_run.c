@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,6 +50,8 @@ static struct fake {
 	const struct gpt_record *on_stop;	 /* arrives while the probes are detached */
 	_Atomic(const struct gpt_record *) once; /* arrives at the next ring_consume */
 	const struct gpt_record *always;	 /* arrives at every ring_consume while probes are there */
+	bool never_stops;			 /* and also without them */
+	pid_t consumes_after;			 /* without probes ring_consume waits for this child's end */
 	bool schedule_is_over;
 	uint32_t cycles_over;
 	unsigned live; /* attach_live_processes */
@@ -62,6 +65,7 @@ static struct fake {
 	bool looks_into_log; /* at the first notice */
 	bool noticed_before_log;
 	unsigned signals_at_tick; /* raise() a SIGINT at this tick, 0: never */
+	bool raises_at_stop;	  /* and once the probes are detached */
 	int ring_error;
 	struct log_writer *log;
 	int log_fd;
@@ -93,7 +97,9 @@ int64_t ring_consume(struct ring *ring)
 		ring->record(ring->context, once);
 		return once->size;
 	}
-	if (fake.stopped || !fake.always)
+	if (fake.stopped && fake.consumes_after)
+		(void)waitid(P_PID, (id_t)fake.consumes_after, &(siginfo_t){0}, WEXITED | WNOWAIT);
+	if ((fake.stopped && !fake.never_stops) || !fake.always)
 		return 0;
 	ring->record(ring->context, fake.always);
 	return fake.always->size;
@@ -209,6 +215,8 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 	drain(drain_context);
 	fake.once = fake.on_stop;
 	fake.stopped = true;
+	if (fake.raises_at_stop)
+		raise(SIGINT);
 }
 
 /* ---- one run ----------------------------------------------------------------------------------- */
@@ -267,7 +275,7 @@ static struct outcome run(struct run_options options)
 	assert_true(outcome.fd >= 0);
 	fake.log = log_writer_open(outcome.fd);
 	fake.log_fd = outcome.fd;
-	options.signals_fd = stop_signals_open(&old);
+	options.signals_fd = stop_signals_open(false, &old);
 	assert_true(options.signals_fd >= 0);
 	outcome.err = drain_start(NULL, -1, fake.log, wants_process_events, &drain);
 	if (!outcome.err)
@@ -275,7 +283,7 @@ static struct outcome run(struct run_options options)
 	drain_close(drain);
 	outcome.took_ns = monotonic_ns() - start_ns;
 	/* Signals that are still pending belong to this test, not to the next. */
-	stop_signals_take(options.signals_fd);
+	stop_signals_take(options.signals_fd, 0);
 	stop_signals_close(options.signals_fd, &old);
 	log_writer_close(fake.log);
 	fake.log = NULL;
@@ -321,6 +329,16 @@ static void a_duration_ends_the_trace_in_time(void **state)
 	assert_true(outcome.took_ns >= 120 * MILLISECOND);
 	assert_true(outcome.took_ns < 400 * MILLISECOND);
 	assert_true(fake.stopped);
+}
+
+static void a_trace_ends_although_something_goes_on_writing(void **state)
+{
+	fake.always = &fork_event.hdr;
+	fake.never_stops = true;
+	alarm(60); /* a run that takes what comes meanwhile never ends */
+	assert_int_equal(run((struct run_options){.duration_ns = 20 * MILLISECOND}).err, 0);
+	alarm(0);
+	assert_true(fake.noticed > 0);
 }
 
 static void a_trace_ends_when_no_followed_process_lives(void **state)
@@ -417,15 +435,67 @@ static void a_signal_ends_the_trace_cleanly(void **state)
 	assert_true(outcome.took_ns < 30000 * MILLISECOND);
 }
 
-static void a_signal_sent_to_us_alone_does_not_wait_for_the_command(void **state)
+/* A child that lives until a signal. */
+static pid_t start_child(void)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		sigset_t none;
+
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		for (;;)
+			pause();
+	}
+	return child;
+}
+
+/* The signal that ended it; 0: it was ended by SIGKILL here. */
+static int end_child(pid_t child)
+{
+	int status;
+
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	return WTERMSIG(status) == SIGKILL ? 0 : WTERMSIG(status);
+}
+
+static void a_signal_is_passed_on_and_the_trace_does_not_wait_for_ever(void **state)
 {
 	struct outcome outcome;
+	pid_t child = start_child();
 
 	fake.signals_at_tick = 2;
-	outcome = run((struct run_options){.command_ended = on_command_ended, .duration_ns = 60000 * MILLISECOND});
+	/* The command does not end: the trace does after three seconds. */
+	outcome = run((struct run_options){
+		.command_ended = on_command_ended, .command_pid = child, .duration_ns = 600000 * MILLISECOND});
 	assert_int_equal(outcome.result.reason, GPT_END_INTERRUPTED);
-	assert_int_equal(fake.ticks, 2);
-	assert_true(outcome.took_ns < 30000 * MILLISECOND);
+	assert_true(outcome.result.signalled);
+	assert_false(outcome.result.abandoned);
+	assert_int_equal(end_child(child), SIGINT);
+}
+
+static void a_signal_while_the_last_records_are_taken_is_passed_on(void **state)
+{
+	pid_t child = start_child();
+	struct outcome outcome;
+
+	fake.consumes_after = child;
+	fake.raises_at_stop = true;
+	alarm(60); /* the child, for whose end the last pass waits, gets nothing but that signal */
+	outcome = run((struct run_options){
+		.command_ended = on_command_ended, .command_pid = child, .duration_ns = 20 * MILLISECOND});
+	alarm(0);
+	assert_true(outcome.result.signalled);
+	assert_false(outcome.result.abandoned); /* the first signal is for the command */
+	assert_int_equal(end_child(child), SIGINT);
+}
+
+static void a_signal_while_the_last_records_are_taken_leaves_outputs_out_where_there_is_no_command(void **state)
+{
+	fake.raises_at_stop = true;
+	assert_true(run((struct run_options){.duration_ns = 20 * MILLISECOND}).result.abandoned);
 }
 
 static void a_command_that_cannot_be_executed_ends_the_trace_with_its_error(void **state)
@@ -607,6 +677,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		behaviour(a_duration_ends_the_trace_in_time),
+		behaviour(a_trace_ends_although_something_goes_on_writing),
 		behaviour(a_trace_ends_when_no_followed_process_lives),
 		behaviour(cycles_that_are_over_are_reported_once_they_are_in_the_log),
 		behaviour(of_very_many_cycles_the_latest_are_reported),
@@ -615,7 +686,9 @@ int main(void)
 		behaviour(a_trace_ends_with_its_command),
 		behaviour(a_trace_goes_on_while_what_its_command_has_started_lives),
 		behaviour(a_signal_ends_the_trace_cleanly),
-		behaviour(a_signal_sent_to_us_alone_does_not_wait_for_the_command),
+		behaviour(a_signal_is_passed_on_and_the_trace_does_not_wait_for_ever),
+		behaviour(a_signal_while_the_last_records_are_taken_is_passed_on),
+		behaviour(a_signal_while_the_last_records_are_taken_leaves_outputs_out_where_there_is_no_command),
 		behaviour(a_command_that_cannot_be_executed_ends_the_trace_with_its_error),
 		behaviour(a_ring_buffer_that_cannot_be_opened_is_an_error),
 		behaviour(the_ring_is_drained_while_a_process_is_slow_to_attach),

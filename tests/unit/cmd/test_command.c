@@ -76,7 +76,10 @@ static const char *run_shell(const char *script, const char *agent)
 static void a_failed_command_is_described(void **state)
 {
 	assert_string_equal(run_shell("exit 7", NULL), "exited with status 7");
-	assert_string_equal(run_shell("kill -9 $$", NULL), "was killed by signal 9 (Killed)");
+	assert_string_equal(run_shell("kill -9 $$", NULL), "was killed by SIGKILL (Killed)");
+	assert_string_equal(run_shell("kill -SYS $$", NULL), "was killed by SIGSYS (Bad system call)");
+	assert_string_equal(run_shell("exit 159", NULL), "exited with status 159, as a shell does after SIGSYS");
+	assert_string_equal(run_shell("exit 255", NULL), "exited with status 255");
 	assert_string_equal(run_shell("true", NULL), "");
 }
 

@@ -19,7 +19,9 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 			"gputrace export all.gpt -o trace.json.gz      any other output from the log\n"
 			"gputrace doctor -p 41230                      what works here and what does not\n",
 		.synopsis = "[OPTIONS] [-p PID[,PID...]] [-- COMMAND [ARG...]]\n",
-		.exit_status = "0 good, 1 failed, 2 wrong usage, 3 the trace is incomplete.",
+		.exit_status =
+			"0 good, 1 failed, 2 wrong usage, 3 the trace is incomplete; with a COMMAND its own, if\n"
+			"that is not 0 (128 + signal), and 125 instead of 1.",
 	},
 	{
 		.name = "top",
@@ -97,7 +99,9 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.synopsis = "why FILE.gpt [OPTIONS]\n"
 			    "why [OPTIONS] -p PID[,PID...]\n"
 			    "why [OPTIONS] -- COMMAND [ARG...]\n",
-		.exit_status = "0 good, 1 failed, 2 wrong usage, 3 the trace is incomplete.",
+		.exit_status =
+			"0 good, 1 failed, 2 wrong usage, 3 the trace is incomplete; with a COMMAND its own, if\n"
+			"that is not 0 (128 + signal), and 125 instead of 1.",
 	},
 	{
 		.name = "view",
