@@ -15,8 +15,9 @@ WITHOUT_CAPABILITIES = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
 WITHOUT_SYS = ("unshare", "-m", "sh", "-c", 'umount -l /sys && exec "$@"', "sh")
 WITHOUT_TRACEFS = ("unshare", "-m", "sh", "-c", 'umount -ql /sys/kernel/tracing; exec "$@"', "sh")
 EMPTY_SYS = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys && mkdir /sys/kernel && exec "$@"', "sh")
-READ_ONLY = 'mount -t tmpfs -o ro none /var/tmp && mount -t tmpfs -o ro none /tmp && cd /tmp && exec "$@"'
-NO_ROOM = ("unshare", "-m", "sh", "-c", READ_ONLY, "sh")
+READ_ONLY = 'mount -t tmpfs -o ro none /var/tmp && mount -t tmpfs -o ro none /tmp && cd /tmp && '
+ONLY_MEMORY = ("unshare", "-m", "sh", "-c", READ_ONLY + 'mount -t tmpfs none /dev/shm && exec "$@"', "sh")
+NO_ROOM = ("unshare", "-m", "sh", "-c", READ_ONLY + 'mount -t tmpfs -o ro none /dev/shm && exec "$@"', "sh")
 BPF, MEMFD_CREATE, SETRESUID, LANDLOCK_CREATE_RULESET = 321, 319, 117, 444  # system calls, x86-64
 IDLE = "Is the process idle"
 START = "gputrace -- COMMAND"
@@ -150,8 +151,16 @@ def test_what_could_not_be_done_is_said_with_the_reason_and_what_to_do(tmp_path,
 
 
 def test_where_no_temporary_log_can_be_written_the_folder_is_named(tmp_path):
-    done = tracing.command(tmp_path, *NO_ROOM, machine.GPUTRACE, "--", "true").must_be(tracing.OWN_FAILURE)
-    assert "/var/tmp: no log can be written there: Read-only file system" in said(done)
+    done = tracing.command(tmp_path, *NO_ROOM, machine.GPUTRACE, "--", "true", env={"TMPDIR": "/nowhere"}).must_be(tracing.OWN_FAILURE)
+    assert ("/var/tmp: no log can be written there: Read-only file system; nor in /nowhere (No such file or directory), "
+            "/tmp (Read-only file system), . (Read-only file system), /dev/shm (Read-only file system): name another with TMPDIR=FOLDER"
+            ) in said(done)
+
+
+def test_where_no_disk_can_be_written_the_log_is_in_memory_and_that_is_said(tmp_path):
+    """As in a container with a read-only root: Docker makes /dev/shm in each."""
+    done = tracing.command(tmp_path, *ONLY_MEMORY, machine.GPUTRACE, "--", "true", env={"TMPDIR": ""}).must_be(0)
+    assert "the log is in memory (/dev/shm), as no folder on a disk can be written: name one with TMPDIR=FOLDER" in said(done)
 
 
 def test_a_file_for_each_cycle_of_a_log_without_cycles_is_refused(tmp_path):

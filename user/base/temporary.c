@@ -10,7 +10,7 @@
 
 const char *temporary_folder(unsigned i)
 {
-	const char *folders[TEMPORARY_FOLDERS] = {getenv("TMPDIR"), "/var/tmp", "/tmp", "."};
+	const char *folders[TEMPORARY_FOLDERS] = {getenv("TMPDIR"), "/var/tmp", "/tmp", ".", TEMPORARY_MEMORY};
 
 	return folders[i] && *folders[i] ? folders[i] : NULL;
 }

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Temporary files, which may be large: in $TMPDIR, /var/tmp, /tmp, or else the current folder. */
+/*
+ * Temporary files, which may be large: in $TMPDIR, /var/tmp, /tmp, else the current folder, else /dev/shm: that is
+ * memory, and in a container often the only folder that can be written.
+ */
 #ifndef GPUTRACE_TEMPORARY_H
 #define GPUTRACE_TEMPORARY_H
 
-#define TEMPORARY_FOLDERS 4u
+#define TEMPORARY_FOLDERS 5u
+#define TEMPORARY_USUAL 3u /* the others only if none of these is writable */
+#define TEMPORARY_MEMORY "/dev/shm"
 
 /* The folders in their order; NULL: this one is not set. */
 const char *temporary_folder(unsigned i);

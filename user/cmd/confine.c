@@ -91,7 +91,7 @@ static bool allow_folder(int ruleset, const char *path, uint64_t allowed)
 	return done;
 }
 
-/* The folders of temporary files; the last one, the current folder, only if no other one is writable. */
+/* The folders of temporary files; those that are not made for them only if no earlier one is writable. */
 static bool allow_temporary(int ruleset, uint64_t writes)
 {
 	bool writable = false, done = true;
@@ -99,7 +99,7 @@ static bool allow_temporary(int ruleset, uint64_t writes)
 	for (unsigned i = 0; i < TEMPORARY_FOLDERS && done; i++) {
 		const char *folder = temporary_folder(i);
 
-		if (i + 1 < TEMPORARY_FOLDERS || !writable)
+		if (i < TEMPORARY_USUAL || !writable)
 			done = allow_folder(ruleset, folder, writes);
 		writable |= folder && access(folder, W_OK) == 0;
 	}

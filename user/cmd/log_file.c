@@ -37,6 +37,14 @@ static int open_temporary(const char *directory, struct log_file *file)
 	return -errno;
 }
 
+static void note_tried(struct log_file *file, const char *folder, int error)
+{
+	size_t used = strlen(file->tried);
+
+	snprintf(file->tried + used, sizeof(file->tried) - used, "%s%s (%s)", used ? ", " : "; nor in ", folder,
+		 strerror(-error));
+}
+
 int log_file_open(const char *path, struct log_file *out, const char **where)
 {
 	int err = -ENOENT, other;
@@ -52,11 +60,15 @@ int log_file_open(const char *path, struct log_file *out, const char **where)
 		if (!temporary_folder(i))
 			continue;
 		other = open_temporary(temporary_folder(i), out);
-		if (!other)
+		if (!other) {
+			*where = temporary_folder(i);
 			return 0;
-		if (err == -ENOENT) { /* the first folder that exists is the one to mend */
+		}
+		if (err == -ENOENT && other != -ENOENT) { /* the first folder that exists is the one to mend */
 			*where = temporary_folder(i);
 			err = other;
+		} else {
+			note_tried(out, temporary_folder(i), other);
 		}
 	}
 	return err;

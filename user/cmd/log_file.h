@@ -11,11 +11,12 @@ struct log_file {
 	char *kept;	      /* temporary: its name, now or once it is kept */
 	bool named;	      /* temporary: `kept` exists now */
 	bool stays;	      /* temporary: `kept` must outlive gputrace */
+	char tried[256];      /* "; nor in FOLDER (reason), ...": the folders after *where; "" if one was good */
 };
 
 /*
  * path: the .gpt to record into, or NULL for a temporary one (base/temporary.h).
- * On failure *where is the path that could not be opened.
+ * *where: the path, or the folder of the temporary; on failure the first that exists, and tried has the others.
  */
 int log_file_open(const char *path, struct log_file *out, const char **where);
 

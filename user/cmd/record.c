@@ -15,6 +15,7 @@
 #include "attach/attach.h"
 #include "attach/emit.h"
 #include "attach/share/shares.h"
+#include "base/temporary.h"
 #include "capture/drain.h"
 #include "capture/signals.h"
 #include "cmd/agent_path.h"
@@ -218,9 +219,16 @@ static int open_log(struct recording *recording)
 		path = recording->options->outputs.list.items[recording->log_output];
 	err = log_file_open(path, &recording->file, &where);
 	if (err) {
-		msg_error("%s: no log can be written there: %s", where, output_error(err));
+		if (path)
+			msg_error("%s: no log can be written there: %s", where, output_error(err));
+		else
+			msg_error("%s: no log can be written there: %s%s: name another with TMPDIR=FOLDER", where,
+				  output_error(err), recording->file.tried);
 		return err;
 	}
+	if (!path && !strcmp(where, TEMPORARY_MEMORY))
+		msg_warn("the log is in memory (" TEMPORARY_MEMORY "), as no folder on a disk can be written: "
+			 "name one with TMPDIR=FOLDER");
 	recording->log = log_writer_open(recording->file.fd);
 	session = session_record(recording->options);
 	err = log_writer_append(recording->log, &session->hdr);
