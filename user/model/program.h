@@ -216,6 +216,10 @@ struct model_args {
 	uint32_t memcpy_kind; /* enum cudaMemcpyKind; UINT32_MAX: not known */
 };
 
+/* Results of calls (driver_types.h, cuda.h): no memory; a query that found the GPU still at work. */
+#define MODEL_CUDA_NO_MEMORY 2
+#define MODEL_CUDA_NOT_READY 600
+
 #define CALL_OUTSIDE UINT64_MAX
 
 /*

@@ -30,7 +30,7 @@ enum why_cause {
 	WHY_CALL,    /* another call that takes long; detail: api */
 	WHY_IMPORT,  /* detail: name of the module; extra: 0: the place is the import's own, NONE: the next launch's */
 	WHY_GC,	     /* detail: generation; extra: as for WHY_IMPORT */
-	WHY_COMPILE, /* detail: enum why_compile, extra: api or name of the op */
+	WHY_COMPILE, /* detail: enum why_compile, extra: api or name */
 	WHY_COPY, /* a copy between host and device, alone, or a call that waited for one; detail: copy kind and memory
 		   */
 	WHY_PROCESS, /* work waited while another process's work ran; detail: that process (model.processes) */
@@ -57,6 +57,7 @@ enum why_compile {
 	WHY_COMPILE_JIT,    /* the driver */
 	WHY_COMPILE_MODULE, /* loading of code */
 	WHY_COMPILE_TORCH,  /* torch.compile */
+	WHY_COMPILE_LAUNCH, /* a long launch, the first one of its kernel; extra: the kernel's name */
 };
 
 /* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind */

@@ -64,6 +64,7 @@ void idle_free(struct idle *idle)
 	tally_free(&idle->device_index);
 	array_free(&idle->devices);
 	array_free(&idle->names);
+	tally_free(&idle->kernels);
 	tally_free(&idle->regions);
 	tally_free(&idle->calls);
 	tally_free(&idle->whats);

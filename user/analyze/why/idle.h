@@ -94,8 +94,10 @@ struct idle {
 	uint64_t from_ns, to_ns; /* of all steps together; 0, UINT64_MAX: there are none */
 	uint64_t step_count;	 /* of all processes */
 	ARRAY(uint8_t) names;	 /* by model.strings: kind of the op of that name, once looked up */
+	struct tally kernels;	 /* process, name: launches */
 	struct tally regions;	 /* process, name of an op: regions compiled by torch.compile */
-	struct tally calls;	 /* why_key: calls that wait or allocate, in the time looked at; more: failed ones */
+	struct tally
+		calls; /* why_key: calls that wait or allocate, in the time looked at; more: those without memory */
 	struct tally whats, whose, likes, charges;     /* see idle_charge_made */
 	ARRAY(struct idle_piece) sampled, unknown;     /* of the current gap */
 	ARRAY(uint32_t) pieces;			       /* by charge: the number of pieces in it */

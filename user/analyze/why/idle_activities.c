@@ -105,12 +105,46 @@ static void note_loading(struct idle *idle, struct why_thread *thread, const str
 		thread->called_until_ns = end_ns;
 }
 
+/*
+ * The kernel's name if this is the first launch of it since the process began: with CUDA_MODULE_LOADING=LAZY, the
+ * default, CUDA loads its code then.  NONE: another launch, or the process began before the trace.
+ */
+static uint32_t first_launched(struct idle *idle, const struct call_event *event)
+{
+	const struct model_gpu *kernel = event->operation;
+	uint64_t began_ns = idle->model->processes[event->process].start_ns;
+
+	if (event->call->class != GPT_CLASS_LAUNCH || !kernel || kernel->kind != MODEL_KERNEL || kernel->name == NONE)
+		return NONE;
+	if (tally_at(&idle->kernels, (struct tally_key){{event->process, kernel->name}})->count++)
+		return NONE;
+	return began_ns && began_ns < idle->window->start_ns ? NONE : kernel->name;
+}
+
+/*
+ * Notes what the thread did in a call.  A first launch that takes long loads code if the GPU has nothing to do
+ * meanwhile; else it may also wait for room in its stream.
+ */
+static void note_call(struct why_thread *thread, const struct model_call *call, struct tally_key key, uint32_t kernel)
+{
+	struct why_activity doing = {.start_ns = call->start_ns,
+				     .end_ns = call->end_ns,
+				     .key = key,
+				     .rank = key.part[1] == WHY_COMPILE ? WHY_RANK_COMPILE : WHY_RANK_CALL};
+
+	if (kernel != NONE)
+		doing.key = why_key(key.part[0], WHY_COMPILE, WHY_COMPILE_LAUNCH, kernel);
+	why_thread_does(thread, doing);
+	why_thread_waits(thread, call->start_ns, call->end_ns, key);
+}
+
 void idle_add_call(struct idle *idle, const struct call_event *event)
 {
 	const struct model_call *call = event->call;
 	struct why_thread *thread = why_thread(&idle->threads, call->thread);
 	uint32_t place = caller_place(idle->model, call->stack, event->caller);
 	enum why_cause cause = cause_of_call(event);
+	uint32_t kernel = first_launched(idle, event);
 	struct tally_entry *sum;
 	struct tally_key key;
 
@@ -128,17 +162,13 @@ void idle_add_call(struct idle *idle, const struct call_event *event)
 	if (cause == WHY_LOSSES || call->end_ns <= call->start_ns)
 		return;
 	key = key_of_call(thread, event, cause, place);
-	why_thread_does(thread, (struct why_activity){.start_ns = call->start_ns,
-						      .end_ns = call->end_ns,
-						      .key = key,
-						      .rank = cause == WHY_COMPILE ? WHY_RANK_COMPILE : WHY_RANK_CALL});
-	why_thread_waits(thread, call->start_ns, call->end_ns, key);
+	note_call(thread, call, key, kernel);
 	if (!idle_looks_at(idle, call->start_ns))
 		return;
 	sum = tally_at(&idle->calls, key);
 	sum->ns += call->end_ns - call->start_ns;
 	sum->count++;
-	sum->more += call_failed(call);
+	sum->more += cause == WHY_ALLOC && call->result == MODEL_CUDA_NO_MEMORY;
 }
 
 void idle_add_jit(struct idle *idle, const struct jit_event *event)

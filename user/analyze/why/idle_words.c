@@ -96,7 +96,7 @@ static char *call_words(const struct idle_row *row)
 	return xasprintf("%s %s", api_class(api) == GPT_CLASS_NONE ? "in" : "waited in", api_name(api));
 }
 
-static char *compile_words(const struct idle_row *row)
+static char *compile_words(const struct model *model, const struct idle_row *row)
 {
 	struct model_jit jit = {.operation = (uint8_t)row->extra};
 
@@ -105,6 +105,8 @@ static char *compile_words(const struct idle_row *row)
 		return xasprintf("driver: %s", jit_name(&jit));
 	case WHY_COMPILE_MODULE:
 		return xasprintf("%s %s", row->after ? "after" : "in", api_name((uint16_t)row->extra));
+	case WHY_COMPILE_LAUNCH:
+		return xasprintf("in the first launch of %s", name_of(model, row->extra));
 	default:
 		return xstrdup("torch.compile");
 	}
@@ -140,7 +142,7 @@ char *idle_words(const struct model *model, const struct idle_row *row)
 	case WHY_COPY:
 		return xasprintf("%s %s", row->after ? "after" : "in", copy_words(row->detail));
 	case WHY_COMPILE:
-		return compile_words(row);
+		return compile_words(model, row);
 	case WHY_DATA:
 		return xasprintf("in %s", loader_words(model, row));
 	case WHY_IMPORT:

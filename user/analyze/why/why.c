@@ -55,9 +55,15 @@ void why_settle_copies(struct why *why, struct why_device *device)
 	settle_copy(why, device, UINT64_MAX);
 }
 
-static void note_copy(struct why *why, const struct gpu_event *event, uint32_t place)
+static uint32_t place_of_copy(const struct why *why, const struct gpu_event *event)
+{
+	return event->attributed ? caller_place(why->model, event->attributed->stack, event->caller) : event->caller;
+}
+
+static void note_copy(struct why *why, const struct gpu_event *event)
 {
 	const struct model_gpu *op = event->op;
+	uint32_t place = place_of_copy(why, event);
 	struct tally_entry *sum = tally_at(&why->copies, why_key(place, WHY_COPY, why_copy_detail(op), NONE));
 
 	sum->ns += gpu_ns(op);
@@ -73,8 +79,6 @@ static void note_copy(struct why *why, const struct gpu_event *event, uint32_t p
 static void follow_copies(struct why *why, struct why_device *device, const struct gpu_event *event, uint64_t start,
 			  uint64_t end)
 {
-	uint32_t place = event->caller;
-
 	settle_copy(why, device, start);
 	if (!is_copy(event->op)) {
 		if (end > device->work_until_ns)
@@ -83,9 +87,7 @@ static void follow_copies(struct why *why, struct why_device *device, const stru
 			device->copy_ns = device->work_until_ns;
 		return;
 	}
-	if (event->attributed)
-		place = caller_place(why->model, event->attributed->stack, place);
-	note_copy(why, event, place);
+	note_copy(why, event);
 	if (start < device->work_until_ns)
 		start = device->work_until_ns;
 	if (device->copy_end_ns > device->copy_ns) { /* two copies at once: the first one gets the time they share */
@@ -96,7 +98,7 @@ static void follow_copies(struct why *why, struct why_device *device, const stru
 		device->copy_end_ns = end;
 		device->copy_block = idle_block_of(why->idle, event);
 		device->copy_process = event->op->process;
-		device->copy_key = why_key(place, WHY_COPY, why_copy_detail(event->op), NONE);
+		device->copy_key = why_key(place_of_copy(why, event), WHY_COPY, why_copy_detail(event->op), NONE);
 	}
 }
 
@@ -121,6 +123,9 @@ void why_add_gpu(struct why *why, const struct gpu_event *event)
 	uint64_t end = earlier(op->end_ns, why->window->end_ns);
 	struct why_device *device;
 
+	/* in a file with whole microseconds a copy can take none */
+	if (is_copy(op) && op->start_ns && op->start_ns == op->end_ns && op->start_ns >= least && op->start_ns < most)
+		note_copy(why, event);
 	if (!gpu_ns(op) || op->end_ns <= why->window->start_ns)
 		return;
 	device = device_of(why, op->device);

@@ -26,7 +26,7 @@ struct why_line {
 	uint64_t ns, count;
 	uint64_t after_ns;	    /* of ns: time after the calls (idle_row.after) */
 	uint64_t calls, calls_ns;   /* SYNC, ALLOC, CALL, COPY: all such calls of the line, and the time in them */
-	uint64_t failed;	    /* ALLOC: failed calls */
+	uint64_t failed;	    /* ALLOC: calls for which there was no memory */
 	uint64_t reads, read_bytes; /* SYNC: copies from the GPU by the line */
 	uint64_t copies, copy_bytes, copy_ns, pageable; /* COPY: operations of the line; those with pageable memory */
 };

@@ -41,6 +41,7 @@ static const char *compile_advice(const struct analyses *all, const struct why_l
 		return "Build with code for this GPU's architecture, or keep the driver's cache (CUDA_CACHE_PATH) from "
 		       "run to run.";
 	case WHY_COMPILE_MODULE:
+	case WHY_COMPILE_LAUNCH:
 		return "Warm up before the loop; CUDA_MODULE_LOADING=EAGER loads all code when the program starts.";
 	default:
 		if (is_first_of_function(why_name(all, line->extra)))
@@ -85,6 +86,31 @@ static const char *data_advice(const struct analyses *all, const struct why_loss
 		       "loading and training take turns.";
 	return "More num_workers or a larger prefetch_factor, where there are CPUs left; else make the data set's "
 	       "__getitem__ cheaper.";
+}
+
+static const char *copy_advice(const struct why_line *line)
+{
+	bool from_gpu = (line->detail & 0xff) == WHY_DTOH;
+
+	if (line->pageable && from_gpu)
+		return "Copy into pinned memory (torch.empty(..., pin_memory=True), then .copy_(tensor, "
+		       "non_blocking=True)), and read it once an event says that the copy is over.";
+	if (line->pageable)
+		return "Use pinned memory (pin_memory=True in the DataLoader, or tensor.pin_memory()) and "
+		       ".to(device, non_blocking=True).";
+	return from_gpu ? "Copy on a stream of its own while the GPU goes on, and read the result later."
+			: "Copy the next batch on a stream of its own while the GPU computes this one.";
+}
+
+static const char *call_advice(uint16_t api)
+{
+	if (api_class(api) == GPT_CLASS_LAUNCH || api_class(api) == GPT_CLASS_GRAPH)
+		return "A launch takes that long where it waits for room in its stream, which takes some 1,000 "
+		       "launches, or for code that it loads: warm up before the loop, and see what else the stream has "
+		       "to do.";
+	if (strstr(api_name(api), "Query"))
+		return "Ask less often, or launch the GPU's next work before asking.";
+	return "Make such calls before the loop, and keep what they give.";
 }
 
 static const char *advice(const struct analyses *all, const struct why_loss *loss)
@@ -138,7 +164,7 @@ static const char *advice(const struct analyses *all, const struct why_loss *los
 		       "loop, "
 		       "and PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where sizes change.";
 	case WHY_CALL:
-		return "Make such calls before the loop, and keep what they give.";
+		return call_advice((uint16_t)line->detail);
 	case WHY_IMPORT:
 		return "Import these before the loop.";
 	case WHY_GC:
@@ -158,10 +184,7 @@ static const char *advice(const struct analyses *all, const struct why_loss *los
 		       "or "
 		       "GPU, work that only it has (`gputrace why` with --process).";
 	default:
-		return line->pageable
-			       ? "Use pinned memory (pin_memory=True in the DataLoader, or tensor.pin_memory()) and "
-				 ".to(device, non_blocking=True)."
-			       : "Copy the next batch on a stream of its own while the GPU computes this one.";
+		return copy_advice(line);
 	}
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "model/collectives.h"
+#include "report/kernel_label.h"
 #include "report/text.h"
 
 static const char *plural(uint64_t count)
@@ -232,6 +233,14 @@ static char *gc_evidence(const struct why_loss *loss)
 		     xasprintf(" without work on the GPU, %s at the longest.", number_time(loss->longest_ns).text));
 }
 
+static char *first_launch(const char *kernel)
+{
+	char *label = kernel_label(kernel), *text = xasprintf("in the first launch of %s, which loads its code", label);
+
+	free(label);
+	return text;
+}
+
 static char *compiled_what(const struct analyses *all, const struct why_line *line)
 {
 	struct model_jit jit = {.operation = (uint8_t)line->extra};
@@ -241,6 +250,8 @@ static char *compiled_what(const struct analyses *all, const struct why_line *li
 		return xasprintf("by the driver (%s)", jit_name(&jit));
 	case WHY_COMPILE_MODULE:
 		return xasprintf("in %s", api_name((uint16_t)line->extra));
+	case WHY_COMPILE_LAUNCH:
+		return first_launch(why_name(all, line->extra));
 	default:
 		return xasprintf("by torch.compile (%s)", why_name(all, line->extra));
 	}
@@ -275,16 +286,17 @@ static char *copy_evidence(const struct why_loss *loss)
 	const struct why_line *line = &loss->lines[0];
 	char name[128], *text;
 
-	text = xasprintf("%s %s of %s each took %s", number_count(line->copies).text,
-			 copy_name(line->detail, name, sizeof(name)),
-			 number_bytes(line->copies ? line->copy_bytes / line->copies : 0).text,
-			 number_time(line->copy_ns).text);
+	text = xasprintf("%s %s", number_count(line->copies).text, copy_name(line->detail, name, sizeof(name)));
+	if (line->copies)
+		text = xjoin(text, "", xasprintf(" of %s each", number_bytes(line->copy_bytes / line->copies).text));
 	if (line->copy_ns)
-		text = xjoin(text, "", xasprintf(" (%.1f GB/s)", (double)line->copy_bytes / (double)line->copy_ns));
-	if (line->calls)
 		text = xjoin(text, "",
-			     xasprintf(", and the program stood in %s of these calls for %s",
-				       number_count(line->calls).text, number_time(line->calls_ns).text));
+			     xasprintf(" took %s (%.1f GB/s)", number_time(line->copy_ns).text,
+				       (double)line->copy_bytes / (double)line->copy_ns));
+	if (line->calls)
+		text = xjoin(text, line->copy_ns ? ", and" : ":",
+			     xasprintf(" the program stood in %s of these calls for %s", number_count(line->calls).text,
+				       number_time(line->calls_ns).text));
 	return xjoin(text, "", xasprintf(". For %s no kernel ran.", number_time(line->ns).text));
 }
 
