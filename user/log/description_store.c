@@ -111,6 +111,13 @@ static bool forget(struct description_store *store)
 	return store->bytes <= store->bytes_max;
 }
 
+void description_store_remove(struct description_store *store, description_is_over *is_over, const void *context)
+{
+	for (size_t i = store->all.count; i-- > 0;)
+		if (is_over(store->all.items[i], context))
+			unlink_at(store, i);
+}
+
 void description_store_begin(struct description_store *store)
 {
 	free_gone(store);

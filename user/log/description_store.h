@@ -76,6 +76,12 @@ struct description_store {
 void description_store_init(struct description_store *store, size_t bytes_max, size_t needed_bytes_max);
 void description_store_free(struct description_store *store);
 
+/* Whether nothing will refer to a description any more. */
+typedef bool description_is_over(const struct description *description, const void *context);
+
+/* Removes those that are over.  They do not count as forgotten. */
+void description_store_remove(struct description_store *store, description_is_over *is_over, const void *context);
+
 /* Begins a new chunk: clears the list of what the last one needed. */
 void description_store_begin(struct description_store *store);
 

@@ -26,6 +26,7 @@ void descriptions_free(struct descriptions *descriptions)
 	if (!descriptions)
 		return;
 	description_store_free(&descriptions->store);
+	array_free(&descriptions->ended);
 	free(descriptions);
 }
 
@@ -200,9 +201,12 @@ static void look_at_code_dead(struct descriptions *descriptions, const struct gp
 	const struct gpt_code_dead *dead = (const struct gpt_code_dead *)record;
 	struct process_numbers *process = descriptions_process(descriptions, dead->pid);
 
-	if (process && description_find(&descriptions->store, process->space, DESCRIPTION_CODE, dead->code))
+	if (!process)
+		return;
+	if (description_find(&descriptions->store, process->space, DESCRIPTION_CODE, dead->code))
 		description_make(&descriptions->store, process->space, DESCRIPTION_CODE, dead->code, record,
 				 record->size);
+	process->death = descriptions->store.position;
 }
 
 /* A stack refers to the code objects that are at its addresses now. */
@@ -320,6 +324,7 @@ void descriptions_look(struct descriptions *descriptions, const uint8_t *records
 
 	description_store_begin(store);
 	descriptions->last_process = NULL;
+	descriptions_remove_over(descriptions);
 	descriptions->missed = false;
 	descriptions_need_all(descriptions, 0, DESCRIPTION_SESSION, 1);
 	descriptions_need_all(descriptions, 0, DESCRIPTION_CLOCK, CLOCKS);

@@ -4,6 +4,7 @@
  * keeps the descriptions and finds, for a chunk of records, which earlier ones it refers to, so that a segment can
  * repeat them and be read without the segments before it.  References go by position, as docs/log-format.md says: an
  * address means the latest CODE before it, and an EXEC makes all numbers of a process start over.
+ * What is over is removed: descriptions of processes that have ended, and stacks with code objects that have died.
  * Bounded in bytes: the least recently needed are forgotten, and counted.
  */
 #ifndef GPUTRACE_DESCRIPTIONS_H

@@ -26,7 +26,13 @@ struct process_numbers {
 	uint64_t start_ns;  /* 0: not known */
 	uint64_t exit_ns;   /* 0: it lives */
 	uint64_t exec_ns;   /* the latest */
+	uint64_t death;	    /* position of the latest CODE_DEAD of this epoch; 0: none */
 	bool forked;	    /* a FORK reported its start */
+};
+
+/* A process epoch that has ended. */
+struct ended_space {
+	uint32_t space, chunk;
 };
 
 struct descriptions {
@@ -35,6 +41,8 @@ struct descriptions {
 	uint32_t last_pid;		      /* of last_process */
 	struct process_numbers *last_process; /* good until the next look-up */
 	bool missed;			      /* a record refers to something unknown */
+	ARRAY(struct ended_space) ended;
+	size_t kept; /* descriptions that were there after the last removal of what is over */
 	struct asked asked[ASKED_COUNT];
 };
 
@@ -58,6 +66,12 @@ void descriptions_need_symbols(struct descriptions *descriptions, const struct d
 /* Notes that the chunk needs the descriptions with the ids from 0 to count - 1, as far as they exist. */
 void descriptions_need_all(struct descriptions *descriptions, uint32_t space, enum description_kind kind,
 			   uint32_t count);
+
+/* The epoch has ended. */
+void descriptions_end_space(struct descriptions *descriptions, uint32_t space);
+
+/* Removes what is over, now and then; before a chunk is looked at. */
+void descriptions_remove_over(struct descriptions *descriptions);
 
 /* One record each, long enough for its type. */
 void descriptions_look_at_fork(struct descriptions *descriptions, const struct gpt_record *record);

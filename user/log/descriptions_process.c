@@ -96,6 +96,7 @@ void descriptions_refer(struct descriptions *descriptions, uint32_t pid, enum de
 /* A new process epoch or another process: the numbers so far mean nothing any more. */
 static void start_over(struct descriptions *descriptions, struct process_numbers *process)
 {
+	descriptions_end_space(descriptions, process->space);
 	*process = (struct process_numbers){.space = ++descriptions->last_space, .chunk = process->chunk};
 }
 
@@ -142,8 +143,10 @@ void descriptions_look_at_exit(struct descriptions *descriptions, const struct g
 	const struct gpt_process_event *event = (const struct gpt_process_event *)record;
 	struct process_numbers *process = descriptions_process(descriptions, event->pid);
 
-	if (process)
-		process->exit_ns = event->time_ns;
+	if (!process)
+		return;
+	process->exit_ns = event->time_ns;
+	descriptions_end_space(descriptions, process->space);
 }
 
 void descriptions_look_at_process(struct descriptions *descriptions, const struct gpt_record *record)

@@ -102,9 +102,9 @@ static const char *name_of_code(const struct gpt_record *record)
 	return (const char *)((const struct gpt_code *)record)->data;
 }
 
-static void begin_python(struct fixture *f)
+static void begin_python_with(struct fixture *f, size_t bytes_max)
 {
-	begin(f, 1 << 20, 1 << 20);
+	begin(f, bytes_max, 1 << 20);
 	log_process(&f->chunk, 7, 1, 10, 5, 0x30c, "python", "/usr/bin/python", "python x.py", "");
 	log_thread(&f->chunk, 7, 8, 20, "worker");
 	log_function(&f->chunk, 7, 0xa0, "train", "/x.py", 10);
@@ -112,6 +112,11 @@ static void begin_python(struct fixture *f)
 	stack_of(f, 7, 1, 0xa0);
 	stack_of(f, 7, 2, 0xb0);
 	log_launch(&f->chunk, 7, 8, 100, 1, 1);
+}
+
+static void begin_python(struct fixture *f)
+{
+	begin_python_with(f, 1 << 20);
 }
 
 static void what_a_chunk_describes_itself_is_not_repeated(void **state)
@@ -437,6 +442,65 @@ static void what_was_not_needed_for_longest_is_forgotten_and_that_is_said(void *
 	end(&f);
 }
 
+/* Each time a child that comes and goes, and new code, which dies. */
+static void put_what_is_over_soon(struct fixture *f, uint32_t number)
+{
+	uint32_t child = 1000 + number;
+	uint64_t code = 0x1000 + 16 * (number % 64), stack = 100 + number;
+
+	log_process_event(&f->chunk, GPT_FORK, child, 7, 1000000000ull * number, "child");
+	log_thread(&f->chunk, child, child, 0, "child");
+	log_code(&f->chunk, child, 0xa0, "f", "f", "f.py", 1, GPT_LINES_310, "abcd", 4);
+	stack_of(f, child, 1, 0xa0);
+	log_launch(&f->chunk, child, child, 1, 1, number);
+	log_process_event(&f->chunk, GPT_EXIT, child, 7, 1000000000ull * number + 5, "child");
+	log_code(&f->chunk, 7, code, "g", "g", "g.py", 1, GPT_LINES_310, "abcd", 4);
+	stack_of(f, 7, stack, code);
+	log_launch(&f->chunk, 7, 8, 1, stack, number);
+	log_code_dead(&f->chunk, (struct gpt_code_dead){.code = code, .pid = 7});
+}
+
+static void what_is_over_takes_no_memory_and_what_lives_is_described_for_ever(void **state)
+{
+	size_t most = 0;
+	struct fixture f;
+
+	begin_python_with(&f, DESCRIPTIONS_BYTES_MAX);
+	look(&f);
+	for (uint32_t i = 1; i <= 20000; i++) {
+		put_what_is_over_soon(&f, i);
+		if (i % 20 == 0)
+			look(&f);
+		most = f.descriptions->store.bytes > most ? f.descriptions->store.bytes : most;
+	}
+	assert_in_range(most, 1, 8 << 20);
+	assert_int_equal(f.descriptions->store.forgotten, 0);
+	/* of a code object that lives, and was not needed all the time */
+	stack_of(&f, 7, 9, 0xa0);
+	log_launch(&f.chunk, 7, 8, 5000, 9, 5000);
+	look(&f);
+	EXPECT_TYPES(&f, GPT_PROCESS, GPT_THREAD, GPT_CODE, GPT_CODE_LINES);
+	assert_true(f.repeated.complete);
+	end(&f);
+}
+
+static void of_very_many_threads_those_that_were_not_needed_for_long_are_forgotten(void **state)
+{
+	struct fixture f;
+
+	begin_python_with(&f, DESCRIPTIONS_BYTES_MAX);
+	for (uint32_t i = 0; i < 200000; i++) {
+		log_thread(&f.chunk, 7, 1000 + i, 0, "thread");
+		if (i % 200 == 0)
+			look(&f);
+	}
+	assert_in_range(f.descriptions->store.all.count, 1, 50000);
+	log_launch(&f.chunk, 7, 1000, 5000, 0, 5000);
+	look(&f);
+	assert_false(f.repeated.complete);
+	end(&f);
+}
+
 static void a_chunk_alone_may_not_take_more_memory_than_there_is(void **state)
 {
 	struct fixture f;
@@ -644,6 +708,8 @@ int main(void)
 		cmocka_unit_test(of_many_hellos_the_first_and_the_last_are_kept),
 		cmocka_unit_test(every_segment_with_a_process_has_the_state_of_its_ops_and_its_schedule),
 		cmocka_unit_test(what_was_not_needed_for_longest_is_forgotten_and_that_is_said),
+		cmocka_unit_test(what_is_over_takes_no_memory_and_what_lives_is_described_for_ever),
+		cmocka_unit_test(of_very_many_threads_those_that_were_not_needed_for_long_are_forgotten),
 		cmocka_unit_test(a_chunk_alone_may_not_take_more_memory_than_there_is),
 		cmocka_unit_test(more_than_a_segment_holds_is_left_out_and_that_is_said),
 		cmocka_unit_test(records_that_lie_of_their_lengths_are_taken_for_what_is_there),
