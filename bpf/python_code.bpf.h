@@ -263,11 +263,11 @@ static __noinline long code_send(struct walk *walk, __u64 code)
 		}
 		if (!bpf_probe_read_user(&table, 8, (void *)(code + layout->code_linetable)) && table)
 			bpf_probe_read_user(&bytes, 8, (void *)(table + layout->var_size));
+		record->linetable_bytes = bytes < 0xffffffff ? bytes : 0xffffffff;
 		if (bytes > GPT_CODE_LINES_MAX) {
-			bytes = 0;
+			bytes = 0; /* of which nothing is sent: a reader knows no line */
 			record->hdr.flags |= GPT_CODE_TRUNCATED;
 		}
-		record->linetable_bytes = bytes;
 	}
 	if (!record->first_line && record->name_kind)
 		note_shim(walk, code);

@@ -148,7 +148,7 @@ struct gpt_code {
 	__u32 name_bytes, qualname_bytes, filename_bytes;
 	__u8 name_kind, qualname_kind, filename_kind;
 	__u8 linetable;	       /* enum gpt_linetable */
-	__u32 linetable_bytes; /* in all; they follow as GPT_CODE_LINES */
+	__u32 linetable_bytes; /* in all; they follow as GPT_CODE_LINES, if they are not more than GPT_CODE_LINES_MAX */
 	__u32 first_traceable; /* bytes; a frame before this instruction has not started, and Python hides it */
 	__u8 data[];
 };

@@ -35,6 +35,28 @@ def test_a_file_that_the_kernel_does_not_probe_is_named_and_counted(tmp_path):
     assert "\n  1 file with CUDA calls that could not be probed\n" in report
 
 
+# Statements of a function whose line table is larger than what is read of one (GPT_CODE_LINES_MAX), and a smaller one.
+LONG, SHORT = 140_000, 1_000
+
+
+@pytest.mark.parametrize("version", ["3.9", "3.10", "3.11"])  # the three forms of tables
+def test_a_function_with_a_larger_line_table_than_is_read_has_no_line_and_no_wrong_one(tmp_path, version):
+    lines = ["import sys", f"sys.path.insert(0, {str(machine.PROGRAMS)!r})", "import recorded",
+             "recorded.Stream.from_param = staticmethod(lambda value: value)", "launch = recorded.launchers(sys.argv[1])[0]"]
+    for name, statements in (("long", LONG), ("short", SHORT)):
+        lines += [f"def {name}(a):", "    launch(0)", *["    a = a + 1"] * statements, "    launch(1)", f"{name}(1)"]
+    program = tmp_path / "lines.py"
+    program.write_text("\n".join(lines) + "\n")
+    command = [machine.python(version), program, machine.cudart()]
+    tracing.trace(tmp_path, command, "--agent", "off")
+    stacks = [stack.split(";")[-2:] for stack in reading.folded(tmp_path / "trace.folded")]
+    places = sorted(frame.replace(":0)", ")") for frames in stacks for frame in frames if frame.startswith(("long", "short")))
+    short = 1 + next(number for number, line in enumerate(lines, 1) if line == "def short(a):")
+    assert places == ["long (lines.py)", f"short (lines.py:{short})", f"short (lines.py:{short + SHORT + 1})"]
+    report = tracing.gputrace(tmp_path, "report", tmp_path / "trace.gpt").must_be(0).stdout
+    assert "Complete: 4 launches recorded, 0 lost; 50.0 % of launches under a Python line" in report
+
+
 def test_processes_beyond_the_table_are_counted(tmp_path):
     """18 of 16,402 processes exceed GPT_MAX_PROCESSES; the last one launches."""
     program = machine.compile_program(machine.PROGRAMS / "many_processes.c", tmp_path / "many_processes", "-ldl")
