@@ -146,6 +146,20 @@ static void paths_without_their_folder_are_of_libraries_by_their_first_part(void
 	free(text);
 }
 
+static void who_asks_the_gpu_is_advised_to_ask_less(void **state)
+{
+	assert_says(
+		write_why,
+		"[" CALL "," KERNEL
+		"," EVENT("cuda_runtime", "cudaEventQuery", "40", "900", "\"correlation\":6") "," EVENT(
+			"cuda_runtime", "cudaLaunchKernel", "950", "1",
+			"\"cbid\":211,\"correlation\":7") ","
+							  "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,"
+							  "\"tid\":7,\"ts\":952,\"dur\":9,"
+							  "\"args\":{\"device\":0,\"stream\":7,\"correlation\":7}}]",
+		"Ask less often");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -156,6 +170,7 @@ int main(void)
 		cmocka_unit_test(paths_without_their_folder_are_of_libraries_by_their_first_part),
 		cmocka_unit_test(of_a_file_without_cuda_calls_the_option_that_its_tool_lacked_is_named),
 		cmocka_unit_test(why_says_the_same_of_it),
+		cmocka_unit_test(who_asks_the_gpu_is_advised_to_ask_less),
 		cmocka_unit_test(a_line_that_is_not_known_has_no_number),
 		cmocka_unit_test(a_file_of_torch_profiler_without_stacks_is_reported_which_option_has_them),
 	};
