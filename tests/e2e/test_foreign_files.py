@@ -121,3 +121,28 @@ def test_a_query_that_finds_the_gpu_at_work_has_not_failed(tmp_path):
     nsys.call("cudaHostRegister_v4000", 3_000_000, 1_000, result=712)
     (row,) = tables(tmp_path, nsys.path)["failed"]["rows"]
     assert (row["result"], row["call"], row["count"]) == (712, "cudaHostRegister", 1) and "already" in row["meaning"]
+
+
+def test_copies_of_managed_memory_need_no_launch(tmp_path):
+    nsys = Nsys(tmp_path / "x.sqlite")
+    nsys.launch("k", 1_000_000, 500_000)
+    for number in range(10):
+        nsys.copy(11, 2_000_000 + number * 100_000, 50_000, 200_000)
+        nsys.copy(12, 4_000_000 + number * 100_000, 20_000, 65_536)
+    nsys.copy(13, 6_000_000, 7_000, 4096)
+    wanted = {("Host to Device, managed", 10, 2_000_000, 500_000), ("Device to Host, managed", 10, 655_360, 200_000),
+              ("Device to Device, managed", 1, 4096, 7_000)}
+    for again in (nsys.path, tmp_path / "again.json", tmp_path / "again.sqlite"):
+        if again != nsys.path:
+            tracing.gputrace(tmp_path, "export", nsys.path, "-o", again).must_be(0)
+        found = tables(tmp_path, again)
+        assert {(r["direction"], r["count"], r["bytes"], r["gpu_ns"]) for r in found["copies"]["rows"]} == wanted, again
+        assert {r["cause"]: r["count"] for r in found["losses"]["rows"]} == {"gpu_ops_migrated": 21}
+        assert "call not seen" not in json.dumps(found)
+    assert "[managed memory, moved by the driver];Memcpy Managed HtoD" in tracing.gputrace(
+        tmp_path, "export", nsys.path, "-o", "-", "--format", "folded").must_be(0).stdout
+
+
+def test_work_at_the_end_of_a_file_counts_without_its_launch(tmp_path):
+    path = write(tmp_path, [*launched("k", 10, 5, 1), work("kernel", "late", 20, 5, 99)])
+    assert {(r["kernel"], r["calls"]) for r in tables(tmp_path, path)["kernels"]["rows"]} == {("k", 1), ("late", 1)}

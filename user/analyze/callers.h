@@ -13,6 +13,7 @@
 #define CALLER_NO_FRAME 0x80000000u    /* a thread and an enum gpt_stack_state: the bits below index callers.no_frame */
 #define CALLER_UNSEEN UINT32_MAX       /* the call was not seen */
 #define CALLER_BEFORE (UINT32_MAX - 1) /* the call was made before the trace began */
+#define CALLER_DRIVER (UINT32_MAX - 3) /* none: gpu_is_migration; the number between is why_threads.h's */
 
 struct callers {
 	const struct model *model;

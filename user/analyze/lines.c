@@ -110,7 +110,7 @@ void lines_make(struct lines *lines, const struct callers *callers)
 	const struct model *model = callers->model;
 	uint32_t *order = xmalloc(model->frame_count * sizeof(*order));
 
-	*lines = (struct lines){.callers = callers, .unseen = NONE, .before = NONE};
+	*lines = (struct lines){.callers = callers, .unseen = NONE, .before = NONE, .driver = NONE};
 	lines->of_frame = xmalloc(model->frame_count * sizeof(*lines->of_frame));
 	lines->of_thread = xmalloc(model->thread_count * sizeof(*lines->of_thread));
 	for (uint32_t i = 0; i < model->thread_count; i++)
@@ -208,6 +208,10 @@ uint32_t line_of(struct lines *lines, uint32_t caller)
 		if (lines->before == NONE)
 			lines->before = add_reason(lines, xstrdup("(launched before the trace began)"));
 		return lines->before;
+	case CALLER_DRIVER:
+		if (lines->driver == NONE)
+			lines->driver = add_reason(lines, xstrdup("(managed memory, moved by the driver)"));
+		return lines->driver;
 	default:
 		if (caller < CALLER_NO_FRAME)
 			return lines->of_frame[caller];

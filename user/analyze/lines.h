@@ -32,8 +32,8 @@ struct lines {
 	ARRAY(struct line) all;
 	uint32_t *of_frame;  /* by model.frames */
 	uint32_t *of_thread; /* by model.threads: its line without Python, NONE until needed */
-	uint32_t unseen;     /* the lines of CALLER_UNSEEN and CALLER_BEFORE, NONE until needed */
-	uint32_t before;
+	uint32_t unseen;     /* the lines of CALLER_UNSEEN, CALLER_BEFORE and CALLER_DRIVER, NONE until needed */
+	uint32_t before, driver;
 };
 
 /* The number that a line is shown with; 0: none. */

@@ -74,6 +74,8 @@ static void feed_call(struct walk *walk, uint32_t index)
 /* Also of a GPU operation whose call was not seen. */
 static uint32_t caller_of_op(struct analyses *all, const struct model_gpu *op, uint32_t call)
 {
+	if (gpu_is_migration(op))
+		return CALLER_DRIVER;
 	return call == NONE && op->before ? CALLER_BEFORE : caller_of_index(all, call);
 }
 

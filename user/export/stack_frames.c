@@ -94,6 +94,8 @@ void stack_row_frames(const struct model *model, const struct stack_row *row, st
 		take_text(&walk, STACK_FRAME_NOTE, "[launch not seen]");
 	else if (row->api == STACK_CALL_BEFORE)
 		take_text(&walk, STACK_FRAME_NOTE, "[launched before the trace]");
+	else if (row->api == STACK_CALL_DRIVER)
+		take_text(&walk, STACK_FRAME_NOTE, "[managed memory, moved by the driver]");
 	else if (row->api == STACK_CALL_NONE)
 		take_innermost(&walk, row);
 	else

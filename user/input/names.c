@@ -188,7 +188,7 @@ uint16_t name_to_any_api(const char *name, size_t size)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-#define MEMCPY_KINDS 11u
+#define MEMCPY_KINDS 14u
 #define MEMORY_KINDS 8u
 
 static uint8_t memory_kind(const char *name, size_t size)

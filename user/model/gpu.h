@@ -54,6 +54,22 @@ struct model_gpu {
 	uint8_t unknown;	       /* enum model_gpu_unknown, or-ed */
 };
 
+/*
+ * What nsys has as kinds of memcpys beyond CUpti_ActivityMemcpyKind: pages of managed memory that the driver moved, at
+ * a page fault or a prefetch.  No call launches them.
+ */
+enum {
+	MODEL_MEMCPY_MANAGED_TO_DEVICE = 11,
+	MODEL_MEMCPY_MANAGED_TO_HOST,
+	MODEL_MEMCPY_MANAGED_BETWEEN_DEVICES,
+};
+
+static inline bool gpu_is_migration(const struct model_gpu *op)
+{
+	return op->kind == MODEL_MEMCPY && op->memcpy_kind >= MODEL_MEMCPY_MANAGED_TO_DEVICE &&
+	       op->memcpy_kind <= MODEL_MEMCPY_MANAGED_BETWEEN_DEVICES && op->call == UINT32_MAX;
+}
+
 struct model_overhead {
 	uint64_t start_ns, end_ns;
 	uint32_t process;

@@ -6,8 +6,20 @@
 #include <string.h>
 
 /* CUpti_ActivityMemcpyKind and CUpti_ActivityMemoryKind (cupti_activity.h, 13.0). */
-static const char *const memcpy_kinds[] = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
-					   "AtoD",    "DtoA", "DtoD", "HtoH", "PtoP"};
+static const char *const memcpy_kinds[] = {"Unknown",
+					   "HtoD",
+					   "DtoH",
+					   "HtoA",
+					   "AtoH",
+					   "AtoA",
+					   "AtoD",
+					   "DtoA",
+					   "DtoD",
+					   "HtoH",
+					   "PtoP",
+					   [MODEL_MEMCPY_MANAGED_TO_DEVICE] = "Managed HtoD",
+					   [MODEL_MEMCPY_MANAGED_TO_HOST] = "Managed DtoH",
+					   [MODEL_MEMCPY_MANAGED_BETWEEN_DEVICES] = "Managed DtoD"};
 static const char *const memory_kinds[] = {"Unknown", "Pageable", "Pinned",	   "Device",
 					   "Array",   "Managed",  "Device Static", "Managed Static"};
 

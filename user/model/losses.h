@@ -38,6 +38,7 @@ struct model_receipt {
 				      * not too long */
 	uint64_t gpu_ops, gpu_ops_joined, gpu_ops_untimed;
 	uint64_t gpu_ops_before;       /* launched before the trace began: not joined, and not lost */
+	uint64_t gpu_ops_migrated;     /* gpu_is_migration: no call launches them */
 	uint64_t gpu_ns;	       /* sum of durations of all GPU operations */
 	uint64_t gpu_ns_with_line;     /* of operations whose call's innermost frame has a line */
 	uint64_t gpu_ns_with_function; /* of operations whose call has a frame */

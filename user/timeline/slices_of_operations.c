@@ -41,7 +41,7 @@ void place_gpu(struct timeline *timeline, struct timeline_placement *placement)
 				       op->start_ns, op->end_ns);
 		placed->row_of[i - from] = row;
 		placement->omitted.gpu += row == ROW_NONE;
-		placement->omitted.unseen += op->call == NONE && !op->before;
+		placement->omitted.unseen += op->call == NONE && !op->before && !gpu_is_migration(op);
 		if (row != ROW_NONE)
 			learn_nature(placement, row, op);
 	}
@@ -200,9 +200,10 @@ static void visit_operation(struct visit *visit, uint32_t index)
 		draft_text(&draft, TIMELINE_ARG_LAUNCH, "before the slice");
 	else if (op->call == NONE)
 		draft_text(&draft, TIMELINE_ARG_LAUNCH,
-			   !op->before	  ? "not seen"
-			   : model->slice ? "before the slice"
-					  : "before the trace");
+			   gpu_is_migration(op) ? "none: the driver moved managed memory"
+			   : !op->before	? "not seen"
+			   : model->slice	? "before the slice"
+						: "before the trace");
 	if (op->corr && correlation != op->corr)
 		draft_number(&draft, TIMELINE_ARG_CUPTI_CORRELATION, op->corr);
 	draft_number(&draft, TIMELINE_ARG_CUPTI_STREAM, op->stream);

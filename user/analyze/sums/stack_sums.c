@@ -89,7 +89,9 @@ void stack_sums_add_gpu(struct stack_sums *all, const struct gpu_event *event)
 	if (event->launch)
 		api = event->launch->api;
 	else
-		api = event->op->before ? STACK_CALL_BEFORE : STACK_CALL_UNSEEN;
+		api = gpu_is_migration(event->op) ? STACK_CALL_DRIVER
+		      : event->op->before	  ? STACK_CALL_BEFORE
+						  : STACK_CALL_UNSEEN;
 	add(all, call ? place_of(all, call) : unseen, api, event->op, captured, ns);
 }
 

@@ -9,6 +9,7 @@
 /* In place of a call's api. */
 #define STACK_CALL_UNSEEN 0x10000u /* the launch was not seen */
 #define STACK_CALL_BEFORE 0x10001u /* the launch was made before the trace began */
+#define STACK_CALL_DRIVER 0x10003u /* none launched it: gpu_is_migration */
 #define STACK_CALL_NONE 0x10002u   /* there is no call: the native frame, where there is one, is all of it */
 
 struct stack_row {

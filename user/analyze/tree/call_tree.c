@@ -106,7 +106,9 @@ void call_tree_add_gpu(struct call_tree *tree, const struct gpu_event *event)
 {
 	const struct model_gpu *op = event->op;
 	struct tree_place unseen = {.thread = TREE_THREAD_UNSEEN | op->process,
-				    .functions = op->before ? TREE_BEFORE : TREE_UNSEEN};
+				    .functions = gpu_is_migration(op) ? TREE_DRIVER
+						 : op->before	      ? TREE_BEFORE
+								      : TREE_UNSEEN};
 
 	if (tree->by != TREE_BY_GPU)
 		return;

@@ -38,6 +38,7 @@ enum tree_by {
 #define TREE_NO_STACK 0x80000000u
 #define TREE_UNSEEN (NONE - 1)
 #define TREE_BEFORE (NONE - 2)
+#define TREE_DRIVER (NONE - 3) /* no call launched it: gpu_is_migration */
 
 /*
  * What ran, besides CUDA calls, which have their API number, by CPU time.  By GPU time it is an operation_pack_label(),

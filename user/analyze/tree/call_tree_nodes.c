@@ -196,7 +196,7 @@ static uint32_t make_place(struct maker *maker, uint32_t thread, uint32_t ops, u
 	size_t op = 0;
 
 	node = add_thread(maker, thread, known);
-	if (functions >= TREE_BEFORE)
+	if (functions >= TREE_DRIVER)
 		node = child_of(maker, node, (struct tree_node){.kind = TREE_NODE_NO_STACK, .id = functions});
 	else if (functions >= TREE_NO_STACK)
 		node = child_of(maker, node,

@@ -180,6 +180,7 @@ static void put_receipt(struct chrome *chrome, struct sink *out)
 		{"gpu_operations_joined", receipt->gpu_ops_joined},
 		{"gpu_operations_untimed", receipt->gpu_ops_untimed},
 		{"gpu_operations_before", receipt->gpu_ops_before},
+		{"gpu_operations_migrated", receipt->gpu_ops_migrated},
 		{"gpu_operations_ridden", receipt->gpu_ops_foreign},
 		{"gpu_ns", receipt->gpu_ns},
 		{"gpu_ns_with_line", receipt->gpu_ns_with_line},

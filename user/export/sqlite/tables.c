@@ -74,12 +74,21 @@ static void put_enumeration(struct database *base, enum sqlite_table table, cons
 void sqlite_put_enumerations(struct database *base)
 {
 	static const struct enumerated copies[] = {
-		{0, "CUDA_MEMCPY_KIND_UNKNOWN", "Unknown"},	  {1, "CUDA_MEMCPY_KIND_HTOD", "Host-to-Device"},
-		{2, "CUDA_MEMCPY_KIND_DTOH", "Device-to-Host"},	  {3, "CUDA_MEMCPY_KIND_HTOA", "Host-to-Array"},
-		{4, "CUDA_MEMCPY_KIND_ATOH", "Array-to-Host"},	  {5, "CUDA_MEMCPY_KIND_ATOA", "Array-to-Array"},
-		{6, "CUDA_MEMCPY_KIND_ATOD", "Array-to-Device"},  {7, "CUDA_MEMCPY_KIND_DTOA", "Device-to-Array"},
-		{8, "CUDA_MEMCPY_KIND_DTOD", "Device-to-Device"}, {9, "CUDA_MEMCPY_KIND_HTOH", "Host-to-Host"},
-		{10, "CUDA_MEMCPY_KIND_PTOP", "Peer-to-Peer"},	  {0, NULL, NULL},
+		{0, "CUDA_MEMCPY_KIND_UNKNOWN", "Unknown"},
+		{1, "CUDA_MEMCPY_KIND_HTOD", "Host-to-Device"},
+		{2, "CUDA_MEMCPY_KIND_DTOH", "Device-to-Host"},
+		{3, "CUDA_MEMCPY_KIND_HTOA", "Host-to-Array"},
+		{4, "CUDA_MEMCPY_KIND_ATOH", "Array-to-Host"},
+		{5, "CUDA_MEMCPY_KIND_ATOA", "Array-to-Array"},
+		{6, "CUDA_MEMCPY_KIND_ATOD", "Array-to-Device"},
+		{7, "CUDA_MEMCPY_KIND_DTOA", "Device-to-Array"},
+		{8, "CUDA_MEMCPY_KIND_DTOD", "Device-to-Device"},
+		{9, "CUDA_MEMCPY_KIND_HTOH", "Host-to-Host"},
+		{10, "CUDA_MEMCPY_KIND_PTOP", "Peer-to-Peer"},
+		{11, "CUDA_MEMCPY_KIND_UVM_HTOD", "Unified Host-to-Device"},
+		{12, "CUDA_MEMCPY_KIND_UVM_DTOH", "Unified Device-to-Host"},
+		{13, "CUDA_MEMCPY_KIND_UVM_DTOD", "Unified Device-to-Device"},
+		{0, NULL, NULL},
 	};
 	static const struct enumerated memories[] = {
 		{0, "CUDA_MEMOPR_MEMORY_KIND_PAGEABLE", "Pageable"},

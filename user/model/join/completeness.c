@@ -63,7 +63,7 @@ static uint64_t beyond(uint64_t lost, uint64_t known)
 static bool all_is_known(const struct model_receipt *receipt)
 {
 	return !receipt->lost && !receipt->truncated && !receipt->bad_records &&
-	       receipt->gpu_ops_joined + receipt->gpu_ops_before == receipt->gpu_ops;
+	       receipt->gpu_ops_joined + receipt->gpu_ops_before + receipt->gpu_ops_migrated == receipt->gpu_ops;
 }
 
 uint32_t model_completeness(const struct model *model)

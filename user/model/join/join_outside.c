@@ -80,10 +80,13 @@ static bool is_launched_after(const struct builder *builder, const struct corr_r
 	       op->end_ns >= known(builder)->model->end_ns;
 }
 
-/* Whether an operation without a call ended before the trace began, or was launched after it ended. */
+/*
+ * Whether an operation without a call ended before the trace began, or was launched after it ended.  A file of another
+ * tool has nothing else than its trace.
+ */
 static bool is_outside(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
 {
-	if (op->foreign)
+	if (op->foreign || model_is_foreign(known(builder)->model))
 		return false;
 	if (!op->end_ns)
 		return op->corr && corr_is_after(range, op->corr);
@@ -116,7 +119,7 @@ size_t leave_out_outside(const struct builder *builder, struct model_gpu *ops, s
 		if (ops[i].call == NONE) {
 			if (is_outside(builder, range, &ops[i]))
 				continue;
-			ops[i].before = is_older(builder, range, &ops[i]);
+			ops[i].before = !gpu_is_migration(&ops[i]) && is_older(builder, range, &ops[i]);
 		}
 		if (kept++ < i)
 			ops[kept - 1] = ops[i];

@@ -76,6 +76,7 @@ static void count_gpu(struct model_receipt *receipt, const struct model *model)
 		receipt->gpu_ops_joined += op->call != NONE;
 		receipt->gpu_ops_foreign += op->foreign;
 		receipt->gpu_ops_before += op->before;
+		receipt->gpu_ops_migrated += gpu_is_migration(op);
 		if (!op->end_ns) {
 			receipt->gpu_ops_untimed++;
 			continue;
@@ -137,6 +138,7 @@ static void take_sums(const struct model_receipt *sums, struct model_receipt *re
 	receipt->gpu_ops_joined = sums->gpu_ops_joined;
 	receipt->gpu_ops_untimed = sums->gpu_ops_untimed;
 	receipt->gpu_ops_before = sums->gpu_ops_before;
+	receipt->gpu_ops_migrated = sums->gpu_ops_migrated;
 	receipt->gpu_ops_foreign = sums->gpu_ops_foreign;
 	receipt->gpu_ns = sums->gpu_ns;
 	receipt->gpu_ns_with_line = sums->gpu_ns_with_line;

@@ -9,9 +9,20 @@ static char *kind_name(uint32_t kind)
 {
 	/* CUpti_ActivityMemcpyKind */
 	static const char *const names[] = {
-		"Unknown direction", "Host to Device", "Device to Host",  "Host to Array",
-		"Array to Host",     "Array to Array", "Array to Device", "Device to Array",
-		"Device to Device",  "Host to Host",   "Peer to Peer",
+		"Unknown direction",
+		"Host to Device",
+		"Device to Host",
+		"Host to Array",
+		"Array to Host",
+		"Array to Array",
+		"Array to Device",
+		"Device to Array",
+		"Device to Device",
+		"Host to Host",
+		"Peer to Peer",
+		[MODEL_MEMCPY_MANAGED_TO_DEVICE] = "Host to Device, managed",
+		[MODEL_MEMCPY_MANAGED_TO_HOST] = "Device to Host, managed",
+		[MODEL_MEMCPY_MANAGED_BETWEEN_DEVICES] = "Device to Device, managed",
 	};
 
 	if (kind == MEMCPY_KIND_MEMSET)
@@ -24,7 +35,8 @@ static char *kind_name(uint32_t kind)
 static void add_row(struct report *report, struct table *table, const struct memcpy_row *row, struct time_unit unit)
 {
 	char *name = kind_name(row->kind);
-	bool from_host = row->kind != MEMCPY_KIND_MEMSET && strstr(name, "Host");
+	bool from_host =
+		row->kind != MEMCPY_KIND_MEMSET && row->kind < MODEL_MEMCPY_MANAGED_TO_DEVICE && strstr(name, "Host");
 
 	table_add_ns(table, row->ns, unit);
 	if (row->sized)

@@ -204,6 +204,8 @@ static char *no_stack_name(const struct call_tree *tree, uint32_t why)
 		return xstrdup(tree->by == TREE_BY_MEMORY ? "[line not known]" : "[launch not seen]");
 	if (why == TREE_BEFORE)
 		return xstrdup("[launched before the trace began]");
+	if (why == TREE_DRIVER)
+		return xstrdup("[managed memory, moved by the driver]");
 	return xasprintf("[%s]", line_reason(why));
 }
 
