@@ -4,14 +4,6 @@
 
 #include <string.h>
 
-void text_append(text_buffer *text, const char *bytes, size_t size)
-{
-	text->items = array_reserve(text->items, 1, text->count, size, &text->capacity);
-	if (size) /* an empty buffer has no memory yet, and memcpy of nothing to NULL is undefined */
-		memcpy(text->items + text->count, bytes, size);
-	text->count += size;
-}
-
 #define REPLACEMENT 0xfffd
 
 bool safe_text_is_control(uint32_t c)

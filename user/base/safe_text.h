@@ -11,13 +11,20 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/array.h"
 
 typedef ARRAY(char) text_buffer;
 
 /* Appends them as they are; size may be 0. */
-void text_append(text_buffer *text, const char *bytes, size_t size);
+static inline void text_append(text_buffer *text, const char *bytes, size_t size)
+{
+	text->items = array_reserve(text->items, 1, text->count, size, &text->capacity);
+	if (size) /* an empty buffer has no memory yet, and memcpy of nothing to NULL is undefined */
+		memcpy(text->items + text->count, bytes, size);
+	text->count += size;
+}
 
 /*
  * C0, C1 and DEL; Unicode 15's Bidi_Control, which changes the direction of the text that follows (UAX 9); separators
