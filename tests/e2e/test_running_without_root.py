@@ -19,6 +19,7 @@ import tracing
 from reading import chrome
 
 AS_USER = machine.PROGRAMS / "as_user.sh"
+AS_1000 = ("setpriv", "--reuid=1000", "--regid=1000", "--clear-groups")
 AS_OTHER = ("setpriv", "--reuid=1001", "--regid=1001", "--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all")
 CUDART = machine.SIMGPU / "libcudart.so.13"
 OBEDIENT = machine.PROGRAMS / "obedient.py"
@@ -254,6 +255,7 @@ def test_one_that_no_right_would_open_is_not_sent_to_gputrace_env(desk):
     assert "gputrace env" not in done.stderr
 
 
+RUNS_OBEDIENT = "import os, runpy, sys; sys.argv = sys.argv[1:]; sys.path[:0] = [os.path.dirname(sys.argv[0])]; runpy.run_path(sys.argv[0], run_name='__main__')"
 UNREADABLE = """import ctypes
 ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 print("ready", flush=True)
@@ -261,11 +263,37 @@ input()
 """
 
 
-def test_one_that_lets_no_one_look_into_it_is_refused(desk):
-    with tracing.Running([AS_USER, "/usr/bin/python3", "-c", UNREADABLE], desk) as program:
+NOT_DUMPABLE = ("it is not dumpable (its user may not read its program, as with mode 711, or it has called prctl(PR_SET_DUMPABLE)), "
+                "so only root may look into it")
+
+
+@pytest.mark.parametrize("what, cause", [
+    ("prctl", NOT_DUMPABLE), ("mode", NOT_DUMPABLE),
+    ("setcap", "its program has capabilities (setcap) that gputrace lacks, so only root may look into it")])
+def test_one_that_lets_no_one_look_into_it_is_refused_and_the_cause_is_named(desk, what, cause):
+    python, code = desk / "python3", UNREADABLE if what == "prctl" else UNREADABLE.replace("ctypes.CDLL", "#")
+    shutil.copy(os.path.realpath("/usr/bin/python3"), python)
+    if what == "setcap":
+        tracing.command(desk, "setcap", "cap_net_raw+ep", python).must_be(0)
+    python.chmod(0o711 if what == "mode" else 0o755)
+    with tracing.Running([*AS_1000, "env", python, "-c", code], desk) as program:
         program.wait_line("ready")
         done = tracing.command(desk, AS_USER, desk / "gputrace", "--way", "agent", "-p", program.pid).must_be(1)
-    assert done.stderr == f"gputrace: cannot look into process {program.pid}: Permission denied\n"
+        doctor = tracing.command(desk, AS_USER, desk / "gputrace", "doctor", "-p", program.pid).must_be(1)
+    assert done.stderr == f"gputrace: cannot look into process {program.pid}: {cause}\n"
+    assert f"pid {program.pid} missing {cause}" in " ".join(doctor.stdout.split())
+
+
+def test_a_command_that_lets_no_one_look_into_it_has_no_lines_and_a_note_says_why(desk):
+    program = [*tracing.on_simgpu(desk / "gpu.json", "/usr/bin/python3", "-c", UNREADABLE.replace("input()", RUNS_OBEDIENT), OBEDIENT)]
+    with tracing.Running([AS_USER, desk / "gputrace", *tracing.outputs(desk, "trace.json"), "--", *program], desk) as running:
+        running.wait_line("ready")
+        running.ask("steps 2")
+        running.ask("finish")
+        running.end().must_be(0)
+    trace = reading.trace_of(desk / "trace.json")
+    assert reading.receipt(trace)["launches_joined"] == reading.receipt(trace)["launches"] > 0
+    assert any(f"no Python lines: {NOT_DUMPABLE}" in note for note in trace["gputrace"]["notes"])
 
 
 def test_another_user_s_process_is_refused(desk):

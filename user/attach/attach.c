@@ -254,6 +254,16 @@ int attach_wait_fd(const struct attach *attach)
 
 /* ---- what to follow ---------------------------------------------------------------------------- */
 
+static int refuse_look(pid_t pid, int error, char *why, size_t why_size)
+{
+	snprintf(why, why_size, "cannot look into process %d: %s", pid,
+		 error == -ESRCH		       ? "it has just ended"
+		 : error == -ETIMEDOUT		       ? "it keeps readers of its memory or its files waiting"
+		 : error == -EACCES || error == -EPERM ? process_explain_refused(pid)
+						       : strerror(-error));
+	return error;
+}
+
 int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
 {
 	struct process_info info;
@@ -284,13 +294,8 @@ int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
 		return 0;		      /* it is examined when its agent joins */
 	attach->processes.probe_later = true; /* until attach_start */
 	error = processes_examine(&attach->processes, process);
-	if (error) {
-		snprintf(why, why_size, "cannot look into process %d: %s", pid,
-			 error == -ESRCH       ? "it has just ended"
-			 : error == -ETIMEDOUT ? "it keeps readers of its memory or its files waiting"
-					       : strerror(-error));
-		return error;
-	}
+	if (error)
+		return refuse_look(pid, error, why, why_size);
 	if (attach->options.scope == ATTACH_PIDS)
 		processes_add_descendants(&attach->processes);
 	return 0;

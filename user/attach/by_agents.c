@@ -109,7 +109,9 @@ static void let_in(struct attach *attach, pid_t pid)
 	}
 	process->agent_joined = true;
 	process->has_python = false; /* its ring must get it */
-	processes_examine(&attach->processes, process);
+	if (processes_examine(&attach->processes, process) == -EACCES)
+		emit_note(attach->emit, attach->emit_context, (uint32_t)pid, "pid %d: no Python lines: %s", (int)pid,
+			  process_explain_refused(pid));
 	if (shares_finish(attach->shares))
 		msg_debug("pid %d: its agent has gone while it was let in", (int)pid);
 }

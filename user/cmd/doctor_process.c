@@ -307,7 +307,7 @@ bool doctor_check_process(pid_t pid, const char *cupti, bool *enters)
 		doctor_say(HEALTH_MISSING, name, "%s",
 			   err == -ESRCH     ? "no such process"
 			   : err == -ENOEXEC ? "a thread of the kernel, which runs no program"
-			   : err == -EACCES  ? "another user's, and the capabilities to look into it are missing"
+			   : err == -EACCES  ? process_explain_refused(pid)
 					     : strerror(-err));
 	} else {
 		subject.info.cmdline = process_cmdline(pid);

@@ -211,6 +211,32 @@ int process_owner(pid_t pid, struct process_owner *out)
 	return 0;
 }
 
+/* The kernel gives the files in /proc of a process that is not dumpable to root: proc(5). */
+static bool is_undumpable(pid_t pid, const struct process_owner *of)
+{
+	struct stat file;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	return !stat(path, &file) && file.st_uid != of->file_uid;
+}
+
+const char *process_explain_refused(pid_t pid)
+{
+	struct process_owner of = {0}, own = {0};
+
+	if (process_owner(pid, &of) || process_owner(getpid(), &own))
+		return "it has ended";
+	if (of.file_uid != own.file_uid)
+		return "it is another user's, and the capabilities to look into it are missing";
+	if (of.permitted & ~own.effective)
+		return "its program has capabilities (setcap) that gputrace lacks, so only root may look into it";
+	if (is_undumpable(pid, &of))
+		return "it is not dumpable (its user may not read its program, as with mode 711, or it has called "
+		       "prctl(PR_SET_DUMPABLE)), so only root may look into it";
+	return "a security module or its user namespace forbids it";
+}
+
 void process_name(pid_t pid, char *out, size_t size)
 {
 	char text[STATUS_MAX];

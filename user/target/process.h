@@ -69,6 +69,9 @@ struct process_owner {
 /* -ESRCH, other -errno */
 int process_owner(pid_t pid, struct process_owner *out);
 
+/* Why gputrace may not look into a process whose files in /proc were refused (-EACCES, -EPERM). */
+const char *process_explain_refused(pid_t pid);
+
 /* Its name in the kernel (comm), without control characters; "" when it has ended. */
 void process_name(pid_t pid, char *out, size_t size);
 
