@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import re
+import resource
 import signal
 import subprocess
 
@@ -302,6 +303,33 @@ def test_when_the_disk_of_an_output_is_full_the_log_survives_and_the_message_say
     assert "Block.forward" in tracing.gputrace(tmp_path, "report", kept).must_be(0).stdout
     assert output.read_text() == "the one before"
     assert [path.name for path in small_disk.iterdir()] == ["trace.json"]
+
+
+def of_at_most(kb):
+    """For preexec_fn: the greatest size of a file, ulimit -f."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (kb << 10, kb << 10))
+
+
+def test_a_limit_of_file_sizes_ends_the_log_and_is_named(cudart, tmp_path):
+    program = [machine.any_python(), machine.WORKLOADS / "real_cudart.py", cudart, "--steps", 2000]
+    done = tracing.gputrace(tmp_path, "-o", "trace.gpt", *LAUNCHING, "--", *program, preexec_fn=of_at_most(40))
+    done.must_be(OWN_FAILURE)  # the command ended with 0
+    assert ("trace.gpt: the trace ends here, as the log could not be written any further: File too large: the limit is 40 KB a file "
+            "(ulimit -f): raise it, as by ulimit -f unlimited") in done.stderr
+    assert "Cut short" in tracing.gputrace(tmp_path, "report", "trace.gpt").must_be(INCOMPLETE).stdout
+
+
+def test_a_limit_of_file_sizes_that_an_output_reaches_is_named(cudart, tmp_path):
+    launching(tmp_path, cudart, "-o", tmp_path / "trace.gpt").must_be(0)
+    done = tracing.gputrace(tmp_path, "export", "trace.gpt", "-o", "big.json", preexec_fn=of_at_most(50))
+    assert_one_line(done, FAILED, "big.json: not written: File too large: the limit is 50 KB a file (ulimit -f): raise it")
+
+
+@pytest.mark.parametrize("most, what", [(7, "true: "), (25, "cannot load the BPF programs: "), (40, "cannot load the BPF programs: ")])
+def test_too_few_descriptors_are_named_with_their_limit(tmp_path, most, what):
+    done = tracing.gputrace(tmp_path, "--", "true", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
+    done.must_be(OWN_FAILURE)
+    assert what in done.stderr and f"Too many open files: the limit is {most} (ulimit -n): raise it, as by ulimit -n 4096, before gputrace" in done.stderr
 
 
 def test_a_file_that_is_there_is_replaced_only_by_a_whole_one(cudart, tmp_path):

@@ -211,3 +211,24 @@ def test_a_command_without_cuda_is_said_to_have_loaded_no_agent(desk):
     done = as_user(desk, ["true"], names=()).must_be(0)
     assert "no process has loaded the agent" in " ".join(done.stdout.split())
     assert "recorded by the agent alone, as with --way agent" in done.stderr
+
+
+def limited(option, number):
+    """For a prefix: the rest runs with that limit, of files (-f) in KB."""
+    return ("bash", "-c", f'ulimit {option} {number}; exec "$@"', "bash")
+
+
+def test_a_limit_of_file_sizes_makes_the_rings_smaller(desk):
+    """The kernel counts shared memory as a file."""
+    done = as_user(desk, trains(desk, steps=2), prefix=limited("-f", 1000)).must_be(0)
+    trace, truth = reading.trace_of(desk / "trace.json"), reading.program(desk / "program.json")
+    assert reading.trace_stacks(trace, reading.truth_calls(truth), truth["pid"]) == reading.truth_stacks(truth)
+    assert reading.trace_line_ns(trace) == reading.truth_line_ns(truth) != {}  # the simulated GPU's own file is larger
+    assert "the limit of file sizes is 1000 KB (ulimit -f): each process has 512 KB for records instead of 8192" in done.stderr
+
+
+def test_a_limit_of_file_sizes_that_leaves_no_ring_is_said_before_the_command_starts(desk):
+    done = as_user(desk, ["touch", "ran"], prefix=limited("-f", 50)).must_be(tracing.OWN_FAILURE)
+    assert ("no memory can be shared with the agents: File too large: the limit is 50 KB a file (ulimit -f): raise it, as by "
+            "ulimit -f unlimited") in done.stderr
+    assert not (desk / "ran").exists()

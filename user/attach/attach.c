@@ -23,6 +23,7 @@
 #include "attach/load/guard.h"
 #include "attach/load/preempt_count.h"
 #include "attach/inject/read_only.h"
+#include "base/error_text.h"
 #include "base/monotonic.h"
 #include "base/msg.h"
 #include "base/path.h"
@@ -193,13 +194,13 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	attach->files.apart = attach->programs.apart ? files_apart(options->scope) : FILES_SHARED;
 	error = guard_start();
 	if (error) {
-		snprintf(why, why_size, "cannot start a process: %s", strerror(-error));
+		snprintf(why, why_size, "cannot start a process: %s", error_text(error));
 		goto fail;
 	}
 	if (config.hold_new_files)
 		error = holder_start(bpf_map__fd(attach->programs.bpf->maps.hold_requests), &attach->holder);
 	if (error) {
-		snprintf(why, why_size, "cannot start the thread that holds what is started: %s", strerror(-error));
+		snprintf(why, why_size, "cannot start the thread that holds what is started: %s", error_text(error));
 		goto fail;
 	}
 	error = attach_lifecycle(attach, why, why_size);

@@ -17,27 +17,44 @@
 #include "attach/emit.h"
 #include "attach/inject/read_only.h"
 #include "base/array.h"
+#include "base/error_text.h"
 #include "base/monotonic.h"
 #include "base/msg.h"
 
 #define CHECK_NS 200000000ULL
 #define TITLE_CHECK_NS 1000000000ULL
 #define COME_IN_MAX 16		/* agents that are let in before other work is done */
+#define ROOM_MIN (64u << 10)	/* as of --buffer */
 #define ROOM_MAX (8u << 20)	/* of a ring: its memory is charged to the target */
 #define SETTLE_NS 3000000000ULL /* then the recording begins with the agents that have joined */
 #define SETTLE_PAUSE_NS 2000000L
 /* After the end of a torch.profiler session: time for CUPTI to give it all its records. */
 #define OVER_NS 1000000000ULL
 
+/* What the limit of file sizes leaves of a ring: the kernel counts memory that processes share as a file. */
+static uint64_t room_of(uint64_t bytes)
+{
+	uint64_t most = file_size_limit(), wanted = bytes;
+
+	while (bytes >= ROOM_MIN && sizeof(struct gpt_share_ring) + bytes > most)
+		bytes /= 2;
+	if (bytes < wanted && bytes >= ROOM_MIN)
+		msg_warn("the limit of file sizes is %llu KB (ulimit -f): each process has %llu KB for records instead "
+			 "of %llu",
+			 (unsigned long long)(most >> 10), (unsigned long long)(bytes >> 10),
+			 (unsigned long long)(wanted >> 10));
+	return bytes;
+}
+
 int by_agents_open(struct attach *attach, char *why, size_t why_size)
 {
 	const struct attach_options *options = &attach->options;
-	uint64_t bytes = options->ring_bytes < ROOM_MAX ? options->ring_bytes : ROOM_MAX;
+	uint64_t bytes = room_of(options->ring_bytes < ROOM_MAX ? options->ring_bytes : ROOM_MAX);
 	struct gpt_share_control *control;
-	int error = shares_open(options->share_name, options->uid, bytes, &attach->shares);
+	int error = bytes < ROOM_MIN ? -EFBIG : shares_open(options->share_name, options->uid, bytes, &attach->shares);
 
 	if (error) {
-		snprintf(why, why_size, "no memory can be shared with the agents: %s", strerror(-error));
+		snprintf(why, why_size, "no memory can be shared with the agents: %s", error_text(error));
 		return error;
 	}
 	attach->processes.shares = attach->shares;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/error_text.h"
 
 /* Another process that races for a name loses soon. */
 #define NAME_ATTEMPTS 16
@@ -150,6 +151,6 @@ const char *output_error(int err)
 	case ENOENT:
 		return "its directory does not exist: make it first";
 	default:
-		return strerror(-err);
+		return error_text(err);
 	}
 }

@@ -15,6 +15,7 @@
 #include "attach/attach.h"
 #include "attach/emit.h"
 #include "attach/share/shares.h"
+#include "base/error_text.h"
 #include "base/temporary.h"
 #include "capture/drain.h"
 #include "capture/signals.h"
@@ -238,7 +239,7 @@ static int open_log(struct recording *recording)
 	early_cycles_start(&recording->early, recording->options, recording->file.fd);
 	err = top_process_start(&recording->top, recording->options, recording->file.fd);
 	if (err)
-		msg_error("the screen cannot be started: %s", strerror(-err));
+		msg_error("the screen cannot be started: %s", error_text(err));
 	return err;
 }
 
@@ -260,7 +261,7 @@ static int start_command(struct recording *recording)
 		return 0;
 	err = command_start(&options, &recording->command);
 	if (err)
-		msg_error("%s: cannot be started: %s", options.argv[0], strerror(-err));
+		msg_error("%s: cannot be started: %s", options.argv[0], error_text(err));
 	return err;
 }
 
@@ -418,11 +419,13 @@ int record_command(const struct options *options)
 	bool refused;
 	int status;
 
+	/* Else a file at its greatest size kills gputrace without a word. */
+	signal(SIGXFSZ, SIG_IGN);
 	if (check_all(&recording))
 		goto cleanup;
 	recording.signals = stop_signals_open(options->command != NULL, &recording.old_signals);
 	if (recording.signals < 0) {
-		msg_error("signals cannot be waited for: %s", strerror(-recording.signals));
+		msg_error("signals cannot be waited for: %s", error_text(recording.signals));
 		goto cleanup;
 	}
 	if (start_command(&recording) || open_log(&recording) || recording_attach(&recording))

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Prints how the recording ended, and makes the outputs from the log. */
 #include "cmd/recording.h"
+#include "base/error_text.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "cmd/deliver.h"
@@ -12,12 +14,15 @@ void recording_say_end(struct recording *recording)
 {
 	const struct run_result *result = &recording->result;
 
-	if (result->reason == GPT_END_DISK)
-		msg_error("the log could not be written any further (%s): the trace ends here: -o takes a path on "
+	if (result->reason == GPT_END_DISK && result->error == -EFBIG)
+		msg_error("%s: the trace ends here, as the log could not be written any further: %s",
+			  log_file_name(&recording->file), error_text(result->error));
+	else if (result->reason == GPT_END_DISK)
+		msg_error("%s: the log could not be written any further (%s): the trace ends here: -o takes a path on "
 			  "another disk",
-			  strerror(-result->error));
+			  log_file_name(&recording->file), strerror(-result->error));
 	else if (result->reason == GPT_END_ERROR)
-		msg_error("the recording failed and ends here: %s", strerror(-result->error));
+		msg_error("the recording failed and ends here: %s", error_text(result->error));
 	else if (result->reason == GPT_END_SCHEDULE)
 		msg_info(recording->options->schedule.by == GPT_STEP_BY_CAPTURE
 				 ? "all ranges of --capture-range are recorded"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "attach/attach.h"
+#include "base/error_text.h"
 #include "capture/clock.h"
 #include "capture/drain.h"
 #include "cmd/session.h"
@@ -106,7 +107,7 @@ int recording_attach(struct recording *recording)
 	err = drain_start(attach_shares(recording->attach), attach_ring_fd(recording->attach), recording->log,
 			  attach_wants, &recording->drain);
 	if (err)
-		snprintf(recording->why, sizeof(recording->why), "the ring buffer cannot be read: %s", strerror(-err));
+		snprintf(recording->why, sizeof(recording->why), "the ring buffer cannot be read: %s", error_text(err));
 	if (!err)
 		drain_accept(recording->drain, &asked);
 	if (!err)

@@ -16,6 +16,7 @@
 
 #include "attach/load/features.h"
 #include "attach/load/links.h"
+#include "base/error_text.h"
 #include "base/msg.h"
 #include "gputrace_old.skel.h"
 
@@ -77,6 +78,8 @@ static void explain(int error, char *why, size_t why_size)
 			 strerror(-error),
 			 geteuid() ? "run as root (sudo gputrace ...)"
 				   : "lockdown, a security module or a container's seccomp profile forbids it to root");
+	else if (error == -EMFILE)
+		snprintf(why, why_size, "cannot load the BPF programs: %s", error_text(error));
 	else if (feature_probe(FEATURE_RING_BUFFER) == 0)
 		snprintf(why, why_size, "this kernel has no BPF ring buffer: Linux 5.10 or newer is needed");
 	else if (error == -ENOENT || error == -ESRCH)

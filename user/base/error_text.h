@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the system says of an error, with the remedy where the error is a limit of the process (getrlimit(2)). */
+#ifndef GPUTRACE_ERROR_TEXT_H
+#define GPUTRACE_ERROR_TEXT_H
+
+#include <stdint.h>
+
+/* error: errno or -errno. Valid until the thread's next call. */
+const char *error_text(int error);
+
+/* The most bytes that a file of this process may have (ulimit -f); UINT64_MAX: any number. */
+uint64_t file_size_limit(void);
+
+#endif
