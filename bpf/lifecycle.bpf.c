@@ -124,7 +124,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	if (!bpf_map_lookup_elem(&processes, &pid))
 		return 0;
 	process_forget(pid);
-	send_event(GPT_EXIT, pid, 0, task);
+	send_event(GPT_EXIT, pid, BPF_CORE_READ(task, exit_code) & 0x7f, task); /* as wait(2) has it */
 	return 0;
 }
 

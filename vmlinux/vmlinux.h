@@ -153,6 +153,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	char comm[16];
+	int exit_code;
 	struct mm_struct *mm;
 	struct files_struct *files;
 	struct signal_struct *signal;

@@ -378,7 +378,7 @@ struct gpt_process_event {
 	struct gpt_record hdr;
 	__u64 time_ns;
 	__u32 pid;
-	__u32 other_pid; /* GPT_FORK: the parent */
+	__u32 other_pid; /* GPT_FORK: the parent; GPT_EXIT: the signal that ended it, 0: none, or not known */
 	char comm[GPT_COMM];
 };
 

@@ -32,3 +32,19 @@ def test_children_that_end_by_os_exit_lose_nothing(desk, way, method):
     assert receipt["launches"] == made == CHILDREN * LAUNCHES
     assert receipt["launches_joined"] == receipt["launches_expected"] == made - receipt["launches_no_agent"]
     assert "another user of CUPTI" not in said
+
+
+@WAYS
+@pytest.mark.parametrize("end", ("SIGKILL", "SIGSEGV"))
+def test_children_that_a_signal_ends_are_named_with_what_they_lack(desk, way, end):
+    """Their last launches are the cause of missing GPU times; no other tool is suspected."""
+    receipt, said, pids = run(desk, way, "fork", end)
+    missing = receipt["launches_expected"] - receipt["launches_joined"]
+    assert receipt["launches"] == CHILDREN * LAUNCHES and 0 < missing == receipt["cut_launches"]
+    assert 0 < receipt["cut_processes"] <= CHILDREN
+    line = re.search(rf" {missing} launches without GPU times: of the last \S+ \S+ of CUDA calls of pid (\d+), which ([^.]*)\. ",
+                     " ".join(said.split()))
+    assert int(line.group(1)) in pids
+    why = f"ended by {end}" if way == "bpf" else "was killed, crashed or ended by a system call of its own"
+    assert line.group(2).startswith(why)
+    assert "another user of CUPTI" not in said

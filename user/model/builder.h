@@ -115,7 +115,8 @@ void builder_see_time(struct builder *builder, uint64_t time_ns);
 void builder_add_thread(struct builder *builder, const struct new_thread *thread);
 void builder_add_fork(struct builder *builder, const struct new_fork *fork);
 void builder_add_exec(struct builder *builder, uint32_t pid, uint64_t time_ns, struct text name);
-void builder_add_exit(struct builder *builder, uint32_t pid, uint64_t time_ns);
+/* signal: that ended it; 0: none, or not known. */
+void builder_add_exit(struct builder *builder, uint32_t pid, uint64_t time_ns, uint32_t signal);
 void builder_describe_process(struct builder *builder, const struct new_description *description);
 
 /* ---- code, stacks, calls ----------------------------------------------------------------------------------------- */

@@ -191,6 +191,7 @@ struct model_process {
 	uint16_t python;	  /* major << 8 | minor, 0 none */
 	uint8_t mounts;		  /* enum gpt_mounts */
 	uint64_t start_ns, first_call_ns, last_call_ns, exit_ns; /* 0: not known, none, none, still runs */
+	uint32_t exit_signal;					 /* that ended it; 0: none, or not known */
 	enum gpt_agent_state agent_state;			 /* last one reported, 0: no agent ever reported */
 	enum gpt_agent_failure agent_failure;			 /* of the last HELLO */
 	uint64_t agent_ready_ns;				 /* first READY or BORROWING, 0 never */

@@ -121,7 +121,7 @@ static void feed(struct builder *builder, const struct event *event)
 		builder_add_exec(builder, event->pid, event->time_ns, (struct text){"x", 1});
 		break;
 	default:
-		builder_add_exit(builder, event->pid, event->time_ns);
+		builder_add_exit(builder, event->pid, event->time_ns, 0);
 		break;
 	}
 }

@@ -133,9 +133,14 @@ void complete_make(struct complete *complete, const struct model *model)
 		.gaps = receipt->gaps,
 		.gap_ns = receipt->gap_ns,
 		/* if records were dropped for lack of buffers, that is the reason */
-		.other_client_suspected =
-			!receipt->buffers_refused &&
-			receipt->launches_joined + receipt->gap_launches < receipt->launches_expected / 2,
+		.other_client_suspected = !receipt->buffers_refused &&
+					  receipt->launches_joined + receipt->gap_launches + receipt->cut_launches <
+						  receipt->launches_expected / 2,
+		.cut_launches = receipt->cut_launches,
+		.cut_processes = receipt->cut_processes,
+		.cut_ns = receipt->cut_ns,
+		.cut_pid = receipt->cut_pid,
+		.cut_signal = receipt->cut_signal,
 	};
 	for (uint32_t i = 0; i < model->process_count; i++)
 		if (model->processes[i].borrowed_ns) {

@@ -38,9 +38,11 @@ struct complete {
 	uint32_t complete, wanted; /* thousandths of a percent */
 	struct complete_row rows[COMPLETE_ROWS_MAX];
 	size_t count;
-	uint64_t operations_foreign;	     /* GPU operations from foreign buffers */
-	uint32_t borrowed, borrowed_pid;     /* processes in which CUPTI was borrowed; pid of the last of them */
-	uint64_t gaps, gap_ns;		     /* times in which another client had CUPTI: number, sum */
+	uint64_t operations_foreign;	 /* GPU operations from foreign buffers */
+	uint32_t borrowed, borrowed_pid; /* processes in which CUPTI was borrowed; pid of the last of them */
+	uint64_t gaps, gap_ns;		 /* times in which another client had CUPTI: number, sum */
+	uint64_t cut_launches, cut_processes, cut_ns; /* as in the receipt */
+	uint32_t cut_pid, cut_signal;
 	bool other_client_suspected;	     /* most launches have no record, and nothing else explains it */
 	const char *sets[COMPLETE_SETS_MAX]; /* activity sets that some agent did not record */
 	size_t set_count;

@@ -43,7 +43,7 @@ bool gpt_add_exit(struct builder *builder, const struct gpt_record *record)
 {
 	const struct gpt_process_event *event = (const struct gpt_process_event *)record;
 
-	builder_add_exit(builder, event->pid, event->time_ns);
+	builder_add_exit(builder, event->pid, event->time_ns, event->other_pid);
 	return true;
 }
 

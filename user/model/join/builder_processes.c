@@ -37,10 +37,10 @@ void builder_add_exec(struct builder *builder, uint32_t pid, uint64_t time_ns, s
 	process_table_add_exec(&builder->processes, pid, time_ns, name);
 }
 
-void builder_add_exit(struct builder *builder, uint32_t pid, uint64_t time_ns)
+void builder_add_exit(struct builder *builder, uint32_t pid, uint64_t time_ns, uint32_t signal)
 {
 	builder_see_time(builder, time_ns);
-	process_table_add_exit(&builder->processes, pid, time_ns);
+	process_table_add_exit(&builder->processes, pid, time_ns, signal);
 }
 
 void builder_describe_process(struct builder *builder, const struct new_description *description)

@@ -55,6 +55,7 @@ static void count_calls(struct receipt_count *count, const struct model *model)
 			fate == LAUNCH_MISSED || (is_transfer(call) && call->corr && !call->gpu_count && !did_nothing);
 		count_launch(receipt, model, call, fate);
 		gap_launches_add(&count->gaps, model, call, fate);
+		cut_launches_add(&count->cuts, model, call, fate);
 	}
 }
 
@@ -154,12 +155,14 @@ void receipt_finish(struct receipt_count *count, const struct model *last, struc
 {
 	take_sums(&count->sums, receipt);
 	gap_launches_count(&count->gaps, &count->limits, last, receipt);
+	cut_launches_count(&count->cuts, last, receipt);
 	sum_lost(receipt);
 }
 
 void receipt_count_free(struct receipt_count *count)
 {
 	gap_launches_free(&count->gaps);
+	cut_launches_free(&count->cuts);
 }
 
 /* ---- of the recording -------------------------------------------------------------------------------------------- */

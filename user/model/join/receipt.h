@@ -13,12 +13,14 @@
 #ifndef GPUTRACE_RECEIPT_H
 #define GPUTRACE_RECEIPT_H
 
+#include "model/join/cut_launches.h"
 #include "model/join/gap_launches.h"
 #include "model/model.h"
 
 struct receipt_count {
 	struct model_receipt sums; /* of events; without losses */
 	struct gap_launches gaps;
+	struct cut_launches cuts;
 	struct gap_limits limits; /* of a slice */
 };
 

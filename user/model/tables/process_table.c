@@ -218,12 +218,14 @@ void process_table_add_exec(struct process_table *processes, uint32_t pid, uint6
 	state->exec_ns = time_ns;
 }
 
-void process_table_add_exit(struct process_table *processes, uint32_t pid, uint64_t time_ns)
+void process_table_add_exit(struct process_table *processes, uint32_t pid, uint64_t time_ns, uint32_t signal)
 {
 	struct model_process *process = latest(processes, pid);
 
-	if (process && (!process->start_ns || process->start_ns <= time_ns))
-		process->exit_ns = time_ns;
+	if (!process || (process->start_ns && process->start_ns > time_ns))
+		return;
+	process->exit_ns = time_ns;
+	process->exit_signal = signal;
 }
 
 static void set_text(struct process_table *processes, const char **field, struct text text)

@@ -75,7 +75,7 @@ bool process_table_has_own_tid(const struct process_table *processes, uint32_t p
 void process_table_add_thread(struct process_table *processes, const struct new_thread *thread);
 void process_table_add_fork(struct process_table *processes, const struct new_fork *fork);
 void process_table_add_exec(struct process_table *processes, uint32_t pid, uint64_t time_ns, struct text name);
-void process_table_add_exit(struct process_table *processes, uint32_t pid, uint64_t time_ns);
+void process_table_add_exit(struct process_table *processes, uint32_t pid, uint64_t time_ns, uint32_t signal);
 void process_table_describe(struct process_table *processes, const struct new_description *description);
 
 /* Names processes that were never described. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The receipt: what was seen, joined and lost, and what gputrace itself cost. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/signal_name.h"
 #include "report/parts.h"
 
 #define PROBED_MOST 8u /* most files with probes that are named */
@@ -189,6 +191,27 @@ static void put_cause(struct report *report, const struct complete_row *row)
 	report_line(report, "  %s %s", number_count(row->count).text, row->words);
 }
 
+/* The last calls of processes that ended before their agent could report the work of these. */
+static void put_cut(struct report *report)
+{
+	const struct complete *complete = &report->all->complete;
+	char others[60] = "", ended[80] = "was killed, crashed or ended by a system call of its own";
+	char *text;
+
+	if (!complete->cut_launches)
+		return;
+	if (complete->cut_processes > 1)
+		snprintf(others, sizeof(others), ", and of %s other process%s",
+			 number_count(complete->cut_processes - 1).text, complete->cut_processes > 2 ? "es" : "");
+	if (complete->cut_signal)
+		snprintf(ended, sizeof(ended), "ended by %s", signal_name(complete->cut_signal));
+	text = xasprintf("%s launch%s without GPU times: of the last %s of CUDA calls of pid %" PRIu32 ", which %s%s.",
+			 number_count(complete->cut_launches).text, complete->cut_launches == 1 ? "" : "es",
+			 number_time(complete->cut_ns).text, complete->cut_pid, ended, others);
+	report_text(report, 2, text);
+	free(text);
+}
+
 /* All that went wrong, by cause; nothing if all is well. */
 static void put_causes(struct report *report)
 {
@@ -201,6 +224,7 @@ static void put_causes(struct report *report)
 			    "  %s GPU operations were taken from the buffers of another profiler (torch.profiler).",
 			    number_count(complete->operations_foreign).text);
 	put_borrowed(report);
+	put_cut(report);
 	if (complete->gaps)
 		report_line(report, "  Another profiler (such as torch.profiler) had CUPTI %s times, %s in all.",
 			    number_count(complete->gaps).text, number_time(complete->gap_ns).text);
