@@ -3,6 +3,7 @@
 #ifndef GPUTRACE_ANALYZE_CAUSES_H
 #define GPUTRACE_ANALYZE_CAUSES_H
 
+#include "analyze/why/why_awaited.h"
 #include "base/tally.h"
 #include "model/model.h"
 
@@ -15,15 +16,19 @@ enum why_cause {
 	WHY_NATIVE,  /* the same without Python */
 	WHY_LOCK, /* from here to WHY_WAIT: detail: enum gpt_wait_reason, extra: ran_others, NONE; if another thread was
 		     waited for, they say what that thread did (idle_charge.inner) */
+	WHY_ITEM, /* a lock of a queue: an item is waited for */
+	WHY_RESULT,
+	WHY_NOTICE, /* threading.Event, Condition */
 	WHY_GIL,
-	WHY_PIPE, /* or a socket, an event, a poll of several */
+	WHY_REQUEST, /* no traced thread had work for it */
+	WHY_PIPE,    /* or a socket, an event, a poll of several */
 	WHY_CHILD,
 	WHY_SLEEP,
 	WHY_DISK,
 	WHY_FAULT,
 	WHY_NO_CPU,
 	WHY_WAIT,    /* the reason is not known */
-	WHY_DATA,    /* a DataLoader's next; detail: name of the op (model.strings), extra: enum why_seen_by */
+	WHY_DATA,    /* a DataLoader's next; detail: name of the op (model.strings), extra: why_data_extra */
 	WHY_SYNC,    /* a call that waits; detail: api, extra: name of the outermost op around it, NONE */
 	WHY_LAUNCH,  /* kernels shorter than their launches */
 	WHY_ALLOC,   /* CUDA allocates or frees memory; detail: api */
@@ -46,12 +51,29 @@ enum why_cause {
 	WHY_AFTER,		 /* after its last */
 };
 
+#define WHY_LOADS_SHIFT 8
+
 /* How a DataLoader was recognized. */
 enum why_seen_by {
 	WHY_SEEN_BY_OP,
 	WHY_SEEN_BY_FRAMES, /* the frames of the next CUDA call; detail: its function (model.codes) */
 	WHY_SEEN_BY_STACKS, /* the stacks of samples and waits; the same detail */
 };
+
+static inline uint32_t why_data_extra(enum why_seen_by seen_by, enum why_loads loads)
+{
+	return seen_by | (uint32_t)loads << WHY_LOADS_SHIFT;
+}
+
+static inline enum why_seen_by why_seen_by(uint32_t extra)
+{
+	return (enum why_seen_by)(extra & ((1u << WHY_LOADS_SHIFT) - 1));
+}
+
+static inline enum why_loads why_loads(uint32_t extra)
+{
+	return (enum why_loads)(extra >> WHY_LOADS_SHIFT);
+}
 
 enum why_compile {
 	WHY_COMPILE_JIT,    /* the driver */

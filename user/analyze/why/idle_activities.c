@@ -96,11 +96,12 @@ static void note_loading(struct idle *idle, struct why_thread *thread, const str
 	if (!idle->has_ops && thread->called_until_ns)
 		loader = why_loader(&idle->threads, idle->model, call->stack);
 	if (loader.code != NONE)
-		why_thread_does(thread, (struct why_activity){
-						.start_ns = thread->called_until_ns,
-						.end_ns = call->start_ns,
-						.key = why_key(call->stack, WHY_DATA, loader.code, WHY_SEEN_BY_FRAMES),
-						.rank = WHY_RANK_DATA});
+		why_thread_does(thread,
+				(struct why_activity){.start_ns = thread->called_until_ns,
+						      .end_ns = call->start_ns,
+						      .key = why_key(call->stack, WHY_DATA, loader.code,
+								     why_data_extra(WHY_SEEN_BY_FRAMES, loader.loads)),
+						      .rank = WHY_RANK_DATA});
 	if (end_ns > thread->called_until_ns)
 		thread->called_until_ns = end_ns;
 }
@@ -282,6 +283,12 @@ static void collective_begins(struct idle *idle, const struct model_op *op)
 	why_thread_does(why_peers(&idle->threads, process), doing);
 }
 
+static struct tally_key key_of_loader(const struct idle *idle, uint32_t name)
+{
+	return why_key(WHY_PLACE_NEXT, WHY_DATA, name,
+		       why_data_extra(WHY_SEEN_BY_OP, why_loads_of_op(idle->model->strings[name])));
+}
+
 void idle_add_op(struct idle *idle, const struct op_event *event)
 {
 	const struct model_op *op = event->op;
@@ -301,7 +308,7 @@ void idle_add_op(struct idle *idle, const struct op_event *event)
 	if (what == NAME_PLAIN || follow_compiler(idle, thread, op, what))
 		return;
 	doing.rank = what == NAME_DATA ? WHY_RANK_DATA : WHY_RANK_COMPILE;
-	doing.key = what == NAME_DATA ? why_key(WHY_PLACE_NEXT, WHY_DATA, op->name, WHY_SEEN_BY_OP)
+	doing.key = what == NAME_DATA ? key_of_loader(idle, op->name)
 				      : why_key(WHY_PLACE_NEXT, WHY_COMPILE, WHY_COMPILE_TORCH, op->name);
 	why_thread_does(thread, doing);
 }

@@ -10,15 +10,35 @@ struct blame {
 	unsigned steps;		     /* threads before it in the chain */
 	enum why_cause first;	     /* how the launching thread waits; WHY_CAUSES for the launching thread itself */
 	uint32_t via;		     /* where it waits; NONE */
+	enum why_awaited awaited;    /* what it waits for there */
 	uint64_t unknown_ns;	     /* of the launching thread */
 	struct why_rests *unknown;   /* the same, as times */
 };
 
-static enum why_cause cause_of_wait(enum gpt_wait_reason reason)
+static bool runs_python(const struct model *model, uint32_t place)
+{
+	return place < CALLER_NO_FRAME && stack_has_frames(model, place);
+}
+
+static enum why_cause cause_of_lock(enum why_awaited awaited)
+{
+	switch (awaited) {
+	case WHY_AWAITED_ITEM:
+		return WHY_ITEM;
+	case WHY_AWAITED_RESULT:
+		return WHY_RESULT;
+	case WHY_AWAITED_NOTICE:
+		return WHY_NOTICE;
+	default:
+		return WHY_LOCK;
+	}
+}
+
+static enum why_cause cause_of_reason(enum gpt_wait_reason reason, enum why_awaited awaited)
 {
 	switch (reason) {
 	case GPT_WAIT_FUTEX:
-		return WHY_LOCK;
+		return cause_of_lock(awaited);
 	case GPT_WAIT_GIL:
 		return WHY_GIL;
 	case GPT_WAIT_PIPE:
@@ -43,11 +63,56 @@ static enum why_cause cause_of_wait(enum gpt_wait_reason reason)
 	}
 }
 
+static enum why_cause cause_of_wait(struct idle *idle, const struct ran_wait *wait)
+{
+	return cause_of_reason(wait->reason, why_awaited(&idle->threads, idle->model, wait->place));
+}
+
+/*
+ * Whether requests from outside of the trace are waited for, in a wait that no traced thread ended.  A thread without
+ * Python may wait for them for the one that serves them, as in grpc and ZeroMQ.
+ */
+static bool waits_for_requests(const struct blame *blame, const struct ran_wait *wait)
+{
+	struct idle *idle = blame->charging->idle;
+	bool for_other = blame->steps && !runs_python(idle->model, wait->place);
+	enum why_awaited awaited = for_other ? blame->awaited : why_awaited(&idle->threads, idle->model, wait->place);
+
+	return cause_of_wait(idle, wait) == WHY_PIPE && (awaited == WHY_AWAITED_REQUEST || awaited == WHY_AWAITED_LOOP);
+}
+
+/*
+ * Where the thread waits.  In asyncio's loop all tasks wait at one line of the library: the task that is waited for is
+ * the one that launches next.
+ */
+static uint32_t place_of_wait(const struct blame *blame, const struct ran_wait *wait)
+{
+	struct idle_charging *charging = blame->charging;
+	struct idle *idle = charging->idle;
+
+	if (!blame->steps && charging->launch_place < CALLER_NO_FRAME &&
+	    why_awaited(&idle->threads, idle->model, wait->place) == WHY_AWAITED_LOOP)
+		return charging->launch_place;
+	return wait->place;
+}
+
 /* Whether a cause is named wherever it happens; other time has the cause of the thread that waits for it. */
 static bool is_everyones(enum why_cause inner)
 {
 	return inner == WHY_GC || inner == WHY_IMPORT || inner == WHY_COMPILE || inner == WHY_DISK ||
-	       inner == WHY_FAULT || inner == WHY_NO_CPU;
+	       inner == WHY_FAULT || inner == WHY_NO_CPU || inner == WHY_REQUEST;
+}
+
+/*
+ * Whether the thread runs no Python and works for a line of Python in its process that waits for it: a thread of Rayon,
+ * OpenMP or a BLAS.  It is that line's work.
+ */
+static bool is_of_native_pool(const struct blame *blame, const struct tally_key *key)
+{
+	const struct model *model = blame->charging->idle->model;
+
+	return blame->steps && key->part[1] == WHY_NATIVE && blame->via < CALLER_NO_FRAME &&
+	       stack_has_frames(model, blame->via) && model->threads[blame->thread].process == blame->charging->process;
 }
 
 /* key: what the thread at this position did. */
@@ -57,6 +122,7 @@ static void put_spans(struct blame *blame, struct tally_key key, struct idle_spa
 	struct idle *idle = charging->idle;
 	enum why_cause inner = key.part[1];
 	uint32_t at = blame->steps ? blame->via : key.part[0];
+	bool in_pool = is_of_native_pool(blame, &key);
 	struct why_loader loader = {.code = NONE};
 
 	if (at < CALLER_NO_FRAME)
@@ -68,7 +134,9 @@ static void put_spans(struct blame *blame, struct tally_key key, struct idle_spa
 	if (blame->own || loader.code != NONE) {
 		key.part[1] = blame->own ? blame->own->part[1] : WHY_DATA;
 		key.part[2] = blame->own ? blame->own->part[2] : loader.code;
-		key.part[3] = blame->own ? blame->own->part[3] : WHY_SEEN_BY_STACKS;
+		key.part[3] = blame->own ? blame->own->part[3] : why_data_extra(WHY_SEEN_BY_STACKS, loader.loads);
+	} else if (in_pool) {
+		key.part[0] = blame->via;
 	} else if (blame->steps && !is_everyones(inner)) {
 		key.part[1] = blame->first;
 	}
@@ -100,21 +168,27 @@ static void divide_other(struct blame *blame, uint64_t from_ns, uint64_t to_ns);
 
 static void put_wait(struct blame *blame, const struct ran_piece *piece)
 {
-	const struct idle *idle = blame->charging->idle;
+	struct idle *idle = blame->charging->idle;
 	const struct ran_wait *wait = piece->wait;
+	uint32_t place = place_of_wait(blame, wait);
 	uint32_t by = ran_is_followed(wait) ? wait->by : NONE;
 	struct blame next = *blame;
 
 	if (by == NONE && wait->reason == GPT_WAIT_GIL)
 		by = ran_gil_holder(&idle->ran, idle->model, blame->thread, wait);
 	if (by == NONE || blame->steps == RAN_STEPS) {
-		put(blame, why_key(wait->place, cause_of_wait(wait->reason), wait->reason, wait->other), piece->from_ns,
-		    piece->to_ns);
+		bool requests = by == NONE && waits_for_requests(blame, wait);
+
+		put(blame,
+		    why_key(requests && blame->steps ? blame->via : place,
+			    requests ? WHY_REQUEST : cause_of_wait(idle, wait), wait->reason, wait->other),
+		    piece->from_ns, piece->to_ns);
 		return;
 	}
 	if (!blame->steps) {
-		next.first = cause_of_wait(wait->reason);
-		next.via = wait->place;
+		next.first = cause_of_wait(idle, wait);
+		next.via = place;
+		next.awaited = why_awaited(&idle->threads, idle->model, wait->place);
 	}
 	next.thread = by;
 	next.steps++;
@@ -130,7 +204,7 @@ static uint32_t function_of(const struct model *model, uint32_t native)
 
 static enum why_cause cause_of_sample(const struct model *model, const struct ran_sample *sample)
 {
-	return sample->place < CALLER_NO_FRAME && stack_has_frames(model, sample->place) ? WHY_RAN : WHY_NATIVE;
+	return runs_python(model, sample->place) ? WHY_RAN : WHY_NATIVE;
 }
 
 static void take_piece(void *context, const struct ran_piece *piece)

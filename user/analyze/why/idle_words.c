@@ -16,8 +16,16 @@ static const char *wait_words(enum why_cause cause, uint32_t reason)
 	switch (cause) {
 	case WHY_LOCK:
 		return "waited for a lock";
+	case WHY_ITEM:
+		return "waited for an item";
+	case WHY_RESULT:
+		return "waited for a result";
+	case WHY_NOTICE:
+		return "waited for a notification";
 	case WHY_GIL:
 		return "waited for the GIL";
+	case WHY_REQUEST:
+		return "waited for requests";
 	case WHY_PIPE:
 		return "waited for a pipe or socket";
 	case WHY_CHILD:
@@ -81,7 +89,7 @@ static const char *copy_words(uint32_t detail)
 /* The text after the #: "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__". */
 static const char *loader_words(const struct model *model, const struct idle_row *row)
 {
-	const char *name = row->extra == WHY_SEEN_BY_OP ? name_of(model, row->detail) : NULL;
+	const char *name = why_seen_by(row->extra) == WHY_SEEN_BY_OP ? name_of(model, row->detail) : NULL;
 	const char *mark = name ? strchr(name, '#') : NULL;
 
 	return mark ? mark + 1 : "DataLoader.__next__";
@@ -124,7 +132,11 @@ char *idle_words(const struct model *model, const struct idle_row *row)
 	case WHY_NATIVE:
 		return inner_words(model, row);
 	case WHY_LOCK:
+	case WHY_ITEM:
+	case WHY_RESULT:
+	case WHY_NOTICE:
 	case WHY_GIL:
+	case WHY_REQUEST:
 	case WHY_PIPE:
 	case WHY_CHILD:
 	case WHY_SLEEP:

@@ -38,7 +38,7 @@ static uint32_t line_at(struct why *why, struct lines *lines, uint32_t place)
 static struct tally_key by_line(struct why *why, struct lines *lines, const struct tally_key *key)
 {
 	struct tally_key same = *key, plain = why_key_of_charge(*key);
-	bool in_loader = plain.part[1] == WHY_DATA && plain.part[3] == WHY_SEEN_BY_FRAMES;
+	bool in_loader = plain.part[1] == WHY_DATA && why_seen_by(plain.part[3]) == WHY_SEEN_BY_FRAMES;
 
 	if (in_loader)
 		same.part[0] = line_of(lines, why_loader(&why->idle->threads, why->model, key->part[0]).caller);
@@ -74,7 +74,7 @@ static struct tally_key key_of_gap(const struct idle_charge *charge)
 	if (cause == WHY_RAN)
 		key.part[2] = key.part[3] = NONE;
 	else if (cause == WHY_DATA && charge->inner != WHY_DATA)
-		key.part[2] = NONE, key.part[3] = WHY_SEEN_BY_STACKS;
+		key.part[2] = NONE, key.part[3] = why_data_extra(WHY_SEEN_BY_STACKS, why_loads(key.part[3]));
 	else if (cause >= WHY_LOCK && cause <= WHY_WAIT && charge->inner != cause)
 		key.part[2] = NONE;
 	return key;

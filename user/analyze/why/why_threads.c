@@ -46,6 +46,7 @@ void why_threads_free(struct why_threads *threads)
 	array_free(&threads->pieces);
 	array_free(&threads->user_frames);
 	array_free(&threads->loaders);
+	array_free(&threads->awaited);
 	array_free(&threads->codes);
 }
 
@@ -333,15 +334,19 @@ uint32_t why_user_frame(struct why_threads *threads, const struct model *model, 
 static struct why_loader find_loader(struct why_threads *threads, const struct model *model, uint32_t stack)
 {
 	struct why_loader loader = {.code = NONE, .caller = NONE};
+	enum why_loads loads = WHY_LOADS_UNKNOWN;
 
 	for (uint32_t i = 0; i < model->stacks[stack].depth; i++) {
 		uint32_t frame = model->stack_frames[model->stacks[stack].first + i];
 		uint8_t who = whose(threads, model, frame);
 
+		if (loader.code == NONE && loads == WHY_LOADS_UNKNOWN)
+			loads = why_loads_in(&model->codes[model->frames[frame].code]);
 		if (who == LOADERS && loader.code == NONE)
-			loader = (struct why_loader){.code = model->frames[frame].code, .caller = frame};
+			loader =
+				(struct why_loader){.code = model->frames[frame].code, .caller = frame, .loads = loads};
 		else if (who == USERS && loader.code != NONE)
-			return (struct why_loader){.code = loader.code, .caller = frame};
+			return (struct why_loader){.code = loader.code, .caller = frame, .loads = loads};
 	}
 	return loader;
 }
@@ -358,4 +363,32 @@ struct why_loader why_loader(struct why_threads *threads, const struct model *mo
 	if (loader->code == STACK_NOT_ASKED)
 		*loader = find_loader(threads, model, stack);
 	return *loader;
+}
+
+static enum why_awaited find_awaited(struct why_threads *threads, const struct model *model, uint32_t stack)
+{
+	enum why_awaited awaited = WHY_AWAITED_UNKNOWN;
+
+	for (uint32_t i = 0; i < model->stacks[stack].depth; i++) {
+		uint32_t frame = model->stack_frames[model->stacks[stack].first + i];
+
+		if (whose(threads, model, frame) == USERS ||
+		    !why_awaited_in(&model->codes[model->frames[frame].code], &awaited))
+			break;
+	}
+	return awaited;
+}
+
+enum why_awaited why_awaited(struct why_threads *threads, const struct model *model, uint32_t stack)
+{
+	uint8_t *awaited;
+
+	if (stack >= CALLER_NO_FRAME || !stack_has_frames(model, stack))
+		return WHY_AWAITED_UNKNOWN;
+	while (threads->awaited.count <= stack)
+		array_push(&threads->awaited, 0);
+	awaited = &threads->awaited.items[stack];
+	if (!*awaited)
+		*awaited = (uint8_t)(find_awaited(threads, model, stack) + 1);
+	return (enum why_awaited)(*awaited - 1);
 }

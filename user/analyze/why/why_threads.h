@@ -8,6 +8,7 @@
 
 #include "analyze/events.h"
 #include "base/array.h"
+#include "analyze/why/why_awaited.h"
 #include "base/tally.h"
 
 #define WHY_DOINGS_MAX 4096u
@@ -72,6 +73,7 @@ struct why_piece {
 struct why_loader {
 	uint32_t code;	 /* model.codes */
 	uint32_t caller; /* model.frames: its innermost caller in the user's own code, else its own frame */
+	enum why_loads loads;
 };
 
 struct why_threads {
@@ -83,6 +85,7 @@ struct why_threads {
 	ARRAY(struct why_piece) pieces;	  /* of one gap */
 	ARRAY(uint32_t) user_frames;	  /* by model.stacks: see why_user_frame */
 	ARRAY(struct why_loader) loaders; /* by model.stacks: see why_loader */
+	ARRAY(uint8_t) awaited;		  /* by model.stacks: enum why_awaited + 1, once looked up */
 	ARRAY(uint8_t) codes;		  /* by model.codes: whose code it is, once looked up */
 };
 
@@ -140,6 +143,9 @@ uint64_t why_thread_leads(struct why_thread *thread, const struct why_gap *gap, 
 
 /* The innermost frame of a stack that is no library's; `otherwise` if there is none. */
 uint32_t why_user_frame(struct why_threads *threads, const struct model *model, uint32_t stack, uint32_t otherwise);
+
+/* What a thread waits for at a caller_place. */
+enum why_awaited why_awaited(struct why_threads *threads, const struct model *model, uint32_t stack);
 
 /* The DataLoader that a stack is in; code is NONE if it is in none. */
 struct why_loader why_loader(struct why_threads *threads, const struct model *model, uint32_t stack);

@@ -69,21 +69,33 @@ static const char *no_cpu_advice(const struct why_line *line)
 	       "CPUs.";
 }
 
+/* How the DataLoader loads, as far as a stack or an op shows it. */
+static enum why_loads loads_of(const struct why_loss *loss)
+{
+	for (size_t i = 0; i < loss->line_count; i++)
+		if (why_loads(loss->lines[i].extra) != WHY_LOADS_UNKNOWN)
+			return why_loads(loss->lines[i].extra);
+	return WHY_LOADS_UNKNOWN;
+}
+
 static const char *data_advice(const struct analyses *all, const struct why_loss *loss)
 {
 	const struct why_line *line = &loss->lines[0];
+	enum why_seen_by seen_by = why_seen_by(line->extra);
+	enum why_loads loads = loads_of(loss);
 
-	/* worker processes make no calls in next */
-	if (line->extra == WHY_SEEN_BY_STACKS)
-		return in_worker(all, line)
-			       ? "Make that line cheaper, or give the DataLoader more num_workers or a larger "
-				 "prefetch_factor, where there are CPUs left."
-			       : "Give the DataLoader num_workers of 2 or more, or make that line cheaper: it runs in "
-				 "the "
-				 "training process, so loading and training take turns.";
-	if (line->extra == WHY_SEEN_BY_FRAMES || strstr(why_name(all, line->detail), "_SingleProcess"))
+	if (seen_by == WHY_SEEN_BY_STACKS && in_worker(all, line))
+		return "Make that line cheaper, or give the DataLoader more num_workers or a larger prefetch_factor, "
+		       "where there are CPUs left.";
+	if (loads == WHY_LOADS_ITSELF && seen_by == WHY_SEEN_BY_STACKS)
+		return "Give the DataLoader num_workers of 2 or more, or make that line cheaper: it runs in the "
+		       "training process, so loading and training take turns.";
+	if (loads == WHY_LOADS_ITSELF)
 		return "Give the DataLoader num_workers of 2 or more: it loads in the training process itself now, so "
 		       "loading and training take turns.";
+	if (loads == WHY_LOADS_UNKNOWN)
+		return "See whether the DataLoader has num_workers: without any it loads in the training process, and "
+		       "loading and training take turns. If it has some: more of them, or a cheaper __getitem__.";
 	return "More num_workers or a larger prefetch_factor, where there are CPUs left; else make the data set's "
 	       "__getitem__ cheaper.";
 }
@@ -128,6 +140,18 @@ static const char *advice(const struct analyses *all, const struct why_loss *los
 		       "work before it.";
 	case WHY_LOCK:
 		return "Hold the lock for less at that line, or let the thread that launches go on without it.";
+	case WHY_ITEM:
+		return "Have items put into the queue earlier: make what is done at that line cheaper, or let more "
+		       "threads or processes do it.";
+	case WHY_RESULT:
+		return "Start that work earlier, or ask for its result later; else make it cheaper, or divide it among "
+		       "more workers.";
+	case WHY_NOTICE:
+		return "Make what is done at that line before it notifies cheaper, or let the thread that launches go "
+		       "on without it.";
+	case WHY_REQUEST:
+		return "Nothing to mend where it serves requests: none had come. Where a task slept or had asked for "
+		       "something itself, see that task.";
 	case WHY_GIL:
 		return "That line keeps the GIL: give it to a process of its own, or release the GIL in it "
 		       "(Py_BEGIN_ALLOW_THREADS; of ctypes CDLL, not PyDLL).";

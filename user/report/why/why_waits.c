@@ -13,6 +13,7 @@
  */
 struct shares {
 	struct tally inner, culprits, functions, others;
+	uint64_t waited_ns; /* while the launching thread waited for the one that did it */
 };
 
 static void add_share(struct tally *tally, uint32_t number, uint64_t ns)
@@ -32,6 +33,7 @@ static struct shares shares_of(const struct analyses *all, enum why_cause cause)
 
 		if (charge.what.part[1] != cause || !charge.looked_at)
 			continue;
+		shares.waited_ns += charge.via != NONE ? charge.ns : 0;
 		add_share(&shares.inner, charge.inner, charge.ns);
 		add_share(&shares.culprits, charge.inner == cause ? NONE : charge.culprit, charge.ns);
 		add_share(&shares.functions, ran ? charge.what.part[2] : NONE, charge.ns);
@@ -161,6 +163,10 @@ char *why_ran_evidence(const struct analyses *all, const struct why_loss *loss)
 	char *often = why_how_often(loss), *text;
 
 	text = xasprintf("The GPU had nothing to do %s, while the thread that launches ran, by samples.", often);
+	if (shares.waited_ns)
+		text = xjoin(text, " ",
+			     xasprintf("For %s of that it waited for threads without Python, which ran for its line.",
+				       number_time(shares.waited_ns).text));
 	if (function != NONE && *why_name(all, function) != '[') /* a file's name, not a symbol */
 		text = xjoin(text, " ",
 			     xasprintf("The native function seen most is %s: %s.", why_name(all, function),

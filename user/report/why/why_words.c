@@ -51,14 +51,14 @@ static char *where(const struct analyses *all, const struct why_loss *loss, cons
 		free(label);
 		return text;
 	case WHY_DATA:
-		if (line->extra == WHY_SEEN_BY_STACKS)
+		if (why_seen_by(line->extra) == WHY_SEEN_BY_STACKS)
 			break;
 		/* fall through */
 	case WHY_IMPORT:
 	case WHY_GC:
 		if (loss->cause != WHY_DATA && line->extra == 0)
 			break;
-		text = xasprintf(loss->cause == WHY_DATA && line->extra == WHY_SEEN_BY_FRAMES
+		text = xasprintf(loss->cause == WHY_DATA && why_seen_by(line->extra) == WHY_SEEN_BY_FRAMES
 					 ? "before the DataLoader's call at %s"
 					 : "before the launch at %s",
 				 label);
@@ -127,7 +127,7 @@ static char *data_evidence(const struct analyses *all, const struct why_loss *lo
 {
 	char *often = why_how_often(loss), *text;
 
-	if (loss->lines[0].extra == WHY_SEEN_BY_FRAMES)
+	if (why_seen_by(loss->lines[0].extra) == WHY_SEEN_BY_FRAMES)
 		text = xasprintf("The GPU ran out of work %s, and the next CUDA call was made inside the DataLoader "
 				 "(%s of torch/utils/data/dataloader.py). Without --ops it is not seen when the loop "
 				 "came to that: what it did just before counts, too.",
@@ -352,7 +352,11 @@ char *why_evidence(const struct analyses *all, const struct why_loss *loss)
 	case WHY_NATIVE:
 		return why_ran_evidence(all, loss);
 	case WHY_LOCK:
+	case WHY_ITEM:
+	case WHY_RESULT:
+	case WHY_NOTICE:
 	case WHY_GIL:
+	case WHY_REQUEST:
 	case WHY_PIPE:
 	case WHY_CHILD:
 	case WHY_SLEEP:
@@ -364,8 +368,8 @@ char *why_evidence(const struct analyses *all, const struct why_loss *loss)
 	case WHY_UNSAMPLED:
 		return unsampled_evidence(loss);
 	case WHY_DATA:
-		return loss->lines[0].extra == WHY_SEEN_BY_STACKS ? why_waits_evidence(all, loss)
-								  : data_evidence(all, loss);
+		return why_seen_by(loss->lines[0].extra) == WHY_SEEN_BY_STACKS ? why_waits_evidence(all, loss)
+									       : data_evidence(all, loss);
 	case WHY_SYNC:
 		return sync_evidence(all, loss);
 	case WHY_LAUNCH:
