@@ -515,3 +515,8 @@ def test_the_rank_of_a_file_of_torch_profiler_is_kept(tmp_path):
         assert (about["rank"], about["world_size"]) == (3, 8), name
     merged = tracing.gputrace(tmp_path, "merge", tmp_path / "t.json").must_be(0)
     assert re.search(r"^ +3 .* 11$", merged.stdout, re.M), merged.stdout
+
+
+def test_a_log_without_a_subcommand_is_said_to_be_one(tmp_path):
+    (tmp_path / "all.gpt").write_bytes(b"")
+    assert_one_line(tracing.gputrace(tmp_path, "all.gpt"), USAGE, "'all.gpt' is a file: gputrace report all.gpt")

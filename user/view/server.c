@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/monotonic.h"
+#include "export/page/page.h"
 
 #define CONNECTIONS 32u
 #define PATIENCE_NS 20000000000ull /* a connection that moves no byte for so long is closed */
@@ -50,11 +51,12 @@ static void close_connection(struct connection *connection)
 static void answer_with(struct connection *connection, const char *status, const char *type, const char *body,
 			size_t size)
 {
-	char head[640];
+	char head[768];
 	int length = snprintf(head, sizeof(head),
 			      "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nConnection: close\r\n"
 			      "Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\n"
 			      "X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n"
+			      "Content-Security-Policy: " PAGE_POLICY "; connect-src 'self'\r\n"
 			      "Cross-Origin-Resource-Policy: same-origin\r\n\r\n",
 			      status, type, size);
 
@@ -70,15 +72,18 @@ static void refuse(struct connection *connection, const char *status)
 	answer_with(connection, status, "text/plain; charset=utf-8", status, strlen(status));
 }
 
-/* Whether the Host line is this server: by number, or by the name that is always this machine's. */
-static bool is_our_host(const struct server *server, const char *host)
+/* Whether the Host line is the browser's own machine: by number, or by the name that is always that. At any port, which
+ * a forwarded one (ssh -L) has. Another name may be one that a hostile site has made resolve to here. */
+static bool is_local_host(const char *host)
 {
-	static const char *const names[] = {"127.0.0.1", "localhost"};
-	char ours[32];
+	static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(ours, sizeof(ours), "%s:%u", names[i], server->port);
-		if (!strcasecmp(host, ours) || (server->port == 80 && !strcasecmp(host, names[i])))
+		const char *port = host + strlen(names[i]);
+
+		if (strncasecmp(host, names[i], strlen(names[i])) != 0)
+			continue;
+		if (!*port || (*port == ':' && port[1] && strspn(port + 1, "0123456789") == strlen(port + 1)))
 			return true;
 	}
 	return false;
@@ -102,7 +107,7 @@ static void answer(const struct server *server, struct connection *connection, s
 	struct sink body;
 	const char *type;
 
-	if (!is_our_host(server, request->host)) {
+	if (!is_local_host(request->host)) {
 		refuse(connection, "403 Forbidden");
 		return;
 	}

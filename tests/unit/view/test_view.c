@@ -203,6 +203,23 @@ static void ask(int fd, const char *path, const char *host)
 	assert_int_equal(write(fd, text, (size_t)length), length);
 }
 
+static void every_answer_says_what_its_page_may_do(void **state)
+{
+	const struct running *running = *state;
+	char text[2048], path[64];
+
+	snprintf(path, sizeof(path), "/%s/", server_token(running->server));
+	for (unsigned i = 0; i < 2; i++) {
+		int fd = connect_to(running);
+
+		ask(fd, i ? "/" : path, "localhost");
+		receive(fd, text, sizeof(text));
+		assert_non_null(strstr(text,
+				       "\r\nContent-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; "
+				       "script-src 'unsafe-inline'; connect-src 'self'\r\n"));
+	}
+}
+
 static const char *status_of(const struct running *running, const char *path, const char *host)
 {
 	static char text[2048];
@@ -229,7 +246,12 @@ static void only_who_knows_the_token_and_calls_this_host_gets_an_answer(void **s
 	assert_string_equal(status_of(running, path, host), "200");
 	assert_string_equal(status_of(running, path, name), "200");
 	assert_string_equal(status_of(running, path, other), "403");
-	assert_string_equal(status_of(running, path, "127.0.0.1:1"), "403");
+	assert_string_equal(status_of(running, path, "127.0.0.1:1"), "200"); /* a forwarded port */
+	assert_string_equal(status_of(running, path, "[::1]:8080"), "200");
+	assert_string_equal(status_of(running, path, "localhost"), "200"); /* port 80 */
+	assert_string_equal(status_of(running, path, "127.0.0.1.rebound.example:80"), "403");
+	assert_string_equal(status_of(running, path, "localhost:"), "403");
+	assert_string_equal(status_of(running, path, "localhost:1@rebound.example"), "403");
 	assert_string_equal(status_of(running, path, ""), "403");
 	assert_string_equal(status_of(running, "/", host), "404");
 	snprintf(wrong, sizeof(wrong), "/%s/../../etc/passwd", token);
@@ -283,6 +305,7 @@ int main(void)
 		cmocka_unit_test(a_request_is_whole_only_with_its_last_byte),
 		cmocka_unit_test(what_is_no_plain_get_is_refused),
 		cmocka_unit_test(parameters_are_numbers_lists_and_decoded_text),
+		cmocka_unit_test_setup_teardown(every_answer_says_what_its_page_may_do, start, stop),
 		cmocka_unit_test_setup_teardown(only_who_knows_the_token_and_calls_this_host_gets_an_answer, start,
 						stop),
 		cmocka_unit_test_setup_teardown(who_is_slow_or_says_nothing_does_not_hold_up_others, start, stop),

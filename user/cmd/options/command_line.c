@@ -2,6 +2,7 @@
 /* Parses the command line with getopt_long and the tables of options and of subcommands. */
 #include "cmd/options/command_line.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 
 #include <gputrace/agent.h>
 
+#include "cmd/options/meant.h"
 #include "cmd/options/option_rows.h"
 #include "cmd/options/option_parser.h"
 #include "cmd/options/subcommands.h"
@@ -89,6 +91,8 @@ static int parse_word(struct parse *parse, const char *word)
 	if (options->subcommand == SUBCOMMAND_DIFF)
 		return option_fail(parse, "diff takes two logs, but got '%s', '%s' and '%s'", options->log,
 				   options->log_after, word);
+	if (meant_instead_of_file(parse, options->log, word))
+		return -EINVAL;
 	return option_fail(parse, "%s takes one log, but got '%s' and '%s'", subcommand_words(options->subcommand),
 			   options->log, word);
 }
@@ -107,33 +111,12 @@ static int parse_option(struct parse *parse, int code, char **argv)
 	if (code == '?' && optopt)
 		return option_fail(parse, "unknown option '-%c'; gputrace --help lists them", optopt);
 	if (!row)
-		return option_fail(parse, "unknown option '%s'; gputrace --help lists them", argv[optind - 1]);
+		return meant_instead_of_option(parse, argv[optind - 1]);
 	if (!(row->where & subcommand))
 		return option_fail(parse, "--%s does not apply to %s; gputrace --help says where it does", row->name,
 				   subcommand_words(subcommand));
 	parse->after_output = false;
 	return row->parse(parse, optarg);
-}
-
-/* A word that is no subcommand is never run, so that a mistyped one starts no program of that name. */
-static int refuse_word(struct parse *parse, const char *word)
-{
-	char names[256] = "";
-	size_t used = 0;
-
-	if (!*word)
-		return option_fail(parse, "the command to start is empty: gputrace -- COMMAND");
-	if (parse->options->pids.list.count)
-		return option_fail(parse, "'%s' after --pid PID: several processes are one list, as in -p 41230,41231",
-				   word);
-	for (size_t i = 0; i < SUBCOMMAND_ROWS && used < sizeof(names); i++)
-		if (subcommand_rows[i].name)
-			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
-						 subcommand_rows[i].name);
-	return option_fail(parse,
-			   "there is no subcommand '%s' (there are %s); a program to start and trace goes after "
-			   "two dashes: gputrace -- %s",
-			   word, names, word);
 }
 
 int options_parse(int argc, char **argv, struct options *out, char *why, size_t why_size)
@@ -166,8 +149,11 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 		err = parse_word(&parse, argv[optind]);
 	if (err)
 		return err;
+	/* A word that is no subcommand is never run, so that a mistyped one starts no program of that name. */
 	if (recording && optind < argc && strcmp(argv[optind - 1], "--") != 0)
-		return refuse_word(&parse, argv[optind]);
+		return meant_instead_of_word(&parse, argv + optind);
+	if (out->log && meant_instead_of_file(&parse, out->log, NULL))
+		return -EINVAL;
 	if (may_start && optind < argc)
 		out->command = argv + optind;
 	else if (may_start && argc > 1 && !strcmp(argv[argc - 1], "--"))

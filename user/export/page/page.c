@@ -148,8 +148,7 @@ static void put_data(struct sink *out, struct profile *profile)
 static void put_head(struct sink *out, const char *title, bool connects)
 {
 	sink_literal(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-			  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-			  "style-src 'unsafe-inline'; script-src 'unsafe-inline'");
+			  "<meta http-equiv=\"Content-Security-Policy\" content=\"" PAGE_POLICY);
 	if (connects)
 		sink_literal(out, "; connect-src 'self'");
 	sink_literal(out, "\">\n<title>gputrace: ");

@@ -8,6 +8,9 @@
 
 #include "export/format.h"
 
+/* What a page may load and run: only what stands in it. */
+#define PAGE_POLICY "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+
 export_write_fn page_write;
 
 /* The same page without data: it fetches its data from its server (view/). */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What was probably meant by a command line that cannot be taken as it is. */
+#ifndef GPUTRACE_MEANT_H
+#define GPUTRACE_MEANT_H
+
+#include "cmd/options/option_parser.h"
+
+/* Fails because of a word that is neither a subcommand nor an option, before any --; argv: all words from it on. */
+int meant_instead_of_word(struct parse *parse, char **argv);
+
+/* Fails because of an option (with its dashes) that does not exist. */
+int meant_instead_of_option(struct parse *parse, const char *option);
+
+/* Fails if the words of a subcommand that reads a file are a process or a command and no file; first: its first word,
+ * second: the word after it, NULL: none. */
+int meant_instead_of_file(struct parse *parse, const char *first, const char *second);
+
+#endif
