@@ -62,12 +62,14 @@ struct gpt_share_answer {
  *
  * An agent that finds GPUTRACE_WAIT in its environment (`gputrace env`) listens on an abstract SOCK_SEQPACKET socket:
  * GPUTRACE_WAIT_NAME with the process's number in its own pid namespace, and the first of GPUTRACE_WAIT_NAMES numbers
- * that is free. The client sends the argument of gputrace_agent_start (agent.h) in one message of less than
- * GPT_SHARE_ASK_MAX bytes. The reply is GPT_SHARE_ASKED once that function was called, or GPT_SHARE_AT_WORK where the
- * agent is not idle. SO_PEERCRED says who is at each end.
+ * that is free. Any user can take these for coming processes: then it is a number that no one can foresee, of
+ * GPUTRACE_WAIT_NAMES or more, and /proc/net/unix has it. The client sends the argument of gputrace_agent_start
+ * (agent.h) in one message of less than GPT_SHARE_ASK_MAX bytes. The reply is GPT_SHARE_ASKED once that function was
+ * called, or GPT_SHARE_AT_WORK where the agent is not idle. SO_PEERCRED says who is at each end.
  */
 #define GPUTRACE_WAIT "GPUTRACE_WAIT"
-#define GPUTRACE_WAIT_NAME "gputrace-agent-%u-%u"
+#define GPUTRACE_WAIT_PREFIX "gputrace-agent-%u-"
+#define GPUTRACE_WAIT_NAME GPUTRACE_WAIT_PREFIX "%llu"
 #define GPUTRACE_WAIT_NAMES 8u
 
 /* The abstract address of a name (unix(7)) for bind and connect, and its length; 0: the name is empty or too long. */

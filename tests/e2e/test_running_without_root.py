@@ -465,6 +465,30 @@ def test_a_name_that_another_has_taken_is_passed_over(desk):
         trace_once(running, desk)
 
 
+def test_one_whose_names_another_user_has_all_taken_is_found(desk):
+    """They are known before a process starts, and any user may bind them."""
+    command = ["/usr/bin/python3", OBEDIENT]
+    for number in range(8):
+        command = ["/usr/bin/python3", machine.PROGRAMS / "takes_name.py", f"gputrace-agent-{{}}-{number}", *command]
+    with tracing.Running([AS_USER, "sh", "-c", WAITS, desk / "gputrace", *tracing.on_simgpu(desk / "gpu.json", *command)], desk) as running:
+        running.pid = int(running.wait_line("ready").split()[1])
+        tracing.until(lambda: len(sockets(running.pid)) == 9)
+        running.ask("finish")
+        command = [AS_USER, desk / "gputrace", "-v", *tracing.outputs(desk, "trace.gpt", "trace.json"), "-p", running.pid]
+        with tracing.Running(command, desk, preexec_fn=no_ptrace) as traced:
+            traced.wait_line("gputrace: tracing", "stderr")
+            wait_logged(desk, logfile.says_ready)
+            works(running, desk)
+            done = traced.end(signal.SIGINT).must_be(0)
+        must_be_whole(desk, done)
+
+
+def test_one_whose_memory_may_not_be_read_is_not_said_to_have_a_strange_libc(desk):
+    with target(desk) as running:
+        done = tracing.command(desk, AS_USER, desk / "gputrace", "-p", running.pid, "-d", "1s", preexec_fn=no_ptrace).must_be(1)
+    assert "the kernel does not let its memory be read (kernel.yama.ptrace_scope, a filter of system calls); what is started after" in done.stderr
+
+
 def test_env_keeps_a_library_that_the_driver_is_to_load(desk):
     said = tracing.command(desk, desk / "gputrace", "env", env={"CUDA_INJECTION64_PATH": "/opt/it's theirs.so"}).must_be(0).stdout
     shown = tracing.command(desk, "sh", "-c", f'{said}\nprintf "%s\\n" "$CUDA_INJECTION64_PATH" "$GPUTRACE_CHAINED_INJECTION" "$GPUTRACE_WAIT"')

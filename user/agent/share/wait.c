@@ -22,6 +22,7 @@
 
 #include <gputrace/share.h>
 
+#include "agent/clock.h"
 #include "agent/fork_gate.h"
 #include "agent/own_thread.h"
 #include "agent/share/join.h"
@@ -52,15 +53,20 @@ static void starting_thread(void)
 	}
 }
 
-/* Takes the first free name: processes of several pid namespaces may have the same number. */
+/*
+ * Takes the first free name: processes of several pid namespaces may have the same number, and other users may have
+ * taken the names. No one has taken the nanosecond.
+ */
 static int listen_here(void)
 {
 	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	struct sockaddr_un address;
 	char name[64];
 
-	for (unsigned i = 0; listener >= 0 && i < GPUTRACE_WAIT_NAMES; i++) {
-		snprintf(name, sizeof(name), GPUTRACE_WAIT_NAME, (unsigned)getpid(), i);
+	for (unsigned i = 0; listener >= 0 && i < 2 * GPUTRACE_WAIT_NAMES; i++) {
+		unsigned long long number = i < GPUTRACE_WAIT_NAMES ? i : clock_now_ns();
+
+		snprintf(name, sizeof(name), GPUTRACE_WAIT_NAME, (unsigned)getpid(), number);
 		if (!bind(listener, (const struct sockaddr *)&address, gpt_share_address(&address, name)) &&
 		    !listen(listener, 1))
 			return listener;

@@ -289,7 +289,14 @@ int inject_addresses_find(pid_t pid, const struct mappings *mappings, int agent_
 	}
 	if (!out->dlopen || !out->dlerror || !out->raise || !out->swab || !out->loader_state)
 		return refuse(why, why_size, "its libc has no dlopen (or no loader)");
-	if (!errno_location || find_errno(pid, errno_location, out) || find_instructions(pid, mappings, libc, out))
+	error = errno_location ? find_errno(pid, errno_location, out) : -ENOENT;
+	if (error == -EPERM || error == -EACCES) {
+		snprintf(why, why_size,
+			 "the kernel does not let its memory be read (kernel.yama.ptrace_scope, a filter of system "
+			 "calls)");
+		return error;
+	}
+	if (error || find_instructions(pid, mappings, libc, out))
 		return refuse(why, why_size, "its libc is of an unknown build");
 	return agent ? find_agent_start(pid, mappings, agent, agent_fd, out, why, why_size) : 0;
 }
