@@ -241,6 +241,27 @@ def test_the_trace_goes_on_while_what_a_launcher_has_started_lives(tmp_path, loa
     assert launches(tmp_path) == 1
 
 
+HELPERS = """
+import multiprocessing, multiprocessing.shared_memory, sys
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    shared = multiprocessing.shared_memory.SharedMemory(create=True, size=4096)  # known to the resource tracker
+    worker = context.Process(target=print, args=("worker",))
+    worker.start()
+    worker.join()
+    shared.close()
+    shared.unlink()
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_helpers_of_multiprocessing_that_end_by_themselves_are_not_said_to_go_on(tmp_path, method):
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    for _ in range(5):  # they end a moment after the command
+        done = tracing.command(tmp_path, machine.GPUTRACE, "--agent", "off", "--", machine.any_python(), "helpers.py", method)
+        assert "worker" in done.must_be(0).stdout and "goes on and is traced" not in done.stderr
+
+
 def test_ctrl_c_ends_the_trace_of_what_a_launcher_has_left(tmp_path):
     command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.json"), "--", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!"]
     with tracing.Running(command, tmp_path, stdin=tracing.subprocess.DEVNULL) as running:

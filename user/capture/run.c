@@ -33,6 +33,12 @@
 /* How long a command that got a signal to end may take for that before the trace ends without it. */
 #define COMMAND_GRACE_NS (3 * SECOND_NS)
 
+/*
+ * How long after a command another process goes on before a message says so: multiprocessing's resource tracker and
+ * fork server end by themselves when they notice that no process has their pipe.
+ */
+#define LEFT_NS SECOND_NS
+
 /* How long after a cycle its GPU work is recorded, unless the work goes on for long. */
 #define CYCLE_SAID_NS SECOND_NS
 
@@ -57,7 +63,8 @@ struct run {
 	uint64_t calls_at_second; /* drain_calls at the last full second */
 	uint64_t refused;	  /* records that attach/ did not get */
 	uint64_t heard_ns;	  /* attach/ got all that was in the queue at this time */
-	bool command_over;	  /* it has ended, and a message says if another process goes on */
+	uint64_t command_over_ns; /* it has ended; 0: not yet */
+	bool left_reported;	  /* a message says which other process goes on */
 	uint64_t give_up_ns;	  /* set by a signal while the command still runs; 0: not set */
 	bool from_terminal;	  /* that was Ctrl-C */
 	uint32_t cycles_reported; /* to cycles_over */
@@ -227,20 +234,23 @@ static void every_second(struct run *run, uint64_t now_ns)
 }
 
 /* A launcher may end before the processes it started: true when none of those is alive. */
-static bool all_of_command_ended(struct run *run)
+static bool all_of_command_ended(struct run *run, uint64_t now_ns)
 {
 	const struct run_options *options = run->options;
 	pid_t left;
 
 	if (!options->command_ended || !options->command_ended(options->context))
 		return false;
-	if (!run->command_over)
+	if (!run->command_over_ns) {
 		drain_for_attach(run); /* its forks, and its own end */
+		run->command_over_ns = now_ns;
+	}
 	left = attach_first_process(run->attach);
-	if (left && !run->command_over)
+	if (left && !run->left_reported && now_ns - run->command_over_ns >= LEFT_NS) {
 		msg_info("%s has ended; pid %d, which it has started, goes on and is traced: Ctrl-C ends the trace",
 			 options->command_name, (int)left);
-	run->command_over = true;
+		run->left_reported = true;
+	}
 	return !left;
 }
 
@@ -256,7 +266,7 @@ static void check_end(struct run *run, uint64_t now_ns)
 	const struct run_options *options = run->options;
 	bool interrupted = run->give_up_ns != 0;
 
-	if (all_of_command_ended(run) || (run->command_over && interrupted))
+	if (all_of_command_ended(run, now_ns) || (run->command_over_ns && interrupted))
 		end_run(run, interrupted ? GPT_END_INTERRUPTED : GPT_END_TARGETS_GONE, 0);
 	else if (interrupted && now_ns >= run->give_up_ns && options->command_has_terminal && run->from_terminal)
 		command_survives(run);
