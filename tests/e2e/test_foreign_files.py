@@ -3,8 +3,10 @@
 
 import contextlib
 import json
+import pickle
 import sqlite3
 
+import pytest
 import tracing
 
 
@@ -146,3 +148,33 @@ def test_copies_of_managed_memory_need_no_launch(tmp_path):
 def test_work_at_the_end_of_a_file_counts_without_its_launch(tmp_path):
     path = write(tmp_path, [*launched("k", 10, 5, 1), work("kernel", "late", 20, 5, 99)])
     assert {(r["kernel"], r["calls"]) for r in tables(tmp_path, path)["kernels"]["rows"]} == {("k", 1), ("late", 1)}
+
+
+def memory(ts, size, device_type, total):
+    return {"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 70, "tid": 71, "ts": ts,
+            "args": {"Total Reserved": 1 << 24, "Total Allocated": total, "Bytes": size, "Device Id": 0,
+                     "Device Type": device_type, "Addr": 4096 * ts}}
+
+
+@pytest.mark.parametrize("device_type", [1, 6, 12, 15, 19], ids=["cuda", "hip", "xpu", "hpu", "mtia"])
+def test_memory_of_every_kind_of_gpu_is_gpu_memory(tmp_path, device_type):
+    events = [event("cpu_op", "aten::empty", 10, 50), *launched("k", 100, 5, 1)]
+    path = write(tmp_path, events + [memory(12, 4096, device_type, 4096), memory(14, 8192, device_type, 12288)])
+    assert "GPU 0: 12.3 KB at most" in tracing.gputrace(tmp_path, "report", path).must_be(0).stdout
+    tracing.gputrace(tmp_path, "export", path, "-o", tmp_path / "x.pickle").must_be(0)
+    segments = pickle.loads((tmp_path / "x.pickle").read_bytes())["segments"]
+    assert sum(b["size"] for s in segments for b in s["blocks"] if b["state"] == "active_allocated") == 12288
+    assert "GPU memory at most" in tracing.gputrace(tmp_path, "diff", path, path).must_be(0).stdout
+
+
+def test_what_lacks_in_another_tools_file_is_not_blamed_on_options_of_gputrace(tmp_path):
+    path = write(tmp_path, [event("cpu_op", "aten::add", 5, 50), *launched("k", 10, 5, 1), *launched("k", 500, 5, 2)])
+    said = "".join(
+        done.stdout + done.stderr for done in (
+            tracing.gputrace(tmp_path, *words) for words in (
+                ("report", path), ("report", "--backward", "forward", path), ("why", path), ("diff", path, path),
+                ("report", "--tree", "--by", "memory", path), ("export", path, "-o", tmp_path / "x.pickle"),
+                ("export", path, "-o", tmp_path / "x.folded", "--metric", "cpu"))))
+    assert "profile_memory=True" in said
+    recording = {"--ops", "--memory", "--cpu", "--off-cpu", "--trace", "--forward-lines", "--agent", "doctor"}
+    assert not [word for word in recording if word in said], said

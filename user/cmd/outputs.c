@@ -151,20 +151,23 @@ static int try_file(const struct writing *writing, const char *path, int process
 	return err;
 }
 
-static int say_why_not_written(const char *path, const struct format *format, int err)
+static int say_why_not_written(const struct trace *trace, const char *path, const struct format *format, int err)
 {
-	const char *no_data = format && format->writer ? format->writer->no_data : NULL;
+	const struct export_format *writer = format ? format->writer : NULL;
+	const char *no_data = writer ? writer->no_data : NULL;
 
+	if (writer && writer->no_data_in_file && trace->part && model_is_of_other_tool(trace->part))
+		no_data = writer->no_data_in_file;
 	if (err && err != -ECANCELED)
 		msg_error("%s: not written: %s", path, err == -ENODATA && no_data ? no_data : output_error(err));
 	return err;
 }
 
-static int say_not_written(const char *path, int err)
+static int say_not_written(const struct trace *trace, const char *path, int err)
 {
 	struct format format;
 
-	return say_why_not_written(path, format_by_path(path, &format) ? &format : NULL, err);
+	return say_why_not_written(trace, path, format_by_path(path, &format) ? &format : NULL, err);
 }
 
 /* ---- files of a greatest size ----------------------------------------------------------------------------------- */
@@ -206,7 +209,7 @@ static int write_piece(void *context, unsigned number, uint64_t from_ns, uint64_
 	if (!err)
 		err = process < -1 ? process : try_file(&writing, path, process, bytes);
 	if (err != -EFBIG)
-		say_not_written(path, err);
+		say_not_written(all->writing->trace, path, err);
 	reading_close(&span);
 	free(path);
 	return err;
@@ -221,7 +224,7 @@ static int write_pieces(const struct writing *writing, const char *path, int pro
 	int err;
 
 	if (!part)
-		return say_not_written(path, writing->trace->error);
+		return say_not_written(writing->trace, path, writing->trace->error);
 	for (int i = 0; i < process; i++)
 		all.nth += part->processes[i].pid == part->processes[process].pid;
 	all.pid = process >= 0 ? part->processes[process].pid : 0;
@@ -229,7 +232,7 @@ static int write_pieces(const struct writing *writing, const char *path, int pro
 	pieces.end_ns = all.end_ns = part->end_ns > part->start_ns ? part->end_ns : part->start_ns;
 	err = spans_open(&spans, writing->reading);
 	all.spans = &spans;
-	err = err ? say_not_written(path, err) : pieces_write(&pieces);
+	err = err ? say_not_written(writing->trace, path, err) : pieces_write(&pieces);
 	spans_close(&spans);
 	if (err == -EFBIG)
 		msg_error("%s: not written: --max-size %s is too small: no file of this trace can be so small: take a "
@@ -245,7 +248,7 @@ static int write_file(const struct writing *writing, const char *path, int proce
 
 	if (writing->options->max_size)
 		return write_pieces(writing, path, process);
-	return say_not_written(path, try_file(writing, path, process, &bytes));
+	return say_not_written(writing->trace, path, try_file(writing, path, process, &bytes));
 }
 
 /* ----------------------------------------------------------------------------------------------------------------- */
@@ -259,7 +262,7 @@ static int write_stdout(const struct writing *writing)
 		return -EINVAL;
 	err = write_format(writing, &format, -1, STDOUT_FILENO);
 	if (err && err != -ECANCELED)
-		return say_why_not_written("standard output", &format, err);
+		return say_why_not_written(writing->trace, "standard output", &format, err);
 	return err;
 }
 
@@ -270,7 +273,7 @@ static int write_own_files(const struct writing *writing, const char *path, bool
 	int first = own_files_find(&files, writing->trace, path, needs_rank);
 
 	if (first)
-		return say_not_written(path, first);
+		return say_not_written(writing->trace, path, first);
 	for (size_t i = 0; i < files.list.count; i++) {
 		const struct own_file *file = &files.list.items[i];
 		const struct export_place place = {.rank = file->rank};
@@ -301,7 +304,7 @@ static int write_into_folder(const struct writing *writing, const char *folder)
 	int err;
 
 	if (!model)
-		return say_not_written(folder, writing->trace->error);
+		return say_not_written(writing->trace, folder, writing->trace->error);
 	path = format_path_in_folder(folder, source->host, model->start_ns + (uint64_t)source->wall_offset_ns);
 	err = write_own_files(writing, path, true);
 	free(path);

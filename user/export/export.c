@@ -32,7 +32,9 @@ const struct export_format export_formats[] = {
 	 .suffixes = (const char *const[]){".folded", NULL},
 	 .write = folded_write,
 	 .no_data = "no op of PyTorch has such time and a Python stack; --forward-lines records stacks"
-		    " (of --metric cpu: no samples; --cpu records them; of --metric idle: no times of GPU work)"},
+		    " (of --metric cpu: no samples; --cpu records them; of --metric idle: no times of GPU work)",
+	 .no_data_in_file = "no op of PyTorch has such time and a Python stack; torch.profiler records stacks with "
+			    "with_stack=True (of --metric cpu: no samples; of --metric idle: no times of GPU work)"},
 	{.name = "speedscope", .suffixes = (const char *const[]){".speedscope.json", NULL}, .write = speedscope_write},
 	{.name = "pprof",
 	 .suffixes = (const char *const[]){".pb.gz", NULL},
@@ -56,7 +58,9 @@ const struct export_format export_formats[] = {
 	 .suffixes = (const char *const[]){".pickle", NULL},
 	 .binary = true,
 	 .write = snapshot_write,
-	 .no_data = "PyTorch's allocations on a GPU are not in this trace; --memory records them"},
+	 .no_data = "PyTorch's allocations on a GPU are not in this trace; --memory records them",
+	 .no_data_in_file = "PyTorch's allocations on a GPU are not in this file; torch.profiler records them with "
+			    "profile_memory=True"},
 	{.name = "svg", .suffixes = (const char *const[]){".svg", NULL}, .write = svg_write},
 	{.name = "html", .suffixes = (const char *const[]){".html", NULL}, .write = page_write},
 	{.name = NULL},

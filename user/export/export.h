@@ -16,10 +16,11 @@ struct export_format {
 	const char *name;	     /* for --format */
 	const char *const *suffixes; /* of file names, NULL-terminated */
 	bool gzip;
-	bool binary;	     /* not fit for a terminal */
-	bool needs_path;     /* cannot be written into a pipe */
-	bool has_times;	     /* can be cut to a time range */
-	const char *no_data; /* message if write returns -ENODATA; NULL: it never does */
+	bool binary;		     /* not fit for a terminal */
+	bool needs_path;	     /* cannot be written into a pipe */
+	bool has_times;		     /* can be cut to a time range */
+	const char *no_data;	     /* message if write returns -ENODATA; NULL: it never does */
+	const char *no_data_in_file; /* the same for a file of another tool */
 	export_write_fn *write;
 	merged_write_fn *write_merged; /* NULL: the format holds only one trace */
 };

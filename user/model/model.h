@@ -175,10 +175,16 @@ static inline bool model_is_foreign(const struct model *model)
 	return tool && *tool;
 }
 
+/* Whether it was not gputrace that recorded it: no option of gputrace would have put more into it. */
+static inline bool model_is_of_other_tool(const struct model *model)
+{
+	return model_is_foreign(model) && strncmp(model_source(model)->tool, "gputrace", strlen("gputrace")) != 0;
+}
+
 /* Whether the trace has all CUDA calls: files made by gputrace only have the calls that it follows (cuda_api.h). */
 static inline bool model_has_all_calls(const struct model *model)
 {
-	return model_is_foreign(model) && strncmp(model_source(model)->tool, "gputrace", strlen("gputrace")) != 0;
+	return model_is_of_other_tool(model);
 }
 
 /* The end index of a part's own events in an array of `count` events. */

@@ -104,6 +104,7 @@ void differences_make(struct differences *all, const struct per_step_tables *bef
 	if (!by_launches)
 		make_rows(&all->losses, &before->losses, &after->losses, false);
 	all->has_memory = before->has_memory && after->has_memory;
+	all->of_other_tools = before->of_other_tool && after->of_other_tool;
 	if (!all->has_memory)
 		return;
 	all->growth = compare(&before->growth, &after->growth);

@@ -34,8 +34,9 @@ struct difference_rows {
 
 struct differences {
 	const struct per_step_tables *before, *after;
-	bool by_launches; /* a trace has no GPU times: rows of GPU work are sorted by launches */
-	bool has_memory;  /* both traces have it */
+	bool by_launches;    /* a trace has no GPU times: rows of GPU work are sorted by launches */
+	bool has_memory;     /* both traces have it */
+	bool of_other_tools; /* gputrace recorded neither */
 	struct difference wall_ns, gpu_ns, launches, other_calls, idle_ns, wait_ns, growth, peak;
 	struct difference_rows lines, kernels, ops, stacks, losses, waits, memory, peaks;
 };

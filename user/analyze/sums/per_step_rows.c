@@ -418,6 +418,7 @@ void per_step_tables_make(struct per_step_tables *tables, struct analyses *all)
 		(struct per_step_tables){.has_steps = step_blocks_has_steps(&all->blocks),
 					 .has_gpu = all->gpu_ops != 0,
 					 .has_ops = op_tree_has_ops(&per_step->tree),
+					 .of_other_tool = model_is_of_other_tool(all->model),
 					 .steps = all->blocks.steps,
 					 .wall_ns = per_step->wall_ns,
 					 .outside_ns = per_step->outside_ns,

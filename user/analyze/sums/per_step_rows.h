@@ -27,6 +27,7 @@ struct per_step_rows {
 /* The tables of one trace. */
 struct per_step_tables {
 	bool has_steps, has_gpu, has_ops, has_memory; /* has_gpu: there are GPU operations; has_memory: PyTorch's */
+	bool of_other_tool;			      /* model_is_of_other_tool */
 	uint64_t steps, wall_ns, outside_ns;
 	/* per step; launches: of kernels and graphs, other_calls: of copies and fills */
 	struct estimate wall, gpu_ns, launches, other_calls;

@@ -190,6 +190,15 @@ static void add_call(struct foreign_file *file, const struct kineto_event *event
 	row_captures_add_call(file, &call);
 }
 
+/* c10::DeviceType (c10/core/DeviceType.h) of devices with memory of their own that kernels work on: a GPU each. */
+static bool is_gpu(int64_t type)
+{
+	static const int8_t types[] = {GPT_TORCH_CUDA, 6 /* HIP */, 12 /* XPU */, 13 /* MPS */, 15 /* HPU */,
+				       19 /* MTIA */,  20 /* PrivateUse1 */};
+
+	return type > 0 && type <= INT8_MAX && memchr(types, (int)type, sizeof(types));
+}
+
 static void add_memory(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading,
 		       bool out)
 {
@@ -216,7 +225,9 @@ static void add_memory(struct foreign_file *file, const struct kineto_event *eve
 		.kind = out	    ? GPT_AGENT_TORCH_MEMORY_OUT
 			: bytes < 0 ? GPT_AGENT_TORCH_MEMORY_FREED
 				    : GPT_AGENT_TORCH_MEMORY_ALLOCATED,
-		.device_type = (int8_t)(type >= 0 && type <= INT8_MAX ? type : GPT_TORCH_CPU),
+		.device_type = (int8_t)(is_gpu(type)			? GPT_TORCH_CUDA
+					: type >= 0 && type <= INT8_MAX ? type
+									: GPT_TORCH_CPU),
 		.device = (int8_t)(device >= -1 && device <= INT8_MAX ? device : -1),
 		.has_totals = event->numbers[KINETO_RESERVED] != KINETO_NO_NUMBER,
 	};

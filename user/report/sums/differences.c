@@ -487,13 +487,14 @@ static void put_traces(struct report *report, const struct differences *all, con
 	if (all->before->has_steps != all->after->has_steps)
 		report_line(report, "  only one of them has steps: what is compared is not the same");
 	else if (!all->before->has_steps)
-		report_line(
-			report,
-			"  whole traces are compared, and noise is not known: steps are found by --ops, or --step says "
-			"what they are");
-	if (all->before->has_memory != all->after->has_memory)
 		report_line(report,
-			    "  memory of PyTorch is not compared: it was recorded (--memory) in one of them only");
+			    "  whole traces are compared, and noise is not known: steps are found %s, or --step says "
+			    "what they are",
+			    all->of_other_tools ? "in torch.profiler's ProfilerStep (its step()) and optimizers' ops"
+						: "by --ops");
+	if (all->before->has_memory != all->after->has_memory)
+		report_line(report, "  memory of PyTorch is not compared: it was recorded%s in one of them only",
+			    all->of_other_tools ? "" : " (--memory)");
 	if (!report->writer)
 		fputc('\n', report->out);
 }

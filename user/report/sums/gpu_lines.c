@@ -37,7 +37,9 @@ static void put_backward(struct report *report, const struct line_sums *sums, co
 	report_line(report, "  backward: %s; %s %% on lines of forward ops, the rest on lines that called backward()",
 		    amount, number_percent((double)on_forward, (double)all).text);
 	if (!on_forward)
-		report_line(report, "  no forward lines are known: they are recorded with --forward-lines");
+		report_line(report, "  no forward lines are known: %s",
+			    model_is_of_other_tool(report->model) ? "torch.profiler records stacks with with_stack=True"
+								  : "they are recorded with --forward-lines");
 	if (report->model->forwards_forgotten)
 		report_line(report, "  of %s backward nodes the forward op was too long ago",
 			    number_count(report->model->forwards_forgotten).text);

@@ -71,8 +71,9 @@ static void put_kept(struct report *report)
 		report_line(report,
 			    "  still held: an allocator as PyTorch's keeps memory for later tensors, so this alone is "
 			    "no leak; %s",
-			    report->all->torch_memory.count ? "the table of PyTorch's memory has what grows"
-							    : "--memory records what grows");
+			    report->all->torch_memory.count	    ? "the table of PyTorch's memory has what grows"
+			    : model_is_of_other_tool(report->model) ? "events of PyTorch's allocators say what grows"
+								    : "--memory records what grows");
 }
 
 static void put_lines(struct report *report)

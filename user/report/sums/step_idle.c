@@ -105,8 +105,10 @@ static void explain(struct report *report)
 		unsampled |= steps->sums[slot][WHY_UNSAMPLED] != 0;
 	}
 	if (late)
-		report_line(report, "  Python, the program: launched late; what ran until then is not known without "
-				    "samples and waits (--cpu, --off-cpu)");
+		report_line(report,
+			    "  Python, the program: launched late; what ran until then is not known without "
+			    "samples and waits%s",
+			    model_is_of_other_tool(report->model) ? "" : " (--cpu, --off-cpu)");
 	if (unsampled)
 		report_line(report, "  not sampled: no sample and no wait says what the thread did");
 }

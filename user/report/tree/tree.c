@@ -269,7 +269,7 @@ static const char *title_of(const struct call_tree *tree)
 	}
 }
 
-static const char *nothing_of(enum tree_by by)
+static const char *nothing_of(enum tree_by by, const struct model *model)
 {
 	switch (by) {
 	case TREE_BY_GPU:
@@ -277,7 +277,9 @@ static const char *nothing_of(enum tree_by by)
 	case TREE_BY_CPU:
 		return "no CUDA call or op with a time was recorded";
 	default:
-		return "no memory of PyTorch was recorded; --memory records it";
+		return model_is_of_other_tool(model) ? "no memory of PyTorch is in the file; torch.profiler records it "
+						       "with profile_memory=True"
+						     : "no memory of PyTorch was recorded; --memory records it";
 	}
 }
 
@@ -300,7 +302,7 @@ static void put_tree(struct view *view)
 		}
 		put_below(view);
 	} else {
-		report_line(report, "  %s", nothing_of(view->options->by));
+		report_line(report, "  %s", nothing_of(view->options->by, report->model));
 	}
 	array_free(&view->branches);
 	call_tree_nodes_free(&view->nodes);

@@ -285,10 +285,12 @@ char *why_caution(const struct analyses *all, unsigned index)
 		return xstrdup("Copies were not recorded (--kernels-only, or --trace without cuda): they count as idle "
 			       "time.");
 	if (all->why.sums[WHY_GPU].ns > all->why.looked_ns / WHY_BEGUN_SHARE && !index--)
-		return xasprintf("For %s the GPU had work that was launched and did not begin it: what it waited "
-				 "for is not in this trace. It may be another stream's work (--trace sync records such "
-				 "waits), or a process that was not traced.",
-				 number_time(all->why.sums[WHY_GPU].ns).text);
+		return xasprintf(
+			"For %s the GPU had work that was launched and did not begin it: what it waited "
+			"for is not in this trace. It may be another stream's work%s, or a process that was not "
+			"traced.",
+			number_time(all->why.sums[WHY_GPU].ns).text,
+			model_is_of_other_tool(all->model) ? "" : " (--trace sync records such waits)");
 	if (!ran_is_known(&all->idle.ran) && waits_for_python(all) && !model_is_foreign(all->model) && !index--)
 		return xstrdup(
 			"What ran while the GPU waited is not in this trace: --cpu and --off-cpu record that, with "

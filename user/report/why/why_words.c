@@ -129,9 +129,10 @@ static char *data_evidence(const struct analyses *all, const struct why_loss *lo
 
 	if (why_seen_by(loss->lines[0].extra) == WHY_SEEN_BY_FRAMES)
 		text = xasprintf("The GPU ran out of work %s, and the next CUDA call was made inside the DataLoader "
-				 "(%s of torch/utils/data/dataloader.py). Without --ops it is not seen when the loop "
+				 "(%s of torch/utils/data/dataloader.py). Without %s it is not seen when the loop "
 				 "came to that: what it did just before counts, too.",
-				 often, all->model->codes[loss->lines[0].detail].name);
+				 often, all->model->codes[loss->lines[0].detail].name,
+				 model_is_of_other_tool(all->model) ? "ops of PyTorch" : "--ops");
 	else
 		text = xasprintf("The GPU had nothing to do while the program was in %s, %s.",
 				 loader_of(why_name(all, loss->lines[0].detail)), often);
