@@ -11,7 +11,20 @@
 
 static __always_inline bool lies_in(const struct gpt_text_segment *text, __u64 address)
 {
-	return text && address - text->start < text->bytes;
+	return address - text->start < text->bytes;
+}
+
+/*
+ * An agent that works for another trace may have reported its state before this one's probes were in place: attach/
+ * finds out whose code it is.
+ */
+static __always_inline __u8 caller_of(__u32 pid, __u64 address)
+{
+	const struct gpt_text_segment *agent = bpf_map_lookup_elem(&agent_texts, &pid);
+
+	if (!agent)
+		return GPT_CUPTI_CALLER_UNKNOWN;
+	return lies_in(agent, address) ? GPT_CUPTI_CALLER_AGENT : GPT_CUPTI_CALLER_OTHER;
 }
 
 /*
@@ -24,7 +37,7 @@ static __always_inline int cupti_use(struct pt_regs *ctx, __u8 what)
 	__u32 pid = pid_tid >> 32;
 	struct gpt_cupti_use *record;
 	struct gpt_text_segment cupti;
-	bool own;
+	__u8 caller;
 
 	if (!traced_process(pid))
 		return 0;
@@ -32,9 +45,9 @@ static __always_inline int cupti_use(struct pt_regs *ctx, __u8 what)
 		address = true_return_address(PT_REGS_SP(ctx), address);
 	if (site_text(ctx, &cupti) && lies_in(&cupti, address))
 		return 0;
-	own = lies_in(bpf_map_lookup_elem(&agent_texts, &pid), address);
+	caller = caller_of(pid, address);
 	/* Of the agent's calls only the start of its session is sent: it flushes ten times a second. */
-	if (own && what != GPT_CUPTI_REGISTER)
+	if (caller == GPT_CUPTI_CALLER_AGENT && what != GPT_CUPTI_REGISTER)
 		return 0;
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 	if (!record) {
@@ -48,8 +61,9 @@ static __always_inline int cupti_use(struct pt_regs *ctx, __u8 what)
 	record->tid = pid_tid;
 	record->value = PT_REGS_PARM1(ctx);
 	record->what = what;
-	record->own = own;
+	record->own = caller;
 	record->pad = 0;
+	record->caller = caller == GPT_CUPTI_CALLER_UNKNOWN ? address : 0;
 	/* The agent must be informed soon. */
 	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
 	return 0;

@@ -72,6 +72,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	}
 	bpf_map_delete_elem(&agents, &child_pid);
+	bpf_map_delete_elem(&agent_texts, &child_pid);
 	if (bpf_map_update_elem(&processes, &child_pid, state, BPF_ANY))
 		count_one(GPT_COUNTER_PROCESSES_FULL);
 	state = bpf_map_lookup_elem(&processes, &child_pid);

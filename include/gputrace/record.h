@@ -293,8 +293,19 @@ struct gpt_cupti_use {
 	__u32 pid, tid;
 	__u32 value; /* the first argument: of ENABLE and DISABLE the kind */
 	__u8 what;   /* enum gpt_cupti_function */
-	__u8 own;    /* 1: the agent called */
+	__u8 own;    /* enum gpt_cupti_caller */
 	__u16 pad;
+	__u64 caller; /* UNKNOWN: the return address; else 0 */
+};
+
+enum gpt_cupti_caller {
+	GPT_CUPTI_CALLER_OTHER = 0,
+	GPT_CUPTI_CALLER_AGENT = 1,
+	/*
+	 * From the kernel, never in a log: an agent may be in the process that has not reported its state to this
+	 * trace. The collector finds out, and writes the record.
+	 */
+	GPT_CUPTI_CALLER_UNKNOWN = 2,
 };
 
 #define GPT_CUPTI_DONE_HEAD 64
@@ -484,7 +495,7 @@ _Static_assert(sizeof(struct gpt_stack_at) == 48, "log layout");
 _Static_assert(sizeof(struct gpt_sample) == 48, "log layout");
 _Static_assert(sizeof(struct gpt_wait) == 112, "log layout");
 _Static_assert(sizeof(struct gpt_nccl) == 72, "log layout");
-_Static_assert(sizeof(struct gpt_cupti_use) == 32, "log layout");
+_Static_assert(sizeof(struct gpt_cupti_use) == 40, "log layout");
 _Static_assert(sizeof(struct gpt_cupti_done) == 112, "log layout");
 _Static_assert(sizeof(struct gpt_native_stack) == 24, "log layout");
 _Static_assert(sizeof(struct gpt_native_sym) == 24, "log layout");

@@ -10,6 +10,7 @@
 #include <gputrace/walk.h>
 
 #include "attach/attach_state.h"
+#include "attach/clients/cupti_caller.h"
 #include "base/monotonic.h"
 #include "base/path.h"
 #include "attach/forks.h"
@@ -304,12 +305,39 @@ static void notice_batch(struct attach *attach, const struct gpt_agent_batch *ba
 		attach->reconcile = true;
 }
 
-static void notice_cupti_use(struct attach *attach, const struct gpt_cupti_use *use)
+/* Of a user who takes too much time, each such call is another client's: that stops no agent but the user's own. */
+static bool complete_cupti_use(struct attach *attach, const struct followed *process, struct gpt_cupti_use *use)
 {
-	struct followed *process = follow(attach, (pid_t)use->pid);
+	struct processes *processes = &attach->processes;
+	uint64_t now_ns = monotonic_ns();
+	bool found = true;
 
-	if (process)
-		cupti_client_note(&process->cupti_client, attach_process_agent(attach, process), use);
+	if (processes_have_time(processes, process, now_ns))
+		found = cupti_caller_find(&attach->files, process->pid, process->uid, use);
+	else
+		use->own = GPT_CUPTI_CALLER_OTHER;
+	use->caller = 0;
+	if (processes->fair)
+		user_budget_charge(&processes->time, process->uid, now_ns, monotonic_ns() - now_ns);
+	return found;
+}
+
+/* The agent's own calls are written as the BPF side sends them (cupti.bpf.c). */
+static void notice_cupti_use(struct attach *attach, const struct gpt_cupti_use *reported)
+{
+	struct followed *process = follow(attach, (pid_t)reported->pid);
+	struct gpt_cupti_use use = *reported;
+
+	if (!process)
+		return;
+	if (use.own == GPT_CUPTI_CALLER_UNKNOWN) {
+		if (!complete_cupti_use(attach, process, &use))
+			return;
+		if (use.own == GPT_CUPTI_CALLER_AGENT && use.what != GPT_CUPTI_REGISTER)
+			return;
+		attach->emit(attach->emit_context, &use.hdr);
+	}
+	cupti_client_note(&process->cupti_client, attach_process_agent(attach, process), &use);
 }
 
 static void notice_cupti_done(struct attach *attach, const struct gpt_cupti_done *done)

@@ -98,6 +98,13 @@ static void let_others_append(struct drain *drain)
 	drain->held = 0;
 }
 
+/* Whether attach/ completes the record and writes it itself. */
+static bool is_incomplete(const struct gpt_record *record)
+{
+	return record->type == GPT_CUPTI_USE && record->size >= sizeof(struct gpt_cupti_use) &&
+	       ((const struct gpt_cupti_use *)record)->own == GPT_CUPTI_CALLER_UNKNOWN;
+}
+
 /* The part of a record that was asked for; NULL: nothing. */
 static const struct gpt_record *take_asked(struct drain *drain, const struct gpt_record *record)
 {
@@ -115,6 +122,8 @@ static const struct gpt_record *cut(struct drain *drain, const struct gpt_record
 {
 	if (record->size > GPT_RECORD_MAX)
 		return record;
+	if (is_incomplete(record))
+		return NULL;
 	return cut_at(record, drain->end_ns, (struct gpt_record *)drain->cut->bytes);
 }
 

@@ -94,7 +94,8 @@
 	F(S, value, value, "id")                                                                                       \
 	F(S, what, what, "raw")                                                                                        \
 	F(S, own, own, "raw")                                                                                          \
-	F(S, pad, pad, "raw")
+	F(S, pad, pad, "raw")                                                                                          \
+	F(S, caller, caller, "id")
 
 #define SCHEMA_CUPTI_DONE(F, A, S)                                                                                     \
 	F(S, time_ns, time_ns, "time")                                                                                 \

@@ -65,6 +65,23 @@ static void a_session_that_does_not_end_lasts_as_long_as_the_trace(void **state)
 	model_free(model);
 }
 
+/* The collector writes the record when it has found out who made the call. */
+static void an_earlier_registration_that_is_recorded_late_ends_no_session(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
+	use(&log, PID, 400 * MS, GPT_CUPTI_REGISTER, true);
+	log_launch(&log, PID, TID, 900 * MS, 0, 1);
+	log_end(&log, 1000 * MS);
+	model = model_of(&log);
+	assert_int_equal(model_source(model)->receipt.gap_ns, 500 * MS);
+	assert_int_equal(model_source(model)->receipt.gap_launches, 1);
+	model_free(model);
+}
+
 static void an_exec_ends_the_session_of_the_program_before(void **state)
 {
 	struct log_builder log;
@@ -253,6 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(launches_without_gpu_work_are_explained_by_the_session_they_fell_into),
 		cmocka_unit_test(a_session_that_does_not_end_lasts_as_long_as_the_trace),
+		cmocka_unit_test(an_earlier_registration_that_is_recorded_late_ends_no_session),
 		cmocka_unit_test(an_exec_ends_the_session_of_the_program_before),
 		cmocka_unit_test(nothing_is_taken_from_an_agent_that_is_not_there),
 		cmocka_unit_test(a_session_whose_records_came_by_its_buffers_is_no_gap),

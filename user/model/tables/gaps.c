@@ -56,7 +56,7 @@ void gaps_add_registration(struct gaps *gaps, uint32_t pid, uint64_t time_ns, bo
 	open = open_gap(gaps, gap.process);
 	if (!own && !open)
 		add_gap(gaps, gap);
-	else if (own && open)
+	else if (own && open && time_ns >= open->start_ns) /* a record may come late */
 		open->end_ns = time_ns > open->start_ns ? time_ns : open->start_ns + 1;
 }
 
