@@ -114,6 +114,61 @@ def test_the_second_goes_on_when_the_first_has_gone(tmp_path, end_signal):
     assert work[-1]["fate"] == "unseen"  # no gputrace records any more
 
 
+def folders_in(folder, *names):
+    made = [folder / name for name in names]
+    for path in made:
+        path.mkdir()
+    return made
+
+
+def test_the_second_may_come_while_the_agent_begins_for_the_first(tmp_path):
+    """Its probes are in place between two calls by which the agent sets CUPTI up: no calls of another profiler."""
+    gate, folders = tmp_path / "gate", folders_in(tmp_path, "first", "second")
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json", env={"SIMGPU_ENABLE_GATE": gate}) as target:
+        target.ask("steps 1")
+        target.ask("finish")
+        with tracing.Tracer(folders[0], "-p", target.pid) as first, \
+             tracing.Tracer(folders[1], "-p", target.pid) as second:
+            gate.touch()
+            for tracer in (first, second):
+                tracer.wait_logged(logfile.says_ready)
+            target.ask("forget")
+            target.ask("steps 5")
+            target.ask("finish")
+            target.ask(f"truth {tmp_path}/program.json")
+            for tracer in (first, second):
+                tracer.interrupt().must_be(0)
+    for folder in folders:
+        trace = reading.trace_of(folder / "trace.json")
+        assert complete(trace) and reading.trace_line_ns(trace) == reading.truth_line_ns(reading.program(tmp_path / "program.json"))
+        assert set(logfile.registrations(folder / "trace.gpt")) <= {1}
+
+
+@pytest.mark.parametrize("whole", (False, True), ids=("one process", "the whole machine"))
+def test_a_trace_with_the_agent_off_has_nothing_of_another_traces_agent(tmp_path, whole):
+    """Nor does it keep that agent at work when the other trace has ended."""
+    folders = folders_in(tmp_path, "first", "off")
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        target.ask("steps 1")
+        with tracing.Tracer(folders[0], "-p", target.pid) as first:
+            first.wait_logged(logfile.says_ready)
+            with tracing.Tracer(folders[1], *(() if whole else ("-p", target.pid)), "--agent", "off") as off:
+                assert tracing.agent_counters(target.pid, "gputrace_agent_semaphore") == (2,)  # the probes of one trace
+                target.ask("forget")
+                target.ask("steps 5")
+                target.ask("finish")
+                first.interrupt().must_be(0)
+                tracing.until(lambda: "gputrace-agent" not in tracing.threads(target.pid))
+                target.ask("steps 5")
+                target.ask(f"truth {tmp_path}/program.json")
+                off.interrupt().must_be(0)
+    assert complete(reading.trace_of(folders[0] / "trace.json"))
+    trace, truth = reading.trace_of(folders[1] / "trace.json"), reading.program(tmp_path / "program.json")
+    assert not chrome.events(trace, *chrome.GPU) and not logfile.agent_states(folders[1] / "trace.gpt")
+    assert reading.losses(trace) == {}
+    assert reading.trace_stacks(trace, {"cudaLaunchKernel"}, target.pid) == reading.of_call(reading.truth_stacks(truth), "cudaLaunchKernel")
+
+
 # ---- two processes ----------------------------------------------------------------------------------------------------
 
 

@@ -164,7 +164,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	attach->files.forward_lines = options->forward_lines;
 	attach->files.torch_memory = options->torch_memory;
 	attach->files.memory_lines = options->memory_lines;
-	attach->files.foreign_buffers = options->agent != ATTACH_AGENT_OFF;
+	attach->files.agents = options->agent != ATTACH_AGENT_OFF;
 	foreign_reader_open(&attach->foreign_reader, options->activity_sets, emit, context);
 	attach->processes.files = &attach->files;
 	attach->processes.time.share = LOOK_TIME_SHARE;

@@ -361,6 +361,15 @@ static void expect_agent(struct processes *processes, struct followed *process)
 }
 
 /*
+ * Without agents (--agent off) those of other traces are left alone, too: a probe would keep them at work, and have
+ * their records. Their calls of CUPTI could not be told from those of other profilers.
+ */
+static bool is_left_alone(const struct processes *processes, const struct probed_file *file)
+{
+	return !processes->files->agents && (file->kind == LIBRARY_AGENT || file->kind == LIBRARY_CUPTI);
+}
+
+/*
  * Python is known by now, so that the first call has its stack. libcudart is probed before libcuda, so that no driver
  * call inside a runtime call is taken for a call of its own.
  */
@@ -374,7 +383,7 @@ static void probe_files(struct processes *processes, struct followed *process)
 		for (size_t j = 0; j < process->files.count; j++) {
 			struct probed_file *file = process->files.items[j];
 
-			if (file->kind != order[i])
+			if (file->kind != order[i] || is_left_alone(processes, file))
 				continue;
 			if (file->kind == LIBRARY_AGENT)
 				probe_agent(processes, process, file);

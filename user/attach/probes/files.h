@@ -129,7 +129,7 @@ struct files {
 	ARRAY(struct probed_file *) list;
 	struct lookup by_inode; /* (1 + device, inode) to index in list, NONE: forgotten */
 	bool python_calls;	/* the user asked for them */
-	bool foreign_buffers;	/* agents are let in, and torch.profiler's buffers are read */
+	bool agents; /* their records are wanted: agents and users of CUPTI are probed, torch.profiler's buffers read */
 	unsigned activity_sets; /* what agents record besides kernels */
 	bool ops;		/* PyTorch's ops, too */
 	bool shapes;		/* and the arguments of each op (--shapes) */

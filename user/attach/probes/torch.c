@@ -123,7 +123,7 @@ static void look_into(struct files *files, struct probed_file *file)
 	}
 	if (error)
 		file_note_refused(files, file, FILE_ENGINE, error);
-	if (image && files->foreign_buffers) {
+	if (image && files->agents) {
 		error = attach_profiler(files, file, &search);
 		if (error && error != -ENOENT) /* a PyTorch without CUPTI */
 			file_note_refused(files, file, FILE_PROFILER, error);
