@@ -87,7 +87,8 @@ def test_a_thread_that_was_sampled_before_it_ran_python_is_a_python_thread(tmp_p
 # ---- with waits ------------------------------------------------------------------------------------------------------
 
 WAITS = {"busy": {"ran"}, "sleep": {"sleep"}, "lock": {"lock"}, "gil": {"gil", "no_cpu"}, "garbage": {"gc"}, "queue": {"pipe"},
-         "tokenizer": {"pipe"}, "replier": {"pipe"}, "spins": {"ran"}, "fault": {"fault"}, "quota": {"no_cpu"}, "stolen": {"no_cpu"}}
+         "tokenizer": {"pipe"}, "replier": {"pipe"}, "spins": {"ran"}, "fault": {"fault"}, "quota": {"no_cpu"}, "stolen": {"no_cpu"},
+         "item": {"item"}, "result": {"result"}, "loop": {"request"}}
 OFTEN = {"busy*60": {"ran"}, "sleep*60": {"sleep", "no_cpu"}, "queue*60": {"pipe"}, "tokenizer*60": {"pipe"}}
 
 
@@ -155,6 +156,7 @@ def test_why_names_processes_and_what_to_try(once):
     (lost,) = [table for table in json.loads(text)["tables"] if table["id"] == "why_losses"]
     causes = {row["cause_id"]: row for row in lost["rows"]}
     assert "blames.py:" in causes["lock"]["where"] and "Hold the lock for less" in causes["lock"]["try"], causes
+    assert "no work to do" in causes["request"]["cause"] and "Hold the lock" not in causes["item"]["try"] + causes["result"]["try"], causes
     assert "It waited for thread " in causes["lock"]["seen"] and "keeps the GIL" in causes["gil"]["try"], causes
     pids = {str(once.truth[cause]["pid"]) for cause in ("queue", "tokenizer", "replier")}
     assert any(f"(pid {pid})" in causes["pipe"]["seen"] or f" {pid})" in causes["pipe"]["where"] for pid in pids), causes
@@ -179,7 +181,8 @@ def test_what_keeps_the_gpu_idle_is_in_its_step_by_its_cause(steps):
         cause = IN_STEPS[step["step"]]
         rows = {row["cause_id"]: row["idle_ns"] / 1e6 for row in tables["step_idle"] if row["step"] == step["step"]}
         assert sum(ms for name, ms in rows.items() if name in WAITS[cause]) >= 0.95 * run.truth[cause]["ms"], (cause, rows)
-        assert step["idle_cause_id"] in WAITS[cause] and step["idle_cause_ns"] / 1e6 == max(rows.values()), (step, rows)
+        most = WAITS[cause] | {"no_cpu"}  # on a busy machine
+        assert step["idle_cause_id"] in most and step["idle_cause_ns"] / 1e6 == max(rows.values()), (step, rows)
 
 
 def test_steps_and_what_is_outside_of_them_add_up_to_the_idle_time_of_each_cause(steps):

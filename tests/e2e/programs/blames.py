@@ -5,13 +5,16 @@ CAUSE*60, 60 times 5 ms), launches again, and writes the time lost to each cause
 
 A loop that must have all of the time is written on one line."""
 
+import asyncio
 import atexit
+import concurrent.futures
 import ctypes
 import gc
 import json
 import multiprocessing
 import os
 import pathlib
+import queue as queues
 import subprocess
 import sys
 import threading
@@ -109,6 +112,41 @@ def lock(seconds):
     with LOCK:
         pass
     return truth("hold", HELPER.answer())
+
+
+def hold_back(seconds, release):
+    """Another thread computes, then lets this one go on."""
+    def compute():
+        HELPER.begun.set()
+        begin = time.thread_time()
+        while time.thread_time() - begin < seconds: pass  # compute
+        took = time.thread_time() - begin
+        release()
+        return took
+    HELPER.ask(compute)
+
+
+ITEMS = queues.Queue()
+
+
+def item(seconds):
+    hold_back(seconds, lambda: ITEMS.put(True))
+    ITEMS.get()
+    return truth("compute", HELPER.answer())
+
+
+def result(seconds):
+    future = concurrent.futures.Future()
+    hold_back(seconds, lambda: future.set_result(True))
+    future.result()
+    return truth("compute", HELPER.answer())
+
+
+def loop(seconds):
+    """An event loop with nothing to do; the task that goes on launches next."""
+    begin = time.monotonic()
+    asyncio.run(asyncio.sleep(seconds))
+    return truth("launch", time.monotonic() - begin)
 
 
 def runnable_seconds():

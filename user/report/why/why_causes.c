@@ -13,7 +13,7 @@ static const struct {
 	[WHY_ITEM] = {"item", "the GPU waits while a thread waits for an item of a queue", "a queue"},
 	[WHY_RESULT] = {"result", "the GPU waits while a thread waits for a result", "a result"},
 	[WHY_NOTICE] = {"notification", "the GPU waits while a thread waits for a notification", "a notification"},
-	[WHY_REQUEST] = {"request", "no work to do: the program waits for requests", "no request"},
+	[WHY_REQUEST] = {"request", "no work to do: the program waits for requests or timers", "no request"},
 	[WHY_GIL] = {"gil", "the GPU waits while a thread waits for the GIL", "the GIL"},
 	[WHY_PIPE] = {"pipe", "the GPU waits for another thread or process", "a pipe or socket"},
 	[WHY_CHILD] = {"child", "the GPU waits for a child process", "a child process"},
