@@ -465,6 +465,34 @@ def test_a_name_that_another_has_taken_is_passed_over(desk):
         trace_once(running, desk)
 
 
+@pytest.mark.parametrize("starts", ("before", "meanwhile"))
+def test_a_forked_child_whose_own_agent_waits_is_seen_with_its_parent(desk, starts):
+    """The parent has libcuda, and starts CUDA after the fork, as a server does that forks its workers first."""
+    with target(desk, "late", by=(AS_USER, "sh", "-c", WAITS, desk / "gputrace")) as running:
+        running.ask("started")
+        running.ask("fork_child")
+        child = next(int(line.split()[1]) for line in running.said if line.startswith("child"))
+        running.ask("load_simulated")
+        tracing.until(lambda: sockets(running.pid))
+        if starts == "before":
+            running.ask("ask_child load_simulated")
+            tracing.until(lambda: sockets(child))
+        with tracer(desk, "-p", running.pid) as traced:
+            wait_logged(desk, logfile.says_ready)
+            if starts == "meanwhile":
+                wait_logged(desk, lambda log: logfile.has_note(log, "whether it can use CUDA is not known without root"))
+                running.ask("ask_child load_simulated")
+            wait_logged(desk, lambda log: logfile.agent_states(log).count(logfile.READY) == 2)
+            for prefix, name in (("", "program"), ("ask_child ", "child")):
+                for command in ("forget", "steps 3", "finish", f"truth {desk}/{name}.json"):
+                    running.ask(prefix + command)
+            done = traced.end(signal.SIGINT).must_be(0)
+    trace = reading.trace_of(desk / "trace.json")
+    for name in ("program", "child"):
+        truth = reading.program(desk / f"{name}.json")
+        assert reading.trace_stacks(trace, reading.truth_calls(truth), truth["pid"]) == reading.truth_stacks(truth), done
+
+
 def test_one_whose_names_another_user_has_all_taken_is_found(desk):
     """They are known before a process starts, and any user may bind them."""
     command = ["/usr/bin/python3", OBEDIENT]

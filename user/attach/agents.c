@@ -27,6 +27,7 @@
 #define OLDER_ANSWER_NS 100000000ULL
 #define SETTLE_PAUSE_NS 2000000L
 #define LEFT_OUT_SAID_NS 1000000000ULL
+#define LEFT_OUT_PAUSE_NS 200000000ULL
 #define UNUSED_NS 20000000ULL
 
 /* True after a call without the agent: the driver loads it inside cuInit, before any other call. */
@@ -395,11 +396,15 @@ static bool is_left_out(struct agents *agents, struct followed *process, uint64_
 	case FORK_LEFT_OUT:
 		if (!entry->left_out_ns)
 			entry->left_out_ns = now_ns;
+		if (agents->processes->shares) /* CUDA may start in it later, and its agent wait there */
+			entry->next_ns = now_ns + LEFT_OUT_PAUSE_NS;
 		if ((process->fork.seen || agents->processes->shares) && !process->called_ns &&
 		    now_ns - entry->left_out_ns < LEFT_OUT_SAID_NS)
 			break;
 		if (!agents->processes->shares || is_first_said(agents, process, offsetof(struct followed, forks_said)))
 			report_not_in(agents, process, why);
+		if (agents->processes->shares)
+			break;
 		entry->state = ENTRY_REFUSED; /* not an error for --agent require: no trace could have its GPU times */
 		break;
 	}

@@ -14,6 +14,7 @@
 
 #include <gputrace/agent.h>
 
+#include "attach/inject/waiting.h"
 #include "base/monotonic.h"
 #include "target/image.h"
 
@@ -176,7 +177,9 @@ enum fork_verdict fork_judge(struct processes *processes, const struct followed 
 	if (!process->forked)
 		return FORK_MAY_ENTER;
 	if (processes->shares) {
-		if (process->named || !parent || !followed_maps(parent, LIBRARY_CUDA))
+		/* Only CUDA that starts in the child itself makes an agent wait there. */
+		if (process->named || !parent || !followed_maps(parent, LIBRARY_CUDA) ||
+		    waiting_agent_is_there(process->pid))
 			return FORK_MAY_ENTER;
 		return leave_out(why, why_size, of,
 				 "whether it can use CUDA is not known without root; if it does, name it (-p)");
