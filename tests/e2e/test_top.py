@@ -82,9 +82,10 @@ def test_it_ends_with_what_it_watches(target, tmp_path):
         top.end().must_be(0)
 
 
-def test_a_terminal_that_is_not_known_gets_blocks(target, tmp_path):
-    with Screen(tmp_path, target.pid, env={"TERM": "no-such-terminal"}) as screen:
-        screen.says("TERM=no-such-terminal: no such terminal is known here, and blocks of lines follow")
+@pytest.mark.parametrize("name", ["no-such-terminal", "dumb"])
+def test_a_terminal_that_is_not_known_gets_blocks(target, tmp_path, name):
+    with Screen(tmp_path, target.pid, env={"TERM": name}) as screen:
+        screen.says(f"TERM={name}: no such terminal is known here, or it has no screen: blocks of lines follow")
         screen.says("GPU 0 [", lambda: target.ask("steps 1"))
 
 

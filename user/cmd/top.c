@@ -84,8 +84,8 @@ static void show(const struct options *options, int log_fd, int from, bool on_te
 	if (on_terminal && top_on_terminal(&top, &known))
 		kill(getppid(), SIGTERM);
 	if (on_terminal && !known)
-		msg_error("TERM=%s: no such terminal is known here, and blocks of lines follow; name another, as in "
-			  "TERM=xterm",
+		msg_error("TERM=%s: no such terminal is known here, or it has no screen: blocks of lines follow; name "
+			  "another, as in TERM=xterm",
 			  getenv("TERM") ? getenv("TERM") : "");
 	if (!known)
 		top_in_blocks(&top);

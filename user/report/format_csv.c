@@ -11,13 +11,19 @@
 #include "base/msg.h"
 #include "report/table_writer.h"
 
+/* A spreadsheet takes a cell that begins so for a formula, quoted or not; a name may come from a target. */
+static bool is_formula(const char *text)
+{
+	return *text && strchr("=+-@\t\r", *text);
+}
+
 static void put_text(FILE *out, const char *text)
 {
-	if (!text[strcspn(text, ",\"\r\n")]) {
+	if (!is_formula(text) && !text[strcspn(text, ",\"\r\n")]) {
 		fputs(text, out);
 		return;
 	}
-	fputc('"', out);
+	fputs(is_formula(text) ? "\"'" : "\"", out);
 	for (; *text; text++) {
 		if (*text == '"')
 			fputc('"', out);

@@ -211,11 +211,16 @@ static bool show_until_end(const struct top *top)
 bool top_on_terminal(const struct top *top, bool *known)
 {
 	SCREEN *screen = newterm(NULL, top->out, top->in);
+	const char *move = screen ? tigetstr("cup") : NULL;
 	bool quit;
 
-	*known = screen != NULL;
-	if (!screen)
+	/* TERM=dumb is known, but text cannot be put anywhere. -1: no such capability */
+	*known = move && move != (const char *)-1;
+	if (!*known) {
+		if (screen)
+			delscreen(screen);
 		return false;
+	}
 	cbreak();
 	noecho();
 	keypad(stdscr, TRUE);

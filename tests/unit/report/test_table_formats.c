@@ -113,6 +113,16 @@ static void csv_has_a_title_record_and_notes_as_the_last_table(void **state)
 		       "notes,Notes\ntable,note\nkernels,and a note\n");
 }
 
+static void a_text_of_csv_that_a_spreadsheet_would_execute_is_quoted_and_marked(void **state)
+{
+	assert_written(&table_format_csv, "kernels", "=1+1", 1, "gpu_ns,percent,name,file\n1,12.5,\"'=1+1\",\n");
+	assert_written(&table_format_csv, "kernels", "+1", 1, "gpu_ns,percent,name,file\n1,12.5,\"'+1\",\n");
+	assert_written(&table_format_csv, "kernels", "-1", 1, "gpu_ns,percent,name,file\n1,12.5,\"'-1\",\n");
+	assert_written(&table_format_csv, "kernels", "@A(\"b\")", 1,
+		       "gpu_ns,percent,name,file\n1,12.5,\"'@A(\"\"b\"\")\",\n");
+	assert_written(&table_format_csv, "kernels", "a=1", 1, "gpu_ns,percent,name,file\n1,12.5,a=1,\n");
+}
+
 static void csv_of_one_table_is_names_and_rows_alone(void **state)
 {
 	assert_written(&table_format_csv, "kernels", "k", 2500, "gpu_ns,percent,name,file\n2500,12.5,k,\n");
@@ -243,6 +253,7 @@ int main(void)
 		cmocka_unit_test(json_names_are_escaped_and_safe),
 		cmocka_unit_test(csv_has_a_title_record_and_notes_as_the_last_table),
 		cmocka_unit_test(csv_of_one_table_is_names_and_rows_alone),
+		cmocka_unit_test(a_text_of_csv_that_a_spreadsheet_would_execute_is_quoted_and_marked),
 		cmocka_unit_test(only_a_terminal_truncates_and_a_sentence_keeps_its_beginning),
 		cmocka_unit_test(csv_quotes_what_would_end_a_field),
 		cmocka_unit_test(tables_of_one_id_share_their_column_names_in_csv),
