@@ -8,12 +8,13 @@
 
 /* The ring buffer takes constant sizes only: one function for each. */
 #define BATCH_COPY(name, room)                                                                                         \
-	static __always_inline long name(const struct gpt_agent_batch *head, __u64 from, __u32 bytes)                  \
+	static __always_inline long name(const struct gpt_agent_batch *head, __u64 from, __u64 bytes)                  \
 	{                                                                                                              \
-		struct gpt_agent_batch *record = bpf_ringbuf_reserve(&ring, sizeof(*record) + (room), 0);              \
+		struct gpt_agent_batch *record = RING_RESERVE(sizeof(*record) + (room));                               \
                                                                                                                        \
 		if (!record)                                                                                           \
 			return -1;                                                                                     \
+		SPILLED(bytes);                                                                                        \
 		__builtin_memcpy(record, head, sizeof(*record));                                                       \
 		if (bytes > (room) || bpf_probe_read_user(record->data, bytes, (void *)from)) {                        \
 			bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);                                                 \
@@ -49,6 +50,7 @@ int agent_batch(struct pt_regs *ctx)
 	head.pid = pid;
 	head.tid = pid_tid;
 	head.bytes = bytes;
+	head.error_ns = (__u32)bpf_get_current_uid_gid();
 	if (bytes <= GPT_AGENT_BATCH_SMALL)
 		failed = batch_copy_small(&head, from, bytes);
 	else if (bytes <= GPT_AGENT_BATCH_MEDIUM)

@@ -50,7 +50,7 @@ int agent_stack(struct pt_regs *ctx)
 		return 0;
 	}
 	state = stack_here(process, thread, PT_REGS_SP(ctx), &id);
-	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	record = RING_RESERVE(sizeof(*record));
 	if (unlikely(!record)) {
 		count_one(GPT_COUNTER_OP_STACKS_LOST);
 		return 0;

@@ -249,7 +249,7 @@ int call_symbol(struct pt_regs *ctx)
 	call_stacks(ctx, process, thread, sp, &stacks);
 	if (unlikely(thread->nccl_sp))
 		nccl_launch(thread, sp, now, GPT_COOKIE_API(cookie));
-	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	record = RING_RESERVE(sizeof(*record));
 	if (unlikely(!record)) {
 		count_one(GPT_COUNTER_CALLS_LOST);
 		thread->lost++;
@@ -309,7 +309,7 @@ int call_agent(struct pt_regs *ctx)
 	call_stacks(ctx, process, thread, PT_REGS_SP(ctx), &stacks);
 	if (unlikely(thread->nccl_sp))
 		nccl_launch(thread, PT_REGS_SP(ctx), now, PT_REGS_PARM2(ctx));
-	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	record = RING_RESERVE(sizeof(*record));
 	if (unlikely(!record)) {
 		count_one(GPT_COUNTER_CALLS_LOST);
 		return 0;

@@ -48,6 +48,9 @@ extern __u32 any_agent;
 /* The current age of the marks of code objects, and how many objects were described at this age (python_code.bpf.h). */
 extern __u32 code_age, code_descriptions;
 
+/* Number of the collector's pass over the ring buffer. */
+extern __u32 ring_pass;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096); /* sized by attach/ */
@@ -126,6 +129,9 @@ static __always_inline void keep_own_stack(void *ctx)
 /* Written in asm, as the compiler may otherwise undo a bound that the verifier must see in the register used. */
 #define BOUND(value, mask) asm volatile("%0 &= %1" : "+r"(value) : "i"(mask))
 
+/* The verifier forgets the bounds of what the compiler keeps on the stack: has the next comparison made again. */
+#define SPILLED(value) asm volatile("" : "+r"(value))
+
 static __always_inline void count_one(__u32 which)
 {
 	__u64 *counter = bpf_map_lookup_elem(&counters, &which);
@@ -134,6 +140,61 @@ static __always_inline void count_one(__u32 which)
 	if (counter)
 		__sync_fetch_and_add(counter, 1);
 }
+
+#define RING_AVAIL_DATA 0 /* BPF_RB_AVAIL_DATA, BPF_RB_RING_SIZE: include/uapi/linux/bpf.h */
+#define RING_SIZE 1
+
+/*
+ * What users send in a trace of the whole machine, while the ring buffer is more than a quarter full. Only a few send
+ * so much at a time.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, GPT_RING_USERS);
+	__type(key, __u32); /* uid, in the initial user namespace */
+	__type(value, struct gpt_ring_user);
+} ring_users SEC(".maps") __attribute__((weak));
+
+/*
+ * Whether there is room in the ring buffer for a record of the calling process: no user of the machine gets more of it
+ * than is left for the others, so that what one sends costs the others nothing. What was sent in earlier passes of the
+ * collector over the ring is gone or about to go, and does not count. Starts, ends and mappings of processes do not ask
+ * (lifecycle.bpf.c). A global function, which the verifier checks once.
+ */
+__weak __noinline int ring_admits(__u64 bytes)
+{
+	struct gpt_ring_user fresh = {}, *user;
+	__u64 size, fill;
+	__u32 uid;
+
+	if (!config.trace_all)
+		return 1;
+	size = bpf_ringbuf_query(&ring, RING_SIZE);
+	fill = bpf_ringbuf_query(&ring, RING_AVAIL_DATA);
+	if (likely(fill <= size / 4))
+		return 1;
+	uid = bpf_get_current_uid_gid();
+	user = bpf_map_lookup_elem(&ring_users, &uid);
+	if (!user) {
+		bpf_map_update_elem(&ring_users, &uid, &fresh, BPF_ANY);
+		user = bpf_map_lookup_elem(&ring_users, &uid);
+		if (!user)
+			return 1;
+	}
+	if (user->pass != ring_pass) {
+		user->pass = ring_pass;
+		user->bytes = 0;
+	}
+	if (fill < size && user->bytes + bytes < size - fill) {
+		__sync_fetch_and_add(&user->bytes, bytes);
+		return 1;
+	}
+	__sync_fetch_and_add(&user->refused, 1);
+	return 0;
+}
+
+#define RING_RESERVE(bytes) (ring_admits(bytes) ? bpf_ringbuf_reserve(&ring, bytes, 0) : 0)
+#define RING_OUTPUT(record, bytes, flags) (ring_admits(bytes) ? bpf_ringbuf_output(&ring, record, bytes, flags) : -1)
 
 /* Start time of the task's process as in /proc/PID/stat: in ticks of USER_HZ, 100 a second on every x86. */
 static __always_inline __u64 task_start_ticks(struct task_struct *task)

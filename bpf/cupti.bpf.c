@@ -49,7 +49,7 @@ static __always_inline int cupti_use(struct pt_regs *ctx, __u8 what)
 	/* Of the agent's calls only the start of its session is sent: it flushes ten times a second. */
 	if (caller == GPT_CUPTI_CALLER_AGENT && what != GPT_CUPTI_REGISTER)
 		return 0;
-	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	record = RING_RESERVE(sizeof(*record));
 	if (!record) {
 		count_one(GPT_COUNTER_OTHER_LOST);
 		keep_own_stack(ctx);
@@ -86,7 +86,7 @@ CUPTI_USE(cupti_attribute, GPT_CUPTI_ATTRIBUTE)
 #define DONE_COPY(name, room)                                                                                          \
 	static __always_inline bool name(struct gpt_cupti_done *head)                                                  \
 	{                                                                                                              \
-		struct gpt_cupti_done *record = bpf_ringbuf_reserve(&ring, sizeof(*record) + (room), 0);               \
+		struct gpt_cupti_done *record = RING_RESERVE(sizeof(*record) + (room));                                \
 		__u64 bytes = head->bytes;                                                                             \
                                                                                                                        \
 		if (!record)                                                                                           \
@@ -110,7 +110,7 @@ static __always_inline bool done_send(struct gpt_cupti_done *head)
 {
 	head->hdr.size = sizeof(*head);
 	head->copied = 0;
-	return !bpf_ringbuf_output(&ring, head, sizeof(*head), BPF_RB_FORCE_WAKEUP);
+	return !RING_OUTPUT(head, sizeof(*head), BPF_RB_FORCE_WAKEUP);
 }
 
 /*

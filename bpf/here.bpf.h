@@ -57,7 +57,7 @@ static __always_inline __u64 here_native(struct gpt_process_state *process, stru
 	native->pid = slot->pid;
 	native->depth = 1;
 	slot->native_ip[0] = ip;
-	if (bpf_ringbuf_output(&ring, slot->native, sizeof(*native) + 8, BPF_RB_NO_WAKEUP))
+	if (RING_OUTPUT(slot->native, sizeof(*native) + 8, BPF_RB_NO_WAKEUP))
 		return 0;
 	bpf_map_update_elem(&stacks, &native->id, &native->depth, BPF_ANY);
 	return native->id;

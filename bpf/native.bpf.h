@@ -70,7 +70,7 @@ static __noinline __u64 native_stack(void *ctx, struct gpt_process_state *proces
 	native->id = id;
 	native->pid = pid;
 	native->depth = (__u32)bytes / 8;
-	if (bpf_ringbuf_output(&ring, slot->native, size, BPF_RB_NO_WAKEUP)) {
+	if (RING_OUTPUT(slot->native, size, BPF_RB_NO_WAKEUP)) {
 		count_one(GPT_COUNTER_STACKS_LOST);
 		return 0;
 	}

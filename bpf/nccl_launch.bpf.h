@@ -33,7 +33,7 @@ static __noinline int nccl_launch(struct gpt_thread_state *thread, __u64 sp, __u
 	nccl = bpf_map_lookup_elem(&nccl_threads, &tid);
 	if (!nccl || nccl->program != thread->program || !nccl->group.calls || !is_launch(api))
 		return 0;
-	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	record = RING_RESERVE(sizeof(*record));
 	if (!record) {
 		count_one(GPT_COUNTER_OTHER_LOST);
 		return 0;

@@ -22,7 +22,7 @@ int code_dealloc(struct pt_regs *ctx)
 	if (process->shim_code == key.code)
 		process->shim_code = 0;
 	__sync_fetch_and_add(&process->generation, 1);
-	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	record = RING_RESERVE(sizeof(*record));
 	if (!record) {
 		count_one(GPT_COUNTER_OTHER_LOST);
 		keep_own_stack(ctx);

@@ -128,7 +128,7 @@ static __noinline long stack_send(struct gpt_process_state *process, struct walk
 	stack->hdr.size = bytes;
 	stack->id = id;
 	stack->pid = pid;
-	if (bpf_ringbuf_output(&ring, slot->stack, bytes, BPF_RB_NO_WAKEUP)) {
+	if (RING_OUTPUT(slot->stack, bytes, BPF_RB_NO_WAKEUP)) {
 		count_one(GPT_COUNTER_STACKS_LOST);
 		return -1;
 	}

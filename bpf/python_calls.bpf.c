@@ -61,7 +61,7 @@ int python_call(struct pt_regs *ctx)
 			return 0;
 		code_describe(process, code, pid);
 	}
-	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	record = RING_RESERVE(sizeof(*record));
 	if (unlikely(!record)) {
 		count_one(GPT_COUNTER_PYCALLS_LOST);
 		return 0;

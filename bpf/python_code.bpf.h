@@ -161,7 +161,7 @@ static __always_inline __u32 string_copy(const struct gpt_pylayout *layout, __u6
 #define LINES_PIECE(name, room)                                                                                        \
 	static __always_inline long name(const struct walk_slot *slot, __u32 bytes)                                    \
 	{                                                                                                              \
-		struct gpt_code_lines *record = bpf_ringbuf_reserve(&ring, sizeof(*record) + (room), 0);               \
+		struct gpt_code_lines *record = RING_RESERVE(sizeof(*record) + (room));                                \
 		__u32 done = slot->send.done;                                                                          \
                                                                                                                        \
 		if (!record)                                                                                           \
@@ -276,7 +276,7 @@ static __noinline long code_send(struct walk *walk, __u64 code)
 	if (used > sizeof(slot->code))
 		return -1;
 	record->hdr.size = used;
-	if (bpf_ringbuf_output(&ring, record, used, BPF_RB_NO_WAKEUP))
+	if (RING_OUTPUT(record, used, BPF_RB_NO_WAKEUP))
 		return -1;
 	return bytes ? lines_send(walk, table, code, bytes) : 0;
 }

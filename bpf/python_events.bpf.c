@@ -49,7 +49,7 @@ static __always_inline void event_fill(struct gpt_pyevent *record, const struct 
 
 static __always_inline void event_send(const struct event_head *head)
 {
-	struct gpt_pyevent *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	struct gpt_pyevent *record = RING_RESERVE(sizeof(*record));
 
 	if (!record) {
 		count_one(GPT_COUNTER_PYEVENT_LOST);
@@ -62,7 +62,7 @@ static __always_inline void event_send(const struct event_head *head)
 /* The ring buffer takes constant sizes only: the record says how much of it is used. */
 static __always_inline struct gpt_pyevent *event_reserve_named(const struct event_head *head)
 {
-	struct gpt_pyevent *record = bpf_ringbuf_reserve(&ring, sizeof(*record) + GPT_PYEVENT_NAME_MAX, 0);
+	struct gpt_pyevent *record = RING_RESERVE(sizeof(*record) + GPT_PYEVENT_NAME_MAX);
 
 	if (record)
 		event_fill(record, head);

@@ -30,7 +30,7 @@ int sample_cpu(void *ctx)
 		count_one(GPT_COUNTER_SAMPLES_LOST);
 		return 0;
 	}
-	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	record = RING_RESERVE(sizeof(*record));
 	if (!record) {
 		count_one(GPT_COUNTER_SAMPLES_LOST);
 		return 0;

@@ -74,7 +74,7 @@ static __always_inline bool is_same_process(const struct gpt_process_state *proc
 static __noinline void thread_announce(struct gpt_thread_state *thread, __u32 tid)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	struct gpt_thread *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	struct gpt_thread *record = RING_RESERVE(sizeof(*record));
 
 	bpf_get_current_comm(thread->comm, sizeof(thread->comm));
 	if (!record) {

@@ -31,10 +31,10 @@
 #define __noinline __attribute__((noinline))
 
 #define bpf_probe_read_user(to, bytes, from) memory_read(to, bytes, (__u64)(from))
-#define bpf_ringbuf_reserve(to, bytes, flags) record_reserve(bytes)
+#define RING_RESERVE(bytes) record_reserve(bytes)
 #define bpf_ringbuf_submit(record, flags) record_submit(record)
 #define bpf_ringbuf_discard(record, flags) record_discard(record)
-#define bpf_ringbuf_output(to, record, bytes, flags) record_send(record, bytes)
+#define RING_OUTPUT(record, bytes, flags) record_send(record, bytes)
 
 /* The bounds that the BPF build shows to the verifier protect this build from a wrong layout. */
 #define BOUND(value, mask) ((value) &= (mask))

@@ -271,7 +271,7 @@ static __always_inline void enter_cpu(struct task_struct *task, __u64 now)
 	wait = &off->wait;
 	if (now - wait->time_ns >= config.off_cpu_min_ns && wait->pid == (__u32)task->tgid) {
 		wait->end_ns = now;
-		record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+		record = RING_RESERVE(sizeof(*record));
 		if (record) {
 			__builtin_memcpy(record, wait, sizeof(*record));
 			bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);

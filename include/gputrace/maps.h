@@ -52,6 +52,15 @@ struct gpt_mapped_rate {
 	__u64 count;
 };
 
+/* What a user has sent in one pass of the collector over the ring buffer (common.bpf.h, ring_admits). */
+#define GPT_RING_USERS 1024
+
+struct gpt_ring_user {
+	__u32 pass, pad;
+	__u64 bytes;
+	__u64 refused; /* records in all that had no room in the user's part */
+};
+
 /* What attach/ found out about a process's Python (python.bpf.c, python_learn). */
 struct gpt_python_news {
 	__u32 pid, python_state;

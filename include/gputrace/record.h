@@ -477,7 +477,7 @@ struct gpt_agent_batch {
 	__u64 time_ns; /* when the collector's program copied it */
 	__u32 pid, tid;
 	__u32 bytes;	/* of data[], hostile until checked */
-	__u32 error_ns; /* of GPT_BATCH_MONOTONIC */
+	__u32 error_ns; /* of GPT_BATCH_MONOTONIC; of others from BPF: the user whose process sent it */
 	__u8 data[];	/* records of agent.h, each with a struct gpt_record */
 };
 

@@ -21,6 +21,7 @@ MANY_OF_ROOT = 18000
 NAMED_MOST = 4  # at most N files of a user that cannot be probed are named
 FURTHER = f"further files of user {USER} that cannot be probed are counted, and not named"
 MANY_PROCESSES = 9000
+FLOODS = 4
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +121,7 @@ def library(public):
 
 
 @contextlib.contextmanager
-def traced_victim(folder, library, *options, agent="off", limit=None):
+def traced_victim(folder, library, *options, agent="off", limit=None, status=0):
     """A trace of the whole machine, in which a victim loads the library and launches; each launch must be there."""
     with tracing.Tracer(folder, "--agent", agent, *options, limit=limit) as tracer:
         yield tracer
@@ -129,7 +130,7 @@ def traced_victim(folder, library, *options, agent="off", limit=None):
             tracer.wait_logged(logfile.has_probes, library)
             tracer.wait_logged(logfile.has_python, victim.pid)
             launch(victim, folder)
-            tracer.done = tracer.interrupt().must_be(0)
+            tracer.done = tracer.interrupt().must_be(status)
     assert_whole(folder, victim)
 
 
@@ -217,6 +218,17 @@ def test_a_process_that_says_what_it_was_not_asked_for_takes_nobody_s_report(fal
         liar.wait_line("sent")
     assert "Complete: " in tracer.done.stdout
     assert reading.losses(reading.trace_of(tmp_path / "trace.json"))["malformed"] == 1
+
+
+def test_a_user_who_floods_the_ring_buffer_takes_no_call_and_no_line_of_others(false_agent, library, tmp_path):
+    """As fast as a processor can.  Each launch of the victim is there with its lines, and the user is named."""
+    with contextlib.ExitStack() as running, \
+            traced_victim(tmp_path, library, "--buffer", "256K", agent="auto", status=3) as tracer:
+        for _ in range(FLOODS):
+            running.enter_context(tracing.Running(false_agent("flood"), tmp_path)).wait_line("sent")
+    losses = reading.losses(reading.trace_of(tmp_path / "trace.json"))
+    assert losses.pop("batches_lost") > 0 and not {"calls_lost", "stacks_lost", "code_lost"} & set(losses)
+    assert any(f"processes of user {USER} sent more than their part of the ring buffer" in note for note in notes(tmp_path))
 
 
 SECTION = "<IIQQQQIIQQ"  # Elf64_Shdr

@@ -243,6 +243,11 @@ int attach_ring_fd(const struct attach *attach)
 	return attach->shares ? -1 : bpf_map__fd(attach->programs.bpf->maps.ring);
 }
 
+_Atomic uint32_t *attach_ring_passes(const struct attach *attach)
+{
+	return attach->shares ? NULL : (_Atomic uint32_t *)&attach->programs.bpf->bss->ring_pass;
+}
+
 struct shares *attach_shares(const struct attach *attach)
 {
 	return attach->shares;
@@ -581,6 +586,11 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
 	if (attach->reconcile)
 		attach->reconcile = reconcile_calls(attach);
 	return due_ns;
+}
+
+void attach_missed_batches(struct attach *attach, uint64_t count)
+{
+	attach->batches_missed += count;
 }
 
 void attach_missed(struct attach *attach, uint64_t count)

@@ -87,6 +87,9 @@ int attach_begin_steps(struct attach *attach, char *why, size_t why_size);
  * else NULL.
  */
 int attach_ring_fd(const struct attach *attach);
+/* Incremented before each pass over the ring: what users sent before counts no more (bpf/common.bpf.h). NULL: no ring
+ */
+_Atomic uint32_t *attach_ring_passes(const struct attach *attach);
 struct shares *attach_shares(const struct attach *attach);
 
 /* Readable when attach_tick has something to do at once; -1: there is no such descriptor. */
@@ -103,6 +106,8 @@ void attach_notice(struct attach *attach, const struct gpt_record *record);
 
 /* `count` records were not passed, as there were too many to be kept. All processes are looked at again instead. */
 void attach_missed(struct attach *attach, uint64_t count);
+/* So many batches of agents that it wants. */
+void attach_missed_batches(struct attach *attach, uint64_t count);
 
 /*
  * Does work that is due at some time (a mapping not there yet, a reconciliation). Call at least every 50 ms, and at the

@@ -34,6 +34,7 @@ struct attach {
 	struct holder *holder;	  /* NULL: no process is held */
 	ARRAY(struct hold) holds; /* threads that did not stop at once */
 	uint64_t missed;	  /* records that attach_notice did not get */
+	uint64_t batches_missed;  /* the same of batches of agents */
 	uint64_t changes_missed;  /* starts, ends and mappings that the kernel did not report, as last read */
 	uint64_t all_looked_ns;	  /* when all processes were last looked at for that ... */
 	uint64_t all_looks_ns;	  /* ... and how long that takes */

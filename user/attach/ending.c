@@ -142,11 +142,31 @@ static void report_looks_at_all(struct attach *attach)
 		emit_text(attach->emit, attach->emit_context, GPT_NOTE, 0, note);
 		msg_warn("%s", note);
 	}
+	if (attach->batches_missed)
+		emit_note(attach->emit, attach->emit_context, 0,
+			  "%" PRIu64
+			  " reports of agents about themselves came too fast to be followed: they are in the "
+			  "log, but the trace may have waited for an agent, or for the end of a schedule",
+			  attach->batches_missed);
 	if (attach->changes_missed)
 		emit_note(attach->emit, attach->emit_context, 0,
 			  "the kernel did not report %" PRIu64 " starts, ends and mappings of this machine's "
 			  "processes, as it had preempted a BPF program: all that is traced was looked at again",
 			  attach->changes_missed);
+}
+
+static void report_crowding_users(struct attach *attach)
+{
+	int map = bpf_map__fd(attach->programs.bpf->maps.ring_users);
+	uint32_t uid, *before = NULL;
+	struct gpt_ring_user user;
+
+	for (; !bpf_map_get_next_key(map, before, &uid); before = &uid)
+		if (!bpf_map_lookup_elem(map, &uid, &user) && user.refused)
+			emit_note(attach->emit, attach->emit_context, 0,
+				  "processes of user %u sent more than their part of the ring buffer: %llu records of "
+				  "theirs are missing (--buffer makes it larger)",
+				  uid, (unsigned long long)user.refused);
 }
 
 static void detach_calls(struct attach *attach, bool of_agents)
@@ -209,5 +229,6 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 	for (size_t i = 0; i < attach->processes.list.count; i++)
 		attach_report_late(attach, attach->processes.list.items[i]);
 	report_looks_at_all(attach);
+	report_crowding_users(attach);
 	processes_report_silent(&attach->processes);
 }

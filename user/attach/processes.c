@@ -319,6 +319,7 @@ static void examine_files(struct processes *processes, struct followed *process,
 			whole = false;
 			continue;
 		}
+		files_make_room(processes->files, process->uid, &mappings->list.items[i]);
 		file = files_get(processes->files, process->pid, process->uid, &mappings->list.items[i], &again_ns);
 		if (file && file->kind != LIBRARY_OTHER) {
 			array_push(&process->pass.seen, file);

@@ -49,6 +49,7 @@ struct drain {
 	struct agent_request request; /* under the log's lock */
 	uint64_t malformed;	      /* batches with bytes that are no record */
 	bool (*wanted)(const struct gpt_record *record);
+	_Atomic(_Atomic uint32_t *) passes; /* drain_count_passes */
 	struct notices *notices;
 	int epoll, wake; /* wake: an eventfd */
 	pthread_t thread;
@@ -163,7 +164,12 @@ static void take_record(void *context, const struct gpt_record *record)
 
 static int64_t empty_ring(struct drain *drain)
 {
-	int64_t bytes = ring_consume(drain->ring);
+	_Atomic uint32_t *passes = drain->passes;
+	int64_t bytes;
+
+	if (passes)
+		atomic_fetch_add_explicit(passes, 1, memory_order_relaxed);
+	bytes = ring_consume(drain->ring);
 
 	let_others_append(drain);
 	if (bytes < 0)
@@ -324,6 +330,11 @@ void drain_flush_each(struct drain *drain, uint64_t ns)
 	drain->flush_each_ns = ns;
 }
 
+void drain_count_passes(struct drain *drain, _Atomic uint32_t *passes)
+{
+	drain->passes = passes;
+}
+
 void drain_accept(struct drain *drain, const struct agent_request *asked)
 {
 	log_writer_lock(drain->log);
@@ -351,9 +362,9 @@ size_t drain_queued(const struct drain *drain)
 	return notices_count(drain->notices);
 }
 
-uint64_t drain_refused(struct drain *drain)
+uint64_t drain_refused(struct drain *drain, uint64_t *batches)
 {
-	return notices_refused(drain->notices);
+	return notices_refused(drain->notices, batches);
 }
 
 /* Waits for a pass that begins after this call: it takes what is in the ring now, and no more. */

@@ -36,6 +36,9 @@ uint64_t drain_end(struct drain *drain, uint64_t end_ns);
 /* How often the log is flushed to the file, in ns; the default is a second. */
 void drain_flush_each(struct drain *drain, uint64_t ns);
 
+/* Increments *passes before each pass over the ring; NULL: not. */
+void drain_count_passes(struct drain *drain, _Atomic uint32_t *passes);
+
 /* What the recording asks of agents; until then nothing.  What they report besides goes nowhere (cut.h). */
 void drain_accept(struct drain *drain, const struct agent_request *asked);
 
@@ -46,8 +49,8 @@ int drain_fd(const struct drain *drain);
 const struct gpt_record *drain_take(struct drain *drain);
 void drain_done(const struct gpt_record *record);
 
-/* Records that did not fit into the queue since the last call; they are in the log. */
-uint64_t drain_refused(struct drain *drain);
+/* Records that did not fit into the queue since the last call, and batches of agents; they are in the log. */
+uint64_t drain_refused(struct drain *drain, uint64_t *batches);
 
 /* The number of records in the queue. */
 size_t drain_queued(const struct drain *drain);

@@ -11,17 +11,26 @@
 
 #include "base/array.h"
 
+enum room { ROOM_PLAIN, ROOM_BULK, ROOM_BATCHES };
+
 struct notice {
 	struct notice *next;
-	bool bulk;
+	enum room room;	   /* in which it counts */
 	uint64_t record[]; /* aligned as records are */
+};
+
+struct user_bytes {
+	uint32_t uid;
+	size_t bytes;
 };
 
 struct notices {
 	pthread_mutex_t lock; /* guards all that follows */
 	struct notice *first, *last;
-	size_t count, bulk_bytes, plain_bytes;
-	uint64_t refused;
+	size_t count;
+	size_t bytes[ROOM_BATCHES + 1];
+	ARRAY(struct user_bytes) users; /* of batches */
+	uint64_t refused, batches_refused;
 	int fd;
 };
 
@@ -48,6 +57,7 @@ void notices_free(struct notices *notices)
 		next = notice->next;
 		free(notice);
 	}
+	array_free(&notices->users);
 	close(notices->fd);
 	pthread_mutex_destroy(&notices->lock);
 	free(notices);
@@ -91,27 +101,98 @@ static size_t bytes_of(const struct notice *notice)
 	return sizeof(*notice) + record_of(notice)->size;
 }
 
-/* Reserves the room that the record needs; false when there is none. */
-static bool reserve(struct notices *notices, const struct gpt_record *record, size_t *bytes, bool *bulk)
+static uint32_t user_of(const struct gpt_record *record)
 {
+	return ((const struct gpt_agent_batch *)record)->error_ns;
+}
+
+static struct user_bytes *find_user(struct notices *notices, uint32_t uid)
+{
+	for (size_t i = 0; i < notices->users.count; i++)
+		if (notices->users.items[i].uid == uid)
+			return &notices->users.items[i];
+	return NULL;
+}
+
+static bool has_room(struct notices *notices, enum room room, size_t bytes)
+{
+	static const size_t most[] = {
+		[ROOM_PLAIN] = NOTICES_PLAIN_MAX,
+		[ROOM_BULK] = NOTICES_BULK_MAX,
+		[ROOM_BATCHES] = NOTICES_BATCHES_MAX,
+	};
+
+	return notices->bytes[room] + bytes <= most[room];
+}
+
+/* No user's batches take more room than is left for those of the others. */
+static bool user_has_room(struct notices *notices, const struct gpt_record *record, size_t bytes)
+{
+	const struct user_bytes *user = find_user(notices, user_of(record));
+
+	return (user ? user->bytes : 0) + bytes <= NOTICES_BATCHES_MAX - notices->bytes[ROOM_BATCHES];
+}
+
+static void count_bytes(struct notices *notices, enum room room, const struct gpt_record *record, size_t bytes)
+{
+	struct user_bytes *user;
+
+	notices->bytes[room] += bytes;
+	if (room != ROOM_BATCHES)
+		return;
+	user = find_user(notices, user_of(record));
+	if (!user)
+		user = array_push(&notices->users, ((struct user_bytes){.uid = user_of(record)}));
+	user->bytes += bytes;
+}
+
+static void release_bytes(struct notices *notices, const struct notice *notice)
+{
+	struct user_bytes *user;
+
+	notices->bytes[notice->room] -= bytes_of(notice);
+	if (notice->room != ROOM_BATCHES)
+		return;
+	user = find_user(notices, user_of(record_of(notice)));
+	user->bytes -= bytes_of(notice);
+	if (!user->bytes)
+		*user = notices->users.items[--notices->users.count];
+}
+
+/* Reserves the room that the record needs; false when there is none. */
+static bool reserve(struct notices *notices, const struct gpt_record *record, size_t *bytes, enum room *room)
+{
+	size_t all = sizeof(struct notice) + record->size;
+
 	*bytes = record->size;
-	*bulk = record->type == GPT_CUPTI_DONE && record->size > sizeof(struct gpt_cupti_done);
-	if (*bulk && notices->bulk_bytes + sizeof(struct notice) + *bytes > NOTICES_BULK_MAX) {
-		*bulk = false;
-		*bytes = sizeof(struct gpt_cupti_done);
+	*room = ROOM_PLAIN;
+	if (record->type == GPT_AGENT_BATCH) {
+		*room = ROOM_BATCHES;
+		if (!has_room(notices, *room, all) || !user_has_room(notices, record, all)) {
+			notices->batches_refused++;
+			return false;
+		}
+	} else if (record->type == GPT_CUPTI_DONE && record->size > sizeof(struct gpt_cupti_done)) {
+		if (has_room(notices, ROOM_BULK, all))
+			*room = ROOM_BULK;
+		else
+			*bytes = sizeof(struct gpt_cupti_done);
 	}
-	if (!*bulk && !is_stopped(record) && notices->plain_bytes + sizeof(struct notice) + *bytes > NOTICES_PLAIN_MAX)
+	all = sizeof(struct notice) + *bytes;
+	if (*room == ROOM_PLAIN && !is_stopped(record) && !has_room(notices, ROOM_PLAIN, all)) {
+		notices->refused++;
 		return false;
-	*(*bulk ? &notices->bulk_bytes : &notices->plain_bytes) += sizeof(struct notice) + *bytes;
+	}
+	count_bytes(notices, *room, record, all);
 	return true;
 }
 
-static struct notice *copy(const struct gpt_record *record, size_t bytes, bool bulk)
+static struct notice *copy(const struct gpt_record *record, size_t bytes, enum room room)
 {
 	struct notice *notice = xmalloc(sizeof(*notice) + bytes);
 
 	notice->next = NULL;
-	notice->bulk = bulk;
+	notice->room = room;
 	memcpy(notice->record, record, bytes);
 	if (bytes != record->size) {
 		struct gpt_cupti_done *done = (struct gpt_cupti_done *)notice->record;
@@ -135,16 +216,14 @@ static void append(struct notices *notices, struct notice *notice)
 void notices_put(struct notices *notices, const struct gpt_record *record)
 {
 	size_t bytes;
-	bool bulk;
+	enum room room;
 
 	pthread_mutex_lock(&notices->lock);
 	if (!is_said(notices, record)) {
 		if (!notices->first)
 			notices_wake(notices);
-		if (reserve(notices, record, &bytes, &bulk))
-			append(notices, copy(record, bytes, bulk));
-		else
-			notices->refused++;
+		if (reserve(notices, record, &bytes, &room))
+			append(notices, copy(record, bytes, room));
 	}
 	pthread_mutex_unlock(&notices->lock);
 }
@@ -161,7 +240,7 @@ const struct gpt_record *notices_take(struct notices *notices)
 		if (!notices->first)
 			notices->last = NULL;
 		notices->count--;
-		*(notice->bulk ? &notices->bulk_bytes : &notices->plain_bytes) -= bytes_of(notice);
+		release_bytes(notices, notice);
 	} else {
 		/* Under the lock: the next notices_put makes it readable again. */
 		(void)!read(notices->fd, &count, sizeof(count));
@@ -186,13 +265,14 @@ size_t notices_count(struct notices *notices)
 	return count;
 }
 
-uint64_t notices_refused(struct notices *notices)
+uint64_t notices_refused(struct notices *notices, uint64_t *batches)
 {
 	uint64_t refused;
 
 	pthread_mutex_lock(&notices->lock);
 	refused = notices->refused;
-	notices->refused = 0;
+	*batches = notices->batches_refused;
+	notices->refused = notices->batches_refused = 0;
 	pthread_mutex_unlock(&notices->lock);
 	return refused;
 }

@@ -14,11 +14,13 @@
 
 /*
  * Copies of CUPTI's buffers (GPT_CUPTI_DONE) are queued up to BULK bytes; beyond that the record goes without its copy,
- * and the buffer is read from the process instead.  All else is queued up to PLAIN bytes, then refused and counted.
- * Only a record for which a process is stopped (GPT_MAPPED_STOPPED) is always queued: that process sends no more.
+ * and the buffer is read from the process instead.  Agents' batches are queued up to BATCHES bytes, of one user no more
+ * than are left for the others.  All else is queued up to PLAIN bytes.  What has no room is refused and counted. Only a
+ * record for which a process is stopped (GPT_MAPPED_STOPPED) is always queued: that process sends no more.
  */
 #define NOTICES_BULK_MAX (64u << 20)
 #define NOTICES_PLAIN_MAX (16u << 20)
+#define NOTICES_BATCHES_MAX (4u << 20)
 
 struct notices;
 
@@ -38,8 +40,8 @@ void notices_done(const struct gpt_record *record);
 /* How many can be taken now. */
 size_t notices_count(struct notices *notices);
 
-/* How many were refused since the last call. */
-uint64_t notices_refused(struct notices *notices);
+/* How many were refused since the last call; batches: and how many batches. */
+uint64_t notices_refused(struct notices *notices, uint64_t *batches);
 
 /* Makes notices_fd readable once without a record: the taker has something else to look at. */
 void notices_wake(struct notices *notices);

@@ -96,7 +96,7 @@ static size_t hear(struct run *run, size_t most)
 {
 	uint64_t begin_ns = monotonic_ns();
 	const struct gpt_record *record;
-	uint64_t refused;
+	uint64_t refused, batches;
 	size_t heard = 0;
 
 	while (heard < most && monotonic_ns() - begin_ns <= HEAR_NS && (record = drain_take(run->drain))) {
@@ -104,7 +104,8 @@ static size_t hear(struct run *run, size_t most)
 		drain_done(record);
 		heard++;
 	}
-	refused = drain_refused(run->drain);
+	refused = drain_refused(run->drain, &batches);
+	attach_missed_batches(run->attach, batches);
 	if (refused)
 		attach_missed(run->attach, refused);
 	run->refused += refused;

@@ -108,8 +108,10 @@ int recording_attach(struct recording *recording)
 			  attach_wants, &recording->drain);
 	if (err)
 		snprintf(recording->why, sizeof(recording->why), "the ring buffer cannot be read: %s", error_text(err));
-	if (!err)
+	if (!err) {
+		drain_count_passes(recording->drain, attach_ring_passes(recording->attach));
 		drain_accept(recording->drain, &asked);
+	}
 	if (!err)
 		err = follow_processes(recording);
 	if (!err)

@@ -3,8 +3,7 @@
 the function by which agents hand their records over.
 
     false_agent.py AGENT schedule      once: a schedule and a step that nobody asked for, then bytes that are no record
-    false_agent.py AGENT flood         all the time, as fast as it can: records of 32 KB
-    false_agent.py AGENT calls         all the time: calls of CUDA, as the agent reports them
+    false_agent.py AGENT flood         all the time, as fast as it can: small batches, which leave no room for others
 
 Prints "ready"; "sent" when a gputrace listens and the first records are with it.  Killed by the test.
 """
@@ -14,8 +13,6 @@ import struct
 import sys
 
 HELLO, STEP, SCHEDULE = 64, 88, 89  # enum gpt_agent_record_type
-BATCH_MAX = 32768  # GPT_AGENT_BATCH_MAX
-LAUNCH = 2 << 12 | 211  # cudaLaunchKernel (cuda_api.h)
 
 
 def record(kind, body):
@@ -28,9 +25,8 @@ def schedule():
     return plan + step + struct.pack("<IHH", 4096, HELLO, 0)
 
 
-def hellos():
-    one = record(HELLO, bytes(32))
-    return one * (BATCH_MAX // len(one))
+def hello():
+    return record(HELLO, bytes(32))
 
 
 agent = ctypes.CDLL("//proc/self/root" + sys.argv[1])
@@ -38,13 +34,10 @@ listens = ctypes.c_ushort.in_dll(agent, "gputrace_agent_batch_semaphore")
 print("ready", flush=True)
 while not listens.value:
     pass
-if sys.argv[2] == "calls":
-    call, arguments = agent.gputrace_agent_call, (ctypes.c_uint(0), ctypes.c_uint(LAUNCH))
-else:
-    data = schedule() if sys.argv[2] == "schedule" else hellos()
-    call, arguments = agent.gputrace_agent_batch, (data, ctypes.c_ulong(len(data)), ctypes.c_ulong(0))
-call(*arguments)
+data = schedule() if sys.argv[2] == "schedule" else hello()
+arguments = (data, ctypes.c_ulong(len(data)), ctypes.c_ulong(0))
+agent.gputrace_agent_batch(*arguments)
 print("sent", flush=True)
-while sys.argv[2] != "schedule":
-    call(*arguments)
+while sys.argv[2] == "flood":
+    agent.gputrace_agent_batch(*arguments)
 sys.stdin.read()

@@ -58,6 +58,13 @@ static void put_buffer(void)
 	free(done);
 }
 
+static uint64_t batches_refused;
+
+static uint64_t refused(void)
+{
+	return notices_refused(notices, &batches_refused);
+}
+
 static bool readable(void)
 {
 	struct pollfd fd = {.fd = notices_fd(notices), .events = POLLIN};
@@ -128,15 +135,15 @@ static void what_does_not_fit_is_counted_once(void **state)
 	while (next() == taken + 1)
 		taken++;
 	assert_true(taken > put / 4 && taken < put);
-	assert_int_equal(notices_refused(notices), put - taken);
-	assert_int_equal(notices_refused(notices), 0);
+	assert_int_equal(refused(), put - taken);
+	assert_int_equal(refused(), 0);
 }
 
 static void a_process_that_is_held_is_always_heard_of(void **state)
 {
 	uint32_t last = 0, pid;
 
-	while (!notices_refused(notices))
+	while (!refused())
 		put_fork(1);
 	put_mapped(4711, GPT_MAPPED_STOPPED);
 	while ((pid = next()))
@@ -162,7 +169,55 @@ static void beyond_the_bound_a_buffer_goes_without_its_copy(void **state)
 	}
 	assert_int_equal(copied + bare, put);
 	assert_true(copied > put / 4 && bare > put / 4);
-	assert_int_equal(notices_refused(notices), 0);
+	assert_int_equal(refused(), 0);
+}
+
+static void put_batch(uint32_t uid, uint32_t pid)
+{
+	struct gpt_agent_batch batch = {
+		.hdr = {.size = sizeof(batch), .type = GPT_AGENT_BATCH}, .pid = pid, .error_ns = uid};
+
+	notices_put(notices, &batch.hdr);
+}
+
+static void fill_part_of(uint32_t uid)
+{
+	do
+		put_batch(uid, 1);
+	while (!refused() && !batches_refused);
+}
+
+/* A flood of one user's batches takes room neither from the others' nor from what the kernel says of processes. */
+static void each_user_s_batches_have_a_part_that_the_others_cannot_fill(void **state)
+{
+	unsigned of_first = 0, of_second = 0, events = 0;
+	const struct gpt_record *record;
+
+	fill_part_of(1001);
+	put_fork(7);
+	put_batch(1002, 2);
+	assert_int_equal(refused(), 0);
+	assert_int_equal(batches_refused, 0);
+	while ((record = notices_take(notices))) {
+		events += record->type == GPT_FORK;
+		if (record->type == GPT_AGENT_BATCH)
+			++*(((const struct gpt_agent_batch *)record)->pid == 1 ? &of_first : &of_second);
+		notices_done(record);
+	}
+	assert_true(of_first > 1000);
+	assert_int_equal(of_second, 1);
+	assert_int_equal(events, 1);
+}
+
+static void a_user_s_part_is_free_again_once_its_batches_are_taken(void **state)
+{
+	fill_part_of(1001);
+	assert_int_equal(refused(), 0);
+	for (const struct gpt_record *record; (record = notices_take(notices)); notices_done(record))
+		;
+	put_batch(1001, 1);
+	assert_int_equal(refused(), 0);
+	assert_int_equal(batches_refused, 0);
 }
 
 static void *put_many(void *unused)
@@ -197,6 +252,8 @@ int main(void)
 		behaviour(what_does_not_fit_is_counted_once),
 		behaviour(a_process_that_is_held_is_always_heard_of),
 		behaviour(beyond_the_bound_a_buffer_goes_without_its_copy),
+		behaviour(each_user_s_batches_have_a_part_that_the_others_cannot_fill),
+		behaviour(a_user_s_part_is_free_again_once_its_batches_are_taken),
 		behaviour(one_who_sleeps_until_it_is_readable_misses_nothing),
 	};
 

@@ -149,6 +149,10 @@ static bool wants_process_events(const struct gpt_record *record)
 	return record->type == GPT_FORK;
 }
 
+void attach_missed_batches(struct attach *attach, uint64_t count)
+{
+}
+
 void attach_missed(struct attach *attach, uint64_t count)
 {
 }

@@ -25,6 +25,8 @@
  */
 _Static_assert(offsetof(struct gputrace_bpf__rodata, config) == offsetof(struct gputrace_old_bpf__rodata, config),
 	       "the configuration is at the same place in both objects");
+_Static_assert(offsetof(struct gputrace_bpf__bss, ring_pass) == offsetof(struct gputrace_old_bpf__bss, ring_pass),
+	       "and the number of the pass over the ring");
 
 #define VERIFIER_LOG (1u << 20)
 

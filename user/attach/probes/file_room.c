@@ -70,17 +70,19 @@ bool files_may_name(struct files *files, uid_t uid)
 	return count <= NAMED_MAX;
 }
 
+bool files_have_part(const struct files *files, uid_t uid)
+{
+	size_t of_user = 0;
+
+	for (size_t i = 0; files->fair && i < files->list.count; i++)
+		of_user += files->list.items[i]->uid == uid;
+	return has_part(files, uid, of_user, files->list.count, FILES_MAX);
+}
+
 bool files_have_room(struct files *files, uid_t uid)
 {
-	size_t of_user;
-
-	do {
-		of_user = 0;
-		for (size_t i = 0; files->fair && i < files->list.count; i++)
-			of_user += files->list.items[i]->uid == uid;
-		if (has_part(files, uid, of_user, files->list.count, FILES_MAX))
-			return true;
-	} while (files_make_room(files, files->list.count < FILES_MAX ? uid : FILE_OF_ALL));
+	if (files_have_part(files, uid))
+		return true;
 	note_crowded(files, uid);
 	return false;
 }

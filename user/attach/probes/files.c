@@ -35,11 +35,16 @@ bool library_kind_has_calls(enum library_kind kind)
 	return kind == LIBRARY_CUDART || kind == LIBRARY_CUDA || kind == LIBRARY_CUDART_STATIC;
 }
 
-static struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode)
+static struct probed_file *files_find(const struct files *files, dev_t device, uint64_t inode)
 {
 	const uint32_t *index = lookup_get(&files->by_inode, 1 + (uint32_t)device, inode);
 
 	return index && *index != UINT32_MAX ? files->list.items[*index] : NULL;
+}
+
+bool files_have(const struct files *files, const struct mapping *mapping)
+{
+	return files_find(files, mapping->device, mapping->inode) != NULL;
 }
 
 bool file_note_refused(struct files *files, struct probed_file *file, enum file_probe what, int error)

@@ -151,13 +151,17 @@ void files_limit(struct files *files);
 struct probed_file *files_get(struct files *files, pid_t pid, uid_t uid, const struct mapping *mapping,
 			      uint64_t *again_ns);
 
+/* Whether the file has an entry. */
+bool files_have(const struct files *files, const struct mapping *mapping);
+
 /* Closes and forgets files that are not `mapped`: at once if there are many, else after a while. */
 void files_sweep(struct files *files, uint64_t now_ns);
 /*
- * Forgets some of the files that were examined and have nothing to probe, those not requested for longest: of `uid`, in
- * whose share they count, or FILE_OF_ALL: of the user for whom most of them were examined. False: there are none.
+ * Call before files_get: if a user's process has mapped a file for which there is no room, files that were examined and
+ * have nothing to probe are forgotten, those not requested for longest: the user's own, or if all are too many, of the
+ * user for whom most of them were examined.
  */
-bool files_make_room(struct files *files, uid_t uid);
+void files_make_room(struct files *files, uid_t uid, const struct mapping *mapping);
 
 void files_close(struct files *files);
 
@@ -215,7 +219,10 @@ bool library_kind_has_calls(enum library_kind kind);
 /* Whether a file that was examined may be kept open. */
 bool file_may_stay_open(const struct files *files, const struct probed_file *file);
 
-/* Whether there is room for one more file of the user; if not, the log gets a note, once for each user. */
+/* Whether there is room for one more file of the user. */
+bool files_have_part(const struct files *files, uid_t uid);
+
+/* The same; if not, the log gets a note, once for each user. */
 bool files_have_room(struct files *files, uid_t uid);
 
 /* Whether the log names one more unprobed file of the user; that others are not named is noted once for each user. */

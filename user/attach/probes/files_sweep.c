@@ -85,7 +85,8 @@ static int compare_asked(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-bool files_make_room(struct files *files, uid_t uid)
+/* Of files that count for `uid`; FILE_OF_ALL: of those that were examined for the user with most. False: none. */
+static bool forget_spare(struct files *files, uid_t uid)
 {
 	ARRAY(struct probed_file *) spare = {};
 	uint64_t now_ns = monotonic_ns();
@@ -106,6 +107,14 @@ bool files_make_room(struct files *files, uid_t uid)
 		       *lookup_get(&files->by_inode, 1 + (uint32_t)spare.items[i]->device, spare.items[i]->inode));
 	array_free(&spare);
 	return count > 0;
+}
+
+void files_make_room(struct files *files, uid_t uid, const struct mapping *mapping)
+{
+	if (files->list.count < FILES_MAX / 2 || files_have(files, mapping))
+		return;
+	while (!files_have_part(files, uid) && forget_spare(files, files->list.count < FILES_MAX ? uid : FILE_OF_ALL))
+		;
 }
 
 /* Whether the file has nothing to probe, and was not requested for a while. */

@@ -67,6 +67,10 @@ static bool is_record(struct gpt_record *record, uint64_t bytes, uint32_t pid)
 	if (!kind || !kind->bytes || record->size < kind->bytes || record->size > bytes || record->size % 8)
 		return false;
 	memcpy((uint8_t *)record + kind->pid_at, &pid, sizeof(pid));
+	if (record->type == GPT_AGENT_BATCH) {
+		record->flags = 0;
+		((struct gpt_agent_batch *)record)->error_ns = 0; /* all rings are one user's */
+	}
 	return true;
 }
 
