@@ -74,7 +74,7 @@ static char *line_text(struct analyses *all, const struct idle_charge *charge)
 		folded_put_frame(&out, "[gaps under 5 us]");
 	} else {
 		put_launch(&out, all, charge->launch_place);
-		put_note(&out, idle_charge_words(all->model, charge));
+		put_note(&out, idle_charge_words(&all->idle, charge));
 		put_culprit(&out, all, charge);
 	}
 	sink_char(&out, '\0');

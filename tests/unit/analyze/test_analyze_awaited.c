@@ -196,6 +196,37 @@ static void work_of_another_process_is_not_the_line_s(void **state)
 	end_words(&gap);
 }
 
+static struct gpt_wait woken_by_program(struct gpt_wait wait, uint32_t pid, const char *name)
+{
+	wait.waker = GPT_WAKER_OTHER;
+	wait.waker_pid = wait.waker_tid = pid;
+	memcpy(wait.waker_comm, name, strlen(name));
+	return wait;
+}
+
+/* Children that are no Python: one after the other, with another pid each time. */
+static void children_of_one_program_are_one_row(void **state)
+{
+	struct gap gap;
+	size_t rows = 0;
+
+	begin_gap(&gap);
+	for (uint32_t i = 0; i < 8; i++)
+		log_wait(&gap.log,
+			 woken_by_program(waits(GPT_WAIT_CHILD, WAITS, FROM + i * 10 * MS, FROM + (i + 1) * 10 * MS),
+					  5000 + i, i % 2 ? "git" : "sh"));
+	end_gap(&gap);
+	for (size_t i = 0; i < gap.all.idle.count; i++)
+		if (gap.all.idle.rows[i].cause == WHY_CHILD) {
+			assert_int_equal(gap.all.idle.rows[i].ns, 40 * MS);
+			rows++;
+		}
+	assert_int_equal(rows, 2);
+	SAYS(&gap, report_write, "waited for a child process (git)", "waited for a child process (sh)");
+	SAYS(&gap, report_write_why, "It was woken by processes of ");
+	end_words(&gap);
+}
+
 #define LOADERS_FILE PACKAGES "torch/utils/data/dataloader.py"
 
 static void how_a_data_loader_loads_is_said_by_its_frames(void **state)
@@ -238,6 +269,7 @@ int main(void)
 		cmocka_unit_test(a_task_that_blocks_the_loop_does_not_wait_for_requests),
 		cmocka_unit_test(work_of_a_native_pool_is_the_line_s_that_waits_for_it),
 		cmocka_unit_test(work_of_another_process_is_not_the_line_s),
+		cmocka_unit_test(children_of_one_program_are_one_row),
 		cmocka_unit_test(how_a_data_loader_loads_is_said_by_its_frames),
 	};
 

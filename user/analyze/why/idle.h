@@ -164,10 +164,10 @@ uint32_t idle_caller_of_place(struct idle *idle, uint32_t place);
 /*
  * What happened in the row's time: "waited in cudaStreamSynchronize"; "" if no line is to blame.  The caller frees it.
  */
-char *idle_words(const struct model *model, const struct idle_row *row);
+char *idle_words(const struct idle *idle, const struct idle_row *row);
 
 /* The same of a charge. */
-char *idle_charge_words(const struct model *model, const struct idle_charge *charge);
+char *idle_charge_words(const struct idle *idle, const struct idle_charge *charge);
 
 /* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_IDLE(X)                                                                                               \

@@ -130,17 +130,24 @@ void ran_add_sample(struct ran_threads *ran, const struct model *model, const st
 							  .period_ns = sample->period_ns}));
 }
 
-/* Index of the untraced waker; NONE: there is none. */
+/* Index of the untraced waker's program; NONE: there is none. */
 static uint32_t other_of(struct ran_threads *ran, const struct model_wait *wait)
 {
 	struct ran_other other = {.pid = wait->waker_pid};
 
 	if (wait->woken_by != GPT_WAKER_OTHER || !wait->waker_pid)
 		return NONE;
-	for (size_t i = 0; i < ran->others.count; i++)
-		if (ran->others.items[i].pid == wait->waker_pid)
-			return (uint32_t)i;
 	memcpy(other.name, wait->waker_name, sizeof(other.name));
+	for (size_t i = 0; i < ran->others.count; i++) {
+		struct ran_other *known = &ran->others.items[i];
+
+		if (strncmp(known->name, other.name, sizeof(other.name)) != 0)
+			continue;
+		known->several |= known->pid != other.pid;
+		return (uint32_t)i;
+	}
+	if (ran->others.count == RAN_OTHERS)
+		return NONE;
 	array_push(&ran->others, other);
 	return (uint32_t)(ran->others.count - 1);
 }

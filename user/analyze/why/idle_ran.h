@@ -34,8 +34,8 @@ struct ran_wait {
 	uint64_t start_ns, woken_ns, end_ns; /* woken_ns: end_ns if it is not known */
 	uint32_t place;			     /* caller_place */
 	uint32_t by;			     /* model.threads: the thread whose time it is; NONE: no known thread */
-	uint32_t other;			     /* ran_others: an untraced thread woke it; NONE */
-	uint8_t reason;			     /* enum gpt_wait_reason */
+	uint32_t other; /* ran_others: an untraced program woke it; NONE: none, or more than RAN_OTHERS are known */
+	uint8_t reason; /* enum gpt_wait_reason */
 };
 
 struct ran_thread {
@@ -45,9 +45,12 @@ struct ran_thread {
 	uint64_t from_ns; /* earlier events are not kept */
 };
 
-/* An untraced process that woke a traced thread. */
+#define RAN_OTHERS 256u
+
+/* A program whose processes are not traced and woke traced threads. */
 struct ran_other {
-	uint32_t pid;
+	uint32_t pid; /* of the first of its processes */
+	bool several; /* there were more */
 	char name[MODEL_WAKER_NAME];
 };
 

@@ -120,8 +120,20 @@ static char *compile_words(const struct model *model, const struct idle_row *row
 	}
 }
 
-char *idle_words(const struct model *model, const struct idle_row *row)
+/* "waited for a child process (git)" */
+static char *own_wait_words(const struct idle *idle, const struct idle_row *row)
 {
+	const struct ran_other *other =
+		row->extra < idle->ran.others.count ? &idle->ran.others.items[row->extra] : NULL;
+	const char *words = wait_words(row->cause, row->detail);
+
+	return other && *other->name ? xasprintf("%s (%s)", words, other->name) : xstrdup(words);
+}
+
+char *idle_words(const struct idle *idle, const struct idle_row *row)
+{
+	const struct model *model = idle->model;
+
 	if (row->inner != row->cause && !idle_is_edge(row->cause))
 		return chain_words(model, row);
 	switch (row->cause) {
@@ -144,7 +156,7 @@ char *idle_words(const struct model *model, const struct idle_row *row)
 	case WHY_FAULT:
 	case WHY_NO_CPU:
 	case WHY_WAIT:
-		return xstrdup(wait_words(row->cause, row->detail));
+		return own_wait_words(idle, row);
 	case WHY_UNSAMPLED:
 		return xstrdup("not sampled");
 	case WHY_SYNC:
@@ -174,7 +186,7 @@ char *idle_words(const struct model *model, const struct idle_row *row)
 	}
 }
 
-char *idle_charge_words(const struct model *model, const struct idle_charge *charge)
+char *idle_charge_words(const struct idle *idle, const struct idle_charge *charge)
 {
 	const struct idle_row row = {.cause = charge->what.part[1],
 				     .inner = charge->inner,
@@ -182,5 +194,5 @@ char *idle_charge_words(const struct model *model, const struct idle_charge *cha
 				     .detail = charge->what.part[2],
 				     .extra = charge->what.part[3]};
 
-	return idle_words(model, &row);
+	return idle_words(idle, &row);
 }

@@ -83,10 +83,10 @@ static void add_stacks(struct profile *profile, const struct model *model, const
 }
 
 /* "waited in cudaStreamSynchronize", "[launched late]" */
-static char *idle_note(const struct model *model, const struct idle_row *row)
+static char *idle_note(const struct idle *idle, const struct idle_row *row)
 {
 	bool call = row->cause == WHY_SYNC || row->cause == WHY_ALLOC || row->cause == WHY_CALL;
-	char *words = idle_words(model, row), *note = call ? NULL : xasprintf("[%s]", words);
+	char *words = idle_words(idle, row), *note = call ? NULL : xasprintf("[%s]", words);
 
 	if (call)
 		return words;
@@ -127,7 +127,7 @@ static void add_idle(struct profile *profile, const struct analyses *all)
 			frame.file = line->reason ? "" : line->file;
 			frame.line = line->reason ? 0 : line_shown(line);
 			descend(&descent, &frame);
-			words = idle_note(all->model, row);
+			words = idle_note(&all->idle, row);
 			frame = (struct stack_frame){.kind = STACK_FRAME_NOTE, .before = "", .file = ""};
 			frame.name = words;
 		}

@@ -57,7 +57,7 @@ static char *launch_label(struct report *report, const struct idle_row *row)
 
 static void add_row(struct report *report, struct table *table, const struct idle_row *row, struct time_unit unit)
 {
-	char *line = charged_to(report, row), *why = idle_words(report->model, row);
+	char *line = charged_to(report, row), *why = idle_words(&report->all->idle, row);
 	char *launch = launch_label(report, row);
 
 	table_add_ns(table, row->ns, unit);

@@ -136,6 +136,9 @@ static char *others_text(const struct analyses *all, const struct shares *shares
 	if (other == NONE)
 		return xstrdup("");
 	unknown = &all->idle.ran.others.items[other];
+	if (unknown->several)
+		return xasprintf(" It was woken by processes of %s, which are not traced.",
+				 *unknown->name ? unknown->name : "?");
 	return xasprintf(" It was woken by %s (pid %" PRIu32 "), which is not traced.",
 			 *unknown->name ? unknown->name : "?", unknown->pid);
 }
