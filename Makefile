@@ -172,7 +172,9 @@ ifneq ($(filter 5.10.%,$(shell uname -r)),)
 CAPS_SET := $(CAPS_SET),cap_sys_resource
 endif
 
-# chgrp before setcap: a change of the group drops a file's capabilities.
+# With CAPS there are two of the program: bin/gputrace, which every user may execute, executes the other one where that
+# helps (user/cmd/privileges.c). chgrp before setcap: a change of the group drops a file's capabilities.
+CAPABLE = $(DESTDIR)$(PREFIX)/lib/gputrace/gputrace-capable
 install: all pages
 ifneq ($(CAPS),)
 	@getent group '$(CAPS_GROUP)' >/dev/null || \
@@ -181,8 +183,8 @@ endif
 	$(call install_tree,$(BUILD)/gputrace,$(AGENT),$(DESTDIR)$(PREFIX),site-functions)
 	$(call install_documents,$(DESTDIR)$(PREFIX)/share/doc/gputrace)
 ifneq ($(CAPS),)
-	chmod 750 $(DESTDIR)$(PREFIX)/bin/gputrace && chgrp '$(CAPS_GROUP)' $(DESTDIR)$(PREFIX)/bin/gputrace && \
-		PATH="$$PATH:/usr/sbin:/sbin" setcap '$(CAPS_SET)=ep' $(DESTDIR)$(PREFIX)/bin/gputrace
+	install -m 750 $(BUILD)/gputrace $(CAPABLE) && chgrp '$(CAPS_GROUP)' $(CAPABLE) && \
+		PATH="$$PATH:/usr/sbin:/sbin" setcap '$(CAPS_SET)=ep' $(CAPABLE)
 endif
 
 # ---- set-up, demo, tidiness -------------------------------------------------------------------

@@ -214,13 +214,28 @@ def installed(desk):
     return desk / "usr/local/bin/gputrace"
 
 
-def test_installed_with_capabilities_its_group_sees_root_s_processes_whole(desk, installed):
+@pytest.fixture
+def capable(installed):
+    """The file that has the capabilities."""
+    return installed.parent.parent / "lib/gputrace/gputrace-capable"
+
+
+def test_installed_with_capabilities_its_group_sees_root_s_processes_whole(desk, installed, capable):
     Traced(desk, ROOT, (*as_uid(USER), installed)).assert_whole()
     # setpriv itself has root's rights until it executes something
-    assert "Permission denied" in tracing.command(desk, *as_uid(OTHER), "env", installed, "--version").must_be(126).stderr
+    assert "Permission denied" in tracing.command(desk, *as_uid(OTHER), "env", capable, "--version").must_be(126).stderr
 
 
-def test_installed_with_capabilities_it_lends_them_to_nobody(desk, installed):
+def test_installed_with_capabilities_others_have_what_needs_none(desk, installed):
+    other = (*as_uid(OTHER), installed)
+    assert tracing.command(desk, *other, "--version").must_be(0).stdout.startswith("gputrace ")
+    tracing.command(desk, *other, "-o", "own.gpt", "--", "true").must_be(0)
+    assert "0 launches recorded" in tracing.command(desk, *other, "report", "own.gpt").must_be(0).stdout
+    refused = tracing.command(desk, *other, "-p", str(os.getpid()), "-d", "1s").must_be(1)
+    assert "CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE missing" in refused.stderr
+
+
+def test_installed_with_capabilities_it_lends_them_to_nobody(desk, installed, capable):
     """It passes them neither to a command nor to a library of its caller."""
     caller = (*as_uid(USER), installed)
     done = tracing.command(desk, *caller, "--", "grep", "Cap[PEIA]", "/proc/self/status").must_be(0)
@@ -229,7 +244,7 @@ def test_installed_with_capabilities_it_lends_them_to_nobody(desk, installed):
     assert "--cupti: a gputrace with capabilities of its file loads no library of its caller's choice" in done.stderr
     others = desk / "libgputrace-agent.so"
     os.chown(others, USER, USER)
-    for command, environment in ((caller, {"GPUTRACE_AGENT": others}), ((*as_uid(USER), linked(desk, installed)), {})):
+    for command, environment in ((caller, {"GPUTRACE_AGENT": others}), ((*as_uid(USER), linked(desk, capable)), {})):
         said = tracing.command(desk, *command, "-v", "--", "true", env=environment).must_be(0).stderr
         assert str(others) not in said and "probe sites" in said
 
@@ -252,19 +267,19 @@ print(os.waitpid(pid, 0)[1] >> 8, near.recv(64), flush=True)
 """
 
 
-def test_installed_with_capabilities_it_lends_no_file_of_its_caller_s(desk, installed):
+def test_installed_with_capabilities_it_lends_no_file_of_its_caller_s(desk, capable):
     """Any member of the group may execute it under the name of the lender."""
     readable = desk / "agent"
     readable.write_text("theirs")
-    os.link(installed, f"{readable}-link")
+    os.link(capable, f"{readable}-link")
     done = tracing.command(desk, *as_uid(USER), machine.SYSTEM_PYTHON, "-c", PLAYS_TRACER, readable, str(os.getpid())).must_be(0)
     assert done.stdout == "2 b''\n"
 
 
-def linked(desk, installed):
+def linked(desk, capable):
     """A hard link to the same file beside an agent of the user, as some kernels let users make one."""
     (desk / "gputrace").unlink()
-    os.link(installed, desk / "gputrace")
+    os.link(capable, desk / "gputrace")
     return desk / "gputrace"
 
 

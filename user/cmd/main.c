@@ -29,6 +29,13 @@ static bool only_reads(const struct options *options)
 	}
 }
 
+/* Whether the subcommand looks at processes, for which rights help. */
+static bool looks_at_processes(const struct options *options)
+{
+	return !only_reads(options) && options->subcommand != SUBCOMMAND_HELP &&
+	       options->subcommand != SUBCOMMAND_VERSION && options->subcommand != SUBCOMMAND_ENV;
+}
+
 static int run(const struct options *options)
 {
 	switch (options->subcommand) {
@@ -79,6 +86,8 @@ int main(int argc, char **argv)
 		options_free(&options);
 		return EXIT_USAGE;
 	}
+	if (looks_at_processes(&options))
+		privileges_take_installed(argv);
 	msg_set_level(options.level);
 	if (only_reads(&options)) {
 		privileges_drop();

@@ -4,6 +4,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,9 @@
 #endif
 
 #define YAMA_NO_ATTACH 3 /* Documentation/admin-guide/LSM/Yama.rst: no one may attach to a thread, not even root */
+
+/* From the folder of the gputrace that every user may execute: beside the agent, of which it loads no other. */
+#define INSTALLED_CAPABLE "/../lib/gputrace/gputrace-capable"
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
@@ -113,6 +117,20 @@ bool privileges_may_stop_own(int *scope)
 bool privileges_of_file(void)
 {
 	return geteuid() && getauxval(AT_SECURE);
+}
+
+void privileges_take_installed(char **argv)
+{
+	char own[PATH_MAX], path[PATH_MAX + sizeof(INSTALLED_CAPABLE)];
+	ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+	if (!geteuid() || privileges_of_file() || length <= 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+		return;
+	own[length] = 0;
+	*strrchr(own, '/') = 0;
+	snprintf(path, sizeof(path), "%s%s", own, INSTALLED_CAPABLE);
+	if (!access(path, X_OK))
+		(void)execv(path, argv);
 }
 
 void privileges_drop(void)

@@ -28,6 +28,12 @@ bool privileges_may_stop_own(int *scope);
  */
 bool privileges_of_file(void);
 
+/*
+ * Executes the gputrace to which `make install CAPS=1` has given capabilities, instead of this one, which every user
+ * may execute. Returns if there is none, if this user may not execute it, or if it would bring nothing.
+ */
+void privileges_take_installed(char **argv);
+
 /* Gives up all capabilities of the calling thread for good; root keeps its own. */
 void privileges_drop(void);
 
