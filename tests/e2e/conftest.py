@@ -5,6 +5,7 @@ import collections
 import fcntl
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import sys
@@ -70,7 +71,18 @@ class Divided:
         return True
 
 
+MEMORY_MOST = 8 << 30  # bytes that this process, and each one that a test starts, may allocate
+
+
+def limit_memory():
+    """What another program on the machine does must not take its memory away by way of a test."""
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    if most == resource.RLIM_INFINITY or most > MEMORY_MOST:
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MOST, MEMORY_MOST))
+
+
 def pytest_configure(config):
+    limit_memory()
     # A shell's background job ignores SIGINT, and so do all its children: they would not get a test's Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "torch: needs PyTorch, several GB once (make check-torch)")

@@ -43,15 +43,16 @@ class Traced:
             target.ask("finish")
             target.ask("forget")
             scope = [] if everything else ["-p", str(target.pid)]
-            with tracing.Running([*command, "-v", "-o", desk / "each-%p.json", *scope], desk) as tracer:
+            with tracing.Running([*command, "-v", "-o", desk / "each.gpt", *scope], desk) as tracer:
                 tracer.wait_line("gputrace: tracing", "stderr")
                 if whole:
                     tracing.until(lambda: tracing.agent_records(target.pid))
                 target.ask("steps 3")
                 target.ask("finish")
                 target.ask(f"truth {desk}/program.json")
-                self.done = tracer.end(signal.SIGINT).must_be(0)
-            self.trace = reading.trace_of(desk / f"each-{target.pid}.json")
+                done = tracer.end(signal.SIGINT)
+                self.done = done.must_be_of_machine() if everything else done.must_be(0)
+            self.trace = reading.trace_of(tracing.export_process(desk / "each.gpt", target.pid))
             self.truth = reading.program(desk / "program.json")
         self.receipt = reading.receipt(self.trace)
         self.notes = " ".join(self.trace["gputrace"]["notes"])
@@ -141,13 +142,13 @@ def permitted(pid):
 
 @pytest.mark.alone  # the whole machine is traced
 def test_they_are_kept_for_new_processes_and_given_up_before_outputs(desk):
-    command = [*holding(*ALL), desk / "gputrace", "-v", "-o", desk / "trace.json"]
+    command = [*holding(*ALL), desk / "gputrace", "-v", "-o", desk / "trace.folded"]
     with tracing.Running(command, desk) as tracer:
         tracer.wait_line("gputrace: tracing", "stderr")
         assert permitted(tracer.pid)
         tracer.process.send_signal(signal.SIGINT)
         tracing.until(lambda: not permitted(tracer.pid))  # also if it has ended
-        tracer.end().must_be(0)
+        tracer.end().must_be_of_machine()
 
 
 readers = pytest.mark.parametrize("arguments", [

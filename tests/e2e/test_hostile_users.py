@@ -74,13 +74,17 @@ def attacker(open_folder, folder, lie, waiting):
 
 def assert_whole(folder, victim):
     """Every launch of the victim is there with its stack, as the victim recorded it."""
-    truth, trace = reading.program(folder / "victim.json"), reading.trace_of(folder / "trace.json")
+    truth, trace = reading.program(folder / "victim.json"), reading.trace_of(tracing.export_process(folder / "trace.gpt", victim.pid))
     assert truth["pid"] == victim.pid
     assert reading.trace_stacks(trace, reading.truth_calls(truth), victim.pid) == reading.truth_stacks(truth)
 
 
-def notes(folder):
-    return reading.trace_of(folder / "trace.json")["gputrace"]["notes"]
+def losses(folder, victim):
+    return reading.losses(reading.trace_of(tracing.export_process(folder / "trace.gpt", victim.pid)))
+
+
+def notes(folder, victim):
+    return reading.trace_of(tracing.export_process(folder / "trace.gpt", victim.pid))["gputrace"]["notes"]
 
 
 def launch(victim, folder):
@@ -121,16 +125,17 @@ def library(public):
 
 
 @contextlib.contextmanager
-def traced_victim(folder, library, *options, agent="off", limit=None, status=0):
+def traced_victim(folder, library, *options, agent="off", limit=None):
     """A trace of the whole machine, in which a victim loads the library and launches; each launch must be there."""
-    with tracing.Tracer(folder, "--agent", agent, *options, limit=limit) as tracer:
+    with tracing.Tracer(folder, "--agent", agent, *options, names=(), limit=limit) as tracer:
         yield tracer
         with tracing.target(folder, "late") as victim:
+            tracer.victim = victim
             victim.ask(f"load {library}")
             tracer.wait_logged(logfile.has_probes, library)
             tracer.wait_logged(logfile.has_python, victim.pid)
             launch(victim, folder)
-            tracer.done = tracer.interrupt().must_be(status)
+            tracer.done = tracer.interrupt().must_be_of_machine()
     assert_whole(folder, victim)
 
 
@@ -157,7 +162,7 @@ def test_a_user_with_more_libraries_than_can_be_probed_hides_nobody_and_the_rece
         with traced_victim(tmp_path, library) as tracer:
             tracer.wait_logged(logfile.has_note, FURTHER)
     assert " files with CUDA calls that could not be probed\n" in tracer.done.stdout
-    said = notes(tmp_path)
+    said = notes(tmp_path, tracer.victim)
     assert FURTHER in said
     assert sum("files/libcudart-" in note for note in said) == NAMED_MOST
     assert "probes on " in tracer.done.stdout and " more" in tracer.done.stdout[tracer.done.stdout.index("probes on "):]
@@ -200,7 +205,7 @@ def test_a_user_with_more_processes_than_can_be_followed_hides_nobody_and_is_nam
             many.process.stdin.flush()
             many.wait_line("ready")
         many.end().must_be(0)
-    assert any(note.startswith(f"user {USER} has more processes than its part of the 16384") for note in notes(tmp_path))
+    assert any(note.startswith(f"user {USER} has more processes than its part of the 16384") for note in notes(tmp_path, tracer.victim))
 
 
 @pytest.fixture
@@ -216,18 +221,18 @@ def test_a_process_that_says_what_it_was_not_asked_for_takes_nobody_s_report(fal
     with contextlib.ExitStack() as running, traced_victim(tmp_path, library, agent="auto") as tracer:
         liar = running.enter_context(tracing.Running(false_agent("schedule"), tmp_path))
         liar.wait_line("sent")
-    assert "Complete: " in tracer.done.stdout
-    assert reading.losses(reading.trace_of(tmp_path / "trace.json"))["malformed"] == 1
+    assert "omplete: " in tracer.done.stdout
+    assert losses(tmp_path, tracer.victim)["malformed"] == 1
 
 
 def test_a_user_who_floods_the_ring_buffer_takes_no_call_and_no_line_of_others(false_agent, library, tmp_path):
     """As fast as a processor can.  Each launch of the victim is there with its lines, and the user is named."""
     with contextlib.ExitStack() as running, \
-            traced_victim(tmp_path, library, "--buffer", "1M", agent="auto", status=3) as tracer:
+            traced_victim(tmp_path, library, "--buffer", "1M", agent="auto") as tracer:
         for _ in range(FLOODS):
             running.enter_context(tracing.Running(false_agent("flood"), tmp_path)).wait_line("sent")
-    assert reading.losses(reading.trace_of(tmp_path / "trace.json"))["batches_lost"] > 0
-    assert any(f"processes of user {USER} sent more than their part of the ring buffer" in note for note in notes(tmp_path))
+    assert losses(tmp_path, tracer.victim)["batches_lost"] > 0
+    assert any(f"processes of user {USER} sent more than their part of the ring buffer" in note for note in notes(tmp_path, tracer.victim))
 
 
 SECTION = "<IIQQQQIIQQ"  # Elf64_Shdr

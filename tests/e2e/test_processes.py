@@ -299,14 +299,16 @@ def test_threads_that_launch_at_the_same_time_are_exact(cudart, every_python, tm
 
 @pytest.mark.alone
 def test_the_whole_machine_is_traced_without_p_and_every_process_gets_its_file(cudart, tmp_path):
-    with tracing.target(tmp_path, cudart) as early, tracing.Tracer(tmp_path, names=["trace-%p.json"]) as tracer:
+    with tracing.target(tmp_path, cudart) as early, tracing.Tracer(tmp_path, names=()) as tracer:
         with tracing.target(tmp_path, cudart) as late:
             tracer.wait_logged(logfile.has_python, late.pid)
             for steps, target in ((3, early), (5, late)):
                 target.ask("forget")
                 target.ask(f"steps {steps}")
                 target.ask(f"truth {tmp_path}/truth-{steps}.json")
-            tracer.interrupt().must_be(0)
+            tracer.interrupt().must_be_of_machine()
+    options = ["--process", early.pid, "--process", late.pid, "-o", tmp_path / "trace-%p.json"]
+    tracing.gputrace(tmp_path, "export", tmp_path / "trace.gpt", *options).must_be_of_machine()
     for truth in truths(tmp_path):
         trace = reading.trace_of(tmp_path / f"trace-{truth['pid']}.json")
         assert reading.trace_stacks(trace, LAUNCH) == reading.truth_stacks(truth)

@@ -56,6 +56,9 @@ def until(condition):
         time.sleep(max(0.01, 3 * (time.thread_time() - begin_s)))
 
 
+INCOMPLETE = 3  # exit code
+
+
 class Done:
     """A gputrace that has ended."""
 
@@ -67,6 +70,11 @@ class Done:
 
     def must_be(self, code):
         assert self.code == code, repr(self)
+        return self
+
+    def must_be_of_machine(self):
+        """Of a trace of the whole machine: what other programs there do may make it incomplete."""
+        assert self.code in (0, INCOMPLETE), repr(self)
         return self
 
 
@@ -91,6 +99,14 @@ def outputs(folder, *names):
 def trace(folder, command, *options, env=None, names=("trace.gpt", "trace.json", "trace.folded")):
     """gputrace -- COMMAND with outputs in the folder; it must succeed."""
     return gputrace(folder, *outputs(folder, *names), *options, "--", *command, env=env).must_be(0)
+
+
+def export_process(log, pid):
+    """The Chrome trace of one process out of a log of the whole machine, on which others may do as much as they like."""
+    log = Path(log)
+    path = log.with_name(f"{log.stem}-{pid}.json")
+    gputrace(log.parent, "export", log, "--process", pid, "-o", path).must_be_of_machine()
+    return path
 
 
 class Running:
