@@ -178,3 +178,25 @@ def test_what_lacks_in_another_tools_file_is_not_blamed_on_options_of_gputrace(t
     assert "profile_memory=True" in said
     recording = {"--ops", "--memory", "--cpu", "--off-cpu", "--trace", "--forward-lines", "--agent", "doctor"}
     assert not [word for word in recording if word in said], said
+
+
+def rank_file(folder, rank, late, **more):
+    args = {"Collective name": "allreduce", "Process Group Name": "0", "Process Group Ranks": "[0, 1]", "Rank": rank,
+            "Group size": 2, "In msg nelems": 4, "Out msg nelems": 4, "dtype": "Float", **more}
+    pid = 70 + rank
+    return write(folder, [
+        event("cpu_op", "record_param_comms", 1000 + rank, 30, pid, pid, **args),
+        event("cuda_runtime", "cudaLaunchKernel", 1010, 5, pid, pid, correlation=1),
+        work("kernel", "ncclDevKernel_AllReduce", 1020 + late, 50 - late, 1)], f"rank{rank}.json")
+
+
+def test_collectives_without_a_sequence_number_are_said_to_have_none(tmp_path):
+    ranks = [rank_file(tmp_path, rank, 20 * rank) for rank in (0, 1)]
+    done = tracing.gputrace(tmp_path, "merge", *ranks).must_be(1)
+    assert "rank1.json have no sequence number" in done.stderr and "Seq" in done.stderr and "--ops" not in done.stderr
+    done = tracing.gputrace(tmp_path, "merge", "--unaligned", "--format", "json", *ranks).must_be(0)
+    found = {table["id"]: table for table in json.loads(done.stdout)["tables"]}["merge_ranks"]
+    assert [(row["rank"], row["not_compared"]) for row in found["rows"]] == [(0, 1), (1, 1)]
+    assert "2 collectives are not compared: they have no sequence number" in "".join(found["notes"])
+    ranks = [rank_file(tmp_path, rank, 20 * rank, Seq=3) for rank in (0, 1)]
+    assert "sequence number" not in tracing.gputrace(tmp_path, "merge", *ranks).must_be(0).stdout

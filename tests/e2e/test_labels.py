@@ -38,6 +38,15 @@ def test_labels_are_in_the_log_the_report_its_tables_and_the_chrome_trace(folder
     assert reading.trace_of(folder / "trace.json")["gputrace"]["labels"] == LABELS
 
 
+def test_merge_knows_the_ranks_of_the_environment_where_no_collective_names_them(tmp_path):
+    program = [machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "2"]
+    for rank in "01":
+        tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *program), env={"RANK": rank}, names=(f"{rank}.gpt",))
+    done = tracing.gputrace(tmp_path, "merge", "--unaligned", "--format", "json", "0.gpt", "1.gpt").must_be(0)
+    found = {table["id"]: table for table in json.loads(done.stdout)["tables"]}["merge_ranks"]
+    assert [row["rank"] for row in found["rows"]] == [0, 1] and "no rank is known" not in done.stdout
+
+
 def test_ranks_of_the_environment_stand_beside_process_ids(folder):
     processes = [row for row in table(folder, "processes") if "train.py" in row["command"]]
     assert sorted(str((row["rank"], row["local_rank"])) for row in processes) == ["(3, 1)", "(None, None)"]

@@ -78,14 +78,16 @@ void arrival_collector_free(struct arrival_collector *taker)
 static struct taken *taken_of(struct arrival_collector *taker, const struct model *part, uint32_t process)
 {
 	const struct model_source *source = model_source(part);
+	const struct model_process *of = &part->processes[process];
 	struct taken **taken = &taker->processes[process];
 
 	if (!*taken) {
 		*taken = xcalloc(1, sizeof(**taken));
 		(*taken)->rank = (struct arriving_rank){.process = process,
-							.pid = part->processes[process].pid,
-							.process_name = xstrdup(part->processes[process].name),
-							.rank = source->is_rank ? source->rank : -1,
+							.pid = of->pid,
+							.process_name = xstrdup(of->name),
+							.rank = source->is_rank ? source->rank : of->rank,
+							.by_environment = !source->is_rank,
 							.world = source->world};
 	}
 	return *taken;
@@ -164,6 +166,7 @@ static void learn_rank(struct taken *taken, const struct collective *collective)
 	if (taken->knows_rank && size <= taken->largest)
 		return;
 	taken->knows_rank = true;
+	taken->rank.by_environment = false;
 	taken->largest = size;
 	taken->rank.rank = global_rank(collective);
 }
@@ -255,10 +258,13 @@ static void begin_arrival(struct arrival_collector *taker, struct taken *taken, 
 					     .pause_to = NONE};
 	struct collective collective;
 
-	if (reported->sequence < 0 || !collective_read(&collective, part->strings[reported->params]) ||
-	    !is_met(&collective))
+	if (!collective_read(&collective, part->strings[reported->params]) || !is_met(&collective))
 		return;
 	learn_rank(taken, &collective);
+	if (reported->sequence < 0) {
+		taken->rank.unnumbered++;
+		return;
+	}
 	if (taken->rank.met.list.count == ARRIVALS_MAX) {
 		taken->rank.left_out++;
 		return;
@@ -411,6 +417,28 @@ static enum arrivals_lack lack_of(const struct model *model)
 	return has_ops ? ARRIVALS_NO_COLLECTIVE : ARRIVALS_NO_OPS;
 }
 
+/*
+ * Whether a process without collectives that could be compared is a rank all the same: its file says so, or the
+ * environment it was started with.  A child inherits that environment: of several processes the first that called CUDA
+ * is the rank.
+ */
+static bool is_silent_rank(const struct arrival_collector *taker, const struct model *model, uint32_t process)
+{
+	const struct model_process *of = &model->processes[process];
+
+	if (!of->calls || taker->processes[process])
+		return false;
+	if (model_source(model)->is_rank)
+		return true;
+	for (uint32_t i = 0; i < taker->process_count; i++) {
+		const struct taken *other = taker->processes[i];
+
+		if (other && (other->knows_rank ? other->rank.rank : model->processes[i].rank) == of->rank)
+			return false;
+	}
+	return of->rank >= 0;
+}
+
 void arrival_collector_finish(struct arrival_collector *taker, const struct model *model, struct lines *lines,
 			      struct collective_arrivals *arrivals)
 {
@@ -418,9 +446,7 @@ void arrival_collector_finish(struct arrival_collector *taker, const struct mode
 
 	*arrivals = (struct collective_arrivals){.lack = lack_of(model)};
 	for (uint32_t i = 0; i < taker->process_count; i++) {
-		struct taken *taken = model_source(model)->is_rank && model->processes[i].calls
-					      ? taken_of(taker, model, i)
-					      : taker->processes[i];
+		struct taken *taken = is_silent_rank(taker, model, i) ? taken_of(taker, model, i) : taker->processes[i];
 
 		if (!taken || (!taken->knows_rank && taken->rank.rank < 0))
 			continue;

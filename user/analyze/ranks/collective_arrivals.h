@@ -32,11 +32,13 @@ struct arriving_rank {
 	uint32_t process; /* index in the model */
 	uint32_t pid;
 	char *process_name;
-	int64_t rank;	   /* global, -1: not known */
-	int64_t world;	   /* number of ranks in the group of all, 0: not known */
-	uint64_t repeated; /* collectives that share their number with another of the process; none of these is in the
-			      list */
-	uint64_t left_out; /* collectives beyond ARRIVALS_MAX */
+	int64_t rank;	     /* global, -1: not known */
+	bool by_environment; /* the rank is RANK of its environment, which no collective and no file confirms */
+	int64_t world;	     /* number of ranks in the group of all, 0: not known */
+	uint64_t repeated;   /* collectives that share their number with another of the process; none of these is in the
+				list */
+	uint64_t left_out;   /* collectives beyond ARRIVALS_MAX */
+	uint64_t unnumbered; /* collectives without a sequence number: which they are on other ranks is not known */
 	struct {
 		ARRAY(struct collective_arrival) list; /* by key once finished */
 	} met;

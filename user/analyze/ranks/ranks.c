@@ -38,6 +38,7 @@ void ranks_add_log(struct ranks *ranks, const char *name, const struct model *la
 			       .processes = last->process_count,
 			       .wall_offset_ns = source->wall_offset_ns,
 			       .slept_ns = source->slept_ns,
+			       .of_other_tool = model_is_of_other_tool(last),
 			       .arrivals = *arrivals};
 
 	*arrivals = (struct collective_arrivals){0};
@@ -130,7 +131,8 @@ static char *wrong_ranks(struct ranks *ranks)
 		const struct rank_row *row = &ranks->rows.items[i], *before = i ? row - 1 : row;
 		const char *name = ranks->logs.items[row->log].name, *other = ranks->logs.items[before->log].name;
 
-		if (i && row->of->rank >= 0 && row->of->rank == before->of->rank)
+		if (i && row->of->rank >= 0 && row->of->rank == before->of->rank && !row->of->by_environment &&
+		    !before->of->by_environment)
 			return xasprintf("rank %" PRId64 " is there twice: process %" PRIu32
 					 " of %s and process %" PRIu32 " of %s",
 					 row->of->rank, before->of->pid, other, row->of->pid, name);
@@ -295,19 +297,40 @@ static size_t next_clock(const struct ranks *ranks, const struct ends *ends, con
 	return best;
 }
 
+/* Whether a clock's ranks have collectives that can be compared; or only such without a sequence number. */
+static void has_collectives(const struct ranks *ranks, size_t clock, bool *any, bool *unnumbered)
+{
+	*any = *unnumbered = false;
+	for (size_t i = 0; i < ranks->rows.count; i++) {
+		const struct rank_row *row = &ranks->rows.items[i];
+
+		if (ranks->logs.items[row->log].clock != clock)
+			continue;
+		*any |= row->of->met.list.count != 0;
+		*unnumbered |= row->of->unnumbered != 0;
+	}
+	*unnumbered &= !*any;
+}
+
 static char *nothing_in_common(const struct ranks *ranks, size_t clock)
 {
-	const char *name = ranks->logs.items[ranks->clocks.items[clock].log].name;
-	bool has_any = false;
+	const struct rank_log *log = &ranks->logs.items[ranks->clocks.items[clock].log];
+	bool first_any, first_unnumbered, has_any, unnumbered;
 
-	for (size_t i = 0; i < ranks->rows.count; i++)
-		has_any |= ranks->logs.items[ranks->rows.items[i].log].clock == clock;
+	has_collectives(ranks, 0, &first_any, &first_unnumbered);
+	has_collectives(ranks, clock, &has_any, &unnumbered);
+	if (unnumbered || (has_any && first_unnumbered))
+		return xasprintf("collectives of %s have no sequence number%s, so they cannot be matched with those of "
+				 "%s; --unaligned puts it there by its wall clock",
+				 unnumbered ? log->name : ranks->logs.items[0].name,
+				 log->of_other_tool ? " (\"Seq\", which PyTorch writes since 2026)" : "",
+				 unnumbered ? ranks->logs.items[0].name : log->name);
 	if (!has_any)
-		return xasprintf("%s has no collectives with GPU times to align its clock by (they are recorded with "
-				 "--ops); --unaligned puts it there by its wall clock",
-				 name);
-	return xasprintf("%s has no collective in common with %s; --unaligned puts it there by its wall clock", name,
-			 ranks->logs.items[0].name);
+		return xasprintf("%s has no collectives with GPU times to align its clock by%s; --unaligned puts it "
+				 "there by its wall clock",
+				 log->name, log->of_other_tool ? "" : " (they are recorded with --ops)");
+	return xasprintf("%s has no collective in common with %s; --unaligned puts it there by its wall clock",
+			 log->name, ranks->logs.items[0].name);
 }
 
 static char *place_all(struct ranks *ranks, struct ends *ends, bool by_wall)

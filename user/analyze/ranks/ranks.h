@@ -20,6 +20,7 @@ struct rank_log {
 	uint32_t processes;	/* number in the model */
 	int64_t wall_offset_ns; /* CLOCK_REALTIME = its time + this */
 	int64_t slept_ns;	/* CLOCK_BOOTTIME = its time + this */
+	bool of_other_tool;	/* model_is_of_other_tool */
 	struct collective_arrivals arrivals;
 	size_t clock; /* ranks.clocks */
 };

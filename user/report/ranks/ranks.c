@@ -131,7 +131,7 @@ static void add_row(struct table *table, const struct ranks *ranks, const struct
 	table_add(table, row->of->process_name);
 	table_add_id(table, row->of->pid);
 	table_add(table, log->name);
-	table_add_integer(table, (struct number){""}, row->of->repeated + row->of->left_out);
+	table_add_integer(table, (struct number){""}, row->of->repeated + row->of->left_out + row->of->unnumbered);
 }
 
 /* Says why a log has no rank. */
@@ -157,6 +157,8 @@ static void put_missing(struct report *report, const struct ranks *ranks)
 	for (size_t i = 0; i < ranks->rows.count; i++) {
 		int64_t rank = ranks->rows.items[i].of->rank;
 
+		if (rank < 0) /* it may be any of the missing ones; such rows are the last */
+			return;
 		if (rank < next)
 			continue;
 		if (rank > next && first < 0)
@@ -192,7 +194,7 @@ static void put_ranks(struct report *report, const struct ranks *ranks)
 		COLUMN_DATA("not_compared", UNIT_COUNT),
 		COLUMN_END,
 	};
-	uint64_t left_out = 0;
+	uint64_t left_out = 0, unnumbered = 0;
 	struct table table;
 
 	report_title(report, "merge_ranks", "Ranks",
@@ -201,12 +203,16 @@ static void put_ranks(struct report *report, const struct ranks *ranks)
 	for (size_t i = 0; i < ranks->rows.count; i++) {
 		add_row(&table, ranks, &ranks->rows.items[i]);
 		left_out += ranks->rows.items[i].of->repeated + ranks->rows.items[i].of->left_out;
+		unnumbered += ranks->rows.items[i].of->unnumbered;
 	}
 	report_table(report, &table);
 	put_missing(report, ranks);
 	if (left_out)
 		report_line(report, "  %s collectives are not compared: they share a number, or are too many",
 			    number_count(left_out).text);
+	if (unnumbered)
+		report_line(report, "  %s collectives are not compared: they have no sequence number",
+			    number_count(unnumbered).text);
 }
 
 /* ---- late ranks -------------------------------------------------------------------------------------------------- */
