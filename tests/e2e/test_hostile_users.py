@@ -190,7 +190,7 @@ def test_a_user_who_maps_more_of_root_s_files_than_are_examined_hides_nobody(fil
         running.wait_line("ready")
         with traced_victim(tmp_path, library) as tracer:
             tracer.wait_logged(logfile.has_probes, last)
-    assert not any("more files than their part" in note for note in notes(tmp_path))
+    assert not any("more files than their part" in note for note in notes(tmp_path, tracer.victim))
 
 
 def test_a_user_with_more_processes_than_can_be_followed_hides_nobody_and_is_named(library, public, tmp_path):

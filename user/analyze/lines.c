@@ -105,6 +105,49 @@ static void find_what_they_say(struct lines *lines)
 	free(sorted);
 }
 
+static int by_exe(const void *left, const void *right, void *model)
+{
+	const struct model_process *processes = ((const struct model *)model)->processes;
+
+	return strcmp(processes[*(const uint32_t *)left].exe, processes[*(const uint32_t *)right].exe);
+}
+
+/* Processes of one file, from order[0] on: if one has no Python, and none has, they are all without. */
+static void spread_no_python(struct lines *lines, const uint32_t *order, uint32_t count)
+{
+	const struct model_process *processes = lines->callers->model->processes;
+	bool none = false, some = !*processes[*order].exe;
+
+	for (uint32_t i = 0; i < count; i++) {
+		none |= lines->no_python[order[i]];
+		some |= processes[order[i]].python != 0;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		lines->no_python[order[i]] = none && !some;
+}
+
+/* A child such as `git` may end before it is examined; others of the same program were. */
+static void find_no_python(struct lines *lines)
+{
+	const struct model *model = lines->callers->model;
+	const struct tally *reasons = &lines->callers->no_frame;
+	uint32_t *order = xmalloc(model->process_count * sizeof(*order)), first = 0;
+
+	lines->no_python = xcalloc(model->process_count + 1, sizeof(*lines->no_python));
+	for (size_t i = 0; i < reasons->count; i++)
+		if (reasons->entries[i].key.part[1] == GPT_STACK_NO_PYTHON)
+			lines->no_python[model->threads[reasons->entries[i].key.part[0]].process] = true;
+	for (uint32_t i = 0; i < model->process_count; i++)
+		order[i] = i;
+	qsort_r(order, model->process_count, sizeof(*order), by_exe, (void *)model);
+	for (uint32_t i = 1; i <= model->process_count; i++)
+		if (i == model->process_count || by_exe(&order[first], &order[i], (void *)model)) {
+			spread_no_python(lines, order + first, i - first);
+			first = i;
+		}
+	free(order);
+}
+
 void lines_make(struct lines *lines, const struct callers *callers)
 {
 	const struct model *model = callers->model;
@@ -134,6 +177,7 @@ void lines_make(struct lines *lines, const struct callers *callers)
 		lines->of_frame[order[i]] = (uint32_t)lines->all.count - 1;
 	}
 	mark_ambiguous(lines);
+	find_no_python(lines);
 	find_what_they_say(lines);
 	free(order);
 }
@@ -145,6 +189,7 @@ void lines_free(struct lines *lines)
 	array_free(&lines->all);
 	free(lines->of_frame);
 	free(lines->of_thread);
+	free(lines->no_python);
 }
 
 static uint32_t add_reason(struct lines *lines, char *reason)
@@ -176,8 +221,10 @@ const char *line_reason(uint32_t stack_state)
 
 static uint32_t line_of_reason(struct lines *lines, uint32_t thread, uint32_t stack_state)
 {
-	const char *name = lines->callers->model->threads[thread].name;
-	char *text = xasprintf("(thread %s: %s)", name, line_reason(stack_state));
+	const struct model_thread *of = &lines->callers->model->threads[thread];
+	bool not_examined = stack_state == GPT_STACK_UNKNOWN_LAYOUT || stack_state == GPT_STACK_UNREADABLE;
+	uint32_t state = not_examined && lines->no_python[of->process] ? GPT_STACK_NO_PYTHON : stack_state;
+	char *text = xasprintf("(thread %s: %s)", of->name, line_reason(state));
 
 	for (size_t i = 0; i < lines->all.count; i++)
 		if (lines->all.items[i].reason && !strcmp(lines->all.items[i].reason, text)) {

@@ -32,6 +32,7 @@ struct lines {
 	ARRAY(struct line) all;
 	uint32_t *of_frame;  /* by model.frames */
 	uint32_t *of_thread; /* by model.threads: its line without Python, NONE until needed */
+	bool *no_python;     /* by model.processes: its program has no Python, as was seen in another process */
 	uint32_t unseen;     /* the lines of CALLER_UNSEEN, CALLER_BEFORE and CALLER_DRIVER, NONE until needed */
 	uint32_t before, driver;
 };

@@ -114,6 +114,52 @@ static void a_thread_without_python_is_one_line_which_says_why(void **state)
 	model_free(model);
 }
 
+static void sample_without_python(struct log_builder *log, uint32_t pid, uint64_t time_ns, enum gpt_stack_state state)
+{
+	log_sample(log, (struct gpt_sample){.time_ns = time_ns,
+					    .pid = pid,
+					    .tid = pid,
+					    .period_ns = 1000,
+					    .stack_state = state,
+					    .place = GPT_SAMPLE_USER});
+}
+
+/* python of the last process: 0, or what it was found to be. */
+static struct model *three_children(uint16_t python, enum gpt_stack_state last)
+{
+	struct log_builder log;
+
+	log_begin(&log, 1000, 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		log_process(&log, PID + i, 1, 1100, 1050, i == 2 ? python : 0, "git", "/usr/bin/git", "", "");
+		log_thread(&log, PID + i, PID + i, 1200, "git");
+		sample_without_python(&log, PID + i, 2000 + i,
+				      !i       ? GPT_STACK_NO_PYTHON
+				      : i == 1 ? GPT_STACK_UNKNOWN_LAYOUT
+					       : last);
+	}
+	log_end(&log, 10000);
+	return model_of(&log);
+}
+
+/* Children that end before they are examined, beside one that was found to have no Python. */
+static void processes_of_a_program_without_python_are_one_line(void **state)
+{
+	struct model *model = three_children(0, GPT_STACK_UNREADABLE);
+	struct analyses all;
+
+	analyze_model(&all, model, ANALYSES(ANALYZE_CPU_LINES));
+	assert_int_equal(all.cpu_lines.sums.count, 1);
+	assert_line(&all, all.cpu_lines.sums.rows[0].line, "(thread git: no Python in the process)");
+	analyses_free(&all);
+	model_free(model);
+	model = three_children(0x30c, GPT_STACK_UNREADABLE); /* the program has Python */
+	analyze_model(&all, model, ANALYSES(ANALYZE_CPU_LINES));
+	assert_int_equal(all.cpu_lines.sums.count, 3);
+	analyses_free(&all);
+	model_free(model);
+}
+
 static void work_whose_call_was_not_seen_has_a_line(void **state)
 {
 	struct model *model = sample_model(1, 1);
@@ -182,6 +228,7 @@ int main(void)
 		cmocka_unit_test(an_operation_of_a_graph_is_on_the_captured_line_and_under_the_replaying_one),
 		cmocka_unit_test(calls_that_put_work_on_a_gpu_are_counted_by_line),
 		cmocka_unit_test(a_thread_without_python_is_one_line_which_says_why),
+		cmocka_unit_test(processes_of_a_program_without_python_are_one_line),
 		cmocka_unit_test(work_whose_call_was_not_seen_has_a_line),
 		cmocka_unit_test(launches_without_gpu_times_are_counted_by_line),
 		cmocka_unit_test(what_was_not_asked_for_has_no_rows),

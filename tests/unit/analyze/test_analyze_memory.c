@@ -26,7 +26,7 @@ static void a_peak_has_its_time_and_the_lines_that_held_it(void **state)
 
 /* ---- events one by one: a caller is a stack of one frame, frames are lines ---------------------------------- */
 
-static struct model_process processes[2];
+static struct model_process processes[] = {{.exe = ""}, {.exe = ""}};
 static const struct model_code code = {.name = "f", .file = "/f.py"};
 static const struct model_frame frames[] = {{.line = 1}, {.line = 2}};
 static const uint32_t stack_frames[] = {0, 1};
