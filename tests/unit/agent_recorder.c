@@ -6,6 +6,7 @@
  *
  * AGENT_RECORD_STOP_CALLS=N: at the Nth call the listener leaves like a collector that ends a trace (the counter of
  * batches stays up). AGENT_RECORD_KILL_CALLS=N: both counters drop, as when the collector is killed.
+ * AGENT_RECORD_COMES_AT_STOP=1: another listener comes when the agent says that its session has ended, once.
  * AGENT_RECORD_SETS=NAMES: the activity sets wanted besides kernels, separated by commas; all of them if it is not set.
  */
 #include <fcntl.h>
@@ -16,6 +17,8 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include <gputrace/agent.h>
 
 #include "agent/points.h"
 
@@ -30,6 +33,7 @@ _Atomic unsigned agent_recorder_batches, agent_recorder_state;
 static int file = -1;
 static _Atomic unsigned calls;
 static unsigned stop_at, kill_at; /* 0: never */
+static unsigned comes_at_stop;
 
 static void put(uint32_t what, const void *data, uint32_t bytes)
 {
@@ -54,10 +58,26 @@ void gputrace_agent_call(uint32_t corr, uint32_t api)
 		*(volatile unsigned short *)&gputrace_agent_semaphore = 0;
 }
 
+static bool says_stopped(const char *data, uint64_t bytes)
+{
+	const struct gpt_agent_hello *hello;
+
+	for (uint64_t at = 0; at < bytes; at += hello->hdr.size) {
+		hello = (const struct gpt_agent_hello *)(data + at);
+		if (hello->hdr.type == GPT_AGENT_HELLO && hello->state == GPT_AGENT_STOPPED)
+			return true;
+	}
+	return false;
+}
+
 void gputrace_agent_batch(const void *data, uint64_t bytes, uint64_t own_thread)
 {
 	put(2, data, (uint32_t)bytes);
 	agent_recorder_batches++;
+	if (!comes_at_stop || !says_stopped(data, bytes))
+		return;
+	comes_at_stop = 0;
+	*(volatile unsigned short *)&gputrace_agent_semaphore = 2;
 }
 
 void gputrace_agent_state(uint32_t state, uint32_t abi)
@@ -98,4 +118,5 @@ __attribute__((constructor)) static void start(void)
 	GPT_AGENT_ACTIVITY_SETS(RECORD_WANT)
 	stop_at = number("AGENT_RECORD_STOP_CALLS");
 	kill_at = number("AGENT_RECORD_KILL_CALLS");
+	comes_at_stop = number("AGENT_RECORD_COMES_AT_STOP");
 }

@@ -450,6 +450,19 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         unseen = [e["bytes"] for e in ground_truth.work(entries) if e["fate"] == "unseen"]
         self.assertEqual(sorted(set(unseen)), [20, 40, 60])
 
+    def test_a_listener_that_comes_while_the_session_of_another_ends_has_one_of_its_own(self):
+        """As gputrace finds the agent at work, it does not wake it."""
+        script = ("fill(10)\n"
+                  "while life() != 2: time.sleep(0.01)\n"
+                  "listening.value = 0\n"
+                  "while status[2] < 2 or life() != 2: time.sleep(0.01)\n"
+                  "fill(20); end(); fill(30)\n")
+        _, record, entries = self.run_to_end([sys.executable, "-c", self.COUNTERS % "" + script], RECORDER=RECORDER,
+                                             AGENT_RECORD_COMES_AT_STOP="1")
+        self.assertEqual([h[1] for h in record.hellos()], [READY, STOPPED] * 2)
+        fates = {size: {e["fate"] for e in ground_truth.work(entries) if e["bytes"] == size} for size in (10, 20, 30)}
+        self.assertEqual(fates, {10: {"sent"}, 20: {"sent"}, 30: {"unseen"}})
+
     def test_a_driver_that_no_one_has_started_can_be_unloaded_while_the_agent_waits_for_it(self):
         script = ("import ctypes, os, time\n"
                   "def mapped(): return 'libcuda.so.1' in open('/proc/self/maps').read()\n"

@@ -303,10 +303,21 @@ static void take_asked(void)
 	atomic_flag_clear(&agent.asking);
 }
 
-/* Runs one session, as far as it gets; true if another was requested meanwhile. */
+/* For a session that no one has requested by a call: nothing is kept of the latest request but its libcupti. */
+static void forget_collector(void)
+{
+	agent.collector[0] = '\0';
+}
+
+/*
+ * Runs one session, as far as it gets; true if another was requested meanwhile, or a listener has come while this one
+ * was ending, which a session that has failed does not count.
+ */
 static bool run_once(struct session *session)
 {
-	if (have_session(session)) {
+	bool ran = have_session(session), asked;
+
+	if (ran) {
 		set_life(GPT_AGENT_RUNNING);
 		take_name();
 		run_session(session);
@@ -315,11 +326,18 @@ static bool run_once(struct session *session)
 	last_call_end();
 	share_leave();
 	set_life(GPT_AGENT_IDLE);
-	/* agent_start_deferred does this in the opposite order: so one of the two sees the other's write. */
-	if (!atomic_exchange(&agent.again, 0) || atomic_load(&agent.exiting) || !begin_life())
+	/*
+	 * agent_start_deferred does this in the opposite order, as does a collector, which listens and then looks
+	 * whether the agent is idle: so one of the two sees the other's write.
+	 */
+	asked = atomic_exchange(&agent.again, 0);
+	if (!(asked || (ran && points_listening())) || atomic_load(&agent.exiting) || !begin_life())
 		return false;
 	agent.start = START_DEFERRED;
-	take_asked();
+	if (asked)
+		take_asked();
+	else
+		forget_collector();
 	return true;
 }
 

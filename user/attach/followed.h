@@ -62,6 +62,7 @@ struct followed {
 	bool agent_live;	  /* its agent is at work, as last seen in the BPF map */
 	bool agent_calls;	  /* the agent reports the calls of the process: no symbol probes are needed */
 	bool agent_stopped;	  /* the agent's last HELLO said so */
+	bool agent_began;	  /* its last HELLO was of a session that has not ended */
 	bool agent_heard;	  /* the agent has sent something */
 	bool agent_joined;	  /* without BPF: the agent has joined gputrace */
 	unsigned hidden_runtimes; /* files with a statically linked CUDA runtime without symbols */

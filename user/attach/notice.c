@@ -258,6 +258,15 @@ static void note_steps(struct attach *attach, struct followed *process, const st
 	}
 }
 
+/* The end of a session that no HELLO of this trace has begun is another trace's: its agent may be woken. */
+static void note_hello(struct followed *process, const struct gpt_agent_hello *hello)
+{
+	bool ends = hello->state == GPT_AGENT_STOPPED, began = process->agent_began;
+
+	process->agent_began = !ends;
+	process->agent_stopped = hello->state == GPT_AGENT_FAILED || (ends && (began || process->agent_stopped));
+}
+
 /* Takes from a batch what attach/ needs: whether the agent, or its observer of ops, has ended. */
 static void note_last_words(struct followed *process, const struct gpt_agent_batch *batch)
 {
@@ -269,7 +278,7 @@ static void note_last_words(struct followed *process, const struct gpt_agent_bat
 		const struct gpt_agent_ops *ops = (const struct gpt_agent_ops *)record;
 
 		if (record->type == GPT_AGENT_HELLO && record->size >= sizeof(*hello))
-			process->agent_stopped |= hello->state == GPT_AGENT_STOPPED || hello->state == GPT_AGENT_FAILED;
+			note_hello(process, hello);
 		if (record->type == GPT_AGENT_OPS && record->size >= sizeof(*ops))
 			process->ops_live =
 				ops->state == GPT_AGENT_OPS_WAITING || ops->state == GPT_AGENT_OPS_OBSERVING;

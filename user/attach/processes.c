@@ -231,6 +231,7 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	begin_pass(process);
 	process->agent_gives_up = process->calls_unseen = false;
 	process->agent_live = process->agent_calls = process->agent_stopped = process->agent_heard = false;
+	process->agent_began = false;
 	process->agent_joined = false;
 	memset(&process->gave_way, 0, sizeof(process->gave_way));
 	process->kineto.known = false;
