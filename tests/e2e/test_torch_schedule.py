@@ -40,7 +40,7 @@ def ops_of_steps(events):
 
 def program(folder, device, steps, *schedule):
     command = [machine.tool("get-torch"), machine.PROGRAMS / "torch_schedule.py", device, folder, steps, *schedule]
-    return tracing.on_simgpu(folder / "gpu.json", *command) if device == "cuda" else command
+    return command if device == "cpu" else tracing.on_simgpu(folder / "gpu.json", *command)
 
 
 class Beside:
@@ -122,6 +122,25 @@ def test_a_process_can_have_its_own_file_of_each_cycle(beside):
     for cycle in ACTIVE:
         path, = beside.folder.glob(f"own.{cycle}.*.json")
         assert ops_of_steps(slices(path)) == ops_of_steps(beside.traced(cycle))
+
+
+def sigmoid_kernels(path):
+    return sum(count for name, count in names(slices(path), "kernel").items() if "sigmoid" in name)
+
+
+def test_a_cycle_has_the_work_that_its_steps_launched_whenever_it_ran(tmp_path):
+    """The GPU is many steps behind: it runs the work of earlier steps during a cycle, and that of the cycle after it."""
+    done = tracing.gputrace(tmp_path, "--schedule", ",".join(SCHEDULE), "-o", tmp_path / "traced.%c.json", "-o", tmp_path / "trace.gpt",
+                            "--", *program(tmp_path, "behind", STEPS), env={"SIMGPU_KERNEL_NS": "100000"}).must_be(0)
+    for cycle, steps in ACTIVE.items():
+        assert sigmoid_kernels(tmp_path / f"traced.{cycle}.json") == sum(number + 1 for number in steps)
+        events = slices(tmp_path / f"traced.{cycle}.json")
+        end = max(event["ts"] + event["dur"] for event in events if event["name"].startswith("ProfilerStep#"))
+        assert any(event["ts"] > end for event in events if event.get("cat") == "kernel")
+        receipt = json.loads((tmp_path / f"traced.{cycle}.json").read_text())["gputrace"]["receipt"]
+        assert receipt["gpu_operations"] == receipt["gpu_operations_joined"]
+        assert receipt["launches_joined"] == receipt["launches_expected"] > 0
+    assert len(re.findall(r"^Complete: (\d+) of \1 launches joined, 0 lost", done.stdout, re.M)) == len(ACTIVE)
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@
 
 #define TICK_NS 20000000u /* how late the listener's end is noticed */
 /* For kernels that still run when the trace ends: the collector waits for the agent's last batch only for a while. */
-#define WAIT_LISTENER_NS 300000000u
+#define WAIT_LISTENER_NS 1000000000u
 #define REPEAT_NS 250000000u /* between two answers to listeners that come later */
 /*
  * How long an answer waits for the end of a schedule: after 100 ms without an answer gputrace takes this agent for an

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <gputrace/cuda_api.h>
+
 #include "agent/cupti/buffers.h"
 #include "agent/cupti/callbacks.h"
 #include "agent/fork_gate.h"
@@ -19,6 +21,7 @@
 #include "agent/torch/schedule.h"
 #include "agent/cupti/subscriber.h"
 #include "agent/cupti/yield.h"
+#include "cupti/apis.h"
 
 #define FLUSH_NS 100000000u  /* a process that dies loses at most this */
 #define SAMPLE_NS 250000000u /* clock and counters: agent.h requires twice a second */
@@ -107,6 +110,7 @@ static void clear(struct session *session)
 	session->order_seen_ns = 0;
 	session->undecided_ns = session->expected_ns = session->stale_until_ns = 0;
 	session->calls_left = 0;
+	session->work_corr = 0;
 	session->next_flush_ns = session->next_sample_ns = 0;
 	session->records =
 		(struct records){.cupti = &session->cupti, .batch = &session->batch, .names = &session->names};
@@ -176,6 +180,21 @@ void session_repeat(struct session *session)
 	batch_flush(&session->batch);
 }
 
+/* Keeps the latest launch that a kernel's record will come for. */
+static void note_work(struct session *session, const struct call_return *call)
+{
+	if (call->result || call->flags & GPT_AGENT_API_CAPTURED || apis_class(call->api) != GPT_CLASS_LAUNCH)
+		return;
+	if (!session->work_corr || (int32_t)(call->corr - session->work_corr) > 0)
+		session->work_corr = call->corr;
+}
+
+/* Whether the GPU has not come to the latest launch yet: of work under way CUPTI may hold no buffer. */
+static bool is_behind(const struct session *session)
+{
+	return session->work_corr && (int32_t)(session->work_corr - session->records.kernel_corr) > 0;
+}
+
 static void send_returns(struct session *session)
 {
 	struct gpt_agent_api *record;
@@ -187,6 +206,7 @@ static void send_returns(struct session *session)
 			send_node(session, &call);
 			continue;
 		}
+		note_work(session, &call);
 		record = batch_add(&session->batch, GPT_AGENT_API, sizeof(*record));
 		record->start_ns = call.start_ns;
 		record->end_ns = call.end_ns;
@@ -370,7 +390,7 @@ static void stop_recording(struct session *session, uint64_t wait_ns)
 	recording_end(session);
 	cupti->flush_all(0);
 	take(session);
-	for (end = clock_now_ns() + wait_ns; buffers_held() && clock_now_ns() < end;) {
+	for (end = clock_now_ns() + wait_ns; (buffers_held() || is_behind(session)) && clock_now_ns() < end;) {
 		fork_gate_pause(POLL_NS);
 		cupti->flush_all(0);
 		take(session);

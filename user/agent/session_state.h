@@ -41,8 +41,9 @@ struct session {
 	uint64_t expected_ns;  /* when another client was about to register; 0: none is, or it has registered */
 	uint64_t next_call_ns; /* next attempt to get back buffers that CUPTI holds */
 	bool unsettled;	       /* taken up again, while YIELD still is the previous session's */
-	uint64_t order_seen_ns;	 /* since when YIELD is raised without RESUME; 0: it is not */
-	unsigned calls_left;	 /* attempts left of next_call_ns */
+	uint64_t order_seen_ns; /* since when YIELD is raised without RESUME; 0: it is not */
+	unsigned calls_left;	/* attempts left of next_call_ns */
+	uint32_t work_corr;	/* of the latest reported launch that has returned and is no part of a graph; 0: none */
 	uint64_t stale_until_ns; /* until then RESUME may be a previous session's */
 	void (*wake)(void);	 /* any thread: wakes the agent's thread */
 

@@ -281,6 +281,7 @@ static enum exit_code find_slice(struct reading *reading)
 	if (options_want_steps(reading->delivery->options)) {
 		slicing->slice.from_ns = reading->steps_from_ns;
 		slicing->slice.to_ns = reading->steps_to_ns;
+		slicing->slice.by_launch = options->cycle != 0;
 		slicing_add_steps(slicing, &reading->steps, first);
 		if (options->cycle && !reading->steps.captured)
 			slicing_name_steps(slicing, &reading->steps);

@@ -68,6 +68,13 @@ static bool is_misdirected(const struct records *records, const struct kind *kin
 	       (records->strays_since_ns && (!times[0] || times[0] >= records->strays_since_ns));
 }
 
+/* Ids rise with the calls, and wrap. */
+static void note_kernel(struct records *records, uint32_t corr)
+{
+	if (!records->kernel_corr || (int32_t)(corr - records->kernel_corr) > 0)
+		records->kernel_corr = corr;
+}
+
 /* Converts one record of at most `bytes` bytes; false: it is truncated, or of a kind that was not asked for. */
 static bool records_convert(struct records *records, uint8_t *record, size_t bytes)
 {
@@ -108,6 +115,8 @@ static bool records_convert(struct records *records, uint8_t *record, size_t byt
 	if (kind_times(kind) > 1)
 		check_times(records, kind, ours);
 	count(records, kind);
+	if (kind->kind == CUPTI_KIND_CONCURRENT_KERNEL)
+		note_kernel(records, (uint32_t)kind_load(record, kind->corr, 4));
 	return true;
 }
 

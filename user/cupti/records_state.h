@@ -35,6 +35,7 @@ struct records {
 	/* Set when a trace ends: GPU work of later calls, which were not reported, is left out. */
 	bool limited;
 	uint32_t last_corr;
+	uint32_t kernel_corr;  /* the latest call of which a kernel's record was read, 0: none */
 	uint32_t call_classes; /* bits of enum gpt_api_class: calls that are taken from CUPTI's API records */
 };
 

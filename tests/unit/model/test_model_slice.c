@@ -373,11 +373,42 @@ static void a_slice_is_the_same_whatever_the_parts_of_the_trace_are(void **state
 			assert_same_slice(whole, &slice, events);
 			slice.to_ns = from + 1300000;
 			assert_same_slice(whole, &slice, events);
+			slice.by_launch = true;
+			assert_same_slice(whole, &slice, events);
 			slice.device = whole->gpu[0].device;
 			assert_same_slice(whole, &slice, events);
 			slice.processes = processes;
 			assert_same_slice(whole, &slice, events);
 		}
+	model_free(whole);
+}
+
+/* Each cut lies between a launch and the start of its work. */
+static void by_launch_work_goes_with_its_call_whenever_it_ran(void **state)
+{
+	struct model *whole = sample_model(2, STEPS);
+	unsigned cuts = 0;
+
+	for (uint32_t op = 0; op < whole->gpu_count; op++) {
+		const struct model_gpu *work = &whole->gpu[op];
+		struct slice before = everything(), after = everything();
+		struct contents left, right;
+
+		if (work->call == NONE || whole->calls[work->call].start_ns >= work->start_ns)
+			continue;
+		before.by_launch = after.by_launch = true;
+		before.to_ns = after.from_ns = work->start_ns;
+		left = slice_of(whole, &before, 0);
+		right = slice_of(whole, &after, 0);
+		assert_int_equal(left.gpu.count + right.gpu.count, whole->gpu_count);
+		assert_true(left.gpu.count && left.gpu.items[left.gpu.count - 1] >= work->start_ns);
+		assert_true(left.end_ns >= work->end_ns);
+		assert_int_equal(left.receipt.gpu_ops_joined, left.receipt.gpu_ops);
+		contents_free(&left);
+		contents_free(&right);
+		cuts++;
+	}
+	assert_true(cuts > STEPS);
 	model_free(whole);
 }
 
@@ -509,6 +540,7 @@ int main(void)
 		cmocka_unit_test(an_operation_whose_call_was_before_still_has_it),
 		cmocka_unit_test(a_launch_whose_work_is_after_the_slice_is_not_missing),
 		cmocka_unit_test(an_operation_without_times_goes_with_its_call),
+		cmocka_unit_test(by_launch_work_goes_with_its_call_whenever_it_ran),
 		cmocka_unit_test(imports_are_cut_to_the_slice),
 		cmocka_unit_test(memory_from_before_the_slice_is_not_known),
 		cmocka_unit_test(a_process_has_its_calls_and_operations),

@@ -69,7 +69,7 @@ static bool has_gpu(const struct slice *slice, const struct model *part, const s
 {
 	if ((slice->device != NONE && op->device != slice->device) || !has_caller(slice, part, op->call, op->process))
 		return false;
-	if (op->end_ns)
+	if (op->end_ns && (!slice->by_launch || op->call == NONE))
 		return is_in_span(slice, op->process, op->start_ns);
 	return op->call != NONE ? is_in_span(slice, op->process, part->calls[op->call].start_ns) : !slice->from_ns;
 }

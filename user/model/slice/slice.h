@@ -3,7 +3,7 @@
  * A slice of a trace: an interval, some processes, a thread, a GPU.  Events that belong to it:
  *
  * - An interval: calls and other events that begin in it; so an event is in exactly one of two adjoining slices.
- *   GPU operations without times go with their calls.
+ *   GPU operations without times go with their calls; with by_launch all do whose call is known, whenever they ran.
  * - Processes and threads: their calls, and the GPU operations of these, wherever they ran.
  * - A GPU: its operations and their calls.  A call without operations (it waits, allocates or failed) belongs to it if
  *   its thread gave work to the GPU: the thread's activity explains why the GPU had nothing to do.
@@ -26,6 +26,7 @@ struct slice {
 	uint64_t from_ns,
 		to_ns; /* CLOCK_MONOTONIC, [from, to); 0 and UINT64_MAX: no bound, even outside of the recording */
 	const struct slice_span *spans; /* by model.processes: the process's share of [from, to), NULL: all of it */
+	bool by_launch;			/* of a cycle: what its steps launched */
 	const bool *processes;		/* by model.processes, NULL: all */
 	const bool *threads;		/* by model.threads, NULL: all */
 	uint32_t device;		/* model_device.id, NONE: all */

@@ -204,21 +204,37 @@ static void number_calls(struct sliced_trace *sliced)
 	}
 }
 
-static void narrow_window(const struct slice *slice, struct model *part)
+static void narrow_window(const struct sliced_trace *sliced, struct model *part)
 {
 	uint64_t end_ns = part->end_ns > part->start_ns ? part->end_ns : part->start_ns;
 
-	if (slice->from_ns > part->start_ns)
-		part->start_ns = slice->from_ns < end_ns ? slice->from_ns : end_ns;
-	if (slice->to_ns < end_ns)
-		part->end_ns = slice->to_ns > part->start_ns ? slice->to_ns : part->start_ns;
+	if (sliced->slice.from_ns > part->start_ns)
+		part->start_ns = sliced->slice.from_ns < end_ns ? sliced->slice.from_ns : end_ns;
+	if (sliced->to_ns < end_ns)
+		part->end_ns = sliced->to_ns > part->start_ns ? sliced->to_ns : part->start_ns;
+}
+
+/* GPU work that goes with its launch may end after the interval. */
+static void find_end(struct sliced_trace *sliced, const struct model *part)
+{
+	if (!sliced->slice.by_launch)
+		return;
+	for (uint32_t i = part->gpu_in_part.from; i < in_part_end(&part->gpu_in_part, part->gpu_count); i++)
+		if (part->gpu[i].end_ns > sliced->to_ns)
+			sliced->to_ns = part->gpu[i].end_ns;
+}
+
+/* Whether no later part has anything of the slice. The first walk finds out how long GPU work goes on. */
+static bool ends_in(const struct sliced_trace *sliced, const struct model *inner)
+{
+	return !inner->more || ((!sliced->slice.by_launch || sliced->is_counted) && inner->until_ns >= sliced->to_ns);
 }
 
 static const struct model *make_part(struct sliced_trace *sliced, const struct model *inner)
 {
 	struct model *part = &sliced->part;
 
-	sliced->is_last = !inner->more || inner->until_ns >= sliced->slice.to_ns;
+	sliced->is_last = ends_in(sliced, inner);
 	take_part(sliced, inner);
 	cut_spans(sliced, inner);
 	leave_out_torch_memories(sliced, inner);
@@ -227,7 +243,8 @@ static const struct model *make_part(struct sliced_trace *sliced, const struct m
 	keep_begin(&sliced->keep, part);
 	slice_mark(&sliced->slice, part, &sliced->keep);
 	keep_apply(&sliced->keep, part);
-	narrow_window(&sliced->slice, part);
+	find_end(sliced, part);
+	narrow_window(sliced, part);
 	part->slice = sliced->words;
 	part->totals = inner->totals ? &sliced->totals : NULL;
 	part->continued = !sliced->is_first;
@@ -362,6 +379,7 @@ static int count_slice(struct sliced_trace *sliced, const struct model *known_la
 	}
 	if (sliced->inner->error)
 		return sliced->inner->error;
+	sliced->is_counted = true;
 	last = known_last ? known_last : last;
 	sliced->is_made = !last->continued;
 	/* only the last part has the losses */
@@ -381,8 +399,12 @@ int sliced_trace_open_before(struct sliced_trace *sliced, struct trace *inner, c
 	static const struct trace_kind kind = {.first = first_of_slice, .next = next_of_slice};
 	int err = 0;
 
-	*sliced = (struct sliced_trace){
-		.trace = {.kind = &kind}, .inner = inner, .slice = *slice, .words = words, .first_call = UINT64_MAX};
+	*sliced = (struct sliced_trace){.trace = {.kind = &kind},
+					.inner = inner,
+					.slice = *slice,
+					.words = words,
+					.to_ns = slice->to_ns,
+					.first_call = UINT64_MAX};
 	if (slice->device != NONE)
 		err = find_givers(sliced);
 	return err ? err : count_slice(sliced, last);

@@ -35,6 +35,8 @@ struct sliced_trace {
 #undef SLICED_EVENTS
 	size_t args_room, ranges_room, pycalls_room, ops_room, torch_memories_room;
 	bool is_first, is_last;
+	bool is_counted; /* to_ns is known */
+	uint64_t to_ns;	 /* end of the slice: of its interval, or of its GPU work if that ends later */
 
 	/* copies of the inner part's tables, with the slice's values */
 	struct model_process *processes;
