@@ -24,6 +24,8 @@ enum gpt_loss_kind {
 	  "processes left alone: they keep readers of their memory or files waiting")                                  \
 	X(PROCESSES_UNSEEN, processes_unseen, CALL,                                                                    \
 	  "processes whose calls no one saw once another profiler had CUPTI's callbacks")                              \
+	X(PROCESSES_UNENTERED, processes_unentered, CALL,                                                              \
+	  "processes that the agent could not enter: no one saw their calls")                                          \
 	X(MISSED, missed, CALL, "hits that the kernel did not hand to gputrace's programs")                            \
 	X(STACKS_LOST, stacks_lost, STACK, "stacks lost: the ring buffer was full")                                    \
 	X(STACKS_FILTERED, stacks_filtered, STACK,                                                                     \

@@ -265,6 +265,8 @@ enum gpt_counter {
 	GPT_COUNTER_PROCESSES_UNSEEN, /* processes whose calls were unseen for a while (counted by the collector) */
 	GPT_COUNTER_MALFORMED,	      /* records that are none, or in parts (counted by the collector) */
 	GPT_COUNTER_STACKS_FILTERED,  /* stacks not read, as GPT_STACK_FILTERED */
+	/* processes that have CUDA and no agent, where only agents record (counted by the collector) */
+	GPT_COUNTER_PROCESSES_UNENTERED,
 	GPT_COUNTER_COUNT,
 };
 

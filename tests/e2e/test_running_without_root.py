@@ -167,6 +167,24 @@ def test_two_at_once_and_a_child(desk):
         assert reading.trace_stacks(trace, reading.truth_calls(truth), truth["pid"]) == reading.truth_stacks(truth), done
 
 
+def test_a_child_that_the_agent_cannot_enter_is_in_the_receipt(desk):
+    """Else all launches of those that it entered would count as all launches."""
+    program = machine.compile_program(machine.PROGRAMS / "maps_only.c", desk / "static", "-static")
+    with target(desk) as running:
+        running.ask(f"pipe_child {program} {machine.SIMGPU / 'libcuda.so.1'}")
+        with tracer(desk, "-p", running.pid) as traced:
+            wait_logged(desk, logfile.says_ready)
+            works(running, desk)
+            done = traced.end(signal.SIGINT).must_be(0)
+    trace = reading.trace_of(desk / "trace.json")
+    receipt = reading.receipt(trace)
+    assert receipt["launches_joined"] == receipt["launches_expected"] > 0
+    assert reading.losses(trace) == {"processes_unentered": 1}
+    assert receipt["complete_percent"] < 100
+    assert "1 process that the agent could not enter: no one saw its calls" in " ".join(done.stdout.split())
+    assert any("the agent could not be let in: it is statically linked" in note for note in trace["gputrace"]["notes"])
+
+
 def test_what_it_has_forked_is_left_out_and_that_is_said(desk):
     with target(desk) as running:
         running.ask("fork_child")

@@ -81,6 +81,16 @@ static void report_not_in(const struct agents *agents, const struct followed *pr
 	msg_debug("%s", note);
 }
 
+/* Without BPF nothing else sees the calls of a process that has CUDA. */
+static void report_unentered(const struct agents *agents, struct followed *process, const char *why)
+{
+	report_not_in(agents, process, why);
+	if (!agents->processes->shares || process->unentered || !followed_maps(process, LIBRARY_CUDA))
+		return;
+	process->unentered = true;
+	agents->processes->unentered++;
+}
+
 static void give_up(struct agents *agents, struct followed *process, int error, const char *why)
 {
 	process->entry.state = ENTRY_REFUSED;
@@ -88,7 +98,7 @@ static void give_up(struct agents *agents, struct followed *process, int error, 
 	if (!process->brought)
 		cupti_client_forget(&process->cupti_client);
 	snprintf(process->entry.why, sizeof(process->entry.why), "%s", why);
-	report_not_in(agents, process, why);
+	report_unentered(agents, process, why);
 }
 
 /*
@@ -147,11 +157,11 @@ void agents_report_waiting(const struct agents *agents, struct followed *process
 	if (process->agent_live || process->agent_heard || (process->brought && !has_ops(agents, process)))
 		return;
 	if (entry->state == ENTRY_WAITING && entry->last_why[0])
-		report_not_in(agents, process, entry->last_why);
+		report_unentered(agents, process, entry->last_why);
 	else if (entry->state == ENTRY_ENTERING)
-		report_not_in(agents, process, "it was being tried, and something in the process took too long");
+		report_unentered(agents, process, "it was being tried, and something in the process took too long");
 	else if (entry->state == ENTRY_ASKED)
-		report_not_in(agents, process, "it was asked to start and has not answered");
+		report_unentered(agents, process, "it was asked to start and has not answered");
 	entry->state = ENTRY_REFUSED; /* report only once */
 }
 
@@ -265,7 +275,9 @@ static void settle(struct agents *agents, struct followed *process, int error, c
 		else
 			msg_debug("pid %d: the agent that waits there was asked", process->pid);
 	} else if ((error == -ESRCH || agents->processes->shares) && process_is_over(process)) {
-		entry->state = ENTRY_REFUSED; /* its end will be noticed: nothing to report */
+		entry->state = ENTRY_REFUSED; /* with BPF its end will be noticed, and its calls have been seen */
+		if (agents->processes->shares)
+			report_unentered(agents, process, "it ended before its turn came");
 	} else if ((error != -EAGAIN && error != -ESRCH) || entry->tries >= MAX_TRIES) {
 		give_up(agents, process, error, result->why);
 	} else {

@@ -107,6 +107,7 @@ void attach_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_
 	for (size_t i = 0; i < attach->files.list.count; i++)
 		counters[GPT_COUNTER_FILES_UNPROBED] += attach->files.list.items[i]->refused >> FILE_CALLS & 1;
 	counters[GPT_COUNTER_PROCESSES_UNSEEN] += attach->unseen;
+	counters[GPT_COUNTER_PROCESSES_UNENTERED] += attach->processes.unentered;
 	counters[GPT_COUNTER_MISSED] += attach->found_late;
 	if (!attach->shares)
 		counters[GPT_COUNTER_MISSED] += programs_missed(&attach->programs);

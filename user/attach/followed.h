@@ -104,6 +104,7 @@ struct followed {
 		uint64_t over_ns;  /* since when it was seen not to record any more; 0: not seen */
 	} gave_way;		   /* without BPF: its agent has made way for another profiler */
 	struct kineto_place kineto;
+	bool unentered;	   /* counted as GPT_COUNTER_PROCESSES_UNENTERED */
 	bool calls_unseen; /* nothing reports its calls, and a note says so */
 	ARRAY(struct probed_file *) files;
 	struct {
@@ -123,8 +124,10 @@ struct processes {
 	bool probe_later; /* processes_examine attaches no probes: many processes are found before any is probed */
 	uint64_t refused; /* how many could not be followed: the BPF side's table or a user's share of it was full */
 	uint64_t silent;  /* how many processes did not answer */
-	bool fair;	  /* users do not know of the trace: no user's processes may use up what others need */
-	struct user_budget time;    /* time spent on looking at each user's processes */
+	/* how many have CUDA and no agent, where only agents record */
+	uint64_t unentered;
+	bool fair;		 /* users do not know of the trace: no user's processes may use up what others need */
+	struct user_budget time; /* time spent on looking at each user's processes */
 	struct user_counts crowded; /* users with too many processes, of whom the log has a note */
 };
 

@@ -175,6 +175,8 @@ static void put_cause(struct report *report, const struct complete_row *row)
 		{"ops ", "op "},
 		{"events ", "event "},
 		{"processes whose ", "process whose "},
+		{"processes that the agent could not enter: no one saw their ",
+		 "process that the agent could not enter: no one saw its "},
 		{"processes left alone: they keep readers of their ", "process left alone: it keeps readers of its "},
 		{"samples ", "sample "},
 		{"waits ", "wait "},
