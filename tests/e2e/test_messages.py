@@ -119,6 +119,18 @@ input()
 """
 
 
+def test_pypy_is_named(tmp_path):
+    (tmp_path / "pypy.c").write_text("int pypy_main_startup(void) { return 0; }\n")
+    pypy = machine.compile_library(tmp_path / "pypy.c", tmp_path / "libpypy3.10-c.so")
+    program = machine.compile_program(machine.PROGRAMS / "maps_only.c", tmp_path / "program")
+    with tracing.Running([program, pypy], tmp_path) as running:
+        running.wait_line("ready")
+        doctor = said(tracing.gputrace(tmp_path, "doctor", "-p", running.pid))
+        trace = said(tracing.gputrace(tmp_path, "-p", running.pid, "-d", "1s"))
+    assert "Python limited it is PyPy, and gputrace reads the frames of CPython: calls have no Python line" in doctor
+    assert f"program (pid {running.pid}): no Python stacks: it is PyPy, and gputrace reads the frames of CPython" in trace
+
+
 def test_doctor_says_that_a_filter_of_seccomp_does_not_matter(tmp_path):
     with tracing.Running([machine.any_python(), "-c", FILTERED], tmp_path) as filtered:
         filtered.wait_line("ready")

@@ -3,6 +3,7 @@
 #include "attach/process_python.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
@@ -12,6 +13,7 @@
 #include "attach/probes/probes.h"
 #include "attach/share/shares.h"
 #include "base/monotonic.h"
+#include "target/pypy.h"
 #include "target/python.h"
 
 #define LOOK_AGAIN_NS 5000000ULL /* first wait for something not there yet; doubles */
@@ -189,6 +191,10 @@ void python_examine(struct processes *processes, struct followed *process, const
 		look_at(process, process->unfit_since_ns + PATIENCE_NS);
 	} else {
 		set_python(processes, process, error == -ENOENT ? GPT_STACK_NO_PYTHON : GPT_STACK_UNKNOWN_LAYOUT, NULL);
+		if (error == -ENOENT && !process->python_reported && pypy_is_mapped(process->pid, mappings)) {
+			snprintf(why, sizeof(why), PYPY_WHY);
+			error = -ENOTSUP;
+		}
 		if (error != -ENOENT && !process->python_reported) {
 			emit_note(processes->emit, processes->emit_context, (uint32_t)process->pid,
 				  "%s (pid %d): no Python stacks: %s", info->comm, process->pid, why);

@@ -22,6 +22,7 @@
 #include "target/cupti.h"
 #include "target/library.h"
 #include "target/process.h"
+#include "target/pypy.h"
 #include "target/python.h"
 #include "model/model.h"
 
@@ -74,6 +75,8 @@ static void check_python(const struct subject *subject)
 
 	if (!err)
 		doctor_say(HEALTH_OK, "  Python", "%s, %s", python.version, python.path);
+	else if (err == -ENOENT && pypy_is_mapped(subject->pid, &subject->mappings))
+		doctor_say(HEALTH_LIMITED, "  Python", PYPY_WHY ": calls have no Python line");
 	else if (err == -ENOENT)
 		doctor_say(HEALTH_LIMITED, "  Python", "no interpreter is mapped: calls have no Python line");
 	else if (err == -EAGAIN)
