@@ -5,7 +5,9 @@ import contextlib
 import errno
 import gzip
 import json
+import marshal
 import os
+import pickle
 import platform
 import re
 import resource
@@ -428,22 +430,28 @@ def test_doctor_without_root_says_what_is_missing(public):
 
 
 @pytest.mark.parametrize("name,begin,said", (
-    ("page.html", b"\n<!DOCTYPE html>\n<html>", "is an HTML page, to be looked at in a browser; report and export read the .gpt log"),
+    ("page.html", b"\n<!DOCTYPE html>\n<html>", "is an HTML page, to be looked at in a browser; if gputrace made it, report and export read the log"),
     ("trace.json", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n", "`git lfs pull`"),
     ("run.nvvp", b'<?xml version="1.0"?><a/>', "is XML"),
     ("report1.nsys-rep", b"\0\1\2\3 not known \xff", "`nsys export --type sqlite FILE`"),
     ("report1.qdrep", b"\x07any", "`nsys export --type sqlite FILE`"),
     ("kernels.ncu-rep", b"NVR\0\4\0\0\0", "Nsight Compute"),
     ("host.xplane.pb", b"\x0a\x12abc", "JAX or TensorFlow"),
-    ("own.pftrace", b"\x0a\x05hello", "is a trace for Perfetto, to be looked at in its UI; report and export read the .gpt log that it was made from"),
-    ("own.arrow", b"ARROW1\0\0", "is an Arrow file, for pyarrow and pandas; report and export read the .gpt log that it was made from"),
-    ("own.folded", b"main;step;kernel 12\n", "has folded stacks, for flamegraph.pl; report and export read the .gpt log that it was made from"),
-    ("own.svg", b"<svg xmlns=", "is an SVG picture, to be looked at in a browser; report and export read the .gpt log that it was made from"),
-    ("own.pickle", b"\x80\2}", "is a snapshot of PyTorch's memory, for pytorch.org/memory_viz; report and export read the .gpt log"),
-    ("own.prof", b"{(\5\0\0\0abcde", "is a profile for pstats; report and export read the .gpt log that it was made from"),
+    ("own.pftrace", b"\x0a\x05hello", "is a trace for Perfetto, to be looked at in its UI; if gputrace made it, report and export read the log that it was made from"),
+    ("own.arrow", b"ARROW1\0\0", "is an Arrow file, for pyarrow and pandas; if gputrace made it, report and export read the log that it was made from"),
+    ("own.folded", b"main;step;kernel 12\n", "has folded stacks, for flamegraph.pl; if gputrace made it, report and export read the log that it was made from"),
+    ("own.svg", b"<svg xmlns=", "is an SVG picture, to be looked at in a browser; if gputrace made it, report and export read the log that it was made from"),
+    ("own.pickle", b"\x80\2}(X\x08\0\0\0segments", "is a snapshot of PyTorch's memory, for pytorch.org/memory_viz; if gputrace made it, report and export read the log"),
+    ("own.prof", b"{(\5\0\0\0abcde", "is a profile of Python, for pstats; if gputrace made it, report and export read the log that it was made from"),
+    ("any.pickle", pickle.dumps({"a": 1}), "is a pickle of Python, which has no times of a GPU"),
+    ("cprofile.prof", marshal.dumps({("a.py", 1, "f"): (1, 1, 0.5, 0.5, {})}), "is a profile of Python, for pstats"),
+    ("any.prof", b"x", "it is neither a gputrace log nor a trace in a form that gputrace reads"),
+    ("any.folded", b"x", "it is neither a gputrace log nor a trace in a form that gputrace reads"),
+    ("empty.prof", b"", "it is empty"),
+    ("empty.nsys-rep", b"", "it is empty"),
     ("own.speedscope.json", b'{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"gputrace@1"',
-     "is a profile for speedscope; report and export read the .gpt log"),
-    ("own.pb.gz", gzip.compress(b"\x0a\4\x08\1\x10\2\x0a\4\x08\3\x10\4"), "is a profile for pprof; report and export read the .gpt log"),
+     "is a profile for speedscope; if gputrace made it, report and export read the log"),
+    ("own.pb.gz", gzip.compress(b"\x0a\4\x08\1\x10\2\x0a\4\x08\3\x10\4"), "is a profile for pprof; if gputrace made it, report and export read the log"),
     ("report1.h5", b"\x89HDF\r\n\x1a\n", "is HDF5, as `nsys export --type hdf` writes it: `nsys export --type sqlite`"),
     ("kernels.parquet", b"PAR1\x15\4", "is Parquet, as `nsys export --type parquetdir` writes it: `nsys export --type sqlite`"),
     ("report1.json", b'{"data":["[Unknown]","[Max depth]"]}\n{"Type":79,"CudaEvent":{}}\n', "is JSON lines, as `nsys export --type json`"),
@@ -478,7 +486,7 @@ def test_what_gputrace_exports_and_does_not_read_is_named_with_what_helps(tmp_pa
     (tmp_path / "t.json").write_text(json.dumps(a_trace_of_torch_profiler()))
     suffix = {"speedscope": "speedscope.json", "pprof": "pb.gz", "pstats": "prof"}.get(format, format)
     tracing.gputrace(tmp_path, "export", tmp_path / "t.json", "-o", tmp_path / f"own.{suffix}").must_be(0)
-    assert_one_line(tracing.gputrace(tmp_path, "report", tmp_path / f"own.{suffix}"), FAILED, ".gpt log that it was made from")
+    assert_one_line(tracing.gputrace(tmp_path, "report", tmp_path / f"own.{suffix}"), FAILED, "if gputrace made it, report and export read the log")
 
 
 def test_what_it_exports_and_reads_says_where_it_is_from(tmp_path):

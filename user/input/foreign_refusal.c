@@ -10,7 +10,8 @@
 
 #define BEGIN_BYTES 512
 
-#define LOG_HELPS "; report and export read the .gpt log that it was made from"
+/* Other programs write such files, too. */
+#define LOG_HELPS "; if gputrace made it, report and export read the log that it was made from"
 #define NSYS_HELPS "report: `nsys export --type sqlite FILE` makes the database that gputrace reads"
 #define NSYS_WROTE(type)                                                                                               \
 	"as `nsys export --type " type "` writes it: `nsys export --type sqlite` makes the database that gputrace "    \
@@ -39,9 +40,12 @@ static const struct {
 	{BEGINS("ARROW1"), "is an Arrow file, for pyarrow and pandas" LOG_HELPS},
 	{BEGINS("NVR\0"), "is a report of Nsight Compute (ncu): it has counters of kernels and no timeline; trace the "
 			  "program with gputrace or with nsys"},
-	{BEGINS("{("), "is a profile for pstats" LOG_HELPS},
-	{BEGINS("{)"), "is a profile for pstats" LOG_HELPS},
-	{BEGINS("{\xa9"), "is a profile for pstats" LOG_HELPS},
+	{BEGINS("{("), "is a profile of Python, for pstats" LOG_HELPS},
+	{BEGINS("{)"), "is a profile of Python, for pstats" LOG_HELPS},
+	{BEGINS("{\xa9"), "is a profile of Python, for pstats" LOG_HELPS},
+	{BEGINS("\xfb("), "is a profile of Python, for pstats" LOG_HELPS}, /* marshal marks what it refers to again */
+	{BEGINS("\xfb)"), "is a profile of Python, for pstats" LOG_HELPS},
+	{BEGINS("\xfb\xa9"), "is a profile of Python, for pstats" LOG_HELPS},
 	{BEGINS("PK\3\4"), "is a ZIP archive: unpack it, and name the file that was in it"},
 	{BEGINS("\x28\xb5\x2f\xfd"), "is packed with zstd: unpack it with `zstd -d`"},
 	{BEGINS("\xfd"
@@ -66,25 +70,42 @@ static const struct {
 	{"\"gputrace-tables\"", "has tables of a report, for programs" LOG_HELPS},
 };
 
-/* Ends of names, for files with an unknown beginning. */
+/* Whether the first line is a stack and a count. */
+static bool is_folded(const char *begin, size_t size)
+{
+	const char *end = memchr(begin, '\n', size), *at = end ? end : begin + size;
+
+	while (at > begin && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	return at > begin + 1 && at[-1] == ' ' && *at >= '0' && *at <= '9';
+}
+
+/* Whether it may be a message of protobuf whose field 1 is a message. */
+static bool is_messages(const char *begin, size_t size)
+{
+	return size && begin[0] == '\n';
+}
+
+/* Ends of names, for files with an unknown beginning; `may_be`: what the beginning must be like, NULL: not known. */
 static const struct {
 	const char *end, *sentence;
+	bool (*may_be)(const char *begin, size_t size);
 } endings[] = {
-	{".nsys-rep", "is an nsys " NSYS_HELPS},
-	{".qdrep", "is an nsys " NSYS_HELPS},
+	{".nsys-rep", "is an nsys " NSYS_HELPS, NULL},
+	{".qdrep", "is an nsys " NSYS_HELPS, NULL},
 	{".qdstrm",
 	 "is an nsys recording that was not made into a report: `nsys import FILE`, then `nsys export --type "
-	 "sqlite` of what that makes"},
+	 "sqlite` of what that makes",
+	 NULL},
 	{".ncu-rep",
 	 "is a report of Nsight Compute (ncu): it has counters of kernels and no timeline; trace the program "
-	 "with gputrace or with nsys"},
-	{".xplane.pb", "is a " XLA_HELPS},
-	{".pftrace", "is a trace for Perfetto, to be looked at in its UI" LOG_HELPS},
-	{".perfetto-trace", "is a trace for Perfetto, to be looked at in its UI" LOG_HELPS},
-	{".folded", "has folded stacks, for flamegraph.pl" LOG_HELPS},
-	{".prof", "is a profile for pstats" LOG_HELPS},
-	{".pickle", "is a snapshot of PyTorch's memory, for pytorch.org/memory_viz" LOG_HELPS},
-	{".tar", "is a tar archive: unpack it, and name the file that was in it"},
+	 "with gputrace or with nsys",
+	 NULL},
+	{".xplane.pb", "is a " XLA_HELPS, is_messages},
+	{".pftrace", "is a trace for Perfetto, to be looked at in its UI" LOG_HELPS, is_messages},
+	{".perfetto-trace", "is a trace for Perfetto, to be looked at in its UI" LOG_HELPS, is_messages},
+	{".folded", "has folded stacks, for flamegraph.pl" LOG_HELPS, is_folded},
+	{".tar", "is a tar archive: unpack it, and name the file that was in it", NULL},
 };
 
 /* profile.proto starts with a sample type: the numbers of two of its first strings. */
@@ -98,6 +119,12 @@ static bool is_tar(const char *begin, size_t size)
 	return size >= 262 && !memcmp(begin + 257, "ustar", 5);
 }
 
+/* Protocol 2 and later: a mark, and the protocol's number. */
+static bool is_pickle(const char *begin, size_t size)
+{
+	return size >= 3 && begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5;
+}
+
 /* For a file that its first bytes do not identify: decides by its contents.  NULL: unknown. */
 static const char *sentence_of(const char *begin, size_t size)
 {
@@ -105,6 +132,11 @@ static const char *sentence_of(const char *begin, size_t size)
 		return "is a profile for pprof" LOG_HELPS;
 	if (is_tar(begin, size))
 		return "is a tar archive: unpack it, and name the file that was in it";
+	if (is_pickle(begin, size))
+		return memmem(begin, size, "segments", strlen("segments")) ||
+				       memmem(begin, size, "device_traces", strlen("device_traces"))
+			       ? "is a snapshot of PyTorch's memory, for pytorch.org/memory_viz" LOG_HELPS
+			       : "is a pickle of Python, which has no times of a GPU";
 	for (size_t i = 0; i < sizeof(near_begin) / sizeof(near_begin[0]); i++)
 		if (memmem(begin, size, near_begin[i].text, strlen(near_begin[i].text)))
 			return near_begin[i].sentence;
@@ -134,6 +166,8 @@ char *foreign_refusal(int fd, const char *name)
 	size_t length = name ? strlen(name) : 0;
 	const char *sentence;
 
+	if (!size)
+		return NULL;
 	while (at < size && strchr(" \t\r\n", begin[at]) && begin[at])
 		at++;
 	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
@@ -151,7 +185,8 @@ char *foreign_refusal(int fd, const char *name)
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
 		size_t end = strlen(endings[i].end);
 
-		if (length >= end && !strcasecmp(name + length - end, endings[i].end))
+		if (length >= end && !strcasecmp(name + length - end, endings[i].end) &&
+		    (!endings[i].may_be || endings[i].may_be(begin, size)))
 			return xstrdup(endings[i].sentence);
 	}
 	return NULL;
