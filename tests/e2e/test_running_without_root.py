@@ -334,6 +334,18 @@ def test_one_without_cuda_is_waited_for_and_that_is_said(desk):
     assert f"no CUDA library is mapped in pid {pid} (yet): waiting for one" in done.stderr, done
 
 
+def test_one_with_libcudart_and_without_a_driver_is_said_to_wait_for_one(desk):
+    program = machine.compile_program(machine.PROGRAMS / "maps_only.c", desk / "program")
+    with tracing.Running([AS_USER, program, CUDART], desk) as running:
+        running.wait_line("ready")
+        doctor = tracing.command(desk, AS_USER, desk / "gputrace", "doctor", "-p", running.pid).stdout
+        done = tracing.command(desk, AS_USER, desk / "gputrace", "-p", running.pid, "-d", "1s").must_be(0)
+        running.end().must_be(0)
+    assert ("CUDA limited libcudart is mapped and libcuda.so.1, the driver's library, is not: CUDA has not started there, or no "
+            "driver is installed (nvidia-smi)") in " ".join(doctor.split())
+    assert f"pid {running.pid} maps libcudart and not the driver's libcuda.so.1" in done.stderr, done
+
+
 def test_doctor_says_that_it_works(desk):
     with target(desk) as running:
         done = tracing.command(desk, AS_USER, desk / "gputrace", "doctor", "-p", running.pid).must_be(0)

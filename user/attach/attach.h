@@ -125,6 +125,10 @@ pid_t attach_first_process(const struct attach *attach);
 /* The number of probe sites in place in all files; 0: nothing that launches was found (yet). */
 unsigned attach_site_count(const struct attach *attach);
 
+/* A named process that maps libcudart, and not the driver's libcuda: the agent alone sees nothing of it yet. 0: none.
+ */
+pid_t attach_without_driver(const struct attach *attach);
+
 /*
  * The result of attach_options.python_calls: 1 calls of some followed process were traced, -ENOTSUP there were Pythons
  * but none whose calls can be traced (why[] is the path of one), 0 no Python was met (yet).

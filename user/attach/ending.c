@@ -29,6 +29,17 @@ pid_t attach_first_process(const struct attach *attach)
 	return 0;
 }
 
+pid_t attach_without_driver(const struct attach *attach)
+{
+	for (size_t i = 0; i < attach->processes.list.count && attach->shares; i++) {
+		const struct followed *process = attach->processes.list.items[i];
+
+		if (process->named && followed_maps(process, LIBRARY_CUDART) && !followed_maps(process, LIBRARY_CUDA))
+			return process->pid;
+	}
+	return 0;
+}
+
 unsigned attach_site_count(const struct attach *attach)
 {
 	unsigned sites = 0;

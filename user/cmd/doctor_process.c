@@ -31,6 +31,7 @@ struct subject {
 	struct process_info info;
 	struct mappings mappings;
 	unsigned launch_sites;
+	bool runtime, driver;	    /* libcudart and libcuda are mapped */
 	ARRAY(const char *) hiding; /* names of mapped files that have a CUDA runtime inside, without its symbols */
 	bool agent;
 };
@@ -127,9 +128,15 @@ static void check_libraries(struct subject *subject)
 			continue;
 		kind = library_kind_of_name(mapping->path);
 		subject->agent |= kind == LIBRARY_AGENT;
+		subject->runtime |= kind == LIBRARY_CUDART;
+		subject->driver |= kind == LIBRARY_CUDA;
 		if (kind == LIBRARY_CUDA || kind == LIBRARY_CUDART || kind == LIBRARY_OTHER)
 			check_library(subject, mapping, kind);
 	}
+	if (subject->runtime && !subject->driver)
+		doctor_say(HEALTH_LIMITED, "  CUDA",
+			   "libcudart is mapped and libcuda.so.1, the driver's library, is not: CUDA has not started "
+			   "there, or no driver is installed (nvidia-smi)");
 	if (!subject->launch_sites)
 		doctor_say(HEALTH_LIMITED, "  CUDA", "nothing that launches is mapped (yet): it is waited for");
 }

@@ -152,9 +152,14 @@ bool recording_lacks_python_calls(struct recording *recording, bool over)
 void recording_say_target(const struct recording *recording)
 {
 	char *target = session_target(recording->options);
+	pid_t waits = attach_without_driver(recording->attach);
 
-	if (recording->options->pids.list.count && attach_live_processes(recording->attach) &&
-	    attach_site_count(recording->attach) == 0)
+	if (waits)
+		msg_warn("pid %d maps libcudart and not the driver's libcuda.so.1: CUDA has not started there, or no "
+			 "driver is installed (nvidia-smi); waiting for it",
+			 (int)waits);
+	else if (recording->options->pids.list.count && attach_live_processes(recording->attach) &&
+		 attach_site_count(recording->attach) == 0)
 		msg_warn("no CUDA library is mapped in %s (yet): waiting for one", target);
 	msg_info("tracing %s (Ctrl-C ends)", target);
 	msg_debug("%u probe sites, agent %s", attach_site_count(recording->attach),
