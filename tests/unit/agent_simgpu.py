@@ -463,6 +463,20 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         fates = {size: {e["fate"] for e in ground_truth.work(entries) if e["bytes"] == size} for size in (10, 20, 30)}
         self.assertEqual(fates, {10: {"sent"}, 20: {"sent"}, 30: {"unseen"}})
 
+    def test_a_listener_that_comes_later_gets_the_counts_so_far_before_the_first_hello(self):
+        """What was lost before it came is not its loss."""
+        script = ("restart, again = counter(agent, 'restart_'), 0.0\n"
+                  "for pause in (0.13, 0.31, 0.47, 0.59):\n"  # any moment must do; the counts come by themselves, too
+                  "    again = time.monotonic() + pause\n"
+                  "    while time.monotonic() < again: fill(1)\n"
+                  "    restart.value = 1; tick(); restart.value = 0\n"
+                  "end()\n")
+        record, _, _ = self.run_counters("", script)
+        kinds = [kind for kind, _ in record.records]
+        again = [at for at, kind in enumerate(kinds) if kind == HELLO][1:-1]
+        self.assertGreater(len(again), 0)
+        self.assertEqual({kinds[at - 1] for at in again}, {STATS})
+
     def test_a_driver_that_no_one_has_started_can_be_unloaded_while_the_agent_waits_for_it(self):
         script = ("import ctypes, os, time\n"
                   "def mapped(): return 'libcuda.so.1' in open('/proc/self/maps').read()\n"

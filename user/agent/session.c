@@ -170,12 +170,16 @@ static void want_more(struct session *session)
 	subscriber_report_calls(session);
 }
 
+static void send_stats(struct session *session);
+
+/* The counts come before the HELLO: what was lost so far was lost before the new listener came. */
 void session_repeat(struct session *session)
 {
 	names_clear(&session->names);
 	session->records.devices_seen = 0;
 	session->dumped = false;
 	want_more(session);
+	send_stats(session);
 	session_hello(session, session_state(session));
 	batch_flush(&session->batch);
 }

@@ -203,10 +203,11 @@ struct model_process {
 	uint32_t cupti_version, driver_version, runtime_version; /* as CUPTI and CUDA number them, 0: not known */
 	bool mps;						 /* it shares the GPU through an MPS server */
 	struct model_agent_losses agent_losses;			 /* reported by the current agent */
-	enum gpt_agent_ops_state ops_state;			 /* PyTorch's ops; 0: never reported */
-	const char *ops_detail;					 /* why ops are not observed, "" not known */
-	bool torch_memory_reported;	 /* whether events of PyTorch's allocators are reported */
-	const char *torch_memory_detail; /* which are not reported, and why; "" all are */
+	struct model_agent_losses agent_losses_before; /* of these, what it had lost before the trace came to it */
+	enum gpt_agent_ops_state ops_state;	       /* PyTorch's ops; 0: never reported */
+	const char *ops_detail;			       /* why ops are not observed, "" not known */
+	bool torch_memory_reported;		       /* whether events of PyTorch's allocators are reported */
+	const char *torch_memory_detail;	       /* which are not reported, and why; "" all are */
 	uint64_t calls, gpu_ops;
 };
 

@@ -177,6 +177,44 @@ static void a_count_of_dropped_records_that_was_not_to_be_had_is_not_zero(void *
 	model_free(model);
 }
 
+static void agent_says(struct log_builder *log, uint64_t time_ns, enum gpt_agent_state state, uint64_t dropped)
+{
+	log_batch(log, 1, 1, time_ns);
+	log_agent_stats(log, (struct gpt_agent_stats){.cupti_dropped = dropped});
+	log_agent_hello(log, state, GPT_AGENT_OK, 130001, "", "");
+}
+
+static void what_an_agent_lost_for_another_trace_before_this_one_came_is_no_loss(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	agent_says(&log, 10, GPT_AGENT_READY, 1000);
+	agent_says(&log, 20, GPT_AGENT_READY, 1002); /* a third trace came */
+	log_batch(&log, 1, 1, 30);
+	log_agent_stats(&log, (struct gpt_agent_stats){.cupti_dropped = 1007});
+	model = model_of(&log);
+	assert_int_equal(model_source(model)->receipt.cupti_dropped, 7);
+	assert_int_equal(model_source(model)->receipt.lost, 7);
+	model_free(model);
+}
+
+static void a_session_that_begins_after_the_end_of_another_traces_counts_from_zero(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	agent_says(&log, 10, GPT_AGENT_STOPPED, 1000);
+	log_batch(&log, 1, 1, 20);
+	log_agent_hello(&log, GPT_AGENT_READY, GPT_AGENT_OK, 130001, "", "");
+	log_agent_stats(&log, (struct gpt_agent_stats){.cupti_dropped = 3});
+	model = model_of(&log);
+	assert_int_equal(model_source(model)->receipt.lost, 3);
+	model_free(model);
+}
+
 static void kernels_of_code_loaded_before_are_no_loss(void **state)
 {
 	struct log_builder log;
@@ -504,6 +542,8 @@ int main(void)
 		cmocka_unit_test(nothing_lost_and_nothing_expected_is_complete),
 		cmocka_unit_test(every_cause_of_loss_is_summed),
 		cmocka_unit_test(a_count_of_dropped_records_that_was_not_to_be_had_is_not_zero),
+		cmocka_unit_test(what_an_agent_lost_for_another_trace_before_this_one_came_is_no_loss),
+		cmocka_unit_test(a_session_that_begins_after_the_end_of_another_traces_counts_from_zero),
 		cmocka_unit_test(kernels_of_code_loaded_before_are_no_loss),
 		cmocka_unit_test(counters_of_an_older_agent_are_read),
 		cmocka_unit_test(only_the_stated_number_of_counters_is_read),

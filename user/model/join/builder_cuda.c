@@ -105,7 +105,7 @@ void builder_add_agent_state(struct builder *builder, struct process_image progr
 void builder_set_agent_losses(struct builder *builder, struct process_image program,
 			      const struct model_agent_losses *losses)
 {
-	builder->processes.list.items[program.process].agent_losses = *losses;
+	agents_set_losses(&builder->agents, program.process, losses);
 }
 
 void builder_add_foreign_losses(struct builder *builder, const struct model_agent_losses *losses)

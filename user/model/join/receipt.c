@@ -190,8 +190,11 @@ void receipt_add_losses(const struct builder *builder, struct model *model)
 	receipt->clock_steps = wall_clock_steps(&builder->clock);
 	receipt->truncated = builder->torn || !builder->ended;
 	add_agent(receipt, &builder->agents.past);
-	for (uint32_t i = 0; i < model->process_count; i++)
-		add_agent(receipt, &model->processes[i].agent_losses);
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		struct model_agent_losses losses = agents_losses_of(&model->processes[i]);
+
+		add_agent(receipt, &losses);
+	}
 }
 
 void decide_gpu_times(struct model *model, bool any_corr)

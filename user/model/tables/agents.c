@@ -15,6 +15,8 @@ void agents_add_state(struct agents *agents, uint32_t process_index, const struc
 	struct model_process *process = &agents->processes->list.items[process_index];
 	bool listens = gpt_agent_is_live(event->state);
 
+	if (listens && (process->agent_state == GPT_AGENT_STOPPED || process->agent_state == GPT_AGENT_FAILED))
+		memset(&process->agent_losses_before, 0, sizeof(process->agent_losses_before)); /* another session */
 	process->agent_state = event->state;
 	process->agent_failure = event->failure;
 	if (event->state == GPT_AGENT_BORROWING && !process->borrowed_ns)
@@ -47,10 +49,35 @@ void agents_add_past(struct agents *agents, const struct model_agent_losses *los
 #undef ADD
 }
 
-void agents_process_execs(struct agents *agents, uint32_t process)
+void agents_set_losses(struct agents *agents, uint32_t process_index, const struct model_agent_losses *losses)
 {
-	struct model_agent_losses *losses = &agents->processes->list.items[process].agent_losses;
+	struct model_process *process = &agents->processes->list.items[process_index];
 
-	agents_add_past(agents, losses);
-	memset(losses, 0, sizeof(*losses));
+	if (!process->agent_state)
+		process->agent_losses_before = *losses;
+	process->agent_losses = *losses;
+}
+
+struct model_agent_losses agents_losses_of(const struct model_process *process)
+{
+	struct model_agent_losses losses = process->agent_losses;
+
+	if (!process->agent_state)
+		return losses; /* no HELLO shows that these are of before */
+#define SUBTRACT(member, ...)                                                                                          \
+	losses.member -= process->agent_losses_before.member < losses.member ? process->agent_losses_before.member     \
+									     : losses.member;
+	GPT_AGENT_LOSSES(SUBTRACT);
+#undef SUBTRACT
+	return losses;
+}
+
+void agents_process_execs(struct agents *agents, uint32_t process_index)
+{
+	struct model_process *process = &agents->processes->list.items[process_index];
+	struct model_agent_losses losses = agents_losses_of(process);
+
+	agents_add_past(agents, &losses);
+	memset(&process->agent_losses, 0, sizeof(process->agent_losses));
+	memset(&process->agent_losses_before, 0, sizeof(process->agent_losses_before));
 }

@@ -16,6 +16,15 @@ struct agents {
 void agents_add_state(struct agents *agents, uint32_t process, const struct new_agent_state *state);
 void agents_add_past(struct agents *agents, const struct model_agent_losses *losses);
 
+/*
+ * The counts of the agent's session so far. An agent that was at work before the trace came repeats them before its
+ * first HELLO of this trace.
+ */
+void agents_set_losses(struct agents *agents, uint32_t process, const struct model_agent_losses *losses);
+
+/* What the current agent has lost since the trace came to it. */
+struct model_agent_losses agents_losses_of(const struct model_process *process);
+
 /* The process is about to exec: its agent's counters start over. */
 void agents_process_execs(struct agents *agents, uint32_t process);
 
