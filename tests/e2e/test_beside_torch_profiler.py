@@ -25,7 +25,8 @@ class Traced(tracing.Running):
         self.folder = folder
         program = [machine.tool("get-torch"), machine.PROGRAMS / "profiles.py"]
         outputs = tracing.outputs(folder, "trace.gpt", "trace.json")
-        super().__init__([machine.GPUTRACE, *outputs, *options, "--", *tracing.on_simgpu(folder / "gpu.json", *program)],
+        super().__init__([machine.GPUTRACE, *outputs, *options, "--", *tracing.DEAF,
+                          *tracing.on_simgpu(folder / "gpu.json", *program)],
                          folder, env)
         self.wait_line("ready")
 
@@ -255,7 +256,7 @@ def test_our_end_in_the_middle_of_its_session_takes_nothing_from_it(tmp_path, un
         traced.ask(f"work {N - 100}")
         traced.wait_registrations(1, 0)  # the agent has noticed
         target = [pid for pid in tracing.marked(traced.mark) if "gputrace-agent" in tracing.threads(pid)]
-        traced.process.send_signal(end_signal)
+        traced.end_trace(end_signal)
         tracing.until(lambda: "gputrace-agent" not in tracing.threads(target[0]))
         traced.ask("work 100")
         traced.ask(f"stop {tmp_path}/kineto.json")

@@ -193,13 +193,9 @@ def test_the_log_of_a_killed_gputrace_can_be_read_up_to_there(tmp_path):
     assert "Block.forward" in done.stdout
 
 
-# Starts a program that a Ctrl-C, which gputrace passes on, does not end: the trace ends by it, three seconds later.
-DEAF = ("sh", "-c", """trap '' INT; exec "$@\"""", "sh")
-
-
 def injected(folder):
     """A running gputrace with a process that it started, which has the agent."""
-    program = [*DEAF, *tracing.on_simgpu(folder / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")]
+    program = [*tracing.DEAF, *tracing.on_simgpu(folder / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")]
     running = tracing.Running([machine.GPUTRACE, "-o", folder / "trace.json", "--", *program], folder)
     running.target_pid = int(running.wait_line("ready").split()[1])
     return running
@@ -216,12 +212,8 @@ def test_the_agent_stops_when_no_one_listens_any_more(tmp_path, end):
     with injected(tmp_path) as running:
         running.ask("steps 2")
         tracing.until(lambda: has_agent_thread(running.target_pid))
-        running.process.send_signal(end)
+        running.end_trace(end)
         tracing.until(lambda: not has_agent_thread(running.target_pid))
-        if end == signal.SIGINT:
-            running.wait_line("goes on: gputrace ends with it", "stderr")
-        else:
-            running.process.wait(tracing.PATIENCE_S)
         running.ask("steps 2")
         running.ask("finish")
     work = reading.simulated.work(reading.simulated.load(tmp_path / "gpu.json"))
@@ -312,14 +304,13 @@ def test_no_probe_is_left_in_a_running_process_after_sigkill(tmp_path, copied_si
 def test_no_probe_and_no_thread_is_left_where_the_agent_was(tmp_path, copied_simgpu):
     agent = tmp_path / "libgputrace-agent.so"
     agent.write_bytes(machine.AGENT.read_bytes())
-    program = [*DEAF, *tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")]
+    program = [*tracing.DEAF, *tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")]
     env = {"SIMGPU_LIBRARIES": copied_simgpu, "GPUTRACE_AGENT": agent}
     with tracing.Running([machine.GPUTRACE, "-o", tmp_path / "trace.json", "--", *program], tmp_path, env) as running:
         pid = int(running.wait_line("ready").split()[1])
         running.ask("steps 2")
         assert not is_untouched(pid, agent)
-        running.process.send_signal(signal.SIGINT)
-        running.wait_line("goes on: gputrace ends with it", "stderr")
+        running.end_trace(signal.SIGINT)
         running.ask("steps 2")
         assert [path.name for path in (agent, *probed_files(copied_simgpu)) if not is_untouched(pid, path)] == []
         tracing.until(lambda: not has_agent_thread(pid))

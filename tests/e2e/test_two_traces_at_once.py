@@ -39,7 +39,7 @@ class Pair:
         program = [machine.any_python(), machine.PROGRAMS / "obedient.py"]
         outputs = tracing.outputs(self.folders[0], "trace.json", "trace.gpt")
         self.first = tracing.Running(
-            [machine.GPUTRACE, *outputs, "--", *tracing.on_simgpu(self.truth, *program)], self.folders[0])
+            [machine.GPUTRACE, *outputs, "--", *tracing.DEAF, *tracing.on_simgpu(self.truth, *program)], self.folders[0])
 
     def __enter__(self):
         self.first.__enter__()
@@ -98,8 +98,7 @@ def test_the_second_has_all_that_the_first_has_of_its_time(tmp_path):
 def test_the_second_goes_on_when_the_first_has_gone(tmp_path, end_signal):
     with Pair(tmp_path) as pair:
         pair.wait_heard()
-        pair.first.process.send_signal(end_signal)
-        pair.first.process.wait(tracing.PATIENCE_S)
+        pair.first.end_trace(end_signal)
         pair.work()
         assert "gputrace-agent" in tracing.threads(pair.pid)
         pair.second.interrupt().must_be(0)
@@ -232,7 +231,7 @@ def start_traced(folder):
     """gputrace -- COMMAND in its own folder, on the simulated GPU."""
     folder.mkdir()
     program = tracing.on_simgpu(folder / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")
-    return tracing.Running([machine.GPUTRACE, *tracing.outputs(folder, "trace.json"), "--", *program], folder)
+    return tracing.Running([machine.GPUTRACE, *tracing.outputs(folder, "trace.json"), "--", *tracing.DEAF, *program], folder)
 
 
 def test_the_agent_of_a_command_leaves_when_its_trace_ends(tmp_path):
@@ -243,8 +242,7 @@ def test_the_agent_of_a_command_leaves_when_its_trace_ends(tmp_path):
             running.wait_line("ready")
             running.ask("steps 1")
             pids.append(pid_with_agent(running.mark))
-        ends.process.send_signal(signal.SIGTERM)
-        ends.process.wait(tracing.PATIENCE_S)
+        ends.end_trace(signal.SIGTERM)
         tracing.until(lambda: "gputrace-agent" not in tracing.threads(pids[0]))
         assert tracing.agent_counters(pids[0], "gputrace_agent_batch_semaphore") == (0,)
         ends.ask("steps 1")

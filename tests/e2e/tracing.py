@@ -22,6 +22,9 @@ PATIENCE_S = 300
 PR_SET_CHILD_SUBREAPER = 36
 ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
+# Starts a program that SIGINT and SIGTERM, which gputrace passes on, do not end: its trace ends by them, three seconds later.
+DEAF = ("sh", "-c", """trap '' INT TERM; exec "$@\"""", "sh")
+
 OWN_FAILURE = 125  # exit status of a gputrace with a command that fails itself
 
 AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
@@ -170,6 +173,14 @@ class Running:
             self.process.stdin = None
         stdout, stderr = self.rest()
         return Done(self.process.returncode, stdout, "".join(self.said) + stderr)
+
+    def end_trace(self, end_signal):
+        """Ends the trace of a command that is DEAF, or kills gputrace."""
+        self.process.send_signal(end_signal)
+        if end_signal == signal.SIGKILL:
+            self.process.wait(PATIENCE_S)
+        else:
+            self.wait_line("goes on: gputrace ends with it", "stderr")
 
     def rest(self):
         """The rest of both streams, including text buffered after a line that was waited for: communicate() would lose
