@@ -284,11 +284,14 @@ def started(command, **environment):
             process.kill()
 
 
-@pytest.fixture
-def cgroup():
-    """A new cgroup (v2, else v1's freezer), and a function that freezes and thaws it."""
-    unified = pathlib.Path("/sys/fs/cgroup/cgroup.controllers").exists()
-    folder = pathlib.Path(f"/sys/fs/cgroup{'' if unified else '/freezer'}/gputrace-test-{os.getpid()}")
+@pytest.fixture(params=("", "unified", "freezer"), ids=("v2", "v2 beside v1", "v1"))
+def cgroup(request):
+    """A new cgroup, and a function that freezes and thaws it."""
+    hierarchy = pathlib.Path("/sys/fs/cgroup", request.param)
+    unified = request.param != "freezer"
+    folder = hierarchy / f"gputrace-test-{os.getpid()}"
+    if unified and not (hierarchy / "cgroup.controllers").exists():
+        pytest.skip("no such hierarchy is mounted here")
     try:
         folder.mkdir()
     except OSError as error:
@@ -302,13 +305,16 @@ def test_a_frozen_cgroup_is_named(cgroup):
     folder, freeze = cgroup
     with running("sleeps") as program:
         (folder / "cgroup.procs").write_text(str(program.pid))
+        assert "freezer" not in tracing.gputrace("/", "doctor", "-p", program.pid).stdout
         freeze(True)
         try:
             (thread,) = threads_of(dump_still(program.pid)).values()
+            doctor = " ".join(tracing.gputrace("/", "doctor", "-p", program.pid).stdout.split())
         finally:
             freeze(False)
             (folder.parent / "cgroup.procs").write_text(str(program.pid))
     assert thread["wait"]["kind"] == "frozen" and "frozen by its cgroup" in thread["wait"]["text"]
+    assert "freezer limited its cgroup is frozen: nothing of it runs, and the agent cannot come in, until that is thawed" in doctor
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@
 #include "cmd/doctor_checks.h"
 #include "cmd/privileges.h"
 #include "cmd/target_check.h"
+#include "dump/kernel.h"
 #include "target/cupti.h"
 #include "target/library.h"
 #include "target/process.h"
@@ -295,6 +296,14 @@ static bool check_agent(const struct subject *subject)
 	return waits || !err;
 }
 
+static void check_freezer(const struct subject *subject)
+{
+	if (kernel_is_frozen(subject->pid))
+		doctor_say(HEALTH_LIMITED, "  freezer",
+			   "its cgroup is frozen: nothing of it runs, and the agent cannot come in, until that is "
+			   "thawed");
+}
+
 static void check_seccomp(const struct subject *subject)
 {
 	static const char *const modes[] = {"none", "strict", "a filter: entry probes are not affected by it"};
@@ -324,6 +333,7 @@ bool doctor_check_process(pid_t pid, const char *cupti, bool *enters)
 		doctor_say(HEALTH_OK, name, "%s", *subject.info.cmdline ? subject.info.cmdline : subject.info.comm);
 		check_python(&subject);
 		check_libraries(&subject);
+		check_freezer(&subject);
 		agent_enters = check_agent(&subject);
 		*enters &= agent_enters;
 		say_hiding(&subject, agent_enters);

@@ -199,7 +199,11 @@ bool kernel_is_frozen(pid_t pid)
 		if (!folder)
 			continue;
 		if (!strncmp(controllers, "::", 2)) {
+			/* beside v1's hierarchies it is mounted as "unified" */
 			snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cgroup.events", folder + 1);
+			if (kernel_read(path, events, sizeof(events)) && strstr(events, "frozen 1"))
+				return true;
+			snprintf(path, sizeof(path), "/sys/fs/cgroup/unified%s/cgroup.events", folder + 1);
 			if (kernel_read(path, events, sizeof(events)) && strstr(events, "frozen 1"))
 				return true;
 		} else if (strstr(controllers, "freezer")) {
