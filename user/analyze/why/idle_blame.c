@@ -219,7 +219,8 @@ static void take_piece(void *context, const struct ran_piece *piece)
 			    function_of(model, piece->sample->native), NONE),
 		    from_ns, to_ns);
 	else if (piece->no_cpu)
-		put(blame, why_key(piece->wait->place, WHY_NO_CPU, piece->wait->reason, NONE), from_ns, to_ns);
+		put(blame, why_key(place_of_wait(blame, piece->wait), WHY_NO_CPU, piece->wait->reason, NONE), from_ns,
+		    to_ns);
 	else if (piece->wait)
 		put_wait(blame, piece);
 	else

@@ -125,52 +125,57 @@ static const char *call_advice(uint16_t api)
 	return "Make such calls before the loop, and keep what they give.";
 }
 
+/* Causes with one piece of advice. */
+static const char *const by_cause[WHY_LOSSES] = {
+	[WHY_PYTHON] = "See what runs there: take it out of the loop, give it to a thread or process of its own, or "
+		       "launch the GPU's next work before it.",
+	[WHY_PROGRAM] = "Take it out of the loop, give it to a thread or process of its own, or launch the GPU's next "
+			"work before it.",
+	[WHY_RAN] = "Take it out of the loop, give it to a thread or process of its own, or launch the GPU's next work "
+		    "before it.",
+	[WHY_NATIVE] = "Take it out of the loop, give it to a thread or process of its own, or launch the GPU's next "
+		       "work before it.",
+	[WHY_LOCK] = "Hold the lock for less at that line, or let the thread that launches go on without it.",
+	[WHY_ITEM] = "Have items put into the queue earlier: make what is done at that line cheaper, or let more "
+		     "threads or processes do it.",
+	[WHY_RESULT] = "Start that work earlier, or ask for its result later; else make it cheaper, or divide it among "
+		       "more workers.",
+	[WHY_NOTICE] = "Make what is done at that line before it notifies cheaper, or let the thread that launches go "
+		       "on without it.",
+	[WHY_REQUEST] = "Nothing to mend where it serves requests: none had come. Where a task slept or had asked for "
+			"something itself, see that task.",
+	[WHY_GIL] = "That line keeps the GIL: give it to a process of its own, or release the GIL in it "
+		    "(Py_BEGIN_ALLOW_THREADS; of ctypes CDLL, not PyDLL).",
+	[WHY_PIPE] = "Ask for the next item before it is needed, or make what the other one does there cheaper: more "
+		     "processes, larger pieces.",
+	[WHY_CHILD] = "Start the child earlier, and wait for it where its result is needed.",
+	[WHY_SLEEP] = "Wait for an event in the place of a sleep, or launch the GPU's next work before it.",
+	[WHY_DISK] = "Read ahead in a thread of its own, in larger pieces, or from a faster disk.",
+	[WHY_FAULT] = "Touch the memory before the loop (MAP_POPULATE, a copy of the file in memory); see whether the "
+		      "machine swaps.",
+	[WHY_WAIT] = "See what it waits for there.",
+	[WHY_LAUNCH] = "Launch them together: a CUDA graph replays them all with one launch (in PyTorch also "
+		       "torch.compile(mode=\"reduce-overhead\"), in JAX one jit around the loop); larger batches make "
+		       "each one longer.",
+	[WHY_ALLOC] = "Allocate before the loop and use it again. In PyTorch: no torch.cuda.empty_cache() in the loop, "
+		      "and PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where sizes change.",
+	[WHY_IMPORT] = "Import these before the loop.",
+	[WHY_GC] = "gc.freeze() when all is set up, and gc.disable() in the loop with gc.collect() now and then.",
+	[WHY_PROCESS] = "Give each process a GPU of its own (CUDA_VISIBLE_DEVICES), or run them under MPS, so that "
+			"their kernels share it.",
+	[WHY_PEER] = "See what the process that comes last does before it (`gputrace why` with --process). Of tensors "
+		     "on GPUs the backend nccl makes kernels, which need no copy to the CPU.",
+	[WHY_RANK] = "See what that rank does before the collective that the others do not: more data, a slower CPU or "
+		     "GPU, work that only it has (`gputrace why` with --process).",
+};
+
 static const char *advice(const struct analyses *all, const struct why_loss *loss)
 {
 	const struct why_line *line = &loss->lines[0];
 
 	switch (loss->cause) {
-	case WHY_PYTHON:
-		return "See what runs there: take it out of the loop, give it to a thread or process of its own, or "
-		       "launch the GPU's next work before it.";
-	case WHY_PROGRAM:
-	case WHY_RAN:
-	case WHY_NATIVE:
-		return "Take it out of the loop, give it to a thread or process of its own, or launch the GPU's next "
-		       "work before it.";
-	case WHY_LOCK:
-		return "Hold the lock for less at that line, or let the thread that launches go on without it.";
-	case WHY_ITEM:
-		return "Have items put into the queue earlier: make what is done at that line cheaper, or let more "
-		       "threads or processes do it.";
-	case WHY_RESULT:
-		return "Start that work earlier, or ask for its result later; else make it cheaper, or divide it among "
-		       "more workers.";
-	case WHY_NOTICE:
-		return "Make what is done at that line before it notifies cheaper, or let the thread that launches go "
-		       "on without it.";
-	case WHY_REQUEST:
-		return "Nothing to mend where it serves requests: none had come. Where a task slept or had asked for "
-		       "something itself, see that task.";
-	case WHY_GIL:
-		return "That line keeps the GIL: give it to a process of its own, or release the GIL in it "
-		       "(Py_BEGIN_ALLOW_THREADS; of ctypes CDLL, not PyDLL).";
-	case WHY_PIPE:
-		return "Ask for the next item before it is needed, or make what the other one does there cheaper: more "
-		       "processes, larger pieces.";
-	case WHY_CHILD:
-		return "Start the child earlier, and wait for it where its result is needed.";
-	case WHY_SLEEP:
-		return "Wait for an event in the place of a sleep, or launch the GPU's next work before it.";
-	case WHY_DISK:
-		return "Read ahead in a thread of its own, in larger pieces, or from a faster disk.";
-	case WHY_FAULT:
-		return "Touch the memory before the loop (MAP_POPULATE, a copy of the file in memory); see whether the "
-		       "machine swaps.";
 	case WHY_NO_CPU:
 		return no_cpu_advice(line);
-	case WHY_WAIT:
-		return "See what it waits for there.";
 	case WHY_UNSAMPLED:
 		return all->idle.ran.samples && all->idle.ran.waits
 			       ? "Sample more often (-F)."
@@ -179,36 +184,14 @@ static const char *advice(const struct analyses *all, const struct why_loss *los
 		return data_advice(all, loss);
 	case WHY_SYNC:
 		return sync_advice(line);
-	case WHY_LAUNCH:
-		return "Launch them together: a CUDA graph replays them all with one launch (in PyTorch also "
-		       "torch.compile(mode=\"reduce-overhead\"), in JAX one jit around the loop); larger batches make "
-		       "each one longer.";
-	case WHY_ALLOC:
-		return "Allocate before the loop and use it again. In PyTorch: no torch.cuda.empty_cache() in the "
-		       "loop, "
-		       "and PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where sizes change.";
 	case WHY_CALL:
 		return call_advice((uint16_t)line->detail);
-	case WHY_IMPORT:
-		return "Import these before the loop.";
-	case WHY_GC:
-		return "gc.freeze() when all is set up, and gc.disable() in the loop with gc.collect() now and then.";
 	case WHY_COMPILE:
 		return compile_advice(all, line);
-	case WHY_PROCESS:
-		return "Give each process a GPU of its own (CUDA_VISIBLE_DEVICES), or run them under MPS, so that "
-		       "their "
-		       "kernels share it.";
-	case WHY_PEER:
-		return "See what the process that comes last does before it (`gputrace why` with --process). Of "
-		       "tensors on "
-		       "GPUs the backend nccl makes kernels, which need no copy to the CPU.";
-	case WHY_RANK:
-		return "See what that rank does before the collective that the others do not: more data, a slower CPU "
-		       "or "
-		       "GPU, work that only it has (`gputrace why` with --process).";
-	default:
+	case WHY_COPY:
 		return copy_advice(line);
+	default:
+		return by_cause[loss->cause];
 	}
 }
 
