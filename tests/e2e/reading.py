@@ -80,6 +80,20 @@ def truth_home_ns(truth):
     return +sums
 
 
+CHARGED_TO_CALL = re.compile(r"(?:waited in|in|after) (\w+)$")
+
+
+def assert_calls_are_charged_what_they_took(tables):
+    """Of the report of one GPU: its idle time in and after a call against the time in the call."""
+    took = {row["call"]: row["ns"] for row in tables["calls"]["rows"]}
+    charged = collections.Counter()
+    for row in tables["idle"]["rows"]:
+        found = CHARGED_TO_CALL.match(row["why"])
+        if found:
+            charged[found.group(1)] += row["idle_ns"]
+    assert all(ns <= took.get(call, ns) for call, ns in charged.items()), (charged, took)
+
+
 def captured_lines(path):
     """{"file:line function": GPU ns} of a folded file: the operations of graphs by captured line."""
     sums = collections.Counter()

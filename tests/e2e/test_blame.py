@@ -10,6 +10,7 @@ import pathlib
 import logfile
 import machine
 import pytest
+import reading
 import tracing
 from test_why import losses
 
@@ -31,6 +32,7 @@ class Run:
         text = tracing.gputrace(folder, "report", self.log, "--format", "json").must_be(0).stdout
         self.tables = {table["id"]: table for table in json.loads(text)["tables"]}
         self.idle = self.tables["idle"]["rows"]
+        reading.assert_calls_are_charged_what_they_took(self.tables)
 
     def ms(self, asked, *causes):
         """Idle time on the line that is to blame, by these causes."""

@@ -6,6 +6,7 @@ import re
 
 import machine
 import pytest
+import reading
 import tracing
 
 PROGRAM = machine.PROGRAMS / "loses_time.py"
@@ -56,11 +57,13 @@ def run(folder, cause):
 
 @pytest.mark.parametrize("cause", TITLES)
 def test_what_a_program_loses_is_named_first_with_its_line_and_time(tmp_path, cause):
-    text, truth, _ = run(tmp_path, cause)
+    text, truth, log = run(tmp_path, cause)
     title, lost, below = losses(text)[0]
     assert title == TITLES[cause], text
     assert f"loses_time.py:{truth['line']} " in below.split("seen")[0], text
     assert truth["least_ms"] <= lost * 1.05 and lost <= truth["most_ms"] * 1.05, (text, truth)
+    report = json.loads(tracing.gputrace(tmp_path, "report", log, "--format", "json").must_be(0).stdout)
+    reading.assert_calls_are_charged_what_they_took({table["id"]: table for table in report["tables"]})
 
 
 def test_a_program_that_keeps_the_gpu_busy_has_nothing_to_mend(tmp_path):

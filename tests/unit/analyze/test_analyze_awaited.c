@@ -47,6 +47,10 @@ static const struct library_frame in_pool[] = {{STDLIB "threading.py", "wait"},
 					       {STDLIB "multiprocessing/pool.py", "wait"},
 					       {STDLIB "multiprocessing/pool.py", "get"},
 					       {}};
+static const struct library_frame in_worker_of_pool[] = {
+	{STDLIB "concurrent/futures/thread.py", "_worker"}, {STDLIB "threading.py", "Thread.run"}, {}};
+static const struct library_frame in_join[] = {
+	{STDLIB "threading.py", "Thread._wait_for_tstate_lock"}, {STDLIB "threading.py", "Thread.join"}, {}};
 static const struct library_frame in_event[] = {
 	{STDLIB "threading.py", "Condition.wait"}, {STDLIB "threading.py", "Event.wait"}, {}};
 static const struct library_frame in_own_namesake[] = {{"/src/queue.py", "get"}, {}};
@@ -81,6 +85,9 @@ static void a_lock_of_the_library_is_what_it_is_taken_for(void **state)
 		{in_queue, WHY_ITEM, "waited for an item: ran", "waits for an item of a queue", "Have items put into"},
 		{in_result, WHY_RESULT, "waited for a result: ran", "waits for a result", "Start that work earlier"},
 		{in_pool, WHY_RESULT, "waited for a result: ran", "waits for a result", "Start that work earlier"},
+		{in_worker_of_pool, WHY_ITEM, "waited for an item: ran", "waits for an item of a queue",
+		 "Have items put into"},
+		{in_join, WHY_RESULT, "waited for a result: ran", "waits for a result", "Start that work earlier"},
 		{in_event, WHY_NOTICE, "waited for a notification: ran", "waits for a notification",
 		 "before it notifies cheaper"},
 		{in_own_namesake, WHY_LOCK, "waited for a lock: ran", "waits for a lock", "Hold the lock for less"},

@@ -16,6 +16,8 @@ static const struct waiting_function standard[] = {
 	{"concurrent/futures/_base.py", "exception", WHY_AWAITED_RESULT},
 	{"concurrent/futures/_base.py", "wait", WHY_AWAITED_RESULT},
 	{"concurrent/futures/_base.py", "as_completed", WHY_AWAITED_RESULT},
+	{"concurrent/futures/thread.py", "_worker", WHY_AWAITED_ITEM},
+	{"threading.py", "join", WHY_AWAITED_RESULT},
 	{"multiprocessing/pool.py", "wait", WHY_AWAITED_RESULT},
 	{"multiprocessing/pool.py", "get", WHY_AWAITED_RESULT},
 	{"multiprocessing/pool.py", "next", WHY_AWAITED_RESULT},

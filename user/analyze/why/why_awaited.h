@@ -13,7 +13,7 @@ enum why_awaited {
 	WHY_AWAITED_UNKNOWN,
 	WHY_AWAITED_NOTICE,  /* threading: Event, Condition, Barrier */
 	WHY_AWAITED_ITEM,    /* queue */
-	WHY_AWAITED_RESULT,  /* concurrent.futures, multiprocessing.pool */
+	WHY_AWAITED_RESULT,  /* concurrent.futures, multiprocessing.pool; a thread's end */
 	WHY_AWAITED_REQUEST, /* accept, a server's poll, recv of ZeroMQ */
 	WHY_AWAITED_LOOP,    /* asyncio's loop: no task is ready */
 };
