@@ -55,6 +55,11 @@ WAITS = {
     "tasks": {"waiter": ("file", "epoll_wait|to read from")},
     "coroutine": {"waiter": ("file", "epoll_wait|to read from")},
     "deep": {"waiter": ("timer", "sleeps")},
+    "exits": {"worker": ("timer", "sleeps"), "waiter": ("join", "end of thread {worker}, which is (no daemon and is )?at sleep ")},
+    "mp_lock": {"waiter": ("lock", "a multiprocessing.Lock, which another process may hold")},
+    "mp_semaphore": {"waiter": ("lock", "a multiprocessing.Semaphore,")},
+    "mp_event": {"waiter": ("lock", "a multiprocessing.Event to be set")},
+    "mp_barrier": {"waiter": ("lock", "at a multiprocessing.Barrier")},
 }
 # What each task of the program `tasks` awaits: the kind, and a pattern of the text ({ROLE} is that task's name).
 TASKS = {
@@ -73,7 +78,7 @@ TASK_CYCLES = {"one", "two", "itself"}
 CYCLES = {"cycle": {"one", "two"}, "itself": {"waiter"}, "pipe": {"child", "waiter"}, "imports": {"worker", "waiter"},
           "tcp": {"child", "waiter"}}
 ROOTS = {"holder": {"holder"}, "reentrant": {"holder"}, "gil": {"holder"}, "stopped": {"worker"}, "owned": {"owner"},
-         "forked": {"waiter"}, "sockets": {"child"}, "tasks": {"waiter"}}
+         "forked": {"waiter"}, "sockets": {"child"}, "tasks": {"waiter"}, "exits": {"worker"}}
 
 
 def lines_at():

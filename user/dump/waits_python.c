@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "dump/locals.h"
 #include "dump/waits.h"
+#include "target/python_objects.h"
 
 #define BOOTSTRAP "<frozen importlib._bootstrap>" /* CPython 3.6 to 3.15 */
 #define LIBRARY_FRAMES 8			  /* innermost frames that may be the library's */
@@ -67,6 +68,61 @@ static const char *where_text(const struct dump_wait *wait)
 
 /* ---- the end of a thread ------------------------------------------------------------------------------------- */
 
+#define BOOTSTRAP_OUTER 3    /* frames of a thread's stack, from its outermost one, that may be its _bootstrap() */
+#define HANDLE_AT 16	     /* PyThreadHandleObject.handle (Modules/_threadmodule.c, 3.13 and later) */
+#define HANDLE_BYTES_MAX 128 /* of what it points to, which has the event at which others wait */
+
+/* The Thread object of a thread that Python's threading has started, 0: none. */
+static uint64_t thread_object(struct looker *looker, unsigned index)
+{
+	const struct raw_stack *stack = &looker->python.stacks[index];
+
+	for (unsigned k = stack->count; k-- > 0 && stack->count - k <= BOOTSTRAP_OUTER;)
+		if (is_function(looker, &stack->frames[k], "threading.py", "_bootstrap"))
+			return held_first_local(&looker->python, &stack->frames[k]);
+	return 0;
+}
+
+/* Whether the lock, or the address in CPython's parking lot, is that by which others wait for the end of the thread. */
+static bool is_awaited(struct looker *looker, uint64_t thread, uint64_t lock, uint64_t parked)
+{
+	const struct python_reader reader = {looker->process->pid, &looker->python.info.walk.layout};
+	uint64_t handle;
+
+	if (lock && python_attribute(&reader, thread, "_tstate_lock") == lock) /* 3.8 to 3.12 */
+		return true;
+	handle = parked ? python_attribute(&reader, thread, "_os_thread_handle") : 0;
+	if (parked && !handle)
+		handle = python_attribute(&reader, thread, "_handle"); /* 3.13 */
+	handle = handle ? python_read_word(&reader, handle + HANDLE_AT) : 0;
+	return handle && parked - handle < HANDLE_BYTES_MAX;
+}
+
+/* The main thread has ended, and waits for the threads that are no daemons (threading._shutdown; before 3.8: join). */
+static bool find_exit(struct looker *looker, unsigned index, uint64_t parked, struct dump_wait *wait)
+{
+	const struct raw_stack *stack = &looker->python.stacks[index];
+	uint64_t lock;
+
+	if (!stack->count || !is_function(looker, &stack->frames[0], "threading.py", "_shutdown"))
+		return false;
+	lock = locals_find(&looker->python, &stack->frames[0], "lock");
+	wait->kind = WAIT_JOIN;
+	for (unsigned i = 0; i < looker->process->thread_count; i++) {
+		uint64_t object = i == index ? 0 : thread_object(looker, i);
+
+		if (!object || !is_awaited(looker, object, lock, parked))
+			continue;
+		set_owner(looker, wait, i, NULL);
+		wait->text = arena_text(
+			looker->arena, "has ended, and waits for the end of thread %d, which is no daemon and is at %s",
+			(int)wait->owner_tid, where_text(wait));
+		return true;
+	}
+	wait->text = "has ended, and waits for the end of a thread that is no daemon";
+	return true;
+}
+
 /* Thread.join(): its Thread object is the first argument of the other thread's _bootstrap(). */
 static bool find_join(struct looker *looker, unsigned index, struct dump_wait *wait)
 {
@@ -82,17 +138,12 @@ static bool find_join(struct looker *looker, unsigned index, struct dump_wait *w
 		return false;
 	wait->kind = WAIT_JOIN;
 	for (unsigned i = 0; i < looker->process->thread_count; i++) {
-		const struct raw_stack *other = &looker->python.stacks[i];
-
-		for (unsigned k = other->count; k-- > 0 && other->count - k <= 3;) {
-			if (!is_function(looker, &other->frames[k], "threading.py", "_bootstrap") ||
-			    held_first_local(&looker->python, &other->frames[k]) != object)
-				continue;
-			set_owner(looker, wait, i, NULL);
-			wait->text = arena_text(looker->arena, "waits for the end of thread %d, which is at %s",
-						(int)wait->owner_tid, where_text(wait));
-			return true;
-		}
+		if (thread_object(looker, i) != object)
+			continue;
+		set_owner(looker, wait, i, NULL);
+		wait->text = arena_text(looker->arena, "waits for the end of thread %d, which is at %s",
+					(int)wait->owner_tid, where_text(wait));
+		return true;
 	}
 	wait->text = arena_text(looker->arena, "waits for the end of a thread (Thread.join) that has no Python frames");
 	return true;
@@ -183,6 +234,41 @@ static const char *condition_purpose(struct looker *looker, const struct raw_sta
 	return text;
 }
 
+/* Whether the frame is that function of Python's multiprocessing/synchronize.py. */
+static bool is_synchronize(struct looker *looker, const struct raw_frame *frame, const char *name)
+{
+	const char *file = python_code(&looker->python, frame->code)->file;
+
+	return file && strstr(file, "multiprocessing/synchronize.py") &&
+	       is_function(looker, frame, "synchronize.py", name);
+}
+
+/* What the innermost frames of multiprocessing wait for; NULL: they are others, as at a call of acquire(). */
+static const char *multiprocessing_purpose(struct looker *looker, const struct raw_stack *stack)
+{
+	static const char *const types[] = {"Lock", "RLock", "Semaphore", "BoundedSemaphore"};
+	char type[TYPE_NAME_BYTES];
+	const char *known = "Lock or Semaphore"; /* a class of the program */
+
+	if (!stack->count)
+		return NULL;
+	if (is_synchronize(looker, &stack->frames[0], "__enter__")) {
+		object_type_name(&looker->python, held_first_local(&looker->python, &stack->frames[0]), type);
+		for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+			known = strcmp(type, types[i]) ? known : types[i];
+		return arena_text(looker->arena, "waits for a multiprocessing.%s, which another process may hold",
+				  known);
+	}
+	if (!is_synchronize(looker, &stack->frames[0], "wait"))
+		return NULL;
+	if (stack->count > 1 && is_synchronize(looker, &stack->frames[1], "wait"))
+		return "waits for a multiprocessing.Event to be set";
+	if (stack->count > 2 && is_synchronize(looker, &stack->frames[1], "wait_for") &&
+	    is_function(looker, &stack->frames[2], "threading.py", "_wait"))
+		return "waits at a multiprocessing.Barrier for others to come";
+	return "waits to be notified (multiprocessing.Condition.wait)";
+}
+
 static const char *lock_name(const struct python_lock *lock)
 {
 	return lock->reentrant ? "threading.RLock" : "threading.Lock";
@@ -194,6 +280,8 @@ static bool find_lock(struct looker *looker, unsigned index, uint64_t address, s
 	const char *purpose = condition_purpose(looker, stack), *where;
 	struct python_lock lock;
 
+	if (!purpose)
+		purpose = multiprocessing_purpose(looker, stack);
 	if (purpose) {
 		wait->kind = WAIT_LOCK;
 		wait->text = purpose;
@@ -234,6 +322,7 @@ bool waits_find_python(struct looker *looker, unsigned index, uint64_t futex)
 	struct dump_thread *thread = &looker->process->threads[index];
 	uint64_t parked = held_parked_at(&looker->python, thread, futex);
 
-	return find_join(looker, index, &thread->wait) || find_import(looker, index, &thread->wait) ||
+	return find_exit(looker, index, parked, &thread->wait) || find_join(looker, index, &thread->wait) ||
+	       find_import(looker, index, &thread->wait) ||
 	       find_lock(looker, index, parked ? parked : futex, &thread->wait);
 }

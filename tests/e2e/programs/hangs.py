@@ -8,6 +8,7 @@ CPython 3.6 and later, standard library only.
 
 import ctypes
 import json
+import multiprocessing
 import os
 import queue
 import signal
@@ -18,6 +19,7 @@ import threading
 import time
 
 LIBC = ctypes.CDLL(None)
+FORKED = multiprocessing.get_context("fork")  # no process that keeps track of resources
 FOREVER_S = 100000
 ENDLESS = "endless_100000000000us"
 roles = {}
@@ -660,6 +662,50 @@ def cuda_steps():
     here("waiter")
     ready()
     library.cudaStreamSynchronize(None)  # at waiter
+
+
+def exits():
+    """The program is over, but for a thread that is no daemon; another one is."""
+    def works():
+        here("worker")
+        sleep()  # at worker
+
+    thread(sleep)
+    threading.Thread(target=works).start()
+    until(lambda: "worker" in roles)
+    here("waiter")
+    ready()
+
+
+def mp_lock():
+    lock = FORKED.Lock()
+    lock.acquire()
+    here("waiter")
+    ready()
+    with lock:  # at waiter
+        pass
+
+
+def mp_semaphore():
+    semaphore = FORKED.Semaphore(0)
+    here("waiter")
+    ready()
+    with semaphore:  # at waiter
+        pass
+
+
+def mp_event():
+    event = FORKED.Event()
+    here("waiter")
+    ready()
+    event.wait()  # at waiter
+
+
+def mp_barrier():
+    barrier = FORKED.Barrier(2)
+    here("waiter")
+    ready()
+    barrier.wait()  # at waiter
 
 
 def crowd():
