@@ -200,3 +200,13 @@ def test_collectives_without_a_sequence_number_are_said_to_have_none(tmp_path):
     assert "2 collectives are not compared: they have no sequence number" in "".join(found["notes"])
     ranks = [rank_file(tmp_path, rank, 20 * rank, Seq=3) for rank in (0, 1)]
     assert "sequence number" not in tracing.gputrace(tmp_path, "merge", *ranks).must_be(0).stdout
+
+
+def test_a_gpu_that_worked_in_a_part_of_the_recording_has_its_share_of_that_part(tmp_path):
+    span = event("Trace", "PyTorch Profiler (0)", 1000, 1_000_000, "Spans", "PyTorch Profiler")
+    part = [work for number in range(3) for work in launched("k", 500_000 + 100 * number, 50, number + 1)]
+    report = " ".join(tracing.gputrace(tmp_path, "report", write(tmp_path, [span, *part])).must_be(0).stdout.split())
+    assert "GPU 0: busy 60.0 % of the 250.0 us from its first operation to its last; the other 999.8 ms are" in report
+    (row,) = tables(tmp_path, tmp_path / "trace.json")["gpus"]["rows"]
+    assert (row["busy_ns"], row["first_to_last_ns"]) == (150_000, 250_000)
+    assert "from its first" not in tracing.gputrace(tmp_path, "report", write(tmp_path, part)).must_be(0).stdout

@@ -46,6 +46,8 @@ void utilization_add_gpu(struct utilization *all, const struct gpu_event *event)
 
 	row->launches +=
 		event->first && (event->launch->class == GPT_CLASS_LAUNCH || event->launch->class == GPT_CLASS_GRAPH);
+	if (!row->busy_until_ns)
+		row->first_ns = start;
 	row->busy_ns += cover(&row->busy_until_ns, start, end);
 	row->outside_ns += cover(&row->until_ns, op->start_ns, op->end_ns) - (row->busy_ns - before_ns);
 	if (op->kind == MODEL_KERNEL)

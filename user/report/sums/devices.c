@@ -73,6 +73,30 @@ static void put_untimed(struct report *report)
 			    number_time(untimed_ns).text, number_time(timed_ns).text);
 }
 
+/* From its first operation in the recording to its last, as `why` looks at it. */
+static uint64_t first_to_last_ns(const struct utilization_row *row)
+{
+	return row->busy_until_ns ? row->busy_until_ns - row->first_ns : 0;
+}
+
+/* Says how busy a GPU was while it had work, if more than a quarter of the recording is before or after that. */
+static void put_part_with_work(struct report *report)
+{
+	uint64_t timed_ns = report_timed_ns(report);
+
+	for (size_t i = 0; i < report->all->utilization.rows.count; i++) {
+		const struct utilization_row *row = &report->all->utilization.rows.items[i];
+		uint64_t ns = first_to_last_ns(row);
+
+		if (ns && ns < timed_ns && timed_ns - ns > timed_ns / 4)
+			report_line(report,
+				    "  GPU %" PRIu32 ": busy %s %% of the %s from its first operation to its last; the "
+				    "other %s are before and after",
+				    row->device, number_percent((double)row->busy_ns, (double)ns).text,
+				    number_time(ns).text, number_time(timed_ns - ns).text);
+	}
+}
+
 void report_overlap(struct report *report, uint64_t gpu_ns)
 {
 	uint64_t busy_ns = 0, outside_ns = 0, covered_ns;
@@ -93,6 +117,7 @@ void report_overlap(struct report *report, uint64_t gpu_ns)
 static void put_remarks(struct report *report)
 {
 	put_untimed(report);
+	put_part_with_work(report);
 	put_unfinished(report);
 	report_overlap(report, report->all->gpu_lines.sum);
 }
@@ -110,6 +135,7 @@ static void put_table(struct report *report)
 		COLUMN_DATA("busy_ns", UNIT_NS),
 		COLUMN_DATA("kernels_ns", UNIT_NS),
 		COLUMN_DATA("copies_ns", UNIT_NS),
+		COLUMN_DATA("first_to_last_ns", UNIT_NS),
 		COLUMN_END,
 	};
 	double window = (double)report_timed_ns(report);
@@ -131,6 +157,7 @@ static void put_table(struct report *report)
 		table_add_ns(&table, row->busy_ns, ns);
 		table_add_ns(&table, row->kernel_ns, ns);
 		table_add_ns(&table, row->busy_ns - row->kernel_ns, ns);
+		table_add_ns(&table, first_to_last_ns(row), ns);
 	}
 	report_table(report, &table);
 	put_remarks(report);
