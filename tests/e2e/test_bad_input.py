@@ -13,6 +13,7 @@ import re
 import resource
 import signal
 import subprocess
+import time
 
 import logfile
 import machine
@@ -350,6 +351,7 @@ def test_a_second_ctrl_c_abandons_the_export_and_neither_target_nor_log(cudart, 
             target.ask("steps 100")  # far more JSON than a pipe holds
             tracer.process.send_signal(signal.SIGINT)
             tracer.process.stdout.read(1)  # the export has begun, and waits until the test reads on
+            time.sleep(tracing.APART_S)
             tracer.process.send_signal(signal.SIGINT)
             tracer.process.wait(tracing.PATIENCE_S)
             assert tracer.process.returncode == FAILED

@@ -5,6 +5,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import logfile
@@ -221,6 +222,7 @@ def test_a_prompt_is_not_left_behind_where_ctrl_c_ends_the_trace(tmp_path):
         terminal.says(">>> ")
         terminal.interrupt()
         terminal.says("KeyboardInterrupt")
+        time.sleep(tracing.APART_S)
         terminal.interrupt()
         terminal.says("gputrace ends with it")
         assert (tmp_path / "trace.json").exists()

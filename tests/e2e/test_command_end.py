@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import signal
+import time
 
 import machine
 import pytest
@@ -168,6 +169,7 @@ def test_a_second_signal_leaves_outputs_out_and_not_the_command(tmp_path):
         for _ in range(2):
             running.process.send_signal(signal.SIGTERM)
             running.wait_line("got SIGTERM")
+            time.sleep(tracing.APART_S)
         assert "the trace is in" in running.wait_line("interrupted twice: no outputs are written", "stderr")
         goes_on(running)
         running.process.send_signal(signal.SIGUSR1)
@@ -189,6 +191,12 @@ def test_a_signal_after_the_duration_leaves_no_output_out(tmp_path):
         trace = json.loads(running.process.stdout.read())
         assert len(trace["gputrace"]["labels"]) == 30
         assert "abandoned" not in running.end().must_be(40).stderr
+
+
+def test_timeout_which_sends_two_signals_at_once_leaves_no_output_out(tmp_path):
+    for _ in range(5):
+        tracing.command(tmp_path, "timeout", "0.7", *quick("-o", "trace.json", "--", "sleep", "1000")).must_be(124)
+        (tmp_path / "trace.json").unlink()
 
 
 # ---- as the first process of a container ----------------------------------------------------------------------------

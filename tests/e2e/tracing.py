@@ -22,6 +22,8 @@ PATIENCE_S = 300
 PR_SET_CHILD_SUBREAPER = 36
 ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
+APART_S = 0.3  # two signals to a gputrace within 0.2 s are one request
+
 # Starts a program that SIGINT and SIGTERM, which gputrace passes on, do not end: its trace ends by them, three seconds later.
 DEAF = ("sh", "-c", """trap '' INT TERM; exec "$@\"""", "sh")
 

@@ -3,7 +3,10 @@
 #include "capture/signals.h"
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 const int passed_signals[PASSED_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH};
@@ -11,6 +14,21 @@ const int passed_signals[PASSED_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SI
 bool signal_ends_trace(int number)
 {
 	return number == SIGINT || number == SIGTERM || number == SIGHUP;
+}
+
+#define REQUEST_NS 200000000ull
+
+static _Atomic uint64_t last_ns; /* of the latest signal to end; 0: none */
+
+bool signal_is_request(void)
+{
+	struct timespec now;
+	uint64_t now_ns, before_ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	before_ns = atomic_exchange(&last_ns, now_ns);
+	return !before_ns || now_ns - before_ns > REQUEST_NS;
 }
 
 /* Whether the terminal sent it to the process, too. At a hangup only the leader of the session gets SIGHUP. */
@@ -38,6 +56,7 @@ int stop_signals_open(bool with_command, sigset_t *old)
 	sigset_t mask;
 	int fd;
 
+	atomic_store(&last_ns, 0);
 	sigemptyset(&mask);
 	for (size_t i = 0; i < PASSED_SIGNALS; i++)
 		if ((with_command || signal_ends_trace(passed_signals[i])) &&
@@ -65,7 +84,7 @@ struct stop_signals stop_signals_take(int fd, pid_t command)
 
 		if (command)
 			signal_pass_on(command, number, info.ssi_code);
-		taken.count += signal_ends_trace(number);
+		taken.count += signal_ends_trace(number) && signal_is_request();
 		if (number == SIGINT && info.ssi_code == SI_KERNEL)
 			taken.from_terminal = true;
 	}

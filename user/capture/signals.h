@@ -11,6 +11,12 @@
 /* SIGINT, SIGTERM and SIGHUP end a trace. */
 bool signal_ends_trace(int number);
 
+/*
+ * Whether a signal to end that came now is a request of its own: what comes within 0.2 s of the one before belongs to
+ * that, as timeout(1) sends two. A signal handler may call it.
+ */
+bool signal_is_request(void);
+
 /* Those three, and the ones that are only for a command: SIGQUIT, SIGUSR1, SIGUSR2 and SIGWINCH. */
 #define PASSED_SIGNALS 7
 extern const int passed_signals[PASSED_SIGNALS];
@@ -29,7 +35,7 @@ void signal_pass_on(pid_t process, int number, int code);
 int stop_signals_open(bool with_command, sigset_t *old);
 
 struct stop_signals {
-	unsigned count;	    /* of those that end a trace, taken now */
+	unsigned count;	    /* of requests to end the trace, taken now */
 	bool from_terminal; /* Ctrl-C: every process of the foreground group got it, the traced command too */
 };
 

@@ -33,20 +33,21 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	pid_t child = atomic_load(&command);
 	int error = errno;
 	uint64_t one = 1;
+	bool is_alive;
 
 	if (child && atomic_load(&owner) != getpid())
 		return;
-	if (child && lives(child)) {
+	is_alive = child && lives(child);
+	if (is_alive)
 		signal_pass_on(child, number, info->si_code);
-		if (!signal_ends_trace(number) || !atomic_exchange(&signalled, true))
-			goto out;
-	} else if (number == SIGQUIT || signal_ends_trace(number)) {
+	if (!is_alive && number == SIGQUIT) {
 		signal(number, SIG_DFL);
-	}
-	if (number == SIGQUIT)
 		raise(number);
-	if (!signal_ends_trace(number))
+	}
+	if (!signal_ends_trace(number) || !signal_is_request() || (is_alive && !atomic_exchange(&signalled, true)))
 		goto out;
+	if (!is_alive)
+		signal(number, SIG_DFL);
 	atomic_store(interrupted, 1);
 	(void)!write(cancel.fd, &one, sizeof(one));
 out:
