@@ -15,6 +15,7 @@
 #include "cmd/deliver.h"
 #include "cmd/options/format.h"
 #include "cmd/interrupt.h"
+#include "cmd/print.h"
 #include "cmd/privileges.h"
 
 #define BEHIND_OTHERS 5 /* nice(1): a third of the others' share; with 19 a busy machine gives it no time at all */
@@ -69,7 +70,7 @@ static void serve(int from, const struct options *options, int log_fd)
 
 static void become_server(void)
 {
-	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int nowhere = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	sigset_t end;
 
 	privileges_drop();
@@ -80,10 +81,9 @@ static void become_server(void)
 	sigprocmask(SIG_UNBLOCK, &end, NULL);
 	prctl(PR_SET_NAME, "gputrace-cycles");
 	(void)setpriority(PRIO_PROCESS, 0, BEHIND_OTHERS);
-	if (nowhere >= 0) {
+	print_end();
+	if (nowhere >= 0)
 		dup2(nowhere, STDIN_FILENO);
-		dup2(nowhere, STDOUT_FILENO);
-	}
 	msg_set_level(MSG_QUIET);
 }
 

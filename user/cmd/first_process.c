@@ -17,6 +17,7 @@
 #include "base/msg.h"
 #include "capture/signals.h"
 #include "cmd/exit_code.h"
+#include "cmd/print.h"
 
 #define STATUS_KILLED 128 /* as a shell's $?: and the signal */
 
@@ -62,14 +63,13 @@ static void reap(pid_t *child)
 
 static void __attribute__((noreturn)) be_first(pid_t child, const sigset_t *waited_for)
 {
-	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int nowhere = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	prctl(PR_SET_NAME, "gputrace-first");
 	/* What reads the command's output waits for its end, not for this process. */
-	if (nowhere >= 0) {
+	print_end();
+	if (nowhere >= 0)
 		dup2(nowhere, STDIN_FILENO);
-		dup2(nowhere, STDOUT_FILENO);
-	}
 	for (;;) {
 		siginfo_t info;
 		int number = sigwaitinfo(waited_for, &info);

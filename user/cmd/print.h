@@ -21,4 +21,7 @@ typedef int print_fn(FILE *out, const struct screen *screen, void *context);
 /* 0 or -errno; a message has said what is wrong, except for -ECANCELED.  A reader that closes early is no error. */
 int print_on_stdout(print_fn *print, void *context);
 
+/* From now on a process that goes on writes nowhere: who reads its standard output gets the end of the file now. */
+void print_end(void);
+
 #endif

@@ -3,7 +3,6 @@
 #include "cmd/commands.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +24,7 @@
 #include "cmd/options/format.h"
 #include "cmd/interrupt.h"
 #include "cmd/outputs.h"
+#include "cmd/print.h"
 #include "cmd/privileges.h"
 #include "cmd/recording.h"
 #include "cmd/session.h"
@@ -382,15 +382,13 @@ static void close_all(struct recording *recording)
 static void stay_with_command(struct recording *recording)
 {
 	struct command *command = &recording->command;
-	int nowhere;
 
 	if (!command_runs(command))
 		return;
 	msg_info("%s (pid %d) goes on: gputrace ends with it", command->argv[0], (int)command->pid);
 	/* Who reads an export from a pipe waits for its end. */
-	nowhere = options_use_stdout(recording->options) ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
-	if (nowhere >= 0)
-		dup2(nowhere, STDOUT_FILENO);
+	if (options_use_stdout(recording->options))
+		print_end();
 	malloc_trim(0);
 	command_await(command);
 	recording_say_command_end(recording);

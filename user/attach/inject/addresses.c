@@ -190,7 +190,7 @@ static int open_agent(pid_t pid, const struct mappings *mappings, const struct m
 static int find_agent_start(pid_t pid, const struct mappings *mappings, const struct mapping *mapping, int agent_fd,
 			    struct inject_addresses *addresses, char *why, size_t why_size)
 {
-	struct image_symbol start, version, status;
+	struct image_symbol start, version = {0}, status;
 	struct image *image = NULL;
 	uint32_t abi = 0;
 	uint64_t bias;
