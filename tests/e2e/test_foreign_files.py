@@ -145,6 +145,28 @@ def test_copies_of_managed_memory_need_no_launch(tmp_path):
         tmp_path, "export", nsys.path, "-o", "-", "--format", "folded").must_be(0).stdout
 
 
+def test_the_gpu_waits_where_the_driver_moves_managed_memory(tmp_path):
+    nsys = Nsys(tmp_path / "x.sqlite")
+    nsys.launch("k", 1_000_000, 1_000_000)
+    for number in range(10):
+        nsys.copy(11, 1_100_000 + number * 50_000, 40_000, 200_000)  # while the kernel runs
+    for number in range(20):
+        nsys.copy(12, 3_002_000 + number * 300_000, 20_000, 65_536)
+    found = tables(tmp_path, nsys.path, "why")
+    (loss,) = found["why_losses"]["rows"]
+    assert (loss["cause_id"], loss["ns"]) == ("managed", 1_000_000 + 19 * 280_000 + 20 * 20_000), loss
+    assert "CPU reads pages that lie on the GPU" in loss["seen"] and "20 times (1.3 MB in all, 400.0 us)" in loss["seen"]
+    assert "cudaMemPrefetchAsync to cudaCpuDeviceId" in loss["try"] and "cudaMemAdvise" in loss["try"]
+    why = tracing.gputrace(tmp_path, "why", nsys.path).must_be(0).stdout
+    assert "launch was not recorded" not in why, why
+    idle = tables(tmp_path, nsys.path)["idle"]["rows"]
+    assert [row["idle_ns"] for row in idle if row["why"] == "pages moved to the CPU"] == [6_320_000], idle
+    nsys.copy(11, 10_000_000, 20_000, 65_536)
+    nsys.copy(13, 13_000_000, 20_000, 65_536)
+    lines = tables(tmp_path, nsys.path, "why")["why_lines"]["rows"]
+    assert sorted(row["ns"] for row in lines) == [1_278_000 + 20_000, 2_980_000, 6_720_000], lines
+
+
 def test_work_at_the_end_of_a_file_counts_without_its_launch(tmp_path):
     path = write(tmp_path, [*launched("k", 10, 5, 1), work("kernel", "late", 20, 5, 99)])
     assert {(r["kernel"], r["calls"]) for r in tables(tmp_path, path)["kernels"]["rows"]} == {("k", 1), ("late", 1)}

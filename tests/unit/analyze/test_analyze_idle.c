@@ -137,7 +137,7 @@ static uint64_t idle_of_all_devices(const struct model *model)
  */
 static bool is_only_of_gaps(enum why_cause cause)
 {
-	return cause != WHY_COPY && cause != WHY_PROCESS && cause != WHY_RANK;
+	return cause != WHY_COPY && cause != WHY_MANAGED && cause != WHY_PROCESS && cause != WHY_RANK;
 }
 
 static void assert_exact(const struct model *model, struct trace *trace)

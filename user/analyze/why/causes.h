@@ -38,6 +38,7 @@ enum why_cause {
 	WHY_COMPILE, /* detail: enum why_compile, extra: api or name */
 	WHY_COPY, /* a copy between host and device, alone, or a call that waited for one; detail: copy kind and memory
 		   */
+	WHY_MANAGED, /* a copy of managed memory by the driver, alone, or the gap before it; detail: copy kind */
 	WHY_PROCESS, /* work waited while another process's work ran; detail: that process (model.processes) */
 	WHY_RANK, /* ranks waited for the last one in a collective; detail: that rank, extra: the collective's params */
 	WHY_PEER, /* a collective of PyTorch on the CPU was not over; detail: name of the op */

@@ -374,6 +374,7 @@ static void charge_begun(struct idle_charging *charging, const struct gpu_event 
 /* No launch was late: charges what the launching call did, and the GPU's own time. */
 static void charge_in_time(struct idle_charging *charging, const struct gpu_event *event, uint64_t from, uint64_t to)
 {
+	enum why_cause cause = event->launch ? WHY_GPU : gpu_is_migration(event->op) ? WHY_MANAGED : WHY_UNSEEN;
 	uint64_t copy_ns = charge_begun_copy(charging, event, from, to);
 	struct why_rests rests = {0};
 	struct idle_spans spans;
@@ -383,8 +384,9 @@ static void charge_in_time(struct idle_charging *charging, const struct gpu_even
 	else
 		array_push(&rests, ((struct why_rest){from + copy_ns, to}));
 	spans = idle_spans_of(&rests);
-	idle_charge_spans(charging, why_key(WHY_PLACE_NEXT, event->launch ? WHY_GPU : WHY_UNSEEN, 0, NONE), &spans,
-			  sum_of(&rests));
+	idle_charge_spans(charging,
+			  why_key(WHY_PLACE_NEXT, cause, cause == WHY_MANAGED ? event->op->memcpy_kind : 0, NONE),
+			  &spans, sum_of(&rests));
 	array_free(&rests);
 }
 

@@ -86,6 +86,18 @@ static const char *copy_words(uint32_t detail)
 	return (detail & 0xff) == WHY_HTOD ? "a copy to the GPU" : "a copy from the GPU";
 }
 
+static const char *managed_words(uint32_t copy_kind)
+{
+	switch (copy_kind) {
+	case MODEL_MEMCPY_MANAGED_TO_DEVICE:
+		return "to the GPU";
+	case MODEL_MEMCPY_MANAGED_TO_HOST:
+		return "to the CPU";
+	default:
+		return "between GPUs";
+	}
+}
+
 /* The text after the #: "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__". */
 static const char *loader_words(const struct model *model, const struct idle_row *row)
 {
@@ -165,6 +177,8 @@ char *idle_words(const struct idle *idle, const struct idle_row *row)
 		return call_words(row);
 	case WHY_COPY:
 		return xasprintf("%s %s", row->after ? "after" : "in", copy_words(row->detail));
+	case WHY_MANAGED:
+		return xasprintf("pages moved %s", managed_words(row->detail));
 	case WHY_COMPILE:
 		return compile_words(model, row);
 	case WHY_DATA:

@@ -33,6 +33,8 @@ void why_free(struct why *why)
 
 static bool is_copy(const struct model_gpu *op)
 {
+	if (gpu_is_migration(op))
+		return op->memcpy_kind != MODEL_MEMCPY_MANAGED_BETWEEN_DEVICES;
 	return op->kind == MODEL_MEMCPY && (op->memcpy_kind == WHY_HTOD || op->memcpy_kind == WHY_DTOH);
 }
 
@@ -60,18 +62,26 @@ static uint32_t place_of_copy(const struct why *why, const struct gpu_event *eve
 	return event->attributed ? caller_place(why->model, event->attributed->stack, event->caller) : event->caller;
 }
 
+static struct tally_key key_of_copy(const struct why *why, const struct gpu_event *event)
+{
+	uint32_t place = place_of_copy(why, event);
+
+	if (gpu_is_migration(event->op))
+		return why_key(place, WHY_MANAGED, event->op->memcpy_kind, NONE);
+	return why_key(place, WHY_COPY, why_copy_detail(event->op), NONE);
+}
+
 static void note_copy(struct why *why, const struct gpu_event *event)
 {
 	const struct model_gpu *op = event->op;
-	uint32_t place = place_of_copy(why, event);
-	struct tally_entry *sum = tally_at(&why->copies, why_key(place, WHY_COPY, why_copy_detail(op), NONE));
+	struct tally_entry *sum = tally_at(&why->copies, key_of_copy(why, event));
 
 	sum->ns += gpu_ns(op);
 	sum->count++;
 	sum->more += op->bytes;
 	if (op->memcpy_kind != WHY_DTOH)
 		return;
-	sum = tally_at(&why->reads, (struct tally_key){{place}});
+	sum = tally_at(&why->reads, (struct tally_key){{place_of_copy(why, event)}});
 	sum->count++;
 	sum->more += op->bytes;
 }
@@ -80,6 +90,8 @@ static void follow_copies(struct why *why, struct why_device *device, const stru
 			  uint64_t end)
 {
 	settle_copy(why, device, start);
+	if (is_copy(event->op) || gpu_is_migration(event->op))
+		note_copy(why, event);
 	if (!is_copy(event->op)) {
 		if (end > device->work_until_ns)
 			device->work_until_ns = end;
@@ -87,7 +99,6 @@ static void follow_copies(struct why *why, struct why_device *device, const stru
 			device->copy_ns = device->work_until_ns;
 		return;
 	}
-	note_copy(why, event);
 	if (start < device->work_until_ns)
 		start = device->work_until_ns;
 	if (device->copy_end_ns > device->copy_ns) { /* two copies at once: the first one gets the time they share */
@@ -98,7 +109,7 @@ static void follow_copies(struct why *why, struct why_device *device, const stru
 		device->copy_end_ns = end;
 		device->copy_block = idle_block_of(why->idle, event);
 		device->copy_process = event->op->process;
-		device->copy_key = why_key(place_of_copy(why, event), WHY_COPY, why_copy_detail(event->op), NONE);
+		device->copy_key = key_of_copy(why, event);
 	}
 }
 

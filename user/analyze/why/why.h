@@ -28,7 +28,8 @@ struct why_line {
 	uint64_t calls, calls_ns;   /* SYNC, ALLOC, CALL, COPY: all such calls of the line, and the time in them */
 	uint64_t failed;	    /* ALLOC: calls for which there was no memory */
 	uint64_t reads, read_bytes; /* SYNC: copies from the GPU by the line */
-	uint64_t copies, copy_bytes, copy_ns, pageable; /* COPY: operations of the line; those with pageable memory */
+	uint64_t copies, copy_bytes, copy_ns,
+		pageable; /* COPY, MANAGED: operations of the line; those with pageable memory */
 };
 
 struct why_loss {
@@ -59,7 +60,7 @@ struct why {
 	ARRAY(struct why_device) devices;
 	struct tally charges; /* place, cause and process (why_charge_key), detail, extra: time in no gap */
 	struct tally reads;   /* place: copies from the device; more: bytes */
-	struct tally copies;  /* place, detail of WHY_COPY: copies in both directions; more: bytes */
+	struct tally copies;  /* why_key of WHY_COPY or WHY_MANAGED: copies; more: bytes */
 	struct idle_sum sums[WHY_CAUSES];
 	struct why_open_collectives *open_collectives; /* NULL: no collective so far */
 	uint64_t blocked_ns;			       /* time in which others kept GPUs waiting */

@@ -145,13 +145,13 @@ static struct why_line line_row(struct evidence *evidence, const struct tally_en
 
 		row.reads = reads.count;
 		row.read_bytes = reads.more;
-	} else if (part[1] == WHY_COPY) {
+	} else if (part[1] == WHY_COPY || part[1] == WHY_MANAGED) {
 		struct tally_entry copies = sum_of(&evidence->copies, key);
 
 		row.copies = copies.count;
 		row.copy_bytes = copies.more;
 		row.copy_ns = copies.ns;
-		row.pageable =
+		row.pageable = /* of MANAGED none */
 			(part[2] >> 8 & 0xff) == WHY_PAGEABLE || part[2] >> 16 == WHY_PAGEABLE ? copies.count : 0;
 	}
 	return row;

@@ -114,6 +114,22 @@ static const char *copy_advice(const struct why_line *line)
 			: "Copy the next batch on a stream of its own while the GPU computes this one.";
 }
 
+static const char *managed_advice(const struct why_line *line)
+{
+	switch (line->detail) {
+	case MODEL_MEMCPY_MANAGED_TO_HOST:
+		return "Move the pages before the CPU reads them (cudaMemPrefetchAsync to cudaCpuDeviceId), or let it "
+		       "read them where they lie (cudaMemAdvise with cudaMemAdviseSetAccessedBy).";
+	case MODEL_MEMCPY_MANAGED_TO_DEVICE:
+		return "Move the pages before the GPU needs them (cudaMemPrefetchAsync to the GPU), and keep there "
+		       "what the "
+		       "CPU does not read (cudaMemAdvise with cudaMemAdviseSetPreferredLocation).";
+	default:
+		return "Keep a copy on each GPU of what none writes (cudaMemAdvise with cudaMemAdviseSetReadMostly), "
+		       "or move the pages before they are needed (cudaMemPrefetchAsync).";
+	}
+}
+
 static const char *call_advice(uint16_t api)
 {
 	if (api_class(api) == GPT_CLASS_LAUNCH || api_class(api) == GPT_CLASS_GRAPH)
@@ -190,6 +206,8 @@ static const char *advice(const struct analyses *all, const struct why_loss *los
 		return compile_advice(all, line);
 	case WHY_COPY:
 		return copy_advice(line);
+	case WHY_MANAGED:
+		return managed_advice(line);
 	default:
 		return by_cause[loss->cause];
 	}

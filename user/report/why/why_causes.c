@@ -31,6 +31,7 @@ static const struct {
 	[WHY_GC] = {"gc", "the GPU waits while Python collects garbage", "garbage collection"},
 	[WHY_COMPILE] = {"compile", "the GPU waits while code is compiled or loaded", "compiling"},
 	[WHY_COPY] = {"copy", "copies between host and GPU hold the GPU up", "copies"},
+	[WHY_MANAGED] = {"managed", "managed memory moves between CPU and GPU, and the GPU waits", "managed memory"},
 	[WHY_PROCESS] = {"process", "work waits while another process uses the GPU", "another process"},
 	[WHY_RANK] = {"rank", "ranks wait in collectives for the one that comes last", "a late rank"},
 	[WHY_PEER] = {"peer", "the GPU waits for other processes in a collective on the CPU", "a collective"},

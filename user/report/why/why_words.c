@@ -301,6 +301,24 @@ static char *copy_evidence(const struct why_loss *loss)
 	return xjoin(text, "", xasprintf(". For %s no kernel ran.", number_time(line->ns).text));
 }
 
+static char *managed_evidence(const struct why_loss *loss)
+{
+	const struct why_line *line = &loss->lines[0];
+	const char *why = line->detail == MODEL_MEMCPY_MANAGED_TO_HOST ? "The CPU reads pages that lie on the GPU"
+			  : line->detail == MODEL_MEMCPY_MANAGED_TO_DEVICE
+				  ? "The GPU needs pages that lie on the CPU"
+				  : "A GPU needs pages that lie on another one";
+	char *text = xstrdup(why);
+
+	if (line->copies) /* else the copy after the gap is in no step */
+		text = xjoin(text, ": ",
+			     xasprintf("the driver moved some %s time%s (%s in all, %s), at page faults or prefetches",
+				       number_count(line->copies).text, plural(line->copies),
+				       number_bytes(line->copy_bytes).text, number_time(line->copy_ns).text));
+	return xjoin(text, "",
+		     xasprintf(". For %s no kernel ran, before such copies and in them.", number_time(line->ns).text));
+}
+
 static char *process_evidence(const struct analyses *all, const struct why_loss *loss)
 {
 	const struct model_process *other = &all->model->processes[loss->lines[0].detail];
@@ -384,6 +402,8 @@ char *why_evidence(const struct analyses *all, const struct why_loss *loss)
 		return gc_evidence(loss);
 	case WHY_COMPILE:
 		return compile_evidence(all, loss);
+	case WHY_MANAGED:
+		return managed_evidence(loss);
 	case WHY_PROCESS:
 		return process_evidence(all, loss);
 	case WHY_RANK:
