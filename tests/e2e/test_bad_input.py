@@ -497,13 +497,50 @@ def test_what_it_exports_and_reads_says_where_it_is_from(tmp_path):
     assert "gputrace (an .sqlite file)" in tracing.gputrace(tmp_path, "report", tmp_path / "own.sqlite").must_be(0).stdout
 
 
-def test_a_packed_file_that_is_cut_says_how_much_of_it_was_read(tmp_path):
+def a_packed_trace(launches):
     trace = a_trace_of_torch_profiler()
-    trace["traceEvents"] += [dict(trace["traceEvents"][0], ts=20.0 + number / 7, args={"correlation": 2 + number}) for number in range(20000)]
-    packed = gzip.compress(json.dumps(trace).encode())
-    (tmp_path / "t.json.gz").write_bytes(packed[:len(packed) // 2])
-    said = " ".join(tracing.gputrace(tmp_path, "report", tmp_path / "t.json.gz").stdout.split())
-    assert re.search(r"the packed file is damaged or cut: \d+ events were read", said)
+    trace["traceEvents"] += [dict(trace["traceEvents"][0], ts=20.0 + number / 7, args={"correlation": 2 + number})
+                             for number in range(launches - 1)]
+    return gzip.compress(json.dumps(trace).encode())
+
+
+def flipped(data, at):
+    return data[:at] + bytes([data[at] ^ 0xff]) + data[at + 1:]
+
+
+@pytest.mark.parametrize("damage,said,all_read", (
+    (lambda packed: packed[:len(packed) // 2], "the packed file is cut", False),
+    (lambda packed: packed[:-8], "the packed file is cut", True),
+    (lambda packed: flipped(packed, len(packed) // 2), "the packed file is damaged", False),
+    (lambda packed: flipped(packed, len(packed) - 6), "the packed file is damaged", True)),
+    ids=("cut", "without its checksum", "a wrong byte", "a wrong checksum"))
+def test_a_packed_file_that_is_cut_or_damaged_says_how_much_of_it_was_read(tmp_path, damage, said, all_read):
+    (tmp_path / "t.json.gz").write_bytes(damage(a_packed_trace(20000)))
+    done = tracing.gputrace(tmp_path, "report", tmp_path / "t.json.gz").must_be(tracing.INCOMPLETE)
+    found = re.search(rf"{said}: (\d+) events were read.*copy it again", " ".join(done.stdout.split()))
+    assert found and (int(found[1]) == 20001 if all_read else 5000 < int(found[1]) <= 20001), done.stdout
+    assert "t.json.gz was cut short or is damaged" in done.stderr
+    tracing.gputrace(tmp_path, "why", tmp_path / "t.json.gz").must_be(tracing.INCOMPLETE)
+
+
+@pytest.mark.parametrize("end", (b"", b"no gzip", bytes(512)), ids=("nothing", "garbage", "zeros"))
+def test_what_follows_a_packed_file_is_ignored_as_gzip_does(tmp_path, end):
+    packed = a_packed_trace(3)
+    half = gzip.compress(gzip.decompress(packed)[:100]) + gzip.compress(gzip.decompress(packed)[100:])
+    for data in (packed, half):
+        (tmp_path / "t.json.gz").write_bytes(data + end)
+        done = tracing.gputrace(tmp_path, "report", tmp_path / "t.json.gz").must_be(0)
+        assert "damaged" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("damage,said", (
+    (lambda packed: packed[:2], "is packed with gzip and cut"), (lambda packed: packed[:12], "is packed with gzip and cut"),
+    (lambda packed: flipped(packed, 3), "is packed with gzip and damaged")), ids=("magic", "header", "a wrong header"))
+def test_a_packed_file_of_which_nothing_is_left_is_said_to_be_cut_or_damaged(tmp_path, damage, said):
+    (tmp_path / "t.json.gz").write_bytes(damage(a_packed_trace(3)))
+    for command in ("report", "why"):
+        assert_one_line(tracing.gputrace(tmp_path, command, tmp_path / "t.json.gz"), FAILED, f"t.json.gz: {said}",
+                        "copy it again (`gzip -t` checks it)")
 
 
 def test_a_trace_of_jax_is_named_as_one_also_when_packed(tmp_path):

@@ -127,7 +127,8 @@ static bool ends_early(const struct delivery *delivery, const struct model *mode
 	const char *why = NULL;
 
 	if (receipt->truncated)
-		why = "was cut short: it holds what was recorded up to then";
+		why = model_is_of_other_tool(model) ? "was cut short or is damaged: what could be read of it is used"
+						    : "was cut short: it holds what was recorded up to then";
 	else if (receipt->end_reason == GPT_END_DISK)
 		why = "ends early: its disk was full";
 	else if (receipt->end_reason == GPT_END_ERROR)

@@ -14,6 +14,7 @@
 struct gunzip {
 	z_stream stream;
 	bool between; /* between gzip members: the next one may start, or the file may end */
+	int failed;   /* -errno that the next call returns */
 	unsigned char packed[PACKED_BYTES];
 };
 
@@ -69,6 +70,25 @@ static int64_t fill(struct byte_source *source)
 	return gunzip->between ? 1 : -ENODATA;
 }
 
+/* As gzip does, ignores what follows a member and is none. */
+static bool is_padding(const struct gunzip *gunzip)
+{
+	return gunzip->between && gunzip->stream.next_in[0] != 0x1f;
+}
+
+/* Decompresses what there is; returns -errno, also where part of it came out. */
+static int inflate_more(struct gunzip *gunzip)
+{
+	int result;
+
+	if (gunzip->between && inflateReset(&gunzip->stream) != Z_OK)
+		return -EBADMSG;
+	gunzip->between = false;
+	result = inflate(&gunzip->stream, Z_NO_FLUSH);
+	gunzip->between = result == Z_STREAM_END;
+	return result == Z_STREAM_END || result == Z_OK || result == Z_BUF_ERROR ? 0 : -EBADMSG;
+}
+
 static int64_t unpack(struct byte_source *source, void *to, size_t size)
 {
 	struct gunzip *gunzip = source->gunzip;
@@ -78,19 +98,13 @@ static int64_t unpack(struct byte_source *source, void *to, size_t size)
 	stream->avail_out = size < (1u << 30) ? (unsigned)size : 1u << 30;
 	size = stream->avail_out;
 	while (stream->avail_out == size) {
-		int64_t filled = fill(source);
-		int result;
+		int64_t filled = gunzip->failed ? gunzip->failed : fill(source);
 
 		if (filled)
 			return filled < 0 ? filled : 0;
-		if (gunzip->between && inflateReset(stream) != Z_OK)
-			return -EBADMSG;
-		gunzip->between = false;
-		result = inflate(stream, Z_NO_FLUSH);
-		if (result == Z_STREAM_END)
-			gunzip->between = true;
-		else if (result != Z_OK && result != Z_BUF_ERROR)
-			return -EBADMSG;
+		if (is_padding(gunzip))
+			return 0;
+		gunzip->failed = inflate_more(gunzip);
 	}
 	return (int64_t)(size - stream->avail_out);
 }
@@ -98,4 +112,14 @@ static int64_t unpack(struct byte_source *source, void *to, size_t size)
 int64_t byte_source_read(struct byte_source *source, void *to, size_t size)
 {
 	return source->gunzip ? unpack(source, to, size) : read_file(source, to, size);
+}
+
+int byte_source_check(struct byte_source *source)
+{
+	char rest[4096];
+	int64_t got = 1;
+
+	while (source->gunzip && got > 0)
+		got = byte_source_read(source, rest, sizeof(rest));
+	return got < 0 ? (int)got : 0;
 }

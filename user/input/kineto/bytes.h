@@ -20,4 +20,7 @@ void byte_source_close(struct byte_source *source);
 /* Reads up to `size` bytes; 0: the end.  -errno of reading; -EBADMSG: damaged gzip; -ENODATA: truncated gzip. */
 int64_t byte_source_read(struct byte_source *source, void *to, size_t size);
 
+/* Reads a compressed file to its end, for its checksums; returns 0, or -errno as above. */
+int byte_source_check(struct byte_source *source);
+
 #endif

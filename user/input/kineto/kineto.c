@@ -237,13 +237,22 @@ static void read_document(struct reader *reader)
 		;
 }
 
-/* Notes what of the document was not read, or not usable; at: where reading ended. */
-static void note_what_lacks(const struct reader *reader, uint64_t at)
+/* Notes what of the document was not read, or not usable; at: where reading ended; damage: -errno of unpacking. */
+static void note_what_lacks(const struct reader *reader, uint64_t at, int damage)
 {
 	const struct kineto_reading *reading = &reader->reading;
 	struct foreign_file *file = reader->file;
 
-	if (reader->json.wrong)
+	if (damage == -ENODATA)
+		foreign_note(file, xasprintf("the packed file is cut: %" PRIu64 " events were read up to there; copy "
+					     "it again, or write it again",
+					     reader->events));
+	else if (damage)
+		foreign_note(file,
+			     xasprintf("the packed file is damaged: %" PRIu64 " events were read, and any of them "
+				       "may be wrong; copy it again (`gzip -t` checks it)",
+				       reader->events));
+	else if (reader->json.wrong)
 		foreign_note(
 			file,
 			xasprintf("the file is no JSON from byte %" PRIu64 " on: what is after it was not read", at));
@@ -251,9 +260,6 @@ static void note_what_lacks(const struct reader *reader, uint64_t at)
 		foreign_note(file,
 			     xasprintf("a value of more than %u MB at byte %" PRIu64 ": what is after it was not read",
 				       JSON_VALUE_MAX >> 20, at));
-	else if (reader->json.error)
-		foreign_note(file, xasprintf("the packed file is damaged or cut: %" PRIu64 " events were read",
-					     reader->events));
 	if (reading->lost_functions)
 		foreign_note(file, xasprintf("Python functions on threads that torch.profiler gave no number, as they "
 					     "ran no op: left out (%" PRIu64 ")",
@@ -291,11 +297,25 @@ static char *what_it_is(const struct kineto_reading *reading, uint64_t events)
 	return text;
 }
 
+static char *why_no_events(const struct json *json, int damage)
+{
+	if (damage)
+		return xasprintf("is packed with gzip and %s: no event of it can be read; copy it again (`gzip -t` "
+				 "checks it)",
+				 damage == -ENODATA ? "cut" : "damaged");
+	return json->stopped || json->error ? xstrdup("is neither a log of gputrace nor a trace in a form that it "
+						      "reads (docs/formats.md, \"Files that are read\")")
+					    : xstrdup("is JSON, but no trace of torch.profiler: it has no "
+						      "\"traceEvents\"");
+}
+
 static int feed_end(struct reader *reader, char **why)
 {
 	struct foreign_file *file = reader->file;
-	const struct json *json = &reader->json;
+	struct json *json = &reader->json;
 	uint64_t at = json->before + (uint64_t)(json->at - json->buffer);
+	/* damage may come out as wrong JSON before the checksum shows it */
+	int damage = byte_source_check(&json->source);
 
 	if (file->rows.error)
 		return file->rows.error;
@@ -306,18 +326,15 @@ static int feed_end(struct reader *reader, char **why)
 		return -EPROTO;
 	}
 	if (!reader->has_events) {
-		*why = json->stopped || json->error
-			       ? xstrdup("is neither a log of gputrace nor a trace in a form that it reads "
-					 "(docs/formats.md, \"Files that are read\")")
-			       : xstrdup("is JSON, but no trace of torch.profiler: it has no \"traceEvents\"");
+		*why = why_no_events(json, damage);
 		return -EPROTO;
 	}
-	file->truncated = json->stopped || json->error;
+	file->truncated = json->stopped || json->error || damage;
 	if ((reader->events || reader->is_list) && !file->truncated && !reader->reading.read && !file->prefers_stacks) {
 		*why = what_it_is(&reader->reading, reader->events);
 		return -EPROTO;
 	}
-	note_what_lacks(reader, at);
+	note_what_lacks(reader, at, damage);
 	return 0;
 }
 
