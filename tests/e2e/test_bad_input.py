@@ -11,7 +11,9 @@ import pickle
 import platform
 import re
 import resource
+import shutil
 import signal
+import sqlite3
 import subprocess
 import time
 
@@ -541,6 +543,50 @@ def test_a_packed_file_of_which_nothing_is_left_is_said_to_be_cut_or_damaged(tmp
     for command in ("report", "why"):
         assert_one_line(tracing.gputrace(tmp_path, command, tmp_path / "t.json.gz"), FAILED, f"t.json.gz: {said}",
                         "copy it again (`gzip -t` checks it)")
+
+
+@contextlib.contextmanager
+def a_database(path, mode):
+    """A program that has changed its database, and ended before the change was in it."""
+    tracing.gputrace(path.parent, "export", path.parent / "t.json", "-o", path).must_be(0)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as base:
+        base.execute(f"PRAGMA journal_mode={mode}")
+        base.execute("PRAGMA cache_size=1")
+        base.execute("BEGIN")
+        base.execute("CREATE TABLE more(a)")
+        base.executemany("INSERT INTO more VALUES(?)", [(b"x" * 1000,)] * 1000)
+        if mode == "wal":
+            base.execute("COMMIT")
+        yield base
+
+
+@pytest.mark.parametrize("mode,end,said,cure", (
+    ("wal", "-wal", "has changes that are only in its write-ahead log", "PRAGMA wal_checkpoint(TRUNCATE)"),
+    ("delete", "-journal", "was left in the middle of a change", "PRAGMA user_version")), ids=("wal", "journal"))
+def test_a_database_with_changes_beside_it_is_not_read_without_them(tmp_path, mode, end, said, cure):
+    (tmp_path / "t.json").write_text(json.dumps(a_trace_of_torch_profiler()))
+    left, beside = tmp_path / "left.sqlite", tmp_path / f"left.sqlite{end}"
+    with a_database(tmp_path / "x.sqlite", mode):
+        shutil.copy(tmp_path / "x.sqlite", left)
+        shutil.copy(tmp_path / f"x.sqlite{end}", beside)
+    (tmp_path / "link.sqlite").symlink_to(left)
+    for command, name in (("report", left), ("why", left), ("diff", left), ("report", tmp_path / "link.sqlite")):
+        more = [left] if command == "diff" else []
+        assert_one_line(tracing.gputrace(tmp_path, command, name, *more), FAILED, f"{name.name}: {said}", cure)
+    with contextlib.closing(sqlite3.connect(left)) as base:
+        base.execute(cure).fetchall()
+    tracing.gputrace(tmp_path, "report", left).must_be(0)
+    for harmless in (b"", b"\0" * 4096, b"\x37\x7f\x06\x82" + bytes(28)):
+        beside.write_bytes(harmless)
+        tracing.gputrace(tmp_path, "report", left).must_be(0)
+
+
+def test_a_journal_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "t.json").write_text(json.dumps(a_trace_of_torch_profiler()))
+    tracing.gputrace(tmp_path, "export", tmp_path / "t.json", "-o", tmp_path / "x.sqlite").must_be(0)
+    (tmp_path / "x.sqlite-wal").symlink_to("any")
+    assert_one_line(tracing.gputrace(tmp_path, "report", tmp_path / "x.sqlite"), FAILED,
+                    "x.sqlite-wal beside it, which may have changes and cannot be read", "read both as the user who may")
 
 
 def test_a_trace_of_jax_is_named_as_one_also_when_packed(tmp_path):

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/array.h"
+#include "input/database/database.h"
 #include "input/kineto/bytes.h"
 
 #define BEGIN_BYTES 512
@@ -174,6 +175,8 @@ char *foreign_refusal(int fd, const char *name)
 		if (size - at >= beginnings[i].size &&
 		    !strncasecmp(begin + at, beginnings[i].begin, beginnings[i].size))
 			return xstrdup(beginnings[i].sentence);
+	if (!packed && name && database_is(fd))
+		return database_journal(name);
 	/* logs and supported files start with a mark of their own */
 	if (!memcmp(begin, "GPT", 3) || !memcmp(begin, "SQLite", 6))
 		return packed ? xstrdup("is packed with gzip: unpack it with `gzip -d`") : NULL;

@@ -37,6 +37,12 @@ struct database_rows {
 /* Whether the file starts like a database. */
 bool database_is(int fd);
 
+/*
+ * Says that SQLite would read more than the file itself: a journal of that name lies beside it, with changes of which
+ * the file has not all.  NULL: it has.  The caller frees the text.
+ */
+char *database_journal(const char *name);
+
 /* False: it cannot be read at all.  The caller closes it in any case. */
 bool database_open(struct database *base, int fd);
 void database_close(struct database *base);
