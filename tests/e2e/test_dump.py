@@ -523,6 +523,18 @@ def test_for_people_alike_threads_are_one_block_and_the_guilty_thread_is_named()
     assert re.search(rf"^  1 thread waits for thread {holder} \S+ of process {pid}, which sleeps, .*hangs.py:\d+\)$", text, re.M), text
 
 
+def test_of_ten_thousand_threads_each_one_and_the_holder_of_a_lock_are_seen():
+    count = 5000
+    with running("crowd_at_lock", count) as program:
+        found = dump_still(program.pid)
+    (process,) = found["processes"]
+    lines = [inner_line(thread) for thread in process["threads"]]
+    assert not process["threads_left_out"] and len(lines) == 2 * count + 2
+    assert (lines.count(LINES["crowd_at_lock", "idle"]), lines.count(LINES["crowd_at_lock", "waiter"])) == (count, count)
+    (root,) = found["roots"]
+    assert (root["thread"]["tid"], root["waiting"]) == (program.roles["holder"][1], count)
+
+
 def block_of(text, tid):
     """The block of the text output about a thread."""
     return re.search(rf"^  thread {tid} .*?(?=\n\n|\Z)", text, re.M | re.S)[0]

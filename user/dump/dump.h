@@ -12,11 +12,11 @@
 #include <string.h>
 #include <sys/types.h>
 
-#define DUMP_FRAMES_MAX 128   /* kept of a stack ... */
-#define DUMP_FRAMES_OUTER 16  /* ... the outermost among them */
-#define DUMP_THREADS_MAX 8192 /* per process */
-#define DUMP_LOCALS_MAX 64    /* per frame */
-#define DUMP_POLLED_MAX 16    /* files for which a thread waits at once */
+#define DUMP_FRAMES_MAX 128    /* kept of a stack ... */
+#define DUMP_FRAMES_OUTER 16   /* ... the outermost among them */
+#define DUMP_THREADS_MAX 16384 /* per process */
+#define DUMP_LOCALS_MAX 64     /* per frame */
+#define DUMP_POLLED_MAX 16     /* files for which a thread waits at once */
 
 struct dump_local {
 	const char *name, *value;

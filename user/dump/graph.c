@@ -3,13 +3,29 @@
 
 #include <string.h>
 
-/* tid 0: the whole process is waited for, and its first thread stands for it. */
-static size_t find_node(const struct graph *graph, pid_t pid, pid_t tid)
+#include "base/lookup.h"
+
+static uint64_t key_of(pid_t pid, pid_t tid)
 {
-	for (size_t i = 0; i < graph->nodes.count && pid; i++)
-		if (graph->nodes.items[i].process->pid == pid && graph->nodes.items[i].thread->tid == (tid ? tid : pid))
-			return i;
-	return NO_NODE;
+	return (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
+}
+
+/* tid 0: the whole process is waited for, and its first thread stands for it. */
+static size_t find_node(const struct lookup *places, pid_t pid, pid_t tid)
+{
+	const uint32_t *place = pid ? lookup_get(places, 1, key_of(pid, tid ? tid : pid)) : NULL;
+
+	return place ? *place : NO_NODE;
+}
+
+static void add_nodes(struct graph *graph, struct dump_process *process, struct lookup *places)
+{
+	for (unsigned i = 0; i < process->thread_count; i++) {
+		struct dump_thread *thread = &process->threads[i];
+
+		lookup_put(places, 1, key_of(process->pid, thread->tid), (uint32_t)graph->nodes.count);
+		array_push(&graph->nodes, ((struct graph_node){.process = process, .thread = thread, .next = NO_NODE}));
+	}
 }
 
 /* Each node waits for at most one: a walk that comes back to one of its nodes has found a cycle. */
@@ -49,21 +65,20 @@ static void count_waiting(struct graph *graph)
 
 void graph_make(struct graph *graph, const look_list *looks)
 {
+	struct lookup places;
 	size_t *seen_by;
 
 	memset(graph, 0, sizeof(*graph));
+	lookup_init(&places, hash_seed());
 	for (size_t i = 0; i < looks->count; i++)
-		for (unsigned k = 0; k < looks->items[i].process->thread_count; k++)
-			array_push(&graph->nodes, ((struct graph_node){.process = looks->items[i].process,
-								       .thread = &looks->items[i].process->threads[k],
-								       .next = NO_NODE}));
+		add_nodes(graph, looks->items[i].process, &places);
 	seen_by = xmalloc((graph->nodes.count + 1) * sizeof(*seen_by));
 	for (size_t i = 0; i < graph->nodes.count; i++) {
 		const struct dump_thread *thread = graph->nodes.items[i].thread;
 
 		seen_by[i] = NO_NODE;
 		if (!thread->moves) /* a thread that makes progress waits for none for long */
-			graph->nodes.items[i].next = find_node(graph, thread->wait.owner_pid, thread->wait.owner_tid);
+			graph->nodes.items[i].next = find_node(&places, thread->wait.owner_pid, thread->wait.owner_tid);
 		if (graph->nodes.items[i].next != NO_NODE && !thread->wait.owner_tid &&
 		    graph->nodes.items[graph->nodes.items[i].next].process->moves)
 			graph->nodes.items[i].next = NO_NODE; /* any of its threads may be meant */
@@ -72,6 +87,7 @@ void graph_make(struct graph *graph, const look_list *looks)
 		find_cycle(graph, i, seen_by);
 	count_waiting(graph);
 	free(seen_by);
+	lookup_free(&places);
 }
 
 void graph_free(struct graph *graph)

@@ -100,6 +100,29 @@ static uint64_t values_address(const struct python_look *look, const struct raw_
 	       8ULL * memory_int(look->pid, raw->code + layout->code_local_count);
 }
 
+static void add_value(struct held_values *values, uint64_t address, struct held_value value)
+{
+	uint32_t *place = lookup_put(&values->places, 1, address, UINT32_MAX);
+
+	value.next = *place;
+	*place = (uint32_t)values->list.count;
+	array_push(&values->list, value);
+}
+
+/* By the addresses that is_lock_at() accepts: thousands of threads may wait, and as many frames keep values. */
+static void add_candidate(const struct python_look *look, struct held_values *values, struct held_value value)
+{
+	uint64_t lock;
+
+	if (!value.object || value.object & 7)
+		return;
+	if (look->info.walk.layout.version >= MUTEX_SINCE)
+		add_value(values, value.object + LOCK_AT, value);
+	lock = look->info.walk.layout.version < MUTEX_ALWAYS_SINCE ? memory_word(look->pid, value.object + LOCK_AT) : 0;
+	if (lock)
+		add_value(values, lock, value);
+}
+
 static void read_values(struct python_look *look, struct held_values *values, unsigned thread, unsigned frame)
 {
 	const struct raw_frame *raw = &look->stacks[thread].frames[frame];
@@ -110,13 +133,16 @@ static void read_values(struct python_look *look, struct held_values *values, un
 	depth = depth < VALUES_MAX ? depth : VALUES_MAX;
 	if (!depth || !at || !memory_read(look->pid, at, words, depth * 8ULL))
 		return;
-	for (unsigned i = 0; i < depth; i++) {
-		struct held_value held = {thread, frame, untagged(words[i]), 0};
+	for (unsigned i = depth; i-- > 0;) {
+		struct held_value held = {.thread = thread, .frame = frame};
+		uint64_t object = untagged(words[i]);
 
-		if (!held.value)
+		if (!object)
 			continue;
-		held.self = memory_word(look->pid, held.value + METHOD_SELF_AT);
-		array_push(&values->list, held);
+		held.object = memory_word(look->pid, object + METHOD_SELF_AT);
+		add_candidate(look, values, held);
+		held.object = object;
+		add_candidate(look, values, held);
 	}
 }
 
@@ -125,8 +151,9 @@ static void read_all_values(struct python_look *look, const struct dump_process 
 	if (values->read)
 		return;
 	values->read = true;
-	for (unsigned i = 0; i < process->thread_count; i++)
-		for (unsigned k = 0; k < look->stacks[i].count; k++)
+	lookup_init(&values->places, hash_seed());
+	for (unsigned i = process->thread_count; i-- > 0;) /* backwards: `next` leads from first to last */
+		for (unsigned k = look->stacks[i].count; k-- > 0;)
 			read_values(look, values, i, k);
 }
 
@@ -194,8 +221,8 @@ static void find_owner(const struct python_look *look, const struct dump_process
 {
 	uint64_t owner = memory_word(look->pid, lock->object + RLOCK_OWNER_AT);
 
-	for (unsigned i = 0; i < process->thread_count; i++)
-		if (owner && process->threads[i].tstate && process->threads[i].pthread == owner)
+	for (unsigned i = 0; i < process->thread_count && owner && lock->owner == NO_THREAD; i++)
+		if (process->threads[i].tstate && process->threads[i].pthread == owner)
 			lock->owner = i;
 	lock->owner_gone = owner && lock->owner == NO_THREAD;
 }
@@ -204,6 +231,7 @@ void held_find(struct python_look *look, const struct dump_process *process, str
 	       uint64_t address, struct python_lock *out)
 {
 	const struct raw_stack *stack = &look->stacks[index];
+	const uint32_t *place;
 
 	*out = (struct python_lock){.owner = NO_THREAD, .owner_frame = NO_THREAD};
 	if (stack->count)
@@ -211,14 +239,13 @@ void held_find(struct python_look *look, const struct dump_process *process, str
 	if (out->object && out->reentrant)
 		find_owner(look, process, out);
 	read_all_values(look, process, values);
-	for (size_t i = 0; i < values->list.count; i++) {
+	place = lookup_get(&values->places, 1, address);
+	for (uint32_t i = place ? *place : UINT32_MAX; i != UINT32_MAX; i = values->list.items[i].next) {
 		const struct held_value *held = &values->list.items[i];
 
-		uint64_t object = is_lock_at(look, held->value, address) ? held->value : held->self;
-
-		if (!is_lock_at(look, object, address))
+		if (!is_lock_at(look, held->object, address))
 			continue;
-		out->object = object;
+		out->object = held->object;
 		if (out->owner != NO_THREAD && out->owner != held->thread)
 			continue; /* an RLock names its owner itself */
 		out->owner = held->thread;

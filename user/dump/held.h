@@ -10,15 +10,17 @@
 
 #define NO_THREAD UINT32_MAX
 
-/* A value that a frame certainly keeps. */
+/* A value that a frame certainly keeps, which may be a lock or a bound method of one. */
 struct held_value {
 	unsigned thread, frame; /* indices */
-	uint64_t value, self;	/* self: if the value is a bound method */
+	uint64_t object;
+	uint32_t next; /* index of the next one whose address is the same; UINT32_MAX: none */
 };
 
 struct held_values {
 	ARRAY(struct held_value) list;
-	bool read; /* done once, for the first thread that waits for a lock */
+	struct lookup places; /* index of the first value, by the address at which a thread would wait for it */
+	bool read;	      /* done once, for the first thread that waits for a lock */
 };
 
 struct python_lock {

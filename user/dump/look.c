@@ -112,6 +112,20 @@ static void keep_before(const struct looker *looker, struct before_list *before)
 	}
 }
 
+/* Both looks have the threads in the same order, but for those that began or ended: the search goes on from `from`. */
+static const struct before *find_before(const struct before_list *before, pid_t tid, size_t *from)
+{
+	for (size_t i = 0; i < before->list.count; i++) {
+		size_t at = (*from + i) % before->list.count;
+
+		if (before->list.items[at].tid == tid) {
+			*from = at + 1;
+			return &before->list.items[at];
+		}
+	}
+	return NULL;
+}
+
 /* Sets from two looks how long a thread has been in the same place. */
 static void set_durations(struct dump_thread *thread, const struct before *old, uint64_t distance_ns)
 {
@@ -130,16 +144,14 @@ static void set_durations(struct dump_thread *thread, const struct before *old, 
 static void compare(const struct looker *looker, const struct before_list *before)
 {
 	struct dump_process *process = looker->process;
+	size_t from = 0;
 
 	process->moves = false;
 	for (unsigned i = 0; i < process->thread_count; i++) {
 		struct dump_thread *thread = &process->threads[i];
-		const struct before *old = NULL;
+		const struct before *old = find_before(before, thread->tid, &from);
 		bool gil = waits_for_gil(looker, thread);
 
-		for (size_t k = 0; k < before->list.count && !old; k++)
-			if (before->list.items[k].tid == thread->tid)
-				old = &before->list.items[k];
 		if (!old) {
 			thread->moves = process->moves = true;
 			continue;

@@ -57,6 +57,21 @@ static bool is_cuda(const struct mapping *mapping)
 	       (kind == LIBRARY_CUDA || kind == LIBRARY_CUDART || kind == LIBRARY_NCCL);
 }
 
+static void search_cuda(struct native *native)
+{
+	native->cuda_searched = true;
+	for (size_t i = 0; i < native->mappings->list.count; i++) {
+		const struct mapping *mapping = &native->mappings->list.items[i];
+
+		if (!is_cuda(mapping))
+			continue;
+		if (!native->cuda_end || mapping->start < native->cuda_start)
+			native->cuda_start = mapping->start;
+		if (mapping->end > native->cuda_end)
+			native->cuda_end = mapping->end;
+	}
+}
+
 /* Whether a call instruction ends at the address: e8 with four bytes, or ff /2 with up to five. */
 static bool follows_call(const struct native *native, uint64_t address)
 {
@@ -75,19 +90,25 @@ static bool follows_call(const struct native *native, uint64_t address)
 const char *native_cuda_call(struct native *native, uint64_t sp, const char **library)
 {
 	uint64_t words[STACK_WORDS];
-	const struct mapping *stack = mappings_at(native->mappings, sp);
-	size_t count = stack ? (stack->end - sp) / 8 : 0;
-	bool any = false;
+	const struct mapping *stack;
+	size_t count;
 
-	for (size_t i = 0; i < native->mappings->list.count && !any; i++)
-		any = is_cuda(&native->mappings->list.items[i]);
+	if (!native->cuda_searched)
+		search_cuda(native);
+	if (native->cuda_start == native->cuda_end)
+		return NULL;
+	stack = mappings_at(native->mappings, sp);
+	count = stack ? (stack->end - sp) / 8 : 0;
 	count = count < STACK_WORDS ? count : STACK_WORDS;
-	if (!any || !count || !memory_read(native->pid, sp, words, count * 8))
+	if (!count || !memory_read(native->pid, sp, words, count * 8))
 		return NULL;
 	for (size_t i = 0; i < count; i++) {
-		const struct mapping *mapping = mappings_at(native->mappings, words[i]);
+		const struct mapping *mapping;
 		struct image_symbol symbol;
 
+		if (words[i] < native->cuda_start || words[i] >= native->cuda_end)
+			continue;
+		mapping = mappings_at(native->mappings, words[i]);
 		if (!is_cuda(mapping) || !follows_call(native, words[i]) || !find(native, mapping, words[i], &symbol))
 			continue;
 		if (!symbol.dynamic || (strncmp(symbol.name, "cu", 2) != 0 && strncmp(symbol.name, "nccl", 4) != 0))

@@ -20,6 +20,8 @@ struct native {
 	const struct mappings *mappings;
 	struct arena *arena;
 	ARRAY(struct native_image) images;
+	bool cuda_searched;
+	uint64_t cuda_start, cuda_end; /* all code of CUDA and NCCL lies between, equal: there is none */
 };
 
 /* The function's name, or NULL; *library: the file's name, NULL: no file is mapped there. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Walks thread states and frames as bpf/python_frames.bpf.h does, but from outside: one read per frame, which keeps
- * each frame's address for the search for locks.  All data may change during the read, or lie.
+ * Walks thread states and frames as bpf/python_frames.bpf.h does, but from outside, which keeps each frame's address
+ * for the search for locks.  All data may change during the read, or lie.
  */
 #include "dump/python.h"
 
@@ -13,6 +13,7 @@
 #define STATES_MORE 64 /* thread states beyond twice the number of threads: the list has no end */
 #define INTERPRETERS_MAX 64
 #define READ_TWICE_MOST 3    /* tries: a stack that differs each time belongs to a thread that runs */
+#define PAGE_BYTES 4096	     /* of x86-64, all of which can be read if a part can */
 #define PTHREAD_TID 720	     /* struct pthread.tid, glibc 2.3 to 2.42 on x86-64 (nptl/descr.h) */
 #define PTHREAD_TID_MAX 2304 /* end of the search for it */
 
@@ -26,6 +27,7 @@ int python_look_begin(struct python_look *look, pid_t pid, const struct mappings
 	look->arena = arena;
 	look->text_left = arena->bytes / 4;
 	lookup_init(&look->code_places, hash_seed());
+	lookup_init(&look->by_tid, hash_seed());
 	error = python_find(pid, mappings, &look->info, why, why_size);
 	for (size_t i = 0; i < mappings->list.count && error; i++) { /* an interpreter in another file */
 		const struct mapping *mapping = &mappings->list.items[i];
@@ -72,41 +74,76 @@ static uint64_t first_frame(const struct python_look *look, const uint8_t *bytes
 							  : word;
 }
 
-bool python_frame_read(const struct python_look *look, uint64_t address, uint8_t *copy, struct raw_frame *out)
+static size_t frame_bytes(const struct gpt_pylayout *layout)
 {
-	const struct gpt_pylayout *layout = &look->info.walk.layout;
-	bool objects = layout->walk == GPT_PY_WALK_OBJECTS;
-	size_t bytes = objects ? layout->frame_instr + 4u : layout->frame_localsplus;
+	return layout->walk == GPT_PY_WALK_OBJECTS ? layout->frame_instr + 4u : layout->frame_localsplus;
+}
 
-	if (bytes > GPT_PY_FRAME_BYTES_MAX || !memory_read(look->pid, address, copy, bytes))
-		return false;
+static void take_frame(const struct gpt_pylayout *layout, uint64_t address, const uint8_t *copy, struct raw_frame *out)
+{
 	*out = (struct raw_frame){.frame = address};
 	out->code = word_at(copy, layout->frame_code) & ~7ULL; /* tags of a _PyStackRef, 3.14 and later */
-	if (objects) {
+	if (layout->walk == GPT_PY_WALK_OBJECTS) {
 		memcpy(&out->lasti, copy + layout->frame_instr, 4);
 		out->lasti = out->lasti > 0 ? out->lasti * layout->lasti_scale : out->lasti;
 	} else {
 		out->lasti = (int32_t)(word_at(copy, layout->frame_instr) - out->code) - layout->code_instructions;
 	}
+}
+
+bool python_frame_read(const struct python_look *look, uint64_t address, uint8_t *copy, struct raw_frame *out)
+{
+	const struct gpt_pylayout *layout = &look->info.walk.layout;
+	size_t bytes = frame_bytes(layout);
+
+	if (bytes > GPT_PY_FRAME_BYTES_MAX || !memory_read(look->pid, address, copy, bytes))
+		return false;
+	take_frame(layout, address, copy, out);
+	return true;
+}
+
+/* The part of a page that was read last: most frames of a stack lie close to each other. */
+struct page {
+	uint64_t address; /* 0: none */
+	uint8_t bytes[PAGE_BYTES];
+};
+
+static bool page_read(pid_t pid, struct page *page, uint64_t address, uint8_t *copy, size_t bytes)
+{
+	uint64_t start = address & ~(uint64_t)(PAGE_BYTES - 1);
+
+	if (address - start + bytes > PAGE_BYTES) /* it crosses a boundary */
+		return memory_read(pid, address, copy, bytes);
+	if (start != page->address) {
+		page->address = 0;
+		if (!start || !memory_read(pid, start, page->bytes, PAGE_BYTES))
+			return false;
+		page->address = start;
+	}
+	memcpy(copy, page->bytes + (address - start), bytes);
 	return true;
 }
 
 static void walk(const struct python_look *look, uint64_t frame, uint64_t base, struct raw_stack *stack)
 {
 	const struct gpt_pylayout *layout = &look->info.walk.layout;
+	size_t bytes = frame_bytes(layout);
 	uint8_t copy[GPT_PY_FRAME_BYTES_MAX];
 	unsigned steps = 0;
+	struct page page;
 
 	stack->count = stack->depth = 0;
 	stack->hash = 0;
 	stack->unreadable = false;
+	page.address = 0;
 	while (frame && frame != base && !stack->unreadable) {
 		struct raw_frame raw;
 
-		if (++steps > STEPS_MAX || !python_frame_read(look, frame, copy, &raw)) {
+		if (++steps > STEPS_MAX || bytes > sizeof(copy) || !page_read(look->pid, &page, frame, copy, bytes)) {
 			stack->unreadable = true;
 			return;
 		}
+		take_frame(layout, frame, copy, &raw);
 		frame = word_at(copy, layout->frame_back);
 		if (layout->owner_skip && copy[layout->frame_owner] >= layout->owner_skip)
 			continue;
@@ -167,20 +204,26 @@ static void read_states(const struct python_look *look, unsigned threads, state_
 	}
 }
 
-static unsigned thread_of(const struct dump_process *process, uint64_t ns_tid)
+static void index_threads(struct python_look *look, const struct dump_process *process)
 {
+	lookup_empty(&look->by_tid);
 	for (unsigned i = 0; i < process->thread_count; i++)
-		if ((uint64_t)process->threads[i].ns_tid == ns_tid)
-			return i;
-	return process->thread_count;
+		lookup_put(&look->by_tid, 1, (uint64_t)process->threads[i].ns_tid, i);
+}
+
+/* The index of a thread, UINT32_MAX: it is none of this process. */
+static unsigned thread_of(const struct python_look *look, uint64_t ns_tid)
+{
+	const uint32_t *place = lookup_get(&look->by_tid, 1, ns_tid);
+
+	return place ? *place : UINT32_MAX;
 }
 
 /* Whether, for all thread states, the word at offset `at` from the pthread_t is a tid of this process. */
-static bool are_tids_at(const struct python_look *look, const struct dump_process *process, const state_list *all,
-			unsigned at)
+static bool are_tids_at(const struct python_look *look, const state_list *all, unsigned at)
 {
 	for (size_t i = 0; i < all->count; i++)
-		if (thread_of(process, memory_int(look->pid, all->items[i].pthread + at)) == process->thread_count)
+		if (thread_of(look, memory_int(look->pid, all->items[i].pthread + at)) == UINT32_MAX)
 			return false;
 	return true;
 }
@@ -189,15 +232,14 @@ static bool are_tids_at(const struct python_look *look, const struct dump_proces
  * The offset at which a struct pthread keeps its tid.  0: not found; then CPython's own native_thread_id is used, which
  * is wrong in a forked child (3.11).
  */
-static unsigned find_tid_offset(const struct python_look *look, const struct dump_process *process,
-				const state_list *all)
+static unsigned find_tid_offset(const struct python_look *look, const state_list *all)
 {
-	if (are_tids_at(look, process, all, PTHREAD_TID))
+	if (are_tids_at(look, all, PTHREAD_TID))
 		return PTHREAD_TID;
 	if (all->items[0].native)
 		return 0;
 	for (unsigned at = 4; at < PTHREAD_TID_MAX; at += 4)
-		if (are_tids_at(look, process, all, at))
+		if (are_tids_at(look, all, at))
 			return at;
 	return 0;
 }
@@ -249,18 +291,19 @@ void python_look_threads(struct python_look *look, struct dump_process *process)
 
 	free(look->stacks);
 	look->stacks = xcalloc(process->thread_count + 1, sizeof(*look->stacks));
+	index_threads(look, process);
 	read_states(look, process->thread_count, &all);
 	if (all.count) {
 		read_gil(look, all.items[all.count - 1].interpreter); /* of the first interpreter */
-		tid_at = find_tid_offset(look, process, &all);
+		tid_at = find_tid_offset(look, &all);
 	}
 	process->gil_holder = 0;
 	for (size_t i = 0; i < all.count; i++) {
 		struct state *state = &all.items[i];
 		unsigned index =
-			thread_of(process, tid_at ? memory_int(look->pid, state->pthread + tid_at) : state->native);
+			thread_of(look, tid_at ? memory_int(look->pid, state->pthread + tid_at) : state->native);
 
-		if (index == process->thread_count || (process->threads[index].tstate && !state->frame))
+		if (index == UINT32_MAX || (process->threads[index].tstate && !state->frame))
 			continue;
 		read_stack(look, &process->threads[index], &look->stacks[index], state);
 		if (process->threads[index].holds_gil)

@@ -45,7 +45,8 @@ struct python_look {
 	struct python_info info;
 	struct lookup code_places;
 	ARRAY(struct python_code) codes;
-	size_t text_left; /* bytes of the arena still free for names */
+	struct lookup by_tid; /* index of a thread, by its tid in its own pid namespace */
+	size_t text_left;     /* bytes of the arena still free for names */
 	struct python_gil gil;
 	bool locals;		  /* values of local variables are wanted, too */
 	struct raw_stack *stacks; /* one for each thread of the process, in their order */

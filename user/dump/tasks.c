@@ -302,12 +302,18 @@ static const char *task_name(struct task_reader *tasks, uint64_t object)
 	return !strcmp(type, "str") ? python_text(tasks->look, name, NAME_CHARS) : NULL;
 }
 
-static struct dump_thread *thread_of(struct dump_process *process, uint64_t pthread)
+static void index_threads(struct task_reader *tasks)
 {
-	for (unsigned i = 0; i < process->thread_count; i++)
-		if (process->threads[i].tstate && process->threads[i].pthread == pthread)
-			return &process->threads[i];
-	return NULL;
+	for (unsigned i = 0; i < tasks->process->thread_count; i++)
+		if (tasks->process->threads[i].tstate)
+			lookup_put(&tasks->threads, 1, tasks->process->threads[i].pthread, i);
+}
+
+static struct dump_thread *thread_of(const struct task_reader *tasks, uint64_t pthread)
+{
+	const uint32_t *place = lookup_get(&tasks->threads, 1, pthread);
+
+	return place ? &tasks->process->threads[*place] : NULL;
 }
 
 /* asyncio.BaseEventLoop._thread_id, which is None while the loop does not run */
@@ -320,7 +326,7 @@ static pid_t loop_tid(struct task_reader *tasks, uint64_t loop)
 	object_type_name(tasks->look, ident, type);
 	if (strcmp(type, "int") != 0 || !python_int(&tasks->reader, ident, &pthread))
 		return 0;
-	thread = thread_of(tasks->process, pthread);
+	thread = thread_of(tasks, pthread);
 	return thread ? thread->tid : 0;
 }
 
@@ -342,8 +348,7 @@ static bool visit_thread(void *context, uint64_t ident, uint64_t object)
 {
 	struct task_reader *tasks = context;
 	uint64_t pthread;
-	struct dump_thread *thread =
-		python_int(&tasks->reader, ident, &pthread) ? thread_of(tasks->process, pthread) : NULL;
+	struct dump_thread *thread = python_int(&tasks->reader, ident, &pthread) ? thread_of(tasks, pthread) : NULL;
 
 	if (thread)
 		thread->python_name =
@@ -412,6 +417,8 @@ void tasks_read(struct python_look *look, struct dump_process *process)
 	uint64_t interpreter = memory_word(look->pid, look->info.walk.runtime + layout->runtime_interpreters_head);
 
 	lookup_init(&tasks.places, hash_seed());
+	lookup_init(&tasks.threads, hash_seed());
+	index_threads(&tasks);
 	tasks.layout = find_layout(layout->version);
 	for (int i = 0; i < INTERPRETERS_MAX && interpreter; i++) {
 		python_dict_each(&tasks.reader,
@@ -423,5 +430,6 @@ void tasks_read(struct python_look *look, struct dump_process *process)
 	}
 	describe_all(&tasks);
 	lookup_free(&tasks.places);
+	lookup_free(&tasks.threads);
 	array_free(&tasks.list);
 }

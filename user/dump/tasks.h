@@ -38,9 +38,10 @@ struct task_reader {
 	uint64_t task_type, future_type; /* types of the current interpreter */
 	bool of_set; /* the visited objects are in a set, which may have tasks of other types, too */
 	ARRAY(struct raw_task) list;
-	struct lookup places; /* index in `list`, by the object's address */
-	uint64_t loop;	      /* the loop that was looked up last */
-	pid_t loop_tid;	      /* the thread that runs it */
+	struct lookup places;  /* index in `list`, by the object's address */
+	struct lookup threads; /* index of a Python thread, by its ident */
+	uint64_t loop;	       /* the loop that was looked up last */
+	pid_t loop_tid;	       /* the thread that runs it */
 };
 
 /* Fills in the process's tasks, and the Python names of its threads. */

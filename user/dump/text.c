@@ -52,16 +52,13 @@ static bool is_alike(const struct dump_thread *a, const struct dump_thread *b)
 }
 
 /* Smaller comes first. */
-static int importance(const struct graph *graph, const struct dump_thread *thread)
+static int importance(const struct graph_node *node)
 {
-	bool waited_for = false;
+	const struct dump_thread *thread = node->thread;
 
-	for (size_t i = 0; i < graph->nodes.count; i++)
-		if (graph->nodes.items[i].thread == thread)
-			waited_for = graph->nodes.items[i].waiting != 0;
 	if (thread->in_cycle)
 		return 0;
-	if (waited_for)
+	if (node->waiting)
 		return 1;
 	if (thread->frame_count)
 		return thread->wait.owner_pid ? 2 : 3;
@@ -228,8 +225,9 @@ static void print_threads(FILE *out, const struct dump_process *process, const s
 	bool *printed = xcalloc(process->thread_count + 1, sizeof(*printed));
 	int *ranks = xcalloc(process->thread_count + 1, sizeof(*ranks));
 
-	for (unsigned i = 0; i < process->thread_count; i++)
-		ranks[i] = importance(graph, &process->threads[i]);
+	for (size_t i = 0; i < graph->nodes.count; i++)
+		if (graph->nodes.items[i].process == process)
+			ranks[graph->nodes.items[i].thread - process->threads] = importance(&graph->nodes.items[i]);
 
 	for (int rank = 0; rank <= 5; rank++)
 		for (unsigned i = 0; i < process->thread_count; i++) {

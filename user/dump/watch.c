@@ -18,21 +18,28 @@ static struct watched *find(const struct watch *watch, pid_t pid)
 	return NULL;
 }
 
-static const struct watched_thread *find_thread(const struct watched *watched, pid_t tid)
+/* Each look has the threads in the same order, but for those that began or ended: the search goes on from `from`. */
+static const struct watched_thread *find_thread(const struct watched *watched, pid_t tid, size_t *from)
 {
-	for (size_t i = 0; i < watched->threads.count; i++)
-		if (watched->threads.items[i].tid == tid)
-			return &watched->threads.items[i];
+	for (size_t i = 0; i < watched->threads.count; i++) {
+		size_t at = (*from + i) % watched->threads.count;
+
+		if (watched->threads.items[at].tid == tid) {
+			*from = at + 1;
+			return &watched->threads.items[at];
+		}
+	}
 	return NULL;
 }
 
 static void compare(struct watched *watched, const struct dump_process *process, uint64_t now_ns)
 {
 	bool runs = false, stacks = process->thread_count != watched->threads.count;
+	size_t from = 0;
 
 	for (unsigned i = 0; i < process->thread_count; i++) {
 		const struct dump_thread *thread = &process->threads[i];
-		const struct watched_thread *old = find_thread(watched, thread->tid);
+		const struct watched_thread *old = find_thread(watched, thread->tid, &from);
 
 		stacks |= !old || old->stack_hash != thread->stack_hash || thread->torn;
 		runs |= old && (thread->run_ns - old->runs.run_ns) * RUNS_SHARE > now_ns - watched->seen_ns;
@@ -66,13 +73,15 @@ static struct watched_thread next_of(const struct watched_thread *old, const str
 static void keep(struct watched *watched, const struct dump_process *process, bool is_same, uint64_t now_ns)
 {
 	struct watched old = *watched;
+	size_t from = 0;
 
 	memset(&watched->threads, 0, sizeof(watched->threads));
 	watched->seen_ns = now_ns;
 	for (unsigned i = 0; i < process->thread_count; i++) {
 		const struct dump_thread *thread = &process->threads[i];
 
-		array_push(&watched->threads, next_of(is_same ? find_thread(&old, thread->tid) : NULL, thread, now_ns));
+		array_push(&watched->threads,
+			   next_of(is_same ? find_thread(&old, thread->tid, &from) : NULL, thread, now_ns));
 	}
 	array_free(&old.threads);
 }
@@ -137,9 +146,11 @@ void watch_take(struct watch *watch, const look_list *looks, uint64_t now_ns)
 
 static void say_since(const struct watched *watched, const struct dump_process *process)
 {
+	size_t from = 0;
+
 	for (unsigned i = 0; i < process->thread_count; i++) {
 		struct dump_thread *thread = &process->threads[i];
-		const struct watched_thread *known = find_thread(watched, thread->tid);
+		const struct watched_thread *known = find_thread(watched, thread->tid, &from);
 
 		/* The watch's times are ends of looks, and the latest one began before. */
 		if (known && known->not_run_ns + thread->not_run_ns < process->begun_ns)

@@ -93,10 +93,18 @@ int mappings_read(pid_t pid, struct mappings *out)
 
 const struct mapping *mappings_at(const struct mappings *mappings, uint64_t address)
 {
-	for (size_t i = 0; i < mappings->list.count; i++)
-		if (address >= mappings->list.items[i].start && address < mappings->list.items[i].end)
-			return &mappings->list.items[i];
-	return NULL;
+	size_t low = 0, high = mappings->list.count;
+
+	while (low < high) { /* to the first one that ends above the address */
+		size_t middle = low + (high - low) / 2;
+
+		if (mappings->list.items[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < mappings->list.count && address >= mappings->list.items[low].start ? &mappings->list.items[low]
+											: NULL;
 }
 
 const struct mapping *mappings_of_file(const struct mappings *mappings, dev_t device, uint64_t inode)

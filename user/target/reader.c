@@ -277,7 +277,8 @@ int reader_borrow(pid_t pid, struct reader **out)
 	*out = NULL;
 	if (is_copy()) { /* no lock: another thread may have held it at the fork */
 		reader = xcalloc(1, sizeof(*reader));
-		reader->area = xcalloc(1, sizeof(*reader->area));
+		reader->area = xmalloc(sizeof(*reader->area)); /* not cleared: much is read in a few bytes at a time */
+		memset(reader->area, 0, offsetof(struct reader_area, data));
 		reader->socket = reader->fd = reader->area->fd = -1;
 		*out = reader;
 		return 0;

@@ -708,6 +708,41 @@ def mp_barrier():
     barrier.wait()  # at waiter
 
 
+def crowd_at_lock():
+    """Threads that have nothing to do with the lock, its holder, then as many that wait for it."""
+    count, there, lock = int(sys.argv[2]), threading.Semaphore(0), threading.Lock()
+
+    def idles(event):
+        there.release()
+        event.wait()  # at idle
+
+    def keeps():
+        here("holder")
+        with lock:
+            there.release()
+            sleep()  # at holder
+
+    def waits():
+        there.release()
+        with lock:  # at waiter
+            pass
+
+    def many(function, number):
+        for _ in range(number):
+            threading.Thread(target=function, daemon=True).start()
+        for _ in range(number):
+            there.acquire()
+
+    threading.stack_size(256 << 10)
+    event = threading.Event()
+    many(lambda: idles(event), count)
+    many(keeps, 1)
+    many(waits, count)
+    here("main")
+    ready()
+    sleep()
+
+
 def crowd():
     count, all_there = int(sys.argv[2]), threading.Semaphore(0)
 
