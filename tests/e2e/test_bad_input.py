@@ -269,6 +269,15 @@ def small_disk(tmp_path, request):
     subprocess.run(["umount", "-l", folder], check=True)
 
 
+def test_a_pipe_without_room_for_its_copy_says_so(tmp_path, small_disk):
+    with subprocess.Popen(["cat", "/dev/zero"], stdout=subprocess.PIPE) as cat:
+        done = subprocess.run([machine.GPUTRACE, "report", "-"], stdin=cat.stdout, capture_output=True, text=True,
+                              env={**os.environ, "TMPDIR": str(small_disk)})
+        cat.kill()
+    assert done.returncode == 1
+    assert "standard input: cannot be copied to a temporary file: No space left on device: name a folder with room for it in TMPDIR" in done.stderr
+
+
 @pytest.mark.parametrize("small_disk", ["64k"], indirect=True)
 def test_when_the_disk_of_the_log_is_full_the_log_up_to_there_survives(cudart, tmp_path, small_disk):
     with tracing.target(tmp_path, cudart) as target:

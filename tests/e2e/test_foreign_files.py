@@ -3,9 +3,14 @@
 
 import contextlib
 import json
+import os
 import pickle
+import re
+import signal
 import sqlite3
+import subprocess
 
+import machine
 import pytest
 import tracing
 
@@ -200,6 +205,46 @@ def test_what_lacks_in_another_tools_file_is_not_blamed_on_options_of_gputrace(t
     assert "profile_memory=True" in said
     recording = {"--ops", "--memory", "--cpu", "--off-cpu", "--trace", "--forward-lines", "--agent", "doctor"}
     assert not [word for word in recording if word in said], said
+
+
+def piped(stdin, *arguments):
+    done = subprocess.run([machine.GPUTRACE, *map(str, arguments)], stdin=stdin, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_standard_input_and_pipes_are_read_like_files(tmp_path):
+    path = write(tmp_path, [work for number in range(3000) for work in launched("k", 10 + 9 * number, 5, number + 1)])
+    for command in (("report",), ("why",), ("export", "--format", "folded", "-o", "-"), ("diff", path)):
+        wanted = tracing.gputrace(tmp_path, *command, path).must_be(0).stdout
+        for name in ("-", "/dev/stdin", "/dev/fd/0"):
+            with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as cat, path.open() as file:
+                for stdin in (cat.stdout, file):
+                    code, out, err = piped(stdin, *command, name)
+                    assert (code, err) == (0, ""), (command, name)
+                    assert out == wanted or command[0] == "diff", (command, name)
+                    assert command[0] != "diff" or re.search("after: +(standard input|/dev/fd/0), 27.0 ms", out), out
+    with open("/dev/null") as nothing:
+        assert "standard input: is not a regular file" in piped(nothing, "report", "-")[2]
+    ours, theirs = os.openpty()
+    assert "standard input: is a terminal: name a file, or pipe one to gputrace" in piped(theirs, "why", "-")[2]
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_a_pipe_is_waited_for_until_a_signal(tmp_path):
+    fifo, path = tmp_path / "fifo", write(tmp_path, launched("k", 10, 5, 1))
+    os.mkfifo(fifo)
+    for ends in (False, True):
+        with subprocess.Popen([machine.GPUTRACE, "report", fifo], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as process, fifo.open("w") as writer:  # opens once gputrace has
+            if ends:
+                writer.write(path.read_text())
+                writer.close()
+            else:
+                process.send_signal(signal.SIGINT)
+            out, err = process.communicate()
+        assert (process.returncode, bool(out)) == ((0, True) if ends else (1, False)), err
+        assert ends or f"{fifo}: interrupted before it had ended" in err
 
 
 def rank_file(folder, rank, late, **more):

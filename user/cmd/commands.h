@@ -13,8 +13,14 @@ int record_command(const struct options *options);
 enum exit_code report_command(const struct options *options);
 enum exit_code export_command(const struct options *options);
 
-/* Opens a log for reading; -1: a message has said what is wrong. */
+/*
+ * Opens a log for reading; "-" is standard input, and what comes from a pipe is copied to a temporary file.  -1: a
+ * message has said what is wrong.
+ */
 int from_log_open(const char *path);
+
+/* Its name in messages. */
+const char *from_log_name(const char *path);
 
 /* `gputrace diff`: two logs compared. */
 enum exit_code diff_command(const struct options *options);

@@ -22,7 +22,7 @@
 /* Reads a log and keeps its rows. */
 static enum exit_code read_tables(const struct options *options, const char *log, struct per_step_tables *tables)
 {
-	struct delivery delivery = {.options = options, .log_name = log, .skip = SIZE_MAX};
+	struct delivery delivery = {.options = options, .log_name = from_log_name(log), .skip = SIZE_MAX};
 	struct reading reading;
 	struct analyses all;
 	enum exit_code code;
@@ -39,7 +39,7 @@ static enum exit_code read_tables(const struct options *options, const char *log
 		else
 			code = reading_failed(&reading, err);
 		if (!err && model_completeness(all.model) < MODEL_COMPLETE - model_is_foreign(all.model))
-			msg_warn("%s is %s %% complete: what is missing looks like less work", log,
+			msg_warn("%s is %s %% complete: what is missing looks like less work", delivery.log_name,
 				 number_thousandths(model_completeness(all.model)).text);
 		analyses_free(&all);
 	}
@@ -59,8 +59,8 @@ static int print(FILE *out, const struct screen *screen, void *context)
 	const struct print_request *request = context;
 
 	const struct options *given = request->options;
-	struct differences_options options = {.before = given->log,
-					      .after = given->log_after,
+	struct differences_options options = {.before = from_log_name(given->log),
+					      .after = from_log_name(given->log_after),
 					      .width = screen->width,
 					      .truncates = screen->is_terminal,
 					      .color = screen->has_color,

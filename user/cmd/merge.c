@@ -28,7 +28,7 @@ struct identity {
 /* Adds one log to the ranks. */
 static enum exit_code add_log(const struct options *options, const char *log, int fd, struct ranks *ranks)
 {
-	struct delivery delivery = {.options = options, .log_name = log, .log_fd = fd, .skip = SIZE_MAX};
+	struct delivery delivery = {.options = options, .log_name = from_log_name(log), .log_fd = fd, .skip = SIZE_MAX};
 	struct reading reading;
 	struct analyses all;
 	enum exit_code code = reading_open(&reading, &delivery);
@@ -41,7 +41,8 @@ static enum exit_code add_log(const struct options *options, const char *log, in
 		else
 			ranks_add_log(ranks, log, all.model, &all.arrivals);
 		if (!err && model_completeness(all.model) < MODEL_COMPLETE - model_is_foreign(all.model))
-			msg_warn("%s is %s %% complete", log, number_thousandths(model_completeness(all.model)).text);
+			msg_warn("%s is %s %% complete", delivery.log_name,
+				 number_thousandths(model_completeness(all.model)).text);
 		analyses_free(&all);
 	}
 	reading_close(&reading);

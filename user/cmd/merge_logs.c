@@ -44,7 +44,8 @@ static int open_reading(struct merge_log *opened, size_t log)
 {
 	const char *name = opened->ranks->logs.items[log].name;
 
-	opened->delivery = (struct delivery){.options = opened->options, .log_name = name, .skip = SIZE_MAX};
+	opened->delivery =
+		(struct delivery){.options = opened->options, .log_name = from_log_name(name), .skip = SIZE_MAX};
 	opened->delivery.log_fd = from_log_open(name);
 	if (opened->delivery.log_fd < 0)
 		return -EIO;

@@ -141,7 +141,8 @@ static enum exit_code serve(struct viewing *viewing, struct server *server, int 
 
 enum exit_code view_command(const struct options *options)
 {
-	struct viewing viewing = {.options = options, .delivery = {.options = options, .log_name = options->log}};
+	struct viewing viewing = {.options = options,
+				  .delivery = {.options = options, .log_name = from_log_name(options->log)}};
 	enum exit_code code = EXIT_FAILED;
 	struct server *server = NULL;
 	pthread_t reader;

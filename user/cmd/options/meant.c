@@ -160,7 +160,7 @@ int meant_instead_of_file(struct parse *parse, const char *first, const char *se
 	bool records = parse->options->subcommand == SUBCOMMAND_WHY;
 	struct format format;
 
-	if (!access(first, F_OK))
+	if (!strcmp(first, "-") || !access(first, F_OK)) /* "-" is standard input */
 		return 0;
 	if (is_number(first) && records)
 		return option_fail(parse, "why: there is no file '%s'; a process is named with -p: gputrace why -p %s",
