@@ -177,6 +177,25 @@ def test_work_at_the_end_of_a_file_counts_without_its_launch(tmp_path):
     assert {(r["kernel"], r["calls"]) for r in tables(tmp_path, path)["kernels"]["rows"]} == {("k", 1), ("late", 1)}
 
 
+def test_records_that_make_no_sense_are_counted_by_reason(tmp_path):
+    good = launched("k", 10, 5, 1)
+    bad = [event("cpu_op", "a", "now", 1), event("cpu_op", "b", 10, -5), event("cuda_runtime", "cudaLaunchKernel", 5, 1, pid=0),
+           {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 70, "tid": 71, "ts": 5,
+            "args": {"Addr": 1, "Device Type": 1}}]
+    path = write(tmp_path, good + bad)
+    wanted = {"bad_time": 2, "bad_owner": 1, "bad_value": 1}
+    done = tracing.gputrace(tmp_path, "report", path, "--format", "json").must_be(tracing.INCOMPLETE)
+    rows = {table["id"]: table["rows"] for table in json.loads(done.stdout)["tables"]}["losses"]
+    assert {row["cause"]: row["count"] for row in rows} == wanted
+    assert ("has 4 records that make no sense, and are left out: of 2 a time is missing or impossible; "
+            "of 1 no process or thread is named; of 1 a field is missing or impossible") in done.stderr
+    report = tracing.gputrace(tmp_path, "report", path).stdout
+    assert "2 records that make no sense: a time is missing or impossible" in report and "the log" not in report
+    tracing.gputrace(tmp_path, "export", path, "-o", tmp_path / "x.json").must_be(tracing.INCOMPLETE)
+    head = (tmp_path / "x.json").read_text()
+    assert all(f'"{name}": {count}' in head or f'"{name}":{count}' in head for name, count in wanted.items())
+
+
 def memory(ts, size, device_type, total):
     return {"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 70, "tid": 71, "ts": ts,
             "args": {"Total Reserved": 1 << 24, "Total Allocated": total, "Bytes": size, "Device Id": 0,

@@ -3,6 +3,7 @@
 #include "cmd/deliver.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,26 @@ static bool ends_early(const struct delivery *delivery, const struct model *mode
 	return why != NULL;
 }
 
+static void warn_of_bad(const struct delivery *delivery, const struct model_receipt *receipt)
+{
+	static const char *const words[] = {
+#define WORDS(enumerator, name, words) [enumerator] = words,
+		GPT_BAD_REASONS(WORDS)
+#undef WORDS
+	};
+	uint64_t bad = receipt->bad_records;
+	char *reasons = xstrdup("");
+
+	for (unsigned reason = 0; reason < BAD_REASONS; reason++)
+		if (receipt->bad_reasons[reason])
+			reasons = xjoin(reasons, "; ",
+					xasprintf("of %" PRIu64 " %s", receipt->bad_reasons[reason], words[reason]));
+	msg_warn("%s has %" PRIu64 " record%s that make%s no sense, and %s left out: %s",
+		 delivery->log_name ? delivery->log_name : "the trace", bad, bad == 1 ? "" : "s", bad == 1 ? "s" : "",
+		 bad == 1 ? "is" : "are", reasons);
+	free(reasons);
+}
+
 static enum exit_code judge(const struct delivery *delivery, struct reading *reading)
 {
 	const struct model *model = trace_last(reading->trace);
@@ -155,9 +176,7 @@ static enum exit_code judge(const struct delivery *delivery, struct reading *rea
 		return EXIT_INCOMPLETE;
 	bad = model_source(model)->receipt.bad_records;
 	if (bad) {
-		msg_warn("%s has %llu record%s that make%s no sense; %s left out",
-			 delivery->log_name ? delivery->log_name : "the trace", (unsigned long long)bad,
-			 bad == 1 ? "" : "s", bad == 1 ? "s" : "", bad == 1 ? "it was" : "they were");
+		warn_of_bad(delivery, &model_source(model)->receipt);
 		return EXIT_INCOMPLETE;
 	}
 	if (wanted && !model_source(model)->receipt.calls && !model_source(model)->receipt.gpu_ops) {

@@ -102,7 +102,7 @@ void builder_add_clock_sample(struct builder *builder, struct clock_sample sampl
 
 /* The error bound of times converted to CLOCK_MONOTONIC. */
 void builder_note_clock_error(struct builder *builder, uint64_t error_ns);
-void builder_count_bad(struct builder *builder);
+void builder_count_bad(struct builder *builder, enum bad_reason reason, uint64_t count);
 
 /* ---- processes and threads --------------------------------------------------------------------------------------- */
 

@@ -17,6 +17,20 @@ struct model_agent_losses {
 #undef MODEL_LOSS_MEMBER
 };
 
+/* Why a record makes no sense: enumerator, name for programs, words after a count. */
+#define GPT_BAD_REASONS(X)                                                                                             \
+	X(BAD_TIME, "bad_time", "a time is missing or impossible")                                                     \
+	X(BAD_OWNER, "bad_owner", "no process or thread is named")                                                     \
+	X(BAD_VALUE, "bad_value", "a field is missing or impossible")                                                  \
+	X(BAD_ROOM, "bad_room", "there are more of a kind than are kept")
+
+enum bad_reason {
+#define GPT_BAD_REASON(enumerator, ...) enumerator,
+	GPT_BAD_REASONS(GPT_BAD_REASON)
+#undef GPT_BAD_REASON
+		BAD_REASONS
+};
+
 /* Counts of events seen, lost and joined: the basis of every "Complete" line. */
 struct model_receipt {
 	uint64_t counters[GPT_COUNTER_COUNT]; /* of the BPF side */
@@ -61,9 +75,10 @@ struct model_receipt {
 	GPT_RECORD_LOSSES(GPT_LOSS_MEMBER)
 #undef GPT_LOSS_MEMBER
 	uint64_t python_unpaired; /* collections, imports and Python calls left out because their end was lost */
-	uint64_t bad_records;	  /* records in the log that did not make sense */
-	uint64_t clock_error_ns;  /* bound of the wall clock conversion */
-	uint64_t clock_steps;	  /* steps of the wall clock during the trace */
+	uint64_t bad_records;	  /* records that did not make sense */
+	uint64_t bad_reasons[BAD_REASONS];
+	uint64_t clock_error_ns; /* bound of the wall clock conversion */
+	uint64_t clock_steps;	 /* steps of the wall clock during the trace */
 	uint64_t cpu_ns, ring_bytes, ring_bytes_max;
 	enum gpt_end_reason end_reason; /* 0: the log was truncated */
 	bool truncated;			/* the log ends in the middle of a record or without GPT_END */

@@ -88,6 +88,7 @@ static struct model_receipt losses_of(const struct model *model)
 					.end_reason = whole->end_reason,
 					.truncated = whole->truncated};
 
+	memcpy(receipt.bad_reasons, whole->bad_reasons, sizeof(receipt.bad_reasons));
 	memcpy(receipt.counters, whole->counters, sizeof(receipt.counters));
 	return receipt;
 }

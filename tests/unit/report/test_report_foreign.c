@@ -124,7 +124,7 @@ static void the_name_of_a_gpu_is_whole(void **state)
 static void one_record_is_said_in_the_singular(void **state)
 {
 	assert_says(write_report, "[" CALL "," KERNEL "," EVENT("cpu_op", "a", "\"now\"", "1", "") "]",
-		    "\n  1 record in the log that makes no sense\n");
+		    "\n  1 record that makes no sense: a time is missing or impossible\n");
 }
 
 static void paths_without_their_folder_are_of_libraries_by_their_first_part(void **state)

@@ -52,8 +52,10 @@ static void add_rows(struct complete *complete, const struct model_receipt *rece
 		 receipt->launches_short},
 		{"gap_launches", "launches whose GPU records went to another profiler in the process",
 		 receipt->gap_launches},
-		{"bad_records", "records in the log that make no sense", receipt->bad_records},
-		{"gpu_ops_before", "GPU operations launched before the trace began", receipt->gpu_ops_before},
+#define BAD(enumerator, name, words) {name, "records that make no sense: " words, receipt->bad_reasons[enumerator]},
+		GPT_BAD_REASONS(BAD)
+#undef BAD
+			{"gpu_ops_before", "GPU operations launched before the trace began", receipt->gpu_ops_before},
 		{"gpu_ops_unjoined", "GPU operations whose launch was not seen",
 		 receipt->gpu_ops - receipt->gpu_ops_joined - receipt->gpu_ops_before - receipt->gpu_ops_migrated},
 		{"gpu_ops_migrated", "copies of managed memory that the driver made: no call launches them",

@@ -196,7 +196,10 @@ static void put_receipt(struct chrome *chrome, struct sink *out)
 		{"early", receipt->early},
 		{"early_max_ns", receipt->early_max_ns},
 		{"bad_records", receipt->bad_records},
-		{"python_unpaired", receipt->python_unpaired},
+#define BAD(enumerator, name, words) {name, receipt->bad_reasons[enumerator]},
+		GPT_BAD_REASONS(BAD)
+#undef BAD
+			{"python_unpaired", receipt->python_unpaired},
 		{"clock_error_ns", receipt->clock_error_ns},
 		{"clock_steps", receipt->clock_steps},
 		{"file_untimed", omitted->untimed},

@@ -59,7 +59,7 @@ void database_read_strings(struct database_reader *reader, const char *table, co
 		struct text value = database_text(&rows, 1);
 
 		if (number == DATABASE_NONE || reader->strings.count >= STRINGS_MAX) {
-			reader->file->bad++;
+			reader->file->bad[number == DATABASE_NONE ? BAD_VALUE : BAD_ROOM]++;
 			continue;
 		}
 		if (take_number(reader, number))
@@ -123,14 +123,14 @@ bool database_span(struct database_reader *reader, const struct database_rows *r
 		if (!*ended || (shift(reader, end_ns, &row->end_ns) && row->end_ns >= row->start_ns))
 			return true;
 	}
-	reader->file->bad++;
+	reader->file->bad[BAD_TIME]++;
 	return false;
 }
 
 bool database_thread(struct database_reader *reader, const struct row *row)
 {
 	if (!row->pid || !row->tid || reader->file->threads.count >= THREADS_MAX) {
-		reader->file->bad++;
+		reader->file->bad[row->pid && row->tid ? BAD_ROOM : BAD_OWNER]++;
 		return false;
 	}
 	foreign_thread(reader->file, row->pid, row->tid);

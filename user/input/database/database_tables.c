@@ -204,13 +204,13 @@ static bool read_place(struct database_reader *reader, const struct database_row
 	gpu->row = (struct row){.text = ROW_NO_TEXT, .kind = ROW_GPU};
 	/* both 0: CUPTI had no times for it */
 	if (!database_number(rows, GPU_START, 0) && !database_number(rows, GPU_END, 0)) {
-		reader->file->bad++;
+		reader->file->bad[BAD_TIME]++;
 		return false;
 	}
 	if (!database_span(reader, rows, GPU_START, GPU_END, &gpu->row, &ended))
 		return false;
 	if (!ended) {
-		reader->file->bad++;
+		reader->file->bad[BAD_TIME]++;
 		return false;
 	}
 	gpu->row.pid = process_of(reader, database_number(rows, GPU_PROCESS, 0));

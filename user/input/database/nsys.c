@@ -233,7 +233,7 @@ static void read_stacks(struct database_reader *reader)
 	rows = database_select(&reader->base, "CUDA_CALLCHAINS", columns, FRAME_COLUMNS);
 	while (database_next(&rows))
 		if (!add_frame(reader, &codes, &rows))
-			reader->file->bad++;
+			reader->file->bad[BAD_VALUE]++;
 	lookup_free(&codes);
 }
 
@@ -275,7 +275,7 @@ static void read_memory(struct database_reader *reader)
 		memory.row.pid = database_pid(database_number(&rows, MEMORY_PROCESS, 0));
 		memory.row.corr = database_small(&rows, MEMORY_CORR, 0);
 		if (bytes < 0 || !memory.row.pid) {
-			reader->file->bad++;
+			reader->file->bad[bytes < 0 ? BAD_VALUE : BAD_OWNER]++;
 			continue;
 		}
 		foreign_process(reader->file, memory.row.pid);

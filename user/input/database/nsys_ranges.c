@@ -56,7 +56,7 @@ static void read_domains(struct database_reader *reader, struct domains *domains
 		if (database_number(&rows, RANGE_TYPE, 0) != NVTX_DOMAIN || !number)
 			continue;
 		if (domains->names.count > UINT16_MAX) {
-			reader->file->bad++;
+			reader->file->bad[BAD_ROOM]++;
 			continue;
 		}
 		index = lookup_put(&domains->lookup, foreign_epoch(pid), (uint64_t)number, NONE);

@@ -149,10 +149,11 @@ static void read_marker(struct markers *markers, int64_t flags)
 	struct database_reader *reader = markers->reader;
 	struct row_range range = {.row = {.kind = ROW_RANGE}, .named = ROW_NO_TEXT};
 	int64_t id = database_number(&markers->rows, MARKER_ID, -1);
+	bool has_owner =
+		nvprof_object(&markers->rows, MARKER_OBJECT_KIND, MARKER_OBJECT, &range.row.pid, &range.row.tid);
 
-	if (!nvprof_object(&markers->rows, MARKER_OBJECT_KIND, MARKER_OBJECT, &range.row.pid, &range.row.tid) ||
-	    id < 0 || !database_moment(reader, &markers->rows, MARKER_TIME, &range.row)) {
-		reader->file->bad++;
+	if (!has_owner || id < 0 || !database_moment(reader, &markers->rows, MARKER_TIME, &range.row)) {
+		reader->file->bad[!has_owner ? BAD_OWNER : id < 0 ? BAD_VALUE : BAD_TIME]++;
 		return;
 	}
 	if (!find_thread(markers, &range.row))

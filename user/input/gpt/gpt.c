@@ -57,7 +57,7 @@ void gpt_feed_record(struct builder *builder, const struct gpt_record *record)
 	if (!adds_events(record->type))
 		builder_wait(builder);
 	if (record->size < kinds[record->type].size || !kinds[record->type].add(builder, record))
-		builder_count_bad(builder);
+		builder_count_bad(builder, BAD_VALUE, 1);
 }
 
 static void feed_damaged(struct builder *builder, uint32_t segments)

@@ -27,7 +27,7 @@ static void add_record(struct builder *builder, const struct gpt_sender *sender,
 	if (!kinds[kind].adds_events)
 		builder_wait(builder);
 	if (record->size < kinds[kind].size || !kinds[kind].add(builder, sender, record))
-		builder_count_bad(builder);
+		builder_count_bad(builder, BAD_VALUE, 1);
 }
 
 bool gpt_add_batch(struct builder *builder, const struct gpt_record *record)

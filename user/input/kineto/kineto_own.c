@@ -142,7 +142,7 @@ static void add_memory(struct foreign_file *file, const struct kineto_event *eve
 	int64_t bytes = event->numbers[KINETO_BYTES], address = event->numbers[KINETO_ADDRESS];
 
 	if (bytes == KINETO_NO_NUMBER || !memory.row.pid) {
-		file->bad++;
+		file->bad[memory.row.pid ? BAD_VALUE : BAD_OWNER]++;
 		return;
 	}
 	foreign_process(file, memory.row.pid);
@@ -171,7 +171,7 @@ bool kineto_own_event(struct foreign_file *file, const struct kineto_event *even
 	if (!event->range_kind.size && !is_gc && !is_import)
 		return false;
 	if (!row.pid || !row.tid) {
-		file->bad++;
+		file->bad[BAD_OWNER]++;
 		return true;
 	}
 	foreign_thread(file, row.pid, row.tid);

@@ -17,7 +17,7 @@ static bool on_thread(struct foreign_file *file, struct row *row)
 	static const char none[] = "threads without a number";
 
 	if (!row->pid) {
-		file->bad++;
+		file->bad[BAD_OWNER]++;
 		return false;
 	}
 	if (!row->tid) {
@@ -212,7 +212,7 @@ static void add_memory(struct foreign_file *file, const struct kineto_event *eve
 		return;
 	}
 	if (bytes == KINETO_NO_NUMBER) {
-		file->bad++;
+		file->bad[BAD_VALUE]++;
 		return;
 	}
 	if (!on_thread(file, &memory.row))
@@ -426,7 +426,7 @@ void kineto_event_add(struct foreign_file *file, const struct kineto_event *even
 	if (event->phase != 'X' && event->phase != 'i' && event->phase != 'I' && !is_arrow)
 		return;
 	if (event->start_ns < 0 || event->start_ns > NS_MAX || event->duration_ns < 0 || event->duration_ns > NS_MAX) {
-		file->bad += !is_arrow;
+		file->bad[BAD_TIME] += !is_arrow;
 		return;
 	}
 	if (is_arrow)

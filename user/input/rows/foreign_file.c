@@ -79,7 +79,7 @@ void foreign_node(struct foreign_file *file, uint32_t pid, uint64_t node, uint32
 	if (*index != NONE)
 		return;
 	if (file->nodes.count >= NODES_MAX) {
-		file->bad++;
+		file->bad[BAD_ROOM]++;
 		return;
 	}
 	*index = (uint32_t)file->nodes.count;

@@ -81,7 +81,7 @@ struct foreign_file {
 	bool has_span;
 	bool drops_steps; /* ProfilerStep#N are gputrace's: they will be found again in the events */
 	bool truncated;
-	uint64_t bad;				     /* malformed events */
+	uint64_t bad[BAD_REASONS];		     /* malformed events */
 	ARRAY(char *) notes;			     /* notes that the report must show */
 	struct lookup thread_lookup, process_lookup; /* (pid + 1, tid), (1, pid) to index */
 	struct lookup torch_threads;		     /* (pid + 1, tid) to PyTorch's number of the thread, if known */

@@ -18,7 +18,7 @@ void row_captures_add_call(struct foreign_file *file, const struct row_call *cal
 	if ((!begins && !ends) || (begins && call->result))
 		return;
 	if (file->captures.count >= NOTED_MAX) {
-		file->bad++;
+		file->bad[BAD_ROOM]++;
 		return;
 	}
 	array_push(&file->captures, ((struct foreign_capture){.start_ns = begins ? row->end_ns : row->start_ns,

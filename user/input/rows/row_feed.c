@@ -141,8 +141,8 @@ void row_feed_end(struct row_feed *feed, struct builder *builder)
 	row_stacks_end(feed->stacks, builder, end.time_ns);
 	for (size_t i = 0; i < file->notes.count; i++)
 		builder_add_note(builder, (struct text){file->notes.items[i], strlen(file->notes.items[i])});
-	for (uint64_t i = 0; i < file->bad; i++)
-		builder_count_bad(builder);
+	for (unsigned reason = 0; reason < BAD_REASONS; reason++)
+		builder_count_bad(builder, (enum bad_reason)reason, file->bad[reason]);
 	builder_see_time(builder, end.time_ns);
 	if (file->truncated)
 		builder_set_torn(builder);
@@ -288,5 +288,5 @@ void row_feed_row(struct row_feed *feed, struct builder *builder, const struct r
 		break;
 	}
 	if (!sense)
-		builder_count_bad(builder);
+		builder_count_bad(builder, row->kind == ROW_RANGE ? BAD_TIME : BAD_VALUE, 1);
 }

@@ -162,7 +162,7 @@ void row_feed_op(struct row_feed *feed, struct builder *builder, const struct ro
 	event.inputs = inputs_key(feed, builder, program, op->inputs);
 	event.stack = take(feed, builder, row, GPT_STACK_OF_OP, stack);
 	if (!builder_add_op(builder, program, &event))
-		builder_count_bad(builder);
+		builder_count_bad(builder, BAD_VALUE, 1);
 }
 
 /* Reports which nodes of a graph the call became, before the graph runs. */
@@ -214,7 +214,7 @@ void row_feed_call(struct row_feed *feed, struct builder *builder, const struct 
 	feed_nodes(feed, builder, row);
 	if (row->corr && !call->unfinished &&
 	    !builder_add_return(builder, builder_process_image(builder, row->pid), &back))
-		builder_count_bad(builder);
+		builder_count_bad(builder, BAD_VALUE, 1);
 }
 
 bool row_feed_memory(struct row_feed *feed, struct builder *builder, const struct row_memory *memory)

@@ -167,7 +167,7 @@ void row_stacks_enter(struct row_stacks *stacks, struct builder *builder, const 
 
 	leave(stacks, thread, builder, row->start_ns);
 	if (thread->open.count >= OPEN_MAX) {
-		builder_count_bad(builder);
+		builder_count_bad(builder, BAD_ROOM, 1);
 		return;
 	}
 	/* a function that seems to outlast the enclosing one ends with it */
@@ -177,7 +177,7 @@ void row_stacks_enter(struct row_stacks *stacks, struct builder *builder, const 
 	at = moment(thread, thread->open.count, row->start_ns);
 	builder_wait(builder);
 	if (!builder_enter_function(builder, &at, code_key(row->text)))
-		builder_count_bad(builder);
+		builder_count_bad(builder, BAD_VALUE, 1);
 	if (open.is_backward && !thread->backwards++)
 		array_push(&stacks->callers, (uint32_t)(thread - stacks->threads.items));
 	array_push(&thread->open, open);

@@ -119,7 +119,10 @@ void builder_note_clock_error(struct builder *builder, uint64_t error_ns)
 		builder->clock.error_ns = error_ns;
 }
 
-void builder_count_bad(struct builder *builder)
+void builder_count_bad(struct builder *builder, enum bad_reason reason, uint64_t count)
 {
-	model_source(builder->model)->receipt.bad_records++;
+	struct model_receipt *receipt = &model_source(builder->model)->receipt;
+
+	receipt->bad_records += count;
+	receipt->bad_reasons[reason] += count;
 }

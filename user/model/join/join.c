@@ -57,7 +57,7 @@ static void place_activities(struct builder *builder)
 				 &span))
 			api_activities_place(table, pending, span.start_ns, span.end_ns);
 		else
-			builder_count_bad(builder);
+			builder_count_bad(builder, BAD_TIME, 1);
 	}
 	table->pending.count = 0;
 }

@@ -36,7 +36,7 @@ static void add_overheads(struct builder *builder)
 		if (!from->span.end_ns)
 			continue;
 		if (!convert_span(builder, overhead.process, from->clock, from->span, 0, &span)) {
-			builder_count_bad(builder);
+			builder_count_bad(builder, BAD_TIME, 1);
 			continue;
 		}
 		overhead.start_ns = span.start_ns;
@@ -81,7 +81,7 @@ static bool add_jit(struct builder *builder, const struct pending_jit *pending, 
 
 	if (!convert_span(builder, jit.process, from->clock, from->span, calls_start(&builder->calls, jit.call),
 			  &span)) {
-		builder_count_bad(builder);
+		builder_count_bad(builder, BAD_TIME, 1);
 		return true;
 	}
 	jit.start_ns = span.start_ns;

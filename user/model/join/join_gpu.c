@@ -110,7 +110,7 @@ static bool place(struct builder *builder, const struct pending_gpu *pending, st
 		return false;
 	if (work->span.end_ns && !convert_span(builder, program.process, (enum source_clock)work->clock, work->span,
 					       calls_start(&builder->calls, placing->call), &placing->span))
-		builder_count_bad(builder);
+		builder_count_bad(builder, BAD_TIME, 1);
 	return true;
 }
 

@@ -44,7 +44,7 @@ static bool place(struct builder *builder, const struct pending_memory *pending,
 	struct clock_span moment = {.start_ns = from->time_ns, .end_ns = from->time_ns};
 
 	if (!convert_span(builder, process, from->clock, moment, calls_start(&builder->calls, memory.call), &moment)) {
-		builder_count_bad(builder);
+		builder_count_bad(builder, BAD_TIME, 1);
 		return true;
 	}
 	memory.time_ns = moment.start_ns;

@@ -110,7 +110,7 @@ static bool add_sync(struct builder *builder, const struct pending_sync *pending
 
 	if (!convert_span(builder, sync.process, pending->sync.clock, pending->sync.span,
 			  calls_start(&builder->calls, sync.call), &span)) {
-		builder_count_bad(builder);
+		builder_count_bad(builder, BAD_TIME, 1);
 		return true;
 	}
 	sync.start_ns = span.start_ns;

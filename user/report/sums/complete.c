@@ -24,6 +24,7 @@ static void put_warning(struct report *report, const char *text)
 
 static void put_truncated(struct report *report)
 {
+	enum complete_end end = report->all->complete.end;
 	static const char *const warnings[] = {
 		[COMPLETE_TRUNCATED] =
 			"Cut short: the log ends before the trace did; what follows covers what was written.",
@@ -31,8 +32,10 @@ static void put_truncated(struct report *report)
 		[COMPLETE_FAILED] = "Cut short: recording ended with an error; what follows covers what was written.",
 	};
 
-	if (report->all->complete.end != COMPLETE_ENDED)
-		put_warning(report, warnings[report->all->complete.end]);
+	if (end == COMPLETE_TRUNCATED && report->all->complete.tool)
+		put_warning(report, "Cut short or damaged: what follows covers what could be read of the file.");
+	else if (end != COMPLETE_ENDED)
+		put_warning(report, warnings[end]);
 }
 
 /* Puts clauses on one line as long as they fit; frees them. */
@@ -151,7 +154,7 @@ static void put_cause(struct report *report, const struct complete_row *row)
 	static const struct {
 		const char *several, *one;
 	} words[] = {
-		{"records in the log that make ", "record in the log that makes "},
+		{"records that make ", "record that makes "},
 		{"GPU operations that seem ", "GPU operation that seems "},
 		{"GPU operations ", "GPU operation "},
 		{"GPU records ", "GPU record "},
