@@ -59,6 +59,13 @@ WAITS = {
     "mp_lock": {"waiter": ("lock", "a multiprocessing.Lock, which another process may hold")},
     "mp_semaphore": {"waiter": ("lock", "a multiprocessing.Semaphore,")},
     "mp_event": {"waiter": ("lock", "a multiprocessing.Event to be set")},
+    "pool": {"one": ("lock", r"waits at .*<lambda> \(.*hangs.py:\d+\) for a result of its own pool few threads, all of whose 2 threads wait for such"),
+             "two": ("lock", "its own pool few threads, all of whose 2 threads wait for such: the pool waits for itself$"),
+             "waiter": ("lock", "a result of the pool few threads, all of whose 2 threads")},
+    "pool_computes": {"worker": ("timer", "sleeps"), "waiter": ("lock", "a Future, for which thread {worker} works at sleep"),
+                      "other": ("lock", "a Future that no thread of the pool few threads has begun$")},
+    "mp_pool": {"one": ("lock", "its own pool multiprocessing.pool.ThreadPool, whose only thread waits for such: the pool"),
+                "waiter": ("lock", "a result of the pool multiprocessing.pool.ThreadPool")},
     "mp_barrier": {"waiter": ("lock", "at a multiprocessing.Barrier")},
 }
 # What each task of the program `tasks` awaits: the kind, and a pattern of the text ({ROLE} is that task's name).
@@ -76,9 +83,10 @@ TASKS = {
 TASK_CYCLES = {"one", "two", "itself"}
 # Threads in a cycle, and threads that others wait for and that wait for no other thread.
 CYCLES = {"cycle": {"one", "two"}, "itself": {"waiter"}, "pipe": {"child", "waiter"}, "imports": {"worker", "waiter"},
-          "tcp": {"child", "waiter"}}
+          "tcp": {"child", "waiter"}, "pool": {"one", "two"}, "mp_pool": {"one"}}
 ROOTS = {"holder": {"holder"}, "reentrant": {"holder"}, "gil": {"holder"}, "stopped": {"worker"}, "owned": {"owner"},
-         "forked": {"waiter"}, "sockets": {"child"}, "tasks": {"waiter"}, "exits": {"worker"}}
+         "forked": {"waiter"}, "sockets": {"child"}, "tasks": {"waiter"}, "exits": {"worker"},
+         "pool_computes": {"worker"}}
 
 
 def lines_at():
@@ -146,8 +154,11 @@ def dump_still(*pids):
 @pytest.fixture(scope="module")
 def hangs(every_python, tmp_path_factory):
     """All programs at once, and one dump of all of them."""
-    # 3.6 has no _PyRuntime to tell where its GIL is.  Its asyncio tasks are not known either.
-    kinds = [kind for kind in WAITS if kind not in ("gil", "tasks") or "3.6" not in str(every_python)]
+    # 3.6 has no _PyRuntime to tell where its GIL is.  Its asyncio tasks are not known either, nor a pool's queue; before
+    # 3.8 a result of multiprocessing.pool does not say of which pool it is.
+    without = {"3.6": {"gil", "tasks", "pool", "pool_computes", "mp_pool"}, "3.7": {"mp_pool"}}
+    left_out = set().union(*(kinds for version, kinds in without.items() if re.search(rf"(/|python){version}\b", str(every_python))))
+    kinds = [kind for kind in WAITS if kind not in left_out]
     programs = {kind: Program(every_python, kind, tmp_path_factory.mktemp(kind)) for kind in kinds}
     try:
         yield programs, dump_still(*(program.pid for program in programs.values()))
@@ -652,7 +663,7 @@ def when(*words, **more):
                             stderr=subprocess.PIPE, text=True, **more)
 
 
-@pytest.mark.parametrize("kind", ("cycle", "stopped", "empty", "barrier", "imports", "pipe", "tcp", "sigstop"))
+@pytest.mark.parametrize("kind", ("cycle", "stopped", "empty", "barrier", "imports", "pipe", "pool", "tcp", "sigstop"))
 def test_a_program_that_hangs_is_dumped_by_itself(kind, tmp_path):
     with running(kind, tmp_path) as program:
         dumped, said = when("-p", program.pid, "--format", "json").communicate(timeout=tracing.PATIENCE_S)

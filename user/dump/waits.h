@@ -5,6 +5,7 @@
 
 #include "dump/held.h"
 #include "dump/native.h"
+#include "dump/pools.h"
 
 /* State of the process that looks at one process. */
 struct looker {
@@ -17,6 +18,7 @@ struct looker {
 	bool wants_locals;
 	struct python_look python;
 	struct held_values held;
+	struct pools pools;
 };
 
 /* Fills in `wait` of the thread `index`, except for other processes, which peers.h adds. */

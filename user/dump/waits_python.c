@@ -38,6 +38,11 @@ static const char *place(struct looker *looker, const struct raw_frame *frame)
 	return arena_text(looker->arena, "%s (%s:%u)", function ? function : "?", file ? file : "?", line);
 }
 
+static bool is_of_pools(const char *file)
+{
+	return file && (strstr(file, "concurrent/futures/") || strstr(file, "multiprocessing/pool.py"));
+}
+
 /* The place of the innermost frame that is the program's own. */
 static const char *own_place(struct looker *looker, unsigned index)
 {
@@ -48,7 +53,7 @@ static const char *own_place(struct looker *looker, unsigned index)
 		const char *base = code->file ? path_base(code->file) : "";
 
 		if (strcmp(base, "threading.py") && strcmp(base, "queue.py") && strncmp(base, "<frozen", 7) &&
-		    !code->no_one_s)
+		    !is_of_pools(code->file) && !code->no_one_s)
 			return place(looker, &stack->frames[i]);
 	}
 	return stack->count ? place(looker, &stack->frames[0]) : NULL;
@@ -234,6 +239,47 @@ static const char *condition_purpose(struct looker *looker, const struct raw_sta
 	return text;
 }
 
+/* A thread of a pool that waits for itself waits for any of the pool's threads: the next one stands for them. */
+static void say_stuck(struct looker *looker, unsigned index, const struct pool_wait *found, struct dump_wait *wait)
+{
+	const struct pool *pool = found->pool;
+	const char *whose = pool->threads > 1
+				    ? arena_text(looker->arena, "all of whose %u threads wait for such", pool->threads)
+				    : "whose only thread waits for such";
+
+	set_owner(looker, wait, found->owner, NULL);
+	wait->text = arena_text(looker->arena, "waits at %s for a result of %s %s, %s: the pool waits for itself",
+				own_place(looker, index), found->own ? "its own pool" : "the pool",
+				pool->name ? pool->name : "(no name)", whose);
+}
+
+/* The result of a pool's work; false: it waits for something else, or no more is known of it. */
+static bool find_pool(struct looker *looker, unsigned index, struct dump_wait *wait)
+{
+	struct pool_wait found;
+
+	if (!pools_find(&looker->python, looker->process, &looker->pools, index, &found))
+		return false;
+	if (found.pool && found.pool->stuck) {
+		say_stuck(looker, index, &found, wait);
+	} else if (found.owner != UINT32_MAX) {
+		set_owner(looker, wait, found.owner, NULL);
+		wait->text =
+			arena_text(looker->arena, "waits for the result of a Future, for which thread %d works at %s",
+				   (int)wait->owner_tid, where_text(wait));
+	} else if (found.queued && found.future) {
+		wait->text = arena_text(looker->arena,
+					"waits for the result of a Future that no thread of the pool %s has begun",
+					found.pool->name ? found.pool->name : "(no name)");
+	} else if (!found.future) {
+		wait->text = "waits for a result of a multiprocessing.pool";
+	} else {
+		return false;
+	}
+	wait->kind = WAIT_LOCK;
+	return true;
+}
+
 /* Whether the frame is that function of Python's multiprocessing/synchronize.py. */
 static bool is_synchronize(struct looker *looker, const struct raw_frame *frame, const char *name)
 {
@@ -280,6 +326,8 @@ static bool find_lock(struct looker *looker, unsigned index, uint64_t address, s
 	const char *purpose = condition_purpose(looker, stack), *where;
 	struct python_lock lock;
 
+	if (purpose && find_pool(looker, index, wait))
+		return true;
 	if (!purpose)
 		purpose = multiprocessing_purpose(looker, stack);
 	if (purpose) {

@@ -708,6 +708,60 @@ def mp_barrier():
     barrier.wait()  # at waiter
 
 
+def outer(pool, together, role, wait):
+    """Work of a pool that hands over more work to the same pool, and waits for it."""
+    here(role)
+    together.wait()
+    wait(pool.submit(int) if hasattr(pool, "submit") else pool.apply_async(int))
+
+
+def pool():
+    """Both threads of a pool wait for what is in the pool's queue; the main thread waits for one of them."""
+    from concurrent.futures import ThreadPoolExecutor, wait
+    all_three = threading.Barrier(3)
+    executor = ThreadPoolExecutor(2, "few threads")
+    first = executor.submit(outer, executor, all_three, "one", lambda future: future.result())  # at one
+    executor.submit(outer, executor, all_three, "two", lambda future: wait([future]))  # at two
+    all_three.wait()
+    here("waiter")
+    ready()
+    first.result()  # at waiter
+
+
+def pool_computes():
+    """A pool's thread works, while its queue has a Future for which another thread waits."""
+    from concurrent.futures import ThreadPoolExecutor
+    executor, begun = ThreadPoolExecutor(1, "few threads"), threading.Event()
+
+    def works():
+        here("worker")
+        begun.set()
+        sleep()  # at worker
+
+    def waits(future):
+        here("other")
+        future.result()  # at other
+
+    works_on = executor.submit(works)
+    begun.wait()
+    thread(lambda: waits(executor.submit(int)))
+    until(lambda: "other" in roles)
+    here("waiter")
+    ready()
+    works_on.result()  # at waiter
+
+
+def mp_pool():
+    """The only thread of a pool of multiprocessing waits for its own pool."""
+    from multiprocessing.pool import ThreadPool
+    both, few = threading.Barrier(2), ThreadPool(1)
+    result = few.apply_async(outer, (few, both, "one", lambda inner: inner.get()))  # at one
+    both.wait()
+    here("waiter")
+    ready()
+    result.get()  # at waiter
+
+
 def crowd_at_lock():
     """Threads that have nothing to do with the lock, its holder, then as many that wait for it."""
     count, there, lock = int(sys.argv[2]), threading.Semaphore(0), threading.Lock()
