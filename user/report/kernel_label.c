@@ -255,10 +255,38 @@ static bool read_whole(struct reading *reading, const char *name, bool brief)
 	return !reading->failed && reading->length;
 }
 
+/*
+ * A kernel of Tensile (rocBLAS, hipBLASLt): "Cijk_Ailk_Bljk_HHS_BH_MT128x128x64_MI16x16x1_SN_1LDSB0_APM1_...", the
+ * product, its types, the tile, then how it is computed, in some 300 bytes.  Returns the length up to the tile, 0: it
+ * is none.
+ */
+static size_t tensile_length(const char *name)
+{
+	static const char custom[] = "Custom_", product[] = "Cijk_", tile[] = "_MT";
+	const char *begin = strncmp(name, custom, sizeof(custom) - 1) ? name : name + sizeof(custom) - 1, *at;
+
+	if (strncmp(begin, product, sizeof(product) - 1) != 0)
+		return 0;
+	for (at = begin; (at = strstr(at, tile)); at++) {
+		const char *end = at + sizeof(tile) - 1;
+		size_t digits = strspn(end, "0123456789");
+
+		if (digits && end[digits] == 'x')
+			return (size_t)(end - name) + strspn(end, "0123456789x");
+	}
+	return 0;
+}
+
 char *kernel_label(const char *name)
 {
+	size_t tensile = tensile_length(name);
 	struct reading reading = {.label = xmalloc(strlen(name) + 1)};
 
+	if (tensile && strlen(name) > WHOLE_MOST) {
+		memcpy(reading.label, name, tensile);
+		reading.label[tensile] = '\0';
+		return reading.label;
+	}
 	if (read_whole(&reading, name, false) && reading.length <= WHOLE_MOST)
 		return reading.label;
 	if (read_whole(&reading, name, true))

@@ -117,6 +117,18 @@ static void what_is_no_name_of_a_kernel_stays_as_it_is(void **state)
 	assert_label(deep, deep);
 }
 
+static void a_kernel_of_tensile_is_named_up_to_its_tile(void **state)
+{
+	(void)state;
+	assert_label("Cijk_Ailk_Bljk_HHS_BH_Bias_HAS_SAV_UserArgs_MT128x128x64_MI16x16x1_SN_LDSB1_AFC1_AFEM1_WG64_4_1",
+		     "Cijk_Ailk_Bljk_HHS_BH_Bias_HAS_SAV_UserArgs_MT128x128x64");
+	assert_label("Custom_Cijk_Alik_Bljk_HHS_BH_MT256x256x64_MI16x16x16x1_PGR2_ShortName_gfx942",
+		     "Custom_Cijk_Alik_Bljk_HHS_BH_MT256x256x64");
+	assert_label("Cijk_Alik_Bljk_SB_MTA_MT64x64x16", "Cijk_Alik_Bljk_SB_MTA_MT64x64x16");
+	assert_label("Cijk_Alik_Bljk_of_a_program_that_has_its_own_names_MTx",
+		     "Cijk_Alik_Bljk_of_a_program_that_has_its_own_names_MTx");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +139,7 @@ int main(void)
 		cmocka_unit_test(the_place_of_a_triton_kernel_stays),
 		cmocka_unit_test(of_numbas_tags_the_number_of_the_function_stays),
 		cmocka_unit_test(what_is_no_name_of_a_kernel_stays_as_it_is),
+		cmocka_unit_test(a_kernel_of_tensile_is_named_up_to_its_tile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
