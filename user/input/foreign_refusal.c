@@ -21,6 +21,10 @@
 	"trace of JAX or TensorFlow: gputrace reads none of these. To see the GPU work of such a program trace it "    \
 	"with gputrace or with nsys"
 
+#define AUTOGRAD                                                                                                       \
+	"is of PyTorch's old profiler (torch.autograd.profiler), which has times of ops and none of kernels: "         \
+	"torch.profiler's export_chrome_trace() writes what gputrace reads"
+
 /* Beginnings of files. */
 static const struct {
 	const char *begin;
@@ -64,6 +68,8 @@ static const struct {
 	{"-chakra.",
 	 "is an execution trace of PyTorch, which has no times of the GPU: gputrace reads what torch.profiler's "
 	 "export_chrome_trace() writes"},
+	{"\"pid\": \"CPU functions\"", AUTOGRAD},
+	{"\"pid\": \"CUDA functions\"", AUTOGRAD},
 	/* a line for all strings, then a line for each event */
 	{"[\"[Unknown]\"", "is JSON lines, " NSYS_WROTE("json")},
 	{"\"CudaEvent\"", "is JSON lines, " NSYS_WROTE("json")},
