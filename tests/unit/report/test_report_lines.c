@@ -12,6 +12,7 @@
 #include "memory_log.h"
 #include "own_folder.h"
 #include "random_model.h"
+#include "report/lines/source_file.h"
 #include "report/lines/source_lines.h"
 
 #define WALL 1700000000000000000ll
@@ -116,6 +117,41 @@ static void a_function_has_its_source_with_figures_beside_it(void **state)
 	assert_has_not(text, "other");
 	free(text);
 	model_free(model);
+	free(path);
+}
+
+/* A block ends where the next statement of its indentation begins, also the block of one line. */
+static void a_function_ends_before_its_neighbours(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t end;
+	} blocks[] = {
+		{"def first(x): return x.cuda()\ndef second(x):\n    return x\n", 1},
+		{"def first(x): return x.cuda()\n\ny = 1\nif y:\n    z = 2\n", 1},
+		{"def first(a,\n          b):\n    return a\ndef second(x): pass\n", 3},
+		{"def first(\n    a,\n):\n    return a\n\n# next\ndef second(x): pass\n", 4},
+		{"@compile(\n    mode='('\n)\n# why\n@no_grad()\ndef first(x): return x  # (\n@no_grad()\ndef "
+		 "second(): pass\n",
+		 6},
+		{"async def first(x=')'): return x\nsecond()\n", 1},
+		{"def first(x):\n    y = '\\'('\n\n    return y\nsecond()\n", 4},
+	};
+	char *path = in_folder("blocks.py");
+
+	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+		struct model_code code = {
+			.described = true, .name = "first", .file = path, .raw_file = path, .first_line = 1};
+		struct source_file file;
+
+		write_source(path, blocks[i].text, strlen(blocks[i].text), 60);
+		source_file_read(&file, NULL, &code, NULL, false, WALL);
+		if (!file.text)
+			fail_msg("not read: %s", file.why);
+		if (source_file_block_end(&file, 1) != blocks[i].end)
+			fail_msg("%u of\n%s", source_file_block_end(&file, 1), blocks[i].text);
+		source_file_free(&file);
+	}
 	free(path);
 }
 
@@ -439,6 +475,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		file_test(a_function_has_its_source_with_figures_beside_it),
+		file_test(a_function_ends_before_its_neighbours),
 		cmocka_unit_test(a_function_that_keeps_the_gpu_waiting_owns_more_than_one_that_uses_it_less_long),
 		file_test(memory_stands_beside_its_line_and_beside_those_that_called_it),
 		file_test(programs_get_memory_as_columns_where_it_was_recorded),

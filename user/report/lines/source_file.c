@@ -181,21 +181,67 @@ static unsigned indent_of(const struct source_file *file, uint32_t number)
 	return UINT_MAX;
 }
 
+/* How many brackets are open after the line, where `depth` are before it; strings and comments have none. */
+static unsigned brackets_after(const char *line, size_t length, unsigned depth)
+{
+	char quote = '\0';
+
+	for (size_t i = 0; i < length; i++) {
+		char c = line[i];
+
+		if (quote) {
+			i += c == '\\';
+			quote = c == quote ? '\0' : quote;
+		} else if (c == '#') {
+			break;
+		} else if (c == '"' || c == '\'') {
+			quote = c;
+		} else if (strchr("([{", c)) {
+			depth++;
+		} else if (depth && strchr(")]}", c)) {
+			depth--;
+		}
+	}
+	return depth;
+}
+
+/* The first lines of a block: decorators, then a statement that ends in that line or where its brackets are closed. */
+struct block_head {
+	unsigned depth;
+	bool has_statement;
+};
+
+static bool is_in_head(const struct block_head *head)
+{
+	return head->depth || !head->has_statement;
+}
+
+static void add_to_head(struct block_head *head, const struct source_file *file, uint32_t number)
+{
+	size_t length, at = 0;
+	const char *line = raw_line(file, number, &length);
+
+	while (at < length && (line[at] == ' ' || line[at] == '\t'))
+		at++;
+	head->has_statement |= !head->depth && at < length && line[at] != '@' && line[at] != '#';
+	head->depth = brackets_after(line, length, head->depth);
+}
+
 uint32_t source_file_block_end(const struct source_file *file, uint32_t first)
 {
 	unsigned indent = indent_of(file, first);
+	struct block_head head = {0};
 	uint32_t end = first;
-	bool inside = false;
 
-	for (uint32_t i = first + 1; i <= file->lines; i++) {
+	for (uint32_t i = first; i <= file->lines; i++) {
 		unsigned of_line = indent_of(file, i);
 
 		if (of_line == UINT_MAX)
 			continue;
-		/* decorators, and the end of a list of parameters, have the function's indentation */
-		if (of_line <= indent && inside)
+		if (is_in_head(&head))
+			add_to_head(&head, file, i);
+		else if (of_line <= indent)
 			break;
-		inside |= of_line > indent;
 		end = i;
 	}
 	return end;
