@@ -81,10 +81,12 @@ static int copy_pipe(int pipe, const char *path)
 	return -1;
 }
 
+#define FIRST_FREE 3 /* the descriptor after the standard ones */
+
 /* A pipe is polled before it is read: O_NONBLOCK lets a signal end the wait for one that writes to it. */
 static int open_file(const char *path)
 {
-	return is_stdin(path) ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+	return is_stdin(path) ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FIRST_FREE)
 			      : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
