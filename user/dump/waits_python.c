@@ -267,7 +267,7 @@ static bool find_pool(struct looker *looker, unsigned index, struct dump_wait *w
 		wait->text =
 			arena_text(looker->arena, "waits for the result of a Future, for which thread %d works at %s",
 				   (int)wait->owner_tid, where_text(wait));
-	} else if (found.queued && found.future) {
+	} else if (found.queued && found.pool && found.future) {
 		wait->text = arena_text(looker->arena,
 					"waits for the result of a Future that no thread of the pool %s has begun",
 					found.pool->name ? found.pool->name : "(no name)");
