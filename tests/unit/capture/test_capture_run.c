@@ -447,6 +447,7 @@ static pid_t start_child(void)
 	if (!child) {
 		sigset_t none;
 
+		signal(SIGINT, SIG_DFL); /* a shell's background job ignores it */
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		for (;;)
