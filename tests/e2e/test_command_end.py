@@ -125,8 +125,8 @@ def test_an_export_on_standard_output_ends_with_the_trace(tmp_path):
 
 @contextlib.contextmanager
 def signalled(folder, *options, traced=quick, heeds=()):
-    """gputrace with a command that says which signals it gets, and ends at those of `heeds`."""
-    command = [*traced(*options, "-o", folder / "trace.json"), "--", machine.any_python(), SIGNALS, *heeds]
+    """gputrace with a command that says which signals it gets, and ends at those of `heeds`; none is ignored, as by nohup(1)."""
+    command = ["env", "--default-signal", *traced(*options, "-o", folder / "trace.json"), "--", machine.any_python(), SIGNALS, *heeds]
     with tracing.Running(command, folder) as running:
         running.wait_line("ready")
         yield running
