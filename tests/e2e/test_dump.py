@@ -663,12 +663,30 @@ def when(*words, **more):
                             stderr=subprocess.PIPE, text=True, **more)
 
 
-@pytest.mark.parametrize("kind", ("cycle", "stopped", "empty", "barrier", "imports", "pipe", "pool", "tcp", "sigstop"))
+@pytest.mark.parametrize("kind", ("cycle", "stopped", "empty", "barrier", "imports", "pipe", "pool", "tcp", "sigstop", "rendezvous",
+                                  "join_polls"))
 def test_a_program_that_hangs_is_dumped_by_itself(kind, tmp_path):
     with running(kind, tmp_path) as program:
         dumped, said = when("-p", program.pid, "--format", "json").communicate(timeout=tracing.PATIENCE_S)
     (found,) = (process for process in json.loads(dumped)["processes"] if process["pid"] == program.pid)
     assert not found["moves"] and f"pid {program.pid}: has not got on for 1 s" in said
+
+
+@pytest.mark.parametrize("kind", ("polls", "rendezvous"))
+def test_waking_only_to_sleep_again_at_the_same_line_is_not_getting_on(kind, tmp_path):
+    with running(kind, tmp_path) as program:
+        found = dump_still(program.pid)
+        thread = threads_of(found)[tuple(program.roles["waiter"])]
+    assert (thread["wait"]["kind"], thread["wait"]["text"]) == ("timer", "wakes, and sleeps again at the same line")
+    assert thread["switches"] and not thread["moves"] and inner_line(thread) == LINES[kind, "waiter"]
+
+
+def test_whom_a_thread_waits_for_with_time_outs_is_known_of_a_program_that_was_watched():
+    with running("join_polls") as program:
+        dumped, said = when("-p", program.pid, "--format", "json").communicate(timeout=tracing.PATIENCE_S)
+    found = json.loads(dumped)
+    (root,) = found["roots"]
+    assert (root["thread"]["tid"], root["waiting"]) == (program.roles["worker"][1], 1), said
 
 
 def test_the_watch_knows_longer_waits_than_two_looks_do():

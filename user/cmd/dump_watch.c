@@ -50,6 +50,15 @@ static void say_hang(const struct watching *watching, pid_t pid, enum watch_stat
 		msg_info("pid %d: has not got on for %g s", (int)pid, limit_s);
 }
 
+/* The graph of waits and the ranks rest on which threads move: the watch has seen more of that than two looks do. */
+static void settle(const struct watching *watching, const look_list *looks, const pid_t *pids, size_t count,
+		   uint64_t now_ns)
+{
+	for (size_t i = 0; i < count; i++)
+		if (watch_state_of(&watching->watch, looks, pids[i], watching->options->hang_ns, now_ns) == WATCH_STILL)
+			watch_settle(looks, pids[i]);
+}
+
 /* Takes a whole look, which may show that a process gets on after all; prints it if one hangs. */
 static void look_closely(struct watching *watching, const pid_t *pids, size_t count)
 {
@@ -62,10 +71,11 @@ static void look_closely(struct watching *watching, const pid_t *pids, size_t co
 	dump_looks_start(&looks, watching->options, watching->options->locals ? LOOK_LOCALS : LOOK_ALL);
 	looks_finish(&looks);
 	peers_find(&looks);
-	graph_make(&graph, &looks);
-	ranks_find(&ranks, &looks);
 	watch_take(&watching->watch, &looks, now_ns = monotonic_ns());
 	watch_say_since(&watching->watch, &looks);
+	settle(watching, &looks, pids, count, now_ns);
+	graph_make(&graph, &looks);
+	ranks_find(&ranks, &looks);
 	for (size_t i = 0; i < count; i++) {
 		enum watch_state state =
 			watch_state_of(&watching->watch, &looks, pids[i], watching->options->hang_ns, now_ns);

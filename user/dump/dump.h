@@ -107,6 +107,7 @@ struct dump_thread {
 
 	struct dump_wait wait;
 	bool moves; /* it made progress between the two looks */
+	bool polls; /* it woke only to sleep again at the same line */
 	uint64_t moved_run_ns, moved_switches;
 	bool in_cycle;
 };

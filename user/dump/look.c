@@ -136,12 +136,43 @@ static void set_durations(struct dump_thread *thread, const struct before *old, 
 		thread->same_frames_ns = distance_ns;
 }
 
+static bool is_sleep(bool in_call, long call, const uint64_t args[6])
+{
+	switch (in_call ? call : -1) {
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+		return true;
+#ifdef SYS_select
+	case SYS_select:
+#endif
+	case SYS_pselect6:
+		return !args[0]; /* without files */
+	default:
+		return false;
+	}
+}
+
+/*
+ * Whether it woke only to sleep again at the same line: it waits for what it looks at each time (a file, a store).
+ * Waiting for a GPU is done in the same way, inside of a call of CUDA's, and then more may happen than is seen.
+ */
+static bool only_polls(struct looker *looker, const struct dump_thread *thread, const struct before *old)
+{
+	const char *library;
+
+	return thread->moved_switches && thread->moved_run_ns <= MOVES_RUN_NS && !thread->torn && !old->torn &&
+	       old->stack_hash == thread->stack_hash && old->runs.state == 'S' && thread->state == 'S' &&
+	       is_sleep(old->runs.in_call, old->runs.call, old->runs.args) &&
+	       is_sleep(thread->in_call, thread->call, thread->args) && looker->has_memory &&
+	       !native_cuda_call(&looker->native, thread->sp, &library);
+}
+
 /*
  * Whether each thread made progress: it ran, its stack changed, or it woke.  Waking up counts only for threads that
  * execute Python, as threads of libraries wake by timers, and so does having had no CPU at either look.  Waking up for
- * the GIL is no progress.
+ * the GIL is no progress, and so is waking up to sleep again.
  */
-static void compare(const struct looker *looker, const struct before_list *before)
+static void compare(struct looker *looker, const struct before_list *before)
 {
 	struct dump_process *process = looker->process;
 	size_t from = 0;
@@ -161,9 +192,10 @@ static void compare(const struct looker *looker, const struct before_list *befor
 		set_durations(thread, old, process->begun_ns - before->end_ns);
 		gil |= old->gil;
 		thread->wants_gil = gil;
+		thread->polls = only_polls(looker, thread, old);
 		thread->moves = thread->moved_run_ns > MOVES_RUN_NS || old->stack_hash != thread->stack_hash ||
 				thread->torn ||
-				(thread->tstate && !gil &&
+				(thread->tstate && !gil && !thread->polls &&
 				 (thread->moved_switches || (old->runs.state == 'R' && thread->state == 'R')));
 		process->moves |= thread->moves;
 	}

@@ -43,7 +43,7 @@ static bool are_same_frames(const struct dump_frame *a, const struct dump_frame 
 static bool is_alike(const struct dump_thread *a, const struct dump_thread *b)
 {
 	if (a->in_cycle || b->in_cycle || a->has_tasks || b->has_tasks || a->holds_gil || b->holds_gil ||
-	    a->moves != b->moves || a->frame_count != b->frame_count || a->torn != b->torn ||
+	    a->moves != b->moves || a->polls != b->polls || a->frame_count != b->frame_count || a->torn != b->torn ||
 	    a->unreadable != b->unreadable || !a->not_run_ns != !b->not_run_ns ||
 	    !a->same_frames_ns != !b->same_frames_ns || !is_same_wait(&a->wait, &b->wait) ||
 	    !is_same_text(a->library, b->library) || !is_same_text(a->native, b->native))

@@ -372,6 +372,10 @@ static void set_timer(struct looker *looker, const struct dump_thread *thread, c
 
 	wait->kind = WAIT_TIMER;
 	wait->text = "sleeps";
+	if (thread->polls) {
+		wait->text = "wakes, and sleeps again at the same line";
+		return;
+	}
 	if (!looker->has_memory || !memory_read(looker->process->pid, thread->args[row->arg], &until, sizeof(until)))
 		return;
 	seconds = (double)until.tv_sec + (double)until.tv_nsec / (double)SECOND_NS;
@@ -430,7 +434,7 @@ static void set_call(struct looker *looker, unsigned index, const struct call_ro
 		add_selected(looker, thread);
 		if (!wait->file_count) {
 			wait->kind = WAIT_TIMER;
-			wait->text = "sleeps";
+			wait->text = thread->polls ? "wakes, and sleeps again at the same line" : "sleeps";
 		} else {
 			say_files(looker, wait, row);
 		}

@@ -223,6 +223,26 @@ enum watch_state watch_state_of(const struct watch *watch, const look_list *look
 	return now_ns - still_ns >= limit_ns ? WATCH_STILL : WATCH_GETS_ON;
 }
 
+static void settle(const look_list *looks, pid_t pid, unsigned depth)
+{
+	for (size_t i = 0; i < looks->count; i++) {
+		struct dump_process *process = looks->items[i].process;
+
+		if (is_child(process, pid) && depth < FAMILY_DEPTH)
+			settle(looks, process->pid, depth + 1);
+		if (process->pid != pid)
+			continue;
+		process->moves = false;
+		for (unsigned k = 0; k < process->thread_count; k++)
+			process->threads[k].moves = false;
+	}
+}
+
+void watch_settle(const look_list *looks, pid_t pid)
+{
+	settle(looks, pid, 0);
+}
+
 /* ---- whether it is a hang ------------------------------------------------------------------------------------ */
 
 static bool is_looked_at(const look_list *looks, pid_t pid)

@@ -60,6 +60,12 @@ void watch_judged(struct watch *watch, pid_t pid, bool hangs, uint64_t now_ns);
 void watch_say_since(const struct watch *watch, const look_list *looks);
 
 /*
+ * In WATCH_STILL: no thread of the process or its descendants moves, whatever its two latest looks have seen, as when
+ * it waits for the same thing again and again with a time-out.
+ */
+void watch_settle(const look_list *looks, pid_t pid);
+
+/*
  * Whether a process in that state, or one of its descendants, hangs, by a whole look (LOOK_ALL): its first thread
  * waits, directly or through others, for something that was looked at or cannot come from outside.  A server that waits
  * for a request, or a program that sleeps, does not hang.
