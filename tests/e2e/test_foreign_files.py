@@ -266,6 +266,29 @@ def test_a_pipe_is_waited_for_until_a_signal(tmp_path):
         assert ends or f"{fifo}: interrupted before it had ended" in err
 
 
+@pytest.mark.parametrize("device", (0, 1))
+def test_the_first_process_of_a_container_is_told_from_a_gpu_of_its_number(tmp_path, device):
+    names = [{"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}}
+             for pid, name in ((1, "python3"), (0, "GPU 0"), (1, "GPU 1"))]
+    names += [{"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name}}
+              for pid, tid, name in ((1, 1, "thread 1 (python3)"), (1, 7, "thread 7 (loader)"), (device, 7, "stream 7 "))]
+    events = []
+    for number, tid in enumerate((1, 7)):
+        events += [event("cuda_runtime", "cudaLaunchKernel", 10 + 100 * number, 2, 1, tid, correlation=number + 1),
+                   event("kernel", "k", 20 + 100 * number, 50, device, 7, device=device, stream=7, correlation=number + 1)]
+    path, again = write(tmp_path, names + events), tmp_path / "again.json"
+    for lists in ({}, {"deviceProperties": [{"id": number, "name": "A"} for number in (0, 1)]}):
+        path = write(tmp_path, names + events, **lists)
+        tracing.gputrace(tmp_path, "export", path, "-o", again).must_be(0)
+        kernels = {e["pid"] for e in json.loads(again.read_text())["traceEvents"] if e.get("cat") == "kernel"}
+        calls = {e["pid"] for e in json.loads(again.read_text())["traceEvents"] if e.get("cat") == "cuda_runtime"}
+        assert kernels == {device} and not kernels & calls
+        for name in (path, again):
+            report = tracing.gputrace(tmp_path, "report", name).must_be(0).stdout
+            assert report.startswith("python3 (pid 1), "), report
+            assert f"GPU {device}" in report and "loader" in report and "stream 7" not in report, report
+
+
 def rank_file(folder, rank, late, **more):
     args = {"Collective name": "allreduce", "Process Group Name": "0", "Process Group Ranks": "[0, 1]", "Rank": rank,
             "Group size": 2, "In msg nelems": 4, "Out msg nelems": 4, "dtype": "Float", **more}

@@ -42,10 +42,13 @@ uint32_t chrome_overhead_pid(const struct chrome_numbers *numbers)
 	return CHROME_OVERHEAD_PID + (numbers->used ? numbers->used->members % 1000000u : 0);
 }
 
-/* The devices of the file's other timelines are unknown, so all numbers of GPUs are reserved for them. */
+/*
+ * The devices of the file's other timelines are unknown, and so are all if the input has no list of them: all numbers
+ * of GPUs are reserved for them.
+ */
 static bool is_device(const struct chrome_numbers *numbers, const struct model *model, uint32_t pid)
 {
-	if (numbers->used)
+	if (numbers->used || !model->device_count)
 		return pid < DEVICES;
 	for (uint32_t i = 0; i < model->device_count; i++)
 		if (model->devices[i].id == pid)

@@ -176,6 +176,7 @@ static bool read_events(struct reader *reader)
 		bool was_first = first;
 
 		if (json_element(json, &first) && kineto_event_read(json, &event)) {
+			event.pid = kineto_own_pid(event.pid);
 			kineto_event_add(reader->file, &event, &reader->reading);
 			reader->events++;
 		} else if (!json->stopped) {

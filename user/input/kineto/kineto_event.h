@@ -127,6 +127,17 @@ void kineto_event_add(struct foreign_file *file, const struct kineto_event *even
 /* ---- kineto_own.c ------------------------------------------------------------------------------------------------ */
 
 /*
+ * Process ids below 64 are numbers of GPUs in a Chrome trace, so there gputrace raises those of processes, such as the
+ * first of a container (export/chrome/numbers.c).  Linux has none so high.
+ */
+static inline int64_t kineto_own_pid(int64_t pid)
+{
+	const int64_t step = 22000000, gpus = 64;
+
+	return pid > step && pid < step + gpus ? pid - step : pid;
+}
+
+/*
  * Parts that only gputrace's Chrome trace has: NVTX ranges, memory from CUDA, collections and imports, nodes of graphs
  * and the calls that they were captured from, steps that gputrace found, facts about processes.  Reads the document's
  * "gputrace" member.  False: the reader has stopped.

@@ -49,6 +49,7 @@ static bool read_process(struct json *json, struct foreign_file *file, text_buff
 		if (!read)
 			return false;
 	}
+	pid = kineto_own_pid(pid);
 	if (!json->stopped && kineto_id(pid)) {
 		foreign_process(file, kineto_id(pid))->command = command;
 		foreign_process(file, kineto_id(pid))->python = python;

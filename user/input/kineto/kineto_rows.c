@@ -386,6 +386,24 @@ static struct json_text own_name(struct json_text text)
 	return text;
 }
 
+/* "GPU 1", "stream 7 ": a GPU or a stream, whose numbers a process and its threads may have, too. */
+static bool names_gpu(const struct json_text *text)
+{
+	static const char *const words[] = {"GPU ", "stream "};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		size_t length = strlen(words[i]), at = length;
+
+		if (!json_begins(text, words[i], length))
+			continue;
+		while (at < text->size && text->bytes[at] >= '0' && text->bytes[at] <= '9')
+			at++;
+		if (at > length && (at == text->size || text->bytes[at] == ' '))
+			return true;
+	}
+	return false;
+}
+
 static void add_metadata(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading)
 {
 	text_buffer *scratch = &reading->scratch;
@@ -394,7 +412,7 @@ static void add_metadata(struct foreign_file *file, const struct kineto_event *e
 
 	reading->is_xla |= JSON_BEGINS(&event->text, "/device:") || JSON_BEGINS(&event->text, "/host:") ||
 			   JSON_BEGINS(&event->text, "/job:");
-	if (!pid || !event->text.size)
+	if (!pid || !event->text.size || names_gpu(&event->text))
 		return;
 	if (JSON_IS(&event->name, "thread_name") && tid)
 		foreign_name(file, pid, tid, kineto_text(file, &name, scratch));
