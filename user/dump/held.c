@@ -191,8 +191,37 @@ static bool is_lock(const struct python_look *look, uint64_t object, bool *reent
 	return *reentrant || !memcmp(text, "_thread.lock", sizeof("_thread.lock"));
 }
 
-/* Searches the waiting frame's variables and its whole stack, also above the current top. */
+static bool is_lock_of(const struct python_look *look, uint64_t object, uint64_t address, bool *reentrant)
+{
+	return is_lock_at(look, object, address) && is_lock(look, object, reentrant);
+}
+
+/* SemLockObject (Modules/_multiprocessing/semaphore.c, 3.6 to 3.15): handle, last_tid, count, maxvalue, kind. */
+#define SEMAPHORE_HANDLE_AT 16
+#define SEMAPHORE_MOST_AT 36
+#define SEMAPHORE_KIND_AT 40 /* 0: RECURSIVE_MUTEX, 1: SEMAPHORE */
+
+/* The handle points to a sem_t, at whose start glibc waits (struct new_sem, 64 bits). */
+static bool is_semaphore_of(const struct python_look *look, uint64_t object, uint64_t address, bool *reentrant)
+{
+	static const char wanted[] = "_multiprocessing.SemLock";
+	uint64_t type, name;
+	char text[sizeof(wanted)];
+
+	if (!object || object & 7 || memory_word(look->pid, object + SEMAPHORE_HANDLE_AT) != address)
+		return false;
+	type = memory_word(look->pid, object + look->info.walk.layout.object_type);
+	name = type ? memory_word(look->pid, type + TYPE_NAME_AT) : 0;
+	*reentrant = !memory_int(look->pid, object + SEMAPHORE_KIND_AT);
+	return name && memory_read(look->pid, name, text, sizeof(text)) && !memcmp(text, wanted, sizeof(wanted));
+}
+
+/*
+ * Searches the waiting frame's variables and its whole stack, also above the current top, for the object that `is` for
+ * the address at which the thread waits.
+ */
 static uint64_t find_object(const struct python_look *look, const struct raw_frame *raw, uint64_t address,
+			    bool (*is)(const struct python_look *, uint64_t object, uint64_t address, bool *reentrant),
 			    bool *reentrant)
 {
 	const struct gpt_pylayout *layout = &look->info.walk.layout;
@@ -211,7 +240,7 @@ static uint64_t find_object(const struct python_look *look, const struct raw_fra
 					 object ? memory_word(look->pid, object + CELL_VALUE_AT) : 0};
 
 		for (size_t k = 0; k < sizeof(candidates) / sizeof(candidates[0]); k++)
-			if (is_lock_at(look, candidates[k], address) && is_lock(look, candidates[k], reentrant))
+			if (is(look, candidates[k], address, reentrant))
 				return candidates[k];
 	}
 	return 0;
@@ -235,7 +264,7 @@ void held_find(struct python_look *look, const struct dump_process *process, str
 
 	*out = (struct python_lock){.owner = NO_THREAD, .owner_frame = NO_THREAD};
 	if (stack->count)
-		out->object = find_object(look, &stack->frames[0], address, &out->reentrant);
+		out->object = find_object(look, &stack->frames[0], address, is_lock_of, &out->reentrant);
 	if (out->object && out->reentrant)
 		find_owner(look, process, out);
 	read_all_values(look, process, values);
@@ -253,6 +282,19 @@ void held_find(struct python_look *look, const struct dump_process *process, str
 		if (held->thread != index)
 			return;
 	}
+}
+
+const char *held_semaphore(const struct python_look *look, unsigned index, uint64_t futex)
+{
+	const struct raw_stack *stack = &look->stacks[index];
+	bool reentrant = false;
+	uint64_t object = stack->count ? find_object(look, &stack->frames[0], futex, is_semaphore_of, &reentrant) : 0;
+
+	if (!object)
+		return NULL;
+	if (reentrant)
+		return "RLock";
+	return memory_int(look->pid, object + SEMAPHORE_MOST_AT) == 1 ? "Lock" : "Semaphore";
 }
 
 uint64_t held_first_local(const struct python_look *look, const struct raw_frame *frame)

@@ -289,6 +289,11 @@ static bool is_synchronize(struct looker *looker, const struct raw_frame *frame,
 	       is_function(looker, frame, "synchronize.py", name);
 }
 
+static const char *semaphore_text(struct looker *looker, const char *type)
+{
+	return arena_text(looker->arena, "waits for a multiprocessing.%s, which another process may hold", type);
+}
+
 /* What the innermost frames of multiprocessing wait for; NULL: they are others, as at a call of acquire(). */
 static const char *multiprocessing_purpose(struct looker *looker, const struct raw_stack *stack)
 {
@@ -302,8 +307,7 @@ static const char *multiprocessing_purpose(struct looker *looker, const struct r
 		object_type_name(&looker->python, held_first_local(&looker->python, &stack->frames[0]), type);
 		for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 			known = strcmp(type, types[i]) ? known : types[i];
-		return arena_text(looker->arena, "waits for a multiprocessing.%s, which another process may hold",
-				  known);
+		return semaphore_text(looker, known);
 	}
 	if (!is_synchronize(looker, &stack->frames[0], "wait"))
 		return NULL;
@@ -323,13 +327,16 @@ static const char *lock_name(const struct python_lock *lock)
 static bool find_lock(struct looker *looker, unsigned index, uint64_t address, struct dump_wait *wait)
 {
 	const struct raw_stack *stack = &looker->python.stacks[index];
-	const char *purpose = condition_purpose(looker, stack), *where;
+	const char *purpose = condition_purpose(looker, stack), *semaphore, *where;
 	struct python_lock lock;
 
 	if (purpose && find_pool(looker, index, wait))
 		return true;
 	if (!purpose)
 		purpose = multiprocessing_purpose(looker, stack);
+	semaphore = purpose ? NULL : held_semaphore(&looker->python, index, address);
+	if (semaphore)
+		purpose = semaphore_text(looker, semaphore);
 	if (purpose) {
 		wait->kind = WAIT_LOCK;
 		wait->text = purpose;

@@ -686,6 +686,23 @@ def mp_lock():
         pass
 
 
+def mp_acquire():
+    """Each kind of lock is waited for in acquire(), which is no Python function."""
+    def waits(role, lock):
+        here(role)
+        lock.acquire()  # at lock
+
+    taken, again, few = FORKED.Lock(), FORKED.RLock(), FORKED.Semaphore(0)
+    taken.acquire()
+    again.acquire()
+    for role, lock in {"lock": taken, "rlock": again, "semaphore": few}.items():
+        thread(lambda role=role, lock=lock: waits(role, lock))
+    until(lambda: len(roles) == 3)
+    here("waiter")
+    ready()
+    sleep()  # at waiter
+
+
 def mp_semaphore():
     semaphore = FORKED.Semaphore(0)
     here("waiter")
