@@ -509,7 +509,10 @@ def test_what_gputrace_exports_and_does_not_read_is_named_with_what_helps(tmp_pa
 def test_what_it_exports_and_reads_says_where_it_is_from(tmp_path):
     (tmp_path / "t.json").write_text(json.dumps(a_trace_of_torch_profiler()))
     tracing.gputrace(tmp_path, "export", tmp_path / "t.json", "-o", tmp_path / "own.sqlite").must_be(0)
-    assert "gputrace (an .sqlite file)" in tracing.gputrace(tmp_path, "report", tmp_path / "own.sqlite").must_be(0).stdout
+    tracing.gputrace(tmp_path, "export", tmp_path / "own.sqlite", "-o", tmp_path / "again.json").must_be(0)
+    for name, form in (("own.sqlite", "an .sqlite file"), ("again.json", "a Chrome trace")):
+        report = " ".join(tracing.gputrace(tmp_path, "report", tmp_path / name).must_be(0).stdout.split())
+        assert f"Recorded by torch.profiler (Kineto), written by gputrace ({form}). Not recorded" in report
 
 
 def a_packed_trace(launches):

@@ -289,6 +289,29 @@ def test_the_first_process_of_a_container_is_told_from_a_gpu_of_its_number(tmp_p
             assert f"GPU {device}" in report and "loader" in report and "stream 7" not in report, report
 
 
+def test_waits_and_calls_have_the_same_names_after_an_export(tmp_path):
+    nsys = Nsys(tmp_path / "x.sqlite")
+    with nsys.base() as base:
+        base.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION(start, end, deviceId, contextId, streamId, "
+                     "correlationId, globalPid, syncType, eventId)")
+    nsys.launch("k", 1_000_000, 5_000_000)
+    for number, (name, kind) in enumerate((("cudaEventSynchronize_v3020", 2), ("cudaDeviceSynchronize_v3020", 1),
+                                           ("cudaStreamSynchronize_v3020", 3), ("cudaFree_v3020", 1))):
+        start, ns = 2_000_000 + 1_000_000 * number, 500_000 + 1000 * number
+        corr = nsys.call(name, start, ns)
+        nsys.add("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", start, start + ns, 0, 1, 7, corr, PID, kind, 26)
+    wanted = tables(tmp_path, nsys.path)
+    assert {row["wait"].split(",")[0] for row in wanted["waits"]["rows"]} >= {"cudaEventSynchronize", "cudaDeviceSynchronize"}
+    for before, name in ((nsys.path, "a.json"), (nsys.path, "a.sqlite"), (tmp_path / "a.sqlite", "b.json"),
+                         (tmp_path / "a.json", "b.sqlite")):
+        tracing.gputrace(tmp_path, "export", before, "-o", tmp_path / name).must_be(0)
+        found = tables(tmp_path, tmp_path / name)
+        for table in ("waits", "calls"):
+            assert found[table]["rows"] == wanted[table]["rows"], (name, table)
+        report = tracing.gputrace(tmp_path, "report", tmp_path / name).must_be(0).stdout
+        assert "Nsight Systems (nsys), written by gputrace" in report and "gputrace follows" not in report
+
+
 def rank_file(folder, rank, late, **more):
     args = {"Collective name": "allreduce", "Process Group Name": "0", "Process Group Ranks": "[0, 1]", "Rank": rank,
             "Group size": 2, "In msg nelems": 4, "Out msg nelems": 4, "dtype": "Float", **more}

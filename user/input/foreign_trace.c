@@ -105,7 +105,7 @@ int foreign_trace_open(int fd, const struct trace_division *division, struct tra
 
 	*trace = NULL;
 	foreign->source.kind = &foreign_source;
-	foreign_file_open(&foreign->file, "torch.profiler (Kineto)");
+	foreign_file_open(&foreign->file, FOREIGN_KINETO);
 	while (input + 1 < INPUTS && !inputs[input].is(fd))
 		input++;
 	err = inputs[input].read(fd, &foreign->file, why);

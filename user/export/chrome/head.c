@@ -259,6 +259,8 @@ void chrome_put_own(struct chrome *chrome, struct sink *out)
 	put_string(out, "version", model_source(model)->version);
 	put_string(out, "kernel", model_source(model)->kernel);
 	put_string(out, "target", model_source(model)->target);
+	if (model_is_foreign(model))
+		put_string(out, "recorded_by", model_source(model)->tool);
 	put_labels(out, model_source(model));
 	if (model->slice)
 		put_string(out, "slice", model->slice);

@@ -258,6 +258,8 @@ void sqlite_put_tables(struct database *base, const struct model *model)
 		 model_completeness(model) % 1000);
 	put_meta(base, "EXPORTER", "gputrace " GPUTRACE_VERSION);
 	put_meta(base, "EXPORT_SCHEMA_VERSION", "3.16"); /* nsys' version, as far as tables are the same */
+	if (model_is_foreign(model))
+		put_meta(base, "RECORDED_BY", source->tool); /* after EXPORTER, which says that it is gputrace's word */
 	put_meta(base, "HOST", source->host);
 	put_meta(base, "TARGET", source->target);
 	put_meta(base, "COMPLETE_PERCENT", complete);

@@ -27,6 +27,8 @@ bool nsys_is(struct database_reader *reader)
 
 /* ---- the session ------------------------------------------------------------------------------------------------- */
 
+#define FORM "gputrace (an .sqlite file)"
+
 /* Sets the tool that wrote the file. */
 static void read_export(struct database_reader *reader)
 {
@@ -34,14 +36,16 @@ static void read_export(struct database_reader *reader)
 	struct database_rows rows = database_select(&reader->base, "META_DATA_EXPORT", columns, COUNT(columns));
 	struct foreign_file *file = reader->file;
 
-	file->tool = "Nsight Systems (nsys)";
+	file->tool = FOREIGN_NSYS;
 	reader->waits_by_call = true;
 	while (database_next(&rows)) {
 		struct text name = database_text(&rows, 0), value = database_text(&rows, 1);
 
 		if (text_is(name, "EXPORTER") && value.size >= 8 && !memcmp(value.bytes, "gputrace", 8)) {
-			file->tool = "gputrace (an .sqlite file)";
+			foreign_set_form(file, FORM, (struct text){0});
 			reader->waits_by_call = false;
+		} else if (text_is(name, "RECORDED_BY") && !reader->waits_by_call) {
+			foreign_set_form(file, FORM, value);
 		} else if (text_is(name, "HOST") && value.size) {
 			file->host = rows_text(&file->rows, value.bytes, value.size);
 		}

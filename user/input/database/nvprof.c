@@ -71,7 +71,7 @@ static void read_overheads(struct database_reader *reader)
 
 void nvprof_read(struct database_reader *reader)
 {
-	reader->file->tool = "nvprof";
+	reader->file->tool = FOREIGN_NVPROF;
 	database_read_strings(reader, "StringTable", "_id_");
 	read_names(reader);
 	database_read_gpus(reader, "CUPTI_ACTIVITY_KIND_DEVICE", device_columns);

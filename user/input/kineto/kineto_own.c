@@ -69,13 +69,15 @@ static bool read_processes(struct json *json, struct foreign_file *file, text_bu
 	return !json->stopped;
 }
 
+#define FORM "gputrace (a Chrome trace)"
+
 bool kineto_own_head(struct json *json, struct foreign_file *file, text_buffer *scratch)
 {
-	struct json_text key;
+	struct json_text key, text;
 	bool first = true;
 	int64_t ns;
 
-	file->tool = "gputrace (a Chrome trace)";
+	foreign_set_form(file, FORM, (struct text){0});
 	/* lines are in the stacks; functions are drawn from those */
 	file->prefers_stacks = true;
 	while (json_member(json, &first, &key)) {
@@ -85,6 +87,10 @@ bool kineto_own_head(struct json *json, struct foreign_file *file, text_buffer *
 			/* times count from the start */
 			file->has_span = ns > 0;
 			file->end_ns = ns > 0 ? (uint64_t)ns : 0;
+		} else if (JSON_IS(&key, "recorded_by") && json_peek(json) == '"') {
+			if (!json_string(json, &text))
+				return false;
+			foreign_set_form(file, FORM, (struct text){text.bytes, text.size});
 		} else if (JSON_IS(&key, "processes") ? !read_processes(json, file, scratch) : !json_skip(json)) {
 			return false;
 		}

@@ -2,6 +2,9 @@
 #include "input/rows/foreign_file.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
 
 #define NODES_MAX (1u << 20)
 
@@ -20,6 +23,7 @@ void foreign_file_open(struct foreign_file *file, const char *tool)
 void foreign_file_close(struct foreign_file *file)
 {
 	rows_close(&file->rows);
+	free(file->tool_text);
 	array_free(&file->threads);
 	array_free(&file->processes);
 	array_free(&file->devices);
@@ -37,6 +41,18 @@ void foreign_file_close(struct foreign_file *file)
 	for (size_t i = 0; i < file->notes.count; i++)
 		free(file->notes.items[i]);
 	array_free(&file->notes);
+}
+
+void foreign_set_form(struct foreign_file *file, const char *form, struct text from)
+{
+	static const char *const tools[] = {FOREIGN_KINETO, FOREIGN_NSYS, FOREIGN_NVPROF};
+
+	free(file->tool_text);
+	file->tool_text = NULL;
+	file->tool = form;
+	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
+		if (from.size >= strlen(tools[i]) && !memcmp(from.bytes, tools[i], strlen(tools[i])))
+			file->tool = file->tool_text = xasprintf("%s, written by %s", tools[i], form);
 }
 
 struct foreign_process *foreign_process(struct foreign_file *file, uint32_t pid)

@@ -60,6 +60,11 @@ struct foreign_capture {
 #define FOREIGN_PROCESS (1ull << 32)
 
 /* Everything known of a file as a whole; text numbers are those of its rows. */
+/* The tools whose files are read. */
+#define FOREIGN_KINETO "torch.profiler (Kineto)"
+#define FOREIGN_NSYS "Nsight Systems (nsys)"
+#define FOREIGN_NVPROF "nvprof"
+
 struct foreign_file {
 	struct rows rows;
 	ARRAY(struct foreign_thread) threads;
@@ -73,6 +78,7 @@ struct foreign_file {
 	struct lookup node_lookup; /* (pid + 1, node) to nodes */
 	struct lookup node_calls;  /* (pid + 1, correlation id) to the first of nodes */
 	const char *tool;	   /* the tool that wrote it, a literal; see model_source.tool */
+	char *tool_text;	   /* where `tool` is no literal: its memory */
 	uint32_t host;		   /* text, ROW_NO_TEXT: not recorded */
 	int64_t wall_offset_ns;	   /* CLOCK_REALTIME - the file's times */
 	uint64_t start_ns, end_ns; /* of the recording, if the file says so (has_span, or end_ns); else 0 */
@@ -90,6 +96,12 @@ struct foreign_file {
 };
 
 void foreign_file_open(struct foreign_file *file, const char *tool);
+
+/*
+ * The file is one that gputrace wrote, in that form.  from: the tool that recorded what it was made from, as the file
+ * names it; it counts if it is one whose files are read.
+ */
+void foreign_set_form(struct foreign_file *file, const char *form, struct text from);
 void foreign_file_close(struct foreign_file *file);
 
 /* Finds or adds one; valid until the next one is added. */
