@@ -287,7 +287,7 @@ static bool find_native(struct looker *looker, const struct dump_thread *thread,
 {
 	int command = (int)thread->args[1] & FUTEX_CMD_MASK;
 	uint32_t expected = (uint32_t)thread->args[2], words[5];
-	const struct dump_thread *joined = thread_by_number(looker, expected);
+	const struct dump_thread *joined;
 
 	if (!looker->has_memory || !memory_read(looker->process->pid, wait->address, words, sizeof(words)))
 		return false;
@@ -304,7 +304,8 @@ static bool find_native(struct looker *looker, const struct dump_thread *thread,
 		set_mutex(looker, wait, expected & FUTEX_TID_MASK);
 		return true;
 	}
-	if (!joined || joined == thread || words[0] != expected)
+	joined = expected && words[0] == expected ? thread_by_number(looker, expected) : NULL;
+	if (!joined || joined == thread)
 		return false;
 	wait->kind = WAIT_JOIN;
 	wait->owner_pid = looker->process->pid;

@@ -319,6 +319,17 @@ static const char *multiprocessing_purpose(struct looker *looker, const struct r
 	return "waits to be notified (multiprocessing.Condition.wait)";
 }
 
+static bool find_semaphore(struct looker *looker, unsigned index, uint64_t futex, struct dump_wait *wait)
+{
+	const char *type = held_semaphore(&looker->python, index, futex);
+
+	if (!type)
+		return false;
+	wait->kind = WAIT_LOCK;
+	wait->text = semaphore_text(looker, type);
+	return true;
+}
+
 static const char *lock_name(const struct python_lock *lock)
 {
 	return lock->reentrant ? "threading.RLock" : "threading.Lock";
@@ -327,16 +338,13 @@ static const char *lock_name(const struct python_lock *lock)
 static bool find_lock(struct looker *looker, unsigned index, uint64_t address, struct dump_wait *wait)
 {
 	const struct raw_stack *stack = &looker->python.stacks[index];
-	const char *purpose = condition_purpose(looker, stack), *semaphore, *where;
+	const char *purpose = condition_purpose(looker, stack), *where;
 	struct python_lock lock;
 
 	if (purpose && find_pool(looker, index, wait))
 		return true;
 	if (!purpose)
 		purpose = multiprocessing_purpose(looker, stack);
-	semaphore = purpose ? NULL : held_semaphore(&looker->python, index, address);
-	if (semaphore)
-		purpose = semaphore_text(looker, semaphore);
 	if (purpose) {
 		wait->kind = WAIT_LOCK;
 		wait->text = purpose;
@@ -344,7 +352,7 @@ static bool find_lock(struct looker *looker, unsigned index, uint64_t address, s
 	}
 	held_find(&looker->python, looker->process, &looker->held, index, address, &lock);
 	if (!lock.object)
-		return false;
+		return find_semaphore(looker, index, address, wait);
 	wait->kind = WAIT_LOCK;
 	wait->address = lock.object;
 	if (lock.owner != NO_THREAD) {

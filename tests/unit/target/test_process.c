@@ -505,6 +505,32 @@ static void memory_is_read_whole_or_not_at_all(void **state)
 	assert_int_equal(mappings_read(child, &(struct mappings){0}), -ESRCH);
 }
 
+/* The first and the last byte of each mapping belong to it, and what lies between two of them to none. */
+static void the_mapping_at_an_address_is_found_and_none_in_a_gap(void **state)
+{
+	struct mappings mappings;
+	unsigned gaps = 0;
+
+	(void)state;
+	assert_int_equal(mappings_read(getpid(), &mappings), 0);
+	assert_true(mappings.list.count > 4);
+	for (size_t i = 0; i < mappings.list.count; i++) {
+		const struct mapping *mapping = &mappings.list.items[i];
+		bool last = i + 1 == mappings.list.count;
+
+		assert_ptr_equal(mappings_at(&mappings, mapping->start), mapping);
+		assert_ptr_equal(mappings_at(&mappings, mapping->end - 1), mapping);
+		if (!last && mapping->end == mapping[1].start)
+			continue;
+		assert_null(mappings_at(&mappings, mapping->end));
+		gaps++;
+	}
+	assert_true(gaps > 1);
+	assert_null(mappings_at(&mappings, 0));
+	assert_null(mappings_at(&(struct mappings){0}, 1));
+	mappings_free(&mappings);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -521,6 +547,7 @@ int main(void)
 		cmocka_unit_test(a_file_of_another_mount_namespace_is_opened),
 		cmocka_unit_test(a_file_is_opened_by_its_name_within_the_root_of_its_process),
 		cmocka_unit_test(memory_is_read_whole_or_not_at_all),
+		cmocka_unit_test(the_mapping_at_an_address_is_found_and_none_in_a_gap),
 	};
 
 	return cmocka_run_group_tests_name("target/process", tests, NULL, NULL);
