@@ -474,7 +474,7 @@ def test_doctor_without_root_says_what_is_missing(public):
     ("et.json", b'{\n  "schema": "1.1.1-chakra.0.0.4", "pid": 1, "nodes": []}', "is an execution trace of PyTorch"),
     ("old.json", b'[{"name": "aten::add", "ph": "X", "ts": 12.1, "dur": 3.0, "tid": 1, "pid": "CPU functions", "args": {}}]',
      "is of PyTorch's old profiler (torch.autograd.profiler), which has times of ops and none of kernels: torch.profiler's"),
-    ("old.json.gz", gzip.compress(b'[{"name": "k", "ph": "X", "ts": 1, "dur": 3, "tid": 0, "pid": "CUDA functions", "args": {}}]'),
+    ("old.json.gz", gzip.compress(b'[{"name":"k","ph":"X","ts":1,"dur":3,"tid":0,"pid":"CUDA functions","args":{}}]'),
      "is of PyTorch's old profiler"),
     ("kernels.csv", b'"ID","Kernel Name"\n"0","k"\n', "it is neither a gputrace log nor a trace in a form that gputrace reads"),
     ("stacks.txt", b"a;b 12\n", "it is neither a gputrace log nor a trace in a form that gputrace reads"),
@@ -589,6 +589,9 @@ def test_a_database_with_changes_beside_it_is_not_read_without_them(tmp_path, mo
     for command, name in (("report", left), ("why", left), ("diff", left), ("report", tmp_path / "link.sqlite")):
         more = [left] if command == "diff" else []
         assert_one_line(tracing.gputrace(tmp_path, command, name, *more), FAILED, f"{name.name}: {said}", cure)
+    with left.open() as stdin:
+        done = subprocess.run([machine.GPUTRACE, "report", "-"], stdin=stdin, capture_output=True, text=True)
+    assert done.returncode == FAILED and f"standard input: {said}" in done.stderr
     with contextlib.closing(sqlite3.connect(left)) as base:
         base.execute(cure).fetchall()
     tracing.gputrace(tmp_path, "report", left).must_be(0)

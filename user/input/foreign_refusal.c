@@ -68,8 +68,8 @@ static const struct {
 	{"-chakra.",
 	 "is an execution trace of PyTorch, which has no times of the GPU: gputrace reads what torch.profiler's "
 	 "export_chrome_trace() writes"},
-	{"\"pid\": \"CPU functions\"", AUTOGRAD},
-	{"\"pid\": \"CUDA functions\"", AUTOGRAD},
+	{"\"CPU functions\"", AUTOGRAD},
+	{"\"CUDA functions\"", AUTOGRAD},
 	/* a line for all strings, then a line for each event */
 	{"[\"[Unknown]\"", "is JSON lines, " NSYS_WROTE("json")},
 	{"\"CudaEvent\"", "is JSON lines, " NSYS_WROTE("json")},
@@ -181,8 +181,8 @@ char *foreign_refusal(int fd, const char *name)
 		if (size - at >= beginnings[i].size &&
 		    !strncasecmp(begin + at, beginnings[i].begin, beginnings[i].size))
 			return xstrdup(beginnings[i].sentence);
-	if (!packed && name && database_is(fd))
-		return database_journal(name);
+	if (!packed && database_is(fd))
+		return database_journal(fd);
 	/* logs and supported files start with a mark of their own */
 	if (!memcmp(begin, "GPT", 3) || !memcmp(begin, "SQLite", 6))
 		return packed ? xstrdup("is packed with gzip: unpack it with `gzip -d`") : NULL;

@@ -38,10 +38,10 @@ struct database_rows {
 bool database_is(int fd);
 
 /*
- * Says that SQLite would read more than the file itself: a journal of that name lies beside it, with changes of which
- * the file has not all.  NULL: it has.  The caller frees the text.
+ * Says that SQLite would read more than the file itself: a journal lies beside it, with changes of which the file has
+ * not all.  NULL: it has, or has no name by now.  The caller frees the text.
  */
-char *database_journal(const char *name);
+char *database_journal(int fd);
 
 /* False: it cannot be read at all.  The caller closes it in any case. */
 bool database_open(struct database *base, int fd);

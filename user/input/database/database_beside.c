@@ -2,6 +2,7 @@
 /* Reads the beginnings of a database's journals; see database.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -58,11 +59,23 @@ static int read_begin(const char *path, unsigned char *begin, size_t *size)
 	return got < 0 ? (int)got : 0;
 }
 
-char *database_journal(const char *name)
+/* Where the file lies, however it was opened: by a link, or as standard input. */
+static bool find_path(int fd, char path[PATH_MAX])
 {
-	char *path = realpath(name, NULL), *text = NULL;
+	char *link = xasprintf("/proc/self/fd/%d", fd);
+	ssize_t length = readlink(link, path, PATH_MAX - 1);
 
-	for (size_t i = 0; path && !text && i < sizeof(journals) / sizeof(journals[0]); i++) {
+	free(link);
+	path[length > 0 ? length : 0] = '\0';
+	return *path == '/';
+}
+
+char *database_journal(int fd)
+{
+	char path[PATH_MAX], *text = NULL;
+	bool found = find_path(fd, path);
+
+	for (size_t i = 0; found && !text && i < sizeof(journals) / sizeof(journals[0]); i++) {
 		char *beside = xasprintf("%s%s", path, journals[i].end);
 		unsigned char begin[LOG_BEGIN];
 		size_t size = 0;
@@ -77,6 +90,5 @@ char *database_journal(const char *name)
 			text = xstrdup(journals[i].sentence);
 		free(beside);
 	}
-	free(path);
 	return text;
 }
