@@ -58,21 +58,33 @@ static unsigned handled_depth(const uint8_t *at, size_t bytes, uint32_t instruct
 	return 0;
 }
 
-static unsigned depth_by_table(const struct python_look *look, const struct raw_frame *raw)
+/* Thousands of frames have the same code: what the search needs of it is read once. */
+static const struct python_code *shape_of(struct python_look *look, uint64_t address)
 {
 	const struct gpt_pylayout *layout = &look->info.walk.layout;
-	uint64_t table = memory_word(look->pid, raw->code + layout->code_exceptions);
-	uint64_t bytes = table ? memory_word(look->pid, table + layout->var_size) : 0;
-	unsigned depth = 0;
-	uint8_t *copy;
+	struct python_code *code = &look->codes.items[python_code(look, address) - look->codes.items];
+	uint64_t table, bytes;
 
-	if (!bytes || bytes > TABLE_MAX || raw->lasti < 0)
-		return 0;
-	copy = xmalloc(bytes);
-	if (memory_read(look->pid, table + layout->bytes_data, copy, bytes))
-		depth = handled_depth(copy, bytes, (uint32_t)raw->lasti / 2);
-	free(copy);
-	return depth;
+	if (code->has_shape)
+		return code;
+	code->has_shape = true;
+	code->local_count = memory_int(look->pid, address + layout->code_local_count);
+	code->stack_size = memory_int(look->pid, address + layout->code_stack_size);
+	table = layout->walk == GPT_PY_WALK_OBJECTS ? 0 : memory_word(look->pid, address + layout->code_exceptions);
+	bytes = table ? memory_word(look->pid, table + layout->var_size) : 0;
+	if (!bytes || bytes > TABLE_MAX)
+		return code;
+	code->exceptions = xmalloc(bytes);
+	if (memory_read(look->pid, table + layout->bytes_data, code->exceptions, bytes))
+		code->exception_bytes = bytes;
+	return code;
+}
+
+static unsigned depth_by_table(struct python_look *look, const struct raw_frame *raw)
+{
+	const struct python_code *code = shape_of(look, raw->code);
+
+	return raw->lasti < 0 ? 0 : handled_depth(code->exceptions, code->exception_bytes, (uint32_t)raw->lasti / 2);
 }
 
 static unsigned depth_by_blocks(const struct python_look *look, const struct raw_frame *raw)
@@ -90,14 +102,13 @@ static unsigned depth_by_blocks(const struct python_look *look, const struct raw
 	return depth;
 }
 
-static uint64_t values_address(const struct python_look *look, const struct raw_frame *raw)
+static uint64_t values_address(struct python_look *look, const struct raw_frame *raw)
 {
 	const struct gpt_pylayout *layout = &look->info.walk.layout;
 
 	if (layout->walk == GPT_PY_WALK_OBJECTS)
 		return memory_word(look->pid, raw->frame + layout->frame_values);
-	return raw->frame + layout->frame_localsplus +
-	       8ULL * memory_int(look->pid, raw->code + layout->code_local_count);
+	return raw->frame + layout->frame_localsplus + 8ULL * shape_of(look, raw->code)->local_count;
 }
 
 static void add_value(struct held_values *values, uint64_t address, struct held_value value)
@@ -128,10 +139,10 @@ static void read_values(struct python_look *look, struct held_values *values, un
 	const struct raw_frame *raw = &look->stacks[thread].frames[frame];
 	bool blocks = look->info.walk.layout.walk == GPT_PY_WALK_OBJECTS;
 	unsigned depth = blocks ? depth_by_blocks(look, raw) : depth_by_table(look, raw);
-	uint64_t words[VALUES_MAX], at = values_address(look, raw);
+	uint64_t words[VALUES_MAX], at = depth ? values_address(look, raw) : 0;
 
 	depth = depth < VALUES_MAX ? depth : VALUES_MAX;
-	if (!depth || !at || !memory_read(look->pid, at, words, depth * 8ULL))
+	if (!at || !memory_read(look->pid, at, words, depth * 8ULL))
 		return;
 	for (unsigned i = depth; i-- > 0;) {
 		struct held_value held = {.thread = thread, .frame = frame};
@@ -220,14 +231,14 @@ static bool is_semaphore_of(const struct python_look *look, uint64_t object, uin
  * Searches the waiting frame's variables and its whole stack, also above the current top, for the object that `is` for
  * the address at which the thread waits.
  */
-static uint64_t find_object(const struct python_look *look, const struct raw_frame *raw, uint64_t address,
+static uint64_t find_object(struct python_look *look, const struct raw_frame *raw, uint64_t address,
 			    bool (*is)(const struct python_look *, uint64_t object, uint64_t address, bool *reentrant),
 			    bool *reentrant)
 {
 	const struct gpt_pylayout *layout = &look->info.walk.layout;
 	uint64_t words[2 * VALUES_MAX], first = raw->frame + layout->frame_localsplus;
 	uint64_t values = values_address(look, raw);
-	uint64_t count = (values - first) / 8 + memory_int(look->pid, raw->code + layout->code_stack_size);
+	uint64_t count = (values - first) / 8 + shape_of(look, raw->code)->stack_size;
 
 	if (!values || values < first)
 		return 0;
@@ -256,20 +267,34 @@ static void find_owner(const struct python_look *look, const struct dump_process
 	lock->owner_gone = owner && lock->owner == NO_THREAD;
 }
 
+static uint32_t first_held(const struct python_look *look, const struct held_values *values, uint64_t address)
+{
+	const uint32_t *place = lookup_get(&values->places, 1, address);
+	uint32_t at = place ? *place : UINT32_MAX;
+
+	while (at != UINT32_MAX && !is_lock_at(look, values->list.items[at].object, address))
+		at = values->list.items[at].next;
+	return at;
+}
+
 void held_find(struct python_look *look, const struct dump_process *process, struct held_values *values, unsigned index,
 	       uint64_t address, struct python_lock *out)
 {
 	const struct raw_stack *stack = &look->stacks[index];
-	const uint32_t *place;
+	uint32_t first;
 
 	*out = (struct python_lock){.owner = NO_THREAD, .owner_frame = NO_THREAD};
-	if (stack->count)
+	read_all_values(look, process, values);
+	first = first_held(look, values, address);
+	if (first != UINT32_MAX) {
+		out->object = values->list.items[first].object;
+		(void)is_lock(look, out->object, &out->reentrant);
+	} else if (stack->count) {
 		out->object = find_object(look, &stack->frames[0], address, is_lock_of, &out->reentrant);
+	}
 	if (out->object && out->reentrant)
 		find_owner(look, process, out);
-	read_all_values(look, process, values);
-	place = lookup_get(&values->places, 1, address);
-	for (uint32_t i = place ? *place : UINT32_MAX; i != UINT32_MAX; i = values->list.items[i].next) {
+	for (uint32_t i = first; i != UINT32_MAX; i = values->list.items[i].next) {
 		const struct held_value *held = &values->list.items[i];
 
 		if (!is_lock_at(look, held->object, address))
@@ -284,7 +309,7 @@ void held_find(struct python_look *look, const struct dump_process *process, str
 	}
 }
 
-const char *held_semaphore(const struct python_look *look, unsigned index, uint64_t futex)
+const char *held_semaphore(struct python_look *look, unsigned index, uint64_t futex)
 {
 	const struct raw_stack *stack = &look->stacks[index];
 	bool reentrant = false;

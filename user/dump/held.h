@@ -39,7 +39,7 @@ void held_find(struct python_look *look, const struct dump_process *process, str
 uint64_t held_parked_at(const struct python_look *look, const struct dump_thread *thread, uint64_t futex);
 
 /* The type of the lock of multiprocessing whose acquire() the thread `index` is in; NULL: it is in none. */
-const char *held_semaphore(const struct python_look *look, unsigned index, uint64_t futex);
+const char *held_semaphore(struct python_look *look, unsigned index, uint64_t futex);
 
 /* The first local variable of a frame, 0: none. */
 uint64_t held_first_local(const struct python_look *look, const struct raw_frame *frame);

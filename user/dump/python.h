@@ -31,6 +31,10 @@ struct python_code {
 	bool whole;    /* its line table was read */
 	bool no_one_s; /* _Py_InitCleanup (bpf/python_code.bpf.h) */
 	line_ranges lines;
+	bool has_shape; /* the rest is read; only of code whose frames are searched for locks */
+	uint32_t local_count, stack_size;
+	uint8_t *exceptions; /* co_exceptiontable, NULL: none, or it cannot be read */
+	size_t exception_bytes;
 };
 
 struct python_gil {
