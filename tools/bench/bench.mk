@@ -13,7 +13,7 @@
 #   bench-foreign    CPU and memory of a report of a Kineto trace and of databases of nsys and nvprof, made here (two minutes)
 #   bench-blame      the cost of --cpu and --off-cpu for a program, and for a context switch (root)
 #   bench-merge      time, CPU and memory of gputrace merge of two logs of 10 million launches, made here (minutes, 7 GB of disk)
-#   bench-dump       time of `gputrace dump` of 200 and 1,600 threads, and a program's longest pause meanwhile (root)
+#   bench-dump       time of `gputrace dump` of 200, 1,600 and 10,002 threads, and a program's longest pause meanwhile (root)
 #   bench-scale      time, CPU and memory from a log of 50 million launches to report and files (root, minutes, 1 GB of disk);
 #                    SCALE_FLAGS="--launches 3000000 --only report" for less
 #   bench-view       time until `gputrace view` shows the first of 10 million slices, or answers a zoom (root, to record)
