@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,8 +45,21 @@ static int by_call(void **state)
 	return 0;
 }
 
+/* Sets a filter that allows every call: it stays. */
+static void set_filter(void)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = {1, &allow};
+
+	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+/* Only in a process that has a filter. */
 static int by_file(void **state)
 {
+	if (!prctl(PR_GET_SECCOMP))
+		set_filter();
 	set_up(false);
 	return 0;
 }
@@ -118,16 +132,6 @@ static void a_page_that_is_gone_is_an_error_and_the_others_are_read(void **state
 	assert_int_equal(own_memory_read_paged(&pages, &(uint64_t){0}, 0, (uint64_t)memory), -1);
 }
 
-/* Sets a filter that allows every call, in a child: a filter stays. */
-static void set_filter(void)
-{
-	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	struct sock_fprog program = {1, &allow};
-
-	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
-}
-
 static bool reads_under_a_filter(void)
 {
 	uint64_t word = 0, third = 3 * PAGE / 8, at = (uint64_t)memory;
@@ -154,17 +158,39 @@ static void under_a_filter_set_meanwhile_only_what_stays_mapped_is_read(void **s
 	assert_int_equal(status, 0);
 }
 
-#define each_way(name)                                                                                                 \
-	cmocka_unit_test_setup_teardown(name, by_call, unmap), cmocka_unit_test_setup_teardown(name, by_file, unmap)
+/* A descriptor would be one of the program's, which another thread may close and open again meanwhile. */
+static void without_a_filter_no_descriptor_is_needed(void **state)
+{
+	struct rlimit before, none;
+
+	if (prctl(PR_GET_SECCOMP))
+		skip(); /* a container's filter */
+	own_memory_begin(false);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	own_pages_begin(&pages, THREAD);
+	assert_true(reads(PAGE - 3, 6));
+	assert_int_equal(own_memory_read(&(uint64_t){0}, 8, (uint64_t)memory), 0);
+	assert_int_equal(own_memory_read(&(uint64_t){0}, 8, 8), -1);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+#define tests_of(way)                                                                                                  \
+	cmocka_unit_test_setup_teardown(what_lies_over_pages_is_read_whole, way, unmap),                               \
+		cmocka_unit_test_setup_teardown(more_pages_than_are_kept_are_read_all_the_same, way, unmap),           \
+		cmocka_unit_test_setup_teardown(what_the_last_walk_used_is_there_when_the_next_begins, way, unmap),    \
+		cmocka_unit_test_setup_teardown(a_page_that_is_gone_is_an_error_and_the_others_are_read, way, unmap)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		each_way(what_lies_over_pages_is_read_whole),
-		each_way(more_pages_than_are_kept_are_read_all_the_same),
-		each_way(what_the_last_walk_used_is_there_when_the_next_begins),
-		each_way(a_page_that_is_gone_is_an_error_and_the_others_are_read),
-		each_way(under_a_filter_set_meanwhile_only_what_stays_mapped_is_read),
+		tests_of(by_call),
+		cmocka_unit_test_setup_teardown(without_a_filter_no_descriptor_is_needed, by_call, unmap),
+		cmocka_unit_test_setup_teardown(under_a_filter_set_meanwhile_only_what_stays_mapped_is_read, by_call,
+						unmap),
+		tests_of(by_file), /* the last ones: the filter stays */
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

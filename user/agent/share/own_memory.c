@@ -30,13 +30,15 @@ static struct {
  */
 void own_memory_begin(bool by_call)
 {
+	bool filter = prctl(PR_GET_SECCOMP);
+
 	own.pid = getpid();
 	own.filtered = false;
-	own.asked = prctl(PR_GET_SECCOMP) ? PR_GET_NO_NEW_PRIVS : PR_GET_SECCOMP;
+	own.asked = filter ? PR_GET_NO_NEW_PRIVS : PR_GET_SECCOMP;
 	own.answer = prctl(own.asked, 0, 0, 0, 0);
 	if (own.answer)
 		own.asked = 0;
-	own.by_call = by_call && own.asked;
+	own.by_call = (by_call || !filter) && own.asked;
 }
 
 bool own_memory_is_filtered(void)
@@ -51,7 +53,11 @@ uint32_t own_memory_pid(void)
 	return (uint32_t)own.pid;
 }
 
-/* Opens the file each time: the program could close or replace a descriptor that stays open. */
+/*
+ * Opens the file each time: the program could close or replace a descriptor that stays open. It is in the program's
+ * table: a thread with a table of its own needs close_range(2), which a filter may forbid, and without a filter
+ * process_vm_readv(2) reads.
+ */
 static int64_t copy_by_file(uint8_t *to, const struct iovec *there, uint32_t count)
 {
 	int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);

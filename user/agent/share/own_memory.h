@@ -46,7 +46,10 @@ bool own_memory_is_writable(uint64_t address);
  */
 bool own_memory_is_filtered(void);
 
-/* Call it first. by_call: process_vm_readv(2) may be called now; else memory is read through a file. */
+/*
+ * Call it first. by_call: the filters that the process has allow process_vm_readv(2); else, if it has any, memory is
+ * read through a file.
+ */
 void own_memory_begin(bool by_call);
 
 /* The pid in the process's own pid namespace. */
