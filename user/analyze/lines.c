@@ -167,7 +167,7 @@ void lines_make(struct lines *lines, const struct callers *callers)
 		struct line line = {.file = code->file,
 				    .function = code->name,
 				    .number = frame->line,
-				    .first_line = frame->line ? 0 : code->first_line};
+				    .first_line = frame->line || !model_is_foreign(model) ? 0 : code->first_line};
 
 		if (!i || by_line(&order[i - 1], &order[i], (void *)model)) {
 			line.library = file_is_library(line.file);

@@ -18,12 +18,12 @@
 
 struct line {
 	const char *file, *function;
-	uint32_t number;			 /* 0: not known */
-	uint32_t first_line;			 /* of the function, which is known by it where number is 0; else 0 */
-	char *reason;				 /* why there is no Python line; NULL: there is one */
-	bool ambiguous;				 /* another file has the same last component */
-	bool library;				 /* see line_is_library */
-	bool generated;				 /* by PyTorch's compiler */
+	uint32_t number;     /* 0: not known */
+	uint32_t first_line; /* of the function, by which files of other tools know it where number is 0; else 0 */
+	char *reason;	     /* why there is no Python line; NULL: there is one */
+	bool ambiguous;	     /* another file has the same last component */
+	bool library;	     /* see line_is_library */
+	bool generated;	     /* by PyTorch's compiler */
 	const struct model_generated_line *says; /* what its generated file says of it, NULL: nothing */
 };
 

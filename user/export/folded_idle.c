@@ -48,7 +48,7 @@ static void put_line(struct sink *out, struct analyses *all, uint32_t place)
 						     .before = "",
 						     .name = code->name,
 						     .file = code->file,
-						     .line = frame_shown_line(frame, code),
+						     .line = model_shown_line(model, frame),
 						     .first_line = code->first_line});
 }
 

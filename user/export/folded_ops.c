@@ -26,7 +26,7 @@ static void put_frame(struct sink *out, const struct model *model, uint32_t inde
 		sink_char(out, ';');
 	put_text(out, code->file);
 	sink_char(out, '(');
-	sink_u64(out, frame_shown_line(frame, code));
+	sink_u64(out, model_shown_line(model, frame));
 	sink_literal(out, "):_");
 	put_text(out, code->name);
 }

@@ -205,7 +205,7 @@ static void put_frame(struct snapshot *snapshot, uint32_t index)
 	put_string(snapshot->out, code->name);
 	put_text(snapshot, TEXT_FILENAME);
 	put_string(snapshot->out, code->file);
-	put_pair(snapshot, TEXT_LINE, frame_shown_line(frame, code));
+	put_pair(snapshot, TEXT_LINE, model_shown_line(snapshot->part, frame));
 	sink_char(snapshot->out, 'u');
 }
 

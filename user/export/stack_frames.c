@@ -23,7 +23,7 @@ static void take_python(const struct walk *walk, uint32_t index, const char *bef
 							.before = before,
 							.name = code->name,
 							.file = code->file,
-							.line = frame_shown_line(frame, code),
+							.line = model_shown_line(walk->model, frame),
 							.first_line = code->first_line});
 }
 

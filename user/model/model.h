@@ -181,6 +181,15 @@ static inline bool model_is_of_other_tool(const struct model *model)
 	return model_is_foreign(model) && strncmp(model_source(model)->tool, "gputrace", strlen("gputrace")) != 0;
 }
 
+/*
+ * The line that a frame is shown with; 0: none. Files of other tools may say only in which function a call was made: it
+ * has its first line, by which functions of one name are told apart.
+ */
+static inline uint32_t model_shown_line(const struct model *model, const struct model_frame *frame)
+{
+	return frame->line || !model_is_foreign(model) ? frame->line : model->codes[frame->code].first_line;
+}
+
 /* Whether the trace has all CUDA calls: files made by gputrace only have the calls that it follows (cuda_api.h). */
 static inline bool model_has_all_calls(const struct model *model)
 {

@@ -28,12 +28,6 @@ struct model_frame {
 	uint32_t line; /* executing line; 0: not known */
 };
 
-/* The line that a frame is shown with: if the executing one is not known, the first of its function. */
-static inline uint32_t frame_shown_line(const struct model_frame *frame, const struct model_code *code)
-{
-	return frame->line ? frame->line : code->first_line;
-}
-
 /* A line of a notebook cell's source, which is in no file. */
 struct model_cell_line {
 	const char *file; /* model_code.raw_file */

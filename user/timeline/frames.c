@@ -8,8 +8,7 @@ static void make_frames(struct stack_frames *here, const struct model *model, co
 		const struct model_frame *frame = &model->frames[model->stack_frames[stack->first + i]];
 
 		array_push(&here->frames,
-			   ((struct timeline_frame){.code = frame->code,
-						    .line = frame_shown_line(frame, &model->codes[frame->code])}));
+			   ((struct timeline_frame){.code = frame->code, .line = model_shown_line(model, frame)}));
 		if (stack->missing && stack->gap == i + 1)
 			array_push(&here->frames,
 				   ((struct timeline_frame){.code = TIMELINE_NONE, .left_out = stack->missing}));

@@ -33,8 +33,7 @@ static inline struct timeline_frame innermost_frame(const struct model *model, u
 {
 	const struct model_frame *frame = &model->frames[model->stack_frames[model->stacks[stack].first]];
 
-	return (struct timeline_frame){.code = frame->code,
-				       .line = frame_shown_line(frame, &model->codes[frame->code])};
+	return (struct timeline_frame){.code = frame->code, .line = model_shown_line(model, frame)};
 }
 
 /* Adds an argument with the innermost frame of a stack, stored in *kept; adds none if there is no stack. */
