@@ -116,6 +116,16 @@ static void what_the_last_walk_used_is_there_when_the_next_begins(void **state)
 	assert_int_equal(pages.count, 0);
 }
 
+/* A pointer of an interpreter that has ended is none: what lies at an offset from it is in page 0. */
+static void what_a_pointer_to_nothing_leads_to_is_an_error(void **state)
+{
+	uint64_t word;
+
+	assert_int_equal(own_memory_read_kept(&word, sizeof(word), 8), -1);
+	assert_int_equal(own_memory_read_kept(&word, sizeof(word), PAGE - 4), -1);
+	assert_int_equal(own_memory_read(&word, sizeof(word), 8), -1);
+}
+
 static void a_page_that_is_gone_is_an_error_and_the_others_are_read(void **state)
 {
 	own_pages_begin(&pages, THREAD);
@@ -181,6 +191,7 @@ static void without_a_filter_no_descriptor_is_needed(void **state)
 	cmocka_unit_test_setup_teardown(what_lies_over_pages_is_read_whole, way, unmap),                               \
 		cmocka_unit_test_setup_teardown(more_pages_than_are_kept_are_read_all_the_same, way, unmap),           \
 		cmocka_unit_test_setup_teardown(what_the_last_walk_used_is_there_when_the_next_begins, way, unmap),    \
+		cmocka_unit_test_setup_teardown(what_a_pointer_to_nothing_leads_to_is_an_error, way, unmap),           \
 		cmocka_unit_test_setup_teardown(a_page_that_is_gone_is_an_error_and_the_others_are_read, way, unmap)
 
 int main(void)

@@ -131,7 +131,7 @@ int own_memory_read_kept(void *to, uint64_t bytes, uint64_t from)
 {
 	uint64_t first = from >> PAGE_BITS, last = (from + bytes - 1) >> PAGE_BITS;
 
-	if (last < first || !bytes)
+	if (last < first || !bytes || !first) /* page 0 is the mark of a free place, and never mapped */
 		return -1;
 	if (are_known(first, last)) {
 		memcpy(to, (const void *)from, bytes);
