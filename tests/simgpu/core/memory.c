@@ -62,8 +62,11 @@ static unsigned size_class(size_t size)
 	return high * 2 + ((size >> (high - 1)) & 1);
 }
 
-/* The end-to-end tests limit what their processes allocate (conftest.py); the ranges are hardly ever touched. */
-static void lift_limit(void)
+/*
+ * The end-to-end tests limit what their processes allocate (conftest.py). Ranges of memory, and the stack of the thread
+ * that each stream has, are hardly ever touched.
+ */
+static void __attribute__((constructor)) lift_limit(void)
 {
 	struct rlimit limit;
 
@@ -79,7 +82,6 @@ static bool range_map(struct range *range)
 
 	if (range->base)
 		return true;
-	lift_limit();
 	at = mmap(NULL, range->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (at == MAP_FAILED) {
 		sim_say("cannot map %zu GB of addresses", range->size >> 30);
