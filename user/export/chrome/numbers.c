@@ -43,12 +43,12 @@ uint32_t chrome_overhead_pid(const struct chrome_numbers *numbers)
 }
 
 /*
- * The devices of the file's other timelines are unknown, and so are all if the input has no list of them: all numbers
- * of GPUs are reserved for them.
+ * The devices of the file's other timelines are unknown, and so are all if a file of another tool has no list of them:
+ * all numbers of GPUs are reserved for them. A log has its GPUs before their work.
  */
 static bool is_device(const struct chrome_numbers *numbers, const struct model *model, uint32_t pid)
 {
-	if (numbers->used || !model->device_count)
+	if (numbers->used || (model_is_foreign(model) && !model->device_count))
 		return pid < DEVICES;
 	for (uint32_t i = 0; i < model->device_count; i++)
 		if (model->devices[i].id == pid)
