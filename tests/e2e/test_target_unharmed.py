@@ -87,7 +87,7 @@ def test_a_command_ends_right_when_gputrace_is_killed(tmp_path, number):
     tracing.until(lambda: children() <= others)  # a process that is just ending has no environment with the mark
     codes = reap_orphans()
     if 127 not in codes and said:
-        assert codes == {0}
+        assert codes - {-signal.SIGKILL} == {0}  # gputrace's process that makes outputs dies with it
         assert said.splitlines()[:2] == ["ready", f"steps {STEPS}"]
         assert_right_result(reading.program(tmp_path / "program.json"), reading.simulated.load(tmp_path / "gpu.json"))
     else:
