@@ -31,6 +31,7 @@ void foreign_file_close(struct foreign_file *file)
 	array_free(&file->frames);
 	array_free(&file->stacks);
 	array_free(&file->nodes);
+	array_free(&file->capture_calls);
 	array_free(&file->captures);
 	lookup_free(&file->thread_lookup);
 	lookup_free(&file->process_lookup);

@@ -6,6 +6,7 @@
 #ifndef GPUTRACE_INPUT_FOREIGN_FILE_H
 #define GPUTRACE_INPUT_FOREIGN_FILE_H
 
+#include "base/owned_spans.h"
 #include "input/rows/rows.h"
 
 struct foreign_thread {
@@ -50,9 +51,9 @@ struct foreign_node {
 	uint32_t next; /* next node of the same call, or NONE */
 };
 
-/* While a thread captured a stream into a graph; until all are known, the start or the end of that (row_captures.c). */
+/* A call by which a thread begins or ends to capture a stream into a graph (row_captures.c). */
 struct foreign_capture {
-	uint64_t start_ns, end_ns;
+	uint64_t time_ns; /* when the capture begins or ends */
 	uint32_t pid, tid;
 	bool begins;
 };
@@ -74,13 +75,14 @@ struct foreign_file {
 	ARRAY(struct foreign_frame) frames;
 	ARRAY(struct foreign_stack) stacks;
 	ARRAY(struct foreign_node) nodes;
-	ARRAY(struct foreign_capture) captures;
-	struct lookup node_lookup; /* (pid + 1, node) to nodes */
-	struct lookup node_calls;  /* (pid + 1, correlation id) to the first of nodes */
-	const char *tool;	   /* the tool that wrote it, a literal; see model_source.tool */
-	char *tool_text;	   /* where `tool` is no literal: its memory */
-	uint32_t host;		   /* text, ROW_NO_TEXT: not recorded */
-	int64_t wall_offset_ns;	   /* CLOCK_REALTIME - the file's times */
+	ARRAY(struct foreign_capture) capture_calls; /* until the last row */
+	struct owned_spans captures;		     /* of pids, after the last row */
+	struct lookup node_lookup;		     /* (pid + 1, node) to nodes */
+	struct lookup node_calls;		     /* (pid + 1, correlation id) to the first of nodes */
+	const char *tool;			     /* the tool that wrote it, a literal; see model_source.tool */
+	char *tool_text;			     /* where `tool` is no literal: its memory */
+	uint32_t host;				     /* text, ROW_NO_TEXT: not recorded */
+	int64_t wall_offset_ns;			     /* CLOCK_REALTIME - the file's times */
 	uint64_t start_ns, end_ns; /* of the recording, if the file says so (has_span, or end_ns); else 0 */
 	uint32_t rank, world;	   /* of a job, if is_rank; world 0: not known */
 	bool is_rank;

@@ -12,11 +12,9 @@
 /* Adds the row of a call, and notes whether it begins or ends a capture. */
 void row_captures_add_call(struct foreign_file *file, const struct row_call *call);
 
-/* After the last row: makes captures of what was noted.  A capture whose end is not in the file has no known launches.
+/*
+ * After the last row: makes captures of what was noted.  What a process launches meanwhile became a node of a graph.  A
+ * capture whose end is not in the file has no known launches.
  */
 void row_captures_finish(struct foreign_file *file);
-
-/* Whether a call of that process at that time, if it puts work on a GPU, became a node of a graph. */
-bool row_captures_have(const struct foreign_file *file, uint32_t pid, uint64_t time_ns);
-
 #endif

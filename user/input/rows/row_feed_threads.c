@@ -3,7 +3,6 @@
  * Rows of threads: ops, calls, events of PyTorch's allocators, with their texts and stacks.  A call gives the process
  * of GPU work with the same correlation id.
  */
-#include "input/rows/row_captures.h"
 #include "input/rows/row_feed_state.h"
 #include "input/rows/row_stacks.h"
 
@@ -183,8 +182,7 @@ static void feed_nodes(struct row_feed *feed, struct builder *builder, const str
 
 static bool is_captured(const struct row_feed *feed, const struct row *row, uint16_t api)
 {
-	return feed->file->captures.count && class_is_work(api_class(api)) &&
-	       row_captures_have(feed->file, row->pid, row->start_ns);
+	return class_is_work(api_class(api)) && owned_spans_have(&feed->file->captures, row->pid, row->start_ns);
 }
 
 void row_feed_call(struct row_feed *feed, struct builder *builder, const struct row_call *call)

@@ -2,8 +2,6 @@
 /* A capture lasts from the end of the call that begins it to the start of the call that ends it; see captures.h. */
 #include "model/tables/captures.h"
 
-#include <stdlib.h>
-
 enum step {
 	NEITHER,
 	BEGINS,
@@ -34,7 +32,7 @@ void captures_begin_thread(struct captures *captures, uint64_t since_ns)
 
 uint64_t captures_end_thread(struct captures *captures, uint32_t process, uint64_t until_ns)
 {
-	struct capture capture = {.process = process, .start_ns = captures->since_ns, .end_ns = until_ns};
+	struct owned_span capture = {.owner = process, .start_ns = captures->since_ns, .end_ns = until_ns};
 
 	/* a capture that never ended has no known launches */
 	if (captures->since_ns && until_ns != UINT64_MAX)
@@ -44,8 +42,8 @@ uint64_t captures_end_thread(struct captures *captures, uint32_t process, uint64
 
 void captures_note(struct captures *captures, const struct api_activity *activity)
 {
-	struct capture capture = {
-		.process = activity->process, .start_ns = captures->since_ns, .end_ns = activity->start_ns};
+	struct owned_span capture = {
+		.owner = activity->process, .start_ns = captures->since_ns, .end_ns = activity->start_ns};
 
 	switch (step_of(activity->api)) {
 	case BEGINS:
@@ -61,56 +59,16 @@ void captures_note(struct captures *captures, const struct api_activity *activit
 	}
 }
 
-static int compare_captures(const void *left, const void *right)
-{
-	const struct capture *a = left, *b = right;
-
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
-
-/* Sorts captures, and merges overlapping ones of a process. */
-static void merge(struct captures *captures)
-{
-	struct capture *all = captures->list.items;
-	size_t kept = 0;
-
-	qsort(all, captures->list.count, sizeof(*all), compare_captures);
-	for (size_t i = 1; i < captures->list.count; i++)
-		if (all[i].process != all[kept].process || all[i].start_ns > all[kept].end_ns)
-			all[++kept] = all[i];
-		else if (all[i].end_ns > all[kept].end_ns)
-			all[kept].end_ns = all[i].end_ns;
-	captures->list.count = kept + 1;
-}
-
-static bool is_inside(const struct captures *captures, uint32_t process, uint64_t time_ns)
-{
-	const struct capture *all = captures->list.items, at = {.process = process, .start_ns = time_ns};
-	size_t low = 0, high = captures->list.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_captures(&all[middle], &at) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && all[low - 1].process == process && time_ns < all[low - 1].end_ns;
-}
-
 void captures_mark(struct captures *captures, const struct process_table *processes, struct calls *calls)
 {
 	if (!captures->list.count)
 		return;
-	merge(captures);
+	owned_spans_merge(&captures->list);
 	for (size_t i = 0; i < calls->list.count; i++) {
 		struct model_call *call = &calls->list.items[i];
 
 		if ((call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH) && call->corr && call->end_ns &&
-		    is_inside(captures, processes->threads.items[call->thread].process, call->start_ns))
+		    owned_spans_have(&captures->list, processes->threads.items[call->thread].process, call->start_ns))
 			call->captured = true;
 	}
 }

@@ -6,16 +6,12 @@
 #ifndef GPUTRACE_CAPTURES_H
 #define GPUTRACE_CAPTURES_H
 
+#include "base/owned_spans.h"
 #include "model/tables/api_activity.h"
 
-struct capture {
-	uint64_t start_ns, end_ns;
-	uint32_t process;
-};
-
 struct captures {
-	ARRAY(struct capture) list;
-	uint64_t since_ns; /* since when the current thread has been capturing, 0: it is not */
+	struct owned_spans list; /* of processes */
+	uint64_t since_ns;	 /* since when the current thread has been capturing, 0: it is not */
 };
 
 /* The next records are of another thread, which has been capturing since since_ns (0: it is not). */
