@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-const char *signal_name(unsigned number)
+const char *signal_name_of(unsigned number)
 {
 #define NAME(signal) [signal] = #signal
 	static const char *const names[] = {
@@ -16,5 +16,12 @@ const char *signal_name(unsigned number)
 	};
 #undef NAME
 
-	return number < sizeof(names) / sizeof(names[0]) && names[number] ? names[number] : "a signal";
+	return number < sizeof(names) / sizeof(names[0]) ? names[number] : NULL;
+}
+
+const char *signal_name(unsigned number)
+{
+	const char *name = signal_name_of(number);
+
+	return name ? name : "a signal";
 }

@@ -2,7 +2,10 @@
 #ifndef GPUTRACE_SIGNAL_NAME_H
 #define GPUTRACE_SIGNAL_NAME_H
 
-/* "SIGKILL"; "a signal" for a number without a name, such as a real-time signal's. */
+/* "SIGKILL", of a signal that ends a process; NULL: it has no name, as a real-time signal. */
+const char *signal_name_of(unsigned number);
+
+/* The same; "a signal" where that is NULL. */
 const char *signal_name(unsigned number);
 
 #endif

@@ -19,6 +19,7 @@
 #include "base/array.h"
 #include "base/msg.h"
 #include "base/path.h"
+#include "base/signal_name.h"
 #include "cmd/agent_path.h"
 #include "cmd/caller.h"
 #include "cmd/commands.h"
@@ -268,17 +269,21 @@ const char *command_failure(const struct command *command, char *buffer, size_t 
 	if (!command->ended || command->status == 0)
 		return NULL;
 	if (WIFSIGNALED(command->status)) {
-		name = sigabbrev_np(WTERMSIG(command->status));
-		snprintf(buffer, size, "was killed by %s%s (%s)", name ? "SIG" : "a signal", name ? name : "",
+		snprintf(buffer, size, "was killed by %s (%s)", signal_name((unsigned)WTERMSIG(command->status)),
 			 strsignal(WTERMSIG(command->status)));
 		return buffer;
 	}
-	name = status > STATUS_KILLED ? sigabbrev_np(status - STATUS_KILLED) : NULL;
+	name = status > STATUS_KILLED ? signal_name_of((unsigned)(status - STATUS_KILLED)) : NULL;
 	if (name)
-		snprintf(buffer, size, "exited with status %d, as a shell does after SIG%s", status, name);
+		snprintf(buffer, size, "exited with status %d, as a shell does after %s", status, name);
 	else
 		snprintf(buffer, size, "exited with status %d", status);
 	return buffer;
+}
+
+int status_as_shell(int waited)
+{
+	return WIFSIGNALED(waited) ? STATUS_KILLED + WTERMSIG(waited) : WEXITSTATUS(waited);
 }
 
 int command_exit_status(const struct command *command)
@@ -287,7 +292,7 @@ int command_exit_status(const struct command *command)
 		return status_not_executed(command->exec_errno);
 	if (!command->ended)
 		return 0;
-	return WIFSIGNALED(command->status) ? STATUS_KILLED + WTERMSIG(command->status) : WEXITSTATUS(command->status);
+	return status_as_shell(command->status);
 }
 
 void command_close(struct command *command)

@@ -63,6 +63,9 @@ void command_await(struct command *command);
 /* Describes a failed end ("exited with status 1", "was killed by SIGKILL (Killed)"); NULL: it ended well. */
 const char *command_failure(const struct command *command, char *buffer, size_t size);
 
+/* As a shell's $?, of a status as waitpid(2) gives it: the exit status, or 128 and the signal. */
+int status_as_shell(int waited);
+
 /* As a shell's $?: of a command that has ended its status, or 128 and the signal; of one that could not be executed 126
  * or 127; else 0. */
 int command_exit_status(const struct command *command);

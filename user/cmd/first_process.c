@@ -15,26 +15,20 @@
 #include <unistd.h>
 
 #include "base/msg.h"
+#include "base/signal_name.h"
 #include "capture/signals.h"
+#include "cmd/command.h"
 #include "cmd/exit_code.h"
 #include "cmd/print.h"
-
-#define STATUS_KILLED 128 /* as a shell's $?: and the signal */
 
 /* In memory that both processes share. NULL: this gputrace is not the child of a first process. */
 static atomic_int *command;
 
-static int status_of(int waited)
-{
-	return WIFSIGNALED(waited) ? STATUS_KILLED + WTERMSIG(waited) : WEXITSTATUS(waited);
-}
-
 /* gputrace was killed. The command, if it runs, has become a child of this process. */
 static void say_killed(int signal_number)
 {
-	const char *name = sigabbrev_np(signal_number);
-
-	msg_error("gputrace was killed by SIG%s: the command goes on untraced, to its end", name ? name : "?");
+	msg_error("gputrace was killed by %s: the command goes on untraced, to its end",
+		  signal_name((unsigned)signal_number));
 }
 
 /* Takes the status of each child that has ended. `child` becomes 0 when gputrace was killed and the command lives. */
@@ -48,12 +42,12 @@ static void reap(pid_t *child)
 		if (pid == *child && WIFEXITED(status))
 			exit(WEXITSTATUS(status));
 		if (pid == atomic_load(command))
-			command_status = status_of(status);
+			command_status = status_as_shell(status);
 		if (pid != *child)
 			continue;
 		*child = 0;
 		if (!atomic_load(command))
-			exit(status_of(status));
+			exit(status_as_shell(status));
 		if (command_status < 0)
 			say_killed(WTERMSIG(status));
 	}
