@@ -2,7 +2,6 @@
 #include "cmd/early_cycles.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -70,7 +69,6 @@ static void serve(int from, const struct options *options, int log_fd)
 
 static void become_server(void)
 {
-	int nowhere = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	sigset_t end;
 
 	privileges_drop();
@@ -81,9 +79,7 @@ static void become_server(void)
 	sigprocmask(SIG_UNBLOCK, &end, NULL);
 	prctl(PR_SET_NAME, "gputrace-cycles");
 	(void)setpriority(PRIO_PROCESS, 0, BEHIND_OTHERS);
-	print_end();
-	if (nowhere >= 0)
-		dup2(nowhere, STDIN_FILENO);
+	print_end_and_input();
 	msg_set_level(MSG_QUIET);
 }
 

@@ -3,7 +3,6 @@
 #include "cmd/first_process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -57,13 +56,9 @@ static void reap(pid_t *child)
 
 static void __attribute__((noreturn)) be_first(pid_t child, const sigset_t *waited_for)
 {
-	int nowhere = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
 	prctl(PR_SET_NAME, "gputrace-first");
 	/* What reads the command's output waits for its end, not for this process. */
-	print_end();
-	if (nowhere >= 0)
-		dup2(nowhere, STDIN_FILENO);
+	print_end_and_input();
 	for (;;) {
 		siginfo_t info;
 		int number = sigwaitinfo(waited_for, &info);

@@ -68,3 +68,14 @@ void print_end(void)
 	dup2(nowhere, STDOUT_FILENO);
 	close(nowhere);
 }
+
+void print_end_and_input(void)
+{
+	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	print_end();
+	if (nothing < 0)
+		return;
+	dup2(nothing, STDIN_FILENO);
+	close(nothing);
+}

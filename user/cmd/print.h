@@ -24,4 +24,7 @@ int print_on_stdout(print_fn *print, void *context);
 /* From now on a process that goes on writes nowhere: who reads its standard output gets the end of the file now. */
 void print_end(void);
 
+/* The same, and the process reads nothing: for one that works beside the terminal. */
+void print_end_and_input(void);
+
 #endif

@@ -2,7 +2,7 @@
 """A process that speaks as an agent, and says what it likes: it loads a copy of the agent that does not start, and calls
 the function by which agents hand their records over.
 
-    false_agent.py AGENT schedule      once: a schedule and a step that nobody asked for, then bytes that are no record
+    false_agent.py AGENT schedule      once: a schedule and a step that were not requested, and bytes that are no record
     false_agent.py AGENT flood         all the time, as fast as it can: small batches, which leave no room for others
 
 Prints "ready"; "sent" when a gputrace listens and the first records are with it.  Killed by the test.
