@@ -50,7 +50,7 @@ int agent_batch(struct pt_regs *ctx)
 	head.pid = pid;
 	head.tid = pid_tid;
 	head.bytes = bytes;
-	head.error_ns = (__u32)bpf_get_current_uid_gid();
+	head.uid = (__u32)bpf_get_current_uid_gid();
 	if (bytes <= GPT_AGENT_BATCH_SMALL)
 		failed = batch_copy_small(&head, from, bytes);
 	else if (bytes <= GPT_AGENT_BATCH_MEDIUM)

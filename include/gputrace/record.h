@@ -476,9 +476,12 @@ struct gpt_agent_batch {
 	struct gpt_record hdr;
 	__u64 time_ns; /* when the collector's program copied it */
 	__u32 pid, tid;
-	__u32 bytes;	/* of data[], hostile until checked */
-	__u32 error_ns; /* of GPT_BATCH_MONOTONIC; of others from BPF: the user whose process sent it */
-	__u8 data[];	/* records of agent.h, each with a struct gpt_record */
+	__u32 bytes; /* of data[], hostile until checked */
+	union {
+		__u32 error_ns; /* of GPT_BATCH_MONOTONIC */
+		__u32 uid;	/* of others from BPF: the user whose process sent it */
+	};
+	__u8 data[]; /* records of agent.h, each with a struct gpt_record */
 };
 
 _Static_assert(sizeof(struct gpt_record) == 8, "log layout");

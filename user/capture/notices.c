@@ -103,7 +103,7 @@ static size_t bytes_of(const struct notice *notice)
 
 static uint32_t user_of(const struct gpt_record *record)
 {
-	return ((const struct gpt_agent_batch *)record)->error_ns;
+	return ((const struct gpt_agent_batch *)record)->uid;
 }
 
 static struct user_bytes *find_user(struct notices *notices, uint32_t uid)
