@@ -82,14 +82,22 @@ all: $(BUILD)/gputrace $(AGENT)
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
 
-# Changes only when a compiler or its flags do; everything compiled depends on it.
+# Everything compiled depends on `flags`, which names compilers and flags.  A library depends on `members`, the list of its
+# objects: a source that is removed must leave it.  Both are written only where they differ: where nothing has changed,
+# several makes may run in one folder.
 FLAGS_NOW := $(CC) $(BASE_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) $(AGENT_CFLAGS) $(CLANG) $(BPF_CFLAGS)
-$(BUILD)/flags: FORCE | $(BUILD)
-	@$(file >$(BUILD)/flags.now,$(FLAGS_NOW)) cmp -s $@.now $@ || cp $@.now $@
-
-# The same for the prefix, which is compiled into one object only.
-$(BUILD)/prefix: FORCE | $(BUILD)
-	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' >$@
+MEMBERS_NOW := $(LIB_OBJ) $(AGENT_OBJ)
+ifneq ($(file <$(BUILD)/flags),$(FLAGS_NOW))
+$(BUILD)/flags: FORCE
+endif
+ifneq ($(file <$(BUILD)/members),$(MEMBERS_NOW))
+$(BUILD)/members: FORCE
+endif
+$(BUILD)/flags: NOW = $(FLAGS_NOW)
+$(BUILD)/members: NOW = $(MEMBERS_NOW)
+MAKE_PID = $(shell echo $$PPID)
+$(BUILD)/flags $(BUILD)/members: | $(BUILD)
+	@$(file >$@.$(MAKE_PID),$(NOW))mv $@.$(MAKE_PID) $@
 
 $(BUILD):
 	@mkdir -p $@
@@ -120,9 +128,6 @@ $(SKELETON): $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.o
 $(filter $(BUILD)/user/attach/% $(BUILD)/user/cmd/%,$(USER_OBJ)): | $(SKELETON)
 
 # ---- user space -----------------------------------------------------------------------------
-$(BUILD)/user/cmd/agent_path.o: $(BUILD)/prefix
-$(BUILD)/user/cmd/agent_path.o: private BASE_CFLAGS += -DGPUTRACE_PREFIX='"$(PREFIX)"'
-
 $(AGENT_OBJ) $(CUPTI_OBJ): $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $<
@@ -139,13 +144,9 @@ $(BUILD)/user/agent/share/stacks.o: private AGENT_CFLAGS += -fno-strict-aliasing
 # The assembler reads these.
 $(BUILD)/user/export/page/assets.o: $(wildcard user/export/page/*.*s)
 
-# `members` lists the objects: a source that is removed must leave the library, too.
 $(LIB): $(LIB_OBJ) $(BUILD)/members
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB_OBJ)
-
-$(BUILD)/members: FORCE | $(BUILD)
-	@echo '$(LIB_OBJ) $(AGENT_OBJ)' | cmp -s - $@ || echo '$(LIB_OBJ) $(AGENT_OBJ)' >$@
 
 $(BUILD)/gputrace: $(BUILD)/user/cmd/main.o $(LIB)
 	$(say) LINK $@
@@ -232,7 +233,7 @@ lint: $(LINT_OK)
 $(BUILD)/lint/%.ok: %.c $(BUILD)/%.o .clang-tidy
 	@mkdir -p $(@D)
 	$(say) TIDY $<
-	$(Q)clang-tidy --quiet $< -- $(patsubst -I$(BUILD)/%,-isystem$(BUILD)/%,$(filter-out -W%,$(BASE_CFLAGS))) -DGPUTRACE_PREFIX='""' \
+	$(Q)clang-tidy --quiet $< -- $(patsubst -I$(BUILD)/%,-isystem$(BUILD)/%,$(filter-out -W%,$(BASE_CFLAGS))) \
 		$(if $(filter user/agent/%,$<),-Ibpf) -Xclang -analyzer-config -Xclang max-nodes=$(LINT_STATES) 2>$@.err || \
 		{ cat $@.err; false; }
 	@touch $@

@@ -60,5 +60,5 @@ char *agent_path_find(void)
 		if (!found)
 			found = usable_in(own, "/../lib/gputrace");
 	}
-	return found ? found : usable_in(GPUTRACE_PREFIX, "/lib/gputrace");
+	return found;
 }

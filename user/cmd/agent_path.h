@@ -4,9 +4,9 @@
 #define GPUTRACE_AGENT_PATH_H
 
 /*
- * Looks at $GPUTRACE_AGENT, else beside the executable (build tree), in ../lib/gputrace from it (installed anywhere),
- * then in the prefix of the build.  Returns an absolute path, which the caller frees, or NULL.  A gputrace with file
- * capabilities ignores $GPUTRACE_AGENT and takes only a file that root alone can change.
+ * Looks at $GPUTRACE_AGENT, else beside the executable (build tree), then in ../lib/gputrace from it (installed).
+ * Returns an absolute path, which the caller frees, or NULL.  A gputrace with file capabilities ignores $GPUTRACE_AGENT
+ * and takes only a file that root alone can change.
  */
 char *agent_path_find(void);
 
