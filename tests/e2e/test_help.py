@@ -17,7 +17,11 @@ USAGE = 2
 
 
 def helped(folder, subcommand):
-    done = tracing.gputrace(folder, *subcommand.split(), "--help").must_be(0)
+    return asked(folder, subcommand, "--help") if subcommand else asked(folder, "--help-all")
+
+
+def asked(folder, *words):
+    done = tracing.gputrace(folder, *words).must_be(0)
     assert done.stderr == ""
     return done.stdout
 
@@ -97,6 +101,25 @@ def under_headings(text):
         elif OPTION.match(line):
             options.append(OPTION.match(line).group(2))
     return found
+
+
+def test_the_first_page_says_what_each_subcommand_answers_and_has_ten_options(tmp_path):
+    page = asked(tmp_path, "--help")
+    everything = options_of(tmp_path, "")
+    assert len(page.splitlines()) <= 45 and max(map(len, page.splitlines())) <= 110
+    listed = re.search(r"^What do you want to know\?$(.*?)^$", page, re.M | re.S).group(1)
+    assert sorted(re.findall(r"^  (\w+) +\S", listed, re.M)) == sorted(name for name in SUBCOMMANDS if name)
+    assert re.search(r"^  dump +it hangs", page, re.M) and re.search(r"^  diff +what changed", page, re.M)
+    options = OPTION.findall(page)
+    assert len(options) == 10 and [name for _, name, _ in options][:3] == ["pid", "duration", "output"]
+    assert all(everything[name][0] == letter for letter, name, _ in options)
+    assert all(where in page for where in ("gputrace SUBCOMMAND --help", "gputrace --help-all", "man gputrace"))
+
+
+def test_help_is_a_word_as_well(tmp_path):
+    assert asked(tmp_path, "help") == asked(tmp_path, "--help")
+    assert asked(tmp_path, "help", "all") == asked(tmp_path, "--help-all")
+    assert asked(tmp_path, "help", "dump") == asked(tmp_path, "dump", "--help")
 
 
 def test_the_help_of_tracing_has_the_ten_options_that_most_people_need_first(tmp_path):

@@ -12,6 +12,7 @@
 #include "cmd/confine.h"
 #include "cmd/cycles.h"
 #include "cmd/interrupt.h"
+#include "cmd/options/nearest.h"
 #include "cmd/output.h"
 #include "cmd/outputs.h"
 #include "cmd/print.h"
@@ -69,7 +70,8 @@ static int print_report(struct trace *trace, const struct options *given)
 			  given->lines.what, *functions ? functions : "none, as no Python function called it");
 	free(functions);
 	if (tables)
-		msg_error("--table %s: not in this report, which has: %s", given->report_table, tables);
+		msg_error("--table %s: not in this report, which has: %s%s", given->report_table, tables,
+			  nearest_question(given->report_table, tables).text);
 	free(tables);
 	return err;
 }

@@ -11,6 +11,7 @@
 #include "analyze/analyze.h"
 #include "analyze/sums/differences.h"
 #include "cmd/interrupt.h"
+#include "cmd/options/nearest.h"
 #include "cmd/output.h"
 #include "cmd/outputs.h"
 #include "cmd/print.h"
@@ -77,7 +78,8 @@ static int print_differences(const struct differences *all, const struct options
 	int err = print_on_stdout(print, &(struct print_request){all, options, &tables});
 
 	if (tables)
-		msg_error("--table %s: not in this report, which has: %s", options->report_table, tables);
+		msg_error("--table %s: not in this report, which has: %s%s", options->report_table, tables,
+			  nearest_question(options->report_table, tables).text);
 	free(tables);
 	return err;
 }

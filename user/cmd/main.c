@@ -61,7 +61,7 @@ static int run(const struct options *options)
 	case SUBCOMMAND_ENV:
 		return env_command();
 	case SUBCOMMAND_HELP:
-		usage_print(stdout, options->help_for);
+		usage_print(stdout, options->help_for, options->help_all);
 		return EXIT_GOOD;
 	case SUBCOMMAND_VERSION:
 		puts("gputrace " GPUTRACE_VERSION);

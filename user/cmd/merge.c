@@ -13,6 +13,7 @@
 #include "cmd/interrupt.h"
 #include "cmd/merge_dumps.h"
 #include "cmd/merge_logs.h"
+#include "cmd/options/nearest.h"
 #include "cmd/outputs.h"
 #include "cmd/print.h"
 #include "cmd/reading.h"
@@ -109,7 +110,8 @@ static int print_ranks(const struct ranks *ranks, const struct options *options)
 	int err = print_on_stdout(print, &(struct print_request){ranks, options, &tables});
 
 	if (tables)
-		msg_error("--table %s: not in this report, which has: %s", options->report_table, tables);
+		msg_error("--table %s: not in this report, which has: %s%s", options->report_table, tables,
+			  nearest_question(options->report_table, tables).text);
 	free(tables);
 	return err;
 }

@@ -15,35 +15,7 @@
 #include "cmd/options/command_line.h"
 #include "cmd/privileges.h"
 #include "cmd/session.h"
-
-#define MAX_WORDS 16
-
-static struct options options;
-static char why[512];
-
-/* Parses "gputrace" and the words. */
-static int parse(const char *const *words)
-{
-	static char *argv[MAX_WORDS + 2];
-	int argc = 1;
-
-	argv[0] = (char *)(uintptr_t) "gputrace";
-	for (; *words && argc <= MAX_WORDS; words++)
-		argv[argc++] = (char *)(uintptr_t)*words;
-	argv[argc] = NULL;
-	options_free(&options);
-	why[0] = 0;
-	return options_parse(argc, argv, &options, why, sizeof(why));
-}
-
-#define PARSE(...) parse((const char *const[]){__VA_ARGS__, NULL})
-
-static void assert_refused(int result, const char *named, const char *accepted)
-{
-	assert_int_equal(result, -EINVAL);
-	if (!strstr(why, named) || !strstr(why, accepted) || strchr(why, '\n'))
-		fail_msg("no '%s' and '%s' in: %s", named, accepted, why);
-}
+#include "parsed.h"
 
 static void no_argument_traces_the_whole_machine(void **state)
 {
@@ -629,40 +601,6 @@ static void why_refuses_what_is_of_the_other_kind(void **state)
 	assert_refused(PARSE("why", "-v"), "FILE.gpt", "-- COMMAND");
 }
 
-static void what_was_meant_by_a_word_is_said(void **state)
-{
-	assert_refused(PARSE("-v", "why"), "why: a subcommand comes first, its options after it", "gputrace why ...");
-	assert_refused(PARSE("-p", "12", "report", "a.gpt"), "report: a subcommand comes first", "gputrace report");
-	assert_refused(PARSE("help"), "'help': gputrace --help, or gputrace SUBCOMMAND", "--help");
-	assert_refused(PARSE("version"), "'version'", "gputrace --version");
-	assert_refused(PARSE("1234"), "'1234': a process is named with -p:", "gputrace -p 1234");
-	assert_refused(PARSE("why", "1234"), "no file '1234'; a process is named with -p", "gputrace why -p 1234");
-	assert_refused(PARSE("report", "1234"), "report reads files, and '1234' is none", "gputrace -p 1234");
-	assert_refused(PARSE("why", "python", "x.py"),
-		       "a program to start goes after two dashes:", "gputrace why -- python x.py");
-	assert_refused(PARSE("why", "-v", "python"), "why: there is no file 'python'", "gputrace why -- python");
-	assert_refused(PARSE("/proc/self/status.gpt"), "no subcommand '/proc/self/status.gpt'", "gputrace -- ");
-}
-
-static void a_slip_is_recognised(void **state)
-{
-	static const struct slip {
-		const char *word, *meant;
-	} slips[] = {{"repotr", "'report'"},	 {"reprt", "'report'"},	      {"dmup", "'dump'"},
-		     {"whyy", "'why'"},		 {"htop", "'top'"},	      {"--ouput", "--output"},
-		     {"--outptu=x", "--output"}, {"--durtion", "--duration"}, {"--memmory", "--memory"}};
-	char wanted[64];
-
-	for (size_t i = 0; i < sizeof(slips) / sizeof(slips[0]); i++) {
-		snprintf(wanted, sizeof(wanted), "was %s meant?", slips[i].meant);
-		assert_refused(PARSE(slips[i].word), slips[i].word[0] == '-' ? "unknown option" : "no subcommand",
-			       wanted);
-	}
-	assert_refused(PARSE("--mem"), "--mem: is the start of --memory, --memory-lines", "name one of them whole");
-	assert_refused(PARSE("--x"), "unknown option '--x'; gputrace --help", "lists them");
-	assert_refused(PARSE("no"), "no subcommand 'no' (there are", "gputrace -- no"); /* all of it is no slip */
-}
-
 static void doctor_takes_a_pid_and_no_words(void **state)
 {
 	assert_int_equal(PARSE("doctor", "-p", "12"), 0);
@@ -932,8 +870,8 @@ static void what_cannot_be_done_is_said_with_what_can(void **state)
 		const char *words[9], *named, *accepted;
 	} cases[] = {
 		{{"report", "a.gpt", "b.gpt"}, "takes one log, but got 'a.gpt' and 'b.gpt'", "report"},
-		{{"-Z"}, "unknown option '-Z'", "gputrace --help lists them"},
-		{{"--nosuch"}, "unknown option '--nosuch'", "gputrace --help lists them"},
+		{{"-Z"}, "unknown option '-Z'", "gputrace --help-all lists them"},
+		{{"--nosuch"}, "unknown option '--nosuch'", "gputrace --help-all lists them"},
 		{{""}, "the command to start is empty", "gputrace -- COMMAND"},
 		{{"--", ""}, "the command to start is empty", "gputrace -- COMMAND"},
 		{{"-p", "7", "--", "true"},
@@ -1030,8 +968,6 @@ int main(void)
 		cmocka_unit_test(export_never_takes_a_second_log_for_an_output),
 		cmocka_unit_test(why_reads_a_log_or_records),
 		cmocka_unit_test(why_refuses_what_is_of_the_other_kind),
-		cmocka_unit_test(what_was_meant_by_a_word_is_said),
-		cmocka_unit_test(a_slip_is_recognised),
 		cmocka_unit_test(doctor_takes_a_pid_and_no_words),
 		cmocka_unit_test(help_and_version_win_over_what_follows),
 		cmocka_unit_test(the_target_is_named_as_the_user_did),

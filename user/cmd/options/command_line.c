@@ -97,26 +97,54 @@ static int parse_word(struct parse *parse, const char *word)
 			   options->log, word);
 }
 
+/* "-duration" is read as -d with the value "uration", "-memory" as the letters of several options. */
+static int refuse_long_name(struct parse *parse, int code, char **argv)
+{
+	const char *last = argv[optind - 1];
+
+	if (code == '?' && optopt)
+		return (argv[optind] && meant_instead_of_letters(parse, argv[optind])) ||
+				       meant_instead_of_letters(parse, last)
+			       ? -EINVAL
+			       : 0;
+	return optarg && optarg == last + 2 ? meant_instead_of_letters(parse, last) : 0;
+}
+
 static int parse_option(struct parse *parse, int code, char **argv)
 {
 	enum subcommand subcommand = parse->options->subcommand;
 	bool fault = code == ':' || code == '?'; /* then optopt is the option */
 	const struct option_row *row = row_of(fault ? optopt : code, subcommand);
 
+	if (refuse_long_name(parse, code, argv))
+		return -EINVAL;
 	if (code == ':')
 		return option_fail(parse, "--%s needs %s after it", row ? row->name : "?",
 				   row ? row->value : "a value");
 	if (code == '?' && row)
 		return option_fail(parse, "--%s takes no value: '%s'", row->name, argv[optind - 1]);
 	if (code == '?' && optopt)
-		return option_fail(parse, "unknown option '-%c'; gputrace --help lists them", optopt);
+		return meant_instead_of_option(parse, (const char[]){'-', (char)optopt, 0});
 	if (!row)
 		return meant_instead_of_option(parse, argv[optind - 1]);
 	if (!(row->where & subcommand))
-		return option_fail(parse, "--%s does not apply to %s; gputrace --help says where it does", row->name,
-				   subcommand_words(subcommand));
+		return option_fail(parse, "--%s does not apply to %s; %s lists those that do", row->name,
+				   subcommand_words(subcommand), meant_help_of(subcommand));
 	parse->after_output = false;
 	return row->parse(parse, optarg);
+}
+
+/* `gputrace help [SUBCOMMAND|all]` is the --help of it. */
+static int parse_help_words(struct parse *parse, char **words)
+{
+	const struct subcommand_row *topic = *words ? subcommand_by_name(*words) : NULL;
+
+	parse->options->subcommand = SUBCOMMAND_HELP;
+	parse->options->help_for = topic ? topic->subcommand : SUBCOMMAND_RECORD;
+	parse->options->help_all = *words && !strcmp(*words, "all");
+	if (!*words || topic || parse->options->help_all || **words == '-')
+		return 0;
+	return meant_instead_of_topic(parse, *words);
 }
 
 int options_parse(int argc, char **argv, struct options *out, char *why, size_t why_size)
@@ -133,6 +161,8 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 				.activity_sets = SETS_DEFAULT,
 				.tree = {.min_percent = TREE_MIN_PERCENT},
 				.level = MSG_NORMAL};
+	if (argc > 1 && !strcmp(argv[1], "help"))
+		return parse_help_words(&parse, argv + 2);
 	if (named) {
 		argv++;
 		argc--;

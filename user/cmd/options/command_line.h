@@ -13,7 +13,7 @@
  */
 int options_parse(int argc, char **argv, struct options *out, char *why, size_t why_size);
 
-/* The text of --help. */
-void usage_print(FILE *out, enum subcommand subcommand);
+/* The text of --help; with `all`, of tracing, that of --help-all. */
+void usage_print(FILE *out, enum subcommand subcommand, bool all);
 
 #endif

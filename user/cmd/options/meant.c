@@ -8,65 +8,23 @@
 #include <unistd.h>
 
 #include "cmd/options/format.h"
+#include "cmd/options/nearest.h"
 #include "cmd/options/option_rows.h"
 #include "cmd/options/subcommands.h"
-
-#define NAME_MAX_LENGTH 32u /* no name of a subcommand or an option is longer */
-#define NEAR 2u		    /* the most letters that are missing, wrong, too many or swapped */
-
-static unsigned least(unsigned a, unsigned b)
-{
-	return a < b ? a : b;
-}
-
-/* How many letters have to be put in, left out, replaced or swapped with the next one to make `name` of `word`. */
-static unsigned edits(const char *word, const char *name)
-{
-	unsigned rows[NAME_MAX_LENGTH + 1][NAME_MAX_LENGTH + 1];
-	size_t w = strlen(word), n = strlen(name);
-
-	if (w > NAME_MAX_LENGTH || n > NAME_MAX_LENGTH)
-		return NAME_MAX_LENGTH;
-	for (size_t i = 0; i <= w; i++) {
-		for (size_t j = 0; j <= n; j++) {
-			if (!i || !j) {
-				rows[i][j] = (unsigned)(i + j);
-				continue;
-			}
-			rows[i][j] = least(least(rows[i - 1][j], rows[i][j - 1]) + 1,
-					   rows[i - 1][j - 1] + (word[i - 1] != name[j - 1]));
-			if (i > 1 && j > 1 && word[i - 1] == name[j - 2] && word[i - 2] == name[j - 1])
-				rows[i][j] = least(rows[i][j], rows[i - 2][j - 2] + 1);
-		}
-	}
-	return rows[w][n];
-}
-
-/* Whether the name is near, and nearer than *distance, which it then sets. More than half a word is no slip. */
-static bool is_nearer(const char *word, const char *name, unsigned *distance)
-{
-	unsigned found = edits(word, name);
-
-	if (found > NEAR || found >= *distance || 2 * found >= strlen(word))
-		return false;
-	*distance = found;
-	return true;
-}
 
 static bool is_number(const char *word)
 {
 	return *word && strspn(word, "0123456789,") == strlen(word);
 }
 
-static const char *near_subcommand(const char *word)
+static struct nearest nearest_subcommand(const char *word)
 {
-	unsigned distance = NAME_MAX_LENGTH;
-	const char *found = NULL;
+	struct nearest nearest = nearest_to(word);
 
 	for (size_t i = 0; i < SUBCOMMAND_ROWS; i++)
-		if (subcommand_rows[i].name && is_nearer(word, subcommand_rows[i].name, &distance))
-			found = subcommand_rows[i].name;
-	return found;
+		if (subcommand_rows[i].name)
+			nearest_offer(&nearest, subcommand_rows[i].name);
+	return nearest;
 }
 
 static int fail_with_list(struct parse *parse, const char *word)
@@ -84,10 +42,20 @@ static int fail_with_list(struct parse *parse, const char *word)
 			   word, names, word);
 }
 
+int meant_instead_of_topic(struct parse *parse, const char *word)
+{
+	const struct nearest near = nearest_subcommand(word);
+
+	if (*near.name)
+		return option_fail(parse, "help %s: did you mean %s?", word, near.name);
+	return option_fail(parse, "help %s: there is no such subcommand; gputrace help all lists all", word);
+}
+
 int meant_instead_of_word(struct parse *parse, char **argv)
 {
-	const char *word = argv[0], *near = near_subcommand(word);
+	const char *word = argv[0];
 	const struct subcommand_row *named = subcommand_by_name(word);
+	const struct nearest near = nearest_subcommand(word);
 	struct format format;
 
 	if (!*word)
@@ -98,17 +66,15 @@ int meant_instead_of_word(struct parse *parse, char **argv)
 	if (parse->options->pids.list.count)
 		return option_fail(parse, "'%s' after --pid PID: several processes are one list, as in -p 41230,41231",
 				   word);
-	if (!strcmp(word, "help"))
-		return option_fail(parse, "'help': gputrace --help, or gputrace SUBCOMMAND --help");
 	if (!strcmp(word, "version"))
 		return option_fail(parse, "'version': gputrace --version");
 	if (is_number(word))
 		return option_fail(parse, "'%s': a process is named with -p: gputrace -p %s", word, word);
-	if (near)
+	if (*near.name)
 		return option_fail(parse,
-				   "there is no subcommand '%s'; was '%s' meant? A program to start and trace "
+				   "there is no subcommand '%s': did you mean %s? A program to start and trace "
 				   "goes after two dashes: gputrace -- %s",
-				   word, near, word);
+				   word, near.name, word);
 	if (format_by_path(word, &format) && !access(word, F_OK))
 		return option_fail(parse, "'%s' is a file: gputrace report %s", word, word);
 	return fail_with_list(parse, word);
@@ -133,25 +99,57 @@ static int refuse_start(struct parse *parse, const char *name)
 	return count > 1 ? option_fail(parse, "--%s: is the start of %s: name one of them whole", name, names) : 0;
 }
 
+/* A subcommand's own options first: what it does not know is no help. */
+static struct nearest nearest_option(const char *name, enum subcommand subcommand)
+{
+	struct nearest nearest = nearest_to(name);
+
+	for (const struct option_row *row = option_rows; row->name; row++)
+		if (row->where & subcommand)
+			nearest_offer(&nearest, row->name);
+	for (const struct option_row *row = option_rows; row->name && !*nearest.name; row++)
+		nearest_offer(&nearest, row->name);
+	return nearest;
+}
+
+const char *meant_help_of(enum subcommand subcommand)
+{
+	static char command[64];
+	const struct subcommand_row *row = subcommand_row_of(subcommand);
+
+	if (!row->name)
+		return "gputrace --help-all";
+	snprintf(command, sizeof(command), "gputrace %s --help", row->name);
+	return command;
+}
+
 int meant_instead_of_option(struct parse *parse, const char *option)
 {
+	enum subcommand subcommand = parse->options->subcommand;
 	size_t length = strcspn(option, "=");
-	unsigned distance = NAME_MAX_LENGTH;
-	const char *found = NULL;
-	char name[NAME_MAX_LENGTH + 1];
+	char name[NEAREST_NAME_MAX + 1];
+	struct nearest near;
 
-	if (strncmp(option, "--", 2) != 0 || length - 2 > NAME_MAX_LENGTH)
-		return option_fail(parse, "unknown option '%s'; gputrace --help lists them", option);
+	if (strncmp(option, "--", 2) != 0 || length - 2 > NEAREST_NAME_MAX)
+		return option_fail(parse, "unknown option '%s'; %s lists them", option, meant_help_of(subcommand));
 	snprintf(name, sizeof(name), "%.*s", (int)(length - 2), option + 2);
 	if (refuse_start(parse, name))
 		return -EINVAL;
-	for (const struct option_row *row = option_rows; row->name; row++)
-		if (is_nearer(name, row->name, &distance))
-			found = row->name;
-	if (found)
-		return option_fail(parse, "unknown option '--%s'; was --%s meant? gputrace --help lists all", name,
-				   found);
-	return option_fail(parse, "unknown option '%s'; gputrace --help lists them", option);
+	near = nearest_option(name, subcommand);
+	if (*near.name)
+		return option_fail(parse, "unknown option --%s: did you mean --%s? %s lists all", name, near.name,
+				   meant_help_of(subcommand));
+	return option_fail(parse, "unknown option '%s'; %s lists them", option, meant_help_of(subcommand));
+}
+
+int meant_instead_of_letters(struct parse *parse, const char *word)
+{
+	enum subcommand subcommand = parse->options->subcommand;
+
+	for (const struct option_row *row = option_rows; row->name && word[0] == '-' && word[1] != '-'; row++)
+		if ((row->where & subcommand) && word[1] && word[2] && !strcmp(row->name, word + 1))
+			return option_fail(parse, "%s: a long option has two dashes: --%s", word, row->name);
+	return 0;
 }
 
 int meant_instead_of_file(struct parse *parse, const char *first, const char *second)

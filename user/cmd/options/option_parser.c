@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/options/nearest.h"
+
 int option_fail(struct parse *parse, const char *format, ...)
 {
 	va_list args;
@@ -14,6 +16,12 @@ int option_fail(struct parse *parse, const char *format, ...)
 	vsnprintf(parse->why, parse->why_size, format, args);
 	va_end(args);
 	return -EINVAL;
+}
+
+int option_refuse(struct parse *parse, const char *option, const char *value, const char *names)
+{
+	return option_fail(parse, "--%s %s: accepted are %s%s", option, value, names,
+			   nearest_question(value, names).text);
 }
 
 int option_choose(const char *value, const char *const *names)

@@ -18,6 +18,9 @@ struct parse {
 /* Puts the message, one line, into parse->why; returns -EINVAL. */
 int option_fail(struct parse *parse, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Fails because the option has no such value; names: the list of its values, as in "gpu, cpu and idle". */
+int option_refuse(struct parse *parse, const char *option, const char *value, const char *names);
+
 /* The index of value in a NULL-terminated list; -1: it is not there. */
 int option_choose(const char *value, const char *const *names);
 

@@ -25,6 +25,12 @@ static int parse_help(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int parse_help_all(struct parse *parse, const char *value)
+{
+	parse->options->help_all = true;
+	return parse_help(parse, value);
+}
+
 static int parse_version(struct parse *parse, const char *value)
 {
 	parse->options->subcommand = SUBCOMMAND_VERSION;
@@ -326,7 +332,9 @@ const struct option_row option_rows[] = {
 	{"port", 0, "a port", "NUMBER", "the port on 127.0.0.1 (default: any that is free)", VIEW, parse_port},
 	{"quiet", 'q', NULL, NULL, "no progress, no messages but errors", ALL, parse_quiet},
 	{"verbose", 'v', NULL, NULL, "print more messages", ALL, parse_verbose},
-	{"help", 'h', NULL, NULL, "this text", ALL, parse_help},
+	{"help", 'h', NULL, NULL, "a page of help", ALL, parse_help},
+	{"help-all", 0, NULL, NULL, "all options of tracing, and how each subcommand is called", RECORD,
+	 parse_help_all},
 	{"version", 'V', NULL, NULL, "the version of gputrace", ALL, parse_version},
 	{NULL, 0, NULL, NULL, NULL, 0, NULL},
 };

@@ -64,6 +64,7 @@ enum record_way {
 struct options {
 	enum subcommand subcommand;
 	enum subcommand help_for; /* SUBCOMMAND_HELP: of which subcommand */
+	bool help_all;		  /* and, of tracing: with every option */
 	struct pid_list pids;
 	uint64_t duration_ns; /* 0: no limit */
 	uint64_t interval_ns; /* top: time between updates, 0: the default */

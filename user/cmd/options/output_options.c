@@ -113,13 +113,13 @@ int parse_format(struct parse *parse, const char *value)
 		return 0;
 	if (parse->options->subcommand == SUBCOMMAND_RECORD && is_report_format(value))
 		return 0;
-	return option_fail(parse, "--format %s: not known; accepted are %s", value, format_names());
+	return option_refuse(parse, "format", value, format_names());
 }
 
 int parse_report_format(struct parse *parse, const char *value)
 {
 	if (!is_report_format(value))
-		return option_fail(parse, "--format %s: accepted are text, csv, json and md", value);
+		return option_refuse(parse, "format", value, "text, csv, json and md");
 	parse->options->format = value;
 	return 0;
 }
@@ -156,7 +156,7 @@ int parse_metric(struct parse *parse, const char *value)
 	int chosen = option_choose(value, names);
 
 	if (chosen <= METRIC_DEFAULT)
-		return option_fail(parse, "--metric %s: accepted are gpu, launches, cpu and idle", value);
+		return option_refuse(parse, "metric", value, "gpu, launches, cpu and idle");
 	parse->options->metric = (enum metric)chosen;
 	return 0;
 }
@@ -167,7 +167,7 @@ int parse_backward(struct parse *parse, const char *value)
 	int chosen = option_choose(value, names);
 
 	if (chosen < 0)
-		return option_fail(parse, "--backward %s: accepted are caller and forward", value);
+		return option_refuse(parse, "backward", value, "caller and forward");
 	parse->options->attribution.forward = chosen;
 	return 0;
 }
@@ -179,7 +179,7 @@ int parse_graphs(struct parse *parse, const char *value)
 	int chosen = option_choose(value, names);
 
 	if (chosen <= GRAPHS_DEFAULT)
-		return option_fail(parse, "--graphs %s: accepted are replay and capture", value);
+		return option_refuse(parse, "graphs", value, "replay and capture");
 	parse->options->attribution.graphs = (enum graph_attribution)chosen;
 	return 0;
 }
@@ -191,7 +191,7 @@ int parse_folded_by(struct parse *parse, const char *value)
 	int chosen = option_choose(value, names);
 
 	if (chosen <= FOLDED_BY_CALLS)
-		return option_fail(parse, "--folded-by %s: accepted are self-cpu and self-cuda", value);
+		return option_refuse(parse, "folded-by", value, "self-cpu and self-cuda");
 	parse->options->folded_by = (enum folded_by)chosen;
 	return 0;
 }

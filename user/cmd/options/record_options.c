@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "cmd/options/option_parser.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <gputrace/agent.h>
 
 #include "attach/inject/inject.h"
+#include "cmd/options/nearest.h"
 #include "model/model.h"
 
 int parse_pid(struct parse *parse, const char *value)
@@ -75,7 +77,7 @@ int parse_agent(struct parse *parse, const char *value)
 	int chosen = option_choose(value, agent_names);
 
 	if (chosen < 0)
-		return option_fail(parse, "--agent %s: accepted are auto, require and off", value);
+		return option_refuse(parse, "agent", value, "auto, require and off");
 	parse->options->agent = (enum attach_agent)chosen;
 	return 0;
 }
@@ -87,7 +89,7 @@ int parse_way(struct parse *parse, const char *value)
 	int chosen = option_choose(value, names);
 
 	if (chosen < 0)
-		return option_fail(parse, "--way %s: accepted are auto, bpf and agent", value);
+		return option_refuse(parse, "way", value, "auto, bpf and agent");
 	parse->options->way = (enum record_way)chosen;
 	return 0;
 }
@@ -211,11 +213,20 @@ static int take_by_name(const char *name, size_t length)
 	return -1;
 }
 
-int parse_trace(struct parse *parse, const char *value)
+static int refuse_set(struct parse *parse, const char *value, const char *name, int length)
 {
 #define NAME(enumerator, name) " " #name
 	static const char names[] = GPT_AGENT_ACTIVITY_SETS(NAME);
 #undef NAME
+	char word[NEAREST_NAME_MAX + 1];
+
+	snprintf(word, sizeof(word), "%.*s", length, name);
+	return option_fail(parse, "--trace %s: '%.*s' is not known; accepted, by commas, are%s%s", value, length, name,
+			   names, nearest_question(word, names).text);
+}
+
+int parse_trace(struct parse *parse, const char *value)
+{
 	const char *at = value;
 
 	if (parse->options->has_activity_sets)
@@ -228,8 +239,7 @@ int parse_trace(struct parse *parse, const char *value)
 		int take = take_by_name(at, length);
 
 		if (take < 0)
-			return option_fail(parse, "--trace %s: '%.*s' is not known; accepted, by commas, are%s", value,
-					   (int)length, at, names);
+			return refuse_set(parse, value, at, (int)length);
 		parse->options->activity_sets |= 1u << take;
 		at += length;
 		if (!*at)

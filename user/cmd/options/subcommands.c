@@ -26,6 +26,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "top",
 		.subcommand = SUBCOMMAND_TOP,
+		.question = "what does the GPU do right now?",
 		.summary = "the report of the last seconds as a screen, while programs run",
 		.examples = "sudo gputrace top                             the whole machine\n"
 			    "sudo gputrace top -p 41230 --ops              a process, with PyTorch's ops\n"
@@ -37,6 +38,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.name = "report",
 		.subcommand = SUBCOMMAND_REPORT,
 		.reads_log = true,
+		.question = "the tables again: a log of gputrace, nsys, nvprof or torch.profiler",
 		.summary = "the table of a recorded trace, the same as when it was taken",
 		.examples = "gputrace report all.gpt\n"
 			    "gputrace report all.gpt --from 1:30 --to 1:40  ten seconds of it\n"
@@ -52,6 +54,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.name = "export",
 		.subcommand = SUBCOMMAND_EXPORT,
 		.reads_log = true,
+		.question = "a timeline, flame graph or table for another tool",
 		.summary = "any output from a recorded trace, the same as when it was taken",
 		.examples = "gputrace export all.gpt -o trace.json         for Perfetto, chrome://tracing, HTA\n"
 			    "gputrace export all.gpt -o rank-%p.json.gz    one file per process\n"
@@ -64,6 +67,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.name = "diff",
 		.subcommand = SUBCOMMAND_DIFF,
 		.reads_log = true,
+		.question = "what changed between two runs?",
 		.summary = "what a step of training costs more, or less, than in another recording",
 		.examples =
 			"gputrace diff before.gpt after.gpt\n"
@@ -76,6 +80,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.name = "merge",
 		.subcommand = SUBCOMMAND_MERGE,
 		.reads_log = true,
+		.question = "which rank of a job was late? one clock for the logs of all",
 		.summary = "logs of several ranks on one clock: who was late, at which collective, by which line; "
 			   "dumps of several hosts",
 		.examples =
@@ -92,6 +97,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.name = "why",
 		.subcommand = SUBCOMMAND_WHY,
 		.reads_log = true,
+		.question = "why does the GPU stand still, and what can I try?",
 		.summary = "why the GPU stood still: the three largest losses in words, and what to try",
 		.examples = "sudo gputrace why -p 41230 -d 10s             a running process, for ten seconds\n"
 			    "sudo gputrace why -- python train.py          a program from start to end\n"
@@ -107,6 +113,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.name = "view",
 		.subcommand = SUBCOMMAND_VIEW,
 		.reads_log = true,
+		.question = "what happened when? a log as a timeline in the browser",
 		.summary = "a recorded trace in a browser on this machine, at any zoom, until Ctrl-C",
 		.examples = "gputrace view all.gpt                         prints an address to open\n"
 			    "gputrace view all.gpt --port 8080             from another machine: ssh -L "
@@ -117,6 +124,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "dump",
 		.subcommand = SUBCOMMAND_DUMP,
+		.question = "it hangs: what does each thread do and wait for?",
 		.summary = "it hangs: what each thread does and waits for, now, without stopping any",
 		.examples = "sudo gputrace dump -p 41230                   a process and its children\n"
 			    "sudo gputrace dump -p gpu                     all that have CUDA loaded\n"
@@ -129,6 +137,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "doctor",
 		.subcommand = SUBCOMMAND_DOCTOR,
+		.question = "what works here, and what does not?",
 		.summary = "what works on this machine, or for one process, and what to do about the rest",
 		.examples = "sudo gputrace doctor\n"
 			    "sudo gputrace doctor -p 41230\n",
@@ -138,6 +147,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "env",
 		.subcommand = SUBCOMMAND_ENV,
+		.question = "how do I let a job be traced later, without root?",
 		.summary = "lines for a shell: programs started after them can be traced later, without any right",
 		.examples = "eval \"$(gputrace env)\"; python serve.py &     in a job script, or a container's entry\n"
 			    "gputrace -p $! -d 10s -o trace.json           later, as the same user\n",

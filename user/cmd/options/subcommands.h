@@ -10,6 +10,7 @@ struct subcommand_row {
 		*name; /* the first word of the command line; NULL: none (tracing, and what --help and --version do) */
 	enum subcommand subcommand;
 	bool reads_log;	      /* its words are logs */
+	const char *question; /* that it answers, for --help of tracing; NULL: it is not listed there */
 	const char *summary;  /* NULL: it has no help of its own */
 	const char *examples; /* whole lines */
 	const char *synopsis; /* whole lines, without "gputrace " */

@@ -8,7 +8,7 @@ int parse_sort(struct parse *parse, const char *value)
 	parse->options->table.sort = key_sort_by_name(value);
 	parse->options->table_option = "sort";
 	if (!parse->options->table.sort)
-		return option_fail(parse, "--sort %s: accepted are %s", value, key_sort_names());
+		return option_refuse(parse, "sort", value, key_sort_names());
 	return 0;
 }
 

@@ -17,7 +17,7 @@ int parse_by(struct parse *parse, const char *value)
 
 	parse->options->tree_option = "by";
 	if (chosen < 0)
-		return option_fail(parse, "--by %s: accepted are gpu, cpu and memory", value);
+		return option_refuse(parse, "by", value, "gpu, cpu and memory");
 	parse->options->tree.by = (enum tree_by)chosen;
 	return 0;
 }

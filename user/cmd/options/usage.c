@@ -42,6 +42,8 @@ static void print_option(FILE *out, const struct option_row *row)
 	}
 }
 
+#define METAVAR_MAX 30 /* columns: a longer one has a short name on the first page */
+
 #define READS_LOG (SUBCOMMAND_REPORT | SUBCOMMAND_EXPORT | SUBCOMMAND_DIFF | SUBCOMMAND_WHY | SUBCOMMAND_VIEW)
 #define EVERY (~0u)
 
@@ -73,7 +75,7 @@ static const struct heading {
 	 EVERY,
 	 {"output", "format", "table", "metric", "folded-by", "backward", "graphs", "max-size", "min-complete", "port",
 	  "interval"}},
-	{"Other", EVERY, {"quiet", "verbose", "help", "version"}},
+	{"Other", EVERY, {"quiet", "verbose", "help", "help-all", "version"}},
 };
 #define HEADINGS (sizeof(headings) / sizeof(headings[0]))
 
@@ -112,10 +114,72 @@ static void print_options(FILE *out, unsigned subcommand)
 	}
 }
 
-void usage_print(FILE *out, enum subcommand subcommand)
+/* ---- the first page ---------------------------------------------------------------------------------------------- */
+
+/* What --help of tracing says of the options that most people need, in a line or two of at most 80 columns. */
+static const struct brief {
+	const char *option, *help;
+} briefs[] = {
+	{"pid", "these processes and their children (default: the whole machine)"},
+	{"duration", "10 (seconds), 500ms, 2m (default: until Ctrl-C or the program's end)"},
+	{"output", ".json, .pftrace, .html (timelines), .svg, .folded (flame graphs), .gpt (log),\n"
+		   ".prof, .pb.gz, .sqlite, .arrow ...; - is standard output; repeatable"},
+	{"ops", "PyTorch's ops, and which op each launch belongs to"},
+	{"memory", "--ops, and who held PyTorch's memory at its peak"},
+	{"tree", "instead of the report a tree of calls: Python, ops, kernels"},
+	{"lines", "instead of the report the source, with what each line costs"},
+	{"trace", "what to record besides kernels: cuda, sync, memory, nvtx"},
+	{"schedule", "some steps only, as torch.profiler: wait=N,warmup=N,active=N,repeat=N"},
+	{"help-all", "every option"},
+};
+
+static const struct option_row *row_for(const char *name, unsigned subcommand)
+{
+	const struct option_row *row = option_rows;
+
+	while (row->name && (strcmp(row->name, name) != 0 || !(row->where & subcommand)))
+		row++;
+	return row;
+}
+
+static void print_briefs(FILE *out)
+{
+	fputs("\nWhat most people need:\n", out);
+	for (size_t i = 0; i < sizeof(briefs) / sizeof(briefs[0]); i++) {
+		struct option_row row = *row_for(briefs[i].option, SUBCOMMAND_RECORD);
+
+		row.help = briefs[i].help;
+		if (row.metavar && strlen(row.metavar) > METAVAR_MAX)
+			row.metavar = "STEPS";
+		print_option(out, &row);
+	}
+}
+
+static void print_first_page(FILE *out)
+{
+	const struct subcommand_row *tracing = subcommand_row_of(SUBCOMMAND_RECORD);
+
+	fprintf(out, "gputrace: %s\n\n", tracing->summary);
+	print_lines(out, tracing->examples, "  ", "  ");
+	print_lines(out, tracing->synopsis, "\nUsage: gputrace ", "       gputrace ");
+	fputs("       gputrace SUBCOMMAND [OPTIONS] ...\n\nWhat do you want to know?\n", out);
+	for (size_t i = 0; i < SUBCOMMAND_ROWS; i++)
+		if (subcommand_rows[i].question)
+			fprintf(out, "  %-8s %s\n", subcommand_rows[i].name, subcommand_rows[i].question);
+	print_briefs(out);
+	fputs("\nMore: gputrace SUBCOMMAND --help, gputrace --help-all, man gputrace\n", out);
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- */
+
+void usage_print(FILE *out, enum subcommand subcommand, bool all)
 {
 	const struct subcommand_row *command = subcommand_row_of(subcommand);
 
+	if (!command->name && !all) {
+		print_first_page(out);
+		return;
+	}
 	fprintf(out, "gputrace%s%s: %s\n\n", command->name ? " " : "", command->name ? command->name : "",
 		command->summary);
 	print_lines(out, command->examples, "  ", "  ");
