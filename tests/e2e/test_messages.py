@@ -223,7 +223,10 @@ def test_a_program_that_has_ended_is_not_asked_whether_it_is_idle(tmp_path):
 def test_a_program_that_goes_on_is(tmp_path):
     with tracing.Running(["sleep", "infinity"], tmp_path) as sleep:
         report = said(tracing.gputrace(tmp_path, "-p", sleep.pid, "-d", "100ms").must_be(0))
-    assert f"{IDLE}, or does it wait? `gputrace doctor -p {sleep.pid}`" in report
+        why = said(tracing.gputrace(tmp_path, "why", "-p", sleep.pid, "-d", "100ms").must_be(0))
+    for text in (report, why):
+        assert f"{IDLE}, or does it hang? `gputrace dump -p {sleep.pid}` shows what its threads do and wait for" in text, text
+        assert text.index("gputrace dump") < text.index("gputrace doctor")
 
 
 def test_doctor_cuts_nothing_in_a_pipe_and_breaks_lines_on_a_terminal(tmp_path):

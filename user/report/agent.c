@@ -183,10 +183,10 @@ char *report_unseen_reason(const struct model *model)
 {
 	for (uint32_t i = 0; i < model->process_count; i++)
 		if (!model->processes[i].exit_ns)
-			return xasprintf("Is the process idle, or does it wait? `gputrace doctor -p %" PRIu32
-					 "` says what works "
-					 "there and what does not; a longer trace may catch its next call.",
-					 model->processes[i].pid);
+			return xasprintf("Is the process idle, or does it hang? `gputrace dump -p %" PRIu32
+					 "` shows what its threads do and wait for, within seconds. If it does call "
+					 "CUDA, `gputrace doctor -p %" PRIu32 "` says what keeps that from being seen.",
+					 model->processes[i].pid, model->processes[i].pid);
 	return xasprintf(
 		"%s before the trace did: no call of a CUDA library that gputrace sees was made by then. What was "
 		"not seen is in the notes, if anything was.",

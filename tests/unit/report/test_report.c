@@ -666,7 +666,7 @@ static void an_empty_trace_is_helped(void **state)
 	char *text = report_of(&empty, 100, false);
 
 	assert_has(text, "No CUDA call was seen in 10.0 s.\n");
-	assert_has(text, "gputrace doctor -p 77");
+	assert_has(text, "gputrace dump -p 77");
 	assert_null(strstr(text, "nan"));
 	free(text);
 	empty = (struct model){.sources = &source, .source_count = 1};
