@@ -20,7 +20,7 @@ H2D, D2H, D2D = 1, 2, 3
 KERNELS = (
     "norm_12us", "gemm_60us", "gemm_80us", "gelu_25us", "bias_6us", "head_40us", "softmax_15us",
     "augment_9us", "loss_20us", "score_7us", "grad_50us", "grad_70us", "clip_8us", "adamw_30us",
-    "ema_11us", "metric_5us", "replay_18us", "replay_22us", "tick_10us",
+    "ema_11us", "metric_5us", "replay_18us", "replay_22us", "tick_10us", "train_2000us", "tiny_1us",
 )
 
 PTX_HEAD = ".version 6.4\n.target sm_75\n.address_size 64\n"
