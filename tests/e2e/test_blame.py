@@ -222,3 +222,29 @@ def test_a_worker_of_pytorchs_data_loader_is_named_with_its_line(tmp_path):
     named = {title: below for title, _, below in losses(text)}
     assert f"torch_worker.py:{said['line']} Slow.__getitem__ (" in named["the GPU waits for data"], text
     assert "num_workers" in named["the GPU waits for data"], text
+
+
+@pytest.fixture(scope="module")
+def pools(tmp_path_factory):
+    """Real pools: OpenMP of PyTorch's ops on the CPU, and the threads of NumPy's BLAS."""
+    folder = tmp_path_factory.mktemp("pools")
+    command = tracing.on_simgpu(folder / "gpu-%p.json", machine.tool("get-torch"), machine.PROGRAMS / "native_pools.py", folder / "truth.json")
+    tracing.gputrace(folder, "-q", "--cpu", "-F", "499", "--off-cpu", "-o", "trace.gpt", "--", *command,
+                     env={"OMP_NUM_THREADS": 3, "OMP_WAIT_POLICY": "PASSIVE", "OPENBLAS_NUM_THREADS": 3}).must_be(0)
+    text = tracing.gputrace(folder, "report", "trace.gpt", "--format", "json", "--table", "idle").must_be(0).stdout
+    return json.loads((folder / "truth.json").read_text()), json.loads(text)["tables"][0]["rows"]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("pool", ["openmp", "blas"])
+def test_work_of_a_native_pool_is_on_the_line_that_waits_for_it(pools, pool):
+    truth, rows = pools
+    of_line = [row for row in rows if row["line"].startswith(f"native_pools.py:{truth[pool]['line']} ")]
+    assert sum(row["idle_ns"] for row in of_line) / 1e6 >= 0.95 * truth[pool]["ms"], (truth, rows)
+    assert pool == "blas" or any(row["cause_id"] == "native" for row in of_line), rows  # OpenBLAS spins where it waits
+
+
+@pytest.mark.torch
+def test_no_time_of_a_native_pool_is_on_a_thread_without_python(pools):
+    _, rows = pools
+    assert not [row for row in rows if row["line"].startswith("(thread")], rows

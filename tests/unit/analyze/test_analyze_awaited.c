@@ -190,6 +190,57 @@ static void work_of_a_native_pool_is_the_line_s_that_waits_for_it(void **state)
 	end_words(&gap);
 }
 
+static void what_keeps_a_thread_of_a_native_pool_keeps_the_line_that_waits_for_it(void **state)
+{
+	struct gap gap;
+	struct gpt_wait other = of(waits(GPT_WAIT_PREEMPTED, NO_PYTHON, 40 * MS, 70 * MS), PID, HELPER);
+	struct gpt_wait own_wait = waits(GPT_WAIT_PREEMPTED, LOAD, FROM, 20 * MS);
+
+	begin_gap(&gap);
+	other.stack_state = GPT_STACK_NO_PYTHON;
+	log_wait(&gap.log, own_wait);
+	runs(&gap.log, PID, HELPER, NO_PYTHON, 20 * MS, 40 * MS);
+	log_wait(&gap.log, other);
+	runs(&gap.log, PID, HELPER, NO_PYTHON, 70 * MS, TO);
+	log_wait(&gap.log, woken_by(waits(GPT_WAIT_FUTEX, WAITS, 20 * MS, LAUNCHED), PID, HELPER, NO_PYTHON));
+	end_gap(&gap);
+	assert_int_equal(own(&gap, LINE_WAITS, WHY_NO_CPU), 30 * MS);
+	assert_int_equal(own(&gap, LINE_LOAD, WHY_NO_CPU), 10 * MS);
+	assert_int_equal(own(&gap, LINE_WAITS, WHY_NATIVE), LAUNCHED - 50 * MS);
+	SAYS(&gap, report_write_why, "the thread that launches waited: for 30.0 ms at train.py:33 train.");
+	end_words(&gap);
+}
+
+/* A sample in a native function of its own. */
+static void sample_in(struct gap *gap, uint64_t time_ns, uint64_t native)
+{
+	log_sample(&gap->log, (struct gpt_sample){.time_ns = time_ns,
+						  .native_id = native,
+						  .pid = PID,
+						  .tid = HELPER,
+						  .period_ns = PERIOD,
+						  .stack_state = GPT_STACK_NO_PYTHON,
+						  .place = GPT_SAMPLE_USER});
+}
+
+static void all_functions_of_a_native_pool_are_one_row_of_the_line(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	log_native_stack(&gap.log, PID, 2, 1, (uint64_t[]){0x1000});
+	log_native_stack(&gap.log, PID, 4, 1, (uint64_t[]){0x2000});
+	log_native_sym(&gap.log, PID, 0x1000, "tokenize", "/lib/pool.so");
+	log_native_sym(&gap.log, PID, 0x2000, "_RNvNtCs1234_4pool4text5count", "/lib/pool.so");
+	for (uint64_t i = 0; i < 9; i++)
+		sample_in(&gap, FROM + i * PERIOD + PERIOD / 2, i % 2 ? 2 : 4);
+	log_wait(&gap.log, woken_by(waits(GPT_WAIT_FUTEX, WAITS, FROM, LAUNCHED), PID, HELPER, NO_PYTHON));
+	end_gap(&gap);
+	assert_int_equal(own(&gap, LINE_WAITS, WHY_NATIVE), LAUNCHED - FROM);
+	SAYS(&gap, report_write_why, "where    train.py:33 train\n", "is pool::text::count: 50.0 ms.");
+	end_words(&gap);
+}
+
 /* A program without Python at the other end of a pipe is no pool of the line. */
 static void work_of_another_process_is_not_the_line_s(void **state)
 {
@@ -275,6 +326,8 @@ int main(void)
 		cmocka_unit_test(what_a_traced_thread_does_for_an_event_loop_is_that_thread_s),
 		cmocka_unit_test(a_task_that_blocks_the_loop_does_not_wait_for_requests),
 		cmocka_unit_test(work_of_a_native_pool_is_the_line_s_that_waits_for_it),
+		cmocka_unit_test(what_keeps_a_thread_of_a_native_pool_keeps_the_line_that_waits_for_it),
+		cmocka_unit_test(all_functions_of_a_native_pool_are_one_row_of_the_line),
 		cmocka_unit_test(work_of_another_process_is_not_the_line_s),
 		cmocka_unit_test(children_of_one_program_are_one_row),
 		cmocka_unit_test(how_a_data_loader_loads_is_said_by_its_frames),

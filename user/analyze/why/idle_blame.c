@@ -104,15 +104,15 @@ static bool is_everyones(enum why_cause inner)
 }
 
 /*
- * Whether the thread runs no Python and works for a line of Python in its process that waits for it: a thread of Rayon,
- * OpenMP or a BLAS.  It is that line's work.
+ * Whether the thread runs no Python there and works for a line of Python in its process that waits for it: a thread of
+ * Rayon, OpenMP or a BLAS.  It is that line's work, and what keeps it from working keeps that line.
  */
 static bool is_of_native_pool(const struct blame *blame, const struct tally_key *key)
 {
 	const struct model *model = blame->charging->idle->model;
 
-	return blame->steps && key->part[1] == WHY_NATIVE && blame->via < CALLER_NO_FRAME &&
-	       stack_has_frames(model, blame->via) && model->threads[blame->thread].process == blame->charging->process;
+	return blame->steps && !runs_python(model, key->part[0]) && runs_python(model, blame->via) &&
+	       model->threads[blame->thread].process == blame->charging->process;
 }
 
 /* key: what the thread at this position did. */
@@ -135,11 +135,11 @@ static void put_spans(struct blame *blame, struct tally_key key, struct idle_spa
 		key.part[1] = blame->own ? blame->own->part[1] : WHY_DATA;
 		key.part[2] = blame->own ? blame->own->part[2] : loader.code;
 		key.part[3] = blame->own ? blame->own->part[3] : why_data_extra(WHY_SEEN_BY_STACKS, loader.loads);
-	} else if (in_pool) {
-		key.part[0] = blame->via;
-	} else if (blame->steps && !is_everyones(inner)) {
+	} else if (blame->steps && !is_everyones(inner) && !(in_pool && inner == WHY_NATIVE)) {
 		key.part[1] = blame->first;
 	}
+	if (in_pool)
+		key.part[0] = blame->via;
 	idle_charge_spans(charging, key, spans, ns);
 	charging->inner = WHY_CAUSES;
 	charging->culprit = NONE;

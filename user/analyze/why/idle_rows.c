@@ -29,16 +29,17 @@ struct row_keys {
 
 #define AFTER 0x100u
 
-/* A line is one row whatever native functions it ran, and wherever its launch came from. */
+/* A line is one row whatever native functions it ran, or a pool for it, and wherever its launch came from. */
 static struct tally_key what_of(const struct idle_charge *charge)
 {
 	const uint32_t *part = charge->what.part;
-	bool by_line =
-		charge->what.part[1] == WHY_PYTHON || charge->what.part[1] == WHY_PROGRAM || charge->inner == WHY_RAN;
+	bool in_pool = part[1] == WHY_NATIVE && charge->via != NONE;
+	bool by_line = part[1] == WHY_PYTHON || part[1] == WHY_PROGRAM || charge->inner == WHY_RAN;
+	uint32_t detail = in_pool ? NONE : by_line ? 0 : part[2];
 	uint32_t extra = part[1] == WHY_DATA ? why_seen_by(part[3]) : part[3];
 
 	return (struct tally_key){
-		{part[1], charge->inner | (charge->after ? AFTER : 0), by_line ? 0 : part[2], by_line ? NONE : extra}};
+		{part[1], charge->inner | (charge->after ? AFTER : 0), detail, by_line ? NONE : extra}};
 }
 
 static void add_charge(struct idle *idle, struct line_tally *by_line, struct row_keys *keys, struct lines *lines,

@@ -37,6 +37,7 @@ struct why_loss {
 	uint64_t ns, count;  /* count: parts of gaps */
 	uint64_t longest_ns; /* the longest part */
 	uint32_t via_line;   /* the line where launching threads waited most for those to blame; NONE: they did not */
+	uint64_t via_ns;     /* how long */
 	struct why_line *lines; /* most first */
 	size_t line_count;
 };

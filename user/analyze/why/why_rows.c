@@ -71,7 +71,7 @@ static struct tally_key key_of_gap(const struct idle_charge *charge)
 	struct tally_key key = charge->what;
 	enum why_cause cause = key.part[1];
 
-	if (cause == WHY_RAN)
+	if (cause == WHY_RAN || (cause == WHY_NATIVE && charge->via != NONE))
 		key.part[2] = key.part[3] = NONE;
 	else if (cause == WHY_DATA && charge->inner != WHY_DATA)
 		key.part[2] = NONE, key.part[3] = why_data_extra(WHY_SEEN_BY_STACKS, why_loads(key.part[3]));
@@ -199,12 +199,10 @@ static struct tally vias_by_line(struct why *why, struct lines *lines)
 
 static void name_via(struct why_loss *loss, const struct tally *vias)
 {
-	uint64_t most_ns = 0;
-
 	loss->via_line = NONE;
 	for (size_t i = 0; i < vias->count; i++)
-		if (vias->entries[i].key.part[0] == loss->cause && vias->entries[i].ns > most_ns) {
-			most_ns = vias->entries[i].ns;
+		if (vias->entries[i].key.part[0] == loss->cause && vias->entries[i].ns > loss->via_ns) {
+			loss->via_ns = vias->entries[i].ns;
 			loss->via_line = vias->entries[i].key.part[1];
 		}
 }

@@ -143,14 +143,27 @@ static char *others_text(const struct analyses *all, const struct shares *shares
 			 *unknown->name ? unknown->name : "?", unknown->pid);
 }
 
+/* " at train.py:33 train"; ": for 61.2 ms at ..." where that is not all of it */
+static char *waited_at(const struct analyses *all, const struct why_loss *loss)
+{
+	char *at, *text;
+
+	if (loss->via_line == NONE)
+		return xstrdup("");
+	at = line_label(&all->lines, loss->via_line);
+	text = loss->via_ns == loss->ns ? xasprintf(" at %s", at)
+					: xasprintf(": for %s at %s", number_time(loss->via_ns).text, at);
+	free(at);
+	return text;
+}
+
 char *why_waits_evidence(const struct analyses *all, const struct why_loss *loss)
 {
 	struct shares shares = shares_of(all, loss->cause);
 	char *often = why_how_often(loss), *others = others_text(all, &shares);
-	char *at = loss->via_line == NONE ? NULL : line_label(&all->lines, loss->via_line), *text;
+	char *at = waited_at(all, loss), *text;
 
-	text = xasprintf("The GPU had nothing to do %s, while the thread that launches waited%s%s.%s", often,
-			 at ? " at " : "", at ? at : "", others);
+	text = xasprintf("The GPU had nothing to do %s, while the thread that launches waited%s.%s", often, at, others);
 	free(at);
 	free(others);
 	free(often);

@@ -46,6 +46,8 @@ static char *where(const struct analyses *all, const struct why_loss *loss, cons
 		free(label);
 		return text;
 	case WHY_NATIVE:
+		if (!all->lines.all.items[line->line].reason) /* a pool ran for it */
+			break;
 		text = xasprintf("%s, %s", label,
 				 line->detail == NONE ? "no function known" : why_name(all, line->detail));
 		free(label);
