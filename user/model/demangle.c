@@ -18,11 +18,18 @@ static void take(const char *piece, size_t size, void *opaque)
 
 	/*
 	 * libiberty has no way to stop a print that has begun, and an output of 2^n bytes would never end.  Its
-	 * callback interface keeps everything on the stack, so nothing leaks when longjmp() leaves it.
+	 * callback interface keeps everything on the stack, so nothing leaks when longjmp() leaves it; except for an
+	 * identifier of Rust that is not ASCII, at most four times the name's bytes.
 	 */
 	if (size > DEMANGLE_OUTPUT_MAX - text->count)
 		longjmp(output->too_long, 1);
 	text_append(text, piece, size);
+}
+
+/* "_Z": C++, "_R": Rust (since 1.37 on request, since 2025 by default) */
+static bool has_prefix(const char *mangled)
+{
+	return mangled[0] == '_' && (mangled[1] == 'Z' || mangled[1] == 'R');
 }
 
 bool demangle(const char *mangled, size_t size, text_buffer *out)
@@ -31,12 +38,14 @@ bool demangle(const char *mangled, size_t size, text_buffer *out)
 	struct output output = {.text = out};
 
 	out->count = 0;
-	if (size < 3 || size > DEMANGLE_INPUT_MAX || mangled[0] != '_' || mangled[1] != 'Z' || memchr(mangled, 0, size))
+	if (size < 3 || size > DEMANGLE_INPUT_MAX || !has_prefix(mangled) || memchr(mangled, 0, size))
 		return false;
 	memcpy(name, mangled, size);
 	name[size] = 0;
 	if (setjmp(output.too_long))
 		return false;
+	if (name[1] == 'R')
+		return rust_demangle_callback(name, 0, take, &output) != 0;
 	/* its own limit would refuse every name above 1,024 bytes, and CUTLASS kernels have longer ones */
 	return cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT, take, &output) != 0;
 }

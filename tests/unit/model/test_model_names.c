@@ -138,6 +138,43 @@ static void kernels_are_demangled(void **state)
 	assert_true(demangles("_Z1f\0i", 6, ""));
 }
 
+static void functions_of_rust_are_demangled(void **state)
+{
+	const char *name = "_RNvMs4_NtNtCscxzlFi8rOL3_10tokenizers9tokenizer13pre_tokenizerNtB5_26BytesToCharOffset"
+			   "Converter7convert";
+
+	assert_true(demangles(name, strlen(name),
+			      "<tokenizers::tokenizer::pre_tokenizer::BytesToCharOffsetConverter>::convert"));
+	assert_true(demangles("_RNvC4pool4work", 15, "pool::work"));
+	assert_true(demangles("_Rgarbage", 9, ""));
+	assert_true(demangles("_R", 2, ""));
+}
+
+static void hostile_names_of_rust_end_in_bounded_time_and_stack(void **state)
+{
+	/* Each tuple holds the previous one twice. */
+	static const char doubling[] =
+		"_RINvC1a1fThhETB7_B7_ETBb_Bb_ETBj_Bj_ETBr_Br_ETBz_Bz_ETBH_BH_ETBP_BP_ETBX_BX_ETB15_B15_E"
+		"TB1d_B1d_ETB1n_B1n_ETB1x_B1x_ETB1H_B1H_ETB1R_B1R_ETB21_B21_ETB2b_B2b_ETB2l_B2l_ETB2v_B2v"
+		"_ETB2F_B2F_ETB2P_B2P_ETB2Z_B2Z_ETB39_B39_EE";
+	static const char *const deep[] = {"R", "TR", "NvNv", "INv", "FK", "S", "A", "Y", "M", "NvB_", "IC1aB_"};
+	char name[DEMANGLE_INPUT_MAX + 2];
+	text_buffer out = {0};
+	size_t at;
+
+	for (size_t i = 0; i < sizeof(deep) / sizeof(deep[0]); i++) {
+		at = sprintf(name, "_RINvC1a1f");
+		while (at + strlen(deep[i]) < DEMANGLE_INPUT_MAX - 1)
+			at += sprintf(name + at, "%s", deep[i]);
+		name[at++] = 'E';
+		demangle(name, at, &out);
+		assert_true(out.count <= DEMANGLE_OUTPUT_MAX);
+	}
+	assert_false(demangle(doubling, strlen(doubling), &out));
+	assert_true(out.count <= DEMANGLE_OUTPUT_MAX);
+	array_free(&out);
+}
+
 static void names_longer_than_the_demanglers_own_limit_are_demangled(void **state)
 {
 	char name[DEMANGLE_INPUT_MAX], expected[DEMANGLE_INPUT_MAX + 16];
@@ -341,6 +378,8 @@ int main(void)
 		POOL_TEST(equal_strings_are_one),
 		POOL_TEST(a_string_larger_than_a_block_is_kept),
 		cmocka_unit_test(kernels_are_demangled),
+		cmocka_unit_test(functions_of_rust_are_demangled),
+		cmocka_unit_test(hostile_names_of_rust_end_in_bounded_time_and_stack),
 		cmocka_unit_test(names_longer_than_the_demanglers_own_limit_are_demangled),
 		cmocka_unit_test(hostile_names_end_in_bounded_time_and_stack),
 		POOL_TEST(doubling_names_are_given_up),
