@@ -53,6 +53,7 @@ static const struct library_frame in_join[] = {
 	{STDLIB "threading.py", "Thread._wait_for_tstate_lock"}, {STDLIB "threading.py", "Thread.join"}, {}};
 static const struct library_frame in_event[] = {
 	{STDLIB "threading.py", "Condition.wait"}, {STDLIB "threading.py", "Event.wait"}, {}};
+static const struct library_frame in_own_code[] = {{}};
 static const struct library_frame in_own_namesake[] = {{"/src/queue.py", "get"}, {}};
 static const struct library_frame in_other_package[] = {{PACKAGES "queue.py", "get"}, {}};
 static const struct library_frame in_asyncio[] = {{STDLIB "selectors.py", "EpollSelector.select"},
@@ -91,6 +92,9 @@ static void a_lock_of_the_library_is_what_it_is_taken_for(void **state)
 		{in_event, WHY_NOTICE, "waited for a notification: ran", "waits for a notification",
 		 "before it notifies cheaper"},
 		{in_own_namesake, WHY_LOCK, "waited for a lock: ran", "waits for a lock", "Hold the lock for less"},
+		/* SimpleQueue.get has no frame, and takes the queue's lock as any other is taken */
+		{in_own_code, WHY_LOCK, "waited for a lock: ran", "waits for a lock",
+		 "If it is the lock of a queue.SimpleQueue: have items put into"},
 		{in_other_package, WHY_LOCK, "waited for a lock: ran", "waits for a lock", "Hold the lock for less"},
 	};
 

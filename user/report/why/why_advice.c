@@ -151,7 +151,8 @@ static const char *const by_cause[WHY_LOSSES] = {
 		    "before it.",
 	[WHY_NATIVE] = "Take it out of the loop, give it to a thread or process of its own, or launch the GPU's next "
 		       "work before it.",
-	[WHY_LOCK] = "Hold the lock for less at that line, or let the thread that launches go on without it.",
+	[WHY_LOCK] = "Hold the lock for less at that line, or let the thread that launches go on without it. If it is "
+		     "the lock of a queue.SimpleQueue: have items put into the queue earlier.",
 	[WHY_ITEM] = "Have items put into the queue earlier: make what is done at that line cheaper, or let more "
 		     "threads or processes do it.",
 	[WHY_RESULT] = "Start that work earlier, or ask for its result later; else make it cheaper, or divide it among "
