@@ -3,6 +3,7 @@
 #   make deps            install what building, testing and the demo need (Debian packages, PyPI)
 #   make                 build everything into $(BUILD); V=1 shows the commands
 #   make demo            set up, build, trace a bundled program, show the report
+#   make picture         docs/picture.svg, of one of the demo's programs
 #   make check           set up, then unit and end-to-end tests (the latter need root)
 #   make check-torch     the same on PyTorch (PyPI, kept in a cache outside the tree)
 #   make check-kernels   on Debian's kernels from 5.10 to 7.2, in qemu
@@ -75,7 +76,7 @@ say = @printf '  %-7s %s\n'
 Q := @
 endif
 
-.PHONY: all clean help deps install demo format check-format check-includes check-circles check-docs lint FORCE
+.PHONY: all clean help deps install demo picture format check-format check-includes check-circles check-docs lint FORCE
 .DELETE_ON_ERROR:
 all: $(BUILD)/gputrace $(AGENT)
 
@@ -194,6 +195,13 @@ deps:
 
 demo:
 	@BUILD='$(BUILD)' tools/demo
+
+# The README's picture, of `tools/demo dataloader`; best on a quiet machine.
+PICTURE := $(BUILD)/picture
+picture:
+	@BUILD='$(BUILD)' tools/demo dataloader $(PICTURE)
+	$(Q)$(BUILD)/gputrace export -q --metric idle -o $(PICTURE)/idle.folded -o $(PICTURE)/trace.json $(PICTURE)/dataloader.gpt
+	$(Q)tools/picture $(PICTURE)/trace.json $(PICTURE)/idle.folded docs/picture.svg
 
 C_FILES = $(sort $(shell find bpf include user tests tools -name '*.[ch]'))
 

@@ -4,6 +4,7 @@ blame, with a time that the program itself has measured (tests/workloads/gallery
 
 import json
 import re
+import xml.etree.ElementTree
 
 import machine
 import pytest
@@ -107,3 +108,23 @@ def test_the_two_locks_of_a_hang_are_a_cycle(shown):
 def test_an_unknown_situation_is_refused_with_those_there_are(tmp_path):
     done = tracing.command(tmp_path, DEMO, "nosuch").must_be(2)
     assert "there is no situation nosuch: dataloader item" in done.stderr and "./nosuch" in done.stderr and not list(tmp_path.iterdir())
+
+
+def pictured(path):
+    """The texts of a picture, which is well-formed."""
+    assert path.stat().st_size <= 300 << 10
+    return [element.text for element in xml.etree.ElementTree.parse(path).iter() if element.text]
+
+
+def test_the_readmes_picture_names_the_line_and_says_that_the_gpu_is_simulated(shown, tmp_path):
+    run, picture = shown("dataloader"), tmp_path / "picture.svg"
+    outputs = tracing.outputs(tmp_path, "trace.json", "idle.folded")
+    tracing.gputrace(tmp_path, "export", "--metric", "idle", *outputs, run.log).must_be(0)
+    tracing.command(tmp_path, machine.ROOT / "tools/picture", *outputs[1::2], picture).must_be(0)
+    place = f"gallery.py:{run.truth['line']}"
+    idle_ms = sum(row["idle_ns"] for row in run.tables("report")["idle"] if row["cause_id"]) / 1e6
+    for texts in pictured(picture), pictured(machine.ROOT / "docs/picture.svg"):
+        assert any("simulated GPU" in text for text in texts)
+        assert any(text.startswith(f"{place} Images.__getitem__ ") for text in texts), texts  # on the worker's row
+        assert any(text.startswith(f"Images.__getitem__ ({place}): ") for text in texts), texts  # in the flame graph
+    assert any(f"All idle time of the GPU, {idle_ms:.0f} ms" in text for text in pictured(picture))

@@ -44,7 +44,7 @@ install_tree = install -D -m 755 $(1) $(3)/bin/gputrace && \
 	install -D -m 644 $(SHARE)/completion.fish $(3)/share/fish/vendor_completions.d/gputrace.fish
 
 # $(call install_documents,FOLDER)
-install_documents = install -d $(1)/design && install -m 644 README.md LICENSE LICENSES/* $(wildcard docs/*.md) $(1) && \
+install_documents = install -d $(1)/design && install -m 644 README.md LICENSE LICENSES/* $(wildcard docs/*.md docs/*.svg) $(1) && \
 	install -m 644 $(wildcard docs/design/*.md) $(1)/design
 
 # Removes what depends on the build folder: debug information, and the build id, which is a hash that includes it.
