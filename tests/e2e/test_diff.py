@@ -125,10 +125,49 @@ def test_markdown_has_what_changed_alone(compared):
 
 
 def test_fail_above_ends_with_4_where_a_step_grew_by_more(compared):
-    done = compared.diff("--fail-above", "25", code=ABOVE)
-    assert "the GPU time of a step grew by 28.4 %" in done.stderr
+    done = compared.diff("--fail-above", "20", code=ABOVE)
+    assert re.search(r"the GPU time of the median step grew by 28\.4 % \(95 % interval 2\d\.\d to 3\d\.\d %\), more", done.stderr)
     done = tracing.gputrace(compared.folder, "diff", "before.gpt", "after.gpt", "--step", "py:step", "--fail-above", "100")
     assert "GPU time" not in done.stderr  # a step's duration depends on the machine
+
+
+def test_fail_above_says_where_the_interval_holds_it_and_does_not_fail(compared):
+    done = tracing.gputrace(compared.folder, "diff", "before.gpt", "after.gpt", "--step", "py:step", "--fail-above", "28",
+                            "--format", "json")  # its status depends on the steps' duration, too
+    step = {row["what"]: row for row in json.loads(done.stdout)["tables"][1]["rows"]}["median GPU time"]
+    least, most = (100 * (step["change_ns"] + sign * step["noise_ns"]) / step["before_ns"] for sign in (-1, 1))
+    assert least < 28 < 100 * step["change_ns"] / step["before_ns"] < most
+    assert (f"the GPU time of the median step grew by 28.4 % (95 % interval {least:.1f} to {most:.1f} %), which may be less "
+            "than --fail-above 28") in done.stderr
+
+
+def test_few_steps_are_judged_without_an_interval_which_is_said(compared):
+    done = compared.diff("--steps", "5..8", "--fail-above", "20", code=ABOVE)
+    assert re.search(r"the GPU time of the median step grew by 28\.4 %, more than --fail-above 20; no interval is known: "
+                     r"trace at least 6 steps\n", done.stderr)
+
+
+def test_several_runs_of_each_are_compared_as_means_of_the_runs(compared):
+    """Runs of one program that differ, as `before` and `after` do, vary by that."""
+    logs = ["before.gpt", "after.gpt", "--", "after.gpt", "after.gpt"]
+    done = tracing.gputrace(compared.folder, "diff", *logs, "--step", "py:step", "--format", "json").must_be(0)
+    found = {table["id"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
+    assert [(row["trace"], row["file"], row["steps"]) for row in found["diff_traces"]] == [
+        ("before", "before.gpt", STEPS), ("before", "after.gpt", STEPS), ("after", "after.gpt", STEPS),
+        ("after", "after.gpt", STEPS)]
+    step = {row["what"]: row for row in found["diff_step"]}
+    assert [step["GPU time"][name] for name in ("before_ns", "after_ns", "changed")] == [100500, 113000, "no"]
+    kernels = {row["kernel"]: (row["before_ns"], row["after_ns"], row["changed"]) for row in found["diff_kernels"]}
+    assert kernels == {"gelu_25us": (37500, 50000, "no"), "gemm_60us": (60000, 60000, "no"), "bias_6us": (3000, 3000, "no")}
+    done = tracing.gputrace(compared.folder, "diff", *logs, "--step", "py:step", "--fail-above", "5").must_be(0)
+    assert "the GPU time of the median step grew by 12.4 % (95 % interval -" in done.stderr
+
+
+def test_equal_runs_of_each_keep_what_differs_between_before_and_after(compared):
+    logs = ["before.gpt", "before.gpt", "--", "after.gpt", "after.gpt"]
+    done = tracing.gputrace(compared.folder, "diff", *logs, "--step", "py:step", "--fail-above", "20").must_be(ABOVE)
+    assert "the GPU time of the median step grew by 28.4 %" in done.stderr
+    assert re.search(r"^before: before\.gpt.*\n        before\.gpt.*\nafter:  after\.gpt.*\n        after\.gpt", done.stdout)
 
 
 def test_the_same_log_twice_has_no_difference(compared):
@@ -168,7 +207,8 @@ def test_without_gpu_times_more_launches_of_a_step_are_a_regression(compared, tm
             tmp_path / "gpu.json", machine.any_python(), compared.folder / log.stem / "train.py"),
             env={"PYTHONPATH": machine.ROOT / "tests/workloads"}).must_be(0)
     done = tracing.gputrace(tmp_path, "diff", *logs, "--step", "py:step", "--fail-above", "20").must_be(ABOVE)
-    assert re.search(r"the number of launches of a step grew by 4\d\.\d %, more than --fail-above 20\n", done.stderr)
+    assert re.search(r"the number of launches of a step grew by 40\.\d % \(95 % interval [\d.]+ to [\d.]+ %\), more than --fail-above 20\n",
+                     done.stderr)
 
 
 def test_steps_that_are_not_there_are_named_with_those_that_are(compared):
@@ -179,6 +219,8 @@ def test_steps_that_are_not_there_are_named_with_those_that_are(compared):
 @pytest.mark.parametrize("arguments, code, said", [
     (["before.gpt"], 2, "diff needs two logs"),
     (["before.gpt", "after.gpt", "third.gpt"], 2, "diff takes two logs, but got"),
+    (["before.gpt", "before.gpt", "--"], 2, "diff needs a log after --"),
+    (["before.gpt", "--", "nothing.gpt"], 1, "nothing.gpt: No such file"),
     (["before.gpt", "nothing.gpt"], 1, "nothing.gpt: No such file"),
     (["before.gpt", "before.json"], 1, "before.json"),
     (["before.gpt", "after.gpt", "-o", "x.json"], 2, "diff writes .folded files"),

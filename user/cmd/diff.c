@@ -49,19 +49,64 @@ static enum exit_code read_tables(const struct options *options, const char *log
 	return code;
 }
 
+/* The logs of before, or of after. */
+struct side {
+	const char *const *logs;
+	const char **names; /* as the report has them */
+	struct per_step_tables *runs;
+	size_t count;
+	struct per_step_tables joined;
+};
+
+static void side_init(struct side *side, const char *const *logs, size_t count)
+{
+	*side = (struct side){.logs = logs,
+			      .names = xcalloc(count, sizeof(*side->names)),
+			      .runs = xcalloc(count, sizeof(*side->runs)),
+			      .count = count};
+	for (size_t i = 0; i < count; i++)
+		side->names[i] = from_log_name(logs[i]);
+}
+
+static void side_free(struct side *side)
+{
+	for (size_t i = 0; i < side->count; i++)
+		per_step_tables_free(&side->runs[i]);
+	per_step_tables_free(&side->joined);
+	free(side->runs);
+	free(side->names);
+}
+
+static enum exit_code read_side(const struct options *options, struct side *side)
+{
+	for (size_t i = 0; i < side->count; i++) {
+		enum exit_code code = read_tables(options, side->logs[i], &side->runs[i]);
+
+		if (code)
+			return code;
+	}
+	per_step_tables_join(&side->joined, side->runs, side->count);
+	return EXIT_GOOD;
+}
+
 struct print_request {
 	const struct differences *all;
 	const struct options *options;
+	const struct side *before, *after;
 	char **tables; /* set to the report's tables if the wanted one is not among them */
 };
+
+static struct differences_side side_to_print(const struct side *side)
+{
+	return (struct differences_side){.names = side->names, .tables = side->runs, .count = side->count};
+}
 
 static int print(FILE *out, const struct screen *screen, void *context)
 {
 	const struct print_request *request = context;
-
 	const struct options *given = request->options;
-	struct differences_options options = {.before = from_log_name(given->log),
-					      .after = from_log_name(given->log_after),
+	struct differences_options options = {.before = side_to_print(request->before),
+					      .after = side_to_print(request->after),
 					      .width = screen->width,
 					      .truncates = screen->is_terminal,
 					      .color = screen->has_color,
@@ -72,10 +117,11 @@ static int print(FILE *out, const struct screen *screen, void *context)
 	return report_write_differences(out, request->all, &options);
 }
 
-static int print_differences(const struct differences *all, const struct options *options)
+static int print_differences(const struct differences *all, const struct options *options, const struct side *before,
+			     const struct side *after)
 {
 	char *tables = NULL;
-	int err = print_on_stdout(print, &(struct print_request){all, options, &tables});
+	int err = print_on_stdout(print, &(struct print_request){all, options, before, after, &tables});
 
 	if (tables)
 		msg_error("--table %s: not in this report, which has: %s%s", options->report_table, tables,
@@ -104,73 +150,101 @@ static int write_folded(const struct differences *all, const char *path)
 	return err;
 }
 
-/* --fail-above: how long a step takes, and the GPU time in it. */
+/* Whether the change of a step is more than --fail-above, with its whole interval where that is known; says so. */
 static bool is_above(const struct difference *difference, const char *what, unsigned most)
 {
-	double percent = difference_percent(difference);
+	double percent = difference_percent(difference), least = difference_least_percent(difference);
+	struct number limit = number_thousandths(most);
 
-	if (!difference_is_seen(difference) || percent <= most / 1000.0)
+	if (percent <= most / 1000.0)
 		return false;
-	if (isinf(percent))
-		msg_error("%s: there was none before; --fail-above %s", what, number_thousandths(most).text);
-	else
-		msg_error("%s grew by %.1f %%, more than --fail-above %s", what, percent,
-			  number_thousandths(most).text);
+	if (isinf(percent)) {
+		msg_error("%s: there was none before; --fail-above %s", what, limit.text);
+		return true;
+	}
+	if (isnan(least)) {
+		msg_error(
+			"%s grew by %.1f %%, more than --fail-above %s; no interval is known: trace at least %u steps",
+			what, percent, limit.text, MEDIAN_LEAST);
+		return true;
+	}
+	if (least <= most / 1000.0) {
+		msg_warn("%s grew by %.1f %% (95 %% interval %.1f to %.1f %%), which may be less than --fail-above %s: "
+			 "more steps, or more runs of each, say more",
+			 what, percent, least, 2 * percent - least, limit.text);
+		return false;
+	}
+	msg_error("%s grew by %.1f %% (95 %% interval %.1f to %.1f %%), more than --fail-above %s", what, percent,
+		  least, 2 * percent - least, limit.text);
 	return true;
 }
 
-static enum exit_code judge(const struct differences *all, const struct options *options)
+/* The first of the logs without steps; NULL: all have some. */
+static const char *log_without_steps(const struct side *side)
 {
+	for (size_t i = 0; i < side->count; i++)
+		if (!side->runs[i].has_steps)
+			return side->logs[i];
+	return NULL;
+}
+
+static enum exit_code judge(const struct differences *all, const struct options *options, const struct side *before,
+			    const struct side *after)
+{
+	const char *without = log_without_steps(before);
 	bool above = false;
 
 	if (!options->has_fail_above)
 		return EXIT_GOOD;
-	if (!all->before->has_steps || !all->after->has_steps) {
+	without = without ? without : log_without_steps(after);
+	if (without) {
 		msg_error("--fail-above: no steps were found in %s; they are found by PyTorch's ops, where these were "
 			  "recorded (--ops), or by what --step says",
-			  all->before->has_steps ? options->log_after : options->log);
+			  without);
 		return EXIT_FAILED;
 	}
-	above |= is_above(&all->wall_ns, "the wall time of a step", options->fail_above);
+	above |= is_above(&all->median_wall_ns, "the wall time of the median step", options->fail_above);
 	if (!all->by_launches)
-		above |= is_above(&all->gpu_ns, "the GPU time of a step", options->fail_above);
+		above |= is_above(&all->median_gpu_ns, "the GPU time of the median step", options->fail_above);
 	else
 		above |= is_above(&all->launches, "the number of launches of a step", options->fail_above);
 	return above ? EXIT_ABOVE : EXIT_GOOD;
 }
 
-static enum exit_code compare(const struct options *options, const struct per_step_tables *before,
-			      const struct per_step_tables *after)
+static enum exit_code compare(const struct options *options, const struct side *before, const struct side *after)
 {
 	struct differences all;
 	enum exit_code code;
 	int err = 0;
 
-	differences_make(&all, before, after);
+	differences_make(&all, &before->joined, &after->joined);
 	if (!options_use_stdout(options))
-		err = print_differences(&all, options);
+		err = print_differences(&all, options, before, after);
 	for (size_t i = 0; i < options->outputs.list.count; i++) {
 		int written = write_folded(&all, options->outputs.list.items[i]);
 
 		err = err ? err : written;
 	}
-	code = err ? EXIT_FAILED : judge(&all, options);
+	code = err ? EXIT_FAILED : judge(&all, options, before, after);
 	differences_free(&all);
 	return code;
 }
 
 enum exit_code diff_command(const struct options *options)
 {
-	struct per_step_tables before = {0}, after = {0};
+	const char *const *logs = options->logs.list.items;
+	struct side before, after;
 	enum exit_code code;
 
 	interrupt_watch();
-	code = outputs_check(options) ? EXIT_FAILED : read_tables(options, options->log, &before);
+	side_init(&before, logs, options->before);
+	side_init(&after, logs + options->before, options->logs.list.count - options->before);
+	code = outputs_check(options) ? EXIT_FAILED : read_side(options, &before);
 	if (!code)
-		code = read_tables(options, options->log_after, &after);
+		code = read_side(options, &after);
 	if (!code)
 		code = compare(options, &before, &after);
-	per_step_tables_free(&before);
-	per_step_tables_free(&after);
+	side_free(&before);
+	side_free(&after);
 	return code;
 }

@@ -202,20 +202,24 @@ static void prints(const struct differences *all)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(
-		report_write_differences(out, all, &(struct differences_options){.before = "a.gpt", .after = "b.gpt"}),
-		0);
+	assert_int_equal(report_write_differences(
+				 out, all,
+				 &(struct differences_options){.before = {(const char *[]){"a.gpt"}, all->before, 1},
+							       .after = {(const char *[]){"b.gpt"}, all->after, 1}}),
+			 0);
 	fclose(out);
 	if (!strstr(text, "before: a.gpt, 2.0 ms, 20 steps\n"
 			  "         20.0 us of GPU time are of no step\n"
 			  "after:  b.gpt, 2.0 ms, 20 steps\n"
 			  "         30.0 us of GPU time are of no step\n"
 			  "\n"
-			  "  a step         before  after  change            noise\n"
-			  "  wall time, us   100.0  100.0       -         -    0.0\n"
-			  "  GPU time, us     20.0   30.0   +10.0   +50.0 %    0.0\n"
-			  "  GPU idle, us     76.5   67.8    -8.8   -11.5 %   11.3\n"
-			  "  launches          1.0    2.0    +1.0  +100.0 %    0.0\n"
+			  "  a step                before  after  change            noise\n"
+			  "  wall time, us          100.0  100.0       -         -    0.0\n"
+			  "  median wall time, us   100.0  100.0       -         -    0.0\n"
+			  "  GPU time, us            20.0   30.0   +10.0   +50.0 %    0.0\n"
+			  "  median GPU time, us     20.0   30.0   +10.0   +50.0 %    0.0\n"
+			  "  GPU idle, us            76.5   67.8    -8.8   -11.5 %    8.4\n"
+			  "  launches                 1.0    2.0    +1.0  +100.0 %    0.0\n"
 			  "\n"
 			  "GPU time by line\n"))
 		fail_msg("%s", text);
@@ -228,6 +232,69 @@ static void the_report_has_the_step_and_what_changed(void **state)
 {
 	compare_programs(&(struct program){.steps = 20, .first_line = 10, .gpu_us = 20},
 			 &(struct program){.steps = 20, .first_line = 10, .gpu_us = 20, .adds = true}, prints);
+}
+
+/* ---- medians ----------------------------------------------------------------------------------------------------- */
+
+#define TRIALS 2000u
+
+/* About normal: the sum of twelve uniform values; of a fixed sequence. */
+static double next_normal(uint64_t *state)
+{
+	double sum = -6;
+
+	for (int i = 0; i < 12; i++) {
+		*state = *state * 6364136223846793005u + 1442695040888963407u;
+		sum += (double)(*state >> 11) / (double)(1ull << 53);
+	}
+	return sum;
+}
+
+/* How often of TRIALS the interval of a median of so many steps, which are 100 in the median, has 100. */
+static unsigned trials_with_the_truth(size_t steps, double slow_share)
+{
+	struct step_blocks_track track = {.count = steps, .blocks = steps};
+	struct step_blocks all = {.count = (uint32_t)steps, .steps = steps};
+	double values[STEP_BLOCKS];
+	uint64_t state = steps;
+	unsigned with = 0;
+
+	array_push(&all.tracks, track);
+	for (unsigned trial = 0; trial < TRIALS; trial++) {
+		struct estimate found;
+
+		for (size_t i = 0; i < steps; i++) {
+			double apart = next_normal(&state);
+
+			values[i] = 100 + (apart > 0 && fmod(apart * 1e4, 1) < slow_share ? 50 * apart : apart);
+		}
+		found = step_blocks_median(&all, values);
+		with += fabs(found.mean - 100) <= estimate_noise_95(found.variance, found.weight);
+	}
+	array_free(&all.tracks);
+	return with;
+}
+
+/* Steps that are slow beyond measure, as of a validation or a checkpoint, change nothing in it. */
+static void the_interval_of_a_median_has_the_truth_in_95_of_100(void **state)
+{
+	for (size_t steps = MEDIAN_LEAST; steps <= STEP_BLOCKS; steps++) {
+		assert_in_range(trials_with_the_truth(steps, 0), TRIALS * 92 / 100, TRIALS);
+		assert_in_range(trials_with_the_truth(steps, 0.4), TRIALS * 92 / 100, TRIALS);
+	}
+	assert_in_range(trials_with_the_truth(40, 0), 0,
+			TRIALS * 99 / 100); /* nor is it so wide that it says nothing */
+}
+
+static void of_few_steps_no_interval_is_known(void **state)
+{
+	struct step_blocks all = {.count = 5, .steps = 5};
+	struct estimate found;
+
+	array_push(&all.tracks, ((struct step_blocks_track){.count = 5, .blocks = 5}));
+	found = step_blocks_median(&all, (double[]){5, 1, 900, 2, 3});
+	assert_true(found.mean == 3 && isnan(found.variance));
+	array_free(&all.tracks);
 }
 
 static void assert_family(const char *name, const char *expected)
@@ -259,6 +326,8 @@ int main(void)
 		cmocka_unit_test(work_that_is_new_has_nothing_before),
 		cmocka_unit_test(traces_without_steps_are_compared_whole_and_their_noise_is_not_known),
 		cmocka_unit_test(the_report_has_the_step_and_what_changed),
+		cmocka_unit_test(the_interval_of_a_median_has_the_truth_in_95_of_100),
+		cmocka_unit_test(of_few_steps_no_interval_is_known),
 		cmocka_unit_test(kernels_that_differ_in_types_and_tiles_are_a_family),
 	};
 

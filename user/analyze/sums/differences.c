@@ -14,6 +14,15 @@ static struct difference compare(const struct estimate *before, const struct est
 		.before = before->mean, .after = after->mean, .noise = estimate_noise(variance, weight)};
 }
 
+/* Of the few values of a step; of many rows one in 20 would differ by chance. */
+static struct difference compare_step(const struct estimate *before, const struct estimate *after)
+{
+	struct difference made = compare(before, after);
+
+	made.noise = estimate_noise_95(before->variance + after->variance, before->weight + after->weight);
+	return made;
+}
+
 bool difference_is_seen(const struct difference *difference)
 {
 	double change = difference_change(difference);
@@ -28,6 +37,14 @@ double difference_percent(const struct difference *difference)
 	if (difference->before > 0)
 		return 100 * (difference->after - difference->before) / difference->before;
 	return difference->after > 0 ? INFINITY : 0;
+}
+
+double difference_least_percent(const struct difference *difference)
+{
+	struct difference least = *difference;
+
+	least.after -= difference->noise;
+	return isnan(difference->noise) ? NAN : difference_percent(&least);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -90,16 +107,18 @@ void differences_make(struct differences *all, const struct per_step_tables *bef
 	bool by_launches = !before->has_gpu || !after->has_gpu;
 
 	*all = (struct differences){.before = before, .after = after, .by_launches = by_launches};
-	all->wall_ns = compare(&before->wall, &after->wall);
-	all->gpu_ns = compare(&before->gpu_ns, &after->gpu_ns);
-	all->launches = compare(&before->launches, &after->launches);
+	all->wall_ns = compare_step(&before->wall, &after->wall);
+	all->gpu_ns = compare_step(&before->gpu_ns, &after->gpu_ns);
+	all->median_wall_ns = compare_step(&before->median_wall, &after->median_wall);
+	all->median_gpu_ns = compare_step(&before->median_gpu_ns, &after->median_gpu_ns);
+	all->launches = compare_step(&before->launches, &after->launches);
 	make_rows(&all->lines, &before->lines, &after->lines, by_launches);
 	make_rows(&all->kernels, &before->kernels, &after->kernels, by_launches);
 	make_rows(&all->ops, &before->ops, &after->ops, by_launches);
 	make_rows(&all->stacks, &before->stacks, &after->stacks, by_launches);
-	all->other_calls = compare(&before->other_calls, &after->other_calls);
-	all->idle_ns = compare(&before->idle_ns, &after->idle_ns);
-	all->wait_ns = compare(&before->wait_ns, &after->wait_ns);
+	all->other_calls = compare_step(&before->other_calls, &after->other_calls);
+	all->idle_ns = compare_step(&before->idle_ns, &after->idle_ns);
+	all->wait_ns = compare_step(&before->wait_ns, &after->wait_ns);
 	make_rows(&all->waits, &before->waits, &after->waits, false);
 	if (!by_launches)
 		make_rows(&all->losses, &before->losses, &after->losses, false);
@@ -107,8 +126,8 @@ void differences_make(struct differences *all, const struct per_step_tables *bef
 	all->of_other_tools = before->of_other_tool && after->of_other_tool;
 	if (!all->has_memory)
 		return;
-	all->growth = compare(&before->growth, &after->growth);
-	all->peak = compare(&before->peak, &after->peak);
+	all->growth = compare_step(&before->growth, &after->growth);
+	all->peak = compare_step(&before->peak, &after->peak);
 	make_rows(&all->memory, &before->memory, &after->memory, false);
 	make_rows(&all->peaks, &before->peaks, &after->peaks, false);
 }

@@ -2,7 +2,8 @@
 /*
  * Two traces compared, per step: what each row (per_step_rows.h) costs in either, and whether the difference is more
  * than the steps of one trace differ among themselves.  The noise of a difference is half the width of its confidence
- * interval of 99 % (Welch's).  Where a trace has no steps, or too few, it is not known.
+ * interval (Welch's), of 95 % for a step and of 99 % for rows.  Where a trace has no steps, or too few, it is not
+ * known.
  */
 #ifndef GPUTRACE_ANALYZE_DIFFERENCES_H
 #define GPUTRACE_ANALYZE_DIFFERENCES_H
@@ -13,7 +14,7 @@
 
 struct difference {
 	double before, after; /* per step; in all for a trace without steps */
-	double noise;	      /* of after - before; NAN: not known */
+	double noise;	      /* half the interval of after - before; NAN: not known */
 };
 
 static inline double difference_change(const struct difference *difference)
@@ -38,6 +39,7 @@ struct differences {
 	bool has_memory;     /* both traces have it */
 	bool of_other_tools; /* gputrace recorded neither */
 	struct difference wall_ns, gpu_ns, launches, other_calls, idle_ns, wait_ns, growth, peak;
+	struct difference median_wall_ns, median_gpu_ns; /* of the median step */
 	struct difference_rows lines, kernels, ops, stacks, losses, waits, memory, peaks;
 };
 
@@ -48,6 +50,9 @@ struct differences {
 void differences_make(struct differences *all, const struct per_step_tables *before,
 		      const struct per_step_tables *after);
 void differences_free(struct differences *all);
+
+/* The change in percent of before, of which at least that much is certain; NAN: it is not known. */
+double difference_least_percent(const struct difference *difference);
 
 /* Whether it is more than the noise; where the noise is not known, whether it is a change at all. */
 bool difference_is_seen(const struct difference *difference);

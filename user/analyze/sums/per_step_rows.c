@@ -368,18 +368,34 @@ static double member_of(const struct tally_entry *sum, enum member member)
 }
 
 /* less: a SUM_... that is subtracted; the same as member: none is. */
-static struct estimate estimate_all(const struct step_blocks *all, const struct tally *sums, unsigned block,
-				    enum member member, enum member less)
+static double *sum_by_block(const struct step_blocks *all, const struct tally *sums, unsigned block, enum member member,
+			    enum member less)
 {
 	double *by_block = xcalloc(all->count, sizeof(*by_block));
-	struct estimate found;
 
 	for (size_t i = 0; i < sums->count; i++)
 		by_block[sums->entries[i].key.part[block]] += member_of(&sums->entries[i], member) -
 							      (less == member ? 0 : member_of(&sums->entries[i], less));
-	found = step_blocks_estimate(all, by_block);
+	return by_block;
+}
+
+static struct estimate estimate_all(const struct step_blocks *all, const struct tally *sums, unsigned block,
+				    enum member member, enum member less)
+{
+	double *by_block = sum_by_block(all, sums, block, member, less);
+	struct estimate found = step_blocks_estimate(all, by_block);
+
 	free(by_block);
 	return found;
+}
+
+/* The mean and the median of the same values, which are freed. */
+static void estimate_both(struct estimate *mean, struct estimate *median, const struct step_blocks *all,
+			  double *by_block)
+{
+	*mean = step_blocks_estimate(all, by_block);
+	*median = step_blocks_median(all, by_block);
+	free(by_block);
 }
 
 static bool is_of_gpu(const struct torch_memory_sums *memory, uint32_t holder)
@@ -422,12 +438,13 @@ void per_step_tables_make(struct per_step_tables *tables, struct analyses *all)
 					 .steps = all->blocks.steps,
 					 .wall_ns = per_step->wall_ns,
 					 .outside_ns = per_step->outside_ns,
-					 .wall = step_blocks_wall(&all->blocks, per_step->wall_ns),
-					 .gpu_ns = estimate_all(blocks, &per_step->gpu.timed, 2, SUM_NS, SUM_NS),
 					 .launches = estimate_all(blocks, &per_step->calls, 2, SUM_MORE, SUM_MORE),
 					 .other_calls = estimate_all(blocks, &per_step->calls, 2, SUM_COUNT, SUM_MORE),
 					 .idle_ns = estimate_all(blocks, &all->idle.idle_blocks, 0, SUM_NS, SUM_NS),
 					 .wait_ns = estimate_all(blocks, &per_step->waits, 2, SUM_NS, SUM_NS)};
+	estimate_both(&tables->wall, &tables->median_wall, blocks, step_blocks_wall(blocks, per_step->wall_ns));
+	estimate_both(&tables->gpu_ns, &tables->median_gpu_ns, blocks,
+		      sum_by_block(blocks, &per_step->gpu.timed, 2, SUM_NS, SUM_NS));
 	estimate_memory(tables, all);
 	make_lines(&tables->lines, all);
 	make_kernels(&tables->kernels, all);

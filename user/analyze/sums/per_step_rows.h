@@ -31,11 +31,12 @@ struct per_step_tables {
 	uint64_t steps, wall_ns, outside_ns;
 	/* per step; launches: of kernels and graphs, other_calls: of copies and fills */
 	struct estimate wall, gpu_ns, launches, other_calls;
-	struct estimate idle_ns, wait_ns, growth; /* growth: bytes that PyTorch holds more on GPUs */
-	struct estimate peak;			  /* the largest peak of any device, which is not per step */
-	struct per_step_rows lines;		  /* the innermost line of the user's own code, where there is one */
-	struct per_step_rows kernels;		  /* count: kernels that ran */
-	struct per_step_rows ops;		  /* own GPU time; count: ops */
+	struct estimate median_wall, median_gpu_ns; /* step_blocks_median */
+	struct estimate idle_ns, wait_ns, growth;   /* growth: bytes that PyTorch holds more on GPUs */
+	struct estimate peak;			    /* the largest peak of any device, which is not per step */
+	struct per_step_rows lines;		    /* the innermost line of the user's own code, where there is one */
+	struct per_step_rows kernels;		    /* count: kernels that ran */
+	struct per_step_rows ops;		    /* own GPU time; count: ops */
 	struct per_step_rows stacks;
 	struct per_step_rows losses; /* of `gputrace why`: by cause and line */
 	struct per_step_rows waits;  /* of the CPU for a GPU, by line and call */
@@ -49,5 +50,12 @@ struct per_step_tables {
 /* all: finished, with these analyses. */
 void per_step_tables_make(struct per_step_tables *tables, struct analyses *all);
 void per_step_tables_free(struct per_step_tables *tables);
+
+/*
+ * Several runs as one: means of their means.  The variance is that between the runs where it is larger than what the
+ * steps of each run make likely, as runs on a busy machine differ by more than their steps.  Takes the runs' rows;
+ * their other values stay.
+ */
+void per_step_tables_join(struct per_step_tables *joined, struct per_step_tables *runs, size_t count);
 
 #endif

@@ -67,10 +67,19 @@ struct estimate step_blocks_estimate(const struct step_blocks *all, const double
 /* The same for the steps of one process; the mean is NAN if it has none. */
 struct estimate step_blocks_estimate_of(const struct step_blocks *all, uint32_t process, const double *by_block);
 
-/* The same for the length of steps; wall_ns: the length of a trace without steps. */
-struct estimate step_blocks_wall(const struct step_blocks *all, uint64_t wall_ns);
+/* Allocates the lengths of steps by block; wall_ns: the length of a trace without steps. */
+double *step_blocks_wall(const struct step_blocks *all, uint64_t wall_ns);
 
-/* Half the width of the 99 % confidence interval of a mean; NAN: not known. */
+/*
+ * The median of a value over steps, where a block's steps have the block's mean; of several processes the mean of their
+ * medians.  Its variance is known from MEDIAN_LEAST blocks on, by order statistics: Price and Bonett, Estimating the
+ * variance of the sample median, J. Stat. Comput. Simul. 68 (2001).
+ */
+#define MEDIAN_LEAST 6u
+struct estimate step_blocks_median(const struct step_blocks *all, const double *by_block);
+
+/* Half the width of the confidence interval of a mean, of 99 %, or of 95 %; NAN: not known. */
 double estimate_noise(double variance, double weight);
+double estimate_noise_95(double variance, double weight);
 
 #endif

@@ -68,29 +68,24 @@ static const struct option_row *row_of(int code, enum subcommand subcommand)
 static int parse_word(struct parse *parse, const char *word)
 {
 	struct options *options = parse->options;
+	bool takes_many;
 
 	if (!subcommand_row_of(options->subcommand)->reads_log)
 		return option_fail(parse, "%s takes no '%s'; a process is named with -p PID",
 				   subcommand_words(options->subcommand), word);
 	if (take_lines_word(parse, word))
 		return 0;
-	if (options->subcommand == SUBCOMMAND_MERGE)
+	takes_many = options->subcommand == SUBCOMMAND_MERGE || options->subcommand == SUBCOMMAND_DIFF;
+	if (takes_many)
 		array_push(&options->logs.list, word);
 	if (!options->log) {
 		options->log = word;
 		return 0;
 	}
-	if (options->subcommand == SUBCOMMAND_MERGE)
+	if (takes_many)
 		return 0;
 	if (options->subcommand == SUBCOMMAND_EXPORT && parse->after_output)
 		return option_add_output(parse, word);
-	if (options->subcommand == SUBCOMMAND_DIFF && !options->log_after) {
-		options->log_after = word;
-		return 0;
-	}
-	if (options->subcommand == SUBCOMMAND_DIFF)
-		return option_fail(parse, "diff takes two logs, but got '%s', '%s' and '%s'", options->log,
-				   options->log_after, word);
 	if (meant_instead_of_file(parse, options->log, word))
 		return -EINVAL;
 	return option_fail(parse, "%s takes one log, but got '%s' and '%s'", subcommand_words(options->subcommand),
@@ -147,14 +142,34 @@ static int parse_help_words(struct parse *parse, char **words)
 	return meant_instead_of_topic(parse, *words);
 }
 
+/* Whether --help or --version was given: what follows is not read. */
+static bool ends_parsing(const struct options *options)
+{
+	return options->subcommand == SUBCOMMAND_HELP || options->subcommand == SUBCOMMAND_VERSION;
+}
+
+/* Parses up to `--`, or to a COMMAND; returns 0 or -EINVAL.  optind is then what follows. */
+static int parse_arguments(struct parse *parse, int argc, char **argv, bool stop_at_word)
+{
+	struct option long_options[OPTION_ROWS_MAX];
+	char short_options[2 * OPTION_ROWS_MAX + 3];
+	int code, err = 0;
+
+	build_tables(stop_at_word, long_options, short_options);
+	opterr = 0;
+	optind = 0; /* glibc: start again, also with another order of words and options */
+	while (!err && !ends_parsing(parse->options) &&
+	       (code = getopt_long(argc, argv, short_options, long_options, NULL)) != -1)
+		err = code == 1 ? parse_word(parse, optarg) : parse_option(parse, code, argv);
+	return err;
+}
+
 int options_parse(int argc, char **argv, struct options *out, char *why, size_t why_size)
 {
 	const struct subcommand_row *named = argc > 1 ? subcommand_by_name(argv[1]) : NULL;
 	struct parse parse = {.options = out, .why = why, .why_size = why_size};
-	struct option long_options[OPTION_ROWS_MAX];
-	char short_options[2 * OPTION_ROWS_MAX + 3];
 	bool recording = !named, may_start = recording || named->subcommand == SUBCOMMAND_WHY;
-	int code, err = 0;
+	int err;
 
 	*out = (struct options){.subcommand = named ? named->subcommand : SUBCOMMAND_RECORD,
 				.buffer_bytes = DEFAULT_BUFFER,
@@ -167,14 +182,15 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 		argv++;
 		argc--;
 	}
-	build_tables(recording, long_options, short_options);
-	opterr = 0;
-	optind = 0; /* glibc: start again, also with another order of words and options */
-	while (!err && (code = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
-		err = code == 1 ? parse_word(&parse, optarg) : parse_option(&parse, code, argv);
-		if (out->subcommand == SUBCOMMAND_HELP || out->subcommand == SUBCOMMAND_VERSION)
-			return err;
+	err = parse_arguments(&parse, argc, argv, recording);
+	if (!err && out->subcommand == SUBCOMMAND_DIFF && optind > 1 && !strcmp(argv[optind - 1], "--")) {
+		out->before = out->logs.list.count;
+		argc -= optind - 1;
+		argv += optind - 1;
+		err = parse_arguments(&parse, argc, argv, false);
 	}
+	if (ends_parsing(out))
+		return err;
 	for (; !err && optind < argc && !may_start; optind++)
 		err = parse_word(&parse, argv[optind]);
 	if (err)

@@ -326,8 +326,8 @@ const struct option_row option_rows[] = {
 	 "wall clocks, which may be off",
 	 MERGE, parse_unaligned},
 	{"fail-above", 0, "a percentage", "PERCENT",
-	 "exit with 4 when a step takes longer than before, or has more GPU time in it, by\n"
-	 "more than this and than the noise",
+	 "exit with 4 when the median step takes longer than before, or has more GPU time in\n"
+	 "it, by more than this; the whole 95 % interval of the difference must lie above",
 	 DIFF, parse_fail_above},
 	{"port", 0, "a port", "NUMBER", "the port on 127.0.0.1 (default: any that is free)", VIEW, parse_port},
 	{"quiet", 'q', NULL, NULL, "no progress, no messages but errors", ALL, parse_quiet},

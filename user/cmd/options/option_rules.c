@@ -277,6 +277,26 @@ static int dump_check(struct parse *parse)
 	return given > 1 ? option_fail(parse, "-p PID, -p gpu and --all exclude each other; one of them") : 0;
 }
 
+/* diff: two logs, or several of before, --, and several of after. */
+static int check_sides(struct parse *parse)
+{
+	struct options *options = parse->options;
+	size_t count = options->logs.list.count;
+
+	if (count < 2)
+		return option_fail(parse, "diff needs two logs: gputrace diff %s AFTER.gpt", options->log);
+	if (!options->before && count > 2)
+		return option_fail(parse,
+				   "diff takes two logs, but got '%s', '%s' and '%s'; several runs of each: "
+				   "gputrace diff BEFORE.gpt... -- AFTER.gpt...",
+				   options->log, options->logs.list.items[1], options->logs.list.items[2]);
+	if (options->before == count)
+		return option_fail(parse, "diff needs a log after --: gputrace diff BEFORE.gpt... -- AFTER.gpt...");
+	if (!options->before)
+		options->before = 1;
+	return 0;
+}
+
 int option_rules_check(struct parse *parse)
 {
 	const struct options *options = parse->options;
@@ -294,8 +314,8 @@ int option_rules_check(struct parse *parse)
 	if (subcommand_row_of(subcommand)->reads_log && subcommand != SUBCOMMAND_WHY && !options->log)
 		return option_fail(parse, "%s needs a log: gputrace %s FILE.gpt", subcommand_words(subcommand),
 				   subcommand_words(subcommand));
-	if (subcommand == SUBCOMMAND_DIFF && !options->log_after)
-		return option_fail(parse, "diff needs two logs: gputrace diff %s AFTER.gpt", options->log);
+	if (subcommand == SUBCOMMAND_DIFF && check_sides(parse))
+		return -EINVAL;
 	if (subcommand == SUBCOMMAND_EXPORT && !options->outputs.list.count)
 		return option_fail(parse, "export needs an output: gputrace export %s -o trace.json", options->log);
 	if (options->command && options->pids.list.count)

@@ -101,12 +101,12 @@ struct options {
 	unsigned activity_sets; /* besides kernels: 1 << enum gpt_agent_activity_set */
 	bool has_activity_sets; /* --trace or --kernels-only was given */
 	enum msg_level level;
-	char **command;	       /* NULL-terminated, NULL: none */
-	const char *log;       /* report, export; diff: the first one; why: NULL: it records */
-	const char *log_after; /* diff */
+	char **command;	 /* NULL-terminated, NULL: none */
+	const char *log; /* report, export; diff, merge: the first one; why: NULL: it records */
 	struct {
 		ARRAY(const char *) list;
-	} logs;		/* merge: all of them */
+	} logs;		/* diff, merge: all of them */
+	size_t before;	/* diff: how many of the logs are of before; 0: not said by -- */
 	bool unaligned; /* merge: keeps logs without common collectives, aligned by wall clock */
 	struct slice_options slice;
 	struct step_value step;	      /* how steps are found */

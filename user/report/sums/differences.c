@@ -150,8 +150,12 @@ static void put_step(struct report *report, const struct differences *all)
 		report_title(report, "diff_step", steps ? "A step" : "All of it", NULL);
 	table_begin(&table, columns);
 	add_difference(&table, "wall time", &all->wall_ns, MEASURE_TIME);
+	if (steps)
+		add_difference(&table, "median wall time", &all->median_wall_ns, MEASURE_TIME);
 	if (!all->by_launches) {
 		add_difference(&table, "GPU time", &all->gpu_ns, MEASURE_TIME);
+		if (steps)
+			add_difference(&table, "median GPU time", &all->median_gpu_ns, MEASURE_TIME);
 		if (report->writer || most_of(&all->idle_ns) > 0)
 			add_difference(&table, "GPU idle", &all->idle_ns, MEASURE_TIME);
 	}
@@ -439,6 +443,12 @@ static void put_trace(struct report *report, const char *which, const char *name
 	free(steps);
 }
 
+static void put_side(struct report *report, const char *which, const struct differences_side *side)
+{
+	for (size_t i = 0; i < side->count; i++)
+		put_trace(report, i ? "       " : which, side->names[i], &side->tables[i]);
+}
+
 /* The same as a row for programs. */
 static void add_trace(struct table *table, const char *which, const char *name, const struct per_step_tables *tables)
 {
@@ -455,8 +465,7 @@ static void add_trace(struct table *table, const char *which, const char *name, 
 	table_add(table, tables->has_gpu ? "yes" : "no");
 }
 
-static void put_table_of_traces(struct report *report, const struct differences *all,
-				const struct differences_options *options)
+static void put_table_of_traces(struct report *report, const struct differences_options *options)
 {
 	const struct column columns[] = {
 		COLUMN_NAME("trace", "trace", TEXT_TRUNCATE_END),
@@ -471,18 +480,20 @@ static void put_table_of_traces(struct report *report, const struct differences 
 
 	report_title(report, "diff_traces", "Traces compared", NULL);
 	table_begin(&table, columns);
-	add_trace(&table, "before", options->before, all->before);
-	add_trace(&table, "after", options->after, all->after);
+	for (size_t i = 0; i < options->before.count; i++)
+		add_trace(&table, "before", options->before.names[i], &options->before.tables[i]);
+	for (size_t i = 0; i < options->after.count; i++)
+		add_trace(&table, "after", options->after.names[i], &options->after.tables[i]);
 	report_table(report, &table);
 }
 
 static void put_traces(struct report *report, const struct differences *all, const struct differences_options *options)
 {
 	if (report->writer) {
-		put_table_of_traces(report, all, options);
+		put_table_of_traces(report, options);
 	} else {
-		put_trace(report, "before:", options->before, all->before);
-		put_trace(report, "after: ", options->after, all->after);
+		put_side(report, "before:", &options->before);
+		put_side(report, "after: ", &options->after);
 	}
 	if (all->before->has_steps != all->after->has_steps)
 		report_line(report, "  only one of them has steps: what is compared is not the same");

@@ -12,10 +12,17 @@
 #include "analyze/sums/differences.h"
 #include "report/table_writer.h"
 
+/* The traces of before, or of after. */
+struct differences_side {
+	const char *const *names;	      /* of the traces */
+	const struct per_step_tables *tables; /* of each; their rows are not used */
+	size_t count;
+};
+
 struct differences_options {
-	const char *before, *after; /* names of the two traces */
-	unsigned width, rows;	    /* 0: the defaults; rows: per table */
-	bool truncates;		    /* truncates names that are wider than the page: for a terminal */
+	struct differences_side before, after;
+	unsigned width, rows; /* 0: the defaults; rows: per table */
+	bool truncates;	      /* truncates names that are wider than the page: for a terminal */
 	bool color;
 	const struct table_format *format; /* csv, json, md; NULL: a page of text */
 	const char *table;		   /* the id of the one table that is requested, NULL: all */
