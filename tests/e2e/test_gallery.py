@@ -83,7 +83,7 @@ def test_the_line_has_the_time_that_the_program_lost_by_it(shown, name):
         rows = [row for row in shown(name).tables("report")["idle"] if row["line_number"] == truth["line"]]
         assert all(row["process"].endswith(f" {truth['pid']}") for row in rows), rows
         lost_ms = sum(row["idle_ns"] for row in rows) / 1e6
-    assert 0.9 * truth["ms"] <= lost_ms <= 1.05 * truth["most_ms"], (truth, rows)
+    assert 0.85 * truth["ms"] <= lost_ms <= 1.05 * truth["most_ms"], (truth, rows)
 
 
 def test_the_late_rank_is_named_with_how_much_in_all(shown):
