@@ -42,7 +42,8 @@ enum why_cause {
 	WHY_PROCESS, /* work waited while another process's work ran; detail: that process (model.processes) */
 	WHY_RANK, /* ranks waited for the last one in a collective; detail: that rank, extra: the collective's params */
 	WHY_PEER, /* a collective of PyTorch on the CPU was not over; detail: name of the op */
-	WHY_UNSAMPLED, /* the thread had a CPU, or was not seen to lose it, and no sample shows what it ran */
+	WHY_UNSAMPLED, /* the thread had a CPU, or was not seen to lose it, and no sample shows what it ran; extra:
+			  place of the CUDA call before, CALLER_UNSEEN; NONE: another thread was waited for */
 	WHY_LOSSES,
 	WHY_GPU = WHY_LOSSES, /* launched, and not begun by the GPU */
 	WHY_UNSEEN,	      /* the launch was not seen */

@@ -114,13 +114,16 @@ static void charge_price_of_launch(struct idle_charging *charging, const struct 
 	idle_charge_spans(charging, why_key(WHY_PLACE_NEXT, WHY_LAUNCH, 0, NONE), spans, ns);
 }
 
-/* Charges what is not known yet.  lead: number in whats of what to charge if samples do not say either, NONE. */
-static void charge_unknown(struct idle_charging *charging, uint32_t thread, uint32_t lead, struct idle_spans *spans,
-			   uint64_t ns)
+/*
+ * Charges what is not known yet.  lead: number in whats of what to charge if samples do not say either, NONE.  from:
+ * place of the call before, for the words where nothing else is known.
+ */
+static void charge_unknown(struct idle_charging *charging, uint32_t thread, uint32_t lead, uint32_t from,
+			   struct idle_spans *spans, uint64_t ns)
 {
 	charging->culprit = thread;
 	charging->once = true;
-	idle_charge_spans(charging, why_key(WHY_PLACE_NEXT, WHY_UNSAMPLED, lead, NONE), spans, ns);
+	idle_charge_spans(charging, why_key(WHY_PLACE_NEXT, WHY_UNSAMPLED, lead, from), spans, ns);
 	charging->culprit = NONE;
 	charging->once = false;
 }
@@ -143,7 +146,7 @@ static void defer_lead(void *context, struct tally_key key, uint64_t from_ns, ui
 {
 	const struct lead *lead = context;
 
-	charge_unknown(lead->charging, lead->thread, tally_number(&lead->charging->idle->whats, key), lead->spans,
+	charge_unknown(lead->charging, lead->thread, tally_number(&lead->charging->idle->whats, key), NONE, lead->spans,
 		       to_ns - from_ns);
 }
 
@@ -284,9 +287,10 @@ static void charge_by_samples(const struct lateness *late, struct why_thread *th
 	uint64_t rest = blame_rests(late, &unknown);
 	struct idle_spans spans = idle_spans_of(&unknown), after = idle_spans_of(begun);
 	struct lead lead = {.charging = charging, .spans = &spans, .thread = late->thread};
+	const struct why_recent *before = why_thread_before(thread, gap->launch_ns, false);
 
 	rest -= why_thread_leads(thread, gap, rest, defer_lead, &lead);
-	charge_unknown(charging, late->thread, NONE, &spans, rest);
+	charge_unknown(charging, late->thread, NONE, before ? before->place : CALLER_UNSEEN, &spans, rest);
 	idle_charge_spans(charging, why_key(WHY_PLACE_NEXT, WHY_GPU, 0, NONE), &after, sum_of(begun));
 	array_free(&unknown);
 }

@@ -20,7 +20,7 @@
 /* A line of a loss, and the evidence for it. */
 struct why_line {
 	uint32_t line;	    /* NONE: the cause has none */
-	uint32_t from_line; /* PYTHON: the line of the CUDA call before, NONE */
+	uint32_t from_line; /* PYTHON, UNSAMPLED: the line of the CUDA call before, NONE */
 	uint32_t detail, extra;
 	uint32_t process; /* model.processes: the line's */
 	uint64_t ns, count;

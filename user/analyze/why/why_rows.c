@@ -46,6 +46,8 @@ static struct tally_key by_line(struct why *why, struct lines *lines, const stru
 		same.part[0] = line_at(why, lines, key->part[0]);
 	if (plain.part[1] == WHY_PYTHON || plain.part[1] == WHY_PROGRAM)
 		same.part[2] = key->part[2] == CALLER_UNSEEN ? NONE : line_at(why, lines, key->part[2]);
+	if (plain.part[1] == WHY_UNSAMPLED)
+		same.part[3] = key->part[3] == CALLER_UNSEEN ? NONE : line_at(why, lines, key->part[3]);
 	return same;
 }
 
@@ -123,12 +125,26 @@ static struct tally_entry sum_of(struct tally *sums, struct tally_key key)
 	return *tally_at(sums, key);
 }
 
+/* The line of the launch before a gap of which nothing else is known. */
+static uint32_t from_line(const uint32_t *part)
+{
+	switch (part[1]) {
+	case WHY_PYTHON:
+	case WHY_PROGRAM:
+		return part[2];
+	case WHY_UNSAMPLED:
+		return part[3];
+	default:
+		return NONE;
+	}
+}
+
 static struct why_line line_row(struct evidence *evidence, const struct tally_entry *sum)
 {
 	struct tally_key key = why_key_of_charge(sum->key);
 	const uint32_t *part = key.part;
 	struct why_line row = {.line = part[0],
-			       .from_line = part[1] == WHY_PYTHON || part[1] == WHY_PROGRAM ? part[2] : NONE,
+			       .from_line = from_line(part),
 			       .detail = part[2],
 			       .extra = part[3],
 			       .process = sum->key.part[1] >> WHY_PROCESS_SHIFT,
