@@ -168,7 +168,7 @@ def test_launches_of_a_process_that_refused_the_agent_count_as_incomplete(tmp_pa
     assert counts[0] == counts[1] > 10
     assert (receipt["launches_joined"], receipt["launches_no_agent"]) == (counts[0], counts[1])
     assert receipt["complete_percent"] == 50
-    assert f"Complete: {counts[0]} of {sum(counts)} launches joined, 0 lost" in done.stdout
+    assert f"Incomplete: {counts[0]} of {sum(counts)} launches joined, 0 lost" in done.stdout
     assert f"{counts[1]} launches without GPU times: no agent in their process" in done.stdout
     assert f"No GPU times for pid {pid}: " in done.stdout
     table = rows(done.stdout, NO_TIMES)
@@ -232,7 +232,7 @@ def test_launches_before_the_agent_records_are_reported_and_count_as_incomplete(
     assert seen == made
     assert before == made // 2 and receipt["launches_joined"] == receipt["launches_expected"] == seen - before
     assert receipt["complete_percent"] == percent(seen - before, seen)
-    assert f"Complete: {seen - before} of {seen} launches joined, 0 lost" in done.stdout
+    assert f"Incomplete: {seen - before} of {seen} launches joined, 0 lost" in done.stdout
     assert f"{before} launches without GPU times: the agent did not record yet, or had left" in done.stdout
     assert sum(launches for launches, _ in rows(done.stdout, NO_TIMES)) == before
 

@@ -62,7 +62,7 @@ def test_processes_beyond_the_table_are_counted(tmp_path):
     program = machine.compile_program(machine.PROGRAMS / "many_processes.c", tmp_path / "many_processes", "-ldl")
     command = [program, machine.cudart(), "16400"]
     report = tracing.gputrace(tmp_path, "--agent", "off", "--", *command).must_be(0).stdout
-    assert "Complete: 0 launches recorded, 18 lost" in report
+    assert "Incomplete: 0 launches recorded, 18 lost" in report
     assert "\n  18 processes, or calls of them, beyond what gputrace can follow\n" in report
 
 

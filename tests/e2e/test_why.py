@@ -66,6 +66,43 @@ def test_what_a_program_loses_is_named_first_with_its_line_and_time(tmp_path, ca
     reading.assert_calls_are_charged_what_they_took({table["id"]: table for table in report["tables"]})
 
 
+def verdict(folder, log):
+    """The lines with which a report begins, below its header."""
+    return tracing.gputrace(folder, "report", log).must_be(0).stdout.split("\n\n")[1].splitlines()
+
+
+@pytest.mark.parametrize("cause", ["python", "sync", "garbage", "copies"])
+def test_a_report_begins_with_what_the_program_loses_as_why_counts_it(tmp_path, cause):
+    _, truth, log = run(tmp_path, cause)
+    lines = verdict(tmp_path, log)
+    number, lost, unit = re.match(r"(\d)\. ([\d.,]+) (\w+), ", lines[1]).groups()
+    assert lines[0].startswith("The GPU was busy for ") and number == "1" and len(lines) <= 10, lines
+    assert f"loses_time.py:{truth['line']}" in lines[1] and lines[2].startswith("   Try: "), lines
+    assert truth["least_ms"] <= in_ms(lost, unit) * 1.05 and in_ms(lost, unit) <= truth["most_ms"] * 1.05, (lines, truth)
+    rows = tables(tmp_path, log)["why_lines"]["rows"]
+    assert max(row["ns"] for row in rows) / 1e6 <= in_ms(lost, unit) * 1.01 <= sum(row["ns"] for row in rows) / 1e6 * 1.02
+    assert lines[-2].startswith("Complete: ") and ", 0 lost; " in lines[-2] and lines[-1].startswith("Next: gputrace "), lines
+
+
+def test_a_report_of_a_program_that_keeps_the_gpu_busy_begins_with_its_lines(tmp_path):
+    _, _, log = run(tmp_path, "clean")
+    lines = verdict(tmp_path, log)
+    assert lines[1].startswith("Nothing to mend: ") and lines[2].startswith("Most GPU time: "), lines
+    command = lines[-1].split(" (")[0].replace("FILE", str(log)).split()
+    assert command[:3] == ["Next:", "gputrace", "report"] and command[-2] == "--lines", lines
+    assert "loses_time.py" in tracing.gputrace(tmp_path, *command[2:]).must_be(0).stdout
+
+
+def test_a_report_without_gpu_times_begins_with_what_is_missing(tmp_path):
+    (tmp_path / "modules").mkdir()
+    command = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), PROGRAM, "clean", tmp_path / "truth.json",
+                                tmp_path / "modules")
+    done = tracing.gputrace(tmp_path, "-q", "--agent", "off", "--", *command).must_be(0)
+    lines = done.stdout.split("\n\n")[1].splitlines()
+    assert lines[0].startswith("No GPU times for pid ") and "To get them: record without it." in " ".join(lines), lines
+    assert lines[-2].startswith("Most launches: ") and "loses_time.py:" in lines[-2], lines
+
+
 def test_a_program_that_keeps_the_gpu_busy_has_nothing_to_mend(tmp_path):
     text, _, _ = run(tmp_path, "clean")
     assert "Nothing to mend" in text
@@ -128,9 +165,9 @@ def test_without_gpu_times_it_says_that_it_cannot_say_and_what_to_record(tmp_pat
     command = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), PROGRAM, "clean", tmp_path / "truth.json",
                                 tmp_path / "modules")
     done = tracing.gputrace(tmp_path, "why", "-q", "--agent", "off", "--", *command).must_be(0)
-    assert "cannot be said" in done.stdout and "no GPU times" in done.stdout and "gputrace doctor" in done.stdout
+    assert "cannot be said" in done.stdout and "no GPU times" in done.stdout and "record without it" in done.stdout
 
 
 def test_where_nothing_was_recorded_it_says_so(tmp_path):
     done = tracing.gputrace(tmp_path, "why", "-q", "--", machine.any_python(), "-c", "pass").must_be(0)
-    assert "cannot be said" in done.stdout and "no CUDA call was seen" in done.stdout
+    assert "cannot be said" in done.stdout and "No CUDA call was seen" in done.stdout

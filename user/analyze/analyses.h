@@ -79,7 +79,7 @@
 	X(CPU_LINES, REPORT, ALWAYS)                                                                                   \
 	X(OFF_CPU, REPORT, ALWAYS)                                                                                     \
 	X(CPU_STACKS, ASKED, ALWAYS)                                                                                   \
-	X(WHY, ASKED, ALWAYS) /* with UNTIMED and IDLE */                                                              \
+	X(WHY, REPORT, WITH_GPU) /* with UNTIMED and IDLE */                                                           \
 	X(ARRIVALS, ASKED, ALWAYS)                                                                                     \
 	X(GPU_STACKS, ASKED, WITH_GPU)                                                                                 \
 	X(CALL_STACKS, ASKED, WITHOUT_GPU)

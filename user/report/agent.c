@@ -108,12 +108,12 @@ static const struct hint *hint_of(const struct model *model, const struct model_
 }
 
 /* Next to processes that have them: only if GPU times were requested, and the process's agent never recorded. */
-static bool lacks_times(const struct report *report, const struct model_process *process)
+static bool lacks_times(const struct analyses *all, const struct model_process *process)
 {
-	if (!report->all->gpu_ops)
+	if (!all->gpu_ops)
 		return process->calls;
 	return process->calls && !process->gpu_ops && !process->agent_ready_ns &&
-	       report->model->gpu_times == MODEL_GPU_TIMES_MEANT;
+	       all->model->gpu_times == MODEL_GPU_TIMES_MEANT;
 }
 
 static void put_head(struct report *report)
@@ -147,35 +147,61 @@ static char *remedy_of(const struct hint *hint, const struct model_process *proc
 	return xasprintf("%s: `gputrace doctor -p %" PRIu32 "`", hint->remedy, process->pid);
 }
 
+static const char *detail_of(const struct model_process *process)
+{
+	return process->agent_detail ? process->agent_detail : "";
+}
+
+static char *reason_of(const struct hint *hint, const struct model_process *process)
+{
+	const char *detail = detail_of(process);
+	char *remedy = remedy_of(hint, process);
+	char *text = xasprintf("No GPU times for pid %" PRIu32 ": %s%s%s%s. To get them: %s.", process->pid, hint->why,
+			       *detail ? " (" : "", detail, *detail ? ")" : "", remedy);
+
+	free(remedy);
+	return text;
+}
+
+char *report_untimed_reason(const struct analyses *all)
+{
+	const struct model *model = all->model;
+
+	for (uint32_t i = 0; i < model->process_count && !all->gpu_ops; i++)
+		if (lacks_times(all, &model->processes[i]))
+			return reason_of(hint_of(model, &model->processes[i]), &model->processes[i]);
+	return NULL;
+}
+
 void report_no_gpu(struct report *report)
 {
 	const struct model *model = report->model;
 	const struct hint *last = NULL;
+	bool said = !report->writer && !report->all->gpu_ops; /* the verdict has the first one */
 	unsigned shown = 0;
 
 	if (model_is_foreign(model)) {
-		if (!report->all->gpu_ops)
+		if (report->writer && !report->all->gpu_ops)
 			put_none_in_file(report);
 		return;
 	}
 	for (uint32_t i = 0; i < model->process_count && shown < report->rows; i++) {
 		const struct model_process *process = &model->processes[i];
 		const struct hint *hint = hint_of(model, process);
-		const char *detail = process->agent_detail ? process->agent_detail : "";
-		char *text, *remedy;
+		char *text;
 
-		if (!lacks_times(report, process) || (shown && hint == last && !*detail))
+		if (!lacks_times(report->all, process) || (last && hint == last && !*detail_of(process)))
 			continue;
 		last = hint;
-		if (!shown)
+		if (said) {
+			said = false;
+			continue;
+		}
+		if (!shown++)
 			put_head(report);
-		remedy = remedy_of(hint, process);
-		text = xasprintf("No GPU times for pid %" PRIu32 ": %s%s%s%s. To get them: %s.", process->pid,
-				 hint->why, *detail ? " (" : "", detail, *detail ? ")" : "", remedy);
-		free(remedy);
+		text = reason_of(hint, process);
 		report_text(report, 2, text);
 		free(text);
-		shown++;
 	}
 }
 

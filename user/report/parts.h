@@ -31,9 +31,15 @@ void report_untimed_launches(struct report *report); /* if there are: launches w
 void report_calls(struct report *report);	     /* calls.c */
 void report_interpreter(struct report *report);	     /* interpreter.c */
 void report_failed(struct report *report);
+/*
+ * agent.c: why the first process with calls has no GPU times, and how to get them; NULL where there are some, or none
+ * with calls.  report_no_gpu prints it for programs; on a page the verdict does.
+ */
+char *report_untimed_reason(const struct analyses *all);
 char *report_unseen_reason(const struct model *model); /* agent.c: why no call was seen, if there are processes */
 void report_no_gpu(struct report *report);	       /* agent.c: why there are no GPU times */
 void report_complete(struct report *report);	       /* complete.c */
+char *report_joined(const struct analyses *all);       /* its first line, without how good times are */
 void report_losses(struct report *report);	       /* receipt.c: the content of complete.c, for programs */
 void report_receipt(struct report *report);
 

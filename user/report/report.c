@@ -8,53 +8,44 @@
 
 #include "base/msg.h"
 #include "report/parts.h"
+#include "report/why/verdict.h"
+#include "report/why/why_words.h"
 
 #define WIDTH_DEFAULT 100u
 #define WIDTH_LEAST 80u
 #define ROWS_DEFAULT 10u
 
-/* A file of another tool has no process left to examine. */
-static void put_nothing_in_file(struct report *report)
+/* How the page begins. */
+static void put_verdict(struct report *report)
 {
-	char *text =
-		xasprintf("No CUDA call and no GPU work is in this file, which covers %s. Its tool records them "
-			  "where it is asked to: torch.profiler with ProfilerActivity.CUDA, nsys with --trace=cuda.",
-			  number_time(report->all->window.end_ns - report->all->window.start_ns).text);
+	struct verdict verdict;
 
-	report_text(report, 2, text);
-	free(text);
+	verdict_make(&verdict, report->all, report->width);
+	fputc('\n', report->out);
+	for (size_t i = 0; i < verdict.count; i++) {
+		report_put(report, verdict.lines[i], report->width, TEXT_TRUNCATE_END);
+		fputc('\n', report->out);
+	}
+	verdict_free(&verdict);
 }
 
+/* On a page the verdict says it. */
 static void put_nothing_seen(struct report *report)
 {
-	const struct model *model = report->model;
-	char *text;
+	char *text = why_unsaid(report->all);
 
-	if (report->writer)
+	if (report->writer && text) {
 		report_title(report, "nothing_seen", "Nothing seen", NULL);
-	else
-		fputc('\n', report->out);
-	if (model_is_foreign(model)) {
-		put_nothing_in_file(report);
-		return;
+		report_text(report, 2, text);
 	}
-	text = xasprintf("No CUDA call was seen in %s.",
-			 number_time(report->all->window.end_ns - report->all->window.start_ns).text);
-	report_text(report, 2, text);
-	free(text);
-	if (!model->process_count) {
-		report_text(report, 2,
-			    "No process with a CUDA library was found. `gputrace doctor` says what it can see.");
-		return;
-	}
-	text = report_unseen_reason(model);
-	report_text(report, 2, text);
 	free(text);
 }
 
 static void put_parts(struct report *report)
 {
 	report_processes(report);
+	if (!report->writer)
+		put_verdict(report);
 	if (!report->all->calls && !report->all->gpu_ops) {
 		put_nothing_seen(report);
 		report_steps(report);

@@ -311,6 +311,7 @@ static void losses_are_known_by_cause(void **state)
 	model->min_complete = 99900;
 	text = report_of(model, 100, false);
 	assert_has(text, "launches joined, 1,234 lost;");
+	assert_null(strstr(text, "Complete:"));
 	assert_has(text, "\n  1,234 calls lost: the ring buffer was full\n");
 	assert_has(text, "\n  7 GPU records dropped by CUPTI\n");
 	assert_has(text, "--min-complete 99.9.\n");
@@ -415,7 +416,7 @@ static void launches_without_gpu_times_have_a_table_of_their_own(void **state)
 		 launches);
 	assert_has(text, row);
 	assert_has(text, "\nLaunches without GPU times by Python line   not in the tables of GPU time");
-	snprintf(row, sizeof(row), "Complete: 60 of %u launches joined", 60 + launches);
+	snprintf(row, sizeof(row), "Incomplete: 60 of %u launches joined", 60 + launches);
 	assert_has(text, row);
 	free(text);
 }
@@ -545,8 +546,9 @@ static void a_truncated_log_says_so_before_the_receipt(void **state)
 
 	model_source(model)->receipt.truncated = true;
 	text = report_of(model, 100, false);
-	assert_has(text,
-		   "\nCut short: the log ends before the trace did; what follows covers what was written.\nComplete:");
+	assert_has(
+		text,
+		"\nCut short: the log ends before the trace did; what follows covers what was written.\nIncomplete:");
 	free(text);
 }
 
@@ -665,13 +667,16 @@ static void an_empty_trace_is_helped(void **state)
 			      .source_count = 1};
 	char *text = report_of(&empty, 100, false);
 
-	assert_has(text, "No CUDA call was seen in 10.0 s.\n");
-	assert_has(text, "gputrace dump -p 77");
+	assert_has(text,
+		   "\n\nNo CUDA call was seen in 10.0 s. Is the process idle, or does it hang? `gputrace dump -p 77`");
+	assert_has(text, "gputrace doctor -p 77");
+	assert_null(strstr(text, "\nComplete"));
 	assert_null(strstr(text, "nan"));
 	free(text);
 	empty = (struct model){.sources = &source, .source_count = 1};
 	text = report_of(&empty, 100, false);
-	assert_has(text, "No CUDA call was seen in 0 ns.\n");
+	assert_has(text, "No CUDA call was seen in 0 ns. ");
+	assert_has(text, "`gputrace doctor`");
 	free(text);
 }
 

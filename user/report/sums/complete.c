@@ -78,15 +78,29 @@ static char *under_python(const struct complete *complete)
 			 number_percent((double)ns, (double)complete->gpu_ns).text, lines ? "line" : "function");
 }
 
-static void put_joined(struct report *report)
+/* Nothing is called complete of which something is lost or missing. */
+static const char *receipt_name(const struct complete *complete)
 {
-	const struct complete *complete = &report->all->complete;
-	const char *name = complete->tool ? "Read: " : "Complete: ";
+	if (complete->tool)
+		return "Read: ";
+	return complete->complete == MODEL_COMPLETE && !complete->lost && complete->end == COMPLETE_ENDED
+		       ? "Complete: "
+		       : "Incomplete: ";
+}
+
+#define CLAUSES_MOST 3u
+
+/* Returns their number; the caller frees them. */
+static unsigned make_clauses(const struct complete *complete, char *clauses[CLAUSES_MOST])
+{
+	const char *name = receipt_name(complete);
 	char *lost = complete->tool ? xstrdup("") : xasprintf(", %s lost", number_count(complete->lost).text);
-	char *clauses[3];
 	unsigned count = 0;
 
-	if (complete->has_gpu_times) {
+	if (!complete->tool && !complete->launches && !complete->lost && !complete->has_gpu_times &&
+	    complete->end == COMPLETE_ENDED) {
+		clauses[count++] = xstrdup("0 launches recorded, 0 lost");
+	} else if (complete->has_gpu_times) {
 		clauses[count++] =
 			xasprintf("%s%s of %s launches joined%s", name, number_count(complete->launches_joined).text,
 				  number_count(complete->launches_meant).text, lost);
@@ -101,10 +115,32 @@ static void put_joined(struct report *report)
 				"%s %% of launches under a Python line",
 				number_percent((double)complete->launches_with_line, (double)complete->launches).text);
 	}
+	free(lost);
+	return count;
+}
+
+static void put_joined(struct report *report)
+{
+	const struct complete *complete = &report->all->complete;
+	char *clauses[CLAUSES_MOST];
+	unsigned count = make_clauses(complete, clauses);
+
 	fputs(!report->color ? "" : complete->complete == MODEL_COMPLETE ? "\033[32m" : "\033[33m", report->out);
 	put_clauses(report, clauses, count);
 	fputs(report->color ? "\033[0m" : "", report->out);
-	free(lost);
+}
+
+char *report_joined(const struct analyses *all)
+{
+	char *clauses[CLAUSES_MOST], *text = xstrdup("");
+	unsigned count = make_clauses(&all->complete, clauses);
+
+	for (unsigned i = 0; i < count; i++)
+		if (i < 2)
+			text = xjoin(text, "; ", clauses[i]);
+		else
+			free(clauses[i]);
+	return text;
 }
 
 static bool lacks_stacks(const struct complete *complete)

@@ -152,19 +152,6 @@ static void put_cautions(struct report *report)
 	}
 }
 
-/* "11 steps of training", "the 9.80 s from its first operation to its last" */
-static char *what_was_looked_at(const struct why *why)
-{
-	bool many = why->devices.count > 1;
-	const char *whose = many ? "their" : "its", *sum = many ? ", added up" : "";
-
-	if (why->step_count)
-		return xasprintf("%s steps of training, %s%s", number_count(why->step_count).text,
-				 number_time(why->looked_ns).text, sum);
-	return xasprintf("the %s from %s first operation to %s last%s", number_time(why->looked_ns).text, whose, whose,
-			 sum);
-}
-
 /* Says how much came before, if there are steps or if it was mostly importing. */
 static void put_before(struct report *report)
 {
@@ -177,31 +164,19 @@ static void put_before(struct report *report)
 		    imports ? ", most of it importing" : "");
 }
 
-/* "The GPU was busy for 61.2 % of ..." */
 static void put_summary(struct report *report)
 {
-	const struct why *why = &report->all->why;
-	char *gpus = why->devices.count > 1 ? xasprintf("%zu GPUs were", why->devices.count) : xstrdup("The GPU was");
-	char *what = what_was_looked_at(why);
-	char *text =
-		xasprintf("%s busy for %s %% of %s.", gpus,
-			  number_percent((double)(why->looked_ns - why->idle_ns), (double)why->looked_ns).text, what);
+	char *text = why_busy(report->all);
 
 	fputc('\n', report->out);
 	report_text(report, 2, text);
 	put_before(report);
 	free(text);
-	free(what);
-	free(gpus);
 }
 
 static void put_nothing(struct report *report)
 {
-	const struct why *why = &report->all->why;
-	bool little = why->lost_ns < why->looked_ns / WHY_MEND_SHARE;
-	char *text = little ? xasprintf("Nothing to mend: %s %% of that time was lost.",
-					number_percent((double)why->lost_ns, (double)why->looked_ns).text)
-			    : xstrdup("No cause that this trace shows has 1 % of that time or more.");
+	char *text = why_nothing(report->all);
 
 	fputc('\n', report->out);
 	report_text(report, 2, text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What to try about a loss, and when nothing can be said. */
+/* What to try about a loss. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,12 +7,6 @@
 #include "report/parts.h"
 #include "report/text.h"
 #include "report/why/why_words.h"
-
-/* If more than one in this many launches has no GPU times, idle time is doubtful. */
-#define UNTIMED_SHARE 50u
-
-/* If more than one part in this many of the time was lost without a culprit, a caution says so. */
-#define WHY_BEGUN_SHARE 20u
 
 static const char *sync_advice(const struct why_line *line)
 {
@@ -108,7 +102,7 @@ static const char *copy_advice(const struct why_line *line)
 		return "Copy into pinned memory (torch.empty(..., pin_memory=True), then .copy_(tensor, "
 		       "non_blocking=True)), and read it once an event says that the copy is over.";
 	if (line->pageable)
-		return "Use pinned memory (pin_memory=True in the DataLoader, or tensor.pin_memory()) and "
+		return "Use pinned memory (pin_memory=True in the DataLoader, or tensor.pin_memory()), and "
 		       ".to(device, non_blocking=True).";
 	return from_gpu ? "Copy on a stream of its own while the GPU goes on, and read the result later."
 			: "Copy the next batch on a stream of its own while the GPU computes this one.";
@@ -133,9 +127,9 @@ static const char *managed_advice(const struct why_line *line)
 static const char *call_advice(uint16_t api)
 {
 	if (api_class(api) == GPT_CLASS_LAUNCH || api_class(api) == GPT_CLASS_GRAPH)
-		return "A launch takes that long where it waits for room in its stream, which takes some 1,000 "
-		       "launches, or for code that it loads: warm up before the loop, and see what else the stream has "
-		       "to do.";
+		return "Warm up before the loop, and see what else the stream has to do: a launch takes that long "
+		       "where it waits for room in its stream, which takes some 1,000 launches, or for code that it "
+		       "loads.";
 	if (strstr(api_name(api), "Query"))
 		return "Ask less often, or launch the GPU's next work before asking.";
 	return "Make such calls before the loop, and keep what they give.";
@@ -217,101 +211,4 @@ static const char *advice(const struct analyses *all, const struct why_loss *los
 char *why_advice(const struct analyses *all, const struct why_loss *loss)
 {
 	return xstrdup(advice(all, loss));
-}
-
-/* ---- when nothing can be said ------------------------------------------------------------------------------------ */
-
-static char *nothing_recorded(const struct analyses *all)
-{
-	char *reason = all->model->process_count ? report_unseen_reason(all->model)
-						 : xstrdup("No process with a CUDA library was found.");
-	char *text = xasprintf("Nothing was recorded: no CUDA call was seen in %s. %s",
-			       number_time(all->window.end_ns - all->window.start_ns).text, reason);
-
-	free(reason);
-	return text;
-}
-
-char *why_unsaid(const struct analyses *all)
-{
-	const struct why *why = &all->why;
-
-	if (model_is_foreign(all->model) && !all->gpu_ops)
-		return xasprintf(
-			"%s CUDA call%s and no GPU work are in this file: when the GPU worked is not known. Its "
-			"tool records it where it is asked to: torch.profiler with ProfilerActivity.CUDA, nsys "
-			"with --trace=cuda.",
-			all->calls ? number_count(all->calls).text : "No", all->calls == 1 ? "" : "s");
-	if (!all->calls && !all->gpu_ops)
-		return nothing_recorded(all);
-	if (!all->gpu_ops || !why->any_gpu)
-		return xasprintf("%s CUDA calls were seen, but no GPU times: when the GPU worked is not in this trace. "
-				 "They come from CUPTI: record without --agent off; `gputrace doctor -p PID` says what "
-				 "keeps the agent out.",
-				 number_count(all->calls).text);
-	if (!why->looked_ns)
-		return xstrdup("The GPU did only one thing in this trace, so there is no time between two of its "
-			       "operations to look at: record for longer.");
-	return NULL;
-}
-
-static bool lacks_set(const struct analyses *all, const char *name)
-{
-	for (size_t i = 0; i < all->complete.set_count; i++)
-		if (!strcmp(all->complete.sets[i], name))
-			return true;
-	return false;
-}
-
-static bool waits_for_python(const struct analyses *all)
-{
-	return all->why.sums[WHY_PYTHON].ns + all->why.sums[WHY_PROGRAM].ns > all->why.looked_ns / WHY_LEAST_SHARE;
-}
-
-static bool asked_for_ops(const struct model *model)
-{
-	for (uint32_t i = 0; i < model->process_count; i++)
-		if (model->processes[i].ops_state)
-			return true;
-	return false;
-}
-
-char *why_caution(const struct analyses *all, unsigned index)
-{
-	uint64_t meant = all->complete.launches_meant, untimed = all->untimed.launches;
-
-	if (meant && untimed > meant / UNTIMED_SHARE && !index--)
-		return xasprintf("%s of %s launches have no GPU times: the GPU was less idle than this says.",
-				 number_count(untimed).text, number_count(meant).text);
-	if (lacks_set(all, "cuda") && !index--)
-		return xstrdup("Copies were not recorded (--kernels-only, or --trace without cuda): they count as idle "
-			       "time.");
-	if (all->why.sums[WHY_GPU].ns > all->why.looked_ns / WHY_BEGUN_SHARE && !index--)
-		return xasprintf(
-			"For %s the GPU had work that was launched and did not begin it: what it waited "
-			"for is not in this trace. It may be another stream's work%s, or a process that was not "
-			"traced.",
-			number_time(all->why.sums[WHY_GPU].ns).text,
-			model_is_of_other_tool(all->model) ? "" : " (--trace sync records such waits)");
-	if (!ran_is_known(&all->idle.ran) && waits_for_python(all) && !model_is_foreign(all->model) && !index--)
-		return xstrdup(
-			"What ran while the GPU waited is not in this trace: --cpu and --off-cpu record that, with "
-			"the line and the process to blame.");
-	if (!asked_for_ops(all->model) && waits_for_python(all) && !index--)
-		return xasprintf("Whether Python was in PyTorch's DataLoader or compiler cannot be said: %s.",
-				 model_is_foreign(all->model) ? "no ops of PyTorch are in the file"
-							      : "the trace was taken without --ops");
-	return NULL;
-}
-
-size_t why_worth(const struct analyses *all)
-{
-	const struct why *why = &all->why;
-	size_t count = 0;
-
-	if (why->lost_ns < why->looked_ns / WHY_MEND_SHARE)
-		return 0;
-	while (count < why->count && why->losses[count].ns >= why->looked_ns / WHY_LEAST_SHARE)
-		count++;
-	return count;
 }

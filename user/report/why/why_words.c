@@ -18,13 +18,14 @@ static const char *plural(uint64_t count)
 
 /* ---- place ------------------------------------------------------------------------------------------------------- */
 
-static char *where(const struct analyses *all, const struct why_loss *loss, const struct why_line *line)
+char *why_place(const struct analyses *all, const struct why_loss *loss, const struct why_line *line)
 {
 	char *label = line_label(&all->lines, line->line), *from, *text;
 
 	switch (loss->cause) {
 	case WHY_PYTHON:
 	case WHY_PROGRAM:
+	case WHY_UNSAMPLED:
 		if (line->from_line == NONE)
 			break;
 		if (line->from_line == line->line) {
@@ -80,15 +81,20 @@ static char *where(const struct analyses *all, const struct why_loss *loss, cons
 	return label;
 }
 
+bool why_names_process(const struct analyses *all, uint32_t process)
+{
+	const struct model_process *whose = &all->model->processes[process];
+
+	return all->active > 1 || (!whose->calls && !whose->gpu_ops);
+}
+
 char *why_where(const struct analyses *all, const struct why_loss *loss, const struct why_line *line)
 {
-	const struct model_process *process = &all->model->processes[line->process];
-	char *text = where(all, loss, line), *label, *shown;
+	char *text = why_place(all, loss, line), *label, *shown;
 
-	/* that a process without GPU work is to blame is news */
-	if (loss->cause == WHY_RANK || (all->active < 2 && (process->calls || process->gpu_ops)))
+	if (loss->cause == WHY_RANK || !why_names_process(all, line->process))
 		return text;
-	label = process_label(process);
+	label = process_label(&all->model->processes[line->process]);
 	shown = xasprintf("(%s)", label);
 	free(label);
 	return xjoin(text, " ", shown);

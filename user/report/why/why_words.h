@@ -25,6 +25,12 @@ static inline const char *why_name(const struct analyses *all, uint32_t name)
 }
 
 /* The place of one of its lines; the caller frees this and all texts below. */
+char *why_place(const struct analyses *all, const struct why_loss *loss, const struct why_line *line);
+
+/* Whether the process is named with a place: there are several, or it has no work on a GPU, which is news. */
+bool why_names_process(const struct analyses *all, uint32_t process);
+
+/* The place, with its process where that is named. */
 char *why_where(const struct analyses *all, const struct why_loss *loss, const struct why_line *line);
 
 /* The figures of the log that show the loss. */
@@ -38,6 +44,12 @@ char *why_ran_evidence(const struct analyses *all, const struct why_loss *loss);
 char *why_waits_evidence(const struct analyses *all, const struct why_loss *loss);
 
 char *why_advice(const struct analyses *all, const struct why_loss *loss);
+
+/* "The GPU was busy for 61.2 % of ..." */
+char *why_busy(const struct analyses *all);
+
+/* Where no loss is worth mentioning: whether little was lost, or no cause stands out. */
+char *why_nothing(const struct analyses *all);
 
 /* Why nothing can be said, and what to record; NULL: something can be said. */
 char *why_unsaid(const struct analyses *all);

@@ -19,7 +19,7 @@ QUICK_TRACED_MS = 3000  # beside other programs on few processors it takes longe
 MOST_BEFORE_KILL_S = 1.0
 LEAST_LEFT_S = 25  # reserved for the programs' exit
 MOST_LEAK = 4 << 20
-JOINED = re.compile(r"Complete: ([\d,]+) of")
+JOINED = re.compile(r"omplete: ([\d,]+) of")
 
 
 def gputrace(pid, *options):

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The lines with which a report begins: gaps that one culprit, several or none are charged with. */
+#include "gap_log.h"
+
+#include "analyze/why/why_findings.h"
+#include "report/why/verdict.h"
+#include "report/why/why.h"
+
+/* The verdict of a report: what is between its first and its second blank line. */
+static char *verdict_of(const struct model *model)
+{
+	char *text = written(model, report_write), *begin = strstr(text, "\n\n"), *end, *verdict;
+
+	assert_non_null(begin);
+	end = strstr(begin + 2, "\n\n");
+	assert_non_null(end);
+	verdict = strndup(begin + 1, (size_t)(end + 1 - begin - 1));
+	free(text);
+	return verdict;
+}
+
+static size_t lines_of(const char *text)
+{
+	size_t lines = 0;
+
+	for (; *text; text++)
+		lines += *text == '\n';
+	return lines;
+}
+
+/* Frees the text. */
+static void assert_lines(char *verdict, size_t count, const char *const *lines)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strstr(verdict, lines[i]))
+			fail_msg("'%s' is not in:%s", lines[i], verdict);
+	if (lines_of(verdict) > VERDICT_LINES + 1)
+		fail_msg("more than %u lines:%s", VERDICT_LINES, verdict);
+	free(verdict);
+}
+
+#define VERDICT_HAS(model, ...)                                                                                        \
+	assert_lines(verdict_of(model), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *),             \
+		     (const char *const[]){__VA_ARGS__})
+
+static void the_worker_that_kept_the_gpu_waiting_leads(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	runs(&gap.log, WORKER, WORKER, WORKS, FROM, TO);
+	log_wait(&gap.log, woken_by(waits(GPT_WAIT_PIPE, LOADER, FROM, LAUNCHED), WORKER, WORKER, WORKS));
+	end_gap(&gap);
+	VERDICT_HAS(gap.model,
+		    "\nThe GPU was busy for 1.1 % of the 91.0 ms from its first operation to its last. Lost most to:\n"
+		    "1. 90.0 ms, 98.9 %, data loading: data.py:17 __getitem__ (worker 41330)\n"
+		    "   Try: Make that line cheaper, or give the DataLoader more num_workers",
+		    "\nMost GPU time: 99.0 % train.py:34 train, 1.0 % train.py:31 train\n"
+		    "Complete: 2 of 2 launches joined, 0 lost; 100.0 % of GPU time under a Python line\n"
+		    "Next: gputrace report FILE --lines __getitem__ (-o FILE.gpt keeps a trace)\n");
+	end_words(&gap);
+}
+
+static void a_culprit_that_lacked_a_cpu_for_a_part_is_one_finding(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	runs(&gap.log, PID, TID, LOAD, 10 * MS, 70 * MS);
+	log_wait(&gap.log, waits(GPT_WAIT_PREEMPTED, LOAD, 70 * MS, 90 * MS));
+	runs(&gap.log, PID, TID, LOAD, 90 * MS, 100 * MS);
+	end_gap(&gap);
+	VERDICT_HAS(
+		gap.model,
+		"\n1. 90.0 ms, 98.9 %, Python (20.0 ms of it no CPU): train.py:32 train\n   Try: Take it out",
+		"out of the loop, give it to a thread or process of its own, or launch the GPU's next work before it\n"
+		"Most GPU time");
+	SAYS(&gap, report_write_why, "1. 70.0 ms", "2. 20.0 ms"); /* by cause */
+	end_words(&gap);
+}
+
+static void of_a_gap_without_samples_both_launches_are_named_and_no_culprit(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	end_gap(&gap);
+	VERDICT_HAS(gap.model,
+		    "\n1. 90.0 ms, 98.9 %, Python: from train.py:31 train to the next launch, train.py:34 train\n",
+		    "\nWhat ran while the GPU waited is not in this trace: --cpu and --off-cpu record that",
+		    "\nNext: gputrace why --cpu --off-cpu -p 41230 (what ran meanwhile is not in this trace)\n");
+	end_words(&gap);
+}
+
+static void so_they_are_where_no_sample_is_in_the_gap(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	sample(&gap.log, PID, TID, 15 * MS, LOAD);
+	end_gap(&gap);
+	VERDICT_HAS(gap.model, "not sampled: from train.py:31 train to the next launch, train.py:34 train\n",
+		    "Python: train.py:32 train\n");
+	SAYS(&gap, report_write_why, "from train.py:31 train to the next launch, train.py:34 train");
+	end_words(&gap);
+}
+
+static void a_busy_gpu_has_nothing_to_mend(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	kernel(&log, 1, FROM, FROM + 10 * US, FROM + 90 * MS);
+	kernel(&log, 2, FROM + 20 * US, FROM + 91 * MS, FROM + 190 * MS);
+	log_end(&log, 10000 * MS);
+	model = model_of(&log);
+	VERDICT_HAS(model,
+		    "\nThe GPU was busy for 99.5 % of the 190.0 ms from its first operation to its last.\n"
+		    "Nothing to mend: 0.5 % of that time was lost.\nMost GPU time: 52.4 % train.py:34 train",
+		    "\nNext: gputrace report FILE --lines train (");
+	model_free(model);
+}
+
+static void without_gpu_times_it_says_how_to_get_them_and_which_lines_launch(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	log_launch(&log, PID, TID, FROM, TRAIN, 1);
+	log_launch(&log, PID, TID, TO, TRAIN, 2);
+	log_launch(&log, PID, TID, TO + MS, LOAD, 3);
+	log_end(&log, 10000 * MS);
+	model = model_of(&log);
+	VERDICT_HAS(model, "\nNo GPU times for pid 41230: ", " To get them: ",
+		    "seen, but no GPU times: when the GPU worked is not in this trace.\n",
+		    "\nMost launches: 66.7 % train.py:31 train, 33.3 % train.py:32 train\n");
+	model_free(model);
+}
+
+static void what_lost_records_is_not_complete(void **state)
+{
+	uint64_t counters[GPT_COUNTER_COUNT] = {[GPT_COUNTER_CALLS_LOST] = 5};
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	kernel(&log, 1, FROM - 20 * US, FROM - 10 * US, FROM);
+	kernel(&log, 2, LAUNCHED, TO, TO + MS);
+	log_end_with(&log, &(struct gpt_end){.time_ns = 10000 * MS}, counters);
+	model = model_of(&log);
+	VERDICT_HAS(model, "\nIncomplete: 2 of 2 launches joined, 5 lost; ");
+	model_free(model);
+}
+
+static uint64_t sum_of(const struct why_findings *findings)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < findings->all.count; i++)
+		sum += findings->all.items[i].ns;
+	return sum;
+}
+
+static void lines_too_small_to_be_named_are_one_finding_of_their_cause(void **state)
+{
+	struct why_line lines[100];
+	struct why why = {.count = 2};
+	struct why_findings findings;
+
+	for (uint32_t i = 0; i < 100; i++)
+		lines[i] =
+			(struct why_line){.line = i, .from_line = NONE, .extra = NONE, .process = i % 4, .ns = 100 - i};
+	why.losses[0] = (struct why_loss){.cause = WHY_RAN, .ns = 5050, .lines = lines, .line_count = 100};
+	why.losses[1] = (struct why_loss){.cause = WHY_NO_CPU, .ns = 100, .lines = lines, .line_count = 1};
+	why_findings_make(&findings, &why, 100);
+	assert_int_equal(findings.all.count, 2);
+	assert_int_equal(sum_of(&findings), 5150);
+	assert_int_equal(findings.all.items[0].lines, 99);
+	assert_int_equal(findings.all.items[0].processes, 4);
+	assert_int_equal(findings.all.items[0].line->line, 1);
+	assert_int_equal(findings.all.items[1].ns, 200); /* the first line, with what it lacked of a CPU */
+	assert_int_equal(findings.all.items[1].of_cause[WHY_NO_CPU], 100);
+	why_findings_free(&findings);
+}
+
+static void findings_add_up_to_the_losses_of_why(void **state)
+{
+	struct model *model = sample_model(1, 20);
+	struct analyses all;
+	uint64_t sum = 0;
+
+	analyze_model(&all, model, ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED));
+	for (size_t i = 0; i < all.why.count; i++)
+		sum += all.why.losses[i].ns;
+	assert_true(sum);
+	for (uint64_t least_ns = 1; least_ns < 100 * MS; least_ns *= 10) {
+		struct why_findings findings;
+
+		why_findings_make(&findings, &all.why, least_ns);
+		assert_int_equal(sum_of(&findings), sum);
+		for (size_t i = 1; i < findings.all.count; i++)
+			assert_true(findings.all.items[i - 1].ns >= findings.all.items[i].ns);
+		why_findings_free(&findings);
+	}
+	analyses_free(&all);
+	model_free(model);
+}
+
+/* A name comes from the traced program, and the command is there to be pasted. */
+static void no_name_that_a_shell_would_read_is_in_a_command(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	log_function(&gap.log, PID, 0xbad, "f;reboot", "/src/$(reboot).py", 1);
+	log_stack(&gap.log, PID, 77, 1, (struct gpt_pyframe[]){{.code = 0xbad, .lasti = 2}});
+	runs(&gap.log, PID, TID, 77, FROM, TO);
+	end_gap(&gap);
+	VERDICT_HAS(gap.model, ": $(reboot).py:2 f;reboot\n", "\nNext: gputrace why FILE (");
+	end_words(&gap);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_worker_that_kept_the_gpu_waiting_leads),
+		cmocka_unit_test(a_culprit_that_lacked_a_cpu_for_a_part_is_one_finding),
+		cmocka_unit_test(of_a_gap_without_samples_both_launches_are_named_and_no_culprit),
+		cmocka_unit_test(so_they_are_where_no_sample_is_in_the_gap),
+		cmocka_unit_test(a_busy_gpu_has_nothing_to_mend),
+		cmocka_unit_test(without_gpu_times_it_says_how_to_get_them_and_which_lines_launch),
+		cmocka_unit_test(what_lost_records_is_not_complete),
+		cmocka_unit_test(lines_too_small_to_be_named_are_one_finding_of_their_cause),
+		cmocka_unit_test(findings_add_up_to_the_losses_of_why),
+		cmocka_unit_test(no_name_that_a_shell_would_read_is_in_a_command),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "report/why/verdict.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/why/why_findings.h"
+#include "report/parts.h"
+#include "report/text.h"
+#include "report/why/why_words.h"
+
+#define LOSSES_SHOWN 3u
+#define OWNERS_SHOWN 3u
+#define INDENT 8u	/* of the advice */
+#define OTHER_SHARE 10u /* a second cause is named from one part in this many of a loss */
+
+static void add(struct verdict *verdict, char *line)
+{
+	if (verdict->count < VERDICT_LINES)
+		verdict->lines[verdict->count++] = line;
+	else
+		free(line);
+}
+
+/* Adds text as lines of the width, at most that many; frees it. */
+static void add_wrapped(struct verdict *verdict, char *text, unsigned width, size_t most)
+{
+	char *wrapped = NULL, *rest, *line;
+	size_t size = 0;
+	FILE *out = open_memstream(&wrapped, &size);
+
+	if (out) {
+		text_wrap(out, text, 0, 2, width, TEXT_WHOLE);
+		fclose(out);
+		rest = wrapped;
+		while (most-- && (line = strsep(&rest, "\n")) && *line)
+			add(verdict, xstrdup(line));
+	}
+	free(wrapped);
+	free(text);
+}
+
+/* ---- a loss ------------------------------------------------------------------------------------------------------ */
+
+/* " (worker 4711 and 3 more)", "" where one process is all there is. */
+static char *processes_text(const struct analyses *all, const struct why_finding *finding)
+{
+	char *label, *text;
+
+	if (finding->loss->cause == WHY_RANK ||
+	    (finding->processes < 2 && !why_names_process(all, finding->line->process)))
+		return xstrdup("");
+	label = process_label(&all->model->processes[finding->line->process]);
+	if (finding->processes < 2)
+		text = xasprintf(" (%s)", label);
+	else
+		text = xasprintf(" (%s and %zu more)", label, finding->processes - 1);
+	free(label);
+	return text;
+}
+
+/* The second cause of a culprit, WHY_LOSSES: it has too little time. */
+static enum why_cause second_cause(const struct why_finding *finding)
+{
+	enum why_cause second = WHY_LOSSES;
+
+	for (unsigned i = 0; i < WHY_LOSSES; i++)
+		if (i != finding->loss->cause && finding->of_cause[i] >= finding->ns / OTHER_SHARE &&
+		    (second == WHY_LOSSES || finding->of_cause[i] > finding->of_cause[second]))
+			second = (enum why_cause)i;
+	return second;
+}
+
+/* "data loading", "data loading (12.3 ms of it no CPU)" */
+static char *cause_text(const struct why_finding *finding)
+{
+	enum why_cause second = second_cause(finding);
+
+	if (second == WHY_LOSSES)
+		return xstrdup(why_short(finding->loss->cause));
+	return xasprintf("%s (%s of it %s)", why_short(finding->loss->cause),
+			 number_time(finding->of_cause[second]).text, why_short(second));
+}
+
+static char *lines_text(const struct why_finding *finding)
+{
+	if (finding->lines < 2)
+		return xstrdup("");
+	return xasprintf(", and %s more line%s", number_count(finding->lines - 1).text, finding->lines > 2 ? "s" : "");
+}
+
+/* "1. 312.4 ms, 42.5 %, 3.1 ms a step, data loading: server.py:52 detokenize (worker 4711)" */
+static char *loss_text(const struct analyses *all, const struct why_finding *finding, size_t number)
+{
+	const struct why *why = &all->why;
+	char *place = why_place(all, finding->loss, finding->line), *more = lines_text(finding);
+	char *processes = processes_text(all, finding), *cause = cause_text(finding), *step, *text;
+
+	step = why->step_count ? xasprintf("%s a step, ", number_time(finding->ns / why->step_count).text)
+			       : xstrdup("");
+	text = xasprintf("%zu. %s, %s %%, %s%s: %s%s%s", number, number_time(finding->ns).text,
+			 number_percent((double)finding->ns, (double)why->looked_ns).text, step, cause, place, more,
+			 processes);
+	free(place);
+	free(more);
+	free(processes);
+	free(cause);
+	free(step);
+	return text;
+}
+
+/* Length of the longest part that ends between two clauses and has at most `most` columns, else of the shortest. */
+static size_t length_of_clauses(const char *text, size_t most)
+{
+	size_t length = strlen(text), fits = 0;
+	int depth = 0;
+
+	length -= length && text[length - 1] == '.';
+	for (size_t i = 1; i <= length; i++) {
+		bool is_end =
+			i == length || !strncmp(text + i, " (", 2) || (strchr(".,:;", text[i]) && text[i + 1] == ' ');
+
+		if (is_end && !depth && (!fits || i <= most))
+			fits = i;
+		depth += text[i] == '(';
+		depth -= text[i] == ')';
+	}
+	return fits;
+}
+
+/* "   Try: Make that line cheaper", as much of the advice as fits */
+static char *try_text(const struct analyses *all, const struct why_finding *finding, unsigned width)
+{
+	struct why_loss own = *finding->loss; /* the loss as if it had that line alone */
+	struct why_line line = *finding->line;
+	char *advice, *text;
+
+	own.lines = &line;
+	own.line_count = 1;
+	advice = why_advice(all, &own);
+	text = xasprintf("   Try: %.*s", (int)length_of_clauses(advice, width - INDENT), advice);
+	free(advice);
+	return text;
+}
+
+static size_t shown_of(const struct analyses *all, const struct why_findings *findings)
+{
+	size_t shown = 0;
+
+	if (all->why.lost_ns < all->why.looked_ns / WHY_MEND_SHARE)
+		return 0;
+	while (shown < findings->all.count && shown < LOSSES_SHOWN &&
+	       findings->all.items[shown].ns >= all->why.looked_ns / WHY_LEAST_SHARE)
+		shown++;
+	return shown;
+}
+
+/* ---- the lines that own the GPU ---------------------------------------------------------------------------------- */
+
+/* How a line is named, longest first. */
+enum brevity {
+	WITH_FUNCTION, /* "functional.py:125 linear <- model.py:26 Block.forward" */
+	WITH_METHOD,   /* "functional.py:125 linear <- model.py:26 forward" */
+	WITH_CALLER,   /* "functional.py:125 <- model.py:26" */
+	PLACE_ALONE,   /* "model.py:26" */
+};
+
+static char *line_name(const struct lines *lines, uint32_t line, enum brevity brevity)
+{
+	const char *function = line_function(lines, line), *dot = strrchr(function, '.');
+
+	if (brevity == WITH_FUNCTION)
+		return line_label(lines, line);
+	return xjoin(line_place(lines, line), brevity == WITH_METHOD && *function ? " " : "",
+		     xstrdup(brevity == WITH_METHOD ? (dot ? dot + 1 : function) : ""));
+}
+
+static char *owner_text(const struct lines *lines, const struct line_row *row, enum brevity brevity)
+{
+	char *own;
+
+	if (row->user_line != NONE && brevity == PLACE_ALONE)
+		return line_name(lines, row->user_line, brevity);
+	own = line_name(lines, row->line, brevity);
+	return row->user_line == NONE ? own : xjoin(own, " <- ", line_name(lines, row->user_line, brevity));
+}
+
+static char *owners_text(const struct analyses *all, const struct line_sums *sums, enum brevity brevity)
+{
+	char *text = xstrdup("");
+
+	for (size_t i = 0; i < sums->count && i < OWNERS_SHOWN; i++) {
+		char *owner = owner_text(&all->lines, &sums->rows[i], brevity);
+
+		text = xjoin(text, ", ",
+			     xasprintf("%s %% %s", number_percent((double)sums->rows[i].self, (double)sums->sum).text,
+				       owner));
+		free(owner);
+	}
+	return text;
+}
+
+static void add_owners(struct verdict *verdict, const struct analyses *all, unsigned width)
+{
+	const struct line_sums *sums = all->gpu_ops ? &all->gpu_lines : &all->call_lines;
+	const char *title = all->gpu_ops ? "Most GPU time: " : "Most launches: ";
+	char *text;
+
+	if (!sums->count)
+		return;
+	text = owners_text(all, sums, WITH_FUNCTION);
+	for (unsigned brevity = WITH_METHOD; brevity <= PLACE_ALONE && strlen(title) + text_width(text) > width;
+	     brevity++) {
+		free(text);
+		text = owners_text(all, sums, (enum brevity)brevity);
+	}
+	add(verdict, xjoin(xstrdup(title), "", text));
+}
+
+/* ---- the next command -------------------------------------------------------------------------------------------- */
+
+/* Whether a shell takes a name from the traced program as the word that it is. */
+static bool is_plain_word(const char *name)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
+
+	return *name && strspn(name, plain) == strlen(name);
+}
+
+/* What --lines takes for the function around a line, else for its file; NULL: there is no plain word for it. */
+static const char *name_for_lines(const struct lines *lines, uint32_t line)
+{
+	const struct line *place = line == NONE ? NULL : &lines->all.items[line];
+	const char *dot, *slash;
+
+	if (!place || place->reason)
+		return NULL;
+	if (is_plain_word(place->function))
+		return place->function;
+	dot = strrchr(place->function, '.');
+	if (dot && is_plain_word(dot + 1))
+		return dot + 1;
+	slash = strrchr(place->file, '/');
+	return is_plain_word(slash ? slash + 1 : place->file) ? (slash ? slash + 1 : place->file) : NULL;
+}
+
+static char *command_for_line(const struct analyses *all, uint32_t line)
+{
+	const char *name = name_for_lines(&all->lines, line);
+
+	return name ? xasprintf("gputrace report FILE --lines %s", name) : xstrdup("gputrace why FILE");
+}
+
+/* Where nothing was sampled, a recording with samples knows more than any look at this one. */
+static char *command_with_samples(const struct analyses *all, const struct why_finding *finding)
+{
+	const struct model_process *process = &all->model->processes[finding->line->process];
+
+	if (process->exit_ns)
+		return xstrdup("gputrace why --cpu --off-cpu -- COMMAND");
+	return xasprintf("gputrace why --cpu --off-cpu -p %" PRIu32, process->pid);
+}
+
+static bool lacks_samples(const struct analyses *all, const struct why_finding *finding)
+{
+	enum why_cause cause = finding->loss->cause;
+
+	return (cause == WHY_PYTHON || cause == WHY_PROGRAM || cause == WHY_UNSAMPLED) &&
+	       !(all->idle.ran.samples && all->idle.ran.waits) && !model_is_foreign(all->model);
+}
+
+/* For the largest loss, or for the line that owns most; finding: NULL for the latter. */
+static void add_next(struct verdict *verdict, const struct analyses *all, const struct why_finding *finding)
+{
+	const struct line_row *owner = all->gpu_lines.count ? &all->gpu_lines.rows[0] : NULL;
+	const char *kept = model_is_foreign(all->model) ? "" : " (-o FILE.gpt keeps a trace)";
+	char *command;
+
+	if (finding && lacks_samples(all, finding)) {
+		command = command_with_samples(all, finding);
+		add(verdict, xasprintf("Next: %s (what ran meanwhile is not in this trace)", command));
+	} else {
+		if (finding && why_is_culprit(finding->loss->cause, finding->line))
+			command = command_for_line(all, finding->line->line);
+		else if (finding || !owner)
+			command = xstrdup("gputrace why FILE");
+		else
+			command = command_for_line(all, owner->user_line == NONE ? owner->line : owner->user_line);
+		add(verdict, xasprintf("Next: %s%s", command, kept));
+	}
+	free(command);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static char *busy_text(const struct analyses *all, unsigned width, bool has_losses)
+{
+	static const char losses_follow[] = "Lost most to:";
+	char *text = why_busy(all);
+
+	if (!has_losses || text_width(text) + sizeof(losses_follow) > width)
+		return text;
+	return xjoin(text, " ", xstrdup(losses_follow));
+}
+
+/* Adds what can be said; where fewer losses leave room, also what makes it less certain. */
+static void add_answer(struct verdict *verdict, const struct analyses *all, unsigned width)
+{
+	struct why_findings findings;
+	size_t shown;
+	char *caution;
+
+	why_findings_make(&findings, &all->why, all->why.looked_ns / WHY_LEAST_SHARE);
+	shown = shown_of(all, &findings);
+	add(verdict, busy_text(all, width, shown));
+	if (!shown)
+		add(verdict, why_nothing(all));
+	for (size_t i = 0; i < shown; i++) {
+		add(verdict, loss_text(all, &findings.all.items[i], i + 1));
+		add(verdict, try_text(all, &findings.all.items[i], width));
+	}
+	caution = shown < LOSSES_SHOWN ? why_caution(all, 0) : NULL;
+	if (caution)
+		add_wrapped(verdict, caution, width, 2);
+	add_owners(verdict, all, width);
+	add(verdict, report_joined(all));
+	add_next(verdict, all, shown ? &findings.all.items[0] : NULL);
+	why_findings_free(&findings);
+}
+
+void verdict_make(struct verdict *verdict, const struct analyses *all, unsigned width)
+{
+	char *unsaid = why_unsaid(all);
+
+	*verdict = (struct verdict){0};
+	if (!unsaid) {
+		add_answer(verdict, all, width);
+		return;
+	}
+	add_wrapped(verdict, unsaid, width, VERDICT_LINES - 2);
+	add_owners(verdict, all, width);
+	add(verdict, report_joined(all));
+}
+
+void verdict_free(struct verdict *verdict)
+{
+	for (size_t i = 0; i < verdict->count; i++)
+		free(verdict->lines[i]);
+	*verdict = (struct verdict){0};
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The verdict, with which a report begins: how busy GPUs were, the three largest losses by culprit with what to try,
+ * the lines that own most GPU time, how complete that is, and the next command.  It is made of the account and the
+ * words of `why`; where nothing can be said, it says what is missing.
+ */
+#ifndef GPUTRACE_REPORT_VERDICT_H
+#define GPUTRACE_REPORT_VERDICT_H
+
+#include "analyze/analyze.h"
+
+#define VERDICT_LINES 10u
+
+struct verdict {
+	char *lines[VERDICT_LINES];
+	size_t count;
+};
+
+/* all: the analyses of the report.  width: columns that sentences are fitted into; names may stick out. */
+void verdict_make(struct verdict *verdict, const struct analyses *all, unsigned width);
+void verdict_free(struct verdict *verdict);
+
+#endif

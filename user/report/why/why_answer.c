@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The answer as a whole: how busy GPUs were, that nothing needs fixing or can be said, and what is doubtful. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "report/parts.h"
+#include "report/text.h"
+#include "report/why/why_words.h"
+
+/* If more than one in this many launches has no GPU times, idle time is doubtful. */
+#define UNTIMED_SHARE 50u
+
+/* If more than one part in this many of the time was lost without a culprit, a caution says so. */
+#define WHY_BEGUN_SHARE 20u
+
+/* "11 steps of training", "the 9.80 s from its first operation to its last" */
+static char *what_was_looked_at(const struct why *why)
+{
+	bool many = why->devices.count > 1;
+	const char *whose = many ? "their" : "its", *sum = many ? ", added up" : "";
+
+	if (why->step_count)
+		return xasprintf("%s steps of training, %s%s", number_count(why->step_count).text,
+				 number_time(why->looked_ns).text, sum);
+	return xasprintf("the %s from %s first operation to %s last%s", number_time(why->looked_ns).text, whose, whose,
+			 sum);
+}
+
+char *why_busy(const struct analyses *all)
+{
+	const struct why *why = &all->why;
+	char *gpus = why->devices.count > 1 ? xasprintf("%zu GPUs were", why->devices.count) : xstrdup("The GPU was");
+	char *what = what_was_looked_at(why);
+	char *text =
+		xasprintf("%s busy for %s %% of %s.", gpus,
+			  number_percent((double)(why->looked_ns - why->idle_ns), (double)why->looked_ns).text, what);
+
+	free(what);
+	free(gpus);
+	return text;
+}
+
+char *why_nothing(const struct analyses *all)
+{
+	const struct why *why = &all->why;
+
+	if (why->lost_ns >= why->looked_ns / WHY_MEND_SHARE)
+		return xstrdup("No cause that this trace shows has 1 % of that time or more.");
+	return xasprintf("Nothing to mend: %s %% of that time was lost.",
+			 number_percent((double)why->lost_ns, (double)why->looked_ns).text);
+}
+
+/* ---- when nothing can be said ------------------------------------------------------------------------------------ */
+
+static char *nothing_recorded(const struct analyses *all)
+{
+	char *reason = all->model->process_count ? report_unseen_reason(all->model)
+						 : xstrdup("No process with a CUDA library was found: `gputrace "
+							   "doctor` says what it can see.");
+	char *text = xasprintf("No CUDA call was seen in %s. %s",
+			       number_time(all->window.end_ns - all->window.start_ns).text, reason);
+
+	free(reason);
+	return text;
+}
+
+static char *nothing_timed(const struct analyses *all)
+{
+	char *reason = report_untimed_reason(all);
+
+	if (!reason)
+		reason = xstrdup("GPU times come from CUPTI: `gputrace doctor -p PID` says what keeps it from a "
+				 "process.");
+	return xjoin(reason, " ",
+		     xasprintf("%s CUDA call%s seen, but no GPU times: when the GPU worked is not in this trace.",
+			       number_count(all->calls).text, all->calls == 1 ? " was" : "s were"));
+}
+
+char *why_unsaid(const struct analyses *all)
+{
+	const struct why *why = &all->why;
+
+	if (model_is_foreign(all->model) && !all->gpu_ops)
+		return xasprintf(
+			"%s CUDA call%s and no GPU work are in this file: when the GPU worked is not known. Its "
+			"tool records it where it is asked to: torch.profiler with ProfilerActivity.CUDA, nsys "
+			"with --trace=cuda.",
+			all->calls ? number_count(all->calls).text : "No", all->calls == 1 ? "" : "s");
+	if (!all->calls && !all->gpu_ops)
+		return nothing_recorded(all);
+	if (!all->gpu_ops || !why->any_gpu)
+		return nothing_timed(all);
+	if (!why->looked_ns)
+		return xstrdup("The GPU did only one thing in this trace, so there is no time between two of its "
+			       "operations to look at: record for longer.");
+	return NULL;
+}
+
+static bool lacks_set(const struct analyses *all, const char *name)
+{
+	for (size_t i = 0; i < all->complete.set_count; i++)
+		if (!strcmp(all->complete.sets[i], name))
+			return true;
+	return false;
+}
+
+static bool waits_for_python(const struct analyses *all)
+{
+	return all->why.sums[WHY_PYTHON].ns + all->why.sums[WHY_PROGRAM].ns > all->why.looked_ns / WHY_LEAST_SHARE;
+}
+
+static bool asked_for_ops(const struct model *model)
+{
+	for (uint32_t i = 0; i < model->process_count; i++)
+		if (model->processes[i].ops_state)
+			return true;
+	return false;
+}
+
+char *why_caution(const struct analyses *all, unsigned index)
+{
+	uint64_t meant = all->complete.launches_meant, untimed = all->untimed.launches;
+
+	if (meant && untimed > meant / UNTIMED_SHARE && !index--)
+		return xasprintf("%s of %s launches have no GPU times: the GPU was less idle than this says.",
+				 number_count(untimed).text, number_count(meant).text);
+	if (lacks_set(all, "cuda") && !index--)
+		return xstrdup("Copies were not recorded (--kernels-only, or --trace without cuda): they count as idle "
+			       "time.");
+	if (all->why.sums[WHY_GPU].ns > all->why.looked_ns / WHY_BEGUN_SHARE && !index--)
+		return xasprintf(
+			"For %s the GPU had work that was launched and did not begin it: what it waited "
+			"for is not in this trace. It may be another stream's work%s, or a process that was not "
+			"traced.",
+			number_time(all->why.sums[WHY_GPU].ns).text,
+			model_is_of_other_tool(all->model) ? "" : " (--trace sync records such waits)");
+	if (!ran_is_known(&all->idle.ran) && waits_for_python(all) && !model_is_foreign(all->model) && !index--)
+		return xstrdup(
+			"What ran while the GPU waited is not in this trace: --cpu and --off-cpu record that, with "
+			"the line and the process to blame.");
+	if (!asked_for_ops(all->model) && waits_for_python(all) && !index--)
+		return xasprintf("Whether Python was in PyTorch's DataLoader or compiler cannot be said: %s.",
+				 model_is_foreign(all->model) ? "no ops of PyTorch are in the file"
+							      : "the trace was taken without --ops");
+	return NULL;
+}
+
+size_t why_worth(const struct analyses *all)
+{
+	const struct why *why = &all->why;
+	size_t count = 0;
+
+	if (why->lost_ns < why->looked_ns / WHY_MEND_SHARE)
+		return 0;
+	while (count < why->count && why->losses[count].ns >= why->looked_ns / WHY_LEAST_SHARE)
+		count++;
+	return count;
+}
