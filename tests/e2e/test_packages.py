@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -129,22 +130,55 @@ def test_the_wheel_is_removed_whole(packages, installed):
     assert not [path for path in prefix.rglob("*gputrace*") if path.is_file()]
 
 
-def test_pipx_run_gives_a_gputrace_that_finds_its_agent(packages, home):
-    """From an index with the wheel and with pip, which pipx installs first."""
+def with_pipx(home, version, line, *indexed):
+    """Runs a line of sh as USER, on this machine, in which `pipx` is that of PyPI.  What pipx installs first comes from an
+    index of its own, with the files that are indexed."""
     python = machine.SYSTEM_PYTHON if machine.SYSTEM_PYTHON.exists() else pathlib.Path(sys.executable)
-    pipx = shutil.copytree(machine.package(python, "pipx"), home / "pipx")
+    pipx = shutil.copytree(machine.package(python, f"pipx{version}"), home / "pipx")
     index = home / "index"
     index.mkdir()
-    shutil.copy(packages[".whl"], index)
-    got = tracing.command(home, sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "-d", index, "pip")
+    for path in indexed:
+        shutil.copy(path, index)
+    got = tracing.command(home, sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "-d", index, "pip", "setuptools", "wheel")
     if got.code:
         pytest.skip(f"no pip from PyPI: {got.stderr.strip().splitlines()[-1]}")
     subprocess.run(["chown", "-R", f"{USER}:{USER}", home], check=True)
-    done = tracing.command(home, *AS_USER, "env", "-i", f"HOME={home / 'home'}", "PATH=/usr/bin:/bin", f"PYTHONPATH={pipx}",
-                           "PIP_NO_INDEX=1", f"PIP_FIND_LINKS={index}", python, "-m", "pipx", "run", "gputrace", "doctor")
+    done = tracing.command(home.parent, *AS_USER, "env", "-i", f"HOME={home / 'home'}", "PATH=/usr/bin:/bin", f"PYTHONPATH={pipx}",
+                           "PIP_NO_INDEX=1", f"PIP_FIND_LINKS={index}", "sh", "-c", f"pipx() {{ {python} -m pipx \"$@\"; }}; {line}")
     assert "agent" in done.stdout, repr(done)
     agent = pathlib.Path(agent_of(done.stdout))
     assert home in agent.parents and agent.read_bytes()[:4] == b"\x7fELF"
+
+
+def test_pipx_run_gives_a_gputrace_that_finds_its_agent(packages, home):
+    with_pipx(home, "", "pipx run gputrace doctor", packages[".whl"])
+
+
+def readmes_line(tool):
+    """The README's line that installs a package by that tool, beside the package."""
+    readme = (machine.ROOT / "README.md").read_text()
+    return re.search(rf"^    ((?:sudo )?{tool} install \S+) +#", readme, re.M).group(1)
+
+
+def test_the_readmes_line_for_debian_installs_its_package(packages, home):
+    said = in_bare_debian(home, f'cd {home.parent}; sudo() {{ "$@"; }}; {readmes_line("apt")} >&2; gputrace doctor || true')
+    assert agent_of(said) == "/usr/lib/gputrace/libgputrace-agent.so"
+
+
+def test_the_readmes_line_for_pipx_works_with_debians(packages, home):
+    with_pipx(home, "==1.1.0", f'{readmes_line("pipx")} >&2; {home}/home/.local/bin/gputrace doctor')
+
+
+def test_the_readmes_line_for_an_environment_works_in_one(packages, home):
+    """An environment that is no distribution's, as conda's; its pip is that of the Python that runs this test."""
+    pip = with_pip(packages, home).partition(" install ")[0].replace("own/", f"{home}/own/")
+    (home / "steps").write_text(f"""python{BARE} -m venv --without-pip own
+        cd {home.parent}
+        pip() {{ env {pip} "$@" --no-index; }}
+        {readmes_line('pip')} >&2
+        {home}/own/bin/gputrace doctor || true""")
+    said = in_bare_debian(home, f"{' '.join(AS_USER)} sh -eu steps")
+    assert agent_of(said) == str(home / "own/lib/gputrace/libgputrace-agent.so")
 
 
 def test_the_debian_package_is_installed_run_and_removed_whole(packages, home):
