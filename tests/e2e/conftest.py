@@ -82,8 +82,16 @@ def limit_memory():
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MOST, most))
 
 
+def keep_traces_apart(config):
+    """The last traces are kept there, not in the home of who runs the tests."""
+    folder = tempfile.mkdtemp(prefix="gputrace-state-")
+    os.environ["XDG_STATE_HOME"] = folder
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
 def pytest_configure(config):
     limit_memory()
+    keep_traces_apart(config)
     # A shell's background job ignores SIGINT, and so do all its children: they would not get a test's Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "torch: needs PyTorch, several GB once (make check-torch)")

@@ -13,10 +13,10 @@ import tracing
 
 
 class Viewed:
-    """A running server."""
+    """A running server; without a log, of the last trace."""
 
     def __init__(self, log, *options, env=None):
-        self.process = subprocess.Popen([machine.GPUTRACE, "view", log, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        self.process = subprocess.Popen([machine.GPUTRACE, "view", *([log] if log else []), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         universal_newlines=True, env={**os.environ, **(env or {})})
         self.address = self.process.stdout.readline().strip()
         assert self.address, self.process.stderr.read()

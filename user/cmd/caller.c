@@ -27,8 +27,8 @@ static pid_t parent_of(pid_t pid)
 	return parent;
 }
 
-/* PATH of the nearest parent whose environment sudo has not made, which is sudo itself. */
-static char *find_path(void)
+/* The nearest parent whose environment sudo has not made, which is sudo itself; 0: none. */
+static pid_t find_sudo(void)
 {
 	pid_t pid = getppid();
 
@@ -36,20 +36,25 @@ static char *find_path(void)
 		char *made_by_sudo = process_variable(pid, "SUDO_UID");
 
 		if (!made_by_sudo)
-			return process_variable(pid, "PATH");
+			return pid;
 		free(made_by_sudo);
 	}
-	return NULL;
+	return 0;
 }
 
 struct caller *caller_find(void)
 {
 	struct caller caller = {0}, *found;
+	pid_t sudo;
 
 	if (!destination_sudo_user(&caller.uid, &caller.gid) || !caller.uid)
 		return NULL;
 	user_database_find(&caller);
-	caller.path = find_path();
+	sudo = find_sudo();
+	if (sudo) {
+		caller.path = process_variable(sudo, "PATH");
+		caller.state_home = process_variable(sudo, "XDG_STATE_HOME");
+	}
 	found = xmalloc(sizeof(*found));
 	*found = caller;
 	return found;
@@ -85,5 +90,6 @@ void caller_free(struct caller *caller)
 	free(caller->home);
 	free(caller->shell);
 	free(caller->path);
+	free(caller->state_home);
 	free(caller);
 }

@@ -10,7 +10,7 @@ struct caller {
 	uid_t uid;
 	gid_t gid;
 	char *name, *home, *shell; /* from the user database; NULL: it does not know the user */
-	char *path;		   /* PATH before sudo replaced it; NULL: not known */
+	char *path, *state_home;   /* PATH and XDG_STATE_HOME before sudo replaced them; NULL: not known, not set */
 };
 
 /* user_database.c, and user_database_static.c in the static gputrace, which has no NSS. */

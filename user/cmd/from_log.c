@@ -15,6 +15,7 @@
 #include "base/temporary.h"
 #include "cmd/deliver.h"
 #include "cmd/interrupt.h"
+#include "cmd/last_trace.h"
 #include "cmd/options/format.h"
 #include "cmd/outputs.h"
 #include "input/foreign_trace.h"
@@ -86,6 +87,8 @@ static int copy_pipe(int pipe, const char *path)
 /* A pipe is polled before it is read: O_NONBLOCK lets a signal end the wait for one that writes to it. */
 static int open_file(const char *path)
 {
+	if (last_trace_is(path))
+		return last_trace_open(path);
 	return is_stdin(path) ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FIRST_FREE)
 			      : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }

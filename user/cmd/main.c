@@ -10,6 +10,7 @@
 #include "cmd/commands.h"
 #include "cmd/confine.h"
 #include "cmd/first_process.h"
+#include "cmd/last_trace.h"
 #include "cmd/privileges.h"
 
 /* Whether the subcommand only reads files: with the rights of the user who runs it, without gputrace's capabilities. */
@@ -23,7 +24,7 @@ static bool only_reads(const struct options *options)
 	case SUBCOMMAND_VIEW:
 		return true;
 	case SUBCOMMAND_WHY:
-		return options->log != NULL;
+		return options->log || options->reads_last;
 	default:
 		return false;
 	}
@@ -92,6 +93,10 @@ int main(int argc, char **argv)
 	if (only_reads(&options)) {
 		privileges_drop();
 		confine_reader(&options);
+	}
+	if (options.reads_last && last_trace_choose(&options)) {
+		options_free(&options);
+		return EXIT_USAGE;
 	}
 	if (options.command)
 		first_process_split();

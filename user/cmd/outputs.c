@@ -67,7 +67,7 @@ int outputs_check(const struct options *options)
 	return err;
 }
 
-static int copy_log(int from, int to)
+int outputs_copy(int from, int to)
 {
 	char *buffer = xmalloc(COPY_BYTES);
 	off_t at = 0;
@@ -113,7 +113,7 @@ static int write_format(const struct writing *writing, const struct format *form
 	};
 
 	if (!format->writer)
-		return copy_log(writing->log_fd, fd);
+		return outputs_copy(writing->log_fd, fd);
 	return export_write(fd, format->writer, writing->trace, &options);
 }
 

@@ -18,6 +18,9 @@ int outputs_check(const struct options *options);
  */
 int outputs_write(struct reading *reading, size_t skip, struct child_work *work);
 
+/* Copies the whole file, from its start on.  0, or -errno (-ECANCELED: abandoned by the user). */
+int outputs_copy(int from, int to);
+
 /* Removes what a child that wrote outputs has left half-written. */
 void outputs_clean(const struct options *options);
 

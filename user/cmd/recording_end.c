@@ -8,6 +8,7 @@
 
 #include "cmd/deliver.h"
 #include "cmd/interrupt.h"
+#include "cmd/last_trace.h"
 #include "cmd/outputs.h"
 
 void recording_say_end(struct recording *recording)
@@ -86,6 +87,8 @@ enum exit_code recording_deliver(struct recording *recording)
 		return EXIT_FAILED;
 	}
 	code = deliver(&delivery, &all_written);
+	if (recording->options->keeps_log)
+		last_trace_keep(recording->file.fd);
 	if (is_interrupted())
 		keep_log(recording, "interrupted");
 	else if (!all_written)

@@ -28,7 +28,7 @@ class Running:
         self.folder.mkdir(parents=True)
         self.mark = str(uuid.uuid4())
         self.start = time.monotonic()
-        environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1", TMPDIR=str(self.folder))
+        environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1", TMPDIR=str(self.folder), XDG_STATE_HOME=str(self.folder / "state"))
         environment[MARK] = self.mark
         words = [sys.executable, "-B", pathlib.Path(__file__).with_name("one.py"), check.name, self.folder,
                  json.dumps({**options, "budget_s": budget_s})]

@@ -543,8 +543,41 @@ static void report_takes_one_log_in_any_place(void **state)
 	assert_string_equal(options.log, "a.gpt");
 	assert_int_equal(PARSE("report", "--", "-a.gpt"), 0);
 	assert_string_equal(options.log, "-a.gpt");
-	assert_refused(PARSE("report"), "report", "FILE.gpt");
 	assert_refused(PARSE("report", "a.gpt", "b.gpt"), "'b.gpt'", "one log");
+}
+
+static void without_a_log_the_last_trace_is_read(void **state)
+{
+	static const char *const read_one[][6] = {
+		{"report"},
+		{"report", "--tree"},
+		{"report", "--lines", "train_step"},
+		{"report", "--lines", "nowhere.py"},
+		{"why", "-v"},
+		{"view"},
+		{"diff"},
+		{"export", "-o", "x.json"},
+	};
+
+	for (size_t i = 0; i < sizeof(read_one) / sizeof(read_one[0]); i++) {
+		assert_int_equal(parse(read_one[i]), 0);
+		assert_true(options.reads_last);
+		assert_null(options.log);
+	}
+	assert_int_equal(PARSE("report", "--lines", "train_step"), 0);
+	assert_string_equal(options.lines.what, "train_step");
+	assert_int_equal(PARSE("report", "--lines", "x.gpt"), 0); /* the word is the log */
+	assert_false(options.reads_last);
+	assert_int_equal(PARSE("report", "--lines", "/proc/self/exe"), 0); /* it exists */
+	assert_string_equal(options.log, "/proc/self/exe");
+	assert_int_equal(PARSE("why", "-p", "12"), 0);
+	assert_false(options.reads_last);
+	assert_true(options.keeps_log);
+	assert_int_equal(PARSE("--no-keep", "-d", "1"), 0);
+	assert_false(options.keeps_log);
+	assert_refused(PARSE("merge"), "merge needs a log", "gputrace merge FILE.gpt");
+	assert_refused(PARSE("diff", "a.gpt"), "diff needs two logs", "gputrace diff a.gpt AFTER.gpt");
+	assert_refused(PARSE("export"), "export needs an output", "gputrace export -o trace.json");
 }
 
 static void export_takes_outputs_after_the_log(void **state)
@@ -597,8 +630,9 @@ static void why_refuses_what_is_of_the_other_kind(void **state)
 	assert_refused(PARSE("why", "-p", "12", "--from", "1"), "--from", "FILE.gpt");
 	assert_refused(PARSE("why", "-p", "12", "-o", "-"), "--output -", "answer");
 	assert_refused(PARSE("why", "--"), "command", "--");
-	assert_refused(PARSE("why"), "FILE.gpt", "-p PID");
-	assert_refused(PARSE("why", "-v"), "FILE.gpt", "-- COMMAND");
+	assert_refused(PARSE("why", "--duration", "9s"), "--duration: is for what is recorded; why needs a process",
+		       "-- COMMAND");
+	assert_refused(PARSE("why", "--no-keep"), "--no-keep: is for what is recorded", "-p PID");
 }
 
 static void doctor_takes_a_pid_and_no_words(void **state)
@@ -889,7 +923,6 @@ static void what_cannot_be_done_is_said_with_what_can(void **state)
 		{{"-p", "7", "--schedule", "wait=1,active=1", "--step", "range:it*"},
 		 "--schedule needs the whole name of a range",
 		 "range:it*"},
-		{{"why"}, "why needs a log (gputrace why FILE.gpt)", "-- COMMAND"},
 		{{"why", "a.gpt", "-o", "-"}, "--output -: why writes its answer there", "-o all.gpt"},
 		{{"why", "-p", "7", "--from", "1s"},
 		 "why: --from, --to, --steps and such choose a part of a log",
@@ -964,6 +997,7 @@ int main(void)
 		cmocka_unit_test(a_greatest_size_is_for_files_that_can_be_cut),
 		cmocka_unit_test(options_of_another_subcommand_are_refused),
 		cmocka_unit_test(report_takes_one_log_in_any_place),
+		cmocka_unit_test(without_a_log_the_last_trace_is_read),
 		cmocka_unit_test(export_takes_outputs_after_the_log),
 		cmocka_unit_test(export_never_takes_a_second_log_for_an_output),
 		cmocka_unit_test(why_reads_a_log_or_records),

@@ -175,6 +175,7 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 				.buffer_bytes = DEFAULT_BUFFER,
 				.activity_sets = SETS_DEFAULT,
 				.tree = {.min_percent = TREE_MIN_PERCENT},
+				.keeps_log = true,
 				.level = MSG_NORMAL};
 	if (argc > 1 && !strcmp(argv[1], "help"))
 		return parse_help_words(&parse, argv + 2);

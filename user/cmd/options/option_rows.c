@@ -91,6 +91,12 @@ static int parse_dump_format(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int parse_no_keep(struct parse *parse, const char *value)
+{
+	parse->options->keeps_log = false;
+	return 0;
+}
+
 static int parse_port(struct parse *parse, const char *value)
 {
 	uint64_t port;
@@ -148,6 +154,8 @@ const struct option_row option_rows[] = {
 	 RECORD | EXPORT, option_add_output},
 	{"output", 'o', "a file name", "FILE",
 	 "also write what was recorded: .gpt (log), .json, .json.gz, .folded; repeatable", WHY, option_add_output},
+	{"no-keep", 0, NULL, NULL, "do not keep the log as the last trace, which report and others read without a FILE",
+	 RECORD | WHY, parse_no_keep},
 	{"format", 0, "a format", "FORMAT",
 	 "of -o -: json, json.gz, folded, speedscope,\npprof, pstats, pftrace, arrow, sqlite, pickle, svg, html, gpt",
 	 EXPORT, parse_format},

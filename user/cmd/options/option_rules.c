@@ -231,6 +231,20 @@ static int check_slice(struct parse *parse)
 	return parse->options->max_size ? check_max_size(parse) : 0;
 }
 
+/* An option for a recording only, which was given; NULL: none. */
+static const char *recording_option(const struct options *options)
+{
+	return options->duration_ns	     ? "duration"
+	       : options->cpu_frequency	     ? "cpu"
+	       : options->off_cpu_min_ns     ? "off-cpu"
+	       : options->outputs.list.count ? "output"
+	       : options->agent		     ? "agent"
+	       : options->way		     ? "way"
+	       : options->cupti		     ? "cupti"
+	       : !options->keeps_log	     ? "no-keep"
+					     : NULL;
+}
+
 /* why reads a log, or records, then with PyTorch's ops, which show data loading. */
 static int why_check(struct parse *parse)
 {
@@ -238,10 +252,15 @@ static int why_check(struct parse *parse)
 
 	if (options_use_stdout(options))
 		return option_fail(parse, "--output -: why writes its answer there; name a file, as in -o all.gpt");
-	if (!options->log && !options->command && !options->pids.list.count)
-		return option_fail(parse,
-				   "why needs a log (gputrace why FILE.gpt), a process (-p PID) or a command (-- "
-				   "COMMAND)");
+	if (!options->log && !options->command && !options->pids.list.count) {
+		options->reads_last = true;
+		return recording_option(options)
+			       ? option_fail(parse,
+					     "--%s: is for what is recorded; why needs a process (-p PID) or a command "
+					     "(-- COMMAND) for that",
+					     recording_option(options))
+			       : 0;
+	}
 	if (!options->log) {
 		options->ops = options->agent != ATTACH_AGENT_OFF;
 		return options_want_slice(options)
@@ -255,14 +274,9 @@ static int why_check(struct parse *parse)
 				   "why looks at %s or at what it records itself (-p PID, -- COMMAND): one of "
 				   "the two",
 				   options->log);
-	if (options->duration_ns || options->outputs.list.count || options->cpu_frequency || options->off_cpu_min_ns)
-		return option_fail(parse, "--%s: is for what is recorded; why reads %s",
-				   options->duration_ns	     ? "duration"
-				   : options->cpu_frequency  ? "cpu"
-				   : options->off_cpu_min_ns ? "off-cpu"
-							     : "output",
-				   options->log);
-	return 0;
+	return recording_option(options) ? option_fail(parse, "--%s: is for what is recorded; why reads %s",
+						       recording_option(options), options->log)
+					 : 0;
 }
 
 static int dump_check(struct parse *parse)
@@ -297,6 +311,40 @@ static int check_sides(struct parse *parse)
 	return 0;
 }
 
+/* Of `report --lines WORD` the word is the log, unless it can only say what to list. */
+static bool names_log(const char *word)
+{
+	const char *suffix = strrchr(word, '.');
+	struct format format;
+
+	if (!strcmp(word, "-") || format_by_path(word, &format))
+		return true;
+	return !access(word, F_OK) && (!suffix || strcmp(suffix, ".py") != 0);
+}
+
+/* Which log is read: that of the command line, or the last one. */
+static int choose_log(struct parse *parse)
+{
+	struct options *options = parse->options;
+	enum subcommand subcommand = options->subcommand;
+
+	if (!subcommand_row_of(subcommand)->reads_log || subcommand == SUBCOMMAND_WHY)
+		return 0;
+	if (!options->log && options->lines.what && names_log(options->lines.what)) {
+		options->log = options->lines.what;
+		options->lines.what = NULL;
+	}
+	options->reads_last = !options->log && subcommand != SUBCOMMAND_MERGE;
+	if (!options->log && !options->reads_last)
+		return option_fail(parse, "merge needs a log: gputrace merge FILE.gpt...");
+	if (subcommand == SUBCOMMAND_DIFF && options->log && check_sides(parse))
+		return -EINVAL;
+	if (subcommand == SUBCOMMAND_EXPORT && !options->outputs.list.count)
+		return option_fail(parse, "export needs an output: gputrace export%s%s -o trace.json",
+				   options->log ? " " : "", options->log ? options->log : "");
+	return 0;
+}
+
 int option_rules_check(struct parse *parse)
 {
 	const struct options *options = parse->options;
@@ -306,18 +354,8 @@ int option_rules_check(struct parse *parse)
 		return dump_check(parse);
 	if (subcommand == SUBCOMMAND_WHY && why_check(parse))
 		return -EINVAL;
-	if (subcommand_row_of(subcommand)->reads_log && !options->log && parse->options->lines.what) {
-		/* the only word is the log */
-		parse->options->log = parse->options->lines.what;
-		parse->options->lines.what = NULL;
-	}
-	if (subcommand_row_of(subcommand)->reads_log && subcommand != SUBCOMMAND_WHY && !options->log)
-		return option_fail(parse, "%s needs a log: gputrace %s FILE.gpt", subcommand_words(subcommand),
-				   subcommand_words(subcommand));
-	if (subcommand == SUBCOMMAND_DIFF && check_sides(parse))
+	if (choose_log(parse))
 		return -EINVAL;
-	if (subcommand == SUBCOMMAND_EXPORT && !options->outputs.list.count)
-		return option_fail(parse, "export needs an output: gputrace export %s -o trace.json", options->log);
 	if (options->command && options->pids.list.count)
 		return option_fail(parse, "--pid and a command to start ('%s') exclude each other; one of the two",
 				   options->command[0]);

@@ -103,6 +103,8 @@ struct options {
 	enum msg_level level;
 	char **command;	 /* NULL-terminated, NULL: none */
 	const char *log; /* report, export; diff, merge: the first one; why: NULL: it records */
+	bool reads_last; /* no log was named: the last that is kept, for diff the last two */
+	bool keeps_log;	 /* record: the log is kept as the last trace */
 	struct {
 		ARRAY(const char *) list;
 	} logs;		/* diff, merge: all of them */

@@ -15,8 +15,8 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 			"sudo gputrace -d 10s -o gpu.folded            the whole machine, and stacks for "
 			"flamegraph.pl\n"
 			"sudo gputrace -o all.gpt -- python train.py   start a program, trace it, keep the log\n"
-			"gputrace report all.gpt                       the table again\n"
-			"gputrace export all.gpt -o trace.json.gz      any other output from the log\n"
+			"gputrace report                               the table of the last trace again\n"
+			"gputrace export -o trace.json.gz              any other output from it\n"
 			"gputrace doctor -p 41230                      what works here and what does not\n",
 		.synopsis = "[OPTIONS] [-p PID[,PID...]] [-- COMMAND [ARG...]]\n",
 		.exit_status =
@@ -40,14 +40,15 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.reads_log = true,
 		.question = "the tables again: a log of gputrace, nsys, nvprof or torch.profiler",
 		.summary = "the table of a recorded trace, the same as when it was taken",
-		.examples = "gputrace report all.gpt\n"
+		.examples = "gputrace report                                the last trace\n"
+			    "gputrace report all.gpt\n"
 			    "gputrace report all.gpt --from 1:30 --to 1:40  ten seconds of it\n"
 			    "gputrace report all.gpt --process train.py --gpu 0\n"
 			    "gputrace report theirs.sqlite                  of nsys, nvprof or torch.profiler\n"
 			    "gputrace report all.gpt --tree                 Python functions, ops, kernels\n"
 			    "gputrace report all.gpt --lines train_step     source, with what each line costs\n"
 			    "gputrace report all.gpt --min-complete 99     exit with 3 when less complete\n",
-		.synopsis = "report FILE.gpt [OPTIONS]\n",
+		.synopsis = "report [FILE.gpt] [OPTIONS]\n",
 		.exit_status = "0 good, 1 failed, 2 wrong usage, 3 the trace is incomplete.",
 	},
 	{
@@ -60,7 +61,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 			    "gputrace export all.gpt -o rank-%p.json.gz    one file per process\n"
 			    "gputrace export all.gpt -o part.json.gz --max-size 200M\n"
 			    "gputrace export all.gpt -o - --format folded | flamegraph.pl > gpu.svg\n",
-		.synopsis = "export FILE.gpt -o FILE... [OPTIONS]\n",
+		.synopsis = "export [FILE.gpt] -o FILE... [OPTIONS]\n",
 		.exit_status = "0 good, 1 failed, 2 wrong usage, 3 the trace is incomplete.",
 	},
 	{
@@ -74,8 +75,10 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 			"gputrace diff before.gpt after.gpt --fail-above 5   for CI: exit with 4 when it is slower\n"
 			"gputrace diff old*.gpt -- new*.gpt                  several runs of each\n"
 			"gputrace diff before.gpt after.gpt -o - | flamegraph.pl > diff.svg\n",
-		.synopsis = "diff BEFORE.gpt AFTER.gpt [OPTIONS]\n"
-			    "diff BEFORE.gpt... -- AFTER.gpt... [OPTIONS]\n",
+		.synopsis = "diff [BEFORE.gpt AFTER.gpt] [OPTIONS]
+"
+			    "diff BEFORE.gpt... -- AFTER.gpt... [OPTIONS]
+",
 		.exit_status = "0 good, 1 failed, 2 wrong usage, 4 more than --fail-above.",
 	},
 	{
@@ -104,7 +107,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.examples = "sudo gputrace why -p 41230 -d 10s             a running process, for ten seconds\n"
 			    "sudo gputrace why -- python train.py          a program from start to end\n"
 			    "gputrace why all.gpt                          a recorded trace\n",
-		.synopsis = "why FILE.gpt [OPTIONS]\n"
+		.synopsis = "why [FILE.gpt] [OPTIONS]\n"
 			    "why [OPTIONS] -p PID[,PID...]\n"
 			    "why [OPTIONS] -- COMMAND [ARG...]\n",
 		.exit_status =
@@ -120,7 +123,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.examples = "gputrace view all.gpt                         prints an address to open\n"
 			    "gputrace view all.gpt --port 8080             from another machine: ssh -L "
 			    "8080:127.0.0.1:8080 HOST\n",
-		.synopsis = "view FILE.gpt [OPTIONS]\n",
+		.synopsis = "view [FILE.gpt] [OPTIONS]\n",
 		.exit_status = "0 ended by Ctrl-C, 1 failed, 2 wrong usage.",
 	},
 	{

@@ -73,8 +73,8 @@ static const struct heading {
 	{"Table of ops", SUBCOMMAND_REPORT, {"ops", "sort", "rows", "top-level", "group-by-shape", "group-by-stack"}},
 	{"Output",
 	 EVERY,
-	 {"output", "format", "table", "metric", "folded-by", "backward", "graphs", "max-size", "min-complete", "port",
-	  "interval"}},
+	 {"output", "no-keep", "format", "table", "metric", "folded-by", "backward", "graphs", "max-size",
+	  "min-complete", "port", "interval"}},
 	{"Other", EVERY, {"quiet", "verbose", "help", "help-all", "version"}},
 };
 #define HEADINGS (sizeof(headings) / sizeof(headings[0]))
