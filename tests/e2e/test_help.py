@@ -135,6 +135,29 @@ def test_the_help_has_each_option_once_under_a_heading(tmp_path, subcommand):
     assert sorted(under) == sorted(options_of(tmp_path, subcommand))
 
 
+def command_lines(page):
+    """[(subcommand, [long options])] of the commands that a page has in `code`."""
+    lines = re.findall(r"`(?:sudo )?gputrace ([^`]*)`", page.read_text())
+    return [(words[0] if words[0] in SUBCOMMANDS else "", re.findall(r"(?<!\S)--([a-z][a-z-]*)", " ".join(words[:words.index("--")]
+             if "--" in words else words))) for words in (line.split() for line in lines)]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/skill/SKILL.md", "docs/troubleshooting.md"])
+def test_the_commands_of_a_page_have_options_that_there_are(tmp_path, page):
+    lines = command_lines(machine.ROOT / page)
+    assert len(lines) >= 5
+    helps = {subcommand: options_of(tmp_path, subcommand) for subcommand, _ in lines}
+    wrong = [(subcommand, option) for subcommand, options in lines for option in options if option not in helps[subcommand]]
+    assert not wrong
+
+
+def test_the_skill_for_assistants_is_one_page_with_a_name_and_when_to_use_it():
+    text = (machine.ROOT / "docs/skill/SKILL.md").read_text()
+    head = re.match(r"---\nname: gputrace\ndescription: (.{50,1024})\n---\n", text)
+    assert head and len(text.splitlines()) <= 80
+    assert {name for name in SUBCOMMANDS if name} - {"top", "view", "env"} <= set(re.findall(r"\b[a-z]+\b", text))
+
+
 def test_a_binary_format_is_not_written_to_a_terminal(tmp_path):
     master, terminal = pty.openpty()
     done = tracing.subprocess.run([machine.GPUTRACE, "export", "x.gpt", "-o", "-", "--format", "gpt"], cwd=tmp_path,

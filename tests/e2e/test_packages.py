@@ -110,6 +110,7 @@ def test_the_wheel_works_for_a_user_of_a_bare_debian_with_nothing_but_python(ins
     prefix, said = installed
     assert agent_of(said) == str(prefix / "lib/gputrace/libgputrace-agent.so")
     assert (prefix / "share/man/man1/gputrace-report.1").exists()
+    assert (prefix / "share/gputrace/SKILL.md").read_bytes() == (machine.ROOT / "docs/skill/SKILL.md").read_bytes()
 
 
 def test_what_the_wheel_installs_traces_a_program_with_its_agent(installed, tmp_path):
@@ -185,10 +186,10 @@ def test_the_debian_package_is_installed_run_and_removed_whole(packages, home):
     said = in_bare_debian(home, f"""touch before; sleep 0.01
         dpkg --install {packages['.deb']} >&2; gputrace doctor || true; gputrace --version
         for file in $(dpkg --listfiles gputrace); do [ -e $file ]; done
-        dpkg --listfiles gputrace | grep -c -e man1/gputrace-why.1.gz -e completions/gputrace -e _gputrace -e gputrace.fish
+        dpkg --listfiles gputrace | grep -c -e man1/gputrace-why.1.gz -e completions/gputrace -e _gputrace -e gputrace.fish -e gputrace/SKILL.md
         dpkg --purge gputrace >&2; find /usr /etc /var/lib -xdev -newer before -name '*gputrace*'""")
     assert agent_of(said) == "/usr/lib/gputrace/libgputrace-agent.so"
-    assert said.splitlines()[-2:] == ["gputrace " + (machine.ROOT / "VERSION").read_text().strip(), "4"]
+    assert said.splitlines()[-2:] == ["gputrace " + (machine.ROOT / "VERSION").read_text().strip(), "5"]
 
 
 def test_lintian_finds_no_error_in_the_debian_package(packages):
@@ -200,7 +201,7 @@ def test_lintian_finds_no_error_in_the_debian_package(packages):
 
 
 def test_the_tarball_runs_where_it_is_unpacked(packages, home):
-    said = in_bare_debian(home, f"tar -xf {packages['.gz']}; gputrace-*/bin/gputrace doctor || true; ls gputrace-*/share/man/man1")
+    said = in_bare_debian(home, f"tar -xf {packages['.gz']}; gputrace-*/bin/gputrace doctor || true; ls gputrace-*/share/man/man1 gputrace-*/share/gputrace")
     folder, = home.glob("gputrace-*")
     assert agent_of(said) == str(folder / "lib/gputrace/libgputrace-agent.so")
-    assert "gputrace-diff.1" in said.split()
+    assert {"gputrace-diff.1", "SKILL.md"} <= set(said.split())

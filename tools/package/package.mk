@@ -41,7 +41,8 @@ install_tree = install -D -m 755 $(1) $(3)/bin/gputrace && \
 	install -d $(3)/share/man/man1 && install -m 644 docs/gputrace.1 $(PAGES) $(3)/share/man/man1 && \
 	install -D -m 644 $(SHARE)/completion.bash $(3)/share/bash-completion/completions/gputrace && \
 	install -D -m 644 $(SHARE)/completion.zsh $(3)/share/zsh/$(4)/_gputrace && \
-	install -D -m 644 $(SHARE)/completion.fish $(3)/share/fish/vendor_completions.d/gputrace.fish
+	install -D -m 644 $(SHARE)/completion.fish $(3)/share/fish/vendor_completions.d/gputrace.fish && \
+	install -D -m 644 docs/skill/SKILL.md $(3)/share/gputrace/SKILL.md
 
 # $(call install_documents,FOLDER)
 install_documents = install -d $(1)/design && install -m 644 README.md LICENSE LICENSES/* $(wildcard docs/*.md docs/*.svg) $(1) && \
