@@ -81,6 +81,8 @@ static void print_calls(const struct model *model)
 			launch_fate(model, call));
 		print_stack(out, model, call->stack);
 		print_native(out, model, call->native);
+		if (call->enclosing != NONE)
+			fprintf(out, " in %s", model->strings[call->enclosing]);
 		if (call->node != NONE)
 			fprintf(out, " node %s", model->strings[call->node]);
 		print_stack(out, model, call->forward);

@@ -12,12 +12,12 @@ void callers_free(struct callers *callers)
 	tally_free(&callers->no_frame);
 }
 
-uint32_t caller_without_frame(struct callers *callers, uint32_t thread, uint8_t stack_state)
+uint32_t caller_without_frame(struct callers *callers, uint32_t thread, uint8_t stack_state, uint32_t enclosing)
 {
-	struct tally_key key = {{thread, stack_state}};
+	struct tally_key key = {{thread, stack_state, enclosing}};
 
 	if (callers->latest_caller != CALLER_UNSEEN && callers->latest.part[0] == key.part[0] &&
-	    callers->latest.part[1] == key.part[1])
+	    callers->latest.part[1] == key.part[1] && callers->latest.part[2] == key.part[2])
 		return callers->latest_caller;
 	callers->latest = key;
 	callers->latest_caller = CALLER_NO_FRAME | tally_number(&callers->no_frame, key);

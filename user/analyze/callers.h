@@ -10,14 +10,14 @@
 #include "model/model.h"
 
 /* Callers below are indices into model.frames. */
-#define CALLER_NO_FRAME 0x80000000u    /* a thread and an enum gpt_stack_state: the bits below index callers.no_frame */
+#define CALLER_NO_FRAME 0x80000000u    /* no Python is known: the bits below index callers.no_frame */
 #define CALLER_UNSEEN UINT32_MAX       /* the call was not seen */
 #define CALLER_BEFORE (UINT32_MAX - 1) /* the call was made before the trace began */
 #define CALLER_DRIVER (UINT32_MAX - 3) /* none: gpu_is_migration; the number between is why_threads.h's */
 
 struct callers {
 	const struct model *model;
-	struct tally no_frame;	 /* thread, stack state */
+	struct tally no_frame;	 /* thread, stack state, the range or op around the call (model.strings) or NONE */
 	struct tally_key latest; /* the key in no_frame that was looked up last; latest_caller: its caller,
 				    CALLER_UNSEEN: none yet */
 	uint32_t latest_caller;
@@ -26,7 +26,8 @@ struct callers {
 void callers_init(struct callers *callers, const struct model *model);
 void callers_free(struct callers *callers);
 
-uint32_t caller_without_frame(struct callers *callers, uint32_t thread, uint8_t stack_state);
+/* enclosing: as in model_call. */
+uint32_t caller_without_frame(struct callers *callers, uint32_t thread, uint8_t stack_state, uint32_t enclosing);
 
 static inline bool stack_has_frames(const struct model *model, uint32_t stack)
 {
@@ -48,12 +49,14 @@ static inline uint32_t caller_of_thread(struct callers *callers, uint32_t thread
 	const struct model *model = callers->model;
 
 	return stack_has_frames(model, stack) ? model->stack_frames[model->stacks[stack].first]
-					      : caller_without_frame(callers, thread, stack_state);
+					      : caller_without_frame(callers, thread, stack_state, NONE);
 }
 
 static inline uint32_t caller_of(struct callers *callers, const struct model_call *call)
 {
-	return caller_of_thread(callers, call->thread, call->stack, call->stack_state);
+	return call->enclosing == NONE
+		       ? caller_of_thread(callers, call->thread, call->stack, call->stack_state)
+		       : caller_without_frame(callers, call->thread, call->stack_state, call->enclosing);
 }
 
 #endif

@@ -189,6 +189,7 @@ void lines_free(struct lines *lines)
 	array_free(&lines->all);
 	free(lines->of_frame);
 	free(lines->of_thread);
+	free(lines->of_string);
 	free(lines->no_python);
 }
 
@@ -234,11 +235,26 @@ static uint32_t line_of_reason(struct lines *lines, uint32_t thread, uint32_t st
 	return add_reason(lines, text);
 }
 
+static uint32_t line_of_enclosing(struct lines *lines, uint32_t string)
+{
+	const struct model *model = lines->callers->model;
+
+	if (!lines->of_string) {
+		lines->of_string = xmalloc(model->string_count * sizeof(*lines->of_string));
+		memset(lines->of_string, 0xff, model->string_count * sizeof(*lines->of_string));
+	}
+	if (lines->of_string[string] == NONE)
+		lines->of_string[string] = add_reason(lines, xasprintf("(in %s)", model->strings[string]));
+	return lines->of_string[string];
+}
+
 /* A thread keeps its first reason, so that one that began before Python was known does not get two rows. */
 static uint32_t line_without_frame(struct lines *lines, const struct tally_key *no_frame)
 {
 	uint32_t *line = &lines->of_thread[no_frame->part[0]];
 
+	if (no_frame->part[2] != NONE)
+		return line_of_enclosing(lines, no_frame->part[2]);
 	if (*line == NONE)
 		*line = line_of_reason(lines, no_frame->part[0], no_frame->part[1]);
 	return *line;

@@ -32,6 +32,7 @@ struct lines {
 	ARRAY(struct line) all;
 	uint32_t *of_frame;  /* by model.frames */
 	uint32_t *of_thread; /* by model.threads: its line without Python, NONE until needed */
+	uint32_t *of_string; /* by model.strings: the line of that range or op, NONE until needed; NULL: no such line */
 	bool *no_python;     /* by model.processes: its program has no Python, as was seen in another process */
 	uint32_t unseen;     /* the lines of CALLER_UNSEEN, CALLER_BEFORE and CALLER_DRIVER, NONE until needed */
 	uint32_t before, driver;
@@ -49,7 +50,10 @@ void lines_free(struct lines *lines);
 /* Why a call has no Python frame, by its enum gpt_stack_state, e.g. "not a Python thread". */
 const char *line_reason(uint32_t stack_state);
 
-/* All callers of a thread without a frame are one line, named by the first that is asked for here; so order matters. */
+/*
+ * All callers of a thread without a frame are one line, named by the first that is asked for here; so order matters.
+ * Those in a range or an op, where no Python is known, are a line for each range or op.
+ */
 uint32_t line_of(struct lines *lines, uint32_t caller);
 
 struct place_lines {

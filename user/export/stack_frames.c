@@ -65,6 +65,8 @@ static void take_callers(const struct walk *walk, const struct stack_row *row)
 		take_text(walk, STACK_FRAME_NOTE, model->strings[row->node]);
 	if (row->is_captured)
 		take_text(walk, STACK_FRAME_NOTE, "[captured]");
+	if (row->enclosing != NONE)
+		take_text(walk, STACK_FRAME_NOTE, model->strings[row->enclosing]);
 	if (row->thread != NONE) {
 		snprintf(text, sizeof(text), "thread %.64s (%s)", model->threads[row->thread].name,
 			 row->is_unknown ? "stack not known" : "no Python");

@@ -151,17 +151,24 @@ struct new_sampled_stack {
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 /* A thread entered a CUDA call. */
+/* The NVTX range or op in which a call was made, where no Python is known: "NVTX range forward", "op aten::mm" */
+struct new_enclosing {
+	struct text label;
+	uint32_t string; /* its index in model.strings, which the builder sets; NONE: not yet known */
+};
+
 struct new_call {
 	uint64_t time_ns;
 	uint64_t stack, native; /* keys, 0: none */
 	uint32_t pid, tid;
 	uint32_t corr; /* correlation id, 0: none */
 	uint16_t api;
-	uint8_t stack_state;	       /* enum gpt_stack_state */
-	bool nested_in_symbol;	       /* same call as the thread's latest with arguments; adds its correlation id */
-	bool surely_nested;	       /* then: no later call of the thread can have been missed */
-	bool after_loss;	       /* calls of this thread just before this one were lost */
-	const struct model_args *args; /* as seen by a probe on the public symbol, NULL: no probe saw them */
+	uint8_t stack_state;		 /* enum gpt_stack_state */
+	bool nested_in_symbol;		 /* same call as the thread's latest with arguments; adds its correlation id */
+	bool surely_nested;		 /* then: no later call of the thread can have been missed */
+	bool after_loss;		 /* calls of this thread just before this one were lost */
+	struct new_enclosing *enclosing; /* NULL: none is known */
+	const struct model_args *args;	 /* as seen by a probe on the public symbol, NULL: no probe saw them */
 };
 
 struct new_return {

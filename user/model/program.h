@@ -238,6 +238,7 @@ struct model_call {
 			  * Python code that the node runs, which has its own stack */
 	uint32_t forward;   /* of that node, as in model_op */
 	uint32_t args;	    /* model.args or NONE */
+	uint32_t enclosing; /* model.strings: the NVTX range or op around it, where no Python is known; NONE */
 	uint32_t corr;	    /* 0: none */
 	uint32_t first_gpu; /* first of its GPU operations, NONE; next ones by model_gpu.next */
 	uint32_t gpu_count;

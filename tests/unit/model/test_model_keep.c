@@ -95,7 +95,8 @@ static void make_sample(struct sample *sample)
 				.sample_count = below(EVENTS_MAX),
 				.wait_count = below(EVENTS_MAX)};
 	for (uint32_t i = 0; i < model->call_count; i++) {
-		sample->calls[i] = (struct model_call){.start_ns = i, .args = NONE, .first_gpu = NONE};
+		sample->calls[i] =
+			(struct model_call){.start_ns = i, .args = NONE, .enclosing = NONE, .first_gpu = NONE};
 		if (!below(3))
 			continue;
 		sample->calls[i].args = model->args_count;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/range_name.h"
+
 /* Ranges of a thread without calls that are kept without checking whether they are over. */
 #define BEGUN_KEPT 64u
 
@@ -70,20 +72,6 @@ void nvtx_free(struct nvtx *all)
 
 /* ---- names ------------------------------------------------------------------------------------------------- */
 
-size_t nvtx_name_length(const char *name)
-{
-	static const char *const endings[] = {", seq = ", ", sizes = ", ", op_id = "};
-	const char *at = name;
-
-	while ((at = strchr(at, ','))) {
-		for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
-			if (!strncmp(at, endings[i], strlen(endings[i])))
-				return (size_t)(at - name);
-		at++;
-	}
-	return strlen(name);
-}
-
 static uint32_t row_name(struct nvtx *all, uint32_t string)
 {
 	const char *const *strings = all->model->strings;
@@ -92,11 +80,11 @@ static uint32_t row_name(struct nvtx *all, uint32_t string)
 
 	if (*known != NONE)
 		return *known;
-	length = nvtx_name_length(strings[string]);
+	length = range_name_length(strings[string]);
 	first = lookup_put(&all->prefixes, 1, hash_bytes(all->prefixes.seed, strings[string], length), string);
 	*known = string;
 	if (*first != string && !strncmp(strings[*first], strings[string], length) &&
-	    nvtx_name_length(strings[*first]) == length)
+	    range_name_length(strings[*first]) == length)
 		*known = *first;
 	return *known;
 }

@@ -18,7 +18,7 @@
 #define NVTX_OPEN_MAX 256u
 
 struct nvtx_row {
-	uint32_t name;		  /* model.strings; nvtx_name_length() gives the length that is used */
+	uint32_t name;		  /* model.strings; range_name_length() gives the length that is used */
 	uint32_t domain;	  /* model.strings, NONE: the default domain */
 	uint64_t ns, count;	  /* of GPU operations launched in it */
 	uint64_t ranges, open_ns; /* number of ranges, and their total time */
@@ -63,12 +63,6 @@ struct nvtx {
 	uint64_t covered_ns;	    /* GPU time launched inside some range */
 	uint64_t left_out;	    /* ranges beyond NVTX_OPEN_MAX */
 };
-
-/*
- * PyTorch's emit_nvtx puts numbers of the single call after an operator's name
- * (torch/csrc/autograd/profiler_legacy.cpp): such names share a row, named by the text before the numbers.
- */
-size_t nvtx_name_length(const char *name);
 
 void nvtx_init(struct nvtx *all, const struct model *model);
 void nvtx_free(struct nvtx *all);

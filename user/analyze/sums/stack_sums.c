@@ -5,6 +5,7 @@
 #include "analyze/operation_pack.h"
 
 #define BACKWARD (NONE - 1)  /* in place of a thread: the stack is of the call to backward() */
+#define ENCLOSED (NONE - 2)  /* in place of a thread: in place of the stack is a string, the range or op around it */
 #define NOT_KNOWN (1u << 30) /* with a thread: there may be frames, but they are not known */
 #define NODE (1u << 31)	     /* with a string: the stack is of the forward op that made this node */
 
@@ -65,6 +66,8 @@ static struct tally_key place_of(const struct stack_sums *all, const struct mode
 		from = NODE | call->node;
 	else if (call->stack_state == GPT_STACK_BACKWARD)
 		from = BACKWARD;
+	else if (stack == NONE && call->enclosing != NONE)
+		from = ENCLOSED, stack = call->enclosing;
 	else if (stack == NONE)
 		from = thread_place(call->thread, call->stack_state);
 	return (struct tally_key){{model->threads[call->thread].process, stack, from, call->native}};
@@ -123,6 +126,7 @@ struct stack_row stack_sums_row(const struct stack_sums *all, size_t index)
 	struct stack_row row = {.process = place[0],
 				.stack = place[1],
 				.thread = NONE,
+				.enclosing = NONE,
 				.node = NONE,
 				.native = place[3],
 				.api = sum->key.part[1],
@@ -133,6 +137,9 @@ struct stack_row stack_sums_row(const struct stack_sums *all, size_t index)
 
 	if (from == BACKWARD) {
 		row.is_backward = true;
+	} else if (from == ENCLOSED) {
+		row.enclosing = place[1];
+		row.stack = NONE;
 	} else if (from != NONE && from & NODE) {
 		row.is_backward = true;
 		row.node = from & ~NODE;

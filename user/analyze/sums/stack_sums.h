@@ -14,13 +14,14 @@
 
 struct stack_row {
 	uint32_t process;
-	uint32_t stack;	  /* model.stacks, NONE */
-	uint32_t thread;  /* if there is no stack: model.threads, NONE: the call was not seen */
-	bool is_backward; /* the stack is of the call to backward(), or of the forward op of `node` */
-	uint32_t node;	  /* model.strings: the backward node, where the stack is of its forward op; NONE */
-	bool is_captured; /* the stack is of the captured call, not of the graph's launch */
-	bool is_unknown;  /* there is no stack here, but there may have been one */
-	uint32_t native;  /* model.natives, NONE */
+	uint32_t stack;	    /* model.stacks, NONE */
+	uint32_t thread;    /* if there is no stack: model.threads, NONE: the call was not seen */
+	uint32_t enclosing; /* in its place: as in model_call */
+	bool is_backward;   /* the stack is of the call to backward(), or of the forward op of `node` */
+	uint32_t node;	    /* model.strings: the backward node, where the stack is of its forward op; NONE */
+	bool is_captured;   /* the stack is of the captured call, not of the graph's launch */
+	bool is_unknown;    /* there is no stack here, but there may have been one */
+	uint32_t native;    /* model.natives, NONE */
 	uint32_t api;
 	uint32_t captured_frame;    /* model.frames, NONE: innermost frame of the call that became a graph's node */
 	bool has_operation;	    /* the operation is known: */

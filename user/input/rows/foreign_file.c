@@ -56,6 +56,11 @@ void foreign_set_form(struct foreign_file *file, const char *form, struct text f
 			file->tool = file->tool_text = xasprintf("%s, written by %s", tools[i], form);
 }
 
+bool foreign_is_of_gputrace(const struct foreign_file *file)
+{
+	return !strncmp(file->tool, "gputrace", strlen("gputrace"));
+}
+
 struct foreign_process *foreign_process(struct foreign_file *file, uint32_t pid)
 {
 	uint32_t *index = lookup_put(&file->process_lookup, 1, pid, NONE);

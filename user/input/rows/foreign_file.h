@@ -106,6 +106,9 @@ void foreign_file_open(struct foreign_file *file, const char *tool);
 void foreign_set_form(struct foreign_file *file, const char *form, struct text from);
 void foreign_file_close(struct foreign_file *file);
 
+/* Whether it was gputrace that recorded it. */
+bool foreign_is_of_gputrace(const struct foreign_file *file);
+
 /* Finds or adds one; valid until the next one is added. */
 struct foreign_process *foreign_process(struct foreign_file *file, uint32_t pid);
 struct foreign_thread *foreign_thread(struct foreign_file *file, uint32_t pid, uint32_t tid);

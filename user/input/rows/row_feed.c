@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "input/rows/row_enclosing.h"
 #include "input/rows/row_feed_state.h"
 #include "input/rows/row_ranges.h"
 #include "input/rows/row_stacks.h"
@@ -25,6 +26,7 @@ struct row_feed *row_feed_new(const struct foreign_file *file)
 	feed->file = file;
 	feed->stacks = row_stacks_new(file);
 	feed->ranges = row_ranges_new(file);
+	feed->enclosing = row_enclosing_new(file);
 	feed->given = xcalloc(file->rows.texts.count + 1, 1);
 	feed->main_pid = file->processes.count ? file->processes.items[0].pid : 1;
 	if (file->processes.count > 1) {
@@ -41,6 +43,7 @@ void row_feed_free(struct row_feed *feed)
 {
 	row_stacks_free(feed->stacks);
 	row_ranges_free(feed->ranges);
+	row_enclosing_free(feed->enclosing);
 	lookup_free(&feed->contexts);
 	lookup_free(&feed->inputs);
 	free(feed->recent);
@@ -105,6 +108,7 @@ void row_feed_begin(struct row_feed *feed, struct builder *builder)
 
 	row_stacks_begin(feed->stacks);
 	row_ranges_begin(feed->ranges);
+	row_enclosing_begin(feed->enclosing);
 	memset(feed->given, 0, file->rows.texts.count);
 	lookup_free(&feed->contexts);
 	lookup_init(&feed->contexts, file->rows.seed);
@@ -263,6 +267,7 @@ void row_feed_row(struct row_feed *feed, struct builder *builder, const struct r
 		sense = feed_pause(feed, builder, (const struct row_pause *)row);
 		break;
 	case ROW_RANGE:
+		row_enclosing_add_range(feed->enclosing, (const struct row_range *)row);
 		sense = row_ranges_feed(feed->ranges, builder, (const struct row_range *)row);
 		break;
 	case ROW_OP:

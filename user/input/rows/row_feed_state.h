@@ -23,6 +23,7 @@ struct row_feed {
 	const struct foreign_file *file;
 	struct row_stacks *stacks;
 	struct row_ranges *ranges;
+	struct row_enclosing *enclosing;
 	struct recent_call *recent;	/* by correlation id; NULL: there is only one process */
 	struct recent_call *recent_of;	/* by correlation id and process */
 	uint8_t *given;			/* by text: bits of enum given_as, passed on in this pass */

@@ -3,6 +3,7 @@
  * Rows of threads: ops, calls, events of PyTorch's allocators, with their texts and stacks.  A call gives the process
  * of GPU work with the same correlation id.
  */
+#include "input/rows/row_enclosing.h"
 #include "input/rows/row_feed_state.h"
 #include "input/rows/row_stacks.h"
 
@@ -151,6 +152,7 @@ void row_feed_op(struct row_feed *feed, struct builder *builder, const struct ro
 
 	if (op->may_be_step && feed->file->drops_steps)
 		return;
+	row_enclosing_add_op(feed->enclosing, op);
 	if (is_node(feed, op))
 		event.scope = GPT_AGENT_OP_BACKWARD_FUNCTION;
 	row_feed_put_text(feed, builder, program, row->text, GIVEN_OP);
@@ -192,6 +194,7 @@ void row_feed_call(struct row_feed *feed, struct builder *builder, const struct 
 	uint64_t backward = stack ? 0 : row_stacks_backward(feed->stacks, builder, row);
 	struct new_call event = {.time_ns = row->start_ns,
 				 .stack = stack | backward,
+				 .enclosing = stack || backward ? NULL : row_enclosing_find(feed->enclosing, row),
 				 .pid = row->pid,
 				 .tid = row->tid,
 				 .corr = row->corr,

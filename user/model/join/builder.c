@@ -19,7 +19,7 @@ struct builder *builder_new(void)
 	codes_init(&builder->codes, &builder->strings, seed);
 	stacks_init(&builder->stacks, &builder->codes, &builder->strings, seed);
 	sampled_stacks_init(&builder->sampled, seed);
-	calls_init(&builder->calls, &builder->processes, &builder->stacks, seed);
+	calls_init(&builder->calls, &builder->strings, &builder->processes, &builder->stacks, seed);
 	api_activities_init(&builder->api_activities, &builder->processes, &builder->calls, seed);
 	builder->agents = (struct agents){.processes = &builder->processes, .strings = &builder->strings};
 	gaps_init(&builder->gaps, &builder->processes);

@@ -14,9 +14,11 @@
 #include "model/order.h"
 #include "model/tables/lateness.h"
 
-void calls_init(struct calls *calls, struct process_table *processes, struct stacks *stacks, uint64_t seed)
+void calls_init(struct calls *calls, struct string_pool *strings, struct process_table *processes,
+		struct stacks *stacks, uint64_t seed)
 {
 	memset(calls, 0, sizeof(*calls));
+	calls->strings = strings;
 	calls->processes = processes;
 	calls->stacks = stacks;
 	corr_index_init(&calls->by_corr, seed);
@@ -47,6 +49,17 @@ static void set_stack(struct calls *calls, struct model_call *call, uint32_t epo
 	if (call->stack == NONE && (call->stack_state == GPT_STACK_OK || call->stack_state == GPT_STACK_BACKWARD))
 		call->stack_state =
 			stacks_is_unreadable(calls->stacks, epoch, from->stack) ? GPT_STACK_UNREADABLE : GPT_STACK_LOST;
+}
+
+static uint32_t enclosing_of(struct calls *calls, const struct new_call *event)
+{
+	struct new_enclosing *enclosing = event->enclosing;
+
+	if (!enclosing)
+		return NONE;
+	if (enclosing->string == NONE)
+		enclosing->string = string_intern(calls->strings, enclosing->label.bytes, enclosing->label.size);
+	return enclosing->string;
 }
 
 /* A symbol probe and the callback inside the same call are microseconds apart, unless the thread is preempted. */
@@ -129,6 +142,7 @@ void calls_add(struct calls *calls, const struct new_call *event)
 				    .node = NONE,
 				    .forward = NONE,
 				    .args = NONE,
+				    .enclosing = enclosing_of(calls, event),
 				    .corr = event->corr,
 				    .first_gpu = NONE,
 				    .api = event->api,

@@ -6,6 +6,7 @@
 #include "model/tables/corr_index.h"
 #include "model/events.h"
 #include "model/model.h"
+#include "model/string_pool.h"
 #include "model/tables/process_table.h"
 #include "model/tables/stacks.h"
 
@@ -16,6 +17,7 @@ struct early_return {
 };
 
 struct calls {
+	struct string_pool *strings;
 	struct process_table *processes;
 	struct stacks *stacks;
 	ARRAY(struct model_call) list;
@@ -28,7 +30,8 @@ struct calls {
 	uint64_t handed_over; /* number of calls in earlier parts */
 };
 
-void calls_init(struct calls *calls, struct process_table *processes, struct stacks *stacks, uint64_t seed);
+void calls_init(struct calls *calls, struct string_pool *strings, struct process_table *processes,
+		struct stacks *stacks, uint64_t seed);
 void calls_free(struct calls *calls); /* all but list and args, which are the model's */
 
 void calls_add(struct calls *calls, const struct new_call *call);

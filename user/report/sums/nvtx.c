@@ -2,12 +2,13 @@
 /* GPU time by NVTX range. */
 #include <stdlib.h>
 
+#include "model/range_name.h"
 #include "report/parts.h"
 
 static char *range_name(const struct model *model, const struct nvtx_row *row)
 {
 	const char *name = model->strings[row->name], *domain = "";
-	int length = (int)nvtx_name_length(name);
+	int length = (int)range_name_length(name);
 
 	if (row->domain != NONE)
 		domain = model->strings[row->domain];
