@@ -65,3 +65,57 @@ def test_files_without_collectives_are_refused_with_what_to_do(tmp_path):
     tracing.gputrace(tmp_path, "export", "-q", "rank1.json", "-o", "rank1.sqlite").must_be(0)
     said = tracing.gputrace(tmp_path, "merge", "rank0.json", "rank1.sqlite").must_be(1).stderr
     assert "rank1.sqlite has no collectives" in said and "--unaligned" in said
+
+
+# ---- without sequence numbers -----------------------------------------------------------------------------------------
+
+STEPS, IN_STEP = 20, 3
+
+
+def write_steps(path, rank, elements=lambda step: 1024, first=1, steps=True):
+    """All-reduces without numbers, some in each of the profiler's steps; rank 1 is late to the second of each step."""
+    pid, events, corr = 100 + rank, [], 0
+    for step in range(first, first + STEPS):
+        begin = 10_000.0 * step + rank * AHEAD_US
+        if steps:
+            events.append(event("user_annotation", f"ProfilerStep#{step}", pid, pid, begin, 9000))
+        for number in range(IN_STEP):
+            at, late, corr = begin + 1000 * (number + 1), LATE_US if rank == 1 and number == 1 else 0.0, corr + 1
+            events += [
+                event("cpu_op", "record_param_comms", pid, pid, at + late - 40, 30, **{
+                    "Collective name": "allreduce", "dtype": "Float", "In msg nelems": elements(step), "Group size": 2,
+                    "Out msg nelems": elements(step), "Process Group Name": "0", "Process Group Ranks": "[0, 1]", "Rank": rank}),
+                event("cuda_runtime", "cudaLaunchKernel", pid, pid, at + late - 30, 5, cbid=211, correlation=corr),
+                event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 0, 7, at + late, LATE_US + 50 - late, device=0, context=1,
+                      stream=7, correlation=corr, grid=[1, 1, 1], block=[128, 1, 1])]
+    path.write_text(json.dumps({"baseTimeNanoseconds": 0, "traceEvents": events}), encoding="utf-8")
+
+
+def test_without_numbers_they_are_matched_by_their_order_in_a_step(tmp_path):
+    for rank in range(2):
+        write_steps(tmp_path / f"rank{rank}.json", rank, first=1 + 2 * rank)  # rank 1's file begins two steps later
+    ranks, _ = rows(tmp_path, "merge_ranks")
+    common = STEPS - 2
+    assert [(row["rank"], row["compared"], row["late"], row["not_compared"]) for row in ranks] == [
+        (0, IN_STEP * common, 0, 0), (1, IN_STEP * common, common, 0)]
+    clocks, _ = rows(tmp_path, "merge_logs")
+    assert abs(abs(clocks[1]["offset_ns"]) - AHEAD_US * 1000) <= 1
+    said = " ".join(tracing.gputrace(tmp_path, "merge", "rank0.json", "rank1.json").must_be(0).stdout.split())
+    assert f"{2 * IN_STEP * STEPS} collectives have no sequence number: compared by their order in steps" in said
+
+
+def test_a_step_with_other_collectives_on_another_rank_is_not_compared(tmp_path):
+    write_steps(tmp_path / "rank0.json", 0)
+    write_steps(tmp_path / "rank1.json", 1, elements=lambda step: 1024 + (step == 7))
+    ranks, _ = rows(tmp_path, "merge_ranks")
+    assert {row["compared"] for row in ranks} == {IN_STEP * (STEPS - 1)}
+    write_steps(tmp_path / "rank1.json", 1, elements=lambda step: 2048)
+    said = tracing.gputrace(tmp_path, "merge", "rank0.json", "rank1.json").must_be(1).stderr
+    assert "no step of torch.profiler has the same collectives in both" in said and "--unaligned" in said
+
+
+def test_without_numbers_and_steps_it_is_said_that_order_does_not_do(tmp_path):
+    for rank in range(2):
+        write_steps(tmp_path / f"rank{rank}.json", rank, steps=rank == 0)
+    said = tracing.gputrace(tmp_path, "merge", "rank0.json", "rank1.json").must_be(1).stderr
+    assert "rank1.json have no sequence number" in said and "not all in steps of torch.profiler" in said

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/ranks/step_order.h"
 #include "model/collectives.h"
+#include "model/steps/step_marks.h"
 
 #define PENDING 256u /* the latest launched collectives of a process whose kernels may not have started yet */
 #define NAMES_SEARCHED 256u
@@ -30,6 +32,14 @@ struct pending {
 	uint64_t op; /* number_of_collective(), 0: none */
 	uint64_t paused_ns;
 	uint32_t from, to; /* arrival_collector.places */
+	uint64_t step;	   /* the number of the profiler's step that it is in, NO_STEP */
+};
+
+#define NO_STEP UINT64_MAX
+
+/* The latest step of torch.profiler in a process. */
+struct profiled_step {
+	uint64_t number, start_ns, end_ns; /* end_ns 0: none yet */
 };
 
 /* The state of a process; until the end, lines and names are callers and strings of the model. */
@@ -38,14 +48,16 @@ struct taken {
 	uint64_t ops[LOOK_BACK]; /* of the latest arrivals, by their index modulo LOOK_BACK */
 	struct pending pending[PENDING];
 	size_t next_pending;
+	struct step_positions positions; /* arrivals without a sequence number */
 	bool knows_rank;
 	int64_t largest; /* size of the largest group so far */
 };
 
 struct arrival_collector {
-	struct pause *pauses;	  /* by model.processes */
-	struct taken **processes; /* by model.processes; NULL: no collective yet */
-	struct tally places;	  /* stack, caller; numbered as they come */
+	struct pause *pauses;	     /* by model.processes */
+	struct taken **processes;    /* by model.processes; NULL: no collective yet */
+	struct profiled_step *steps; /* by model.processes */
+	struct tally places;	     /* stack, caller; numbered as they come */
 	uint32_t process_count;
 };
 
@@ -56,6 +68,7 @@ struct arrival_collector *arrival_collector_new(const struct model *first)
 	taker->process_count = first->process_count;
 	taker->pauses = xcalloc(first->process_count, sizeof(*taker->pauses));
 	taker->processes = xcalloc(first->process_count, sizeof(*taker->processes));
+	taker->steps = xcalloc(first->process_count, sizeof(*taker->steps));
 	return taker;
 }
 
@@ -66,11 +79,13 @@ void arrival_collector_free(struct arrival_collector *taker)
 	for (uint32_t i = 0; i < taker->process_count; i++)
 		if (taker->processes[i]) {
 			array_free(&taker->processes[i]->rank.met.list);
+			array_free(&taker->processes[i]->positions.list);
 			free(taker->processes[i]->rank.process_name);
 			free(taker->processes[i]);
 		}
 	tally_free(&taker->places);
 	free(taker->processes);
+	free(taker->steps);
 	free(taker->pauses);
 	free(taker);
 }
@@ -196,6 +211,23 @@ static void note_pause(struct pause *pause, const struct call_event *event)
 	pause->last = (struct place){event->stack, event->caller};
 }
 
+void arrival_collector_add_op(struct arrival_collector *taker, const struct model *part, const struct op_event *event)
+{
+	const struct model_op *op = event->op;
+	struct profiled_step step = {.start_ns = op->start_ns, .end_ns = op->end_ns};
+
+	if (!op->truncated && step_profiler_number(part->strings[op->name], &step.number))
+		taker->steps[part->threads[op->thread].process] = step;
+}
+
+/* Steps that overlap, of several threads, have one number on no rank; the latest counts. */
+static uint64_t step_during(const struct arrival_collector *taker, uint32_t process, uint64_t time_ns)
+{
+	const struct profiled_step *step = &taker->steps[process];
+
+	return time_ns >= step->start_ns && time_ns < step->end_ns ? step->number : NO_STEP;
+}
+
 /* The number of the collective's op, or of the call by which NCCL launched it. */
 static uint64_t number_of_collective(const struct model_collective *collective, const struct model_call *launch)
 {
@@ -218,7 +250,9 @@ void arrival_collector_add_call(struct arrival_collector *taker, const struct mo
 		return;
 	taken = taken_of(taker, part, event->process);
 	pending = &taken->pending[taken->next_pending++ % PENDING];
-	*pending = (struct pending){.op = number_of_collective(reported, event->call), .paused_ns = pause->longest_ns};
+	*pending = (struct pending){.op = number_of_collective(reported, event->call),
+				    .paused_ns = pause->longest_ns,
+				    .step = step_during(taker, event->process, event->call->start_ns)};
 	if (pending->paused_ns) {
 		pending->from = number_of(taker, pause->from);
 		pending->to = number_of(taker, pause->to);
@@ -248,6 +282,15 @@ static void add_pause(const struct taken *taken, struct collective_arrival *arri
 		}
 }
 
+/* The step in which the op launched; NO_STEP: none, or too long ago. */
+static uint64_t step_of(const struct taken *taken, uint64_t op)
+{
+	for (size_t i = 0; i < PENDING; i++)
+		if (taken->pending[i].op == op)
+			return taken->pending[i].step;
+	return NO_STEP;
+}
+
 static void begin_arrival(struct arrival_collector *taker, struct taken *taken, const struct model *part,
 			  const struct gpu_event *event, const struct model_collective *reported, uint64_t op)
 {
@@ -256,12 +299,13 @@ static void begin_arrival(struct arrival_collector *taker, struct taken *taken, 
 					     .name = reported->params,
 					     .pause_from = NONE,
 					     .pause_to = NONE};
+	uint64_t step = reported->sequence < 0 ? step_of(taken, op) : NO_STEP;
 	struct collective collective;
 
 	if (!collective_read(&collective, part->strings[reported->params]) || !is_met(&collective))
 		return;
 	learn_rank(taken, &collective);
-	if (reported->sequence < 0) {
+	if (reported->sequence < 0 && step == NO_STEP) {
 		taken->rank.unnumbered++;
 		return;
 	}
@@ -269,7 +313,11 @@ static void begin_arrival(struct arrival_collector *taker, struct taken *taken, 
 		taken->rank.left_out++;
 		return;
 	}
-	arrival.key = key_of(&collective, reported->sequence);
+	if (step == NO_STEP)
+		arrival.key = key_of(&collective, reported->sequence);
+	else
+		step_positions_add(&taken->positions, &collective, step, event->launch->start_ns,
+				   taken->rank.met.list.count);
 	arrival.line = number_of(taker, (struct place){event->launch->stack, event->launch_caller});
 	add_pause(taken, &arrival, op);
 	taken->ops[taken->rank.met.list.count % LOOK_BACK] = op;
@@ -386,6 +434,14 @@ static int by_key(const void *left, const void *right)
 	return (a->arrived_ns > b->arrived_ns) - (a->arrived_ns < b->arrived_ns);
 }
 
+static void set_key(void *context, size_t index, uint64_t key)
+{
+	struct arriving_rank *rank = context;
+
+	rank->met.list.items[index].key = key;
+	rank->by_step++;
+}
+
 /* Collectives of one process with the same number cannot be distinguished. */
 static void drop_repeated(struct arriving_rank *rank)
 {
@@ -450,6 +506,7 @@ void arrival_collector_finish(struct arrival_collector *taker, const struct mode
 
 		if (!taken || (!taken->knows_rank && taken->rank.rank < 0))
 			continue;
+		step_positions_finish(&taken->positions, set_key, &taken->rank);
 		drop_repeated(&taken->rank);
 		for (size_t k = 0; k < taken->rank.met.list.count; k++) {
 			struct collective_arrival *arrival = &taken->rank.met.list.items[k];

@@ -3,8 +3,8 @@
  * Collectives of torch.distributed, and when ranks arrive at them: for each process of a trace and each of its
  * collectives, when the process came (its kernel began) and when it was over (its kernel ended), under a number that is
  * the same on every rank, so that logs of several ranks can be compared.  The number is made of the process group, its
- * size, the sequence number in it and the op's name; neither time nor position is in it.  Only collectives with GPU
- * times count, no sends and receives.
+ * size, the sequence number in it and the op's name; without a sequence number of the order in a step (step_order.h).
+ * Only collectives with GPU times count, no sends and receives.
  *
  * What is kept outlives the trace.  Memory follows the number of collectives, of which a process keeps at most
  * ARRIVALS_MAX.
@@ -38,7 +38,8 @@ struct arriving_rank {
 	uint64_t repeated;   /* collectives that share their number with another of the process; none of these is in the
 				list */
 	uint64_t left_out;   /* collectives beyond ARRIVALS_MAX */
-	uint64_t unnumbered; /* collectives without a sequence number: which they are on other ranks is not known */
+	uint64_t by_step;    /* collectives in the list by their order in a step, as they have no sequence number */
+	uint64_t unnumbered; /* those in no step: which they are on other ranks is not known */
 	struct {
 		ARRAY(struct collective_arrival) list; /* by key once finished */
 	} met;
@@ -72,6 +73,7 @@ void arrival_collector_add_call(struct arrival_collector *taker, const struct mo
 				const struct call_event *event);
 void arrival_collector_add_gpu(struct arrival_collector *taker, const struct model *part,
 			       const struct gpu_event *event);
+void arrival_collector_add_op(struct arrival_collector *taker, const struct model *part, const struct op_event *event);
 
 /* Moves the result to *arrivals; model: the last part. */
 void arrival_collector_finish(struct arrival_collector *taker, const struct model *model, struct lines *lines,
@@ -82,6 +84,7 @@ void arrival_collector_finish(struct arrival_collector *taker, const struct mode
 	X(ARRIVALS, begin,                                                                                             \
 	  all->arrival_collector = all->has[ANALYZE_ARRIVALS] ? arrival_collector_new(event->first) : NULL)            \
 	X(ARRIVALS, call, arrival_collector_add_call(all->arrival_collector, all->model, event))                       \
+	X(ARRIVALS, op, arrival_collector_add_op(all->arrival_collector, all->model, event))                           \
 	X(ARRIVALS, gpu, arrival_collector_add_gpu(all->arrival_collector, all->model, event))                         \
 	X(ARRIVALS, finish,                                                                                            \
 	  arrival_collector_finish(all->arrival_collector, all->model, event->lines, &all->arrivals))                  \

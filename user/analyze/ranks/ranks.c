@@ -297,35 +297,50 @@ static size_t next_clock(const struct ranks *ranks, const struct ends *ends, con
 	return best;
 }
 
-/* Whether a clock's ranks have collectives that can be compared; or only such without a sequence number. */
-static void has_collectives(const struct ranks *ranks, size_t clock, bool *any, bool *unnumbered)
+/* What the collectives of a clock's ranks can be compared by. */
+struct comparable {
+	bool by_number, by_step;
+	bool by_nothing; /* there are some that have neither */
+};
+
+static struct comparable comparable_of(const struct ranks *ranks, size_t clock)
 {
-	*any = *unnumbered = false;
+	struct comparable found = {0};
+
 	for (size_t i = 0; i < ranks->rows.count; i++) {
 		const struct rank_row *row = &ranks->rows.items[i];
 
 		if (ranks->logs.items[row->log].clock != clock)
 			continue;
-		*any |= row->of->met.list.count != 0;
-		*unnumbered |= row->of->unnumbered != 0;
+		found.by_number |= row->of->met.list.count > row->of->by_step;
+		found.by_step |= row->of->by_step != 0;
+		found.by_nothing |= row->of->unnumbered != 0;
 	}
-	*unnumbered &= !*any;
+	return found;
+}
+
+static bool lacks_numbers(const struct comparable *found)
+{
+	return !found->by_number && (found->by_step || found->by_nothing);
 }
 
 static char *nothing_in_common(const struct ranks *ranks, size_t clock)
 {
 	const struct rank_log *log = &ranks->logs.items[ranks->clocks.items[clock].log];
-	bool first_any, first_unnumbered, has_any, unnumbered;
+	const char *first = ranks->logs.items[0].name;
+	struct comparable here = comparable_of(ranks, clock), there = comparable_of(ranks, 0);
+	bool lacks = lacks_numbers(&here);
 
-	has_collectives(ranks, 0, &first_any, &first_unnumbered);
-	has_collectives(ranks, clock, &has_any, &unnumbered);
-	if (unnumbered || (has_any && first_unnumbered))
-		return xasprintf("collectives of %s have no sequence number%s, so they cannot be matched with those of "
-				 "%s; --unaligned puts it there by its wall clock",
-				 unnumbered ? log->name : ranks->logs.items[0].name,
+	if (lacks || (here.by_number && lacks_numbers(&there)))
+		return xasprintf("collectives of %s have no sequence number%s, and %s: they cannot be matched with "
+				 "those of %s; --unaligned puts it there by its wall clock",
+				 lacks ? log->name : first,
 				 log->of_other_tool ? " (\"Seq\", which PyTorch writes since 2026)" : "",
-				 unnumbered ? ranks->logs.items[0].name : log->name);
-	if (!has_any)
+				 here.by_step && there.by_step
+					 ? "no step of torch.profiler has the same collectives in both"
+					 : "are not all in steps of torch.profiler, whose order would do",
+				 lacks ? first : log->name);
+	if (!here.by_number)
 		return xasprintf("%s has no collectives with GPU times to align its clock by%s; --unaligned puts it "
 				 "there by its wall clock",
 				 log->name, log->of_other_tool ? "" : " (they are recorded with --ops)");

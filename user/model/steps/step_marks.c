@@ -42,8 +42,7 @@ static bool begins_with(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* The number after ProfilerStep#; false: not such a name. */
-static bool profiler_number(const char *name, uint64_t *number)
+bool step_profiler_number(const char *name, uint64_t *number)
 {
 	static const char step[] = "ProfilerStep#";
 	size_t digits;
@@ -128,7 +127,7 @@ static void add_named_op(struct step_marks *all, const struct model *part, const
 	struct step_candidate *candidate;
 	uint64_t number;
 
-	if (is_requested(all, STEP_PROFILER) && profiler_number(name, &number)) {
+	if (is_requested(all, STEP_PROFILER) && step_profiler_number(name, &number)) {
 		candidate = begin_at(all, STEP_PROFILER, part, op);
 		if (candidate)
 			step_is(all->candidates, candidate,

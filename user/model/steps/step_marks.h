@@ -39,4 +39,7 @@ void step_marks_begin(struct step_marks *all, struct step_candidates *candidates
 void step_marks_free(struct step_marks *all);
 void step_marks_add_part(struct step_marks *all, const struct model *part);
 
+/* Reads the number after ProfilerStep#, torch.profiler's name of a step; false: not such a name. */
+bool step_profiler_number(const char *name, uint64_t *number);
+
 #endif

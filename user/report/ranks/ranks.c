@@ -194,7 +194,7 @@ static void put_ranks(struct report *report, const struct ranks *ranks)
 		COLUMN_DATA("not_compared", UNIT_COUNT),
 		COLUMN_END,
 	};
-	uint64_t left_out = 0, unnumbered = 0;
+	uint64_t left_out = 0, unnumbered = 0, by_step = 0;
 	struct table table;
 
 	report_title(report, "merge_ranks", "Ranks",
@@ -204,12 +204,18 @@ static void put_ranks(struct report *report, const struct ranks *ranks)
 		add_row(&table, ranks, &ranks->rows.items[i]);
 		left_out += ranks->rows.items[i].of->repeated + ranks->rows.items[i].of->left_out;
 		unnumbered += ranks->rows.items[i].of->unnumbered;
+		by_step += ranks->rows.items[i].of->by_step;
 	}
 	report_table(report, &table);
 	put_missing(report, ranks);
 	if (left_out)
 		report_line(report, "  %s collectives are not compared: they share a number, or are too many",
 			    number_count(left_out).text);
+	if (by_step)
+		report_line(report,
+			    "  %s collectives have no sequence number: compared by their order in steps of "
+			    "torch.profiler that have the same ones on each rank",
+			    number_count(by_step).text);
 	if (unnumbered)
 		report_line(report, "  %s collectives are not compared: they have no sequence number",
 			    number_count(unnumbered).text);
