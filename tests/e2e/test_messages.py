@@ -4,6 +4,7 @@
 import ctypes
 import errno
 import os
+import re
 import socket
 import subprocess
 
@@ -227,6 +228,34 @@ def test_a_program_that_goes_on_is(tmp_path):
     for text in (report, why):
         assert f"{IDLE}, or does it hang? `gputrace dump -p {sleep.pid}` shows what its threads do and wait for" in text, text
         assert text.index("gputrace dump") < text.index("gputrace doctor")
+
+
+def on_terminal(folder, *words):
+    outer, terminal = os.openpty()
+    subprocess.run(["stty", "cols", "100"], stdin=terminal, check=True)
+    done = subprocess.run([machine.GPUTRACE, *map(str, words)], stdout=terminal, stdin=subprocess.DEVNULL,
+                          env=tracing.environment(folder))
+    os.close(terminal)
+    assert done.returncode == 0
+    return re.sub("\033\\[[0-9]*m", "", read_all(outer).replace("\r\n", "\n"))
+
+
+def test_a_report_on_a_terminal_is_short_and_names_the_tables_that_are_left_out(tmp_path):
+    program = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.WORKLOADS / "train.py", "--steps", 20)
+    tracing.gputrace(tmp_path, "-q", "-o", "t.gpt", "--", *program).must_be(0)
+    whole = tracing.gputrace(tmp_path, "report", "t.gpt").must_be(0).stdout
+    short = on_terminal(tmp_path, "report", tmp_path / "t.gpt")
+    assert len(short.splitlines()) <= 50 < len(whole.splitlines()), short
+    assert set(whole.split("\n\n")[1].splitlines()) <= set(short.splitlines()), short
+    left = re.search(r"\nLeft out: ((?:under 1 %: |[a-z_]+[,;]\s+)*[a-z_]+)\.", short)[1]
+    for name in re.findall(r"[a-z_]+(?=[,;]|$)", left):
+        table = tracing.gputrace(tmp_path, "report", "t.gpt", "--table", name).must_be(0).stdout
+        assert table.splitlines()[0] in whole and table.splitlines()[0] not in short, name
+    titles = [line for line in whole.splitlines() if " by Python line" in line]
+    every = on_terminal(tmp_path, "report", tmp_path / "t.gpt", "--all")
+    assert titles and all(title in every for title in titles)
+    for options in (["--all", "--table", "idle"], ["--all", "--tree"], ["--all", "--format", "csv", "--gpu-sum"]):
+        assert "--all: is of the whole report" in tracing.gputrace(tmp_path, "report", "t.gpt", *options).must_be(2).stderr
 
 
 def test_doctor_cuts_nothing_in_a_pipe_and_breaks_lines_on_a_terminal(tmp_path):

@@ -33,6 +33,11 @@ char *xstrdup(const char *text)
 	return check(strdup(text), strlen(text) + 1);
 }
 
+FILE *xmemstream(char **text, size_t *size)
+{
+	return check(open_memstream(text, size), 1);
+}
+
 char *xasprintf(const char *format, ...)
 {
 	va_list args;

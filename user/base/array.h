@@ -7,6 +7,7 @@
 #define GPUTRACE_ARRAY_H
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define ARRAY(type)                                                                                                    \
@@ -41,6 +42,7 @@ void *xmalloc(size_t bytes);
 void *xcalloc(size_t count, size_t bytes);
 char *xstrdup(const char *text);
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+FILE *xmemstream(char **text, size_t *size); /* open_memstream */
 /* "text, more", or more where text is empty; frees both. */
 char *xjoin(char *text, const char *separator, char *more);
 

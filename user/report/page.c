@@ -7,6 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+void report_section(struct report *report, const char *id)
+{
+	report->table = NULL;
+	if (!report->sections)
+		return;
+	fclose(report->out);
+	report->out = sections_begin(report->sections, id);
+}
+
+void report_carries(struct report *report, uint64_t part, uint64_t whole)
+{
+	if (report->sections)
+		sections_carry(report->sections, part, whole);
+}
+
 void report_title(struct report *report, const char *id, const char *title, const char *aside)
 {
 	unsigned used;
@@ -15,6 +30,8 @@ void report_title(struct report *report, const char *id, const char *title, cons
 		table_writer_title(report->writer, id, title, aside);
 		return;
 	}
+	report_section(report, id);
+	report->table = report->names_tables ? id : NULL;
 	fputc('\n', report->out);
 	fputs(report->color ? "\033[1m" : "", report->out);
 	used = report_put(report, title, report->width, TEXT_TRUNCATE_END);
@@ -90,8 +107,9 @@ void report_text(struct report *report, unsigned indent, const char *text)
 void report_more(struct report *report, size_t count, const char *what, struct number sum, const char *unit)
 {
 	if (count)
-		report_line(report, "  ... and %s more %s, %s%s%s", number_count(count).text, what, sum.text,
-			    *unit ? " " : "", unit);
+		report_line(report, "  ... and %s more %s, %s%s%s%s%s", number_count(count).text, what, sum.text,
+			    *unit ? " " : "", unit, report->table ? ": --table " : "",
+			    report->table ? report->table : "");
 }
 
 size_t report_shown(const struct report *report, size_t count)

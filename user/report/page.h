@@ -9,6 +9,7 @@
 
 #include "analyze/analyze.h"
 #include "report/report.h"
+#include "report/sections.h"
 #include "report/table_writer.h"
 
 struct report {
@@ -16,6 +17,9 @@ struct report {
 	const struct report_options *options;
 	struct table_writer *writer; /* csv, json, md: gets all tables; NULL: a page */
 	struct table_writer own_writer;
+	struct sections *sections; /* hold what goes to out; NULL: it is written at once */
+	bool names_tables;	   /* for more rows the page sends its reader to --table */
+	const char *table;	   /* the table that is printed; NULL: none, or its name is not to be said */
 	bool is_one_list;	   /* a list in a format that has a single table */
 	const struct model *model; /* the last part: for sums and tables, not events */
 	struct analyses *all;
@@ -37,6 +41,12 @@ int report_end(struct report *report);
  */
 void report_begin_list(struct report *report, const char *id);
 void report_list_complete(struct report *report);
+
+/* What is printed from here to the next title or section is not part of the table above; id: NULL: always printed. */
+void report_section(struct report *report, const char *id);
+
+/* The current table has that part of a whole: a short page leaves it out if that is less than 1 %. */
+void report_carries(struct report *report, uint64_t part, uint64_t whole);
 
 /* A blank line, then the title; `aside`: plain text after it, NULL: none.  id: the table's id for programs. */
 void report_title(struct report *report, const char *id, const char *title, const char *aside);

@@ -5,6 +5,14 @@
 
 #include "report/page.h"
 
+/* The length of the recording, of which tables of time carry a part. */
+static inline uint64_t report_ns(const struct report *report)
+{
+	const struct window *window = &report->all->window;
+
+	return window->end_ns > window->start_ns ? window->end_ns - window->start_ns : 0;
+}
+
 void report_processes(struct report *report);		     /* header.c */
 void report_devices(struct report *report);		     /* devices.c */
 void report_overlap(struct report *report, uint64_t gpu_ns); /* why GPU time exceeds GPU busy time */

@@ -3,6 +3,7 @@
 #include "report/report.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +53,9 @@ static void put_parts(struct report *report)
 		report_ops(report);
 		report_ranges(report);
 	} else if (report->all->gpu_ops) {
+		report_section(report, "gpus");
 		report_devices(report);
+		report_section(report, NULL);
 		report_no_gpu(report);
 		report_steps(report);
 		report_gpu_by_line(report);
@@ -66,6 +69,7 @@ static void put_parts(struct report *report)
 		report_waits(report);
 		report_calls(report);
 	} else {
+		report_section(report, NULL);
 		report_no_gpu(report);
 		report_steps(report);
 		report_ops(report);
@@ -79,8 +83,53 @@ static void put_parts(struct report *report)
 	report_torch_memory(report);
 	report_memory(report);
 	report_interpreter(report);
+	report_section(report, NULL);
 	report_failed(report);
 	report_complete(report);
+}
+
+static void put_left(struct report *report, const struct sections_left *left)
+{
+	bool both = *left->no_room && *left->small;
+	char *text = xasprintf("Left out: %s%s%s%s. `gputrace report FILE --table NAME` shows one, --all all of them.",
+			       left->no_room, both ? "; " : "", *left->small ? "under 1 %: " : "", left->small);
+
+	fputc('\n', report->out);
+	report_text(report, 2, text);
+	free(text);
+}
+
+/* Puts a short page, or one table.  Returns -ENOENT if it has no table of that name. */
+static int put_sections(struct report *report, struct sections *sections)
+{
+	const struct report_options *options = report->options;
+	struct sections_left left;
+
+	if (options->table)
+		return sections_put_one(sections, options->table, options->tables) ? 0 : -ENOENT;
+	left = sections_put(sections, options->lines);
+	if (*left.small || *left.no_room)
+		put_left(report, &left);
+	free(left.small);
+	free(left.no_room);
+	return 0;
+}
+
+/* A page of which something may be left out. */
+static int put_page(struct report *report)
+{
+	struct sections sections = {.page = report->out};
+	int error;
+
+	report->sections = &sections;
+	report->out = sections_begin(&sections, NULL);
+	put_parts(report);
+	fclose(report->out);
+	report->out = sections.page;
+	report->sections = NULL; /* what is put now is not held */
+	error = put_sections(report, &sections);
+	sections_free(&sections);
+	return error;
 }
 
 void report_page(struct report *report, FILE *out, struct analyses *all, const struct report_options *options)
@@ -91,7 +140,9 @@ void report_page(struct report *report, FILE *out, struct analyses *all, const s
 		.all = all,
 		.model = all->model,
 		.width = options->width ? options->width : WIDTH_DEFAULT,
-		.rows = options->rows ? options->rows : ROWS_DEFAULT,
+		.rows = options->table	? UINT_MAX
+			: options->rows ? options->rows
+					: ROWS_DEFAULT,
 		.truncates = options->truncates,
 		.color = options->color,
 	};
@@ -178,9 +229,16 @@ int report_write(FILE *out, struct trace *trace, const struct report_options *op
 
 	report_page(&report, out, &all, options);
 	if (!error) {
+		int unsaid;
+
 		report_begin(&report);
-		put_parts(&report);
-		error = report_end(&report);
+		report.names_tables = true;
+		if (report.writer || (!options->lines && !options->table))
+			put_parts(&report);
+		else
+			error = put_page(&report);
+		unsaid = report_end(&report);
+		error = error ? error : unsaid;
 	}
 	analyses_free(&all);
 	return error;

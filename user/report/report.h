@@ -22,6 +22,7 @@ struct report_options {
 	const struct table_format *format; /* csv, json, md; NULL: a page of text */
 	void *keeper;			   /* for a format that writes nothing: where it keeps what it gets */
 	const char *table;		   /* the id of the one table that is requested, NULL: all */
+	unsigned lines;			   /* of a page: at most that many, tables under 1 % are left out; 0: all */
 	char **tables;			   /* gets the names of all tables on -ENOENT, for the caller to free; NULL */
 	struct attribution attribution;
 };

@@ -787,7 +787,94 @@ static void rows_beyond_the_limit_are_summed(void **state)
 
 	assert_int_equal(report_write(out, WHOLE_TRACE(model), &options), 0);
 	fclose(out);
-	assert_has(text, "  ... and 3 more lines, 2,300.0 us\n");
+	assert_has(text, "  ... and 3 more lines, 2,300.0 us: --table gpu_lines\n");
+	free(text);
+}
+
+static char *page_with(const struct report_options *options, int expected)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_write(out, WHOLE_TRACE(model), options), expected);
+	fclose(out);
+	return text;
+}
+
+static size_t lines_of(const char *text)
+{
+	size_t lines = 0;
+
+	for (; *text; text++)
+		lines += *text == '\n';
+	return lines;
+}
+
+static void a_short_page_has_whole_tables_and_names_the_others(void **state)
+{
+	char *whole = page_with(&(struct report_options){.width = 200}, 0);
+	size_t left_out = 0;
+
+	for (unsigned most = 30; most < lines_of(whole) + 10; most += 5) {
+		char *text = page_with(&(struct report_options){.width = 200, .lines = most}, 0);
+		char *left = strstr(text, "\nLeft out: "), *name;
+
+		assert_true(lines_of(text) <= most);
+		assert_has(text, "\nThe GPU was busy for ");
+		assert_has(text, "\nComplete: ");
+		if (left) {
+			*left = '\0';
+			left += strlen("\nLeft out: ");
+			left[strcspn(left, ".")] = '\0';
+		}
+		while ((name = strsep(&left, " "))) {
+			char *table;
+
+			name[strcspn(name, ",;")] = '\0';
+			if (!strcmp(name, "under") || !strcmp(name, "1") || !strcmp(name, "%:"))
+				continue;
+			table = page_with(&(struct report_options){.width = 200, .table = name}, 0);
+			*strchr(table, '\n') = '\0'; /* the title is left */
+			assert_has(whole, table);
+			assert_null(strstr(text, table));
+			free(table);
+			left_out++;
+		}
+		free(text);
+	}
+	assert_true(left_out > 5);
+	free(whole);
+}
+
+static void a_table_with_little_of_the_recording_is_left_out_of_a_short_page(void **state)
+{
+	char *text = page_with(&(struct report_options){.width = 100, .lines = 500}, 0);
+
+	assert_has(text, "\nGPU idle by Python line");
+	assert_null(strstr(text, "under 1 %"));
+	free(text);
+	model->end_ns += 100000 * 1000000ull; /* the gaps are now less than a hundredth of it, GPU time is not judged */
+	text = page_with(&(struct report_options){.width = 100, .lines = 500}, 0);
+	assert_null(strstr(text, "\nGPU idle by Python line"));
+	assert_has(text, "\nGPU time by Python line");
+	assert_has(text, "\nLeft out: under 1 %: idle, ");
+	free(text);
+}
+
+static void one_table_has_all_its_rows(void **state)
+{
+	char *tables = NULL;
+	char *text = page_with(&(struct report_options){.width = 100, .rows = 1, .table = "kernels"}, 0);
+
+	assert_memory_equal(text, "GPU time by kernel", strlen("GPU time by kernel"));
+	assert_null(strstr(text, "more kernels"));
+	assert_int_equal(lines_of(text), 2 + 2); /* title, columns, two kernels */
+	free(text);
+	text = page_with(&(struct report_options){.table = "nope", .tables = &tables}, -ENOENT);
+	assert_string_equal(text, "");
+	assert_has(tables, "gpus, gpu_lines, own_lines, kernels, ");
+	free(tables);
 	free(text);
 }
 
@@ -931,6 +1018,9 @@ int main(void)
 		TEST(names_cannot_reach_the_terminal),
 		TEST(colour_is_only_used_when_asked_for),
 		TEST(rows_beyond_the_limit_are_summed),
+		TEST(a_short_page_has_whole_tables_and_names_the_others),
+		TEST(a_table_with_little_of_the_recording_is_left_out_of_a_short_page),
+		TEST(one_table_has_all_its_rows),
 		TEST(several_processes_have_one_line_each),
 		TEST(idle_time_waits_and_copies_are_of_a_process_where_there_are_several),
 		TEST(of_one_process_pages_have_no_column_for_it),

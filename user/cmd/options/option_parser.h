@@ -65,6 +65,7 @@ int parse_report_format(struct parse *parse, const char *value);
 int parse_gpu_trace(struct parse *parse, const char *value);
 int parse_gpu_sum(struct parse *parse, const char *value);
 int parse_api_sum(struct parse *parse, const char *value);
+int parse_whole_report(struct parse *parse, const char *value);
 int parse_table(struct parse *parse, const char *value);
 int parse_metric(struct parse *parse, const char *value);
 int parse_backward(struct parse *parse, const char *value);

@@ -11,6 +11,14 @@
 #include "cmd/options/format.h"
 #include "cmd/options/subcommands.h"
 
+/* Whether a page of text has its tables by name. */
+static bool prints_tables(const struct options *options)
+{
+	return (options->subcommand == SUBCOMMAND_RECORD || options->subcommand == SUBCOMMAND_REPORT) &&
+	       !options_use_stdout(options) && !options->lists && !options->wants_tree && !options->wants_lines &&
+	       !(options->subcommand == SUBCOMMAND_REPORT && options->ops);
+}
+
 /* Checks a --format that is for the report, not for --output -. */
 static int check_report_format(struct parse *parse)
 {
@@ -22,7 +30,7 @@ static int check_report_format(struct parse *parse)
 		return option_fail(parse,
 				   "--format %s: only goes with --output -; of a file the suffix picks the format",
 				   options->format);
-	if (options->report_table && !options->report_format)
+	if (options->report_table && !options->report_format && !prints_tables(options))
 		return option_fail(parse, "--table %s: goes with a report in csv, json or md: --format",
 				   options->report_table);
 	return 0;
@@ -41,6 +49,9 @@ static int check_outputs(struct parse *parse)
 	struct format format;
 	const char *why;
 
+	if (options->whole_report && (options->report_table || !prints_tables(options)))
+		return option_fail(parse,
+				   "--all: is of the whole report: give it without --table, --tree and the like");
 	for (size_t i = 0; i < options->outputs.list.count; i++) {
 		const char *path = options->outputs.list.items[i];
 
@@ -55,7 +66,7 @@ static int check_outputs(struct parse *parse)
 	}
 	if (options->format && !options_use_stdout(options))
 		return check_report_format(parse);
-	if (options->report_table)
+	if (options->report_table && !prints_tables(options))
 		return option_fail(parse, "--table %s: goes with a report in csv, json or md: --format",
 				   options->report_table);
 	if (!options_use_stdout(options))

@@ -77,6 +77,7 @@ struct options {
 	} labels;
 	const char *format;			  /* of "-" or of the report, NULL: not given */
 	const struct table_format *report_format; /* NULL: text */
+	bool whole_report;			  /* also on a terminal */
 	const char *report_table;		  /* the only table of the report that is wanted, NULL: all */
 	enum metric metric;
 	struct attribution attribution;

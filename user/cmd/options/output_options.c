@@ -142,6 +142,13 @@ int parse_api_sum(struct parse *parse, const char *value)
 	return 0;
 }
 
+int parse_whole_report(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->whole_report = true;
+	return 0;
+}
+
 int parse_table(struct parse *parse, const char *value)
 {
 	parse->options->report_table = value;

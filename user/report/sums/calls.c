@@ -34,6 +34,8 @@ void report_calls(struct report *report)
 	if (!times->count)
 		return;
 	report_title(report, "calls", "CPU in CUDA calls", times->returns ? of : "returns were not seen: calls only");
+	if (times->returns)
+		report_carries(report, times->ns, report_ns(report));
 	table_begin(&table, times->returns ? timed : counted);
 	for (size_t i = 0; i < shown; i++) {
 		const struct api_row *row = &times->rows[i];
@@ -50,7 +52,8 @@ void report_calls(struct report *report)
 	}
 	report_table(report, &table);
 	if (times->count > shown)
-		report_line(report, "  ... and %zu more kinds of calls", times->count - shown);
+		report_line(report, "  ... and %zu more kinds of calls%s%s", times->count - shown,
+			    report->table ? ": --table " : "", report->table ? report->table : "");
 }
 
 /* cudaError_t and CUresult agree on these since CUDA 10.1 (driver_types.h). */

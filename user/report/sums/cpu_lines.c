@@ -40,6 +40,7 @@ void report_cpu_lines(struct report *report)
 	note = xasprintf("%s samples; %s %% in the kernel", number_count(cpu->samples).text,
 			 number_percent((double)cpu->kernel_ns, (double)cpu->sums.sum).text);
 	report_title(report, "cpu_lines", "CPU time by Python line", note);
+	report_carries(report, cpu->sums.sum, report_ns(report));
 	free(note);
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {

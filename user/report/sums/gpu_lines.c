@@ -221,6 +221,7 @@ void report_untimed_launches(struct report *report)
 		return;
 	report_title(report, "untimed_lines", "Launches without GPU times by Python line",
 		     "not in the tables of GPU time; why: the last lines");
+	report_carries(report, untimed->launches, report->all->complete.launches_meant);
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		const struct untimed_row *row = &untimed->rows[i];

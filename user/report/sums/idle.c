@@ -132,6 +132,7 @@ void report_idle(struct report *report)
 		return;
 	report_title(report, "idle", "GPU idle by Python line",
 		     "% of idle time between operations; who kept the GPU waiting");
+	report_carries(report, idle->sum, report_ns(report));
 	table_begin(&table, columns);
 	for (size_t i = 0; i < idle->count; i++)
 		if (i < shown || i >= gaps)

@@ -53,6 +53,7 @@ void report_interpreter(struct report *report)
 		return;
 	report_title(report, "python", "Python itself",
 		     "garbage collection and imports; GPU idle: the part without GPU work");
+	report_carries(report, interpreter->ns, report_ns(report));
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++)
 		add_row(report, &table, &interpreter->rows.items[i], unit);

@@ -15,12 +15,15 @@ void report_jit(struct report *report)
 		COLUMN_END,
 	};
 	struct table table;
-	uint64_t rest = 0;
+	uint64_t rest = 0, all_ns = 0;
 
 	if (!jit->count)
 		return;
 	report_title(report, "jit", "JIT compilation by Python line",
 		     "by the driver, inside the call that needed the code");
+	for (size_t i = 0; i < jit->count; i++)
+		all_ns += jit->rows[i].ns;
+	report_carries(report, all_ns, report_ns(report));
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		const struct jit_row *row = &jit->rows[i];

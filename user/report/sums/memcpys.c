@@ -56,6 +56,7 @@ void report_memcpys(struct report *report)
 {
 	const struct memcpys *memcpys = &report->all->memcpys;
 	struct time_unit unit;
+	uint64_t copied_ns = 0;
 	uint64_t largest = 0;
 
 	for (size_t i = 0; i < memcpys->count; i++)
@@ -76,6 +77,9 @@ void report_memcpys(struct report *report)
 		struct table table;
 
 		report_title(report, "copies", "Copies", NULL);
+		for (size_t i = 0; i < memcpys->count; i++)
+			copied_ns += memcpys->rows[i].ns;
+		report_carries(report, copied_ns, report->all->gpu_lines.sum);
 		table_begin(&table, columns);
 		for (size_t i = 0; i < memcpys->count; i++)
 			add_row(report, &table, &memcpys->rows[i], unit);

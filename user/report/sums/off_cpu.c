@@ -40,6 +40,7 @@ void report_off_cpu(struct report *report)
 		return;
 	report_title(report, "off_cpu", "Waits off the CPU by Python line",
 		     "% of the time of all waits that were recorded");
+	report_carries(report, off->ns, report_ns(report));
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		const struct off_cpu_row *row = &off->rows[i];

@@ -62,6 +62,7 @@ void report_waits(struct report *report)
 	if (!waits->count)
 		return;
 	report_title(report, "waits", "CPU waiting for the GPU by Python line", "% of the time of all waits");
+	report_carries(report, waits->ns, report_ns(report));
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		const struct wait_row *row = &waits->rows[i];
