@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """gputrace -- COMMAND: no parent sees a stop, whatever program stands between, and the first launch is seen."""
 
+import contextlib
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -78,7 +80,19 @@ def is_held_or_over(mark, program):
     return all(tracing.state(path) == "t" for path in found)
 
 
-def test_a_program_that_gputrace_has_not_looked_at_waits_before_its_first_launch(stub, tmp_path):
+@contextlib.contextmanager
+def whole_process_stopped(pid):
+    """Nothing that shares its memory with gputrace runs: as when a fork of a large one has that memory locked."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        tracing.until(lambda: all(tracing.state(task) == "T" for task in Path(f"/proc/{pid}/task").iterdir()))
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("stopped", (tracing.first_thread_stopped, whole_process_stopped))
+def test_a_program_that_gputrace_has_not_looked_at_waits_before_its_first_launch(stub, tmp_path, stopped):
     """Also if its library already has probes because another program has mapped it."""
     python = os.path.realpath(machine.any_python())
     loads = [python, "-S", machine.PROGRAMS / "loads.py", new_library(stub, tmp_path / "libraries")]
@@ -86,7 +100,7 @@ def test_a_program_that_gputrace_has_not_looked_at_waits_before_its_first_launch
     command = [machine.GPUTRACE, "--agent", "off", *tracing.outputs(tmp_path, "trace.gpt", "trace.json"), "--", "/bin/sh", "-c", twice]
     with tracing.Running(command, tmp_path) as running:
         running.wait_line("loaded")
-        with tracing.first_thread_stopped(running.pid):
+        with stopped(running.pid):
             running.process.stdin.write("go on\n")
             running.wait_line("ready")
             tracing.until(lambda: is_held_or_over(running.mark, python))
