@@ -129,8 +129,14 @@ static void let_in(struct attach *attach, pid_t pid)
 	if (processes_examine(&attach->processes, process) == -EACCES)
 		emit_note(attach->emit, attach->emit_context, (uint32_t)pid, "pid %d: no Python lines: %s", (int)pid,
 			  process_explain_refused(pid));
-	if (shares_finish(attach->shares))
-		msg_debug("pid %d: its agent has gone while it was let in", (int)pid);
+	/* An agent that can be asked once more joins when it is known what its process is. */
+	if (attach->join && shares_is_silent(attach->shares))
+		shares_refuse(attach->shares);
+	else if (!shares_finish(attach->shares))
+		return;
+	msg_debug("pid %d: its agent did not answer, or has gone, while it was let in", (int)pid);
+	process->agent_joined = false; /* agents.c asks it again */
+	shares_end(attach->shares, pid);
 }
 
 static void let_agents_in(struct attach *attach)

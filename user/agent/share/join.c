@@ -97,9 +97,10 @@ static bool hear(int connection, struct gpt_share_message *message, int descript
 	struct cmsghdr *control;
 	ssize_t got;
 
+	/* A collector that has closed without reading an answer is reported first, once; its last messages follow. */
 	do
 		got = recvmsg(connection, &header, MSG_CMSG_CLOEXEC);
-	while (got < 0 && errno == EINTR);
+	while (got < 0 && (errno == EINTR || errno == ECONNRESET));
 	control = got >= 0 ? CMSG_FIRSTHDR(&header) : NULL;
 	if (control && control->cmsg_level == SOL_SOCKET && control->cmsg_type == SCM_RIGHTS &&
 	    control->cmsg_len == CMSG_LEN(DESCRIPTORS * sizeof(int)))
@@ -107,21 +108,22 @@ static bool hear(int connection, struct gpt_share_message *message, int descript
 	return got == (ssize_t)sizeof(*message);
 }
 
-/* Answers with a range of the process's own memory. */
-static bool answer(int connection, const struct gpt_share_message *question)
+/*
+ * Answers with a range of the process's own memory. A collector that no longer waits for the answer may have let the
+ * agent in all the same: its next message says so.
+ */
+static void answer(int connection, const struct gpt_share_message *question)
 {
 	const size_t most = sizeof(struct gpt_share_answer) + GPT_SHARE_READ_MAX;
 	struct gpt_share_answer *reply = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	bool said;
 
 	if (reply == MAP_FAILED)
-		return false;
+		return;
 	if (question->bytes && question->bytes <= GPT_SHARE_READ_MAX &&
 	    !own_memory_read(reply->data, question->bytes, question->address))
 		reply->bytes = question->bytes;
-	said = say(connection, reply, sizeof(*reply) + reply->bytes);
+	say(connection, reply, sizeof(*reply) + reply->bytes);
 	munmap(reply, most);
-	return said;
 }
 
 static bool talk(int connection, unsigned answer_s, int descriptors[DESCRIPTORS])
@@ -136,8 +138,7 @@ static bool talk(int connection, unsigned answer_s, int descriptors[DESCRIPTORS]
 		own_memory_begin(message.by_call);
 		if (message.what != GPT_SHARE_READ)
 			return message.what == GPT_SHARE_JOIN && descriptors[RING] >= 0;
-		if (!answer(connection, &message))
-			return false;
+		answer(connection, &message);
 	}
 	return false;
 }

@@ -24,7 +24,8 @@
 
 #define BACKLOG 64
 #define SHARES_MAX 1024		  /* maximum of processes with a ring at a time */
-#define ANSWER_US 200000	  /* an agent answers in microseconds, if its process runs */
+#define HELLO_US 200000		  /* an agent says hello at once */
+#define ANSWER_S 1		  /* it answers in microseconds, if its process gets a processor */
 #define PATIENCE_NS 1000000000ull /* total for one agent */
 #define STATUS_MAX 8192		  /* bytes of /proc/PID/status */
 #define READER_ROOM GPT_RECORD_MAX
@@ -47,6 +48,7 @@ struct shares {
 	int waiting; /* connection to the agent from shares_next, -1: none */
 	pid_t waiting_pid;
 	uint64_t waiting_until_ns;
+	bool waiting_silent;  /* it has left a question unanswered: its next answer may be to that one */
 	pthread_mutex_t lock; /* protects the members below */
 	ARRAY(struct share *) list;
 	unsigned count;
@@ -176,7 +178,7 @@ int shares_fd(const struct shares *shares)
 static bool ask(struct shares *shares, struct gpt_share_message *message)
 {
 	message->by_call = shares->waiting_by_call;
-	return monotonic_ns() < shares->waiting_until_ns &&
+	return !shares->waiting_silent && monotonic_ns() < shares->waiting_until_ns &&
 	       send(shares->waiting, message, sizeof(*message), MSG_NOSIGNAL) == (ssize_t)sizeof(*message);
 }
 
@@ -189,10 +191,9 @@ static int read_part(struct shares *shares, uint64_t address, void *buffer, size
 	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
 	ssize_t got;
 
-	if (!ask(shares, &question))
-		return -ETIMEDOUT;
-	got = recvmsg(shares->waiting, &message, 0);
-	if (got < (ssize_t)sizeof(head))
+	got = ask(shares, &question) ? recvmsg(shares->waiting, &message, 0) : -1;
+	shares->waiting_silent = got < (ssize_t)sizeof(head);
+	if (shares->waiting_silent)
 		return -ETIMEDOUT;
 	return head.bytes == bytes && got == (ssize_t)(sizeof(head) + bytes) ? 0 : -EFAULT;
 }
@@ -219,13 +220,14 @@ static bool is_welcome(struct shares *shares, int connection, struct ucred *peer
 
 static bool says_hello(int connection, pid_t pid)
 {
-	struct timeval patience = {.tv_usec = ANSWER_US};
+	struct timeval patience = {.tv_usec = HELLO_US}, longer = {.tv_sec = ANSWER_S};
 	struct gpt_share_hello hello = {0};
 
 	setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (recv(connection, &hello, sizeof(hello), 0) != (ssize_t)sizeof(hello))
 		return false;
+	setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &longer, sizeof(longer));
 	if (hello.abi == GPT_SHARE_ABI && hello.agent_abi == GPT_AGENT_ABI)
 		return true;
 	msg_warn("pid %d: its agent is of another version of gputrace: it is left alone", (int)pid);
@@ -250,6 +252,7 @@ pid_t shares_next(struct shares *shares)
 		if (is_welcome(shares, connection, &peer) && says_hello(connection, peer.pid)) {
 			shares->waiting = connection;
 			shares->waiting_pid = peer.pid;
+			shares->waiting_silent = false;
 			shares->waiting_until_ns = monotonic_ns() + PATIENCE_NS;
 			shares->waiting_by_call =
 				shares->by_call && shares->filters >= 0 && count_filters(peer.pid) == shares->filters;
@@ -329,6 +332,11 @@ int shares_let_in(struct shares *shares)
 	shares_refuse(shares);
 	free(share);
 	return error;
+}
+
+bool shares_is_silent(const struct shares *shares)
+{
+	return shares->waiting_silent;
 }
 
 int shares_finish(struct shares *shares)

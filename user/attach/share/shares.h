@@ -42,6 +42,8 @@ pid_t shares_next(struct shares *shares);
  * or -errno.
  */
 int shares_let_in(struct shares *shares);
+/* Whether it has not answered: nothing can be read by it any more. */
+bool shares_is_silent(const struct shares *shares);
 int shares_finish(struct shares *shares);
 void shares_refuse(struct shares *shares);
 
