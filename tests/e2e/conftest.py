@@ -186,3 +186,20 @@ def public():
 def desk():
     """A folder in which any user may write."""
     yield from folder_of_gputrace(0o777)
+
+
+@pytest.fixture(params=("", "unified", "freezer"), ids=("v2", "v2 beside v1", "v1"))
+def cgroup(request):
+    """A new cgroup, and a function that freezes and thaws it."""
+    hierarchy = pathlib.Path("/sys/fs/cgroup", request.param)
+    unified = request.param != "freezer"
+    folder = hierarchy / f"gputrace-test-{os.getpid()}"
+    if unified and not (hierarchy / "cgroup.controllers").exists():
+        pytest.skip("no such hierarchy is mounted here")
+    try:
+        folder.mkdir()
+    except OSError as error:
+        pytest.skip(f"no cgroup can be made here: {error}")
+    file, words = (folder / "cgroup.freeze", "01") if unified else (folder / "freezer.state", ("THAWED", "FROZEN"))
+    yield folder, lambda frozen: file.write_text(words[frozen])
+    folder.rmdir()

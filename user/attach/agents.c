@@ -18,6 +18,7 @@
 #include "attach/forks.h"
 #include "base/monotonic.h"
 #include "base/msg.h"
+#include "target/halt.h"
 
 #define FIRST_PAUSE_NS 5000000ULL /* doubles up to LAST_PAUSE_NS */
 #define LAST_PAUSE_NS 640000000ULL
@@ -28,6 +29,7 @@
 #define SETTLE_PAUSE_NS 2000000L
 #define LEFT_OUT_SAID_NS 1000000000ULL
 #define LEFT_OUT_PAUSE_NS 200000000ULL
+#define HALTED_PAUSE_NS 200000000ULL
 #define UNUSED_NS 20000000ULL
 
 /* True after a call without the agent: the driver loads it inside cuInit, before any other call. */
@@ -148,6 +150,18 @@ static void report_hidden_runtime(const struct agents *agents, const struct foll
 	emit_text(agents->emit, agents->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
 }
 
+/* Nothing of it runs until someone lets it go on, whenever that is: no try is made before. */
+static bool is_halted(struct followed *process)
+{
+	const char *how = process_halted(process->pid);
+
+	if (!how)
+		return false;
+	snprintf(process->entry.last_why, sizeof(process->entry.last_why), "it is %s", how);
+	process->entry.next_ns = monotonic_ns() + HALTED_PAUSE_NS;
+	return true;
+}
+
 void agents_report_waiting(const struct agents *agents, struct followed *process)
 {
 	struct agent_entry *entry = &process->entry;
@@ -161,7 +175,8 @@ void agents_report_waiting(const struct agents *agents, struct followed *process
 	else if (entry->state == ENTRY_ENTERING)
 		report_unentered(agents, process, "it was being tried, and something in the process took too long");
 	else if (entry->state == ENTRY_ASKED)
-		report_unentered(agents, process, "it was asked to start and has not answered");
+		report_unentered(agents, process,
+				 is_halted(process) ? entry->last_why : "it was asked to start and has not answered");
 	entry->state = ENTRY_REFUSED; /* report only once */
 }
 
@@ -297,6 +312,8 @@ static void try_now(struct agents *agents, struct followed *process)
 		entry->state = ENTRY_REFUSED;
 		return;
 	}
+	if (is_halted(process))
+		return;
 	error = suspect_others(agents, process);
 	if (error == -EAGAIN) {
 		entry->next_ns = monotonic_ns() + (entry->unused_ns ? FIRST_PAUSE_NS : LAST_PAUSE_NS);

@@ -18,6 +18,7 @@
 
 #include "attach/attach_state.h"
 #include "attach/emit.h"
+#include "attach/halts.h"
 #include "attach/probes/probes.h"
 #include "attach/load/features.h"
 #include "attach/load/guard.h"
@@ -573,8 +574,10 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
 		attach->agents_checked_ns = now_ns;
 		processes_sweep_files(&attach->processes, attach->agent);
 	}
-	if (check_titles)
+	if (check_titles) {
+		halts_look(&attach->processes, now_ns);
 		attach->titles_checked_ns = now_ns;
+	}
 	due_ns = processes_look_due(&attach->processes, look_at_due, attach);
 	processes_report_silent(&attach->processes);
 	if (attach_answer_holds(attach) && now_ns + HOLD_LOOK_NS < due_ns)

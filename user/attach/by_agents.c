@@ -15,6 +15,7 @@
 
 #include "attach/attach_state.h"
 #include "attach/emit.h"
+#include "attach/halts.h"
 #include "attach/inject/read_only.h"
 #include "base/array.h"
 #include "base/error_text.h"
@@ -156,6 +157,7 @@ static void remove_over(struct attach *attach)
 		if (!process_is_over(process) || !shares_end(attach->shares, process->pid))
 			continue;
 		report_gave_way(attach, process);
+		halts_report(&attach->processes, process);
 		emit_event(attach, process, GPT_EXIT);
 		processes_remove(&attach->processes, process->pid);
 	}
@@ -285,6 +287,7 @@ uint64_t by_agents_tick(struct attach *attach, uint64_t now_ns)
 	for (size_t i = 0; check_titles && i < attach->processes.list.count; i++)
 		processes_update_title(&attach->processes, attach->processes.list.items[i]);
 	if (check_titles) {
+		halts_look(&attach->processes, now_ns);
 		look_at_running(attach);
 		attach->titles_checked_ns = now_ns;
 	}
@@ -344,6 +347,7 @@ void by_agents_stop(struct attach *attach, uint64_t end_ns, void (*drain)(void *
 		nanosleep(&pause, NULL);
 		drain(drain_context);
 	}
+	halts_report_all(&attach->processes);
 	control->batch = 0;
 	/* Records that just ended processes left unfinished are not waited for. */
 	remove_over(attach);

@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 
 #include "attach/attach_state.h"
+#include "attach/halts.h"
 #include "base/monotonic.h"
 #include "base/msg.h"
 
@@ -230,6 +231,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		pause_ms(2);
 		drain(drain_context);
 	}
+	halts_report_all(&attach->processes);
 	detach_all(attach);
 	/* Only now, when every agent has left: a falling counter must not be the last thing that an agent sees. */
 	for (size_t i = 0; i < attach->processes.list.count; i++)

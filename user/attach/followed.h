@@ -103,6 +103,12 @@ struct followed {
 		bool recorded;	   /* torch.profiler was seen to record since then */
 		uint64_t over_ns;  /* since when it was seen not to record any more; 0: not seen */
 	} gave_way;		   /* without BPF: its agent has made way for another profiler */
+	struct {
+		const char *how;    /* as process_halted, when it last was; NULL: never, or reported */
+		bool now;	    /* as of the latest look */
+		uint64_t looked_ns; /* the latest look */
+		uint64_t ns;	    /* between looks that found it halted */
+	} halt;			    /* halts.c */
 	struct kineto_place kineto;
 	bool unentered;	   /* counted as GPT_COUNTER_PROCESSES_UNENTERED */
 	bool calls_unseen; /* nothing reports its calls, and a note says so */

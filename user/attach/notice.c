@@ -11,6 +11,7 @@
 
 #include "attach/attach_state.h"
 #include "attach/clients/cupti_caller.h"
+#include "attach/halts.h"
 #include "base/monotonic.h"
 #include "base/path.h"
 #include "attach/forks.h"
@@ -188,6 +189,7 @@ static void notice_exit(struct attach *attach, const struct gpt_process_event *e
 	if (process) {
 		agents_report_waiting(&attach->agents, process);
 		attach_report_late(attach, process);
+		halts_report(&attach->processes, process);
 	}
 	processes_remove(&attach->processes, (pid_t)event->pid);
 	attach->reconcile = true;

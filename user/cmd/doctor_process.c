@@ -19,8 +19,8 @@
 #include "cmd/doctor_checks.h"
 #include "cmd/privileges.h"
 #include "cmd/target_check.h"
-#include "dump/kernel.h"
 #include "target/cupti.h"
+#include "target/halt.h"
 #include "target/library.h"
 #include "target/process.h"
 #include "target/pypy.h"
@@ -298,7 +298,7 @@ static bool check_agent(const struct subject *subject)
 
 static void check_freezer(const struct subject *subject)
 {
-	if (kernel_is_frozen(subject->pid))
+	if (process_is_frozen(subject->pid))
 		doctor_say(HEALTH_LIMITED, "  freezer",
 			   "its cgroup is frozen: nothing of it runs, and the agent cannot come in, until that is "
 			   "thawed");

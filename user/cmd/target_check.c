@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/msg.h"
+#include "target/halt.h"
 #include "target/process.h"
 
 pid_t target_thread_group(pid_t tid)
@@ -46,6 +47,12 @@ static int check_pid(pid_t pid)
 	} else if (info.zombie) {
 		msg_error("--pid %d: has ended already: gputrace -- COMMAND traces a program from its start", (int)pid);
 		err = -ESRCH;
+	} else if (process_is_frozen(pid)) {
+		msg_error(
+			"--pid %d: is frozen by its cgroup, so nothing of it runs, and the agent cannot come in: thaw "
+			"it (docker unpause, or a 0 in the cgroup.freeze of the cgroup that /proc/%d/cgroup names)",
+			(int)pid, (int)pid);
+		err = -EAGAIN;
 	}
 	process_info_free(&info);
 	return err;

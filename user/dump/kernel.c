@@ -183,34 +183,3 @@ bool has_not_run_since(const struct thread_runs *earlier, const struct dump_thre
 	       earlier->in_call == thread->in_call && earlier->call == thread->call && earlier->sp == thread->sp &&
 	       earlier->pc == thread->pc && !memcmp(earlier->args, thread->args, sizeof(earlier->args));
 }
-
-bool kernel_is_frozen(pid_t pid)
-{
-	char text[STATUS_MAX], path[STATUS_MAX + 64], *save = NULL;
-
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
-	if (!kernel_read(path, text, sizeof(text)))
-		return false;
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		const char *controllers = strchr(line, ':');
-		const char *folder = controllers ? strchr(controllers + 1, ':') : NULL;
-		char events[256];
-
-		if (!folder)
-			continue;
-		if (!strncmp(controllers, "::", 2)) {
-			/* beside v1's hierarchies it is mounted as "unified" */
-			snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cgroup.events", folder + 1);
-			if (kernel_read(path, events, sizeof(events)) && strstr(events, "frozen 1"))
-				return true;
-			snprintf(path, sizeof(path), "/sys/fs/cgroup/unified%s/cgroup.events", folder + 1);
-			if (kernel_read(path, events, sizeof(events)) && strstr(events, "frozen 1"))
-				return true;
-		} else if (strstr(controllers, "freezer")) {
-			snprintf(path, sizeof(path), "/sys/fs/cgroup/freezer%s/freezer.state", folder + 1);
-			if (kernel_read(path, events, sizeof(events)) && !strncmp(events, "FR", 2))
-				return true; /* FROZEN, FREEZING */
-		}
-	}
-	return false;
-}

@@ -26,9 +26,6 @@ bool has_not_run_since(const struct thread_runs *earlier, const struct dump_thre
 /* Reads again what changes of one thread. */
 void kernel_thread_again(pid_t pid, struct dump_thread *thread);
 
-/* Whether its cgroup is frozen (cgroup v2, also beside v1, or v1's freezer). */
-bool kernel_is_frozen(pid_t pid);
-
 /* Reads a small file of /proc as text; false: it cannot be read. */
 bool kernel_read(const char *path, char *text, size_t size);
 

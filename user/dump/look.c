@@ -19,6 +19,7 @@
 #include "dump/kernel.h"
 #include "dump/tasks.h"
 #include "dump/waits.h"
+#include "target/halt.h"
 #include "target/process.h"
 #include "target/reader.h"
 
@@ -78,7 +79,7 @@ static int look_once(struct looker *looker)
 
 	if (error)
 		return error;
-	looker->process->frozen = kernel_is_frozen(looker->process->pid);
+	looker->process->frozen = process_is_frozen(looker->process->pid);
 	if (looker->process->stage == STAGE_BEGUN)
 		looker->process->stage = STAGE_KERNEL;
 	if (!looker->has_memory && looker->process->stage == STAGE_KERNEL && !looker->process->no_python)
@@ -433,7 +434,7 @@ static void take_kernel_s(struct look *look, int status)
 	look->process = fresh;
 	if (kernel_threads(look->arena, fresh))
 		fresh->refused = "has ended";
-	fresh->frozen = kernel_is_frozen(fresh->pid);
+	fresh->frozen = process_is_frozen(fresh->pid);
 	for (unsigned i = 0; i < fresh->thread_count; i++)
 		waits_find(&(struct looker){.process = fresh, .arena = look->arena}, i);
 }

@@ -23,6 +23,7 @@
 #include "attach/inject/seccomp_trial.h"
 #include "attach/inject/stop.h"
 #include "attach/inject/waiting.h"
+#include "target/halt.h"
 #include "target/library.h"
 
 /* A thread has often moved on since it was seen: other threads of a Python wait for its lock 200 times a second. */
@@ -198,12 +199,19 @@ static int make_call(struct injection *injection, struct remote_call *call)
 static int wait_mapped(struct injection *injection, int agent_fd, bool slow)
 {
 	struct timespec pause = {.tv_nsec = 10000000};
+	const char *halted;
+	char why[64];
 
 	for (int i = 0; i < (slow && !stop_hurries() ? SLOW_LOOKS : 1); i++) {
 		if (inject_agent_is_mapped(injection->pid, agent_fd))
 			return refresh_mappings(injection);
 		if (slow)
 			nanosleep(&pause, NULL);
+	}
+	halted = slow ? process_halted(injection->pid) : NULL;
+	if (halted) {
+		snprintf(why, sizeof(why), "it is %s", halted);
+		return refuse(injection, -ETIMEDOUT, why);
 	}
 	if (slow)
 		return refuse(injection, -ETIMEDOUT, "its loader does not answer: another thread keeps it busy");

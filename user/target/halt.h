@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Whether nothing of a process runs because another process wants it so. */
+#ifndef GPUTRACE_HALT_H
+#define GPUTRACE_HALT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Whether its cgroup is frozen (cgroup v2, also beside v1, or v1's freezer). */
+bool process_is_frozen(pid_t pid);
+
+/*
+ * What keeps it from running, as in "it is %s": frozen by its cgroup, or stopped by a signal. NULL: nothing. A debugger
+ * that holds it does not count.
+ */
+const char *process_halted(pid_t pid);
+
+#endif
