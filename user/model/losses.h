@@ -62,12 +62,14 @@ struct model_receipt {
 	uint64_t early_max_ns;
 	uint64_t gaps, gap_ns; /* intervals in which another CUPTI client had the activity records; total length */
 	uint64_t gap_launches; /* of the launches expected but not joined: those in gaps */
-	/* of the launches expected but not joined: those whose records ended with their process; how many processes,
-	 * and of the one in which it is longest: from the first of these launches to the last call, pid, signal */
+	/* of the launches expected but not joined: those whose records ended with their process, or stayed in its
+	 * agent; how many processes, and of the one in which it is longest: from the first of these launches to the
+	 * last call, pid, signal, whether it still ran when the trace ended */
 	uint64_t cut_launches, cut_processes, cut_ns;
 	uint32_t cut_pid, cut_signal; /* signal: 0 none, or not known */
-	uint64_t gpu_ops_foreign;     /* of gpu_ops: from buffers of another CUPTI client */
-	uint64_t lost;		      /* records of any kind known to be lost, all causes */
+	bool cut_alive;
+	uint64_t gpu_ops_foreign; /* of gpu_ops: from buffers of another CUPTI client */
+	uint64_t lost;		  /* records of any kind known to be lost, all causes */
 	/* causes of loss that are not in counters (losses.h): cupti_dropped and so on, summed over agents */
 #define GPT_LOSS_MEMBER(member, ...) uint64_t member;
 	GPT_AGENT_LOSSES(GPT_LOSS_MEMBER)

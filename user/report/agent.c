@@ -62,6 +62,11 @@ static const struct hint ready = {
 	"no call reached a GPU, or the trace ended before CUPTI handed its buffers over: trace longer",
 };
 
+static const struct hint silent = {
+	"the agent had listened, and did not answer when the trace ended",
+	"trace while the program runs; a note says so where it was frozen or stopped",
+};
+
 static const struct hint aside = {
 	"another profiler (torch.profiler) recorded, or might have, and nothing came from its buffers",
 	"trace longer: a quarter of a second of launches shows whether one does, its buffers come when it ends",
@@ -89,6 +94,12 @@ static const struct hint *hint_without_agent(const struct model *model, const st
 	return &no_agent[process->exit_ns ? AGENT_ENDED : AGENT_RUNS];
 }
 
+/* Only a trace that ended as it should has asked it to stop. */
+static bool did_not_answer(const struct model *model, const struct model_process *process)
+{
+	return !process->exit_ns && gpt_agent_is_live(process->agent_state) && !model_source(model)->receipt.truncated;
+}
+
 static const struct hint *hint_of(const struct model *model, const struct model_process *process)
 {
 	switch (process->agent_state) {
@@ -97,7 +108,9 @@ static const struct hint *hint_of(const struct model *model, const struct model_
 	case GPT_AGENT_READY:
 	case GPT_AGENT_BORROWING:
 	case GPT_AGENT_STOPPED:
-		return process->agent_idle && !*process->agent_activity_sets ? &aside : &ready;
+		if (process->agent_idle && !*process->agent_activity_sets)
+			return &aside;
+		return did_not_answer(model, process) ? &silent : &ready;
 	case GPT_AGENT_FAILED:
 		return process->agent_failure < sizeof(failures) / sizeof(failures[0])
 			       ? &failures[process->agent_failure]

@@ -215,6 +215,44 @@ static void a_session_that_begins_after_the_end_of_another_traces_counts_from_ze
 	model_free(model);
 }
 
+/* Launches 1 and 2, of which only the first has a kernel, and what the agent said last. */
+static const struct model_receipt *receipt_of_two(struct model **model, enum gpt_agent_state last, bool ends)
+{
+	struct log_builder log;
+
+	log_begin(&log, 0, 0);
+	agent_says(&log, 10, GPT_AGENT_READY, 0);
+	log_launch(&log, 1, 1, 100, 0, 1);
+	log_launch(&log, 1, 1, 300, 0, 2);
+	log_batch(&log, 1, 1, 310);
+	kernel(&log, 1, 200, 210);
+	if (last != GPT_AGENT_READY)
+		agent_says(&log, 400, last, 0);
+	if (ends)
+		log_end(&log, 1000);
+	*model = model_of(&log);
+	return &model_source(*model)->receipt;
+}
+
+static void what_an_agent_that_never_stopped_kept_is_counted_where_the_trace_ended_as_it_should(void **state)
+{
+	const struct {
+		enum gpt_agent_state last;
+		bool ends;
+		unsigned launches;
+	} cases[] = {{GPT_AGENT_READY, true, 1}, {GPT_AGENT_STOPPED, true, 0}, {GPT_AGENT_READY, false, 0}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct model *model;
+		const struct model_receipt *receipt = receipt_of_two(&model, cases[i].last, cases[i].ends);
+
+		assert_int_equal(receipt->launches_expected - receipt->launches_joined, 1);
+		assert_int_equal(receipt->cut_launches, cases[i].launches);
+		assert_int_equal(receipt->cut_alive, cases[i].launches);
+		model_free(model);
+	}
+}
+
 static void kernels_of_code_loaded_before_are_no_loss(void **state)
 {
 	struct log_builder log;
@@ -544,6 +582,7 @@ int main(void)
 		cmocka_unit_test(a_count_of_dropped_records_that_was_not_to_be_had_is_not_zero),
 		cmocka_unit_test(what_an_agent_lost_for_another_trace_before_this_one_came_is_no_loss),
 		cmocka_unit_test(a_session_that_begins_after_the_end_of_another_traces_counts_from_zero),
+		cmocka_unit_test(what_an_agent_that_never_stopped_kept_is_counted_where_the_trace_ended_as_it_should),
 		cmocka_unit_test(kernels_of_code_loaded_before_are_no_loss),
 		cmocka_unit_test(counters_of_an_older_agent_are_read),
 		cmocka_unit_test(only_the_stated_number_of_counters_is_read),

@@ -585,7 +585,8 @@ static void without_gpu_times_it_says_why_and_what_to_do(void **state)
 		{GPT_AGENT_FAILED, GPT_AGENT_NO_RESOURCES, "there was no memory or thread", "prlimit --pid"},
 		{GPT_AGENT_FAILED, (enum gpt_agent_failure)99, "did not say why", "gputrace doctor"},
 		{GPT_AGENT_LOADED, GPT_AGENT_OK, "still waits for CUDA", "trace again"},
-		{GPT_AGENT_READY, GPT_AGENT_OK, "CUPTI delivered nothing", "trace longer"},
+		{GPT_AGENT_STOPPED, GPT_AGENT_OK, "CUPTI delivered nothing", "trace longer"},
+		{GPT_AGENT_READY, GPT_AGENT_OK, "did not answer when the trace ended", "while the program runs"},
 	};
 
 	drop_gpu();

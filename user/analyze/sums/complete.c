@@ -143,6 +143,7 @@ void complete_make(struct complete *complete, const struct model *model)
 		.cut_ns = receipt->cut_ns,
 		.cut_pid = receipt->cut_pid,
 		.cut_signal = receipt->cut_signal,
+		.cut_alive = receipt->cut_alive,
 	};
 	for (uint32_t i = 0; i < model->process_count; i++)
 		if (model->processes[i].borrowed_ns) {

@@ -43,6 +43,7 @@ struct complete {
 	uint64_t gaps, gap_ns;		 /* times in which another client had CUPTI: number, sum */
 	uint64_t cut_launches, cut_processes, cut_ns; /* as in the receipt */
 	uint32_t cut_pid, cut_signal;
+	bool cut_alive;
 	bool other_client_suspected;	     /* most launches have no record, and nothing else explains it */
 	const char *sets[COMPLETE_SETS_MAX]; /* activity sets that some agent did not record */
 	size_t set_count;

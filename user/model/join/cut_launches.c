@@ -2,9 +2,10 @@
 /* Counts launches whose GPU records ended with their process; see cut_launches.h. */
 #include "model/join/cut_launches.h"
 
+/* Its agent has not said that it stopped: it could not, unless the recording itself ends too early to know. */
 static bool was_cut(const struct model_process *process)
 {
-	return process->exit_ns && gpt_agent_is_live(process->agent_state);
+	return gpt_agent_is_live(process->agent_state);
 }
 
 void cut_launches_add(struct cut_launches *launches, const struct model *part, const struct model_call *call,
@@ -37,11 +38,12 @@ static bool has_gap(const struct model *model, uint32_t process)
 void cut_launches_count(const struct cut_launches *launches, const struct model *last, struct model_receipt *receipt)
 {
 	receipt->cut_launches = receipt->cut_processes = receipt->cut_ns = 0;
+	receipt->cut_alive = false;
 	for (uint32_t i = 0; i < launches->processes.count; i++) {
 		const struct cut_process *cut = &launches->processes.items[i];
 		const struct model_process *process = &last->processes[i];
 
-		if (!cut->missed || has_gap(last, i))
+		if (!cut->missed || (!process->exit_ns && receipt->truncated) || has_gap(last, i))
 			continue;
 		receipt->cut_launches += cut->missed;
 		/* the longest stands for all */
@@ -49,6 +51,7 @@ void cut_launches_count(const struct cut_launches *launches, const struct model 
 			receipt->cut_ns = process->last_call_ns - cut->first_ns;
 			receipt->cut_pid = process->pid;
 			receipt->cut_signal = process->exit_signal;
+			receipt->cut_alive = !process->exit_ns;
 		}
 	}
 }

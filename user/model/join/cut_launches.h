@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Launches whose GPU records ended with their process: it has ended, its agent has not said that it stopped, and no
- * later launch of the process has a record. Part by part; parts in order of time.
+ * Launches whose GPU records ended with their process, or stayed in its agent: that has not said that it stopped, and
+ * no later launch of the process has a record. Part by part; parts in order of time.
  */
 #ifndef GPUTRACE_CUT_LAUNCHES_H
 #define GPUTRACE_CUT_LAUNCHES_H

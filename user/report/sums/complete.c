@@ -232,11 +232,11 @@ static void put_cause(struct report *report, const struct complete_row *row)
 	report_line(report, "  %s %s", number_count(row->count).text, row->words);
 }
 
-/* The last calls of processes that ended before their agent could report the work of these. */
+/* The last calls of processes whose agent could not report the work of these. */
 static void put_cut(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
-	char others[60] = "", ended[80] = "was killed, crashed or ended by a system call of its own";
+	char others[60] = "", ended[80] = "which was killed, crashed or ended by a system call of its own";
 	char *text;
 
 	if (!complete->cut_launches)
@@ -244,9 +244,11 @@ static void put_cut(struct report *report)
 	if (complete->cut_processes > 1)
 		snprintf(others, sizeof(others), ", and of %s other process%s",
 			 number_count(complete->cut_processes - 1).text, complete->cut_processes > 2 ? "es" : "");
-	if (complete->cut_signal)
-		snprintf(ended, sizeof(ended), "ended by %s", signal_name(complete->cut_signal));
-	text = xasprintf("%s launch%s without GPU times: of the last %s of CUDA calls of pid %" PRIu32 ", which %s%s.",
+	if (complete->cut_alive)
+		snprintf(ended, sizeof(ended), "whose agent did not answer when the trace ended");
+	else if (complete->cut_signal)
+		snprintf(ended, sizeof(ended), "which ended by %s", signal_name(complete->cut_signal));
+	text = xasprintf("%s launch%s without GPU times: of the last %s of CUDA calls of pid %" PRIu32 ", %s%s.",
 			 number_count(complete->cut_launches).text, complete->cut_launches == 1 ? "" : "es",
 			 number_time(complete->cut_ns).text, complete->cut_pid, ended, others);
 	report_text(report, 2, text);
