@@ -6,13 +6,14 @@ import csv
 import json
 import os
 import pathlib
+import re
 
 import logfile
 import machine
 import pytest
 import reading
 import tracing
-from test_why import losses
+from test_why import in_ms, losses
 
 pytestmark = pytest.mark.alone  # CPU time that other tests take would be a cause, too
 
@@ -162,6 +163,19 @@ def test_why_names_processes_and_what_to_try(once):
     assert "It waited for thread " in causes["lock"]["seen"] and "keeps the GIL" in causes["gil"]["try"], causes
     pids = {str(once.truth[cause]["pid"]) for cause in ("queue", "tokenizer", "replier")}
     assert any(f"(pid {pid})" in causes["pipe"]["seen"] or f" {pid})" in causes["pipe"]["where"] for pid in pids), causes
+
+
+def test_a_report_begins_with_the_culprits_with_all_their_time(once):
+    text = tracing.gputrace(once.folder, "report", once.log).must_be(0).stdout.split("\n\n")[1]
+    found = re.findall(r"^\d\. ([\d.,]+) (\w+), [\d.]+ %, [^:]*: blames.py:(\d+) [^\n]*", text, re.M)
+    rows = json.loads(tracing.gputrace(once.folder, "why", once.log, "--format", "json").must_be(0).stdout)["tables"]
+    (lines,) = [table["rows"] for table in rows if table["id"] == "why_lines"]
+    injected = {truth["line"] for truth in once.truth.values()}
+    assert len(found) == 3 and len(text.splitlines()) <= 10, text
+    for ms, unit, line in found:
+        assert int(line) in injected, text
+        counted = sum(row["ns"] for row in lines if row["line_number"] == int(line)) / 1e6
+        assert in_ms(ms, unit) == pytest.approx(counted, rel=0.01), (text, counted)
 
 
 IN_STEPS = ["busy", "sleep", "garbage", "tokenizer", "lock"]

@@ -111,19 +111,26 @@ static char *loss_text(const struct analyses *all, const struct why_finding *fin
 	return text;
 }
 
-/* Length of the longest part that ends between two clauses and has at most `most` columns, else of the shortest. */
+/*
+ * Length of the longest part that ends between two clauses and has at most `most` columns, else of the shortest.  After
+ * the first sentence only whole ones are added.
+ */
 static size_t length_of_clauses(const char *text, size_t most)
 {
 	size_t length = strlen(text), fits = 0;
+	bool in_first = true;
 	int depth = 0;
 
 	length -= length && text[length - 1] == '.';
 	for (size_t i = 1; i <= length; i++) {
-		bool is_end =
-			i == length || !strncmp(text + i, " (", 2) || (strchr(".,:;", text[i]) && text[i + 1] == ' ');
+		bool ends_sentence = i == length || (text[i] == '.' && text[i + 1] == ' ');
+		bool ends_clause =
+			ends_sentence || !strncmp(text + i, " (", 2) || (strchr(",:;", text[i]) && text[i + 1] == ' ');
 
-		if (is_end && !depth && (!fits || i <= most))
+		if (!depth && (in_first ? ends_clause : ends_sentence) && (!fits || i <= most))
 			fits = i;
+		if (!depth && ends_sentence)
+			in_first = false;
 		depth += text[i] == '(';
 		depth -= text[i] == ')';
 	}
@@ -192,7 +199,11 @@ static char *owners_text(const struct analyses *all, const struct line_sums *sum
 	char *text = xstrdup("");
 
 	for (size_t i = 0; i < sums->count && i < OWNERS_SHOWN; i++) {
-		char *owner = owner_text(&all->lines, &sums->rows[i], brevity);
+		char *owner;
+
+		if (i && sums->rows[i].self < sums->sum / WHY_LEAST_SHARE)
+			break;
+		owner = owner_text(&all->lines, &sums->rows[i], brevity);
 
 		text = xjoin(text, ", ",
 			     xasprintf("%s %% %s", number_percent((double)sums->rows[i].self, (double)sums->sum).text,
@@ -272,7 +283,8 @@ static bool lacks_samples(const struct analyses *all, const struct why_finding *
 }
 
 /* For the largest loss, or for the line that owns most; finding: NULL for the latter. */
-static void add_next(struct verdict *verdict, const struct analyses *all, const struct why_finding *finding)
+static void add_next(struct verdict *verdict, const struct analyses *all, const struct why_finding *finding,
+		     bool has_caution)
 {
 	const struct line_row *owner = all->gpu_lines.count ? &all->gpu_lines.rows[0] : NULL;
 	const char *kept = model_is_foreign(all->model) ? "" : " (-o FILE.gpt keeps a trace)";
@@ -280,7 +292,8 @@ static void add_next(struct verdict *verdict, const struct analyses *all, const 
 
 	if (finding && lacks_samples(all, finding)) {
 		command = command_with_samples(all, finding);
-		add(verdict, xasprintf("Next: %s (what ran meanwhile is not in this trace)", command));
+		add(verdict,
+		    xasprintf("Next: %s%s", command, has_caution ? "" : " (what ran meanwhile is not in this trace)"));
 	} else {
 		if (finding && why_is_culprit(finding->loss->cause, finding->line))
 			command = command_for_line(all, finding->line->line);
@@ -323,10 +336,11 @@ static void add_answer(struct verdict *verdict, const struct analyses *all, unsi
 	}
 	caution = shown < LOSSES_SHOWN ? why_caution(all, 0) : NULL;
 	if (caution)
-		add_wrapped(verdict, caution, width, 2);
+		add_wrapped(verdict, xstrdup(caution), width, 2);
 	add_owners(verdict, all, width);
 	add(verdict, report_joined(all));
-	add_next(verdict, all, shown ? &findings.all.items[0] : NULL);
+	add_next(verdict, all, shown ? &findings.all.items[0] : NULL, caution);
+	free(caution);
 	why_findings_free(&findings);
 }
 
