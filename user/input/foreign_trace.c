@@ -8,6 +8,7 @@
 #include "input/kineto/kineto.h"
 #include "input/rows/row_captures.h"
 #include "input/rows/row_feed.h"
+#include "input/rows/row_owners.h"
 
 struct foreign_source {
 	struct trace_source source;
@@ -100,6 +101,7 @@ bool foreign_is(int fd)
 int foreign_trace_open(int fd, const struct trace_division *division, struct trace **trace, char **why)
 {
 	struct foreign_source *foreign = xcalloc(1, sizeof(*foreign));
+	struct row_owners *owners;
 	size_t input = 0;
 	int err;
 
@@ -116,6 +118,12 @@ int foreign_trace_open(int fd, const struct trace_division *division, struct tra
 		return err;
 	}
 	row_captures_finish(&foreign->file);
-	foreign->feed = row_feed_new(&foreign->file);
+	owners = row_owners_new(&foreign->file);
+	err = row_owners_learn(owners, &foreign->file.rows);
+	foreign->feed = row_feed_new(&foreign->file, owners);
+	if (err) {
+		close_source(&foreign->source);
+		return err;
+	}
 	return two_pass_trace_open(&foreign->source, division, trace);
 }

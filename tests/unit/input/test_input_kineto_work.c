@@ -158,6 +158,78 @@ static void ranks_that_were_appended_have_each_their_own_work(void **state)
 	two_pass_trace_close(trace);
 }
 
+/* Ranks 70 and 80 that share correlation ids, sorted by time as one trace; their GPUs are 0 and 1. */
+#define FIRST EVENT("cpu_op", "first", "70", "70", "1", "1", "")
+#define CALLED(pid, ts, name, corr) "," EVENT("cuda_runtime", name, pid, pid, ts, "2", "\"correlation\":" corr)
+#define LAUNCHED(pid, ts, corr) CALLED(pid, ts, "cudaLaunchKernel", corr)
+#define OF_GPU(category, device, name, ts, corr)                                                                       \
+	"," EVENT(category, name, device, "7", ts, "3",                                                                \
+		  "\"device\":" device ",\"context\":1,\"stream\":7,\"correlation\":" corr)
+#define RAN(device, ts, corr) OF_GPU("kernel", device, "k", ts, corr)
+#define COPIED(device, ts, corr) OF_GPU("gpu_memcpy", device, "Memcpy HtoD (Pinned -> Device)", ts, corr)
+#define WAITED(device, ts, corr) OF_GPU("cuda_sync", device, "Context Sync", ts, corr)
+
+/* clang-format off: an event a line */
+static const char mixed[] = "[" FIRST
+	/* neither time nor the number of kernels says whose these are */
+	LAUNCHED("70", "10", "1") LAUNCHED("80", "11", "1") RAN("1", "20", "1") RAN("0", "21", "1")
+	/* before the other one's call */
+	LAUNCHED("70", "30", "2") RAN("0", "35", "2")
+	/* the call of 70 has its kernel */
+	LAUNCHED("80", "40", "2") RAN("1", "45", "2")
+	/* another kind of work */
+	LAUNCHED("70", "50", "3") CALLED("80", "51", "cudaMemcpyAsync", "3") COPIED("1", "55", "3") RAN("0", "56", "3")
+	/* the wait of 80 has the time of its call */
+	CALLED("70", "60", "cudaDeviceSynchronize", "4") CALLED("80", "61", "cudaDeviceSynchronize", "4")
+		WAITED("1", "61", "4") WAITED("0", "62", "4") "]";
+
+/* Both ranks use one GPU. */
+static const char on_one_gpu[] = "[" FIRST LAUNCHED("70", "10", "1") LAUNCHED("80", "11", "1") LAUNCHED("70", "12", "2")
+	RAN("0", "20", "1") RAN("0", "25", "1") "]";
+/* clang-format on */
+
+static void assert_owners(const struct model *model)
+{
+	for (uint32_t i = 0; i < model->gpu_count; i++) {
+		const struct model_gpu *op = &model->gpu[i];
+
+		assert_int_not_equal(op->call, NONE);
+		assert_int_equal(model->processes[op->process].pid, op->device ? 80 : 70);
+		assert_int_equal(model->threads[model->calls[op->call].thread].process, op->process);
+	}
+}
+
+static void ranks_that_were_mixed_have_each_their_own_work(void **state)
+{
+	struct trace *trace = open_both_ways(text_file(mixed));
+	const struct model *model = trace_first(trace);
+
+	assert_int_equal(model->gpu_count, 6);
+	assert_owners(model);
+	assert_int_equal(model->sync_count, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct model_call *call = &model->calls[model->syncs[i].call];
+
+		assert_int_equal(model->processes[model->threads[call->thread].process].pid,
+				 model->syncs[i].start_ns == model->start_ns + 60000 ? 80 : 70);
+	}
+	assert_int_equal(model->note_count, 0);
+	two_pass_trace_close(trace);
+}
+
+static void work_of_which_nothing_says_whose_it_is_has_no_launch(void **state)
+{
+	struct trace *trace = open_both_ways(text_file(on_one_gpu));
+	const struct model *model = trace_first(trace);
+
+	assert_int_equal(model->gpu_count, 2);
+	assert_int_equal(model->gpu[0].call, NONE);
+	assert_int_equal(model->gpu[1].call, NONE);
+	assert_int_equal(model->note_count, 1);
+	assert_non_null(strstr(model->notes[0], "2 GPU operations are without a launch: several processes"));
+	two_pass_trace_close(trace);
+}
+
 static void of_ops_with_the_same_times_the_first_in_the_file_encloses_the_others(void **state)
 {
 #define OP(name, ts, dur) EVENT("cpu_op", name, "70", "71", ts, dur, "")
@@ -182,6 +254,8 @@ int main(void)
 		cmocka_unit_test(what_ran_or_is_in_no_whole_capture_was_not_captured),
 		cmocka_unit_test(a_capture_of_a_database_that_could_not_begin_is_none),
 		cmocka_unit_test(ranks_that_were_appended_have_each_their_own_work),
+		cmocka_unit_test(ranks_that_were_mixed_have_each_their_own_work),
+		cmocka_unit_test(work_of_which_nothing_says_whose_it_is_has_no_launch),
 		cmocka_unit_test(of_ops_with_the_same_times_the_first_in_the_file_encloses_the_others),
 	};
 

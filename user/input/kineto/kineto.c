@@ -362,6 +362,7 @@ int kineto_read(int fd, struct foreign_file *file, char **why)
 	kineto_stacks_open(&reader.reading.stacks, file->rows.seed);
 	kineto_threads_open(&reader.reading.threads, file->rows.seed);
 	lookup_init(&reader.reading.apis, file->rows.seed);
+	lookup_init(&reader.reading.callers, file->rows.seed);
 	read_document(&reader);
 	kineto_threads_finish(&reader.reading.threads, file);
 	kineto_stacks_finish(&reader.reading.stacks, file);
@@ -371,6 +372,7 @@ int kineto_read(int fd, struct foreign_file *file, char **why)
 	kineto_stacks_close(&reader.reading.stacks);
 	kineto_threads_close(&reader.reading.threads);
 	lookup_free(&reader.reading.apis);
+	lookup_free(&reader.reading.callers);
 	array_free(&reader.reading.scratch);
 	return err;
 }

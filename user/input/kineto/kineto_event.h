@@ -113,6 +113,8 @@ struct kineto_reading {
 	struct kineto_threads threads;
 	struct kineto_own own;
 	uint32_t near_pid;			    /* process of the latest event on a thread, 0: none */
+	uint32_t calling_pid;			    /* process of the latest call, 0: none */
+	struct lookup callers;			    /* (pid + 1, 0): processes of earlier calls */
 	bool read;				    /* an event of a supported kind was read */
 	bool is_xla;				    /* a process has a name that JAX and TensorFlow use */
 	struct kineto_unread unread[KINETO_UNREAD]; /* unsupported kinds, counted until an event of a supported one */

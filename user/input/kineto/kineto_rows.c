@@ -320,12 +320,27 @@ static void count_unread(struct kineto_reading *reading, const struct json_text 
 		memcpy(unread[i].name, category->bytes, size);
 }
 
+/* Traces that were appended have calls of one process after those of the other. */
+static void note_caller(struct foreign_file *file, struct kineto_reading *reading, uint32_t pid)
+{
+	uint32_t *known;
+
+	if (pid == reading->calling_pid)
+		return;
+	known = lookup_put(&reading->callers, foreign_epoch(pid), 0, 0);
+	file->is_mixed |= *known != 0;
+	*known = 1;
+	reading->calling_pid = pid;
+}
+
 static void add_complete(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading)
 {
 	enum category category = category_of(&event->category);
 
 	if (category >= CATEGORY_OP && category <= CATEGORY_DRIVER && kineto_id(event->pid))
 		reading->near_pid = kineto_id(event->pid);
+	if ((category == CATEGORY_RUNTIME || category == CATEGORY_DRIVER) && kineto_id(event->pid))
+		note_caller(file, reading, kineto_id(event->pid));
 	switch (category) {
 	case CATEGORY_OP:
 		add_op(file, event, reading, GPT_AGENT_OP_FUNCTION);

@@ -88,6 +88,7 @@ struct foreign_file {
 	bool is_rank;
 	bool has_span;
 	bool drops_steps; /* ProfilerStep#N are gputrace's: they will be found again in the events */
+	bool is_mixed;	  /* calls of a process stand before and after those of another */
 	bool truncated;
 	uint64_t bad[BAD_REASONS];		     /* malformed events */
 	ARRAY(char *) notes;			     /* notes that the report must show */

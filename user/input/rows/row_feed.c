@@ -2,11 +2,13 @@
 /* Converts rows to values; see row_feed.h. */
 #include "input/rows/row_feed.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "input/rows/row_enclosing.h"
 #include "input/rows/row_feed_state.h"
+#include "input/rows/row_owners.h"
 #include "input/rows/row_ranges.h"
 #include "input/rows/row_stacks.h"
 
@@ -19,7 +21,7 @@ static struct text name_of(const struct row_feed *feed, uint32_t pid, uint64_t t
 
 /* ---- a pass ------------------------------------------------------------------------------------------------------ */
 
-struct row_feed *row_feed_new(const struct foreign_file *file)
+struct row_feed *row_feed_new(const struct foreign_file *file, struct row_owners *owners)
 {
 	struct row_feed *feed = xcalloc(1, sizeof(*feed));
 
@@ -29,10 +31,7 @@ struct row_feed *row_feed_new(const struct foreign_file *file)
 	feed->enclosing = row_enclosing_new(file);
 	feed->given = xcalloc(file->rows.texts.count + 1, 1);
 	feed->main_pid = file->processes.count ? file->processes.items[0].pid : 1;
-	if (file->processes.count > 1) {
-		feed->recent = xcalloc(RECENT_CALLS, sizeof(*feed->recent));
-		feed->recent_of = xcalloc(RECENT_CALLS, sizeof(*feed->recent_of));
-	}
+	feed->owners = owners;
 	lookup_init(&feed->contexts, file->rows.seed);
 	lookup_init(&feed->inputs, file->rows.seed);
 	feed->evaluations = xcalloc(file->threads.count + 1, sizeof(*feed->evaluations));
@@ -46,8 +45,7 @@ void row_feed_free(struct row_feed *feed)
 	row_enclosing_free(feed->enclosing);
 	lookup_free(&feed->contexts);
 	lookup_free(&feed->inputs);
-	free(feed->recent);
-	free(feed->recent_of);
+	row_owners_free(feed->owners);
 	free(feed->evaluations);
 	free(feed->given);
 	free(feed);
@@ -109,6 +107,8 @@ void row_feed_begin(struct row_feed *feed, struct builder *builder)
 	row_stacks_begin(feed->stacks);
 	row_ranges_begin(feed->ranges);
 	row_enclosing_begin(feed->enclosing);
+	row_owners_begin(feed->owners);
+	feed->unsure = 0;
 	memset(feed->given, 0, file->rows.texts.count);
 	lookup_free(&feed->contexts);
 	lookup_init(&feed->contexts, file->rows.seed);
@@ -136,6 +136,19 @@ void row_feed_begin(struct row_feed *feed, struct builder *builder)
 	}
 }
 
+static void note_unsure(const struct row_feed *feed, struct builder *builder)
+{
+	char *note;
+
+	if (!feed->unsure)
+		return;
+	note = xasprintf("%" PRIu64 " GPU operation%s without a launch: several processes of the file have a call with "
+			 "its correlation id, and nothing says whose it is",
+			 feed->unsure, feed->unsure == 1 ? " is" : "s are");
+	builder_add_note(builder, (struct text){note, strlen(note)});
+	free(note);
+}
+
 void row_feed_end(struct row_feed *feed, struct builder *builder)
 {
 	const struct foreign_file *file = feed->file;
@@ -145,6 +158,7 @@ void row_feed_end(struct row_feed *feed, struct builder *builder)
 	row_stacks_end(feed->stacks, builder, end.time_ns);
 	for (size_t i = 0; i < file->notes.count; i++)
 		builder_add_note(builder, (struct text){file->notes.items[i], strlen(file->notes.items[i])});
+	note_unsure(feed, builder);
 	for (unsigned reason = 0; reason < BAD_REASONS; reason++)
 		builder_count_bad(builder, (enum bad_reason)reason, file->bad[reason]);
 	builder_see_time(builder, end.time_ns);
@@ -171,15 +185,36 @@ static void feed_context(struct row_feed *feed, struct builder *builder, struct 
 	*was_given = 1;
 }
 
+/* *corr: 0 where it is not known which process's call the record names. */
+static struct process_image owner_of_work(struct row_feed *feed, struct builder *builder, const struct row_gpu *gpu,
+					  uint32_t *corr)
+{
+	bool is_sure = true;
+	uint32_t pid = gpu->row.pid ? gpu->row.pid : row_owners_take(feed->owners, gpu, &is_sure);
+
+	*corr = is_sure ? gpu->row.corr : 0;
+	feed->unsure += !is_sure;
+	return row_feed_image(feed, builder, pid);
+}
+
+static struct process_image owner_of_wait(const struct row_feed *feed, struct builder *builder,
+					  const struct row_sync *sync, uint32_t *corr)
+{
+	bool is_sure = true;
+	uint32_t pid = sync->row.pid ? sync->row.pid : row_owners_find(feed->owners, sync, &is_sure);
+
+	*corr = is_sure ? sync->row.corr : 0;
+	return row_feed_image(feed, builder, pid);
+}
+
 static bool feed_gpu(struct row_feed *feed, struct builder *builder, const struct row_gpu *gpu)
 {
 	const struct row *row = &gpu->row;
-	struct process_image program = row_feed_image(feed, builder, row, gpu->near_pid);
 	struct new_gpu_work work = gpu->work;
+	struct process_image program = owner_of_work(feed, builder, gpu, &work.corr);
 
 	work.span = (struct clock_span){row->start_ns, row->end_ns};
 	work.clock = SOURCE_CLOCK_MONOTONIC;
-	work.corr = row->corr;
 	if (row->text != ROW_NO_TEXT && work.kind == MODEL_KERNEL) {
 		work.name = row_feed_key(row->text);
 		row_feed_put_text(feed, builder, program, row->text, GIVEN_KERNEL);
@@ -190,12 +225,11 @@ static bool feed_gpu(struct row_feed *feed, struct builder *builder, const struc
 
 static bool feed_sync(struct row_feed *feed, struct builder *builder, const struct row_sync *sync)
 {
-	struct process_image program = row_feed_image(feed, builder, &sync->row, sync->near_pid);
 	struct new_sync event = sync->sync;
+	struct process_image program = owner_of_wait(feed, builder, sync, &event.corr);
 
 	event.span = (struct clock_span){sync->row.start_ns, sync->row.end_ns};
 	event.clock = SOURCE_CLOCK_MONOTONIC;
-	event.corr = sync->row.corr;
 	feed_context(feed, builder, program, event.context, sync->device);
 	return builder_add_sync(builder, program, &event);
 }
@@ -207,7 +241,7 @@ static bool feed_overhead(struct row_feed *feed, struct builder *builder, const 
 				     .kind = overhead->overhead,
 				     .tid = overhead->row.tid};
 
-	return builder_add_overhead(builder, row_feed_image(feed, builder, &overhead->row, 0), &event);
+	return builder_add_overhead(builder, row_feed_image(feed, builder, overhead->row.pid), &event);
 }
 
 static bool feed_cuda_memory(struct row_feed *feed, struct builder *builder, const struct row_cuda_memory *memory)
@@ -217,7 +251,7 @@ static bool feed_cuda_memory(struct row_feed *feed, struct builder *builder, con
 	event.time_ns = memory->row.start_ns;
 	event.clock = SOURCE_CLOCK_MONOTONIC;
 	event.corr = memory->row.corr;
-	return builder_add_memory(builder, row_feed_image(feed, builder, &memory->row, 0), &event);
+	return builder_add_memory(builder, row_feed_image(feed, builder, memory->row.pid), &event);
 }
 
 static bool feed_pause(struct row_feed *feed, struct builder *builder, const struct row_pause *pause)

@@ -10,8 +10,10 @@
 #include "model/builder.h"
 
 struct row_feed;
+struct row_owners;
 
-struct row_feed *row_feed_new(const struct foreign_file *file);
+/* Takes over the owners (row_owners.h), which have learned. */
+struct row_feed *row_feed_new(const struct foreign_file *file, struct row_owners *owners);
 void row_feed_free(struct row_feed *feed);
 
 /* One pass over the file, for one builder. */

@@ -5,14 +5,6 @@
 
 #include "input/rows/row_feed.h"
 
-/* Latest calls, kept to find the process of GPU work if there are several processes; a power of two. */
-#define RECENT_CALLS 65536u
-#define PID_FACTOR 40503u /* calls of several processes with one correlation id lie far from each other */
-
-struct recent_call {
-	uint32_t corr, pid;
-};
-
 /* An op that evaluates a node of a backward pass: the first op inside it with the node's name is the node. */
 struct evaluation {
 	uint64_t end_ns;
@@ -24,8 +16,8 @@ struct row_feed {
 	struct row_stacks *stacks;
 	struct row_ranges *ranges;
 	struct row_enclosing *enclosing;
-	struct recent_call *recent;	/* by correlation id; NULL: there is only one process */
-	struct recent_call *recent_of;	/* by correlation id and process */
+	struct row_owners *owners;	/* NULL: there is only one process */
+	uint64_t unsure;		/* GPU work that may be of several processes */
 	uint8_t *given;			/* by text: bits of enum given_as, passed on in this pass */
 	struct lookup contexts;		/* (context + 1, device) already passed on */
 	struct lookup inputs;		/* (process + 1, text) already passed on, to whether the builder took them */
@@ -57,12 +49,8 @@ static inline struct text row_feed_text(const struct row_feed *feed, uint32_t te
 void row_feed_put_text(struct row_feed *feed, struct builder *builder, struct process_image program, uint32_t text,
 		       enum given_as as);
 
-/*
- * The process image of a row; if the file does not say it, that of its call, else of the first process.  Where several
- * processes have a call with that id, it is the call of near_pid (0: not known), else the latest one.
- */
-struct process_image row_feed_image(const struct row_feed *feed, struct builder *builder, const struct row *row,
-				    uint32_t near_pid);
+/* The process image of a pid; of 0 the first one. */
+struct process_image row_feed_image(const struct row_feed *feed, struct builder *builder, uint32_t pid);
 
 /* Feed rows of threads; false: a malformed memory event. */
 void row_feed_op(struct row_feed *feed, struct builder *builder, const struct row_op *op);

@@ -5,6 +5,7 @@
  */
 #include "input/rows/row_enclosing.h"
 #include "input/rows/row_feed_state.h"
+#include "input/rows/row_owners.h"
 #include "input/rows/row_stacks.h"
 
 /* Whether a text has not been passed on this way in this pass; marks it as passed on. */
@@ -22,7 +23,7 @@ static bool is_new(struct row_feed *feed, uint32_t text, enum given_as as)
 void row_feed_put_text(struct row_feed *feed, struct builder *builder, struct process_image program, uint32_t text,
 		       enum given_as as)
 {
-	if (!feed->recent && !is_new(feed, text, as))
+	if (!feed->owners && !is_new(feed, text, as))
 		return;
 	builder_wait(builder);
 	if (as == GIVEN_OP)
@@ -31,32 +32,9 @@ void row_feed_put_text(struct row_feed *feed, struct builder *builder, struct pr
 		builder_add_name(builder, program, row_feed_key(text), row_feed_text(feed, text), (struct text){0});
 }
 
-static struct recent_call *recent_of(const struct row_feed *feed, uint32_t corr, uint32_t pid)
+struct process_image row_feed_image(const struct row_feed *feed, struct builder *builder, uint32_t pid)
 {
-	return &feed->recent_of[(corr + pid * PID_FACTOR) % RECENT_CALLS];
-}
-
-static void note_recent(struct row_feed *feed, const struct row *row)
-{
-	struct recent_call recent = {row->corr, row->pid};
-
-	feed->recent[row->corr % RECENT_CALLS] = recent;
-	*recent_of(feed, row->corr, row->pid) = recent;
-}
-
-struct process_image row_feed_image(const struct row_feed *feed, struct builder *builder, const struct row *row,
-				    uint32_t near_pid)
-{
-	const struct recent_call *recent;
-
-	if (row->pid)
-		return builder_process_image(builder, row->pid);
-	if (!feed->recent)
-		return builder_process_image(builder, feed->main_pid);
-	recent = recent_of(feed, row->corr, near_pid);
-	if (!near_pid || recent->corr != row->corr || recent->pid != near_pid)
-		recent = &feed->recent[row->corr % RECENT_CALLS];
-	return builder_process_image(builder, recent->pid && recent->corr == row->corr ? recent->pid : feed->main_pid);
+	return builder_process_image(builder, pid ? pid : feed->main_pid);
 }
 
 /* own: 1 + a stack of the file, or 0.  The stack of open functions wins, unless the file prefers its own. */
@@ -209,8 +187,7 @@ void row_feed_call(struct row_feed *feed, struct builder *builder, const struct 
 				  .api = call->api,
 				  .captured = call->captured || is_captured(feed, row, call->api)};
 
-	if (feed->recent)
-		note_recent(feed, row);
+	row_owners_add_call(feed->owners, row, call->api);
 	builder_add_call(builder, &event);
 	feed_nodes(feed, builder, row);
 	if (row->corr && !call->unfinished &&
@@ -229,5 +206,5 @@ bool row_feed_memory(struct row_feed *feed, struct builder *builder, const struc
 	if (!stack)
 		stack = row_stacks_backward(feed->stacks, builder, &memory->row);
 	event.stack = take(feed, builder, &memory->row, GPT_STACK_OF_MEMORY, stack);
-	return builder_add_torch_memory(builder, row_feed_image(feed, builder, &memory->row, 0), &event);
+	return builder_add_torch_memory(builder, row_feed_image(feed, builder, memory->row.pid), &event);
 }

@@ -113,7 +113,7 @@ struct row_range {
 
 /*
  * near_pid: where the file does not say whose work it is (row.pid 0), the process whose calls and ops stand before it
- * in the file, as each of several appended traces has its own; 0: not known.
+ * in the file, as each of several appended traces has its own; 0: not known (row_owners.h).
  */
 struct row_gpu {
 	struct row row;
