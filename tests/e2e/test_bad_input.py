@@ -81,9 +81,9 @@ def assert_empty(folder):
     (["-x"], ["-x"]),
     (["--"], ["command is missing"]),
     ([""], ["command", "empty"]),
-    (["report"], ["report", "log"]),
     (["export", "x.gpt"], ["export", "-o"]),
-    (["export"], ["export", "log"]),
+    (["export"], ["export needs an output", "gputrace export -o trace.json"]),
+    (["merge"], ["merge needs a log", "gputrace merge FILE.gpt"]),
     (["doctor", "now"], ["now", "-p PID"]),
     (["true"], ["no subcommand 'true'", "gputrace -- true"]),
 ])

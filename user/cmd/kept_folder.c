@@ -114,21 +114,19 @@ static int make_folders(const char *path)
 
 static int open_path(const char *path)
 {
-	struct stat stat;
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), err = 0;
+	struct stat stat = {0};
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int err = fd < 0 || fstat(fd, &stat) < 0 ? -errno : 0;
 
-	if (fd < 0)
-		return -errno;
 	/* The user's own: what stands in another user's folder is not this user's trace. */
-	if (fstat(fd, &stat) < 0)
-		err = -errno;
-	else if (stat.st_uid != (uid_t)setfsuid((uid_t)-1))
+	if (!err && stat.st_uid != (uid_t)setfsuid((uid_t)-1))
 		err = -EEXIST;
-	else if ((stat.st_mode & 0777) != FOLDER_MODE && fchmod(fd, FOLDER_MODE) < 0)
+	if (!err && (stat.st_mode & 0777) != FOLDER_MODE && fchmod(fd, FOLDER_MODE) < 0)
 		err = -errno;
 	if (!err)
 		return fd;
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	return err;
 }
 

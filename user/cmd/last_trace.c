@@ -322,11 +322,15 @@ int last_trace_choose(struct options *options)
 	const struct kept *newest;
 	int err = kept_folder_open(&folder, false);
 
+	for (unsigned i = 0; i < 2; i++) {
+		free(chosen[i]);
+		chosen[i] = NULL;
+	}
 	if (!err)
 		err = read_list(folder.fd, &kept);
 	if (err && err != -ENOENT && err != -ENXIO) {
-		msg_error("%s: no last trace can be found there: %s: name a log: gputrace %s FILE.gpt",
-			  folder.path, kept_folder_error(err), subcommand_words(options->subcommand));
+		msg_error("%s: no last trace can be found there: %s: name a log: gputrace %s FILE.gpt", folder.path,
+			  kept_folder_error(err), subcommand_words(options->subcommand));
 	} else if (err || kept.list.count < 1u + two) {
 		err = say_none(&folder, options, kept.list.count);
 	} else {
