@@ -182,6 +182,62 @@ def test_the_readmes_line_for_an_environment_works_in_one(packages, home):
     assert agent_of(said) == str(home / "own/lib/gputrace/libgputrace-agent.so")
 
 
+PAGES = sorted((machine.ROOT / "docs").rglob("*.md"))  # the README's lines are above
+MANAGED = "externally-managed-environment"
+
+
+def lines_of_pages():
+    """What the pages say to do with a wheel."""
+    text = "\n".join(page.read_text() for page in PAGES)
+    found = (line.split(" #")[0].strip() for either in re.findall(r"^    (\S.*)$|`([^`\n]+)`", text, re.MULTILINE) for line in either)
+    return list(dict.fromkeys(line for line in found if ".whl" in line))
+
+
+@pytest.fixture(scope="module")
+def debian_user(packages):
+    """A function that runs a line of sh as a user of Debian 12, with its pip and a pipx of that time."""
+    if not pathlib.Path("/usr/bin/pip").exists() or not list(pathlib.Path("/usr/lib").glob("python3*/EXTERNALLY-MANAGED")):
+        pytest.skip("no Debian with a pip, from 12 on")
+    folder = packages[".whl"].parent / "user"
+    (folder / "home").mkdir(parents=True)
+    shutil.copy(packages[".whl"], folder)
+    pipx = shutil.copytree(machine.package(machine.SYSTEM_PYTHON, "pipx==1.1.0"), folder / "pipx")
+    got = tracing.command(folder, machine.SYSTEM_PYTHON, "-m", "pip", "download", "--quiet", "--no-deps", "-d", folder / "index",
+                          "pip", "setuptools", "wheel")
+    if got.code:
+        pytest.skip(f"no pip from PyPI: {got.stderr.strip().splitlines()[-1]}")
+    (folder / "bin").mkdir()
+    (folder / "bin/pipx").write_text(f'#!/bin/sh\nPYTHONPATH={pipx} exec python3 -m pipx "$@"\n')
+    (folder / "bin/pipx").chmod(0o755)
+    subprocess.run(["chown", "-R", f"{USER}:{USER}", folder], check=True)
+
+    def run(line, *variables):
+        return tracing.command(folder, *AS_USER, "env", "-i", f"HOME={folder / 'home'}", f"PATH={folder / 'bin'}:/usr/bin:/bin",
+                               "PIP_NO_INDEX=1", f"PIP_FIND_LINKS={folder / 'index'}", *variables, "sh", "-euc", line)
+
+    yield run
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("line", lines_of_pages())
+def test_a_line_of_the_pages_does_what_they_say_on_debian(debian_user, line):
+    """With pip alone a virtual environment is needed there, as the pages say."""
+    done = debian_user(line)
+    if line.startswith("pip "):
+        assert done.code and MANAGED in done.stderr
+        debian_user("python3 -m venv --clear --without-pip other").must_be(0)
+        debian_user(line, "PIP_PYTHON=other/bin/python3").must_be(0)
+        done = debian_user("other/bin/gputrace --version")
+    if line.endswith("doctor"):  # its status is about this machine
+        assert agent_of(done.stdout).endswith("libgputrace-agent.so")
+    else:
+        assert done.must_be(0).stdout.splitlines()[-1] == "gputrace " + (machine.ROOT / "VERSION").read_text().strip()
+
+
+def test_the_pages_know_what_pip_says():
+    assert any(MANAGED in page.read_text() for page in PAGES) and len(lines_of_pages()) >= 4
+
+
 def test_the_debian_package_is_installed_run_and_removed_whole(packages, home):
     said = in_bare_debian(home, f"""touch before; sleep 0.01
         dpkg --install {packages['.deb']} >&2; gputrace doctor || true; gputrace --version
