@@ -89,9 +89,9 @@ class Columns:
         return inner.ended(inner.take(size))
 
     def numbers(self, count):
-        data = self.column()
-        inner = Columns(data)
-        return inner.ended([inner.number() for _ in range(count)]) if data else [0] * count
+        inner = Columns(self.column() or bytes(count))
+        quick = len(inner.data) == count and max(inner.data, default=0) < 128  # each is one byte
+        return list(inner.data) if quick else inner.ended([inner.number() for _ in range(count)])
 
     def differences(self, count):
         return [value >> 1 ^ -(value & 1) for value in self.numbers(count)]

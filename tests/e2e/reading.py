@@ -149,8 +149,7 @@ def simulated_operations(entries):
 
 def trace_of(path):
     """A Chrome trace, checked against all rules of the format."""
-    chrome.assert_valid(path)
-    return chrome.load(path)
+    return chrome.assert_valid(path)
 
 
 def receipt(trace):

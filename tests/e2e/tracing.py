@@ -4,6 +4,7 @@
 import concurrent.futures
 import contextlib
 import ctypes
+import functools
 import os
 import signal
 import struct
@@ -310,8 +311,12 @@ def agent_address(pid, name):
     """The address of a variable of the process's agent (agent.h)."""
     with open(f"/proc/{pid}/maps") as maps:
         base = next(int(line.split("-")[0], 16) for line in maps if "libgputrace-agent" in line)
-    symbols = subprocess.run(["nm", "-D", str(machine.AGENT)], stdout=subprocess.PIPE, universal_newlines=True, check=True)
-    return base + next(int(line.split()[0], 16) for line in symbols.stdout.splitlines() if line.endswith(f" {name}"))
+    return base + next(int(line.split()[0], 16) for line in agent_symbols().splitlines() if line.endswith(f" {name}"))
+
+
+@functools.lru_cache(None)
+def agent_symbols():
+    return subprocess.run(["nm", "-D", str(machine.AGENT)], stdout=subprocess.PIPE, universal_newlines=True, check=True).stdout
 
 
 def agent_status_address(pid):

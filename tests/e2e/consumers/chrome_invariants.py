@@ -62,10 +62,10 @@ def parse(raw):
         raise ValueError(f"{name} is not JSON")
 
     def unique(pairs):
-        keys = [key for key, _ in pairs]
-        if len(set(keys)) != len(keys):
-            raise ValueError(f"a key twice in {keys}")
-        return dict(pairs)
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise ValueError(f"a key twice in {[key for key, _ in pairs]}")
+        return found
 
     return json.loads(raw.decode("utf-8"), parse_constant=constant, object_pairs_hook=unique)
 
@@ -328,9 +328,8 @@ def _text(raw):
 
 
 def violations(path):
-    raw = read(path).decode("utf-8")
-    trace = parse(raw.encode())
-    return violations_of(trace, raw)
+    raw = read(path)
+    return violations_of(parse(raw), raw.decode("utf-8"))
 
 
 def violations_of(trace, raw=""):
@@ -345,5 +344,9 @@ def violations_of(trace, raw=""):
 
 
 def assert_valid(path):
-    found = violations(path)
+    """Returns the trace."""
+    raw = read(path)
+    trace = parse(raw)
+    found = violations_of(trace, raw.decode("utf-8"))
     assert not found, "\n".join(found)
+    return trace
