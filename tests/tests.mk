@@ -6,6 +6,7 @@
 #   check-fresh      the README's first commands, `make check` among them, on a bare Debian 12 (root, half an hour)
 #   check-unit       unit tests and the agent's (no root needed for most)
 #   check-e2e        the real program on real processes (root)
+#   check-further    end-to-end tests that only repeat on one more CPython, or once more, what others show (root)
 #   check-hold       a command that starts 1,000 programs, each with a library of its own: no stop is seen, no launch missed (root)
 #   check-inject     the agent let in and out 1,000 times, gputrace killed 200 times, and 200 times with --ops; 7,500 forks and 300 epochs (root)
 #   check-torch      the end-to-end tests on PyTorch
@@ -75,7 +76,7 @@ $(CONSUMED): %: %.o $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
 .SECONDARY:
-.PHONY: unit check check-fresh check-dockerfile check-unit check-unit-programs check-e2e check-e2e-all check-hold check-inject check-torch check-torch-all \
+.PHONY: unit check check-fresh check-dockerfile check-unit check-unit-programs check-e2e check-e2e-all check-further check-hold check-inject check-torch check-torch-all \
 	check-trace-processor check-kernels check-sanitize check-threads fuzz-programs fuzz-short
 unit: $(UNIT_BIN) $(RELOG) $(LOG_RECORDS) $(TEED) $(TRACE_DUMP) $(CUT) $(CONSUMED)
 
@@ -105,7 +106,7 @@ PYTEST = GPUTRACE_BUILD=$(BUILD) BUILD=$(BUILD) "$$(tools/get-pytest)" -m pytest
 
 # Without Perfetto's trace_processor, which only Perfetto's own host has, the tests that need it are not collected.
 check-e2e: all simgpu $(CONSUMED)
-	@$(PYTEST) -m "not torch$$(tools/get-trace-processor installed >/dev/null 2>&1 || echo ' and not trace_processor')" $(PYTEST_FLAGS)
+	@$(PYTEST) -m "not torch and not further$$(tools/get-trace-processor installed >/dev/null 2>&1 || echo ' and not trace_processor')" $(PYTEST_FLAGS)
 
 check-trace-processor: all simgpu $(CONSUMED)
 	@tools/get-trace-processor >/dev/null
@@ -119,7 +120,12 @@ check-inject: all simgpu
 	@GPUTRACE_TEST_KILLS=200 GPUTRACE_TEST_FORK_ROUNDS=50 $(PYTEST)/test_torch_lifetimes.py -k "again_and_again or forked_child"
 
 check-torch: all simgpu $(CONSUMED) check-gpu-simulated
-	@$(PYTEST) -m torch $(PYTEST_FLAGS)
+	@$(PYTEST) -m "torch and not further" $(PYTEST_FLAGS)
+
+# What only repeats on one more CPython, or once more, what check-e2e and check-torch show.
+check-further: all simgpu
+	@tools/get-torch >/dev/null
+	@$(PYTEST) -m further $(PYTEST_FLAGS)
 
 # Versions with CUDA 13 on the simulated GPU; the others, which have another CUDA, on the CPU.
 TORCH_WITH_CUDA_13 ?= 2.11.0 2.12.1 2.13.0 2.14.1
@@ -134,7 +140,7 @@ check-torch-all: all simgpu
 # DIVIDED=FOLDER, which must be empty or not exist yet: runs at the same time divide the test files between them.
 check-e2e-all: all simgpu $(CONSUMED)
 	@tools/get-torch >/dev/null
-	@marked=; tools/get-trace-processor installed >/dev/null 2>&1 || marked='not trace_processor'; \
+	@marked='not further'; tools/get-trace-processor installed >/dev/null 2>&1 || marked="$$marked and not trace_processor"; \
 		export GPUTRACE_TEST_DIVIDED="$(abspath $(DIVIDED))"; $(PYTEST) -m "$$marked" $(PYTEST_FLAGS)
 
 check-kernels: all simgpu

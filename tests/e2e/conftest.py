@@ -96,6 +96,7 @@ def pytest_configure(config):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "torch: needs PyTorch, several GB once (make check-torch)")
     config.addinivalue_line("markers", "trace_processor: needs Perfetto's trace_processor (make check-trace-processor)")
+    config.addinivalue_line("markers", "further: shows on one more CPython, or once more, what others show (make check-further)")
     config.addinivalue_line("markers", "alone: no other test runs meanwhile where several runs divide the files between them")
     if DIVIDED:
         config.pluginmanager.register(Divided(pathlib.Path(DIVIDED)))
@@ -135,6 +136,12 @@ def pytest_runtest_setup(item):
 
 @pytest.fixture(scope="session", params=machine.EVERY_PYTHON)
 def every_python(request):
+    return machine.python(request.param)
+
+
+@pytest.fixture(scope="session", params=machine.each_kind(machine.EVERY_PYTHON))
+def kind_of_python(request):
+    """For tests in which only the walk of frames and the form of lines differ; the other versions are `further` tests."""
     return machine.python(request.param)
 
 

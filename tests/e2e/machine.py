@@ -43,6 +43,17 @@ _SYSTEM = ("system",) if SYSTEM_VERSION not in VERSIONS or _newest(SYSTEM_VERSIO
 EVERY_PYTHON = tuple(os.environ.get("GPUTRACE_PYTHONS", "").split()) or (
     *(version for version in VERSIONS if version not in LEFT_OUT), *_SYSTEM)
 
+# CPythons by the way to find frames and by the form of lines (enum gpt_py_walk, enum gpt_linetable); of each kind the oldest
+# or the newest first.
+_KINDS = (("3.6", "3.7", "3.8", "3.9"), ("3.10",), ("3.12", "3.11"), ("3.15", "3.14", "3.13"))
+
+
+def each_kind(versions):
+    """The versions as parameters of a test; all but one of each kind have the marker `further`."""
+    chosen = {next((version for version in kind if version in versions), None) for kind in _KINDS} - {None}
+    return [version if version in chosen or not chosen else pytest.param(version, marks=pytest.mark.further)
+            for version in versions]
+
 
 def missing(reason, promised):
     """Skips the test; in CI it fails if the missing thing should be there (promised)."""

@@ -26,9 +26,9 @@ def cpu_table(folder, log="trace.gpt"):
 
 
 @pytest.fixture(scope="module")
-def busy(every_python, tmp_path_factory):
+def busy(kind_of_python, tmp_path_factory):
     folder = tmp_path_factory.mktemp("busy")
-    with tracing.Running([every_python, machine.PROGRAMS / "activity.py", folder / "truth.json"], folder) as program:
+    with tracing.Running([kind_of_python, machine.PROGRAMS / "activity.py", folder / "truth.json"], folder) as program:
         program.wait_line("ready")
         with tracing.Tracer(folder, "-p", program.pid, "--agent", "off", "-F", FREQUENCY, names=()) as tracer:
             program.ask("busy")
@@ -79,8 +79,7 @@ def test_profiles_have_the_same_time(busy):
 def test_the_timeline_has_a_slice_for_each_sample_beside_its_thread(busy):
     folder, truth = busy
     tracing.gputrace(folder, "export", "-o", "cpu.json", "-o", "cpu.pftrace", "trace.gpt").must_be(0)
-    chrome.assert_valid(folder / "cpu.json")
-    trace = chrome.load(folder / "cpu.json")
+    trace = chrome.assert_valid(folder / "cpu.json")
     slices = chrome.events(trace, "cpu_sample")
     rows = {(e["pid"], e["tid"]): e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"}
     assert {rows[e["pid"], e["tid"]] for e in slices} == {f"thread {e['args']['thread']} samples" for e in slices}

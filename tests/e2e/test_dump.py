@@ -537,8 +537,8 @@ def block_of(text, tid):
     return re.search(rf"^  thread {tid} .*?(?=\n\n|\Z)", text, re.M | re.S)[0]
 
 
-def test_how_long_a_thread_has_been_in_its_call_is_known_of_one_that_waits_all_the_time(every_python):
-    with running("wakes", python=every_python) as program:
+def test_how_long_a_thread_has_been_in_its_call_is_known_of_one_that_waits_all_the_time(kind_of_python):
+    with running("wakes", python=kind_of_python) as program:
         def threads_in(found):
             return (threads_of(found)[tuple(program.roles[role])] for role in ("keeper", "waiter"))
 

@@ -67,10 +67,10 @@ def test_processes_beyond_the_table_are_counted(tmp_path):
 
 
 @pytest.mark.kernels
-def test_a_process_has_no_lines_of_one_that_had_its_pid_and_its_memory_before(every_python, tmp_path):
+def test_a_process_has_no_lines_of_one_that_had_its_pid_and_its_memory_before(kind_of_python, tmp_path):
     """Memory that the kernel is just moving to another place cannot be read: that stack is marked as unreadable.  How
     often this happens depends on the machine's load, but fewer than half of the stacks are lost."""
-    command = [every_python, machine.PROGRAMS / "pids.py", machine.cudart(), "20"]
+    command = [kind_of_python, machine.PROGRAMS / "pids.py", machine.cudart(), "20"]
     tracing.trace(tmp_path, command, "--agent", "off")
     stacks = reading.folded(tmp_path / "trace.folded")
     launched = {stack.split(";")[-2].split(" ")[0]: count for stack, count in stacks.items()}

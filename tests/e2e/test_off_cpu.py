@@ -24,9 +24,9 @@ def off_cpu_table(folder, log="trace.gpt"):
 
 
 @pytest.fixture(scope="module")
-def waiting(every_python, tmp_path_factory):
+def waiting(kind_of_python, tmp_path_factory):
     folder = tmp_path_factory.mktemp("waiting")
-    with tracing.Running([every_python, machine.PROGRAMS / "activity.py", folder / "truth.json"], folder) as program:
+    with tracing.Running([kind_of_python, machine.PROGRAMS / "activity.py", folder / "truth.json"], folder) as program:
         program.wait_line("ready")
         with tracing.Tracer(folder, "-p", program.pid, "--agent", "off", "--off-cpu", names=()) as tracer:
             program.ask("waits")
@@ -50,7 +50,7 @@ def test_each_wait_has_its_reason_line_and_time(waiting, function, reason):
     assert (1 - AROUND) * wanted["ns"] <= sum(row["ns"] for row in rows) <= (1 + AROUND) * wanted["ns"], (rows, wanted)
 
 
-def test_who_woke_it_is_the_line_that_did(every_python, waiting):
+def test_who_woke_it_is_the_line_that_did(kind_of_python, waiting):
     folder, _ = waiting
     sleeps = rows_of(folder, "sleep", "sleeps")
     # the BPF program misses a wake-up that interrupts it while it handles another
@@ -59,14 +59,13 @@ def test_who_woke_it_is_the_line_that_did(every_python, waiting):
     assert {row["waker"].split()[-1] for row in rows_of(folder, "pipe", "reads_pipe")} == {"writes_pipe"}
     wakers = {row["waker"].split()[-1] for row in rows_of(folder, "lock (futex)", "takes_lock")}
     # on 3.6, whose GIL is not found, waits for the GIL are among them
-    assert "holds_lock" in wakers and (wakers == {"holds_lock"} or "3.6" in str(every_python))
+    assert "holds_lock" in wakers and (wakers == {"holds_lock"} or "3.6" in str(kind_of_python))
 
 
 def test_the_timeline_has_each_wait_beside_its_thread(waiting):
     folder, truth = waiting
     tracing.gputrace(folder, "export", "trace.gpt", "-o", "waits.json").must_be(0)
-    chrome.assert_valid(folder / "waits.json")
-    trace = chrome.load(folder / "waits.json")
+    trace = chrome.assert_valid(folder / "waits.json")
     slices = chrome.events(trace, "off_cpu")
     rows = {(e["pid"], e["tid"]): e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"}
     assert {rows[e["pid"], e["tid"]] for e in slices} == {f"thread {e['args']['thread']} waits" for e in slices}
@@ -102,15 +101,15 @@ def test_the_view_shows_them_too(waiting):
     assert f"thread {truth['pid']} waits" in labels, labels
 
 
-def test_threads_that_compete_for_the_interpreter_wait_for_its_lock(every_python, tmp_path):
-    with tracing.Running([every_python, machine.PROGRAMS / "activity.py", tmp_path / "truth.json"], tmp_path) as program:
+def test_threads_that_compete_for_the_interpreter_wait_for_its_lock(kind_of_python, tmp_path):
+    with tracing.Running([kind_of_python, machine.PROGRAMS / "activity.py", tmp_path / "truth.json"], tmp_path) as program:
         program.wait_line("ready")
         with tracing.Tracer(tmp_path, "-p", program.pid, "--agent", "off", "--off-cpu", names=()) as tracer:
             program.ask("competes")
             tracer.interrupt().must_be(0)
         program.end()
     # 3.6 has no _PyRuntime to tell where its GIL is
-    known, other = ("lock (futex)", "GIL") if "3.6" in str(every_python) else ("GIL", "lock (futex)")
+    known, other = ("lock (futex)", "GIL") if "3.6" in str(kind_of_python) else ("GIL", "lock (futex)")
     reasons = {row["reason"] for row in off_cpu_table(tmp_path) if "competes_for_gil" in row["line"]}
     assert known in reasons and other not in reasons, off_cpu_table(tmp_path)
 

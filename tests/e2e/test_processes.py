@@ -48,16 +48,16 @@ def test_a_command_and_its_descendants_are_exact_from_the_first_launch(cudart, t
     assert_each_process_is_exact(reading.trace_of(tmp_path / "trace.json"), found)
 
 
-def test_a_grandchild_of_another_python_version_is_exact(cudart, every_python, tmp_path):
-    family = [every_python, machine.PROGRAMS / "family.py", cudart, tmp_path, "subprocess", "0"]
+def test_a_grandchild_of_another_python_version_is_exact(cudart, kind_of_python, tmp_path):
+    family = [kind_of_python, machine.PROGRAMS / "family.py", cudart, tmp_path, "subprocess", "0"]
     code = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
     tracing.trace(tmp_path, ["/bin/sh", "-c", '"$@" || exit 1; true', "sh", machine.any_python(), "-c", code, *family])
     assert_each_process_is_exact(reading.trace_of(tmp_path / "trace.json"), truths(tmp_path))
 
 
 @pytest.mark.kernels
-def test_a_running_process_is_exact_from_the_moment_the_probes_are_in_place(cudart, every_python, tmp_path):
-    with tracing.target(tmp_path, cudart, python=every_python) as target:
+def test_a_running_process_is_exact_from_the_moment_the_probes_are_in_place(cudart, kind_of_python, tmp_path):
+    with tracing.target(tmp_path, cudart, python=kind_of_python) as target:
         target.ask("steps 5")
         target.ask("forget")
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
@@ -287,8 +287,8 @@ def test_copies_of_libcudart_in_several_environments_are_all_probed(cudart, tmp_
 
 
 @pytest.mark.kernels
-def test_threads_that_launch_at_the_same_time_are_exact(cudart, every_python, tmp_path):
-    with tracing.target(tmp_path, cudart, python=every_python) as target:
+def test_threads_that_launch_at_the_same_time_are_exact(cudart, kind_of_python, tmp_path):
+    with tracing.target(tmp_path, cudart, python=kind_of_python) as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
             target.ask("threads 6 20")
             target.ask(f"truth {tmp_path}/truth.json")

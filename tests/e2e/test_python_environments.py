@@ -22,7 +22,7 @@ def assert_stacks_are_its_own(trace, truths):
     assert reading.trace_stacks(trace, {call for call, _ in expected}) == expected
 
 
-@pytest.fixture(params=machine.BUILT)
+@pytest.fixture(params=machine.each_kind(machine.BUILT))
 def version(request):
     machine.built_python(request.param)
     return request.param
@@ -72,7 +72,7 @@ def test_an_embedded_python_that_is_started_again_and_again_is_exact(cudart, ver
     assert_stacks_are_its_own(reading.trace_of(tmp_path / "trace.json"), truths)
 
 
-@pytest.mark.parametrize("version", machine.IN_ROOTS)
+@pytest.mark.parametrize("version", machine.each_kind(machine.IN_ROOTS))
 def test_a_python_in_its_own_mount_and_pid_namespaces_is_exact(cudart, version, tmp_path):
     program = [machine.root_python(version, isolated=True), machine.WORKLOADS / "real_cudart.py", cudart, "--steps", "3",
                "--truth", tmp_path / "program.json"]
@@ -82,7 +82,7 @@ def test_a_python_in_its_own_mount_and_pid_namespaces_is_exact(cudart, version, 
     assert_stacks_are_its_own(reading.trace_of(tmp_path / "trace.json"), [truth])
 
 
-@pytest.mark.parametrize("version", machine.IN_ROOTS)
+@pytest.mark.parametrize("version", machine.each_kind(machine.IN_ROOTS))
 def test_a_running_python_in_other_namespaces_is_exact_and_examined(cudart, version, tmp_path):
     with tracing.target(tmp_path, cudart, python=machine.root_python(version, isolated=True)) as target:
         (pid,) = tracing.Path(f"/proc/{target.pid}/task/{target.pid}/children").read_text().split()

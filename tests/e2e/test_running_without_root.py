@@ -81,10 +81,10 @@ def must_be_whole(desk, done, trace="trace", program="program"):
     return trace
 
 
-def test_one_that_runs_is_seen_whole(every_python, desk):
+def test_one_that_runs_is_seen_whole(kind_of_python, desk):
     """Only root can start a Python in its own root."""
-    by = () if "roots" in str(every_python) else (AS_USER,)
-    with target(desk, python=every_python, by=by) as running:
+    by = () if "roots" in str(kind_of_python) else (AS_USER,)
+    with target(desk, python=kind_of_python, by=by) as running:
         running.ask("steps 2")
         trace_once(running, desk, by=by)
 

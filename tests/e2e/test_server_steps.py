@@ -10,9 +10,9 @@ import tracing
 
 
 @pytest.fixture(scope="module")
-def served(every_python, tmp_path_factory):
+def served(kind_of_python, tmp_path_factory):
     folder = tmp_path_factory.mktemp("served")
-    command = tracing.on_simgpu(folder / "gpu.json", every_python, machine.PROGRAMS / "serves.py", folder / "truth.json")
+    command = tracing.on_simgpu(folder / "gpu.json", kind_of_python, machine.PROGRAMS / "serves.py", folder / "truth.json")
     tracing.gputrace(folder, "-q", "--off-cpu=10us", "-F", "999", "-o", "trace.gpt", "--", *command).must_be(0)
     return folder, json.loads((folder / "truth.json").read_text())
 

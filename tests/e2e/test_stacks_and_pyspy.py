@@ -27,8 +27,8 @@ def paused(pid):
     return sum(path.read_text().split()[0] == "34" for path in tracing.Path(f"/proc/{pid}/task").glob("*/syscall"))
 
 
-def test_py_spy_sees_the_same_frames_in_a_blocked_process(every_python, tmp_path):
-    program = [every_python, machine.PROGRAMS / "blocked.py", machine.cudart(), tmp_path / "truth.json"]
+def test_py_spy_sees_the_same_frames_in_a_blocked_process(kind_of_python, tmp_path):
+    program = [kind_of_python, machine.PROGRAMS / "blocked.py", machine.cudart(), tmp_path / "truth.json"]
     with tracing.Running(program, tmp_path) as running:
         running.wait_line("ready")
         with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:

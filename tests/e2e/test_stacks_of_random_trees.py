@@ -22,8 +22,8 @@ def test_every_stack_of_a_started_program_is_what_the_interpreter_says(every_pyt
     assert_all_recorded_stacks_are_traced(tmp_path, LAUNCHES)
 
 
-def test_every_stack_of_a_program_that_ran_already_is_what_the_interpreter_says(every_python, tmp_path):
-    program = [every_python, machine.PROGRAMS / "trees.py", machine.cudart(), tmp_path / "truth.json", LAUNCHES // 4,
+def test_every_stack_of_a_program_that_ran_already_is_what_the_interpreter_says(kind_of_python, tmp_path):
+    program = [kind_of_python, machine.PROGRAMS / "trees.py", machine.cudart(), tmp_path / "truth.json", LAUNCHES // 4,
                "--seed", "2", "--warm", LAUNCHES // 4, "--wait"]
     with tracing.Running(program, tmp_path) as running:
         running.wait_line("ready")

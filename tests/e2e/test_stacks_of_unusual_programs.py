@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Programs that strain the interpreter: endless recursion, thousands of threads, several interpreters, greenlets,
-interactive code, JIT'ed trampolines.  The interpreter's own stacks are compared with the trace, on every CPython."""
+interactive code, JIT'ed trampolines.  The interpreter's own stacks are compared with the trace, on CPythons of
+each kind or on all."""
 
 import collections
 import os
@@ -32,8 +33,8 @@ def assert_exact(expected, got, at_least):
 
 # ---- recursion ----------------------------------------------------------------------------------
 
-def test_of_a_recursion_without_end_both_ends_are_kept_and_the_rest_is_counted(every_python, tmp_path):
-    expected, got = run(tmp_path, [every_python], "deep.py", "100", "1000", "20000")
+def test_of_a_recursion_without_end_both_ends_are_kept_and_the_rest_is_counted(kind_of_python, tmp_path):
+    expected, got = run(tmp_path, [kind_of_python], "deep.py", "100", "1000", "20000")
     (expected,), (got,) = expected.values(), got.values()
     assert [e.number for e in expected] == [g.number for g in got]
     depths = [len(e.frames) for e in expected]
@@ -49,8 +50,8 @@ def test_of_a_recursion_without_end_both_ends_are_kept_and_the_rest_is_counted(e
 
 # ---- threads and interpreters -------------------------------------------------------------------
 
-def test_two_thousand_threads_at_the_same_time_have_their_own_stacks(every_python, tmp_path):
-    expected, got = run(tmp_path, [every_python], "crowd.py", "2000")
+def test_two_thousand_threads_at_the_same_time_have_their_own_stacks(kind_of_python, tmp_path):
+    expected, got = run(tmp_path, [kind_of_python], "crowd.py", "2000")
     assert len(expected) == 2000
     assert_exact(expected, got, 4000)
 
@@ -95,18 +96,18 @@ def test_an_interpreter_that_was_made_on_another_thread_never_has_a_wrong_stack(
     stacks.assert_complete([pair for pair in incomplete if pair not in elsewhere])
 
 
-def test_greenlets_have_the_frames_they_switched_to(every_python, tmp_path):
-    package = machine.package(every_python, "greenlet<4")
-    expected, got = run(tmp_path, [every_python], "greenlets.py", env={"PYTHONPATH": package})
+def test_greenlets_have_the_frames_they_switched_to(kind_of_python, tmp_path):
+    package = machine.package(kind_of_python, "greenlet<4")
+    expected, got = run(tmp_path, [kind_of_python], "greenlets.py", env={"PYTHONPATH": package})
     assert_exact(expected, got, 1000)
 
 
 # ---- freed functions ---------------------------------------------------------------------------
 
-def test_a_function_is_never_taken_for_one_that_died_before_it_in_its_place(every_python, tmp_path):
+def test_a_function_is_never_taken_for_one_that_died_before_it_in_its_place(kind_of_python, tmp_path):
     """With so many functions gputrace drops the first ones before Python frees them."""
     functions, others = 110000, 10000
-    command = [every_python, machine.PROGRAMS / "mortal.py", machine.cudart(), functions, others]
+    command = [kind_of_python, machine.PROGRAMS / "mortal.py", machine.cudart(), functions, others]
     done = tracing.gputrace(tmp_path, "--buffer", "256M", *tracing.outputs(tmp_path, "trace.folded"), "--", *command)
     assert f"Complete: {functions + others:,} launches recorded, 0 lost" in done.must_be(0).stdout
     got = collections.Counter()
@@ -136,8 +137,8 @@ def passes(folder, python, *driver):
             for launch, found in zip(launches, names)}
 
 
-def test_a_node_passes_on_the_stack_of_its_backward_until_it_returns(every_python, tmp_path):
-    got = passes(tmp_path, every_python, machine.SIMGPU / "libcuda.so.1")
+def test_a_node_passes_on_the_stack_of_its_backward_until_it_returns(kind_of_python, tmp_path):
+    got = passes(tmp_path, kind_of_python, machine.SIMGPU / "libcuda.so.1")
     assert sorted(got) == list(range(1, 18))
     # In the node, deeper in it, and deeper after it has returned.
     assert [got[number] for number in (1, 2, 3)] == ["first_pass", "first_pass", None]
@@ -158,7 +159,7 @@ def test_a_program_without_the_driver_does_not_pay_for_what_backward_passes_laun
 
 # ---- how the interpreter runs -------------------------------------------------------------------
 
-def test_interactive_code_is_of_the_file_stdin(every_python, tmp_path):
+def test_interactive_code_is_of_the_file_stdin(kind_of_python, tmp_path):
     lines = ["import sys", f"sys.path.insert(0, {str(machine.PROGRAMS)!r})", "import recorded",
              f"launch = recorded.launchers({str(machine.cudart())!r})[0]", "launch(0)", "for i in range(3):",
              "  launch(",
@@ -167,7 +168,7 @@ def test_interactive_code_is_of_the_file_stdin(every_python, tmp_path):
              f"recorded.write({str(tmp_path / 'truth.json')!r})"]
     (tmp_path / "input").write_text("\n".join(lines) + "\n")
     with open(tmp_path / "input") as file:
-        command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.json"), "--", every_python, "-i"]
+        command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.json"), "--", kind_of_python, "-i"]
         tracing.command(tmp_path, *command, stdin=file).must_be(0)
     expected, got = stacks.recorded(tmp_path / "truth.json")[0], stacks.traced(tmp_path / "trace.json")
     assert all(e.frames[-1].startswith("<stdin") for launches in expected.values() for e in launches)

@@ -61,13 +61,13 @@ def assert_whole(folder, done):
     assert any("recorded without root" in note for note in trace["gputrace"]["notes"])
 
 
-def test_every_stack_is_what_the_interpreter_says(every_python, desk):
+def test_every_stack_is_what_the_interpreter_says(kind_of_python, desk):
     """Random call trees on four threads; only root can start a Python in its own root."""
-    if "roots" in str(every_python):
+    if "roots" in str(kind_of_python):
         done = tracing.command(desk, desk / "gputrace", "--way", "agent", *tracing.outputs(desk, "trace.json"), "--",
-                               *trees(desk, every_python), env={"TMPDIR": desk})
+                               *trees(desk, kind_of_python), env={"TMPDIR": desk})
     else:
-        done = as_user(desk, trees(desk, every_python), names=("trace.json",))
+        done = as_user(desk, trees(desk, kind_of_python), names=("trace.json",))
     done.must_be(0)
     expected, _ = stacks.recorded(desk / "truth.json")
     got = launches(reading.trace_of(desk / "trace.json"))
