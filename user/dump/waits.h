@@ -5,6 +5,7 @@
 
 #include "dump/held.h"
 #include "dump/native.h"
+#include "dump/owners.h"
 #include "dump/pools.h"
 
 /* State of the process that looks at one process. */
@@ -19,6 +20,7 @@ struct looker {
 	struct python_look python;
 	struct held_values held;
 	struct pools pools;
+	struct owners owners;
 };
 
 /* Fills in `wait` of the thread `index`, except for other processes, which peers.h adds. */

@@ -128,33 +128,7 @@ static bool find_exit(struct looker *looker, unsigned index, uint64_t parked, st
 	return true;
 }
 
-/* Thread.join(): its Thread object is the first argument of the other thread's _bootstrap(). */
-static bool find_join(struct looker *looker, unsigned index, struct dump_wait *wait)
-{
-	const struct raw_stack *stack = &looker->python.stacks[index];
-	uint64_t object = 0;
-
-	for (unsigned i = 0; i < stack->count && i < LIBRARY_FRAMES && !object; i++)
-		if (is_function(looker, &stack->frames[i], "threading.py", "join"))
-			object = held_first_local(&looker->python, &stack->frames[i]);
-		else if (!is_function(looker, &stack->frames[i], "threading.py", "_wait_for_tstate_lock"))
-			return false;
-	if (!object)
-		return false;
-	wait->kind = WAIT_JOIN;
-	for (unsigned i = 0; i < looker->process->thread_count; i++) {
-		if (thread_object(looker, i) != object)
-			continue;
-		set_owner(looker, wait, i, NULL);
-		wait->text = arena_text(looker->arena, "waits for the end of thread %d, which is at %s",
-					(int)wait->owner_tid, where_text(wait));
-		return true;
-	}
-	wait->text = arena_text(looker->arena, "waits for the end of a thread (Thread.join) that has no Python frames");
-	return true;
-}
-
-/* ---- a module ------------------------------------------------------------------------------------------------ */
+/* ---- who owns what others wait for ---------------------------------------------------------------------------- */
 
 /* The name of the module whose lock a frame of importlib takes; NULL: not such a frame. */
 static const char *imported(struct looker *looker, const struct raw_frame *frame)
@@ -165,36 +139,86 @@ static const char *imported(struct looker *looker, const struct raw_frame *frame
 	return python_text(&looker->python, held_first_local(&looker->python, frame), 256);
 }
 
+static bool waits_for_module(struct looker *looker, const struct raw_frame *frame)
+{
+	return is_function(looker, frame, BOOTSTRAP, "acquire") || is_function(looker, frame, BOOTSTRAP, "__enter__");
+}
+
+/* A thread that still waits for the module's lock does not hold it. */
+static void add_owner(struct looker *looker, unsigned index)
+{
+	const struct raw_stack *stack = &looker->python.stacks[index];
+	uint64_t object = thread_object(looker, index);
+
+	if (object)
+		owners_add_object(&looker->owners, object, index);
+	for (unsigned k = 1; k < stack->count; k++) {
+		const char *module =
+			waits_for_module(looker, &stack->frames[k - 1]) ? NULL : imported(looker, &stack->frames[k]);
+
+		if (module)
+			owners_add_import(&looker->owners, module, index);
+	}
+}
+
+/* Each thread is read once, when one of them first waits for another. */
+static const struct owners *owners_of(struct looker *looker)
+{
+	for (unsigned i = 0; i < looker->process->thread_count && !looker->owners.read; i++)
+		add_owner(looker, i);
+	if (!looker->owners.read)
+		owners_sort(&looker->owners);
+	return &looker->owners;
+}
+
+/* Thread.join(): its Thread object is the first argument of the other thread's _bootstrap(). */
+static bool find_join(struct looker *looker, unsigned index, struct dump_wait *wait)
+{
+	const struct raw_stack *stack = &looker->python.stacks[index];
+	uint64_t object = 0;
+	uint32_t owner;
+
+	for (unsigned i = 0; i < stack->count && i < LIBRARY_FRAMES && !object; i++)
+		if (is_function(looker, &stack->frames[i], "threading.py", "join"))
+			object = held_first_local(&looker->python, &stack->frames[i]);
+		else if (!is_function(looker, &stack->frames[i], "threading.py", "_wait_for_tstate_lock"))
+			return false;
+	if (!object)
+		return false;
+	wait->kind = WAIT_JOIN;
+	owner = owners_find_object(owners_of(looker), object);
+	if (owner != NO_OWNER) {
+		set_owner(looker, wait, owner, NULL);
+		wait->text = arena_text(looker->arena, "waits for the end of thread %d, which is at %s",
+					(int)wait->owner_tid, where_text(wait));
+		return true;
+	}
+	wait->text = arena_text(looker->arena, "waits for the end of a thread (Thread.join) that has no Python frames");
+	return true;
+}
+
+/* ---- a module ------------------------------------------------------------------------------------------------ */
+
 static bool find_import(struct looker *looker, unsigned index, struct dump_wait *wait)
 {
 	const struct raw_stack *stack = &looker->python.stacks[index];
 	const char *module = NULL;
+	uint32_t owner;
 
-	if (!stack->count || (!is_function(looker, &stack->frames[0], BOOTSTRAP, "acquire") &&
-			      !is_function(looker, &stack->frames[0], BOOTSTRAP, "__enter__")))
+	if (!stack->count || !waits_for_module(looker, &stack->frames[0]))
 		return false;
 	for (unsigned i = 1; i < stack->count && i < LIBRARY_FRAMES && !module; i++)
 		module = imported(looker, &stack->frames[i]);
 	if (!module)
 		return false;
 	wait->kind = WAIT_IMPORT;
-	for (unsigned i = 0; i < looker->process->thread_count; i++) {
-		const struct raw_stack *other = &looker->python.stacks[i];
-
-		for (unsigned k = 1; k < other->count && i != index; k++) {
-			const char *name = imported(looker, &other->frames[k]);
-
-			/* A thread that still waits for the module's lock does not hold it. */
-			if (!name || strcmp(name, module) ||
-			    is_function(looker, &other->frames[k - 1], BOOTSTRAP, "acquire") ||
-			    is_function(looker, &other->frames[k - 1], BOOTSTRAP, "__enter__"))
-				continue;
-			set_owner(looker, wait, i, NULL);
-			wait->text = arena_text(looker->arena,
-						"waits for module %s, which thread %d imports and which is at %s",
-						module, (int)wait->owner_tid, where_text(wait));
-			return true;
-		}
+	owner = owners_find_import(owners_of(looker), module, index);
+	if (owner != NO_OWNER) {
+		set_owner(looker, wait, owner, NULL);
+		wait->text =
+			arena_text(looker->arena, "waits for module %s, which thread %d imports and which is at %s",
+				   module, (int)wait->owner_tid, where_text(wait));
+		return true;
 	}
 	wait->text = arena_text(looker->arena, "waits for module %s, which no thread here imports%s", module,
 				looker->process->forked ? ": the process was forked while another thread did" : "");
