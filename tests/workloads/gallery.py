@@ -1,8 +1,7 @@
 """Seven situations in which a program wastes its GPU: gallery.py SITUATION [--truth FILE] (docs/gallery.md).
 
 No framework: CUDA's runtime by ctypes (gpu.py), on the simulated GPU. The line that is to blame ends in "# culprit".
---truth FILE gets what the program itself measured: {"line", "function", "pid"} and the time lost, "ms" at least and
-"most_ms" at most. Each runs for a second or two; the hang until it is ended.
+--truth FILE gets what the program measured: {"line", "function", "pid"} and the time lost, "ms" at least, "most_ms" at most.
 """
 
 import argparse
@@ -21,6 +20,7 @@ BATCH = 1 << 20
 RAW = b"".join(b"%d " % (number * number % 9973) for number in range(40000))
 FEW_STEPS, STEPS, LAUNCHES, RANKS = 20, 40, 20000, 2
 KERNEL_S = 0.002  # train_2000us
+FORK = multiprocessing.get_context("fork")  # the default before 3.14
 
 
 def culprit(function):
@@ -70,8 +70,8 @@ def load(images, ready, batches):
 
 def dataloader():
     """Measured is how long the loop waited for a batch while the GPU had nothing to do, and the line's part of that."""
-    ready, batches, waited_s, line_s = multiprocessing.Event(), multiprocessing.Queue(2), 0, 0
-    worker = multiprocessing.Process(target=load, args=(Images(), ready, batches))
+    ready, batches, waited_s, line_s = FORK.Event(), FORK.Queue(2), 0, 0
+    worker = FORK.Process(target=load, args=(Images(), ready, batches))
     worker.start()
     device = Device()
     ready.set()
@@ -193,8 +193,8 @@ def all_reduce(nccl, device, comm):
 
 
 def rank():
-    barrier, answers = multiprocessing.Barrier(RANKS), multiprocessing.Queue()
-    ranks = [multiprocessing.Process(target=train_rank, args=(number, barrier, answers)) for number in range(RANKS)]
+    barrier, answers = FORK.Barrier(RANKS), FORK.Queue()
+    ranks = [FORK.Process(target=train_rank, args=(number, barrier, answers)) for number in range(RANKS)]
     for process in ranks:
         process.start()
     (_, _, early), (_, pid, late) = sorted(answers.get() for _ in ranks)
