@@ -4,6 +4,7 @@
 #   make                 build everything into $(BUILD); V=1 shows the commands
 #   make demo            set up, build, trace a bundled program, show the report
 #   make picture         docs/picture.svg, of one of the demo's programs
+#   make check-quick     before each commit: unit tests, formatting, includes, circles, documents (two minutes)
 #   make check           set up, then unit and end-to-end tests (the latter need root)
 #   make check-torch     the same on PyTorch (PyPI, kept in a cache outside the tree)
 #   make check-kernels   on Debian's kernels from 5.10 to 7.2, in qemu
@@ -11,7 +12,7 @@
 #   make gpu-kit         the same as a folder to take along: one static gputrace, checks, no installation
 #   make bench           what tracing costs, against the project's numbers
 #   make lint check-format check-includes check-circles check-docs check-sanitize fuzz-short
-#   make install PREFIX=/usr/local DESTDIR=
+#   make install PREFIX=/usr/local DESTDIR=    make uninstall, with the same words, removes it
 #   make install CAPS=1  for a group to trace without root (CAPS_GROUP=gputrace): docs/security.md
 #   make wheel deb tarball    what others install without building
 #
@@ -76,7 +77,7 @@ say = @printf '  %-7s %s\n'
 Q := @
 endif
 
-.PHONY: all clean help deps install demo picture format check-format check-includes check-circles check-docs lint FORCE
+.PHONY: all clean help deps install uninstall demo picture format check-format check-includes check-circles check-docs lint FORCE
 .DELETE_ON_ERROR:
 all: $(BUILD)/gputrace $(AGENT)
 
@@ -188,6 +189,9 @@ ifneq ($(CAPS),)
 	install -m 750 $(BUILD)/gputrace $(CAPABLE) && chgrp '$(CAPS_GROUP)' $(CAPABLE) && \
 		PATH="$$PATH:/usr/sbin:/sbin" setcap '$(CAPS_SET)=ep' $(CAPABLE)
 endif
+
+uninstall:
+	$(call uninstall,$(DESTDIR)$(PREFIX))
 
 # ---- set-up, demo, tidiness -------------------------------------------------------------------
 deps:

@@ -4,6 +4,7 @@
 #   check            everything that needs neither PyTorch nor a GPU; installs what it needs first
 #   check-dockerfile the instructions of Dockerfile, stage by stage, in roots of a bare Debian 12 (root, minutes)
 #   check-fresh      the README's first commands, `make check` among them, on a bare Debian 12 (root, half an hour)
+#   check-quick      before each commit: the build, unit tests, includes, circles, documents, formatting (two minutes)
 #   check-unit       unit tests and the agent's (no root needed for most)
 #   check-e2e        the real program on real processes (root)
 #   check-further    end-to-end tests that only repeat on one more CPython, or once more, what others show (root)
@@ -76,7 +77,7 @@ $(CONSUMED): %: %.o $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
 .SECONDARY:
-.PHONY: unit check check-fresh check-dockerfile check-unit check-unit-programs check-e2e check-e2e-all check-further check-hold check-inject check-torch check-torch-all \
+.PHONY: unit check check-quick check-fresh check-dockerfile check-unit check-unit-programs check-e2e check-e2e-all check-further check-hold check-inject check-torch check-torch-all \
 	check-trace-processor check-kernels check-sanitize check-threads fuzz-programs fuzz-short
 unit: $(UNIT_BIN) $(RELOG) $(LOG_RECORDS) $(TEED) $(TRACE_DUMP) $(CUT) $(CONSUMED)
 
@@ -100,6 +101,9 @@ check-unit-programs: $(UNIT_BIN)
 	@GPUTRACE_CUDART="$$(tools/get-cudart)" tests/run_unit $(UNIT_BIN)
 
 check-unit: check-unit-programs check-agent
+
+# Without the agent in whole processes, which takes a minute.
+check-quick: all check-unit-programs check-includes check-circles check-docs check-format
 
 # Tests that need one more program run `make` with this BUILD.
 PYTEST = GPUTRACE_BUILD=$(BUILD) BUILD=$(BUILD) "$$(tools/get-pytest)" -m pytest -p no:cacheprovider --strict-markers -ra tests/e2e

@@ -228,6 +228,9 @@ def test_a_line_of_the_pages_does_what_they_say_on_debian(debian_user, line):
         debian_user("python3 -m venv --clear --without-pip other").must_be(0)
         debian_user(line, "PIP_PYTHON=other/bin/python3").must_be(0)
         done = debian_user("other/bin/gputrace --version")
+    elif line == "pipx install ./gputrace-*.whl":
+        done.must_be(0)
+        done = debian_user("~/.local/bin/gputrace --version")
     if line.endswith("doctor"):  # its status is about this machine
         assert agent_of(done.stdout).endswith("libgputrace-agent.so")
     else:

@@ -48,6 +48,11 @@ install_tree = install -D -m 755 $(1) $(3)/bin/gputrace && \
 install_documents = install -d $(1)/design && install -m 644 README.md LICENSE LICENSES/* $(wildcard docs/*.md docs/*.svg) $(1) && \
 	install -m 644 $(wildcard docs/design/*.md) $(1)/design
 
+# $(call uninstall,PREFIX): what `make install` put there.  Folders that it may share with others stay.
+uninstall = rm -f $(addprefix $(1)/,bin/gputrace $(addprefix share/man/man1/,gputrace.1 $(notdir $(PAGES))) \
+	share/bash-completion/completions/gputrace share/zsh/site-functions/_gputrace \
+	share/fish/vendor_completions.d/gputrace.fish) && rm -rf $(1)/lib/gputrace $(1)/share/doc/gputrace
+
 # Removes what depends on the build folder: debug information, and the build id, which is a hash that includes it.
 STRIPPED := $(addprefix $(PACKAGES)/stripped/,gputrace libgputrace-agent.so)
 $(PACKAGES)/stripped/gputrace: $(BUILD)/gputrace-static
