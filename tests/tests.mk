@@ -120,7 +120,8 @@ check-hold: all
 	@GPUTRACE_STARTS=1000 $(PYTEST)/test_command.py -k no_parent_sees
 
 check-inject: all simgpu
-	@GPUTRACE_TEST_CYCLES=1000 GPUTRACE_TEST_KILLS=200 $(PYTEST)/test_inject.py -k again_and_again
+	@GPUTRACE_TEST_CYCLES=1000 GPUTRACE_TEST_KILLS=200 GPUTRACE_TEST_TIMES=20 $(PYTEST)/test_inject.py \
+		-k "again_and_again or forks_all_the_time or not_called_by_a_thread"
 	@GPUTRACE_TEST_KILLS=200 GPUTRACE_TEST_FORK_ROUNDS=50 $(PYTEST)/test_torch_lifetimes.py -k "again_and_again or forked_child"
 
 check-torch: all simgpu $(CONSUMED) check-gpu-simulated

@@ -54,7 +54,7 @@ def test_a_launch_in_which_cuda_and_the_agent_start_is_one_launch(tmp_path):
 @pytest.mark.parametrize("again", range(3))
 def test_a_program_of_which_all_is_known_gets_no_note(tmp_path, again):
     """Nor while its interpreter starts, when gputrace examines it at each of many library mappings."""
-    run = Run(tmp_path, python="python3", program=("--steps", "300", "--threads", "2"))
+    run = Run(tmp_path, python="python3", program=("--steps", "30", "--threads", "2"))
     run.done.must_be(0)
     assert run.trace["gputrace"]["notes"] == []
 
