@@ -37,6 +37,9 @@ enum exit_code dump_command(const struct options *options);
 /* `gputrace doctor`: one line per thing that a trace needs or can use, with the remedy where it is not there. */
 enum exit_code doctor_command(const struct options *options);
 
+/* `gputrace mcp`: answers an assistant's questions until standard input ends. */
+enum exit_code mcp_command(const struct options *options);
+
 /* `gputrace env`: shell commands that set the variables by which the driver loads the agent and the agent waits. */
 enum exit_code env_command(void);
 

@@ -33,8 +33,9 @@ static bool only_reads(const struct options *options)
 /* Whether the subcommand looks at processes, for which rights help. */
 static bool looks_at_processes(const struct options *options)
 {
-	return !only_reads(options) && options->subcommand != SUBCOMMAND_HELP &&
-	       options->subcommand != SUBCOMMAND_VERSION && options->subcommand != SUBCOMMAND_ENV;
+	return !only_reads(options) && options->subcommand != SUBCOMMAND_MCP &&
+	       options->subcommand != SUBCOMMAND_HELP && options->subcommand != SUBCOMMAND_VERSION &&
+	       options->subcommand != SUBCOMMAND_ENV;
 }
 
 static int run(const struct options *options)
@@ -61,6 +62,8 @@ static int run(const struct options *options)
 		return doctor_command(options);
 	case SUBCOMMAND_ENV:
 		return env_command();
+	case SUBCOMMAND_MCP:
+		return mcp_command(options);
 	case SUBCOMMAND_HELP:
 		usage_print(stdout, options->help_for, options->help_all);
 		return EXIT_GOOD;

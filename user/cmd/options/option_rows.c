@@ -69,6 +69,12 @@ static int parse_keep(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int parse_allow_record(struct parse *parse, const char *value)
+{
+	parse->options->may_record = true;
+	return 0;
+}
+
 static int parse_nccl_ras(struct parse *parse, const char *value)
 {
 	parse->options->asks_ras = true;
@@ -117,7 +123,8 @@ static int parse_port(struct parse *parse, const char *value)
 #define VIEW SUBCOMMAND_VIEW
 #define MERGE SUBCOMMAND_MERGE
 #define DUMP SUBCOMMAND_DUMP
-#define ALL (RECORD | REPORT | EXPORT | DOCTOR | DIFF | WHY | VIEW | MERGE | DUMP | TOP | SUBCOMMAND_ENV)
+#define ALL                                                                                                            \
+	(RECORD | REPORT | EXPORT | DOCTOR | DIFF | WHY | VIEW | MERGE | DUMP | TOP | SUBCOMMAND_ENV | SUBCOMMAND_MCP)
 
 const struct option_row option_rows[] = {
 	{"pid", 'p', "a process id", "PID[,PID...]",
@@ -340,6 +347,8 @@ const struct option_row option_rows[] = {
 	 "exit with 4 when the median step takes longer than before, or has more GPU time in\n"
 	 "it, by more than this; the whole 95 % interval of the difference must lie above",
 	 DIFF, parse_fail_above},
+	{"allow-record", 0, NULL, NULL, "tools that look at processes, too: list_processes, dump and record",
+	 SUBCOMMAND_MCP, parse_allow_record},
 	{"port", 0, "a port", "NUMBER", "the port on 127.0.0.1 (default: any that is free)", VIEW, parse_port},
 	{"quiet", 'q', NULL, NULL, "no progress, no messages but errors", ALL, parse_quiet},
 	{"verbose", 'v', NULL, NULL, "print more messages", ALL, parse_verbose},

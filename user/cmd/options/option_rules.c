@@ -363,6 +363,8 @@ int option_rules_check(struct parse *parse)
 
 	if (subcommand == SUBCOMMAND_DUMP) /* none of the options below applies to it */
 		return dump_check(parse);
+	if (subcommand == SUBCOMMAND_MCP)
+		return 0;
 	if (subcommand == SUBCOMMAND_WHY && why_check(parse))
 		return -EINVAL;
 	if (choose_log(parse))

@@ -33,6 +33,7 @@ enum subcommand {
 	SUBCOMMAND_DUMP = 1 << 9,
 	SUBCOMMAND_ENV = 1 << 11,
 	SUBCOMMAND_TOP = 1 << 12,
+	SUBCOMMAND_MCP = 1 << 13,
 };
 
 enum metric {
@@ -129,6 +130,7 @@ struct options {
 	const char *table_option; /* a given option that is for the table of ops only, NULL: none */
 	bool all_processes;	  /* dump: all processes that have Python */
 	bool locals;		  /* dump: values of local variables */
+	bool may_record;	  /* mcp: tools that look at processes */
 	bool asks_ras;		  /* dump: ask NCCL's RAS service */
 	uint64_t hang_ns;	  /* dump: watch until a process stands still for this long; 0: look now */
 	bool keeps_on;		  /* dump: and go on watching then */

@@ -150,6 +150,18 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.exit_status = "0 when a trace can work, 1 otherwise, 2 wrong usage.",
 	},
 	{
+		.name = "mcp",
+		.subcommand = SUBCOMMAND_MCP,
+		.reads_log = true,
+		.summary =
+			"a server of the Model Context Protocol for assistants: traces of a folder, on standard input "
+			"and output",
+		.examples = "gputrace mcp                                  the traces of this folder\n"
+			    "gputrace mcp ~/traces --allow-record          and processes: dump, record\n",
+		.synopsis = "mcp [FOLDER] [--allow-record]\n",
+		.exit_status = "0 the client has ended, 1 failed, 2 wrong usage.",
+	},
+	{
 		.name = "env",
 		.subcommand = SUBCOMMAND_ENV,
 		.question = "how do I let a job be traced later, without root?",

@@ -17,7 +17,7 @@ struct subcommand_row {
 	const char *exit_status;
 };
 
-#define SUBCOMMAND_ROWS 13
+#define SUBCOMMAND_ROWS 14
 extern const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS];
 
 /* NULL: there is none of that name. */
