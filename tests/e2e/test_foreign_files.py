@@ -172,6 +172,40 @@ def test_the_gpu_waits_where_the_driver_moves_managed_memory(tmp_path):
     assert sorted(row["ns"] for row in lines) == [1_278_000 + 20_000, 2_980_000, 6_720_000], lines
 
 
+CAUSES = {1: ("cudaMemPrefetchAsync", "The program moves pages", "Prefetch earlier"),
+          2: ("page faults", "The CPU reads pages that lie on the GPU", "cudaMemPrefetchAsync to cudaCpuDeviceId"),
+          3: ("the driver's prefetch", "expects to be needed", "cudaMemPrefetchAsync to cudaCpuDeviceId"),
+          4: ("evicted", "The GPU's memory is full", "Use less memory at a time"),
+          5: ("accessed often", "accessed often from afar", "cudaMemPrefetchAsync to cudaCpuDeviceId")}
+
+
+@pytest.mark.parametrize("cause, own", [(cause, own) for cause in CAUSES for own in (False, True)])
+def test_why_managed_memory_moved_is_said_as_the_file_has_it(tmp_path, cause, own):
+    """own: the file's table of causes has numbers other than CUPTI's, and they count."""
+    nsys = Nsys(tmp_path / "x.sqlite")
+    names = {5: "USER", 4: "COHERENCE", 2: "PREFETCH", 1: "EVICTION", 3: "ACCESS_COUNTERS"}
+    order = ("USER", "COHERENCE", "PREFETCH", "EVICTION", "ACCESS_COUNTERS")
+    number = next(key for key, name in names.items() if name == order[cause - 1]) if own else cause
+    with nsys.base() as base:
+        base.execute("ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY ADD COLUMN migrationCause")
+        if own:
+            base.execute("CREATE TABLE ENUM_CUDA_UNIF_MEM_MIGRATION(id INTEGER PRIMARY KEY, name, label)")
+            base.executemany("INSERT INTO ENUM_CUDA_UNIF_MEM_MIGRATION VALUES(?, ?, '')",
+                             [(key, f"MIGRATION_CAUSE_{name}") for key, name in names.items()])
+    nsys.launch("k", 1_000_000, 1_000_000)
+    for at in range(20):
+        start = 3_002_000 + at * 300_000
+        nsys.add("CUPTI_ACTIVITY_KIND_MEMCPY", start, start + 20_000, 0, 1, 7, 0, PID, 65_536, 12, 0, 0, number)
+    words, seen, advice = CAUSES[cause]
+    for path in (nsys.path, tmp_path / "again.sqlite"):
+        if path != nsys.path:
+            tracing.gputrace(tmp_path, "export", nsys.path, "-o", path).must_be(0)
+        (loss,) = tables(tmp_path, path, "why")["why_losses"]["rows"]
+        assert seen in loss["seen"] and "20 times" in loss["seen"] and advice in loss["try"], loss
+        assert {row["why"] for row in tables(tmp_path, path)["idle"]["rows"] if row["cause_id"] == "managed"} == {
+            f"pages moved to the CPU ({words})"}
+
+
 def test_work_at_the_end_of_a_file_counts_without_its_launch(tmp_path):
     path = write(tmp_path, [*launched("k", 10, 5, 1), work("kernel", "late", 20, 5, 99)])
     assert {(r["kernel"], r["calls"]) for r in tables(tmp_path, path)["kernels"]["rows"]} == {("k", 1), ("late", 1)}

@@ -231,6 +231,7 @@ struct new_gpu_work {
 	int8_t priority;	       /* 0 where CUPTI does not say */
 	uint8_t memcpy_kind, from, to; /* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind (memset: to) */
 	uint8_t unknown;	       /* enum model_gpu_unknown, or-ed */
+	uint8_t migration;	       /* enum model_migration */
 };
 
 struct new_overhead {

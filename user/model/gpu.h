@@ -52,6 +52,7 @@ struct model_gpu {
 	uint8_t stream_flags;	       /* enum gpt_agent_stream_flag, 0: not known */
 	int8_t priority;	       /* of the kernel if CUPTI reports it, else of the stream */
 	uint8_t unknown;	       /* enum model_gpu_unknown, or-ed */
+	uint8_t migration;	       /* enum model_migration */
 };
 
 /*
@@ -62,6 +63,17 @@ enum {
 	MODEL_MEMCPY_MANAGED_TO_DEVICE = 11,
 	MODEL_MEMCPY_MANAGED_TO_HOST,
 	MODEL_MEMCPY_MANAGED_BETWEEN_DEVICES,
+};
+
+/* Why the driver moved them: CUpti_ActivityUnifiedMemoryMigrationCause. */
+enum model_migration {
+	MODEL_MIGRATION_UNKNOWN,
+	MODEL_MIGRATION_USER,	   /* the program asked for it: cudaMemPrefetchAsync */
+	MODEL_MIGRATION_COHERENCE, /* a page fault */
+	MODEL_MIGRATION_PREFETCH,  /* the driver expects that they will be needed */
+	MODEL_MIGRATION_EVICTION,  /* to make room */
+	MODEL_MIGRATION_COUNTERS,  /* they were accessed often from afar */
+	MODEL_MIGRATIONS,
 };
 
 static inline bool gpu_is_migration(const struct model_gpu *op)

@@ -38,7 +38,8 @@ enum why_cause {
 	WHY_COMPILE, /* detail: enum why_compile, extra: api or name */
 	WHY_COPY, /* a copy between host and device, alone, or a call that waited for one; detail: copy kind and memory
 		   */
-	WHY_MANAGED, /* a copy of managed memory by the driver, alone, or the gap before it; detail: copy kind */
+	WHY_MANAGED, /* a copy of managed memory by the driver, alone, or the gap before it; detail: why_managed_detail
+		      */
 	WHY_PROCESS, /* work waited while another process's work ran; detail: that process (model.processes) */
 	WHY_RANK, /* ranks waited for the last one in a collective; detail: that rank, extra: the collective's params */
 	WHY_PEER, /* a collective of PyTorch on the CPU was not over; detail: name of the op */
@@ -99,6 +100,22 @@ static inline struct tally_key why_key(uint32_t place, enum why_cause cause, uin
 static inline uint32_t why_copy_detail(const struct model_gpu *op)
 {
 	return (uint32_t)op->memcpy_kind | (uint32_t)op->from << 8 | (uint32_t)op->to << 16;
+}
+
+/* Packs the kind of a copy of managed memory and why the driver made it. */
+static inline uint32_t why_managed_detail(const struct model_gpu *op)
+{
+	return (uint32_t)op->memcpy_kind | (uint32_t)op->migration << 8;
+}
+
+static inline uint32_t why_managed_kind(uint32_t detail)
+{
+	return detail & 0xff;
+}
+
+static inline enum model_migration why_managed_cause(uint32_t detail)
+{
+	return (enum model_migration)(detail >> 8);
 }
 
 #endif

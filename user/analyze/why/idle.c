@@ -388,9 +388,10 @@ static void charge_in_time(struct idle_charging *charging, const struct gpu_even
 	else
 		array_push(&rests, ((struct why_rest){from + copy_ns, to}));
 	spans = idle_spans_of(&rests);
-	idle_charge_spans(charging,
-			  why_key(WHY_PLACE_NEXT, cause, cause == WHY_MANAGED ? event->op->memcpy_kind : 0, NONE),
-			  &spans, sum_of(&rests));
+	idle_charge_spans(
+		charging,
+		why_key(WHY_PLACE_NEXT, cause, cause == WHY_MANAGED ? why_managed_detail(event->op) : 0, NONE), &spans,
+		sum_of(&rests));
 	array_free(&rests);
 }
 

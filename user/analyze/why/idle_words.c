@@ -86,16 +86,23 @@ static const char *copy_words(uint32_t detail)
 	return (detail & 0xff) == WHY_HTOD ? "a copy to the GPU" : "a copy from the GPU";
 }
 
-static const char *managed_words(uint32_t copy_kind)
+static char *managed_words(uint32_t detail)
 {
-	switch (copy_kind) {
-	case MODEL_MEMCPY_MANAGED_TO_DEVICE:
-		return "to the GPU";
-	case MODEL_MEMCPY_MANAGED_TO_HOST:
-		return "to the CPU";
-	default:
-		return "between GPUs";
-	}
+	static const char *const causes[MODEL_MIGRATIONS] = {
+		[MODEL_MIGRATION_UNKNOWN] = "",
+		[MODEL_MIGRATION_USER] = " (cudaMemPrefetchAsync)",
+		[MODEL_MIGRATION_COHERENCE] = " (page faults)",
+		[MODEL_MIGRATION_PREFETCH] = " (the driver's prefetch)",
+		[MODEL_MIGRATION_EVICTION] = " (evicted)",
+		[MODEL_MIGRATION_COUNTERS] = " (accessed often)",
+	};
+	const char *to = "between GPUs";
+
+	if (why_managed_kind(detail) == MODEL_MEMCPY_MANAGED_TO_DEVICE)
+		to = "to the GPU";
+	else if (why_managed_kind(detail) == MODEL_MEMCPY_MANAGED_TO_HOST)
+		to = "to the CPU";
+	return xasprintf("pages moved %s%s", to, causes[why_managed_cause(detail)]);
 }
 
 /* The text after the #: "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__". */
@@ -178,7 +185,7 @@ char *idle_words(const struct idle *idle, const struct idle_row *row)
 	case WHY_COPY:
 		return xasprintf("%s %s", row->after ? "after" : "in", copy_words(row->detail));
 	case WHY_MANAGED:
-		return xasprintf("pages moved %s", managed_words(row->detail));
+		return managed_words(row->detail);
 	case WHY_COMPILE:
 		return compile_words(model, row);
 	case WHY_DATA:

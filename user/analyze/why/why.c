@@ -67,7 +67,7 @@ static struct tally_key key_of_copy(const struct why *why, const struct gpu_even
 	uint32_t place = place_of_copy(why, event);
 
 	if (gpu_is_migration(event->op))
-		return why_key(place, WHY_MANAGED, event->op->memcpy_kind, NONE);
+		return why_key(place, WHY_MANAGED, why_managed_detail(event->op), NONE);
 	return why_key(place, WHY_COPY, why_copy_detail(event->op), NONE);
 }
 

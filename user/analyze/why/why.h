@@ -29,7 +29,7 @@ struct why_line {
 	uint64_t failed;	    /* ALLOC: calls for which there was no memory */
 	uint64_t reads, read_bytes; /* SYNC: copies from the GPU by the line */
 	uint64_t copies, copy_bytes, copy_ns,
-		pageable; /* COPY, MANAGED: operations of the line; those with pageable memory */
+		pageable; /* COPY, MANAGED: operations of the line; COPY: those with pageable memory */
 };
 
 struct why_loss {

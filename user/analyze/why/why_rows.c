@@ -167,8 +167,8 @@ static struct why_line line_row(struct evidence *evidence, const struct tally_en
 		row.copies = copies.count;
 		row.copy_bytes = copies.more;
 		row.copy_ns = copies.ns;
-		row.pageable = /* of MANAGED none */
-			(part[2] >> 8 & 0xff) == WHY_PAGEABLE || part[2] >> 16 == WHY_PAGEABLE ? copies.count : 0;
+		if (part[1] == WHY_COPY && ((part[2] >> 8 & 0xff) == WHY_PAGEABLE || part[2] >> 16 == WHY_PAGEABLE))
+			row.pageable = copies.count;
 	}
 	return row;
 }

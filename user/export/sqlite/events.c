@@ -176,8 +176,9 @@ static void put_memcpy(struct database *base, const struct model *part, const st
 	row_null(base, table); /* deprecatedSrcId */
 	put_memory_kind(base, table, op->from);
 	put_memory_kind(base, table, op->to);
-	for (int i = 0; i < 5; i++)
-		row_null(base, table); /* devices and contexts of both sides, migrationCause */
+	for (int i = 0; i < 4; i++)
+		row_null(base, table); /* devices and contexts of both sides */
+	row_number_unless(base, table, op->migration, MODEL_MIGRATION_UNKNOWN);
 	row_number_unless(base, table, op->graph_node, 0);
 	row_null(base, table); /* virtualAddress */
 	put_graph(base, table, part, op);

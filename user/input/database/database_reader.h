@@ -33,7 +33,8 @@ struct database_reader {
 	struct lookup waiting_calls;  /* (pid + 1, correlation id) to enum gpt_agent_sync_kind */
 	int64_t zero_ns;	      /* added to every time */
 	uint32_t first_memory_kind;   /* CUPTI's number of the tool's memory kind 0 */
-	bool waits_by_call;	      /* the call says what a wait is for, not syncType */
+	uint8_t migrations[MODEL_MIGRATIONS]; /* enum model_migration, by the tool's number */
+	bool waits_by_call;		      /* the call says what a wait is for, not syncType */
 };
 
 /* False: not a database. */

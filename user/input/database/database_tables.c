@@ -144,7 +144,8 @@ enum {
 	GPU_LOCAL,
 	GPU_GRID,
 	GPU_BLOCK = GPU_GRID + 3,
-	GPU_CAPTURED_BY = GPU_BLOCK + 3, /* gputrace's own */
+	GPU_MIGRATION = GPU_BLOCK + 3,
+	GPU_CAPTURED_BY, /* gputrace's own */
 };
 
 static const char *const gpu_columns[] = {
@@ -177,6 +178,7 @@ static const char *const gpu_columns[] = {
 	[GPU_BLOCK] = "blockX",
 	[GPU_BLOCK + 1] = "blockY",
 	[GPU_BLOCK + 2] = "blockZ",
+	[GPU_MIGRATION] = "migrationCause",
 	[GPU_CAPTURED_BY] = "capturedBy",
 };
 
@@ -195,6 +197,13 @@ static uint8_t memory_kind(const struct database_reader *reader, const struct da
 	int64_t kind = database_number(rows, column, -1);
 
 	return kind >= 0 && kind < 16 ? (uint8_t)(kind + reader->first_memory_kind) : 0;
+}
+
+static uint8_t migration_of(const struct database_reader *reader, const struct database_rows *rows)
+{
+	uint32_t number = database_small(rows, GPU_MIGRATION, 0);
+
+	return number < MODEL_MIGRATIONS ? reader->migrations[number] : MODEL_MIGRATION_UNKNOWN;
 }
 
 static bool read_place(struct database_reader *reader, const struct database_rows *rows, struct row_gpu *gpu)
@@ -296,6 +305,7 @@ void database_read_gpu_work(struct database_reader *reader, const char *table, e
 			work->memcpy_kind = (uint8_t)(database_small(&rows, GPU_COPY_KIND, 0) & 0xff);
 			work->from = memory_kind(reader, &rows, GPU_FROM);
 			work->to = memory_kind(reader, &rows, GPU_TO);
+			work->migration = migration_of(reader, &rows);
 		} else {
 			work->bytes = numbers[NUMBER_BYTES];
 			work->to = memory_kind(reader, &rows, GPU_SET_IN);

@@ -3,6 +3,7 @@
 #include "input/database/database_reader.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
 #define FRAMES_MAX (16u << 20)
@@ -241,6 +242,54 @@ static void read_stacks(struct database_reader *reader)
 	lookup_free(&codes);
 }
 
+/* ---- managed memory ---------------------------------------------------------------------------------------------- */
+
+/* Whether the text has the word, which is in lower case. */
+static bool text_has(struct text text, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (size_t i = 0; i + length <= text.size; i++)
+		if (!strncasecmp(text.bytes + i, word, length))
+			return true;
+	return false;
+}
+
+static enum model_migration migration_named(struct text name)
+{
+	static const struct {
+		const char *word;
+		enum model_migration cause;
+	} words[] = {
+		{"user", MODEL_MIGRATION_USER},	       {"coheren", MODEL_MIGRATION_COHERENCE},
+		{"fault", MODEL_MIGRATION_COHERENCE},  {"evict", MODEL_MIGRATION_EVICTION},
+		{"counter", MODEL_MIGRATION_COUNTERS}, {"prefetch", MODEL_MIGRATION_PREFETCH},
+	};
+
+	for (size_t i = 0; i < COUNT(words); i++)
+		if (text_has(name, words[i].word))
+			return words[i].cause;
+	return MODEL_MIGRATION_UNKNOWN;
+}
+
+/* What migrationCause means is in a table of the file; in a file without it the numbers are CUPTI's. */
+static void read_migrations(struct database_reader *reader)
+{
+	static const char *const columns[] = {"id", "name"};
+	struct database_rows rows =
+		database_select(&reader->base, "ENUM_CUDA_UNIF_MEM_MIGRATION", columns, COUNT(columns));
+	bool has_table = database_has(&reader->base, "ENUM_CUDA_UNIF_MEM_MIGRATION");
+
+	for (uint8_t i = 0; i < MODEL_MIGRATIONS; i++)
+		reader->migrations[i] = has_table ? MODEL_MIGRATION_UNKNOWN : i;
+	while (database_next(&rows)) {
+		uint32_t number = database_small(&rows, 0, MODEL_MIGRATIONS);
+
+		if (number < MODEL_MIGRATIONS)
+			reader->migrations[number] = (uint8_t)migration_named(database_text(&rows, 1));
+	}
+}
+
 /* ---- memory of CUDA ---------------------------------------------------------------------------------------------- */
 
 enum {
@@ -309,6 +358,7 @@ void nsys_read(struct database_reader *reader)
 	database_read_gpus(reader, "TARGET_INFO_GPU", device_columns);
 	renumber_gpus(reader);
 	read_stacks(reader);
+	read_migrations(reader);
 	database_read_calls(reader, "CUPTI_ACTIVITY_KIND_RUNTIME", GPT_DOMAIN_RUNTIME);
 	database_read_gpu_work(reader, "CUPTI_ACTIVITY_KIND_KERNEL", MODEL_KERNEL);
 	database_read_gpu_work(reader, "CUPTI_ACTIVITY_KIND_MEMCPY", MODEL_MEMCPY);

@@ -231,7 +231,7 @@ int row_owners_learn(struct row_owners *owners, struct rows *rows)
 	bool is_sure;
 	int err;
 
-	if (!owners)
+	if (!owners || !rows->has_ownerless)
 		return 0;
 	err = rows_again(rows);
 	owners->learns = true;

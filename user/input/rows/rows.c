@@ -202,6 +202,7 @@ uint64_t rows_add(struct rows *rows, const struct row *row, size_t size)
 	at = rows->before + rows->used;
 	rows->used += size;
 	rows->count++;
+	rows->has_ownerless |= !row->pid && (row->kind == ROW_GPU || row->kind == ROW_SYNC);
 	rows->has_functions |= row->kind == ROW_FUNCTION;
 	rows->bytes += size;
 	if (row->start_ns < rows->start_ns)

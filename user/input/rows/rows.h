@@ -166,6 +166,7 @@ struct rows {
 	int error; /* -errno of the temporary file, or 0 */
 
 	uint64_t count, bytes;	   /* of all rows */
+	bool has_ownerless;	   /* there is GPU work, or a wait, that names no process */
 	bool has_functions;	   /* there is a ROW_FUNCTION */
 	uint64_t start_ns, end_ns; /* of everything with a time; start_ns UINT64_MAX: nothing */
 

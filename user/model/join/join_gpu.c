@@ -157,7 +157,8 @@ static void set_operation(struct model_gpu *op, const struct builder *builder, c
 		.channel_type = work->channel_type,
 		.stream_flags = 0,
 		.priority = work->priority,
-		.unknown = work->unknown};
+		.unknown = work->unknown,
+		.migration = work->migration};
 }
 
 static void join_one(struct builder *builder, const struct pending_gpu *pending, const struct placing *placing,

@@ -110,7 +110,16 @@ static const char *copy_advice(const struct why_line *line)
 
 static const char *managed_advice(const struct why_line *line)
 {
-	switch (line->detail) {
+	switch (why_managed_cause(line->detail)) {
+	case MODEL_MIGRATION_USER:
+		return "Prefetch earlier, on a stream of its own, while the GPU has other work.";
+	case MODEL_MIGRATION_EVICTION:
+		return "Use less memory at a time than the GPU has (smaller batches, pieces), or keep on the CPU what "
+		       "is seldom needed (cudaMemAdvise with cudaMemAdviseSetPreferredLocation).";
+	default:
+		break;
+	}
+	switch (why_managed_kind(line->detail)) {
 	case MODEL_MEMCPY_MANAGED_TO_HOST:
 		return "Move the pages before the CPU reads them (cudaMemPrefetchAsync to cudaCpuDeviceId), or let it "
 		       "read them where they lie (cudaMemAdvise with cudaMemAdviseSetAccessedBy).";

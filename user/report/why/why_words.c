@@ -309,20 +309,54 @@ static char *copy_evidence(const struct why_loss *loss)
 	return xjoin(text, "", xasprintf(". For %s no kernel ran.", number_time(line->ns).text));
 }
 
+/* Only a page fault shows who needs the pages. */
+static const char *managed_why(uint32_t detail)
+{
+	switch (why_managed_cause(detail)) {
+	case MODEL_MIGRATION_USER:
+		return "The program moves pages (cudaMemPrefetchAsync)";
+	case MODEL_MIGRATION_PREFETCH:
+		return "The driver moves pages that it expects to be needed";
+	case MODEL_MIGRATION_EVICTION:
+		return "The GPU's memory is full, and pages make room for others";
+	case MODEL_MIGRATION_COUNTERS:
+		return "The driver moves pages that were accessed often from afar";
+	default:
+		break;
+	}
+	switch (why_managed_kind(detail)) {
+	case MODEL_MEMCPY_MANAGED_TO_HOST:
+		return "The CPU reads pages that lie on the GPU";
+	case MODEL_MEMCPY_MANAGED_TO_DEVICE:
+		return "The GPU needs pages that lie on the CPU";
+	default:
+		return "A GPU needs pages that lie on another one";
+	}
+}
+
+static const char *managed_when(uint32_t detail)
+{
+	switch (why_managed_cause(detail)) {
+	case MODEL_MIGRATION_UNKNOWN:
+		return ", at page faults or prefetches";
+	case MODEL_MIGRATION_COHERENCE:
+		return ", at page faults";
+	default:
+		return "";
+	}
+}
+
 static char *managed_evidence(const struct why_loss *loss)
 {
 	const struct why_line *line = &loss->lines[0];
-	const char *why = line->detail == MODEL_MEMCPY_MANAGED_TO_HOST ? "The CPU reads pages that lie on the GPU"
-			  : line->detail == MODEL_MEMCPY_MANAGED_TO_DEVICE
-				  ? "The GPU needs pages that lie on the CPU"
-				  : "A GPU needs pages that lie on another one";
-	char *text = xstrdup(why);
+	char *text = xstrdup(managed_why(line->detail));
 
 	if (line->copies) /* else the copy after the gap is in no step */
 		text = xjoin(text, ": ",
-			     xasprintf("the driver moved some %s time%s (%s in all, %s), at page faults or prefetches",
+			     xasprintf("the driver moved some %s time%s (%s in all, %s)%s",
 				       number_count(line->copies).text, plural(line->copies),
-				       number_bytes(line->copy_bytes).text, number_time(line->copy_ns).text));
+				       number_bytes(line->copy_bytes).text, number_time(line->copy_ns).text,
+				       managed_when(line->detail)));
 	return xjoin(text, "",
 		     xasprintf(". For %s no kernel ran, before such copies and in them.", number_time(line->ns).text));
 }
