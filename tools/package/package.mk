@@ -51,7 +51,7 @@ install_documents = install -d $(1)/design && install -m 644 README.md LICENSE L
 # $(call uninstall,PREFIX): what `make install` put there.  Folders that it may share with others stay.
 uninstall = rm -f $(addprefix $(1)/,bin/gputrace $(addprefix share/man/man1/,gputrace.1 $(notdir $(PAGES))) \
 	share/bash-completion/completions/gputrace share/zsh/site-functions/_gputrace \
-	share/fish/vendor_completions.d/gputrace.fish) && rm -rf $(1)/lib/gputrace $(1)/share/doc/gputrace
+	share/fish/vendor_completions.d/gputrace.fish) && rm -rf $(1)/lib/gputrace $(1)/share/doc/gputrace $(1)/share/gputrace
 
 # Removes what depends on the build folder: debug information, and the build id, which is a hash that includes it.
 STRIPPED := $(addprefix $(PACKAGES)/stripped/,gputrace libgputrace-agent.so)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Collections and imports, and NVTX ranges, as rows; most tests feed events one by one. */
+#include "model/range_name.h"
 #include "analyzed.h"
 
 static void collections_and_imports_have_the_gpu_time_that_they_cost(void **state)
@@ -151,7 +152,7 @@ static void names_that_pytorch_numbers_are_one_row_called_after_the_lowest_threa
 	assert_int_equal(nvtx.rows.count, 1);
 	assert_int_equal(nvtx.rows.items[0].ranges, 2);
 	assert_int_equal(nvtx.rows.items[0].name, 0);
-	assert_int_equal(nvtx_name_length(strings[0]), 2);
+	assert_int_equal(range_name_length(strings[0]), 2);
 }
 
 static void ranges_of_a_thread_without_calls_are_not_kept(void **state)

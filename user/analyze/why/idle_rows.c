@@ -34,8 +34,8 @@ static struct tally_key what_of(const struct idle_charge *charge)
 {
 	const uint32_t *part = charge->what.part;
 	bool in_pool = part[1] == WHY_NATIVE && charge->via != NONE;
-	bool by_line = part[1] == WHY_PYTHON || part[1] == WHY_PROGRAM || part[1] == WHY_UNSAMPLED ||
-		       charge->inner == WHY_RAN;
+	bool by_line =
+		part[1] == WHY_PYTHON || part[1] == WHY_PROGRAM || part[1] == WHY_UNSAMPLED || charge->inner == WHY_RAN;
 	uint32_t detail = in_pool ? NONE : by_line ? 0 : part[2];
 	uint32_t extra = part[1] == WHY_DATA ? why_seen_by(part[3]) : part[3];
 

@@ -75,10 +75,8 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 			"gputrace diff before.gpt after.gpt --fail-above 5   for CI: exit with 4 when it is slower\n"
 			"gputrace diff old*.gpt -- new*.gpt                  several runs of each\n"
 			"gputrace diff before.gpt after.gpt -o - | flamegraph.pl > diff.svg\n",
-		.synopsis = "diff [BEFORE.gpt AFTER.gpt] [OPTIONS]
-"
-			    "diff BEFORE.gpt... -- AFTER.gpt... [OPTIONS]
-",
+		.synopsis = "diff [BEFORE.gpt AFTER.gpt] [OPTIONS]\n"
+			    "diff BEFORE.gpt... -- AFTER.gpt... [OPTIONS]\n",
 		.exit_status = "0 good, 1 failed, 2 wrong usage, 4 more than --fail-above.",
 	},
 	{
