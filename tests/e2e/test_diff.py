@@ -228,6 +228,7 @@ def test_steps_that_are_not_there_are_named_with_those_that_are(compared):
     (["before.gpt", "after.gpt", "--table", "diff_step"], 2, "--table diff_step: goes with a report in"),
     (["before.gpt", "after.gpt", "--format", "csv", "-o", "-"], 2, "--format is for the report"),
     (["before.gpt", "after.gpt", "--format", "csv", "--table", "kernels"], 1, "not in this report, which has: diff_traces"),
+    (["before.gpt", "after.gpt", "--format", "csv", "--table", "diff_trace"], 1, ": did you mean diff_traces?"),
     (["before.gpt", "after.gpt", "--fail-above", "much"], 2, "--fail-above much: a percentage"),
 ])
 def test_what_cannot_be_compared_is_named(compared, arguments, code, said):

@@ -4,6 +4,7 @@
 import os
 import re
 import signal
+import time
 
 import machine
 import pytest
@@ -106,6 +107,18 @@ def test_a_killed_gputrace_leaves_no_trace(home):
         running.end_trace(signal.SIGKILL)
     assert len(home.kept()) == 1
     assert os.listdir(home.folder / "state/gputrace") == [home.kept()[0].name]
+
+
+def test_a_trace_that_was_interrupted_twice_is_kept(home):
+    with tracing.Running([machine.GPUTRACE, "--", *tracing.DEAF, "sh", "-c", "echo ready; read line"], home.folder, env=home.env) as running:
+        running.wait_line("ready")
+        for _ in range(2):
+            running.process.send_signal(signal.SIGTERM)
+            time.sleep(tracing.APART_S)
+        running.wait_line("interrupted twice: no outputs are written", "stderr")
+        running.wait_line("goes on: gputrace ends with it", "stderr")
+        running.end()
+    assert len(home.kept()) == 1 and home.run("report").must_be(0).stdout
 
 
 def test_a_full_disk_costs_nothing_but_the_kept_trace(home):

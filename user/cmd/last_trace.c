@@ -246,7 +246,7 @@ void last_trace_keep(int log_fd)
 
 	if (fstat(log_fd, &stat) == 0 && (uint64_t)stat.st_size > LAST_TRACES_BYTES) {
 		msg_warn("the trace is not kept as the last one: it has %.1f GB, and at most %.0f GB are kept; -o "
-			 "FILE.gpt keeps it",
+			 "FILE.gpt keeps more",
 			 (double)stat.st_size / 1e9, (double)LAST_TRACES_BYTES / 1e9);
 		return;
 	}

@@ -63,7 +63,7 @@ enum exit_code recording_result(const struct recording *recording)
 	return reason == GPT_END_DISK || reason == GPT_END_ERROR ? EXIT_FAILED : EXIT_GOOD;
 }
 
-enum exit_code recording_deliver(struct recording *recording)
+static enum exit_code make_outputs(struct recording *recording)
 {
 	struct delivery delivery = {
 		.options = recording->options,
@@ -87,8 +87,6 @@ enum exit_code recording_deliver(struct recording *recording)
 		return EXIT_FAILED;
 	}
 	code = deliver(&delivery, &all_written);
-	if (recording->options->keeps_log)
-		last_trace_keep(recording->file.fd);
 	if (is_interrupted())
 		keep_log(recording, "interrupted");
 	else if (!all_written)
@@ -96,4 +94,14 @@ enum exit_code recording_deliver(struct recording *recording)
 	else if (failed && !recording->file.output.path)
 		keep_log(recording, "the recording ended early");
 	return failed ? EXIT_FAILED : code;
+}
+
+enum exit_code recording_deliver(struct recording *recording)
+{
+	enum exit_code code = make_outputs(recording);
+
+	/* Last, as it may take a copy. */
+	if (recording->options->keeps_log)
+		last_trace_keep(recording->file.fd);
+	return code;
 }

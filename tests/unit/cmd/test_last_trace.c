@@ -201,7 +201,7 @@ static void together_they_have_no_more_than_a_gigabyte(void **state)
 	assert_string_equal(
 		said_of(too_large),
 		"gputrace: warning: the trace is not kept as the last one: it has 1.0 GB, and at most 1 GB are "
-		"kept; -o FILE.gpt keeps it\n");
+		"kept; -o FILE.gpt keeps more\n");
 	assert_int_equal(count_kept(), 1);
 	close(large);
 	close(too_large);
