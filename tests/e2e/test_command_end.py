@@ -225,6 +225,15 @@ def test_as_the_first_process_it_passes_signals_on(tmp_path, name, options):
     assert (tmp_path / "trace.json").exists()
 
 
+def test_a_shell_that_is_the_first_process_and_executes_gputrace_passes_signals_on(tmp_path):
+    """A shell that only starts it keeps them: the page about containers says exec."""
+    with signalled(tmp_path, traced=lambda *options: [*AS_FIRST, "sh", "-c", 'exec "$@"', "sh", machine.GPUTRACE, *options], heeds=["SIGTERM"]) as running:
+        (pid,) = children(running.pid)
+        os.kill(pid, signal.SIGTERM)
+        running.wait_line("got SIGTERM")
+        running.end().must_be(40)
+
+
 ORPHANS = """
 import os, pathlib, time
 def state(pid):
