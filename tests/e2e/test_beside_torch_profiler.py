@@ -257,7 +257,7 @@ def test_our_end_in_the_middle_of_its_session_takes_nothing_from_it(tmp_path, un
         traced.wait_registrations(1, 0)  # the agent has noticed
         target = [pid for pid in tracing.marked(traced.mark) if "gputrace-agent" in tracing.threads(pid)]
         traced.end_trace(end_signal)
-        tracing.until(lambda: "gputrace-agent" not in tracing.threads(target[0]))
+        tracing.wait_agent_gone(target[0])
         traced.ask("work 100")
         traced.ask(f"stop {tmp_path}/kineto.json")
     assert seen_in(tmp_path / "kineto.json") == in_parts(undisturbed, 2)
@@ -277,7 +277,7 @@ def test_records_that_only_we_wanted_do_not_stay_on_for_it(lasting, tmp_path):
         lasting.ask("start")
         tracer.wait_logged(lambda log: logfile.registrations(log) == [1, 0])
         tracer.process.send_signal(signal.SIGTERM)
-        tracing.until(lambda: "gputrace-agent" not in tracing.threads(lasting.pid))
+        tracing.wait_agent_gone(lasting.pid)
         lasting.ask(f"work {N}")
         lasting.ask(f"stop {tmp_path}/kineto0.json")
     for command in ("start", f"work {N}", f"stop {tmp_path}/kineto1.json"):

@@ -169,7 +169,7 @@ def test_a_child_whose_agent_came_with_the_fork_is_reported_to_have_none(tmp_pat
     """libcuda was mapped at the fork, and the agent was loaded and waited for CUDA: it does not survive a fork."""
     with tracing.target(tmp_path, "late", truth=tmp_path / "gpu-%p.json") as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
-            tracing.until(lambda: "gputrace-agent" in tracing.threads(target.pid))
+            tracing.wait_agent(target.pid)
             child = fork_child(target)
             target.ask("ask_child load_simulated")
             target.ask("ask_child steps 3")
@@ -206,7 +206,7 @@ def test_a_process_that_shares_its_parents_memory_is_not_entered(tmp_path):
         assert "gputrace-agent" not in tracing.threads(child)
         said = notes(tmp_path)
         with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:  # the parent's agent still works
-            tracing.until(lambda: "gputrace-agent" in tracing.threads(running.pid))
+            tracing.wait_agent(running.pid)
             tracer.interrupt()
         running.end().must_be(0)
     assert SHARED.format(running.pid) in said

@@ -228,7 +228,7 @@ def test_a_check_that_hangs_is_ended_with_all_it_started_and_the_next_one_runs(r
     assert done.findings["what it found first"]["verdict"] == "pass"
     assert done.findings["hangs"]["figure"] == "not done after 10 s, and ended"
     assert done.findings["a good one"]["verdict"] == "pass"
-    tracing.until(lambda: not tracing.marked(done.mark))
+    tracing.wait_gone(done.mark)
 
 
 def test_a_check_that_falls_over_fails_with_its_last_word(run):

@@ -33,10 +33,6 @@ def mapped_inodes(pid):
             for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines() if "libgputrace-agent" in line}
 
 
-def has_thread(pid, name):
-    return any(thread.startswith(name) for thread in tracing.threads(pid))
-
-
 def notes(folder):
     return " ".join(reading.trace_of(folder / "trace.json")["gputrace"]["notes"])
 
@@ -80,10 +76,6 @@ def trace_once(target, folder, number=0):
 def wait_stopped(pid):
     """The agent may still be about to end when gputrace has its last records."""
     tracing.until(lambda: tracing.agent_status(pid)[0] == 0)
-
-
-def wait_thread_gone(pid):
-    tracing.until(lambda: not has_thread(pid, "gputrace"))
 
 
 def test_a_process_that_already_runs_has_gpu_times(tmp_path, kind_of_python):
@@ -283,7 +275,7 @@ def test_a_program_that_filters_its_system_calls_while_it_is_traced_keeps_workin
 def test_an_agent_that_came_with_the_driver_is_woken(tmp_path):
     """No gputrace listened when the agent was loaded: it did nothing and has no thread."""
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json", env={"CUDA_INJECTION64_PATH": machine.AGENT}) as target:
-        assert len(mapped_agents(target.pid)) == 1 and not has_thread(target.pid, "gputrace")
+        assert len(mapped_agents(target.pid)) == 1 and not tracing.has_thread(target.pid)
         trace_once(target, tmp_path)
         assert len(mapped_agents(target.pid)) == 1
 
@@ -299,7 +291,7 @@ def test_a_process_whose_driver_cannot_bring_the_agent_is_entered(tmp_path, cont
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
             if content:  # its first call shows that the file cannot be loaded
                 target.ask("steps 1")
-            tracing.until(lambda: has_thread(target.pid, "gputrace-agent"))
+            tracing.wait_agent(target.pid)
             tracer.interrupt().must_be(0)
         trace_once(target, tmp_path)
 
@@ -335,7 +327,7 @@ def test_nothing_is_left_but_the_library(tmp_path):
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         files = sorted(os.listdir(f"/proc/{target.pid}/fd"))
         trace_once(target, tmp_path)
-        wait_thread_gone(target.pid)
+        tracing.wait_threads_gone(target.pid)
         assert sorted(os.listdir(f"/proc/{target.pid}/fd")) == files
         assert mapped_inodes(target.pid) == {os.stat(machine.AGENT).st_ino}  # the file itself, no copy
 
@@ -352,7 +344,7 @@ def test_cuda_is_not_started_before_the_program_does(tmp_path):
     """A process that has started CUDA cannot fork workers that use it."""
     with tracing.target(tmp_path, "late", truth=tmp_path / "gpu.json") as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
-            tracing.until(lambda: has_thread(target.pid, "gputrace-agent"))
+            tracing.wait_agent(target.pid)
             target.process.stdin.write("started\n")
             target.process.stdin.flush()
             assert target.wait_line("started").split()[1] == "False"
@@ -452,7 +444,7 @@ def test_a_process_in_another_world_with_a_read_only_root(open_folder, tmp_path,
             running.ask("truth /out/program.json")
             tracer.interrupt().must_be(0)
         shutil.copy(open_folder / "out/program.json", tmp_path)
-        wait_thread_gone(running.pid)
+        tracing.wait_threads_gone(running.pid)
         assert os.listdir(open_folder / "out") in (["gpu.json", "program.json"], ["program.json", "gpu.json"])
         running.end()
     assert_all_timed(tmp_path, reading.trace_of(tmp_path / "trace.json"), "program.json")
@@ -539,9 +531,9 @@ TIMES = int(os.environ.get("GPUTRACE_TEST_TIMES", 2))
 
 def let_in_once(folder, pid):
     """Traces the program until the agent is there, however long that takes."""
-    wait_thread_gone(pid)
+    tracing.wait_threads_gone(pid)
     with tracing.Tracer(folder, "-p", pid) as tracer:
-        tracing.until(lambda: has_thread(pid, "gputrace-agent"))
+        tracing.wait_agent(pid)
         return tracer.interrupt().must_be(0)
 
 
@@ -716,7 +708,7 @@ def test_a_busy_process_is_attached_and_left_again_and_again(tmp_path):
             done = tracing.gputrace(tmp_path, "-v", "-p", running.pid, "-d", "50ms", "-o", tmp_path / "trace.json")
             done.must_be(0)
             came += "the agent came in" in done.stderr
-            wait_thread_gone(running.pid)
+            tracing.wait_threads_gone(running.pid)
         threads, files, mappings = figures(running.pid)
         assert (threads, files) == warm[:2]
         assert mappings <= warm[2] + 16  # malloc's own arenas come and go
@@ -742,5 +734,5 @@ def test_a_busy_process_ends_right_when_gputrace_is_killed_again_and_again(tmp_p
                 time.sleep(moments.uniform(0, 0.1))
             tracer.kill()
             tracer.wait()
-        wait_thread_gone(running.pid)
+        tracing.wait_threads_gone(running.pid)
         assert_right(running, tmp_path)

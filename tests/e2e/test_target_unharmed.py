@@ -82,7 +82,7 @@ def test_a_command_ends_right_when_gputrace_is_killed(tmp_path, number):
         time.sleep(moment(number, 0.4))
         running.process.kill()
         running.process.wait(tracing.PATIENCE_S)
-        tracing.until(lambda: not tracing.marked(running.mark))  # the command and the guard have ended
+        tracing.wait_gone(running.mark)  # the command and the guard have ended
         said = "".join(running.said) + running.process.stdout.read()
     tracing.until(lambda: children() <= others)  # a process that is just ending has no environment with the mark
     codes = reap_orphans()
@@ -129,7 +129,7 @@ def test_a_command_that_is_held_goes_on_when_gputrace_is_killed(tmp_path, librar
         time.sleep(moment(number, 0.03))
         running.process.kill()
         running.process.wait(tracing.PATIENCE_S)
-        tracing.until(lambda: not tracing.marked(running.mark))
+        tracing.wait_gone(running.mark)
         said = running.process.stdout.read()
     assert f"loaded {LIBRARIES}\n" in said
     tracing.until(lambda: children() <= others)
@@ -147,7 +147,7 @@ def test_a_running_process_ends_right_when_gputrace_is_killed(tmp_path, number):
             running.process.kill()
             running.process.wait(tracing.PATIENCE_S)
             target.ask("steps 5")
-            tracing.until(lambda: not tracing.marked(running.mark))  # the guard has ended
+            tracing.wait_gone(running.mark)  # the guard has ended
         target.ask("finish")
         target.ask(f"truth {tmp_path}/program.json")
         target.end().must_be(0)
@@ -201,19 +201,15 @@ def injected(folder):
     return running
 
 
-def has_agent_thread(pid):
-    return any(name.startswith("gputrace") for name in tracing.threads(pid))
-
-
 @pytest.mark.kernels
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 def test_the_agent_stops_when_no_one_listens_any_more(tmp_path, end):
     """This holds on Linux 6.18.15, too, which cannot undo fast probes."""
     with injected(tmp_path) as running:
         running.ask("steps 2")
-        tracing.until(lambda: has_agent_thread(running.target_pid))
+        tracing.until(lambda: tracing.has_thread(running.target_pid))
         running.end_trace(end)
-        tracing.until(lambda: not has_agent_thread(running.target_pid))
+        tracing.wait_threads_gone(running.target_pid)
         running.ask("steps 2")
         running.ask("finish")
     work = reading.simulated.work(reading.simulated.load(tmp_path / "gpu.json"))
@@ -313,7 +309,7 @@ def test_no_probe_and_no_thread_is_left_where_the_agent_was(tmp_path, copied_sim
         running.end_trace(signal.SIGINT)
         running.ask("steps 2")
         assert [path.name for path in (agent, *probed_files(copied_simgpu)) if not is_untouched(pid, path)] == []
-        tracing.until(lambda: not has_agent_thread(pid))
+        tracing.wait_threads_gone(pid)
 
 
 @pytest.mark.alone  # another test's trace may have probes in the same libpython

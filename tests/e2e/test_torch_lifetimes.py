@@ -53,7 +53,7 @@ def test_no_observer_is_left_when_gputrace_is_killed_again_and_again(loop, tmp_p
         tracer.kill()
         tracer.wait()
         loop.ask("unobserved")
-    tracing.until(lambda: not any(name.startswith("gputrace") for name in tracing.threads(loop.pid)))
+    tracing.wait_threads_gone(loop.pid)
     assert loop.end().code == 0
 
 

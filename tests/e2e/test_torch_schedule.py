@@ -160,7 +160,7 @@ def running(lasting):
     """The process, stopped between tests, as it would use a processor all the time."""
     lasting.send_signal(signal.SIGCONT)
     yield lasting
-    tracing.until(lambda: not any(name.startswith("gputrace") for name in tracing.threads(lasting.pid)))
+    tracing.wait_threads_gone(lasting.pid)
     lasting.send_signal(signal.SIGSTOP)
 
 

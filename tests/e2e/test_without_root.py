@@ -143,7 +143,7 @@ def test_a_program_goes_on_when_gputrace_is_killed(desk):
         running.process.wait(tracing.PATIENCE_S)
         before = len(reading.simulated_launches(reading.simulated.load(desk / "gpu.json")))
         tracing.until(lambda: len(reading.simulated_launches(reading.simulated.load(desk / "gpu.json"))) > before + 1000)
-        tracing.until(lambda: "gputrace-agent" not in tracing.threads(pid))
+        tracing.wait_agent_gone(pid)
         tracing.until(lambda: shared_kb(pid) == 0)
         (desk / "stop").touch()
         assert "steps" in running.wait_line("steps")

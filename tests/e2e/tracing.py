@@ -362,6 +362,29 @@ def threads(pid):
     return [name for name, _ in named_threads(pid)]
 
 
+def has_thread(pid, name="gputrace"):
+    """Whether a thread's name begins so: gputrace-agent is an agent at work, gputrace-waits one that waits."""
+    return any(thread.startswith(name) for thread in threads(pid))
+
+
+def wait_agent(pid):
+    until(lambda: has_thread(pid, "gputrace-agent"))
+
+
+def wait_agent_gone(pid):
+    until(lambda: not has_thread(pid, "gputrace-agent"))
+
+
+def wait_threads_gone(pid):
+    """Until no thread of gputrace's is left in the process, not even one that waits."""
+    until(lambda: not has_thread(pid))
+
+
+def wait_gone(mark):
+    """Until the program with that mark, all its descendants and gputrace's guard have ended."""
+    until(lambda: not marked(mark))
+
+
 def named_threads(pid):
     """[(name, tid)] of its threads."""
     found = []
