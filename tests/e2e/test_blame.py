@@ -167,7 +167,7 @@ def test_why_names_processes_and_what_to_try(once):
 
 def test_a_report_begins_with_the_culprits_with_all_their_time(once):
     text = tracing.gputrace(once.folder, "report", once.log).must_be(0).stdout.split("\n\n")[1]
-    found = re.findall(r"^\d\. ([\d.,]+) (\w+), [\d.]+ %, [^:]*: blames.py:(\d+) [^\n]*", text, re.M)
+    found = re.findall(r"^\d\. ([\d.,]+) (\w+), [\d.]+ %, [^:]*: \w+[.]py:(\d+) [^\n]*", text, re.M)
     rows = json.loads(tracing.gputrace(once.folder, "why", once.log, "--format", "json").must_be(0).stdout)["tables"]
     (lines,) = [table["rows"] for table in rows if table["id"] == "why_lines"]
     injected = {truth["line"] for truth in once.truth.values()}
