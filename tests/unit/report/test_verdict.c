@@ -57,7 +57,7 @@ static void the_worker_that_kept_the_gpu_waiting_leads(void **state)
 		    "   Try: Make that line cheaper, or give the DataLoader more num_workers",
 		    "\nMost GPU time: 99.0 % train.py:34 train\n"
 		    "Complete: 2 of 2 launches joined, 0 lost; 100.0 % of GPU time under a Python line\n"
-		    "Next: gputrace report FILE --lines __getitem__ (-o FILE.gpt keeps a trace)\n");
+		    "Next: gputrace report FILE --lines __getitem__ (without FILE: the last trace)\n");
 	end_words(&gap);
 }
 

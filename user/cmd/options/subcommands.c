@@ -151,6 +151,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.name = "mcp",
 		.subcommand = SUBCOMMAND_MCP,
 		.reads_log = true,
+		.question = "how can an assistant ask? a server for it",
 		.summary =
 			"a server of the Model Context Protocol for assistants: traces of a folder, on standard input "
 			"and output",

@@ -287,7 +287,7 @@ static void add_next(struct verdict *verdict, const struct analyses *all, const 
 		     bool has_caution)
 {
 	const struct line_row *owner = all->gpu_lines.count ? &all->gpu_lines.rows[0] : NULL;
-	const char *kept = model_is_foreign(all->model) ? "" : " (-o FILE.gpt keeps a trace)";
+	const char *kept = model_is_foreign(all->model) ? "" : " (without FILE: the last trace)";
 	char *command;
 
 	if (finding && lacks_samples(all, finding)) {
