@@ -40,9 +40,11 @@ static void a_report_is_text_or_tables_in_a_format(void **state)
 	assert_int_equal(PARSE("-d", "1", "--format", "json", "-o", "x.json"), 0);
 	assert_ptr_equal(options.report_format, &table_format_json);
 	assert_refused(PARSE("report", "x.gpt", "--format", "folded"), "--format folded", "text, csv, json and md");
-	assert_refused(PARSE("report", "x.gpt", "--table", "kernels"), "--table kernels", "--format");
-	assert_refused(PARSE("report", "x.gpt", "--table", "kernels", "--format", "text"), "--table kernels",
-		       "--format");
+	assert_int_equal(PARSE("report", "x.gpt", "--table", "kernels"), 0);
+	assert_null(options.report_format);
+	assert_int_equal(PARSE("report", "x.gpt", "--table", "kernels", "--format", "text"), 0);
+	assert_refused(PARSE("report", "x.gpt", "--tree", "--table", "kernels"), "--table kernels", "--format");
+	assert_refused(PARSE("report", "x.gpt", "--all", "--table", "kernels"), "--all", "without --table");
 	assert_int_equal(PARSE("report", "x.gpt", "--ops", "--format", "csv"), 0);
 	assert_ptr_equal(options.report_format, &table_format_csv);
 }
