@@ -280,8 +280,8 @@ static void read_migrations(struct database_reader *reader)
 		database_select(&reader->base, "ENUM_CUDA_UNIF_MEM_MIGRATION", columns, COUNT(columns));
 	bool has_table = database_has(&reader->base, "ENUM_CUDA_UNIF_MEM_MIGRATION");
 
-	for (uint8_t i = 0; i < MODEL_MIGRATIONS; i++)
-		reader->migrations[i] = has_table ? MODEL_MIGRATION_UNKNOWN : i;
+	for (unsigned i = 0; i < MODEL_MIGRATIONS; i++)
+		reader->migrations[i] = has_table ? MODEL_MIGRATION_UNKNOWN : (uint8_t)i;
 	while (database_next(&rows)) {
 		uint32_t number = database_small(&rows, 0, MODEL_MIGRATIONS);
 
