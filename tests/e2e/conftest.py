@@ -96,7 +96,7 @@ def pytest_configure(config):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "torch: needs PyTorch, several GB once (make check-torch)")
     config.addinivalue_line("markers", "trace_processor: needs Perfetto's trace_processor (make check-trace-processor)")
-    config.addinivalue_line("markers", "further: shows on one more CPython, or once more, what others show (make check-further)")
+    config.addinivalue_line("markers", "further: shows on one more CPython or way of CUPTI what others show (make check-further)")
     config.addinivalue_line("markers", "alone: no other test runs meanwhile where several runs divide the files between them")
     if DIVIDED:
         config.pluginmanager.register(Divided(pathlib.Path(DIVIDED)))
@@ -158,6 +158,13 @@ def way(param):
 @pytest.fixture(params=WAYS, ids="-".join)
 def any_cupti(request, monkeypatch):
     """For tests that run beside another client of CUPTI on the simulated GPU."""
+    for name, value in way(request.param).items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(params=[WAYS[0], *(pytest.param(way, marks=pytest.mark.further) for way in WAYS[1:-1]), WAYS[-1]], ids="-".join)
+def some_cupti(request, monkeypatch):
+    """The same for a test that starts PyTorch to show once more, of another kind of trace, what a test with any_cupti shows."""
     for name, value in way(request.param).items():
         monkeypatch.setenv(name, value)
 

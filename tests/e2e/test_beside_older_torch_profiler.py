@@ -323,7 +323,7 @@ def test_without_bpf_calls_are_seen_until_its_first_session(tmp_path):
     assert "1 process whose calls no one saw once another profiler had CUPTI's callbacks" in " ".join(done.stdout.split())
 
 
-def test_its_first_session_falls_into_the_trace_of_a_command(any_cupti, tmp_path):
+def test_its_first_session_falls_into_the_trace_of_a_command(some_cupti, tmp_path):
     outputs = tracing.outputs(tmp_path, "trace.gpt", "trace.json")
     with Holder(tmp_path, used=False, by=[machine.GPUTRACE, *outputs, "--"]) as holder:
         holder.ask(f"mix first {ROUNDS}")
