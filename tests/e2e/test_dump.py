@@ -126,7 +126,8 @@ class Program:
 
 
 def dump(*arguments, **more):
-    return subprocess.run([machine.GPUTRACE, "dump", *map(str, arguments)], capture_output=True, text=True, check=False, **more)
+    return subprocess.run([machine.GPUTRACE, "dump", *map(str, arguments)], capture_output=True, text=True, check=False,
+                          timeout=tracing.PATIENCE_S, **more)
 
 
 def dump_json(*arguments):
