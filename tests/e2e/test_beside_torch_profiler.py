@@ -249,7 +249,7 @@ def test_one_that_does_not_record_is_not_waited_for(tmp_path):
 
 
 @pytest.mark.parametrize("end_signal", [signal.SIGKILL, signal.SIGTERM])
-def test_our_end_in_the_middle_of_its_session_takes_nothing_from_it(tmp_path, undisturbed, any_cupti, end_signal):
+def test_our_end_in_the_middle_of_its_session_takes_nothing_from_it(tmp_path, undisturbed, some_cupti, end_signal):
     with Traced(tmp_path) as traced:
         traced.ask(f"work {N}")
         traced.ask("start")
