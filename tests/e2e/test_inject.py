@@ -542,10 +542,13 @@ def trace_shortly(folder, pid):
 
 
 def assert_goes_on(folder, running, traces, traced):
-    """Traces the program several times; it goes on each time.  Returns how often the agent came in."""
+    """Traces the program several times, and on until the agent has come in once; it goes on each time.  Returns how often
+    the agent came in."""
     running.wait_line("ready")
     pid, came = inner_process(running.pid), 0
-    for _ in range(traces):
+    for number in range(10 * traces):
+        if number >= traces and came:
+            break
         done = traced(folder, pid)
         came += "the agent came in" in done.stderr
         running.process.stdin.write("\n")
