@@ -63,7 +63,9 @@ static void *collect(void *lets_in)
 	int descriptors[] = {memory_of(sizeof(struct gpt_share_control)),
 			     memory_of(sizeof(struct gpt_share_ring) + RING_BYTES)};
 	uint32_t bytes = sizeof(struct gpt_share_control);
+	struct gpt_share_hello hello;
 
+	assert_int_equal(recv(connection, &hello, sizeof(hello), 0), sizeof(hello));
 	assert_int_equal(pwrite(descriptors[0], &bytes, sizeof(bytes), offsetof(struct gpt_share_control, bytes)),
 			 sizeof(bytes));
 	for (int i = 0; i < QUESTIONS; i++)
