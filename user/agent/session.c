@@ -23,7 +23,6 @@
 #include "agent/cupti/yield.h"
 #include "cupti/apis.h"
 
-#define FLUSH_NS 100000000u  /* a process that dies loses at most this */
 #define SAMPLE_NS 250000000u /* clock and counters: agent.h requires twice a second */
 #define POLL_NS 2000000u     /* while waiting for the end of GPU work */
 #define CALLBACKS_END_NS 500000000u
@@ -111,7 +110,8 @@ static void clear(struct session *session)
 	session->undecided_ns = session->expected_ns = session->stale_until_ns = 0;
 	session->calls_left = 0;
 	session->work_corr = 0;
-	session->next_flush_ns = session->next_sample_ns = 0;
+	session->flush = (struct flush_timer){0};
+	session->next_sample_ns = 0;
 	session->records =
 		(struct records){.cupti = &session->cupti, .batch = &session->batch, .names = &session->names};
 	session->records.kernel_place = kernel_places_find;
@@ -199,6 +199,15 @@ static bool is_behind(const struct session *session)
 	return session->work_corr && (int32_t)(session->work_corr - session->records.kernel_corr) > 0;
 }
 
+/* Whether it makes work for the GPU, or waits for it. */
+static bool is_about_work(uint16_t api)
+{
+	unsigned of = apis_class(api);
+
+	return of == GPT_CLASS_LAUNCH || of == GPT_CLASS_GRAPH || of == GPT_CLASS_MEMCPY || of == GPT_CLASS_MEMSET ||
+	       of == GPT_CLASS_SYNC;
+}
+
 static void send_returns(struct session *session)
 {
 	struct gpt_agent_api *record;
@@ -211,6 +220,8 @@ static void send_returns(struct session *session)
 			continue;
 		}
 		note_work(session, &call);
+		if (is_about_work(call.api))
+			flush_timer_note(&session->flush, call.end_ns);
 		record = batch_add(&session->batch, GPT_AGENT_API, sizeof(*record));
 		record->start_ns = call.start_ns;
 		record->end_ns = call.end_ns;
@@ -355,6 +366,7 @@ static void follow_schedule(struct session *session)
 void session_tick(struct session *session)
 {
 	uint64_t now = clock_now_ns();
+	bool flushes;
 
 	yield_hold();
 	yield_watch(session);
@@ -363,8 +375,8 @@ void session_tick(struct session *session)
 	take(session);
 	if (session->next_sample_ns)
 		clock_look(&session->clock, &session->batch);
-	if (now >= session->next_flush_ns || buffers_scarce()) {
-		session->next_flush_ns = now + FLUSH_NS;
+	flushes = flush_timer_take(&session->flush, now) || buffers_scarce();
+	if (flushes) {
 		if (!session->away)
 			session->cupti.flush_all(0);
 		take(session);
@@ -378,7 +390,7 @@ void session_tick(struct session *session)
 		send_stats(session);
 		buffers_trim();
 	}
-	if (session->next_flush_ns == now + FLUSH_NS)
+	if (flushes)
 		batch_flush(&session->batch);
 	yield_let_go();
 }

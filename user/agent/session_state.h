@@ -11,6 +11,7 @@
 
 #include "cupti/batch.h"
 #include "agent/clock.h"
+#include "agent/flush_timer.h"
 #include "cupti/cupti_abi.h"
 #include "agent/cupti/find_cupti.h"
 #include "cupti/names.h"
@@ -26,7 +27,8 @@ struct session {
 	struct records records;
 	struct clock_watch clock;
 	uint64_t cupti_dropped, dropped_unknown; /* records; queries that failed */
-	uint64_t next_flush_ns, next_sample_ns;
+	struct flush_timer flush;
+	uint64_t next_sample_ns;
 	uint32_t enabled_kinds; /* bit i: records_kinds[i] */
 	uint32_t wanted;	/* bit i: enum gpt_agent_activity_set, requested at the session's start */
 	uint32_t recorded_sets; /* the same, as CUPTI provides them */
