@@ -364,7 +364,7 @@ def test_the_readmes_line_from_a_virtual_environment_by_sudo_itself(public):
     done = tracing.command(work, "unshare", "--mount", "sh", "-c", WITH_SUDOERS, sudoers, *tracing.AS_NOBODY, "sudo", "-n", "gputrace",
                            "-o", "all.gpt", "--", "python", "train.py", library, env={"PATH": f"{venv}/bin:/usr/bin:/bin"})
     assert f"prefix {venv} of user 65534" in done.must_be(0).stdout
-    assert "Complete: 1 launches recorded, 0 lost; 100.0 % of launches under a Python line" in done.stdout
+    assert "Incomplete: 1 launches recorded, 0 lost; 100.0 % of launches under a Python line" in done.stdout
     assert (work / "all.gpt").stat().st_uid == 65534
 
 

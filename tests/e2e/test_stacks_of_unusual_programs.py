@@ -109,7 +109,7 @@ def test_a_function_is_never_taken_for_one_that_died_before_it_in_its_place(kind
     functions, others = 110000, 10000
     command = [kind_of_python, machine.PROGRAMS / "mortal.py", machine.cudart(), functions, others]
     done = tracing.gputrace(tmp_path, "--buffer", "256M", *tracing.outputs(tmp_path, "trace.folded"), "--", *command)
-    assert f"Complete: {functions + others:,} launches recorded, 0 lost" in done.must_be(0).stdout
+    assert f"Incomplete: {functions + others:,} launches recorded, 0 lost" in done.must_be(0).stdout
     got = collections.Counter()
     for line in (tmp_path / "trace.folded").read_text().splitlines():
         stack, count = line.rsplit(" ", 1)
