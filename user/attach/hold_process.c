@@ -276,7 +276,7 @@ static void report_life(struct holder *holder, int error)
 
 static bool is_needed(const struct holder *holder, int requests_map, int fd)
 {
-	bool needed = fd == requests_map || fd <= STDERR_FILENO;
+	bool needed = fd == requests_map || fd < 3;
 
 	for (size_t i = 0; i < holder->cpu_count; i++)
 		needed |= holder->cpus[i].wake == fd;
