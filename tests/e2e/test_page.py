@@ -255,3 +255,15 @@ def test_the_picture_has_a_box_for_each_stack_as_wide_as_its_share(run):
 def test_a_picture_of_nothing_is_a_picture(run):
     tracing.gputrace(run.folder, "export", "trace.gpt", "-o", "none.svg", "-o", "none.html", "--to", "1ms").must_be(0)
     assert boxes_of(run.folder / "none.svg") == {}
+
+
+def test_a_box_of_the_picture_shows_what_tells_kernels_apart_and_points_to_the_whole_name(tmp_path):
+    name = ("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>, "
+            "false>(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)")
+    (tmp_path / "k.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": [
+        {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 10, "dur": 5,
+         "args": {"device": 0, "stream": 7, "correlation": 1}}]}))
+    tracing.gputrace(tmp_path, "export", "k.json", "-o", "k.svg").must_be(0)
+    boxes = {title: text for title, text in re.findall(r"<title>([^\n]*)\n.*?<text[^>]*>([^<]*)</text>",
+                                                       (tmp_path / "k.svg").read_text(), re.S)}
+    assert boxes[html.escape(name, quote=False)] == "vectorized_elementwise_kernel&lt;CUDAFunctor_add&gt;"

@@ -9,6 +9,7 @@
 
 #include "base/path.h"
 #include "export/profiles/profile.h"
+#include "report/kernel_label.h"
 
 #define WIDTH 1200.0
 #define ROW 18.0       /* distance between rows */
@@ -120,6 +121,7 @@ static void put_tenths(struct sink *out, double value)
 	sink_short(out, text, (size_t)length);
 }
 
+/* The whole label: what a viewer shows when it points at the box. */
 static char *label_of(const struct profile *profile, const struct profile_frame *frame)
 {
 	const char *name = profile_text(profile, frame->name), *file;
@@ -178,7 +180,9 @@ static void put_box(struct sink *out, const struct picture *picture, uint32_t no
 	const struct box *box = &picture->boxes[node];
 	double width = width_of(picture, node), y = TOP + ROW * box->depth;
 	char *label = label_of(profile, frame);
-	size_t fits = fitting(label, width - 6);
+	bool is_c = frame->kind == STACK_FRAME_OPERATION || frame->kind == STACK_FRAME_NATIVE;
+	char *shown = is_c ? kernel_label(label) : xstrdup(label);
+	size_t fits = fitting(shown, width - 6);
 
 	sink_literal(out, "<g><title>");
 	put_xml(out, label, strlen(label));
@@ -201,10 +205,11 @@ static void put_box(struct sink *out, const struct picture *picture, uint32_t no
 		sink_literal(out, "\" y=\"");
 		put_tenths(out, y + 12.5);
 		sink_literal(out, "\">");
-		put_xml(out, label, fits);
+		put_xml(out, shown, fits);
 		sink_literal(out, "</text>");
 	}
 	sink_literal(out, "</g>\n");
+	free(shown);
 	free(label);
 }
 
