@@ -3,6 +3,7 @@
 
 import errno
 import json
+import marshal
 import re
 
 import chrome_invariants as chrome
@@ -76,6 +77,30 @@ def test_profiles_have_the_same_time(busy):
     assert sum(sampled["weights"]) == sum(row["self_ns"] for row in cpu_table(folder))
 
 
+def test_prof_has_it_by_function_as_cprofile_does(busy):
+    """Native code, as that of the interpreter, is its Python function's own time."""
+    folder, truth = busy
+    tracing.gputrace(folder, "export", "-o", "cpu.prof", "trace.gpt").must_be(0)
+    tracing.gputrace(folder, "export", "--metric", "gpu", "-o", "gpu.prof", "trace.gpt").must_be(0)
+    rows = cpu_table(folder)
+    stats = marshal.loads((folder / "cpu.prof").read_bytes())
+    assert abs(sum(own for _, _, own, _, _ in stats.values()) * 1e9 - sum(row["self_ns"] for row in rows)) < 10
+    assert max(count for _, count, _, _, _ in stats.values()) == sum(row["samples"] for row in rows)
+    found = {name: (own, under) for (file, _, name), (_, _, own, under, _) in stats.items() if file.endswith("activity.py")}
+    for name, ns in truth["cpu"].items():
+        for seconds in found[name]:
+            assert abs(seconds * 1e9 - ns) <= TOLERANCE * ns, (name, found, truth["cpu"])
+    assert found["burn"][1] >= (1 - TOLERANCE) * sum(truth["cpu"].values()) / 1e9 > 0 == found["burn"][0]
+    assert list(marshal.loads((folder / "gpu.prof").read_bytes())) == [("~", 0, "<no GPU work>")]
+
+
+def test_the_picture_of_it_has_the_same_time(busy):
+    folder, _ = busy
+    tracing.gputrace(folder, "export", "--metric", "cpu", "-o", "cpu.svg", "trace.gpt").must_be(0)
+    said = re.search(r">CPU time by stack: ([\d.]+) s,", (folder / "cpu.svg").read_text()).group(1)
+    assert said == f"{sum(row['self_ns'] for row in cpu_table(folder)) / 1e9:.2f}"
+
+
 def test_the_timeline_has_a_slice_for_each_sample_beside_its_thread(busy):
     folder, truth = busy
     tracing.gputrace(folder, "export", "-o", "cpu.json", "-o", "cpu.pftrace", "trace.gpt").must_be(0)
@@ -103,6 +128,9 @@ def test_without_samples_there_is_no_table_and_folded_says_so(tmp_path):
     tracing.trace(tmp_path, [machine.any_python(), "-c", "pass"], "--agent", "off", names=("trace.gpt",))
     done = tracing.gputrace(tmp_path, "export", "--metric", "cpu", "-o", "cpu.folded", "trace.gpt").must_be(1)
     assert "no samples; --cpu records them" in done.stderr
+    for name in ("cpu.svg", "cpu.prof"):
+        done = tracing.gputrace(tmp_path, "export", "--metric", "cpu", "-o", name, "trace.gpt").must_be(1)
+        assert f"{name}" in done.stderr and "of --metric cpu: no samples; --cpu records them" in done.stderr
     assert "CPU time by Python line" not in tracing.gputrace(tmp_path, "report", "trace.gpt").must_be(0).stdout
 
 

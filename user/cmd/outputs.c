@@ -102,6 +102,7 @@ static int write_format(const struct writing *writing, const struct format *form
 {
 	struct export_options options = {
 		.process = process,
+		.has_metric = writing->options->metric != METRIC_DEFAULT,
 		.by_launches = counts_launches(writing),
 		.by_idle = writing->options->metric == METRIC_IDLE,
 		.by_cpu = writing->options->metric == METRIC_CPU,

@@ -15,6 +15,8 @@
 #include "export/snapshot.h"
 #include "export/sqlite/sqlite.h"
 
+#define NO_METRIC "of --metric cpu: no samples"
+
 const struct export_format export_formats[] = {
 	{.name = "json",
 	 .suffixes = (const char *const[]){".json", NULL},
@@ -41,7 +43,12 @@ const struct export_format export_formats[] = {
 	 .gzip = true,
 	 .binary = true,
 	 .write = pprof_write},
-	{.name = "pstats", .suffixes = (const char *const[]){".prof", NULL}, .binary = true, .write = pstats_write},
+	{.name = "pstats",
+	 .suffixes = (const char *const[]){".prof", NULL},
+	 .binary = true,
+	 .write = pstats_write,
+	 .no_data = NO_METRIC "; --cpu records them",
+	 .no_data_in_file = NO_METRIC},
 	{.name = "pftrace",
 	 .suffixes = (const char *const[]){".pftrace", NULL},
 	 .binary = true,
@@ -61,7 +68,11 @@ const struct export_format export_formats[] = {
 	 .no_data = "PyTorch's allocations on a GPU are not in this trace; --memory records them",
 	 .no_data_in_file = "PyTorch's allocations on a GPU are not in this file; torch.profiler records them with "
 			    "profile_memory=True"},
-	{.name = "svg", .suffixes = (const char *const[]){".svg", NULL}, .write = svg_write},
+	{.name = "svg",
+	 .suffixes = (const char *const[]){".svg", NULL},
+	 .write = svg_write,
+	 .no_data = NO_METRIC "; --cpu records them; of --metric idle: no times of GPU work",
+	 .no_data_in_file = NO_METRIC "; of --metric idle: no times of GPU work"},
 	{.name = "html", .suffixes = (const char *const[]){".html", NULL}, .write = page_write},
 	{.name = NULL},
 };

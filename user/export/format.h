@@ -53,9 +53,10 @@ struct export_place {
 
 struct export_options {
 	int process;	  /* index into model.processes, -1: all */
-	bool by_launches; /* folded: count launches even if there are GPU times */
-	bool by_idle;	  /* folded: idle time of GPUs; -ENODATA: no GPU has two operations */
-	bool by_cpu;	  /* folded: CPU time, from samples; -ENODATA: there are none */
+	bool has_metric;  /* what to count was said: one of the next three, or none of them for GPU time */
+	bool by_launches; /* folded, svg: count launches even if there are GPU times */
+	bool by_idle;	  /* folded, svg: idle time of GPUs; -ENODATA: no GPU has two operations */
+	bool by_cpu;	  /* folded, svg, pstats: CPU time, from samples; -ENODATA: there are none */
 	enum folded_by folded_by;
 	struct attribution attribution;	  /* folded */
 	uint64_t most;			  /* limit of the file in bytes: more ends the export with -EFBIG; 0: none */

@@ -46,12 +46,8 @@ static void *agent(void *name)
 {
 	struct gpt_share_hello hello = {.bytes = sizeof(hello), .abi = GPT_SHARE_ABI, .agent_abi = GPT_AGENT_ABI};
 	struct gpt_share_message question;
-	struct {
-		struct gpt_share_answer head;
-		uint32_t value;
-		uint32_t pad;
-	} answer = {.head.bytes = sizeof(answer.value), .value = OLD};
-	const size_t bytes = sizeof(answer.head) + sizeof(answer.value);
+	const uint32_t value = OLD;
+	char answer[sizeof(struct gpt_share_answer) + sizeof(value)] = {0};
 	struct sockaddr_un address;
 	int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	char go;
@@ -60,7 +56,9 @@ static void *agent(void *name)
 	assert_int_equal(send(connection, &hello, sizeof(hello), 0), sizeof(hello));
 	assert_int_equal(recv(connection, &question, sizeof(question), 0), sizeof(question));
 	assert_int_equal(read(late[0], &go, 1), 1);
-	assert_int_equal(send(connection, &answer, bytes, MSG_NOSIGNAL), bytes);
+	memcpy(answer, &(const struct gpt_share_answer){.bytes = sizeof(value)}, sizeof(struct gpt_share_answer));
+	memcpy(answer + sizeof(struct gpt_share_answer), &value, sizeof(value));
+	assert_int_equal(send(connection, answer, sizeof(answer), MSG_NOSIGNAL), sizeof(answer));
 	assert_int_equal(write(sent[1], &go, 1), 1);
 	while (recv(connection, &question, sizeof(question), 0) > 0)
 		continue;

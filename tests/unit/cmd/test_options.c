@@ -58,16 +58,6 @@ static void standard_output_has_the_report_or_an_export(void **state)
 	assert_refused(PARSE("export", "x.gpt", "-o", "x.json", "--format", "csv"), "--format csv", "json.gz");
 }
 
-static void a_picture_is_of_gpu_time_or_launches(void **state)
-{
-	assert_refused(PARSE("export", "x.gpt", "-o", "x.svg", "--metric", "idle"), "--metric idle",
-		       "is for .folded; flamegraph.pl draws it");
-	assert_refused(PARSE("export", "x.gpt", "-o", "-", "--format", "svg", "--metric", "cpu"), "--metric cpu",
-		       "is for .folded");
-	assert_int_equal(PARSE("export", "x.gpt", "-o", "x.svg", "--metric", "launches"), 0);
-	assert_int_equal(PARSE("export", "x.gpt", "-o", "x.folded", "--metric", "idle"), 0);
-}
-
 static void lists_of_activities_go_together_and_with_nothing_else(void **state)
 {
 	assert_int_equal(PARSE("report", "x.gpt", "--gpu-trace", "--gpu-sum", "--api-sum", "--format", "csv"), 0);
@@ -966,7 +956,6 @@ int main(void)
 		cmocka_unit_test(no_argument_traces_the_whole_machine),
 		cmocka_unit_test(a_report_is_text_or_tables_in_a_format),
 		cmocka_unit_test(standard_output_has_the_report_or_an_export),
-		cmocka_unit_test(a_picture_is_of_gpu_time_or_launches),
 		cmocka_unit_test(lists_of_activities_go_together_and_with_nothing_else),
 		cmocka_unit_test(what_is_for_the_tree_of_calls_goes_with_it),
 		cmocka_unit_test(the_source_to_list_is_the_word_behind_lines),

@@ -180,8 +180,9 @@ const struct option_row option_rows[] = {
 	{"all", 0, NULL, NULL, "also on a terminal the whole report, not only what fits into 50 lines", RECORD | REPORT,
 	 parse_whole_report},
 	{"metric", 0, "gpu, launches, cpu or idle", "gpu|launches|cpu|idle",
-	 "what a folded line counts (default: GPU ns where there are any); cpu: CPU time (--cpu);\n"
-	 "idle: GPUs that had nothing to do, by the line to blame",
+	 "what a folded line or a box of a .svg counts (default: GPU ns where there are any);\n"
+	 "cpu: CPU time (--cpu), also of .prof; idle: GPUs that had nothing to do, by the line\n"
+	 "to blame",
 	 RECORD | REPORT | EXPORT, parse_metric},
 	{"backward", 0, "caller or forward", "caller|forward",
 	 "PyTorch's backward work is put on the line that called backward() (default), or\n"

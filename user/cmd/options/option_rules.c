@@ -43,19 +43,6 @@ static bool has_own_formats(const struct options *options, const char *path)
 	       (options->subcommand == SUBCOMMAND_MERGE && format_path_is_archive(path));
 }
 
-/* Whether a picture was asked for that would not show the metric. */
-static bool draws_other_metric(const struct options *options)
-{
-	bool draws = options->format && !strcmp(options->format, "svg");
-
-	for (size_t i = 0; i < options->outputs.list.count && !draws; i++) {
-		const char *suffix = strrchr(options->outputs.list.items[i], '.');
-
-		draws = suffix && !strcmp(suffix, ".svg");
-	}
-	return draws && (options->metric == METRIC_CPU || options->metric == METRIC_IDLE);
-}
-
 static int check_outputs(struct parse *parse)
 {
 	const struct options *options = parse->options;
@@ -77,11 +64,6 @@ static int check_outputs(struct parse *parse)
 		if (why)
 			return option_fail(parse, "--output %s: %s", path, why);
 	}
-	if (draws_other_metric(options))
-		return option_fail(
-			parse,
-			"--metric %s: is for .folded; flamegraph.pl draws it, as a .svg has GPU time or launches",
-			options->metric == METRIC_CPU ? "cpu" : "idle");
 	if (options->format && !options_use_stdout(options))
 		return check_report_format(parse);
 	if (options->report_table && !prints_tables(options))

@@ -2,6 +2,7 @@
 /* Places boxes from the root down: a node of a profile follows its parent. */
 #include "export/page/page.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,13 +216,17 @@ static void put_box(struct sink *out, const struct picture *picture, uint32_t no
 
 static void put_picture(struct sink *out, const struct picture *picture)
 {
+	static const char *const titles[PROFILE_VALUES] = {[PROFILE_GPU_NS] = "GPU time",
+							   [PROFILE_LAUNCHES] = "Launches",
+							   [PROFILE_IDLE_NS] = "Idle time of GPUs",
+							   [PROFILE_SAMPLED_NS] = "CPU time"};
 	const char *title = picture->profile->title;
 
 	sink_literal(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1200 ");
 	put_tenths(out, TOP + ROW * (picture->deepest + 1));
 	sink_literal(out, "\" font-family=\"monospace\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" "
 			  "fill=\"#fff\"/>\n<text x=\"3\" y=\"18\" font-size=\"13\">");
-	sink_text(out, picture->value == PROFILE_LAUNCHES ? "Launches" : "GPU time");
+	sink_text(out, titles[picture->value]);
 	sink_literal(out, " by stack: ");
 	put_value(out, picture, picture->whole);
 	sink_literal(out, ", ");
@@ -233,15 +238,26 @@ static void put_picture(struct sink *out, const struct picture *picture)
 	sink_literal(out, "</svg>\n");
 }
 
+static enum profile_value value_of(const struct profile *profile, const struct export_options *options)
+{
+	if (options->by_cpu)
+		return PROFILE_SAMPLED_NS;
+	if (options->by_idle)
+		return PROFILE_IDLE_NS;
+	return options->by_launches || !profile->has[PROFILE_GPU_NS] ? PROFILE_LAUNCHES : PROFILE_GPU_NS;
+}
+
 int svg_write(struct sink *sink, struct trace *trace, const struct export_options *options)
 {
 	struct profile profile;
 	struct picture picture = {.profile = &profile};
 	int error = profile_make(&profile, trace, options);
 
+	if (!error && ((options->by_cpu && !profile.has[PROFILE_SAMPLED_NS]) ||
+		       (options->by_idle && !profile.has[PROFILE_IDLE_NS])))
+		error = -ENODATA;
 	if (!error) {
-		picture.value =
-			options->by_launches || !profile.has[PROFILE_GPU_NS] ? PROFILE_LAUNCHES : PROFILE_GPU_NS;
+		picture.value = value_of(&profile, options);
 		picture.boxes = xcalloc(profile.nodes.count, sizeof(*picture.boxes));
 		picture.order = xcalloc(profile.nodes.count, sizeof(*picture.order));
 		sum_up(&picture);

@@ -104,6 +104,7 @@ static void add_samples(struct profile *profile, const struct analyses *all, con
 			continue;
 		stack_row_frames(all->model, &row, descend, &descent);
 		add_value(&descent, PROFILE_SAMPLED_NS, row.value);
+		add_value(&descent, PROFILE_SAMPLES, row.count);
 	}
 }
 

@@ -20,6 +20,7 @@ enum profile_value {
 	PROFILE_CPU_NS,	    /* PyTorch ops' own time, if ops have stacks; whole microseconds of each */
 	PROFILE_SAMPLED_NS, /* CPU time, from samples */
 	PROFILE_OPERATIONS, /* GPU operations with a time: those that PROFILE_GPU_NS sums up */
+	PROFILE_SAMPLES,    /* those of PROFILE_SAMPLED_NS */
 	PROFILE_VALUES
 };
 

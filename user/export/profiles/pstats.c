@@ -5,23 +5,26 @@
  */
 #include "export/profiles/profile.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* Sums of a function, or of a function under one caller. */
 struct sums {
-	uint32_t caller, function;	   /* functions; PROFILE_ROOT: no caller */
-	uint64_t launches, outer_launches; /* outer: recursive calls are not counted again */
+	uint32_t caller, function;   /* functions; PROFILE_ROOT: no caller */
+	uint64_t count, outer_count; /* outer: recursive calls are not counted again */
 	uint64_t own_ns, outer_ns;
 };
 
-/* Launches and GPU time of a node and all below it. */
+/* Of a node and all below it: launches and GPU time, or samples and CPU time. */
 struct weight {
-	uint64_t launches, gpu_ns;
+	uint64_t count, ns;
+	uint64_t own_ns; /* of the node itself */
 };
 
 struct pstats {
 	struct sink *out;
 	const struct profile *profile;
+	enum profile_value count, ns; /* what is summed up */
 	struct tally functions;	      /* key: name, file, first line, kind; more: a frame of it */
 	uint32_t *function_of;	      /* by frame */
 	struct weight *weights;	      /* by node */
@@ -47,6 +50,16 @@ static void find_functions(struct pstats *pstats)
 	}
 }
 
+/* Native code that a Python function runs is its own CPU time: the interpreter itself, and functions written in C. */
+static bool is_part_of_caller(const struct pstats *pstats, const struct profile_node *node)
+{
+	const struct profile *profile = pstats->profile;
+
+	return pstats->ns == PROFILE_SAMPLED_NS && node->parent != PROFILE_ROOT &&
+	       profile->frames.items[node->frame].kind == STACK_FRAME_NATIVE &&
+	       profile->frames.items[profile->nodes.items[node->parent].frame].kind != STACK_FRAME_PROCESS;
+}
+
 /* Children follow their parents. */
 static void find_weights(struct pstats *pstats)
 {
@@ -57,11 +70,13 @@ static void find_weights(struct pstats *pstats)
 		const struct profile_node *node = &profile->nodes.items[i];
 		struct weight *weight = &pstats->weights[i];
 
-		weight->launches += node->values[PROFILE_LAUNCHES];
-		weight->gpu_ns += node->values[PROFILE_GPU_NS];
+		weight->count += node->values[pstats->count];
+		weight->ns += node->values[pstats->ns];
+		weight->own_ns += node->values[pstats->ns];
 		if (node->parent != PROFILE_ROOT) {
-			pstats->weights[node->parent].launches += weight->launches;
-			pstats->weights[node->parent].gpu_ns += weight->gpu_ns;
+			pstats->weights[node->parent].count += weight->count;
+			pstats->weights[node->parent].ns += weight->ns;
+			pstats->weights[node->parent].own_ns += is_part_of_caller(pstats, node) ? weight->own_ns : 0;
 		}
 	}
 }
@@ -78,11 +93,11 @@ static struct sums *edge_at(struct pstats *pstats, uint32_t function, uint32_t c
 
 static void add(struct sums *sums, const struct weight *weight, uint64_t own_ns, bool is_inner)
 {
-	sums->launches += weight->launches;
+	sums->count += weight->count;
 	sums->own_ns += own_ns;
 	if (!is_inner) {
-		sums->outer_launches += weight->launches;
-		sums->outer_ns += weight->gpu_ns;
+		sums->outer_count += weight->count;
+		sums->outer_ns += weight->ns;
 	}
 }
 
@@ -94,12 +109,12 @@ static void add_node(struct pstats *pstats, uint32_t index)
 	struct weight weight = pstats->weights[index];
 	bool is_inner = false, is_inner_edge = false;
 
-	if (!weight.launches && !weight.gpu_ns)
+	if ((!weight.count && !weight.ns) || is_part_of_caller(pstats, node))
 		return;
 	/* a graph has many operations for one launch */
 	if (profile->frames.items[node->frame].kind == STACK_FRAME_OPERATION)
-		weight.launches = node->values[PROFILE_OPERATIONS] > weight.launches ? node->values[PROFILE_OPERATIONS]
-										     : weight.launches;
+		weight.count = node->values[PROFILE_OPERATIONS] > weight.count ? node->values[PROFILE_OPERATIONS]
+									       : weight.count;
 	if (above != PROFILE_ROOT)
 		caller = pstats->function_of[profile->nodes.items[above].frame];
 	for (uint32_t below = function; above != PROFILE_ROOT; above = profile->nodes.items[above].parent) {
@@ -110,9 +125,9 @@ static void add_node(struct pstats *pstats, uint32_t index)
 		is_inner_edge |= above != node->parent && at == caller && below == function;
 		below = at;
 	}
-	add(&pstats->sums[function], &weight, node->values[PROFILE_GPU_NS], is_inner);
+	add(&pstats->sums[function], &weight, weight.own_ns, is_inner);
 	if (caller != PROFILE_ROOT)
-		add(edge_at(pstats, function, caller), &weight, node->values[PROFILE_GPU_NS], is_inner_edge);
+		add(edge_at(pstats, function, caller), &weight, weight.own_ns, is_inner_edge);
 }
 
 /* ---- marshal --------------------------------------------------------------------------------------------------------
@@ -201,8 +216,8 @@ static void put_callers(struct pstats *pstats, size_t *edge, const uint32_t *ord
 			break;
 		put_function(pstats, sums->caller);
 		put_tuple(out, 4);
-		put_integer(out, sums->launches);
-		put_integer(out, sums->outer_launches);
+		put_integer(out, sums->count);
+		put_integer(out, sums->outer_count);
 		put_seconds(out, sums->own_ns);
 		put_seconds(out, sums->outer_ns);
 	}
@@ -236,12 +251,12 @@ static void put_all(struct pstats *pstats)
 	for (uint32_t i = 0; i < pstats->functions.count; i++) {
 		const struct sums *sums = &pstats->sums[i];
 
-		if (!sums->launches && !sums->outer_ns)
+		if (!sums->count && !sums->outer_ns)
 			continue; /* has other values than these two */
 		put_function(pstats, i);
 		put_tuple(out, 5);
-		put_integer(out, sums->outer_launches);
-		put_integer(out, sums->launches);
+		put_integer(out, sums->outer_count);
+		put_integer(out, sums->count);
 		put_seconds(out, sums->own_ns);
 		put_seconds(out, sums->outer_ns);
 		put_callers(pstats, &edge, order, i);
@@ -268,8 +283,13 @@ int pstats_write(struct sink *sink, struct trace *trace, const struct export_opt
 	struct profile profile;
 	struct pstats pstats = {.out = sink, .profile = &profile};
 	int error = profile_make(&profile, trace, options);
+	bool of_cpu = options->by_cpu || (!options->has_metric && profile.has[PROFILE_SAMPLED_NS]);
 
+	if (!error && of_cpu && !profile.has[PROFILE_SAMPLED_NS])
+		error = -ENODATA;
 	if (!error) {
+		pstats.count = of_cpu ? PROFILE_SAMPLES : PROFILE_LAUNCHES;
+		pstats.ns = of_cpu ? PROFILE_SAMPLED_NS : PROFILE_GPU_NS;
 		find_functions(&pstats);
 		find_weights(&pstats);
 		for (uint32_t i = 0; i < profile.nodes.count; i++)
