@@ -8,6 +8,7 @@
 #include "attach/hold_process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <sched.h>
@@ -296,6 +297,18 @@ static void close_others(const struct holder *holder, int requests_map)
 	syscall(SYS_close_range, last + 1, ~0U, 0); /* Linux 5.9 */
 }
 
+/* Who reads gputrace's output waits for its end, which may be before this process's. */
+static void leave_standard_streams(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; fd < 3; fd++)
+		if (null < 0 || dup2(null, fd) < 0)
+			close(fd);
+	if (null > 2)
+		close(null);
+}
+
 /* Until gputrace has ended, in any way, or wants the end: both are a SIGTERM. */
 static void wait_for_end(struct holder *holder)
 {
@@ -323,6 +336,7 @@ void holder_serve(struct holder *holder, int requests_map)
 		_exit(0);
 	prctl(PR_SET_NAME, "gputrace-holder");
 	close_others(holder, requests_map);
+	leave_standard_streams();
 	error = open_requests(holder, requests_map);
 	if (!error)
 		error = start_threads(holder);

@@ -80,8 +80,14 @@ static unsigned count_kept(void)
 
 static int choose(enum subcommand subcommand, struct options *options)
 {
-	*options = (struct options){.subcommand = subcommand, .reads_last = true};
-	return last_trace_choose(options);
+	static struct options last;
+	int err;
+
+	options_free(&last);
+	last = (struct options){.subcommand = subcommand, .reads_last = true};
+	err = last_trace_choose(&last);
+	*options = last;
+	return err;
 }
 
 /* What is in a trace that was chosen. */
