@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "attach/hold_process.h"
+#include "attach/inject/inject.h"
 #include "base/array.h"
 #include "base/monotonic.h"
 
@@ -99,6 +100,7 @@ static bool has_ended(struct holder *holder)
 	if (waitpid(holder->process, NULL, WNOHANG) == 0)
 		return false;
 	holder->process = 0;
+	inject_know_holder(0);
 	return true;
 }
 
@@ -127,6 +129,7 @@ static int start_process(struct holder *holder, int requests_map)
 		holder->process = 0;
 		return -errno;
 	}
+	inject_know_holder(holder->process);
 	return wait_started(holder);
 }
 
@@ -215,6 +218,7 @@ void holder_stop(struct holder *holder)
 		kill(holder->process, SIGTERM);
 		while (waitpid(holder->process, NULL, 0) < 0 && errno == EINTR)
 			;
+		inject_know_holder(0);
 	}
 	for (size_t i = 0; i < holder->cpu_count; i++)
 		close(holder->cpus[i].wake);

@@ -52,13 +52,25 @@ static int refuse(struct injection *injection, int error, const char *why)
 	return error;
 }
 
-/* True for a thread of gputrace: status names the tracing thread, not its process. */
-static bool is_own_thread(pid_t tid)
+static pid_t own_holder;
+
+void inject_know_holder(pid_t process)
+{
+	own_holder = process;
+}
+
+static bool has_thread(pid_t process, pid_t tid)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d", tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", process, tid);
 	return !access(path, F_OK);
+}
+
+/* True for a thread of gputrace: status names the tracing thread, not its process. */
+static bool is_own_thread(pid_t tid)
+{
+	return has_thread(getpid(), tid) || (own_holder && has_thread(own_holder, tid));
 }
 
 static int check_process(struct injection *injection)
