@@ -83,6 +83,10 @@ def test_pstats_and_snakeviz_take_the_file_and_every_caller_is_in_it(sample):
             assert sum(caller[5] for caller in callers) == pytest.approx(tt, abs=1e-12), name
             assert sum(caller[6] for caller in callers) == pytest.approx(ct, abs=1e-12), name
     root = [row for row in found["functions"] if not row[7]]
+    if (sample / "cpu").exists():  # of samples
+        sampled = profiles.speedscope(sample / "sample.speedscope.json")["CPU time (samples)"]
+        assert sum(row[6] for row in root) == pytest.approx(sum(sampled.values()) / 1e9)
+        return
     assert sum(row[6] for row in root) == pytest.approx(GPU_NS * steps_of(sample) / 1e9)
     assert sum(row[4] for row in root) == WORK * steps_of(sample)
 
