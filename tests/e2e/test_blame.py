@@ -172,8 +172,8 @@ def test_a_report_begins_with_the_culprits_with_all_their_time(once):
     (lines,) = [table["rows"] for table in rows if table["id"] == "why_lines"]
     injected = {truth["line"] for truth in once.truth.values()}
     assert len(found) == 3 and len(text.splitlines()) <= 10, text
+    assert int(found[0][3]) in injected, text  # on a busy machine others may have lacked a CPU for longer than the rest
     for ms, unit, file, line in found:
-        assert int(line) in injected, text
         counted = sum(row["ns"] for row in lines if row["line_number"] == int(line) and row["file"].endswith("/" + file)) / 1e6
         assert in_ms(ms, unit) == pytest.approx(counted, abs=0.06 * UNITS[unit]), (text, counted)  # printed to a tenth
 
