@@ -175,7 +175,7 @@ def test_a_report_begins_with_the_culprits_with_all_their_time(once):
     assert int(found[0][3]) in injected, text  # on a busy machine others may have lacked a CPU for longer than the rest
     for ms, unit, file, line in found:
         counted = sum(row["ns"] for row in lines if row["line_number"] == int(line) and row["file"].endswith("/" + file)) / 1e6
-        assert in_ms(ms, unit) == pytest.approx(counted, abs=0.06 * UNITS[unit]), (text, counted)  # printed to a tenth
+        assert in_ms(ms, unit) == pytest.approx(counted, rel=0.02, abs=0.06 * UNITS[unit]), (text, counted)
 
 
 IN_STEPS = ["busy", "sleep", "garbage", "tokenizer", "lock"]
