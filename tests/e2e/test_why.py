@@ -81,7 +81,7 @@ def test_a_report_begins_with_what_the_program_loses_as_why_counts_it(tmp_path, 
     assert truth["least_ms"] <= in_ms(lost, unit) * 1.05 and in_ms(lost, unit) <= truth["most_ms"] * 1.05, (lines, truth)
     rows = tables(tmp_path, log)["why_lines"]["rows"]
     largest, whole, printed = max(row["ns"] for row in rows) / 1e6, sum(row["ns"] for row in rows) / 1e6, 0.06 * UNITS[unit]
-    assert largest - printed <= in_ms(lost, unit) <= whole + printed, (lines, rows)
+    assert largest - printed <= in_ms(lost, unit) <= 1.01 * whole + printed, (lines, rows)  # why leaves out its smallest rows
     assert lines[-2].startswith("Complete: ") and ", 0 lost; " in lines[-2] and lines[-1].startswith("Next: gputrace "), lines
 
 
