@@ -59,18 +59,14 @@ void inject_know_holder(pid_t process)
 	own_holder = process;
 }
 
-static bool has_thread(pid_t process, pid_t tid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", process, tid);
-	return !access(path, F_OK);
-}
-
 /* True for a thread of gputrace: status names the tracing thread, not its process. */
 static bool is_own_thread(pid_t tid)
 {
-	return has_thread(getpid(), tid) || (own_holder && has_thread(own_holder, tid));
+	char own[64], of_holder[64];
+
+	snprintf(own, sizeof(own), "/proc/self/task/%d", tid);
+	snprintf(of_holder, sizeof(of_holder), "/proc/%d/task/%d", own_holder, tid);
+	return !access(own, F_OK) || (own_holder && !access(of_holder, F_OK));
 }
 
 static int check_process(struct injection *injection)
