@@ -38,16 +38,22 @@ FILE *xmemstream(char **text, size_t *size)
 	return check(open_memstream(text, size), 1);
 }
 
+char *xvasprintf(const char *format, va_list args)
+{
+	char *text = NULL;
+
+	return check(vasprintf(&text, format, args) < 0 ? NULL : text, 1);
+}
+
 char *xasprintf(const char *format, ...)
 {
 	va_list args;
-	char *text = NULL;
-	int length;
+	char *text;
 
 	va_start(args, format);
-	length = vasprintf(&text, format, args);
+	text = xvasprintf(format, args);
 	va_end(args);
-	return check(length < 0 ? NULL : text, 1);
+	return text;
 }
 
 char *xjoin(char *text, const char *separator, char *more)

@@ -6,6 +6,7 @@
 #ifndef GPUTRACE_ARRAY_H
 #define GPUTRACE_ARRAY_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ void *xmalloc(size_t bytes);
 void *xcalloc(size_t count, size_t bytes);
 char *xstrdup(const char *text);
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *xvasprintf(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 FILE *xmemstream(char **text, size_t *size); /* open_memstream */
 /* "text, more", or more where text is empty; frees both. */
 char *xjoin(char *text, const char *separator, char *more);

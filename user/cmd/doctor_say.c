@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/safe_text.h"
@@ -18,17 +19,14 @@ void doctor_say(enum health health, const char *name, const char *format, ...)
 	static const char *const words[] = {
 		[HEALTH_OK] = "ok", [HEALTH_LIMITED] = "limited", [HEALTH_MISSING] = "missing"};
 	unsigned width = print_screen().width;
-	char *text = NULL, *safe;
+	char *text, *safe;
 	va_list args;
-	int bytes;
 
 	va_start(args, format);
-	bytes = vasprintf(&text, format, args);
+	text = xvasprintf(format, args);
 	va_end(args);
-	if (bytes < 0)
-		return;
-	safe = xmalloc(SAFE_TEXT_MAX((size_t)bytes) + 1);
-	safe[safe_text_copy(safe, text, (size_t)bytes)] = 0;
+	safe = xmalloc(SAFE_TEXT_MAX(strlen(text)) + 1);
+	safe[safe_text_copy(safe, text, strlen(text))] = 0;
 	printf("%-16s%-9s", name, words[health]);
 	text_wrap(stdout, safe, TEXT_COLUMN, TEXT_COLUMN,
 		  !width		? UINT_MAX

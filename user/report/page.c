@@ -79,15 +79,12 @@ static void put_wrapped(struct report *report, const char *text)
 
 void report_line(struct report *report, const char *format, ...)
 {
-	char *text = NULL;
+	char *text;
 	va_list args;
-	int length;
 
 	va_start(args, format);
-	length = vasprintf(&text, format, args);
+	text = xvasprintf(format, args);
 	va_end(args);
-	if (length < 0)
-		return;
 	if (report->writer) {
 		table_writer_note(report->writer, text);
 	} else {

@@ -17,15 +17,12 @@
 void mcp_answer_add(struct mcp_answer *answer, const char *format, ...)
 {
 	char *text;
-	va_list list;
-	int size;
+	va_list args;
 
-	va_start(list, format);
-	size = vasprintf(&text, format, list);
-	va_end(list);
-	if (size < 0)
-		return;
-	text_append(&answer->text, text, (size_t)size);
+	va_start(args, format);
+	text = xvasprintf(format, args);
+	va_end(args);
+	text_append(&answer->text, text, strlen(text));
 	free(text);
 }
 
