@@ -122,7 +122,10 @@ static void add_estimate(struct estimate *to, const struct step_blocks_track *tr
 	to->weight += variance * variance / (double)(track->blocks - 1);
 }
 
-struct estimate step_blocks_estimate(const struct step_blocks *all, const double *by_block)
+/* Of all processes; add: adds one of them. */
+static struct estimate estimate(const struct step_blocks *all, const double *by_block,
+				void (*add)(struct estimate *to, const struct step_blocks_track *track,
+					    const double *by_block, double share))
 {
 	struct estimate found = {0};
 
@@ -131,9 +134,14 @@ struct estimate step_blocks_estimate(const struct step_blocks *all, const double
 	for (size_t i = 0; i < all->tracks.count; i++) {
 		const struct step_blocks_track *track = &all->tracks.items[i];
 
-		add_estimate(&found, track, by_block + track->first_block, (double)track->count / (double)all->steps);
+		add(&found, track, by_block + track->first_block, (double)track->count / (double)all->steps);
 	}
 	return found;
+}
+
+struct estimate step_blocks_estimate(const struct step_blocks *all, const double *by_block)
+{
+	return estimate(all, by_block, add_estimate);
 }
 
 struct estimate step_blocks_estimate_of(const struct step_blocks *all, uint32_t process, const double *by_block)
@@ -214,22 +222,13 @@ static void add_median(struct estimate *to, const struct step_blocks_track *trac
 		variance = share * share * variance_of_median(sorted, count);
 	to->mean += share * (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 	to->variance += variance;
-	to->weight += variance * variance / (double)(count > 1 ? count - 1 : 1);
+	to->weight += variance * variance / (double)(count - 1); /* of one block NAN, as its variance is */
 	free(sorted);
 }
 
 struct estimate step_blocks_median(const struct step_blocks *all, const double *by_block)
 {
-	struct estimate found = {0};
-
-	if (!step_blocks_has_steps(all))
-		return (struct estimate){.mean = by_block[0], .variance = NAN};
-	for (size_t i = 0; i < all->tracks.count; i++) {
-		const struct step_blocks_track *track = &all->tracks.items[i];
-
-		add_median(&found, track, by_block + track->first_block, (double)track->count / (double)all->steps);
-	}
-	return found;
+	return estimate(all, by_block, add_median);
 }
 
 /* ---- noise ------------------------------------------------------------------------------------------------------- */
