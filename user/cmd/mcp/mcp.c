@@ -101,51 +101,46 @@ static bool is_id(const struct json_text *raw)
 	return at == raw->size;
 }
 
-/* Takes an object of JSON apart; false: it is no request. */
-static bool read_request(struct request *request, const struct json_text *line)
+/* Gets the raw value of a member of an object, the last one of that name; bytes NULL: there is none.  False: no object.
+ */
+static bool find_member(const struct json_text *object, const char *name, struct json_text *value)
 {
 	struct json json;
-	struct json_text key, text;
-	bool first = true, good = true;
+	struct json_text key;
+	bool first = true, going = true;
 
-	json_text_open(&json, line);
-	if (json_peek(&json) != '{')
-		good = false;
-	while (good && json_member(&json, &first, &key)) {
-		if (JSON_IS(&key, "method") && json_peek(&json) == '"' && json_string(&json, &text)) {
-			request->method.count = 0;
-			json_unescape(&request->method, &text);
-		} else if (JSON_IS(&key, "id")) {
-			json_peek(&json); /* at the first character */
-			good = json_text_raw(&json, line, &request->id) && is_id(&request->id);
-		} else if (JSON_IS(&key, "params")) {
-			good = json_peek(&json) == '{' && json_text_raw(&json, line, &request->params);
-		} else {
-			good = json_skip(&json);
-		}
+	*value = (struct json_text){0};
+	json_text_open(&json, object);
+	while (going && json_member(&json, &first, &key)) {
+		json_peek(&json); /* at the first character */
+		going = json_is(&key, name, strlen(name)) ? json_text_raw(&json, object, value) : json_skip(&json);
 	}
-	good = good && !json.stopped && request->method.count;
-	text_append(&request->method, "", 1);
+	going &= !json.stopped;
 	json_close(&json);
-	return good;
+	return going;
 }
 
-/* The text of a member that is a string, with a NUL; empty: there is none. */
-static void read_member(text_buffer *out, const struct json_text *object, const char *name)
+/* A member that is a string, with a NUL; empty: there is none. */
+static void read_string(text_buffer *out, const struct json_text *object, const char *name)
 {
+	struct json_text raw, text;
 	struct json json;
-	struct json_text key, text;
-	bool first = true;
 
-	json_text_open(&json, object);
-	while (object->size && json_member(&json, &first, &key)) {
-		if (json_is(&key, name, strlen(name)) && json_peek(&json) == '"' && json_string(&json, &text))
-			json_unescape(out, &text);
-		else if (!json_skip(&json))
-			break;
-	}
+	find_member(object, name, &raw);
+	json_text_open(&json, &raw);
+	if (raw.bytes && *raw.bytes == '"' && json_string(&json, &text))
+		json_unescape(out, &text);
 	text_append(out, "", 1);
 	json_close(&json);
+}
+
+/* False: the line, which is JSON, is no request. */
+static bool read_request(struct request *request, const struct json_text *line)
+{
+	read_string(&request->method, line, "method");
+	return find_member(line, "id", &request->id) && find_member(line, "params", &request->params) &&
+	       *request->method.items && (!request->id.bytes || is_id(&request->id)) &&
+	       (!request->params.bytes || *request->params.bytes == '{');
 }
 
 static void initialize(const struct request *request)
@@ -153,7 +148,7 @@ static void initialize(const struct request *request)
 	const char *version = versions[0];
 	text_buffer offered = {0};
 
-	read_member(&offered, &request->params, "protocolVersion");
+	read_string(&offered, &request->params, "protocolVersion");
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++)
 		if (!strcmp(versions[i], offered.items))
 			version = versions[i];
@@ -176,31 +171,14 @@ static void list_tools(const struct server *server, const struct request *reques
 	end_answer();
 }
 
-/* The raw text of params.arguments; empty: there is none. */
-static struct json_text arguments_of(const struct json_text *params)
-{
-	struct json json;
-	struct json_text key, text = {0};
-	bool first = true;
-
-	json_text_open(&json, params);
-	while (params->size && json_member(&json, &first, &key)) {
-		if (JSON_IS(&key, "arguments") && json_peek(&json) == '{')
-			json_text_raw(&json, params, &text);
-		else if (!json_skip(&json))
-			break;
-	}
-	json_close(&json);
-	return text;
-}
-
 static void call_tool(const struct server *server, const struct request *request)
 {
-	struct json_text arguments = arguments_of(&request->params);
+	struct json_text arguments;
 	struct mcp_answer answer = {0};
 	text_buffer name = {0};
 
-	read_member(&name, &request->params, "name");
+	find_member(&request->params, "arguments", &arguments);
+	read_string(&name, &request->params, "name");
 	if (!mcp_tool_call(&answer, name.items, &arguments, server->folder, server->may_record)) {
 		answer_error(&request->id, WRONG_PARAMETERS,
 			     "no tool of that name; tools/list has them, and those that look at processes need "
