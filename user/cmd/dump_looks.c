@@ -20,13 +20,9 @@ struct choice {
 	unsigned left_out; /* beyond PROCESSES_MAX */
 };
 
-static bool is_chosen(const struct choice *choice, const char *path)
+static bool is_python(const char *path)
 {
-	enum library_kind kind = library_kind_of_name(path);
-
-	if (choice->gpu)
-		return kind == LIBRARY_CUDA || kind == LIBRARY_CUDART;
-	return kind == LIBRARY_PYTHON || !strncmp(path_base(path), "python", 6);
+	return library_kind_of_name(path) == LIBRARY_PYTHON || !strncmp(path_base(path), "python", 6);
 }
 
 static int start(look_list *looks, pid_t pid, enum look_depth depth)
@@ -41,13 +37,8 @@ static int start(look_list *looks, pid_t pid, enum look_depth depth)
 static int add_if_chosen(pid_t pid, void *context)
 {
 	struct choice *choice = context;
-	struct mappings mappings = {0};
-	bool chosen = false;
+	bool chosen = mappings_have(pid, choice->gpu ? library_is_cuda : is_python);
 
-	if (!mappings_read(pid, &mappings))
-		for (size_t i = 0; i < mappings.list.count && !chosen; i++)
-			chosen = mappings.list.items[i].inode && is_chosen(choice, mappings.list.items[i].path);
-	mappings_free(&mappings);
 	if (chosen && choice->looks->count < PROCESSES_MAX) {
 		if (start(choice->looks, pid, choice->depth)) /* it is dropped later */
 			msg_error("pid %d: %s", (int)pid,

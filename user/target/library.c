@@ -62,6 +62,13 @@ enum library_kind library_kind_of_name(const char *path)
 	return is_python_name(base) ? LIBRARY_PYTHON : LIBRARY_OTHER;
 }
 
+bool library_is_cuda(const char *path)
+{
+	enum library_kind kind = library_kind_of_name(path);
+
+	return kind == LIBRARY_CUDA || kind == LIBRARY_CUDART;
+}
+
 /* Extension modules call CPython's functions, so its symbols are callable. */
 bool library_holds_python(const struct image *image)
 {

@@ -25,6 +25,9 @@ enum library_kind {
 /* By file name alone (cheap, for every mapping): LIBRARY_OTHER when the name says nothing. */
 enum library_kind library_kind_of_name(const char *path);
 
+/* Whether it is the CUDA runtime or the driver's library, by its name. */
+bool library_is_cuda(const char *path);
+
 /* By name, SONAME and symbols. */
 enum library_kind library_kind_of_image(const struct image *image, const char *path);
 

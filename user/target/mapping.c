@@ -115,6 +115,18 @@ const struct mapping *mappings_of_file(const struct mappings *mappings, dev_t de
 	return NULL;
 }
 
+bool mappings_have(pid_t pid, bool (*wanted)(const char *path))
+{
+	struct mappings mappings = {0};
+	bool have = false;
+
+	if (!mappings_read(pid, &mappings))
+		for (size_t i = 0; i < mappings.list.count && !have; i++)
+			have = mappings.list.items[i].inode && wanted(mappings.list.items[i].path);
+	mappings_free(&mappings);
+	return have;
+}
+
 void mappings_free(struct mappings *mappings)
 {
 	array_free(&mappings->list);

@@ -112,6 +112,9 @@ struct mappings {
 };
 
 int mappings_read(pid_t pid, struct mappings *out);
+
+/* Whether the process maps a file that is wanted by its path; false, too, where its mappings cannot be read. */
+bool mappings_have(pid_t pid, bool (*wanted)(const char *path));
 void mappings_free(struct mappings *mappings);
 
 /* The first mapping of a file, by device and inode as in /proc/PID/maps; NULL: none. */

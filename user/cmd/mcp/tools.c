@@ -334,18 +334,10 @@ static void list_traces(struct mcp_answer *answer)
 static int add_if_cuda(pid_t pid, void *context)
 {
 	struct mcp_answer *answer = context;
-	struct mappings mappings = {0};
-	bool cuda = false;
 	text_buffer line = {0};
 	char *command;
 
-	if (!mappings_read(pid, &mappings))
-		for (size_t i = 0; i < mappings.list.count && !cuda; i++)
-			cuda = mappings.list.items[i].inode &&
-			       (library_kind_of_name(mappings.list.items[i].path) == LIBRARY_CUDA ||
-				library_kind_of_name(mappings.list.items[i].path) == LIBRARY_CUDART);
-	mappings_free(&mappings);
-	if (!cuda || answer->text.count > MCP_ANSWER_MAX)
+	if (answer->text.count > MCP_ANSWER_MAX || !mappings_have(pid, library_is_cuda))
 		return 0;
 	command = process_cmdline(pid);
 	if (command)
