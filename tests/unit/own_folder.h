@@ -34,15 +34,20 @@ static inline int remove_folder(void **state)
 	return status;
 }
 
-static inline unsigned count_files(void)
+static inline unsigned count_matching(const char *name)
 {
-	char *pattern = in_folder("*");
+	char *pattern = in_folder(name);
 	glob_t found = {0};
 	unsigned count = glob(pattern, 0, NULL, &found) == 0 ? (unsigned)found.gl_pathc : 0;
 
 	globfree(&found);
 	free(pattern);
 	return count;
+}
+
+static inline unsigned count_files(void)
+{
+	return count_matching("*");
 }
 
 #define file_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)

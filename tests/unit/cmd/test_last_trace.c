@@ -69,13 +69,7 @@ static void keep(const char *text)
 /* Number of the traces that are kept. */
 static unsigned count_kept(void)
 {
-	char *pattern = in_folder("gputrace/2*Z.gpt");
-	glob_t found = {0};
-	unsigned count = glob(pattern, 0, NULL, &found) == 0 ? (unsigned)found.gl_pathc : 0;
-
-	globfree(&found);
-	free(pattern);
-	return count;
+	return count_matching("gputrace/2*Z.gpt");
 }
 
 static int choose(enum subcommand subcommand, struct options *options)
@@ -300,13 +294,7 @@ static void keep_by_copy(const char *text)
 
 static unsigned count_parts(void)
 {
-	char *pattern = in_folder("gputrace/.part-*");
-	glob_t found = {0};
-	unsigned count = glob(pattern, 0, NULL, &found) == 0 ? (unsigned)found.gl_pathc : 0;
-
-	globfree(&found);
-	free(pattern);
-	return count;
+	return count_matching("gputrace/.part-*");
 }
 
 static void where_nothing_can_be_linked_it_is_copied(void **state)
