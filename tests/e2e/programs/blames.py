@@ -20,13 +20,8 @@ import sys
 import threading
 import time
 
-cudart = ctypes.CDLL("libcudart.so.13")
-driver = ctypes.CDLL("libcuda.so.1")
-driver.sim_kernel.restype = ctypes.c_void_p
-driver.sim_kernel.argtypes = [ctypes.c_char_p]
-cudart.cudaLaunchKernel.argtypes = [ctypes.c_void_p] + [ctypes.c_uint] * 6 + [ctypes.c_void_p, ctypes.c_size_t,
-                                                                            ctypes.c_void_p]
-KERNEL = driver.sim_kernel(b"step_20us")
+from sim_cuda import KERNEL, cudart
+
 THIS = pathlib.Path(__file__)
 
 

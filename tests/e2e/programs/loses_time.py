@@ -13,16 +13,12 @@ import pathlib
 import sys
 import time
 
+from sim_cuda import cudart, driver
+
 STEPS, TINIES = 20, 4000
 KERNEL_MS, LONG_MS = 2.0, 6.0
 D2H, H2D = 2, 1
 
-cudart = ctypes.CDLL("libcudart.so.13")
-driver = ctypes.CDLL("libcuda.so.1")
-driver.sim_kernel.restype = ctypes.c_void_p
-driver.sim_kernel.argtypes = [ctypes.c_char_p]
-cudart.cudaLaunchKernel.argtypes = [ctypes.c_void_p] + [ctypes.c_uint] * 6 + [ctypes.c_void_p, ctypes.c_size_t,
-                                                                            ctypes.c_void_p]
 cudart.cudaMemcpyAsync.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p]
 cudart.cudaFree.argtypes = [ctypes.c_void_p]
 

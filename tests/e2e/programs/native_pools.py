@@ -4,20 +4,14 @@ OPENBLAS_NUM_THREADS of more than one.  PyTorch's ops on the CPU (OpenMP) and Nu
 one CPU, so that threads of the pools also lack one.  TRUTH is {POOL: {"line", "ms"}}: the line, and its time by this
 program's clock."""
 
-import ctypes
 import json
 import os
 import pathlib
 import sys
 import time
 
-cudart = ctypes.CDLL("libcudart.so.13")
-driver = ctypes.CDLL("libcuda.so.1")
-driver.sim_kernel.restype = ctypes.c_void_p
-driver.sim_kernel.argtypes = [ctypes.c_char_p]
-cudart.cudaLaunchKernel.argtypes = [ctypes.c_void_p] + [ctypes.c_uint] * 6 + [ctypes.c_void_p, ctypes.c_size_t,
-                                                                            ctypes.c_void_p]
-KERNEL = driver.sim_kernel(b"step_20us")
+from sim_cuda import KERNEL, cudart
+
 LINES = pathlib.Path(__file__).read_text().splitlines()
 
 

@@ -3,20 +3,14 @@
 request.  `serves.py TRUTH` writes how many requests it handled, and the CPU time of the line that keeps the GPU idle.
 Standard library only."""
 
-import ctypes
 import json
 import pathlib
 import resource
 import sys
 import time
 
-cudart = ctypes.CDLL("libcudart.so.13")
-driver = ctypes.CDLL("libcuda.so.1")
-driver.sim_kernel.restype = ctypes.c_void_p
-driver.sim_kernel.argtypes = [ctypes.c_char_p]
-cudart.cudaLaunchKernel.argtypes = [ctypes.c_void_p] + [ctypes.c_uint] * 6 + [ctypes.c_void_p, ctypes.c_size_t,
-                                                                            ctypes.c_void_p]
-KERNEL = driver.sim_kernel(b"step_20us")
+from sim_cuda import KERNEL, cudart
+
 REQUESTS, SECONDS = 40, 0.006
 CPU = time.CLOCK_THREAD_CPUTIME_ID
 
