@@ -169,13 +169,15 @@ def test_a_report_begins_with_the_culprits_with_all_their_time(once):
     text = tracing.gputrace(once.folder, "report", once.log).must_be(0).stdout.split("\n\n")[1]
     found = re.findall(r"^\d\. ([\d.,]+) (\w+), [\d.]+ %, [^:]*: (\w+[.]py):(\d+) [^\n]*", text, re.M)
     rows = json.loads(tracing.gputrace(once.folder, "why", once.log, "--format", "json").must_be(0).stdout)["tables"]
-    (lines,) = [table["rows"] for table in rows if table["id"] == "why_lines"]
+    lines, lost = ([table["rows"] for table in rows if table["id"] == name][0] for name in ("why_lines", "why_lost"))
+    smaller = sum(row["ns"] for row in lost if row["what"] == "smaller losses") / 1e6  # of causes that are in none of the lines
     injected = {truth["line"] for truth in once.truth.values()}
     assert len(found) == 3 and len(text.splitlines()) <= 10, text
     assert int(found[0][3]) in injected, text  # on a busy machine others may have lacked a CPU for longer than the rest
     for ms, unit, file, line in found:
         counted = sum(row["ns"] for row in lines if row["line_number"] == int(line) and row["file"].endswith("/" + file)) / 1e6
-        assert in_ms(ms, unit) == pytest.approx(counted, rel=0.02, abs=0.06 * UNITS[unit]), (text, counted)
+        printed = 0.06 * UNITS[unit]  # to a tenth
+        assert counted - printed <= in_ms(ms, unit) <= counted + smaller + printed, (text, counted, smaller)
 
 
 IN_STEPS = ["busy", "sleep", "garbage", "tokenizer", "lock"]
