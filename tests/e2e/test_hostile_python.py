@@ -19,7 +19,7 @@ FRAMES = {f"/nowhere/fake.py({line}): {name}" for line, name in ((10, "alpha"), 
 STACK = "/nowhere/fake.py(30): gamma;/nowhere/fake.py(20): beta;/nowhere/fake.py(10): alpha"
 
 
-LIES = {  # each lie and the number of launches; those of one version are told one after the other during one trace
+LIES = {  # each lie and the number of launches; a fake Python for each, one after the other during one trace
     **dict.fromkeys(("honest", "endless_threads", "endless_interpreters", "endless_frames", "frame_is_its_own_caller",
                      "thousands_of_frames", "top_in_kernel", "top_not_canonical", "caller_in_kernel", "caller_at_one",
                      "caller_at_the_end_of_a_page", "code_is_no_code", "code_in_kernel", "endless_names", "negative_names",
@@ -28,8 +28,8 @@ LIES = {  # each lie and the number of launches; those of one version are told o
 LIES_OF_OFFSETS = dict.fromkeys(("offsets_at_the_edges", "offsets_beyond"), LAUNCHES_OF_A_SECOND)
 WITH_OFFSETS = ("3.13", "3.14", "3.15")  # the versions with debug offsets
 
-# Each lie is told beside an honest program; a file gets the liar's pid.
-TELL = """liar=$1 cudart=$2 python=$3 program=$4; shift 4
+# Each fake Python runs beside an honest program; a file gets its pid.
+RUN_EACH = """liar=$1 cudart=$2 python=$3 program=$4; shift 4
 while [ $# -gt 0 ]; do
 	"$liar" "$1" "$cudart" "$2" & pid=$!
 	"$python" "$program" "$cudart" --steps 3 --truth "$1.json" && wait $pid && echo "$1 $pid" >>pids || exit 1
@@ -50,17 +50,17 @@ class Traced:
         self.folder, self.lies = folder, lies
         liar = fake_python.build(version, folder / f"python{version}")
         words = [word for lie in lies.items() for word in lie]
-        command = ["sh", "-c", TELL, "sh", liar, cudart, machine.any_python(), machine.WORKLOADS / "real_cudart.py", *words]
+        command = ["sh", "-c", RUN_EACH, "sh", liar, cudart, machine.any_python(), machine.WORKLOADS / "real_cudart.py", *words]
         self.report = tracing.trace(folder, command, names=("trace.json", "trace.folded")).stdout
         self.trace = reading.trace_of(folder / "trace.json")
         self.pids = {lie: int(pid) for lie, pid in map(str.split, (folder / "pids").read_text().splitlines())}
 
     def of(self, lie):
         """What is known of one lie."""
-        return Told(self, lie)
+        return Recorded(self, lie)
 
 
-class Told:
+class Recorded:
     def __init__(self, traced, lie):
         self.events = [e for e in reading.chrome.events(traced.trace, "cuda_runtime") if e["pid"] == traced.pids[lie]]
         self.stacks = {reading.stack_of(event) for event in self.events}
@@ -76,27 +76,27 @@ def kept():
 
 
 @pytest.fixture
-def told(version, kept, tmp_path_factory):
+def recorded(version, kept, tmp_path_factory):
     lies = {**(LIES if version in VERSIONS else {}), **(LIES_OF_OFFSETS if version in WITH_OFFSETS else {})}
     if version not in kept:
         kept[version] = Traced(tmp_path_factory.mktemp("liar"), version, lies, machine.cudart())
     return kept[version].of
 
 
-def test_a_made_up_interpreter_that_keeps_to_the_layout_is_walked(told):
-    honest = told("honest")
+def test_a_made_up_interpreter_that_keeps_to_the_layout_is_walked(recorded):
+    honest = recorded("honest")
     assert honest.stacks == {STACK} and honest.notes == []
 
 
 @pytest.mark.parametrize("lie", ["endless_threads", "endless_interpreters"])
-def test_a_thread_that_is_not_found_in_an_endless_list_has_no_stack(told, lie):
-    (stack,) = told(lie).stacks
+def test_a_thread_that_is_not_found_in_an_endless_list_has_no_stack(recorded, lie):
+    (stack,) = recorded(lie).stacks
     assert stack.startswith("none: ")
 
 
 @pytest.mark.parametrize("lie", ["endless_frames", "frame_is_its_own_caller", "thousands_of_frames"])
-def test_frames_without_an_end_are_truncated(told, lie):
-    endless = told(lie)
+def test_frames_without_an_end_are_truncated(recorded, lie):
+    endless = recorded(lie)
     for event in endless.events:
         frames = set(reading.stack_of(event).split(";"))
         assert event["args"]["Call stack cut"]
@@ -105,29 +105,29 @@ def test_frames_without_an_end_are_truncated(told, lie):
 
 @pytest.mark.parametrize("lie", ["top_in_kernel", "top_not_canonical", "caller_in_kernel", "caller_at_one",
                                  "caller_at_the_end_of_a_page", "code_is_no_code", "code_in_kernel"])
-def test_a_walk_that_goes_astray_gives_no_stack(told, lie):
-    (stack,) = told(lie).stacks
+def test_a_walk_that_goes_astray_gives_no_stack(recorded, lie):
+    (stack,) = recorded(lie).stacks
     assert stack.startswith("none: ")
 
 
 @pytest.mark.parametrize("lie", ["thread_in_kernel", "interpreter_in_kernel"])
-def test_a_state_that_is_not_laid_out_so_is_reported_once(told, lie):
-    lying = told(lie)
+def test_a_state_that_is_not_laid_out_so_is_reported_once(recorded, lie):
+    lying = recorded(lie)
     assert len(lying.notes) == 1, lying.notes
     assert [stack for stack in lying.stacks if not stack.startswith("none: ")] == [] and "not laid out as in its headers" in lying.notes[0]
 
 
 @pytest.mark.parametrize("version", WITH_OFFSETS, indirect=True)
 @pytest.mark.parametrize("lie", LIES_OF_OFFSETS)
-def test_debug_offsets_that_make_no_sense_are_reported_once(told, lie):
-    lying = told(lie)
+def test_debug_offsets_that_make_no_sense_are_reported_once(recorded, lie):
+    lying = recorded(lie)
     assert len(lying.notes) == 1, lying.notes
     assert [stack for stack in lying.stacks if not stack.startswith("none: ")] == [] and "debug offsets that make no sense" in lying.notes[0]
 
 
 @pytest.mark.parametrize("lie", ["endless_names", "negative_names", "names_of_no_kind", "names_in_kernel"])
-def test_names_that_cannot_be_read_leave_their_frames(told, lie):
-    (stack,) = told(lie).stacks
+def test_names_that_cannot_be_read_leave_their_frames(recorded, lie):
+    (stack,) = recorded(lie).stacks
     assert len(stack.split(";")) == 3
     assert len(stack) < 10000
 
@@ -142,8 +142,8 @@ def test_names_do_not_command_a_terminal_or_break_a_format(version, cudart, tmp_
     assert "gotcha" in line and "\n" not in line
 
 
-def test_values_that_change_while_they_are_read_end_nothing(told):
-    told("everything_changes")  # Told checks the launches
+def test_values_that_change_while_they_are_read_end_nothing(recorded):
+    recorded("everything_changes")  # Recorded checks the launches
 
 
 @pytest.mark.parametrize("version", ["3.6", "3.7", "3.9"])  # extensions of later versions need that symbol, too
