@@ -200,6 +200,17 @@ struct model *builder_finish(struct builder *builder)
 	return model;
 }
 
+void builder_look(struct builder *builder, void (*look)(void *context), void *context)
+{
+	workers_give(&builder->parts.look, look, context);
+}
+
+void builder_wait(struct builder *builder)
+{
+	count_async_wait(&builder->parts.count);
+	workers_wait(&builder->parts.look);
+}
+
 void builder_discard(struct builder *builder)
 {
 	struct model *model = builder->model;

@@ -337,17 +337,6 @@ const struct model *builder_part(struct builder *builder, uint32_t chunk)
 	return &builder->parts.shown;
 }
 
-void builder_look(struct builder *builder, void (*look)(void *context), void *context)
-{
-	workers_give(&builder->parts.look, look, context);
-}
-
-void builder_wait(struct builder *builder)
-{
-	count_async_wait(&builder->parts.count);
-	workers_wait(&builder->parts.look);
-}
-
 bool builder_diverged(const struct builder *builder)
 {
 	const struct process_table *now = &builder->processes, *then = &builder->first->processes;
