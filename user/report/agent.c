@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "report/parts.h"
-#include "report/why/why_words.h"
 
 struct hint {
 	const char *why, *remedy;
@@ -137,18 +136,6 @@ static void put_head(struct report *report)
 		fputc('\n', report->out);
 }
 
-/* No part of gputrace ran where another tool recorded. */
-static void put_none_in_file(struct report *report)
-{
-	char *text = why_unsaid(report->all);
-
-	if (!text)
-		return;
-	put_head(report);
-	report_text(report, 2, text);
-	free(text);
-}
-
 /* Does not send the user to a process that has ended. */
 static char *remedy_of(const struct hint *hint, const struct model_process *process)
 {
@@ -193,11 +180,6 @@ void report_no_gpu(struct report *report)
 	bool said = !report->writer && !report->all->gpu_ops; /* the verdict has the first one */
 	unsigned shown = 0;
 
-	if (model_is_foreign(model)) {
-		if (report->writer && !report->all->gpu_ops)
-			put_none_in_file(report);
-		return;
-	}
 	for (uint32_t i = 0; i < model->process_count && shown < report->rows; i++) {
 		const struct model_process *process = &model->processes[i];
 		const struct hint *hint = hint_of(model, process);

@@ -30,16 +30,25 @@ static void put_verdict(struct report *report)
 	verdict_free(&verdict);
 }
 
-/* On a page the verdict says it. */
-static void put_nothing_seen(struct report *report)
+/* For programs: what keeps the verdict from saying more.  On a page the verdict says it. */
+static void put_unsaid(struct report *report, const char *id, const char *title)
 {
 	char *text = why_unsaid(report->all);
 
 	if (report->writer && text) {
-		report_title(report, "nothing_seen", "Nothing seen", NULL);
+		report_title(report, id, title, NULL);
 		report_text(report, 2, text);
 	}
 	free(text);
+}
+
+/* No part of gputrace ran where another tool recorded. */
+static void put_no_gpu(struct report *report)
+{
+	if (!model_is_foreign(report->model))
+		report_no_gpu(report);
+	else if (!report->all->gpu_ops)
+		put_unsaid(report, "no_gpu_times", "No GPU times");
 }
 
 static void put_parts(struct report *report)
@@ -48,7 +57,7 @@ static void put_parts(struct report *report)
 	if (!report->writer)
 		put_verdict(report);
 	if (!report->all->calls && !report->all->gpu_ops) {
-		put_nothing_seen(report);
+		put_unsaid(report, "nothing_seen", "Nothing seen");
 		report_steps(report);
 		report_ops(report);
 		report_ranges(report);
@@ -56,7 +65,7 @@ static void put_parts(struct report *report)
 		report_section(report, "gpus");
 		report_devices(report);
 		report_section(report, NULL);
-		report_no_gpu(report);
+		put_no_gpu(report);
 		report_steps(report);
 		report_gpu_by_line(report);
 		report_untimed_launches(report);
@@ -70,7 +79,7 @@ static void put_parts(struct report *report)
 		report_calls(report);
 	} else {
 		report_section(report, NULL);
-		report_no_gpu(report);
+		put_no_gpu(report);
 		report_steps(report);
 		report_ops(report);
 		report_ranges(report);
