@@ -219,9 +219,9 @@ check-format:
 check-includes:
 	@tools/check-includes
 
-# Checks that the files of a folder do not depend on each other in a circle.
+# Checks that no files of gputrace, or of the agent, depend on each other in a circle.
 check-circles: $(BUILD)/user/cmd/main.o $(LIB_OBJ) $(AGENT_OBJ)
-	@tools/check-circles $^
+	@tools/check-circles $(BUILD)/user/cmd/main.o $(LIB_OBJ) -- $(AGENT_OBJ) $(CUPTI_OBJ)
 
 # Checks that files and tests named in the documents exist.
 lint: check-docs
