@@ -45,8 +45,8 @@ install_tree = install -D -m 755 $(1) $(3)/bin/gputrace && \
 	install -D -m 644 docs/skill/SKILL.md $(3)/share/gputrace/SKILL.md
 
 # $(call install_documents,FOLDER)
-install_documents = install -d $(1)/design && install -m 644 README.md LICENSE LICENSES/* $(wildcard docs/*.md docs/*.svg) $(1) && \
-	install -m 644 $(wildcard docs/design/*.md) $(1)/design
+install_documents = install -d $(1)/design $(1)/formats && install -m 644 README.md LICENSE LICENSES/* $(wildcard docs/*.md docs/*.svg) $(1) && \
+	install -m 644 $(wildcard docs/design/*.md) $(1)/design && install -m 644 $(wildcard docs/formats/*.md) $(1)/formats
 
 # $(call uninstall,PREFIX): what `make install` put there.  Folders that it may share with others stay.
 uninstall = rm -f $(addprefix $(1)/,bin/gputrace $(addprefix share/man/man1/,gputrace.1 $(notdir $(PAGES))) \
