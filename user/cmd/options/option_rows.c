@@ -173,7 +173,7 @@ const struct option_row option_rows[] = {
 	{"format", 0, "a format", "FORMAT", "of the report: text, csv, json, md (to paste)",
 	 REPORT | WHY | DIFF | MERGE, parse_report_format},
 	{"format", 0, "a format", "FORMAT", "text or json", DUMP, parse_dump_format},
-	{"table", 0, "the name of a table", "NAME", "only this table of the report, as kernels, gpu_lines or idle",
+	{"table", 0, "the name of a table", "NAME", "only this table of the report: kernels, gpu_lines, idle ...",
 	 RECORD | REPORT, parse_table},
 	{"table", 0, "the name of a table", "NAME", "only this table of a report in csv, json or md",
 	 WHY | DIFF | MERGE, parse_table},
