@@ -19,10 +19,17 @@ struct model_sample {
 	uint32_t thread;
 	uint32_t stack;	     /* of Python; model.stacks, NONE: see stack_state */
 	uint32_t native;     /* the innermost function in user space; model.natives, NONE */
-	uint32_t period_ns;  /* CPU time that the sample stands for */
+	uint32_t period_ns;  /* see sample_ns() */
 	uint8_t stack_state; /* enum gpt_stack_state */
 	uint8_t place;	     /* enum gpt_sample_place */
 };
+
+/* The CPU time that a sample stands for.  Samples of one trace may differ in it, so their number says nothing of time.
+ */
+static inline uint64_t sample_ns(const struct model_sample *sample)
+{
+	return sample->period_ns;
+}
 
 /*
  * The thread was off the CPU.  Waits of one thread do not overlap.  Sorted by end_ns: a wait belongs to the part in

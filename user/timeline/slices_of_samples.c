@@ -33,10 +33,10 @@ static void pass_waits(struct timeline_placement *placement, const struct model 
 	}
 }
 
-/* A sample stands for the period that ended with it, minus time that is already known. */
+/* A sample stands for the time that ended with it, minus time that is already known. */
 static uint64_t start_of(const struct model_sample *sample, uint64_t known_ns)
 {
-	uint64_t start_ns = sample->time_ns > sample->period_ns ? sample->time_ns - sample->period_ns : 0;
+	uint64_t ns = sample_ns(sample), start_ns = sample->time_ns > ns ? sample->time_ns - ns : 0;
 
 	start_ns = start_ns > known_ns ? start_ns : known_ns;
 	return start_ns < sample->time_ns ? start_ns : sample->time_ns;
@@ -101,7 +101,7 @@ static void visit_sample(struct visit *visit, uint32_t index)
 		    placement->sample_starts.items[index - placement->samples.from], sample->time_ns);
 	name_sample(&draft, model, sample, function);
 	draft_number(&draft, TIMELINE_ARG_THREAD, model->threads[sample->thread].tid);
-	draft_number(&draft, TIMELINE_ARG_PERIOD, sample->period_ns);
+	draft_number(&draft, TIMELINE_ARG_PERIOD, sample_ns(sample));
 	if (sample->place == GPT_SAMPLE_KERNEL)
 		draft_arg(&draft, TIMELINE_ARG_IN_KERNEL)->truth = true;
 	draft_stack(visit, &draft, sample->stack, sample->stack_state, &stack);

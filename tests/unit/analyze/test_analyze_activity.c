@@ -85,6 +85,36 @@ static void two_threads_of_a_line_are_counted(void **state)
 	model_free(model);
 }
 
+/* Two short samples in one native function, and one in another that stands for more time than both. */
+static void a_line_is_mostly_in_the_native_function_with_most_time_not_with_most_samples(void **state)
+{
+	struct model *model = sample_model(1, 20);
+	struct model_native natives[] = {{.first = 0, .depth = 1}, {.first = 1, .depth = 1}},
+			    *own_natives = model->natives;
+	uint32_t frames[] = {0, 1}, *own_frames = model->native_frames;
+	struct model_sample samples[3];
+	struct analyses all;
+
+	for (uint32_t i = 0; i < 3; i++)
+		samples[i] = (struct model_sample){.time_ns = 1 + i,
+						   .thread = model->calls[0].thread,
+						   .stack = model->calls[0].stack,
+						   .native = i == 2,
+						   .period_ns = i == 2 ? 50 : 10,
+						   .place = GPT_SAMPLE_USER};
+	add_samples(model, samples, 3);
+	model->natives = natives;
+	model->native_frames = frames;
+	analyze_model(&all, model, ANALYSES(ANALYZE_CPU_LINES));
+	assert_int_equal(all.cpu_lines.sums.sum, 70);
+	assert_int_equal(cpu_line_native(&all.cpu_lines, all.cpu_lines.sums.rows[0].line), 1);
+	analyses_free(&all);
+	add_samples(model, NULL, 0);
+	model->natives = own_natives;
+	model->native_frames = own_frames;
+	model_free(model);
+}
+
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
 static const struct off_cpu_row *row_for(const struct analyses *all, uint32_t reason)
@@ -186,6 +216,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cpu_time_stands_on_the_innermost_line_and_in_the_totals_of_its_callers),
 		cmocka_unit_test(two_threads_of_a_line_are_counted),
+		cmocka_unit_test(a_line_is_mostly_in_the_native_function_with_most_time_not_with_most_samples),
 		cmocka_unit_test(a_wait_is_for_its_reason_until_it_is_woken_and_then_for_a_cpu),
 		cmocka_unit_test(a_thread_that_never_slept_has_one_reason_and_no_waker),
 		cmocka_unit_test(wakers_that_are_not_followed_have_their_names),

@@ -21,18 +21,19 @@ void cpu_lines_add_sample(struct cpu_lines *cpu, const struct sample_event *even
 {
 	const struct model_sample *sample = event->sample;
 	const struct model *model = cpu->sums.model;
+	uint64_t ns = sample_ns(sample);
 
-	line_sums_add_time(&cpu->sums, sample->stack, event->caller, event->process, sample->period_ns);
+	line_sums_add_time(&cpu->sums, sample->stack, event->caller, event->process, ns);
 	cpu->samples++;
 	if (sample->place == GPT_SAMPLE_KERNEL)
-		cpu->kernel_ns += sample->period_ns;
+		cpu->kernel_ns += ns;
 	process_note(&cpu->process, event->process);
 	tally_at(&cpu->threads, (struct tally_key){{event->caller, sample->thread}})->count++;
 	if (sample->native != NONE && model->natives[sample->native].depth)
 		tally_at(
 			&cpu->natives,
 			(struct tally_key){{event->caller, model->native_frames[model->natives[sample->native].first]}})
-			->count++;
+			->ns += ns;
 }
 
 /* The number of different threads of each line. */
@@ -47,11 +48,11 @@ static void count_threads(struct cpu_lines *cpu, struct lines *lines)
 	cpu->threads = counts;
 }
 
-/* The native function with most samples of each line. */
+/* The native function with most time of each line. */
 static void choose_natives(struct cpu_lines *cpu, struct lines *lines)
 {
 	struct tally pairs = tally_by_line(lines, &cpu->natives, 0), chosen = {0};
-	struct tally_entry *sorted = tally_sorted(&pairs, true);
+	struct tally_entry *sorted = tally_sorted(&pairs, false);
 
 	for (size_t i = 0; i < pairs.count; i++) {
 		struct tally_entry *entry = tally_at(&chosen, (struct tally_key){{sorted[i].key.part[0]}});

@@ -115,7 +115,7 @@ void stack_sums_add_sample(struct stack_sums *all, const struct sample_event *ev
 	else if (sample->stack == NONE)
 		from = thread_place(sample->thread, sample->stack_state);
 	add(all, (struct tally_key){{event->process, sample->stack, from, sample->native}}, STACK_CALL_NONE, NULL, NONE,
-	    sample->period_ns);
+	    sample_ns(sample));
 }
 
 struct stack_row stack_sums_row(const struct stack_sums *all, size_t index)

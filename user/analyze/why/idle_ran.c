@@ -123,11 +123,12 @@ void ran_add_sample(struct ran_threads *ran, const struct model *model, const st
 	struct ran_thread *thread = thread_with_room(ran, sample->thread, from_ns);
 
 	ran->samples = true;
-	ran->period_ns = sample->period_ns;
+	if (sample_ns(sample) > ran->period_ns)
+		ran->period_ns = (uint32_t)sample_ns(sample);
 	array_push(&thread->samples, ((struct ran_sample){.time_ns = sample->time_ns,
 							  .place = caller_place(model, sample->stack, event->caller),
 							  .native = sample->native,
-							  .period_ns = sample->period_ns}));
+							  .period_ns = (uint32_t)sample_ns(sample)}));
 }
 
 /* Index of the untraced waker's program; NONE: there is none. */

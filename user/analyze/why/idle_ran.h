@@ -60,7 +60,7 @@ struct ran_threads {
 	size_t kept;	    /* samples and waits of all */
 	bool samples;	    /* some came so far */
 	bool waits;	    /* some came so far */
-	uint32_t period_ns; /* of the latest sample */
+	uint32_t period_ns; /* the longest that a sample stands for */
 	ARRAY(struct ran_other) others;
 };
 
