@@ -4,6 +4,7 @@
  *  - On one GPU a call is charged at most what it took, in it and after it together.
  *  - A gap is the launch's only until the launching call returned.
  *  - Charges add up to the idle time.
+ *  - The parts of gaps come in the order of time, do not overlap, and add up to the charges that they are of.
  */
 #ifndef GPUTRACE_IDLE_CHECK_H
 #define GPUTRACE_IDLE_CHECK_H
@@ -119,14 +120,60 @@ IDLE_CHECK_FN const char *idle_check(const struct analyses *all, const struct mo
 	return wrong ? wrong : idle_check_late(all, model);
 }
 
+/* The parts of gaps that were handed over. */
+struct idle_check_parts {
+	struct tally until; /* by device: the end of its latest part */
+	struct tally sums;  /* by charge */
+	const char *wrong;
+};
+
+IDLE_CHECK_FN void idle_check_take(void *context, uint32_t device, const struct idle_part *parts, size_t count)
+{
+	struct idle_check_parts *taken = context;
+	struct tally_entry *until = tally_at(&taken->until, (struct tally_key){{device}});
+
+	for (size_t i = 0; i < count; i++) {
+		if (parts[i].from_ns < until->more || parts[i].to_ns <= parts[i].from_ns)
+			taken->wrong = "parts of gaps overlap, or are not in order";
+		if (i && parts[i].from_ns != parts[i - 1].to_ns)
+			taken->wrong = "parts of a gap leave something out";
+		until->more = parts[i].to_ns;
+		tally_at(&taken->sums, (struct tally_key){{parts[i].charge}})->ns += parts[i].to_ns - parts[i].from_ns;
+	}
+}
+
+IDLE_CHECK_FN const char *idle_check_parts(const struct analyses *all, const struct idle_check_parts *taken)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < taken->sums.count; i++) {
+		const struct tally_entry *entry = &taken->sums.entries[i];
+		size_t first, count = idle_charges_of(&all->idle, entry->key.part[0], &first);
+		uint64_t ns = 0;
+
+		for (size_t k = first; k < first + count; k++)
+			ns += idle_charge_at(&all->idle, k).ns;
+		if (ns != entry->ns)
+			return "parts of gaps do not add up to their charge";
+		sum += ns;
+	}
+	return sum != all->idle.sum ? "parts of gaps do not add up to the idle time" : taken->wrong;
+}
+
 /* The same of the account that is made of the model; returns "" or what does not hold. */
 IDLE_CHECK_FN const char *idle_check_model(const struct model *model)
 {
+	struct idle_check_parts taken = {0};
 	struct analyses all;
 	const char *wrong;
-	int error = analyze(&all, WHOLE_TRACE(model), ANALYSES(ANALYZE_IDLE), NULL);
+	int error = analyze_with(&all, WHOLE_TRACE(model), ANALYSES(ANALYZE_IDLE),
+				 &(struct analyze_options){.take_gap = idle_check_take, .gap_context = &taken});
 
 	wrong = error ? "the account cannot be made" : idle_check(&all, model);
+	if (!wrong)
+		wrong = idle_check_parts(&all, &taken);
+	tally_free(&taken.until);
+	tally_free(&taken.sums);
 	analyses_free(&all);
 	return wrong ? wrong : "";
 }

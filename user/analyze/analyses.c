@@ -36,6 +36,8 @@ static void begin_idle(struct analyses *all, const struct begin_event *event)
 		return;
 	idle_init(&all->idle, event->first, &all->window, event->steps,
 		  all->has[ANALYZE_PER_STEP] ? &all->blocks : NULL);
+	all->idle.take_gap = all->take_gap;
+	all->idle.take_context = all->gap_context;
 	idle_steps_init(&all->idle.steps, all->has[ANALYZE_STEPS] && event->steps ? &all->steps : NULL);
 }
 
@@ -135,6 +137,8 @@ void analyses_begin(struct analyses *all, const struct model *first, const struc
 	all->if_of_use = options->if_of_use;
 	all->each_gpu = options->each_gpu;
 	all->each_context = options->each_context;
+	all->take_gap = options->take_gap;
+	all->gap_context = options->gap_context;
 	callers_init(&all->callers, first);
 	in_blocks = all->has[ANALYZE_PER_STEP] || all->has[ANALYZE_TORCH_MEMORY];
 	step_blocks_init(&all->blocks, in_blocks ? steps : NULL, first);

@@ -112,6 +112,9 @@ struct analyze_options {
 	 */
 	bool (*each_gpu)(void *context, const struct analyses *all, const struct gpu_event *event);
 	void *each_context;
+	/* gets the parts of each gap (idle.h), on the thread that reads the trace or another; NULL: not wanted */
+	idle_take_gap *take_gap;
+	void *gap_context;
 };
 
 /* When an analysis runs: once at the start, with each part, with each event, and at the end; see analyses.c. */
@@ -179,6 +182,8 @@ struct analyses {
 	bool (*each_gpu)(void *context, const struct analyses *all, const struct gpu_event *event);
 	bool had_enough;
 	void *each_context;
+	idle_take_gap *take_gap;
+	void *gap_context;
 	struct complete complete; /* always made */
 };
 

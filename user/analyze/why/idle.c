@@ -74,7 +74,9 @@ void idle_free(struct idle *idle)
 	array_free(&idle->unknown);
 	tally_free(&idle->charges);
 	array_free(&idle->pieces);
+	array_free(&idle->parts);
 	array_free(&idle->resolved);
+	array_free(&idle->resolved_from);
 	tally_free(&idle->idle_blocks);
 	idle_steps_free(&idle->steps);
 	free(idle->rows);
@@ -333,6 +335,7 @@ static void charge_late(struct idle_charging *charging, const struct idle_device
 	const struct why_gap gap = {device->first_ns, from, event->launch->start_ns};
 	struct why_rests begun = {0};
 
+	charging->late = late.thread;
 	why_thread_pieces(&idle->threads, thread, idle->threads.peers[event->op->process], from, launched,
 			  WHY_RANK_PEER, take_late, &late, &late.rests);
 	charge_from_launch(&late, event, launched, to, &late.rests, &begun);
@@ -424,6 +427,8 @@ static void charge_gap(struct idle *idle, const struct idle_device *device, cons
 	struct idle_charging charging = {.idle = idle,
 					 .from_ns = from,
 					 .to_ns = to,
+					 .device = device->device,
+					 .late = launch ? launch->thread : NONE,
 					 .launch_place = event->launch_caller,
 					 .process = event->op->process,
 					 .block = idle_block_of(idle, event),

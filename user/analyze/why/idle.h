@@ -82,6 +82,19 @@ struct idle_piece {
 	uint64_t ns, from_ns; /* from_ns: of time that no sample owns */
 };
 
+/* A part of a gap.  charge: a number for idle_charges_of. */
+struct idle_part {
+	uint64_t from_ns, to_ns;
+	uint32_t charge;
+	uint32_t thread; /* model.threads: the culprit, else the one whose launch came late; NONE: not known */
+};
+
+/*
+ * Gets the parts of each gap once it is charged: by time, they do not overlap and together are the gap.  The gaps of a
+ * device come in the order of time.
+ */
+typedef void idle_take_gap(void *context, uint32_t device, const struct idle_part *parts, size_t count);
+
 struct idle {
 	const struct model *model; /* the latest part */
 	const struct window *window;
@@ -98,10 +111,14 @@ struct idle {
 	struct tally regions;	 /* process, name of an op: regions compiled by torch.compile */
 	struct tally
 		calls; /* why_key: calls that wait or allocate, in the time looked at; more: those without memory */
-	struct tally whats, whose, likes, charges;     /* see idle_charge_made */
-	ARRAY(struct idle_piece) sampled, unknown;     /* of the current gap */
-	ARRAY(uint32_t) pieces;			       /* by charge: the number of pieces in it */
+	struct tally whats, whose, likes, charges; /* see idle_charge_made */
+	ARRAY(struct idle_piece) sampled, unknown; /* of the current gap */
+	ARRAY(uint32_t) pieces;			   /* by charge: the number of pieces in it */
+	ARRAY(struct idle_part) parts;		   /* of the current gap, if take_gap wants them */
+	idle_take_gap *take_gap;		   /* NULL: nobody wants parts */
+	void *take_context;
 	ARRAY(struct idle_charge) resolved;	       /* the final charges, when finished */
+	ARRAY(uint32_t) resolved_from;		       /* by charge, and at the end: its first of these */
 	struct idle_sum sums[WHY_CAUSES];	       /* of the time looked at */
 	uint64_t looked_idle_ns;		       /* of the time looked at */
 	uint64_t launch_kernel_ns, launch_interval_ns; /* of WHY_LAUNCH: kernel time; time from the start of the
@@ -148,6 +165,16 @@ static inline size_t idle_charge_count(const struct idle *idle)
 static inline struct idle_charge idle_charge_at(const struct idle *idle, size_t index)
 {
 	return idle->resolved.items[index];
+}
+
+/*
+ * What the parts of a charge were charged to in the end, when finished: the charges from *first on.  They are several
+ * if no sample owns that time, and the samples of gaps like these divide it.
+ */
+static inline size_t idle_charges_of(const struct idle *idle, uint32_t charge, size_t *first)
+{
+	*first = idle->resolved_from.items[charge];
+	return idle->resolved_from.items[charge + 1] - *first;
 }
 
 /* The process of the line that is charged: the culprit's; for unsampled time the one whose launching thread waited. */

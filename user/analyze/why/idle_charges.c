@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The charges of the account (idle_internal.h): each piece of time on a key, for a process, in a block of steps. */
+#include <stdlib.h>
+
 #include "analyze/why/idle_internal.h"
 #include "base/distance.h"
 
@@ -98,6 +100,45 @@ static void defer_spans(struct idle_charging *charging, struct tally_key key, st
 	}
 }
 
+static void note_part(const struct idle_charging *charging, size_t charge, uint64_t from_ns, uint64_t to_ns)
+{
+	struct idle *idle = charging->idle;
+	uint32_t thread = charging->culprit != NONE ? charging->culprit : charging->late;
+
+	if (idle->take_gap)
+		array_push(&idle->parts, ((struct idle_part){from_ns, to_ns, (uint32_t)charge, thread}));
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct idle_part *a = left, *b = right;
+
+	return a->from_ns < b->from_ns ? -1 : a->from_ns > b->from_ns;
+}
+
+/* Parts that follow each other and have the same charge are one. */
+static void hand_parts_over(const struct idle_charging *charging)
+{
+	struct idle *idle = charging->idle;
+	struct idle_part *parts = idle->parts.items;
+	size_t count = 0;
+
+	if (!idle->parts.count)
+		return;
+	qsort(parts, idle->parts.count, sizeof(*parts), by_time);
+	for (size_t i = 0; i < idle->parts.count; i++) {
+		struct idle_part *last = count ? &parts[count - 1] : NULL;
+
+		if (last && last->to_ns == parts[i].from_ns && last->charge == parts[i].charge &&
+		    last->thread == parts[i].thread)
+			last->to_ns = parts[i].to_ns;
+		else
+			parts[count++] = parts[i];
+	}
+	idle->take_gap(idle->take_context, charging->device, parts, count);
+	idle->parts.count = 0;
+}
+
 void idle_charge_spans(struct idle_charging *charging, struct tally_key key, struct idle_spans *spans, uint64_t ns)
 {
 	enum why_cause inner = inner_of(charging, key);
@@ -116,6 +157,7 @@ void idle_charge_spans(struct idle_charging *charging, struct tally_key key, str
 		uint64_t from_ns, part_ns = remove_front(spans, ns, &from_ns);
 
 		idle_steps_add(&charging->idle->steps, number, charging->process, from_ns, from_ns + part_ns);
+		note_part(charging, number, from_ns, from_ns + part_ns);
 		ns -= part_ns;
 	}
 }
@@ -178,6 +220,7 @@ void idle_settle_gap(struct idle_charging *charging)
 	for (size_t i = 0; i < idle->unknown.count; i++)
 		settle_piece(charging, &idle->unknown.items[i]);
 	idle->unknown.count = idle->sampled.count = 0;
+	hand_parts_over(charging);
 }
 
 struct idle_charge idle_charge_made(const struct idle *idle, size_t index)

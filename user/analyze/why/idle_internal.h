@@ -12,6 +12,8 @@ enum why_rank { WHY_RANK_PEER = 1, WHY_RANK_DATA, WHY_RANK_CALL, WHY_RANK_IMPORT
 struct idle_charging {
 	struct idle *idle;
 	uint64_t from_ns, to_ns; /* the whole part */
+	uint32_t device;
+	uint32_t late; /* model.threads: the thread whose launch came late, NONE */
 	uint32_t launch_place;
 	uint32_t process;
 	uint32_t block;
@@ -42,7 +44,10 @@ static inline struct idle_spans idle_spans_of(const struct why_rests *rests)
 /* Charges the first ns of the spans to a key, as one charge, and removes them. */
 void idle_charge_spans(struct idle_charging *charging, struct tally_key key, struct idle_spans *spans, uint64_t ns);
 
-/* Divides the time of the gap that no sample owns by the gap's own samples of the same thread, if it has some. */
+/*
+ * Ends a gap: divides its time that no sample owns by its own samples of the same thread, if it has some, and hands its
+ * parts over.
+ */
 void idle_settle_gap(struct idle_charging *charging);
 
 /* A charge as first made, before unsampled time was shared out; index: in charges. */

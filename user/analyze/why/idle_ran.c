@@ -153,18 +153,27 @@ static uint32_t other_of(struct ran_threads *ran, const struct model_wait *wait)
 	return (uint32_t)(ran->others.count - 1);
 }
 
+static uint64_t woken_ns(const struct model_wait *wait, uint64_t start_ns)
+{
+	return wait->woken_ns ? later(earlier(wait->woken_ns, wait->end_ns), start_ns) : wait->end_ns;
+}
+
 void ran_add_wait(struct ran_threads *ran, const struct model *model, const struct wait_event *event, uint64_t from_ns)
 {
 	const struct model_wait *wait = event->wait;
 	bool has_holder = wait->reason == GPT_WAIT_GIL && wait->holder != NONE && wait->holder != wait->thread;
-	struct ran_thread *thread;
+	struct ran_thread *thread = ran->all[wait->thread];
+	uint64_t start_ns = wait->start_ns;
 
-	if (wait->end_ns <= wait->start_ns)
+	/* in a damaged log waits may overlap: time in two of them is the first one's */
+	if (thread && thread->waits.count)
+		start_ns = later(start_ns, thread->waits.items[thread->waits.count - 1].end_ns);
+	if (wait->end_ns <= start_ns)
 		return;
 	thread = thread_with_room(ran, wait->thread, from_ns);
 	ran->waits = true;
-	array_push(&thread->waits, ((struct ran_wait){.start_ns = wait->start_ns,
-						      .woken_ns = wait->woken_ns ? wait->woken_ns : wait->end_ns,
+	array_push(&thread->waits, ((struct ran_wait){.start_ns = start_ns,
+						      .woken_ns = woken_ns(wait, start_ns),
 						      .end_ns = wait->end_ns,
 						      .place = caller_place(model, wait->stack, event->caller),
 						      .by = has_holder ? wait->holder : wait->waker,

@@ -139,6 +139,7 @@ void idle_resolve(struct idle *idle)
 		const struct group *group = group_of(&resolving, i);
 
 		resolving.at = (uint32_t)i;
+		array_push(&idle->resolved_from, (uint32_t)idle->resolved.count);
 		if (charge.inner != WHY_UNSAMPLED)
 			put_all(&resolving, &charge);
 		else if (idle->ran.waits && group->samples >= SAMPLES_LEAST)
@@ -146,6 +147,7 @@ void idle_resolve(struct idle *idle)
 		else
 			put_after(&resolving, charge);
 	}
+	array_push(&idle->resolved_from, (uint32_t)idle->resolved.count);
 	tally_free(&resolving.keys);
 	free(resolving.groups);
 	free(resolving.before);

@@ -88,6 +88,9 @@ void why_add_gpu(struct why *why, const struct gpu_event *event);
 
 void why_finish(struct why *why, struct lines *lines);
 
+/* The line of a loss that a charge of the account is part of, without its figures; its cause is charge.what's. */
+struct why_line why_line_of_charge(struct why *why, struct lines *lines, const struct idle_charge *charge);
+
 /* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_WHY(X)                                                                                                \
 	X(WHY, begin, begin_why(all, event))                                                                           \

@@ -35,30 +35,32 @@ static bool is_of_program(enum why_cause cause)
 	       cause == WHY_RANK;
 }
 
-static struct tally_key key_of(const struct why_loss *loss, const struct why_line *line)
+static struct tally_key key_alone(enum why_cause cause, const struct why_line *line)
 {
-	if (is_of_program(loss->cause))
-		return (struct tally_key){{OF_PROGRAM, loss->cause}};
-	if (why_is_culprit(loss->cause, line))
+	if (is_of_program(cause))
+		return (struct tally_key){{OF_PROGRAM, cause}};
+	if (why_is_culprit(cause, line))
 		return (struct tally_key){{OF_LINE, line->line}};
-	return (struct tally_key){{OF_LAUNCH, line->line, line->from_line, loss->cause}};
+	return (struct tally_key){{OF_LAUNCH, line->line, line->from_line, cause}};
+}
+
+static struct tally_key key_of(struct why_findings *findings, enum why_cause cause, const struct why_line *line)
+{
+	struct tally_key key = key_alone(cause, line);
+
+	if (tally_at(&findings->alone, key)->ns < findings->least_ns)
+		return (struct tally_key){{OF_PROGRAM, cause}};
+	return key;
 }
 
 struct making {
 	struct why_findings *findings;
-	struct tally alone;	       /* by key_of: time */
-	struct tally keys;	       /* numbered like findings */
 	struct tally lines, processes; /* finding, line or process */
-	uint64_t least_ns;
 };
 
 static size_t number_of(struct making *making, const struct why_loss *loss, const struct why_line *line)
 {
-	struct tally_key key = key_of(loss, line);
-
-	if (tally_at(&making->alone, key)->ns < making->least_ns)
-		key = (struct tally_key){{OF_PROGRAM, loss->cause}};
-	return tally_number(&making->keys, key);
+	return tally_number(&making->findings->keys, key_of(making->findings, loss->cause, line));
 }
 
 static void add_line(struct making *making, const struct why_loss *loss, const struct why_line *line)
@@ -67,7 +69,7 @@ static void add_line(struct making *making, const struct why_loss *loss, const s
 	struct why_finding *finding;
 
 	if (number == known)
-		array_push(&making->findings->all, (struct why_finding){0});
+		array_push(&making->findings->all, ((struct why_finding){.number = number}));
 	finding = &making->findings->all.items[number];
 	finding->ns += line->ns;
 	finding->of_cause[loss->cause] += line->ns;
@@ -100,12 +102,12 @@ static int by_time(const void *left, const void *right)
 
 void why_findings_make(struct why_findings *findings, const struct why *why, uint64_t least_ns)
 {
-	struct making making = {.findings = findings, .least_ns = least_ns};
+	struct making making = {.findings = findings};
 
-	*findings = (struct why_findings){0};
+	*findings = (struct why_findings){.least_ns = least_ns};
 	for (size_t i = 0; i < why->count; i++)
 		for (size_t k = 0; k < why->losses[i].line_count; k++)
-			tally_at(&making.alone, key_of(&why->losses[i], &why->losses[i].lines[k]))->ns +=
+			tally_at(&findings->alone, key_alone(why->losses[i].cause, &why->losses[i].lines[k]))->ns +=
 				why->losses[i].lines[k].ns;
 	for (size_t i = 0; i < why->count; i++)
 		for (size_t k = 0; k < why->losses[i].line_count; k++)
@@ -115,8 +117,9 @@ void why_findings_make(struct why_findings *findings, const struct why *why, uin
 			choose_line(&making, &why->losses[i], &why->losses[i].lines[k]);
 	if (findings->all.count)
 		qsort(findings->all.items, findings->all.count, sizeof(*findings->all.items), by_time);
-	tally_free(&making.alone);
-	tally_free(&making.keys);
+	findings->sorted = xcalloc(findings->all.count + 1, sizeof(*findings->sorted));
+	for (size_t i = 0; i < findings->all.count; i++)
+		findings->sorted[findings->all.items[i].number] = i;
 	tally_free(&making.lines);
 	tally_free(&making.processes);
 }
@@ -124,4 +127,17 @@ void why_findings_make(struct why_findings *findings, const struct why *why, uin
 void why_findings_free(struct why_findings *findings)
 {
 	array_free(&findings->all);
+	tally_free(&findings->alone);
+	tally_free(&findings->keys);
+	free(findings->sorted);
+}
+
+size_t why_findings_find(struct why_findings *findings, enum why_cause cause, const struct why_line *line)
+{
+	size_t number;
+
+	if (cause >= WHY_LOSSES)
+		return SIZE_MAX;
+	number = tally_number(&findings->keys, key_of(findings, cause, line));
+	return number < findings->all.count ? findings->sorted[number] : SIZE_MAX;
 }

@@ -16,15 +16,23 @@ struct why_finding {
 	const struct why_loss *loss; /* of the cause with most of its time */
 	const struct why_line *line; /* the line with most time of that cause */
 	size_t lines, processes;     /* the number of different ones */
+	size_t number;		     /* in why_findings.sorted */
 };
 
 struct why_findings {
 	ARRAY(struct why_finding) all; /* most time first; their sum is that of all losses */
+	struct tally alone;	       /* culprit: time */
+	struct tally keys;	       /* culprit: numbered as findings were found */
+	size_t *sorted;		       /* by such a number: the index in all */
+	uint64_t least_ns;
 };
 
 /* least_ns: lines with less are too small to be named alone. */
 void why_findings_make(struct why_findings *findings, const struct why *why, uint64_t least_ns);
 void why_findings_free(struct why_findings *findings);
+
+/* The finding that a line of a loss is part of, as an index; SIZE_MAX: of none. */
+size_t why_findings_find(struct why_findings *findings, enum why_cause cause, const struct why_line *line);
 
 /* Whether the line is to blame, or only the next that launched. */
 bool why_is_culprit(enum why_cause cause, const struct why_line *line);

@@ -82,16 +82,22 @@ static struct tally_key key_of_gap(const struct idle_charge *charge)
 	return key;
 }
 
+static struct tally_key line_key_of(struct why *why, struct lines *lines, const struct idle_charge *charge)
+{
+	struct tally_key key = why_charge_key(key_of_gap(charge), idle_charge_process(why->idle, charge));
+
+	return by_line(why, lines, &key);
+}
+
 /* Adds the gaps that are looked at; more: time after calls. */
 static void add_gaps(struct tally *all, struct why *why, struct lines *lines)
 {
 	for (size_t i = 0; i < idle_charge_count(why->idle); i++) {
 		struct idle_charge charge = idle_charge_at(why->idle, i);
-		struct tally_key key = why_charge_key(key_of_gap(&charge), idle_charge_process(why->idle, &charge));
 
 		if (!charge.looked_at)
 			continue;
-		add_sum(all, by_line(why, lines, &key),
+		add_sum(all, line_key_of(why, lines, &charge),
 			&(struct tally_entry){
 				.ns = charge.ns, .count = charge.count, .more = charge.after ? charge.ns : 0});
 		why_charge_block(why, &charge.what, charge.block, charge.ns, charge.count);
@@ -139,20 +145,35 @@ static uint32_t from_line(const uint32_t *part)
 	}
 }
 
+/* Key: as by_line makes it, with a process. */
+static struct why_line line_of_key(const struct tally_key *key)
+{
+	struct tally_key plain = why_key_of_charge(*key);
+
+	return (struct why_line){.line = plain.part[0],
+				 .from_line = from_line(plain.part),
+				 .detail = plain.part[2],
+				 .extra = plain.part[3],
+				 .process = key->part[1] >> WHY_PROCESS_SHIFT};
+}
+
+struct why_line why_line_of_charge(struct why *why, struct lines *lines, const struct idle_charge *charge)
+{
+	struct tally_key key = line_key_of(why, lines, charge);
+
+	return line_of_key(&key);
+}
+
 static struct why_line line_row(struct evidence *evidence, const struct tally_entry *sum)
 {
 	struct tally_key key = why_key_of_charge(sum->key);
 	const uint32_t *part = key.part;
-	struct why_line row = {.line = part[0],
-			       .from_line = from_line(part),
-			       .detail = part[2],
-			       .extra = part[3],
-			       .process = sum->key.part[1] >> WHY_PROCESS_SHIFT,
-			       .ns = sum->ns,
-			       .count = sum->count,
-			       .after_ns = sum->more};
+	struct why_line row = line_of_key(&sum->key);
 	struct tally_entry calls = sum_of(&evidence->calls, key);
 
+	row.ns = sum->ns;
+	row.count = sum->count;
+	row.after_ns = sum->more;
 	row.calls = calls.count;
 	row.calls_ns = calls.ns;
 	row.failed = calls.more;
