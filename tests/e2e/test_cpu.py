@@ -20,10 +20,14 @@ TOLERANCE = 0.15
 PERF_EVENT_OPEN = 298  # x86-64
 
 
-def cpu_table(folder, log="trace.gpt"):
-    said = tracing.gputrace(folder, "report", "--format", "json", "--table", "cpu_lines", log).must_be(0).stdout
+def table(folder, name, *options, log="trace.gpt"):
+    said = tracing.gputrace(folder, "report", "--format", "json", "--table", name, *options, log).must_be(0).stdout
     (table,) = json.loads(said)["tables"]
     return table["rows"]
+
+
+def cpu_table(folder, log="trace.gpt"):
+    return table(folder, "cpu_lines", log=log)
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +62,22 @@ def test_no_line_has_more_itself_than_with_what_it_called(busy):
     folder, _ = busy
     for row in cpu_table(folder):
         assert row["total_ns"] >= row["self_ns"] and row["threads"] >= 1 and row["samples"] >= 1
+
+
+def test_the_source_has_the_time_beside_its_lines_and_all_of_it(busy):
+    folder, truth = busy
+    rows, wanted = table(folder, "source_lines", "--lines"), cpu_table(folder)
+    assert sum(row["self_sampled_ns"] for row in rows) == sum(row["self_ns"] for row in wanted)
+    of_line = {(row["file"], row["line_number"]): (row["self_ns"], row["total_ns"]) for row in wanted if row["line_number"]}
+    for row in rows:
+        place = row["file"], row["line_number"]
+        if place in of_line:
+            assert (row["self_sampled_ns"], row["sampled_ns"]) == of_line[place], row
+    for name, ns in truth["cpu"].items():
+        own = sum(row["self_sampled_ns"] for row in rows if row["function"] == name)
+        assert abs(own - ns) <= TOLERANCE * ns, (name, own, ns)
+    without = {row["line"]: row["self_ns"] for row in wanted if not row["line_number"]}
+    assert without == {row["function"]: row["self_sampled_ns"] for row in rows if not row["line_number"] and "not listed" not in row["function"]}
 
 
 def test_folded_stacks_by_cpu_are_the_same_time(busy):

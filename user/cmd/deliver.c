@@ -69,7 +69,8 @@ static int print_report(struct trace *trace, const struct options *given)
 	int err = print_on_stdout(write_report, &(struct report_request){trace, given, &tables, &functions});
 
 	if (functions)
-		msg_error("--lines %s: no file or function of that name called CUDA; those that did most: %s",
+		msg_error("--lines %s: no file or function of that name called CUDA or had a CPU sample; those that "
+			  "did most: %s",
 			  given->lines.what, *functions ? functions : "none, as no Python function called it");
 	free(functions);
 	if (tables)

@@ -108,12 +108,12 @@ static void a_function_has_its_source_with_figures_beside_it(void **state)
 	text = lines_of(model, (struct lines_options){});
 	assert_has(text, "Total GPU time: 40.0 us, 100.0 % of all; launched by its own lines: 40.0 us\n");
 	assert_has(text, "Function: train_step at line 2\n\n"
-			 "  Line #  GPU us      %  self GPU us  calls  CPU us  Line Contents\n"
-			 "==================================================================\n"
-			 "       2                                             def train_step(model):\n"
-			 "       3                                                     x = 1\n"
+			 "  Line #  GPU us      %  self GPU us  calls  in calls us  Line Contents\n"
+			 "=======================================================================\n"
+			 "       2                                                  def train_step(model):\n"
+			 "       3                                                          x = 1\n"
 			 "       4\n"
-			 "       5    40.0  100.0         40.0      1     4.0      launch(x)\n");
+			 "       5    40.0  100.0         40.0      1          4.0      launch(x)\n");
 	assert_has_not(text, "other");
 	free(text);
 	model_free(model);
@@ -273,12 +273,112 @@ static void functions_and_files_are_found_by_the_ends_of_their_names(void **stat
 	}
 	for (size_t i = 0; i < sizeof(missed) / sizeof(missed[0]); i++) {
 		text = listing_of(model, (struct lines_options){.what = missed[i], .there = &there}, -ENOENT);
-		assert_has(text, "no file or function ");
+		assert_has(text, " called CUDA or had a CPU sample\n");
 		assert_has(there, "Trainer.train_step (train.py)");
 		free(text);
 		free(there);
 	}
 	model_free(model);
+}
+
+/* ---- CPU time by samples ----------------------------------------------------------------------------------------- */
+
+static void log_sample_of(struct log_builder *log, uint64_t time_ns, uint32_t period_ns, uint64_t stack)
+{
+	log_sample(log, (struct gpt_sample){.time_ns = time_ns,
+					    .stack_id = stack,
+					    .pid = PID,
+					    .tid = TID,
+					    .period_ns = period_ns,
+					    .stack_state = stack ? GPT_STACK_OK : GPT_STACK_NO_PYTHON,
+					    .place = GPT_SAMPLE_USER});
+}
+
+/* Line 5 of train_step has 40 us itself, and calls help, whose line 25 has 30 us; 10 us have no Python line. */
+static struct model *with_samples(const char *path)
+{
+	struct log_builder log;
+
+	log_begin(&log, 1000, WALL - 1000);
+	log_process(&log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_place(&log, 0xc0de, "train_step", path, 5, 2);
+	log_place(&log, 0xdead, "help", "/x/help.py", 25, 22);
+	log_stack(&log, PID, 7, 2, (struct gpt_pyframe[]){{.code = 0xdead, .lasti = 6}, {.code = 0xc0de, .lasti = 6}});
+	log_sample_of(&log, 100000, 10000, 0xc0de);
+	log_sample_of(&log, 200000, 30000, 0xc0de);
+	log_sample_of(&log, 300000, 30000, 7);
+	log_sample_of(&log, 400000, 10000, 0);
+	log_end(&log, 1000000);
+	return model_of(&log);
+}
+
+static void samples_give_each_line_its_cpu_time_and_what_has_no_line_stands_below(void **state)
+{
+	char *path = in_folder("train.py"), *text;
+	struct model *model;
+
+	write_source(path, source, sizeof(source) - 1, 60);
+	model = with_samples(path);
+	text = lines_of(model, (struct lines_options){});
+	assert_has(text, "\n\nCPU time by samples: 70.0 us, 87.5 % of all; in its own lines: 40.0 us\nFile: ");
+	assert_has(text, "  Line #  CPU us  self CPU us  Line Contents\n");
+	assert_has(text, "       5    70.0         40.0      launch(x)\n");
+	assert_has(text, "Function: help at line 22\n");
+	assert_has(text, "      25    30.0         30.0\n");
+	assert_has(text, "\n\nCPU time by samples: 80.0 us\n"
+			 "  70.0 us, 87.5 %: lines above (self)\n"
+			 "  10.0 us, 12.5 %: (thread python3: no Python in the process)\n");
+	free(text);
+	text = lines_of(model, (struct lines_options){.what = "help"});
+	assert_has(text, "      25    30.0         30.0\n");
+	assert_has_not(text, "lines above");
+	free(text);
+	model_free(model);
+	free(path);
+}
+
+static void programs_get_the_rest_of_the_samples_as_rows(void **state)
+{
+	struct report_options page = {.format = table_format_by_name("csv"), .table = "source_lines"};
+	struct model *model = with_samples("/x/train.py");
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_write_lines(out, WHOLE_TRACE(model), &page, &(struct lines_options){}), 0);
+	fclose(out);
+	assert_has(text, "cpu_ns,sampled_ns,self_sampled_ns,source,function,file,function_line_number\n"
+			 "5,0,,0,0,0,0,0,0,0,0,70000,40000,,train_step,/x/train.py,2\n"
+			 "25,0,,0,0,0,0,0,0,0,0,30000,30000,,help,/x/help.py,22\n"
+			 ",,,,,,,,,,,10000,10000,,(thread python3: no Python in the process),,\n");
+	free(text);
+	model_free(model);
+}
+
+/* Lines, and what has none, have the time that the table of CPU time has. */
+static void all_cpu_time_of_the_table_is_in_lines_or_outside_of_them(void **state)
+{
+	for (uint64_t number = 1; number <= 40; number++) {
+		struct model *model = random_model(number, 150);
+		struct analyses all;
+		uint64_t sum = 0;
+
+		assert_int_equal(
+			analyze(&all, WHOLE_TRACE(model), ANALYSES(ANALYZE_CPU_LINES, ANALYZE_LINE_COSTS), NULL), 0);
+		for (size_t i = 0; i < all.line_costs.function_count; i++) {
+			const struct function_cost *function = &all.line_costs.functions[i];
+
+			for (uint32_t k = 0; k < function->rows; k++)
+				sum += all.line_costs.rows[function->first_row + k].own.sampled_ns;
+		}
+		for (size_t i = 0; i < all.line_costs.outside.count; i++)
+			sum += all.line_costs.outside.items[i].sampled_ns;
+		assert_true(sum);
+		assert_int_equal(sum, all.cpu_lines.sums.sum);
+		assert_int_equal(sum, all.line_costs.sampled_ns);
+		analyses_free(&all);
+		random_model_free(model);
+	}
 }
 
 /* ---- source that is not shown ------------------------------------------------------------------------------------ */
@@ -289,7 +389,7 @@ static void assert_not_shown(const char *path, const char *function, const char 
 	char *text = lines_of(model, (struct lines_options){}), *said = xasprintf("Source is not shown: %s\n", why);
 
 	assert_has(text, said);
-	assert_has(text, "       5    40.0  100.0         40.0      1     4.0\n");
+	assert_has(text, "       5    40.0  100.0         40.0      1          4.0\n");
 	assert_has_not(text, "Line Contents");
 	free(said);
 	free(text);
@@ -480,6 +580,9 @@ int main(void)
 		file_test(memory_stands_beside_its_line_and_beside_those_that_called_it),
 		file_test(programs_get_memory_as_columns_where_it_was_recorded),
 		file_test(programs_get_lines_with_costs_as_rows),
+		file_test(samples_give_each_line_its_cpu_time_and_what_has_no_line_stands_below),
+		file_test(programs_get_the_rest_of_the_samples_as_rows),
+		file_test(all_cpu_time_of_the_table_is_in_lines_or_outside_of_them),
 		file_test(functions_and_files_are_found_by_the_ends_of_their_names),
 		file_test(source_that_is_not_there_is_said_to_be_missing),
 		file_test(source_that_is_newer_than_the_trace_is_not_shown),

@@ -110,6 +110,7 @@ static void add_cost(struct line_cost *to, const struct line_cost *cost)
 	to->wait_ns += cost->wait_ns;
 	to->idle_ns += cost->idle_ns;
 	to->cpu_ns += cost->cpu_ns;
+	to->sampled_ns += cost->sampled_ns;
 	add_memory(&to->gpu_memory, &cost->gpu_memory);
 	add_memory(&to->cpu_memory, &cost->cpu_memory);
 }
@@ -146,7 +147,9 @@ static uint64_t owned_of(const struct maker *maker, const struct line_cost *cost
 {
 	if (maker->costs->has_gpu)
 		return cost->gpu_ns + cost->idle_ns;
-	return maker->has_launches ? cost->launches : cost->gpu_memory.at_peak + cost->cpu_memory.at_peak;
+	if (maker->has_launches)
+		return cost->launches;
+	return maker->costs->has_samples ? cost->sampled_ns : cost->gpu_memory.at_peak + cost->cpu_memory.at_peak;
 }
 
 static void add_owned(struct maker *maker, const struct model_stack *stack, uint64_t amount)
@@ -194,6 +197,28 @@ static void add_waits(struct maker *maker, const struct tally *waits)
 		if (waits->entries[i].count)
 			add(maker, waits->entries[i].key.part[0], NONE, NONE,
 			    (struct line_cost){.wait_ns = waits->entries[i].ns});
+}
+
+static void add_samples(struct maker *maker)
+{
+	struct line_costs *costs = maker->costs;
+	struct tally outside = {0}; /* line */
+	struct tally_entry *sorted;
+
+	for (size_t i = 0; i < costs->samples.count; i++) {
+		const struct tally_entry *sum = &costs->samples.entries[i];
+		uint32_t place = sum->key.part[0];
+
+		if (place < CALLER_NO_FRAME)
+			add(maker, place, NONE, sum->key.part[1], (struct line_cost){.sampled_ns = sum->ns});
+		else
+			tally_at(&outside, (struct tally_key){{line_of(maker->lines, place)}})->ns += sum->ns;
+	}
+	sorted = tally_sorted(&outside, false);
+	for (size_t i = 0; i < outside.count; i++)
+		array_push(&costs->outside, ((struct line_cost_outside){sorted[i].key.part[0], sorted[i].ns}));
+	free(sorted);
+	tally_free(&outside);
 }
 
 static void add_holders(struct maker *maker, const struct torch_memory_sums *memory)
@@ -246,7 +271,7 @@ static void add_all(struct maker *maker)
 
 static bool has_cost(const struct line_cost *cost)
 {
-	return cost->gpu_ns || cost->launches || cost->wait_ns || cost->idle_ns || cost->cpu_ns ||
+	return cost->gpu_ns || cost->launches || cost->wait_ns || cost->idle_ns || cost->cpu_ns || cost->sampled_ns ||
 	       cost->gpu_memory.at_peak || cost->gpu_memory.held || cost->cpu_memory.at_peak || cost->cpu_memory.held;
 }
 
@@ -264,6 +289,8 @@ static int by_owned(const void *left, const void *right)
 		order = compare(a->own.gpu_ns, b->own.gpu_ns);
 	if (!order)
 		order = compare(a->own.cpu_ns, b->own.cpu_ns);
+	if (!order)
+		order = compare(a->own.sampled_ns, b->own.sampled_ns);
 	if (!order)
 		order = compare(a->under.gpu_ns, b->under.gpu_ns);
 	if (!order)
@@ -303,6 +330,7 @@ void line_cost_rows_make(struct line_costs *costs, struct lines *lines, const st
 	maker.lines_stamped = xcalloc(costs->count, sizeof(*maker.lines_stamped));
 	maker.functions_stamped = xcalloc(costs->function_count, sizeof(*maker.functions_stamped));
 	add_all(&maker);
+	add_samples(&maker);
 	add_holders(&maker, memory);
 	keep_costs(costs);
 	free(maker.code_of);

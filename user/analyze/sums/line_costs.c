@@ -16,9 +16,11 @@ void line_costs_free(struct line_costs *costs)
 	gpu_tally_free(&costs->gpu);
 	tally_free(&costs->copies);
 	tally_free(&costs->calls);
+	tally_free(&costs->samples);
 	waits_free(&costs->waits);
 	free(costs->rows);
 	free(costs->functions);
+	array_free(&costs->outside);
 }
 
 void line_costs_begin_part(struct line_costs *costs, const struct model *part)
@@ -63,6 +65,16 @@ void line_costs_add_sync(struct line_costs *costs, const struct sync_event *even
 
 	placed.recorded_caller = CALLER_UNSEEN;
 	waits_add_sync(&costs->waits, &placed);
+}
+
+void line_costs_add_sample(struct line_costs *costs, const struct sample_event *event)
+{
+	const struct model_sample *sample = event->sample;
+	uint32_t place = caller_place(costs->model, sample->stack, event->caller);
+
+	tally_at(&costs->samples, (struct tally_key){{place, event->process}})->ns += sample_ns(sample);
+	costs->sampled_ns += sample_ns(sample);
+	costs->has_samples = true;
 }
 
 void line_costs_finish(struct line_costs *costs, struct lines *lines, const struct idle *idle,

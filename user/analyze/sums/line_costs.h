@@ -29,6 +29,7 @@ struct line_cost {
 	uint64_t wait_ns;			   /* of the CPU for the GPU */
 	uint64_t idle_ns;			   /* of a GPU that waited for the line */
 	uint64_t cpu_ns;			   /* in CUDA calls */
+	uint64_t sampled_ns;			   /* CPU time by samples */
 	struct line_memory gpu_memory, cpu_memory; /* of all GPUs, each at its own peak; of the CPU */
 };
 
@@ -43,10 +44,17 @@ struct function_cost {
 	uint32_t first_row, rows; /* in line_costs.rows, by line */
 	struct line_cost own, under;
 	/*
-	 * GPU time and GPU idle time (without a GPU: launches; without launches: bytes at the peak) of stacks in which
-	 * it is the innermost function that is no library's, or else the innermost one
+	 * GPU time and GPU idle time (without a GPU: launches; without launches: CPU time by samples; without samples:
+	 * bytes at the peak) of stacks in which it is the innermost function that is no library's, or else the
+	 * innermost one
 	 */
 	uint64_t owned;
+};
+
+/* CPU time by samples of what has no Python line. */
+struct line_cost_outside {
+	uint32_t line; /* which says why */
+	uint64_t sampled_ns;
 };
 
 struct line_costs {
@@ -54,15 +62,19 @@ struct line_costs {
 	struct gpu_tally gpu;	   /* stack or caller, process, stack of a graph's launch; more: time of copies */
 	struct tally copies;	   /* stack or caller, process, stack of a graph's launch; count */
 	struct tally calls;	   /* stack or caller, process; ns: in CUDA calls; more: calls that put work on a GPU */
+	struct tally samples;	   /* stack or caller, process; ns */
 	const struct idle *idle;   /* set when finished */
 	struct waits waits;	   /* only its sums are used */
 	uint64_t gpu_ns;	   /* of all */
+	uint64_t sampled_ns;	   /* of all */
 	bool has_gpu;		   /* there are GPU operations */
 	bool has_memory;	   /* memory of PyTorch was recorded */
 	bool has_growth;	   /* memory was recorded, and steps of training are known */
+	bool has_samples;
 	struct line_cost_row *rows;
 	struct function_cost *functions; /* most owned first */
 	size_t count, function_count;
+	ARRAY(struct line_cost_outside) outside; /* most time first */
 };
 
 void line_costs_init(struct line_costs *costs, const struct model *first);
@@ -71,6 +83,7 @@ void line_costs_begin_part(struct line_costs *costs, const struct model *part);
 void line_costs_add_call(struct line_costs *costs, const struct call_event *event);
 void line_costs_add_gpu(struct line_costs *costs, const struct gpu_event *event);
 void line_costs_add_sync(struct line_costs *costs, const struct sync_event *event);
+void line_costs_add_sample(struct line_costs *costs, const struct sample_event *event);
 
 /* idle, memory: finished; memory may be empty. */
 void line_costs_finish(struct line_costs *costs, struct lines *lines, const struct idle *idle,
@@ -83,6 +96,7 @@ void line_costs_finish(struct line_costs *costs, struct lines *lines, const stru
 	X(LINE_COSTS, call, line_costs_add_call(&all->line_costs, event))                                              \
 	X(LINE_COSTS, gpu, line_costs_add_gpu(&all->line_costs, event))                                                \
 	X(LINE_COSTS, sync, line_costs_add_sync(&all->line_costs, event))                                              \
+	X(LINE_COSTS, sample, line_costs_add_sample(&all->line_costs, event))                                          \
 	X(LINE_COSTS, finish, line_costs_finish(&all->line_costs, event->lines, &all->idle, &all->torch_memory))       \
 	X(LINE_COSTS, free, line_costs_free(&all->line_costs))
 

@@ -142,6 +142,7 @@ static struct margin margin_of(const struct listing *listing, const struct funct
 	most = under->wait_ns > most ? under->wait_ns : most;
 	most = under->idle_ns > most ? under->idle_ns : most;
 	most = under->cpu_ns > most ? under->cpu_ns : most;
+	most = under->sampled_ns > most ? under->sampled_ns : most;
 	margin.unit = time_unit_for(most);
 	for (uint32_t i = 0; i < function->cost->rows; i++) {
 		struct margin_figures figures =
@@ -155,15 +156,12 @@ static struct margin margin_of(const struct listing *listing, const struct funct
 /* Adds rows to the table for programs. */
 static void add_rows(struct listing *listing, const struct function *function)
 {
-	struct source_table_place place = {.code = function->code,
-					   .whole_ns = listing->costs->gpu_ns,
-					   .has_memory = listing->costs->has_memory,
-					   .has_growth = listing->costs->has_growth};
+	struct source_table_place place = {.code = function->code};
 
 	for (uint32_t i = 0; i < function->cost->rows; i++) {
 		place.number = number_of(listing, &function->rows[i]);
 		place.text = function->source.text ? source_file_line(&function->source, place.number) : NULL;
-		source_table_add(&listing->table, &place, &function->rows[i]);
+		source_table_add(&listing->table, listing->costs, &place, &function->rows[i]);
 		free(place.text);
 	}
 	if (function->source.why)
@@ -202,13 +200,19 @@ static void put_head(const struct listing *listing, const struct function *funct
 	const struct line_cost *under = &function->cost->under, *own = &function->cost->own;
 
 	fputc('\n', report->out);
-	report_line(report, "Total GPU time: %s, %s %% of all; launched by its own lines: %s",
-		    number_time(under->gpu_ns).text,
-		    number_percent((double)under->gpu_ns, (double)listing->costs->gpu_ns).text,
-		    number_time(own->gpu_ns).text);
+	if (listing->costs->has_gpu || !under->sampled_ns)
+		report_line(report, "Total GPU time: %s, %s %% of all; launched by its own lines: %s",
+			    number_time(under->gpu_ns).text,
+			    number_percent((double)under->gpu_ns, (double)listing->costs->gpu_ns).text,
+			    number_time(own->gpu_ns).text);
 	if (under->idle_ns)
 		report_line(report, "GPU idle for it: %s, kept by its own lines: %s", number_time(under->idle_ns).text,
 			    number_time(own->idle_ns).text);
+	if (under->sampled_ns)
+		report_line(report, "CPU time by samples: %s, %s %% of all; in its own lines: %s",
+			    number_time(under->sampled_ns).text,
+			    number_percent((double)under->sampled_ns, (double)listing->costs->sampled_ns).text,
+			    number_time(own->sampled_ns).text);
 	put_memory(report, "GPU", &under->gpu_memory);
 	put_memory(report, "CPU", &under->cpu_memory);
 	report_line(report, "File: %s", function->code->file);
@@ -285,17 +289,66 @@ static size_t put_asked_for(struct listing *listing)
 	return shown;
 }
 
-static size_t put_owners(struct listing *listing)
+/* What the functions that are listed have as their own CPU time, so that all of it is somewhere. */
+struct listed {
+	size_t functions;
+	uint64_t sampled_ns;
+};
+
+static void put_share_of_samples(struct listing *listing, const char *what, uint64_t sampled_ns, bool is_in_rows)
+{
+	struct report *report = listing->report;
+
+	if (!sampled_ns)
+		return;
+	if (!report->writer)
+		report_line(report, "  %s, %s %%: %s", number_time(sampled_ns).text,
+			    number_percent((double)sampled_ns, (double)listing->costs->sampled_ns).text, what);
+	else if (!is_in_rows)
+		source_table_add_rest(&listing->table, what, sampled_ns);
+}
+
+/* CPU time by samples: of the lines above, of other functions, and of what has no line. */
+static void put_samples(struct listing *listing, const struct listed *listed)
 {
 	const struct line_costs *costs = listing->costs;
-	size_t shown = 0, more = 0;
+	struct report *report = listing->report;
+	uint64_t others_ns = costs->sampled_ns - listed->sampled_ns;
+	char *others;
+
+	if (!costs->has_samples)
+		return;
+	for (size_t i = 0; i < costs->outside.count; i++)
+		others_ns -= costs->outside.items[i].sampled_ns;
+	if (!report->writer) {
+		fputc('\n', report->out);
+		report_line(report, "CPU time by samples: %s", number_time(costs->sampled_ns).text);
+	}
+	others = xasprintf("[functions not listed: %s]", number_count(costs->function_count - listed->functions).text);
+	put_share_of_samples(listing, "lines above (self)", listed->sampled_ns, true);
+	put_share_of_samples(listing, others, others_ns, false);
+	for (size_t i = 0; i < costs->outside.count; i++) {
+		char *label = line_label(&report->all->lines, costs->outside.items[i].line);
+
+		put_share_of_samples(listing, label, costs->outside.items[i].sampled_ns, false);
+		free(label);
+	}
+	free(others);
+}
+
+static struct listed put_owners(struct listing *listing)
+{
+	const struct line_costs *costs = listing->costs;
+	struct listed listed = {0};
+	size_t more = 0;
 
 	for (size_t i = 0; i < costs->function_count; i++) {
 		if (!costs->functions[i].owned)
 			continue;
-		if (shown < FUNCTIONS_SHOWN) {
+		if (listed.functions < FUNCTIONS_SHOWN) {
 			put_function(listing, &costs->functions[i]);
-			shown++;
+			listed.functions++;
+			listed.sampled_ns += costs->functions[i].own.sampled_ns;
 		} else {
 			more++;
 		}
@@ -306,21 +359,27 @@ static size_t put_owners(struct listing *listing)
 		report_line(listing->report, "... and %s more functions; --lines FUNCTION or --lines FILE lists others",
 			    number_count(more).text);
 	}
-	return shown;
+	return listed;
 }
 
 static void put_functions(struct listing *listing)
 {
 	struct report *report = listing->report;
 
+	struct listed listed;
+
 	if (listing->options->what) {
 		if (!put_asked_for(listing)) {
-			report_line(report, "  no file or function %s called CUDA", listing->options->what);
+			report_line(report, "  no file or function %s called CUDA or had a CPU sample",
+				    listing->options->what);
 			listing->is_missing = true;
 		}
-	} else if (!put_owners(listing)) {
-		report_line(report, "  no Python function put work on a GPU");
+		return;
 	}
+	listed = put_owners(listing);
+	if (!listed.functions)
+		report_line(report, "  no Python function put work on a GPU");
+	put_samples(listing, &listed);
 }
 
 /* "step (train.py), main (train.py)": the functions that own most; the caller frees it. */
@@ -344,8 +403,9 @@ static void put_listing(struct listing *listing)
 	struct report *report = listing->report;
 
 	report_title(report, "source_lines", "GPU and CPU time by source line",
-		     "of a line with what it calls; CPU: in CUDA calls");
-	source_table_begin(&listing->table, listing->costs->has_memory);
+		     listing->costs->has_samples ? "of a line with what it calls; in calls: of CUDA; CPU: by samples"
+						 : "of a line with what it calls; in calls: the CPU in calls of CUDA");
+	source_table_begin(&listing->table, listing->costs);
 	put_functions(listing);
 	if (report->writer) {
 		table_writer_want_all_rows(report->writer);

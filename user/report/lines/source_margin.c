@@ -44,12 +44,14 @@ struct margin_figures margin_figures(const struct margin *margin, const struct l
 	set_time(figures.cells[6], under->wait_ns, margin->unit);
 	set_time(figures.cells[7], under->idle_ns, margin->unit);
 	set_time(figures.cells[8], under->cpu_ns, margin->unit);
-	set_bytes(figures.cells[9], under->gpu_memory.at_peak);
-	set_bytes(figures.cells[10], under->gpu_memory.held);
-	set_growth(figures.cells[11], under->gpu_memory.growth);
-	set_bytes(figures.cells[12], under->cpu_memory.at_peak);
-	set_bytes(figures.cells[13], under->cpu_memory.held);
-	set_growth(figures.cells[14], under->cpu_memory.growth);
+	set_time(figures.cells[9], under->sampled_ns, margin->unit);
+	set_time(figures.cells[10], row->own.sampled_ns, margin->unit);
+	set_bytes(figures.cells[11], under->gpu_memory.at_peak);
+	set_bytes(figures.cells[12], under->gpu_memory.held);
+	set_growth(figures.cells[13], under->gpu_memory.growth);
+	set_bytes(figures.cells[14], under->cpu_memory.at_peak);
+	set_bytes(figures.cells[15], under->cpu_memory.held);
+	set_growth(figures.cells[16], under->cpu_memory.growth);
 	return figures;
 }
 
@@ -59,20 +61,10 @@ struct margin_figures margin_titles(const struct margin *margin)
 		const char *text;
 		bool is_time;
 	} titles[MARGIN_COLUMNS] = {
-		{"Line #", false},
-		{"GPU", true},
-		{"%", false},
-		{"self GPU", true},
-		{"calls", false},
-		{"copies", true},
-		{"waits", true},
-		{"idle", true},
-		{"CPU", true},
-		{"GPU at peak", false},
-		{"GPU not freed", false},
-		{"GPU per step", false},
-		{"CPU at peak", false},
-		{"CPU not freed", false},
+		{"Line #", false},	  {"GPU", true},	   {"%", false},	   {"self GPU", true},
+		{"calls", false},	  {"copies", true},	   {"waits", true},	   {"idle", true},
+		{"in calls", true},	  {"CPU", true},	   {"self CPU", true},	   {"GPU at peak", false},
+		{"GPU not freed", false}, {"GPU per step", false}, {"CPU at peak", false}, {"CPU not freed", false},
 		{"CPU per step", false},
 	};
 	struct margin_figures figures = {0};

@@ -6,7 +6,7 @@
 #include "analyze/sums/line_costs.h"
 #include "report/page.h"
 
-#define MARGIN_COLUMNS 15u
+#define MARGIN_COLUMNS 17u
 #define MARGIN_CELL_BYTES 32u
 
 struct margin_figures {

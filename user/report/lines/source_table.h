@@ -10,13 +10,14 @@ struct source_table_place {
 	const struct model_code *code;
 	uint32_t number; /* line number, 0: not known */
 	char *text;	 /* NULL: not shown */
-	uint64_t whole_ns;
-	bool has_memory; /* as passed to source_table_begin */
-	bool has_growth; /* of memory: steps of training are known */
 };
 
-/* has_memory: with columns for memory. */
-void source_table_begin(struct table *table, bool has_memory);
-void source_table_add(struct table *table, const struct source_table_place *place, const struct line_cost_row *row);
+/* With columns for memory and for samples where they were recorded. */
+void source_table_begin(struct table *table, const struct line_costs *costs);
+void source_table_add(struct table *table, const struct line_costs *costs, const struct source_table_place *place,
+		      const struct line_cost_row *row);
+
+/* A row of CPU time by samples that is of no line; what: whose it is. */
+void source_table_add_rest(struct table *table, const char *what, uint64_t sampled_ns);
 
 #endif
