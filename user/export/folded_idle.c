@@ -8,6 +8,7 @@
 #include "export/folded.h"
 #include "export/folded_lines.h"
 #include "export/stack_frames.h"
+#include "report/why/why_words.h"
 
 static void put_note(struct sink *out, char *words)
 {

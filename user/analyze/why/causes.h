@@ -7,49 +7,74 @@
 #include "base/tally.h"
 #include "model/model.h"
 
-/* Losses first, then time for which no line is to blame.  detail, extra: parts of their keys. */
+/*
+ * A row for each cause.  It makes WHY_CAUSE, and the words for it are in cause_name (report/why/why_causes.h):
+ *	X(CAUSE, name, of_program, is_culprit)
+ * of_program: its lines are one finding, the program's as a whole; is_culprit: whether `line` (struct why_line) is to
+ * blame, or only the next that launched.  Comments say what detail and extra are, parts of the keys.
+ */
+#define WHY_HAS_LINE (line->line != NONE)
+
+/* Losses. */
+#define WHY_LOSS_ROWS(X)                                                                                               \
+	/* between two CUDA calls of a thread that runs Python, without samples; detail: place of the first of them,   \
+	   CALLER_UNSEEN */                                                                                            \
+	X(PYTHON, python, false, false)                                                                                \
+	X(PROGRAM, program, false, false)      /* the same for a thread that runs no Python */                         \
+	X(RAN, ran, false, WHY_HAS_LINE)       /* a sampled line of Python; detail: native function (model.strings),   \
+							NONE */                                                        \
+	X(NATIVE, native, false, WHY_HAS_LINE) /* the same without Python */                                           \
+	/* From here to WAIT: detail: enum gpt_wait_reason, extra: ran_others, NONE; if another thread was waited for, \
+	   they say what that thread did (idle_charge.inner). */                                                       \
+	X(LOCK, lock, false, WHY_HAS_LINE)                                                                             \
+	X(ITEM, item, false, WHY_HAS_LINE) /* a lock of a queue: an item is waited for */                              \
+	X(RESULT, result, false, WHY_HAS_LINE)                                                                         \
+	X(NOTICE, notification, false, WHY_HAS_LINE) /* threading.Event, Condition */                                  \
+	X(GIL, gil, false, WHY_HAS_LINE)                                                                               \
+	X(REQUEST, request, true, WHY_HAS_LINE) /* no traced thread had work for it */                                 \
+	X(PIPE, pipe, false, WHY_HAS_LINE)	/* or a socket, an event, a poll of several */                         \
+	X(CHILD, child, false, WHY_HAS_LINE)                                                                           \
+	X(SLEEP, sleep, false, WHY_HAS_LINE)                                                                           \
+	X(DISK, disk, false, WHY_HAS_LINE)                                                                             \
+	X(FAULT, fault, false, WHY_HAS_LINE)                                                                           \
+	X(NO_CPU, no_cpu, false, WHY_HAS_LINE)                                                                         \
+	X(WAIT, wait, false, WHY_HAS_LINE) /* the reason is not known */                                               \
+	/* a DataLoader's next; detail: name of the op (model.strings), extra: why_data_extra */                       \
+	X(DATA, data, false, why_seen_by(line->extra) != WHY_SEEN_BY_FRAMES)                                           \
+	/* a call that waits; detail: api, extra: name of the outermost op around it, NONE */                          \
+	X(SYNC, sync, false, WHY_HAS_LINE)                                                                             \
+	X(LAUNCH, launch, true, WHY_HAS_LINE) /* kernels shorter than their launches */                                \
+	X(ALLOC, alloc, false, WHY_HAS_LINE)  /* CUDA allocates or frees memory; detail: api */                        \
+	X(CALL, call, false, WHY_HAS_LINE)    /* another call that takes long; detail: api */                          \
+	/* detail: name of the module; extra: 0: the place is the import's own, NONE: the next launch's */             \
+	X(IMPORT, import, true, line->extra == 0)                                                                      \
+	X(GC, gc, true, line->extra == 0)	 /* detail: generation; extra: as for IMPORT */                        \
+	X(COMPILE, compile, false, WHY_HAS_LINE) /* detail: enum why_compile, extra: api or name */                    \
+	/* a copy between host and device, alone, or a call that waited for one; detail: copy kind and memory */       \
+	X(COPY, copy, false, WHY_HAS_LINE)                                                                             \
+	/* a copy of managed memory by the driver, alone, or the gap before it; detail: why_managed_detail */          \
+	X(MANAGED, managed, false, WHY_HAS_LINE)                                                                       \
+	/* work waited while another process's work ran; detail: that process (model.processes) */                     \
+	X(PROCESS, process, false, false)                                                                              \
+	/* ranks waited for the last one in a collective; detail: that rank, extra: the collective's params */         \
+	X(RANK, rank, true, WHY_HAS_LINE)                                                                              \
+	X(PEER, peer, false, false) /* a collective of PyTorch on the CPU was not over; detail: name of the op */      \
+	/* the thread had a CPU, or was not seen to lose it, and no sample shows what it ran; extra: place of the CUDA \
+	   call before, CALLER_UNSEEN; NONE: another thread was waited for */                                          \
+	X(UNSAMPLED, unsampled, false, false)
+
+/* Time for which no line is to blame. */
+#define WHY_OTHER_ROWS(X)                                                                                              \
+	X(GPU, gpu, , )	      /* launched, and not begun by the GPU */                                                 \
+	X(UNSEEN, unseen, , ) /* the launch was not seen */                                                            \
+	X(SHORT, short, , )   /* gaps of less than 5 us that are not the price of a launch */
+
 enum why_cause {
-	WHY_PYTHON,  /* between two CUDA calls of a thread that runs Python, without samples; detail: place of the first
-			of them, CALLER_UNSEEN */
-	WHY_PROGRAM, /* the same for a thread that runs no Python */
-	WHY_RAN,     /* a sampled line of Python; detail: native function (model.strings), NONE */
-	WHY_NATIVE,  /* the same without Python */
-	WHY_LOCK, /* from here to WHY_WAIT: detail: enum gpt_wait_reason, extra: ran_others, NONE; if another thread was
-		     waited for, they say what that thread did (idle_charge.inner) */
-	WHY_ITEM, /* a lock of a queue: an item is waited for */
-	WHY_RESULT,
-	WHY_NOTICE, /* threading.Event, Condition */
-	WHY_GIL,
-	WHY_REQUEST, /* no traced thread had work for it */
-	WHY_PIPE,    /* or a socket, an event, a poll of several */
-	WHY_CHILD,
-	WHY_SLEEP,
-	WHY_DISK,
-	WHY_FAULT,
-	WHY_NO_CPU,
-	WHY_WAIT,    /* the reason is not known */
-	WHY_DATA,    /* a DataLoader's next; detail: name of the op (model.strings), extra: why_data_extra */
-	WHY_SYNC,    /* a call that waits; detail: api, extra: name of the outermost op around it, NONE */
-	WHY_LAUNCH,  /* kernels shorter than their launches */
-	WHY_ALLOC,   /* CUDA allocates or frees memory; detail: api */
-	WHY_CALL,    /* another call that takes long; detail: api */
-	WHY_IMPORT,  /* detail: name of the module; extra: 0: the place is the import's own, NONE: the next launch's */
-	WHY_GC,	     /* detail: generation; extra: as for WHY_IMPORT */
-	WHY_COMPILE, /* detail: enum why_compile, extra: api or name */
-	WHY_COPY, /* a copy between host and device, alone, or a call that waited for one; detail: copy kind and memory
-		   */
-	WHY_MANAGED, /* a copy of managed memory by the driver, alone, or the gap before it; detail: why_managed_detail
-		      */
-	WHY_PROCESS, /* work waited while another process's work ran; detail: that process (model.processes) */
-	WHY_RANK, /* ranks waited for the last one in a collective; detail: that rank, extra: the collective's params */
-	WHY_PEER, /* a collective of PyTorch on the CPU was not over; detail: name of the op */
-	WHY_UNSAMPLED, /* the thread had a CPU, or was not seen to lose it, and no sample shows what it ran; extra:
-			  place of the CUDA call before, CALLER_UNSEEN; NONE: another thread was waited for */
-	WHY_LOSSES,
-	WHY_GPU = WHY_LOSSES, /* launched, and not begun by the GPU */
-	WHY_UNSEEN,	      /* the launch was not seen */
-	WHY_SHORT,	      /* gaps of less than 5 us that are not the price of a launch */
-	WHY_CAUSES,
+#define CAUSE(cause, ...) WHY_##cause,
+	WHY_LOSS_ROWS(CAUSE) WHY_OTHER_ROWS(CAUSE)
+#undef CAUSE
+		WHY_CAUSES,
+	WHY_LOSSES = WHY_GPU,	 /* the number of losses */
 	WHY_BEFORE = WHY_CAUSES, /* before the first operation of a device; this and the next are not in gaps */
 	WHY_AFTER,		 /* after its last */
 };

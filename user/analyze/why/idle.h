@@ -188,14 +188,6 @@ static inline uint32_t idle_charge_process(const struct idle *idle, const struct
 /* The innermost frame of a place that is no library's, else the innermost frame; as a caller (callers.h). */
 uint32_t idle_caller_of_place(struct idle *idle, uint32_t place);
 
-/*
- * What happened in the row's time: "waited in cudaStreamSynchronize"; "" if no line is to blame.  The caller frees it.
- */
-char *idle_words(const struct idle *idle, const struct idle_row *row);
-
-/* The same of a charge. */
-char *idle_charge_words(const struct idle *idle, const struct idle_charge *charge);
-
 /* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_IDLE(X)                                                                                               \
 	X(IDLE, begin, begin_idle(all, event))                                                                         \

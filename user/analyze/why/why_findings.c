@@ -13,17 +13,11 @@ enum kind {
 bool why_is_culprit(enum why_cause cause, const struct why_line *line)
 {
 	switch (cause) {
-	case WHY_PYTHON:
-	case WHY_PROGRAM:
-	case WHY_UNSAMPLED:
-	case WHY_PROCESS:
-	case WHY_PEER:
-		return false;
-	case WHY_IMPORT:
-	case WHY_GC:
-		return line->extra == 0;
-	case WHY_DATA:
-		return why_seen_by(line->extra) != WHY_SEEN_BY_FRAMES;
+#define CAUSE(cause, name, of_program, is_culprit)                                                                     \
+	case WHY_##cause:                                                                                              \
+		return is_culprit;
+		WHY_LOSS_ROWS(CAUSE)
+#undef CAUSE
 	default:
 		return line->line != NONE;
 	}
@@ -31,8 +25,13 @@ bool why_is_culprit(enum why_cause cause, const struct why_line *line)
 
 static bool is_of_program(enum why_cause cause)
 {
-	return cause == WHY_LAUNCH || cause == WHY_IMPORT || cause == WHY_GC || cause == WHY_REQUEST ||
-	       cause == WHY_RANK;
+	static const bool of_program[WHY_LOSSES] = {
+#define CAUSE(cause, name, of_program, is_culprit) [WHY_##cause] = (of_program),
+		WHY_LOSS_ROWS(CAUSE)
+#undef CAUSE
+	};
+
+	return of_program[cause];
 }
 
 static struct tally_key key_alone(enum why_cause cause, const struct why_line *line)

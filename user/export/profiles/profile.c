@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyze/analyze.h"
+#include "report/why/why_words.h"
 
 /* ---- frames, nodes: each once --------------------------------------------------------------------------------
  */

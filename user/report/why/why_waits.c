@@ -1,147 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sentences about what samples and waits of threads show (--cpu, --off-cpu). */
-#include <inttypes.h>
+/* Causes that samples and waits of threads show (--cpu, --off-cpu). */
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "report/text.h"
-#include "report/why/why_words.h"
-
-/*
- * The time of a cause, by one number each: what was done, by which thread, in which function; which untraced process
- * woke a thread.
- */
-struct shares {
-	struct tally inner, culprits, functions, others;
-	uint64_t waited_ns; /* while the launching thread waited for the one that did it */
-};
-
-static void add_share(struct tally *tally, uint32_t number, uint64_t ns)
-{
-	if (number != NONE)
-		tally_at(tally, (struct tally_key){{number}})->ns += ns;
-}
-
-static struct shares shares_of(const struct analyses *all, enum why_cause cause)
-{
-	const struct idle *idle = &all->idle;
-	struct shares shares = {0};
-
-	for (size_t i = 0; i < idle_charge_count(idle); i++) {
-		struct idle_charge charge = idle_charge_at(idle, i);
-		bool ran = charge.inner == WHY_RAN || charge.inner == WHY_NATIVE;
-
-		if (charge.what.part[1] != cause || !charge.looked_at)
-			continue;
-		shares.waited_ns += charge.via != NONE ? charge.ns : 0;
-		add_share(&shares.inner, charge.inner, charge.ns);
-		add_share(&shares.culprits, charge.inner == cause ? NONE : charge.culprit, charge.ns);
-		add_share(&shares.functions, ran ? charge.what.part[2] : NONE, charge.ns);
-		if (charge.inner >= WHY_LOCK && charge.inner <= WHY_WAIT)
-			add_share(&shares.others, charge.what.part[3], charge.ns);
-	}
-	return shares;
-}
-
-static void free_shares(struct shares *shares)
-{
-	tally_free(&shares->inner);
-	tally_free(&shares->culprits);
-	tally_free(&shares->functions);
-	tally_free(&shares->others);
-}
-
-/* The number with most time, NONE: the tally is empty. */
-static uint32_t most_of(const struct tally *tally, uint64_t *ns)
-{
-	struct tally_entry *sorted = tally_sorted(tally, false);
-	uint32_t most = tally->count ? sorted[0].key.part[0] : NONE;
-
-	if (ns)
-		*ns = tally->count ? sorted[0].ns : 0;
-	free(sorted);
-	return most;
-}
-
-/* "worker (pid 4711)", or "thread QueueFeeder (worker, pid 4711)" */
-static char *thread_text(const struct model *model, uint32_t number)
-{
-	const struct model_thread *thread = &model->threads[number];
-	const struct model_process *process = &model->processes[thread->process];
-
-	if (thread->tid == process->pid)
-		return xasprintf("%s (pid %" PRIu32 ")", process->name, process->pid);
-	return xasprintf("thread %s (%s, pid %" PRIu32 ")", thread->name && *thread->name ? thread->name : "?",
-			 process->name, process->pid);
-}
-
-static const char *inner_text(enum why_cause inner)
-{
-	switch (inner) {
-	case WHY_RAN:
-		return "running Python";
-	case WHY_NATIVE:
-		return "running native code";
-	case WHY_UNSAMPLED:
-		return "not sampled";
-	case WHY_SYNC:
-	case WHY_ALLOC:
-	case WHY_CALL:
-	case WHY_COPY:
-		return "in CUDA calls";
-	default:
-		return why_short(inner);
-	}
-}
-
-/* "61.2 ms running Python, 30.0 ms a sleep" */
-static char *inner_shares(const struct shares *shares)
-{
-	struct tally_entry *sorted = tally_sorted(&shares->inner, false);
-	char *text = xstrdup("");
-
-	for (size_t i = 0; i < shares->inner.count && i < 3; i++)
-		text = xjoin(text, ", ",
-			     xasprintf("%s %s", number_time(sorted[i].ns).text,
-				       inner_text((enum why_cause)sorted[i].key.part[0])));
-	free(sorted);
-	return text;
-}
-
-char *why_how_often(const struct why_loss *loss)
-{
-	return loss->count == 1 ? xstrdup("once")
-				: xasprintf("%s times, %s at the longest", number_count(loss->count).text,
-					    number_time(loss->longest_ns).text);
-}
-
-/* What other threads did while the launching thread waited for them. */
-static char *others_text(const struct analyses *all, const struct shares *shares)
-{
-	uint32_t culprit = most_of(&shares->culprits, NULL), other = most_of(&shares->others, NULL);
-	const struct ran_other *unknown;
-	size_t more = shares->culprits.count - 1;
-	char *who, *what, *text;
-
-	if (culprit != NONE) {
-		who = thread_text(all->model, culprit);
-		if (more)
-			who = xjoin(who, " ", xasprintf("and %zu more %s", more, more == 1 ? "thread" : "threads"));
-		what = inner_shares(shares);
-		text = xasprintf(" It waited for %s: %s.", who, what);
-		free(who);
-		free(what);
-		return text;
-	}
-	if (other == NONE)
-		return xstrdup("");
-	unknown = &all->idle.ran.others.items[other];
-	if (unknown->several)
-		return xasprintf(" It was woken by processes of %s, which are not traced.",
-				 *unknown->name ? unknown->name : "?");
-	return xasprintf(" It was woken by %s (pid %" PRIu32 "), which is not traced.",
-			 *unknown->name ? unknown->name : "?", unknown->pid);
-}
+#include "report/why/why_causes.h"
+#include "report/why/why_shares.h"
 
 /* " at train.py:33 train"; ": for 61.2 ms at ..." where that is not all of it */
 static char *waited_at(const struct analyses *all, const struct why_loss *loss)
@@ -157,37 +20,178 @@ static char *waited_at(const struct analyses *all, const struct why_loss *loss)
 	return text;
 }
 
-char *why_waits_evidence(const struct analyses *all, const struct why_loss *loss)
+char *cause_waited(const struct analyses *all, const struct why_loss *loss, const char *others)
 {
-	struct shares shares = shares_of(all, loss->cause);
-	char *often = why_how_often(loss), *others = others_text(all, &shares);
-	char *at = waited_at(all, loss), *text;
+	char *often = cause_how_often(loss), *at = waited_at(all, loss), *text;
 
 	text = xasprintf("The GPU had nothing to do %s, while the thread that launches waited%s.%s", often, at, others);
 	free(at);
-	free(others);
 	free(often);
-	free_shares(&shares);
 	return text;
 }
 
-char *why_ran_evidence(const struct analyses *all, const struct why_loss *loss)
+static char *ran_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
 {
-	struct shares shares = shares_of(all, loss->cause);
+	struct why_shares shares = why_shares_of(all, loss->cause);
 	uint64_t ns;
-	uint32_t function = most_of(&shares.functions, &ns);
-	char *often = why_how_often(loss), *text;
+	uint32_t function = why_most_of(&shares.functions, &ns);
+	char *often = cause_how_often(loss), *text;
 
 	text = xasprintf("The GPU had nothing to do %s, while the thread that launches ran, by samples.", often);
 	if (shares.waited_ns)
 		text = xjoin(text, " ",
 			     xasprintf("For %s of that it waited for threads without Python, which ran for its line.",
 				       number_time(shares.waited_ns).text));
-	if (function != NONE && *why_name(all, function) != '[') /* a file's name, not a symbol */
+	if (function != NONE && *why_name(all->model, function) != '[') /* a file's name, not a symbol */
 		text = xjoin(text, " ",
-			     xasprintf("The native function seen most is %s: %s.", why_name(all, function),
+			     xasprintf("The native function seen most is %s: %s.", why_name(all->model, function),
 				       number_time(ns).text));
 	free(often);
-	free_shares(&shares);
+	why_shares_free(&shares);
 	return text;
 }
+
+/* A place that is no line: a pool that ran for the launching thread. */
+static char *native_place(const struct analyses *all, const struct why_line *line, char *label)
+{
+	if (!all->lines.all.items[line->line].reason)
+		return label;
+	return cause_at(label, line->detail == NONE ? "no function known" : why_name(all->model, line->detail));
+}
+
+static char *native_words(const struct model *model, const struct idle_row *row)
+{
+	return row->detail == NONE ? xstrdup("ran") : xasprintf("ran %s", why_name(model, row->detail));
+}
+
+static const char *no_cpu_wait(uint32_t reason)
+{
+	return reason == GPT_WAIT_THROTTLED ? "no CPU: its cgroup's quota was used up" : "no CPU: others had it";
+}
+
+static const char *no_cpu_advice(const struct analyses *all, const struct why_loss *loss)
+{
+	if (loss->lines[0].detail == GPT_WAIT_THROTTLED)
+		return "Its cgroup's quota is used up: raise cpu.max, or run fewer threads.";
+	return "Run fewer threads than there are CPUs (OMP_NUM_THREADS, num_workers), or keep other programs off these "
+	       "CPUs.";
+}
+
+const struct cause cause_ran = {
+	.title = "the GPU waits while a line of Python runs",
+	.brief = "Python",
+	.words = "ran",
+	.inner = "ran",
+	.inner_brief = "running Python",
+	.evidence = ran_evidence,
+	.advice = CAUSE_TAKE_OUT,
+};
+const struct cause cause_native = {
+	.title = "the GPU waits while the program runs on the CPU",
+	.brief = "native code",
+	.words_of = native_words,
+	.inner_of = native_words,
+	.inner_brief = "running native code",
+	.place = native_place,
+	.evidence = ran_evidence,
+	.advice = CAUSE_TAKE_OUT,
+};
+const struct cause cause_lock = {
+	.title = "the GPU waits while a thread waits for a lock",
+	.brief = "a lock",
+	.wait = "waited for a lock",
+	.evidence = cause_waited,
+	.advice = "Hold the lock for less at that line, or let the thread that launches go on without it. If it is the "
+		  "lock of a queue.SimpleQueue: have items put into the queue earlier.",
+};
+const struct cause cause_item = {
+	.title = "the GPU waits while a thread waits for an item of a queue",
+	.brief = "a queue",
+	.wait = "waited for an item",
+	.evidence = cause_waited,
+	.advice = "Have items put into the queue earlier: make what is done at that line cheaper, or let more threads "
+		  "or processes do it.",
+};
+const struct cause cause_result = {
+	.title = "the GPU waits while a thread waits for a result",
+	.brief = "a result",
+	.wait = "waited for a result",
+	.evidence = cause_waited,
+	.advice = "Start that work earlier, or ask for its result later; else make it cheaper, or divide it among more "
+		  "workers.",
+};
+const struct cause cause_notification = {
+	.title = "the GPU waits while a thread waits for a notification",
+	.brief = "a notification",
+	.wait = "waited for a notification",
+	.evidence = cause_waited,
+	.advice = "Make what is done at that line before it notifies cheaper, or let the thread that launches go on "
+		  "without it.",
+};
+const struct cause cause_request = {
+	.title = "no work to do: the program waits for requests or timers",
+	.brief = "no request",
+	.wait = "waited for requests",
+	.evidence = cause_waited,
+	.advice = "Nothing to mend where it serves requests: none had come. Where a task slept or had asked for "
+		  "something itself, see that task.",
+};
+const struct cause cause_gil = {
+	.title = "the GPU waits while a thread waits for the GIL",
+	.brief = "the GIL",
+	.wait = "waited for the GIL",
+	.evidence = cause_waited,
+	.advice = "That line keeps the GIL: give it to a process of its own, or release the GIL in it "
+		  "(Py_BEGIN_ALLOW_THREADS; of ctypes CDLL, not PyDLL).",
+};
+const struct cause cause_pipe = {
+	.title = "the GPU waits for another thread or process",
+	.brief = "a pipe or socket",
+	.wait = "waited for a pipe or socket",
+	.evidence = cause_waited,
+	.advice = "Ask for the next item before it is needed, or make what the other one does there cheaper: more "
+		  "processes, larger pieces.",
+};
+const struct cause cause_child = {
+	.title = "the GPU waits for a child process",
+	.brief = "a child process",
+	.wait = "waited for a child process",
+	.evidence = cause_waited,
+	.advice = "Start the child earlier, and wait for it where its result is needed.",
+};
+const struct cause cause_sleep = {
+	.title = "the GPU waits while the program sleeps",
+	.brief = "a sleep",
+	.wait = "slept",
+	.evidence = cause_waited,
+	.advice = "Wait for an event in the place of a sleep, or launch the GPU's next work before it.",
+};
+const struct cause cause_disk = {
+	.title = "the GPU waits for files",
+	.brief = "files",
+	.wait = "waited for a file",
+	.evidence = cause_waited,
+	.advice = "Read ahead in a thread of its own, in larger pieces, or from a faster disk.",
+};
+const struct cause cause_fault = {
+	.title = "the GPU waits while memory is paged in",
+	.brief = "page faults",
+	.wait = "page faults",
+	.evidence = cause_waited,
+	.advice = "Touch the memory before the loop (MAP_POPULATE, a copy of the file in memory); see whether the "
+		  "machine swaps.",
+};
+const struct cause cause_no_cpu = {
+	.title = "the GPU waits as the program gets no CPU",
+	.brief = "no CPU",
+	.wait_of = no_cpu_wait,
+	.evidence = cause_waited,
+	.advice_of = no_cpu_advice,
+};
+const struct cause cause_wait = {
+	.title = "the GPU waits while a thread waits",
+	.brief = "a wait",
+	.wait = "waited",
+	.evidence = cause_waited,
+	.advice = "See what it waits for there.",
+};

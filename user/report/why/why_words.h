@@ -14,15 +14,23 @@
 /* A line that reads at most this much at once reads one number: .item() and the like. */
 #define WHY_NUMBER_BYTES 8u
 
-/* The names of a cause (why_causes.c): for programs ("python", "data", ...), and for people. */
+/* The names of a cause (why_causes.h): for programs ("python", "data", ...), and for people. */
 const char *why_cause_name(enum why_cause cause);
 const char *why_title(const struct analyses *all, enum why_cause cause); /* a loss as title */
 const char *why_short(enum why_cause cause);
 
-static inline const char *why_name(const struct analyses *all, uint32_t name)
+static inline const char *why_name(const struct model *model, uint32_t name)
 {
-	return name == NONE || name >= all->model->string_count ? "?" : all->model->strings[name];
+	return name == NONE || name >= model->string_count ? "?" : model->strings[name];
 }
+
+/*
+ * What happened in the row's time: "waited in cudaStreamSynchronize"; "" if no line is to blame.  The caller frees it.
+ */
+char *idle_words(const struct idle *idle, const struct idle_row *row);
+
+/* The same of a charge. */
+char *idle_charge_words(const struct idle *idle, const struct idle_charge *charge);
 
 /* The place of one of its lines; the caller frees this and all texts below. */
 char *why_place(const struct analyses *all, const struct why_loss *loss, const struct why_line *line);
@@ -35,13 +43,6 @@ char *why_where(const struct analyses *all, const struct why_loss *loss, const s
 
 /* The figures of the log that show the loss. */
 char *why_evidence(const struct analyses *all, const struct why_loss *loss);
-
-/* "12 times, 3.1 ms at the longest" */
-char *why_how_often(const struct why_loss *loss);
-
-/* why_evidence for causes that samples and waits of threads show (why_waits.c). */
-char *why_ran_evidence(const struct analyses *all, const struct why_loss *loss);
-char *why_waits_evidence(const struct analyses *all, const struct why_loss *loss);
 
 char *why_advice(const struct analyses *all, const struct why_loss *loss);
 

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Causes that are CUDA calls or launches, and compiling. */
+#include <string.h>
+
+#include "report/kernel_label.h"
+#include "report/why/why_causes.h"
+
+static char *call_words(const struct model *model, const struct idle_row *row)
+{
+	uint16_t api = (uint16_t)row->detail;
+
+	if (row->after)
+		return xasprintf("after %s", api_name(api));
+	return xasprintf("%s %s", api_class(api) == GPT_CLASS_NONE ? "in" : "waited in", api_name(api));
+}
+
+static char *was_in_call(const struct model *model, const struct idle_row *row)
+{
+	return xasprintf("was in %s", api_name((uint16_t)row->detail));
+}
+
+static char *call_place(const struct analyses *all, const struct why_line *line, char *label)
+{
+	return cause_at(label, api_name((uint16_t)line->detail));
+}
+
+static char *sync_place(const struct analyses *all, const struct why_line *line, char *label)
+{
+	char *at = call_place(all, line, label);
+
+	return line->extra == NONE ? at : xjoin(at, " in ", xstrdup(why_name(all->model, line->extra)));
+}
+
+static char *sync_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
+{
+	const struct why_line *line = &loss->lines[0];
+	char *text;
+
+	text = xasprintf("%s call%s of %s there took %s. The GPU had nothing to do for %s in %s, and for %s after %s, "
+			 "which would have run meanwhile.",
+			 number_count(line->calls).text, cause_plural(line->calls), api_name((uint16_t)line->detail),
+			 number_time(line->calls_ns).text, number_time(line->ns - line->after_ns).text,
+			 line->calls == 1 ? "it" : "them", number_time(line->after_ns).text,
+			 line->calls == 1 ? "it" : "them");
+	if (!line->reads)
+		return text;
+	return xjoin(text, " ",
+		     xasprintf("The line reads %s back from the GPU, %s time%s%s.",
+			       number_bytes(line->read_bytes / line->reads).text, number_count(line->reads).text,
+			       cause_plural(line->reads),
+			       line->read_bytes / line->reads <= WHY_NUMBER_BYTES
+				       ? ": one number, as .item(), float() or an `if` of a tensor do"
+				       : ""));
+}
+
+static const char *sync_advice(const struct analyses *all, const struct why_loss *loss)
+{
+	const struct why_line *line = &loss->lines[0];
+
+	if (line->reads && line->read_bytes / line->reads <= WHY_NUMBER_BYTES)
+		return "Keep the value on the GPU (loss.detach()) and read it now and then, or once at the end, not in "
+		       "each step.";
+	if (line->reads)
+		return "Copy to pinned memory with non_blocking=True, launch what comes next, and read the result "
+		       "later.";
+	return "Take the wait out where nothing on the CPU needs the result: torch.cuda.synchronize() is for "
+	       "measuring.";
+}
+
+static char *launch_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
+{
+	uint64_t kernels = loss->count;
+
+	return xasprintf("%s kernel%s ran for %s on average, and there was one every %s: the GPU idled between them.",
+			 number_count(kernels).text, cause_plural(kernels),
+			 number_time(all->idle.launch_kernel_ns / kernels).text,
+			 number_time(all->idle.launch_interval_ns / kernels).text);
+}
+
+static char *calls_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
+{
+	uint64_t failed = 0;
+	char *text = xstrdup("");
+
+	for (size_t i = 0; i < loss->line_count && i < 3; i++) {
+		const struct why_line *line = &loss->lines[i];
+
+		text = xjoin(text, ", ",
+			     xasprintf("%s call%s of %s took %s", number_count(line->calls).text,
+				       cause_plural(line->calls), api_name((uint16_t)line->detail),
+				       number_time(line->calls_ns).text));
+	}
+	for (size_t i = 0; i < loss->line_count; i++)
+		failed += loss->lines[i].failed;
+	text = xjoin(text, "", xstrdup("."));
+	if (failed)
+		text = xjoin(text, " ",
+			     xasprintf("%s of the calls failed: there was no memory, and the caller gave some back "
+				       "and asked again.",
+				       number_count(failed).text));
+	return text;
+}
+
+static const char *call_advice(const struct analyses *all, const struct why_loss *loss)
+{
+	uint16_t api = (uint16_t)loss->lines[0].detail;
+
+	if (api_class(api) == GPT_CLASS_LAUNCH || api_class(api) == GPT_CLASS_GRAPH)
+		return "Warm up before the loop, and see what else the stream has to do: a launch takes that long "
+		       "where it waits for room in its stream, which takes some 1,000 launches, or for code that it "
+		       "loads.";
+	if (strstr(api_name(api), "Query"))
+		return "Ask less often, or launch the GPU's next work before asking.";
+	return "Make such calls before the loop, and keep what they give.";
+}
+
+static char *compile_words(const struct model *model, const struct idle_row *row)
+{
+	struct model_jit jit = {.operation = (uint8_t)row->extra};
+
+	switch (row->detail) {
+	case WHY_COMPILE_JIT:
+		return xasprintf("driver: %s", jit_name(&jit));
+	case WHY_COMPILE_MODULE:
+		return xasprintf("%s %s", row->after ? "after" : "in", api_name((uint16_t)row->extra));
+	case WHY_COMPILE_LAUNCH:
+		return xasprintf("in the first launch of %s", why_name(model, row->extra));
+	default:
+		return xstrdup("torch.compile");
+	}
+}
+
+static char *first_launch(const char *kernel)
+{
+	char *label = kernel_label(kernel), *text = xasprintf("in the first launch of %s, which loads its code", label);
+
+	free(label);
+	return text;
+}
+
+static char *compiled_what(const struct analyses *all, const struct why_line *line)
+{
+	struct model_jit jit = {.operation = (uint8_t)line->extra};
+
+	switch (line->detail) {
+	case WHY_COMPILE_JIT:
+		return xasprintf("by the driver (%s)", jit_name(&jit));
+	case WHY_COMPILE_MODULE:
+		return xasprintf("in %s", api_name((uint16_t)line->extra));
+	case WHY_COMPILE_LAUNCH:
+		return first_launch(why_name(all->model, line->extra));
+	default:
+		return xasprintf("by torch.compile (%s)", why_name(all->model, line->extra));
+	}
+}
+
+static char *compile_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
+{
+	char *text = xstrdup("");
+
+	for (size_t i = 0; i < loss->line_count && i < 3; i++) {
+		char *what = compiled_what(all, &loss->lines[i]);
+
+		text = xjoin(text, ", ", xasprintf("%s %s", number_time(loss->lines[i].ns).text, what));
+		free(what);
+	}
+	return xjoin(text, "", xstrdup(" while the GPU had nothing to do."));
+}
+
+/* "Torch-Compiled Region: 1/0": whether it is the first region of its function. */
+static bool is_first_of_function(const char *region)
+{
+	const char *count = strrchr(region, '/');
+
+	return count && strtoul(count + 1, NULL, 10) == 0;
+}
+
+static const char *compile_advice(const struct analyses *all, const struct why_loss *loss)
+{
+	const struct why_line *line = &loss->lines[0];
+
+	switch (line->detail) {
+	case WHY_COMPILE_JIT:
+		return "Build with code for this GPU's architecture, or keep the driver's cache (CUDA_CACHE_PATH) from "
+		       "run to run.";
+	case WHY_COMPILE_MODULE:
+	case WHY_COMPILE_LAUNCH:
+		return "Warm up before the loop; CUDA_MODULE_LOADING=EAGER loads all code when the program starts.";
+	default:
+		if (is_first_of_function(why_name(all->model, line->extra)))
+			return "Call the compiled function once before the loop: its first call compiles it. The "
+			       "caches of PyTorch (TORCHINDUCTOR_FX_GRAPH_CACHE) shorten that from run to run.";
+		return "Find out why it compiles again (TORCH_LOGS=recompiles): shapes that change want dynamic=True "
+		       "or padding.";
+	}
+}
+
+const struct cause cause_sync = {
+	.title = "a call waits for the GPU, which then runs out of work",
+	.brief = "a wait for the GPU",
+	.words_of = call_words,
+	.inner_of = was_in_call,
+	.inner_brief = "in CUDA calls",
+	.place = sync_place,
+	.evidence = sync_evidence,
+	.advice_of = sync_advice,
+};
+const struct cause cause_alloc = {
+	.title = "the GPU waits while CUDA hands out memory or takes it back",
+	.brief = "memory of CUDA",
+	.words_of = call_words,
+	.inner_of = was_in_call,
+	.inner_brief = "in CUDA calls",
+	.place = call_place,
+	.evidence = calls_evidence,
+	.advice = "Allocate before the loop and use it again. In PyTorch: no torch.cuda.empty_cache() in the loop, "
+		  "and PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where sizes change.",
+};
+const struct cause cause_call = {
+	.title = "the GPU waits while the program is in a CUDA call",
+	.brief = "other CUDA calls",
+	.words_of = call_words,
+	.inner_of = was_in_call,
+	.inner_brief = "in CUDA calls",
+	.place = call_place,
+	.evidence = calls_evidence,
+	.advice_of = call_advice,
+};
+const struct cause cause_launch = {
+	.title = "small kernels run shorter than it takes to launch them",
+	.brief = "small kernels",
+	.words = "small kernels",
+	.evidence = launch_evidence,
+	.advice = "Launch them together: a CUDA graph replays them all with one launch (in PyTorch also "
+		  "torch.compile(mode=\"reduce-overhead\"), in JAX one jit around the loop); larger batches make "
+		  "each one longer.",
+};
+const struct cause cause_compile = {
+	.title = "the GPU waits while code is compiled or loaded",
+	.brief = "compiling",
+	.words_of = compile_words,
+	.inner = "in CUDA or PyTorch",
+	.evidence = compile_evidence,
+	.advice_of = compile_advice,
+};

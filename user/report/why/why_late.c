@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Causes of gaps in which no call, no sample and no wait shows what the thread did, and what no line is to blame for.
+ */
+#include "report/why/why_causes.h"
+
+static char *between_launches(const struct analyses *all, const struct why_line *line, char *label)
+{
+	char *from, *text;
+
+	if (line->from_line == NONE)
+		return label;
+	if (line->from_line == line->line) {
+		text = xasprintf("between two launches of %s", label);
+		free(label);
+		return text;
+	}
+	from = line_label(&all->lines, line->from_line);
+	text = xasprintf("from %s to the next launch, %s", from, label);
+	free(from);
+	free(label);
+	return text;
+}
+
+static char *python_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
+{
+	char *often = cause_how_often(loss), *text;
+
+	text = xasprintf("The GPU ran out of work %s, and the thread that launches was in no CUDA call%s meanwhile%s.",
+			 often, model_has_all_calls(all->model) ? "" : " that gputrace follows",
+			 all->idle.has_ops ? " and in no DataLoader" : "");
+	free(often);
+	return text;
+}
+
+static char *unsampled_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
+{
+	char *often = cause_how_often(loss), *text;
+
+	text = xasprintf("The GPU had nothing to do %s, and what the thread that launches did is in no sample and no "
+			 "wait.",
+			 often);
+	free(often);
+	return text;
+}
+
+static const char *unsampled_advice(const struct analyses *all, const struct why_loss *loss)
+{
+	return all->idle.ran.samples && all->idle.ran.waits
+		       ? "Sample more often (-F)."
+		       : "Record with --cpu and --off-cpu: what ran, and what was waited for.";
+}
+
+const struct cause cause_python = {
+	.title = "the GPU waits for Python",
+	.brief = "Python",
+	.words = "launched late",
+	.place = between_launches,
+	.evidence = python_evidence,
+	.advice = "See what runs there: take it out of the loop, give it to a thread or process of its own, or "
+		  "launch the GPU's next work before it.",
+};
+const struct cause cause_program = {
+	.title = "the GPU waits for the program on the CPU",
+	.brief = "the program",
+	.words = "launched late",
+	.place = between_launches,
+	.evidence = python_evidence,
+	.advice = CAUSE_TAKE_OUT,
+};
+const struct cause cause_unsampled = {
+	.title = "the GPU waits, and no sample says for what",
+	.brief = "not sampled",
+	.words = "not sampled",
+	.inner = "not sampled",
+	.place = between_launches,
+	.evidence = unsampled_evidence,
+	.advice_of = unsampled_advice,
+};
+const struct cause cause_gpu = {.brief = "not begun by the GPU", .words = "GPU side"};
+const struct cause cause_unseen = {.brief = "launch not recorded", .words = "launch not seen"};
+const struct cause cause_short = {.brief = "gaps under 5 us"};

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Causes that are other processes. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "model/collectives.h"
+#include "report/why/why_causes.h"
+
+static char *process_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
+{
+	const struct model_process *other = &all->model->processes[loss->lines[0].detail];
+	char *often = cause_how_often(loss), *text;
+
+	text = xasprintf("Work of this program was launched and had to wait %s, while %s (pid %" PRIu32
+			 ") ran kernels on the same GPU.",
+			 often, other->name, other->pid);
+	free(often);
+	return text;
+}
+
+/* Says how often that rank was the last. */
+static char *rank_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
+{
+	const struct why_line *line = &loss->lines[0];
+	uint64_t times = 0;
+	struct collective collective;
+	bool known = collective_read(&collective, why_name(all->model, line->extra));
+
+	for (size_t i = 0; i < loss->line_count; i++)
+		if (loss->lines[i].detail == line->detail)
+			times += loss->lines[i].count;
+	return xasprintf("Rank %" PRIu32
+			 " came last to %s of %s collectives (%s among them), and the other ranks' GPUs "
+			 "waited in them, for %s at the longest.",
+			 line->detail, number_count(times).text,
+			 number_count(all->why.open_collectives ? all->why.open_collectives->complete : 0).text,
+			 known ? collective.fields[GPT_COLLECTIVE_NAME] : "?", number_time(loss->longest_ns).text);
+}
+
+static char *peer_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
+{
+	char *often = cause_how_often(loss), *text;
+
+	text = xasprintf("The GPU had nothing to do %s, while %s of its process had not ended: it ends when the last "
+			 "process has come to it and the data has gone from CPU to CPU.",
+			 often, why_name(all->model, loss->lines[0].detail));
+	free(often);
+	return text;
+}
+
+static char *rank_place(const struct analyses *all, const struct why_line *line, char *label)
+{
+	char *text = xasprintf("rank %" PRIu32 " at %s", line->detail, label);
+
+	free(label);
+	return text;
+}
+
+static char *peer_words(const struct model *model, const struct idle_row *row)
+{
+	return xstrdup(why_name(model, row->detail));
+}
+
+static char *peer_place(const struct analyses *all, const struct why_line *line, char *label)
+{
+	return cause_at(label, why_name(all->model, line->detail));
+}
+
+const struct cause cause_process = {
+	.title = "work waits while another process uses the GPU",
+	.brief = "another process",
+	.evidence = process_evidence,
+	.advice = "Give each process a GPU of its own (CUDA_VISIBLE_DEVICES), or run them under MPS, so that "
+		  "their kernels share it.",
+};
+const struct cause cause_rank = {
+	.title = "ranks wait in collectives for the one that comes last",
+	.brief = "a late rank",
+	.place = rank_place,
+	.evidence = rank_evidence,
+	.advice = "See what that rank does before the collective that the others do not: more data, a slower CPU or "
+		  "GPU, work that only it has (`gputrace why` with --process).",
+};
+const struct cause cause_peer = {
+	.title = "the GPU waits for other processes in a collective on the CPU",
+	.brief = "a collective",
+	.words_of = peer_words,
+	.inner = "in CUDA or PyTorch",
+	.place = peer_place,
+	.evidence = peer_evidence,
+	.advice = "See what the process that comes last does before it (`gputrace why` with --process). Of tensors "
+		  "on GPUs the backend nccl makes kernels, which need no copy to the CPU.",
+};
