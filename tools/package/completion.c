@@ -21,7 +21,7 @@ static const char *name_of(const struct subcommand_row *command)
 static const struct subcommand_row *next_command(const struct subcommand_row *last)
 {
 	for (const struct subcommand_row *row = last ? last + 1 : subcommand_rows;
-	     row < subcommand_rows + SUBCOMMAND_ROWS; row++)
+	     row < subcommand_rows + SUBCOMMAND_COUNT; row++)
 		if (row->summary)
 			return row;
 	return NULL;

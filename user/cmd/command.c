@@ -102,7 +102,7 @@ static void print_variable(const char *name, const char *value)
 	puts("'");
 }
 
-enum exit_code env_command(void)
+enum exit_code env_command(const struct options *options)
 {
 	char *agent_path = agent_path_find();
 	const char *theirs;

@@ -6,6 +6,7 @@
 
 #include "attach/inject/lend.h"
 #include "cmd/options/command_line.h"
+#include "cmd/options/subcommands.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/confine.h"
@@ -13,70 +14,40 @@
 #include "cmd/last_trace.h"
 #include "cmd/privileges.h"
 
-/* Whether the subcommand only reads files: with the rights of the user who runs it, without gputrace's capabilities. */
-static bool only_reads(const struct options *options)
+static enum exit_code help_command(const struct options *options)
 {
-	switch (options->subcommand) {
-	case SUBCOMMAND_REPORT:
-	case SUBCOMMAND_EXPORT:
-	case SUBCOMMAND_DIFF:
-	case SUBCOMMAND_MERGE:
-	case SUBCOMMAND_VIEW:
-		return true;
-	case SUBCOMMAND_WHY:
-		return options->log || options->reads_last;
-	default:
-		return false;
-	}
+	usage_print(stdout, options->help_for, options->help_all);
+	return EXIT_GOOD;
 }
 
-/* Whether the subcommand looks at processes, for which rights help. */
-static bool looks_at_processes(const struct options *options)
+static enum exit_code version_command(const struct options *options)
 {
-	return !only_reads(options) && options->subcommand != SUBCOMMAND_MCP &&
-	       options->subcommand != SUBCOMMAND_HELP && options->subcommand != SUBCOMMAND_VERSION &&
-	       options->subcommand != SUBCOMMAND_ENV;
+	puts("gputrace " GPUTRACE_VERSION);
+	return EXIT_GOOD;
+}
+
+static int why_command(const struct options *options)
+{
+	return options->log ? (int)report_command(options) : record_command(options);
 }
 
 static int run(const struct options *options)
 {
 	switch (options->subcommand) {
-	case SUBCOMMAND_RECORD:
-	case SUBCOMMAND_TOP:
-		return record_command(options);
-	case SUBCOMMAND_REPORT:
-		return report_command(options);
-	case SUBCOMMAND_EXPORT:
-		return export_command(options);
-	case SUBCOMMAND_DIFF:
-		return diff_command(options);
-	case SUBCOMMAND_MERGE:
-		return merge_command(options);
-	case SUBCOMMAND_WHY:
-		return options->log ? (int)report_command(options) : record_command(options);
-	case SUBCOMMAND_VIEW:
-		return view_command(options);
-	case SUBCOMMAND_DUMP:
-		return dump_command(options);
-	case SUBCOMMAND_DOCTOR:
-		return doctor_command(options);
-	case SUBCOMMAND_ENV:
-		return env_command();
-	case SUBCOMMAND_MCP:
-		return mcp_command(options);
-	case SUBCOMMAND_HELP:
-		usage_print(stdout, options->help_for, options->help_all);
-		return EXIT_GOOD;
-	case SUBCOMMAND_VERSION:
-		puts("gputrace " GPUTRACE_VERSION);
-		return EXIT_GOOD;
+#define SUBCOMMAND(name, command)                                                                                      \
+	case SUBCOMMAND_##name:                                                                                        \
+		return command(options);
+		SUBCOMMANDS(SUBCOMMAND)
+#undef SUBCOMMAND
+	default:
+		return EXIT_FAILED; /* not reached */
 	}
-	return EXIT_FAILED; /* not reached */
 }
 
 int main(int argc, char **argv)
 {
 	struct options options;
+	enum subcommand_needs needs;
 	int code;
 	char why[512];
 
@@ -90,10 +61,11 @@ int main(int argc, char **argv)
 		options_free(&options);
 		return EXIT_USAGE;
 	}
-	if (looks_at_processes(&options))
+	needs = subcommand_needs(&options);
+	if (needs == NEEDS_PROCESSES)
 		privileges_take_installed(argv);
 	msg_set_level(options.level);
-	if (only_reads(&options)) {
+	if (needs == NEEDS_FILES) {
 		privileges_drop();
 		confine_reader(&options);
 	}

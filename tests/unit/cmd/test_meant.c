@@ -112,7 +112,7 @@ static void help_is_a_word_too(void **state)
 	assert_false(options.help_all);
 	assert_int_equal(PARSE("help", "all"), 0);
 	assert_true(options.help_all);
-	for (size_t i = 0; i < SUBCOMMAND_ROWS; i++) {
+	for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
 		if (!subcommand_rows[i].name)
 			continue;
 		assert_int_equal(PARSE("help", subcommand_rows[i].name), 0);
@@ -120,6 +120,19 @@ static void help_is_a_word_too(void **state)
 	}
 	assert_refused(PARSE("help", "reprot"), "help reprot: did you mean report?", "");
 	assert_refused(PARSE("help", "me"), "help me: there is no such subcommand", "gputrace help all lists all");
+}
+
+static void each_subcommand_has_a_row_and_each_word_its_help(void **state)
+{
+	for (unsigned number = 0; number < SUBCOMMAND_COUNT; number++) {
+		const struct subcommand_row *row = subcommand_row_of((enum subcommand)(1 << number));
+
+		if (!row)
+			fail_msg("subcommand %u has no row", number);
+		if (row->name && (!row->question || !row->summary || !row->examples || !row->synopsis ||
+				  !row->exit_status || strncmp(row->synopsis, row->name, strlen(row->name)) != 0))
+			fail_msg("the help of %s is not whole", row->name);
+	}
 }
 
 int main(void)
@@ -131,6 +144,7 @@ int main(void)
 		cmocka_unit_test(a_value_that_is_nearly_a_name_is_recognised),
 		cmocka_unit_test(a_long_option_with_one_dash_is_recognised),
 		cmocka_unit_test(help_is_a_word_too),
+		cmocka_unit_test(each_subcommand_has_a_row_and_each_word_its_help),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

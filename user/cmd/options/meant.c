@@ -21,7 +21,7 @@ static struct nearest nearest_subcommand(const char *word)
 {
 	struct nearest nearest = nearest_to(word);
 
-	for (size_t i = 0; i < SUBCOMMAND_ROWS; i++)
+	for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
 		if (subcommand_rows[i].name)
 			nearest_offer(&nearest, subcommand_rows[i].name);
 	return nearest;
@@ -32,7 +32,7 @@ static int fail_with_list(struct parse *parse, const char *word)
 	char names[256] = "";
 	size_t used = 0;
 
-	for (size_t i = 0; i < SUBCOMMAND_ROWS && used < sizeof(names); i++)
+	for (size_t i = 0; i < SUBCOMMAND_COUNT && used < sizeof(names); i++)
 		if (subcommand_rows[i].name)
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
 						 subcommand_rows[i].name);

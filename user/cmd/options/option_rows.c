@@ -123,8 +123,7 @@ static int parse_port(struct parse *parse, const char *value)
 #define VIEW SUBCOMMAND_VIEW
 #define MERGE SUBCOMMAND_MERGE
 #define DUMP SUBCOMMAND_DUMP
-#define ALL                                                                                                            \
-	(RECORD | REPORT | EXPORT | DOCTOR | DIFF | WHY | VIEW | MERGE | DUMP | TOP | SUBCOMMAND_ENV | SUBCOMMAND_MCP)
+#define ALL SUBCOMMANDS_WITH_OPTIONS
 
 const struct option_row option_rows[] = {
 	{"pid", 'p', "a process id", "PID[,PID...]",

@@ -19,21 +19,38 @@
 #include "report/lines/source_lines.h"
 #include "report/tree/tree.h"
 
+/*
+ * A row for each subcommand: X(SUBCOMMAND, what runs it, a function of the options).  It makes SUBCOMMAND_..., a bit;
+ * what is said of it is a row of subcommands.c.  Those that no word names are first and last.
+ */
+#define SUBCOMMANDS(X)                                                                                                 \
+	X(RECORD, record_command) /* no word on the command line: trace now */                                         \
+	X(TOP, record_command)                                                                                         \
+	X(REPORT, report_command)                                                                                      \
+	X(EXPORT, export_command)                                                                                      \
+	X(DIFF, diff_command)                                                                                          \
+	X(MERGE, merge_command)                                                                                        \
+	X(WHY, why_command)                                                                                            \
+	X(VIEW, view_command)                                                                                          \
+	X(DUMP, dump_command)                                                                                          \
+	X(DOCTOR, doctor_command)                                                                                      \
+	X(MCP, mcp_command)                                                                                            \
+	X(ENV, env_command)                                                                                            \
+	X(HELP, help_command)                                                                                          \
+	X(VERSION, version_command)
+
+enum subcommand_number {
+#define SUBCOMMAND(name, ...) SUBCOMMAND_NUMBER_##name,
+	SUBCOMMANDS(SUBCOMMAND)
+#undef SUBCOMMAND
+		SUBCOMMAND_COUNT,
+};
+
 enum subcommand {
-	SUBCOMMAND_RECORD = 1 << 0, /* no word on the command line: trace now */
-	SUBCOMMAND_REPORT = 1 << 1,
-	SUBCOMMAND_EXPORT = 1 << 2,
-	SUBCOMMAND_DOCTOR = 1 << 3,
-	SUBCOMMAND_HELP = 1 << 4,
-	SUBCOMMAND_VERSION = 1 << 5,
-	SUBCOMMAND_DIFF = 1 << 7,
-	SUBCOMMAND_WHY = 1 << 6,
-	SUBCOMMAND_VIEW = 1 << 10,
-	SUBCOMMAND_MERGE = 1 << 8,
-	SUBCOMMAND_DUMP = 1 << 9,
-	SUBCOMMAND_ENV = 1 << 11,
-	SUBCOMMAND_TOP = 1 << 12,
-	SUBCOMMAND_MCP = 1 << 13,
+#define SUBCOMMAND(name, ...) SUBCOMMAND_##name = 1 << SUBCOMMAND_NUMBER_##name,
+	SUBCOMMANDS(SUBCOMMAND)
+#undef SUBCOMMAND
+		SUBCOMMANDS_WITH_OPTIONS = SUBCOMMAND_HELP - 1, /* all of them */
 };
 
 enum metric {

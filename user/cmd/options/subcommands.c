@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The subcommands.  A new one needs a row here, a bit in options.h, its options in option_rows.c, and its call in
- * main.c. */
 #include "cmd/options/subcommands.h"
 
 #include <string.h>
 
-const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
+const struct subcommand_row subcommand_rows[SUBCOMMAND_COUNT] = {
 	{
 		.subcommand = SUBCOMMAND_RECORD,
+		.needs = NEEDS_PROCESSES,
 		.summary = "which line of this Python program spends, or wastes, the GPU?",
 		.examples =
 			"sudo gputrace -p 41230                        a running process; Ctrl-C ends it with a table\n"
@@ -26,6 +25,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "top",
 		.subcommand = SUBCOMMAND_TOP,
+		.needs = NEEDS_PROCESSES,
 		.question = "what does the GPU do right now?",
 		.summary = "the report of the last seconds as a screen, while programs run",
 		.examples = "sudo gputrace top                             the whole machine\n"
@@ -37,6 +37,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "report",
 		.subcommand = SUBCOMMAND_REPORT,
+		.needs = NEEDS_FILES,
 		.reads_log = true,
 		.question = "the tables again: a log of gputrace, nsys, nvprof or torch.profiler",
 		.summary = "the table of a recorded trace, the same as when it was taken",
@@ -54,6 +55,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "export",
 		.subcommand = SUBCOMMAND_EXPORT,
+		.needs = NEEDS_FILES,
 		.reads_log = true,
 		.question = "a timeline, flame graph or table for another tool",
 		.summary = "any output from a recorded trace, the same as when it was taken",
@@ -67,6 +69,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "diff",
 		.subcommand = SUBCOMMAND_DIFF,
+		.needs = NEEDS_FILES,
 		.reads_log = true,
 		.question = "what changed between two runs?",
 		.summary = "what a step of training costs more, or less, than in another recording",
@@ -82,6 +85,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "merge",
 		.subcommand = SUBCOMMAND_MERGE,
+		.needs = NEEDS_FILES,
 		.reads_log = true,
 		.question = "which rank of a job was late? one clock for the logs of all",
 		.summary = "logs of several ranks on one clock: who was late, at which collective, by which line; "
@@ -99,6 +103,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "why",
 		.subcommand = SUBCOMMAND_WHY,
+		.needs = NEEDS_FILES_OR_PROCESSES,
 		.reads_log = true,
 		.question = "why does the GPU stand still, and what can I try?",
 		.summary = "why the GPU stood still: the three largest losses in words, and what to try",
@@ -115,6 +120,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "view",
 		.subcommand = SUBCOMMAND_VIEW,
+		.needs = NEEDS_FILES,
 		.reads_log = true,
 		.question = "what happened when? a log as a timeline in the browser",
 		.summary = "a recorded trace in a browser on this machine, at any zoom, until Ctrl-C",
@@ -127,6 +133,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "dump",
 		.subcommand = SUBCOMMAND_DUMP,
+		.needs = NEEDS_PROCESSES,
 		.question = "it hangs: what does each thread do and wait for?",
 		.summary = "it hangs: what each thread does and waits for, now, without stopping any",
 		.examples = "sudo gputrace dump -p 41230                   a process and its children\n"
@@ -140,6 +147,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "doctor",
 		.subcommand = SUBCOMMAND_DOCTOR,
+		.needs = NEEDS_PROCESSES,
 		.question = "what works here, and what does not?",
 		.summary = "what works on this machine, or for one process, and what to do about the rest",
 		.examples = "sudo gputrace doctor\n"
@@ -176,7 +184,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 
 const struct subcommand_row *subcommand_by_name(const char *name)
 {
-	for (size_t i = 0; i < SUBCOMMAND_ROWS; i++)
+	for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
 		if (subcommand_rows[i].name && !strcmp(subcommand_rows[i].name, name))
 			return &subcommand_rows[i];
 	return NULL;
@@ -184,7 +192,7 @@ const struct subcommand_row *subcommand_by_name(const char *name)
 
 const struct subcommand_row *subcommand_row_of(enum subcommand subcommand)
 {
-	for (size_t i = 0; i < SUBCOMMAND_ROWS; i++)
+	for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
 		if (subcommand_rows[i].subcommand == subcommand)
 			return &subcommand_rows[i];
 	return NULL;
@@ -195,4 +203,13 @@ const char *subcommand_words(enum subcommand subcommand)
 	const struct subcommand_row *row = subcommand_row_of(subcommand);
 
 	return row->name ? row->name : "tracing";
+}
+
+enum subcommand_needs subcommand_needs(const struct options *options)
+{
+	enum subcommand_needs needs = subcommand_row_of(options->subcommand)->needs;
+
+	if (needs != NEEDS_FILES_OR_PROCESSES)
+		return needs;
+	return options->log || options->reads_last ? NEEDS_FILES : NEEDS_PROCESSES;
 }

@@ -163,7 +163,7 @@ static void print_first_page(FILE *out)
 	print_lines(out, tracing->examples, "  ", "  ");
 	print_lines(out, tracing->synopsis, "\nUsage: gputrace ", "       gputrace ");
 	fputs("       gputrace SUBCOMMAND [OPTIONS] ...\n\nWhat do you want to know?\n", out);
-	for (size_t i = 0; i < SUBCOMMAND_ROWS; i++)
+	for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
 		if (subcommand_rows[i].question)
 			fprintf(out, "  %-8s %s\n", subcommand_rows[i].name, subcommand_rows[i].question);
 	print_briefs(out);
@@ -185,7 +185,7 @@ void usage_print(FILE *out, enum subcommand subcommand, bool all)
 	print_lines(out, command->examples, "  ", "  ");
 	fputc('\n', out);
 	print_lines(out, command->synopsis, "Usage: gputrace ", "       gputrace ");
-	for (size_t i = 0; !command->name && i < SUBCOMMAND_ROWS; i++)
+	for (size_t i = 0; !command->name && i < SUBCOMMAND_COUNT; i++)
 		if (subcommand_rows[i].name)
 			print_lines(out, subcommand_rows[i].synopsis, "       gputrace ", "       gputrace ");
 	print_options(out, subcommand);
