@@ -80,6 +80,38 @@ def test_the_source_has_the_time_beside_its_lines_and_all_of_it(busy):
     assert without == {row["function"]: row["self_sampled_ns"] for row in rows if not row["line_number"] and "not listed" not in row["function"]}
 
 
+def test_the_tree_has_the_same_time_in_each_function_and_all_of_it(busy):
+    folder, truth = busy
+    rows = table(folder, "tree", "--tree", "--by", "cpu", "--min-percent", "0", "--show-all")
+    wanted = sum(row["self_ns"] for row in cpu_table(folder))
+    assert rows[0]["time_ns"] == wanted and rows[0]["kind"] == "all"
+    assert sum(row["self_ns"] or 0 for row in rows) == wanted
+    for name, ns in truth["cpu"].items():
+        for key in ("time_ns", "self_ns"):
+            found = sum(row[key] for row in rows if row["kind"] == "function" and row["name"] == name)
+            assert abs(found - ns) <= TOLERANCE * ns, (name, key, found, ns)
+
+
+def test_the_tree_has_samples_in_the_cuda_calls_in_which_the_timeline_has_them(tmp_path):
+    program = [machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "300", "--truth", tmp_path / "program.json"]
+    tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *program), "-F", FREQUENCY, names=("trace.gpt", "trace.json"))
+    trace = chrome.assert_valid(tmp_path / "trace.json")
+    calls = [event for category in ("cuda_runtime", "cuda_driver") for event in chrome.events(trace, category)]
+    expected, outside = {}, 0
+    for sample in chrome.events(trace, "cpu_sample"):
+        at, ns = sample["ts"] + sample["dur"], sample["args"]["period ns"]
+        around = [call["name"] for call in calls if call["tid"] == sample["args"]["thread"] and call["ts"] <= at < call["ts"] + call["dur"]]
+        for name in around:
+            expected[name] = expected.get(name, 0) + ns
+        outside += 0 if around else ns
+    rows = table(tmp_path, "tree", "--tree", "--by", "cpu", "--min-percent", "0")
+    found = {}
+    for row in rows:
+        if row["kind"] == "what" and row["name"] != "[self]":
+            found[row["name"]] = found.get(row["name"], 0) + row["time_ns"]
+    assert found == expected and expected and rows[0]["time_ns"] == outside + sum(found.values())
+
+
 def test_folded_stacks_by_cpu_are_the_same_time(busy):
     folder, truth = busy
     tracing.gputrace(folder, "export", "--metric", "cpu", "-o", "cpu.folded", "trace.gpt").must_be(0)

@@ -128,6 +128,11 @@ static char *tree_by_gpu_of(struct trace *trace)
 	return tree_of_trace(trace, (struct attribution){}, &(struct tree_options){.all_frames = true});
 }
 
+static char *tree_by_calls_of(struct trace *trace)
+{
+	return tree_of_trace(trace, otherwise, &(struct tree_options){.by = TREE_BY_CALLS});
+}
+
 static char *tree_by_cpu_of(struct trace *trace)
 {
 	return tree_of_trace(trace, otherwise, &(struct tree_options){.by = TREE_BY_CPU});
@@ -267,6 +272,7 @@ static void trees_are_the_same_in_parts(void **state)
 {
 	assert_same_of_models(40, 150, tree_by_gpu_of);
 	assert_same_of_models(40, 150, tree_by_cpu_of);
+	assert_same_of_models(40, 150, tree_by_calls_of);
 	assert_same_of_models(40, 150, tree_otherwise_of);
 }
 

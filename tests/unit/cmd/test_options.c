@@ -85,7 +85,7 @@ static void what_is_for_the_tree_of_calls_goes_with_it(void **state)
 	assert_int_equal(options.tree.min_percent, 500);
 	assert_int_equal(options.tree.depth, 7);
 	assert_true(options.tree.all_frames);
-	assert_refused(PARSE("report", "x.gpt", "--tree", "--by", "wall"), "--by wall", "gpu, cpu and memory");
+	assert_refused(PARSE("report", "x.gpt", "--tree", "--by", "wall"), "--by wall", "gpu, cpu, calls and memory");
 	assert_refused(PARSE("report", "x.gpt", "--tree", "--min-percent", "101"), "--min-percent 101", "0 to 100");
 	assert_refused(PARSE("report", "x.gpt", "--tree", "--depth", "0"), "--depth 0", "from 1 to");
 	assert_refused(PARSE("report", "x.gpt", "--depth", "3"), "--depth: is for the tree of calls",

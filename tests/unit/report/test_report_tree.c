@@ -182,14 +182,15 @@ static void programs_get_the_tree_as_rows_with_their_depth(void **state)
 	assert_int_equal(
 		report_write_tree(out, WHOLE_TRACE(model), &page, &(struct tree_options){.min_percent = 30000}), 0);
 	fclose(out);
-	assert_string_equal(text, "time_ns,percent,depth,kind,name,place,count,file,line_number\n"
-				  "3050000,100,0,all,GPU time,,,,\n"
-				  "2450000,80.32786885,1,thread,thread python3 41230,,,,\n"
-				  "2450000,80.32786885,2,function,main,train.py:90,,/home/user/train.py,90\n"
-				  "2450000,80.32786885,3,function,train_step,train.py:20,,/home/user/train.py,20\n"
-				  "1000000,32.78688525,4,function,Block.forward,model.py:40,,/home/user/model.py,40\n"
-				  "1000000,32.78688525,5,what,\"void gemm<128>(float const*, float*)\",,10,,\n"
-				  "1450000,47.54098361,4,smaller,[4 smaller],,4,,\n");
+	assert_string_equal(text,
+			    "time_ns,self_ns,percent,depth,kind,name,place,count,file,line_number\n"
+			    "3050000,0,100,0,all,GPU time,,,,\n"
+			    "2450000,0,80.32786885,1,thread,thread python3 41230,,,,\n"
+			    "2450000,0,80.32786885,2,function,main,train.py:90,,/home/user/train.py,90\n"
+			    "2450000,1450000,80.32786885,3,function,train_step,train.py:20,,/home/user/train.py,20\n"
+			    "1000000,1000000,32.78688525,4,function,Block.forward,model.py:40,,/home/user/model.py,40\n"
+			    "1000000,,32.78688525,5,what,\"void gemm<128>(float const*, float*)\",,10,,\n"
+			    "1450000,0,47.54098361,4,smaller,[4 smaller],,4,,\n");
 	free(text);
 	model_free(model);
 }
@@ -336,6 +337,108 @@ static void by_cpu_time_ops_have_what_is_left_of_their_own(void **state)
 	model_free(model);
 }
 
+/* ---- CPU time by samples ----------------------------------------------------------------------------------------- */
+
+static void log_sample_at(struct log_builder *log, uint32_t tid, uint64_t time_us, uint32_t period_us, uint64_t stack,
+			  enum gpt_stack_state state)
+{
+	log_sample(log, (struct gpt_sample){.time_ns = time_us * 1000,
+					    .stack_id = stack,
+					    .pid = PID,
+					    .tid = tid,
+					    .period_ns = period_us * 1000,
+					    .stack_state = state,
+					    .place = GPT_SAMPLE_USER});
+}
+
+/*
+ * step calls forward, which runs aten::sort from 100 to 200 us, in it cudaLaunchKernel from 150 to 160, then a node of
+ * a backward pass on the engine's thread.  Neither op has a stack of its own.
+ */
+static struct model *with_samples(void)
+{
+	struct forward_log forward = forward_log_begin();
+	uint64_t step = forward_log_stack(&forward, "step", STEP_LINE), sorts;
+	struct log_builder *log = &forward.log;
+
+	log_function(log, PID, 0xfee1, "forward", "/src/model.py", 20);
+	log_stack(log, PID, 3, 2, (struct gpt_pyframe[]){{.code = 0xfee1, .lasti = 6}, {.code = step - 1, .lasti = 6}});
+	sorts = 3;
+	forward_log_layer(&forward, "aten::sort", 100, 200, 7, 0);
+	forward_log_node(&forward, "SortBackward0", 300, 400, 7, FORWARD_THREAD);
+	log_launch(log, PID, TID, 150000, sorts, 1);
+	log_batch(log, PID, TID, 900000000);
+	log_agent_api(log, (struct gpt_agent_api){.end_ns = 160000, .corr = 1, .tid = TID, .api = CUDA_LAUNCH});
+	log_sample_at(log, TID, 50, 10, step, GPT_STACK_OK);
+	log_sample_at(log, TID, 110, 20, sorts, GPT_STACK_OK);
+	log_sample_at(log, TID, 155, 40, sorts, GPT_STACK_OK);
+	log_sample_at(log, TID, 160, 80, sorts, GPT_STACK_OK);
+	log_sample_at(log, TID, 200, 160, sorts, GPT_STACK_OK);
+	log_sample_at(log, ENGINE, 350, 320, step, GPT_STACK_BACKWARD);
+	log_sample_at(log, ENGINE, 500, 640, 0, GPT_STACK_NO_PYTHON);
+	log_end(log, 1000000);
+	return model_of(log);
+}
+
+static void by_cpu_time_samples_stand_in_the_functions_ops_and_calls_in_which_they_were_taken(void **state)
+{
+	struct model *model = with_samples();
+
+	assert_tree(model, (struct attribution){}, &(struct tree_options){.by = TREE_BY_CPU},
+		    "\n"
+		    "CPU time by call   frames of libraries are folded: --show-all\n"
+		    "  1,270.0 us  100.0 %  CPU time\n"
+		    "  ├─ 640.0 us  50.4 %  thread python3 41236\n"
+		    "  │  └─ 640.0 us  50.4 %  [no Python in the process]\n"
+		    "  └─ 630.0 us  49.6 %  thread python3 41231\n"
+		    "     └─ 630.0 us  49.6 %  step  model.py:37\n"
+		    "        ├─ 320.0 us  25.2 %  SortBackward0 (sort:1)\n"
+		    "        ├─ 300.0 us  23.6 %  forward  model.py:20\n"
+		    "        │  ├─ 160.0 us  12.6 %  [self]\n"
+		    "        │  └─ 140.0 us  11.0 %  aten::sort:1\n"
+		    "        │     ├─ 100.0 us  7.9 %  [self]\n"
+		    "        │     └─ 40.0 us  3.1 %  cudaLaunchKernel\n"
+		    "        └─ 10.0 us  0.8 %  [self]\n");
+	model_free(model);
+}
+
+static void a_sample_in_a_node_stands_under_the_functions_of_its_forward_op_if_these_are_wanted(void **state)
+{
+	struct forward_log forward = forward_log_begin();
+	struct log_builder *log = &forward.log;
+	uint64_t step = forward_log_stack(&forward, "step", STEP_LINE);
+	struct model *model;
+	char *text;
+
+	forward_log_layer(&forward, "aten::sort", 100, 200, 7, 20);
+	forward_log_node(&forward, "SortBackward0", 300, 400, 7, FORWARD_THREAD);
+	log_sample_at(log, ENGINE, 350, 320, step, GPT_STACK_BACKWARD);
+	model = forward_log_end(&forward);
+	text = tree_of_trace(WHOLE_TRACE(model), (struct attribution){}, &(struct tree_options){.by = TREE_BY_CPU});
+	assert_has(text, "  └─ 320.0 us  100.0 %  step  model.py:37\n"
+			 "     └─ 320.0 us  100.0 %  SortBackward0 (sort:1)\n");
+	free(text);
+	text = tree_of_trace(WHOLE_TRACE(model), (struct attribution){.forward = true},
+			     &(struct tree_options){.by = TREE_BY_CPU});
+	assert_has(text, "  └─ 320.0 us  100.0 %  forward  model.py:17\n"
+			 "     └─ 320.0 us  100.0 %  SortBackward0 (sort:1)\n");
+	assert_null(strstr(text, "step"));
+	free(text);
+	model_free(model);
+}
+
+static void the_time_in_calls_and_ops_can_still_be_asked_for(void **state)
+{
+	struct model *model = with_samples();
+	char *text =
+		tree_of_trace(WHOLE_TRACE(model), (struct attribution){}, &(struct tree_options){.by = TREE_BY_CALLS});
+
+	assert_has(text, "  200.0 us  100.0 %  time in CUDA calls and ops\n");
+	assert_has(text, "[outside of CUDA calls and ops]");
+	free(text);
+	model_free(model);
+}
+
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 static void assert_sums(const struct model *model, struct attribution attribution)
@@ -363,7 +466,36 @@ static void the_first_line_has_all_of_the_gpu_time_there_is(void **state)
 	}
 }
 
-static void by_cpu_time_it_has_the_time_of_all_calls(void **state)
+static uint64_t self_of_all(const struct call_tree_nodes *nodes)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < nodes->all.count; i++)
+		ns += tree_node_self_ns(nodes, i);
+	return ns;
+}
+
+static void by_cpu_time_it_has_the_time_of_all_samples(void **state)
+{
+	for (uint64_t number = 1; number <= 40; number++) {
+		struct model *model = random_model(number, 150);
+		struct call_tree_nodes nodes;
+		struct analyses all;
+
+		assert_int_equal(analyze_with(&all, WHOLE_TRACE(model), ANALYSES(ANALYZE_CPU_LINES, ANALYZE_CALL_TREE),
+					      &(struct analyze_options){.tree_by = TREE_BY_CPU}),
+				 0);
+		call_tree_nodes_make(&nodes, &all.tree, number % 2);
+		assert_true(all.cpu_lines.sums.sum);
+		assert_int_equal(nodes.all.items[0].ns, all.cpu_lines.sums.sum);
+		assert_int_equal(self_of_all(&nodes), all.cpu_lines.sums.sum);
+		call_tree_nodes_free(&nodes);
+		analyses_free(&all);
+		random_model_free(model);
+	}
+}
+
+static void by_calls_it_has_the_time_of_all_calls(void **state)
 {
 	for (uint64_t number = 1; number <= 40; number++) {
 		struct model *model = random_model(number, 150);
@@ -371,7 +503,7 @@ static void by_cpu_time_it_has_the_time_of_all_calls(void **state)
 		struct analyses all;
 
 		assert_int_equal(analyze_with(&all, WHOLE_TRACE(model), ANALYSES(ANALYZE_API_TIMES, ANALYZE_CALL_TREE),
-					      &(struct analyze_options){.tree_by = TREE_BY_CPU}),
+					      &(struct analyze_options){.tree_by = TREE_BY_CALLS}),
 				 0);
 		call_tree_nodes_make(&nodes, &all.tree, false);
 		assert_int_equal(nodes.all.items[0].ns, all.api_times.ns);
@@ -398,8 +530,12 @@ int main(void)
 		cmocka_unit_test(backward_nodes_name_their_forward_op),
 		cmocka_unit_test(or_stand_under_its_functions),
 		cmocka_unit_test(by_cpu_time_ops_have_what_is_left_of_their_own),
+		cmocka_unit_test(by_cpu_time_samples_stand_in_the_functions_ops_and_calls_in_which_they_were_taken),
+		cmocka_unit_test(a_sample_in_a_node_stands_under_the_functions_of_its_forward_op_if_these_are_wanted),
+		cmocka_unit_test(the_time_in_calls_and_ops_can_still_be_asked_for),
 		cmocka_unit_test(the_first_line_has_all_of_the_gpu_time_there_is),
-		cmocka_unit_test(by_cpu_time_it_has_the_time_of_all_calls),
+		cmocka_unit_test(by_cpu_time_it_has_the_time_of_all_samples),
+		cmocka_unit_test(by_calls_it_has_the_time_of_all_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

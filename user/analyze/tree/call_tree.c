@@ -33,6 +33,7 @@ void call_tree_free(struct call_tree *tree)
 	tally_free(&tree->forwards);
 	tally_free(&tree->owners);
 	tally_free(&tree->sums);
+	tally_free(&tree->sampled);
 	array_free(&tree->growth);
 	free(tree->numbers);
 }
@@ -79,7 +80,22 @@ static void add_operation(struct call_tree *tree, struct tree_place place, uint3
 		place = place_of(tree, captured);
 		ops = OP_PATH_NONE;
 	}
-	call_tree_add(tree, place, ops, operation_pack_label(op), gpu_ns(op));
+	call_tree_add(&tree->sums, place, ops, operation_pack_label(op), gpu_ns(op));
+}
+
+static void note_own(struct call_tree *tree, uint32_t thread, struct tree_place place)
+{
+	if (place.thread == thread && place.functions < TREE_NO_STACK)
+		call_tree_own(tree, thread, place.functions);
+}
+
+/* A call inside another one, as of the driver in one of the runtime, is part of that. */
+static void note_call(struct tree_thread *thread, const struct model_call *call)
+{
+	if (call->end_ns <= thread->call_end_ns)
+		return;
+	thread->call_end_ns = call->end_ns;
+	thread->call_api = call->api;
 }
 
 void call_tree_add_call(struct call_tree *tree, const struct call_event *event)
@@ -90,15 +106,42 @@ void call_tree_add_call(struct call_tree *tree, const struct call_event *event)
 	uint32_t ops = OP_PATH_NONE;
 
 	if (tree->has_ops)
-		ops = call_tree_enter_call(tree, call, &place);
-	if (place.thread == call->thread && place.functions < TREE_NO_STACK)
-		call_tree_own(tree, call->thread, place.functions);
-	if (tree->by == TREE_BY_CPU) {
-		call_tree_add(tree, place, ops, call->api, cpu_ns);
+		ops = call_tree_enter(tree,
+				      (struct tree_moment){.thread = call->thread,
+							   .start_ns = call->start_ns,
+							   .end_ns = call->end_ns},
+				      &place);
+	note_own(tree, call->thread, place);
+	if (call_tree_counts_calls(tree)) {
+		call_tree_add(&tree->sums, place, ops, call->api, cpu_ns);
 		tree->threads[call->thread].cpu_ns += cpu_ns;
+		note_call(&tree->threads[call->thread], call);
 	}
 	for (uint32_t op = call->first_gpu; tree->by == TREE_BY_GPU && op != NONE; op = tree->model->gpu[op].next)
 		add_operation(tree, place, ops, &tree->model->gpu[op]);
+}
+
+void call_tree_add_sample(struct call_tree *tree, const struct sample_event *event)
+{
+	const struct model_sample *sample = event->sample;
+	const struct tree_thread *thread = &tree->threads[sample->thread];
+	struct tree_moment moment = {.thread = sample->thread, .start_ns = sample->time_ns, .end_ns = sample->time_ns};
+	struct tree_place place = {.thread = sample->thread, .functions = TREE_NO_STACK | sample->stack_state};
+	uint32_t ops = OP_PATH_NONE;
+
+	if (tree->by != TREE_BY_CPU)
+		return;
+	if (stack_has_frames(tree->model, sample->stack)) {
+		place.functions = python_path_of_stack(&tree->functions, tree->model, sample->stack);
+		moment.of_caller = sample->stack_state == GPT_STACK_BACKWARD;
+		if (moment.of_caller)
+			place.thread = TREE_THREAD_INHERITED | event->process;
+	}
+	if (tree->has_ops)
+		ops = call_tree_enter(tree, moment, &place);
+	note_own(tree, sample->thread, place);
+	call_tree_add(&tree->sampled, place, ops, sample->time_ns < thread->call_end_ns ? thread->call_api : TREE_SELF,
+		      sample_ns(sample));
 }
 
 /* Only work without a call here: the rest was added with its calls. */
@@ -116,6 +159,20 @@ void call_tree_add_gpu(struct call_tree *tree, const struct gpu_event *event)
 		add_operation(tree, unseen, OP_PATH_NONE, op);
 	else if (event->launch->number == CALL_OUTSIDE)
 		add_operation(tree, place_of(tree, event->launch), OP_PATH_NONE, op);
+}
+
+void call_tree_finish(struct call_tree *tree)
+{
+	call_tree_end_ops(tree);
+	if (tree->by != TREE_BY_CPU)
+		return;
+	if (!tree->sampled.count) {
+		tree->by = TREE_BY_CALLS;
+		return;
+	}
+	tally_free(&tree->sums);
+	tree->sums = tree->sampled;
+	tree->sampled = (struct tally){0};
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -156,7 +213,6 @@ void call_tree_add_memory(struct call_tree *tree, const struct torch_memory_sums
 		sum->more += holder->now;
 		if (memory->has_steps)
 			add_growth(tree, sum, holder->growth);
-		tree->sum_ns += holder->at_peak;
 	}
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * All that was traced as one tree of calls: processes and threads, Python functions, ops of PyTorch, and what ran: GPU
- * operations, or CUDA calls on the CPU; or the memory of PyTorch that they held at the peak.  Its sums are kept while
- * events come, by path of functions, path of ops and what ran; the nodes are made at the end (call_tree_nodes.h).
+ * operations, or samples of the CPU, or CUDA calls on it; or the memory of PyTorch that they held at the peak.  Its
+ * sums are kept while events come, by path of functions, path of ops and what ran; the nodes are made at the end
+ * (call_tree_nodes.h).
  *
  *  - GPU work is put where it was launched (attribution.h); work of a backward pass on other threads is put under the
  *    thread whose Python stack they inherit.
@@ -12,6 +13,8 @@
  *  - A node of a backward pass is merged with the op that evaluates it, and knows the forward op that made it.  Python
  *    that runs in a node on a thread of its own stands under the functions that called backward(), where these are
  *    known.
+ *  - A sample of the CPU stands under the functions of its stack, the ops that were open on its thread at that time,
+ * and the CUDA call in which the thread was.  The place of an op is found by samples in it as by calls.
  *
  * Kept besides sums: the open ops of each thread; the ops of the latest autograd sequence numbers.
  */
@@ -27,7 +30,8 @@
 
 enum tree_by {
 	TREE_BY_GPU,	/* GPU time of what was launched */
-	TREE_BY_CPU,	/* time in CUDA calls and ops, on their threads */
+	TREE_BY_CPU,	/* CPU time by samples; as TREE_BY_CALLS where there is no sample */
+	TREE_BY_CALLS,	/* time in CUDA calls and ops, on their threads */
 	TREE_BY_MEMORY, /* bytes at the peak: of GPUs if they have any, else of the CPU */
 };
 
@@ -41,10 +45,10 @@ enum tree_by {
 #define TREE_DRIVER (NONE - 3) /* no call launched it: gpu_is_migration */
 
 /*
- * What ran, besides CUDA calls, which have their API number, by CPU time.  By GPU time it is an operation_pack_label(),
- * by memory the innermost op (model.strings, NONE).
+ * What ran, besides CUDA calls, which have their API number, by CPU time or calls.  By GPU time it is an
+ * operation_pack_label(), by memory the innermost op (model.strings, NONE).
  */
-#define TREE_SELF NONE /* the op itself */
+#define TREE_SELF NONE /* the op itself, or the Python function */
 
 #define OP_PATH_NONE 0u /* in no op */
 
@@ -68,7 +72,9 @@ struct tree_thread {
 	ARRAY(struct tree_op) open;  /* outermost first */
 	ARRAY(struct tree_op) ended; /* annotations since the latest call */
 	uint32_t last;		     /* path of functions of the latest call, NONE: none yet */
-	uint64_t cpu_ns;	     /* the part of the tree's time that passed on it */
+	uint64_t cpu_ns;	     /* the time in CUDA calls and ops that passed on it */
+	uint64_t call_end_ns;	     /* of the latest call, or of the one around it; 0: not known */
+	uint16_t call_api;	     /* of that call */
 };
 
 /* The forward op of an autograd sequence number: the latest op that began with it. */
@@ -93,9 +99,10 @@ struct call_tree {
 	struct tally forwards; /* path of ops, path of functions, owner: a forward op with a sequence number */
 	struct tally owners;   /* process, outermost function; more: 1 + its thread */
 	struct tally sums;     /* thread, path of ops, path of functions, what ran; for memory, more: bytes not freed */
-	ARRAY(double) growth;  /* for memory: growth of each sum (torch_holder); empty: no steps are known */
+	struct tally
+		sampled; /* with TREE_BY_CPU: the same of samples, which replaces sums in the end; count: samples */
+	ARRAY(double) growth;	     /* for memory: growth of each sum (torch_holder); empty: no steps are known */
 	struct tree_number *numbers; /* NULL: no op has a number */
-	uint64_t sum_ns;	     /* for memory: bytes */
 	bool is_of_gpu_memory;	     /* TREE_BY_MEMORY */
 };
 
@@ -105,12 +112,19 @@ void call_tree_free(struct call_tree *tree);
 void call_tree_add_op(struct call_tree *tree, const struct op_event *event);
 void call_tree_add_call(struct call_tree *tree, const struct call_event *event);
 void call_tree_add_gpu(struct call_tree *tree, const struct gpu_event *event);
+void call_tree_add_sample(struct call_tree *tree, const struct sample_event *event);
 
-/* Ends the ops that are still open. */
+/* Ends the ops that are still open; by is TREE_BY_CALLS afterwards if there was no sample. */
 void call_tree_finish(struct call_tree *tree);
 
 /* With TREE_BY_MEMORY, after call_tree_finish: adds the holders at the peak.  memory: finished. */
 void call_tree_add_memory(struct call_tree *tree, const struct torch_memory_sums *memory);
+
+/* Whether time in CUDA calls and ops is summed up. */
+static inline bool call_tree_counts_calls(const struct call_tree *tree)
+{
+	return tree->by == TREE_BY_CPU || tree->by == TREE_BY_CALLS;
+}
 
 /* The last element of a path of ops: the path around it, the op's name (model.strings, NONE), its forward op, NONE. */
 struct op_path {
@@ -131,6 +145,7 @@ static inline struct op_path op_path_of(const struct call_tree *tree, uint32_t p
 	X(CALL_TREE, call, call_tree_add_call(&all->tree, event))                                                      \
 	X(CALL_TREE, gpu, call_tree_add_gpu(&all->tree, event))                                                        \
 	X(CALL_TREE, op, call_tree_add_op(&all->tree, event))                                                          \
+	X(CALL_TREE, sample, call_tree_add_sample(&all->tree, event))                                                  \
 	X(CALL_TREE, finish,                                                                                           \
 	  (call_tree_finish(&all->tree),                                                                               \
 	   all->tree.by == TREE_BY_MEMORY ? call_tree_add_memory(&all->tree, &all->torch_memory) : (void)0))           \

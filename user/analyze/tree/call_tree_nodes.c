@@ -361,6 +361,16 @@ void call_tree_nodes_make(struct call_tree_nodes *nodes, struct call_tree *tree,
 	free(maker.forward_node);
 }
 
+uint64_t tree_node_self_ns(const struct call_tree_nodes *nodes, uint32_t node)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t child = nodes->all.items[node].children; child != NONE; child = nodes->all.items[child].next)
+		if (nodes->all.items[child].kind == TREE_NODE_WHAT)
+			ns += nodes->all.items[child].ns;
+	return ns;
+}
+
 void call_tree_nodes_free(struct call_tree_nodes *nodes)
 {
 	array_free(&nodes->all);

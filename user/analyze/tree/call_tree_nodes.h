@@ -45,4 +45,7 @@ struct call_tree_nodes {
 void call_tree_nodes_make(struct call_tree_nodes *nodes, struct call_tree *tree, bool all_frames);
 void call_tree_nodes_free(struct call_tree_nodes *nodes);
 
+/* The part of a node's time that is of no function or op in it: of what ran in the node itself. */
+uint64_t tree_node_self_ns(const struct call_tree_nodes *nodes, uint32_t node);
+
 #endif

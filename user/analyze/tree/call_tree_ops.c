@@ -29,13 +29,12 @@ static uint32_t deeper(const struct call_tree *tree, uint32_t one, uint32_t othe
 	return one == NONE || paths[other].depth > paths[one].depth ? other : one;
 }
 
-void call_tree_add(struct call_tree *tree, struct tree_place place, uint32_t ops, uint32_t what, uint64_t ns)
+void call_tree_add(struct tally *sums, struct tree_place place, uint32_t ops, uint32_t what, uint64_t ns)
 {
-	struct tally_entry *sum = tally_at(&tree->sums, (struct tally_key){{place.thread, ops, place.functions, what}});
+	struct tally_entry *sum = tally_at(sums, (struct tally_key){{place.thread, ops, place.functions, what}});
 
 	sum->ns += ns;
 	sum->count++;
-	tree->sum_ns += ns;
 }
 
 /* ---- forward ops ------------------------------------------------------------------------------------------------- */
@@ -115,8 +114,8 @@ static void settle(struct call_tree *tree, uint32_t index, const struct tree_op 
 
 	note_level(tree, op);
 	ns = op->inside_ns < ns ? ns - op->inside_ns : 0;
-	if (tree->by == TREE_BY_CPU && ns)
-		call_tree_add(tree, (struct tree_place){thread, level}, op->path, TREE_SELF, ns);
+	if (call_tree_counts_calls(tree) && ns)
+		call_tree_add(&tree->sums, (struct tree_place){thread, level}, op->path, TREE_SELF, ns);
 	tree->threads[index].cpu_ns += ns;
 	if (op->slot != NONE && tree->numbers[op->slot].op == op->number)
 		tree->numbers[op->slot].forward = forward_at(tree, op->path, level, thread);
@@ -170,7 +169,7 @@ static uint32_t find_forward(struct call_tree *tree, const struct model_op *op)
 	return number->forward;
 }
 
-void call_tree_finish(struct call_tree *tree)
+void call_tree_end_ops(struct call_tree *tree)
 {
 	for (uint32_t i = 0; tree->has_ops && i < tree->thread_count; i++) {
 		leave_until(tree, i, UINT64_MAX);
@@ -289,7 +288,8 @@ void call_tree_add_op(struct call_tree *tree, const struct op_event *event)
 	array_push(&thread->open, open);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls and samples
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void note_call(struct call_tree *tree, struct tree_op *op, uint32_t functions)
 {
@@ -304,18 +304,32 @@ static void note_call(struct call_tree *tree, struct tree_op *op, uint32_t funct
 	op->last = functions;
 }
 
-uint32_t call_tree_enter_call(struct call_tree *tree, const struct model_call *call, struct tree_place *place)
+/* The functions of the forward op of the innermost node around, where they are known and wanted. */
+static uint32_t functions_of_node(const struct call_tree *tree, const struct tree_thread *thread, uint32_t functions)
 {
-	struct tree_thread *thread = &tree->threads[call->thread];
+	for (size_t i = thread->open.count; tree->attribution->forward && i-- > 0;) {
+		const struct tree_op *op = &thread->open.items[i];
+
+		if (op->inherited && op->exact)
+			return op->level;
+	}
+	return functions;
+}
+
+uint32_t call_tree_enter(struct call_tree *tree, struct tree_moment moment, struct tree_place *place)
+{
+	struct tree_thread *thread = &tree->threads[moment.thread];
 	struct tree_op *innermost;
 	uint32_t joined;
 
-	leave_until(tree, call->thread, call->start_ns);
-	settle_ended(tree, call->thread, place->functions);
+	leave_until(tree, moment.thread, moment.start_ns);
+	settle_ended(tree, moment.thread, place->functions);
+	if (moment.of_caller)
+		place->functions = functions_of_node(tree, thread, place->functions);
 	if (is_path(place->functions)) {
 		joined = join_functions(tree, thread, place->functions);
 		if (joined != place->functions)
-			place->thread = TREE_THREAD_INHERITED | tree->model->threads[call->thread].process;
+			place->thread = TREE_THREAD_INHERITED | tree->model->threads[moment.thread].process;
 		place->functions = joined;
 		for (size_t i = 0; i < thread->open.count; i++)
 			note_call(tree, &thread->open.items[i], place->functions);
@@ -324,6 +338,6 @@ uint32_t call_tree_enter_call(struct call_tree *tree, const struct model_call *c
 	if (!thread->open.count)
 		return OP_PATH_NONE;
 	innermost = &thread->open.items[thread->open.count - 1];
-	add_inside(innermost, call->start_ns, call->end_ns);
+	add_inside(innermost, moment.start_ns, moment.end_ns);
 	return innermost->path;
 }

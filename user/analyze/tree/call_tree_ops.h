@@ -10,11 +10,21 @@ struct tree_place {
 	uint32_t thread, functions;
 };
 
-/* Notes a call at place, to which it may add functions of the ops around; returns the path of these ops. */
-uint32_t call_tree_enter_call(struct call_tree *tree, const struct model_call *call, struct tree_place *place);
+/* A call, or a sample, whose start is its end. */
+struct tree_moment {
+	uint32_t thread; /* model.threads */
+	uint64_t start_ns, end_ns;
+	bool of_caller; /* its functions are those that called backward(), also if the forward op's are wanted */
+};
+
+/* Notes a call or a sample at place, to which it may add functions of the ops around; returns the path of these ops. */
+uint32_t call_tree_enter(struct call_tree *tree, struct tree_moment moment, struct tree_place *place);
 
 /* Adds time to a sum; ops, what: as in the sum's key. */
-void call_tree_add(struct call_tree *tree, struct tree_place place, uint32_t ops, uint32_t what, uint64_t ns);
+void call_tree_add(struct tally *sums, struct tree_place place, uint32_t ops, uint32_t what, uint64_t ns);
+
+/* Ends the ops that are still open. */
+void call_tree_end_ops(struct call_tree *tree);
 
 /* Notes that these functions are of the thread's own stack. */
 void call_tree_own(struct call_tree *tree, uint32_t thread, uint32_t functions);

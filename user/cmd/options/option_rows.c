@@ -268,8 +268,9 @@ const struct option_row option_rows[] = {
 	 "instead of the report one tree of calls: Python functions, ops of PyTorch, and\n"
 	 "what ran, with the time of each",
 	 RECORD | REPORT, parse_tree},
-	{"by", 0, "gpu, cpu or memory", "gpu|cpu|memory",
-	 "what the tree counts: GPU time (default), time in CUDA calls and\nops, or PyTorch's memory at its peak",
+	{"by", 0, "gpu, cpu, calls or memory", "gpu|cpu|calls|memory",
+	 "what the tree counts: GPU time (default), CPU time by samples (without --cpu\nas calls), "
+	 "time in CUDA calls and ops, or PyTorch's memory at its peak",
 	 RECORD | REPORT, parse_by},
 	{"min-percent", 0, "a percentage", "PERCENT", "hide nodes of the tree below PERCENT of its time (default 1)",
 	 RECORD | REPORT, parse_min_percent},

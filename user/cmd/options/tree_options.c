@@ -11,13 +11,16 @@ int parse_tree(struct parse *parse, const char *value)
 
 int parse_by(struct parse *parse, const char *value)
 {
-	static const char *const names[] = {
-		[TREE_BY_GPU] = "gpu", [TREE_BY_CPU] = "cpu", [TREE_BY_MEMORY] = "memory", NULL};
+	static const char *const names[] = {[TREE_BY_GPU] = "gpu",
+					    [TREE_BY_CPU] = "cpu",
+					    [TREE_BY_CALLS] = "calls",
+					    [TREE_BY_MEMORY] = "memory",
+					    NULL};
 	int chosen = option_choose(value, names);
 
 	parse->options->tree_option = "by";
 	if (chosen < 0)
-		return option_refuse(parse, "by", value, "gpu, cpu and memory");
+		return option_refuse(parse, "by", value, "gpu, cpu, calls and memory");
 	parse->options->tree.by = (enum tree_by)chosen;
 	return 0;
 }

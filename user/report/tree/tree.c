@@ -24,6 +24,11 @@ struct view {
 	ARRAY(bool) branches; /* for each level around the current line: whether more lines follow below */
 };
 
+static bool is_by(const struct view *view, enum tree_by by)
+{
+	return view->report->all->tree.by == by;
+}
+
 static bool is_shown(const struct view *view, uint64_t ns)
 {
 	return (double)ns * 100000 >= (double)view->total_ns * view->options->min_percent;
@@ -62,7 +67,7 @@ static char *amount_text(const struct view *view, uint64_t ns)
 {
 	struct number percent = number_percent((double)ns, (double)view->total_ns);
 
-	if (view->options->by == TREE_BY_MEMORY)
+	if (is_by(view, TREE_BY_MEMORY))
 		return xasprintf("%s  %s %%  ", number_bytes(ns).text, percent.text);
 	return xasprintf("%s %s  %s %%  ", number_in(ns, view->unit).text, view->unit.name, percent.text);
 }
@@ -102,6 +107,7 @@ static void put_node(struct view *view, uint32_t index)
 {
 	const struct tree_node *node = &view->nodes.all.items[index];
 	struct tree_rest amount = {.ns = node->ns, .held = node->held, .growth = node->growth};
+	bool has_count = node->kind == TREE_NODE_WHAT && !is_by(view, TREE_BY_CPU); /* of samples it says little */
 	char *name, *place;
 
 	if (view->report->writer) {
@@ -110,7 +116,7 @@ static void put_node(struct view *view, uint32_t index)
 	}
 	name = tree_node_label(&view->names, index);
 	place = tree_node_place(&view->names, index);
-	put_line(view, &amount, node->kind == TREE_NODE_WHAT ? node->count : 0, name, place);
+	put_line(view, &amount, has_count ? node->count : 0, name, place);
 	free(name);
 	free(place);
 }
@@ -128,6 +134,7 @@ static struct tree_rest rest_of(const struct view *view, uint32_t index)
 		if (is_shown(view, node->ns))
 			continue;
 		rest.ns += node->ns;
+		rest.self_ns += node->kind == TREE_NODE_WHAT ? 0 : node->ns;
 		rest.held += node->held;
 		rest.growth += node->growth;
 		rest.count++;
@@ -162,8 +169,8 @@ static bool has_only_itself(const struct view *view, const struct tree_node *nod
 {
 	const struct tree_node *child = node->children == NONE ? NULL : &view->nodes.all.items[node->children];
 
-	return view->options->by == TREE_BY_CPU && child && child->kind == TREE_NODE_WHAT && child->id == TREE_SELF &&
-	       child->next == NONE;
+	return call_tree_counts_calls(&view->report->all->tree) && child && child->kind == TREE_NODE_WHAT &&
+	       child->id == TREE_SELF && child->next == NONE;
 }
 
 static void put_nodes(struct view *view)
@@ -243,12 +250,12 @@ static void put_below(const struct view *view)
 {
 	struct report *report = view->report;
 
-	if (!report->writer && (view->hidden || view->options->by != TREE_BY_MEMORY))
+	if (!report->writer && (view->hidden || is_by(view, TREE_BY_GPU) || is_by(view, TREE_BY_CALLS)))
 		fputc('\n', report->out);
-	if (view->options->by == TREE_BY_GPU) {
+	if (is_by(view, TREE_BY_GPU)) {
 		put_idle(view);
 		report_overlap(report, view->total_ns);
-	} else if (view->options->by == TREE_BY_CPU) {
+	} else if (is_by(view, TREE_BY_CALLS)) {
 		put_outside(view);
 	}
 	if (view->hidden)
@@ -262,6 +269,8 @@ static const char *title_of(const struct call_tree *tree)
 	case TREE_BY_GPU:
 		return "GPU time by call";
 	case TREE_BY_CPU:
+		return "CPU time by call";
+	case TREE_BY_CALLS:
 		return "CPU time in CUDA calls and ops by call";
 	default:
 		return tree->is_of_gpu_memory ? "GPU memory of PyTorch at its peak by call"
@@ -273,8 +282,9 @@ static const char *nothing_of(enum tree_by by, const struct model *model)
 {
 	switch (by) {
 	case TREE_BY_GPU:
-		return "no GPU times were recorded; --by cpu has the time of calls";
+		return "no GPU times were recorded; --by calls has the time of calls";
 	case TREE_BY_CPU:
+	case TREE_BY_CALLS:
 		return "no CUDA call or op with a time was recorded";
 	default:
 		return model_is_of_other_tool(model) ? "no memory of PyTorch is in the file; torch.profiler records it "
@@ -294,7 +304,7 @@ static void put_tree(struct view *view)
 	report_title(report, "tree", title_of(&report->all->tree),
 		     view->options->all_frames ? NULL : "frames of libraries are folded: --show-all");
 	if (view->total_ns) {
-		tree_table_begin(&view->table, view->options->by);
+		tree_table_begin(&view->table, report->all->tree.by);
 		put_nodes(view);
 		if (report->writer) {
 			table_writer_want_all_rows(report->writer);
@@ -302,7 +312,7 @@ static void put_tree(struct view *view)
 		}
 		put_below(view);
 	} else {
-		report_line(report, "  %s", nothing_of(view->options->by, report->model));
+		report_line(report, "  %s", nothing_of(report->all->tree.by, report->model));
 	}
 	array_free(&view->branches);
 	call_tree_nodes_free(&view->nodes);

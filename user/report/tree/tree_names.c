@@ -213,6 +213,8 @@ static const char *whole_name(const struct call_tree *tree)
 {
 	if (tree->by == TREE_BY_MEMORY)
 		return tree->is_of_gpu_memory ? "GPU memory" : "CPU memory";
+	if (tree->by == TREE_BY_CPU)
+		return "CPU time";
 	return tree->by == TREE_BY_GPU ? "GPU time" : "time in CUDA calls and ops";
 }
 

@@ -14,7 +14,8 @@
 
 void tree_table_begin(struct table *table, enum tree_by by)
 {
-	static const struct column of_time[] = {COLUMN_NUMBER("ms", "time_ns", UNIT_NS), NODE_COLUMNS, COLUMN_END};
+	static const struct column of_time[] = {COLUMN_NUMBER("ms", "time_ns", UNIT_NS),
+						COLUMN_NUMBER("self ms", "self_ns", UNIT_NS), NODE_COLUMNS, COLUMN_END};
 	static const struct column of_memory[] = {
 		COLUMN_NUMBER("at peak", "at_peak_bytes", UNIT_BYTES),
 		COLUMN_NUMBER("not freed", "not_freed_bytes", UNIT_BYTES),
@@ -57,11 +58,18 @@ static void add_name(struct table *table, size_t depth, const char *label, const
 	free(indented);
 }
 
-static void add_amount(struct table *table, const struct call_tree *tree, const struct tree_rest *amount,
+/* What ran is a part of the self time of what it ran in, and has none: so the self times of all rows are the whole. */
+static void add_amount(struct table *table, const struct call_tree *tree, const struct tree_rest *amount, bool has_self,
 		       uint64_t total_ns)
 {
+	static const struct time_unit ms = {"ms", 1e6};
+
 	if (tree->by != TREE_BY_MEMORY) {
-		table_add_ns(table, amount->ns, (struct time_unit){"ms", 1e6});
+		table_add_ns(table, amount->ns, ms);
+		if (has_self)
+			table_add_ns(table, amount->self_ns, ms);
+		else
+			table_add_unknown(table, "");
 	} else {
 		table_add_bytes(table, amount->ns);
 		table_add_bytes(table, amount->held);
@@ -86,9 +94,12 @@ void tree_table_add_node(struct table *table, const struct tree_names *names, ui
 	uint32_t function = tree_node_function(names, index);
 	char *name = tree_node_name(names, index), *label = tree_node_label(names, index);
 	char *place = tree_node_place(names, index);
-	struct tree_rest amount = {.ns = node->ns, .held = node->held, .growth = node->growth};
+	struct tree_rest amount = {.ns = node->ns,
+				   .self_ns = tree_node_self_ns(names->nodes, index),
+				   .held = node->held,
+				   .growth = node->growth};
 
-	add_amount(table, names->nodes->tree, &amount, total_ns);
+	add_amount(table, names->nodes->tree, &amount, node->kind != TREE_NODE_WHAT, total_ns);
 	add_head(table, node->depth, kind_name(node->kind), label, name);
 	if (*place)
 		table_add(table, place);
@@ -115,7 +126,7 @@ void tree_table_add_rest(struct table *table, const struct call_tree *tree, size
 {
 	char *name = xasprintf("[%s smaller]", number_count(rest->count).text);
 
-	add_amount(table, tree, rest, total_ns);
+	add_amount(table, tree, rest, true, total_ns);
 	add_head(table, depth, "smaller", name, name);
 	table_add_unknown(table, "");
 	table_add_count(table, rest->count);

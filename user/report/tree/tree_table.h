@@ -9,6 +9,7 @@
 /* The children of a node that are too small to be shown. */
 struct tree_rest {
 	uint64_t ns, held; /* as in tree_node */
+	uint64_t self_ns;  /* of functions and ops, including all under them: none of it is a shown node's own */
 	double growth;
 	uint64_t count;
 };
