@@ -286,11 +286,15 @@ static void charge_by_samples(const struct lateness *late, struct why_thread *th
 {
 	struct idle_charging *charging = late->charging;
 	struct why_rests unknown = {0};
-	uint64_t rest = blame_rests(late, &unknown);
-	struct idle_spans spans = idle_spans_of(&unknown), after = idle_spans_of(begun);
+	struct idle_spans spans, after = idle_spans_of(begun);
 	struct lead lead = {.charging = charging, .spans = &spans, .thread = late->thread};
 	const struct why_recent *before = why_thread_before(thread, gap->launch_ns, false);
+	uint64_t rest;
 
+	charging->hidden = gap;
+	rest = blame_rests(late, &unknown);
+	charging->hidden = NULL;
+	spans = idle_spans_of(&unknown);
 	rest -= why_thread_leads(thread, gap, rest, defer_lead, &lead);
 	charge_unknown(charging, late->thread, NONE, before ? before->place : CALLER_UNSEEN, &spans, rest);
 	idle_charge_spans(charging, why_key(WHY_PLACE_NEXT, WHY_GPU, 0, NONE), &after, sum_of(begun));

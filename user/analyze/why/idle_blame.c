@@ -13,6 +13,7 @@ struct blame {
 	enum why_awaited awaited;    /* what it waits for there */
 	uint64_t unknown_ns;	     /* of the launching thread */
 	struct why_rests *unknown;   /* the same, as times */
+	uint64_t at_ns;		     /* to which own time is charged to earlier waits */
 };
 
 static bool runs_python(const struct model *model, uint32_t place)
@@ -147,10 +148,45 @@ static void put_spans(struct blame *blame, struct tally_key key, struct idle_spa
 	charging->once = false;
 }
 
+/*
+ * Whether it is the launching thread's own time, which it would have spent while the GPU worked, had it not waited for
+ * the GPU before.  Another thread would have ended its part no earlier.
+ */
+static bool is_own_time(const struct blame *blame, enum why_cause inner)
+{
+	return !blame->steps && !blame->own && blame->charging->hidden &&
+	       (inner == WHY_RAN || inner == WHY_NATIVE || inner == WHY_SLEEP);
+}
+
+static void take_lead(void *context, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
+{
+	struct blame *blame = context;
+
+	idle_charge(blame->charging, key, blame->at_ns, blame->at_ns + (to_ns - from_ns));
+	blame->at_ns += to_ns - from_ns;
+}
+
+/* Charges own time to earlier waits for the GPU, as far as they go; returns where that ends. */
+static uint64_t charge_leads(struct blame *blame, uint64_t from_ns, uint64_t to_ns)
+{
+	struct idle_charging *charging = blame->charging;
+
+	blame->at_ns = from_ns;
+	charging->after = true;
+	why_thread_leads(why_thread(&charging->idle->threads, blame->thread), charging->hidden, to_ns - from_ns,
+			 take_lead, blame);
+	charging->after = false;
+	return blame->at_ns;
+}
+
 static void put(struct blame *blame, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
 {
+	struct idle *idle = blame->charging->idle;
 	struct why_rest all = {from_ns, to_ns};
 
+	if (is_own_time(blame, key.part[1]) &&
+	    (key.part[0] >= CALLER_NO_FRAME || why_loader(&idle->threads, idle->model, key.part[0]).code == NONE))
+		all.from_ns = from_ns = charge_leads(blame, from_ns, to_ns);
 	put_spans(blame, key, &(struct idle_spans){.next = &all, .count = 1}, to_ns - from_ns);
 }
 

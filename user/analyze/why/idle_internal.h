@@ -24,7 +24,9 @@ struct idle_charging {
 	uint32_t via;	      /* idle_charge.via */
 	bool once;	      /* counts once, with its causes, however often it is charged to one key */
 	uint32_t like;	      /* in likes: the gaps that this one is like */
-	bool settling;	      /* all of the gap is charged but the time that no sample owns */
+	const struct why_gap
+		*hidden; /* own time in it is charged to earlier waits for the GPU (idle_blame.c); NULL: not */
+	bool settling;	 /* all of the gap is charged but the time that no sample owns */
 };
 
 /* Charges that time to a key (a why_take). */
