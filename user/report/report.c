@@ -229,26 +229,30 @@ int report_end(struct report *report)
 	return 0;
 }
 
+int report_write_of(FILE *out, struct analyses *all, const struct report_options *options)
+{
+	struct report report;
+	int error = 0, unsaid;
+
+	report_page(&report, out, all, options);
+	report_begin(&report);
+	report.names_tables = true;
+	if (report.writer || (!options->lines && !options->table))
+		put_parts(&report);
+	else
+		error = put_page(&report);
+	unsaid = report_end(&report);
+	return error ? error : unsaid;
+}
+
 int report_write(FILE *out, struct trace *trace, const struct report_options *options)
 {
 	struct analyses all;
-	struct report report;
 	int error = analyze_with(&all, trace, analyses_of_report,
 				 &(struct analyze_options){.attribution = &options->attribution, .if_of_use = true});
 
-	report_page(&report, out, &all, options);
-	if (!error) {
-		int unsaid;
-
-		report_begin(&report);
-		report.names_tables = true;
-		if (report.writer || (!options->lines && !options->table))
-			put_parts(&report);
-		else
-			error = put_page(&report);
-		unsaid = report_end(&report);
-		error = error ? error : unsaid;
-	}
+	if (!error)
+		error = report_write_of(out, &all, options);
 	analyses_free(&all);
 	return error;
 }

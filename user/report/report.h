@@ -14,6 +14,8 @@
 #include "model/trace.h"
 #include "report/table_writer.h"
 
+struct analyses;
+
 struct report_options {
 	unsigned width;			   /* columns, 0: 100; at least 80 are used */
 	bool truncates;			   /* truncates names that are wider than the page: for a terminal */
@@ -32,5 +34,8 @@ struct report_options {
  * requested name.
  */
 int report_write(FILE *out, struct trace *trace, const struct report_options *options);
+
+/* The same of analyses that are finished: analyses_of_report, if of use. */
+int report_write_of(FILE *out, struct analyses *all, const struct report_options *options);
 
 #endif

@@ -61,7 +61,7 @@ int view_read(struct view *view, struct trace *trace, const struct export_option
 	if (error)
 		return error;
 	sink_open_memory(&sums);
-	error = page_put_sums(&sums, trace, options);
+	error = page_put_sums(&sums, view->zoom, trace, options);
 	if (error) {
 		sink_close(&sums);
 		return error;

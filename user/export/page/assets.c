@@ -8,4 +8,8 @@
 
 ASSET(page_css, "user/export/page/page.css");
 ASSET(page_js, "user/export/page/page.js");
+ASSET(flames_js, "user/export/page/flames.js");
+ASSET(tables_js, "user/export/page/tables.js");
+ASSET(rows_js, "user/export/page/rows.js");
 ASSET(timeline_js, "user/export/page/timeline.js");
+ASSET(sources_js, "user/export/page/sources.js");

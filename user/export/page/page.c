@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/page/page_parts.h"
 #include "export/profiles/cut.h"
 #include "export/profiles/profile.h"
-#include "report/report.h"
-#include "report/why/why.h"
 
 #define NODES_MOST 50000u /* limit for flame graphs */
 
@@ -163,10 +162,10 @@ static void put_head(struct sink *out, const char *title, bool connects)
 
 static void put_graph_frame(struct sink *out)
 {
-	sink_literal(out, "<div class=\"bar\"><span id=\"values\"></span><button id=\"all\">show all</button>"
+	sink_literal(out, "<section>\n<h2>Flame graphs</h2>\n<div class=\"bar\"><span id=\"values\"></span><button id=\"all\">show all</button>"
 			  "<input id=\"search\" type=\"search\" placeholder=\"search functions, files, kernels\" "
 			  "aria-label=\"search\"></div>\n<div id=\"detail\"></div>\n<div id=\"graph\" tabindex=\"0\" "
-			  "aria-label=\"flame graph\"></div>\n");
+			  "aria-label=\"flame graph\"></div>\n</section>\n");
 }
 
 static void put_graph(struct sink *out, struct profile *profile)
@@ -181,50 +180,94 @@ static void put_scripts(struct sink *out)
 {
 	sink_literal(out, "<script>\n");
 	sink_text(out, page_js);
+	sink_text(out, flames_js);
+	sink_text(out, tables_js);
+	sink_text(out, rows_js);
 	sink_text(out, timeline_js);
+	sink_text(out, sources_js);
 	sink_literal(out, "</script>\n</body>\n</html>\n");
 }
 
-typedef int report_fn(FILE *out, struct trace *trace, const struct report_options *options);
-
-/* Makes the report, of all processes: the graph shows what one did.  The caller frees *text. */
-static int make_report(struct trace *trace, const struct export_options *options, report_fn *report, char **text)
+static void put_verdict_frame(struct sink *out)
 {
-	const struct report_options how = {.width = 120, .attribution = options->attribution};
-	size_t size = 0;
-	FILE *file;
-	int error;
+	sink_literal(out, "<div id=\"verdict\" role=\"status\"></div>\n");
+}
 
-	*text = NULL;
-	file = open_memstream(text, &size);
-	if (!file)
-		return -ENOMEM;
-	error = report(file, trace, &how);
-	if (fclose(file) && !error)
-		error = -ENOMEM;
+static void put_tables_frame(struct sink *out)
+{
+	sink_literal(out, "<section>\n<h2>Tables</h2>\n<div class=\"bar\"><input id=\"filter\" type=\"search\" "
+			  "placeholder=\"filter rows\" aria-label=\"filter rows\"></div>\n<div class=\"soft\">A click on a "
+			  "title sorts; one on a line shows its source with the costs of each line.</div>\n"
+			  "<div id=\"why\"></div>\n<div id=\"report\"></div>\n</section>\n"
+			  "<dialog id=\"source\"></dialog>\n");
+}
+
+/* The analyses of the report, and those of its source lines. */
+static int analyze_for_page(struct analyses *all, struct trace *trace, const struct export_options *options,
+			    struct page_gaps *gaps)
+{
+	enum analysis which[ANALYZE_COUNT + 1] = {ANALYZE_LINE_COSTS};
+	const struct analyze_options how = {.attribution = &options->attribution,
+					    .if_of_use = true,
+					    .take_gap = options->process < 0 ? page_gaps_take : NULL,
+					    .gap_context = gaps};
+
+	for (size_t i = 0; analyses_of_report[i] && i + 1 < ANALYZE_COUNT; i++)
+		which[i + 1] = analyses_of_report[i];
+	return analyze_with(all, trace, which, &how);
+}
+
+/* Adds the gaps to the timeline, and writes {"verdict":,"tables":}: of all processes; a graph may show what one did. */
+static int put_answer(struct sink *out, struct zoom *zoom, struct trace *trace, const struct export_options *options)
+{
+	struct page_gaps gaps = {.zoom = zoom};
+	struct analyses all;
+	int error = analyze_for_page(&all, trace, options, &gaps);
+
+	if (!error) {
+		page_gaps_name(&gaps, &all);
+		sink_literal(out, "{\"verdict\":");
+		page_put_verdict(out, &gaps, &all);
+		sink_literal(out, ",\n\"tables\":");
+		error = page_put_tables(out, &all, &options->attribution);
+		sink_char(out, '}');
+	}
+	analyses_free(&all);
+	page_gaps_free(&gaps);
 	return error;
 }
 
-static void put_section(struct sink *out, const char *title, const char *id, const char *text)
+static void put_json_element(struct sink *out, const char *id, const struct sink *json)
 {
-	sink_literal(out, "<h2>");
-	put_html(out, title);
-	sink_literal(out, "</h2>\n<pre id=\"");
-	put_html(out, id);
-	sink_literal(out, "\">");
-	put_html(out, text);
-	sink_literal(out, "</pre>\n");
+	sink_literal(out, "<script id=\"");
+	sink_text(out, id);
+	sink_literal(out, "\" type=\"application/json\">");
+	page_put_json(out, json);
+	sink_literal(out, "</script>\n");
 }
 
-static int put_report(struct sink *out, struct trace *trace, const struct export_options *options, const char *title,
-		      const char *id, report_fn *report)
+static int put_page(struct sink *sink, struct trace *trace, const struct export_options *options,
+		    struct profile *profile)
 {
-	char *text;
-	int error = make_report(trace, options, report, &text);
+	struct zoom *zoom = zoom_new();
+	struct sink answer;
+	int error = zoom_read(zoom, trace, options->process);
 
+	sink_open_memory(&answer);
 	if (!error)
-		put_section(out, title, id, text);
-	free(text);
+		error = put_answer(&answer, zoom, trace, options);
+	if (!error) {
+		put_head(sink, *profile->title ? profile->title : "a recording", false);
+		put_verdict_frame(sink);
+		page_put_timeline_frame(sink);
+		page_put_timeline_data(sink, zoom, trace->steps);
+		put_graph(sink, profile);
+		put_tables_frame(sink);
+		put_json_element(sink, "answer", &answer);
+		put_scripts(sink);
+	}
+	sink_close(&answer);
+	zoom_free(zoom);
 	return error;
 }
 
@@ -233,22 +276,9 @@ int page_write(struct sink *sink, struct trace *trace, const struct export_optio
 	struct profile profile;
 	int error = profile_make(&profile, trace, options);
 
-	if (!error) {
-		put_head(sink, *profile.title ? profile.title : "a recording", false);
-		page_put_timeline_frame(sink);
-		error = page_put_timeline_data(sink, trace, options);
-	}
-	if (!error) {
-		sink_literal(sink, "<h2>Flame graphs</h2>\n");
-		put_graph(sink, &profile);
-	}
+	if (!error)
+		error = put_page(sink, trace, options, &profile);
 	profile_free(&profile);
-	if (!error)
-		error = put_report(sink, trace, options, "What to mend", "why", report_write_why);
-	if (!error)
-		error = put_report(sink, trace, options, "Report", "report", report_write);
-	if (!error)
-		put_scripts(sink);
 	return error;
 }
 
@@ -257,35 +287,26 @@ int page_write(struct sink *sink, struct trace *trace, const struct export_optio
 void page_put_live(struct sink *out, const char *title)
 {
 	put_head(out, title, true);
+	put_verdict_frame(out);
 	page_put_timeline_frame(out);
-	sink_literal(out, "<h2>Flame graphs</h2>\n<div id=\"live\" class=\"soft\"></div>\n");
+	sink_literal(out, "<div id=\"live\" class=\"soft\"></div>\n");
 	put_graph_frame(out);
-	put_section(out, "What to mend", "why", "");
-	put_section(out, "Report", "report", "");
+	put_tables_frame(out);
 	put_scripts(out);
 }
 
-int page_put_sums(struct sink *out, struct trace *trace, const struct export_options *options)
+int page_put_sums(struct sink *out, struct zoom *zoom, struct trace *trace, const struct export_options *options)
 {
 	struct profile profile;
-	char *why = NULL, *report = NULL;
 	int error = profile_make(&profile, trace, options);
 
-	if (!error)
-		error = make_report(trace, options, report_write_why, &why);
-	if (!error)
-		error = make_report(trace, options, report_write, &report);
 	if (!error) {
 		sink_literal(out, "{\"ready\":true,\"profile\":");
 		put_data(out, &profile);
-		sink_literal(out, ",\"why\":");
-		put_text(out, why);
-		sink_literal(out, ",\"report\":");
-		put_text(out, report);
+		sink_literal(out, ",\"answer\":");
+		error = put_answer(out, zoom, trace, options);
 		sink_char(out, '}');
 	}
-	free(why);
-	free(report);
 	profile_free(&profile);
 	return error;
 }

@@ -16,11 +16,18 @@ export_write_fn page_write;
 /* The same page without data: it fetches its data from its server (view/). */
 void page_put_live(struct sink *out, const char *title);
 
-/* {"ready":true,"profile":,"why":"text","report":"text"}: what such a page shows beside the timeline.  0 or -errno. */
-int page_put_sums(struct sink *out, struct trace *trace, const struct export_options *options);
+struct zoom;
+struct steps;
+
+/*
+ * {"ready":true,"profile":,"answer":{"verdict":,"tables":}}: what such a page shows beside the timeline (page_parts.h).
+ * zoom: it has read the trace; gets the gaps of GPUs.  0 or -errno.
+ */
+int page_put_sums(struct sink *out, struct zoom *zoom, struct trace *trace, const struct export_options *options);
 
 /* The static parts of the page: files of this folder, embedded in the program as they are, NUL-terminated. */
-extern const char page_css[], page_js[], timeline_js[];
+extern const char page_css[], page_js[], flames_js[], tables_js[], rows_js[], timeline_js[],
+	sources_js[];
 
 /*
  * A flame graph as a picture (.svg) without a script: GPU time, or launches, by stack; root at the top, largest first.
@@ -33,9 +40,9 @@ void page_put_timeline_frame(struct sink *out);
 /*
  * The timeline's data, of a size that a browser can hold however long the trace is.  If there are too many slices, the
  * whole trace is coarse; shorter and finer ranges follow, around the middle step of training (without steps, where most
- * slices are), the last one with every slice.  0 or -errno.
+ * slices are), the last one with every slice.  steps: NULL: none.
  */
-int page_put_timeline_data(struct sink *out, struct trace *trace, const struct export_options *options);
+void page_put_timeline_data(struct sink *out, struct zoom *zoom, const struct steps *steps);
 
 /* Writes JSON for a script of a page: nothing in it ends the script. */
 void page_put_json(struct sink *out, const struct sink *json);

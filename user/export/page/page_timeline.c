@@ -24,17 +24,19 @@ void page_put_json(struct sink *out, const struct sink *json)
 void page_put_timeline_frame(struct sink *out)
 {
 	sink_literal(out,
-		     "<h2>Timeline</h2>\n<div class=\"bar\"><button id=\"tl-in\">zoom in</button>"
+		     "<section id=\"timeline\">\n<h2>Timeline</h2>\n<div class=\"bar\"><button id=\"tl-in\">zoom in</button>"
 		     "<button id=\"tl-out\">zoom out</button><button id=\"tl-left\" aria-label=\"earlier\">\xe2\x86\x90"
 		     "</button><button id=\"tl-right\" aria-label=\"later\">\xe2\x86\x92</button><button "
 		     "id=\"tl-all\">show all</button>"
 		     "<input id=\"tl-search\" type=\"search\" placeholder=\"search slices, lines\" "
 		     "aria-label=\"search the timeline\"><button id=\"tl-next\">next</button></div>\n"
 		     "<div class=\"soft\">Ctrl and the wheel, or W and S, zoom; dragging, or A and D, moves; dragging "
-		     "with Shift measures; a click picks a slice, two show it alone.</div>\n"
+		     "with Shift measures; a click picks a slice, two show it alone; a click on a gap leads to what "
+		     "ran or waited then.</div>\n"
 		     "<div id=\"tl-about\"></div>\n<div id=\"tl-detail\" role=\"status\"></div>\n"
 		     "<div id=\"tl-view\" tabindex=\"0\" aria-label=\"timeline\"><div id=\"tl-space\">"
 		     "<canvas id=\"tl-canvas\"></canvas></div></div>\n"
+		     "<div id=\"tl-legend\"></div>\n</section>\n"
 		     "<div id=\"tl-tip\" hidden></div>\n");
 }
 
@@ -118,24 +120,18 @@ static void put_levels(struct zoom *zoom, uint64_t middle_ns, struct sink *out)
 	zoom_put_answer(zoom, &question, out);
 }
 
-int page_put_timeline_data(struct sink *out, struct trace *trace, const struct export_options *options)
+void page_put_timeline_data(struct sink *out, struct zoom *zoom, const struct steps *steps)
 {
-	struct zoom *zoom = zoom_new();
-	int error = zoom_read(zoom, trace, options->process);
 	struct sink json;
 
-	if (!error) {
-		sink_open_memory(&json);
-		sink_literal(&json, "{\"info\":");
-		zoom_put_tracks(zoom, &json);
-		sink_literal(&json, ",\n\"levels\":[");
-		put_levels(zoom, middle_of_steps(trace->steps), &json);
-		sink_literal(&json, "]}");
-		sink_literal(out, "<script id=\"timeline-data\" type=\"application/json\">");
-		page_put_json(out, &json);
-		sink_literal(out, "</script>\n");
-		sink_close(&json);
-	}
-	zoom_free(zoom);
-	return error;
+	sink_open_memory(&json);
+	sink_literal(&json, "{\"info\":");
+	zoom_put_tracks(zoom, &json);
+	sink_literal(&json, ",\n\"levels\":[");
+	put_levels(zoom, middle_of_steps(steps), &json);
+	sink_literal(&json, "]}");
+	sink_literal(out, "<script id=\"timeline-data\" type=\"application/json\">");
+	page_put_json(out, &json);
+	sink_literal(out, "</script>\n");
+	sink_close(&json);
 }

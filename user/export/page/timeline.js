@@ -4,36 +4,21 @@
 // The address holds the view after #: from=, to=, find=, at=TRACK.DEPTH.TIME.
 "use strict";
 
-function gputraceTime(ns, like) {
-	const size = Math.abs(like === undefined ? ns : like);
-
-	if (size >= 1e9)
-		return (ns / 1e9).toFixed(size >= 1e10 ? 3 : 4) + " s";
-	if (size >= 1e6)
-		return (ns / 1e6).toFixed(3) + " ms";
-	return size >= 1e3 ? (ns / 1e3).toFixed(3) + " us" : Math.round(ns) + " ns";
-}
-
-// Kinds of rows of a GPU: its streams, and waits for them (enum timeline_track_kind).  Their names come from a target.
-const gputraceIsOnGpu = (kind) => kind === 6 || kind === 7;
-
 function gputraceTimeline(source) {
 	const ROW = 17, GAP = 5, HEAD = 20, LABEL = 26, AXIS = 22; // pixels
 	const START = 0, LENGTH = 1, NAME = 2, COUNT = 3, BUSY = 4, NUMBER = 5, FIELDS = 6; // fields of a box
-	const MEMORY = 100; // the kind of a row that shows memory held
+	const MEMORY = GPUTRACE_MEMORY;
 	const KERNEL = 2; // a category
 	const LEAST_NS = 50;
-	const CATEGORIES = [["CUDA call", 205], ["driver call", 195], ["kernel", 352], ["copy", 145], ["fill", 165], ["wait for the GPU", 52],
-		["Python function", 28], ["garbage collection", 80], ["import", 95], ["range", 285], ["mark", 285], ["op", 250],
-		["named by the program", 275], ["memory", 0], ["step", 315], ["JIT compiler", 120], ["CUPTI", 0],
-		["wait off the CPU", 65]];
 
 	const get = (id) => document.getElementById(id);
 	const view = get("tl-view"), space = get("tl-space"), canvas = get("tl-canvas"), tip = get("tl-tip");
-	const detail = get("tl-detail"), about = get("tl-about"), search = get("tl-search"), next = get("tl-next");
+	const detail = get("tl-detail"), about = get("tl-about"), legend = get("tl-legend"), search = get("tl-search"), next = get("tl-next");
 	const pen = canvas.getContext("2d"), colors = getComputedStyle(document.documentElement);
-	const state = {from: 0, to: 1, find: "", at: null, note: "", measured: null};
+	const state = {from: 0, to: 1, find: "", at: null, note: "", measured: null, follows: false};
+	const open = new Set(), drawnCategories = new Set(); // groups whose idle threads are shown; for the legend
 	let linked = null; // {of, hit}: the GPU work of a picked call, or the call of picked GPU work
+	let led = null; // {of, hit, tracks}: a picked gap, and the rows of the thread that it is charged to
 	let stack = null; // {of, own, frames}: the stack of the picked slice's label
 	let info = {span: 1, read: 0, done: false, slices: 0, tracks: []}, answer = null, rows = [], deepest = new Map(), total = 0, hits = [], asked = 0;
 
@@ -41,24 +26,13 @@ function gputraceTimeline(source) {
 
 	const time = gputraceTime, color = (name) => colors.getPropertyValue(name).trim();
 
-	// ---- rows: {track, depth, top} and heads of groups ------------------------------------------------------------
+	// ---- rows -----------------------------------------------------------------------------------------------------
 
 	function layOut() {
-		let top = AXIS, group = null;
+		const heightOf = (track, depth) => Math.max(1, depth, deepest.get(track) || 0) * ROW + GAP;
 
 		GUTTER = Math.min(210, Math.round(view.clientWidth * 0.35));
-		rows = [];
-		for (const [track, label, name, depth, kind] of info.tracks) {
-			const height = Math.max(1, depth, deepest.get(track) || 0) * ROW + GAP;
-
-			if (name !== group) {
-				rows.push({head: group = name, top, height: HEAD});
-				top += HEAD;
-			}
-			rows.push({track, label, kind, top, height});
-			top += height;
-		}
-		total = top;
+		({rows, total} = gputraceRows(info, heightOf, open, {axis: AXIS, head: HEAD}));
 		space.style.height = total + "px";
 		view.style.height = Math.min(total + 2, Math.max(160, window.innerHeight * 0.7)) + "px";
 	}
@@ -82,7 +56,7 @@ function gputraceTimeline(source) {
 	function visibleTracks() {
 		const from = view.scrollTop - 200, to = view.scrollTop + view.clientHeight + 200;
 
-		return rows.filter((row) => !row.head && row.top < to && row.top + row.height > from).map((row) => row.track);
+		return rows.filter((row) => row.track !== undefined && row.top < to && row.top + row.height > from).map((row) => row.track);
 	}
 
 	// ---- drawing --------------------------------------------------------------------------------------------------
@@ -91,17 +65,11 @@ function gputraceTimeline(source) {
 	const x = (ns) => GUTTER + (ns - state.from) / (state.to - state.from) * wide();
 	const timeAt = (pixel) => state.from + (pixel - GUTTER) / wide() * (state.to - state.from);
 
-	function fill(label, merged) {
-		const [name, , category] = label, hue = (CATEGORIES[category] || ["", 0])[1];
-		let hash = 0;
-
-		for (let i = 0; i < name.length; i++)
-			hash = (hash * 31 + name.charCodeAt(i)) >>> 0;
-		return "hsl(" + (hue + hash % 24 - 12) + " " + (merged ? 35 : 70) + "% " + (70 + hash % 10) + "%)";
-	}
-
 	// Drops the prefix that nearly all kernels of templates have.
 	const shown = (label) => label[2] === KERNEL ? label[0].replace(/^void /, "") : label[0];
+
+	// What a box says: of a gap the line to blame, else what it is charged to.
+	const boxText = (label) => label[2] >= GPUTRACE_GAP_CATEGORY ? label[1] || gputraceCategory(label[2]).name : shown(label);
 
 	function bytes(number) {
 		const unit = [["TB", 1e12], ["GB", 1e9], ["MB", 1e6], ["KB", 1e3]].find(([, least]) => number >= least);
@@ -199,17 +167,18 @@ function gputraceTimeline(source) {
 
 		if (right < GUTTER || left > view.clientWidth)
 			return;
+		drawnCategories.add(label[2]);
 		const width = Math.max(1, right - left - (right - left > 3 && !guessed ? 1 : 0)), found = isFound(label);
 
 		hits.push({row, depth, label, count, start: base + boxes[at + START], length: boxes[at + LENGTH], busy: boxes[at + BUSY],
 			number: boxes[at + NUMBER], left, right: Math.max(right, left + 1), top, guessed});
 		pen.globalAlpha = (state.find && !found ? 0.35 : 1) * (guessed ? 0.6 : 1);
-		pen.fillStyle = found ? color("--found") : fill(label, count > 1);
+		pen.fillStyle = found ? color("--found") : gputraceFill(label, count > 1);
 		// for several slices, the height shows the part of the time that they took
 		const part = row.kind === MEMORY ? Math.max(1, (ROW - 1) * boxes[at + NUMBER] / most) :
 			count > 1 ? Math.max(3, (ROW - 1) * Math.min(1, boxes[at + BUSY] / Math.max(1, boxes[at + LENGTH]))) : ROW - 1;
-		const name = row.kind === MEMORY ? bytes(boxes[at + NUMBER]) : guessed ? "\u2248 " + shown(label) :
-			count > 1 ? count.toLocaleString("en") + " \u00d7 " + shown(label) : shown(label);
+		const name = row.kind === MEMORY ? bytes(boxes[at + NUMBER]) : guessed ? "\u2248 " + boxText(label) :
+			count > 1 ? count.toLocaleString("en") + " \u00d7 " + boxText(label) : boxText(label);
 
 		pen.fillRect(left, top + ROW - 1 - part, width, part);
 		if (width >= LABEL) {
@@ -227,7 +196,7 @@ function gputraceTimeline(source) {
 
 			if (top > view.clientHeight || top + row.height < AXIS)
 				continue;
-			pen.fillStyle = color("--ink");
+			pen.fillStyle = color(row.fold ? "--soft" : "--ink");
 			pen.font = (row.head ? "bold " : "") + "11px ui-monospace, monospace";
 			if (top >= AXIS - 4)
 				pen.fillText(fitted(row.head || row.label, GUTTER - (row.head ? 10 : 20)), row.head ? 4 : 14, top + (row.head ? 14 : 12));
@@ -250,7 +219,7 @@ function gputraceTimeline(source) {
 		pen.font = "11px ui-monospace, monospace";
 		hits = [];
 		drawGrid();
-		const byTrack = new Map(rows.filter((row) => !row.head).map((row) => [row.track, row]));
+		const byTrack = new Map(rows.filter((row) => row.track !== undefined).map((row) => [row.track, row]));
 
 		const drawRows = (drawn, guessed) => {
 			for (const [track, depth, boxes] of drawn) {
@@ -274,9 +243,11 @@ function gputraceTimeline(source) {
 		nameUnread();
 		drawArrow();
 		drawMeasured();
+		drawLed();
 		drawLabels();
 		drawAxis();
 		say();
+		drawLegend();
 	}
 
 	// Draws the arrow from a call to its GPU work, if both rows are in the window.
@@ -316,16 +287,42 @@ function gputraceTimeline(source) {
 		pen.globalAlpha = 1;
 	}
 
+	// Frames the time of a picked gap in the rows of the thread that it is charged to.
+	function drawLed() {
+		if (!led || led.of !== state.at)
+			return;
+		const left = Math.max(GUTTER, x(led.hit.start)), right = Math.min(view.clientWidth, x(led.hit.start + led.hit.length));
+		const of = rows.filter((row) => led.tracks.has(row.track));
+
+		if (!of.length || right < GUTTER || left > view.clientWidth)
+			return;
+		const top = of[0].top - view.scrollTop, last = of[of.length - 1];
+
+		pen.strokeStyle = color("--found");
+		pen.lineWidth = 1.5;
+		pen.strokeRect(left, top - 1, Math.max(2, right - left), last.top + last.height - of[0].top - 2);
+		pen.lineWidth = 1;
+	}
+
+	function drawLegend() {
+		if (legend.dataset.size === String(drawnCategories.size))
+			return;
+		legend.dataset.size = drawnCategories.size;
+		gputraceLegend(legend, drawnCategories);
+	}
+
 	// ---- words ----------------------------------------------------------------------------------------------------
 
 	function words(hit) {
-		const [, where, category] = hit.label, kind = (CATEGORIES[category] || ["?"])[0], name = shown(hit.label);
+		const [, where, category] = hit.label, kind = gputraceCategory(category).name, name = shown(hit.label);
 
 		if (hit.row.kind === MEMORY)
 			return [bytes(hit.number) + (hit.count > 1 ? " held at most" : " held"), hit.label[0], time(hit.length) + ", from " + time(hit.start) + " on"];
 		if (hit.guessed)
 			return ["not read yet: some " + hit.count.toLocaleString("en") + " slices in " + time(hit.length) + " are expected, of " + time(hit.busy),
 				"as where it was read next to here, where the longest is " + name + (where ? "  " + where : "")];
+		if (hit.row.kind === GPUTRACE_GAPS && hit.count === 1)
+			return ["the GPU idle for " + time(hit.length) + ", from " + time(hit.start) + " on" + (where ? ": " + where : ""), name];
 		if (hit.count > 1)
 			return [hit.count.toLocaleString("en") + " slices in " + time(hit.length) + ", which took " + time(hit.busy),
 				"the longest: " + name + (where ? "  " + where : ""), "from " + time(hit.start) + " on: zoom in to see each"];
@@ -377,8 +374,49 @@ function gputraceTimeline(source) {
 		return lines;
 	}
 
+	// Leads from a gap to the thread that it is charged to: unfolds and scrolls to its rows, and shows the gap wide enough.
+	function lead(gap) {
+		const target = gap.label[4], owner = (info.tracks.find(([track]) => track === target) || [])[5];
+		const tracks = new Set(info.tracks.filter((one) => target !== undefined && !gputraceIsOnGpu(one[4]) && one[5] === owner).map(([track]) => track));
+
+		led = {of: state.at, hit: gap, tracks};
+		if (!state.follows || !tracks.size)
+			return;
+		if (!rows.some((row) => tracks.has(row.track))) {
+			open.add(info.tracks.find(([track]) => track === target)[2]).add(GPUTRACE_IDLE_PROCESSES);
+			layOut();
+		}
+		const first = rows.find((row) => tracks.has(row.track)), last = rows.filter((row) => tracks.has(row.track)).pop();
+
+		state.follows = false;
+		if (first && (first.top < view.scrollTop + AXIS || last.top + last.height > view.scrollTop + view.clientHeight))
+			view.scrollTop = Math.max(0, last.top + last.height - view.clientHeight + HEAD);
+		if (gap.length < (state.to - state.from) / 8)
+			show(gap.start - gap.length * 2, gap.start + gap.length * 3);
+		else
+			ask();
+	}
+
+	// What the thread of a picked gap ran or waited for meanwhile, as far as it is drawn.
+	function meanwhile() {
+		const end = led.hit.start + led.hit.length;
+		const part = (hit) => Math.min(end, hit.start + hit.length) - Math.max(led.hit.start, hit.start);
+		const isSeen = (hit) => hit.row.kind === GPUTRACE_OFF_CPU || hit.row.kind === GPUTRACE_SAMPLES; // waits and samples say more than functions
+		const there = hits.filter((hit) => led.tracks.has(hit.row.track) && part(hit) > 0)
+			.sort((a, b) => isSeen(b) - isSeen(a) || part(b) - part(a) || b.depth - a.depth);
+
+		return there.slice(0, 3).map((hit) => "meanwhile " + hit.row.label + ": " + (hit.count > 1 ? hit.count.toLocaleString("en") + " \u00d7 " : "") +
+			shown(hit.label) + (hit.label[1] ? "  " + hit.label[1] : "") + ", " + time(part(hit)));
+	}
+
 	function say() {
-		const picked = pickedHit();
+		let picked = pickedHit();
+
+		if (picked && picked.row.kind === GPUTRACE_GAPS && picked.count === 1 && (!led || led.of !== state.at))
+			lead(picked);
+		const isOut = !picked && led && led.of === state.at; // the gap itself may have been scrolled away
+
+		picked = picked || (isOut ? led.hit : undefined);
 		const found = state.find ? hits.filter((hit) => !hit.guessed && isFound(hit.label)).reduce((sum, hit) => sum + hit.count, 0) : 0;
 
 		about.textContent = time(state.from) + " to " + time(state.to) + " of " + time(info.span) + ": " + time(state.to - state.from) +
@@ -387,9 +425,11 @@ function gputraceTimeline(source) {
 			(info.done && !info.tracks.length ? "; nothing was recorded that could be drawn" : "");
 		const measured = state.measured ? ["measured: " + time(state.measured.to - state.measured.from) + ", from " + time(state.measured.from) + " to " + time(state.measured.to)] : [];
 
-		detail.textContent = measured.concat(picked ? [words(picked).join("   "), ...moreWords(picked)] : []).join("\n");
+		detail.textContent = measured.concat(picked ? [words(picked).join("   "), ...(led && led.of === state.at ? meanwhile() : []), ...moreWords(picked)] : []).join("\n");
 		if (picked) {
 			askAbout(picked);
+		}
+		if (picked && !isOut) {
 			pen.strokeStyle = color("--ink");
 			pen.lineWidth = 2;
 			pen.strokeRect(picked.left, picked.top, Math.max(2, picked.right - picked.left - 1), ROW - 1);
@@ -449,9 +489,27 @@ function gputraceTimeline(source) {
 			.sort((a, b) => Math.abs((a.left + a.right) / 2 - left) - Math.abs((b.left + b.right) / 2 - left))[0];
 	}
 
-	function showTip(event) {
-		const hit = hitAt(event);
+	// The head of idle threads under the pointer.
+	function foldAt(event) {
+		const top = event.clientY - canvas.getBoundingClientRect().top;
 
+		return top < AXIS ? undefined : rows.find((row) => row.fold && top + view.scrollTop >= row.top && top + view.scrollTop < row.top + row.height);
+	}
+
+	function toggle(group) {
+		if (!open.delete(group))
+			open.add(group);
+		layOut();
+		draw();
+		ask();
+	}
+
+	const hideTip = () => { tip.hidden = true; };
+
+	function showTip(event) {
+		const hit = hitAt(event), fold = foldAt(event);
+
+		canvas.style.cursor = fold ? "pointer" : "default";
 		tip.hidden = !hit;
 		if (hit) {
 			tip.textContent = words(hit).join("\n");
@@ -462,6 +520,7 @@ function gputraceTimeline(source) {
 
 	function pick(hit) {
 		state.at = hit ? {track: hit.row.track, depth: hit.depth, time: hit.start} : null;
+		state.follows = Boolean(hit);
 		keep();
 		draw();
 	}
@@ -478,6 +537,7 @@ function gputraceTimeline(source) {
 		const room = Math.max(hit.length * 20, (state.to - state.from) / 50, 1000), row = rows.find((one) => one.track === hit.track);
 
 		state.at = {track: hit.track, depth: hit.depth, time: hit.start};
+		state.follows = true;
 		if (row)
 			view.scrollTop = Math.max(0, row.top + hit.depth * ROW - view.clientHeight / 2);
 		show(hit.start - room / 2, hit.start + room / 2);
@@ -496,7 +556,12 @@ function gputraceTimeline(source) {
 	function listen() {
 		let drag = null;
 
-		view.addEventListener("scroll", () => { draw(); ask(); });
+		view.addEventListener("scroll", () => { hideTip(); draw(); ask(); });
+		for (const kind of ["scroll", "blur", "resize"])
+			window.addEventListener(kind, hideTip, {passive: true});
+		for (const kind of ["pointerleave", "pointercancel", "pointerdown", "wheel"])
+			canvas.addEventListener(kind, hideTip, {passive: true});
+		document.addEventListener("pointermove", (event) => event.target !== canvas && hideTip(), {passive: true});
 		canvas.addEventListener("wheel", (event) => {
 			const sideways = event.shiftKey ? event.deltaY : event.deltaX, box = canvas.getBoundingClientRect();
 
@@ -525,11 +590,13 @@ function gputraceTimeline(source) {
 				show(drag.from + by, drag.to + by);
 		});
 		canvas.addEventListener("pointerup", (event) => {
-			if (drag && !drag.moved)
-				pick(hitAt(event));
+			if (drag && !drag.moved) {
+				const fold = foldAt(event);
+
+				fold ? toggle(fold.fold) : pick(hitAt(event));
+			}
 			drag = null;
 		});
-		canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
 		canvas.addEventListener("dblclick", (event) => {
 			const hit = hitAt(event);
 
@@ -577,121 +644,11 @@ function gputraceTimeline(source) {
 			show(state.from, followed ? info.span : state.to, true);
 	});
 	listen();
-}
-
-// Levels of detail in the page itself: each is narrower and finer than the one before.
-function gputraceLevels(data) {
-	const last = data.levels[data.levels.length - 1];
-
 	return {
-		open: (reply) => reply(data.info),
-		ask: (wanted, reply) => reply(data.levels.filter((level) => level.from <= wanted.from && level.to >= wanted.to).pop()),
-		first: () => data.levels.length > 1 ? {from: last.from, to: last.to} : {from: 0, to: data.info.span},
-		find: (text, after, reply) => {
-			let best = null;
-
-			for (const [track, depth, boxes] of last.rows)
-				for (let i = 0; i < boxes.length; i += 6) {
-					const [name, where] = last.labels[boxes[i + 2]], start = last.from + boxes[i];
-
-					if ((after === null || start > after) && (!best || start < best.start) && (name + "\n" + where).toLowerCase().includes(text.toLowerCase()))
-						best = {track, depth, start, length: boxes[i + 1]};
-				}
-			reply(best);
-		},
-		stack: (id, reply) => {
-			const [own, ...frames] = last.stacks[id] || [-1];
-
-			reply({own: own === undefined ? -1 : own, frames: frames.map((frame) => last.frames[frame])});
-		},
-		linked: (number, gpu, reply) => {
-			const kinds = new Map(data.info.tracks.map(([track, , , , kind]) => [track, kind]));
-			let first = null;
-
-			for (const [track, depth, boxes] of last.rows)
-				for (let i = 0; i < boxes.length; i += 6)
-					if (boxes[i + 5] === number && boxes[i + 3] === 1 && kinds.get(track) !== 100 && gputraceIsOnGpu(kinds.get(track)) === (gpu === 1) &&
-						(!first || last.from + boxes[i] < first.start))
-						first = {track, depth, start: last.from + boxes[i], length: boxes[i + 1], name: last.labels[boxes[i + 2]][0], where: last.labels[boxes[i + 2]][1]};
-			reply(first);
-		},
-		said: (info, state, level) => {
-			if (data.levels.length === 1)
-				return "";
-			return level && level.least ? "; slices shorter than " + gputraceTime(level.least) + " are put together here; each by itself is in the page from " +
-				gputraceTime(last.from) + " to " + gputraceTime(last.to) : "; each slice by itself";
+		// Shows the gap in that row, and leads to what ran or waited then.
+		goToGap: (track, start, length) => {
+			get("timeline").scrollIntoView();
+			goTo({track, depth: 0, start, length});
 		},
 	};
 }
-
-// A gputrace that answers (view): sends it one question at a time; the latest one goes next.
-function gputraceLive(status) {
-	const get = (what, given) => fetch(what + "?" + new URLSearchParams(given)).then((response) => {
-		if (!response.ok)
-			throw new Error(response.status);
-		return response.json();
-	});
-	const ended = "gputrace does not answer any more: it has ended, or could not read the log";
-	let busy = false, waiting = null, isGone = false, drawGone = () => {};
-	const gone = () => {
-		isGone = true;
-		status.textContent = ended + ".";
-		drawGone();
-	};
-
-	function askNext() {
-		if (busy || !waiting)
-			return;
-		const [wanted, reply] = waiting;
-
-		busy = true;
-		waiting = null;
-		drawGone = () => reply();
-		get("slices", wanted).then(reply, gone).then(() => {
-			busy = false;
-			askNext();
-		});
-	}
-
-	function askForSums() {
-		get("sums", {}).then((given) => {
-			if (!given.ready)
-				return setTimeout(askForSums, 500);
-			status.textContent = "";
-			document.getElementById("why").textContent = given.why;
-			document.getElementById("report").textContent = given.report;
-			gputraceFlames(given.profile);
-		}).catch(gone);
-	}
-
-	return {
-		open: (reply) => {
-			const poll = () => get("tracks", {}).then((given) => {
-				reply(given);
-				status.textContent = given.done ? "the sums are being made ..." : "the log is being read ...";
-				given.done ? askForSums() : setTimeout(poll, 300);
-			}).catch(gone);
-
-			poll();
-		},
-		ask: (wanted, reply) => {
-			waiting = [wanted, reply];
-			askNext();
-		},
-		first: (info) => ({from: 0, to: info.span}),
-		stack: (id, reply) => get("stack", {id}).then(reply, gone),
-		linked: (number, gpu, reply) => get("linked", {number, gpu}).then(reply, gone),
-		find: (text, after, reply) => get("find", after === null ? {text} : {text, after: Math.max(0, Math.floor(after))}).then(reply, gone),
-		said: (info, state, reply) => isGone ? ": " + ended : (info.done ? "" : "; read so far: " + gputraceTime(info.read) +
-			(info.places ? ", after that estimates from " + info.places + " places, " + (100 * info.sampled).toFixed(1) + " % of the log" : "")) + (reply && reply.left_out ? "; not all rows fit" : ""),
-	};
-}
-
-(function () {
-	const data = document.getElementById("timeline-data"), live = document.getElementById("live");
-
-	if (data)
-		gputraceTimeline(gputraceLevels(JSON.parse(data.textContent)));
-	else if (live)
-		gputraceTimeline(gputraceLive(live));
-})();

@@ -282,7 +282,7 @@ static void for_tracks(struct answer *answer, const struct zoom_question *questi
 	for (uint32_t i = 0; i < (question->tracks ? question->track_count : all); i++) {
 		uint32_t index = question->tracks ? question->tracks[i] : i;
 
-		if (index < all)
+		if (index < all && !answer->zoom->tracks.items[index].is_hidden)
 			put(answer, index, out, &any);
 	}
 }
@@ -308,6 +308,10 @@ static void put_labels(const struct answer *answer, struct sink *out)
 		sink_u64(out, label->category);
 		sink_char(out, ',');
 		sink_u64(out, label->stack);
+		if (label->leads_to != ZOOM_NONE) {
+			sink_char(out, ',');
+			sink_u64(out, label->leads_to);
+		}
 		sink_char(out, ']');
 	}
 }

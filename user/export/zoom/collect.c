@@ -134,11 +134,13 @@ uint32_t zoom_label_id(struct collect *collect, const struct zoom_label *label)
 	struct zoom *zoom = collect->zoom;
 	struct tally_entry *entry = tally_at(
 		&zoom->label_ids, (struct tally_key){{label->name, label->where, label->category, label->stack}});
+	struct zoom_label kept = *label;
 
+	kept.leads_to = ZOOM_NONE;
 	if (!entry->more) {
 		pthread_mutex_lock(&zoom->lock);
 		if (zoom->labels.count < LABELS_MAX)
-			array_push(&zoom->labels, *label);
+			array_push(&zoom->labels, kept);
 		entry->more = zoom->labels.count;
 		pthread_mutex_unlock(&zoom->lock);
 	}

@@ -114,6 +114,8 @@ bool zoom_find(struct zoom *zoom, const char *text, uint64_t after_ns, struct zo
 	for (uint32_t track = 0; any && track < zoom->tracks.count; track++) {
 		struct zoom_track *at = &zoom->tracks.items[track];
 
+		if (at->is_hidden)
+			continue;
 		zoom_sort_long_slices(at);
 		look_in_layer(&search, track, &at->read, 0, sampled_ns);
 		if (sampled_ns != UINT64_MAX)
@@ -173,7 +175,7 @@ bool zoom_find_linked(struct zoom *zoom, uint64_t number, bool on_gpu, struct zo
 	for (uint32_t track = 0; number && track < zoom->tracks.count; track++) {
 		struct zoom_track *at = &zoom->tracks.items[track];
 
-		if (at->on_gpu != on_gpu || at->kind == ZOOM_TRACK_MEMORY)
+		if (at->on_gpu != on_gpu || at->kind == ZOOM_TRACK_MEMORY || at->kind == ZOOM_TRACK_GAPS)
 			continue;
 		zoom_sort_long_slices(at);
 		for (uint32_t depth = 0; depth < at->read.rows.count; depth++) {

@@ -337,6 +337,7 @@ void zoom_free(struct zoom *zoom)
 		zoom_free_layer(&track->sampled);
 		free(track->label);
 		free(track->group);
+		free(track->thread);
 		array_free(&track->long_slices);
 		array_free(&track->edges);
 	}

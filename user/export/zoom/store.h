@@ -71,9 +71,13 @@ struct zoom_track_key {
 
 struct zoom_track {
 	char *label, *group;
+	char *thread; /* name of the thread that it is of; NULL: of none */
 	struct zoom_track_key key;
 	uint32_t kind, group_index, owner, order; /* sort order of the track */
+	uint32_t process;			  /* model.processes; ZOOM_NONE: of none */
+	uint32_t rank;				  /* of that process; ZOOM_NONE: none */
 	bool on_gpu;
+	bool is_hidden; /* gaps.c */
 	bool is_known;				   /* the pass over the whole trace has it; else only samples have it */
 	struct zoom_layer read;			   /* without the long slices */
 	struct zoom_layer sampled;		   /* places that the pass over the whole trace has not reached yet */
@@ -88,7 +92,8 @@ struct zoom_track {
 
 struct zoom_label {
 	uint32_t name, where;
-	uint32_t category;
+	uint32_t category; /* enum timeline_category, or ZOOM_CATEGORY_GAPS and more */
+	uint32_t leads_to; /* of a gap: a row of the thread that it is charged to; ZOOM_NONE */
 	uint32_t stack; /* a text, "own,12,45": its frames' texts, innermost first; own: the user's own, or -1 */
 };
 
@@ -111,6 +116,8 @@ struct zoom {
 	struct texts texts;
 	ARRAY(struct zoom_label) labels;
 	struct tally label_ids;
+	bool gap_labels; /* there are labels of gaps, from first_gap_label on, by reason */
+	uint32_t first_gap_label;
 	ARRAY(struct zoom_track) tracks;
 	struct zoom_progress progress;
 	ARRAY(struct zoom_place) places; /* places read by themselves, by start */
@@ -123,6 +130,10 @@ struct zoom {
 
 /* The kind of a track that no timeline has: memory held. */
 #define ZOOM_TRACK_MEMORY 100u
+#define ZOOM_TRACK_GAPS 101u /* gaps of a GPU */
+
+/* Categories of gaps, after those of slices: by color. */
+#define ZOOM_CATEGORY_GAPS 100u
 
 /* Lock to answer a question.  Long work calls zoom_let_ask without the lock, so that waiting threads go first. */
 static inline void zoom_lock_to_ask(struct zoom *zoom)

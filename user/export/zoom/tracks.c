@@ -11,7 +11,14 @@
 
 /* ---- from a timeline -------------------------------------------------------------------------------------------- */
 
-static char *group_label(const struct timeline_group *group)
+static uint32_t rank_of(const struct timeline *timeline, uint32_t process)
+{
+	int64_t rank = process == TIMELINE_NONE ? -1 : timeline->model->processes[process].rank;
+
+	return rank < 0 ? ZOOM_NONE : (uint32_t)rank;
+}
+
+static char *group_label(const struct timeline *timeline, const struct timeline_group *group)
 {
 	switch (group->kind) {
 	case TIMELINE_GROUP_GPU:
@@ -21,6 +28,8 @@ static char *group_label(const struct timeline_group *group)
 	case TIMELINE_GROUP_PROCESS:
 		break;
 	}
+	if (rank_of(timeline, group->process) != ZOOM_NONE)
+		return xasprintf("rank %u: %s (pid %u)", rank_of(timeline, group->process), group->name, group->pid);
 	return xasprintf("%s (pid %u)", group->name, group->pid);
 }
 
@@ -103,6 +112,13 @@ static void place_track(struct collect *collect, uint32_t index, uint32_t number
 			zoom->tracks.items[i].group_index = track->group;
 }
 
+static char *thread_name(const struct timeline *timeline, const struct timeline_track *track)
+{
+	if (track->thread != TIMELINE_NONE)
+		track = &timeline->tracks.items[track->thread];
+	return track->kind == TIMELINE_TRACK_THREAD && track->name ? xstrdup(track->name) : NULL;
+}
+
 void zoom_learn_tracks(struct collect *collect)
 {
 	const struct timeline *timeline = collect->timeline;
@@ -126,8 +142,12 @@ void zoom_learn_tracks(struct collect *collect)
 		timeline_track_label(timeline, i, label, sizeof(label));
 		free(kept->label);
 		free(kept->group);
+		free(kept->thread);
 		kept->label = xstrdup(label);
-		kept->group = group_label(&timeline->groups.items[track->group]);
+		kept->thread = thread_name(timeline, track);
+		kept->group = group_label(timeline, &timeline->groups.items[track->group]);
+		kept->process = track->process;
+		kept->rank = rank_of(timeline, timeline->groups.items[track->group].process);
 	}
 }
 
@@ -148,12 +168,13 @@ uint32_t zoom_memory_track(struct collect *collect, uint32_t kind, uint32_t devi
 	for (uint32_t i = 0; i < collect->timeline->groups.count && on_gpu && !group; i++)
 		if (collect->timeline->groups.items[i].kind == TIMELINE_GROUP_GPU &&
 		    collect->timeline->groups.items[i].device == device)
-			group = group_label(&collect->timeline->groups.items[i]);
+			group = group_label(collect->timeline, &collect->timeline->groups.items[i]);
 	pthread_mutex_lock(&zoom->lock);
 	index = find_track(collect, &key);
 	track = &zoom->tracks.items[index];
 	track->is_known = true;
 	track->on_gpu = on_gpu;
+	track->process = track->rank = ZOOM_NONE;
 	track->order = track->owner = OF_SAMPLES + index;
 	track->group_index = place_of_group(zoom, &key.group, index);
 	track->label = xstrdup(label);
@@ -187,11 +208,35 @@ static uint32_t depth_of(const struct zoom *zoom, const struct zoom_track *track
 	return deepest < DEPTH_MAX ? deepest : DEPTH_MAX;
 }
 
-/* GPUs first, then processes; rows of a thread stay together. */
+/* The time of all slices, added up. */
+static uint64_t busy_of(const struct zoom_track *track)
+{
+	uint64_t busy_ns = 0;
+
+	for (size_t i = 0; i < track->long_slices.count; i++)
+		busy_ns += track->long_slices.items[i].slice.end_ns - track->long_slices.items[i].slice.start_ns;
+	for (uint32_t i = 0; i < track->read.rows.count; i++) {
+		const struct zoom_row *row = track->read.rows.items[i];
+
+		for (size_t block = 0; block < row->blocks.count; block++)
+			busy_ns += row->blocks.items[block].busy_ns;
+		for (uint32_t open = 0; open < row->open_count; open++)
+			busy_ns += row->open[open].end_ns - row->open[open].start_ns;
+	}
+	return busy_ns;
+}
+
+/* GPUs first, each with its gaps first, then processes by rank; rows of a thread stay together. */
 static bool stands_before(const struct zoom_track *a, const struct zoom_track *b)
 {
+	bool a_gaps = a->kind == ZOOM_TRACK_GAPS, b_gaps = b->kind == ZOOM_TRACK_GAPS;
+
 	if (a->on_gpu != b->on_gpu)
 		return a->on_gpu;
+	if (!a->on_gpu && a->rank != b->rank)
+		return a->rank < b->rank;
+	if (a->group_index == b->group_index && a_gaps != b_gaps)
+		return a_gaps;
 	if (a->group_index != b->group_index)
 		return a->group_index < b->group_index;
 	if (a->owner != b->owner)
@@ -213,7 +258,11 @@ static void put_samples(const struct zoom *zoom, struct sink *out)
 	sink_text(out, text);
 }
 
-_Static_assert(TIMELINE_TRACK_STREAM == 6 && TIMELINE_TRACK_WAITS == 7, "page/timeline.js knows a GPU's rows by these");
+_Static_assert(TIMELINE_TRACK_STREAM == 6 && TIMELINE_TRACK_WAITS == 7 &&
+		       TIMELINE_TRACK_CUPTI == 8 && TIMELINE_TRACK_OFF_CPU == 9 &&
+		       TIMELINE_TRACK_CPU_SAMPLES == 10 && ZOOM_TRACK_MEMORY == 100 && ZOOM_TRACK_GAPS == 101 &&
+		       ZOOM_CATEGORY_GAPS == 100,
+	       "page/rows.js knows rows and categories by these");
 
 void zoom_put_tracks(struct zoom *zoom, struct sink *out)
 {
@@ -229,7 +278,8 @@ void zoom_put_tracks(struct zoom *zoom, struct sink *out)
 		uint32_t at = count;
 
 		zoom_sort_long_slices(track);
-		if (!track->read.rows.count && !track->long_slices.count && !(samples && track->sampled.rows.count))
+		if (track->is_hidden || (!track->read.rows.count && !track->long_slices.count &&
+					 !(samples && track->sampled.rows.count)))
 			continue;
 		for (; at && stands_before(track, &zoom->tracks.items[order[at - 1]]); at--)
 			order[at] = order[at - 1];
@@ -262,6 +312,12 @@ void zoom_put_tracks(struct zoom *zoom, struct sink *out)
 		sink_u64(out, depth_of(zoom, track));
 		sink_char(out, ',');
 		sink_u64(out, track->kind);
+		sink_char(out, ',');
+		sink_u64(out, track->owner);
+		sink_char(out, ',');
+		sink_u64(out, busy_of(track));
+		sink_char(out, ',');
+		sink_json(out, track->thread ? track->thread : "");
 		sink_char(out, ']');
 	}
 	sink_literal(out, "]}");

@@ -70,22 +70,52 @@ struct zoom_question {
 	uint32_t track_count;
 };
 
+/* Part of a gap.  reason: what it is charged to, numbered from 0 on by the caller. */
+struct zoom_gap_part {
+	uint64_t from_ns, to_ns;
+	uint32_t reason;
+};
+
+struct zoom_reason {
+	const char *name, *where;
+	uint32_t color;	       /* one of the page's colors of gaps */
+	const char *const *frames; /* of the line's stack, innermost first */
+	size_t frame_count;
+	int own;	       /* which of them is the user's own, -1: none */
+	uint32_t process, tid; /* model.processes, and the system's number: the thread that it leads to; ZOOM_NONE: none */
+};
+
+#define ZOOM_NONE UINT32_MAX
+
+/*
+ * Adds a gap of a GPU, after zoom_read; gaps of one GPU by time.  Their rows are shown by zoom_show_gaps, once each
+ * reason has its name.
+ */
+void zoom_add_gap(struct zoom *zoom, uint32_t device, const struct zoom_gap_part *parts, size_t count);
+void zoom_name_reason(struct zoom *zoom, uint32_t reason, const struct zoom_reason *as);
+void zoom_show_gaps(struct zoom *zoom);
+
+/* The row of a GPU's gaps, by its id in zoom_put_tracks; false: it has none. */
+bool zoom_gap_row(struct zoom *zoom, uint32_t device, uint32_t *row);
+
 #define ZOOM_WIDTH_MAX 4000u
 #define ZOOM_BOXES_MAX 250000u /* in an answer; further ones are left out, and the answer says so */
 
 /*
- * {"span":,"read":,"done":,"slices":,("cut":true,)("places":,"sampled":,)"tracks":[[id,"label","group",depth,kind]...]}:
- * times in nanoseconds since the timeline's start; tracks without slices are left out.  places: after `read`, what is
- * drawn comes from this many places; sampled: their share of all records.
+ * {"span":,"read":,"done":,"slices":,("cut":true,)("places":,"sampled":,)
+ * "tracks":[[id,"label","group",depth,kind,owner,busy,"thread"]...]}: times in nanoseconds since the timeline's start; tracks
+ * without slices are left out.  owner: the same for all rows of a thread; busy: the time of its slices, added up;
+ * thread: its name.
+ * places: after `read`, what is drawn comes from this many places; sampled: their share of all records.
  */
 void zoom_put_tracks(struct zoom *zoom, struct sink *out);
 
 /*
  * {"from":,"to":,"least":,"rows":[[track,depth,[start,length,label,count,busy,number,...]]...],("estimates":[as
- * rows...],)"labels":{"id":["name","where",category,stack]},("stacks":{"id":[own,frame,...]},"frames":{"id":"text"},)
+ * rows...],)"labels":{"id":["name","where",category,stack(,leads to)]},("stacks":{"id":[own,frame,...]},"frames":{"id":"text"},)
  * "left_out":boxes}: times in nanoseconds, `from` and `to` since the timeline's start, starts since `from`.  Slices
  * shorter than `least` are merged.  number: what a call and its GPU work share; for memory the most bytes held; 0:
- * nothing.  stacks: innermost frame first, and which frame is the user's own, -1: none; only if the width is 0, else
+ * nothing.  leads to: of a gap, a row of the thread that it is charged to.  stacks: innermost frame first, and which frame is the user's own, -1: none; only if the width is 0, else
  * zoom_put_stack gives each.  Returns the number of boxes.
  */
 uint32_t zoom_put_answer(struct zoom *zoom, const struct zoom_question *question, struct sink *out);

@@ -368,6 +368,11 @@ static void put_functions(struct listing *listing)
 
 	struct listed listed;
 
+	if (listing->options->most) {
+		for (size_t i = 0; i < listing->costs->function_count && i < listing->options->most; i++)
+			put_function(listing, &listing->costs->functions[i]);
+		return;
+	}
 	if (listing->options->what) {
 		if (!put_asked_for(listing)) {
 			report_line(report, "  no file or function %s called CUDA or had a CPU sample",
@@ -413,26 +418,34 @@ static void put_listing(struct listing *listing)
 	}
 }
 
-int report_write_lines(FILE *out, struct trace *trace, const struct report_options *page,
-		       const struct lines_options *options)
+int report_write_lines_of(FILE *out, struct analyses *all, const struct report_options *page,
+			  const struct lines_options *options)
 {
-	struct analyses all;
 	struct report report;
-	struct listing listing = {.report = &report, .costs = &all.line_costs, .options = options};
-	int error = analyze(&all, trace, ANALYSES(ANALYZE_LINE_COSTS, ANALYZE_TORCH_MEMORY), &page->attribution);
+	struct listing listing = {.report = &report, .costs = &all->line_costs, .options = options};
+	int error;
 
-	report_page(&report, out, &all, page);
-	if (!error) {
-		listing.started_ns = model_source(report.model)->wall_offset_ns + (int64_t)all.window.start_ns;
-		report_begin_list(&report, "source_lines");
-		put_listing(&listing);
-		error = report_end(&report);
-	}
+	report_page(&report, out, all, page);
+	listing.started_ns = model_source(report.model)->wall_offset_ns + (int64_t)all->window.start_ns;
+	report_begin_list(&report, "source_lines");
+	put_listing(&listing);
+	error = report_end(&report);
 	if (!error && listing.is_missing) {
 		error = -ENOENT;
 		if (options->there)
 			*options->there = functions_there(&listing);
 	}
+	return error;
+}
+
+int report_write_lines(FILE *out, struct trace *trace, const struct report_options *page,
+		       const struct lines_options *options)
+{
+	struct analyses all;
+	int error = analyze(&all, trace, ANALYSES(ANALYZE_LINE_COSTS, ANALYZE_TORCH_MEMORY), &page->attribution);
+
+	if (!error)
+		error = report_write_lines_of(out, &all, page, options);
 	analyses_free(&all);
 	return error;
 }

@@ -331,6 +331,7 @@ static void add_answer(struct verdict *verdict, const struct analyses *all, unsi
 	if (!shown)
 		add(verdict, why_nothing(all));
 	for (size_t i = 0; i < shown; i++) {
+		verdict->loss[verdict->count] = i + 1;
 		add(verdict, loss_text(all, &findings.all.items[i], i + 1));
 		add(verdict, try_text(all, &findings.all.items[i], width));
 	}

@@ -13,6 +13,7 @@
 
 struct verdict {
 	char *lines[VERDICT_LINES];
+	size_t loss[VERDICT_LINES]; /* of a line that names a loss: its number from 1 on, in the order of findings */
 	size_t count;
 };
 

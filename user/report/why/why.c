@@ -232,24 +232,29 @@ static void put_all_tables(struct report *report)
 	report_torch_growth_table(report);
 }
 
+int report_write_why_of(FILE *out, struct analyses *all, const struct report_options *options)
+{
+	struct report report;
+
+	report_page(&report, out, all, options);
+	report_begin(&report);
+	if (report.writer)
+		put_all_tables(&report);
+	else
+		put_why(&report);
+	return report_end(&report);
+}
+
 int report_write_why(FILE *out, struct trace *trace, const struct report_options *options)
 {
 	struct analyses all;
-	struct report report;
 	int error = analyze(
 		&all, trace,
 		ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_THREADS, ANALYZE_UTILIZATION, ANALYZE_TORCH_MEMORY),
 		&options->attribution);
 
-	report_page(&report, out, &all, options);
-	if (!error) {
-		report_begin(&report);
-		if (report.writer)
-			put_all_tables(&report);
-		else
-			put_why(&report);
-		error = report_end(&report);
-	}
+	if (!error)
+		error = report_write_why_of(out, &all, options);
 	analyses_free(&all);
 	return error;
 }

@@ -11,4 +11,7 @@
 /* Returns as report_write. */
 int report_write_why(FILE *out, struct trace *trace, const struct report_options *options);
 
+/* The same of analyses that are finished; they need WHY, UNTIMED, THREADS, UTILIZATION and TORCH_MEMORY. */
+int report_write_why_of(FILE *out, struct analyses *all, const struct report_options *options);
+
 #endif
