@@ -136,47 +136,62 @@ enum gpt_agent_life {
 #define GPT_AGENT_BATCH_MEDIUM 8192u
 #define GPT_AGENT_BATCH_MAX 32768u
 
+#define GPT_AGENT_STATS_FIRST 96 /* bytes, without `misdirected` and what follows it */
+
+/* clang-format off */
+/* As GPT_RECORDS (record.h); events may be late. */
+#define GPT_AGENT_RECORDS(X) \
+	/* first record of the first batch, and at changes */ \
+	X(GPT_AGENT_HELLO, 64, agent_hello, agent_hello, 40, 40, BYTES, TABLE) \
+	/* precedes the first record that refers to it */ \
+	X(GPT_AGENT_NAME, 65, agent_name, agent_name, 16, 16, BYTES, TABLE) \
+	X(GPT_AGENT_API, 66, agent_api, agent_api, 40, 40, BYTES, EVENT) /* a call returned */ \
+	X(GPT_AGENT_KERNEL, 67, agent_kernel, agent_kernel, 120, 120, BYTES, EVENT) \
+	X(GPT_AGENT_MEMCPY, 68, agent_memcpy, agent_memcpy, 80, 80, BYTES, EVENT) \
+	X(GPT_AGENT_MEMSET, 69, agent_memset, agent_memset, 72, 72, BYTES, EVENT) \
+	X(GPT_AGENT_OVERHEAD, 70, agent_overhead, agent_overhead, 40, 40, BYTES, EVENT) \
+	X(GPT_AGENT_DEVICE, 71, agent_device, agent_device, 88, 88, BYTES, TABLE) \
+	X(GPT_AGENT_CONTEXT, 72, agent_context, agent_context, 24, 24, BYTES, TABLE) \
+	X(GPT_AGENT_STREAM, 73, agent_stream, agent_stream, 24, 24, BYTES, TABLE) \
+	X(GPT_AGENT_CLOCK, 74, agent_clock, agent_clock, 32, 32, BYTES, TABLE) /* at least twice a second */ \
+	/* totals since READY, at least twice a second and last */ \
+	X(GPT_AGENT_STATS, 75, agent_stats, agent_stats, 128, GPT_AGENT_STATS_FIRST, BYTES, TABLE) \
+	X(GPT_AGENT_SYNC, 76, agent_sync, agent_sync, 56, 56, BYTES, EVENT) \
+	X(GPT_AGENT_EVENT, 77, agent_event, agent_event, 32, 32, BYTES, EVENT) \
+	X(GPT_AGENT_MEMORY, 78, agent_memory, agent_memory, 88, 88, BYTES, EVENT) \
+	X(GPT_AGENT_GRAPH_NODE, 79, agent_graph_node, agent_graph_node, 32, 32, BYTES, TABLE) \
+	X(GPT_AGENT_API_ACTIVITY, 80, agent_api_activity, agent_api_activity, 40, 40, BYTES, TABLE) \
+	/* after a HELLO that says READY or BORROWING */ \
+	X(GPT_AGENT_SIZES, 81, agent_sizes, agent_sizes, 136, 136, BYTES, NOTHING) \
+	X(GPT_AGENT_RANGE, 82, agent_range, agent_range, 40, 40, BYTES, TABLE) \
+	X(GPT_AGENT_JIT, 83, agent_jit, agent_jit, 64, 64, BYTES, EVENT) \
+	X(GPT_AGENT_OP, 84, agent_op, agent_op, 96, 80, BYTES, EVENT) \
+	/* at changes, twice a second while there are ops, and last */ \
+	X(GPT_AGENT_OPS, 85, agent_ops, agent_ops, 56, 56, BYTES, TABLE) \
+	X(GPT_AGENT_TORCH_MEMORY, 86, agent_torch_memory, agent_torch_memory, 64, 64, BYTES, EVENT) \
+	/* after each GPT_AGENT_OPS */ \
+	X(GPT_AGENT_TORCH_MEMORY_STATE, 87, agent_torch_memory_state, agent_torch_memory_state, 40, 40, BYTES, TABLE) \
+	X(GPT_AGENT_STEP, 88, agent_step, agent_step, 40, 40, BYTES, TABLE) /* where there is a schedule */ \
+	/* before the first step, and at changes */ \
+	X(GPT_AGENT_SCHEDULE, 89, agent_schedule, agent_schedule, 48, 48, BYTES, TABLE)
+
 enum gpt_agent_record_type {
-	GPT_AGENT_HELLO = 64,	     /* struct gpt_agent_hello: first record of the first batch, and at changes */
-	GPT_AGENT_NAME = 65,	     /* struct gpt_agent_name: precedes the first record that refers to it */
-	GPT_AGENT_API = 66,	     /* struct gpt_agent_api: a call returned */
-	GPT_AGENT_KERNEL = 67,	     /* struct gpt_agent_kernel */
-	GPT_AGENT_MEMCPY = 68,	     /* struct gpt_agent_memcpy */
-	GPT_AGENT_MEMSET = 69,	     /* struct gpt_agent_memset */
-	GPT_AGENT_OVERHEAD = 70,     /* struct gpt_agent_overhead */
-	GPT_AGENT_DEVICE = 71,	     /* struct gpt_agent_device */
-	GPT_AGENT_CONTEXT = 72,	     /* struct gpt_agent_context */
-	GPT_AGENT_STREAM = 73,	     /* struct gpt_agent_stream */
-	GPT_AGENT_CLOCK = 74,	     /* struct gpt_agent_clock: at least twice a second */
-	GPT_AGENT_STATS = 75,	     /* struct gpt_agent_stats: totals since READY, at least twice a second and last */
-	GPT_AGENT_SYNC = 76,	     /* struct gpt_agent_sync */
-	GPT_AGENT_EVENT = 77,	     /* struct gpt_agent_event */
-	GPT_AGENT_MEMORY = 78,	     /* struct gpt_agent_memory */
-	GPT_AGENT_GRAPH_NODE = 79,   /* struct gpt_agent_graph_node */
-	GPT_AGENT_API_ACTIVITY = 80, /* struct gpt_agent_api_activity */
-	GPT_AGENT_SIZES = 81,	     /* struct gpt_agent_sizes: after a HELLO that says READY or BORROWING */
-	GPT_AGENT_RANGE = 82,	     /* struct gpt_agent_range */
-	GPT_AGENT_JIT = 83,	     /* struct gpt_agent_jit */
-	GPT_AGENT_OP = 84,	     /* struct gpt_agent_op */
-	GPT_AGENT_OPS = 85, /* struct gpt_agent_ops: at changes, twice a second while there are ops, and last */
-	GPT_AGENT_TORCH_MEMORY = 86,	   /* struct gpt_agent_torch_memory */
-	GPT_AGENT_TORCH_MEMORY_STATE = 87, /* struct gpt_agent_torch_memory_state: after each GPT_AGENT_OPS */
-	GPT_AGENT_STEP = 88,		   /* struct gpt_agent_step: where there is a schedule */
-	GPT_AGENT_SCHEDULE = 89,	   /* struct gpt_agent_schedule: before the first step, and at changes */
+	GPT_AGENT_RECORDS(GPT_NUMBER)
 	GPT_AGENT_TYPES_END
 };
 
+#define GPT_ROWS_agent_hello(F, R, A) \
+	F(__u32, abi, "delta")             /* GPT_AGENT_ABI */ \
+	F(__u32, state, "delta")           /* enum gpt_agent_state */ \
+	F(__u32, failure, "delta")         /* enum gpt_agent_failure */ \
+	F(__u32, result, "delta")          /* CUptiResult that failed, 0: none */ \
+	F(__u32, cupti_version, "delta")   /* cuptiGetVersion: 18 = 11.8 ... 28, then xxyyzz; 0: not known */ \
+	F(__u32, driver_version, "delta")  /* cuDriverGetVersion, 13000 = 13.0; 0: not known */ \
+	F(__u32, runtime_version, "delta") /* cudart of the process where one is mapped, same form; 0: not known */ \
+	F(__u32, bytes, "delta")           /* of text */
 struct gpt_agent_hello {
-	struct gpt_record hdr;
-	__u32 abi;	       /* GPT_AGENT_ABI */
-	__u32 state;	       /* enum gpt_agent_state */
-	__u32 failure;	       /* enum gpt_agent_failure */
-	__u32 result;	       /* CUptiResult that failed, 0: none */
-	__u32 cupti_version;   /* cuptiGetVersion: 18 = 11.8 ... 28, then xxyyzz; 0: not known */
-	__u32 driver_version;  /* cuDriverGetVersion, 13000 = 13.0; 0: not known */
-	__u32 runtime_version; /* cudart of the process where one is mapped, same form; 0: not known */
-	__u32 bytes;	       /* of text */
-	char text[];	       /* "path of libcupti\0detail\0what is recorded: kernels,...\0" */
+	GPT_HEAD(agent_hello)
+	char text[]; /* "path of libcupti\0detail\0what is recorded: kernels,...\0" */
 };
 
 #define GPT_AGENT_KINDS 64 /* activity kinds below this number are handled, others are ignored */
@@ -185,137 +200,135 @@ struct gpt_agent_hello {
  * The size of one record of each activity kind in this version of CUPTI.  The collector needs it to read CUPTI's
  * buffers from outside the process (foreign buffers).
  */
-struct gpt_agent_sizes {
-	struct gpt_record hdr;
-	__u16 bytes[GPT_AGENT_KINDS]; /* 0: not known */
-};
+#define GPT_ROWS_agent_sizes(F, R, A) \
+	A(__u16, bytes, GPT_AGENT_KINDS, 2, "delta") /* 0: not known */
+struct gpt_agent_sizes GPT_RECORD(agent_sizes);
 
+#define GPT_ROWS_agent_name(F, R, A) \
+	/* from 1, unique in the process; the collector's ids (GPT_BATCH_FOREIGN) have the highest bit */ \
+	F(__u32, id, "delta") \
+	F(__u32, bytes, "delta")
 struct gpt_agent_name {
-	struct gpt_record hdr;
-	__u32 id; /* from 1, unique in the process; the collector's ids (GPT_BATCH_FOREIGN) have the highest bit */
-	__u32 bytes;
-	/*
-	 * Mangled, not terminated. For a kernel whose code has line information a 0 follows, then the place of its
-	 * function in the source: "/path/kernels.py:12"
-	 */
+	GPT_HEAD(agent_name)
+	/* Mangled, not terminated. For a kernel whose code has line information a 0 follows, then the place of
+	 * its function in the source: "/path/kernels.py:12" */
 	char text[];
 };
 
 #define GPT_AGENT_API_CAPTURED 1 /* flags: the call became a node of a graph under capture, nothing was executed */
 
-struct gpt_agent_api {
-	struct gpt_record hdr;
-	__u64 start_ns; /* CLOCK_MONOTONIC */
-	__u64 end_ns;	/* CLOCK_MONOTONIC */
-	__u32 corr;
-	__u16 api; /* GPT_API() */
-	__u16 flags;
-	__s32 result; /* cudaError_t or CUresult */
-	__u32 tid;    /* in the process's own pid namespace */
-};
+#define GPT_ROWS_agent_api(F, R, A) \
+	F(__u64, start_ns, "time")    /* CLOCK_MONOTONIC */ \
+	F(__u64, end_ns, "+start_ns") /* CLOCK_MONOTONIC */ \
+	F(__u32, corr, "delta") \
+	F(__u16, api, "id")           /* GPT_API() */ \
+	F(__u16, flags, "delta") \
+	F(__s32, result, "delta")     /* cudaError_t or CUresult */ \
+	F(__u32, tid, "id")           /* in the process's own pid namespace */
+struct gpt_agent_api GPT_RECORD(agent_api);
 
 /*
  * A call as CUPTI itself recorded it (kinds RUNTIME and DRIVER), where there is no API callback. It does not have the
  * calling line: the probe on the public symbol has that, and thread, time and order show that it was the same call. Of
  * a runtime call and the driver calls inside it, only the outermost that CUPTI knows is recorded.
  */
-struct gpt_agent_api_activity {
-	struct gpt_record hdr;
-	__u64 start_wall_ns, end_wall_ns; /* as the times of GPU work, below */
-	__u32 corr;
-	__u16 api; /* GPT_API() of cuda_api.h, also of GPT_CUDA_CAPTURE_CALLS */
-	__u16 pad;
-	__s32 result; /* cudaError_t or CUresult */
-	__u32 thread; /* its id in the process's own pid namespace, or the lower half of its pthread_self() */
-};
+#define GPT_ROWS_agent_api_activity(F, R, A) \
+	F(__u64, start_wall_ns, "wall") F(__u64, end_wall_ns, "+start_wall_ns") /* as the times of GPU work, below */ \
+	F(__u32, corr, "delta") \
+	F(__u16, api, "id")       /* GPT_API() of cuda_api.h, also of GPT_CUDA_CAPTURE_CALLS */ \
+	F(__u16, pad, "raw") \
+	F(__s32, result, "delta") /* cudaError_t or CUresult */ \
+	/* its id in the process's own pid namespace, or the lower half of its pthread_self() */ \
+	R(__u32, thread, "id", OWN_THREAD)
+struct gpt_agent_api_activity GPT_RECORD(agent_api_activity);
 
 /*
  * GPU times are CUPTI's, unconverted: CLOCK_REALTIME ns; the latest GPT_AGENT_CLOCK records say how to convert them.
  * start = end = 0: CUPTI could not time it. Ids are CUPTI's.
  */
-struct gpt_agent_kernel {
-	struct gpt_record hdr;
-	__u64 start_wall_ns, end_wall_ns;
-	__u32 corr, device, context, stream;
-	__u32 name;  /* gpt_agent_name.id, 0: none */
-	__u32 graph; /* executable graph, 0: none */
-	__u64 graph_node;
-	__u32 grid[3], block[3], cluster[3];
-	__u32 static_shared_bytes, dynamic_shared_bytes;
-	__u32 local_bytes_per_thread;
-	__u32 registers; /* per thread */
-	__s32 priority;	 /* 0 where CUPTI does not say */
-	__u32 channel, channel_type;
-};
+#define GPT_ROWS_agent_kernel(F, R, A) \
+	F(__u64, start_wall_ns, "wall") F(__u64, end_wall_ns, "+start_wall_ns") \
+	F(__u32, corr, "delta") R(__u32, device, "id", DEVICE) R(__u32, context, "id", CONTEXT) \
+	R(__u32, stream, "id", STREAM) \
+	R(__u32, name, "id", NAME) /* gpt_agent_name.id, 0: none */ \
+	F(__u32, graph, "id")      /* executable graph, 0: none */ \
+	F(__u64, graph_node, "delta") \
+	A(__u32, grid, 3, 4, "id") A(__u32, block, 3, 4, "id") A(__u32, cluster, 3, 4, "id") \
+	F(__u32, static_shared_bytes, "id") F(__u32, dynamic_shared_bytes, "id") \
+	F(__u32, local_bytes_per_thread, "id") \
+	F(__u32, registers, "id")  /* per thread */ \
+	F(__s32, priority, "id")   /* 0 where CUPTI does not say */ \
+	F(__u32, channel, "id") F(__u32, channel_type, "id")
+struct gpt_agent_kernel GPT_RECORD(agent_kernel);
 
-struct gpt_agent_memcpy {
-	struct gpt_record hdr;
-	__u64 start_wall_ns, end_wall_ns;
-	__u32 corr, device, context, stream;
-	__u64 bytes;
-	__u64 graph_node;
-	__u32 graph;
-	__u8 kind;     /* CUpti_ActivityMemcpyKind */
-	__u8 from, to; /* CUpti_ActivityMemoryKind */
-	__u8 is_async;
-	__u32 from_device, to_device; /* peer memcpys; else = device */
-	__u32 channel, channel_type;
-};
+#define GPT_ROWS_agent_memcpy(F, R, A) \
+	F(__u64, start_wall_ns, "wall") F(__u64, end_wall_ns, "+start_wall_ns") \
+	F(__u32, corr, "delta") R(__u32, device, "id", DEVICE) R(__u32, context, "id", CONTEXT) \
+	R(__u32, stream, "id", STREAM) \
+	F(__u64, bytes, "id") \
+	F(__u64, graph_node, "delta") \
+	F(__u32, graph, "id") \
+	F(__u8, kind, "raw") /* CUpti_ActivityMemcpyKind */ \
+	F(__u8, from, "raw") F(__u8, to, "raw") /* CUpti_ActivityMemoryKind */ \
+	F(__u8, is_async, "raw") \
+	R(__u32, from_device, "id", DEVICE) R(__u32, to_device, "id", DEVICE) /* peer memcpys; else = device */ \
+	F(__u32, channel, "id") F(__u32, channel_type, "id")
+struct gpt_agent_memcpy GPT_RECORD(agent_memcpy);
 
-struct gpt_agent_memset {
-	struct gpt_record hdr;
-	__u64 start_wall_ns, end_wall_ns;
-	__u32 corr, device, context, stream;
-	__u64 bytes;
-	__u64 graph_node;
-	__u32 graph;
-	__u16 memory; /* CUpti_ActivityMemoryKind */
-	__u16 flags;
-	__u32 value;
-	__u32 pad;
-};
+#define GPT_ROWS_agent_memset(F, R, A) \
+	F(__u64, start_wall_ns, "wall") F(__u64, end_wall_ns, "+start_wall_ns") \
+	F(__u32, corr, "delta") R(__u32, device, "id", DEVICE) R(__u32, context, "id", CONTEXT) \
+	R(__u32, stream, "id", STREAM) \
+	F(__u64, bytes, "id") \
+	F(__u64, graph_node, "delta") \
+	F(__u32, graph, "id") \
+	F(__u16, memory, "id") /* CUpti_ActivityMemoryKind */ \
+	F(__u16, flags, "id") \
+	F(__u32, value, "id") \
+	F(__u32, pad, "raw")
+struct gpt_agent_memset GPT_RECORD(agent_memset);
 
-struct gpt_agent_overhead {
-	struct gpt_record hdr;
-	__u64 start_wall_ns, end_wall_ns;
-	__u32 kind; /* CUpti_ActivityOverheadKind */
-	__u32 tid;  /* in the process's own pid namespace, 0: not bound to a thread */
-	__u32 corr; /* 0: none or not known (before CUPTI 12.4) */
-	__u32 pad;
-};
+#define GPT_ROWS_agent_overhead(F, R, A) \
+	F(__u64, start_wall_ns, "wall") F(__u64, end_wall_ns, "+start_wall_ns") \
+	F(__u32, kind, "id")         /* CUpti_ActivityOverheadKind */ \
+	R(__u32, tid, "id", OWN_TID) /* in the process's own pid namespace, 0: not bound to a thread */ \
+	F(__u32, corr, "delta")      /* 0: none or not known (before CUPTI 12.4) */ \
+	F(__u32, pad, "raw")
+struct gpt_agent_overhead GPT_RECORD(agent_overhead);
 
 /* The CPU waited for the GPU, or made a stream wait: from the call's entry to its end, by CLOCK_REALTIME. */
-struct gpt_agent_sync {
-	struct gpt_record hdr;
-	__u64 start_wall_ns, end_wall_ns;
-	__u32 corr, kind;
-	__u32 context, stream; /* stream: UINT32_MAX where no stream is involved */
-	__u32 event;	       /* the two event kinds: CUPTI's id of the event */
-	__s32 result;	       /* 0 before CUPTI 12.8: then only successful ones are reported */
-	__u64 event_record;    /* as gpt_agent_event, 0: not known (before CUPTI 12.8) */
-};
+#define GPT_ROWS_agent_sync(F, R, A) \
+	F(__u64, start_wall_ns, "wall") F(__u64, end_wall_ns, "+start_wall_ns") \
+	F(__u32, corr, "delta") F(__u32, kind, "id") \
+	/* stream: UINT32_MAX where no stream is involved */ \
+	R(__u32, context, "id", CONTEXT) R(__u32, stream, "id", STREAM) \
+	F(__u32, event, "id")           /* the two event kinds: CUPTI's id of the event */ \
+	F(__s32, result, "delta")       /* 0 before CUPTI 12.8: then only successful ones are reported */ \
+	F(__u64, event_record, "delta") /* as gpt_agent_event, 0: not known (before CUPTI 12.8) */
+struct gpt_agent_sync GPT_RECORD(agent_sync);
 
 /* A CUDA event was recorded in a stream (cudaEventRecord). */
-struct gpt_agent_event {
-	struct gpt_record hdr;
-	__u32 corr, context, stream, event;
-	__u64 event_record; /* id of this one record call, unique in the process; 0: not known (before CUPTI 12.8) */
-};
+#define GPT_ROWS_agent_event(F, R, A) \
+	F(__u32, corr, "delta") R(__u32, context, "id", CONTEXT) R(__u32, stream, "id", STREAM) \
+	F(__u32, event, "id") \
+	/* id of this one record call, unique in the process; 0: not known (before CUPTI 12.8) */ \
+	F(__u64, event_record, "delta")
+struct gpt_agent_event GPT_RECORD(agent_event);
 
 /* Memory came from CUDA or went back to it. */
-struct gpt_agent_memory {
-	struct gpt_record hdr;
-	__u64 time_wall_ns; /* CLOCK_REALTIME */
-	__u64 address, bytes;
-	__u32 corr;
-	__u32 operation; /* enum gpt_agent_memory_operation */
-	__u32 kind;	 /* CUpti_ActivityMemoryKind */
-	__u32 device, context, stream;
-	__u32 is_async, pad; /* in stream order, from a pool */
-	__u64 pool;	     /* address of the pool, 0: none */
-	__u64 pool_bytes;    /* GPU memory that the pool holds at that time; 0 where the pool is another process's */
-	__u64 pool_used_bytes;
-};
+#define GPT_ROWS_agent_memory(F, R, A) \
+	F(__u64, time_wall_ns, "wall") /* CLOCK_REALTIME */ \
+	F(__u64, address, "id") F(__u64, bytes, "id") \
+	F(__u32, corr, "delta") \
+	F(__u32, operation, "id")      /* enum gpt_agent_memory_operation */ \
+	F(__u32, kind, "id")           /* CUpti_ActivityMemoryKind */ \
+	R(__u32, device, "id", DEVICE) R(__u32, context, "id", CONTEXT) R(__u32, stream, "id", STREAM) \
+	F(__u32, is_async, "id") F(__u32, pad, "raw") /* in stream order, from a pool */ \
+	F(__u64, pool, "id")           /* address of the pool, 0: none */ \
+	/* GPU memory that the pool holds at that time; 0 where the pool is another process's */ \
+	F(__u64, pool_bytes, "delta") \
+	F(__u64, pool_used_bytes, "delta")
+struct gpt_agent_memory GPT_RECORD(agent_memory);
 
 enum gpt_agent_memory_operation { /* CUpti_ActivityMemoryOperationType */
 				  GPT_AGENT_MEMORY_ALLOCATED = 1,
@@ -323,27 +336,25 @@ enum gpt_agent_memory_operation { /* CUpti_ActivityMemoryOperationType */
 };
 
 /* A node came into a graph: by a call under capture, or as the clone of another. Kernels name the clone. */
-struct gpt_agent_graph_node {
-	struct gpt_record hdr;
-	__u64 node;   /* CUPTI's id, as gpt_agent_kernel.graph_node */
-	__u64 source; /* the node that this one was cloned from, 0: not a clone */
-	__u32 corr;   /* of the call that made it, 0: none that is reported */
-	__u32 pad;
-};
+#define GPT_ROWS_agent_graph_node(F, R, A) \
+	F(__u64, node, "delta")   /* CUPTI's id, as gpt_agent_kernel.graph_node */ \
+	F(__u64, source, "delta") /* the node that this one was cloned from, 0: not a clone */ \
+	F(__u32, corr, "delta")   /* of the call that made it, 0: none that is reported */ \
+	F(__u32, pad, "raw")
+struct gpt_agent_graph_node GPT_RECORD(agent_graph_node);
 
 /* The driver compiled code for the GPU, or found it in its cache; by CLOCK_REALTIME. */
-struct gpt_agent_jit {
-	struct gpt_record hdr;
-	__u64 start_wall_ns, end_wall_ns;
-	__u64 unit;  /* id of the compiled unit; loads and stores of the cache use the same id */
-	__u64 bytes; /* of the cache */
-	__u32 corr;
-	__u32 operation; /* enum gpt_agent_jit_operation */
-	__u32 entry;	 /* enum gpt_agent_jit_entry */
-	__u32 device;
-	__u32 tid; /* in the process's own pid namespace; 0: not known (before CUPTI 12.4) */
-	__u32 pad;
-};
+#define GPT_ROWS_agent_jit(F, R, A) \
+	F(__u64, start_wall_ns, "wall") F(__u64, end_wall_ns, "+start_wall_ns") \
+	F(__u64, unit, "id")         /* id of the compiled unit; loads and stores of the cache use the same id */ \
+	F(__u64, bytes, "delta")     /* of the cache */ \
+	F(__u32, corr, "delta") \
+	F(__u32, operation, "id")    /* enum gpt_agent_jit_operation */ \
+	F(__u32, entry, "id")        /* enum gpt_agent_jit_entry */ \
+	R(__u32, device, "id", DEVICE) \
+	R(__u32, tid, "id", OWN_TID) /* in the process's own pid namespace; 0: not known (before CUPTI 12.4) */ \
+	F(__u32, pad, "raw")
+struct gpt_agent_jit GPT_RECORD(agent_jit);
 
 enum gpt_agent_range_what {
 	GPT_AGENT_RANGE_MARK = 1, /* a moment */
@@ -355,16 +366,17 @@ enum gpt_agent_range_what {
 };
 
 /* A start or end of an NVTX range; records of one thread come in order. */
+#define GPT_ROWS_agent_range(F, R, A) \
+	F(__u64, time_ns, "time")    /* CLOCK_MONOTONIC */ \
+	F(__u64, id, "delta")        /* started, ended: of the range, unique in the process; else 0 */ \
+	R(__u32, tid, "id", OWN_TID) /* in the process's own pid namespace */ \
+	F(__u16, what, "id")         /* enum gpt_agent_range_what */ \
+	F(__u16, domain, "id")       /* 0: the default one */ \
+	F(__u16, bytes, "id")        /* of the name, which stands first in text; 0: none given */ \
+	F(__u16, domain_bytes, "id") \
+	F(__u32, pad, "raw")
 struct gpt_agent_range {
-	struct gpt_record hdr;
-	__u64 time_ns; /* CLOCK_MONOTONIC */
-	__u64 id;      /* started, ended: of the range, unique in the process; else 0 */
-	__u32 tid;     /* in the process's own pid namespace */
-	__u16 what;    /* enum gpt_agent_range_what */
-	__u16 domain;  /* 0: the default one */
-	__u16 bytes;   /* of the name, which stands first in text; 0: none given */
-	__u16 domain_bytes;
-	__u32 pad;
+	GPT_HEAD(agent_range)
 	char text[]; /* UTF-8, not terminated */
 };
 
@@ -373,25 +385,25 @@ struct gpt_agent_range {
  * been open for a second, or is open when the session ends, is sent with GPT_AGENT_OP_OPEN: a later record of the same
  * thread, start and name replaces it. Names are GPT_AGENT_NAMEs whose ids have GPT_AGENT_NAME_OF_OP set.
  */
-struct gpt_agent_op {
-	struct gpt_record hdr;
-	__u64 start_ns;	      /* CLOCK_MONOTONIC */
-	__u64 end_ns;	      /* GPT_AGENT_OP_OPEN: when it was seen to be open */
-	__s64 sequence;	      /* autograd's number, -1: none */
-	__u64 handle;	      /* PyTorch's own number of it; 0: none, the usual case */
-	__u64 thread;	      /* PyTorch's own number of the thread that it began on */
-	__u64 forward_thread; /* the same, of the forward op of a backward one; 0: none */
-	__u32 tid;	      /* of the thread that it began on, in the process's own pid namespace */
-	__u32 end_tid;	      /* of the thread that it ended on */
-	__u32 name;	      /* gpt_agent_name.id, 0: none */
-	__u32 inputs;	      /* gpt_agent_name.id of their text, 0: none, or not requested */
-	__u8 scope;	      /* enum gpt_agent_op_scope */
-	__u8 flags;	      /* enum gpt_agent_op_flag */
-	__u16 pad;
-	__u32 collective;	   /* gpt_agent_name.id of a text (enum gpt_collective_field), 0: no collective */
-	__u64 stack;		   /* gpt_stack_at.number, 0: none was taken; older logs lack it */
-	__s64 collective_sequence; /* of the collective in its process group, -1: not known; older logs lack it */
-};
+#define GPT_ROWS_agent_op(F, R, A) \
+	F(__u64, start_ns, "time")     /* CLOCK_MONOTONIC */ \
+	F(__u64, end_ns, "+start_ns")  /* GPT_AGENT_OP_OPEN: when it was seen to be open */ \
+	F(__s64, sequence, "delta")    /* autograd's number, -1: none */ \
+	F(__u64, handle, "delta")      /* PyTorch's own number of it; 0: none, the usual case */ \
+	F(__u64, thread, "id")         /* PyTorch's own number of the thread that it began on */ \
+	F(__u64, forward_thread, "id") /* the same, of the forward op of a backward one; 0: none */ \
+	R(__u32, tid, "id", OWN_TID)   /* of the thread that it began on, in the process's own pid namespace */ \
+	F(__u32, end_tid, "id")        /* of the thread that it ended on */ \
+	R(__u32, name, "id", NAME)     /* gpt_agent_name.id, 0: none */ \
+	F(__u32, inputs, "id")         /* gpt_agent_name.id of their text, 0: none, or not requested */ \
+	F(__u8, scope, "id")           /* enum gpt_agent_op_scope */ \
+	F(__u8, flags, "id")           /* enum gpt_agent_op_flag */ \
+	F(__u16, pad, "id") \
+	F(__u32, collective, "id") /* gpt_agent_name.id of a text (enum gpt_collective_field), 0: no collective */ \
+	F(__u64, stack, "delta")       /* gpt_stack_at.number, 0: none was taken; older logs lack it */ \
+	/* of the collective in its process group, -1: not known; older logs lack it */ \
+	F(__s64, collective_sequence, "id")
+struct gpt_agent_op GPT_RECORD(agent_op);
 
 #define GPT_AGENT_NAME_OF_OP (1u << 30)
 
@@ -407,17 +419,18 @@ enum gpt_agent_op_flag {
 };
 
 /* Whether PyTorch's ops are observed. */
+#define GPT_ROWS_agent_ops(F, R, A) \
+	F(__u64, time_ns, "time") \
+	F(__u64, reported, "delta")    /* ops, since OBSERVING */ \
+	F(__u64, lost, "delta")        /* ops that had no room, since OBSERVING */ \
+	F(__u64, lost_ns, "delta")     /* time of the first one lost since the previous record was sent, 0: none */ \
+	F(__u32, state, "id")          /* enum gpt_agent_ops_state */ \
+	F(__u32, version, "id")        /* of PyTorch: major << 16 | minor << 8 | patch; 0: not known */ \
+	F(__u32, bytes, "id")          /* of text */ \
+	F(__u32, inputs_lost, "delta") /* ops, since OBSERVING, whose inputs had no room or were too many */
 struct gpt_agent_ops {
-	struct gpt_record hdr;
-	__u64 time_ns;
-	__u64 reported;	   /* ops, since OBSERVING */
-	__u64 lost;	   /* ops that had no room, since OBSERVING */
-	__u64 lost_ns;	   /* time of the first one lost since the previous record was sent, 0: none */
-	__u32 state;	   /* enum gpt_agent_ops_state */
-	__u32 version;	   /* of PyTorch: major << 16 | minor << 8 | patch; 0: not known */
-	__u32 bytes;	   /* of text */
-	__u32 inputs_lost; /* ops, since OBSERVING, whose inputs had no room or were too many */
-	char text[];	   /* "path of libtorch_cpu\0why it is REFUSED\0" */
+	GPT_HEAD(agent_ops)
+	char text[]; /* "path of libtorch_cpu\0why it is REFUSED\0" */
 };
 
 /* Smaller CPU blocks have no Python stack of their own, unless GPUTRACE_AGENT_MEMORY_LINES asks for it. */
@@ -427,135 +440,109 @@ struct gpt_agent_ops {
  * One of PyTorch's allocators (CUDA caching, CPU, shared memory) handed memory out or took it back: torch.profiler's
  * [memory]. Events of one thread come in order.
  */
-struct gpt_agent_torch_memory {
-	struct gpt_record hdr;
-	__u64 time_ns; /* CLOCK_MONOTONIC */
-	__u64 address;
-	__s64 bytes;	  /* ALLOCATED: of the block; FREED: the same, negated; 0: not reported; OUT: requested bytes */
-	__u64 allocated;  /* total after this event, as the allocator says; valid where has_totals */
-	__u64 reserved;	  /* total that the allocator has from the system, likewise */
-	__u64 stack;	  /* gpt_stack_at.number, 0: none was taken */
-	__u32 tid;	  /* in the process's own pid namespace */
-	__u8 kind;	  /* enum gpt_agent_torch_memory_kind */
-	__s8 device_type; /* enum gpt_torch_device, or another c10::DeviceType */
-	__s8 device;	  /* its index, -1: the CPU */
-	__u8 has_totals;
-};
+#define GPT_ROWS_agent_torch_memory(F, R, A) \
+	F(__u64, time_ns, "time")    /* CLOCK_MONOTONIC */ \
+	F(__u64, address, "delta") \
+	/* ALLOCATED: of the block; FREED: the same, negated; 0: not reported; OUT: requested bytes */ \
+	F(__s64, bytes, "delta") \
+	F(__u64, allocated, "delta") /* total after this event, as the allocator says; valid where has_totals */ \
+	F(__u64, reserved, "delta")  /* total that the allocator has from the system, likewise */ \
+	F(__u64, stack, "delta")     /* gpt_stack_at.number, 0: none was taken */ \
+	R(__u32, tid, "id", OWN_TID) /* in the process's own pid namespace */ \
+	F(__u8, kind, "id")          /* enum gpt_agent_torch_memory_kind */ \
+	F(__s8, device_type, "id")   /* enum gpt_torch_device, or another c10::DeviceType */ \
+	F(__s8, device, "id")        /* its index, -1: the CPU */ \
+	F(__u8, has_totals, "id")
+struct gpt_agent_torch_memory GPT_RECORD(agent_torch_memory);
 
 /* Whether these events are reported, and for which memory. */
+#define GPT_ROWS_agent_torch_memory_state(F, R, A) \
+	F(__u64, time_ns, "time") \
+	F(__u64, reported, "delta") /* events, since the first */ \
+	F(__u64, lost, "delta")     /* events that had no room, since the first */ \
+	F(__u32, seen, "id")        /* 1 << enum gpt_agent_torch_memory_of; 0: none, or no more */ \
+	F(__u32, bytes, "id")       /* of text */
 struct gpt_agent_torch_memory_state {
-	struct gpt_record hdr;
-	__u64 time_ns;
-	__u64 reported; /* events, since the first */
-	__u64 lost;	/* events that had no room, since the first */
-	__u32 seen;	/* 1 << enum gpt_agent_torch_memory_of; 0: none, or no more */
-	__u32 bytes;	/* of text */
-	char text[];	/* why some events are not seen; not terminated */
+	GPT_HEAD(agent_torch_memory_state)
+	char text[]; /* why some events are not seen; not terminated */
 };
 
 /* A step of training begins, and the one before it ends. */
-struct gpt_agent_step {
-	struct gpt_record hdr;
-	__u64 time_ns; /* CLOCK_MONOTONIC */
-	__u64 number;  /* torch.profiler's own, else counted from 0 */
-	__u32 tid;     /* in the process's own pid namespace */
-	__u32 cycle;   /* of the schedule, from 0, where it is WARMUP or ACTIVE */
-	__u8 phase;    /* enum gpt_step_phase */
-	__u8 by;       /* enum gpt_step_by, not FIRST */
-	__u16 late;    /* 1: ACTIVE, and began before CUPTI recorded: its first launches are not seen */
-	__u32 lost;    /* steps before this one that had no room */
-};
+#define GPT_ROWS_agent_step(F, R, A) \
+	F(__u64, time_ns, "time")    /* CLOCK_MONOTONIC */ \
+	F(__u64, number, "delta")    /* torch.profiler's own, else counted from 0 */ \
+	R(__u32, tid, "id", OWN_TID) /* in the process's own pid namespace */ \
+	F(__u32, cycle, "id")        /* of the schedule, from 0, where it is WARMUP or ACTIVE */ \
+	F(__u8, phase, "id")         /* enum gpt_step_phase */ \
+	F(__u8, by, "id")            /* enum gpt_step_by, not FIRST */ \
+	F(__u16, late, "id") /* 1: ACTIVE, and began before CUPTI recorded: its first launches are not seen */ \
+	F(__u32, lost, "id")         /* steps before this one that had no room */
+struct gpt_agent_step GPT_RECORD(agent_step);
 
 /* Which steps are recorded: struct gpt_schedule as the agent has understood it. */
-struct gpt_agent_schedule {
-	struct gpt_record hdr;
-	__u64 time_ns;
-	__u32 skip_first, wait, warmup, active;
-	__u32 repeat, skip_first_wait;
-	__u32 by;     /* enum gpt_step_by */
-	__u32 shared; /* 1: everything is recorded: another gputrace without a schedule listens, too */
-};
+#define GPT_ROWS_agent_schedule(F, R, A) \
+	F(__u64, time_ns, "time") \
+	F(__u32, skip_first, "id") F(__u32, wait, "id") F(__u32, warmup, "id") F(__u32, active, "id") \
+	F(__u32, repeat, "id") F(__u32, skip_first_wait, "id") \
+	F(__u32, by, "id")     /* enum gpt_step_by */ \
+	F(__u32, shared, "id") /* 1: everything is recorded: another gputrace without a schedule listens, too */
+struct gpt_agent_schedule GPT_RECORD(agent_schedule);
 
+#define GPT_ROWS_agent_device(F, R, A) \
+	F(__u64, memory_bytes, "delta") \
+	F(__u32, id, "delta") F(__u32, multiprocessors, "delta") \
+	F(__u32, compute_major, "delta") F(__u32, compute_minor, "delta") \
+	F(__u32, warp_size, "delta") F(__u32, max_threads_per_multiprocessor, "delta") \
+	F(__u32, max_threads_per_block, "delta") F(__u32, max_blocks_per_multiprocessor, "delta") \
+	F(__u32, max_registers_per_multiprocessor, "delta") F(__u32, max_registers_per_block, "delta") \
+	F(__u32, max_shared_per_multiprocessor, "delta") F(__u32, max_shared_per_block, "delta") \
+	A(__u8, uuid, 16, 8, "raw") \
+	F(__u32, mig, "delta") /* 1: a MIG instance */ \
+	F(__u32, bytes, "delta")
 struct gpt_agent_device {
-	struct gpt_record hdr;
-	__u64 memory_bytes;
-	__u32 id, multiprocessors;
-	__u32 compute_major, compute_minor;
-	__u32 warp_size, max_threads_per_multiprocessor;
-	__u32 max_threads_per_block, max_blocks_per_multiprocessor;
-	__u32 max_registers_per_multiprocessor, max_registers_per_block;
-	__u32 max_shared_per_multiprocessor, max_shared_per_block;
-	__u8 uuid[16];
-	__u32 mig; /* 1: a MIG instance */
-	__u32 bytes;
+	GPT_HEAD(agent_device)
 	char name[]; /* not terminated, padded to 8 */
 };
 
-struct gpt_agent_context {
-	struct gpt_record hdr;
-	__u32 context, device, null_stream;
-	__u32 compute_api; /* CUpti_ActivityComputeApiKind; 0: not known */
-};
+#define GPT_ROWS_agent_context(F, R, A) \
+	F(__u32, context, "delta") F(__u32, device, "delta") F(__u32, null_stream, "delta") \
+	F(__u32, compute_api, "delta") /* CUpti_ActivityComputeApiKind; 0: not known */
+struct gpt_agent_context GPT_RECORD(agent_context);
 
 #define GPT_AGENT_COMPUTE_API_MPS 2 /* CUPTI_ACTIVITY_COMPUTE_API_CUDA_MPS */
 
-struct gpt_agent_stream {
-	struct gpt_record hdr;
-	__u32 context, stream;
-	__u32 priority; /* a signed number: less is more urgent */
-	__u32 flags;	/* enum gpt_agent_stream_flag */
-};
+#define GPT_ROWS_agent_stream(F, R, A) \
+	F(__u32, context, "delta") F(__u32, stream, "delta") \
+	F(__u32, priority, "delta") /* a signed number: less is more urgent */ \
+	F(__u32, flags, "delta")    /* enum gpt_agent_stream_flag */
+struct gpt_agent_stream GPT_RECORD(agent_stream);
 
-struct gpt_agent_clock {
-	struct gpt_record hdr;
-	__u64 mono_ns;
-	__s64 wall_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC at mono_ns */
-	__u64 error_ns;	      /* half the width of the sample */
-};
+#define GPT_ROWS_agent_clock(F, R, A) \
+	F(__u64, mono_ns, "time") \
+	F(__s64, wall_offset_ns, "delta") /* CLOCK_REALTIME - CLOCK_MONOTONIC at mono_ns */ \
+	F(__u64, error_ns, "delta")       /* half the width of the sample */
+struct gpt_agent_clock GPT_RECORD(agent_clock);
 
-struct gpt_agent_stats {
-	struct gpt_record hdr;
-	__u64 calls;				 /* gputrace_agent_call made */
-	__u64 kernels, memcpys, memsets, others; /* CUPTI records seen */
-	__u64 cupti_dropped;			 /* by cuptiActivityGetNumDroppedRecords */
-	__u64 buffers_refused;			 /* CUPTI asked for a buffer and the pool was empty */
-	__u64 api_dropped;			 /* returns not reported: table full */
-	__u64 names_dropped;			 /* names not kept: table full */
-	__u64 untimed;				 /* records with start = end = 0 */
-	__u64 malformed;			 /* records shorter than their kind, or of a kind not requested */
-	__u64 misdirected;			 /* in the agent's buffers, but requested by another CUPTI client */
-	__u64 dropped_unknown;			 /* times that CUPTI did not say how many it dropped */
-	__u64 places_lost;			 /* kernels, nodes, launches whose file and line had no room */
-	__u64 functions_before; /* kernels launched by driver calls whose loading from code was not seen */
-};
-#define GPT_AGENT_STATS_FIRST 96 /* bytes, without `misdirected` and what follows it */
+#define GPT_ROWS_agent_stats(F, R, A) \
+	F(__u64, calls, "delta")               /* gputrace_agent_call made */ \
+	/* CUPTI records seen */ \
+	F(__u64, kernels, "delta") F(__u64, memcpys, "delta") F(__u64, memsets, "delta") F(__u64, others, "delta") \
+	F(__u64, cupti_dropped, "delta")       /* by cuptiActivityGetNumDroppedRecords */ \
+	F(__u64, buffers_refused, "delta")     /* CUPTI asked for a buffer and the pool was empty */ \
+	F(__u64, api_dropped, "delta")         /* returns not reported: table full */ \
+	F(__u64, names_dropped, "delta")       /* names not kept: table full */ \
+	F(__u64, untimed, "delta")             /* records with start = end = 0 */ \
+	F(__u64, malformed, "delta")           /* records shorter than their kind, or of a kind not requested */ \
+	F(__u64, misdirected, "strayed=delta") /* in the agent's buffers, but requested by another CUPTI client */ \
+	F(__u64, dropped_unknown, "delta")     /* times that CUPTI did not say how many it dropped */ \
+	F(__u64, places_lost, "delta")         /* kernels, nodes, launches whose file and line had no room */ \
+	/* kernels launched by driver calls whose loading from code was not seen */ \
+	F(__u64, functions_before, "delta")
+struct gpt_agent_stats GPT_RECORD(agent_stats);
+
+GPT_AGENT_RECORDS(GPT_CHECK)
+/* clang-format on */
 
 _Static_assert(sizeof(struct gpt_agent_status) == 12, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_hello) == 40, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_sizes) == 136, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_name) == 16, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_api) == 40, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_api_activity) == 40, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_kernel) == 120, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_memcpy) == 80, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_memset) == 72, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_overhead) == 40, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_sync) == 56, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_event) == 32, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_memory) == 88, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_graph_node) == 32, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_range) == 40, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_jit) == 64, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_op) == 96, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_ops) == 56, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_torch_memory) == 64, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_torch_memory_state) == 40, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_step) == 40, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_schedule) == 48, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_device) == 88, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_context) == 24, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_stream) == 24, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_clock) == 32, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_stats) == 128, "agent layout");
 
 #endif

@@ -32,42 +32,75 @@ static inline __u64 gpt_padded(__u64 bytes)
 	return (bytes + 7) & ~7ull;
 }
 
+/* clang-format off */
+/*
+ * A record is one table, from which everything that concerns each member is made: its struct, how a log packs it
+ * (log/schema_text.c), what it refers to (log/references.c).  Rows are in the order of the struct, without gaps:
+ *
+ *	F(type, name, "packing")		a member; packing: a code of log/schema.h ("NAME=code": logs call it NAME)
+ *	R(type, name, "packing", THING)		a member that refers to a THING (log/references.c)
+ *	A(type, name, count, bytes, "packing")	an array, packed as fields of `bytes` bytes
+ *
+ * GPT_ROWS_NAME are the rows of struct gpt_NAME.  Records grow at the end: a log carries the rows by which it was
+ * packed.
+ */
+#define GPT_MEMBER(type, name, ...) type name;
+#define GPT_ARRAY(type, name, count, ...) type name[count];
+#define GPT_MEMBERS(name) GPT_ROWS_##name(GPT_MEMBER, GPT_MEMBER, GPT_ARRAY)
+#define GPT_HEAD(name) struct gpt_record hdr; GPT_MEMBERS(name)
+#define GPT_RECORD(name) { GPT_HEAD(name) }
+
+/*
+ * The types of records, in the order of a log's schema:
+ *	X(TYPE, number, name in logs, NAME of struct gpt_NAME, bytes, bytes in the oldest logs, tail, what the model takes)
+ * tail: what follows the struct: BYTES, RECORDS, or an array.  What the model takes it as: an EVENT; something of a
+ * TABLE, to which events refer or which parts of a long log share; NOTHING
+ */
+#define GPT_RECORDS(X) \
+	X(GPT_CALL, 1, call, call, 48, 48, BYTES, EVENT) /* a thread entered a CUDA call */ \
+	X(GPT_CALL_ARGS, 2, call_args, call_args, 104, 104, BYTES, EVENT) /* the same with arguments (no agent) */ \
+	X(GPT_PYSTACK, 3, pystack, pystack, 24, 24, PYFRAMES, TABLE) /* precedes the first call that refers to it */ \
+	X(GPT_CODE, 4, code, code, 48, 48, BYTES, TABLE) /* precedes the first stack that refers to it */ \
+	X(GPT_CODE_LINES, 5, code_lines, code_lines, 32, 32, BYTES, TABLE) /* follows its GPT_CODE */ \
+	/* this address means another code object from here on */ \
+	X(GPT_CODE_DEAD, 6, code_dead, code_dead, 32, 32, BYTES, TABLE) \
+	/* precedes the first call that refers to it */ \
+	X(GPT_NATIVE_STACK, 7, native_stack, native_stack, 24, 24, ADDRESSES, TABLE) \
+	X(GPT_THREAD, 8, thread, thread, 48, 40, BYTES, TABLE) /* first call of a thread */ \
+	X(GPT_FORK, 9, fork, process_event, 40, 40, BYTES, TABLE) /* pid is the child, other_pid the parent */ \
+	X(GPT_EXEC, 10, exec, process_event, 40, 40, BYTES, TABLE) \
+	X(GPT_EXIT, 11, exit, process_event, 40, 40, BYTES, TABLE) /* the whole process */ \
+	X(GPT_MAPPED, 12, mapped, mapped, 88, 88, BYTES, NOTHING) /* a file with code is being mapped */ \
+	/* records of the agent, see agent.h */ \
+	X(GPT_AGENT_BATCH, 13, agent_batch, agent_batch, 32, 32, RECORDS, EVENT) \
+	X(GPT_PYEVENT, 14, pyevent, pyevent, 48, 48, BYTES, TABLE) /* a collection or an import begins or ends */ \
+	X(GPT_PYCALL, 15, pycall, pycall, 40, 40, BYTES, TABLE) /* a Python function is entered or left */ \
+	/* a program sets CUPTI's activity API up or down */ \
+	X(GPT_CUPTI_USE, 16, cupti_use, cupti_use, 40, 40, BYTES, TABLE) \
+	/* CUPTI gave torch.profiler a buffer of records */ \
+	X(GPT_CUPTI_DONE, 17, cupti_done, cupti_done, 112, 112, BYTES, NOTHING) \
+	/* the Python stack of something that the agent reports */ \
+	X(GPT_STACK_AT, 18, stack_at, stack_at, 48, 48, BYTES, EVENT) \
+	X(GPT_SAMPLE, 19, sample, sample, 48, 48, BYTES, EVENT) /* what a thread ran at that moment */ \
+	X(GPT_WAIT, 20, wait, wait, 112, 112, BYTES, EVENT) /* a thread was off the CPU, and runs again */ \
+	/* a line of generated code that launches a kernel */ \
+	X(GPT_GENERATED, 22, generated, generated, 24, 24, BYTES, TABLE) \
+	X(GPT_PYTHON_SOURCE, 26, source, python_source, 16, 16, BYTES, TABLE) /* the text of a notebook's cell */ \
+	/* from the kernel: the NCCL call of the launch in the next GPT_CALL */ \
+	X(GPT_NCCL, 25, nccl, nccl, 72, 72, BYTES, TABLE) \
+	X(GPT_SESSION, 32, session, session, 24, 24, BYTES, TABLE) /* options, host */ \
+	X(GPT_PROCESS, 33, process, process, 40, 40, BYTES, TABLE) /* name, command line, what is known of it */ \
+	X(GPT_PROBES, 34, probes, text, 16, 16, BYTES, TABLE) /* one file's probe sites found and missed */ \
+	/* an address of a native stack, symbolised while alive */ \
+	X(GPT_NATIVE_SYM, 35, native_sym, native_sym, 24, 24, BYTES, TABLE) \
+	X(GPT_CLOCK, 36, clock, clock, 32, 32, BYTES, TABLE) /* wall clock offset through the run */ \
+	X(GPT_NOTE, 37, note, text, 16, 16, BYTES, TABLE) /* a degradation or remark that the report must show */ \
+	X(GPT_END, 38, end, end, 48, 48, COUNTERS, TABLE) /* counters; a log without it is truncated */
+
+#define GPT_NUMBER(type, number, ...) type = number,
 enum gpt_record_type {
-	/* from the kernel */
-	GPT_CALL = 1,	      /* struct gpt_call: a thread entered a CUDA call */
-	GPT_CALL_ARGS = 2,    /* struct gpt_call_args: the same with arguments (no agent) */
-	GPT_PYSTACK = 3,      /* struct gpt_pystack: precedes the first call that refers to it */
-	GPT_CODE = 4,	      /* struct gpt_code: precedes the first stack that refers to it */
-	GPT_CODE_LINES = 5,   /* struct gpt_code_lines: follows its GPT_CODE */
-	GPT_CODE_DEAD = 6,    /* struct gpt_code_dead: this address means another code object from here on */
-	GPT_NATIVE_STACK = 7, /* struct gpt_native_stack: precedes the first call that refers to it */
-	GPT_THREAD = 8,	      /* struct gpt_thread: first call of a thread */
-	GPT_FORK = 9,	      /* struct gpt_process_event: pid is the child, other_pid the parent */
-	GPT_EXEC = 10,	      /* struct gpt_process_event */
-	GPT_EXIT = 11,	      /* struct gpt_process_event: the whole process */
-	GPT_MAPPED = 12,      /* struct gpt_mapped: a file with code is being mapped */
-	GPT_AGENT_BATCH = 13, /* struct gpt_agent_batch: records of the agent, see agent.h */
-	GPT_PYEVENT = 14,     /* struct gpt_pyevent: a collection or an import begins or ends */
-	GPT_PYCALL = 15,      /* struct gpt_pycall: a Python function is entered or left */
-	GPT_CUPTI_USE = 16,   /* struct gpt_cupti_use: a program sets CUPTI's activity API up or down */
-	GPT_CUPTI_DONE = 17,  /* struct gpt_cupti_done: CUPTI gave torch.profiler a buffer of records */
-	GPT_STACK_AT = 18,    /* struct gpt_stack_at: the Python stack of something that the agent reports */
-	GPT_SAMPLE = 19,      /* struct gpt_sample: what a thread ran at that moment */
-	GPT_WAIT = 20,	      /* struct gpt_wait: a thread was off the CPU, and runs again */
-
-	/* from the collector */
-	GPT_NCCL = 25,		/* struct gpt_nccl, from the kernel: the NCCL call of the launch in the next GPT_CALL */
-	GPT_GENERATED = 22,	/* struct gpt_generated: a line of generated code that launches a kernel */
-	GPT_PYTHON_SOURCE = 26, /* struct gpt_python_source: the text of a notebook's cell */
-	GPT_SESSION = 32,	/* struct gpt_session: options, host */
-	GPT_PROCESS = 33,	/* struct gpt_process: name, command line, what is known of it */
-	GPT_PROBES = 34,	/* struct gpt_text: one file's probe sites found and missed */
-	GPT_NATIVE_SYM = 35,	/* struct gpt_native_sym: an address of a native stack, symbolised while alive */
-	GPT_CLOCK = 36,		/* struct gpt_clock: wall clock offset through the run */
-	GPT_NOTE = 37,		/* struct gpt_text: a degradation or remark that the report must show */
-	GPT_END = 38,		/* struct gpt_end: counters; a log without it is truncated */
-
-	/* from the agent, only inside GPT_AGENT_BATCH: 64 and up, see agent.h */
+	GPT_RECORDS(GPT_NUMBER)
+	/* inside GPT_AGENT_BATCH: 64 and up, see agent.h */
 };
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -86,29 +119,36 @@ enum gpt_call_origin {
 	4 /* flags, with GPT_CALL_NESTED_IN_SYMBOL: symbol probes were attached until now, and would have seen         \
 	   * another call; without this flag the thread may have made one since */
 
-struct gpt_call {
-	struct gpt_record hdr;
-	__u64 time_ns;
-	__u32 pid;	  /* thread group, initial pid namespace */
-	__u32 tid;	  /* thread, initial pid namespace */
-	__u64 stack_id;	  /* gpt_pystack.id of the same pid, 0: none, see stack_state */
-	__u64 native_id;  /* gpt_native_stack.id, 0: none */
-	__u32 corr;	  /* CUPTI correlation id, 0: none */
-	__u16 api;	  /* GPT_API() */
-	__u8 origin;	  /* enum gpt_call_origin */
-	__u8 stack_state; /* enum gpt_stack_state */
-};
+#define GPT_ROWS_call(F, R, A) \
+	F(__u64, time_ns, "time") \
+	R(__u32, pid, "pid", PROCESS)                    /* thread group, initial pid namespace */ \
+	R(__u32, tid, "id", THREAD)             /* thread, initial pid namespace */ \
+	R(__u64, stack_id, "id", PYSTACK)       /* gpt_pystack.id of the same pid, 0: none, see stack_state */ \
+	R(__u64, native_id, "id", NATIVE_STACK) /* gpt_native_stack.id, 0: none */ \
+	F(__u32, corr, "delta")                 /* CUPTI correlation id, 0: none */ \
+	F(__u16, api, "id")                     /* GPT_API() */ \
+	F(__u8, origin, "raw")                  /* enum gpt_call_origin */ \
+	F(__u8, stack_state, "raw")             /* enum gpt_stack_state */
+struct gpt_call GPT_RECORD(call);
 
 /* Arguments as the caller passed them; fields that the call does not have are 0. */
+#define GPT_ROWS_call_args_only(F, R, A) \
+	/* kernel: host stub address, cudaKernel_t or CUfunction; graph: the executable graph */ \
+	F(__u64, function, "id") \
+	F(__u64, stream, "id")       /* as passed: 0, 1, 2 are the default, legacy and per-thread streams */ \
+	F(__u64, bytes, "id")        /* memcpy, memset, allocation */ \
+	A(__u32, grid, 3, 4, "id")   /* blocks */ \
+	A(__u32, block, 3, 4, "id")  /* threads */ \
+	F(__u32, shared_bytes, "id") /* dynamic shared memory */ \
+	/* enum cudaMemcpyKind: 0 HtoH 1 HtoD 2 DtoH 3 DtoD 4 by pointers; ~0: not known */ \
+	F(__u32, memcpy_kind, "id")
+#define GPT_ROWS_call_args(F, R, A) GPT_ROWS_call(F, R, A) GPT_ROWS_call_args_only(F, R, A)
 struct gpt_call_args {
-	struct gpt_call call;
-	__u64 function;	    /* kernel: host stub address, cudaKernel_t or CUfunction; graph: the executable graph */
-	__u64 stream;	    /* as passed: 0, 1, 2 are the default, legacy and per-thread streams */
-	__u64 bytes;	    /* memcpy, memset, allocation */
-	__u32 grid[3];	    /* blocks */
-	__u32 block[3];	    /* threads */
-	__u32 shared_bytes; /* dynamic shared memory */
-	__u32 memcpy_kind;  /* enum cudaMemcpyKind: 0 HtoH 1 HtoD 2 DtoH 3 DtoD 4 by pointers; ~0: not known */
+	union {
+		struct gpt_call call;
+		struct GPT_RECORD(call);
+	};
+	GPT_MEMBERS(call_args_only)
 };
 
 /* ---- Python --------------------------------------------------------------------------------- */
@@ -116,18 +156,22 @@ struct gpt_call_args {
 #define GPT_PYSTACK_OUTER_FRAMES 32 /* of the kept frames, how many are outermost ones when the stack is deeper */
 #define GPT_PYSTACK_TRUNCATED 1	    /* flags: frames are missing: where code is 0, else the outer ones */
 
+#define GPT_ROWS_pyframe(F, R, A) \
+	/* address of the code object; its description is the latest GPT_CODE of (pid, code). 0: no frame; \
+	 * stands for `lasti` frames left out here */ \
+	F(__u64, code, "id") \
+	F(__s32, lasti, "delta") /* byte offset of the executing instruction from the first; -1: not started */ \
+	F(__u32, pad, "raw")
 struct gpt_pyframe {
-	__u64 code;  /* address of the code object; its description is the latest GPT_CODE of (pid, code).
-		      * 0: no frame; stands for `lasti` frames left out here */
-	__s32 lasti; /* byte offset of the executing instruction from the first; -1: not started */
-	__u32 pad;
+	GPT_MEMBERS(pyframe)
 };
 
+#define GPT_ROWS_pystack(F, R, A) \
+	F(__u64, id, "raw")      /* never 0; unique within the process */ \
+	F(__u32, pid, "pid") \
+	F(__u32, depth, "delta") /* entries that follow, innermost first */
 struct gpt_pystack {
-	struct gpt_record hdr;
-	__u64 id; /* never 0; unique within the process */
-	__u32 pid;
-	__u32 depth; /* entries that follow, innermost first */
+	GPT_HEAD(pystack)
 	struct gpt_pyframe frames[];
 };
 
@@ -140,94 +184,97 @@ struct gpt_pystack {
  * 0: absent or unreadable), `bytes` long, one after the other in data[], each padded to 8 bytes.
  * Order: name, qualname, filename.
  */
+#define GPT_ROWS_code(F, R, A) \
+	F(__u64, code, "delta") \
+	F(__u32, pid, "pid") \
+	F(__u32, first_line, "delta") \
+	F(__u32, name_bytes, "delta") F(__u32, qualname_bytes, "delta") F(__u32, filename_bytes, "delta") \
+	F(__u8, name_kind, "raw") F(__u8, qualname_kind, "raw") F(__u8, filename_kind, "raw") \
+	F(__u8, linetable, "raw") /* enum gpt_linetable */ \
+	/* in all; they follow as GPT_CODE_LINES, if they are not more than GPT_CODE_LINES_MAX */ \
+	F(__u32, linetable_bytes, "delta") \
+	/* bytes; a frame before this instruction has not started, and Python hides it */ \
+	F(__u32, first_traceable, "delta")
 struct gpt_code {
-	struct gpt_record hdr;
-	__u64 code;
-	__u32 pid;
-	__u32 first_line;
-	__u32 name_bytes, qualname_bytes, filename_bytes;
-	__u8 name_kind, qualname_kind, filename_kind;
-	__u8 linetable;	       /* enum gpt_linetable */
-	__u32 linetable_bytes; /* in all; they follow as GPT_CODE_LINES, if they are not more than GPT_CODE_LINES_MAX */
-	__u32 first_traceable; /* bytes; a frame before this instruction has not started, and Python hides it */
+	GPT_HEAD(code)
 	__u8 data[];
 };
 
 #define GPT_CODE_LINES_CHUNK 4096 /* bytes in one GPT_CODE_LINES, at most */
 #define GPT_CODE_LINES_MAX (64 * GPT_CODE_LINES_CHUNK)
 
+#define GPT_ROWS_code_lines(F, R, A) \
+	F(__u64, code, "delta") \
+	F(__u32, pid, "pid") \
+	F(__u32, offset, "delta") /* of data[] in the line table */ \
+	F(__u32, bytes, "delta") \
+	F(__u32, pad, "raw")
 struct gpt_code_lines {
-	struct gpt_record hdr;
-	__u64 code;
-	__u32 pid;
-	__u32 offset; /* of data[] in the line table */
-	__u32 bytes;
-	__u32 pad;
+	GPT_HEAD(code_lines)
 	__u8 data[];
 };
 
-struct gpt_code_dead {
-	struct gpt_record hdr;
-	__u64 code;
-	__u64 time_ns;
-	__u32 pid;
-	__u32 pad;
-};
+#define GPT_ROWS_code_dead(F, R, A) \
+	F(__u64, code, "delta") \
+	F(__u64, time_ns, "time") \
+	F(__u32, pid, "pid") \
+	F(__u32, pad, "raw")
+struct gpt_code_dead GPT_RECORD(code_dead);
 
 #define GPT_PYEVENT_NAME_MAX 256 /* bytes kept of a module's name */
 #define GPT_PYEVENT_TRUNCATED 1	 /* flags: the name was cut */
 
+#define GPT_ROWS_pyevent(F, R, A) \
+	F(__u64, time_ns, "time") \
+	R(__u32, pid, "pid", PROCESS) R(__u32, tid, "id", THREAD) \
+	/* address on the thread's stack: equal for start and end of one slice, lower for deeper ones */ \
+	F(__u64, frame, "delta") \
+	F(__s64, value, "delta")      /* collection: its generation at the start; -1: not known */ \
+	F(__u8, kind, "raw")          /* enum gpt_pyevent_kind */ \
+	F(__u8, ends, "raw")          /* 0: begins */ \
+	F(__u8, name_kind, "raw")     /* import: bytes a character as in gpt_code, 0: name[] is UTF-8 */ \
+	F(__u8, pad, "raw") \
+	F(__u32, name_bytes, "delta") /* 0: none, as for ends */
 struct gpt_pyevent {
-	struct gpt_record hdr;
-	__u64 time_ns;
-	__u32 pid, tid;
-	__u64 frame;	/* address on the thread's stack: equal for start and end of one slice, lower for deeper ones */
-	__s64 value;	/* collection: its generation at the start; -1: not known */
-	__u8 kind;	/* enum gpt_pyevent_kind */
-	__u8 ends;	/* 0: begins */
-	__u8 name_kind; /* import: bytes a character as in gpt_code, 0: name[] is UTF-8 */
-	__u8 pad;
-	__u32 name_bytes; /* 0: none, as for ends */
+	GPT_HEAD(pyevent)
 	__u8 name[];
 };
 
 /* An entry into a frame (also when a generator resumes) or an exit from it (return, yield, exception). */
-struct gpt_pycall {
-	struct gpt_record hdr;
-	__u64 time_ns;
-	__u32 pid, tid;
-	__u64 code;  /* entry: the code object, described before; 0: the frame is left */
-	__u64 frame; /* as in gpt_pyevent */
-};
+#define GPT_ROWS_pycall(F, R, A) \
+	F(__u64, time_ns, "time") \
+	R(__u32, pid, "pid", PROCESS) R(__u32, tid, "id", THREAD) \
+	R(__u64, code, "id", CODE) /* entry: the code object, described before; 0: the frame is left */ \
+	F(__u64, frame, "delta")   /* as in gpt_pyevent */
+struct gpt_pycall GPT_RECORD(pycall);
 
 /*
  * A Python stack that the agent requested (gputrace_agent_stack); the event that it belongs to comes later, in a batch.
  */
-struct gpt_stack_at {
-	struct gpt_record hdr;
-	__u64 time_ns;
-	__u64 stack_id; /* as gpt_call.stack_id */
-	__u64 number;	/* the agent's number; unique for this `what` in the process epoch */
-	__u32 pid, tid;
-	__u32 what;	  /* enum gpt_stack_of */
-	__u8 stack_state; /* enum gpt_stack_state */
-	__u8 pad[3];
-};
+#define GPT_ROWS_stack_at(F, R, A) \
+	F(__u64, time_ns, "time") \
+	R(__u64, stack_id, "id", PYSTACK) /* as gpt_call.stack_id */ \
+	F(__u64, number, "delta")         /* the agent's number; unique for this `what` in the process epoch */ \
+	R(__u32, pid, "pid", PROCESS) R(__u32, tid, "id", THREAD) \
+	F(__u32, what, "id")              /* enum gpt_stack_of */ \
+	F(__u8, stack_state, "id")        /* enum gpt_stack_state */ \
+	A(__u8, pad, 3, 1, "raw")
+struct gpt_stack_at GPT_RECORD(stack_at);
 
 /* ---- what threads did ----------------------------------------------------------------------- */
 
 /* A thread was on a CPU when that CPU's clock ticked (--cpu). */
-struct gpt_sample {
-	struct gpt_record hdr;
-	__u64 time_ns;
-	__u64 stack_id;	 /* as gpt_call.stack_id */
-	__u64 native_id; /* gpt_native_stack.id: the innermost function, in user space; 0: none */
-	__u32 pid, tid;
-	__u32 period_ns;  /* CPU time that it stands for: the distance of two ticks */
-	__u8 stack_state; /* enum gpt_stack_state */
-	__u8 place;	  /* enum gpt_sample_place */
-	__u8 pad[2];
-};
+#define GPT_ROWS_sample(F, R, A) \
+	F(__u64, time_ns, "time") \
+	R(__u64, stack_id, "id", PYSTACK) /* as gpt_call.stack_id */ \
+	/* gpt_native_stack.id: the innermost function, in user space; 0: none */ \
+	R(__u64, native_id, "id", NATIVE_STACK) \
+	R(__u32, pid, "pid", PROCESS) R(__u32, tid, "id", THREAD) \
+	F(__u32, period_ns, "id")         /* CPU time that it stands for: the distance of two ticks */ \
+	F(__u8, stack_state, "id")        /* enum gpt_stack_state */ \
+	F(__u8, place, "id")              /* enum gpt_sample_place */ \
+	A(__u8, pad, 2, 1, "raw")
+struct gpt_sample GPT_RECORD(sample);
 
 #define GPT_WAIT_OPEN 1 /* flags: still waiting at the end of the recording, which end_ns is then */
 
@@ -235,46 +282,47 @@ struct gpt_sample {
  * A thread was off the CPU (--off-cpu). Sent when it runs again; waits of one thread do not overlap. For a thread that
  * never slept (GPT_WAIT_PREEMPTED and the like) woken_ns is time_ns: it was runnable from then on.
  */
-struct gpt_wait {
-	struct gpt_record hdr;
-	__u64 time_ns;	      /* it left the CPU */
-	__u64 woken_ns;	      /* it was made runnable; 0: not seen */
-	__u64 end_ns;	      /* it runs again */
-	__u64 stack_id;	      /* as gpt_call.stack_id, when it left the CPU */
-	__u64 native_id;      /* as in gpt_sample */
-	__u64 waker_stack_id; /* stack of the waker when it woke this thread; id of waker_pid */
-	__u64 arg;	      /* futex: its address; else the awaited descriptor; 0: none */
-	__u32 pid, tid;
-	__u32 waker_pid, waker_tid; /* 0: waker is neither THREAD nor OTHER */
-	__u32 holder_tid; /* GPT_WAIT_GIL: the thread that had the lock, in the initial pid namespace; 0: not known */
-	__s32 syscall;	  /* its number, -1: it was in none */
-	__u8 reason;	  /* enum gpt_wait_reason */
-	__u8 stack_state; /* enum gpt_stack_state */
-	__u8 waker;	  /* enum gpt_waker */
-	__u8 waker_stack_state;
-	__u32 pad;
-	char waker_comm[GPT_COMM]; /* empty: as waker_pid */
-};
+#define GPT_ROWS_wait(F, R, A) \
+	F(__u64, time_ns, "time")               /* it left the CPU */ \
+	F(__u64, woken_ns, "+time_ns")          /* it was made runnable; 0: not seen */ \
+	F(__u64, end_ns, "+time_ns")            /* it runs again */ \
+	R(__u64, stack_id, "id", PYSTACK)       /* as gpt_call.stack_id, when it left the CPU */ \
+	R(__u64, native_id, "id", NATIVE_STACK) /* as in gpt_sample */ \
+	F(__u64, waker_stack_id, "id")          /* stack of the waker when it woke this thread; id of waker_pid */ \
+	F(__u64, arg, "id")                     /* futex: its address; else the awaited descriptor; 0: none */ \
+	R(__u32, pid, "pid", PROCESS) R(__u32, tid, "id", THREAD) \
+	F(__u32, waker_pid, "id") F(__u32, waker_tid, "id") /* 0: waker is neither THREAD nor OTHER */ \
+	/* GPT_WAIT_GIL: the thread that had the lock, in the initial pid namespace; 0: not known */ \
+	R(__u32, holder_tid, "id", THREAD) \
+	F(__s32, syscall, "id")                 /* its number, -1: it was in none */ \
+	F(__u8, reason, "id")                   /* enum gpt_wait_reason */ \
+	F(__u8, stack_state, "id")              /* enum gpt_stack_state */ \
+	F(__u8, waker, "id")                    /* enum gpt_waker */ \
+	F(__u8, waker_stack_state, "id") \
+	F(__u32, pad, "raw") \
+	A(char, waker_comm, GPT_COMM, 8, "id")  /* empty: as waker_pid */
+struct gpt_wait GPT_RECORD(wait);
 
 /*
  * A thread launches a kernel inside an NCCL call, or inside the ncclGroupEnd after several. That launch is the GPT_CALL
  * or GPT_CALL_ARGS of the same thread and time, which follows.
  */
-struct gpt_nccl {
-	struct gpt_record hdr;
-	__u64 time_ns;
-	__u64 comm;	/* ncclComm_t, 0: several */
-	__u64 comm_id;	/* hash of the ncclUniqueId it was made with: the same on all ranks; 0: not known */
-	__s64 count;	/* as passed; the sum for several calls of one communicator and type; -1: no single number */
-	__s64 sequence; /* collectives that the communicator had before, without sends and receives; -1: not known */
-	__u32 pid, tid;
-	__u32 calls;   /* NCCL calls that this stands for */
-	__s32 rank;    /* rank in the communicator, -1: not known */
-	__s32 ranks;   /* 0: not known */
-	__u8 function; /* enum gpt_nccl_function (nccl.h) */
-	__s8 dtype;    /* ncclDataType_t, -1: several */
-	__u8 pad[2];
-};
+#define GPT_ROWS_nccl(F, R, A) \
+	F(__u64, time_ns, "time") \
+	F(__u64, comm, "id")    /* ncclComm_t, 0: several */ \
+	F(__u64, comm_id, "id") /* hash of the ncclUniqueId it was made with: the same on all ranks; 0: not known */ \
+	/* as passed; the sum for several calls of one communicator and type; -1: no single number */ \
+	F(__s64, count, "id") \
+	/* collectives that the communicator had before, without sends and receives; -1: not known */ \
+	F(__s64, sequence, "delta") \
+	R(__u32, pid, "pid", PROCESS) R(__u32, tid, "id", THREAD) \
+	F(__u32, calls, "id")   /* NCCL calls that this stands for */ \
+	F(__s32, rank, "id")    /* rank in the communicator, -1: not known */ \
+	F(__s32, ranks, "id")   /* 0: not known */ \
+	F(__u8, function, "id") /* enum gpt_nccl_function (nccl.h) */ \
+	F(__s8, dtype, "id")    /* ncclDataType_t, -1: several */ \
+	A(__u8, pad, 2, 1, "raw")
+struct gpt_nccl GPT_RECORD(nccl);
 
 /* ---- CUPTI's other users ------------------------------------------------------------------------------------ */
 
@@ -287,16 +335,15 @@ enum gpt_cupti_function {
 };
 
 /* A call of the activity API in the process, by any client; of the agent's own calls only GPT_CUPTI_REGISTER. */
-struct gpt_cupti_use {
-	struct gpt_record hdr;
-	__u64 time_ns; /* at entry */
-	__u32 pid, tid;
-	__u32 value; /* the first argument: of ENABLE and DISABLE the kind */
-	__u8 what;   /* enum gpt_cupti_function */
-	__u8 own;    /* enum gpt_cupti_caller */
-	__u16 pad;
-	__u64 caller; /* UNKNOWN: the return address; else 0 */
-};
+#define GPT_ROWS_cupti_use(F, R, A) \
+	F(__u64, time_ns, "time") /* at entry */ \
+	R(__u32, pid, "pid", PROCESS) R(__u32, tid, "id", THREAD) \
+	F(__u32, value, "id")     /* the first argument: of ENABLE and DISABLE the kind */ \
+	F(__u8, what, "raw")      /* enum gpt_cupti_function */ \
+	F(__u8, own, "raw")       /* enum gpt_cupti_caller */ \
+	F(__u16, pad, "raw") \
+	F(__u64, caller, "id")    /* UNKNOWN: the return address; else 0 */
+struct gpt_cupti_use GPT_RECORD(cupti_use);
 
 enum gpt_cupti_caller {
 	GPT_CUPTI_CALLER_OTHER = 0,
@@ -317,15 +364,17 @@ enum gpt_cupti_caller {
  * CUPTI gave a buffer of records to torch.profiler, which reads it at the end of its session and frees it. Only the
  * fixed part goes into a log.
  */
+#define GPT_ROWS_cupti_done(F, R, A) \
+	F(__u64, time_ns, "time") \
+	F(__u64, address, "delta") \
+	F(__u64, bytes, "delta")  /* of records in it */ \
+	R(__u32, pid, "pid", PROCESS) R(__u32, tid, "id", THREAD) \
+	/* first bytes of the buffer at that time; 0: could not be read */ \
+	A(__u8, head, GPT_CUPTI_DONE_HEAD, 8, "raw") \
+	F(__u32, copied, "delta") /* bytes of data[]: all of them or none */ \
+	F(__u32, pad, "raw")
 struct gpt_cupti_done {
-	struct gpt_record hdr;
-	__u64 time_ns;
-	__u64 address;
-	__u64 bytes; /* of records in it */
-	__u32 pid, tid;
-	__u8 head[GPT_CUPTI_DONE_HEAD]; /* first bytes of the buffer at that time; 0: could not be read */
-	__u32 copied;			/* bytes of data[]: all of them or none */
-	__u32 pad;
+	GPT_HEAD(cupti_done)
 	__u8 data[];
 };
 
@@ -333,19 +382,21 @@ struct gpt_cupti_done {
 
 #define GPT_NATIVE_MAX_FRAMES 64
 
+#define GPT_ROWS_native_stack(F, R, A) \
+	F(__u64, id, "raw") \
+	F(__u32, pid, "pid") \
+	F(__u32, depth, "delta")
 struct gpt_native_stack {
-	struct gpt_record hdr;
-	__u64 id;
-	__u32 pid;
-	__u32 depth;
+	GPT_HEAD(native_stack)
 	__u64 ip[]; /* innermost first */
 };
 
+#define GPT_ROWS_native_sym(F, R, A) \
+	F(__u64, ip, "delta") \
+	F(__u32, pid, "pid") \
+	F(__u32, bytes, "delta") /* of text */
 struct gpt_native_sym {
-	struct gpt_record hdr;
-	__u64 ip;
-	__u32 pid;
-	__u32 bytes; /* of text */
+	GPT_HEAD(native_sym)
 	char text[]; /* "symbol\0module\0", symbol as in the ELF file (mangled), empty when unknown */
 };
 
@@ -355,43 +406,44 @@ struct gpt_native_sym {
  * What the comments of a file written by PyTorch's compiler say about a line that launches. Unchecked, as the target
  * has it.
  */
+#define GPT_ROWS_generated(F, R, A) \
+	F(__u32, pid, "pid")           /* the process on whose stack it was found */ \
+	F(__u32, line, "delta")        /* of the file */ \
+	F(__u32, kernel_line, "delta") /* line of the kernel's function in its own file, 0: not known */ \
+	F(__u32, bytes, "delta")
 struct gpt_generated {
-	struct gpt_record hdr;
-	__u32 pid;	   /* the process on whose stack it was found */
-	__u32 line;	   /* of the file */
-	__u32 kernel_line; /* line of the kernel's function in its own file, 0: not known */
-	__u32 bytes;
+	GPT_HEAD(generated)
 	/* "file\0kernel\0source nodes\0original ops\0file of the kernel's function\0" */
 	char text[];
 };
 
 /* Python source that is in no file, as the process has it in linecache. Unchecked. */
+#define GPT_ROWS_python_source(F, R, A) \
+	F(__u32, pid, "pid") /* the process on whose stack it was found */ \
+	F(__u32, bytes, "delta")
 struct gpt_python_source {
-	struct gpt_record hdr;
-	__u32 pid; /* the process on whose stack it was found */
-	__u32 bytes;
+	GPT_HEAD(python_source)
 	char text[]; /* "file\0source" */
 };
 
 /* ---- processes and threads ------------------------------------------------------------------ */
 
-struct gpt_thread {
-	struct gpt_record hdr;
-	__u64 time_ns;
-	__u32 pid, tid;
-	char comm[GPT_COMM];
-	/* as CUPTI's records name the thread; logs from before borrowed CUPTI lack them */
-	__u32 own_tid; /* in its own pid namespace */
-	__u32 pointer; /* lower half of pthread_self() */
-};
+#define GPT_ROWS_thread(F, R, A) \
+	F(__u64, time_ns, "time") \
+	F(__u32, pid, "pid") F(__u32, tid, "delta") \
+	A(char, comm, GPT_COMM, 8, "id") \
+	/* as CUPTI's records name the thread; logs from before borrowed CUPTI lack them */ \
+	F(__u32, own_tid, "delta") /* in its own pid namespace */ \
+	F(__u32, pointer, "delta") /* lower half of pthread_self() */
+struct gpt_thread GPT_RECORD(thread);
 
-struct gpt_process_event {
-	struct gpt_record hdr;
-	__u64 time_ns;
-	__u32 pid;
-	__u32 other_pid; /* GPT_FORK: the parent; GPT_EXIT: the signal that ended it, 0: none, or not known */
-	char comm[GPT_COMM];
-};
+#define GPT_ROWS_process_event(F, R, A) \
+	F(__u64, time_ns, "time") \
+	F(__u32, pid, "pid") \
+	/* GPT_FORK: the parent; GPT_EXIT: the signal that ended it, 0: none, or not known */ \
+	F(__u32, other_pid, "id") \
+	A(char, comm, GPT_COMM, 8, "id")
+struct gpt_process_event GPT_RECORD(process_event);
 
 #define GPT_MAPPED_STOPPED 1 /* flags: the thread must be stopped until its probes are in place */
 #define GPT_MAPPED_OTHER 2   /* unrecognised file name; more of these within GPT_MAPPED_OTHER_NS are not reported */
@@ -399,71 +451,69 @@ struct gpt_process_event {
 #define GPT_MAPPED_MORE 4   /* further files that the process maps in this GPT_MAPPED_WINDOW_NS are not reported */
 #define GPT_MAPPED_PROBED 8 /* with STOPPED: its probes are in place, but no Python of the process is known (yet) */
 
-struct gpt_mapped {
-	struct gpt_record hdr;
-	__u64 time_ns;
-	__u32 pid, tid;
-	char name[64]; /* last component of the file's name, NUL-terminated */
-};
+#define GPT_ROWS_mapped(F, R, A) \
+	F(__u64, time_ns, "time") \
+	R(__u32, pid, "pid", PROCESS) R(__u32, tid, "id", THREAD) \
+	A(char, name, 64, 8, "id") /* last component of the file's name, NUL-terminated */
+struct gpt_mapped GPT_RECORD(mapped);
 
+#define GPT_ROWS_process(F, R, A) \
+	F(__u64, time_ns, "time")   /* when this was found out */ \
+	F(__u64, start_ns, "delta") /* start of the process, CLOCK_MONOTONIC; 0: not known */ \
+	F(__u32, pid, "pid") \
+	F(__u32, parent, "id") \
+	F(__u16, python, "id")      /* major << 8 | minor, 0: no interpreter found (yet) */ \
+	F(__u8, mounts, "id")       /* enum gpt_mounts */ \
+	F(__u8, pad, "raw") \
+	F(__u32, bytes, "delta")    /* of text */
 struct gpt_process {
-	struct gpt_record hdr;
-	__u64 time_ns;	/* when this was found out */
-	__u64 start_ns; /* start of the process, CLOCK_MONOTONIC; 0: not known */
-	__u32 pid;
-	__u32 parent;
-	__u16 python; /* major << 8 | minor, 0: no interpreter found (yet) */
-	__u8 mounts;  /* enum gpt_mounts */
-	__u8 pad;
-	__u32 bytes; /* of text */
-	/*
-	 * "comm\0executable\0command line, blanks between arguments\0python library path\0"; older logs lack the rest:
-	 * "RANK\0LOCAL_RANK\0" from the program's initial environment, digits, else empty
-	 */
+	GPT_HEAD(process)
+	/* "comm\0executable\0command line, blanks between arguments\0python library path\0"; older logs lack
+	 * the rest: "RANK\0LOCAL_RANK\0" from the program's initial environment, digits, else empty */
 	char text[];
 };
 
 /* ---- the collector's own -------------------------------------------------------------------- */
 
+#define GPT_ROWS_text(F, R, A) \
+	R(__u32, pid, "pid", PROCESS) /* 0: the whole trace */ \
+	F(__u32, bytes, "delta")
 struct gpt_text {
-	struct gpt_record hdr;
-	__u32 pid; /* 0: the whole trace */
-	__u32 bytes;
+	GPT_HEAD(text)
 	char text[]; /* NUL-terminated UTF-8 */
 };
 
 #define GPT_SESSION_STEP "step:" /* prefix of the value given as --step */
 
+#define GPT_ROWS_session(F, R, A) \
+	F(__u32, metric_launches, "delta") /* 1: folded lines count launches by choice of the user */ \
+	F(__u32, min_complete, "delta")    /* percent, rounded down; text has it in full */ \
+	F(__u32, cpus, "delta") \
+	F(__u32, bytes, "delta")
 struct gpt_session {
-	struct gpt_record hdr;
-	__u32 metric_launches; /* 1: folded lines count launches by choice of the user */
-	__u32 min_complete;    /* percent, rounded down; text has it in full */
-	__u32 cpus;
-	__u32 bytes;
-	/*
-	 * "gputrace version\0host\0kernel release\0target as the user named it\0"; older logs lack the rest: "least
-	 * completeness in thousandths of a percent\0agent: auto, require or off\0boot id of the machine\0" "ns that the
-	 * machine had slept: CLOCK_BOOTTIME - CLOCK_MONOTONIC\0", and any number of labels "key=value\0". The value of
-	 * --step is among them, without a "=": "step:py:handle\0"
-	 */
+	GPT_HEAD(session)
+	/* "gputrace version\0host\0kernel release\0target as the user named it\0"; older logs lack the rest:
+	 * "least completeness in thousandths of a percent\0agent: auto, require or off\0boot id of the
+	 * machine\0" "ns that the machine had slept: CLOCK_BOOTTIME - CLOCK_MONOTONIC\0", and any number of
+	 * labels "key=value\0". The value of --step is among them, without a "=": "step:py:handle\0" */
 	char text[];
 };
 
-struct gpt_clock {
-	struct gpt_record hdr;
-	__u64 mono_ns;
-	__s64 wall_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC at mono_ns */
-	__u64 error_ns;	      /* half the width of the sample */
-};
+#define GPT_ROWS_clock(F, R, A) \
+	F(__u64, mono_ns, "time") \
+	F(__s64, wall_offset_ns, "delta") /* CLOCK_REALTIME - CLOCK_MONOTONIC at mono_ns */ \
+	F(__u64, error_ns, "delta")       /* half the width of the sample */
+struct gpt_clock GPT_RECORD(clock);
 
+#define GPT_ROWS_end(F, R, A) \
+	F(__u64, time_ns, "time") \
+	F(__u64, cpu_ns, "delta")         /* the collector's own CPU time while recording */ \
+	F(__u64, ring_bytes, "delta")     /* size of the ring buffer */ \
+	F(__u64, ring_bytes_max, "delta") /* highest fill seen */ \
+	F(__u32, reason, "delta")         /* enum gpt_end_reason */ \
+	F(__u32, counters_count, "delta")
 struct gpt_end {
-	struct gpt_record hdr;
-	__u64 time_ns;
-	__u64 cpu_ns;	      /* the collector's own CPU time while recording */
-	__u64 ring_bytes;     /* size of the ring buffer */
-	__u64 ring_bytes_max; /* highest fill seen */
-	__u32 reason;	      /* enum gpt_end_reason */
-	__u32 counters_count;
+	GPT_HEAD(end)
 	__u64 counters[]; /* enum gpt_counter */
 };
 
@@ -472,46 +522,35 @@ struct gpt_end {
 #define GPT_BATCH_FOREIGN 1   /* flags: not from an agent: the collector made it of a foreign buffer (GPT_CUPTI_DONE) */
 #define GPT_BATCH_MONOTONIC 2 /* flags: fields named *_wall_ns are CLOCK_MONOTONIC, accurate to error_ns */
 
+#define GPT_ROWS_agent_batch_only(F, R, A) \
+	F(__u64, time_ns, "time") /* when the collector's program copied it */ \
+	F(__u32, pid, "pid") F(__u32, tid, "id") \
+	F(__u32, bytes, "delta")  /* of data[], hostile until checked */
+#define GPT_ROWS_agent_batch(F, R, A) GPT_ROWS_agent_batch_only(F, R, A) F(__u32, error_ns, "delta")
 struct gpt_agent_batch {
-	struct gpt_record hdr;
-	__u64 time_ns; /* when the collector's program copied it */
-	__u32 pid, tid;
-	__u32 bytes; /* of data[], hostile until checked */
+	GPT_HEAD(agent_batch_only)
 	union {
 		__u32 error_ns; /* of GPT_BATCH_MONOTONIC */
-		__u32 uid;	/* of others from BPF: the user whose process sent it */
+		__u32 uid;      /* of others from BPF: the user whose process sent it */
 	};
 	__u8 data[]; /* records of agent.h, each with a struct gpt_record */
 };
 
+/* The rows of elements of arrays that follow a struct; of the frames: GPT_ROWS_pyframe. */
+#define GPT_ROWS_native_ip(F, R, A) F(__u64, ip, "id")
+#define GPT_ROWS_end_counter(F, R, A) F(__u64, counter, "delta")
+
+/* Sizes are what logs have, and rows leave no gap. */
+#define GPT_BYTES(type, name, ...) + sizeof(type)
+#define GPT_ARRAY_BYTES(type, name, count, ...) + (count) * sizeof(type)
+#define GPT_CHECK(type, number, name, record, bytes, least, ...) \
+	_Static_assert(sizeof(struct gpt_##record) == (bytes), "log layout of " #record); \
+	_Static_assert(sizeof(struct gpt_record) GPT_ROWS_##record(GPT_BYTES, GPT_BYTES, GPT_ARRAY_BYTES) == (bytes), \
+		       "log layout of " #record ": a gap");
+GPT_RECORDS(GPT_CHECK)
+/* clang-format on */
+
 _Static_assert(sizeof(struct gpt_record) == 8, "log layout");
-_Static_assert(sizeof(struct gpt_call) == 48, "log layout");
-_Static_assert(sizeof(struct gpt_call_args) == 104, "log layout");
 _Static_assert(sizeof(struct gpt_pyframe) == 16, "log layout");
-_Static_assert(sizeof(struct gpt_pystack) == 24, "log layout");
-_Static_assert(sizeof(struct gpt_code) == 48, "log layout");
-_Static_assert(sizeof(struct gpt_code_lines) == 32, "log layout");
-_Static_assert(sizeof(struct gpt_code_dead) == 32, "log layout");
-_Static_assert(sizeof(struct gpt_pyevent) == 48, "log layout");
-_Static_assert(sizeof(struct gpt_pycall) == 40, "log layout");
-_Static_assert(sizeof(struct gpt_stack_at) == 48, "log layout");
-_Static_assert(sizeof(struct gpt_sample) == 48, "log layout");
-_Static_assert(sizeof(struct gpt_wait) == 112, "log layout");
-_Static_assert(sizeof(struct gpt_nccl) == 72, "log layout");
-_Static_assert(sizeof(struct gpt_cupti_use) == 40, "log layout");
-_Static_assert(sizeof(struct gpt_cupti_done) == 112, "log layout");
-_Static_assert(sizeof(struct gpt_native_stack) == 24, "log layout");
-_Static_assert(sizeof(struct gpt_native_sym) == 24, "log layout");
-_Static_assert(sizeof(struct gpt_generated) == 24, "log layout");
-_Static_assert(sizeof(struct gpt_python_source) == 16, "log layout");
-_Static_assert(sizeof(struct gpt_thread) == 48, "log layout");
-_Static_assert(sizeof(struct gpt_process_event) == 40, "log layout");
-_Static_assert(sizeof(struct gpt_mapped) == 88, "log layout");
-_Static_assert(sizeof(struct gpt_process) == 40, "log layout");
-_Static_assert(sizeof(struct gpt_text) == 16, "log layout");
-_Static_assert(sizeof(struct gpt_session) == 24, "log layout");
-_Static_assert(sizeof(struct gpt_clock) == 32, "log layout");
-_Static_assert(sizeof(struct gpt_end) == 48, "log layout");
-_Static_assert(sizeof(struct gpt_agent_batch) == 32, "log layout");
 
 #endif

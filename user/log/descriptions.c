@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For each record of the kernel side and of the collector: what it describes, and what it refers to. */
+/* For each record of the kernel side and of the collector: what it describes. */
 #include "log/descriptions.h"
 
 #include <stdlib.h>
@@ -30,113 +30,28 @@ void descriptions_free(struct descriptions *descriptions)
 	free(descriptions);
 }
 
-/* ---- references ------------------------------------------------------------------------------------------------ */
+/* ---- what the rows of the records do not say ----------------------------------------------------------------------
+ */
 
-static void refer_to_thread(struct descriptions *descriptions, uint32_t pid, uint32_t tid)
-{
-	descriptions_refer(descriptions, pid, DESCRIPTION_THREAD, tid);
-}
-
-static void look_at_call(struct descriptions *descriptions, const struct gpt_record *record)
-{
-	const struct gpt_call *call = (const struct gpt_call *)record;
-
-	refer_to_thread(descriptions, call->pid, call->tid);
-	if (call->stack_id)
-		descriptions_refer(descriptions, call->pid, DESCRIPTION_PYSTACK, call->stack_id);
-	if (call->native_id)
-		descriptions_refer(descriptions, call->pid, DESCRIPTION_NATIVE_STACK, call->native_id);
-}
-
-static void look_at_stack_at(struct descriptions *descriptions, const struct gpt_record *record)
-{
-	const struct gpt_stack_at *at = (const struct gpt_stack_at *)record;
-
-	refer_to_thread(descriptions, at->pid, at->tid);
-	if (at->stack_id)
-		descriptions_refer(descriptions, at->pid, DESCRIPTION_PYSTACK, at->stack_id);
-}
-
-static void look_at_sample(struct descriptions *descriptions, const struct gpt_record *record)
-{
-	const struct gpt_sample *sample = (const struct gpt_sample *)record;
-
-	refer_to_thread(descriptions, sample->pid, sample->tid);
-	if (sample->stack_id)
-		descriptions_refer(descriptions, sample->pid, DESCRIPTION_PYSTACK, sample->stack_id);
-	if (sample->native_id)
-		descriptions_refer(descriptions, sample->pid, DESCRIPTION_NATIVE_STACK, sample->native_id);
-}
-
+/* Its other numbers are this process's: see the rows of the record. */
 static void look_at_wait(struct descriptions *descriptions, const struct gpt_record *record)
 {
 	const struct gpt_wait *wait = (const struct gpt_wait *)record;
 
-	refer_to_thread(descriptions, wait->pid, wait->tid);
-	if (wait->stack_id)
-		descriptions_refer(descriptions, wait->pid, DESCRIPTION_PYSTACK, wait->stack_id);
-	if (wait->native_id)
-		descriptions_refer(descriptions, wait->pid, DESCRIPTION_NATIVE_STACK, wait->native_id);
-	if (wait->holder_tid)
-		refer_to_thread(descriptions, wait->pid, wait->holder_tid);
 	if (wait->waker != GPT_WAKER_THREAD)
 		return;
-	refer_to_thread(descriptions, wait->waker_pid, wait->waker_tid);
+	descriptions_refer(descriptions, wait->waker_pid, DESCRIPTION_THREAD, wait->waker_tid);
 	if (wait->waker_stack_id)
 		descriptions_refer(descriptions, wait->waker_pid, DESCRIPTION_PYSTACK, wait->waker_stack_id);
 }
 
-static void look_at_nccl(struct descriptions *descriptions, const struct gpt_record *record)
-{
-	const struct gpt_nccl *nccl = (const struct gpt_nccl *)record;
-
-	refer_to_thread(descriptions, nccl->pid, nccl->tid);
-}
-
-static void look_at_pycall(struct descriptions *descriptions, const struct gpt_record *record)
-{
-	const struct gpt_pycall *call = (const struct gpt_pycall *)record;
-
-	refer_to_thread(descriptions, call->pid, call->tid);
-	if (call->code)
-		descriptions_refer(descriptions, call->pid, DESCRIPTION_CODE, call->code);
-}
-
-/* pid and tid have the same offset in all of these records. */
-static void look_at_thread_event(struct descriptions *descriptions, const struct gpt_record *record)
-{
-	const struct gpt_pyevent *event = (const struct gpt_pyevent *)record;
-
-	refer_to_thread(descriptions, event->pid, event->tid);
-}
-
-_Static_assert(offsetof(struct gpt_pyevent, pid) == offsetof(struct gpt_mapped, pid), "pid, tid after the time");
-_Static_assert(offsetof(struct gpt_pyevent, pid) == offsetof(struct gpt_cupti_use, pid), "pid, tid after the time");
-
 static void look_at_cupti_use(struct descriptions *descriptions, const struct gpt_record *record)
 {
 	const struct gpt_cupti_use *use = (const struct gpt_cupti_use *)record;
-	struct process_numbers *process;
+	struct process_numbers *process = descriptions_process(descriptions, use->pid);
 
-	look_at_thread_event(descriptions, record);
-	process = descriptions_process(descriptions, use->pid);
 	if (process && use->what == GPT_CUPTI_REGISTER)
 		description_make(&descriptions->store, process->space, DESCRIPTION_CUPTI_USER, 0, record, record->size);
-}
-
-static void look_at_cupti_done(struct descriptions *descriptions, const struct gpt_record *record)
-{
-	const struct gpt_cupti_done *done = (const struct gpt_cupti_done *)record;
-
-	refer_to_thread(descriptions, done->pid, done->tid);
-}
-
-static void look_at_text(struct descriptions *descriptions, const struct gpt_record *record)
-{
-	const struct gpt_text *text = (const struct gpt_text *)record;
-
-	if (text->pid)
-		descriptions_process(descriptions, text->pid);
 }
 
 /* ---- descriptions ---------------------------------------------------------------------------------------------- */
@@ -272,8 +187,6 @@ static const struct {
 	void (*look)(struct descriptions *descriptions, const struct gpt_record *record);
 	size_t least; /* bytes that it reads; what is shorter is damaged and describes nothing */
 } looks[] = {
-	[GPT_CALL] = {look_at_call, sizeof(struct gpt_call)},
-	[GPT_CALL_ARGS] = {look_at_call, sizeof(struct gpt_call)},
 	[GPT_PYSTACK] = {look_at_pystack, sizeof(struct gpt_pystack)},
 	[GPT_CODE] = {look_at_code, sizeof(struct gpt_code)},
 	[GPT_CODE_LINES] = {look_at_code_lines, sizeof(struct gpt_code_lines)},
@@ -283,22 +196,13 @@ static const struct {
 	[GPT_FORK] = {descriptions_look_at_fork, sizeof(struct gpt_process_event)},
 	[GPT_EXEC] = {descriptions_look_at_exec, sizeof(struct gpt_process_event)},
 	[GPT_EXIT] = {descriptions_look_at_exit, sizeof(struct gpt_process_event)},
-	[GPT_MAPPED] = {look_at_thread_event, sizeof(struct gpt_mapped)},
 	[GPT_AGENT_BATCH] = {descriptions_look_at_batch, sizeof(struct gpt_agent_batch)},
-	[GPT_PYEVENT] = {look_at_thread_event, sizeof(struct gpt_pyevent)},
-	[GPT_PYCALL] = {look_at_pycall, sizeof(struct gpt_pycall)},
 	[GPT_CUPTI_USE] = {look_at_cupti_use, sizeof(struct gpt_cupti_use)},
-	[GPT_CUPTI_DONE] = {look_at_cupti_done, sizeof(struct gpt_cupti_done)},
-	[GPT_STACK_AT] = {look_at_stack_at, sizeof(struct gpt_stack_at)},
-	[GPT_SAMPLE] = {look_at_sample, sizeof(struct gpt_sample)},
 	[GPT_WAIT] = {look_at_wait, sizeof(struct gpt_wait)},
-	[GPT_NCCL] = {look_at_nccl, sizeof(struct gpt_nccl)},
 	[GPT_SESSION] = {look_at_session, sizeof(struct gpt_session)},
 	[GPT_PROCESS] = {descriptions_look_at_process, sizeof(struct gpt_process)},
-	[GPT_PROBES] = {look_at_text, sizeof(struct gpt_text)},
 	[GPT_NATIVE_SYM] = {look_at_native_sym, sizeof(struct gpt_native_sym)},
 	[GPT_CLOCK] = {look_at_clock, sizeof(struct gpt_clock)},
-	[GPT_NOTE] = {look_at_text, sizeof(struct gpt_text)},
 };
 
 /* ---- chunks ---------------------------------------------------------------------------------------------------- */
@@ -331,6 +235,7 @@ void descriptions_look(struct descriptions *descriptions, const uint8_t *records
 	for (size_t at = 0; at < bytes;) {
 		const struct gpt_record *record = (const struct gpt_record *)(records + at);
 
+		descriptions_note_references(descriptions, record, 0);
 		if (record->type < sizeof(looks) / sizeof(looks[0]) && looks[record->type].look &&
 		    record->size >= looks[record->type].least)
 			looks[record->type].look(descriptions, record);

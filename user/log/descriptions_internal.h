@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Shared by descriptions.c, descriptions_process.c, and descriptions_agent.c for records inside batches. */
+/* Shared by descriptions.c, descriptions_process.c, references.c, and descriptions_agent.c for records in batches. */
 #ifndef GPUTRACE_DESCRIPTIONS_INTERNAL_H
 #define GPUTRACE_DESCRIPTIONS_INTERNAL_H
 
@@ -61,6 +61,8 @@ struct process_numbers *descriptions_process(struct descriptions *descriptions, 
 
 /* Notes that a record refers to something of the process that has this pid now. */
 void descriptions_refer(struct descriptions *descriptions, uint32_t pid, enum description_kind kind, uint64_t id);
+/* Notes all that a record refers to by its rows.  pid: of the batch that it is in, if it is in one. */
+void descriptions_note_references(struct descriptions *descriptions, const struct gpt_record *record, uint32_t pid);
 /* The symbols of a native stack may come after it, so they are looked up when the stack is needed. */
 void descriptions_need_symbols(struct descriptions *descriptions, const struct description *stack);
 /* Notes that the chunk needs the descriptions with the ids from 0 to count - 1, as far as they exist. */

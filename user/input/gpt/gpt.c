@@ -8,53 +8,25 @@
 #include "input/gpt/gpt_records.h"
 #include "log/reader.h"
 
-/* Types not listed do not concern the model (GPT_MAPPED), or are newer than this reader. */
+/*
+ * Types not listed do not concern the model, or are newer than this reader.  An event changes no table that the parts
+ * of a long log share (builder_look).
+ */
 static const struct {
 	size_t size; /* minimum size */
+	bool is_event;
 	bool (*add)(struct builder *builder, const struct gpt_record *record);
 } kinds[] = {
-	[GPT_CALL] = {sizeof(struct gpt_call), gpt_add_call},
-	[GPT_CALL_ARGS] = {sizeof(struct gpt_call_args), gpt_add_call},
-	[GPT_PYSTACK] = {sizeof(struct gpt_pystack), gpt_add_pystack},
-	[GPT_CODE] = {sizeof(struct gpt_code), gpt_add_code},
-	[GPT_CODE_LINES] = {sizeof(struct gpt_code_lines), gpt_add_code_lines},
-	[GPT_CODE_DEAD] = {sizeof(struct gpt_code_dead), gpt_add_code_dead},
-	[GPT_NATIVE_STACK] = {sizeof(struct gpt_native_stack), gpt_add_native_stack},
-	[GPT_THREAD] = {offsetof(struct gpt_thread, own_tid), gpt_add_thread},
-	[GPT_FORK] = {sizeof(struct gpt_process_event), gpt_add_fork},
-	[GPT_EXEC] = {sizeof(struct gpt_process_event), gpt_add_exec},
-	[GPT_EXIT] = {sizeof(struct gpt_process_event), gpt_add_exit},
-	[GPT_AGENT_BATCH] = {sizeof(struct gpt_agent_batch), gpt_add_batch},
-	[GPT_PYEVENT] = {sizeof(struct gpt_pyevent), gpt_add_pyevent},
-	[GPT_PYCALL] = {sizeof(struct gpt_pycall), gpt_add_pycall},
-	[GPT_CUPTI_USE] = {sizeof(struct gpt_cupti_use), gpt_add_cupti_use},
-	[GPT_STACK_AT] = {sizeof(struct gpt_stack_at), gpt_add_stack_at},
-	[GPT_SAMPLE] = {sizeof(struct gpt_sample), gpt_add_sample},
-	[GPT_WAIT] = {sizeof(struct gpt_wait), gpt_add_wait},
-	[GPT_GENERATED] = {sizeof(struct gpt_generated), gpt_add_generated},
-	[GPT_PYTHON_SOURCE] = {sizeof(struct gpt_python_source), gpt_add_source},
-	[GPT_NCCL] = {sizeof(struct gpt_nccl), gpt_add_nccl},
-	[GPT_SESSION] = {sizeof(struct gpt_session), gpt_add_session},
-	[GPT_PROCESS] = {sizeof(struct gpt_process), gpt_add_process},
-	[GPT_PROBES] = {sizeof(struct gpt_text), gpt_add_text},
-	[GPT_NATIVE_SYM] = {sizeof(struct gpt_native_sym), gpt_add_native_sym},
-	[GPT_CLOCK] = {sizeof(struct gpt_clock), gpt_add_clock},
-	[GPT_NOTE] = {sizeof(struct gpt_text), gpt_add_text},
-	[GPT_END] = {sizeof(struct gpt_end), gpt_add_end},
+#define ROW(type, number, name, record, bytes, least, tail, takes) GPT_ROW_##takes(type, least, name)
+	GPT_RECORDS(ROW)
+#undef ROW
 };
-
-/* Whether a type only adds events, and changes no table that the parts of a long log share (builder_look). */
-static bool adds_events(uint32_t type)
-{
-	return type == GPT_CALL || type == GPT_CALL_ARGS || type == GPT_STACK_AT || type == GPT_AGENT_BATCH ||
-	       type == GPT_SAMPLE || type == GPT_WAIT;
-}
 
 void gpt_feed_record(struct builder *builder, const struct gpt_record *record)
 {
 	if (record->type >= sizeof(kinds) / sizeof(kinds[0]) || !kinds[record->type].add)
 		return;
-	if (!adds_events(record->type))
+	if (!kinds[record->type].is_event)
 		builder_wait(builder);
 	if (record->size < kinds[record->type].size || !kinds[record->type].add(builder, record))
 		builder_count_bad(builder, BAD_VALUE, 1);

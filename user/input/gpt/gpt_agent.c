@@ -4,7 +4,7 @@
 
 #include "input/gpt/gpt_records.h"
 
-bool gpt_add_hello(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_hello(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_hello *hello = (const struct gpt_agent_hello *)record;
 	struct new_agent_state state = {.time_ns = sender->time_ns,
@@ -28,7 +28,7 @@ bool gpt_add_hello(struct builder *builder, const struct gpt_sender *sender, con
 	return true;
 }
 
-bool gpt_add_return(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_api(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_api *api = (const struct gpt_agent_api *)record;
 	struct new_return back = {.end_ns = api->end_ns,
@@ -41,7 +41,8 @@ bool gpt_add_return(struct builder *builder, const struct gpt_sender *sender, co
 	return builder_add_return(builder, sender->program, &back);
 }
 
-bool gpt_add_api_activity(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_api_activity(struct builder *builder, const struct gpt_sender *sender,
+				const struct gpt_record *record)
 {
 	const struct gpt_agent_api_activity *event = (const struct gpt_agent_api_activity *)record;
 	struct new_api_activity activity = {.span = {event->start_wall_ns, event->end_wall_ns},
@@ -63,7 +64,7 @@ bool gpt_add_agent_clock(struct builder *builder, const struct gpt_sender *sende
 	return builder_add_agent_clock_sample(builder, sender->program, sender->time_ns, sample);
 }
 
-bool gpt_add_stats(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_stats(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	struct gpt_agent_stats stats = {};
 	struct model_agent_losses losses;
@@ -82,7 +83,7 @@ bool gpt_add_stats(struct builder *builder, const struct gpt_sender *sender, con
 	return true;
 }
 
-bool gpt_add_range(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_range(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_range *event = (const struct gpt_agent_range *)record;
 	struct process_image program = sender->program;

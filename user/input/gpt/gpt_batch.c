@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A batch of records from an agent, or from a buffer of another profiler.  The target writes all of it: hostile.  Its
- * kinds are rows of GPT_AGENT_RECORDS (gpt_records.h).
+ * kinds are rows of GPT_AGENT_RECORDS (agent.h).
  */
 #include <gputrace/walk.h>
 
@@ -13,7 +13,7 @@ static const struct {
 	bool adds_events;
 	bool (*add)(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
 } kinds[] = {
-#define ROW(type, name, least, adds) [GPT_AGENT_##type - GPT_AGENT_HELLO] = {least, GPT_ADDS_##adds, gpt_add_##name},
+#define ROW(type, number, name, record, bytes, least, tail, takes) GPT_ROW_##takes(type - GPT_AGENT_HELLO, least, name)
 	GPT_AGENT_RECORDS(ROW)
 #undef ROW
 };
@@ -30,7 +30,7 @@ static void add_record(struct builder *builder, const struct gpt_sender *sender,
 		builder_count_bad(builder, BAD_VALUE, 1);
 }
 
-bool gpt_add_batch(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_agent_batch(struct builder *builder, const struct gpt_record *record)
 {
 	const struct gpt_agent_batch *batch = (const struct gpt_agent_batch *)record;
 	struct gpt_sender sender = {.time_ns = batch->time_ns, .foreign = record->flags & GPT_BATCH_FOREIGN};

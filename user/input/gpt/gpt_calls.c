@@ -15,7 +15,7 @@ static struct model_args args_of(const struct gpt_call_args *record)
 	return args;
 }
 
-bool gpt_add_call(struct builder *builder, const struct gpt_record *record)
+static bool add_call(struct builder *builder, const struct gpt_record *record)
 {
 	const struct gpt_call *event = (const struct gpt_call *)record;
 	struct model_args args;
@@ -37,6 +37,16 @@ bool gpt_add_call(struct builder *builder, const struct gpt_record *record)
 	}
 	builder_add_call(builder, &call);
 	return true;
+}
+
+bool gpt_add_call(struct builder *builder, const struct gpt_record *record)
+{
+	return add_call(builder, record);
+}
+
+bool gpt_add_call_args(struct builder *builder, const struct gpt_record *record)
+{
+	return add_call(builder, record);
 }
 
 bool gpt_add_stack_at(struct builder *builder, const struct gpt_record *record)

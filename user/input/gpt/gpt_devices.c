@@ -2,7 +2,7 @@
 /* Devices, contexts and streams, as CUPTI numbers them in a process. */
 #include "input/gpt/gpt_records.h"
 
-bool gpt_add_device(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_device(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_device *event = (const struct gpt_agent_device *)record;
 	struct new_device device = {
@@ -28,7 +28,7 @@ bool gpt_add_device(struct builder *builder, const struct gpt_sender *sender, co
 	return builder_add_device(builder, sender->program, &device);
 }
 
-bool gpt_add_context(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_context(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_context *context = (const struct gpt_agent_context *)record;
 
@@ -37,7 +37,7 @@ bool gpt_add_context(struct builder *builder, const struct gpt_sender *sender, c
 	return true;
 }
 
-bool gpt_add_stream(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_stream(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_stream *event = (const struct gpt_agent_stream *)record;
 	struct new_stream stream = {.context = event->context,

@@ -19,7 +19,7 @@ static void add_kernel_name(struct builder *builder, const struct gpt_sender *se
 			 (struct text){name->text + used, name->bytes - used});
 }
 
-bool gpt_add_name(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_name(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_name *name = (const struct gpt_agent_name *)record;
 
@@ -36,7 +36,7 @@ bool gpt_add_name(struct builder *builder, const struct gpt_sender *sender, cons
 }
 
 /* Every member is named, also zero ones: otherwise the compiler clears the whole struct first, which is slow. */
-bool gpt_add_kernel(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_kernel(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_kernel *kernel = (const struct gpt_agent_kernel *)record;
 	struct new_gpu_work *work = builder_room_for_gpu_work(builder);
@@ -72,7 +72,7 @@ bool gpt_add_kernel(struct builder *builder, const struct gpt_sender *sender, co
 	return builder_add_gpu_work(builder, sender->program, work);
 }
 
-bool gpt_add_memcpy(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_memcpy(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_memcpy *event = (const struct gpt_agent_memcpy *)record;
 	struct new_gpu_work work = {.span = {event->start_wall_ns, event->end_wall_ns},
@@ -95,7 +95,7 @@ bool gpt_add_memcpy(struct builder *builder, const struct gpt_sender *sender, co
 	return builder_add_gpu_work(builder, sender->program, &work);
 }
 
-bool gpt_add_memset(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_memset(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_memset *event = (const struct gpt_agent_memset *)record;
 	struct new_gpu_work work = {.span = {event->start_wall_ns, event->end_wall_ns},
@@ -114,7 +114,7 @@ bool gpt_add_memset(struct builder *builder, const struct gpt_sender *sender, co
 	return builder_add_gpu_work(builder, sender->program, &work);
 }
 
-bool gpt_add_overhead(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_overhead(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_overhead *event = (const struct gpt_agent_overhead *)record;
 	struct new_overhead overhead = {.span = {event->start_wall_ns, event->end_wall_ns},
@@ -125,7 +125,7 @@ bool gpt_add_overhead(struct builder *builder, const struct gpt_sender *sender, 
 	return builder_add_overhead(builder, sender->program, &overhead);
 }
 
-bool gpt_add_jit(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_jit(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_jit *event = (const struct gpt_agent_jit *)record;
 	struct new_jit jit = {.span = {event->start_wall_ns, event->end_wall_ns},
@@ -140,7 +140,7 @@ bool gpt_add_jit(struct builder *builder, const struct gpt_sender *sender, const
 	return builder_add_jit(builder, sender->program, &jit);
 }
 
-bool gpt_add_sync(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_sync(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_sync *event = (const struct gpt_agent_sync *)record;
 	struct new_sync sync = {.span = {event->start_wall_ns, event->end_wall_ns},
@@ -156,7 +156,7 @@ bool gpt_add_sync(struct builder *builder, const struct gpt_sender *sender, cons
 	return builder_add_sync(builder, sender->program, &sync);
 }
 
-bool gpt_add_event(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_event(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_event *event = (const struct gpt_agent_event *)record;
 	struct new_event_record recorded = {.event_record = event->event_record,
@@ -169,7 +169,7 @@ bool gpt_add_event(struct builder *builder, const struct gpt_sender *sender, con
 	return true;
 }
 
-bool gpt_add_memory(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_memory(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_memory *event = (const struct gpt_agent_memory *)record;
 	struct new_memory memory = {.time_ns = event->time_wall_ns,
@@ -189,7 +189,7 @@ bool gpt_add_memory(struct builder *builder, const struct gpt_sender *sender, co
 	return builder_add_memory(builder, sender->program, &memory);
 }
 
-bool gpt_add_graph_node(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_graph_node(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_graph_node *node = (const struct gpt_agent_graph_node *)record;
 

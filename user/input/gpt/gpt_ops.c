@@ -2,7 +2,7 @@
 /* Records that an agent writes about PyTorch's ops. */
 #include "input/gpt/gpt_records.h"
 
-bool gpt_add_op(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_op(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_op *event = (const struct gpt_agent_op *)record;
 	struct new_op op = {.start_ns = event->start_ns,
@@ -30,7 +30,7 @@ bool gpt_add_op(struct builder *builder, const struct gpt_sender *sender, const 
 	return builder_add_op(builder, sender->program, &op);
 }
 
-bool gpt_add_ops(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_ops(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_ops *event = (const struct gpt_agent_ops *)record;
 	struct new_op_state state = {.time_ns = event->time_ns,
@@ -50,7 +50,8 @@ bool gpt_add_ops(struct builder *builder, const struct gpt_sender *sender, const
 	return true;
 }
 
-bool gpt_add_torch_memory(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_torch_memory(struct builder *builder, const struct gpt_sender *sender,
+				const struct gpt_record *record)
 {
 	const struct gpt_agent_torch_memory *event = (const struct gpt_agent_torch_memory *)record;
 	struct new_torch_memory memory = {.time_ns = event->time_ns,
@@ -72,8 +73,8 @@ bool gpt_add_torch_memory(struct builder *builder, const struct gpt_sender *send
 	return builder_add_torch_memory(builder, sender->program, &memory);
 }
 
-bool gpt_add_torch_memory_state(struct builder *builder, const struct gpt_sender *sender,
-				const struct gpt_record *record)
+bool gpt_add_agent_torch_memory_state(struct builder *builder, const struct gpt_sender *sender,
+				      const struct gpt_record *record)
 {
 	const struct gpt_agent_torch_memory_state *event = (const struct gpt_agent_torch_memory_state *)record;
 	struct new_torch_memory_state state = {.lost = event->lost};
@@ -85,7 +86,7 @@ bool gpt_add_torch_memory_state(struct builder *builder, const struct gpt_sender
 	return true;
 }
 
-bool gpt_add_reported_step(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_step(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_step *event = (const struct gpt_agent_step *)record;
 	struct new_reported_step step = {.time_ns = event->time_ns,
@@ -104,7 +105,7 @@ bool gpt_add_reported_step(struct builder *builder, const struct gpt_sender *sen
 	return builder_add_reported_step(builder, sender->program, &step);
 }
 
-bool gpt_add_schedule(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_schedule(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_schedule *event = (const struct gpt_agent_schedule *)record;
 

@@ -64,16 +64,23 @@ bool gpt_add_session(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
-bool gpt_add_text(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_probes(struct builder *builder, const struct gpt_record *record)
 {
 	const struct gpt_text *event = (const struct gpt_text *)record;
 
 	if (event->bytes > record->size - sizeof(*event))
 		return false;
-	if (record->type == GPT_PROBES)
-		builder_add_probes(builder, gpt_text(event->text, event->bytes));
-	else
-		builder_add_note(builder, gpt_text(event->text, event->bytes));
+	builder_add_probes(builder, gpt_text(event->text, event->bytes));
+	return true;
+}
+
+bool gpt_add_note(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_text *event = (const struct gpt_text *)record;
+
+	if (event->bytes > record->size - sizeof(*event))
+		return false;
+	builder_add_note(builder, gpt_text(event->text, event->bytes));
 	return true;
 }
 
